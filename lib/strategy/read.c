@@ -53,6 +53,28 @@ const dt_place *dt_value_place(const dt_tree *map, const char *key)
 
 /* ---- the type ---- */
 
+/* What other tools call a strategy: names that are near to a wrong one, or to none. */
+static dt_status *suggest_type(dt_status *s, const char *type)
+{
+    static const struct {
+        const char *type, *hint;
+    } hints[] = {
+        { "gpu", "a GPU is a device, not a strategy; dtrain does not train on GPUs (docs/limits.md)" },
+        { "cuda", "a GPU is a device, not a strategy; dtrain does not train on GPUs (docs/limits.md)" },
+        { "cpu", "mirrored puts a replica on each core; one_device uses one" },
+        { "ddp", "did you mean 'mirrored'?" },
+        { "data_parallel", "did you mean 'mirrored'?" },
+        { "MirroredStrategy", "did you mean 'mirrored'?" },
+        { "MultiWorkerMirroredStrategy", "did you mean 'multi_worker_mirrored'?" },
+        { "OneDeviceStrategy", "did you mean 'one_device'?" },
+        { "TPUStrategy", "did you mean 'tpu'?" },
+    };
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+        if (strcmp(hints[i].type, type) == 0)
+            return dt_suggest(s, "%s", hints[i].hint);
+    return s;
+}
+
 /* Index in rows; ROWS and more: a later one; -1: none, or not told. */
 static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row)
 {
@@ -69,7 +91,9 @@ static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row)
         kinds[i] = (dt_kind){ .name = i < ROWS ? rows[i]->kind.name : later[i - ROWS] };
         names[i] = &kinds[i];
     }
-    DT_TRY(dt_named_read(arena, names, ROWS + LATER, "strategy", type, &named));
+    dt_status *s = dt_named_read(arena, names, ROWS + LATER, "strategy", type, &named);
+    if (s)
+        return suggest_type(s, type->text);
     *row = named.row;
     if (named.row >= ROWS)
         return dt_fail(DT_E_NOT_YET, &type->at, "strategy '%s' is not implemented yet; default, one_device, mirrored, multi_worker_mirrored and tpu are",
