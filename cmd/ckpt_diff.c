@@ -17,7 +17,7 @@ static dt_status *read_within(const struct call *call, double *out)
     *out = my->within ? strtod(my->within, &end) : 0;
     if (!my->within || (end != my->within && !*end && *out >= 0))
         return NULL;
-    return usage_error(call, "--within takes a number that is not negative, got '%s'", cut_word(my->within).text);
+    return usage_error(call, "--within: expected a number of at least 0, got '%s'", cut_word(my->within).text);
 }
 
 static dt_status *differ_error(const struct call *call)

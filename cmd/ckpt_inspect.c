@@ -12,7 +12,7 @@ struct ckpt_inspect {
 static int run(const struct call *call)
 {
     const struct ckpt_inspect *my = call->settings;
-    dt_status *s = call->operands.n ? take_no_job(call, "") : usage_error(call, "what to look at is missing: a run, a checkpoint or a file of weights");
+    dt_status *s = call->operands.n ? take_no_job(call, "") : usage_error(call, "expected a run, a checkpoint or a file of weights to inspect");
     for (int i = 0; i < call->operands.n && !s; i++) {
         char *text = NULL;
         s = dt_checkpoint_inspect(call->operands.at[i], my->json, &text);

@@ -69,7 +69,7 @@ static int run_replay(const struct call *call)
 static dt_status *take_paths(const struct call *call)
 {
     if (call->operands.n == 0)
-        return usage_error(call, "what to verify is missing: a run, a checkpoint or a file of weights");
+        return usage_error(call, "expected a run, a checkpoint or a file of weights to verify");
     return take_no_job(call, ", or --replay N to train its last N steps again");
 }
 

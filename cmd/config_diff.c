@@ -31,7 +31,7 @@ static dt_status *open_sides(const struct call *call, struct sides *sides)
     struct stat st;
     const char *const *operand = call->operands.at;
     if (count_jobs(call) != 2 || is_override(operand[0]) || is_override(operand[1]))
-        return usage_error(call, "two jobs, or a job and the folder of a run, are expected first");
+        return usage_error(call, "expected two jobs, or a job and the directory of a run");
     dt_status *s = open_job(call, operand[0], false, &sides->a);
     if (s)
         return s;

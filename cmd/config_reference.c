@@ -324,7 +324,7 @@ static int put_owner(FILE *to, const struct row *r, const struct row *before)
 static void put_later(FILE *to, const struct rows *all)
 {
     const struct row *before = NULL;
-    fputs("\n## Not here yet\n\nThese keys are refused, unless they have the value named beside them or `null`.\n", to);
+    fputs("\n## Not implemented yet\n\nThese keys are refused, unless they have the value named beside them or `null`.\n", to);
     for (int i = 0; i < all->n; i++) {
         const struct row *r = &all->at[i];
         if (!is_later(r))

@@ -22,7 +22,7 @@ static dt_status *find_format(const struct call *call, dt_export_format *out)
     const struct export *my = call->settings;
     const char *suffix = my->output ? strrchr(my->output, '.') : NULL;
     if (!my->output)
-        return usage_error(call, "where to write is missing: -o FILE");
+        return usage_error(call, "-o FILE is missing: where to write");
     *out = (dt_export_format)(my->format - 1);
     if (my->format > 0)
         return NULL;

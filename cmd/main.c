@@ -47,7 +47,7 @@ static int finish(struct out *out, const struct verb *verb, int code)
     if (code == EXIT_USAGE && verb)
         out_note(out, "    'dtrain help %s' shows operands, options and examples", verb->name);
     else if (code == EXIT_USAGE)
-        out_note(out, "    'dtrain help' shows all verbs");
+        out_note(out, "    'dtrain help' lists all commands");
     return out_close(out, code);
 }
 

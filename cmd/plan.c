@@ -41,9 +41,9 @@ static dt_status *check_options(const struct call *call)
 {
     const struct plan *my = call->settings;
     if (my->svg && (my->search || my->json || my->what_if.n || my->libtpu))
-        return usage_error(call, "--svg draws one plan; it goes with none of --search, --json, --what-if, --check-with-libtpu");
+        return usage_error(call, "--svg draws one plan; it cannot be combined with --search, --json, --what-if or --check-with-libtpu");
     if (my->search && (my->what_if.n || my->libtpu))
-        return usage_error(call, "--search goes with neither --what-if nor --check-with-libtpu");
+        return usage_error(call, "--search cannot be combined with --what-if or --check-with-libtpu");
     return tpu_check(my->tpu);
 }
 
@@ -64,7 +64,7 @@ static dt_status *open_jobs(const struct call *call, struct jobs *jobs)
     for (size_t i = 0; !s && i < n; i++) {
         jobs->label[i] = i ? my->what_if.at[i - 1] : "as it is";
         if (i && !is_override(jobs->label[i]))
-            return usage_error(call, "--what-if wants key.path=value, got '%s'", cut_word(jobs->label[i]).text);
+            return usage_error(call, "--what-if: expected key.path=value, got '%s'", cut_word(jobs->label[i]).text);
         s = with_source(call, i ? jobs->label[i] : NULL, open_one, &jobs->at[i]);
         jobs->n += !s;
     }
@@ -85,7 +85,7 @@ static dt_status *read_budget(const struct call *call, int64_t *bytes)
     *bytes = 0;
     if (!my->budget || dt_bytes_of(my->budget, bytes))
         return NULL;
-    return usage_error(call, "--budget wants a size like 16GiB, got '%s'", cut_word(my->budget).text);
+    return usage_error(call, "--budget: expected a size such as 16GiB, got '%s'", cut_word(my->budget).text);
 }
 
 struct searching {

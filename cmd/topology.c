@@ -29,7 +29,7 @@ static dt_status *draw(const struct call *call, dt_job **job, char **text)
     if (call->operands.n == 0 && !my->slice.tpu && !my->fit)
         return usage_error(call, "a job or --tpu is missing");
     if (my->svg && (my->fit || my->json))
-        return usage_error(call, "--svg draws a slice; it goes with neither --fit nor --json");
+        return usage_error(call, "--svg draws a slice; it cannot be combined with --fit or --json");
     dt_status *s = call->operands.n ? open_job(call, job) : NULL;
     if (s)
         return s;

@@ -23,7 +23,7 @@ static dt_status *trace_run(const struct call *call, char **text)
     if (call->operands.n > 1)
         return usage_error(call, "expected a single run, got '%s' after it", cut_word(call->operands.at[1]).text);
     if (my->tpu)
-        return usage_error(call, "--tpu is for jobs; a run has been where it was");
+        return usage_error(call, "--tpu applies to jobs; a run that was recorded cannot be moved to another slice");
     return dt_run_trace_text(call->operands.at[0], text);
 }
 

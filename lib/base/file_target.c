@@ -43,7 +43,7 @@ static dt_status *check_followed(const char *named, const char *path)
     if (stat(named, &from) != 0)
         return errno == ENOENT ? NULL : dt_fail_errno(DT_E_CANT_CREATE, named);
     if (!S_ISREG(from.st_mode) || stat(path, &to) != 0 || from.st_dev != to.st_dev || from.st_ino != to.st_ino)
-        return dt_fail(DT_E_CANT_CREATE, NULL, "%s: leads to what is not a regular file", named);
+        return dt_fail(DT_E_CANT_CREATE, NULL, "%s: links to something that is not a regular file", named);
     return NULL;
 }
 

@@ -212,7 +212,7 @@ dt_status *dt_file_check_target(const char *path)
 {
     struct stat st;
     if (!*path)
-        return dt_fail(DT_E_CANT_CREATE, NULL, "the name of a file to write is empty");
+        return dt_fail(DT_E_CANT_CREATE, NULL, "the name of the output file is empty");
     if (lstat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
         return NULL;
     return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a regular file", path);

@@ -210,10 +210,10 @@ dt_status *dt_memory_check_room(int64_t bytes, const char *who)
     const int64_t left = l.bytes - dt_memory_resident();
     dt_str_printf(&text, "%s ", who);
     dt_str_bytes(&text, (double)bytes);
-    dt_str_puts(&text, " of memory, and of ");
-    dt_memory_limit_print(&l, &text);
-    dt_str_puts(&text, " there is left ");
+    dt_str_puts(&text, " of memory, but only ");
     dt_str_bytes(&text, (double)(left > 0 ? left : 0));
+    dt_str_puts(&text, " are left of the limit of ");
+    dt_memory_limit_print(&l, &text);
     dt_status *s = dt_fail(DT_E_DOES_NOT_FIT, NULL, "%s", dt_str_text(&text));
     dt_str_release(&text);
     return s;

@@ -238,6 +238,15 @@ static const dt_field *find(const dt_field *fields, const char *key)
 /* The two arguments of a "%s%s" that says " in model", or nothing at the top. */
 #define IN(what) (what) ? " in " : "", (what) ? (what) : ""
 
+/* A key that dtrain knows but does not have: another value than its default was given. */
+static dt_status *not_implemented(const reading *r, const dt_entry *e, const dt_field *f)
+{
+    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "key %s%s%s is not implemented yet", dt_quote_text(e->key).text, IN(r->what));
+    if (strcmp(f->preset, "null") == 0)
+        return dt_suggest(s, "leave it out");
+    return dt_suggest(s, "only its default, %s, is accepted", f->preset);
+}
+
 static dt_status *unknown_key(reading *r, const dt_entry *e)
 {
     const char *names[MAX_FIELDS];
@@ -270,6 +279,8 @@ static dt_status *read_entry(reading *r, const dt_entry *e)
     const dt_field *f = find(r->fields, e->key);
     if (f && f->instead && is_only_value(r, f, e->value))
         return NULL;
+    if (f && f->instead && f->preset)
+        return not_implemented(r, e, f);
     if (!f || f->instead)
         return unknown_key(r, e);
     if (e->value->kind == DT_TREE_NULL)

@@ -142,8 +142,8 @@ static dt_status *expected_key(const failure *f)
         return dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected a key before ':'");
     if (begins_line(f)) {
         int line = context_place(f).line;
-        dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected a key or item of what begins at line %d", line);
-        return dt_suggest(s, "is the indentation that of line %d?", line);
+        dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected another key or item of the block that begins at line %d", line);
+        return dt_suggest(s, "does the indentation match that of line %d?", line);
     }
     if (f->before->quoted)
         return dt_suggest(dt_fail(DT_E_YAML_SYNTAX, &f->at, "text follows a quoted string"), "quote the whole value");
@@ -220,7 +220,7 @@ static dt_status *explain(const failure *f)
     for (size_t i = 0; i < sizeof explanations / sizeof *explanations; i++)
         if (is(f, explanations[i].problem))
             return explanations[i].explain(f);
-    return dt_fail(DT_E_YAML_SYNTAX, &f->at, "%s", *f->problem ? f->problem : "no valid YAML");
+    return dt_fail(DT_E_YAML_SYNTAX, &f->at, "%s", *f->problem ? f->problem : "not valid YAML");
 }
 
 dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml, const dt_yaml_before *before)

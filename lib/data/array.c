@@ -103,7 +103,7 @@ static dt_status *check_gzip_size(const array *a, const char *path, int64_t need
         return dt_fail(DT_E_DATA_SIZE, NULL, "%s: declares %lld bytes, more than %lld bytes of gzip data can hold", path,
                        (long long)needed, (long long)dt_inflow_size(a->file));
     if (ours > LARGEST_GZIP)
-        return dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: %lld bytes when decompressed; at most %lld of a compressed file are read",
+        return dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: %lld bytes when decompressed; at most %lld bytes of a compressed file are read",
                                path, (long long)ours, (long long)LARGEST_GZIP),
                        "gunzip it: uncompressed files may have any size");
     return NULL;

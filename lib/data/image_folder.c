@@ -144,7 +144,7 @@ static dt_status *find_pictures(const dt_format_request *r, const dt_image_layou
     dt_paths classes = {0}, folders = {0};
     dt_status *s = list_classes(r, r->train, &classes);
     if (!s && classes.n != l->num_classes)
-        s = dt_fail(DT_E_DATA_FILE, &r->train->at, "%s: holds %d folders, one a class; '%s' has %lld classes", r->train->text, classes.n,
+        s = dt_fail(DT_E_DATA_FILE, &r->train->at, "%s: has %d folders, one per class, but '%s' has %lld classes", r->train->text, classes.n,
                     x->base.stored[l->label].name, (long long)l->num_classes);
     name_classes(r, &classes, &x->base.stored[x->label]);
     if (!s)

@@ -278,7 +278,7 @@ dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_m
         if (!is_redundant(c, i))
             DT_TRY(add_stage(arena, q, c, i, p));
     if (p->text && !p->pending && !q->none)
-        return dt_fail(DT_E_DATA_TYPE, &x->at, "%s: '%s' is text: 'map' must make numbers of it, with text_vectorization or string_lookup", x->file, x->name);
+        return dt_fail(DT_E_DATA_TYPE, &x->at, "%s: '%s' is text: 'map' must turn it into numbers, with text_vectorization or string_lookup", x->file, x->name);
     *out = p;
     return NULL;
 }

@@ -98,7 +98,7 @@ static bool is_header(const dt_csv *c)
 static dt_status *begin(table *t, const dt_csv *c)
 {
     if (c->n > MOST_COLUMNS)
-        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: %d columns; at most %d are looked at without a job", c->path, c->n, MOST_COLUMNS);
+        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: %d columns; at most %d can be inspected without a job", c->path, c->n, MOST_COLUMNS);
     t->header = is_header(c);
     if (t->header)
         DT_TRY(dt_csv_check_header(c));

@@ -301,7 +301,7 @@ static dt_status *finish_npy(dt_output *o)
     if (o->of == o->rows)
         return NULL;
     if (!o->temporary)
-        return dt_fail(DT_E_INTERNAL, NULL, "%lld rows were announced, %lld came", (long long)o->of, (long long)o->rows);
+        return dt_fail(DT_E_INTERNAL, NULL, "expected %lld rows, got %lld", (long long)o->of, (long long)o->rows);
     dt_npy_print_header(&was, 0, &room);
     dt_npy_print_header(&is, room.size, &head);
     dt_status *s = dt_writer_seek(&o->file, 0);

@@ -165,10 +165,10 @@ static dt_status *set_lock(int fd, const char *dir, const char *path)
         if (errno == EINTR)
             continue;
         if (errno != EAGAIN && errno != EACCES)
-            return dt_note(dt_fail_errno(DT_E_CANT_CREATE, path), "locking it; output.dir must be on a file system that has locks");
+            return dt_note(dt_fail_errno(DT_E_CANT_CREATE, path), "locking it; output.dir must be on a file system that supports locks");
         DT_TRY(read_holder(dir, path, &ending));
         if (tries >= (ending ? ENDING_TRIES : NAMELESS_TRIES))
-            return dt_fail(DT_E_IN_USE, NULL, "%s: in use by a process that is ending, or that '%s' does not name", dir, path);
+            return dt_fail(DT_E_IN_USE, NULL, "%s: in use by a process that is ending, or that is not named in '%s'", dir, path);
         nanosleep(&pause, NULL);
     }
     return write_text(path);

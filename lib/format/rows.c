@@ -293,8 +293,8 @@ static dt_status *find_kind(const dt_row_writer_options *o, const dt_container *
         }
     if (o->format)
         return known(dt_fail(DT_E_ROW_FORMAT, NULL, "unknown format of rows '%.80s'", o->format));
-    return known(dt_fail(DT_E_ROW_FORMAT, NULL, "'%.80s' does not say in which format to write: it ends in no .csv, .npy, .npz or .jsonl, and no "
-                         "format is given", o->path));
+    return known(dt_fail(DT_E_ROW_FORMAT, NULL, "cannot tell the format from the name '%.80s': end it in .csv, .npy, .npz or .jsonl, or give a format",
+                         o->path));
 }
 
 /* Output to what is no file would replace a device by one, as root. */

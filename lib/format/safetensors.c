@@ -194,7 +194,7 @@ static dt_status *other_shape(const char *path, const dt_stored_tensor *t, const
 static dt_status *compare(const char *path, const dt_stored_tensor *t, const dt_type *wanted)
 {
     if (t->type->dtype != (int)wanted->dtype)
-        return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%s': dtype %s against %s", path, t->name, t->type->name,
+        return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%s': checkpoint has dtype %s, model has %s", path, t->name, t->type->name,
                        dt_stored_type_of(wanted->dtype)->name);
     if (t->rank != wanted->rank || memcmp(t->dim, wanted->dim, sizeof *t->dim * (size_t)t->rank) != 0)
         return other_shape(path, t, wanted);

@@ -93,7 +93,7 @@ static dt_status *read_base(dt_job *j, const dt_tree *value, dt_tree **base)
         return dt_at(s, &value->at);
     const dt_tree *second = dt_tree_get(*base, "extends");
     if (second && second->kind != DT_TREE_NULL)
-        return dt_fail(DT_E_EXTENDS, &value->at, "'%.80s' extends another file itself (its line %d); a base may have no base", value->text,
+        return dt_fail(DT_E_EXTENDS, &value->at, "'%.80s' extends another file itself (its line %d); a base cannot have a base", value->text,
                        second->at.line);
     return NULL;
 }

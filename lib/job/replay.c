@@ -148,13 +148,13 @@ static dt_status *interrupted(dt_status *s)
     if (dt_status_number(s) != DT_E_STOPPED && dt_status_number(s) != DT_E_STOPPED_AT_ONCE)
         return s;
     dt_status_free(s);
-    return dt_fail(DT_E_REPLAY_STOPPED, NULL, "stopped before the steps were done again: nothing is known of the checkpoint");
+    return dt_fail(DT_E_REPLAY_STOPPED, NULL, "stopped before all steps were replayed: the checkpoint is neither confirmed nor refuted");
 }
 
 static dt_status *other_end(const replay *r)
 {
     return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "the job ends before step %" PRId64 ", that of checkpoint %s", r->end.state.step, r->end.path),
-                      "give the `fit` that it was trained with");
+                      "use the `fit` section that it was trained with");
 }
 
 static void note_steps(const dt_event *e, void *user)
@@ -204,11 +204,11 @@ static dt_status *do_again(replay *r)
 static dt_status *differ(const replay *r)
 {
     dt_saved again = {0};
-    dt_status *s = dt_fail(DT_E_CHECKPOINTS_DIFFER, NULL, "%s: steps %" PRId64 " to %" PRId64 " done again come to other bits", r->end.path, r->first,
+    dt_status *s = dt_fail(DT_E_CHECKPOINTS_DIFFER, NULL, "%s: steps %" PRId64 " to %" PRId64 " give other bits when they are replayed", r->end.path, r->first,
                            r->end.state.step);
     dt_status *bad = dt_saved_open(&again, r->saved);
     if (!bad && again.state.kernels && r->end.state.kernels && strcmp(again.state.kernels, r->end.state.kernels) != 0)
-        s = dt_suggest(s, "it was computed with '%s', and here with '%s', which may well round otherwise", r->end.state.kernels, again.state.kernels);
+        s = dt_suggest(s, "it was computed with '%s', and here with '%s', which may round differently", r->end.state.kernels, again.state.kernels);
     else if (r->steps > r->end.state.step && r->end.state.finished)
         s = dt_suggest(s, "the job now runs to step %" PRId64 ": use the `fit` section that the checkpoint was trained with", r->steps);
     dt_status_free(bad);
@@ -221,7 +221,7 @@ static void tell(const replay *r, dt_str *out)
     const dt_state_file *s = &r->end.state;
     dt_json j = {.out = out};
     if (!r->json) {
-        dt_str_printf(out, "ok       %s, steps %" PRId64 " to %" PRId64 " done again%s: the same bits, weights sha %.12s\n", r->end.path, r->first, s->step,
+        dt_str_printf(out, "ok       %s, steps %" PRId64 " to %" PRId64 " replayed%s: the same bits, weights sha %.12s\n", r->end.path, r->first, s->step,
                       r->begin ? "" : " from the beginning", s->weights_sha256 ? s->weights_sha256 : "?");
         return;
     }

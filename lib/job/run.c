@@ -199,7 +199,7 @@ static dt_status *evaluate(dt_part part, const dt_saved *c, const dt_session *s,
     dt_sums_release(&sums);
     if (n == 0 || isfinite(metrics[0].value))
         return NULL;
-    return dt_fail(DT_E_DIVERGED, NULL, "the loss of the %s data is not finite, though the data is: the model's own numbers are not", dt_part_name(part));
+    return dt_fail(DT_E_DIVERGED, NULL, "the loss of the %s data is not finite, although the data is: the model computes NaN or infinity", dt_part_name(part));
 }
 
 DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split, const dt_run_options *options)

@@ -31,7 +31,7 @@ static dt_status *read_file(const char *path, dt_str *out)
         s = read_all(f, path, out);
     dt_inflow_close(f);
     if (!s && (out->size == 0 || out->data[0] != '{')) /* it goes to a terminal, perhaps */
-        s = dt_fail(DT_E_DATA_FILE, NULL, "%s: no recording of a run, which begins with '{'", path);
+        s = dt_fail(DT_E_DATA_FILE, NULL, "%s: not a recording of a run, which begins with '{'", path);
     return s;
 }
 
@@ -44,7 +44,7 @@ DT_API dt_status *dt_run_trace_text(const char *run, char **text)
     char *path = dt_path_join(run, DT_RECORDING_FILE);
     dt_status *s = read_file(path, &out);
     if (s && dt_status_number(s) == DT_E_NO_INPUT)
-        s = dt_suggest(s, "a run has it that was trained with 'output.trace={steps: [10, 12]}'");
+        s = dt_suggest(s, "to record one, train with 'output.trace={steps: [10, 12]}'");
     free(path);
     if (s)
         dt_str_release(&out);

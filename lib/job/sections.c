@@ -37,11 +37,14 @@ static const dt_field top_fields[] = {
     SECTION(output, "where and what to write"),
     DT_INSTEAD("data", "write 'dataset'"),
     DT_INSTEAD("train", "write 'fit', and data files in 'dataset'"),
-    DT_INSTEAD("layers", "write it in 'model'"),
-    DT_INSTEAD("optimizer", "write it in 'compile'"),
-    DT_INSTEAD("loss", "write it in 'compile'"),
-    DT_INSTEAD("metrics", "write it in 'compile'"),
-    DT_INSTEAD("epochs", "write it in 'fit'"),
+    DT_INSTEAD("layers", "write model.layers"),
+    DT_INSTEAD("optimizer", "write compile.optimizer"),
+    DT_INSTEAD("loss", "write compile.loss"),
+    DT_INSTEAD("metrics", "write compile.metrics"),
+    DT_INSTEAD("epochs", "write fit.epochs"),
+    DT_INSTEAD("batch_size", "write dataset.global_batch_size"),
+    DT_INSTEAD("learning_rate", "give it to the optimizer: compile: {optimizer: {Adam: {learning_rate: 0.001}}}"),
+    DT_INSTEAD("lr", "give it to the optimizer: compile: {optimizer: {Adam: {learning_rate: 0.001}}}"),
     DT_END
 };
 enum { TOP_FIELDS = sizeof top_fields / sizeof *top_fields };

@@ -98,11 +98,11 @@ dt_status *dt_callback_check_path(const dt_named *named, const char *argument, c
     static const char *const taken[] = { "ckpt", ".lock", "history.jsonl", "record.jsonl", "report.html", DT_RECORDING_FILE };
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (strncmp(path, taken[i], strlen(taken[i])) == 0 && (path[strlen(taken[i])] == '/' || !path[strlen(taken[i])]))
-            return dt_fail(DT_E_CALLBACK, at, "%s: '%s' below output.dir is the run's own", argument, taken[i]);
+            return dt_fail(DT_E_CALLBACK, at, "%s: '%s' below output.dir is reserved for the run itself", argument, taken[i]);
     if (!leaves)
         return NULL;
-    return dt_suggest(dt_fail(DT_E_CALLBACK, at, "%s: '%.200s' does not lie below output.dir", argument, path),
-                      "a run writes nowhere else; give a path relative to output.dir");
+    return dt_suggest(dt_fail(DT_E_CALLBACK, at, "%s: '%.200s' is not below output.dir", argument, path),
+                      "a run writes only there: give a path relative to output.dir");
 }
 
 /* A rate that a schedule gives cannot be set. */

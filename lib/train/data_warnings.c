@@ -125,10 +125,10 @@ static dt_status *doubt_validation(const dt_trainer *t, int output, dt_arena *ar
     dt_dataset_elements(t->o.data, &element);
     const dt_element *target = &element[t->match.target[output]];
     const char *name = validation.first >= 0 && validation.first < target->names.n ? target->names.v[validation.first] : "";
-    out->v[out->n++] = dt_arena_printf(arena, "all validation examples are of one class, '%s' %lld%s%.80s%s: what is measured on them says nothing about the others%s",
+    out->v[out->n++] = dt_arena_printf(arena, "all validation examples are of one class, '%s' %lld%s%.80s%s: metrics on them say nothing about the other classes%s",
                                        target->name, (long long)validation.first, *name ? " (" : "", name, *name ? ")" : "",
                                        dt_dataset_spec_of(t->o.data)->validation_split > 0
-                                           ? "; validation_split takes the last examples: shuffle the file first" : "");
+                                           ? "; validation_split takes the last examples; shuffle the file first" : "");
     return NULL;
 }
 

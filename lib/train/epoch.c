@@ -40,7 +40,7 @@ static void warn_not_finite(const run *r, const dt_metric *metrics, int n)
     char text[200];
     if (n == 0 || isfinite(metrics[0].value))
         return;
-    snprintf(text, sizeof text, "step %lld: %s is not finite, though the validation data is: the model's own numbers are not", (long long)r->at.step,
+    snprintf(text, sizeof text, "step %lld: %s is not finite, although the validation data is: the model computes NaN or infinity", (long long)r->at.step,
              metrics[0].name);
     dt_run_warn(r, text);
 }

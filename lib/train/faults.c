@@ -176,7 +176,7 @@ static dt_status *check(const dt_fault *f, const dt_topology *slice)
     if (!rows[f->kind].on_slice)
         return NULL;
     if (!slice)
-        return dt_suggest(dt_fail(DT_E_INJECT, NULL, "--inject '%s': the job runs on no slice", f->text), "strategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8}}");
+        return dt_suggest(dt_fail(DT_E_INJECT, NULL, "--inject '%s': the job does not run on a slice", f->text), "strategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8}}");
     if (f->kind == DT_FAULT_KILL && f->core >= devices)
         return dt_fail(DT_E_INJECT, NULL, "--inject '%s': %s has cores 0 to %d", f->text, dt_topology_name(slice), devices - 1);
     for (int axis = 0; axis < 3; axis++)

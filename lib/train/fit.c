@@ -225,7 +225,7 @@ static dt_status *measure(run *r)
     r->at.epoch = fit->initial_epoch;
     r->at.step = fit->initial_epoch * r->steps_per_epoch;
     if (r->at.step >= r->steps)
-        return dt_fail(DT_E_FIT_KEYS, fit->at.source ? &fit->at : NULL, "initial_epoch %lld begins at step %lld, which leaves none of %lld",
+        return dt_fail(DT_E_FIT_KEYS, fit->at.source ? &fit->at : NULL, "initial_epoch %lld begins at step %lld, which leaves none of the %lld steps",
                        (long long)fit->initial_epoch, (long long)r->at.step, (long long)r->steps);
     return NULL;
 }

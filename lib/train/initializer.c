@@ -43,7 +43,7 @@ static dt_status *type_wanted(const dt_named *named, const request *r, dt_type *
         return dt_fail(DT_E_TENSOR, NULL, "a tensor has 0 to %d dimensions, got %d", DT_MAX_RANK, what->rank);
     for (int i = 0; i < what->rank; i++)
         if (what->shape[i] < 0)
-            return dt_fail(DT_E_TENSOR, NULL, "dimension %d is %lld; none is negative", i, (long long)what->shape[i]);
+            return dt_fail(DT_E_TENSOR, NULL, "dimension %d is %lld; it cannot be negative", i, (long long)what->shape[i]);
     *type = dt_type_of(what->dtype, what->rank, what->shape);
     return dt_initializer_check(named, type);
 }

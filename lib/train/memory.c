@@ -122,7 +122,7 @@ static dt_status *note_machine(dt_status *s, int64_t bytes)
 {
     dt_str size = { 0 };
     dt_str_bytes(&size, (double)bytes);
-    s = dt_note(s, "no smaller global batch would fit: a machine needs %s", dt_str_text(&size));
+    s = dt_note(s, "no smaller global batch would fit; the job needs at least %s", dt_str_text(&size));
     dt_str_release(&size);
     return s;
 }
@@ -188,7 +188,7 @@ dt_status *dt_run_check_memory(run *r)
     dt_str_bytes(&text, (double)r->memory.all);
     dt_str_puts(&text, " of memory (");
     put_parts(&r->memory, &text);
-    dt_str_puts(&text, "), and there is ");
+    dt_str_puts(&text, "), but there are only ");
     dt_memory_limit_print(&l, &text);
     dt_status *s = dt_fail(DT_E_DOES_NOT_FIT, NULL, "%s", dt_str_text(&text));
     dt_str_release(&text);

@@ -156,7 +156,7 @@ static dt_status *check_size(const dt_meter *m, const dt_interpretation *r)
         n += dt_type_elements(&r->result[i].type);
     if (m->n == 0 || m->n == n)
         return NULL;
-    return dt_fail(DT_E_LABELS, NULL, "%s has seen another number of classes before: %d sums, now %lld", m->named.kind->name, m->n, (long long)n);
+    return dt_fail(DT_E_LABELS, NULL, "%s was updated with another number of classes before: %d sums, now %lld", m->named.kind->name, m->n, (long long)n);
 }
 
 static dt_status *add_up(dt_meter *m, const dt_graph *g, const dt_view *arg)

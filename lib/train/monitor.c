@@ -103,7 +103,7 @@ dt_status *dt_monitor_check(const dt_callback_job *job, const dt_named *named)
         return unknown_metric(job, named, name);
     if (head->mode != AUTO || dt_metric_better(job->compile, name) != DT_BETTER_UNKNOWN)
         return NULL;
-    return dt_suggest(dt_fail(DT_E_CALLBACK, dt_callback_place(named, "monitor"), "%s: whether more or less of '%.80s' is better is not known",
+    return dt_suggest(dt_fail(DT_E_CALLBACK, dt_callback_place(named, "monitor"), "%s: cannot tell whether '%.80s' should grow or shrink",
                               named->kind->name, name), "write mode: min, or mode: max");
 }
 

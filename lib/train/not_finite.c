@@ -96,6 +96,6 @@ dt_status *dt_run_explain_loss(const run *r, const dt_batch *b, dt_status *s)
     if (dt_find_bad_example(r->data, &r->model->spec, b, &found))
         return dt_note(s, "%s'%s' of example %lld of this step's batch %s", found.padding ? "" : "the data has it: ", element[found.element].name, (long long)found.row + 1, found.what);
     if (r->at.step == 1)
-        s = dt_note(s, "no weight had changed yet: look at the data, the model's layers and its first weights, not at the learning rate");
+        s = dt_note(s, "no weight had changed yet, so the learning rate is not the cause: check the data, the layers and the initial weights");
     return s;
 }

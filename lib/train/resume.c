@@ -26,7 +26,7 @@ static dt_status *other_epochs(const run *r, const dt_saved *c)
 
     return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "an epoch has %lld steps now, and had %lld when checkpoint %s was trained", (long long)r->steps_per_epoch,
                               (long long)((s->step - s->epoch_step) / s->epoch), c->path),
-                      "the data is another, or with per_replica_batch_size the number of replicas: put it back, or start over with --fresh");
+                      "the data has changed or, with per_replica_batch_size, the number of replicas: change it back, or start over with --fresh");
 }
 
 /* per_replica_batch_size and another number of replicas make another global batch, and so other steps, of the same job. */
@@ -40,7 +40,7 @@ static dt_status *same_steps(const run *r, const dt_saved *c)
     if (same_batch && s->epoch > 0)
         return other_epochs(r, c);
     return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "the global batch, %lld, is not what checkpoint %s was trained with", (long long)r->batch,
-                              c->path), "with per_replica_batch_size the number of replicas must stay");
+                              c->path), "with per_replica_batch_size, the number of replicas must stay the same");
 }
 
 /* Workers that read apart have read other examples than another number of them would have. */
@@ -53,7 +53,7 @@ static dt_status *same_workers(const run *r, const dt_saved *c)
     return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "auto_shard_policy: %s divides the data among %d worker%s, and checkpoint %s was trained with %lld",
                               dt_dataset_spec_of(r->data)->auto_shard_policy, r->strategy->hosts, r->strategy->hosts == 1 ? "" : "s", c->path,
                               (long long)(then ? then : 1)),
-                      "put the number of workers back, or start over with --fresh; auto_shard_policy: auto allows any number");
+                      "change the number of workers back, or start over with --fresh; auto_shard_policy: auto allows any number");
 }
 
 /* The training data says the same as it did then: other means, another vocabulary would be another job. */
@@ -63,8 +63,8 @@ static dt_status *same_lessons(const run *r, const dt_saved *c)
 
     if (strcmp(now ? now : "", then ? then : "") == 0)
         return NULL;
-    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "dataset.map learns otherwise from the training data than checkpoint %s has it", c->path),
-                      "the files have changed since: start over with --fresh, or put the old ones back");
+    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "dataset.map learns other values from the training data than checkpoint %s contains", c->path),
+                      "the files have changed: start over with --fresh, or restore the old ones");
 }
 
 static dt_status *same_weights(const run *r, const dt_saved *c)

@@ -122,7 +122,7 @@ static void test_commit_leaves_what_is_no_file(void **state)
     assert_fails(dt_file_commit(DIR_ "/fifo", "x", 1), DT_E_CANT_CREATE, DIR_ "/fifo: exists and is not a regular file");
     assert_fails(dt_file_commit(DIR_, "x", 1), DT_E_CANT_CREATE, DIR_ ": exists and is not a regular file");
     assert_int_equal(access(DIR_ ".tmp", F_OK), -1);
-    assert_fails(dt_file_commit("", "x", 1), DT_E_CANT_CREATE, "the name of a file to write is empty");
+    assert_fails(dt_file_commit("", "x", 1), DT_E_CANT_CREATE, "the name of the output file is empty");
     struct stat st;
     assert_int_equal(lstat(DIR_ "/fifo", &st), 0);
     assert_true(S_ISFIFO(st.st_mode));

@@ -86,7 +86,7 @@ static const text_case refused[] = {
     {"fit\na: 1\n", {"colon missing", SYNTAX, 2, 2, "unexpected ':'", "line 1 lacks its ':', or this one is indented too far"}},
     {"a: 1\nfit\n", {"colon missing at the end", SYNTAX, 2, 1, "expected ':' after this key", "write KEY: VALUE"}},
     {": x\n", {"key missing", SYNTAX, 1, 1, "expected a key before ':'", NULL}},
-    {"a:\n  b: 1\n c: 2\n", {"indentation", SYNTAX, 3, 2, "expected a key or item of what begins at line 1", "is the indentation that of line 1?"}},
+    {"a:\n  b: 1\n c: 2\n", {"indentation", SYNTAX, 3, 2, "expected another key or item of the block that begins at line 1", "does the indentation match that of line 1?"}},
     {"a: {b: 1\n  } c\n", {"text behind a value", SYNTAX, 2, 5, "text follows a value", NULL}},
     {"a: - b\n", {"list behind a key", SYNTAX, 1, 4, "unexpected '-'", "start the list on a new line"}},
     {"a: @b\n", {"reserved", SYNTAX, 1, 4, "'@' cannot begin a value", "put the value in quotes"}},

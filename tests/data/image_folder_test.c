@@ -232,7 +232,7 @@ static void test_bad_folders(void **state)
     clear("train");
     expect_fault("missing", open_set(&d, ""), DT_E_NO_INPUT, 66, HERE "/train: no such file or directory");
     OK(dt_dir_make(HERE "/train"));
-    expect_fault("empty", open_set(&d, ""), DT_E_DATA_FILE, 65, HERE "/train: holds 0 folders, one a class; 'label' has 3 classes");
+    expect_fault("empty", open_set(&d, ""), DT_E_DATA_FILE, 65, HERE "/train: has 0 folders, one per class, but 'label' has 3 classes");
     OK(dt_dir_make(HERE "/train/a"));
     OK(dt_dir_make(HERE "/train/b"));
     OK(dt_dir_make(HERE "/train/c"));

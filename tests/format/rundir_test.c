@@ -236,9 +236,9 @@ static void test_texts_that_name_nobody_are_survived(void **state)
         write_file(RUN "/.lock", texts[i], strlen(texts[i]));
         pid_t child = hold_in_child();
         write_file(RUN "/.lock", texts[i], strlen(texts[i]));
-        int64_t start = dt_now_ns();
+        int64_t start = dt_now_ns(); /* a holder that is ending would be waited for, ten seconds */
         assert_fails(open_and_close(RUN, 1000), DT_E_IN_USE, RUN ": in use by ");
-        assert_true(dt_seconds_since(start) < 1);
+        assert_true(dt_seconds_since(start) < 5);
         end_child(child);
     }
 }

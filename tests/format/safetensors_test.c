@@ -105,7 +105,7 @@ static void test_differences_name_the_tensor(void **state)
     assert_fails(dt_safetensors_read(PATH, &t.model, NULL), DT_E_CHECKPOINT_MODEL,
                  "tensor 'dense/kernel': checkpoint has (2, 3), model has (2, 4)");
     t.array[0].type = dt_type_of(DT_FLOAT64, 2, (int64_t[]){2, 3});
-    assert_fails(dt_safetensors_read(PATH, &t.model, NULL), DT_E_CHECKPOINT_MODEL, "tensor 'dense/kernel': dtype F32 against F64");
+    assert_fails(dt_safetensors_read(PATH, &t.model, NULL), DT_E_CHECKPOINT_MODEL, "tensor 'dense/kernel': checkpoint has dtype F32, model has F64");
     t.array[0].name = "dense/weight"; /* two errors at once */
     dt_status *s = dt_safetensors_read(PATH, &t.model, NULL);
     assert_int_equal(dt_status_count(s), 2);

@@ -119,7 +119,7 @@ static void test_bad_compiles_are_refused(void **state)
         { "{optimizer: adam, loss: mse, metrics: [F1Score, {AUC: {name: f1_score_9}}]}", DT_E_METRICS, 50, "'f1_score_9' is already the name of metrics[0]", NULL },
         { "{optimizer: adam, loss: mse, precision: bf16-mixed}", DT_E_UNKNOWN_NAME, 41, "unknown precision 'bf16-mixed'", NULL },
         { "{optimizer: adam, loss: mse, precision: float31}", DT_E_UNKNOWN_NAME, 41, "unknown precision 'float31'", "use float32, mixed_bfloat16 or mixed_float16" },
-        { "{optimizer: adam, loss: mse, run_eagerly: true}", DT_E_UNKNOWN_KEY, 30, "unknown key 'run_eagerly' in compile", "not implemented yet" },
+        { "{optimizer: adam, loss: mse, run_eagerly: true}", DT_E_UNKNOWN_KEY, 30, "key 'run_eagerly' in compile is not implemented yet", "only its default, false, is accepted" },
         { "{optimizer: adam, loss: mse, metric: [acc]}", DT_E_UNKNOWN_KEY, 30, "unknown key 'metric' in compile", "did you mean 'metrics'?" },
         { "[adam]", DT_E_WRONG_TYPE, 1, "compile: expected a mapping, got a list", NULL },
     };

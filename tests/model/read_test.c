@@ -109,7 +109,7 @@ static const struct bad {
     { INPUT "- Dese: {units: 3}", DT_E_UNKNOWN_NAME, 2, 3, "unknown layer 'Dese'", "did you mean 'Dense'?" },
     { INPUT "- Dense: {unit: 3}", DT_E_UNKNOWN_KEY, 2, 11, "unknown key 'unit' in Dense", "did you mean 'units'?" },
     { INPUT "- Dense: {hidden_size: 3, units: 3}", DT_E_UNKNOWN_KEY, 2, 11, "unknown key 'hidden_size' in Dense", "write 'units'" },
-    { INPUT "- Dense: {units: 3, lora_rank: 2}", DT_E_UNKNOWN_KEY, 2, 21, "unknown key 'lora_rank' in Dense", "not implemented yet" },
+    { INPUT "- Dense: {units: 3, lora_rank: 2}", DT_E_UNKNOWN_KEY, 2, 21, "key 'lora_rank' in Dense is not implemented yet", "leave it out" },
     { INPUT "- Dense: {units: 3, kernel_regularizer: l3}", DT_E_UNKNOWN_NAME, 2, 41, "unknown regularizer 'l3'", "did you mean 'l1'?" },
     { INPUT "- Dense: {units: 3, bias_regularizer: orthogonal_regularizer}", DT_E_MODEL_SHAPE, 2, 39,
       "OrthogonalRegularizer is for matrices, got a weight of 1 dimensions", NULL },

@@ -204,7 +204,7 @@ static void test_initial_epoch_is_where_it_begins(void **state)
                    "epoch 3/3 step 9 examples 22\nend\n");
     outcome_free(&o);
     o = fit(&(setup){ .fit = "{steps: 6, initial_epoch: 2}", .directory = HERE "/none" });
-    fails(o.status, DT_E_FIT_KEYS, "initial_epoch 2 begins at step 6, which leaves none of 6");
+    fails(o.status, DT_E_FIT_KEYS, "initial_epoch 2 begins at step 6, which leaves none of the 6 steps");
     o.status = NULL;
     assert_false(is_there(HERE "/none"));
     outcome_free(&o);

@@ -46,7 +46,7 @@ dt_status *dt_keras_tensor_name(const dt_tree *history, const dt_tree **name)
         return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &history->item[1]->at, "uses a later call of layer '%.80s'; dtrain calls each layer once",
                                   (*name)->text), "use a separate layer for each call");
     if (!is_zero(history->item[2]))
-        return dt_fail(DT_E_KERAS_MODEL, &history->item[2]->at, "uses the second output of layer '%.80s'; layers have one output here",
+        return dt_fail(DT_E_KERAS_MODEL, &history->item[2]->at, "uses the second output of layer '%.80s'; dtrain's layers have one output",
                        (*name)->text);
     return NULL;
 }

@@ -183,7 +183,7 @@ static dt_status *check_inner_policy(const dt_keras_layer *l, const dt_tree *con
     const dt_tree *inner = dt_keras_policy(dt_tree_get(dt_tree_get(config, "layer"), "config"));
     if (!inner || inner->kind != DT_TREE_SCALAR || !l->policy || strcmp(inner->text, l->policy->text) == 0)
         return NULL;
-    return dt_fail(DT_E_KERAS_MODEL, &inner->at, "dtype '%.80s' within a layer of '%.80s'; one layer has one here", inner->text, l->policy->text);
+    return dt_fail(DT_E_KERAS_MODEL, &inner->at, "dtype '%.80s' within a layer of '%.80s'; here a layer has a single dtype", inner->text, l->policy->text);
 }
 
 static dt_status *read_arguments(dt_arena *arena, dt_keras_layer *l, const dt_tree *config)

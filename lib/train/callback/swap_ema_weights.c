@@ -21,7 +21,7 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named)
     const dt_optimizer_head *head = job->compile ? job->compile->optimizer.args : NULL;
     if (!head || head->use_ema)
         return NULL;
-    return dt_suggest(dt_fail(DT_E_CALLBACK, &named->at, "SwapEMAWeights: the optimizer keeps no means of the weights"), "give it use_ema: true");
+    return dt_suggest(dt_fail(DT_E_CALLBACK, &named->at, "SwapEMAWeights: the optimizer keeps no averages of the weights"), "give it use_ema: true");
 }
 
 dt_status *dt_run_swap(run *r, bool means)

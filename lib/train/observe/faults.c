@@ -64,7 +64,7 @@ static dt_status *core_gone(const run *r, const dt_fault *f)
                            dt_topology_name(t), at[0], at[1], at[2], at[3], dt_str_text(&work), dt_topology_task(t, at));
     dt_str_release(&work);
     return r->checkpoint ? dt_note(s, "last checkpoint: %s; the same command resumes from it", r->checkpoint)
-                         : dt_note(s, "no checkpoint was saved: the same command begins anew");
+                         : dt_note(s, "no checkpoint was saved: the same command starts from the beginning");
 }
 
 /* ---- a number that is none ---- */

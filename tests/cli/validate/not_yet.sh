@@ -3,7 +3,7 @@
 # Keys of a job's sections that are not there yet are no error while they have their default value, alone in their section, too.
 . tests/cli/setup.sh
 write_tiny
-sed -n '/^## Not here yet/,$p' docs/job-file.md | grep -E '^- (strategy|reproducible|compile): ' | while IFS= read -r line; do
+sed -n '/^## Not implemented yet/,$p' docs/job-file.md | grep -E '^- (strategy|reproducible|compile): ' | while IFS= read -r line; do
     section=$(echo "$line" | sed 's/^- \([a-z]*\):.*/\1/')
     # shellcheck disable=SC2016 # backquotes of Markdown
     echo "$line" | grep -o '`[a-z_]*` (`[^`]*`)' | tr -d '`()' | while read -r key value; do

@@ -40,6 +40,6 @@ find . -name '*.tmp*'
 "$DTRAIN" export tiny.yaml -q -o plain.npz
 cmp through.npz plain.npz
 "$DTRAIN" export tiny.yaml -q --to npz -o /dev/stdout 2>err | cat >piped
-grep -o 'leads to what is not a regular file' err
+grep -o 'links to something that is not a regular file' err
 sed 's/^/piped: /' piped
 [ -h /dev/stdout ] || echo "/dev/stdout is gone"
