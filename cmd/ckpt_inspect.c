@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain ckpt inspect: what lies in a checkpoint. */
+/* dtrain ckpt inspect: show what a checkpoint contains. */
 #include <stdlib.h>
 
 #include "verb.h"

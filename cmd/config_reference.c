@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain config reference: all that a job file may say, as Markdown: docs/job-file.md, made of the tables that job files are read by. Of what tables do not
- * know, an example for each section, all of them together are one job.
+ * dtrain config reference: every key of a job file, as Markdown (docs/job-file.md), generated from the tables that read job files. Tables have no
+ * examples, so those stand here, one for each section; together they form one job.
  */
 #include <stdlib.h>
 #include <string.h>

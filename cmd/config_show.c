@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain config show: a job as it is resolved. */
+/* dtrain config show: print the resolved job. */
 #include "verb.h"
 
 struct config_show {

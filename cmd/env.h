@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of the environment that dtrain reads beside those that stand for an option. */
+/* Environment variables that dtrain reads, besides those that set an option. */
 #ifndef CMD_ENV_H
 #define CMD_ENV_H
 

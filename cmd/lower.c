@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain lower: what the compiler made of a job. */
+/* dtrain lower: print one stage of a compiled job. */
 #include "env.h"
 #include "verb.h"
 

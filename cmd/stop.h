@@ -3,7 +3,7 @@
  * Signals. The first SIGINT, SIGTERM, SIGHUP, SIGXCPU or SIGALRM asks fit to finish its step, save and stop; a second SIGINT, SIGTERM or SIGHUP to
  * stop at once; SIGUSR1 to save and continue. Handlers set flags; fit looks at them once a step.
  *
- * Whoever compiles, waits for data or writes does not look. Before the first step there is nothing to save, so the first signal ends the
+ * Code that compiles, waits for data or writes does not check them. Before the first step there is nothing to save, so the first signal ends the
  * process there and then; after it the second one does, unless fit has left by itself within a moment.
  */
 #ifndef CMD_STOP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watching a run: remembers what must be said at its end, and tells what happens, in lines for people (watch_text.c) or in
- * JSON lines for programs (watch_json.c).
+ * Watching a run: keeps what the last lines need, and reports what happens, in lines for people (watch_text.c) or in JSON lines for programs
+ * (watch_json.c).
  */
 #ifndef CMD_WATCH_H
 #define CMD_WATCH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of back ends, and calls through it. A device that stands in front of another hands on what it does not do itself. */
+/* The table of back ends, and calls through it. A device in front of another one forwards what it does not handle itself. */
 #include <stdlib.h>
 #include <string.h>
 

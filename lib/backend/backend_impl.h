@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What back ends are made of, for their own files. Calls of the rooms above come through backend.c. */
+/* The inside of back ends, for their own files. Calls of the rooms above come through backend.c. */
 #ifndef DT_BACKEND_BACKEND_IMPL_H
 #define DT_BACKEND_BACKEND_IMPL_H
 

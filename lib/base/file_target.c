@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that users name for output. Redirection and cp write to what a link leads to, and so do we: the new file is committed where the link ends, under that
- * name, and the link stays. What a run writes below its own directory goes through no link at all (file_write.c).
+ * Files that users name for output. Like redirection and cp, dtrain writes to the target of a link: the new file is committed where the link ends,
+ * under that name, and the link stays. A run follows no links below its own directory (file_write.c).
  *
  *     -o latest.csv ──▶ latest.csv -> day/3.csv          day/3.csv.tmp, renamed to day/3.csv
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing files and directories: each call of the system stands here once, goes through the fault seam, and is checked. */
+/* Writing files and directories: each system call appears here once, passes the fault seam, and is checked. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See library.h. The loader tells why it could not in words only. */
+/* See library.h. The loader reports its errors as text only. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "base/library.h"
 

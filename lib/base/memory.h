@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of this machine: what this process has, and the most that it may have. A container's limit is not seen by asking the kernel for the machine's
- * size, and whoever exceeds it is killed without a word: so its files are read, of the process' own control group and of all above it.
+ * Memory of this machine: what this process uses, and how much it may use. The size of the machine does not show a container's limit, and a process
+ * that exceeds that is killed without a message. So the limits of the process' control group and of its parents are read.
  */
 #ifndef DT_BASE_MEMORY_H
 #define DT_BASE_MEMORY_H

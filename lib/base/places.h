@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places in a list by a hash of what stands there, so that long lists need not be gone through:
+ * An index of a list by the hashes of its entries, so that long lists need not be searched:
  *
  *     for (int i = dt_places_first(&p, hash); i >= 0; i = dt_places_next(&p, i))
  *         if (list[i] is what is looked for)

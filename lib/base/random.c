@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Philox is Random123's; what is ours is how keys are made of purposes, and what is drawn from the words. Nothing here
- * calls libm, whose log and cos give other bits on other processors: the same seed gives the same numbers everywhere.
+ * Philox is Random123's. How keys follow from purposes, and numbers from words, is defined here. Nothing here calls libm, whose log and cos give
+ * other bits on other processors: the same seed gives the same numbers everywhere.
  */
 #include "base/random.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random numbers without state: Philox 4x32-10 (Random123) maps (key, counter) to four words, so what is drawn depends on
- * what it is for and never on who draws it or when. Streams are keyed by (seed, purpose); counters are example and offset.
+ * Random numbers without state: Philox 4x32-10 (Random123) maps (key, counter) to four words, so a number depends on its purpose alone, never on the
+ * thread that asks for it or on when. Streams are keyed by (seed, purpose); counters are example and offset.
  */
 #ifndef DT_BASE_RANDOM_H
 #define DT_BASE_RANDOM_H

@@ -3,7 +3,8 @@
  * What threads did, and when: spans of time for trace viewers.
  *
  * Each thread has a track, a ring of spans that it alone writes: while something is recorded there is no lock and no allocation, and where a ring is
- * full the oldest span goes. A track that is NULL, or whose recorder is switched off, costs one look. What a span is of stands in a mark, made before.
+ * full the oldest span goes. A track that is NULL, or whose recorder is switched off, costs one comparison. A mark, made before, says what a span
+ * measures.
  *
  *     int64_t since = dt_span_begin(track);
  *     work();

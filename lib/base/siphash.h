@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SipHash-2-4 (Aumasson, Bernstein 2012): a hash for tables whose keys come from others, who cannot make keys collide without knowing its key. */
+/* SipHash-2-4 (Aumasson, Bernstein 2012): a hash for tables whose keys are not trusted: without the hash's key nobody can construct collisions. */
 #ifndef DT_BASE_SIPHASH_H
 #define DT_BASE_SIPHASH_H
 

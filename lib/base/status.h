@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Errors. A function that can fail returns `dt_status *`: NULL for success, else an object with a number (DTnnn), a
- * text, the place in a file where the fault lies, and notes added on the way up.
+ * Errors. A function that can fail returns `dt_status *`: NULL for success, else an object with a number (DTnnn), a text, the source location of the
+ * fault, and notes added on the way up.
  *
  *     DT_TRY(dt_graph_verify(g));                                        pass it up
  *     return dt_fail(DT_E_RANGE, &at, "units must be at least 1, got %d", n);

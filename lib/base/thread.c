@@ -3,9 +3,9 @@
  * A pool is built from one part, the gate: a counter that somebody raises and others wait for. `start` opens when there is
  * work, `done` when the last lane has finished it, `join` when the last lane has come to a join.
  *
- * Who waits spins first, then says so in `sleepers` and sleeps in the kernel; who opens enters the kernel only if there are
- * sleepers. Both sides write one word and then read the other's, in sequentially consistent order, so at least one of them
- * sees the other: no wake-up is lost.
+ * A waiter spins first, then counts itself in `sleepers` and sleeps in the kernel; whoever opens the gate enters the kernel only if there are
+ * sleepers. Both sides write one word and then read the other's, in sequentially consistent order, so at least one of them sees the other: no wake-up
+ * is lost.
  */
 #define _GNU_SOURCE /* the affinity mask */
 #include "base/thread.h"

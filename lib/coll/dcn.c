@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coll/dcn.h"
 
-/* One way between two machines of a data centre: assumed, nobody publishes it for these. Base round trips of some 25 us are told of Google's
- * fabrics (Swift, SIGCOMM 2020; from memory). */
+/* The latency, one way, between two machines of a data centre: an assumption, since nobody publishes it for these. Base round trips of about 25 us
+ * are reported for Google's fabrics (Swift, SIGCOMM 2020; from memory). */
 static const double one_way_s = 12.5e-6;
 
 /* Messages that follow each other, and what a chip sends of its bytes. */

@@ -4,7 +4,7 @@
  * slices; there is no torus. So what goes over it is best as small as can be: of an all-reduce over several slices the reduce-scatter and
  * the all-gather stay on the links of each slice, and only what a chip is left with in between, V / chips, goes over the network.
  *
- * Whether this hides behind other work is the caller's affair.
+ * The caller decides whether this overlaps with other work.
  */
 #ifndef DT_COLL_DCN_H
 #define DT_COLL_DCN_H

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Job files. libyaml's events become a tree in which every node remembers line and column; the schema, not YAML, gives scalars
- * their types, so `off`, `1e-4`, `010` mean what the field says or are refused. Reading goes on after a fault: all faults
- * of a file come in one run.
+ * Job files. libyaml's events become a tree in which every node remembers line and column; the schema, not YAML, gives scalars their types, so `off`,
+ * `1e-4`, `010` mean what the field says or are refused. Reading continues after a fault, so all faults of a file are reported in one run.
  *
- * Refused while reading: more than 1 MiB, 64 levels, 10,000 nodes (copies made by aliases count), duplicate keys, a second document,
- * tags, merge keys, keys that are no strings, control characters, invalid UTF-8.
+ * Refused while reading: more than 1 MiB, 64 levels, 10,000 nodes (copies made by aliases count), duplicate keys, a second document, tags, merge
+ * keys, keys that are not strings, control characters, invalid UTF-8.
  */
 #ifndef DT_CONF_CONF_H
 #define DT_CONF_CONF_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a mapping by a table of fields. All defaults first, then the entries in the order of the file, then what is missing;
- * every fault is kept, so a user mends a file in one go.
+ * Reading a mapping by a table of fields. All defaults first, then the entries in the order of the file, then what is missing; every fault is kept,
+ * so that a user can fix a file in one go.
  */
 #include <stdio.h>
 #include <string.h>

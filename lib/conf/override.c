@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Overrides: `key.path=value` from the command line. The whole assignment is a source of its own, "override 1", so that every
- * fault in it, found now or by a field table later, has a place with a caret.
+ * Overrides: `key.path=value` from the command line. The whole assignment is a separate source, "override 1", so that every fault in it, found now or
+ * later by a field table, has a location and a caret.
  *
  *     fit.epochs=3    model.layers.1.Dense.units=64    strategy={type: mirrored, replicas: 4}    seed=
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Syntax errors in words that help. libyaml says at which token its grammar failed, which often is far behind the mistake:
- * after a bracket that was never closed the rest of the file is one long list. So the text is looked at once more, from the
- * bracket or quote that was open, and that place is named when its end is missing.
+ * Syntax errors that help. libyaml reports the token at which its grammar failed, which is often far after the mistake: after a bracket that was
+ * never closed the rest of the file is one long list. So the text is scanned again from the bracket or quote that was open, and that is named if it
+ * is never closed.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The virtual clock of a device: kernels on the chip, collectives on its links and between slices, side by side as far as the program's data
- * allow. Whoever is free takes the first thing in the order of the program that has what it needs; if there is none, it waits.
+ * The virtual clock of a device: kernels on the chip, collectives on its links and between slices, side by side as far as the program's data allow. A
+ * unit that is free takes the first item, in program order, whose inputs are ready; if there is none, it waits.
  *
  *     kernels   | F1 | F2 | F3 |       | B3 | B2 |    | B1 | U |
  *     links     | gather 2 | gather 3 | ...     | sum 3 | sum 2 | sum 1 |

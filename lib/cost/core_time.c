@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time of a kernel on a device: matrix units, memory and vector units work side by side (core_product.c), behind the launch and with the ends that
- * nothing hides.
+ * Time of a kernel on a device: matrix units, memory and vector units work in parallel (core_product.c), after the launch; filling and draining
+ * overlap with nothing.
  *
- * This is what hardware does. The compiler's own estimate (dt_core_estimated_cycles) is another thing: it leaves out operands that it fetches ahead,
- * its launch is longer than what was measured on tpu7x, and its large products are slower than on v6e and faster than on tpu7x.
+ * This is what hardware does. The compiler's own estimate (dt_core_estimated_cycles) differs: it leaves out operands that it fetches ahead, its
+ * launch is longer than what was measured on tpu7x, and its large products are slower than on v6e and faster than on tpu7x.
  */
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far the simulator has been off: published rows against its predictions, by kind and generation. Steps are told apart by what the model is made of. */
+/* How far off the simulator's predictions of published rows were, by kind and generation. Steps are grouped by the kind of model. */
 #ifndef DT_COST_EXPECTED_ERROR_H
 #define DT_COST_EXPECTED_ERROR_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels: nodes that a TPU's compiler would run as one launch, so that what lies between them never reaches memory.
+ * Kernels: nodes that a TPU's compiler would run as one launch, so that the values between them never reach memory.
  *
  *     producer    an element-wise node all of whose readers are in one kernel is computed there
  *     consumer    element-wise work on a product goes out with it: bias, activation, the sums of a normalisation
  *     siblings    sums over the same array read it once
  *
- * A kernel has a place in the program. A node joins a kernel at an earlier place only if all else that it reads stands before that place, so
+ * A kernel has a place in the program. A node joins a kernel at an earlier place only if everything else that it reads comes before that place. So
  * kernels in the order of their places never wait for a later one.
  *
  * What makes up a kernel's bytes: each array it reads, once, and what others read of it. Reshapes and broadcasts are names for their inputs.

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device holds while it runs a program. Variables lie there for good; a value lies there from the place of the kernel or collective that makes
- * it to the last one that reads it; the peak is the place where most does.
+ * What a device holds while it runs a program. Variables are live throughout; a value is live from the kernel or collective that computes it to the
+ * last one that reads it; the peak is where most is live.
  *
  *     weights     variables of the model         slots        variables of the optimizer
  *     gradients   what updates read: counted as lying there to the end of the step, each as its variable's slots do
  *     activations all else at the peak, the batch too
  *     padding     what tiles add to these
  *
- * Parts of weights that are gathered from other replicas lie there twice for a while: once for the forward pass, once for the backward pass.
+ * Parts of weights that are gathered from other replicas exist twice for a while: once for the forward pass, once for the backward pass.
  */
 #include "cost/cost_impl.h"
 #include "op/across.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How arrays lie in HBM. Two dimensions lie in tiles of 8 sublanes by 128 lanes, and both are filled up; the compiler chooses which two, and their
- * order, so that least is lost: 100 columns of 1,024 rows lie across sublanes, where they lose 4 and not 28. Tiles of few sublanes are shorter:
- * 1, 2 or 4. One dimension alone lies in tiles of 1,024, a few numbers in the next power of two from 512 bytes on.
+ * How arrays are stored in HBM. Two dimensions are stored in tiles of 8 sublanes by 128 lanes and padded to whole tiles; the compiler chooses which
+ * two, and in which order, to waste least: 100 columns of 1,024 rows go along the sublanes, where padding adds 4 and not 28. Tiles of few sublanes
+ * are shorter: 1, 2 or 4. A single dimension has tiles of 1,024; a few numbers take the next power of two, at least 512 bytes.
  *
- * Held against libtpu 0.0.42.1's sizes of arguments (tests/cost/layout_test.c).
+ * Compared with libtpu 0.0.42.1's sizes of arguments (tests/cost/layout_test.c).
  */
 #include "cost/cost.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions by a library, planned once per shape, on activations stored with their channels last. The library keeps kernels
- * in a layout of its own: whoever runs a plan packs the kernel once and uses it many times.
+ * Convolutions by a library, planned once per shape, on activations stored with their channels last. The library keeps kernels in a layout of its
+ * own: pack a kernel once and use it for many runs of the plan.
  */
 #ifndef DT_EXEC_CONV_H
 #define DT_EXEC_CONV_H

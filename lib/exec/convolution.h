@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions in the executor: what kernel_convolution.c and those who compute them share. */
+/* Convolutions in the executor: what kernel_convolution.c shares with the files that compute them. */
 #ifndef DT_EXEC_CONVOLUTION_H
 #define DT_EXEC_CONVOLUTION_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions as matrix products: what any library can do. Every place of the window is a row of a matrix A, with what lies under the window as its columns; the
- * kernel is the other matrix, as it lies in memory:
+ * Convolutions as matrix products: which every library computes. Every position of the window is a row of a matrix A, with what lies under the window
+ * as its columns; the kernel, as it is stored, is the other matrix:
  *
  *     lhs (B, h, w, i)   ->   A (B p q, k l i)  x  rhs (k l i, o)   =   y (B p q, o)
  *
- * Rows go through y's dimensions but the last, columns through rhs's but the last, both as they lie in memory, so the same code makes the
- * gradients: for a kernel's, rows are its elements and columns the examples and places. A is never there as a whole: it is made in tiles
- * that fit into the cache. Where a row needs several tiles, their products are added in order.
+ * Rows go through y's dimensions but the last, columns through rhs's but the last, both in the order of memory, so the same code computes the
+ * gradients: for a kernel's, rows are its elements and columns the examples and places. A is never there as a whole: it is made in tiles that fit
+ * into the cache. Where a row needs several tiles, their products are added in order.
  *
  * Sizes of tiles depend on sizes alone, so bits do not depend on threads. A segment of a kernel's gradient has its part of the columns.
  */

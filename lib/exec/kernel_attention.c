@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention, float32, without the matrix of scores: a block of queries of one head at a time, whose scores lie in the lane's scratch.
+ * Attention, float32, without the matrix of scores: a block of queries of one head at a time, whose scores are in the lane's scratch memory.
  *
  *     forward    S = Q K'      P = softmax(scale S)      Y = P V
  *     backward   S, P again    dV += P' dY    dP = dY V'    dS = scale P (dP - sum P dP)    dQ = dS K    dK += dS' Q
  *
- * Q is (block, H); K and V are those keys that somebody of the block may look at: under a causal mask a later block has more of them. So every
- * block has products of its own sizes, planned when compiling, one set a lane. Where positions are not simply 0, 1, ..., every block
- * has all keys.
+ * Q is (block, H); K and V are the keys that at least one query of the block attends to: under a causal mask a later block has more of them. So every
+ * block has products of its own sizes, planned when compiling, one set a lane. Where positions are not simply 0, 1, ..., every block has all keys.
  *
  * The three gradients need the same P and dS: the first of the nodes that ask for one makes all three, the others nothing.
  */

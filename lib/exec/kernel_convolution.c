@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convolution, and the segment_convolution that a pass made of a kernel's gradient (pass/pieces.c): by the library where it makes them fast,
- * else as matrix products, else by the op's eval. A piece is a range of examples; a piece of a kernel's gradient is the part of the sum
- * that a range of examples gives.
+ * convolution, and the segment_convolution that a pass made of a kernel's gradient (pass/pieces.c): by the library where that is fast, otherwise as
+ * matrix products or by the op's eval. A piece is a range of examples; a piece of a kernel's gradient is the part of the sum that a range of examples
+ * gives.
  *
- * Libraries want kernels packed. Each lane packs for itself, when the first piece of a step comes its way: so no lane waits for another.
+ * Libraries want kernels packed. Each lane packs its own copy at its first piece of a step, so no lane waits for another.
  */
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * dot_general with batch dimensions: one matrix product for each index of them, wherever they stand. The heads of attention do: (B, T, N, H) by
  * (B, S, N, H) over H, a product for each example and head, whose rows lie N * H apart.
  *
- * It fits when the free dimensions of each operand are one after flattening, the contracted ones too, and one of the two lies together in memory.
+ * It fits when the free dimensions of each operand are one after flattening, the contracted ones too, and one of the two is contiguous in memory.
  * Pieces are ranges of the result's first dimension, which is the first batch dimension.
  */
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  *     concatenate(a, b)      [ box of a | box of b ]
  *     pad(x)                 a value everywhere, then the box of x
  *
- * A box is copied run by run: what lies together in both goes with one memcpy. A piece is the boxes, clipped to its rows.
+ * A box is copied run by run: what is contiguous in both is copied by one memcpy. A piece is the boxes, clipped to its rows.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows over images with their channels last (pooling): all channels of a place at a time, which lie together. A piece is a range of examples.
- * The maximum's gradient is found in two goes over the window: which element of it is the first that is the maximum, channel by channel,
- * then to each element what is due to it.
+ * Windows over images with their channels last (pooling): all channels of a position at a time, which are contiguous. A piece is a range of examples.
+ * The maximum's gradient takes two passes over the window: the first finds, for each channel, the first element that equals the maximum; the second
+ * gives each element its gradient.
  */
 #include <math.h>
 #include <string.h>

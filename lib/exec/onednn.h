@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * oneDNN by dlopen, for those who make primitives of it. Its C interface changed between 2.x (descriptor structs, filled by the library)
- * and 3.x (everything behind handles); both are known here by their symbols. Structs of 2.x are passed through as bytes of ample size,
- * so no header of the library is needed and one binary serves every version.
+ * oneDNN, loaded with dlopen, for the files that create its primitives. Its C interface changed between 2.x (descriptor structs, filled by the
+ * library) and 3.x (everything behind handles); both are known here by their symbols. Structs of 2.x are passed through as bytes of ample size, so no
+ * header of the library is needed and one binary serves every version.
  */
 #ifndef DT_EXEC_ONEDNN_H
 #define DT_EXEC_ONEDNN_H

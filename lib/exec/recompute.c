@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is not kept but made again. An element-wise value that several fused steps read would be written once and read by each; often it is
- * less work to make it again from what those steps read anyway. Batch normalisation is the case in point:
+ * Values that are computed again instead of being stored. An element-wise value that several fused steps read would be written once and read by each;
+ * often it is cheaper to compute it again from what those steps read anyway. Batch normalisation is an example:
  *
  *     x ── centred ── squared (summed)          forward, then, after the sums are there
  *           └────────  y = relu(centred * a + b)

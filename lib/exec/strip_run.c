@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a strip program: for each strip of a piece operands that are not read in place are laid out in registers, then every instruction goes over the
- * whole strip, and what somebody else reads goes to its place. Memory that the next strips read is asked for ahead.
+ * whole strip, and what another step reads is written to memory. Memory that the next strips read is prefetched.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a schedule on an array. A rank walks its own list of actions; all it needs besides the array is room for the largest piece
- * that is added. Which element gets which sum in which order stands in the schedule, not here.
+ * Runs a schedule on an array. A rank walks its own list of actions; all it needs besides the array is room for the largest piece that is added. The
+ * schedule, not this file, decides which element gets which sum in which order.
  */
 #include <assert.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces: graphs under construction. Step functions and passes emit nodes through dt_emit, which infers the type and numbers
- * values: the same op on the same inputs with the same attributes is the same node, so that nobody has to remember what he
- * has computed already. (Ops have no effects; assignments are kept beside the nodes.)
+ * Traces: graphs under construction. Step functions and passes emit nodes through dt_emit, which infers the type and numbers values: the same op on
+ * the same inputs with the same attributes is the same node, so that no caller has to remember what was computed before. (Ops have no effects;
+ * assignments are kept beside the nodes.)
  *
  * A trace keeps its first error, and what is emitted after it goes nowhere: builders read as mathematics, and the error is looked
  * at once, at the end.

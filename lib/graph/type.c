@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types: a data type and a shape. A size below zero stands for a multiple of the batch (-k: k * B), so that one trace serves
- * every batch. Counts saturate at INT64_MAX instead of overflowing: a type comes from a job file, and whoever is about to
- * allocate sees at once that it is too much.
+ * Types: a data type and a shape. A size below zero stands for a multiple of the batch (-k: k * B), so that one trace serves every batch. Counts
+ * saturate at INT64_MAX instead of overflowing: a type comes from a job file, and an allocation of that size is seen to be too large.
  */
 #include "graph/graph.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job as it is resolved: after `extends`, overrides and substitutions every value still knows its place, so that it can be said where each comes
- * from. And what two jobs, or a job and a run, say otherwise.
+ * The resolved job: after `extends`, overrides and substitutions every value still knows its source location. And the differences between two jobs,
+ * or a job and a run.
  */
 #include <ctype.h>
 #include <stdlib.h>

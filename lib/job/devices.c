@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain devices: what this machine has to compute with, and why the rest is not there. Everything is asked of those who use it: the
- * instruction set of the loops, the libraries that multiply matrices, the table of back ends, the resolver of slices.
+ * dtrain devices: what this machine can compute with, and why the rest is not available. The code that uses each part is asked: the instruction set
+ * of the loops, the libraries that multiply matrices, the table of back ends, the resolver of slices.
  */
 #include <stdlib.h>
 #include <string.h>

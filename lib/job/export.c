@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job's model for others to run: its weights as they lie in a checkpoint, or the model as an ONNX file. */
+/* Exports a job's model: the weights of a checkpoint, or the model as an ONNX file. */
 #include <stdlib.h>
 
 #include "job/session.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every key that a job file may have, told one by one: for completions, manual pages, the reference. Nothing is written down here but where in a job
- * the tables stand: a section has its own, and a key that names a kind ("compile.optimizer") has one for each kind, whose keys stand in a
- * mapping of the kind's name ("compile.optimizer.Adam.beta_1") or beside the key ("strategy.replicas").
+ * Lists every key that a job file may have, for completions, manual pages and the reference. This file only knows where in a job the tables apply: a
+ * section has its own, and a key that names a kind ("compile.optimizer") has one for each kind, whose keys are in a mapping of the kind's name
+ * ("compile.optimizer.Adam.beta_1") or beside the key ("strategy.replicas").
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables that job files are read by, as lists: what completions, manual pages, the reference and the schema are made of. For this room only. */
+/* The tables that job files are read by, as lists: the source of completions, manual pages, the reference and the schema. For this room only. */
 #ifndef DT_JOB_KEYS_H
 #define DT_JOB_KEYS_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words of a job: sizes, names and lists that stand in it once, to be changed by one override.
+ * The names in `let`: sizes, words and lists that a job defines once, so that one override changes them.
  *
  *     let: {width: 4096, heads: 32}
  *     ...
  *           - Dense: {units: "{width}"}      # dtrain plan job.yaml let.width=8192
  *
  * A text that is nothing but a word becomes its value, a number, a word, null, a list or a mapping, which keeps its place in the file. A value may
- * use words that stand above it. A word that nobody uses is an error: a misspelt override would change nothing. But words of the file are not asked
- * for where there are overrides: who says dataset.global_batch_size=256 need not know that "{batch}" stood there.
+ * use names defined before it. A name that is not used is an error, because a misspelt override would change nothing. But words of the file are not
+ * asked for where there are overrides: who says dataset.global_batch_size=256 need not know that "{batch}" stood there.
  */
 #include <string.h>
 

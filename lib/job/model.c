@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A model that Keras wrote, in a job. Its file is read before overrides, which then meet its layers; like a data file it is looked for beside the file
- * that names it. What a run has trained must not depend on it: to evaluate, to predict and to export, the layers are those of the run's newest
- * checkpoint where the file is gone. To train without it would be to guess.
+ * A model that Keras wrote, in a job. Its file is read before overrides, so that these can change its layers; its path is relative to the file that
+ * names it. If the file is gone, evaluate, predict and export take the layers from the run's newest checkpoint. Training without it is an error.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `partition`: how values lie on the logical devices of a replica. Elements of the data, layers and values within them are named, weights
- * match rules; what is said becomes notes in the graph of a step, as dt_strategy_split_to_logical_devices and its like leave them.
+ * `partition`: how values are placed on the logical devices of a replica. Elements of the data, layers and values within them are named, weights
+ * match rules; all of it becomes annotations in the graph of a step, like those of dt_strategy_split_to_logical_devices.
  *
  *     partition:
  *       image:  {split: [1, 2, 4, 1]}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading `partition`: what it says, not yet whether the model has it. Reading goes on after a fault. */
+/* Reading `partition`: its form, without looking at the model. Reading continues after a fault. */
 #include <string.h>
 
 #include "base/glob.h"

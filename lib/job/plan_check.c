@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The priced program, compiled by somebody else. What a device does in a training step is written as StableHLO, a plug-in compiles it for the job's slice, and
- * what it tells of its program stands beside what the plan says.
+ * Compares the plan with a compiler. The program of a device in a training step is written as StableHLO, a plug-in compiles it for the job's slice,
+ * and the compiler's figures are printed next to the plan's.
  *
  *     arguments     variables and the batch, as they lie in memory, with what tiles add
  *     temporaries   what is alive besides at the peak

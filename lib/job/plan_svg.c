@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan as a picture of its own: memory of a device by kind against what it has, one step on the virtual clock (kernels above, collectives below), and
- * what layers take.
+ * A plan as an SVG file: the memory of a device by kind, compared with what it has, one step on the virtual clock (kernels above, collectives below),
+ * and what layers take.
  */
 #include <math.h>
 

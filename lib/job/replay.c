@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `ckpt verify --replay N`: the steps that led to the newest checkpoint are done again, in a directory of their own, and what comes out is held against
- * it, tensor by tensor, bit by bit. A processor that computes wrong now and then, data that changed, another library of kernels: all show here, and
- * nowhere else as early. Strategy and threads may be others than they were: the bits are the same.
+ * `ckpt verify --replay N`: repeats the steps that led to the newest checkpoint, in a scratch directory, and compares the result with it, tensor by
+ * tensor, bit by bit. This finds a processor that sometimes computes wrong results, data that changed, and another kernel library, earlier than
+ * anything else would. Strategy and number of threads may differ from those of the run: the bits are the same.
  *
  *     begin (a checkpoint N steps or more before, or nothing) ── fit ──▶ scratch/ckpt/step-B   =   run/ckpt/step-B ?
  */

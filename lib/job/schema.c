@@ -4,9 +4,9 @@
  *
  *     # yaml-language-server: $schema=dtrain.schema.json
  *
- * It is as strict as the reader where a schema can be: types, limits, names, and no unknown keys. What a reader takes besides stands in it, too: null
- * for a key that may be left out; and for a value of any type a text with a "{word}" of `let` or `Repeat`, which becomes that value.
- * It does not say what values say about each other (shapes, files, metrics that fit no loss): `dtrain validate` does.
+ * It is as strict as the reader where a schema can be: types, limits, names, and no unknown keys. What a reader accepts besides is in it, too: null
+ * for a key that may be left out; and for a value of any type a text with a "{word}" of `let` or `Repeat`, which becomes that value. It does not say
+ * what values say about each other (shapes, files, metrics that fit no loss): `dtrain validate` does.
  *
  * A job that `extends` another has the rest there: of it nothing is required. So objects of sections say what they may have, and what they must have is
  * said once, at the top, of jobs that extend nothing.

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sections of a job. The table below is the top level; what stands in a section is read by the room that knows it. Every section
- * is read even when another one is faulty, so that all faults of a file come in one run. What a later version will know is refused
- * by name, never ignored.
+ * The sections of a job. The table below is the top level; each section is read by the room that it configures. Every section is read even if another
+ * one is faulty, so that all faults of a file are reported in one run. Keys of later versions are refused by name, never ignored.
  */
 #include <string.h>
 

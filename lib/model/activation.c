@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Applying activations: by name in `activation:` fields, and as a traced call with arguments. Their formulas stand in files of
- * lib/model/activation, by family.
+ * Applying activations: by name in `activation:` fields, and as a traced call with arguments. Their formulas are in lib/model/activation, by family.
  *
  * The derivatives at the corners are Keras': maximum and minimum give the gradient of a tie to their second input, so that the order of
  * inputs says who gets it: relu'(0) = 0, but clipping to [-1, 1] lets it pass at -1 and 1.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Initialisers at work. Element i of a variable is drawn from a stream of its own, keyed by (seed, path, i): adding a layer, drawing in
- * another order or by other hands changes no other weight. Values are drawn in double and rounded once to the variable's dtype.
+ * Initialisers at work. Element i of a variable is drawn from a stream of its own, keyed by (seed, path, i): adding a layer, or drawing in another
+ * order or on another thread, changes no other weight. Values are drawn in double and rounded once to the variable's dtype.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a model gives. The last layer is the output unless the model names one, or several; nothing else sets an output apart, and layers may take
- * from it. Every other layer must be taken from, so that none is trained by nobody.
+ * The outputs of a model. The last layer is the output unless the model names one or several; otherwise outputs are ordinary layers, which others may
+ * use. Every other layer must be used, so that none is left untrained.
  *
  *     outputs: logits
  *     outputs: [kind, age]      named so in losses, metrics, targets and predictions

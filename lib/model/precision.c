@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mixed precision, as Keras' policies have it: variables are float32, layers compute in fewer digits. Every layer converts what it reads, so a
- * gradient comes back to its weight through that conversion, as float32; what a layer makes stays narrow until a layer, the loss or a metric
- * that wants float32 reads it. It is all in the graph: what runs and what is priced is this.
+ * Mixed precision, as Keras' policies have it: variables are float32, layers compute in 16 bits. Every layer converts what it reads, so a gradient
+ * comes back to its weight through that conversion, as float32; what a layer makes stays narrow until a layer, the loss or a metric that wants
+ * float32 reads it. All of it is in the graph, which is what runs and what is priced.
  */
 #include "model/model.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Learning-rate schedules at work: a rate as a function of the step, emitted where the optimizer reads it, so that the step counter
- * drives it; and by itself, for people who want to look at it. Rates are computed in float32, as in Keras.
+ * Learning-rate schedules: a rate as a function of the step, emitted where the optimizer reads it, so that it follows the step counter; and computed
+ * alone, to be printed. Rates are computed in float32, as in Keras.
  */
 #include <stdlib.h>
 

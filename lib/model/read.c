@@ -5,8 +5,8 @@
  *     list ── repeat.c ──▶ list without Repeat
  *     list item ──▶ layer, name ──▶ what it takes from (inputs.c) ──▶ shapes and weights, layer by layer
  *
- * Every item is read and named before any shape is looked at, so that a job's faults come in one run; shapes are followed as far as layers
- * can be built, since nothing is known behind one that cannot. A sequential model is the case in which no layer names its inputs.
+ * Every item is read and named before any shape is looked at, so that all faults of a job are reported in one run. Shapes are inferred up to the
+ * first layer that cannot be built, since nothing is known after it. A sequential model is the case in which no layer names its inputs.
  */
 #include <string.h>
 

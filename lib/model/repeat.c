@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Repeat: layers that are written once and stand many times. `for` gives variables their values, lists of one length that are gone
- * through side by side; what stands under `layers` is copied for every turn, with "{variable}" in its texts replaced:
+ * Repeat: layers that are written once and repeated. `for` gives variables their values, in lists of one length; what is under `layers` is copied for
+ * each index of these lists, with "{variable}" in its texts replaced:
  *
  *     - Repeat:
  *         for: {i: [0, 1], filters: [32, 64]}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builders: functions that emit nodes and read as mathematics. Those of dtrain.h do what NumPy does (broadcasting, negative
- * axes); those of op.h emit one node. A builder given the value of a failed call, or inputs that do not fit, makes the trace
- * fail and returns no value, so nobody checks in between.
+ * Builders: functions that emit nodes and read as mathematics. Those of dtrain.h do what NumPy does (broadcasting, negative axes); those of op.h emit
+ * one node. A builder given the value of a failed call, or inputs that do not fit, makes the trace fail and returns no value, so callers need not
+ * check in between.
  *
  * Broadcasting is always a node of its own (broadcast_in_dim), whose row knows the gradient; no element-wise op has to.
  */

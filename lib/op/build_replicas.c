@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builders of what joins replicas: sums over them, and their tensors one behind the other.
+ * Builders of ops that combine replicas: sums over them, and the concatenation of their tensors.
  *
- * all_gather is made of other ops: each replica adds its rows to a tensor of zeros, at the places that are its own, and the sum over replicas is
- * everybody's. So gradients need no rule: each replica gets the part of the summed gradient that its rows had.
+ * all_gather is composed of other ops: each replica writes its rows into its part of a tensor of zeros, and the sum over replicas is the result. So
+ * gradients need no rule: each replica gets the part of the summed gradient that its rows had.
  */
 #include <ctype.h>
 #include <string.h>

@@ -9,8 +9,8 @@
  *
  * (C1) x is of floats.
  *
- * A composite of element-wise ops, kept whole so that nobody stores what lies between. D. Hendrycks, K. Gimpel, Gaussian Error Linear
- * Units (2016).
+ * A composite of element-wise ops, kept whole so that the values in between are never stored. D. Hendrycks, K. Gimpel, Gaussian Error Linear Units
+ * (2016).
  */
 #include "op/gelu.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reverse mode: the gradient of a scalar (of the sum, if the loss has a shape), emitted into the trace that computed it. One sweep forward marks the nodes through
- * which the loss can depend on what is asked for, one sweep back lets each marked node hand on its share by its row's rule:
+ * Reverse mode: the gradient of a scalar (of the sum, if the loss has a shape), emitted into the trace that computed it. A forward sweep marks the
+ * nodes through which the loss can depend on the given values; a backward sweep applies the rule of each marked node's row:
  *
  *     x ---> a ---> loss          d loss / d node is complete when the sweep reaches the node,
  *      \---> b -----^             because all its uses come after it

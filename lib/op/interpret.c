@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reference interpreter: runs a graph with nothing but the ops' own definitions. It allocates every value, frees it after
- * its last use, and is slow and plain on purpose: passes, kernels and back ends are tested against it.
+ * The reference interpreter: runs a graph with nothing but the ops' own definitions. It allocates every value, frees it after its last use, and is
+ * deliberately slow and simple: passes, kernels and back ends are tested against it.
  *
  * The nodes are the outer loop and the replicas the inner one, so that a collective finds the inputs of all replicas ready.
  * Values lie in value[node * replicas + replica]. Arguments and variables are lent; everything else is owned.

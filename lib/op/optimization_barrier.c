@@ -2,8 +2,8 @@
 /*
  * optimization_barrier: y = x, once `after` is there. StableHLO's takes any number of values and gives them all back; here it gives the first.
  *
- * What is made of y is not what is made of x: value numbering and simplify look at names of nodes alone, and this is another one. So a value can be
- * made a second time, late (pass/remat.c). Nothing is copied: y is another name for x, in a segment of its own (pass/partition.c).
+ * An op on y is not the same node as that op on x, because value numbering and simplify compare nodes. So a value can be made a second time, late
+ * (pass/remat.c). Nothing is copied: y is another name for x, in a segment of its own (pass/partition.c).
  *
  * x and `after` may differ in dtype and shape; where both have rows, they are of the same examples.
  */

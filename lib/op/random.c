@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random: numbers that are a pure function of (key, step, example, place): whoever computes a row, and beside which others, draws the same.
+ * random: numbers that are a pure function of (key, step, example, place): a row gets the same numbers whichever device computes it, and whatever
+ * rows are next to it.
  *
  *     step      int64 scalar     counts the draws of one generator
  *     example   (B) of integers  see example_id

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lies under windows that are dealt out to devices: see reach.h. */
+/* The inputs of windows that are divided among devices: see reach.h. */
 #include "op/reach.h"
 
 #include "op/window.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reach: what lies under windows that are dealt out to devices.
+ * Reach: the inputs of windows that are divided among devices.
  *
  * A dimension of x is cut in parts, and so are the places of a window that goes over it: every device has the same count of either. What lies under
  * a device's places is a range that begins `low` elements before its own part of x (from the second device on `drift` elements further each),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Updates in place: a variable is overwritten piece by piece where its old value lies. So whoever reads that value must have done so:
+ * Updates in place: a variable is overwritten piece by piece in its own memory. So every reader of the old value must have read it before:
  *
  *     the same piece       in the task that overwrites it, before it does
  *     anything more        a segment before

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partition over devices: one program that every device of a mesh runs on its part of every value (SPMD), with collectives between
- * the parts. Design and words: essays in pass/spmd.
+ * Partition over devices: one program that every device of a mesh runs on its part of every value (SPMD), with collectives between the parts. The
+ * files in pass/spmd describe the design.
  *
  *     folded graph -> dt_spmd_create -> a local program, printed, priced -> dt_spmd_expand -> a graph for this machine
  *
- * Where values lie begins with notes in the graph (custom_call @Sharding, op/sharding.c) and is propagated to all others.
+ * Layouts start from annotations in the graph (custom_call @Sharding, op/sharding.c) and are propagated to all other values.
  */
 #ifndef DT_PASS_SPMD_H
 #define DT_PASS_SPMD_H

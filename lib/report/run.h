@@ -6,7 +6,7 @@
  *     history.jsonl    the metrics of each epoch
  *     ckpt/            checkpoints, whose newest has the job and the weights' hash
  *
- * Any of them may be missing, cut or torn: what cannot be read is said in `remark`, the rest is told.
+ * Any of them may be missing, cut or torn: what cannot be read is named in `remark`, the rest is shown.
  */
 #ifndef DT_REPORT_RUN_H
 #define DT_REPORT_RUN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Callbacks: what a run does beside training. One file in lib/train/callback and one row in callbacks.h each; a row begins with a dt_kind, so
- * its arguments are read from `fit.callbacks` by a field table. They are asked in the order of the list, at Keras' moments:
+ * Callbacks: what a run does besides training. One file in lib/train/callback and one row in callbacks.h each; a row begins with a dt_kind, so its
+ * arguments are read from `fit.callbacks` by a field table. They are called in the order of the list, at Keras' moments:
  *
  *     begin ── [ epoch_begin ── [ batch ── (by steps: test ── validation) ]* ── (test) ── epoch ]* ── end
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the checkpoint of a custom loop has besides tensors: the names of all objects, and what there is to know of each.
+ * What the checkpoint of a custom loop has besides tensors: the names of all objects, and the state of each.
  *
  *     {"models": {"model": true}, "optimizers": {"adam": ["dense/kernel", "dense/bias"], "unused": null}, "variables": {"total": 8},
  *      "counters": {"step": 120}, "iterators": {}, "data": {"train": {"epoch": 2, "steps": 20, "ended": false, "last": "8c1e..."}}}

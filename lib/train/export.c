@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The trace of a model that is to leave: one replica's forward pass, which takes what is stored and begins with the data set's `map`, so that who
- * runs the file feeds it what dtrain is fed.
+ * The trace of a model to be exported: one replica's forward pass. It begins with the data set's `map`, so that the exported file takes the same raw
+ * examples as dtrain.
  */
 #include "train/train.h"
 

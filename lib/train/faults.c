@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The grammar of faults: NAME[:KEY=N,...][@step=N][*FACTOR], or NAME=SIZE. A row says which parts a fault has and shows one; whatever else is
- * written is an error that names what was found and what is wanted.
+ * The grammar of faults: NAME[:KEY=N,...][@step=N][*FACTOR], or NAME=SIZE. A row says which parts a fault has and has an example; anything else is an
+ * error that names what was found and what was expected.
  */
 #include "train/faults.h"
 

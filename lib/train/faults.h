@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults that a run is asked to meet, so that a team can rehearse: what `fit --inject` says (faults.c), and what becomes of it (inject.c).
+ * Faults that a run is told to encounter, so that a team can rehearse: the grammar of `fit --inject` (faults.c), and what it does (observe/faults.c).
  *
  *     kill:core=5@step=120          a core of the slice stops in step 120, and with it the run: exit code 69
  *     slow-link:x=1,y=2@step=50*4   from step 50 on, links of that chip are 4 times slower: virtual time alone

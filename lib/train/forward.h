@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a step makes of its examples: forward.c computes it, returns.c tells losses and metrics of it, step.c takes gradients. */
+/* The parts of a step: forward.c computes the outputs, returns.c losses and metrics, step.c gradients. */
 #ifndef DT_TRAIN_FORWARD_H
 #define DT_TRAIN_FORWARD_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hashes of a run's data (data/identity.h), taken while it trains by a thread of low priority: the record tells them as soon as they are known,
- * `fit --json` before its end. A run that is stopped or fails does not wait for them.
+ * Hashes of a run's data (data/identity.h), taken while it trains by a thread of low priority: the record has them as soon as they are known, `fit
+ * --json` prints them before its end. A run that is stopped or fails does not wait for them.
  */
 #ifndef DT_TRAIN_HASHING_H
 #define DT_TRAIN_HASHING_H

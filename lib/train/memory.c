@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of a run, before its first step. Arenas, data and weights are counted; what the process holds besides is measured as it stands, and gets an
+ * The memory of a run, before its first step. Arenas, data and weights are counted; the rest of the process is measured as it is now, plus an
  * allowance for what libraries and threads take once steps run. docs/reliability.md says how near the sum comes to the peak.
  */
 #include "base/memory.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Predicting: the forward pass over examples in order, each once, as they come: from a part of a data set, or from a stream of which nobody knows
- * how much more there is. Outputs of a batch come with the replicas' rows one after the other, which is the order of the examples, and go on at
- * once to whoever asked; nothing is kept but one batch.
+ * Predicting: the forward pass over examples in order, each once, as they come: from a part of a data set, or from a stream of unknown length.
+ * Outputs of a batch come with the replicas' rows one after the other, which is the order of the examples, and are passed on at once; only one batch
+ * is kept.
  *
  * A stream may give fewer rows than a batch has, because the next are not there yet. So that no program is compiled for each such number, they
  * are filled up with rows of zeros to a power of two, whose outputs are dropped: at inference a row's output is its own affair.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record.jsonl below output.dir: what happened in a run, for `dtrain report`. history.jsonl holds what was learnt, the newest checkpoint where the run stands;
- * here is the rest: on what machine, how long steps took and waited, how much memory, what was warned of, how each attempt ended. Lines are only ever
- * appended, an attempt behind the other:
+ * record.jsonl below output.dir: what happened in a run, for `dtrain report`. history.jsonl has the metrics, and the newest checkpoint the position
+ * of the run; this file has the rest: the machine, the times of steps and of waiting, memory, warnings, how each attempt ended. Lines are only
+ * appended, attempt after attempt:
  *
  *     {"event": "start", "v": 1, "time": ..., "generation": 0, "step": 157, "job": {...}, "config": "...", "host": {...}, ...}
  *     {"event": "steps", "step": 160, "n": 3, "loss": ..., "loss_min": ..., "loss_max": ..., "seconds": ..., "waited_s": ..., ...}

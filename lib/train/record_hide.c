@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a record may not hold. Paths come from the environment, where secrets are; warnings, errors and names of files say them again. A value of some
- * length is replaced wherever it stands, a short one, which may be anything, as a word alone.
+ * What a record must not contain. Paths may come from the environment, where secrets are, and warnings, errors and file names repeat them. A long
+ * value is replaced wherever it appears; a short one, which might match by chance, only as a whole word.
  */
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run's record says of the machine: facts that explain a time or a last bit. What a system does not tell is left out. */
+/* What a run's record says about the machine: facts that explain a time or a difference in the last bit. What the system does not report is left
+ * out. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>

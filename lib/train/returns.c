@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a step tells: losses and metrics as sums over the examples of all replicas, and what these are divided by where that is not the number of
+ * What a step returns: losses and metrics as sums over the examples of all replicas, and what these are divided by where that is not the number of
  * examples. Means are made of them where an epoch or an evaluation ends (results.c).
  */
 #include "train/forward.h"

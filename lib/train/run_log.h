@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that callbacks write line by line, or record by record. As with history.jsonl, what stands in one never goes past what a checkpoint stands
- * behind: a run that goes on first cuts what an interrupted one had written since. An epoch within which a run ends is written too, and taken back
- * when a run with more steps goes on there.
+ * Files that callbacks write line by line, or record by record. As with history.jsonl, a file never runs ahead of the newest checkpoint: a run that
+ * resumes first cuts what was written after it. An epoch within which a run ends is written too, and taken back when a run with more steps goes on
+ * there.
  *
  * A run that leaves older state behind (--fresh, an older checkpoint) writes PATH.GENERATION beside it, until it has a checkpoint itself.
  */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exchanges without rounds, written out: everybody's message goes straight to where it is wanted; and a broadcast, whose pieces follow each
- * other down a tree:
+ * Exchanges without rounds, written out: every message goes straight to its destination; and a broadcast, whose pieces follow each other down a tree:
  *
  *     4 ranks in a row, 3 pieces     round 1   0 -a-> 1
  *                                    round 2   0 -b-> 1   1 -a-> 2

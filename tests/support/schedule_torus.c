@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A torus schedule written out. The buffer is cut into equal parts, one for each colour, and each of these as its phases say: the first phase
- * of a reduce-scatter leaves a rank that stands i-th in its row the i-th part, the next one a part of that. So the chunks that are in
- * hand in a phase begin at a number that tells where the rank stands along the axes of the phases before:
+ * A torus schedule written out. The buffer is cut into equal parts, one for each colour, and each of these as its phases say: the first phase of a
+ * reduce-scatter leaves the i-th rank of a row with the i-th part, the next phase with a part of that. So the first chunk of a phase follows from the
+ * rank's coordinates along the axes of the earlier phases:
  *
  *     4 x 2, phases x y:   8 chunks     row of x: all 8, rank i is left chunks 2 i .. 2 i + 1     row of y at x = i: rank j is left 2 i + j
  *

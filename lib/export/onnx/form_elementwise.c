@@ -2,7 +2,7 @@
 /*
  * Element-wise ops. Their inputs may be stretched or not: the result holds as much as the largest of them, and is stretched like the least.
  *
- * What ONNX lacks is made of what it has, without losing digits where the function is small:
+ * Functions that ONNX lacks are composed from those that it has, without losing digits near zero:
  *
  *     log_plus_one(x)           log(u) x / (u - 1) with u = 1 + x as it is rounded, and x where u is 1 (Kahan)
  *     exponential_minus_one(x)  2 sinh(x / 2) exp(x / 2), x at least -100, below which it is -1

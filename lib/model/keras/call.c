@@ -5,8 +5,8 @@
  *     "inbound_nodes": [{"args": [TENSOR, [TENSOR, TENSOR]], "kwargs": {"mask": TENSOR, "training": false}}]
  *     TENSOR = {"class_name": "__keras_tensor__", "config": {"keras_history": ["dense", 0, 0], ...}}
  *
- * Tensors in the order of the arguments are the layer's `inputs`; of other arguments some are a layer's here, some say what is done anyway, the
- * rest are refused by name. One call a layer: layers do not share weights here, but for Tied.
+ * Tensors in the order of the arguments are the layer's `inputs`; of the other arguments, some belong to the layer here, some state the default, and
+ * the rest are refused by name. One call a layer: layers do not share weights here, but for Tied.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,9 @@
  *     model: {keras_config: model.json, rematerialize: full}
  *     ──▶    {type: sequential, layers: [Input: {...}, Dense: {...}], rematerialize: full}
  *
- * What a file says of training (compile_config), and the shapes that its layers were built for, is left alone: the job says the one, and dtrain
- * finds the other by itself. A policy of few digits goes with each layer; where all of them are float32 none is written, so that
- * `compile.precision` can say more.
+ * The file's settings for training (compile_config) and the shapes that its layers were built for are ignored: the job has the former, and dtrain
+ * computes the latter. A policy of few digits goes with each layer; where all of them are float32 none is written, so that `compile.precision` can
+ * say more.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One layer: its class and its configuration become `Dense: {units: 10, name: logits}`. What Keras' classes write down beyond their arguments, and
- * what they spell otherwise than they take it, stands below.
+ * One layer: its class and its configuration become `Dense: {units: 10, name: logits}`. The tables below list what Keras' classes write besides their
+ * arguments, and what they write with another name than that of the argument.
  */
 #include <string.h>
 

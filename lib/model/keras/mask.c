@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Masks. dtrain passes a sequence's mask along by itself, as Keras does; but what Keras writes of a functional model has the operations that
- * compute it as layers, and the mask as an argument of who reads it:
+ * Masks. dtrain passes a sequence's mask along by itself, as Keras does; but what Keras writes of a functional model has the operations that compute
+ * it as layers, and the mask as an argument of the layer that reads it:
  *
  *     not_equal = NotEqual(tokens, 0)                 Embedding with mask_zero
  *     any       = Any(NotEqual(x, mask_value), -1)    Masking

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MultiHeadAttention over itself: every step of a sequence takes from the steps (with `use_causal_mask` from those up to itself) what their
- * keys say fits its query, head by head; each head has keys and values of its own. See heads.h.
+ * MultiHeadAttention over itself: self-attention. In each head, every step takes a mean of the values of all steps (with `use_causal_mask` of those
+ * up to itself), weighted by how well their keys match its query. Each head has separate keys and values. See heads.h.
  *
  * A. Vaswani et al., Attention Is All You Need (2017).
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recurrent layers, unrolled: a cell is applied to each step of a sequence in turn, and hands its states to the next. What does not depend on
- * the states, the input times its kernel, is one product over all steps before.
+ * Recurrent layers, unrolled: a cell is applied to each step of a sequence in turn and passes its states to the next. What does not depend on the
+ * states, the input times its kernel, is one product over all steps before.
  *
  *     x (B, T, D)  ──▶  x W + b  (B, T, gates * units)  ──▶  step by step: (B, units)  ──▶  the last one, or all: (B, T, units)
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tied: y = x Wᵀ, where W is a weight of a layer before: (B, ..., D) to (B, ..., V) with a table (V, D). It has no weight of its own, so
- * what is learned here and there adds up in one; a language model's scores by its own embedding are the use of it.
+ * Tied: y = x Wᵀ, where W is a weight of a layer before: (B, ..., D) to (B, ..., V) with a table (V, D). It shares that weight, whose gradients from
+ * both uses are added. Language models use it to compute scores with their own embedding.
  *
  *     - Tied: {name: logits, to: embed/token_embedding}
  *

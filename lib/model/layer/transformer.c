@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TransformerDecoder and TransformerEncoder: KerasHub's blocks of a transformer, without what reads a second sequence.
+ * TransformerDecoder and TransformerEncoder: KerasHub's transformer blocks, without cross-attention.
  *
  *     x = x + drop(attend(x))              each step attends to the others: in a decoder to those up to itself
  *     x = x + drop(narrow(f(widen(x))))    each step by itself: D to intermediate_dim and back
  *
- * A LayerNormalization stands behind each sum, as in A. Vaswani et al., Attention Is All You Need (2017), or with `normalize_first` before
- * attend and widen, as in GPT-2. It is built from parts (parts.h); MultiHeadAttention computes the attention.
+ * A LayerNormalization follows each sum, as in A. Vaswani et al., Attention Is All You Need (2017), or with `normalize_first` before attend and
+ * widen, as in GPT-2. It is built from parts (parts.h); MultiHeadAttention computes the attention.
  */
 #include "model/layer/heads.h"
 #include "model/layer/parts.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ViTPatchingAndEmbedding: an image as a sequence of patch embeddings: (B, height, width, channels) to (B, steps, hidden_dim). Each patch is a
- * step, a product with one kernel; before them stands a class token, which is learned and whose place the encoder may fill; to all, vectors of
- * their places are added. KerasHub's; A. Dosovitskiy et al., An Image is Worth 16x16 Words (2021).
+ * ViTPatchingAndEmbedding: an image as a sequence of patch embeddings: (B, height, width, channels) to (B, steps, hidden_dim). Each patch becomes a
+ * step by a product with one kernel. A learned class token comes first, and learned vectors of the positions are added to all. KerasHub's; A.
+ * Dosovitskiy et al., An Image is Worth 16x16 Words (2021).
  */
 #include "model/layer/parts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accuracy. In a job, and written `accuracy` by most, it is the accuracy that fits the shapes: it stands for another row, and compile.c puts that
- * in its place. By itself it is the share of outputs that equal their targets.
+ * Accuracy. In a job it usually means the accuracy that fits the shapes; compile.c then replaces it by that row. On its own it is the fraction of
+ * outputs that equal their targets.
  */
 #include "model/model.h"
 

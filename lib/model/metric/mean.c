@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mean and Sum of values as they come: for loops of one's own, there is nothing to compare. */
+/* Mean and Sum of values, for custom training loops: they compare nothing. */
 #include "model/model.h"
 
 struct mean {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Metrics that are means of losses, with the arguments of those; and what is like one: the root of the squared error, the cosine. */
+/* Metrics that are means of losses, with the losses' arguments, and two similar ones: the root mean squared error and the cosine similarity. */
 #include "model/model.h"
 
 struct plain {

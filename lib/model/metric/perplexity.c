@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Perplexity, KerasHub's: e to the mean crossentropy of all words, so 1 where all are foreseen and the size of the vocabulary where nothing
- * is. As a metric of fit it takes `from_logits` over from the loss unless it is told.
+ * Perplexity, KerasHub's: e to the mean crossentropy of all words, so 1 if every word is predicted with certainty, and the size of the vocabulary for
+ * a uniform guess. In fit, `from_logits` defaults to the loss'.
  */
 #include "model/model.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PiecewiseConstantDecay: values[i] up to and including step boundaries[i], the last value behind all of them. It is computed as the
- * original does, as the sum of the values whose interval (boundary before, own boundary] holds the step: so boundaries that do not
- * rise give the original's rates too.
+ * PiecewiseConstantDecay: values[i] up to and including step boundaries[i], the last value after all of them. It is computed as the original does, as
+ * the sum of the values whose interval (boundary before, own boundary] holds the step: so boundaries that do not rise give the original's rates too.
  */
 #include "model/model.h"
 

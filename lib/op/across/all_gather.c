@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* all_gather over devices: what those along `axes` hold, one behind the other along `dim`, by rank. */
+/* all_gather over devices: concatenates the parts of the devices along `axes`, in the order of ranks, along `dim`. */
 #include "op/across.h"
 
 #include <stdlib.h>

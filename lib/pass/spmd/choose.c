@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How an op is split. Propagation says where its operands shall lie; where they disagree there are several ways to split the op, and each is weighed: the
- * bytes that must travel so that the inputs lie as it wants, those that bring the result to where it shall lie, and a share of the
- * work, which is less the more the op is split. The last way is always right: everybody has everything and computes it.
+ * How an op is split. Propagation gives its operands layouts; where they disagree there are several ways to split the op, and each is priced: the
+ * bytes that convert the inputs to the layouts it needs, those that convert the result, and its share of the work, which is less the more the op is
+ * split. The last way always works: every device has all inputs and computes the whole.
  */
 #include <string.h>
 

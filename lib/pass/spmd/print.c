@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a program over devices: where each value lies, what collectives move, where everything was replicated. */
+/* The text of a program over devices: the layout of each value, what collectives move, and where everything was replicated. */
 #include "pass/spmd/spmd_impl.h"
 
 double dt_spmd_received(const dt_spmd *s, int i)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Propagation: from the values that notes speak of to all others, forwards and backwards, until nothing changes.
+ * Propagation: from annotated values to all others, forwards and backwards, until nothing changes.
  *
- * An op's rule names factors; what cuts a factor in one operand cuts it in the others. Told layouts are never changed, found ones only
- * grow, nodes are visited in their order: so the outcome is the same every time. A cut is made only where it is even. Of two operands that
- * would cut different factors by one axis the first is listened to; what that costs is weighed when the op is emitted (choose.c).
+ * An op's rule names factors; what cuts a factor in one operand cuts it in the others. Given layouts are never changed, inferred ones only grow, and
+ * nodes are visited in order, so the outcome is always the same. A dimension is divided only into equal parts. Of two operands that would cut
+ * different factors by one axis the first is listened to; what that costs is weighed when the op is emitted (choose.c).
  *
  * A variable lies as its new value does, and the other way round. So updates come first: what notes say of a weight reaches its gradient through
  * the optimizer before activations have a say in where that lies. What costs nothing to make (constants, a rate repeated) is made for each reader

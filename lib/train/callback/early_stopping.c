@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * EarlyStopping, as in Keras: training ends when a metric has not become better for `patience` epochs. Whether a run has been stopped is in its
- * checkpoint, so that the same command again trains nothing; with more patience it goes on.
+ * EarlyStopping, as in Keras: training ends when a metric has not improved for `patience` epochs. The checkpoint records that the run was stopped, so
+ * the same command trains no further; with more patience it resumes.
  *
- * The best weights, where they are to be restored, lie beside the model's in each checkpoint. They are put back when training ends, whether it was
- * stopped or not: a run that is killed between its last epoch and that does it when it is started again.
+ * The best weights, if they are to be restored, are stored next to the model's in each checkpoint. They are put back when training ends, whether it
+ * was stopped or not: a run that is killed between its last epoch and that does it when it is started again.
  */
 #include <string.h>
 

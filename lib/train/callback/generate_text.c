@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GenerateText: every so often a language model goes on with a prompt, token by token, to show what it has learned:
+ * GenerateText: every so often a language model continues a prompt, token by token, to show what it has learned:
  *
  *     the last T tokens  ── model ──▶  scores of the next one  ── softmax(scores / temperature) ──▶  a token drawn
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Injected faults. Each is reported as an event when it happens, and then the run reacts as to a real one: a lost core ends it at once, with what is on disk; a NaN
- * goes through products and sums until the loss or a checkpoint shows it.
+ * Injected faults. Each is reported as an event when it happens, and then the run reacts as it would to a real one: a lost core ends it at once and
+ * leaves what is on disk; a NaN propagates until the loss or a checkpoint shows it.
  */
 #include "train/faults.h"
 #include "train/observer.h"
