@@ -346,8 +346,9 @@ function tiles(run) {
 
 function comparison() {
     const cell = (figure) => h("td", figure && number(figure.last), best(figure) && [h("br"), h("small", "best ", number(figure.best), ", epoch " + grouped(figure.epoch))]);
-    return scroll("metrics of all runs", table("compare", ["run", "outcome", "steps", "time", ...metrics], runs.map((run) => h("tr", head(nameOf(run)),
-        h("td", badge(run)), h("td", count(run.step)), h("td", run.attempts.length > 0 && seconds(run.seconds)), metrics.map((name) => cell(inner(run.figures, name)))))));
+    return scroll("metrics of all runs", table("compare", ["run", "outcome", "steps", "time", ...metrics.map((name) => titleOf(name))],
+        runs.map((run) => h("tr", head(nameOf(run)),
+            h("td", badge(run)), h("td", count(run.step)), h("td", run.attempts.length > 0 && seconds(run.seconds)), metrics.map((name) => cell(inner(run.figures, name)))))));
 }
 
 function summary() {

@@ -31,3 +31,23 @@ cd "$TEST_DIR" || exit 1
 timeout 300 python3 "$OLDPWD/tests/report/pages.py" browser "$chromium" one.html many.html diverged.html slice.html several.html hostile.html beside.html || exit
 python3 "$OLDPWD/tests/report/pages.py" words "$chromium" hostile.html >words
 for text in '<script>alert(1)</script>\u202e' '"><img src=x onerror=alert(2)>' 'accuracy (<b onclick=x>)'; do has words "$text"; done
+
+# A metric of one class has the class's name in the table of all runs, where the runs agree on it.
+awk 'BEGIN { print "x,kind"; for (i = 0; i < 40; i++) print i % 2 + i / 100 "," (i % 2 ? "lily" : "iris") }' >kinds.csv
+for run in one_kind two_kind other_kind; do
+    [ $run = other_kind ] && names='lily, iris' || names='iris, lily'
+    cat >kinds.yaml <<END
+version: 1
+dataset:
+  {format: csv, train: kinds.csv, element: {x: {columns: [x]}, kind: {column: kind, vocabulary: [$names]}}, map: {kind: [one_hot: {num_classes: 2}]}, global_batch_size: 8}
+model: {layers: [Input: {name: x, shape: [1]}, Dense: {units: 2}]}
+compile: {optimizer: sgd, loss: {CategoricalCrossentropy: {from_logits: true}}, metrics: [F1Score]}
+fit: {epochs: 2}
+output: {dir: $run}
+END
+    "$DTRAIN" fit kinds.yaml -q
+done
+for second in two_kind other_kind; do
+    "$DTRAIN" report one_kind $second -q -o kinds.html
+    echo "$second: $("$chromium" --headless=new --no-sandbox --disable-gpu --dump-dom "file://$PWD/kinds.html" 2>/dev/null | tr '\n' ' ' | sed 's/.*"compare"//; s/<\/table>.*//; s/<th/\n&/g' | sed -n 's/^<th[^>]*>\(f1_score_0[^<]*\)<.*/\1/p' | sort -u)"
+done
