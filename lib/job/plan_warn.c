@@ -52,7 +52,7 @@ static const rule rules[] = {
     { padding, 0.2, "%.0f %% of a device's memory is padding: arrays' last two sizes are rounded up to 8 and 128" },
     { idle_cores, 0.01, "%.0f %% of the slice's cores have no work: replicas x logical devices are fewer" },
     { infeed, 0.01, "idle %.0f %% of the time waiting for data: a batch takes longer from the host than a step takes" },
-    { waiting, 0.2, "%.0f %% of the step waits for links: larger batches, or fewer devices a replica, would hide it" },
+    { waiting, 0.2, "%.0f %% of the step waits for links: larger batches or fewer devices per replica would hide it" },
     { bubble, 0.2, "%.0f %% of the pipeline is bubble: more micro-batches would fill it" },
     { launches, 0.3, "%.0f %% of the step is launches of kernels too small to fill a core" },
     { again, 0.3, "%.0f %% of the products are computed again to save memory" },
