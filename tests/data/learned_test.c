@@ -241,11 +241,32 @@ static void test_vocabulary_in_a_file(void **state)
     }
 }
 
+/* Modes other than int: the row of each text has 1 at its index, as Keras defines them for a single text. */
+static void test_lookup_as_rows(void **state)
+{
+    (void)state;
+    static const char *const modes[] = {"one_hot", "multi_hot", "count"};
+    static const float wanted[3][4] = {{0, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}};
+    write_file("x.csv", "x\nblue\npink\nred\n", 16);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        dt_dataset *d = NULL;
+        dt_type t;
+        OK(dt_dataset_open(&d, "{format: csv, train: " HERE "/x.csv, element: {x: {column: x, dtype: string}},"
+                               " map: {x: [string_lookup: {vocabulary: [red, green, blue], output_mode: %s}]}, global_batch_size: 1}", modes[i]));
+        float *v = read_all(d, 0, &t);
+        assert_true(t.dtype == DT_FLOAT32 && t.rank == 2 && t.dim[1] == 4);
+        assert_memory_equal(v, wanted, sizeof wanted);
+        free(v);
+        dt_dataset_unref(d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded), cmocka_unit_test(test_learns_from_the_training_part), cmocka_unit_test(test_takes_what_was_learned),
         cmocka_unit_test(test_faults), cmocka_unit_test(test_values_that_are_no_numbers), cmocka_unit_test(test_vocabulary_in_a_file),
+        cmocka_unit_test(test_lookup_as_rows),
     };
     return cmocka_run_group_tests_name("what is learned", tests, NULL, NULL);
 }

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* string_lookup: a text as its number in a vocabulary, from 1 on; 0: it is not there. Keras' StringLookup. */
+/*
+ * string_lookup: the index of a text in a vocabulary, from 1; 0 for unknown texts. Keras' StringLookup. With another output_mode than int, a row with 1
+ * at that index: for a single text, one_hot, multi_hot and count are the same.
+ */
 #include <string.h>
 
 #include "data/map/step.h"
 #include "data/map/words.h"
+#include "file/cast.h"
 
 enum { UNKNOWN, FIRST };
+enum { INT };
+static const char *const modes[] = {"int", "one_hot", "multi_hot", "count", NULL};
 
 struct string_lookup {
+    int output_mode;
     const dt_tree *vocabulary;
     int64_t max_tokens;
 };
@@ -15,6 +22,7 @@ struct string_lookup {
 static const dt_field fields[] = {
     DT_TREE(struct string_lookup, vocabulary, .help = "list of texts, or a file with one per line; default: learned from the training data, most frequent first"),
     DT_INT(struct string_lookup, max_tokens, .min = 2, .max = 1 << 26, .preset = "67108864", .help = "maximum size of the vocabulary, including the unknown token"),
+    DT_ENUM(struct string_lookup, output_mode, modes, .help = "int: the index; one_hot, multi_hot, count: a row with 1 at the index"),
     DT_ONLY("num_oov_indices", "1"),
     DT_NOT_YET("mask_token"),
     DT_END
@@ -58,8 +66,10 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena)
     DT_TRY(dt_words_for(s, a->vocabulary, a->max_tokens - FIRST, arena, &words));
     DT_TRY(dt_words_index(arena, &words, s->at, &made));
     s->made = made;
-    s->out = dt_scalar_type(DT_INT32);
-    s->numbers = FIRST + words.n;
+    const int64_t size = FIRST + words.n;
+    const bool row = a->output_mode != INT;
+    s->out = row ? dt_type_of(DT_FLOAT32, 1, &size) : dt_scalar_type(DT_INT32);
+    s->numbers = row ? 0 : size;
     s->names = (dt_texts){FIRST + words.n, dt_arena_array(arena, const char *, FIRST + words.n)};
     s->names.v[UNKNOWN] = "[UNK]"; /* as Keras calls it */
     for (int i = 0; i < words.n; i++)
@@ -69,8 +79,12 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena)
 
 static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
 {
+    const int32_t index = FIRST + dt_words_find(s->made, in, strlen(in));
     (void)at;
-    *(int32_t *)out = FIRST + dt_words_find(s->made, in, strlen(in));
+    if (((const struct string_lookup *)s->args)->output_mode == INT)
+        *(int32_t *)out = index;
+    else
+        dt_cast_one_hot(DT_INT32, s->out.dim[0], &index, out, 1);
 }
 
 const dt_map_step dt_map_string_lookup = {
