@@ -607,11 +607,12 @@ DT_ERROR_TEXT(NO_STABLEHLO, "no StableHLO form",
     "`reproducible` has no counterpart in StableHLO.\n\n"
     "Jobs with use_spmd and without `reproducible` can be written. `dtrain lower\n"
     "--stage program` prints the step.")
-DT_ERROR_TEXT(PLUGIN, "compiler plug-in cannot be used",
-    "A compiler is a shared library with the PJRT C API that you install yourself:\n"
-    "libtpu.so for --check-with-libtpu. The message says what is wrong: the file does\n"
-    "not exist, it lacks GetPjrtApi or another function, it has another major version\n"
-    "of the API, or it reports an error itself.\n\n"
+DT_ERROR_TEXT(PLUGIN, "plug-in cannot be used",
+    "A plug-in is a shared library with the PJRT C API that you install yourself:\n"
+    "libtpu.so for TPUs and for --check-with-libtpu, xla_cuda_plugin.so for NVIDIA. The\n"
+    "message says what is wrong: the file does not exist, it lacks GetPjrtApi or another\n"
+    "function, it has another major version of the API, or it reports an error itself,\n"
+    "for example that this machine has no such device.\n\n"
     "    pip download libtpu && unzip libtpu-*.whl      then PATH is libtpu/libtpu.so\n\n"
     "If another program uses the library, libtpu itself waits for it. libtpu has\n"
     "terms of its own, by Google.")
@@ -711,6 +712,12 @@ DT_ERROR_TEXT(OTHER_VARIABLES, "optimizer applied to other variables",
     "some of them; create another optimizer for other variables. To train two models\n"
     "with one optimizer, apply it once to a list of the variables of both:\n\n"
     "    dt_variables_create(&both, variables, n)")
+DT_ERROR_TEXT(ACCELERATOR, "the accelerator failed",
+    "A device that a PJRT plug-in drives did not do what it was asked: it was lost, it\n"
+    "reported an error of its own, or returned an array of another size. The message\n"
+    "holds the plug-in's words. Weights that were on the device are gone, so nothing is\n"
+    "saved after this error; checkpoints written before are complete. Run the same\n"
+    "command again to resume from the last one, on this back end or on cpu.")
 DT_ERROR_TEXT(ROW_FORMAT, "predictions cannot be written in this format",
     "Predictions are written as CSV, NPY, NPZ or JSON lines, depending on the end of\n"
     "the file's name (.csv, .npy, .npz, .jsonl) or on --format. An NPY file contains\n"

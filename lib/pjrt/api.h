@@ -29,13 +29,19 @@ typedef struct dt_pjrt_api {
 
 /* Places in the table. */
 typedef enum dt_pjrt_slot {
-    DT_PJRT_ERROR_DESTROY = 0, DT_PJRT_ERROR_MESSAGE = 1, DT_PJRT_PLUGIN_INITIALIZE = 3, DT_PJRT_PLUGIN_ATTRIBUTES = 4, DT_PJRT_EVENT_DESTROY = 5,
-    DT_PJRT_EVENT_AWAIT = 8, DT_PJRT_CLIENT_CREATE = 10, DT_PJRT_CLIENT_DESTROY = 11, DT_PJRT_CLIENT_ADDRESSABLE_DEVICES = 16, DT_PJRT_CLIENT_COMPILE = 20,
-    DT_PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER = 22, DT_PJRT_DEVICE_DESCRIPTION_ATTRIBUTES = 25, DT_PJRT_EXECUTABLE_DESTROY = 40,
-    DT_PJRT_EXECUTABLE_OPTIMIZED_PROGRAM = 48, DT_PJRT_LOADED_EXECUTABLE_DESTROY = 50, DT_PJRT_LOADED_EXECUTABLE_EXECUTE = 55, DT_PJRT_BUFFER_DESTROY = 58,
-    DT_PJRT_BUFFER_TO_HOST_BUFFER = 70, DT_PJRT_TOPOLOGY_CREATE = 82, DT_PJRT_TOPOLOGY_DESTROY = 83, DT_PJRT_TOPOLOGY_GET_DEVICE_DESCRIPTIONS = 86,
-    DT_PJRT_COMPILE = 89, DT_PJRT_EXECUTABLE_GET_COMPILED_MEMORY_STATS = 96, DT_PJRT_SLOTS
+    DT_PJRT_ERROR_DESTROY = 0, DT_PJRT_ERROR_MESSAGE = 1, DT_PJRT_ERROR_GET_CODE = 2, DT_PJRT_PLUGIN_INITIALIZE = 3, DT_PJRT_PLUGIN_ATTRIBUTES = 4,
+    DT_PJRT_EVENT_DESTROY = 5, DT_PJRT_EVENT_AWAIT = 8, DT_PJRT_CLIENT_CREATE = 10, DT_PJRT_CLIENT_DESTROY = 11, DT_PJRT_CLIENT_PLATFORM_NAME = 12,
+    DT_PJRT_CLIENT_PLATFORM_VERSION = 14, DT_PJRT_CLIENT_ADDRESSABLE_DEVICES = 16, DT_PJRT_CLIENT_COMPILE = 20, DT_PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER = 22,
+    DT_PJRT_DEVICE_DESCRIPTION_ID = 23, DT_PJRT_DEVICE_DESCRIPTION_ATTRIBUTES = 25, DT_PJRT_DEVICE_DESCRIPTION_KIND = 26,
+    DT_PJRT_DEVICE_GET_DESCRIPTION = 29, DT_PJRT_DEVICE_MEMORY_STATS = 34, DT_PJRT_EXECUTABLE_DESTROY = 40, DT_PJRT_EXECUTABLE_NUM_OUTPUTS = 44,
+    DT_PJRT_EXECUTABLE_OPTIMIZED_PROGRAM = 48, DT_PJRT_LOADED_EXECUTABLE_DESTROY = 50, DT_PJRT_LOADED_EXECUTABLE_GET_EXECUTABLE = 51,
+    DT_PJRT_LOADED_EXECUTABLE_EXECUTE = 55, DT_PJRT_BUFFER_DESTROY = 58, DT_PJRT_BUFFER_TO_HOST_BUFFER = 70, DT_PJRT_TOPOLOGY_CREATE = 82,
+    DT_PJRT_TOPOLOGY_DESTROY = 83, DT_PJRT_TOPOLOGY_GET_DEVICE_DESCRIPTIONS = 86, DT_PJRT_COMPILE = 89, DT_PJRT_EXECUTABLE_GET_COMPILED_MEMORY_STATS = 96,
+    DT_PJRT_SLOTS
 } dt_pjrt_slot;
+
+/* What an error is, as far as it matters here. */
+enum { DT_PJRT_NOT_FOUND = 5, DT_PJRT_RESOURCE_EXHAUSTED = 8, DT_PJRT_INTERNAL = 13 };
 
 typedef enum dt_pjrt_kind { DT_PJRT_STRING, DT_PJRT_INT64, DT_PJRT_INT64_LIST, DT_PJRT_FLOAT, DT_PJRT_BOOL } dt_pjrt_kind;
 
@@ -85,6 +91,120 @@ typedef struct dt_pjrt_memory_stats {
     int64_t code, argument, output, alias, temp, host[5];
     int64_t peak;
 } dt_pjrt_memory_stats;
+
+/* ---- a client: programs that run ---- */
+
+/* Processes that share one program find each other through keys and values, which whoever creates the client keeps for them. */
+typedef void *(*dt_pjrt_make_error)(int code, const char *message, size_t size); /* the plug-in's: what a callback returns when it fails */
+typedef struct dt_pjrt_kv_get {
+    dt_pjrt_head head;
+    const char *key;
+    size_t key_size;
+    int timeout_ms;
+    dt_pjrt_make_error *fail;
+    void *user;
+    /* gives */ char *value;
+    size_t value_size;
+    void (*free_value)(char *value);
+} dt_pjrt_kv_get;
+typedef struct dt_pjrt_kv_put {
+    dt_pjrt_head head;
+    const char *key;
+    size_t key_size;
+    const char *value;
+    size_t value_size;
+    dt_pjrt_make_error *fail;
+    void *user;
+} dt_pjrt_kv_put;
+typedef struct dt_pjrt_client_create {
+    dt_pjrt_head head;
+    const dt_pjrt_named_value *option;
+    size_t n_options;
+    void *(*get)(dt_pjrt_kv_get *);
+    void *get_user;
+    void *(*put)(dt_pjrt_kv_put *);
+    void *put_user;
+    /* gives */ void *client;
+    void *(*try_get)(void *);
+    void *try_get_user;
+} dt_pjrt_client_create;
+typedef struct dt_pjrt_text_of { dt_pjrt_head head; void *object; /* gives */ const char *text; size_t size; } dt_pjrt_text_of; /* platform's name, device's kind */
+typedef struct dt_pjrt_devices { dt_pjrt_head head; void *client; /* gives */ void *const *device; size_t n; } dt_pjrt_devices;
+typedef struct dt_pjrt_object_of { dt_pjrt_head head; void *object; /* gives */ void *part; } dt_pjrt_object_of;
+typedef struct dt_pjrt_number_of { dt_pjrt_head head; void *object; /* gives */ int number; } dt_pjrt_number_of; /* a device's id, an error's code */
+typedef struct dt_pjrt_count_of { dt_pjrt_head head; void *object; /* gives */ size_t n; } dt_pjrt_count_of;
+typedef struct dt_pjrt_statistic { int64_t value; bool is_set; } dt_pjrt_statistic;
+typedef struct dt_pjrt_device_memory {
+    dt_pjrt_head head;
+    void *device;
+    /* gives */ int64_t in_use;
+    dt_pjrt_statistic peak, allocations, largest, limit, reserved, peak_reserved, reservable, largest_free, pool, peak_pool;
+} dt_pjrt_device_memory;
+typedef struct dt_pjrt_client_compile {
+    dt_pjrt_head head;
+    void *client;
+    const dt_pjrt_program *program;
+    const char *options;
+    size_t options_size;
+    /* gives */ void *executable;
+} dt_pjrt_client_compile;
+
+/* How an array lies in memory: dimensions from the fastest on, and no tiles. */
+typedef struct dt_pjrt_layout {
+    dt_pjrt_head head;
+    dt_pjrt_head tiled;
+    const int64_t *minor_to_major;
+    size_t rank;
+    const int64_t *tile;
+    const size_t *tile_size;
+    size_t n_tiles;
+    int type; /* 0: tiled */
+} dt_pjrt_layout;
+typedef struct dt_pjrt_from_host {
+    dt_pjrt_head head;
+    void *client;
+    const void *data;
+    int type;
+    const int64_t *dim;
+    size_t rank;
+    const int64_t *stride;
+    size_t n_strides;
+    int semantics; /* 0: the data is read during the call; 1: until the event */
+    void *device, *memory, *layout;
+    /* gives */ void *done, *buffer;
+} dt_pjrt_from_host;
+typedef struct dt_pjrt_to_host {
+    dt_pjrt_head head;
+    void *buffer;
+    dt_pjrt_layout *layout;
+    void *data; /* NULL: how many bytes it takes */
+    size_t size;
+    /* gives */ void *event;
+} dt_pjrt_to_host;
+typedef struct dt_pjrt_execute_options {
+    dt_pjrt_head head;
+    void *send, *receive;
+    size_t sends, receives;
+    int launch;
+    const int64_t *kept; /* arguments that are not donated, whatever the program says */
+    size_t n_kept;
+    void *context;
+    const char *location;
+    size_t n_tasks;
+    int *task;
+    int64_t *incarnation;
+    void *later[8];      /* what newer versions have here; zeros ask for nothing */
+} dt_pjrt_execute_options;
+typedef struct dt_pjrt_execute_arguments {
+    dt_pjrt_head head;
+    void *executable;
+    dt_pjrt_execute_options *options;
+    void *const *const *argument; /* [device][argument] */
+    size_t n_devices, n_arguments;
+    void **const *result;         /* [device][result] */
+    void **complete;              /* [device] events; NULL: nobody asks */
+    void *device;
+} dt_pjrt_execute_arguments;
 typedef struct dt_pjrt_optimized { dt_pjrt_head head; void *executable; dt_pjrt_program *program; } dt_pjrt_optimized;
 
 #endif

@@ -8,7 +8,7 @@
  * Bytes come from a plug-in: lengths are looked at before they are believed.
  */
 #include "file/protobuf.h"
-#include "pjrt/pjrt.h"
+#include "pjrt/options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -208,4 +208,14 @@ void dt_pjrt_write_options(const int64_t *device, int n, dt_str *out)
     dt_pb_put_int(&build, DT_PB_TAG(5, DT_PB_VARINT), 1);
     dt_pb_move_message(&build, DT_PB_TAG(9, DT_PB_BYTES), &assignment);
     dt_pb_move_message(out, DT_PB_TAG(3, DT_PB_BYTES), &build);
+}
+
+/* env_option_overrides (7): a map from names (1) to values (2), of which a bool is (2). */
+void dt_pjrt_write_override(const char *name, bool value, dt_str *out)
+{
+    dt_str text = { 0 }, entry = { 0 };
+    dt_pb_put_int(&text, DT_PB_TAG(2, DT_PB_VARINT), value);
+    dt_pb_put_text(&entry, DT_PB_TAG(1, DT_PB_BYTES), name);
+    dt_pb_move_message(&entry, DT_PB_TAG(2, DT_PB_BYTES), &text);
+    dt_pb_move_message(out, DT_PB_TAG(7, DT_PB_BYTES), &entry);
 }

@@ -12,62 +12,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pjrt/api.h"
+#include "pjrt/pjrt_impl.h"
 
 enum { MAJOR = 0, MOST_OPTIONS = 3, LONGEST_MESSAGE = 2000 };
 
-struct dt_pjrt {
-    char *path;
-    const dt_pjrt_api *api;
-    int64_t stablehlo[3]; /* the version that it reads; zeros: not told */
-};
-
-#define HEAD(type) .head = { .size = sizeof(type) }
+#define HEAD DT_PJRT_HEAD
 
 /* ---- functions ---- */
 
-static bool has(const dt_pjrt_api *api, dt_pjrt_slot slot)
+bool dt_pjrt_has(const dt_pjrt *p, dt_pjrt_slot slot)
 {
-    return api->head.size >= offsetof(dt_pjrt_api, function) + ((size_t)slot + 1) * sizeof(dt_pjrt_function) && api->function[slot];
+    return p->api->head.size >= offsetof(dt_pjrt_api, function) + ((size_t)slot + 1) * sizeof(dt_pjrt_function) && p->api->function[slot];
 }
 
-/* The words of a plug-in's error, which is freed. */
-static dt_status *failed(const dt_pjrt *p, dt_error id, const char *doing, void *error)
+static bool is_exhausted(const dt_pjrt *p, void *error)
+{
+    dt_pjrt_number_of code = { HEAD(dt_pjrt_number_of), .object = error };
+    return dt_pjrt_has(p, DT_PJRT_ERROR_GET_CODE) && !p->api->function[DT_PJRT_ERROR_GET_CODE](&code) && code.number == DT_PJRT_RESOURCE_EXHAUSTED;
+}
+
+dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing, void *error)
 {
     dt_pjrt_error_message m = { HEAD(dt_pjrt_error_message), .error = error };
     dt_str words = { 0 };
 
-    if (has(p->api, DT_PJRT_ERROR_MESSAGE))
+    if (dt_pjrt_has(p, DT_PJRT_ERROR_MESSAGE))
         p->api->function[DT_PJRT_ERROR_MESSAGE](&m);
+    if (is_exhausted(p, error) && id == DT_E_ACCELERATOR)
+        id = DT_E_DOES_NOT_FIT;
     if (m.message)
         dt_str_escaped(&words, m.message, m.size, LONGEST_MESSAGE);
     dt_status *s = dt_fail(id, NULL, "%s: %s: %s", p->path, doing, m.message ? dt_str_text(&words) : "an error without a message");
     dt_str_release(&words);
-    if (has(p->api, DT_PJRT_ERROR_DESTROY))
+    if (dt_pjrt_has(p, DT_PJRT_ERROR_DESTROY))
         p->api->function[DT_PJRT_ERROR_DESTROY](&(dt_pjrt_of){ HEAD(dt_pjrt_of), .object = error });
     return s;
 }
 
-typedef struct step {
-    dt_pjrt_slot slot;
-    const char *name, *doing;
-    dt_error id; /* of its failures */
-} step;
-
-static dt_status *call(const dt_pjrt *p, const step *s, void *arguments)
+dt_status *dt_pjrt_call(const dt_pjrt *p, const dt_pjrt_step *s, void *arguments)
 {
-    if (!has(p->api, s->slot))
+    if (!dt_pjrt_has(p, s->slot))
         return dt_fail(DT_E_PLUGIN, NULL, "%s has no %s (PJRT %d.%d)", p->path, s->name, p->api->version.major, p->api->version.minor);
     void *error = p->api->function[s->slot](arguments);
-    return error ? failed(p, s->id, s->doing, error) : NULL;
+    return error ? dt_pjrt_failed(p, s->id, s->doing, error) : NULL;
 }
 
-/* Of an object that nobody needs any more; what goes wrong then is nobody's concern. */
-static void destroy(const dt_pjrt *p, dt_pjrt_slot slot, void *object)
+void dt_pjrt_destroy(const dt_pjrt *p, dt_pjrt_slot slot, void *object)
 {
-    void *error = object && has(p->api, slot) ? p->api->function[slot](&(dt_pjrt_of){ HEAD(dt_pjrt_of), .object = object }) : NULL;
+    void *error = object && dt_pjrt_has(p, slot) ? p->api->function[slot](&(dt_pjrt_of){ HEAD(dt_pjrt_of), .object = object }) : NULL;
     if (error)
-        dt_status_free(failed(p, DT_E_PLUGIN, "destroy", error));
+        dt_status_free(dt_pjrt_failed(p, DT_E_PLUGIN, "destroy", error));
 }
 
 /* ---- opening ---- */
@@ -86,11 +80,10 @@ static dt_status *load(dt_pjrt *p)
 {
     const dt_pjrt_api *(*get)(void) = NULL;
     if (!*p->path) /* which dlopen takes for this program itself */
-        return dt_fail(DT_E_PLUGIN, NULL, "cannot open the compiler plug-in: its path is empty");
-    set_environment();
+        return dt_fail(DT_E_PLUGIN, NULL, "cannot open the plug-in: its path is empty");
     void *library = dlopen(p->path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        return dt_fail(DT_E_PLUGIN, NULL, "cannot open the compiler plug-in: %s", dlerror());
+        return dt_fail(DT_E_PLUGIN, NULL, "cannot open the plug-in: %s", dlerror());
     *(void **)&get = dlsym(library, "GetPjrtApi");
     if (!get)
         return dt_fail(DT_E_PLUGIN, NULL, "%s is not a PJRT plug-in: it does not export GetPjrtApi", p->path);
@@ -102,32 +95,38 @@ static dt_status *load(dt_pjrt *p)
     return NULL;
 }
 
-static bool is_named(const dt_pjrt_named_value *v, const char *name)
+bool dt_pjrt_is_named(const dt_pjrt_named_value *v, const char *name)
 {
     return v->name && v->name_size == strlen(name) && memcmp(v->name, name, v->name_size) == 0;
 }
 
 static dt_status *read_attributes(dt_pjrt *p)
 {
-    static const step attributes = { DT_PJRT_PLUGIN_ATTRIBUTES, "PJRT_Plugin_Attributes", "attributes", DT_E_PLUGIN };
+    static const dt_pjrt_step attributes = { DT_PJRT_PLUGIN_ATTRIBUTES, "PJRT_Plugin_Attributes", "attributes", DT_E_PLUGIN };
     dt_pjrt_attributes a = { HEAD(dt_pjrt_attributes) };
-    DT_TRY(call(p, &attributes, &a));
+    DT_TRY(dt_pjrt_call(p, &attributes, &a));
     for (size_t i = 0; i < a.n; i++)
-        if (is_named(&a.value[i], "stablehlo_current_version") && a.value[i].kind == DT_PJRT_INT64_LIST && a.value[i].value_size == 3)
+        if (dt_pjrt_is_named(&a.value[i], "stablehlo_current_version") && a.value[i].kind == DT_PJRT_INT64_LIST && a.value[i].value_size == 3)
             memcpy(p->stablehlo, a.value[i].value.list, sizeof p->stablehlo);
     return NULL;
 }
 
 static dt_status *start(dt_pjrt *p)
 {
-    static const step initialize = { DT_PJRT_PLUGIN_INITIALIZE, "PJRT_Plugin_Initialize", "initialize", DT_E_PLUGIN };
+    static const dt_pjrt_step initialize = { DT_PJRT_PLUGIN_INITIALIZE, "PJRT_Plugin_Initialize", "initialize", DT_E_PLUGIN };
     dt_pjrt_of nothing = { .head = { .size = sizeof nothing.head } };
     DT_TRY(load(p));
-    DT_TRY(call(p, &initialize, &nothing));
+    DT_TRY(dt_pjrt_call(p, &initialize, &nothing));
     return read_attributes(p);
 }
 
 dt_status *dt_pjrt_open(dt_pjrt **out, const char *path)
+{
+    set_environment();
+    return dt_pjrt_load(out, path);
+}
+
+dt_status *dt_pjrt_load(dt_pjrt **out, const char *path)
 {
     dt_pjrt *p = dt_alloc(sizeof *p);
     *p = (dt_pjrt){ .path = dt_strdup(path) };
@@ -165,7 +164,7 @@ static dt_pjrt_named_value list_option(const char *name, const int64_t *list)
 
 static dt_status *make_topology(const dt_pjrt *p, const dt_pjrt_order *o, void **out)
 {
-    static const step create = { DT_PJRT_TOPOLOGY_CREATE, "PJRT_TopologyDescription_Create", "topology", DT_E_COMPILER };
+    static const dt_pjrt_step create = { DT_PJRT_TOPOLOGY_CREATE, "PJRT_TopologyDescription_Create", "topology", DT_E_COMPILER };
     const int64_t wrap[] = { o->wrap[0], o->wrap[1], o->wrap[2] }, host[] = { o->host[0], o->host[1], o->host[2] };
     const char *cores = o->megacore ? "megacore" : "default";
     const dt_pjrt_named_value options[MOST_OPTIONS] = {
@@ -174,30 +173,30 @@ static dt_status *make_topology(const dt_pjrt *p, const dt_pjrt_order *o, void *
           .value_size = strlen(cores) },
     };
     dt_pjrt_topology_create c = { HEAD(dt_pjrt_topology_create), .name = o->slice, .name_size = strlen(o->slice), .option = options, .n_options = MOST_OPTIONS };
-    DT_TRY(call(p, &create, &c));
+    DT_TRY(dt_pjrt_call(p, &create, &c));
     *out = c.topology;
     return NULL;
 }
 
 static dt_status *read_devices(const dt_pjrt *p, void *topology, dt_pjrt_report *out)
 {
-    static const step list = { DT_PJRT_TOPOLOGY_GET_DEVICE_DESCRIPTIONS, "PJRT_TopologyDescription_GetDeviceDescriptions", "devices", DT_E_PLUGIN };
-    static const step attributes = { DT_PJRT_DEVICE_DESCRIPTION_ATTRIBUTES, "PJRT_DeviceDescription_Attributes", "device", DT_E_PLUGIN };
+    static const dt_pjrt_step list = { DT_PJRT_TOPOLOGY_GET_DEVICE_DESCRIPTIONS, "PJRT_TopologyDescription_GetDeviceDescriptions", "devices", DT_E_PLUGIN };
+    static const dt_pjrt_step attributes = { DT_PJRT_DEVICE_DESCRIPTION_ATTRIBUTES, "PJRT_DeviceDescription_Attributes", "device", DT_E_PLUGIN };
     dt_pjrt_descriptions d = { HEAD(dt_pjrt_descriptions), .topology = topology };
-    DT_TRY(call(p, &list, &d));
+    DT_TRY(dt_pjrt_call(p, &list, &d));
     if (d.n == 0)
         return dt_fail(DT_E_PLUGIN, NULL, "%s: the topology has no devices", p->path);
     dt_pjrt_description_attributes a = { HEAD(dt_pjrt_description_attributes), .description = d.description[0] };
-    DT_TRY(call(p, &attributes, &a));
+    DT_TRY(dt_pjrt_call(p, &attributes, &a));
     for (size_t i = 0; i < a.n; i++)
-        if (is_named(&a.value[i], "device_memory_bytes_limit") && a.value[i].kind == DT_PJRT_INT64)
+        if (dt_pjrt_is_named(&a.value[i], "device_memory_bytes_limit") && a.value[i].kind == DT_PJRT_INT64)
             out->hbm = a.value[i].value.int64;
     return NULL;
 }
 
 static dt_status *compile(const dt_pjrt *p, const dt_pjrt_order *o, const void *topology, void **executable)
 {
-    static const step with = { DT_PJRT_COMPILE, "PJRT_Compile", "compile", DT_E_COMPILER };
+    static const dt_pjrt_step with = { DT_PJRT_COMPILE, "PJRT_Compile", "compile", DT_E_COMPILER };
     dt_str options = { 0 };
     char *code = dt_alloc(o->size + 1);
     memcpy(code, o->program, o->size);
@@ -205,7 +204,7 @@ static dt_status *compile(const dt_pjrt *p, const dt_pjrt_order *o, const void *
     const dt_pjrt_program program = { HEAD(dt_pjrt_program), .code = code, .code_size = o->size, .format = "mlir", .format_size = 4 };
     dt_pjrt_compile_arguments c = { HEAD(dt_pjrt_compile_arguments), .topology = topology, .program = &program, .options = dt_str_text(&options),
                                     .options_size = options.size };
-    dt_status *bad = call(p, &with, &c);
+    dt_status *bad = dt_pjrt_call(p, &with, &c);
     *executable = c.executable;
     dt_str_release(&options);
     free(code);
@@ -214,9 +213,9 @@ static dt_status *compile(const dt_pjrt *p, const dt_pjrt_order *o, const void *
 
 static dt_status *read_memory(const dt_pjrt *p, void *executable, dt_pjrt_report *out)
 {
-    static const step stats = { DT_PJRT_EXECUTABLE_GET_COMPILED_MEMORY_STATS, "PJRT_Executable_GetCompiledMemoryStats", "memory", DT_E_PLUGIN };
+    static const dt_pjrt_step stats = { DT_PJRT_EXECUTABLE_GET_COMPILED_MEMORY_STATS, "PJRT_Executable_GetCompiledMemoryStats", "memory", DT_E_PLUGIN };
     dt_pjrt_memory_stats m = { HEAD(dt_pjrt_memory_stats), .executable = executable };
-    DT_TRY(call(p, &stats, &m));
+    DT_TRY(dt_pjrt_call(p, &stats, &m));
     out->code = m.code;
     out->argument = m.argument;
     out->output = m.output;
@@ -229,13 +228,13 @@ static dt_status *read_memory(const dt_pjrt *p, void *executable, dt_pjrt_report
 /* Asked twice: for the size, then for the bytes. */
 static dt_status *read_program(const dt_pjrt *p, void *executable, dt_pjrt_report *out)
 {
-    static const step optimized = { DT_PJRT_EXECUTABLE_OPTIMIZED_PROGRAM, "PJRT_Executable_OptimizedProgram", "optimized program", DT_E_PLUGIN };
+    static const dt_pjrt_step optimized = { DT_PJRT_EXECUTABLE_OPTIMIZED_PROGRAM, "PJRT_Executable_OptimizedProgram", "optimized program", DT_E_PLUGIN };
     dt_pjrt_program program = { HEAD(dt_pjrt_program) };
     dt_pjrt_optimized q = { HEAD(dt_pjrt_optimized), .executable = executable, .program = &program };
-    DT_TRY(call(p, &optimized, &q));
+    DT_TRY(dt_pjrt_call(p, &optimized, &q));
     size_t asked = program.code_size;
     program.code = dt_alloc(asked + 1);
-    dt_status *bad = call(p, &optimized, &q);
+    dt_status *bad = dt_pjrt_call(p, &optimized, &q);
     if (!bad && program.code_size > asked)
         bad = dt_fail(DT_E_COMPILER, NULL, "%s: the optimized program grew while it was read", p->path);
     if (!bad)
@@ -253,7 +252,7 @@ static dt_status *compile_for(const dt_pjrt *p, const dt_pjrt_order *o, void *to
         bad = read_memory(p, executable, out);
     if (!bad)
         bad = read_program(p, executable, out);
-    destroy(p, DT_PJRT_EXECUTABLE_DESTROY, executable);
+    dt_pjrt_destroy(p, DT_PJRT_EXECUTABLE_DESTROY, executable);
     return bad;
 }
 
@@ -263,6 +262,6 @@ dt_status *dt_pjrt_compile(const dt_pjrt *p, const dt_pjrt_order *o, dt_pjrt_rep
     *out = (dt_pjrt_report){ 0 };
     DT_TRY(make_topology(p, o, &topology));
     dt_status *bad = compile_for(p, o, topology, out);
-    destroy(p, DT_PJRT_TOPOLOGY_DESTROY, topology);
+    dt_pjrt_destroy(p, DT_PJRT_TOPOLOGY_DESTROY, topology);
     return bad;
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls into a plug-in's table, shared by those that only compile (pjrt.c) and those that run (client.c). */
+#ifndef DT_PJRT_PJRT_IMPL_H
+#define DT_PJRT_PJRT_IMPL_H
+
+#include "pjrt/api.h"
+#include "pjrt/pjrt.h"
+
+struct dt_pjrt {
+    char *path;
+    const dt_pjrt_api *api;
+    int64_t stablehlo[3]; /* the version that it reads; zeros: not told */
+};
+
+#define DT_PJRT_HEAD(type) .head = { .size = sizeof(type) }
+
+/* A call: which function, its published name, what for, and the error that its failures are. */
+typedef struct dt_pjrt_step {
+    dt_pjrt_slot slot;
+    const char *name, *doing;
+    dt_error id;
+} dt_pjrt_step;
+
+/* dt_pjrt_open, which leaves the environment as it is. */
+dt_status *dt_pjrt_load(dt_pjrt **out, const char *path) DT_MUST_USE;
+bool dt_pjrt_has(const dt_pjrt *p, dt_pjrt_slot slot);
+/* PLUGIN where the table lacks the function. Of an ACCELERATOR step, RESOURCE_EXHAUSTED becomes DOES_NOT_FIT. */
+dt_status *dt_pjrt_call(const dt_pjrt *p, const dt_pjrt_step *s, void *arguments) DT_MUST_USE;
+/* The words of a plug-in's error, which is freed. */
+dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing, void *error) DT_MUST_USE;
+/* Of an object that nobody needs any more, or NULL; what goes wrong then is nobody's concern. */
+void dt_pjrt_destroy(const dt_pjrt *p, dt_pjrt_slot slot, void *object);
+bool dt_pjrt_is_named(const dt_pjrt_named_value *v, const char *name);
+
+#endif
