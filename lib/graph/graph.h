@@ -72,6 +72,7 @@ struct dt_variable { /* declared in dtrain.h */
     int lacks;         /* a slot's: 1 + the dimension of `of` that it is a mean over; 0: it is as large */
     void *host_data;   /* aligned to 64, type's elements, row-major; the rooms above exec use dt_host_data and dt_host_edit */
     const struct dt_variable_holder *newer; /* the device whose copy is newer than host_data; NULL: host_data is current */
+    const struct dt_variable_holder *held; /* the device that has a copy, newer or not, and is told when the variable goes; NULL: none */
     unsigned written;  /* counts changes by the host, for devices that hold copies */
     dt_variable *stack;      /* all replicas' copies; NULL: one for all */
     bool may_diverge;        /* gets a stack when replicas assign values that differ; else that is an error */
@@ -90,12 +91,15 @@ dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type 
 /* From now on each of the replicas has a copy of its own, all equal to what it holds; fine when it has already. */
 dt_status *dt_variable_diverge(dt_variable *v, int replicas) DT_MUST_USE;
 
-/* A device that holds values of variables. */
+/* A device that holds a copy of a variable: one device at a time. */
 typedef struct dt_variable_holder {
     dt_status *(*fetch)(void *state, dt_variable *v); /* copies the value to host_data, or to that of the stack */
     void *state;
+    void (*forget)(void *state);                      /* the variable goes, or another device takes it; NULL: nothing is kept */
 } dt_variable_holder;
 
+/* From now on that device has the copy; one that another device has is fetched and given up. NULL: no device has one any more. */
+dt_status *dt_variable_hold(dt_variable *v, const dt_variable_holder *by) DT_MUST_USE;
 /* Whether it was declared without memory. */
 bool dt_variable_is_outline(const dt_variable *v);
 /* Makes the host's copy current; fails only if a device does. */

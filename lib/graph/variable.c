@@ -111,10 +111,29 @@ dt_status *dt_variable_edit(dt_variable *v)
     return NULL;
 }
 
+static void give_up(dt_variable *v)
+{
+    const dt_variable_holder *held = v->held;
+    v->held = v->newer = NULL;
+    if (held && held->forget)
+        held->forget(held->state);
+}
+
+dt_status *dt_variable_hold(dt_variable *v, const dt_variable_holder *by)
+{
+    if (v->held == by)
+        return NULL;
+    DT_TRY(dt_variable_fetch(v));
+    give_up(v);
+    v->held = by;
+    return NULL;
+}
+
 void dt_variable_unref(dt_variable *v)
 {
     if (!DT_LAST(v))
         return;
+    give_up(v);
     if (v->forget)
         v->forget(v);
     if (v->stack)

@@ -57,7 +57,7 @@ static void test_variable_is_fetched_from_its_device_once(void **state)
 {
     (void)state;
     int fetched = 0;
-    const dt_variable_holder device = { fetch_seven, &fetched }, lost = { fetch_nothing, &fetched };
+    const dt_variable_holder device = { .fetch = fetch_seven, .state = &fetched }, lost = { .fetch = fetch_nothing, .state = &fetched };
     dt_type type = dt_scalar_type(DT_INT64);
     dt_variable *v = NULL;
     assert_null(dt_variable_alloc(&v, "step", &type, false));
@@ -89,11 +89,37 @@ static void test_variable_is_fetched_from_its_device_once(void **state)
     dt_variable_unref(v);
 }
 
+static void count(void *forgotten)
+{
+    ++*(int *)forgotten;
+}
+
+/* One device at a time has a copy: it is fetched from when another takes the variable, and told when the variable goes. */
+static void test_devices_take_turns_and_forget(void **state)
+{
+    (void)state;
+    int one = 0, other = 0;
+    const dt_variable_holder a = { .fetch = fetch_seven, .state = &one, .forget = count }, b = { .fetch = fetch_seven, .state = &other, .forget = count };
+    dt_type type = dt_scalar_type(DT_INT64);
+    dt_variable *v = NULL;
+    assert_null(dt_variable_alloc(&v, "step", &type, false));
+    assert_null(dt_variable_hold(v, &a));
+    assert_null(dt_variable_hold(v, &a));
+    v->newer = &a;
+    assert_null(dt_variable_hold(v, &b));
+    assert_int_equal(one, 2); /* fetched, then forgotten */
+    assert_int_equal(*(const int64_t *)dt_host_data(v), 7);
+    assert_int_equal(other, 0);
+    dt_variable_unref(v);
+    assert_int_equal(one, 2);
+    assert_int_equal(other, 1);
+}
+
 static void test_copies_of_replicas_are_fetched_together(void **state)
 {
     (void)state;
     int fetched = 0;
-    const dt_variable_holder device = { fetch_seven, &fetched };
+    const dt_variable_holder device = { .fetch = fetch_seven, .state = &fetched };
     dt_type type = dt_scalar_type(DT_INT64);
     dt_variable *v = NULL;
     assert_null(dt_variable_alloc(&v, "step", &type, false));
@@ -127,6 +153,7 @@ int main(void)
         cmocka_unit_test(test_variable_is_zeroed_and_aligned),
         cmocka_unit_test(test_variable_lives_until_the_last_unref),
         cmocka_unit_test(test_variable_is_fetched_from_its_device_once),
+        cmocka_unit_test(test_devices_take_turns_and_forget),
         cmocka_unit_test(test_copies_of_replicas_are_fetched_together),
         cmocka_unit_test(test_variable_too_large_is_named),
     };
