@@ -340,10 +340,10 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
     dt_hlo_windows w = dt_hlo_windows_of(a->window, n);
     return dt_hlo_op(c->hlo, "convolution", c->in, 2, &c->type,
                      "dimension_numbers = #stablehlo.conv<%sx%s->%s>, window_strides = %s, padding = %s, lhs_dilation = %s, rhs_dilation = %s, "
-                     "feature_group_count = %d : i64, batch_group_count = %d : i64",
+                     "feature_group_count = %d : i64, batch_group_count = %d : i64%s",
                      operand(a->lhs_batch, a->lhs_feature, a->lhs_spatial, "bf", n).s, operand(a->rhs_in, a->rhs_out, a->rhs_spatial, "io", n).s,
                      operand(a->out_batch, a->out_feature, a->out_spatial, "bf", n).s, w.stride.s, w.padding.s, w.base.s, w.dilation.s,
-                     a->feature_groups, a->batch_groups);
+                     a->feature_groups, a->batch_groups, dt_hlo_precision(c->hlo));
 }
 
 const dt_convolution_attr *dt_convolution_of(const dt_node *n)

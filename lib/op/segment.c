@@ -6,6 +6,7 @@
 
 #include "op/cells.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 dt_status *dt_segment_check(const dt_infer *q, int c)
 {
@@ -73,6 +74,20 @@ void dt_segment_stack_rule(const dt_type *out, dt_rule *rule)
     for (int d = out->rank - 1; d > 0; d--)
         rule->out[d] = rule->out[d - 1];
     rule->out[0] = -1;
+}
+
+/* ---- in StableHLO ---- */
+
+bool dt_segment_hlo_is_even(const dt_hlo_call *c)
+{
+    return !c->hlo->offsets || ((const dt_segment_attr *)c->node->attr)->cut != DT_CUT_REPLICAS;
+}
+
+int64_t dt_segment_hlo_border(const dt_hlo_call *c, const dt_type *x, int s)
+{
+    const dt_segment_attr *a = c->node->attr;
+    const int64_t rows = x->dim[0], examples = c->hlo->batch;
+    return dt_segment_hlo_is_even(c) ? rows / a->count * s : rows / examples * c->hlo->offsets[s];
 }
 
 void dt_segment_print(const dt_segment_attr *a, dt_str *out)

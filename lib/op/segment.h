@@ -30,6 +30,10 @@ void dt_segment_stack_rule(const dt_type *out, dt_rule *rule);
 void dt_segment_replica_factor(dt_rule *rule, int n_in);
 bool dt_segment_can(const dt_partition_call *c);
 dt_value dt_segment_emit(dt_partition_call *c);
+/* In StableHLO, of x with rows for each example: the rows before segment s. Replicas that have as many each, unless the text is for others (dt_hlo.offsets). */
+int64_t dt_segment_hlo_border(const struct dt_hlo_call *c, const dt_type *x, int s);
+/* Whether all segments have as many rows there. */
+bool dt_segment_hlo_is_even(const struct dt_hlo_call *c);
 void dt_segment_print(const dt_segment_attr *a, dt_str *out); /* "replicas 8" */
 
 #endif

@@ -8,6 +8,8 @@
  *
  * Splitting: along all dimensions but dimension 0.
  */
+#include <stdlib.h>
+
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/segment.h"
@@ -59,8 +61,28 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
 
 static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
 
+/* One after the other, and joined. */
+static dt_hlo_value apart(const dt_hlo_call *c)
+{
+    const dt_segment_attr *a = c->node->attr;
+    dt_hlo_value *rows = dt_alloc(dt_size_mul((size_t)a->count, sizeof *rows));
+    dt_type part = c->type;
+    int8_t dims[DT_MAX_RANK] = { 0 };
+
+    for (int d = 1; d < part.rank; d++)
+        dims[d - 1] = (int8_t)d;
+    for (int s = 0; s < a->count; s++) {
+        part.dim[0] = dt_segment_hlo_border(c, &c->type, s + 1) - dt_segment_hlo_border(c, &c->type, s);
+        dt_hlo_value entry = dt_hlo_slice(c->hlo, c->in[0], 0, s, 1);
+        rows[s] = dt_hlo_broadcast(c->hlo, dt_hlo_reshape(c->hlo, entry, part.rank - 1, part.dim + 1), &part, dims);
+    }
+    dt_hlo_value all = dt_hlo_concatenate(c->hlo, rows, a->count, 0);
+    free(rows);
+    return all;
+}
+
 /* All segments having as many rows. */
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
+static dt_hlo_value together(const dt_hlo_call *c)
 {
     const dt_segment_attr *a = c->node->attr;
     dt_type wide = { .dtype = c->type.dtype, .rank = c->type.rank + 1, .dim = { a->count, c->type.dim[0] / a->count } };
@@ -70,6 +92,11 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
         dims[d] = (int8_t)(d + 1);
     }
     return dt_hlo_reshape(c->hlo, dt_hlo_broadcast(c->hlo, c->in[0], &wide, dims), c->type.rank, c->type.dim);
+}
+
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return dt_segment_hlo_is_even(c) ? together(c) : apart(c);
 }
 
 const dt_op dt_op_segment_broadcast = {

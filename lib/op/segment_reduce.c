@@ -9,6 +9,8 @@
  *
  * Splitting: as reduce, but dimension 0 is whole: its borders are the segments'.
  */
+#include <stdlib.h>
+
 #include "op/cells.h"
 #include "op/reduce.h"
 #include "op/segment.h"
@@ -65,8 +67,33 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
 
 static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
 
+/* One after the other, and joined. */
+static dt_hlo_value apart(const dt_hlo_call *c)
+{
+    const dt_segment_attr *a = c->node->attr;
+    const dt_type *x = &c->in[0].type;
+    dt_hlo_value *entry = dt_alloc(dt_size_mul((size_t)a->count, sizeof *entry));
+    dt_type one = c->type, row = dt_type_of(one.dtype, one.rank - 1, one.dim + 1);
+    int8_t dims[DT_MAX_RANK];
+    int n = 0;
+
+    one.dim[0] = 1;
+    for (int d = 0; d < x->rank; d++)
+        if (a->reduce.dims >> d & 1)
+            dims[n++] = (int8_t)d;
+    for (int s = 0; s < a->count; s++) {
+        const int64_t from = dt_segment_hlo_border(c, x, s), to = dt_segment_hlo_border(c, x, s + 1);
+        dt_hlo_value in[] = { dt_hlo_slice(c->hlo, c->in[0], 0, from, to - from), dt_hlo_nothing(c->hlo, a->reduce.kind, x->dtype) };
+        dt_hlo_value sum = dt_hlo_joined(c->hlo, "reduce", a->reduce.kind, in, 2, &row, "dimensions = %s", dt_hlo_array(dims, n).s);
+        entry[s] = dt_hlo_reshape(c->hlo, sum, one.rank, one.dim);
+    }
+    dt_hlo_value all = dt_hlo_concatenate(c->hlo, entry, a->count, 0);
+    free(entry);
+    return all;
+}
+
 /* All segments having as many rows: (B, ...) is (S, B / S, ...). */
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
+static dt_hlo_value together(const dt_hlo_call *c)
 {
     const dt_segment_attr *a = c->node->attr;
     const dt_type *x = &c->in[0].type;
@@ -80,6 +107,11 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
     }
     dt_hlo_value in[] = { dt_hlo_reshape(c->hlo, c->in[0], x->rank + 1, dim), dt_hlo_nothing(c->hlo, a->reduce.kind, x->dtype) };
     return dt_hlo_joined(c->hlo, "reduce", a->reduce.kind, in, 2, &c->type, "dimensions = %s", dt_hlo_array(dims, n).s);
+}
+
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return dt_segment_hlo_is_even(c) ? together(c) : apart(c);
 }
 
 const dt_op dt_op_segment_reduce = {

@@ -4,6 +4,8 @@
  *
  * (C1) The cut is one of the three, and has at least one segment.
  */
+#include <stdlib.h>
+
 #include "op/cells.h"
 #include "op/segment.h"
 #include "op/shapes.h"
@@ -43,10 +45,20 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
 
 static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
 
-/* All segments having as many rows. */
 static dt_hlo_value stablehlo(const dt_hlo_call *c)
 {
-    return dt_hlo_splat(c->hlo, &c->type, (double)(c->hlo->batch / ((const dt_segment_attr *)c->node->attr)->count));
+    const int count = ((const dt_segment_attr *)c->node->attr)->count;
+    const dt_type examples = dt_type_of(DT_INT32, 1, (int64_t[]){ c->hlo->batch }), one = dt_type_of(DT_INT32, 1, (int64_t[]){ 1 });
+    dt_hlo_value *size, all;
+
+    if (dt_segment_hlo_is_even(c))
+        return dt_hlo_splat(c->hlo, &c->type, (double)(c->hlo->batch / count));
+    size = dt_alloc(dt_size_mul((size_t)count, sizeof *size));
+    for (int s = 0; s < count; s++)
+        size[s] = dt_hlo_splat(c->hlo, &one, (double)(dt_segment_hlo_border(c, &examples, s + 1) - dt_segment_hlo_border(c, &examples, s)));
+    all = dt_hlo_concatenate(c->hlo, size, count, 0);
+    free(size);
+    return all;
 }
 
 const dt_op dt_op_segment_sizes = {

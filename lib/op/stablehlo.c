@@ -358,6 +358,11 @@ dt_hlo_value dt_hlo_nothing(dt_hlo *h, int kind, dt_dtype dtype)
     return constant(h, &t, text);
 }
 
+const char *dt_hlo_precision(const dt_hlo *h)
+{
+    return h->exact ? ", precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]" : "";
+}
+
 /* ---- devices ---- */
 
 dt_hlo_value dt_hlo_device(dt_hlo *h)

@@ -29,6 +29,8 @@ typedef struct dt_hlo {
     int64_t batch;   /* what B is on a device: -k counts k * batch */
     int devices;     /* that run the function, numbered as the mesh has them; each is a replica of XLA's */
     int channels;    /* of collectives, so far */
+    const int32_t *offsets; /* [segments + 1] first rows of segments; NULL: all have as many */
+    bool exact;      /* products are not to round their operands */
 } dt_hlo;
 
 typedef struct dt_hlo_call {
@@ -76,6 +78,9 @@ dt_hlo_value dt_hlo_chosen(dt_hlo *h, const char *direction, const dt_hlo_value 
 dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after);
 /* random of op/random.c; in: step, example. */
 dt_hlo_value dt_hlo_random(const dt_hlo_call *c);
+
+/* Behind the attributes of a product: that its operands are not rounded; "" where nobody asks. */
+const char *dt_hlo_precision(const dt_hlo *h);
 
 /* ---- text ---- */
 

@@ -30,6 +30,8 @@ typedef struct dt_hlo_request {
     int64_t batch;       /* rows of all that a graph sees: B */
     int replicas;        /* that run it together; a program over devices knows both itself: 0 */
     dt_hlo_blocks blocks;
+    const int32_t *offsets; /* [segments + 1] first rows of the segments that a folded graph's rows are of; NULL: all have as many */
+    bool exact;          /* products of float32 are not rounded first, as TPUs and GPUs do unless they are told */
 } dt_hlo_request;
 
 /* A value that @main takes or gives. */
@@ -53,5 +55,6 @@ void dt_hlo_signature_release(dt_hlo_signature *s);
 dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, dt_str *out, dt_hlo_signature *signature) DT_MUST_USE;
 /* What each device does. NO_STABLEHLO for pipelines and ops with places, too. States are those of s->whole. */
 dt_status *dt_stablehlo_write_spmd(const dt_spmd *s, dt_hlo_blocks blocks, dt_str *out, dt_hlo_signature *signature) DT_MUST_USE;
+dt_status *dt_stablehlo_write_spmd_with(const dt_spmd *s, const dt_hlo_request *request, dt_str *out, dt_hlo_signature *signature) DT_MUST_USE;
 
 #endif

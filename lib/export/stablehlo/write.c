@@ -340,7 +340,7 @@ static dt_status *write_module(dt_hlo_writer *w, const dt_hlo_signature *s, dt_s
 static dt_status *write_graph(const dt_graph *g, const dt_hlo_request *q, dt_str *out, dt_hlo_signature *s)
 {
     dt_arena *arena = dt_arena_create();
-    dt_hlo_writer w = { .hlo = { .out = out, .batch = q->batch / g->batch_parts, .devices = q->replicas } };
+    dt_hlo_writer w = { .hlo = { .out = out, .batch = q->batch / g->batch_parts, .devices = q->replicas, .offsets = q->offsets, .exact = q->exact } };
     w.plan = (dt_hlo_plan){ .o = dt_hlo_order_create(g, arena), .arena = arena, .batch = w.hlo.batch, .apart = q->blocks != DT_HLO_LOOPS };
     w.value = dt_arena_array(arena, dt_hlo_value, w.plan.o->n + 1);
     for (int i = 0; i < w.plan.o->n; i++)
@@ -397,9 +397,16 @@ static dt_status *check_places(const dt_spmd *s)
     return NULL;
 }
 
+dt_status *dt_stablehlo_write_spmd_with(const dt_spmd *s, const dt_hlo_request *request, dt_str *out, dt_hlo_signature *signature)
+{
+    dt_hlo_request own = *request;
+    own.batch = s->batch;
+    own.replicas = dt_mesh_devices(&s->mesh);
+    DT_TRY(check_places(s));
+    return dt_stablehlo_write(s->local, &own, out, signature);
+}
+
 dt_status *dt_stablehlo_write_spmd(const dt_spmd *s, dt_hlo_blocks blocks, dt_str *out, dt_hlo_signature *signature)
 {
-    const dt_hlo_request request = { .batch = s->batch, .replicas = dt_mesh_devices(&s->mesh), .blocks = blocks };
-    DT_TRY(check_places(s));
-    return dt_stablehlo_write(s->local, &request, out, signature);
+    return dt_stablehlo_write_spmd_with(s, &(dt_hlo_request){ .blocks = blocks }, out, signature);
 }
