@@ -92,6 +92,7 @@ static const struct option options[] = {
     INTEGER(struct ckpt_verify, replay, "replay", "N", "repeat at least the last N steps of a JOB's run and compare every bit", .min = 1),
     FLAG(struct ckpt_verify, json, "json", "print one JSON object per valid checkpoint"),
     COMPUTE_OPTIONS(struct ckpt_verify),
+    BACKEND_OPTIONS(struct ckpt_verify),
     PLACE_OPTIONS(struct ckpt_verify),
     OPTIONS_END
 };

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain devices: what this machine has to compute with. */
+#include <stdlib.h>
+
 #include "verb.h"
 
 struct devices {
     struct common common;
     bool json;
+    const char *plugin;
 };
 
 static int run(const struct call *call)
@@ -12,6 +15,8 @@ static int run(const struct call *call)
     const struct devices *my = call->settings;
     char *text = NULL;
     dt_status *s = take_no_operands(call);
+    if (my->plugin)
+        setenv("DTRAIN_PJRT_PLUGIN", my->plugin, 1);
     if (!s)
         s = dt_devices_text(my->json, &text);
     return out_result(call->out, s, text);
@@ -19,6 +24,7 @@ static int run(const struct call *call)
 
 static const struct option options[] = {
     FLAG(struct devices, json, "json", "print one JSON object"),
+    TEXT(struct devices, plugin, "plugin", "PATH", "list the devices of this PJRT plug-in; default: DTRAIN_PJRT_PLUGIN"),
     OPTIONS_END
 };
 const struct verb verb_devices = {

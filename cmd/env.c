@@ -44,7 +44,8 @@ static void collect_names(struct names *names)
     add_table(names, common_options);
     for (int i = 0; verbs[i]; i++)
         add_table(names, verbs[i]->options);
-    add_name(names, "INSTRUCTIONS"); /* read by the library, so that other programs on it obey it, too */
+    add_name(names, "INSTRUCTIONS"); /* these are read by the library, so that other programs on it obey them, too */
+    add_name(names, "PJRT_PLUGIN");
 #ifdef DT_FAULTS
     add_name(names, "FAULT_WRITE");
 #endif

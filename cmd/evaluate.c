@@ -63,6 +63,7 @@ static const struct option options[] = {
     LIST(struct evaluate, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
     FLAG(struct evaluate, json, "json", "print JSON lines"),
     COMPUTE_OPTIONS(struct evaluate),
+    BACKEND_OPTIONS(struct evaluate),
     PLACE_OPTIONS(struct evaluate),
     OPTIONS_END
 };

@@ -168,6 +168,7 @@ static const struct option options[] = {
     FLAG(struct fit, json, "json", "print one JSON object per event"),
     FLAG(struct fit, every_step, "every-step", "with --json: print every step, not about two per second"),
     COMPUTE_OPTIONS(struct fit),
+    BACKEND_OPTIONS(struct fit),
     PLACE_OPTIONS(struct fit),
     OPTIONS_END
 };

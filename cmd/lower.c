@@ -40,6 +40,7 @@ static int run(const struct call *call)
 static const struct option options[] = {
     CHOICE(struct lower, stage, "stage", "STAGE", stages, "which stage", .fallback = PROGRAM),
     COMPUTE_OPTIONS(struct lower),
+    BACKEND_OPTIONS(struct lower),
     PLACE_OPTIONS(struct lower),
     OPTIONS_END
 };

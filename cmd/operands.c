@@ -93,11 +93,17 @@ dt_status *take_job(const struct call *call, const struct place *place, dt_job_s
         return usage_error(call, "job file missing");
     if (jobs > 1)
         return too_many(call);
+    if (place->backend && strcmp(place->backend, "cpu") != 0 && strcmp(place->backend, "pjrt") != 0)
+        return usage_error(call, "--backend: expected cpu or pjrt, got '%s'", cut_word(place->backend).text);
+    if (place->plugin && !*place->plugin)
+        return usage_error(call, "--plugin: expected a path, got ''");
     if (is_override(call->operands.at[0]))
         return usage_error(call, "the job file comes first, then '%s'", cut_word(call->operands.at[0]).text);
     *source = (dt_job_source){
         .path = call->operands.at[0],
         .directory = place->directory,
+        .backend = place->backend,
+        .plugin = place->plugin,
         .overrides = call->operands.at + 1,
         .n_overrides = call->operands.n - 1,
     };

@@ -116,6 +116,7 @@ static const struct option options[] = {
     TEXT(struct predict, checkpoint, "ckpt", "PATH", "the checkpoint or saved model; default: the newest in output.dir"),
     CHOICE(struct predict, split, "split", "PART", splits, "the split of the job's data"),
     COMPUTE_OPTIONS(struct predict),
+    BACKEND_OPTIONS(struct predict),
     PLACE_OPTIONS(struct predict),
     OPTIONS_END
 };

@@ -39,6 +39,7 @@ struct common {
 /* What verbs that open a job take. */
 struct place {
     const char *directory;
+    const char *backend, *plugin; /* of verbs that compute: in place of the job's; NULL */
 };
 
 /* What verbs that look at slices take. */
@@ -100,6 +101,9 @@ enum { MOST_THREADS = 4096 };
 #define COMPUTE_OPTIONS(s)                                                                                              \
     INTEGER(s, compute.threads, "threads", "N", "number of computing threads; default: one per core", .env = true, .min = 1, .max = MOST_THREADS), \
     CHOICE(s, compute.kernels, "kernels", "WHICH", kernel_choices, "library for matrix products", .env = true)
+#define BACKEND_OPTIONS(s)                                                                                              \
+    TEXT(s, place.backend, "backend", "NAME", "what computes, in place of the job's: cpu, or pjrt for a plug-in's devices", .env = true, .words = "cpu pjrt"), \
+    TEXT(s, place.plugin, "plugin", "PATH", "the PJRT plug-in, in place of the job's or DTRAIN_PJRT_PLUGIN's")
 
 struct call;
 

@@ -78,6 +78,12 @@ dt_device_facts dt_device_facts_of(const dt_device *d)
     return computes ? computes->backend->facts(computes) : (dt_device_facts){ 0 };
 }
 
+int dt_device_count(const dt_device *d)
+{
+    const int n = innermost(d)->count;
+    return n > 1 ? n : 1;
+}
+
 void dt_device_record(dt_device *d, dt_recorder *r)
 {
     while (d->inner)

@@ -4,6 +4,7 @@
  *
  *   cpu   the executor on the cores of this machine
  *   sim   a simulated TPU slice: a memory limit and a clock in front of another back end, which computes
+ *   pjrt  devices that a PJRT plug-in drives: GPUs, TPUs, XLA on the CPU
  *
  * A back end is one file, or folder, and one row in backend/backends.h; what a row has is in backend_impl.h.
  */
@@ -16,6 +17,8 @@
 #include "pass/pass.h"
 #include "topo/topo.h"
 
+#define DT_PJRT_PLUGIN_ENV "DTRAIN_PJRT_PLUGIN"
+
 typedef struct dt_backend dt_backend;
 typedef struct dt_device dt_device;         /* an open back end */
 typedef struct dt_executable dt_executable; /* a graph that one compiled */
@@ -25,7 +28,12 @@ typedef struct dt_device_options {
     dt_kernels kernels;
     const dt_topology *topology; /* sim: the slice; lent, outlives the device */
     int64_t hbm;                 /* sim: what programs get of a device's memory, where that is less than the chip has; 0: all of it */
+    const char *plugin;          /* pjrt: path of the plug-in; NULL or "": DTRAIN_PJRT_PLUGIN */
+    const int *ordinal;          /* pjrt: the plug-in's devices that compute, [n_ordinals] in the order of replicas; NULL: up to n_ordinals, the first ones */
+    int n_ordinals;              /* 0: one; DT_EVERY_ORDINAL: all that there are */
 } dt_device_options;
+
+enum { DT_EVERY_ORDINAL = -1 };
 
 /* What a step costs where it is simulated; zeros elsewhere. */
 typedef struct dt_price {
@@ -41,6 +49,7 @@ typedef struct dt_compile_request {
     bool chip_products;          /* products round as the slice's chip rounds them: numerics: chip */
     const dt_spmd *on_device;    /* what one device of the slice does, to be priced; NULL where dt_device_is_priced is false */
     const dt_assignment *assignment; /* where devices are on it; NULL: core by core */
+    const dt_spmd *over;         /* of `graph`: what each of the device's dt_device_count parts does; NULL: all rows on each */
 } dt_compile_request;
 
 /* The row of a name, or NULL. */
@@ -61,6 +70,8 @@ dt_status *dt_device_open(dt_device **out, const dt_backend *b, const dt_device_
 void dt_device_close(dt_device *d); /* takes NULL */
 /* Zeros for NULL. */
 dt_device_facts dt_device_facts_of(const dt_device *d);
+/* How many machines of its own it computes with: requests may divide the graph among them (`over`). 1: it wants the graph as it is. */
+int dt_device_count(const dt_device *d);
 /* While switched on, the recorder gets what each thread does. It outlives that; NULL ends it. Not while something runs. */
 void dt_device_record(dt_device *d, dt_recorder *r);
 /* Whether programs have a price on it, and so requests need `on_device`. */
@@ -85,6 +96,25 @@ int64_t dt_executable_host_bytes(const dt_executable *x);
 const char *dt_executable_largest_layer(const dt_executable *x, dt_arena *arena, int64_t *bytes);
 /* Segments, tasks, steps and where values lie. */
 void dt_executable_print(const dt_executable *x, dt_str *out);
+
+/* ---- what a plug-in has ---- */
+
+enum { DT_ACCELERATOR_AXES = 4 };
+typedef struct dt_accelerator {
+    int id;
+    char kind[104];            /* "TPU v4" */
+    int64_t memory;            /* bytes that programs get; 0: not told */
+    int n_coordinates;         /* where it is on its slice: x, y, z, core; 0: not told */
+    int64_t coordinate[DT_ACCELERATOR_AXES];
+} dt_accelerator;
+typedef struct dt_accelerators {
+    char *platform, *about;    /* "cuda"; "cuda, PJRT 0.116, StableHLO 1.22.0" */
+    int n;
+    dt_accelerator *device;
+} dt_accelerators;
+/* The devices of the plug-in; NULL: of DTRAIN_PJRT_PLUGIN. Zeros, and no error, where no plug-in is named. PLUGIN (69) where it cannot be used. */
+dt_status *dt_accelerators_find(const char *plugin, dt_accelerators *out) DT_MUST_USE;
+void dt_accelerators_release(dt_accelerators *a);
 
 /* ---- this machine, without a device ---- */
 

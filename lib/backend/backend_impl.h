@@ -9,6 +9,7 @@ struct dt_device {
     const dt_backend *backend;
     void *state;             /* the row's own */
     bool priced;             /* set in open: programs have a price on it */
+    int count;               /* set in open: dt_device_count; 0: one */
     dt_device *inner;        /* the back end that computes, behind this one; NULL: this one */
 };
 

@@ -22,6 +22,8 @@ typedef struct dt_job_source {
     const char *const *overrides;   /* "key.path=value" */
     int n_overrides;
     dt_purpose purpose;
+    const char *backend;            /* "cpu", "pjrt": in place of the job's; NULL: the job's */
+    const char *plugin;             /* pjrt: path of the plug-in, likewise; alone it means pjrt */
 } dt_job_source;
 DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source) DT_CHECKED; /* all faults of the file are reported together */
 DT_API void dt_job_unref(dt_job *j);

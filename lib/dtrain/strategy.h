@@ -65,6 +65,11 @@ DT_API dt_status *dt_tpu_strategy(dt_strategy **out, dt_resolver *r, const dt_tp
 /* tf.distribute.experimental.TPUStrategy, the older form without SPMD. device_assignment may be NULL. */
 DT_API dt_status *dt_experimental_tpu_strategy(dt_strategy **out, dt_resolver *r, const dt_device_assignment *device_assignment) DT_CHECKED;
 
+/* Chooses what computes, before the first step: "cpu", or "pjrt" for devices that a PJRT plug-in drives (GPUs, TPUs, XLA on the CPU). plugin: its path;
+ * NULL: that of the environment variable DTRAIN_PJRT_PLUGIN. Strategies on named devices such as "GPU:0" use pjrt by themselves. Replicas are divided evenly
+ * among the plug-in's devices, as far as there are. UnavailableError, by the first step: the plug-in cannot be used. */
+DT_API dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend, const char *plugin) DT_CHECKED;
+
 DT_API void dt_strategy_unref(dt_strategy *s);
 DT_API const char *dt_strategy_type(const dt_strategy *s); /* "mirrored", "tpu", ... */
 DT_API int dt_strategy_replicas(const dt_strategy *s);     /* num_replicas_in_sync */

@@ -23,6 +23,8 @@ typedef struct machine {
     found backend[MOST_BACKENDS];
     int backends;
     dt_resolver *tpu;
+    dt_accelerators plugin;
+    char *no_plugin;   /* why its devices are not known; NULL: they are, or none was named */
 } machine;
 
 /* ---- looking ---- */
@@ -35,7 +37,9 @@ static dt_status *look(machine *m)
     const dt_backend *const *rows = dt_backends(&n);
     for (int i = 0; i < n && m->backends < MOST_BACKENDS - 1; i++)
         m->backend[m->backends++] = (found){dt_backend_name(rows[i]), true, dt_strdup(dt_backend_about(rows[i]))};
-    m->backend[m->backends++] = (found){"pjrt", false, dt_strdup("not implemented yet: accelerators through PJRT plug-ins")};
+    dt_status *s = dt_accelerators_find(NULL, &m->plugin);
+    m->no_plugin = s ? dt_strdup(dt_status_text(s)) : NULL;
+    dt_status_free(s);
     return dt_resolver_open(&m->tpu, "", DT_E_UNKNOWN_SLICE, NULL);
 }
 
@@ -44,6 +48,8 @@ static void forget(machine *m)
     dt_host_facts_release(&m->host);
     for (int i = 0; i < m->backends; i++)
         free(m->backend[i].about);
+    dt_accelerators_release(&m->plugin);
+    free(m->no_plugin);
     dt_resolver_unref(m->tpu);
 }
 
@@ -71,6 +77,33 @@ static void list_slices(dt_str *out)
     }
 }
 
+static void print_coordinates(const dt_accelerator *d, dt_str *out)
+{
+    for (int k = 0; k < d->n_coordinates; k++)
+        dt_str_printf(out, "%s%lld", k ? ", " : ", at (", (long long)d->coordinate[k]);
+    if (d->n_coordinates)
+        dt_str_putc(out, ')');
+}
+
+/* "pjrt        0         TPU v4, 30.5 GiB, at (0, 0, 0, 0)": numbers are those of names such as GPU:0. */
+static void print_plugin(const machine *m, dt_str *out)
+{
+    if (m->no_plugin)
+        dt_str_printf(out, "%-12snot here: %s\n", "plug-in", m->no_plugin);
+    if (m->plugin.about)
+        dt_str_printf(out, "%-12s%s\n", "plug-in", m->plugin.about);
+    for (int i = 0; i < m->plugin.n; i++) {
+        const dt_accelerator *d = &m->plugin.device[i];
+        dt_str_printf(out, "%-12s%-10d%s", i ? "" : "  devices", i, d->kind);
+        if (d->memory > 0) {
+            dt_str_puts(out, ", ");
+            dt_str_bytes(out, (double)d->memory);
+        }
+        print_coordinates(d, out);
+        dt_str_putc(out, '\n');
+    }
+}
+
 static void print_text(const machine *m, dt_str *out)
 {
     dt_str slices = {0};
@@ -85,6 +118,7 @@ static void print_text(const machine *m, dt_str *out)
     dt_str_printf(out, "%-12s%s, %s\n", "tpu", m->tpu->slice->name, m->tpu->why ? m->tpu->why : "simulated");
     tell("kernels", m->host.library, DT_HOST_LIBRARIES, out);
     tell("back ends", m->backend, m->backends, out);
+    print_plugin(m, out);
     dt_str_printf(out, "%-12s%s\n", "slices", dt_str_text(&slices));
     dt_str_release(&slices);
 }
@@ -118,6 +152,30 @@ static void put_slices(dt_json *j)
     dt_json_close(j, ']');
 }
 
+static void put_plugin(dt_json *j, const machine *m)
+{
+    if (!m->plugin.about && !m->no_plugin)
+        return;
+    dt_json_open(j, "plugin", '{');
+    dt_json_string(j, m->no_plugin ? "why" : "about", m->no_plugin ? m->no_plugin : m->plugin.about);
+    dt_json_string(j, "platform", m->plugin.platform);
+    dt_json_open(j, "devices", '[');
+    for (int i = 0; i < m->plugin.n; i++) {
+        const dt_accelerator *d = &m->plugin.device[i];
+        dt_json_open(j, NULL, '{');
+        dt_json_int(j, "id", d->id);
+        dt_json_string(j, "kind", d->kind);
+        dt_json_int(j, "memory", d->memory);
+        dt_json_open(j, "coordinates", '[');
+        for (int k = 0; k < d->n_coordinates; k++)
+            dt_json_int(j, NULL, d->coordinate[k]);
+        dt_json_close(j, ']');
+        dt_json_close(j, '}');
+    }
+    dt_json_close(j, ']');
+    dt_json_close(j, '}');
+}
+
 static void print_json(const machine *m, dt_str *out)
 {
     dt_json j = {.out = out};
@@ -135,6 +193,7 @@ static void print_json(const machine *m, dt_str *out)
     dt_json_close(&j, '}');
     put_found(&j, "kernels", m->host.library, DT_HOST_LIBRARIES);
     put_found(&j, "backends", m->backend, m->backends);
+    put_plugin(&j, m);
     put_slices(&j);
     dt_json_close(&j, '}');
     dt_str_putc(out, '\n');

@@ -58,7 +58,7 @@ static dt_status *read_job(dt_job *j, const dt_job_source *source)
     dt_status_append(&faults, s);
     if (s)
         return faults;
-    dt_job_read_sections(j, &faults, &missing);
+    dt_job_read_sections(j, source, &faults, &missing);
     dt_status_append(&faults, dt_job_check(j));
     dt_status_append(&faults, missing);
     dt_str text = {0};

@@ -46,6 +46,7 @@ struct dt_job { /* the public handle */
     struct dt_job_partition *partition; /* NULL: none */
     dt_strategy *annotates;      /* whose logical devices steps are annotated for, while they are traced; lent */
     const char *backend;         /* "cpu", as told; NULL: the strategy's own */
+    const char *plugin;          /* of back end pjrt; NULL: the environment's */
     dt_place backend_at;
     dt_strategy_spec strategy;
     dt_dataset_spec dataset;
@@ -92,7 +93,7 @@ dt_status *dt_job_substitute(dt_job *j, const char *path) DT_MUST_USE;
 /* ---- sections.c ---- */
 
 /* Faults of the job (78) are appended to *faults; devices that are not there (69), which are told after them, to *missing. */
-void dt_job_read_sections(dt_job *j, dt_status **faults, dt_status **missing);
+void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **faults, dt_status **missing);
 /* Whether a job for this purpose has the key. */
 bool dt_job_needs(const char *key, dt_purpose purpose);
 /* The tables of the top level and of sections that this room reads. */

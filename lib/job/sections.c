@@ -24,7 +24,7 @@ static const dt_field top_fields[] = {
     DT_INT(struct top, seed, .max = INFINITY, .help = "seed of initial weights, shuffling and generated data"),
     DT_TREE(struct top, let, .as = DT_TREE_MAP, .forms = let_forms, .help = "variables: {width: 32} replaces '{width}' in all texts of the job"),
     DT_TREE(struct top, extends, .forms = dt_text_forms, .as = DT_TREE_SCALAR, .help = "base job file; this file overrides its keys"),
-    SECTION(backend, "what computes: {type: cpu}; usually follows from the strategy"),
+    SECTION(backend, "what computes: {type: cpu}, {type: pjrt, plugin: PATH}; default: the strategy's own"),
     SECTION(strategy, "number of replicas and their devices; default: {type: mirrored}, a replica on each core"),
     SECTION(partition, "how values are split over the logical devices of a replica"),
     SECTION(reproducible, "{shards: 8}: same bits on any number of machines"),
@@ -52,11 +52,6 @@ const dt_place *dt_job_place(const dt_tree *map, const char *key)
 {
     const dt_tree *value = dt_tree_get(map, key);
     return value ? &value->at : &map->at;
-}
-
-static dt_status *not_yet(const dt_tree *map, const char *key, const char *what)
-{
-    return dt_fail(DT_E_NOT_YET, dt_job_place(map, key), "%s is not implemented yet", what);
 }
 
 /* ---- the top ---- */
@@ -100,9 +95,35 @@ enum { CPU, SIM, PJRT };
 static const char *const backends[] = {"cpu", "sim", "pjrt", NULL};
 static const dt_field backend_fields[] = {
     DT_ENUM(struct backend, type, backends, .required = true, .noun = "back end", .help = "cpu, sim or pjrt"),
-    DT_TREE(struct backend, plugin, .forms = dt_no_forms, .help = "path of the PJRT plug-in"),
+    DT_TREE(struct backend, plugin, .forms = dt_text_forms, .as = DT_TREE_SCALAR, .help = "pjrt: path of the plug-in; default: DTRAIN_PJRT_PLUGIN"),
     DT_END
 };
+
+/* A plug-in is code: a file that somebody else wrote and this one extends does not choose it. A path is relative to where the job runs, as output.dir is. */
+static dt_status *read_plugin(dt_job *j, const dt_tree *t)
+{
+    DT_TRY(dt_tree_text(t, "backend.plugin", &j->plugin));
+    if (j->base && t->at.source == j->base)
+        return dt_suggest(dt_fail(DT_E_BACKEND, &t->at, "backend.plugin is code that runs here, and cannot come from the file that a job extends"),
+                          "name it in the job itself, with --plugin, or in " DT_PJRT_PLUGIN_ENV);
+    if (!*j->plugin)
+        return dt_fail(DT_E_BACKEND, &t->at, "backend.plugin must be a path");
+    return NULL;
+}
+
+/* What the command line says comes before the job. */
+static void take_options(dt_job *j, const dt_job_source *source)
+{
+    if (source->backend) {
+        j->backend = source->backend;
+        j->backend_at = (dt_place){0};
+    }
+    if (source->plugin) {
+        j->plugin = source->plugin;
+        if (!source->backend)
+            j->backend = "pjrt";
+    }
+}
 
 static dt_status *read_backend(dt_job *j, const dt_tree *t)
 {
@@ -110,9 +131,9 @@ static dt_status *read_backend(dt_job *j, const dt_tree *t)
     if (!t)
         return NULL;
     DT_TRY(dt_fields_read(j->arena, backend_fields, t, &t->at, "backend", &x));
-    if (x.type == PJRT)
-        return not_yet(t, "type", "back end 'pjrt'");
-    if (x.plugin)
+    if (x.plugin && x.type == PJRT)
+        DT_TRY(read_plugin(j, x.plugin));
+    else if (x.plugin)
         return dt_suggest(dt_fail(DT_E_UNKNOWN_KEY, dt_job_place(t, "plugin"), "unknown key 'plugin' in backend"),
                           "only valid for type: pjrt");
     j->backend = backends[x.type];
@@ -225,6 +246,7 @@ static dt_status *read_output(dt_job *j, const dt_tree *t)
 
 static dt_status *read_strategy(dt_job *j, const dt_tree *t)
 {
+    j->strategy = (dt_strategy_spec){.backend = j->backend, .plugin = j->plugin};
     dt_status *s = t ? dt_strategy_read(j->arena, t, &j->at, &j->strategy) : NULL;
     j->has_strategy = t && !s;
     return s;
@@ -269,11 +291,12 @@ static dt_status *read_checkpoint(dt_job *j, const dt_tree *t)
     return dt_checkpoint_spec_read(j->arena, t, &j->at, &j->checkpoint);
 }
 
-void dt_job_read_sections(dt_job *j, dt_status **faults, dt_status **missing)
+void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **faults, dt_status **missing)
 {
     struct top x = {0};
     dt_status_append(faults, read_top(j, &x));
     dt_status_append(faults, read_backend(j, x.backend));
+    take_options(j, source);
     dt_status *s = read_strategy(j, x.strategy);
     dt_status_append(dt_status_code(s) == 69 ? missing : faults, s);
     dt_status_append(faults, read_partition(j, x.partition));

@@ -13,13 +13,33 @@ char *dt_full_name(const dt_device_name *d)
     return dt_str_take(&text);
 }
 
+/* Devices other than CPUs are a plug-in's, where one is named. */
+static dt_status *parse_names(dt_strategy *s, const dt_strategy_spec *spec, dt_device_name *names)
+{
+    const char *plugin = getenv(DT_PJRT_PLUGIN_ENV);
+    const dt_place *at = spec->at.source ? &spec->at : NULL;
+    const bool chosen = spec->backend && strcmp(spec->backend, "pjrt") == 0;
+
+    if (!chosen && (spec->backend || !plugin || !*plugin))
+        return dt_cpu_devices_parse(spec->devices, spec->n_devices, at, names);
+    DT_TRY(dt_accelerators_parse(spec->devices, spec->n_devices, at, names));
+    if (!chosen && names[0].type == DT_DEVICE_CPU)
+        return NULL; /* virtual ones, of this machine */
+    if (!s->backend)
+        s->backend = dt_strdup("pjrt");
+    s->ordinal = dt_alloc(dt_size_mul((size_t)spec->n_devices, sizeof *s->ordinal));
+    for (int r = 0; r < spec->n_devices; r++)
+        s->ordinal[r] = names[r].index;
+    return NULL;
+}
+
 static dt_status *name_cpus(dt_strategy *s, const dt_strategy_spec *spec)
 {
     dt_device_name *names = dt_alloc(dt_size_mul((size_t)s->replicas, sizeof *names));
     dt_status *bad = NULL;
 
     if (spec->n_devices > 0)
-        bad = dt_cpu_devices_parse(spec->devices, spec->n_devices, spec->at.source ? &spec->at : NULL, names);
+        bad = parse_names(s, spec, names);
     for (int r = 0; !bad && r < s->replicas; r++) {
         if (spec->n_devices == 0)
             names[r] = (dt_device_name){ .job = "localhost", .type = DT_DEVICE_CPU, .index = r };
@@ -34,22 +54,43 @@ static dt_status *too_many(const dt_strategy_spec *spec, int64_t replicas)
     return dt_fail(DT_E_RANGE, spec->at.source ? &spec->at : NULL, "replicas must be at most %d, got %lld", DT_MAX_REPLICAS, (long long)replicas);
 }
 
+/* A mirrored strategy that names none has a replica on each device: a core of this machine, or what the plug-in has. */
+static dt_status *count_all(const dt_strategy_spec *spec, int64_t *n)
+{
+    dt_device *device = NULL;
+
+    *n = dt_cores();
+    if (!spec->backend || strcmp(spec->backend, "pjrt") != 0)
+        return NULL;
+    DT_TRY(dt_device_open(&device, dt_backend_find(spec->backend), &(dt_device_options){ .plugin = spec->plugin, .n_ordinals = DT_EVERY_ORDINAL }));
+    *n = dt_device_count(device);
+    dt_device_close(device);
+    return NULL;
+}
+
 dt_status *dt_place_cpus(dt_strategy *s, const dt_strategy_spec *spec)
 {
-    bool every_core = s->row == &dt_strategy_mirrored && spec->n_devices == 0 && spec->replicas == 0;
-    int64_t replicas = every_core ? dt_cores() : spec->n_devices ? spec->n_devices : spec->replicas ? spec->replicas : 1;
+    bool every_device = s->row == &dt_strategy_mirrored && spec->n_devices == 0 && spec->replicas == 0;
+    int64_t all = 0;
     dt_str what = { 0 };
+
+    if (every_device)
+        DT_TRY(count_all(spec, &all));
+    int64_t replicas = every_device ? all : spec->n_devices ? spec->n_devices : spec->replicas ? spec->replicas : 1;
 
     if (replicas > DT_MAX_REPLICAS)
         return too_many(spec, replicas);
     s->replicas = (int)replicas;
     s->device_name = dt_alloc(dt_size_mul((size_t)replicas, sizeof *s->device_name));
-    if (replicas == 1)
-        dt_str_puts(&what, "CPU");
-    else
-        dt_str_printf(&what, "%d x CPU", s->replicas);
+    DT_TRY(name_cpus(s, spec));
+    const char *kind = strrchr(s->device_name[0], '/') + strlen("/device:");
+    if (replicas > 1)
+        dt_str_printf(&what, "%d x ", s->replicas);
+    if (s->backend && spec->n_devices == 0)
+        kind = s->backend;
+    dt_str_printf(&what, "%.*s", (int)strcspn(kind, ":"), kind);
     s->what = dt_str_take(&what);
-    return name_cpus(s, spec);
+    return NULL;
 }
 
 /* ---- workers ---- */

@@ -7,6 +7,7 @@
  */
 #include "strategy/read.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -192,7 +193,7 @@ dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_place *a
 {
     int row;
 
-    *out = (dt_strategy_spec){ .at = t ? t->at : *at };
+    *out = (dt_strategy_spec){ .at = t ? t->at : *at, .backend = out->backend, .plugin = out->plugin };
     dt_status *s = dt_tree_expect(t, DT_TREE_MAP, "strategy");
     if (s)
         return dt_at(s, at);
@@ -249,9 +250,14 @@ static dt_status *find_twice(dt_arena *arena, const dt_tree *devices, const dt_d
     return faults;
 }
 
-static dt_status *find_absent(dt_arena *arena, const dt_tree *devices)
+static dt_status *find_absent(dt_arena *arena, const dt_tree *devices, const dt_strategy_spec *spec)
 {
+    const char *plugin = getenv(DT_PJRT_PLUGIN_ENV);
     dt_device_name *one = dt_arena_new(arena, dt_device_name);
+
+    if (spec->backend ? strcmp(spec->backend, "pjrt") == 0 : plugin && *plugin)
+        return NULL; /* the plug-in knows */
+
     dt_status *faults = NULL;
     for (int i = 0; i < devices->n; i++)
         dt_status_append(&faults, dt_cpu_devices_parse(&devices->item[i]->text, 1, &devices->item[i]->at, one));
@@ -279,7 +285,7 @@ dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices, dt_strat
     DT_TRY(read_texts(list, text));
     DT_TRY(parse_names(list, name));
     DT_TRY(find_twice(arena, list, name));
-    DT_TRY(find_absent(arena, list));
+    DT_TRY(find_absent(arena, list, out));
     out->devices = text;
     out->n_devices = list->n;
     return NULL;

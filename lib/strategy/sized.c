@@ -52,10 +52,27 @@ dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z)
     return s;
 }
 
+/*
+ * Replicas are an axis of the mesh, in front of their logical devices. A back end that has fewer devices than all these need divides the batch among those it
+ * has: what replicas may observe of each other is in the folded graph already.
+ */
+dt_status *dt_compiled_cut_over(const dt_compiled *c, int64_t rows, int devices, dt_spmd **out)
+{
+    const bool logical = dt_compiled_uses_logical_devices(c) && devices == c->strategy->replicas * c->strategy->logical;
+    const int parts = logical ? c->strategy->replicas : devices;
+
+    *out = NULL;
+    if (devices == 1 || rows % c->strategy->replicas || rows % parts)
+        return NULL;
+    return dt_spmd_create(out, c->folded.graph, &(dt_spmd_options){
+        .devices = logical ? c->strategy->logical : 1, .batch = rows, .replicas = parts, .arg = c->arg, .how = c->how,
+        .places = logical && !c->strategy->spmd, .micro = 1 });
+}
+
 dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z)
 {
     return (dt_compile_request){ .graph = z->unrolled ? z->unrolled : c->folded.graph, .rows = z->rows, .chip_products = dt_compiled_is_chip(c),
-                                 .on_device = z->priced, .assignment = c->strategy->assignment };
+                                 .on_device = z->priced, .over = z->over, .assignment = c->strategy->assignment };
 }
 
 void dt_sized_release(dt_sized *z)
@@ -64,5 +81,6 @@ void dt_sized_release(dt_sized *z)
     dt_graph_destroy(z->unrolled);
     dt_spmd_destroy(z->spmd);
     dt_spmd_destroy(z->priced);
+    dt_spmd_destroy(z->over);
     *z = (dt_sized){ 0 };
 }

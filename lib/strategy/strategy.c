@@ -3,6 +3,7 @@
 #include "strategy/place.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec)
 {
@@ -12,6 +13,8 @@ dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec)
     s->refs = 1;
     s->row = spec->row;
     s->logical = 1;
+    s->backend = spec->backend ? dt_strdup(spec->backend) : NULL;
+    s->plugin = spec->plugin ? dt_strdup(spec->plugin) : NULL;
     dt_status *bad = spec->row->place(s, spec);
     if (bad) {
         dt_strategy_unref(s);
@@ -45,6 +48,9 @@ void dt_strategy_unref(dt_strategy *s)
         free(s->logical_name[i]);
     free(s->logical_name);
     free(s->what);
+    free(s->backend);
+    free(s->plugin);
+    free(s->ordinal);
     dt_device_assignment_unref(s->assignment);
     dt_resolver_unref(s->resolver);
     DT_RETIRE(s);
@@ -160,12 +166,35 @@ void dt_strategy_set_hbm(dt_strategy *s, int64_t bytes)
     s->hbm = bytes;
 }
 
+const char *dt_strategy_backend(const dt_strategy *s)
+{
+    return s->backend ? s->backend : s->row->backend;
+}
+
+dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend, const char *plugin)
+{
+    DT_TRY(dt_status_kept());
+    DT_LIVE(s);
+    DT_TRY(dt_want(s, "dt_strategy_set_backend", "strategy"));
+    DT_TRY(dt_want(backend, "dt_strategy_set_backend", "name of the back end"));
+    if (s->device)
+        return dt_fail(DT_E_MISUSE, NULL, "dt_strategy_set_backend: the strategy has computed already; choose its back end before its first step");
+    if (!dt_backend_find(backend) || (strcmp(backend, s->row->backend) != 0 && (strcmp(backend, "pjrt") != 0 || s->resolver)))
+        return dt_fail(DT_E_BACKEND, NULL, "back end '%.80s' does not go with a %s strategy", backend, s->row->kind.name);
+    free(s->backend);
+    free(s->plugin);
+    s->backend = dt_strdup(backend);
+    s->plugin = plugin ? dt_strdup(plugin) : NULL;
+    return NULL;
+}
+
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out)
 {
-    dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = dt_resolver_slice(s->resolver), .hbm = s->hbm };
+    const dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = dt_resolver_slice(s->resolver), .hbm = s->hbm,
+                                  .plugin = s->plugin, .ordinal = s->ordinal, .n_ordinals = s->replicas };
 
     if (!s->device)
-        DT_TRY(dt_device_open(&s->device, dt_backend_find(s->row->backend), &o));
+        DT_TRY(dt_device_open(&s->device, dt_backend_find(dt_strategy_backend(s)), &o));
     *out = s->device;
     return NULL;
 }

@@ -37,6 +37,8 @@ typedef struct dt_strategy_spec {
     bool spmd;
     int64_t slices;              /* tpu: as many, joined by a network; 0: one */
     const char *what;            /* "sim:v3-8", "2 x CPU": filled by dt_strategy_open */
+    const char *backend;         /* in place of the row's; NULL: the row's, or pjrt where devices are no CPUs */
+    const char *plugin;          /* pjrt: path of the plug-in; NULL: the environment's */
 } dt_strategy_spec;
 
 struct dt_strategy_row {
@@ -68,10 +70,14 @@ struct dt_strategy { /* the public handle */
     int threads;                 /* of the engine, opened when first needed */
     dt_kernels kernels;
     int64_t hbm;                 /* ceiling of a simulated device's memory; 0: the chip's */
+    char *backend;               /* in place of the row's; NULL: the row's */
+    char *plugin;                /* pjrt: its path; NULL: the environment's */
+    int *ordinal;                /* [replicas] the plug-in's devices, where they were named; NULL: the first ones */
     dt_device *device;
 };
 
 /* Reads a job's `strategy` mapping. Resolvers are kept alive by *out->resolver's own count: release with dt_strategy_spec_release. */
+/* out->backend and plugin are set before, by who read them. */
 dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_strategy_spec *out) DT_MUST_USE;
 /* The keys that all strategies share, and the strategies, for lists of all keys. */
 const dt_field *dt_strategy_fields(void);
@@ -84,6 +90,8 @@ dt_strategy *dt_strategy_ref(dt_strategy *s);
 /* How its engine will be opened; no effect once it is. */
 void dt_strategy_set_engine(dt_strategy *s, int threads, dt_kernels kernels);
 void dt_strategy_set_hbm(dt_strategy *s, int64_t bytes); /* likewise */
+/* The back end that computes: the row's, unless another was chosen. */
+const char *dt_strategy_backend(const dt_strategy *s);
 /* False: it is the default strategy, or NULL. */
 bool dt_strategy_has_devices(const dt_strategy *s);
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out) DT_MUST_USE;

@@ -147,26 +147,53 @@ bool dt_device_name_equal(const dt_device_name *a, const dt_device_name *b)
 
 /* ---- devices of this machine ---- */
 
+static bool is_local(const dt_device_name *d)
+{
+    return strcmp(d->job, "localhost") == 0 && d->replica == 0 && d->task == 0;
+}
+
 static dt_status *check_here(const char *name, const dt_place *at, const dt_device_name *d)
 {
-    bool here = strcmp(d->job, "localhost") == 0 && d->replica == 0 && d->task == 0;
-    if (!here || d->type != DT_DEVICE_CPU)
+    if (is_local(d) && d->type != DT_DEVICE_CPU)
+        return dt_suggest(dt_fail(DT_E_NO_DEVICE, at, "no device '%.80s'; this machine has only CPU devices: CPU:0, CPU:1, ...", name),
+                          "GPUs and TPUs are used through a PJRT plug-in: --backend pjrt --plugin PATH");
+    if (!is_local(d))
         return dt_fail(DT_E_NO_DEVICE, at, "no device '%.80s'; this machine has only CPU devices: CPU:0, CPU:1, ...", name);
     if (d->index >= DT_MAX_CPU_DEVICES)
         return dt_fail(DT_E_NO_DEVICE, at, "no device '%.80s'; the last CPU device is CPU:%d", name, DT_MAX_CPU_DEVICES - 1);
     return NULL;
 }
 
-dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_place *at, dt_device_name *out)
+static dt_status *check_kind(const char *name, const dt_place *at, const dt_device_name *d, const dt_device_name *first)
+{
+    if (!is_local(d) || d->index >= DT_MAX_CPU_DEVICES)
+        return dt_fail(DT_E_NO_DEVICE, at, "no device '%.80s' on this machine", name);
+    if (d->type != first->type)
+        return dt_fail(DT_E_DEVICE_NAME, at, "'%.80s': replicas of one strategy are on devices of one kind, and the first is on %s:%d", name, types[first->type],
+                       first->index);
+    return NULL;
+}
+
+static dt_status *parse(const char *const *names, int n, const dt_place *at, bool accelerated, dt_device_name *out)
 {
     uint64_t listed[DT_MAX_CPU_DEVICES / 64] = {0}; /* a bit for each index */
     for (int i = 0; i < n; i++) {
         DT_TRY(dt_device_name_parse(names[i], at, &out[i]));
-        DT_TRY(check_here(names[i], at, &out[i]));
+        DT_TRY(accelerated ? check_kind(names[i], at, &out[i], &out[0]) : check_here(names[i], at, &out[i]));
         const uint64_t bit = UINT64_C(1) << out[i].index % 64;
         if (listed[out[i].index / 64] & bit)
             return dt_fail(DT_E_DEVICE_TWICE, at, "'%.80s' is listed twice", names[i]);
         listed[out[i].index / 64] |= bit;
     }
     return NULL;
+}
+
+dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_place *at, dt_device_name *out)
+{
+    return parse(names, n, at, false, out);
+}
+
+dt_status *dt_accelerators_parse(const char *const *names, int n, const dt_place *at, dt_device_name *out)
+{
+    return parse(names, n, at, true, out);
 }

@@ -220,6 +220,8 @@ bool dt_device_name_equal(const dt_device_name *a, const dt_device_name *b);
  * DEVICE_TWICE, NO_DEVICE. */
 #define DT_MAX_CPU_DEVICES 65536
 dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_place *at, dt_device_name *out) DT_MUST_USE;
+/* The same of a plug-in's devices ("GPU:0"), all of one kind. How many there are, only the plug-in knows. */
+dt_status *dt_accelerators_parse(const char *const *names, int n, const dt_place *at, dt_device_name *out) DT_MUST_USE;
 
 /* ---- resolvers ---- */
 

@@ -33,7 +33,7 @@ static const fault_case top_cases[] = {
     {"", 2, "optimizer: Adam", 78, 2, 1, "unknown key 'optimizer'", "write compile.optimizer"},
     {"", 2, "lr: 0.1", 78, 2, 1, "unknown key 'lr'", "give it to the optimizer: compile: {optimizer: {Adam: {learning_rate: 0.001}}}"},
     {"", 2, "backend: {type: gpu}", 78, 2, 17, "unknown back end 'gpu'", "did you mean 'cpu'?"},
-    {"", 2, "backend: {type: pjrt, plugin: x.so}", 78, 2, 17, "back end 'pjrt' is not implemented yet", NULL},
+    {"", 2, "backend: {type: pjrt, plugin: ''}", 78, 2, 31, "backend.plugin must be a path", NULL},
     {"", 2, "backend: {type: cpu, plugin: x.so}", 78, 2, 30, "unknown key 'plugin' in backend", "only valid for type: pjrt"},
     {"", 2, "backend: {type: sim}", 78, 2, 17, "back end 'sim' does not go with strategy mirrored, which is computed by 'cpu'", NULL},
     {"", 2, "backend: {}", 78, 2, 10, "required key 'type' is missing in backend", NULL},

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pjrt: devices of a plug-in that the user has installed. The plug-in is code, so its path comes from the command line, the environment or the user's own job
+ * file, and from nowhere else.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/pjrt/pjrt_impl.h"
+
+/* NULL: none is named. */
+static const char *path_of(const char *plugin)
+{
+    const char *path = plugin && *plugin ? plugin : getenv(DT_PJRT_PLUGIN_ENV);
+    return path && *path ? path : NULL;
+}
+
+static dt_status *find_path(const dt_device_options *o, const char **out)
+{
+    *out = path_of(o->plugin);
+    if (*out)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_PLUGIN, NULL, "back end pjrt: no plug-in is named"), "--plugin PATH, backend: {plugin: PATH} or " DT_PJRT_PLUGIN_ENV);
+}
+
+/* As asked for, or the first ones. */
+static dt_status *choose_devices(dt_pjrt_device *p, const dt_device_options *o)
+{
+    const int there = dt_pjrt_client_devices(p->client), wanted = o->n_ordinals == DT_EVERY_ORDINAL ? there : o->n_ordinals ? o->n_ordinals : 1;
+
+    p->n = o->ordinal || wanted < there ? wanted : there;
+    while (!o->ordinal && wanted % p->n)
+        p->n--; /* each computes for as many replicas */
+    p->ordinal = dt_alloc(dt_size_mul((size_t)p->n, sizeof *p->ordinal));
+    for (int i = 0; i < p->n; i++) {
+        p->ordinal[i] = o->ordinal ? o->ordinal[i] : i;
+        if (p->ordinal[i] < 0 || p->ordinal[i] >= there)
+            return dt_fail(DT_E_NO_DEVICE, NULL, "no device %d; the plug-in (%s) has %d", p->ordinal[i], dt_pjrt_client_platform(p->client), there);
+    }
+    return NULL;
+}
+
+static void close(dt_device *d)
+{
+    dt_pjrt_device *p = d->state;
+    dt_pjrt_copies_release(p);
+    dt_pjrt_client_close(p->client);
+    free(p->ordinal);
+    free(p);
+}
+
+static dt_status *open(dt_device *d, const dt_device_options *o)
+{
+    const char *path = NULL;
+    DT_TRY(find_path(o, &path));
+    dt_pjrt_device *p = d->state = dt_alloc(sizeof *p);
+    *p = (dt_pjrt_device){ 0 };
+    dt_status *s = dt_pjrt_client_open(&p->client, path, NULL);
+    if (!s)
+        s = choose_devices(p, o);
+    d->count = p->n;
+    if (s)
+        close(d);
+    return s;
+}
+
+static dt_device_facts facts(const dt_device *d)
+{
+    const dt_pjrt_device *p = d->state;
+    return (dt_device_facts){ .kernels = dt_pjrt_client_describe(p->client), .threads = p->n };
+}
+
+static const char *largest_layer(const void *executable, dt_arena *arena, int64_t *bytes)
+{
+    (void)executable, (void)arena;
+    *bytes = 0;
+    return "";
+}
+
+/* What a device does is the plug-in's to record. */
+static void record(dt_device *d, dt_recorder *r)
+{
+    (void)d, (void)r;
+}
+
+const dt_backend dt_backend_pjrt = {
+    .kind = { .name = "pjrt", .about = "devices that a PJRT plug-in drives: GPUs, TPUs, XLA on the CPU" },
+    .open = open, .close = close, .compile = dt_pjrt_compile_graph, .release = dt_pjrt_release, .run = dt_pjrt_run, .host_bytes = dt_pjrt_host_bytes,
+    .largest_layer = largest_layer, .print = dt_pjrt_print, .facts = facts, .record = record,
+};
+
+/* ---- what there is ---- */
+
+static dt_status *look_at(const dt_pjrt_client *c, int i, dt_accelerator *out)
+{
+    dt_pjrt_device_facts f;
+    DT_TRY(dt_pjrt_client_device(c, i, &f));
+    *out = (dt_accelerator){ .id = f.id, .memory = f.memory, .n_coordinates = f.n_coordinates };
+    memcpy(out->kind, f.kind, sizeof out->kind);
+    memcpy(out->coordinate, f.coordinate, sizeof out->coordinate);
+    return NULL;
+}
+
+dt_status *dt_accelerators_find(const char *plugin, dt_accelerators *out)
+{
+    const char *path = path_of(plugin);
+    dt_pjrt_client *c = NULL;
+
+    *out = (dt_accelerators){ 0 };
+    if (!path)
+        return NULL;
+    DT_TRY(dt_pjrt_client_open(&c, path, NULL));
+    *out = (dt_accelerators){ .platform = dt_strdup(dt_pjrt_client_platform(c)), .about = dt_strdup(dt_pjrt_client_describe(c)), .n = dt_pjrt_client_devices(c) };
+    out->device = dt_alloc(dt_size_mul((size_t)out->n, sizeof *out->device));
+    dt_status *s = NULL;
+    for (int i = 0; !s && i < out->n; i++)
+        s = look_at(c, i, &out->device[i]);
+    dt_pjrt_client_close(c);
+    if (s)
+        dt_accelerators_release(out);
+    return s;
+}
+
+void dt_accelerators_release(dt_accelerators *a)
+{
+    free(a->platform);
+    free(a->about);
+    free(a->device);
+    *a = (dt_accelerators){ 0 };
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parts of the back end pjrt.
+ *
+ *   pjrt.c     the row: which plug-in, which of its devices
+ *   parts.c    what a device holds of an array: all of it, or a part that a layout says
+ *   copies.c   variables on devices: uploaded when the host has changed them, fetched when it asks
+ *   program.c  a graph compiled to StableHLO and by the plug-in; one step
+ *   check.c    what cpu would refuse while it runs, looked for in arguments before they are uploaded
+ */
+#ifndef DT_BACKEND_PJRT_PJRT_IMPL_H
+#define DT_BACKEND_PJRT_PJRT_IMPL_H
+
+#include "backend/backend_impl.h"
+#include "op/segment.h"
+#include "pjrt/client.h"
+
+typedef struct dt_pjrt_copy dt_pjrt_copy;
+
+typedef struct dt_pjrt_device {
+    dt_pjrt_client *client;
+    int *ordinal;           /* [n] the plug-in's devices that compute, in the order of replicas */
+    int n;
+    dt_pjrt_copy *copies;   /* of variables: a list */
+} dt_pjrt_device;
+
+/* ---- parts.c ---- */
+
+/* How an array lies on devices; mesh NULL: each has all of it. */
+typedef struct dt_pjrt_lie {
+    const dt_mesh *mesh;
+    dt_layout layout;
+} dt_pjrt_lie;
+bool dt_pjrt_is_cut(const dt_pjrt_lie *lie, int rank);
+bool dt_pjrt_lies_alike(const dt_pjrt_lie *a, const dt_pjrt_lie *b, int rank);
+/* The type of a device's part. */
+dt_type dt_pjrt_part_type(const dt_type *whole, const dt_pjrt_lie *lie);
+/* Copies the device's part out of the whole, or (`into`) into it. */
+void dt_pjrt_copy_part(const dt_view *whole, const dt_pjrt_lie *lie, int device, const dt_view *part, bool into);
+/* A buffer on each device. On failure none is left. */
+dt_status *dt_pjrt_place(dt_pjrt_device *d, const dt_view *whole, const dt_pjrt_lie *lie, int n, dt_pjrt_buffer **out) DT_MUST_USE;
+/* All devices' parts into the whole. Where all hold everything, the first is read. */
+dt_status *dt_pjrt_collect(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n, const dt_pjrt_lie *lie, const dt_view *whole) DT_MUST_USE;
+void dt_pjrt_drop(const dt_pjrt_device *d, dt_pjrt_buffer **b, int n); /* which are NULL then */
+
+/* ---- copies.c ---- */
+
+struct dt_pjrt_copy {
+    dt_variable_holder holder;   /* hangs on the variable */
+    dt_pjrt_device *device;
+    dt_variable *variable;
+    dt_mesh mesh;                /* of `lie` */
+    dt_pjrt_lie lie;
+    int n;                       /* buffers; 0: none yet */
+    dt_pjrt_buffer **buffer;     /* [device->n] */
+    unsigned written;            /* the variable's count when they were made */
+    bool lost;                   /* a step that failed had taken its memory */
+    dt_pjrt_copy *next, **link;
+};
+
+/* The variable's copy on this device, which it hangs itself on. Its buffers may be old. */
+dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *v, dt_pjrt_copy **out) DT_MUST_USE;
+/* Makes sure that n devices hold the current value so. */
+dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n) DT_MUST_USE;
+/* A step that may have taken its memory has failed. */
+void dt_pjrt_copy_lose(dt_pjrt_copy *c);
+/* Before the device closes: values that are newer than the host's are fetched. */
+void dt_pjrt_copies_release(dt_pjrt_device *d);
+
+/* ---- check.c ---- */
+
+/* An argument of row numbers, and how many rows there are. */
+typedef struct dt_pjrt_check {
+    int argument;
+    int64_t rows;
+    const char *layer;
+} dt_pjrt_check;
+/* Of a graph: what its gathers ask for, as far as arguments say it. */
+int dt_pjrt_checks_of(const dt_graph *g, dt_arena *arena, dt_pjrt_check **out);
+void dt_pjrt_check_rows(const dt_pjrt_check *c, const dt_view *x, dt_refusal *refusal);
+
+/* ---- program.c ---- */
+
+dt_status *dt_pjrt_compile_graph(dt_device *d, const dt_compile_request *r, void **state) DT_MUST_USE;
+void dt_pjrt_release(void *executable);
+dt_status *dt_pjrt_run(void *executable, const dt_env *env, const dt_view *arg, dt_view *result) DT_MUST_USE;
+int64_t dt_pjrt_host_bytes(const void *executable);
+void dt_pjrt_print(const void *executable, dt_str *out);
+
+#endif

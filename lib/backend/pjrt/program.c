@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A graph as a program of the plug-in's:
+ *
+ *     graph -> without annotations -> StableHLO text -> compiled        arguments: what is fed, then variables; results: what is returned, then their new values
+ *
+ * On several devices each runs the same text, as one of XLA's replicas: its part of what dt_spmd has cut (`over`), or all rows where they do not divide. A
+ * variable and its new value share memory on the device (donation), so a step moves the batch up and its results down, and nothing else.
+ *
+ * Segments of a folded batch, such as the rows of each replica, have their borders in the text. It is compiled anew for other borders.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/pjrt/pjrt_impl.h"
+#include "stablehlo/stablehlo.h"
+
+/* Compiled for these borders. */
+typedef struct variant {
+    int32_t *offsets; /* NULL: for any, since nothing depends on them */
+    dt_pjrt_loaded *loaded;
+} variant;
+
+typedef struct program {
+    dt_pjrt_device *device;
+    dt_arena *arena;
+    const dt_graph *graph;    /* lent, or `made` */
+    dt_graph *made;
+    const dt_spmd *over;      /* lent; NULL: all rows on each device */
+    int64_t rows;
+    bool exact;               /* products keep float32 */
+    int segments;             /* whose borders are in the text; 0: none are */
+    int n_variants;
+    variant *variant;
+    int n_checks, n_updates;
+    dt_pjrt_check *check;
+    dt_pjrt_copy **copy;      /* [states] of the run at hand */
+    dt_pjrt_buffer ***argument, ***result; /* [device][..] */
+    dt_pjrt_buffer **one;     /* [device] of the array at hand */
+    dt_view *host;            /* [results] what the last run gave */
+} program;
+
+/* ---- how things lie ---- */
+
+static dt_pjrt_lie lie_of(const program *x, const dt_layout *list, int i)
+{
+    return x->over ? (dt_pjrt_lie){ &x->over->mesh, list[i] } : (dt_pjrt_lie){ 0 };
+}
+
+static dt_pjrt_lie argument_lie(const program *x, int i)
+{
+    return lie_of(x, x->over ? x->over->arg : NULL, i);
+}
+
+static dt_pjrt_lie state_lie(const program *x, int i)
+{
+    return lie_of(x, x->over ? x->over->state : NULL, i);
+}
+
+static dt_pjrt_lie result_lie(const program *x, int i)
+{
+    return lie_of(x, x->over ? x->over->result : NULL, i);
+}
+
+/* ---- compiling ---- */
+
+static dt_status *write_text(const program *x, const int32_t *offsets, dt_str *out)
+{
+    const dt_hlo_request q = { .batch = x->rows, .replicas = x->device->n, .blocks = DT_HLO_UNROLLED, .offsets = offsets, .exact = x->exact };
+    return x->over ? dt_stablehlo_write_spmd_with(x->over, &q, out, NULL) : dt_stablehlo_write(x->graph, &q, out, NULL);
+}
+
+static dt_status *add_variant(program *x, const int32_t *offsets, int segments)
+{
+    variant v = { 0 };
+    dt_str text = { 0 };
+    dt_status *s = write_text(x, offsets, &text);
+    if (!s)
+        s = dt_pjrt_load_program(x->device->client, &(dt_pjrt_text){ .text = text.data, .size = text.size, .device = x->device->ordinal,
+                                 .n_devices = x->device->n, .n_results = x->graph->n_results + x->n_updates }, &v.loaded);
+    dt_str_release(&text);
+    if (s)
+        return s;
+    if (offsets)
+        v.offsets = dt_arena_copy(x->arena, offsets, (size_t)(segments + 1) * sizeof *offsets);
+    variant *more = dt_arena_array(x->arena, variant, x->n_variants + 1);
+    if (x->n_variants)
+        memcpy(more, x->variant, (size_t)x->n_variants * sizeof *more);
+    more[x->n_variants++] = v;
+    x->variant = more;
+    return NULL;
+}
+
+static bool are_even(const int32_t *offsets, int segments)
+{
+    for (int i = 0; i < segments; i++)
+        if (offsets[i + 1] - offsets[i] != offsets[1] - offsets[0])
+            return false;
+    return true;
+}
+
+static dt_status *find_variant(program *x, const dt_env *env, dt_pjrt_loaded **out)
+{
+    const int32_t *offsets = x->segments && env->offsets && !are_even(env->offsets, env->segments) ? env->offsets : NULL;
+    const size_t bytes = (size_t)(env->segments + 1) * sizeof *offsets;
+
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < x->n_variants; i++)
+            if (!offsets ? !x->variant[i].offsets : x->variant[i].offsets && memcmp(x->variant[i].offsets, offsets, bytes) == 0) {
+                *out = x->variant[i].loaded;
+                return NULL;
+            }
+        DT_TRY(add_variant(x, offsets, env->segments));
+    }
+    return dt_fail(DT_E_INTERNAL, NULL, "a program that was compiled is not there");
+}
+
+/* The most segments that the batch is cut into; 0: none. */
+static int count_segments(const dt_graph *g)
+{
+    int most = 0;
+    for (int i = 0; i < g->n_nodes; i++)
+        if (dt_cut_of(&g->node[i]) >= 0 && dt_segment_count(&g->node[i]) > most)
+            most = dt_segment_count(&g->node[i]);
+    return most;
+}
+
+/* Room for what a run passes around, and for its results on the host. */
+static dt_status *make_room(program *x)
+{
+    const dt_graph *g = x->graph;
+    const int n = x->device->n, in = g->n_args + g->n_states + 1, out = g->n_results + g->n_states + 1;
+
+    x->copy = dt_arena_array(x->arena, dt_pjrt_copy *, g->n_states + 1);
+    x->argument = dt_arena_array(x->arena, dt_pjrt_buffer **, n);
+    x->result = dt_arena_array(x->arena, dt_pjrt_buffer **, n);
+    x->one = dt_arena_array(x->arena, dt_pjrt_buffer *, n);
+    for (int i = 0; i < n; i++) {
+        x->argument[i] = dt_arena_array(x->arena, dt_pjrt_buffer *, in);
+        x->result[i] = dt_arena_array(x->arena, dt_pjrt_buffer *, out);
+    }
+    x->host = dt_arena_array(x->arena, dt_view, g->n_results + 1);
+    for (int i = 0; i < g->n_results; i++) {
+        x->host[i].type = dt_type_at(&g->node[g->result[i].node].type, x->rows);
+        const int64_t bytes = dt_type_bytes(&x->host[i].type);
+        x->host[i].data = bytes == INT64_MAX ? NULL : dt_try_alloc_dense((size_t)bytes + 1);
+        if (!x->host[i].data)
+            return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: a step's result needs %lld bytes", (long long)bytes);
+    }
+    return NULL;
+}
+
+static dt_status *make(program *x, const dt_compile_request *r)
+{
+    if (!r->over)
+        DT_TRY(dt_unannotate(r->graph, &x->made));
+    x->graph = x->made ? x->made : r->graph;
+    for (int i = 0; i < x->graph->n_states; i++)
+        x->n_updates += x->graph->state[i].update >= 0;
+    x->segments = count_segments(x->graph);
+    x->n_checks = dt_pjrt_checks_of(x->graph, x->arena, &x->check);
+    DT_TRY(make_room(x));
+    return x->segments && x->rows % x->segments ? NULL : add_variant(x, NULL, 0);
+}
+
+dt_status *dt_pjrt_compile_graph(dt_device *d, const dt_compile_request *r, void **state)
+{
+    program *x = dt_alloc(sizeof *x);
+    *x = (program){ .device = d->state, .arena = dt_arena_create(), .over = r->over, .rows = r->rows, .exact = !r->chip_products };
+    dt_status *s = make(x, r);
+    if (s)
+        dt_pjrt_release(x);
+    else
+        *state = x;
+    return s;
+}
+
+void dt_pjrt_release(void *executable)
+{
+    program *x = executable;
+    for (int i = 0; i < x->n_variants; i++)
+        dt_pjrt_loaded_destroy(x->device->client, x->variant[i].loaded);
+    for (int i = 0; x->host && i < x->graph->n_results; i++)
+        free(x->host[i].data);
+    dt_graph_destroy(x->made);
+    dt_arena_destroy(x->arena);
+    free(x);
+}
+
+/* ---- running ---- */
+
+static dt_status *upload_arguments(program *x, const dt_view *arg)
+{
+    for (int i = 0; i < x->graph->n_args; i++) {
+        const dt_pjrt_lie lie = argument_lie(x, i);
+        DT_TRY(dt_pjrt_place(x->device, &arg[i], &lie, x->device->n, x->one));
+        for (int k = 0; k < x->device->n; k++)
+            x->argument[k][i] = x->one[k];
+    }
+    return NULL;
+}
+
+static dt_status *find_states(program *x)
+{
+    const dt_graph *g = x->graph;
+    for (int i = 0; i < g->n_states; i++) {
+        const dt_pjrt_lie lie = state_lie(x, i);
+        DT_TRY(dt_pjrt_copy_of(x->device, g->state[i].variable, &x->copy[i]));
+        DT_TRY(dt_pjrt_copy_ready(x->copy[i], &lie, x->device->n));
+        for (int k = 0; k < x->device->n; k++)
+            x->argument[k][g->n_args + i] = x->copy[i]->buffer[k];
+    }
+    return NULL;
+}
+
+static void take_updates(program *x)
+{
+    const dt_graph *g = x->graph;
+    for (int i = 0, at = g->n_results; i < g->n_states; i++) {
+        if (g->state[i].update < 0)
+            continue;
+        dt_pjrt_copy *c = x->copy[i];
+        dt_pjrt_drop(x->device, c->buffer, c->n);
+        for (int k = 0; k < x->device->n; k++)
+            c->buffer[k] = x->result[k][at];
+        c->variable->newer = &c->holder;
+        at++;
+    }
+}
+
+static void lose_updates(program *x)
+{
+    for (int i = 0; i < x->graph->n_states; i++)
+        if (x->graph->state[i].update >= 0)
+            dt_pjrt_copy_lose(x->copy[i]);
+}
+
+static dt_status *collect_results(program *x)
+{
+    for (int i = 0; i < x->graph->n_results; i++) {
+        const dt_pjrt_lie lie = result_lie(x, i);
+        for (int k = 0; k < x->device->n; k++)
+            x->one[k] = x->result[k][i];
+        DT_TRY(dt_pjrt_collect(x->device, x->one, x->device->n, &lie, &x->host[i]));
+    }
+    return NULL;
+}
+
+static void drop_all(program *x)
+{
+    for (int k = 0; k < x->device->n; k++) {
+        dt_pjrt_drop(x->device, x->argument[k], x->graph->n_args);
+        dt_pjrt_drop(x->device, x->result[k], x->graph->n_results);
+    }
+}
+
+/* From here on variables are on their way. */
+static dt_status *execute(program *x, dt_pjrt_loaded *loaded)
+{
+    const dt_graph *g = x->graph;
+    dt_status *s = dt_pjrt_execute(x->device->client, loaded, x->device->n, (dt_pjrt_buffer *const *const *)x->argument, g->n_args + g->n_states, x->result);
+    if (!s) {
+        take_updates(x);
+        s = collect_results(x);
+    }
+    if (s)
+        lose_updates(x);
+    return s;
+}
+
+dt_status *dt_pjrt_run(void *executable, const dt_env *env, const dt_view *arg, dt_view *result)
+{
+    program *x = executable;
+    dt_pjrt_loaded *loaded = NULL;
+
+    for (int i = 0; env->refusal && i < x->n_checks; i++)
+        dt_pjrt_check_rows(&x->check[i], &arg[x->check[i].argument], env->refusal);
+    if (env->refusal && env->refusal->finders)
+        return NULL; /* the caller looks */
+    DT_TRY(find_variant(x, env, &loaded));
+    dt_status *s = find_states(x);
+    if (!s)
+        s = upload_arguments(x, arg);
+    if (!s)
+        s = execute(x, loaded);
+    drop_all(x);
+    memcpy(result, x->host, (size_t)x->graph->n_results * sizeof *result);
+    return s;
+}
+
+/* ---- answers ---- */
+
+int64_t dt_pjrt_host_bytes(const void *executable)
+{
+    const program *x = executable;
+    int64_t bytes = 0;
+    for (int i = 0; i < x->graph->n_results; i++)
+        bytes += dt_type_bytes(&x->host[i].type);
+    return bytes;
+}
+
+void dt_pjrt_print(const void *executable, dt_str *out)
+{
+    const program *x = executable;
+    dt_str_printf(out, "// %s, on %d device%s", dt_pjrt_client_describe(x->device->client), x->device->n, x->device->n == 1 ? "" : "s");
+    if (x->n_variants)
+        dt_str_printf(out, "; %lld bytes of a device besides arguments and results",
+                      (long long)dt_pjrt_temporary_bytes(x->device->client, x->variant[0].loaded));
+    dt_str_putc(out, '\n');
+    if (x->n_variants)
+        dt_status_free(write_text(x, x->variant[0].offsets, out));
+}
