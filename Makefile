@@ -230,11 +230,12 @@ $(BUILD)/tests/fabric/dtrain-fabric-%.so: $(BUILD)/dtrain-fabric-%.so
 	@mkdir -p $(@D)
 	ln -sf ../../$(<F) $@
 
-# A compiler plug-in that is none, for the driver's tests.
-$(BUILD)/tests/pjrt/fake_plugin.so: tests/pjrt/fake_plugin.c lib/pjrt/api.h $(BUILD)/flags
+# Plug-ins that are none, for the drivers' tests.
+$(BUILD)/tests/pjrt/fake_%.so: tests/pjrt/fake_%.c lib/pjrt/api.h $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) -shared $(DTFLAGS) $(STRICT) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $@ $<
 $(BUILD)/tests/pjrt/pjrt_test: | $(BUILD)/tests/pjrt/fake_plugin.so
+$(BUILD)/tests/pjrt/client_test $(BUILD)/tests/backend/pjrt_test: | $(BUILD)/tests/pjrt/fake_device.so
 
 # What makes calls of a program fail and records them, for scripts/soak: a plain library, also beside sanitizers. What makes states of a record.
 FAULTS_C := $(wildcard tests/faults/shim*.c)

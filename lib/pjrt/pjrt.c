@@ -38,7 +38,7 @@ dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing, void
 
     if (dt_pjrt_has(p, DT_PJRT_ERROR_MESSAGE))
         p->api->function[DT_PJRT_ERROR_MESSAGE](&m);
-    if (is_exhausted(p, error) && id == DT_E_ACCELERATOR)
+    if ((id == DT_E_ACCELERATOR || id == DT_E_COMPILER) && is_exhausted(p, error))
         id = DT_E_DOES_NOT_FIT;
     if (m.message)
         dt_str_escaped(&words, m.message, m.size, LONGEST_MESSAGE);

@@ -24,7 +24,7 @@ typedef struct dt_pjrt_step {
 /* dt_pjrt_open, which leaves the environment as it is. */
 dt_status *dt_pjrt_load(dt_pjrt **out, const char *path) DT_MUST_USE;
 bool dt_pjrt_has(const dt_pjrt *p, dt_pjrt_slot slot);
-/* PLUGIN where the table lacks the function. Of an ACCELERATOR step, RESOURCE_EXHAUSTED becomes DOES_NOT_FIT. */
+/* PLUGIN where the table lacks the function. RESOURCE_EXHAUSTED of a device or a compiler is DOES_NOT_FIT. */
 dt_status *dt_pjrt_call(const dt_pjrt *p, const dt_pjrt_step *s, void *arguments) DT_MUST_USE;
 /* The words of a plug-in's error, which is freed. */
 dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing, void *error) DT_MUST_USE;

@@ -7,17 +7,19 @@
  * On several devices each runs the same text, as one of XLA's replicas: its part of what dt_spmd has cut (`over`), or all rows where they do not divide. A
  * variable and its new value share memory on the device (donation), so a step moves the batch up and its results down, and nothing else.
  *
- * Segments of a folded batch, such as the rows of each replica, have their borders in the text. It is compiled anew for other borders.
+ * Segments of a folded batch, such as the rows of each replica, have their borders in the text. It is compiled anew for other borders; uneven ones belong to the
+ * whole batch, so each device then has all rows.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "backend/pjrt/pjrt_impl.h"
 #include "stablehlo/stablehlo.h"
 
 /* Compiled for these borders. */
 typedef struct variant {
-    int32_t *offsets; /* NULL: for any, since nothing depends on them */
+    int32_t *offsets; /* NULL: for even ones, or any where nothing depends on them */
     dt_pjrt_loaded *loaded;
 } variant;
 
@@ -26,7 +28,8 @@ typedef struct program {
     dt_arena *arena;
     const dt_graph *graph;    /* lent, or `made` */
     dt_graph *made;
-    const dt_spmd *over;      /* lent; NULL: all rows on each device */
+    const dt_spmd *cut;       /* lent; NULL: all rows on each device */
+    const dt_spmd *over;      /* of the run at hand: `cut`, or NULL */
     int64_t rows;
     bool exact;               /* products keep float32 */
     int segments;             /* whose borders are in the text; 0: none are */
@@ -67,7 +70,7 @@ static dt_pjrt_lie result_lie(const program *x, int i)
 static dt_status *write_text(const program *x, const int32_t *offsets, dt_str *out)
 {
     const dt_hlo_request q = { .batch = x->rows, .replicas = x->device->n, .blocks = DT_HLO_UNROLLED, .offsets = offsets, .exact = x->exact };
-    return x->over ? dt_stablehlo_write_spmd_with(x->over, &q, out, NULL) : dt_stablehlo_write(x->graph, &q, out, NULL);
+    return x->cut && !offsets ? dt_stablehlo_write_spmd_with(x->cut, &q, out, NULL) : dt_stablehlo_write(x->graph, &q, out, NULL);
 }
 
 static dt_status *add_variant(program *x, const int32_t *offsets, int segments)
@@ -78,9 +81,11 @@ static dt_status *add_variant(program *x, const int32_t *offsets, int segments)
     if (!s)
         s = dt_pjrt_load_program(x->device->client, &(dt_pjrt_text){ .text = text.data, .size = text.size, .device = x->device->ordinal,
                                  .n_devices = x->device->n, .n_results = x->graph->n_results + x->n_updates }, &v.loaded);
+    if (s)
+        s = note_line(s, &text);
     dt_str_release(&text);
     if (s)
-        return s;
+        return explain(x, s);
     if (offsets)
         v.offsets = dt_arena_copy(x->arena, offsets, (size_t)(segments + 1) * sizeof *offsets);
     variant *more = dt_arena_array(x->arena, variant, x->n_variants + 1);
@@ -104,6 +109,7 @@ static dt_status *find_variant(program *x, const dt_env *env, dt_pjrt_loaded **o
     const int32_t *offsets = x->segments && env->offsets && !are_even(env->offsets, env->segments) ? env->offsets : NULL;
     const size_t bytes = (size_t)(env->segments + 1) * sizeof *offsets;
 
+    x->over = offsets ? NULL : x->cut;
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < x->n_variants; i++)
             if (!offsets ? !x->variant[i].offsets : x->variant[i].offsets && memcmp(x->variant[i].offsets, offsets, bytes) == 0) {
@@ -152,13 +158,13 @@ static dt_status *make_room(program *x)
 
 static dt_status *make(program *x, const dt_compile_request *r)
 {
-    if (!r->over)
-        DT_TRY(dt_unannotate(r->graph, &x->made));
+    DT_TRY(dt_unannotate(r->graph, &x->made));
     x->graph = x->made ? x->made : r->graph;
     for (int i = 0; i < x->graph->n_states; i++)
         x->n_updates += x->graph->state[i].update >= 0;
     x->segments = count_segments(x->graph);
     x->n_checks = dt_pjrt_checks_of(x->graph, x->arena, &x->check);
+    DT_TRY(check_dtypes(x));
     DT_TRY(make_room(x));
     return x->segments && x->rows % x->segments ? NULL : add_variant(x, NULL, 0);
 }
@@ -166,7 +172,7 @@ static dt_status *make(program *x, const dt_compile_request *r)
 dt_status *dt_pjrt_compile_graph(dt_device *d, const dt_compile_request *r, void **state)
 {
     program *x = dt_alloc(sizeof *x);
-    *x = (program){ .device = d->state, .arena = dt_arena_create(), .over = r->over, .rows = r->rows, .exact = !r->chip_products };
+    *x = (program){ .device = d->state, .arena = dt_arena_create(), .cut = r->over, .rows = r->rows, .exact = !r->chip_products };
     dt_status *s = make(x, r);
     if (s)
         dt_pjrt_release(x);
@@ -284,6 +290,7 @@ dt_status *dt_pjrt_run(void *executable, const dt_env *env, const dt_view *arg, 
     if (!s)
         s = execute(x, loaded);
     drop_all(x);
+    s = explain(x, s);
     memcpy(result, x->host, (size_t)x->graph->n_results * sizeof *result);
     return s;
 }

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Custom loops on a made-up plug-in, through the public API: which arrays travel, and what is left after each of its calls has failed. The plug-in adds 1 to the
+ * first element of a variable in every step (tests/pjrt/fake_device.c), so a value says how many steps it has seen.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <dlfcn.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/status.h"
+#include "graph/graph.h"
+
+enum { ALIVE, CALLS, UPLOADS, DOWNLOADS, DONATIONS, COUNTS };
+
+static char plugin[4200];
+
+static void count(int out[COUNTS])
+{
+    void (*get)(int[COUNTS]);
+    void *library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    *(void **)&get = dlsym(library, "fake_device_counts");
+    get(out);
+    dlclose(library);
+}
+
+/* v := v + x, and a result. */
+static void step(dt_trace *t, void *user)
+{
+    dt_variable *v = user;
+    dt_value before = dt_read(t, v);
+    dt_assign(t, v, dt_add(before, before));
+    dt_return(t, "loss", before);
+}
+
+typedef struct loop {
+    dt_strategy *strategy;
+    dt_variable *variable;
+    dt_function *function;
+} loop;
+
+static dt_status *open_loop(loop *l, int replicas)
+{
+    static const char *const cpus[] = { "CPU:0", "CPU:1", "CPU:2", "CPU:3" };
+    dt_tensor *ten = NULL;
+    DT_TRY(dt_mirrored_strategy(&l->strategy, cpus, replicas));
+    DT_TRY(dt_strategy_set_backend(l->strategy, "pjrt", plugin));
+    DT_TRY(dt_tensor_create(&ten, DT_FLOAT32, 0, NULL, (const float[]){ 10 }));
+    dt_status *s = NULL;
+    DT_SCOPE(l->strategy)
+        s = dt_variable_create(&l->variable, ten, NULL);
+    dt_tensor_unref(ten);
+    return s ? s : dt_function_create(&l->function, step, l->variable);
+}
+
+static dt_status *run(loop *l, int steps)
+{
+    for (int i = 0; i < steps; i++)
+        DT_TRY(dt_strategy_run(l->strategy, l->function, NULL, NULL));
+    return NULL;
+}
+
+static dt_status *value(loop *l, float *out)
+{
+    dt_tensor *t = NULL;
+    DT_TRY(dt_variable_value(l->variable, &t));
+    *out = *(const float *)dt_tensor_data(t);
+    dt_tensor_unref(t);
+    return NULL;
+}
+
+static void close_loop(loop *l)
+{
+    dt_function_unref(l->function);
+    dt_variable_unref(l->variable);
+    dt_strategy_unref(l->strategy);
+    *l = (loop){ 0 };
+}
+
+/* Goal: between two looks at a variable it does not travel. */
+static void test_variables_stay_on_the_device(void **state)
+{
+    (void)state;
+    for (int devices = 1; devices <= 4; devices *= 2) {
+        loop l = { 0 };
+        int before[COUNTS], after[COUNTS];
+        float x = 0;
+        setenv("FAKE_DEVICE", "", 1);
+        assert_null(open_loop(&l, devices));
+        assert_null(run(&l, 1));
+        count(before);
+        assert_null(run(&l, 100));
+        count(after);
+        assert_int_equal(after[UPLOADS], before[UPLOADS]);
+        assert_int_equal(after[DOWNLOADS] - before[DOWNLOADS], 100); /* a result of each step */
+        assert_int_equal(after[DONATIONS] - before[DONATIONS], 100 * devices);
+        assert_int_equal(after[ALIVE], before[ALIVE]);
+        assert_null(value(&l, &x));
+        assert_true(x == 111);
+        count(before);
+        assert_int_equal(before[DOWNLOADS] - after[DOWNLOADS], 1);
+        assert_null(value(&l, &x)); /* the host's copy is current now */
+        count(after);
+        assert_int_equal(after[DOWNLOADS], before[DOWNLOADS]);
+        close_loop(&l);
+        count(after);
+        assert_int_equal(after[ALIVE], 0);
+    }
+}
+
+static void test_what_the_host_writes_goes_up(void **state)
+{
+    (void)state;
+    loop l = { 0 };
+    dt_tensor *t = NULL;
+    int before[COUNTS], after[COUNTS];
+    float x = 0;
+    setenv("FAKE_DEVICE", "", 1);
+    assert_null(open_loop(&l, 2));
+    assert_null(run(&l, 3));
+    assert_null(dt_tensor_create(&t, DT_FLOAT32, 0, NULL, (const float[]){ 50 }));
+    count(before);
+    assert_null(dt_variable_set(l.variable, DT_ASSIGN, t));
+    assert_null(run(&l, 2));
+    count(after);
+    assert_int_equal(after[UPLOADS] - before[UPLOADS], 2); /* to each of two devices */
+    assert_null(value(&l, &x));
+    assert_true(x == 52);
+    dt_tensor_unref(t);
+    close_loop(&l);
+}
+
+static void test_variables_outlive_their_strategy(void **state)
+{
+    (void)state;
+    loop l = { 0 };
+    int after[COUNTS];
+    float x = 0;
+    setenv("FAKE_DEVICE", "", 1);
+    assert_null(open_loop(&l, 1));
+    assert_null(run(&l, 3));
+    dt_function_unref(l.function);
+    l.function = NULL;
+    dt_strategy_unref(l.strategy);
+    l.strategy = NULL;
+    assert_null(value(&l, &x));
+    assert_true(x == 13);
+    close_loop(&l);
+    count(after);
+    assert_int_equal(after[ALIVE], 0);
+}
+
+/* Each call in turn: an error with a documented code, never a value that is not known, and nothing left. After it is over, another loop works. */
+static void fail_each_call(const char *how, int replicas, int wanted)
+{
+    int failures = 0;
+    for (int k = 1; k < 500; k++) {
+        loop l = { 0 };
+        char mode[40];
+        int after[COUNTS];
+        float x = 0;
+        snprintf(mode, sizeof mode, "%s=%d", how, k);
+        setenv("FAKE_DEVICE", mode, 1);
+        dt_status *s = open_loop(&l, replicas);
+        if (!s)
+            s = run(&l, 2);
+        if (!s)
+            s = value(&l, &x);
+        count(after);
+        const bool reached = after[CALLS] >= k;
+        if (s && dt_status_code(s) != wanted && dt_status_code(s) != 69 && dt_status_code(s) != 78)
+            fail_msg("%s: code %d: %s", mode, dt_status_code(s), dt_status_text(s));
+        if (!s && x != 12)
+            fail_msg("%s: no error, and the value is %g", mode, (double)x);
+        failures += s != NULL;
+        if (s) { /* a value that is lost is not told as if nothing had happened */
+            dt_status *again = l.variable ? value(&l, &x) : NULL;
+            if (l.variable && !again && x != 10 && x != 11 && x != 12)
+                fail_msg("%s: the value is %g", mode, (double)x);
+            dt_status_free(again);
+        }
+        dt_status_free(s);
+        close_loop(&l);
+        count(after);
+        if (after[ALIVE])
+            fail_msg("%s: %d objects are left", mode, after[ALIVE]);
+        if (!reached) {
+            assert_true(failures > 10);
+            return;
+        }
+    }
+    fail_msg("it never ends");
+}
+
+static void test_each_call_fails_in_turn(void **state)
+{
+    (void)state;
+    fail_each_call("fail", 1, 69);
+    fail_each_call("fail", 2, 69);
+    fail_each_call("exhaust", 1, 78);
+}
+
+static void test_memory_that_is_not_there_is_told(void **state)
+{
+    (void)state;
+    bool found = false;
+    for (int k = 1; k < 100 && !found; k++) {
+        loop l = { 0 };
+        char mode[40];
+        snprintf(mode, sizeof mode, "exhaust=%d", k);
+        setenv("FAKE_DEVICE", mode, 1);
+        dt_status *s = open_loop(&l, 1);
+        if (!s)
+            s = run(&l, 1);
+        char *text = s ? dt_status_format(s) : NULL;
+        if (s && strstr(dt_status_text(s), "running a step: RESOURCE_EXHAUSTED")) {
+            found = true;
+            assert_int_equal(dt_status_code(s), 78);
+            assert_non_null(strstr(text, "the step has weights 4 "));
+        }
+        free(text);
+        dt_status_free(s);
+        close_loop(&l);
+    }
+    assert_true(found);
+}
+
+static void test_misuse_is_named(void **state)
+{
+    (void)state;
+    dt_strategy *s = NULL;
+    loop l = { 0 };
+    static const struct { const char *backend; const char *says; } cases[] = {
+        { NULL, "name of the back end" }, { "cuda", "back end 'cuda' does not go with" }, { "sim", "back end 'sim' does not go with" },
+    };
+    assert_null(dt_default_strategy(&s));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dt_status *bad = dt_strategy_set_backend(s, cases[i].backend, NULL);
+        if (!bad || !strstr(dt_status_text(bad), cases[i].says))
+            fail_msg("%s: said '%s'", cases[i].backend ? cases[i].backend : "NULL", bad ? dt_status_text(bad) : "nothing");
+        dt_status_free(bad);
+    }
+    assert_null(dt_strategy_set_backend(s, "cpu", NULL));
+    dt_strategy_unref(s);
+    setenv("FAKE_DEVICE", "", 1);
+    assert_null(open_loop(&l, 1));
+    assert_null(run(&l, 1));
+    dt_status *bad = dt_strategy_set_backend(l.strategy, "cpu", NULL);
+    assert_non_null(bad);
+    assert_non_null(strstr(dt_status_text(bad), "has computed already"));
+    dt_status_free(bad);
+    close_loop(&l);
+}
+
+static int setup(void **state)
+{
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    (void)state;
+    assert_true(n > 0);
+    self[n] = 0;
+    snprintf(plugin, sizeof plugin, "%s/../pjrt/fake_device.so", dirname(self));
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_variables_stay_on_the_device),
+        cmocka_unit_test(test_what_the_host_writes_goes_up),
+        cmocka_unit_test(test_variables_outlive_their_strategy),
+        cmocka_unit_test(test_each_call_fails_in_turn),
+        cmocka_unit_test(test_memory_that_is_not_there_is_told),
+        cmocka_unit_test(test_misuse_is_named),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What goes wrong with a plug-in, by one that is made up (tests/pjrt/fake_device.c): a device that is lost in the middle of training, one without memory, functions
+# that are missing, a signal while it compiles, a path that comes from somebody else's file. Checkpoints stay good, and cpu goes on from them.
+. tests/cli/setup.sh
+write_tiny
+fake=$BUILD/tests/pjrt/fake_device.so
+make -s "$fake" BUILD="$BUILD" || exit
+"$DTRAIN" fit "$tiny" -q --plugin "$fake" "output.dir=$TEST_DIR/whole" checkpoint.save_freq=4 || echo "exit $?"
+ls "$TEST_DIR/whole/ckpt"
+
+# Lost at any of these calls, which are steps by then.
+for call in 150 250 320; do
+    run=$TEST_DIR/lost-$call
+    FAKE_DEVICE="fail=$call" "$DTRAIN" fit "$tiny" -q --plugin "$fake" "output.dir=$run" checkpoint.save_freq=2 2>"$TEST_DIR/err"
+    echo "call $call: exit $?"
+    has "$TEST_DIR/err" 'UNAVAILABLE: the device is gone'
+    [ -d "$run/ckpt" ] || continue
+    "$DTRAIN" ckpt verify "$run" >"$TEST_DIR/out" 2>&1 || cat "$TEST_DIR/out"
+    "$DTRAIN" fit "$tiny" -q "output.dir=$run" checkpoint.save_freq=2 || echo "cpu: exit $?"
+done
+FAKE_DEVICE=exhaust=200 "$DTRAIN" fit "$tiny" -q --plugin "$fake" "output.dir=$TEST_DIR/full" 2>&1 | hide | sed 's/^dtrain: error: .*fake_device.so/PLUGIN/; s/B, optimizer .*/B, .../'
+
+plugin() {
+    echo "$1: $("$DTRAIN" fit "$tiny" -q --plugin "$2" "output.dir=$TEST_DIR/none" 2>&1 | sed "s|$TEST_DIR|DIR|g; s|$fake|FAKE|g")"
+}
+plugin 'no file' "$TEST_DIR/none.so"
+plugin 'no plug-in' libm.so.6
+FAKE_DEVICE=lack=55 plugin 'no execute' "$fake"
+FAKE_DEVICE=devices=0 plugin 'no devices' "$fake"
+"$DTRAIN" fit "$tiny" -q --plugin "$TEST_DIR/none.so" 2>/dev/null
+echo "exit $?"
+show fit "$tiny" -q --backend pjrt
+show fit "$tiny" -q --backend cuda
+FAKE_DEVICE='' exits 78 fit "$tiny" -q --plugin "$fake" 'reproducible={shards: 4}'
+has "$TEST_DIR/err" "reproducible: the bits of results are the plug-in's"
+
+# A signal while it compiles, before there is anything to save.
+FAKE_DEVICE=slow "$DTRAIN" fit "$tiny" -q --plugin "$fake" "output.dir=$TEST_DIR/slow" 2>/dev/null &
+pid=$!
+sleep 2
+kill -TERM $pid
+sleep 1
+kill -TERM $pid 2>/dev/null
+ended $pid
+code=$?
+case $code in 75 | 143) echo "stopped while compiling" ;; *) echo "stopped with $code" ;; esac
+
+# A plug-in is code: the file that a job extends does not choose it, nor does a checkpoint.
+echo "backend: {type: pjrt, plugin: $fake}" >"$TEST_DIR/base.yaml"
+sed '/^version/d' "$tiny" >>"$TEST_DIR/base.yaml"
+sed -i '1i version: 1' "$TEST_DIR/base.yaml"
+printf 'version: 1\nextends: base.yaml\n' >"$TEST_DIR/job.yaml"
+show validate "$TEST_DIR/job.yaml" | sed '/^ *[0-9]* *|/d; /\^/d'
+"$DTRAIN" fit "$tiny" -q "output.dir=$TEST_DIR/whole" fit.epochs=4 || echo "cpu after pjrt: exit $?"
+
+# This machine's TPU, where the plug-in says that there is one.
+FAKE_DEVICE=tpu "$DTRAIN" fit "$tiny" --plugin "$fake" 'strategy={type: tpu, cluster_resolver: {tpu: local}}' "output.dir=$TEST_DIR/tpu" | sed -n 's/^devices *//p'
+FAKE_DEVICE=tpu "$DTRAIN" devices --plugin "$fake" | sed -n '/^plug-in/,/^slices/p' | sed '$d'

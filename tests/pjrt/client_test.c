@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plug-in's devices, arrays and programs, against one that is made up: what is read of it, what is said of one that lies, and that nothing is left behind. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <dlfcn.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "pjrt/client.h"
+
+static char plugin[4200];
+
+static int left_behind(void)
+{
+    void (*get)(int[5]);
+    int counts[5];
+    void *library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    *(void **)&get = dlsym(library, "fake_device_counts");
+    get(counts);
+    dlclose(library);
+    return counts[0];
+}
+
+static dt_status *open_as(const char *mode, const dt_pjrt_store *store, dt_pjrt_client **out)
+{
+    setenv("FAKE_DEVICE", mode, 1);
+    return dt_pjrt_client_open(out, plugin, store);
+}
+
+static const char text[] = "module @m {\n  func.func public @main(\n      %0: tensor<2xf32> {tf.aliasing_output = 1 : i32} loc(\"x\")) -> (tensor<f32>, tensor<2xf32>) {\n";
+
+/* One step: [1, 2] goes up, is donated, and comes back with 1 added to its first element. */
+static dt_status *step(const dt_pjrt_client *c, float out[2])
+{
+    static const int device = 1;
+    const dt_view x = { dt_type_of(DT_FLOAT32, 1, (int64_t[]){ 2 }), (float[]){ 1, 2 } }, y = { x.type, out };
+    dt_pjrt_loaded *program = NULL;
+    dt_pjrt_buffer *in = NULL, *results[2] = { NULL, NULL }, *const *const arguments[] = { &in };
+    dt_pjrt_buffer **const all[] = { results };
+    void *ready = NULL;
+    dt_status *s = dt_pjrt_load_program(c, &(dt_pjrt_text){ text, sizeof text - 1, &device, 1, 2 }, &program);
+    if (!s)
+        s = dt_pjrt_upload(c, 1, &x, &in);
+    if (!s)
+        s = dt_pjrt_execute(c, program, 1, arguments, 1, all);
+    if (!s)
+        s = dt_pjrt_download(c, results[1], &y, &ready);
+    if (!s)
+        s = dt_pjrt_await(c, ready);
+    dt_pjrt_buffer_destroy(c, in);
+    dt_pjrt_buffer_destroy(c, results[0]);
+    dt_pjrt_buffer_destroy(c, results[1]);
+    dt_pjrt_loaded_destroy(c, program);
+    return s;
+}
+
+static void test_a_step_goes_up_and_down(void **state)
+{
+    (void)state;
+    dt_pjrt_client *c = NULL;
+    dt_pjrt_device_facts f;
+    float out[2] = { 0 };
+    assert_null(open_as("", NULL, &c));
+    assert_int_equal(dt_pjrt_client_devices(c), 4);
+    assert_string_equal(dt_pjrt_client_describe(c), "fake, PJRT 0.99, StableHLO 1.13.0");
+    assert_null(dt_pjrt_client_device(c, 2, &f));
+    assert_string_equal(f.kind, "made up");
+    assert_int_equal(f.id, 2);
+    assert_int_equal(f.memory, 1 << 30);
+    assert_int_equal(f.n_coordinates, 0);
+    assert_null(step(c, out));
+    assert_true(out[0] == 2 && out[1] == 2);
+    dt_pjrt_client_close(c);
+    assert_int_equal(left_behind(), 0);
+}
+
+static void test_coordinates_are_read(void **state)
+{
+    (void)state;
+    static const int64_t at[] = { 1, 1, 0, 0 };
+    dt_pjrt_client *c = NULL;
+    dt_pjrt_device_facts f;
+    assert_null(open_as("tpu", NULL, &c));
+    assert_null(dt_pjrt_client_device(c, 3, &f));
+    assert_string_equal(f.kind, "TPU v4");
+    assert_int_equal(f.n_coordinates, 4);
+    assert_memory_equal(f.coordinate, at, sizeof at);
+    dt_pjrt_client_close(c);
+}
+
+static void test_lies_are_named(void **state)
+{
+    (void)state;
+    static const struct { const char *mode, *says; int code; } cases[] = {
+        { "devices=0", "this process has no devices of it", 69 },
+        { "none=client", "PJRT_Client_Create returns no client", 69 },
+        { "none=executable", "no program was returned", 78 },
+        { "none=buffer", "no buffer was returned", 69 },
+        { "results=1", "a program with 2 results has 3 after compiling", 78 },
+        { "results=-1", "a program with 2 results has 1 after compiling", 78 },
+        { "size=4", "an array of 8 bytes has 12 there", 69 },
+        { "size=-4", "an array of 8 bytes has 4 there", 69 },
+        { "lack=10", "has no PJRT_Client_Create", 69 },
+        { "lack=16", "has no PJRT_Client_AddressableDevices", 69 },
+        { "lack=20", "has no PJRT_Client_Compile", 69 },
+        { "lack=22", "has no PJRT_Client_BufferFromHostBuffer", 69 },
+        { "lack=55", "has no PJRT_LoadedExecutable_Execute", 69 },
+        { "lack=70", "has no PJRT_Buffer_ToHostBuffer", 69 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dt_pjrt_client *c = NULL;
+        float out[2];
+        dt_status *s = open_as(cases[i].mode, NULL, &c);
+        if (!s)
+            s = step(c, out);
+        dt_pjrt_client_close(c);
+        if (!s || !strstr(dt_status_text(s), cases[i].says) || dt_status_code(s) != cases[i].code)
+            fail_msg("%s: said '%s'", cases[i].mode, s ? dt_status_text(s) : "nothing");
+        dt_status_free(s);
+        assert_int_equal(left_behind(), 0);
+    }
+}
+
+/* Functions that nothing depends on may be missing. */
+static void test_what_is_not_told_is_not_known(void **state)
+{
+    (void)state;
+    dt_pjrt_client *c = NULL;
+    dt_pjrt_device_facts f;
+    float out[2];
+    assert_null(open_as("lack=34", NULL, &c));
+    assert_null(dt_pjrt_client_device(c, 0, &f));
+    assert_int_equal(f.memory, 0);
+    assert_null(step(c, out));
+    dt_pjrt_client_close(c);
+    assert_int_equal(left_behind(), 0);
+}
+
+/* ---- processes that meet ---- */
+
+typedef struct kept {
+    char key[16], value[16];
+    size_t size;
+} kept;
+
+static dt_status *put(void *user, const char *key, size_t n, const char *value, size_t size)
+{
+    kept *k = user;
+    snprintf(k->key, sizeof k->key, "%.*s", (int)n, key);
+    memcpy(k->value, value, size);
+    k->size = size;
+    return NULL;
+}
+
+static dt_status *get(void *user, const char *key, size_t n, int timeout_ms, dt_str *value)
+{
+    const kept *k = user;
+    if (n != strlen(k->key) || memcmp(key, k->key, n) != 0)
+        return dt_fail(DT_E_PLUGIN, NULL, "nobody has put '%.*s' in %d ms", (int)n, key, timeout_ms);
+    dt_str_add(value, k->value, k->size);
+    return NULL;
+}
+
+static void test_processes_meet_through_a_store(void **state)
+{
+    (void)state;
+    kept k = { 0 };
+    const dt_pjrt_store store = { get, put, &k, 1, 2 };
+    dt_pjrt_client *c = NULL;
+    dt_status *s = open_as("share", &store, &c);
+    assert_non_null(s); /* the made-up plug-in asks at the end for what is not there, and says what it was told */
+    assert_non_null(strstr(dt_status_text(s), "nobody has put 'absent' in 10 ms"));
+    assert_string_equal(k.key, "node0");
+    assert_int_equal(k.size, 3);
+    dt_status_free(s);
+    s = open_as("share", NULL, &c);
+    assert_non_null(strstr(dt_status_text(s), "no store was given"));
+    dt_status_free(s);
+    assert_int_equal(left_behind(), 0);
+}
+
+static int setup(void **state)
+{
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    (void)state;
+    assert_true(n > 0);
+    self[n] = 0;
+    snprintf(plugin, sizeof plugin, "%s/fake_device.so", dirname(self));
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_step_goes_up_and_down),
+        cmocka_unit_test(test_coordinates_are_read),
+        cmocka_unit_test(test_lies_are_named),
+        cmocka_unit_test(test_what_is_not_told_is_not_known),
+        cmocka_unit_test(test_processes_meet_through_a_store),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A plug-in with made-up devices, in memory that a sanitizer watches. Programs are not computed: a result whose memory an argument shares is that argument with
+ * 1 added to its first float, any other is zeros. What counts is the traffic: which buffers live, which were donated, how often something was copied.
+ *
+ * FAKE_DEVICE in the environment says how it misbehaves:
+ *
+ *     fail=K       call number K fails as UNAVAILABLE; exhaust=K: as RESOURCE_EXHAUSTED
+ *     lack=SLOT    the table has no function there
+ *     size=N       arrays are said to be N bytes larger than they are; results=N: a program to have N results more
+ *     devices=N    N devices, 4 unless told
+ *     none=WHAT    returns nothing: client, executable, buffer
+ *     tpu          it says that it is a TPU, with coordinates
+ *     slow         it compiles for a minute
+ *     share        it asks for the store of keys and values
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pjrt/api.h"
+
+enum { MOST = 1024, BROKEN = 14, EXHAUSTED = 8, NOT_FOUND = 5 };
+
+static struct { dt_pjrt_head head; struct { dt_pjrt_head head; int major, minor; } version; dt_pjrt_function function[DT_PJRT_SLOTS]; } table;
+static int calls, alive, uploads, downloads, donations;
+
+typedef struct { int code; char text[200]; } error;
+typedef struct { size_t size; bool gone; unsigned char data[]; } buffer;
+typedef struct { int arguments, results, shares[MOST]; size_t bytes[MOST]; } executable; /* shares[result]: the argument whose memory it takes, -1 */
+
+static void *make(size_t size)
+{
+    alive++;
+    return calloc(1, size);
+}
+
+static error *fail(int code, const char *text)
+{
+    error *e = make(sizeof *e);
+    e->code = code;
+    snprintf(e->text, sizeof e->text, "%s", text);
+    return e;
+}
+
+/* The number behind `name=`; otherwise: not told. */
+static long told(const char *name, long otherwise)
+{
+    const char *mode = getenv("FAKE_DEVICE"), *at = mode ? strstr(mode, name) : NULL;
+    return at ? strtol(at + strlen(name), NULL, 10) : otherwise;
+}
+
+static bool says(const char *words)
+{
+    const char *mode = getenv("FAKE_DEVICE");
+    return mode && strstr(mode, words);
+}
+
+/* Each function asks first whether it is its turn to fail. */
+static void *turn(void)
+{
+    calls++;
+    if (calls == told("fail=", 0))
+        return fail(BROKEN, "UNAVAILABLE: the device is gone");
+    return calls == told("exhaust=", 0) ? fail(EXHAUSTED, "RESOURCE_EXHAUSTED: out of memory") : NULL;
+}
+#define TURN() do { void *bad = turn(); if (bad) return bad; } while (0)
+
+/* ---- objects ---- */
+
+static void *destroy(void *arguments)
+{
+    free(((dt_pjrt_of *)arguments)->object);
+    alive--;
+    return NULL;
+}
+
+static void *error_message(void *arguments)
+{
+    dt_pjrt_error_message *a = arguments;
+    a->message = ((error *)a->error)->text;
+    a->size = strlen(a->message);
+    return NULL;
+}
+
+static void *error_code(void *arguments)
+{
+    dt_pjrt_number_of *a = arguments;
+    a->number = ((error *)a->object)->code;
+    return NULL;
+}
+
+static void *event(void)
+{
+    return make(1);
+}
+
+static void *await(void *arguments)
+{
+    (void)arguments;
+    TURN();
+    return NULL;
+}
+
+/* ---- the plug-in and its devices ---- */
+
+static void *initialize(void *arguments)
+{
+    (void)arguments;
+    TURN();
+    return NULL;
+}
+
+static void *attributes(void *arguments)
+{
+    static const int64_t version[] = { 1, 13, 0 };
+    static const dt_pjrt_named_value value = { .name = "stablehlo_current_version", .name_size = 25, .kind = DT_PJRT_INT64_LIST, .value.list = version, .value_size = 3 };
+    dt_pjrt_attributes *a = arguments;
+    TURN();
+    a->value = &value;
+    a->n = 1;
+    return NULL;
+}
+
+static void *client_error(int code, const char *message, size_t size)
+{
+    char text[200];
+    snprintf(text, sizeof text, "%.*s", (int)size, message);
+    return fail(code, text);
+}
+
+/* What a plug-in does with the store: tells where it is, asks where the others are. */
+static void *meet(const dt_pjrt_client_create *a)
+{
+    dt_pjrt_make_error make_error = client_error;
+    dt_pjrt_kv_put put = { .head.size = sizeof put, .key = "node0", .key_size = 5, .value = "a\0b", .value_size = 3, .fail = &make_error, .user = a->put_user };
+    dt_pjrt_kv_get get = { .head.size = sizeof get, .key = "node0", .key_size = 5, .timeout_ms = 10, .fail = &make_error, .user = a->get_user };
+    if (!a->get || !a->put)
+        return fail(BROKEN, "no store was given");
+    if (a->n_options != 2 || a->option[0].value.int64 != 1 || a->option[1].value.int64 != 2)
+        return fail(BROKEN, "not process 1 of 2");
+    void *bad = a->put(&put);
+    if (!bad)
+        bad = a->get(&get);
+    if (bad)
+        return bad;
+    const bool same = get.value_size == 3 && memcmp(get.value, "a\0b", 3) == 0;
+    get.free_value(get.value);
+    if (!same)
+        return fail(BROKEN, "another value than was put");
+    get.key = "absent";
+    get.key_size = 6;
+    return a->get(&get); /* fails */
+}
+
+static void *create(void *arguments)
+{
+    dt_pjrt_client_create *a = arguments;
+    TURN();
+    void *bad = says("share") ? meet(a) : NULL;
+    if (bad)
+        return bad;
+    a->client = says("none=client") ? NULL : make(1);
+    return NULL;
+}
+
+static void *text_of(void *arguments)
+{
+    dt_pjrt_text_of *a = arguments;
+    TURN();
+    a->text = says("tpu") ? "tpu" : "fake";
+    a->size = strlen(a->text);
+    return NULL;
+}
+
+static void *kind(void *arguments)
+{
+    dt_pjrt_text_of *a = arguments;
+    TURN();
+    a->text = says("tpu") ? "TPU v4" : "made up";
+    a->size = strlen(a->text);
+    return NULL;
+}
+
+static int number[64];
+
+static void *devices(void *arguments)
+{
+    static void *list[64];
+    dt_pjrt_devices *a = arguments;
+    TURN();
+    for (int i = 0; i < 64; i++) {
+        number[i] = i;
+        list[i] = &number[i];
+    }
+    a->device = list;
+    a->n = (size_t)told("devices=", 4);
+    return NULL;
+}
+
+static void *description(void *arguments)
+{
+    dt_pjrt_object_of *a = arguments;
+    TURN();
+    a->part = a->object;
+    return NULL;
+}
+
+static void *id(void *arguments)
+{
+    dt_pjrt_number_of *a = arguments;
+    TURN();
+    a->number = *(int *)a->object;
+    return NULL;
+}
+
+static void *description_attributes(void *arguments)
+{
+    static int64_t at[3];
+    static const dt_pjrt_named_value value[] = {
+        { .name = "coords", .name_size = 6, .kind = DT_PJRT_INT64_LIST, .value.list = at, .value_size = 3 },
+        { .name = "core_on_chip", .name_size = 12, .kind = DT_PJRT_INT64, .value.int64 = 0, .value_size = 1 },
+    };
+    dt_pjrt_description_attributes *a = arguments;
+    TURN();
+    at[0] = *(int *)a->description % 2; /* a slice of 2x2 */
+    at[1] = *(int *)a->description / 2;
+    a->value = value;
+    a->n = says("tpu") ? 2 : 0;
+    return NULL;
+}
+
+static void *memory(void *arguments)
+{
+    dt_pjrt_device_memory *a = arguments;
+    TURN();
+    a->limit = (dt_pjrt_statistic){ INT64_C(1) << 30, true };
+    return NULL;
+}
+
+/* ---- arrays ---- */
+
+static size_t size_of(int type)
+{
+    static const size_t sizes[] = { 0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2 };
+    return sizes[type];
+}
+
+static void *from_host(void *arguments)
+{
+    dt_pjrt_from_host *a = arguments;
+    size_t bytes = size_of(a->type);
+    TURN();
+    for (size_t d = 0; d < a->rank; d++)
+        bytes *= (size_t)a->dim[d];
+    uploads++;
+    if (says("none=buffer"))
+        return NULL;
+    buffer *b = make(sizeof *b + bytes);
+    b->size = bytes;
+    memcpy(b->data, a->data, bytes);
+    a->buffer = b;
+    a->done = event();
+    return NULL;
+}
+
+static void *to_host(void *arguments)
+{
+    dt_pjrt_to_host *a = arguments;
+    buffer *b = a->buffer;
+    TURN();
+    if (b->gone)
+        return fail(BROKEN, "the buffer was donated");
+    if (!a->data) {
+        a->size = b->size + (size_t)told("size=", 0);
+        return NULL;
+    }
+    if (a->size < b->size)
+        return fail(BROKEN, "there is no room");
+    downloads++;
+    memcpy(a->data, b->data, b->size);
+    a->event = event();
+    return NULL;
+}
+
+/* ---- programs ---- */
+
+static size_t bytes_of(const char *type)
+{
+    size_t n = 1;
+    while (*type >= '0' && *type <= '9') {
+        n *= strtoul(type, (char **)&type, 10);
+        type++;
+    }
+    return n * (*type == 'f' || strncmp(type, "i32", 3) == 0 || strncmp(type, "ui32", 4) == 0 ? 4 : strstr(type, "64") && strstr(type, "64") < type + 4 ? 8 : 1);
+}
+
+/* The text between @main( and its body: arguments, which may name the result that takes their memory, then results. */
+static void *compile(void *arguments)
+{
+    dt_pjrt_client_compile *a = arguments;
+    TURN();
+    if (says("none=executable"))
+        return NULL;
+    if (says("slow"))
+        sleep(60);
+    executable *x = make(sizeof *x);
+    const char *end = strstr(a->program->code, ") -> (");
+    for (int i = 0; i < MOST; i++)
+        x->shares[i] = -1;
+    for (const char *p = a->program->code; (p = strstr(p, ": tensor<")) && p < end; p++, x->arguments++) {
+        const char *next = strstr(p + 1, ": tensor<"), *shared = strstr(p, "tf.aliasing_output = ");
+        if (shared && shared < end && (!next || shared < next))
+            x->shares[atoi(shared + 21)] = x->arguments;
+    }
+    for (const char *p = end, *body = strchr(end, '{'); (p = strstr(p, "tensor<")) && p < body; p++)
+        x->bytes[x->results++] = bytes_of(p + 7);
+    a->executable = x;
+    return NULL;
+}
+
+static void *executable_of(void *arguments)
+{
+    dt_pjrt_object_of *a = arguments;
+    TURN();
+    a->part = make(sizeof(executable));
+    memcpy(a->part, a->object, sizeof(executable));
+    return NULL;
+}
+
+static void *outputs(void *arguments)
+{
+    dt_pjrt_count_of *a = arguments;
+    TURN();
+    a->n = (size_t)(((executable *)a->object)->results + told("results=", 0));
+    return NULL;
+}
+
+/* Donated memory is gone, whether the step succeeds or not. */
+static void *execute(void *arguments)
+{
+    dt_pjrt_execute_arguments *a = arguments;
+    const executable *x = a->executable;
+    void *bad = turn();
+    if (!bad && a->n_arguments != (size_t)x->arguments)
+        bad = fail(BROKEN, "another number of arguments");
+    for (size_t d = 0; d < a->n_devices; d++)
+        for (int i = 0; i < x->arguments && !bad; i++)
+            if (((buffer *)a->argument[d][i])->gone)
+                bad = fail(BROKEN, "an argument was donated before");
+    for (size_t d = 0; d < a->n_devices; d++)
+        for (int r = 0; r < x->results; r++) {
+            buffer *from = x->shares[r] >= 0 ? a->argument[d][x->shares[r]] : NULL;
+            if (!bad) {
+                buffer *b = make(sizeof *b + x->bytes[r]);
+                b->size = x->bytes[r];
+                if (from)
+                    memcpy(b->data, from->data, b->size);
+                if (from && b->size >= sizeof(float)) {
+                    float first;
+                    memcpy(&first, b->data, sizeof first);
+                    first += 1;
+                    memcpy(b->data, &first, sizeof first);
+                }
+                a->result[d][r] = b;
+            }
+            if (from) {
+                from->gone = true;
+                donations++;
+            }
+        }
+    return bad;
+}
+
+/* ---- the table ---- */
+
+const void *GetPjrtApi(void);
+__attribute__((visibility("default"))) const void *GetPjrtApi(void)
+{
+    static const struct { dt_pjrt_slot slot; dt_pjrt_function function; } rows[] = {
+        { DT_PJRT_ERROR_DESTROY, destroy }, { DT_PJRT_ERROR_MESSAGE, error_message }, { DT_PJRT_ERROR_GET_CODE, error_code },
+        { DT_PJRT_PLUGIN_INITIALIZE, initialize }, { DT_PJRT_PLUGIN_ATTRIBUTES, attributes }, { DT_PJRT_EVENT_DESTROY, destroy },
+        { DT_PJRT_EVENT_AWAIT, await }, { DT_PJRT_CLIENT_CREATE, create }, { DT_PJRT_CLIENT_DESTROY, destroy }, { DT_PJRT_CLIENT_PLATFORM_NAME, text_of },
+        { DT_PJRT_CLIENT_PLATFORM_VERSION, text_of }, { DT_PJRT_CLIENT_ADDRESSABLE_DEVICES, devices }, { DT_PJRT_CLIENT_COMPILE, compile },
+        { DT_PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER, from_host }, { DT_PJRT_DEVICE_DESCRIPTION_ID, id },
+        { DT_PJRT_DEVICE_DESCRIPTION_ATTRIBUTES, description_attributes }, { DT_PJRT_DEVICE_DESCRIPTION_KIND, kind },
+        { DT_PJRT_DEVICE_GET_DESCRIPTION, description }, { DT_PJRT_DEVICE_MEMORY_STATS, memory }, { DT_PJRT_EXECUTABLE_DESTROY, destroy },
+        { DT_PJRT_EXECUTABLE_NUM_OUTPUTS, outputs }, { DT_PJRT_LOADED_EXECUTABLE_DESTROY, destroy },
+        { DT_PJRT_LOADED_EXECUTABLE_GET_EXECUTABLE, executable_of }, { DT_PJRT_LOADED_EXECUTABLE_EXECUTE, execute }, { DT_PJRT_BUFFER_DESTROY, destroy },
+        { DT_PJRT_BUFFER_TO_HOST_BUFFER, to_host },
+    };
+    memset(&table, 0, sizeof table);
+    table.head.size = sizeof table;
+    table.version.minor = 99;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].slot != told("lack=", -1))
+            table.function[rows[i].slot] = rows[i].function;
+    calls = uploads = downloads = donations = 0;
+    return &table;
+}
+
+/* For tests: objects that are left, calls so far, copies. */
+__attribute__((visibility("default"))) void fake_device_counts(int out[5]);
+__attribute__((visibility("default"))) void fake_device_counts(int out[5])
+{
+    const int all[] = { alive, calls, uploads, downloads, donations };
+    memcpy(out, all, sizeof all);
+}
