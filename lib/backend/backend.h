@@ -28,6 +28,7 @@ typedef struct dt_device_options {
     dt_kernels kernels;
     const dt_topology *topology; /* sim: the slice; lent, outlives the device */
     int64_t hbm;                 /* sim: what programs get of a device's memory, where that is less than the chip has; 0: all of it */
+    const char *computes;        /* sim: the back end behind it; NULL: cpu */
     const char *plugin;          /* pjrt: path of the plug-in; NULL or "": DTRAIN_PJRT_PLUGIN */
     const int *ordinal;          /* pjrt: the plug-in's devices that compute, [n_ordinals] in the order of replicas; NULL: up to n_ordinals, the first ones */
     int n_ordinals;              /* 0: one; DT_EVERY_ORDINAL: all that there are */

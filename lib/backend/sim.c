@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim: a simulated slice in front of cpu, which computes the real numbers. The slice's memory is a limit that compiling respects, and a
+ * sim: a simulated slice in front of cpu or pjrt, which computes the real numbers. The slice's memory is a limit that compiling respects, and a
  * virtual clock stands in for its speed. A job that would not fit on the slice therefore fails here too, before the first step.
  */
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static dt_status *check(const dt_device *d, const dt_compile_request *r, dt_pric
 
 static dt_status *open(dt_device *d, const dt_device_options *o)
 {
-    DT_TRY(dt_device_open(&d->inner, dt_backend_find("cpu"), o));
+    DT_TRY(dt_device_open(&d->inner, dt_backend_find(o->computes ? o->computes : "cpu"), o));
     slice *on = d->state = dt_alloc(sizeof *on);
     *on = (slice){ .topology = o->topology, .hbm = o->hbm };
     d->priced = o->topology && o->topology->slice; /* one made up from coordinates has no chip to price steps by */

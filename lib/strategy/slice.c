@@ -74,7 +74,7 @@ dt_status *dt_place_slice(dt_strategy *s, const dt_strategy_spec *spec)
     s->replicas = s->assignment->replicas;
     s->device_name = dt_alloc(dt_size_mul((size_t)s->replicas, sizeof *s->device_name));
     s->spmd = spec->spmd;
-    dt_str_printf(&what, "sim:%s", dt_topology_name(t));
+    dt_str_printf(&what, "%s%s", s->resolver->simulated ? "sim:" : "", dt_topology_name(t));
     s->what = dt_str_take(&what);
     (s->assigned ? name_assigned : name_cores)(s, t);
     return NULL;

@@ -179,7 +179,7 @@ dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend, const ch
     DT_TRY(dt_want(backend, "dt_strategy_set_backend", "name of the back end"));
     if (s->device)
         return dt_fail(DT_E_MISUSE, NULL, "dt_strategy_set_backend: the strategy has computed already; choose its back end before its first step");
-    if (!dt_backend_find(backend) || (strcmp(backend, s->row->backend) != 0 && (strcmp(backend, "pjrt") != 0 || s->resolver)))
+    if (!dt_backend_find(backend) || (strcmp(backend, s->row->backend) != 0 && strcmp(backend, "pjrt") != 0))
         return dt_fail(DT_E_BACKEND, NULL, "back end '%.80s' does not go with a %s strategy", backend, s->row->kind.name);
     free(s->backend);
     free(s->plugin);
@@ -190,11 +190,12 @@ dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend, const ch
 
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out)
 {
-    const dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = dt_resolver_slice(s->resolver), .hbm = s->hbm,
-                                  .plugin = s->plugin, .ordinal = s->ordinal, .n_ordinals = s->replicas };
+    const bool simulated = s->resolver && s->resolver->simulated && dt_resolver_slice(s->resolver);
+    const dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = dt_resolver_slice(s->resolver), .hbm = s->hbm, .computes = s->backend,
+                                  .plugin = s->plugin, .ordinal = s->ordinal, .n_ordinals = s->replicas * s->logical };
 
     if (!s->device)
-        DT_TRY(dt_device_open(&s->device, dt_backend_find(dt_strategy_backend(s)), &o));
+        DT_TRY(dt_device_open(&s->device, dt_backend_find(simulated ? s->row->backend : dt_strategy_backend(s)), &o));
     *out = s->device;
     return NULL;
 }

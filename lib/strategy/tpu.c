@@ -3,6 +3,9 @@
  * TPUStrategy: one replica on each core of a slice. The slice is looked up and replicas are placed while the job
  * is read, so that an error such as a block that does not fit has a source location in the job file.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "strategy/read.h"
 
 struct resolver {
@@ -60,11 +63,52 @@ static const dt_field fields[] = {
 
 /* ---- cluster_resolver ---- */
 
-static dt_status *read_resolver(const struct resolver *x, const dt_tree *t, dt_resolver **out)
+/*
+ * This machine's TPU, as its plug-in describes it: "v4:2x2x1" of devices that say "TPU v4" and where they are. "" where no plug-in was asked for, or it drives
+ * something else; the environment then says which slice it is.
+ */
+static dt_status *find_tpu(const dt_strategy_spec *spec, char name[32])
+{
+    static const struct { const char *kind, *generation; bool flat; } rows[] = {
+        { "TPU v2", "v2", true }, { "TPU v3", "v3", true }, { "TPU v4", "v4", false }, { "TPU v5 lite", "v5e", true }, { "TPU v5e", "v5e", true },
+        { "TPU v5", "v5p", false }, { "TPU v5p", "v5p", false }, { "TPU v6 lite", "v6e", true }, { "TPU v6e", "v6e", true }, { "TPU7x", "tpu7x", false },
+    };
+    dt_accelerators all;
+    int64_t size[3] = { 1, 1, 1 };
+
+    *name = 0;
+    if (!spec->backend || strcmp(spec->backend, "pjrt") != 0)
+        return NULL;
+    DT_TRY(dt_accelerators_find(spec->plugin, &all));
+    for (int i = 0; i < all.n; i++)
+        for (int d = 0; d < 3 && d < all.device[i].n_coordinates; d++)
+            size[d] = all.device[i].coordinate[d] >= size[d] ? all.device[i].coordinate[d] + 1 : size[d];
+    for (size_t k = 0; k < sizeof rows / sizeof *rows && all.n; k++)
+        if (strcmp(all.device[0].kind, rows[k].kind) == 0 && all.device[0].n_coordinates >= 3)
+            snprintf(name, 32, rows[k].flat ? "%s:%lldx%lld" : "%s:%lldx%lldx%lld", rows[k].generation, (long long)size[0], (long long)size[1], (long long)size[2]);
+    dt_accelerators_release(&all);
+    return NULL;
+}
+
+static dt_status *open_resolver(const struct resolver *x, const dt_strategy_spec *spec, const dt_place *at, dt_resolver **out)
+{
+    const bool here = !*x->tpu || strcmp(x->tpu, "local") == 0;
+    char name[32] = "";
+
+    if (here)
+        DT_TRY(find_tpu(spec, name));
+    DT_TRY(dt_resolver_open(out, *name ? name : x->tpu, DT_E_UNKNOWN_SLICE, at));
+    (*out)->simulated = !*name;
+    if (*name && *x->tpu)
+        strcpy((*out)->job, "localhost");
+    return NULL;
+}
+
+static dt_status *read_resolver(const struct resolver *x, const dt_tree *t, const dt_strategy_spec *spec, dt_resolver **out)
 {
     const dt_tree *map = dt_tree_get(t, "cluster_resolver");
     const dt_place *at = map && map->kind == DT_TREE_MAP ? dt_value_place(map, "tpu") : &t->at;
-    dt_status *faults = dt_resolver_open(out, x->tpu, DT_E_UNKNOWN_SLICE, at);
+    dt_status *faults = open_resolver(x, spec, at, out);
 
     if (*out)
         (*out)->numerics = (dt_numerics)x->numerics;
@@ -121,7 +165,7 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
     const struct tpu *x = args;
     dt_resolver *resolver = NULL;
     dt_device_assignment *assignment = NULL;
-    dt_status *faults = read_resolver(&x->cluster_resolver, t, &resolver);
+    dt_status *faults = read_resolver(&x->cluster_resolver, t, out, &resolver);
 
     out->resolver = resolver;
     out->spmd = x->spmd_partitioning;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TPUClusterResolver: from a name to a slice. "" means this machine's own TPU, which two environment variables
- * describe on Google Cloud. There is no back end for real TPUs yet, so the slice is always simulated; the resolver
- * keeps a sentence that says so, unless the user asked for a simulated slice.
+ * describe on Google Cloud. The slice is simulated unless its plug-in computes (back end pjrt); the resolver keeps a
+ * sentence that says so, unless the user asked for a simulated slice.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static dt_status *from_variable(dt_resolver *r, const lookup *how, const char *v
     dt_status *s = dt_slice_find(type, how->unknown, how->at, out);
     if (s)
         return dt_note(s, "the slice is named by the environment variable %s; to simulate another, use 'sim:%s'", variable, fallback);
-    dt_str_printf(&why, "simulated: %s is %s, but dtrain has no back end for real TPUs yet", variable, out->name);
+    dt_str_printf(&why, "simulated: %s is %s; --backend pjrt --plugin libtpu.so computes on it", variable, out->name);
     r->why = dt_str_take(&why);
     return NULL;
 }

@@ -27,9 +27,9 @@ static void test_the_slice_and_why(void **state)
         {"v3-8", "v2-8", "node", "v3-8", NULL},
         {"", NULL, NULL, "v3-8", "simulated: this machine has no TPU (neither TPU_NAME nor TPU_ACCELERATOR_TYPE is set)"},
         {NULL, "", "", "v3-8", "simulated: this machine has no TPU (neither TPU_NAME nor TPU_ACCELERATOR_TYPE is set)"},
-        {"", "v2-8", NULL, "v2-8", "simulated: TPU_ACCELERATOR_TYPE is v2-8, but dtrain has no back end for real TPUs yet"},
-        {"", "V2-8", "v3-8", "v2-8", "simulated: TPU_ACCELERATOR_TYPE is v2-8, but dtrain has no back end for real TPUs yet"},
-        {"", NULL, "v2-8", "v2-8", "simulated: TPU_NAME is v2-8, but dtrain has no back end for real TPUs yet"},
+        {"", "v2-8", NULL, "v2-8", "simulated: TPU_ACCELERATOR_TYPE is v2-8; --backend pjrt --plugin libtpu.so computes on it"},
+        {"", "V2-8", "v3-8", "v2-8", "simulated: TPU_ACCELERATOR_TYPE is v2-8; --backend pjrt --plugin libtpu.so computes on it"},
+        {"", NULL, "v2-8", "v2-8", "simulated: TPU_NAME is v2-8; --backend pjrt --plugin libtpu.so computes on it"},
         {"", NULL, "my\ttpu", "v3-8", "simulated: TPU_NAME is my\\x09tpu, but TPU_ACCELERATOR_TYPE, which gives its type, is not set"},
     };
     dt_resolver *r = NULL;
