@@ -73,6 +73,54 @@ static dt_status *write_text(const program *x, const int32_t *offsets, dt_str *o
     return x->cut && !offsets ? dt_stablehlo_write_spmd_with(x->cut, &q, out, NULL) : dt_stablehlo_write(x->graph, &q, out, NULL);
 }
 
+/* "-:38:11: error: ..." names a line of the text; that line is worth more than its number. */
+static dt_status *note_line(dt_status *s, const dt_str *text)
+{
+    const char *at = strstr(dt_status_text(s), "-:"), *line = dt_str_text(text);
+    long number = at ? strtol(at + 2, NULL, 10) : 0;
+    for (long i = 1; i < number && line; i++)
+        line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL;
+    if (number > 0 && line && *line)
+        s = dt_note(s, "line %ld of the program: %.*s", number, (int)(strcspn(line, "\n") < 300 ? strcspn(line, "\n") : 300), line);
+    return s;
+}
+
+/* What a step keeps on the devices besides what the plug-in itself needs. */
+static dt_status *note_memory(dt_status *s, const dt_graph *g, int64_t rows)
+{
+    int64_t bytes[3] = { 0 };
+    dt_str text = { 0 };
+    for (int i = 0; i < g->n_states; i++)
+        bytes[g->state[i].variable->slot] += dt_type_bytes(&g->state[i].variable->type);
+    for (int i = 0; i < g->n_args; i++) {
+        const dt_type t = dt_type_at(&g->node[g->arg[i].node].type, rows);
+        bytes[2] += dt_type_bytes(&t);
+    }
+    for (int k = 0; k < 3; k++) {
+        dt_str_puts(&text, k == 0 ? "weights " : k == 1 ? ", optimizer " : ", batch ");
+        dt_str_bytes(&text, (double)bytes[k]);
+    }
+    s = dt_note(s, "the step has %s, besides gradients and activations", dt_str_text(&text));
+    dt_str_release(&text);
+    return s;
+}
+
+static dt_status *explain(const program *x, dt_status *s)
+{
+    return s && dt_status_number(s) == DT_E_DOES_NOT_FIT ? note_memory(s, x->graph, x->rows) : s;
+}
+
+static dt_status *check_dtypes(const program *x)
+{
+    if (strcasecmp(dt_pjrt_client_platform(x->device->client), "tpu") != 0)
+        return NULL;
+    for (int i = 0; i < x->graph->n_nodes; i++)
+        if (x->graph->node[i].type.dtype == DT_FLOAT64)
+            return dt_fail(DT_E_BACKEND, NULL, "float64 is not computed on a TPU, and %s in '%s' is float64; use float32", x->graph->node[i].op->name,
+                           x->graph->node[i].path);
+    return NULL;
+}
+
 static dt_status *add_variant(program *x, const int32_t *offsets, int segments)
 {
     variant v = { 0 };
