@@ -5,7 +5,7 @@
 # are compared. The key, the options and the environment choose the same.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
-. tests/cli/pjrt.sh
+. tests/cli/pjrt.inc
 needs_digits
 needs_xla
 job=configs/quickstart.yaml

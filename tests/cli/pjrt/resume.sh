@@ -4,7 +4,7 @@
 # on from its checkpoint. evaluate and predict give the same on both, and an exported model has the weights of the device.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
-. tests/cli/pjrt.sh
+. tests/cli/pjrt.inc
 needs_digits
 needs_xla
 job="configs/quickstart.yaml strategy={type:\ default} fit.epochs=3"
