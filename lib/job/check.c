@@ -21,8 +21,8 @@ static dt_status *check_backend(const dt_job *j)
     const bool pjrt = strcmp(j->backend, "pjrt") == 0;
     if (pjrt && j->how.shards > 0)
         return dt_fail(DT_E_BACKEND, place_of_backend(j), "reproducible: the bits of results are the plug-in's with back end pjrt; use cpu, or leave out reproducible");
-    if (strcmp(j->backend, j->strategy.row->backend) == 0 || pjrt)
-        return NULL;
+    if (strcmp(j->backend, j->strategy.row->backend) == 0 || pjrt || !place_of_backend(j))
+        return NULL; /* --backend cpu: nothing but this machine's cores, behind a simulated slice, too */
     return dt_fail(DT_E_BACKEND, place_of_backend(j), "back end '%s' does not go with strategy %s, which is computed by '%s'", j->backend,
                    j->strategy.row->kind.name, j->strategy.row->backend);
 }

@@ -15,7 +15,7 @@
 #include <strings.h>
 
 #include "backend/pjrt/pjrt_impl.h"
-#include "stablehlo/stablehlo.h"
+#include "export/stablehlo/stablehlo.h"
 
 /* Compiled for these borders. */
 typedef struct variant {

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Jobs of many kinds on XLA, each number of each epoch within 1e-4 of cpu's: dropout with cpu's own random numbers, a layer's statistics that each replica takes of
+# its own rows, LSTM, accumulated gradients with running means of weights, weights divided among replicas, logical devices, a simulated slice, attention. Of
+# mixed_bfloat16 within 2e-3: the plug-in rounds at other places.
+. tests/cli/setup.sh
+. tests/cli/jobs.sh
+. tests/cli/pjrt.inc
+needs_digits
+needs_xla
+job=configs/quickstart.yaml
+one='strategy={type: default}'
+two='strategy={type: mirrored, replicas: 2}'
+digits() { echo "model.layers=[{Input: {name: image, shape: [28, 28]}}, $1, {Dense: {units: 10, name: logits}}]"; }
+compare() {
+    within=$1
+    shift
+    trains "$@" dataset.global_batch_size=256
+    same_history "$TEST_DIR/$1-cpu" "$TEST_DIR/$1-pjrt" "$within"
+}
+compare 2e-3 bfloat16 $job "$one" fit.epochs=2 compile.precision=mixed_bfloat16
+compare 1e-4 dropout $job "$two" fit.epochs=2 "$(digits 'Flatten, {Dense: {units: 64, activation: relu}}, {Dropout: {rate: 0.3}}')"
+norm='Flatten, {Dense: {units: 64, use_bias: false}}, BatchNormalization, ReLU'
+compare 1e-4 norm $job "$two" fit.epochs=2 "$(digits "$norm")"
+compare 1e-4 norm3 $job 'strategy={type: mirrored, replicas: 3}' fit.epochs=2 "$(digits "$norm")"
+compare 1e-4 lstm $job "$one" fit.epochs=1 "$(digits '{LSTM: {units: 8}}')"
+compare 1e-4 means $job "$two" fit.epochs=2 'compile.optimizer={Adam: {use_ema: true}}' fit.gradient_accumulation_steps=2
+compare 1e-4 divided $job "$two" fit.epochs=2 partition.over_replicas=weights
+compare 1e-4 logical $job 'strategy={type: tpu, cluster_resolver: {tpu: "sim:v3-8"}, spmd_partitioning: true, device_assignment: {computation_shape: [1, 1, 1, 2], num_replicas: 2}}' \
+    'partition={image: replicate, label: replicate, weights: [{match: "dense/kernel", split: [1, 2]}]}' fit.epochs=2
+compare 1e-4 slice configs/tpu-loop.yaml fit.epochs=2
+sed -n 's/^devices *//p' "$TEST_DIR/slice-pjrt.out"
+write_text
+for on in cpu pjrt; do
+    small_gpt fit -q --backend $on 'strategy={type: mirrored, replicas: 4}' fit.steps=12 "output.dir=$TEST_DIR/gpt-$on"
+done
+same_history "$TEST_DIR/gpt-cpu" "$TEST_DIR/gpt-pjrt" 1e-4
