@@ -9,8 +9,7 @@ static dt_prediction predict(const dt_rows *rows, const dt_row *row)
     dt_row_model m;
     dt_planned p;
     dt_prediction why;
-    const char *model = json_string_value(json_object_get(row->config, "model"));
-    if (model && strcmp(model, "decoder") == 0)
+    if (strcmp(dt_row_text(row, "model"), "decoder") == 0)
         return dt_not_sufficient(rows, "it does not say which activations of a block are kept for the gradient");
     if (!dt_row_model_of(rows, row, &m, &why) || !dt_row_model_plan(rows, &m, &p, &why))
         return why;

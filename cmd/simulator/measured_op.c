@@ -32,12 +32,6 @@ static dt_prediction in_unit(const dt_rows *rows, const dt_row *row, double seco
     return dt_not_sufficient(rows, "'%s' is no unit of time or of a rate", row->unit);
 }
 
-static const char *text_of(const dt_row *row, const char *key)
-{
-    const char *text = json_string_value(json_object_get(row->config, key));
-    return text ? text : "";
-}
-
 static dt_dtype dtype_of(const dt_written *a)
 {
     return a->element >= 4 ? DT_FLOAT32 : a->element >= 2 ? DT_FLOAT16 : DT_INT8;
@@ -128,7 +122,7 @@ static dt_prediction exchange(const dt_rows *rows, const dt_row *row, const dt_o
     dt_slice slice;
     bool part[3] = {false};
     double bytes = group_bytes(op, mesh);
-    if (!dt_slice_read(text_of(row, "slice"), &slice))
+    if (!dt_slice_read(dt_row_text(row, "slice"), &slice))
         return dt_not_sufficient(rows, "it does not name a slice on which the collective runs");
     if (bytes <= 0)
         return dt_not_sufficient(rows, "it does not say the size and the dtype of the array");
@@ -153,7 +147,7 @@ static dt_prediction exchange(const dt_rows *rows, const dt_row *row, const dt_o
 static dt_prediction predict_with(const dt_rows *rows, const dt_row *row, const char *where, const dt_where *mesh)
 {
     dt_core core = {0};
-    const dt_operation op = dt_operation_read(text_of(row, "op"));
+    const dt_operation op = dt_operation_read(dt_row_text(row, "op"));
     if (op.kind == DT_OPERATION_NONE)
         return dt_not_sufficient(rows, "it names no operation that is known");
     if (!dt_device_read(where, &core))
@@ -165,7 +159,7 @@ static dt_prediction predict_with(const dt_rows *rows, const dt_row *row, const 
 
 static dt_prediction predict(const dt_rows *rows, const dt_row *row)
 {
-    const char *where = *text_of(row, "chip") ? text_of(row, "chip") : text_of(row, "slice");
+    const char *where = *dt_row_text(row, "chip") ? dt_row_text(row, "chip") : dt_row_text(row, "slice");
     const dt_where mesh = dt_where_read(where);
     return predict_with(rows, row, where, &mesh);
 }

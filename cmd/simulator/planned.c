@@ -58,28 +58,17 @@ static bool begins(const char *text, const char *name)
     return !*name;
 }
 
-static const char *text_of(const dt_row *row, const char *key)
-{
-    const char *text = json_string_value(json_object_get(row->config, key));
-    return text ? text : "";
-}
-
-static double number_of(const dt_row *row, const char *key)
-{
-    return json_number_value(json_object_get(row->config, key));
-}
-
 static bool find_slice(const dt_row *row, dt_slice *out)
 {
-    dt_status *s = *text_of(row, "topology") ? dt_slice_find(text_of(row, "topology"), DT_E_UNKNOWN_SLICE, NULL, out) : NULL;
-    bool given = *text_of(row, "topology") && !s;
+    dt_status *s = *dt_row_text(row, "topology") ? dt_slice_find(dt_row_text(row, "topology"), DT_E_UNKNOWN_SLICE, NULL, out) : NULL;
+    bool given = *dt_row_text(row, "topology") && !s;
     dt_status_free(s);
-    return given || dt_slice_read(text_of(row, "accelerator"), out);
+    return given || dt_slice_read(dt_row_text(row, "accelerator"), out);
 }
 
 bool dt_row_model_of(const dt_rows *rows, const dt_row *row, dt_row_model *out, dt_prediction *why)
 {
-    const char *model = text_of(row, "model");
+    const char *model = dt_row_text(row, "model");
     *out = (dt_row_model){0};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         if (begins(model, models[i].name))
@@ -87,9 +76,9 @@ bool dt_row_model_of(const dt_rows *rows, const dt_row *row, dt_row_model *out, 
     if (!out->base)
         *why = dt_not_sufficient(rows, "it does not say the layers of %.60s, and there is no published job of that name", *model ? model : "its model");
     else if (!find_slice(row, &out->slice))
-        *why = dt_not_sufficient(rows, "there is no slice '%.40s'", text_of(row, "accelerator"));
-    else if ((out->batch = number_of(row, "global_batch")) < 1)
-        out->batch = number_of(row, "per_device_batch") * dt_slice_chips(&out->slice) * out->slice.chip->devices;
+        *why = dt_not_sufficient(rows, "there is no slice '%.40s'", dt_row_text(row, "accelerator"));
+    else if ((out->batch = dt_row_number(row, "global_batch")) < 1)
+        out->batch = dt_row_number(row, "per_device_batch") * dt_slice_chips(&out->slice) * out->slice.chip->devices;
     if (out->base && out->slice.chip && out->batch < 1)
         *why = dt_not_sufficient(rows, "it does not say the batch");
     return out->base && out->slice.chip && out->batch >= 1;

@@ -78,3 +78,13 @@ void dt_rows_release(dt_rows *rows)
     dt_arena_destroy(rows->arena);
     *rows = (dt_rows){0};
 }
+
+const char *dt_row_text(const dt_row *row, const char *key)
+{
+    return text_of(row->config, key);
+}
+
+double dt_row_number(const dt_row *row, const char *key)
+{
+    return json_number_value(json_object_get(row->config, key));
+}

@@ -55,6 +55,9 @@ typedef struct dt_row_kind {
 /* NO_INPUT, ROWS: the first fault. */
 dt_status *dt_rows_read(dt_rows *rows, const char *path) DT_MUST_USE;
 void dt_rows_release(dt_rows *rows);
+/* What a row's configuration says: "" and 0 where it says nothing. */
+const char *dt_row_text(const dt_row *row, const char *key);
+double dt_row_number(const dt_row *row, const char *key);
 
 /* ---- compare.c ---- */
 

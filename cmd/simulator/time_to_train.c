@@ -7,7 +7,7 @@ static dt_prediction predict(const dt_rows *rows, const dt_row *row)
     dt_row_model m;
     dt_planned p;
     dt_prediction why;
-    double samples = json_number_value(json_object_get(row->config, "train_samples_logged"));
+    double samples = dt_row_number(row, "train_samples_logged");
     if (samples < 1)
         return dt_not_sufficient(rows, "it does not say after how many examples the run was done");
     if (!dt_row_model_of(rows, row, &m, &why) || !dt_row_model_plan(rows, &m, &p, &why))

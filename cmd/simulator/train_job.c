@@ -16,18 +16,6 @@ typedef struct reading {
     dt_train_job *job;
 } reading;
 
-static const char *text_of(const reading *r, const char *key)
-{
-    const char *text = json_string_value(json_object_get(r->row->config, key));
-    return text ? text : "";
-}
-
-/* 0: it is not said. */
-static double number_of(const reading *r, const char *key)
-{
-    return json_number_value(json_object_get(r->row->config, key));
-}
-
 static bool miss(reading *r, const char *format, ...) DT_PRINTF(2, 3);
 /* The first thing that is missing; false. */
 static bool miss(reading *r, const char *format, ...)
@@ -63,7 +51,7 @@ static void put(dt_train_job *j, const char *format, ...)
 static bool read_slice(reading *r)
 {
     char name[96];
-    const char *type = text_of(r, "accelerator"), *shape = text_of(r, "topology");
+    const char *type = dt_row_text(r->row, "accelerator"), *shape = dt_row_text(r->row, "topology");
     if (!*type)
         return miss(r, "it does not name the chips%s", *shape ? ", only the shape of the slice" : "");
     if (!dt_slice_read(type, &r->job->slice))
@@ -73,7 +61,7 @@ static bool read_slice(reading *r)
         dt_status_free(dt_slice_find(name, DT_E_UNKNOWN_SLICE, NULL, &r->job->slice));
     }
     const dt_chip *chip = r->job->slice.chip;
-    double slices = number_of(r, "slices");
+    double slices = dt_row_number(r->row, "slices");
     if (slices > MOST_SLICES)
         return miss(r, "%g slices are impossible", slices);
     r->job->slices = slices > 1 ? (int)slices : 1;
@@ -124,13 +112,13 @@ static void take_architecture(dt_train_job *j, const dt_architecture *a)
 static bool read_model(reading *r)
 {
     const json_t *dims = json_object_get(r->row->config, "dims");
-    const dt_architecture *a = dt_architecture_in(text_of(r, "model"));
+    const dt_architecture *a = dt_architecture_in(dt_row_text(r->row, "model"));
     if (json_is_object(dims))
         read_dims(r, dims);
     else if (a)
         take_architecture(r->job, a);
     else
-        miss(r, "it does not say the sizes of %.60s, and no table of ours has them", *text_of(r, "model") ? text_of(r, "model") : "its model");
+        miss(r, "it does not say the sizes of %.60s, and no table of ours has them", *dt_row_text(r->row, "model") ? dt_row_text(r->row, "model") : "its model");
     return !r->job->missing;
 }
 
@@ -140,8 +128,8 @@ static bool read_model(reading *r)
 static bool read_batch(reading *r)
 {
     dt_train_job *j = r->job;
-    double each = number_of(r, "per_device_batch"), all = number_of(r, "global_batch"), tokens = number_of(r, "tokens_per_step");
-    j->sequence = number_of(r, "seq");
+    double each = dt_row_number(r->row, "per_device_batch"), all = dt_row_number(r->row, "global_batch"), tokens = dt_row_number(r->row, "tokens_per_step");
+    j->sequence = dt_row_number(r->row, "seq");
     if (j->sequence < 1)
         return miss(r, "it does not say the length of sequences");
     j->batch = each > 0 ? each * j->devices : all > 0 ? all / j->slices : tokens / j->sequence / j->slices;
@@ -154,7 +142,7 @@ static bool read_batch(reading *r)
 static bool read_precision(reading *r)
 {
     const dt_chip *chip = r->job->slice.chip;
-    const char *word = *text_of(r, "quantization") ? text_of(r, "quantization") : text_of(r, "precision");
+    const char *word = *dt_row_text(r->row, "quantization") ? dt_row_text(r->row, "quantization") : dt_row_text(r->row, "precision");
     double rate = strcmp(word, "fp8") == 0 ? chip->core_fp8_flops : strcmp(word, "int8") == 0 ? chip->core_int8_ops : chip->core_flops;
     if (rate <= 0)
         return miss(r, "the rate of %s on %s is not known", word, chip->generation);
@@ -171,7 +159,7 @@ static const struct {
 
 static bool read_remat(reading *r)
 {
-    const char *word = text_of(r, "remat"), *value = "full";
+    const char *word = dt_row_text(r->row, "remat"), *value = "full";
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
         if (strcmp(policies[i].word, word) == 0)
             value = policies[i].value;
@@ -202,7 +190,7 @@ static bool put_block(reading *r)
 static bool read_split(reading *r)
 {
     dt_train_job *j = r->job;
-    double tensor = number_of(r, "ici_tensor"), fsdp = number_of(r, "ici_fsdp");
+    double tensor = dt_row_number(r->row, "ici_tensor"), fsdp = dt_row_number(r->row, "ici_fsdp");
     j->tensor = tensor > 1 ? tensor : 1;
     double replicas = j->devices / j->tensor;
     if (fsdp > 0 && fabs(fsdp - replicas) > 0)
