@@ -8,13 +8,15 @@ struct config_init {
     struct common common;
 };
 
-/* Each trains as it is, on generated examples; its comments say what to change for your own data. */
+/* Each trains as it is, on generated examples; a comment has the lines for your own data. */
 #define HEAD(name, about) \
-    "# " about "\n" \
+    "# " about " Train it with: dtrain fit FILE\n" \
     "version: 1\n" \
     "name: " name "\n" \
     "seed: 42\n" \
-    "# strategy: {type: mirrored}          # the default: a replica on each core; the weights do not depend on their number\n"
+    "# strategy: {type: mirrored}         # the default: one replica on each core\n" \
+    "dataset:\n" \
+    "  # For your own data, use these lines instead of format, examples, element:\n"
 #define TAIL \
     "compile:\n" \
     "  optimizer: {Adam: {learning_rate: 0.001}}\n" \
@@ -25,70 +27,84 @@ struct config_init {
 static const struct {
     const char *name, *text;
 } rows[] = {
-    {"mlp", HEAD("mlp", "dtrain fit FILE: vectors or small pictures, one hidden layer.")
-        "dataset:\n"
-        "  format: synthetic                   # generated; for your own data: idx, npy, csv, image_folder or tfrecord,\n"
-        "  examples: 2000                      # with train: {image: images.npy, label: labels.npy}\n"
-        "  element: {image: {shape: [28, 28], dtype: float32}, label: {num_classes: 10}}\n"
-        "  validation_split: 0.2               # the last part of the data\n"
+    {"mlp", HEAD("mlp", "Small images, one hidden layer.")
+        "  #   format: idx                     # the format of MNIST; or npy\n"
+        "  #   train: {image: images-idx3-ubyte, label: labels-idx1-ubyte}\n"
+        "  #   map: {image: [rescale: {scale: 0.00392156862745098}]}\n"
+        "  format: synthetic\n"
+        "  examples: 2000\n"
+        "  element: {image: {shape: [28, 28]}, label: {num_classes: 10}}\n"
+        "  validation_split: 0.2               # the last examples\n"
         "  shuffle: true\n"
         "  global_batch_size: 64               # for all replicas together\n"
         "model:\n"
-        "  type: sequential\n"
         "  layers:\n"
         "    - Input: {name: image, shape: [28, 28]}\n"
         "    - Flatten\n"
         "    - Dense: {units: 128, activation: relu}\n"
-        "    - Dense: {units: 10, name: logits} # one per class\n" TAIL},
-    {"cnn", HEAD("cnn", "dtrain fit FILE: pictures, two convolutions.")
-        "dataset:\n"
-        "  format: synthetic                   # generated; for your own data: image_folder, one folder per class,\n"
-        "  examples: 500                       # with train: photos\n"
-        "  element: {image: {shape: [32, 32, 3], dtype: float32}, label: {num_classes: 10}}\n"
+        "    - Dense: {units: 10, name: logits}   # one per class\n" TAIL},
+    {"cnn", HEAD("cnn", "Images, two convolutions.")
+        "  #   format: image_folder\n"
+        "  #   train: photos                   # a folder for each class\n"
+        "  #   element:\n"
+        "  #     image: {shape: [32, 32, 3], interpolation: bilinear}\n"
+        "  #     label: {num_classes: 10}\n"
+        "  #   map: {image: [rescale: {scale: 0.00392156862745098}]}\n"
+        "  format: synthetic\n"
+        "  examples: 500\n"
+        "  element: {image: {shape: [32, 32, 3]}, label: {num_classes: 10}}\n"
         "  validation_split: 0.2\n"
         "  shuffle: true\n"
         "  global_batch_size: 32\n"
         "model:\n"
-        "  type: sequential\n"
         "  layers:\n"
         "    - Input: {name: image, shape: [32, 32, 3]}   # rows, columns, channels\n"
         "    - Conv2D: {filters: 16, kernel_size: 3, padding: same, activation: relu}\n"
         "    - MaxPooling2D: {pool_size: 2}\n"
         "    - Conv2D: {filters: 32, kernel_size: 3, padding: same, activation: relu}\n"
         "    - GlobalAveragePooling2D\n"
-        "    - Dense: {units: 10, name: logits}\n" TAIL},
-    {"text", HEAD("text", "dtrain fit FILE: sequences of token numbers, classified.")
-        "dataset:\n"
-        "  format: synthetic                   # generated; for your own data: npy with train: {tokens: tokens.npy, label: labels.npy}\n"
+        "    - Dense: {units: 10, name: logits}   # one per class\n" TAIL},
+    {"text", HEAD("text", "Texts, sorted into classes.")
+        "  #   format: csv\n"
+        "  #   train: texts.csv\n"
+        "  #   element:\n"
+        "  #     words: {column: text, dtype: string}\n"
+        "  #     label: {column: topic, vocabulary: [art, food, music, sport]}\n"
+        "  #   map:\n"
+        "  #     words:\n"
+        "  #       - text_vectorization: {max_tokens: 500, output_sequence_length: 64}\n"
+        "  format: synthetic\n"
         "  examples: 1000\n"
-        "  element: {tokens: {shape: [64], dtype: int32, num_classes: 500}, label: {num_classes: 4}}\n"
+        "  element: {words: {shape: [64], num_classes: 500}, label: {num_classes: 4}}\n"
         "  validation_split: 0.2\n"
         "  shuffle: true\n"
         "  global_batch_size: 32\n"
         "model:\n"
-        "  type: sequential\n"
         "  layers:\n"
-        "    - Input: {name: tokens, shape: [64], dtype: int32}\n"
-        "    - Embedding: {input_dim: 500, output_dim: 32}   # input_dim: size of the vocabulary\n"
+        "    - Input: {name: words, shape: [64], dtype: int32}\n"
+        "    - Embedding: {input_dim: 500, output_dim: 32}   # 500: max_tokens\n"
         "    - GlobalAveragePooling1D\n"
         "    - Dense: {units: 32, activation: relu}\n"
-        "    - Dense: {units: 4, name: logits}\n" TAIL},
-    {"tabular", HEAD("tabular", "dtrain fit FILE: columns of numbers, one class per row.")
-        "dataset:\n"
-        "  format: synthetic                   # generated; for your own data: csv with train: table.csv and\n"
-        "  examples: 2000                      # element: {x: {columns: [a, b, c]}, label: {column: y, vocabulary: [no, yes]}}\n"
-        "  element: {x: {shape: [12], dtype: float32}, label: {num_classes: 3}}\n"
-        "  map: {x: [normalize]}               # each column to mean 0 and variance 1, learned from the training split\n"
-        "  validation_split: 0.2\n"
+        "    - Dense: {units: 4, name: logits}    # one per class\n" TAIL},
+    {"tabular", HEAD("tabular", "Rows of a table, sorted into classes.")
+        "  #   format: csv\n"
+        "  #   train: table.csv\n"
+        "  #   element:\n"
+        "  #     x: {columns: [age, height, income, size]}\n"
+        "  #     label: {column: plan, vocabulary: [basic, plus, pro]}\n"
+        "  format: synthetic\n"
+        "  examples: 2000\n"
+        "  element: {x: {shape: [4]}, label: {num_classes: 3}}\n"
+        "  map: {x: [normalize]}               # mean 0, variance 1; keep this line\n"
+        "  validation_split: 0.2               # the last examples\n"
         "  shuffle: true\n"
         "  global_batch_size: 64\n"
         "model:\n"
-        "  type: sequential\n"
         "  layers:\n"
-        "    - Input: {name: x, shape: [12]}    # one per column\n"
+        "    - Input: {name: x, shape: [4]}       # one per column\n"
         "    - Dense: {units: 64, activation: relu}\n"
         "    - Dense: {units: 32, activation: relu}\n"
-        "    - Dense: {units: 3, name: logits}\n" TAIL},
+        "    - Dense: {units: 3, name: logits}    # one per class\n" TAIL},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
