@@ -24,6 +24,15 @@ static void list_metrics(dt_job *j)
         j->metric[j->n_metrics++] = "learning_rate"; /* which these add to the logs */
 }
 
+static void add_entry(dt_job *j, dt_tree *map, const dt_entry *entry)
+{
+    dt_entry *all = dt_arena_array(j->arena, dt_entry, map->n + 1);
+    if (map->n > 0)
+        memcpy(all, map->entry, sizeof *all * (size_t)map->n);
+    all[map->n++] = *entry;
+    map->entry = all;
+}
+
 /* A job that says nothing of replicas trains on this machine's cores. The default stands in the tree: it is recorded as if it had been written. */
 static void add_strategy(dt_job *j)
 {
@@ -34,15 +43,16 @@ static void add_strategy(dt_job *j)
     const dt_tree strategy = {.kind = DT_TREE_MAP, .n = 1, .entry = only};
     if (given && given->kind == DT_TREE_NULL)
         *given = strategy;
+    dt_tree *of_given = given && given->kind == DT_TREE_MAP ? dt_tree_get(given, "type") : NULL;
+    if (of_given && of_given->kind == DT_TREE_NULL)
+        *of_given = *type;
+    else if (given && given->kind == DT_TREE_MAP && !of_given)
+        add_entry(j, given, only);
     if (given)
         return;
-    dt_entry *all = dt_arena_array(j->arena, dt_entry, j->tree->n + 1);
-    if (j->tree->n > 0)
-        memcpy(all, j->tree->entry, sizeof *all * (size_t)j->tree->n);
     dt_tree *added = dt_arena_new(j->arena, dt_tree);
     *added = strategy;
-    all[j->tree->n++] = (dt_entry){.key = "strategy", .value = added};
-    j->tree->entry = all;
+    add_entry(j, j->tree, &(dt_entry){.key = "strategy", .value = added});
 }
 
 /* Faults of the file (78) come before devices that this machine does not have (69). */

@@ -41,7 +41,7 @@ struct common {
 
 static const dt_field type_forms[] = { DT_NAMED("strategy"), DT_END };
 static const dt_field common[] = {
-    DT_TREE(struct common, type, .forms = type_forms, .required = true, .help = "default, one_device, mirrored, multi_worker_mirrored or tpu"),
+    DT_TREE(struct common, type, .forms = type_forms, .preset = "mirrored", .help = "default, one_device, mirrored, multi_worker_mirrored or tpu"),
     DT_NOT_YET_BUT("verify_replicas", "false"),
     DT_END
 };
@@ -76,7 +76,15 @@ static dt_status *suggest_type(dt_status *s, const char *type)
     return s;
 }
 
-/* Index in rows; ROWS and more: a later one; -1: none, or not told. */
+static int mirrored_row(void)
+{
+    int i = 0;
+    while (rows[i] != &dt_strategy_mirrored)
+        i++;
+    return i;
+}
+
+/* Index in rows, by default that of mirrored; ROWS and more: a later one; -1: none. */
 static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row)
 {
     dt_kind kinds[ROWS + LATER];
@@ -84,9 +92,10 @@ static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row)
     const dt_tree *type = dt_tree_get(t, "type");
     dt_named named;
 
-    *row = -1;
-    if (!type || type->kind == DT_TREE_NULL) /* the table says that it is missing */
+    *row = mirrored_row();
+    if (!type || type->kind == DT_TREE_NULL)
         return NULL;
+    *row = -1;
     DT_TRY(dt_tree_expect(type, DT_TREE_SCALAR, "type"));
     for (int i = 0; i < ROWS + LATER; i++) {
         kinds[i] = (dt_kind){ .name = i < ROWS ? rows[i]->kind.name : later[i - ROWS] };

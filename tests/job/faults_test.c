@@ -82,7 +82,7 @@ static const fault_case yaml_cases[] = {
 static const fault_case strategy_cases[] = {
     {"S01", 4, "strategy: {type: mirrred}", 78, 4, 18, "unknown strategy 'mirrred'", "did you mean 'mirrored'?"},
     {"Y23", 4, "strategy: {type: \"\\e[2J\"}", 78, 4, 18, "unknown strategy '\\x1b[2J'", NULL},
-    {"", 4, "strategy: {replicas: 2}", 78, 4, 11, "required key 'type' is missing in strategy", NULL},
+    {"", 4, "strategy: {workers: 2}", 78, 4, 12, "unknown key 'workers' in strategy", "only valid for type: multi_worker_mirrored"},
     {"", 4, "strategy: {tpye: mirrored}", 78, 4, 12, "unknown key 'tpye' in strategy", "did you mean 'type'?"},
     {"", 4, "strategy: mirrored", 78, 4, 11, "strategy: expected a mapping, got 'mirrored'", NULL},
     {"", 4, "strategy: {type: [mirrored]}", 78, 4, 18, "type: expected a string, got a list", NULL},
