@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See stop.h. The flags are the only variables of the program that are not somebody's: a handler has no argument. */
+/* See stop.h. The flags are the only global variables of the program, because a handler has no argument. */
 #include "stop.h"
 
 #include <errno.h>

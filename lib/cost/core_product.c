@@ -4,7 +4,7 @@
  *
  *     matrix   tiles of the operand that is held, times the rows that stream by; loading the next tile hides behind that, unless rows are few. The
  *              compiler holds whichever operand makes it quicker
- * result   results are gathered, rounded and stored, 8 x 128 numbers at a time: products with a short sum (k) are bound by it. Columns
+ *     result   results are gathered, rounded and stored, 8 x 128 numbers at a time: products with a short sum (k) are bound by it. Columns
  *              that fill few of 128 lanes cost less, not in proportion
  *     memory   operands and results to and from HBM. Results are made in blocks of 1,024 x 1,024, and an operand is read again for every block
  *              of the other's

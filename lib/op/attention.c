@@ -18,7 +18,7 @@
  * (C2) Their dimensions agree as above; B can only be among the leading ones.
  * (C3) There is at least one key.
  *
- * A composite of dot_general and softmax, kept whole so that nobody has to store (B.., N, T, S) scores.
+ * A composite of dot_general and softmax, kept whole so that no step has to store (B.., N, T, S) scores.
  *
  * Splitting: along all leading dimensions, queries (positions go with them), heads (K's into fewer parts than N's, where each has one head that its
  * queries share), and features of values. Every query needs all keys.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather: rows of a table by their numbers: y[i.., d..] = table[index[i..], d..]. A number that the table has no row for gives NaN,
- * or 0 of integers, and is told to whoever runs the graph: see dt_refusal.
+ * gather: rows of a table by their numbers: y[i.., d..] = table[index[i..], d..]. A number that the table has no row for gives NaN, or 0 of integers,
+ * and is reported to the caller that runs the graph: see dt_refusal.
  *
  * (C1) index is of integers.
  * (C2) The table has rows, whose number is no batch.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Meshes and layouts: how a value lies on the devices that compute one program.
+ * Meshes and layouts: how a value is divided over the devices that compute one program.
  *
  * The devices form a mesh with axes, the first one major: device 5 of a mesh [2, 4] is at (1, 1). A layout says for every dimension of
  * a value which axes cut it; axes that cut no dimension hold copies. Axes of one dimension cut it in their order, the first

@@ -2,9 +2,9 @@
 /*
  * Reach: the inputs of windows that are divided among devices.
  *
- * A dimension of x is cut in parts, and so are the places of a window that goes over it: every device has the same count of either. What lies under
- * a device's places is a range that begins `low` elements before its own part of x (from the second device on `drift` elements further each),
- * and ends `high` behind it: collective_permute brings it, and then `window` goes over what has come.
+ * A dimension of x is cut in parts, and so are the places of a window that goes over it: every device has the same count of either. The input under a
+ * device's places is a range that begins `low` elements before its own part of x (from the second device on `drift` elements further each), and ends
+ * `high` behind it: collective_permute brings it, and then `window` goes over what has come.
  *
  *     3 taps, padding SAME, 8 elements and places on 2 devices   0123|4567   ->   -01234, 34567-
  *

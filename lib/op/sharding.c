@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom_call @Sharding: y = x, with a note how x lies on the logical devices of a replica, in the words of XLA's OpSharding.
+ * custom_call @Sharding: y = x, annotated with its placement on the logical devices of a replica, in the words of XLA's OpSharding.
  *
  *     {devices=[1,2,4,1]0,1,2,3,4,5,6,7}   cut into tiles, one for each device, the last dimension fastest
  *     {maximal device=1}                   whole, on one device

@@ -12,7 +12,7 @@
  * (C2) Logits have a last dimension, the C classes, with at least one element, which is not the batch.
  * (C3) The target has the type of the logits, or it is of integers and has the shape of the logits without the classes.
  *
- * A gradient flows to the logits only: nobody trains targets.
+ * A gradient flows to the logits only: targets are not trained.
  */
 #include "op/softmax_cross_entropy.h"
 

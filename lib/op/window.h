@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows along one dimension (dt_window): how many there are, and what lies under them. */
+/* Windows along one dimension (dt_window): how many there are, and which elements are under them. */
 #ifndef DT_OP_WINDOW_H
 #define DT_OP_WINDOW_H
 

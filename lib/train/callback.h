@@ -5,9 +5,9 @@
  *
  *     begin ── [ epoch_begin ── [ batch ── (by steps: test ── validation) ]* ── (test) ── epoch ]* ── end
  *
- * and what they are told of an epoch is Keras' `logs`: a callback may add to them, for those behind it, the history and the epoch's line. What one
- * decides (to stop, to learn more slowly) depends on logs and on what it remembers, and what it remembers is in every checkpoint: a run that was
- * interrupted decides as the undisturbed one.
+ * and they receive Keras' `logs` of an epoch: a callback may add to them, for those behind it, the history and the epoch's line. What one decides (to
+ * stop, to learn more slowly) depends on logs and on what it remembers, and what it remembers is in every checkpoint: a run that was interrupted
+ * decides as the undisturbed one.
  */
 #ifndef DT_TRAIN_CALLBACK_H
 #define DT_TRAIN_CALLBACK_H

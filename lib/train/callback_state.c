@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What callbacks remember, in a checkpoint: one JSON object with an entry for each, by its key, and the learning rate where one of them changes it;
- * tensors lie beside it as KEY/name. A callback that is new in the job finds nothing and starts fresh; the entry of a callback that the job no longer
- * has is kept.
+ * tensors are stored beside it as KEY/name. A callback that is new in the job finds nothing and starts fresh; the entry of a callback that the job no
+ * longer has is kept.
  */
 #include "train/callback.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Restoring the checkpoint of a custom loop. Everything is read and checked first, tensors into memory of their own, positions as iterators that nobody
- * has yet. After that nothing can fail, and all objects change together.
+ * Restoring the checkpoint of a custom loop. Everything is read and checked first, tensors into separate memory, positions into new iterators. After
+ * that nothing can fail, and all objects change together.
  */
 #include <stdlib.h>
 #include <string.h>

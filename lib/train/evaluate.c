@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Evaluating: loss and metrics of a part of the data, with the same digits whatever the global batch. Sums over examples are rounded in the order in which
- * they are formed, and products may round otherwise where they have other rows beside them. So examples come in pieces of as many rows as the model alone
- * decides, from the first one on; a last, shorter piece is what is left of the data, or of validation_steps. A piece that takes much memory has no more rows
- * than a batch of the job's, so that evaluating takes no more than training does. A loss that is one number for a batch is that of the job's batches, as in
- * training.
+ * Evaluating: loss and metrics of a part of the data, with the same digits whatever the global batch. Sums over examples are rounded in the order in
+ * which they are formed, and products may round differently with other rows beside them. So examples come in tiles of a number of rows that depends
+ * on the model alone, from the first one on; a last, shorter piece is what is left of the data, or of validation_steps. A piece that takes much
+ * memory has no more rows than a batch of the job's, so that evaluating takes no more than training does. A loss that is one number for a batch is
+ * that of the job's batches, as in training.
  */
 #include <math.h>
 

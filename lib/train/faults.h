@@ -7,7 +7,7 @@
  *     nan@step=7                    a weight is not a number as step 7 begins
  *     hbm=8GiB                      what programs get of a device's memory
  *
- * What a fault leaves on disk is what a real one would: the same command without it goes on, and ends with the undisturbed run's weights.
+ * What a fault leaves on disk is what a real one would: the same command without it resumes, and ends with the undisturbed run's weights.
  */
 #ifndef DT_TRAIN_FAULTS_H
 #define DT_TRAIN_FAULTS_H

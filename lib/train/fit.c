@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run: training from wherever it stands to the end, with what it leaves on disk.
+ * A run: trains from its current position to the end, and writes its files.
  *
  *     resume -> [batch -> step -> (epoch's end, or its turn: validate, callbacks, history line) -> (due: checkpoint)]* -> checkpoint -> end
  *

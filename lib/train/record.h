@@ -10,8 +10,8 @@
  *     {"event": "epoch" | "eval" | "checkpoint" | "warning" | "callback" | "fault" | "text", ...}
  *     {"event": "end", "exit": 0, ...}                 none: the attempt was killed
  *
- * A start at step s makes lines of later steps void, those of the same generation (see dt_state_file) that came before it; one of a new generation all.
- * Nothing depends on the file: it is not synced, its last line may be torn, and a run whose file is gone goes on.
+ * A start at step s makes lines of later steps void, those of the same generation (see dt_state_file) that came before it; one of a new generation
+ * all. Nothing depends on the file: it is not synced, its last line may be torn, and a run whose file is gone continues.
  *
  * A "steps" line stands for so many steps that a whole run has about a thousand of them.
  */

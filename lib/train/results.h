@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From the results of steps to the numbers of an epoch. Every number is a function of sums over examples, added up in double, so none depends on how
- * data divides into batches. The sums lie in one row:
+ * data divides into batches. The sums are in one row:
  *
  *     of each output with a loss   sum of the losses, what they are divided by; a loss of the whole batch counts once for each example
  *     of all                       what is added to the loss, once for each example

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a step returns: losses and metrics as sums over the examples of all replicas, and what these are divided by where that is not the number of
- * examples. Means are made of them where an epoch or an evaluation ends (results.c).
+ * examples. They become means at the end of an epoch or an evaluation (results.c).
  */
 #include "train/forward.h"
 

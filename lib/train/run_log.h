@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files that callbacks write line by line, or record by record. As with history.jsonl, a file never runs ahead of the newest checkpoint: a run that
- * resumes first cuts what was written after it. An epoch within which a run ends is written too, and taken back when a run with more steps goes on
+ * resumes first cuts what was written after it. An epoch within which a run ends is written too, and removed when a run with more steps resumes
  * there.
  *
  * A run that leaves older state behind (--fresh, an older checkpoint) writes PATH.GENERATION beside it, until it has a checkpoint itself.

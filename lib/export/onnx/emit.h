@@ -5,9 +5,9 @@
  * Sizes. The batch is dimension 0 of what is fed and unknown to the file, so shapes that have it in them are tensors which the graph computes
  * (dt_onnx_shape), but for Reshape, where -1 says as much.
  *
- * Broadcasting. Here a value is stretched by a node of its own, in ONNX by whoever reads it, by NumPy's rule. So a value knows two types: what
- * it is, and what the tensor of that name holds, with sizes of 1 (or fewer dimensions) where it is repeated. Element-wise forms take it as it
- * lies, and "dense/bias" is added to a product by one Add; others ask for the whole.
+ * Broadcasting. Here a separate node stretches a value; in ONNX the reader does, by NumPy's rule. So a value knows two types: what it is, and what
+ * the tensor of that name holds, with sizes of 1 (or fewer dimensions) where it is repeated. Element-wise forms take it as it lies, and "dense/bias"
+ * is added to a product by one Add; others ask for the whole.
  *
  * bfloat16. Who runs files on a CPU has few operators for it. Its values are floats here, rounded where they are made: cast there and back.
  */

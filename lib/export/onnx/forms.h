@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How ops of the table are written as ONNX operators. Those that ONNX has, with the same inputs, say its name in their own rows (`onnx`); the
- * others have a row in forms.c. An op without either is taken apart first if its row says what it is made of (dt_decompose), or has no place
- * in a model that is only asked for its outputs: NO_ONNX.
+ * How ops of the table are written as ONNX operators. Those that ONNX has, with the same inputs, say its name in their own rows (`onnx`); the others
+ * have a row in forms.c. An op without either is decomposed first if its row says how (dt_decompose); otherwise it cannot be part of a model that
+ * only computes outputs: NO_ONNX.
  */
 #ifndef DT_ONNX_FORMS_H
 #define DT_ONNX_FORMS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collective_permute over devices, the halo exchange: of `dim` a device gets what it holds, the `low` elements before that and the `high` ones behind it, from
- * as many neighbours as that takes. Below 0: as many elements of its own are cut off. Before the first and behind the last
- * element lies `fill`.
+ * collective_permute over devices, the halo exchange: of `dim` a device gets what it holds, the `low` elements before that and the `high` ones behind
+ * it, from as many neighbours as that takes. Below 0: as many elements of its own are cut off. `fill` comes before the first and after the last
+ * element.
  *
  *     9 elements on 3 devices, low 1, high 2      012|345|678   ->   -01234  234567  56789-    (- is fill)
  *

@@ -7,9 +7,9 @@
  *     %9 = update of w2         waits for the bucket, as all its readers do
  *     %12 = all_reduce(dw1)     bucket 3: needs nothing of %8
  *
- * A bucket goes out when its last member is ready. What reads a member comes later, other collectives stand before or behind all of it:
- * so there is always an order. This is an analysis beside the program, which stays as it is. What is gathered is not collected so: it would have to
- * lie there from the first use to the last.
+ * A bucket goes out when its last member is ready. What reads a member comes later, other collectives stand before or behind all of it: so there is
+ * always an order. This is an analysis beside the program, which stays as it is. What is gathered is not collected so: it would have to stay in
+ * memory from the first use to the last.
  */
 #include "pass/spmd/spmd_impl.h"
 

@@ -6,8 +6,8 @@
  *     cut, then cut elsewhere               all_to_all              cut, then whole        all_gather
  *     whole, then cut                       own part, no bytes: before everything else, so that less travels
  *
- * The axes of a dimension stand in order, so a cut is taken back from its last axis on: gathering by a first axis under a second one would
- * leave gaps. Where such an order comes, everything behind the common start is gathered and cut anew.
+ * The axes of a dimension stand in order, so a cut is taken back from its last axis on: gathering by a first axis under a second one would leave
+ * gaps. If such an order is needed, everything after the common prefix is gathered and divided again.
  */
 #include "pass/spmd/spmd_impl.h"
 

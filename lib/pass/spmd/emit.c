@@ -3,8 +3,8 @@
  * The program that every device runs: node by node of the whole graph, the inputs converted to the layouts that the op needs (convert.c), the op on
  * the device's part, partial sums added as sums.c says.
  *
- * Its arguments, states and results are those of the whole graph, in the same order: what a device holds of them. A state's variable is an outline of the part of
- * the whole state's variable that lies on a device.
+ * Its arguments, states and results are those of the whole graph, in the same order: what a device holds of them. A state's variable is an outline of
+ * the part of the whole state's variable that a device holds.
  */
 #include "pass/spmd/spmd_impl.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of the program of a device. A trace puts updates from the last variable to the first, so that a backward pass meets its layers in that order and
- * forgets early what they kept. Where all gradients meet before the first update (a norm over all of them) that is not enough: whoever adds them up
- * begins with the first layer's, which is there last. So gradients are put in the order in which they can be made:
+ * The order of the program of a device. A trace puts updates from the last variable to the first, so that a backward pass meets its layers in that
+ * order and forgets early what they kept. Where all gradients meet before the first update (a norm over all of them) that is not enough: the sum
+ * begins with the gradient of the first layer, which is computed last. So gradients are put in the order in which they can be made:
  *
  *     level   0 x   1 h   2 loss   3 dh   4 dW1   5 dx   6 dW0       a level is one more than that of all inputs
  */

@@ -6,9 +6,9 @@
  * nodes are visited in order, so the outcome is always the same. A dimension is divided only into equal parts. Of two operands that would cut
  * different factors by one axis the first is listened to; what that costs is weighed when the op is emitted (choose.c).
  *
- * A variable lies as its new value does, and the other way round. So updates come first: what notes say of a weight reaches its gradient through
- * the optimizer before activations have a say in where that lies. What costs nothing to make (constants, a rate repeated) is made for each reader
- * as it wants it, and carries no layout from one to the other.
+ * A variable has the layout of its new value, and the other way round. So updates come first: annotations of a weight reach its gradient through the
+ * optimizer before activations influence its layout. What costs nothing to make (constants, a rate repeated) is made for each reader as it wants it,
+ * and carries no layout from one to the other.
  *
  * Layouts have a time at which they changed last, and a node is visited again only if something of it has changed since: most layouts are found in the first round,
  * and the rounds after it cost next to nothing.

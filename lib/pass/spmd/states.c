@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where variables lie. A slot of an optimizer lies as the weight that it belongs to, dimension by dimension: an update is then done where both are,
- * and nothing travels for it. What is found of values in between has no say in that.
+ * The layouts of variables. A slot of an optimizer has the layout of its weight, dimension by dimension, so an update is local and moves nothing.
+ * Layouts inferred for values in between do not change that.
  *
  *     weight f32[384,1536]   [-, {0}]        velocity [-, {0}]      row f32[384]  whole      column f32[1536]  [{0}]
  *
- * over_replicas divides what every replica would keep a copy of:
+ * over_replicas divides what every replica would otherwise hold a copy of:
  *
  *     optimizer   slots: gradients arrive by reduce_scatter, new weights go out by all_gather
  *     weights     and weights: gathered where they are used

@@ -2,7 +2,7 @@
 /*
  * SwapEMAWeights, as in Keras: validation data is evaluated with the running means that the optimizer keeps (`use_ema`), and training continues with
  * the weights as they were. With swap_on_epoch, later callbacks see the means at the end of an epoch, too: ModelCheckpoint then saves them. The run's
- * own checkpoints always hold the weights that training goes on with; one that ModelCheckpoint saved tells that both are exchanged. Two of them
+ * own checkpoints always hold the weights that training continues with; one that ModelCheckpoint saved tells that both are exchanged. Two of them
  * exchange twice, in Keras too, which is to say not at all: that is refused here.
  */
 #include "train/callback.h"

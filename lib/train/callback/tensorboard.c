@@ -7,8 +7,8 @@
  *                  WEIGHT/histogram                                           with histogram_freq
  *     validation/  epoch_loss, ...; evaluation_loss_vs_iterations, ...        at the epoch; at the step
  *
- * A process writes files of its own, named by time, host and process, as TensorBoard expects. A checkpoint knows them with their lengths: a run that goes
- * on first cuts off what was written behind it and removes files that it does not know, so that no step is told twice.
+ * A process writes files of its own, named by time, host and process, as TensorBoard expects. A checkpoint knows them with their lengths: a run that
+ * resumes first cuts off what was written after it and removes files that it does not know, so that no step appears twice.
  */
 #include <dirent.h>
 #include <errno.h>
