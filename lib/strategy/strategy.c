@@ -13,7 +13,7 @@ dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec)
     s->refs = 1;
     s->row = spec->row;
     s->logical = 1;
-    s->backend = spec->backend ? dt_strdup(spec->backend) : NULL;
+    s->backend = spec->backend && strcmp(spec->backend, spec->row->backend) != 0 ? dt_strdup(spec->backend) : NULL;
     s->plugin = spec->plugin ? dt_strdup(spec->plugin) : NULL;
     dt_status *bad = spec->row->place(s, spec);
     if (bad) {
@@ -183,7 +183,7 @@ dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend, const ch
         return dt_fail(DT_E_BACKEND, NULL, "back end '%.80s' does not go with a %s strategy", backend, s->row->kind.name);
     free(s->backend);
     free(s->plugin);
-    s->backend = dt_strdup(backend);
+    s->backend = strcmp(backend, s->row->backend) != 0 ? dt_strdup(backend) : NULL;
     s->plugin = plugin ? dt_strdup(plugin) : NULL;
     return NULL;
 }

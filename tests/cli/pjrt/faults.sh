@@ -57,3 +57,9 @@ show validate "$TEST_DIR/job.yaml" | sed '/^ *[0-9]* *|/d; /\^/d'
 # This machine's TPU, where the plug-in says that there is one.
 FAKE_DEVICE=tpu "$DTRAIN" fit "$tiny" --plugin "$fake" 'strategy={type: tpu, cluster_resolver: {tpu: local}}' "output.dir=$TEST_DIR/tpu" | sed -n 's/^devices *//p'
 FAKE_DEVICE=tpu "$DTRAIN" devices --plugin "$fake" | sed -n '/^plug-in/,/^slices/p' | sed '$d'
+
+# A back end that is named though it is the strategy's own.
+slice='strategy={type: tpu, cluster_resolver: {tpu: "sim:v2-8"}}'
+"$DTRAIN" fit "$tiny" -q "$slice" 'backend={type: sim}' "output.dir=$TEST_DIR/sim" || echo "sim: exit $?"
+"$DTRAIN" fit "$tiny" -q "$slice" --backend cpu "output.dir=$TEST_DIR/behind" || echo "cpu behind sim: exit $?"
+"$DTRAIN" fit "$tiny" -q 'backend={type: cpu}' "output.dir=$TEST_DIR/own" || echo "cpu: exit $?"

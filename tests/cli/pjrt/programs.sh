@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Programs of examples/ on XLA: with one line more, dt_strategy_set_backend, custom loops and fit give what they give on cpu; numbers within 1e-4.
+. tests/cli/setup.sh
+. tests/cli/jobs.sh
+. tests/cli/pjrt.inc
+needs_digits
+if sanitized; then echo "XLA is not for programs under a sanitizer" && exit 77; fi
+needs_xla
+
+# on BACKEND NAME: examples/NAME.c with that back end; its output, and its exit code if it fails.
+on() {
+    sed "s/^\\( *\\)DT_LET(strategy, strategy, .*;/&\\n\\1DT_TRY(dt_strategy_set_backend(strategy, \"$1\", NULL));/; s/%\\.4f/%.9f/" "examples/$2.c" >"$TEST_DIR/$2-$1.c"
+    grep -q set_backend "$TEST_DIR/$2-$1.c" || echo "$2: no strategy to edit"
+    compile "$TEST_DIR/$2-$1.c" "$TEST_DIR/$2-$1" || exit 1
+    "$TEST_DIR/$2-$1" 2>&1 || echo "exit $?"
+}
+for name in reduce gather values_from_function tpu_run tpu_custom_loop mirrored_mlp tpu_loop; do
+    default=cpu
+    if grep -q 'sim:' "examples/$name.c"; then default=sim; fi
+    on $default $name >"$TEST_DIR/$name.cpu"
+    on pjrt $name >"$TEST_DIR/$name.pjrt"
+    [ -s "$TEST_DIR/$name.cpu" ] || echo "$name prints nothing"
+    paste -d'\n' "$TEST_DIR/$name.cpu" "$TEST_DIR/$name.pjrt" | awk -v name="$name" '
+        NR % 2 { n = split($0, one, " "); line = $0; next }
+        { bad = split($0, word, " ") != n
+          for (i = 1; i <= n; i++) { d = one[i] - word[i]; if (one[i] != word[i] && !(one[i] ~ /[0-9]/ && d < 1e-4 && d > -1e-4)) bad = 1 }
+          if (bad) print name ": " line ", and " $0 }'
+    echo "$name: $(wc -l <"$TEST_DIR/$name.pjrt")"
+done
