@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file/csv_words.h"
+#include "file/csv_element.h"
 #include "data/files.h"
 
 #define LARGEST_KEPT ((int64_t)256 << 20) /* bytes of all values of a part */

@@ -20,7 +20,7 @@
 
 #include "data/data.h"
 #include "data/files.h"
-#include "file/tfrecord_words.h"
+#include "file/tfrecord_element.h"
 
 #define LARGEST_GZIP ((int64_t)1 << 30) /* decompressed records of a part */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "file/csv_words.h"
+#include "file/csv_element.h"
 
 enum { MOST_WORDS = 250, MOST_COLUMNS = 1000, TOLD = 8 }; /* a mapping has 10,000 nodes at most */
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "file/cast.h"
-#include "file/csv_words.h"
+#include "file/csv_element.h"
 #include "file/file.h"
 
 /* ---- what is CSV ---- */

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "graph/graph.h"
 
 typedef enum dt_feature_kind { DT_FEATURE_EMPTY, DT_FEATURE_BYTES, DT_FEATURE_FLOAT, DT_FEATURE_INT64 } dt_feature_kind;
 const char *dt_feature_kind_name(dt_feature_kind k); /* "bytes_list" */
@@ -43,5 +44,12 @@ void dt_feature_int64s(const dt_feature *f, int64_t *out);
 void dt_feature_floats(const dt_feature *f, float *out);
 /* Byte string i. */
 void dt_feature_bytes(const dt_feature *f, int64_t i, const unsigned char **bytes, size_t *n);
+
+/* ---- as values of a type that was asked for ---- */
+
+/* One feature's values as type->dtype into out, all of a concrete type's elements; errors say what feature `name` has instead. */
+dt_status *dt_feature_read(const dt_parsed_example *x, const char *name, const dt_type *type, void *out) DT_MUST_USE;
+/* How many values there are for a dtype: of byte strings, the bytes of the only one. Errors as above. */
+dt_status *dt_feature_values(const dt_parsed_example *x, const char *name, dt_dtype dtype, int64_t *count) DT_MUST_USE;
 
 #endif

@@ -11,7 +11,7 @@
 #include "file/file.h"
 #include "file/protobuf.h"
 #include "file/records.h"
-#include "file/tfrecord_words.h"
+#include "file/tfrecord_element.h"
 
 typedef struct reader {
     dt_records records;

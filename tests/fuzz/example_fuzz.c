@@ -2,7 +2,7 @@
 /* tf.Example messages by themselves, and their features as values. */
 #include <stdlib.h>
 
-#include "file/feature.h"
+#include "file/example.h"
 #include "fuzz.h"
 
 static void take(const dt_parsed_example *x, const char *name)

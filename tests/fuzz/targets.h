@@ -2,10 +2,10 @@
 /* All targets: FUZZ_ROW(name, files whose lines it is to reach), one file tests/fuzz/<name>_fuzz.c each. scripts/fuzz reads this, too. */
 FUZZ_ROW(api, "lib/base/handle.c lib/strategy/values.c lib/strategy/variable.c lib/strategy/variable_value.c lib/strategy/variable_step.c lib/strategy/strategy.c lib/topo/lookup.c lib/topo/resolver.c")
 FUZZ_ROW(callbacks, "lib/train/callback_state.c lib/train/callback/csv_logger.c lib/train/callback/early_stopping.c lib/train/callback/model_checkpoint.c lib/train/callback/reduce_lr_on_plateau.c lib/train/callback/tensorboard.c")
-FUZZ_ROW(csv, "lib/data/csv.c lib/file/csv_words.c lib/data/files.c lib/data/labels.c lib/file/csv.c")
-FUZZ_ROW(data, "lib/data/spec.c lib/file/csv_words.c lib/data/files.c lib/data/csv.c lib/data/tfrecord.c lib/data/text.c lib/data/array.c lib/data/image_folder.c lib/file/image/layout.c lib/conf/fields.c lib/conf/scalar.c lib/conf/named.c")
+FUZZ_ROW(csv, "lib/data/csv.c lib/file/csv_element.c lib/data/files.c lib/data/labels.c lib/file/csv.c")
+FUZZ_ROW(data, "lib/data/spec.c lib/file/csv_element.c lib/data/files.c lib/data/csv.c lib/data/tfrecord.c lib/data/text.c lib/data/array.c lib/data/image_folder.c lib/file/image/layout.c lib/conf/fields.c lib/conf/scalar.c lib/conf/named.c")
 FUZZ_ROW(difference, "lib/format/difference.c")
-FUZZ_ROW(example, "lib/file/example.c lib/file/feature.c")
+FUZZ_ROW(example, "lib/file/example.c")
 FUZZ_ROW(expect, "cmd/expect.c")
 FUZZ_ROW(extends, "lib/job/extends.c")
 FUZZ_ROW(glob, "lib/base/glob.c")

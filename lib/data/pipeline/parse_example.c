@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file/feature.h"
+#include "file/example.h"
 #include "data/pipeline/build.h"
 
 /* A feature of one unknown dimension has as many values as come. */

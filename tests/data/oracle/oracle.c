@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "file/feature.h"
+#include "file/example.h"
 #include "file/file.h"
 #include "file/records.h"
 #include "example.pb-c.h"

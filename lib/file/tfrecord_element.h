@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements of TFRecords: which feature they are, and what stands for values that an example does not have. */
-#ifndef DT_FILE_TFRECORD_WORDS_H
-#define DT_FILE_TFRECORD_WORDS_H
+#ifndef DT_FILE_TFRECORD_ELEMENT_H
+#define DT_FILE_TFRECORD_ELEMENT_H
 
 #include "conf/conf.h"
-#include "file/feature.h"
+#include "file/example.h"
 
 /* What a job says of one. */
 typedef struct dt_tf_words {

@@ -7,8 +7,8 @@
  *       label: {column: species, dtype: int32, vocabulary: [setosa, versicolor, virginica]}
  *       note:  {column: note, dtype: string}      # text, of which `map` makes numbers
  */
-#ifndef DT_FILE_CSV_WORDS_H
-#define DT_FILE_CSV_WORDS_H
+#ifndef DT_FILE_CSV_ELEMENT_H
+#define DT_FILE_CSV_ELEMENT_H
 
 #include "conf/conf.h"
 #include "file/csv.h"

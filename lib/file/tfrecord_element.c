@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job says of a TFRecord's features, and their values; see tfrecord_words.h. */
-#include "file/tfrecord_words.h"
+/* What a job says of a TFRecord's features, and their values; see tfrecord_element.h. */
+#include "file/tfrecord_element.h"
 
 #include "file/cast.h"
 #include "file/image/image.h"
