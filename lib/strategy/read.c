@@ -60,8 +60,8 @@ static dt_status *suggest_type(dt_status *s, const char *type)
     static const struct {
         const char *type, *hint;
     } hints[] = {
-        { "gpu", "a GPU is a device, not a strategy; dtrain does not train on GPUs (docs/limits.md)" },
-        { "cuda", "a GPU is a device, not a strategy; dtrain does not train on GPUs (docs/limits.md)" },
+        { "gpu", "a GPU is a device, not a strategy: use mirrored, with --backend pjrt --plugin PATH (docs/accelerators.md)" },
+        { "cuda", "a GPU is a device, not a strategy: use mirrored, with --backend pjrt --plugin PATH (docs/accelerators.md)" },
         { "cpu", "mirrored puts a replica on each core; one_device uses one" },
         { "ddp", "did you mean 'mirrored'?" },
         { "data_parallel", "did you mean 'mirrored'?" },
