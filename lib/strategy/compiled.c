@@ -174,7 +174,7 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
     DT_TRY(dt_compiled_cut(c, rows, z));
     dt_status *s = cut_for_pricing(c, device, z);
     if (!s)
-        s = dt_compiled_cut_over(c, rows, dt_device_count(device), &z->over);
+        s = dt_compiled_cut_over(c, dt_device_count(device), z);
     const dt_compile_request r = dt_compiled_request(c, z);
     if (!s)
         s = dt_device_compile(device, &r, &z->executable);

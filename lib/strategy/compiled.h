@@ -16,6 +16,7 @@ typedef struct dt_sized {
     dt_spmd *spmd;          /* cut over the logical devices, to be computed so; NULL: a replica computes as one */
     dt_graph *unrolled;     /* all devices' work, of spmd */
     dt_spmd *priced;        /* what each device of each replica does; NULL: nobody asks */
+    dt_graph *bare;         /* without notes of logical devices, of over; NULL: they are kept, or there are none */
     dt_spmd *over;          /* what each of the back end's devices does; NULL: it has one, or rows do not divide */
     dt_executable *executable;
 } dt_sized;
@@ -52,8 +53,8 @@ dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) DT_M
 void dt_sized_release(dt_sized *z); /* takes a zeroed one */
 /* What a back end is asked to compile; lends from both. */
 dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z);
-/* For a back end with several devices: what each of them does. *out NULL: all rows on each, where they do not divide. */
-dt_status *dt_compiled_cut_over(const dt_compiled *c, int64_t rows, int devices, dt_spmd **out) DT_MUST_USE;
+/* For a back end with several devices: what each of them does, into z->over. NULL: all rows on each, where they do not divide. */
+dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z) DT_MUST_USE;
 /* Whether logical devices compute on their own: placement is not meaning, under `reproducible` they do not. */
 bool dt_compiled_uses_logical_devices(const dt_compiled *c);
 /* As many as asked for, or the next smaller number that divides the rows of every replica. */

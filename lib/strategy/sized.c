@@ -53,20 +53,20 @@ dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z)
 }
 
 /*
- * Replicas are an axis of the mesh, in front of their logical devices. A back end that has fewer devices than all these need divides the batch among those it
- * has: what replicas may observe of each other is in the folded graph already.
+ * Logical devices compute on their own where there is one for each of each replica, and the partition is SPMD. Otherwise the batch is divided among the devices
+ * there are, whatever the replicas: what these may observe of each other is in the folded graph already.
  */
-dt_status *dt_compiled_cut_over(const dt_compiled *c, int64_t rows, int devices, dt_spmd **out)
+dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z)
 {
-    const bool logical = dt_compiled_uses_logical_devices(c) && devices == c->strategy->replicas * c->strategy->logical;
+    const bool logical = dt_compiled_uses_logical_devices(c) && c->strategy->spmd && devices == c->strategy->replicas * c->strategy->logical;
     const int parts = logical ? c->strategy->replicas : devices;
 
-    *out = NULL;
-    if (devices == 1 || rows % c->strategy->replicas || rows % parts)
+    if (devices == 1 || dt_compiled_is_chip(c) || z->rows % c->strategy->replicas || z->rows % parts)
         return NULL;
-    return dt_spmd_create(out, c->folded.graph, &(dt_spmd_options){
-        .devices = logical ? c->strategy->logical : 1, .batch = rows, .replicas = parts, .arg = c->arg, .how = c->how,
-        .places = logical && !c->strategy->spmd, .micro = 1 });
+    if (!logical)
+        DT_TRY(dt_unannotate(c->folded.graph, &z->bare));
+    return dt_spmd_create(&z->over, z->bare ? z->bare : c->folded.graph, &(dt_spmd_options){
+        .devices = logical ? c->strategy->logical : 1, .batch = z->rows, .replicas = parts, .arg = c->arg, .how = c->how, .micro = 1 });
 }
 
 dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z)
@@ -82,5 +82,6 @@ void dt_sized_release(dt_sized *z)
     dt_spmd_destroy(z->spmd);
     dt_spmd_destroy(z->priced);
     dt_spmd_destroy(z->over);
+    dt_graph_destroy(z->bare);
     *z = (dt_sized){ 0 };
 }

@@ -28,6 +28,9 @@ compare 1e-4 means $job "$two" fit.epochs=2 'compile.optimizer={Adam: {use_ema: 
 compare 1e-4 divided $job "$two" fit.epochs=2 partition.over_replicas=weights
 compare 1e-4 logical $job 'strategy={type: tpu, cluster_resolver: {tpu: "sim:v3-8"}, spmd_partitioning: true, device_assignment: {computation_shape: [1, 1, 1, 2], num_replicas: 2}}' \
     'partition={image: replicate, label: replicate, weights: [{match: "dense/kernel", split: [1, 2]}]}' fit.epochs=2
+slice='strategy={type: tpu, cluster_resolver: {tpu: "sim:v3-8"}, device_assignment: {computation_shape: [1, 1, 1, 2], num_replicas: 4}}'
+compare 1e-4 more $job "$slice" strategy.spmd_partitioning=true 'partition={image: replicate, label: replicate, weights: [{match: "dense/kernel", split: [1, 2]}]}' fit.epochs=2
+compare 1e-4 placed $job "$slice" strategy.device_assignment.num_replicas=2 'partition={weights: [{match: "logits/*", assign: 1}]}' fit.epochs=2
 compare 1e-4 slice configs/tpu-loop.yaml fit.epochs=2
 sed -n 's/^devices *//p' "$TEST_DIR/slice-pjrt.out"
 write_text
