@@ -226,7 +226,7 @@ static void put_collective(const struct dt_plan_check *c, int k, dt_str *out)
 void dt_plan_check_print(const struct dt_plan_check *c, dt_str *out)
 {
     const dt_plan_figures *a = &c->ours, *b = &c->theirs;
-    dt_str_printf(out, "\nheld against %s, which compiled the training step in %.1f s\n", dt_str_text(&c->compiler), c->took_s);
+    dt_str_printf(out, "\ncompared with %s, which compiled the training step in %.1f s\n", dt_str_text(&c->compiler), c->took_s);
     size_t from = out->size;
     dt_str_pad(out, from, LABEL);
     dt_str_puts(out, "plan");

@@ -50,8 +50,8 @@ static dt_texts limits_of(const dt_job *j)
         t.v[t.n++] = j->strategy.resolver->why;
     const dt_layer_spec *divided = find_divided(j);
     if (divided)
-        t.v[t.n++] = dt_arena_printf(j->arena, "%s takes the statistics of each replica's part of the batch: results depend on the number of "
-                                     "replicas, with synchronized: true they do not", divided->row->kind.name);
+        t.v[t.n++] = dt_arena_printf(j->arena, "%s uses the statistics of each replica's part of the batch, so results depend on the number of "
+                                            "replicas; set synchronized: true to avoid that", divided->row->kind.name);
     return t;
 }
 
