@@ -158,7 +158,8 @@ static void add_kernel(assembler *a, dt_group *group, int node)
 {
     close_inputs(a, group, node, -1);
     close_readers(a, group, node, -1);
-    *add_step(group) = (dt_step){ .kernel = dt_kernel_find(a->x->g, node), .node = node, .pieces_of = node };
+    const dt_kernel *kernel = a->x->renamed[node] ? &dt_kernel_alias : dt_kernel_find(a->x->g, node);
+    *add_step(group) = (dt_step){ .kernel = kernel, .node = node, .pieces_of = node };
 }
 
 /* ---- groups ---- */
@@ -195,7 +196,7 @@ static void assemble_group(assembler *a, int which)
     for (int i = 0; i < a->x->g->n_nodes; i++) {
         if (a->x->p->piece[i].group != which || a->x->p->piece[i].segment < 0)
             continue;
-        if (dt_can_fuse(a->x->g, i))
+        if (dt_can_fuse(a->x->g, i) && !a->x->renamed[i])
             add_fused(a, &a->x->group[which], i);
         else
             add_kernel(a, &a->x->group[which], i);
@@ -308,6 +309,7 @@ dt_status *dt_build_steps(dt_exec *x)
 
     for (int i = 0; i < x->g->n_nodes; i++)
         x->fused_in[i] = -1;
+    dt_choose_storage(x);
     open_groups(x);
     for (int i = 0; i < x->n_groups; i++)
         assemble_group(&a, i);

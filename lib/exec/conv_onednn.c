@@ -56,7 +56,7 @@ static bool describe_image(const dt_dnnl_api *a, const dt_conv *c, int64_t chann
         step *= size[i];
     }
     strides[0] = step;
-    return dt_dnnl_describe(a, c->n + 2, dims, strides, out);
+    return dt_dnnl_describe(a, DT_DNNL_F32, c->n + 2, dims, strides, out);
 }
 
 /* Kernels: groups if there are several, outputs, inputs, space. */
@@ -72,7 +72,7 @@ static bool describe_kernel(const dt_dnnl_api *a, const dt_conv *c, bool as_it_l
     dims[n] = c->in, strides[n++] = c->w_in;
     for (int i = 0; i < c->n; i++)
         dims[n] = c->k[i], strides[n++] = c->w_k[i];
-    return dt_dnnl_describe(a, n, dims, as_it_lies ? strides : NULL, out);
+    return dt_dnnl_describe(a, DT_DNNL_F32, n, dims, as_it_lies ? strides : NULL, out);
 }
 
 /* ---- primitives ---- */

@@ -23,13 +23,16 @@ struct dt_engine {
     int wait_mark, wake_mark; /* waiting for other lanes; starting them */
 };
 
-/* exec/product.c: a product and who makes it. plan NULL: none. */
+/* exec/product.c: a product and who makes it: by one plan of the library, or in tiles. All NULL: none. */
 typedef struct dt_product {
     const dt_gemm_library *library;
     void *plan;
+    struct dt_tiles *tiles;
 } dt_product;
 dt_status *dt_product_plan(dt_engine *e, const dt_gemm *g, dt_product *out) DT_MUST_USE;
-void dt_product_run(const dt_product *p, const float *a, const float *b, float *c);
+/* Bytes that running such a product takes beside its matrices. */
+size_t dt_product_scratch(const dt_engine *e, const dt_gemm *g);
+void dt_product_run(const dt_product *p, const void *a, const void *b, void *c, void *scratch);
 void dt_product_release(dt_product *p);
 /* NO_MEMORY where `ulimit -v` leaves no room for the library's buffers. */
 dt_status *dt_gemm_find_room(const dt_gemm_library *l, int threads) DT_MUST_USE;
@@ -68,6 +71,7 @@ typedef struct dt_kernel {
     const dt_op *op;      /* NULL: chosen by the compiler itself (fused, eval, copy) */
     bool splits;          /* computes any range of rows */
     bool (*fits)(const dt_graph *g, int node);             /* NULL: whenever the op is */
+    void (*narrow)(dt_exec *x, int node);                  /* calls dt_store_wide for what cannot lie in 16 bits; NULL: nothing can */
     dt_status *(*prepare)(dt_exec *x, dt_step *step);      /* makes step->state, sets step->scratch; may be NULL */
     void (*run)(const dt_kernel_call *c);
     void (*release)(void *state);                          /* NULL: nothing to free */
@@ -105,7 +109,8 @@ struct dt_exec {
     dt_engine *engine;
     const dt_program *p;
     const dt_graph *g;
-    dt_type *type;        /* by node, at this batch */
+    dt_type *type;        /* by node, as it is stored, at this batch */
+    bool *renamed;        /* by node: a rounding of what is stored rounded, see storage.c */
     dt_slot *slot;
     void **at;            /* by node: its memory now; NULL: none */
     int *fused_in;        /* by node: the fused step it runs in, -1: none */
@@ -138,6 +143,29 @@ int64_t dt_row_elements(const dt_exec *x, int node);
 static inline float *dt_floats(const dt_exec *x, int node)
 {
     return x->at[node];
+}
+
+/* ---- values in 16 bits (storage.c) ---- */
+
+/* Says in x->type which values of float32 are stored as bfloat16 or float16. */
+void dt_choose_storage(dt_exec *x);
+bool dt_is_stored_narrow(const dt_exec *x, int node);
+void dt_store_wide(dt_exec *x, int node);
+/* The loop that makes floats of elements in memory, and back; DT_S_COPY: they are float32. */
+dt_strip_op dt_strip_load(dt_dtype d);
+dt_strip_op dt_strip_store(dt_dtype d);
+/* n elements of a value of floats, from element `from` on: into memory that is not its own, whatever it is stored as; and back. In place they stay. */
+void dt_fetch_floats(const dt_exec *x, int node, int64_t from, int64_t n, float *to);
+void dt_store_floats(const dt_exec *x, int node, int64_t to, int64_t n, const float *from);
+/* A kernel's `narrow`: inputs and result are stored alike. */
+void dt_narrow_alike(dt_exec *x, int node);
+/* Whether a node is no work but another name for its first input. */
+bool dt_is_renamed(const dt_exec *x, int node);
+dt_gemm_float dt_gemm_float_of(dt_dtype d);
+/* Bytes of an element, as it is stored. */
+static inline int64_t dt_element_bytes(const dt_exec *x, int node)
+{
+    return (int64_t)dt_dtype_size(x->type[node].dtype);
 }
 
 /* ---- what is recorded (record.c) ---- */

@@ -13,11 +13,15 @@
 
 #include "base/status.h"
 
-/* C (m, n) = op(A) (m, k) op(B) (k, n), row-major float32; op transposes. Leading dimensions count elements of a stored row. */
+/* What elements of a matrix are; sums are float32 all the same. */
+typedef enum dt_gemm_float { DT_GEMM_F32, DT_GEMM_BF16, DT_GEMM_F16 } dt_gemm_float;
+
+/* C (m, n) = op(A) (m, k) op(B) (k, n), row-major; op transposes. Leading dimensions count elements of a stored row. */
 typedef struct dt_gemm {
     int64_t m, n, k;
     bool trans_a, trans_b;
     bool adds; /* C += */
+    dt_gemm_float in, out; /* A and B; C */
     int64_t lda, ldb, ldc;
 } dt_gemm;
 
@@ -26,7 +30,8 @@ typedef struct dt_gemm_library {
     const char *about;                 /* version and kernels: "0.3.21 SkylakeX"; set by open */
     void *state;
     dt_status *(*plan)(const struct dt_gemm_library *l, const dt_gemm *g, void **plan);
-    void (*run)(const void *plan, const float *a, const float *b, float *c);
+    void (*run)(const void *plan, const void *a, const void *b, void *c);
+    bool bf16;                         /* it takes bfloat16 here, faster than float32 */
     void (*release)(void *plan);
     int64_t (*held)(const void *plan); /* working memory that the library keeps for it, touched when it first runs; NULL: none */
     size_t room;                       /* bytes that it maps in each thread, come what may */

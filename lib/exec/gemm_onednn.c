@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "exec/conv.h"
 #include "exec/gemm.h"
+#include "exec/instructions.h"
 #include "exec/onednn.h"
 
 /* Ample for the code that it makes for each shape. */
@@ -95,7 +96,7 @@ static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **o
     *p = (plan){ .dnnl = a, .g = *g, .empty = g->m == 0 || g->n == 0 || g->k == 0 };
     if (!p->empty) {
         for (int i = 0; ok && i < 3; i++)
-            ok = dt_dnnl_describe(a, 2, m[i].dims, m[i].strides, &md[i]);
+            ok = dt_dnnl_describe(a, (i < 2 ? g->in : g->out) == DT_GEMM_BF16 ? DT_DNNL_BF16 : DT_DNNL_F32, 2, m[i].dims, m[i].strides, &md[i]);
         ok = ok && make_primitive(p, md);
         for (int i = 0; i < 3; i++)
             dt_dnnl_forget(a, &md[i]);
@@ -110,15 +111,16 @@ static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **o
     return NULL;
 }
 
-static void run(const void *q, const float *a, const float *b, float *c)
+static void run(const void *q, const void *a, const void *b, void *c)
 {
     const plan *p = q;
     const dt_dnnl_api *dnnl = p->dnnl;
     dt_dnnl_arg arg[3] = { { DT_DNNL_SRC, p->memory[0] }, { DT_DNNL_WEIGHTS, p->memory[1] }, { DT_DNNL_DST, p->memory[2] } };
 
     if (p->empty) {
+        const int64_t size = p->g.out == DT_GEMM_F32 ? 4 : 2;
         for (int64_t i = 0; i < p->g.m && !p->g.adds; i++)
-            memset(c + i * p->g.ldc, 0, (size_t)p->g.n * sizeof *c);
+            memset((char *)c + i * p->g.ldc * size, 0, (size_t)(p->g.n * size));
         return;
     }
     dnnl->memory_set(p->memory[0], (void *)a);
@@ -154,6 +156,7 @@ dt_status *dt_gemm_open_onednn(dt_gemm_library *l)
     DT_TRY(dt_dnnl_open(&a));
     dt_str_printf(&about, "%d.%d.%d", a->version()->major, a->version()->minor, a->version()->patch);
     *l = (dt_gemm_library){ .name = "onednn", .about = dt_str_take(&about), .state = a, .room = CODE_BYTES, .plan = make_plan,
-                            .run = run, .release = release, .held = held, .enter_thread = enter_thread, .close = close_library, .conv = &dt_conv_onednn };
+                            .run = run, .release = release, .held = held, .enter_thread = enter_thread, .close = close_library, .conv = &dt_conv_onednn,
+                            .bf16 = dt_instructions_have_amx() };
     return NULL;
 }

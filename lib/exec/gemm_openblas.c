@@ -95,16 +95,19 @@ static dt_status *plan(const dt_gemm_library *l, const dt_gemm *g, void **out)
         if (size[i] > INT32_MAX)
             return dt_fail(DT_E_KERNELS, NULL, "OpenBLAS uses 32-bit sizes and cannot compute the matrix product %lld x %lld x %lld", (long long)g->m,
                            (long long)g->n, (long long)g->k);
+    if (g->in != DT_GEMM_F32 || g->out != DT_GEMM_F32)
+        return dt_fail(DT_E_KERNELS, NULL, "OpenBLAS multiplies float32 only");
     product *p = dt_alloc(sizeof *p);
     *p = (product){ .g = *g, .blas = l->state };
     *out = p;
     return NULL;
 }
 
-static void run(const void *planned, const float *a, const float *b, float *c)
+static void run(const void *planned, const void *a, const void *b, void *to)
 {
     const product *p = planned;
     const dt_gemm *g = &p->g;
+    float *c = to;
 
     if (g->m == 0 || g->n == 0 || g->k == 0) { /* a sum of nothing is 0 */
         for (int64_t i = 0; i < g->m && !g->adds; i++)

@@ -3,6 +3,9 @@
 #include "exec/instructions.h"
 
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "base/isa.h"
 
@@ -41,4 +44,21 @@ dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out)
                        wanted ? "" : DT_INSTRUCTIONS_ENV ": ", name, dt_isa_name(dt_isa_find(NULL)));
     *out = sets[isa].loops;
     return NULL;
+}
+
+/* CPUID 7: AMX-BF16 and AMX-TILE; 1: the system has enabled XGETBV, which says that it saves tiles. */
+bool dt_instructions_have_amx(void)
+{
+#if defined(__x86_64__)
+    unsigned a, b, c, d, tiles = 1u << 22 | 1u << 24, saved = 3u << 17, low, high;
+    if (dt_instructions_limit() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & tiles) != tiles)
+        return false;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+        return false;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    (void)high;
+    return (low & saved) == saved;
+#else
+    return false;
+#endif
 }

@@ -59,6 +59,25 @@ typedef struct dot {
     dt_product *product; /* by unit */
 } dot;
 
+/* Below so many rows of a piece there is nothing to gain, since the other matrix is laid out or converted anew for each. */
+enum { LEAST_ROWS_FOR_LIBRARY = 16, LEAST_ROWS_FOR_TILES = 32 };
+
+static void narrow(dt_exec *x, int node)
+{
+    const dt_node *n = &x->g->node[node];
+    const int a = n->in[0], b = n->in[1];
+    const dt_type *t = &x->type[node];
+    const dt_dtype in = x->type[a].dtype;
+    const int64_t rows = t->rank > 1 ? dt_type_elements(t) / (t->dim[t->rank - 1] + !t->dim[t->rank - 1]) / x->p->piece[node].units : 0;
+
+    if (in != DT_FLOAT32 && in == x->type[b].dtype &&
+        rows >= (in == DT_BFLOAT16 && x->engine->gemm.bf16 ? LEAST_ROWS_FOR_LIBRARY : LEAST_ROWS_FOR_TILES))
+        return;
+    dt_store_wide(x, a);
+    dt_store_wide(x, b);
+    dt_store_wide(x, node);
+}
+
 static dt_gemm product(const dot *d, int64_t rows)
 {
     return (dt_gemm){ .m = rows * d->step, .n = d->b.free, .k = d->a.contracted, .trans_a = d->a.front, .trans_b = !d->b.front,
@@ -93,6 +112,9 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
         int64_t lo, hi;
         dt_piece_rows(x->p, step->node, u, &lo, &hi);
         dt_gemm g = product(d, hi - lo);
+        g.in = dt_gemm_float_of(x->type[n->in[0]].dtype);
+        g.out = dt_gemm_float_of(x->type[step->node].dtype);
+        step->scratch = dt_product_scratch(x->engine, &g) > step->scratch ? dt_product_scratch(x->engine, &g) : step->scratch;
         DT_TRY(dt_product_plan(x->engine, &g, &d->product[u]));
     }
     return NULL;
@@ -103,11 +125,14 @@ static void run(const dt_kernel_call *c)
     const dot *d = c->step->state;
     const dt_node *n = &c->x->g->node[c->step->node];
     int64_t row = c->lo * d->step;
-    const float *a = dt_floats(c->x, n->in[0]) + row * (d->a.front ? 1 : d->a.contracted);
+    const char *a = c->x->at[n->in[0]];
+    char *to = c->x->at[c->step->node];
 
-    dt_product_run(&d->product[c->unit], a, dt_floats(c->x, n->in[1]), dt_floats(c->x, c->step->node) + row * d->b.free);
+    a += row * (d->a.front ? 1 : d->a.contracted) * dt_element_bytes(c->x, n->in[0]);
+    to += row * d->b.free * dt_element_bytes(c->x, c->step->node);
+    dt_product_run(&d->product[c->unit], a, c->x->at[n->in[1]], to, c->scratch);
 }
 
 const dt_kernel dt_kernel_dot = {
-    .name = "dot", .op = &dt_op_dot_general, .splits = true, .fits = fits, .prepare = prepare, .run = run, .release = release,
+    .name = "dot", .op = &dt_op_dot_general, .splits = true, .fits = fits, .narrow = narrow, .prepare = prepare, .run = run, .release = release,
 };

@@ -129,7 +129,7 @@ static void run(const dt_kernel_call *c)
     for (int64_t i = c->lo; i < c->hi && d->step_c > 0; i++) {
         dt_walk w = d->batch;
         for (int64_t k = 0; k < each; k++, dt_walk_next(&w), to += d->step_c)
-            dt_product_run(&d->product[c->unit], a + i * d->step_a + w.at[0], b + i * d->step_b + w.at[1], to);
+            dt_product_run(&d->product[c->unit], a + i * d->step_a + w.at[0], b + i * d->step_b + w.at[1], to, NULL);
     }
 }
 

@@ -69,13 +69,25 @@ static void run_eval(const dt_kernel_call *c)
 
 const dt_kernel dt_kernel_eval = { .name = "eval", .run = run_eval };
 
+void dt_narrow_alike(dt_exec *x, int node)
+{
+    const dt_node *n = &x->g->node[node];
+    bool alike = true;
+    for (int k = 0; k < n->n_in; k++)
+        alike &= x->type[n->in[k]].dtype == x->type[node].dtype;
+    for (int k = 0; k < n->n_in && !alike; k++)
+        dt_store_wide(x, n->in[k]);
+    if (!alike)
+        dt_store_wide(x, node);
+}
+
 static void run_nothing(const dt_kernel_call *c)
 {
     (void)c;
 }
 
-const dt_kernel dt_kernel_alias = { .name = "alias", .op = &dt_op_reshape, .splits = true, .run = run_nothing };
-const dt_kernel dt_kernel_barrier = { .name = "barrier", .op = &dt_op_optimization_barrier, .splits = true, .run = run_nothing };
+const dt_kernel dt_kernel_alias = { .name = "alias", .op = &dt_op_reshape, .splits = true, .narrow = dt_narrow_alike, .run = run_nothing };
+const dt_kernel dt_kernel_barrier = { .name = "barrier", .op = &dt_op_optimization_barrier, .splits = true, .narrow = dt_narrow_alike, .run = run_nothing };
 
 /* ---- copies at the end ---- */
 

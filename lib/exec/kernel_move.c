@@ -244,7 +244,7 @@ static bool has_dimensions(const dt_graph *g, int node)
 
 #define MOVES(op_name, op_row) \
     const dt_kernel dt_kernel_##op_name = { \
-        .name = #op_name, .op = &op_row, .splits = true, .fits = has_dimensions, .prepare = prepare_##op_name, .run = run_moves, .release = free }
+        .name = #op_name, .op = &op_row, .splits = true, .fits = has_dimensions, .narrow = dt_narrow_alike, .prepare = prepare_##op_name, .run = run_moves, .release = free }
 
 MOVES(slice, dt_op_slice);
 MOVES(concatenate, dt_op_concatenate);

@@ -1,68 +1,156 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layer normalisation and its gradients, float32: rows of features. */
+/*
+ * Layer normalisation and its gradients: rows of features. The loops are of float32; what lies in 16 bits is converted into scratch, a few rows at a
+ * time.
+ */
 #include <string.h>
 
 #include "exec/exec_impl.h"
+
+enum { SOME = 4096 }; /* floats that are converted at a time, or one row */
 
 static bool fits(const dt_graph *g, int node)
 {
     return g->node[g->node[node].in[0]].type.dtype == DT_FLOAT32 && g->node[g->node[node].in[0]].type.rank > 1;
 }
 
-/* Rows lo .. hi of dimension 0 of x. */
-static dt_norm_args arguments(const dt_kernel_call *c, int64_t lo, int64_t hi)
+/* Gamma and beta are read as they are. */
+static void narrow(dt_exec *x, int node)
 {
-    const dt_exec *x = c->x;
-    const dt_node *n = &x->g->node[c->step->node];
-    const dt_type *t = &x->type[n->in[0]];
-    int64_t features = t->dim[t->rank - 1], row = dt_row_elements(x, n->in[0]);
+    const dt_node *n = &x->g->node[node];
+    dt_store_wide(x, n->in[1]);
+    if (n->op == &dt_op_layer_norm)
+        dt_store_wide(x, n->in[2]);
+}
 
-    return (dt_norm_args){ .rows = (hi - lo) * row / features, .n = features, .epsilon = (float)((const dt_norm_attr *)n->attr)->epsilon,
-                           .x = dt_floats(x, n->in[0]) + lo * row };
+/* Gamma and the result, a row, too. */
+static void narrow_scale_grad(dt_exec *x, int node)
+{
+    dt_store_wide(x, node);
+}
+
+static int64_t features_of(const dt_exec *x, int node)
+{
+    const dt_type *t = &x->type[x->g->node[node].in[0]];
+    return t->dim[t->rank - 1];
+}
+
+static int64_t rows_at_a_time(const dt_exec *x, int node)
+{
+    int64_t n = features_of(x, node);
+    return n > SOME || n == 0 ? 1 : SOME / n;
+}
+
+static dt_status *prepare(dt_exec *x, dt_step *step)
+{
+    const dt_node *n = &x->g->node[step->node];
+    bool any = dt_is_stored_narrow(x, step->node);
+    for (int k = 0; k < n->n_in; k++)
+        any |= dt_is_stored_narrow(x, n->in[k]);
+    step->scratch = any ? (size_t)(3 * rows_at_a_time(x, step->node) * features_of(x, step->node)) * sizeof(float) : 0;
+    return NULL;
+}
+
+/* Goes over rows of features, `some` at a time. */
+typedef struct walker {
+    const dt_kernel_call *c;
+    int64_t features, row, end, some;
+} walker;
+
+/* Rows lo .. hi of dimension 0 of x. */
+static walker walk(const dt_kernel_call *c, int64_t lo, int64_t hi)
+{
+    int64_t n = features_of(c->x, c->step->node), each = n ? dt_row_elements(c->x, c->x->g->node[c->step->node].in[0]) / n : 0;
+    return (walker){ .c = c, .features = n, .row = lo * each, .end = hi * each };
+}
+
+static bool next(walker *w)
+{
+    int64_t most = w->c->step->scratch ? rows_at_a_time(w->c->x, w->c->step->node) : w->end;
+    w->row += w->some;
+    w->some = w->end - w->row < most ? w->end - w->row : most;
+    return w->some > 0;
+}
+
+/* The rows at hand of a node's value, as floats: in place, or in part `at` of the scratch. */
+static float *place(const walker *w, int node, int at)
+{
+    if (!dt_is_stored_narrow(w->c->x, node))
+        return dt_floats(w->c->x, node) + w->row * w->features;
+    return (float *)w->c->scratch + at * rows_at_a_time(w->c->x, w->c->step->node) * w->features;
+}
+
+static const float *fetch(const walker *w, int node, int at)
+{
+    float *to = place(w, node, at);
+    dt_fetch_floats(w->c->x, node, w->row * w->features, w->some * w->features, to);
+    return to;
+}
+
+static void store(const walker *w, int node, const float *from)
+{
+    dt_store_floats(w->c->x, node, w->row * w->features, w->some * w->features, from);
+}
+
+static dt_norm_args arguments(const walker *w, const dt_node *n)
+{
+    return (dt_norm_args){ .rows = w->some, .n = w->features, .epsilon = (float)((const dt_norm_attr *)n->attr)->epsilon, .x = fetch(w, n->in[0], 0) };
 }
 
 static void run(const dt_kernel_call *c)
 {
     const dt_exec *x = c->x;
-    const int *in = x->g->node[c->step->node].in;
-    dt_norm_args a = arguments(c, c->lo, c->hi);
+    const dt_node *n = &x->g->node[c->step->node];
 
-    a.gamma = dt_floats(x, in[1]);
-    a.beta = dt_floats(x, in[2]);
-    a.out = dt_floats(x, c->step->node) + c->lo * dt_row_elements(x, in[0]);
-    x->engine->simd->rows->norm(&a);
+    for (walker w = walk(c, c->lo, c->hi); next(&w);) {
+        dt_norm_args a = arguments(&w, n);
+        a.gamma = dt_floats(x, n->in[1]);
+        a.beta = dt_floats(x, n->in[2]);
+        a.out = place(&w, c->step->node, 2);
+        x->engine->simd->rows->norm(&a);
+        store(&w, c->step->node, a.out);
+    }
 }
 
-const dt_kernel dt_kernel_layer_norm = { .name = "layer_norm", .op = &dt_op_layer_norm, .splits = true, .fits = fits, .run = run };
+const dt_kernel dt_kernel_layer_norm = {
+    .name = "layer_norm", .op = &dt_op_layer_norm, .splits = true, .fits = fits, .narrow = narrow, .prepare = prepare, .run = run,
+};
 
 static void run_grad(const dt_kernel_call *c)
 {
     const dt_exec *x = c->x;
-    const int *in = x->g->node[c->step->node].in;
-    dt_norm_args a = arguments(c, c->lo, c->hi);
+    const dt_node *n = &x->g->node[c->step->node];
 
-    a.gamma = dt_floats(x, in[1]);
-    a.dy = dt_floats(x, in[2]) + c->lo * dt_row_elements(x, in[0]);
-    a.out = dt_floats(x, c->step->node) + c->lo * dt_row_elements(x, in[0]);
-    x->engine->simd->rows->norm_grad(&a);
+    for (walker w = walk(c, c->lo, c->hi); next(&w);) {
+        dt_norm_args a = arguments(&w, n);
+        a.gamma = dt_floats(x, n->in[1]);
+        a.dy = fetch(&w, n->in[2], 1);
+        a.out = place(&w, c->step->node, 2);
+        x->engine->simd->rows->norm_grad(&a);
+        store(&w, c->step->node, a.out);
+    }
 }
 
 const dt_kernel dt_kernel_layer_norm_grad = {
-    .name = "layer_norm_grad", .op = &dt_op_layer_norm_grad, .splits = true, .fits = fits, .run = run_grad,
+    .name = "layer_norm_grad", .op = &dt_op_layer_norm_grad, .splits = true, .fits = fits, .narrow = narrow, .prepare = prepare, .run = run_grad,
 };
 
 static void run_scale_grad(const dt_kernel_call *c)
 {
     const dt_exec *x = c->x;
-    const int *in = x->g->node[c->step->node].in;
-    dt_norm_args a = arguments(c, 0, x->type[in[0]].dim[0]);
+    const dt_node *n = &x->g->node[c->step->node];
+    float *to = dt_floats(x, c->step->node);
 
-    a.dy = dt_floats(x, in[1]);
-    a.out = dt_floats(x, c->step->node);
-    memset(a.out, 0, (size_t)a.n * sizeof *a.out);
-    x->engine->simd->rows->norm_scale_grad(&a);
+    memset(to, 0, (size_t)features_of(x, c->step->node) * sizeof *to);
+    for (walker w = walk(c, 0, x->type[n->in[0]].dim[0]); next(&w);) {
+        dt_norm_args a = arguments(&w, n);
+        a.dy = fetch(&w, n->in[1], 1);
+        a.out = to;
+        x->engine->simd->rows->norm_scale_grad(&a);
+    }
 }
 
 const dt_kernel dt_kernel_layer_norm_scale_grad = {
-    .name = "layer_norm_scale_grad", .op = &dt_op_layer_norm_scale_grad, .fits = fits, .run = run_scale_grad,
+    .name = "layer_norm_scale_grad", .op = &dt_op_layer_norm_scale_grad, .fits = fits, .narrow = narrow_scale_grad, .prepare = prepare,
+    .run = run_scale_grad,
 };

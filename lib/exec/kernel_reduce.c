@@ -62,6 +62,14 @@ static bool fits_columns(const dt_graph *g, int node)
            attr_of(g, node)->dims == last_dims(0, gone);
 }
 
+static void narrow_columns(dt_exec *x, int node)
+{
+    int in = x->g->node[node].in[0];
+    dt_store_wide(x, node);
+    if (x->type[in].dtype != DT_BFLOAT16)
+        dt_store_wide(x, in);
+}
+
 static void run_columns(const dt_kernel_call *c)
 {
     const dt_exec *x = c->x;
@@ -71,10 +79,13 @@ static void run_columns(const dt_kernel_call *c)
     float *to = dt_floats(x, c->step->node) + c->lo * row;
 
     memset(to, 0, (size_t)((c->hi - c->lo) * row) * sizeof *to);
-    x->engine->simd->add_rows(to, dt_floats(x, in) + c->lo * row, rows, (c->hi - c->lo) * row, n);
+    if (x->type[in].dtype == DT_BFLOAT16)
+        x->engine->simd->add_bf16_rows(to, (const uint16_t *)x->at[in] + c->lo * row, rows, (c->hi - c->lo) * row, n);
+    else
+        x->engine->simd->add_rows(to, dt_floats(x, in) + c->lo * row, rows, (c->hi - c->lo) * row, n);
 }
 
-const dt_kernel dt_kernel_reduce_columns = { .name = "reduce_columns", .op = &dt_op_reduce, .splits = true, .fits = fits_columns, .run = run_columns };
+const dt_kernel dt_kernel_reduce_columns = { .name = "reduce_columns", .op = &dt_op_reduce, .splits = true, .fits = fits_columns, .narrow = narrow_columns, .run = run_columns };
 
 /* ---- over dimensions inside: of images, channels last ---- */
 

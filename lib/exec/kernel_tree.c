@@ -183,7 +183,7 @@ static void partial(const dt_kernel_call *c, const tree *t, int shard, float *to
         const float *b = dt_floats(x, inner->in[1]) + from * t->n;
         int which = rows == t->size[0] * t->k_scale ? 0 : 1;
         if (rows == t->size[which] * t->k_scale)
-            dt_product_run(&t->product[2 * c->unit + which], a + c->lo, b, to);
+            dt_product_run(&t->product[2 * c->unit + which], a + c->lo, b, to, NULL);
         else
             multiply_plainly(c, t, a, b, rows, to);
     }

@@ -34,7 +34,7 @@ static void find_homes(dt_exec *x)
             x->slot[s->update] = (dt_slot){ .home = DT_HOME_VARIABLE, .index = i, .owner = s->node, .stored = true };
     }
     for (int i = 0; i < g->n_nodes; i++)
-        if (dt_is_name(&g->node[i]) && x->slot[i].home == DT_HOME_ARENA)
+        if (dt_is_renamed(x, i) && x->slot[i].home == DT_HOME_ARENA)
             x->slot[i].owner = x->slot[g->node[i].in[0]].owner;
 }
 

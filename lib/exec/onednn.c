@@ -156,14 +156,14 @@ void dt_dnnl_close(dt_dnnl_api *a)
 
 /* ---- descriptions of arrays ---- */
 
-bool dt_dnnl_describe(const dt_dnnl_api *a, int rank, const int64_t *dims, const int64_t *strides, dt_dnnl_desc *out)
+bool dt_dnnl_describe(const dt_dnnl_api *a, int type, int rank, const int64_t *dims, const int64_t *strides, dt_dnnl_desc *out)
 {
     memset(out, 0, sizeof *out);
     if (a->desc_strides_2)
-        return !(strides ? a->desc_strides_2(out->bytes, rank, dims, DT_DNNL_F32, strides)
-                         : a->desc_tag_2(out->bytes, rank, dims, DT_DNNL_F32, DT_DNNL_ANY));
-    return !(strides ? a->desc_strides_3(&out->h, rank, dims, DT_DNNL_F32, strides)
-                     : a->desc_tag_3(&out->h, rank, dims, DT_DNNL_F32, DT_DNNL_ANY));
+        return !(strides ? a->desc_strides_2(out->bytes, rank, dims, type, strides)
+                         : a->desc_tag_2(out->bytes, rank, dims, type, DT_DNNL_ANY));
+    return !(strides ? a->desc_strides_3(&out->h, rank, dims, type, strides)
+                     : a->desc_tag_3(&out->h, rank, dims, type, DT_DNNL_ANY));
 }
 
 const void *dt_dnnl_pointer(const dt_dnnl_api *a, const dt_dnnl_desc *d)

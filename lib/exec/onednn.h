@@ -17,7 +17,7 @@ typedef void *dt_dnnl;
 typedef struct dt_dnnl_version { int major, minor, patch; } dt_dnnl_version;
 typedef struct dt_dnnl_arg { int arg; dt_dnnl memory; } dt_dnnl_arg;
 
-enum { DT_DNNL_F32 = 3, DT_DNNL_ANY = 1 /* a layout of its own choice */ };
+enum { DT_DNNL_BF16 = 2, DT_DNNL_F32 = 3, DT_DNNL_ANY = 1 /* a layout of its own choice */ };
 enum { /* what an argument is */
     DT_DNNL_SRC = 1, DT_DNNL_DST = 17, DT_DNNL_WEIGHTS = 33, DT_DNNL_SCRATCHPAD = 80, DT_DNNL_DIFF_SRC = 129, DT_DNNL_DIFF_DST = 145,
     DT_DNNL_DIFF_WEIGHTS = 161
@@ -82,8 +82,8 @@ typedef struct dt_dnnl_api {
 dt_status *dt_dnnl_open(dt_dnnl_api **out) DT_MUST_USE;
 void dt_dnnl_close(dt_dnnl_api *a);
 
-/* An array of `rank` sizes whose neighbours stand `strides` elements apart; strides NULL: laid out as the primitive likes best. */
-bool dt_dnnl_describe(const dt_dnnl_api *a, int rank, const int64_t *dims, const int64_t *strides, dt_dnnl_desc *out);
+/* An array of `type` and `rank` sizes whose neighbours stand `strides` elements apart; strides NULL: laid out as the primitive likes best. */
+bool dt_dnnl_describe(const dt_dnnl_api *a, int type, int rank, const int64_t *dims, const int64_t *strides, dt_dnnl_desc *out);
 /* What functions of either interface take for it. */
 const void *dt_dnnl_pointer(const dt_dnnl_api *a, const dt_dnnl_desc *d);
 void dt_dnnl_forget(const dt_dnnl_api *a, dt_dnnl_desc *d);

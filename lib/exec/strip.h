@@ -17,7 +17,7 @@ typedef enum dt_strip_op {
 #define DT_VARIANT(name, y) DT_S_##name,
 #include "op/ops.h"
     DT_S_LOOPS, DT_S_COPY = DT_S_LOOPS,
-    DT_S_FROM_U8, DT_S_FROM_I32, DT_S_TO_BOOL, /* a or d is not float */
+    DT_S_FROM_U8, DT_S_FROM_I32, DT_S_FROM_BF16, DT_S_FROM_F16, DT_S_TO_BOOL, DT_S_TO_BF16, DT_S_TO_F16, /* a or d is not float */
     DT_S_COUNT
 } dt_strip_op;
 
@@ -65,6 +65,7 @@ typedef struct dt_window_loops {
 typedef struct dt_simd {
     const char *name; /* "avx2" */
     dt_strip_function strip[DT_S_COUNT];
+    dt_strip_function rounded[DT_S_LOOPS]; /* the same with each result rounded to bfloat16, still a float */
     const dt_idiom_function *idiom; /* [DT_IDIOM_COUNT] */
     const dt_window_loops *window;
     const dt_row_functions *rows;
@@ -72,6 +73,7 @@ typedef struct dt_simd {
     void (*fill)(float *d, float x, int64_t n);
     /* d[j] += sum over i < rows of a[i * stride + j], j < n, i ascending */
     void (*add_rows)(float *d, const float *a, int64_t rows, int64_t n, int64_t stride);
+    void (*add_bf16_rows)(float *d, const uint16_t *a, int64_t rows, int64_t n, int64_t stride); /* the same of bfloat16 */
     /* The sum of n elements in 32 interleaved chains and a fixed tree over them. */
     float (*sum)(const float *a, int64_t n);
     float (*max)(const float *a, int64_t n);

@@ -93,7 +93,7 @@ static bool fits_line(match *m, int l, int i)
 
     if (m->code[l] >= 0)
         return m->code[l] == i;
-    if (c->n_out != 1 || c->idiom != DT_IDIOM_NONE || c->op != want->op)
+    if (c->n_out != 1 || c->idiom != DT_IDIOM_NONE || c->rounded || c->op != want->op)
         return false;
     m->code[l] = i;
     for (int k = 0; k < c->n_in; k++) {
@@ -130,7 +130,7 @@ static bool may_leave(const match *m, int l)
     const dt_strip_result *r = &m->p->result[i];
 
     if (m->of->leaves >> l & 1)
-        return !r->as_bool && !is_read_before(m, i, last);
+        return r->convert == DT_S_COPY && !is_read_before(m, i, last);
     return r->store < 0 && !is_read_before(m, i, m->p->n_code);
 }
 

@@ -86,7 +86,8 @@ static bool layout_of(const dt_graph *g, const dt_node *n, dt_strip_layout *out,
 static bool can_convert(const dt_graph *g, const dt_node *n)
 {
     dt_dtype from = g->node[n->in[0]].type.dtype;
-    return n->type.dtype == DT_FLOAT32 && (from == DT_UINT8 || from == DT_INT32 || from == DT_BOOL);
+    return n->type.dtype == DT_FLOAT32 ? from == DT_UINT8 || from == DT_INT32 || from == DT_BOOL || dt_dtype_is_narrow(from)
+                                       : from == DT_FLOAT32 && dt_dtype_is_narrow(n->type.dtype);
 }
 
 /* The dimensions that stay are the last ones, and short. */
@@ -151,23 +152,18 @@ static int add_operand(builder *b, const dt_strip_operand *o)
     return -1 - b->p->n_operands++;
 }
 
-static dt_strip_op load_of(dt_dtype d)
-{
-    return d == DT_FLOAT32 ? DT_S_COPY : d == DT_INT32 ? DT_S_FROM_I32 : DT_S_FROM_U8; /* bool is a byte, 0 or 1 */
-}
-
 /* The operand that a node is to those who read it without computing it: memory, a splat, or a broadcast of either. */
 static dt_strip_operand operand_for(const builder *b, int node)
 {
     const dt_graph *g = b->x->g;
     const dt_node *n = &g->node[node];
-    dt_strip_operand o = { .layout = DT_STRIP_WHOLE, .node = node, .load = load_of(n->type.dtype) };
+    dt_strip_operand o = { .layout = DT_STRIP_WHOLE, .node = node, .load = dt_strip_load(b->x->type[node].dtype) };
 
     if (n->op->role == DT_ROLE_CONSTANT)
         return (dt_strip_operand){ .layout = DT_STRIP_SPLAT, .node = -1, .value = (float)((const dt_constant_attr *)n->attr)->value, .load = DT_S_COPY };
     if (dt_type_elements(&b->x->type[node]) == 1)
         o.layout = DT_STRIP_SPLAT;
-    o.far = o.layout == DT_STRIP_WHOLE && o.load == DT_S_COPY && dt_type_bytes(&b->x->type[node]) >= FAR_BYTES;
+    o.far = o.layout == DT_STRIP_WHOLE && (o.load == DT_S_COPY || o.load == DT_S_FROM_BF16) && dt_type_bytes(&b->x->type[node]) >= FAR_BYTES;
     return o;
 }
 
@@ -195,11 +191,11 @@ static int reference(builder *b, int node)
 
 static void add_instruction(builder *b, int node, dt_strip_code i)
 {
-    dt_strip_result r = { .reg = -1, .store = -1 };
+    dt_strip_result r = { .reg = -1, .store = -1, .convert = DT_S_COPY };
 
     if (b->x->slot[node].stored && !b->again[node]) {
         r.store = node;
-        r.as_bool = b->x->g->node[node].type.dtype == DT_BOOL;
+        r.convert = dt_strip_store(b->x->type[node].dtype);
     }
     i.n_out = 1;
     i.out[0] = b->p->n_code;
@@ -216,8 +212,9 @@ static void add_node(builder *b, int node)
     if (n->op->role == DT_ROLE_REPEAT) {
         dt_strip_operand o = operand_of_broadcast(b, n);
         i.in[0] = add_operand(b, &o);
-    } else {
-        i.op = loop_of(n) < 0 ? DT_S_COPY : (dt_strip_op)loop_of(n); /* a conversion is a copy: its operand is converted when loaded */
+    } else { /* a conversion to floats is a copy: its operand is converted when loaded */
+        i.op = n->type.dtype == DT_BFLOAT16 ? DT_S_reduce_precision : n->type.dtype == DT_FLOAT16 ? DT_S_float16_precision
+             : loop_of(n) < 0 ? DT_S_COPY : (dt_strip_op)loop_of(n);
         for (int k = 0; k < n->n_in; k++)
             i.in[k] = reference(b, n->in[k]);
     }
@@ -232,16 +229,31 @@ static void add_sum(builder *b, int node)
     b->longest = period > b->longest ? period : b->longest;
 }
 
+/* Instruction i, as it stands after what goes away before it; `to` says what became of results. */
+static dt_strip_code renumbered(const dt_strip_program *p, int i, const int *to)
+{
+    dt_strip_code c = p->code[i];
+    for (int k = 0; k < c.n_in; k++)
+        if (c.in[k] >= 0)
+            c.in[k] = to[c.in[k]];
+    return c;
+}
+
+static void end_renumbering(dt_strip_program *p, int kept, const int *to)
+{
+    for (int i = 0; i < p->n_sums; i++)
+        if (p->sum[i].in >= 0)
+            p->sum[i].in = to[p->sum[i].in];
+    p->n_code = p->n_results = kept;
+}
+
 /* Copies that nobody stores are not made: who reads them reads their operand. */
 static void forward_copies(dt_strip_program *p)
 {
     int *to = dt_alloc((size_t)(p->n_code + 1) * sizeof *to), kept = 0;
 
     for (int i = 0; i < p->n_code; i++) {
-        dt_strip_code c = p->code[i];
-        for (int k = 0; k < c.n_in; k++)
-            if (c.in[k] >= 0)
-                c.in[k] = to[c.in[k]];
+        dt_strip_code c = renumbered(p, i, to);
         if (c.op == DT_S_COPY && p->result[i].store < 0) {
             to[i] = c.in[0];
         } else {
@@ -250,10 +262,42 @@ static void forward_copies(dt_strip_program *p)
             p->code[kept++] = c;
         }
     }
+    end_renumbering(p, kept, to);
+    free(to);
+}
+
+/* By result: how many instructions and sums read it. */
+static int *count_readers(const dt_strip_program *p)
+{
+    int *n = dt_alloc((size_t)(p->n_code + 1) * sizeof *n);
+    for (int i = 0; i < p->n_code; i++)
+        for (int k = 0; k < p->code[i].n_in; k++)
+            n[p->code[i].in[k] >= 0 ? p->code[i].in[k] : p->n_code]++;
     for (int i = 0; i < p->n_sums; i++)
-        if (p->sum[i].in >= 0)
-            p->sum[i].in = to[p->sum[i].in];
-    p->n_code = p->n_results = kept;
+        n[p->sum[i].in >= 0 ? p->sum[i].in : p->n_code]++;
+    return n;
+}
+
+/* An instruction and the rounding to bfloat16 of its result, which follows it and alone reads it, become one. */
+static void merge_roundings(dt_strip_program *p)
+{
+    int *to = dt_alloc((size_t)(p->n_code + 1) * sizeof *to), *readers = count_readers(p), kept = 0;
+
+    for (int i = 0; i < p->n_code; i++) {
+        dt_strip_code c = renumbered(p, i, to);
+        bool rounds = c.op == DT_S_reduce_precision && i > 0 && p->code[i].in[0] == i - 1 && readers[i - 1] == 1;
+        dt_strip_code *before = kept ? &p->code[kept - 1] : NULL;
+        if (rounds && before->op < DT_S_LOOPS && p->result[kept - 1].store < 0) {
+            before->rounded = true;
+            to[i] = kept - 1;
+        } else {
+            to[i] = c.out[0] = kept;
+            p->code[kept++] = c;
+        }
+        p->result[kept - 1] = p->result[i];
+    }
+    end_renumbering(p, kept, to);
+    free(readers);
     free(to);
 }
 
@@ -306,7 +350,7 @@ static void assign_registers(dt_strip_program *p)
     for (int i = 0; i < p->n_code; i++) {
         const dt_strip_code *c = &p->code[i];
         for (int k = 0; k < c->n_out; k++)
-            if (p->result[c->out[k]].store < 0 || p->result[c->out[k]].as_bool)
+            if (p->result[c->out[k]].store < 0 || p->result[c->out[k]].convert != DT_S_COPY)
                 p->result[c->out[k]].reg = take_register(p, busy);
         for (int k = 0; k < c->n_in; k++)
             if (c->in[k] >= 0 && last[c->in[k]] == i)
@@ -352,6 +396,7 @@ dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step)
     p->sum = dt_arena_array(x->arena, dt_strip_sum, n + 1);
     add_all(&b);
     forward_copies(p);
+    merge_roundings(p);
     if (p->n_sums == 0)
         dt_find_idioms(p, x->g);
     assign_registers(p);

@@ -19,7 +19,7 @@ typedef struct dt_strip_operand {
     int node;              /* whose memory; -1: a constant */
     float value;           /* of a constant */
     int64_t period, inner;
-    dt_strip_op load;      /* DT_S_COPY for float: read in place; else a conversion into a register */
+    dt_strip_op load;      /* DT_S_COPY for float32: read in place; else a conversion into a register */
     int reg;               /* register it lies in, -1: read in place */
     bool far;              /* worth asking for ahead */
 } dt_strip_operand;
@@ -27,12 +27,13 @@ typedef struct dt_strip_operand {
 typedef struct dt_strip_result {
     int reg;               /* -1: straight to the memory of `store` */
     int store;             /* node whose memory gets it, -1: none */
-    bool as_bool;          /* stored as bool: computed in reg, then converted */
+    dt_strip_op convert;   /* DT_S_COPY: stored as it is; else computed in reg, then converted */
 } dt_strip_result;
 
 typedef struct dt_strip_code {
     dt_strip_op op;
     dt_idiom idiom;        /* DT_IDIOM_NONE: op */
+    bool rounded;          /* op, then to bfloat16 */
     int n_in, n_out;       /* n_out = 0: gone, part of an idiom now */
     int in[DT_IDIOM_IN];   /* >= 0: a result; < 0: operand -1 - in */
     int out[DT_IDIOM_OUT]; /* results */

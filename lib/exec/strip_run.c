@@ -21,7 +21,7 @@ static float *reg(const runner *r, int i)
 
 static const char *memory_of(const runner *r, int node, int64_t element)
 {
-    return (const char *)r->c->x->at[node] + element * (int64_t)dt_dtype_size(r->c->x->g->node[node].type.dtype);
+    return (const char *)r->c->x->at[node] + element * dt_element_bytes(r->c->x, node);
 }
 
 static void load(const runner *r, const dt_strip_operand *o, float *to, int64_t element, int64_t n)
@@ -129,20 +129,21 @@ static void run_op(const runner *r, const dt_strip_code *c)
 
     for (int k = 0; k < c->n_in; k++)
         in[k] = source(r, c->in[k]);
-    r->simd->strip[c->op](to, in[0], in[1], in[2], r->n);
-    if (result->as_bool)
-        r->simd->strip[DT_S_TO_BOOL]((void *)memory_of(r, result->store, r->from), to, NULL, NULL, r->n);
+    (c->rounded ? r->simd->rounded : r->simd->strip)[c->op](to, in[0], in[1], in[2], r->n);
+    if (result->convert != DT_S_COPY)
+        r->simd->strip[result->convert]((void *)memory_of(r, result->store, r->from), to, NULL, NULL, r->n);
 }
 
 /* Processors do not read ahead beyond a page, and a strip is one: the next is asked for while this one is worked on, a part with each of `parts`. */
 static void fetch_ahead(const runner *r, int part, int parts)
 {
-    int64_t bytes = r->n * (int64_t)sizeof(float), line = 64;
+    int64_t line = 64;
     for (int i = 0; i < r->p->n_operands; i++) {
         const dt_strip_operand *o = &r->p->operand[i];
         if (!o->far)
             continue;
         const char *next = memory_of(r, o->node, r->from + r->n);
+        int64_t bytes = r->n * dt_element_bytes(r->c->x, o->node);
         for (int64_t at = bytes * part / parts / line * line; at < bytes * (part + 1) / parts; at += line)
             __builtin_prefetch(next + at, 0, 2);
     }

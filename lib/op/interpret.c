@@ -106,6 +106,7 @@ static void share_inputs(machine *m, int i)
 
 /*
  * An op on them is the op on float32, its result rounded: so no row's eval has to know them. convert does, since it changes one dtype into another.
+ * What an op on bfloat16 multiplies inside, such as the shares of attention, is rounded to bfloat16, too, as matrix units take it.
  */
 static dt_type widened(const dt_type *t)
 {
@@ -142,18 +143,27 @@ static dt_status *widen_view(const dt_view *x, dt_view *wide, void **memory)
     return NULL;
 }
 
+void dt_op_widen(const dt_node *n, void *attr)
+{
+    const int64_t yes = 1;
+    dt_type said;
+    if (n->op->result_type) {
+        memcpy(&said, (const char *)n->attr + n->op->result_type - 1, sizeof said);
+        said = widened(&said);
+        memcpy((char *)attr + n->op->result_type - 1, &said, sizeof said);
+    }
+    if (n->op->rounds_inside && n->type.dtype == DT_BFLOAT16)
+        memcpy((char *)attr + n->op->rounds_inside - 1, &yes, sizeof yes);
+}
+
 /* The node as if it were of float32; its attributes, if they say the type, in `attr`. */
 static dt_node widened_node(const dt_node *n, void *attr)
 {
     dt_node wide = *n;
     wide.type = widened(&n->type);
-    if (n->op->result_type) {
-        char *at = (char *)attr + n->op->result_type - 1;
+    if (n->op->result_type || n->op->rounds_inside) {
         memcpy(attr, n->attr, n->op->attr_size);
-        dt_type said;
-        memcpy(&said, (const char *)n->attr + n->op->result_type - 1, sizeof said);
-        said = widened(&said);
-        memcpy(at, &said, sizeof said);
+        dt_op_widen(n, attr);
         wide.attr = attr;
     }
     return wide;

@@ -185,5 +185,7 @@ typedef struct dt_interpretation {
  */
 dt_status *dt_interpret(const dt_graph *g, const dt_env *env, int replicas, const int64_t *batch, const dt_view *arg, dt_interpretation *out) DT_MUST_USE;
 void dt_interpretation_release(dt_interpretation *r);
+/* Makes of the attributes of n, which has floats of 16 bits, those of the op on float32 that defines it. attr: a copy of n's. */
+void dt_op_widen(const dt_node *n, void *attr);
 
 #endif

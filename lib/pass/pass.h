@@ -137,7 +137,7 @@ dt_status *dt_chip_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- few digits ---- */
 
-/* float16 and bfloat16 as float32 that is rounded: see wide.c; *out NULL when g has none. */
+/* float16 and bfloat16 as float32 that is rounded: see upcast.c; *out NULL when g has none. */
 dt_status *dt_upcast(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- bare ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Computes float16 and bfloat16 in float32 on this machine. A value of low precision is stored as float32, and the op that makes it
- * becomes the op on float32 with its result rounded:
+ * Computes float16 and bfloat16 in float32 on this machine. The op that makes a value of low precision becomes the op on float32 with its result
+ * rounded (and exec/storage.c stores it in 16 bits again):
  *
  *     y = dot_general(x, w) : bf16       becomes       y = reduce_precision(dot_general(x, w)) : f32, 7 digits
  *
@@ -52,17 +52,13 @@ static dt_value widened_constant(const widening *w, const dt_node *n)
     return dt_splat(w->t, &a.type, a.value);
 }
 
-/* The attributes with the type that they say in float32. */
+/* The attributes of the op on float32. */
 static const void *widened_attr(const widening *w, const dt_node *n)
 {
-    dt_type said;
-    if (!n->op->result_type)
+    if (!n->op->result_type && !n->op->rounds_inside)
         return n->attr;
-    char *attr = dt_arena_copy(dt_trace_arena(w->t), n->attr, n->op->attr_size), *at = attr + n->op->result_type - 1;
-    memcpy(&said, at, sizeof said);
-    if (dt_dtype_is_narrow(said.dtype))
-        said.dtype = DT_FLOAT32;
-    memcpy(at, &said, sizeof said);
+    char *attr = dt_arena_copy(dt_trace_arena(w->t), n->attr, n->op->attr_size);
+    dt_op_widen(n, attr);
     return attr;
 }
 

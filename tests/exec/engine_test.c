@@ -49,7 +49,7 @@ static void test_refused_products_are_made_by_openblas_where_nobody_chose(void *
             assert_int_equal(dt_status_number(s), all[i] == DT_KERNELS_AUTO ? 0 : DT_E_KERNELS);
             dt_status_free(s);
             if (p.plan)
-                dt_product_run(&p, a, b, &c);
+                dt_product_run(&p, a, b, &c, NULL);
             assert_true(c == (p.plan ? 11 : 0));
             dt_product_release(&p);
         }

@@ -44,6 +44,23 @@ static inline float float16_one(float x)
     return x == x ? from_bits((int32_t)((uint32_t)to_bits(nearest) | sign)) : x;
 }
 
+/* A float16 as a float: its 15 bits shifted are 2^-112 of it, denormals too; an exponent of all ones is infinity or NaN. */
+static inline float float16_value(uint16_t h)
+{
+    uint32_t size = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
+    uint32_t finite = (uint32_t)to_bits(from_bits((int32_t)size) * 0x1p112f);
+    return from_bits((int32_t)(sign | (size >= 0x0f800000u ? size | 0x7f800000u : finite)));
+}
+
+/* The nearest float16: of what float16_one makes, 2^-112 has its bits, shifted. A NaN is quiet. */
+static inline uint16_t float16_bits(float x)
+{
+    uint32_t bits = (uint32_t)to_bits(float16_one(x)), size = bits & 0x7fffffffu;
+    uint32_t scaled = (uint32_t)to_bits(from_bits((int32_t)size) * 0x1p-112f) >> 13;
+    uint32_t h = size < 0x7f800000u ? scaled : size == 0x7f800000u ? 0x7c00 : 0x7e00;
+    return (uint16_t)(h | bits >> 31 << 15);
+}
+
 /* exp(x) = 2^k exp(r), |r| <= log(2)/2; ln 2 in two parts; a polynomial of degree 6 for exp(r). Two steps of scaling reach denormals. */
 static inline float exp_one(float x)
 {

@@ -26,11 +26,23 @@
         for (int64_t i = 0; i < n; i++)                                                           \
             to[i] = (y);                                                                          \
     }
+#define DT_LOOP_ROUNDED(name, y)                                                                  \
+    static void rounded_##name(void *d, const void *a, const void *b, const void *c, int64_t n)   \
+    {                                                                                             \
+        float *to = d;                                                                            \
+        (void)a, (void)b, (void)c;                                                                \
+        INDEPENDENT                                                                               \
+        for (int64_t i = 0; i < n; i++)                                                           \
+            to[i] = bfloat16_one(y);                                                              \
+    }
 
 /* ---- strips ---- */
 
 #define DT_VARIANT DT_LOOP
 DT_LOOP(copy, X)
+#include "op/ops.h"
+#define DT_LOOP DT_LOOP_ROUNDED
+#define DT_VARIANT DT_LOOP_ROUNDED
 #include "op/ops.h"
 
 static void from_u8(void *d, const void *a, const void *b, const void *c, int64_t n)
@@ -49,6 +61,46 @@ static void from_i32(void *d, const void *a, const void *b, const void *c, int64
     (void)b, (void)c;
     for (int64_t i = 0; i < n; i++)
         to[i] = (float)from[i];
+}
+
+static void from_bf16(void *d, const void *a, const void *b, const void *c, int64_t n)
+{
+    float *to = d;
+    const uint16_t *from = a;
+    (void)b, (void)c;
+    for (int64_t i = 0; i < n; i++)
+        to[i] = from_bits((int32_t)((uint32_t)from[i] << 16));
+}
+
+/* A NaN stays one: its upper half is never that of an infinity, since the quiet bit is set. */
+static void to_bf16(void *d, const void *a, const void *b, const void *c, int64_t n)
+{
+    uint16_t *to = d;
+    const float *from = a;
+    (void)b, (void)c;
+    for (int64_t i = 0; i < n; i++) {
+        float x = from[i];
+        uint32_t bits = (uint32_t)to_bits(bfloat16_one(x));
+        to[i] = (uint16_t)(bits >> 16 | (x == x ? 0 : 0x40));
+    }
+}
+
+static void from_f16(void *d, const void *a, const void *b, const void *c, int64_t n)
+{
+    float *to = d;
+    const uint16_t *from = a;
+    (void)b, (void)c;
+    for (int64_t i = 0; i < n; i++)
+        to[i] = float16_value(from[i]);
+}
+
+static void to_f16(void *d, const void *a, const void *b, const void *c, int64_t n)
+{
+    uint16_t *to = d;
+    const float *from = a;
+    (void)b, (void)c;
+    for (int64_t i = 0; i < n; i++)
+        to[i] = float16_bits(from[i]);
 }
 
 static void to_bool(void *d, const void *a, const void *b, const void *c, int64_t n)
@@ -76,6 +128,17 @@ static void add_rows(float *d, const float *a, int64_t rows, int64_t n, int64_t 
         INDEPENDENT
         for (int64_t j = 0; j < n; j++)
             d[j] += row[j];
+    }
+}
+
+static void add_bf16_rows(float *d, const uint16_t *a, int64_t rows, int64_t n, int64_t stride)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const uint16_t *row = a + i * stride;
+
+        INDEPENDENT
+        for (int64_t j = 0; j < n; j++)
+            d[j] += from_bits((int32_t)((uint32_t)row[j] << 16));
     }
 }
 
@@ -276,10 +339,16 @@ const dt_simd JOIN(dt_simd_, DT_ISA) = {
 #define DT_VARIANT DT_LOOP
 #include "op/ops.h"
         [DT_S_COPY] = loop_copy, [DT_S_FROM_U8] = from_u8, [DT_S_FROM_I32] = from_i32, [DT_S_TO_BOOL] = to_bool,
+        [DT_S_FROM_BF16] = from_bf16, [DT_S_TO_BF16] = to_bf16, [DT_S_FROM_F16] = from_f16, [DT_S_TO_F16] = to_f16,
+    },
+    .rounded = {
+#define DT_LOOP(name, y) [DT_S_##name] = rounded_##name,
+#define DT_VARIANT DT_LOOP
+#include "op/ops.h"
     },
     .idiom = JOIN(dt_idioms_, DT_ISA), .window = &JOIN(dt_window_loops_, DT_ISA), .rows = &JOIN(dt_rows_, DT_ISA),
     .uniform = &JOIN(dt_uniform_, DT_ISA),
-    .fill = fill, .add_rows = add_rows, .sum = sum, .max = max, .softmax = softmax,
+    .fill = fill, .add_rows = add_rows, .add_bf16_rows = add_bf16_rows, .sum = sum, .max = max, .softmax = softmax,
     .sparse_entropy = sparse_entropy, .entropy = entropy,
     .sparse_entropy_grad = sparse_entropy_grad, .entropy_grad = entropy_grad,
 };
