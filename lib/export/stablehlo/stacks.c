@@ -164,7 +164,8 @@ static void place_states(dt_hlo_plan *p)
                 lists[n] = (listed){ p->repeats.repeat[i].list[l], p->repeats.repeat[i].n, n };
                 n++;
             }
-    qsort(lists, (size_t)n, sizeof *lists, longest);
+    if (n > 0) /* a list of none is no pointer for qsort */
+        qsort(lists, (size_t)n, sizeof *lists, longest);
     for (int i = 0; i < n; i++)
         place(p, lists[i].list, lists[i].n);
     free(lists);
