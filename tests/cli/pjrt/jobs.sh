@@ -5,6 +5,7 @@
 # mixed_bfloat16 within 2e-3: the plug-in rounds at other places.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
+# shellcheck source=/dev/null
 . tests/cli/pjrt.inc
 needs_digits
 needs_xla

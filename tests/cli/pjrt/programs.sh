@@ -3,9 +3,9 @@
 # Programs of examples/ on XLA: with one line more, dt_strategy_set_backend, custom loops and fit give what they give on cpu; numbers within 1e-4.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
+# shellcheck source=/dev/null
 . tests/cli/pjrt.inc
 needs_digits
-if sanitized; then echo "XLA is not for programs under a sanitizer" && exit 77; fi
 needs_xla
 
 # on BACKEND NAME: examples/NAME.c with that back end; its output, and its exit code if it fails.

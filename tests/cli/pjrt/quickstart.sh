@@ -5,6 +5,7 @@
 # are compared. The key, the options and the environment choose the same.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
+# shellcheck source=/dev/null
 . tests/cli/pjrt.inc
 needs_digits
 needs_xla
