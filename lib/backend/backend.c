@@ -36,6 +36,12 @@ const char *dt_backend_name(const dt_backend *b)
     return b->kind.name;
 }
 
+bool dt_backend_takes_plugin(const char *name)
+{
+    const dt_backend *b = name ? dt_backend_find(name) : NULL;
+    return b && b->takes_plugin;
+}
+
 const char *dt_backend_about(const dt_backend *b)
 {
     return b->kind.about;

@@ -57,6 +57,8 @@ typedef struct dt_compile_request {
 const dt_backend *dt_backend_find(const char *name);
 const dt_backend *const *dt_backends(int *n);
 const char *dt_backend_name(const dt_backend *b);
+/* Whether the devices of the back end of that name are a plug-in's; false for NULL. */
+bool dt_backend_takes_plugin(const char *name);
 const char *dt_backend_about(const dt_backend *b); /* "the cores of this machine" */
 
 /* ---- devices ---- */

@@ -22,6 +22,7 @@ struct dt_executable {
 /* A row. One that stands in front of another sets d->inner in open; it has no functions below `check`. */
 struct dt_backend {
     dt_kind kind;
+    bool takes_plugin;       /* its devices are a plug-in's, and do not compute the bits of this machine's */
     dt_status *(*open)(dt_device *d, const dt_device_options *o);
     void (*close)(dt_device *d); /* of what `open` has made, if it did not fail */
     dt_status *(*check)(const dt_device *d, const dt_compile_request *r, dt_price *price); /* where d->priced */

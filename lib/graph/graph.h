@@ -76,8 +76,8 @@ struct dt_variable { /* declared in dtrain.h */
     unsigned written;  /* counts changes by the host, for devices that hold copies */
     dt_variable *stack;      /* all replicas' copies; NULL: one for all */
     bool may_diverge;        /* gets a stack when replicas assign values that differ; else that is an error */
-    void *sharding;          /* how it lies on the logical devices of a replica, a dt_sharding_attr of room op, owned; NULL: nothing is said */
-    void *constraint;        /* what an optimizer makes of it after each update, known to room model, owned; NULL: nothing */
+    struct dt_sharding_attr *sharding;       /* how it is divided over the logical devices of a replica (op/op.h), owned; NULL: nothing is said */
+    struct dt_weight_constraint *constraint; /* what an optimizer makes of it after each update (model/constraint.c), owned; NULL: nothing */
     unsigned revision;       /* counts what a compiled step depends on: copies of its own, another sharding */
     struct dt_strategy *strategy; /* whose scope it was made in; NULL: a plain one */
     int synchronization, aggregation; /* dt_synchronization, dt_aggregation of dtrain.h */

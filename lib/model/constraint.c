@@ -31,16 +31,16 @@ dt_status *dt_constraint_read(dt_arena *arena, const dt_layer_head *head, dt_wei
 /* ---- variables ---- */
 
 /* What a variable owns. */
-typedef struct owned {
+struct dt_weight_constraint {
     const dt_constraint *row;
     _Alignas(max_align_t) char args[];
-} owned;
+};
 
 void dt_constrain(dt_variable *v, const dt_named *constraint)
 {
     if (!constraint->kind)
         return;
-    owned *o = dt_alloc(sizeof *o + constraint->kind->size);
+    struct dt_weight_constraint *o = dt_alloc(sizeof *o + constraint->kind->size);
     o->row = (const dt_constraint *)constraint->kind;
     memcpy(o->args, constraint->args, constraint->kind->size);
     v->constraint = o;
@@ -48,6 +48,6 @@ void dt_constrain(dt_variable *v, const dt_named *constraint)
 
 dt_value dt_constrained(const dt_variable *v, dt_value w)
 {
-    const owned *o = v->constraint;
+    const struct dt_weight_constraint *o = v->constraint;
     return o ? o->row->project(o->args, w) : w;
 }

@@ -106,7 +106,7 @@ static dt_trace_state *state_of(dt_trace *t, dt_variable *v)
 
 void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr)
 {
-    void *kept = attr ? dt_alloc(sizeof *attr) : NULL;
+    dt_sharding_attr *kept = attr ? dt_alloc(sizeof *attr) : NULL;
     if (kept)
         memcpy(kept, attr, sizeof *attr);
     free(v->sharding);

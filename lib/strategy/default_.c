@@ -6,5 +6,6 @@ const dt_strategy_row dt_strategy_default_ = {
     .kind = { .name = "default", .about = "one replica, nothing distributed" },
     .place = dt_place_cpus,
     .backend = "cpu",
+    .is_default = true,
     .plain = true,
 };

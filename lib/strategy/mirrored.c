@@ -42,4 +42,6 @@ const dt_strategy_row dt_strategy_mirrored = {
     .read = read,
     .place = dt_place_cpus,
     .backend = "cpu",
+    .every_device = true,
+    .is_preset = true,
 };

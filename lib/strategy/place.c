@@ -18,7 +18,7 @@ static dt_status *parse_names(dt_strategy *s, const dt_strategy_spec *spec, dt_d
 {
     const char *plugin = getenv(DT_PJRT_PLUGIN_ENV);
     const dt_place *at = spec->at.source ? &spec->at : NULL;
-    const bool chosen = spec->backend && strcmp(spec->backend, "pjrt") == 0;
+    const bool chosen = dt_backend_takes_plugin(spec->backend);
 
     if (!chosen && (spec->backend || !plugin || !*plugin))
         return dt_cpu_devices_parse(spec->devices, spec->n_devices, at, names);
@@ -49,18 +49,13 @@ static dt_status *name_cpus(dt_strategy *s, const dt_strategy_spec *spec)
     return bad;
 }
 
-static dt_status *too_many(const dt_strategy_spec *spec, int64_t replicas)
-{
-    return dt_fail(DT_E_RANGE, spec->at.source ? &spec->at : NULL, "replicas must be at most %d, got %lld", DT_MAX_REPLICAS, (long long)replicas);
-}
-
 /* A mirrored strategy that names none has a replica on each device: a core of this machine, or what the plug-in has. */
 static dt_status *count_all(const dt_strategy_spec *spec, int64_t *n)
 {
     dt_device *device = NULL;
 
     *n = dt_cores();
-    if (!spec->backend || strcmp(spec->backend, "pjrt") != 0)
+    if (!dt_backend_takes_plugin(spec->backend))
         return NULL;
     DT_TRY(dt_device_open(&device, dt_backend_find(spec->backend), &(dt_device_options){ .plugin = spec->plugin, .n_ordinals = DT_EVERY_ORDINAL }));
     *n = dt_device_count(device);
@@ -70,7 +65,7 @@ static dt_status *count_all(const dt_strategy_spec *spec, int64_t *n)
 
 dt_status *dt_place_cpus(dt_strategy *s, const dt_strategy_spec *spec)
 {
-    bool every_device = s->row == &dt_strategy_mirrored && spec->n_devices == 0 && spec->replicas == 0;
+    bool every_device = s->row->every_device && spec->n_devices == 0 && spec->replicas == 0;
     int64_t all = 0;
     dt_str what = { 0 };
 
@@ -79,7 +74,7 @@ dt_status *dt_place_cpus(dt_strategy *s, const dt_strategy_spec *spec)
     int64_t replicas = every_device ? all : spec->n_devices ? spec->n_devices : spec->replicas ? spec->replicas : 1;
 
     if (replicas > DT_MAX_REPLICAS)
-        return too_many(spec, replicas);
+        return dt_fail(DT_E_RANGE, spec->at.source ? &spec->at : NULL, "replicas must be at most %d, got %lld", DT_MAX_REPLICAS, (long long)replicas);
     s->replicas = (int)replicas;
     s->device_name = dt_alloc(dt_size_mul((size_t)replicas, sizeof *s->device_name));
     DT_TRY(name_cpus(s, spec));

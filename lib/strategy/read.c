@@ -76,15 +76,15 @@ static dt_status *suggest_type(dt_status *s, const char *type)
     return s;
 }
 
-static int mirrored_row(void)
+static int preset_row(void)
 {
     int i = 0;
-    while (rows[i] != &dt_strategy_mirrored)
+    while (!rows[i]->is_preset)
         i++;
     return i;
 }
 
-/* Index in rows, by default that of mirrored; ROWS and more: a later one; -1: none. */
+/* Index in rows, by default the preset; ROWS and more: a later one; -1: none. */
 static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row)
 {
     dt_kind kinds[ROWS + LATER];
@@ -92,7 +92,7 @@ static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row)
     const dt_tree *type = dt_tree_get(t, "type");
     dt_named named;
 
-    *row = mirrored_row();
+    *row = preset_row();
     if (!type || type->kind == DT_TREE_NULL)
         return NULL;
     *row = -1;
@@ -264,7 +264,7 @@ static dt_status *find_absent(dt_arena *arena, const dt_tree *devices, const dt_
     const char *plugin = getenv(DT_PJRT_PLUGIN_ENV);
     dt_device_name *one = dt_arena_new(arena, dt_device_name);
 
-    if (spec->backend ? strcmp(spec->backend, "pjrt") == 0 : plugin && *plugin)
+    if (spec->backend ? dt_backend_takes_plugin(spec->backend) : plugin && *plugin)
         return NULL; /* the plug-in knows */
 
     dt_status *faults = NULL;

@@ -93,7 +93,7 @@ dt_strategy *dt_get_strategy(void)
 bool dt_has_strategy(void)
 {
     const dt_strategy *s = dt_get_strategy();
-    return s && s->row != &dt_strategy_default_;
+    return s && !s->row->is_default;
 }
 
 bool dt_in_cross_replica_context(void)
@@ -120,7 +120,7 @@ dt_status *dt_set_strategy(dt_strategy *s)
     if (current.depth > 0 || current.where != DT_OUTSIDE)
         return dt_fail(DT_E_SCOPE, NULL, "dt_set_strategy must not be called inside a scope or a step function");
     forget_at_end();
-    if (s && s->row != &dt_strategy_default_)
+    if (s && !s->row->is_default)
         dt_strategy_ref(s);
     else
         s = NULL;
@@ -136,9 +136,9 @@ dt_status *dt_scope_fits(const dt_strategy *s)
 {
     const dt_strategy *outer = current.depth > 0 ? current.entered[current.depth - 1] : current.global;
 
-    if (!outer || outer == s || outer->row == &dt_strategy_default_)
+    if (!outer || outer == s || outer->row->is_default)
         return NULL;
-    if (s->row == &dt_strategy_default_)
+    if (s->row->is_default)
         return dt_fail(DT_E_SCOPE, NULL, "cannot enter the default strategy's scope inside the scope of a %s strategy", outer->row->kind.name);
     return dt_fail(DT_E_SCOPE, NULL, "mixing different strategies: the scope of a %s strategy is open (%s), but a different %s strategy is entered or used (%s)",
                    outer->row->kind.name, outer->what, s->row->kind.name, s->what);

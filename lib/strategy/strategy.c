@@ -120,7 +120,7 @@ int dt_strategy_replicas(const dt_strategy *s)
 /* The original's default strategy computes where TensorFlow likes; asking it for worker_devices is an error there. */
 bool dt_strategy_has_devices(const dt_strategy *s)
 {
-    return s && s->row != &dt_strategy_default_;
+    return s && !s->row->is_default;
 }
 
 const char *dt_strategy_device(const dt_strategy *s, int replica)
@@ -179,7 +179,7 @@ dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend, const ch
     DT_TRY(dt_want(backend, "dt_strategy_set_backend", "name of the back end"));
     if (s->device)
         return dt_fail(DT_E_MISUSE, NULL, "dt_strategy_set_backend: the strategy has computed already; choose its back end before its first step");
-    if (!dt_backend_find(backend) || (strcmp(backend, s->row->backend) != 0 && strcmp(backend, "pjrt") != 0))
+    if (!dt_backend_find(backend) || (strcmp(backend, s->row->backend) != 0 && !dt_backend_takes_plugin(backend)))
         return dt_fail(DT_E_BACKEND, NULL, "back end '%.80s' does not go with a %s strategy", backend, s->row->kind.name);
     free(s->backend);
     free(s->plugin);

@@ -48,7 +48,10 @@ struct dt_strategy_row {
     /* From a spec to devices: fills s->replicas, s->device_name, s->assignment. */
     dt_status *(*place)(dt_strategy *s, const dt_strategy_spec *spec);
     const char *backend;
+    bool every_device;           /* without devices and a number of replicas: one per device of the back end; cores of cpu */
     bool feeds_by_host;          /* data sets are made for hosts, not for replicas */
+    bool is_preset;              /* taken where a job's `strategy` names no type */
+    bool is_default;             /* what is current outside of any scope */
     bool plain;                  /* distributes nothing: variables are plain, values single */
 };
 

@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "model/keras/keras.h"
-#include "strategy/place.h"
 #include "train/scoped.h"
 #include "train/train.h"
 
@@ -213,7 +212,7 @@ static dt_status *check_use(const dt_model *m)
     const dt_strategy *now = dt_get_strategy();
 
     DT_TRY(dt_want(m, "dt_model_call", "model"));
-    if (m->strategy->row == &dt_strategy_default_ || m->strategy == now)
+    if (m->strategy->row->is_default || m->strategy == now)
         return NULL;
     return dt_fail(DT_E_SCOPE, NULL, "mixing different strategies: a model made in the scope of a %s strategy (%s) is called where a %s strategy runs (%s)",
                    m->strategy->row->kind.name, m->strategy->what, now->row->kind.name, now->what);
@@ -251,7 +250,7 @@ dt_value dt_model_call(dt_model *m, dt_value input, bool training)
 
 dt_scope dt_captured_scope(const dt_model *m)
 {
-    return !m || m->strategy->row == &dt_strategy_default_ ? (dt_scope){ NULL } : dt_scope_enter(m->strategy);
+    return !m || m->strategy->row->is_default ? (dt_scope){ NULL } : dt_scope_enter(m->strategy);
 }
 
 dt_part dt_evaluated_part(const dt_dataset *data)
