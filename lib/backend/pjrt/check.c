@@ -1,24 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Row numbers that a table has no row for. On cpu `gather` refuses them while it runs; a plug-in takes the nearest row and says nothing. They nearly always come
- * straight from the data, so they are looked at before they are uploaded. Numbers that the step computes itself are not.
+ * straight from the data, perhaps with negative ones counted from the end, so that small part of the graph is computed here before a batch is uploaded. Numbers
+ * that depend on weights are not looked at.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/pjrt/pjrt_impl.h"
 #include "op/cells.h"
 
-/* The argument whose elements, in their order, a node has; -1: it is computed. */
-static int argument_of(const dt_graph *g, int node)
+/* Integers, element by element. */
+static bool is_cheap(const dt_node *n)
 {
-    const dt_node *n = &g->node[node];
-    while (n->op->role == DT_ROLE_NAME || n->op->role == DT_ROLE_CONVERT || n->op->role == DT_ROLE_NOTE)
-        n = &g->node[n->in[0]];
-    for (int i = 0; n->op->role == DT_ROLE_ARGUMENT && i < g->n_args; i++)
-        if (&g->node[g->arg[i].node] == n)
-            return dt_dtype_is_float(n->type.dtype) ? -1 : i;
-    return -1;
+    const dt_role role = n->op->role;
+    const bool fits = role == DT_ROLE_ARGUMENT || role == DT_ROLE_CONSTANT || role == DT_ROLE_ELEMENT || role == DT_ROLE_CONVERT || role == DT_ROLE_NAME ||
+                      role == DT_ROLE_REPEAT || role == DT_ROLE_NOTE;
+    return fits && (n->op->eval || role == DT_ROLE_ARGUMENT) && !dt_dtype_is_float(n->type.dtype);
+}
+
+/* Marks what a node needs, itself included; false: it needs something that is not cheap. */
+static bool mark_needed(const dt_graph *g, int node, bool *needed)
+{
+    needed[node] = true;
+    for (int i = node; i >= 0; i--) {
+        if (!needed[i])
+            continue;
+        if (!is_cheap(&g->node[i]))
+            return false;
+        for (int k = 0; k < g->node[i].n_in; k++)
+            needed[g->node[i].in[k]] = true;
+    }
+    return true;
 }
 
 int dt_pjrt_checks_of(const dt_graph *g, dt_arena *arena, dt_pjrt_check **out)
@@ -27,16 +41,18 @@ int dt_pjrt_checks_of(const dt_graph *g, dt_arena *arena, dt_pjrt_check **out)
     *out = dt_arena_array(arena, dt_pjrt_check, g->n_nodes + 1);
     for (int i = 0; i < g->n_nodes; i++) {
         const dt_node *node = &g->node[i];
-        int argument = node->op == &dt_op_gather ? argument_of(g, node->in[1]) : -1;
-        if (argument >= 0)
-            (*out)[n++] = (dt_pjrt_check){ argument, g->node[node->in[0]].type.dim[0], node->path };
+        if (node->op != &dt_op_gather)
+            continue;
+        bool *needed = dt_arena_array(arena, bool, g->n_nodes);
+        if (mark_needed(g, node->in[1], needed))
+            (*out)[n++] = (dt_pjrt_check){ node->in[1], needed, g->node[node->in[0]].type.dim[0], node->path };
     }
     return n;
 }
 
-void dt_pjrt_check_rows(const dt_pjrt_check *c, const dt_view *x, dt_refusal *refusal)
+static void look_at(const dt_pjrt_check *c, const dt_view *x, dt_refusal *refusal)
 {
-    for (int64_t i = 0, n = dt_type_elements(&x->type); i < n && refusal->finders == 0; i++) {
+    for (int64_t i = 0, n = dt_type_elements(&x->type); i < n; i++) {
         const int64_t number = dt_cell_int(x, i);
         if (number >= 0 && number < c->rows)
             continue;
@@ -49,4 +65,39 @@ void dt_pjrt_check_rows(const dt_pjrt_check *c, const dt_view *x, dt_refusal *re
             refusal->at[d] = i % x->type.dim[d];
         return;
     }
+}
+
+static int argument_number(const dt_graph *g, int node)
+{
+    int i = 0;
+    while (g->arg[i].node != node)
+        i++;
+    return i;
+}
+
+void dt_pjrt_check_rows(const dt_graph *g, const dt_pjrt_check *c, const dt_env *env, const dt_view *arg)
+{
+    dt_view *v = dt_alloc(dt_size_mul((size_t)c->index + 1, sizeof *v));
+
+    memset(v, 0, ((size_t)c->index + 1) * sizeof *v);
+    for (int i = 0; i <= c->index; i++) {
+        const dt_node *n = &g->node[i];
+        dt_view in[DT_MAX_IN];
+        if (!c->needed[i])
+            continue;
+        if (n->op->role == DT_ROLE_ARGUMENT) {
+            v[i] = arg[argument_number(g, i)];
+            continue;
+        }
+        v[i].type = dt_type_at(&n->type, env->batch);
+        v[i].data = dt_alloc((size_t)dt_type_bytes(&v[i].type) + 1);
+        for (int k = 0; k < n->n_in; k++)
+            in[k] = v[n->in[k]];
+        n->op->eval(&(dt_call){ .node = n, .env = env, .in = in, .out = v[i] });
+    }
+    look_at(c, &v[c->index], env->refusal);
+    for (int i = 0; i <= c->index; i++)
+        if (v[i].data && g->node[i].op->role != DT_ROLE_ARGUMENT)
+            free(v[i].data);
+    free(v);
 }

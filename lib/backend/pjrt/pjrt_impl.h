@@ -69,15 +69,17 @@ void dt_pjrt_copies_release(dt_pjrt_device *d);
 
 /* ---- check.c ---- */
 
-/* An argument of row numbers, and how many rows there are. */
+/* Row numbers that can be computed from what is fed, and how many rows there are. */
 typedef struct dt_pjrt_check {
-    int argument;
+    int index;          /* the node */
+    const bool *needed; /* [nodes] for it */
     int64_t rows;
     const char *layer;
 } dt_pjrt_check;
 /* Of a graph: what its gathers ask for, as far as arguments say it. */
 int dt_pjrt_checks_of(const dt_graph *g, dt_arena *arena, dt_pjrt_check **out);
-void dt_pjrt_check_rows(const dt_pjrt_check *c, const dt_view *x, dt_refusal *refusal);
+/* Fills env->refusal with the first number that there is no row for. */
+void dt_pjrt_check_rows(const dt_graph *g, const dt_pjrt_check *c, const dt_env *env, const dt_view *arg);
 
 /* ---- program.c ---- */
 

@@ -327,8 +327,8 @@ dt_status *dt_pjrt_run(void *executable, const dt_env *env, const dt_view *arg, 
     program *x = executable;
     dt_pjrt_loaded *loaded = NULL;
 
-    for (int i = 0; env->refusal && i < x->n_checks; i++)
-        dt_pjrt_check_rows(&x->check[i], &arg[x->check[i].argument], env->refusal);
+    for (int i = 0; env->refusal && !env->refusal->finders && i < x->n_checks; i++)
+        dt_pjrt_check_rows(x->graph, &x->check[i], env, arg);
     if (env->refusal && env->refusal->finders)
         return NULL; /* the caller looks */
     DT_TRY(find_variant(x, env, &loaded));

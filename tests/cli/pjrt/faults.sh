@@ -63,3 +63,18 @@ slice='strategy={type: tpu, cluster_resolver: {tpu: "sim:v2-8"}}'
 "$DTRAIN" fit "$tiny" -q "$slice" 'backend={type: sim}' "output.dir=$TEST_DIR/sim" || echo "sim: exit $?"
 "$DTRAIN" fit "$tiny" -q "$slice" --backend cpu "output.dir=$TEST_DIR/behind" || echo "cpu behind sim: exit $?"
 "$DTRAIN" fit "$tiny" -q 'backend={type: cpu}' "output.dir=$TEST_DIR/own" || echo "cpu: exit $?"
+
+# A row number that the table has no row for: a plug-in would take the nearest row. It is found before the batch goes up, as cpu finds it in the step.
+awk 'BEGIN { print "a,y"; for (i = 0; i < 60; i++) print (i == 47 ? 12 : i % 10 - (i % 3 == 0)) "," i % 2 }' | sed 's/^-1,/-2,/' >"$TEST_DIR/ids.csv"
+cat >"$TEST_DIR/ids.yaml" <<'END'
+version: 1
+strategy: {type: default}
+dataset: {format: csv, train: ids.csv, element: {a: {column: a, dtype: int32}, y: {column: y, dtype: int32}}, global_batch_size: 20}
+model: {layers: [Input: {name: a, shape: [], dtype: int32}, Embedding: {input_dim: 10, output_dim: 4}, Dense: {units: 2}]}
+compile: {optimizer: Adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {epochs: 2}
+output: {dir: ids}
+END
+for plugin in '' "--plugin=$fake"; do
+    "$DTRAIN" fit "$TEST_DIR/ids.yaml" -q -C "$TEST_DIR" ${plugin:+"$plugin"} 2>&1 | hide
+done
