@@ -14,13 +14,17 @@ static bool fits(const dt_graph *g, int node)
     return g->node[g->node[node].in[0]].type.dtype == DT_FLOAT32 && g->node[g->node[node].in[0]].type.rank > 1;
 }
 
-/* Gamma and beta are read as they are. */
+/* Gamma is read as it is, */
+static void narrow_grad(dt_exec *x, int node)
+{
+    dt_store_wide(x, x->g->node[node].in[1]);
+}
+
+/* and so is beta. */
 static void narrow(dt_exec *x, int node)
 {
-    const dt_node *n = &x->g->node[node];
-    dt_store_wide(x, n->in[1]);
-    if (n->op == &dt_op_layer_norm)
-        dt_store_wide(x, n->in[2]);
+    narrow_grad(x, node);
+    dt_store_wide(x, x->g->node[node].in[2]);
 }
 
 /* Gamma and the result, a row, too. */
@@ -132,7 +136,7 @@ static void run_grad(const dt_kernel_call *c)
 }
 
 const dt_kernel dt_kernel_layer_norm_grad = {
-    .name = "layer_norm_grad", .op = &dt_op_layer_norm_grad, .splits = true, .fits = fits, .narrow = narrow, .prepare = prepare, .run = run_grad,
+    .name = "layer_norm_grad", .op = &dt_op_layer_norm_grad, .splits = true, .fits = fits, .narrow = narrow_grad, .prepare = prepare, .run = run_grad,
 };
 
 static void run_scale_grad(const dt_kernel_call *c)

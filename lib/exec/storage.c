@@ -27,15 +27,14 @@ typedef struct storage {
 
 static dt_dtype rounding_of(const dt_node *n)
 {
-    const dt_precision_attr *a = n->attr;
-    if (n->op != &dt_op_reduce_precision || n->type.dtype != DT_FLOAT32)
+    const dt_precision_attr *a = dt_precision_of(n);
+    if (!a || n->type.dtype != DT_FLOAT32)
         return DT_FLOAT32;
     return a->mantissa_bits == 7 && a->exponent_bits == 0 ? DT_BFLOAT16 : a->mantissa_bits == 10 && a->exponent_bits == 5 ? DT_FLOAT16 : DT_FLOAT32;
 }
 
-static bool is_number_of(const dt_node *n, dt_dtype d)
+static bool is_number_of(double value, dt_dtype d)
 {
-    double value = ((const dt_constant_attr *)n->attr)->value;
     return value != value || value == (d == DT_BFLOAT16 ? dt_bfloat_to_double(dt_bfloat_of(value)) : dt_half_to_double(dt_half_of(value)));
 }
 
@@ -53,7 +52,8 @@ static dt_dtype exact_inputs(const storage *s, const dt_node *n)
         all = s->exact[n->in[k]];
     }
     for (int k = 0; k < n->n_in && all != DT_BOOL; k++)
-        if (g->node[n->in[k]].op->role == DT_ROLE_CONSTANT && g->node[n->in[k]].type.dtype == DT_FLOAT32 && !is_number_of(&g->node[n->in[k]], all))
+        if (g->node[n->in[k]].op->role == DT_ROLE_CONSTANT && g->node[n->in[k]].type.dtype == DT_FLOAT32 &&
+            !is_number_of(((const dt_constant_attr *)g->node[n->in[k]].attr)->value, all))
             return DT_FLOAT32;
     return all == DT_BOOL ? DT_FLOAT32 : all;
 }
@@ -66,7 +66,8 @@ static void find_exact(storage *s)
         s->exact[i] = rounding_of(n);
         if (n->type.dtype == DT_FLOAT32 && n->op->exact && n->n_in > 0)
             s->exact[i] = exact_inputs(s, n);
-        if (n->op == &dt_op_pad && !is_number_of(&(dt_node){ .attr = &(dt_constant_attr){ .value = ((const dt_pad_attr *)n->attr)->value } }, s->exact[i]))
+        const dt_pad_attr *pad = dt_pad_of(n);
+        if (pad && !is_number_of(pad->value, s->exact[i]))
             s->exact[i] = DT_FLOAT32;
     }
 }

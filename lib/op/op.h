@@ -106,6 +106,8 @@ typedef struct dt_sharding_attr {
 const dt_reduce_attr *dt_reduce_of(const dt_node *n);
 const dt_dot_attr *dt_dot_of(const dt_node *n);
 const dt_convolution_attr *dt_convolution_of(const dt_node *n);
+const dt_precision_attr *dt_precision_of(const dt_node *n);
+const dt_pad_attr *dt_pad_of(const dt_node *n);
 /* How parts of what it computes are to be joined: dt_reduce_kind, of a reduce for each segment, too; others sum, if anything. */
 int dt_reduce_kind_of(const dt_node *n);
 

@@ -200,3 +200,8 @@ const dt_op dt_op_pad = {
     .name = "pad", .exact = true, .about = "padding around and between elements", .n_in = 1, .role = DT_ROLE_MOVE, .attr_size = sizeof(dt_pad_attr),
     .infer = infer, .grad = grad, .linear_when = linear_when, .rule = rule, .eval = eval, .print = print, .stack = stack, .over_devices = &over_devices, .stablehlo = stablehlo,
 };
+
+const dt_pad_attr *dt_pad_of(const dt_node *n)
+{
+    return n->op == &dt_op_pad ? n->attr : NULL;
+}

@@ -82,3 +82,8 @@ const dt_op dt_op_reduce_precision = {
     .infer = infer, .rule = dt_rule_elementwise, .loop = loop, .cost = cost, .eval = eval, .print = print,
     .stablehlo = stablehlo,
 };
+
+const dt_precision_attr *dt_precision_of(const dt_node *n)
+{
+    return n->op == &dt_op_reduce_precision ? n->attr : NULL;
+}
