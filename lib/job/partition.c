@@ -120,7 +120,7 @@ static dt_status *check_values(const dt_job *j)
         faults = dt_job_check_names(j, &list);
     for (int i = 0; i < j->partition->n_values; i++)
         dt_status_append(&faults, check_value(j, &list, &j->partition->value[i]));
-    free(list.v);
+    dt_job_tensors_release(&list);
     return faults;
 }
 

@@ -10,6 +10,7 @@
 #ifndef DT_JOB_PARTITION_H
 #define DT_JOB_PARTITION_H
 
+#include "base/places.h"
 #include "job/job.h"
 #include "strategy/split.h"
 
@@ -59,11 +60,13 @@ typedef struct dt_job_tensor {
 typedef struct dt_job_tensors {
     int n, cap;
     dt_job_tensor *v;
+    dt_places at; /* by name */
 } dt_job_tensors;
 
 /* The input, every layer's output and the values within layers, in the order in which a forward pass makes them, traced without memory for
- * weights. Free out->v. */
+ * weights. Free it with dt_job_tensors_release. */
 dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out) DT_MUST_USE;
+void dt_job_tensors_release(dt_job_tensors *list);
 const dt_job_tensor *dt_job_find_tensor(const dt_job_tensors *list, const char *name);
 /* All faults of the names: none of the data, of layers, of values within layers. */
 dt_status *dt_job_check_names(const dt_job *j, const dt_job_tensors *list) DT_MUST_USE;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "model/model.h"
 
@@ -135,6 +136,7 @@ void dt_optimizer_unref(dt_optimizer *o)
     dt_variable_unref(o->iteration);
     dt_variable_unref(o->rate);
     free(o->slot);
+    dt_places_release(&o->slots_at);
     dt_arena_destroy(o->arena);
     DT_RETIRE(o);
 }
@@ -179,9 +181,14 @@ static const dt_optimizer_row *row_of(const dt_optimizer *o)
     return (const dt_optimizer_row *)o->named.kind;
 }
 
+static uint64_t place_of(const dt_variable *v)
+{
+    return dt_hash_bytes(0, &v, sizeof v);
+}
+
 struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v)
 {
-    for (int i = 0; i < o->n; i++)
+    for (int i = dt_places_first(&o->slots_at, place_of(v)); i >= 0; i = dt_places_next(&o->slots_at, i))
         if (o->slot[i].of == v)
             return &o->slot[i];
     return NULL;
@@ -255,6 +262,7 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
     int own, n = list_slots(o, &v->type, &own, spec);
     DT_GROW(o->slot, o->cap, o->n + 1);
     struct dt_optimizer_slot *s = &o->slot[o->n++];
+    dt_places_add(&o->slots_at, place_of(v));
     *s = (struct dt_optimizer_slot){ .of = v, .own = own };
     for (int k = 0; k < n; k++) {
         char *path = slot_path(o, v, spec[k].name);

@@ -3,6 +3,7 @@
 #ifndef DT_MODEL_OPTIMIZER_H
 #define DT_MODEL_OPTIMIZER_H
 
+#include "base/places.h"
 #include "model/layer.h"
 
 /* ---- learning-rate schedules ---- */
@@ -113,6 +114,7 @@ struct dt_optimizer { /* the public handle */
         dt_variable *slot[DT_ALL_SLOTS];
         dt_variable *average, *sum; /* among them; NULL: none */
     } *slot;                     /* per trainable variable */
+    dt_places slots_at;          /* by address of the variable */
 };
 /* Whether weight_decay leaves the weight of that path alone. */
 bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path);
