@@ -91,10 +91,14 @@ struct backend {
     int type;
     const dt_tree *plugin;
 };
-enum { CPU, SIM, PJRT };
-static const char *const backends[] = {"cpu", "sim", "pjrt", NULL};
+static const char *const backends[] = {
+#define DT_BACKEND(name) #name,
+#include "backend/backends.h"
+#undef DT_BACKEND
+    NULL
+};
 static const dt_field backend_fields[] = {
-    DT_ENUM(struct backend, type, backends, .required = true, .noun = "back end", .help = "cpu, sim or pjrt"),
+    DT_ENUM(struct backend, type, backends, .required = true, .noun = "back end", .help = "what computes"),
     DT_TREE(struct backend, plugin, .forms = dt_text_forms, .as = DT_TREE_SCALAR, .help = "pjrt: path of the plug-in; default: DTRAIN_PJRT_PLUGIN"),
     DT_END
 };
@@ -131,7 +135,7 @@ static dt_status *read_backend(dt_job *j, const dt_tree *t)
     if (!t)
         return NULL;
     DT_TRY(dt_fields_read(j->arena, backend_fields, t, &t->at, "backend", &x));
-    if (x.plugin && x.type == PJRT)
+    if (x.plugin && dt_backend_takes_plugin(backends[x.type]))
         DT_TRY(read_plugin(j, x.plugin));
     else if (x.plugin)
         return dt_suggest(dt_fail(DT_E_UNKNOWN_KEY, dt_job_place(t, "plugin"), "unknown key 'plugin' in backend"),
