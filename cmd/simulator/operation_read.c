@@ -153,15 +153,24 @@ static double ways(const char *text, const char *what)
     return strtod(p, NULL);
 }
 
+/* Behind "m=": the number, or the one that all letters in "m=n=k=128" share; 0: there is none. */
+static double value_at(const char *text)
+{
+    while (*text && strchr("mkn", *text) && text[1] == '=')
+        text += 2;
+    return isdigit((unsigned char)text[strspn(text, " ")]) ? strtod(text, NULL) : 0;
+}
+
 /* "m=n=k=128" or "m=8 k=4096 n=128", with a dtype before. */
 static void find_equations(const char *text, dt_operation *out)
 {
+    static const char letters[] = "mkn";
     double size[3] = {0}, element = 0;
     size_t n;
     for (const char *p = text; *p; p++) {
-        const char *at = strchr("mkn", *p) && p[1] == '=' ? p + 1 : NULL;
-        if (at)
-            size[strchr("mkn", *p) - "mkn"] = strtod(strrchr(at, '=') > at && strpbrk(at + 1, "=") == at + 2 ? strpbrk(at, "0123456789") : at + 1, NULL);
+        const char *letter = strchr(letters, *p);
+        if (letter && p[1] == '=')
+            size[letter - letters] = value_at(p + 2);
         if ((p == text || !isalnum((unsigned char)p[-1])) && element <= 0)
             element = dtype_at(p, &n);
     }

@@ -57,6 +57,9 @@ static void test_operations(void **state)
         {"HBM copy f32 4096x8192", DT_OPERATION_COPY, 4.0 * 4096 * 8192, "", 0},
         {"AllToAll_Y bf16[B_Y=64,D=32]", DT_OPERATION_ALL_TO_ALL, 2.0 * 64 * 32, "Y", 0},
         {"nothing of the kind", DT_OPERATION_NONE, 0, "", 0},
+        {"gemm f32 m=n=k=", DT_OPERATION_MATMUL, 0, "", 0}, /* equations that nothing solves */
+        {"gemm f32 m=n=k=many", DT_OPERATION_MATMUL, 0, "", 0},
+        {"gemm f32 m=8 k=4 n=", DT_OPERATION_MATMUL, 0, "", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_operation op = dt_operation_read(cases[i].text);
