@@ -89,8 +89,9 @@ static dt_status *put_idx(dt_output *o, const void *const *row)
         if (wide[i] < INT32_MIN || wide[i] > INT32_MAX)
             return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' has values that do not fit int32, IDX's widest integers: write .npy instead of '%s'",
                            c->name, o->named);
-    dt_str_add(&o->text, row[0], (size_t)n * size); /* makes room */
-    dt_cast(from, to, row[0], o->text.data + at, n);
+    dt_str_add(&o->text, row[0], (size_t)n * size);
+    if (to != from) /* the header's size is a multiple of 4, and so are these places; those of doubles need not be one of 8 */
+        dt_cast(from, to, row[0], o->text.data + at, n);
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
         dt_swap_values(o->text.data + at, n, (int)size);
     return NULL;
