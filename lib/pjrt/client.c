@@ -170,8 +170,10 @@ static void read_attributes(const dt_pjrt_client *c, void *description, dt_pjrt_
         }
     }
     for (size_t i = 0; !bad && i < a.n; i++)
-        if (dt_pjrt_is_named(&a.value[i], "core_on_chip") && a.value[i].kind == DT_PJRT_INT64 && out->n_coordinates)
+        if (dt_pjrt_is_named(&a.value[i], "core_on_chip") && a.value[i].kind == DT_PJRT_INT64 && out->n_coordinates) {
             out->coordinate[out->n_coordinates++] = a.value[i].value.int64;
+            break; /* there is room for one */
+        }
     dt_status_free(bad);
 }
 

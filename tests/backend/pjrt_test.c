@@ -233,6 +233,31 @@ static void test_memory_that_is_not_there_is_told(void **state)
     assert_true(found);
 }
 
+/* A step that gives too little is an error, and what it gave is freed; nothing of the step before is taken for it. */
+static void test_results_that_are_missing_are_told(void **state)
+{
+    (void)state;
+    for (int good = 0; good < 2; good++) {
+        loop l = { 0 };
+        int after[COUNTS];
+        float x = 0;
+        setenv("FAKE_DEVICE", "", 1);
+        assert_null(open_loop(&l, 2));
+        assert_null(run(&l, good));
+        setenv("FAKE_DEVICE", "none=result", 1);
+        dt_status *s = run(&l, 1), *lost = value(&l, &x);
+        if (!s || !strstr(dt_status_text(s), "returned fewer than 2 arrays") || dt_status_code(s) != 69)
+            fail_msg("after %d steps: said '%s'", good, s ? dt_status_text(s) : "nothing");
+        assert_non_null(lost);
+        assert_non_null(strstr(dt_status_text(lost), "was lost on the device"));
+        dt_status_free(s);
+        dt_status_free(lost);
+        close_loop(&l);
+        count(after);
+        assert_int_equal(after[ALIVE], 0);
+    }
+}
+
 static void test_misuse_is_named(void **state)
 {
     (void)state;
@@ -279,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_variables_outlive_their_strategy),
         cmocka_unit_test(test_each_call_fails_in_turn),
         cmocka_unit_test(test_memory_that_is_not_there_is_told),
+        cmocka_unit_test(test_results_that_are_missing_are_told),
         cmocka_unit_test(test_misuse_is_named),
     };
     return cmocka_run_group_tests(tests, setup, NULL);

@@ -85,14 +85,17 @@ static void test_coordinates_are_read(void **state)
 {
     (void)state;
     static const int64_t at[] = { 1, 1, 0, 0 };
-    dt_pjrt_client *c = NULL;
-    dt_pjrt_device_facts f;
-    assert_null(open_as("tpu", NULL, &c));
-    assert_null(dt_pjrt_client_device(c, 3, &f));
-    assert_string_equal(f.kind, "TPU v4");
-    assert_int_equal(f.n_coordinates, 4);
-    assert_memory_equal(f.coordinate, at, sizeof at);
-    dt_pjrt_client_close(c);
+    static const char *const modes[] = { "tpu", "tpu twice" };
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        dt_pjrt_client *c = NULL;
+        dt_pjrt_device_facts f;
+        assert_null(open_as(modes[i], NULL, &c));
+        assert_null(dt_pjrt_client_device(c, 3, &f));
+        assert_string_equal(f.kind, "TPU v4");
+        assert_int_equal(f.n_coordinates, 4);
+        assert_memory_equal(f.coordinate, at, sizeof at);
+        dt_pjrt_client_close(c);
+    }
 }
 
 static void test_lies_are_named(void **state)

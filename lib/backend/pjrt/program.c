@@ -282,6 +282,28 @@ static void take_updates(program *x)
     }
 }
 
+/* A plug-in that says nothing of an error has given all of them: none is left of an earlier run. */
+static void clear_results(program *x)
+{
+    for (int k = 0; k < x->device->n; k++)
+        for (int i = 0; i < x->graph->n_results + x->n_updates; i++)
+            x->result[k][i] = NULL;
+}
+
+static dt_status *check_results(program *x)
+{
+    const int n = x->graph->n_results + x->n_updates;
+    bool all = true;
+    for (int k = 0; k < x->device->n; k++)
+        for (int i = 0; i < n; i++)
+            all = all && x->result[k][i];
+    if (all)
+        return NULL;
+    for (int k = 0; k < x->device->n; k++)
+        dt_pjrt_drop(x->device, x->result[k], n);
+    return dt_fail(DT_E_ACCELERATOR, NULL, "running a step: the plug-in returned fewer than %d arrays", n);
+}
+
 static void lose_updates(program *x)
 {
     for (int i = 0; i < x->graph->n_states; i++)
@@ -312,7 +334,10 @@ static void drop_all(program *x)
 static dt_status *execute(program *x, dt_pjrt_loaded *loaded)
 {
     const dt_graph *g = x->graph;
+    clear_results(x);
     dt_status *s = dt_pjrt_execute(x->device->client, loaded, x->device->n, (dt_pjrt_buffer *const *const *)x->argument, g->n_args + g->n_states, x->result);
+    if (!s)
+        s = check_results(x);
     if (!s) {
         take_updates(x);
         s = collect_results(x);
