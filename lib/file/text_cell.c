@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 
-const char *dt_text_put(const char *text, size_t n, const dt_type *type, void *out)
+const char *dt_text_fault(const char *text, size_t n)
 {
     uint32_t code;
     for (size_t at = 0, step; at < n; at += step) {
@@ -14,6 +14,14 @@ const char *dt_text_put(const char *text, size_t n, const dt_type *type, void *o
         if (step == 0 || code == 0)
             return step ? "holds a NUL" : "is not UTF-8";
     }
+    return NULL;
+}
+
+const char *dt_text_put(const char *text, size_t n, const dt_type *type, void *out)
+{
+    const char *why = dt_text_fault(text, n);
+    if (why)
+        return why;
     if ((int64_t)n >= type->dim[0])
         return "is longer than the element's max_bytes";
     if (n > 0)

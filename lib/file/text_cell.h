@@ -9,5 +9,7 @@
 
 /* n bytes as a text of that type; NULL, or what is wrong with them: "is not UTF-8". */
 const char *dt_text_put(const char *text, size_t n, const dt_type *type, void *out);
+/* What is wrong with a text wherever it is used, "is not UTF-8"; NULL: nothing. */
+const char *dt_text_fault(const char *text, size_t n);
 
 #endif

@@ -8,12 +8,14 @@
 #include "base/arena.h"
 #include "file/example.h"
 #include "file/records.h"
+#include "file/text_cell.h"
 
 enum { MOST_FEATURES = 1024 };
 
 typedef struct seen {
     char *name;
-    dt_feature_kind kind;
+    size_t size;
+    dt_feature_kind kind;         /* EMPTY: no record has had a list of it so far */
     int64_t present, least, most; /* records that have it; values, of a byte string its bytes */
     bool mixed, strings;          /* of several kinds; more than one byte string */
 } seen;
@@ -27,23 +29,26 @@ typedef struct survey {
 static seen *find(survey *x, const dt_feature *f)
 {
     for (int i = 0; i < x->n; i++)
-        if (strlen(x->v[i].name) == f->name_size && memcmp(x->v[i].name, f->name, f->name_size) == 0)
+        if (x->v[i].size == f->name_size && memcmp(x->v[i].name, f->name, f->name_size) == 0)
             return &x->v[i];
     if (x->n == MOST_FEATURES)
         return NULL;
     DT_GROW(x->v, x->cap, x->n + 1);
     char *name = dt_alloc(f->name_size + 1);
     memcpy(name, f->name, f->name_size);
-    x->v[x->n] = (seen){.name = name, .kind = f->kind, .least = INT64_MAX};
+    x->v[x->n] = (seen){.name = name, .size = f->name_size, .kind = f->kind, .least = INT64_MAX};
     return &x->v[x->n++];
 }
 
+/* A feature without a list is one that the record lacks, as to TensorFlow. */
 static void note_feature(survey *x, const dt_feature *f)
 {
     seen *s = find(x, f);
     int64_t n = f->count;
-    if (!s)
+    if (!s || f->kind == DT_FEATURE_EMPTY)
         return;
+    if (s->kind == DT_FEATURE_EMPTY)
+        s->kind = f->kind;
     if (f->kind == DT_FEATURE_BYTES && f->count == 1) {
         const unsigned char *bytes;
         size_t size;
@@ -88,6 +93,8 @@ static dt_status *look_through(survey *x, const char *path)
 /* Why a feature is left out; NULL: it is not. */
 static const char *unfit(const seen *s)
 {
+    if (dt_text_fault(s->name, s->size)) /* no job can name it */
+        return "has a name that is not UTF-8, or holds a NUL";
     return s->mixed ? "has lists of several kinds" : s->strings ? "has lists of byte strings" : s->most == 0 ? "has no values" : NULL;
 }
 
@@ -110,6 +117,13 @@ static void put_element(const survey *x, const seen *s, const dt_survey_request 
     dt_json_close(g->j, '}');
 }
 
+static void note_left_out(const seen *s, const dt_survey_request *g)
+{
+    dt_str_putc(g->notes, '\'');
+    dt_str_escaped(g->notes, s->name, s->size, 60);
+    dt_str_printf(g->notes, "' %s: left out\n", unfit(s));
+}
+
 static int compare(const void *a, const void *b)
 {
     return strcmp(((const seen *)a)->name, ((const seen *)b)->name);
@@ -126,7 +140,7 @@ dt_status *dt_tfrecord_survey(const dt_survey_request *g)
     dt_json_open(g->j, "element", '{');
     for (int i = 0; i < x.n; i++) {
         if (unfit(&x.v[i]))
-            dt_str_printf(g->notes, "'%s' %s: left out\n", x.v[i].name, unfit(&x.v[i]));
+            note_left_out(&x.v[i], g);
         else
             put_element(&x, &x.v[i], g);
         free(x.v[i].name);
