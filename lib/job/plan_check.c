@@ -130,14 +130,16 @@ static dt_status *compile(const dt_pjrt *plugin, const dt_spmd *s, const dt_assi
     return bad;
 }
 
-static dt_status *ask(struct dt_plan_check *c, const dt_job_plan *p, const dt_pjrt *plugin)
+/* s: the job's training step in the dtypes of its policy. A plan prices that of float32, whose values it takes as narrow (cost/mixed.c). */
+static dt_status *ask_of(struct dt_plan_check *c, const dt_job_plan *p, const dt_pjrt *plugin, dt_session *s)
 {
     const dt_topology *t = p->job->strategy.resolver->topology;
     dt_assignment *given = p->session.strategy->assignment, *a = given ? dt_assignment_ref(given) : dt_assignment_each_core(t);
     const dt_spmd *program = NULL;
     dt_pjrt_report report;
     int64_t start = dt_now_ns();
-    dt_status *bad = dt_trainer_priced(p->session.trainer, &p->step[0], &program);
+    s->model->precision = p->job->compile.precision;
+    dt_status *bad = dt_trainer_priced(s->trainer, &p->step[0], &program);
     if (!bad)
         bad = compile(plugin, program, a, &report);
     dt_device_assignment_unref(a);
@@ -148,6 +150,16 @@ static dt_status *ask(struct dt_plan_check *c, const dt_job_plan *p, const dt_pj
     c->theirs = figures_from(&report, t->slice->chip);
     dt_pjrt_print_version(plugin, &c->compiler);
     return NULL;
+}
+
+static dt_status *ask(struct dt_plan_check *c, const dt_job_plan *p, const dt_pjrt *plugin)
+{
+    dt_session s = { 0 };
+    dt_status *bad = dt_session_outline(p->job, 0, &s);
+    if (!bad)
+        bad = ask_of(c, p, plugin, &s);
+    dt_session_close(&s);
+    return bad;
 }
 
 dt_status *dt_plan_check_create(struct dt_plan_check **out, const dt_job_plan *p, const char *path)

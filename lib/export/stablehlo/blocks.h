@@ -16,6 +16,35 @@
 /* g without barriers that delay nothing which depends on examples. */
 dt_status *dt_drop_barriers(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
+/* ---- loops ---- */
+
+/* A loop under construction: operands are its counter, an int32 from 0 on, and what else goes through it. */
+typedef struct dt_hlo_frame {
+    dt_hlo *hlo;
+    int n, times, id;
+    dt_hlo_value *init, *now, *next; /* [n] by operand: before the loop, in its body, for the next turn */
+} dt_hlo_frame;
+/* Opens the body; hlo, n, times, init and the arrays are given. next begins as now. */
+void dt_hlo_frame_open(dt_hlo_frame *f);
+void dt_hlo_frame_close(dt_hlo_frame *f);
+dt_hlo_value dt_hlo_frame_result(const dt_hlo_frame *f, int i);
+
+/* ---- pieces of composites ---- */
+
+typedef struct dt_hlo_pieces {
+    int n;              /* pieces */
+    int64_t size;       /* what is cut into them */
+    int in[DT_MAX_IN], out; /* the dimension that is cut; -1: none; out -1: the sum of all pieces */
+} dt_hlo_pieces;
+/* Whether node i is a composite to be computed piece by piece, with batches of that many rows, and how. */
+bool dt_hlo_pieces_of(const dt_graph *g, int i, int64_t batch, bool (*has_form)(const dt_op *op), dt_hlo_pieces *out);
+dt_status *dt_hlo_write_pieces(dt_hlo *h, const dt_node *n, const dt_hlo_pieces *p, const dt_hlo_call *c, bool (*has_form)(const dt_op *op), dt_hlo_value *out)
+    DT_MUST_USE;
+/* g as far as its ops have no form and are not computed piece by piece. */
+dt_status *dt_decompose_but_pieces(const dt_graph *g, bool (*has_form)(const dt_op *op), int64_t batch, dt_graph **out) DT_MUST_USE;
+dt_status *dt_hlo_no_form(const dt_node *n) DT_MUST_USE;
+bool dt_hlo_has_form(const dt_op *op);
+
 /* ---- items ---- */
 
 /* A statement of the text: a node, whose inputs are items before it. */

@@ -7,11 +7,14 @@
 
 typedef struct target {
     bool (*has_form)(const dt_op *op);
+    int64_t batch; /* rows, where composites may stay to be computed piece by piece; 0: none do */
 } target;
 
-static bool is_lacking(const target *to, const dt_op *op)
+static bool is_lacking(const target *to, const dt_graph *g, int i)
 {
-    return op->decompose && !to->has_form(op);
+    dt_hlo_pieces p;
+    const dt_op *op = g->node[i].op;
+    return op->decompose && !to->has_form(op) && !(to->batch && dt_hlo_pieces_of(g, i, to->batch, to->has_form, &p));
 }
 
 static dt_value take_apart(const dt_rewrite_call *c)
@@ -20,7 +23,7 @@ static dt_value take_apart(const dt_rewrite_call *c)
     const dt_node *n = &c->graph->node[c->node];
     dt_partition_call call = { .trace = c->trace, .node = n, .mesh = &nobody, .batch = 1, .parts = 1 };
 
-    if (!is_lacking(c->user, n->op))
+    if (!is_lacking(c->user, c->graph, c->node))
         return dt_emit_like(c->trace, c->graph, c->node, c->in);
     for (int k = 0; k < n->n_in; k++) {
         call.type[k] = c->graph->node[n->in[k]].type;
@@ -32,15 +35,15 @@ static dt_value take_apart(const dt_rewrite_call *c)
 static bool lacks_any(const target *to, const dt_graph *g)
 {
     for (int i = 0; i < g->n_nodes; i++)
-        if (is_lacking(to, g->node[i].op))
+        if (is_lacking(to, g, i))
             return true;
     return false;
 }
 
 /* A composite may be made of others. */
-dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op), dt_graph **out)
+dt_status *dt_decompose_but_pieces(const dt_graph *g, bool (*has_form)(const dt_op *op), int64_t batch, dt_graph **out)
 {
-    target to = { has_form };
+    target to = { has_form, batch };
     dt_graph *now = NULL;
     DT_TRY(dt_rewrite(g, take_apart, &to, &now));
     while (lacks_any(&to, now)) {
@@ -52,6 +55,11 @@ dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op), dt
     }
     *out = now;
     return NULL;
+}
+
+dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op), dt_graph **out)
+{
+    return dt_decompose_but_pieces(g, has_form, 0, out);
 }
 
 /* ---- barriers ---- */

@@ -21,7 +21,7 @@ typedef struct loop {
     const dt_hlo_repeat *r;
     const struct dt_hlo_traffic *t;
     int n, cap;
-    dt_hlo_value *init, *now, *next; /* by operand: before the loop, in a body, for the next one */
+    dt_hlo_value *init, *now, *next; /* by operand, as in a frame */
     int carry, stack, same, number; /* where these begin among the operands */
     int *last;             /* by item of the last block that is wanted: its operand */
     int n_stacks, *stacks; /* those that are operands */
@@ -143,45 +143,6 @@ static void list_operands(loop *l)
             add_operand(l, numbers_at(l, j));
 }
 
-/* ---- frame ---- */
-
-static void put_values(const loop *l, const dt_hlo_value *v)
-{
-    for (int i = 0; i < l->n; i++) {
-        dt_str_puts(hlo_of(l)->out, i ? ", " : "");
-        dt_hlo_print_value(v[i], hlo_of(l)->out);
-    }
-}
-
-static void put_types(const loop *l)
-{
-    for (int i = 0; i < l->n; i++) {
-        dt_str_puts(hlo_of(l)->out, i ? ", " : "");
-        dt_hlo_print_type(&l->init[i].type, hlo_of(l)->out);
-    }
-}
-
-/* ^bb0(%7: T, %8: T): */
-static void open_block(loop *l)
-{
-    dt_str *out = hlo_of(l)->out;
-    dt_str_puts(out, "    ^bb0(");
-    for (int i = 0; i < l->n; i++) {
-        l->now[i] = (dt_hlo_value){ .id = hlo_of(l)->values++, .type = l->init[i].type };
-        dt_str_printf(out, "%s%%%d: ", i ? ", " : "", l->now[i].id);
-        dt_hlo_print_type(&l->now[i].type, out);
-    }
-    dt_str_puts(out, "):\n");
-}
-
-static void put_condition(loop *l)
-{
-    dt_hlo *h = hlo_of(l);
-    open_block(l);
-    dt_hlo_value more = dt_hlo_compare(h, DT_LT, l->now[0], dt_hlo_like(h, l->now[0], l->r->n));
-    dt_str_printf(h->out, "    \"stablehlo.return\"(%%%d) : (tensor<i1>) -> ()\n    }, {\n", more.id);
-}
-
 /* ---- rows ---- */
 
 static dt_hlo_value look_up(const loop *l, const uint64_t *v)
@@ -275,10 +236,7 @@ static dt_status *put_statements(loop *l)
 
 static dt_status *put_body(loop *l)
 {
-    dt_hlo *h = hlo_of(l);
-    open_block(l);
     l->counter = l->now[0];
-    memcpy(l->next, l->now, (size_t)l->n * sizeof *l->next);
     for (int i = 0; i < l->r->n_same; i++)
         dt_hlo_set_value(l->w, l->r->same[i], l->now[l->same + i]);
     read_rows(l);
@@ -289,16 +247,6 @@ static dt_status *put_body(loop *l)
         l->next[l->carry + i] = l->made[l->r->carry[i].offset];
     for (int i = 0; i < l->t->n_lasts; i++)
         l->next[l->last[i]] = l->made[l->t->last[i]];
-    l->next[0] = dt_hlo_binary(h, "add", l->counter, dt_hlo_like(h, l->counter, 1));
-    dt_str_puts(h->out, "    \"stablehlo.return\"(");
-    put_values(l, l->next);
-    dt_str_puts(h->out, ") : (");
-    put_types(l);
-    dt_str_puts(h->out, ") -> ()\n    }) : (");
-    put_types(l);
-    dt_str_puts(h->out, ") -> (");
-    put_types(l);
-    dt_str_puts(h->out, ")\n");
     return NULL;
 }
 
@@ -311,17 +259,16 @@ static void forget_body(dt_hlo_writer *w)
     w->in_body = false;
 }
 
-/* What the loop leaves: `id` has as many parts as there are operands. */
-static void keep_results(const loop *l, int id)
+static void keep_results(const loop *l, const dt_hlo_frame *f)
 {
     dt_hlo_writer *w = l->w;
     for (int i = 0; i < l->t->n_lasts; i++) {
-        int item = l->r->first + (l->r->n - 1) * l->r->period + l->t->last[i], at = l->last[i];
-        dt_hlo_set_value(w, item, (dt_hlo_value){ .id = id, .part = 1 + at, .type = l->init[at].type });
+        int item = l->r->first + (l->r->n - 1) * l->r->period + l->t->last[i];
+        dt_hlo_set_value(w, item, dt_hlo_frame_result(f, l->last[i]));
     }
     for (int i = 0; i < l->t->n_writes; i++) {
-        int at = operand_of(l, l->t->write[i].stack);
-        w->plan.stack[l->t->write[i].stack].value = (dt_hlo_value){ .id = id, .part = 1 + at, .type = l->init[at].type };
+        int stack = l->t->write[i].stack;
+        w->plan.stack[stack].value = dt_hlo_frame_result(f, operand_of(l, stack));
     }
     for (int i = 0; i < l->t->n_lasts; i++)
         dt_hlo_put_row(w, l->r->first + (l->r->n - 1) * l->r->period + l->t->last[i]);
@@ -329,20 +276,17 @@ static void keep_results(const loop *l, int id)
 
 static dt_status *put_loop(loop *l)
 {
-    dt_hlo *h = hlo_of(l);
     list_operands(l);
     l->now = dt_alloc(dt_size_mul((size_t)l->n, sizeof *l->now));
     l->next = dt_alloc(dt_size_mul((size_t)l->n, sizeof *l->next));
-    int id = h->values++;
-    dt_str_printf(h->out, "    %%%d:%d = \"stablehlo.while\"(", id, l->n);
-    put_values(l, l->init);
-    dt_str_puts(h->out, ") ({\n");
-    put_condition(l);
+    dt_hlo_frame f = { .hlo = hlo_of(l), .n = l->n, .times = l->r->n, .init = l->init, .now = l->now, .next = l->next };
+    dt_hlo_frame_open(&f);
     l->w->in_body = true;
     dt_status *bad = put_body(l);
+    dt_hlo_frame_close(&f);
     forget_body(l->w);
     if (!bad)
-        keep_results(l, id);
+        keep_results(l, &f);
     return bad;
 }
 

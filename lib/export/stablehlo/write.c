@@ -23,7 +23,7 @@ void dt_hlo_set_value(dt_hlo_writer *w, int item, dt_hlo_value v)
     w->value[item] = v;
 }
 
-static dt_status *no_form(const dt_node *n)
+dt_status *dt_hlo_no_form(const dt_node *n)
 {
     const char *path = n->path[0] ? n->path : "the step";
     return dt_fail(DT_E_NO_STABLEHLO, NULL, "op %s in %s cannot be written as StableHLO", n->op->name, path);
@@ -33,10 +33,16 @@ dt_status *dt_hlo_write_item(dt_hlo_writer *w, int item, const dt_hlo_value *in,
 {
     const dt_node *n = node_of(w, item);
     dt_hlo_call c = { .hlo = &w->hlo, .node = n, .type = dt_hlo_type_of(&w->plan, item), .number = number };
-    if (!n->op->stablehlo)
-        return no_form(n);
+    dt_hlo_value out;
+    dt_hlo_pieces p;
     memcpy(c.in, in, (size_t)n->n_in * sizeof *in);
-    dt_hlo_set_value(w, item, n->op->stablehlo(&c));
+    if (n->op->stablehlo)
+        out = n->op->stablehlo(&c);
+    else if (dt_hlo_pieces_of(w->plan.o->g, w->plan.o->item[item].node, w->hlo.batch, dt_hlo_has_form, &p))
+        DT_TRY(dt_hlo_write_pieces(&w->hlo, n, &p, &c, dt_hlo_has_form, &out));
+    else
+        return dt_hlo_no_form(n);
+    dt_hlo_set_value(w, item, out);
     return NULL;
 }
 
@@ -364,7 +370,7 @@ void dt_hlo_signature_release(dt_hlo_signature *s)
     s->arena = NULL;
 }
 
-static bool has_form(const dt_op *op)
+bool dt_hlo_has_form(const dt_op *op)
 {
     return op->stablehlo != NULL;
 }
@@ -374,7 +380,7 @@ dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, 
     dt_graph *free_of = NULL, *plain = NULL;
     dt_hlo_signature s = { 0 };
     DT_TRY(dt_drop_barriers(g, &free_of));
-    dt_status *bad = dt_decompose(free_of, has_form, &plain);
+    dt_status *bad = dt_decompose_but_pieces(free_of, dt_hlo_has_form, request->batch / g->batch_parts, &plain);
     dt_graph_destroy(free_of);
     DT_TRY(bad);
     bad = write_graph(plain, request, out, &s);

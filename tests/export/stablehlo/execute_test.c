@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -53,10 +54,17 @@ static void put_replica(FILE *f, const random_graph *g, const dt_hlo_signature *
         put_port(f, g, &s->out[i], &out->result[r * out->n_results], out->update);
 }
 
-/* How many loops it has. */
-static int write_case(const char *directory, random_kind kind, uint64_t seed, dt_hlo_blocks blocks)
+static int count_of(const char *text, const char *word)
 {
-    random_graph *g = random_graph_draw(kind, seed);
+    int n = 0;
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+        n++;
+    return n;
+}
+
+/* How many loops over blocks it has; `whiles` is how many of all kinds, -1: any number. */
+static int write_graph(const char *directory, random_graph *g, int kind, uint64_t seed, dt_hlo_blocks blocks, int whiles)
+{
     feed f = feed_make(g, seed, REPLICAS, (int64_t[]){ ROWS, ROWS });
     dt_interpretation ought = oracle_run(g, &f);
     dt_hlo_request request = { .batch = ROWS, .replicas = REPLICAS, .blocks = blocks };
@@ -65,9 +73,10 @@ static int write_case(const char *directory, random_kind kind, uint64_t seed, dt
     dt_status *bad = dt_stablehlo_write(g->graph, &request, &text, &s);
     if (bad)
         fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(bad));
+    assert_true(whiles < 0 || count_of(dt_str_text(&text), "stablehlo.while") == whiles);
     if (directory) {
         char name[32];
-        snprintf(name, sizeof name, "%d-%d-", (int)kind, (int)blocks);
+        snprintf(name, sizeof name, "%d-%d-", kind, (int)blocks);
         FILE *program = create(directory, name, seed, ".mlir"), *data = create(directory, name, seed, ".bin");
         fputs(dt_str_text(&text), program);
         for (int r = 0; r < REPLICAS; r++)
@@ -81,6 +90,32 @@ static int write_case(const char *directory, random_kind kind, uint64_t seed, dt
     feed_release(&f);
     random_graph_destroy(g);
     return loops;
+}
+
+static int write_case(const char *directory, random_kind kind, uint64_t seed, dt_hlo_blocks blocks)
+{
+    return write_graph(directory, random_graph_draw(kind, seed), (int)kind, seed, blocks, -1);
+}
+
+/* Attention and its gradients with scores of 72 MiB, which are made piece by piece: the result's pieces are joined, those of keys and values added. */
+static void write_large_attention(const char *directory)
+{
+    const dt_type heads = dt_type_of(DT_FLOAT32, 4, (int64_t[]){ DT_BATCH, 1024, 6, 2 });
+    const dt_attention_how how = { .scale = 0.5, .causal = true };
+    random_graph *g = dt_alloc(sizeof *g);
+    dt_trace *t = dt_trace_create("attention");
+    dt_value x[3], dx[3];
+    for (int i = 0; i < 3; i++) {
+        x[i] = dt_trace_declare(t, (const char *[]){ "query", "key", "value" }[i], &heads);
+        g->distributed[i] = true;
+    }
+    dt_value y = dt_attention(x[0], x[1], x[2], &how);
+    dt_gradients_of(dt_reduce_sum(dt_multiply(y, y), DT_NO_AXIS), x, 3, dx);
+    dt_return(t, "y", y);
+    for (int i = 0; i < 3; i++)
+        dt_return(t, (const char *[]){ "dq", "dk", "dv" }[i], dx[i]);
+    assert_null(dt_trace_end(t, &g->graph));
+    write_graph(directory, g, 99, 1, DT_HLO_LOOPS, 4);
 }
 
 /* Stacks of blocks become loops, but for those that are too small; every way of writing them is written. */
@@ -114,6 +149,7 @@ static void test_xla_computes_the_same(void **state)
     for (uint64_t seed = 9100; seed < 9110; seed++)
         for (int blocks = DT_HLO_UNROLLED; blocks <= DT_HLO_LOOPS_APART; blocks++)
             write_case(directory, RANDOM_BLOCKS, seed, (dt_hlo_blocks)blocks);
+    write_large_attention(directory);
     snprintf(command, sizeof command, "%s tests/export/stablehlo/execute.py %s && rm -r %s", python, directory, directory);
     assert_int_equal(system(command), 0);
 }
