@@ -256,7 +256,7 @@ void dt_plan_check_print(const struct dt_plan_check *c, dt_str *out)
         put_collective(c, k, out);
     put_row(out, "  kernels", put_seconds, (double[]){ a->compute_s, b->compute_s });
     if (c->loops > 0)
-        dt_str_printf(out, "the compiler's program has %d loop%s, whose bodies its cycles count once\n", c->loops, c->loops == 1 ? "" : "s");
+        dt_str_printf(out, "loops of the compiler's program that do not say how often they run, counted once: %d\n", c->loops);
 }
 
 static void put_figures(const dt_plan_figures *f, const char *name, dt_json *j)

@@ -3,15 +3,23 @@
  * The few fields of HloModuleProto that are read, and CompileOptionsProto as far as it is written. Numbers of fields are those
  * of xla/service/hlo.proto, xla/xla_data.proto and xla/pjrt/proto/compile_options.proto.
  *
- *     HloModuleProtoWithConfig 1 module -> 3 computations -> 2 instructions: 2 opcode, 3 shape, 35 id, 36 operands, 43 backend_config (JSON text)
+ *     HloModuleProtoWithConfig 1 module -> 3 computations -> 5 id, 2 instructions: 2 opcode, 3 shape, 8 literal -> 4 s32s, 35 id, 36 operands,
+ *         38 called computations (of a loop body and condition), 43 backend_config (JSON text), 63 comparison direction
+ *
+ * A computation counts as often as it runs: a loop's body as often as its condition says.
  *
  * Bytes come from a plug-in: lengths are looked at before they are believed.
  */
 #include "file/protobuf.h"
 #include "pjrt/options.h"
 
+#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/arena.h"
+#include "base/places.h"
 
 const char *const dt_pjrt_kinds[DT_PJRT_KINDS] = { "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute" };
 
@@ -79,17 +87,31 @@ static double shape_bytes(dt_pb_span s, int depth, bool *bad)
 /* ---- instructions ---- */
 
 typedef struct instruction {
-    dt_pb_span opcode, shape, backend, operands;
+    dt_pb_span opcode, shape, literal, backend, operands, called, direction;
     uint64_t id, operand;  /* operand: the only one, where it is not packed */
     bool has_operand;
 } instruction;
+
+static dt_pb_span *field_of(instruction *i, uint64_t number)
+{
+    switch (number) {
+    case 2: return &i->opcode;
+    case 3: return &i->shape;
+    case 8: return &i->literal;
+    case 36: return &i->operands;
+    case 38: return &i->called;
+    case 43: return &i->backend;
+    case 63: return &i->direction;
+    default: return NULL;
+    }
+}
 
 static instruction read_instruction(dt_pb_span s, bool *bad)
 {
     instruction i = { 0 };
     dt_pb_field f;
     while (next(&s, &f, bad)) {
-        dt_pb_span *to = f.type != DT_PB_BYTES ? NULL : f.number == 2 ? &i.opcode : f.number == 3 ? &i.shape : f.number == 43 ? &i.backend : f.number == 36 ? &i.operands : NULL;
+        dt_pb_span *to = f.type == DT_PB_BYTES ? field_of(&i, f.number) : NULL;
         if (to)
             *to = f.bytes;
         else if (f.number == 35 && f.type == DT_PB_VARINT)
@@ -106,6 +128,9 @@ static bool is_text(dt_pb_span s, const char *text, const char *suffix)
     return (size_t)(s.end - s.at) == n + m && memcmp(s.at, text, n) == 0 && memcmp(s.at + n, suffix, m) == 0;
 }
 
+/* More cycles than that are no estimate: compilers write INT64_MAX where they have none. */
+static const double no_estimate = 4e18;
+
 /* A number of the backend's JSON: {.., "estimated_cycles":"1234", ..}. */
 static double cycles_of(dt_pb_span s)
 {
@@ -118,7 +143,7 @@ static double cycles_of(dt_pb_span s)
         return 0;
     for (s.at += n; s.at < s.end && *s.at >= '0' && *s.at <= '9'; s.at++)
         cycles = cycles * 10 + (*s.at - '0');
-    return cycles;
+    return cycles < no_estimate ? cycles : 0;
 }
 
 /* The bytes of instruction `id` of a computation. */
@@ -144,38 +169,135 @@ static double operand_bytes(dt_pb_span computation, const instruction *i, bool *
     return sum;
 }
 
-static void add_instruction(dt_pb_span computation, const instruction *i, dt_pjrt_report *out, bool *bad)
+/* ---- how often ---- */
+
+typedef struct computation {
+    dt_pb_span at;
+    uint64_t id;
+    double times; /* that it runs in a step */
+} computation;
+
+typedef struct module {
+    computation *c;
+    int n, cap;
+    dt_places places; /* by id */
+} module;
+
+static const double most_times = 1e12; /* products stay finite */
+
+static void add_computation(module *m, dt_pb_span s, bool *bad)
 {
-    out->cycles += cycles_of(i->backend);
-    out->loops += is_text(i->opcode, "while", "");
+    computation c = { .at = s };
+    dt_pb_field f;
+    while (next(&s, &f, bad))
+        if (f.number == 5 && f.type == DT_PB_VARINT)
+            c.id = f.value;
+    DT_GROW(m->c, m->cap, m->n + 1);
+    m->c[m->n++] = c;
+    dt_places_add(&m->places, c.id);
+}
+
+/* NULL: there is none before `before`; callers come after what they call. */
+static computation *find_computation(const module *m, uint64_t id, int before)
+{
+    for (int i = dt_places_first(&m->places, id); i >= 0; i = dt_places_next(&m->places, i))
+        if (i < before && m->c[i].id == id)
+            return &m->c[i];
+    return NULL;
+}
+
+static double integer_of(dt_pb_span literal, bool *bad)
+{
+    uint64_t x = 0;
+    dt_pb_field f;
+    while (next(&literal, &f, bad))
+        if (f.number == 4 && f.type == DT_PB_BYTES)
+            next_number(&f.bytes, &x, bad);
+    return x <= INT32_MAX ? (double)x : 0;
+}
+
+/* A condition `counter < n` of a loop that counts from 0, as stablehlo writes them: n. 0: it is another one. */
+static double trips_of(dt_pb_span condition, bool *bad)
+{
+    double n = 0;
+    int compared = 0, constants = 0;
+    dt_pb_field f;
+    while (next(&condition, &f, bad)) {
+        if (f.number != 2 || f.type != DT_PB_BYTES)
+            continue;
+        instruction i = read_instruction(f.bytes, bad);
+        if (is_text(i.opcode, "constant", "")) {
+            n = integer_of(i.literal, bad);
+            constants++;
+        } else if (is_text(i.opcode, "compare", "") && is_text(i.direction, "LT", ""))
+            compared++;
+        else if (!is_text(i.opcode, "parameter", "") && !is_text(i.opcode, "get-tuple-element", ""))
+            return 0;
+    }
+    return constants == 1 && compared == 1 ? n : 0;
+}
+
+/* What an instruction of computation `at` calls runs so many times more. */
+static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report *out, bool *bad)
+{
+    bool loop = is_text(i->opcode, "while", "");
+    dt_pb_span ids = i->called;
+    computation *called[2] = { NULL, NULL }, *c;
+    uint64_t id;
+    for (int k = 0; next_number(&ids, &id, bad); k++) {
+        c = find_computation(m, id, at);
+        if (c && loop && k < 2)
+            called[k] = c;
+        else if (c)
+            c->times = fmin(c->times + m->c[at].times, most_times);
+    }
+    if (!loop)
+        return;
+    double trips = called[1] ? trips_of(called[1]->at, bad) : 0;
+    out->loops += trips == 0;
+    for (int k = 0; k < 2 && called[k]; k++)
+        called[k]->times = fmin(called[k]->times + m->c[at].times * fmax(trips, 1), most_times);
+}
+
+/* ---- what it takes ---- */
+
+static void add_instruction(const computation *c, const instruction *i, dt_pjrt_report *out, bool *bad)
+{
+    out->cycles += c->times * cycles_of(i->backend);
     for (int k = 0; k < DT_PJRT_KINDS; k++)
         if (is_text(i->opcode, dt_pjrt_kinds[k], "") || is_text(i->opcode, dt_pjrt_kinds[k], "-start")) {
-            out->collective[k].n++;
-            out->collective[k].bytes += operand_bytes(computation, i, bad);
+            out->collective[k].n = (int)fmin(out->collective[k].n + c->times, INT_MAX);
+            out->collective[k].bytes += c->times * operand_bytes(c->at, i, bad);
         }
 }
 
-static void read_computation(dt_pb_span s, dt_pjrt_report *out, bool *bad)
+static void read_computation(module *m, int at, dt_pjrt_report *out, bool *bad)
 {
-    const dt_pb_span whole = s;
+    computation *c = &m->c[at];
+    dt_pb_span s = c->at;
     dt_pb_field f;
+    if (c->times == 0) /* nobody calls it: the program itself */
+        c->times = 1;
     while (next(&s, &f, bad))
         if (f.number == 2 && f.type == DT_PB_BYTES) {
             instruction i = read_instruction(f.bytes, bad);
-            add_instruction(whole, &i, out, bad);
+            count_calls(m, at, &i, out, bad);
+            add_instruction(c, &i, out, bad);
         }
 }
 
 static int read_module(dt_pb_span s, dt_pjrt_report *out, bool *bad)
 {
-    int computations = 0;
+    module m = { 0 };
     dt_pb_field f;
     while (next(&s, &f, bad))
-        if (f.number == 3 && f.type == DT_PB_BYTES) {
-            read_computation(f.bytes, out, bad);
-            computations++;
-        }
-    return computations;
+        if (f.number == 3 && f.type == DT_PB_BYTES)
+            add_computation(&m, f.bytes, bad);
+    for (int at = m.n - 1; at >= 0; at--)
+        read_computation(&m, at, out, bad);
+    free(m.c);
+    dt_places_release(&m.places);
+    return m.n;
 }
 
 dt_status *dt_pjrt_read_hlo(const void *bytes, size_t n, dt_pjrt_report *out)

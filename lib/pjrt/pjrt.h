@@ -36,8 +36,8 @@ extern const char *const dt_pjrt_kinds[DT_PJRT_KINDS];
 typedef struct dt_pjrt_report {
     int64_t code, argument, output, alias, temp, peak; /* bytes of a device; peak 0: not told */
     int64_t hbm;             /* that programs get of a device; 0: not told */
-    double cycles;           /* estimated, all instructions together; a loop's body counts once */
-    int loops;               /* so many bodies counted once */
+    double cycles;           /* estimated, all instructions together; a loop's body counts as often as it runs */
+    int loops;               /* that do not say how often; their bodies count once */
     struct { int n; double bytes; } collective[DT_PJRT_KINDS]; /* launches, and bytes that go in */
 } dt_pjrt_report;
 /* COMPILER with its words when the compiler refuses, PLUGIN when the plug-in lacks what it takes. */

@@ -29,7 +29,7 @@ static void *error(const char *text)
 
 /* ---- the program: bytes of HloModuleProtoWithConfig ---- */
 
-static unsigned char code[512];
+static unsigned char code[1024];
 static size_t code_size;
 
 static size_t put(unsigned char *to, int field, const void *bytes, size_t n)
@@ -68,15 +68,46 @@ static size_t instruction(unsigned char *to, const char *opcode, unsigned char i
     return put(to, 2, inside, n);
 }
 
+/* A loop's body, which gathers; one of its instructions has no estimate. */
+static size_t body(unsigned char *to)
+{
+    size_t n = instruction(to, "parameter", 1, 0, NULL);
+    n += instruction(to + n, "all-gather-start", 2, 1, "{\"estimated_cycles\":\"20000\"}");
+    n += instruction(to + n, "custom-call", 3, 2, "{\"estimated_cycles\":\"9223372036854775807\"}");
+    return n + put_number(to + n, 5, 1);
+}
+
+/* counter < 3 */
+static size_t condition(unsigned char *to)
+{
+    const unsigned char constant[] = { 2 << 3 | 2, 8, 'c', 'o', 'n', 's', 't', 'a', 'n', 't', 8 << 3 | 2, 3, 4 << 3 | 2, 1, 3 };
+    unsigned char compare[32];
+    size_t n = put(compare, 2, "compare", 7);
+    n += put(compare + n, 63, "LT", 2);
+    size_t at = put(to, 2, constant, sizeof constant);
+    at += put(to + at, 2, compare, n);
+    return at + put_number(to + at, 5, 2);
+}
+
+/* while (condition) body, and another loop, of which nobody knows how long it runs. */
+static size_t entry(unsigned char *to)
+{
+    unsigned char loop[32];
+    size_t n = instruction(to, "parameter", 1, 0, NULL), m = put(loop, 2, "while", 5);
+    m += put(loop + m, 38, (const unsigned char[]){ 1, 2 }, 2);
+    n += instruction(to + n, "fusion", 2, 1, "{\"window\":{},\"estimated_cycles\":\"940000\"}");
+    n += instruction(to + n, "all-reduce", 3, 2, NULL);
+    n += put(to + n, 2, loop, m);
+    n += instruction(to + n, "while", 5, 3, NULL);
+    return n + put_number(to + n, 5, 3);
+}
+
 static void make_program(void)
 {
-    unsigned char computation[400], module[450];
-    size_t n = instruction(computation, "parameter", 1, 0, NULL);
-    n += instruction(computation + n, "fusion", 2, 1, "{\"window\":{},\"estimated_cycles\":\"940000\"}");
-    n += instruction(computation + n, "all-reduce", 3, 2, NULL);
-    n += instruction(computation + n, "all-gather-start", 4, 3, "{\"estimated_cycles\":\"60000\"}");
-    n += instruction(computation + n, "while", 5, 4, NULL);
-    n = put(module, 3, computation, n);
+    unsigned char computation[400], module[900];
+    size_t n = put(module, 3, computation, body(computation));
+    n += put(module + n, 3, computation, condition(computation));
+    n += put(module + n, 3, computation, entry(computation));
     code_size = put(code, 1, module, n);
     if (is("garbage"))
         memset(code + 7, 0xff, 40);

@@ -20,7 +20,7 @@ show() {
     "$DTRAIN" plan "$@" --check-with-libtpu "$fake" 2>&1
 }
 show job.yaml | sed -n '/^\$/p;s/compiled the training step in .*/compiled/;/^compared with/p' | cut -c1-60
-"$DTRAIN" plan job.yaml --check-with-libtpu "$fake" | sed -n '/^compared with/,$p' | sed '1,2d;/^the compiler/d' | cut -c1-26,43-58 | sed 's/ *$//'
+"$DTRAIN" plan job.yaml --check-with-libtpu "$fake" | sed -n '/^compared with/,$p' | sed '1,2d;/^loops/!s/^\(.\{26\}\).\{16\}\(.\{1,16\}\).*/\1\2/;s/ *$//'
 "$DTRAIN" plan job.yaml --json --check-with-libtpu "$fake" | sed 's/.*"compiled"/"compiled"/'
 FAKE_PJRT=refuse show job.yaml | sed 's|/.*/fake|FAKE|'
 FAKE_PJRT=major show job.yaml | sed 's|/.*/fake|FAKE|'
