@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fabrics by name, and the calls that every fabric has. */
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fabric/fabric.h"
@@ -43,8 +45,11 @@ dt_status *dt_team_join(dt_team *t, int rank, double patience_s, dt_member **out
 
 void dt_member_leave(dt_member *m)
 {
-    if (m)
-        m->team->fabric->leave(m);
+    if (!m)
+        return;
+    free(m->room);
+    dt_schedule_destroy(m->halving);
+    m->team->fabric->leave(m);
 }
 
 dt_status *dt_member_send(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n)
@@ -62,4 +67,19 @@ dt_status *dt_member_recv(dt_member *m, int from, const dt_tag *tag, void *bytes
 dt_status *dt_member_settle(dt_member *m)
 {
     return m->team->fabric->settle ? m->team->fabric->settle(m) : NULL;
+}
+
+dt_status *dt_member_gather(dt_member *m, const void *own, size_t n, void *all)
+{
+    const int ranks = m->team->ranks;
+    dt_tag tag = {.number = ++m->number, .collective = DT_ALL_GATHER, .dtype = DT_UINT8, .elements = (int64_t)n, .step = m->step};
+    snprintf(tag.of, sizeof tag.of, "%s", m->of ? m->of : "");
+    for (int r = 0; r < ranks; r++)
+        if (r != m->rank)
+            DT_TRY(dt_member_send(m, r, &tag, own, n));
+    memcpy((char *)all + (size_t)m->rank * n, own, n);
+    for (int r = 0; r < ranks; r++)
+        if (r != m->rank)
+            DT_TRY(dt_member_recv(m, r, &tag, (char *)all + (size_t)r * n, n));
+    return dt_member_settle(m);
 }

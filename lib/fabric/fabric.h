@@ -43,13 +43,16 @@ typedef struct dt_team {
     int ranks;
     int own; /* the rank of this process; -1: all ranks are in it */
 } dt_team;
-typedef struct dt_member {
+typedef struct dt_member { /* dt_env has one */
     dt_team *team;
     int rank;
     double patience_s; /* how long it waits for a message */
     uint32_t number;   /* collectives run so far */
     int64_t step;      /* for the tags of those to come */
     const char *of;    /* likewise; NULL: "" */
+    void *room;        /* for arrays that are exchanged, kept from one collective to the next */
+    size_t room_bytes;
+    struct dt_schedule *halving; /* of tree.c; NULL: none yet */
 } dt_member;
 
 struct dt_fabric {
@@ -103,5 +106,20 @@ typedef struct dt_array {
 /* Runs a collective in place: every rank of the team calls it with the same schedule. Sums are integer sums that wrap, or sums in the
  * array's own float type in the schedule's order, so they do not depend on timing. Errors of send and recv; SCHEDULE: bool. */
 dt_status *dt_schedule_run(const dt_schedule *s, dt_member *m, const dt_array *array) DT_MUST_USE;
+/* a += b, as collectives add. False: the dtype cannot be summed. */
+bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n);
+
+/* ---- sums by the tree of `reproducible` (tree.c) ---- */
+
+/* One of several values that are summed together: nodes of a tree (op/workers.h) as tree_part makes them, (rows, nodes, width) -> (rows, width). */
+typedef struct dt_tree_item {
+    const void *parts;
+    void *sum;
+    int64_t rows, width;
+} dt_tree_item;
+/* Sums over the workers, rank r of n having the shards that dt_shards_of_worker says: the bits of tree_sum over all shards. Errors of send and recv. */
+dt_status *dt_tree_all_reduce(dt_member *m, int32_t shards, dt_dtype dtype, const dt_tree_item *item, int n) DT_MUST_USE;
+/* Every rank's n bytes, in the order of ranks, into all[ranks * n]. */
+dt_status *dt_member_gather(dt_member *m, const void *own, size_t n, void *all) DT_MUST_USE;
 
 #endif

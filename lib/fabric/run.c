@@ -36,6 +36,14 @@ static const summing sums[] = {
     [DT_FLOAT32] = sum_float32, [DT_FLOAT64] = sum_float64,
 };
 
+bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n)
+{
+    if (!sums[dtype])
+        return false;
+    sums[dtype](a, b, n);
+    return true;
+}
+
 /* ---- a run ---- */
 
 typedef struct run {
