@@ -47,6 +47,8 @@ typedef struct dt_price {
 typedef struct dt_compile_request {
     dt_graph *graph;             /* of all replicas' rows; outlives the executable */
     int64_t rows;                /* the batch size B that it is compiled for */
+    const int32_t *cut;          /* [cuts + 1]: rows at which work is to be cut, for bits that do not depend on the others; NULL: anywhere */
+    int cuts;
     bool chip_products;          /* products round as the slice's chip rounds them: numerics: chip */
     const dt_spmd *on_device;    /* what one device of the slice does, to be priced; NULL where dt_device_is_priced is false */
     const dt_assignment *assignment; /* where devices are on it; NULL: core by core */

@@ -61,7 +61,7 @@ static dt_status *create_program(cpu_program *p, const dt_compile_request *r)
     if (s)
         release_program(p);
     else
-        p->program = dt_partition(g, &(dt_partition_options){ .batch = r->rows, .can_split = dt_exec_can_split }, p->arena);
+        p->program = dt_partition(g, &(dt_partition_options){ .batch = r->rows, .cut = r->cut, .cuts = r->cuts, .can_split = dt_exec_can_split }, p->arena);
     return s;
 }
 

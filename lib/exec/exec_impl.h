@@ -122,6 +122,7 @@ struct dt_exec {
     size_t scratch_bytes, kept_bytes; /* a lane's */
     char *memory, *scratch;
     const dt_env *env;    /* of the current run */
+    dt_status *failure;   /* of it: workers could not exchange what they have */
     uint32_t run;         /* counts runs */
     dt_track *const *track; /* (lanes) of the current run; NULL: nothing is recorded */
     int marked;           /* the engine's recording that steps have marks of */

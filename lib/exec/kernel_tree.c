@@ -16,6 +16,7 @@
 
 #include "exec/exec_impl.h"
 #include "op/segment.h"
+#include "op/workers.h"
 
 enum { MAX_LEVELS = 34 };
 
@@ -25,7 +26,10 @@ typedef struct tree {
     form form;
     int inner;              /* the absorbed node */
     int shards, units;
-    int64_t columns;        /* of the result: elements of one row of dimension 0 */
+    int nodes;              /* of the tree; more than one, and not all of it: tree_part */
+    dt_tree_node node[DT_TREE_NODES];
+    dt_shard_range range;   /* the shards that are here */
+    int64_t columns;        /* of a node: elements of one row of dimension 0 */
     int64_t k_scale;        /* rows of the inputs in one example (B * k) */
     dt_product *product;    /* [units][2]: shards of the larger and the smaller size */
     int64_t size[2];
@@ -126,6 +130,12 @@ static size_t levels_for(int shards)
     return levels;
 }
 
+/* Of a scalar, whose nodes are rows, one. */
+static int64_t columns_of_node(const dt_exec *x, int node, int nodes)
+{
+    return x->type[x->g->node[node].in[0]].rank > 1 ? dt_row_elements(x, node) / nodes : 1;
+}
+
 static dt_status *prepare(dt_exec *x, dt_step *step)
 {
     tree *t = dt_arena_new(x->arena, tree);
@@ -141,7 +151,11 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
     }
     t->shards = ((const dt_segment_attr *)inner->attr)->count;
     t->units = x->p->piece[step->node].units;
-    t->columns = dt_row_elements(x, step->node);
+    t->range = (dt_shard_range){ .shards = t->shards, .count = t->shards };
+    if (dt_shard_range_of(&x->g->node[step->node]))
+        t->range = *dt_shard_range_of(&x->g->node[step->node]);
+    t->nodes = dt_tree_nodes(&t->range, t->node);
+    t->columns = columns_of_node(x, step->node, t->nodes);
     t->k_scale = -x->g->node[inner->in[0]].type.dim[0];
     t->size[0] = (x->p->batch + t->shards - 1) / t->shards;
     t->size[1] = x->p->batch / t->shards;
@@ -204,16 +218,18 @@ static void run_eval(const dt_kernel_call *c, const tree *t)
     n->op->eval(&(dt_call){ .node = &last, .env = x->env, .in = &middle, .out = { .type = last.type, .data = x->at[c->step->node] } });
 }
 
-/* A stack of buffers, each a complete node of the tree, its level in `weight`. */
-static void run_tree(const dt_kernel_call *c, const tree *t, int64_t n)
+/* Node k: the sum of shards [from, to) of those here. A stack of buffers, each a complete node of the tree, its level in `weight`. */
+static void run_node(const dt_kernel_call *c, const tree *t, int k, int64_t n)
 {
     size_t stride = t->piece_bytes / sizeof(float);
-    float *level = (float *)c->scratch, *to = dt_floats(c->x, c->step->node) + c->lo * t->columns;
+    float *level = (float *)c->scratch;
     dt_strip_function add = c->x->engine->simd->strip[DT_S_add];
     int top = -1;
     int weight[MAX_LEVELS]; /* level of each buffer of the stack */
 
-    for (int s = 0; s < t->shards; s++) {
+    int32_t from, end;
+    dt_tree_leaves(t->range.shards, t->node[k], &from, &end);
+    for (int s = from - t->range.first; s < end - t->range.first; s++) {
         partial(c, t, s, level + (size_t)++top * stride);
         weight[top] = 0;
         for (; top > 0 && weight[top] == weight[top - 1]; top--) {
@@ -226,18 +242,20 @@ static void run_tree(const dt_kernel_call *c, const tree *t, int64_t n)
         float *left = level + (size_t)(top - 1) * stride;
         add(left, left, level + (size_t)top * stride, NULL, n);
     }
-    memcpy(to, level, (size_t)n * sizeof *to);
+    float *to = dt_floats(c->x, c->step->node) + c->lo * t->columns * t->nodes + k * t->columns;
+    for (int64_t row = 0; row * t->columns < n; row++)
+        memcpy(to + row * t->columns * t->nodes, level + row * t->columns, (size_t)t->columns * sizeof *to);
 }
 
 static void run(const dt_kernel_call *c)
 {
     const tree *t = c->step->state;
-    int64_t n = (c->hi - c->lo) * t->columns;
+    int64_t n = t->form == FORM_TOTAL ? 1 : (c->hi - c->lo) * t->columns;
 
     if (t->form == FORM_EVAL)
         run_eval(c, t);
-    else if (n > 0)
-        run_tree(c, t, n);
+    for (int k = 0; t->form != FORM_EVAL && n > 0 && k < t->nodes; k++)
+        run_node(c, t, k, n);
 }
 
 const dt_kernel dt_kernel_tree = {
@@ -245,4 +263,10 @@ const dt_kernel dt_kernel_tree = {
 };
 const dt_kernel dt_kernel_tree_by_eval = {
     .name = "tree_by_eval", .op = &dt_op_tree_sum, .fits = fits_any, .prepare = prepare, .run = run, .release = release,
+};
+const dt_kernel dt_kernel_tree_part = {
+    .name = "tree_part", .op = &dt_op_tree_part, .splits = true, .fits = fits_fast, .prepare = prepare, .run = run, .release = release,
+};
+const dt_kernel dt_kernel_tree_part_by_eval = {
+    .name = "tree_part_by_eval", .op = &dt_op_tree_part, .fits = fits_any, .prepare = prepare, .run = run, .release = release,
 };

@@ -264,6 +264,10 @@ dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_vie
     x->env = env;
     x->run++;
     run_segments(x);
+    dt_status *failure = x->failure;
+    x->failure = NULL;
+    if (failure)
+        return failure;
     if (x->track)
         dt_span_end(x->track[0], x->run_mark, since, (dt_numbers){{ x->p->batch }});
     for (int i = 0; i < x->g->n_results; i++) {

@@ -13,12 +13,16 @@
  *
  * A few numbers made of numbers (1 / rows, the optimizer's rate) have a segment of their own before all others: whoever runs
  * the program makes them in passing, and no piece has to wait for another task because of them.
+ *
+ * Under `reproducible` rows are cut at the borders of shards instead: libraries choose their kernels by the number of rows in a call, so a row has the same
+ * bits only where it is computed beside the same other rows, on whichever worker.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "op/segment.h"
 #include "op/shapes.h"
+#include "op/workers.h"
 #include "pass/partition_impl.h"
 
 /* ---- how many pieces ---- */
@@ -26,7 +30,8 @@
 /* 100,000 elements in 2, 800,000 in 4, 6.4 million in 16. Each piece of a product reads all of the other factor: it has some rows. */
 static int units_for_elements(const dt_node *n)
 {
-    int units = dt_pieces_below(sqrt((double)dt_type_elements(&n->type) / 25000)), least = dt_dot_of(n) ? 128 : 16;
+    const int nodes = dt_tree_results(n); /* of a part of a sum, which is cut as the sum is */
+    int units = dt_pieces_below(sqrt((double)(dt_type_elements(&n->type) / (nodes ? nodes : 1)) / 25000)), least = dt_dot_of(n) ? 128 : 16;
     while (units > 1 && n->type.dim[0] < least * units)
         units /= 2;
     return units;
@@ -40,7 +45,7 @@ static const dt_node *input(const dt_cutter *c, int i, int k)
 static bool absorbs(const dt_cutter *c, int i)
 {
     const dt_node *n = &c->g->node[i];
-    return n->op == &dt_op_tree_sum && c->p->piece[n->in[0]].absorbed;
+    return dt_tree_results(n) && c->p->piece[n->in[0]].absorbed;
 }
 
 static bool can_split(const dt_cutter *c, int i)
@@ -98,12 +103,12 @@ static bool in_one_task(const dt_cutter *c, int i, int j)
 }
 
 /* Does piece u of node i need only piece u of its input k? What stands behind a barrier waits for all of it, so that values before it and behind it never
- * lie side by side. */
+ * lie side by side; what workers exchange is there before the first exchange of a segment begins, so that all of them make one. */
 static bool aligned(const dt_cutter *c, int i, int k)
 {
     int j = c->g->node[i].in[k];
 
-    if (c->g->node[i].op == &dt_op_optimization_barrier)
+    if (c->g->node[i].op == &dt_op_optimization_barrier || dt_is_tree_join(&c->g->node[i]))
         return false;
     if (in_one_task(c, i, j))
         return true;
@@ -153,6 +158,8 @@ static void place_node(dt_cutter *c, int i)
     if (dt_is_leaf(&c->g->node[i]) || piece->absorbed)
         return;
     piece->segment = earliest(c, i);
+    if (c->depth[i] > 0 && dt_is_tree_join(&c->g->node[i]) && c->meets[c->depth[i]] > piece->segment)
+        piece->segment = c->meets[c->depth[i]];
     for (int s = 0; s < c->g->n_states; s++)
         if (c->g->state[s].update == i && !c->p->copy_back[s]) {
             int after = dt_after_readers(c, i, c->g->state[s].node);
@@ -160,6 +167,42 @@ static void place_node(dt_cutter *c, int i)
         }
     if (piece->segment >= c->p->n_segments)
         c->p->n_segments = piece->segment + 1;
+}
+
+/* By node: how many exchanges between workers stand before it on the longest way, itself included. */
+static int find_depths(dt_cutter *c)
+{
+    int most = 0;
+    for (int i = 0; i < c->g->n_nodes; i++) {
+        for (int k = 0; k < c->g->node[i].n_in; k++)
+            c->depth[i] = c->depth[c->g->node[i].in[k]] > c->depth[i] ? c->depth[c->g->node[i].in[k]] : c->depth[i];
+        c->depth[i] += dt_is_tree_join(&c->g->node[i]);
+        most = c->depth[i] > most ? c->depth[i] : most;
+    }
+    return most;
+}
+
+/*
+ * Workers have other numbers of rows, so other pieces and segments, but must make the same exchanges in the same order: exchanges of one depth, which do not
+ * wait for each other, are one segment, the first in which all of them can be made. Segments only move on, so this ends.
+ */
+static void place_nodes(dt_cutter *c, dt_arena *scratch)
+{
+    c->depth = dt_arena_array(scratch, int, c->g->n_nodes + 1);
+    c->meets = dt_arena_array(scratch, int, find_depths(c) + 1);
+    for (bool moved = true; moved;) {
+        moved = false;
+        c->p->n_segments = 0;
+        for (int i = 0; i < c->g->n_nodes; i++)
+            place_node(c, i);
+        for (int i = 0; i < c->g->n_nodes; i++)
+            if (dt_is_tree_join(&c->g->node[i]) && c->p->piece[i].segment > c->meets[c->depth[i]]) {
+                c->meets[c->depth[i]] = c->p->piece[i].segment;
+                moved = true;
+            }
+        for (int i = 0; i < c->g->n_nodes; i++)
+            moved |= dt_is_tree_join(&c->g->node[i]) && c->p->piece[i].segment < c->meets[c->depth[i]];
+    }
 }
 
 /* A broadcast is no work where it is fused with who reads it, a comparison is mostly of values that are there until the sweep back, and what an optimizer
@@ -301,10 +344,22 @@ static void absorb_segments(dt_cutter *c)
 {
     for (int i = 0; i < c->g->n_nodes; i++) {
         const dt_node *n = &c->g->node[i];
-        bool parts = n->op == &dt_op_tree_sum && dt_cut_of(input(c, i, 0)) == DT_CUT_PIECES;
-        if (n->op == &dt_op_tree_sum && !parts && c->uses[n->in[0]] == 1 && input(c, i, 0)->n_in > 0)
+        bool tree = dt_tree_results(n) > 0, parts = tree && dt_cut_of(input(c, i, 0)) == DT_CUT_PIECES;
+        if (tree && !parts && c->uses[n->in[0]] == 1 && input(c, i, 0)->n_in > 0)
             c->p->piece[n->in[0]].absorbed = true;
     }
+}
+
+/* Without the shards that have no rows. */
+static void take_cuts(dt_program *p, const dt_partition_options *o, dt_arena *arena)
+{
+    if (!o->cut || p->graph->batch_parts != 1)
+        return;
+    int32_t *cut = dt_arena_array(arena, int32_t, o->cuts + 1);
+    for (int i = 1; i <= o->cuts; i++)
+        if (o->cut[i] > o->cut[i - 1])
+            cut[++p->cuts] = o->cut[i];
+    p->cut = p->cuts ? cut : NULL;
 }
 
 dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, dt_arena *arena)
@@ -320,15 +375,15 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
 
     *p = (dt_program){ .graph = graph, .batch = options->batch / graph->batch_parts, .piece = dt_arena_array(arena, dt_piece, graph->n_nodes + 1),
                        .copy_back = dt_arena_array(arena, bool, graph->n_states + 1) };
+    take_cuts(p, options, arena);
     read_rules(&c);
     dt_list_readings(&c, scratch);
     absorb_segments(&c);
-    c.row_units = dt_row_units(graph, p->batch);
-    c.image_units = dt_image_units(graph, p->batch);
+    c.row_units = p->cut ? p->cuts : dt_row_units(graph, p->batch);
+    c.image_units = p->cut ? p->cuts : dt_image_units(graph, p->batch);
     dt_choose_copies(&c);
     find_preamble(&c);
-    for (int i = 0; i < graph->n_nodes; i++)
-        place_node(&c, i);
+    place_nodes(&c, scratch);
     sink_to_readers(&c);
     join_groups(&c);
     number_groups(&c);

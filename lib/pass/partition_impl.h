@@ -24,6 +24,8 @@ typedef struct dt_cutter {
     int *overwritten_by; /* by node of a variable: 1 + the update that is made in its memory; 0: none */
     int row_units;   /* of all other values that have rows */
     int image_units; /* pieces of values whose rows are images */
+    int *depth;     /* by node; see place_nodes */
+    int *meets;     /* by depth: the segment of its exchanges */
     int body;       /* first segment of all that is no preamble */
 } dt_cutter;
 

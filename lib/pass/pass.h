@@ -108,6 +108,8 @@ typedef struct dt_piece {
 typedef struct dt_program {
     dt_graph *graph;
     int64_t batch;       /* B it is cut for */
+    const int32_t *cut;  /* [cuts + 1]: rows of the batch at which it is cut, under `reproducible`; NULL: in equal pieces */
+    int cuts;
     dt_piece *piece;     /* by node */
     bool *copy_back;     /* by state: the update is copied at the end, because a later node reads the old value */
     int n_segments, n_groups;
@@ -115,6 +117,8 @@ typedef struct dt_program {
 
 typedef struct dt_partition_options {
     int64_t batch;
+    const int32_t *cut;  /* [cuts + 1]: the borders of shards, 0 first; NULL: pieces by sizes */
+    int cuts;
     /* Whether the back end can compute rows [lo, hi) of a node's result; NULL: whatever the op's rule allows. */
     bool (*can_split)(const dt_graph *g, int node);
 } dt_partition_options;

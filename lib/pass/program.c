@@ -24,6 +24,11 @@ void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *l
     const dt_type *t = &p->graph->node[node].type;
     int64_t size = t->rank == 0 ? 1 : t->dim[0] < 0 ? p->batch : t->dim[0], k = t->rank && t->dim[0] < 0 ? -t->dim[0] : 1;
 
+    if (p->cut && t->rank && t->dim[0] < 0 && units == p->cuts && units > 1) {
+        *lo = p->cut[unit] * k;
+        *hi = p->cut[unit + 1] * k;
+        return;
+    }
     *lo = size * unit / units * k;
     *hi = size * (unit + 1) / units * k;
 }

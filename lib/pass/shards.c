@@ -7,9 +7,9 @@
  *
  * A maximum needs no shards: it does not depend on the order.
  */
-#include "pass/pass.h"
+#include "pass/workers.h"
 
-static bool sums_batch(const dt_graph *g, const dt_node *n)
+bool dt_sums_batch(const dt_graph *g, const dt_node *n)
 {
     if (!n->op->segment || dt_type_has_batch(&n->type))
         return false;
@@ -21,12 +21,17 @@ static bool sums_batch(const dt_graph *g, const dt_node *n)
     return n->n_in > 0;
 }
 
-static dt_value add_by_tree(const dt_rewrite_call *c)
+dt_value dt_sum_shards(const dt_rewrite_call *c, int shards)
 {
     const dt_node *n = &c->graph->node[c->node];
-    if (!sums_batch(c->graph, n))
+    return n->op->segment(&(dt_fold_call){ .trace = c->trace, .node = n, .in = c->in, .segments = shards, .cut = DT_CUT_SHARDS });
+}
+
+static dt_value add_by_tree(const dt_rewrite_call *c)
+{
+    if (!dt_sums_batch(c->graph, &c->graph->node[c->node]))
         return dt_emit_like(c->trace, c->graph, c->node, c->in);
-    dt_value partial = n->op->segment(&(dt_fold_call){ .trace = c->trace, .node = n, .in = c->in, .segments = *(const int *)c->user, .cut = DT_CUT_SHARDS });
+    dt_value partial = dt_sum_shards(c, *(const int *)c->user);
     return dt_emit(c->trace, &dt_op_tree_sum, &partial, 1, NULL);
 }
 

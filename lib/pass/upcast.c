@@ -16,6 +16,7 @@
 
 #include "base/half.h"
 #include "op/segment.h"
+#include "op/workers.h"
 #include "pass/pass.h"
 
 static const dt_precision_attr of_bfloat16 = { .mantissa_bits = 7 }, of_float16 = { .mantissa_bits = 10, .exponent_bits = 5 };
@@ -71,7 +72,7 @@ static dt_value converted(const dt_node *n, dt_value x)
 
 static bool is_partial(const dt_node *n)
 {
-    return dt_cut_of(n) >= 0 && (n->op->role == DT_ROLE_REDUCE || n->op->role == DT_ROLE_PRODUCT);
+    return dt_shard_range_of(n) || (dt_cut_of(n) >= 0 && (n->op->role == DT_ROLE_REDUCE || n->op->role == DT_ROLE_PRODUCT));
 }
 
 static dt_value widened(const widening *w, int i)

@@ -5,6 +5,7 @@
 
 #include "op/across.h"
 #include "op/cells.h"
+#include "op/workers.h"
 
 typedef struct setting {
     dt_trace *t;
@@ -42,6 +43,53 @@ static dt_value shards_of(dt_value x, const dt_op *op, dt_value y, dt_segment_at
     attr.dot = a.dot;
     dt_value partial = dt_emit(x.trace, op, (dt_value[]){ x, y }, op->n_in, &attr);
     return dt_emit(x.trace, &dt_op_tree_sum, &partial, 1, NULL);
+}
+
+/* What a worker with shards 5 to 9 of 12 has: three nodes of their tree; and one that has all makes of them. */
+static dt_value parts_of(dt_value x, const dt_op *op, dt_value y, dt_segment_attr a)
+{
+    const dt_shard_range own = { .shards = n_shards + 7, .first = n_shards, .count = n_shards };
+    dt_segment_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.cut = DT_CUT_SHARDS;
+    attr.count = n_shards;
+    attr.reduce = a.reduce;
+    attr.dot = a.dot;
+    dt_value partial = dt_emit(x.trace, op, (dt_value[]){ x, y }, op->n_in, &attr);
+    return dt_emit(x.trace, &dt_op_tree_part, &partial, 1, &own);
+}
+static dt_value parts_of_product(setting *s)
+{
+    return parts_of(s->rows, &dt_op_segment_dot_general, s->logits, (dt_segment_attr){ .dot = { .n_contract = 1 } });
+}
+static dt_value parts_of_cubes(setting *s)
+{
+    return parts_of(s->cube, &dt_op_segment_dot_general, s->rows, (dt_segment_attr){ .dot = { .n_contract = 1 } });
+}
+static dt_value parts_of_rows(setting *s)
+{
+    return parts_of(s->cube, &dt_op_segment_reduce, s->cube, (dt_segment_attr){ .reduce = { DT_REDUCE_SUM, 1 } });
+}
+static dt_value parts_of_all(setting *s)
+{
+    return parts_of(s->rows, &dt_op_segment_reduce, s->rows, (dt_segment_attr){ .reduce = { DT_REDUCE_SUM, 3 } });
+}
+static dt_value joined_parts(setting *s)
+{
+    const dt_shard_range all = { .shards = n_shards, .count = n_shards };
+    dt_segment_attr attr;
+    dt_tree_join_attr join;
+    memset(&attr, 0, sizeof attr);
+    memset(&join, 0, sizeof join);
+    attr.cut = DT_CUT_SHARDS;
+    attr.count = n_shards;
+    attr.dot.n_contract = 1;
+    dt_value x = dt_emit(s->rows.trace, &dt_op_segment_dot_general, (dt_value[]){ s->rows, s->logits }, 2, &attr);
+    join.type = (dt_type){ .dtype = DT_FLOAT32, .rank = 2, .dim = { 6, 5 } };
+    join.shards = n_shards;
+    join.nodes = 1;
+    x = dt_emit(x.trace, &dt_op_tree_part, &x, 1, &all);
+    return dt_emit(x.trace, &dt_op_tree_join, &x, 1, &join);
 }
 
 static dt_value product(setting *s) { return dt_matmul(s->rows, s->matrix); }
@@ -438,7 +486,8 @@ static const row rows[] = {
     { "alias", reshaped }, { "barrier", behind_a_barrier },
     { "tree", tree_of_product }, { "tree_by_eval", tree_of_row_pairs }, { "tree_by_eval", tree_of_cubes }, { "tree", tree_of_rows },
     { "tree", tree_of_all }, { "tree", tree_of_regrouped }, { "tree_by_eval", tree_of_stacked }, { "eval", tree_of_variable },
-    { "eval", tree_of_numbers }, { "transpose", turned },
+    { "tree_part", parts_of_product }, { "tree_part_by_eval", parts_of_cubes }, { "tree_part", parts_of_rows }, { "tree_part", parts_of_all },
+    { "join", joined_parts }, { "eval", tree_of_numbers }, { "transpose", turned },
     { "transpose", turned_cube }, { "transpose", turned_bytes }, { "slice", sliced }, { "slice", sliced_twice }, { "slice", sliced_rows },
     { "slice", sliced_bytes }, { "concatenate", joined }, { "concatenate", joined_at_the_end }, { "concatenate", joined_below },
     { "pad", padded }, { "pad", padded_below }, { "pad", cut_off }, { "pad", all_cut_off }, { "rows_part", part_of_rows },

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "fabric/fabric.h"
 #include "kernel_rows.h"
 
 /* ---- running one ---- */
@@ -97,6 +98,9 @@ static void compare(dt_engine *e, const dt_graph *g, const comparison *c, int64_
     dt_arena *arena = dt_arena_create();
     dt_view *arg = draw_arguments(g, batch), result[2];
     dt_env env = { .batch = batch, .replicas = 1, .shards = border, .n_shards = 5 };
+    dt_team *team = NULL; /* of one: what workers exchange, it has */
+    must(dt_team_open(&team, &dt_fabric_local, 1), 0);
+    must(dt_team_join(team, 0, 20, &env.member), 0);
     dt_program *p = dt_partition((dt_graph *)g, &(dt_partition_options){ .batch = batch, .can_split = dt_exec_can_split }, arena);
     dt_exec *x = NULL;
     dt_interpretation oracle;
@@ -106,6 +110,8 @@ static void compare(dt_engine *e, const dt_graph *g, const comparison *c, int64_
     for (int i = 0; i < g->n_results; i++)
         expect_close(e, c, batch, &result[i], &oracle.result[i]);
     dt_exec_destroy(x);
+    dt_member_leave(env.member);
+    dt_team_close(team);
     dt_interpretation_release(&oracle);
     views_release(arg, g->n_args);
     dt_arena_destroy(arena);

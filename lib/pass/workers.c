@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the program of one memory space to that of one worker, whose memory has some rows of the batch. Rows meet in sums over the batch alone, which
+ * are cut into shards as dt_shards cuts them: a worker adds its own, and tree_join adds what all have.
+ *
+ *     dot_general(x', dy)      ->   tree_join(tree_part(segment_dot_general(x', dy)))       (own shards, m, n) -> (m, nodes * n) -> (m, n)
+ *     get_dimension_size(x)    ->   a number: the rows of all
+ *     iota along the batch     ->   example_id, which begins at the worker's first row
+ *
+ * Everything else works row by row, or on values that are the same on all workers; what does not is refused here. The order of joins is that of the nodes
+ * and the same on all workers, since the graph differs in sizes alone.
+ */
+#include "pass/workers.h"
+
+#include <string.h>
+
+#include "op/segment.h"
+#include "op/shapes.h"
+
+/* ---- what can be split ---- */
+
+static bool counts_rows(const dt_node *n)
+{
+    return n->op->role == DT_ROLE_COUNTER && n->n_in == 0 && n->type.rank > 0 && n->type.dim[0] == -1;
+}
+
+static bool measures_batch(const dt_graph *g, const dt_node *n)
+{
+    return n->op->role == DT_ROLE_SIZE && dt_type_has_batch(&g->node[n->in[0]].type);
+}
+
+/* Every dimension of rows in an input is one of rows in the result, and the other way round. */
+static bool goes_by_rows(const dt_graph *g, const dt_node *n)
+{
+    dt_type in[DT_MAX_IN];
+    dt_rule rule;
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = g->node[n->in[k]].type;
+    dt_rule_whole(&rule);
+    n->op->rule(in, &n->type, n->attr, &rule);
+    for (int k = 0; k < n->n_in; k++)
+        for (int d = 0; d < in[k].rank; d++) {
+            bool kept = !dt_is_batch(&in[k], d);
+            for (int o = 0; !kept && o < n->type.rank; o++)
+                kept = dt_is_batch(&n->type, o) && rule.out[o] >= 0 && rule.out[o] == rule.in[k][d];
+            if (!kept)
+                return false;
+        }
+    for (int o = 0; o < n->type.rank; o++)
+        if (dt_is_batch(&n->type, o) && rule.out[o] < 0)
+            return false;
+    return true;
+}
+
+static bool touches_rows(const dt_graph *g, const dt_node *n)
+{
+    bool touches = dt_type_has_batch(&n->type);
+    for (int k = 0; k < n->n_in; k++)
+        touches |= dt_type_has_batch(&g->node[n->in[k]].type);
+    return touches || dt_cut_of(n) >= 0;
+}
+
+static bool can_split(const dt_graph *g, int i)
+{
+    const dt_node *n = &g->node[i];
+    if (n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE || n->op->role == DT_ROLE_CONSTANT || !touches_rows(g, n))
+        return true;
+    return dt_cut_of(n) < 0 && (dt_sums_batch(g, n) || counts_rows(n) || measures_batch(g, n) || goes_by_rows(g, n));
+}
+
+static dt_status *refuse(const dt_node *n)
+{
+    const bool by_replica = dt_cut_of(n) == DT_CUT_REPLICAS;
+    dt_status *s = dt_fail(DT_E_NOT_YET, NULL, "layer '%s' %s, which workers in separate processes cannot do yet (%s)", n->path[0] ? n->path : "loss",
+                           by_replica ? "treats the rows of each replica by themselves" : "joins rows of the batch in another way than by a sum", n->op->name);
+    return by_replica ? dt_suggest(s, "BatchNormalization: write synchronized: true") : dt_suggest(s, "train in one process");
+}
+
+static dt_status *check(const dt_graph *g, const dt_worker_share *share)
+{
+    if (share->shards < share->workers)
+        return dt_fail(DT_E_REPLICAS, NULL, "reproducible.shards: %d are fewer than the %d workers, each of which needs one", (int)share->shards, share->workers);
+    dt_status *s = NULL;
+    for (int i = 0; !s && i < g->n_nodes; i++)
+        if (!can_split(g, i))
+            s = refuse(&g->node[i]);
+    for (int i = 0; !s && i < g->n_results; i++)
+        if (dt_type_has_batch(&g->node[g->result[i].node].type))
+            s = refuse(&g->node[g->result[i].node]);
+    return s;
+}
+
+/* ---- splitting ---- */
+
+static dt_value count_from_first(const dt_rewrite_call *c)
+{
+    const dt_type *t = &c->graph->node[c->node].type;
+    dt_value numbers = dt_convert(dt_example_id(c->trace), t->dtype);
+    return t->rank > 1 ? dt_broadcast_rows(numbers, t) : numbers;
+}
+
+static dt_value size_of_all(const dt_rewrite_call *c, int64_t batch)
+{
+    const dt_node *n = &c->graph->node[c->node];
+    const dt_axis_attr *a = n->attr;
+    const dt_type whole = dt_type_at(&c->graph->node[n->in[0]].type, batch);
+    return dt_splat(c->trace, &n->type, (double)whole.dim[a->axis]);
+}
+
+static dt_value join(const dt_rewrite_call *c, const dt_shard_range *own)
+{
+    dt_tree_node node[DT_TREE_NODES];
+    dt_tree_join_attr a;
+    memset(&a, 0, sizeof a); /* its padding too: attributes compare with memcmp */
+    a.type = c->graph->node[c->node].type;
+    a.shards = own->shards;
+    a.nodes = dt_tree_nodes(own, node);
+    dt_value shards = dt_sum_shards(c, own->count), part = dt_emit(c->trace, &dt_op_tree_part, &shards, 1, own);
+    return dt_emit(c->trace, &dt_op_tree_join, &part, 1, &a);
+}
+
+static dt_value split(const dt_rewrite_call *c)
+{
+    const dt_worker_share *share = c->user;
+    const dt_node *n = &c->graph->node[c->node];
+    const dt_shard_range own = dt_shards_of_worker(share->shards, share->workers, share->rank);
+    if (dt_sums_batch(c->graph, n))
+        return join(c, &own);
+    if (measures_batch(c->graph, n))
+        return size_of_all(c, share->batch);
+    return counts_rows(n) && n->type.rank > 0 && !goes_by_rows(c->graph, n) ? count_from_first(c) : dt_emit_like(c->trace, c->graph, c->node, c->in);
+}
+
+dt_status *dt_workers_split(const dt_graph *g, const dt_worker_share *share, dt_graph **out)
+{
+    DT_TRY(check(g, share));
+    return dt_rewrite(g, split, share, out);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program of one worker, of several that share a batch: see workers.c. */
+#ifndef DT_PASS_WORKERS_H
+#define DT_PASS_WORKERS_H
+
+#include "op/workers.h"
+#include "pass/pass.h"
+
+typedef struct dt_worker_share {
+    int workers, rank;
+    int32_t shards;  /* V, at least as many as workers */
+    int64_t batch;   /* rows of all workers */
+} dt_worker_share;
+
+/* g, a folded graph, for the rows of one worker: B counts those. Sums over the batch are those that dt_shards makes. NOT_YET with the layer and the op where rows
+ * of several workers meet in any other way than in a sum. */
+dt_status *dt_workers_split(const dt_graph *g, const dt_worker_share *share, dt_graph **out) DT_MUST_USE;
+
+/* ---- shards.c ---- */
+
+/* Whether a node is a sum over the batch, which has a form for segments of it. */
+bool dt_sums_batch(const dt_graph *g, const dt_node *n);
+/* What becomes of such a node: its sums over shards, (shards, ...). */
+dt_value dt_sum_shards(const dt_rewrite_call *c, int shards);
+
+#endif
