@@ -107,6 +107,8 @@ static void tell_how_to_go_on(const struct training *t)
 static int stopped(struct training *t, dt_status *s)
 {
     dt_status_free(s);
+    if (t->watch.silent)
+        return *stop_flag() == 2 && !t->watch.saved_after_stop ? stop_exit_code() : EXIT_STOPPED;
     if (*stop_flag() == 2 && !t->watch.saved_after_stop) {
         out_note(t->call->out, "stopped at once; %s%s", t->watch.checkpoint ? "the newest checkpoint is " : "nothing was saved in this run",
                  t->watch.checkpoint ? t->watch.checkpoint : "");
@@ -126,11 +128,11 @@ static int finish(struct training *t, dt_status *s)
     if (s)
         return watch_error(&t->watch, s);
     if (t->fit->dry_run) {
-        if (!t->fit->json && !t->call->out->quiet)
+        if (!t->fit->json && !t->call->out->quiet && !t->watch.silent)
             out_field(t->call->out, "dry run", "the job is ready to train; nothing was written");
         return 0;
     }
-    return expect_judge(&t->expectations, &t->watch);
+    return t->watch.silent ? 0 : expect_judge(&t->expectations, &t->watch);
 }
 
 static int run(const struct call *call)
@@ -144,6 +146,7 @@ static int run(const struct call *call)
         return out_error(call->out, s);
     t.watch = (struct watch){.out = call->out, .json = fit->json, .every_step = fit->every_step, .training = true, .path = t.source.path};
     s = dt_job_open(&t.job, &t.source);
+    t.watch.silent = dt_job_worker(t.job) > 0;
     if (!s)
         s = expect_check(&t.expectations, t.job, true);
     if (!s)

@@ -86,6 +86,8 @@ void watch_event(const dt_event *e, void *user)
     if (!w->told_line.tv_sec)
         clock_gettime(CLOCK_MONOTONIC, &w->told_line);
     remember(w, e);
+    if (w->silent)
+        return;
     if (e->kind == DT_EVENT_STEP || e->kind == DT_EVENT_CHECKPOINT || (e->kind == DT_EVENT_EVALUATING && w->training))
         tell_stopping(w);
     if (e->kind == DT_EVENT_WARNING)
@@ -98,14 +100,14 @@ void watch_event(const dt_event *e, void *user)
 
 int watch_error(const struct watch *w, dt_status *s)
 {
-    if (w->json && s)
+    if (w->json && s && !w->silent)
         watch_json_error(w, s);
     return out_error(w->out, s);
 }
 
 void watch_end(struct watch *w, int code)
 {
-    if (w->json)
+    if (w->json && !w->silent)
         watch_json_end(w, code);
 }
 

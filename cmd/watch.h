@@ -20,6 +20,7 @@ struct watch {
     struct out *out;
     bool json, every_step;
     bool training;    /* fit, not evaluate */
+    bool silent;      /* another worker tells what happens */
     const char *path; /* of the job, as written */
 
     /* seen so far */

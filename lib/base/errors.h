@@ -146,6 +146,7 @@ DT_ERROR(STRUCTURE, 183, 78, "AssertionError")
 DT_ERROR(NEEDS_ROWS, 184, 78, "ValueError")
 DT_ERROR(NO_WORKER_DEVICES, 185, 78, "RuntimeError")
 DT_ERROR(OTHER_VARIABLES, 186, 78, "ValueError")
+DT_ERROR(LAUNCH, 187, 78, "ValueError")
 DT_ERROR(ACCELERATOR, 189, 69, "UnavailableError")
 DT_ERROR(ROW_FORMAT, 190, 64, "ValueError")
 /* clang-format on */

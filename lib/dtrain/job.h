@@ -42,6 +42,9 @@ typedef enum dt_resume { DT_RESUME_JOB, DT_RESUME_AUTO, DT_RESUME_NEVER, DT_RESU
 /* The job's own `resume` setting; DT_RESUME_AUTO if it has none. */
 DT_API dt_resume dt_job_resume(const dt_job *j);
 
+/* The number of this process among the workers that a launcher started for the job; 0: the first one, which writes and reports, or the only one. */
+DT_API int dt_job_worker(const dt_job *j);
+
 /* Something that happened, reported as it happens. Fields that an event does not use are 0 or NULL. Comments name the events that use a field. */
 typedef enum dt_event_kind { DT_EVENT_START, DT_EVENT_STEP, DT_EVENT_EPOCH, DT_EVENT_EVAL, DT_EVENT_CHECKPOINT, DT_EVENT_WARNING, DT_EVENT_END,
     DT_EVENT_TEXT, DT_EVENT_FAULT, DT_EVENT_CALLBACK, DT_EVENT_REPORT, DT_EVENT_DATA, DT_EVENT_EVALUATING } dt_event_kind;

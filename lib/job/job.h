@@ -49,6 +49,7 @@ struct dt_job { /* the public handle */
     const char *plugin;          /* of back end pjrt; NULL: the environment's */
     dt_place backend_at;
     dt_strategy_spec strategy;
+    dt_cluster *cluster;         /* while a job of several workers trains; NULL: there is one process */
     dt_dataset_spec dataset;
     dt_texts elements;           /* of the data set */
     dt_model_spec model;

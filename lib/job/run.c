@@ -57,6 +57,12 @@ static dt_texts limits_of(const dt_job *j)
 
 /* ---- fit ---- */
 
+static void close_cluster(dt_job *j)
+{
+    dt_cluster_close(j->cluster);
+    j->cluster = NULL;
+}
+
 static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, dt_texts told, int64_t called_ns)
 {
     char *directory = dt_job_output(j);
@@ -80,7 +86,7 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, d
 static bool is_worth_a_report(const dt_job *j, const dt_run_options *o, const dt_status *s)
 {
     int number = dt_status_number(s);
-    return j->report && !o->dry_run && (!s || number == DT_E_STOPPED || number == DT_E_DIVERGED);
+    return j->report && j->strategy.launch.rank == 0 && !o->dry_run && (!s || number == DT_E_STOPPED || number == DT_E_DIVERGED);
 }
 
 static dt_status *write_report(const dt_job *j, const dt_run_options *o)
@@ -94,6 +100,31 @@ static dt_status *write_report(const dt_job *j, const dt_run_options *o)
     return s;
 }
 
+/* ---- workers in separate processes ---- */
+
+static dt_status *open_cluster(dt_job *j)
+{
+    const dt_launch *l = &j->strategy.launch;
+    if (!l->mpi)
+        return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at, "%s describes %d workers, but connecting workers without MPI is not implemented yet", l->by,
+                                  l->workers), "start the job with mpirun -n %d or srun -n %d, and unset %s", l->workers, l->workers, l->by);
+    if (j->how.over_replicas != DT_OVER_NONE)
+        return dt_fail(DT_E_NOT_YET, &j->strategy.at, "partition.over_replicas is not implemented yet for workers in separate processes");
+    DT_TRY(dt_cluster_open(&j->cluster, l, j->strategy.launch_timeout));
+    dt_status *s = dt_cluster_compare(j->cluster, "dtrain's version", dt_version());
+    if (!s)
+        s = dt_cluster_compare(j->cluster, "the SHA-256 of the job", j->sha256.hex);
+    if (s)
+        close_cluster(j);
+    return s;
+}
+
+DT_API int dt_job_worker(const dt_job *j)
+{
+    DT_LIVE(j);
+    return j ? j->strategy.launch.rank : 0;
+}
+
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
 {
     DT_LIVE(j);
@@ -101,15 +132,16 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
     int64_t called_ns = dt_now_ns();
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_fit", "job"));
-    DT_TRY(dt_launched_alone());
+    DT_TRY(j->strategy.launch.workers ? open_cluster(j) : dt_launched_alone());
     options = or_none(options);
     dt_texts told = limits_of(j);
     for (int i = 0; i < told.n; i++)
         warn(options, told.v[i]);
-    dt_status *bad = dt_session_open(j, options, true, &s);
+    dt_status *bad = dt_cluster_agree(j->cluster, "prepare its training", dt_session_open(j, options, true, &s));
     if (!bad)
         bad = fit(j, options, &s, told, called_ns);
     dt_session_close(&s);
+    close_cluster(j);
     dt_status *unwritten = is_worth_a_report(j, options, bad) ? write_report(j, options) : NULL;
     if (!bad)
         return unwritten;

@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/cells.h"
+#include "strategy/cluster.h"
+
 /* ---- creating ---- */
 
 /* A pass gives a new graph; the old one goes. */
@@ -46,7 +49,7 @@ static dt_status *cut_shards(dt_compiled *c)
 {
     c->unsharded = c->folded.graph;
     c->folded.graph = NULL;
-    DT_TRY(dt_shards(c->unsharded, c->how.shards, &c->folded.graph));
+    DT_TRY(dt_shards(c->unsharded, c->shards, &c->folded.graph));
     return simplify(&c->folded.graph);
 }
 
@@ -62,7 +65,7 @@ static dt_status *fold(dt_compiled *c, const bool *distributed)
     DT_TRY(dt_fold(c->step, distributed, c->strategy->replicas, &c->folded));
     keep_spreads(c);
     DT_TRY(simplify(&c->folded.graph));
-    if (c->how.shards > 0)
+    if (c->shards > 0)
         DT_TRY(cut_shards(c));
     c->annotated = dt_spmd_is_annotated(c->folded.graph);
     return NULL;
@@ -110,16 +113,18 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
     dt_status *s;
 
     *c = (dt_compiled){ .strategy = dt_strategy_ref(strategy), .arena = dt_arena_create(), .step = step, .how = o->how };
-    c->shard_offsets = dt_arena_array(c->arena, int32_t, o->how.shards + 2);
+    c->cluster = o->alone ? NULL : strategy->cluster;
+    c->shards = o->how.shards > 0 ? o->how.shards : c->cluster ? c->cluster->workers : 0;
     s = simplify(&c->step);
     if (!s && o->units)
         s = rematerialize(&c->step, o->units);
     if (!s)
         s = dt_diverge_variables(c->step, o->distributed, strategy->replicas);
     note_revisions(c);
+    c->own_arg = dt_arena_array(c->arena, dt_view, c->step->n_args + 1);
     if (!s)
         s = fold(c, o->distributed);
-    if (s && dt_status_number(s) == DT_E_CANNOT_FOLD && o->how.shards == 0) {
+    if (s && dt_status_number(s) == DT_E_CANNOT_FOLD && c->shards == 0) {
         dt_status_free(s);
         s = spread_only(c, o->distributed);
         if (!s && dt_compiled_is_chip(c))
@@ -215,6 +220,17 @@ dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x)
 
 /* ---- running ---- */
 
+/* Of arguments that hold all workers' rows. */
+static const dt_view *own_rows(dt_compiled *c, const dt_sized *z, const dt_view *arg)
+{
+    for (int i = 0; i < c->step->n_args; i++) {
+        const dt_type *t = &c->step->node[c->step->arg[i].node].type;
+        const int64_t k = t->rank > 0 && t->dim[0] < 0 ? -t->dim[0] : 0;
+        c->own_arg[i] = k ? dt_view_rows(&arg[i], z->share.first * k, z->share.rows * k) : arg[i];
+    }
+    return c->own_arg;
+}
+
 dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg, dt_view *result)
 {
     int replicas = c->strategy->replicas;
@@ -223,12 +239,10 @@ dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view
     if (!c->folded.graph)
         return dt_unfolded_run(c, offsets, arg, result);
     DT_TRY(find_size(c, offsets[replicas], &z));
-    if (c->how.shards > 0)
-        dt_cut_rows(z->rows, z->rows, c->how.shards, c->shard_offsets);
     dt_refusal refusal = { 0 };
-    const dt_env env = { .batch = z->rows, .replicas = 1, .offsets = offsets, .segments = replicas,
-                         .shards = c->how.shards ? c->shard_offsets : NULL, .n_shards = c->how.shards, .refusal = &refusal };
-    DT_TRY(dt_executable_run(z->executable, &env, arg, result));
+    const dt_env env = { .batch = z->share.rows, .first = z->share.first, .replicas = 1, .offsets = offsets, .segments = replicas, .shards = z->share.border,
+                         .n_shards = z->share.shards, .refusal = &refusal, .member = c->cluster ? c->cluster->member : NULL };
+    DT_TRY(dt_executable_run(z->executable, &env, c->cluster ? own_rows(c, z, arg) : arg, result));
     return dt_refusal_status(&refusal);
 }
 

@@ -10,9 +10,18 @@
 
 enum { DT_SIZES = 16 }; /* executables kept */
 
+/* What this process computes of a batch of `rows`: shards of `reproducible`, and their rows, of which a worker may have none. */
+typedef struct dt_share {
+    int64_t first, rows;
+    int shards;
+    int32_t *border;        /* [shards + 1] rows from `first` on; NULL: there are no shards; owned */
+} dt_share;
+
 /* The step for one number of rows. */
 typedef struct dt_sized {
     int64_t rows;
+    dt_share share;
+    dt_graph *own;          /* the program of this worker, of several; NULL: all rows are computed here */
     dt_spmd *spmd;          /* cut over the logical devices, to be computed so; NULL: a replica computes as one */
     dt_graph *unrolled;     /* all devices' work, of spmd */
     dt_spmd *priced;        /* what each device of each replica does; NULL: nobody asks */
@@ -38,7 +47,9 @@ struct dt_compiled {
     const dt_spread *arg, *result; /* by argument and result */
     unsigned *revision;     /* [states] of the step: the variable's, when it was compiled */
     dt_compute_spec how;
-    int32_t *shard_offsets; /* [shards + 1] of the run at hand */
+    const struct dt_cluster *cluster; /* of workers that share each batch; NULL: all of it is computed here */
+    dt_view *own_arg;       /* [args] with this worker's rows, of the run at hand */
+    int shards;             /* of how.shards; at least one for each worker; 0: none */
     int n, next;            /* sizes made, the one to be replaced next */
     dt_sized size[DT_SIZES];
     int n_priced;

@@ -117,6 +117,8 @@ dt_status *dt_place_workers(dt_strategy *s, const dt_strategy_spec *spec)
         s->device_name = dt_alloc(dt_size_mul((size_t)s->replicas, sizeof *s->device_name));
         s->resolver = dt_resolver_of_workers(workers);
         dt_str_printf(&what, "%d worker%s x %d CPU", workers, workers == 1 ? "" : "s", each);
+        if (spec->launch.workers)
+            dt_str_printf(&what, ", processes that %s started (%s)", spec->launch.launcher, spec->launch.by);
         s->what = dt_str_take(&what);
     }
     for (int i = 0; !bad && i < s->replicas; i++) {

@@ -3,6 +3,10 @@
  * Prepares a step for one number of rows: the graph that a back end gets. Nothing is compiled here and no device is
  * needed, so that running (compiled.c) and measuring (host.c) use the same graph.
  */
+#include <stdlib.h>
+
+#include "pass/workers.h"
+#include "strategy/cluster.h"
 #include "strategy/compiled.h"
 
 bool dt_compiled_is_chip(const dt_compiled *c)
@@ -43,10 +47,44 @@ static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
     return simplify_unrolled(z);
 }
 
+/* ---- workers ---- */
+
+static void take_share(const dt_compiled *c, dt_sized *z)
+{
+    const dt_cluster *team = c->cluster;
+    const dt_shard_range own = team ? dt_shards_of_worker(c->shards, team->workers, team->rank) : (dt_shard_range){ .count = c->shards };
+    z->share = (dt_share){ .rows = z->rows, .shards = own.count };
+    if (c->shards == 0)
+        return;
+    int32_t *all = dt_alloc(dt_size_mul((size_t)c->shards + 1, sizeof *all));
+    dt_cut_rows(z->rows, z->rows, c->shards, all);
+    z->share.border = dt_alloc(dt_size_mul((size_t)own.count + 1, sizeof *all));
+    for (int i = 0; i <= own.count; i++)
+        z->share.border[i] = all[own.first + i] - all[own.first];
+    z->share.first = all[own.first];
+    z->share.rows = z->share.border[own.count];
+    free(all);
+}
+
+static dt_status *split_over_workers(const dt_compiled *c, dt_sized *z)
+{
+    dt_graph *split = NULL;
+    take_share(c, z);
+    if (!c->cluster)
+        return NULL;
+    DT_TRY(dt_workers_split(c->unsharded, &(dt_worker_share){ .workers = c->cluster->workers, .rank = c->cluster->rank, .shards = c->shards,
+                                                                  .batch = z->rows }, &split));
+    dt_status *s = dt_simplify(split, &z->own);
+    dt_graph_destroy(split);
+    return s;
+}
+
 dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z)
 {
     *z = (dt_sized){ .rows = rows };
     dt_status *s = cut_over_devices(c, z);
+    if (!s)
+        s = split_over_workers(c, z);
     if (s)
         dt_sized_release(z);
     return s;
@@ -71,7 +109,9 @@ dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z)
 
 dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z)
 {
-    return (dt_compile_request){ .graph = z->unrolled ? z->unrolled : c->folded.graph, .rows = z->rows, .chip_products = dt_compiled_is_chip(c),
+    dt_graph *whole = z->unrolled ? z->unrolled : c->folded.graph;
+    return (dt_compile_request){ .graph = z->own ? z->own : whole, .rows = z->share.rows, .cut = z->share.border, .cuts = z->share.shards,
+                                 .chip_products = dt_compiled_is_chip(c),
                                  .on_device = z->priced, .over = z->over, .assignment = c->strategy->assignment };
 }
 
@@ -79,6 +119,8 @@ void dt_sized_release(dt_sized *z)
 {
     dt_executable_destroy(z->executable);
     dt_graph_destroy(z->unrolled);
+    dt_graph_destroy(z->own);
+    free(z->share.border);
     dt_spmd_destroy(z->spmd);
     dt_spmd_destroy(z->priced);
     dt_spmd_destroy(z->over);

@@ -18,6 +18,7 @@
 #include "conf/conf.h"
 #include "data/data.h"
 #include "pass/spmd.h"
+#include "strategy/cluster.h"
 #include "topo/topo.h"
 
 #define DT_MAX_REPLICAS 65536
@@ -35,6 +36,8 @@ typedef struct dt_strategy_spec {
     const dt_resolver *resolver; /* tpu: lent by whoever made the spec, or made while reading (in the spec's arena's care) */
     const dt_device_assignment *assignment; /* tpu: likewise; NULL: one replica on each core */
     bool spmd;
+    dt_launch launch;            /* multi_worker_mirrored: the processes that its workers are; workers 0: they are virtual */
+    double launch_timeout;       /* seconds */
     int64_t slices;              /* tpu: as many, joined by a network; 0: one */
     const char *what;            /* "sim:v3-8", "2 x CPU": filled by dt_strategy_open */
     const char *backend;         /* in place of the row's; NULL: the row's, or pjrt where devices are no CPUs */
@@ -77,6 +80,7 @@ struct dt_strategy { /* the public handle */
     char *plugin;                /* pjrt: its path; NULL: the environment's */
     int *ordinal;                /* [replicas] the plug-in's devices, where they were named; NULL: the first ones */
     dt_device *device;
+    struct dt_cluster *cluster;  /* of workers in separate processes, of which this is one (cluster.h); NULL: there is one process; lent */
 };
 
 /* Reads a job's `strategy` mapping. Resolvers are kept alive by *out->resolver's own count: release with dt_strategy_spec_release. */
@@ -85,7 +89,7 @@ dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_place *a
 /* The keys that all strategies share, and the strategies, for lists of all keys. */
 const dt_field *dt_strategy_fields(void);
 const dt_strategy_row *const *dt_strategy_rows(int *n);
-/* NOT_YET where mpirun, srun, torchrun or TF_CONFIG say that this process is one of several. launcher.c */
+/* NOT_YET where mpirun, srun, torchrun or TF_CONFIG say that this process is one of several. launch.c */
 dt_status *dt_launched_alone(void) DT_MUST_USE;
 void dt_strategy_spec_release(dt_strategy_spec *spec);
 dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec) DT_MUST_USE;
@@ -118,6 +122,7 @@ typedef struct dt_compile_options {
     const bool *distributed;   /* by argument; NULL: all */
     dt_compute_spec how;
     const dt_layer_units *units; /* to be rematerialised; NULL: none */
+    bool alone;                  /* each worker computes all of it by itself */
 } dt_compile_options;
 /* Takes the graph. CANNOT_FOLD falls back to replica by replica, slow and right. */
 dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *s, dt_graph *step, const dt_compile_options *o) DT_MUST_USE;

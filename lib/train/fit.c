@@ -30,6 +30,7 @@ static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
     dt_step_done done = { .batch = batch };
 
     DT_TRY(dt_observers_before_step(r, r->at.step + 1));
+    dt_cluster_step(r->strategy->cluster, r->at.step + 1);
     dt_status *bad = dt_trainer_step(r->q->trainer, batch, closes_window(r), &r->at.sums, &done.loss);
     if (bad)
         return dt_note(bad, "in step %lld", (long long)r->at.step + 1);
@@ -51,7 +52,8 @@ static bool time_is_up(const run *r)
 /* Bit 1: save now; bit 2: and stop. */
 enum { SAVE = 1, STOP = 2 };
 
-static int what_is_due(run *r)
+/* As this process sees it. */
+static int own_due(run *r)
 {
     const dt_checkpoint_spec *c = r->q->checkpoint;
     const dt_run_options *o = r->q->run;
@@ -72,12 +74,33 @@ static int what_is_due(run *r)
     return due;
 }
 
+static bool at_once(const run *r)
+{
+    return r->strategy->cluster ? r->ends_at_once : r->q->run->stop && *r->q->run->stop > 1;
+}
+
+/* Signals reach workers at different moments, and clocks differ: what one of them asks for all do after the same step. */
+static dt_status *what_is_due(run *r, int *due)
+{
+    const volatile int *stop = r->q->run->stop;
+    *due = own_due(r);
+    int64_t flags[] = { *due & SAVE, *due & STOP, stop && *stop > 1 };
+    DT_TRY(dt_cluster_max(r->strategy->cluster, "what to do after the step", flags, 3));
+    *due = (int)(flags[0] | flags[1]);
+    r->ends_at_once = flags[2];
+    return NULL;
+}
+
 /* At the end the state is always saved; one that was just saved is not saved again. Nothing is saved that could not be gone on from. */
 static dt_status *save(run *r)
 {
     if (r->saved_step == r->at.step)
         return NULL;
     DT_TRY(dt_run_check_weights(r));
+    if (!dt_run_is_chief(r)) { /* the chief saves what all have */
+        r->saved_step = r->at.step;
+        r->saved_ns = dt_now_ns();
+    }
     if (!r->writes)
         return NULL;
     DT_TRY(dt_record_flush(r->record, r));
@@ -85,11 +108,6 @@ static dt_status *save(run *r)
     DT_TRY(dt_run_save(r));
     dt_recording_span(r, r->recording.mark[DT_RECORDED_CHECKPOINT], since);
     return dt_observers_saved(r);
-}
-
-static bool at_once(const run *r)
-{
-    return r->q->run->stop && *r->q->run->stop > 1;
 }
 
 static dt_status *stopped(const run *r)
@@ -125,7 +143,8 @@ static dt_status *train_step(run *r, dt_feed *feed)
 
 static dt_status *save_or_stop(run *r)
 {
-    int due = what_is_due(r);
+    int due = 0;
+    DT_TRY(what_is_due(r, &due));
     if (due & SAVE && !(due & STOP && at_once(r)))
         DT_TRY(save(r));
     return due & STOP && is_training(r) ? stopped(r) : NULL;
@@ -133,10 +152,11 @@ static dt_status *save_or_stop(run *r)
 
 static dt_status *train(run *r, dt_feed *feed)
 {
-    const volatile int *stop = r->q->run->stop;
-    dt_status *s = NULL;
+    int64_t stop = r->q->run->stop ? *r->q->run->stop : 0;
+    dt_status *s = dt_cluster_max(r->strategy->cluster, "whether to begin", &stop, 1);
 
-    if (stop && *stop)
+    r->ends_at_once = stop > 1;
+    if (!s && stop)
         return stopped(r); /* nothing has been trained that is not saved */
     while (!s && is_training(r)) {
         int64_t since = dt_recording_step_begin(r);
@@ -269,13 +289,30 @@ static dt_status *first_fault(dt_status *s, dt_status *closing)
     return s ? s : closing;
 }
 
+/* The chief takes the directory first; then the others read the same checkpoint, and all begin with the same weights. */
+static dt_status *open_in_turn(run *r)
+{
+    dt_cluster *c = r->strategy->cluster;
+    dt_digest weights;
+
+    DT_TRY(dt_cluster_agree(c, "open the run", dt_run_is_chief(r) ? dt_run_open(r) : NULL));
+    DT_TRY(dt_cluster_agree(c, "read the run's checkpoint", dt_run_is_chief(r) ? NULL : dt_run_open(r)));
+    if (!c)
+        return NULL;
+    DT_TRY(dt_weights_digest(r->model, &weights));
+    DT_TRY(dt_cluster_compare(c, "examples", dt_arena_printf(r->arena, "%lld", (long long)r->examples)));
+    DT_TRY(dt_cluster_compare(c, "kernels", dt_run_kernels(r)));
+    DT_TRY(dt_cluster_compare(c, "the first step", dt_arena_printf(r->arena, "%lld", (long long)r->at.step + 1)));
+    return dt_cluster_compare(c, "the SHA-256 of the first weights", weights.hex);
+}
+
 static dt_status *run_it(run *r)
 {
     DT_TRY(measure(r));
     DT_TRY(share(r));
     DT_TRY(dt_recording_open(r));
     DT_TRY(dt_callbacks_open(r));
-    DT_TRY(dt_run_open(r));
+    DT_TRY(open_in_turn(r));
     DT_TRY(dt_run_count_memory(r));
     dt_run_emit_start(r);
     DT_TRY(dt_run_check_memory(r));
@@ -305,7 +342,7 @@ dt_status *dt_fit(const dt_fit_request *q)
     run r = { .q = q, .arena = dt_arena_create(), .saved_step = -1, .began_ns = q->called_ns ? q->called_ns : dt_now_ns() };
 
     dt_trainer_parts(q->trainer, &r.strategy, &r.model, &r.optimizer, &r.data);
-    r.writes = q->directory && !q->run->dry_run;
+    r.writes = q->directory && !q->run->dry_run && dt_run_is_chief(&r);
     dt_trainer_clear(q->trainer, &r.at.sums);
     r.record = dt_record_create(&r);
     for (int i = 0; i < q->told.n; i++)

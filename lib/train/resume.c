@@ -241,7 +241,7 @@ dt_status *dt_run_open(run *r)
 
 /* ---- saving ---- */
 
-static const char *kernels_of(run *r)
+const char *dt_run_kernels(const run *r)
 {
     dt_device *device = NULL;
     dt_status *s = dt_strategy_device_of(r->strategy, &device);
@@ -273,7 +273,7 @@ dt_status *dt_run_describe(run *r, dt_state_file *state)
     DT_TRY(dt_weights_digest(r->model, &r->saved));
     *state = (dt_state_file){
         .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
-        .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .kernels = kernels_of(r),
+        .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .kernels = dt_run_kernels(r),
         .n_sums = 1 + r->at.sums.n, .sum = sum, .wall_s = r->at.wall_s, .finished = dt_run_is_done(r), .workers = r->workers ? r->workers->n : 0, .callback_arrays = kept,
         .map = dt_learned_print(dt_dataset_learned(r->data), r->arena), .classes = dt_trainer_class_names(r->q->trainer, r->arena),
     };

@@ -80,6 +80,7 @@ typedef struct run {
     struct dt_hashing *hashing;      /* of the data, see hashing.h; NULL: nobody takes them */
     struct dt_previous_data *earlier; /* its hashes so far, see previous_data.h; NULL: they are not known, or have been compared */
     bool stop_training;              /* a callback wants no more epochs */
+    bool ends_at_once;               /* a worker has been asked to stop at once */
     bool swapped;                    /* the model has the running means, and the optimizer the weights */
     bool averaged;                   /* training is over, and the weights have become their means */
     bool replaced;                   /* the weights in the end are not those that the last epoch's metrics are of */
@@ -95,6 +96,14 @@ typedef struct run {
     char *checkpoint;                /* the newest, NULL: none */
     dt_digest saved;                 /* the weights of the one saved last */
 } run;
+
+/* Of several workers the first one, which writes; true where there is one. */
+static inline bool dt_run_is_chief(const run *r)
+{
+    return !r->strategy->cluster || r->strategy->cluster->rank == 0;
+}
+/* What the bits depend on: "openblas 0.3.21 SkylakeX, avx512". */
+const char *dt_run_kernels(const run *r);
 
 /* memory.c: before the first step; compiles what will be evaluated. */
 dt_status *dt_run_count_memory(run *r) DT_MUST_USE;

@@ -97,6 +97,8 @@ static dt_status *begin(dt_run_log *l, const char *path)
 
 dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append)
 {
+    if (!r->writes)
+        return NULL; /* another worker does */
     l->aside = r->aside;
     l->generation = r->generation;
     DT_TRY(make_folder(l->path));
@@ -111,6 +113,8 @@ dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append)
 
 dt_status *dt_run_log_put(dt_run_log *l, const void *bytes, size_t n, bool provisional)
 {
+    if (!l->file.path)
+        return NULL;
     DT_TRY(dt_writer_put(&l->file, bytes, n));
     l->end += (int64_t)n;
     l->size = provisional ? l->size : l->end;

@@ -33,7 +33,8 @@ static dt_status *compile_step(const dt_trainer *t, dt_step_kind kind, bool rema
     dt_graph *g = NULL;
 
     DT_TRY(dt_step_trace(t, kind, &g));
-    return dt_compiled_create(out, t->o.strategy, g, &(dt_compile_options){ .how = t->o.how, .units = remakes ? &units : NULL });
+    return dt_compiled_create(out, t->o.strategy, g, &(dt_compile_options){ .how = t->o.how, .units = remakes ? &units : NULL,
+                                                                             .alone = kind == DT_STEP_EVALUATE || kind == DT_STEP_FORWARD });
 }
 
 static bool rematerializes(const dt_trainer *t)

@@ -140,7 +140,7 @@ static dt_status *begin(run *r, dt_callback *c)
         for (int i = 0; i < s->n; i++)
             s->part[i].end = s->part[i].size = dt_run_log_kept(r, s->part[i].size, s->part[i].end);
         if (!b->aside)
-            DT_TRY(settle(s));
+            DT_TRY(r->writes ? settle(s) : NULL);
     }
     return NULL;
 }
@@ -208,8 +208,9 @@ static dt_status *open_file(run *r, side *s)
 /* Writes records and forgets them. */
 static dt_status *put(run *r, side *s, dt_str *records, bool provisional)
 {
-    dt_status *bad = records->size ? open_file(r, s) : NULL;
-    if (!bad && records->size) {
+    const bool some = r->writes && records->size > 0;
+    dt_status *bad = some ? open_file(r, s) : NULL;
+    if (!bad && some) {
         bad = dt_writer_put(&s->file, records->data, records->size);
         part *p = &s->part[s->n - 1];
         p->end += (int64_t)records->size;

@@ -19,7 +19,7 @@ find "$TEST_DIR/plain" -perm -o=w | hide
 env OMP_NUM_THREADS=banana "$DTRAIN" fit -n "$tiny" 2>&1 | head -n 1
 # Each of several processes that a launcher started would train the whole job, so each is refused; one alone trains.
 # shellcheck disable=SC2089,SC2090 # words, quotes and all
-for several in OMPI_COMM_WORLD_SIZE=2 PMI_SIZE=4 SLURM_STEP_NUM_TASKS=3 "RANK=1 WORLD_SIZE=2" 'TF_CONFIG={"cluster":{"worker":["a:1","b:2"]}}' \
+for several in "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0" "PMI_SIZE=4 PMI_RANK=3" "SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0" "RANK=1 WORLD_SIZE=2" 'TF_CONFIG={"cluster":{"worker":["a:1","b:2"]},"task":{"type":"worker","index":0}}' \
     OMPI_COMM_WORLD_SIZE=1 SLURM_NTASKS=2 WORLD_SIZE=2 'TF_CONFIG={"cluster":{"worker":["a:1"]}}'; do
     # shellcheck disable=SC2086,SC2090 # words
     env $several "$DTRAIN" fit -n "$tiny" >"$TEST_DIR/several" 2>&1

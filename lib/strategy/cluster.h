@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Workers in separate processes: who started them, which one this is, and the connection between them. A launcher describes each process in its
+ * environment; what it says there is read once, compared with the job, and told in one line.
+ */
+#ifndef DT_STRATEGY_CLUSTER_H
+#define DT_STRATEGY_CLUSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* What the environment says. */
+typedef struct dt_launch {
+    int workers, rank;   /* workers 0: this process is alone */
+    const char *by;      /* the variable that says how many there are: "OMPI_COMM_WORLD_SIZE" */
+    const char *launcher; /* "mpirun" */
+    bool mpi;            /* MPI connects them */
+} dt_launch;
+/* LAUNCH where two launchers contradict each other, an index is none, or a text cannot be read. */
+dt_status *dt_launch_find(dt_launch *out) DT_MUST_USE;
+
+typedef struct dt_cluster {
+    int workers, rank;
+    struct dt_team *team; /* fabric/fabric.h */
+    struct dt_member *member;
+} dt_cluster;
+/* Meets the others. Deadline: how long any wait may take. */
+dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch, double deadline_s) DT_MUST_USE;
+void dt_cluster_close(dt_cluster *c); /* takes NULL */
+/* What is exchanged from now on belongs to that step of training. Takes NULL. */
+void dt_cluster_step(dt_cluster *c, int64_t step);
+/* The largest of each of n numbers over all workers, in their place. `of`: what for, if it fails. A cluster of NULL is one worker. */
+dt_status *dt_cluster_max(dt_cluster *c, const char *of, int64_t *number, int n) DT_MUST_USE;
+/* WORKERS_DISAGREE, naming the worker and what differs, unless all say the same. `of` names what is compared, `texts` are lines of it; `own` is lent. */
+dt_status *dt_cluster_compare(dt_cluster *c, const char *of, const char *own) DT_MUST_USE;
+/* Whether all are well: WORKER_GONE where another one has failed, whose own words are the reason. Takes this one's status and returns it where it is one. */
+dt_status *dt_cluster_agree(dt_cluster *c, const char *of, dt_status *s) DT_MUST_USE;
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What launchers say in the environment: who counts, and contradictions and wrong numbers by name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/cluster.h"
+
+static const char *const variables[] = {
+    "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE", "PMI_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "WORLD_SIZE", "RANK", "TF_CONFIG",
+};
+#define CONFIG(task) "TF_CONFIG={\"cluster\": {\"chief\": [\"a:1\"], \"worker\": [\"b:1\", \"c:1\"]}" task "}"
+
+static const struct {
+    const char *set[6];
+    int workers, rank;
+    const char *by; /* or the error */
+    int code;
+} rows[] = {
+    {{NULL}, 0, 0, NULL, 0},
+    {{"OMPI_COMM_WORLD_SIZE=4", "OMPI_COMM_WORLD_RANK=3"}, 4, 3, "OMPI_COMM_WORLD_SIZE", 0},
+    {{"OMPI_COMM_WORLD_SIZE=1", "OMPI_COMM_WORLD_RANK=0"}, 0, 0, NULL, 0},
+    {{"PMI_SIZE=2", "PMI_RANK=1"}, 2, 1, "PMI_SIZE", 0},
+    {{"SLURM_STEP_NUM_TASKS=3", "SLURM_PROCID=0"}, 3, 0, "SLURM_STEP_NUM_TASKS", 0},
+    /* mpirun within srun: srun's variables are those of mpirun's own processes. */
+    {{"OMPI_COMM_WORLD_SIZE=8", "OMPI_COMM_WORLD_RANK=5", "SLURM_STEP_NUM_TASKS=2", "SLURM_PROCID=1"}, 8, 5, "OMPI_COMM_WORLD_SIZE", 0},
+    {{"WORLD_SIZE=2", "RANK=1"}, 2, 1, "WORLD_SIZE", 0},
+    {{"WORLD_SIZE=2"}, 0, 0, NULL, 0}, /* anybody's variable */
+    {{CONFIG(", \"task\": {\"type\": \"worker\", \"index\": 1}")}, 3, 2, "TF_CONFIG", 0},
+    {{CONFIG(", \"task\": {\"type\": \"chief\", \"index\": 0}")}, 3, 0, "TF_CONFIG", 0},
+    {{"TF_CONFIG={\"cluster\": {\"worker\": [\"a:1\"]}, \"task\": {\"type\": \"worker\", \"index\": 0}}"}, 0, 0, NULL, 0},
+    {{"TF_CONFIG="}, 0, 0, NULL, 0},
+    {{"TF_CONFIG={\"cluster\": {\"worker\": {\"0\": \"a:1\", \"7\": \"b:1\"}}, \"task\": {\"type\": \"worker\", \"index\": 1}}"}, 2, 1, "TF_CONFIG", 0},
+    {{"OMPI_COMM_WORLD_SIZE=3", "OMPI_COMM_WORLD_RANK=2", CONFIG(", \"task\": {\"type\": \"worker\", \"index\": 1}")}, 3, 2, "OMPI_COMM_WORLD_SIZE", 0},
+    /* faults */
+    {{"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=2"}, 0, 0, "OMPI_COMM_WORLD_RANK=2: with OMPI_COMM_WORLD_SIZE=2 it must be 0 to 1", 78},
+    {{"PMI_SIZE=2", "PMI_RANK=-1"}, 0, 0, "PMI_RANK=-1: with PMI_SIZE=2 it must be 0 to 1", 78},
+    {{"PMI_SIZE=2"}, 0, 0, "PMI_RANK=: with PMI_SIZE=2 it must be 0 to 1", 78},
+    {{"SLURM_STEP_NUM_TASKS=9000000", "SLURM_PROCID=0"}, 0, 0, "SLURM_STEP_NUM_TASKS=9000000: more than 65536 workers", 78},
+    {{"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=0", "WORLD_SIZE=2", "RANK=1"}, 0, 0,
+     "OMPI_COMM_WORLD_SIZE says that this is worker 0 of 2, but WORLD_SIZE says worker 1 of 2", 78},
+    {{"PMI_SIZE=2", "PMI_RANK=1", CONFIG(", \"task\": {\"type\": \"worker\", \"index\": 0}")}, 0, 0,
+     "PMI_SIZE says that this is worker 1 of 2, but TF_CONFIG says worker 1 of 3", 78},
+    {{CONFIG(", \"task\": {\"type\": \"worker\", \"index\": 2}")}, 0, 0, "TF_CONFIG: worker 2 is not in the cluster, which has 2 of them, from 0 on", 78},
+    {{CONFIG(", \"task\": {\"type\": \"worker\", \"index\": -1}")}, 0, 0, "TF_CONFIG: worker -1 is not in the cluster, which has 2 of them, from 0 on", 78},
+    {{CONFIG("")}, 0, 0, "TF_CONFIG describes 3 workers, but not which one this is: \"task\": {\"type\": \"worker\", \"index\": 0}", 78},
+    {{CONFIG(", \"task\": {\"type\": \"ps\", \"index\": 0}")}, 0, 0, "TF_CONFIG: tasks of type 'ps' are not implemented yet; chief and worker are", 78},
+    {{"TF_CONFIG=[1, 2]"}, 0, 0, "TF_CONFIG is not a JSON object: [1, 2]", 78},
+    {{"TF_CONFIG={"}, 0, 0, "TF_CONFIG is not a JSON object: {", 78},
+    {{"TF_CONFIG={\"cluster\": {\"chief\": [\"a:1\", \"b:1\"]}, \"task\": {\"type\": \"chief\", \"index\": 0}}"}, 0, 0,
+     "TF_CONFIG: 2 chiefs and 0 workers; there is one chief at most", 78},
+};
+
+static void set_only(const char *const *set)
+{
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        unsetenv(variables[i]);
+    for (; *set; set++) {
+        char name[64] = "";
+        const char *equals = strchr(*set, '=');
+        memcpy(name, *set, (size_t)(equals - *set));
+        setenv(name, equals + 1, 1);
+    }
+}
+
+static void test_launchers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_launch l;
+        set_only(rows[i].set);
+        dt_status *s = dt_launch_find(&l);
+        if (rows[i].code) {
+            assert_non_null(s);
+            assert_string_equal(dt_status_text(s), rows[i].by);
+            assert_int_equal(dt_status_code(s), rows[i].code);
+        } else {
+            if (s)
+                fail_msg("row %zu: %s", i, dt_status_text(s));
+            assert_int_equal(l.workers, rows[i].workers);
+            assert_int_equal(l.rank, rows[i].rank);
+            if (rows[i].by)
+                assert_string_equal(l.by, rows[i].by);
+        }
+        dt_status_free(s);
+    }
+    set_only((const char *const[]){NULL});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_launchers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
