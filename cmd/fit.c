@@ -10,6 +10,7 @@
 #include "text.h"
 #include "verb.h"
 #include "watch.h"
+#include "workers.h"
 
 struct fit {
     struct common common;
@@ -19,6 +20,7 @@ struct fit {
     const char *resume;
     int64_t steps;
     double time; /* seconds; 0: no limit */
+    int64_t workers, max_restarts;
     struct words expect, inject;
 };
 
@@ -125,6 +127,10 @@ static int finish(struct training *t, dt_status *s)
     int code = dt_status_code(s);
     if (code == EXIT_STOPPED || (*stop_flag() && (code >= 128 || (code && *stop_flag() == 2))))
         return stopped(t, s);
+    if (s && t->watch.silent && code == EXIT_JOB) { /* the first worker has the same job */
+        dt_status_free(s);
+        return code;
+    }
     if (s)
         return watch_error(&t->watch, s);
     if (t->fit->dry_run) {
@@ -135,7 +141,8 @@ static int finish(struct training *t, dt_status *s)
     return t->watch.silent ? 0 : expect_judge(&t->expectations, &t->watch);
 }
 
-static int run(const struct call *call)
+/* The same in each of the workers, if there are to be any. */
+static int run_here(const struct call *call)
 {
     const struct fit *fit = call->settings;
     struct training t = {.call = call, .fit = fit};
@@ -158,6 +165,35 @@ static int run(const struct call *call)
     return code;
 }
 
+static dt_status *check_workers(const struct call *call)
+{
+    const struct fit *fit = call->settings;
+    if (fit->max_restarts && fit->workers < 2)
+        return usage_error(call, "--max-restarts needs --workers");
+    if (fit->workers > 1 && call->operands.n && strcmp(call->operands.at[0], "-") == 0)
+        return usage_error(call, "--workers: a job on standard input can be read by one process only; give a file");
+    return NULL;
+}
+
+static int run(const struct call *call)
+{
+    struct fit fit = *(const struct fit *)call->settings;
+    struct call own = *call;
+    bool again = false;
+    int code = 0;
+    dt_status *s = check_workers(call);
+    if (s)
+        return out_error(call->out, s);
+    if (fit.workers > 1 && !workers_start(call->out, (int)fit.workers, fit.max_restarts, &again, &code))
+        return code;
+    if (again) { /* from the newest checkpoint, wherever the first ones began */
+        fit.fresh = false;
+        fit.resume = "auto";
+    }
+    own.settings = &fit;
+    return run_here(&own);
+}
+
 static const struct option options[] = {
     FLAG(struct fit, dry_run, "dry-run", "read, check and compile the job, write nothing", .letter = 'n', .once = true),
     TEXT(struct fit, resume, "resume", "WHEN|PATH", "resume from a checkpoint: auto, never, must, or its path; default: the job's checkpoint.resume",
@@ -166,6 +202,8 @@ static const struct option options[] = {
     INTEGER(struct fit, steps, "steps", "N", "save and stop when N steps are done in total", .min = 1),
     SECONDS(struct fit, time, "time", "TIME", "save and exit with 75 after this time (90s, 55m, 1h30m), at the end of a step"),
     LIST(struct fit, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
+    INTEGER(struct fit, workers, "workers", "N", "train on N processes of this machine; the job's strategy is multi_worker_mirrored", .min = 1, .max = MOST_WORKERS, .fallback = 1),
+    INTEGER(struct fit, max_restarts, "max-restarts", "K", "with --workers: start all again, at most K times, after one was lost"),
     LIST(struct fit, inject, "inject", "FAULT", "rehearse a fault: kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7 or hbm=8GiB",
          .once = true, .words = "kill:core= slow-link:x= nan@step= hbm="),
     FLAG(struct fit, json, "json", "print one JSON object per event"),
@@ -185,6 +223,7 @@ const struct verb verb_fit = {
                 "  dtrain fit job.yaml --expect 'val_accuracy>=0.94'       quality gate for CI: exit 80 if not met\n"
                 "  dtrain fit job.yaml --time 55m                          save and exit with 75 after 55 minutes; run it again to resume\n"
                 "  dtrain fit job.yaml -n                                  check and compile, but do not train\n"
+                "  dtrain fit job.yaml --workers 4 --max-restarts 3        four processes; if one is lost, all start again from the newest checkpoint\n"
                 "  dtrain fit job.yaml --inject kill:core=5@step=120       rehearse the failure of a core\n"
                 "  dtrain fit - --json < job.yaml > run.jsonl              for programs\n",
     .more = "JOB is a file, or - for standard input. Everything is written below output.dir. SIGINT, SIGTERM and SIGHUP finish the step,\n"

@@ -246,17 +246,6 @@ static const struct option *find_name(const struct walk *w, const char *name, si
     return NULL;
 }
 
-/* Others have it, and we shall. */
-static dt_status *later_option(const struct walk *w, const char *name)
-{
-    static const char *const words[] = {"workers", "max-restarts"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(name, words[i]) == 0)
-            return usage(w, "--%s: workers in processes of their own are not implemented yet; replicas of one process are: strategy {type: mirrored,"
-                         " replicas: N}", name);
-    return NULL;
-}
-
 /* Options of other programs that are keys of a job here, by other names. */
 static const struct {
     const char *option, *key;
@@ -323,12 +312,10 @@ static dt_status *unknown_option(const struct walk *w, const char *name, const c
     for (int t = 0; t < 2; t++)
         for (const struct option *o = w->tables[t]; o->name && n < 64; o++)
             names[n++] = o->name;
-    dt_status *later = later_option(w, name);
     const char *nearest = dt_nearest(name, names, n);
-    if (!later)
-        later = say_key(w, name, value);
-    if (later)
-        return later;
+    dt_status *key = say_key(w, name, value);
+    if (key)
+        return key;
     if (!nearest)
         return usage(w, "unknown option '--%s'", cut_word(name).text);
     return usage(w, "unknown option '--%s'; did you mean '--%s'?", cut_word(name).text, nearest);

@@ -22,7 +22,7 @@
 /* Rows of the error catalogue (lib/base/errors.h) that the command line uses itself. */
 enum { ERROR_CHECKPOINTS_DIFFER = 125, ERROR_USAGE = 130, ERROR_EXPECT_METRIC = 131, ERROR_EXPECT = 132, ERROR_STDOUT = 133, ERROR_CANNOT_CREATE = 113, ERROR_IO = 114, ERROR_NO_MEMORY = 115 };
 
-enum { EXIT_USAGE = 64, EXIT_MEMORY = 71, EXIT_IO = 74, EXIT_STOPPED = 75 };
+enum { EXIT_USAGE = 64, EXIT_MEMORY = 71, EXIT_IO = 74, EXIT_STOPPED = 75, EXIT_JOB = 78 };
 
 struct words {
     const char *const *at;

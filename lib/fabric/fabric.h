@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who carries bytes between ranks. A fabric is a row of functions; `local` joins threads of one process, through memory, `mpi` the processes that
- * mpirun or srun started. Ranks meet in a team, exchange messages in pairs, and nobody waits for ever: a message that does not come in time, a rank
+ * mpirun or srun started, `sockets` those that this program started on one machine. Ranks meet in a team, exchange messages in pairs, and nobody waits for ever: a message that does not come in time, a rank
  * that has left, and a message other than the one expected are errors that name the rank and what was awaited.
  *
  *     dt_team_open(&team, &dt_fabric_local, 4)           once
@@ -42,6 +42,7 @@ typedef struct dt_team {
     const dt_fabric *fabric;
     int ranks;
     int own; /* the rank of this process; -1: all ranks are in it */
+    bool broken; /* a rank was lost, or this one ends with a fault: nothing more is exchanged, and nobody waits for anybody at the end */
 } dt_team;
 typedef struct dt_member { /* dt_env has one */
     dt_team *team;
@@ -69,7 +70,10 @@ struct dt_fabric {
     dt_status *(*recv)(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n);
 };
 
-extern const dt_fabric dt_fabric_local, dt_fabric_mpi;
+extern const dt_fabric dt_fabric_local, dt_fabric_mpi, dt_fabric_sockets;
+/* What a process that has started workers tells each of them, for dt_fabric_sockets: "RANK FD FD ...", a descriptor for each rank, - for its own. */
+#define DT_SOCKETS_VARIABLE "DTRAIN_WORKER"
+enum { DT_SOCKETS_RANKS = 64 };
 /* A row by name ("local"), or NULL. */
 const dt_fabric *dt_fabric_find(const char *name);
 

@@ -14,22 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/library.h"
-#include "fabric/fabric.h"
+#include "fabric/peers.h"
 #include "fabric/plugin/mpi.h"
-
-/* What ranks tell each other when they meet. */
-typedef struct card {
-    char host[64];
-    uint64_t space; /* of process numbers: containers have their own */
-    int64_t pid;
-} card;
 
 typedef struct header {
     dt_tag tag;
@@ -48,15 +40,14 @@ typedef struct mpi_team {
     dt_team base;
     const dt_mpi_plugin *mpi;
     void *library;
-    bool joined, broken;
+    bool joined;
 } mpi_team;
 
 typedef struct mpi_member {
     dt_member base;
-    card *card; /* [ranks] */
+    dt_peers peers;
     sending *first;
     header came;
-    int64_t looked_ns;
 } mpi_member;
 
 static mpi_team *team_of(const dt_member *m)
@@ -131,72 +122,11 @@ static dt_status *open_team(dt_team **out, int ranks)
 static void close_team(dt_team *base)
 {
     mpi_team *t = (mpi_team *)base;
-    if (t->broken) /* others that wait see the same fault before they see this process end */
+    if (base->broken) /* others that wait see the same fault before they see this process end */
         nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     else
         t->mpi->stop();
     free(t);
-}
-
-/* ---- who lives ---- */
-
-/* The state letter of a process of this machine; 0: there is none. */
-static char state_of(int64_t pid)
-{
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return 0;
-    size_t n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    const char *end = strrchr(text, ')'); /* of the program's name, which may have anything in it */
-    return end && end[1] == ' ' ? end[2] : 0;
-}
-
-static bool is_dead(char state)
-{
-    return !state || strchr("ZXx", state);
-}
-
-static bool is_stopped(char state)
-{
-    return state && strchr("Tt", state);
-}
-
-/* The first rank of this machine in such a state; -1: none. */
-static int find(const mpi_member *m, bool (*is)(char state))
-{
-    const card *own = m->card ? &m->card[m->base.rank] : NULL;
-    for (int r = 0; own && r < m->base.team->ranks; r++)
-        if (r != m->base.rank && m->card[r].space == own->space && strcmp(m->card[r].host, own->host) == 0 && is(state_of(m->card[r].pid)))
-            return r;
-    return -1;
-}
-
-enum { LOOK_NS = 100000000 };
-static dt_status *look_for_dead(mpi_member *m, int peer, const dt_tag *tag, size_t n)
-{
-    const int64_t now = dt_now_ns();
-    if (now - m->looked_ns < LOOK_NS)
-        return NULL;
-    m->looked_ns = now;
-    const int dead = find(m, is_dead);
-    if (dead < 0)
-        return NULL;
-    dt_status *s = dt_message_missing(&m->base, dead, tag, n, false);
-    s = dt_note(s, "rank %d was process %lld on %s", dead, (long long)m->card[dead].pid, m->card[dead].host);
-    return peer == dead ? s : dt_note(s, "rank %d waited for rank %d, which waits too", m->base.rank, peer);
-}
-
-static dt_status *is_late(const mpi_member *m, int peer, const dt_tag *tag, size_t n)
-{
-    const int stopped = find(m, is_stopped), who = stopped >= 0 ? stopped : peer;
-    dt_status *s = dt_message_missing(&m->base, who, tag, n, true);
-    if (m->card)
-        s = dt_note(s, "rank %d is process %lld on %s%s", who, (long long)m->card[who].pid, m->card[who].host, stopped >= 0 ? ", which is stopped" : "");
-    return s;
 }
 
 /* ---- waiting ---- */
@@ -216,7 +146,7 @@ static void pause_after(int looks)
 
 static dt_status *refused(mpi_member *m, int peer)
 {
-    team_of(&m->base)->broken = true;
+    m->base.team->broken = true;
     return dt_fail(DT_E_WORKER_GONE, NULL, "MPI lost the connection between rank %d and rank %d", m->base.rank, peer);
 }
 
@@ -234,17 +164,17 @@ static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_ta
             return done < 0 ? refused(m, peer) : NULL;
         pause_after(looks);
         if (looks >= 1024)
-            s = look_for_dead(m, peer, tag, n);
+            s = dt_peers_look(&m->peers, &m->base, peer, tag, n);
         if (!s && looks >= 64 && dt_seconds_since(since) > m->base.patience_s)
-            s = is_late(m, peer, tag, n);
+            s = dt_peers_late(&m->peers, &m->base, peer, tag, n);
     }
-    team_of(&m->base)->broken = true;
+    m->base.team->broken = true;
     return s;
 }
 
 static dt_status *is_broken(const dt_member *m)
 {
-    return team_of(m)->broken ? dt_fail(DT_E_WORKER_GONE, NULL, "rank %d has already lost another rank", m->rank) : NULL;
+    return m->team->broken ? dt_fail(DT_E_WORKER_GONE, NULL, "rank %d has already lost another rank", m->rank) : NULL;
 }
 
 /* ---- messages ---- */
@@ -287,7 +217,7 @@ static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes
     dt_mpi_transfer *t = mpi->recv(from, &m->came, sizeof m->came);
     DT_TRY(t ? wait(m, &t, from, tag, n) : refused(m, from));
     if (m->came.bytes != n || !dt_tag_same(&m->came.tag, tag)) {
-        team_of(base)->broken = true;
+        base->team->broken = true;
         return dt_tags_differ(base, from, tag, n, &m->came.tag, (size_t)m->came.bytes);
     }
     if (n == 0)
@@ -298,29 +228,12 @@ static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes
 
 /* ---- members ---- */
 
-static dt_status *exchange_cards(mpi_member *m, card *all)
-{
-    const dt_tag tag = {.collective = DT_ALL_GATHER, .dtype = DT_UINT8, .elements = sizeof *all, .of = "names of hosts"};
-    const int ranks = m->base.team->ranks;
-    for (int r = 0; r < ranks; r++)
-        if (r != m->base.rank)
-            DT_TRY(send(&m->base, r, &tag, &all[m->base.rank], sizeof *all));
-    for (int r = 0; r < ranks; r++)
-        if (r != m->base.rank)
-            DT_TRY(recv(&m->base, r, &tag, &all[r], sizeof *all));
-    DT_TRY(settle(&m->base));
-    for (int r = 0; r < ranks; r++)
-        all[r].host[sizeof all[r].host - 1] = '\0';
-    m->card = all;
-    return NULL;
-}
-
 static void leave(dt_member *base)
 {
     mpi_member *m = (mpi_member *)base;
     if (!m->first) /* what is under way reads them */
-        free(m->card);
-    team_of(base)->broken |= m->first != NULL;
+        dt_peers_release(&m->peers);
+    base->team->broken |= m->first != NULL;
     if (!m->first)
         free(m);
 }
@@ -335,13 +248,8 @@ static dt_status *join(dt_member **out, dt_team *base, int rank, double patience
     t->joined = true;
     mpi_member *m = dt_alloc(sizeof *m);
     m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s}; /* cards are exchanged as messages */
-    card *all = dt_alloc((size_t)base->ranks * sizeof *all);
-    struct stat space;
-    gethostname(all[rank].host, sizeof all[rank].host - 1);
-    all[rank].space = stat("/proc/self/ns/pid", &space) == 0 ? (uint64_t)space.st_ino : (uint64_t)rank;
-    all[rank].pid = getpid();
     *out = &m->base;
-    return exchange_cards(m, all);
+    return dt_peers_meet(&m->peers, &m->base);
 }
 
 const dt_fabric dt_fabric_mpi = {

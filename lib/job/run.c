@@ -57,9 +57,10 @@ static dt_texts limits_of(const dt_job *j)
 
 /* ---- fit ---- */
 
-static void close_cluster(dt_job *j)
+/* s: how the work of this worker has ended; one that was stopped, all were. */
+static void close_cluster(dt_job *j, const dt_status *s)
 {
-    dt_cluster_close(j->cluster);
+    dt_cluster_close(j->cluster, s && dt_status_number(s) != DT_E_STOPPED);
     j->cluster = NULL;
 }
 
@@ -105,9 +106,9 @@ static dt_status *write_report(const dt_job *j, const dt_run_options *o)
 static dt_status *open_cluster(dt_job *j)
 {
     const dt_launch *l = &j->strategy.launch;
-    if (!l->mpi)
+    if (!l->fabric)
         return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at, "%s describes %d workers, but connecting workers without MPI is not implemented yet", l->by,
-                                  l->workers), "start the job with mpirun -n %d or srun -n %d, and unset %s", l->workers, l->workers, l->by);
+                                  l->workers), "start the job with mpirun -n %d or srun -n %d, or on one machine with --workers %d, and unset %s", l->workers, l->workers, l->workers, l->by);
     if (j->how.over_replicas != DT_OVER_NONE)
         return dt_fail(DT_E_NOT_YET, &j->strategy.at, "partition.over_replicas is not implemented yet for workers in separate processes");
     DT_TRY(dt_cluster_open(&j->cluster, l, j->strategy.launch_timeout));
@@ -115,7 +116,7 @@ static dt_status *open_cluster(dt_job *j)
     if (!s)
         s = dt_cluster_compare(j->cluster, "the SHA-256 of the job", j->sha256.hex);
     if (s)
-        close_cluster(j);
+        close_cluster(j, s);
     return s;
 }
 
@@ -141,7 +142,7 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
     if (!bad)
         bad = fit(j, options, &s, told, called_ns);
     dt_session_close(&s);
-    close_cluster(j);
+    close_cluster(j, bad);
     dt_status *unwritten = is_worth_a_report(j, options, bad) ? write_report(j, options) : NULL;
     if (!bad)
         return unwritten;

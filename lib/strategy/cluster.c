@@ -11,13 +11,13 @@
 dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch, double deadline_s)
 {
     dt_cluster *c = dt_alloc(sizeof *c);
-    dt_status *s = dt_team_open(&c->team, &dt_fabric_mpi, launch->workers);
+    dt_status *s = dt_team_open(&c->team, launch->fabric, launch->workers);
     if (!s && launch->rank != c->team->own)
-        s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "%s says that this is worker %d, but MPI calls it %d", launch->by, launch->rank, c->team->own);
+        s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "%s says that this is worker %d, but %s calls it %d", launch->by, launch->rank, launch->fabric->kind.name, c->team->own);
     if (!s)
         s = dt_team_join(c->team, c->team->own, deadline_s, &c->member);
     if (s) {
-        dt_cluster_close(c);
+        dt_cluster_close(c, true);
         return s;
     }
     c->workers = c->team->ranks;
@@ -26,10 +26,12 @@ dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch, double dea
     return NULL;
 }
 
-void dt_cluster_close(dt_cluster *c)
+void dt_cluster_close(dt_cluster *c, bool failed)
 {
     if (!c)
         return;
+    if (c->team && failed)
+        c->team->broken = true;
     dt_member_leave(c->member);
     if (c->team)
         dt_team_close(c->team);
@@ -42,7 +44,7 @@ void dt_cluster_step(dt_cluster *c, int64_t step)
         c->member->step = step;
 }
 
-static dt_status *gather(dt_cluster *c, const char *of, const void *own, size_t n, void *all)
+dt_status *dt_cluster_gather(dt_cluster *c, const char *of, const void *own, size_t n, void *all)
 {
     c->member->of = of;
     dt_status *s = dt_member_gather(c->member, own, n, all);
@@ -55,7 +57,7 @@ dt_status *dt_cluster_max(dt_cluster *c, const char *of, int64_t *number, int n)
     if (!c)
         return NULL;
     int64_t *all = dt_alloc((size_t)(c->workers * n) * sizeof *all);
-    dt_status *s = gather(c, of, number, (size_t)n * sizeof *all, all);
+    dt_status *s = dt_cluster_gather(c, of, number, (size_t)n * sizeof *all, all);
     for (int i = 0; !s && i < c->workers * n; i++)
         number[i % n] = all[i] > number[i % n] ? all[i] : number[i % n];
     free(all);
@@ -69,7 +71,7 @@ dt_status *dt_cluster_compare(dt_cluster *c, const char *of, const char *own)
         return NULL;
     char line[LINE] = "", *all = dt_alloc((size_t)c->workers * LINE);
     snprintf(line, sizeof line, "%s", own);
-    dt_status *s = gather(c, of, line, LINE, all);
+    dt_status *s = dt_cluster_gather(c, of, line, LINE, all);
     for (int r = 1; !s && r < c->workers; r++)
         if (memcmp(all, all + (size_t)r * LINE, LINE) != 0)
             s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "%s: worker 0 has %.*s, worker %d has %.*s", of, LINE - 1, all, r, LINE - 1, all + (size_t)r * LINE);
@@ -82,7 +84,7 @@ dt_status *dt_cluster_agree(dt_cluster *c, const char *of, dt_status *own)
     if (!c)
         return own;
     int64_t *all = dt_alloc((size_t)c->workers * sizeof *all), code = own ? dt_status_code(own) : 0;
-    dt_status *s = gather(c, of, &code, sizeof code, all);
+    dt_status *s = dt_cluster_gather(c, of, &code, sizeof code, all);
     for (int r = 0; !s && !own && r < c->workers; r++)
         if (all[r])
             s = dt_fail(DT_E_WORKER_GONE, NULL, "worker %d could not %s; its own message says why (exit code %lld)", r, of, (long long)all[r]);

@@ -16,7 +16,7 @@ typedef struct dt_launch {
     int workers, rank;   /* workers 0: this process is alone */
     const char *by;      /* the variable that says how many there are: "OMPI_COMM_WORLD_SIZE" */
     const char *launcher; /* "mpirun" */
-    bool mpi;            /* MPI connects them */
+    const struct dt_fabric *fabric; /* that connects them; NULL: none does yet */
 } dt_launch;
 /* LAUNCH where two launchers contradict each other, an index is none, or a text cannot be read. */
 dt_status *dt_launch_find(dt_launch *out) DT_MUST_USE;
@@ -28,9 +28,12 @@ typedef struct dt_cluster {
 } dt_cluster;
 /* Meets the others. Deadline: how long any wait may take. */
 dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch, double deadline_s) DT_MUST_USE;
-void dt_cluster_close(dt_cluster *c); /* takes NULL */
+/* failed: this worker ends with a fault of its own, so the others need not wait for it. Takes NULL. */
+void dt_cluster_close(dt_cluster *c, bool failed);
 /* What is exchanged from now on belongs to that step of training. Takes NULL. */
 void dt_cluster_step(dt_cluster *c, int64_t step);
+/* Every worker's n bytes, in order, into all[workers * n]. */
+dt_status *dt_cluster_gather(dt_cluster *c, const char *of, const void *own, size_t n, void *all) DT_MUST_USE;
 /* The largest of each of n numbers over all workers, in their place. `of`: what for, if it fails. A cluster of NULL is one worker. */
 dt_status *dt_cluster_max(dt_cluster *c, const char *of, int64_t *number, int n) DT_MUST_USE;
 /* WORKERS_DISAGREE, naming the worker and what differs, unless all say the same. `of` names what is compared, `texts` are lines of it; `own` is lent. */

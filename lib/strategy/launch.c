@@ -10,17 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric/fabric.h"
 #include "strategy/cluster.h"
 #include "strategy/strategy.h"
 
 static const struct launcher {
     const char *size, *rank, *name;
-    bool mpi, sure; /* sure: nobody else sets these variables */
+    const dt_fabric *fabric;
+    bool sure; /* sure: nobody else sets these variables */
 } launchers[] = {
-    { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun of Open MPI", true, true },
-    { "PMI_SIZE", "PMI_RANK", "mpirun of MPICH", true, true },
-    { "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun", true, true },
-    { "WORLD_SIZE", "RANK", "torchrun", false, false },
+    { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun of Open MPI", &dt_fabric_mpi, true },
+    { "PMI_SIZE", "PMI_RANK", "mpirun of MPICH", &dt_fabric_mpi, true },
+    { "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun", &dt_fabric_mpi, true },
+    { "WORLD_SIZE", "RANK", "torchrun", NULL, false },
 };
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers, MOST = 1 << 16 };
 
@@ -34,7 +36,7 @@ static bool read_count(const char *name, int64_t *out)
 static dt_status *read_launcher(const struct launcher *l, dt_launch *out)
 {
     int64_t size = 0, rank = 0;
-    *out = (dt_launch){ .by = l->size, .launcher = l->name, .mpi = l->mpi };
+    *out = (dt_launch){ .by = l->size, .launcher = l->name, .fabric = l->fabric };
     if (!getenv(l->size) || (!l->sure && !getenv(l->rank)) || !read_count(l->size, &size) || size < 2)
         return NULL;
     if (size > MOST)
@@ -97,6 +99,26 @@ static dt_status *read_tf_config(dt_launch *out)
     return s;
 }
 
+/* ---- fit --workers ---- */
+
+/* "RANK FD FD ...": a word for each worker behind the first. What the words are is the fabric's affair. */
+static dt_status *read_own(dt_launch *out)
+{
+    const char *text = getenv(DT_SOCKETS_VARIABLE);
+    *out = (dt_launch){ .by = DT_SOCKETS_VARIABLE, .launcher = "'dtrain fit --workers'", .fabric = &dt_fabric_sockets };
+    if (!text || !*text)
+        return NULL;
+    int64_t rank = -1;
+    char first[24] = "";
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(text, " "), text);
+    for (const char *c = text; *c; c++)
+        out->workers += *c == ' ';
+    if (out->workers < 2 || !dt_parse_int64(first, &rank) || rank < 0 || rank >= out->workers)
+        return dt_fail(DT_E_LAUNCH, NULL, DT_SOCKETS_VARIABLE "=%.60s: 'dtrain fit --workers' sets it for the processes that it starts; unset it", text);
+    out->rank = (int)rank;
+    return NULL;
+}
+
 /* ---- all of them ---- */
 
 static dt_status *same(const dt_launch *a, const dt_launch *b)
@@ -110,10 +132,10 @@ static dt_status *same(const dt_launch *a, const dt_launch *b)
 dt_status *dt_launch_find(dt_launch *out)
 {
     dt_launch each[LAUNCHERS + 1];
-    *out = (dt_launch){ 0 };
+    DT_TRY(read_own(out));
     for (int i = 0; i <= LAUNCHERS; i++) {
         DT_TRY(i < LAUNCHERS ? read_launcher(&launchers[i], &each[i]) : read_tf_config(&each[i]));
-        const bool around = out->mpi && each[i].mpi; /* of a batch system, around mpirun */
+        const bool around = out->fabric && each[i].fabric; /* of a batch system, around mpirun */
         if (each[i].workers && !out->workers)
             *out = each[i];
         else if (each[i].workers && !around)

@@ -7,6 +7,8 @@
  * that of the job's batches, as in training.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "strategy/compiled.h"
 #include "train/trainer.h"
@@ -110,21 +112,83 @@ static void tell(const dt_run_options *run, dt_part part, int64_t done, int64_t 
     run->event(&(dt_event){ .kind = DT_EVENT_EVALUATING, .split = dt_part_name(part), .examples = done, .validation_examples = all }, run->user);
 }
 
-/* At most `left` rows. */
-static dt_status *evaluate(dt_trainer *t, dt_part part, dt_feed *feed, int64_t left, const dt_run_options *run, dt_sums *s)
+/* ---- pieces over workers ---- */
+
+/* Workers take pieces in turn; when each has had one, all add what all have, in the order of the pieces: the digits of one worker. */
+typedef struct turns {
+    dt_part part;
+    dt_feed *feed;
+    int64_t left;    /* rows, at most */
+    const dt_run_options *run;
+    dt_cluster *cluster; /* NULL: there is one worker, and none of what follows */
+    int64_t piece;   /* the next one's number */
+    dt_sums own;     /* of this worker's piece of the turn */
+    double *all;     /* [workers][1 + n] examples, sums */
+} turns;
+
+static void add_turn(const turns *x, int workers, dt_sums *s)
 {
-    const int64_t count = dt_dataset_count(t->o.data, part), all = count < left ? count : left;
+    for (int w = 0; w < workers; w++) {
+        const double *v = x->all + (int64_t)w * (1 + s->n);
+        s->examples += v[0];
+        for (int i = 0; i < s->n; i++)
+            s->v[i] += v[1 + i];
+    }
+}
+
+static dt_status *end_turn(dt_trainer *t, turns *x, dt_sums *s)
+{
+    double *own = x->all + (int64_t)x->cluster->workers * (1 + s->n);
+    own[0] = x->own.examples;
+    memcpy(own + 1, x->own.v, (size_t)s->n * sizeof *own);
+    dt_trainer_clear(t, &x->own);
+    DT_TRY(dt_cluster_gather(x->cluster, "an evaluation", own, (size_t)(1 + s->n) * sizeof *own, x->all));
+    add_turn(x, x->cluster->workers, s);
+    return NULL;
+}
+
+static dt_status *take_piece(dt_trainer *t, turns *x, const dt_batch *batch, int64_t first, dt_sums *s)
+{
+    if (!x->cluster)
+        return evaluate_batch(t, x->part, batch, first, s);
+    const int64_t turn = x->piece++ % x->cluster->workers;
+    if (turn == x->cluster->rank)
+        DT_TRY(evaluate_batch(t, x->part, batch, first, &x->own));
+    return turn == x->cluster->workers - 1 ? end_turn(t, x, s) : NULL;
+}
+
+static void begin_turns(dt_trainer *t, turns *x, int n)
+{
+    x->cluster = t->o.strategy->cluster;
+    if (!x->cluster)
+        return;
+    dt_trainer_clear(t, &x->own);
+    x->all = dt_alloc(dt_size_mul((size_t)(x->cluster->workers + 1) * (size_t)(1 + n), sizeof *x->all));
+}
+
+static dt_status *end_turns(dt_trainer *t, turns *x, dt_sums *s, dt_status *bad)
+{
+    if (!bad && x->cluster && x->piece % x->cluster->workers)
+        bad = end_turn(t, x, s);
+    dt_sums_release(&x->own);
+    free(x->all);
+    return bad;
+}
+
+static dt_status *evaluate(dt_trainer *t, turns *x, dt_sums *s)
+{
+    const int64_t count = dt_dataset_count(t->o.data, x->part), all = count < x->left ? count : x->left;
     int64_t told_ns = dt_now_ns();
     dt_batch batch;
-    for (int64_t done = 0; left > 0; done += batch.rows) {
-        DT_TRY(dt_feed_next(feed, &batch));
+    for (int64_t done = 0; x->left > 0; done += batch.rows) {
+        DT_TRY(dt_feed_next(x->feed, &batch));
         if (batch.rows == 0)
             break;
-        if (batch.rows > left)
-            shorten(t, &batch, left);
-        DT_TRY(evaluate_batch(t, part, &batch, done, s));
-        left -= batch.rows;
-        tell(run, part, done + batch.rows, all, &told_ns);
+        if (batch.rows > x->left)
+            shorten(t, &batch, x->left);
+        DT_TRY(take_piece(t, x, &batch, done, s));
+        x->left -= batch.rows;
+        tell(x->run, x->part, done + batch.rows, all, &told_ns);
     }
     return NULL;
 }
@@ -139,7 +203,9 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, con
     dt_trainer_clear(t, s);
     DT_TRY(dt_feed_open(&feed, t->o.data, &(dt_feed_options){ .part = part, .batch = t->evaluation_rows, .last = DT_LAST_PARTIAL, .looks = true,
                                                             .recorder = t->recorder }));
-    dt_status *bad = evaluate(t, part, feed, left, run, s);
+    turns x = { .part = part, .feed = feed, .left = left, .run = run };
+    begin_turns(t, &x, s->n);
+    dt_status *bad = end_turns(t, &x, s, evaluate(t, &x, s));
     dt_feed_close(feed);
     return bad;
 }

@@ -227,11 +227,11 @@ static const struct {
     double within;
     const char *says;
 } faults[] = {
-    {"dies", 2, -1, 5, "rank 1 left while rank 0 waited for all_reduce 1, round 1, of 10007 float32 (20016 bytes) for dense/kernel in step 7"},
+    {"dies", 2, -1, 5, "rank 1 left while rank 0 waited for all_reduce 2, round 1, of 10007 float32 (20016 bytes) for dense/kernel in step 7"},
     {"dies", 3, -1, 5, "rank 2 left while rank "},
-    {"stops", 2, 69, 9, "rank 1 is late: rank 0 waited 2 s for all_reduce 1, round 1, of 10007 float32 (20016 bytes) for dense/kernel in step 7"},
+    {"stops", 2, 69, 9, "rank 1 is late: rank 0 waited 2 s for all_reduce 2, round 1, of 10007 float32 (20016 bytes) for dense/kernel in step 7"},
     {"stops", 3, 69, 9, "rank 2 is late: rank "},
-    {"skips", 2, 76, 5, "rank 1 in all_reduce 1, round 1, of 10007 float32 (20016 bytes) for dense/bias in step 8"},
+    {"skips", 2, 76, 5, "rank 1 in all_reduce 2, round 1, of 10007 float32 (20016 bytes) for dense/bias in step 8"},
     {"sleeps", 2, 0, 9, "rank 0 of 2: "},
 };
 

@@ -97,20 +97,19 @@ static void test_one_of_several_processes_is_refused(void **state)
         const char *name, *value, *with;
         bool refused;
     } rows[] = {
-        { "OMPI_COMM_WORLD_SIZE", "2", NULL, true },
+        { "OMPI_COMM_WORLD_SIZE", "2", "OMPI_COMM_WORLD_RANK", true },
         { "OMPI_COMM_WORLD_SIZE", "1", NULL, false },
-        { "PMI_SIZE", "4", NULL, true },
-        { "SLURM_STEP_NUM_TASKS", "3", NULL, true },
+        { "PMI_SIZE", "4", "PMI_RANK", true },
+        { "SLURM_STEP_NUM_TASKS", "3", "SLURM_PROCID", true },
         { "SLURM_NTASKS", "3", NULL, false }, /* sbatch's, in the one script that it starts */
         { "WORLD_SIZE", "2", NULL, false },
         { "WORLD_SIZE", "2", "RANK", true },
         { "WORLD_SIZE", "1", "RANK", false },
         { "TF_CONFIG", "", NULL, false },
         { "TF_CONFIG", "{}", NULL, false },
-        { "TF_CONFIG", "x", NULL, true },
         { "TF_CONFIG", "{\"cluster\": {\"worker\": [\"a:1\"]}}", NULL, false },
-        { "TF_CONFIG", "{\"cluster\": {\"worker\": [\"a:1\", \"b:2\"]}}", NULL, true },
-        { "TF_CONFIG", "{\"cluster\": {\"chief\": [\"a:1\"], \"worker\": {\"0\": \"b:2\"}}}", NULL, true },
+        { "TF_CONFIG", "{\"cluster\": {\"worker\": [\"a:1\", \"b:2\"]}, \"task\": {\"type\": \"worker\", \"index\": 0}}", NULL, true },
+        { "TF_CONFIG", "{\"cluster\": {\"chief\": [\"a:1\"], \"worker\": {\"0\": \"b:2\"}}, \"task\": {\"type\": \"chief\", \"index\": 0}}", NULL, true },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_strategy *s[7] = { NULL };

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See peers.h. A process of this machine is looked up in /proc, so that a killed one is named long before the deadline, and a stopped one by name. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "fabric/peers.h"
+
+/* The state letter of a process of this machine; 0: there is none. */
+static char state_of(int64_t pid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return 0;
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    const char *end = strrchr(text, ')'); /* of the program's name, which may have anything in it */
+    return end && end[1] == ' ' ? end[2] : 0;
+}
+
+static bool is_dead(char state)
+{
+    return !state || strchr("ZXx", state);
+}
+
+static bool is_stopped(char state)
+{
+    return state && strchr("Tt", state);
+}
+
+/* The first rank of this machine in such a state; -1: none. */
+static int find(const dt_peers *p, const dt_member *m, bool (*is)(char state))
+{
+    const dt_peer_card *own = p->card ? &p->card[m->rank] : NULL;
+    for (int r = 0; own && r < m->team->ranks; r++)
+        if (r != m->rank && p->card[r].space == own->space && strcmp(p->card[r].host, own->host) == 0 && is(state_of(p->card[r].pid)))
+            return r;
+    return -1;
+}
+
+static dt_status *with_process(const dt_peers *p, int rank, const char *more, dt_status *s)
+{
+    return p->card ? dt_note(s, "rank %d is process %lld on %s%s", rank, (long long)p->card[rank].pid, p->card[rank].host, more) : s;
+}
+
+dt_status *dt_peers_gone(const dt_peers *p, const dt_member *m, int peer, const dt_tag *tag, size_t n)
+{
+    return with_process(p, peer, "", dt_message_missing(m, peer, tag, n, false));
+}
+
+enum { LOOK_NS = 100000000 };
+dt_status *dt_peers_look(dt_peers *p, const dt_member *m, int peer, const dt_tag *tag, size_t n)
+{
+    const int64_t now = dt_now_ns();
+    if (now - p->looked_ns < LOOK_NS)
+        return NULL;
+    p->looked_ns = now;
+    const int dead = find(p, m, is_dead);
+    if (dead < 0)
+        return NULL;
+    dt_status *s = dt_peers_gone(p, m, dead, tag, n);
+    return peer == dead ? s : dt_note(s, "rank %d waited for rank %d, which waits too", m->rank, peer);
+}
+
+dt_status *dt_peers_late(const dt_peers *p, const dt_member *m, int peer, const dt_tag *tag, size_t n)
+{
+    const int stopped = find(p, m, is_stopped), who = stopped >= 0 ? stopped : peer;
+    return with_process(p, who, stopped >= 0 ? ", which is stopped" : "", dt_message_missing(m, who, tag, n, true));
+}
+
+dt_status *dt_peers_meet(dt_peers *p, dt_member *m)
+{
+    dt_peer_card own = {.pid = getpid()};
+    struct stat space;
+    gethostname(own.host, sizeof own.host - 1);
+    own.space = stat("/proc/self/ns/pid", &space) == 0 ? (uint64_t)space.st_ino : (uint64_t)m->rank;
+    dt_peer_card *all = dt_alloc((size_t)m->team->ranks * sizeof *all);
+    m->of = "names of hosts";
+    dt_status *s = dt_member_gather(m, &own, sizeof own, all);
+    m->of = NULL;
+    for (int r = 0; r < m->team->ranks; r++)
+        all[r].host[sizeof all[r].host - 1] = '\0';
+    p->card = all;
+    return s;
+}
+
+void dt_peers_release(dt_peers *p)
+{
+    free(p->card);
+    p->card = NULL;
+}
