@@ -109,6 +109,8 @@ static dt_status *open_cluster(dt_job *j)
     if (!l->fabric)
         return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at, "%s describes %d workers, but connecting workers without MPI is not implemented yet", l->by,
                                   l->workers), "start the job with mpirun -n %d or srun -n %d, or on one machine with --workers %d, and unset %s", l->workers, l->workers, l->workers, l->by);
+    if (dt_backend_takes_plugin(j->backend))
+        return dt_fail(DT_E_NOT_YET, &j->backend_at, "back end %s is not implemented yet for workers in separate processes", j->backend);
     if (j->how.over_replicas != DT_OVER_NONE)
         return dt_fail(DT_E_NOT_YET, &j->strategy.at, "partition.over_replicas is not implemented yet for workers in separate processes");
     DT_TRY(dt_cluster_open(&j->cluster, l, j->strategy.launch_timeout));

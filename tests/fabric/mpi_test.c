@@ -243,7 +243,8 @@ static void test_failures_are_named_in_time(void **state)
             ran r = start(&libraries[l], faults[i].ranks, faults[i].what);
             if (!strstr(r.text, faults[i].says) && !(faults[i].code < 0 && strstr(r.text, "KILLED BY SIGNAL")) && !(faults[i].code < 0 && strstr(r.text, "signal 9")))
                 fail_msg("%s, %s: '%s' is not in\n%s", libraries[l].name, faults[i].what, faults[i].says, r.text);
-            if (faults[i].code >= 0 && r.code != faults[i].code)
+            const bool told_of_the_killed = faults[i].code == 69 && r.code == 9; /* MPICH's mpirun, of the rank that it had to kill */
+            if (faults[i].code >= 0 && r.code != faults[i].code && !told_of_the_killed)
                 fail_msg("%s, %s: exit %d, not %d\n%s", libraries[l].name, faults[i].what, r.code, faults[i].code, r.text);
             assert_true(faults[i].code >= 0 || r.code != 0);
             if (r.seconds > faults[i].within)
