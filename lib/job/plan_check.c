@@ -130,6 +130,24 @@ static dt_status *compile(const dt_pjrt *plugin, const dt_spmd *s, const dt_assi
     return bad;
 }
 
+/* ---- what the program cannot say ---- */
+
+static bool is_reproducible(const dt_job_plan *p)
+{
+    return p->job->how.shards > 0;
+}
+
+static bool has_unequal_rows(const dt_job_plan *p)
+{
+    return p->step[0].rows % p->replicas != 0;
+}
+
+static const struct { bool (*is_in)(const dt_job_plan *p); const char *what; } beyond[] = {
+    { is_reproducible, "sums over the batch in a fixed order (reproducible)" },
+    { has_unequal_rows, "replicas with fewer rows: each has as many as the largest" },
+};
+enum { N_BEYOND = sizeof beyond / sizeof *beyond };
+
 /* s: the job's training step in the dtypes of its policy. A plan prices that of float32, whose values it takes as narrow (cost/mixed.c). */
 static dt_status *ask_of(struct dt_plan_check *c, const dt_job_plan *p, const dt_pjrt *plugin, dt_session *s)
 {
@@ -146,6 +164,8 @@ static dt_status *ask_of(struct dt_plan_check *c, const dt_job_plan *p, const dt
     DT_TRY(bad);
     c->took_s = dt_seconds_since(start);
     c->loops = report.loops;
+    for (int i = 0; i < N_BEYOND; i++)
+        c->left_out |= beyond[i].is_in(p) ? 1u << i : 0;
     c->ours = figures_of(program, p->plan[0]);
     c->theirs = figures_from(&report, t->slice->chip);
     dt_pjrt_print_version(plugin, &c->compiler);
@@ -257,6 +277,9 @@ void dt_plan_check_print(const struct dt_plan_check *c, dt_str *out)
     put_row(out, "  kernels", put_seconds, (double[]){ a->compute_s, b->compute_s });
     if (c->loops > 0)
         dt_str_printf(out, "loops of the compiler's program that do not say how often they run, counted once: %d\n", c->loops);
+    for (int i = 0; i < N_BEYOND; i++)
+        if (c->left_out >> i & 1)
+            dt_str_printf(out, "not in the compiled program: %s\n", beyond[i].what);
 }
 
 static void put_figures(const dt_plan_figures *f, const char *name, dt_json *j)
@@ -288,6 +311,11 @@ void dt_plan_check_json(const struct dt_plan_check *c, dt_json *j)
     dt_json_string(j, "compiler", dt_str_text(&c->compiler));
     dt_json_double(j, "compile_s", c->took_s);
     dt_json_int(j, "loops", c->loops);
+    dt_json_open(j, "left_out", '[');
+    for (int i = 0; i < N_BEYOND; i++)
+        if (c->left_out >> i & 1)
+            dt_json_string(j, NULL, beyond[i].what);
+    dt_json_close(j, ']');
     put_figures(&c->ours, "plan", j);
     put_figures(&c->theirs, "compiled", j);
     dt_json_close(j, '}');
