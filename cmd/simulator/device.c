@@ -9,14 +9,14 @@
 
 enum { LONGEST = 48, LARGEST_SIDE = 256 };
 
-static void set_side(dt_where *w, int axis, double side)
+static void set_side(dt_placement *w, int axis, double side)
 {
     if (w->side[axis] <= 0)
         w->side[axis] = side;
 }
 
 /* "4x4x8": two or three sides. */
-static void read_grid(dt_where *w, const char *word)
+static void read_grid(dt_placement *w, const char *word)
 {
     double side[3];
     int n = 0;
@@ -29,7 +29,7 @@ static void read_grid(dt_where *w, const char *word)
         set_side(w, i, side[i]);
 }
 
-static void read_word(dt_where *w, const char *word)
+static void read_word(dt_placement *w, const char *word)
 {
     char *end;
     if (!w->chip)
@@ -43,9 +43,9 @@ static void read_word(dt_where *w, const char *word)
         read_grid(w, word);
 }
 
-dt_where dt_where_read(const char *text)
+dt_placement dt_placement_read(const char *text)
 {
-    dt_where w = {0};
+    dt_placement w = {0};
     for (char word[LONGEST]; *text; text += *text != '\0') {
         size_t n = 0;
         for (; isalnum((unsigned char)text[n]); n++)
@@ -62,7 +62,7 @@ dt_where dt_where_read(const char *text)
 
 bool dt_device_read(const char *text, dt_core *out)
 {
-    const dt_chip *chip = dt_where_read(text).chip;
+    const dt_chip *chip = dt_placement_read(text).chip;
     if (chip)
         *out = (dt_core){.chip = chip, .cores = strstr(text, "one TensorCore") ? 1 : chip->cores / chip->devices};
     return chip;
@@ -91,7 +91,7 @@ static bool find_named(const char *text, dt_slice *out)
 }
 
 /* A mesh's axes are the slice's, in one order or the other. */
-static bool find_mesh(const dt_where *w, dt_slice *out)
+static bool find_mesh(const dt_placement *w, dt_slice *out)
 {
     const double x = w->side[0], y = w->side[1], z = w->side[2] > 0 ? w->side[2] : 1;
     char name[80];
@@ -107,7 +107,7 @@ static bool find_mesh(const dt_where *w, dt_slice *out)
 
 bool dt_slice_read(const char *text, dt_slice *out)
 {
-    const dt_where w = dt_where_read(text);
+    const dt_placement w = dt_placement_read(text);
     return find_named(text, out) || find_mesh(&w, out);
 }
 

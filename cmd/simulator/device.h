@@ -7,11 +7,11 @@
 #include "topo/topo.h"
 
 /* The chip and the sides of the mesh that a text names: "v5e mesh X8 Y4", "v6e-256 (16x16)". */
-typedef struct dt_where {
+typedef struct dt_placement {
     const dt_chip *chip; /* the first one named; NULL: none */
     double side[3];      /* X, Y, Z; 0: not said */
-} dt_where;
-dt_where dt_where_read(const char *text);
+} dt_placement;
+dt_placement dt_placement_read(const char *text);
 
 /* A device of the chip that a text names: "one TensorCore" is one, else what programs see by default. False: it names none. */
 bool dt_device_read(const char *text, dt_core *out);

@@ -63,7 +63,7 @@ static dt_prediction copy(const dt_rows *rows, const dt_row *row, const dt_opera
 /* ---- on a slice ---- */
 
 /* Axes of the mesh that take part, "Y" or all, as the slice has them: a mesh X8 Y4 is a slice of 4x8 with its axes exchanged. */
-static void taking_part(const dt_operation *op, const dt_where *mesh, const dt_slice *slice, bool part[3])
+static void taking_part(const dt_operation *op, const dt_placement *mesh, const dt_slice *slice, bool part[3])
 {
     const double x = mesh->side[0];
     bool exchanged = x > 0 && (x < slice->chips[0] || x > slice->chips[0]);
@@ -107,7 +107,7 @@ static const struct {
 };
 
 /* What one group has: axes that do not take part cut the array. */
-static double group_bytes(const dt_operation *op, const dt_where *mesh)
+static double group_bytes(const dt_operation *op, const dt_placement *mesh)
 {
     double bytes = dt_written_bytes(&op->array[0]);
     for (int d = 0; d < op->array[0].rank; d++)
@@ -117,7 +117,7 @@ static double group_bytes(const dt_operation *op, const dt_where *mesh)
     return bytes;
 }
 
-static dt_prediction exchange(const dt_rows *rows, const dt_row *row, const dt_operation *op, const dt_where *mesh)
+static dt_prediction exchange(const dt_rows *rows, const dt_row *row, const dt_operation *op, const dt_placement *mesh)
 {
     dt_slice slice;
     bool part[3] = {false};
@@ -144,7 +144,7 @@ static dt_prediction exchange(const dt_rows *rows, const dt_row *row, const dt_o
     return in_unit(rows, row, price.seconds, done);
 }
 
-static dt_prediction predict_with(const dt_rows *rows, const dt_row *row, const char *where, const dt_where *mesh)
+static dt_prediction predict_with(const dt_rows *rows, const dt_row *row, const char *where, const dt_placement *mesh)
 {
     dt_core core = {0};
     const dt_operation op = dt_operation_read(dt_row_text(row, "op"));
@@ -160,7 +160,7 @@ static dt_prediction predict_with(const dt_rows *rows, const dt_row *row, const 
 static dt_prediction predict(const dt_rows *rows, const dt_row *row)
 {
     const char *where = *dt_row_text(row, "chip") ? dt_row_text(row, "chip") : dt_row_text(row, "slice");
-    const dt_where mesh = dt_where_read(where);
+    const dt_placement mesh = dt_placement_read(where);
     return predict_with(rows, row, where, &mesh);
 }
 

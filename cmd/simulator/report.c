@@ -161,7 +161,7 @@ static const char *chip_of(const dt_row *row)
     static const char *const keys[] = {"gen", "chip", "accelerator", "slice", "topology"};
     const dt_chip *chip = NULL;
     for (size_t i = 0; !chip && i < sizeof keys / sizeof *keys; i++)
-        chip = dt_where_read(dt_row_text(row, keys[i])).chip;
+        chip = dt_placement_read(dt_row_text(row, keys[i])).chip;
     return chip ? chip->generation : NULL;
 }
 

@@ -81,7 +81,7 @@ typedef struct span {
 
 /* Where the line of a place begins; NULL when there is none. A text may be a million lines, or one line, and have ten thousand
  * faults: that is why places know their byte. */
-static const char *find_start(const dt_place *at)
+static const char *find_start(const dt_location *at)
 {
     const char *p = at->source->text, *end = p ? p + at->source->size : NULL;
     if (p && at->offset && at->offset <= at->source->size) {
@@ -96,7 +96,7 @@ static const char *find_start(const dt_place *at)
 }
 
 /* The line of a place, without its end; text NULL when there is none. */
-static span find_line(const dt_place *at)
+static span find_line(const dt_location *at)
 {
     const char *p = find_start(at), *end = p ? at->source->text + at->source->size : NULL;
     if (!p)
@@ -132,7 +132,7 @@ static void add_column(dt_status *s, dt_str *excerpt, dt_str *below, span c, cha
 }
 
 /* The byte of the line's column `first`: a few steps back from a place whose byte is known. */
-static size_t window_start(span line, const dt_place *at, int first)
+static size_t window_start(span line, const dt_location *at, int first)
 {
     size_t i = at->offset ? at->offset - (size_t)(line.text - at->source->text) : 0;
     if (i > 0 && i <= line.size) {
@@ -148,7 +148,7 @@ static size_t window_start(span line, const dt_place *at, int first)
 }
 
 /* Fills in the window of the line around the place, and the line of blanks and carets below it. */
-static void set_excerpt(dt_status *s, span line, const dt_place *at)
+static void set_excerpt(dt_status *s, span line, const dt_location *at)
 {
     dt_str excerpt = {0}, below = {0};
     int first = at->col > WINDOW_BEFORE ? at->col - WINDOW_BEFORE : 1;
@@ -177,7 +177,7 @@ static void set_excerpt(dt_status *s, span line, const dt_place *at)
     s->below = dt_str_take(&below);
 }
 
-static void set_place(dt_status *s, const dt_place *at)
+static void set_place(dt_status *s, const dt_location *at)
 {
     if (!at || !at->source)
         return;
@@ -191,7 +191,7 @@ static void set_place(dt_status *s, const dt_place *at)
 
 /* ---- making ---- */
 
-static dt_status *create(dt_error id, const dt_place *at)
+static dt_status *create(dt_error id, const dt_location *at)
 {
     dt_status *s = dt_alloc(sizeof *s);
     s->refs = 1;
@@ -200,7 +200,7 @@ static dt_status *create(dt_error id, const dt_place *at)
     return s;
 }
 
-dt_status *dt_fail(dt_error id, const dt_place *at, const char *format, ...)
+dt_status *dt_fail(dt_error id, const dt_location *at, const char *format, ...)
 {
     dt_status *s = create(id, at);
     va_list args;
@@ -314,7 +314,7 @@ dt_status *dt_suggest(dt_status *s, const char *format, ...)
     return s;
 }
 
-dt_status *dt_at(dt_status *s, const dt_place *at)
+dt_status *dt_at(dt_status *s, const dt_location *at)
 {
     for (dt_status *one = s; one; one = one->next)
         if (!one->file)

@@ -38,12 +38,12 @@ typedef struct dt_source {
 } dt_source;
 
 /* Where something stands. Line and column count from 1, columns in characters; line 0: no place in the text. */
-typedef struct dt_place {
+typedef struct dt_location {
     const dt_source *source; /* NULL: no file either */
     int line, col;
     int width; /* characters to underline, 0 for one caret */
     size_t offset; /* its byte in the text, so that an error need not look for it; 0: not known */
-} dt_place;
+} dt_location;
 
 /* One row of base/errors.h, with its text from base/error_texts.h. */
 typedef struct dt_error_row {
@@ -67,7 +67,7 @@ const dt_error_row *dt_error_rows(int *n);
 
 /* A new status. `at` may be NULL; its line of text is copied, so the source may go. Never returns NULL. Texts are cut at
  * 4 KiB and control characters in them are written as \xNN, so that no input can reach the terminal raw. */
-dt_status *dt_fail(dt_error id, const dt_place *at, const char *format, ...) DT_MUST_USE DT_PRINTF(3, 4);
+dt_status *dt_fail(dt_error id, const dt_location *at, const char *format, ...) DT_MUST_USE DT_PRINTF(3, 4);
 /* The same for a failed system call: "PATH: text of errno", the row chosen by errno (ENOENT: NO_INPUT, EACCES: PERMISSION,
  * ENOSPC and EIO: IO, ENOMEM and EMFILE: MEMORY, ...); `otherwise` where errno says nothing special. */
 dt_status *dt_fail_errno(dt_error otherwise, const char *path) DT_MUST_USE;
@@ -84,7 +84,7 @@ dt_status *dt_note(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(
 /* Sets the text on the caret line ("did you mean 'layers'?"); returns s. */
 dt_status *dt_suggest(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 /* Gives a place to a status that has none; returns s. */
-dt_status *dt_at(dt_status *s, const dt_place *at) DT_MUST_USE;
+dt_status *dt_at(dt_status *s, const dt_location *at) DT_MUST_USE;
 /* Takes places away that are in the source of that name, for a text which the reader of the error never saw; returns s. */
 dt_status *dt_without_place(dt_status *s, const char *source) DT_MUST_USE;
 

@@ -20,7 +20,7 @@ dt_status *dt_yaml_check_size(const dt_source *s)
         dt_str_puts(&size, "more than 1 MiB");
     else
         dt_str_bytes(&size, (double)s->size);
-    dt_status *fault = dt_fail(DT_E_JOB_LIMIT, &(dt_place){.source = s}, "%s; a job may not exceed 1 MiB", dt_str_text(&size));
+    dt_status *fault = dt_fail(DT_E_JOB_LIMIT, &(dt_location){.source = s}, "%s; a job may not exceed 1 MiB", dt_str_text(&size));
     dt_str_release(&size);
     return fault;
 }
@@ -41,7 +41,7 @@ static dt_status *check_char(const dt_yaml *y, size_t i, uint32_t code)
     bool line_end = code == '\r' && i + 1 < s->size && s->text[i + 1] == '\n';
     if (line_end || (!is_control(code) && !is_refused(code)))
         return NULL;
-    dt_place at = dt_yaml_place_at(y, i);
+    dt_location at = dt_yaml_place_at(y, i);
     if (is_control(code))
         return dt_fail(DT_E_JOB_BYTES, &at, "control character 0x%02" PRIx32, code);
     return dt_fail(DT_E_JOB_BYTES, &at, "character U+%04" PRIX32 " is not allowed", code);
@@ -54,7 +54,7 @@ static dt_status *check_bytes(const dt_yaml *y)
         uint32_t code;
         n = dt_utf8_next(s->text + i, s->size - i, &code);
         if (n == 0) {
-            dt_place at = dt_yaml_place_at(y, i);
+            dt_location at = dt_yaml_place_at(y, i);
             return dt_fail(DT_E_JOB_BYTES, &at, "invalid UTF-8 byte 0x%02x at offset %zu", (unsigned char)s->text[i], i);
         }
         DT_TRY(check_char(y, i, code));
@@ -69,7 +69,7 @@ static dt_status *check_directives(const dt_yaml *y)
     for (const char *line = y->source->text + y->from; line && line < end;) {
         size_t left = (size_t)(end - line), blanks = 0;
         if (left >= 4 && memcmp(line, "%TAG", 4) == 0) {
-            dt_place at = dt_yaml_place_at(y, (size_t)(line - y->source->text));
+            dt_location at = dt_yaml_place_at(y, (size_t)(line - y->source->text));
             return dt_fail(DT_E_YAML_FEATURE, &at, "%%TAG directives are not supported");
         }
         while (blanks < left && (line[blanks] == ' ' || line[blanks] == '\t' || line[blanks] == '\r'))

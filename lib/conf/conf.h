@@ -22,14 +22,14 @@ typedef enum dt_tree_kind { DT_TREE_NULL, DT_TREE_SCALAR, DT_TREE_LIST, DT_TREE_
 typedef struct dt_tree dt_tree;
 typedef struct dt_entry {
     const char *key;
-    dt_place key_at;
+    dt_location key_at;
     dt_tree *value;
 } dt_entry;
 
 /* A node. Lives in the arena it was read into; strings are NUL-terminated UTF-8. */
 struct dt_tree {
     dt_tree_kind kind;
-    dt_place at;        /* of the value; width is the scalar's length */
+    dt_location at;        /* of the value; width is the scalar's length */
     bool quoted;        /* a quoted or block scalar: always a string */
     const char *text;   /* scalar as written (escapes resolved) */
     const char *recorded; /* scalar: what stands for `text` wherever the tree is printed; NULL: text itself */
@@ -104,7 +104,7 @@ typedef struct dt_reals {
     int n;
     double *v;
     bool alone; /* written as one number */
-    dt_place at;
+    dt_location at;
 } dt_reals;
 typedef struct dt_texts {
     int n;
@@ -165,7 +165,7 @@ extern const dt_field dt_no_forms[]; /* only left out */
  * `what` names the mapping in messages ("model", "Dense"); NULL at the top. Arrays and strings go into the arena. All faults are
  * returned: UNKNOWN_KEY, placed at the key; MISSING_KEY, placed at the mapping, unless an unknown key is near to the missing one;
  * WRONG_TYPE, RANGE, AMBIGUOUS and UNKNOWN_NAME, placed at the value. */
-dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t, const dt_place *at, const char *what,
+dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t, const dt_location *at, const char *what,
                           void *out) DT_MUST_USE;
 
 /* Single values, for what tables cannot say. `what` is the key's name in messages. */
@@ -195,7 +195,7 @@ typedef struct dt_named {
     bool alias;          /* written with a lower-case identifier */
     const char *written; /* as the user wrote it */
     void *args;          /* its struct, filled, in the arena */
-    dt_place at;         /* of the name */
+    dt_location at;         /* of the name */
     const dt_tree *tree; /* of the arguments, NULL: none given */
 } dt_named;
 

@@ -27,11 +27,11 @@ dt_yaml dt_yaml_open(const dt_source *source, size_t from);
 /* The byte that a mark points at. */
 size_t dt_yaml_offset(dt_yaml *y, yaml_mark_t mark);
 /* From mark to mark; without a width when they are not on one line. */
-dt_place dt_yaml_place(dt_yaml *y, yaml_mark_t start, yaml_mark_t end);
+dt_location dt_yaml_place(dt_yaml *y, yaml_mark_t start, yaml_mark_t end);
 /* Of a byte at or behind `from`. Walks over all the text before it. */
-dt_place dt_yaml_place_at(const dt_yaml *y, size_t offset);
+dt_location dt_yaml_place_at(const dt_yaml *y, size_t offset);
 /* libyaml's mark of a value with an anchor or a tag is theirs; moves it to the value if that is on the same line. */
-void dt_yaml_skip_properties(dt_place *at);
+void dt_yaml_skip_properties(dt_location *at);
 
 /* ---- reading ---- */
 
@@ -46,7 +46,7 @@ dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml y, dt_tree **out) DT_MUST_USE;
 typedef struct dt_yaml_before {
     bool quoted;             /* the last scalar ... */
     yaml_mark_t start, end;
-    const dt_place *bracket; /* the innermost one that is open; NULL: none */
+    const dt_location *bracket; /* the innermost one that is open; NULL: none */
 } dt_yaml_before;
 /* What libyaml stopped at, in our words. */
 dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml, const dt_yaml_before *before) DT_MUST_USE;

@@ -290,7 +290,7 @@ static dt_status *read_entry(reading *r, const dt_entry *e)
     return read_value(r->arena, f, e->value, r->out);
 }
 
-static dt_status *find_missing(const reading *r, const dt_tree *t, const dt_place *at)
+static dt_status *find_missing(const reading *r, const dt_tree *t, const dt_location *at)
 {
     dt_status *faults = NULL;
     for (const dt_field *f = r->fields; f->kind != DT_FIELD_END; f++) {
@@ -313,7 +313,7 @@ static dt_status *expect_map(const dt_field *fields, const dt_tree *t, const cha
     return dt_suggest(s, "write %s: {%s: %.*s}", what, f->name, MOST_SHOWN, t->text);
 }
 
-dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t, const dt_place *at, const char *what, void *out)
+dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t, const dt_location *at, const char *what, void *out)
 {
     DT_TRY(set_defaults(arena, fields, out));
     bool given = t && t->kind != DT_TREE_NULL;

@@ -23,7 +23,7 @@ dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const
 /* ---- the name ---- */
 
 /* Where one name too many stands: at the last that another source said, an override, else the whole. */
-static const dt_place *too_many_at(const dt_tree *t)
+static const dt_location *too_many_at(const dt_tree *t)
 {
     for (int i = t->n - 1; i >= 0; i--)
         if (t->entry[i].key_at.source != t->at.source)

@@ -16,10 +16,10 @@ typedef struct override {
     int depth;
 } override;
 
-static dt_place segment_place(const override *o)
+static dt_location segment_place(const override *o)
 {
     const char *text = o->source->text;
-    return (dt_place){
+    return (dt_location){
         .source = o->source,
         .line = 1,
         .col = (int)dt_utf8_count(text, o->from) + 1,
@@ -43,7 +43,7 @@ static dt_quoted parent(const override *o)
 
 static dt_status *find_item(const override *o, const dt_tree *list, dt_tree **child)
 {
-    dt_place at = segment_place(o);
+    dt_location at = segment_place(o);
     const char *text = segment(o);
     int64_t i;
     if (list->n == 0)
@@ -84,7 +84,7 @@ static dt_status *step(const override *o, dt_tree *t, dt_tree **child)
     if (t->kind == DT_TREE_NULL || bare_name)
         become_map(o, t);
     if (t->kind == DT_TREE_SCALAR) {
-        dt_place at = segment_place(o);
+        dt_location at = segment_place(o);
         return dt_fail(DT_E_BAD_OVERRIDE, &at, "%s is %s, so it has no key %s", parent(o).text, dt_quote(t).text,
                        dt_quote_text(key).text);
     }
@@ -99,7 +99,7 @@ static dt_status *walk(override *o, size_t end, dt_tree *t, dt_tree **out)
     for (o->from = 0; o->from <= end; o->from = o->to + 1) {
         const char *dot = memchr(o->source->text + o->from, '.', end - o->from);
         o->to = dot ? (size_t)(dot - o->source->text) : end;
-        dt_place at = segment_place(o);
+        dt_location at = segment_place(o);
         if (o->to == o->from)
             return dt_fail(DT_E_BAD_OVERRIDE, &at, "a key is missing here");
         if (++o->depth > DT_JOB_DEPTH)
@@ -137,7 +137,7 @@ dt_status *dt_tree_override(dt_arena *arena, dt_tree *root, int number, const ch
     DT_TRY(dt_yaml_check(&text));
     const char *equals = strchr(s->text, '=');
     if (!equals)
-        return dt_fail(DT_E_BAD_OVERRIDE, &(dt_place){.source = s}, "expected key.path=value, got %s", dt_quote_text(assignment).text);
+        return dt_fail(DT_E_BAD_OVERRIDE, &(dt_location){.source = s}, "expected key.path=value, got %s", dt_quote_text(assignment).text);
     override o = {.arena = arena, .source = s};
     size_t end = (size_t)(equals - s->text);
     dt_tree *value, *target = root;

@@ -13,7 +13,7 @@ typedef struct failure {
     dt_yaml *y;
     const yaml_parser_t *yaml;
     const dt_yaml_before *before;
-    dt_place at;   /* of the problem */
+    dt_location at;   /* of the problem */
     char c;        /* the character there, '\0' at the end */
     const char *problem, *context; /* "" for none */
 } failure;
@@ -23,9 +23,9 @@ static bool is(const failure *f, const char *problem)
     return strcmp(f->problem, problem) == 0;
 }
 
-static dt_place context_place(const failure *f)
+static dt_location context_place(const failure *f)
 {
-    dt_place at = dt_yaml_place(f->y, f->yaml->context_mark, f->yaml->context_mark);
+    dt_location at = dt_yaml_place(f->y, f->yaml->context_mark, f->yaml->context_mark);
     at.width = 1;
     return at;
 }
@@ -86,7 +86,7 @@ static bool is_closed(const dt_source *s, size_t from)
 
 static dt_status *in_brackets(const failure *f)
 {
-    dt_place opened = *f->before->bracket;
+    dt_location opened = *f->before->bracket;
     opened.width = 1;
     char bracket = f->y->source->text[opened.offset];
     if ((f->c == ']' || f->c == '}') && f->c != closer(bracket))
@@ -101,7 +101,7 @@ static dt_status *in_brackets(const failure *f)
 
 static dt_status *unclosed_quote(const failure *f, yaml_mark_t start)
 {
-    dt_place at = dt_yaml_place(f->y, start, start);
+    dt_location at = dt_yaml_place(f->y, start, start);
     at.width = 1;
     return dt_fail(DT_E_YAML_SYNTAX, &at, "quoted string opened at line %d is never closed", at.line);
 }
@@ -160,7 +160,7 @@ static dt_status *unexpected_colon(const failure *f)
 
 static dt_status *missing_colon(const failure *f)
 {
-    dt_place at = context_place(f);
+    dt_location at = context_place(f);
     return dt_suggest(dt_fail(DT_E_YAML_SYNTAX, &at, "expected ':' after this key"), "write KEY: VALUE");
 }
 

@@ -66,14 +66,14 @@ static dt_status *too_much(reader *r, dt_status *s)
     return s;
 }
 
-static dt_status *check_depth(reader *r, int depth, const dt_place *at)
+static dt_status *check_depth(reader *r, int depth, const dt_location *at)
 {
     if (depth <= DT_JOB_DEPTH)
         return NULL;
     return too_much(r, dt_fail(DT_E_JOB_LIMIT, at, "nesting deeper than %d levels", DT_JOB_DEPTH));
 }
 
-static dt_status *count_nodes(reader *r, int more, const dt_place *at)
+static dt_status *count_nodes(reader *r, int more, const dt_location *at)
 {
     r->nodes += more;
     if (r->nodes <= DT_JOB_NODES)
@@ -102,9 +102,9 @@ static const char *anchor_of(const yaml_event_t *e)
     return (const char *)name;
 }
 
-static dt_place place_of(reader *r, const yaml_event_t *e)
+static dt_location place_of(reader *r, const yaml_event_t *e)
 {
-    dt_place at = dt_yaml_place(&r->text, e->start_mark, e->end_mark);
+    dt_location at = dt_yaml_place(&r->text, e->start_mark, e->end_mark);
     if (e->type == YAML_MAPPING_START_EVENT || e->type == YAML_SEQUENCE_START_EVENT)
         at.width = 0;
     if (anchor_of(e) || tag_of(e))
@@ -122,11 +122,11 @@ static void check_tag(reader *r, const yaml_event_t *e)
         return;
     if (strncmp(tag, standard, sizeof standard - 1) == 0)
         tag = dt_arena_printf(r->arena, "!!%s", tag + sizeof standard - 1);
-    dt_place at = dt_yaml_place(&r->text, e->start_mark, e->start_mark);
+    dt_location at = dt_yaml_place(&r->text, e->start_mark, e->start_mark);
     dt_status_append(&r->faults, dt_fail(DT_E_YAML_FEATURE, &at, "tag %s is not supported", dt_quote_text(tag).text));
 }
 
-static void check_nul(reader *r, const yaml_event_t *e, const dt_place *at)
+static void check_nul(reader *r, const yaml_event_t *e, const dt_location *at)
 {
     if (strlen((const char *)e->data.scalar.value) < e->data.scalar.length)
         dt_status_append(&r->faults, dt_fail(DT_E_JOB_BYTES, at, "control character 0x00 in a string"));
@@ -185,7 +185,7 @@ static const slot *find_slot(const level *l, const char *key, uint64_t hash)
     return NULL;
 }
 
-static dt_status *bad_key(reader *r, const yaml_event_t *e, const char *key, const dt_place *at)
+static dt_status *bad_key(reader *r, const yaml_event_t *e, const char *key, const dt_location *at)
 {
     bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     if (plain && strcmp(key, "<<") == 0)
@@ -204,7 +204,7 @@ static dt_status *bad_key(reader *r, const yaml_event_t *e, const char *key, con
 static void take_key(reader *r, const yaml_event_t *e)
 {
     const char *key = (const char *)e->data.scalar.value;
-    dt_place at = place_of(r, e);
+    dt_location at = place_of(r, e);
     check_nul(r, e, &at);
     dt_status *fault = bad_key(r, e, key, &at);
     if (fault) {
@@ -242,7 +242,7 @@ static const anchor *find_anchor(const reader *r, const char *name)
 static dt_status *take_alias(reader *r, const yaml_event_t *e)
 {
     const char *name = (const char *)e->data.alias.anchor;
-    dt_place at = dt_yaml_place(&r->text, e->start_mark, e->end_mark);
+    dt_location at = dt_yaml_place(&r->text, e->start_mark, e->end_mark);
     const anchor *a = find_anchor(r, name);
     if (a && !a->open) {
         DT_TRY(check_depth(r, r->depth + a->height, &at));
@@ -290,7 +290,7 @@ static dt_status *take_scalar(reader *r, const yaml_event_t *e)
 
 static dt_status *open_level(reader *r, const yaml_event_t *e, dt_tree_kind kind)
 {
-    dt_place at = place_of(r, e);
+    dt_location at = place_of(r, e);
     DT_TRY(check_depth(r, r->depth + 1, &at));
     DT_TRY(count_nodes(r, 1, &at));
     check_tag(r, e);
@@ -373,7 +373,7 @@ static dt_status *check_rest(reader *r, yaml_mark_t end)
             break;
     if (i == s->size)
         return NULL;
-    dt_place at = dt_yaml_place_at(&r->text, i);
+    dt_location at = dt_yaml_place_at(&r->text, i);
     if (at.col == 1 && strchr("-%", s->text[i]))
         return dt_fail(DT_E_MANY_DOCUMENTS, &at, "more than one YAML document");
     return dt_fail(DT_E_YAML_SYNTAX, &at, "text follows the end of the job");
@@ -382,7 +382,7 @@ static dt_status *check_rest(reader *r, yaml_mark_t end)
 static dt_status *syntax_error(reader *r)
 {
     for (int i = 0; i < r->depth; i++) {
-        const dt_place *at = &r->level[i].node->at;
+        const dt_location *at = &r->level[i].node->at;
         if (strchr("[{", r->text.source->text[at->offset]))
             r->before.bracket = at;
     }
@@ -391,7 +391,7 @@ static dt_status *syntax_error(reader *r)
 
 static dt_status *empty(const dt_source *source)
 {
-    return dt_fail(DT_E_EMPTY_JOB, &(dt_place){.source = source, .line = 1, .col = 1}, "the job is empty");
+    return dt_fail(DT_E_EMPTY_JOB, &(dt_location){.source = source, .line = 1, .col = 1}, "the job is empty");
 }
 
 static dt_status *read_events(reader *r)

@@ -19,10 +19,10 @@ dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path)
 {
     size_t n = strcspn(path, "/");
     const uint64_t hash = dt_hash_bytes(0, path, n);
-    for (int i = dt_places_first(&p->layers_at, hash); i >= 0; i = dt_places_next(&p->layers_at, i))
+    for (int i = dt_hash_index_first(&p->layers_at, hash); i >= 0; i = dt_hash_index_next(&p->layers_at, i))
         if (strncmp(p->layer[i].path, path, n) == 0 && p->layer[i].path[n] == '\0')
             return &p->layer[i];
-    dt_places_add(&p->layers_at, hash);
+    dt_hash_index_add(&p->layers_at, hash);
     p->layer[p->n_layers] = (dt_plan_layer){ .path = dt_arena_printf(p->arena, "%.*s", (int)n, path), .times = 1 };
     return &p->layer[p->n_layers++];
 }
@@ -102,7 +102,7 @@ void dt_plan_destroy(dt_plan *p)
 {
     if (!p)
         return;
-    dt_places_release(&p->layers_at);
+    dt_hash_index_release(&p->layers_at);
     dt_arena_destroy(p->arena);
 }
 

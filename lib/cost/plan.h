@@ -10,7 +10,7 @@
 #ifndef DT_COST_PLAN_H
 #define DT_COST_PLAN_H
 
-#include "base/places.h"
+#include "base/hash_index.h"
 #include "cost/cost.h"
 #include "pass/spmd.h"
 
@@ -92,7 +92,7 @@ typedef struct dt_plan {
     double peak_flops;        /* a second, of a device, in bfloat16 */
     int n_layers;
     dt_plan_layer *layer;     /* in order of the program */
-    dt_places layers_at;      /* by path */
+    dt_hash_index layers_at;      /* by path */
     int n_events;
     dt_plan_event *event;     /* in order of start */
 } dt_plan;

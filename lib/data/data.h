@@ -32,7 +32,7 @@ typedef struct dt_format_request {
     dt_arena *arena;
     const dt_tree *tree;    /* the value of `train:` etc. as written, usually a map element -> path; NULL: not given */
     const dt_tree *train;   /* that of `train`, whose vocabulary other parts share */
-    const dt_place *at;     /* of the data set: for what is missing */
+    const dt_location *at;     /* of the data set: for what is missing */
     const void *args;       /* the format's own keys, filled */
     const char *directory;  /* relative paths start here */
     dt_part part;
@@ -44,7 +44,7 @@ typedef struct dt_format_request {
 typedef struct dt_stored {
     const char *name;
     dt_type type;
-    dt_place at; /* of its path in the job file */
+    dt_location at; /* of its path in the job file */
     const char *file; /* for messages */
     bool text;   /* one text an example: type is its bytes, a NUL behind the last one, what follows has no meaning */
     int64_t classes; /* values of the file are known to lie in [0, classes); 0: not known */
@@ -113,7 +113,7 @@ typedef struct dt_dataset_spec {
     const dt_tree *tree, *part[DT_PARTS]; /* part: NULL where not given */
     const dt_map *map;       /* steps per element */
     const dt_learned *learned; /* what these learned in a run; NULL: they learn from the training part when it is opened */
-    dt_place at;
+    dt_location at;
     const char *directory;
     uint64_t seed, shuffle_seed; /* shuffle_seed: seed, unless `shuffle: {seed: N}` */
     uint64_t map_seed;       /* of random steps that have none of their own: seed */

@@ -191,7 +191,7 @@ static dt_status *split(dt_dataset *d)
 /* ---- memory of what was decoded ---- */
 
 /* Room for examples that are encoded; elements that lie in memory anyway need none. */
-static dt_kept *make_kept(const dt_dataset *d, const dt_rows *r)
+static dt_example_cache *make_kept(const dt_dataset *d, const dt_rows *r)
 {
     int64_t *bytes = dt_arena_array(d->arena, int64_t, d->n);
     for (int i = 0; i < d->n; i++) {
@@ -199,7 +199,7 @@ static dt_kept *make_kept(const dt_dataset *d, const dt_rows *r)
         dt_status_free(whole_of(d, r, i, &whole)); /* if it fails, it will fail again */
         bytes[i] = whole ? 0 : dt_type_bytes(&r->stored[i].type);
     }
-    return dt_kept_create(r->x->count, d->n, bytes, d->spec.cache == DT_CACHE_YES ? INT64_MAX : DT_KEPT_BY_ITSELF);
+    return dt_example_cache_create(r->x->count, d->n, bytes, d->spec.cache == DT_CACHE_YES ? INT64_MAX : DT_EXAMPLE_CACHE_AUTO);
 }
 
 static void keep_parts(dt_dataset *d)
@@ -229,7 +229,7 @@ static void add_part(const dt_dataset *d, const dt_rows *r, dt_data_bytes *b)
         before = whole;
     }
     if (r->kept)
-        b->coming += dt_kept_bytes(r->kept, rows);
+        b->coming += dt_example_cache_bytes(r->kept, rows);
 }
 
 dt_data_bytes dt_dataset_bytes(const dt_dataset *d)
@@ -296,7 +296,7 @@ void dt_dataset_unref(dt_dataset *d)
     dt_pipe_unref(d->pipe);
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->rows[p].x && !(p == DT_PART_VALIDATION && d->rows[p].x == d->rows[DT_PART_TRAIN].x)) {
-            dt_kept_destroy(d->rows[p].kept);
+            dt_example_cache_destroy(d->rows[p].kept);
             if (d->spec.format->close)
                 d->spec.format->close(d->rows[p].x);
         }

@@ -4,7 +4,7 @@
 #define DT_DATA_DATASET_H
 
 #include "data/data.h"
-#include "data/kept.h"
+#include "data/example_cache.h"
 #include "data/map.h"
 
 /* Rows [first, first + count) of a format's examples. Validation by split shares those of train. */
@@ -14,7 +14,7 @@ typedef struct dt_rows {
     const dt_stored *stored;     /* (elements) in the format's own order */
     const int *index;            /* (elements) where element i stands there */
     const dt_map_plan **plan;    /* (elements) */
-    dt_kept *kept;               /* decoded examples that stay in memory; NULL: none */
+    dt_example_cache *kept;               /* decoded examples that stay in memory; NULL: none */
 } dt_rows;
 
 struct dt_dataset {

@@ -173,7 +173,7 @@ static void spend(int64_t *on, int64_t *since)
 /* Where element e of an example is found when it was decoded: kept, or in the thread's own buffer. */
 static void *place_of(const dt_filler *f, int e, int64_t row, bool kept)
 {
-    void *place = kept ? dt_kept_place(f->rows->kept, f->tracks[e].index, row) : NULL;
+    void *place = kept ? dt_example_cache_place(f->rows->kept, f->tracks[e].index, row) : NULL;
     return place ? place : f->tracks[e].buffer;
 }
 
@@ -194,14 +194,14 @@ static dt_status *decode(dt_filler *f, int64_t row, bool kept, int64_t spent_ns[
 /* Row `row` of the format's; *kept: it was, or is now. */
 static dt_status *fetch_encoded(dt_filler *f, int64_t row, bool *kept, int64_t spent_ns[DT_SPENT_KINDS], int64_t *since)
 {
-    dt_kept *k = f->rows->kept;
-    *kept = k && dt_kept_has(k, row);
+    dt_example_cache *k = f->rows->kept;
+    *kept = k && dt_example_cache_has(k, row);
     if (*kept)
         return NULL;
-    *kept = k && dt_kept_claim(k, row);
+    *kept = k && dt_example_cache_claim(k, row);
     dt_status *s = decode(f, row, *kept, spent_ns, since);
     if (*kept)
-        dt_kept_filled(k, row, !s);
+        dt_example_cache_filled(k, row, !s);
     return s;
 }
 

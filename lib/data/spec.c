@@ -183,7 +183,7 @@ static dt_status *read_keys(dt_arena *arena, const dt_tree *t, const dt_format *
 
 /* ---- single keys ---- */
 
-static const dt_place *key_place(const dt_tree *t, const char *key)
+static const dt_location *key_place(const dt_tree *t, const char *key)
 {
     for (int i = 0; i < t->n; i++)
         if (strcmp(t->entry[i].key, key) == 0)

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/file.h"
-#include "data/play.h"
+#include "data/sample_text.h"
 #include "data/strokes.h"
 
 /* PLAY: the characters of Tiny Shakespeare, so that an epoch of either text has as many steps. */
@@ -130,7 +130,7 @@ static dt_status *write_digits(const char *directory, uint64_t seed)
 static dt_status *write_play(const char *directory, uint64_t seed)
 {
     dt_str play = {0};
-    dt_play_draw(seed, PLAY, &play);
+    dt_sample_text_generate(seed, PLAY, &play);
     dt_status *s = commit(directory, "play.txt", &play);
     dt_str_release(&play);
     return s;

@@ -128,7 +128,7 @@ typedef struct origin {
     int64_t byte, character;
 } origin;
 
-static dt_status *read_files(const dt_paths *paths, const dt_place *at, origin *from, dt_str *out)
+static dt_status *read_files(const dt_paths *paths, const dt_location *at, origin *from, dt_str *out)
 {
     for (int i = 0; i < paths->n; i++) {
         from[i] = (origin){.path = paths->v[i], .byte = (int64_t)out->size, .character = INT64_MAX};

@@ -9,7 +9,7 @@
 
 /* ---- policies ---- */
 
-static const dt_place *place_of_policy(const dt_dataset *d)
+static const dt_location *place_of_policy(const dt_dataset *d)
 {
     const dt_tree *value = d->spec.tree ? dt_tree_get(d->spec.tree, "auto_shard_policy") : NULL;
     return value ? &value->at : &d->spec.at;
@@ -20,7 +20,7 @@ static int64_t files_of(const dt_examples *x)
     return x->first ? x->paths.n : 0;
 }
 
-static dt_status *check_files(const dt_dataset *d, const dt_place *at, int64_t workers)
+static dt_status *check_files(const dt_dataset *d, const dt_location *at, int64_t workers)
 {
     const int64_t files = files_of(d->rows[DT_PART_TRAIN].x);
     if (files >= workers)

@@ -113,7 +113,7 @@ static tiling tile(const convolution *v, int64_t rows, int64_t first, int64_t ru
 static tiling tile_piece(const convolution *v, const dt_exec *x, int node, int unit)
 {
     int64_t lo, hi;
-    if (dt_cut_of(&x->g->node[node]) != DT_CUT_PIECES) {
+    if (dt_cut_of(&x->g->node[node]) != DT_CUT_TILES) {
         dt_piece_rows(x->p, node, unit, &lo, &hi);
         return tile(v, (hi - lo) * v->rows_each, 0, v->runs);
     }
@@ -280,7 +280,7 @@ void dt_im2col_run(const dt_kernel_call *c, const void *state)
     const convolution *v = state;
     const dt_node *n = &c->x->g->node[c->step->node];
     const tiling *t = &v->tiles[c->unit];
-    bool segment = dt_cut_of(&c->x->g->node[c->step->node]) == DT_CUT_PIECES;
+    bool segment = dt_cut_of(&c->x->g->node[c->step->node]) == DT_CUT_TILES;
     int64_t entry = v->rows_each * v->row[0].size, lo = segment ? 0 : c->lo * v->rows_each;
     int64_t rows = segment ? entry : (c->hi - c->lo) * v->rows_each;
     float *y = dt_floats(c->x, c->step->node) + (segment ? c->lo * entry : lo) * v->outputs;

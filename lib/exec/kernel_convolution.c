@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convolution, and the segment_convolution that a pass made of a kernel's gradient (pass/pieces.c): by the library where that is fast, otherwise as
+ * convolution, and the segment_convolution that a pass made of a kernel's gradient (pass/tiles.c): by the library where that is fast, otherwise as
  * matrix products or by the op's eval. A piece is a range of examples; a piece of a kernel's gradient is the part of the sum that a range of examples
  * gives.
  *
@@ -51,7 +51,7 @@ static bool fits(const dt_graph *g, int node)
     const dt_node *n = &g->node[node];
     const dt_convolution_attr *a = dt_convolution_attr_of(n);
     int cut = dt_cut_of(n);
-    return n->type.dtype == DT_FLOAT32 && (has_products(a) || has_groups(a)) && (cut < 0 || cut == DT_CUT_PIECES);
+    return n->type.dtype == DT_FLOAT32 && (has_products(a) || has_groups(a)) && (cut < 0 || cut == DT_CUT_TILES);
 }
 
 /* Examples lie together in lhs and in the result: a piece is a range of them. */

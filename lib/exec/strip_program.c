@@ -95,7 +95,7 @@ bool dt_is_fused_sum(const dt_graph *g, int node)
 {
     const dt_node *n = &g->node[node];
     const dt_type *in = n->n_in > 0 ? &g->node[n->in[0]].type : NULL;
-    if (n->op->role != DT_ROLE_REDUCE || dt_cut_of(n) != DT_CUT_PIECES || n->type.dtype != DT_FLOAT32 || g->node[n->in[0]].op->role == DT_ROLE_ARGUMENT)
+    if (n->op->role != DT_ROLE_REDUCE || dt_cut_of(n) != DT_CUT_TILES || n->type.dtype != DT_FLOAT32 || g->node[n->in[0]].op->role == DT_ROLE_ARGUMENT)
         return false;
     const dt_reduce_attr *a = &((const dt_segment_attr *)n->attr)->reduce;
     int gone = in->rank - (n->type.rank - 1);

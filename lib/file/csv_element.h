@@ -16,7 +16,7 @@
 
 typedef struct dt_csv_element {
     const char *name;
-    const dt_place *at;
+    const dt_location *at;
     dt_type type;          /* of an example */
     dt_texts columns;      /* names; numbers from 0 where files have no header */
     dt_texts vocabulary;   /* of texts, whose places are the values; none: fields are numbers */

@@ -84,9 +84,9 @@ void dt_trace_destroy(dt_trace *t)
     free(t->result);
     free(t->slot);
     free(t->early);
-    dt_places_release(&t->args_at);
-    dt_places_release(&t->states_at);
-    dt_places_release(&t->results_at);
+    dt_hash_index_release(&t->args_at);
+    dt_hash_index_release(&t->states_at);
+    dt_hash_index_release(&t->results_at);
     free(t);
 }
 
@@ -185,9 +185,9 @@ dt_type dt_type_of_value(dt_value v)
     return n ? n->type : dt_scalar_type(DT_FLOAT32);
 }
 
-const dt_named_node *dt_named_find(const dt_named_node *list, const dt_places *at, const char *name)
+const dt_named_node *dt_named_find(const dt_named_node *list, const dt_hash_index *at, const char *name)
 {
-    for (int i = dt_places_first(at, dt_name_hash(name)); i >= 0; i = dt_places_next(at, i))
+    for (int i = dt_hash_index_first(at, dt_name_hash(name)); i >= 0; i = dt_hash_index_next(at, i))
         if (strcmp(list[i].name, name) == 0)
             return &list[i];
     return NULL;
@@ -229,7 +229,7 @@ void dt_return(dt_trace *t, const char *name, dt_value value)
         dt_trace_fail(t, dt_fail(DT_E_NAME_TAKEN, NULL, "the result '%s' is returned twice", name));
         return;
     }
-    dt_places_add(&t->results_at, dt_name_hash(name));
+    dt_hash_index_add(&t->results_at, dt_name_hash(name));
     DT_GROW(t->result, t->cap_results, t->n_results + 1);
     t->result[t->n_results++] = (dt_named_node){ dt_arena_strdup(t->arena, name), value.node };
 }

@@ -9,7 +9,7 @@
 #ifndef DT_GRAPH_TRACE_H
 #define DT_GRAPH_TRACE_H
 
-#include "base/places.h"
+#include "base/hash_index.h"
 #include "graph/graph.h"
 
 typedef struct dt_trace_state {
@@ -40,7 +40,7 @@ struct dt_trace {
     dt_named_node *result;
     int *early; /* [n_early] to be ordered before results */
     int n_early, cap_early;
-    dt_places args_at, states_at, results_at; /* by name, by variable, by name */
+    dt_hash_index args_at, states_at, results_at; /* by name, by variable, by name */
     dt_trace_slot *slot; /* [n_slots] open hash table for value numbering */
     int n_slots;
 };
@@ -50,6 +50,6 @@ dt_value dt_value_of(dt_trace *t, int i);
 /* dt_trace_order, with updates behind the readers of the old values where that is possible. */
 int dt_trace_order_updates(const dt_trace *t, const int *root, int n_roots, int *order);
 /* The entry of that name in a list whose places are `at`, or NULL. */
-const dt_named_node *dt_named_find(const dt_named_node *list, const dt_places *at, const char *name);
+const dt_named_node *dt_named_find(const dt_named_node *list, const dt_hash_index *at, const char *name);
 
 #endif

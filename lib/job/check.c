@@ -9,7 +9,7 @@
 /* ---- strategy and back end ---- */
 
 /* Of an option there is none. */
-static const dt_place *place_of_backend(const dt_job *j)
+static const dt_location *place_of_backend(const dt_job *j)
 {
     return j->backend_at.source ? &j->backend_at : NULL;
 }

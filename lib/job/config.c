@@ -55,7 +55,7 @@ typedef struct page {
     size_t line; /* where the line at hand begins */
 } page;
 
-static void end_line(page *p, const dt_place *at)
+static void end_line(page *p, const dt_location *at)
 {
     if (p->origin) {
         dt_str_pad(p->out, p->line, ORIGIN_COLUMN);

@@ -28,7 +28,7 @@ struct dt_job { /* the public handle */
     dt_arena *arena;
     dt_purpose purpose;
     dt_tree *tree;               /* resolved: base, overrides and substitutions are in it */
-    dt_place at;                 /* of the whole */
+    dt_location at;                 /* of the whole */
     const dt_source *base;       /* the file that it extends; NULL: none */
     bool overridden;             /* on the command line */
     dt_status *no_model;         /* the file of its model is missing, and the run may have what it said; else NULL */
@@ -47,7 +47,7 @@ struct dt_job { /* the public handle */
     dt_strategy *annotates;      /* whose logical devices steps are annotated for, while they are traced; lent */
     const char *backend;         /* "cpu", as told; NULL: the strategy's own */
     const char *plugin;          /* of back end pjrt; NULL: the environment's */
-    dt_place backend_at;
+    dt_location backend_at;
     dt_strategy_spec strategy;
     dt_cluster *cluster;         /* while a job of several workers trains; NULL: there is one process */
     dt_dataset_spec dataset;
@@ -103,7 +103,7 @@ const dt_field *dt_backend_fields(void);
 const dt_field *dt_reproducible_fields(void);
 const dt_field *dt_output_fields(void);
 /* Where the value of a key stands; the mapping's own place when it is not given. */
-const dt_place *dt_job_place(const dt_tree *map, const char *key);
+const dt_location *dt_job_place(const dt_tree *map, const char *key);
 
 /* ---- check.c ---- */
 

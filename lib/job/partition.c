@@ -17,7 +17,7 @@
 
 #include "base/glob.h"
 #include "job/partition.h"
-#include "op/where.h"
+#include "op/placement.h"
 
 static int logical_devices(const dt_job *j)
 {
@@ -59,7 +59,7 @@ static int64_t rows_of_replica(const dt_job *j)
 }
 
 /* The number that cannot be, else the whole list. */
-static const dt_place *split_place(const dt_lying *how, const subject *x)
+static const dt_location *split_place(const dt_lying *how, const subject *x)
 {
     const dt_tree *list = how->tree;
     dt_type type = !x->type ? (dt_type){.rank = -1} : x->rows ? dt_type_at(x->type, x->rows) : *x->type;
@@ -187,7 +187,7 @@ static dt_status *check_rules(const dt_job *j)
 static dt_status *no_partition_of(const dt_job *j, const char *input)
 {
     const dt_tree *spmd = dt_tree_get(dt_tree_get(j->tree, "strategy"), "spmd_partitioning");
-    const dt_place *asks = spmd ? &spmd->at : &j->strategy.at;
+    const dt_location *asks = spmd ? &spmd->at : &j->strategy.at;
     dt_status *s = dt_fail(DT_E_NOT_PARTITIONED, j->partition ? &j->partition->at : asks, "input '%s' is neither split nor replicated", input);
     s = dt_suggest(s, "spmd_partitioning (line %d) needs one of them for every input", asks->line);
     return j->partition ? dt_note(s, "= add '%s: replicate'", input) : dt_note(s, "= add 'partition: {%s: replicate}'", input);

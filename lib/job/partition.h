@@ -10,7 +10,7 @@
 #ifndef DT_JOB_PARTITION_H
 #define DT_JOB_PARTITION_H
 
-#include "base/places.h"
+#include "base/hash_index.h"
 #include "job/job.h"
 #include "strategy/split.h"
 
@@ -24,30 +24,30 @@ typedef struct dt_lying {
 
 typedef struct dt_job_value {
     const char *name;
-    dt_place at;
+    dt_location at;
     dt_lying how;
 } dt_job_value;
 
 typedef struct dt_job_rule {
     const char *match;
-    dt_place at;
+    dt_location at;
     int n;                      /* patterns that it stands for */
     const char *const *pattern;
     dt_lying how;
 } dt_job_rule;
 
 struct dt_job_partition {
-    dt_place at;             /* of the key */
+    dt_location at;             /* of the key */
     int n_values, n_rules;   /* read without faults */
     dt_job_value *value;
     dt_job_rule *rule;
-    dt_place over_at, micro_at;
+    dt_location over_at, micro_at;
 };
 
 /* ---- partition_read.c ---- */
 
 /* All faults; j->partition and j->how hold what has none. `key` is where the mapping's key stands. */
-dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_place *key) DT_MUST_USE;
+dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_location *key) DT_MUST_USE;
 
 /* ---- partition_names.c ---- */
 
@@ -60,7 +60,7 @@ typedef struct dt_job_tensor {
 typedef struct dt_job_tensors {
     int n, cap;
     dt_job_tensor *v;
-    dt_places at; /* by name */
+    dt_hash_index at; /* by name */
 } dt_job_tensors;
 
 /* The input, every layer's output and the values within layers, in the order in which a forward pass makes them, traced without memory for

@@ -13,7 +13,7 @@
 
 const dt_job_tensor *dt_job_find_tensor(const dt_job_tensors *list, const char *name)
 {
-    for (int i = dt_places_first(&list->at, dt_name_hash(name)); i >= 0; i = dt_places_next(&list->at, i))
+    for (int i = dt_hash_index_first(&list->at, dt_name_hash(name)); i >= 0; i = dt_hash_index_next(&list->at, i))
         if (strcmp(list->v[i].name, name) == 0)
             return &list->v[i];
     return NULL;
@@ -22,7 +22,7 @@ const dt_job_tensor *dt_job_find_tensor(const dt_job_tensors *list, const char *
 void dt_job_tensors_release(dt_job_tensors *list)
 {
     free(list->v);
-    dt_places_release(&list->at);
+    dt_hash_index_release(&list->at);
 }
 
 static void add(dt_job_tensors *list, const char *noun, const char *name, const dt_type *type)
@@ -30,7 +30,7 @@ static void add(dt_job_tensors *list, const char *noun, const char *name, const 
     if (dt_job_find_tensor(list, name))
         return;
     DT_GROW(list->v, list->cap, list->n + 1);
-    dt_places_add(&list->at, dt_name_hash(name));
+    dt_hash_index_add(&list->at, dt_name_hash(name));
     list->v[list->n++] = (dt_job_tensor){noun, name, *type};
 }
 

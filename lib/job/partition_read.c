@@ -140,7 +140,7 @@ static dt_tree pick(dt_arena *arena, const dt_tree *t, bool reserved)
     return some;
 }
 
-static dt_place place_of(const dt_tree *t, const char *key)
+static dt_location place_of(const dt_tree *t, const char *key)
 {
     const dt_tree *value = dt_tree_get(t, key);
     return value ? value->at : t->at;
@@ -161,7 +161,7 @@ static dt_status *read_reserved(dt_job *j, const dt_tree *t, dt_job_partition *o
     return faults;
 }
 
-dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_place *key)
+dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_location *key)
 {
     dt_job_partition *p = j->partition = dt_arena_new(j->arena, dt_job_partition);
     const dt_tree values = pick(j->arena, t, false);

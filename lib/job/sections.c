@@ -48,7 +48,7 @@ static const dt_field top_fields[] = {
 };
 enum { TOP_FIELDS = sizeof top_fields / sizeof *top_fields };
 
-const dt_place *dt_job_place(const dt_tree *map, const char *key)
+const dt_location *dt_job_place(const dt_tree *map, const char *key)
 {
     const dt_tree *value = dt_tree_get(map, key);
     return value ? &value->at : &map->at;
@@ -120,7 +120,7 @@ static void take_options(dt_job *j, const dt_job_source *source)
 {
     if (source->backend) {
         j->backend = source->backend;
-        j->backend_at = (dt_place){0};
+        j->backend_at = (dt_location){0};
     }
     if (source->plugin) {
         j->plugin = source->plugin;
@@ -207,7 +207,7 @@ static bool is_none(const dt_tree *t)
 }
 
 /* Found here rather than after an hour, by the first checkpoint. */
-static dt_status *check_dir(const char *dir, const dt_place *at)
+static dt_status *check_dir(const char *dir, const dt_location *at)
 {
     for (const char *part = dir; part && *part;) {
         size_t n = strcspn(part, "/");
@@ -256,7 +256,7 @@ static dt_status *read_strategy(dt_job *j, const dt_tree *t)
     return s;
 }
 
-static const dt_place *key_place(const dt_tree *map, const char *key)
+static const dt_location *key_place(const dt_tree *map, const char *key)
 {
     for (int i = 0; i < map->n; i++)
         if (strcmp(map->entry[i].key, key) == 0)

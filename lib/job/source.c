@@ -32,7 +32,7 @@ static dt_status *check_override(dt_arena *arena, int number, const char *assign
     if (strncmp(assignment, "extends", n) != 0 || !assignment[n] || !strchr("=.", assignment[n]))
         return NULL;
     dt_source source = {dt_arena_printf(arena, "override %d", number), assignment, strlen(assignment)};
-    dt_place at = {.source = &source, .line = 1, .col = 1, .width = (int)n};
+    dt_location at = {.source = &source, .line = 1, .col = 1, .width = (int)n};
     return dt_fail(DT_E_BAD_OVERRIDE, &at, "extends belongs in the job file and cannot be overridden");
 }
 
@@ -61,7 +61,7 @@ static void move_key(dt_entry *e, const dt_source *override)
 {
     const size_t from = strlen("strategy.");
     if (e->key_at.source != override && strncmp(override->text, "strategy.", from) == 0)
-        e->key_at = (dt_place){.source = override, .line = 1, .col = (int)from + 1, .width = (int)dt_utf8_count(e->key, strlen(e->key)), .offset = from};
+        e->key_at = (dt_location){.source = override, .line = 1, .col = (int)from + 1, .width = (int)dt_utf8_count(e->key, strlen(e->key)), .offset = from};
 }
 
 /* As of a base: a strategy of another type has nothing of the file's, what overrides said of it stays. */

@@ -20,7 +20,7 @@ enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 8, LONGEST_NAME = 200, NODE_BYTES = 16
 
 /* A piece of a text; depth: defaults inside defaults. */
 typedef struct piece {
-    const dt_place *at;
+    const dt_location *at;
     const char *from, *to;
     int depth;
 } piece;
@@ -56,7 +56,7 @@ static bool is_variable(const dt_substitution_scope *s, const char *word)
     return false;
 }
 
-static dt_status *unknown(const dt_substitution *c, const dt_place *at, const char *word)
+static dt_status *unknown(const dt_substitution *c, const dt_location *at, const char *word)
 {
     const char **known = dt_arena_array(c->arena, const char *, c->n_let + 2);
     int n = 0;
@@ -70,7 +70,7 @@ static dt_status *unknown(const dt_substitution *c, const dt_place *at, const ch
                    : dt_suggest(s, "known: {name}, {run_dir}, in paths ${VARIABLE:-default}, and the names in 'let'");
 }
 
-static dt_status *put_let(const dt_place *at, const char *word, const dt_tree *value, texts *out)
+static dt_status *put_let(const dt_location *at, const char *word, const dt_tree *value, texts *out)
 {
     if (value->kind != DT_TREE_SCALAR)
         return dt_fail(DT_E_SUBSTITUTION, at, "'{%.80s}' is %s and cannot be part of a text", word, dt_tree_kind_name(value->kind));
@@ -80,7 +80,7 @@ static dt_status *put_let(const dt_place *at, const char *word, const dt_tree *v
     return NULL;
 }
 
-static dt_status *put_word(const dt_substitution *c, const dt_place *at, const char *word, texts *out)
+static dt_status *put_word(const dt_substitution *c, const dt_location *at, const char *word, texts *out)
 {
     bool is_name = strcmp(word, "name") == 0;
     const char *value = is_name ? c->name : c->run_dir;
@@ -143,7 +143,7 @@ static void note_variable(dt_job *j, const char *variable, const char *value)
     j->variable = all;
 }
 
-static dt_status *check_value(const dt_place *at, const char *variable, const char *value)
+static dt_status *check_value(const dt_location *at, const char *variable, const char *value)
 {
     size_t n = strlen(value), step;
     uint32_t code;
@@ -259,7 +259,7 @@ static dt_status *take_value(dt_substitution *c, dt_tree *t, const dt_tree *valu
     c->bytes += NODE_BYTES * count_nodes(value);
     if (c->bytes > MOST_BYTES)
         return dt_fail(DT_E_JOB_LIMIT, &t->at, "substitutions make the job larger than 1 MiB");
-    const dt_place used = t->at;
+    const dt_location used = t->at;
     *t = *dt_tree_copy(c->arena, value);
     if (!t->recorded || is_path(c->key))
         return NULL;

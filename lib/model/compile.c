@@ -112,7 +112,7 @@ static dt_status *read_fixed_scale(const dt_tree *t, dt_compile_spec *out)
 }
 
 /* Keras wraps the optimizer of a model of float16 by itself; a scale that somebody fixed stays. */
-static dt_status *read_loss_scale(dt_arena *arena, const struct compile *c, const dt_place *at, dt_compile_spec *out)
+static dt_status *read_loss_scale(dt_arena *arena, const struct compile *c, const dt_location *at, dt_compile_spec *out)
 {
     struct loss_scale s;
     const dt_tree *t = c->loss_scale && c->loss_scale->kind != DT_TREE_NULL ? c->loss_scale : NULL;
@@ -166,7 +166,7 @@ static dt_status *check_jit(const dt_tree *t)
     return dt_tree_bool(t, "jit_compile", &any);
 }
 
-dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_model_spec *model, dt_compile_spec *out)
+dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location *at, const dt_model_spec *model, dt_compile_spec *out)
 {
     struct compile c = { 0 };
     const dt_outputs outputs = { model ? model->n_outputs : 0, model ? model->output : NULL };

@@ -16,7 +16,7 @@ bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const
 /* A mapping by outputs, or a list with an entry for each, taken apart: of[o->n], NULL where it says nothing. All faults, at the names. */
 dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what, const dt_tree **of) DT_MUST_USE;
 /* UNKNOWN_NAME at t's place, with the nearest. */
-dt_status *dt_no_output(const dt_outputs *o, const dt_place *at, const char *name) DT_MUST_USE;
+dt_status *dt_no_output(const dt_outputs *o, const dt_location *at, const char *name) DT_MUST_USE;
 
 /* Trees of `compile` that are by outputs, as written; NULL: absent. */
 typedef struct dt_compile_trees {

@@ -76,7 +76,7 @@ static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const owner *w,
     DT_TRY(read_row(arena, t, &named));
     DT_TRY(check_row(&named));
     const char *key = key_of(arena, &named, w);
-    dt_place at = named.at;
+    dt_location at = named.at;
     if (named.kind == &dt_metric_accuracy.kind) {
         const dt_tree fitting = { .kind = DT_TREE_SCALAR, .text = w->accuracy, .at = at };
         DT_TRY(read_row(arena, dt_arena_copy(arena, &fitting, sizeof fitting), &named));

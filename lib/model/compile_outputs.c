@@ -41,7 +41,7 @@ bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const
     return t->n != 1 || find_output(o, t->entry[0].key) >= 0 || (o->n > 1 && !is_kind(rows, n, t->entry[0].key));
 }
 
-dt_status *dt_no_output(const dt_outputs *o, const dt_place *at, const char *name)
+dt_status *dt_no_output(const dt_outputs *o, const dt_location *at, const char *name)
 {
     const char *names[DT_MAX_OUTPUTS];
     dt_str list = { 0 };
@@ -195,7 +195,7 @@ static const elements weights = { "sample_weight", offsetof(dt_output_use, sampl
 
 static dt_status *read_element(const elements *e, const dt_tree *t, dt_output_use *out)
 {
-    *(dt_place *)((char *)out + e->at) = t->at;
+    *(dt_location *)((char *)out + e->at) = t->at;
     return dt_tree_text(t, e->key, (const char **)((char *)out + e->name));
 }
 

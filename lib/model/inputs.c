@@ -89,7 +89,7 @@ static dt_status *check_number(const dt_reader *r, int i)
     const dt_layer *row = (const dt_layer *)r->named[i].kind;
     int n = r->source[i].n, least = row->least ? row->least : 1, most = row->most ? row->most : 1;
     const dt_tree *given = dt_reader_head(r, i)->inputs;
-    const dt_place *at = given ? &given->at : &r->named[i].at;
+    const dt_location *at = given ? &given->at : &r->named[i].at;
     if (n == 0 || (n >= least && n <= most))
         return NULL;
     if (most == 1)

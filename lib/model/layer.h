@@ -27,7 +27,7 @@ typedef struct dt_dims_of {
     const dt_type *type;
     const char *weight; /* its path; NULL: of an input, whose first dimension is the batch */
     const char *who;    /* whose key it is; NULL: the message's place says so */
-    const dt_place *at;
+    const dt_location *at;
 } dt_dims_of;
 /* The dimensions that `axis` names, a number or a list of numbers, negative ones counted from the end; MODEL_SHAPE at `at` when there is no
  * such dimension, it is the batch, or one is named twice; RANGE when a list is empty. */
@@ -83,7 +83,7 @@ typedef struct dt_layer_build {
     const char *name;     /* "dense_1" */
     dt_named within;      /* the layer that it wraps, read; kind NULL: it wraps none */
     const char *within_name;
-    dt_place at;          /* of the layer in the job file */
+    dt_location at;          /* of the layer in the job file */
     dt_type in;           /* (B, ...): of the first input */
     int n_in;             /* 0: an Input */
     const dt_type *ins;   /* [n_in] */

@@ -23,7 +23,7 @@ typedef struct dt_layer_spec {
     const dt_layer *row;
     const void *args;
     const char *name;
-    dt_place at;
+    dt_location at;
     int n_in;
     const int *from;                /* [n_in] numbers of layers above */
     dt_type in, out;
@@ -39,7 +39,7 @@ typedef struct dt_layer_spec {
 typedef struct dt_input_spec {
     const char *name;
     dt_type type; /* (B, ...) */
-    dt_place at, shape_at; /* of its name, of its shape */
+    dt_location at, shape_at; /* of its name, of its shape */
 } dt_input_spec;
 
 typedef struct dt_output_spec {
@@ -57,7 +57,7 @@ typedef enum dt_rematerialize { DT_REMAT_NONE, DT_REMAT_FULL } dt_rematerialize;
 typedef struct dt_init_from {
     const char *path;               /* a checkpoint, a run's directory or a file of weights; NULL: weights are drawn */
     bool skip_mismatch;             /* those that are not there, or of another shape, are drawn */
-    dt_place at;
+    dt_location at;
 } dt_init_from;
 
 /* A model, checked. Lives in its arena. */
@@ -79,7 +79,7 @@ typedef struct dt_model_spec {
 dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out, const int **turns) DT_MUST_USE;
 /* Reads a job's `model`, or the list of layers alone, which is a sequential model. All faults that can be told apart are returned; they name
  * layer, shape and line. */
-dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_place *at, dt_model_spec *out) DT_MUST_USE;
+dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_location *at, dt_model_spec *out) DT_MUST_USE;
 /* The Input of that name; NULL: there is none. */
 const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *name);
 
@@ -93,7 +93,7 @@ typedef struct dt_metric_use {
     const char *key; /* "accuracy" for the short form, else `name` or the snake-case class name; "kind_accuracy" of one of several outputs */
     int n;           /* how many numbers it gives */
     const char *const *keys; /* [n] in the history: key; of several numbers "f1_score_0", "f1_score_1", ... */
-    dt_place at;
+    dt_location at;
     int output;      /* of the model */
     bool weighted;   /* examples count as the loss beside it says */
 } dt_metric_use;
@@ -105,24 +105,24 @@ typedef struct dt_output_use {
     double loss_weight;    /* what it counts in the whole */
     const char *loss_key;  /* "kind_loss"; NULL: the model has no other, and the whole is it */
     const char *target;    /* element name; NULL: see dt_match_names */
-    dt_place target_at;
+    dt_location target_at;
     const char *sample_weight; /* element name; NULL: examples count alike */
-    dt_place sample_weight_at;
+    dt_location sample_weight_at;
 } dt_output_use;
 
 typedef struct dt_compile_spec {
     dt_named optimizer;
     int n_outputs;               /* the model's; 1 where that is faulty */
     dt_output_use *output;       /* in their order */
-    dt_place loss_at;
+    dt_location loss_at;
     int n_metrics;
     const dt_metric_use *metric; /* `accuracy` already resolved */
     dt_policy precision;         /* what layers compute in; variables are float32 */
-    dt_place precision_at;
+    dt_location precision_at;
     dt_loss_scale scaling;       /* under mixed_float16, unless told otherwise */
 } dt_compile_spec;
 /* Reads `compile`. model: NULL if it is faulty; `accuracy` is resolved by the loss, else by the output. precision is one of dt_policies. */
-dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_place *at, const dt_model_spec *model, dt_compile_spec *out) DT_MUST_USE;
+dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location *at, const dt_model_spec *model, dt_compile_spec *out) DT_MUST_USE;
 /* The keys of the history, without those of validation: "loss", losses of single outputs, metrics. Their number. */
 #define DT_MAX_KEYS (1 + DT_MAX_OUTPUTS + DT_MAX_NUMBERS)
 int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS]);

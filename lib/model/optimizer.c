@@ -34,7 +34,7 @@ static void print_clips(const dt_optimizer_head *head, dt_str *out)
             dt_str_printf(out, "%s%s %.17g", out->size ? ", " : "", clips[i].name, clips[i].value);
 }
 
-static dt_status *check_clips(const dt_optimizer_head *head, const dt_place *at)
+static dt_status *check_clips(const dt_optimizer_head *head, const dt_location *at)
 {
     if (head->has_clipvalue + head->has_clipnorm + head->has_global_clipnorm <= 1)
         return NULL;
@@ -45,7 +45,7 @@ static dt_status *check_clips(const dt_optimizer_head *head, const dt_place *at)
     return s;
 }
 
-static dt_status *check_steps(const dt_optimizer_head *head, const dt_place *at)
+static dt_status *check_steps(const dt_optimizer_head *head, const dt_location *at)
 {
     if (head->gradient_accumulation_steps != 0 && head->gradient_accumulation_steps < 2)
         return dt_fail(DT_E_RANGE, at, "gradient_accumulation_steps must be at least 2, got %lld", (long long)head->gradient_accumulation_steps);
@@ -136,7 +136,7 @@ void dt_optimizer_unref(dt_optimizer *o)
     dt_variable_unref(o->iteration);
     dt_variable_unref(o->rate);
     free(o->slot);
-    dt_places_release(&o->slots_at);
+    dt_hash_index_release(&o->slots_at);
     dt_arena_destroy(o->arena);
     DT_RETIRE(o);
 }
@@ -188,7 +188,7 @@ static uint64_t place_of(const dt_variable *v)
 
 struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v)
 {
-    for (int i = dt_places_first(&o->slots_at, place_of(v)); i >= 0; i = dt_places_next(&o->slots_at, i))
+    for (int i = dt_hash_index_first(&o->slots_at, place_of(v)); i >= 0; i = dt_hash_index_next(&o->slots_at, i))
         if (o->slot[i].of == v)
             return &o->slot[i];
     return NULL;
@@ -262,7 +262,7 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
     int own, n = list_slots(o, &v->type, &own, spec);
     DT_GROW(o->slot, o->cap, o->n + 1);
     struct dt_optimizer_slot *s = &o->slot[o->n++];
-    dt_places_add(&o->slots_at, place_of(v));
+    dt_hash_index_add(&o->slots_at, place_of(v));
     *s = (struct dt_optimizer_slot){ .of = v, .own = own };
     for (int k = 0; k < n; k++) {
         char *path = slot_path(o, v, spec[k].name);

@@ -3,14 +3,14 @@
 #ifndef DT_MODEL_OPTIMIZER_H
 #define DT_MODEL_OPTIMIZER_H
 
-#include "base/places.h"
+#include "base/hash_index.h"
 #include "model/layer.h"
 
 /* ---- learning-rate schedules ---- */
 
 typedef struct dt_rate {
     dt_kind kind;
-    dt_status *(*check)(const void *args, const dt_place *where); /* what no field can say; NULL: nothing */
+    dt_status *(*check)(const void *args, const dt_location *where); /* what no field can say; NULL: nothing */
     dt_value (*at)(const void *args, dt_value step);              /* step: int64 scalar; the rate: float32 scalar */
 } dt_rate;
 const dt_kind *const *dt_rates(int *n);
@@ -80,7 +80,7 @@ typedef struct dt_update {
 typedef struct dt_optimizer_row {
     dt_kind kind;
     double rate;                 /* the learning rate unless the job has one */
-    dt_status *(*check)(const void *args, const dt_place *where); /* what no field can say; NULL: nothing */
+    dt_status *(*check)(const void *args, const dt_location *where); /* what no field can say; NULL: nothing */
     /* How many; fills slot[0 ..], which come with the variable's type. NULL: none. */
     int (*slots)(const void *args, const dt_type *variable, dt_slot_spec *slot);
     void (*apply)(dt_update *u);
@@ -114,7 +114,7 @@ struct dt_optimizer { /* the public handle */
         dt_variable *slot[DT_ALL_SLOTS];
         dt_variable *average, *sum; /* among them; NULL: none */
     } *slot;                     /* per trainable variable */
-    dt_places slots_at;          /* by address of the variable */
+    dt_hash_index slots_at;          /* by address of the variable */
 };
 /* Whether weight_decay leaves the weight of that path alone. */
 bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path);

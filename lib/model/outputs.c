@@ -63,7 +63,7 @@ static dt_status *find_outputs(const dt_reader *r, found *f)
 
 static dt_status *unused(const dt_reader *r, const found *f, int i)
 {
-    const dt_place *at = &r->named[i].at;
+    const dt_location *at = &r->named[i].at;
     if (f->n == 1)
         return dt_fail(DT_E_MODEL_INPUTS, at, "no layer uses '%s', and the output is '%s'", r->name[i], r->name[f->layer[0]]);
     return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, at, "no layer uses '%s', and it is not an output", r->name[i]),

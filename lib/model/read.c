@@ -15,7 +15,7 @@
 /* ---- names ---- */
 
 /* Where layer i's name stands. */
-static const dt_place *name_place(const dt_reader *r, int i)
+static const dt_location *name_place(const dt_reader *r, int i)
 {
     const dt_tree *name = dt_tree_get(r->named[i].tree, "name");
     return name ? &name->at : &r->named[i].at;
@@ -75,7 +75,7 @@ static dt_status *check_name(const dt_reader *r, int i)
 static dt_status *check_order(const dt_reader *r, int i)
 {
     bool is_input = dt_reader_is_input(r, i);
-    const dt_place *at = &r->named[i].at;
+    const dt_location *at = &r->named[i].at;
     if (i > 0 && is_input && !r->functional)
         return dt_suggest(dt_fail(DT_E_MODEL_LAYERS, at, "layers[%d] is an Input; a sequential model has one, as its first layer", i),
                           "models of 'type: functional' may have several");
@@ -224,7 +224,7 @@ static void list_weights(const dt_reader *r, dt_model_spec *out)
         }
 }
 
-static dt_place shape_place(const dt_reader *r, int i)
+static dt_location shape_place(const dt_reader *r, int i)
 {
     const dt_tree *shape = dt_tree_get(r->named[i].tree, "shape");
     return shape ? shape->at : *name_place(r, i);
@@ -325,7 +325,7 @@ static dt_reader make_reader(dt_arena *arena, const struct model *m, const dt_tr
     };
 }
 
-static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_place *at, dt_model_spec *out)
+static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_location *at, dt_model_spec *out)
 {
     const dt_tree *list = m->layers;
     const int *turn = NULL;
@@ -349,7 +349,7 @@ static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_p
     return s;
 }
 
-dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_place *at, dt_model_spec *out)
+dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_location *at, dt_model_spec *out)
 {
     struct model m = { .layers = model };
     dt_status *faults = NULL;

@@ -4,11 +4,11 @@
  *
  *     space    a spatial dimension of lhs is cut together with the places of the window, which are the result's; in the kernel's gradient, where
  *              dy is taken for the kernel, its elements are taken for places, and the sum over them is partial. Either way a device needs
- *              what lies under its places: the borders of its neighbours (op/reach.h)
+ *              what lies under its places: the borders of its neighbours (op/halo.h)
  *     groups   each device has some of the groups, of features or of the batch
  */
 #include "op/convolution.h"
-#include "op/reach.h"
+#include "op/halo.h"
 #include "op/shapes.h"
 #include "op/window.h"
 
@@ -48,7 +48,7 @@ static dt_window exchanged(dt_window w)
     return w;
 }
 
-static bool find(const dt_partition_call *c, const dt_convolution_attr *a, const dt_type *out, int i, dt_reach *r)
+static bool find(const dt_partition_call *c, const dt_convolution_attr *a, const dt_type *out, int i, dt_halo *r)
 {
     bool sums = sums_over_places(&c->type[1], out, a, i);
     int64_t size = c->type[1].dim[a->rhs_spatial[i]], places = out->dim[a->out_spatial[i]];
@@ -58,7 +58,7 @@ static bool find(const dt_partition_call *c, const dt_convolution_attr *a, const
         s.taps = places;
         s.places = size;
     }
-    if (!dt_reach_find(&s, dt_mesh_parts(c->mesh, c->factor[SPACE + i]), r))
+    if (!dt_halo_find(&s, dt_mesh_parts(c->mesh, c->factor[SPACE + i]), r))
         return false;
     r->window = sums ? exchanged(r->window) : r->window;
     return true;
@@ -66,7 +66,7 @@ static bool find(const dt_partition_call *c, const dt_convolution_attr *a, const
 
 bool dt_convolution_can_split(const dt_partition_call *c, const dt_convolution_attr *a, const dt_type *out)
 {
-    dt_reach r;
+    dt_halo r;
     for (int i = 0; i < a->n_spatial; i++)
         if (c->factor[SPACE + i] && !find(c, a, out, i, &r))
             return false;
@@ -78,10 +78,10 @@ dt_convolution_attr dt_convolution_split(dt_partition_call *c, const dt_convolut
     dt_convolution_attr local = *a;
     int groups = dt_mesh_parts(c->mesh, c->factor[GROUPS]);
     for (int i = 0; i < a->n_spatial; i++) {
-        dt_reach r;
+        dt_halo r;
         if (!c->factor[SPACE + i] || !find(c, a, out, i, &r))
             continue;
-        c->in[0] = dt_reach_bring(c, c->in[0], a->lhs_spatial[i], c->factor[SPACE + i], &r, 0);
+        c->in[0] = dt_halo_exchange(c, c->in[0], a->lhs_spatial[i], c->factor[SPACE + i], &r, 0);
         local.window[i] = r.window;
     }
     local.feature_groups /= a->feature_groups > 1 ? groups : 1;

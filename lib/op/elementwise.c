@@ -76,7 +76,7 @@ void dt_eval_binary(const dt_call *c, double (*floats)(double, double), int64_t 
             dt_cell_set_int(y, i, ints(dt_cell_int(a, i), dt_cell_int(b, i)));
 }
 
-dt_value dt_where(dt_value pred, dt_value dy)
+dt_value dt_placement(dt_value pred, dt_value dy)
 {
     return dt_select(pred, dy, dt_like(dy, 0));
 }

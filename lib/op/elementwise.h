@@ -31,6 +31,6 @@ void dt_eval_unary(const dt_call *c, double (*floats)(double), int64_t (*ints)(i
 void dt_eval_binary(const dt_call *c, double (*floats)(double, double), int64_t (*ints)(int64_t, int64_t));
 
 /* dy where `pred`, else 0. */
-dt_value dt_where(dt_value pred, dt_value dy);
+dt_value dt_placement(dt_value pred, dt_value dy);
 
 #endif

@@ -14,9 +14,9 @@
 static void grad(dt_grad *g)
 {
     if (g->wants[0])
-        g->din[0] = dt_where(dt_compare(g->in[0], g->in[1], DT_GT), g->dout);
+        g->din[0] = dt_placement(dt_compare(g->in[0], g->in[1], DT_GT), g->dout);
     if (g->wants[1])
-        g->din[1] = dt_where(dt_compare(g->in[1], g->in[0], DT_GE), g->dout);
+        g->din[1] = dt_placement(dt_compare(g->in[1], g->in[0], DT_GE), g->dout);
 }
 
 static int64_t ints(int64_t a, int64_t b)

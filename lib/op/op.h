@@ -62,8 +62,8 @@ typedef struct dt_pad_attr {
 } dt_pad_attr;
 typedef struct dt_slice_attr { struct { int64_t start, size, stride; } dim[DT_MAX_RANK]; } dt_slice_attr; /* size: of the result; B stays whole */
 typedef struct dt_reverse_attr { uint32_t dims; } dt_reverse_attr;
-/* Which cut of the batch a segment op uses: the replicas', the shards' of `reproducible`, or equal pieces, which are the threads' (pass/pieces.c). */
-typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_PIECES } dt_cut;
+/* Which cut of the batch a segment op uses: the replicas', the shards' of `reproducible`, or equal pieces, which are the threads' (pass/tiles.c). */
+typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_TILES } dt_cut;
 /*
  * The segment ops appear in folded graphs, where the rows of all replicas are stacked and B counts them all. A cut has S = count
  * segments; env->offsets (replicas) or env->shards holds the S + 1 borders in examples (piece s of B begins at B s / S); a dimension k * B is cut at k times them.

@@ -12,7 +12,7 @@
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
-#include "op/reach.h"
+#include "op/halo.h"
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
@@ -140,17 +140,17 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
         rule->in[0][d] = rule->out[d] = (int8_t)d;
 }
 
-static bool find_reach(const dt_partition_call *c, int d, dt_reach *r)
+static bool find_reach(const dt_partition_call *c, int d, dt_halo *r)
 {
     const dt_pad_attr *a = c->node->attr;
     dt_window w = { .stride = 1, .low = a->dim[d].low, .high = a->dim[d].high, .base_dilation = a->dim[d].interior + 1, .dilation = 1 };
     dt_sweep s = { .window = w, .taps = 1, .places = c->node->type.dim[d], .in = c->type[0].dim[d] };
-    return dt_reach_find(&s, dt_mesh_parts(c->mesh, c->factor[d]), r);
+    return dt_halo_find(&s, dt_mesh_parts(c->mesh, c->factor[d]), r);
 }
 
 static bool can_split(const dt_partition_call *c)
 {
-    dt_reach r;
+    dt_halo r;
     for (int d = 0; d < c->node->type.rank; d++)
         if (c->factor[d] && is_padded(c->node->attr, d) && !find_reach(c, d, &r))
             return false;
@@ -161,10 +161,10 @@ static dt_value emit_split(dt_partition_call *c)
 {
     dt_pad_attr a = *(const dt_pad_attr *)c->node->attr;
     for (int d = 0; d < c->node->type.rank; d++) {
-        dt_reach r;
+        dt_halo r;
         if (!c->factor[d] || !is_padded(&a, d) || !find_reach(c, d, &r))
             continue;
-        c->in[0] = dt_reach_bring(c, c->in[0], d, c->factor[d], &r, a.value);
+        c->in[0] = dt_halo_exchange(c, c->in[0], d, c->factor[d], &r, a.value);
         a.dim[d].low = r.window.low;
         a.dim[d].high = r.window.high;
     }

@@ -92,7 +92,7 @@ static void grad(dt_grad *g)
     dt_value is_top = dt_compare(g->in[0], spread(g, g->out), DT_EQ);
     dt_value ones = dt_convert(is_top, dt_type_of_value(g->in[0]).dtype);
     dt_value share = dt_divide(g->dout, dt_reduce(ones, DT_REDUCE_SUM, a->dims));
-    g->din[0] = dt_where(is_top, spread(g, share));
+    g->din[0] = dt_placement(is_top, spread(g, share));
 }
 
 static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)

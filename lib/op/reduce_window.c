@@ -14,7 +14,7 @@
 #include <math.h>
 
 #include "op/cells.h"
-#include "op/reach.h"
+#include "op/halo.h"
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 #include "op/window.h"
@@ -108,11 +108,11 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
         rule->in[0][d] = rule->out[d] = (int8_t)d;
 }
 
-static bool find_reach(const dt_partition_call *c, int d, dt_reach *r)
+static bool find_reach(const dt_partition_call *c, int d, dt_halo *r)
 {
     const dt_reduce_window_attr *a = c->node->attr;
     dt_sweep s = { .window = a->window[d], .taps = a->size[d], .places = c->node->type.dim[d], .in = c->type[0].dim[d] };
-    return dt_reach_find(&s, dt_mesh_parts(c->mesh, c->factor[d]), r);
+    return dt_halo_find(&s, dt_mesh_parts(c->mesh, c->factor[d]), r);
 }
 
 static bool is_swept(const dt_partition_call *c, int d)
@@ -123,7 +123,7 @@ static bool is_swept(const dt_partition_call *c, int d)
 
 static bool can_split(const dt_partition_call *c)
 {
-    dt_reach r;
+    dt_halo r;
     for (int d = 0; d < c->node->type.rank; d++)
         if (is_swept(c, d) && !find_reach(c, d, &r))
             return false;
@@ -134,10 +134,10 @@ static dt_value emit_split(dt_partition_call *c)
 {
     dt_reduce_window_attr a = *(const dt_reduce_window_attr *)c->node->attr;
     for (int d = 0; d < c->node->type.rank; d++) {
-        dt_reach r;
+        dt_halo r;
         if (!is_swept(c, d) || !find_reach(c, d, &r))
             continue;
-        c->in[0] = dt_reach_bring(c, c->in[0], d, c->factor[d], &r, nothing_of(a.kind));
+        c->in[0] = dt_halo_exchange(c, c->in[0], d, c->factor[d], &r, nothing_of(a.kind));
         a.window[d] = r.window;
     }
     return dt_reduce_window(c->in[0], &a);

@@ -11,7 +11,7 @@
 dt_status *dt_segment_check(const dt_infer *q, int c)
 {
     const dt_segment_attr *a = q->attr;
-    if (a->cut < DT_CUT_REPLICAS || a->cut > DT_CUT_PIECES || a->count < 1)
+    if (a->cut < DT_CUT_REPLICAS || a->cut > DT_CUT_TILES || a->count < 1)
         return dt_bad_shape(q, "(C%d) unknown cut %d into %d segments", c, (int)a->cut, (int)a->count);
     return NULL;
 }
@@ -54,7 +54,7 @@ int64_t dt_segment_border(const dt_call *c, int s)
 {
     const dt_segment_attr *a = c->node->attr;
     int64_t lo, hi;
-    if (a->cut != DT_CUT_PIECES)
+    if (a->cut != DT_CUT_TILES)
         return (a->cut == DT_CUT_SHARDS ? c->env->shards : c->env->offsets)[s];
     dt_segment_piece(c->env->batch, a->count, s, &lo, &hi);
     return lo;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "op/cells.h"
-#include "op/reach.h"
+#include "op/halo.h"
 #include "op/reduce_window.h"
 #include "op/shapes.h"
 #include "op/stablehlo.h"
@@ -92,7 +92,7 @@ static void print(const void *attr, dt_str *out)
  */
 
 typedef struct touch {
-    dt_reach x, dy;
+    dt_halo x, dy;
     dt_window window;
 } touch;
 
@@ -111,8 +111,8 @@ static bool find_touch(const dt_partition_call *c, int d, touch *t)
         return false;
     int64_t first = -floor_divide(span - w->low, w->stride), last = floor_divide(own - 1 + w->low, w->stride); /* windows, seen from own / stride * rank */
     int64_t start = first * w->stride - w->low, end = last * w->stride - w->low + span;
-    t->dy = (dt_reach){ .low = -first, .high = last - (places - 1), .drift = own / w->stride - places };
-    t->x = (dt_reach){ .low = start < 0 ? -start : 0, .high = end > own - 1 ? end - (own - 1) : 0 };
+    t->dy = (dt_halo){ .low = -first, .high = last - (places - 1), .drift = own / w->stride - places };
+    t->x = (dt_halo){ .low = start < 0 ? -start : 0, .high = end > own - 1 ? end - (own - 1) : 0 };
     t->window = *w;
     t->window.low = -(start + t->x.low);
     t->window.high = end - (own - 1 + t->x.high);
@@ -159,8 +159,8 @@ static dt_value emit_split(dt_partition_call *c)
         touch t;
         if (!is_swept(c, d) || !find_touch(c, d, &t))
             continue;
-        c->in[0] = dt_reach_bring(c, c->in[0], d, c->factor[d], &t.x, a.kind == DT_REDUCE_MAX ? -INFINITY : INFINITY);
-        c->in[1] = dt_reach_bring(c, c->in[1], d, c->factor[d], &t.dy, 0);
+        c->in[0] = dt_halo_exchange(c, c->in[0], d, c->factor[d], &t.x, a.kind == DT_REDUCE_MAX ? -INFINITY : INFINITY);
+        c->in[1] = dt_halo_exchange(c, c->in[1], d, c->factor[d], &t.dy, 0);
         a.window[d] = t.window;
     }
     return own_part(c, dt_emit(c->trace, c->node->op, c->in, 2, &a), &own);

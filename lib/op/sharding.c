@@ -14,7 +14,7 @@
 #include "op/cells.h"
 #include "op/shapes.h"
 #include "op/stablehlo.h"
-#include "op/where.h"
+#include "op/placement.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -35,7 +35,7 @@ static dt_status *infer(dt_infer *q)
 static void grad(dt_grad *g)
 {
     const dt_sharding_attr *a = g->node->attr;
-    int from = dt_where_of_value(g->in[0]).device;
+    int from = dt_placement_of_value(g->in[0]).device;
     bool back = a->kind == DT_SHARDING_MAXIMAL && from >= 0;
     g->din[0] = back ? dt_move_to(g->dout, from) : dt_annotate(g->dout, a);
 }

@@ -13,7 +13,7 @@
  * gradient: dx = dy at these elements, 0 elsewhere
  */
 #include "op/cells.h"
-#include "op/reach.h"
+#include "op/halo.h"
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
@@ -129,17 +129,17 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
         rule->in[0][d] = rule->out[d] = (int8_t)d;
 }
 
-static bool find_reach(const dt_partition_call *c, int d, dt_reach *r)
+static bool find_reach(const dt_partition_call *c, int d, dt_halo *r)
 {
     const dt_slice_attr *a = c->node->attr;
     dt_window w = { .stride = a->dim[d].stride, .low = -a->dim[d].start, .base_dilation = 1, .dilation = 1 };
     dt_sweep s = { .window = w, .taps = 1, .places = a->dim[d].size, .in = c->type[0].dim[d] };
-    return dt_reach_find(&s, dt_mesh_parts(c->mesh, c->factor[d]), r);
+    return dt_halo_find(&s, dt_mesh_parts(c->mesh, c->factor[d]), r);
 }
 
 static bool can_split(const dt_partition_call *c)
 {
-    dt_reach r;
+    dt_halo r;
     for (int d = 0; d < c->node->type.rank; d++)
         if (c->factor[d] && !is_whole(c->node->attr, &c->type[0], d) && !find_reach(c, d, &r))
             return false;
@@ -151,11 +151,11 @@ static dt_value emit_split(dt_partition_call *c)
     dt_slice_attr a = *(const dt_slice_attr *)c->node->attr;
     dt_type local = dt_partition_type(c);
     for (int d = 0; d < local.rank; d++) {
-        dt_reach r;
+        dt_halo r;
         a.dim[d].size = local.dim[d];
         if (!c->factor[d] || is_whole(c->node->attr, &c->type[0], d) || !find_reach(c, d, &r))
             continue;
-        c->in[0] = dt_reach_bring(c, c->in[0], d, c->factor[d], &r, 0);
+        c->in[0] = dt_halo_exchange(c, c->in[0], d, c->factor[d], &r, 0);
         a.dim[d].start = 0;
     }
     return dt_emit(c->trace, &dt_op_slice, c->in, 1, &a);

@@ -34,7 +34,7 @@ dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type)
     dt_value v = dt_emit(t, &dt_op_parameter, NULL, 0, &attr);
     if (!v.trace)
         return none;
-    dt_places_add(&t->args_at, dt_name_hash(name));
+    dt_hash_index_add(&t->args_at, dt_name_hash(name));
     DT_GROW(t->arg, t->cap_args, t->n_args + 1);
     t->arg[t->n_args++] = (dt_named_node){ dt_arena_strdup(t->arena, name), v.node };
     return v;
@@ -88,7 +88,7 @@ dt_value dt_arg(dt_trace *t, const char *name)
 static dt_trace_state *state_of(dt_trace *t, dt_variable *v)
 {
     const uint64_t hash = (uint64_t)(uintptr_t)v >> 4;
-    for (int i = dt_places_first(&t->states_at, hash); i >= 0; i = dt_places_next(&t->states_at, i))
+    for (int i = dt_hash_index_first(&t->states_at, hash); i >= 0; i = dt_hash_index_next(&t->states_at, i))
         if (t->state[i].variable == v)
             return &t->state[i];
     dt_index_attr attr = { v->type, t->n_states };
@@ -97,7 +97,7 @@ static dt_trace_state *state_of(dt_trace *t, dt_variable *v)
     dt_trace_path(t, before);
     if (!start.trace)
         return NULL;
-    dt_places_add(&t->states_at, hash);
+    dt_hash_index_add(&t->states_at, hash);
     DT_GROW(t->state, t->cap_states, t->n_states + 1);
     t->state[t->n_states] = (dt_trace_state){ v, start.node, start.node };
     v->refs++; /* a step function may let go of what it made */

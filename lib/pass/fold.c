@@ -185,8 +185,8 @@ static void emit_nodes(dt_folder *f)
 
 static void note_spreads(const dt_folder *f, dt_folded *out)
 {
-    out->arg = dt_arena_array(out->graph->arena, dt_spread, f->g->n_args);
-    out->result = dt_arena_array(out->graph->arena, dt_spread, f->g->n_results);
+    out->arg = dt_arena_array(out->graph->arena, dt_replication, f->g->n_args);
+    out->result = dt_arena_array(out->graph->arena, dt_replication, f->g->n_results);
     for (int i = 0; i < f->g->n_args; i++)
         out->arg[i] = f->spread[f->g->arg[i].node];
     for (int i = 0; i < f->g->n_results; i++)
@@ -197,8 +197,8 @@ static void note_spreads(const dt_folder *f, dt_folded *out)
 dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas, dt_folded *out)
 {
     dt_arena *arena = dt_arena_create();
-    dt_spread *spread = NULL;
-    dt_status *s = dt_spread_of(g, distributed, arena, &spread);
+    dt_replication *spread = NULL;
+    dt_status *s = dt_replication_of(g, distributed, arena, &spread);
     dt_folder f = { .g = g, .replicas = replicas, .spread = spread };
 
     *out = (dt_folded){ 0 };

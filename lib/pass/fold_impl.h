@@ -9,7 +9,7 @@ typedef struct dt_folder {
     const dt_graph *g;
     dt_trace *t;
     int replicas;
-    const dt_spread *spread;
+    const dt_replication *spread;
     bool *need, *need_sum;  /* by node */
     dt_value *value, *sum;  /* by node: folded, and summed over replicas */
 } dt_folder;

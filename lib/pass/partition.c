@@ -31,7 +31,7 @@
 static int units_for_elements(const dt_node *n)
 {
     const int nodes = dt_tree_results(n); /* of a part of a sum, which is cut as the sum is */
-    int units = dt_pieces_below(sqrt((double)(dt_type_elements(&n->type) / (nodes ? nodes : 1)) / 25000)), least = dt_dot_of(n) ? 128 : 16;
+    int units = dt_tiles_below(sqrt((double)(dt_type_elements(&n->type) / (nodes ? nodes : 1)) / 25000)), least = dt_dot_of(n) ? 128 : 16;
     while (units > 1 && n->type.dim[0] < least * units)
         units /= 2;
     return units;
@@ -57,7 +57,7 @@ static int units_of(const dt_cutter *c, int i)
 {
     const dt_node *n = &c->g->node[i];
 
-    if (dt_cut_of(n) == DT_CUT_PIECES)
+    if (dt_cut_of(n) == DT_CUT_TILES)
         return can_split(c, i) ? dt_segment_count(n) : 1;
     if (dt_is_leaf(n) || c->p->piece[i].absorbed || n->type.rank == 0 || c->rule[i].out[0] < 0 || !can_split(c, i))
         return 1;
@@ -112,7 +112,7 @@ static bool aligned(const dt_cutter *c, int i, int k)
         return false;
     if (in_one_task(c, i, j))
         return true;
-    if (dt_cut_of(&c->g->node[i]) == DT_CUT_PIECES) /* part u is the sum over piece u */
+    if (dt_cut_of(&c->g->node[i]) == DT_CUT_TILES) /* part u is the sum over piece u */
         return dt_is_batch(&c->g->node[j].type, 0) && c->p->piece[i].units == c->p->piece[j].units;
     return !absorbs(c, i) && c->g->node[j].type.rank > 0 && c->rule[i].in[k][0] >= 0 && c->rule[i].in[k][0] == c->rule[i].out[0] &&
            dt_cut_alike(c, i, j);
@@ -344,7 +344,7 @@ static void absorb_segments(dt_cutter *c)
 {
     for (int i = 0; i < c->g->n_nodes; i++) {
         const dt_node *n = &c->g->node[i];
-        bool tree = dt_tree_results(n) > 0, parts = tree && dt_cut_of(input(c, i, 0)) == DT_CUT_PIECES;
+        bool tree = dt_tree_results(n) > 0, parts = tree && dt_cut_of(input(c, i, 0)) == DT_CUT_TILES;
         if (tree && !parts && c->uses[n->in[0]] == 1 && input(c, i, 0)->n_in > 0)
             c->p->piece[n->in[0]].absorbed = true;
     }

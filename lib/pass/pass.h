@@ -34,11 +34,11 @@ dt_status *dt_rewrite(const dt_graph *g, dt_rewriter *rewriter, const void *user
  *   ROWS     (B, ...): every replica has its rows. Folded: all rows stacked, B counts them all.
  *   STACKED  differs between replicas and has no batch dimension. Folded: (R, ...).
  */
-typedef enum dt_spread { DT_UNIFORM, DT_ROWS, DT_STACKED } dt_spread;
+typedef enum dt_replication { DT_UNIFORM, DT_ROWS, DT_STACKED } dt_replication;
 
 /* The spread of every node. distributed[i]: argument i has one value per replica (all with a batch dimension do); NULL: all have.
  * VARYING_UPDATE naming the variable when replicas would assign different values to one that is uniform. */
-dt_status *dt_spread_of(const dt_graph *g, const bool *distributed, dt_arena *arena, dt_spread **out) DT_MUST_USE;
+dt_status *dt_replication_of(const dt_graph *g, const bool *distributed, dt_arena *arena, dt_replication **out) DT_MUST_USE;
 
 /* Gives variables that may diverge a copy for each replica, where g assigns values that differ. */
 dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int replicas) DT_MUST_USE;
@@ -47,7 +47,7 @@ dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int 
 
 typedef struct dt_folded {
     dt_graph *graph;   /* arguments: ROWS ones as before, STACKED ones with a leading R, UNIFORM ones as before */
-    dt_spread *arg, *result; /* in graph->arena */
+    dt_replication *arg, *result; /* in graph->arena */
     int replicas;
 } dt_folded;
 /* The replicas of one memory space as one program over their stacked rows. CANNOT_FOLD (INTERNAL) when an op has no folded form: the
@@ -82,11 +82,11 @@ bool dt_is_rematerialized(const dt_node *n);
 /* Into how many pieces a batch of `rows` is cut: values in general, and in graphs with convolutions those whose rows are large (images). */
 int dt_row_units(const dt_graph *g, int64_t batch);
 /* The largest power of two that is at most x, in [1, 16]. */
-int dt_pieces_below(double x);
+int dt_tiles_below(double x);
 int dt_image_units(const dt_graph *g, int64_t rows);
 bool dt_is_image(const dt_node *n);
 /* For `rows` rows: sums over a batch of images as sums over pieces, and a sum of these. *out NULL: there are none. */
-dt_status *dt_pieces(const dt_graph *g, int64_t rows, dt_graph **out) DT_MUST_USE;
+dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, dt_graph **out) DT_MUST_USE;
 
 /* ---- partition over the threads of one memory space ---- */
 

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/places.h"
+#include "base/hash_index.h"
 #include "pass/pass.h"
 
 static const char again_name[] = "rematerialized";
@@ -43,18 +43,18 @@ static const dt_node *node_at(const remat *r, int i)
 
 static void find_units(remat *r, const dt_layer_units *u)
 {
-    dt_places at = { 0 };
+    dt_hash_index at = { 0 };
     for (int i = 0; i < u->n; i++)
-        dt_places_add(&at, dt_name_hash(u->layer[i]));
+        dt_hash_index_add(&at, dt_name_hash(u->layer[i]));
     for (int i = 0; i < r->g->n_nodes; i++) {
         const char *path = node_at(r, i)->path;
         const char *layer = dt_arena_printf(r->arena, "%.*s", (int)strcspn(path, "/"), path);
         r->unit[i] = -1;
-        for (int k = dt_places_first(&at, dt_name_hash(layer)); k >= 0; k = dt_places_next(&at, k))
+        for (int k = dt_hash_index_first(&at, dt_name_hash(layer)); k >= 0; k = dt_hash_index_next(&at, k))
             if (strcmp(u->layer[k], layer) == 0)
                 r->unit[i] = u->unit[k];
     }
-    dt_places_release(&at);
+    dt_hash_index_release(&at);
 }
 
 static void find_forward(remat *r)

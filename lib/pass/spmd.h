@@ -34,9 +34,9 @@ typedef struct dt_spmd_options {
     int64_t batch;   /* B: rows of all replicas */
     /* Replicas as one more axis, for printing and pricing what a core does; 0 or 1: all replicas' rows belong to everybody, as where they run here. */
     int replicas;
-    const dt_spread *arg; /* by argument, where there are several replicas; NULL: all that have rows are divided */
+    const dt_replication *arg; /* by argument, where there are several replicas; NULL: all that have rows are divided */
     dt_compute_spec how;
-    bool places;     /* every op has a place: one device, or all (op/where.h); false: all ops run on all devices (SPMD) */
+    bool places;     /* every op has a place: one device, or all (op/placement.h); false: all ops run on all devices (SPMD) */
     int micro;       /* micro-batches that the batch is cut into, or the next smaller number that divides it; 0 is 1 */
 } dt_spmd_options;
 

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/places.h"
+#include "base/hash_index.h"
 
 const char *const dt_pjrt_kinds[DT_PJRT_KINDS] = { "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute" };
 
@@ -180,7 +180,7 @@ typedef struct computation {
 typedef struct module {
     computation *c;
     int n, cap;
-    dt_places places; /* by id */
+    dt_hash_index places; /* by id */
 } module;
 
 static const double most_times = 1e12; /* products stay finite */
@@ -194,13 +194,13 @@ static void add_computation(module *m, dt_pb_span s, bool *bad)
             c.id = f.value;
     DT_GROW(m->c, m->cap, m->n + 1);
     m->c[m->n++] = c;
-    dt_places_add(&m->places, c.id);
+    dt_hash_index_add(&m->places, c.id);
 }
 
 /* NULL: there is none before `before`; callers come after what they call. */
 static computation *find_computation(const module *m, uint64_t id, int before)
 {
-    for (int i = dt_places_first(&m->places, id); i >= 0; i = dt_places_next(&m->places, i))
+    for (int i = dt_hash_index_first(&m->places, id); i >= 0; i = dt_hash_index_next(&m->places, i))
         if (i < before && m->c[i].id == id)
             return &m->c[i];
     return NULL;
@@ -296,7 +296,7 @@ static int read_module(dt_pb_span s, dt_pjrt_report *out, bool *bad)
     for (int at = m.n - 1; at >= 0; at--)
         read_computation(&m, at, out, bad);
     free(m.c);
-    dt_places_release(&m.places);
+    dt_hash_index_release(&m.places);
     return m.n;
 }
 

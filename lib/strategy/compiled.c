@@ -74,10 +74,10 @@ static dt_status *fold(dt_compiled *c, const bool *distributed)
 /* No folded form: only the spreads are needed. */
 static dt_status *spread_only(dt_compiled *c, const bool *distributed)
 {
-    dt_spread *spread = NULL, *arg = dt_arena_array(c->arena, dt_spread, c->step->n_args + 1);
-    dt_spread *result = dt_arena_array(c->arena, dt_spread, c->step->n_results + 1);
+    dt_replication *spread = NULL, *arg = dt_arena_array(c->arena, dt_replication, c->step->n_args + 1);
+    dt_replication *result = dt_arena_array(c->arena, dt_replication, c->step->n_results + 1);
 
-    DT_TRY(dt_spread_of(c->step, distributed, c->arena, &spread));
+    DT_TRY(dt_replication_of(c->step, distributed, c->arena, &spread));
     for (int i = 0; i < c->step->n_args; i++)
         arg[i] = spread[c->step->arg[i].node];
     for (int i = 0; i < c->step->n_results; i++) {
@@ -246,7 +246,7 @@ dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view
     return dt_refusal_status(&refusal);
 }
 
-const dt_spread *dt_compiled_results(const dt_compiled *c)
+const dt_replication *dt_compiled_results(const dt_compiled *c)
 {
     return c->result;
 }

@@ -44,7 +44,7 @@ struct dt_compiled {
     dt_graph *unsharded;    /* the folded graph before it was cut into shards; NULL: it was not */
     dt_graph *alone;        /* what runs replica by replica where that is not `step`; NULL: it is */
     bool annotated;         /* the folded graph says how values lie on logical devices */
-    const dt_spread *arg, *result; /* by argument and result */
+    const dt_replication *arg, *result; /* by argument and result */
     unsigned *revision;     /* [states] of the step: the variable's, when it was compiled */
     dt_compute_spec how;
     const struct dt_cluster *cluster; /* of workers that share each batch; NULL: all of it is computed here */

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "op/where.h"
+#include "op/placement.h"
 #include "strategy/split.h"
 #include "strategy/variable.h"
 
@@ -114,7 +114,7 @@ static dt_value made_on(dt_value x, int device)
     bool moves = false;
     for (int k = 0; k < n->n_in; k++) {
         in[k] = (dt_value){ x.trace, n->in[k], x.generation };
-        int from = dt_where_of_value(in[k]).device;
+        int from = dt_placement_of_value(in[k]).device;
         if (from >= 0 && from != device) {
             in[k] = dt_move_to(in[k], device);
             moves = true;

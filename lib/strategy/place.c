@@ -17,7 +17,7 @@ char *dt_full_name(const dt_device_name *d)
 static dt_status *parse_names(dt_strategy *s, const dt_strategy_spec *spec, dt_device_name *names)
 {
     const char *plugin = getenv(DT_PJRT_PLUGIN_ENV);
-    const dt_place *at = spec->at.source ? &spec->at : NULL;
+    const dt_location *at = spec->at.source ? &spec->at : NULL;
     const bool chosen = dt_backend_takes_plugin(spec->backend);
 
     if (!chosen && (spec->backend || !plugin || !*plugin))

@@ -46,7 +46,7 @@ static const dt_field common[] = {
     DT_END
 };
 
-const dt_place *dt_value_place(const dt_tree *map, const char *key)
+const dt_location *dt_value_place(const dt_tree *map, const char *key)
 {
     const dt_tree *value = dt_tree_get(map, key);
     return value ? &value->at : &map->at;
@@ -198,7 +198,7 @@ static dt_status *read_any(dt_arena *arena, const dt_tree *t)
     return dt_fields_read(arena, all->field, t, &t->at, "strategy", dt_arena_alloc(arena, base));
 }
 
-dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_strategy_spec *out)
+dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location *at, dt_strategy_spec *out)
 {
     int row;
 

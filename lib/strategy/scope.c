@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The current strategy. As in tf.distribute it belongs to the thread: a stack of entered scopes above the default
- * strategy. This stack, the error of a scope that could not be entered (base/kept.c), and the key that frees both
+ * strategy. This stack, the error of a scope that could not be entered (base/pending_status.c), and the key that frees both
  * when a thread ends are the only mutable state in the library that no handle owns.
  */
 #include "strategy/place.h"

@@ -28,7 +28,7 @@ typedef struct dt_strategy_row dt_strategy_row;
 /* What a job's `strategy` says, or the C API's constructors, checked as far as it can be without devices. */
 typedef struct dt_strategy_spec {
     const dt_strategy_row *row;
-    dt_place at;
+    dt_location at;
     int n_devices;
     const char *const *devices;  /* as written; NULL: by replicas, or by the machine */
     int64_t replicas;            /* 0: not told; multi_worker_mirrored: of each worker */
@@ -85,7 +85,7 @@ struct dt_strategy { /* the public handle */
 
 /* Reads a job's `strategy` mapping. Resolvers are kept alive by *out->resolver's own count: release with dt_strategy_spec_release. */
 /* out->backend and plugin are set before, by who read them. */
-dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_strategy_spec *out) DT_MUST_USE;
+dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location *at, dt_strategy_spec *out) DT_MUST_USE;
 /* The keys that all strategies share, and the strategies, for lists of all keys. */
 const dt_field *dt_strategy_fields(void);
 const dt_strategy_row *const *dt_strategy_rows(int *n);
@@ -137,7 +137,7 @@ dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) 
  * its results, likewise; good until the next run.
  */
 dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg, dt_view *result) DT_MUST_USE;
-const dt_spread *dt_compiled_results(const dt_compiled *c); /* by result */
+const dt_replication *dt_compiled_results(const dt_compiled *c); /* by result */
 const dt_graph *dt_compiled_step(const dt_compiled *c);     /* one replica's, simplified */
 const dt_graph *dt_compiled_folded(const dt_compiled *c);   /* NULL when it runs replica by replica */
 /* What each device of each replica does for a batch of `rows`, replicas being an axis of its mesh where there are several: lent, until many other numbers of rows

@@ -90,7 +90,7 @@ static dt_status *find_tpu(const dt_strategy_spec *spec, char name[32])
     return NULL;
 }
 
-static dt_status *open_resolver(const struct resolver *x, const dt_strategy_spec *spec, const dt_place *at, dt_resolver **out)
+static dt_status *open_resolver(const struct resolver *x, const dt_strategy_spec *spec, const dt_location *at, dt_resolver **out)
 {
     const bool here = !*x->tpu || strcmp(x->tpu, "local") == 0;
     char name[32] = "";
@@ -107,7 +107,7 @@ static dt_status *open_resolver(const struct resolver *x, const dt_strategy_spec
 static dt_status *read_resolver(const struct resolver *x, const dt_tree *t, const dt_strategy_spec *spec, dt_resolver **out)
 {
     const dt_tree *map = dt_tree_get(t, "cluster_resolver");
-    const dt_place *at = map && map->kind == DT_TREE_MAP ? dt_value_place(map, "tpu") : &t->at;
+    const dt_location *at = map && map->kind == DT_TREE_MAP ? dt_value_place(map, "tpu") : &t->at;
     dt_status *faults = open_resolver(x, spec, at, out);
 
     if (*out)
@@ -119,7 +119,7 @@ static dt_status *read_resolver(const struct resolver *x, const dt_tree *t, cons
 
 /* ---- device_assignment ---- */
 
-static const dt_place *place_of(const dt_tree *t, const dt_status *s)
+static const dt_location *place_of(const dt_tree *t, const dt_status *s)
 {
     switch (dt_status_number(s)) {
     case DT_E_TOO_MANY_REPLICAS:
@@ -132,7 +132,7 @@ static const dt_place *place_of(const dt_tree *t, const dt_status *s)
 }
 
 /* Of a block that does not fit, the number that is too large. */
-static const dt_place *size_place(const dt_tree *t, const struct assignment *x, const dt_topology *slice, const dt_status *s)
+static const dt_location *size_place(const dt_tree *t, const struct assignment *x, const dt_topology *slice, const dt_status *s)
 {
     const dt_tree *shape = dt_tree_get(t, "computation_shape"), *stride = dt_tree_get(t, "computation_stride");
     const dt_tree *list = shape ? shape : stride;

@@ -17,7 +17,7 @@ static int64_t row_bytes(const dt_type *t)
 }
 
 /* Replica r's part of a stacked argument. */
-static dt_view part_of(const dt_view *whole, dt_spread spread, const int32_t *offsets, int r)
+static dt_view part_of(const dt_view *whole, dt_replication spread, const int32_t *offsets, int r)
 {
     dt_view v = *whole;
 
@@ -34,7 +34,7 @@ static dt_view part_of(const dt_view *whole, dt_spread spread, const int32_t *of
 }
 
 /* The type of all replicas' results together. */
-static dt_type joined_type(const dt_compiled *c, const dt_view *first, dt_spread spread, int64_t rows)
+static dt_type joined_type(const dt_compiled *c, const dt_view *first, dt_replication spread, int64_t rows)
 {
     dt_type t = first->type;
 

@@ -30,7 +30,7 @@ typedef struct dt_value_entry {
     int n;                 /* tensors: 1, or replicas */
     dt_tensor **local;     /* [n]; those not asked for yet are NULL when there is a whole */
     dt_tensor *whole;      /* NULL: only the locals */
-    dt_spread spread;      /* of the whole */
+    dt_replication spread;      /* of the whole */
     int64_t *offsets;      /* ROWS: [n + 1], in rows of the whole */
     dt_strategy *strategy; /* whose devices the locals lie on; NULL: the host. Counted */
 } dt_value_entry;
@@ -53,7 +53,7 @@ dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape) DT_MU
 /* All replicas' values in one tensor. */
 typedef struct dt_whole {
     dt_tensor *tensor;
-    dt_spread spread;       /* UNIFORM: the same for each replica */
+    dt_replication spread;       /* UNIFORM: the same for each replica */
     dt_strategy *strategy;  /* whose replicas; NULL: one value for all, UNIFORM */
     const int32_t *offsets; /* ROWS: [replicas + 1], in examples; one of them may have several rows */
 } dt_whole;

@@ -17,7 +17,7 @@ enum { TYPES = sizeof types / sizeof *types };
 /* A name being read; parts that were given may not come twice. */
 typedef struct reader {
     const char *text; /* the whole, for messages */
-    const dt_place *at;
+    const dt_location *at;
     dt_device_name *out;
     bool job, replica, task, device;
 } reader;
@@ -73,7 +73,7 @@ static const char *job_fault(const char *job)
     return NULL;
 }
 
-dt_status *dt_job_name_parse(const char *job, const dt_place *at, char out[DT_JOB_NAME])
+dt_status *dt_job_name_parse(const char *job, const dt_location *at, char out[DT_JOB_NAME])
 {
     const char *fault = job_fault(job);
     if (fault)
@@ -114,7 +114,7 @@ static dt_status *read_part(reader *r, const char *part)
     return read_device(r, strncasecmp(part, "device:", 7) == 0 ? part + 7 : part);
 }
 
-dt_status *dt_device_name_parse(const char *text, const dt_place *at, dt_device_name *out)
+dt_status *dt_device_name_parse(const char *text, const dt_location *at, dt_device_name *out)
 {
     if (!text)
         return dt_fail(DT_E_DEVICE_NAME, at, "empty device name; write CPU:0");
@@ -152,7 +152,7 @@ static bool is_local(const dt_device_name *d)
     return strcmp(d->job, "localhost") == 0 && d->replica == 0 && d->task == 0;
 }
 
-static dt_status *check_here(const char *name, const dt_place *at, const dt_device_name *d)
+static dt_status *check_here(const char *name, const dt_location *at, const dt_device_name *d)
 {
     if (is_local(d) && d->type != DT_DEVICE_CPU)
         return dt_suggest(dt_fail(DT_E_NO_DEVICE, at, "no device '%.80s'; this machine has only CPU devices: CPU:0, CPU:1, ...", name),
@@ -164,7 +164,7 @@ static dt_status *check_here(const char *name, const dt_place *at, const dt_devi
     return NULL;
 }
 
-static dt_status *check_kind(const char *name, const dt_place *at, const dt_device_name *d, const dt_device_name *first)
+static dt_status *check_kind(const char *name, const dt_location *at, const dt_device_name *d, const dt_device_name *first)
 {
     if (!is_local(d) || d->index >= DT_MAX_CPU_DEVICES)
         return dt_fail(DT_E_NO_DEVICE, at, "no device '%.80s' on this machine", name);
@@ -174,7 +174,7 @@ static dt_status *check_kind(const char *name, const dt_place *at, const dt_devi
     return NULL;
 }
 
-static dt_status *parse(const char *const *names, int n, const dt_place *at, bool accelerated, dt_device_name *out)
+static dt_status *parse(const char *const *names, int n, const dt_location *at, bool accelerated, dt_device_name *out)
 {
     uint64_t listed[DT_MAX_CPU_DEVICES / 64] = {0}; /* a bit for each index */
     for (int i = 0; i < n; i++) {
@@ -188,12 +188,12 @@ static dt_status *parse(const char *const *names, int n, const dt_place *at, boo
     return NULL;
 }
 
-dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_place *at, dt_device_name *out)
+dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_location *at, dt_device_name *out)
 {
     return parse(names, n, at, false, out);
 }
 
-dt_status *dt_accelerators_parse(const char *const *names, int n, const dt_place *at, dt_device_name *out)
+dt_status *dt_accelerators_parse(const char *const *names, int n, const dt_location *at, dt_device_name *out)
 {
     return parse(names, n, at, true, out);
 }

@@ -15,7 +15,7 @@ static const char fallback[] = "v3-8";
 /* How a slice is looked up: the row for unknown names, and the place of the name. */
 typedef struct lookup {
     dt_error unknown;
-    const dt_place *at;
+    const dt_location *at;
 } lookup;
 
 static const char *environment(const char *name)
@@ -86,7 +86,7 @@ static dt_status *from_machine(dt_resolver *r, const lookup *how, dt_slice *out)
     return dt_slice_find(fallback, how->unknown, how->at, out);
 }
 
-dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown, const dt_place *at)
+dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown, const dt_location *at)
 {
     DT_TRY(dt_want(out, "dt_tpu_resolver", "place for the resolver"));
     dt_resolver *r = dt_alloc(sizeof *r);
@@ -112,7 +112,7 @@ dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown
 }
 
 /* A chip whose cores work as one can also show them; no other can do otherwise than it does. */
-dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_place *at)
+dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_location *at)
 {
     const dt_chip *c = r->slice->chip;
     bool can = cores == c->devices || (c->devices < c->cores && cores == c->cores);

@@ -17,7 +17,7 @@
 typedef struct wanted {
     const char *name; /* as it was written */
     dt_error row;
-    const dt_place *at;
+    const dt_location *at;
     const dt_chip *chip;
     int64_t chips;
     int64_t side[3];
@@ -202,7 +202,7 @@ static dt_status *find_count(wanted *w, const char *digits, dt_slice *out)
     return whole && dt_slice_of_chips(w->chip, (int)w->chips, out) ? NULL : unknown(w);
 }
 
-dt_status *dt_slice_find(const char *name, dt_error unknown_row, const dt_place *at, dt_slice *out)
+dt_status *dt_slice_find(const char *name, dt_error unknown_row, const dt_location *at, dt_slice *out)
 {
     wanted w = {.name = name, .row = unknown_row, .at = at};
     if (strncasecmp(name, "sim:", 4) == 0)

@@ -101,7 +101,7 @@ typedef struct dt_slice {
 dt_slice *dt_slices_of(const dt_chip *c, int *n);
 /* "v3-8", "sim:v3-8", "v3:2x2", "v4:4x4x8_twisted", "v4:4x4x8_untwisted", in any case. None of that name: an error of the row `unknown`
  * (UNKNOWN_SLICE for a job, UNKNOWN_SLICE_OPTION for the command line) that names the nearest. `at` may be NULL. */
-dt_status *dt_slice_find(const char *name, dt_error unknown, const dt_place *at, dt_slice *out) DT_MUST_USE;
+dt_status *dt_slice_find(const char *name, dt_error unknown, const dt_location *at, dt_slice *out) DT_MUST_USE;
 int dt_slice_chips(const dt_slice *s);
 int dt_slice_hosts(const dt_slice *s);
 
@@ -210,18 +210,18 @@ typedef struct dt_device_name {
 
 /* "CPU:0", "/cpu:0", "/device:CPU:0", "/job:worker/replica:0/task:1/device:TPU:3", in any case; what is left out is
  * /job:localhost, /replica:0, /task:0. DEVICE_NAME; `at` may be NULL. */
-dt_status *dt_device_name_parse(const char *text, const dt_place *at, dt_device_name *out) DT_MUST_USE;
+dt_status *dt_device_name_parse(const char *text, const dt_location *at, dt_device_name *out) DT_MUST_USE;
 /* Copies the name of a job: 1 to 31 letters, digits and _. DEVICE_NAME. */
-dt_status *dt_job_name_parse(const char *job, const dt_place *at, char out[DT_JOB_NAME]) DT_MUST_USE;
+dt_status *dt_job_name_parse(const char *job, const dt_location *at, char out[DT_JOB_NAME]) DT_MUST_USE;
 /* "/job:localhost/replica:0/task:0/device:CPU:0" */
 void dt_device_name_print(const dt_device_name *d, dt_str *out);
 bool dt_device_name_equal(const dt_device_name *a, const dt_device_name *b);
 /* n names of CPU devices of this machine, all different (virtual ones: any index below DT_MAX_CPU_DEVICES). DEVICE_NAME,
  * DEVICE_TWICE, NO_DEVICE. */
 #define DT_MAX_CPU_DEVICES 65536
-dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_place *at, dt_device_name *out) DT_MUST_USE;
+dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_location *at, dt_device_name *out) DT_MUST_USE;
 /* The same of a plug-in's devices ("GPU:0"), all of one kind. How many there are, only the plug-in knows. */
-dt_status *dt_accelerators_parse(const char *const *names, int n, const dt_place *at, dt_device_name *out) DT_MUST_USE;
+dt_status *dt_accelerators_parse(const char *const *names, int n, const dt_location *at, dt_device_name *out) DT_MUST_USE;
 
 /* ---- resolvers ---- */
 
@@ -241,12 +241,12 @@ struct dt_resolver {
     char *why;       /* "simulated: this machine has no TPU (...)"; NULL when a simulated one was asked for */
 };
 /* dt_tpu_resolver with the row for unknown slices and a place; *out is NULL or a resolver that is replaced. */
-dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown, const dt_place *at) DT_MUST_USE;
+dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown, const dt_location *at) DT_MUST_USE;
 dt_resolver *dt_resolver_ref(dt_resolver *r);
 /* The slice of a resolver, lent; NULL: it has none, or there is no resolver. */
 const dt_topology *dt_resolver_slice(const dt_resolver *r);
 /* From now on each chip of the resolver's slice shows so many devices. RANGE: it cannot. Before anybody has asked for the topology. */
-dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_place *at) DT_MUST_USE;
+dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_location *at) DT_MUST_USE;
 /* Virtual workers of this process: no slice. This is task 0 of them, the chief. */
 dt_resolver *dt_resolver_of_workers(int workers);
 

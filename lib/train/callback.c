@@ -59,7 +59,7 @@ dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks 
     return faults;
 }
 
-dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_place *at, dt_callbacks *c)
+dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_location *at, dt_callbacks *c)
 {
     const dt_tree name = { .kind = DT_TREE_SCALAR, .at = *at, .text = "TensorBoard" };
     for (int i = 0; i < c->n; i++)
@@ -83,7 +83,7 @@ bool dt_callbacks_vary_rate(const dt_callbacks *c)
 
 /* ---- checking ---- */
 
-const dt_place *dt_callback_place(const dt_named *named, const char *argument)
+const dt_location *dt_callback_place(const dt_named *named, const char *argument)
 {
     const dt_tree *value = dt_tree_get(named->tree, argument);
     return value ? &value->at : &named->at;
@@ -91,7 +91,7 @@ const dt_place *dt_callback_place(const dt_named *named, const char *argument)
 
 dt_status *dt_callback_check_path(const dt_named *named, const char *argument, const char *path)
 {
-    const dt_place *at = dt_callback_place(named, argument);
+    const dt_location *at = dt_callback_place(named, argument);
     bool leaves = *path == '/';
     for (const char *part = path; *part; part += strcspn(part, "/"), part += *part == '/')
         leaves |= strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2]);

@@ -85,7 +85,7 @@ dt_status *dt_callback_folder(run *r, const dt_callback *c, const char *name, co
 /* That a name stays below output.dir: CALLBACK at the argument. */
 dt_status *dt_callback_check_path(const dt_named *named, const char *argument, const char *path) DT_MUST_USE;
 /* Where an argument stands; the callback's name where it is not given. */
-const dt_place *dt_callback_place(const dt_named *named, const char *argument);
+const dt_location *dt_callback_place(const dt_named *named, const char *argument);
 
 /* The rate of the next step; the second, with varies_rate alone. */
 dt_status *dt_run_rate(const run *r, double *rate) DT_MUST_USE;
@@ -113,7 +113,7 @@ dt_status *dt_callbacks_restore(run *r, const dt_saved *c) DT_MUST_USE;
 /* Numbers of all kinds, not-a-number too, which JSON does not have. */
 void dt_keep_number(dt_json *j, const char *key, double x);
 /* False, and *x stays: it is not there. */
-bool dt_kept_number(const json_t *kept, const char *key, double *x);
-bool dt_kept_count(const json_t *kept, const char *key, int64_t *n);
+bool dt_example_cache_number(const json_t *kept, const char *key, double *x);
+bool dt_example_cache_count(const json_t *kept, const char *key, int64_t *n);
 
 #endif

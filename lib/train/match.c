@@ -8,7 +8,7 @@
 
 #include "train/train.h"
 
-static const dt_place *told(const dt_place *at)
+static const dt_location *told(const dt_location *at)
 {
     return at->source ? at : NULL;
 }
@@ -23,7 +23,7 @@ static int find(const dt_texts *elements, const char *name)
     return -1;
 }
 
-static dt_status *no_element(const dt_texts *elements, const char *role, const char *name, const dt_place *at)
+static dt_status *no_element(const dt_texts *elements, const char *role, const char *name, const dt_location *at)
 {
     dt_str have = { 0 };
 
@@ -195,7 +195,7 @@ static dt_status *check_input(const dt_element *e, const dt_input_spec *input)
     return suggest_shape(s, &e->type, &input->type);
 }
 
-static dt_status *at_place(dt_status *s, const dt_place *at)
+static dt_status *at_place(dt_status *s, const dt_location *at)
 {
     return s && at->source ? dt_at(s, at) : s;
 }

@@ -74,7 +74,7 @@ static dt_status *unknown_metric(const dt_callback_job *job, const dt_named *nam
 
 static dt_status *no_validation(const dt_named *named, const char *name)
 {
-    const dt_place *at = dt_callback_place(named, "monitor");
+    const dt_location *at = dt_callback_place(named, "monitor");
     dt_status *s = dt_fail(DT_E_CALLBACK, at, "%s: cannot monitor '%.80s': the job has no validation data", named->kind->name, name);
     return dt_suggest(s, "write monitor: %.80s, or give dataset.validation or validation_split", bare(name));
 }
@@ -148,5 +148,5 @@ void dt_monitor_restore(dt_monitor *m, const json_t *kept)
 {
     const char *name = json_string_value(json_object_get(kept, "monitor"));
     if (name && strcmp(name, m->name) == 0)
-        m->has_best |= dt_kept_number(kept, "best", &m->best);
+        m->has_best |= dt_example_cache_number(kept, "best", &m->best);
 }

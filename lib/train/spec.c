@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const dt_place *value_place(const dt_tree *map, const char *key)
+static const dt_location *value_place(const dt_tree *map, const char *key)
 {
     const dt_tree *value = dt_tree_get(map, key);
     return value ? &value->at : &map->at;
@@ -78,7 +78,7 @@ static dt_status *read_class_weights(dt_arena *arena, const dt_tree *t, dt_class
 }
 
 /* A misspelt key has been told already; so that it is not told twice that epochs are missing, only a faultless mapping is asked. */
-static dt_status *check_length(const struct fit *x, const dt_tree *t, const dt_place *at, bool faultless)
+static dt_status *check_length(const struct fit *x, const dt_tree *t, const dt_location *at, bool faultless)
 {
     if (x->has_epochs && x->has_steps)
         return dt_fail(DT_E_FIT_KEYS, value_place(t, "steps"), "fit: give epochs or steps, not both");
@@ -90,10 +90,10 @@ static dt_status *check_length(const struct fit *x, const dt_tree *t, const dt_p
     return NULL;
 }
 
-dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_fit_spec *out)
+dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_location *at, dt_fit_spec *out)
 {
     struct fit x = { 0 };
-    const dt_place *here = given(t) ? &t->at : at;
+    const dt_location *here = given(t) ? &t->at : at;
     dt_status *faults = dt_fields_read(arena, fit_fields, t, at, "fit", &x);
 
     if (given(t) && t->kind != DT_TREE_MAP)
@@ -186,7 +186,7 @@ static dt_status *read_resume(const dt_tree *t, dt_checkpoint_spec *out)
     return NULL;
 }
 
-dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_checkpoint_spec *out)
+dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_location *at, dt_checkpoint_spec *out)
 {
     struct checkpoint x = { 0 };
     dt_status *faults = dt_fields_read(arena, checkpoint_fields, t, at, "checkpoint", &x);

@@ -29,7 +29,7 @@ typedef struct dt_callbacks {
 } dt_callbacks;
 dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks *out) DT_MUST_USE;
 /* output.tensorboard: one more, TensorBoard with its defaults, unless the list has it. */
-dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_place *at, dt_callbacks *c) DT_MUST_USE;
+dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_location *at, dt_callbacks *c) DT_MUST_USE;
 
 /* The job around them, of which nothing need be opened. */
 typedef struct dt_callback_job {
@@ -48,7 +48,7 @@ typedef struct dt_class_weights {
     int n;
     const int64_t *number;
     const double *weight;
-    dt_place at;
+    dt_location at;
 } dt_class_weights;
 
 /* What a job's `fit` (or dt_model_fit's fragment) says. */
@@ -59,14 +59,14 @@ typedef struct dt_fit_spec {
     int64_t initial_epoch;
     int64_t steps_per_epoch;     /* 0: as many as the data has batches */
     int64_t accumulate;          /* batches that make one update; 0, 1: each does */
-    dt_place accumulate_at;
+    dt_location accumulate_at;
     dt_class_weights class_weight; /* n 0: none */
     dt_callbacks callbacks;
-    dt_place at;
+    dt_location at;
 } dt_fit_spec;
 /* validation_freq counts steps: callbacks and the history see each validation when it happens. */
 bool dt_fit_validates_by_steps(const dt_fit_spec *fit);
-dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_fit_spec *out) DT_MUST_USE;
+dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_location *at, dt_fit_spec *out) DT_MUST_USE;
 
 typedef struct dt_checkpoint_spec {
     bool every_epoch;            /* save_freq: epoch */
@@ -76,7 +76,7 @@ typedef struct dt_checkpoint_spec {
     dt_resume resume;
     const char *resume_path;
 } dt_checkpoint_spec;
-dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_place *at, dt_checkpoint_spec *out) DT_MUST_USE;
+dt_status *dt_checkpoint_spec_read(dt_arena *arena, const dt_tree *t, const dt_location *at, dt_checkpoint_spec *out) DT_MUST_USE;
 /* The tables of both, and the kinds of callbacks, for lists of all keys. */
 const dt_field *dt_fit_fields(void);
 const dt_field *dt_checkpoint_fields(void);

@@ -33,7 +33,7 @@ static void test_error_with_place_prints_line_caret_suggestion_and_notes(void **
 {
     (void)state;
     dt_source source = source_of("model:\n  layers:\n    - Dense: {units: 0}\n");
-    dt_place at = {.source = &source, .line = 3, .col = 21, .width = 1};
+    dt_location at = {.source = &source, .line = 3, .col = 21, .width = 1};
     dt_status *s = dt_fail(DT_E_RANGE, &at, "units must be at least %d, got %d", 1, 0);
     s = dt_suggest(s, "try %d", 10);
     s = dt_note(s, "in layer '%s'", "logits");
@@ -50,7 +50,7 @@ static void test_error_forms(void **state)
     (void)state;
     dt_source source = source_of("one\r\n\ttwo: x\ngr\xc3\xb6\xc3\x9f" "er: 1\n\nlast");
     const struct {
-        dt_place at;
+        dt_location at;
         const char *suggestion, *expected;
     } cases[] = {
         {{0}, NULL, "dtrain: error: bad [DT017]\n"},
@@ -83,7 +83,7 @@ static void test_long_lines_are_cut_around_the_place(void **state)
     line[1000] = '\0';
     dt_source source = source_of(line);
     for (int col = 1; col <= 1000; col += 37) {
-        dt_place at = {.source = &source, .line = 1, .col = col, .width = 5};
+        dt_location at = {.source = &source, .line = 1, .col = col, .width = 5};
         dt_status *s = dt_fail(DT_E_RANGE, &at, "bad");
         char *text = dt_status_format(s);
         const char *shown = strstr(text, " | ") + 3, *below = strchr(shown, '\n') + 1, *caret = strchr(below, '^');
@@ -100,7 +100,7 @@ static void test_escapes_in_source_keep_the_caret_in_place(void **state)
 {
     (void)state;
     dt_source source = source_of("a: \x1b[2Jb");
-    dt_place at = {.source = &source, .line = 1, .col = 8, .width = 1}, on_it = {.source = &source, .line = 1, .col = 4, .width = 2};
+    dt_location at = {.source = &source, .line = 1, .col = 8, .width = 1}, on_it = {.source = &source, .line = 1, .col = 4, .width = 2};
     assert_prints(dt_fail(DT_E_RANGE, &at, "bad"), "job.yaml:1:8: error: bad [DT017]\n"
                                                    "    1 | a: \\x1b[2Jb\n"
                                                    "      |           ^\n");
@@ -128,7 +128,7 @@ static void test_nothing_raw_reaches_the_print(void **state)
         every[i] = (char)(i + 1);
     every[255] = '\0';
     dt_source source = {.name = every, .text = every, .size = 255};
-    dt_place at = {.source = &source, .line = 1, .col = 3, .width = 2};
+    dt_location at = {.source = &source, .line = 1, .col = 3, .width = 2};
     dt_status *s = dt_note(dt_suggest(dt_fail(DT_E_RANGE, &at, "%s", every), "%s", every), "%s", every);
     char *text = dt_status_format(s);
     for (char *tab = text; (tab = strchr(tab, '\t'));)
@@ -161,7 +161,7 @@ static void test_accessors(void **state)
 {
     (void)state;
     dt_source source = source_of("a: b");
-    dt_place at = {.source = &source, .line = 1, .col = 4, .width = 1};
+    dt_location at = {.source = &source, .line = 1, .col = 4, .width = 1};
     dt_status *s = dt_suggest(dt_fail(DT_E_NO_INPUT, &at, "x.idx: missing"), "look");
     assert_int_equal(dt_status_code(s), 66);
     assert_int_equal(dt_status_number(s), 110);
@@ -197,7 +197,7 @@ static void test_place_is_given_to_those_without(void **state)
 {
     (void)state;
     dt_source source = source_of("a: b"), other = {.name = "other", .text = "c", .size = 1};
-    dt_place first = {.source = &source, .line = 1, .col = 4, .width = 1}, second = {.source = &other, .line = 1, .col = 1, .width = 1};
+    dt_location first = {.source = &source, .line = 1, .col = 4, .width = 1}, second = {.source = &other, .line = 1, .col = 1, .width = 1};
     dt_status *s = dt_at(dt_at(dt_fail(DT_E_RANGE, NULL, "bad"), &first), &second);
     assert_prints(s, "job.yaml:1:4: error: bad [DT017]\n    1 | a: b\n      |    ^\n");
 }

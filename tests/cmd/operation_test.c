@@ -29,7 +29,7 @@ static void test_chips_and_meshes(void **state)
         {"x", NULL, {0}}, {"999x2", NULL, {0}}, {"X8q", NULL, {0}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const dt_where w = dt_where_read(rows[i].text);
+        const dt_placement w = dt_placement_read(rows[i].text);
         if (w.chip != (rows[i].chip ? dt_chip_find(rows[i].chip) : NULL) || memcmp(w.side, rows[i].side, sizeof w.side) != 0)
             fail_msg("'%s': %s %gx%gx%g", rows[i].text, w.chip ? w.chip->generation : "no chip", w.side[0], w.side[1], w.side[2]);
     }

@@ -160,7 +160,7 @@ static void test_missing_mapping_reports_required_fields_where_told(void **state
     (void)state;
     dt_arena *arena = dt_arena_create();
     dt_source source = source_of("a: 1\n  \n");
-    dt_place at = {.source = &source, .line = 1, .col = 4, .width = 1};
+    dt_location at = {.source = &source, .line = 1, .col = 4, .width = 1};
     struct dense dense;
     dt_status *s = dt_fields_read(arena, dense_fields, NULL, &at, "Dense", &dense);
     check_fault(s, &(expected){"no mapping", DT_E_MISSING_KEY, 1, 4, "required key 'units' is missing in Dense", NULL});

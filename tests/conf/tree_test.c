@@ -196,7 +196,7 @@ static void test_kinds_of_nodes(void **state)
 
 /* ---- places ---- */
 
-static void check_place(const dt_place *at, int line, int col, int width)
+static void check_place(const dt_location *at, int line, int col, int width)
 {
     if (at->line != line || at->col != col || at->width != width)
         fail_msg("expected %d:%d+%d, got %d:%d+%d", line, col, width, at->line, at->col, at->width);
@@ -223,9 +223,9 @@ static void test_places(void **state)
 }
 
 /* Excerpts found by the byte are those found by walking over the text. */
-static void check_excerpt(const dt_place *at)
+static void check_excerpt(const dt_location *at)
 {
-    dt_place without = *at;
+    dt_location without = *at;
     without.offset = 0;
     dt_status *a = dt_fail(DT_E_RANGE, at, "x"), *b = dt_fail(DT_E_RANGE, &without, "x");
     char *with_text = dt_status_format(a), *without_text = dt_status_format(b);

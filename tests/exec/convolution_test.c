@@ -109,7 +109,7 @@ static unsigned char *results_of(dt_engine *e, const dt_graph *whole, int64_t ba
     dt_view result[3];
     dt_env env = { .batch = batch, .replicas = 1 };
     dt_exec *x = NULL;
-    must(dt_pieces(whole, batch, &pieces), 0);
+    must(dt_tile_batch(whole, batch, &pieces), 0);
     dt_program *p = dt_partition(pieces ? pieces : (dt_graph *)whole, &(dt_partition_options){ .batch = batch, .can_split = dt_exec_can_split }, arena);
     program_check(p, 0);
     must(dt_exec_compile(&x, e, p), 0);

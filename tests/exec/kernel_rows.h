@@ -300,7 +300,7 @@ static dt_value part_of_convolution(setting *s)
     dt_segment_attr a;
     memset(&a, 0, sizeof a);
     a.convolution = over_rows(s, in);
-    a.cut = DT_CUT_PIECES;
+    a.cut = DT_CUT_TILES;
     a.count = 3;
     return dt_emit(s->t, &dt_op_segment_convolution, in, 2, &a);
 }
@@ -447,7 +447,7 @@ static dt_value parts_of_sum(setting *s)
 {
     dt_segment_attr a;
     memset(&a, 0, sizeof a);
-    a.cut = DT_CUT_PIECES;
+    a.cut = DT_CUT_TILES;
     a.count = 3;
     a.reduce = (dt_reduce_attr){ DT_REDUCE_SUM, 3 };
     dt_value x = dt_tanh(s->cube);

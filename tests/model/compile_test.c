@@ -4,7 +4,7 @@
 
 static dt_status *read_compile(dt_arena *arena, const char *text, int outputs, dt_compile_spec *out)
 {
-    dt_place at = { 0 };
+    dt_location at = { 0 };
     const dt_output_spec output = { .name = "scores", .type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, outputs }) };
     const dt_model_spec model = { .n_outputs = 1, .output = &output };
     return dt_compile_read(arena, parse(arena, "job.yaml", text), &at, outputs ? &model : NULL, out);

@@ -163,7 +163,7 @@ static bool reaches_a_weight(const dt_kind *layer, const dt_field *key, const ch
         add_needs(&text, layer);
         dt_str_printf(&text, "%s: %s}\n", key->name, value);
         dt_model_spec m;
-        dt_place at = { 0 };
+        dt_location at = { 0 };
         dt_status *s = dt_model_read(arena, parse(arena, "layers", dt_str_text(&text)), &at, &m);
         built = !s;
         for (int w = 0; built && w < m.n_weights; w++)

@@ -63,7 +63,7 @@ static void test_identifiers(void **state)
 
 static const char *key_of(dt_arena *arena, const char *written)
 {
-    dt_place at = { 0 };
+    dt_location at = { 0 };
     dt_compile_spec c;
     const char *text = dt_arena_printf(arena, "{optimizer: sgd, loss: mse, metrics: [%s]}", written);
     ok(dt_compile_read(arena, parse(arena, "job.yaml", text), &at, NULL, &c));

@@ -4,7 +4,7 @@
 
 static dt_status *read_model(dt_arena *arena, const char *text, dt_model_spec *out)
 {
-    dt_place at = { 0 };
+    dt_location at = { 0 };
     return dt_model_read(arena, parse(arena, "job.yaml", text), &at, out);
 }
 
@@ -212,7 +212,7 @@ static void test_no_list_at_all(void **state)
     (void)state;
     dt_arena *arena = dt_arena_create();
     dt_model_spec m;
-    dt_place at = { .line = 0 };
+    dt_location at = { .line = 0 };
     dt_status *s = dt_model_read(arena, NULL, &at, &m);
     assert_int_equal(dt_status_number(s), DT_E_MODEL_LAYERS);
     dt_status_free(s);

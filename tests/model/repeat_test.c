@@ -6,7 +6,7 @@
 
 static dt_status *read_model(dt_arena *arena, const char *text, dt_model_spec *out)
 {
-    dt_place at = { 0 };
+    dt_location at = { 0 };
     return dt_model_read(arena, parse(arena, "job.yaml", text), &at, out);
 }
 

@@ -238,7 +238,7 @@ static inline dt_model *model_of(const char *layers, uint64_t seed)
     dt_model *m = dt_alloc(sizeof *m);
     m->refs = 1;
     m->arena = dt_arena_create();
-    dt_place at = { 0 };
+    dt_location at = { 0 };
     ok(dt_model_read(m->arena, parse(m->arena, "layers", layers), &at, &m->spec));
     m->n_weights = m->spec.n_weights;
     m->weight = dt_arena_array(m->arena, dt_variable *, m->n_weights);

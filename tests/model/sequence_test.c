@@ -102,7 +102,7 @@ static void test_weights_are_keras(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_arena *arena = dt_arena_create();
         dt_model_spec m;
-        dt_place at = { 0 };
+        dt_location at = { 0 };
         dt_str text = { 0 };
         ok(dt_model_read(arena, parse(arena, "layers", rows[i].layers), &at, &m));
         describe(&m, &text);
@@ -217,7 +217,7 @@ static void test_refusals(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_arena *arena = dt_arena_create();
         dt_model_spec m;
-        dt_place at = { 0 };
+        dt_location at = { 0 };
         dt_status *s = dt_model_read(arena, parse(arena, "layers", rows[i].layers), &at, &m);
         if (!s)
             fail_msg("not refused: %s", rows[i].layers);

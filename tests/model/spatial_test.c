@@ -129,7 +129,7 @@ static void test_refusals(void **state)
         dt_str text = { 0 };
         dt_arena *arena = dt_arena_create();
         dt_model_spec spec;
-        dt_place at = { 0 };
+        dt_location at = { 0 };
         dt_str_printf(&text, "- Input: {shape: %s}\n- %s", cases[i].in, cases[i].layer);
         dt_status *s = dt_model_read(arena, parse(arena, "layers", dt_str_text(&text)), &at, &spec);
         if (!s)

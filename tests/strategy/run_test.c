@@ -242,7 +242,7 @@ static void add_up(dt_trace *t, void *user)
 }
 
 /* An entry that a run or a data set made, looked at or not, is an argument like any other. */
-static void run_with_whole(dt_spread spread, bool look, const int64_t *shape, const double *each)
+static void run_with_whole(dt_replication spread, bool look, const int64_t *shape, const double *each)
 {
     dt_strategy *s = mirrored(2);
     dt_function *f = function(add_up, NULL);

@@ -126,7 +126,7 @@ void feed_scale(feed *f, double by)
 
 /* ---- folded ---- */
 
-static dt_view join(const feed *f, int arg, dt_spread spread)
+static dt_view join(const feed *f, int arg, dt_replication spread)
 {
     dt_type type = f->arg[arg].type;
     if (spread == DT_ROWS) {
@@ -169,7 +169,7 @@ dt_env feed_env(const feed *f)
     return (dt_env){ .batch = f->total, .replicas = 1, .offsets = f->offsets, .segments = f->replicas };
 }
 
-dt_view folded_part(const feed *f, const dt_view *v, dt_spread spread, int replica)
+dt_view folded_part(const feed *f, const dt_view *v, dt_replication spread, int replica)
 {
     if (spread == DT_STACKED)
         return dt_view_entry(v, replica);

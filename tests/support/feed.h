@@ -34,7 +34,7 @@ void views_release(dt_view *v, int n);
 dt_env feed_env(const feed *f);
 
 /* Replica r's part of a folded result; its memory is the result's. */
-dt_view folded_part(const feed *f, const dt_view *v, dt_spread spread, int replica);
+dt_view folded_part(const feed *f, const dt_view *v, dt_replication spread, int replica);
 
 /* The largest difference of two arrays of one type, relative to 1 + |b|; NaN and infinities must agree. INFINITY: other types. */
 double views_difference(const dt_view *a, const dt_view *b);

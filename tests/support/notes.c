@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "op/where.h"
+#include "op/placement.h"
 
 /* A random way to cut a value of that type over the devices evenly; false: this draw found none. */
 static bool draw_parts(dt_random *r, const dt_type *t, int64_t rows, int devices, dt_sharding_attr *a)

@@ -8,7 +8,7 @@
 /* What a folded graph gave: results in the order of the graph, updates by state, data NULL where unchanged. */
 typedef struct outcome {
     const dt_view *result, *update;
-    const dt_spread *spread; /* of results */
+    const dt_replication *spread; /* of results */
 } outcome;
 
 typedef struct difference {

@@ -80,7 +80,7 @@ static bool needs_same_piece(const checker *c, int i, int k)
 {
     int j = c->g->node[i].in[k];
     dt_rule rule = rule_of(c, i);
-    if (dt_cut_of(&c->g->node[i]) == DT_CUT_PIECES) /* part u is the sum over piece u of the batch */
+    if (dt_cut_of(&c->g->node[i]) == DT_CUT_TILES) /* part u is the sum over piece u of the batch */
         return c->p->piece[i].units == dt_segment_count(&c->g->node[i]) && sort_of_rows(&c->g->node[j].type) == -1;
     return rule.out[0] >= 0 && rule.in[k][0] == rule.out[0] && sort_of_rows(&c->g->node[i].type) == sort_of_rows(&c->g->node[j].type);
 }

@@ -176,7 +176,7 @@ static void test_faults_of_arguments(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_arena *arena = dt_arena_create();
-        dt_place at = { 0 };
+        dt_location at = { 0 };
         dt_fit_spec spec;
         dt_status *s = dt_fit_read(arena, parse(arena, "fit", cases[i].fit), &at, &spec);
         assert_string_equal(dt_status_text(s), cases[i].text);

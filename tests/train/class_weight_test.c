@@ -117,7 +117,7 @@ static void test_faults(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_arena *arena = dt_arena_create();
-        dt_place at = { 0 };
+        dt_location at = { 0 };
         dt_fit_spec fit;
         fails(dt_fit_read(arena, parse(arena, "fit", rows[i].text), &at, &fit), rows[i].id, rows[i].part);
         dt_arena_destroy(arena);

@@ -239,7 +239,7 @@ typedef struct rig {
 
 KIT void rig_make(rig *r, const setup *s)
 {
-    dt_place at = { 0 };
+    dt_location at = { 0 };
     dt_dataset_spec data;
 
     *r = (rig){ .arena = dt_arena_create(), .strategy = strategy_of(s) };

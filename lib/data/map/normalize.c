@@ -26,7 +26,7 @@ typedef struct block {
     float *mean, *deviation; /* (n) */
 } block;
 
-static dt_status *check(const void *args, const dt_place *at)
+static dt_status *check(const void *args, const dt_location *at)
 {
     const struct normalize *a = args;
     if ((a->variance.n > 0) + (a->std.n > 0) != (a->mean.n > 0))

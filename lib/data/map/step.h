@@ -36,7 +36,7 @@ typedef struct dt_map_step {
     bool keeps_numbers;       /* values are those of the input, or infer says what they are below */
     bool keeps_names;         /* of classes: those of the input, unless infer says others in stage->names */
     /* What arguments say of each other; the place is the step's. NULL: nothing. */
-    dt_status *(*check)(const void *args, const dt_place *at);
+    dt_status *(*check)(const void *args, const dt_location *at);
     const dt_map_learning *learning; /* NULL: nothing to learn */
     /* stage->out from stage->in, of which it is a copy; may make tables. */
     dt_status *(*infer)(dt_map_stage *s, dt_arena *arena);
@@ -50,7 +50,7 @@ typedef struct dt_map_step {
 struct dt_map_stage {
     const dt_map_step *step;
     const void *args;
-    const dt_place *at;       /* the step's in the job file */
+    const dt_location *at;       /* the step's in the job file */
     const char *file;         /* for messages */
     const char *directory;    /* see dt_map_request */
     const dt_lesson *learned; /* NULL: nothing, and nothing is to be */

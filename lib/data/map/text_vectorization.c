@@ -48,7 +48,7 @@ static const dt_field fields[] = {
     DT_END
 };
 
-static dt_status *check(const void *args, const dt_place *at)
+static dt_status *check(const void *args, const dt_location *at)
 {
     const struct text_vectorization *a = args;
     if (a->has_length != (a->output_mode == INT))

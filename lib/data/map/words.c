@@ -225,7 +225,7 @@ static uint32_t *look_up(const dt_words *w, const char *word, size_t n)
     return &w->slot[i];
 }
 
-dt_status *dt_words_index(dt_arena *arena, const dt_texts *list, const dt_place *at, const dt_words **out)
+dt_status *dt_words_index(dt_arena *arena, const dt_texts *list, const dt_location *at, const dt_words **out)
 {
     dt_words *w = dt_arena_new(arena, dt_words);
     uint32_t slots = 16;

@@ -12,7 +12,7 @@ static const dt_field fields[] = {
     DT_END
 };
 
-static dt_status *check(const void *args, const dt_place *at)
+static dt_status *check(const void *args, const dt_location *at)
 {
     int n = ((const struct zero_padding *)args)->padding.n;
     return n == 1 || n == 2 ? NULL : dt_fail(DT_E_DATASET_KEYS, at, "zero_padding takes one number or [rows, columns], got %d numbers", n);

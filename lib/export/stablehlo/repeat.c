@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/places.h"
+#include "base/hash_index.h"
 #include "export/stablehlo/blocks.h"
 
 enum {
@@ -104,19 +104,19 @@ static int list_periods(const search *s, int period[MOST_PERIODS])
 {
     int items = s->o->n - s->o->from, n = 0;
     int (*count)[2] = dt_arena_alloc(s->arena, ((size_t)items + 1) * sizeof *count);
-    dt_places seen = { 0 };
+    dt_hash_index seen = { 0 };
     for (int i = 0; i <= items; i++)
         count[i][0] = 0, count[i][1] = i;
     for (int i = 0; i + WINDOW <= items; i++) {
         uint64_t h = window_at(s, s->o->from + i);
-        for (int k = dt_places_first(&seen, h); k >= 0; k = dt_places_next(&seen, k))
+        for (int k = dt_hash_index_first(&seen, h); k >= 0; k = dt_hash_index_next(&seen, k))
             if (window_at(s, s->o->from + k) == h) {
                 count[i - k][0]++;
                 break;
             }
-        dt_places_add(&seen, h);
+        dt_hash_index_add(&seen, h);
     }
-    dt_places_release(&seen);
+    dt_hash_index_release(&seen);
     qsort(count, (size_t)items + 1, sizeof *count, by_count);
     while (n < MOST_PERIODS && n <= items && count[n][0] > 0) {
         period[n] = count[n][1];

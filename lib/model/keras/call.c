@@ -168,7 +168,7 @@ static void put_inputs(call *c)
     dt_keras_tensors *from = &c->from;
     if (row && row->most <= 1 && all_the_same(from))
         from->n = 1;
-    const dt_place *at = &from->name[0]->at;
+    const dt_location *at = &from->name[0]->at;
     dt_tree *inputs = from->n == 1 ? name_of(c, 0) : dt_arena_new(c->m->arena, dt_tree);
     if (from->n > 1) {
         *inputs = (dt_tree){ .kind = DT_TREE_LIST, .at = *at, .n = from->n, .item = dt_arena_array(c->m->arena, dt_tree *, from->n) };

@@ -62,14 +62,14 @@ typedef struct conversion {
     size_t words;
 } conversion;
 
-static dt_place place_of(conversion *c, const dt_place *around)
+static dt_location place_of(conversion *c, const dt_location *around)
 {
     if (around && c->words > MOST_WORDS)
         return *around;
     dt_source *source = dt_arena_new(c->arena, dt_source);
     source->name = c->path.size ? dt_arena_printf(c->arena, "%s: %s", c->name, dt_str_text(&c->path)) : c->name;
     c->words += c->path.size + strlen(c->name);
-    return (dt_place){ .source = source };
+    return (dt_location){ .source = source };
 }
 
 /* Words are written plainly where nobody could take them for something else. */
@@ -103,10 +103,10 @@ static void convert_scalar(conversion *c, const json_t *v, dt_tree *t)
     dt_str_release(&number);
 }
 
-static dt_tree *convert(conversion *c, const json_t *v, const dt_place *around);
+static dt_tree *convert(conversion *c, const json_t *v, const dt_location *around);
 
 /* What stands under a key, or at a place of a list. */
-static dt_tree *convert_child(conversion *c, const json_t *v, const dt_place *around, const char *key, size_t i)
+static dt_tree *convert_child(conversion *c, const json_t *v, const dt_location *around, const char *key, size_t i)
 {
     size_t before = c->path.size;
     if (key)
@@ -141,7 +141,7 @@ static void convert_array(conversion *c, const json_t *v, dt_tree *t)
 }
 
 /* Recursion is bounded by the depth of the JSON; behind the limit of values nothing more is made. */
-static dt_tree *convert(conversion *c, const json_t *v, const dt_place *around)
+static dt_tree *convert(conversion *c, const json_t *v, const dt_location *around)
 {
     dt_tree *t = dt_arena_new(c->arena, dt_tree);
     t->at = place_of(c, around);

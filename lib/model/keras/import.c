@@ -75,7 +75,7 @@ static int count(const dt_tree *t)
     return n;
 }
 
-static dt_status *list_layers(const dt_keras_model *m, const dt_place *at, dt_tree **out)
+static dt_status *list_layers(const dt_keras_model *m, const dt_location *at, dt_tree **out)
 {
     dt_tree *list = dt_arena_new(m->arena, dt_tree);
     *list = (dt_tree){ .kind = DT_TREE_LIST, .at = *at, .item = dt_arena_array(m->arena, dt_tree *, 2 * m->n + 1) };

@@ -28,9 +28,9 @@ const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *
 const dt_tree *dt_keras_policy(const dt_tree *config);
 
 /* Trees. */
-dt_tree *dt_keras_scalar(dt_arena *arena, const dt_place *at, const char *text);
-dt_tree *dt_keras_map(dt_arena *arena, const dt_place *at, int most); /* with room for that many entries, and a few that a layer gets */
-void dt_keras_put(dt_tree *map, const char *key, const dt_place *key_at, dt_tree *value);
+dt_tree *dt_keras_scalar(dt_arena *arena, const dt_location *at, const char *text);
+dt_tree *dt_keras_map(dt_arena *arena, const dt_location *at, int most); /* with room for that many entries, and a few that a layer gets */
+void dt_keras_put(dt_tree *map, const char *key, const dt_location *key_at, dt_tree *value);
 void dt_keras_drop(dt_tree *map, const char *key);
 bool dt_keras_is_true(const dt_tree *map, const char *key);
 

@@ -16,7 +16,7 @@
 
 /* ---- trees ---- */
 
-dt_tree *dt_keras_scalar(dt_arena *arena, const dt_place *at, const char *text)
+dt_tree *dt_keras_scalar(dt_arena *arena, const dt_location *at, const char *text)
 {
     dt_tree *t = dt_arena_new(arena, dt_tree);
     *t = (dt_tree){ .kind = DT_TREE_SCALAR, .at = *at, .text = text };
@@ -26,14 +26,14 @@ dt_tree *dt_keras_scalar(dt_arena *arena, const dt_place *at, const char *text)
 /* Layers get entries that Keras writes elsewhere, or not at all: name, dtype, inputs, use_causal_mask, ... */
 enum { SPARE = 8 };
 
-dt_tree *dt_keras_map(dt_arena *arena, const dt_place *at, int most)
+dt_tree *dt_keras_map(dt_arena *arena, const dt_location *at, int most)
 {
     dt_tree *t = dt_arena_new(arena, dt_tree);
     *t = (dt_tree){ .kind = DT_TREE_MAP, .at = *at, .entry = dt_arena_array(arena, dt_entry, most + SPARE) };
     return t;
 }
 
-void dt_keras_put(dt_tree *map, const char *key, const dt_place *key_at, dt_tree *value)
+void dt_keras_put(dt_tree *map, const char *key, const dt_location *key_at, dt_tree *value)
 {
     map->entry[map->n++] = (dt_entry){ .key = key, .key_at = *key_at, .value = value };
 }

@@ -27,7 +27,7 @@ static const dt_field fields[] = {
     DT_END
 };
 
-static dt_status *check(const void *args, const dt_place *where)
+static dt_status *check(const void *args, const dt_location *where)
 {
     double power = ((const struct ftrl *)args)->learning_rate_power;
     return power <= 0 ? NULL : dt_fail(DT_E_RANGE, where, "learning_rate_power must be at most 0, got %g", power);

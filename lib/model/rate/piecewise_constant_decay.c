@@ -26,7 +26,7 @@ static void print(dt_str *out, const dt_reals *list)
     dt_str_puts(out, list->n ? "]" : "[]");
 }
 
-static dt_status *check(const void *args, const dt_place *where)
+static dt_status *check(const void *args, const dt_location *where)
 {
     const struct piecewise *p = args;
     if (p->boundaries.n == p->values.n - 1 && p->boundaries.n > 0)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/places.h"
+#include "base/hash_index.h"
 
 /* All that dt_spmd_weigh looks at, but for what is the same for all nodes. No padding: questions compare with memcmp. */
 typedef struct question {
@@ -31,7 +31,7 @@ struct dt_spmd_memo {
     int n_kinds, cap_kinds, n_answers, cap_answers;
     int *model;            /* by kind: the first node of it */
     answer *answer;
-    dt_places kinds, answers;
+    dt_hash_index kinds, answers;
 };
 
 /* ---- kinds ---- */
@@ -58,10 +58,10 @@ static bool are_alike(const dt_graph *g, const dt_node *a, const dt_node *b)
 static int kind_of(dt_spmd_memo *a, const dt_graph *g, int node)
 {
     const uint64_t hash = hash_types(g, &g->node[node]);
-    for (int i = dt_places_first(&a->kinds, hash); i >= 0; i = dt_places_next(&a->kinds, i))
+    for (int i = dt_hash_index_first(&a->kinds, hash); i >= 0; i = dt_hash_index_next(&a->kinds, i))
         if (are_alike(g, &g->node[a->model[i]], &g->node[node]))
             return i;
-    dt_places_add(&a->kinds, hash);
+    dt_hash_index_add(&a->kinds, hash);
     DT_GROW(a->model, a->cap_kinds, a->n_kinds + 1);
     a->model[a->n_kinds] = node;
     return a->n_kinds++;
@@ -80,7 +80,7 @@ static question question_of(const dt_spmd_work *w, int i)
 
 static const answer *answer_to(const dt_spmd_memo *a, const question *q, uint64_t hash)
 {
-    for (int i = dt_places_first(&a->answers, hash); i >= 0; i = dt_places_next(&a->answers, i))
+    for (int i = dt_hash_index_first(&a->answers, hash); i >= 0; i = dt_hash_index_next(&a->answers, i))
         if (memcmp(&a->answer[i].asked, q, sizeof *q) == 0)
             return &a->answer[i];
     return NULL;
@@ -95,7 +95,7 @@ void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor)
     if (!known) {
         answer found = { .asked = q };
         dt_spmd_weigh(w, i, found.factor);
-        dt_places_add(&a->answers, hash);
+        dt_hash_index_add(&a->answers, hash);
         DT_GROW(a->answer, a->cap_answers, a->n_answers + 1);
         a->answer[a->n_answers] = found;
         known = &a->answer[a->n_answers++];
@@ -110,8 +110,8 @@ dt_spmd_memo *dt_spmd_memo_create(void)
 
 void dt_spmd_memo_destroy(dt_spmd_memo *a)
 {
-    dt_places_release(&a->kinds);
-    dt_places_release(&a->answers);
+    dt_hash_index_release(&a->kinds);
+    dt_hash_index_release(&a->answers);
     free(a->model);
     free(a->answer);
     free(a);

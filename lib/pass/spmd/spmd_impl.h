@@ -69,7 +69,7 @@ bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w);
 /* What a device holds of such variables beyond its share. */
 void dt_spmd_count_undivided(const dt_spmd_work *w, dt_spmd *s);
 
-/* ---- places (where.c) ---- */
+/* ---- placement (placement.c) ---- */
 
 /* layout and only of all nodes that run on one device. */
 void dt_spmd_place(dt_spmd_work *w);

@@ -14,7 +14,7 @@
  * A slot is cut where its weight is, or would be.
  */
 #include "base/hash.h"
-#include "base/places.h"
+#include "base/hash_index.h"
 #include "pass/spmd/spmd_impl.h"
 
 static const dt_variable *variable_at(const dt_spmd_work *w, int s)
@@ -28,11 +28,11 @@ static uint64_t place_of(const dt_variable *v)
 }
 
 /* The state that s is a slot of, -1: it is none, or that is not among them, or it has a place already. at: states by variable. */
-static int owner(const dt_spmd_work *w, const dt_places *at, int s)
+static int owner(const dt_spmd_work *w, const dt_hash_index *at, int s)
 {
     const dt_variable *of = variable_at(w, s)->of;
     bool placed = w->fixed[w->g->state[s].node] || w->layout[w->g->state[s].node].on;
-    for (int i = of && !placed ? dt_places_first(at, place_of(of)) : -1; i >= 0; i = dt_places_next(at, i))
+    for (int i = of && !placed ? dt_hash_index_first(at, place_of(of)) : -1; i >= 0; i = dt_hash_index_next(at, i))
         if (variable_at(w, i) == of && of->type.rank == variable_at(w, s)->type.rank + (variable_at(w, s)->lacks > 0))
             return i;
     return -1;
@@ -101,16 +101,16 @@ static void follow(dt_spmd_work *w, int s, const dt_layout *weight)
 
 static void list_slots(dt_spmd_work *w)
 {
-    dt_places at = { 0 };
+    dt_hash_index at = { 0 };
     w->owner = dt_arena_array(w->arena, int, w->g->n_states + 1);
     for (int s = 0; s < w->g->n_states; s++)
-        dt_places_add(&at, place_of(variable_at(w, s)));
+        dt_hash_index_add(&at, place_of(variable_at(w, s)));
     for (int s = 0; s < w->g->n_states; s++) {
         int node = w->g->state[s].node;
         w->owner[s] = owner(w, &at, s);
         w->fixed[node] |= w->owner[s] >= 0;
     }
-    dt_places_release(&at);
+    dt_hash_index_release(&at);
 }
 
 /* Slots as their weights; where over_replicas divides slots, as these would be divided. */

@@ -64,7 +64,7 @@ static bool ends_in(const char *text, const char *end)
 
 static dt_status *check_ending(const dt_named *named, const struct model_checkpoint *x)
 {
-    const dt_place *at = dt_callback_place(named, "filepath");
+    const dt_location *at = dt_callback_place(named, "filepath");
     bool weights = ends_in(x->filepath, ".safetensors"), keras = ends_in(x->filepath, ".keras") || ends_in(x->filepath, ".h5");
     if (x->save_weights_only && !weights)
         return dt_suggest(dt_fail(DT_E_CALLBACK, at, "filepath: '%.200s' does not end in .safetensors, as weights alone do", x->filepath),
@@ -85,7 +85,7 @@ static bool has_value(const dt_callback_job *job, const char *name, bool by_step
 static dt_status *check_pattern(const dt_callback_job *job, const dt_named *named, int64_t every)
 {
     const struct model_checkpoint *x = named->args;
-    const dt_place *at = dt_callback_place(named, "filepath");
+    const dt_location *at = dt_callback_place(named, "filepath");
     const char *p = x->filepath, *wrong;
     dt_python_part part;
     while (dt_python_next(&p, NULL, &part, &wrong))
@@ -271,7 +271,7 @@ static void restore(run *r, dt_callback *c, const json_t *kept)
     keeper *k = c->state;
     (void)r;
     dt_monitor_restore(&k->monitor, kept);
-    dt_kept_count(kept, "seen", &k->seen);
+    dt_example_cache_count(kept, "seen", &k->seen);
 }
 
 const dt_callback_row dt_callback_model_checkpoint = {

@@ -69,7 +69,7 @@ static void restore(run *r, dt_callback *c, const json_t *kept)
 {
     int64_t swapped = 0;
     (void)c;
-    dt_kept_count(kept, "swapped", &swapped);
+    dt_example_cache_count(kept, "swapped", &swapped);
     r->swapped = swapped != 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See kept.h. A byte for each example says how far it is; memory that was not filled is not touched, so it costs nothing. */
-#include "data/kept.h"
+#include "data/example_cache.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { EMPTY, CLAIMED, FILLED };
 
-struct dt_kept {
+struct dt_example_cache {
     int n;
     int64_t *bytes;         /* (n) of an example */
     char **data;            /* (n) (rows, bytes), NULL: in memory anyway */
@@ -25,12 +25,12 @@ static bool fits(int64_t rows, int n, const int64_t *bytes, int64_t limit)
     return true;
 }
 
-dt_kept *dt_kept_create(int64_t rows, int n, const int64_t *bytes, int64_t limit)
+dt_example_cache *dt_example_cache_create(int64_t rows, int n, const int64_t *bytes, int64_t limit)
 {
     if (!fits(rows, n, bytes, limit))
         return NULL;
-    dt_kept *k = dt_alloc(sizeof *k);
-    *k = (dt_kept){.n = n, .bytes = dt_alloc((size_t)n * sizeof *k->bytes), .data = dt_alloc((size_t)n * sizeof *k->data),
+    dt_example_cache *k = dt_alloc(sizeof *k);
+    *k = (dt_example_cache){.n = n, .bytes = dt_alloc((size_t)n * sizeof *k->bytes), .data = dt_alloc((size_t)n * sizeof *k->data),
                    .state = calloc((size_t)rows, 1)};
     bool ok = k->state != NULL;
     for (int e = 0; e < n; e++) {
@@ -40,11 +40,11 @@ dt_kept *dt_kept_create(int64_t rows, int n, const int64_t *bytes, int64_t limit
     }
     if (ok)
         return k;
-    dt_kept_destroy(k);
+    dt_example_cache_destroy(k);
     return NULL;
 }
 
-void dt_kept_destroy(dt_kept *k)
+void dt_example_cache_destroy(dt_example_cache *k)
 {
     if (!k)
         return;
@@ -56,7 +56,7 @@ void dt_kept_destroy(dt_kept *k)
     free(k);
 }
 
-int64_t dt_kept_bytes(const dt_kept *k, int64_t rows)
+int64_t dt_example_cache_bytes(const dt_example_cache *k, int64_t rows)
 {
     int64_t all = 0;
     for (int e = 0; e < k->n; e++)
@@ -64,23 +64,23 @@ int64_t dt_kept_bytes(const dt_kept *k, int64_t rows)
     return all;
 }
 
-void *dt_kept_place(const dt_kept *k, int e, int64_t row)
+void *dt_example_cache_place(const dt_example_cache *k, int e, int64_t row)
 {
     return k->data[e] ? k->data[e] + row * k->bytes[e] : NULL;
 }
 
-bool dt_kept_has(dt_kept *k, int64_t row)
+bool dt_example_cache_has(dt_example_cache *k, int64_t row)
 {
     return atomic_load_explicit(&k->state[row], memory_order_acquire) == FILLED;
 }
 
-bool dt_kept_claim(dt_kept *k, int64_t row)
+bool dt_example_cache_claim(dt_example_cache *k, int64_t row)
 {
     uint8_t empty = EMPTY;
     return atomic_compare_exchange_strong(&k->state[row], &empty, CLAIMED);
 }
 
-void dt_kept_filled(dt_kept *k, int64_t row, bool right)
+void dt_example_cache_filled(dt_example_cache *k, int64_t row, bool right)
 {
     atomic_store_explicit(&k->state[row], right ? FILLED : EMPTY, memory_order_release);
 }

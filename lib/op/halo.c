@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inputs of windows that are divided among devices: see reach.h. */
-#include "op/reach.h"
+#include "op/halo.h"
 
 #include "op/window.h"
 
@@ -14,7 +14,7 @@ static int64_t ceil_divide(int64_t a, int64_t b)
     return -floor_divide(-a, b);
 }
 
-bool dt_reach_find(const dt_sweep *s, int parts, dt_reach *out)
+bool dt_halo_find(const dt_sweep *s, int parts, dt_halo *out)
 {
     const dt_window *w = &s->window;
     int64_t places = s->places / parts, own = s->in / parts, base = w->base_dilation;
@@ -23,13 +23,13 @@ bool dt_reach_find(const dt_sweep *s, int parts, dt_reach *out)
     /* on the stretched dimension, seen from where the device's part begins, its windows lie over start .. end */
     int64_t start = -w->low, end = (places - 1) * w->stride - w->low + (s->taps - 1) * w->dilation;
     int64_t first = ceil_divide(start, base), last = floor_divide(end, base);
-    *out = (dt_reach){ .low = -first, .high = last - (own - 1), .drift = places * w->stride / base - own, .window = *w };
+    *out = (dt_halo){ .low = -first, .high = last - (own - 1), .drift = places * w->stride / base - own, .window = *w };
     out->window.low = first * base - start;
     out->window.high = end - last * base;
     return last >= first;
 }
 
-dt_value dt_reach_bring(const dt_partition_call *c, dt_value x, int dim, dt_mesh_axes axes, const dt_reach *r, double fill)
+dt_value dt_halo_exchange(const dt_partition_call *c, dt_value x, int dim, dt_mesh_axes axes, const dt_halo *r, double fill)
 {
     dt_across_attr a = dt_partition_across(c, axes);
     a.dim = dim;

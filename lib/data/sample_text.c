@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/play.h"
+#include "data/sample_text.h"
 
 /* <name> in a form stands for one of that rule's forms; forms are separated by |. No rule leads back to itself, so every text ends. */
 static const struct rule {
@@ -96,7 +96,7 @@ static void set_verse(char *words, dt_random *r, dt_str *out)
     }
 }
 
-void dt_play_draw(uint64_t seed, size_t size, dt_str *out)
+void dt_sample_text_generate(uint64_t seed, size_t size, dt_str *out)
 {
     dt_random r = dt_random_stream(seed, "synth text", 0);
     dt_str speech = {0};

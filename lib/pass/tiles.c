@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fine pieces, for graphs that go over images. A row of theirs is tens of kilobytes, so a piece of the usual number of rows (partition.c)
+ * Small tiles of a batch, for graphs that go over images. A row of theirs is tens of kilobytes, so a tile of the usual number of rows (partition.c)
  * is much larger than a core's cache. Cut finer, what a convolution writes is still there when batch normalisation and the next
  * convolution read it:
  *
  *     coarse   conv  conv  conv ... | relu relu relu ...          each value to memory and back
  *     fine     conv relu conv | conv relu conv | ...
  *
- * Sums over the batch of such values become a sum for each piece, made where the piece is, and a sum of these:
+ * Sums over the batch of such values become a sum for each tile, made where the tile is, and a sum of these:
  *
- *     reduce(x)  ->  reduce(segment_reduce(x))        (B, h, w, c) -> (pieces, c) -> (c)
+ *     reduce(x)  ->  reduce(segment_reduce(x))        (B, h, w, c) -> (tiles, c) -> (c)
  *
- * and so do kernels' gradients. How many pieces there are depends on sizes alone, so the bits do too.
+ * and so do kernels' gradients. How many tiles there are depends on sizes alone, so the bits do too.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int64_t row_elements(const dt_type *t)
     return t->rank > 0 && t->dim[0] < 0 ? dt_type_elements(t) : 0; /* with B = 1 */
 }
 
-int dt_pieces_below(double x)
+int dt_tiles_below(double x)
 {
     int units = 1;
     while (units * 2 <= x && units < MOST_PIECES)
@@ -68,7 +68,7 @@ static int64_t most_product_rows(const dt_graph *g)
  */
 static int units_for_rows(int64_t rows)
 {
-    int units = dt_pieces_below(fmin(sqrt((double)rows / 16), (double)rows / 128));
+    int units = dt_tiles_below(fmin(sqrt((double)rows / 16), (double)rows / 128));
     return units == 1 && rows >= 64 ? 2 : units;
 }
 
@@ -102,7 +102,7 @@ static int64_t largest_row(const dt_graph *g)
 int dt_image_units(const dt_graph *g, int64_t rows)
 {
     double bytes = (double)largest_row(g) * (double)rows * sizeof(float);
-    int units = dt_pieces_below(fmin(bytes / PIECE_BYTES, (double)rows)), others = dt_row_units(g, rows);
+    int units = dt_tiles_below(fmin(bytes / PIECE_BYTES, (double)rows)), others = dt_row_units(g, rows);
     return units > others ? units : others;
 }
 
@@ -127,7 +127,7 @@ static bool is_kernel_gradient(const dt_graph *g, const dt_node *n)
 
 static dt_value emit_parts(dt_trace *t, const dt_node *n, const dt_value *in, int units)
 {
-    dt_value parts = n->op->segment(&(dt_fold_call){ .trace = t, .node = n, .in = in, .segments = units, .cut = DT_CUT_PIECES });
+    dt_value parts = n->op->segment(&(dt_fold_call){ .trace = t, .node = n, .in = in, .segments = units, .cut = DT_CUT_TILES });
     return dt_reduce(parts, DT_REDUCE_SUM, 1u);
 }
 
@@ -146,7 +146,7 @@ static dt_value add_by_pieces(const dt_rewrite_call *c)
     return is_sum ? emit_parts(c->trace, n, c->in, *(const int *)c->user) : dt_emit_like(c->trace, c->graph, c->node, c->in);
 }
 
-dt_status *dt_pieces(const dt_graph *g, int64_t rows, dt_graph **out)
+dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, dt_graph **out)
 {
     int units = largest_row(g) > 0 && g->batch_parts == 1 ? dt_image_units(g, rows) : 1;
     *out = NULL;

@@ -6,22 +6,22 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/places.h"
+#include "base/hash_index.h"
 
 static void test_finds_what_a_walk_finds(void **state)
 {
     enum { N = 3000, VALUES = 700 };
     int value[N];
-    dt_places p = {0};
+    dt_hash_index p = {0};
     (void)state;
-    assert_int_equal(dt_places_first(&p, 5), -1);
+    assert_int_equal(dt_hash_index_first(&p, 5), -1);
     for (int i = 0; i < N; i++) {
         value[i] = (int)((unsigned)i * 2654435761u % VALUES);
-        dt_places_add(&p, (uint64_t)value[i] % 300 << 40);
+        dt_hash_index_add(&p, (uint64_t)value[i] % 300 << 40);
     }
     for (int v = 0; v < VALUES; v++) {
         int last = N;
-        for (int i = dt_places_first(&p, (uint64_t)v % 300 << 40); i >= 0; i = dt_places_next(&p, i)) {
+        for (int i = dt_hash_index_first(&p, (uint64_t)v % 300 << 40); i >= 0; i = dt_hash_index_next(&p, i)) {
             assert_true(i < last && value[i] % 300 == v % 300);
             for (int k = i + 1; k < last; k++)
                 assert_true(value[k] % 300 != v % 300);
@@ -30,7 +30,7 @@ static void test_finds_what_a_walk_finds(void **state)
         for (int k = 0; k < last; k++)
             assert_true(value[k] % 300 != v % 300);
     }
-    dt_places_release(&p);
+    dt_hash_index_release(&p);
 }
 
 int main(void)

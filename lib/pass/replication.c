@@ -14,7 +14,7 @@ static bool differs_by_itself(const dt_graph *g, const dt_node *n)
     return g->node[n->in[0]].type.dim[((const dt_axis_attr *)n->attr)->axis] < 0;
 }
 
-static bool reads_varying(const dt_node *n, const dt_spread *spread)
+static bool reads_varying(const dt_node *n, const dt_replication *spread)
 {
     for (int k = 0; k < n->n_in && n->op->role != DT_ROLE_SIZE; k++)
         if (spread[n->in[k]] != DT_UNIFORM)
@@ -22,7 +22,7 @@ static bool reads_varying(const dt_node *n, const dt_spread *spread)
     return false;
 }
 
-static dt_spread spread_of_node(const dt_graph *g, const dt_node *n, const bool *distributed, const dt_spread *spread)
+static dt_replication spread_of_node(const dt_graph *g, const dt_node *n, const bool *distributed, const dt_replication *spread)
 {
     if (dt_type_has_batch(&n->type))
         return DT_ROWS;
@@ -36,15 +36,15 @@ static dt_spread spread_of_node(const dt_graph *g, const dt_node *n, const bool 
 }
 
 /* Variables that have a copy for each replica differ by themselves. */
-static void spread_of_states(const dt_graph *g, dt_spread *spread)
+static void spread_of_states(const dt_graph *g, dt_replication *spread)
 {
     for (int i = 0; i < g->n_states; i++)
         spread[g->state[i].node] = g->state[i].variable->stack ? DT_STACKED : DT_UNIFORM;
 }
 
-static dt_spread *spread_all(const dt_graph *g, const bool *distributed, dt_arena *arena)
+static dt_replication *spread_all(const dt_graph *g, const bool *distributed, dt_arena *arena)
 {
-    dt_spread *spread = dt_arena_array(arena, dt_spread, g->n_nodes);
+    dt_replication *spread = dt_arena_array(arena, dt_replication, g->n_nodes);
 
     spread_of_states(g, spread);
     for (int i = 0; i < g->n_nodes; i++)
@@ -53,7 +53,7 @@ static dt_spread *spread_all(const dt_graph *g, const bool *distributed, dt_aren
     return spread;
 }
 
-static bool updates_differ(const dt_state *s, const dt_spread *spread)
+static bool updates_differ(const dt_state *s, const dt_replication *spread)
 {
     return s->update >= 0 && !s->variable->stack && spread[s->update] != DT_UNIFORM;
 }
@@ -75,9 +75,9 @@ dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int 
     return bad;
 }
 
-dt_status *dt_spread_of(const dt_graph *g, const bool *distributed, dt_arena *arena, dt_spread **out)
+dt_status *dt_replication_of(const dt_graph *g, const bool *distributed, dt_arena *arena, dt_replication **out)
 {
-    dt_spread *spread = spread_all(g, distributed, arena);
+    dt_replication *spread = spread_all(g, distributed, arena);
 
     for (int i = 0; i < g->n_states; i++)
         if (updates_differ(&g->state[i], spread))

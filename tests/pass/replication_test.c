@@ -64,7 +64,7 @@ static dt_value mean_of_own(setting *s) { return dt_reduce_mean(s->x, 0); }
 static const struct {
     const char *name;
     maker make;
-    dt_spread rate_shared, rate_own; /* with one rate for all, with one for each */
+    dt_replication rate_shared, rate_own; /* with one rate for all, with one for each */
 } spreads[] = {
     { "rows", rows, DT_ROWS, DT_ROWS },
     { "a splat with rows", rows_of_splat, DT_ROWS, DT_ROWS },
@@ -84,16 +84,16 @@ static const struct {
     { "a mean of own rows", mean_of_own, DT_STACKED, DT_STACKED },
 };
 
-static dt_spread spread_of(maker make, const bool *distributed)
+static dt_replication spread_of(maker make, const bool *distributed)
 {
     setting s = start();
     dt_graph *g = NULL;
-    dt_spread *spread = NULL;
+    dt_replication *spread = NULL;
     dt_return(s.trace, "y", make(&s));
     assert_null(dt_trace_end(s.trace, &g));
     dt_arena *arena = dt_arena_create();
-    assert_null(dt_spread_of(g, distributed, arena, &spread));
-    dt_spread y = spread[g->result[0].node];
+    assert_null(dt_replication_of(g, distributed, arena, &spread));
+    dt_replication y = spread[g->result[0].node];
     dt_arena_destroy(arena);
     release(&s, g);
     return y;
@@ -117,11 +117,11 @@ static void expect_update(maker make, bool refused)
 {
     setting s = start();
     dt_graph *g = NULL;
-    dt_spread *spread = NULL;
+    dt_replication *spread = NULL;
     dt_arena *arena = dt_arena_create();
     dt_assign(s.trace, s.w_variable, dt_subtract(s.w, make(&s)));
     assert_null(dt_trace_end(s.trace, &g));
-    dt_status *bad = dt_spread_of(g, NULL, arena, &spread);
+    dt_status *bad = dt_replication_of(g, NULL, arena, &spread);
     assert_int_equal(dt_status_number(bad), refused ? DT_E_VARYING_UPDATE : 0);
     if (bad) {
         dt_folded folded;

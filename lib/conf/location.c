@@ -50,9 +50,9 @@ size_t dt_yaml_offset(dt_yaml *y, yaml_mark_t mark)
     return y->offset;
 }
 
-dt_place dt_yaml_place(dt_yaml *y, yaml_mark_t start, yaml_mark_t end)
+dt_location dt_yaml_place(dt_yaml *y, yaml_mark_t start, yaml_mark_t end)
 {
-    return (dt_place){
+    return (dt_location){
         .source = y->source,
         .line = (int)start.line + 1,
         .col = (int)start.column + 1 + (start.line == 0 ? y->before : 0),
@@ -61,9 +61,9 @@ dt_place dt_yaml_place(dt_yaml *y, yaml_mark_t start, yaml_mark_t end)
     };
 }
 
-dt_place dt_yaml_place_at(const dt_yaml *y, size_t offset)
+dt_location dt_yaml_place_at(const dt_yaml *y, size_t offset)
 {
-    dt_place at = {.source = y->source, .line = 1, .col = 1 + y->before, .offset = offset};
+    dt_location at = {.source = y->source, .line = 1, .col = 1 + y->before, .offset = offset};
     for (size_t i = y->from; i < offset; i = next_char(y->source, i)) {
         bool end = y->source->text[i] == '\n';
         at.line += end;
@@ -72,7 +72,7 @@ dt_place dt_yaml_place_at(const dt_yaml *y, size_t offset)
     return at;
 }
 
-void dt_yaml_skip_properties(dt_place *at)
+void dt_yaml_skip_properties(dt_location *at)
 {
     const dt_source *s = at->source;
     size_t i = at->offset;

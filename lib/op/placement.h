@@ -8,23 +8,23 @@
  *
  * Of inputs on different devices one that was moved counts more than one that is where everything begins, then the larger one, then the later one.
  */
-#ifndef DT_OP_WHERE_H
-#define DT_OP_WHERE_H
+#ifndef DT_OP_PLACEMENT_H
+#define DT_OP_PLACEMENT_H
 
 #include "op/op.h"
 
 enum { DT_EVERYWHERE = -1, DT_ANYWHERE = -2 };
 
-typedef struct dt_where {
+typedef struct dt_placement {
     int32_t device; /* or one of the above */
     bool moved;     /* by what an annotation says; false: by default */
     int64_t size;   /* elements of what it was made as: broadcasting adds nothing */
-} dt_where;
+} dt_placement;
 
 /* Of a node whose inputs are there. */
-dt_where dt_where_of(const dt_node *n, const dt_where *in);
+dt_placement dt_placement_of(const dt_node *n, const dt_placement *in);
 /* Of a value of a trace: ANYWHERE when it needs no argument. */
-dt_where dt_where_of_value(dt_value x);
+dt_placement dt_placement_of_value(dt_value x);
 /* x, brought to a device. */
 dt_value dt_move_to(dt_value x, int device);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Drawing a play: text for character-level models, of the 65 characters that Tiny Shakespeare has. */
-#ifndef DT_DATA_PLAY_H
-#define DT_DATA_PLAY_H
+#ifndef DT_DATA_SAMPLE_TEXT_H
+#define DT_DATA_SAMPLE_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +10,6 @@
 #include "base/str.h"
 
 /* Appends to an empty *out `size` characters of the play of that seed; a shorter one begins a longer one. */
-void dt_play_draw(uint64_t seed, size_t size, dt_str *out);
+void dt_sample_text_generate(uint64_t seed, size_t size, dt_str *out);
 
 #endif
