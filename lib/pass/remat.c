@@ -81,8 +81,7 @@ static void find_flow(remat *r)
         r->leaves[r->g->result[i].node] = true;
 }
 
-/* The first gradient with rows that comes into each unit's backward pass. A node without inputs, such as zeros of its shape, is there from the start:
- * what waited for it would be computed again before it is needed. */
+/* The first gradient with rows that comes into each unit's backward pass. */
 static void find_gradients(remat *r, int n_units)
 {
     for (int u = 0; u < n_units; u++)
@@ -90,7 +89,7 @@ static void find_gradients(remat *r, int n_units)
     for (int i = 0; i < r->g->n_nodes; i++)
         for (int k = 0; !r->forward[i] && r->unit[i] >= 0 && k < node_at(r, i)->n_in; k++) {
             int in = node_at(r, i)->in[k], *after = &r->after[r->unit[i]];
-            bool comes = !r->forward[in] && node_at(r, in)->n_in > 0 && r->unit[in] != r->unit[i] && dt_type_has_batch(&node_at(r, in)->type);
+            bool comes = !r->forward[in] && r->unit[in] != r->unit[i] && dt_type_has_batch(&node_at(r, in)->type);
             if (comes && (*after < 0 || in < *after))
                 *after = in;
         }
