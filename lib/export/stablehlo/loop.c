@@ -29,7 +29,7 @@ typedef struct loop {
     dt_hlo_value *list;    /* by list: the block's row */
     dt_hlo_value *made;    /* by offset */
     int n_rows, cap_rows;
-    struct { const int *row; dt_hlo_value at; } *rows; /* numbers of rows that are there */
+    struct { const int *row; int scratch; dt_hlo_value at; } *rows; /* numbers of rows that are there; scratch -1: no block lacks a row */
 } loop;
 
 static dt_hlo *hlo_of(const loop *l)
@@ -166,9 +166,11 @@ static dt_hlo_value even_row(const loop *l, int first, int step)
 static dt_hlo_value row_number(loop *l, const int *row, int scratch)
 {
     int n = l->r->n, step = row[1] - row[0];
-    bool even = true;
+    bool even = true, lacks = false;
+    for (int b = 0; b < n; b++)
+        lacks = lacks || row[b] < 0;
     for (int i = 0; i < l->n_rows; i++)
-        if (are_same_rows(l, l->rows[i].row, row))
+        if (l->rows[i].scratch == (lacks ? scratch : -1) && are_same_rows(l, l->rows[i].row, row))
             return l->rows[i].at;
     uint64_t *v = dt_alloc(dt_size_mul((size_t)n, sizeof *v));
     for (int b = 0; b < n; b++) {
@@ -179,6 +181,7 @@ static dt_hlo_value row_number(loop *l, const int *row, int scratch)
     free(v);
     DT_GROW(l->rows, l->cap_rows, l->n_rows + 1);
     l->rows[l->n_rows].row = row;
+    l->rows[l->n_rows].scratch = lacks ? scratch : -1;
     l->rows[l->n_rows++].at = at;
     return at;
 }

@@ -338,11 +338,13 @@ void dt_hlo_find_repeats(const dt_hlo_order *o, dt_arena *arena, dt_hlo_repeats 
     for (int i = o->from; i < o->n; i++)
         s.symbol[i] = symbol_of(o, i);
     list_candidates(&s);
-    qsort(s.found, (size_t)s.n, sizeof *s.found, by_saved);
+    if (s.n > 0) /* qsort takes no NULL */
+        qsort(s.found, (size_t)s.n, sizeof *s.found, by_saved);
     for (int i = 0; i < s.n; i++)
         take(&s, &s.found[i], out);
     free(s.found);
-    qsort(out->repeat, (size_t)out->n, sizeof *out->repeat, by_first);
+    if (out->n > 0)
+        qsort(out->repeat, (size_t)out->n, sizeof *out->repeat, by_first);
 }
 
 void dt_hlo_repeats_release(dt_hlo_repeats *r)

@@ -156,15 +156,19 @@ static dt_status *write_body(dt_hlo_writer *w)
 {
     const dt_hlo_order *o = w->plan.o;
     int block, offset;
-    for (int i = 0; i < o->n && !w->failed; i++) {
+    dt_status *bad = NULL;
+    for (int i = 0; i < o->n && !bad && !w->failed; i++) {
         int repeat = dt_hlo_repeat_of(&w->plan.repeats, i, &block, &offset);
         if (repeat >= 0) {
-            DT_TRY(dt_hlo_write_loop(w, repeat));
+            bad = dt_hlo_write_loop(w, repeat);
             i += w->plan.repeats.repeat[repeat].n * w->plan.repeats.repeat[repeat].period - 1;
         } else if (!o->item[i].light && !is_fed(node_of(w, i)))
-            DT_TRY(write_statement(w, i));
+            bad = write_statement(w, i);
     }
-    dt_status *bad = w->failed;
+    if (bad)
+        dt_status_free(w->failed);
+    else
+        bad = w->failed;
     w->failed = NULL;
     return bad;
 }
