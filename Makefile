@@ -107,7 +107,7 @@ EXAMPLES := $(EXAMPLE_C:examples/%.c=$(BUILD)/examples/%)
 mpicc    = $(firstword $(shell command -v mpicc.$(1) || (mpicc -show 2>/dev/null | grep -q $(2) && command -v mpicc)))
 MPICC_openmpi := $(call mpicc,openmpi,openmpi)
 MPICC_mpich   := $(call mpicc,mpich,mpich)
-MPI_PLUGINS   := $(if $(filter fabric,$(ROOMS)),$(foreach m,openmpi mpich,$(if $(MPICC_$(m)),$(BUILD)/dtrain-fabric-$(m).so)))
+MPI_PLUGINS   := $(strip $(if $(filter fabric,$(ROOMS)),$(foreach m,openmpi mpich,$(if $(MPICC_$(m)),$(BUILD)/dtrain-fabric-$(m).so))))
 
 all: $(BUILD)/dtrain $(BUILD)/libdtrain.a $(BUILD)/libdtrain.so $(MPI_PLUGINS)
 
