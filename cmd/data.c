@@ -15,7 +15,7 @@ dt_status *take_data(const struct call *call, const struct data_source *from, dt
         request->n_files = call->operands.n;
         return NULL;
     }
-    dt_status *s = take_job(call, &(struct place){NULL}, &source);
+    dt_status *s = take_job(call, &(struct place){ 0 }, &source);
     if (s)
         return s;
     source.purpose = DT_FOR_PREDICT;

@@ -12,14 +12,16 @@
 
 #include "base/simd/loops.h"
 
-static inline float from_bits(int32_t i)
+#define ALWAYS_INLINE inline __attribute__((always_inline)) /* a call would keep a loop from becoming vectors */
+
+static ALWAYS_INLINE float from_bits(int32_t i)
 {
     float f;
     memcpy(&f, &i, sizeof f);
     return f;
 }
 
-static inline int32_t to_bits(float f)
+static ALWAYS_INLINE int32_t to_bits(float f)
 {
     int32_t i;
     memcpy(&i, &f, sizeof i);
@@ -27,7 +29,7 @@ static inline int32_t to_bits(float f)
 }
 
 /* The nearest number of 8 digits, ties to even; NaN, whose digits would carry into the sign, stays. */
-static inline float bfloat16_one(float x)
+static ALWAYS_INLINE float bfloat16_one(float x)
 {
     uint32_t bits = (uint32_t)to_bits(x);
     float nearest = from_bits((int32_t)((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u));
@@ -35,7 +37,7 @@ static inline float bfloat16_one(float x)
 }
 
 /* The nearest number of float16, ties to even: 11 digits; denormals are multiples of 2^-24, which is what 0.75 + x rounds to; infinity from 65520 on. */
-static inline float float16_one(float x)
+static ALWAYS_INLINE float float16_one(float x)
 {
     uint32_t bits = (uint32_t)to_bits(x), sign = bits & 0x80000000u;
     float size = from_bits((int32_t)(bits ^ sign)), small = (size + 0.75f) - 0.75f;
@@ -45,7 +47,7 @@ static inline float float16_one(float x)
 }
 
 /* A float16 as a float: its 15 bits shifted are 2^-112 of it, denormals too; an exponent of all ones is infinity or NaN. */
-static inline float float16_value(uint16_t h)
+static ALWAYS_INLINE float float16_value(uint16_t h)
 {
     uint32_t size = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
     uint32_t finite = (uint32_t)to_bits(from_bits((int32_t)size) * 0x1p112f);
@@ -53,7 +55,7 @@ static inline float float16_value(uint16_t h)
 }
 
 /* The nearest float16: of what float16_one makes, 2^-112 has its bits, shifted. A NaN is quiet. */
-static inline uint16_t float16_bits(float x)
+static ALWAYS_INLINE uint16_t float16_bits(float x)
 {
     uint32_t bits = (uint32_t)to_bits(float16_one(x)), size = bits & 0x7fffffffu;
     uint32_t scaled = (uint32_t)to_bits(from_bits((int32_t)size) * 0x1p-112f) >> 13;
@@ -62,7 +64,7 @@ static inline uint16_t float16_bits(float x)
 }
 
 /* exp(x) = 2^k exp(r), |r| <= log(2)/2; ln 2 in two parts; a polynomial of degree 6 for exp(r). Two steps of scaling reach denormals. */
-static inline float exp_one(float x)
+static ALWAYS_INLINE float exp_one(float x)
 {
     float clamped = !(x >= -104.0f) ? -104.0f : x > 89.0f ? 89.0f : x; /* NaN, too, is an integer then */
     float shifted = clamped * 1.44269504088896341f + 12582912.0f; /* 1.5 * 2^23: rounds to the nearest integer */
@@ -81,7 +83,7 @@ static inline float exp_one(float x)
 }
 
 /* log(x) = e log(2) + log(m), sqrt(1/2) <= m < sqrt(2); a polynomial of degree 9 for log(1 + f). */
-static inline float log_one(float x)
+static ALWAYS_INLINE float log_one(float x)
 {
     float normal = x < 1.17549435e-38f ? x * 8388608.0f : x; /* denormals: times 2^23 */
     int32_t bits = to_bits(normal);
@@ -105,14 +107,14 @@ static inline float log_one(float x)
     return x >= 0 ? y : NAN;
 }
 
-static inline float logistic_one(float x)
+static ALWAYS_INLINE float logistic_one(float x)
 {
     float e = exp_one(x < 0 ? x : -x), q = 1.0f / (1.0f + e);
     return x < 0 ? e * q : q;
 }
 
 /* Of |x|, with the sign of x. Small ones by an odd polynomial, where 1 - 2/(e^2x + 1) would cancel. */
-static inline float tanh_one(float x)
+static ALWAYS_INLINE float tanh_one(float x)
 {
     float a = fabsf(x), s = x * x;
     float p = -5.70498872745e-3f;
@@ -126,7 +128,7 @@ static inline float tanh_one(float x)
 }
 
 /* An odd polynomial up to 1; from there on 1 - e^-p(x), a polynomial of degree 6. Beyond 4 it is 1 - 1.5e-8, which is 1. */
-static inline __attribute__((always_inline)) float erf_one(float x) /* a call would keep a loop from becoming vectors */
+static ALWAYS_INLINE float erf_one(float x)
 {
     float a = fabsf(x), s = x * x;
     float p = 7.8824971106e-5f;
@@ -148,12 +150,12 @@ static inline __attribute__((always_inline)) float erf_one(float x) /* a call wo
     return x != x ? x : copysignf(y, x);
 }
 
-static inline float gelu_one(float x)
+static ALWAYS_INLINE float gelu_one(float x)
 {
     return 0.5f * x * (1 + erf_one(x * 0.707106781f));
 }
 
-static inline float gelu_slope(float x)
+static ALWAYS_INLINE float gelu_slope(float x)
 {
     float bell = exp_one(-0.5f * x * x) * 0.398942280f;
     float far = fabsf(x) > 20 ? 0 : x * bell; /* not infinity times 0 */
@@ -161,17 +163,17 @@ static inline float gelu_slope(float x)
 }
 
 /* 2 sqrt(2 / pi) (x + 0.044715 x^3) */
-static inline float near_gelu_gate(float x)
+static ALWAYS_INLINE float near_gelu_gate(float x)
 {
     return logistic_one(x * (1.59576912f + 0.0713548163f * (x * x)));
 }
 
-static inline float near_gelu_one(float x)
+static ALWAYS_INLINE float near_gelu_one(float x)
 {
     return x * near_gelu_gate(x);
 }
 
-static inline float near_gelu_slope(float x)
+static ALWAYS_INLINE float near_gelu_slope(float x)
 {
     float s = near_gelu_gate(x), slope = s * (1 - s);
     float far = fabsf(x) > 20 ? 0 : x * slope * (1.59576912f + 0.214064449f * (x * x));
@@ -179,13 +181,13 @@ static inline float near_gelu_slope(float x)
 }
 
 /* IEEE 754-2019's: NaN if either is, and -0 is less than 0. Where both are equal, and or or of their bits tells zeros apart. */
-static inline float max_one(float x, float y)
+static ALWAYS_INLINE float max_one(float x, float y)
 {
     float same = from_bits(to_bits(x) & to_bits(y));
     return x > y ? x : x < y ? y : x == y ? same : x + y;
 }
 
-static inline float min_one(float x, float y)
+static ALWAYS_INLINE float min_one(float x, float y)
 {
     float same = from_bits(to_bits(x) | to_bits(y));
     return x < y ? x : x > y ? y : x == y ? same : x + y;
