@@ -20,7 +20,7 @@ dt_status *dt_workers_split(const dt_graph *g, const dt_worker_share *share, dt_
 
 /* Whether a node is a sum over the batch, which has a form for segments of it. */
 bool dt_sums_batch(const dt_graph *g, const dt_node *n);
-/* What becomes of such a node: its sums over shards, (shards, ...). */
+/* The node that replaces it: its sums over shards, (shards, ...). */
 dt_value dt_sum_shards(const dt_rewrite_call *c, int shards);
 
 #endif

@@ -128,7 +128,7 @@ static bool is_text(dt_pb_span s, const char *text, const char *suffix)
     return (size_t)(s.end - s.at) == n + m && memcmp(s.at, text, n) == 0 && memcmp(s.at + n, suffix, m) == 0;
 }
 
-/* More cycles than that are no estimate: compilers write INT64_MAX where they have none. */
+/* A larger count is not an estimate: compilers write INT64_MAX where they have none. */
 static const double no_estimate = 4e18;
 
 /* A number of the backend's JSON: {.., "estimated_cycles":"1234", ..}. */

@@ -26,7 +26,7 @@ static void look(const char *page)
     FUZZ_CHECK(data, "no data");
     data += strlen("id=\"data\">");
     json_t *all = json_loadb(data, (size_t)(strstr(data, "</script>") - data), 0, NULL);
-    FUZZ_CHECK(all, "data that is no JSON");
+    FUZZ_CHECK(all, "data that is not JSON");
     json_decref(all);
 }
 

@@ -84,7 +84,7 @@ static void test_long_ones_keep_extremes(void **state)
     release(&before);
 }
 
-/* Of all points, the one that is no number apart: each stretch of 300000 / 1000 has its mean. */
+/* Each stretch of 300000 / 1000 points has the mean of its points, except the one that is not a number. */
 static void test_means_are_of_stretches(void **state)
 {
     (void)state;

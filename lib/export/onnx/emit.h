@@ -6,7 +6,7 @@
  * (dt_onnx_shape), but for Reshape, where -1 says as much.
  *
  * Broadcasting. Here a separate node stretches a value; in ONNX the reader does, by NumPy's rule. So a value knows two types: what it is, and what
- * the tensor of that name holds, with sizes of 1 (or fewer dimensions) where it is repeated. Element-wise forms take it as it lies, and "dense/bias"
+ * the tensor of that name holds, with sizes of 1 (or fewer dimensions) where it is repeated. Element-wise forms use it unexpanded, and "dense/bias"
  * is added to a product by one Add; others ask for the whole.
  *
  * bfloat16. Who runs files on a CPU has few operators for it. Its values are floats here, rounded where they are made: cast there and back.

@@ -19,7 +19,7 @@
 /* Ops without a form (has_form) in the ops that they are made of, as far as their rows say (`decompose`). */
 dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op), dt_graph **out) DT_MUST_USE;
 
-/* What becomes of repeated blocks. */
+/* How repeated blocks are written. */
 typedef enum dt_hlo_blocks {
     DT_HLO_UNROLLED,  /* every block stands there; every variable is an argument, in the graph's order */
     DT_HLO_LOOPS,     /* loops over stacks of variables, which are arguments: the smallest text and memory */

@@ -6,7 +6,7 @@
  *     kept values  what blocks of the forward pass write and those of the backward pass read, the last one first
  *
  * An item has at most one row. A list whose items already have rows in one stack reads those, in whatever order; one whose items have none founds a stack; one that
- * goes on where a stack ends prolongs it. Other lists are joined by themselves, which costs a copy.
+ * continues where a stack ends extends it. Other lists are concatenated separately, which costs a copy.
  */
 #include <stdlib.h>
 #include <string.h>
