@@ -129,7 +129,10 @@ dt_status *dt_writer_append(dt_writer *w, const char *path)
 
 dt_status *dt_writer_seek(dt_writer *w, int64_t at)
 {
-    return dt_fault(NULL) || lseek(w->fd, at, SEEK_SET) < 0 ? dt_fail_errno(DT_E_IO, w->path) : NULL;
+    while (dt_fault(NULL) || lseek(w->fd, at, SEEK_SET) < 0)
+        if (errno != EINTR)
+            return dt_fail_errno(DT_E_IO, w->path);
+    return NULL;
 }
 
 dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n)

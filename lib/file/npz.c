@@ -197,6 +197,15 @@ static dt_status *copy(const dt_output *o, int i, int fd, char *piece)
     return NULL;
 }
 
+/* Before the archive gets its name: whoever is told that it is written finds nothing beside it. */
+static dt_status *remove_aside(npz *z)
+{
+    DT_TRY(dt_file_remove(z->path)); /* release_npz tries again */
+    free(z->path);
+    z->path = NULL;
+    return NULL;
+}
+
 static dt_status *append_all(dt_output *o)
 {
     npz *z = o->state;
@@ -218,7 +227,7 @@ static dt_status *append_all(dt_output *o)
     }
     free(piece);
     close(fd);
-    return s;
+    return s ? s : remove_aside(z);
 }
 
 static dt_status *finish_npz(dt_output *o)
