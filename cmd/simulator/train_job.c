@@ -193,7 +193,7 @@ static bool read_split(reading *r)
     double tensor = dt_row_number(r->row, "ici_tensor"), fsdp = dt_row_number(r->row, "ici_fsdp");
     j->tensor = tensor > 1 ? tensor : 1;
     double replicas = j->devices / j->tensor;
-    if (fsdp > 0 && fabs(fsdp - replicas) > 0)
+    if (j->tensor > j->devices || (fsdp > 0 && fabs(fsdp - replicas) > 0))
         return miss(r, "its %g x %g parts are not the %g devices of the slice", fsdp, j->tensor, j->devices);
     if (!put_block(r))
         return false;

@@ -81,6 +81,7 @@ static void test_missing(void **state)
         {"{\"accelerator\": \"v4-8\", " DIMS ", \"per_device_batch\": 1}", "length"},
         {"{\"accelerator\": \"v4-8\", " DIMS ", \"per_device_batch\": 1, \"seq\": 512, \"precision\": \"fp8\"}", "rate of fp8"},
         {"{\"accelerator\": \"v4-8\", " DIMS ", \"per_device_batch\": 1, \"seq\": 512, \"ici_fsdp\": 3}", "devices of the slice"},
+        {"{\"accelerator\": \"v4-8\", " DIMS ", \"per_device_batch\": 1, \"seq\": 512, \"ici_tensor\": 1e30}", "devices of the slice"},
         {"{\"accelerator\": \"v4-8\", \"dims\": {\"D\": 8, \"F\": 8, \"heads\": 1, \"kv_heads\": 1, \"head_dim\": 8, \"layers\": 1, \"vocab\": 8,"
          " \"experts\": 4}, \"per_device_batch\": 1, \"seq\": 512}", "experts"},
     };
