@@ -249,7 +249,7 @@ $(BUILD)/tests/faults/states: $(STATES_C) tests/faults/story.h tests/faults/tree
 	$(CC) $(PLAIN) $(CFLAGS) -o $@ $(STATES_C)
 
 test: tests $(if $(WHOLE),all examples)
-	BUILD=$(BUILD) scripts/run-tests $(TESTS)
+	BUILD=$(BUILD) scripts/run-tests $(TESTS) tests/cli/*/*.sh
 
 $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/libdtrain.a
 	@mkdir -p $(@D)

@@ -110,7 +110,7 @@ static void draw_table(dt_random *r, const ability *a, table *t)
     for (int i = 0; i < t->n; i++) {
         dt_output_column *c = &t->column[i];
         const dt_dtype d = dtypes[a->dtypes[dt_random_below(r, (uint32_t)strlen(a->dtypes))] - '0'];
-        snprintf(t->name[i], sizeof t->name[i], "c%d", i);
+        snprintf(t->name[i], sizeof t->name[i], "c%c", '0' + i);
         *c = (dt_output_column){.name = t->name[i], .row = draw_row(r, d), .text = a->texts && dt_random_below(r, 4) == 0};
         if (c->text)
             c->row = dt_type_of(DT_UINT8, 1, (const int64_t[]){TEXT_ROOM});
