@@ -95,6 +95,8 @@ static void test_weights_are_keras(void **state)
           "lstm/lstm_cell/kernel (6, 4)\nlstm/lstm_cell/recurrent_kernel (1, 4)\n"
           "bidirectional/forward_lstm_1/lstm_cell/kernel (1, 4)\nbidirectional/forward_lstm_1/lstm_cell/recurrent_kernel (1, 4)\n"
           "bidirectional/backward_lstm_1/lstm_cell/kernel (1, 4)\nbidirectional/backward_lstm_1/lstm_cell/recurrent_kernel (1, 4)\n(B, 2)", 44 },
+        { SEQUENCE "- LSTM: {units: 3, recurrent_dropout: 0.5, use_bias: false}",
+          "lstm/lstm_cell/kernel (6, 12)\nlstm/lstm_cell/recurrent_kernel (3, 12)\nlstm/lstm_cell/seed_generator/step () *\n(B, 3)", 108 },
         { VECTOR "- Dropout: {rate: 0.5}", "dropout/seed_generator/step () *\n(B, 6)", 0 },
         { VECTOR "- Dropout: {rate: 0}", "(B, 6)", 0 },
         { SEQUENCE "- PReLU: {shared_axes: [1]}", "p_re_lu/alpha (1, 6)\n(B, 5, 6)", 6 },
@@ -294,6 +296,62 @@ static void test_masks_of_one_column_or_step(void **state)
     model_free(m);
 }
 
+/* Two models that compute the same. */
+static void test_dropout_of_recurrent_layers(void **state)
+{
+    (void)state;
+    static const char *const cells[] = { "LSTM: {units: 5, return_sequences: true", "GRU: {units: 5, return_sequences: true",
+                                         "GRU: {units: 5, return_sequences: true, reset_after: false", "SimpleRNN: {units: 5, return_sequences: true" };
+    static const char *const pairs[][4] = { /* before the cell, its arguments; the same of the other model */
+        { "", "dropout: 0.5, seed: 3", "- SpatialDropout1D: {rate: 0.5, seed: 3}\n", "dropout: 0" },
+        { "", "recurrent_dropout: 0.999999999, seed: 3", "", "recurrent_initializer: zeros" },
+        { "", "dropout: 0.999999999, recurrent_dropout: 0.000000001, seed: 3", "", "kernel_initializer: zeros" },
+    };
+    static double y[2][2][CELLS];
+    for (size_t i = 0; i < 4 * 3; i++) {
+        const char *const *pair = pairs[i / 4];
+        for (int k = 0; k < 2; k++) {
+            char layers[320];
+            snprintf(layers, sizeof layers, "- Input: {name: x, shape: [40]}\n- Reshape: {target_shape: [8, 5]}\n%s- %s, %s}\n- Flatten", pair[2 * k],
+                     cells[i % 4], pair[2 * k + 1]);
+            dt_model *m = model_of(layers, 1);
+            draw_twice(m, y[k]);
+            model_free(m);
+        }
+        for (int k = 0; k < CELLS; k++)
+            assert_near(cells[i % 4], y[0][1][k], y[1][1][k], 0, 1e-6);
+    }
+}
+
+/* h' = 1 + 2 h where the element is kept, 1 where it is dropped: at every step the same. A direction has masks of its own. */
+static void test_state_is_dropped_at_every_step(void **state)
+{
+    (void)state;
+    static double y[2][CELLS];
+    enum { STEPS = 4, UNITS = 10 };
+    dt_model *m = model_of("- Input: {name: x, shape: [40]}\n- Reshape: {target_shape: [4, 10]}\n- Bidirectional: {layer: {SimpleRNN: {units: 5, "
+                           "activation: linear, kernel_initializer: {Constant: {value: 0.1}}, recurrent_initializer: identity, return_sequences: true, "
+                           "recurrent_dropout: 0.5}}}\n- Flatten", 1);
+    int kept = 0, same = 0;
+    draw_twice(m, y);
+    for (int row = 0; row < ROWS; row++) {
+        const double *h = &y[0][row * COLUMNS];
+        bool is_kept[UNITS];
+        for (int u = 0; u < UNITS; u++) {
+            const double *last = &h[(u < UNITS / 2 ? STEPS - 1 : 0) * UNITS + u];
+            const int before = u < UNITS / 2 ? -UNITS : UNITS;
+            is_kept[u] = *last > 2;
+            for (int t = 0; t < STEPS; t++)
+                assert_near("state", last[t * before], is_kept[u] ? (1 << (STEPS - t)) - 1 : 1, 0, 1e-5);
+            kept += is_kept[u];
+        }
+        for (int u = 0; u < UNITS / 2; u++)
+            same += is_kept[u] == is_kept[u + UNITS / 2];
+    }
+    assert_true(abs(kept - ROWS * UNITS / 2) < 60 && same < ROWS * UNITS / 2 - 60);
+    model_free(m);
+}
+
 static void test_noise_has_its_deviation(void **state)
 {
     (void)state;
@@ -326,6 +384,8 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_dropout_keeps_the_expected_value),
         cmocka_unit_test(test_masks_of_one_column_or_step),
+        cmocka_unit_test(test_dropout_of_recurrent_layers),
+        cmocka_unit_test(test_state_is_dropped_at_every_step),
         cmocka_unit_test(test_noise_has_its_deviation),
     };
     return cmocka_run_group_tests_name("layers of sequences", tests, NULL, NULL);

@@ -32,6 +32,7 @@ static const dt_field fields[] = {
 typedef struct direction {
     const dt_layer *row;
     dt_recurrent args;
+    const char *name; /* "bidirectional/backward_lstm" */
     dt_type out;
     int first, n_weights;
 } direction;
@@ -55,7 +56,7 @@ static dt_status *build_direction(dt_layer_build *b, bool backwards, direction *
     out->args.go_backwards ^= backwards;
     out->args.zero_output_for_mask = out->args.return_sequences;
     out->args.head.trainable &= d->head.trainable;
-    one.name = dt_arena_printf(b->arena, "%s/%s_%s", b->name, backwards ? "backward" : "forward", b->within_name);
+    out->name = one.name = dt_arena_printf(b->arena, "%s/%s_%s", b->name, backwards ? "backward" : "forward", b->within_name);
     DT_TRY(out->row->build(&one));
     memcpy(b->weight + b->n_weights, one.weight, (size_t)one.n_weights * sizeof *one.weight);
     out->first = b->n_weights;
@@ -83,6 +84,7 @@ static dt_value call_direction(const dt_layer_call *c, const direction *d)
 {
     dt_layer_call one = *c;
     one.args = &d->args;
+    one.name = d->name;
     one.weight = c->weight + d->first;
     one.variable = c->variable + d->first;
     one.out = &d->out;

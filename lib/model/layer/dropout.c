@@ -58,7 +58,7 @@ static dt_status *finish(dt_layer_build *b, const dt_type *mask)
     const struct dropout *d = b->args;
     b->out = b->in;
     b->made = dt_arena_copy(b->arena, mask, sizeof *mask);
-    return d->rate > 0 ? dt_noise_weight(b) : NULL;
+    return d->rate > 0 ? dt_noise_weight(b, NULL) : NULL;
 }
 
 static dt_value call(const dt_layer_call *c)

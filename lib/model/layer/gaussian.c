@@ -27,7 +27,7 @@ static dt_status *build(dt_layer_build *b)
     const struct gaussian *g = b->args;
     DT_TRY(dt_layer_wants(b, "Gaussian noise", 1));
     b->out = b->in;
-    return g->stddev > 0 || g->rate > 0 ? dt_noise_weight(b) : NULL;
+    return g->stddev > 0 || g->rate > 0 ? dt_noise_weight(b, NULL) : NULL;
 }
 
 static dt_value deviates(const dt_layer_call *c, double deviation)

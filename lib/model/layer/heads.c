@@ -62,7 +62,7 @@ dt_status *dt_heads_build(dt_layer_build *b, const dt_heads *h)
     DT_TRY(add_heads(b, h, "value/kernel", "value/bias", m, v));
     DT_TRY(add_output(b, h));
     b->made = dt_arena_copy(b->arena, h, sizeof *h);
-    return h->dropout > 0 ? dt_noise_weight(b) : NULL;
+    return h->dropout > 0 ? dt_noise_weight(b, NULL) : NULL;
 }
 
 /* ---- graph ---- */

@@ -6,9 +6,10 @@
 
 #define COUNTER "seed_generator/step"
 
-dt_status *dt_noise_weight(dt_layer_build *b)
+dt_status *dt_noise_weight(dt_layer_build *b, const char *within)
 {
-    return dt_layer_weight(b, &(dt_weight_request){ .name = COUNTER, .dtype = DT_INT64, .preset = "zeros", .fixed = true });
+    const char *name = within ? dt_arena_printf(b->arena, "%s/" COUNTER, within) : COUNTER;
+    return dt_layer_weight(b, &(dt_weight_request){ .name = name, .dtype = DT_INT64, .preset = "zeros", .fixed = true });
 }
 
 bool dt_noise_is_counter(const char *path)

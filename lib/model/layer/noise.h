@@ -17,8 +17,8 @@ typedef struct dt_noise {
     { .kind = DT_FIELD_INT, .name = "seed", .offset = offsetof(type, noise.seed), .set = 1 + offsetof(type, noise.has_seed), \
       .help = "seed of this layer's random numbers; default: from the job's seed and the layer's name" }
 
-/* Adds the counter as the next weight. */
-dt_status *dt_noise_weight(dt_layer_build *b) DT_MUST_USE;
+/* Adds the counter as the next weight; within: the part of the layer that it belongs to, or NULL. */
+dt_status *dt_noise_weight(dt_layer_build *b, const char *within) DT_MUST_USE;
 /* A weight of that path is a counter: no part of what was trained, so that weights may come without it, or with one that nobody asks for. */
 bool dt_noise_is_counter(const char *path);
 /* Numbers of `type`, (B, ...) of floats, as dt_random_kind says. The counter goes on. */

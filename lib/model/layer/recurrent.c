@@ -41,6 +41,8 @@ dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell)
         .rank = 2, .dim = { r->units, columns }, .initializer = r->recurrent_initializer, .preset = "orthogonal" }));
     if (r->use_bias)
         DT_TRY(add_bias(b, cell));
+    if (r->dropout > 0 || r->recurrent_dropout > 0)
+        DT_TRY(dt_noise_weight(b, cell->name));
     b->out = dt_type_of(b->in.dtype, r->return_sequences ? 3 : 2,
                         (int64_t[]){ b->in.dim[0], r->return_sequences ? b->in.dim[1] : r->units, r->units });
     b->out_mask = b->masks[0] && r->return_sequences;
@@ -54,10 +56,22 @@ dt_value dt_gate(dt_value x, int i, int64_t units)
     return dt_slice_axis(x, dt_type_of_value(x).rank - 1, i * units, units, 1);
 }
 
+/* state times the kernel's columns of gates [first, first + n), less what each of them drops of the state. */
+static dt_value multiply_state(const dt_cell_step *s, dt_value state, int first, int n)
+{
+    const int64_t units = s->args->units;
+    dt_value y[DT_MOST_GATES];
+    if (!s->kept[0].trace)
+        return dt_matmul(state, dt_slice_axis(s->recurrent, 1, first * units, n * units, 1));
+    for (int i = 0; i < n; i++)
+        y[i] = dt_matmul(dt_multiply(state, s->kept[first + i]), dt_gate(s->recurrent, first + i, units));
+    return n > 1 ? dt_concatenate(y, n, 1) : y[0];
+}
+
 dt_value dt_gates_of_state(const dt_cell_step *s, dt_value state, int first, int n)
 {
     int64_t units = s->args->units;
-    dt_value y = dt_matmul(state, dt_slice_axis(s->recurrent, 1, first * units, n * units, 1));
+    dt_value y = multiply_state(s, state, first, n);
     return s->bias.trace ? dt_add(y, dt_slice_axis(s->bias, 0, first * units, n * units, 1)) : y;
 }
 
@@ -120,6 +134,21 @@ static dt_value take_step(const dt_cell *cell, dt_cell_step *s, dt_value counts)
     return s->args->zero_output_for_mask ? dt_select(counts, y, dt_like(y, 0)) : s->state[0];
 }
 
+/* The input times the kernel, (B, T, gates * units). Features dropped are the same at every step, and for all gates unless the state has masks, too. */
+static dt_value multiply_input(const dt_layer_call *c, const dt_cell *cell, const dt_noise *noise)
+{
+    const dt_recurrent *r = c->args;
+    const dt_type in = dt_type_of_value(c->x), mask = dt_type_of(in.dtype, 3, (int64_t[]){in.dim[0], 1, in.dim[2]});
+    dt_value y[DT_MOST_GATES];
+    if (!c->training || r->dropout == 0)
+        return dt_matmul(c->x, c->weight[0]);
+    if (r->recurrent_dropout == 0)
+        return dt_matmul(dt_noise_drop(c, noise, c->x, r->dropout, &mask), c->weight[0]);
+    for (int i = 0; i < cell->gates; i++)
+        y[i] = dt_matmul(dt_noise_drop(c, noise, c->x, r->dropout, &mask), dt_gate(c->weight[0], i, r->units));
+    return cell->gates > 1 ? dt_concatenate(y, cell->gates, 2) : y[0];
+}
+
 dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell)
 {
     const dt_recurrent *r = c->args;
@@ -127,13 +156,18 @@ dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell)
     bool two = r->use_bias && cell->two_biases && cell->two_biases(r);
     dt_cell_step s = { .args = r, .recurrent = c->weight[1] };
     dt_value *y = dt_arena_array(dt_trace_arena(c->trace), dt_value, steps), *in = dt_arena_array(dt_trace_arena(c->trace), dt_value, steps);
-    dt_value x = dt_matmul(c->x, c->weight[0]); /* (B, T, gates * units) */
+    dt_noise noise = r->noise;
+    noise.counter = 2 + r->use_bias;
+    dt_value x = multiply_input(c, cell, &noise);
     if (r->use_bias)
         x = dt_add(x, bias_row(c->weight[2], 0));
     if (two)
         s.bias = bias_row(c->weight[2], 1);
     for (int i = 0; i < cell->states; i++)
         s.state[i] = zero_state(x, r->units);
+    const dt_type mask = dt_type_of_value(s.state[0]);
+    for (int i = 0; c->training && r->recurrent_dropout > 0 && i < cell->gates; i++)
+        s.kept[i] = dt_noise_drop(c, &noise, dt_like(s.state[0], 1), r->recurrent_dropout, &mask);
     split_steps(x, steps, in);
     for (int64_t t = 0; t < steps; t++) {
         int64_t at = r->go_backwards ? steps - 1 - t : t;

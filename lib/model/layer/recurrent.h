@@ -5,6 +5,9 @@
  *
  *     x (B, T, D)  ──▶  x W + b  (B, T, gates * units)  ──▶  step by step: (B, units)  ──▶  the last one, or all: (B, T, units)
  *
+ * In training, `dropout` drops features of the input and `recurrent_dropout` elements of the state, the same ones at every step.
+ * With recurrent_dropout each gate has masks of its own, as in Keras 3.
+ *
  * Where a mask leaves a step out, states stay as they are, and the output is once more that of the step before.
  *
  * A cell is a row: its number of gates and states, and one step. Fields, weights and names are common to all.
@@ -12,9 +15,9 @@
 #ifndef DT_MODEL_LAYER_RECURRENT_H
 #define DT_MODEL_LAYER_RECURRENT_H
 
-#include "model/model.h"
+#include "model/layer/noise.h"
 
-enum { DT_MOST_STATES = 2 };
+enum { DT_MOST_STATES = 2, DT_MOST_GATES = 4 };
 
 typedef struct dt_recurrent {
     dt_layer_head head;
@@ -24,6 +27,8 @@ typedef struct dt_recurrent {
     bool reset_after;      /* GRU */
     bool unit_forget_bias; /* LSTM */
     bool zero_output_for_mask;
+    double dropout, recurrent_dropout;
+    dt_noise noise;
     const dt_tree *kernel_initializer, *recurrent_initializer, *bias_initializer;
 } dt_recurrent;
 
@@ -40,8 +45,10 @@ typedef struct dt_recurrent {
     DT_TREE(dt_recurrent, recurrent_initializer, .forms = dt_initializer_forms, .help = "initializer; default: orthogonal"), \
     DT_TREE(dt_recurrent, bias_initializer, .forms = dt_initializer_forms, .help = "initializer; default: zeros"), \
     DT_LAYER_FIELDS(dt_recurrent), \
-    DT_ONLY("return_state", "false"), DT_ONLY("stateful", "false"), DT_ONLY("dropout", "0"), \
-    DT_ONLY("recurrent_dropout", "0"), DT_NOT_YET("seed"), DT_REGULARIZER(dt_recurrent, KERNEL, "kernel_regularizer"), \
+    DT_REAL(dt_recurrent, dropout, .min = 0, .max = 1, .preset = "0", .help = "fraction of the input's features to set to 0 during training"), \
+    DT_REAL(dt_recurrent, recurrent_dropout, .min = 0, .max = 1, .preset = "0", .help = "fraction of the state's elements to set to 0 during training"), \
+    DT_NOISE_FIELD(dt_recurrent), \
+    DT_ONLY("return_state", "false"), DT_ONLY("stateful", "false"), DT_REGULARIZER(dt_recurrent, KERNEL, "kernel_regularizer"), \
     DT_REGULARIZER(dt_recurrent, RECURRENT, "recurrent_regularizer"), \
     DT_REGULARIZER(dt_recurrent, BIAS, "bias_regularizer"), DT_REGULARIZER(dt_recurrent, ACTIVITY, "activity_regularizer"), \
     DT_CONSTRAINT(dt_recurrent, KERNEL, "kernel_constraint"), \
@@ -57,6 +64,7 @@ typedef struct dt_cell_step {
     dt_value recurrent; /* kernel: (units, gates * units) */
     dt_value bias;      /* of the recurrent product, (gates * units); trace NULL: none */
     dt_value state[DT_MOST_STATES];
+    dt_value kept[DT_MOST_GATES]; /* what each gate's view of the state is multiplied by, (B, units); trace NULL: nothing is dropped */
 } dt_cell_step;
 
 typedef struct dt_cell {
