@@ -734,4 +734,18 @@ DT_ERROR_TEXT(ROW_FORMAT, "predictions cannot be written in this format",
     "to choose from; an output that is a single number, such as a price, has none.\n\n"
     "    dtrain predict job.yaml -o y.npz\n"
     "    dtrain predict job.yaml --input - --format jsonl")
+DT_ERROR_TEXT(MESSAGES, "processes cannot be connected",
+    "Processes that mpirun or srun did not start are connected by ZeroMQ (libzmq5),\n"
+    "which is loaded when a job asks for it. This error means that the library is\n"
+    "missing, that a name or an interface is unknown, or that the address cannot be\n"
+    "used: its port is taken, or it belongs to another machine. Choose another port,\n"
+    "or an interface of this machine:\n\n"
+    "    DTRAIN_INTERFACE=eth0 dtrain fit job.yaml")
+DT_ERROR_TEXT(SECRET, "the run's secret is missing or cannot be used",
+    "Processes on several machines encrypt what they send, with keys that are derived\n"
+    "from a secret of the run; whoever does not have it can neither join nor listen.\n"
+    "The same file with at least 16 bytes must be on every machine:\n\n"
+    "    (umask 077; head -c 32 /dev/urandom | base64 > secret)\n"
+    "    DTRAIN_SECRET_FILE=secret dtrain fit job.yaml\n\n"
+    "Without a secret, processes are connected on the loopback interface only.")
 /* clang-format on */

@@ -149,4 +149,6 @@ DT_ERROR(OTHER_VARIABLES, 186, 78, "ValueError")
 DT_ERROR(LAUNCH, 187, 78, "ValueError")
 DT_ERROR(ACCELERATOR, 189, 69, "UnavailableError")
 DT_ERROR(ROW_FORMAT, 190, 64, "ValueError")
+DT_ERROR(MESSAGES, 191, 69, "UnavailableError")
+DT_ERROR(SECRET, 192, 78, "PermissionDeniedError")
 /* clang-format on */
