@@ -4,6 +4,7 @@
 #include "expect.h"
 #include "verb.h"
 #include "watch.h"
+#include "workers.h"
 
 struct evaluate {
     struct common common;
@@ -11,6 +12,7 @@ struct evaluate {
     struct compute compute;
     const char *checkpoint;
     int64_t steps; /* 0: all */
+    int64_t workers;
     int split;
     struct words expect;
     bool json;
@@ -31,7 +33,7 @@ static dt_status *evaluate(const struct call *call, dt_job *job, struct watch *w
     return dt_job_evaluate(job, my->checkpoint, splits[my->split], &options);
 }
 
-static int run(const struct call *call)
+static int run_here(const struct call *call)
 {
     const struct evaluate *my = call->settings;
     struct expectations expectations;
@@ -45,15 +47,23 @@ static int run(const struct call *call)
     struct watch watch = {.out = call->out, .json = my->json, .path = source.path};
     source.purpose = DT_FOR_EVALUATE;
     s = dt_job_open(&job, &source);
+    watch.silent = dt_job_worker(job) > 0;
     if (!s)
         s = expect_check(&expectations, job, false);
     if (!s)
         s = evaluate(call, job, &watch);
-    int code = s ? watch_error(&watch, s) : expect_judge(&expectations, &watch);
+    int code = s ? watch_error(&watch, s) : watch.silent ? 0 : expect_judge(&expectations, &watch);
     watch_end(&watch, code);
     watch_release(&watch);
     dt_job_unref(job);
     return code;
+}
+
+static int run(const struct call *call)
+{
+    const struct evaluate *my = call->settings;
+    int code = 0;
+    return workers_begin(call, my->workers, &code) ? run_here(call) : code;
 }
 
 static const struct option options[] = {
@@ -61,6 +71,7 @@ static const struct option options[] = {
     CHOICE(struct evaluate, split, "split", "PART", splits, "the split to evaluate"),
     INTEGER(struct evaluate, steps, "steps", "N", "evaluate only the first N batches", .min = 1),
     LIST(struct evaluate, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
+    WORKERS_OPTION(struct evaluate, "evaluate"),
     FLAG(struct evaluate, json, "json", "print JSON lines"),
     COMPUTE_OPTIONS(struct evaluate),
     BACKEND_OPTIONS(struct evaluate),
@@ -75,7 +86,8 @@ const struct verb verb_evaluate = {
     .examples = "  dtrain evaluate job.yaml                                        the newest checkpoint on the validation data\n"
                 "  dtrain evaluate job.yaml --ckpt runs/a/ckpt/step-00000295       this checkpoint\n"
                 "  dtrain evaluate job.yaml --split test --expect 'accuracy>=0.94'\n"
-                "  dtrain evaluate job.yaml --steps 10                             the first ten batches\n",
+                "  dtrain evaluate job.yaml --steps 10                             the first ten batches\n"
+                "  dtrain evaluate job.yaml --workers 4                             on four processes, with the same digits\n",
     .options = options,
     .size = sizeof(struct evaluate),
     .run = run,

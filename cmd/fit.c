@@ -127,10 +127,6 @@ static int finish(struct training *t, dt_status *s)
     int code = dt_status_code(s);
     if (code == EXIT_STOPPED || (*stop_flag() && (code >= 128 || (code && *stop_flag() == 2))))
         return stopped(t, s);
-    if (s && t->watch.silent && code == EXIT_JOB) { /* the first worker has the same job */
-        dt_status_free(s);
-        return code;
-    }
     if (s)
         return watch_error(&t->watch, s);
     if (t->fit->dry_run) {
@@ -170,9 +166,7 @@ static dt_status *check_workers(const struct call *call)
     const struct fit *fit = call->settings;
     if (fit->max_restarts && fit->workers < 2)
         return usage_error(call, "--max-restarts needs --workers");
-    if (fit->workers > 1 && call->operands.n && strcmp(call->operands.at[0], "-") == 0)
-        return usage_error(call, "--workers: a job on standard input can be read by one process only; give a file");
-    return NULL;
+    return workers_check(call, fit->workers);
 }
 
 static int run(const struct call *call)
@@ -202,7 +196,7 @@ static const struct option options[] = {
     INTEGER(struct fit, steps, "steps", "N", "save and stop when N steps are done in total", .min = 1),
     SECONDS(struct fit, time, "time", "TIME", "save and exit with 75 after this time (90s, 55m, 1h30m), at the end of a step"),
     LIST(struct fit, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
-    INTEGER(struct fit, workers, "workers", "N", "train on N processes of this machine; the job's strategy is multi_worker_mirrored", .min = 1, .max = MOST_WORKERS, .fallback = 1),
+    WORKERS_OPTION(struct fit, "train"),
     INTEGER(struct fit, max_restarts, "max-restarts", "K", "with --workers: start all again, at most K times, after one was lost"),
     LIST(struct fit, inject, "inject", "FAULT", "rehearse a fault: kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7 or hbm=8GiB",
          .once = true, .words = "kill:core= slow-link:x= nan@step= hbm="),

@@ -5,13 +5,14 @@
 #include "env.h"
 #include "verb.h"
 #include "watch.h"
+#include "workers.h"
 
 struct predict {
     struct common common;
     struct place place;
     struct compute compute;
     const char *checkpoint, *input, *output;
-    int64_t top;
+    int64_t top, workers;
     int split, format;
 };
 
@@ -47,10 +48,19 @@ static dt_status *open_writer(struct prediction *p)
 {
     const struct predict *my = p->my;
     const char *output = output_of(my);
+    if (p->watch.silent)
+        return NULL;
     const char *format = my->format ? formats[my->format] : strcmp(output, "-") == 0 ? "csv" : NULL;
     if (strcmp(output, "-") == 0)
         out_end_with_readers();
     return dt_row_writer_open(&p->writer, &(dt_row_writer_options){.path = output, .format = format, .top = my->top});
+}
+
+/* The first worker has them all. */
+static dt_status *drop_rows(const dt_predicted_rows *rows, void *user)
+{
+    (void)rows, (void)user;
+    return NULL;
 }
 
 static dt_status *predict(struct prediction *p)
@@ -66,7 +76,7 @@ static dt_status *predict(struct prediction *p)
         .checkpoint = my->checkpoint,
         .input = my->input,
         .split = splits[my->split],
-        .rows = dt_row_writer_put,
+        .rows = p->watch.silent ? drop_rows : dt_row_writer_put,
         .user = p->writer,
     };
     return dt_job_predict(p->job, &request, &options, NULL);
@@ -75,6 +85,8 @@ static dt_status *predict(struct prediction *p)
 static dt_status *finish(struct prediction *p)
 {
     int64_t rows;
+    if (p->watch.silent)
+        return NULL;
     dt_status *s = dt_row_writer_finish(p->writer, &rows);
     if (!s && !p->call->out->quiet && strcmp(output_of(p->my), "-") != 0)
         out_field(p->call->out, "wrote", "%s, outputs of %lld example%s", p->my->output, (long long)rows, rows == 1 ? "" : "s");
@@ -83,15 +95,16 @@ static dt_status *finish(struct prediction *p)
 
 static dt_status *run_all(struct prediction *p)
 {
-    dt_status *s = open_writer(p);
+    dt_status *s = dt_job_open(&p->job, &p->source);
+    p->watch.silent = dt_job_worker(p->job) > 0;
     if (!s)
-        s = dt_job_open(&p->job, &p->source);
+        s = open_writer(p);
     if (!s)
         s = predict(p);
     return s ? s : finish(p);
 }
 
-static int run(const struct call *call)
+static int run_here(const struct call *call)
 {
     struct prediction p = {.call = call, .my = call->settings};
     dt_status *s = read_call(&p);
@@ -108,12 +121,20 @@ static int run(const struct call *call)
     return code;
 }
 
+static int run(const struct call *call)
+{
+    const struct predict *my = call->settings;
+    int code = 0;
+    return workers_begin(call, my->workers, &code) ? run_here(call) : code;
+}
+
 static const struct option options[] = {
     TEXT(struct predict, output, "output", "FILE", "output file (.csv, .npy, .npz or .jsonl); default: -, standard output", .letter = 'o'),
     CHOICE(struct predict, format, "format", "FORM", formats, "output format; auto: by the end of FILE, csv for standard output"),
     TEXT(struct predict, input, "input", "FILE", "predict these examples instead of the job's data: a file, a folder of pictures (or of class folders), or - for standard input"),
     INTEGER(struct predict, top, "top", "K", "write only the K largest values of each row, the most likely classes", .min = 1, .max = 1 << 20),
     TEXT(struct predict, checkpoint, "ckpt", "PATH", "the checkpoint or saved model; default: the newest in output.dir"),
+    WORKERS_OPTION(struct predict, "predict"),
     CHOICE(struct predict, split, "split", "PART", splits, "the split of the job's data"),
     COMPUTE_OPTIONS(struct predict),
     BACKEND_OPTIONS(struct predict),

@@ -100,6 +100,10 @@ void watch_event(const dt_event *e, void *user)
 
 int watch_error(const struct watch *w, dt_status *s)
 {
+    if (s && w->silent && dt_status_code(s) == EXIT_JOB) { /* the first worker has the same job */
+        dt_status_free(s);
+        return EXIT_JOB;
+    }
     if (w->json && s && !w->silent)
         watch_json_error(w, s);
     return out_error(w->out, s);

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "stop.h"
-#include "verb.h"
 
 enum { LOST = 69, GRACE_MS = 5000, LOOK_MS = 20 };
 
@@ -169,4 +168,23 @@ bool workers_start(struct out *out, int n, int64_t restarts, bool *again, int *c
         out_note(out, "starting the workers again, %lld of %lld times", (long long)started + 1, (long long)restarts);
         nanosleep(&(struct timespec){.tv_sec = started < 5 ? 1 << started : 32}, NULL);
     }
+}
+
+/* ---- verbs ---- */
+
+dt_status *workers_check(const struct call *call, int64_t n)
+{
+    if (n > 1 && call->operands.n && strcmp(call->operands.at[0], "-") == 0)
+        return usage_error(call, "--workers: a job on standard input can be read by one process only; give a file");
+    return NULL;
+}
+
+bool workers_begin(const struct call *call, int64_t n, int *code)
+{
+    bool again;
+    dt_status *s = workers_check(call, n);
+    if (!s)
+        return n < 2 || workers_start(call->out, (int)n, 0, &again, code);
+    *code = out_error(call->out, s);
+    return false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fit --workers N: starts the workers of a job on this machine and watches over them. */
+/* --workers N of fit, evaluate and predict: starts the workers of a job on this machine and watches over them. */
 #ifndef CMD_WORKERS_H
 #define CMD_WORKERS_H
 
@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "out.h"
+#include "verb.h"
 
 enum { MOST_WORKERS = 64 };
 
@@ -16,5 +17,13 @@ enum { MOST_WORKERS = 64 };
  * `restarts` times. Comes before any thread.
  */
 bool workers_start(struct out *out, int n, int64_t restarts, bool *again, int *code);
+
+/* The usage error of a job that several processes cannot read; NULL: it is fine. */
+dt_status *workers_check(const struct call *call, int64_t n);
+/* Verbs that need not be started again: true where the verb shall go on, in this process or in one of n workers. */
+bool workers_begin(const struct call *call, int64_t n, int *code);
+
+#define WORKERS_OPTION(type, what) \
+    INTEGER(type, workers, "workers", "N", what " on N processes of this machine; the job's strategy is multi_worker_mirrored", .min = 1, .max = MOST_WORKERS, .fallback = 1)
 
 #endif

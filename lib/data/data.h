@@ -214,6 +214,9 @@ bool dt_dataset_is_plain(const dt_dataset *d, int element);
 /* ---- feeds ---- */
 
 typedef struct dt_feed dt_feed;
+/* Of batch number `batch` of a feed, from 0, which has so many rows, those that this process computes with: [*from, *to). The others are not read, and their
+ * memory holds anything. Any thread calls it. */
+typedef void (*dt_own_rows)(const void *user, int64_t batch, int64_t rows, int64_t *from, int64_t *to);
 typedef struct dt_feed_options {
     dt_part part;
     int64_t epoch;       /* selects the order, from 0 */
@@ -228,6 +231,8 @@ typedef struct dt_feed_options {
     bool even;           /* batches in equal parts, the last one, too: the offsets say so */
     bool looks;          /* not to train: `map` draws nothing, of the training part either */
     dt_recorder *recorder; /* threads that read ahead tell it what they do, the caller when it waits; NULL: nobody */
+    dt_own_rows own;     /* NULL: all rows of all batches are wanted */
+    const void *own_user;
 } dt_feed_options;
 
 /* What preparing a batch consists of. */
@@ -235,6 +240,7 @@ typedef enum dt_spent_on { DT_SPENT_READING, DT_SPENT_DECODING, DT_SPENT_MAP, DT
 
 typedef struct dt_batch {
     int64_t rows;        /* 0: the end */
+    int64_t from, to;    /* the rows that were read: all, unless dt_feed_options has own */
     int64_t epoch, step; /* which batch this is; step within the epoch, from 0 */
     double waited_s;     /* how long the caller stood still for it */
     double spent_s[DT_SPENT_KINDS]; /* how long threads worked on it */

@@ -32,6 +32,7 @@ enum {
 /* What batch number b is. */
 typedef struct header {
     int64_t epoch, step, rows;
+    int64_t from, to; /* the rows that are wanted */
 } header;
 
 /* ---- what a batch is ---- */
@@ -40,14 +41,17 @@ static header header_of(const dt_feed *f, int64_t batch)
 {
     int64_t i = f->o.first_step + batch, step = i % f->steps, left = f->count - step * f->o.batch;
     int64_t rows = f->workers ? dt_workers_cut(f->workers, step, NULL) : left < f->o.batch ? left : f->o.batch;
-    return (header){.epoch = f->o.epoch + i / f->steps, .step = step, .rows = rows};
+    header h = {.epoch = f->o.epoch + i / f->steps, .step = step, .rows = rows, .to = rows};
+    if (f->o.own)
+        f->o.own(f->o.own_user, batch, rows, &h.from, &h.to);
+    return h;
 }
 
 /* Piece k of a batch: a batch of few rows has empty ones. */
 static dt_piece piece_of(const dt_feed *f, int64_t batch, int k, const dt_slot *s)
 {
     header h = header_of(f, batch);
-    int64_t from = h.rows * k / f->pieces, to = h.rows * (k + 1) / f->pieces;
+    int64_t own = h.to - h.from, from = h.from + own * k / f->pieces, to = h.from + own * (k + 1) / f->pieces;
     return (dt_piece){.epoch = h.epoch, .step = h.step, .first = h.step * f->o.batch + from, .rows = to - from, .into = from, .element = s->element,
                       .load = batch >= f->depth};
 }
@@ -231,6 +235,8 @@ dt_status *dt_feed_next(dt_feed *f, dt_batch *batch)
     for (int e = 0; e < f->d->n; e++)
         s->element[e].type.dim[0] = h.rows;
     batch->rows = error ? 0 : h.rows;
+    batch->from = h.from;
+    batch->to = h.to;
     batch->epoch = h.epoch;
     batch->step = h.step;
     batch->waited_s = 1e-9 * (double)waited;

@@ -69,6 +69,23 @@ dt_status *dt_member_settle(dt_member *m)
     return m->team->fabric->settle ? m->team->fabric->settle(m) : NULL;
 }
 
+dt_status *dt_member_collect(dt_member *m, const void *own, const size_t *n, void *all)
+{
+    dt_tag tag = {.number = ++m->number, .collective = DT_ALL_GATHER, .dtype = DT_UINT8, .step = m->step};
+    snprintf(tag.of, sizeof tag.of, "%s", m->of ? m->of : "");
+    for (int r = 0; r < m->team->ranks; r++)
+        tag.elements += (int64_t)n[r];
+    if (m->rank > 0) {
+        DT_TRY(dt_member_send(m, 0, &tag, own, n[m->rank]));
+        return dt_member_settle(m);
+    }
+    memcpy(all, own, n[0]);
+    char *at = (char *)all + n[0];
+    for (int r = 1; r < m->team->ranks; at += n[r++])
+        DT_TRY(dt_member_recv(m, r, &tag, at, n[r]));
+    return NULL;
+}
+
 dt_status *dt_member_gather(dt_member *m, const void *own, size_t n, void *all)
 {
     const int ranks = m->team->ranks;

@@ -123,6 +123,8 @@ typedef struct dt_tree_item {
 } dt_tree_item;
 /* Sums over the workers, rank r of n having the shards that dt_shards_of_worker says: the bits of tree_sum over all shards. Errors of send and recv. */
 dt_status *dt_tree_all_reduce(dt_member *m, int32_t shards, dt_dtype dtype, const dt_tree_item *item, int n) DT_MUST_USE;
+/* The bytes of all ranks, n[r] of rank r, to rank 0 alone, one after the other into its all[]. */
+dt_status *dt_member_collect(dt_member *m, const void *own, const size_t *n, void *all) DT_MUST_USE;
 /* Every rank's n bytes, in the order of ranks, into all[ranks * n]. */
 dt_status *dt_member_gather(dt_member *m, const void *own, size_t n, void *all) DT_MUST_USE;
 

@@ -11,7 +11,7 @@
  *     partition.c   `partition`: names, shapes, and notes in the graph of a step
  *     data.c        the data set, opened and held against the model
  *     begin.c       the weights that training begins with
- *     run.c         fit, evaluate, predict, lower; export.c: the model as a file for others
+ *     run.c         fit, evaluate, predict, lower; team.c: on several workers; export.c: the model as a file for others
  *     topology.c    a slice with the job's replicas; devices.c: what this machine has
  *
  * Opening a job finds all faults of its file in one run and opens no data; what the file names is looked for only when the file

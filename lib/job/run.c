@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job at work: fit, evaluate, predict, lower over what session.c makes of it. */
+/* A job at work: fit, evaluate, predict, lower over what session.c makes of it, on the workers that team.c connects. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,13 +57,6 @@ static dt_texts limits_of(const dt_job *j)
 
 /* ---- fit ---- */
 
-/* s: how the work of this worker has ended; one that was stopped, all were. */
-static void close_cluster(dt_job *j, const dt_status *s)
-{
-    dt_cluster_close(j->cluster, s && dt_status_number(s) != DT_E_STOPPED);
-    j->cluster = NULL;
-}
-
 static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, dt_texts told, int64_t called_ns)
 {
     char *directory = dt_job_output(j);
@@ -101,27 +94,6 @@ static dt_status *write_report(const dt_job *j, const dt_run_options *o)
     return s;
 }
 
-/* ---- workers in separate processes ---- */
-
-static dt_status *open_cluster(dt_job *j)
-{
-    const dt_launch *l = &j->strategy.launch;
-    if (!l->fabric)
-        return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at, "%s describes %d workers, but connecting workers without MPI is not implemented yet", l->by,
-                                  l->workers), "start the job with mpirun -n %d or srun -n %d, or on one machine with --workers %d, and unset %s", l->workers, l->workers, l->workers, l->by);
-    if (dt_backend_takes_plugin(j->backend))
-        return dt_fail(DT_E_NOT_YET, &j->backend_at, "back end %s is not implemented yet for workers in separate processes", j->backend);
-    if (j->how.over_replicas != DT_OVER_NONE)
-        return dt_fail(DT_E_NOT_YET, &j->strategy.at, "partition.over_replicas is not implemented yet for workers in separate processes");
-    DT_TRY(dt_cluster_open(&j->cluster, l, j->strategy.launch_timeout));
-    dt_status *s = dt_cluster_compare(j->cluster, "dtrain's version", dt_version());
-    if (!s)
-        s = dt_cluster_compare(j->cluster, "the SHA-256 of the job", j->sha256.hex);
-    if (s)
-        close_cluster(j, s);
-    return s;
-}
-
 DT_API int dt_job_worker(const dt_job *j)
 {
     DT_LIVE(j);
@@ -135,7 +107,7 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
     int64_t called_ns = dt_now_ns();
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_fit", "job"));
-    DT_TRY(j->strategy.launch.workers ? open_cluster(j) : dt_launched_alone());
+    DT_TRY(dt_job_open_team(j));
     options = or_none(options);
     dt_texts told = limits_of(j);
     for (int i = 0; i < told.n; i++)
@@ -144,7 +116,7 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
     if (!bad)
         bad = fit(j, options, &s, told, called_ns);
     dt_session_close(&s);
-    close_cluster(j, bad);
+    dt_job_close_team(j, bad);
     dt_status *unwritten = is_worth_a_report(j, options, bad) ? write_report(j, options) : NULL;
     if (!bad)
         return unwritten;
@@ -237,6 +209,14 @@ static dt_status *evaluate(dt_part part, const dt_saved *c, const dt_session *s,
     return dt_fail(DT_E_DIVERGED, NULL, "the loss of the %s data is not finite, although the data is: the model computes NaN or infinity", dt_part_name(part));
 }
 
+static dt_status *prepare_evaluation(dt_job *j, const char *checkpoint, const dt_run_options *o, dt_saved *c, dt_session *s)
+{
+    DT_TRY(dt_job_find_checkpoint(j, checkpoint, o, c));
+    DT_TRY(dt_job_take_learned(j, c));
+    DT_TRY(dt_session_open(j, o, false, s));
+    return dt_job_load_weights(j, c, s);
+}
+
 DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split, const dt_run_options *options)
 {
     DT_LIVE(j);
@@ -248,17 +228,15 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
     DT_TRY(dt_want(split, "dt_job_evaluate", "split"));
     options = or_none(options);
     DT_TRY(find_part(j, split, &part));
-    dt_status *bad = dt_job_find_checkpoint(j, checkpoint, options, &c);
+    DT_TRY(dt_job_open_team(j));
+    dt_status *bad = dt_cluster_agree(j->cluster, "prepare its evaluation", prepare_evaluation(j, checkpoint, options, &c, &s));
     if (!bad)
-        bad = dt_job_take_learned(j, &c);
-    if (!bad)
-        bad = dt_session_open(j, options, false, &s);
-    if (!bad)
-        bad = dt_job_load_weights(j, &c, &s);
+        bad = dt_job_compare_team(j, &s, &c);
     if (!bad)
         bad = evaluate(part, &c, &s, options);
     dt_session_close(&s);
     dt_saved_release(&c);
+    dt_job_close_team(j, bad);
     return bad;
 }
 
@@ -327,6 +305,9 @@ static dt_status *predict(dt_job *j, const dt_saved *c, const dt_run_options *o,
         bad = dt_session_open_model(j, o, &s);
     if (!bad)
         bad = dt_job_load_weights(j, c, &s);
+    bad = dt_cluster_agree(j->cluster, "prepare its prediction", bad);
+    if (!bad)
+        bad = dt_job_compare_team(j, &s, c);
     if (!bad) {
         from->batch = batch_of(j, s.model);
         bad = dt_predict(s.model, from);
@@ -342,6 +323,15 @@ static dt_status *check_request(const dt_job *j, const dt_predict_request *q, dt
     if (!q->rows)
         DT_TRY(dt_want(out, "dt_job_predict", "place for the tensor"));
     return q->input ? NULL : dt_want(q->split, "dt_job_predict", "split or input");
+}
+
+/* Each worker reads all of what comes, and computes with some. */
+static dt_status *check_input_of_team(const dt_job *j, const dt_predict_request *q)
+{
+    if (!j->strategy.launch.workers || !q->input || strcmp(q->input, "-") != 0)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_MISUSE, NULL, "standard input can be read by one process only, and %s says that this is one of %d", j->strategy.launch.by,
+                              j->strategy.launch.workers), "give a file, or predict in one process");
 }
 
 /* To the caller's tensor and to the caller's function, one or both. */
@@ -372,13 +362,17 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const d
     audience a = {q, out ? &g : NULL};
     dt_predict_rows from = {.rows = tell_rows, .user = &a, .warn = tell_warning, .warn_user = or_none(options)};
     dt_saved c = {0};
+    DT_TRY(check_input_of_team(j, q));
+    DT_TRY(dt_job_open_team(j));
     dt_status *bad = dt_job_find_checkpoint(j, q->checkpoint, or_none(options), &c);
     if (!bad)
         bad = open_rows(j, q, &c, &from);
+    bad = dt_cluster_agree(j->cluster, "open what it predicts with", bad);
     if (!bad)
         bad = predict(j, &c, or_none(options), &from);
     dt_stream_close(from.stream);
     dt_saved_release(&c);
+    dt_job_close_team(j, bad);
     return out ? dt_gathered_take(&g, bad, out) : bad;
 }
 

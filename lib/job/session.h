@@ -26,6 +26,16 @@ dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training, dt
 dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s) DT_MUST_USE;
 void dt_session_close(dt_session *s);
 
+/* ---- team.c ---- */
+
+/* Meets the other workers, sets j->cluster; nothing where this process is alone. WORKERS_DISAGREE where job or version differ. LAUNCH or NOT_YET for a launcher's
+ * processes that do not share the job's work. */
+dt_status *dt_job_open_team(dt_job *j) DT_MUST_USE;
+/* s: how the work of this worker has ended; one that was stopped, all were. */
+void dt_job_close_team(dt_job *j, const dt_status *s);
+/* WORKERS_DISAGREE unless all have the same weights, of the same checkpoint, and the same kernels. */
+dt_status *dt_job_compare_team(const dt_job *j, const dt_session *s, const dt_saved *c) DT_MUST_USE;
+
 /* ---- run.c ---- */
 
 /* The checkpoint of that path; NULL: the newest below output.dir, where there must be one. */

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "fabric/fabric.h"
+#include "op/workers.h"
 
 dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch, double deadline_s)
 {
@@ -44,12 +45,41 @@ void dt_cluster_step(dt_cluster *c, int64_t step)
         c->member->step = step;
 }
 
+/* As dt_cut_rows cuts. */
+static int64_t begin_of_shard(int64_t rows, int64_t shards, int64_t i)
+{
+    const int64_t more = rows % shards;
+    return i * (rows / shards) + (i < more ? i : more);
+}
+
+void dt_cluster_rows(const dt_cluster *c, int shards, int64_t rows, int64_t *from, int64_t *to)
+{
+    const dt_shard_range own = dt_shards_of_worker(shards, c->workers, c->rank);
+    *from = begin_of_shard(rows, shards, own.first);
+    *to = begin_of_shard(rows, shards, (int64_t)own.first + own.count);
+}
+
 dt_status *dt_cluster_gather(dt_cluster *c, const char *of, const void *own, size_t n, void *all)
 {
     c->member->of = of;
     dt_status *s = dt_member_gather(c->member, own, n, all);
     c->member->of = NULL;
     return s;
+}
+
+dt_status *dt_cluster_collect(dt_cluster *c, const char *of, const void *own, const size_t *n, void *all)
+{
+    c->member->of = of;
+    dt_status *s = dt_member_collect(c->member, own, n, all);
+    c->member->of = NULL;
+    return s;
+}
+
+void dt_cluster_own_batch(const void *cluster, int64_t batch, int64_t rows, int64_t *from, int64_t *to)
+{
+    const dt_cluster *c = cluster;
+    *from = 0;
+    *to = batch % c->workers == c->rank ? rows : 0;
 }
 
 dt_status *dt_cluster_max(dt_cluster *c, const char *of, int64_t *number, int n)

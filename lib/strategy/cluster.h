@@ -32,8 +32,14 @@ dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch, double dea
 void dt_cluster_close(dt_cluster *c, bool failed);
 /* What is exchanged from now on belongs to that step of training. Takes NULL. */
 void dt_cluster_step(dt_cluster *c, int64_t step);
+/* The rows [*from, *to) of a batch that worker `rank` computes where it is cut into shards. */
+void dt_cluster_rows(const dt_cluster *c, int shards, int64_t rows, int64_t *from, int64_t *to);
 /* Every worker's n bytes, in order, into all[workers * n]. */
 dt_status *dt_cluster_gather(dt_cluster *c, const char *of, const void *own, size_t n, void *all) DT_MUST_USE;
+/* The bytes of all workers, n[w] of worker w, to worker 0 alone, in order, into its all[]. */
+dt_status *dt_cluster_collect(dt_cluster *c, const char *of, const void *own, const size_t *n, void *all) DT_MUST_USE;
+/* A dt_own_rows: of a dt_cluster, whose workers take whole batches in turn. */
+void dt_cluster_own_batch(const void *cluster, int64_t batch, int64_t rows, int64_t *from, int64_t *to);
 /* The largest of each of n numbers over all workers, in their place. `of`: what for, if it fails. A cluster of NULL is one worker. */
 dt_status *dt_cluster_max(dt_cluster *c, const char *of, int64_t *number, int n) DT_MUST_USE;
 /* WORKERS_DISAGREE, naming the worker and what differs, unless all say the same. `of` names what is compared, `texts` are lines of it; `own` is lent. */

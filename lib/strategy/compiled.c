@@ -246,6 +246,16 @@ dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view
     return dt_refusal_status(&refusal);
 }
 
+void dt_compiled_own_rows(const void *compiled, int64_t batch, int64_t rows, int64_t *from, int64_t *to)
+{
+    const dt_compiled *c = compiled;
+    (void)batch;
+    *from = 0;
+    *to = rows;
+    if (c->cluster)
+        dt_cluster_rows(c->cluster, c->shards, rows, from, to);
+}
+
 const dt_replication *dt_compiled_results(const dt_compiled *c)
 {
     return c->result;

@@ -150,7 +150,7 @@ dt_status *dt_launched_alone(void)
     DT_TRY(dt_launch_find(&l));
     if (l.workers == 0)
         return NULL;
-    return dt_suggest(dt_fail(DT_E_NOT_YET, NULL, "%s says that this is one of %d processes; each would train the whole job, because only 'dtrain fit' with "
+    return dt_suggest(dt_fail(DT_E_NOT_YET, NULL, "%s says that this is one of %d processes; each would do all of the job's work, because only "
                               "strategy: {type: multi_worker_mirrored} shares it", l.by, l.workers),
-                      "to train in this process alone, unset %s; to share the work, write that strategy into the job", l.by);
+                      "to work in this process alone, unset %s; to share the work, write that strategy into the job", l.by);
 }

@@ -74,6 +74,7 @@ static void shorten(const dt_trainer *t, dt_batch *batch, int64_t rows)
         element[e].type.dim[0] = rows;
     batch->element = element;
     batch->rows = rows;
+    batch->to = batch->to < rows ? batch->to : rows;
 }
 
 /* An example, counted from 1: of the part, and of the file that it stands in. */
@@ -202,7 +203,8 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, con
         left = INT64_MAX;
     dt_trainer_clear(t, s);
     DT_TRY(dt_feed_open(&feed, t->o.data, &(dt_feed_options){ .part = part, .batch = t->evaluation_rows, .last = DT_LAST_PARTIAL, .looks = true,
-                                                            .recorder = t->recorder }));
+                                                            .recorder = t->recorder, .own = t->o.strategy->cluster ? dt_cluster_own_batch : NULL,
+                                                            .own_user = t->o.strategy->cluster }));
     turns x = { .part = part, .feed = feed, .left = left, .run = run };
     begin_turns(t, &x, s->n);
     dt_status *bad = end_turns(t, &x, s, evaluate(t, &x, s));

@@ -182,6 +182,8 @@ static dt_status *train_from_here(run *r)
                                                             .epochs = epochs, .batch = r->batch, .last = spec->last_batch, .shuffle = spec->shuffle,
                                                             .workers = r->workers ? (int)r->workers->n : 0,
                                                             .replicas = r->workers ? (int)r->workers->replicas : 0,
+                                                            .own = r->strategy->cluster ? dt_compiled_own_rows : NULL,
+                                                            .own_user = dt_trainer_training_step(r->q->trainer),
                                                             .recorder = r->recording.recorder }));
     r->saved_ns = dt_now_ns();
     dt_status *s = train(r, feed);

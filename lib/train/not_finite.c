@@ -14,14 +14,14 @@
 /* The rows (rows, ...) of an element, in bytes and numbers of one. */
 typedef struct rows {
     const dt_view *view;
-    int64_t n, numbers, bytes;
+    int64_t from, to, numbers, bytes; /* the rows that were read */
 } rows;
 
 static rows rows_of(const dt_batch *b, int element)
 {
     const dt_view *v = &b->element[element];
     int64_t numbers = b->rows > 0 ? dt_type_elements(&v->type) / b->rows : 0;
-    return (rows){ v, b->rows, numbers, numbers * dt_dtype_size(v->type.dtype) };
+    return (rows){ v, b->from, b->to, numbers, numbers * dt_dtype_size(v->type.dtype) };
 }
 
 static bool is_finite_at(const dt_view *v, int64_t i)
@@ -34,7 +34,7 @@ static bool is_finite_at(const dt_view *v, int64_t i)
 /* The first row with a number that is not finite, or -1. */
 static int64_t find_not_finite(const rows *r)
 {
-    for (int64_t i = 0; i < r->n * r->numbers; i++)
+    for (int64_t i = r->from * r->numbers; i < r->to * r->numbers; i++)
         if (!is_finite_at(r->view, i))
             return i / r->numbers;
     return -1;
@@ -43,8 +43,8 @@ static int64_t find_not_finite(const rows *r)
 /* The first row of zeros alone, or -1. */
 static int64_t find_padding(const rows *r)
 {
-    const char *at = r->view->data;
-    for (int64_t i = 0; r->bytes > 0 && i < r->n; i++, at += r->bytes)
+    const char *at = (const char *)r->view->data + r->from * r->bytes;
+    for (int64_t i = r->from; r->bytes > 0 && i < r->to; i++, at += r->bytes)
         if (*at == 0 && memcmp(at, at + 1, (size_t)r->bytes - 1) == 0)
             return i;
     return -1;

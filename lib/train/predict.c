@@ -6,6 +6,8 @@
  *
  * A stream may give fewer rows than a batch has, because the next are not there yet. So that no program is compiled for each such number, they
  * are filled up with rows of zeros to a power of two, whose outputs are dropped: at inference a row's output is its own affair.
+ *
+ * Workers in separate processes take batches in turn (predict_turn.h); the first one passes all outputs on, in order.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 
 #include "op/cells.h"
 #include "strategy/values.h"
+#include "train/predict_turn.h"
 #include "train/scoped.h"
 #include "train/train.h"
 
@@ -26,7 +29,8 @@ typedef struct prediction {
     dt_output_meaning meaning[DT_MAX_OUTPUTS];
     bool warned;               /* of outputs that are not finite */
     const char **file;         /* [batch] of the examples at hand; NULL: nobody knows any */
-    int64_t done;              /* examples so far */
+    int64_t done;              /* examples passed on so far */
+    dt_predict_turn turn;      /* of several workers */
 } prediction;
 
 /* ---- the step ---- */
@@ -93,7 +97,9 @@ static dt_status *compile(prediction *p, const dt_element *inputs)
     DT_TRY(dt_forward_trace_of(p->model, inputs, p->model->spec.n_inputs, &g));
     for (int i = 0; i < p->model->spec.n_outputs; i++)
         p->meaning[i] = meaning_of(p, g, i);
-    return dt_compiled_create(&p->step, p->model->strategy, g, &(dt_compile_options){ 0 });
+    DT_TRY(dt_compiled_create(&p->step, p->model->strategy, g, &(dt_compile_options){ .alone = true }));
+    dt_predict_turn_open(&p->turn, p->model->strategy->cluster, dt_compiled_step(p->step));
+    return NULL;
 }
 
 /* ---- a batch ---- */
@@ -120,7 +126,7 @@ static int64_t find_not_finite(const dt_view *result, int n, int64_t rows)
     return -1;
 }
 
-/* Once, for rows that people have may be many. */
+/* Once, for rows that people have may be many. element NULL: another worker had them. */
 static void warn_not_finite(prediction *p, const dt_view *element, const dt_view *result, int64_t rows)
 {
     const int64_t row = p->warned || !p->from->warn ? -1 : find_not_finite(result, p->model->spec.n_outputs, rows);
@@ -128,7 +134,7 @@ static void warn_not_finite(prediction *p, const dt_view *element, const dt_view
     if (row < 0)
         return;
     const char *element_name = NULL;
-    for (int e = 0; e < p->n && !element_name; e++) {
+    for (int e = 0; element && e < p->n && !element_name; e++) {
         dt_view one = element[e];
         const int64_t each = dt_type_elements(&one.type) / one.type.dim[0];
         one.data = (char *)one.data + row * each * (int64_t)dt_dtype_size(one.type.dtype);
@@ -139,7 +145,7 @@ static void warn_not_finite(prediction *p, const dt_view *element, const dt_view
     dt_str_printf(&text, "outputs of example %lld are not finite", (long long)(p->done + row) + 1);
     if (element_name)
         dt_str_printf(&text, ": its '%s' holds a number that is not", element_name);
-    else
+    else if (element)
         dt_str_puts(&text, ", though its inputs are: look at the weights");
     p->from->warn(dt_str_text(&text), p->from->warn_user);
     dt_str_release(&text);
@@ -183,10 +189,9 @@ static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows)
     return s;
 }
 
-/* `computed` rows of every element, of which the first `rows` count. */
-static dt_status *predict_batch(prediction *p, const dt_view *element, int64_t computed, int64_t rows)
+static dt_status *compute(prediction *p, const dt_view *element, int64_t computed, dt_view result[DT_MAX_OUTPUTS])
 {
-    dt_view arg[DT_MAX_INPUTS], result[DT_MAX_OUTPUTS];
+    dt_view arg[DT_MAX_INPUTS];
     const dt_graph *step = dt_compiled_step(p->step);
 
     for (int i = 0; i < step->n_args; i++)
@@ -194,9 +199,51 @@ static dt_status *predict_batch(prediction *p, const dt_view *element, int64_t c
             if (strcmp(step->arg[i].name, p->element[e].name) == 0)
                 arg[i] = element[e];
     dt_cut_rows(computed, p->from->batch, p->model->strategy->replicas, p->offsets);
-    DT_TRY(dt_compiled_run(p->step, p->offsets, arg, result));
+    return dt_compiled_run(p->step, p->offsets, arg, result);
+}
+
+/* The outputs of all workers, on the first one. */
+static dt_status *end_turn(prediction *p)
+{
+    dt_view result[DT_MAX_OUTPUTS];
+    DT_TRY(dt_predict_turn_collect(&p->turn));
+    for (int w = 0; w < p->turn.n; w++) {
+        if (!dt_predict_turn_result(&p->turn, w, result))
+            continue;
+        if (w > 0)
+            warn_not_finite(p, NULL, result, p->turn.rows[w]);
+        DT_TRY(hand_on(p, result, p->turn.rows[w]));
+    }
+    p->turn.n = 0;
+    return NULL;
+}
+
+static dt_status *take_turn(prediction *p, const dt_view *element, int64_t computed, int64_t rows)
+{
+    dt_view result[DT_MAX_OUTPUTS];
+    if (dt_predict_turn_is_own(&p->turn)) {
+        DT_TRY(compute(p, element, computed, result));
+        warn_not_finite(p, element, result, rows);
+        DT_TRY(dt_predict_turn_keep(&p->turn, result, rows));
+    }
+    return dt_predict_turn_next(&p->turn, rows) ? end_turn(p) : NULL;
+}
+
+/* `computed` rows of every element, of which the first `rows` count. */
+static dt_status *predict_batch(prediction *p, const dt_view *element, int64_t computed, int64_t rows)
+{
+    dt_view result[DT_MAX_OUTPUTS];
+    if (p->turn.cluster)
+        return take_turn(p, element, computed, rows);
+    DT_TRY(compute(p, element, computed, result));
     warn_not_finite(p, element, result, rows);
     return hand_on(p, result, rows);
+}
+
+/* After the last batch. */
+static dt_status *end(prediction *p)
+{
+    return p->turn.n > 0 ? end_turn(p) : NULL;
 }
 
 /* ---- a part of a data set ---- */
@@ -208,7 +255,7 @@ static dt_status *predict_feed(prediction *p, dt_feed *feed)
     for (;;) {
         DT_TRY(dt_feed_next(feed, &batch));
         if (batch.rows == 0)
-            return NULL;
+            return end(p);
         DT_TRY(predict_batch(p, batch.element, batch.rows, batch.rows));
     }
 }
@@ -225,7 +272,8 @@ static dt_status *predict_part(prediction *p)
     for (int i = 0; i < match.n_inputs; i++)
         input[i] = p->element[match.input[i]];
     DT_TRY(compile(p, input));
-    DT_TRY(dt_feed_open(&feed, data, &(dt_feed_options){ .part = p->from->part, .batch = p->from->batch, .last = DT_LAST_PARTIAL, .looks = true }));
+    DT_TRY(dt_feed_open(&feed, data, &(dt_feed_options){ .part = p->from->part, .batch = p->from->batch, .last = DT_LAST_PARTIAL, .looks = true,
+                                                         .own = p->turn.cluster ? dt_cluster_own_batch : NULL, .own_user = p->turn.cluster }));
     dt_status *s = predict_feed(p, feed);
     dt_feed_close(feed);
     return s;
@@ -250,7 +298,7 @@ static dt_status *predict_rows(prediction *p, dt_view *element, void *const *row
     for (;;) {
         DT_TRY(dt_stream_next(p->from->stream, p->from->batch, row, &got));
         if (got == 0)
-            return NULL;
+            return end(p);
         int64_t computed = filled_up(got, p->from->batch);
         for (int e = 0; e < p->n; e++) {
             size_t bytes = (size_t)(dt_type_bytes(&element[e].type) / element[e].type.dim[0]);
@@ -291,6 +339,7 @@ dt_status *dt_predict(dt_model *m, const dt_predict_rows *from)
     dt_status *s = from->stream ? predict_stream(&p) : predict_part(&p);
 
     dt_compiled_destroy(p.step);
+    dt_predict_turn_close(&p.turn);
     free(p.offsets);
     free(p.file);
     return s;

@@ -162,6 +162,7 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, con
 int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics);
 /* What reads data from now on tells the recorder, which lives as long or is taken back: NULL. */
 void dt_trainer_record(dt_trainer *t, dt_recorder *r);
+const struct dt_compiled *dt_trainer_training_step(const dt_trainer *t); /* lent; NULL: it only evaluates */
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
 /* What about the data may make a poor model or a meaningless figure, in words, in the arena. */
 dt_status *dt_trainer_data_warnings(const dt_trainer *t, dt_arena *arena, dt_texts *out) DT_MUST_USE;

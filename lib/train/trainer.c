@@ -269,6 +269,11 @@ const char *dt_trainer_class_of(const dt_trainer *t, int key)
     return t->class_name[key];
 }
 
+const dt_compiled *dt_trainer_training_step(const dt_trainer *t)
+{
+    return t->train;
+}
+
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t)
 {
     return t->o.compile;

@@ -229,6 +229,39 @@ static void test_huge_file_is_read_row_by_row(void **state)
     unlink(HERE "/huge.idx");
 }
 
+static void own_third(const void *user, int64_t batch, int64_t rows, int64_t *from, int64_t *to)
+{
+    const int64_t third = (batch + *(const int *)user) % 3;
+    *from = rows * third / 3;
+    *to = rows * (third + 1) / 3;
+}
+
+/* The rows of others may be anything. */
+static void test_own_rows(void **state)
+{
+    (void)state;
+    write_rows(100);
+    dt_dataset *d = open_rows("shuffle: true, prefetch: 20");
+    dt_order order = dt_order_make(0, 100, 1, true, true);
+    for (int user = 0; user < 3; user++) {
+        dt_feed *f = NULL;
+        dt_batch b;
+        OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 7, .shuffle = true, .own = own_third, .own_user = &user}));
+        for (int64_t step = 0; step < 15; step++) {
+            int64_t from, to;
+            OK(dt_feed_next(f, &b));
+            own_third(&user, step, b.rows, &from, &to);
+            assert_int_equal(b.rows, step < 14 ? 7 : 2);
+            assert_int_equal(b.from, from);
+            assert_int_equal(b.to, to);
+            for (int64_t i = from; i < to; i++)
+                assert_int_equal(((const int64_t *)b.element[1].data)[i], dt_order_at(&order, 0, 7 * step + i));
+        }
+        dt_feed_close(f);
+    }
+    dt_dataset_unref(d);
+}
+
 static void doze(int64_t us)
 {
     nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
@@ -350,7 +383,7 @@ int main(void)
         cmocka_unit_test(test_first_batches_of_every_way_to_hold_rows), cmocka_unit_test(test_huge_file_is_read_row_by_row),
         cmocka_unit_test(test_slow_and_fast_callers), cmocka_unit_test(test_closing_at_once),
         cmocka_unit_test(test_two_feeds_over_one_file), cmocka_unit_test(test_part_that_is_not_there),
-        cmocka_unit_test(test_thread_blocks_signals),
+        cmocka_unit_test(test_thread_blocks_signals), cmocka_unit_test(test_own_rows),
     };
     return cmocka_run_group_tests_name("feeds", tests, NULL, NULL);
 }

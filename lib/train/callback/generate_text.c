@@ -139,7 +139,7 @@ static dt_status *compile(const run *r, generator *g)
 {
     dt_graph *graph = NULL;
     DT_TRY(dt_forward_trace(r->model, r->data, &g->match, &graph));
-    return dt_compiled_create(&g->step, r->strategy, graph, &(dt_compile_options){ 0 });
+    return dt_compiled_create(&g->step, r->strategy, graph, &(dt_compile_options){ .alone = true });
 }
 
 static void tell(const run *r, const generator *g)

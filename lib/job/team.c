@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The workers that share a job's work, where a launcher has started several: they meet, compare what they are about to do, and part. */
+#include "job/session.h"
+
+static dt_status *check_what_they_share(const dt_job *j)
+{
+    const dt_launch *l = &j->strategy.launch;
+    if (!l->fabric)
+        return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at, "%s describes %d workers, but connecting workers without MPI is not implemented yet", l->by,
+                                  l->workers), "start the job with mpirun -n %d or srun -n %d, or on one machine with --workers %d, and unset %s", l->workers, l->workers, l->workers, l->by);
+    if (dt_backend_takes_plugin(j->backend))
+        return dt_fail(DT_E_NOT_YET, &j->backend_at, "back end %s is not implemented yet for workers in separate processes", j->backend);
+    if (j->how.over_replicas != DT_OVER_NONE)
+        return dt_fail(DT_E_NOT_YET, &j->strategy.at, "partition.over_replicas is not implemented yet for workers in separate processes");
+    return NULL;
+}
+
+dt_status *dt_job_open_team(dt_job *j)
+{
+    if (!j->strategy.launch.workers)
+        return dt_launched_alone();
+    DT_TRY(check_what_they_share(j));
+    DT_TRY(dt_cluster_open(&j->cluster, &j->strategy.launch, j->strategy.launch_timeout));
+    dt_status *s = dt_cluster_compare(j->cluster, "dtrain's version", dt_version());
+    if (!s)
+        s = dt_cluster_compare(j->cluster, "the SHA-256 of the job", j->sha256.hex);
+    if (s)
+        dt_job_close_team(j, s);
+    return s;
+}
+
+void dt_job_close_team(dt_job *j, const dt_status *s)
+{
+    dt_cluster_close(j->cluster, s && dt_status_number(s) != DT_E_STOPPED);
+    j->cluster = NULL;
+}
+
+dt_status *dt_job_compare_team(const dt_job *j, const dt_session *s, const dt_saved *c)
+{
+    dt_digest weights;
+    dt_device *device = NULL;
+    if (!j->cluster)
+        return NULL;
+    DT_TRY(dt_weights_digest(s->model, &weights));
+    DT_TRY(dt_strategy_device_of(s->strategy, &device));
+    DT_TRY(dt_cluster_compare(j->cluster, "the checkpoint", c->path));
+    DT_TRY(dt_cluster_compare(j->cluster, "the SHA-256 of the weights", weights.hex));
+    return dt_cluster_compare(j->cluster, "kernels", dt_device_facts_of(device).kernels);
+}
