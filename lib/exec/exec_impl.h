@@ -28,10 +28,10 @@ typedef struct dt_product {
     const dt_gemm_library *library;
     void *plan;
     struct dt_tiles *tiles;
+    size_t scratch;         /* bytes that running it takes beside its matrices */
 } dt_product;
 dt_status *dt_product_plan(dt_engine *e, const dt_gemm *g, dt_product *out) DT_MUST_USE;
-/* Bytes that running such a product takes beside its matrices. */
-size_t dt_product_scratch(const dt_engine *e, const dt_gemm *g);
+/* scratch: p->scratch bytes. */
 void dt_product_run(const dt_product *p, const void *a, const void *b, void *c, void *scratch);
 void dt_product_release(dt_product *p);
 /* NO_MEMORY where `ulimit -v` leaves no room for the library's buffers. */

@@ -21,7 +21,7 @@ typedef struct dt_gemm {
     int64_t m, n, k;
     bool trans_a, trans_b;
     bool adds; /* C += */
-    dt_gemm_float in, out; /* A and B; C */
+    dt_gemm_float in[2], out; /* A, B; C */
     int64_t lda, ldb, ldc;
 } dt_gemm;
 

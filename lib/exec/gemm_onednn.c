@@ -96,7 +96,7 @@ static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **o
     *p = (plan){ .dnnl = a, .g = *g, .empty = g->m == 0 || g->n == 0 || g->k == 0 };
     if (!p->empty) {
         for (int i = 0; ok && i < 3; i++)
-            ok = dt_dnnl_describe(a, (i < 2 ? g->in : g->out) == DT_GEMM_BF16 ? DT_DNNL_BF16 : DT_DNNL_F32, 2, m[i].dims, m[i].strides, &md[i]);
+            ok = dt_dnnl_describe(a, (i < 2 ? g->in[i] : g->out) == DT_GEMM_BF16 ? DT_DNNL_BF16 : DT_DNNL_F32, 2, m[i].dims, m[i].strides, &md[i]);
         ok = ok && make_primitive(p, md);
         for (int i = 0; i < 3; i++)
             dt_dnnl_forget(a, &md[i]);

@@ -95,7 +95,7 @@ static dt_status *plan(const dt_gemm_library *l, const dt_gemm *g, void **out)
         if (size[i] > INT32_MAX)
             return dt_fail(DT_E_KERNELS, NULL, "OpenBLAS uses 32-bit sizes and cannot compute the matrix product %lld x %lld x %lld", (long long)g->m,
                            (long long)g->n, (long long)g->k);
-    if (g->in != DT_GEMM_F32 || g->out != DT_GEMM_F32)
+    if (g->in[0] != DT_GEMM_F32 || g->in[1] != DT_GEMM_F32 || g->out != DT_GEMM_F32)
         return dt_fail(DT_E_KERNELS, NULL, "OpenBLAS multiplies float32 only");
     product *p = dt_alloc(sizeof *p);
     *p = (product){ .g = *g, .blas = l->state };

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "exec/exec_impl.h"
+#include "op/shapes.h"
 
 typedef struct side {
     int64_t free, contracted; /* sizes */
@@ -62,6 +63,7 @@ typedef struct dot {
 /* Below so many rows of a piece there is nothing to gain, since the other matrix is laid out or converted anew for each. */
 enum { LEAST_ROWS_FOR_LIBRARY = 16, LEAST_ROWS_FOR_TILES = 32 };
 
+/* What is the same for all rows is read in every piece: where it were converted each time, it is stored as the floats that are multiplied. */
 static void narrow(dt_exec *x, int node)
 {
     const dt_node *n = &x->g->node[node];
@@ -70,8 +72,13 @@ static void narrow(dt_exec *x, int node)
     const dt_dtype in = x->type[a].dtype;
     const int64_t rows = t->rank > 1 ? dt_type_elements(t) / (t->dim[t->rank - 1] + !t->dim[t->rank - 1]) / x->p->piece[node].units : 0;
 
-    if (in != DT_FLOAT32 && in == x->type[b].dtype &&
-        rows >= (in == DT_BFLOAT16 && x->engine->gemm.bf16 ? LEAST_ROWS_FOR_LIBRARY : LEAST_ROWS_FOR_TILES))
+    const bool by_library = in == DT_BFLOAT16 && x->engine->gemm.bf16;
+
+    if (in != DT_FLOAT32 && !by_library && !dt_is_batch(&x->g->node[b].type, 0)) {
+        dt_store_wide(x, b);
+        return;
+    }
+    if (in != DT_FLOAT32 && in == x->type[b].dtype && rows >= (by_library ? LEAST_ROWS_FOR_LIBRARY : LEAST_ROWS_FOR_TILES))
         return;
     dt_store_wide(x, a);
     dt_store_wide(x, b);
@@ -112,10 +119,11 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
         int64_t lo, hi;
         dt_piece_rows(x->p, step->node, u, &lo, &hi);
         dt_gemm g = product(d, hi - lo);
-        g.in = dt_gemm_float_of(x->type[n->in[0]].dtype);
+        for (int k = 0; k < 2; k++)
+            g.in[k] = dt_gemm_float_of(x->type[n->in[k]].dtype);
         g.out = dt_gemm_float_of(x->type[step->node].dtype);
-        step->scratch = dt_product_scratch(x->engine, &g) > step->scratch ? dt_product_scratch(x->engine, &g) : step->scratch;
         DT_TRY(dt_product_plan(x->engine, &g, &d->product[u]));
+        step->scratch = d->product[u].scratch > step->scratch ? d->product[u].scratch : step->scratch;
     }
     return NULL;
 }

@@ -68,6 +68,23 @@ static bool fits(const dt_graph *g, int node)
     return a->n_batch > 0 && a->n_contract > 0 && has_numbers(g, node, a, 0) && has_numbers(g, node, a, 1);
 }
 
+/* Below so many rows or columns, converting costs more than memory gains. */
+enum { LEAST_FOR_TILES = 16 };
+
+static void narrow(dt_exec *x, int node)
+{
+    const dt_node *n = &x->g->node[node];
+    const dt_dtype in = x->type[n->in[0]].dtype;
+    operand a, b;
+
+    if (in != DT_FLOAT32 && in == x->type[n->in[1]].dtype && read_operand(&x->type[n->in[0]], n->attr, false, &a) &&
+        read_operand(&x->type[n->in[1]], n->attr, true, &b) && a.free.size >= LEAST_FOR_TILES && b.free.size >= LEAST_FOR_TILES)
+        return;
+    for (int k = 0; k < 2; k++)
+        dt_store_wide(x, n->in[k]);
+    dt_store_wide(x, node);
+}
+
 typedef struct dot_batch {
     int units;
     dt_product *product; /* by unit: a plan runs in one thread at a time */
@@ -113,8 +130,13 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
     d->units = d->step_c == 0 ? 0 : x->p->piece[step->node].units;
     d->product = dt_arena_array(x->arena, dt_product, d->units + 1);
     dt_gemm g = product_of(&a, &b);
-    for (int u = 0; u < d->units; u++)
+    for (int k = 0; k < 2; k++)
+        g.in[k] = dt_gemm_float_of(x->type[n->in[k]].dtype);
+    g.out = dt_gemm_float_of(x->type[step->node].dtype);
+    for (int u = 0; u < d->units; u++) {
         DT_TRY(dt_product_plan(x->engine, &g, &d->product[u]));
+        step->scratch = d->product[u].scratch; /* the same for all */
+    }
     return NULL;
 }
 
@@ -122,17 +144,18 @@ static void run(const dt_kernel_call *c)
 {
     const dot_batch *d = c->step->state;
     const dt_node *n = &c->x->g->node[c->step->node];
-    const float *a = dt_floats(c->x, n->in[0]), *b = dt_floats(c->x, n->in[1]);
-    int64_t each = dt_walk_count(&d->batch);
-    float *to = dt_floats(c->x, c->step->node) + c->lo * each * d->step_c;
+    const char *a = c->x->at[n->in[0]], *b = c->x->at[n->in[1]];
+    int64_t each = dt_walk_count(&d->batch), a_bytes = dt_element_bytes(c->x, n->in[0]), b_bytes = dt_element_bytes(c->x, n->in[1]),
+            step = d->step_c * dt_element_bytes(c->x, c->step->node);
+    char *to = (char *)c->x->at[c->step->node] + c->lo * each * step;
 
     for (int64_t i = c->lo; i < c->hi && d->step_c > 0; i++) {
         dt_walk w = d->batch;
-        for (int64_t k = 0; k < each; k++, dt_walk_next(&w), to += d->step_c)
-            dt_product_run(&d->product[c->unit], a + i * d->step_a + w.at[0], b + i * d->step_b + w.at[1], to, NULL);
+        for (int64_t k = 0; k < each; k++, dt_walk_next(&w), to += step)
+            dt_product_run(&d->product[c->unit], a + (i * d->step_a + w.at[0]) * a_bytes, b + (i * d->step_b + w.at[1]) * b_bytes, to, c->scratch);
     }
 }
 
 const dt_kernel dt_kernel_dot_batch = {
-    .name = "dot_batch", .op = &dt_op_dot_general, .splits = true, .fits = fits, .prepare = prepare, .run = run, .release = release,
+    .name = "dot_batch", .op = &dt_op_dot_general, .splits = true, .fits = fits, .narrow = narrow, .prepare = prepare, .run = run, .release = release,
 };

@@ -3,9 +3,11 @@
  * Planned matrix products. They use the engine's library. If that was chosen automatically (`auto`) and oneDNN rejects a product,
  * OpenBLAS computes that one. The choice depends on sizes alone, and so do the bits.
  *
- * Matrices of 16 bits go to the library where it takes them. Elsewhere a tile at a time is converted into scratch and multiplied there:
+ * Matrices of 16 bits go to the library where it takes them. Elsewhere, and where it refuses, a tile at a time is converted into scratch and
+ * multiplied there. A tile of A serves a whole panel of C, so that A is converted once for each of them; float32 is read where it lies:
  *
- *     for each tile of C     for each stretch of k     C (f32) += float(A tile) float(B tile)     then C is stored as it is to be
+ *     for each panel of C    for each stretch of k    float(A tile)    for each tile of the panel    C (f32) += float(A tile) float(B tile)
+ *                            then the panel is stored as C is to be
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,7 @@
 #include "base/arena.h"
 #include "exec/exec_impl.h"
 
-enum { TILE_M = 256, TILE_N = 256, TILE_K = 512 };
+enum { TILE_M = 256, TILE_N = 256, TILE_K = 512, PANEL_N = 2048 };
 
 /* A product in tiles. Sizes of tiles: full, or what is left over. */
 struct dt_tiles {
@@ -23,6 +25,7 @@ struct dt_tiles {
 };
 
 typedef enum axis { M, N, K } axis;
+typedef enum side { A, B } side;
 
 /* ---- who makes it ---- */
 
@@ -61,6 +64,11 @@ static dt_status *plan_plain(dt_engine *e, const dt_gemm *g, dt_product *out)
 
 /* ---- tiles ---- */
 
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static int64_t size_of(const dt_gemm *g, axis a)
 {
     return a == M ? g->m : a == N ? g->n : g->k;
@@ -79,14 +87,16 @@ static int64_t extent(const dt_gemm *g, axis a, bool rest)
 
 static int64_t largest(const dt_gemm *g, axis a)
 {
-    return size_of(g, a) < tile_of(a) ? size_of(g, a) : tile_of(a);
+    return smaller(size_of(g, a), tile_of(a));
 }
 
-/* The product of one tile, which lies dense in scratch; C does where it is to be converted. */
+/* The product of one tile. What is to be converted lies dense in scratch. */
 static dt_gemm tile_product(const dt_gemm *g, int64_t m, int64_t n, int64_t k, bool adds)
 {
-    return (dt_gemm){ .m = m, .n = n, .k = k, .trans_a = g->trans_a, .trans_b = g->trans_b, .adds = adds, .lda = g->trans_a ? m : k,
-                      .ldb = g->trans_b ? k : n, .ldc = g->out == DT_GEMM_F32 ? g->ldc : n };
+    return (dt_gemm){ .m = m, .n = n, .k = k, .trans_a = g->trans_a, .trans_b = g->trans_b, .adds = adds,
+                      .lda = g->in[A] == DT_GEMM_F32 ? g->lda : g->trans_a ? m : k,
+                      .ldb = g->in[B] == DT_GEMM_F32 ? g->ldb : g->trans_b ? k : n,
+                      .ldc = g->out == DT_GEMM_F32 ? g->ldc : smaller(g->n, PANEL_N) };
 }
 
 static dt_status *plan_tiles(dt_engine *e, const dt_gemm *g, struct dt_tiles *t)
@@ -101,30 +111,54 @@ static dt_status *plan_tiles(dt_engine *e, const dt_gemm *g, struct dt_tiles *t)
     return NULL;
 }
 
+/* Floats of scratch: a tile of A, one of B, a panel of C. */
+static int64_t room_of_a(const dt_gemm *g)
+{
+    return g->in[A] == DT_GEMM_F32 ? 0 : largest(g, M) * largest(g, K);
+}
+
+static int64_t room_of_b(const dt_gemm *g)
+{
+    return g->in[B] == DT_GEMM_F32 ? 0 : largest(g, K) * largest(g, N);
+}
+
+static int64_t room_of_c(const dt_gemm *g)
+{
+    return g->out == DT_GEMM_F32 ? 0 : largest(g, M) * smaller(g->n, PANEL_N);
+}
+
 static dt_status *plan_in_tiles(dt_engine *e, const dt_gemm *g, dt_product *out)
 {
     out->library = &e->gemm;
+    out->scratch = (size_t)(room_of_a(g) + room_of_b(g) + room_of_c(g)) * sizeof(float);
     out->tiles = dt_alloc(sizeof *out->tiles);
     *out->tiles = (struct dt_tiles){ .g = *g, .simd = e->simd };
     return plan_tiles(e, g, out->tiles);
 }
 
-static bool is_for_library(const dt_engine *e, const dt_gemm *g)
+/* What a library takes as it is: float32, and bfloat16 where it is faster for it. */
+static bool is_plain(const dt_gemm *g)
 {
-    return (g->in == DT_GEMM_F32 && g->out == DT_GEMM_F32) || (e->gemm.bf16 && g->in == DT_GEMM_BF16 && g->out != DT_GEMM_F16);
+    return g->in[A] == DT_GEMM_F32 && g->in[B] == DT_GEMM_F32 && g->out == DT_GEMM_F32;
+}
+
+static bool is_bf16(const dt_engine *e, const dt_gemm *g)
+{
+    return e->gemm.bf16 && g->in[A] == DT_GEMM_BF16 && g->in[B] == DT_GEMM_BF16 && g->out != DT_GEMM_F16;
 }
 
 dt_status *dt_product_plan(dt_engine *e, const dt_gemm *g, dt_product *out)
 {
-    return is_for_library(e, g) ? plan_plain(e, g, out) : plan_in_tiles(e, g, out);
-}
-
-size_t dt_product_scratch(const dt_engine *e, const dt_gemm *g)
-{
-    if (is_for_library(e, g))
-        return 0;
-    int64_t m = largest(g, M), n = largest(g, N), k = largest(g, K);
-    return (size_t)(m * k + k * n + (g->out == DT_GEMM_F32 ? 0 : m * n)) * sizeof(float);
+    if (is_plain(g))
+        return plan_plain(e, g, out);
+    if (is_bf16(e, g)) {
+        dt_status *s = plan_by(e, &e->gemm, g, &out->plan);
+        out->library = &e->gemm;
+        if (!s || dt_status_number(s) != DT_E_KERNELS)
+            return s;
+        dt_status_free(s);
+    }
+    return plan_in_tiles(e, g, out);
 }
 
 /* ---- running ---- */
@@ -137,49 +171,65 @@ static int64_t bytes_of(dt_gemm_float f)
     return f == DT_GEMM_F32 ? 4 : 2;
 }
 
-/* Rows of a stored matrix become rows that lie close together. */
-static void load_tile(const struct dt_tiles *t, const char *from, int64_t ld, int64_t rows, int64_t columns, float *to)
-{
-    for (int64_t i = 0; i < rows; i++)
-        t->simd->strip[loads[t->g.in]](to + i * columns, from + i * ld * bytes_of(t->g.in), NULL, NULL, columns);
-}
-
+/* Where a tile begins; how large it is. */
 typedef struct tile {
-    int64_t m, n, k, m_size, n_size, k_size; /* where it begins; how large it is */
+    int64_t m, n, k, m_size, n_size, k_size;
 } tile;
 
-static void multiply_tile(const dt_product *p, const tile *at, const char *a, const char *b, float *c, float *scratch)
-{
-    const dt_gemm *g = &p->tiles->g;
-    float *a_tile = scratch, *b_tile = a_tile + largest(g, M) * largest(g, K);
-    a += (g->trans_a ? at->k * g->lda + at->m : at->m * g->lda + at->k) * bytes_of(g->in);
-    b += (g->trans_b ? at->n * g->ldb + at->k : at->k * g->ldb + at->n) * bytes_of(g->in);
+/* A product under way: its matrices, and room in scratch for a tile of A, one of B, a panel of C. */
+typedef struct work {
+    const dt_product *p;
+    const char *in[2];
+    char *c;
+    float *room[3];
+} work;
 
-    load_tile(p->tiles, a, g->lda, g->trans_a ? at->k_size : at->m_size, g->trans_a ? at->m_size : at->k_size, a_tile);
-    load_tile(p->tiles, b, g->ldb, g->trans_b ? at->n_size : at->k_size, g->trans_b ? at->k_size : at->n_size, b_tile);
-    p->library->run(p->tiles->plan[at->m_size < TILE_M][at->n_size < TILE_N][at->k_size < TILE_K][g->adds || at->k > 0], a_tile, b_tile, c);
-}
-
-static int64_t smaller(int64_t a, int64_t b)
+/* A tile of an operand as floats: where it lies, or converted, its stored rows close together. */
+static const float *fetch(const work *w, side of, const tile *at)
 {
-    return a < b ? a : b;
-}
-
-static void make_tile(const dt_product *p, tile *at, const char *a, const char *b, char *c, float *scratch)
-{
-    const struct dt_tiles *t = p->tiles;
+    const struct dt_tiles *t = w->p->tiles;
     const dt_gemm *g = &t->g;
-    char *to = c + (at->m * g->ldc + at->n) * bytes_of(g->out);
-    float *sum = g->out == DT_GEMM_F32 ? (float *)(void *)to : scratch + largest(g, M) * largest(g, K) + largest(g, K) * largest(g, N);
+    const int64_t ld = of == A ? g->lda : g->ldb, size = bytes_of(g->in[of]);
+    const int64_t own = of == A ? at->m : at->n, own_size = of == A ? at->m_size : at->n_size;
+    const bool k_first = of == A ? g->trans_a : !g->trans_b;
+    const char *from = w->in[of] + (k_first ? at->k * ld + own : own * ld + at->k) * size;
+    const int64_t rows = k_first ? at->k_size : own_size, columns = k_first ? own_size : at->k_size;
 
-    at->m_size = smaller(TILE_M, g->m - at->m);
-    at->n_size = smaller(TILE_N, g->n - at->n);
-    for (at->k = 0; at->k < g->k; at->k += TILE_K) {
-        at->k_size = smaller(TILE_K, g->k - at->k);
-        multiply_tile(p, at, a, b, sum, scratch);
+    if (g->in[of] == DT_GEMM_F32)
+        return (const float *)(const void *)from;
+    for (int64_t i = 0; i < rows; i++)
+        t->simd->strip[loads[g->in[of]]](w->room[of] + i * columns, from + i * ld * size, NULL, NULL, columns);
+    return w->room[of];
+}
+
+/* Adds one stretch of k to a panel, `to`. */
+static void add_stretch(const work *w, tile at, int64_t end, float *to)
+{
+    const struct dt_tiles *t = w->p->tiles;
+    const float *left = fetch(w, A, &at);
+
+    for (const int64_t begin = at.n; at.n < end; at.n += TILE_N) {
+        at.n_size = smaller(TILE_N, end - at.n);
+        void *plan = t->plan[at.m_size < TILE_M][at.n_size < TILE_N][at.k_size < TILE_K][t->g.adds || at.k > 0];
+        w->p->library->run(plan, left, fetch(w, B, &at), to + (at.n - begin));
     }
-    for (int64_t i = 0; g->out != DT_GEMM_F32 && i < at->m_size; i++)
-        t->simd->strip[stores[g->out]](to + i * g->ldc * 2, sum + i * at->n_size, NULL, NULL, at->n_size);
+}
+
+static void make_panel(const work *w, tile at)
+{
+    const struct dt_tiles *t = w->p->tiles;
+    const dt_gemm *g = &t->g;
+    const int64_t width = smaller(PANEL_N, g->n - at.n), ld = smaller(PANEL_N, g->n);
+    char *to = w->c + (at.m * g->ldc + at.n) * bytes_of(g->out);
+    float *sum = g->out == DT_GEMM_F32 ? (float *)(void *)to : w->room[2];
+
+    at.m_size = smaller(TILE_M, g->m - at.m);
+    for (at.k = 0; at.k < g->k; at.k += TILE_K) {
+        at.k_size = smaller(TILE_K, g->k - at.k);
+        add_stretch(w, at, at.n + width, sum);
+    }
+    for (int64_t i = 0; g->out != DT_GEMM_F32 && i < at.m_size; i++)
+        t->simd->strip[stores[g->out]](to + i * g->ldc * 2, sum + i * ld, NULL, NULL, width);
 }
 
 /* A sum of nothing is 0. */
@@ -196,11 +246,13 @@ void dt_product_run(const dt_product *p, const void *a, const void *b, void *c, 
         return;
     }
     const dt_gemm *g = &p->tiles->g;
+    float *room = scratch;
+    const work w = { p, { a, b }, c, { room, room + room_of_a(g), room + room_of_a(g) + room_of_b(g) } };
     if (g->k == 0)
         clear(g, c);
     for (tile at = { 0 }; g->k > 0 && at.m < g->m; at.m += TILE_M)
-        for (at.n = 0; at.n < g->n; at.n += TILE_N)
-            make_tile(p, &at, a, b, c, scratch);
+        for (at.n = 0; at.n < g->n; at.n += PANEL_N)
+            make_panel(&w, at);
 }
 
 void dt_product_release(dt_product *p)

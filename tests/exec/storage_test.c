@@ -80,6 +80,17 @@ static void attention(const setting *s) { attend(s, HEADS, (dt_attention_how){ 0
 static void causal_attention(const setting *s) { attend(s, HEADS, (dt_attention_how){ .causal = true, .window = 9 }); }
 static void grouped_attention(const setting *s) { attend(s, 2, (dt_attention_how){ .causal = true }); }
 
+/* The products of attention one by one: a batch of them, in the first two dimensions. */
+static void batches(const setting *s)
+{
+    const dt_dot_attr inner = { .n_batch = 1, .n_contract = 1, .lhs_batch = { 0 }, .rhs_batch = { 0 }, .lhs_contract = { 2 }, .rhs_contract = { 2 } };
+    dt_value in[] = { s->sequence, dt_tanh(s->sequence) }, d;
+    dt_value y = dt_convert(dt_emit(s->t, &dt_op_dot_general, in, 2, &inner), DT_FLOAT32);
+    dt_gradients_of(dt_reduce_sum(dt_multiply(y, dt_tanh(y)), DT_NO_AXIS), &s->sequence, 1, &d);
+    dt_return(s->t, "y", y);
+    dt_return(s->t, "dx", dt_convert(d, DT_FLOAT32));
+}
+
 static void moves(const setting *s)
 {
     dt_value x = dt_concatenate((dt_value[]){ s->sequence, dt_negate(s->sequence) }, 2, 1);
@@ -107,6 +118,7 @@ typedef struct row {
 static const row rows[] = {
     { "dense", dense, 0, 0.06 }, { "gradients", gradients, 0, 0.15 }, { "norm", norm, 0, 0.15 }, { "attention", attention, 9, 0.1 },
     { "causal attention", causal_attention, 9, 0.1 }, { "grouped attention", grouped_attention, 9, 0.1 }, { "moves", moves, 70, 0.06 },
+    { "batches", batches, 9, 0.3 },
     { "elements", elements, 0, 0 },
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -174,8 +186,16 @@ static dt_exec *compile_upcast(dt_engine *e, const dt_graph *g, int64_t batch, d
     return x;
 }
 
-/* All instruction sets with each library. */
-typedef struct engines { int n; dt_engine *e[2 * DT_MAX_SIMD]; } engines;
+/* A library that says it takes bfloat16, and then refuses every product of it. */
+static dt_status *(*taking)(const dt_gemm_library *l, const dt_gemm *g, void **plan);
+
+static dt_status *refuse(const dt_gemm_library *l, const dt_gemm *g, void **plan)
+{
+    return g->in[0] == DT_GEMM_F32 && g->in[1] == DT_GEMM_F32 ? taking(l, g, plan) : dt_fail(DT_E_KERNELS, NULL, "refused");
+}
+
+/* All instruction sets with each library, and one that refuses bfloat16. */
+typedef struct engines { int n; dt_engine *e[2 * DT_MAX_SIMD + 1]; } engines;
 
 static engines open_all(void)
 {
@@ -183,6 +203,10 @@ static engines open_all(void)
     engines all = { .n = 2 * dt_simd_list(list) };
     for (int i = 0; i < all.n; i++)
         must(dt_engine_open(&all.e[i], &(dt_engine_options){ .threads = 2, .kernels = i % 2 ? DT_KERNELS_OPENBLAS : DT_KERNELS_AUTO, .isa = list[i / 2]->name }), 0);
+    all.e[all.n] = engine_with(2, DT_KERNELS_OPENBLAS);
+    taking = all.e[all.n]->gemm.plan;
+    all.e[all.n]->gemm.plan = refuse;
+    all.e[all.n++]->gemm.bf16 = true;
     return all;
 }
 
