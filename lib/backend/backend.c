@@ -90,6 +90,11 @@ int dt_device_count(const dt_device *d)
     return n > 1 ? n : 1;
 }
 
+bool dt_device_runs_ahead(const dt_device *d)
+{
+    return innermost(d)->runs_ahead;
+}
+
 void dt_device_record(dt_device *d, dt_recorder *r)
 {
     while (d->inner)
@@ -139,9 +144,32 @@ void dt_executable_destroy(dt_executable *x)
     free(x);
 }
 
+dt_status *dt_executable_start(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result, bool *flies)
+{
+    const dt_backend *b = x->device->backend;
+    *flies = false;
+    DT_TRY(b->start(x->state, env, arg, result));
+    *flies = b->finish && !(env->refusal && env->refusal->finders);
+    x->flies += *flies;
+    return NULL;
+}
+
+dt_status *dt_executable_finish(dt_executable *x)
+{
+    x->flies--;
+    return x->device->backend->finish(x->state);
+}
+
+bool dt_executable_flies(const dt_executable *x)
+{
+    return x && x->flies > 0;
+}
+
 dt_status *dt_executable_run(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result)
 {
-    return x->device->backend->run(x->state, env, arg, result);
+    bool flies = false;
+    DT_TRY(dt_executable_start(x, env, arg, result, &flies));
+    return flies ? dt_executable_finish(x) : NULL;
 }
 
 const dt_price *dt_executable_price(const dt_executable *x)

@@ -77,6 +77,8 @@ void dt_device_close(dt_device *d); /* takes NULL */
 dt_device_facts dt_device_facts_of(const dt_device *d);
 /* How many machines of its own it computes with: requests may divide the graph among them (`over`). 1: it wants the graph as it is. */
 int dt_device_count(const dt_device *d);
+/* Whether steps may overlap: the next one can start before the one at hand is finished. */
+bool dt_device_runs_ahead(const dt_device *d);
 /* While switched on, the recorder gets what each thread does. It outlives that; NULL ends it. Not while something runs. */
 void dt_device_record(dt_device *d, dt_recorder *r);
 /* Whether programs have a price on it, and so requests need `on_device`. */
@@ -92,7 +94,15 @@ void dt_executable_destroy(dt_executable *x); /* takes NULL */
 /*
  * One step. arg[i]: concrete arrays in the order of the graph's arguments, read only. env->batch must be the request's rows. Variables are
  * read and updated. result[i] (graph order) is set to views that are good until the next run.
+ *
+ * In two halves, start and finish: between them the device computes, arg stays as it is, and what result[i] points to is not there yet; it is good until
+ * the start after the next. Where dt_device_runs_ahead, the next step (also another executable's) may start before the one at hand is finished; they finish
+ * in the order of their starts. *flies: there is something to finish; false: all is done, the batch was refused (env->refusal), or it failed.
  */
+dt_status *dt_executable_start(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result, bool *flies) DT_MUST_USE;
+dt_status *dt_executable_finish(dt_executable *x) DT_MUST_USE;
+/* A step of it has started and is not finished; takes NULL. */
+bool dt_executable_flies(const dt_executable *x);
 dt_status *dt_executable_run(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result) DT_MUST_USE;
 const dt_price *dt_executable_price(const dt_executable *x);
 /* Bytes of this machine's memory that running it takes besides variables. */

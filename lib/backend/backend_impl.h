@@ -10,12 +10,14 @@ struct dt_device {
     void *state;             /* the row's own */
     bool priced;             /* set in open: programs have a price on it */
     int count;               /* set in open: dt_device_count; 0: one */
+    bool runs_ahead;         /* set in open: start returns before the step is done */
     dt_device *inner;        /* the back end that computes, behind this one; NULL: this one */
 };
 
 struct dt_executable {
     dt_device *device;       /* that compiled it: the innermost */
     void *state;
+    int flies;               /* starts without a finish */
     dt_price price;
 };
 
@@ -28,7 +30,8 @@ struct dt_backend {
     dt_status *(*check)(const dt_device *d, const dt_compile_request *r, dt_price *price); /* where d->priced */
     dt_status *(*compile)(dt_device *d, const dt_compile_request *r, void **state);
     void (*release)(void *executable);
-    dt_status *(*run)(void *executable, const dt_env *env, const dt_view *arg, dt_view *result);
+    dt_status *(*start)(void *executable, const dt_env *env, const dt_view *arg, dt_view *result);
+    dt_status *(*finish)(void *executable); /* of the oldest start; NULL: start does it all */
     int64_t (*host_bytes)(const void *executable);
     const char *(*largest_layer)(const void *executable, dt_arena *arena, int64_t *bytes);
     void (*print)(const void *executable, dt_str *out);

@@ -121,7 +121,7 @@ static dt_status *compile(dt_device *d, const dt_compile_request *r, void **stat
 }
 
 /* The executor reads and writes the host's copies. */
-static dt_status *run(void *executable, const dt_env *env, const dt_view *arg, dt_view *result)
+static dt_status *start(void *executable, const dt_env *env, const dt_view *arg, dt_view *result)
 {
     const cpu_executable *x = executable;
     const dt_graph *g = x->program.program->graph;
@@ -158,7 +158,7 @@ static void record(dt_device *d, dt_recorder *r)
 
 const dt_backend dt_backend_cpu = {
     .kind = { .name = "cpu", .about = "the cores of this machine" },
-    .open = open, .close = close, .compile = compile, .release = release, .run = run, .host_bytes = host_bytes, .largest_layer = largest_layer,
+    .open = open, .close = close, .compile = compile, .release = release, .start = start, .host_bytes = host_bytes, .largest_layer = largest_layer,
     .print = print, .facts = facts, .record = record,
 };
 

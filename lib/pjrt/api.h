@@ -160,6 +160,7 @@ typedef struct dt_pjrt_layout {
     size_t n_tiles;
     int type; /* 0: tiled */
 } dt_pjrt_layout;
+typedef enum dt_pjrt_semantics { DT_PJRT_DURING_CALL, DT_PJRT_UNTIL_DONE, DT_PJRT_LENT } dt_pjrt_semantics; /* how long the host's memory is read */
 typedef struct dt_pjrt_from_host {
     dt_pjrt_head head;
     void *client;
@@ -169,7 +170,7 @@ typedef struct dt_pjrt_from_host {
     size_t rank;
     const int64_t *stride;
     size_t n_strides;
-    int semantics; /* 0: the data is read during the call; 1: until the event */
+    int semantics; /* dt_pjrt_semantics */
     void *device, *memory, *layout;
     /* gives */ void *done, *buffer;
 } dt_pjrt_from_host;

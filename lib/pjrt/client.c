@@ -221,44 +221,70 @@ dt_status *dt_pjrt_await(const dt_pjrt_client *c, void *event)
     return s;
 }
 
-dt_status *dt_pjrt_upload(const dt_pjrt_client *c, int i, const dt_view *x, dt_pjrt_buffer **out)
+static dt_status *place(const dt_pjrt_client *c, int i, const dt_view *x, int semantics, dt_pjrt_from_host *f)
 {
     static const dt_pjrt_step copy = { DT_PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER, "PJRT_Client_BufferFromHostBuffer", "copying to a device", DT_E_ACCELERATOR };
-    enum { UNTIL_DONE = 1 };
-    dt_pjrt_from_host f = { HEAD(dt_pjrt_from_host), .client = c->client, .data = x->data, .type = type_of(x->type.dtype), .dim = x->type.dim,
-                            .rank = (size_t)x->type.rank, .semantics = UNTIL_DONE, .device = c->device[i] };
-    *out = NULL;
-    DT_TRY(dt_pjrt_call(c->plugin, &copy, &f));
-    dt_status *s = dt_pjrt_await(c, f.done);
-    if (!s && !f.buffer)
-        s = dt_fail(DT_E_ACCELERATOR, NULL, "%s: copying to a device: no buffer was returned", c->plugin->path);
+    *f = (dt_pjrt_from_host){ HEAD(dt_pjrt_from_host), .client = c->client, .data = x->data, .type = type_of(x->type.dtype), .dim = x->type.dim,
+                              .rank = (size_t)x->type.rank, .semantics = semantics, .device = c->device[i] };
+    DT_TRY(dt_pjrt_call(c->plugin, &copy, f));
+    return f->buffer ? NULL : dt_fail(DT_E_ACCELERATOR, NULL, "%s: copying to a device: no buffer was returned", c->plugin->path);
+}
+
+dt_status *dt_pjrt_upload(const dt_pjrt_client *c, int i, const dt_view *x, dt_pjrt_buffer **out)
+{
+    dt_pjrt_from_host f = { 0 };
+    dt_status *s = place(c, i, x, DT_PJRT_UNTIL_DONE, &f), *bad = dt_pjrt_await(c, f.done);
+    if (s)
+        dt_status_free(bad);
+    else
+        s = bad;
     if (s)
         dt_pjrt_buffer_destroy(c, f.buffer);
-    else
-        *out = f.buffer;
+    *out = s ? NULL : f.buffer;
     return s;
 }
 
-/* Asked for its size first: one that is too large would write beyond the array. */
-dt_status *dt_pjrt_download(const dt_pjrt_client *c, dt_pjrt_buffer *b, const dt_view *x, void **ready)
+dt_status *dt_pjrt_lend(const dt_pjrt_client *c, int i, const dt_view *x, dt_pjrt_buffer **out, void **free)
+{
+    dt_pjrt_from_host f = { 0 };
+    dt_status *s = place(c, i, x, DT_PJRT_LENT, &f);
+    *out = f.buffer;
+    *free = f.done;
+    return s;
+}
+
+static dt_pjrt_layout row_major(int rank, int64_t *order)
+{
+    dt_pjrt_layout layout = { HEAD(dt_pjrt_layout), .minor_to_major = order, .rank = (size_t)rank };
+    layout.tiled.size = sizeof layout - sizeof layout.head - sizeof layout.type;
+    for (int d = 0; d < rank; d++)
+        order[d] = rank - 1 - d;
+    return layout;
+}
+
+static dt_status *ask(const dt_pjrt_client *c, dt_pjrt_to_host *t, int rank)
 {
     static const dt_pjrt_step copy = { DT_PJRT_BUFFER_TO_HOST_BUFFER, "PJRT_Buffer_ToHostBuffer", "copying from a device", DT_E_ACCELERATOR };
-    const size_t bytes = (size_t)dt_type_bytes(&x->type);
     int64_t order[DT_MAX_RANK];
-    dt_pjrt_layout layout = { HEAD(dt_pjrt_layout), .tiled.size = sizeof layout - sizeof layout.head - sizeof layout.type, .minor_to_major = order,
-                              .rank = (size_t)x->type.rank };
-    dt_pjrt_to_host t = { HEAD(dt_pjrt_to_host), .buffer = b, .layout = &layout };
+    dt_pjrt_layout layout = row_major(rank, order);
+    t->layout = &layout;
+    return dt_pjrt_call(c->plugin, &copy, t);
+}
 
-    *ready = NULL;
-    for (int d = 0; d < x->type.rank; d++)
-        order[d] = x->type.rank - 1 - d;
-    DT_TRY(dt_pjrt_call(c->plugin, &copy, &t));
-    if (t.size != bytes)
-        return dt_fail(DT_E_ACCELERATOR, NULL, "%s: copying from a device: an array of %zu bytes has %zu there", c->plugin->path, bytes, t.size);
-    t.data = x->data;
-    DT_TRY(dt_pjrt_call(c->plugin, &copy, &t));
+dt_status *dt_pjrt_check_size(const dt_pjrt_client *c, dt_pjrt_buffer *b, const dt_view *x)
+{
+    const size_t bytes = (size_t)dt_type_bytes(&x->type);
+    dt_pjrt_to_host t = { HEAD(dt_pjrt_to_host), .buffer = b };
+    DT_TRY(ask(c, &t, x->type.rank));
+    return t.size == bytes ? NULL : dt_fail(DT_E_ACCELERATOR, NULL, "%s: copying from a device: an array of %zu bytes has %zu there", c->plugin->path, bytes, t.size);
+}
+
+dt_status *dt_pjrt_download(const dt_pjrt_client *c, dt_pjrt_buffer *b, const dt_view *x, void **ready)
+{
+    dt_pjrt_to_host t = { HEAD(dt_pjrt_to_host), .buffer = b, .data = x->data, .size = (size_t)dt_type_bytes(&x->type) };
+    dt_status *s = ask(c, &t, x->type.rank);
     *ready = t.event;
-    return NULL;
+    return s;
 }
 
 void dt_pjrt_buffer_destroy(const dt_pjrt_client *c, dt_pjrt_buffer *b)

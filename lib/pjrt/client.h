@@ -43,9 +43,13 @@ dt_status *dt_pjrt_client_device(const dt_pjrt_client *c, int i, dt_pjrt_device_
 
 /* ---- arrays ---- */
 
-/* A copy on device i of x, a concrete array. Memory of x may change as soon as it returns. */
+/* A copy on device i of x, a concrete array, whose memory may change as soon as it returns. */
 dt_status *dt_pjrt_upload(const dt_pjrt_client *c, int i, const dt_view *x, dt_pjrt_buffer **out) DT_MUST_USE;
-/* Asks for all elements, row-major, of a buffer that has x's type; they are at x->data when *ready has been awaited. */
+/* Lends it x's memory instead, which stays as it is until the buffer is destroyed and *free, an event or NULL, has been awaited. */
+dt_status *dt_pjrt_lend(const dt_pjrt_client *c, int i, const dt_view *x, dt_pjrt_buffer **out, void **free) DT_MUST_USE;
+/* That a buffer has as many bytes as x: one that had more would be written beyond it. */
+dt_status *dt_pjrt_check_size(const dt_pjrt_client *c, dt_pjrt_buffer *b, const dt_view *x) DT_MUST_USE;
+/* Asks for all elements, row-major, of a buffer that has x's type and size; they are at x->data when *ready has been awaited. */
 dt_status *dt_pjrt_download(const dt_pjrt_client *c, dt_pjrt_buffer *b, const dt_view *x, void **ready) DT_MUST_USE;
 dt_status *dt_pjrt_await(const dt_pjrt_client *c, void *event) DT_MUST_USE; /* which is gone then */
 void dt_pjrt_buffer_destroy(const dt_pjrt_client *c, dt_pjrt_buffer *b); /* takes NULL */

@@ -201,6 +201,8 @@ static dt_status *find_size(dt_compiled *c, int64_t rows, dt_sized **out)
         }
     DT_TRY(make_size(c, rows, &made));
     int at = c->n < DT_SIZES ? c->n++ : c->next++ % DT_SIZES;
+    while (dt_executable_flies(c->size[at].executable))
+        at = c->next++ % DT_SIZES;
     dt_sized_release(&c->size[at]);
     c->size[at] = made;
     *out = &c->size[at];
@@ -231,18 +233,21 @@ static const dt_view *own_rows(dt_compiled *c, const dt_sized *z, const dt_view 
     return c->own_arg;
 }
 
-dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg, dt_view *result)
+dt_status *dt_compiled_start(dt_compiled *c, const int32_t *offsets, const dt_view *arg, dt_view *result, dt_executable **x)
 {
     int replicas = c->strategy->replicas;
     dt_sized *z = NULL;
 
+    *x = NULL;
     if (!c->folded.graph)
         return dt_unfolded_run(c, offsets, arg, result);
     DT_TRY(find_size(c, offsets[replicas], &z));
     dt_refusal refusal = { 0 };
     const dt_env env = { .batch = z->share.rows, .first = z->share.first, .replicas = 1, .offsets = offsets, .segments = replicas, .shards = z->share.border,
                          .n_shards = z->share.shards, .refusal = &refusal, .member = c->cluster ? c->cluster->member : NULL };
-    DT_TRY(dt_executable_run(z->executable, &env, c->cluster ? own_rows(c, z, arg) : arg, result));
+    bool flies = false;
+    DT_TRY(dt_executable_start(z->executable, &env, c->cluster ? own_rows(c, z, arg) : arg, result, &flies));
+    *x = flies ? z->executable : NULL;
     return dt_refusal_status(&refusal);
 }
 
@@ -254,6 +259,13 @@ void dt_compiled_own_rows(const void *compiled, int64_t batch, int64_t rows, int
     *to = rows;
     if (c->cluster)
         dt_cluster_rows(c->cluster, c->shards, rows, from, to);
+}
+
+dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg, dt_view *result)
+{
+    dt_executable *x = NULL;
+    DT_TRY(dt_compiled_start(c, offsets, arg, result, &x));
+    return x ? dt_executable_finish(x) : NULL;
 }
 
 const dt_replication *dt_compiled_results(const dt_compiled *c)

@@ -51,6 +51,8 @@ static dt_status *step(const dt_pjrt_client *c, float out[2])
     if (!s)
         s = dt_pjrt_execute(c, program, 1, arguments, 1, all);
     if (!s)
+        s = dt_pjrt_check_size(c, results[1], &y);
+    if (!s)
         s = dt_pjrt_download(c, results[1], &y, &ready);
     if (!s)
         s = dt_pjrt_await(c, ready);

@@ -83,6 +83,15 @@ dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n)
     return NULL;
 }
 
+void dt_pjrt_copy_replace(dt_pjrt_copy *c, dt_pjrt_buffer *const *const *result, int i, dt_pjrt_buffer **old)
+{
+    for (int k = 0; k < c->n; k++) {
+        old[k] = c->buffer[k];
+        c->buffer[k] = result[k][i];
+    }
+    c->variable->newer = &c->holder;
+}
+
 void dt_pjrt_copy_lose(dt_pjrt_copy *c)
 {
     c->lost = true;

@@ -81,7 +81,6 @@ dt_status *dt_pjrt_place(dt_pjrt_device *d, const dt_view *whole, const dt_pjrt_
     return s;
 }
 
-/* All copies at once, then one wait for each. */
 dt_status *dt_pjrt_collect(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n, const dt_pjrt_lie *lie, const dt_view *whole)
 {
     const bool cut = dt_pjrt_is_cut(lie, whole->type.rank);
@@ -90,7 +89,9 @@ dt_status *dt_pjrt_collect(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n, c
 
     for (int i = 0; !s && i < (cut ? n : 1); i++) {
         void *ready = NULL;
-        s = dt_pjrt_download(d->client, b[i], &part, &ready);
+        s = dt_pjrt_check_size(d->client, b[i], &part);
+        if (!s)
+            s = dt_pjrt_download(d->client, b[i], &part, &ready);
         if (!s)
             s = dt_pjrt_await(d->client, ready);
         if (!s && cut)

@@ -59,6 +59,7 @@ static dt_status *open(dt_device *d, const dt_device_options *o)
     if (!s)
         s = choose_devices(p, o);
     d->count = p->n;
+    d->runs_ahead = true;
     if (s)
         close(d);
     return s;
@@ -86,7 +87,7 @@ static void record(dt_device *d, dt_recorder *r)
 const dt_backend dt_backend_pjrt = {
     .kind = { .name = "pjrt", .about = "devices that a PJRT plug-in drives: GPUs, TPUs, XLA on the CPU" },
     .takes_plugin = true,
-    .open = open, .close = close, .compile = dt_pjrt_compile_graph, .release = dt_pjrt_release, .run = dt_pjrt_run, .host_bytes = dt_pjrt_host_bytes,
+    .open = open, .close = close, .compile = dt_pjrt_compile_graph, .release = dt_pjrt_release, .start = dt_pjrt_start, .finish = dt_pjrt_finish, .host_bytes = dt_pjrt_host_bytes,
     .largest_layer = largest_layer, .print = dt_pjrt_print, .facts = facts, .record = record,
 };
 

@@ -5,7 +5,8 @@
  *   pjrt.c     the row: which plug-in, which of its devices
  *   parts.c    what a device holds of an array: all of it, or a part that a layout says
  *   copies.c   variables on devices: uploaded when the host has changed them, fetched when it asks
- *   program.c  a graph compiled to StableHLO and by the plug-in; one step
+ *   program.c  a graph compiled to StableHLO and by the plug-in
+ *   step.c     one step of it, in two halves
  *   check.c    what cpu would refuse while it runs, looked for in arguments before they are uploaded
  */
 #ifndef DT_BACKEND_PJRT_PJRT_IMPL_H
@@ -62,6 +63,8 @@ struct dt_pjrt_copy {
 dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *v, dt_pjrt_copy **out) DT_MUST_USE;
 /* Makes sure that n devices hold the current value so. */
 dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n) DT_MUST_USE;
+/* result[device][i] is the new value. The buffers of the one before go to old[devices], to be destroyed when the step is done. */
+void dt_pjrt_copy_replace(dt_pjrt_copy *c, dt_pjrt_buffer *const *const *result, int i, dt_pjrt_buffer **old);
 /* A step that may have taken its memory has failed. */
 void dt_pjrt_copy_lose(dt_pjrt_copy *c);
 /* Before the device closes: values that are newer than the host's are fetched. */
@@ -85,8 +88,12 @@ void dt_pjrt_check_rows(const dt_graph *g, const dt_pjrt_check *c, const dt_env 
 
 dt_status *dt_pjrt_compile_graph(dt_device *d, const dt_compile_request *r, void **state) DT_MUST_USE;
 void dt_pjrt_release(void *executable);
-dt_status *dt_pjrt_run(void *executable, const dt_env *env, const dt_view *arg, dt_view *result) DT_MUST_USE;
 int64_t dt_pjrt_host_bytes(const void *executable);
 void dt_pjrt_print(const void *executable, dt_str *out);
+
+/* ---- step.c ---- */
+
+dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg, dt_view *result) DT_MUST_USE;
+dt_status *dt_pjrt_finish(void *executable) DT_MUST_USE;
 
 #endif

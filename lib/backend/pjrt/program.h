@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A compiled program, as program.c makes it and step.c runs it. */
+#ifndef DT_BACKEND_PJRT_PROGRAM_H
+#define DT_BACKEND_PJRT_PROGRAM_H
+
+#include "backend/pjrt/pjrt_impl.h"
+
+/* Compiled for these borders. */
+typedef struct dt_pjrt_variant {
+    int32_t *offsets;        /* NULL: for even ones, or any where nothing depends on them */
+    dt_pjrt_loaded *loaded;
+    const dt_spmd *over;     /* what each device does of the whole; NULL: all of it */
+    bool is_checked;         /* a run has given results of the right sizes */
+} dt_pjrt_variant;
+
+/* A step on its way: what is to be awaited, and then destroyed. Lists of arrays have the buffers of each one's devices next to each other. */
+typedef struct dt_pjrt_flight {
+    const dt_spmd *over;
+    int n_lent;              /* arrays that lend their memory to the device, */
+    dt_pjrt_buffer **fed;    /* [args][devices] of them all */
+    void **free;             /* [args * devices] until these have happened */
+    dt_pjrt_buffer **old;    /* [updates][devices] of the values before */
+    dt_pjrt_buffer **made;   /* [results][devices] */
+    void **ready;            /* [results] on the host; of those that lie in parts nothing is asked before the end */
+    dt_view *host;           /* [results] */
+} dt_pjrt_flight;
+
+enum { DT_PJRT_FLIGHTS = 2 };
+
+typedef struct dt_pjrt_program {
+    dt_pjrt_device *device;
+    dt_arena *arena;
+    const dt_graph *graph;    /* lent, or `made` */
+    dt_graph *made;
+    const dt_spmd *cut;       /* lent; NULL: all rows on each device */
+    int64_t rows;
+    bool exact;               /* products keep float32 */
+    int segments;             /* whose borders are in the text; 0: none are */
+    int n_variants;
+    dt_pjrt_variant *variant;
+    int n_checks, n_updates;
+    dt_pjrt_check *check;
+    dt_pjrt_copy **copy;      /* [states] of the step that starts */
+    dt_pjrt_buffer ***argument, ***result; /* [device][..] likewise */
+    int oldest, n_flying;     /* flights: the one that finishes next, and how many do */
+    dt_pjrt_flight flight[DT_PJRT_FLIGHTS]; /* the second is made when it is needed */
+} dt_pjrt_program;
+
+/* The program for the borders of a batch, compiled where it is not there. */
+dt_status *dt_pjrt_find_variant(dt_pjrt_program *x, const dt_env *env, dt_pjrt_variant **out) DT_MUST_USE;
+/* Adds to DOES_NOT_FIT what the step keeps on a device; takes NULL. */
+dt_status *dt_pjrt_explain(const dt_pjrt_program *x, dt_status *s) DT_MUST_USE;
+/* What steps pass around, and the first flight. */
+dt_status *dt_pjrt_make_room(dt_pjrt_program *x) DT_MUST_USE;
+/* Ends what flies. */
+void dt_pjrt_release_room(dt_pjrt_program *x);
+
+#endif

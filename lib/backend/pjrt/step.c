@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One step: the batch goes up, the program runs, results come down, and variables stay where they are.
+ *
+ *     start   check, feed, execute; new values take the place of variables; results are asked for     finish   results are awaited, then all is let go
+ *
+ * Between the two the host is free, and may start the next step. A batch lends its memory to the device until its step is finished. Old values of variables,
+ * whose memory the new ones have, are destroyed at the end too: before that it would wait for the device.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/pjrt/program.h"
+
+static dt_pjrt_lie lie_of(const dt_spmd *over, const dt_layout *list, int i)
+{
+    return over ? (dt_pjrt_lie){ &over->mesh, list[i] } : (dt_pjrt_lie){ 0 };
+}
+
+/* ---- the end ---- */
+
+/* The first of two. */
+static dt_status *first(dt_status *s, dt_status *later)
+{
+    if (s)
+        dt_status_free(later);
+    return s ? s : later;
+}
+
+/* Lets go of whatever is there. */
+static dt_status *land(dt_pjrt_program *x, dt_pjrt_flight *f)
+{
+    const dt_graph *g = x->graph;
+    dt_pjrt_device *d = x->device;
+    dt_status *s = NULL;
+
+    for (int i = 0; i < g->n_results; i++) {
+        s = first(s, dt_pjrt_await(d->client, f->ready[i]));
+        f->ready[i] = NULL;
+    }
+    dt_pjrt_drop(d, f->made, g->n_results * d->n);
+    dt_pjrt_drop(d, f->fed, g->n_args * d->n);
+    dt_pjrt_drop(d, f->old, x->n_updates * d->n);
+    for (int i = 0; i < f->n_lent; i++)
+        s = first(s, dt_pjrt_await(d->client, f->free[i]));
+    f->n_lent = 0;
+    return s;
+}
+
+/* ---- room ---- */
+
+static dt_status *make_flight(dt_pjrt_program *x, dt_pjrt_flight *f)
+{
+    const dt_graph *g = x->graph;
+    const int n = x->device->n;
+
+    f->fed = dt_arena_array(x->arena, dt_pjrt_buffer *, g->n_args * n + 1);
+    f->free = dt_arena_array(x->arena, void *, g->n_args * n + 1);
+    f->old = dt_arena_array(x->arena, dt_pjrt_buffer *, x->n_updates * n + 1);
+    f->made = dt_arena_array(x->arena, dt_pjrt_buffer *, g->n_results * n + 1);
+    f->ready = dt_arena_array(x->arena, void *, g->n_results + 1);
+    f->host = dt_arena_array(x->arena, dt_view, g->n_results + 1);
+    for (int i = 0; i < g->n_results; i++) {
+        f->host[i].type = dt_type_at(&g->node[g->result[i].node].type, x->rows);
+        const int64_t bytes = dt_type_bytes(&f->host[i].type);
+        f->host[i].data = bytes == INT64_MAX ? NULL : dt_try_alloc_dense((size_t)bytes + 1);
+        if (!f->host[i].data)
+            return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: a step's result needs %lld bytes", (long long)bytes);
+    }
+    return NULL;
+}
+
+dt_status *dt_pjrt_make_room(dt_pjrt_program *x)
+{
+    const dt_graph *g = x->graph;
+    const int n = x->device->n;
+
+    x->copy = dt_arena_array(x->arena, dt_pjrt_copy *, g->n_states + 1);
+    x->argument = dt_arena_array(x->arena, dt_pjrt_buffer **, n);
+    x->result = dt_arena_array(x->arena, dt_pjrt_buffer **, n);
+    for (int k = 0; k < n; k++) {
+        x->argument[k] = dt_arena_array(x->arena, dt_pjrt_buffer *, g->n_args + g->n_states + 1);
+        x->result[k] = dt_arena_array(x->arena, dt_pjrt_buffer *, g->n_results + x->n_updates + 1);
+    }
+    return make_flight(x, &x->flight[0]);
+}
+
+void dt_pjrt_release_room(dt_pjrt_program *x)
+{
+    for (; x->n_flying; x->n_flying--, x->oldest = (x->oldest + 1) % DT_PJRT_FLIGHTS)
+        dt_status_free(land(x, &x->flight[x->oldest]));
+    for (int k = 0; k < DT_PJRT_FLIGHTS; k++)
+        for (int i = 0; x->flight[k].host && i < x->graph->n_results; i++)
+            free(x->flight[k].host[i].data);
+}
+
+/* The next one that is free. */
+static dt_status *find_flight(dt_pjrt_program *x, dt_pjrt_flight **out)
+{
+    dt_pjrt_flight *f = *out = &x->flight[(x->oldest + x->n_flying) % DT_PJRT_FLIGHTS];
+    if (x->n_flying == DT_PJRT_FLIGHTS)
+        return dt_fail(DT_E_INTERNAL, NULL, "a step starts while %d are not finished", x->n_flying);
+    return f->host ? NULL : make_flight(x, f);
+}
+
+/* ---- starting ---- */
+
+/* What lies in parts is copied out of the batch, and lends nothing. */
+static dt_status *feed(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_view *arg)
+{
+    const dt_pjrt_device *d = x->device;
+    for (int i = 0; i < x->graph->n_args; i++) {
+        const dt_pjrt_lie lie = lie_of(f->over, f->over ? f->over->arg : NULL, i);
+        dt_pjrt_buffer **fed = f->fed + i * d->n;
+        if (dt_pjrt_is_cut(&lie, arg[i].type.rank))
+            DT_TRY(dt_pjrt_place(x->device, &arg[i], &lie, d->n, fed));
+        else
+            for (int k = 0; k < d->n; k++)
+                DT_TRY(dt_pjrt_lend(d->client, d->ordinal[k], &arg[i], &fed[k], &f->free[f->n_lent++]));
+        for (int k = 0; k < d->n; k++)
+            x->argument[k][i] = fed[k];
+    }
+    return NULL;
+}
+
+static dt_status *find_states(dt_pjrt_program *x, const dt_spmd *over)
+{
+    const dt_graph *g = x->graph;
+    for (int i = 0; i < g->n_states; i++) {
+        const dt_pjrt_lie lie = lie_of(over, over ? over->state : NULL, i);
+        DT_TRY(dt_pjrt_copy_of(x->device, g->state[i].variable, &x->copy[i]));
+        DT_TRY(dt_pjrt_copy_ready(x->copy[i], &lie, x->device->n));
+        for (int k = 0; k < x->device->n; k++)
+            x->argument[k][g->n_args + i] = x->copy[i]->buffer[k];
+    }
+    return NULL;
+}
+
+/* A plug-in that says nothing of an error has given all of them: none is left of an earlier run. */
+static void clear_results(dt_pjrt_program *x)
+{
+    for (int k = 0; k < x->device->n; k++)
+        memset(x->result[k], 0, (size_t)(x->graph->n_results + x->n_updates) * sizeof *x->result[k]);
+}
+
+static dt_status *check_results(dt_pjrt_program *x)
+{
+    const int n = x->graph->n_results + x->n_updates;
+    bool all = true;
+    for (int k = 0; k < x->device->n; k++)
+        for (int i = 0; i < n; i++)
+            all = all && x->result[k][i];
+    if (all)
+        return NULL;
+    for (int k = 0; k < x->device->n; k++)
+        dt_pjrt_drop(x->device, x->result[k], n);
+    return dt_fail(DT_E_ACCELERATOR, NULL, "running a step: the plug-in returned fewer than %d arrays", n);
+}
+
+static void take_results(dt_pjrt_program *x, dt_pjrt_flight *f)
+{
+    const dt_graph *g = x->graph;
+    const int n = x->device->n;
+    for (int i = 0; i < g->n_results; i++)
+        for (int k = 0; k < n; k++)
+            f->made[i * n + k] = x->result[k][i];
+    for (int i = 0, at = 0; i < g->n_states; i++) {
+        if (g->state[i].update < 0)
+            continue;
+        dt_pjrt_copy_replace(x->copy[i], (dt_pjrt_buffer *const *const *)x->result, g->n_results + at, f->old + at * n);
+        at++;
+    }
+}
+
+static bool is_in_parts(const dt_pjrt_flight *f, int i)
+{
+    const dt_pjrt_lie lie = lie_of(f->over, f->over ? f->over->result : NULL, i);
+    return dt_pjrt_is_cut(&lie, f->host[i].type.rank);
+}
+
+/* A program's results have the sizes of its first ones. */
+static dt_status *ask_for_results(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v)
+{
+    const dt_pjrt_client *c = x->device->client;
+    for (int i = 0; i < x->graph->n_results; i++) {
+        dt_pjrt_buffer *b = f->made[i * x->device->n];
+        if (is_in_parts(f, i))
+            continue;
+        if (!v->is_checked)
+            DT_TRY(dt_pjrt_check_size(c, b, &f->host[i]));
+        DT_TRY(dt_pjrt_download(c, b, &f->host[i], &f->ready[i]));
+    }
+    v->is_checked = true;
+    return NULL;
+}
+
+static void lose_updates(dt_pjrt_program *x)
+{
+    for (int i = 0; i < x->graph->n_states; i++)
+        if (x->graph->state[i].update >= 0)
+            dt_pjrt_copy_lose(x->copy[i]);
+}
+
+/* From here on variables are on their way. */
+static dt_status *execute(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v)
+{
+    const dt_graph *g = x->graph;
+    clear_results(x);
+    dt_status *s = dt_pjrt_execute(x->device->client, v->loaded, x->device->n, (dt_pjrt_buffer *const *const *)x->argument, g->n_args + g->n_states, x->result);
+    if (!s)
+        s = check_results(x);
+    if (!s) {
+        take_results(x, f);
+        s = ask_for_results(x, f, v);
+    }
+    if (s)
+        lose_updates(x);
+    return s;
+}
+
+/* ---- the two halves ---- */
+
+static dt_status *collect_parts(dt_pjrt_program *x, const dt_pjrt_flight *f)
+{
+    for (int i = 0; i < x->graph->n_results; i++) {
+        const dt_pjrt_lie lie = lie_of(f->over, f->over ? f->over->result : NULL, i);
+        if (is_in_parts(f, i))
+            DT_TRY(dt_pjrt_collect(x->device, f->made + i * x->device->n, x->device->n, &lie, &f->host[i]));
+    }
+    return NULL;
+}
+
+dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg, dt_view *result)
+{
+    dt_pjrt_program *x = executable;
+    dt_pjrt_variant *v = NULL;
+    dt_pjrt_flight *f = NULL;
+
+    for (int i = 0; env->refusal && !env->refusal->finders && i < x->n_checks; i++)
+        dt_pjrt_check_rows(x->graph, &x->check[i], env, arg);
+    if (env->refusal && env->refusal->finders)
+        return NULL; /* the caller looks */
+    DT_TRY(dt_pjrt_find_variant(x, env, &v));
+    DT_TRY(find_flight(x, &f));
+    f->over = v->over;
+    dt_status *s = find_states(x, v->over);
+    if (!s)
+        s = feed(x, f, arg);
+    if (!s)
+        s = execute(x, f, v);
+    if (s) {
+        dt_status_free(land(x, f));
+        return dt_pjrt_explain(x, s);
+    }
+    x->n_flying++;
+    memcpy(result, f->host, (size_t)x->graph->n_results * sizeof *result);
+    return NULL;
+}
+
+dt_status *dt_pjrt_finish(void *executable)
+{
+    dt_pjrt_program *x = executable;
+    dt_pjrt_flight *f = &x->flight[x->oldest];
+    dt_status *s = collect_parts(x, f);
+
+    s = first(s, land(x, f));
+    x->oldest = (x->oldest + 1) % DT_PJRT_FLIGHTS;
+    x->n_flying--;
+    if (s)
+        lose_updates(x);
+    return dt_pjrt_explain(x, s);
+}
