@@ -229,6 +229,7 @@ typedef struct dt_feed_options {
     int workers, replicas; /* input workers that share the examples as the policy says, and replicas of each; 0: one */
     const char *policy;  /* instead of the spec's auto_shard_policy; NULL: that */
     bool even;           /* batches in equal parts, the last one, too: the offsets say so */
+    int keeps;           /* batches before the one at hand that stay valid, too: 0 or 1 */
     bool looks;          /* not to train: `map` draws nothing, of the training part either */
     dt_recorder *recorder; /* threads that read ahead tell it what they do, the caller when it waits; NULL: nobody */
     dt_own_rows own;     /* NULL: all rows of all batches are wanted */
@@ -245,7 +246,7 @@ typedef struct dt_batch {
     double waited_s;     /* how long the caller stood still for it */
     double spent_s[DT_SPENT_KINDS]; /* how long threads worked on it */
     int n;               /* elements */
-    const dt_view *element; /* (rows, ...) each, aligned to 64; valid until the next call */
+    const dt_view *element; /* (rows, ...) each, aligned to 64; valid until the next call, or that after it: `keeps` */
     const int32_t *offsets; /* [replicas in all + 1] where each one's rows begin, lent like them; NULL: parts of one batch, as dt_cut_rows has them */
 } dt_batch;
 

@@ -169,14 +169,14 @@ static bool somebody_has_room(dt_feed *f)
     return false;
 }
 
-/* Gives the lent slot back, and wakes threads when that leaves the ring half empty. */
+/* Gives the oldest lent slot back, and wakes threads when that leaves the ring half empty. */
 static void give_back(dt_feed *f)
 {
-    if (!f->lent)
+    if (f->lent <= f->o.keeps)
         return;
-    f->lent = false;
-    atomic_store(&f->slots[(f->at - 1) % f->depth].left, f->pieces);
-    atomic_store(&f->taken, (uint32_t)f->at);
+    atomic_store(&f->slots[(f->at - f->lent) % f->depth].left, f->pieces);
+    f->lent--;
+    atomic_store(&f->taken, (uint32_t)(f->at - f->lent));
     if (atomic_load(&f->sleepers) && somebody_has_room(f))
         dt_futex_wake(&f->taken);
 }
@@ -231,7 +231,7 @@ dt_status *dt_feed_next(dt_feed *f, dt_batch *batch)
     int64_t waited = atomic_load_explicit(&s->ready, memory_order_acquire) == ready ? 0 : wait_for(f, s, ready);
     dt_status *error = collect(f, s, batch);
     f->ended = error != NULL;
-    f->lent = !error;
+    f->lent += !error;
     for (int e = 0; e < f->d->n; e++)
         s->element[e].type.dim[0] = h.rows;
     batch->rows = error ? 0 : h.rows;

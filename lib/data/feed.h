@@ -41,7 +41,7 @@ struct dt_feed {
     _Alignas(64) _Atomic uint32_t caller_waits;
     /* The caller's. */
     _Alignas(64) int64_t at;  /* the batch that comes next */
-    bool lent;                /* the one before it is in the caller's hands */
+    int64_t lent;             /* so many before it are in the caller's hands */
     bool ended;
     int64_t opened_ns, waited_ns, waited_first_ns;
     int n_threads, most_threads;

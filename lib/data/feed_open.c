@@ -69,7 +69,7 @@ static dt_status *batch_bytes(const dt_feed *f, int64_t *out)
     return NULL;
 }
 
-/* Batches ahead of the caller, and the one in its hands. No more than there are. */
+/* Batches ahead of the caller, and those in its hands. No more than there are. */
 static uint32_t choose_depth(const dt_feed *f, int64_t bytes)
 {
     int64_t ahead = f->d->spec.prefetch;
@@ -77,7 +77,7 @@ static uint32_t choose_depth(const dt_feed *f, int64_t bytes)
         ahead = RING_BYTES / (bytes + 1) < LEAST_AHEAD ? LEAST_AHEAD : RING_BYTES / (bytes + 1);
     if (f->d->spec.prefetch == 0 && ahead > MOST_AHEAD)
         ahead = MOST_AHEAD;
-    return (uint32_t)(ahead > f->batches ? f->batches : ahead) + 1;
+    return (uint32_t)(ahead > f->batches ? f->batches : ahead) + 1 + (uint32_t)f->o.keeps;
 }
 
 static void lay_out(dt_feed *f)

@@ -157,6 +157,14 @@ void dt_logs_put(dt_logs *logs, const char *name, double value)
 
 /* ---- what they ask of the run ---- */
 
+bool dt_callbacks_look_at_steps(const run *r)
+{
+    for (int i = 0; i < r->n_callbacks; i++)
+        if (r->callback[i].row->batch || r->callback[i].row->step || r->callback[i].row->settle)
+            return true;
+    return false;
+}
+
 bool dt_callback_is_due(const run *r, int64_t every)
 {
     if (r->q->fit->steps > 0)

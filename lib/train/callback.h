@@ -103,6 +103,8 @@ dt_status *dt_callbacks_validation(run *r, dt_logs *logs) DT_MUST_USE;
 dt_status *dt_callbacks_epoch(run *r, dt_logs *logs) DT_MUST_USE;
 dt_status *dt_callbacks_end(run *r) DT_MUST_USE;
 void dt_callbacks_close(run *r);
+/* Whether one of them does something after single steps. */
+bool dt_callbacks_look_at_steps(const run *r);
 /* Emits what was said. */
 void dt_callbacks_emit(run *r);
 

@@ -18,20 +18,10 @@
 
 /* ---- steps ---- */
 
-/* Windows of accumulated gradients begin anew with each epoch: where one ends is a function of the position alone. */
-static bool closes_window(const run *r)
-{
-    int64_t k = r->q->fit->accumulate, done = r->at.epoch_step + 1;
-    return k <= 1 || done % k == 0 || done == r->steps_per_epoch;
-}
-
-static dt_status *train_batch(run *r, const dt_batch *batch, int64_t since)
+static dt_status *finish_step(run *r, const dt_batch *batch, int64_t since)
 {
     dt_step_done done = { .batch = batch };
-
-    DT_TRY(dt_observers_before_step(r, r->at.step + 1));
-    dt_cluster_step(r->strategy->cluster, r->at.step + 1);
-    dt_status *bad = dt_trainer_step(r->q->trainer, batch, closes_window(r), &r->at.sums, &done.loss);
+    dt_status *bad = dt_trainer_finish(r->q->trainer, &r->at.sums, &done.loss);
     if (bad)
         return dt_note(bad, "in step %lld", (long long)r->at.step + 1);
     r->at.step++;
@@ -52,26 +42,37 @@ static bool time_is_up(const run *r)
 /* Bit 1: save now; bit 2: and stop. */
 enum { SAVE = 1, STOP = 2 };
 
+static bool is_asked_to_stop(const run *r)
+{
+    const dt_run_options *o = r->q->run;
+    return (o->stop && *o->stop) || time_is_up(r);
+}
+
+/* By the checkpoint's rules, but for ends of epochs. */
+static bool is_saved_after(const run *r, int64_t step)
+{
+    const dt_checkpoint_spec *c = r->q->checkpoint;
+    return c && ((c->every_steps > 0 && step % c->every_steps == 0) || (c->every_seconds > 0 && dt_seconds_since(r->saved_ns) >= c->every_seconds));
+}
+
+bool dt_run_is_interrupted(const run *r, int64_t step)
+{
+    const dt_run_options *o = r->q->run;
+    return is_asked_to_stop(r) || (o->save && *o->save) || is_saved_after(r, step);
+}
+
 /* As this process sees it. */
 static int own_due(run *r)
 {
     const dt_checkpoint_spec *c = r->q->checkpoint;
     const dt_run_options *o = r->q->run;
-    int due = 0;
+    const bool asked = o->save && *o->save;
 
-    if ((o->stop && *o->stop) || time_is_up(r))
+    if (is_asked_to_stop(r))
         return SAVE | STOP;
-    if (o->save && *o->save) {
+    if (asked)
         *o->save = 0;
-        due |= SAVE;
-    }
-    if (c && c->every_epoch && r->at.epoch_step == 0)
-        due |= SAVE;
-    if (c && c->every_steps > 0 && r->at.step % c->every_steps == 0)
-        due |= SAVE;
-    if (c && c->every_seconds > 0 && dt_seconds_since(r->saved_ns) >= c->every_seconds)
-        due |= SAVE;
-    return due;
+    return asked || (c && c->every_epoch && r->at.epoch_step == 0) || is_saved_after(r, r->at.step) ? SAVE : 0;
 }
 
 static bool at_once(const run *r)
@@ -134,16 +135,18 @@ static dt_status *train_step(run *r, dt_feed *feed)
 
     if (r->at.epoch_step == 0)
         DT_TRY(dt_callbacks_epoch_begin(r));
-    DT_TRY(dt_feed_next(feed, &batch));
-    if (batch.rows == 0)
-        return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld", (long long)r->at.step, (long long)r->steps);
-    DT_TRY(train_batch(r, &batch, since));
+    DT_TRY(dt_run_start_step(r, feed, &batch));
+    dt_run_start_ahead(r, feed);
+    DT_TRY(finish_step(r, &batch, since));
     return dt_observers_settled(r);
 }
 
+/* While a step is on its way, variables are its; what was asked for since it started comes after it. */
 static dt_status *save_or_stop(run *r)
 {
     int due = 0;
+    if (r->ahead.is_there)
+        return NULL;
     DT_TRY(what_is_due(r, &due));
     if (due & SAVE && !(due & STOP && at_once(r)))
         DT_TRY(save(r));
@@ -167,6 +170,7 @@ static dt_status *train(run *r, dt_feed *feed)
         if (!s && dt_recording_is_over(r))
             s = dt_recording_save(r);
     }
+    dt_run_drop_ahead(r);
     return s;
 }
 
@@ -179,7 +183,7 @@ static dt_status *train_from_here(run *r)
         return NULL;
     const int64_t epoch = r->at.step / r->data_steps, epochs = (r->steps + r->data_steps - 1) / r->data_steps - epoch;
     DT_TRY(dt_feed_open(&feed, r->data, &(dt_feed_options){ .part = DT_PART_TRAIN, .epoch = epoch, .first_step = r->at.step % r->data_steps,
-                                                            .epochs = epochs, .batch = r->batch, .last = spec->last_batch, .shuffle = spec->shuffle,
+                                                            .epochs = epochs, .batch = r->batch, .last = spec->last_batch, .shuffle = spec->shuffle, .keeps = r->ahead.allowed,
                                                             .workers = r->workers ? (int)r->workers->n : 0,
                                                             .replicas = r->workers ? (int)r->workers->replicas : 0,
                                                             .own = r->strategy->cluster ? dt_compiled_own_rows : NULL,
@@ -314,6 +318,7 @@ static dt_status *run_it(run *r)
     DT_TRY(share(r));
     DT_TRY(dt_recording_open(r));
     DT_TRY(dt_callbacks_open(r));
+    dt_run_allow_ahead(r);
     DT_TRY(open_in_turn(r));
     DT_TRY(dt_run_count_memory(r));
     dt_run_emit_start(r);

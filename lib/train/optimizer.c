@@ -55,6 +55,11 @@ dt_status *dt_optimizer_steps(const dt_optimizer *o, int64_t *steps)
     return NULL;
 }
 
+bool dt_optimizer_has_schedule(const dt_optimizer *o)
+{
+    return ((const dt_optimizer_head *)o->named.args)->schedule.kind;
+}
+
 dt_status *dt_optimizer_current_rate(const dt_optimizer *o, double *rate)
 {
     const dt_optimizer_head *head = o->named.args;
@@ -64,8 +69,10 @@ dt_status *dt_optimizer_current_rate(const dt_optimizer *o, double *rate)
         DT_TRY(dt_variable_fetch(o->rate));
         *rate = (double)*(const float *)dt_host_data(o->rate);
     }
+    if (!dt_optimizer_has_schedule(o))
+        return NULL;
     DT_TRY(dt_optimizer_steps(o, &steps));
-    return head->schedule.kind ? dt_rate_value(&head->schedule, steps, rate) : NULL;
+    return dt_rate_value(&head->schedule, steps, rate);
 }
 
 static dt_status *rate_tensor(const dt_optimizer *o, dt_tensor **out)

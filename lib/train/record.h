@@ -28,6 +28,8 @@ typedef struct dt_record dt_record;
 dt_record *dt_record_create(const run *r);
 /* Takes the file below the run's directory. */
 dt_status *dt_record_open(dt_record *c, const run *r) DT_MUST_USE;
+/* The next step ends a line, which tells a rate that depends on how many steps were taken. c may be NULL. */
+bool dt_record_follows_schedule(const dt_record *c, const run *r);
 /* An event as a line; those that people alone want are passed over. c may be NULL. */
 void dt_record_event(dt_record *c, const run *r, const dt_event *e);
 /* The step that has just been done. */

@@ -47,6 +47,14 @@ typedef struct recording {
     bool saved;
 } recording;
 
+/* The step after the one at hand, where it starts before that is finished: ahead.c. */
+typedef struct dt_ahead {
+    bool allowed;                    /* the device can, and nobody looks at single steps */
+    bool is_there;
+    dt_batch batch;
+    dt_status *fault;                /* of its start; it is told in its turn */
+} dt_ahead;
+
 typedef struct dt_callback_message dt_callback_message;      /* by a callback, to be told */
 
 /* An epoch's logs: all metrics of both parts, and what callbacks add. */
@@ -71,6 +79,7 @@ typedef struct run {
     data_wait data_wait;
     dt_memory memory;
     recording recording;
+    dt_ahead ahead;
     dt_metric last[DT_MAX_LOGS];     /* of the last epoch, or validation between */
     int n_last;
     int n_callbacks;                 /* opened so far */
@@ -117,6 +126,16 @@ double dt_virtual_idle(run *r);
 void dt_idle_tell(run *r, dt_event *e);
 /* Puts the running means in the place of the weights, or the weights back; nothing where they are. For optimizers that keep means. */
 dt_status *dt_run_swap(run *r, bool means) DT_MUST_USE;
+/* ahead.c: whether steps of this run may overlap. */
+void dt_run_allow_ahead(run *r);
+/* The step after r->at has started: now, or it had before. Its batch is lent until the next one has been finished. */
+dt_status *dt_run_start_step(run *r, dt_feed *feed, dt_batch *batch) DT_MUST_USE;
+/* Starts the step after that, where nothing comes between. */
+void dt_run_start_ahead(run *r, dt_feed *feed);
+/* Nothing is on its way any more; what a step gave that was started ahead is dropped. */
+void dt_run_drop_ahead(run *r);
+/* fit.c: a checkpoint is asked for after the step of that number, or the end. */
+bool dt_run_is_interrupted(const run *r, int64_t step);
 /* epoch.c: collects the epoch's logs, tells and writes them, and goes on to the next one where it is whole. */
 dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
 /* Examples of the first steps of training. */

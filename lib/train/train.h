@@ -156,6 +156,11 @@ void dt_sums_release(dt_sums *s);
 /* One training step over a batch. *s adds up; *loss is this batch's (may be NULL). updates false, of a trainer that accumulates: its gradients wait for
  * those of the next batch. */
 dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, dt_sums *s, double *loss) DT_MUST_USE;
+/* The same in two halves, between which the batch stays as it is. Where dt_trainer_runs_ahead, the next step may start before the one at hand is finished. */
+dt_status *dt_trainer_start(dt_trainer *t, const dt_batch *batch, bool updates) DT_MUST_USE;
+/* s NULL: its results are dropped. */
+dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss) DT_MUST_USE;
+bool dt_trainer_runs_ahead(const dt_trainer *t);
 /* Loss and metrics of a part: of its first `batches` batches, 0: of all. s: zeroed or cleared. run: whom to tell how far it is; NULL: nobody. */
 dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, const dt_run_options *run, dt_sums *s) DT_MUST_USE;
 /* Names ("loss", "accuracy"; with validation "val_loss", ...) and values from sums, into metrics; their number, at most DT_MAX_KEYS. */
@@ -274,6 +279,7 @@ dt_status *dt_optimizer_arrays(const dt_optimizer *o, dt_arena *arena, dt_arrays
 dt_arrays dt_model_arrays_to_fill(const dt_model *m, dt_arena *arena);
 dt_arrays dt_optimizer_arrays_to_fill(const dt_optimizer *o, dt_arena *arena);
 /* What the next step will use; and the steps done. */
+bool dt_optimizer_has_schedule(const dt_optimizer *o);
 dt_status *dt_optimizer_current_rate(const dt_optimizer *o, double *rate) DT_MUST_USE;
 dt_status *dt_optimizer_steps(const dt_optimizer *o, int64_t *steps) DT_MUST_USE;
 /* The first array with values that are not finite, *n of them; NULL: there is none. */

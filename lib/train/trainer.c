@@ -153,7 +153,8 @@ static void lay_out(dt_trainer *t)
     dt_sum_layout_make(&t->layout, t->arena, c, evaluate);
     dt_trainer_plan_evaluation(t);
     dt_tally_make(&t->evaluation, t->arena, &t->layout, c, evaluate);
-    t->result = dt_arena_array(t->arena, dt_view, evaluate->n_results + (t->train ? dt_compiled_step(t->train)->n_results : 0) + 1);
+    for (int k = 0; k < 2; k++)
+        t->flight[k].result = dt_arena_array(t->arena, dt_view, evaluate->n_results + (t->train ? dt_compiled_step(t->train)->n_results : 0) + 1);
     if (t->train)
         dt_tally_make(&t->training, t->arena, &t->layout, c, dt_compiled_step(t->train));
 }
@@ -217,27 +218,63 @@ static double loss_of(const dt_trainer *t, const dt_tally *tally, const dt_view 
     return dt_sum_layout_loss(&t->layout, t->o.compile, sum, (double)rows);
 }
 
-dt_status *dt_trainer_run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch, dt_sums *s, double *loss)
+static dt_status *start_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch)
 {
     const dt_graph *step = dt_compiled_step(c);
-    const dt_tally *tally = c == t->evaluate ? &t->evaluation : &t->training;
+    dt_step_flight *f = &t->flight[(t->oldest + t->n_flying) % 2];
     int64_t full = c == t->evaluate ? t->evaluation_rows : dt_dataset_batch_size(t->o.data);
     dt_view arg[DT_MAX_INPUTS + 2 * DT_MAX_OUTPUTS];
 
+    f->tally = c == t->evaluate ? &t->evaluation : &t->training;
+    f->rows = batch->rows;
     dt_match_views(t->o.data, batch, step, arg);
     if (!batch->offsets)
         dt_cut_rows(batch->rows, full, t->o.strategy->replicas, t->offsets);
-    DT_TRY(dt_compiled_run(c, batch->offsets ? batch->offsets : t->offsets, arg, t->result));
-    dt_tally_add(tally, t->result, batch->rows, s->n, s->v);
-    s->examples += (double)batch->rows;
+    DT_TRY(dt_compiled_start(c, batch->offsets ? batch->offsets : t->offsets, arg, f->result, &f->executable));
+    t->n_flying++;
+    return NULL;
+}
+
+dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss)
+{
+    const dt_step_flight *f = &t->flight[t->oldest];
+
+    t->oldest = (t->oldest + 1) % 2;
+    t->n_flying--;
+    if (f->executable)
+        DT_TRY(dt_executable_finish(f->executable));
+    if (!s)
+        return NULL;
+    dt_tally_add(f->tally, f->result, f->rows, s->n, s->v);
+    s->examples += (double)f->rows;
     if (loss)
-        *loss = loss_of(t, tally, t->result, batch->rows);
+        *loss = loss_of(t, f->tally, f->result, f->rows);
     return dt_sum_layout_check(&t->layout, t->o.compile, s->v);
+}
+
+dt_status *dt_trainer_run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch, dt_sums *s, double *loss)
+{
+    DT_TRY(start_batch(t, c, batch));
+    return dt_trainer_finish(t, s, loss);
+}
+
+dt_status *dt_trainer_start(dt_trainer *t, const dt_batch *batch, bool updates)
+{
+    return start_batch(t, updates || !t->accumulate ? t->train : t->accumulate, batch);
 }
 
 dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, dt_sums *s, double *loss)
 {
-    return dt_trainer_run_batch(t, updates || !t->accumulate ? t->train : t->accumulate, batch, s, loss);
+    DT_TRY(dt_trainer_start(t, batch, updates));
+    return dt_trainer_finish(t, s, loss);
+}
+
+bool dt_trainer_runs_ahead(const dt_trainer *t)
+{
+    dt_device *device = NULL;
+    dt_status *s = dt_strategy_device_of(t->o.strategy, &device); /* open since the trainer compiled */
+    dt_status_free(s);
+    return !s && !t->o.strategy->cluster && dt_compiled_folded(t->train) && dt_device_runs_ahead(device);
 }
 
 void dt_trainer_record(dt_trainer *t, dt_recorder *r)

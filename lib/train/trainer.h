@@ -5,6 +5,14 @@
 
 #include "train/results.h"
 
+/* A step that has started: whose results they will be. */
+typedef struct dt_step_flight {
+    const dt_tally *tally;
+    dt_executable *executable;   /* to be finished; NULL: it is done */
+    int64_t rows;
+    dt_view *result;             /* room for any step's */
+} dt_step_flight;
+
 struct dt_trainer {
     dt_arena *arena;
     dt_trainer_options o;
@@ -15,7 +23,8 @@ struct dt_trainer {
     const char **class_name;     /* [DT_MAX_KEYS] of metrics with a number for each class; NULL: it has none */
     dt_sum_layout layout;            /* of sums */
     dt_tally training, evaluation;
-    dt_view *result;             /* room for any step's */
+    dt_step_flight flight[2];    /* [oldest] finishes next */
+    int oldest, n_flying;
     int32_t *offsets;            /* [replicas + 1] */
     dt_price price;              /* of a full training step */
     int64_t peak_bytes;

@@ -13,6 +13,7 @@
  *     tpu          it says that it is a TPU, with coordinates; tpu twice: each of them twice
  *     slow         it compiles for a minute
  *     share        it asks for the store of keys and values
+ *     tell         in the end it tells how many steps were started, and how many of them before all results of the one before had been awaited
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +27,7 @@
 enum { MOST = 1024, BROKEN = 14, EXHAUSTED = 8, NOT_FOUND = 5 };
 
 static struct { dt_pjrt_head head; struct { dt_pjrt_head head; int major, minor; } version; dt_pjrt_function function[DT_PJRT_SLOTS]; } table;
-static int calls, alive, uploads, downloads, donations;
+static int calls, alive, uploads, downloads, donations, steps, ahead, asked; /* asked: results that nobody has awaited */
 
 typedef struct { int code; char text[200]; } error;
 typedef struct { size_t size; bool gone; unsigned char data[]; } buffer;
@@ -98,10 +99,12 @@ static void *event(void)
     return make(1);
 }
 
+enum { OF_RESULT = 1 };
+
 static void *await(void *arguments)
 {
-    (void)arguments;
     TURN();
+    asked -= *(char *)((dt_pjrt_of *)arguments)->object == OF_RESULT;
     return NULL;
 }
 
@@ -165,6 +168,13 @@ static void *create(void *arguments)
         return bad;
     a->client = says("none=client") ? NULL : make(1);
     return NULL;
+}
+
+static void *end(void *arguments)
+{
+    if (says("tell"))
+        fprintf(stderr, "%d steps, %d ahead\n", steps, ahead);
+    return destroy(arguments);
 }
 
 static void *text_of(void *arguments)
@@ -285,6 +295,8 @@ static void *to_host(void *arguments)
     downloads++;
     memcpy(a->data, b->data, b->size);
     a->event = event();
+    *(char *)a->event = OF_RESULT;
+    asked++;
     return NULL;
 }
 
@@ -347,6 +359,8 @@ static void *execute(void *arguments)
     dt_pjrt_execute_arguments *a = arguments;
     const executable *x = a->executable;
     void *bad = turn();
+    steps++;
+    ahead += asked > 0;
     if (!bad && a->n_arguments != (size_t)x->arguments)
         bad = fail(BROKEN, "another number of arguments");
     for (size_t d = 0; d < a->n_devices; d++)
@@ -385,7 +399,7 @@ __attribute__((visibility("default"))) const void *GetPjrtApi(void)
     static const struct { dt_pjrt_slot slot; dt_pjrt_function function; } rows[] = {
         { DT_PJRT_ERROR_DESTROY, destroy }, { DT_PJRT_ERROR_MESSAGE, error_message }, { DT_PJRT_ERROR_GET_CODE, error_code },
         { DT_PJRT_PLUGIN_INITIALIZE, initialize }, { DT_PJRT_PLUGIN_ATTRIBUTES, attributes }, { DT_PJRT_EVENT_DESTROY, destroy },
-        { DT_PJRT_EVENT_AWAIT, await }, { DT_PJRT_CLIENT_CREATE, create }, { DT_PJRT_CLIENT_DESTROY, destroy }, { DT_PJRT_CLIENT_PLATFORM_NAME, text_of },
+        { DT_PJRT_EVENT_AWAIT, await }, { DT_PJRT_CLIENT_CREATE, create }, { DT_PJRT_CLIENT_DESTROY, end }, { DT_PJRT_CLIENT_PLATFORM_NAME, text_of },
         { DT_PJRT_CLIENT_PLATFORM_VERSION, text_of }, { DT_PJRT_CLIENT_ADDRESSABLE_DEVICES, devices }, { DT_PJRT_CLIENT_COMPILE, compile },
         { DT_PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER, from_host }, { DT_PJRT_DEVICE_DESCRIPTION_ID, id },
         { DT_PJRT_DEVICE_DESCRIPTION_ATTRIBUTES, description_attributes }, { DT_PJRT_DEVICE_DESCRIPTION_KIND, kind },
@@ -400,7 +414,7 @@ __attribute__((visibility("default"))) const void *GetPjrtApi(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].slot != told("lack=", -1))
             table.function[rows[i].slot] = rows[i].function;
-    calls = uploads = downloads = donations = 0;
+    calls = uploads = downloads = donations = steps = ahead = asked = 0;
     return &table;
 }
 

@@ -250,6 +250,11 @@ static void close_window(dt_record *c, const run *r)
     *w = (window){ 0 };
 }
 
+bool dt_record_follows_schedule(const dt_record *c, const run *r)
+{
+    return c && dt_optimizer_has_schedule(r->optimizer) && c->window.n + 1 >= c->every;
+}
+
 static dt_status *step(run *r, const dt_step_done *done)
 {
     dt_record *c = r->record;
