@@ -317,6 +317,7 @@ dt_status *dt_build_steps(dt_exec *x)
     dt_plan_recomputing(x, a.list, a.n_lists);
     mark_constants(x);
     s = prepare_steps(&a);
+    dt_code_seal(&x->code);
     add_copies(x);
     for (int i = 0; i < a.n_lists; i++) {
         free(a.list[i].node.v);

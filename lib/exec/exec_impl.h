@@ -8,6 +8,7 @@
 #include "exec/exec.h"
 #include "exec/gemm.h"
 #include "exec/strip.h"
+#include "exec/vex.h"
 
 struct dt_engine {
     dt_pool *pool;
@@ -120,6 +121,7 @@ struct dt_exec {
     dt_segment *segment;
     int64_t arena_bytes;
     size_t scratch_bytes, kept_bytes; /* a lane's */
+    dt_code code;         /* of the loops of fused steps */
     char *memory, *scratch;
     const dt_env *env;    /* of the current run */
     dt_status *failure;   /* of it: workers could not exchange what they have */
@@ -191,6 +193,8 @@ bool dt_is_fused_sum(const dt_graph *g, int node);
 void dt_plan_recomputing(dt_exec *x, dt_fused_list *list, int n_lists);
 /* slot[].stored says which results leave the step. */
 dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step) DT_MUST_USE;
+/* Its passes over memory: ": loop of 13" ops, or a loop for each op named. */
+void dt_fused_print(const dt_step *step, dt_str *out);
 /* Calls read(x, node) for every node whose memory the step reads. */
 void dt_fused_reads(dt_exec *x, const dt_step *step, void (*read)(dt_exec *x, int node, int segment), int segment);
 

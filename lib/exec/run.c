@@ -104,6 +104,7 @@ void dt_exec_destroy(dt_exec *x)
                 x->group[i].step[k].kernel->release(x->group[i].step[k].state);
         free(x->group[i].step);
     }
+    dt_code_release(&x->code);
     free(x->memory);
     free(x->scratch);
     dt_arena_destroy(x->arena);
@@ -290,6 +291,7 @@ static void print_step(const dt_exec *x, const dt_step *step, dt_str *out)
         for (int i = 0; i < x->g->n_nodes; i++)
             if (x->fused_in[i] >= 0 && x->fused_in[i] == x->fused_in[step->node])
                 dt_str_printf(out, " %%%d", i);
+        dt_fused_print(step, out);
     } else {
         dt_str_printf(out, " %%%d%s%s", step->node, step->kernel == &dt_kernel_eval ? " " : "",
                       step->kernel == &dt_kernel_eval ? x->g->node[step->node].op->name : "");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strips: fused element-wise groups run over pieces of DT_STRIP elements, op by op, each op a plain loop over operands that lie in the
- * first-level cache. The loops (exec/simd/) are compiled once per instruction set, from one text without contraction or
+ * Strips: fused element-wise groups run over pieces of DT_STRIP elements, by generated loops (exec/strip_emit.c) or op by op, each op a plain
+ * loop over operands that lie in the first-level cache. The loops (exec/simd/) are compiled once per instruction set, from one text without contraction or
  * reassociation, so that every set gives the same bits.
  */
 #ifndef DT_EXEC_STRIP_H
 #define DT_EXEC_STRIP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define DT_STRIP 1024
@@ -23,12 +24,6 @@ typedef enum dt_strip_op {
 
 /* d[i] = op(a[i], b[i], c[i]), i < n; d may be one of the operands. Unused operands are NULL. */
 typedef void (*dt_strip_function)(void *d, const void *a, const void *b, const void *c, int64_t n);
-
-/* Runs of instructions done in one pass (exec/strip_idiom.c). */
-typedef enum dt_idiom { DT_IDIOM_NONE, DT_IDIOM_ADAM, DT_IDIOM_MOMENTUM, DT_IDIOM_SGD, DT_IDIOM_LERP, DT_IDIOM_COUNT } dt_idiom;
-enum { DT_IDIOM_IN = 9, DT_IDIOM_OUT = 3 };
-/* An operand that is one value is read at its first element only; a result may lie where an operand does. */
-typedef void (*dt_idiom_function)(float *const *out, const float *const *in, int64_t n);
 
 /* A row of n features is standardised: z = (x - mean) / sqrt(variance + epsilon). */
 typedef struct dt_norm_args {
@@ -64,9 +59,8 @@ typedef struct dt_window_loops {
 /* The loops of one instruction set. */
 typedef struct dt_simd {
     const char *name; /* "avx2" */
+    bool generates;   /* the processor runs what exec/vex.h writes */
     dt_strip_function strip[DT_S_COUNT];
-    dt_strip_function rounded[DT_S_LOOPS]; /* the same with each result rounded to bfloat16, still a float */
-    const dt_idiom_function *idiom; /* [DT_IDIOM_COUNT] */
     const dt_window_loops *window;
     const dt_row_functions *rows;
     const dt_uniform_function *uniform;

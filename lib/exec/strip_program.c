@@ -189,16 +189,23 @@ static int reference(builder *b, int node)
     return add_operand(b, &o);
 }
 
+/* The variable where that is updated in place: then what a loop reads and writes of it is known to be one array. */
+static int memory_of(const dt_exec *x, int node)
+{
+    for (int s = 0; s < x->g->n_states; s++)
+        if (x->g->state[s].update == node && !x->p->copy_back[s])
+            return x->g->state[s].node;
+    return node;
+}
+
 static void add_instruction(builder *b, int node, dt_strip_code i)
 {
     dt_strip_result r = { .reg = -1, .store = -1, .convert = DT_S_COPY };
 
     if (b->x->slot[node].stored && !b->again[node]) {
-        r.store = node;
+        r.store = memory_of(b->x, node);
         r.convert = dt_strip_store(b->x->type[node].dtype);
     }
-    i.n_out = 1;
-    i.out[0] = b->p->n_code;
     b->p->result[b->p->n_code] = r;
     b->p->code[b->p->n_code++] = i;
     b->place[node] = b->p->n_code;
@@ -207,7 +214,7 @@ static void add_instruction(builder *b, int node, dt_strip_code i)
 static void add_node(builder *b, int node)
 {
     const dt_node *n = &b->x->g->node[node];
-    dt_strip_code i = { .op = DT_S_COPY, .idiom = DT_IDIOM_NONE, .n_in = n->n_in };
+    dt_strip_code i = { .op = DT_S_COPY, .n_in = n->n_in };
 
     if (n->op->role == DT_ROLE_REPEAT) {
         dt_strip_operand o = operand_of_broadcast(b, n);
@@ -229,75 +236,24 @@ static void add_sum(builder *b, int node)
     b->longest = period > b->longest ? period : b->longest;
 }
 
-/* Instruction i, as it stands after what goes away before it; `to` says what became of results. */
-static dt_strip_code renumbered(const dt_strip_program *p, int i, const int *to)
-{
-    dt_strip_code c = p->code[i];
-    for (int k = 0; k < c.n_in; k++)
-        if (c.in[k] >= 0)
-            c.in[k] = to[c.in[k]];
-    return c;
-}
-
-static void end_renumbering(dt_strip_program *p, int kept, const int *to)
-{
-    for (int i = 0; i < p->n_sums; i++)
-        if (p->sum[i].in >= 0)
-            p->sum[i].in = to[p->sum[i].in];
-    p->n_code = p->n_results = kept;
-}
-
 /* Copies that nobody stores are not made: who reads them reads their operand. */
 static void forward_copies(dt_strip_program *p)
 {
     int *to = dt_alloc((size_t)(p->n_code + 1) * sizeof *to), kept = 0;
 
     for (int i = 0; i < p->n_code; i++) {
-        dt_strip_code c = renumbered(p, i, to);
-        if (c.op == DT_S_COPY && p->result[i].store < 0) {
-            to[i] = c.in[0];
-        } else {
-            to[i] = c.out[0] = kept;
+        dt_strip_code c = p->code[i];
+        for (int k = 0; k < c.n_in; k++)
+            c.in[k] = c.in[k] >= 0 ? to[c.in[k]] : c.in[k];
+        to[i] = c.op == DT_S_COPY && p->result[i].store < 0 ? c.in[0] : kept;
+        if (to[i] == kept) {
             p->result[kept] = p->result[i];
             p->code[kept++] = c;
         }
     }
-    end_renumbering(p, kept, to);
-    free(to);
-}
-
-/* By result: how many instructions and sums read it. */
-static int *count_readers(const dt_strip_program *p)
-{
-    int *n = dt_alloc((size_t)(p->n_code + 1) * sizeof *n);
-    for (int i = 0; i < p->n_code; i++)
-        for (int k = 0; k < p->code[i].n_in; k++)
-            n[p->code[i].in[k] >= 0 ? p->code[i].in[k] : p->n_code]++;
     for (int i = 0; i < p->n_sums; i++)
-        n[p->sum[i].in >= 0 ? p->sum[i].in : p->n_code]++;
-    return n;
-}
-
-/* An instruction and the rounding to bfloat16 of its result, which follows it and alone reads it, become one. */
-static void merge_roundings(dt_strip_program *p)
-{
-    int *to = dt_alloc((size_t)(p->n_code + 1) * sizeof *to), *readers = count_readers(p), kept = 0;
-
-    for (int i = 0; i < p->n_code; i++) {
-        dt_strip_code c = renumbered(p, i, to);
-        bool rounds = c.op == DT_S_reduce_precision && i > 0 && p->code[i].in[0] == i - 1 && readers[i - 1] == 1;
-        dt_strip_code *before = kept ? &p->code[kept - 1] : NULL;
-        if (rounds && before->op < DT_S_LOOPS && p->result[kept - 1].store < 0) {
-            before->rounded = true;
-            to[i] = kept - 1;
-        } else {
-            to[i] = c.out[0] = kept;
-            p->code[kept++] = c;
-        }
-        p->result[kept - 1] = p->result[i];
-    }
-    end_renumbering(p, kept, to);
-    free(readers);
+        p->sum[i].in = p->sum[i].in >= 0 ? to[p->sum[i].in] : p->sum[i].in;
+    p->n_code = kept;
     free(to);
 }
 
@@ -323,9 +279,9 @@ static void free_register(const dt_strip_program *p, int result, bool *busy)
 /* By result: the last instruction that reads it, -1: none here; n_code: sums do, at the end. */
 static int *last_readings(const dt_strip_program *p)
 {
-    int *last = dt_alloc((size_t)(p->n_results + 1) * sizeof *last);
+    int *last = dt_alloc((size_t)(p->n_code + 1) * sizeof *last);
 
-    for (int i = 0; i < p->n_results; i++)
+    for (int i = 0; i < p->n_code; i++)
         last[i] = -1;
     for (int i = 0; i < p->n_code; i++)
         for (int k = 0; k < p->code[i].n_in; k++)
@@ -340,7 +296,7 @@ static int *last_readings(const dt_strip_program *p)
 /* Operands that need laying out keep a register of their own through the task; results give theirs back after the last reading. */
 static void assign_registers(dt_strip_program *p)
 {
-    bool *busy = dt_alloc((size_t)(p->n_operands + p->n_results + p->n_sums + 1) * sizeof *busy);
+    bool *busy = dt_alloc((size_t)(p->n_operands + p->n_code + p->n_sums + 1) * sizeof *busy);
     int *last = last_readings(p);
 
     for (int o = 0; o < p->n_operands; o++)
@@ -349,15 +305,13 @@ static void assign_registers(dt_strip_program *p)
         p->sum[i].reg = take_register(p, busy);
     for (int i = 0; i < p->n_code; i++) {
         const dt_strip_code *c = &p->code[i];
-        for (int k = 0; k < c->n_out; k++)
-            if (p->result[c->out[k]].store < 0 || p->result[c->out[k]].convert != DT_S_COPY)
-                p->result[c->out[k]].reg = take_register(p, busy);
+        if (p->result[i].store < 0 || p->result[i].convert != DT_S_COPY)
+            p->result[i].reg = take_register(p, busy);
         for (int k = 0; k < c->n_in; k++)
             if (c->in[k] >= 0 && last[c->in[k]] == i)
                 free_register(p, c->in[k], busy);
-        for (int k = 0; k < c->n_out; k++)
-            if (last[c->out[k]] < 0)
-                free_register(p, c->out[k], busy); /* stored, read by nobody here */
+        if (last[i] < 0)
+            free_register(p, i, busy); /* stored, read by nobody here */
     }
     free(busy);
     free(last);
@@ -393,14 +347,13 @@ dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step)
     p->operand = dt_arena_array(x->arena, dt_strip_operand, 3 * n + 1);
     p->code = dt_arena_array(x->arena, dt_strip_code, n + 1);
     p->result = dt_arena_array(x->arena, dt_strip_result, n + 1);
+    p->pass = dt_arena_array(x->arena, dt_strip_pass, n + 1);
     p->sum = dt_arena_array(x->arena, dt_strip_sum, n + 1);
     add_all(&b);
     forward_copies(p);
-    merge_roundings(p);
-    if (p->n_sums == 0)
-        dt_find_idioms(p, x->g);
     assign_registers(p);
     choose_strip(p, b.longest);
+    dt_emit_loops(p, x->engine->simd->generates ? &x->code : NULL);
     free(b.place);
     free(b.again);
     *step = (dt_step){ .kernel = &dt_kernel_fused, .node = list->node.v[list->node.n - 1], .pieces_of = list->shape, .state = p,

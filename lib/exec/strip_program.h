@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strip programs: what strip_program.c builds, strip_idiom.c rewrites and strip_run.c runs. */
+/* Strip programs: what strip_program.c builds, strip_pass.c divides, strip_emit.c makes loops of and strip_run.c runs. */
 #ifndef DT_EXEC_STRIP_PROGRAM_H
 #define DT_EXEC_STRIP_PROGRAM_H
 
@@ -21,23 +21,32 @@ typedef struct dt_strip_operand {
     int64_t period, inner;
     dt_strip_op load;      /* DT_S_COPY for float32: read in place; else a conversion into a register */
     int reg;               /* register it lies in, -1: read in place */
+    bool laid_out;         /* a loop in C reads it from there; generated loops convert what they read */
     bool far;              /* worth asking for ahead */
 } dt_strip_operand;
 
 typedef struct dt_strip_result {
     int reg;               /* -1: straight to the memory of `store` */
-    int store;             /* node whose memory gets it, -1: none */
+    int store;             /* node whose memory gets it, -1: none; of an update in place the variable's */
     dt_strip_op convert;   /* DT_S_COPY: stored as it is; else computed in reg, then converted */
 } dt_strip_result;
 
+/* Instruction i makes result i. */
 typedef struct dt_strip_code {
     dt_strip_op op;
-    dt_idiom idiom;        /* DT_IDIOM_NONE: op */
-    bool rounded;          /* op, then to bfloat16 */
-    int n_in, n_out;       /* n_out = 0: gone, part of an idiom now */
-    int in[DT_IDIOM_IN];   /* >= 0: a result; < 0: operand -1 - in */
-    int out[DT_IDIOM_OUT]; /* results */
+    int n_in;
+    int in[3];             /* >= 0: a result; < 0: operand -1 - in */
 } dt_strip_code;
+
+/* Instructions [from, to): one generated loop, or loops in C, one for each. */
+enum { DT_PASS_STREAMS = 10 };
+typedef struct dt_strip_pass {
+    int from, to;
+    bool loop;             /* there are vector instructions for all of it */
+    bool sums;             /* and it forms the program's sums */
+    int at;                /* where its code is */
+    int n_streams, stream[DT_PASS_STREAMS]; /* nodes whose memory it goes through */
+} dt_strip_pass;
 
 /* The sum of a result or an operand over all rows but the last `period` elements, for one piece of the batch. */
 typedef struct dt_strip_sum {
@@ -48,10 +57,12 @@ typedef struct dt_strip_sum {
 } dt_strip_sum;
 
 typedef struct dt_strip_program {
-    int n_operands, n_results, n_code, n_regs;
+    int n_operands, n_code, n_regs;
     dt_strip_operand *operand;
     dt_strip_result *result;
     dt_strip_code *code;
+    int n_passes;
+    dt_strip_pass *pass;
     int n_sums;
     dt_strip_sum *sum;
     int rows_of;           /* a node of the shape that it goes over */
@@ -59,7 +70,13 @@ typedef struct dt_strip_program {
     int64_t row_break;     /* strips do not cross multiples of it; 0: no such border */
 } dt_strip_program;
 
-/* Instructions that make up an idiom become one. Result i must be that of instruction i, no instruction gone. */
-void dt_find_idioms(dt_strip_program *p, const dt_graph *g);
+/* strip_pass.c: finds the passes of a program, its instructions and registers known. */
+void dt_find_passes(dt_strip_program *p);
+/* The node whose memory is gone through for an input; -1: it lies in a strip. */
+int dt_strip_stream(const dt_strip_program *p, int in);
+/* strip_emit.c: the same, and c gets their code; NULL where no processor would run it. */
+void dt_emit_loops(dt_strip_program *p, dt_code *c);
+/* Elements [0, n) of a pass, by its code. stream: where they are in the memory of its streams; registers: strips. */
+void dt_run_loop(const dt_strip_pass *pass, const dt_code *c, void *const *stream, int64_t n, char *registers);
 
 #endif

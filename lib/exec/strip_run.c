@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a strip program: for each strip of a piece operands that are not read in place are laid out in registers, then every instruction goes over the
- * whole strip, and what another step reads is written to memory. Memory that the next strips read is prefetched.
+ * Runs a strip program: for each strip of a piece operands that are not read in place are laid out in registers; then every pass goes over the whole
+ * strip, and what another step reads is written to memory. A pass is a generated loop, or a loop in C for each instruction: where there is no code
+ * for an op or a processor, or the system refuses memory that can be executed. Memory that the next strips read is prefetched.
  */
 #include <string.h>
 
@@ -11,6 +12,7 @@ typedef struct runner {
     const dt_kernel_call *c;
     const dt_strip_program *p;
     const dt_simd *simd;
+    bool generated; /* there are loops */
     int64_t from, n; /* the strip at hand: flat elements [from, from + n) */
 } runner;
 
@@ -89,7 +91,7 @@ static void lay_out_strip(const runner *r)
             lay_out_inside(r, o);
         else if (o->layout == DT_STRIP_REPEATED && r->p->row_break)
             lay_out_repeated(r, o);
-        else if (o->layout == DT_STRIP_WHOLE && o->reg >= 0)
+        else if (o->layout == DT_STRIP_WHOLE && o->reg >= 0 && (o->laid_out || !r->generated))
             load(r, o, reg(r, o->reg), r->from, r->n);
     }
 }
@@ -109,27 +111,16 @@ static const void *source(const runner *r, int in)
     return destination(r, in);
 }
 
-static void run_idiom(const runner *r, const dt_strip_code *c)
+static void run_op(const runner *r, int i)
 {
-    const float *in[DT_IDIOM_IN];
-    float *out[DT_IDIOM_OUT];
-
-    for (int k = 0; k < c->n_in; k++)
-        in[k] = source(r, c->in[k]);
-    for (int k = 0; k < c->n_out; k++)
-        out[k] = destination(r, c->out[k]);
-    r->simd->idiom[c->idiom](out, in, r->n);
-}
-
-static void run_op(const runner *r, const dt_strip_code *c)
-{
-    const dt_strip_result *result = &r->p->result[c->out[0]];
+    const dt_strip_code *c = &r->p->code[i];
+    const dt_strip_result *result = &r->p->result[i];
     const void *in[3] = { NULL, NULL, NULL };
-    void *to = destination(r, c->out[0]);
+    void *to = destination(r, i);
 
     for (int k = 0; k < c->n_in; k++)
         in[k] = source(r, c->in[k]);
-    (c->rounded ? r->simd->rounded : r->simd->strip)[c->op](to, in[0], in[1], in[2], r->n);
+    r->simd->strip[c->op](to, in[0], in[1], in[2], r->n);
     if (result->convert != DT_S_COPY)
         r->simd->strip[result->convert]((void *)memory_of(r, result->store, r->from), to, NULL, NULL, r->n);
 }
@@ -149,17 +140,42 @@ static void fetch_ahead(const runner *r, int part, int parts)
     }
 }
 
-static void run_strip(const runner *r)
+static void run_loop(const runner *r, const dt_strip_pass *pass)
 {
-    lay_out_strip(r);
-    for (int i = 0; i < r->p->n_code; i++) {
+    void *stream[DT_PASS_STREAMS];
+    for (int k = 0; k < pass->n_streams; k++)
+        stream[k] = (void *)memory_of(r, pass->stream[k], r->from);
+    dt_run_loop(pass, &r->c->x->code, stream, r->n, r->c->scratch);
+}
+
+static void run_ops(const runner *r, const dt_strip_pass *pass)
+{
+    for (int i = pass->from; i < pass->to; i++) {
         fetch_ahead(r, i, r->p->n_code);
-        (r->p->code[i].idiom == DT_IDIOM_NONE ? run_op : run_idiom)(r, &r->p->code[i]);
+        run_op(r, i);
     }
+}
+
+static void run_sums(const runner *r)
+{
     for (int i = 0; i < r->p->n_sums; i++) {
         float *sums = reg(r, r->p->sum[i].reg);
         r->simd->strip[DT_S_add](sums, sums, source(r, r->p->sum[i].in), NULL, r->n);
     }
+}
+
+static void run_strip(const runner *r)
+{
+    bool summed = false;
+    lay_out_strip(r);
+    for (int i = 0; i < r->p->n_passes; i++) {
+        const dt_strip_pass *pass = &r->p->pass[i];
+        bool loop = r->generated && pass->loop;
+        (loop ? run_loop : run_ops)(r, pass);
+        summed |= loop && pass->sums;
+    }
+    if (!summed)
+        run_sums(r);
 }
 
 /* A strip of sums begins at a multiple of its period, as every strip does. */
@@ -181,7 +197,7 @@ static void end_sums(const runner *r)
 
 static void run(const dt_kernel_call *c)
 {
-    runner r = { .c = c, .p = c->step->state, .simd = c->x->engine->simd };
+    runner r = { .c = c, .p = c->step->state, .simd = c->x->engine->simd, .generated = c->x->code.base != NULL };
     int64_t row = dt_row_elements(c->x, r.p->rows_of), end = c->hi * row;
 
     begin_sums(&r);

@@ -26,23 +26,11 @@
         for (int64_t i = 0; i < n; i++)                                                           \
             to[i] = (y);                                                                          \
     }
-#define DT_LOOP_ROUNDED(name, y)                                                                  \
-    static void rounded_##name(void *d, const void *a, const void *b, const void *c, int64_t n)   \
-    {                                                                                             \
-        float *to = d;                                                                            \
-        (void)a, (void)b, (void)c;                                                                \
-        INDEPENDENT                                                                               \
-        for (int64_t i = 0; i < n; i++)                                                           \
-            to[i] = bfloat16_one(y);                                                              \
-    }
 
 /* ---- strips ---- */
 
 #define DT_VARIANT DT_LOOP
 DT_LOOP(copy, X)
-#include "op/ops.h"
-#define DT_LOOP DT_LOOP_ROUNDED
-#define DT_VARIANT DT_LOOP_ROUNDED
 #include "op/ops.h"
 
 static void from_u8(void *d, const void *a, const void *b, const void *c, int64_t n)
@@ -328,12 +316,14 @@ static void entropy_grad(float *d, const float *a, const float *target, const fl
 
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
-extern const dt_idiom_function JOIN(dt_idioms_, DT_ISA)[DT_IDIOM_COUNT]; /* idiom.c */
 extern const dt_window_loops JOIN(dt_window_loops_, DT_ISA);             /* window.c */
 extern const dt_row_functions JOIN(dt_rows_, DT_ISA);                     /* rows.c */
 extern const dt_uniform_function JOIN(dt_uniform_, DT_ISA);               /* random.c */
 const dt_simd JOIN(dt_simd_, DT_ISA) = {
     .name = STRING(DT_ISA),
+#if defined(__AVX2__)
+    .generates = true,
+#endif
     .strip = {
 #define DT_LOOP(name, y) [DT_S_##name] = loop_##name,
 #define DT_VARIANT DT_LOOP
@@ -341,12 +331,7 @@ const dt_simd JOIN(dt_simd_, DT_ISA) = {
         [DT_S_COPY] = loop_copy, [DT_S_FROM_U8] = from_u8, [DT_S_FROM_I32] = from_i32, [DT_S_TO_BOOL] = to_bool,
         [DT_S_FROM_BF16] = from_bf16, [DT_S_TO_BF16] = to_bf16, [DT_S_FROM_F16] = from_f16, [DT_S_TO_F16] = to_f16,
     },
-    .rounded = {
-#define DT_LOOP(name, y) [DT_S_##name] = rounded_##name,
-#define DT_VARIANT DT_LOOP
-#include "op/ops.h"
-    },
-    .idiom = JOIN(dt_idioms_, DT_ISA), .window = &JOIN(dt_window_loops_, DT_ISA), .rows = &JOIN(dt_rows_, DT_ISA),
+    .window = &JOIN(dt_window_loops_, DT_ISA), .rows = &JOIN(dt_rows_, DT_ISA),
     .uniform = &JOIN(dt_uniform_, DT_ISA),
     .fill = fill, .add_rows = add_rows, .add_bf16_rows = add_bf16_rows, .sum = sum, .max = max, .softmax = softmax,
     .sparse_entropy = sparse_entropy, .entropy = entropy,
