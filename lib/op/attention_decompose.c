@@ -10,44 +10,46 @@ typedef struct parts {
     const dt_attention_attr *attr;
     int lead;
     int64_t groups;  /* heads of queries for one of keys */
-    dt_value query, key, value, position;
+    dt_value query, key, value, position; /* with as many heads of queries as of keys: T and N are those from here on */
 } parts;
 
-/* (B.., S, K, H) as (B.., S, K, groups, H): the type of x, which has the dimension or has it not. */
-static dt_type grouped(const parts *p, const dt_type *x, int64_t key_heads)
+/* (B.., T, K * groups, H) as (B.., T * groups, K, H), or back (`apart`): the heads that ask one head of keys become queries of one head. Repeating the keys instead
+ * would cost a copy of them, which a compiler makes anew for every piece of the queries. */
+static dt_value asked_by_one(const parts *p, dt_value x, bool apart)
 {
-    dt_type t = *x;
-    t.rank = p->lead + 4;
-    t.dim[p->lead + 3] = x->dim[x->rank - 1];
-    t.dim[p->lead + 2] = p->groups;
-    t.dim[p->lead + 1] = key_heads;
-    return t;
+    const int at = p->lead;
+    dt_type t = dt_type_of_value(x), wide = t;
+    int perm[DT_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+    if (p->groups == 1)
+        return x;
+    wide.rank++;
+    wide.dim[at + 3] = t.dim[at + 2];
+    wide.dim[at] = apart ? t.dim[at] / p->groups : t.dim[at];
+    wide.dim[at + 1] = apart ? p->groups : t.dim[at + 1] / p->groups;
+    wide.dim[at + 2] = apart ? t.dim[at + 1] : p->groups;
+    perm[at + 1] = at + 2;
+    perm[at + 2] = at + 1;
+    t.dim[at] = apart ? t.dim[at] / p->groups : t.dim[at] * p->groups;
+    t.dim[at + 1] = apart ? t.dim[at + 1] * p->groups : t.dim[at + 1] / p->groups;
+    return dt_reshape(dt_transpose(dt_reshape(x, wide.rank, wide.dim), perm), t.rank, t.dim);
 }
 
-/* Each head of keys as often as heads of queries ask it. */
-static dt_value repeated(const parts *p, dt_value x)
+/* (B.., T) as (B.., T * groups). */
+static dt_value positions(const parts *p, dt_value x)
 {
-    dt_type t = dt_type_of_value(x), wide = grouped(p, &t, t.dim[p->lead + 1]);
-    int8_t dims[DT_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-    dims[p->lead + 2] = (int8_t)(p->lead + 3);
-    t.dim[p->lead + 1] *= p->groups;
+    const int8_t dims[DT_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+    dt_type t = dt_type_of_value(x), wide = t;
+    wide.dim[wide.rank++] = p->groups;
+    t.dim[p->lead] *= p->groups;
     return p->groups == 1 ? x : dt_reshape(dt_broadcast_in_dim(x, &wide, dims), t.rank, t.dim);
-}
-
-/* The sum over those, of gradients. */
-static dt_value summed(const parts *p, dt_value x)
-{
-    dt_type t = dt_type_of_value(x), wide = grouped(p, &t, t.dim[p->lead + 1] / p->groups);
-    return p->groups == 1 ? x : dt_reduce(dt_reshape(x, wide.rank, wide.dim), DT_REDUCE_SUM, 1u << (p->lead + 2));
 }
 
 static parts parts_of(const dt_partition_call *c, int position)
 {
     int lead = c->type[0].rank - 3;
-    parts p = { .attr = c->node->attr, .lead = lead, .groups = c->type[0].dim[lead + 1] / c->type[1].dim[lead + 1], .query = c->in[0],
-                .position = c->in[position] };
-    p.key = repeated(&p, c->in[1]);
-    p.value = repeated(&p, c->in[2]);
+    parts p = { .attr = c->node->attr, .lead = lead, .groups = c->type[0].dim[lead + 1] / c->type[1].dim[lead + 1], .key = c->in[1], .value = c->in[2] };
+    p.query = asked_by_one(&p, c->in[0], false);
+    p.position = positions(&p, c->in[position]);
     return p;
 }
 
@@ -123,21 +125,21 @@ static dt_value shares(const parts *p)
 dt_value dt_attention_decompose(dt_partition_call *c)
 {
     parts p = parts_of(c, 3);
-    return heads_inside(&p, product(&p, shares(&p), p.value, true, 2, 0));
+    return asked_by_one(&p, heads_inside(&p, product(&p, shares(&p), p.value, true, 2, 0)), true);
 }
 
 dt_value dt_attention_grad_decompose(dt_partition_call *c)
 {
     enum { OF_QUERY, OF_KEY, OF_VALUE };
     parts p = parts_of(c, 4);
-    dt_value share = shares(&p), dy = c->in[3];
+    dt_value share = shares(&p), dy = asked_by_one(&p, c->in[3], false);
     if (p.attr->of == OF_VALUE)
-        return summed(&p, heads_inside(&p, product(&p, share, dy, true, 1, 0)));
+        return heads_inside(&p, product(&p, share, dy, true, 1, 0));
     dt_value dp = product(&p, dy, p.value, false, 2, 2);
     dt_value mean = over_keys(&p, dt_multiply(share, dp), DT_REDUCE_SUM);
     dt_value ds = dt_multiply(share, dt_subtract(dp, spread(mean, share)));
     ds = dt_multiply(ds, dt_like(ds, p.attr->scale));
     if (p.attr->of == OF_QUERY)
-        return heads_inside(&p, product(&p, ds, p.key, true, 2, 0));
-    return summed(&p, heads_inside(&p, product(&p, ds, p.query, true, 1, 0)));
+        return asked_by_one(&p, heads_inside(&p, product(&p, ds, p.key, true, 2, 0)), true);
+    return heads_inside(&p, product(&p, ds, p.query, true, 1, 0));
 }
