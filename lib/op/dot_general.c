@@ -295,14 +295,18 @@ static void print(const void *attr, dt_str *out)
     dt_dot_print(attr, out);
 }
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
+dt_hlo_value dt_dot_hlo(dt_hlo *h, const dt_dot_attr *d, const dt_hlo_value in[2], const dt_type *type)
 {
-    const dt_dot_attr *d = c->node->attr;
-    return dt_hlo_op(c->hlo, "dot_general", c->in, 2, &c->type,
+    return dt_hlo_op(h, "dot_general", in, 2, type,
                      "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = %s, rhs_batching_dimensions = %s, "
                      "lhs_contracting_dimensions = %s, rhs_contracting_dimensions = %s>%s",
                      dt_hlo_list(d->lhs_batch, d->n_batch).s, dt_hlo_list(d->rhs_batch, d->n_batch).s,
-                     dt_hlo_list(d->lhs_contract, d->n_contract).s, dt_hlo_list(d->rhs_contract, d->n_contract).s, dt_hlo_precision(c->hlo));
+                     dt_hlo_list(d->lhs_contract, d->n_contract).s, dt_hlo_list(d->rhs_contract, d->n_contract).s, dt_hlo_precision(h));
+}
+
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return dt_dot_hlo(c->hlo, c->node->attr, c->in, &c->type);
 }
 
 const dt_dot_attr *dt_dot_of(const dt_node *n)

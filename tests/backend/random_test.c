@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random steps on XLA, through the back end, against the reference interpreter: results and variables. Random numbers have its bits. Skipped unless
+ * DTRAIN_PJRT_PLUGIN names a plug-in that computes; tests/cli/pjrt/random.sh does.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "backend/backend.h"
+#include "../support/outcome.h"
+
+static dt_device *device;
+
+static void ok(dt_status *s, uint64_t seed)
+{
+    if (s)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(s));
+}
+
+static void want_device(void)
+{
+    if (device)
+        return;
+    print_message(DT_PJRT_PLUGIN_ENV " names no plug-in\n");
+    skip();
+}
+
+/* One step: results and new values are the interpreter's; in two halves, as fit runs it. */
+static void step(dt_executable *x, const random_graph *g, const feed *f, const dt_folded *folded)
+{
+    const dt_graph *step = folded->graph;
+    dt_view *arg = feed_folded(f, folded), *result = calloc((size_t)step->n_results + 1, sizeof *result), *now = calloc((size_t)step->n_states + 1, sizeof *now);
+    dt_interpretation oracle = oracle_run(g, f);
+    dt_env env = feed_env(f);
+    bool flies = false;
+    ok(dt_executable_start(x, &env, arg, result, &flies), g->seed);
+    assert_true(flies);
+    ok(dt_executable_finish(x), g->seed);
+    for (int i = 0; i < step->n_states; i++) {
+        dt_variable *v = step->state[i].variable;
+        ok(dt_variable_fetch(v), g->seed);
+        now[i] = (dt_view){ v->type, v->host_data };
+    }
+    difference d = outcome_difference(g, f, &oracle, &(outcome){ result, now, folded->result });
+    if (d.size > 2e-4) { /* with the variables of before, for the oracle's own sensitivity */
+        for (int i = 0; i < step->n_states; i++)
+            now[i].data = memcpy(malloc((size_t)dt_type_bytes(&now[i].type) + 1), now[i].data, (size_t)dt_type_bytes(&now[i].type));
+        random_graph_reset(g);
+        expect_outcome(g, f, &oracle, &(outcome){ result, now, folded->result }, 2e-4);
+        for (int i = 0; i < step->n_states; i++)
+            free(now[i].data);
+    }
+    dt_interpretation_release(&oracle);
+    views_release(arg, step->n_args);
+    free(result);
+    free(now);
+}
+
+static void test_steps_are_the_interpreters(void **state)
+{
+    static const random_kind kinds[] = { RANDOM_FIT, RANDOM_SOUP, RANDOM_BLOCKS, RANDOM_IMAGES };
+    (void)state;
+    want_device();
+    print_message("seeds 9200 to 9211\n");
+    for (uint64_t seed = 9200; seed < 9212; seed++) {
+        random_graph *g = random_graph_draw(kinds[seed % 4], seed);
+        const int replicas = kinds[seed % 4] == RANDOM_IMAGES ? 1 : 1 + (int)(seed / 4 % 3); /* segments of products have no StableHLO form */
+        feed f = feed_make(g, seed, replicas, (int64_t[]){ 3, seed % 2 ? 3 : 2, 3 });
+        dt_folded folded;
+        dt_executable *x = NULL;
+        ok(dt_fold(g->graph, g->distributed, replicas, &folded), seed);
+        ok(dt_device_compile(device, &(dt_compile_request){ .graph = folded.graph, .rows = f.total }, &x), seed);
+        step(x, g, &f, &folded);
+        dt_executable_destroy(x);
+        dt_graph_destroy(folded.graph);
+        feed_release(&f);
+        random_graph_destroy(g);
+    }
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    dt_device_close(device);
+    return 0;
+}
+
+static int open_device(void **state)
+{
+    (void)state;
+    if (!getenv(DT_PJRT_PLUGIN_ENV))
+        return 0;
+    dt_status *s = dt_device_open(&device, dt_backend_find("pjrt"), &(dt_device_options){ 0 });
+    if (s)
+        print_message("%s\n", dt_status_text(s));
+    return s != NULL;
+}
+
+/* Uniform numbers and those that they are made of: a dropout mask on a device is cpu's. */
+static void test_random_numbers_have_the_same_bits(void **state)
+{
+    (void)state;
+    want_device();
+    enum { ROWS = 64 };
+    const int64_t rows = ROWS;
+    for (uint64_t key = 1; key < 6; key++) {
+        const dt_random_attr attr = { .type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 33 }), .kind = DT_RANDOM_UNIFORM, .key = key * UINT64_C(0x9E3779B97F4A7C15) };
+        const dt_type counter = dt_type_of(DT_INT64, 0, NULL);
+        const dt_view arg = { counter, &(int64_t){ (int64_t)(key << 31) + 5 } };
+        dt_trace *t = dt_trace_create("draw");
+        dt_graph *g = NULL;
+        dt_executable *x = NULL;
+        dt_interpretation oracle;
+        dt_view result;
+        dt_return(t, "u", dt_random_numbers(dt_trace_declare(t, "step", &counter), &attr));
+        ok(dt_trace_end(t, &g), key);
+        ok(dt_interpret(g, NULL, 1, &rows, &arg, &oracle), key);
+        ok(dt_device_compile(device, &(dt_compile_request){ .graph = g, .rows = ROWS }, &x), key);
+        ok(dt_executable_run(x, &(dt_env){ .batch = ROWS, .replicas = 1 }, &arg, &result), key);
+        assert_memory_equal(result.data, oracle.result[0].data, ROWS * 33 * sizeof(float));
+        dt_executable_destroy(x);
+        dt_interpretation_release(&oracle);
+        dt_graph_destroy(g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_steps_are_the_interpreters), cmocka_unit_test(test_random_numbers_have_the_same_bits) };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}

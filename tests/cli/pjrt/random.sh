@@ -1,0 +1,9 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Random steps through the C client on XLA are the interpreter's, and random numbers have its bits: tests/backend/random_test.c.
+. tests/cli/setup.sh
+# shellcheck source=/dev/null
+. tests/cli/pjrt.inc
+needs_xla
+[ -x "$BUILD/tests/backend/random_test" ] || { echo "make $BUILD/tests/backend/random_test" && exit 77; }
+"$BUILD/tests/backend/random_test" >"$TEST_DIR/out" 2>&1 || cat "$TEST_DIR/out"
