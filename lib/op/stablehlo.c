@@ -120,6 +120,8 @@ static void close_statement(dt_hlo *h, dt_hlo_value y, const dt_hlo_value *in, i
     }
     dt_str_puts(h->out, ") -> ");
     dt_hlo_print_type(&y.type, h->out);
+    if (h->names_layers && h->layer && *h->layer)
+        dt_str_printf(h->out, " // %s", h->layer);
     dt_str_putc(h->out, '\n');
 }
 

@@ -31,6 +31,8 @@ typedef struct dt_hlo {
     int channels;    /* of collectives, so far */
     const int32_t *offsets; /* [segments + 1] first rows of segments; NULL: all have as many */
     bool exact;      /* products are not to round their operands */
+    bool names_layers; /* statements end in a comment: */
+    const char *layer; /* the path of what is being written; NULL: nothing is */
 } dt_hlo;
 
 typedef struct dt_hlo_call {

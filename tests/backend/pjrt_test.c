@@ -47,18 +47,23 @@ typedef struct loop {
     dt_function *function;
 } loop;
 
-static dt_status *open_loop(loop *l, int replicas)
+static dt_status *open_loop_of(loop *l, int replicas, dt_dtype dtype)
 {
     static const char *const cpus[] = { "CPU:0", "CPU:1", "CPU:2", "CPU:3" };
     dt_tensor *ten = NULL;
     DT_TRY(dt_mirrored_strategy(&l->strategy, cpus, replicas));
     DT_TRY(dt_strategy_set_backend(l->strategy, "pjrt", plugin));
-    DT_TRY(dt_tensor_create(&ten, DT_FLOAT32, 0, NULL, (const float[]){ 10 }));
+    DT_TRY(dt_tensor_create(&ten, dtype, 0, NULL, dtype == DT_FLOAT64 ? (const void *)(const double[]){ 10 } : (const float[]){ 10 }));
     dt_status *s = NULL;
     DT_SCOPE(l->strategy)
         s = dt_variable_create(&l->variable, ten, NULL);
     dt_tensor_unref(ten);
     return s ? s : dt_function_create(&l->function, step, l->variable);
+}
+
+static dt_status *open_loop(loop *l, int replicas)
+{
+    return open_loop_of(l, replicas, DT_FLOAT32);
 }
 
 static dt_status *run(loop *l, int steps)
@@ -258,6 +263,26 @@ static void test_results_that_are_missing_are_told(void **state)
     }
 }
 
+/* A TPU computes float64 as pairs of float32, slowly and without all digits. */
+static void test_float64_is_refused_on_a_tpu(void **state)
+{
+    (void)state;
+    for (int tpu = 0; tpu < 2; tpu++) {
+        loop l = { 0 };
+        setenv("FAKE_DEVICE", tpu ? "tpu" : "", 1);
+        assert_null(open_loop_of(&l, 1, DT_FLOAT64));
+        dt_status *s = run(&l, 1);
+        if (tpu) {
+            assert_non_null(s);
+            assert_int_equal(dt_status_code(s), 78);
+            assert_non_null(strstr(dt_status_text(s), "float64 is not computed on a TPU"));
+            dt_status_free(s);
+        } else
+            assert_null(s);
+        close_loop(&l);
+    }
+}
+
 static void test_misuse_is_named(void **state)
 {
     (void)state;
@@ -305,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_each_call_fails_in_turn),
         cmocka_unit_test(test_memory_that_is_not_there_is_told),
         cmocka_unit_test(test_results_that_are_missing_are_told),
+        cmocka_unit_test(test_float64_is_refused_on_a_tpu),
         cmocka_unit_test(test_misuse_is_named),
     };
     return cmocka_run_group_tests(tests, setup, NULL);

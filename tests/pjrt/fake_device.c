@@ -11,7 +11,7 @@
  *     devices=N    N devices, 4 unless told
  *     none=WHAT    returns nothing: client, executable, buffer; result: of a step's last one
  *     tpu          it says that it is a TPU, with coordinates; tpu twice: each of them twice
- *     slow         it compiles for a minute
+ *     slow         it compiles for a minute; refuse=OP: it refuses the line of the text where that op first stands
  *     share        it asks for the store of keys and values
  *     tell         in the end it tells how many steps were started, and how many of them before all results of the one before had been awaited
  */
@@ -309,7 +309,24 @@ static size_t bytes_of(const char *type)
         n *= strtoul(type, (char **)&type, 10);
         type++;
     }
-    return n * (*type == 'f' || strncmp(type, "i32", 3) == 0 || strncmp(type, "ui32", 4) == 0 ? 4 : strstr(type, "64") && strstr(type, "64") < type + 4 ? 8 : 1);
+    const char *wide = strstr(type, "64"), *word = strstr(type, "32");
+    return n * (wide && wide < type + 4 ? 8 : word && word < type + 4 ? 4 : 1);
+}
+
+/* In the words of XLA's parser. */
+static void *refuse(const char *code)
+{
+    char op[64], text[200];
+    const char *mode = getenv("FAKE_DEVICE"), *name = mode ? strstr(mode, "refuse=") : NULL;
+    if (!name)
+        return NULL;
+    snprintf(op, sizeof op, "\"stablehlo.%s\"", name + 7);
+    const char *at = strstr(code, op);
+    int line = 1;
+    for (const char *p = code; at && p < at; p++)
+        line += *p == '\n';
+    snprintf(text, sizeof text, "INVALID_ARGUMENT: Failed to parse: -:%d:11: error: unknown op", line);
+    return at ? fail(BROKEN, text) : NULL;
 }
 
 /* The text between @main( and its body: arguments, which may name the result that takes their memory, then results. */
@@ -321,6 +338,9 @@ static void *compile(void *arguments)
         return NULL;
     if (says("slow"))
         sleep(60);
+    void *refused = refuse(a->program->code);
+    if (refused)
+        return refused;
     executable *x = make(sizeof *x);
     const char *end = strstr(a->program->code, ") -> (");
     for (int i = 0; i < MOST; i++)

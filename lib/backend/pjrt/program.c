@@ -19,21 +19,41 @@
 
 /* ---- compiling ---- */
 
-static dt_status *write_text(const dt_pjrt_program *x, const int32_t *offsets, dt_str *out)
+static dt_status *write_text(const dt_pjrt_program *x, const int32_t *offsets, bool names_layers, dt_str *out)
 {
-    const dt_hlo_request q = { .batch = x->rows, .replicas = x->device->n, .blocks = DT_HLO_UNROLLED, .offsets = offsets, .exact = x->exact };
+    const dt_hlo_request q = { .batch = x->rows, .replicas = x->device->n, .blocks = DT_HLO_UNROLLED, .offsets = offsets, .exact = x->exact,
+                               .names_layers = names_layers };
     return x->cut && !offsets ? dt_stablehlo_write_spmd_with(x->cut, &q, out, NULL) : dt_stablehlo_write(x->graph, &q, out, NULL);
 }
 
-/* "-:38:11: error: ..." names a line of the text; that line is worth more than its number. */
-static dt_status *note_line(dt_status *s, const dt_str *text)
+/* What the line says, and of which layer it is. */
+static dt_status *note_text(dt_status *s, long number, const char *line)
 {
-    const char *at = strstr(dt_status_text(s), "-:"), *line = dt_str_text(text);
+    const size_t n = strcspn(line, "\n");
+    const char *end = line + n, *layer = end;
+    while (layer > line && strncmp(layer, " // ", 4) != 0)
+        layer--;
+    if (layer > line)
+        s = dt_note(s, "layer '%.*s'", (int)(end - layer - 4), layer + 4);
+    const size_t words = layer > line ? (size_t)(layer - line) : n;
+    return dt_note(s, "line %ld of the program: %.*s", number, (int)(words < 300 ? words : 300), line);
+}
+
+/* "-:38:11: error: ..." names a line of the text, which is written again with the names of layers. */
+static dt_status *note_line(const dt_pjrt_program *x, const int32_t *offsets, dt_status *s)
+{
+    const char *at = strstr(dt_status_text(s), "-:");
     long number = at ? strtol(at + 2, NULL, 10) : 0;
+    dt_str text = { 0 };
+    if (number <= 0)
+        return s;
+    dt_status_free(write_text(x, offsets, true, &text));
+    const char *line = dt_str_text(&text);
     for (long i = 1; i < number && line; i++)
         line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL;
-    if (number > 0 && line && *line)
-        s = dt_note(s, "line %ld of the program: %.*s", number, (int)(strcspn(line, "\n") < 300 ? strcspn(line, "\n") : 300), line);
+    if (line && *line)
+        s = note_text(s, number, line);
+    dt_str_release(&text);
     return s;
 }
 
@@ -77,12 +97,12 @@ static dt_status *add_variant(dt_pjrt_program *x, const int32_t *offsets, int se
 {
     dt_pjrt_variant v = { .over = offsets ? NULL : x->cut };
     dt_str text = { 0 };
-    dt_status *s = write_text(x, offsets, &text);
+    dt_status *s = write_text(x, offsets, false, &text);
     if (!s)
         s = dt_pjrt_load_program(x->device->client, &(dt_pjrt_text){ .text = text.data, .size = text.size, .device = x->device->ordinal,
                                  .n_devices = x->device->n, .n_results = x->graph->n_results + x->n_updates }, &v.loaded);
     if (s)
-        s = note_line(s, &text);
+        s = note_line(x, offsets, s);
     dt_str_release(&text);
     if (s)
         return dt_pjrt_explain(x, s);
@@ -186,5 +206,5 @@ void dt_pjrt_print(const void *executable, dt_str *out)
                       (long long)dt_pjrt_temporary_bytes(x->device->client, x->variant[0].loaded));
     dt_str_putc(out, '\n');
     if (x->n_variants)
-        dt_status_free(write_text(x, x->variant[0].offsets, out));
+        dt_status_free(write_text(x, x->variant[0].offsets, false, out));
 }

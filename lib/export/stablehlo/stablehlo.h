@@ -32,6 +32,7 @@ typedef struct dt_hlo_request {
     dt_hlo_blocks blocks;
     const int32_t *offsets; /* [segments + 1] first rows of the segments that a folded graph's rows are of; NULL: all have as many */
     bool exact;          /* products of float32 are not rounded first, as TPUs and GPUs do unless they are told */
+    bool names_layers;   /* statements end in the path of their layer, as a comment */
 } dt_hlo_request;
 
 /* A value that @main takes or gives. */

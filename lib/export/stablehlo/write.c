@@ -36,6 +36,7 @@ dt_status *dt_hlo_write_item(dt_hlo_writer *w, int item, const dt_hlo_value *in,
     dt_hlo_value out;
     dt_hlo_pieces p;
     memcpy(c.in, in, (size_t)n->n_in * sizeof *in);
+    w->hlo.layer = n->path;
     if (n->op->stablehlo)
         out = n->op->stablehlo(&c);
     else if (dt_hlo_pieces_of(w->plan.o->g, w->plan.o->item[item].node, w->hlo.batch, dt_hlo_has_form, &p))
@@ -350,7 +351,8 @@ static dt_status *write_module(dt_hlo_writer *w, const dt_hlo_signature *s, dt_s
 static dt_status *write_graph(const dt_graph *g, const dt_hlo_request *q, dt_str *out, dt_hlo_signature *s)
 {
     dt_arena *arena = dt_arena_create();
-    dt_hlo_writer w = { .hlo = { .out = out, .batch = q->batch / g->batch_parts, .devices = q->replicas, .offsets = q->offsets, .exact = q->exact } };
+    dt_hlo_writer w = { .hlo = { .out = out, .batch = q->batch / g->batch_parts, .devices = q->replicas, .offsets = q->offsets, .exact = q->exact,
+                                .names_layers = q->names_layers } };
     w.plan = (dt_hlo_plan){ .o = dt_hlo_order_create(g, arena), .arena = arena, .batch = w.hlo.batch, .apart = q->blocks != DT_HLO_LOOPS };
     w.value = dt_arena_array(arena, dt_hlo_value, w.plan.o->n + 1);
     for (int i = 0; i < w.plan.o->n; i++)

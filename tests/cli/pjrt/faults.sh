@@ -38,6 +38,7 @@ plugin 'no file' "$TEST_DIR/none.so"
 plugin 'no plug-in' libm.so.6
 FAKE_DEVICE=lack=55 plugin 'no execute' "$fake"
 FAKE_DEVICE=devices=0 plugin 'no devices' "$fake"
+FAKE_DEVICE=refuse=dot_general plugin 'refused' "$fake"
 "$DTRAIN" fit "$tiny" -q --plugin "$TEST_DIR/none.so" 2>/dev/null
 echo "exit $?"
 show fit "$tiny" -q --backend pjrt

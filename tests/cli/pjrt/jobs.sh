@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Jobs of many kinds on XLA, each number of each epoch within 1e-4 of cpu's: dropout with cpu's own random numbers, a layer's statistics that each replica takes of
-# its own rows, LSTM, accumulated gradients with running means of weights, weights divided among replicas, logical devices, a simulated slice, attention. Of
+# its own rows, activations computed again, LSTM, accumulated gradients with running means of weights, weights divided among replicas, logical devices, a simulated slice, attention. Of
 # mixed_bfloat16 within 2e-3: the plug-in rounds at other places.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
@@ -24,6 +24,7 @@ compare 1e-4 dropout $job "$two" fit.epochs=2 "$(digits 'Flatten, {Dense: {units
 norm='Flatten, {Dense: {units: 64, use_bias: false}}, BatchNormalization, ReLU'
 compare 1e-4 norm $job "$two" fit.epochs=2 "$(digits "$norm")"
 compare 1e-4 norm3 $job 'strategy={type: mirrored, replicas: 3}' fit.epochs=2 "$(digits "$norm")"
+compare 1e-4 remade $job "$two" fit.epochs=1 model.rematerialize=full
 compare 1e-4 lstm $job "$one" fit.epochs=1 "$(digits '{LSTM: {units: 8}}')"
 compare 1e-4 means $job "$two" fit.epochs=2 'compile.optimizer={Adam: {use_ema: true}}' fit.gradient_accumulation_steps=2
 compare 1e-4 divided $job "$two" fit.epochs=2 partition.over_replicas=weights
