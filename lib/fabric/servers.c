@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See servers.h. A link belongs to its server's thread, apart from what waits to be sent, which the coordinator sets while nothing does, and the wish
+ * to close it. All of that, and what has arrived, is guarded by one lock; bytes are moved without it.
+ */
+#define _GNU_SOURCE
+#include "fabric/servers.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "fabric/parcels.h"
+
+enum { NO_LINK = -1 };
+
+/* A message on its way: the head, slices, more. */
+typedef struct passage {
+    dt_parcel head;
+    int part;                      /* -1: the head; n slices; more */
+    int64_t done;                  /* bytes of the part */
+    char *more;
+} passage;
+
+typedef struct link_ {
+    int fd;
+    bool sending, closing, dead;   /* dead: the other end is closed, and that was told */
+    passage out, in;
+    dt_shared *weights;
+} link_;
+
+typedef struct worker {
+    bool gone;                     /* that was told */
+    int parts;                     /* of its push, that have come */
+    char *slices;                  /* where they go */
+    dt_parcel head;
+    char *more;
+} worker;
+
+typedef struct server {
+    dt_servers *all;
+    int number, wake;              /* an eventfd */
+    pthread_t thread;
+    link_ *link;                   /* [workers] */
+    struct pollfd *poll;           /* [1 + workers] */
+} server;
+
+struct dt_servers {
+    const dt_extents *slices;
+    int workers, started;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool stop;
+    worker *worker;                /* [workers] */
+    server *server;                /* [slices->servers] */
+    dt_arrival *arrival;           /* [n] */
+    int n, cap, spare_n, spare_cap;
+    void **spare;                  /* room for slices that nobody uses */
+};
+
+/* ---- copies of weights ---- */
+
+dt_status *dt_shared_new(dt_shared **out, int64_t bytes)
+{
+    *out = dt_try_alloc(sizeof(dt_shared) + (size_t)bytes);
+    if (!*out)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for a copy of the weights (%lld bytes)", (long long)bytes);
+    atomic_init(&(*out)->refs, 1);
+    return NULL;
+}
+
+dt_shared *dt_shared_ref(dt_shared *s)
+{
+    atomic_fetch_add(&s->refs, 1);
+    return s;
+}
+
+void dt_shared_unref(dt_shared *s)
+{
+    if (s && atomic_fetch_sub(&s->refs, 1) == 1)
+        free(s);
+}
+
+/* ---- bytes ---- */
+
+/* Where the part at hand lies, and how long it is; false: there is none left. */
+static bool part_of(const server *s, passage *p, char *slices, char **at, int64_t *bytes)
+{
+    const int n = dt_parcel_has_slices(&p->head) ? s->all->slices->n[s->number] : 0;
+    if (p->part < 0) {
+        *at = (char *)&p->head;
+        *bytes = (int64_t)sizeof p->head;
+    } else if (p->part < n) {
+        const dt_extent *x = &s->all->slices->slice[s->number][p->part];
+        *at = slices + x->offset;
+        *bytes = x->bytes;
+    } else {
+        *at = p->more;
+        *bytes = p->head.more;
+    }
+    return p->part <= n;
+}
+
+/* 1: all is sent; 0: later; -1: the link is closed. */
+static int send_some(const server *s, link_ *l)
+{
+    char *at;
+    int64_t bytes;
+    while (part_of(s, &l->out, l->weights ? l->weights->data : NULL, &at, &bytes)) {
+        while (l->out.done < bytes) {
+            const ssize_t n = send(l->fd, at + l->out.done, (size_t)(bytes - l->out.done), MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (n < 0 && errno != EINTR)
+                return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
+            l->out.done += n > 0 ? n : 0;
+        }
+        l->out.part++;
+        l->out.done = 0;
+    }
+    return 1;
+}
+
+/* The head has come: is it one, and is there room for the rest? A worker that was given nothing has nothing to push. */
+static bool take_head(link_ *l, const char *slices)
+{
+    if (!dt_parcel_is_sound(&l->in.head) || (dt_parcel_has_slices(&l->in.head) && !slices))
+        return false;
+    l->in.more = dt_alloc((size_t)l->in.head.more + 1);
+    return true;
+}
+
+/* 1: a message is whole; 0: later; -1: the link is closed, or what comes is no message. */
+static int receive_some(const server *s, link_ *l, char *slices)
+{
+    char *at;
+    int64_t bytes;
+    while (part_of(s, &l->in, slices, &at, &bytes)) {
+        while (l->in.done < bytes) {
+            const ssize_t n = recv(l->fd, at + l->in.done, (size_t)(bytes - l->in.done), MSG_DONTWAIT);
+            if (n == 0)
+                return -1;
+            if (n < 0 && errno != EINTR)
+                return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
+            l->in.done += n > 0 ? n : 0;
+        }
+        if (l->in.part < 0 && !take_head(l, slices))
+            return -1;
+        l->in.part++;
+        l->in.done = 0;
+    }
+    return 1;
+}
+
+/* ---- a server ---- */
+
+static void tell(dt_servers *a, const dt_arrival *x)
+{
+    DT_GROW(a->arrival, a->cap, a->n + 1);
+    a->arrival[a->n++] = *x;
+    pthread_cond_signal(&a->changed);
+}
+
+static void tell_gone(dt_servers *a, int w, link_ *l)
+{
+    pthread_mutex_lock(&a->lock);
+    l->dead = true;
+    if (!a->worker[w].gone && !l->closing)
+        tell(a, &(dt_arrival){ .worker = w, .gone = true });
+    a->worker[w].gone = true;
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* A server's part is whole: with the last one, so is the message. */
+static void tell_part(dt_servers *a, int server_, int w, link_ *l)
+{
+    worker *x = &a->worker[w];
+    pthread_mutex_lock(&a->lock);
+    if (server_ == 0) {
+        x->head = l->in.head;
+        x->more = l->in.more;
+    } else {
+        free(l->in.more);
+    }
+    l->in = (passage){ .part = -1 };
+    x->parts++;
+    const bool failed = server_ == 0 && x->head.kind == DT_PARCEL_FAILED;
+    if (failed || x->parts == a->slices->servers) {
+        tell(a, &(dt_arrival){ .worker = w, .message = x->head, .slices = failed ? NULL : x->slices, .more = x->more });
+        x->slices = failed ? x->slices : NULL;
+        x->more = NULL;
+        x->parts = 0;
+    }
+    pthread_mutex_unlock(&a->lock);
+}
+
+static void finish_sending(dt_servers *a, link_ *l)
+{
+    pthread_mutex_lock(&a->lock);
+    l->sending = false;
+    dt_shared_unref(l->weights);
+    l->weights = NULL;
+    free(l->out.more);
+    l->out.more = NULL;
+    pthread_mutex_unlock(&a->lock);
+}
+
+static void close_link(dt_servers *a, link_ *l)
+{
+    finish_sending(a, l);
+    pthread_mutex_lock(&a->lock);
+    close(l->fd);
+    free(l->in.more);
+    *l = (link_){ .fd = NO_LINK };
+    pthread_cond_broadcast(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+}
+
+static char *slices_of(dt_servers *a, int w)
+{
+    pthread_mutex_lock(&a->lock);
+    char *slices = a->worker[w].slices;
+    pthread_mutex_unlock(&a->lock);
+    return slices;
+}
+
+static void serve(server *s, int w, short events)
+{
+    dt_servers *a = s->all;
+    link_ *l = &s->link[w];
+    pthread_mutex_lock(&a->lock);
+    const bool sending = l->sending;
+    pthread_mutex_unlock(&a->lock);
+    const int sent = sending ? send_some(s, l) : 0;
+    if (sent == 1)
+        finish_sending(a, l);
+    int got = 0;
+    while (events & (POLLIN | POLLHUP | POLLERR) && (got = receive_some(s, l, slices_of(a, w))) == 1)
+        tell_part(a, s->number, w, l);
+    if (sent < 0 || got < 0)
+        tell_gone(a, w, l);
+}
+
+/* Fills the list of what to wait for; closes what is to be closed. False: stop. */
+static bool look(server *s)
+{
+    dt_servers *a = s->all;
+    s->poll[0] = (struct pollfd){ .fd = s->wake, .events = POLLIN };
+    for (int w = 0; w < a->workers; w++) {
+        link_ *l = &s->link[w];
+        pthread_mutex_lock(&a->lock);
+        const bool closing = l->closing, open = l->fd >= 0 && !l->dead, sending = l->sending;
+        const int fd = l->fd;
+        pthread_mutex_unlock(&a->lock);
+        if (closing)
+            close_link(a, l);
+        s->poll[1 + w] = (struct pollfd){ .fd = open && !closing ? fd : -1, .events = (short)(POLLIN | (sending ? POLLOUT : 0)) };
+    }
+    pthread_mutex_lock(&a->lock);
+    const bool stop = a->stop;
+    pthread_mutex_unlock(&a->lock);
+    return !stop;
+}
+
+static void *server_main(void *argument)
+{
+    server *s = argument;
+    uint64_t times;
+    while (look(s)) {
+        if (poll(s->poll, (nfds_t)(1 + s->all->workers), -1) < 0)
+            continue; /* EINTR */
+        if (s->poll[0].revents && read(s->wake, &times, sizeof times) < 0)
+            continue; /* somebody else woke it */
+        for (int w = 0; w < s->all->workers; w++)
+            if (s->poll[1 + w].revents)
+                serve(s, w, s->poll[1 + w].revents);
+    }
+    return NULL;
+}
+
+/* ---- the coordinator ---- */
+
+static void wake_all(const dt_servers *a)
+{
+    const uint64_t once = 1;
+    for (int i = 0; i < a->started; i++)
+        if (write(a->server[i].wake, &once, sizeof once) < 0)
+            continue; /* it is awake: the counter is full */
+}
+
+static int start_thread(server *s)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failed = pthread_create(&s->thread, NULL, server_main, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+static dt_status *start_server(dt_servers *a, int number)
+{
+    server *s = &a->server[number];
+    *s = (server){ .all = a, .number = number, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+    s->link = dt_alloc((size_t)a->workers * sizeof *s->link);
+    s->poll = dt_alloc((size_t)(a->workers + 1) * sizeof *s->poll);
+    for (int w = 0; w < a->workers; w++)
+        s->link[w].fd = NO_LINK;
+    if (s->wake >= 0 && start_thread(s) == 0) {
+        a->started++;
+        return NULL;
+    }
+    if (s->wake >= 0)
+        close(s->wake);
+    free(s->link);
+    free(s->poll);
+    return dt_fail(DT_E_NO_MEMORY, NULL, "cannot start a parameter server: the system has no more threads or files");
+}
+
+dt_status *dt_servers_open(dt_servers **out, const dt_extents *slices, int workers)
+{
+    dt_servers *a = dt_alloc(sizeof *a);
+    pthread_condattr_t monotonic;
+    *a = (dt_servers){ .slices = slices, .workers = workers };
+    a->worker = dt_alloc((size_t)workers * sizeof *a->worker);
+    a->server = dt_alloc((size_t)slices->servers * sizeof *a->server);
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&a->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    dt_status *s = NULL;
+    for (int i = 0; !s && i < slices->servers; i++)
+        s = start_server(a, i);
+    if (s)
+        dt_servers_close(a);
+    else
+        *out = a;
+    return s;
+}
+
+static bool is_closed(const dt_servers *a, int w)
+{
+    bool closed = true;
+    for (int i = 0; i < a->started; i++)
+        closed &= a->server[i].link[w].fd == NO_LINK;
+    return closed;
+}
+
+/* NULL: there is no memory; the worker then cannot push, and is lost. */
+static void *find_room(dt_servers *a)
+{
+    if (a->spare_n > 0)
+        return a->spare[--a->spare_n];
+    return dt_try_alloc((size_t)a->slices->bytes);
+}
+
+void dt_servers_add(dt_servers *a, int w, const int *link)
+{
+    pthread_mutex_lock(&a->lock);
+    while (!is_closed(a, w))
+        pthread_cond_wait(&a->changed, &a->lock);
+    free(a->worker[w].more);
+    free(a->worker[w].slices);
+    a->worker[w] = (worker){ 0 };
+    for (int i = 0; i < a->started; i++)
+        a->server[i].link[w] = (link_){ .fd = link[i], .in = { .part = -1 } };
+    pthread_mutex_unlock(&a->lock);
+    wake_all(a);
+}
+
+void dt_servers_drop(dt_servers *a, int w)
+{
+    pthread_mutex_lock(&a->lock);
+    for (int i = 0; i < a->started; i++)
+        a->server[i].link[w].closing = a->server[i].link[w].fd != NO_LINK;
+    pthread_mutex_unlock(&a->lock);
+    wake_all(a);
+}
+
+void dt_servers_give(dt_servers *a, int w, const dt_parcel *m, dt_shared *weights, const void *more)
+{
+    pthread_mutex_lock(&a->lock);
+    if (!a->worker[w].slices)
+        a->worker[w].slices = find_room(a);
+    for (int i = 0; i < a->started; i++) {
+        link_ *l = &a->server[i].link[w];
+        if (l->fd == NO_LINK || l->closing)
+            continue;
+        l->out = (passage){ .head = *m, .part = -1 };
+        l->out.head.magic = DT_PARCEL_MAGIC;
+        l->out.head.more = i == 0 ? m->more : 0;
+        l->out.more = dt_alloc((size_t)l->out.head.more + 1);
+        if (i == 0)
+            memcpy(l->out.more, more, (size_t)m->more);
+        l->weights = weights ? dt_shared_ref(weights) : NULL;
+        l->sending = true;
+    }
+    pthread_mutex_unlock(&a->lock);
+    wake_all(a);
+}
+
+static bool wait_until(dt_servers *a, int64_t deadline_ns)
+{
+    const struct timespec t = { .tv_sec = deadline_ns / 1000000000, .tv_nsec = deadline_ns % 1000000000 };
+    while (a->n == 0)
+        if (pthread_cond_timedwait(&a->changed, &a->lock, &t) == ETIMEDOUT)
+            break;
+    return a->n > 0;
+}
+
+bool dt_servers_next(dt_servers *a, int64_t deadline_ns, dt_arrival *out)
+{
+    pthread_mutex_lock(&a->lock);
+    const bool any = wait_until(a, deadline_ns);
+    if (any) {
+        *out = a->arrival[0];
+        memmove(a->arrival, a->arrival + 1, (size_t)--a->n * sizeof *a->arrival);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return any;
+}
+
+void dt_servers_recycle(dt_servers *a, void *slices)
+{
+    if (!slices)
+        return;
+    pthread_mutex_lock(&a->lock);
+    DT_GROW(a->spare, a->spare_cap, a->spare_n + 1);
+    a->spare[a->spare_n++] = slices;
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* ---- the end ---- */
+
+static void stop_threads(dt_servers *a)
+{
+    pthread_mutex_lock(&a->lock);
+    a->stop = true;
+    pthread_mutex_unlock(&a->lock);
+    wake_all(a);
+    for (int i = 0; i < a->started; i++)
+        pthread_join(a->server[i].thread, NULL);
+}
+
+/* A worker in the middle of a message would take the end for a part of it, and finds the link closed. */
+static void say_end(link_ *l)
+{
+    const dt_parcel end = { .magic = DT_PARCEL_MAGIC, .kind = DT_PARCEL_END };
+    if (!l->sending && !l->dead && send(l->fd, &end, sizeof end, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return; /* it is gone, or will find the link closed */
+}
+
+static void release_server(dt_servers *a, server *s)
+{
+    for (int w = 0; w < a->workers; w++) {
+        if (s->link[w].fd == NO_LINK)
+            continue;
+        if (s->number == 0)
+            say_end(&s->link[w]);
+        close_link(a, &s->link[w]);
+    }
+    close(s->wake);
+    free(s->link);
+    free(s->poll);
+}
+
+void dt_servers_close(dt_servers *a)
+{
+    if (!a)
+        return;
+    stop_threads(a);
+    for (int i = 0; i < a->started; i++)
+        release_server(a, &a->server[i]);
+    for (int w = 0; w < a->workers; w++) {
+        free(a->worker[w].more);
+        free(a->worker[w].slices);
+    }
+    for (int i = 0; i < a->n; i++) {
+        free(a->arrival[i].slices);
+        free(a->arrival[i].more);
+    }
+    for (int i = 0; i < a->spare_n; i++)
+        free(a->spare[i]);
+    free(a->arrival);
+    free(a->spare);
+    free(a->worker);
+    free(a->server);
+    pthread_cond_destroy(&a->changed);
+    pthread_mutex_destroy(&a->lock);
+    free(a);
+}
