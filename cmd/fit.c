@@ -223,7 +223,7 @@ const struct verb verb_fit = {
     .more = "JOB is a file, or - for standard input. Everything is written below output.dir. SIGINT, SIGTERM and SIGHUP finish the step,\n"
             "save and exit with 75; run it again to resume. SIGUSR1 saves and continues. SIGALRM is a time limit, and stops as SIGTERM does.\n"
             "If standard output is closed, training continues without it.\n\n"
-            "JSON lines have an \"event\" each: start, step, epoch, eval, callback, checkpoint, warning, fault, data, report, error, end. A step's loss is that of\n"
+            "JSON lines have an \"event\" each: start, step, epoch, eval, callback, checkpoint, warning, workers, fault, data, report, error, end. A step's loss is that of\n"
             "its batch, its other metrics are those of the epoch so far; an eval comes before its epoch, and the end comes last whatever happens.\n\n"
             "Exit codes: 0 success; 64 invalid command line; 65 data or checkpoint malformed, corrupt or from another job; 66 input missing; 69 device not\n"
             "available; 71 out of memory; 73 output cannot be created, or another job uses it; 74 read or write failed; 75 stopped, state saved; 77 permission\n"

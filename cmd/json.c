@@ -85,6 +85,15 @@ void json_number(struct json *j, const char *key, double value)
         fputs("null", to);
 }
 
+void json_integers(struct json *j, const char *key, const int64_t *value, int n)
+{
+    FILE *to = put_key(j, key);
+    fputc('[', to);
+    for (int i = 0; i < n; i++)
+        fprintf(to, "%s%" PRId64, i ? "," : "", value[i]);
+    fputc(']', to);
+}
+
 void json_null(struct json *j, const char *key)
 {
     fputs("null", put_key(j, key));

@@ -21,6 +21,7 @@ void json_string(struct json *j, const char *key, const char *value); /* NULL: n
 void json_integer(struct json *j, const char *key, int64_t value);
 void json_unsigned(struct json *j, const char *key, uint64_t value);
 void json_number(struct json *j, const char *key, double value);      /* shortest that round-trips; null for what JSON lacks */
+void json_integers(struct json *j, const char *key, const int64_t *value, int n);
 void json_null(struct json *j, const char *key);
 /* file, line, column, code, severity, message, suggestion of one error. */
 void json_error(struct json *j, const dt_status *s);

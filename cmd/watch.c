@@ -35,6 +35,18 @@ static void keep_checkpoint(struct watch *w, const dt_event *e)
         snprintf(w->weights, sizeof w->weights, "%s", e->weights_sha256);
 }
 
+static void keep_workers(struct watch *w, const dt_event *e)
+{
+    w->workers.updates = w->workers.sum = w->workers.most = 0;
+    for (int i = 0; i < e->n_staleness; i++) {
+        w->workers.updates += e->staleness[i];
+        w->workers.sum += i * e->staleness[i];
+        w->workers.most = e->staleness[i] ? i : w->workers.most;
+    }
+    w->workers.lost = e->workers_lost;
+    w->workers.again = e->batches_again;
+}
+
 /* A step's loss is one batch's: only whole epochs and evaluations count as results. */
 static void remember(struct watch *w, const dt_event *e)
 {
@@ -54,6 +66,8 @@ static void remember(struct watch *w, const dt_event *e)
     }
     if (e->kind == DT_EVENT_START || e->kind == DT_EVENT_EPOCH || e->kind == DT_EVENT_EVAL)
         clock_gettime(CLOCK_MONOTONIC, &w->told_line);
+    if (e->kind == DT_EVENT_WORKERS)
+        keep_workers(w, e);
     if (e->kind == DT_EVENT_END)
         w->virtual_s = e->virtual_s;
     w->step = e->step ? e->step : w->step;

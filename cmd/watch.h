@@ -30,6 +30,9 @@ struct watch {
     char weights[80];           /* SHA-256 in hexadecimal, of `checkpoint` or the end */
     int64_t step, epoch_steps;  /* the newest one; in an epoch */
     double virtual_s;           /* of all steps */
+    struct {
+        int64_t updates, sum, most, lost, again; /* staleness of updates: their sum, and the greatest one */
+    } workers;                  /* of a parameter server; updates 0: there is none */
     bool trained, ended;
     bool stopping, saved_after_stop;
     bool told;                  /* that `checkpoint` was saved */

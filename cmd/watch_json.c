@@ -148,6 +148,16 @@ static void put_data(struct json *j, const dt_event *e)
     json_string(j, "hashed", e->hashed);
 }
 
+static void put_workers(struct json *j, const dt_event *e)
+{
+    json_integer(j, "step", e->step);
+    json_integer(j, "workers", e->workers);
+    json_integer(j, "lost", e->workers_lost);
+    json_integer(j, "again", e->batches_again);
+    json_integer(j, "dropped", e->pushes_dropped);
+    json_integers(j, "staleness", e->staleness, e->n_staleness);
+}
+
 /* DT_EVENT_END has no row: `end` is printed when the exit code is known. */
 static const struct {
     const char *name;
@@ -164,6 +174,7 @@ static const struct {
     [DT_EVENT_CALLBACK] = {"callback", put_callback},
     [DT_EVENT_REPORT] = {"report", put_report},
     [DT_EVENT_DATA] = {"data", put_data},
+    [DT_EVENT_WORKERS] = {"workers", put_workers},
 };
 
 void watch_json(struct watch *w, const dt_event *e)

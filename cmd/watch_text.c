@@ -351,8 +351,20 @@ static void tell_checkpoint(struct watch *w)
         tell_result(w, "saved");
 }
 
+/* How old gradients were when they changed the weights. */
+static void tell_workers(const struct watch *w)
+{
+    if (w->out->quiet || w->workers.updates == 0)
+        return;
+    out_field(w->out, "workers", "staleness %.1f on average, %" PRId64 " at most%s", (double)w->workers.sum / (double)w->workers.updates, w->workers.most,
+              w->workers.lost ? "" : "; none was lost");
+    if (w->workers.lost)
+        out_line(w->out, "         %" PRId64 " lost, %" PRId64 " batch%s computed again", w->workers.lost, w->workers.again, w->workers.again == 1 ? "" : "es");
+}
+
 static void tell_end(struct watch *w)
 {
+    tell_workers(w);
     if (w->training && !w->trained && !w->out->quiet)
         out_field(w->out, "done", "nothing is left to train: raise fit.epochs, or start again with --fresh");
     tell_result(w, w->training ? "saved" : "of");
@@ -396,7 +408,8 @@ void watch_text(struct watch *w, const dt_event *e)
             out_field(w->out, "report", "%s", e->text);
         break;
     case DT_EVENT_WARNING:
-    case DT_EVENT_DATA: /* for programs, and the report */
+    case DT_EVENT_DATA:
+    case DT_EVENT_WORKERS: /* for programs, and the report */
         break;
     }
 }

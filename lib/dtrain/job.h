@@ -47,7 +47,7 @@ DT_API int dt_job_worker(const dt_job *j);
 
 /* Something that happened, reported as it happens. Fields that an event does not use are 0 or NULL. Comments name the events that use a field. */
 typedef enum dt_event_kind { DT_EVENT_START, DT_EVENT_STEP, DT_EVENT_EPOCH, DT_EVENT_EVAL, DT_EVENT_CHECKPOINT, DT_EVENT_WARNING, DT_EVENT_END,
-    DT_EVENT_TEXT, DT_EVENT_FAULT, DT_EVENT_CALLBACK, DT_EVENT_REPORT, DT_EVENT_DATA, DT_EVENT_EVALUATING } dt_event_kind;
+    DT_EVENT_TEXT, DT_EVENT_FAULT, DT_EVENT_CALLBACK, DT_EVENT_REPORT, DT_EVENT_DATA, DT_EVENT_EVALUATING, DT_EVENT_WORKERS } dt_event_kind;
 typedef struct dt_metric {
     const char *name; /* "loss", "val_accuracy" */
     double value;
@@ -92,6 +92,12 @@ typedef struct dt_event {
     const char *text;                       /* warning; text: what GenerateText generated, with its prompt; fault: the injected fault as written;
                                              * callback: what it did, "reducing learning rate to 0.0005"; report: the page's path, after the end */
     const char *callback;                   /* callback: "ReduceLROnPlateau"; `epoch` is the current epoch */
+    /* workers, of a parameter server, after each epoch and when training ends: workers there are, and were lost since it began; batches that were computed
+     * again because a worker was lost, and gradients that came too late and were dropped; staleness[i]: updates that were made i updates after their worker
+     * had pulled the weights, the last one of n counting all that are later */
+    int64_t workers, workers_lost, batches_again, pushes_dropped;
+    const int64_t *staleness;
+    int n_staleness;
     bool resumed;                           /* start: resumes from `step` of `checkpoint` */
 } dt_event;
 

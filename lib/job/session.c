@@ -29,7 +29,7 @@ dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session 
                                   j->strategy.launch.by, j->strategy.launch.workers), "run this command without %s", j->strategy.launch.launcher);
     DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
     s->strategy->cluster = j->cluster;
-    dt_strategy_set_engine(s->strategy, o->threads, o->kernels);
+    dt_strategy_set_engine(s->strategy, j->strategy.servers.workers ? 1 : o->threads, o->kernels);
     DT_TRY(read_faults(j, o, s));
     DT_TRY(dt_model_make(&s->model, &j->model, s->strategy, j->seed));
     s->model->precision = j->compile.precision;

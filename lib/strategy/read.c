@@ -18,20 +18,8 @@ static const dt_strategy_row *const rows[] = {
 #undef DT_STRATEGY_ROW
 };
 
-/* Strategies of tf.distribute that have no row yet, and the keys that only they have. */
-static const char *const later[] = { "parameter_server" };
-static const struct {
-    const char *key, *type;
-} later_keys[] = {
-    { "parameter_servers", "parameter_server" },
-    { "elastic", "parameter_server" },
-    { "schedule", "parameter_server" },
-};
-
 enum {
     ROWS = sizeof rows / sizeof *rows,
-    LATER = sizeof later / sizeof *later,
-    LATER_KEYS = sizeof later_keys / sizeof *later_keys,
     MOST_FIELDS = 48,
 };
 
@@ -41,7 +29,7 @@ struct common {
 
 static const dt_field type_forms[] = { DT_NAMED("strategy"), DT_END };
 static const dt_field common[] = {
-    DT_TREE(struct common, type, .forms = type_forms, .preset = "mirrored", .help = "default, one_device, mirrored, multi_worker_mirrored or tpu"),
+    DT_TREE(struct common, type, .forms = type_forms, .preset = "mirrored", .help = "default, one_device, mirrored, multi_worker_mirrored, parameter_server or tpu"),
     DT_NOT_YET_BUT("verify_replicas", "false"),
     DT_END
 };
@@ -68,6 +56,7 @@ static dt_status *suggest_type(dt_status *s, const char *type)
         { "MirroredStrategy", "did you mean 'mirrored'?" },
         { "MultiWorkerMirroredStrategy", "did you mean 'multi_worker_mirrored'?" },
         { "OneDeviceStrategy", "did you mean 'one_device'?" },
+        { "ParameterServerStrategy", "did you mean 'parameter_server'?" },
         { "TPUStrategy", "did you mean 'tpu'?" },
     };
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
@@ -84,11 +73,11 @@ static int preset_row(void)
     return i;
 }
 
-/* Index in rows, by default the preset; ROWS and more: a later one; -1: none. */
+/* Index in rows, by default the preset; -1: none. */
 static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row)
 {
-    dt_kind kinds[ROWS + LATER];
-    const dt_kind *names[ROWS + LATER];
+    dt_kind kinds[ROWS]; /* names alone: their keys stand beside `type` */
+    const dt_kind *names[ROWS];
     const dt_tree *type = dt_tree_get(t, "type");
     dt_named named;
 
@@ -97,17 +86,14 @@ static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row)
         return NULL;
     *row = -1;
     DT_TRY(dt_tree_expect(type, DT_TREE_SCALAR, "type"));
-    for (int i = 0; i < ROWS + LATER; i++) {
-        kinds[i] = (dt_kind){ .name = i < ROWS ? rows[i]->kind.name : later[i - ROWS] };
+    for (int i = 0; i < ROWS; i++) {
+        kinds[i] = (dt_kind){ .name = rows[i]->kind.name };
         names[i] = &kinds[i];
     }
-    dt_status *s = dt_named_read(arena, names, ROWS + LATER, "strategy", type, &named);
+    dt_status *s = dt_named_read(arena, names, ROWS, "strategy", type, &named);
     if (s)
         return suggest_type(s, type->text);
     *row = named.row;
-    if (named.row >= ROWS)
-        return dt_fail(DT_E_NOT_YET, &type->at, "strategy '%s' is not implemented yet; default, one_device, mirrored, multi_worker_mirrored and tpu are",
-                       type->text);
     return NULL;
 }
 
@@ -156,8 +142,6 @@ static void refuse_others(dt_arena *arena, table *t)
         for (const dt_field *f = rows[i]->kind.fields; f && f->kind != DT_FIELD_END; f++)
             if (!f->instead)
                 refuse(arena, t, f->name, rows[i]->kind.name);
-    for (int i = 0; i < LATER_KEYS; i++)
-        refuse(arena, t, later_keys[i].key, later_keys[i].type);
 }
 
 /* ---- the mapping ---- */
@@ -209,7 +193,7 @@ dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location
     s = read_type(arena, t, &row);
     if (row < 0)
         dt_status_append(&s, read_any(arena, t));
-    return row < 0 || row >= ROWS ? s : read_row(arena, rows[row], t, out);
+    return row < 0 ? s : read_row(arena, rows[row], t, out);
 }
 
 void dt_strategy_spec_release(dt_strategy_spec *spec)

@@ -9,6 +9,7 @@
  *     one_device      1                              as given            cpu
  *     mirrored        one per device                 virtual CPUs        cpu
  *     multi_worker_mirrored  devices of all workers  virtual CPUs        cpu
+ *     parameter_server  1, in each worker            virtual CPUs        cpu
  *     tpu             one per core of the slice      TPU:0 ...           sim
  */
 #ifndef DT_STRATEGY_STRATEGY_H
@@ -19,11 +20,23 @@
 #include "data/data.h"
 #include "pass/spmd.h"
 #include "strategy/cluster.h"
+#include "strategy/partitioner.h"
 #include "topo/topo.h"
 
 #define DT_MAX_REPLICAS 65536
 
 typedef struct dt_strategy_row dt_strategy_row;
+
+/* A parameter server and its workers, which compute closures of one replica each. */
+typedef struct dt_servers_spec {
+    int workers;                 /* 0: the strategy has no parameter server */
+    int servers;                 /* threads of the coordinator */
+    int64_t staleness;           /* updates between pull and push; DT_ANY_STALENESS (closures.h): any */
+    bool in_order;               /* schedule: virtual */
+    bool elastic;                /* workers that are lost are started again */
+    double timeout;              /* seconds without an answer, after which a worker's closure is given to another */
+    dt_partitioner partitioner;
+} dt_servers_spec;
 
 /* What a job's `strategy` says, or the C API's constructors, checked as far as it can be without devices. */
 typedef struct dt_strategy_spec {
@@ -38,6 +51,7 @@ typedef struct dt_strategy_spec {
     bool spmd;
     dt_launch launch;            /* multi_worker_mirrored: the processes that its workers are; workers 0: they are virtual */
     double launch_timeout;       /* seconds */
+    dt_servers_spec servers;     /* parameter_server */
     int64_t slices;              /* tpu: as many, joined by a network; 0: one */
     const char *what;            /* "sim:v3-8", "2 x CPU": filled by dt_strategy_open */
     const char *backend;         /* in place of the row's; NULL: the row's, or pjrt where devices are no CPUs */
@@ -80,6 +94,7 @@ struct dt_strategy { /* the public handle */
     char *plugin;                /* pjrt: its path; NULL: the environment's */
     int *ordinal;                /* [replicas] the plug-in's devices, where they were named; NULL: the first ones */
     dt_device *device;
+    dt_servers_spec servers;     /* workers 0: none */
     struct dt_cluster *cluster;  /* of workers in separate processes, of which this is one (cluster.h); NULL: there is one process; lent */
 };
 

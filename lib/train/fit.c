@@ -9,6 +9,7 @@
  * history line is written before its checkpoint; lines past the checkpoint that is resumed are dropped and written again.
  */
 #include "train/callback.h"
+#include "train/coordinator.h"
 #include "train/faults.h"
 #include "train/hashing.h"
 #include "train/observe/previous_data.h"
@@ -18,19 +19,33 @@
 
 /* ---- steps ---- */
 
+/* A step is done: whoever looks at steps sees it. */
+static dt_status *count_step(run *r, dt_step_done *done, int64_t since)
+{
+    r->at.step++;
+    r->at.epoch_step++;
+    done->seconds = dt_seconds_since(since);
+    r->at.wall_s += done->seconds;
+    DT_TRY(dt_observers_step(r, done));
+    DT_TRY(dt_run_validate_between(r));
+    return r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps ? dt_run_end_epoch(r) : NULL;
+}
+
 static dt_status *finish_step(run *r, const dt_batch *batch, int64_t since)
 {
     dt_step_done done = { .batch = batch };
     dt_status *bad = dt_trainer_finish(r->q->trainer, &r->at.sums, &done.loss);
-    if (bad)
-        return dt_note(bad, "in step %lld", (long long)r->at.step + 1);
-    r->at.step++;
-    r->at.epoch_step++;
-    done.seconds = dt_seconds_since(since);
-    r->at.wall_s += done.seconds;
-    DT_TRY(dt_observers_step(r, &done));
-    DT_TRY(dt_run_validate_between(r));
-    return r->at.epoch_step == r->steps_per_epoch || r->at.step == r->steps ? dt_run_end_epoch(r) : NULL;
+    return bad ? dt_note(bad, "in step %lld", (long long)r->at.step + 1) : count_step(r, &done, since);
+}
+
+/* A step of a coordinator: its workers read the batch. */
+static dt_status *coordinated_step(run *r, int64_t since)
+{
+    dt_batch batch = { 0 };
+    dt_step_done done = { .batch = &batch };
+    DT_TRY(dt_observers_before_step(r, r->at.step + 1));
+    dt_status *bad = dt_coordinator_step(r, &batch, &done.loss);
+    return bad ? dt_note(bad, "in step %lld", (long long)r->at.step + 1) : count_step(r, &done, since);
 }
 
 static bool time_is_up(const run *r)
@@ -131,14 +146,34 @@ bool dt_run_is_done(const run *r)
 static dt_status *train_step(run *r, dt_feed *feed)
 {
     int64_t since = dt_now_ns();
-    dt_batch batch;
+    dt_batch batch = { 0 };
 
     if (r->at.epoch_step == 0)
         DT_TRY(dt_callbacks_epoch_begin(r));
+    if (r->coordinator) {
+        DT_TRY(coordinated_step(r, since));
+        return dt_observers_settled(r);
+    }
     DT_TRY(dt_run_start_step(r, feed, &batch));
     dt_run_start_ahead(r, feed);
     DT_TRY(finish_step(r, &batch, since));
     return dt_observers_settled(r);
+}
+
+/* A checkpoint says that the first n batches have been applied: what is due waits until no others are on their way. */
+static bool waits_for_rest(run *r, int *due)
+{
+    if (!r->coordinator || (*due & STOP && at_once(r)))
+        return false;
+    r->due |= *due;
+    *due = 0;
+    if (r->due && !dt_coordinator_rests(r)) {
+        dt_coordinator_drain(r);
+        return true;
+    }
+    *due = r->due;
+    r->due = 0;
+    return false;
 }
 
 /* While a step is on its way, variables are its; what was asked for since it started comes after it. */
@@ -148,6 +183,8 @@ static dt_status *save_or_stop(run *r)
     if (r->ahead.is_there)
         return NULL;
     DT_TRY(what_is_due(r, &due));
+    if (waits_for_rest(r, &due))
+        return NULL;
     if (due & SAVE && !(due & STOP && at_once(r)))
         DT_TRY(save(r));
     return due & STOP && is_training(r) ? stopped(r) : NULL;
@@ -174,6 +211,18 @@ static dt_status *train(run *r, dt_feed *feed)
     return s;
 }
 
+static dt_status *train_and_record(run *r, dt_feed *feed)
+{
+    r->saved_ns = dt_now_ns();
+    dt_status *s = train(r, feed);
+    if (s && dt_status_number(s) != DT_E_STOPPED)
+        return s;
+    dt_status *bad = dt_recording_save(r);
+    dt_status_free(bad ? s : NULL);
+    return bad ? bad : s;
+}
+
+/* The batches of a coordinator are read by its workers. */
 static dt_status *train_from_here(run *r)
 {
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
@@ -181,6 +230,8 @@ static dt_status *train_from_here(run *r)
 
     if (!is_training(r))
         return NULL;
+    if (r->coordinator)
+        return train_and_record(r, NULL);
     const int64_t epoch = r->at.step / r->data_steps, epochs = (r->steps + r->data_steps - 1) / r->data_steps - epoch;
     DT_TRY(dt_feed_open(&feed, r->data, &(dt_feed_options){ .part = DT_PART_TRAIN, .epoch = epoch, .first_step = r->at.step % r->data_steps,
                                                             .epochs = epochs, .batch = r->batch, .last = spec->last_batch, .shuffle = spec->shuffle, .keeps = r->ahead.allowed,
@@ -189,14 +240,9 @@ static dt_status *train_from_here(run *r)
                                                             .own = r->strategy->cluster ? dt_compiled_own_rows : NULL,
                                                             .own_user = dt_trainer_training_step(r->q->trainer),
                                                             .recorder = r->recording.recorder }));
-    r->saved_ns = dt_now_ns();
-    dt_status *s = train(r, feed);
+    dt_status *s = train_and_record(r, feed);
     dt_feed_close(feed);
-    if (s && dt_status_number(s) != DT_E_STOPPED)
-        return s;
-    dt_status *bad = dt_recording_save(r);
-    dt_status_free(bad ? s : NULL);
-    return bad ? bad : s;
+    return s;
 }
 
 /* ---- the whole ---- */
@@ -327,10 +373,13 @@ static dt_status *run_it(run *r)
     dt_faults_begin(r);
     if (r->q->run->dry_run)
         return NULL;
+    if (is_training(r))
+        DT_TRY(dt_coordinator_open(r));
     r->hashing = r->writes && is_training(r) ? dt_hashing_begin(r->data) : NULL;
     dt_status *s = dt_callbacks_begin(r);
     if (!s)
         s = train_from_here(r);
+    dt_coordinator_close(r);
     if (!s)
         s = finish_weights(r);
     if (!s)
@@ -355,6 +404,7 @@ dt_status *dt_fit(const dt_fit_request *q)
     for (int i = 0; i < q->told.n; i++)
         dt_record_event(r.record, &r, &(dt_event){ .kind = DT_EVENT_WARNING, .text = q->told.v[i] });
     dt_status *s = run_it(&r);
+    dt_coordinator_close(&r);
     dt_callbacks_close(&r);
     dt_recording_close(&r);
     s = first_fault(s, dt_record_close(r.record, &r, s));

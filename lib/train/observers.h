@@ -6,5 +6,6 @@ DT_OBSERVER(virtual_time)  /* the clock of a simulated slice */
 DT_OBSERVER(record)        /* record.jsonl: also steps that the guard refuses */
 DT_OBSERVER(guard)         /* a loss that is not finite */
 DT_OBSERVER(events)        /* for the caller: progress, checkpoints */
+DT_OBSERVER(workers)       /* those of a parameter server */
 DT_OBSERVER(callbacks)     /* the job's */
 DT_OBSERVER(previous_data) /* whether a resumed run reads the data of before */

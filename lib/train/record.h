@@ -8,6 +8,7 @@
  *     {"event": "steps", "step": 160, "n": 3, "loss": ..., "loss_min": ..., "loss_max": ..., "seconds": ..., "waited_s": ..., ...}
  *     {"event": "data", "part": "train", "files": 2, "bytes": ..., "hashed": "whole", "sha256": "...", "first": [{"path": ..., ...}]}
  *     {"event": "epoch" | "eval" | "checkpoint" | "warning" | "callback" | "fault" | "text", ...}
+ *     {"event": "workers", "step": 160, "workers": 4, "lost": 1, "again": 1, "dropped": 0, "staleness": [20, 44, ...]}      of a parameter server
  *     {"event": "end", "exit": 0, ...}                 none: the attempt was killed
  *
  * A start at step s makes lines of later steps void, those of the same generation (see dt_state_file) that came before it; one of a new generation

@@ -107,7 +107,8 @@ void dt_recording_step_end(run *r, const dt_feed *feed, int64_t since)
     x->last = r->at.step;
     dt_span_end(x->main, x->mark[DT_RECORDED_STEP], since, (dt_numbers){{ r->at.step }});
     dt_recorder_sample(x->recorder, "memory", "MiB", resident_bytes() / 0x1p20);
-    dt_recorder_sample(x->recorder, "batches ready", "batches", dt_feed_ready(feed));
+    if (feed)
+        dt_recorder_sample(x->recorder, "batches ready", "batches", dt_feed_ready(feed));
     if (!is_wanted(r, r->at.step + 1))
         dt_recorder_switch(x->recorder, false);
 }

@@ -3,6 +3,8 @@
  * Steps as graph. One rule for every denominator: sums over examples, divided by the number of examples of the global batch, once, after
  * the sum over replicas. So neither the loss nor the gradient depends on how a batch divides.
  */
+#include <string.h>
+
 #include "train/forward.h"
 
 /* What the losses of this replica's rows are divided by, with the others': how many, or the sum of their weights. */
@@ -137,20 +139,33 @@ static void add_penalty(dt_trace *trace, const dt_trainer *t, const dt_forward *
             gradient[i] = dt_plus(gradient[i], more[i]);
 }
 
-static void emit_update(dt_trace *trace, const dt_trainer *t, const dt_forward *f)
+/* Of each variable the gradient of the loss; no value: it has none. */
+static dt_value *emit_gradients(dt_trace *trace, const dt_trainer *t, const dt_forward *f)
 {
-    const dt_variables *v = &t->o.model->trainable;
     sums s;
 
     sum_gradients(trace, t, f, &s);
     if (dt_trainer_accumulates(t))
         finish_window(trace, t, &s);
     if (!s.divided)
-        multiply_all(s.gradient, v->n, s.one_over);
+        multiply_all(s.gradient, t->o.model->trainable.n, s.one_over);
     add_penalty(trace, t, f, s.gradient);
+    return s.gradient;
+}
+
+static void emit_update(dt_trace *trace, const dt_trainer *t, const dt_value *gradient)
+{
     const char *before = dt_trace_path(trace, "optimizer");
-    dt_optimizer_emit(t->o.optimizer, trace, v, s.gradient);
+    dt_optimizer_emit(t->o.optimizer, trace, &t->o.model->trainable, gradient);
     dt_trace_path(trace, before);
+}
+
+static void return_gradients(dt_trace *trace, const dt_trainer *t, const dt_value *gradient)
+{
+    const dt_variables *v = &t->o.model->trainable;
+    for (int i = 0; i < v->n; i++)
+        if (gradient[i].trace)
+            dt_return(trace, dt_gradient_name(dt_trace_arena(trace), v->v[i]), gradient[i]);
 }
 
 static void emit_accumulation(dt_trace *trace, const dt_trainer *t, const dt_forward *f)
@@ -164,7 +179,7 @@ static void emit_accumulation(dt_trace *trace, const dt_trainer *t, const dt_for
 
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
 {
-    static const char *const names[] = { "forward", "evaluate", "train", "accumulate" };
+    static const char *const names[] = { "forward", "evaluate", "train", "accumulate", "gradient" };
     dt_trace *trace = dt_trace_create(names[kind]);
 
     dt_trace_set_replicas(trace, t->o.strategy->replicas);
@@ -176,8 +191,34 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
     }
     dt_return_sums(trace, t, &f);
     if (kind == DT_STEP_TRAIN)
-        emit_update(trace, t, &f);
+        emit_update(trace, t, emit_gradients(trace, t, &f));
+    if (kind == DT_STEP_GRADIENT)
+        return_gradients(trace, t, emit_gradients(trace, t, &f));
     if (kind == DT_STEP_ACCUMULATE)
         emit_accumulation(trace, t, &f);
+    return dt_trace_end(trace, out);
+}
+
+/* ---- the two halves of a step, where gradients travel between them ---- */
+
+const char *dt_gradient_name(dt_arena *arena, const dt_variable *v)
+{
+    return dt_arena_printf(arena, "gradient of %s", v->path);
+}
+
+dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, dt_graph **out)
+{
+    const dt_variables *v = &t->o.model->trainable;
+    dt_trace *trace = dt_trace_create("update");
+    dt_value *gradient = dt_arena_array(dt_trace_arena(trace), dt_value, v->n + 1);
+
+    dt_trace_set_replicas(trace, t->o.strategy->replicas);
+    for (int i = 0; i < v->n; i++) {
+        const char *name = dt_gradient_name(dt_trace_arena(trace), v->v[i]);
+        for (int k = 0; k < gradients->n_results; k++)
+            if (strcmp(gradients->result[k].name, name) == 0)
+                gradient[i] = dt_trace_declare(trace, name, &gradients->node[gradients->result[k].node].type);
+    }
+    emit_update(trace, t, gradient);
     return dt_trace_end(trace, out);
 }

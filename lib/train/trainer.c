@@ -44,7 +44,7 @@ static bool rematerializes(const dt_trainer *t)
 
 dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out)
 {
-    return compile_step(t, kind, (kind == DT_STEP_TRAIN || kind == DT_STEP_ACCUMULATE) && rematerializes(t), out);
+    return compile_step(t, kind, kind >= DT_STEP_TRAIN && rematerializes(t), out);
 }
 
 /* A step that does not fit, with values made again in place of kept. */
@@ -86,6 +86,18 @@ void dt_trainer_set_batch(const dt_trainer *t)
         dt_dataset_set_global_batch(t->o.data, each * t->o.strategy->replicas);
 }
 
+/* With a parameter server workers take gradients, and the coordinator updates. */
+static dt_status *compile_halves(dt_trainer *t)
+{
+    dt_graph *g = NULL;
+
+    DT_TRY(dt_step_compile(t, DT_STEP_GRADIENT, &t->train));
+    DT_TRY(dt_update_trace(t, dt_compiled_step(t->train), &g));
+    const bool *uniform = dt_arena_array(t->arena, bool, g->n_args + 1);
+    DT_TRY(dt_compiled_create(&t->update, t->o.strategy, g, &(dt_compile_options){ .distributed = uniform, .how = t->o.how }));
+    return dt_compiled_prepare(t->update, 1, NULL);
+}
+
 /* The training step for the batches that will come, before the first one: full, and the last. */
 static dt_status *prepare_training(dt_trainer *t)
 {
@@ -96,7 +108,7 @@ static dt_status *prepare_training(dt_trainer *t)
     if (t->o.fit && dt_callbacks_vary_rate(&t->o.fit->callbacks))
         DT_TRY(dt_optimizer_vary_rate(t->o.optimizer));
     DT_TRY(dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable));
-    DT_TRY(dt_step_compile(t, DT_STEP_TRAIN, &t->train));
+    DT_TRY(t->o.strategy->servers.workers ? compile_halves(t) : dt_step_compile(t, DT_STEP_TRAIN, &t->train));
     if (dt_trainer_accumulates(t))
         DT_TRY(dt_step_compile(t, DT_STEP_ACCUMULATE, &t->accumulate));
     dt_status *s = dt_compiled_prepare(t->train, batch, &x);
@@ -193,6 +205,7 @@ void dt_trainer_destroy(dt_trainer *t)
         return;
     dt_compiled_destroy(t->train);
     dt_compiled_destroy(t->accumulate);
+    dt_compiled_destroy(t->update);
     dt_compiled_destroy(t->evaluate);
     dt_arena_destroy(t->arena);
     free(t);
@@ -250,6 +263,11 @@ dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss)
     if (loss)
         *loss = loss_of(t, f->tally, f->result, f->rows);
     return dt_sum_layout_check(&t->layout, t->o.compile, s->v);
+}
+
+const dt_view *dt_trainer_results(const dt_trainer *t)
+{
+    return t->flight[(t->oldest + 1) % 2].result;
 }
 
 dt_status *dt_trainer_run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch, dt_sums *s, double *loss)

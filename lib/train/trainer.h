@@ -19,6 +19,7 @@ struct dt_trainer {
     dt_match match;
     dt_compiled *train, *evaluate; /* train: NULL without an optimizer */
     dt_compiled *accumulate;     /* NULL: every step updates */
+    dt_compiled *update;         /* of gradients that `train` returned elsewhere; NULL: `train` updates */
     const char **key[2];         /* [DT_MAX_KEYS] history keys, plain and with val_ */
     const char **class_name;     /* [DT_MAX_KEYS] of metrics with a number for each class; NULL: it has none */
     dt_sum_layout layout;            /* of sums */
@@ -43,15 +44,23 @@ static inline const dt_class_weights *dt_trainer_class_weight(const dt_trainer *
     return t->o.fit ? &t->o.fit->class_weight : NULL;
 }
 
-typedef enum dt_step_kind { DT_STEP_FORWARD, DT_STEP_EVALUATE, DT_STEP_TRAIN, DT_STEP_ACCUMULATE } dt_step_kind;
+typedef enum dt_step_kind { DT_STEP_FORWARD, DT_STEP_EVALUATE, DT_STEP_TRAIN, DT_STEP_ACCUMULATE, DT_STEP_GRADIENT } dt_step_kind;
 /* The step of one replica, traced: arguments are the input and the target elements; results, which results.h names, are sums over all
- * examples of all replicas. FORWARD: without what is summed over replicas, for people to read. ACCUMULATE: gradients are added to those of steps before. */
+ * examples of all replicas. FORWARD: without what is summed over replicas, for people to read. ACCUMULATE: gradients are added to those of steps before. GRADIENT: they are
+ * results as well, and nothing is updated. */
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out) DT_MUST_USE;
+
+/* What a variable's gradient is called, as a result of the step GRADIENT and an argument of the update; in `arena`. */
+const char *dt_gradient_name(dt_arena *arena, const dt_variable *v);
+/* The update of all variables by the gradients that such a step returns. */
+dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, dt_graph **out) DT_MUST_USE;
 
 /* Traced and compiled for the strategy. */
 dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out) DT_MUST_USE;
 /* A batch through one of its steps. *s adds up; *loss (may be NULL) is this batch's. */
 dt_status *dt_trainer_run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch, dt_sums *s, double *loss) DT_MUST_USE;
+/* The results of the step that was finished last, until the next one starts. */
+const dt_view *dt_trainer_results(const dt_trainer *t);
 /* Decides how many examples are evaluated at a time. */
 void dt_trainer_plan_evaluation(dt_trainer *t);
 /* The global batch that the data set asks for, with replicas known. */

@@ -310,6 +310,20 @@ static void put_checkpoint(dt_json *j, const run *r, const dt_event *e)
     dt_json_string(j, "weights_sha256", e->weights_sha256);
 }
 
+static void put_workers(dt_json *j, const run *r, const dt_event *e)
+{
+    (void)r;
+    dt_json_int(j, "step", e->step);
+    dt_json_int(j, "workers", e->workers);
+    dt_json_int(j, "lost", e->workers_lost);
+    dt_json_int(j, "again", e->batches_again);
+    dt_json_int(j, "dropped", e->pushes_dropped);
+    dt_json_open(j, "staleness", '[');
+    for (int i = 0; i < e->n_staleness; i++)
+        dt_json_int(j, NULL, e->staleness[i]);
+    dt_json_close(j, ']');
+}
+
 static void put_words(dt_json *j, const run *r, const dt_event *e)
 {
     if (e->step)
@@ -327,7 +341,7 @@ static const struct {
 } kinds[] = {
     [DT_EVENT_EPOCH] = { "epoch", put_epoch }, [DT_EVENT_EVAL] = { "eval", put_eval }, [DT_EVENT_CHECKPOINT] = { "checkpoint", put_checkpoint },
     [DT_EVENT_WARNING] = { "warning", put_words }, [DT_EVENT_CALLBACK] = { "callback", put_words }, [DT_EVENT_FAULT] = { "fault", put_words },
-    [DT_EVENT_TEXT] = { "text", put_words },
+    [DT_EVENT_TEXT] = { "text", put_words }, [DT_EVENT_WORKERS] = { "workers", put_workers },
 };
 
 void dt_record_event(dt_record *c, const run *r, const dt_event *e)

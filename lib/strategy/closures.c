@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See closures.h. Deadlines can all be met exactly if, in the order of their versions, the i-th closure is not older than version - staleness + i:
+ * one update is made for each. Closures are given out in the order of versions, so that is the order of the table.
+ */
+#include "strategy/closures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+void dt_closures_release(dt_closures *c)
+{
+    free(c->closure);
+    c->closure = NULL;
+    c->n = c->cap = 0;
+}
+
+void dt_closures_begin(dt_closures *c, int64_t first, int64_t end)
+{
+    c->n = 0;
+    c->first = c->next = c->version = first;
+    c->end = end;
+}
+
+void dt_closures_drain(dt_closures *c)
+{
+    c->end = c->next;
+}
+
+bool dt_closures_rest(const dt_closures *c)
+{
+    return c->n == 0 && c->next == c->end;
+}
+
+static void take_out(dt_closures *c, int at)
+{
+    memmove(&c->closure[at], &c->closure[at + 1], (size_t)(c->n - at - 1) * sizeof *c->closure);
+    c->n--;
+}
+
+/* ---- giving ---- */
+
+static int find_lost(const dt_closures *c)
+{
+    int found = -1;
+    for (int i = 0; i < c->n; i++)
+        if (c->closure[i].state == DT_CLOSURE_LOST && (found < 0 || c->closure[i].number < c->closure[found].number))
+            found = i;
+    return found;
+}
+
+/* Those that are out besides the lost ones, which no update waits for. */
+static int count_out(const dt_closures *c)
+{
+    int n = 0;
+    for (int i = 0; i < c->n; i++)
+        n += c->closure[i].state != DT_CLOSURE_LOST;
+    return n;
+}
+
+static int64_t version_in_order(const dt_closures *c, int64_t number)
+{
+    const int64_t version = number - c->staleness;
+    return version > c->first ? version : c->first;
+}
+
+/* As the youngest of those out it is applied when all others are. */
+static bool may_give(const dt_closures *c, int64_t number)
+{
+    if (c->in_order)
+        return version_in_order(c, number) <= c->version;
+    return c->staleness == DT_ANY_STALENESS || count_out(c) <= c->staleness;
+}
+
+static void add(dt_closures *c, const dt_closure *x)
+{
+    DT_GROW(c->closure, c->cap, c->n + 1);
+    c->closure[c->n++] = *x;
+}
+
+bool dt_closures_give(dt_closures *c, int worker, dt_closure *out)
+{
+    const int lost = find_lost(c);
+    const int64_t number = lost >= 0 ? c->closure[lost].number : c->next;
+    if ((lost < 0 && c->next >= c->end) || !may_give(c, number))
+        return false;
+    if (lost >= 0)
+        take_out(c, lost);
+    else
+        c->next++;
+    c->again += lost >= 0;
+    *out = (dt_closure){ .number = number, .version = c->in_order ? version_in_order(c, number) : c->version, .worker = worker, .state = DT_CLOSURE_OUT };
+    add(c, out);
+    return true;
+}
+
+/* ---- coming back ---- */
+
+bool dt_closures_push(dt_closures *c, int worker, int64_t number)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->closure[i].number == number && c->closure[i].worker == worker && c->closure[i].state == DT_CLOSURE_OUT) {
+            c->closure[i].state = DT_CLOSURE_PUSHED;
+            return true;
+        }
+    c->dropped++;
+    return false;
+}
+
+int dt_closures_lose(dt_closures *c, int worker)
+{
+    int n = 0;
+    for (int i = 0; i < c->n; i++)
+        if (c->closure[i].worker == worker && c->closure[i].state == DT_CLOSURE_OUT) {
+            c->closure[i].state = DT_CLOSURE_LOST;
+            n++;
+        }
+    return n;
+}
+
+/* ---- applying ---- */
+
+/* Whether all others can still come in time when that one is applied. */
+static bool leaves_time(const dt_closures *c, int applied)
+{
+    int64_t update = c->version + 1; /* the version at which the next of them is applied, at the earliest */
+    for (int i = 0; i < c->n; i++) {
+        if (i == applied || c->closure[i].state == DT_CLOSURE_LOST)
+            continue;
+        if (update > c->closure[i].version + c->staleness)
+            return false;
+        update++;
+    }
+    return true;
+}
+
+const dt_closure *dt_closures_ready(const dt_closures *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        const dt_closure *x = &c->closure[i];
+        if (x->state != DT_CLOSURE_PUSHED || (c->in_order && x->number != c->version))
+            continue;
+        if (c->in_order || c->staleness == DT_ANY_STALENESS || leaves_time(c, i))
+            return x;
+    }
+    return NULL;
+}
+
+int64_t dt_closures_applied(dt_closures *c, int64_t number)
+{
+    int at = 0;
+    while (c->closure[at].number != number)
+        at++;
+    const int64_t stale = c->version - c->closure[at].version;
+    take_out(c, at);
+    c->stale[stale < DT_STALENESS_BINS ? stale : DT_STALENESS_BINS - 1]++;
+    c->version++;
+    return stale;
+}
+
+int64_t dt_closures_oldest(const dt_closures *c)
+{
+    return c->in_order ? version_in_order(c, c->version) : c->version;
+}

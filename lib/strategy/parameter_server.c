@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ParameterServerStrategy: weights lie with a coordinator, and workers compute the gradients of one batch each without waiting for each other. A
+ * worker is one replica, so the global batch is the batch of a closure. Evaluation and everything else happen in the coordinator's process, which
+ * therefore is a strategy of one replica.
+ */
+#include <stdlib.h>
+
+#include "strategy/closures.h"
+#include "strategy/read.h"
+
+enum { MOST_WORKERS = 64, MOST_SERVERS = 16, DEFAULT_STALENESS = 8 };
+
+struct partitioner {
+    struct fixed { int64_t num_shards; } FixedShards;
+    struct size { int64_t min_shard_bytes, max_shards; } MinSize;
+    struct most { int64_t max_shard_bytes, max_shards; } MaxSize;
+    bool has_fixed, has_min, has_max;
+};
+
+struct parameter_server {
+    int64_t workers, parameter_servers, max_staleness;
+    int schedule;
+    const dt_tree *variable_partitioner;
+    bool elastic, has_staleness;
+    double timeout;
+};
+
+enum { ASYNCHRONOUS, VIRTUAL };
+static const char *const schedules[] = { [ASYNCHRONOUS] = "asynchronous", [VIRTUAL] = "virtual", NULL };
+
+static const dt_field fixed_fields[] = {
+    DT_INT(struct fixed, num_shards, .min = 1, .max = 65536, .required = true, .help = "shards of each variable, at most its first dimension"),
+    DT_END
+};
+static const dt_field min_fields[] = {
+    DT_INT(struct size, min_shard_bytes, .min = 1, .max = 1e15, .preset = "262144", .help = "a shard has at least so many bytes"),
+    DT_INT(struct size, max_shards, .min = 1, .max = 65536, .preset = "1", .help = "shards of a variable, at most"),
+    DT_END
+};
+static const dt_field max_fields[] = {
+    DT_INT(struct most, max_shard_bytes, .min = 1, .max = 1e15, .required = true, .help = "a shard has at most so many bytes, if one row fits"),
+    DT_INT(struct most, max_shards, .min = 1, .max = 65536, .preset = "65536", .help = "shards of a variable, at most"),
+    DT_END
+};
+static const dt_field partitioner_fields[] = {
+    DT_TABLE(struct partitioner, FixedShards, fixed_fields, .set = 1 + offsetof(struct partitioner, has_fixed), .help = "the same number of shards for each variable"),
+    DT_TABLE(struct partitioner, MinSize, min_fields, .set = 1 + offsetof(struct partitioner, has_min), .help = "as many shards as have a least size"),
+    DT_TABLE(struct partitioner, MaxSize, max_fields, .set = 1 + offsetof(struct partitioner, has_max), .help = "as few shards as keep below a size"),
+    DT_END
+};
+static const dt_field partitioner_forms[] = { DT_FORM(DT_FIELD_TABLE, .table = partitioner_fields), DT_END };
+
+static const dt_field fields[] = {
+    DT_INT(struct parameter_server, workers, .min = 1, .max = MOST_WORKERS, .preset = "1", .help = "number of worker processes, which dtrain starts on this machine"),
+    DT_INT(struct parameter_server, parameter_servers, .min = 1, .max = MOST_SERVERS, .preset = "1",
+           .help = "threads of the coordinator that send weights and receive gradients, each for its shards of the variables"),
+    DT_INT(struct parameter_server, max_staleness, .min = 0, .max = 1 << 20, .set = 1 + offsetof(struct parameter_server, has_staleness),
+           .help = "most updates of other workers between a worker's pull of the weights and the update by its gradients; default: no limit, with schedule: virtual 8"),
+    DT_ENUM(struct parameter_server, schedule, schedules,
+            .help = "asynchronous: gradients are applied as they come; virtual: in the order of batches, always max_staleness updates after the pull, so that the result "
+                    "is the same for any number of workers"),
+    DT_TREE(struct parameter_server, variable_partitioner, .forms = partitioner_forms, .as = DT_TREE_MAP,
+            .help = "how variables are divided among parameter_servers: FixedShards, MinSize or MaxSize; default: each is one shard"),
+    DT_FLAG(struct parameter_server, elastic, .help = "start a worker again when it is lost; otherwise the others train on without it"),
+    DT_REAL(struct parameter_server, timeout, .min = 1, .preset = "60", .help = "seconds after which the batch of a worker that does not answer is given to another"),
+    DT_INSTEAD("cluster_resolver", "workers are processes of this machine, which dtrain starts itself: write workers: 4"),
+    DT_END
+};
+
+static dt_status *read_partitioner(dt_arena *arena, const dt_tree *t, dt_partitioner *out)
+{
+    struct partitioner x = { 0 };
+    if (!t)
+        return NULL;
+    DT_TRY(dt_fields_read(arena, partitioner_fields, t, &t->at, "variable_partitioner", &x));
+    if (x.has_fixed + x.has_min + x.has_max != 1)
+        return dt_fail(DT_E_WRONG_TYPE, &t->at, "variable_partitioner: expected one of FixedShards, MinSize and MaxSize, got %d", t->n);
+    if (x.has_fixed)
+        *out = (dt_partitioner){ DT_PARTITION_FIXED, .shards = x.FixedShards.num_shards };
+    else if (x.has_min)
+        *out = (dt_partitioner){ DT_PARTITION_MIN_SIZE, .shards = x.MinSize.max_shards, .bytes = x.MinSize.min_shard_bytes };
+    else
+        *out = (dt_partitioner){ DT_PARTITION_MAX_SIZE, .shards = x.MaxSize.max_shards, .bytes = x.MaxSize.max_shard_bytes };
+    return NULL;
+}
+
+static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out)
+{
+    const struct parameter_server *x = args;
+    (void)t;
+    out->replicas = 1;
+    out->servers = (dt_servers_spec){ .workers = (int)x->workers, .servers = (int)x->parameter_servers, .in_order = x->schedule == VIRTUAL, .elastic = x->elastic,
+                                      .timeout = x->timeout, .staleness = x->has_staleness ? x->max_staleness : x->schedule == VIRTUAL ? DEFAULT_STALENESS : DT_ANY_STALENESS };
+    return read_partitioner(arena, x->variable_partitioner, &out->servers.partitioner);
+}
+
+static dt_status *place(dt_strategy *s, const dt_strategy_spec *spec)
+{
+    dt_str what = { 0 };
+    DT_TRY(dt_place_cpus(s, spec));
+    s->servers = spec->servers;
+    dt_str_printf(&what, "%d worker%s, %d parameter server%s", s->servers.workers, s->servers.workers == 1 ? "" : "s", s->servers.servers,
+                  s->servers.servers == 1 ? "" : "s");
+    free(s->what);
+    s->what = dt_str_take(&what);
+    return NULL;
+}
+
+const dt_strategy_row dt_strategy_parameter_server = {
+    .kind = { .name = "parameter_server", .about = "workers that do not wait for each other, and a coordinator that has the weights", .fields = fields,
+              .size = sizeof(struct parameter_server) },
+    .read = read,
+    .place = place,
+    .backend = "cpu",
+};
