@@ -184,7 +184,8 @@ KIT void listen(const dt_event *e, void *user)
     case DT_EVENT_FAULT: dt_str_printf(&o->log, "fault step %lld %s\n", (long long)e->step, e->text); break;
     case DT_EVENT_REPORT: dt_str_printf(&o->log, "report %s\n", e->text); break;
     case DT_EVENT_EVALUATING:         /* depends on how fast the machine is */
-    case DT_EVENT_DATA: break; /* depends on where files lie */
+    case DT_EVENT_DATA:
+    case DT_EVENT_WORKERS: break; /* depends on where files lie */
     case DT_EVENT_END:
         snprintf(o->end_sha, sizeof o->end_sha, "%s", e->weights_sha256);
         snprintf(o->checkpoint, sizeof o->checkpoint, "%s", e->checkpoint ? e->checkpoint : "");
