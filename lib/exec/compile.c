@@ -110,15 +110,6 @@ static void close_inputs(assembler *a, dt_group *group, int node, int keep)
     }
 }
 
-/* The variable that a node updates in place, as a node; -1: none. */
-static int written_variable(const dt_exec *x, int node)
-{
-    for (int s = 0; s < x->g->n_states; s++)
-        if (x->g->state[s].update == node && !x->p->copy_back[s])
-            return x->g->state[s].node;
-    return -1;
-}
-
 static bool set_reads(const assembler *a, const dt_fused_list *s, int node)
 {
     const dt_graph *g = a->x->g;
@@ -133,7 +124,7 @@ static bool set_reads(const assembler *a, const dt_fused_list *s, int node)
 /* Who still reads the old value of a variable goes before it is written. */
 static void close_readers(assembler *a, dt_group *group, int node, int keep)
 {
-    int variable = written_variable(a->x, node);
+    int variable = a->x->overwrites[node];
 
     for (int i = 0; variable >= 0 && i < a->n_sets; i++)
         if (i != keep && set_reads(a, &a->open[i], variable))
@@ -302,6 +293,15 @@ static void add_copies(dt_exec *x)
     x->n_groups++;
 }
 
+static void find_updates(dt_exec *x)
+{
+    for (int i = 0; i < x->g->n_nodes; i++)
+        x->overwrites[i] = -1;
+    for (int s = x->g->n_states - 1; s >= 0; s--)
+        if (x->g->state[s].update >= 0 && !x->p->copy_back[s])
+            x->overwrites[x->g->state[s].update] = x->g->state[s].node;
+}
+
 dt_status *dt_build_steps(dt_exec *x)
 {
     assembler a = { .x = x, .in_set = dt_alloc((size_t)(x->g->n_nodes + 1) * sizeof(int)) };
@@ -309,6 +309,7 @@ dt_status *dt_build_steps(dt_exec *x)
 
     for (int i = 0; i < x->g->n_nodes; i++)
         x->fused_in[i] = -1;
+    find_updates(x);
     dt_choose_storage(x);
     open_groups(x);
     for (int i = 0; i < x->n_groups; i++)

@@ -115,6 +115,7 @@ struct dt_exec {
     dt_slot *slot;
     void **at;            /* by node: its memory now; NULL: none */
     int *fused_in;        /* by node: the fused step it runs in, -1: none */
+    int *overwrites;      /* by node: the variable that it updates in place, as a node, -1: none */
     int n_groups, n_segments;
     int n_alone;          /* segments at the start that are one task each: run without waking the lanes */
     dt_group *group;

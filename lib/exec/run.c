@@ -73,7 +73,8 @@ dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p)
 
     *x = (dt_exec){ .arena = arena, .engine = e, .p = p, .g = p->graph, .type = dt_arena_array(arena, dt_type, n + 1),
                     .slot = dt_arena_array(arena, dt_slot, n + 1), .at = dt_arena_array(arena, void *, n + 1),
-                    .fused_in = dt_arena_array(arena, int, n + 1), .renamed = dt_arena_array(arena, bool, n + 1) };
+                    .fused_in = dt_arena_array(arena, int, n + 1), .overwrites = dt_arena_array(arena, int, n + 1),
+                    .renamed = dt_arena_array(arena, bool, n + 1) };
     x->group = NULL;
     for (int i = 0; i < n; i++)
         x->type[i] = dt_type_at(&p->graph->node[i].type, p->batch);

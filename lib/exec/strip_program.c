@@ -189,21 +189,12 @@ static int reference(builder *b, int node)
     return add_operand(b, &o);
 }
 
-/* The variable where that is updated in place: then what a loop reads and writes of it is known to be one array. */
-static int memory_of(const dt_exec *x, int node)
-{
-    for (int s = 0; s < x->g->n_states; s++)
-        if (x->g->state[s].update == node && !x->p->copy_back[s])
-            return x->g->state[s].node;
-    return node;
-}
-
 static void add_instruction(builder *b, int node, dt_strip_code i)
 {
     dt_strip_result r = { .reg = -1, .store = -1, .convert = DT_S_COPY };
 
     if (b->x->slot[node].stored && !b->again[node]) {
-        r.store = memory_of(b->x, node);
+        r.store = b->x->overwrites[node] >= 0 ? b->x->overwrites[node] : node;
         r.convert = dt_strip_store(b->x->type[node].dtype);
     }
     b->p->result[b->p->n_code] = r;
