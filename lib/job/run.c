@@ -33,10 +33,10 @@ static const dt_layer_spec *find_divided(const dt_job *j)
     return NULL;
 }
 
-enum { MOST_LIMITS = 3 };
+enum { MOST_LIMITS = 4 };
 
 /* What the user might take for granted, and is not so. */
-static dt_texts limits_of(const dt_job *j)
+static dt_texts limits_of(const dt_job *j, const dt_run_options *o)
 {
     bool several = j->strategy.assignment && dt_device_assignment_logical_devices(j->strategy.assignment) > 1;
     dt_texts t = {.v = dt_arena_array(j->arena, const char *, MOST_LIMITS)};
@@ -46,6 +46,8 @@ static dt_texts limits_of(const dt_job *j)
         t.v[t.n++] = "reproducible: the logical devices of a replica compute as one; partition is checked";
     else if (!several && j->partition && j->how.over_replicas == DT_OVER_NONE)
         t.v[t.n++] = "partition is without effect: each replica has one logical device";
+    if (j->strategy.servers.workers && o->threads > 1)
+        t.v[t.n++] = dt_arena_printf(j->arena, "%d threads are without effect: the coordinator and each worker of a parameter server have one", o->threads);
     if (j->strategy.resolver && j->strategy.resolver->why)
         t.v[t.n++] = j->strategy.resolver->why;
     const dt_layer_spec *divided = find_divided(j);
@@ -109,7 +111,7 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
     DT_TRY(dt_want(j, "dt_job_fit", "job"));
     DT_TRY(dt_job_open_team(j));
     options = or_none(options);
-    dt_texts told = limits_of(j);
+    dt_texts told = limits_of(j, options);
     for (int i = 0; i < told.n; i++)
         warn(options, told.v[i]);
     dt_status *bad = dt_cluster_agree(j->cluster, "prepare its training", dt_session_open(j, options, true, &s));

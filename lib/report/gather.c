@@ -137,6 +137,26 @@ static void put_remarks(const dt_report_run *r, dt_json *j)
     dt_json_int(j, "remarks_in_all", r->n_remarks);
 }
 
+static void put_workers(const dt_report_run *r, dt_json *j)
+{
+    const dt_report_workers *last = &r->workers, *before = &r->workers_before;
+    int n = DT_REPORT_STALENESS;
+    if (!r->has_workers)
+        return;
+    while (n > 0 && last->staleness[n - 1] + before->staleness[n - 1] == 0)
+        n--;
+    dt_json_open(j, "workers", '{');
+    dt_json_int(j, "n", last->n);
+    dt_json_int(j, "lost", last->lost + before->lost);
+    dt_json_int(j, "again", last->again + before->again);
+    dt_json_int(j, "dropped", last->dropped + before->dropped);
+    dt_json_open(j, "staleness", '[');
+    for (int i = 0; i < n; i++)
+        dt_json_int(j, NULL, last->staleness[i] + before->staleness[i]);
+    dt_json_close(j, ']');
+    dt_json_close(j, '}');
+}
+
 /* ---- the job ---- */
 
 static bool is_leaf(const json_t *t)
@@ -376,6 +396,7 @@ void dt_report_gather(const dt_report_run *r, bool alone, dt_json *j)
     dt_json_string(j, "weights_sha256", r->weights_sha256);
     dt_json_string(j, "job_sha256", r->job_sha256);
     dt_json_double(j, "peak_rss", r->peak_rss);
+    put_workers(r, j);
     put_curves(r, j);
     put_slice(r, j);
     put_checkpoints(r, j);

@@ -400,6 +400,19 @@ function speed() {
     made && h("p.note", "Step times include waiting for data. They do not include compiling, checkpoints and validation."), made];
 }
 
+// Of a parameter server: how old gradients were when they changed the weights.
+function workers() {
+    const known = (run, of) => run.workers && of(run.workers);
+    const updates = (w) => w.staleness.reduce((a, b) => a + b, 0), share = (n, w) => [count(n), " ", h("small", (100 * n / updates(w)).toFixed(1) + " %")];
+    const longest = Math.max(0, ...runs.map((run) => (run.workers ? run.workers.staleness.length : 0)));
+    const made = facts(["workers at the end", (run) => known(run, (w) => count(w.n))], ["workers lost", (run) => known(run, (w) => count(w.lost))],
+        ["batches computed again", (run) => known(run, (w) => count(w.again))], ["gradients dropped, too late", (run) => known(run, (w) => count(w.dropped))],
+        ["average staleness", (run) => known(run, (w) => updates(w) > 0 && number(w.staleness.reduce((a, n, i) => a + n * i, 0) / updates(w)))],
+        ...Array.from({ length: longest }, (_, i) => ["updates of staleness " + i + (i === 64 ? " or more" : ""),
+            (run) => known(run, (w) => w.staleness[i] > 0 && share(w.staleness[i], w))]));
+    return [made, made && h("p.note", "The staleness of an update is the number of other updates between its worker's pull of the weights and its push of gradients.")];
+}
+
 // Both as bars of one scale; words beside them say the same.
 function bars(run) {
     const rows = [["announced", whole(start(run, "memory_bytes"))], ["process, peak", run.peak_rss]], most = Math.max(...rows.map(([, n]) => n));
@@ -499,7 +512,7 @@ function events() {
 
 const sections = [
     ["summary", "Summary", summary], ["curves", "Curves", curves], ["differences", "Differences between jobs", differences], ["speed", "Learning rate and speed", speed],
-    ["memory", "Memory", memory], ["placement", "Placement", placement], ["job", "Job", job], ["data", "Data", dataRead],
+    ["workers", "Workers", workers], ["memory", "Memory", memory], ["placement", "Placement", placement], ["job", "Job", job], ["data", "Data", dataRead],
     ["environment", "Hashes and environment", environment], ["checkpoints", "Checkpoints", checkpoints], ["events", "Warnings and events", events],
 ].map(([id, title, make]) => ({ id, title, kids: make().flat(Infinity).filter((kid) => kid instanceof Node) })).filter(({ kids }) => kids.length > 0);
 

@@ -47,13 +47,32 @@ static void forget_data(dt_report_run *r)
     }
 }
 
+static void add_workers(dt_report_workers *to, const dt_report_workers *more)
+{
+    to->lost += more->lost;
+    to->again += more->again;
+    to->dropped += more->dropped;
+    for (int i = 0; i < DT_REPORT_STALENESS; i++)
+        to->staleness[i] += more->staleness[i];
+}
+
+/* A new attempt begins. */
+static void keep_workers(dt_report_run *r)
+{
+    add_workers(&r->workers_before, &r->workers);
+    r->workers = (dt_report_workers){.n = r->workers.n};
+}
+
 static void start(dt_report_run *r, json_t *line)
 {
     int64_t generation = dt_report_int(line, "generation"), step = dt_report_int(line, "step");
     if (generation != r->generation) {
         dt_messages_clear(&r->messages);
         forget_data(r);
+        r->has_workers = false;
+        r->workers = r->workers_before = (dt_report_workers){0};
     }
+    keep_workers(r);
     void_lines(r, generation == r->generation ? (double)step : -1);
     r->generation = generation;
     DT_GROW(r->attempt, r->cap_attempts, r->n_attempts + 1);
@@ -173,6 +192,25 @@ static void message(dt_report_run *r, json_t *line)
         dt_messages_add(&r->messages, &l);
 }
 
+/* Sums over all attempts that a file can hold do not overflow. */
+#define MOST_UPDATES (INT64_C(1) << 40)
+static int64_t positive(const json_t *x)
+{
+    const int64_t n = json_integer_value(x);
+    return n < 0 ? 0 : n < MOST_UPDATES ? n : MOST_UPDATES;
+}
+
+/* Lines of an attempt count from its start. */
+static void workers(dt_report_run *r, json_t *line)
+{
+    const json_t *list = json_object_get(line, "staleness");
+    r->has_workers = true;
+    r->workers = (dt_report_workers){.n = positive(json_object_get(line, "workers")), .lost = positive(json_object_get(line, "lost")),
+                                     .again = positive(json_object_get(line, "again")), .dropped = positive(json_object_get(line, "dropped"))};
+    for (size_t i = 0; i < DT_REPORT_STALENESS; i++)
+        r->workers.staleness[i] = positive(json_array_get(list, i));
+}
+
 static void nothing(dt_report_run *r, json_t *line)
 {
     (void)r, (void)line; /* the directory of checkpoints tells itself what is there */
@@ -182,7 +220,7 @@ static const struct {
     const char *event;
     void (*take)(dt_report_run *r, json_t *line);
 } events[] = {
-    {"steps", steps}, {"epoch", epoch}, {"eval", eval}, {"checkpoint", nothing}, {"start", start}, {"end", end}, {"data", data},
+    {"steps", steps}, {"epoch", epoch}, {"eval", eval}, {"checkpoint", nothing}, {"start", start}, {"end", end}, {"data", data}, {"workers", workers},
     {"warning", message}, {"callback", message}, {"fault", message}, {"text", message},
 };
 

@@ -67,6 +67,13 @@ typedef struct dt_attempt {
 enum { DT_REPORT_PARTS = 3 }; /* train, validation, test */
 extern const char *const dt_report_parts[DT_REPORT_PARTS];
 
+/* What a record says of a parameter server's workers, its attempts added up. */
+enum { DT_REPORT_STALENESS = 65 };
+typedef struct dt_report_workers {
+    int64_t n, lost, again, dropped; /* n: at the end */
+    int64_t staleness[DT_REPORT_STALENESS]; /* updates by their staleness; the last one counts all that are staler */
+} dt_report_workers;
+
 typedef struct dt_report_run {
     dt_arena *arena;
     const char *path, *label;  /* label: its name, told apart from the others' */
@@ -82,6 +89,8 @@ typedef struct dt_report_run {
     json_t *job;               /* as it was resolved; NULL: not known */
     const char *weights_sha256, *job_sha256; /* NULL: not known */
     int64_t generation;
+    bool has_workers;
+    dt_report_workers workers, workers_before; /* before: of the attempts before the last one, added up */
     double peak_rss;           /* bytes; 0: not known */
     bool running;              /* somebody holds its lock */
     int64_t as_of_s;           /* when its record was last written; 0: not known */

@@ -50,6 +50,10 @@ fit "output.dir=$TEST_DIR/run" >"$TEST_DIR/json" || echo "exit $?"
 updates "$TEST_DIR/json"
 grep -o '"event":"epoch","epoch":3,"step":189,"steps":63,"examples":1000' "$TEST_DIR/json"
 grep -c '"event": "workers"' "$TEST_DIR/run/record.jsonl"
+"$DTRAIN" report "$TEST_DIR/run" -q || echo "exit $?"
+grep -o '"workers": {"n": 3, "lost": 0, "again": 0, "dropped": 0, "staleness": \[' "$TEST_DIR/run/report.html"
+
+fit "output.dir=$TEST_DIR/threads" --threads 4 -n 2>&1 | grep -o '"event":"warning","message":"4 threads are without effect'
 
 echo "== the virtual schedule: the same bits"
 for n in 1 2 4; do
