@@ -164,6 +164,7 @@ static dt_status *ask_of(struct dt_plan_check *c, const dt_job_plan *p, const dt
     DT_TRY(bad);
     c->took_s = dt_seconds_since(start);
     c->loops = report.loops;
+    c->unknown = report.unknown;
     for (int i = 0; i < N_BEYOND; i++)
         c->left_out |= beyond[i].is_in(p) ? 1u << i : 0;
     c->ours = figures_of(program, p->plan[0]);
@@ -277,6 +278,8 @@ void dt_plan_check_print(const struct dt_plan_check *c, dt_str *out)
     put_row(out, "  kernels", put_seconds, (double[]){ a->compute_s, b->compute_s });
     if (c->loops > 0)
         dt_str_printf(out, "loops of the compiler's program that do not say how often they run, counted once: %d\n", c->loops);
+    if (c->unknown > 0)
+        dt_str_printf(out, "kernels that the compiler has no estimate of, counted as nothing: %.0f runs in a step\n", c->unknown);
     for (int i = 0; i < N_BEYOND; i++)
         if (c->left_out >> i & 1)
             dt_str_printf(out, "not in the compiled program: %s\n", beyond[i].what);
@@ -311,6 +314,7 @@ void dt_plan_check_json(const struct dt_plan_check *c, dt_json *j)
     dt_json_string(j, "compiler", dt_str_text(&c->compiler));
     dt_json_double(j, "compile_s", c->took_s);
     dt_json_int(j, "loops", c->loops);
+    dt_json_double(j, "kernels_unknown", c->unknown);
     dt_json_open(j, "left_out", '[');
     for (int i = 0; i < N_BEYOND; i++)
         if (c->left_out >> i & 1)

@@ -18,6 +18,7 @@ struct dt_plan_check {
     dt_str compiler;      /* what it is */
     double took_s;        /* to compile */
     int loops;            /* of the compiler's program, whose bodies count once */
+    double unknown;       /* runs of its kernels without an estimate */
     unsigned left_out;    /* bits: what the job has and the program that was compiled has not */
     dt_plan_figures ours, theirs;
 };

@@ -143,7 +143,7 @@ static double cycles_of(dt_pb_span s)
         return 0;
     for (s.at += n; s.at < s.end && *s.at >= '0' && *s.at <= '9'; s.at++)
         cycles = cycles * 10 + (*s.at - '0');
-    return cycles < no_estimate ? cycles : 0;
+    return cycles;
 }
 
 /* The bytes of instruction `id` of a computation. */
@@ -263,7 +263,11 @@ static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report 
 
 static void add_instruction(const computation *c, const instruction *i, dt_pjrt_report *out, bool *bad)
 {
-    out->cycles += c->times * cycles_of(i->backend);
+    const double cycles = cycles_of(i->backend);
+    if (cycles < no_estimate)
+        out->cycles += c->times * cycles;
+    else
+        out->unknown = fmin(out->unknown + c->times, most_times);
     for (int k = 0; k < DT_PJRT_KINDS; k++)
         if (is_text(i->opcode, dt_pjrt_kinds[k], "") || is_text(i->opcode, dt_pjrt_kinds[k], "-start")) {
             out->collective[k].n = (int)fmin(out->collective[k].n + c->times, INT_MAX);

@@ -38,6 +38,7 @@ typedef struct dt_pjrt_report {
     int64_t hbm;             /* that programs get of a device; 0: not told */
     double cycles;           /* estimated, all instructions together; a loop's body counts as often as it runs */
     int loops;               /* that do not say how often; their bodies count once */
+    double unknown;          /* runs of kernels that have no estimate, and are not in `cycles` */
     struct { int n; double bytes; } collective[DT_PJRT_KINDS]; /* launches, and bytes that go in */
 } dt_pjrt_report;
 /* COMPILER with its words when the compiler refuses, PLUGIN when the plug-in lacks what it takes. */

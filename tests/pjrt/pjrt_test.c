@@ -63,6 +63,7 @@ static void test_what_it_tells_is_read(void **state)
     assert_int_equal(r.temp, 4 << 20);
     assert_int_equal(r.hbm, 16624107520);
     assert_true(r.cycles == 940e3 + 3 * 20e3); /* a loop of three turns; what says INT64_MAX has no estimate */
+    assert_true(r.unknown == 3);
     assert_int_equal(r.loops, 1);
     for (int k = 0; k < DT_PJRT_KINDS; k++) {
         const int launches[DT_PJRT_KINDS] = { 1, 3 };
