@@ -20,22 +20,14 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "fabric/parcels.h"
+#include "fabric/passage.h"
 
 enum { NO_LINK = -1 };
-
-/* A message on its way: the head, slices, more. */
-typedef struct passage {
-    dt_parcel head;
-    int part;                      /* -1: the head; n slices; more */
-    int64_t done;                  /* bytes of the part */
-    char *more;
-} passage;
 
 typedef struct link_ {
     int fd;
     bool sending, closing, dead;   /* dead: the other end is closed, and that was told */
-    passage out, in;
+    dt_passage out, in;
     dt_shared *weights;
 } link_;
 
@@ -68,98 +60,6 @@ struct dt_servers {
     void **spare;                  /* room for slices that nobody uses */
 };
 
-/* ---- copies of weights ---- */
-
-dt_status *dt_shared_new(dt_shared **out, int64_t bytes)
-{
-    *out = dt_try_alloc(sizeof(dt_shared) + (size_t)bytes);
-    if (!*out)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for a copy of the weights (%lld bytes)", (long long)bytes);
-    atomic_init(&(*out)->refs, 1);
-    return NULL;
-}
-
-dt_shared *dt_shared_ref(dt_shared *s)
-{
-    atomic_fetch_add(&s->refs, 1);
-    return s;
-}
-
-void dt_shared_unref(dt_shared *s)
-{
-    if (s && atomic_fetch_sub(&s->refs, 1) == 1)
-        free(s);
-}
-
-/* ---- bytes ---- */
-
-/* Where the part at hand lies, and how long it is; false: there is none left. */
-static bool part_of(const server *s, passage *p, char *slices, char **at, int64_t *bytes)
-{
-    const int n = dt_parcel_has_slices(&p->head) ? s->all->slices->n[s->number] : 0;
-    if (p->part < 0) {
-        *at = (char *)&p->head;
-        *bytes = (int64_t)sizeof p->head;
-    } else if (p->part < n) {
-        const dt_extent *x = &s->all->slices->slice[s->number][p->part];
-        *at = slices + x->offset;
-        *bytes = x->bytes;
-    } else {
-        *at = p->more;
-        *bytes = p->head.more;
-    }
-    return p->part <= n;
-}
-
-/* 1: all is sent; 0: later; -1: the link is closed. */
-static int send_some(const server *s, link_ *l)
-{
-    char *at;
-    int64_t bytes;
-    while (part_of(s, &l->out, l->weights ? l->weights->data : NULL, &at, &bytes)) {
-        while (l->out.done < bytes) {
-            const ssize_t n = send(l->fd, at + l->out.done, (size_t)(bytes - l->out.done), MSG_NOSIGNAL | MSG_DONTWAIT);
-            if (n < 0 && errno != EINTR)
-                return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
-            l->out.done += n > 0 ? n : 0;
-        }
-        l->out.part++;
-        l->out.done = 0;
-    }
-    return 1;
-}
-
-/* The head has come: is it one, and is there room for the rest? A worker that was given nothing has nothing to push. */
-static bool take_head(link_ *l, const char *slices)
-{
-    if (!dt_parcel_is_sound(&l->in.head) || (dt_parcel_has_slices(&l->in.head) && !slices))
-        return false;
-    l->in.more = dt_alloc((size_t)l->in.head.more + 1);
-    return true;
-}
-
-/* 1: a message is whole; 0: later; -1: the link is closed, or what comes is no message. */
-static int receive_some(const server *s, link_ *l, char *slices)
-{
-    char *at;
-    int64_t bytes;
-    while (part_of(s, &l->in, slices, &at, &bytes)) {
-        while (l->in.done < bytes) {
-            const ssize_t n = recv(l->fd, at + l->in.done, (size_t)(bytes - l->in.done), MSG_DONTWAIT);
-            if (n == 0)
-                return -1;
-            if (n < 0 && errno != EINTR)
-                return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
-            l->in.done += n > 0 ? n : 0;
-        }
-        if (l->in.part < 0 && !take_head(l, slices))
-            return -1;
-        l->in.part++;
-        l->in.done = 0;
-    }
-    return 1;
-}
-
 /* ---- a server ---- */
 
 static void tell(dt_servers *a, const dt_arrival *x)
@@ -190,7 +90,7 @@ static void tell_part(dt_servers *a, int server_, int w, link_ *l)
     } else {
         free(l->in.more);
     }
-    l->in = (passage){ .part = -1 };
+    l->in = (dt_passage){ .part = -1 };
     x->parts++;
     const bool failed = server_ == 0 && x->head.kind == DT_PARCEL_FAILED;
     if (failed || x->parts == a->slices->servers) {
@@ -239,11 +139,11 @@ static void serve(server *s, int w, short events)
     pthread_mutex_lock(&a->lock);
     const bool sending = l->sending;
     pthread_mutex_unlock(&a->lock);
-    const int sent = sending ? send_some(s, l) : 0;
+    const int sent = sending ? dt_passage_send(&l->out, l->fd, a->slices, s->number, l->weights ? l->weights->data : NULL) : 0;
     if (sent == 1)
         finish_sending(a, l);
     int got = 0;
-    while (events & (POLLIN | POLLHUP | POLLERR) && (got = receive_some(s, l, slices_of(a, w))) == 1)
+    while (events & (POLLIN | POLLHUP | POLLERR) && (got = dt_passage_receive(&l->in, l->fd, a->slices, s->number, slices_of(a, w))) == 1)
         tell_part(a, s->number, w, l);
     if (sent < 0 || got < 0)
         tell_gone(a, w, l);
@@ -395,7 +295,7 @@ void dt_servers_give(dt_servers *a, int w, const dt_parcel *m, dt_shared *weight
         link_ *l = &a->server[i].link[w];
         if (l->fd == NO_LINK || l->closing)
             continue;
-        l->out = (passage){ .head = *m, .part = -1 };
+        l->out = (dt_passage){ .head = *m, .part = -1 };
         l->out.head.magic = DT_PARCEL_MAGIC;
         l->out.head.more = i == 0 ? m->more : 0;
         l->out.more = dt_alloc((size_t)l->out.head.more + 1);

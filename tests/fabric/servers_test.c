@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parameter servers and workers from a nursery: slices of three servers, workers that end, and what is no message. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "fabric/nursery.h"
+#include "fabric/servers.h"
+
+enum { SERVERS = 3, NUMBERS = 100000, LIMIT_S = 30 };
+
+static const dt_extent first[] = {{0, 40000}, {120000, 4}}, second[] = {{40000, 80000}}, third[] = {{120004, NUMBERS * 4 - 120004}};
+static const dt_extents extents = {
+    .servers = SERVERS, .n = (const int[]){2, 1, 1}, .slice = (const dt_extent *const[]){first, second, third}, .bytes = NUMBERS * 4,
+};
+
+/* Adds 1 to each number; worker 2 ends at once, worker 3 sends noise, worker 4 waits for ever. */
+static int work(int worker, const int *link, void *user)
+{
+    static int32_t numbers[NUMBERS];
+    const int noise[32] = {0};
+    dt_parcel m;
+    char *more = NULL;
+    (void)user;
+    if (worker == 2)
+        return 3;
+    if (worker == 3 && write(link[1], noise, sizeof noise) > 0)
+        pause();
+    if (worker == 4)
+        pause();
+    for (;;) {
+        dt_status *s = dt_link_pull(link, &extents, &m, numbers, &more);
+        if (s || m.kind == DT_PARCEL_END)
+            return s != NULL;
+        for (int i = 0; i < NUMBERS; i++)
+            numbers[i]++;
+        m.kind = DT_PARCEL_PUSH;
+        s = dt_link_push(link, &extents, &m, numbers, more);
+        free(more);
+        if (s)
+            return 1;
+    }
+}
+
+static void begin(dt_nursery **nursery, dt_servers **servers, pid_t *pid, int workers)
+{
+    int link[SERVERS];
+    assert_null(dt_nursery_open(nursery, work, NULL, "the test is gone"));
+    assert_null(dt_servers_open(servers, &extents, workers));
+    for (int w = 0; w < workers; w++) {
+        assert_null(dt_nursery_start(*nursery, w, SERVERS, link, &pid[w]));
+        dt_servers_add(*servers, w, link);
+    }
+}
+
+static dt_arrival next(dt_servers *servers)
+{
+    dt_arrival a;
+    assert_true(dt_servers_next(servers, dt_now_ns() + LIMIT_S * INT64_C(1000000000), &a));
+    return a;
+}
+
+static void give(dt_servers *servers, int worker, int64_t number)
+{
+    dt_shared *weights = NULL;
+    assert_null(dt_shared_new(&weights, extents.bytes));
+    for (int i = 0; i < NUMBERS; i++)
+        ((int32_t *)(void *)weights->data)[i] = (int32_t)(i + number);
+    dt_servers_give(servers, worker, &(dt_parcel){.kind = DT_PARCEL_WORK, .number = number, .version = 2 * number, .more = 5}, weights, "hello");
+    dt_shared_unref(weights);
+}
+
+static void slices_come_back(void **state)
+{
+    dt_nursery *nursery = NULL;
+    dt_servers *servers = NULL;
+    pid_t pid[2];
+    (void)state;
+    begin(&nursery, &servers, pid, 2);
+    for (int64_t n = 0; n < 20; n++) {
+        give(servers, 0, n);
+        give(servers, 1, n + 100);
+        for (int k = 0; k < 2; k++) {
+            const dt_arrival a = next(servers);
+            assert_false(a.gone);
+            assert_int_equal(a.message.number, a.worker ? n + 100 : n);
+            assert_int_equal(a.message.version, 2 * a.message.number);
+            assert_string_equal(a.more, "hello");
+            for (int i = 0; i < NUMBERS; i += 7)
+                assert_int_equal(((int32_t *)a.slices)[i], i + a.message.number + 1);
+            dt_servers_recycle(servers, a.slices);
+            free(a.more);
+        }
+    }
+    dt_servers_close(servers);
+    dt_nursery_close(nursery);
+}
+
+static void lost_ones_are_told_once(void **state)
+{
+    dt_nursery *nursery = NULL;
+    dt_servers *servers = NULL;
+    pid_t pid[5];
+    dt_arrival a;
+    int link[SERVERS], lost[5] = {0};
+    (void)state;
+    begin(&nursery, &servers, pid, 5);
+    give(servers, 4, 1);
+    kill(pid[4], SIGKILL);
+    for (int k = 0; k < 3; k++) {
+        a = next(servers);
+        assert_true(a.gone);
+        lost[a.worker]++;
+        dt_servers_drop(servers, a.worker);
+    }
+    assert_true(lost[2] == 1 && lost[3] == 1 && lost[4] == 1);
+    assert_false(dt_servers_next(servers, dt_now_ns() + 50000000, &a));
+    assert_null(dt_nursery_start(nursery, 0, SERVERS, link, &pid[4])); /* another one in its place */
+    dt_servers_add(servers, 4, link);
+    give(servers, 4, 7);
+    a = next(servers);
+    assert_true(!a.gone && a.worker == 4 && a.message.number == 7);
+    dt_servers_recycle(servers, a.slices);
+    free(a.more);
+    kill(pid[3], SIGKILL); /* it waits for signals */
+    dt_servers_close(servers);
+    dt_nursery_close(nursery);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(slices_come_back), cmocka_unit_test(lost_ones_are_told_once)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
