@@ -10,9 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "format/contents.h"
 #include "format/state.h"
 #include "format/steps.h"
+
+enum { CHECKERS = 2 };
 
 /* ---- one checkpoint ---- */
 
@@ -31,11 +34,16 @@ static dt_status *hash_open(int fd, const char *path, int64_t size, dt_sha256 *h
     return s;
 }
 
-static dt_status *check_file(const dt_saved *c, const char *name, const char *expected)
+/* A file, its sum as the state has it, and what was found. */
+typedef struct check {
+    const char *path, *sha256;
+    dt_status *bad;
+} check;
+
+static dt_status *check_file(const char *path, const char *expected)
 {
     int fd;
     int64_t size;
-    const char *path = dt_arena_printf(c->arena, "%s/%s", c->path, name);
     DT_TRY(dt_check_plain(path));
     DT_TRY(dt_file_open(path, &fd, &size));
     dt_sha256 *hash = dt_sha256_create();
@@ -47,6 +55,53 @@ static dt_status *check_file(const dt_saved *c, const char *name, const char *ex
     return s;
 }
 
+typedef struct checks {
+    int n;
+    check of[DT_TENSOR_FILES];
+} checks;
+
+static void check_some(int lane, void *user)
+{
+    checks *k = user;
+    for (int i = lane; i < k->n; i += CHECKERS)
+        k->of[i].bad = check_file(k->of[i].path, k->of[i].sha256);
+}
+
+/* On two threads where the system has them. */
+static void check_all_files(checks *k)
+{
+    dt_pool *pool = NULL;
+    dt_status *refused = dt_cores() > 1 ? dt_pool_create(&pool, CHECKERS) : NULL;
+    dt_status_free(refused);
+    if (pool) {
+        dt_pool_run(pool, check_some, k);
+        dt_pool_destroy(pool);
+        return;
+    }
+    for (int lane = 0; lane < CHECKERS; lane++)
+        check_some(lane, k);
+}
+
+/* The first file that is bad is the one to name. */
+static dt_status *check_files(dt_saved *c)
+{
+    checks k = {0};
+    dt_status *first = NULL;
+    const char *required[DT_REQUIRED_FILES] = {c->model_sha256, c->optimizer_sha256};
+    for (int i = 0; i < DT_TENSOR_FILES; i++) {
+        const char *sum = i < DT_REQUIRED_FILES ? required[i] : *dt_state_sha256(&c->state, i);
+        if (sum)
+            k.of[k.n++] = (check){dt_arena_printf(c->arena, "%s/%s", c->path, dt_tensor_files[i].name), sum, NULL};
+    }
+    check_all_files(&k);
+    for (int i = 0; i < k.n; i++)
+        if (first)
+            dt_status_free(k.of[i].bad);
+        else
+            first = k.of[i].bad;
+    return first;
+}
+
 static dt_status *open_into(dt_saved *c)
 {
     dt_state_read r = {.arena = c->arena, .path = c->path};
@@ -54,12 +109,7 @@ static dt_status *open_into(dt_saved *c)
     c->state = r.state;
     memcpy(c->model_sha256, r.model_sha256, sizeof c->model_sha256);
     memcpy(c->optimizer_sha256, r.optimizer_sha256, sizeof c->optimizer_sha256);
-    DT_TRY(check_file(c, DT_MODEL_FILE, c->model_sha256));
-    DT_TRY(check_file(c, DT_OPTIMIZER_FILE, c->optimizer_sha256));
-    for (int i = DT_REQUIRED_FILES; i < DT_TENSOR_FILES; i++)
-        if (*dt_state_sha256(&c->state, i))
-            DT_TRY(check_file(c, dt_tensor_files[i].name, *dt_state_sha256(&c->state, i)));
-    return NULL;
+    return check_files(c);
 }
 
 dt_status *dt_saved_open(dt_saved *c, const char *path)

@@ -3,7 +3,7 @@
  * Saving a checkpoint, and deleting old ones.
  *
  *     step-00000310.tmp/   model, optimizer, what callbacks and loops keep: written, synced; state.json with their sums: written, synced; the directory synced
- *                          all of it read back
+ *                          all of it read back, and compared
  *     step-00000310/       by one rename, or, where an older one has the name, by letting the two change places
  *     ckpt/                synced: from here on the new one counts
  *     step-00000280.tmp/   the oldest, renamed; ckpt/ synced; emptied; gone
@@ -60,35 +60,54 @@ static dt_status *write_state(const char *path, const dt_str *text)
     return s;
 }
 
+static const char *tensor_file(const saving *v, int i)
+{
+    return dt_arena_printf(v->arena, "%s/%s", v->temporary, dt_tensor_files[i].name);
+}
+
+/* What file i of dt_tensor_files gets; NULL: it is not written. */
+static const dt_arrays *tensors_of(const saving *v, int i)
+{
+    if (i < DT_REQUIRED_FILES)
+        return i == 0 ? v->model : v->optimizer;
+    const dt_arrays *arrays = dt_state_arrays(v->state, i);
+    return arrays && arrays->n > 0 ? arrays : NULL;
+}
+
 static dt_status *write_files(const saving *v)
 {
-    dt_digest model, optimizer, more[DT_TENSOR_FILES];
+    dt_digest digest[DT_TENSOR_FILES];
     dt_state_file state = *v->state;
     dt_str text = {0};
     DT_TRY(remove_any(v->temporary));
     DT_TRY(dt_dir_make(v->temporary));
-    DT_TRY(dt_safetensors_write(dt_arena_printf(v->arena, "%s/" DT_MODEL_FILE, v->temporary), v->model, &model));
-    DT_TRY(dt_safetensors_write(dt_arena_printf(v->arena, "%s/" DT_OPTIMIZER_FILE, v->temporary), v->optimizer, &optimizer));
-    for (int i = DT_REQUIRED_FILES; i < DT_TENSOR_FILES; i++) {
-        const dt_arrays *arrays = dt_state_arrays(&state, i);
-        if (!arrays || arrays->n == 0)
+    for (int i = 0; i < DT_TENSOR_FILES; i++) {
+        if (!tensors_of(v, i))
             continue;
-        DT_TRY(dt_safetensors_write(dt_arena_printf(v->arena, "%s/%s", v->temporary, dt_tensor_files[i].name), arrays, &more[i]));
-        *dt_state_sha256(&state, i) = more[i].hex;
+        DT_TRY(dt_safetensors_write(tensor_file(v, i), tensors_of(v, i), &digest[i]));
+        if (i >= DT_REQUIRED_FILES)
+            *dt_state_sha256(&state, i) = digest[i].hex;
     }
-    dt_state_print(&state, &model, &optimizer, &text);
+    dt_state_print(&state, &digest[0], &digest[1], &text);
     dt_status *s = write_state(dt_arena_printf(v->arena, "%s/" DT_STATE_FILE, v->temporary), &text);
     dt_str_release(&text);
     return s ? s : dt_dir_sync(v->temporary);
 }
 
+static dt_status *compare_files(const saving *v)
+{
+    dt_state_read r = {.arena = v->arena, .path = v->temporary};
+    DT_TRY(dt_state_load(&r));
+    for (int i = 0; i < DT_TENSOR_FILES; i++)
+        if (tensors_of(v, i))
+            DT_TRY(dt_safetensors_compare(tensor_file(v, i), tensors_of(v, i)));
+    return NULL;
+}
+
 /* What cannot be read now would not be a checkpoint later. */
 static dt_status *read_back(const saving *v)
 {
-    dt_saved c;
-    dt_status *s = dt_saved_open(&c, v->temporary);
-    if (!s)
-        dt_saved_release(&c);
+    dt_status *s = compare_files(v);
     if (!s || !dt_state_is_damage(s))
         return s;
     dt_status *unlike = dt_fail(DT_E_IO, NULL, "%s: reads back differently from what was written: %s", v->temporary, dt_status_text(s));

@@ -43,6 +43,8 @@ typedef struct dt_arrays {
 
 /* Writes path (new file, synced); *digest is the SHA-256 of the file. */
 dt_status *dt_safetensors_write(const char *path, const dt_arrays *a, dt_digest *digest) DT_MUST_USE;
+/* Whether the file holds what dt_safetensors_write has written of these arrays, byte for byte: CHECKPOINT otherwise. */
+dt_status *dt_safetensors_compare(const char *path, const dt_arrays *a) DT_MUST_USE;
 /* For others to read: with `__metadata__`, committed by rename. */
 dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_pair *metadata, int n_metadata) DT_MUST_USE;
 /* Reads exactly these tensors, by name, into their data. Missing, extra, other shape or dtype: CHECKPOINT_MODEL errors naming each tensor,

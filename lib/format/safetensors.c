@@ -3,7 +3,7 @@
  * Writing and reading safetensors files (the format: safetensors_header.c).
  *
  * Data stand in the order of their element sizes, the largest first, behind a header padded to a multiple of 8, so that every tensor is
- * aligned for readers that map the file. Bytes are hashed on their way, block by block while they are in the cache.
+ * aligned for readers that map the file. Bytes are hashed by another thread while they are written or read.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "format/safetensors_header.h"
 #include "model/layer/noise.h"
 
-static const size_t block = 1 << 20;
+static const size_t block = 1 << 18; /* within the cache */
 
 /* ---- writing ---- */
 
@@ -79,14 +79,14 @@ static void put_header(dt_str *out, const dt_named_array *const *order, int n, c
 /* A file under way, and the hash of what went into it. */
 typedef struct hashed_writer {
     dt_writer file;
-    dt_sha256 *hash;
+    dt_hash_thread *hash;
 } hashed_writer;
 
 static dt_status *put(hashed_writer *w, const void *bytes, size_t n)
 {
+    dt_hash_put(w->hash, bytes, n);
     for (const char *p = bytes; n > 0;) {
         size_t part = n < block ? n : block;
-        dt_sha256_add(w->hash, p, part);
         DT_TRY(dt_writer_put(&w->file, p, part));
         p += part;
         n -= part;
@@ -109,12 +109,12 @@ static dt_status *write_file(const char *path, const dt_arrays *a, const metadat
 {
     hashed_writer w;
     DT_TRY(dt_writer_open(&w.file, path));
-    w.hash = dt_sha256_create();
+    w.hash = dt_hash_begin();
     const dt_named_array **order = file_order(a);
     dt_str header = {0};
     put_header(&header, order, a->n, m);
     dt_status *s = put_all(&w, &header, order, a->n);
-    *digest = dt_sha256_end(w.hash);
+    *digest = dt_hash_end(w.hash);
     if (s)
         dt_writer_abandon(&w.file);
     dt_str_release(&header);
@@ -142,14 +142,65 @@ dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_
     return s;
 }
 
+/* ---- comparing ---- */
+
+/* A file that is read back, and how far. */
+typedef struct comparing {
+    int fd;
+    const char *path;
+    char *buffer; /* [block] */
+    int64_t at;
+} comparing;
+
+static dt_status *compare_bytes(comparing *c, const void *bytes, size_t n)
+{
+    for (const char *p = bytes; n > 0;) {
+        size_t part = n < block ? n : block;
+        DT_TRY(dt_file_pread(c->fd, c->path, c->buffer, part, c->at));
+        if (memcmp(c->buffer, p, part) != 0)
+            return dt_fail(DT_E_CHECKPOINT, NULL, "%s: other bytes within %zu from %" PRId64, c->path, part, c->at);
+        c->at += (int64_t)part;
+        p += part;
+        n -= part;
+    }
+    return NULL;
+}
+
+static dt_status *compare_all(comparing *c, int64_t size, const dt_str *header, const dt_named_array *const *order, int n)
+{
+    uint64_t length = header->size;
+    DT_TRY(compare_bytes(c, &length, sizeof length));
+    DT_TRY(compare_bytes(c, header->data, header->size));
+    for (int i = 0; i < n; i++)
+        DT_TRY(compare_bytes(c, order[i]->data, (size_t)dt_type_bytes(&order[i]->type)));
+    return c->at == size ? NULL : dt_fail(DT_E_CHECKPOINT, NULL, "%s: has %" PRId64 " bytes, not %" PRId64, c->path, size, c->at);
+}
+
+dt_status *dt_safetensors_compare(const char *path, const dt_arrays *a)
+{
+    int64_t size;
+    comparing c = {.path = path};
+    DT_TRY(dt_file_open(path, &c.fd, &size));
+    c.buffer = dt_alloc(block);
+    const dt_named_array **order = file_order(a);
+    dt_str header = {0};
+    put_header(&header, order, a->n, &(metadata){0});
+    dt_status *s = compare_all(&c, size, &header, order, a->n);
+    dt_str_release(&header);
+    free(order);
+    free(c.buffer);
+    close(c.fd);
+    return s;
+}
+
 /* ---- reading: which tensor goes where ---- */
 
 typedef struct reading {
     int fd;
     const char *path;
-    dt_sha256 *hash; /* NULL: not wanted */
-    bool some;       /* other tensors may be there too */
-    bool weights;    /* counters of draws need not be the same */
+    dt_hash_thread *hash; /* NULL: not wanted */
+    bool some;            /* other tensors may be there too */
+    bool weights;         /* counters of draws need not be the same */
 } reading;
 
 static int by_name(const void *pa, const void *pb)
@@ -238,7 +289,7 @@ static dt_status *read_data(const reading *r, char *data, int64_t n, int64_t off
         size_t part = n - at < (int64_t)block ? (size_t)(n - at) : block;
         DT_TRY(dt_file_pread(r->fd, r->path, data + at, part, offset + at));
         if (r->hash)
-            dt_sha256_add(r->hash, data + at, part);
+            dt_hash_put(r->hash, data + at, part);
     }
     return NULL;
 }
@@ -250,6 +301,8 @@ static dt_status *read_tensor(const reading *r, const dt_header *h, const dt_sto
         return NULL;
     char *unwanted = target ? NULL : dt_alloc((size_t)n); /* part of the digest all the same */
     dt_status *s = read_data(r, target ? target->data : unwanted, n, h->size + t->begin);
+    if (unwanted && r->hash)
+        dt_hash_wait(r->hash);
     free(unwanted);
     return s;
 }
@@ -270,9 +323,11 @@ static dt_status *read_whole(const reading *r, int64_t size, const dt_arrays *a)
     dt_header h;
     dt_status *s = dt_header_read(&h, r->fd, r->path, size);
     if (!s && r->hash)
-        dt_sha256_add(r->hash, h.bytes, (size_t)h.size);
+        dt_hash_put(r->hash, h.bytes, (size_t)h.size);
     if (!s)
         s = fill(r, &h, a);
+    if (r->hash)
+        dt_hash_wait(r->hash);
     dt_header_release(&h);
     return s;
 }
@@ -282,12 +337,12 @@ static dt_status *read_file(reading r, const dt_arrays *a, const char *digest)
 {
     int64_t size;
     DT_TRY(dt_file_open(r.path, &r.fd, &size));
-    r.hash = digest ? dt_sha256_create() : NULL;
+    r.hash = digest ? dt_hash_begin() : NULL;
     dt_status *s = read_whole(&r, size, a);
     close(r.fd);
     if (!r.hash)
         return s;
-    dt_digest found = dt_sha256_end(r.hash);
+    dt_digest found = dt_hash_end(r.hash);
     if (!s && strcmp(found.hex, digest) != 0)
         s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: checksum mismatch", r.path);
     return s;
