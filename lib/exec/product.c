@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Planned matrix products. They use the engine's library. If that was chosen automatically (`auto`) and oneDNN rejects a product,
- * OpenBLAS computes that one. The choice depends on sizes alone, and so do the bits.
+ * Planned matrix products. They use the engine's library. If that was chosen automatically (`auto`), OpenBLAS computes what oneDNN rejects, and what it is
+ * slow at by the table of product_choice.c. The choice depends on sizes and versions alone, and so do the bits.
  *
  * Matrices of 16 bits go to the library where it takes them. Elsewhere, and where it refuses, a tile at a time is converted into scratch and
  * multiplied there. A tile of A serves a whole panel of C, so that A is converted once for each of them; float32 is read where it lies:
@@ -42,6 +42,15 @@ static dt_status *open_second(dt_engine *e)
     return s;
 }
 
+static dt_status *choose_library(dt_engine *e, const dt_gemm *g, const dt_gemm_library **out)
+{
+    const bool second = dt_product_prefers_openblas(e, g);
+    if (second)
+        DT_TRY(open_second(e));
+    *out = second ? &e->second : &e->gemm;
+    return NULL;
+}
+
 static dt_status *plan_by(dt_engine *e, const dt_gemm_library *l, const dt_gemm *g, void **out)
 {
     DT_TRY(l->plan(l, g, out));
@@ -51,10 +60,9 @@ static dt_status *plan_by(dt_engine *e, const dt_gemm_library *l, const dt_gemm 
 
 static dt_status *plan_plain(dt_engine *e, const dt_gemm *g, dt_product *out)
 {
-    dt_status *s = plan_by(e, &e->gemm, g, &out->plan);
-
-    out->library = &e->gemm;
-    if (!s || e->kernels != DT_KERNELS_AUTO || dt_status_number(s) != DT_E_KERNELS)
+    DT_TRY(choose_library(e, g, &out->library));
+    dt_status *s = plan_by(e, out->library, g, &out->plan);
+    if (!s || e->kernels != DT_KERNELS_AUTO || out->library != &e->gemm || dt_status_number(s) != DT_E_KERNELS)
         return s;
     dt_status_free(s);
     DT_TRY(open_second(e));
@@ -99,14 +107,14 @@ static dt_gemm tile_product(const dt_gemm *g, int64_t m, int64_t n, int64_t k, b
                       .ldc = g->out == DT_GEMM_F32 ? g->ldc : smaller(g->n, PANEL_N) };
 }
 
-static dt_status *plan_tiles(dt_engine *e, const dt_gemm *g, struct dt_tiles *t)
+static dt_status *plan_tiles(dt_engine *e, const dt_gemm *g, const dt_gemm_library *library, struct dt_tiles *t)
 {
     for (int i = 0; i < 16; i++) {
         int64_t m = extent(g, M, i & 8), n = extent(g, N, i & 4), k = extent(g, K, i & 2);
         bool adds = i & 1, first = i & 2 ? size_of(g, K) < TILE_K : true, later = i & 2 ? size_of(g, K) > TILE_K : size_of(g, K) >= 2 * TILE_K;
         dt_gemm tile = tile_product(g, m, n, k, adds);
         if (m && n && k && (adds ? g->adds || later : first && !g->adds))
-            DT_TRY(plan_by(e, &e->gemm, &tile, &t->plan[i >> 3 & 1][i >> 2 & 1][i >> 1 & 1][i & 1]));
+            DT_TRY(plan_by(e, library, &tile, &t->plan[i >> 3 & 1][i >> 2 & 1][i >> 1 & 1][i & 1]));
     }
     return NULL;
 }
@@ -129,11 +137,13 @@ static int64_t room_of_c(const dt_gemm *g)
 
 static dt_status *plan_in_tiles(dt_engine *e, const dt_gemm *g, dt_product *out)
 {
-    out->library = &e->gemm;
+    const dt_gemm full = tile_product(g, largest(g, M), largest(g, N), largest(g, K), false);
+
+    DT_TRY(choose_library(e, &full, &out->library));
     out->scratch = (size_t)(room_of_a(g) + room_of_b(g) + room_of_c(g)) * sizeof(float);
     out->tiles = dt_alloc(sizeof *out->tiles);
     *out->tiles = (struct dt_tiles){ .g = *g, .simd = e->simd };
-    return plan_tiles(e, g, out->tiles);
+    return plan_tiles(e, g, out->library, out->tiles);
 }
 
 /* What a library takes as it is: float32, and bfloat16 where it is faster for it. */
