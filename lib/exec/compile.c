@@ -11,7 +11,10 @@
 
 typedef struct assembler {
     dt_exec *x;
+    dt_arena *scratch;
     int *in_set;       /* by node: 1 + set it waits in, 0: none */
+    uint64_t *readers; /* by node: the bits of sets that read it, or did before they were closed */
+    int *node, *first; /* of each group: nodes in order, group i's from first[i] on */
     int n_sets, cap_sets;
     dt_fused_list *open; /* of one shape, still growing; none: closed */
     int n_lists, cap_lists;
@@ -110,6 +113,12 @@ static void close_inputs(assembler *a, dt_group *group, int node, int keep)
     }
 }
 
+/* The bit of a set; several may share one, so a bit that is set says no more than that a look is worth while. */
+static uint64_t bit_of(int set)
+{
+    return UINT64_C(1) << (set & 63);
+}
+
 static bool set_reads(const assembler *a, const dt_fused_list *s, int node)
 {
     const dt_graph *g = a->x->g;
@@ -126,8 +135,8 @@ static void close_readers(assembler *a, dt_group *group, int node, int keep)
 {
     int variable = a->x->overwrites[node];
 
-    for (int i = 0; variable >= 0 && i < a->n_sets; i++)
-        if (i != keep && set_reads(a, &a->open[i], variable))
+    for (int i = 0; variable >= 0 && a->readers[variable] && i < a->n_sets; i++)
+        if (i != keep && (a->readers[variable] & bit_of(i)) && set_reads(a, &a->open[i], variable))
             close_set(a, group, i);
 }
 
@@ -143,6 +152,8 @@ static void add_fused(assembler *a, dt_group *group, int node)
     DT_GROW(s->node.v, s->node.cap, s->node.n + 1);
     s->node.v[s->node.n++] = node;
     a->in_set[node] = which + 1;
+    for (int k = 0; k < a->x->g->node[node].n_in; k++)
+        a->readers[dt_named_by(a->x->g, a->x->g->node[node].in[k])] |= bit_of(which);
 }
 
 static void add_kernel(assembler *a, dt_group *group, int node)
@@ -182,17 +193,36 @@ static void open_groups(dt_exec *x)
     }
 }
 
-static void assemble_group(assembler *a, int which)
+static void assemble_group(assembler *a, int which, const int *node, int n)
 {
-    for (int i = 0; i < a->x->g->n_nodes; i++) {
-        if (a->x->p->piece[i].group != which || a->x->p->piece[i].segment < 0)
-            continue;
+    for (int k = 0; k < n; k++) {
+        const int i = node[k];
         if (dt_can_fuse(a->x->g, i) && !a->x->renamed[i])
             add_fused(a, &a->x->group[which], i);
         else
             add_kernel(a, &a->x->group[which], i);
     }
     close_all(a, &a->x->group[which]);
+}
+
+/* Nodes by group, in one pass. */
+static void prepare_lists(assembler *a)
+{
+    const dt_exec *x = a->x;
+    const int n = x->g->n_nodes + 1;
+
+    a->in_set = dt_arena_array(a->scratch, int, n);
+    a->readers = dt_arena_array(a->scratch, uint64_t, n);
+    a->node = dt_arena_array(a->scratch, int, n);
+    a->first = dt_arena_array(a->scratch, int, x->n_groups + 2);
+    for (int i = 0; i < x->g->n_nodes; i++)
+        if (x->p->piece[i].segment >= 0)
+            a->first[x->p->piece[i].group + 2]++;
+    for (int i = 2; i < x->n_groups + 2; i++)
+        a->first[i] += a->first[i - 1];
+    for (int i = 0; i < x->g->n_nodes; i++)
+        if (x->p->piece[i].segment >= 0)
+            a->node[a->first[x->p->piece[i].group + 1]++] = i;
 }
 
 /* ---- who leaves its step ---- */
@@ -304,7 +334,7 @@ static void find_updates(dt_exec *x)
 
 dt_status *dt_build_steps(dt_exec *x)
 {
-    assembler a = { .x = x, .in_set = dt_alloc((size_t)(x->g->n_nodes + 1) * sizeof(int)) };
+    assembler a = { .x = x, .scratch = dt_arena_create() };
     dt_status *s;
 
     for (int i = 0; i < x->g->n_nodes; i++)
@@ -312,8 +342,9 @@ dt_status *dt_build_steps(dt_exec *x)
     find_updates(x);
     dt_choose_storage(x);
     open_groups(x);
+    prepare_lists(&a);
     for (int i = 0; i < x->n_groups; i++)
-        assemble_group(&a, i);
+        assemble_group(&a, i, a.node + a.first[i], a.first[i + 1] - a.first[i]);
     mark_stored(x);
     dt_plan_recomputing(x, a.list, a.n_lists);
     mark_constants(x);
@@ -326,6 +357,6 @@ dt_status *dt_build_steps(dt_exec *x)
     }
     free(a.list);
     free(a.open);
-    free(a.in_set);
+    dt_arena_destroy(a.scratch);
     return s;
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products by oneDNN: a matmul primitive per shape and strides, made when compiling. */
+/*
+ * Matrix products by oneDNN: a matmul primitive per shape and strides, made when compiling. Those that oneDNN computes by its general routine share code that
+ * it makes when the first of them runs, in 12 to 30 ms: a thread makes it from the first such plan on, while the rest is compiled and data are read.
+ */
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +18,12 @@
 /* Ample for the code that it makes for each shape. */
 #define CODE_BYTES ((size_t)16 << 20)
 
-enum { WORKING_BYTES = 6 }; /* dnnl_query_memory_consumption_s64 */
+enum { WORKING_BYTES = 6, IMPL_NAME = 8 }; /* dnnl_query_memory_consumption_s64, dnnl_query_impl_info_str */
 
 typedef struct plan {
     const dt_dnnl_api *dnnl;
     dt_dnnl primitive, memory[3]; /* source, weights, destination */
-    bool empty;
+    bool empty, general; /* general: by the routine whose code is made when it first runs */
     dt_gemm g;
     int64_t held;
 } plan;
@@ -68,6 +73,12 @@ static bool make_adding(const dt_dnnl_api *a, dt_dnnl *attr)
     return ok;
 }
 
+static bool is_general(const dt_dnnl_api *a, dt_dnnl desc)
+{
+    const char *name = "";
+    return !a->query(desc, IMPL_NAME, 0, &name) && strstr(name, "gemm:jit");
+}
+
 static bool make_primitive(plan *p, const dt_dnnl_desc *md)
 {
     const dt_dnnl_api *a = p->dnnl;
@@ -76,6 +87,7 @@ static bool make_primitive(plan *p, const dt_dnnl_desc *md)
 
     if (ok && a->query(desc, WORKING_BYTES, 0, &p->held))
         p->held = 0; /* it does not tell */
+    p->general = ok && is_general(a, desc);
     if (attr)
         a->attr_destroy(attr);
     if (desc)
@@ -84,6 +96,8 @@ static bool make_primitive(plan *p, const dt_dnnl_desc *md)
         ok = !a->memory_create(&p->memory[i], dt_dnnl_pointer(a, &md[i]), a->engine, NULL);
     return ok;
 }
+
+static void begin_code(dt_dnnl_api *a);
 
 static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **out)
 {
@@ -108,6 +122,8 @@ static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **o
                        (long long)g->k);
     }
     *out = p;
+    if (p->general)
+        begin_code(l->state);
     return NULL;
 }
 
@@ -142,8 +158,45 @@ static void enter_thread(const dt_gemm_library *l)
         a->omp_set_num_threads(1);
 }
 
+/* ---- code that is made when it first runs ---- */
+
+/* Columns of a wider matrix: every version computes that by the general routine. */
+static void *run_general(void *state)
+{
+    enum { N = 16 };
+    const dt_gemm_library l = { .state = state };
+    const dt_gemm g = { .m = N, .n = N, .k = N, .trans_a = true, .lda = 2 * N, .ldb = N, .ldc = N };
+    float *x = dt_alloc(4 * N * N * sizeof *x);
+    void *p = NULL;
+    dt_status *s = make_plan(&l, &g, &p);
+
+    enter_thread(&l);
+    if (!s)
+        run(p, x, x + 2 * N * N, x + 3 * N * N);
+    release(p);
+    dt_status_free(s); /* then the product that needs it makes it */
+    free(x);
+    return NULL;
+}
+
+static void begin_code(dt_dnnl_api *a)
+{
+    sigset_t all, before;
+
+    if (a->begun)
+        return;
+    a->begun = true;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    a->begins = pthread_create(&a->beginning, NULL, run_general, a) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static void close_library(dt_gemm_library *l)
 {
+    const dt_dnnl_api *a = l->state;
+    if (a->begins)
+        pthread_join(a->beginning, NULL);
     dt_dnnl_close(l->state);
     free((char *)l->about);
 }

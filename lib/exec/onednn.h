@@ -7,6 +7,7 @@
 #ifndef DT_EXEC_ONEDNN_H
 #define DT_EXEC_ONEDNN_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +31,8 @@ typedef union dt_dnnl_op { char bytes[16384]; int64_t align; } dt_dnnl_op;
 typedef struct dt_dnnl_api {
     void *library;
     dt_dnnl engine, stream, own_scratchpad; /* attributes of a primitive that is given its working memory */
+    bool begun, begins;     /* see gemm_onednn.c: code is made, or was; by this thread */
+    pthread_t beginning;
     void (*omp_set_num_threads)(int);
     const dt_dnnl_version *(*version)(void);
     int (*set_max_cpu_isa)(int); /* may be NULL */
