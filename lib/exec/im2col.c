@@ -7,7 +7,8 @@
  *
  * Rows go through y's dimensions but the last, columns through rhs's but the last, both in the order of memory, so the same code computes the
  * gradients: for a kernel's, rows are its elements and columns the examples and places. A is never there as a whole: it is made in tiles that fit
- * into the cache. Where a row needs several tiles, their products are added in order.
+ * into the cache. Where a row needs several tiles, their products are added in order. Where rows are neighbours in lhs, as they are for a kernel's
+ * gradient, a tile is made turned: its columns one after the other.
  *
  * Sizes of tiles depend on sizes alone, so bits do not depend on threads. A segment of a kernel's gradient has its part of the columns.
  */
@@ -18,7 +19,7 @@
 #include "op/segment.h"
 #include "op/window.h"
 
-enum { DIMS = DT_MAX_SPATIAL + 1, TILE = 1 << 16 /* elements of A: 256 KiB */, LEAST_ROWS = 64 };
+enum { DIMS = DT_MAX_SPATIAL + 1, TILE = 1 << 16 /* elements of A: 256 KiB */, LEAST_ROWS = 64, FEW = 8 };
 
 /* One dimension of the rows or of the columns. */
 typedef struct axis {
@@ -41,6 +42,7 @@ typedef struct convolution {
     int64_t batch_step, feature_step;
     int64_t run, runs, outputs;      /* columns of a run, runs, columns of y */
     int64_t rows_each;               /* rows of A in one row of y's dimension 0 */
+    bool turned;                     /* tiles lie by columns: rows of the last dimension are neighbours in lhs */
     int units;
     tiling *tiles;                   /* by unit */
     void **plan;                     /* [units][2][2]: full or last rows, full or last runs; NULL: no such tile */
@@ -75,6 +77,7 @@ static void read_sizes(convolution *v, const dt_convolution_attr *a, const dt_ty
     v->rows_each = 1;
     for (int d = 1; d < v->n_dims; d++)
         v->rows_each *= out->dim[d];
+    v->turned = v->row[v->n_dims - 1].space < 0 && v->batch_step == 1 && v->row[v->n_dims - 1].size >= FEW && v->column[v->n_dims - 1].space >= 0;
     for (int i = 0; i < a->n_spatial; i++) {
         v->window[i] = a->window[i];
         v->in[i] = lhs->dim[a->lhs_spatial[i]];
@@ -128,7 +131,8 @@ static dt_status *plan_tiles(convolution *v, int unit)
     for (int i = 0; i < 4 && t->n_rows > 0; i++) {
         bool last_rows = i & 2, last_runs = i & 1;
         int64_t k = (last_runs ? t->last_runs : t->runs) * v->run;
-        dt_gemm g = { .m = last_rows ? t->last_rows : t->rows, .n = v->outputs, .k = k, .lda = k, .ldb = v->outputs, .ldc = v->outputs };
+        const int64_t m = last_rows ? t->last_rows : t->rows;
+        dt_gemm g = { .m = m, .n = v->outputs, .k = k, .trans_a = v->turned, .lda = v->turned ? m : k, .ldb = v->outputs, .ldc = v->outputs };
         bool there = (last_rows || t->n_rows > 1) && (last_runs || t->n_runs > 1);
         if (there)
             DT_TRY(v->library->plan(v->library, &g, &v->plan[4 * unit + i]));
@@ -216,13 +220,40 @@ static int64_t begin_run(const convolution *v, int64_t at, const int64_t index[D
     return at;
 }
 
-/* The last dimension of the columns. */
+static int64_t within(int64_t x, int64_t least, int64_t most)
+{
+    return x < least ? least : x > most ? most : x;
+}
+
+/* A run over spatial dimension s, which has no holes: what is not padding stands together. */
+static void fill_places(const convolution *v, int s, const float *x, int64_t place, float *to)
+{
+    const dt_window *w = &v->window[s];
+    const int64_t begin = place * w->stride - w->low, step = w->dilation * v->step[s], left = v->in[s] - begin;
+    const int64_t first = within(begin < 0 ? (w->dilation - 1 - begin) / w->dilation : 0, 0, v->run);
+    const int64_t end = within(left > 0 ? (left + w->dilation - 1) / w->dilation : 0, first, v->run);
+
+    memset(to, 0, (size_t)first * sizeof *to);
+    for (int64_t k = first, at = begin * v->step[s] + first * step; k < end; k++, at += step)
+        to[k] = x[at];
+    memset(to + end, 0, (size_t)(v->run - end) * sizeof *to);
+}
+
+/* The last dimension of the columns. Neighbours in memory are copied; few of them not by a call. */
 static void fill_run(const convolution *v, const float *x, const int64_t place[DT_MAX_SPATIAL], float *to)
 {
     int s = v->column[v->n_dims - 1].space;
+    if (s < 0 && v->feature_step == 1 && v->run >= FEW) {
+        memcpy(to, x, (size_t)v->run * sizeof *to);
+        return;
+    }
     if (s < 0) {
         for (int64_t k = 0; k < v->run; k++)
             to[k] = x[k * v->feature_step];
+        return;
+    }
+    if (v->window[s].base_dilation == 1) {
+        fill_places(v, s, x, place[s], to);
         return;
     }
     for (int64_t k = 0; k < v->run; k++) {
@@ -250,6 +281,33 @@ static void fill_tile(const convolution *v, const float *x, const int64_t from[2
     }
 }
 
+/* Rows from .. from + n of one column, whose index is `column`, one after the other. */
+static void fill_column(const convolution *v, const float *x, const int64_t column[DIMS], int64_t from, int64_t n, float *to)
+{
+    const int64_t size = v->row[v->n_dims - 1].size;
+    int64_t row[DIMS], place[DT_MAX_SPATIAL] = { 0 };
+    find(v->row, v->n_dims, from, row);
+    for (int64_t done = 0, some; done < n; done += some, row[v->n_dims - 1] = 0, advance(v->row, v->n_dims - 1, row)) {
+        const int s = v->column[v->n_dims - 1].space;
+        const int64_t base = begin_row(v, row, place), at = begin_run(v, base, column, place);
+        const int64_t last = at < 0 ? -1 : dt_window_at(&v->window[s], place[s], column[v->n_dims - 1], v->in[s]);
+        some = at_most(n - done, size - row[v->n_dims - 1]);
+        if (last < 0)
+            memset(to + done, 0, (size_t)some * sizeof *to);
+        else
+            memcpy(to + done, x + at + last * v->step[s], (size_t)some * sizeof *to);
+    }
+}
+
+/* The same tile, turned. */
+static void fill_turned(const convolution *v, const float *x, const int64_t from[2], const int64_t n[2], float *to)
+{
+    int64_t column[DIMS];
+    find(v->column, v->n_dims, from[1] * v->run, column);
+    for (int64_t k = 0; k < n[1] * v->run; k++, advance(v->column, v->n_dims, column), to += n[0])
+        fill_column(v, x, column, from[0], n[0], to);
+}
+
 /* ---- running ---- */
 
 static void add_to(float *sum, const float *x, int64_t n)
@@ -268,7 +326,7 @@ static void run_rows(const convolution *v, const dt_kernel_call *c, int64_t lo, 
     for (int64_t k = 0; k < t->n_runs; k++) {
         bool last_runs = k == t->n_runs - 1;
         int64_t from[2] = { lo + i * t->rows, t->first_run + k * t->runs }, n[2] = { rows, last_runs ? t->last_runs : t->runs };
-        fill_tile(v, lhs, from, n, a);
+        (v->turned ? fill_turned : fill_tile)(v, lhs, from, n, a);
         v->library->run(v->plan[4 * c->unit + 2 * last_rows + last_runs], a, rhs + from[1] * v->run * v->outputs, k ? part : y);
         if (k)
             add_to(y, part, rows * v->outputs);
