@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/str.h"
 
@@ -54,10 +55,14 @@ static bool is_of_link(const struct sockaddr *a)
     return a->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr);
 }
 
+static socklen_t size_of(const struct sockaddr *a)
+{
+    return a->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+}
+
 static void take(dt_address *a, const struct sockaddr *from, bool *loopback)
 {
-    const socklen_t size = from->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-    getnameinfo(from, size, a->host, sizeof a->host, NULL, 0, NI_NUMERICHOST);
+    getnameinfo(from, size_of(from), a->host, sizeof a->host, NULL, 0, NI_NUMERICHOST);
     *loopback = is_loopback(from);
 }
 
@@ -81,23 +86,50 @@ static bool find_interface(dt_address *a, bool *loopback)
     return found != NULL;
 }
 
+/* *all: to be freed. */
+static dt_status *look_up(const dt_address *a, struct addrinfo **all, const struct addrinfo **best)
+{
+    const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM };
+    char port[8];
+    snprintf(port, sizeof port, "%d", a->port ? a->port : 1);
+    const int bad = getaddrinfo(a->host, port, &hints, all);
+    if (bad)
+        return dt_fail(DT_E_MESSAGES, NULL, "cannot find the address of '%s': %s", a->host, gai_strerror(bad));
+    for (*best = *all; (*best)->ai_family != AF_INET && (*best)->ai_next;)
+        *best = (*best)->ai_next;
+    if ((*best)->ai_family != AF_INET)
+        *best = *all;
+    return NULL;
+}
+
 dt_status *dt_address_resolve(dt_address *a, bool here, bool *loopback)
 {
-    const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
-    struct addrinfo *all = NULL, *best;
+    struct addrinfo *all = NULL;
+    const struct addrinfo *best = NULL;
     *loopback = false;
     if (here && (strcmp(a->host, "*") == 0 || find_interface(a, loopback)))
         return NULL;
-    const int bad = getaddrinfo(a->host, NULL, &hints, &all);
-    if (bad)
-        return dt_fail(DT_E_MESSAGES, NULL, "cannot find the address of '%s': %s", a->host, gai_strerror(bad));
-    for (best = all; best->ai_family != AF_INET && best->ai_next;)
-        best = best->ai_next;
-    if (best->ai_family != AF_INET)
-        best = all;
+    DT_TRY(look_up(a, &all, &best));
     take(a, best->ai_addr, loopback);
     freeaddrinfo(all);
     return NULL;
+}
+
+/* A connected datagram socket has the address that the way to the other end begins with. */
+dt_status *dt_address_toward(const dt_address *to, char *host)
+{
+    struct addrinfo *all = NULL;
+    const struct addrinfo *best = NULL;
+    struct sockaddr_storage own = {0};
+    socklen_t size = sizeof own;
+    DT_TRY(look_up(to, &all, &best));
+    const int fd = socket(best->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const bool good = fd >= 0 && connect(fd, best->ai_addr, best->ai_addrlen) == 0 && getsockname(fd, (struct sockaddr *)&own, &size) == 0 &&
+                      getnameinfo((const struct sockaddr *)&own, size, host, DT_ADDRESS_MOST, NULL, 0, NI_NUMERICHOST) == 0;
+    if (fd >= 0)
+        close(fd);
+    freeaddrinfo(all);
+    return good ? NULL : dt_fail(DT_E_MESSAGES, NULL, "there is no way to %s from this machine", to->host);
 }
 
 /* ---- texts ---- */

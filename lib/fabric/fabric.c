@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fabric/fabric.h"
+#include "fabric/meeting.h"
 
 const dt_fabric *dt_fabric_find(const char *name)
 {
@@ -21,7 +22,14 @@ const dt_fabric *dt_fabric_find(const char *name)
 
 dt_status *dt_team_open(dt_team **out, const dt_fabric *f, int ranks)
 {
-    DT_TRY(f->open(out, ranks));
+    DT_TRY(f->open(out, ranks, NULL));
+    (*out)->fabric = f;
+    return NULL;
+}
+
+dt_status *dt_team_meet(dt_team **out, const dt_fabric *f, const dt_meeting *meeting)
+{
+    DT_TRY(f->open(out, meeting->ranks, meeting));
     (*out)->fabric = f;
     return NULL;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who carries bytes between ranks. A fabric is a row of functions; `local` joins threads of one process, through memory, `mpi` the processes that
- * mpirun or srun started, `sockets` those that this program started on one machine. Ranks meet in a team, exchange messages in pairs, and nobody waits for ever: a message that does not come in time, a rank
- * that has left, and a message other than the one expected are errors that name the rank and what was awaited.
+ * mpirun or srun started, `sockets` those that this program started on one machine, `zmq` those that know each other's addresses. Ranks meet in a team,
+ * exchange messages in pairs, and nobody waits for ever: a message that does not come in time, a rank that has left, and a message other than the one
+ * expected are errors that name the rank and what was awaited.
  *
  *     dt_team_open(&team, &dt_fabric_local, 4)           once
  *     dt_team_join(team, rank, 10.0, &member)            every rank, on its own thread
@@ -38,6 +39,7 @@ typedef struct dt_tag {
 
 /* A fabric's own structs begin with these. */
 typedef struct dt_fabric dt_fabric;
+struct dt_meeting;
 typedef struct dt_team {
     const dt_fabric *fabric;
     int ranks;
@@ -58,7 +60,8 @@ typedef struct dt_member { /* dt_env has one */
 
 struct dt_fabric {
     dt_kind kind;
-    dt_status *(*open)(dt_team **out, int ranks); /* sets ranks and own; ranks 0: as many as were started */
+    /* Sets ranks and own; ranks 0: as many as were started. meeting: where ranks that nobody has connected find each other; NULL: nowhere. */
+    dt_status *(*open)(dt_team **out, int ranks, const struct dt_meeting *meeting);
     void (*close)(dt_team *t);
     dt_status *(*join)(dt_member **out, dt_team *t, int rank, double patience_s);
     void (*leave)(dt_member *m);
@@ -70,7 +73,7 @@ struct dt_fabric {
     dt_status *(*recv)(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n);
 };
 
-extern const dt_fabric dt_fabric_local, dt_fabric_mpi, dt_fabric_sockets;
+extern const dt_fabric dt_fabric_local, dt_fabric_mpi, dt_fabric_sockets, dt_fabric_zmq;
 /* What a process that has started workers tells each of them, for dt_fabric_sockets: "RANK FD FD ...", a descriptor for each rank, - for its own. */
 #define DT_SOCKETS_VARIABLE "DTRAIN_WORKER"
 enum { DT_SOCKETS_RANKS = 64 };
@@ -80,6 +83,8 @@ const dt_fabric *dt_fabric_find(const char *name);
 #define DT_LOCAL_RANKS 1024
 /* SCHEDULE: more ranks than the fabric takes. */
 dt_status *dt_team_open(dt_team **out, const dt_fabric *f, int ranks) DT_MUST_USE;
+/* The same for processes that nobody has connected (meeting.h). Errors of dt_meeting_hold. */
+dt_status *dt_team_meet(dt_team **out, const dt_fabric *f, const struct dt_meeting *meeting) DT_MUST_USE;
 void dt_team_close(dt_team *t); /* takes NULL; no member may be left in it */
 /* WORKERS_DISAGREE: there is no such rank, or it has joined already. A member belongs to one thread. */
 dt_status *dt_team_join(dt_team *t, int rank, double patience_s, dt_member **out) DT_MUST_USE;

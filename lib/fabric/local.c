@@ -63,8 +63,9 @@ static void open_inbox(inbox *b, int ranks)
         b->from[r].last = &b->from[r].first;
 }
 
-static dt_status *open_team(dt_team **out, int ranks)
+static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting)
 {
+    (void)meeting;
     if (ranks < 1 || ranks > DT_LOCAL_RANKS)
         return dt_fail(DT_E_SCHEDULE, NULL, "threads of one process can be 1 to %d ranks, got %d", DT_LOCAL_RANKS, ranks);
     local_team *t = dt_alloc(sizeof *t);

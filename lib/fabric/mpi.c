@@ -101,8 +101,9 @@ static dt_status *load(mpi_team *t)
     return s;
 }
 
-static dt_status *open_team(dt_team **out, int ranks)
+static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting)
 {
+    (void)meeting;
     mpi_team *t = dt_alloc(sizeof *t);
     char words[512] = "";
     dt_status *s = load(t);

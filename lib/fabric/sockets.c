@@ -88,8 +88,9 @@ static dt_status *read_links(sockets_team *t, const char *text)
     return NULL;
 }
 
-static dt_status *open_team(dt_team **out, int ranks)
+static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting)
 {
+    (void)meeting;
     const char *text = getenv(DT_SOCKETS_VARIABLE);
     sockets_team *t = dt_alloc(sizeof *t);
     t->link = dt_alloc((DT_SOCKETS_RANKS + 1) * sizeof *t->link);

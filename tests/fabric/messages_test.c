@@ -313,7 +313,7 @@ static void test_secrets(void **state)
 
 /* ---- strangers' bytes ---- */
 
-static const char hello[] = "\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+static const char hello[64] = "\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL"; /* of ZeroMQ's protocol */
 static const char ready[] = "\4\x19\5READY\13Socket-Type\0\0\0\6DEALER";
 
 static void knock(int port, unsigned seed)
@@ -325,7 +325,7 @@ static void knock(int port, unsigned seed)
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)((seed = seed * 1103515245u + 12345u) >> 16);
     if (seed & 0x20000)
-        (void)!send(fd, hello, 64, MSG_NOSIGNAL);
+        (void)!send(fd, hello, sizeof hello, MSG_NOSIGNAL);
     if (seed & 0x40000) {
         (void)!send(fd, ready, sizeof ready - 1, MSG_NOSIGNAL);
         bytes[0] = (char)(seed >> 19 & 7); /* flags of a frame: more, long, command */

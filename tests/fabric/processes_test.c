@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sockets fabric, between processes that this one forks: the sums of the local fabric, large messages both ways at once, and ranks that die, stop or do
- * something else, each named in time. What the environment says is not believed.
+ * The fabrics sockets and zmq, between processes that this one forks: the sums of the local fabric, large messages both ways at once, and ranks that die,
+ * stop or do something else, each named in time. What the environment says is not believed.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "fabric/fabric.h"
+#include "fabric/meeting.h"
+#include "fabric/zmq_api.h"
 
 enum { MOST = 4, N = 300007 };
 
@@ -75,11 +78,32 @@ static dt_status *play(dt_member *m, const char *what)
     return s;
 }
 
-static int be_rank(const char *what, int to)
+/* How processes are connected. */
+typedef struct way {
+    const char *fabric, *host; /* zmq: where rank 0 listens */
+    bool key, all; /* zmq: all addresses are known */
+} way;
+
+/* Rank r listens on the port after that of rank r - 1. */
+static dt_status *meet(dt_team **out, const way *w, int ranks, int rank, int port)
+{
+    char text[MOST][60];
+    const char *address[MOST];
+    dt_run_key key;
+    for (int r = 0; r < ranks; r++) {
+        snprintf(text[r], sizeof text[r], "%s:%d", w->host, port + r);
+        address[r] = text[r];
+    }
+    DT_TRY(dt_run_key_of(&key, "a secret of this test", 21));
+    return dt_team_meet(out, dt_fabric_find(w->fabric), &(dt_meeting){ .ranks = ranks, .own = rank, .address = address, .addresses = w->all ? ranks : 1,
+                                                                       .key = w->key ? &key : NULL, .patience_s = 20, .silence_s = 20 });
+}
+
+static int be_rank(const way *w, int ranks, int rank, int port, const char *what, int to)
 {
     dt_team *team = NULL;
     dt_member *m = NULL;
-    dt_status *s = dt_team_open(&team, dt_fabric_find("sockets"), 0);
+    dt_status *s = w->host ? meet(&team, w, ranks, rank, port) : dt_team_open(&team, dt_fabric_find(w->fabric), 0);
     if (!s)
         s = dt_team_join(team, team->own, strcmp(what, "stops") == 0 ? 1 : 20, &m);
     if (!s)
@@ -94,8 +118,27 @@ static int be_rank(const char *what, int to)
     return code;
 }
 
-static played run(int ranks, const char *what)
+/* The first of a few ports that nobody listens on. */
+static int free_ports(void)
 {
+    for (int port = 20000 + (int)getpid() % 20000; port < 60000; port += 16) {
+        int free = 0;
+        for (int i = 0; i < MOST; i++) {
+            const struct sockaddr_in6 at = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)(port + i)), .sin6_addr = IN6ADDR_ANY_INIT };
+            const int fd = socket(AF_INET6, SOCK_STREAM, 0);
+            free += fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof at) == 0;
+            close(fd);
+        }
+        if (free == MOST)
+            return port;
+    }
+    fail_msg("no free ports");
+    return 0;
+}
+
+static played run(const way *w, int ranks, const char *what)
+{
+    const int port = w->host ? free_ports() : 0;
     int fd[MOST][MOST], out[MOST][2];
     pid_t pid[MOST];
     played p = {.seconds = 0};
@@ -120,7 +163,7 @@ static played run(int ranks, const char *what)
                         close(fd[a][b]);
             setenv(DT_SOCKETS_VARIABLE, text, 1);
             alarm(60);
-            _exit(be_rank(what, out[r][1]));
+            _exit(be_rank(w, ranks, r, port, what, out[r][1]));
         }
     }
     for (int a = 0; a < ranks; a++)
@@ -143,6 +186,10 @@ static played run(int ranks, const char *what)
     return p;
 }
 
+static const way ways[] = {
+    { "sockets", NULL, false, false }, { "zmq", "127.0.0.1", false, false }, { "zmq", "127.0.0.1", true, true }, { "zmq", "[::1]", true, false },
+};
+
 static const struct {
     const char *what;
     int ranks, code; /* of all ranks but the last */
@@ -155,17 +202,27 @@ static const struct {
     {"skips", 2, 76, "for dense/kernel in step 3, rank 1 in "},
 };
 
+static bool has_zeromq(void)
+{
+    dt_zmq z;
+    dt_status *s = dt_zmq_open(&z);
+    dt_status_free(s);
+    return !s;
+}
+
 static void test_what_ranks_do_and_say(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        played p = run(cases[i].ranks, cases[i].what);
-        for (int r = 0; r + 1 < cases[i].ranks; r++)
-            if (p.code[r] != cases[i].code || !strstr(p.text[r], cases[i].says))
-                fail_msg("%s, rank %d of %d: exit %d, '%s'", cases[i].what, r, cases[i].ranks, p.code[r], p.text[r]);
-        if (p.seconds > 20)
-            fail_msg("%s took %.1f s", cases[i].what, p.seconds);
-    }
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases && (!ways[k].host || has_zeromq()); i++) {
+            played p = run(&ways[k], cases[i].ranks, cases[i].what);
+            for (int r = 0; r + 1 < cases[i].ranks; r++)
+                if (p.code[r] != cases[i].code || !strstr(p.text[r], cases[i].says))
+                    fail_msg("%s %s: %s, rank %d of %d: exit %d, '%s'", ways[k].fabric, ways[k].host ? ways[k].host : "", cases[i].what, r, cases[i].ranks,
+                             p.code[r], p.text[r]);
+            if (p.seconds > 20)
+                fail_msg("%s %s took %.1f s", ways[k].fabric, cases[i].what, p.seconds);
+        }
 }
 
 static void test_the_environment_is_not_believed(void **state)
