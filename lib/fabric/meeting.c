@@ -35,13 +35,13 @@ typedef struct gathering {
 
 static dt_status *tell(gathering *g, int peer, const char *line)
 {
-    return dt_messenger_send(g->met->m, peer, &(dt_part){ line, strlen(line) }, 1);
+    return dt_messenger_send(g->met->m, peer, &(dt_message_part){ line, strlen(line) }, 1);
 }
 
 /* A line of text of at most so many bytes; NULL: it is none. The caller frees it. */
 static char *line_of(const dt_message *x, size_t most)
 {
-    const dt_part *p = &x->part[0];
+    const dt_message_part *p = &x->part[0];
     if (x->n != 1 || p->n == 0 || p->n > most || memchr(p->bytes, '\0', p->n))
         return NULL;
     char *text = dt_alloc(p->n + 1);

@@ -160,7 +160,7 @@ int dt_messenger_refusals(const dt_messenger *m, int peer)
 /* ---- sending ---- */
 
 /* *lost: the peer is gone, or goes. */
-static dt_status *send_part(dt_messenger *m, void *socket, const dt_part *part, bool more, bool *lost)
+static dt_status *send_part(dt_messenger *m, void *socket, const dt_message_part *part, bool more, bool *lost)
 {
     dt_zmq_msg msg;
     if (m->z.msg_init_size(&msg, part->n))
@@ -179,17 +179,17 @@ static dt_status *send_part(dt_messenger *m, void *socket, const dt_part *part, 
     return NULL;
 }
 
-static dt_status *send_to(dt_messenger *m, const dt_peer *p, const dt_part *part, int n)
+static dt_status *send_to(dt_messenger *m, const dt_peer *p, const dt_message_part *part, int n)
 {
     bool lost = false;
     if (p->link->peer < 0)
-        DT_TRY(send_part(m, p->link->socket, &(dt_part){ p->routing, strlen(p->routing) }, n > 0, &lost));
+        DT_TRY(send_part(m, p->link->socket, &(dt_message_part){ p->routing, strlen(p->routing) }, n > 0, &lost));
     for (int i = 0; i < n && !lost; i++)
         DT_TRY(send_part(m, p->link->socket, &part[i], i + 1 < n, &lost));
     return NULL;
 }
 
-dt_status *dt_messenger_send(dt_messenger *m, int peer, const dt_part *part, int n)
+dt_status *dt_messenger_send(dt_messenger *m, int peer, const dt_message_part *part, int n)
 {
     const dt_peer *p = &m->peer[peer];
     assert(n > 0 && n <= DT_MESSAGE_PARTS && p->state != DT_PEER_COMES);
@@ -198,5 +198,5 @@ dt_status *dt_messenger_send(dt_messenger *m, int peer, const dt_part *part, int
 
 dt_status *dt_peer_greet(dt_messenger *m, const dt_peer *p)
 {
-    return send_to(m, p, &(dt_part){ DT_GREETING, sizeof DT_GREETING - 1 }, 1);
+    return send_to(m, p, &(dt_message_part){ DT_GREETING, sizeof DT_GREETING - 1 }, 1);
 }

@@ -19,7 +19,7 @@
  *         }
  *         dt_message_free(x);
  *     }
- *     dt_messenger_send(m, peer, (dt_part[]){{&head, sizeof head}, {weights, bytes}}, 2);
+ *     dt_messenger_send(m, peer, (dt_message_part[]){{&head, sizeof head}, {weights, bytes}}, 2);
  *     dt_messenger_close(m);
  *
  * Messages of a peer arrive whole and in order. A connection that breaks ends the peer: a process that comes back is a new peer. Answering costs the
@@ -49,14 +49,14 @@ typedef struct dt_messenger_spec {
 } dt_messenger_spec;
 
 typedef enum dt_peer_event { DT_PEER_JOINED, DT_PEER_MESSAGE, DT_PEER_GONE } dt_peer_event;
-typedef struct dt_part {
+typedef struct dt_message_part {
     const void *bytes;
     size_t n;
-} dt_part;
+} dt_message_part;
 typedef struct dt_message {
     dt_peer_event event;
     int peer, n;                      /* n: parts, 0 unless event is DT_PEER_MESSAGE */
-    dt_part part[DT_MESSAGE_PARTS];   /* aligned to 8 bytes only if copied */
+    dt_message_part part[DT_MESSAGE_PARTS];   /* aligned to 8 bytes only if copied */
     struct dt_message *next;          /* the owner's, for queues */
 } dt_message;
 
@@ -75,7 +75,7 @@ dt_status *dt_messenger_connect(dt_messenger *m, const char *address, int *peer)
 dt_status *dt_messenger_wait(dt_messenger *m, double seconds, dt_message **out) DT_MUST_USE;
 void dt_message_free(dt_message *x); /* takes NULL */
 /* Copies the parts and does not wait. The peer has joined; one that is gone meanwhile is no error here, since DT_PEER_GONE says so. */
-dt_status *dt_messenger_send(dt_messenger *m, int peer, const dt_part *part, int n) DT_MUST_USE;
+dt_status *dt_messenger_send(dt_messenger *m, int peer, const dt_message_part *part, int n) DT_MUST_USE;
 
 /* The name of a peer that connected; the address of one that this connected to. Lent. */
 const char *dt_messenger_peer(const dt_messenger *m, int peer);

@@ -71,7 +71,7 @@ static bool take_part(dt_messenger *m, dt_link *l, arrival *a, int i)
     a->too_long |= !is_routing && !is_kept;
     const bool more = m->z.msg_get(part, DT_ZMQ_MORE) > 0;
     if (is_kept)
-        h->base.part[h->base.n++] = (dt_part){ m->z.msg_data(part), m->z.msg_size(part) };
+        h->base.part[h->base.n++] = (dt_message_part){ m->z.msg_data(part), m->z.msg_size(part) };
     else if (is_routing)
         take_routing(m, part, a);
     if (!is_kept)

@@ -40,10 +40,10 @@ static int set_key(dt_messenger *m, void *socket, bool listens)
            m->z.set(socket, DT_ZMQ_CURVE_SECRET, m->key.connects, DT_KEY_BYTES);
 }
 
+/* ZeroMQ's option IMMEDIATE is left alone: with it, messages that came before a connection ended are dropped. */
 static int set_kind(dt_messenger *m, void *socket, bool listens)
 {
-    return listens ? set_int(m, socket, DT_ZMQ_MANDATORY, 1)
-                   : set_int(m, socket, DT_ZMQ_IMMEDIATE, 1) || m->z.set(socket, DT_ZMQ_ROUTING_ID, m->routing, strlen(m->routing));
+    return listens ? set_int(m, socket, DT_ZMQ_MANDATORY, 1) : m->z.set(socket, DT_ZMQ_ROUTING_ID, m->routing, strlen(m->routing));
 }
 
 static int open_monitor(dt_messenger *m, dt_link *l)
@@ -193,7 +193,7 @@ void dt_gate_answer(dt_messenger *m)
     size_t id_size = 0;
     bool welcome = false;
     while (m->gate && read_request(m, id, &id_size, &welcome)) {
-        const dt_part reply[] = { { "1.0", 3 }, { id, id_size }, { welcome ? "200" : "400", 3 }, { welcome ? "OK" : "unknown key", welcome ? 2 : 11 }, { "", 0 }, { "", 0 } };
+        const dt_message_part reply[] = { { "1.0", 3 }, { id, id_size }, { welcome ? "200" : "400", 3 }, { welcome ? "OK" : "unknown key", welcome ? 2 : 11 }, { "", 0 }, { "", 0 } };
         enum { PARTS = sizeof reply / sizeof *reply };
         for (int i = 0; i < PARTS; i++) {
             dt_zmq_msg part;

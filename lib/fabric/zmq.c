@@ -172,7 +172,7 @@ static dt_status *send_message(dt_member *base, int to, const dt_tag *tag, const
     unsigned char head[DT_WIRE_BYTES];
     DT_TRY(is_broken(base));
     dt_wire_write(head, tag, n);
-    return dt_messenger_send(t->met.m, t->met.peer[to], (const dt_part[]){{head, sizeof head}, {bytes, n}}, 2);
+    return dt_messenger_send(t->met.m, t->met.peer[to], (const dt_message_part[]){{head, sizeof head}, {bytes, n}}, 2);
 }
 
 static dt_status *check(const zmq_member *m, int from, const dt_tag *tag, size_t n, const dt_message *x)

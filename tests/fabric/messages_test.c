@@ -122,12 +122,12 @@ static void end_client(pid_t pid)
 /* Sends n parts of so many bytes, and gets them back. */
 static void echo(dt_messenger *m, int peer, int n, size_t bytes)
 {
-    dt_part part[DT_MESSAGE_PARTS];
+    dt_message_part part[DT_MESSAGE_PARTS];
     unsigned char *data = dt_alloc(bytes + DT_MESSAGE_PARTS);
     for (size_t i = 0; i < bytes + DT_MESSAGE_PARTS; i++)
         data[i] = (unsigned char)(i * 31 >> 3);
     for (int i = 0; i < n; i++)
-        part[i] = (dt_part){ data + i, bytes };
+        part[i] = (dt_message_part){ data + i, bytes };
     assert_null(dt_messenger_send(m, peer, part, n));
     memset(data, 0, bytes); /* sending copies */
     dt_message *x = next(m, DT_PEER_MESSAGE);
@@ -171,14 +171,14 @@ static void test_peers_talk_until_they_end(void **state)
         echo(m, peer, 2, 0);
         echo(m, peer, DT_MESSAGE_PARTS, 1000);
         echo(m, peer, 2, 5000000);
-        assert_null(dt_messenger_send(m, peer, &(dt_part){ &lives[i].end, 1 }, 1));
+        assert_null(dt_messenger_send(m, peer, &(dt_message_part){ &lives[i].end, 1 }, 1));
         dt_message_free(next(m, DT_PEER_MESSAGE)); /* all that was sent before the end comes before it */
         const int64_t since = dt_now_ns();
         x = next(m, DT_PEER_GONE);
         assert_int_equal(x->peer, peer);
         assert_true(dt_seconds_since(since) < lives[i].silence_s + 2);
         dt_message_free(x);
-        assert_null(dt_messenger_send(m, peer, &(dt_part){ "x", 1 }, 1)); /* nobody hears it */
+        assert_null(dt_messenger_send(m, peer, &(dt_message_part){ "x", 1 }, 1)); /* nobody hears it */
         assert_null(dt_messenger_wait(m, 0, &x));
         assert_null(x);
         end_client(pid);
