@@ -46,6 +46,8 @@ static void collect_names(struct names *names)
         add_table(names, verbs[i]->options);
     add_name(names, "INSTRUCTIONS"); /* these are read by the library, so that other programs on it obey them, too */
     add_name(names, "PJRT_PLUGIN");
+    add_name(names, "SECRET_FILE");
+    add_name(names, "INTERFACE");
 #ifdef DT_FAULTS
     add_name(names, "FAULT_WRITE");
 #endif

@@ -12,7 +12,7 @@ struct evaluate {
     struct compute compute;
     const char *checkpoint;
     int64_t steps; /* 0: all */
-    int64_t workers;
+    int64_t workers, rank;
     int split;
     struct words expect;
     bool json;
@@ -63,6 +63,7 @@ static int run(const struct call *call)
 {
     const struct evaluate *my = call->settings;
     int code = 0;
+    workers_tell_rank(my->rank);
     return workers_begin(call, my->workers, &code) ? run_here(call) : code;
 }
 
@@ -72,6 +73,7 @@ static const struct option options[] = {
     INTEGER(struct evaluate, steps, "steps", "N", "evaluate only the first N batches", .min = 1),
     LIST(struct evaluate, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
     WORKERS_OPTION(struct evaluate, "evaluate"),
+    RANK_OPTION(struct evaluate),
     FLAG(struct evaluate, json, "json", "print JSON lines"),
     COMPUTE_OPTIONS(struct evaluate),
     BACKEND_OPTIONS(struct evaluate),

@@ -20,7 +20,7 @@ struct fit {
     const char *resume;
     int64_t steps;
     double time; /* seconds; 0: no limit */
-    int64_t workers, max_restarts;
+    int64_t workers, max_restarts, rank;
     struct words expect, inject;
 };
 
@@ -147,6 +147,7 @@ static int run_here(const struct call *call)
     dt_status *s = read_call(&t);
     if (s)
         return out_error(call->out, s);
+    workers_tell_rank(fit->rank);
     t.watch = (struct watch){.out = call->out, .json = fit->json, .every_step = fit->every_step, .training = true, .path = t.source.path};
     s = dt_job_open(&t.job, &t.source);
     t.watch.silent = dt_job_worker(t.job) > 0;
@@ -197,6 +198,7 @@ static const struct option options[] = {
     SECONDS(struct fit, time, "time", "TIME", "save and exit with 75 after this time (90s, 55m, 1h30m), at the end of a step"),
     LIST(struct fit, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
     WORKERS_OPTION(struct fit, "train"),
+    RANK_OPTION(struct fit),
     INTEGER(struct fit, max_restarts, "max-restarts", "K", "with --workers: start all again, at most K times, after one was lost"),
     LIST(struct fit, inject, "inject", "FAULT", "rehearse a fault: kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7 or hbm=8GiB",
          .once = true, .words = "kill:core= slow-link:x= nan@step= hbm="),

@@ -12,7 +12,7 @@ struct predict {
     struct place place;
     struct compute compute;
     const char *checkpoint, *input, *output;
-    int64_t top, workers;
+    int64_t top, workers, rank;
     int split, format;
 };
 
@@ -125,6 +125,7 @@ static int run(const struct call *call)
 {
     const struct predict *my = call->settings;
     int code = 0;
+    workers_tell_rank(my->rank);
     return workers_begin(call, my->workers, &code) ? run_here(call) : code;
 }
 
@@ -135,6 +136,7 @@ static const struct option options[] = {
     INTEGER(struct predict, top, "top", "K", "write only the K largest values of each row, the most likely classes", .min = 1, .max = 1 << 20),
     TEXT(struct predict, checkpoint, "ckpt", "PATH", "the checkpoint or saved model; default: the newest in output.dir"),
     WORKERS_OPTION(struct predict, "predict"),
+    RANK_OPTION(struct predict),
     CHOICE(struct predict, split, "split", "PART", splits, "the split of the job's data"),
     COMPUTE_OPTIONS(struct predict),
     BACKEND_OPTIONS(struct predict),

@@ -100,6 +100,8 @@ void watch_event(const dt_event *e, void *user)
     if (!w->told_line.tv_sec)
         clock_gettime(CLOCK_MONOTONIC, &w->told_line);
     remember(w, e);
+    if (e->kind == DT_EVENT_WAITING) /* each worker for itself: they may be on different machines */
+        out_note(w->out, "%s", e->text);
     if (w->silent)
         return;
     if (e->kind == DT_EVENT_STEP || e->kind == DT_EVENT_CHECKPOINT || (e->kind == DT_EVENT_EVALUATING && w->training))
@@ -112,9 +114,16 @@ void watch_event(const dt_event *e, void *user)
         watch_text(w, e);
 }
 
+/* The first worker has the same job and speaks for all, but not of what this one alone was told (DT187) or lacks (DT192). */
+static bool first_says_it(const dt_status *s)
+{
+    const int number = dt_status_number(s);
+    return dt_status_code(s) == EXIT_JOB && number != 187 && number != 192;
+}
+
 int watch_error(const struct watch *w, dt_status *s)
 {
-    if (s && w->silent && dt_status_code(s) == EXIT_JOB) { /* the first worker has the same job */
+    if (s && w->silent && first_says_it(s)) {
         dt_status_free(s);
         return EXIT_JOB;
     }

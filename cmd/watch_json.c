@@ -175,6 +175,7 @@ static const struct {
     [DT_EVENT_REPORT] = {"report", put_report},
     [DT_EVENT_DATA] = {"data", put_data},
     [DT_EVENT_WORKERS] = {"workers", put_workers},
+    [DT_EVENT_WAITING] = {"waiting", put_warning},
 };
 
 void watch_json(struct watch *w, const dt_event *e)

@@ -408,6 +408,7 @@ void watch_text(struct watch *w, const dt_event *e)
             out_field(w->out, "report", "%s", e->text);
         break;
     case DT_EVENT_WARNING:
+    case DT_EVENT_WAITING:
     case DT_EVENT_DATA:
     case DT_EVENT_WORKERS: /* for programs, and the report */
         break;

@@ -188,3 +188,11 @@ bool workers_begin(const struct call *call, int64_t n, int *code)
     *code = out_error(call->out, s);
     return false;
 }
+
+void workers_tell_rank(int64_t rank)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)rank);
+    if (rank >= 0)
+        setenv("DTRAIN_RANK", text, 1);
+}

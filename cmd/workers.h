@@ -22,8 +22,13 @@ bool workers_start(struct out *out, int n, int64_t restarts, bool *again, int *c
 dt_status *workers_check(const struct call *call, int64_t n);
 /* Verbs that need not be started again: true where the verb shall go on, in this process or in one of n workers. */
 bool workers_begin(const struct call *call, int64_t n, int *code);
+/* --rank of a job that says where its workers meet; -1: it was not given. The library reads it where it reads what launchers say, from the environment. */
+void workers_tell_rank(int64_t rank);
 
 #define WORKERS_OPTION(type, what) \
     INTEGER(type, workers, "workers", "N", what " on N processes of this machine; the job's strategy is multi_worker_mirrored", .min = 1, .max = MOST_WORKERS, .fallback = 1)
+
+#define RANK_OPTION(type) \
+    INTEGER(type, rank, "rank", "R", "number of this worker, from 0 on, where the job has a cluster_resolver", .env = true, .max = 65535, .fallback = -1)
 
 #endif

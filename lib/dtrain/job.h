@@ -47,7 +47,7 @@ DT_API int dt_job_worker(const dt_job *j);
 
 /* Something that happened, reported as it happens. Fields that an event does not use are 0 or NULL. Comments name the events that use a field. */
 typedef enum dt_event_kind { DT_EVENT_START, DT_EVENT_STEP, DT_EVENT_EPOCH, DT_EVENT_EVAL, DT_EVENT_CHECKPOINT, DT_EVENT_WARNING, DT_EVENT_END,
-    DT_EVENT_TEXT, DT_EVENT_FAULT, DT_EVENT_CALLBACK, DT_EVENT_REPORT, DT_EVENT_DATA, DT_EVENT_EVALUATING, DT_EVENT_WORKERS } dt_event_kind;
+    DT_EVENT_TEXT, DT_EVENT_FAULT, DT_EVENT_CALLBACK, DT_EVENT_REPORT, DT_EVENT_DATA, DT_EVENT_EVALUATING, DT_EVENT_WORKERS, DT_EVENT_WAITING } dt_event_kind;
 typedef struct dt_metric {
     const char *name; /* "loss", "val_accuracy" */
     double value;

@@ -96,6 +96,19 @@ static dt_status *write_report(const dt_job *j, const dt_run_options *o)
     return s;
 }
 
+/* A job that says where its workers meet is not trained by one of them alone. */
+static dt_status *check_is_numbered(const dt_job *j)
+{
+    const dt_launch *l = &j->strategy.launch;
+    if (l->addresses && !l->workers)
+        return dt_suggest(dt_fail(DT_E_LAUNCH, &j->strategy.at, "cluster_resolver names %d workers, and nothing says which one this is", l->addresses),
+                          "start each with its number, --rank 0 to --rank %d", l->addresses - 1);
+    if (!l->workers && getenv(DT_RANK_VARIABLE))
+        return dt_fail(DT_E_LAUNCH, &j->strategy.at, DT_RANK_VARIABLE "=%.40s: the job has no strategy.cluster_resolver that says where workers meet",
+                       getenv(DT_RANK_VARIABLE));
+    return NULL;
+}
+
 DT_API int dt_job_worker(const dt_job *j)
 {
     DT_LIVE(j);
@@ -109,7 +122,8 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
     int64_t called_ns = dt_now_ns();
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_fit", "job"));
-    DT_TRY(dt_job_open_team(j));
+    DT_TRY(check_is_numbered(j));
+    DT_TRY(dt_job_open_team(j, options));
     options = or_none(options);
     dt_texts told = limits_of(j, options);
     for (int i = 0; i < told.n; i++)
@@ -230,7 +244,7 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
     DT_TRY(dt_want(split, "dt_job_evaluate", "split"));
     options = or_none(options);
     DT_TRY(find_part(j, split, &part));
-    DT_TRY(dt_job_open_team(j));
+    DT_TRY(dt_job_open_team(j, options));
     dt_status *bad = dt_cluster_agree(j->cluster, "prepare its evaluation", prepare_evaluation(j, checkpoint, options, &c, &s));
     if (!bad)
         bad = dt_job_compare_team(j, &s, &c);
@@ -365,7 +379,7 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const d
     dt_predict_rows from = {.rows = tell_rows, .user = &a, .warn = tell_warning, .warn_user = or_none(options)};
     dt_saved c = {0};
     DT_TRY(check_input_of_team(j, q));
-    DT_TRY(dt_job_open_team(j));
+    DT_TRY(dt_job_open_team(j, options));
     dt_status *bad = dt_job_find_checkpoint(j, q->checkpoint, or_none(options), &c);
     if (!bad)
         bad = open_rows(j, q, &c, &from);

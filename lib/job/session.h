@@ -29,8 +29,8 @@ void dt_session_close(dt_session *s);
 /* ---- team.c ---- */
 
 /* Meets the other workers, sets j->cluster; nothing where this process is alone. WORKERS_DISAGREE where job or version differ. LAUNCH or NOT_YET for a launcher's
- * processes that do not share the job's work. */
-dt_status *dt_job_open_team(dt_job *j) DT_MUST_USE;
+ * processes that do not share the job's work. o (may be NULL) is told who is missing. */
+dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o) DT_MUST_USE;
 /* s: how the work of this worker has ended; one that was stopped, all were. */
 void dt_job_close_team(dt_job *j, const dt_status *s);
 /* WORKERS_DISAGREE unless all have the same weights, of the same checkpoint, and the same kernels. */

@@ -4,10 +4,6 @@
 
 static dt_status *check_what_they_share(const dt_job *j)
 {
-    const dt_launch *l = &j->strategy.launch;
-    if (!l->fabric)
-        return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at, "%s describes %d workers, but connecting workers without MPI is not implemented yet", l->by,
-                                  l->workers), "start the job with mpirun -n %d or srun -n %d, or on one machine with --workers %d, and unset %s", l->workers, l->workers, l->workers, l->by);
     if (dt_backend_takes_plugin(j->backend))
         return dt_fail(DT_E_NOT_YET, &j->backend_at, "back end %s is not implemented yet for workers in separate processes", j->backend);
     if (j->how.over_replicas != DT_OVER_NONE)
@@ -15,12 +11,20 @@ static dt_status *check_what_they_share(const dt_job *j)
     return NULL;
 }
 
-dt_status *dt_job_open_team(dt_job *j)
+static void tell_waiting(void *user, const char *line)
+{
+    const dt_run_options *o = user;
+    if (o && o->event)
+        o->event(&(dt_event){.kind = DT_EVENT_WAITING, .text = line}, o->user);
+}
+
+dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o)
 {
     if (!j->strategy.launch.workers)
         return dt_launched_alone();
     DT_TRY(check_what_they_share(j));
-    DT_TRY(dt_cluster_open(&j->cluster, &j->strategy.launch, j->strategy.launch_timeout));
+    DT_TRY(dt_cluster_open(&j->cluster, &j->strategy.launch, &(dt_cluster_spec){.start_s = j->strategy.start_timeout, .message_s = j->strategy.launch_timeout,
+                                                                                .say = tell_waiting, .user = (void *)o}));
     dt_status *s = dt_cluster_compare(j->cluster, "dtrain's version", dt_version());
     if (!s)
         s = dt_cluster_compare(j->cluster, "the SHA-256 of the job", j->sha256.hex);

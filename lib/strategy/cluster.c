@@ -7,16 +7,47 @@
 
 #include "base/arena.h"
 #include "fabric/fabric.h"
+#include "fabric/meeting.h"
 #include "op/workers.h"
 
-dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch, double deadline_s)
+/* *open: others may join and read, which was said explicitly. */
+static dt_status *read_secret(const dt_launch *l, dt_run_key *key, bool *has_key, bool *open)
+{
+    const char *variable = getenv(DT_SECRET_VARIABLE), *path = variable && *variable ? variable : l->secret_file;
+    *open = path && strcmp(path, "none") == 0;
+    *has_key = path && !*open;
+    dt_status *s = *has_key ? dt_run_key_read(key, path) : NULL;
+    return s ? dt_note(s, "which is the run's secret (%s)", path == l->secret_file ? "cluster_resolver.secret_file" : DT_SECRET_VARIABLE) : NULL;
+}
+
+static dt_status *no_address(const dt_launch *l)
+{
+    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "%s describes %d workers, but not where they can meet", l->by, l->workers),
+                      "set MASTER_ADDR and MASTER_PORT to a name and a port of worker 0's machine");
+}
+
+static dt_status *meet(dt_team **out, const dt_launch *l, const dt_cluster_spec *spec)
+{
+    dt_run_key key;
+    bool has_key = false, open = false;
+    const char *interface = getenv(DT_INTERFACE_VARIABLE);
+    if (!l->address)
+        return no_address(l);
+    DT_TRY(read_secret(l, &key, &has_key, &open));
+    return dt_team_meet(out, l->fabric, &(dt_meeting){ .ranks = l->workers, .own = l->rank, .address = l->address, .addresses = l->addresses,
+                                                       .interface = interface && *interface ? interface : NULL, .key = has_key ? &key : NULL, .open = open,
+                                                       .patience_s = spec->start_s, .silence_s = 2 * spec->message_s, .start = l->start, .first = l->first,
+                                                       .say = spec->say, .user = spec->user });
+}
+
+dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch, const dt_cluster_spec *spec)
 {
     dt_cluster *c = dt_alloc(sizeof *c);
-    dt_status *s = dt_team_open(&c->team, launch->fabric, launch->workers);
+    dt_status *s = launch->start ? meet(&c->team, launch, spec) : dt_team_open(&c->team, launch->fabric, launch->workers);
     if (!s && launch->rank != c->team->own)
         s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "%s says that this is worker %d, but %s calls it %d", launch->by, launch->rank, launch->fabric->kind.name, c->team->own);
     if (!s)
-        s = dt_team_join(c->team, c->team->own, deadline_s, &c->member);
+        s = dt_team_join(c->team, c->team->own, spec->message_s, &c->member);
     if (s) {
         dt_cluster_close(c, true);
         return s;

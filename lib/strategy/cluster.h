@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Workers in separate processes: who started them, which one this is, and the connection between them. A launcher describes each process in its
- * environment; what it says there is read once, compared with the job, and told in one line.
+ * environment; what it says there is read once, compared with the job, and told in one line. Where it is no MPI, it says where workers can meet.
  */
 #ifndef DT_STRATEGY_CLUSTER_H
 #define DT_STRATEGY_CLUSTER_H
@@ -11,23 +11,43 @@
 
 #include "base/status.h"
 
-/* What the environment says. */
+#define DT_RANK_VARIABLE "DTRAIN_RANK"
+#define DT_SECRET_VARIABLE "DTRAIN_SECRET_FILE" /* a path; "none": no secret, on any interface */
+#define DT_INTERFACE_VARIABLE "DTRAIN_INTERFACE"
+
+/* What the environment says, or a job's cluster_resolver. */
 typedef struct dt_launch {
     int workers, rank;   /* workers 0: this process is alone */
     const char *by;      /* the variable that says how many there are: "OMPI_COMM_WORLD_SIZE" */
     const char *launcher; /* "mpirun" */
-    const struct dt_fabric *fabric; /* that connects them; NULL: none does yet */
+    const struct dt_fabric *fabric; /* that connects them */
+    bool sure;           /* nobody else sets this variable */
+    const char **address; /* HOST:PORT of each, or of worker 0 alone; owned, texts included; NULL: a launcher connects them, or it is not said */
+    int addresses;
+    const char *start;   /* how each is told its rank, "RANK=", and the number that worker 0 has there */
+    int first;
+    const char *secret_file; /* lent; NULL: the environment's */
 } dt_launch;
 /* LAUNCH where two launchers contradict each other, an index is none, or a text cannot be read. */
 dt_status *dt_launch_find(dt_launch *out) DT_MUST_USE;
+/* Of a job that names the addresses of its workers: what a launcher says must agree, and DTRAIN_RANK says which of them this is. Without it, and without a
+ * launcher, workers is 0. */
+dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *const *address, int n) DT_MUST_USE;
+void dt_launch_release(dt_launch *l);
 
 typedef struct dt_cluster {
     int workers, rank;
     struct dt_team *team; /* fabric/fabric.h */
     struct dt_member *member;
 } dt_cluster;
-/* Meets the others. Deadline: how long any wait may take. */
-dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch, double deadline_s) DT_MUST_USE;
+/* How long to wait for workers that have not started, and for a message; who is told of those that are missing (NULL: nobody). */
+typedef struct dt_cluster_spec {
+    double start_s, message_s;
+    void (*say)(void *user, const char *line);
+    void *user;
+} dt_cluster_spec;
+/* Meets the others. */
+dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch, const dt_cluster_spec *spec) DT_MUST_USE;
 /* failed: this worker ends with a fault of its own, so the others need not wait for it. Takes NULL. */
 void dt_cluster_close(dt_cluster *c, bool failed);
 /* What is exchanged from now on belongs to that step of training. Takes NULL. */

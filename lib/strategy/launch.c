@@ -2,7 +2,7 @@
 /*
  * Launchers start several processes for one job and describe each in its environment: how many there are, and which one this is. What MPI's mpirun says
  * counts before what stands around it (a batch system's variables are those of mpirun's own processes); TF_CONFIG and torchrun's RANK must say the same
- * where they are there, too.
+ * where they are there, too. Where they are there alone, they also say where the workers can meet.
  *
  * A strategy that does not span processes is refused in one of several, each of which would train the whole job.
  */
@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "fabric/address.h"
 #include "fabric/fabric.h"
+#include "fabric/meeting.h"
 #include "strategy/cluster.h"
 #include "strategy/strategy.h"
 
@@ -18,11 +21,12 @@ static const struct launcher {
     const char *size, *rank, *name;
     const dt_fabric *fabric;
     bool sure; /* sure: nobody else sets these variables */
+    const char *start;
 } launchers[] = {
-    { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun of Open MPI", &dt_fabric_mpi, true },
-    { "PMI_SIZE", "PMI_RANK", "mpirun of MPICH", &dt_fabric_mpi, true },
-    { "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun", &dt_fabric_mpi, true },
-    { "WORLD_SIZE", "RANK", "torchrun", NULL, false },
+    { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun of Open MPI", &dt_fabric_mpi, true, NULL },
+    { "PMI_SIZE", "PMI_RANK", "mpirun of MPICH", &dt_fabric_mpi, true, NULL },
+    { "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun", &dt_fabric_mpi, true, NULL },
+    { "WORLD_SIZE", "RANK", "torchrun", &dt_fabric_zmq, false, "RANK=" },
 };
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers, MOST = 1 << 16 };
 
@@ -32,11 +36,64 @@ static bool read_count(const char *name, int64_t *out)
     return text && dt_parse_int64(text, out);
 }
 
+/* ---- where to meet ---- */
+
+void dt_launch_release(dt_launch *l)
+{
+    for (int i = 0; i < l->addresses; i++)
+        free((char *)l->address[i]);
+    free(l->address);
+    l->address = NULL;
+    l->addresses = 0;
+}
+
+static void add_address(dt_launch *out, const char *text)
+{
+    out->address = dt_realloc(out->address, (size_t)(out->addresses + 1) * sizeof *out->address);
+    out->address[out->addresses++] = dt_strdup(text);
+}
+
+/* Of those that users wrote: each is one, and no two are the same. `of`: "TF_CONFIG". */
+static dt_status *check_addresses(const dt_launch *l, const dt_location *at, const char *of)
+{
+    for (int i = 0; i < l->addresses; i++) {
+        dt_address a;
+        dt_status *s = dt_address_read(&a, l->address[i]);
+        if (s || a.port == 0) {
+            dt_status_free(s);
+            return dt_suggest(dt_fail(DT_E_LAUNCH, at, "%s: '%.100s' is not the address of worker %d", of, l->address[i], i),
+                              "write HOST:PORT, or [ADDRESS]:PORT for IPv6, with a port from 1 to 65535");
+        }
+    }
+    for (int i = 0; l->addresses <= DT_MEETING_RANKS && i < l->addresses; i++) /* more are refused later */
+        for (int k = 0; k < i; k++)
+            if (strcmp(l->address[i], l->address[k]) == 0)
+                return dt_fail(DT_E_LAUNCH, at, "%s: workers %d and %d have the same address, %.100s", of, k, i, l->address[i]);
+    return NULL;
+}
+
+/* torchrun's own agent has the port, and says so; the next one is free then. */
+static dt_status *read_master(dt_launch *out)
+{
+    const char *host = getenv("MASTER_ADDR"), *agent = getenv("TORCHELASTIC_USE_AGENT_STORE");
+    int64_t port = 0;
+    if (!host || !*host || !getenv("MASTER_PORT"))
+        return NULL; /* which is a fault if they have to meet */
+    if (!read_count("MASTER_PORT", &port) || port < 1 || port > 65534)
+        return dt_fail(DT_E_LAUNCH, NULL, "MASTER_PORT=%.40s: it must be 1 to 65534", getenv("MASTER_PORT"));
+    dt_str text = {0};
+    const bool six = strchr(host, ':') && host[0] != '[';
+    dt_str_printf(&text, "%s%s%s:%lld", six ? "[" : "", host, six ? "]" : "", (long long)port + (agent && strcmp(agent, "True") == 0));
+    add_address(out, dt_str_text(&text));
+    dt_str_release(&text);
+    return NULL;
+}
+
 /* workers 0: it has started none, or one. */
 static dt_status *read_launcher(const struct launcher *l, dt_launch *out)
 {
     int64_t size = 0, rank = 0;
-    *out = (dt_launch){ .by = l->size, .launcher = l->name, .fabric = l->fabric };
+    *out = (dt_launch){ .by = l->size, .launcher = l->name, .fabric = l->fabric, .sure = l->sure, .start = l->start };
     if (!getenv(l->size) || (!l->sure && !getenv(l->rank)) || !read_count(l->size, &size) || size < 2)
         return NULL;
     if (size > MOST)
@@ -46,7 +103,7 @@ static dt_status *read_launcher(const struct launcher *l, dt_launch *out)
                        (long long)size, (long long)size - 1);
     out->workers = (int)size;
     out->rank = (int)rank;
-    return NULL;
+    return l->start ? read_master(out) : NULL;
 }
 
 /* ---- TF_CONFIG ---- */
@@ -55,6 +112,22 @@ static int64_t tasks_of(const json_t *cluster, const char *job)
 {
     const json_t *list = json_object_get(cluster, job);
     return (int64_t)(json_is_object(list) ? json_object_size(list) : json_array_size(list));
+}
+
+/* As a list, or as a mapping from index to address; false: some are missing, or are no texts. */
+static bool add_tasks(const json_t *cluster, const char *job, dt_launch *out)
+{
+    const json_t *list = json_object_get(cluster, job);
+    const int64_t n = tasks_of(cluster, job);
+    for (int64_t i = 0; i < n; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "%lld", (long long)i);
+        const char *text = json_string_value(json_is_object(list) ? json_object_get(list, name) : json_array_get(list, (size_t)i));
+        if (!text)
+            return false;
+        add_address(out, text);
+    }
+    return true;
 }
 
 static dt_status *unknown_task(const char *type)
@@ -84,13 +157,16 @@ static dt_status *take_task(const json_t *whole, dt_launch *out)
         return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: %s %lld is not in the cluster, which has %lld of them, from 0 on", type, (long long)at, (long long)last);
     out->workers = (int)(chiefs + workers);
     out->rank = (int)(at + (chief ? 0 : chiefs));
-    return NULL;
+    out->first = (int)chiefs;
+    if (!add_tasks(cluster, "chief", out) || !add_tasks(cluster, "worker", out))
+        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: each of the %d workers must have an address, \"HOST:PORT\"", out->workers);
+    return check_addresses(out, NULL, "TF_CONFIG");
 }
 
 static dt_status *read_tf_config(dt_launch *out)
 {
     const char *text = getenv("TF_CONFIG");
-    *out = (dt_launch){ .by = "TF_CONFIG", .launcher = "TF_CONFIG" };
+    *out = (dt_launch){ .by = "TF_CONFIG", .launcher = "TF_CONFIG", .fabric = &dt_fabric_zmq, .start = "TF_CONFIG's task index " };
     if (!text || !*text)
         return NULL;
     json_t *whole = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
@@ -105,7 +181,7 @@ static dt_status *read_tf_config(dt_launch *out)
 static dt_status *read_own(dt_launch *out)
 {
     const char *text = getenv(DT_SOCKETS_VARIABLE);
-    *out = (dt_launch){ .by = DT_SOCKETS_VARIABLE, .launcher = "'dtrain fit --workers'", .fabric = &dt_fabric_sockets };
+    *out = (dt_launch){ .by = DT_SOCKETS_VARIABLE, .launcher = "'dtrain fit --workers'", .fabric = &dt_fabric_sockets, .sure = true };
     if (!text || !*text)
         return NULL;
     int64_t rank = -1;
@@ -129,25 +205,71 @@ static dt_status *same(const dt_launch *a, const dt_launch *b)
                               b->workers), "unset %s, or start the job without %s", b->by, a->launcher);
 }
 
+/* *out so far, and what another one says, which is taken or released. */
+static dt_status *join_launches(dt_launch *out, dt_launch *other)
+{
+    const bool around = out->sure && other->sure; /* of a batch system, around mpirun */
+    if (other->workers && !out->workers) {
+        *out = *other;
+        return NULL;
+    }
+    dt_status *s = other->workers && !around ? same(out, other) : NULL;
+    dt_launch_release(other);
+    return s;
+}
+
 dt_status *dt_launch_find(dt_launch *out)
 {
-    dt_launch each[LAUNCHERS + 1];
     DT_TRY(read_own(out));
-    for (int i = 0; i <= LAUNCHERS; i++) {
-        DT_TRY(i < LAUNCHERS ? read_launcher(&launchers[i], &each[i]) : read_tf_config(&each[i]));
-        const bool around = out->fabric && each[i].fabric; /* of a batch system, around mpirun */
-        if (each[i].workers && !out->workers)
-            *out = each[i];
-        else if (each[i].workers && !around)
-            DT_TRY(same(out, &each[i]));
+    dt_status *s = NULL;
+    for (int i = 0; i <= LAUNCHERS && !s; i++) {
+        dt_launch each;
+        s = i < LAUNCHERS ? read_launcher(&launchers[i], &each) : read_tf_config(&each);
+        if (!s)
+            s = join_launches(out, &each);
+        else
+            dt_launch_release(&each);
     }
-    return NULL;
+    if (s)
+        dt_launch_release(out);
+    return s;
+}
+
+/* ---- a job's cluster_resolver ---- */
+
+static dt_status *counts_differ(const dt_launch *l, const dt_location *at, int n)
+{
+    return dt_fail(DT_E_LAUNCH, at, "cluster_resolver has %d workers, but %s says %d", n, l->by, l->workers);
+}
+
+dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *const *address, int n)
+{
+    const char *text = getenv(DT_RANK_VARIABLE);
+    int64_t rank = -1;
+    if (text && *text && (!dt_parse_int64(text, &rank) || rank < 0 || rank >= n))
+        return dt_fail(DT_E_LAUNCH, at, DT_RANK_VARIABLE "=%.40s: with %d workers in cluster_resolver it must be 0 to %d", text, n, n - 1);
+    const dt_launch own = { .workers = n, .rank = (int)rank, .by = DT_RANK_VARIABLE, .launcher = "cluster_resolver", .fabric = &dt_fabric_zmq, .start = "--rank " };
+    if (out->workers && out->workers != n)
+        return counts_differ(out, at, n);
+    if (out->workers && rank >= 0)
+        DT_TRY(same(out, &own));
+    if (out->sure && out->workers) /* which connects them itself */
+        return NULL;
+    const int known = rank >= 0 ? (int)rank : out->workers ? out->rank : -1;
+    dt_launch_release(out);
+    *out = own;
+    out->rank = known < 0 ? 0 : known;
+    out->workers = known < 0 ? 0 : n;
+    for (int i = 0; i < n; i++)
+        add_address(out, address[i]);
+    return check_addresses(out, at, "cluster_resolver");
 }
 
 dt_status *dt_launched_alone(void)
 {
     dt_launch l;
     DT_TRY(dt_launch_find(&l));
+    dt_launch_release(&l);
     if (l.workers == 0)
         return NULL;
     return dt_suggest(dt_fail(DT_E_NOT_YET, NULL, "%s says that this is one of %d processes; each would do all of the job's work, because only "

@@ -1,19 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MultiWorkerMirroredStrategy: one replica on each device of several workers, all with the same weights. Workers
- * are processes where mpirun or srun has started several; each computes the rows of its replicas, and their sums
+ * are processes where a launcher has started several, or the job says where they meet; each computes the rows of its replicas, and their sums
  * are added (pass/workers.h). In a single process they are virtual: it computes for all of them, so the numbers
  * equal those of a mirrored strategy with the same number of replicas.
  */
 #include "strategy/cluster.h"
 #include "strategy/read.h"
 
+struct resolver {
+    dt_texts workers;
+    const char *secret_file;
+};
+
 struct multi_worker {
+    const dt_tree *cluster_resolver;
     const dt_tree *devices;
     int64_t workers, replicas;
-    double timeout;
+    double timeout, start_timeout;
     bool has_replicas, has_workers;
 };
+
+static const dt_field resolver_fields[] = {
+    DT_TEXTS(struct resolver, workers, .required = true, .min = 3, .max = 300, .help = "HOST:PORT of each worker, the first one being the chief"),
+    DT_TEXT(struct resolver, secret_file, .min = 1, .max = 4096, .help = "file with the run's secret on each machine; DTRAIN_SECRET_FILE in its place"),
+    DT_END
+};
+static const dt_field resolver_forms[] = { DT_FORM(DT_FIELD_TABLE, .table = resolver_fields), DT_END };
 
 static const dt_field fields[] = {
     DT_INT(struct multi_worker, workers, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .set = 1 + offsetof(struct multi_worker, has_workers),
@@ -22,10 +35,23 @@ static const dt_field fields[] = {
     DT_INT(struct multi_worker, replicas, .min = 1, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct multi_worker, has_replicas),
            .help = "number of CPU devices on each worker, instead of devices"),
     DT_REAL(struct multi_worker, timeout, .min = 1, .preset = "60", .help = "seconds after which a worker that does not answer is given up"),
-    DT_INSTEAD("cluster_resolver", "workers in separate processes are started by mpirun or srun, which say how many there are; 'workers: 2' without them simulates two in this process"),
-    DT_INSTEAD("communication", "workers in separate processes are connected by MPI; virtual workers share memory"),
+    DT_REAL(struct multi_worker, start_timeout, .min = 1, .preset = "300", .help = "seconds to wait for workers that have not started"),
+    DT_TREE(struct multi_worker, cluster_resolver, .forms = resolver_forms, .as = DT_TREE_MAP,
+            .help = "addresses of workers that are started one by one, with --rank; a launcher says them otherwise"),
+    DT_INSTEAD("communication", "workers in separate processes are connected by MPI or ZeroMQ, as they were started; virtual workers share memory"),
     DT_END
 };
+
+static dt_status *read_resolver(dt_arena *arena, const dt_tree *t, dt_strategy_spec *out)
+{
+    struct resolver r;
+    DT_TRY(dt_fields_read(arena, resolver_fields, t, &t->at, "cluster_resolver", &r));
+    if (r.workers.n < 2)
+        return dt_fail(DT_E_LAUNCH, &t->at, "cluster_resolver: name at least two workers");
+    DT_TRY(dt_launch_resolve(&out->launch, &t->at, r.workers.v, r.workers.n));
+    out->launch.secret_file = r.secret_file;
+    return NULL;
+}
 
 static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out)
 {
@@ -33,7 +59,10 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
     int listed = x->devices ? x->devices->n : 0;
 
     DT_TRY(dt_launch_find(&out->launch));
+    if (x->cluster_resolver)
+        DT_TRY(read_resolver(arena, x->cluster_resolver, out));
     out->launch_timeout = x->timeout;
+    out->start_timeout = x->start_timeout;
     if (out->launch.workers && x->has_workers && x->workers != out->launch.workers)
         return dt_fail(DT_E_LAUNCH, dt_value_place(t, "workers"), "the job has %lld workers, but %s says %d; leave workers out of a job that a launcher starts",
                        (long long)x->workers, out->launch.by, out->launch.workers);

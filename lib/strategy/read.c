@@ -200,6 +200,7 @@ void dt_strategy_spec_release(dt_strategy_spec *spec)
 {
     dt_resolver_unref((dt_resolver *)spec->resolver); /* the spec's own count */
     dt_device_assignment_unref((dt_device_assignment *)spec->assignment);
+    dt_launch_release(&spec->launch);
     spec->resolver = NULL;
     spec->assignment = NULL;
 }

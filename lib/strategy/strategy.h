@@ -50,7 +50,8 @@ typedef struct dt_strategy_spec {
     const dt_device_assignment *assignment; /* tpu: likewise; NULL: one replica on each core */
     bool spmd;
     dt_launch launch;            /* multi_worker_mirrored: the processes that its workers are; workers 0: they are virtual */
-    double launch_timeout;       /* seconds */
+    double launch_timeout;       /* seconds that a worker may keep others waiting */
+    double start_timeout;        /* seconds until all must have started */
     dt_servers_spec servers;     /* parameter_server */
     int64_t slices;              /* tpu: as many, joined by a network; 0: one */
     const char *what;            /* "sim:v3-8", "2 x CPU": filled by dt_strategy_open */

@@ -100,7 +100,7 @@ typedef struct outcome {
     char sha[65];                /* of the weights as they are in memory */
     char saved_sha[65];          /* as the last checkpoint told */
     char end_sha[65], checkpoint[256]; /* as the end told; "": it did not */
-    int events[DT_EVENT_EVALUATING + 1];
+    int events[DT_EVENT_WAITING + 1];
     int64_t first_step, last_step; /* trained now */
     int64_t peak_bytes;
     dt_history *history;
@@ -183,6 +183,7 @@ KIT void listen(const dt_event *e, void *user)
     case DT_EVENT_CALLBACK: dt_str_printf(&o->log, "callback epoch %lld %s: %s\n", (long long)e->epoch, e->callback, e->text); break;
     case DT_EVENT_FAULT: dt_str_printf(&o->log, "fault step %lld %s\n", (long long)e->step, e->text); break;
     case DT_EVENT_REPORT: dt_str_printf(&o->log, "report %s\n", e->text); break;
+    case DT_EVENT_WAITING:
     case DT_EVENT_EVALUATING:         /* depends on how fast the machine is */
     case DT_EVENT_DATA:
     case DT_EVENT_WORKERS: break; /* depends on where files lie */

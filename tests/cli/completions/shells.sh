@@ -43,7 +43,7 @@ dtrain report best/:best/one/
 dtrain ckpt ls best/o:best/one/
 dtrain ckpt verify alpha.t:alpha.txt
 dtrain config diff alpha.yaml bes:best/
-dtrain explain DT19:DT190
+dtrain explain DT192:DT192
 dtrain fit --log-file=alpha.t:--log-file=alpha.txt
 END
 

@@ -95,7 +95,7 @@ refuses 78 "the job has 3 workers, but OMPI_COMM_WORLD_SIZE says 2" open 2 "$DTR
 refuses 78 "reproducible.shards: 2 are fewer than the 3 workers" open 3 "$DTRAIN" fit "$mlp" "$to" reproducible.shards=2
 refuses 78 "only fit, evaluate and predict share their work" open 2 "$DTRAIN" lower "$mlp" --stage executable
 refuses 78 "treats the rows of each replica by themselves" open 2 "$DTRAIN" fit "$TEST_DIR/bn.yaml" "$to" 'model.layers.2={BatchNormalization: {}}'
-refuses 78 "connecting workers without MPI is not implemented yet" env WORLD_SIZE=2 RANK=0 "$DTRAIN" fit "$mlp" "$to"
+refuses 78 "describes 2 workers, but not where they can meet" env WORLD_SIZE=2 RANK=0 "$DTRAIN" fit "$mlp" "$to"
 refuses 78 "one of 2 processes; each would do all of the job's work" open 2 "$DTRAIN" fit "$mlp" "$to" strategy.type=default
 refuses 76 "the SHA-256 of the job" open 1 "$DTRAIN" fit "$mlp" "$to" : -n 1 "$DTRAIN" fit "$mlp" "$to" seed=4
 [ ! -e "$TEST_DIR/refused/ckpt" ] || echo "a refused job has a checkpoint"

@@ -1,0 +1,149 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Workers that are started one by one and meet at an address (torchrun's variables, TF_CONFIG, cluster_resolver): the bits of one process; IPv6 and a secret;
+# contradictions, wrong ranks, ports that are taken and missing workers are named on both sides; a lost worker is named, and nobody is left behind.
+# shellcheck disable=SC2317 # functions are called by functions that are given their names
+. tests/cli/setup.sh
+for folder in /usr/lib /usr/lib64 /usr/local/lib /usr/lib/*-linux-gnu; do
+    [ ! -e "$folder/libzmq.so.5" ] || zeromq=$folder
+done
+if [ -z "${zeromq:-}" ]; then
+    echo "ZeroMQ is not here"
+    exit 77
+fi
+job=$TEST_DIR/job.yaml
+cat >"$job" <<END
+version: 1
+strategy: {type: multi_worker_mirrored, timeout: 20, start_timeout: 60}
+reproducible: {shards: 8}
+dataset: {format: synthetic, examples: 61, element: {image: {shape: [6, 6, 1]}, label: {num_classes: 3}}, validation_split: 0.2, global_batch_size: 16}
+model: {type: sequential, layers: [Input: {name: image, shape: [6, 6, 1]}, Flatten, Dense: {units: 16}, Dropout: {rate: 0.2}, Dense: {units: 3}]}
+compile: {optimizer: Adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {epochs: 2}
+END
+echo "a secret for this test" >"$TEST_DIR/secret"
+echo "another secret for this test" >"$TEST_DIR/other"
+# The next port that no socket of this machine has; tests beside this one begin elsewhere.
+port=$((20000 + $$ % 30000))
+next_port() {
+    port=$((port + 1))
+    while grep -qi ":$(printf '%04x' $port) " /proc/net/tcp /proc/net/tcp6; do port=$((port + 1)); done
+}
+next_ports() { next_port && a=$port && next_port && b=$port && next_port && c=$port; }
+fit() { timeout -k 3 100 "$DTRAIN" fit "$job" "output.dir=$TEST_DIR/${to:-run}" --threads 1 "$@"; }
+# torchrun RANK N WORDS..., tensorflow TYPE INDEX WORDS..., resolved RANK WORDS...: one worker.
+torchrun() { rank=$1 n=$2 && shift 2 && WORLD_SIZE=$n RANK=$rank MASTER_ADDR=${host:-127.0.0.1} MASTER_PORT=$a fit "$@"; }
+tensorflow() {
+    type=$1 index=$2 && shift 2
+    TF_CONFIG='{"cluster": {"chief": ["127.0.0.1:'$a'"], "worker": ["localhost:'$b'", "127.0.0.1:'$c'"]}, "task": {"type": "'$type'", "index": '$index'}}' fit "$@"
+}
+resolved() { rank=$1 && shift && fit "strategy.cluster_resolver={workers: ['[::1]:$a', 'localhost:$b'], secret_file: $TEST_DIR/secret}" --rank "$rank" "$@"; }
+# check NAME: waits for all that run, and compares exit code and weights with those of one process.
+check() {
+    status=0
+    wait "$first" || status=$?
+    wait
+    [ "$status" -eq 0 ] || { echo "$1: exit $status" && cat "$TEST_DIR"/err*; }
+    [ "$(weights "$TEST_DIR/json")" = "$one" ] || echo "$1: other bits"
+}
+# others WORDS...: in the background, its messages apart.
+errors=0
+others() { errors=$((errors + 1)) && "$@" --fresh --json >>"$TEST_DIR/out" 2>"$TEST_DIR/err$errors" & }
+chief() { "$@" --fresh --json >"$TEST_DIR/json" 2>"$TEST_DIR/err" & first=$!; }
+
+echo "== the same bits"
+to=one && fit --json >"$TEST_DIR/one.json"
+one=$(weights "$TEST_DIR/one.json") to=run
+next_ports && chief torchrun 0 2 && others torchrun 1 2 && check "torchrun"
+next_ports && host=::1 && export DTRAIN_SECRET_FILE="$TEST_DIR/secret"
+others torchrun 2 3 && others torchrun 1 3 && chief torchrun 0 3 && check "IPv6 and a secret"
+unset DTRAIN_SECRET_FILE host
+next_ports && others tensorflow worker 1 && chief tensorflow chief 0 && others tensorflow worker 0 && check "TF_CONFIG"
+next_ports && chief resolved 0 && others resolved 1
+wait "$first" || cat "$TEST_DIR/err"
+wait
+[ "$(weights "$TEST_DIR/json")" = "$one" ] || echo "cluster_resolver: other bits"
+next_ports && export DTRAIN_INTERFACE=lo DTRAIN_SECRET_FILE="$TEST_DIR/secret"
+chief torchrun 0 2 && others torchrun 1 2 && check "an interface"
+unset DTRAIN_INTERFACE DTRAIN_SECRET_FILE
+grep -h "\"device\"" "$TEST_DIR/json" | sed 's/.*"device":"\([^"]*\)".*/\1/'
+
+echo "== refused"
+# refuses CODE TEXT WORDS...
+refuses() {
+    code=$1 text=$2 && shift 2
+    "$@" >"$TEST_DIR/out" 2>"$TEST_DIR/text" && status=0 || status=$?
+    [ "$status" -eq "$code" ] || echo "exit $status, not $code: $*"
+    has "$TEST_DIR/text" "$text"
+}
+# at RANK HOST PORT: one of two.
+at() { env "WORLD_SIZE=2" "RANK=$1" "MASTER_ADDR=$2" "MASTER_PORT=$3" "$DTRAIN" fit "$job"; }
+pair="strategy.cluster_resolver={workers: ['a:1', 'b:2']}"
+next_ports
+refuses 78 "describes 2 workers, but not where they can meet" env WORLD_SIZE=2 RANK=0 "$DTRAIN" fit "$job"
+refuses 78 "MASTER_PORT=x: it must be 1 to 65534" at 0 ::1 x
+refuses 78 "RANK=2: with WORLD_SIZE=2 it must be 0 to 1" torchrun 2 2
+refuses 78 "worker 2 is not in the cluster, which has 2 of them" tensorflow worker 2
+refuses 78 "this run has no secret" at 0 192.0.2.1 "$a"
+refuses 78 "this run has no secret" at 1 192.0.2.1 "$a"
+DTRAIN_SECRET_FILE=$TEST_DIR/nothing && export DTRAIN_SECRET_FILE
+refuses 66 "secret (DTRAIN_SECRET_FILE)" at 0 127.0.0.1 "$a"
+unset DTRAIN_SECRET_FILE
+refuses 69 "cannot find the address of 'nowhere.invalid'" at 1 nowhere.invalid "$a"
+refuses 78 "nothing says which one this is" fit "$pair"
+refuses 78 "DTRAIN_RANK=2: with 2 workers in cluster_resolver it must be 0 to 1" resolved 2
+refuses 78 "DTRAIN_RANK=1: the job has no strategy.cluster_resolver" fit --rank 1
+refuses 78 "WORLD_SIZE says that this is worker 1 of 2, but DTRAIN_RANK says worker 0 of 2" env WORLD_SIZE=2 RANK=1 "$DTRAIN" fit "$job" "$pair" --rank 0
+refuses 78 "cluster_resolver has 2 workers, but WORLD_SIZE says 3" env WORLD_SIZE=3 RANK=1 "$DTRAIN" fit "$job" "$pair"
+
+echo "== both sides"
+# both CODE TEXT: the two that run end with this code and text.
+both() {
+    wait "$first" && status=0 || status=$?
+    wait "$second" && other=0 || other=$?
+    [ "$status $other" = "$1 $1" ] || echo "exit $status and $other, not $1: $2"
+    has "$TEST_DIR/text" "$2" && has "$TEST_DIR/text2" "$2"
+}
+ask() { : >"$TEST_DIR/text" && "$@" >"$TEST_DIR/out" 2>"$TEST_DIR/text" & first=$!; }
+too() { "$@" >"$TEST_DIR/out2" 2>"$TEST_DIR/text2" & second=$!; }
+next_ports && ask torchrun 0 2 && too torchrun 1 3 && both 78 "worker 0 is one of 2 workers, but worker 1 says that there are 3"
+next_ports && ask torchrun 1 3 && too torchrun 1 3 && others torchrun 0 3 && both 78 "two processes say that they are worker 1"
+wait
+next_ports && ask torchrun 0 2 && too torchrun 1 2 seed=4 && both 76 "the SHA-256 of the job"
+next_ports && ask torchrun 0 2 strategy.start_timeout=7
+DTRAIN_SECRET_FILE=$TEST_DIR/other too torchrun 1 2 strategy.start_timeout=7
+both 69 "has waited 7 s for "
+has "$TEST_DIR/text" "waiting for worker 1 of 2; start worker 1 by the same command with RANK=1"
+has "$TEST_DIR/text2" "waiting for worker 0 at 127.0.0.1:$a, where somebody answers who is not a worker with this run's secret"
+
+echo "== a port that is taken"
+next_ports && ask torchrun 0 2 strategy.start_timeout=30
+sleep 1
+wait_for "waiting for worker 1 of 2" "$TEST_DIR/text"
+mv "$TEST_DIR/text" "$TEST_DIR/text2"
+refuses 69 "cannot listen on 127.0.0.1:$a: Address already in use" torchrun 0 2
+for pid in $(pgrep -f "fit $job output.dir=$TEST_DIR/run"); do kill "$pid" 2>"$TEST_DIR/ignored"; done
+wait
+
+echo "== lost"
+# lose SIGNAL TEXT: worker 1 of 3 gets the signal in the middle of training.
+lose() {
+    next_ports
+    : >"$TEST_DIR/json"
+    for r in 1 2; do torchrun "$r" 3 --fresh fit.epochs=100000 strategy.timeout=2 >>"$TEST_DIR/out" 2>&1 & done
+    torchrun 0 3 --fresh --json fit.epochs=100000 strategy.timeout=2 >"$TEST_DIR/json" 2>"$TEST_DIR/text" &
+    first=$!
+    wait_for '"epoch":3,' "$TEST_DIR/json"
+    for pid in $(pgrep -f "fit $job output.dir=$TEST_DIR/run"); do
+        grep -qz '^RANK=1$' "/proc/$pid/environ" 2>/dev/null && [ "$(cat "/proc/$pid/comm")" = dtrain ] && kill -"$1" "$pid" && lost=$pid
+    done
+    wait $first && status=0 || status=$?
+    [ "$status" -eq 69 ] || echo "$1: exit $status"
+    has "$TEST_DIR/text" "$2"
+    kill -KILL "$lost" 2>"$TEST_DIR/ignored"
+    wait
+}
+lose KILL "rank 1 left while rank "
+lose STOP "rank 1 is late: rank "
+pgrep -f "fit $job" && echo "left behind"
+exit 0
