@@ -9,9 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/arena.h"
+#include "fabric/keys.h"
+#include "fabric/zmq_api.h"
 #include "pjrt/client.h"
 
 static char plugin[4200];
@@ -191,6 +196,100 @@ static void test_processes_meet_through_a_store(void **state)
     assert_int_equal(left_behind(), 0);
 }
 
+/* ---- processes that meet over the network ---- */
+
+static dt_status *get_key(void *user, const char *key, size_t n, int timeout_ms, dt_str *value)
+{
+    return dt_keys_get(user, key, n, timeout_ms / 1000.0, value);
+}
+
+static dt_status *put_key(void *user, const char *key, size_t n, const char *value, size_t size)
+{
+    return dt_keys_put(user, key, n, value, size);
+}
+
+/* Opens the made-up plug-in as one of two processes; both stay until the other one is done, too. */
+static dt_status *be_process(int process, const char *address)
+{
+    dt_keys *k = NULL;
+    dt_pjrt_client *c = NULL;
+    dt_str value = { 0 };
+    const char *own = process ? "done 1" : "done 0", *other = process ? "done 0" : "done 1";
+    DT_TRY(dt_keys_open(&k, &(dt_keys_spec){ .address = address, .process = process, .patience_s = 20 }));
+    dt_status *s = open_as("pair", &(dt_pjrt_store){ get_key, put_key, k, process, 2 }, &c);
+    if (!s)
+        s = dt_keys_put(k, own, 6, "", 0);
+    if (!s)
+        s = dt_keys_get(k, other, 6, 20, &value);
+    dt_pjrt_client_close(c);
+    if (!process) /* the other's last answer is on its way when it has gone */
+        nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+    dt_keys_close(k);
+    dt_str_release(&value);
+    return s;
+}
+
+static void test_two_processes_meet_through_the_network(void **state)
+{
+    (void)state;
+    dt_zmq z;
+    pid_t pid[2];
+    char address[40];
+    dt_status *missing = dt_zmq_open(&z);
+    if (missing) {
+        dt_status_free(missing);
+        skip();
+    }
+    snprintf(address, sizeof address, "127.0.0.1:%d", 20000 + (int)getpid() % 30000);
+    for (int i = 0; i < 2; i++) {
+        pid[i] = fork();
+        if (pid[i] == 0) {
+            alarm(60);
+            dt_status *s = be_process(i, address);
+            if (s)
+                fprintf(stderr, "process %d: %s\n", i, dt_status_text(s));
+            _exit(s ? dt_status_code(s) : 0);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        int status = 0;
+        assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+        assert_int_equal(status, 0);
+    }
+}
+
+static void test_keys_have_limits(void **state)
+{
+    (void)state;
+    dt_zmq z;
+    dt_keys *k = NULL;
+    dt_str value = { 0 };
+    dt_status *s = dt_zmq_open(&z);
+    if (s) {
+        dt_status_free(s);
+        skip();
+    }
+    char *large = dt_alloc(DT_VALUE_MOST + 1);
+    assert_null(dt_keys_open(&k, &(dt_keys_spec){ .address = "127.0.0.1:0", .patience_s = 10 }));
+    assert_null(dt_keys_put(k, "a", 1, large, 1000));
+    assert_null(dt_keys_put(k, "a", 1, "again", 5));
+    assert_null(dt_keys_get(k, "a", 1, 0, &value));
+    assert_int_equal(value.size, 5);
+    s = dt_keys_get(k, "b", 1, 0.02, &value);
+    assert_int_equal(dt_status_code(s), 69);
+    assert_non_null(strstr(dt_status_text(s), "nobody has put 'b'"));
+    dt_status_free(s);
+    s = dt_keys_put(k, large, DT_KEY_MOST + 1, "", 0);
+    assert_int_equal(dt_status_code(s), 78);
+    dt_status_free(s);
+    s = dt_keys_put(k, "c", 1, large, DT_VALUE_MOST + 1);
+    assert_int_equal(dt_status_code(s), 78);
+    dt_status_free(s);
+    dt_keys_close(k);
+    dt_str_release(&value);
+    free(large);
+}
+
 static int setup(void **state)
 {
     char self[4096];
@@ -210,6 +309,8 @@ int main(void)
         cmocka_unit_test(test_lies_are_named),
         cmocka_unit_test(test_what_is_not_told_is_not_known),
         cmocka_unit_test(test_processes_meet_through_a_store),
+        cmocka_unit_test(test_two_processes_meet_through_the_network),
+        cmocka_unit_test(test_keys_have_limits),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
