@@ -22,6 +22,7 @@ typedef struct dt_launch {
     const char *launcher; /* "mpirun" */
     const struct dt_fabric *fabric; /* that connects them */
     bool sure;           /* nobody else sets this variable */
+    bool yields;         /* to one that says where workers can meet: srun starts workers with or without MPI */
     const char **address; /* HOST:PORT of each, or of worker 0 alone; owned, texts included; NULL: a launcher connects them, or it is not said */
     int addresses;
     const char *start;   /* how each is told its rank, "RANK=", and the number that worker 0 has there */

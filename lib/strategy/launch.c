@@ -20,13 +20,13 @@
 static const struct launcher {
     const char *size, *rank, *name;
     const dt_fabric *fabric;
-    bool sure; /* sure: nobody else sets these variables */
+    bool sure, yields;
     const char *start;
 } launchers[] = {
-    { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun of Open MPI", &dt_fabric_mpi, true, NULL },
-    { "PMI_SIZE", "PMI_RANK", "mpirun of MPICH", &dt_fabric_mpi, true, NULL },
-    { "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun", &dt_fabric_mpi, true, NULL },
-    { "WORLD_SIZE", "RANK", "torchrun", &dt_fabric_zmq, false, "RANK=" },
+    { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun of Open MPI", &dt_fabric_mpi, true, false, NULL },
+    { "PMI_SIZE", "PMI_RANK", "mpirun of MPICH", &dt_fabric_mpi, true, false, NULL },
+    { "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun", &dt_fabric_mpi, true, true, NULL },
+    { "WORLD_SIZE", "RANK", "torchrun", &dt_fabric_zmq, false, false, "RANK=" },
 };
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers, MOST = 1 << 16 };
 
@@ -93,7 +93,7 @@ static dt_status *read_master(dt_launch *out)
 static dt_status *read_launcher(const struct launcher *l, dt_launch *out)
 {
     int64_t size = 0, rank = 0;
-    *out = (dt_launch){ .by = l->size, .launcher = l->name, .fabric = l->fabric, .sure = l->sure, .start = l->start };
+    *out = (dt_launch){ .by = l->size, .launcher = l->name, .fabric = l->fabric, .sure = l->sure, .yields = l->yields, .start = l->start };
     if (!getenv(l->size) || (!l->sure && !getenv(l->rank)) || !read_count(l->size, &size) || size < 2)
         return NULL;
     if (size > MOST)
@@ -114,18 +114,18 @@ static int64_t tasks_of(const json_t *cluster, const char *job)
     return (int64_t)(json_is_object(list) ? json_object_size(list) : json_array_size(list));
 }
 
-/* As a list, or as a mapping from index to address; false: some are missing, or are no texts. */
+/* As a list, or as a mapping, in its order; false: one is no text. */
 static bool add_tasks(const json_t *cluster, const char *job, dt_launch *out)
 {
-    const json_t *list = json_object_get(cluster, job);
+    json_t *list = json_object_get(cluster, job);
+    void *at = json_object_iter(list);
     const int64_t n = tasks_of(cluster, job);
     for (int64_t i = 0; i < n; i++) {
-        char name[24];
-        snprintf(name, sizeof name, "%lld", (long long)i);
-        const char *text = json_string_value(json_is_object(list) ? json_object_get(list, name) : json_array_get(list, (size_t)i));
+        const char *text = json_string_value(at ? json_object_iter_value(at) : json_array_get(list, (size_t)i));
         if (!text)
             return false;
         add_address(out, text);
+        at = at ? json_object_iter_next(list, at) : NULL;
     }
     return true;
 }
@@ -214,6 +214,11 @@ static dt_status *join_launches(dt_launch *out, dt_launch *other)
         return NULL;
     }
     dt_status *s = other->workers && !around ? same(out, other) : NULL;
+    if (!s && out->yields && other->workers && other->address) {
+        dt_launch_release(out);
+        *out = *other;
+        return NULL;
+    }
     dt_launch_release(other);
     return s;
 }
@@ -253,7 +258,7 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *
         return counts_differ(out, at, n);
     if (out->workers && rank >= 0)
         DT_TRY(same(out, &own));
-    if (out->sure && out->workers) /* which connects them itself */
+    if (out->sure && !out->yields && out->workers) /* which connects them itself */
         return NULL;
     const int known = rank >= 0 ? (int)rank : out->workers ? out->rank : -1;
     dt_launch_release(out);

@@ -136,12 +136,23 @@ static void refuse(dt_arena *arena, table *t, const char *key, const char *type)
     add(t, &(dt_field)DT_INSTEAD(key, dt_arena_printf(arena, "only valid for type: %s", type)));
 }
 
+/* "multi_worker_mirrored, tpu" */
+static const char *types_with(dt_arena *arena, const char *key)
+{
+    const char *all = "";
+    for (int i = 0; i < ROWS; i++)
+        for (const dt_field *f = rows[i]->kind.fields; f && f->kind != DT_FIELD_END; f++)
+            if (!f->instead && strcmp(f->name, key) == 0)
+                all = dt_arena_printf(arena, "%s%s%s", all, *all ? ", " : "", rows[i]->kind.name);
+    return all;
+}
+
 static void refuse_others(dt_arena *arena, table *t)
 {
     for (int i = 0; i < ROWS; i++)
         for (const dt_field *f = rows[i]->kind.fields; f && f->kind != DT_FIELD_END; f++)
-            if (!f->instead)
-                refuse(arena, t, f->name, rows[i]->kind.name);
+            if (!f->instead && !has(t, f->name))
+                refuse(arena, t, f->name, types_with(arena, f->name));
 }
 
 /* ---- the mapping ---- */

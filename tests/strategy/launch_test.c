@@ -13,11 +13,12 @@
 
 static const char *const variables[] = {
     "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE", "PMI_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "WORLD_SIZE", "RANK", "TF_CONFIG",
+    "MASTER_ADDR", "MASTER_PORT",
 };
 #define CONFIG(task) "TF_CONFIG={\"cluster\": {\"chief\": [\"a:1\"], \"worker\": [\"b:1\", \"c:1\"]}" task "}"
 
 static const struct {
-    const char *set[6];
+    const char *set[8];
     int workers, rank;
     const char *by; /* or the error */
     int code;
@@ -31,6 +32,10 @@ static const struct {
     {{"OMPI_COMM_WORLD_SIZE=8", "OMPI_COMM_WORLD_RANK=5", "SLURM_STEP_NUM_TASKS=2", "SLURM_PROCID=1"}, 8, 5, "OMPI_COMM_WORLD_SIZE", 0},
     {{"WORLD_SIZE=2", "RANK=1"}, 2, 1, "WORLD_SIZE", 0},
     {{"WORLD_SIZE=2"}, 0, 0, NULL, 0}, /* anybody's variable */
+    /* srun starts workers with or without MPI. */
+    {{"SLURM_STEP_NUM_TASKS=2", "SLURM_PROCID=1", "WORLD_SIZE=2", "RANK=1"}, 2, 1, "SLURM_STEP_NUM_TASKS", 0},
+    {{"SLURM_STEP_NUM_TASKS=2", "SLURM_PROCID=1", "WORLD_SIZE=2", "RANK=1", "MASTER_ADDR=a", "MASTER_PORT=1"}, 2, 1, "WORLD_SIZE", 0},
+    {{"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=1", "WORLD_SIZE=2", "RANK=1", "MASTER_ADDR=a", "MASTER_PORT=1"}, 2, 1, "OMPI_COMM_WORLD_SIZE", 0},
     {{CONFIG(", \"task\": {\"type\": \"worker\", \"index\": 1}")}, 3, 2, "TF_CONFIG", 0},
     {{CONFIG(", \"task\": {\"type\": \"chief\", \"index\": 0}")}, 3, 0, "TF_CONFIG", 0},
     {{"TF_CONFIG={\"cluster\": {\"worker\": [\"a:1\"]}, \"task\": {\"type\": \"worker\", \"index\": 0}}"}, 0, 0, NULL, 0},
@@ -54,6 +59,13 @@ static const struct {
     {{"TF_CONFIG={"}, 0, 0, "TF_CONFIG is not a JSON object: {", 78},
     {{"TF_CONFIG={\"cluster\": {\"chief\": [\"a:1\", \"b:1\"]}, \"task\": {\"type\": \"chief\", \"index\": 0}}"}, 0, 0,
      "TF_CONFIG: 2 chiefs and 0 workers; there is one chief at most", 78},
+    {{"TF_CONFIG={\"cluster\": {\"worker\": [\"a:1\", 7]}, \"task\": {\"type\": \"worker\", \"index\": 0}}"}, 0, 0,
+     "TF_CONFIG: each of the 2 workers must have an address, \"HOST:PORT\"", 78},
+    {{"TF_CONFIG={\"cluster\": {\"worker\": [\"a:1\", \"b\"]}, \"task\": {\"type\": \"worker\", \"index\": 0}}"}, 0, 0,
+     "TF_CONFIG: 'b' is not the address of worker 1", 78},
+    {{"TF_CONFIG={\"cluster\": {\"worker\": [\"a:1\", \"a:1\"]}, \"task\": {\"type\": \"worker\", \"index\": 0}}"}, 0, 0,
+     "TF_CONFIG: workers 0 and 1 have the same address, a:1", 78},
+    {{"WORLD_SIZE=2", "RANK=1", "MASTER_ADDR=a", "MASTER_PORT=65536"}, 0, 0, "MASTER_PORT=65536: it must be 1 to 65534", 78},
 };
 
 static void set_only(const char *const *set)
@@ -86,6 +98,7 @@ static void test_launchers(void **state)
             assert_int_equal(l.rank, rows[i].rank);
             if (rows[i].by)
                 assert_string_equal(l.by, rows[i].by);
+            dt_launch_release(&l);
         }
         dt_status_free(s);
     }

@@ -66,6 +66,12 @@ wait
 next_ports && export DTRAIN_INTERFACE=lo DTRAIN_SECRET_FILE="$TEST_DIR/secret"
 chief torchrun 0 2 && others torchrun 1 2 && check "an interface"
 unset DTRAIN_INTERFACE DTRAIN_SECRET_FILE
+next_ports && a=$((b - 1)) && export TORCHELASTIC_USE_AGENT_STORE=True # the port itself is that of torchrun's agent
+chief torchrun 0 2 && others torchrun 1 2 && check "beside an agent"
+unset TORCHELASTIC_USE_AGENT_STORE
+# srun RANK N WORDS...: Slurm's variables beside those that say where to meet.
+srun() { SLURM_STEP_NUM_TASKS=$2 SLURM_PROCID=$1 torchrun "$@"; }
+next_ports && chief srun 0 2 && others srun 1 2 && check "srun without MPI"
 grep -h "\"device\"" "$TEST_DIR/json" | sed 's/.*"device":"\([^"]*\)".*/\1/'
 
 echo "== refused"
@@ -81,6 +87,7 @@ at() { env "WORLD_SIZE=2" "RANK=$1" "MASTER_ADDR=$2" "MASTER_PORT=$3" "$DTRAIN" 
 pair="strategy.cluster_resolver={workers: ['a:1', 'b:2']}"
 next_ports
 refuses 78 "describes 2 workers, but not where they can meet" env WORLD_SIZE=2 RANK=0 "$DTRAIN" fit "$job"
+refuses 78 "SLURM_STEP_NUM_TASKS says that this is worker 1 of 2, but WORLD_SIZE says worker 0 of 2" env SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1 WORLD_SIZE=2 RANK=0 "$DTRAIN" fit "$job"
 refuses 78 "MASTER_PORT=x: it must be 1 to 65534" at 0 ::1 x
 refuses 78 "RANK=2: with WORLD_SIZE=2 it must be 0 to 1" torchrun 2 2
 refuses 78 "worker 2 is not in the cluster, which has 2 of them" tensorflow worker 2
