@@ -11,7 +11,7 @@ RUN make -s -j "$(nproc)" all && make -s install-strip PREFIX=/usr DESTDIR=/out 
 FROM debian:bookworm-slim
 COPY --from=build /out/usr /usr
 RUN apt-get update -qq \
-    && apt-get install -y -qq --no-install-recommends libyaml-0-2 libjansson4 libssl3 zlib1g libpng16-16 libjpeg62-turbo libopenblas0 \
+    && apt-get install -y -qq --no-install-recommends libyaml-0-2 libjansson4 libssl3 zlib1g libpng16-16 libjpeg62-turbo libopenblas0 libzmq5 \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /work
 ENTRYPOINT ["dtrain"]

@@ -204,7 +204,9 @@ static void print_program(FILE *to)
     put_options(to, "COMMON OPTIONS", common_options);
     fputs(".SH ENVIRONMENT\n", to);
     put_environment(to, common_options);
-    fputs(".TP\n.B DTRAIN_INSTRUCTIONS\nbase, avx2 or avx512: takes the processor for one that has no more\n.SH EXIT STATUS\n", to);
+    fputs(".TP\n.B DTRAIN_INSTRUCTIONS\nbase, avx2 or avx512: takes the processor for one that has no more\n"
+          ".TP\n.B DTRAIN_SECRET_FILE\nfile with the secret of a run whose workers are connected without MPI; none: no secret, on any interface\n"
+          ".TP\n.B DTRAIN_INTERFACE\nname or address of the interface on which such a worker listens\n.SH EXIT STATUS\n", to);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         fprintf(to, ".TP\n.B %d\n", codes[i].code);
         put_roff(to, codes[i].meaning);
