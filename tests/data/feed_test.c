@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <time.h>
 
 #include "data/order.h"
@@ -63,11 +64,11 @@ static void check_rows(const dt_batch *b, dt_order *order, int64_t first)
     }
 }
 
-/* Everything a feed gives, against the plain loop. */
+/* Everything a feed gives, against the plain loop; with `keeps` the batch before as well, a moment after the next one was taken. */
 static void check_feed(dt_dataset *d, const dt_feed_options *o, dt_order order)
 {
     dt_feed *f = NULL;
-    dt_batch b;
+    dt_batch b, before = {0};
     int64_t count = dt_dataset_count(d, o->part), steps = dt_steps_per_epoch(count, o->batch, o->last), step = o->first_step;
     OK(dt_feed_open(&f, d, o));
     for (int64_t epoch = o->epoch; epoch < o->epoch + (o->epochs ? o->epochs : 1); epoch++, step = 0)
@@ -76,6 +77,11 @@ static void check_feed(dt_dataset *d, const dt_feed_options *o, dt_order order)
             OK(dt_feed_next(f, &b));
             check_batch(&b, epoch, step, left < o->batch ? left : o->batch);
             check_rows(&b, &order, step * o->batch);
+            if (o->keeps && before.rows > 0) {
+                sched_yield();
+                check_rows(&before, &order, before.step * o->batch);
+            }
+            before = b;
         }
     for (int i = 0; i < 2; i++) { /* the end stays */
         OK(dt_feed_next(f, &b));
@@ -118,7 +124,8 @@ static void test_ring_sizes(void **state)
         char keys[64];
         snprintf(keys, sizeof keys, "prefetch: %d, shuffle: {seed: 5}, repeat: 3", ahead[i]);
         dt_dataset *d = open_rows(keys);
-        check_feed(d, &(dt_feed_options){.epochs = 4, .batch = 7, .shuffle = true}, dt_order_make(5, 100, 3, true, true));
+        for (int keeps = 0; keeps < 2; keeps++)
+            check_feed(d, &(dt_feed_options){.epochs = 4, .batch = 7, .shuffle = true, .keeps = keeps}, dt_order_make(5, 100, 3, true, true));
         dt_dataset_unref(d);
     }
 }
