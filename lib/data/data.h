@@ -19,13 +19,14 @@
 #include "base/recorder.h"
 #include "conf/conf.h"
 #include "data/learned.h"
+#include "file/file.h"
 #include "file/records.h"
 #include "graph/graph.h"
 
 typedef enum dt_part { DT_PART_TRAIN, DT_PART_VALIDATION, DT_PART_TEST, DT_PARTS } dt_part;
 const char *dt_part_name(dt_part p); /* "train": as in job files */
 
-/* ---- formats: one file, one row in data/formats.h ---- */
+/* ---- formats: rows of data/formats.c ---- */
 
 /* What a format is asked for: one part of a data set. */
 typedef struct dt_format_request {
@@ -33,29 +34,14 @@ typedef struct dt_format_request {
     const dt_tree *tree;    /* the value of `train:` etc. as written, usually a map element -> path; NULL: not given */
     const dt_tree *train;   /* that of `train`, whose vocabulary other parts share */
     const dt_location *at;     /* of the data set: for what is missing */
-    const void *args;       /* the format's own keys, filled */
+    const dt_tree *keys;    /* all of the data set, */
+    const void *args;       /* and the format's own ones, filled */
+    const dt_container *container; /* of the format; NULL: it has none */
     const char *directory;  /* relative paths start here */
     dt_part part;
     uint64_t seed;
     bool splits;            /* opening: the last examples are to validate with */
 } dt_format_request;
-
-/* One element as stored: every example has this shape (no batch dimension in it). */
-typedef struct dt_stored {
-    const char *name;
-    dt_type type;
-    dt_location at; /* of its path in the job file */
-    const char *file; /* for messages */
-    bool text;   /* one text an example: type is its bytes, a NUL behind the last one, what follows has no meaning */
-    int64_t classes; /* values of the file are known to lie in [0, classes); 0: not known */
-    int64_t numbers; /* values lie in [0, numbers), as of a vocabulary; 0: nobody knows */
-    dt_texts names;  /* of the classes that its values number, or of the columns that stand side by side; n 0: they have none */
-    dt_texts columns, vocabulary; /* of CSV files: their names, and the texts whose places are the values; n 0: none */
-    bool has_default;        /* of empty fields of CSV, */
-    double default_value;
-    char delimiter;  /* of CSV files */
-    bool numbered;   /* CSV files without a header: the columns' names are numbers from 0 */
-} dt_stored;
 
 /* One part, opened: a format's own state begins with it. */
 typedef struct dt_examples {
@@ -65,12 +51,13 @@ typedef struct dt_examples {
     dt_paths paths;    /* files with several examples each; none: there are no such */
     int64_t *first;    /* [paths.n + 1] numbers of their first examples, where these follow one another; else NULL */
     bool single;       /* example i is the file paths.v[i] */
+    bool encoded;      /* examples are encoded each by itself: they are had by `fetch` and `unpack`, not by `read` */
 } dt_examples;
 
 typedef struct dt_format {
-    dt_kind kind;           /* no fields: a format is named, `format: idx`, and its keys stand beside the name */
-    const dt_field *fields; /* keys of `dataset` that only this format has (`examples`, `element`); NULL: none */
-    size_t size;            /* of the struct that they fill */
+    const dt_kind *kind;    /* no fields: a format is named, `format: idx`, and its keys stand beside the name */
+    const dt_dataset_keys *keys; /* of `dataset` that only this format has (`examples`, `element`) */
+    const dt_container *container; /* that its files are read by; NULL: its own file of this room does that */
     bool drawn;             /* has examples without a `train` mapping */
     /* What can be checked without files, all faults; *names: the elements of this part, in the arena. */
     dt_status *(*check)(const dt_format_request *r, dt_texts *names);
@@ -82,10 +69,10 @@ typedef struct dt_format {
     dt_status *(*whole)(dt_examples *x, int e, const void **rows);
     /* Bytes that the first call of it will read into memory; 0: it has been called, or reads nothing. NULL: `whole` reads nothing. */
     int64_t (*unread)(dt_examples *x, int e);
-    /* Example `row` of element e into out. Like `whole`, may be called by several threads. */
+    /* Example `row` of element e into out; NULL: all are encoded. Like `whole`, may be called by several threads. */
     dt_status *(*read)(dt_examples *x, int e, int64_t row, void *out);
-    /* Instead of `read`, for examples that are encoded each by itself (pictures, records): what a file says of one, lent by `buffer`, whose memory is
-     * used again, or by x; and out[e] of each element, by its number, NULL: not wanted. May be called by several threads, too. */
+    /* Of encoded examples (pictures, records) what a file says of one, lent by `buffer`, whose memory is used again, or by x; and out[e] of each
+     * element, by its number, NULL: not wanted. May be called by several threads, too. */
     dt_status *(*fetch)(dt_examples *x, int64_t row, dt_str *buffer, dt_bytes *out);
     dt_status *(*unpack)(dt_examples *x, int64_t row, const dt_bytes *bytes, void *const *out);
     /* Bytes that so many threads take at once to unpack examples as large as the first one, besides `out`. NULL: none. */
@@ -137,9 +124,11 @@ dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *direct
 
 /* The same for examples in memory: no `format`, no parts. args: of dt_format_held. */
 dt_status *dt_dataset_read_held(dt_arena *arena, const dt_tree *t, const void *args, dt_dataset_spec *out) DT_MUST_USE;
-/* The keys that all formats share, and the formats, for lists of all keys. */
+/* The keys that all formats share, for lists of all keys. */
 const dt_field *dt_dataset_fields(void);
-const dt_format *const *dt_formats(int *n);
+/* How many formats there are, and those in the order of their names. */
+int dt_formats(void);
+const dt_format *dt_format_at(int place);
 extern const dt_format dt_format_held;
 /* The description, when it is a pipeline (pipeline/pipe.h), lent; else NULL: then everything below applies. */
 struct dt_pipe *dt_dataset_pipe(const dt_dataset *d);
@@ -150,6 +139,8 @@ uint64_t dt_dataset_begin(dt_dataset *d);
 /* The next one is this. */
 void dt_dataset_begin_at(dt_dataset *d, uint64_t next);
 
+/* A part of it, as its format is asked for it. */
+dt_format_request dt_dataset_request(const dt_dataset_spec *spec, dt_part part, dt_arena *arena);
 /* Opens the files of a spec. The dataset keeps what it needs of the spec; the arena must outlive it. */
 dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) DT_MUST_USE;
 void dt_dataset_ref(dt_dataset *d);

@@ -52,7 +52,7 @@ dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, 
     *row = whole ? (const char *)whole + (r->first + i) * dt_rows_bytes(r, e) : buffer;
     if (whole)
         return NULL;
-    return f->unpack ? unpack_alone(d, r, r->index[e], r->first + i, buffer) : f->read(r->x, r->index[e], r->first + i, buffer);
+    return r->x->encoded ? unpack_alone(d, r, r->index[e], r->first + i, buffer) : f->read(r->x, r->index[e], r->first + i, buffer);
 }
 
 /* ---- opening the parts ---- */
@@ -60,11 +60,8 @@ dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, 
 static dt_status *open_rows(dt_dataset *d, dt_part p)
 {
     dt_rows *r = &d->rows[p];
-    const dt_format *f = d->spec.format;
-    const dt_format_request q = {.arena = d->arena, .tree = d->spec.part[p], .train = d->spec.part[DT_PART_TRAIN],
-                                 .at = &d->spec.at, .args = d->spec.format_args,
-                                 .directory = d->spec.directory, .part = p, .seed = d->spec.seed, .splits = d->spec.validation_split > 0};
-    DT_TRY(f->open(&q, &r->x));
+    const dt_format_request q = dt_dataset_request(&d->spec, p, d->arena);
+    DT_TRY(d->spec.format->open(&q, &r->x));
     r->stored = r->x->stored;
     r->count = r->x->count;
     return NULL;
@@ -207,7 +204,7 @@ static void keep_parts(dt_dataset *d)
     for (dt_part p = 0; p < DT_PARTS; p++) {
         dt_rows *r = &d->rows[p];
         const dt_rows *train = &d->rows[DT_PART_TRAIN];
-        if (r->x && d->spec.format->unpack && d->spec.cache != DT_CACHE_NO)
+        if (r->x && r->x->encoded && d->spec.cache != DT_CACHE_NO)
             r->kept = p > 0 && r->x == train->x ? train->kept : make_kept(d, r);
     }
 }

@@ -100,7 +100,7 @@ static dt_status *allocate(dt_feed *f)
     int64_t bytes;
     DT_TRY(batch_bytes(f, &bytes));
     f->depth = choose_depth(f, bytes);
-    f->pieces = f->d->spec.format->unpack ? DT_FEED_MOST_PIECES : 1;
+    f->pieces = f->rows->x && f->rows->x->encoded ? DT_FEED_MOST_PIECES : 1;
     f->memory = dt_try_alloc((size_t)(bytes * f->depth));
     if (!f->memory)
         return dt_fail(DT_E_NO_MEMORY, &f->d->spec.at, "out of memory (wanted %lld bytes for batches read ahead)", (long long)(bytes * f->depth));

@@ -216,7 +216,7 @@ static dt_status *fetch_plain(dt_filler *f, int64_t row, int64_t spent_ns[DT_SPE
 
 static dt_status *read_examples(dt_filler *f, const dt_piece *p, int64_t spent_ns[DT_SPENT_KINDS])
 {
-    const bool encoded = f->o.d->spec.format->unpack != NULL;
+    const bool encoded = f->rows->x->encoded;
     int64_t since = dt_now_ns();
     for (int64_t i = 0; i < p->rows; i++) {
         int64_t row = f->rows->first + f->chosen[i];

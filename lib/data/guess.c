@@ -133,7 +133,7 @@ static dt_status *check_same(const dt_guess *g, const dt_container *format)
         DT_TRY(find_format(path, &other));
         if (other != format)
             return dt_fail(DT_E_DATA_FILE, NULL, "%s is %s, %s %s: files of one data set have one format", dt_guess_path(g->files[0], &given),
-                           format->name, path, other->name);
+                           format->kind.name, path, other->kind.name);
     }
     return NULL;
 }
@@ -148,7 +148,7 @@ dt_status *dt_guess_files(dt_guess *g)
     DT_TRY(find_format(dt_guess_path(g->files[0], &given), &format));
     DT_TRY(check_same(g, format));
     dt_json_open(&j, NULL, '{');
-    dt_json_string(&j, "format", format->name);
+    dt_json_string(&j, "format", format->kind.name);
     DT_TRY(format->survey ? put_records(g, format, &j, &g->notes) : put_arrays(g, !format->one_array, &j));
     dt_json_int(&j, "global_batch_size", 1);
     dt_json_close(&j, '}');

@@ -219,7 +219,7 @@ static void name_elements(const dt_format_request *r, const dt_image_layout *l, 
     const dt_tree *element = ((const struct image_folder *)r->args)->element;
     x->base.n = 2;
     x->base.stored = dt_arena_array(r->arena, dt_stored, 2);
-    x->base.single = true;
+    x->base.single = x->base.encoded = true;
     x->layout = *l;
     x->image = l->image;
     x->label = l->label;
@@ -280,9 +280,8 @@ static dt_status *whole(dt_examples *base, int e, const void **rows)
 }
 
 const dt_format dt_format_image_folder = {
-    .kind = {.name = "image_folder", .about = "PNG and JPEG files, one folder per class"},
-    .fields = fields,
-    .size = sizeof(struct image_folder),
+    .kind = &(const dt_kind){.name = "image_folder", .about = "PNG and JPEG files, one folder per class"},
+    .keys = &(const dt_dataset_keys){fields, sizeof(struct image_folder)},
     .check = check,
     .open = open_part,
     .source = source,

@@ -83,7 +83,8 @@ static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out)
 }
 
 const dt_format dt_format_held = {
-    .kind = {.name = "held", .about = "examples in memory"},
+    .kind = &(const dt_kind){.name = "held", .about = "examples in memory"},
+    .keys = &(const dt_dataset_keys){0},
     .drawn = true,
     .check = check,
     .open = open_part,

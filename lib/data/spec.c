@@ -8,17 +8,6 @@
 #include "data/data.h"
 #include "data/map.h"
 
-#define DT_FORMAT_ROW(name) extern const dt_format dt_format_##name;
-#include "data/formats.h"
-#undef DT_FORMAT_ROW
-
-static const dt_format *const formats[] = {
-#define DT_FORMAT_ROW(name) &dt_format_##name,
-#include "data/formats.h"
-#undef DT_FORMAT_ROW
-};
-enum { FORMATS = sizeof formats / sizeof *formats };
-
 enum { LARGEST_BATCH = 1 << 24, MOST_PREFETCH = 1024, MOST_PARALLEL = 64 };
 
 static const char *const last_batches[] = {"partial", "drop_remainder", "pad", NULL};
@@ -123,17 +112,18 @@ static dt_status *check_held(const dt_tree *t)
 
 static dt_status *read_format(dt_arena *arena, const dt_tree *t, const dt_format **out)
 {
-    const dt_kind *kinds[FORMATS];
+    const int n = dt_formats();
+    const dt_kind **kinds = dt_arena_array(arena, const dt_kind *, n);
     dt_named named;
     const dt_tree *name = given(dt_tree_get(t, "format"));
     if (*out)
         return check_held(t);
     if (!name) /* the table says that it is missing */
         return NULL;
-    for (int i = 0; i < FORMATS; i++)
-        kinds[i] = &formats[i]->kind;
-    DT_TRY(dt_named_read(arena, kinds, FORMATS, "data format", name, &named));
-    *out = formats[named.row];
+    for (int i = 0; i < n; i++)
+        kinds[i] = dt_format_at(i)->kind;
+    DT_TRY(dt_named_read(arena, kinds, n, "data format", name, &named));
+    *out = dt_format_at(named.row);
     return NULL;
 }
 
@@ -163,14 +153,14 @@ static dt_status *read_keys(dt_arena *arena, const dt_tree *t, const dt_format *
     const size_t align = _Alignof(max_align_t), base = (sizeof *out + align - 1) / align * align;
     size_t size = base;
     int n = 0, most = count_fields(common) + 1;
-    for (int i = 0; i < FORMATS; i++)
-        most += count_fields(formats[i]->fields);
+    for (int i = 0; i < dt_formats(); i++)
+        most += count_fields(dt_format_at(i)->keys->fields);
     dt_field *table = dt_arena_array(arena, dt_field, most);
     join(table, &n, common, 0, format != &dt_format_held);
-    for (int i = 0; i < FORMATS; i++)
-        if (format == formats[i] || !format) {
-            join(table, &n, formats[i]->fields, size, format != NULL);
-            size += (formats[i]->size + align - 1) / align * align;
+    for (int i = 0; i < dt_formats(); i++)
+        if (format == dt_format_at(i) || !format) {
+            join(table, &n, dt_format_at(i)->keys->fields, size, format != NULL);
+            size += (dt_format_at(i)->keys->size + align - 1) / align * align;
         }
     table[n] = (dt_field)DT_END;
     char *both = dt_arena_alloc(arena, size);
@@ -268,6 +258,13 @@ static dt_status *compare_names(const dt_tree *t, dt_part part, const dt_texts *
     return s;
 }
 
+dt_format_request dt_dataset_request(const dt_dataset_spec *spec, dt_part part, dt_arena *arena)
+{
+    return (dt_format_request){.arena = arena, .tree = spec->part[part], .train = spec->part[DT_PART_TRAIN], .at = &spec->at, .keys = spec->tree,
+                               .args = spec->format_args, .container = spec->format->container, .directory = spec->directory, .part = part,
+                               .seed = spec->seed, .splits = spec->validation_split > 0};
+}
+
 static dt_status *check_parts(dt_arena *arena, const dt_dataset_spec *spec, dt_texts *train)
 {
     dt_status *s = NULL;
@@ -275,8 +272,7 @@ static dt_status *check_parts(dt_arena *arena, const dt_dataset_spec *spec, dt_t
         dt_texts names = {0};
         if (p > 0 && !spec->part[p])
             continue;
-        const dt_format_request r = {.arena = arena, .tree = spec->part[p], .train = spec->part[DT_PART_TRAIN], .at = &spec->at, .args = spec->format_args,
-                                     .directory = spec->directory, .part = p, .seed = spec->seed};
+        const dt_format_request r = dt_dataset_request(spec, p, arena);
         dt_status_append(&s, spec->format->check(&r, &names));
         if (p == DT_PART_TRAIN)
             *train = names;
@@ -340,10 +336,4 @@ dt_status *dt_dataset_read_held(dt_arena *arena, const dt_tree *t, const void *a
 const dt_field *dt_dataset_fields(void)
 {
     return common;
-}
-
-const dt_format *const *dt_formats(int *n)
-{
-    *n = FORMATS;
-    return formats;
 }

@@ -45,10 +45,10 @@ static dt_status *open_file(dt_row_source *s, const char *path, unsigned char fi
 }
 
 /* {element: {NAME: {shape, dtype}}}: as the job's own data is stored. Faults of it have been told when the job was read. */
-static void read_words(const dt_tree *words, dt_row_source_element *e)
+static void read_words(const dt_tree *words, dt_stored *e)
 {
     const dt_tree *shape = dt_tree_get(words, "shape"), *dtype = dt_tree_get(words, "dtype"), *most = dt_tree_get(words, "max_bytes");
-    dt_type *t = &e->stored;
+    dt_type *t = &e->type;
     e->text = dtype && dtype->kind == DT_TREE_SCALAR && strcmp(dtype->text, "string") == 0;
     if (e->text) {
         int64_t bytes = DT_TEXT_BYTES;
@@ -76,12 +76,12 @@ static const dt_tree *said_of(const dt_stream_request *q, const char *key, const
 }
 
 /* Of a job that says nothing of its elements: the Input's shape, and floats where `map` makes something else of them. */
-static void guess_stored(const dt_stream_request *q, const dt_element *input, dt_row_source_element *e)
+static void guess_stored(const dt_stream_request *q, const dt_element *input, dt_stored *e)
 {
     const dt_tree *steps = said_of(q, "map", input->name);
     const dt_type *t = &input->type;
     e->name = input->name;
-    e->stored = dt_type_of(steps ? DT_FLOAT32 : t->dtype, t->rank - 1, t->dim + 1);
+    e->type = dt_type_of(steps ? DT_FLOAT32 : t->dtype, t->rank - 1, t->dim + 1);
     e->words = said_of(q, "element", input->name);
     if (e->words)
         read_words(e->words, e);
@@ -105,10 +105,10 @@ static dt_status *check_shape(const dt_stream *s, const dt_element *input, const
 
 static dt_status *plan_input(dt_stream *s, const dt_element *input, int e, int64_t *scratch)
 {
-    const dt_row_source_element *x = &s->source.element[e];
+    const dt_stored *x = &s->source.element[e];
     track *t = &s->track[e];
     const dt_dataset_spec *job = s->job;
-    const dt_stored stored = {.name = x->name, .type = x->stored, .file = s->source.path, .text = x->text};
+    const dt_stored stored = {.name = x->name, .type = x->type, .file = s->source.path, .text = x->text};
     DT_TRY(dt_map_plan_make(s->source.arena, &(dt_map_request){.map = job->map, .stored = &stored, .directory = job->directory, .learned = job->learned},
                             &t->plan));
     if (dt_map_plan_pending(t->plan))
@@ -119,8 +119,8 @@ static dt_status *plan_input(dt_stream *s, const dt_element *input, int e, int64
     s->element[e] = (dt_element){.name = x->name, .type = input->type};
     s->element[e].type.dtype = after->dtype;
     t->bytes = dt_type_bytes(after);
-    s->stored[e] = dt_try_alloc((size_t)dt_type_bytes(&x->stored) + 1);
-    int64_t wants = dt_map_plan_scratch(t->plan) + dt_type_bytes(&x->stored) + t->bytes;
+    s->stored[e] = dt_try_alloc((size_t)dt_type_bytes(&x->type) + 1);
+    int64_t wants = dt_map_plan_scratch(t->plan) + dt_type_bytes(&x->type) + t->bytes;
     *scratch = wants > *scratch ? wants : *scratch;
     return s->stored[e] ? NULL : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a row of '%s'", s->source.path, x->name);
 }
@@ -147,12 +147,12 @@ static dt_status *open_stream(dt_stream *s, const dt_stream_request *q)
     s->kind = dt_container_sniff(first, n);
     if (!s->kind)
         return dt_not_this_file(x->path, "NPY, NPZ, IDX, CSV, JSON lines, TFRecord or a picture", first, n);
-    x->element = dt_arena_array(x->arena, dt_row_source_element, q->n);
+    x->element = dt_arena_array(x->arena, dt_stored, q->n);
     for (x->n = 0; x->n < q->n; x->n++)
         guess_stored(q, &q->input[x->n], &x->element[x->n]);
     for (int e = 0; e < x->n; e++)
         if (x->element[e].text && !s->kind->texts)
-            return dt_fail(DT_E_ELEMENTS, NULL, "%s: the model expects '%.80s' to be text, which %s cannot hold", x->path, x->element[e].name, s->kind->name);
+            return dt_fail(DT_E_ELEMENTS, NULL, "%s: the model expects '%.80s' to be text, which %s cannot hold", x->path, x->element[e].name, s->kind->kind.name);
     DT_TRY(s->kind->open(x, &s->state));
     s->open = true;
     return plan_inputs(s, q);
@@ -162,7 +162,7 @@ dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q)
 {
     dt_stream *s = dt_alloc(sizeof *s);
     s->job = q->job;
-    s->source = (dt_row_source){.arena = dt_arena_create(), .format = q->job->format->kind.name, .keys = q->job->tree, .count = -1};
+    s->source = (dt_row_source){.arena = dt_arena_create(), .format = q->job->format->kind->name, .keys = q->job->tree, .count = -1};
     dt_status *bad = open_stream(s, q);
     if (bad) {
         dt_stream_close(s);

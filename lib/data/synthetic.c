@@ -248,9 +248,8 @@ static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out)
 }
 
 const dt_format dt_format_synthetic = {
-    .kind = {.name = "synthetic", .about = "examples generated from the seed: class templates with noise; no files"},
-    .fields = fields,
-    .size = sizeof(struct synthetic),
+    .kind = &(const dt_kind){.name = "synthetic", .about = "examples generated from the seed: class templates with noise; no files"},
+    .keys = &(const dt_dataset_keys){fields, sizeof(struct synthetic)},
     .drawn = true,
     .check = check,
     .open = open_part,

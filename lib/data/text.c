@@ -344,9 +344,8 @@ static void put_token(const dt_examples *base, int32_t token, dt_str *out)
 }
 
 const dt_format dt_format_text = {
-    .kind = {.name = "text", .about = "text in UTF-8: each example is L characters, its targets the same shifted by one; may be gzipped"},
-    .fields = fields,
-    .size = sizeof(struct text),
+    .kind = &(const dt_kind){.name = "text", .about = "text in UTF-8: each example is L characters, its targets the same shifted by one; may be gzipped"},
+    .keys = &(const dt_dataset_keys){fields, sizeof(struct text)},
     .check = check,
     .open = open_part,
     .whole = whole,

@@ -30,10 +30,6 @@ bool dt_unwire(const dt_header *h, void *values, int64_t n, int64_t *bad);
 /* n values of that size into the other byte order, in place. */
 void dt_swap_values(void *values, int64_t n, int size);
 
-/* Values from Fortran's order, where the first index runs fastest, into C's, where the last does: both of that shape. */
-void dt_reorder(const dt_type *t, const void *values, void *reordered);
-#define DT_LARGEST_REORDERED ((int64_t)256 << 20) /* bytes of an array that is turned round in memory */
-
 /* Reads a header from the front of a file; `path` is for messages. */
 typedef dt_status *dt_header_reader(dt_inflow *f, const char *path, dt_header *out);
 dt_header_reader dt_idx_header, dt_npy_header;
@@ -44,6 +40,26 @@ dt_status *dt_not_this_file(const char *path, const char *wanted, const unsigned
 #define DT_MOST_ROWS 9000000000000000000 /* of which a header leaves room for: as many digits as there can be */
 /* The header of an NPY file of that type, in C's order; padded to `bytes` where that is more. */
 void dt_npy_print_header(const dt_type *t, size_t bytes, dt_str *out);
+
+/* ---- a file of one array ---- */
+
+#define DT_LARGEST_REORDERED ((int64_t)256 << 20) /* bytes of an array in Fortran's order, which is turned round in memory */
+
+typedef struct dt_array_file {
+    dt_header header;
+    const char *path;
+    dt_inflow *file;
+    bool streamed;       /* values are read as they come; else those of a plain file in any order */
+    int64_t row_values;  /* of a row */
+    char *rows;          /* all of them in C's order; NULL: not read */
+} dt_array_file;
+
+/* The shape is one of rows of examples. */
+dt_status *dt_array_check_rows(const char *path, const dt_type *t) DT_MUST_USE;
+/* Values [first, first + n), in the file's order of dimensions, as ours. `first` is for messages where they are read as they come. */
+dt_status *dt_array_values(const dt_array_file *a, int64_t first, int64_t n, void *out) DT_MUST_USE;
+/* All rows into a->rows, which the caller frees. */
+dt_status *dt_array_load(dt_array_file *a) DT_MUST_USE;
 
 /* Array files as sources (file/file.h): a model of one input, or an archive with an array for each. */
 struct dt_row_source;

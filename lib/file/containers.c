@@ -6,7 +6,7 @@
 #include <string.h>
 
 const dt_container *const dt_containers[] = {
-#define DT_CONTAINER(name) &dt_container_##name,
+#define DT_CONTAINER(name, examples) &dt_container_##name,
 #include "file/containers.h"
 #undef DT_CONTAINER
     NULL,
@@ -36,7 +36,7 @@ int64_t dt_row_source_values(const dt_row_source *s)
 {
     int64_t n = 0;
     for (int e = 0; e < s->n; e++)
-        n += s->element[e].text ? 1 : dt_type_elements(&s->element[e].stored);
+        n += s->element[e].text ? 1 : dt_type_elements(&s->element[e].type);
     return n;
 }
 

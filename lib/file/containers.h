@@ -1,3 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of containers: DT_CONTAINER(name), dt_container_<name>. The first that knows a file's first bytes has it: text comes last. */
-DT_CONTAINER(npy) DT_CONTAINER(npz) DT_CONTAINER(idx) DT_CONTAINER(picture) DT_CONTAINER(folder) DT_CONTAINER(tfrecord) DT_CONTAINER(jsonl) DT_CONTAINER(csv)
+/*
+ * The table of containers: DT_CONTAINER(name, examples), dt_container_<name>. `examples` says how a data set reads them in any order: as
+ * `records`, as `arrays`, or not at all (`none`). The first that knows a file's first bytes has it: text comes last.
+ */
+DT_CONTAINER(npy, arrays) DT_CONTAINER(npz, none) DT_CONTAINER(idx, arrays) DT_CONTAINER(picture, none) DT_CONTAINER(folder, none)
+DT_CONTAINER(tfrecord, records) DT_CONTAINER(jsonl, none) DT_CONTAINER(csv, records)

@@ -2,6 +2,14 @@
 /*
  * CSV as a container, a row a record.
  *
+ *     dataset:
+ *       format: csv
+ *       train: data/iris-*.csv                    # or one file, or a list; columns may stand in another order in each
+ *       header: true                              # the default; false: columns are numbers from 0
+ *       element:
+ *         x:     {columns: [height, width], dtype: float32}
+ *         label: {column: species, dtype: int32, vocabulary: [setosa, versicolor, virginica]}
+ *
  * Read: where the job's own data is CSV its words hold: columns by name, vocabularies, defaults, and columns of other names (the label, which
  * may be missing) are passed over. Else columns are values in order, as many as the inputs have; a first record without a number is their
  * names. One that has a number is a row, or a fault of its own: taken for names, it would be missing without a word.
@@ -41,9 +49,10 @@ static bool sniff(const unsigned char *b, int64_t n)
 
 typedef struct table {
     dt_csv csv;
-    dt_csv_element *element; /* [n] */
+    const dt_csv_element **element; /* [n] */
     int **index;             /* [n][columns] where they stand */
     int fields;              /* of a record */
+    char delimiter;
     bool first;              /* the record at hand is the first row, not yet handed out */
 } table;
 
@@ -69,39 +78,83 @@ static bool is_header(const dt_csv *c)
 
 /* ---- columns by name ---- */
 
-static bool flag(const dt_tree *words, const char *key, bool preset)
+/* Keys of a data set. */
+struct csv {
+    const dt_tree *element;
+    bool header;
+    const char *field_delim;
+};
+
+static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_csv_element_fields), DT_END};
+static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
+
+static const dt_field fields[] = {
+    DT_TREE(struct csv, element, .forms = element_forms, .required = true, .help = "elements: {name: {column or columns, dtype, shape, vocabulary, default_value}}"),
+    DT_FLAG(struct csv, header, .preset = "true", .help = "the first line has the column names; false: columns are numbered from 0"),
+    DT_TEXT(struct csv, field_delim, .preset = ",", .min = 1, .max = 1, .help = "character between fields"),
+    DT_END
+};
+
+static bool has_header(const dt_tree *keys)
 {
-    const dt_tree *t = dt_tree_get(words, key);
-    return t && t->kind == DT_TREE_SCALAR ? strcmp(t->text, "true") == 0 : preset;
+    const dt_tree *t = dt_tree_get(keys, "header");
+    return !t || t->kind != DT_TREE_SCALAR || strcmp(t->text, "true") == 0;
 }
 
-static dt_status *find_column(const dt_row_source *s, const table *t, const dt_csv_element *e, int i, bool header)
+static char delimiter_of(const dt_tree *keys)
 {
-    int64_t number;
-    const char *name = e->columns.v[i];
-    int *at = &t->index[e - t->element][i];
-    for (*at = 0; header && *at < t->csv.n && strcmp(t->csv.field[*at].text, name) != 0;)
-        ++*at;
-    if (!header)
-        *at = dt_parse_int64(name, &number) && number >= 0 && number < t->csv.n ? (int)number : t->csv.n;
-    return *at < t->csv.n ? NULL : dt_fail(DT_E_DATA_FILE, NULL, "%s: no column '%.80s', which '%.80s' needs", s->path, name, e->name);
+    const dt_tree *t = dt_tree_get(keys, "field_delim");
+    return t && t->kind == DT_TREE_SCALAR ? *t->text : ',';
 }
 
+static dt_status *check(const dt_tree *keys, const dt_location *at)
+{
+    const char c = delimiter_of(keys);
+    if (c && !strchr("\"\r\n", c) && (unsigned char)c <= 127)
+        return NULL;
+    return dt_fail(DT_E_DATASET_KEYS, at, "field_delim must be one ASCII character other than quotes and line ends");
+}
+
+static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys, dt_stored *out)
+{
+    dt_csv_element *e = dt_arena_new(arena, dt_csv_element);
+    const bool header = has_header(keys);
+    DT_TRY(dt_csv_element_read(arena, entry, header, e));
+    const int64_t places = dt_csv_places(e);
+    out->name = e->name;
+    out->type = e->type;
+    out->at = *e->at;
+    out->text = e->text;
+    out->numbers = out->classes = places;
+    out->names = dt_csv_names(e);
+    out->columns = e->columns;
+    out->vocabulary = e->vocabulary;
+    out->delimiter = delimiter_of(keys);
+    out->numbered = !header;
+    out->has_default = e->has_default;
+    out->default_value = e->default_value;
+    out->own = e;
+    return NULL;
+}
+
+/* The record at hand is the header, or where there is none the first of the rows. */
 static dt_status *find_columns(dt_row_source *s, table *t, bool header)
 {
+    dt_status *bad = NULL;
+    if (header)
+        DT_TRY(dt_csv_check_header(&t->csv));
     for (int e = 0; e < s->n; e++) {
-        const dt_tree *words = s->element[e].words;
-        const dt_entry entry = {.key = s->element[e].name, .value = (dt_tree *)(uintptr_t)words};
-        if (!words)
-            return dt_fail(DT_E_ELEMENTS, NULL, "%s: the job's data has no element '%.80s'", s->path, s->element[e].name);
-        DT_TRY(dt_csv_element_read(s->arena, dt_arena_copy(s->arena, &entry, sizeof entry), header, &t->element[e]));
-        s->element[e].stored = t->element[e].type;
-        s->element[e].text = t->element[e].text;
-        t->index[e] = dt_arena_array(s->arena, int, t->element[e].columns.n);
-        for (int i = 0; i < t->element[e].columns.n; i++)
-            DT_TRY(find_column(s, t, &t->element[e], i, header));
+        dt_stored *x = &s->element[e];
+        const dt_entry entry = {.key = x->name, .value = (dt_tree *)(uintptr_t)x->words};
+        if (!x->own && !x->words)
+            return dt_fail(DT_E_ELEMENTS, NULL, "%s: the job's data has no element '%.80s'", s->path, x->name);
+        if (!x->own)
+            DT_TRY(declare(s->arena, dt_arena_copy(s->arena, &entry, sizeof entry), s->keys, x));
+        t->element[e] = x->own;
+        t->index[e] = dt_arena_array(s->arena, int, t->element[e]->columns.n);
+        dt_status_append(&bad, dt_csv_find_columns(&t->csv, t->element[e], header, t->index[e]));
     }
-    return NULL;
+    return bad;
 }
 
 /* ---- columns in order ---- */
@@ -120,13 +173,14 @@ static dt_status *take_in_order(dt_row_source *s, table *t, bool header)
                        (long long)wanted, wanted == 1 ? "" : "s");
     for (int e = 0; e < s->n; e++) {
         const bool text = s->element[e].text;
-        int n = text ? 1 : (int)dt_type_elements(&s->element[e].stored);
-        t->element[e] = (dt_csv_element){.name = s->element[e].name, .type = s->element[e].stored, .text = text,
-                                         .columns = {n, dt_arena_array(s->arena, const char *, n)}};
+        int n = text ? 1 : (int)dt_type_elements(&s->element[e].type);
+        const dt_csv_element made = {.name = s->element[e].name, .type = s->element[e].type, .text = text,
+                                     .columns = {n, dt_arena_array(s->arena, const char *, n)}};
+        t->element[e] = dt_arena_copy(s->arena, &made, sizeof made);
         t->index[e] = dt_arena_array(s->arena, int, n);
         for (int i = 0; i < n; i++, at++) {
             t->index[e][i] = at;
-            t->element[e].columns.v[i] = column_name(s, t, at, header);
+            made.columns.v[i] = column_name(s, t, at, header);
         }
     }
     return NULL;
@@ -142,7 +196,7 @@ static dt_status *read_head(dt_row_source *s, table *t)
     if (!more)
         return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", s->path);
     t->fields = t->csv.n;
-    const bool header = by_name ? flag(s->keys, "header", true) : is_header(&t->csv);
+    const bool header = by_name ? has_header(s->keys) : is_header(&t->csv);
     t->first = !header;
     return by_name ? find_columns(s, t, header) : take_in_order(s, t, header);
 }
@@ -150,17 +204,16 @@ static dt_status *read_head(dt_row_source *s, table *t)
 static void close_table(void *state)
 {
     table *t = state;
-    t->csv.file = NULL; /* the stream's */
+    t->csv.file = NULL; /* the caller's */
     dt_csv_close(&t->csv);
 }
 
 static dt_status *open_table(dt_row_source *s, void **state)
 {
     table *t = dt_arena_new(s->arena, table);
-    const dt_tree *delimiter = dt_tree_get(s->keys, "field_delim");
-    t->element = dt_arena_array(s->arena, dt_csv_element, s->n);
+    t->element = dt_arena_array(s->arena, const dt_csv_element *, s->n);
     t->index = dt_arena_array(s->arena, int *, s->n);
-    dt_status *bad = dt_csv_take(&t->csv, s->file, s->path, delimiter && delimiter->kind == DT_TREE_SCALAR ? *delimiter->text : ',');
+    dt_status *bad = dt_csv_take(&t->csv, s->file, s->path, t->delimiter = delimiter_of(s->keys));
     if (!bad)
         bad = read_head(s, t);
     if (bad)
@@ -188,8 +241,26 @@ static dt_status *next_record(dt_row_source *s, void *state, void *const *row, b
         return NULL;
     DT_TRY(dt_csv_check_fields(&t->csv, t->fields));
     for (int e = 0; e < s->n; e++)
-        DT_TRY(dt_csv_values(&t->csv, &t->element[e], t->index[e], row[e]));
+        DT_TRY(dt_csv_values(&t->csv, t->element[e], t->index[e], row[e]));
+    s->record = (dt_row_record){.number = s->row, .offset = t->csv.record_offset, .size = t->csv.record_size};
     return NULL;
+}
+
+/* It has been read once and had no fault then. */
+static dt_status *record_at(const dt_row_source *s, const void *state, const dt_row_record *r, void *const *out)
+{
+    const table *t = state;
+    dt_csv c;
+    bool more = false;
+    dt_csv_hold(&c, s->path, t->delimiter, r->bytes, (size_t)r->size);
+    dt_status *bad = dt_csv_next(&c, &more);
+    if (!bad && (!more || c.n != t->fields))
+        bad = dt_fail(DT_E_FILE_CHANGED, NULL, "%s: file changed while in use", s->path);
+    for (int e = 0; e < s->n && !bad; e++)
+        if (out[e])
+            bad = dt_at(dt_csv_values(&c, t->element[e], t->index[e], out[e]), &s->element[e].at);
+    dt_csv_close(&c);
+    return bad;
 }
 
 /* ---- writing ---- */
@@ -294,7 +365,8 @@ static dt_status *put_header(dt_output *o)
 }
 
 const dt_container dt_container_csv = {
-    .name = "csv", .suffix = {".csv"}, .texts = true, .records = true,
+    .kind = {.name = "csv", .about = "CSV files (RFC 4180), one example per record; may be gzipped"}, .keys = {fields, sizeof(struct csv)}, .suffix = {".csv"}, .texts = true, .records = true,
     .sniff = sniff, .open = open_table, .next = next_record, .holds = holds, .close = close_table, .survey = dt_csv_survey,
+    .check = check, .declare = declare, .at = record_at,
     .begin = put_header, .put = put_row,
 };

@@ -16,18 +16,38 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "conf/conf.h"
-#include "file/gzip.h"
+#include "file/array.h"
 #include "graph/graph.h"
 
 /* ---- reading ---- */
 
-/* An element of rows. */
-typedef struct dt_row_source_element {
+/* An element as files store it: every row has this shape (no batch dimension in it). */
+typedef struct dt_stored {
     const char *name;
-    const dt_tree *words;       /* its entry in the job's `element`; NULL: none */
-    dt_type stored;             /* of a row's values: as the job tells, unless the container knows better */
-    bool text;                  /* a text: `stored` is its bytes */
-} dt_row_source_element;
+    dt_type type;    /* as the job tells, unless the container knows better */
+    dt_location at;  /* of its path in the job file */
+    const char *file; /* for messages */
+    bool text;   /* one text a row: type is its bytes, a NUL behind the last one, what follows has no meaning */
+    int64_t classes; /* values of the file are known to lie in [0, classes); 0: not known */
+    int64_t numbers; /* values lie in [0, numbers), as of a vocabulary; 0: nobody knows */
+    dt_texts names;  /* of the classes that its values number, or of the columns that stand side by side; n 0: they have none */
+    dt_texts columns, vocabulary; /* of CSV files: their names, and the texts whose places are the values; n 0: none */
+    bool has_default;        /* of empty fields of CSV, */
+    double default_value;
+    char delimiter;  /* of CSV files */
+    bool numbered;   /* CSV files without a header: the columns' names are numbers from 0 */
+    const dt_tree *words; /* its entry in the job's `element`; NULL: none */
+    const void *own;      /* what the container has read of that, see `declare`; NULL: nothing yet */
+    bool pictures;        /* TFRecords: byte strings that are files of pictures, as the first record tells */
+} dt_stored;
+
+/* A record, where a container can find records again. */
+typedef struct dt_row_record {
+    int64_t number;       /* in its file, from 0 */
+    int64_t offset, size; /* of its bytes */
+    const char *bytes;    /* NULL: they are to be read from the file */
+    bool checked;         /* its checksum has been looked at */
+} dt_row_record;
 
 /* What is being read. */
 typedef struct dt_row_source {
@@ -35,12 +55,14 @@ typedef struct dt_row_source {
     const char *path;           /* for messages too */
     dt_inflow *file;            /* NULL: a folder */
     bool is_pipe;               /* standard input */
+    bool again;                 /* a data set's: rows will be wanted again, by `at` */
     const char *format;         /* of the job's own data, whose words hold if it is this one */
     const dt_tree *keys;        /* all that the job says of it */
     int n;
-    dt_row_source_element *element; /* [n] */
+    dt_stored *element;         /* [n] */
     int64_t count;              /* of rows; -1: not known */
     int64_t row;                /* the number of the next one, from 0 */
+    dt_row_record record;           /* that of the last row; containers with `at` set it */
 } dt_row_source;
 
 /* Values of a row as the elements want them, in order. */
@@ -97,8 +119,15 @@ dt_type dt_output_type(const dt_output_column *c, int64_t rows);
 
 /* ---- the table ---- */
 
+/* Keys of `dataset` beside the common ones, and the struct that they fill. */
+typedef struct dt_dataset_keys {
+    const dt_field *fields; /* NULL: none */
+    size_t size;
+} dt_dataset_keys;
+
 typedef struct dt_container {
-    const char *name;
+    dt_kind kind;               /* as `format` names it; about NULL: no data set is made of such files */
+    dt_dataset_keys keys;
     const char *suffix[3];      /* of files that are written: ".idx", "-ubyte" */
     bool texts;                 /* rows may hold texts */
     bool arrays;                /* files hold an array for each element, not examples one after the other */
@@ -114,6 +143,18 @@ typedef struct dt_container {
     bool (*holds)(const void *state);                          /* a whole row has been read already; NULL: never */
     void (*close)(void *state);                                /* NULL: nothing to do */
     dt_status *(*survey)(const dt_survey_request *q);          /* NULL: files must be told what they hold */
+    /* Data sets of records (lib/data/records.c): what their keys say, as far as no table does; NULL: nothing. */
+    dt_status *(*check)(const dt_tree *keys, const dt_location *at);
+    /* An entry of `element`; keys: all of the data set. */
+    dt_status *(*declare)(dt_arena *arena, const dt_entry *entry, const dt_tree *keys, dt_stored *out);
+    /* Like `next`, but finds s->record alone and looks at no values; NULL: opening reads all values, and keeps them while they are few. */
+    dt_status *(*skip)(dt_row_source *s, void *state, bool *more);
+    /* With `skip`: takes from the first record what holds for all elements. */
+    void (*look)(dt_row_source *s, const dt_row_record *first);
+    /* A record's values, out[e] of each element, NULL: not wanted. Any thread, any time, after `close` too. */
+    dt_status *(*at)(const dt_row_source *s, const void *state, const dt_row_record *r, void *const *out);
+    dt_header_reader *header;                                  /* data sets of arrays (lib/data/arrays.c): what a file's front says */
+    bool members;                                              /* theirs may be members of an archive */
     dt_status *(*begin)(dt_output *o);                         /* NULL: nothing stands in front */
     dt_status *(*put)(dt_output *o, const void *const *row);   /* adds to o->text, or to what o->state keeps */
     dt_status *(*flush)(dt_output *o);                         /* NULL: o->text goes into the file */
@@ -121,7 +162,7 @@ typedef struct dt_container {
     void (*release)(dt_output *o);                             /* of o->state, if there is any */
 } dt_container;
 
-#define DT_CONTAINER(name) extern const dt_container dt_container_##name;
+#define DT_CONTAINER(name, examples) extern const dt_container dt_container_##name;
 #include "file/containers.h"
 #undef DT_CONTAINER
 /* All of them, in order; NULL behind the last. */

@@ -110,7 +110,8 @@ static dt_status *open_idx(dt_row_source *s, void **state)
 }
 
 const dt_container dt_container_idx = {
-    .name = "idx", .suffix = {".idx", "-ubyte"}, .arrays = true, .one_array = true,
+    .kind = {.name = "idx", .about = "IDX files, the format of MNIST: one file per element; may be gzipped"},
+    .header = dt_idx_header, .suffix = {".idx", "-ubyte"}, .arrays = true, .one_array = true,
     .sniff = sniff, .open = open_idx, .next = dt_array_source_next, .close = dt_array_source_close,
     .begin = begin_idx, .put = put_idx,
 };

@@ -52,7 +52,7 @@ static bool holds(const void *state)
 
 typedef struct filler {
     const dt_row_source *s;
-    const dt_row_source_element *e;
+    const dt_stored *e;
     const char *word;  /* what is wrong */
     void *out;
     int64_t n, most;
@@ -73,7 +73,7 @@ static bool fill(filler *f, const json_t *x)
         f->word = "has a value that is not a number";
     else if (f->n == f->most)
         f->word = "has too many values";
-    else if (!dt_row_source_put(f->e->stored.dtype, json_is_number(x) ? json_number_value(x) : json_is_true(x), f->out, f->n++))
+    else if (!dt_row_source_put(f->e->type.dtype, json_is_number(x) ? json_number_value(x) : json_is_true(x), f->out, f->n++))
         f->word = "has a value that is out of range for its type";
     return !f->word;
 }
@@ -83,14 +83,14 @@ static dt_status *fail(const lines *l, const dt_row_source *s, const char *name,
     return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld: '%s' %s", s->path, (long long)l->records.number, name, what);
 }
 
-static dt_status *fill_element(const lines *l, const dt_row_source *s, const dt_row_source_element *e, const json_t *line, void *out)
+static dt_status *fill_element(const lines *l, const dt_row_source *s, const dt_stored *e, const json_t *line, void *out)
 {
     const json_t *x = json_is_object(line) ? json_object_get(line, e->name) : s->n == 1 ? line : NULL;
-    filler f = {.s = s, .e = e, .out = out, .most = dt_type_elements(&e->stored)};
+    filler f = {.s = s, .e = e, .out = out, .most = dt_type_elements(&e->type)};
     if (!x)
         return fail(l, s, e->name, "is missing");
     if (e->text) {
-        const char *why = json_is_string(x) ? dt_text_put(json_string_value(x), json_string_length(x), &e->stored, out) : "is not a string";
+        const char *why = json_is_string(x) ? dt_text_put(json_string_value(x), json_string_length(x), &e->type, out) : "is not a string";
         return why ? fail(l, s, e->name, why) : NULL;
     }
     if (fill(&f, x) && f.n < f.most)
@@ -98,7 +98,7 @@ static dt_status *fill_element(const lines *l, const dt_row_source *s, const dt_
     if (!f.word)
         return NULL;
     char text[160];
-    snprintf(text, sizeof text, "%s; expected %lld of %s", f.word, (long long)f.most, dt_dtype_name(e->stored.dtype));
+    snprintf(text, sizeof text, "%s; expected %lld of %s", f.word, (long long)f.most, dt_dtype_name(e->type.dtype));
     return fail(l, s, e->name, text);
 }
 
@@ -134,6 +134,6 @@ static dt_status *next_line(dt_row_source *s, void *state, void *const *row, boo
 }
 
 const dt_container dt_container_jsonl = {
-    .name = "jsonl", .suffix = {".jsonl"}, .texts = true,
+    .kind.name = "jsonl", .suffix = {".jsonl"}, .texts = true,
     .sniff = sniff, .open = open_lines, .next = next_line, .holds = holds, .close = close_lines,
 };

@@ -325,7 +325,9 @@ static dt_status *open_npy(dt_row_source *s, void **state)
 }
 
 const dt_container dt_container_npy = {
-    .name = "npy", .suffix = {".npy"}, .arrays = true, .one_array = true,
+    .kind = {.name = "npy", .about = "NPY files, as numpy.save writes them, or members of an NPZ: one array per element, one row per example; may be gzipped",
+             .aliases = (const char *const[]){"npz", NULL}},
+    .header = dt_npy_header, .members = true, .suffix = {".npy"}, .arrays = true, .one_array = true,
     .sniff = sniff, .open = open_npy, .next = dt_array_source_next, .close = dt_array_source_close,
     .begin = begin_npy, .put = put_npy, .finish = finish_npy,
 };

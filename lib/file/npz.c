@@ -261,7 +261,7 @@ static void release_npz(dt_output *o)
 /* ---- the container ---- */
 
 const dt_container dt_container_npz = {
-    .name = "npz", .suffix = {".npz"}, .arrays = true, .seeks = true,
+    .kind.name = "npz", .suffix = {".npz"}, .arrays = true, .seeks = true,
     .sniff = dt_zip_sniff, .open = dt_array_source_npz, .next = dt_array_source_next, .close = dt_array_source_close,
     .begin = begin_npz, .put = put_npz, .flush = flush_npz, .finish = finish_npz, .release = release_npz,
 };

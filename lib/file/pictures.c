@@ -44,7 +44,7 @@ static bool read_layout(const dt_row_source *s, dt_image_layout *out)
 static dt_status *open_pictures(dt_row_source *s, void **state)
 {
     pictures *p = dt_arena_new(s->arena, pictures);
-    dt_type *t = &s->element[0].stored;
+    dt_type *t = &s->element[0].type;
     int channels = t->rank == 3 && t->dim[2] <= 4 ? (int)t->dim[2] : t->rank == 2;
     if (s->n != 1 || (channels != 1 && channels != 3 && channels != 4))
         return dt_fail(DT_E_ELEMENTS, NULL, "%s: the model does not accept images: it has %d input%s, and exactly one of (rows, columns) "
@@ -134,6 +134,6 @@ static dt_status *next_picture(dt_row_source *s, void *state, void *const *row, 
     return bad;
 }
 
-const dt_container dt_container_picture = {.name = "picture", .sniff = is_picture, .open = open_picture, .next = next_picture};
-const dt_container dt_container_folder = {.name = "folder", .sniff = is_folder, .open = open_folder, .next = next_picture, .row_file = file_of,
+const dt_container dt_container_picture = {.kind.name = "picture", .sniff = is_picture, .open = open_picture, .next = next_picture};
+const dt_container dt_container_folder = {.kind.name = "folder", .sniff = is_folder, .open = open_folder, .next = next_picture, .row_file = file_of,
                                           .close = close_folder};

@@ -260,11 +260,18 @@ static const struct {
     [DT_TFRECORD] = {look, next_tfrecord}, [DT_TEXT_LINES] = {NULL, next_line}, [DT_FIXED_LENGTH] = {open_fixed, next_fixed},
 };
 
+dt_status *dt_records_take(dt_records *r, dt_inflow *file, const char *path, const dt_record_options *options)
+{
+    *r = (dt_records){.file = file, .path = path, .options = *options};
+    return kinds[options->kind].open ? kinds[options->kind].open(r) : NULL;
+}
+
 dt_status *dt_records_open(dt_records *r, const char *path, const dt_record_options *options)
 {
-    *r = (dt_records){.path = path, .options = *options};
-    DT_TRY(dt_inflow_open(&r->file, path));
-    return kinds[options->kind].open ? kinds[options->kind].open(r) : NULL;
+    dt_inflow *file;
+    *r = (dt_records){0};
+    DT_TRY(dt_inflow_open(&file, path));
+    return dt_records_take(r, file, path, options);
 }
 
 bool dt_records_hold(const dt_records *r)

@@ -38,6 +38,8 @@ typedef struct dt_records {
 } dt_records;
 
 dt_status *dt_records_open(dt_records *r, const char *path, const dt_record_options *options) DT_MUST_USE;
+/* Of a file that is open, which stays its owner's. */
+dt_status *dt_records_take(dt_records *r, dt_inflow *file, const char *path, const dt_record_options *options) DT_MUST_USE;
 /* The next record into *out (cleared first). *more false: there is none. Errors name the file, the record and its offset. */
 dt_status *dt_records_next(dt_records *r, dt_str *out, bool *more) DT_MUST_USE;
 /* Whether the next one, of TFRecords or lines, has been read already: nobody waits for it. */

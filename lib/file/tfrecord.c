@@ -2,6 +2,17 @@
 /*
  * TFRecords of tf.Examples as a container, a feature for each element or column.
  *
+ *     dataset:
+ *       format: tfrecord
+ *       train: data/train-*.tfrecord              # or one file, or a list
+ *       element:
+ *         image: {shape: [28, 28], dtype: uint8, feature: image_raw}
+ *         label: {dtype: int64}
+ *
+ * An element is the feature of its name unless `feature` says otherwise. Lists of any length (VarLen) become rows of one with `padding_value`;
+ * `default_value` stands for features that are missing. Byte strings that are PNG or JPEG files, as the first example tells, are decoded where
+ * their element is a picture: (rows, columns) or (rows, columns, channels) of uint8.
+ *
  * Read: of a job whose data is TFRecords all that it says of its elements holds: names of features, padding, pictures, texts. Else a feature has
  * the input's name, and as many values as that.
  */
@@ -13,12 +24,39 @@
 #include "file/records.h"
 #include "file/tfrecord_element.h"
 
+/* ---- what a job says ---- */
+
+struct tfrecord {
+    const dt_tree *element;
+};
+
+static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_tf_element_fields), DT_END};
+static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
+
+static const dt_field fields[] = {
+    DT_TREE(struct tfrecord, element, .forms = element_forms, .required = true, .help = "elements: {name: {shape, dtype, feature}}"),
+    DT_END
+};
+
+static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys, dt_stored *out)
+{
+    dt_tf_element *f = dt_arena_new(arena, dt_tf_element);
+    (void)keys;
+    DT_TRY(dt_tf_element_read(arena, entry, f));
+    out->name = entry->key;
+    out->type = f->type;
+    out->text = f->text;
+    out->at = entry->value->at;
+    out->own = f;
+    return NULL;
+}
+
+/* ---- reading ---- */
+
 typedef struct reader {
     dt_records records;
     dt_str record;
     dt_parsed_example parsed;
-    dt_tf_element *element; /* [n] */
-    bool *pictures;         /* [n] as the first record tells */
 } reader;
 
 /* A length, and its checksum. */
@@ -27,28 +65,28 @@ static bool sniff(const unsigned char *first, int64_t n)
     return n >= DT_TFRECORD_HEADER && dt_tfrecord_verify(first, 8);
 }
 
-static dt_status *read_element(const dt_row_source *s, dt_row_source_element *e, dt_tf_element *out)
+static dt_status *read_element(const dt_row_source *s, dt_stored *x)
 {
-    const dt_tree *words = strcmp(s->format, "tfrecord") == 0 ? e->words : NULL;
-    const dt_entry entry = {.key = e->name, .value = (dt_tree *)(uintptr_t)words};
-    *out = (dt_tf_element){.element = e->name, .name = e->name, .type = e->stored, .text = e->text};
-    if (!words)
+    const dt_entry entry = {.key = x->name, .value = (dt_tree *)(uintptr_t)x->words};
+    const dt_tf_element plain = {.element = x->name, .name = x->name, .type = x->type, .text = x->text};
+    if (x->own)
         return NULL;
-    DT_TRY(dt_tf_element_read(s->arena, dt_arena_copy(s->arena, &entry, sizeof entry), out));
-    e->stored = out->type;
-    e->text = out->text;
+    if (x->words && strcmp(s->format, "tfrecord") == 0)
+        return declare(s->arena, dt_arena_copy(s->arena, &entry, sizeof entry), s->keys, x);
+    x->own = dt_arena_copy(s->arena, &plain, sizeof plain);
     return NULL;
 }
 
 static dt_status *open_records(dt_row_source *s, void **state)
 {
+    static const dt_record_options options = {.kind = DT_TFRECORD};
     reader *r = dt_arena_new(s->arena, reader);
-    *r = (reader){.records = {.file = s->file, .path = s->path, .options = {.kind = DT_TFRECORD}}};
-    r->element = dt_arena_array(s->arena, dt_tf_element, s->n);
-    r->pictures = dt_arena_array(s->arena, bool, s->n);
-    for (int e = 0; e < s->n; e++)
-        DT_TRY(read_element(s, &s->element[e], &r->element[e]));
     *state = r;
+    for (int e = 0; e < s->n; e++)
+        DT_TRY(read_element(s, &s->element[e]));
+    if (s->again)
+        return dt_records_take(&r->records, s->file, s->path, &options);
+    r->records = (dt_records){.file = s->file, .path = s->path, .options = options};
     return NULL;
 }
 
@@ -65,32 +103,103 @@ static bool holds(const void *state)
     return dt_records_hold(&((const reader *)state)->records);
 }
 
-static dt_status *in_record(dt_status *s, const reader *r)
+/* Header by header; what is compressed has to be read. */
+static dt_status *skip_record(dt_row_source *s, void *state, bool *more)
+{
+    reader *r = state;
+    const int64_t number = r->records.number;
+    int64_t length = 0;
+    if (dt_inflow_is_gzip(s->file)) {
+        DT_TRY(dt_records_next(&r->records, &r->record, more));
+        s->record = (dt_row_record){.number = number, .size = (int64_t)r->record.size, .bytes = dt_str_text(&r->record), .checked = true};
+        return NULL;
+    }
+    DT_TRY(dt_tfrecord_look(&r->records, &length, more));
+    s->record = (dt_row_record){.number = number, .offset = r->records.offset + DT_TFRECORD_HEADER, .size = length + DT_TFRECORD_FOOTER};
+    r->records.offset += DT_TFRECORD_HEADER + length + DT_TFRECORD_FOOTER;
+    r->records.number++;
+    return NULL;
+}
+
+static dt_status *in_record(dt_status *s, const char *path, int64_t number)
 {
     if (!s)
         return NULL;
-    dt_status *named = dt_fail((dt_error)dt_status_number(s), NULL, "%s: record %lld: %s", r->records.path, (long long)r->records.number - 1,
-                               dt_status_text(s));
+    dt_status *named = dt_fail((dt_error)dt_status_number(s), NULL, "%s: record %lld: %s", path, (long long)number, dt_status_text(s));
     dt_status_free(s);
     return named;
+}
+
+static dt_status *parse(const dt_row_source *s, const dt_row_record *r, dt_parsed_example *parsed)
+{
+    const char *why = "";
+    if (dt_parsed_example_read(parsed, r->bytes, (size_t)r->size, &why))
+        return NULL;
+    return in_record(dt_fail(DT_E_EXAMPLE, NULL, "is not a tf.Example%s%s%s", *why ? " (" : "", why, *why ? ")" : ""), s->path, r->number);
+}
+
+static dt_status *put_element(const dt_row_source *s, int e, const dt_parsed_example *parsed, int64_t number, void *out)
+{
+    const dt_stored *x = &s->element[e];
+    return in_record((x->pictures ? dt_tf_element_picture : dt_tf_element_values)(parsed, x->own, out), s->path, number);
+}
+
+/* What the first example has is what all have: a file of a picture may be as long as its pixels are. */
+static void find_pictures(dt_row_source *s, const dt_parsed_example *parsed)
+{
+    for (int e = 0; e < s->n; e++)
+        s->element[e].pictures = dt_tf_element_is_picture(parsed, s->element[e].own);
 }
 
 static dt_status *next_record(dt_row_source *s, void *state, void *const *row, bool *more)
 {
     reader *r = state;
-    const char *why = "";
     DT_TRY(dt_records_next(&r->records, &r->record, more));
     if (!*more)
         return NULL;
-    if (!dt_parsed_example_read(&r->parsed, r->record.data, r->record.size, &why))
-        return in_record(dt_fail(DT_E_EXAMPLE, NULL, "is not a tf.Example%s%s%s", *why ? " (" : "", why, *why ? ")" : ""), r);
-    for (int e = 0; e < s->n; e++) {
-        const dt_tf_element *f = &r->element[e];
-        if (r->records.number == 1)
-            r->pictures[e] = dt_tf_element_is_picture(&r->parsed, f);
-        DT_TRY(in_record(r->pictures[e] ? dt_tf_element_picture(&r->parsed, f, row[e]) : dt_tf_element_values(&r->parsed, f, row[e]), r));
-    }
+    const dt_row_record record = {.number = r->records.number - 1, .size = (int64_t)r->record.size, .bytes = dt_str_text(&r->record)};
+    DT_TRY(parse(s, &record, &r->parsed));
+    if (record.number == 0)
+        find_pictures(s, &r->parsed);
+    for (int e = 0; e < s->n; e++)
+        DT_TRY(put_element(s, e, &r->parsed, record.number, row[e]));
     return NULL;
+}
+
+/* ---- records in any order ---- */
+
+/* Without its checksum. */
+static dt_row_record data_of(const dt_row_record *r)
+{
+    dt_row_record data = *r;
+    data.size -= r->checked ? 0 : DT_TFRECORD_FOOTER;
+    return data;
+}
+
+static void look(dt_row_source *s, const dt_row_record *first)
+{
+    const dt_row_record data = data_of(first);
+    dt_parsed_example parsed = {0};
+    const char *why;
+    if (dt_parsed_example_read(&parsed, data.bytes, (size_t)data.size, &why))
+        find_pictures(s, &parsed);
+    dt_parsed_example_release(&parsed);
+}
+
+static dt_status *record_at(const dt_row_source *s, const void *state, const dt_row_record *r, void *const *out)
+{
+    const dt_row_record data = data_of(r);
+    dt_parsed_example parsed = {0};
+    (void)state;
+    if (!r->checked && !dt_tfrecord_verify(r->bytes, data.size))
+        return dt_fail(DT_E_RECORD, &s->element[0].at, "%s: record %lld at offset %lld: data checksum mismatch", s->path, (long long)r->number,
+                       (long long)(r->offset - DT_TFRECORD_HEADER));
+    dt_status *bad = dt_at(parse(s, &data, &parsed), &s->element[0].at);
+    for (int e = 0; e < s->n && !bad; e++)
+        if (out[e])
+            bad = dt_at(put_element(s, e, &parsed, r->number, out[e]), &s->element[e].at);
+    dt_parsed_example_release(&parsed);
+    return bad;
 }
 
 /* ---- writing ---- */
@@ -162,7 +271,9 @@ static dt_status *put(dt_output *o, const void *const *row)
 }
 
 const dt_container dt_container_tfrecord = {
-    .name = "tfrecord", .suffix = {".tfrecord"}, .texts = true, .records = true,
+    .kind = {.name = "tfrecord", .about = "TFRecord files of tf.Examples; may be compressed by gzip or zlib"}, .keys = {fields, sizeof(struct tfrecord)},
+    .suffix = {".tfrecord"}, .texts = true, .records = true,
     .sniff = sniff, .open = open_records, .next = next_record, .holds = holds, .close = close_records, .survey = dt_tfrecord_survey,
+    .declare = declare, .skip = skip_record, .look = look, .at = record_at,
     .put = put,
 };

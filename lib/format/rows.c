@@ -287,7 +287,7 @@ static dt_status *find_kind(const dt_row_writer_options *o, const dt_container *
     static const dt_container *const kinds[] = {&dt_container_csv, &dt_container_npy, &dt_container_npz, &dt_container_jsonl};
     const char *suffix = strrchr(o->path, '.');
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (o->format ? strcmp(kinds[i]->name, o->format) == 0 : suffix && strcmp(kinds[i]->suffix[0], suffix) == 0) {
+        if (o->format ? strcmp(kinds[i]->kind.name, o->format) == 0 : suffix && strcmp(kinds[i]->suffix[0], suffix) == 0) {
             *out = kinds[i];
             return NULL;
         }
@@ -315,7 +315,7 @@ dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *
     DT_TRY(dt_want(o->path, "dt_row_writer_open", "path"));
     DT_TRY(find_kind(o, &kind));
     if (kind->seeks && strcmp(o->path, "-") == 0)
-        return dt_fail(DT_E_ROW_FORMAT, NULL, "%s can only be written to a file; for standard output, use csv, jsonl or npy", kind->name);
+        return dt_fail(DT_E_ROW_FORMAT, NULL, "%s can only be written to a file; for standard output, use csv, jsonl or npy", kind->kind.name);
     if (o->top < 0 || o->top > MOST_TOP)
         return dt_fail(DT_E_ROW_FORMAT, NULL, "top must be in [0, %d], got %lld", MOST_TOP, (long long)o->top);
     DT_TRY(check_path(o->path));

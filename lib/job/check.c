@@ -56,10 +56,8 @@ static dt_status *check_elements(dt_job *j)
     if (!j->has_dataset)
         return NULL;
     /* The elements are known without a file: what is wrong with them has been told by the data set. */
-    const dt_dataset_spec *d = &j->dataset;
-    const dt_format_request r = {.arena = j->arena, .tree = d->part[DT_PART_TRAIN], .at = &d->at, .args = d->format_args,
-                                 .directory = d->directory, .part = DT_PART_TRAIN, .seed = d->seed};
-    dt_status_free(d->format->check(&r, &j->elements));
+    const dt_format_request r = dt_dataset_request(&j->dataset, DT_PART_TRAIN, j->arena);
+    dt_status_free(j->dataset.format->check(&r, &j->elements));
     return j->has_model ? dt_match_names(&j->elements, &j->model, j->has_compile ? &j->compile : NULL, &ignored) : NULL;
 }
 

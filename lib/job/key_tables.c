@@ -37,9 +37,10 @@ static dt_job_kind strategy_at(int i)
 
 static dt_job_kind format_at(int i)
 {
-    int n;
-    const dt_format *const *rows = dt_formats(&n);
-    return i < n ? (dt_job_kind){&rows[i]->kind, rows[i]->kind.name, rows[i]->kind.about, rows[i]->fields, NULL} : (dt_job_kind){0};
+    if (i >= dt_formats())
+        return (dt_job_kind){0};
+    const dt_format *f = dt_format_at(i);
+    return (dt_job_kind){f->kind, f->kind->name, f->kind->about, f->keys->fields, NULL};
 }
 
 #define KINDS(function, rows_of)                                                                                                \

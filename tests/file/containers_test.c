@@ -181,9 +181,9 @@ static dt_status *begin_reading(const table *t, const char *path, reading *x)
     int64_t n;
     *x = (reading){.s = {.arena = dt_arena_create(), .path = path, .format = "none", .n = t->n, .count = -1}};
     x->s.keys = keys_of(x->s.arena, t->delimiter);
-    x->s.element = dt_arena_array(x->s.arena, dt_row_source_element, t->n);
+    x->s.element = dt_arena_array(x->s.arena, dt_stored, t->n);
     for (int i = 0; i < t->n; i++) {
-        x->s.element[i] = (dt_row_source_element){.name = t->name[i], .stored = t->column[i].row, .text = t->column[i].text};
+        x->s.element[i] = (dt_stored){.name = t->name[i], .type = t->column[i].row, .text = t->column[i].text};
     }
     DT_TRY(dt_inflow_open(&x->s.file, path));
     DT_TRY(dt_inflow_peek(x->s.file, first, DT_PEEK, &n));
@@ -193,8 +193,8 @@ static dt_status *begin_reading(const table *t, const char *path, reading *x)
     DT_TRY(x->kind->open(&x->s, &x->state));
     x->open = true;
     for (int i = 0; i < t->n; i++)
-        if (dt_type_bytes(&x->s.element[i].stored) < LARGEST_ROW)
-            x->row[i] = calloc(1, (size_t)dt_type_bytes(&x->s.element[i].stored) + 1);
+        if (dt_type_bytes(&x->s.element[i].type) < LARGEST_ROW)
+            x->row[i] = calloc(1, (size_t)dt_type_bytes(&x->s.element[i].type) + 1);
     return NULL;
 }
 
@@ -223,7 +223,7 @@ static void read_table(const table *t, const char *path)
     reading x;
     bool more = true;
     ok(begin_reading(t, path, &x));
-    CHECK(x.kind == t->kind, "%s is taken for %s", path, x.kind->name);
+    CHECK(x.kind == t->kind, "%s is taken for %s", path, x.kind->kind.name);
     for (; more; x.s.row += more) {
         ok(x.kind->next(&x.s, x.state, x.row, &more));
         if (more)
@@ -316,7 +316,7 @@ static void read_spoilt(const table *t)
     bool more = true;
     dt_status *s = begin_reading(t, HERE "/spoilt", &x);
     for (int i = 0; i < t->n && x.open; i++) /* streams refuse a row that is not the model's */
-        more = more && dt_type_bytes(&x.s.element[i].stored) < LARGEST_ROW;
+        more = more && dt_type_bytes(&x.s.element[i].type) < LARGEST_ROW;
     while (!s && more && x.s.row < 2 * t->rows) {
         s = x.kind->next(&x.s, x.state, x.row, &more);
         x.s.row += more;

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files of records as a data set: one loop over the containers that can find a record again (`at` in file/file.h).
+ *
+ * Opening reads every file once from front to back. Where a container can `skip`, that gives an index of records: example i is then read from
+ * its place. Else all values are read, so that a bad one is told, with line and column, before training; they are kept as they come,
+ * and if they turn out too large they are dropped for the index. Compressed files have no places: their records or values are kept.
+ */
+#include "data/records.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/files.h"
+
+#define LARGEST_KEPT ((int64_t)256 << 20)   /* bytes of all values of a part */
+#define LARGEST_UNPACKED ((int64_t)1 << 30) /* of a part's compressed files */
+
+enum { MOST_RECORDS = 1 << 30 };
+
+typedef struct place {
+    int64_t offset;      /* in the file; in `unpacked` for compressed ones */
+    int32_t size, file;  /* no record is longer than 1 GiB */
+} place;
+
+typedef struct record_part {
+    dt_examples base;
+    const dt_container *kind;
+    dt_row_source *source;   /* [paths.n] whose file is NULL when records are not read from it */
+    void **state;            /* [paths.n] */
+    place *place;            /* [count]; NULL: values are kept */
+    int cap;
+    dt_str unpacked;         /* records of compressed files */
+    bool kept;
+    dt_str *rows;            /* [n] all values; of texts the bytes alone, one after the other, */
+    int64_t **text;          /* [n][count] which begin there; NULL: no texts */
+    int *text_cap;           /* [n] */
+    void **row;              /* [n] where the next one goes */
+    char *longest;           /* room for a text */
+} record_part;
+
+/* ---- keys ---- */
+
+static dt_status *check_element(const dt_format_request *r, const dt_entry *e)
+{
+    return r->container->declare(r->arena, e, r->keys, dt_arena_new(r->arena, dt_stored));
+}
+
+dt_status *dt_records_check(const dt_format_request *r, dt_texts *names)
+{
+    const dt_tree *element = dt_tree_get(r->keys, "element");
+    dt_status *s = dt_files_check(r);
+    if (r->container->check && r->part == DT_PART_TRAIN)
+        dt_status_append(&s, r->container->check(r->keys, r->at));
+    dt_status_append(&s, dt_files_check_elements(r, element && element->kind != DT_TREE_NULL ? element : NULL, names, check_element));
+    return s;
+}
+
+/* ---- values that are kept ---- */
+
+/* Room for one more row of element e, at the end of those that are kept, or always the same. */
+static char *make_row(record_part *x, int e)
+{
+    static const char none[4096];
+    const int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
+    dt_str *rows = &x->rows[e];
+    if (!x->kept)
+        dt_str_clear(rows);
+    for (int64_t n = bytes; n > 0; n -= (int64_t)sizeof none)
+        dt_str_add(rows, none, (size_t)(n < (int64_t)sizeof none ? n : (int64_t)sizeof none));
+    return rows->data + rows->size - bytes;
+}
+
+static void make_rows(record_part *x)
+{
+    for (int e = 0; e < x->base.n; e++)
+        x->row[e] = x->base.stored[e].text ? x->longest : make_row(x, e);
+}
+
+static void take_back_rows(record_part *x)
+{
+    for (int e = 0; e < x->base.n && x->kept; e++)
+        if (!x->base.stored[e].text)
+            x->rows[e].size -= (size_t)dt_type_bytes(&x->base.stored[e].type);
+}
+
+static void keep_text(record_part *x, int e)
+{
+    DT_GROW(x->text[e], x->text_cap[e], (int)x->base.count + 1);
+    x->text[e][x->base.count] = (int64_t)x->rows[e].size;
+    dt_str_add(&x->rows[e], x->longest, strlen(x->longest) + 1);
+}
+
+static int64_t bytes_kept(const record_part *x)
+{
+    int64_t bytes = 0;
+    for (int e = 0; e < x->base.n; e++)
+        bytes += (int64_t)x->rows[e].size;
+    return bytes;
+}
+
+static dt_status *drop_rows(record_part *x, const dt_row_source *s)
+{
+    if (dt_inflow_is_gzip(s->file))
+        return dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes of values in a compressed file", s->path, (long long)LARGEST_KEPT),
+                       "gunzip it: uncompressed files may have any size");
+    for (int e = 0; e < x->base.n; e++)
+        dt_str_release(&x->rows[e]);
+    x->kept = false;
+    return NULL;
+}
+
+/* ---- the index ---- */
+
+static dt_status *add_record(record_part *x, int file)
+{
+    const dt_row_source *s = &x->source[file];
+    place p = {s->record.offset, (int32_t)s->record.size, file};
+    if (x->base.count == MOST_RECORDS)
+        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d records in all", s->path, MOST_RECORDS);
+    if (s->record.bytes) {
+        p.offset = (int64_t)x->unpacked.size;
+        if (p.offset + p.size > LARGEST_UNPACKED)
+            return dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes when decompressed", s->path, (long long)LARGEST_UNPACKED),
+                           "uncompressed files may have any size");
+        dt_str_add(&x->unpacked, s->record.bytes, (size_t)p.size);
+    }
+    DT_GROW(x->place, x->cap, (int)x->base.count + 1);
+    x->place[x->base.count++] = p;
+    return NULL;
+}
+
+static dt_status *skip_all(record_part *x, int file)
+{
+    bool more = true;
+    for (;;) {
+        DT_TRY(x->kind->skip(&x->source[file], x->state[file], &more));
+        if (!more)
+            return NULL;
+        DT_TRY(add_record(x, file));
+    }
+}
+
+static dt_status *read_all(record_part *x, int file)
+{
+    dt_row_source *s = &x->source[file];
+    bool more = true;
+    for (;; s->row++) {
+        make_rows(x);
+        DT_TRY(x->kind->next(s, x->state[file], x->row, &more));
+        if (!more) {
+            take_back_rows(x);
+            return NULL;
+        }
+        for (int e = 0; e < x->base.n && x->kept; e++)
+            if (x->base.stored[e].text)
+                keep_text(x, e);
+        if (x->kept && bytes_kept(x) > LARGEST_KEPT)
+            DT_TRY(drop_rows(x, s));
+        DT_TRY(add_record(x, file));
+    }
+}
+
+static dt_status *read_file(dt_examples *base, int file)
+{
+    record_part *x = (record_part *)base;
+    dt_row_source *s = &x->source[file];
+    DT_TRY(dt_inflow_open(&s->file, s->path));
+    dt_status *bad = x->kind->open(s, &x->state[file]);
+    if (!bad) {
+        bad = x->kind->skip ? skip_all(x, file) : read_all(x, file);
+        x->kind->close(x->state[file]);
+    }
+    if (bad || dt_inflow_is_gzip(s->file)) {
+        dt_inflow_close(s->file);
+        s->file = NULL;
+    }
+    return bad;
+}
+
+/* What was read from compressed files cannot be read again, so it must have been kept to the end. */
+static dt_status *settle(const dt_format_request *r, record_part *x)
+{
+    for (int i = 0; i < x->base.paths.n && !x->kind->skip; i++) {
+        if (!x->kept && !x->source[i].file)
+            return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%s: compressed, and the files hold more than %lld bytes of values together",
+                           x->base.paths.v[i], (long long)LARGEST_KEPT);
+        if (x->kept) {
+            dt_inflow_close(x->source[i].file);
+            x->source[i].file = NULL;
+        }
+    }
+    x->base.encoded = !x->kept;
+    if (x->kept) {
+        free(x->place);
+        x->place = NULL;
+    }
+    return NULL;
+}
+
+/* ---- examples ---- */
+
+static bool make_room(dt_str *buffer, size_t n)
+{
+    if (buffer->cap >= n)
+        return true;
+    dt_str_release(buffer);
+    *buffer = (dt_str){.data = dt_try_alloc(n), .cap = n};
+    if (!buffer->data)
+        buffer->cap = 0;
+    return buffer->data != NULL;
+}
+
+/* The record's bytes: read into the buffer, or what was unpacked. */
+dt_status *dt_records_fetch(dt_examples *base, int64_t row, dt_str *buffer, dt_bytes *out)
+{
+    const record_part *x = (const record_part *)base;
+    const place *p = &x->place[row];
+    const dt_row_source *s = &x->source[p->file];
+    *out = (dt_bytes){dt_str_text(&x->unpacked) + p->offset, (size_t)p->size};
+    if (!s->file)
+        return NULL;
+    if (!make_room(buffer, (size_t)p->size))
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a record of %lld bytes", s->path, (long long)p->size);
+    out->data = buffer->data;
+    return dt_inflow_pread(s->file, buffer->data, p->size, p->offset);
+}
+
+dt_status *dt_records_unpack(dt_examples *base, int64_t row, const dt_bytes *bytes, void *const *out)
+{
+    const record_part *x = (const record_part *)base;
+    const place *p = &x->place[row];
+    const dt_row_source *s = &x->source[p->file];
+    const dt_row_record record = {.number = row - x->base.first[p->file], .offset = p->offset, .size = p->size, .bytes = bytes->data, .checked = !s->file};
+    return x->kind->at(s, x->state[p->file], &record, out);
+}
+
+dt_status *dt_records_whole(dt_examples *base, int e, const void **rows)
+{
+    const record_part *x = (const record_part *)base;
+    *rows = x->kept && !x->base.stored[e].text ? dt_str_text(&x->rows[e]) : NULL;
+    return NULL;
+}
+
+dt_status *dt_records_read(dt_examples *base, int e, int64_t row, void *out)
+{
+    const record_part *x = (const record_part *)base;
+    const int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
+    if (x->base.stored[e].text)
+        strcpy(out, x->rows[e].data + x->text[e][row]);
+    else
+        memcpy(out, x->rows[e].data + row * bytes, (size_t)bytes);
+    return NULL;
+}
+
+/* The first example is looked at, so that a wrong shape or name is told before training. */
+static dt_status *try_first(const dt_format_request *r, record_part *x)
+{
+    void **out = dt_arena_array(r->arena, void *, x->base.n);
+    dt_status *s = NULL;
+    dt_str buffer = {0};
+    dt_bytes bytes;
+    for (int e = 0; e < x->base.n && !s; e++) {
+        out[e] = dt_try_alloc((size_t)dt_type_bytes(&x->base.stored[e].type) + 1);
+        if (!out[e])
+            s = dt_fail(DT_E_NO_MEMORY, &x->base.stored[e].at, "out of memory for an example of '%s'", x->base.stored[e].name);
+    }
+    if (!s)
+        s = dt_at(dt_records_fetch(&x->base, 0, &buffer, &bytes), &x->base.stored[0].at);
+    if (!s) {
+        dt_row_source *first = &x->source[x->place[0].file];
+        if (x->kind->look)
+            x->kind->look(first, &(dt_row_record){.size = x->place[0].size, .bytes = bytes.data, .checked = !first->file});
+        s = dt_records_unpack(&x->base, 0, &bytes, out);
+    }
+    for (int e = 0; e < x->base.n; e++)
+        free(out[e]);
+    dt_str_release(&buffer);
+    return s;
+}
+
+/* ---- a part ---- */
+
+static dt_status *declare_elements(const dt_format_request *r, record_part *x)
+{
+    const dt_tree *element = dt_tree_get(r->keys, "element");
+    const char *file = dt_arena_strdup(r->arena, x->base.paths.v[0]);
+    int64_t longest = 1;
+    x->base.stored = dt_arena_array(r->arena, dt_stored, element->n);
+    x->rows = dt_arena_array(r->arena, dt_str, element->n);
+    x->text = dt_arena_array(r->arena, int64_t *, element->n);
+    x->text_cap = dt_arena_array(r->arena, int, element->n);
+    x->row = dt_arena_array(r->arena, void *, element->n);
+    for (; x->base.n < element->n; x->base.n++) {
+        dt_stored *s = &x->base.stored[x->base.n];
+        DT_TRY(x->kind->declare(r->arena, &element->entry[x->base.n], r->keys, s));
+        s->file = file;
+        longest = s->text && s->type.dim[0] > longest ? s->type.dim[0] : longest;
+    }
+    x->longest = dt_alloc((size_t)longest);
+    return NULL;
+}
+
+void dt_records_close_part(dt_examples *base)
+{
+    record_part *x = (record_part *)base;
+    for (int i = 0; x->source && i < x->base.paths.n; i++)
+        dt_inflow_close(x->source[i].file);
+    for (int e = 0; x->text && e < x->base.n; e++) {
+        dt_str_release(&x->rows[e]);
+        free(x->text[e]);
+    }
+    free(x->longest);
+    free(x->place);
+    dt_str_release(&x->unpacked);
+    dt_paths_release(&x->base.paths);
+}
+
+dt_status *dt_records_open_part(const dt_format_request *r, dt_examples **out)
+{
+    record_part *x = dt_arena_new(r->arena, record_part);
+    *out = &x->base;
+    x->kind = r->container;
+    x->kept = !x->kind->skip;
+    DT_TRY(dt_files_find(r, r->tree, &x->base.paths));
+    DT_TRY(declare_elements(r, x));
+    const int n = x->base.paths.n;
+    x->state = dt_arena_array(r->arena, void *, n);
+    x->source = dt_arena_array(r->arena, dt_row_source, n);
+    for (int i = 0; i < n; i++)
+        x->source[i] = (dt_row_source){.arena = r->arena, .path = x->base.paths.v[i], .again = true, .format = x->kind->kind.name, .keys = r->keys,
+                                       .n = x->base.n, .element = x->base.stored, .count = -1};
+    DT_TRY(dt_files_read(r, &x->base, read_file));
+    DT_TRY(settle(r, x));
+    return x->kind->skip ? try_first(r, x) : NULL;
+}
