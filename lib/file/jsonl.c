@@ -104,8 +104,9 @@ static dt_status *fill_element(const lines *l, const dt_row_source *s, const dt_
 
 static dt_status *read_line(const lines *l, const dt_row_source *s, void *const *row)
 {
+    enum { FLAGS = JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL }; /* as an integer, -0 would be 0 */
     json_error_t why;
-    json_t *line = dt_json_load(dt_str_text(&l->line), l->line.size, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
+    json_t *line = dt_json_load(dt_str_text(&l->line), l->line.size, FLAGS, &why);
     if (!line)
         return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%d: not JSON: %s", s->path, (long long)l->records.number,
                        why.column > 0 ? why.column : 1, why.text);

@@ -128,18 +128,36 @@ bool dt_tfrecord_verify(const void *data, int64_t length)
     return dt_crc32c_masked(data, (size_t)length) == little32((const unsigned char *)data + length);
 }
 
-dt_status *dt_tfrecord_look(const dt_records *r, int64_t *length, bool *more)
+/* The header at r->offset. Where records are short, the next ones are read with it: a call for each would take longer than their bytes. */
+static dt_status *header_at(dt_records *r, int64_t left, const unsigned char **out)
 {
-    unsigned char h[DT_TFRECORD_HEADER];
+    enum { SHORT = 1 << 14 };
+    const int64_t end = r->window_offset + (int64_t)r->window.size;
+    if (r->offset + DT_TFRECORD_HEADER > end) {
+        int64_t n = r->number > 0 && r->offset - end < SHORT ? WINDOW : DT_TFRECORD_HEADER;
+        n = n < left ? n : left;
+        dt_str_clear(&r->window);
+        dt_str_reserve(&r->window, (size_t)n);
+        DT_TRY(dt_inflow_pread(r->file, r->window.data, n, r->offset));
+        r->window.size = (size_t)n;
+        r->window_offset = r->offset;
+    }
+    *out = (const unsigned char *)r->window.data + (r->offset - r->window_offset);
+    return NULL;
+}
+
+dt_status *dt_tfrecord_look(dt_records *r, int64_t *length, bool *more)
+{
+    const unsigned char *h;
     int64_t left = dt_inflow_size(r->file) - r->offset;
     *more = left > 0;
     if (left <= 0)
         return NULL;
-    if (left < (int64_t)sizeof h)
+    if (left < DT_TFRECORD_HEADER)
         return bad_header(r, (size_t)left);
-    DT_TRY(dt_inflow_pread(r->file, h, sizeof h, r->offset));
+    DT_TRY(header_at(r, left, &h));
     if (!is_header(h))
-        return bad_header(r, sizeof h);
+        return bad_header(r, DT_TFRECORD_HEADER);
     DT_TRY(check_length(r, little64(h)));
     *length = (int64_t)little64(h);
     left -= DT_TFRECORD_HEADER;

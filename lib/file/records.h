@@ -34,6 +34,7 @@ typedef struct dt_records {
     int64_t number, offset;  /* of the next record; bytes before it, decompressed */
     dt_str window;           /* what was read and not yet handed out, from `at` on */
     size_t at;
+    int64_t window_offset;   /* dt_tfrecord_look: of the window in the file */
     bool end;
 } dt_records;
 
@@ -46,8 +47,8 @@ dt_status *dt_records_next(dt_records *r, dt_str *out, bool *more) DT_MUST_USE;
 bool dt_records_hold(const dt_records *r);
 void dt_records_close(dt_records *r); /* takes one that did not open */
 
-/* The header at r->offset of a plain TFRecord, which is not moved: the length of its data, all of which is there. *more false: the end. */
-dt_status *dt_tfrecord_look(const dt_records *r, int64_t *length, bool *more) DT_MUST_USE;
+/* The header at r->offset of a plain TFRecord, whose file is not moved: the length of its data, all of which is there. *more false: the end. */
+dt_status *dt_tfrecord_look(dt_records *r, int64_t *length, bool *more) DT_MUST_USE;
 /* Whether the checksum behind `length` bytes of data is theirs. */
 bool dt_tfrecord_verify(const void *data, int64_t length);
 
