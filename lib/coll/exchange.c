@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "coll/places.h"
+#include "coll/irregular.h"
 #include "coll/torus.h"
 
 /* An exchange and the ways that are weighed. */

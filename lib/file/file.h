@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Containers: files that hold rows of values, one file format each. A container knows its files by their first bytes, reads their rows
- * from front to back, and writes rows, if it can be written. What reads or writes examples (`predict`, `data inspect`, `data convert`)
- * is a loop over the table in containers.h:
+ * from front to back, finds one again, and writes rows, as far as the format allows. What reads or writes examples (data sets, `predict`,
+ * `data convert`) is a loop over the table in containers.h:
  *
  *     sniff, open, next, close                  a source: a file, a folder, or a pipe that somebody is still writing to
+ *     declare, skip, look, at; or header        random access, for data sets of records, of arrays
  *     survey                                    which elements files have of which nothing is said
  *     begin, put, flush, finish, release        an output: what is written gets its name when it is whole
  *

@@ -3,7 +3,7 @@
  * A report: one HTML file that needs nothing else, about one run or about several side by side. C reads and sums up, the page itself draws:
  *
  *     read.c, read_record.c     a run's directory (run.h); messages.c: warnings and events, the first and last of many
- *     series.c, thin.c          curves, and of very long ones what a screen can show
+ *     series.c, downsample.c          curves, and of very long ones what a screen can show
  *     outcome.c                 how a run ended, and what it reached
  *     gather.c                  all of that as JSON
  *     page.c                    a page with that JSON in it, and page.css and page.js, which are compiled in; a table of metrics where there is no script

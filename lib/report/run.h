@@ -49,7 +49,7 @@ void dt_series_cut(dt_series_list *l, double x);
 double dt_series_sum(const dt_series_list *l, const char *name);
 void dt_series_release(dt_series_list *l);
 
-/* thin.c: curves of one chart, which keep their points where one of them has its least or greatest value in a stretch of x; `most` points of a curve,
+/* downsample.c: curves of one chart, which keep their points where one of them has its least or greatest value in a stretch of x; `most` points of a curve,
  * about. Shorter ones stay whole. A band is as wide in a stretch as anywhere in it. */
 void dt_thin(dt_series *const *curve, int n, int most);
 void dt_thin_band(dt_series *least, dt_series *greatest, int most);

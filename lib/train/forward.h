@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a step: forward.c computes the outputs, returns.c losses and metrics, step.c gradients. */
+/* The parts of a step: forward.c computes the outputs, step_results.c losses and metrics, step.c gradients. */
 #ifndef DT_TRAIN_FORWARD_H
 #define DT_TRAIN_FORWARD_H
 

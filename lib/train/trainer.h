@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trainer from the inside: its steps (step.c, forward.c, returns.c) and what it does with them (trainer.c). */
+/* A trainer from the inside: its steps (step.c, forward.c, step_results.c) and what it does with them (trainer.c). */
 #ifndef DT_TRAIN_TRAINER_H
 #define DT_TRAIN_TRAINER_H
 

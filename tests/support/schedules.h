@@ -3,7 +3,7 @@
 #ifndef TESTS_SCHEDULES_H
 #define TESTS_SCHEDULES_H
 
-#include "coll/places.h"
+#include "coll/irregular.h"
 #include "coll/torus.h"
 
 /* A torus schedule for one group, whose ranks stand at place[ranks][4]. SCHEDULE: too many ranks. */

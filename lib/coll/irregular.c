@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "coll/places.h"
+#include "coll/irregular.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prices of exchanges between places that need not be a grid. Every message of all groups is routed, and counted on its links.
+ * Prices of exchanges between ranks that need not stand in a grid. Every message of all groups is routed, and counted on its links.
  */
-#ifndef DT_COLL_PLACES_H
-#define DT_COLL_PLACES_H
+#ifndef DT_COLL_IRREGULAR_H
+#define DT_COLL_IRREGULAR_H
 
 #include "coll/exchange.h"
 #include "coll/grid.h"
