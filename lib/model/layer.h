@@ -79,6 +79,7 @@ dt_dtype dt_policy_dtype(int policy);
 /* What a layer is told when shapes are checked, and what it answers. */
 typedef struct dt_layer_build {
     dt_arena *arena;
+    const struct dt_layer *row;
     const void *args;     /* begins with a dt_layer_head */
     const char *name;     /* "dense_1" */
     dt_named within;      /* the layer that it wraps, read; kind NULL: it wraps none */
@@ -163,6 +164,7 @@ typedef struct dt_layer {
     dt_kind kind;
     dt_layer_precision precision;
     int least, most;        /* how many layers it takes from; both 0: one */
+    int sides;              /* of layers over space: 1 of steps, 2 of images, 3 of volumes */
     dt_status *(*build)(dt_layer_build *b);
     dt_value (*call)(const dt_layer_call *c);
     bool supports_masking;

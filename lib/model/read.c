@@ -168,7 +168,7 @@ static dt_status *build_layer(dt_reader *r, int i)
 {
     const dt_layer *row = (const dt_layer *)r->named[i].kind;
     dt_layer_build *b = dt_arena_new(r->arena, dt_layer_build);
-    *b = (dt_layer_build){ .arena = r->arena, .args = r->named[i].args, .name = r->name[i], .at = r->named[i].at,
+    *b = (dt_layer_build){ .arena = r->arena, .row = row, .args = r->named[i].args, .name = r->name[i], .at = r->named[i].at,
                            .within = r->within[i], .within_name = r->within_name[i], .n_earlier = i, .earlier = r->layer };
     give_inputs(r, i, b);
     b->out_mask = row->supports_masking && b->masks[0];

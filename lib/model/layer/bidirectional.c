@@ -50,8 +50,8 @@ static dt_status *within(dt_arena *arena, const void *args, dt_named *out)
 static dt_status *build_direction(dt_layer_build *b, bool backwards, direction *out)
 {
     const struct bidirectional *d = b->args;
-    dt_layer_build one = { .arena = b->arena, .args = &out->args, .at = b->at, .in = b->in, .masks = b->masks };
     out->row = (const dt_layer *)b->within.kind;
+    dt_layer_build one = { .arena = b->arena, .row = out->row, .args = &out->args, .at = b->at, .in = b->in, .masks = b->masks };
     out->args = *(const dt_recurrent *)b->within.args;
     out->args.go_backwards ^= backwards;
     out->args.zero_output_for_mask = out->args.return_sequences;

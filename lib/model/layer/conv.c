@@ -31,8 +31,10 @@ static dt_status *check_groups(const dt_layer_build *b, const dt_conv *c, int64_
     return s;
 }
 
-static dt_status *build(dt_layer_build *b, const char *kind, int n)
+static dt_status *build(dt_layer_build *b)
 {
+    const char *kind = b->row->kind.name;
+    const int n = b->row->sides;
     const dt_conv *c = b->args;
     dt_space s;
     DT_TRY(dt_conv_space(b, kind, n, &s));
@@ -51,27 +53,12 @@ static dt_value call(const dt_layer_call *c)
     return dt_conv_finish(c, dt_convolve(c->x, c->weight[0], &s, (int)((const dt_conv *)c->args)->groups), 1);
 }
 
-static dt_status *build1(dt_layer_build *b)
-{
-    return build(b, "Conv1D", 1);
-}
-
-static dt_status *build2(dt_layer_build *b)
-{
-    return build(b, "Conv2D", 2);
-}
-
-static dt_status *build3(dt_layer_build *b)
-{
-    return build(b, "Conv3D", 3);
-}
-
 const dt_layer dt_layer_conv1d = {
-    .kind = { "Conv1D", "convolution over steps", fields1, sizeof(dt_conv), DT_ALSO("Convolution1D") }, .build = build1, .call = call,
+    .kind = { "Conv1D", "convolution over steps", fields1, sizeof(dt_conv), DT_ALSO("Convolution1D") }, .sides = 1, .build = build, .call = call,
 };
 const dt_layer dt_layer_conv2d = {
-    .kind = { "Conv2D", "convolution over images", fields, sizeof(dt_conv), DT_ALSO("Convolution2D") }, .build = build2, .call = call,
+    .kind = { "Conv2D", "convolution over images", fields, sizeof(dt_conv), DT_ALSO("Convolution2D") }, .sides = 2, .build = build, .call = call,
 };
 const dt_layer dt_layer_conv3d = {
-    .kind = { "Conv3D", "convolution over volumes", fields, sizeof(dt_conv), DT_ALSO("Convolution3D") }, .build = build3, .call = call,
+    .kind = { "Conv3D", "convolution over volumes", fields, sizeof(dt_conv), DT_ALSO("Convolution3D") }, .sides = 3, .build = build, .call = call,
 };

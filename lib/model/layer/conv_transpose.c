@@ -77,8 +77,10 @@ static dt_status *find_places(dt_layer_build *b, const char *kind, const dt_spac
     return NULL;
 }
 
-static dt_status *build(dt_layer_build *b, const char *kind, int n)
+static dt_status *build(dt_layer_build *b)
 {
+    const char *kind = b->row->kind.name;
+    const int n = b->row->sides;
     const dt_conv *c = b->args;
     const int64_t none[DT_MAX_SPATIAL] = { 0 };
     int64_t unused[DT_MAX_SPATIAL];
@@ -111,27 +113,12 @@ static dt_value call(const dt_layer_call *c)
     return dt_conv_finish(c, dt_convolution(c->x, turn_round(c->weight[0], s.n), &a), 1);
 }
 
-static dt_status *build1(dt_layer_build *b)
-{
-    return build(b, "Conv1DTranspose", 1);
-}
-
-static dt_status *build2(dt_layer_build *b)
-{
-    return build(b, "Conv2DTranspose", 2);
-}
-
-static dt_status *build3(dt_layer_build *b)
-{
-    return build(b, "Conv3DTranspose", 3);
-}
-
 const dt_layer dt_layer_conv1d_transpose = {
-    .kind = { "Conv1DTranspose", "transposed convolution over steps", fields, sizeof(dt_conv), DT_ALSO("Convolution1DTranspose") }, .build = build1, .call = call,
+    .kind = { "Conv1DTranspose", "transposed convolution over steps", fields, sizeof(dt_conv), DT_ALSO("Convolution1DTranspose") }, .sides = 1, .build = build, .call = call,
 };
 const dt_layer dt_layer_conv2d_transpose = {
-    .kind = { "Conv2DTranspose", "transposed convolution over images", fields, sizeof(dt_conv), DT_ALSO("Convolution2DTranspose") }, .build = build2, .call = call,
+    .kind = { "Conv2DTranspose", "transposed convolution over images", fields, sizeof(dt_conv), DT_ALSO("Convolution2DTranspose") }, .sides = 2, .build = build, .call = call,
 };
 const dt_layer dt_layer_conv3d_transpose = {
-    .kind = { "Conv3DTranspose", "transposed convolution over volumes", fields, sizeof(dt_conv), DT_ALSO("Convolution3DTranspose") }, .build = build3, .call = call,
+    .kind = { "Conv3DTranspose", "transposed convolution over volumes", fields, sizeof(dt_conv), DT_ALSO("Convolution3DTranspose") }, .sides = 3, .build = build, .call = call,
 };

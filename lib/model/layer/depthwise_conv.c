@@ -27,8 +27,10 @@ static const dt_field separable_fields[] = {
 };
 
 /* The first weight; *outputs is the number of channels it makes. */
-static dt_status *build_depthwise(dt_layer_build *b, const char *kind, const char *weight, int n, int64_t *outputs)
+static dt_status *build_depthwise(dt_layer_build *b, const char *weight, int64_t *outputs)
 {
+    const char *kind = b->row->kind.name;
+    const int n = b->row->sides;
     const dt_conv *c = b->args;
     dt_space s;
     DT_TRY(dt_conv_space(b, kind, n, &s));
@@ -53,10 +55,10 @@ static dt_value convolve_depths(const dt_layer_call *c, const dt_space *s)
 
 /* ---- DepthwiseConv ---- */
 
-static dt_status *build(dt_layer_build *b, const char *kind, int n)
+static dt_status *build(dt_layer_build *b)
 {
     int64_t outputs;
-    DT_TRY(build_depthwise(b, kind, "kernel", n, &outputs));
+    DT_TRY(build_depthwise(b, "kernel", &outputs));
     return dt_conv_bias(b, outputs);
 }
 
@@ -66,35 +68,25 @@ static dt_value call(const dt_layer_call *c)
     return dt_conv_finish(c, convolve_depths(c, &s), 1);
 }
 
-static dt_status *build1(dt_layer_build *b)
-{
-    return build(b, "DepthwiseConv1D", 1);
-}
-
-static dt_status *build2(dt_layer_build *b)
-{
-    return build(b, "DepthwiseConv2D", 2);
-}
-
 const dt_layer dt_layer_depthwise_conv1d = {
     .kind = { "DepthwiseConv1D", "convolution over steps, each channel by itself", depthwise_fields, sizeof(dt_conv), NULL },
-    .build = build1, .call = call,
+    .sides = 1, .build = build, .call = call,
 };
 const dt_layer dt_layer_depthwise_conv2d = {
     .kind = { "DepthwiseConv2D", "convolution over images, each channel by itself", depthwise_fields, sizeof(dt_conv), NULL },
-    .build = build2, .call = call,
+    .sides = 2, .build = build, .call = call,
 };
 
 /* ---- SeparableConv ---- */
 
-static dt_status *build_separable(dt_layer_build *b, const char *kind, int n)
+static dt_status *build_separable(dt_layer_build *b)
 {
     const dt_conv *c = b->args;
-    const dt_space point = { .n = n, .size = { 1, 1, 1 } };
+    const dt_space point = { .n = b->row->sides, .size = { 1, 1, 1 } };
     int64_t between;
-    DT_TRY(build_depthwise(b, kind, "depthwise_kernel", n, &between));
+    DT_TRY(build_depthwise(b, "depthwise_kernel", &between));
     DT_TRY(dt_conv_kernel(b, "pointwise_kernel", &point, (int64_t[]){ between, c->filters }, c->pointwise_initializer));
-    b->out.dim[n + 1] = c->filters;
+    b->out.dim[b->row->sides + 1] = c->filters;
     return dt_conv_bias(b, c->filters);
 }
 
@@ -106,21 +98,11 @@ static dt_value call_separable(const dt_layer_call *c)
     return dt_conv_finish(c, dt_matmul(convolve_depths(c, &s), kernel), 2);
 }
 
-static dt_status *build_separable1(dt_layer_build *b)
-{
-    return build_separable(b, "SeparableConv1D", 1);
-}
-
-static dt_status *build_separable2(dt_layer_build *b)
-{
-    return build_separable(b, "SeparableConv2D", 2);
-}
-
 const dt_layer dt_layer_separable_conv1d = {
     .kind = { "SeparableConv1D", "depthwise convolution over steps, then one over channels", separable_fields, sizeof(dt_conv), DT_ALSO("SeparableConvolution1D") },
-    .build = build_separable1, .call = call_separable,
+    .sides = 1, .build = build_separable, .call = call_separable,
 };
 const dt_layer dt_layer_separable_conv2d = {
     .kind = { "SeparableConv2D", "depthwise convolution over images, then one over channels", separable_fields, sizeof(dt_conv), DT_ALSO("SeparableConvolution2D") },
-    .build = build_separable2, .call = call_separable,
+    .sides = 2, .build = build_separable, .call = call_separable,
 };

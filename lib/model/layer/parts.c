@@ -65,7 +65,7 @@ static dt_status *read_args(const dt_layer_build *b, const dt_part_request *q, v
 
 dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_part *out)
 {
-    dt_layer_build one = { .arena = b->arena, .at = b->at, .in = q->in, .masks = b->masks };
+    dt_layer_build one = { .arena = b->arena, .row = q->row, .at = b->at, .in = q->in, .masks = b->masks };
     void *args;
     DT_TRY(read_args(b, q, &args));
     one.args = args;

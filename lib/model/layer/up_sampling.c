@@ -39,8 +39,10 @@ static const dt_field fields3[] = {
 
 static const int64_t twos[DT_MAX_SPATIAL] = { 2, 2, 2 };
 
-static dt_status *build(dt_layer_build *b, const char *kind, int n)
+static dt_status *build(dt_layer_build *b)
 {
+    const char *kind = b->row->kind.name;
+    const int n = b->row->sides;
     const struct up_sampling *u = b->args;
     int64_t size[DT_MAX_SPATIAL];
     DT_TRY(dt_sizes_of(b, "size", &u->size, n, twos, size));
@@ -107,27 +109,12 @@ static dt_value call(const dt_layer_call *c)
     return y;
 }
 
-static dt_status *build1(dt_layer_build *b)
-{
-    return build(b, "UpSampling1D", 1);
-}
-
-static dt_status *build2(dt_layer_build *b)
-{
-    return build(b, "UpSampling2D", 2);
-}
-
-static dt_status *build3(dt_layer_build *b)
-{
-    return build(b, "UpSampling3D", 3);
-}
-
 const dt_layer dt_layer_up_sampling1d = {
-    .kind = { "UpSampling1D", "repeats steps", fields1, sizeof(struct up_sampling), NULL }, .build = build1, .call = call,
+    .kind = { "UpSampling1D", "repeats steps", fields1, sizeof(struct up_sampling), NULL }, .sides = 1, .build = build, .call = call,
 };
 const dt_layer dt_layer_up_sampling2d = {
-    .kind = { "UpSampling2D", "enlarges images", fields2, sizeof(struct up_sampling), NULL }, .build = build2, .call = call,
+    .kind = { "UpSampling2D", "enlarges images", fields2, sizeof(struct up_sampling), NULL }, .sides = 2, .build = build, .call = call,
 };
 const dt_layer dt_layer_up_sampling3d = {
-    .kind = { "UpSampling3D", "enlarges volumes", fields3, sizeof(struct up_sampling), NULL }, .build = build3, .call = call,
+    .kind = { "UpSampling3D", "enlarges volumes", fields3, sizeof(struct up_sampling), NULL }, .sides = 3, .build = build, .call = call,
 };
