@@ -124,7 +124,7 @@ static void partitioners(void **state)
         dt_partitioner p;
         int64_t rows, row_bytes, shards;
     } rows[] = {
-        { { DT_PARTITION_NONE }, 1000, 4096, 1 },
+        { { .kind = DT_PARTITION_NONE }, 1000, 4096, 1 },
         { { DT_PARTITION_FIXED, .shards = 3 }, 10, 4, 3 },
         { { DT_PARTITION_FIXED, .shards = 3 }, 2, 4, 2 },
         { { DT_PARTITION_FIXED, .shards = 3 }, 1, 4, 1 },
