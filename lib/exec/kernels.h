@@ -6,4 +6,4 @@ DT_KERNEL(slice) DT_KERNEL(concatenate) DT_KERNEL(pad) DT_KERNEL(transpose) DT_K
 DT_KERNEL(reduce_inside) DT_KERNEL(reverse) DT_KERNEL(reduce_window) DT_KERNEL(select_and_scatter)
 DT_KERNEL(softmax) DT_KERNEL(entropy) DT_KERNEL(entropy_grad) DT_KERNEL(attention) DT_KERNEL(attention_grad)
 DT_KERNEL(layer_norm) DT_KERNEL(layer_norm_grad) DT_KERNEL(layer_norm_scale_grad) DT_KERNEL(scatter_add)
-DT_KERNEL(random) DT_KERNEL(tree) DT_KERNEL(tree_by_eval) DT_KERNEL(tree_part) DT_KERNEL(tree_part_by_eval) DT_KERNEL(join) DT_KERNEL(alias) DT_KERNEL(barrier)
+DT_KERNEL(random) DT_KERNEL(tree) DT_KERNEL(tree_by_eval) DT_KERNEL(tree_part) DT_KERNEL(tree_part_by_eval) DT_KERNEL(join) DT_KERNEL(worker_rows) DT_KERNEL(alias) DT_KERNEL(barrier)

@@ -77,6 +77,16 @@ dt_status *dt_member_settle(dt_member *m)
     return m->team->fabric->settle ? m->team->fabric->settle(m) : NULL;
 }
 
+dt_status *dt_member_room(dt_member *m, size_t bytes)
+{
+    if (bytes <= m->room_bytes)
+        return NULL;
+    free(m->room);
+    m->room = dt_try_alloc(bytes);
+    m->room_bytes = m->room ? bytes : 0;
+    return m->room ? NULL : dt_fail(DT_E_NO_MEMORY, NULL, "no memory for %zu bytes that workers exchange", bytes);
+}
+
 dt_status *dt_member_collect(dt_member *m, const void *own, const size_t *n, void *all)
 {
     dt_tag tag = {.number = ++m->number, .collective = DT_ALL_GATHER, .dtype = DT_UINT8, .step = m->step};

@@ -128,6 +128,19 @@ typedef struct dt_tree_item {
 } dt_tree_item;
 /* Sums over the workers, rank r of n having the shards that dt_shards_of_worker says: the bits of tree_sum over all shards. Errors of send and recv. */
 dt_status *dt_tree_all_reduce(dt_member *m, int32_t shards, dt_dtype dtype, const dt_tree_item *item, int n) DT_MUST_USE;
+/* Room for so many bytes that are exchanged, m->room, kept for the next ones. */
+dt_status *dt_member_room(dt_member *m, size_t bytes) DT_MUST_USE;
+
+/* One of several values that ranks hold in parts: rows of dimension 0, as dt_worker_rows_begin divides them (op/workers.h). */
+typedef struct dt_rows_item {
+    const void *own;
+    void *whole;
+    int64_t rows; /* of all */
+    size_t row_bytes;
+} dt_rows_item;
+/* Every rank's rows into each item's whole. Errors of send and recv. rows.c */
+dt_status *dt_rows_all_gather(dt_member *m, const dt_rows_item *item, int n) DT_MUST_USE;
+
 /* The bytes of all ranks, n[r] of rank r, to rank 0 alone, one after the other into its all[]. */
 dt_status *dt_member_collect(dt_member *m, const void *own, const size_t *n, void *all) DT_MUST_USE;
 /* Every rank's n bytes, in the order of ranks, into all[ranks * n]. */

@@ -57,16 +57,6 @@ static void unpack(const bucket *b, const char *from)
     }
 }
 
-static dt_status *take_room(dt_member *m, size_t bytes)
-{
-    if (bytes <= m->room_bytes)
-        return NULL;
-    free(m->room);
-    m->room = dt_try_alloc(bytes);
-    m->room_bytes = m->room ? bytes : 0;
-    return m->room ? NULL : dt_fail(DT_E_NO_MEMORY, NULL, "no memory for %zu bytes that workers exchange", bytes);
-}
-
 /* ---- halving ---- */
 
 static bool is_power_of_two(int n)
@@ -98,7 +88,7 @@ static dt_status *reduce_by_halving(bucket *b)
 {
     if (!b->m->halving)
         DT_TRY(make_halving(b->m));
-    DT_TRY(take_room(b->m, (size_t)b->elements * b->size));
+    DT_TRY(dt_member_room(b->m, (size_t)b->elements * b->size));
     pack_node(b, 0, b->m->room);
     DT_TRY(dt_schedule_run(b->m->halving, b->m, &(dt_array){b->dtype, b->elements, b->m->room}));
     unpack(b, b->m->room);
@@ -204,7 +194,7 @@ static dt_status *reduce_by_owners(bucket *b)
         all += r == b->m->rank ? 0 : nodes_of(b->shards, b->m->team, r, node);
     }
     const size_t packed = (size_t)b->elements * (size_t)b->nodes * b->size;
-    DT_TRY(take_room(b->m, packed + (size_t)(part_size(b, b->m->rank) * all) * b->size));
+    DT_TRY(dt_member_room(b->m, packed + (size_t)(part_size(b, b->m->rank) * all) * b->size));
     char *room = b->m->room;
     for (int k = 0; k < b->nodes; k++)
         pack_node(b, k, room + (size_t)(b->elements * k) * b->size);

@@ -69,6 +69,7 @@ struct dt_variable { /* declared in dtrain.h */
     bool trainable;
     bool slot;         /* of an optimizer: not part of weights_sha256 */
     const dt_variable *of; /* a slot's: the variable that it belongs to, lent, only to be compared; NULL: none */
+    bool on_all;       /* a slot's: the host reads and changes it on every worker (running means), so none keeps a part of it */
     int lacks;         /* a slot's: 1 + the dimension of `of` that it is a mean over; 0: it is as large */
     void *host_data;   /* aligned to 64, type's elements, row-major; the rooms above exec use dt_host_data and dt_host_edit */
     const struct dt_variable_holder *newer; /* the device whose copy is newer than host_data; NULL: host_data is current */

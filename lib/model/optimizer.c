@@ -273,6 +273,8 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
         s->n++;
     }
     s->average = head->use_ema ? s->slot[own] : NULL;
+    if (s->average)
+        s->average->on_all = true;
     s->sum = head->gradient_accumulation_steps || o->accumulates ? s->slot[n - 1] : NULL;
     return NULL;
 }

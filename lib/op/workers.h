@@ -37,4 +37,14 @@ int dt_tree_results(const dt_node *n);
 const dt_shard_range *dt_shard_range_of(const dt_node *n); /* of a tree_part; NULL: it is another op */
 bool dt_is_tree_join(const dt_node *n);
 
+/* What is kept in parts: worker `rank` of `workers` has rows of dimension 0. worker_rows(x): those of all workers, in order; the same everywhere. */
+typedef struct dt_worker_rows_attr { dt_type type; int32_t workers, rank; } dt_worker_rows_attr;
+extern const dt_op dt_op_worker_rows; /* dt_worker_rows_attr */
+bool dt_is_worker_rows(const dt_node *n);
+/* The first row of a worker; of number `workers`: their number. */
+int64_t dt_worker_rows_begin(int64_t rows, int workers, int rank);
+dt_type dt_worker_rows_type(const dt_type *whole, int workers, int rank);
+/* tree_join or worker_rows: workers wait for each other. */
+bool dt_is_exchange(const dt_node *n);
+
 #endif

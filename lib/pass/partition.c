@@ -108,7 +108,7 @@ static bool aligned(const dt_cutter *c, int i, int k)
 {
     int j = c->g->node[i].in[k];
 
-    if (c->g->node[i].op == &dt_op_optimization_barrier || dt_is_tree_join(&c->g->node[i]))
+    if (c->g->node[i].op == &dt_op_optimization_barrier || dt_is_exchange(&c->g->node[i]))
         return false;
     if (in_one_task(c, i, j))
         return true;
@@ -158,7 +158,7 @@ static void place_node(dt_cutter *c, int i)
     if (dt_is_leaf(&c->g->node[i]) || piece->absorbed)
         return;
     piece->segment = earliest(c, i);
-    if (c->depth[i] > 0 && dt_is_tree_join(&c->g->node[i]) && c->meets[c->depth[i]] > piece->segment)
+    if (c->depth[i] > 0 && dt_is_exchange(&c->g->node[i]) && c->meets[c->depth[i]] > piece->segment)
         piece->segment = c->meets[c->depth[i]];
     for (int s = 0; s < c->g->n_states; s++)
         if (c->g->state[s].update == i && !c->p->copy_back[s]) {
@@ -176,7 +176,7 @@ static int find_depths(dt_cutter *c)
     for (int i = 0; i < c->g->n_nodes; i++) {
         for (int k = 0; k < c->g->node[i].n_in; k++)
             c->depth[i] = c->depth[c->g->node[i].in[k]] > c->depth[i] ? c->depth[c->g->node[i].in[k]] : c->depth[i];
-        c->depth[i] += dt_is_tree_join(&c->g->node[i]);
+        c->depth[i] += dt_is_exchange(&c->g->node[i]);
         most = c->depth[i] > most ? c->depth[i] : most;
     }
     return most;
@@ -196,12 +196,12 @@ static void place_nodes(dt_cutter *c, dt_arena *scratch)
         for (int i = 0; i < c->g->n_nodes; i++)
             place_node(c, i);
         for (int i = 0; i < c->g->n_nodes; i++)
-            if (dt_is_tree_join(&c->g->node[i]) && c->p->piece[i].segment > c->meets[c->depth[i]]) {
+            if (dt_is_exchange(&c->g->node[i]) && c->p->piece[i].segment > c->meets[c->depth[i]]) {
                 c->meets[c->depth[i]] = c->p->piece[i].segment;
                 moved = true;
             }
         for (int i = 0; i < c->g->n_nodes; i++)
-            moved |= dt_is_tree_join(&c->g->node[i]) && c->p->piece[i].segment < c->meets[c->depth[i]];
+            moved |= dt_is_exchange(&c->g->node[i]) && c->p->piece[i].segment < c->meets[c->depth[i]];
     }
 }
 

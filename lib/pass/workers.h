@@ -16,6 +16,16 @@ typedef struct dt_worker_share {
  * of several workers meet in any other way than in a sum. */
 dt_status *dt_workers_split(const dt_graph *g, const dt_worker_share *share, dt_graph **out) DT_MUST_USE;
 
+/* ---- workers_divide.c ---- */
+
+/* The variable that holds this worker's rows of one that is kept in parts (dt_worker_rows_type); NULL: it is whole. */
+typedef struct dt_worker_parts {
+    dt_variable *(*of)(void *user, dt_variable *whole);
+    void *user;
+} dt_worker_parts;
+/* A worker's program, in which the states that have parts are their parts. */
+dt_status *dt_workers_divide(const dt_graph *g, const dt_worker_share *share, const dt_worker_parts *parts, dt_graph **out) DT_MUST_USE;
+
 /* ---- shards.c ---- */
 
 /* Whether a node is a sum over the batch, which has a form for segments of it. */

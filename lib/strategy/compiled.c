@@ -17,6 +17,7 @@
 
 #include "op/cells.h"
 #include "strategy/cluster.h"
+#include "strategy/divided.h"
 
 /* ---- creating ---- */
 
@@ -107,6 +108,18 @@ bool dt_compiled_is_stale(const dt_compiled *c)
     return false;
 }
 
+/* Of the optimizer's state, where `partition` says so. */
+static dt_status *make_parts(dt_compiled *c)
+{
+    if (!c->cluster || c->how.over_replicas == DT_OVER_NONE)
+        return NULL;
+    c->part = dt_arena_array(c->arena, dt_divided *, c->step->n_states + 1);
+    for (int i = 0; i < c->step->n_states; i++)
+        if (dt_divided_fits(c->step->state[i].variable, c->cluster->workers))
+            DT_TRY(dt_divided_make(&c->part[c->n_parts++], c->step->state[i].variable, (dt_cluster *)c->cluster));
+    return NULL;
+}
+
 dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph *step, const dt_compile_options *o)
 {
     dt_compiled *c = dt_alloc(sizeof *c);
@@ -130,6 +143,8 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
         if (!s && dt_compiled_is_chip(c))
             s = dt_chip_products(c->step, &c->alone);
     }
+    if (!s)
+        s = make_parts(c);
     if (s) {
         dt_compiled_destroy(c);
         return s;
@@ -163,7 +178,7 @@ void dt_compiled_destroy(dt_compiled *c)
 /* Whether what this machine runs is all there is to know. */
 static bool runs_as_priced(const dt_compiled *c)
 {
-    return !dt_compiled_uses_logical_devices(c) && (c->how.over_replicas == DT_OVER_NONE || c->strategy->replicas == 1);
+    return c->cluster || (!dt_compiled_uses_logical_devices(c) && (c->how.over_replicas == DT_OVER_NONE || c->strategy->replicas == 1));
 }
 
 static dt_status *cut_for_pricing(const dt_compiled *c, const dt_device *device, dt_sized *z)
@@ -246,8 +261,12 @@ dt_status *dt_compiled_start(dt_compiled *c, const int32_t *offsets, const dt_vi
     const dt_env env = { .batch = z->share.rows, .first = z->share.first, .replicas = 1, .offsets = offsets, .segments = replicas, .shards = z->share.border,
                          .n_shards = z->share.shards, .refusal = &refusal, .member = c->cluster ? c->cluster->member : NULL };
     bool flies = false;
+    for (int i = 0; i < c->n_parts; i++)
+        dt_divided_ready(c->part[i]);
     DT_TRY(dt_executable_start(z->executable, &env, c->cluster ? own_rows(c, z, arg) : arg, result, &flies));
     *x = flies ? z->executable : NULL;
+    for (int i = 0; i < c->n_parts; i++)
+        dt_divided_changed(c->part[i]);
     return dt_refusal_status(&refusal);
 }
 

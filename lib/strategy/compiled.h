@@ -49,6 +49,8 @@ struct dt_compiled {
     dt_compute_spec how;
     const struct dt_cluster *cluster; /* of workers that share each batch; NULL: all of it is computed here */
     dt_view *own_arg;       /* [args] with this worker's rows, of the run at hand */
+    int n_parts;            /* states of which this worker keeps a part (divided.h) */
+    struct dt_divided **part;
     int shards;             /* of how.shards; at least one for each worker; 0: none */
     int n, next;            /* sizes made, the one to be replaced next */
     dt_sized size[DT_SIZES];

@@ -8,6 +8,7 @@
 #include "pass/workers.h"
 #include "strategy/cluster.h"
 #include "strategy/compiled.h"
+#include "strategy/divided.h"
 
 bool dt_compiled_is_chip(const dt_compiled *c)
 {
@@ -66,16 +67,28 @@ static void take_share(const dt_compiled *c, dt_sized *z)
     free(all);
 }
 
+static dt_variable *part_of(void *user, dt_variable *whole)
+{
+    const dt_compiled *c = user;
+    for (int i = 0; i < c->n_parts; i++)
+        if (dt_divided_whole(c->part[i]) == whole)
+            return dt_divided_own(c->part[i]);
+    return NULL;
+}
+
 static dt_status *split_over_workers(const dt_compiled *c, dt_sized *z)
 {
-    dt_graph *split = NULL;
+    dt_graph *split = NULL, *divided = NULL;
     take_share(c, z);
     if (!c->cluster)
         return NULL;
-    DT_TRY(dt_workers_split(c->unsharded, &(dt_worker_share){ .workers = c->cluster->workers, .rank = c->cluster->rank, .shards = c->shards,
-                                                                  .batch = z->rows }, &split));
-    dt_status *s = dt_simplify(split, &z->own);
+    const dt_worker_share share = { .workers = c->cluster->workers, .rank = c->cluster->rank, .shards = c->shards, .batch = z->rows };
+    DT_TRY(dt_workers_split(c->unsharded, &share, &split));
+    dt_status *s = c->n_parts ? dt_workers_divide(split, &share, &(dt_worker_parts){ part_of, (void *)c }, &divided) : NULL;
+    if (!s)
+        s = dt_simplify(divided ? divided : split, &z->own);
     dt_graph_destroy(split);
+    dt_graph_destroy(divided);
     return s;
 }
 

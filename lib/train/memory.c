@@ -5,6 +5,7 @@
  */
 #include "base/memory.h"
 #include "strategy/compiled.h"
+#include "strategy/divided.h"
 #include "train/callback.h"
 #include "train/trainer.h"
 
@@ -58,21 +59,19 @@ static dt_status *add_evaluation(const run *r, dt_memory *m)
 
 /* ---- weights, data ---- */
 
-static int64_t bytes_of(const dt_arrays *a)
+static int64_t bytes_of(dt_variable *const *v, int n)
 {
     int64_t bytes = 0;
-    for (int i = 0; i < a->n; i++)
-        bytes = sum(bytes, dt_type_bytes(&a->array[i].type));
+    for (int i = 0; i < n; i++)
+        bytes = sum(bytes, dt_divided_bytes(v[i]));
     return bytes;
 }
 
-static dt_status *add_state(run *r, dt_memory *m)
+static void add_state(const run *r, dt_memory *m)
 {
-    dt_arrays model, optimizer;
-    DT_TRY(dt_model_arrays(r->model, r->arena, &model));
-    DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &optimizer));
-    m->state = sum(bytes_of(&model), bytes_of(&optimizer));
-    return NULL;
+    int n;
+    dt_variable *const *slot = dt_optimizer_variables(r->optimizer, r->arena, &n);
+    m->state = sum(bytes_of(r->model->weight, r->model->n_weights), bytes_of(slot, n));
 }
 
 static void add_data(const run *r, const dt_data_bytes *held, dt_memory *m)
@@ -93,7 +92,7 @@ dt_status *dt_run_count_memory(run *r)
     DT_TRY(add_training(r, m));
     DT_TRY(add_evaluation(r, m));
     const dt_data_bytes held = dt_dataset_bytes(r->data);
-    DT_TRY(add_state(r, m));
+    add_state(r, m);
     add_data(r, &held, m);
     DT_TRY(dt_strategy_device_of(r->strategy, &device));
     const int64_t rest = dt_memory_resident() - m->state - held.present;

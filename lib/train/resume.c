@@ -191,17 +191,17 @@ static dt_status *find_start(run *r)
     }
 }
 
-static dt_status *checkpoint_bytes(const run *r, int64_t *bytes)
+static int64_t checkpoint_bytes(const run *r)
 {
-    dt_arrays lists[2];
+    int n;
+    dt_variable *const *slot = dt_optimizer_variables(r->optimizer, r->arena, &n);
+    int64_t bytes = 65536; /* headers and state.json */
 
-    DT_TRY(dt_model_arrays(r->model, r->arena, &lists[0]));
-    DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &lists[1]));
-    *bytes = 65536; /* headers and state.json */
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; i < lists[k].n; i++)
-            *bytes += dt_type_bytes(&lists[k].array[i].type);
-    return NULL;
+    for (int i = 0; i < n; i++)
+        bytes += dt_type_bytes(&slot[i]->type);
+    for (int i = 0; i < r->model->n_weights; i++)
+        bytes += dt_type_bytes(&r->model->weight[i]->type);
+    return bytes;
 }
 
 /* The step of the last line that stays: that of an epoch within which a run ended is written again, of a validation by steps it is not. */
@@ -223,9 +223,7 @@ dt_status *dt_run_open(run *r)
     if (!r->q->directory)
         return NULL;
     if (r->writes) {
-        int64_t bytes;
-        DT_TRY(checkpoint_bytes(r, &bytes));
-        DT_TRY(dt_run_dir_open(&r->directory, r->q->directory, bytes));
+        DT_TRY(dt_run_dir_open(&r->directory, r->q->directory, checkpoint_bytes(r)));
         DT_TRY(dt_checkpoints_clean(&r->directory, false, NULL));
     }
     DT_TRY(find_start(r));

@@ -236,8 +236,15 @@ static dt_status *save_due(run *r, dt_callback *c)
 {
     keeper *k = c->state;
     const char *path;
-    if (!k->due || !r->writes)
+    dt_arrays state;
+    if (!k->due)
         return NULL;
+    if (!k->x->save_weights_only)
+        DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &state)); /* workers that keep parts of it give them to the one that writes */
+    if (!r->writes) {
+        k->due = NULL;
+        return NULL;
+    }
     DT_TRY(dt_callback_path(r, c, k->due, &path));
     k->due = NULL;
     char *folder = dt_path_dir(path);

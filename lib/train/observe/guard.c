@@ -52,8 +52,7 @@ static dt_status *check_arrays(const run *r, const dt_arrays *a)
                               bad->name, (long long)n, n == 1 ? "" : "s", n == 1 ? "is" : "are"));
 }
 
-/* The loss of a step is that before its update: what comes after the last one shows in the weights alone. */
-dt_status *dt_run_check_weights(const run *r)
+static dt_status *check_weights(const run *r)
 {
     dt_arrays model, optimizer;
 
@@ -61,4 +60,11 @@ dt_status *dt_run_check_weights(const run *r)
     DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &optimizer));
     DT_TRY(check_arrays(r, &model));
     return check_arrays(r, &optimizer);
+}
+
+/* The loss of a step is that before its update: what comes after the last one shows in the weights alone. Of state that workers keep in parts the first one sees
+ * all. */
+dt_status *dt_run_check_weights(const run *r)
+{
+    return dt_cluster_agree(r->strategy->cluster, "vouch for the weights", check_weights(r));
 }
