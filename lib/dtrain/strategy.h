@@ -26,8 +26,9 @@ DT_API dt_status *dt_one_device_strategy(dt_strategy **out, const char *device) 
 /* The strategy outside all scopes: one replica, nothing distributed, no named devices. */
 DT_API dt_status *dt_default_strategy(dt_strategy **out) DT_CHECKED;
 
-/* MultiWorkerMirroredStrategy with virtual workers in this process. All workers have the same devices; replicas are numbered worker by worker.
- * Unlike a mirrored strategy with the same number of replicas, each worker reads its own part of the data (auto-sharding). */
+/* MultiWorkerMirroredStrategy. All workers have the same devices; replicas are numbered worker by worker. Unlike a mirrored strategy with the same number of
+ * replicas, each worker reads its own part of the data (auto-sharding). Where mpirun, srun or `dtrain fit --workers` have started several processes they are the workers:
+ * each runs the same program, computes for its own replicas, and sees the values of all. Otherwise workers are virtual, in this process. */
 typedef struct dt_multi_worker_options {
     int workers;                /* 0: one */
     int devices_per_worker;     /* 0: the number of named devices, or one */
@@ -50,7 +51,7 @@ DT_API dt_status *dt_tpu_initialize(dt_resolver *r, const dt_topology **topology
 DT_API dt_status *dt_tpu_shutdown(dt_resolver *r) DT_CHECKED;
 DT_API const char *dt_resolver_master(const dt_resolver *r);    /* "v3-8"; "" without a slice; lent */
 DT_API const char *dt_resolver_task_type(const dt_resolver *r); /* the job of its devices: "worker", "localhost"; lent */
-DT_API int dt_resolver_task_id(const dt_resolver *r);           /* the task of this process: always 0 */
+DT_API int dt_resolver_task_id(const dt_resolver *r);           /* the task of this process: 0, but for workers in separate processes */
 DT_API int dt_resolver_tasks(const dt_resolver *r);             /* tasks of that job */
 DT_API int dt_resolver_accelerators(const dt_resolver *r);      /* TPU devices per task (num_accelerators) */
 DT_API bool dt_resolver_simulated(const dt_resolver *r);

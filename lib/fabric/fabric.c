@@ -104,6 +104,24 @@ dt_status *dt_member_collect(dt_member *m, const void *own, const size_t *n, voi
     return NULL;
 }
 
+dt_status *dt_member_spread(dt_member *m, const void *own, const size_t *n, void *all)
+{
+    dt_tag tag = {.number = ++m->number, .collective = DT_ALL_GATHER, .dtype = DT_UINT8, .step = m->step};
+    snprintf(tag.of, sizeof tag.of, "%s", m->of ? m->of : "");
+    for (int r = 0; r < m->team->ranks; r++)
+        tag.elements += (int64_t)n[r];
+    for (int r = 0; r < m->team->ranks; r++)
+        if (r != m->rank)
+            DT_TRY(dt_member_send(m, r, &tag, own, n[m->rank]));
+    char *at = all;
+    for (int r = 0; r < m->team->ranks; at += n[r++])
+        if (r != m->rank)
+            DT_TRY(dt_member_recv(m, r, &tag, at, n[r]));
+        else if (n[r])
+            memcpy(at, own, n[r]);
+    return dt_member_settle(m);
+}
+
 dt_status *dt_member_gather(dt_member *m, const void *own, size_t n, void *all)
 {
     const int ranks = m->team->ranks;

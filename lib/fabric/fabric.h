@@ -143,6 +143,8 @@ dt_status *dt_rows_all_gather(dt_member *m, const dt_rows_item *item, int n) DT_
 
 /* The bytes of all ranks, n[r] of rank r, to rank 0 alone, one after the other into its all[]. */
 dt_status *dt_member_collect(dt_member *m, const void *own, const size_t *n, void *all) DT_MUST_USE;
+/* The same into every rank's all[]. */
+dt_status *dt_member_spread(dt_member *m, const void *own, const size_t *n, void *all) DT_MUST_USE;
 /* Every rank's n bytes, in the order of ranks, into all[ranks * n]. */
 dt_status *dt_member_gather(dt_member *m, const void *own, size_t n, void *all) DT_MUST_USE;
 

@@ -376,7 +376,7 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const d
     DT_TRY(dt_status_kept());
     DT_TRY(check_request(j, q, out));
     audience a = {q, out ? &g : NULL};
-    dt_predict_rows from = {.rows = tell_rows, .user = &a, .warn = tell_warning, .warn_user = or_none(options)};
+    dt_predict_rows from = {.rows = tell_rows, .user = &a, .everyone = out != NULL, .warn = tell_warning, .warn_user = or_none(options)};
     dt_saved c = {0};
     DT_TRY(check_input_of_team(j, q));
     DT_TRY(dt_job_open_team(j, options));

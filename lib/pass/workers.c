@@ -6,6 +6,8 @@
  *     dot_general(x', dy)      ->   tree_join(tree_part(segment_dot_general(x', dy)))       (own shards, m, n) -> (m, nodes * n) -> (m, n)
  *     get_dimension_size(x)    ->   a number: the rows of all
  *     iota along the batch     ->   example_id, which begins at the worker's first row
+ *     segment_reduce(x)        ->   worker_rows(segment_reduce(x)), of own replicas: one value for each replica, then of all
+ *     segment_broadcast(v)     ->   segment_broadcast(own replicas' part of v)
  *
  * Everything else works row by row, or on values that are the same on all workers; what does not is refused here. The order of joins is that of the nodes
  * and the same on all workers, since the graph differs in sizes alone.
@@ -60,9 +62,17 @@ static bool touches_rows(const dt_graph *g, const dt_node *n)
     return touches || dt_cut_of(n) >= 0;
 }
 
-static bool can_split(const dt_graph *g, int i)
+/* Values of replicas and their rows: one for each replica from its rows, or the other way round. */
+static bool goes_by_replicas(const dt_node *n, const dt_worker_share *share)
+{
+    return share->replicas && dt_cut_of(n) == DT_CUT_REPLICAS && dt_segment_count(n) == share->replicas * share->workers;
+}
+
+static bool can_split(const dt_graph *g, int i, const dt_worker_share *share)
 {
     const dt_node *n = &g->node[i];
+    if (goes_by_replicas(n, share))
+        return true;
     if (n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE || n->op->role == DT_ROLE_CONSTANT || !touches_rows(g, n))
         return true;
     return dt_cut_of(n) < 0 && (dt_sums_batch(g, n) || counts_rows(n) || measures_batch(g, n) || goes_by_rows(g, n));
@@ -82,9 +92,9 @@ static dt_status *check(const dt_graph *g, const dt_worker_share *share)
         return dt_fail(DT_E_REPLICAS, NULL, "reproducible.shards: %d are fewer than the %d workers, each of which needs one", (int)share->shards, share->workers);
     dt_status *s = NULL;
     for (int i = 0; !s && i < g->n_nodes; i++)
-        if (!can_split(g, i))
+        if (!can_split(g, i, share))
             s = refuse(&g->node[i]);
-    for (int i = 0; !s && i < g->n_results; i++)
+    for (int i = 0; !s && !share->replicas && i < g->n_results; i++)
         if (dt_type_has_batch(&g->node[g->result[i].node].type))
             s = refuse(&g->node[g->result[i].node]);
     return s;
@@ -119,11 +129,32 @@ static dt_value join(const dt_rewrite_call *c, const dt_shard_range *own)
     return dt_emit(c->trace, &dt_op_tree_join, &part, 1, &a);
 }
 
+static dt_value by_replicas(const dt_rewrite_call *c, const dt_worker_share *share)
+{
+    const dt_node *n = &c->graph->node[c->node];
+    dt_segment_attr own = *(const dt_segment_attr *)n->attr;
+    dt_value in[DT_MAX_IN];
+    own.count = share->replicas;
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = dt_type_has_batch(&c->graph->node[n->in[k]].type) ? c->in[k] : dt_slice_axis(c->in[k], 0, (int64_t)share->rank * share->replicas, share->replicas, 1);
+    dt_value part = dt_emit(c->trace, n->op, in, n->n_in, &own);
+    if (dt_type_has_batch(&n->type))
+        return part;
+    dt_worker_rows_attr a;
+    memset(&a, 0, sizeof a); /* its padding too: attributes compare with memcmp */
+    a.type = n->type;
+    a.workers = share->workers;
+    a.rank = share->rank;
+    return dt_emit(c->trace, &dt_op_worker_rows, &part, 1, &a);
+}
+
 static dt_value split(const dt_rewrite_call *c)
 {
     const dt_worker_share *share = c->user;
     const dt_node *n = &c->graph->node[c->node];
     const dt_shard_range own = dt_shards_of_worker(share->shards, share->workers, share->rank);
+    if (goes_by_replicas(n, share))
+        return by_replicas(c, share);
     if (dt_sums_batch(c->graph, n))
         return join(c, &own);
     if (measures_batch(c->graph, n))

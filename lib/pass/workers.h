@@ -10,6 +10,8 @@ typedef struct dt_worker_share {
     int workers, rank;
     int32_t shards;  /* V, at least as many as workers */
     int64_t batch;   /* rows of all workers */
+    int replicas;    /* of each worker, whose rows are those of its replicas: then values that differ between replicas, and rows as results, can be shared, too; 0:
+                        rows are cut by shards alone */
 } dt_worker_share;
 
 /* g, a folded graph, for the rows of one worker: B counts those. Sums over the batch are those that dt_shards makes. NOT_YET with the layer and the op where rows

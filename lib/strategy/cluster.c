@@ -106,6 +106,14 @@ dt_status *dt_cluster_collect(dt_cluster *c, const char *of, const void *own, co
     return s;
 }
 
+dt_status *dt_cluster_spread(dt_cluster *c, const char *of, const void *own, const size_t *n, void *all)
+{
+    c->member->of = of;
+    dt_status *s = dt_member_spread(c->member, own, n, all);
+    c->member->of = NULL;
+    return s;
+}
+
 void dt_cluster_own_batch(const void *cluster, int64_t batch, int64_t rows, int64_t *from, int64_t *to)
 {
     const dt_cluster *c = cluster;

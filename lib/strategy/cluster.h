@@ -59,6 +59,8 @@ void dt_cluster_rows(const dt_cluster *c, int shards, int64_t rows, int64_t *fro
 dt_status *dt_cluster_gather(dt_cluster *c, const char *of, const void *own, size_t n, void *all) DT_MUST_USE;
 /* The bytes of all workers, n[w] of worker w, to worker 0 alone, in order, into its all[]. */
 dt_status *dt_cluster_collect(dt_cluster *c, const char *of, const void *own, const size_t *n, void *all) DT_MUST_USE;
+/* The same to every worker. */
+dt_status *dt_cluster_spread(dt_cluster *c, const char *of, const void *own, const size_t *n, void *all) DT_MUST_USE;
 /* A dt_own_rows: of a dt_cluster, whose workers take whole batches in turn. */
 void dt_cluster_own_batch(const void *cluster, int64_t batch, int64_t rows, int64_t *from, int64_t *to);
 /* The largest of each of n numbers over all workers, in their place. `of`: what for, if it fails. A cluster of NULL is one worker. */

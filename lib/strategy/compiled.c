@@ -128,6 +128,11 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
     *c = (dt_compiled){ .strategy = dt_strategy_ref(strategy), .arena = dt_arena_create(), .step = step, .how = o->how };
     c->cluster = o->alone ? NULL : strategy->cluster;
     c->shards = o->how.shards > 0 ? o->how.shards : c->cluster ? c->cluster->workers : 0;
+    if (c->cluster && o->by_replica) {
+        c->own_replicas = strategy->replicas / c->cluster->workers;
+        c->own_offsets = dt_arena_array(c->arena, int32_t, c->own_replicas + 1);
+        c->gathered = dt_arena_array(c->arena, void *, step->n_results + 1);
+    }
     s = simplify(&c->step);
     if (!s && o->units)
         s = rematerialize(&c->step, o->units);
@@ -137,6 +142,10 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
     c->own_arg = dt_arena_array(c->arena, dt_view, c->step->n_args + 1);
     if (!s)
         s = fold(c, o->distributed);
+    if (s && dt_status_number(s) == DT_E_CANNOT_FOLD && c->own_replicas) {
+        dt_status_free(s);
+        s = dt_fail(DT_E_NOT_YET, NULL, "this step runs replica by replica, which workers in separate processes cannot share yet");
+    }
     if (s && dt_status_number(s) == DT_E_CANNOT_FOLD && c->shards == 0) {
         dt_status_free(s);
         s = spread_only(c, o->distributed);
@@ -161,6 +170,8 @@ void dt_compiled_destroy(dt_compiled *c)
         dt_sized_release(&c->size[i]);
     for (int i = 0; i < c->n_priced; i++)
         dt_spmd_destroy(c->priced[i].spmd);
+    for (int i = 0; c->gathered && i < c->step->n_results; i++)
+        free(c->gathered[i]);
     for (int i = 0; c->joined && i < c->step->n_results; i++)
         free(c->joined[i]);
     free(c->joined);
@@ -205,12 +216,21 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
     return s;
 }
 
+/* Workers whose rows are those of their replicas may have other ones of as many. */
+static bool is_size(const dt_compiled *c, const dt_sized *z, int64_t rows)
+{
+    if (z->rows != rows || !c->own_replicas)
+        return z->rows == rows;
+    const int first = c->cluster->rank * c->own_replicas;
+    return z->share.first == c->offsets[first] && z->share.rows == c->offsets[first + c->own_replicas] - c->offsets[first];
+}
+
 static dt_status *find_size(dt_compiled *c, int64_t rows, dt_sized **out)
 {
     dt_sized made;
 
     for (int i = 0; i < c->n; i++)
-        if (c->size[i].rows == rows) {
+        if (is_size(c, &c->size[i], rows)) {
             *out = &c->size[i];
             return NULL;
         }
@@ -248,6 +268,43 @@ static const dt_view *own_rows(dt_compiled *c, const dt_sized *z, const dt_view 
     return c->own_arg;
 }
 
+static void see_own_replicas(dt_compiled *c, dt_env *env)
+{
+    const int first = c->cluster->rank * c->own_replicas;
+    for (int r = 0; r <= c->own_replicas; r++)
+        c->own_offsets[r] = c->offsets[first + r] - c->offsets[first];
+    env->offsets = c->own_offsets;
+    env->segments = c->own_replicas;
+}
+
+/* Results with rows are those of own replicas: from all workers to all. */
+static dt_status *gather_result(dt_compiled *c, int i, dt_view *result)
+{
+    const int workers = c->cluster->workers, each = c->own_replicas;
+    const int64_t k = -c->step->node[c->step->result[i].node].type.dim[0], all = c->offsets[workers * each] * k;
+    const dt_type one = dt_type_at(&c->step->node[c->step->result[i].node].type, 1);
+    const size_t row_bytes = (size_t)(dt_type_bytes(&one) / k);
+    size_t *n = dt_alloc((size_t)workers * sizeof *n);
+    for (int w = 0; w < workers; w++)
+        n[w] = (size_t)((c->offsets[(w + 1) * each] - c->offsets[w * each]) * k) * row_bytes;
+    free(c->gathered[i]);
+    c->gathered[i] = dt_try_alloc((size_t)all * row_bytes + 1);
+    dt_status *s = c->gathered[i] ? dt_cluster_spread((dt_cluster *)c->cluster, c->step->result[i].name, result->data, n, c->gathered[i])
+                                  : dt_fail(DT_E_NO_MEMORY, NULL, "no memory for %lld rows of '%s'", (long long)all, c->step->result[i].name);
+    free(n);
+    result->data = c->gathered[i];
+    result->type.dim[0] = all;
+    return s;
+}
+
+static dt_status *gather_rows(dt_compiled *c, dt_view *result)
+{
+    for (int i = 0; i < c->step->n_results; i++)
+        if (dt_type_has_batch(&c->step->node[c->step->result[i].node].type))
+            DT_TRY(gather_result(c, i, &result[i]));
+    return NULL;
+}
+
 dt_status *dt_compiled_start(dt_compiled *c, const int32_t *offsets, const dt_view *arg, dt_view *result, dt_executable **x)
 {
     int replicas = c->strategy->replicas;
@@ -256,17 +313,22 @@ dt_status *dt_compiled_start(dt_compiled *c, const int32_t *offsets, const dt_vi
     *x = NULL;
     if (!c->folded.graph)
         return dt_unfolded_run(c, offsets, arg, result);
+    c->offsets = offsets;
     DT_TRY(find_size(c, offsets[replicas], &z));
     dt_refusal refusal = { 0 };
-    const dt_env env = { .batch = z->share.rows, .first = z->share.first, .replicas = 1, .offsets = offsets, .segments = replicas, .shards = z->share.border,
+    dt_env env = { .batch = z->share.rows, .first = z->share.first, .replicas = 1, .offsets = offsets, .segments = replicas, .shards = z->share.border,
                          .n_shards = z->share.shards, .refusal = &refusal, .member = c->cluster ? c->cluster->member : NULL };
     bool flies = false;
+    if (c->own_replicas)
+        see_own_replicas(c, &env);
     for (int i = 0; i < c->n_parts; i++)
         dt_divided_ready(c->part[i]);
     DT_TRY(dt_executable_start(z->executable, &env, c->cluster ? own_rows(c, z, arg) : arg, result, &flies));
     *x = flies ? z->executable : NULL;
     for (int i = 0; i < c->n_parts; i++)
         dt_divided_changed(c->part[i]);
+    if (c->own_replicas)
+        DT_TRY(gather_rows(c, result));
     return dt_refusal_status(&refusal);
 }
 

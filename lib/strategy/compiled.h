@@ -49,6 +49,10 @@ struct dt_compiled {
     dt_compute_spec how;
     const struct dt_cluster *cluster; /* of workers that share each batch; NULL: all of it is computed here */
     dt_view *own_arg;       /* [args] with this worker's rows, of the run at hand */
+    int own_replicas;       /* of each worker, whose rows are theirs; 0: rows are cut by shards */
+    const int32_t *offsets; /* of the run at hand, for those */
+    int32_t *own_offsets;   /* [own_replicas + 1] */
+    void **gathered;        /* [results] rows of all workers, owned; NULL: none */
     int n_parts;            /* states of which this worker keeps a part (divided.h) */
     struct dt_divided **part;
     int shards;             /* of how.shards; at least one for each worker; 0: none */

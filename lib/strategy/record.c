@@ -90,7 +90,7 @@ dt_status *dt_step_record(dt_function *f, const dt_step_call *c, dt_traced *out)
 
     DT_TRY(trace_step(f, c, &g));
     bool *distributed = distributed_arguments(g, c->args), *single = single_results(g, distributed);
-    dt_status *bad = dt_compiled_create(&out->compiled, c->strategy, g, &(dt_compile_options){ .distributed = distributed });
+    dt_status *bad = dt_compiled_create(&out->compiled, c->strategy, g, &(dt_compile_options){ .distributed = distributed, .by_replica = true });
     free(distributed);
     if (bad) {
         free(single);

@@ -50,8 +50,20 @@ static dt_status *cut_over_devices(const dt_compiled *c, dt_sized *z)
 
 /* ---- workers ---- */
 
+static void take_share_of_replicas(const dt_compiled *c, dt_sized *z)
+{
+    const int first = c->cluster->rank * c->own_replicas;
+    z->share = (dt_share){ .first = c->offsets[first], .rows = c->offsets[first + c->own_replicas] - c->offsets[first], .shards = 1 };
+    z->share.border = dt_alloc(2 * sizeof *z->share.border);
+    z->share.border[1] = (int32_t)z->share.rows;
+}
+
 static void take_share(const dt_compiled *c, dt_sized *z)
 {
+    if (c->own_replicas) {
+        take_share_of_replicas(c, z);
+        return;
+    }
     const dt_cluster *team = c->cluster;
     const dt_shard_range own = team ? dt_shards_of_worker(c->shards, team->workers, team->rank) : (dt_shard_range){ .count = c->shards };
     z->share = (dt_share){ .rows = z->rows, .shards = own.count };
@@ -82,7 +94,8 @@ static dt_status *split_over_workers(const dt_compiled *c, dt_sized *z)
     take_share(c, z);
     if (!c->cluster)
         return NULL;
-    const dt_worker_share share = { .workers = c->cluster->workers, .rank = c->cluster->rank, .shards = c->shards, .batch = z->rows };
+    const dt_worker_share share = { .workers = c->cluster->workers, .rank = c->cluster->rank, .shards = c->shards, .batch = z->rows,
+                                    .replicas = c->own_replicas };
     DT_TRY(dt_workers_split(c->unsharded, &share, &split));
     dt_status *s = c->n_parts ? dt_workers_divide(split, &share, &(dt_worker_parts){ part_of, (void *)c }, &divided) : NULL;
     if (!s)

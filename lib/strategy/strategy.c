@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handles of strategies: creation and queries. */
+#include "strategy/cluster.h"
 #include "strategy/place.h"
 
 #include <stdlib.h>
@@ -36,6 +37,8 @@ void dt_strategy_unref(dt_strategy *s)
 {
     if (!DT_LAST(s))
         return;
+    if (s->owns_cluster)
+        dt_cluster_close(s->cluster, false);
     dt_device_close(s->device);
     for (int r = 0; s->device_name && r < s->replicas; r++)
         free(s->device_name[r]);
@@ -86,21 +89,54 @@ dt_status *dt_default_strategy(dt_strategy **out)
     return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_default_ });
 }
 
+enum { PATIENCE_S = 60 }; /* as jobs have it */
+
+/* This process is one of several workers: it meets the others. */
+static dt_status *join_workers(dt_strategy *s, const dt_launch *l)
+{
+    DT_TRY(dt_cluster_open(&s->cluster, l, &(dt_cluster_spec){ .start_s = PATIENCE_S, .message_s = PATIENCE_S }));
+    s->owns_cluster = true;
+    s->resolver->task = l->rank;
+    DT_TRY(dt_cluster_compare(s->cluster, "dtrain's version", dt_version()));
+    return dt_cluster_compare(s->cluster, "the strategy", s->what);
+}
+
+static dt_status *open_workers(dt_strategy **out, const dt_multi_worker_options *o, const dt_launch *l)
+{
+    dt_strategy *s = NULL;
+
+    if (l->workers && o->workers && o->workers != l->workers)
+        return dt_fail(DT_E_LAUNCH, NULL, "workers is %d, but %s says %d; leave it 0 in a program that a launcher starts", o->workers, l->by, l->workers);
+    DT_TRY(dt_strategy_open(&s, &(dt_strategy_spec){ .row = &dt_strategy_multi_worker_mirrored, .workers = l->workers ? l->workers : o->workers,
+                                                     .replicas = o->devices_per_worker, .devices = o->devices,
+                                                     .n_devices = o->devices ? o->n_devices : 0 }));
+    dt_status *bad = l->workers ? join_workers(s, l) : NULL;
+    if (bad) {
+        dt_strategy_unref(s);
+        return bad;
+    }
+    dt_strategy_unref(*out);
+    *out = s;
+    return NULL;
+}
+
 dt_status *dt_multi_worker_mirrored_strategy(dt_strategy **out, const dt_multi_worker_options *options)
 {
     static const dt_multi_worker_options none;
     const dt_multi_worker_options *o = options ? options : &none;
+    dt_launch launch;
 
     DT_TRY(dt_status_kept());
-    DT_TRY(dt_launched_alone());
+    DT_TRY(dt_want(out, "dt_multi_worker_mirrored_strategy", "handle to fill"));
     if (o->workers < 0 || o->devices_per_worker < 0 || o->n_devices < 0)
         return dt_fail(DT_E_RANGE, NULL, "workers, devices_per_worker and n_devices must be at least 0, got %d, %d and %d", o->workers,
                        o->devices_per_worker, o->n_devices);
     if (o->devices && o->n_devices && o->devices_per_worker && o->devices_per_worker != o->n_devices)
         return dt_fail(DT_E_REPLICAS, NULL, "%d devices are named, but devices_per_worker is %d", o->n_devices, o->devices_per_worker);
-    return dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_multi_worker_mirrored, .workers = o->workers,
-                                                      .replicas = o->devices_per_worker, .devices = o->devices,
-                                                      .n_devices = o->devices ? o->n_devices : 0 });
+    DT_TRY(dt_launch_find(&launch));
+    dt_status *bad = open_workers(out, o, &launch);
+    dt_launch_release(&launch);
+    return bad;
 }
 
 /* ---- answers ---- */

@@ -96,7 +96,8 @@ struct dt_strategy { /* the public handle */
     int *ordinal;                /* [replicas] the plug-in's devices, where they were named; NULL: the first ones */
     dt_device *device;
     dt_servers_spec servers;     /* workers 0: none */
-    struct dt_cluster *cluster;  /* of workers in separate processes, of which this is one (cluster.h); NULL: there is one process; lent */
+    struct dt_cluster *cluster;  /* of workers in separate processes, of which this is one (cluster.h); NULL: there is one process; lent, */
+    bool owns_cluster;           /* unless it is closed with the strategy */
 };
 
 /* Reads a job's `strategy` mapping. Resolvers are kept alive by *out->resolver's own count: release with dt_strategy_spec_release. */
@@ -139,6 +140,7 @@ typedef struct dt_compile_options {
     dt_compute_spec how;
     const dt_layer_units *units; /* to be rematerialised; NULL: none */
     bool alone;                  /* each worker computes all of it by itself */
+    bool by_replica;             /* a worker's rows are those of its replicas, and results are those of all replicas */
 } dt_compile_options;
 /* Takes the graph. CANNOT_FOLD falls back to replica by replica, slow and right. */
 dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *s, dt_graph *step, const dt_compile_options *o) DT_MUST_USE;

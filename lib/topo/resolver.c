@@ -225,7 +225,7 @@ DT_API const char *dt_resolver_task_type(const dt_resolver *r)
 DT_API int dt_resolver_task_id(const dt_resolver *r)
 {
     DT_LIVE(r);
-    return r ? 0 : -1; /* one process speaks for all */
+    return r ? r->task : -1;
 }
 
 DT_API int dt_resolver_tasks(const dt_resolver *r)

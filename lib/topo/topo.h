@@ -236,7 +236,7 @@ struct dt_resolver {
     dt_topology *topology; /* NULL: workers without a slice */
     bool simulated;  /* always, until there is a back end for real ones */
     char job[DT_JOB_NAME]; /* of device names: "worker"; "localhost" for this machine's own */
-    int tasks;       /* of the job */
+    int tasks, task; /* of the job; this process' own */
     dt_numerics numerics;
     char *why;       /* "simulated: this machine has no TPU (...)"; NULL when a simulated one was asked for */
 };

@@ -99,6 +99,7 @@ static dt_status *compile(prediction *p, const dt_element *inputs)
         p->meaning[i] = meaning_of(p, g, i);
     DT_TRY(dt_compiled_create(&p->step, p->model->strategy, g, &(dt_compile_options){ .alone = true }));
     dt_predict_turn_open(&p->turn, p->model->strategy->cluster, dt_compiled_step(p->step));
+    p->turn.everyone = p->from->everyone;
     return NULL;
 }
 
@@ -406,7 +407,8 @@ int64_t dt_predict_batch(dt_dataset *data, const dt_model *m)
 /* What evaluate would look at. */
 static dt_status *predict_evaluated(dt_model *m, dt_dataset *data, dt_status *(*rows)(const dt_predicted_rows *, void *), void *user)
 {
-    const dt_predict_rows from = { .data = data, .part = dt_evaluated_part(data), .batch = dt_predict_batch(data, m), .rows = rows, .user = user };
+    const dt_predict_rows from = { .data = data, .part = dt_evaluated_part(data), .batch = dt_predict_batch(data, m), .rows = rows, .user = user,
+                                   .everyone = true };
     return dt_predict(m, &from);
 }
 

@@ -67,9 +67,9 @@ dt_status *dt_predict_turn_collect(dt_predict_turn *t)
     size_t all = 0;
     for (int w = 0; w < t->cluster->workers; w++)
         all += t->bytes[w] = w < t->n ? (size_t)t->rows[w] * t->row_bytes : 0;
-    if (t->cluster->rank == 0)
+    if (t->cluster->rank == 0 || t->everyone)
         DT_TRY(make_room(t, all));
-    return dt_cluster_collect(t->cluster, "outputs", dt_str_text(&t->own), t->bytes, t->all);
+    return (t->everyone ? dt_cluster_spread : dt_cluster_collect)(t->cluster, "outputs", dt_str_text(&t->own), t->bytes, t->all);
 }
 
 bool dt_predict_turn_result(const dt_predict_turn *t, int w, dt_view *result)
@@ -81,5 +81,5 @@ bool dt_predict_turn_result(const dt_predict_turn *t, int w, dt_view *result)
         result[i] = (dt_view){ .type = dt_type_at(&t->step->node[t->step->result[i].node].type, t->rows[w]), .data = at };
         at += (size_t)t->rows[w] * row_bytes(t->step, i);
     }
-    return t->cluster->rank == 0;
+    return t->cluster->rank == 0 || t->everyone;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Predicting on several workers: they take batches in turn, and when each has had one, the first worker gets the outputs of all, in order.
+ * Predicting on several workers: they take batches in turn, and when each has had one, the first worker (or everyone) gets the outputs of all, in order.
  *
  *     batch       0   1   2 | 3   4   5 | 6        3 workers
  *     worker      0   1   2 | 0   1   2 | 0
@@ -14,6 +14,7 @@
 
 typedef struct dt_predict_turn {
     dt_cluster *cluster;       /* NULL: there is one process, and no turns */
+    bool everyone;             /* gets the outputs, not only the first worker */
     const dt_graph *step;      /* whose results are outputs */
     size_t row_bytes;          /* of all outputs of an example */
     int n;                     /* batches of the turn so far */
@@ -32,7 +33,7 @@ dt_status *dt_predict_turn_keep(dt_predict_turn *t, const dt_view *result, int64
 /* The batch at hand has so many rows; on to the next one. True: every worker has had one. */
 bool dt_predict_turn_next(dt_predict_turn *t, int64_t rows);
 dt_status *dt_predict_turn_collect(dt_predict_turn *t) DT_MUST_USE;
-/* The outputs of batch w of the turn, lent until the next is collected. False: this is not the first worker. */
+/* The outputs of batch w of the turn, lent until the next is collected. False: this worker does not get them. */
 bool dt_predict_turn_result(const dt_predict_turn *t, int w, dt_view *result);
 
 #endif

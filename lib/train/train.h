@@ -242,6 +242,7 @@ typedef struct dt_predict_rows {
     const dt_class_names *names; /* NULL: none */
     dt_status *(*rows)(const dt_predicted_rows *p, void *user); /* gets them in order */
     void *user;
+    bool everyone;               /* of several workers each gets them, not only the first */
     void (*warn)(const char *text, const void *user); /* NULL: nobody wants to know */
     const void *warn_user;
 } dt_predict_rows;
