@@ -29,6 +29,7 @@ struct crew {
     int fd[MOST_WORKERS][MOST_WORKERS];    /* [a][b]: a's end of its pair with b; -1: none */
     int code;                              /* of the first one that failed; 0: none has */
     int passed;                            /* the stop flag as the workers know it */
+    bool ending;                           /* those that are left are being killed */
 };
 
 static void close_all(struct crew *c)
@@ -104,7 +105,9 @@ static void signal_all(const struct crew *c, int number)
 static void note_end(struct crew *c, int rank, int status)
 {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : LOST;
-    if (WIFSIGNALED(status))
+    if (c->ending && WIFSIGNALED(status))
+        code = 0;
+    else if (WIFSIGNALED(status))
         out_note(c->out, "worker %d, process %ld, was ended by signal %d (%s)", rank, (long)c->pid[rank], WTERMSIG(status), strsignal(WTERMSIG(status)));
     c->pid[rank] = 0;
     if (code && (c->code == 0 || (c->code == LOST && code != EXIT_STOPPED)))
@@ -134,15 +137,19 @@ static void pass_on(struct crew *c)
         signal_all(c, SIGUSR1);
 }
 
-/* Until all have ended. Those that outlive a failed one are ended, also where they are stopped. */
+/* Until all have ended. Those that outlive a failed one, or the first one, whose result is the run's, are ended, also where they are stopped. */
 static void watch_all(struct crew *c)
 {
     int waited = 0;
     while (reap(c)) {
+        const bool failed = c->code && c->code != EXIT_STOPPED, over = failed || c->pid[0] == 0;
         pass_on(c);
         nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000}, NULL);
-        waited += c->code && c->code != EXIT_STOPPED ? LOOK_MS : 0;
-        if (waited > GRACE_MS)
+        waited += over ? LOOK_MS : 0;
+        if (waited > GRACE_MS && !c->ending)
+            out_note(c->out, "a worker does not end by itself: it is killed");
+        c->ending |= waited > GRACE_MS;
+        if (c->ending)
             signal_all(c, SIGKILL);
     }
 }
