@@ -272,7 +272,10 @@ check:
 	$(MAKE) BUILD=$(BUILD)/werror WERROR=1 all tests
 	scripts/check-hardening $(BUILD)/werror/dtrain $(BUILD)/werror/libdtrain.so
 
-bench: all examples
+# Sums over workers beside those of MPI: only where its compiler is here.
+$(BUILD)/bench-allreduce: scripts/bench.d/allreduce.c $(BUILD)/libdtrain.a
+	$(MPICC_openmpi) -std=gnu17 -O2 $(WARN) -Ilib $(LDFLAGS) -o $@ $^ $(LDLIBS)
+bench: all examples $(if $(MPICC_openmpi),$(BUILD)/bench-allreduce)
 	BUILD=$(BUILD) scripts/bench
 
 # What the binary prints of itself (manual pages, completions) is made while it is installed, for all to read whatever the umask. DESTDIR may
