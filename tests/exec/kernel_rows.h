@@ -97,6 +97,15 @@ static dt_value product_of_cube(setting *s) { return dot(s->cube, s->cube, 0, 0)
 static dt_value product_at_both_ends(setting *s) { return dot(s->rows, s->square, 1, 1); }
 static dt_value product_of_columns(setting *s) { return dot(s->square, s->matrix, 0, 0); }
 static dt_value gradient(setting *s) { return dot(s->rows, s->logits, 0, 0); }
+static dt_value rows_of_workers(setting *s)
+{
+    dt_value x = gradient(s);
+    dt_worker_rows_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.type = dt_type_of_value(x);
+    attr.workers = 1;
+    return dt_emit(s->t, &dt_op_worker_rows, &x, 1, &attr);
+}
 static dt_value product_with_vector(setting *s) { return dot(s->rows, s->vector, 1, 0); }
 static dt_value product_of_vectors(setting *s) { return dot(s->vector, s->vector, 0, 0); }         /* no dimension is left */
 static dt_value product_in_the_middle(setting *s) { return dot(s->cube, dt_reshape(s->vector, 2, (int64_t[]){ 3, 2 }), 1, 0); }
@@ -487,7 +496,7 @@ static const row rows[] = {
     { "tree", tree_of_product }, { "tree_by_eval", tree_of_row_pairs }, { "tree_by_eval", tree_of_cubes }, { "tree", tree_of_rows },
     { "tree", tree_of_all }, { "tree", tree_of_regrouped }, { "tree_by_eval", tree_of_stacked }, { "eval", tree_of_variable },
     { "tree_part", parts_of_product }, { "tree_part_by_eval", parts_of_cubes }, { "tree_part", parts_of_rows }, { "tree_part", parts_of_all },
-    { "join", joined_parts }, { "eval", tree_of_numbers }, { "transpose", turned },
+    { "join", joined_parts }, { "worker_rows", rows_of_workers }, { "eval", tree_of_numbers }, { "transpose", turned },
     { "transpose", turned_cube }, { "transpose", turned_bytes }, { "slice", sliced }, { "slice", sliced_twice }, { "slice", sliced_rows },
     { "slice", sliced_bytes }, { "concatenate", joined }, { "concatenate", joined_at_the_end }, { "concatenate", joined_below },
     { "pad", padded }, { "pad", padded_below }, { "pad", cut_off }, { "pad", all_cut_off }, { "rows_part", part_of_rows },

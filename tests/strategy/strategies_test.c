@@ -112,17 +112,16 @@ static void test_one_of_several_processes_is_refused(void **state)
         { "TF_CONFIG", "{\"cluster\": {\"chief\": [\"a:1\"], \"worker\": {\"0\": \"b:2\"}}, \"task\": {\"type\": \"chief\", \"index\": 0}}", NULL, true },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        dt_strategy *s[7] = { NULL };
+        dt_strategy *s[6] = { NULL };
         setenv(rows[i].name, rows[i].value, 1);
         if (rows[i].with)
             setenv(rows[i].with, "0", 1);
         dt_status *made[] = { dt_mirrored_strategy(&s[0], NULL, 0), dt_one_device_strategy(&s[1], "CPU:0"), dt_default_strategy(&s[2]),
-                              dt_multi_worker_mirrored_strategy(&s[3], NULL), dt_tpu_strategy(&s[4], NULL, NULL),
-                              dt_experimental_tpu_strategy(&s[5], NULL, NULL), run_by_default() };
+                              dt_tpu_strategy(&s[3], NULL, NULL), dt_experimental_tpu_strategy(&s[4], NULL, NULL), run_by_default() };
         unsetenv(rows[i].name);
         if (rows[i].with)
             unsetenv(rows[i].with);
-        for (int k = 0; k < 7; k++) {
+        for (int k = 0; k < 6; k++) {
             if (rows[i].refused) {
                 assert_string_equal(dt_status_kind(made[k]), "NotImplementedError");
                 fails(made[k], DT_E_NOT_YET, rows[i].name);
