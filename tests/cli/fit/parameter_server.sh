@@ -29,6 +29,14 @@ begin() {
     run=$!
     wait_for '"event":"epoch","epoch":1,' "$TEST_DIR/json"
 }
+# lose SIGNAL WORKER...: the coordinator stands still meanwhile, so that it cannot end first.
+lose() {
+    signal=$1
+    shift
+    kill -STOP $run
+    for n in "$@"; do kill "-$signal" "$(worker "$n")"; done
+    kill -CONT $run
+}
 # updates FILE: how many updates the last count of staleness has, and whether any was staler than allowed.
 updates() {
     sed -n 's/.*"event":"workers".*"staleness":\[\([0-9,]*\)\].*/\1/p' "$1" | tail -1 | awk -F, '{ for (i = 1; i <= NF; i++) n += $i; print n " updates" (NF > 5 ? ", too stale" : "") }'
@@ -68,23 +76,23 @@ loss() { grep '"event":"epoch","epoch":3' "$1" | sed 's/.*"loss":\([0-9.]*\).*/\
 awk "BEGIN { d = $(loss "$TEST_DIR/json.0") - $(loss "$TEST_DIR/json.1"); print (d < 1e-5 && d > -1e-5) ? \"staleness 0: as one process\" : \"staleness 0: the loss differs by \" d }"
 
 echo "== a worker is killed"
-begin fit.epochs=20 "output.dir=$TEST_DIR/lost"
-kill -KILL "$(worker 1)"
+begin fit.epochs=60 "output.dir=$TEST_DIR/lost"
+lose KILL 1
 ended $run
 echo "exit $?"
 updates "$TEST_DIR/json"
 has "$TEST_DIR/err" "worker 1 (process "
 has "$TEST_DIR/json" '"workers":2,"lost":1,'
-begin fit.epochs=20 "output.dir=$TEST_DIR/lost" strategy.elastic=true
-kill -KILL "$(worker 0)" "$(worker 2)"
+begin fit.epochs=60 "output.dir=$TEST_DIR/lost" strategy.elastic=true
+lose KILL 0 2
 ended $run
 echo "exit $?"
 updates "$TEST_DIR/json"
 has "$TEST_DIR/json" '"workers":3,"lost":2,'
 
 echo "== a worker is stopped"
-begin fit.epochs=20 "output.dir=$TEST_DIR/lost" strategy.timeout=1
-kill -STOP "$(worker 1)"
+begin fit.epochs=60 "output.dir=$TEST_DIR/lost" strategy.timeout=1
+lose STOP 1
 ended $run
 echo "exit $?"
 updates "$TEST_DIR/json"
@@ -92,7 +100,7 @@ has "$TEST_DIR/err" "does not answer"
 
 echo "== all workers are killed"
 begin fit.epochs=100000 "output.dir=$TEST_DIR/lost"
-kill -KILL "$(worker 0)" "$(worker 1)" "$(worker 2)"
+lose KILL 0 1 2
 ended $run
 echo "exit $?"
 has "$TEST_DIR/err" "all 3 workers are lost"
