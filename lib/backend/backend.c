@@ -165,13 +165,6 @@ bool dt_executable_flies(const dt_executable *x)
     return x && x->flies > 0;
 }
 
-dt_status *dt_executable_run(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result)
-{
-    bool flies = false;
-    DT_TRY(dt_executable_start(x, env, arg, result, &flies));
-    return flies ? dt_executable_finish(x) : NULL;
-}
-
 const dt_price *dt_executable_price(const dt_executable *x)
 {
     return &x->price;

@@ -103,7 +103,6 @@ dt_status *dt_executable_start(dt_executable *x, const dt_env *env, const dt_vie
 dt_status *dt_executable_finish(dt_executable *x) DT_MUST_USE;
 /* A step of it has started and is not finished; takes NULL. */
 bool dt_executable_flies(const dt_executable *x);
-dt_status *dt_executable_run(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result) DT_MUST_USE;
 const dt_price *dt_executable_price(const dt_executable *x);
 /* Bytes of this machine's memory that running it takes besides variables. */
 int64_t dt_executable_host_bytes(const dt_executable *x);

@@ -122,7 +122,10 @@ static void test_random_numbers_have_the_same_bits(void **state)
         ok(dt_trace_end(t, &g), key);
         ok(dt_interpret(g, NULL, 1, &rows, &arg, &oracle), key);
         ok(dt_device_compile(device, &(dt_compile_request){ .graph = g, .rows = ROWS }, &x), key);
-        ok(dt_executable_run(x, &(dt_env){ .batch = ROWS, .replicas = 1 }, &arg, &result), key);
+        bool flies = false;
+        ok(dt_executable_start(x, &(dt_env){ .batch = ROWS, .replicas = 1 }, &arg, &result, &flies), key);
+        assert_true(flies);
+        ok(dt_executable_finish(x), key);
         assert_memory_equal(result.data, oracle.result[0].data, ROWS * 33 * sizeof(float));
         dt_executable_destroy(x);
         dt_interpretation_release(&oracle);

@@ -20,7 +20,7 @@ show() {
     "$DTRAIN" plan "$@" --check-with-libtpu "$fake" 2>&1
 }
 show job.yaml | sed -n '/^\$/p;s/compiled the training step in .*/compiled/;/^compared with/p' | cut -c1-60
-"$DTRAIN" plan job.yaml --check-with-libtpu "$fake" | sed -n '/^compared with/,$p' | sed '1,2d;/^loops/!s/^\(.\{26\}\).\{16\}\(.\{1,16\}\).*/\1\2/;s/ *$//'
+"$DTRAIN" plan job.yaml --check-with-libtpu "$fake" | sed -n '/^compared with/,$p' | sed '1,2d;/^loops/!{/^kernels that/!s/^\(.\{26\}\).\{16\}\(.\{1,16\}\).*/\1\2/;};s/ *$//'
 "$DTRAIN" plan job.yaml --json --check-with-libtpu "$fake" | sed 's/.*"compiled"/"compiled"/'
 echo '$ dtrain plan job.yaml, reproducible and with 60 rows'
 sed 's/^seed: 1/&\nreproducible: {shards: 8}/; s/global_batch_size: 64/global_batch_size: 60/' job.yaml >unequal.yaml
