@@ -9,12 +9,14 @@
  *                 \____/
  *
  * Two forms are fast: a product contracted over the batch (weight gradients) and a sum of rows (bias gradients, losses). Any other
- * is computed by the ops' eval.
+ * is computed by the ops' eval, in one task; in it the library makes the partial results of a convolution's kernel, if it can.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/exec_impl.h"
+#include "exec/convolution.h"
+#include "op/cells.h"
+#include "op/convolution.h"
 #include "op/segment.h"
 #include "op/workers.h"
 
@@ -35,6 +37,9 @@ typedef struct tree {
     int64_t size[2];
     int64_t m, n;           /* of the whole product */
     size_t piece_bytes;     /* of the largest piece */
+    const dt_conv_calls *calls; /* what makes a convolution's kernel; NULL: eval does */
+    dt_conv_plan conv[2];   /* shards of the larger and the smaller size */
+    size_t stack_bytes;     /* of the partial results, before the library's scratch */
 } tree;
 
 /* ---- which form ---- */
@@ -91,6 +96,39 @@ static void release(void *state)
 
     for (int i = 0; t && t->product && i < 2 * t->units; i++)
         dt_product_release(&t->product[i]);
+    for (int i = 0; t && t->calls && i < 2; i++)
+        t->calls->release(&t->conv[i]);
+}
+
+/* Shards of a batch have one of two sizes. */
+static void find_sizes(const dt_exec *x, const dt_node *inner, tree *t)
+{
+    t->shards = ((const dt_segment_attr *)inner->attr)->count;
+    t->k_scale = -x->g->node[inner->in[0]].type.dim[0];
+    t->size[0] = (x->p->batch + t->shards - 1) / t->shards;
+    t->size[1] = x->p->batch / t->shards;
+}
+
+static void plan_convolution(dt_exec *x, dt_step *step, tree *t)
+{
+    const dt_node *inner = &x->g->node[t->inner];
+    const dt_conv_calls *calls = x->engine->gemm.conv;
+    const dt_segment_attr *a = inner->attr;
+    bool ok = calls && inner->op == &dt_op_segment_convolution && a->cut == DT_CUT_SHARDS && inner->type.dtype == DT_FLOAT32;
+
+    t->stack_bytes = step->scratch = ((size_t)dt_type_bytes(&x->type[t->inner]) + 63) & ~(size_t)63;
+    if (!ok)
+        return;
+    find_sizes(x, inner, t);
+    for (int i = 0; i < 2 && ok; i++) {
+        dt_conv c;
+        ok = dt_conv_read(x, t->inner, t->size[i] * t->k_scale, &c) && c.kind == DT_CONV_WEIGHTS;
+        ok = ok && (c.images == 0 || calls->plan(&x->engine->gemm, &c, &t->conv[i]));
+        step->scratch = ok && t->stack_bytes + t->conv[i].scratch > step->scratch ? t->stack_bytes + t->conv[i].scratch : step->scratch;
+    }
+    for (int i = 0; i < 2 && !ok; i++)
+        calls->release(&t->conv[i]);
+    t->calls = ok ? calls : NULL;
 }
 
 static dt_status *plan_products(dt_exec *x, dt_step *step, tree *t)
@@ -146,19 +184,16 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
     inner = &x->g->node[t->inner];
     t->form = fits_fast(x->g, step->node) ? form_of(x->g, t->inner) : FORM_EVAL;
     if (t->form == FORM_EVAL) {
-        step->scratch = (size_t)dt_type_bytes(&x->type[t->inner]);
+        plan_convolution(x, step, t);
         return NULL;
     }
-    t->shards = ((const dt_segment_attr *)inner->attr)->count;
+    find_sizes(x, inner, t);
     t->units = x->p->piece[step->node].units;
     t->range = (dt_shard_range){ .shards = t->shards, .count = t->shards };
     if (dt_shard_range_of(&x->g->node[step->node]))
         t->range = *dt_shard_range_of(&x->g->node[step->node]);
     t->nodes = dt_tree_nodes(&t->range, t->node);
     t->columns = columns_of_node(x, step->node, t->nodes);
-    t->k_scale = -x->g->node[inner->in[0]].type.dim[0];
-    t->size[0] = (x->p->batch + t->shards - 1) / t->shards;
-    t->size[1] = x->p->batch / t->shards;
     t->piece_bytes = ((size_t)(largest_piece(x, step->node) * t->columns) * sizeof(float) + 63) & ~(size_t)63;
     step->scratch = t->piece_bytes * levels_for(t->shards);
     return t->form == FORM_PRODUCT ? plan_products(x, step, t) : NULL;
@@ -203,6 +238,24 @@ static void partial(const dt_kernel_call *c, const tree *t, int shard, float *to
     }
 }
 
+/* The kernel's gradient of each shard. */
+static void convolve(const dt_kernel_call *c, const tree *t, const dt_view in[2], const dt_view *stack)
+{
+    const int32_t *shards = c->x->env->shards;
+    const dt_convolution_attr *a = dt_convolution_attr_of(&c->x->g->node[t->inner]);
+
+    for (int s = 0; s < t->shards; s++) {
+        const int64_t rows = (shards[s + 1] - shards[s]) * t->k_scale;
+        const dt_view lhs = dt_view_rows(&in[0], shards[s] * t->k_scale, rows), rhs = dt_view_rows(&in[1], shards[s] * t->k_scale, rows);
+        const int which = rows == t->size[0] * t->k_scale ? 0 : 1;
+        dt_view y = dt_view_entry(stack, s);
+        if (rows > 0 && rows == t->size[which] * t->k_scale)
+            t->calls->run(&t->conv[which], lhs.data, rhs.data, y.data, c->scratch + t->stack_bytes);
+        else
+            dt_convolution_eval(a, &lhs, &rhs, &y);
+    }
+}
+
 static void run_eval(const dt_kernel_call *c, const tree *t)
 {
     const dt_exec *x = c->x;
@@ -214,7 +267,10 @@ static void run_eval(const dt_kernel_call *c, const tree *t)
         in[k] = (dt_view){ .type = x->type[inner->in[k]], .data = x->at[inner->in[k]] };
     concrete.type = middle.type;
     last.type = x->type[c->step->node];
-    inner->op->eval(&(dt_call){ .node = &concrete, .env = x->env, .in = in, .out = middle });
+    if (t->calls)
+        convolve(c, t, in, &middle);
+    else
+        inner->op->eval(&(dt_call){ .node = &concrete, .env = x->env, .in = in, .out = middle });
     n->op->eval(&(dt_call){ .node = &last, .env = x->env, .in = &middle, .out = { .type = last.type, .data = x->at[c->step->node] } });
 }
 
