@@ -146,10 +146,11 @@ static dt_status *find_columns(dt_row_source *s, table *t, bool header)
     for (int e = 0; e < s->n; e++) {
         dt_stored *x = &s->element[e];
         const dt_entry entry = {.key = x->name, .value = (dt_tree *)(uintptr_t)x->words};
-        if (!x->own && !x->words)
-            return dt_fail(DT_E_ELEMENTS, NULL, "%s: the job's data has no element '%.80s'", s->path, x->name);
         if (!x->own)
-            DT_TRY(declare(s->arena, dt_arena_copy(s->arena, &entry, sizeof entry), s->keys, x));
+            dt_status_append(&bad, x->words ? declare(s->arena, dt_arena_copy(s->arena, &entry, sizeof entry), s->keys, x)
+                                            : dt_fail(DT_E_ELEMENTS, NULL, "%s: the job's data has no element '%.80s'", s->path, x->name));
+        if (!x->own)
+            continue;
         t->element[e] = x->own;
         t->index[e] = dt_arena_array(s->arena, int, t->element[e]->columns.n);
         dt_status_append(&bad, dt_csv_find_columns(&t->csv, t->element[e], header, t->index[e]));
