@@ -299,7 +299,7 @@ void dt_servers_give(dt_servers *a, int w, const dt_parcel *m, dt_shared *weight
         l->out.head.magic = DT_PARCEL_MAGIC;
         l->out.head.more = i == 0 ? m->more : 0;
         l->out.more = dt_alloc((size_t)l->out.head.more + 1);
-        if (i == 0)
+        if (l->out.head.more > 0)
             memcpy(l->out.more, more, (size_t)m->more);
         l->weights = weights ? dt_shared_ref(weights) : NULL;
         l->sending = true;

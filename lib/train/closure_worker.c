@@ -24,7 +24,8 @@ static dt_status *push(const task *t, const dt_parcel *work, const dt_batch *bat
     const size_t sums = (size_t)t->sums.n * sizeof *t->sums.v;
     char *more = dt_alloc(sizeof report + sums);
     memcpy(more, &report, sizeof report);
-    memcpy(more + sizeof report, t->sums.v, sums);
+    if (sums > 0)
+        memcpy(more + sizeof report, t->sums.v, sums);
     dt_status *s = dt_link_push(t->link, &t->c->shipment.slices, &(dt_parcel){ .kind = DT_PARCEL_PUSH, .number = work->number, .version = work->version,
                                                                                  .more = (int64_t)(sizeof report + sums) }, t->answer, more);
     free(more);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Random steps through the C client on XLA are the interpreter's, and random numbers have its bits: tests/backend/random_test.c.
 . tests/cli/setup.sh
+. tests/cli/jobs.sh
 # shellcheck source=/dev/null
 . tests/cli/pjrt.inc
 needs_xla
