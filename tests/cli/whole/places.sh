@@ -65,7 +65,7 @@ ended $!
 code=$?
 case $code in
 73) grep -q 'was removed while in use\|no such file' "$TEST_DIR/err" || cat "$TEST_DIR/err" ;;
-74) grep -q 'does not read back' "$TEST_DIR/err" || cat "$TEST_DIR/err" ;;
+74) grep -q 'reads back differently' "$TEST_DIR/err" || cat "$TEST_DIR/err" ;;
 *) echo "exit $code" && cat "$TEST_DIR/err" ;;
 esac
 mkdir "$TEST_DIR/here"
