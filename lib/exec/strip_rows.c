@@ -49,7 +49,7 @@ const dt_strip_row dt_strip_rows[DT_S_COUNT] = {
     [DT_S_TO_BOOL] = { { DT_VEX_COMPARE, T, X, ZERO, UNEQUAL }, { DT_VEX_AND, R, T, INT_ONE, 0 } },
 };
 
-/* By a number that is no NaN the processor's own extremes are right, but that of two zeros is the second operand. */
+/* If the second input is a number and not NaN, the processor's own instruction gives the right result; of two zeros it returns the second operand. */
 static const dt_strip_row most_by_number = { { DT_VEX_MAX, R, Y, X, 0 } }, least_by_number = { { DT_VEX_MIN, R, Y, X, 0 } };
 static const dt_strip_row most_by_zero = { { DT_VEX_MAX, T, Y, X, 0 }, { DT_VEX_ADD, R, T, ZERO, 0 } };
 

@@ -39,7 +39,7 @@ static dt_status *take_part(int fd, const dt_extents *slices, int server, dt_par
 {
     DT_TRY(take(fd, m, sizeof *m));
     if (!dt_parcel_is_sound(m))
-        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator sent something that is no message");
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator sent an invalid message");
     for (int i = 0; dt_parcel_has_slices(m) && i < slices->n[server]; i++)
         DT_TRY(take(fd, (char *)weights + slices->slice[server][i].offset, slices->slice[server][i].bytes));
     return NULL;

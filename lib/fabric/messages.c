@@ -81,7 +81,7 @@ void dt_messenger_close(dt_messenger *m)
     free(m);
 }
 
-/* Without a key only this machine may be reached, unless the caller says otherwise. */
+/* Without a key only addresses of this machine are allowed, unless spec.open is set. */
 static dt_status *check_reach(const dt_messenger *m, const char *address, bool loopback)
 {
     if (m->spec.key || m->spec.open || loopback)

@@ -41,7 +41,7 @@ static held *event_of(const dt_messenger *m, dt_peer_event event, int peer)
 
 /* What came on a link: *fd, and to the server from whom. */
 typedef struct arrival {
-    char routing[DT_ROUTING_MOST]; /* "": it is none of ours */
+    char routing[DT_ROUTING_MOST]; /* "": not one of our peers */
     int fd;
     held *message; /* NULL: nothing came */
     bool too_long; /* more parts than a message may have */

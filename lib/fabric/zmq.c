@@ -4,7 +4,7 @@
  *
  *     a message:   tag and size (wire.h)   bytes         two parts
  *
- * What comes from a rank that is not awaited waits in its queue. What comes and is no message of this fabric is a fault of its sender; nothing in it is used.
+ * What comes from a rank that is not awaited waits in its queue. Bytes that are not a valid message are an error of their sender, and nothing in them is used.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,7 +180,7 @@ static dt_status *check(const zmq_member *m, int from, const dt_tag *tag, size_t
     dt_tag came;
     uint64_t bytes = 0;
     if (x->n != 2 || !dt_wire_read(&came, &bytes, x->part[0].bytes, x->part[0].n) || bytes != x->part[1].n)
-        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d sent a message that is none of dtrain's", from);
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d sent an invalid message", from);
     return bytes == n && dt_tag_same(&came, tag) ? NULL : dt_tags_differ(&m->base, from, tag, n, &came, (size_t)bytes);
 }
 

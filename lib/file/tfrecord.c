@@ -9,7 +9,7 @@
  *         image: {shape: [28, 28], dtype: uint8, feature: image_raw}
  *         label: {dtype: int64}
  *
- * An element is the feature of its name unless `feature` says otherwise. Lists of any length (VarLen) become rows of one with `padding_value`;
+ * `feature` names the feature of an element; by default it has the element's name. Lists of any length (VarLen) become rows of one with `padding_value`;
  * `default_value` stands for features that are missing. Byte strings that are PNG or JPEG files, as the first example tells, are decoded where
  * their element is a picture: (rows, columns) or (rows, columns, channels) of uint8.
  *

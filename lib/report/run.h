@@ -110,7 +110,7 @@ bool dt_report_is_own(const dt_report_run *r, const dt_listed *c);
 void dt_report_run_release(dt_report_run *r); /* takes a zeroed one */
 void dt_report_remark(dt_report_run *r, const char *format, ...) DT_PRINTF(2, 3);
 
-/* read_record.c: a line each; false: it is none of ours. */
+/* read_record.c: a line each; false: not a line of a record. */
 bool dt_report_record_line(dt_report_run *r, json_t *line);
 bool dt_report_history_line(dt_report_run *r, json_t *line);
 

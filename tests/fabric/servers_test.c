@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameter servers and workers from a nursery: slices of three servers, workers that end, and what is no message. */
+/* Parameter servers and workers from a nursery: slices of three servers, workers that end, and invalid messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
