@@ -43,7 +43,7 @@ __attribute__((weak)) DT_API const char *__asan_default_options(void)
 enum { GAP = 0 };
 #endif
 
-enum { ALIGN = alignof(max_align_t), FIRST_BLOCK = 4096, LAST_BLOCK = 1 << 20 };
+enum { ALIGN = alignof(max_align_t), FIRST_BLOCK = 4096, LAST_BLOCK = 4 << 20 };
 
 typedef struct block {
     struct block *next;
@@ -90,12 +90,29 @@ _Bool dt_add_fits(int64_t a, int64_t b, int64_t *out)
     return a >= 0 && b >= 0 && !__builtin_add_overflow(a, b, out);
 }
 
+enum { LARGE_PAGE = 2 << 20 };
+
+/* What lies in whole large pages may be faulted in by these, a five-hundredth as often: faults were a seventh of a plan of 50,000 nodes. A refusal changes
+ * nothing but speed. */
+static void want_large_pages(void *p, size_t n)
+{
+#ifdef MADV_HUGEPAGE
+    if (n < 2 * (size_t)LARGE_PAGE)
+        return;
+    const uintptr_t from = ((uintptr_t)p + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE, to = ((uintptr_t)p + n) / LARGE_PAGE * LARGE_PAGE;
+    madvise((void *)from, to - from, MADV_HUGEPAGE);
+#else
+    (void)p, (void)n;
+#endif
+}
+
 void *dt_alloc(size_t n)
 {
     void *p;
     while (!(p = calloc(1, n ? n : 1)))
         if (!dt_reserve_spend())
             dt_out_of_memory();
+    want_large_pages(p, n);
     return p;
 }
 
@@ -133,7 +150,6 @@ void *dt_try_alloc(size_t n)
 void *dt_try_alloc_dense(size_t n)
 {
 #ifdef MADV_HUGEPAGE
-    enum { LARGE_PAGE = 2 << 20 };
     void *p = NULL;
 
     if (n < LARGE_PAGE || n > PTRDIFF_MAX - LARGE_PAGE)

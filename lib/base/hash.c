@@ -60,16 +60,23 @@ uint64_t dt_name_hash(const char *name)
     return h;
 }
 
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 29;
+}
+
 /* Eight bytes a step. */
 uint64_t dt_hash_bytes(uint64_t h, const void *bytes, size_t n)
 {
     const unsigned char *p = bytes;
-    for (; n > 0; n -= n < 8 ? n : 8) {
-        uint64_t word = 0;
-        memcpy(&word, p, n < 8 ? n : 8);
-        p += n < 8 ? n : 8;
-        h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        h ^= h >> 29;
+    uint64_t word;
+    for (; n >= 8; n -= 8, p += 8) {
+        memcpy(&word, p, 8);
+        h = mix(h, word);
     }
-    return h;
+    word = 0;
+    for (size_t i = 0; i < n; i++)
+        word |= (uint64_t)p[i] << 8 * i;
+    return n > 0 ? mix(h, word) : h;
 }

@@ -136,7 +136,9 @@ void dt_optimizer_unref(dt_optimizer *o)
     dt_variable_unref(o->iteration);
     dt_variable_unref(o->rate);
     free(o->slot);
+    free(o->all);
     dt_hash_index_release(&o->slots_at);
+    dt_hash_index_release(&o->all_at);
     dt_arena_destroy(o->arena);
     DT_RETIRE(o);
 }
@@ -235,10 +237,9 @@ static int list_slots(const dt_optimizer *o, const dt_type *type, int *own, dt_s
 
 static bool is_named(const dt_optimizer *o, const char *path)
 {
-    for (int i = 0; i < o->n; i++)
-        for (int k = 0; k < o->slot[i].n; k++)
-            if (strcmp(o->slot[i].slot[k]->path, path) == 0)
-                return true;
+    for (int i = dt_hash_index_first(&o->all_at, dt_name_hash(path)); i >= 0; i = dt_hash_index_next(&o->all_at, i))
+        if (strcmp(o->all[i]->path, path) == 0)
+            return true;
     return false;
 }
 
@@ -271,6 +272,9 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
         DT_TRY(fault);
         s->slot[k]->of = v;
         s->n++;
+        DT_GROW(o->all, o->cap_all, o->n_all + 1);
+        o->all[o->n_all++] = s->slot[k];
+        dt_hash_index_add(&o->all_at, dt_name_hash(s->slot[k]->path));
     }
     s->average = head->use_ema ? s->slot[own] : NULL;
     if (s->average)

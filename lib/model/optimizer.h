@@ -115,6 +115,9 @@ struct dt_optimizer { /* the public handle */
         dt_variable *average, *sum; /* among them; NULL: none */
     } *slot;                     /* per trainable variable */
     dt_hash_index slots_at;          /* by address of the variable */
+    int n_all, cap_all;
+    const dt_variable **all;         /* slots of all variables, lent by `slot`, in the order in which they were made */
+    dt_hash_index all_at;            /* by path */
 };
 /* Whether weight_decay leaves the weight of that path alone. */
 bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path);

@@ -44,6 +44,8 @@ bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axe
 static void merge(dt_mesh_axes *factor, int f, dt_mesh_axes axes)
 {
     dt_mesh_axes others = 0;
+    if (factor[f] == axes)
+        return;
     for (int i = 0; i < DT_MAX_FACTORS; i++)
         others |= i == f ? 0 : factor[i];
     if (!(axes & others) && (factor[f] & axes) == factor[f])
@@ -198,6 +200,15 @@ static bool is_settled(const dt_spmd_work *w, int i, bool forwards)
     return last <= w->visited[forwards][i];
 }
 
+/* Nothing cuts what node i reads and makes, so there is nothing to learn from it. */
+static bool is_whole(const dt_spmd_work *w, int i)
+{
+    dt_mesh_axes axes = 0;
+    for (int k = -1; k < node_at(w, i)->n_in; k++)
+        axes |= dt_layout_axes(&w->layout[operand(w, i, k)]);
+    return !axes;
+}
+
 static bool visit(dt_spmd_work *w, int i, bool forwards)
 {
     dt_mesh_axes factor[DT_MAX_FACTORS] = { 0 };
@@ -205,6 +216,8 @@ static bool visit(dt_spmd_work *w, int i, bool forwards)
     if (is_settled(w, i, forwards))
         return false;
     w->visited[forwards][i] = w->now;
+    if (is_whole(w, i))
+        return false;
     agree(w, i, factor);
     for (int k = forwards ? -1 : 0; k < (forwards ? 0 : node_at(w, i)->n_in); k++) {
         dt_layout l = dt_spmd_by_factors(w, i, k, factor);
