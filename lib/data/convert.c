@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Examples into other files: one loop over the batches of a part, whose rows go to the outputs of a container (file/file.h):
+ * Examples into other files: one loop over the batches of a part, whose rows go to the outputs of a format (file/file.h):
  *
  *     one array a file    an output for each element, {element} in the name; a pass for every 256 of them
  *     records             one output after the other, NAME-00000-of-00008.SUFFIX: equal parts in order
@@ -27,7 +27,7 @@ typedef struct origin {
 
 typedef struct conversion {
     const dt_conversion *q;
-    const dt_container *kind;
+    const dt_format *kind;
     const char *suffix;
     const dt_element *element; /* [n] */
     int n;
@@ -132,7 +132,7 @@ static int64_t most_columns(const conversion *c)
 static dt_status *plan_columns(conversion *c, dt_arena *arena)
 {
     const dt_stored *own = c->element[0].stored;
-    const bool csv = c->kind == &dt_container_csv, is_own = csv && own && own->columns.n > 0;
+    const bool csv = c->kind == &dt_format_csv, is_own = csv && own && own->columns.n > 0;
     const int64_t most = most_columns(c);
     c->column = dt_arena_array(arena, dt_output_column, most);
     c->from = dt_arena_array(arena, origin, most);
@@ -276,7 +276,7 @@ dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files)
 {
     conversion c = {.q = q, .count = dt_dataset_count(q->data, q->part)};
     c.n = dt_dataset_elements(q->data, &c.element);
-    c.kind = dt_container_for(q->output, &c.suffix);
+    c.kind = dt_format_for(q->output, &c.suffix);
     DT_TRY(check(&c));
     dt_arena *arena = dt_arena_create();
     const int all = c.kind->one_array ? c.n : 1;

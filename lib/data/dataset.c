@@ -23,7 +23,7 @@ int64_t dt_rows_bytes(const dt_rows *r, int e)
 static dt_status *whole_of(const dt_dataset *d, const dt_rows *r, int index, const void **whole)
 {
     *whole = NULL;
-    return d->spec.format->whole ? d->spec.format->whole(r->x, index, whole) : NULL;
+    return d->spec.format->access->whole ? d->spec.format->access->whole(r->x, index, whole) : NULL;
 }
 
 dt_status *dt_rows_whole(const dt_dataset *d, const dt_rows *r, int e, const void **whole)
@@ -38,9 +38,9 @@ static dt_status *unpack_alone(const dt_dataset *d, const dt_rows *r, int index,
     dt_bytes bytes;
     void **wanted = dt_alloc((size_t)d->n * sizeof *wanted);
     wanted[index] = out;
-    dt_status *s = d->spec.format->fetch(r->x, row, &buffer, &bytes);
+    dt_status *s = d->spec.format->access->fetch(r->x, row, &buffer, &bytes);
     if (!s)
-        s = d->spec.format->unpack(r->x, row, &bytes, wanted);
+        s = d->spec.format->access->unpack(r->x, row, &bytes, wanted);
     free(wanted);
     dt_str_release(&buffer);
     return s;
@@ -48,7 +48,7 @@ static dt_status *unpack_alone(const dt_dataset *d, const dt_rows *r, int index,
 
 dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, const void *whole, void *buffer, const void **row)
 {
-    const dt_format *f = d->spec.format;
+    const dt_example_access *f = d->spec.format->access;
     *row = whole ? (const char *)whole + (r->first + i) * dt_rows_bytes(r, e) : buffer;
     if (whole)
         return NULL;
@@ -61,7 +61,7 @@ static dt_status *open_rows(dt_dataset *d, dt_part p)
 {
     dt_rows *r = &d->rows[p];
     const dt_format_request q = dt_dataset_request(&d->spec, p, d->arena);
-    DT_TRY(d->spec.format->open(&q, &r->x));
+    DT_TRY(d->spec.format->access->open(&q, &r->x));
     r->stored = r->x->stored;
     r->count = r->x->count;
     return NULL;
@@ -72,7 +72,7 @@ static dt_status *open_parts(dt_dataset *d)
 {
     dt_status *missing = NULL, *bad = NULL;
     for (dt_part p = 0; p < DT_PARTS; p++)
-        if (d->spec.part[p] || (p == DT_PART_TRAIN && d->spec.format->drawn)) {
+        if (d->spec.part[p] || (p == DT_PART_TRAIN && d->spec.format->access->drawn)) {
             dt_status *s = open_rows(d, p);
             dt_status_append(s && dt_status_code(s) == 66 ? &missing : &bad, s);
         }
@@ -212,7 +212,7 @@ static void keep_parts(dt_dataset *d)
 /* Elements of a text are windows on the same tokens: of what lies where the one before does, nothing is counted twice. */
 static void add_part(const dt_dataset *d, const dt_rows *r, dt_data_bytes *b)
 {
-    const dt_format *f = d->spec.format;
+    const dt_example_access *f = d->spec.format->access;
     const int64_t rows = r->x->count;
     const char *before = NULL;
     for (int i = 0; i < d->n; i++) {
@@ -294,8 +294,8 @@ void dt_dataset_unref(dt_dataset *d)
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->rows[p].x && !(p == DT_PART_VALIDATION && d->rows[p].x == d->rows[DT_PART_TRAIN].x)) {
             dt_example_cache_destroy(d->rows[p].kept);
-            if (d->spec.format->close)
-                d->spec.format->close(d->rows[p].x);
+            if (d->spec.format->access->close)
+                d->spec.format->access->close(d->rows[p].x);
         }
     dt_arena_destroy(d->arena);
     dt_arena_destroy(d->owned);
@@ -389,12 +389,12 @@ int dt_dataset_find(const dt_dataset *d, const char *name)
 
 dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, int32_t *tokens, int64_t *n)
 {
-    return d->spec.format->encode(d->rows[DT_PART_TRAIN].x, text, tokens, n);
+    return d->spec.format->access->encode(d->rows[DT_PART_TRAIN].x, text, tokens, n);
 }
 
 void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out)
 {
-    d->spec.format->decode(d->rows[DT_PART_TRAIN].x, token, out);
+    d->spec.format->access->decode(d->rows[DT_PART_TRAIN].x, token, out);
 }
 
 int64_t dt_dataset_count(const dt_dataset *d, dt_part part)

@@ -40,9 +40,9 @@ static int choose_threads(dt_feed *f)
 /* That its threads take besides the batches. */
 static int64_t unpacking_bytes(dt_feed *f)
 {
-    const dt_format *format = f->d->spec.format;
+    const dt_example_access *access = f->d->spec.format->access;
     choose_threads(f);
-    return format->unpacking && f->rows->x ? format->unpacking(f->rows->x, f->most_threads) : 0;
+    return access->unpacking && f->rows->x ? access->unpacking(f->rows->x, f->most_threads) : 0;
 }
 
 /* Rounded up, so that every element of every batch begins at a cache line. */

@@ -179,14 +179,14 @@ static void *place_of(const dt_filler *f, int e, int64_t row, bool kept)
 
 static dt_status *decode(dt_filler *f, int64_t row, bool kept, int64_t spent_ns[DT_SPENT_KINDS], int64_t *since)
 {
-    const dt_format *format = f->o.d->spec.format;
+    const dt_example_access *access = f->o.d->spec.format->access;
     dt_bytes bytes;
-    dt_status *s = format->fetch(f->rows->x, row, &f->record, &bytes);
+    dt_status *s = access->fetch(f->rows->x, row, &f->record, &bytes);
     for (int e = 0; e < f->n; e++)
         f->wanted[f->tracks[e].index] = f->tracks[e].whole ? NULL : place_of(f, e, row, kept);
     spend(&spent_ns[DT_SPENT_READING], since);
     if (!s)
-        s = format->unpack(f->rows->x, row, &bytes, f->wanted);
+        s = access->unpack(f->rows->x, row, &bytes, f->wanted);
     spend(&spent_ns[DT_SPENT_DECODING], since);
     return s;
 }
@@ -209,7 +209,7 @@ static dt_status *fetch_plain(dt_filler *f, int64_t row, int64_t spent_ns[DT_SPE
 {
     for (int e = 0; e < f->n; e++)
         if (!f->tracks[e].whole)
-            DT_TRY(f->o.d->spec.format->read(f->rows->x, f->tracks[e].index, row, f->tracks[e].buffer));
+            DT_TRY(f->o.d->spec.format->access->read(f->rows->x, f->tracks[e].index, row, f->tracks[e].buffer));
     spend(&spent_ns[DT_SPENT_READING], since);
     return NULL;
 }

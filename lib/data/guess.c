@@ -11,10 +11,6 @@
 
 enum { FIRST = 4096, MOST_FILES = 1000 };
 
-/* Nothing else is told apart from CSV here: JSON lines are not what a data set is made of. */
-static const dt_container *const guessed[] = {&dt_container_npy, &dt_container_npz, &dt_container_idx, &dt_container_tfrecord, &dt_container_csv};
-enum { FORMATS = sizeof guessed / sizeof *guessed };
-
 /* Through gzip and, as TFRecords may be, zlib. */
 static dt_status *first_bytes(const char *path, unsigned char *b, int64_t *n)
 {
@@ -27,15 +23,15 @@ static dt_status *first_bytes(const char *path, unsigned char *b, int64_t *n)
     return s;
 }
 
-static dt_status *find_format(const char *path, const dt_container **out)
+static dt_status *find_format(const char *path, const dt_format **out)
 {
     unsigned char b[FIRST];
     int64_t n = 0;
     DT_TRY(first_bytes(path, b, &n));
-    size_t i = 0;
-    while (i < FORMATS && !guessed[i]->sniff(b, n))
-        i++;
-    *out = i < FORMATS ? guessed[i] : NULL;
+    const dt_format *const *f = dt_file_formats;
+    while (*f && !(((*f)->access || (*f)->arrays) && (*f)->sniff && (*f)->sniff(b, n))) /* JSON lines make no data set */
+        f++;
+    *out = *f;
     if (!*out)
         return dt_note(dt_fail(DT_E_DATA_FILE, NULL, "%s: unknown format; npy, npz, idx, tfrecord and csv are recognized by their contents", path),
                        "for text and images, give a job that describes the examples instead of the file");
@@ -109,7 +105,7 @@ static dt_status *put_arrays(const dt_guess *g, bool archive, dt_json *j)
 
 /* ---- records ---- */
 
-static dt_status *put_records(const dt_guess *g, const dt_container *format, dt_json *j, dt_str *notes)
+static dt_status *put_records(const dt_guess *g, const dt_format *format, dt_json *j, dt_str *notes)
 {
     const char **path = dt_alloc((size_t)g->n * sizeof *path);
     size_t given;
@@ -124,10 +120,10 @@ static dt_status *put_records(const dt_guess *g, const dt_container *format, dt_
     return s;
 }
 
-static dt_status *check_same(const dt_guess *g, const dt_container *format)
+static dt_status *check_same(const dt_guess *g, const dt_format *format)
 {
     size_t given;
-    const dt_container *other = format;
+    const dt_format *other = format;
     for (int i = 1; i < g->n; i++) {
         const char *path = dt_guess_path(g->files[i], &given);
         DT_TRY(find_format(path, &other));
@@ -142,7 +138,7 @@ dt_status *dt_guess_files(dt_guess *g)
 {
     dt_json j = {.out = &g->out};
     size_t given;
-    const dt_container *format = NULL;
+    const dt_format *format = NULL;
     if (g->n < 1 || g->n > MOST_FILES)
         return dt_fail(DT_E_TOO_LARGE, NULL, "%d files; 1 to %d are read as one data set", g->n, MOST_FILES);
     DT_TRY(find_format(dt_guess_path(g->files[0], &given), &format));

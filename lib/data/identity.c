@@ -33,8 +33,8 @@ const char *dt_hashed_name(dt_hashed h)
 static dt_file_identity file_of(const taking *t, int64_t i)
 {
     dt_file_identity f = {.what = ""};
-    if (t->format->source)
-        f.path = t->format->source(t->x, i, &f.what);
+    if (t->format->access->source)
+        f.path = t->format->access->source(t->x, i, &f.what);
     else if (i < t->x->paths.n)
         f.path = t->x->paths.v[i];
     return f;

@@ -82,12 +82,6 @@ static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out)
     return NULL;
 }
 
-const dt_format dt_format_held = {
-    .kind = &(const dt_kind){.name = "held", .about = "examples in memory"},
-    .keys = &(const dt_dataset_keys){0},
-    .drawn = true,
-    .check = check,
-    .open = open_part,
-    .whole = whole,
-    .read = read_row,
-};
+static const dt_example_access access = {.drawn = true, .check = check, .open = open_part, .whole = whole, .read = read_row};
+
+const dt_format dt_format_held = {.kind = {.name = "held", .about = "examples in memory"}, .access = &access};

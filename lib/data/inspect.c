@@ -237,7 +237,7 @@ static void put_examples(const look *x, dt_str *out)
 static void put_text(const look *x, dt_str *out)
 {
     dt_str_escaped(out, x->q->title, strlen(x->q->title), 200);
-    dt_str_printf(out, "   %s   %s   ", dt_dataset_spec_of(x->q->data)->format->kind->name, dt_part_name(x->q->part));
+    dt_str_printf(out, "   %s   %s   ", dt_dataset_spec_of(x->q->data)->format->kind.name, dt_part_name(x->q->part));
     dt_str_grouped(out, x->count);
     dt_str_printf(out, " example%s\n\n", x->count == 1 ? "" : "s");
     put_table(x, out);
@@ -313,7 +313,7 @@ static void put_json(const look *x, dt_str *out)
     dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
     dt_json_int(&j, "v", 1);
-    dt_json_string(&j, "format", dt_dataset_spec_of(x->q->data)->format->kind->name);
+    dt_json_string(&j, "format", dt_dataset_spec_of(x->q->data)->format->kind.name);
     dt_json_string(&j, "split", dt_part_name(x->q->part));
     dt_json_int(&j, "examples", x->count);
     dt_json_open(&j, "elements", '[');

@@ -6,7 +6,7 @@
 
 #include "file/cast.h"
 #include "data/dataset.h"
-#include "data/files.h"
+#include "file/part_files.h"
 
 typedef struct scan {
     const dt_dataset *d;

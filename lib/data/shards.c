@@ -158,7 +158,7 @@ static dt_status *judge(const shared *x)
 
 dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out)
 {
-    shared x = {.q = q, .format = dt_dataset_spec_of(q->data)->format->kind->name, .count = q->data->rows[q->part].count};
+    shared x = {.q = q, .format = dt_dataset_spec_of(q->data)->format->kind.name, .count = q->data->rows[q->part].count};
     DT_TRY(find_policy(q, &x.policy));
     DT_TRY(dt_workers_dealing(q->data, x.policy, q->workers, &x.dealing));
     x.files = q->data->rows[q->part].x->first ? q->data->rows[q->part].x->paths.n : 0;

@@ -83,12 +83,6 @@ static const dt_field common[] = {
     DT_END
 };
 
-const char *dt_part_name(dt_part p)
-{
-    static const char *const names[DT_PARTS] = {"train", "validation", "test"};
-    return names[p];
-}
-
 /* null means absent. */
 static const dt_tree *given(const dt_tree *t)
 {
@@ -121,7 +115,7 @@ static dt_status *read_format(dt_arena *arena, const dt_tree *t, const dt_format
     if (!name) /* the table says that it is missing */
         return NULL;
     for (int i = 0; i < n; i++)
-        kinds[i] = dt_format_at(i)->kind;
+        kinds[i] = &dt_format_at(i)->kind;
     DT_TRY(dt_named_read(arena, kinds, n, "data format", name, &named));
     *out = dt_format_at(named.row);
     return NULL;
@@ -154,13 +148,13 @@ static dt_status *read_keys(dt_arena *arena, const dt_tree *t, const dt_format *
     size_t size = base;
     int n = 0, most = count_fields(common) + 1;
     for (int i = 0; i < dt_formats(); i++)
-        most += count_fields(dt_format_at(i)->keys->fields);
+        most += count_fields(dt_format_at(i)->keys.fields);
     dt_field *table = dt_arena_array(arena, dt_field, most);
     join(table, &n, common, 0, format != &dt_format_held);
     for (int i = 0; i < dt_formats(); i++)
         if (format == dt_format_at(i) || !format) {
-            join(table, &n, dt_format_at(i)->keys->fields, size, format != NULL);
-            size += (dt_format_at(i)->keys->size + align - 1) / align * align;
+            join(table, &n, dt_format_at(i)->keys.fields, size, format != NULL);
+            size += (dt_format_at(i)->keys.size + align - 1) / align * align;
         }
     table[n] = (dt_field)DT_END;
     char *both = dt_arena_alloc(arena, size);
@@ -261,7 +255,7 @@ static dt_status *compare_names(const dt_tree *t, dt_part part, const dt_texts *
 dt_format_request dt_dataset_request(const dt_dataset_spec *spec, dt_part part, dt_arena *arena)
 {
     return (dt_format_request){.arena = arena, .tree = spec->part[part], .train = spec->part[DT_PART_TRAIN], .at = &spec->at, .keys = spec->tree,
-                               .args = spec->format_args, .container = spec->format->container, .directory = spec->directory, .part = part,
+                               .args = spec->format_args, .format = spec->format, .directory = spec->directory, .part = part,
                                .seed = spec->seed, .splits = spec->validation_split > 0};
 }
 
@@ -273,7 +267,7 @@ static dt_status *check_parts(dt_arena *arena, const dt_dataset_spec *spec, dt_t
         if (p > 0 && !spec->part[p])
             continue;
         const dt_format_request r = dt_dataset_request(spec, p, arena);
-        dt_status_append(&s, spec->format->check(&r, &names));
+        dt_status_append(&s, spec->format->access->check(&r, &names));
         if (p == DT_PART_TRAIN)
             *train = names;
         else if (train->n > 0 && names.n > 0)

@@ -20,7 +20,7 @@ typedef struct track {
 struct dt_stream {
     dt_row_source source;
     const dt_dataset_spec *job;
-    const dt_container *kind;
+    const dt_format *kind;
     void *state;
     bool open, end;
     track *track;        /* [n] */
@@ -144,7 +144,7 @@ static dt_status *open_stream(dt_stream *s, const dt_stream_request *q)
     int64_t n;
     dt_row_source *x = &s->source;
     DT_TRY(open_file(x, q->path, first, &n));
-    s->kind = dt_container_sniff(first, n);
+    s->kind = dt_format_sniff(first, n);
     if (!s->kind)
         return dt_not_this_file(x->path, "NPY, NPZ, IDX, CSV, JSON lines, TFRecord or a picture", first, n);
     x->element = dt_arena_array(x->arena, dt_stored, q->n);
@@ -162,7 +162,7 @@ dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q)
 {
     dt_stream *s = dt_alloc(sizeof *s);
     s->job = q->job;
-    s->source = (dt_row_source){.arena = dt_arena_create(), .format = q->job->format->kind->name, .keys = q->job->tree, .count = -1};
+    s->source = (dt_row_source){.arena = dt_arena_create(), .format = q->job->format->kind.name, .keys = q->job->tree, .count = -1};
     dt_status *bad = open_stream(s, q);
     if (bad) {
         dt_stream_close(s);

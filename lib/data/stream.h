@@ -5,7 +5,7 @@
  *
  *     standard input ──▶ NPY, NPZ, IDX, CSV, JSON lines, TFRecord, picture? ──▶ a row of each input ──▶ map ──▶ the caller's batch
  *
- * Files are read by their containers (file/file.h). What a row has depends on what the job says of its own data: the columns and features of
+ * Files are read by their formats (file/file.h). What a row has depends on what the job says of its own data: the columns and features of
  * `dataset.element`, where there are such words; else values are taken in order, as many as the inputs have.
  */
 #ifndef DT_DATA_STREAM_H

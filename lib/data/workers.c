@@ -29,7 +29,7 @@ static dt_status *check_files(const dt_dataset *d, const dt_location *at, int64_
         return dt_fail(DT_E_UNSHARDABLE, at, "auto_shard_policy: file: examples in memory have no files");
     if (files == 0)
         return dt_fail(DT_E_UNSHARDABLE, at, "auto_shard_policy: file: format '%s' is not divided into files, as csv and tfrecord are",
-                       d->spec.format->kind->name);
+                       d->spec.format->kind.name);
     return dt_fail(DT_E_TOO_FEW_FILES, at, "auto_shard_policy: file: %lld file%s cannot be shared by %lld workers", (long long)files,
                    files == 1 ? "" : "s", (long long)workers);
 }

@@ -32,7 +32,7 @@ typedef struct dt_csv {
     int64_t end_col;   /* where the record's last line ends: a further field would stand there */
 } dt_csv;
 
-/* As dt_container has it. */
+/* As dt_format has it. */
 struct dt_survey_request;
 dt_status *dt_csv_survey(const struct dt_survey_request *q) DT_MUST_USE;
 dt_status *dt_csv_open(dt_csv *c, const char *path, char delimiter) DT_MUST_USE;

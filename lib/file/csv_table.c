@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CSV as a container, a row a record.
+ * CSV as a format, a row a record.
  *
  *     dataset:
  *       format: csv
@@ -22,7 +22,7 @@
 
 #include "file/cast.h"
 #include "file/csv_element.h"
-#include "file/file.h"
+#include "file/examples.h"
 
 /* ---- what is CSV ---- */
 
@@ -365,8 +365,9 @@ static dt_status *put_header(dt_output *o)
     return NULL;
 }
 
-const dt_container dt_container_csv = {
+const dt_format dt_format_csv = {
     .kind = {.name = "csv", .about = "CSV files (RFC 4180), one example per record; may be gzipped"}, .keys = {fields, sizeof(struct csv)}, .suffix = {".csv"}, .texts = true, .records = true,
+    .access = &dt_record_access,
     .sniff = sniff, .open = open_table, .next = next_record, .holds = holds, .close = close_table, .survey = dt_csv_survey,
     .check = check, .declare = declare, .at = record_at,
     .begin = put_header, .put = put_row,

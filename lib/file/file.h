@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Containers: files that hold rows of values, one file format each. A container knows its files by their first bytes, reads their rows
- * from front to back, finds one again, and writes rows, as far as the format allows. What reads or writes examples (data sets, `predict`,
- * `data convert`) is a loop over the table in containers.h:
+ * File formats: files that hold rows of values. A format knows its files by their first bytes, reads their rows from front to back, finds
+ * one again, and writes rows, as far as it can be done. What reads or writes examples (data sets, `predict`, `data convert`) is a loop
+ * over the table in formats.h:
  *
  *     sniff, open, next, close                  a source: a file, a folder, or a pipe that somebody is still writing to
- *     declare, skip, look, at; or header        random access, for data sets of records, of arrays
+ *     access                                    a data set's examples in any order (file/examples.h), which asks
+ *     declare, skip, look, at; or header        files of records; of arrays
  *     survey                                    which elements files have of which nothing is said
  *     begin, put, flush, finish, release        an output: what is written gets its name when it is whole
  *
@@ -25,7 +26,7 @@
 /* An element as files store it: every row has this shape (no batch dimension in it). */
 typedef struct dt_stored {
     const char *name;
-    dt_type type;    /* as the job tells, unless the container knows better */
+    dt_type type;    /* as the job tells, unless the format knows better */
     dt_location at;  /* of its path in the job file */
     const char *file; /* for messages */
     bool text;   /* one text a row: type is its bytes, a NUL behind the last one, what follows has no meaning */
@@ -38,11 +39,11 @@ typedef struct dt_stored {
     char delimiter;  /* of CSV files */
     bool numbered;   /* CSV files without a header: the columns' names are numbers from 0 */
     const dt_tree *words; /* its entry in the job's `element`; NULL: none */
-    const void *own;      /* what the container has read of that, see `declare`; NULL: nothing yet */
+    const void *own;      /* what the format has read of that, see `declare`; NULL: nothing yet */
     bool pictures;        /* TFRecords: byte strings that are files of pictures, as the first record tells */
 } dt_stored;
 
-/* A record, where a container can find records again. */
+/* A record, where a format can find records again. */
 typedef struct dt_row_record {
     int64_t number;       /* in its file, from 0 */
     int64_t offset, size; /* of its bytes */
@@ -63,7 +64,7 @@ typedef struct dt_row_source {
     dt_stored *element;         /* [n] */
     int64_t count;              /* of rows; -1: not known */
     int64_t row;                /* the number of the next one, from 0 */
-    dt_row_record record;           /* that of the last row; containers with `at` set it */
+    dt_row_record record;           /* that of the last row; formats with `at` set it */
 } dt_row_source;
 
 /* Values of a row as the elements want them, in order. */
@@ -90,7 +91,7 @@ typedef struct dt_output_column {
 } dt_output_column;
 
 typedef struct dt_output {
-    const struct dt_container *kind;
+    const struct dt_format *kind;
     const char *named;          /* as the user named it, lent */
     int n;
     const dt_output_column *column; /* [n] lent */
@@ -101,7 +102,7 @@ typedef struct dt_output {
     char *path, *temporary;     /* NULL: standard output */
     dt_str text;                /* not written yet */
     bool begun;
-    void *state;                /* the container's */
+    void *state;                /* the format's */
 } dt_output;
 
 /* A file; or standard output. CANT_CREATE and the like. *o is to be closed in any case. */
@@ -126,9 +127,10 @@ typedef struct dt_dataset_keys {
     size_t size;
 } dt_dataset_keys;
 
-typedef struct dt_container {
-    dt_kind kind;               /* as `format` names it; about NULL: no data set is made of such files */
+typedef struct dt_format {
+    dt_kind kind;               /* as `format` names it; no fields: its keys stand beside the name */
     dt_dataset_keys keys;
+    const struct dt_example_access *access; /* of data sets in this format (file/examples.h); NULL: there are none */
     const char *suffix[3];      /* of files that are written: ".idx", "-ubyte" */
     bool texts;                 /* rows may hold texts */
     bool arrays;                /* files hold an array for each element, not examples one after the other */
@@ -144,7 +146,7 @@ typedef struct dt_container {
     bool (*holds)(const void *state);                          /* a whole row has been read already; NULL: never */
     void (*close)(void *state);                                /* NULL: nothing to do */
     dt_status *(*survey)(const dt_survey_request *q);          /* NULL: files must be told what they hold */
-    /* Data sets of records (lib/data/records.c): what their keys say, as far as no table does; NULL: nothing. */
+    /* Data sets of records (record_access.c): what their keys say, as far as no table does; NULL: nothing. */
     dt_status *(*check)(const dt_tree *keys, const dt_location *at);
     /* An entry of `element`; keys: all of the data set. */
     dt_status *(*declare)(dt_arena *arena, const dt_entry *entry, const dt_tree *keys, dt_stored *out);
@@ -154,23 +156,26 @@ typedef struct dt_container {
     void (*look)(dt_row_source *s, const dt_row_record *first);
     /* A record's values, out[e] of each element, NULL: not wanted. Any thread, any time, after `close` too. */
     dt_status *(*at)(const dt_row_source *s, const void *state, const dt_row_record *r, void *const *out);
-    dt_header_reader *header;                                  /* data sets of arrays (lib/data/arrays.c): what a file's front says */
+    dt_header_reader *header;                                  /* data sets of arrays (array_access.c): what a file's front says */
     bool members;                                              /* theirs may be members of an archive */
     dt_status *(*begin)(dt_output *o);                         /* NULL: nothing stands in front */
     dt_status *(*put)(dt_output *o, const void *const *row);   /* adds to o->text, or to what o->state keeps */
     dt_status *(*flush)(dt_output *o);                         /* NULL: o->text goes into the file */
     dt_status *(*finish)(dt_output *o);                        /* NULL: nothing is left to do */
     void (*release)(dt_output *o);                             /* of o->state, if there is any */
-} dt_container;
+} dt_format;
 
-#define DT_CONTAINER(name, examples) extern const dt_container dt_container_##name;
-#include "file/containers.h"
-#undef DT_CONTAINER
+#define DT_FILE_FORMAT(name) extern const dt_format dt_format_##name;
+#include "file/formats.h"
+#undef DT_FILE_FORMAT
 /* All of them, in order; NULL behind the last. */
-extern const dt_container *const dt_containers[];
+extern const dt_format *const dt_file_formats[];
 /* By the end of a file's name; NULL: none can be written. *suffix: which one. */
-const dt_container *dt_container_for(const char *path, const char **suffix);
+const dt_format *dt_format_for(const char *path, const char **suffix);
 /* By its first bytes; NULL: none. */
-const dt_container *dt_container_sniff(const unsigned char *first, int64_t n);
+const dt_format *dt_format_sniff(const unsigned char *first, int64_t n);
+/* How many formats data sets have, and those in the order of their names. */
+int dt_formats(void);
+const dt_format *dt_format_at(int place);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include "file/array.h"
 #include "file/cast.h"
-#include "file/file.h"
+#include "file/examples.h"
 
 static const struct {
     unsigned char code;
@@ -97,7 +97,7 @@ static dt_status *put_idx(dt_output *o, const void *const *row)
     return NULL;
 }
 
-/* ---- the container ---- */
+/* ---- the format ---- */
 
 static bool sniff(const unsigned char *first, int64_t n)
 {
@@ -109,9 +109,10 @@ static dt_status *open_idx(dt_row_source *s, void **state)
     return dt_array_source_open(s, dt_idx_header, state);
 }
 
-const dt_container dt_container_idx = {
+const dt_format dt_format_idx = {
     .kind = {.name = "idx", .about = "IDX files, the format of MNIST: one file per element; may be gzipped"},
     .header = dt_idx_header, .suffix = {".idx", "-ubyte"}, .arrays = true, .one_array = true,
+    .access = &dt_array_access,
     .sniff = sniff, .open = open_idx, .next = dt_array_source_next, .close = dt_array_source_close,
     .begin = begin_idx, .put = put_idx,
 };

@@ -134,7 +134,7 @@ static dt_status *next_line(dt_row_source *s, void *state, void *const *row, boo
     return *more ? read_line(l, s, row) : NULL;
 }
 
-const dt_container dt_container_jsonl = {
+const dt_format dt_format_jsonl = {
     .kind.name = "jsonl", .suffix = {".jsonl"}, .texts = true,
     .sniff = sniff, .open = open_lines, .next = next_line, .holds = holds, .close = close_lines,
 };

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "file/array.h"
-#include "file/file.h"
+#include "file/examples.h"
 
 enum { MAGIC = 6, LONGEST_HEADER = 65536, LONGEST_DESCR = 32 };
 
@@ -312,7 +312,7 @@ static dt_status *finish_npy(dt_output *o)
     return s;
 }
 
-/* ---- the container ---- */
+/* ---- the format ---- */
 
 static bool sniff(const unsigned char *first, int64_t n)
 {
@@ -324,10 +324,11 @@ static dt_status *open_npy(dt_row_source *s, void **state)
     return dt_array_source_open(s, dt_npy_header, state);
 }
 
-const dt_container dt_container_npy = {
+const dt_format dt_format_npy = {
     .kind = {.name = "npy", .about = "NPY files, as numpy.save writes them, or members of an NPZ: one array per element, one row per example; may be gzipped",
              .aliases = (const char *const[]){"npz", NULL}},
     .header = dt_npy_header, .members = true, .suffix = {".npy"}, .arrays = true, .one_array = true,
+    .access = &dt_array_access,
     .sniff = sniff, .open = open_npy, .next = dt_array_source_next, .close = dt_array_source_close,
     .begin = begin_npy, .put = put_npy, .finish = finish_npy,
 };

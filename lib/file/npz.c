@@ -258,9 +258,9 @@ static void release_npz(dt_output *o)
     free(z);
 }
 
-/* ---- the container ---- */
+/* ---- the format ---- */
 
-const dt_container dt_container_npz = {
+const dt_format dt_format_npz = {
     .kind.name = "npz", .suffix = {".npz"}, .arrays = true, .seeks = true,
     .sniff = dt_zip_sniff, .open = dt_array_source_npz, .next = dt_array_source_next, .close = dt_array_source_close,
     .begin = begin_npz, .put = put_npz, .flush = flush_npz, .finish = finish_npz, .release = release_npz,

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A picture, or all that lie in a folder and in the folders in it, sorted by name: for a model of one input. They have its shape, or any where the job's own data are folders
- * of pictures that are resized: then they are, too.
- */
+/* The rows of one picture, and of all in a folder; see pictures.h. */
+#include "file/pictures.h"
+
 #include <string.h>
 
-#include "file/file.h"
 #include "file/image/layout.h"
 #include "file/records.h"
 
@@ -19,12 +17,6 @@ typedef struct pictures {
 static bool is_picture(const unsigned char *first, int64_t n)
 {
     return n >= 4 && (memcmp(first, "\x89PNG", 4) == 0 || memcmp(first, "\xff\xd8\xff", 3) == 0);
-}
-
-static bool is_folder(const unsigned char *first, int64_t n)
-{
-    (void)first;
-    return n < 0;
 }
 
 /* As the job's folders are read, if that input is their picture. Faults of it have been told when the job was read. */
@@ -83,7 +75,7 @@ static dt_status *list_folder(const dt_row_source *s, pictures *p)
     return p->paths.n > 0 ? NULL : dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no images (.png, .jpg, .jpeg) in the folder or its subfolders", s->path);
 }
 
-static dt_status *open_folder(dt_row_source *s, void **state)
+dt_status *dt_pictures_open(dt_row_source *s, void **state)
 {
     DT_TRY(open_pictures(s, state));
     pictures *p = *state;
@@ -94,12 +86,12 @@ static dt_status *open_folder(dt_row_source *s, void **state)
     return bad;
 }
 
-static void close_folder(void *state)
+void dt_pictures_close(void *state)
 {
     dt_paths_release(&((pictures *)state)->paths);
 }
 
-static const char *file_of(const void *state, int64_t row)
+const char *dt_pictures_file(const void *state, int64_t row)
 {
     const pictures *p = state;
     return row < p->paths.n ? p->paths.v[row] : NULL;
@@ -119,7 +111,7 @@ static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out)
 }
 
 /* A file of the folder, or what stands in the stream. */
-static dt_status *next_picture(dt_row_source *s, void *state, void *const *row, bool *more)
+dt_status *dt_pictures_next(dt_row_source *s, void *state, void *const *row, bool *more)
 {
     const pictures *p = state;
     dt_str bytes = {0};
@@ -134,6 +126,4 @@ static dt_status *next_picture(dt_row_source *s, void *state, void *const *row, 
     return bad;
 }
 
-const dt_container dt_container_picture = {.kind.name = "picture", .sniff = is_picture, .open = open_picture, .next = next_picture};
-const dt_container dt_container_folder = {.kind.name = "folder", .sniff = is_folder, .open = open_folder, .next = next_picture, .row_file = file_of,
-                                          .close = close_folder};
+const dt_format dt_format_picture = {.kind.name = "picture", .sniff = is_picture, .open = open_picture, .next = dt_pictures_next};

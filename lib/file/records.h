@@ -55,7 +55,7 @@ bool dt_tfrecord_verify(const void *data, int64_t length);
 /* A TFRecord's frame: 8 bytes of length, the length's CRC; then the data and its CRC. */
 enum { DT_TFRECORD_HEADER = 12, DT_TFRECORD_FOOTER = 4 };
 
-/* As dt_container has it. */
+/* As dt_format has it. */
 struct dt_survey_request;
 dt_status *dt_tfrecord_survey(const struct dt_survey_request *q) DT_MUST_USE;
 

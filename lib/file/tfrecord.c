@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TFRecords of tf.Examples as a container, a feature for each element or column.
+ * TFRecords of tf.Examples as a format, a feature for each element or column.
  *
  *     dataset:
  *       format: tfrecord
@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "file/cast.h"
-#include "file/file.h"
+#include "file/examples.h"
 #include "file/protobuf.h"
 #include "file/records.h"
 #include "file/tfrecord_element.h"
@@ -270,9 +270,10 @@ static dt_status *put(dt_output *o, const void *const *row)
     return NULL;
 }
 
-const dt_container dt_container_tfrecord = {
+const dt_format dt_format_tfrecord = {
     .kind = {.name = "tfrecord", .about = "TFRecord files of tf.Examples; may be compressed by gzip or zlib"}, .keys = {fields, sizeof(struct tfrecord)},
     .suffix = {".tfrecord"}, .texts = true, .records = true,
+    .access = &dt_record_access,
     .sniff = sniff, .open = open_records, .next = next_record, .holds = holds, .close = close_records, .survey = dt_tfrecord_survey,
     .declare = declare, .skip = skip_record, .look = look, .at = record_at,
     .put = put,

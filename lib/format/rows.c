@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is written of a row of outputs, by container:
+ * What is written of a row of outputs, by format:
  *
  *     CSV           logits_0, logits_1, ... for the scores of output `logits`, logits_ring, ... where its classes have names; of the largest
  *                   only logits_class_0, logits_score_0, ... Examples that are files have a first column `file`
@@ -132,7 +132,7 @@ static dt_output_column *add(dt_row_writer *w, dt_type row, const char *name, co
 static int64_t columns_of(const dt_row_writer *w, const dt_predicted_rows *p, int o)
 {
     const int64_t top = dt_row_top(w, p, o);
-    return w->kind != &dt_container_csv ? 2 : top > 0 ? 2 * top : dt_row_scores(p, o);
+    return w->kind != &dt_format_csv ? 2 : top > 0 ? 2 * top : dt_row_scores(p, o);
 }
 
 static void add_cells(dt_row_writer *w, const dt_predicted_rows *p, int o)
@@ -159,7 +159,7 @@ static void add_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o)
         return;
     }
     add(w, dt_type_of(DT_INT32, 1, &top), p->names[o], "_class");
-    if (w->kind == &dt_container_npz)
+    if (w->kind == &dt_format_npz)
         add(w, dt_type_of(t->dtype, 1, &top), p->names[o], "_score");
 }
 
@@ -205,7 +205,7 @@ static void fill_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o, int
     for (int i = 0; i < n; i++)
         class[i] = (int32_t)w->ranked[i].index;
     w->row[(*at)++] = class;
-    if (w->kind != &dt_container_npz)
+    if (w->kind != &dt_format_npz)
         return;
     const dt_view score = {.type = w->column[*at].row, .data = &w->largest[(2 * o + 1) * w->options.top]};
     for (int i = 0; i < n; i++)
@@ -216,15 +216,15 @@ static void fill_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o, int
 static dt_status *put_row(dt_row_writer *w, const dt_predicted_rows *p, int64_t row)
 {
     int at = 0;
-    if (w->kind == &dt_container_jsonl) {
+    if (w->kind == &dt_format_jsonl) {
         dt_row_json(w, p, row);
         w->out.rows++;
         return w->out.text.size > 1 << 20 ? dt_output_flush(&w->out) : NULL;
     }
-    if (p->files && w->kind == &dt_container_csv)
+    if (p->files && w->kind == &dt_format_csv)
         w->row[at++] = p->files[row];
     for (int o = 0; o < p->n_outputs; o++)
-        (w->kind == &dt_container_csv ? fill_cells : fill_arrays)(w, p, o, row, &at);
+        (w->kind == &dt_format_csv ? fill_cells : fill_arrays)(w, p, o, row, &at);
     return dt_output_put(&w->out, w->row);
 }
 
@@ -244,7 +244,7 @@ static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
 {
     int64_t most = 1, columns = 1;
     DT_TRY(check_top(w, p));
-    if (w->kind == &dt_container_npy && p->n_outputs != 1)
+    if (w->kind == &dt_format_npy && p->n_outputs != 1)
         return dt_fail(DT_E_ROW_FORMAT, NULL, "an NPY file holds one array, the model has %d outputs: write npz, csv or jsonl", p->n_outputs);
     for (int o = 0; o < p->n_outputs; o++) {
         most = dt_row_scores(p, o) > most ? dt_row_scores(p, o) : most;
@@ -256,10 +256,10 @@ static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
     w->cell = dt_arena_array(w->arena, dt_row_cell, columns);
     w->largest = dt_arena_array(w->arena, double, 2 * p->n_outputs * w->options.top);
     w->out.of = p->of;
-    if (p->files && w->kind == &dt_container_csv)
+    if (p->files && w->kind == &dt_format_csv)
         add(w, dt_scalar_type(DT_UINT8), "file", "")->text = true;
     for (int o = 0; o < p->n_outputs; o++)
-        (w->kind == &dt_container_csv ? add_cells : add_arrays)(w, p, o);
+        (w->kind == &dt_format_csv ? add_cells : add_arrays)(w, p, o);
     return dt_output_begin(&w->out);
 }
 
@@ -282,9 +282,9 @@ static dt_status *known(dt_status *s)
     return dt_suggest(s, "known: csv, npy, npz, jsonl");
 }
 
-static dt_status *find_kind(const dt_row_writer_options *o, const dt_container **out)
+static dt_status *find_kind(const dt_row_writer_options *o, const dt_format **out)
 {
-    static const dt_container *const kinds[] = {&dt_container_csv, &dt_container_npy, &dt_container_npz, &dt_container_jsonl};
+    static const dt_format *const kinds[] = {&dt_format_csv, &dt_format_npy, &dt_format_npz, &dt_format_jsonl};
     const char *suffix = strrchr(o->path, '.');
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (o->format ? strcmp(kinds[i]->kind.name, o->format) == 0 : suffix && strcmp(kinds[i]->suffix[0], suffix) == 0) {
@@ -308,7 +308,7 @@ static dt_status *check_path(const char *path)
 
 dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *o)
 {
-    const dt_container *kind = NULL;
+    const dt_format *kind = NULL;
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_row_writer_open", "place for the writer"));
     DT_TRY(dt_want(o, "dt_row_writer_open", "options"));

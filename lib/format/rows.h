@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of outputs as files: what scores a row has, and which columns they make in a container (file/file.h). Rows are written as they
+ * Rows of outputs as files: what scores a row has, and which columns they make in a format (file/file.h). Rows are written as they
  * come, a batch at a time; what goes to standard output is there as soon as its batch is done.
  */
 #ifndef DT_FORMAT_ROWS_H
@@ -26,7 +26,7 @@ typedef union dt_row_cell {
 struct dt_row_writer {
     int refs;
     dt_row_writer_options options;
-    const dt_container *kind;
+    const dt_format *kind;
     dt_output out;
     dt_arena *arena;         /* of what follows */
     dt_output_column *column; /* [out.n] */

@@ -40,7 +40,7 @@ static dt_job_kind format_at(int i)
     if (i >= dt_formats())
         return (dt_job_kind){0};
     const dt_format *f = dt_format_at(i);
-    return (dt_job_kind){f->kind, f->kind->name, f->kind->about, f->keys->fields, NULL};
+    return (dt_job_kind){&f->kind, f->kind.name, f->kind.about, f->keys.fields, NULL};
 }
 
 #define KINDS(function, rows_of)                                                                                                \

@@ -20,7 +20,7 @@ static void test_defaults(void **state)
     dt_arena *arena = dt_arena_create();
     dt_dataset_spec d;
     OK(read_spec(arena, XY "global_batch_size: 64\n", &d));
-    assert_string_equal(d.format->kind->name, "npy");
+    assert_string_equal(d.format->kind.name, "npy");
     assert_string_equal(d.directory, "dir");
     assert_int_equal(d.seed, 7);
     assert_int_equal(d.shuffle_seed, 7);

@@ -87,8 +87,8 @@ static void read_album(const album *a, const char *path, int first, int n)
         ok(dt_inflow_open(&s.file, path));
         ok(dt_inflow_peek(s.file, start, DT_PEEK, &got));
     }
-    const dt_container *kind = dt_container_sniff(start, got);
-    CHECK(kind == (s.file ? &dt_container_picture : &dt_container_folder), "%s is taken for %s", path, kind ? kind->kind.name : "nothing");
+    const dt_format *kind = dt_format_sniff(start, got);
+    CHECK(kind == (s.file ? &dt_format_picture : &dt_format_image_folder), "%s is taken for %s", path, kind ? kind->kind.name : "nothing");
     ok(kind->open(&s, &state));
     for (; more; s.row += more) {
         ok(kind->next(&s, state, &row, &more));

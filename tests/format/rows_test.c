@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows that `predict` writes are read back as the same numbers by the container that their first bytes tell: CSV, NPY, NPZ and JSON lines, of
+ * Rows that `predict` writes are read back as the same numbers by the format that their first bytes tell: CSV, NPY, NPZ and JSON lines, of
  * random outputs, types, shapes and batches. A failure names its seed.
  */
 #include <setjmp.h>
@@ -98,7 +98,7 @@ static void write_outputs(dt_random *r, const outputs *x, const char *path)
     dt_row_writer_unref(w);
 }
 
-static void read_outputs(const outputs *x, const dt_container *kind, const char *path)
+static void read_outputs(const outputs *x, const dt_format *kind, const char *path)
 {
     unsigned char first[DT_PEEK];
     int64_t n, bytes[MOST_OUTPUTS];
@@ -114,7 +114,7 @@ static void read_outputs(const outputs *x, const dt_container *kind, const char 
     }
     ok(dt_inflow_open(&s.file, path));
     ok(dt_inflow_peek(s.file, first, DT_PEEK, &n));
-    CHECK(dt_container_sniff(first, n) == kind, "%s is not taken for what it is", path);
+    CHECK(dt_format_sniff(first, n) == kind, "%s is not taken for what it is", path);
     ok(kind->open(&s, &state));
     for (; more; s.row += more) {
         ok(kind->next(&s, state, row, &more));
@@ -131,9 +131,9 @@ static void read_outputs(const outputs *x, const dt_container *kind, const char 
 static void test_rows_are_read_back(void **state)
 {
     static const struct {
-        const dt_container *kind;
+        const dt_format *kind;
         const char *path;
-    } kinds[] = {{&dt_container_csv, HERE "/y.csv"}, {&dt_container_npy, HERE "/y.npy"}, {&dt_container_npz, HERE "/y.npz"}, {&dt_container_jsonl, HERE "/y.jsonl"}};
+    } kinds[] = {{&dt_format_csv, HERE "/y.csv"}, {&dt_format_npy, HERE "/y.npy"}, {&dt_format_npz, HERE "/y.npz"}, {&dt_format_jsonl, HERE "/y.jsonl"}};
     (void)state;
     print_message("seeds 1 to %d\n", SEEDS);
     ok(dt_dir_make(HERE));

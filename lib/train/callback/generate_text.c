@@ -47,9 +47,9 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named)
     const dt_type *in = &model->input[0].type, *out = &model->output[0].type;
     bool reads = model->n_inputs == 1 && in->rank == 2 && !dt_dtype_is_float(in->dtype);
     bool speaks = model->n_outputs == 1 && out->rank == 3 && dt_dtype_is_float(out->dtype) && out->dim[1] == in->dim[1];
-    if (!data->format->encode)
+    if (!data->format->access->encode)
         return dt_fail(DT_E_FIT_KEYS, &named->at, "GenerateText needs data of format text, which defines the tokens; got %s",
-                       data->format->kind->name);
+                       data->format->kind.name);
     if (!reads || !speaks)
         return dt_fail(DT_E_FIT_KEYS, &named->at, "GenerateText needs a model from integers (B, steps) to scores (B, steps, vocabulary)");
     return NULL;

@@ -18,7 +18,7 @@
 
 #include "base/random.h"
 #include "base/hash.h"
-#include "data/data.h"
+#include "file/examples.h"
 
 #define LARGEST_EXAMPLE ((int64_t)1 << 30)
 
@@ -247,11 +247,9 @@ static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out)
     return NULL;
 }
 
+static const dt_example_access access = {.drawn = true, .check = check, .open = open_part, .read = read_row};
+
 const dt_format dt_format_synthetic = {
-    .kind = &(const dt_kind){.name = "synthetic", .about = "examples generated from the seed: class templates with noise; no files"},
-    .keys = &(const dt_dataset_keys){fields, sizeof(struct synthetic)},
-    .drawn = true,
-    .check = check,
-    .open = open_part,
-    .read = read_row,
+    .kind = {.name = "synthetic", .about = "examples generated from the seed: class templates with noise; no files"},
+    .keys = {fields, sizeof(struct synthetic)}, .access = &access,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Array files as a data set, one an element: one loop over the containers that have a header (`header` in file/file.h). Opening reads the headers and compares what they declare with
- * the bytes that are there; nothing is allocated before that. Rows are loaded when they are first wanted: a job that only looks
+ * Array files as a data set, one an element: one loop over the formats that have a header (`header` in file/file.h). Opening reads the
+ * headers and compares what they declare with the bytes that are there; nothing is allocated before that. Rows are loaded when they are
+ * first wanted: a job that only looks
  * (`validate`) never reads the images, and training reads them in the feed's thread while the program is compiled. Compressed files
  * are the exception: only decompressing them shows that they are whole, so that is done at once.
  */
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/records.h"
+#include "file/examples.h"
 #include "file/npz.h"
 
 /* Decoded bytes of one file. */
@@ -151,11 +152,11 @@ static dt_status *read_checked(array *x, dt_header_reader *read_header)
 
 static dt_status *open_array(const dt_format_request *r, array *x, dt_stored *stored)
 {
-    const bool members = r->container->members;
+    const bool members = r->format->members;
     x->source = members ? dt_npz_archive(r->arena, stored->file) : stored->file;
     DT_TRY(members ? dt_npz_open(r->arena, stored->name, &stored->file, &x->a.file) : dt_inflow_open(&x->a.file, stored->file));
     x->a.path = stored->file;
-    DT_TRY(read_checked(x, r->container->header));
+    DT_TRY(read_checked(x, r->format->header));
     const dt_type *t = &x->a.header.type;
     stored->type = dt_type_of(t->dtype, t->rank - 1, t->dim + 1);
     return NULL;
@@ -195,7 +196,7 @@ static dt_status *open_all(const dt_format_request *r, array_part *x)
     return missing ? missing : check_counts(x);
 }
 
-dt_status *dt_arrays_open_part(const dt_format_request *r, dt_examples **out)
+static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
     array_part *x = dt_arena_new(r->arena, array_part);
     *out = &x->base;
@@ -208,7 +209,7 @@ dt_status *dt_arrays_open_part(const dt_format_request *r, dt_examples **out)
     return NULL;
 }
 
-void dt_arrays_close_part(dt_examples *base)
+static void close_part(dt_examples *base)
 {
     array_part *x = (array_part *)base;
     for (int i = 0; i < x->base.n; i++) {
@@ -218,7 +219,7 @@ void dt_arrays_close_part(dt_examples *base)
     pthread_mutex_destroy(&x->loading);
 }
 
-dt_status *dt_arrays_check(const dt_format_request *r, dt_texts *names)
+static dt_status *check(const dt_format_request *r, dt_texts *names)
 {
     const char *part = dt_part_name(r->part);
     dt_status *s = NULL;
@@ -240,7 +241,7 @@ dt_status *dt_arrays_check(const dt_format_request *r, dt_texts *names)
     return s;
 }
 
-const char *dt_arrays_source(const dt_examples *base, int64_t i, const char **what)
+static const char *source(const dt_examples *base, int64_t i, const char **what)
 {
     const array_part *x = (const array_part *)base;
     if (i >= x->base.n)
@@ -259,7 +260,7 @@ static dt_status *load_all(dt_array_file *a)
 }
 
 /* Two feeds over one part (training, and validation of a split) may come here at once. */
-dt_status *dt_arrays_whole(dt_examples *base, int e, const void **rows)
+static dt_status *whole(dt_examples *base, int e, const void **rows)
 {
     array_part *x = (array_part *)base;
     array *a = &x->arrays[e];
@@ -272,7 +273,7 @@ dt_status *dt_arrays_whole(dt_examples *base, int e, const void **rows)
     return dt_at(s, &x->base.stored[e].at);
 }
 
-int64_t dt_arrays_unread(dt_examples *base, int e)
+static int64_t unread(dt_examples *base, int e)
 {
     array_part *x = (array_part *)base;
     const array *a = &x->arrays[e];
@@ -295,7 +296,7 @@ static dt_status *read_row(array *x, int64_t row, void *out)
 }
 
 /* Under the lock, since another thread may be loading, and closes the file when it is done. */
-dt_status *dt_arrays_read(dt_examples *base, int e, int64_t row, void *out)
+static dt_status *read_example(dt_examples *base, int e, int64_t row, void *out)
 {
     array_part *x = (array_part *)base;
     pthread_mutex_lock(&x->loading);
@@ -303,3 +304,7 @@ dt_status *dt_arrays_read(dt_examples *base, int e, int64_t row, void *out)
     pthread_mutex_unlock(&x->loading);
     return dt_at(s, &x->base.stored[e].at);
 }
+
+const dt_example_access dt_array_access = {
+    .check = check, .open = open_part, .source = source, .whole = whole, .unread = unread, .read = read_example, .close = close_part,
+};

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of containers, and what their sources share; see file.h. */
-#include "file/file.h"
+/* The table of formats, and what their sources share; see file.h. */
+#include "file/examples.h"
 
 #include <math.h>
 #include <string.h>
 
-const dt_container *const dt_containers[] = {
-#define DT_CONTAINER(name, examples) &dt_container_##name,
-#include "file/containers.h"
-#undef DT_CONTAINER
+const dt_format *const dt_file_formats[] = {
+#define DT_FILE_FORMAT(name) &dt_format_##name,
+#include "file/formats.h"
+#undef DT_FILE_FORMAT
     NULL,
 };
 
-const dt_container *dt_container_for(const char *path, const char **suffix)
+const dt_format *dt_format_for(const char *path, const char **suffix)
 {
     const size_t n = strlen(path);
-    for (const dt_container *const *c = dt_containers; *c; c++)
+    for (const dt_format *const *c = dt_file_formats; *c; c++)
         for (const char *const *s = (*c)->put ? (*c)->suffix : &(const char *){NULL}; *s; s++)
             if (n > strlen(*s) && strcmp(path + n - strlen(*s), *s) == 0) {
                 *suffix = *s;
@@ -24,12 +24,42 @@ const dt_container *dt_container_for(const char *path, const char **suffix)
     return NULL;
 }
 
-const dt_container *dt_container_sniff(const unsigned char *first, int64_t n)
+const dt_format *dt_format_sniff(const unsigned char *first, int64_t n)
 {
-    const dt_container *const *c = dt_containers;
-    while (*c && !(*c)->sniff(first, n))
+    const dt_format *const *c = dt_file_formats;
+    while (*c && !((*c)->sniff && (*c)->sniff(first, n)))
         c++;
     return *c;
+}
+
+int dt_formats(void)
+{
+    int n = 0;
+    for (const dt_format *const *f = dt_file_formats; *f; f++)
+        n += (*f)->access != NULL;
+    return n;
+}
+
+static int names_before(const char *name)
+{
+    int n = 0;
+    for (const dt_format *const *f = dt_file_formats; *f; f++)
+        n += (*f)->access && strcmp((*f)->kind.name, name) < 0;
+    return n;
+}
+
+const dt_format *dt_format_at(int place)
+{
+    const dt_format *const *f = dt_file_formats;
+    while (!(*f)->access || names_before((*f)->kind.name) != place)
+        f++;
+    return *f;
+}
+
+const char *dt_part_name(dt_part p)
+{
+    static const char *const names[DT_PARTS] = {"train", "validation", "test"};
+    return names[p];
 }
 
 int64_t dt_row_source_values(const dt_row_source *s)

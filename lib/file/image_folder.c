@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/data.h"
+#include "file/examples.h"
 #include "file/image/layout.h"
-#include "file/records.h"
+#include "file/pictures.h"
 
 #define LARGEST_FILE ((size_t)1 << 30)
 
@@ -279,15 +279,18 @@ static dt_status *whole(dt_examples *base, int e, const void **rows)
     return NULL;
 }
 
+static bool sniff(const unsigned char *first, int64_t n)
+{
+    (void)first;
+    return n < 0;
+}
+
+static const dt_example_access access = {
+    .check = check, .open = open_part, .source = source, .whole = whole, .fetch = fetch, .unpack = unpack, .unpacking = unpacking, .close = close_part,
+};
+
 const dt_format dt_format_image_folder = {
-    .kind = &(const dt_kind){.name = "image_folder", .about = "PNG and JPEG files, one folder per class"},
-    .keys = &(const dt_dataset_keys){fields, sizeof(struct image_folder)},
-    .check = check,
-    .open = open_part,
-    .source = source,
-    .whole = whole,
-    .fetch = fetch,
-    .unpack = unpack,
-    .unpacking = unpacking,
-    .close = close_part,
+    .kind = {.name = "image_folder", .about = "PNG and JPEG files, one folder per class"}, .keys = {fields, sizeof(struct image_folder)},
+    .access = &access,
+    .sniff = sniff, .open = dt_pictures_open, .next = dt_pictures_next, .row_file = dt_pictures_file, .close = dt_pictures_close,
 };

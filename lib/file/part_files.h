@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of one part, as job files name them: `train: x.tfrecord`, a pattern (`part-*`), or a list of both. */
-#ifndef DT_DATA_FILES_H
-#define DT_DATA_FILES_H
+#ifndef DT_FILE_PART_FILES_H
+#define DT_FILE_PART_FILES_H
 
-#include "data/data.h"
-#include "file/records.h"
+#include "file/examples.h"
 
 /* What can be said without looking at files. */
 dt_status *dt_files_check(const dt_format_request *r) DT_MUST_USE;

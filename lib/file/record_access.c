@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of records as a data set: one loop over the containers that can find a record again (`at` in file/file.h).
+ * Files of records as a data set: one loop over the formats that can find a record again (`at` in file/file.h).
  *
- * Opening reads every file once from front to back. Where a container can `skip`, that gives an index of records: example i is then read from
+ * Opening reads every file once from front to back. Where a format can `skip`, that gives an index of records: example i is then read from
  * its place. Else all values are read, so that a bad one is told, with line and column, before training; they are kept as they come,
  * and if they turn out too large they are dropped for the index. Compressed files have no places: their records or values are kept.
  */
-#include "data/records.h"
+#include "file/examples.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/files.h"
+#include "file/part_files.h"
 
 #define LARGEST_KEPT ((int64_t)256 << 20)   /* bytes of all values of a part */
 #define LARGEST_UNPACKED ((int64_t)1 << 30) /* of a part's compressed files */
@@ -25,7 +25,7 @@ typedef struct place {
 
 typedef struct record_part {
     dt_examples base;
-    const dt_container *kind;
+    const dt_format *kind;
     dt_row_source *source;   /* [paths.n] whose file is NULL when records are not read from it */
     void **state;            /* [paths.n] */
     place *place;            /* [count]; NULL: values are kept */
@@ -43,15 +43,15 @@ typedef struct record_part {
 
 static dt_status *check_element(const dt_format_request *r, const dt_entry *e)
 {
-    return r->container->declare(r->arena, e, r->keys, dt_arena_new(r->arena, dt_stored));
+    return r->format->declare(r->arena, e, r->keys, dt_arena_new(r->arena, dt_stored));
 }
 
-dt_status *dt_records_check(const dt_format_request *r, dt_texts *names)
+static dt_status *check(const dt_format_request *r, dt_texts *names)
 {
     const dt_tree *element = dt_tree_get(r->keys, "element");
     dt_status *s = dt_files_check(r);
-    if (r->container->check && r->part == DT_PART_TRAIN)
-        dt_status_append(&s, r->container->check(r->keys, r->at));
+    if (r->format->check && r->part == DT_PART_TRAIN)
+        dt_status_append(&s, r->format->check(r->keys, r->at));
     dt_status_append(&s, dt_files_check_elements(r, element && element->kind != DT_TREE_NULL ? element : NULL, names, check_element));
     return s;
 }
@@ -212,7 +212,7 @@ static bool make_room(dt_str *buffer, size_t n)
 }
 
 /* The record's bytes: read into the buffer, or what was unpacked. */
-dt_status *dt_records_fetch(dt_examples *base, int64_t row, dt_str *buffer, dt_bytes *out)
+static dt_status *fetch(dt_examples *base, int64_t row, dt_str *buffer, dt_bytes *out)
 {
     const record_part *x = (const record_part *)base;
     const place *p = &x->place[row];
@@ -226,7 +226,7 @@ dt_status *dt_records_fetch(dt_examples *base, int64_t row, dt_str *buffer, dt_b
     return dt_inflow_pread(s->file, buffer->data, p->size, p->offset);
 }
 
-dt_status *dt_records_unpack(dt_examples *base, int64_t row, const dt_bytes *bytes, void *const *out)
+static dt_status *unpack(dt_examples *base, int64_t row, const dt_bytes *bytes, void *const *out)
 {
     const record_part *x = (const record_part *)base;
     const place *p = &x->place[row];
@@ -235,14 +235,14 @@ dt_status *dt_records_unpack(dt_examples *base, int64_t row, const dt_bytes *byt
     return x->kind->at(s, x->state[p->file], &record, out);
 }
 
-dt_status *dt_records_whole(dt_examples *base, int e, const void **rows)
+static dt_status *whole(dt_examples *base, int e, const void **rows)
 {
     const record_part *x = (const record_part *)base;
     *rows = x->kept && !x->base.stored[e].text ? dt_str_text(&x->rows[e]) : NULL;
     return NULL;
 }
 
-dt_status *dt_records_read(dt_examples *base, int e, int64_t row, void *out)
+static dt_status *read_example(dt_examples *base, int e, int64_t row, void *out)
 {
     const record_part *x = (const record_part *)base;
     const int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
@@ -266,12 +266,12 @@ static dt_status *try_first(const dt_format_request *r, record_part *x)
             s = dt_fail(DT_E_NO_MEMORY, &x->base.stored[e].at, "out of memory for an example of '%s'", x->base.stored[e].name);
     }
     if (!s)
-        s = dt_at(dt_records_fetch(&x->base, 0, &buffer, &bytes), &x->base.stored[0].at);
+        s = dt_at(fetch(&x->base, 0, &buffer, &bytes), &x->base.stored[0].at);
     if (!s) {
         dt_row_source *first = &x->source[x->place[0].file];
         if (x->kind->look)
             x->kind->look(first, &(dt_row_record){.size = x->place[0].size, .bytes = bytes.data, .checked = !first->file});
-        s = dt_records_unpack(&x->base, 0, &bytes, out);
+        s = unpack(&x->base, 0, &bytes, out);
     }
     for (int e = 0; e < x->base.n; e++)
         free(out[e]);
@@ -301,7 +301,7 @@ static dt_status *declare_elements(const dt_format_request *r, record_part *x)
     return NULL;
 }
 
-void dt_records_close_part(dt_examples *base)
+static void close_part(dt_examples *base)
 {
     record_part *x = (record_part *)base;
     for (int i = 0; x->source && i < x->base.paths.n; i++)
@@ -316,11 +316,11 @@ void dt_records_close_part(dt_examples *base)
     dt_paths_release(&x->base.paths);
 }
 
-dt_status *dt_records_open_part(const dt_format_request *r, dt_examples **out)
+static dt_status *open_part(const dt_format_request *r, dt_examples **out)
 {
     record_part *x = dt_arena_new(r->arena, record_part);
     *out = &x->base;
-    x->kind = r->container;
+    x->kind = r->format;
     x->kept = !x->kind->skip;
     DT_TRY(dt_files_find(r, r->tree, &x->base.paths));
     DT_TRY(declare_elements(r, x));
@@ -334,3 +334,7 @@ dt_status *dt_records_open_part(const dt_format_request *r, dt_examples **out)
     DT_TRY(settle(r, x));
     return x->kind->skip ? try_first(r, x) : NULL;
 }
+
+const dt_example_access dt_record_access = {
+    .check = check, .open = open_part, .whole = whole, .read = read_example, .fetch = fetch, .unpack = unpack, .close = close_part,
+};

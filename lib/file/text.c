@@ -15,8 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/data.h"
-#include "data/files.h"
+#include "file/part_files.h"
 
 #define LARGEST_TEXT ((int64_t)256 << 20)
 
@@ -52,7 +51,6 @@ static const dt_field tokenizer_fields[] = {
 
 static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = token_fields), DT_END};
 static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
-
 static const dt_field tokenizer_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = tokenizer_fields), DT_END};
 
 static const dt_field fields[] = {
@@ -343,14 +341,11 @@ static void put_token(const dt_examples *base, int32_t token, dt_str *out)
     dt_str_utf8(out, is_known ? x->code[token] : REPLACEMENT_CHARACTER);
 }
 
+static const dt_example_access access = {
+    .check = check, .open = open_part, .whole = whole, .read = read_row, .encode = find_tokens, .decode = put_token, .close = close_part,
+};
+
 const dt_format dt_format_text = {
-    .kind = &(const dt_kind){.name = "text", .about = "text in UTF-8: each example is L characters, its targets the same shifted by one; may be gzipped"},
-    .keys = &(const dt_dataset_keys){fields, sizeof(struct text)},
-    .check = check,
-    .open = open_part,
-    .whole = whole,
-    .read = read_row,
-    .encode = find_tokens,
-    .decode = put_token,
-    .close = close_part,
+    .kind = {.name = "text", .about = "text in UTF-8: each example is L characters, its targets the same shifted by one; may be gzipped"},
+    .keys = {fields, sizeof(struct text)}, .access = &access,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of one part; see files.h. */
-#include "data/files.h"
+/* Files of one part; see part_files.h. */
+#include "file/part_files.h"
 
 static dt_status *check_name(const dt_format_request *r, const dt_tree *t)
 {

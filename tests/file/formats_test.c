@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a container writes it recognizes and reads back, bit for bit: random columns, types, shapes, texts, delimiters and numbers of rows, some
+ * What a format writes it recognizes and reads back, bit for bit: random columns, types, shapes, texts, delimiters and numbers of rows, some
  * files beyond 1 MiB. Arrays in Fortran's order and in either byte order are read as they were meant. Of files that are cut or have wrong bytes
  * nothing is read beyond their end, and every fault names the file.
  */
@@ -19,7 +19,7 @@
 #include "file/array.h"
 #include "file/file.h"
 
-#define HERE "build/tmp/containers"
+#define HERE "build/tmp/formats"
 enum { SEEDS = 60, MOST_COLUMNS = 5, LONGEST_TEXT = 40, TEXT_ROOM = 64, HOSTILE = 40, LARGEST_ROW = 1 << 20 };
 
 static uint64_t seed; /* of the case at hand */
@@ -34,7 +34,7 @@ static void ok(dt_status *s)
 /* ---- random tables ---- */
 
 typedef struct table {
-    const dt_container *kind;
+    const dt_format *kind;
     int n;
     dt_output_column column[MOST_COLUMNS];
     char name[MOST_COLUMNS][8];
@@ -44,15 +44,15 @@ typedef struct table {
 } table;
 
 typedef struct ability {
-    const dt_container *kind;
+    const dt_format *kind;
     const char *dtypes; /* those that it writes as they are: a letter each, see below */
     bool texts;
 } ability;
 
 static const dt_dtype dtypes[] = {DT_BOOL, DT_UINT8, DT_INT8, DT_INT16, DT_INT32, DT_INT64, DT_FLOAT32, DT_FLOAT64};
 static const ability abilities[] = {
-    {&dt_container_npy, "01234567", false}, {&dt_container_npz, "01234567", false}, {&dt_container_idx, "123467", false},
-    {&dt_container_tfrecord, "0123456", true}, {&dt_container_csv, "01234567", true},
+    {&dt_format_npy, "01234567", false}, {&dt_format_npz, "01234567", false}, {&dt_format_idx, "123467", false},
+    {&dt_format_tfrecord, "0123456", true}, {&dt_format_csv, "01234567", true},
 };
 enum { ABILITIES = sizeof abilities / sizeof *abilities };
 
@@ -131,7 +131,7 @@ static void release_table(table *t)
 
 /* ---- out and in ---- */
 
-static const char *path_of(const dt_container *kind)
+static const char *path_of(const dt_format *kind)
 {
     static char path[64];
     snprintf(path, sizeof path, HERE "/x%s", kind->suffix[0]);
@@ -141,7 +141,7 @@ static const char *path_of(const dt_container *kind)
 /* The number of rows is told in advance or not; batches are of any size. */
 static void write_table(dt_random *r, const table *t)
 {
-    const bool told = t->kind == &dt_container_idx || dt_random_below(r, 2);
+    const bool told = t->kind == &dt_format_idx || dt_random_below(r, 2);
     dt_output o = {.kind = t->kind, .n = t->n, .column = t->column, .of = told ? t->rows : -1, .delimiter = t->delimiter};
     const void *row[MOST_COLUMNS];
     ok(dt_output_open(&o, path_of(t->kind)));
@@ -159,7 +159,7 @@ static void write_table(dt_random *r, const table *t)
 
 typedef struct reading {
     dt_row_source s;
-    const dt_container *kind;
+    const dt_format *kind;
     void *state;
     bool open;
     void *row[MOST_COLUMNS];
@@ -187,7 +187,7 @@ static dt_status *begin_reading(const table *t, const char *path, reading *x)
     }
     DT_TRY(dt_inflow_open(&x->s.file, path));
     DT_TRY(dt_inflow_peek(x->s.file, first, DT_PEEK, &n));
-    x->kind = dt_container_sniff(first, n);
+    x->kind = dt_format_sniff(first, n);
     if (!x->kind)
         return dt_not_this_file(path, "known", first, n);
     DT_TRY(x->kind->open(&x->s, &x->state));
