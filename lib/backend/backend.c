@@ -160,6 +160,30 @@ dt_status *dt_executable_finish(dt_executable *x)
     return x->device->backend->finish(x->state);
 }
 
+dt_status *dt_executable_lend(dt_executable *x, const dt_view *arg, dt_lent **out)
+{
+    const dt_backend *b = x->device->backend;
+    *out = NULL;
+    if (!b->lend)
+        return NULL;
+    dt_lent *l = dt_alloc(sizeof *l);
+    *l = (dt_lent){ .backend = b };
+    dt_status *s = b->lend(x->state, arg, &l->state);
+    if (s)
+        free(l);
+    else
+        *out = l;
+    return s;
+}
+
+void dt_lent_take_back(dt_lent *l)
+{
+    if (!l)
+        return;
+    l->backend->take_back(l->state);
+    free(l);
+}
+
 bool dt_executable_flies(const dt_executable *x)
 {
     return x && x->flies > 0;

@@ -101,6 +101,13 @@ void dt_executable_destroy(dt_executable *x); /* takes NULL */
  */
 dt_status *dt_executable_start(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result, bool *flies) DT_MUST_USE;
 dt_status *dt_executable_finish(dt_executable *x) DT_MUST_USE;
+/*
+ * Lends the device the arrays of a step to come, so that they are there when it starts: by any thread, also while steps run. The memory stays as it is until
+ * dt_lent_take_back, after the step has finished or if it never starts; a step finds what it is given by its memory. *out NULL: the back end computes where the arrays are.
+ */
+typedef struct dt_lent dt_lent;
+dt_status *dt_executable_lend(dt_executable *x, const dt_view *arg, dt_lent **out) DT_MUST_USE;
+void dt_lent_take_back(dt_lent *l); /* takes NULL */
 /* A step of it has started and is not finished; takes NULL. */
 bool dt_executable_flies(const dt_executable *x);
 const dt_price *dt_executable_price(const dt_executable *x);

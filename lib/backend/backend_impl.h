@@ -21,6 +21,11 @@ struct dt_executable {
     dt_price price;
 };
 
+struct dt_lent {
+    const dt_backend *backend;
+    void *state;
+};
+
 /* A row. One that stands in front of another sets d->inner in open; it has no functions below `check`. */
 struct dt_backend {
     dt_kind kind;
@@ -32,6 +37,8 @@ struct dt_backend {
     void (*release)(void *executable);
     dt_status *(*start)(void *executable, const dt_env *env, const dt_view *arg, dt_view *result);
     dt_status *(*finish)(void *executable); /* of the oldest start; NULL: start does it all */
+    dt_status *(*lend)(void *executable, const dt_view *arg, void **lent); /* by any thread; NULL: arrays are used where they are */
+    void (*take_back)(void *lent);
     int64_t (*host_bytes)(const void *executable);
     const char *(*largest_layer)(const void *executable, dt_arena *arena, int64_t *bytes);
     void (*print)(const void *executable, dt_str *out);

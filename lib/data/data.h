@@ -145,6 +145,14 @@ typedef struct dt_feed dt_feed;
 /* Of batch number `batch` of a feed, from 0, which has so many rows, those that this process computes with: [*from, *to). The others are not read, and their
  * memory holds anything. Any thread calls it. */
 typedef void (*dt_own_rows)(const void *user, int64_t batch, int64_t rows, int64_t *from, int64_t *to);
+/* What a thread that reads ahead does with a batch as soon as it is whole: it lends it to the device that will compute with it. */
+struct dt_batch;
+typedef struct dt_feed_lend {
+    dt_status *(*lend)(void *user, const struct dt_batch *batch, void **lent); /* by any thread, one batch at a time each; NULL: nobody wants it */
+    void (*take_back)(void *user, void *lent); /* before the batch's memory has other examples */
+    void *user;
+} dt_feed_lend;
+
 typedef struct dt_feed_options {
     dt_part part;
     int64_t epoch;       /* selects the order, from 0 */
@@ -162,6 +170,7 @@ typedef struct dt_feed_options {
     dt_recorder *recorder; /* threads that read ahead tell it what they do, the caller when it waits; NULL: nobody */
     dt_own_rows own;     /* NULL: all rows of all batches are wanted */
     const void *own_user;
+    dt_feed_lend lend;
 } dt_feed_options;
 
 /* What preparing a batch consists of. */

@@ -81,11 +81,37 @@ static bool wait_for_room(dt_feed *f, dt_reader *r, int64_t batch)
     return !atomic_load(&f->stop);
 }
 
+static void describe(const dt_feed *f, const dt_slot *s, const header *h, dt_batch *out)
+{
+    for (int e = 0; e < f->d->n; e++)
+        s->element[e].type.dim[0] = h->rows;
+    out->rows = h->rows;
+    out->from = h->from;
+    out->to = h->to;
+    out->epoch = h->epoch;
+    out->step = h->step;
+    out->element = s->element;
+}
+
+/* Not a batch with an error, which ends the feed. */
+static void lend(const dt_feed *f, dt_slot *s, int64_t batch)
+{
+    const header h = header_of(f, batch);
+    dt_batch b = {.n = f->d->n};
+    for (int k = 0; k < f->pieces; k++)
+        if (s->piece[k].error)
+            return;
+    describe(f, s, &h, &b);
+    s->refused = f->o.lend.lend(f->o.lend.user, &b, &s->lent);
+}
+
 /* A piece is done; with the last one of its batch, that is ready. */
 static void publish(dt_feed *f, dt_slot *s, int64_t batch)
 {
     if (atomic_fetch_sub(&s->left, 1) > 1)
         return;
+    if (f->o.lend.lend)
+        lend(f, s, batch);
     atomic_store(&s->ready, (uint32_t)batch + 1);
     if (atomic_load(&f->caller_waits))
         dt_futex_wake(&s->ready);
@@ -169,12 +195,21 @@ static bool somebody_has_room(dt_feed *f)
     return false;
 }
 
+void dt_feed_take_back(const dt_feed *f, dt_slot *s)
+{
+    if (s->lent)
+        f->o.lend.take_back(f->o.lend.user, s->lent);
+    s->lent = NULL;
+}
+
 /* Gives the oldest lent slot back, and wakes threads when that leaves the ring half empty. */
 static void give_back(dt_feed *f)
 {
+    dt_slot *s = &f->slots[(f->at - f->lent) % f->depth];
     if (f->lent <= f->o.keeps)
         return;
-    atomic_store(&f->slots[(f->at - f->lent) % f->depth].left, f->pieces);
+    dt_feed_take_back(f, s);
+    atomic_store(&s->left, f->pieces);
     f->lent--;
     atomic_store(&f->taken, (uint32_t)(f->at - f->lent));
     if (atomic_load(&f->sleepers) && somebody_has_room(f))
@@ -215,7 +250,9 @@ static dt_status *collect(const dt_feed *f, dt_slot *s, dt_batch *out)
             first = o->error;
         o->error = NULL;
     }
-    return first;
+    dt_status *refused = s->refused;
+    s->refused = NULL;
+    return first ? first : refused;
 }
 
 dt_status *dt_feed_next(dt_feed *f, dt_batch *batch)
@@ -232,15 +269,9 @@ dt_status *dt_feed_next(dt_feed *f, dt_batch *batch)
     dt_status *error = collect(f, s, batch);
     f->ended = error != NULL;
     f->lent += !error;
-    for (int e = 0; e < f->d->n; e++)
-        s->element[e].type.dim[0] = h.rows;
+    describe(f, s, &h, batch);
     batch->rows = error ? 0 : h.rows;
-    batch->from = h.from;
-    batch->to = h.to;
-    batch->epoch = h.epoch;
-    batch->step = h.step;
     batch->waited_s = 1e-9 * (double)waited;
-    batch->element = s->element;
     batch->offsets = f->offsets;
     if (f->offsets)
         dt_workers_cut(f->workers, h.step, f->offsets);

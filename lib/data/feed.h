@@ -23,6 +23,8 @@ typedef struct dt_slot {
     _Atomic int left;        /* pieces that are not done */
     dt_view *element;        /* (n) */
     dt_outcome piece[DT_FEED_MOST_PIECES];
+    void *lent;              /* to a device, until the slot is filled again; NULL: it is not */
+    dt_status *refused;      /* that */
 } dt_slot;
 
 typedef struct dt_reader {
@@ -65,6 +67,8 @@ struct dt_feed {
     int32_t *offsets;         /* of the batch in the caller's hands */
 };
 
+/* The device has it no longer. */
+void dt_feed_take_back(const dt_feed *f, dt_slot *s);
 /* Starts one more thread. */
 dt_status *dt_feed_add_thread(dt_feed *f) DT_MUST_USE;
 

@@ -224,9 +224,12 @@ void dt_feed_close(dt_feed *f)
     if (!f)
         return;
     join_threads(f);
-    for (uint32_t i = 0; f->slots && i < f->depth; i++)
+    for (uint32_t i = 0; f->slots && i < f->depth; i++) {
+        dt_feed_take_back(f, &f->slots[i]);
+        dt_status_free(f->slots[i].refused);
         for (int k = 0; k < f->pieces; k++)
             dt_status_free(f->slots[i].piece[k].error);
+    }
     free(f->memory);
     dt_arena_destroy(f->arena);
     dt_dataset_unref(f->d);

@@ -332,6 +332,16 @@ dt_status *dt_compiled_start(dt_compiled *c, const int32_t *offsets, const dt_vi
     return dt_refusal_status(&refusal);
 }
 
+bool dt_compiled_runs_ahead(const dt_compiled *c)
+{
+    dt_device *device = NULL;
+    if (c->strategy->cluster || !c->folded.graph)
+        return false;
+    dt_status *s = dt_strategy_device_of(c->strategy, &device);
+    dt_status_free(s); /* whoever runs a step is told */
+    return !s && dt_device_runs_ahead(device);
+}
+
 void dt_compiled_own_rows(const void *compiled, int64_t batch, int64_t rows, int64_t *from, int64_t *to)
 {
     const dt_compiled *c = compiled;

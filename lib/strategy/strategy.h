@@ -157,6 +157,8 @@ dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) 
 dt_status *dt_compiled_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg, dt_view *result) DT_MUST_USE;
 /* A dt_own_rows: of a dt_compiled, whose arguments in a cluster of workers need these rows alone. */
 void dt_compiled_own_rows(const void *compiled, int64_t batch, int64_t rows, int64_t *from, int64_t *to);
+/* Whether steps of it may overlap: the next one can start before the one at hand is finished. It has been compiled for some rows. */
+bool dt_compiled_runs_ahead(const dt_compiled *c);
 /* Its first half: what dt_executable_start is; the second is dt_executable_finish of *x, NULL where all is done. */
 dt_status *dt_compiled_start(dt_compiled *c, const int32_t *offsets, const dt_view *arg, dt_view *result, dt_executable **x) DT_MUST_USE;
 const dt_replication *dt_compiled_results(const dt_compiled *c); /* by result */

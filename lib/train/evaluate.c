@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "strategy/compiled.h"
+#include "train/lend.h"
 #include "train/trainer.h"
 
 enum { MOST_ROWS = 1024, MOST_BYTES = 16 << 20 /* of the largest value in a piece, and of all in one of more rows than a batch */ };
@@ -91,18 +92,6 @@ static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example, cons
     return s;
 }
 
-/* A batch whose first example is number `first` of the part. Where its loss is not finite, the example that made it so is told. */
-static dt_status *evaluate_batch(dt_trainer *t, dt_part part, const dt_batch *batch, int64_t first, dt_sums *s)
-{
-    double loss = 0;
-    dt_not_finite found;
-    dt_status *bad = dt_trainer_run_batch(t, t->evaluate, batch, s, &loss);
-    if ((!bad && isfinite(loss)) || !dt_find_bad_example(t->o.data, &t->o.model->spec, batch, &found))
-        return bad;
-    dt_status_free(bad);
-    return blame(t, part, first + found.row, &found);
-}
-
 /* Of `all` examples; a long evaluation is not to look like a run that hangs. */
 static void tell(const dt_run_options *run, dt_part part, int64_t done, int64_t all, int64_t *told_ns)
 {
@@ -113,14 +102,18 @@ static void tell(const dt_run_options *run, dt_part part, int64_t done, int64_t 
     run->event(&(dt_event){ .kind = DT_EVENT_EVALUATING, .split = dt_part_name(part), .examples = done, .validation_examples = all }, run->user);
 }
 
-/* ---- pieces over workers ---- */
+/* ---- pieces ---- */
 
-/* Workers take pieces in turn; when each has had one, all add what all have, in the order of the pieces: the digits of one worker. */
+/* One after the other, or one ahead. Workers take pieces in turn; when each has had one, all add what all have, in the order of the pieces: the digits of one worker. */
 typedef struct turns {
     dt_part part;
     dt_feed *feed;
     int64_t left;    /* rows, at most */
     const dt_run_options *run;
+    bool ahead;      /* the next piece may start before the one at hand is finished: its batch, */
+    bool is_there;   /* which has started */
+    dt_batch batch;
+    int64_t first;   /* its first example's number */
     dt_cluster *cluster; /* NULL: there is one worker, and none of what follows */
     int64_t piece;   /* the next one's number */
     dt_sums own;     /* of this worker's piece of the turn */
@@ -148,13 +141,44 @@ static dt_status *end_turn(dt_trainer *t, turns *x, dt_sums *s)
     return NULL;
 }
 
+/* The piece that has started. Where its loss is not finite, the example that made it so is told. */
+static dt_status *finish_piece(dt_trainer *t, turns *x, dt_sums *s)
+{
+    double loss = 0;
+    dt_not_finite found;
+    if (!x->is_there)
+        return NULL;
+    x->is_there = false;
+    dt_status *bad = dt_trainer_finish(t, s, &loss);
+    if ((!bad && isfinite(loss)) || !dt_find_bad_example(t->o.data, &t->o.model->spec, &x->batch, &found))
+        return bad;
+    dt_status_free(bad);
+    return blame(t, x->part, x->first + found.row, &found);
+}
+
+/* What happened to the piece before comes first. */
+static dt_status *start_piece(dt_trainer *t, turns *x, const dt_batch *batch, int64_t first, dt_sums *s)
+{
+    dt_status *bad = dt_trainer_start_batch(t, t->evaluate, batch), *before = finish_piece(t, x, s);
+    if (before && !bad)
+        bad = dt_trainer_finish(t, NULL, NULL);
+    if (before) {
+        dt_status_free(bad);
+        return before;
+    }
+    x->is_there = !bad;
+    x->batch = *batch;
+    x->first = first;
+    return bad || x->ahead ? bad : finish_piece(t, x, s);
+}
+
 static dt_status *take_piece(dt_trainer *t, turns *x, const dt_batch *batch, int64_t first, dt_sums *s)
 {
     if (!x->cluster)
-        return evaluate_batch(t, x->part, batch, first, s);
+        return start_piece(t, x, batch, first, s);
     const int64_t turn = x->piece++ % x->cluster->workers;
     if (turn == x->cluster->rank)
-        DT_TRY(evaluate_batch(t, x->part, batch, first, &x->own));
+        DT_TRY(start_piece(t, x, batch, first, &x->own));
     return turn == x->cluster->workers - 1 ? end_turn(t, x, s) : NULL;
 }
 
@@ -169,6 +193,9 @@ static void begin_turns(dt_trainer *t, turns *x, int n)
 
 static dt_status *end_turns(dt_trainer *t, turns *x, dt_sums *s, dt_status *bad)
 {
+    dt_status *last = finish_piece(t, x, s);
+    dt_status_free(last ? bad : NULL);
+    bad = last ? last : bad;
     if (!bad && x->cluster && x->piece % x->cluster->workers)
         bad = end_turn(t, x, s);
     dt_sums_release(&x->own);
@@ -194,20 +221,26 @@ static dt_status *evaluate(dt_trainer *t, turns *x, dt_sums *s)
     return NULL;
 }
 
+static dt_status *open_feed(dt_trainer *t, turns *x, dt_lender *lender)
+{
+    const dt_cluster *workers = t->o.strategy->cluster;
+    dt_feed_options o = { .part = x->part, .batch = t->evaluation_rows, .last = DT_LAST_PARTIAL, .looks = true, .keeps = x->ahead, .recorder = t->recorder,
+                          .own = workers ? dt_cluster_own_batch : NULL, .own_user = workers };
+    DT_TRY(dt_lender_make(lender, t->o.data, t->evaluate, dt_dataset_count(t->o.data, x->part), o.batch, &o.lend));
+    return dt_feed_open(&x->feed, t->o.data, &o);
+}
+
 dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, const dt_run_options *run, dt_sums *s)
 {
-    int64_t left = INT64_MAX;
-    dt_feed *feed = NULL;
+    turns x = { .part = part, .left = INT64_MAX, .run = run, .ahead = dt_compiled_runs_ahead(t->evaluate) };
+    dt_lender lender;
 
-    if (batches > 0 && !dt_mul_fits(batches, dt_dataset_batch_size(t->o.data), &left))
-        left = INT64_MAX;
+    if (batches > 0 && !dt_mul_fits(batches, dt_dataset_batch_size(t->o.data), &x.left))
+        x.left = INT64_MAX;
     dt_trainer_clear(t, s);
-    DT_TRY(dt_feed_open(&feed, t->o.data, &(dt_feed_options){ .part = part, .batch = t->evaluation_rows, .last = DT_LAST_PARTIAL, .looks = true,
-                                                            .recorder = t->recorder, .own = t->o.strategy->cluster ? dt_cluster_own_batch : NULL,
-                                                            .own_user = t->o.strategy->cluster }));
-    turns x = { .part = part, .feed = feed, .left = left, .run = run };
+    DT_TRY(open_feed(t, &x, &lender));
     begin_turns(t, &x, s->n);
     dt_status *bad = end_turns(t, &x, s, evaluate(t, &x, s));
-    dt_feed_close(feed);
+    dt_feed_close(x.feed);
     return bad;
 }

@@ -12,6 +12,7 @@
 #include "train/coordinator.h"
 #include "train/faults.h"
 #include "train/hashing.h"
+#include "train/lend.h"
 #include "train/observe/previous_data.h"
 #include "train/observer.h"
 #include "train/record.h"
@@ -222,24 +223,31 @@ static dt_status *train_and_record(run *r, dt_feed *feed)
     return bad ? bad : s;
 }
 
+/* From the step at hand on. */
+static dt_status *open_feed(run *r, dt_lender *lender, dt_feed **out)
+{
+    const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
+    const int64_t epoch = r->at.step / r->data_steps, epochs = (r->steps + r->data_steps - 1) / r->data_steps - epoch;
+    dt_feed_options o = { .part = DT_PART_TRAIN, .epoch = epoch, .first_step = r->at.step % r->data_steps, .epochs = epochs, .batch = r->batch,
+                          .last = spec->last_batch, .shuffle = spec->shuffle, .keeps = r->ahead.allowed, .workers = r->workers ? (int)r->workers->n : 0,
+                          .replicas = r->workers ? (int)r->workers->replicas : 0, .own = r->strategy->cluster ? dt_compiled_own_rows : NULL,
+                          .own_user = dt_trainer_training_step(r->q->trainer), .recorder = r->recording.recorder };
+    if (!r->workers)
+        DT_TRY(dt_lender_make(lender, r->data, r->q->trainer->train, spec->last_batch == DT_LAST_DROP ? r->batch : r->examples, r->batch, &o.lend));
+    return dt_feed_open(out, r->data, &o);
+}
+
 /* The batches of a coordinator are read by its workers. */
 static dt_status *train_from_here(run *r)
 {
-    const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
     dt_feed *feed = NULL;
+    dt_lender lender;
 
     if (!is_training(r))
         return NULL;
     if (r->coordinator)
         return train_and_record(r, NULL);
-    const int64_t epoch = r->at.step / r->data_steps, epochs = (r->steps + r->data_steps - 1) / r->data_steps - epoch;
-    DT_TRY(dt_feed_open(&feed, r->data, &(dt_feed_options){ .part = DT_PART_TRAIN, .epoch = epoch, .first_step = r->at.step % r->data_steps,
-                                                            .epochs = epochs, .batch = r->batch, .last = spec->last_batch, .shuffle = spec->shuffle, .keeps = r->ahead.allowed,
-                                                            .workers = r->workers ? (int)r->workers->n : 0,
-                                                            .replicas = r->workers ? (int)r->workers->replicas : 0,
-                                                            .own = r->strategy->cluster ? dt_compiled_own_rows : NULL,
-                                                            .own_user = dt_trainer_training_step(r->q->trainer),
-                                                            .recorder = r->recording.recorder }));
+    DT_TRY(open_feed(r, &lender, &feed));
     dt_status *s = train_and_record(r, feed);
     dt_feed_close(feed);
     return s;

@@ -2,7 +2,7 @@
 /*
  * Predicting: the forward pass over examples in order, each once, as they come: from a part of a data set, or from a stream of unknown length.
  * Outputs of a batch come with the replicas' rows one after the other, which is the order of the examples, and are passed on at once; only one batch
- * is kept.
+ * is kept, or two where the device computes one while the next is on its way.
  *
  * A stream may give fewer rows than a batch has, because the next are not there yet. So that no program is compiled for each such number, they
  * are filled up with rows of zeros to a power of two, whose outputs are dropped: at inference a row's output is its own affair.
@@ -15,9 +15,18 @@
 
 #include "op/cells.h"
 #include "strategy/values.h"
+#include "train/lend.h"
 #include "train/predict_turn.h"
 #include "train/scoped.h"
 #include "train/train.h"
+
+/* A batch on its way. */
+typedef struct flight {
+    dt_executable *executable; /* NULL: it is done */
+    const dt_view *element;
+    int64_t rows;              /* that count */
+    dt_view result[DT_MAX_OUTPUTS];
+} flight;
 
 typedef struct prediction {
     dt_model *model;
@@ -30,6 +39,9 @@ typedef struct prediction {
     bool warned;               /* of outputs that are not finite */
     const char **file;         /* [batch] of the examples at hand; NULL: nobody knows any */
     int64_t done;              /* examples passed on so far */
+    bool ahead;                /* a batch may start before the one at hand is finished: */
+    flight flights[2]; /* [k % 2] of batch k */
+    int64_t started, finished; /* batches */
     dt_predict_turn turn;      /* of several workers */
 } prediction;
 
@@ -190,17 +202,32 @@ static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows)
     return s;
 }
 
-static dt_status *compute(prediction *p, const dt_view *element, int64_t computed, dt_view result[DT_MAX_OUTPUTS])
+/* The first half; `computed` rows of every element, of which the first `rows` count. */
+static dt_status *start(prediction *p, const dt_view *element, int64_t computed, int64_t rows)
 {
     dt_view arg[DT_MAX_INPUTS];
     const dt_graph *step = dt_compiled_step(p->step);
+    flight *f = &p->flights[p->started % 2];
 
     for (int i = 0; i < step->n_args; i++)
         for (int e = 0; e < p->n; e++)
             if (strcmp(step->arg[i].name, p->element[e].name) == 0)
                 arg[i] = element[e];
     dt_cut_rows(computed, p->from->batch, p->model->strategy->replicas, p->offsets);
-    return dt_compiled_run(p->step, p->offsets, arg, result);
+    DT_TRY(dt_compiled_start(p->step, p->offsets, arg, f->result, &f->executable));
+    f->element = element;
+    f->rows = rows;
+    p->started++;
+    return NULL;
+}
+
+/* The second, of the oldest batch. */
+static dt_status *finish(prediction *p, flight **out)
+{
+    flight *f = *out = &p->flights[p->finished++ % 2];
+    DT_TRY(f->executable ? dt_executable_finish(f->executable) : NULL);
+    warn_not_finite(p, f->element, f->result, f->rows);
+    return NULL;
 }
 
 /* The outputs of all workers, on the first one. */
@@ -221,30 +248,55 @@ static dt_status *end_turn(prediction *p)
 
 static dt_status *take_turn(prediction *p, const dt_view *element, int64_t computed, int64_t rows)
 {
-    dt_view result[DT_MAX_OUTPUTS];
+    flight *f = NULL;
     if (dt_predict_turn_is_own(&p->turn)) {
-        DT_TRY(compute(p, element, computed, result));
-        warn_not_finite(p, element, result, rows);
-        DT_TRY(dt_predict_turn_keep(&p->turn, result, rows));
+        DT_TRY(start(p, element, computed, rows));
+        DT_TRY(finish(p, &f));
+        DT_TRY(dt_predict_turn_keep(&p->turn, f->result, rows));
     }
     return dt_predict_turn_next(&p->turn, rows) ? end_turn(p) : NULL;
 }
 
-/* `computed` rows of every element, of which the first `rows` count. */
+static dt_status *pass_on(prediction *p)
+{
+    flight *f = NULL;
+    DT_TRY(finish(p, &f));
+    return hand_on(p, f->result, f->rows);
+}
+
+/* Passes on what has started, but for the last `left` batches. */
+static dt_status *pass_on_all(prediction *p, int64_t left)
+{
+    while (p->started - p->finished > left)
+        DT_TRY(pass_on(p));
+    return NULL;
+}
+
+/* Outputs of batches before come before an error of this one. */
 static dt_status *predict_batch(prediction *p, const dt_view *element, int64_t computed, int64_t rows)
 {
-    dt_view result[DT_MAX_OUTPUTS];
     if (p->turn.cluster)
         return take_turn(p, element, computed, rows);
-    DT_TRY(compute(p, element, computed, result));
-    warn_not_finite(p, element, result, rows);
-    return hand_on(p, result, rows);
+    dt_status *bad = start(p, element, computed, rows), *before = pass_on_all(p, p->ahead && !bad);
+    dt_status_free(before ? bad : NULL);
+    return before ? before : bad;
 }
 
 /* After the last batch. */
 static dt_status *end(prediction *p)
 {
+    DT_TRY(pass_on_all(p, 0));
     return p->turn.n > 0 ? end_turn(p) : NULL;
+}
+
+/* After an error what has started is finished, for nobody. */
+static void drop_flights(prediction *p)
+{
+    for (; p->finished < p->started; p->finished++) {
+        flight *f = &p->flights[p->finished % 2];
+        if (f->executable)
+            dt_status_free(dt_executable_finish(f->executable));
+    }
 }
 
 /* ---- a part of a data set ---- */
@@ -254,7 +306,12 @@ static dt_status *predict_feed(prediction *p, dt_feed *feed)
     dt_batch batch;
 
     for (;;) {
-        DT_TRY(dt_feed_next(feed, &batch));
+        dt_status *bad = dt_feed_next(feed, &batch);
+        if (bad) {
+            dt_status *before = pass_on_all(p, 0);
+            dt_status_free(before ? bad : NULL);
+            return before ? before : bad;
+        }
         if (batch.rows == 0)
             return end(p);
         DT_TRY(predict_batch(p, batch.element, batch.rows, batch.rows));
@@ -266,6 +323,7 @@ static dt_status *predict_part(prediction *p)
     dt_dataset *data = p->from->data;
     dt_element input[DT_MAX_INPUTS];
     dt_feed *feed = NULL;
+    dt_lender lender;
     dt_match match;
 
     DT_TRY(dt_match_data(data, &p->model->spec, NULL, &match));
@@ -273,9 +331,13 @@ static dt_status *predict_part(prediction *p)
     for (int i = 0; i < match.n_inputs; i++)
         input[i] = p->element[match.input[i]];
     DT_TRY(compile(p, input));
-    DT_TRY(dt_feed_open(&feed, data, &(dt_feed_options){ .part = p->from->part, .batch = p->from->batch, .last = DT_LAST_PARTIAL, .looks = true,
-                                                         .own = p->turn.cluster ? dt_cluster_own_batch : NULL, .own_user = p->turn.cluster }));
+    dt_feed_options o = { .part = p->from->part, .batch = p->from->batch, .last = DT_LAST_PARTIAL, .looks = true,
+                          .own = p->turn.cluster ? dt_cluster_own_batch : NULL, .own_user = p->turn.cluster };
+    DT_TRY(dt_lender_make(&lender, data, p->step, dt_dataset_count(data, o.part), o.batch, &o.lend));
+    o.keeps = p->ahead = dt_compiled_runs_ahead(p->step);
+    DT_TRY(dt_feed_open(&feed, data, &o));
     dt_status *s = predict_feed(p, feed);
+    drop_flights(p);
     dt_feed_close(feed);
     return s;
 }

@@ -231,7 +231,7 @@ static double loss_of(const dt_trainer *t, const dt_tally *tally, const dt_view 
     return dt_sum_layout_loss(&t->layout, t->o.compile, sum, (double)rows);
 }
 
-static dt_status *start_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch)
+dt_status *dt_trainer_start_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch)
 {
     const dt_graph *step = dt_compiled_step(c);
     dt_step_flight *f = &t->flight[(t->oldest + t->n_flying) % 2];
@@ -270,15 +270,9 @@ const dt_view *dt_trainer_results(const dt_trainer *t)
     return t->flight[(t->oldest + 1) % 2].result;
 }
 
-dt_status *dt_trainer_run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch, dt_sums *s, double *loss)
-{
-    DT_TRY(start_batch(t, c, batch));
-    return dt_trainer_finish(t, s, loss);
-}
-
 dt_status *dt_trainer_start(dt_trainer *t, const dt_batch *batch, bool updates)
 {
-    return start_batch(t, updates || !t->accumulate ? t->train : t->accumulate, batch);
+    return dt_trainer_start_batch(t, updates || !t->accumulate ? t->train : t->accumulate, batch);
 }
 
 dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, dt_sums *s, double *loss)
@@ -289,10 +283,7 @@ dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, d
 
 bool dt_trainer_runs_ahead(const dt_trainer *t)
 {
-    dt_device *device = NULL;
-    dt_status *s = dt_strategy_device_of(t->o.strategy, &device); /* open since the trainer compiled */
-    dt_status_free(s);
-    return !s && !t->o.strategy->cluster && dt_compiled_folded(t->train) && dt_device_runs_ahead(device);
+    return dt_compiled_runs_ahead(t->train);
 }
 
 void dt_trainer_record(dt_trainer *t, dt_recorder *r)

@@ -57,8 +57,8 @@ dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, dt_gr
 
 /* Traced and compiled for the strategy. */
 dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out) DT_MUST_USE;
-/* A batch through one of its steps. *s adds up; *loss (may be NULL) is this batch's. */
-dt_status *dt_trainer_run_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch, dt_sums *s, double *loss) DT_MUST_USE;
+/* A batch through one of its steps; dt_trainer_finish is the second half. */
+dt_status *dt_trainer_start_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch) DT_MUST_USE;
 /* The results of the step that was finished last, until the next one starts. */
 const dt_view *dt_trainer_results(const dt_trainer *t);
 /* Decides how many examples are evaluated at a time. */

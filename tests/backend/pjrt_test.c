@@ -18,7 +18,7 @@
 #include "base/status.h"
 #include "graph/graph.h"
 
-enum { ALIVE, CALLS, UPLOADS, DOWNLOADS, DONATIONS, COUNTS };
+enum { ALIVE, CALLS, UPLOADS, DOWNLOADS, DONATIONS, AHEAD, EARLY, COUNTS };
 
 static char plugin[4200];
 
@@ -213,6 +213,114 @@ static void test_each_call_fails_in_turn(void **state)
     fail_each_call("exhaust", 1, 78);
 }
 
+/* ---- models: threads that read ahead lend batches to the devices ---- */
+
+typedef struct training {
+    dt_strategy *strategy;
+    dt_model *model;
+    dt_dataset *data;
+    dt_history *history;
+    dt_tensor *outputs;
+    int64_t rows;        /* of the outputs */
+} training;
+
+static const char *const layers = "- Input: {name: x, shape: [3]}\n- Dense: {units: 2}\n";
+
+/* Two epochs of five batches, the last one of 4 rows, each validated with 24 examples, which are evaluated and predicted in the end. Of a loss that is one number for
+ * a batch an evaluation has three pieces. */
+static dt_status *train(training *t, int replicas)
+{
+    static const char *const cpus[] = { "CPU:0", "CPU:1", "CPU:2", "CPU:3" };
+    DT_TRY(dt_mirrored_strategy(&t->strategy, cpus, replicas));
+    DT_TRY(dt_strategy_set_backend(t->strategy, "pjrt", plugin));
+    dt_status *s = NULL;
+    DT_SCOPE(t->strategy) {
+        s = dt_model_create(&t->model, layers);
+        if (!s)
+            s = dt_model_compile(t->model, "{optimizer: {SGD: {momentum: 0.5}}, loss: Dice, metrics: [mae]}");
+    }
+    DT_TRY(s);
+    DT_TRY(dt_dataset_open(&t->data, "{format: synthetic, examples: 60, validation_split: 0.4, element: {x: {shape: [3], dtype: float32}, y: {shape: [2], dtype: float32}}, "
+                                     "global_batch_size: 8}"));
+    DT_TRY(dt_model_fit(t->model, t->data, &t->history, "{epochs: 2}"));
+    DT_TRY(dt_model_evaluate(t->model, t->data, NULL));
+    DT_TRY(dt_model_predict(t->model, t->data, &t->outputs));
+    t->rows = dt_tensor_dim(t->outputs, 0);
+    return NULL;
+}
+
+static void end_training(training *t)
+{
+    dt_tensor_unref(t->outputs);
+    dt_history_unref(t->history);
+    dt_dataset_unref(t->data);
+    dt_model_unref(t->model);
+    dt_strategy_unref(t->strategy);
+    *t = (training){ 0 };
+}
+
+/* Which call fails is a matter of threads, but for each number some call does: the error has a code, and nothing is left, neither in the ring of batches. */
+static void fail_each_call_of_training(const char *how, int replicas, int step)
+{
+    int failures = 0;
+    for (int k = 1; k < 3000; k += step) {
+        training t = { 0 };
+        char mode[40];
+        int after[COUNTS];
+        snprintf(mode, sizeof mode, "%s=%d", how, k);
+        setenv("FAKE_DEVICE", mode, 1);
+        dt_status *s = train(&t, replicas);
+        count(after);
+        const bool reached = after[CALLS] >= k;
+        if (s && dt_status_code(s) != 69 && dt_status_code(s) != 78)
+            fail_msg("%s: code %d: %s", mode, dt_status_code(s), dt_status_text(s));
+        if (!s && t.rows != 24)
+            fail_msg("%s: %lld rows", mode, (long long)t.rows);
+        failures += s != NULL;
+        dt_status_free(s);
+        end_training(&t);
+        count(after);
+        if (after[ALIVE])
+            fail_msg("%s: %d objects are left", mode, after[ALIVE]);
+        if (!reached) {
+            assert_true(failures * step > 100);
+            return;
+        }
+    }
+    fail_msg("it never ends");
+}
+
+static void test_each_call_of_training_fails_in_turn(void **state)
+{
+    (void)state;
+    fail_each_call_of_training("fail", 1, 1);
+    fail_each_call_of_training("exhaust", 1, 7);
+    fail_each_call_of_training("fail", 2, 7);
+}
+
+/* Evaluating and predicting three batches, the second starts before the first is finished, and the third likewise; all come up before their turn. */
+static void test_evaluating_and_predicting_run_ahead(void **state)
+{
+    (void)state;
+    training t = { 0 };
+    dt_tensor *outputs = NULL;
+    int before[COUNTS], after[COUNTS];
+    setenv("FAKE_DEVICE", "", 1);
+    assert_null(train(&t, 1));
+    count(before);
+    assert_null(dt_model_evaluate(t.model, t.data, NULL));
+    count(after);
+    assert_int_equal(after[AHEAD] - before[AHEAD], 2);
+    assert_int_equal(after[EARLY] - before[EARLY], 6);
+    assert_int_equal(after[UPLOADS] - before[UPLOADS], 6);
+    assert_null(dt_model_predict(t.model, t.data, &outputs));
+    count(before);
+    assert_int_equal(before[AHEAD] - after[AHEAD], 2);
+    assert_int_equal(before[EARLY] - after[EARLY], 3);
+    dt_tensor_unref(outputs);
+    end_training(&t);
+}
+
 static void test_memory_that_is_not_there_is_told(void **state)
 {
     (void)state;
@@ -328,6 +436,8 @@ int main(void)
         cmocka_unit_test(test_what_the_host_writes_goes_up),
         cmocka_unit_test(test_variables_outlive_their_strategy),
         cmocka_unit_test(test_each_call_fails_in_turn),
+        cmocka_unit_test(test_each_call_of_training_fails_in_turn),
+        cmocka_unit_test(test_evaluating_and_predicting_run_ahead),
         cmocka_unit_test(test_memory_that_is_not_there_is_told),
         cmocka_unit_test(test_results_that_are_missing_are_told),
         cmocka_unit_test(test_float64_is_refused_on_a_tpu),

@@ -23,8 +23,8 @@ static char plugin[4200];
 
 static int left_behind(void)
 {
-    void (*get)(int[5]);
-    int counts[5];
+    void (*get)(int[7]);
+    int counts[7];
     void *library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
     assert_non_null(library);
     *(void **)&get = dlsym(library, "fake_device_counts");

@@ -6,6 +6,7 @@
  * FAKE_DEVICE in the environment says how it misbehaves:
  *
  *     fail=K       call number K fails as UNAVAILABLE; exhaust=K: as RESOURCE_EXHAUSTED
+ *     lost=K       step number K fails as UNAVAILABLE; full=K: as RESOURCE_EXHAUSTED
  *     lack=SLOT    the table has no function there
  *     size=N       arrays are said to be N bytes larger than they are; results=N: a program to have N results more
  *     devices=N    N devices, 4 unless told
@@ -13,8 +14,11 @@
  *     tpu          it says that it is a TPU, with coordinates; tpu twice: each of them twice
  *     slow         it compiles for a minute; refuse=OP: it refuses the line of the text where that op first stands
  *     share        it asks for the store of keys and values; pair: each of two processes says where it is, and asks where the other one is
- *     tell         in the end it tells how many steps were started, and how many of them before all results of the one before had been awaited
+ *     tell         in the end it tells how many steps were started, how many of them before all results of the one before had been awaited, and that arrays
+ *                  came from other threads than the one that opened it, if any did
  */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,7 +31,8 @@
 enum { MOST = 1024, BROKEN = 14, EXHAUSTED = 8, NOT_FOUND = 5 };
 
 static struct { dt_pjrt_head head; struct { dt_pjrt_head head; int major, minor; } version; dt_pjrt_function function[DT_PJRT_SLOTS]; } table;
-static int calls, alive, uploads, downloads, donations, steps, ahead, asked; /* asked: results that nobody has awaited */
+static atomic_int calls, alive, uploads, downloads, donations, steps, ahead, early, asked; /* asked: results that nobody has awaited */
+static pthread_t opener;
 
 typedef struct { int code; char text[200]; } error;
 typedef struct { size_t size; bool gone; unsigned char data[]; } buffer;
@@ -63,10 +68,10 @@ static bool says(const char *words)
 /* Each function asks first whether it is its turn to fail. */
 static void *turn(void)
 {
-    calls++;
-    if (calls == told("fail=", 0))
+    const int call = ++calls;
+    if (call == told("fail=", 0))
         return fail(BROKEN, "UNAVAILABLE: the device is gone");
-    return calls == told("exhaust=", 0) ? fail(EXHAUSTED, "RESOURCE_EXHAUSTED: out of memory") : NULL;
+    return call == told("exhaust=", 0) ? fail(EXHAUSTED, "RESOURCE_EXHAUSTED: out of memory") : NULL;
 }
 #define TURN() do { void *bad = turn(); if (bad) return bad; } while (0)
 
@@ -193,7 +198,7 @@ static void *create(void *arguments)
 static void *end(void *arguments)
 {
     if (says("tell"))
-        fprintf(stderr, "%d steps, %d ahead\n", steps, ahead);
+        fprintf(stderr, "%d steps, %d ahead%s\n", steps, ahead, early ? ", arrays before them" : "");
     return destroy(arguments);
 }
 
@@ -289,6 +294,7 @@ static void *from_host(void *arguments)
     for (size_t d = 0; d < a->rank; d++)
         bytes *= (size_t)a->dim[d];
     uploads++;
+    early += !pthread_equal(pthread_self(), opener);
     if (says("none=buffer"))
         return NULL;
     buffer *b = make(sizeof *b + bytes);
@@ -399,7 +405,11 @@ static void *execute(void *arguments)
     dt_pjrt_execute_arguments *a = arguments;
     const executable *x = a->executable;
     void *bad = turn();
-    steps++;
+    const int step = ++steps;
+    if (!bad && step == told("lost=", 0))
+        bad = fail(BROKEN, "UNAVAILABLE: the device is gone");
+    if (!bad && step == told("full=", 0))
+        bad = fail(EXHAUSTED, "RESOURCE_EXHAUSTED: out of memory");
     ahead += asked > 0;
     if (!bad && a->n_arguments != (size_t)x->arguments)
         bad = fail(BROKEN, "another number of arguments");
@@ -454,14 +464,15 @@ __attribute__((visibility("default"))) const void *GetPjrtApi(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].slot != told("lack=", -1))
             table.function[rows[i].slot] = rows[i].function;
-    calls = uploads = downloads = donations = steps = ahead = asked = 0;
+    calls = uploads = downloads = donations = steps = ahead = early = asked = 0;
+    opener = pthread_self();
     return &table;
 }
 
-/* For tests: objects that are left, calls so far, copies. */
-__attribute__((visibility("default"))) void fake_device_counts(int out[5]);
-__attribute__((visibility("default"))) void fake_device_counts(int out[5])
+/* For tests: objects that are left, calls so far, copies; steps started before the one before was finished, arrays from other threads. */
+__attribute__((visibility("default"))) void fake_device_counts(int out[7]);
+__attribute__((visibility("default"))) void fake_device_counts(int out[7])
 {
-    const int all[] = { alive, calls, uploads, downloads, donations };
+    const int all[] = { alive, calls, uploads, downloads, donations, ahead, early };
     memcpy(out, all, sizeof all);
 }

@@ -45,6 +45,7 @@ static void close(dt_device *d)
     dt_pjrt_device *p = d->state;
     dt_pjrt_copies_release(p);
     dt_pjrt_client_close(p->client);
+    pthread_mutex_destroy(&p->lock);
     free(p->ordinal);
     free(p);
 }
@@ -55,6 +56,7 @@ static dt_status *open(dt_device *d, const dt_device_options *o)
     DT_TRY(find_path(o, &path));
     dt_pjrt_device *p = d->state = dt_alloc(sizeof *p);
     *p = (dt_pjrt_device){ 0 };
+    pthread_mutex_init(&p->lock, NULL);
     dt_status *s = dt_pjrt_client_open(&p->client, path, NULL);
     if (!s)
         s = choose_devices(p, o);
@@ -87,7 +89,8 @@ static void record(dt_device *d, dt_recorder *r)
 const dt_backend dt_backend_pjrt = {
     .kind = { .name = "pjrt", .about = "devices that a PJRT plug-in drives: GPUs, TPUs, XLA on the CPU" },
     .takes_plugin = true,
-    .open = open, .close = close, .compile = dt_pjrt_compile_graph, .release = dt_pjrt_release, .start = dt_pjrt_start, .finish = dt_pjrt_finish, .host_bytes = dt_pjrt_host_bytes,
+    .open = open, .close = close, .compile = dt_pjrt_compile_graph, .release = dt_pjrt_release, .start = dt_pjrt_start, .finish = dt_pjrt_finish, .lend = dt_pjrt_lend_arrays, .take_back = dt_pjrt_take_back,
+    .host_bytes = dt_pjrt_host_bytes,
     .largest_layer = largest_layer, .print = dt_pjrt_print, .facts = facts, .record = record,
 };
 

@@ -6,23 +6,29 @@
  *   parts.c    what a device holds of an array: all of it, or a part that a layout says
  *   copies.c   variables on devices: uploaded when the host has changed them, fetched when it asks
  *   program.c  a graph compiled to StableHLO and by the plug-in
+ *   lent.c     arrays that a step to come will take, on their way to the devices before it starts
  *   step.c     one step of it, in two halves
  *   check.c    what cpu would refuse while it runs, looked for in arguments before they are uploaded
  */
 #ifndef DT_BACKEND_PJRT_PJRT_IMPL_H
 #define DT_BACKEND_PJRT_PJRT_IMPL_H
 
+#include <pthread.h>
+
 #include "backend/backend_impl.h"
 #include "op/segment.h"
 #include "pjrt/client.h"
 
 typedef struct dt_pjrt_copy dt_pjrt_copy;
+typedef struct dt_pjrt_lent dt_pjrt_lent;
 
 typedef struct dt_pjrt_device {
     dt_pjrt_client *client;
     int *ordinal;           /* [n] the plug-in's devices that compute, in the order of replicas */
     int n;
     dt_pjrt_copy *copies;   /* of variables: a list */
+    pthread_mutex_t lock;   /* of what other threads lend: */
+    dt_pjrt_lent *lent;     /* a list */
 } dt_pjrt_device;
 
 /* ---- parts.c ---- */
@@ -83,6 +89,23 @@ typedef struct dt_pjrt_check {
 int dt_pjrt_checks_of(const dt_graph *g, dt_arena *arena, dt_pjrt_check **out);
 /* Fills env->refusal with the first number that there is no row for. */
 void dt_pjrt_check_rows(const dt_graph *g, const dt_pjrt_check *c, const dt_env *env, const dt_view *arg);
+
+/* ---- lent.c ---- */
+
+/* An array of the host on the devices of a program: what is cut is copied, what is whole is read where it lies until it is dropped. */
+typedef struct dt_pjrt_loan {
+    dt_view array;
+    dt_pjrt_lie lie;
+    dt_pjrt_buffer **buffer; /* [device->n] */
+    void **free;             /* [device->n] events after which nothing reads the array any more */
+} dt_pjrt_loan;
+/* Fills the arrays of *l, of which array and lie are given. What there is after a failure is to be dropped, too. */
+dt_status *dt_pjrt_loan_give(dt_pjrt_device *d, dt_pjrt_loan *l) DT_MUST_USE;
+dt_status *dt_pjrt_loan_drop(const dt_pjrt_device *d, dt_pjrt_loan *l) DT_MUST_USE;
+/* The buffers of an array that was lent before and lies so; NULL: it was not. They stay until it is taken back. */
+dt_pjrt_buffer *const *dt_pjrt_find_lent(dt_pjrt_device *d, const dt_view *array, const dt_pjrt_lie *lie);
+dt_status *dt_pjrt_lend_arrays(void *executable, const dt_view *arg, void **lent) DT_MUST_USE;
+void dt_pjrt_take_back(void *lent);
 
 /* ---- program.c ---- */
 

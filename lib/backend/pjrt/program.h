@@ -16,9 +16,8 @@ typedef struct dt_pjrt_variant {
 /* A step on its way: what is to be awaited, and then destroyed. Lists of arrays have the buffers of each one's devices next to each other. */
 typedef struct dt_pjrt_flight {
     const dt_spmd *over;
-    int n_lent;              /* arrays that lend their memory to the device, */
-    dt_pjrt_buffer **fed;    /* [args][devices] of them all */
-    void **free;             /* [args * devices] until these have happened */
+    int n_fed;               /* arrays that were not lent before */
+    dt_pjrt_loan *fed;       /* [args] */
     dt_pjrt_buffer **old;    /* [updates][devices] of the values before */
     dt_pjrt_buffer **made;   /* [results][devices] */
     void **ready;            /* [results] on the host; of those that lie in parts nothing is asked before the end */
@@ -46,6 +45,12 @@ typedef struct dt_pjrt_program {
     dt_pjrt_flight flight[DT_PJRT_FLIGHTS]; /* the second is made when it is needed */
 } dt_pjrt_program;
 
+/* How argument or variable i lies where this is done. */
+static inline dt_pjrt_lie dt_pjrt_lie_of(const dt_spmd *over, const dt_layout *list, int i)
+{
+    return over ? (dt_pjrt_lie){ &over->mesh, list[i] } : (dt_pjrt_lie){ 0 };
+}
+dt_pjrt_loan *dt_pjrt_make_loans(dt_arena *arena, int args, int devices);
 /* The program for the borders of a batch, compiled where it is not there. */
 dt_status *dt_pjrt_find_variant(dt_pjrt_program *x, const dt_env *env, dt_pjrt_variant **out) DT_MUST_USE;
 /* Adds to DOES_NOT_FIT what the step keeps on a device; takes NULL. */

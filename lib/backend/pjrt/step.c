@@ -12,11 +12,6 @@
 
 #include "backend/pjrt/program.h"
 
-static dt_pjrt_lie lie_of(const dt_spmd *over, const dt_layout *list, int i)
-{
-    return over ? (dt_pjrt_lie){ &over->mesh, list[i] } : (dt_pjrt_lie){ 0 };
-}
-
 /* ---- the end ---- */
 
 /* The first of two. */
@@ -39,11 +34,10 @@ static dt_status *land(dt_pjrt_program *x, dt_pjrt_flight *f)
         f->ready[i] = NULL;
     }
     dt_pjrt_drop(d, f->made, g->n_results * d->n);
-    dt_pjrt_drop(d, f->fed, g->n_args * d->n);
     dt_pjrt_drop(d, f->old, x->n_updates * d->n);
-    for (int i = 0; i < f->n_lent; i++)
-        s = first(s, dt_pjrt_await(d->client, f->free[i]));
-    f->n_lent = 0;
+    for (int i = 0; i < f->n_fed; i++)
+        s = first(s, dt_pjrt_loan_drop(d, &f->fed[i]));
+    f->n_fed = 0;
     return s;
 }
 
@@ -54,8 +48,7 @@ static dt_status *make_flight(dt_pjrt_program *x, dt_pjrt_flight *f)
     const dt_graph *g = x->graph;
     const int n = x->device->n;
 
-    f->fed = dt_arena_array(x->arena, dt_pjrt_buffer *, g->n_args * n + 1);
-    f->free = dt_arena_array(x->arena, void *, g->n_args * n + 1);
+    f->fed = dt_pjrt_make_loans(x->arena, g->n_args, n);
     f->old = dt_arena_array(x->arena, dt_pjrt_buffer *, x->n_updates * n + 1);
     f->made = dt_arena_array(x->arena, dt_pjrt_buffer *, g->n_results * n + 1);
     f->ready = dt_arena_array(x->arena, void *, g->n_results + 1);
@@ -105,21 +98,27 @@ static dt_status *find_flight(dt_pjrt_program *x, dt_pjrt_flight **out)
 
 /* ---- starting ---- */
 
-/* What lies in parts is copied out of the batch, and lends nothing. */
+/* What was not lent before it was wanted is lent now. */
+static dt_status *feed_array(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_view *array, int i)
+{
+    const dt_pjrt_lie lie = dt_pjrt_lie_of(f->over, f->over ? f->over->arg : NULL, i);
+    dt_pjrt_buffer *const *buffer = dt_pjrt_find_lent(x->device, array, &lie);
+    if (!buffer) {
+        dt_pjrt_loan *l = &f->fed[f->n_fed++];
+        l->array = *array;
+        l->lie = lie;
+        DT_TRY(dt_pjrt_loan_give(x->device, l));
+        buffer = l->buffer;
+    }
+    for (int k = 0; k < x->device->n; k++)
+        x->argument[k][i] = buffer[k];
+    return NULL;
+}
+
 static dt_status *feed(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_view *arg)
 {
-    const dt_pjrt_device *d = x->device;
-    for (int i = 0; i < x->graph->n_args; i++) {
-        const dt_pjrt_lie lie = lie_of(f->over, f->over ? f->over->arg : NULL, i);
-        dt_pjrt_buffer **fed = f->fed + i * d->n;
-        if (dt_pjrt_is_cut(&lie, arg[i].type.rank))
-            DT_TRY(dt_pjrt_place(x->device, &arg[i], &lie, d->n, fed));
-        else
-            for (int k = 0; k < d->n; k++)
-                DT_TRY(dt_pjrt_lend(d->client, d->ordinal[k], &arg[i], &fed[k], &f->free[f->n_lent++]));
-        for (int k = 0; k < d->n; k++)
-            x->argument[k][i] = fed[k];
-    }
+    for (int i = 0; i < x->graph->n_args; i++)
+        DT_TRY(feed_array(x, f, &arg[i], i));
     return NULL;
 }
 
@@ -127,7 +126,7 @@ static dt_status *find_states(dt_pjrt_program *x, const dt_spmd *over)
 {
     const dt_graph *g = x->graph;
     for (int i = 0; i < g->n_states; i++) {
-        const dt_pjrt_lie lie = lie_of(over, over ? over->state : NULL, i);
+        const dt_pjrt_lie lie = dt_pjrt_lie_of(over, over ? over->state : NULL, i);
         DT_TRY(dt_pjrt_copy_of(x->device, g->state[i].variable, &x->copy[i]));
         DT_TRY(dt_pjrt_copy_ready(x->copy[i], &lie, x->device->n));
         for (int k = 0; k < x->device->n; k++)
@@ -174,7 +173,7 @@ static void take_results(dt_pjrt_program *x, dt_pjrt_flight *f)
 
 static bool is_in_parts(const dt_pjrt_flight *f, int i)
 {
-    const dt_pjrt_lie lie = lie_of(f->over, f->over ? f->over->result : NULL, i);
+    const dt_pjrt_lie lie = dt_pjrt_lie_of(f->over, f->over ? f->over->result : NULL, i);
     return dt_pjrt_is_cut(&lie, f->host[i].type.rank);
 }
 
@@ -223,7 +222,7 @@ static dt_status *execute(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant
 static dt_status *collect_parts(dt_pjrt_program *x, const dt_pjrt_flight *f)
 {
     for (int i = 0; i < x->graph->n_results; i++) {
-        const dt_pjrt_lie lie = lie_of(f->over, f->over ? f->over->result : NULL, i);
+        const dt_pjrt_lie lie = dt_pjrt_lie_of(f->over, f->over ? f->over->result : NULL, i);
         if (is_in_parts(f, i))
             DT_TRY(dt_pjrt_collect(x->device, f->made + i * x->device->n, x->device->n, &lie, &f->host[i]));
     }

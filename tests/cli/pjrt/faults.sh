@@ -9,25 +9,25 @@ fake=$BUILD/tests/pjrt/fake_device.so
 "$DTRAIN" fit "$tiny" -q --plugin "$fake" "output.dir=$TEST_DIR/whole" checkpoint.save_freq=4 || echo "exit $?"
 ls "$TEST_DIR/whole/ckpt"
 
-# Lost at any of these calls, which are steps by then.
-for call in 150 250 290; do
-    run=$TEST_DIR/lost-$call
-    FAKE_DEVICE="fail=$call" "$DTRAIN" fit "$tiny" -q --plugin "$fake" "output.dir=$run" checkpoint.save_freq=2 2>"$TEST_DIR/err"
-    echo "call $call: exit $?"
+# Lost in any of these steps, two of which validate.
+for step in 4 9 13; do
+    run=$TEST_DIR/lost-$step
+    FAKE_DEVICE="lost=$step" "$DTRAIN" fit "$tiny" -q --plugin "$fake" "output.dir=$run" checkpoint.save_freq=2 2>"$TEST_DIR/err"
+    echo "step $step: exit $?"
     has "$TEST_DIR/err" 'UNAVAILABLE: the device is gone'
     [ -d "$run/ckpt" ] || continue
     "$DTRAIN" ckpt verify "$run" >"$TEST_DIR/out" 2>&1 || cat "$TEST_DIR/out"
     "$DTRAIN" fit "$tiny" -q "output.dir=$run" checkpoint.save_freq=2 || echo "cpu: exit $?"
 done
-FAKE_DEVICE=exhaust=200 "$DTRAIN" fit "$tiny" -q --plugin "$fake" "output.dir=$TEST_DIR/full" 2>&1 | hide | sed 's/^dtrain: error: .*fake_device.so/PLUGIN/; s/B, optimizer .*/B, .../'
+FAKE_DEVICE=full=9 "$DTRAIN" fit "$tiny" -q --plugin "$fake" "output.dir=$TEST_DIR/full" 2>&1 | hide | sed 's/^dtrain: error: .*fake_device.so/PLUGIN/; s/B, optimizer .*/B, .../'
 
-# Steps start before the one before is finished, unless something comes between: the end of an epoch of six, a checkpoint, a line of the record with a scheduled
-# rate, a callback that looks at steps, an injected fault. The histories are the same.
+# The arrays of a step come from a thread that reads ahead, before it starts. Steps start before the one before is finished, unless something comes between: the
+# end of an epoch of six, a checkpoint, a line of the record with a scheduled rate, a callback that looks at steps, an injected fault. The histories are the same.
 run=0
 for words in '' checkpoint.save_freq=2 'compile.optimizer={SGD: {learning_rate: {ExponentialDecay: {initial_learning_rate: 0.05, decay_steps: 5, decay_rate: 0.9}}}}' \
     'fit.callbacks=[TensorBoard]' '--inject=nan@step=12'; do
     run=$((run + 1))
-    FAKE_DEVICE=tell "$DTRAIN" fit "$tiny" -q --plugin "$fake" ${words:+"$words"} "output.dir=$TEST_DIR/ahead-$run" 2>&1 | sed -n 's/ ahead$/& /p' | tr -d '\n'
+    FAKE_DEVICE=tell "$DTRAIN" fit "$tiny" -q --plugin "$fake" ${words:+"$words"} "output.dir=$TEST_DIR/ahead-$run" 2>&1 | sed -n '/^[0-9]* steps/s/$/ /p' | tr -d '\n'
     cmp "$TEST_DIR/ahead-1/history.jsonl" "$TEST_DIR/ahead-$run/history.jsonl" && echo "$words"
 done
 

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arrays on their way to the devices. A thread that reads ahead lends a batch as soon as it is whole, while the device computes an earlier one; the step that
+ * gets the same memory later finds the buffers in the device's list. A step lends by itself what it does not find there.
+ */
+#include <stdlib.h>
+
+#include "backend/pjrt/program.h"
+
+/* ---- one array ---- */
+
+dt_pjrt_loan *dt_pjrt_make_loans(dt_arena *arena, int args, int devices)
+{
+    dt_pjrt_loan *l = dt_arena_array(arena, dt_pjrt_loan, args + 1);
+    for (int i = 0; i < args; i++) {
+        l[i].buffer = dt_arena_array(arena, dt_pjrt_buffer *, devices);
+        l[i].free = dt_arena_array(arena, void *, devices);
+    }
+    return l;
+}
+
+dt_status *dt_pjrt_loan_give(dt_pjrt_device *d, dt_pjrt_loan *l)
+{
+    if (dt_pjrt_is_cut(&l->lie, l->array.type.rank))
+        return dt_pjrt_place(d, &l->array, &l->lie, d->n, l->buffer);
+    for (int k = 0; k < d->n; k++)
+        DT_TRY(dt_pjrt_lend(d->client, d->ordinal[k], &l->array, &l->buffer[k], &l->free[k]));
+    return NULL;
+}
+
+/* The events happen when the buffers are gone, at the latest. */
+dt_status *dt_pjrt_loan_drop(const dt_pjrt_device *d, dt_pjrt_loan *l)
+{
+    dt_status *s = NULL;
+    dt_pjrt_drop(d, l->buffer, d->n);
+    for (int k = 0; k < d->n; k++) {
+        dt_status *bad = dt_pjrt_await(d->client, l->free[k]);
+        l->free[k] = NULL;
+        if (s)
+            dt_status_free(bad);
+        else
+            s = bad;
+    }
+    return s;
+}
+
+/* ---- the arrays of a step to come ---- */
+
+struct dt_pjrt_lent {
+    dt_pjrt_device *device;
+    dt_arena *arena;
+    int n;
+    dt_pjrt_loan *loan;      /* [n] by argument */
+    dt_pjrt_lent *next, **link;
+};
+
+static void list(dt_pjrt_lent *l)
+{
+    dt_pjrt_device *d = l->device;
+    pthread_mutex_lock(&d->lock);
+    l->next = d->lent;
+    l->link = &d->lent;
+    if (l->next)
+        l->next->link = &l->next;
+    d->lent = l;
+    pthread_mutex_unlock(&d->lock);
+}
+
+static void unlist(dt_pjrt_lent *l)
+{
+    if (!l->link)
+        return;
+    pthread_mutex_lock(&l->device->lock);
+    *l->link = l->next;
+    if (l->next)
+        l->next->link = l->link;
+    pthread_mutex_unlock(&l->device->lock);
+}
+
+static dt_pjrt_buffer *const *find_in(const dt_pjrt_lent *l, const dt_view *array, const dt_pjrt_lie *lie)
+{
+    for (int i = 0; i < l->n; i++)
+        if (l->loan[i].array.data == array->data && dt_type_equal(&l->loan[i].array.type, &array->type) &&
+            dt_pjrt_lies_alike(&l->loan[i].lie, lie, array->type.rank))
+            return l->loan[i].buffer;
+    return NULL;
+}
+
+dt_pjrt_buffer *const *dt_pjrt_find_lent(dt_pjrt_device *d, const dt_view *array, const dt_pjrt_lie *lie)
+{
+    dt_pjrt_buffer *const *found = NULL;
+    pthread_mutex_lock(&d->lock);
+    for (const dt_pjrt_lent *l = d->lent; l && !found; l = l->next)
+        found = find_in(l, array, lie);
+    pthread_mutex_unlock(&d->lock);
+    return found;
+}
+
+/* As the program's first variant wants them, which even borders have; nothing here changes while steps run. */
+dt_status *dt_pjrt_lend_arrays(void *executable, const dt_view *arg, void **lent)
+{
+    const dt_pjrt_program *x = executable;
+    const dt_spmd *over = x->segments && x->rows % x->segments ? NULL : x->cut;
+    dt_arena *arena = dt_arena_create();
+    dt_pjrt_lent *l = dt_arena_new(arena, dt_pjrt_lent);
+    dt_status *s = NULL;
+
+    *l = (dt_pjrt_lent){ .device = x->device, .arena = arena, .n = x->graph->n_args, .loan = dt_pjrt_make_loans(arena, x->graph->n_args, x->device->n) };
+    for (int i = 0; !s && i < l->n; i++) {
+        l->loan[i].array = arg[i];
+        l->loan[i].lie = dt_pjrt_lie_of(over, over ? over->arg : NULL, i);
+        s = dt_pjrt_loan_give(l->device, &l->loan[i]);
+    }
+    if (s)
+        dt_pjrt_take_back(l);
+    else
+        list(*lent = l);
+    return dt_pjrt_explain(x, s);
+}
+
+/* The step that used them has ended, which has told whatever went wrong. */
+void dt_pjrt_take_back(void *lent)
+{
+    dt_pjrt_lent *l = lent;
+    unlist(l);
+    for (int i = 0; i < l->n; i++)
+        dt_status_free(dt_pjrt_loan_drop(l->device, &l->loan[i]));
+    dt_arena_destroy(l->arena);
+}
