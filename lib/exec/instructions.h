@@ -26,4 +26,10 @@ const dt_instructions *dt_instructions_limit(void);
  * bfloat16 more slowly than those of float32, with AVX512_BF16 too. */
 bool dt_instructions_have_amx(void);
 
+/* From here on, results of this thread that are too small for a normal number (below 2^-126 in float32) become 0 of the same sign; what is read keeps
+ * its value. Processors take a hundred times as long for such numbers, and averages of gradients that have become 0 decay to them: TensorFlow and
+ * XLA on CPUs do the same. Returns the state before, which dt_instructions_restore puts back. */
+unsigned dt_instructions_flush(void);
+void dt_instructions_restore(unsigned state);
+
 #endif

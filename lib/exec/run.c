@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "exec/exec_impl.h"
+#include "exec/instructions.h"
 
 /* ---- dealing tasks out ---- */
 
@@ -198,6 +199,7 @@ static void join_lanes(dt_exec *x, int lane, int segment)
 static void run_lane(int lane, void *user)
 {
     dt_exec *x = user;
+    const unsigned before = dt_instructions_flush();
 
     if (x->track && lane == 0)
         dt_span_end(x->track[0], x->engine->wake_mark, x->since_ns, (dt_numbers){{ 0 }});
@@ -211,6 +213,7 @@ static void run_lane(int lane, void *user)
         if (i + 1 < x->n_segments)
             join_lanes(x, lane, i);
     }
+    dt_instructions_restore(before);
     if (x->track && lane == 0)
         x->since_ns = dt_span_begin(x->track[0]);
 }
@@ -245,8 +248,10 @@ const void *dt_final_value(const dt_exec *x, int node)
 /* Nothing is won by waking others for one task: the preamble, or all of a step over one row. */
 static void run_segments(dt_exec *x)
 {
+    const unsigned before = dt_instructions_flush();
     for (int i = 0; i < x->n_alone; i++)
         run_task(x, &x->segment[i].task[0], 0);
+    dt_instructions_restore(before);
     if (x->n_alone == x->n_segments)
         return;
     x->since_ns = x->track ? dt_span_begin(x->track[0]) : 0;

@@ -51,7 +51,7 @@ const dt_strip_row dt_strip_rows[DT_S_COUNT] = {
 
 /* If the second input is a number and not NaN, the processor's own instruction gives the right result; of two zeros it returns the second operand. */
 static const dt_strip_row most_by_number = { { DT_VEX_MAX, R, Y, X, 0 } }, least_by_number = { { DT_VEX_MIN, R, Y, X, 0 } };
-static const dt_strip_row most_by_zero = { { DT_VEX_MAX, T, Y, X, 0 }, { DT_VEX_ADD, R, T, ZERO, 0 } };
+static const dt_strip_row most_by_zero = { { DT_VEX_MAX, T, Y, X, 0 }, { DT_VEX_AND, R, T, SIZE, 0 } };
 
 const dt_strip_line *dt_strip_row_of(const dt_strip_program *p, const dt_strip_code *c)
 {

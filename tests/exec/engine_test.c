@@ -102,6 +102,44 @@ static void test_instruction_sets_do_not_change_bits(void **state)
         compare_sets(seed, rows[seed % 4]);
 }
 
+/* Results too small for a normal number are 0 in every thread, generated or not; what is read keeps its value; the caller's own arithmetic stays as it is. */
+static void test_small_results_become_zero(void **state)
+{
+    (void)state;
+#if !defined(__x86_64__)
+    skip();
+#endif
+    enum { ROWS = 512, WIDTH = 64 };
+    static const int64_t dim[] = { ROWS, WIDTH };
+    static float x[ROWS * WIDTH];
+    const dt_type type = dt_type_of(DT_FLOAT32, 2, dim);
+    dt_trace *t = dt_trace_create("small");
+    dt_value v = dt_trace_declare(t, "x", &type), down = dt_broadcast_to(dt_constant(t, 1e-10), &type), up = dt_broadcast_to(dt_constant(t, 1e30), &type);
+    dt_graph *g = NULL;
+    dt_arena *arena = dt_arena_create();
+    dt_engine *e = engine_with(3, DT_KERNELS_OPENBLAS);
+    dt_exec *run = NULL;
+    dt_view result[3];
+    dt_return(t, "small", dt_multiply(v, down));
+    dt_return(t, "exp", dt_exponential(dt_subtract(dt_maximum(v, dt_broadcast_to(dt_constant(t, 0), &type)), dt_broadcast_to(dt_constant(t, 95), &type))));
+    dt_return(t, "large", dt_multiply(v, up));
+    must(dt_trace_end(t, &g), 0);
+    for (int i = 0; i < ROWS * WIDTH; i++)
+        x[i] = 1e-39f;
+    must(dt_exec_compile(&run, e, dt_partition(g, &(dt_partition_options){ .batch = 1, .can_split = dt_exec_can_split }, arena)), 0);
+    must(dt_exec_run(run, &(dt_env){ .batch = 1, .replicas = 1 }, &(dt_view){ type, x }, result), 0);
+    for (int i = 0; i < ROWS * WIDTH; i++) {
+        assert_true(((const float *)result[0].data)[i] == 0 && ((const float *)result[1].data)[i] == 0);
+        assert_true(((const float *)result[2].data)[i] == x[i] * 1e30f);
+    }
+    volatile float small = 1e-20f;
+    assert_true(small * small != 0);
+    dt_exec_destroy(run);
+    dt_engine_close(e);
+    dt_arena_destroy(arena);
+    dt_graph_destroy(g);
+}
+
 /* Two executables of one engine, and one of another, run in turn. */
 static void test_engines_and_executables_live_side_by_side(void **state)
 {
@@ -138,6 +176,7 @@ int main(void)
         cmocka_unit_test(test_refused_products_are_made_by_openblas_where_nobody_chose),
         cmocka_unit_test(test_instruction_sets_do_not_change_bits),
         cmocka_unit_test(test_engines_and_executables_live_side_by_side),
+        cmocka_unit_test(test_small_results_become_zero),
     };
     return cmocka_run_group_tests_name("exec/engine", tests, NULL, NULL);
 }

@@ -54,12 +54,13 @@ static ALWAYS_INLINE float float16_value(uint16_t h)
     return from_bits((int32_t)(sign | (size >= 0x0f800000u ? size | 0x7f800000u : finite)));
 }
 
-/* The nearest float16: of what float16_one makes, 2^-112 has its bits, shifted. A NaN is quiet. */
+/* The nearest float16: what float16_one makes has its bits, shifted and with another exponent; a denormal is as many multiples of 2^-24 as are added to the
+ * bits of 1/2, and no smaller number is made on the way. A NaN is quiet. */
 static ALWAYS_INLINE uint16_t float16_bits(float x)
 {
     uint32_t bits = (uint32_t)to_bits(float16_one(x)), size = bits & 0x7fffffffu;
-    uint32_t scaled = (uint32_t)to_bits(from_bits((int32_t)size) * 0x1p-112f) >> 13;
-    uint32_t h = size < 0x7f800000u ? scaled : size == 0x7f800000u ? 0x7c00 : 0x7e00;
+    uint32_t small = (uint32_t)to_bits(from_bits((int32_t)size) + 0.5f) - 0x3f000000u, normal = (size - 0x38000000u) >> 13;
+    uint32_t h = size < 0x38800000u ? small : size < 0x7f800000u ? normal : size == 0x7f800000u ? 0x7c00 : 0x7e00;
     return (uint16_t)(h | bits >> 31 << 15);
 }
 
