@@ -34,7 +34,7 @@ dt_status *dt_rows_whole(const dt_dataset *d, const dt_rows *r, int e, const voi
 /* One element of an encoded example. */
 static dt_status *unpack_alone(const dt_dataset *d, const dt_rows *r, int index, int64_t row, void *out)
 {
-    dt_str buffer = {0};
+    dt_read_buffer buffer = {0};
     dt_bytes bytes;
     void **wanted = dt_alloc((size_t)d->n * sizeof *wanted);
     wanted[index] = out;
@@ -42,7 +42,7 @@ static dt_status *unpack_alone(const dt_dataset *d, const dt_rows *r, int index,
     if (!s)
         s = d->spec.format->access->unpack(r->x, row, &bytes, wanted);
     free(wanted);
-    dt_str_release(&buffer);
+    dt_str_release(&buffer.bytes);
     return s;
 }
 

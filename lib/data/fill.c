@@ -35,7 +35,7 @@ struct dt_filler {
     int64_t *chosen, *pass;      /* (most_rows) examples, and passes that they are of */
     dt_workers workers;          /* o.workers with orders of the thread's own */
     void *scratch;
-    dt_str record;
+    dt_read_buffer record;
     dt_map_at at;
 };
 
@@ -102,7 +102,7 @@ void dt_filler_destroy(dt_filler *f)
     free(f->pass);
     free(f->workers.order);
     free(f->scratch);
-    dt_str_release(&f->record);
+    dt_str_release(&f->record.bytes);
     free(f);
 }
 

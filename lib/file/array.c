@@ -204,47 +204,105 @@ static void *allocate_rows(int64_t bytes)
     return p;
 }
 
-/* From Fortran's order, where the first index runs fastest, into C's, where the last does. */
-static void reorder(const dt_type *t, const char *in, char *out)
+/* n values, side by side there and `step` values apart here. */
+static void scatter(const char *in, int64_t n, size_t size, char *out, int64_t step)
 {
-    const size_t size = dt_dtype_size(t->dtype);
-    int64_t index[DT_MAX_RANK] = {0}, stride[DT_MAX_RANK], n = dt_type_elements(t), from = 0;
-    for (int d = 0; d < t->rank; d++)
-        stride[d] = d ? stride[d - 1] * t->dim[d - 1] : 1;
-    for (int64_t i = 0; i < n; i++, out += size) {
-        memcpy(out, in + from * (int64_t)size, size);
-        for (int d = t->rank - 1; d >= 0; d--) {
-            from += stride[d];
-            if (++index[d] < t->dim[d])
-                break;
-            from -= stride[d] * t->dim[d];
-            index[d] = 0;
-        }
+#define SCATTER(type) \
+    for (int64_t i = 0; i < n; i++) \
+        ((type *)out)[i * step] = ((const type *)in)[i]; \
+    break
+    switch (size) {
+    case 1: SCATTER(uint8_t);
+    case 2: SCATTER(uint16_t);
+    case 4: SCATTER(uint32_t);
+    default: SCATTER(uint64_t);
+    }
+#undef SCATTER
+}
+
+enum { BAND = 64, LINE = 64, SHORTEST_COLUMN = 4096 }; /* rows, bytes */
+
+/* Columns side by side, n of at most a line, become parts of rows, which are row_bytes apart: by way of a tile that stays in the cache, since
+ * rows that are a power of two apart would drive each other out of it. */
+static void put_columns(const char *const *column, int n, const dt_type *t, char *out, int64_t row_bytes)
+{
+    const int64_t rows = t->dim[0], size = (int64_t)dt_dtype_size(t->dtype);
+    _Alignas(LINE) char tile[BAND * LINE];
+    for (int64_t first = 0; first < rows; first += BAND) {
+        const int64_t band = rows - first < BAND ? rows - first : BAND;
+        for (int j = 0; j < n; j++)
+            scatter(column[j] + first * size, band, (size_t)size, tile + j * size, LINE / size);
+        for (int64_t r = 0; r < band; r++)
+            memcpy(out + (first + r) * row_bytes, tile + r * LINE, (size_t)(n * size));
     }
 }
 
-/* Takes the rows, gives them in C's order; NULL: out of memory. */
-static char *into_c_order(const dt_type *t, char *rows)
+/*
+ * From Fortran's order, where the first index runs fastest, into C's, where the last does. all: what the file holds; NULL: `room` has a
+ * line's columns, which are read each from its place.
+ */
+static dt_status *turn(const dt_array_file *a, const char *all, char *room, char *out)
 {
-    char *out = allocate_rows(dt_type_bytes(t));
-    if (out)
-        reorder(t, rows, out);
-    free(rows);
-    return out;
+    const dt_type *t = &a->header.type;
+    const int64_t rows = t->dim[0], size = (int64_t)dt_dtype_size(t->dtype), wide = LINE / size;
+    int64_t index[DT_MAX_RANK] = {0}, stride[DT_MAX_RANK] = {1}, from = 0;
+    const char *column[LINE];
+    for (int d = 1; d < t->rank; d++)
+        stride[d] = stride[d - 1] * t->dim[d - 1];
+    for (int64_t i = 0, n; i < a->row_values; i += n) {
+        for (n = 0; n < wide && i + n < a->row_values; n++) {
+            column[n] = all ? all + from * size : room + n * rows * size;
+            if (!all)
+                DT_TRY(dt_array_values(a, from, rows, room + n * rows * size));
+            for (int d = t->rank - 1; d > 0; d--) {
+                from += stride[d];
+                if (++index[d] < t->dim[d])
+                    break;
+                from -= stride[d] * t->dim[d];
+                index[d] = 0;
+            }
+        }
+        put_columns(column, (int)n, t, out + i * size, a->row_values * size);
+    }
+    return NULL;
+}
+
+/* In the file's order. */
+static dt_status *load_values(const dt_array_file *a, char *rows)
+{
+    const int64_t values = a->header.type.dim[0] * a->row_values, size = (int64_t)dt_dtype_size(a->header.type.dtype);
+    for (int64_t at = 0; at < values; at += PIECE)
+        DT_TRY(dt_array_values(a, at, values - at < PIECE ? values - at : PIECE, rows + at * size));
+    return NULL;
+}
+
+/* Columns of a plain file are read one by one unless they are short, or may hold a value that does not fit: the first in the file is named. */
+static dt_status *load_turned(const dt_array_file *a, char *rows)
+{
+    const int64_t column = a->header.type.dim[0] * (int64_t)dt_dtype_size(a->header.type.dtype);
+    const bool in_order = a->streamed || dt_inflow_is_gzip(a->file) || a->header.wire == DT_WIRE_U64 || column < SHORTEST_COLUMN;
+    const int64_t wide = LINE / (int64_t)dt_dtype_size(a->header.type.dtype);
+    const int64_t bytes = column * (in_order || a->row_values < wide ? a->row_values : wide);
+    char *room = allocate_rows(bytes);
+    if (!room)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (wanted %lld bytes for its rows)", a->path, (long long)bytes);
+    dt_status *s = in_order ? load_values(a, room) : NULL;
+    if (!s)
+        s = turn(a, in_order ? room : NULL, room, rows);
+    free(room);
+    return s;
 }
 
 dt_status *dt_array_load(dt_array_file *a)
 {
-    const dt_type *t = &a->header.type;
-    const int64_t values = t->dim[0] * a->row_values, size = (int64_t)dt_dtype_size(t->dtype);
-    char *rows = allocate_rows(values * size);
-    dt_status *s = NULL;
-    for (int64_t at = 0; rows && at < values && !s; at += PIECE)
-        s = dt_array_values(a, at, values - at < PIECE ? values - at : PIECE, rows + at * size);
-    if (s) {
+    const int64_t bytes = a->header.type.dim[0] * a->row_values * (int64_t)dt_dtype_size(a->header.type.dtype);
+    char *rows = allocate_rows(bytes);
+    if (!rows)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (wanted %lld bytes for its rows)", a->path, (long long)bytes);
+    dt_status *s = a->header.fortran ? load_turned(a, rows) : load_values(a, rows);
+    if (s)
         free(rows);
-        return s;
-    }
-    a->rows = rows && a->header.fortran ? into_c_order(t, rows) : rows;
-    return a->rows ? NULL : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (wanted %lld bytes for its rows)", a->path, (long long)(values * size));
+    else
+        a->rows = rows;
+    return s;
 }

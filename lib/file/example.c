@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "file/array.h"
 #include "file/protobuf.h"
 
 /* ---- lists ---- */
 
-static bool count_packed(dt_feature_kind kind, dt_pb_span in, int64_t *count, const char **why)
+static inline bool count_packed(dt_feature_kind kind, dt_pb_span in, int64_t *count, const char **why)
 {
     uint64_t ignored;
     if (kind == DT_FEATURE_FLOAT) {
@@ -23,7 +24,7 @@ static bool count_packed(dt_feature_kind kind, dt_pb_span in, int64_t *count, co
     return true;
 }
 
-static bool count_values(dt_feature *f, const char **why)
+static inline bool count_values(dt_feature *f, const char **why)
 {
     dt_pb_span s = {f->list, f->list + f->size};
     dt_pb_field x;
@@ -43,7 +44,7 @@ static bool count_values(dt_feature *f, const char **why)
 }
 
 /* The last list of a Feature is the one that counts. */
-static bool read_feature(dt_pb_span s, dt_feature *f, const char **why)
+static inline bool read_feature(dt_pb_span s, dt_feature *f, const char **why)
 {
     dt_pb_field x;
     while (s.at < s.end) {
@@ -70,13 +71,20 @@ static dt_feature *slot(dt_parsed_example *x, const dt_feature *f)
     for (int i = 0; i < x->n; i++)
         if (x->feature[i].name_size == f->name_size && memcmp(x->feature[i].name, f->name, f->name_size) == 0)
             return &x->feature[i];
-    DT_GROW(x->feature, x->cap, x->n + 1);
+    if (x->n == DT_FEW_FEATURES && x->feature == x->few) {
+        x->feature = NULL;
+        x->cap = 0;
+        DT_GROW(x->feature, x->cap, x->n + 1);
+        memcpy(x->feature, x->few, sizeof x->few);
+    } else if (x->feature != x->few) {
+        DT_GROW(x->feature, x->cap, x->n + 1);
+    }
     return &x->feature[x->n++];
 }
 
 enum { MOST_FEATURES = 4096 };
 
-static bool read_entry(dt_parsed_example *x, dt_pb_span s, const char **why)
+static inline bool read_entry(dt_parsed_example *x, dt_pb_span s, const char **why)
 {
     dt_feature f = {.name = ""};
     dt_pb_field y;
@@ -103,7 +111,7 @@ static bool read_entry(dt_parsed_example *x, dt_pb_span s, const char **why)
     return true;
 }
 
-static bool read_features(dt_parsed_example *x, dt_pb_span s, const char **why)
+static inline bool read_features(dt_parsed_example *x, dt_pb_span s, const char **why)
 {
     dt_pb_field y;
     while (s.at < s.end) {
@@ -120,6 +128,7 @@ bool dt_parsed_example_read(dt_parsed_example *x, const void *bytes, size_t n, c
     dt_pb_span s = {bytes, (const unsigned char *)bytes + n};
     dt_pb_field y;
     x->n = 0;
+    x->feature = x->feature ? x->feature : x->few;
     *why = "";
     while (s.at < s.end) {
         if (!dt_pb_next(&s, &y, why))
@@ -132,8 +141,10 @@ bool dt_parsed_example_read(dt_parsed_example *x, const void *bytes, size_t n, c
 
 void dt_parsed_example_release(dt_parsed_example *x)
 {
-    free(x->feature);
-    *x = (dt_parsed_example){0};
+    if (x->feature != x->few)
+        free(x->feature);
+    x->feature = NULL;
+    x->n = x->cap = 0;
 }
 
 const dt_feature *dt_parsed_example_find(const dt_parsed_example *x, const char *name)
@@ -167,12 +178,12 @@ void dt_feature_int64s(const dt_feature *f, int64_t *out)
     }
 }
 
-static float little_float(const unsigned char *p)
+/* n bytes of them. */
+static void put_floats(const unsigned char *p, size_t n, float *out)
 {
-    uint32_t bits = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
+    memcpy(out, p, n);
+    if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+        dt_swap_values(out, (int64_t)(n / sizeof *out), sizeof *out);
 }
 
 void dt_feature_floats(const dt_feature *f, float *out)
@@ -181,8 +192,10 @@ void dt_feature_floats(const dt_feature *f, float *out)
     const char *why;
     dt_pb_field x;
     while (s.at < s.end && dt_pb_next(&s, &x, &why))
-        for (const unsigned char *p = x.bytes.at; x.number == 1 && p < x.bytes.end; p += 4)
-            *out++ = little_float(p);
+        if (x.number == 1) {
+            put_floats(x.bytes.at, (size_t)(x.bytes.end - x.bytes.at), out);
+            out += (x.bytes.end - x.bytes.at) / (int64_t)sizeof *out;
+        }
 }
 
 void dt_feature_bytes(const dt_feature *f, int64_t i, const unsigned char **bytes, size_t *n)
@@ -266,12 +279,14 @@ static bool narrow(dt_dtype d, const int64_t *in, int64_t n, void *out)
 
 static dt_status *copy_integers(const dt_feature *f, const char *name, dt_dtype d, void *out)
 {
-    int64_t *values = dt_try_alloc((size_t)f->count * sizeof *values + 1);
-    if (!values)
+    enum { FEW = 16 };
+    int64_t few[FEW], *values = d == DT_INT64 ? out : f->count <= FEW ? few : dt_try_alloc((size_t)f->count * sizeof *values);
+    if (!values && f->count > 0)
         return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for feature '%s'", name);
     dt_feature_int64s(f, values);
-    bool ok = narrow(d, values, f->count, out);
-    free(values);
+    bool ok = values == out || narrow(d, values, f->count, out);
+    if (values != out && values != few)
+        free(values);
     return ok ? NULL : dt_fail(DT_E_EXAMPLE, NULL, "feature '%s' has a value that does not fit %s", name, dt_dtype_name(d));
 }
 
@@ -294,19 +309,19 @@ static dt_status *copy_floats(const dt_feature *f, const char *name, dt_dtype d,
 dt_status *dt_feature_read(const dt_parsed_example *x, const char *name, const dt_type *type, void *out)
 {
     const dt_feature *f;
-    int64_t count;
-    DT_TRY(dt_feature_values(x, name, type->dtype, &count));
+    const unsigned char *bytes = NULL;
+    size_t n = 0;
+    DT_TRY(find_feature(x, name, type->dtype, &f));
+    if (f->kind == DT_FEATURE_BYTES)
+        dt_feature_bytes(f, 0, &bytes, &n);
+    const int64_t count = f->kind == DT_FEATURE_BYTES ? (int64_t)n : f->count;
     if (count != dt_type_elements(type))
         return dt_fail(DT_E_EXAMPLE, NULL, "feature '%s' has %lld values, expected %lld", name, (long long)count,
                        (long long)dt_type_elements(type));
-    DT_TRY(find_feature(x, name, type->dtype, &f));
     if (f->kind == DT_FEATURE_INT64)
         return copy_integers(f, name, type->dtype, out);
     if (f->kind == DT_FEATURE_FLOAT)
         return copy_floats(f, name, type->dtype, out);
-    const unsigned char *bytes = NULL;
-    size_t n = 0;
-    dt_feature_bytes(f, 0, &bytes, &n);
     if (n > 0)
         memcpy(out, bytes, n);
     return NULL;

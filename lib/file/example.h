@@ -30,9 +30,12 @@ typedef struct dt_feature {
     size_t size;
 } dt_feature;
 
+enum { DT_FEW_FEATURES = 8 };
+
 typedef struct dt_parsed_example {
     int n, cap;
-    dt_feature *feature; /* of several with one name the last */
+    dt_feature *feature; /* [n] of several with one name the last; it points to `few` while these are enough */
+    dt_feature few[DT_FEW_FEATURES];
 } dt_parsed_example;
 
 /* Features point into bytes. *why: what is wrong with them ("varint too long"), "" where nothing more is known. */

@@ -38,6 +38,14 @@ typedef struct dt_examples {
     bool encoded;      /* examples are encoded each by itself: they are had by `fetch` and `unpack`, not by `read` */
 } dt_examples;
 
+/* Bytes of encoded examples that a thread has read, zeroed before it is used: `fetch` lends of them. */
+typedef struct dt_read_buffer {
+    dt_str bytes;
+    int file;           /* of record_access.c: where in which file they begin, */
+    int64_t offset;
+    int64_t next, run;  /* the example behind the last one, and the bytes of those that followed one another so far */
+} dt_read_buffer;
+
 /* Random access to the examples of a part. */
 typedef struct dt_example_access {
     bool drawn;             /* has examples without a `train` mapping */
@@ -53,9 +61,9 @@ typedef struct dt_example_access {
     int64_t (*unread)(dt_examples *x, int e);
     /* Example `row` of element e into out; NULL: all are encoded. Like `whole`, may be called by several threads. */
     dt_status *(*read)(dt_examples *x, int e, int64_t row, void *out);
-    /* Of encoded examples (pictures, records) what a file says of one, lent by `buffer`, whose memory is used again, or by x; and out[e] of each
+    /* Of encoded examples (pictures, records) what a file says of one, lent by `buffer`, until it is used again, or by x; and out[e] of each
      * element, by its number, NULL: not wanted. May be called by several threads, too. */
-    dt_status *(*fetch)(dt_examples *x, int64_t row, dt_str *buffer, dt_bytes *out);
+    dt_status *(*fetch)(dt_examples *x, int64_t row, dt_read_buffer *buffer, dt_bytes *out);
     dt_status *(*unpack)(dt_examples *x, int64_t row, const dt_bytes *bytes, void *const *out);
     /* Bytes that so many threads take at once to unpack examples as large as the first one, besides `out`. NULL: none. */
     int64_t (*unpacking)(const dt_examples *x, int threads);

@@ -177,11 +177,11 @@ static void spread(const dt_image_layout *l, folder_part *x)
 
 /* ---- pictures ---- */
 
-static dt_status *fetch(dt_examples *base, int64_t row, dt_str *buffer, dt_bytes *out)
+static dt_status *fetch(dt_examples *base, int64_t row, dt_read_buffer *buffer, dt_bytes *out)
 {
     folder_part *x = (folder_part *)base;
-    DT_TRY(dt_at(dt_file_read(x->base.paths.v[row], LARGEST_FILE, buffer), &x->base.stored[x->image].at));
-    *out = (dt_bytes){dt_str_text(buffer), buffer->size};
+    DT_TRY(dt_at(dt_file_read(x->base.paths.v[row], LARGEST_FILE, &buffer->bytes), &x->base.stored[x->image].at));
+    *out = (dt_bytes){dt_str_text(&buffer->bytes), buffer->bytes.size};
     return NULL;
 }
 
@@ -234,13 +234,13 @@ static dt_status *try_first(folder_part *x)
 {
     const dt_stored *e = &x->base.stored[x->image];
     void *room = dt_try_alloc((size_t)dt_type_bytes(&e->type)), *out[2] = {NULL, NULL};
-    dt_str buffer = {0};
+    dt_read_buffer buffer = {0};
     dt_bytes bytes;
     dt_status *s = room ? fetch(&x->base, 0, &buffer, &bytes) : dt_fail(DT_E_NO_MEMORY, &e->at, "out of memory for an example of '%s'", e->name);
     out[x->image] = room;
     if (!s)
         s = unpack(&x->base, 0, &bytes, out);
-    dt_str_release(&buffer);
+    dt_str_release(&buffer.bytes);
     free(room);
     return s;
 }

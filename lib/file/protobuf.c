@@ -14,7 +14,7 @@ enum { DEEPEST_GROUP = 64 };
 /* ---- reading ---- */
 
 /* The tenth byte has one bit; what else it holds is dropped, as by protobuf's own parsers. */
-bool dt_pb_varint(dt_pb_span *s, uint64_t *out, const char **why)
+bool dt_pb_long_varint(dt_pb_span *s, uint64_t *out, const char **why)
 {
     *out = 0;
     for (int i = 0; i < LONGEST_VARINT && s->at < s->end; i++) {
@@ -71,7 +71,7 @@ static bool read_field(dt_pb_span *s, dt_pb_field *f, int depth, const char **wh
     }
 }
 
-bool dt_pb_next(dt_pb_span *s, dt_pb_field *f, const char **why)
+bool dt_pb_other_field(dt_pb_span *s, dt_pb_field *f, const char **why)
 {
     return read_field(s, f, 0, why);
 }

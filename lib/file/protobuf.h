@@ -31,10 +31,49 @@ typedef struct dt_pb_field {
     dt_pb_span bytes;  /* of the value, of every other type; a group's are those of its fields */
 } dt_pb_field;
 
-/* The number at the front of s, which is taken away. *why, if it fails: "varint too long", else as it was. */
-bool dt_pb_varint(dt_pb_span *s, uint64_t *out, const char **why);
-/* The field at the front of s, which is taken away. s is not empty. */
-bool dt_pb_next(dt_pb_span *s, dt_pb_field *f, const char **why);
+/*
+ * The number, the field at the front of s, which is taken away; before a field s is not empty. *why, if it fails: "varint too long", else as
+ * it was. The usual ones are read here, from copies whose address nobody takes, so that they stay in registers.
+ */
+bool dt_pb_long_varint(dt_pb_span *s, uint64_t *out, const char **why);
+bool dt_pb_other_field(dt_pb_span *s, dt_pb_field *f, const char **why);
+
+static inline bool dt_pb_varint(dt_pb_span *s, uint64_t *out, const char **why)
+{
+    const unsigned char *p = s->at;
+    if (s->end - p >= 2 && (p[0] & p[1]) < 128) { /* of one byte or two */
+        const bool two = p[0] >= 128;
+        *out = two ? (uint64_t)(p[0] & 127) | (uint64_t)p[1] << 7 : p[0];
+        s->at = p + 1 + two;
+        return true;
+    }
+    dt_pb_span rest = *s;
+    uint64_t x;
+    const bool ok = dt_pb_long_varint(&rest, &x, why);
+    s->at = rest.at;
+    *out = x;
+    return ok;
+}
+
+static inline bool dt_pb_next(dt_pb_span *s, dt_pb_field *f, const char **why)
+{
+    const unsigned tag = *s->at;
+    dt_pb_span rest = {s->at + 1, s->end};
+    uint64_t n;
+    if (tag < 128 && tag >> 3 > 0 && (tag & 7) == DT_PB_BYTES && dt_pb_varint(&rest, &n, why) && n <= (uint64_t)(rest.end - rest.at)) {
+        f->number = tag >> 3;
+        f->type = DT_PB_BYTES;
+        f->bytes.at = rest.at;
+        f->bytes.end = s->at = rest.at + n;
+        return true;
+    }
+    dt_pb_span whole = *s;
+    dt_pb_field other;
+    const bool ok = dt_pb_other_field(&whole, &other, why);
+    s->at = whole.at;
+    *f = other;
+    return ok;
+}
 
 /* ---- writing: each adds a field to a message ---- */
 

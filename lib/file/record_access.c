@@ -211,8 +211,29 @@ static bool make_room(dt_str *buffer, size_t n)
     return buffer->data != NULL;
 }
 
-/* The record's bytes: read into the buffer, or what was unpacked. */
-static dt_status *fetch(dt_examples *base, int64_t row, dt_str *buffer, dt_bytes *out)
+/* Examples that are read in turn are read many at a time, up to twice as much as was wanted so far. */
+static int64_t bytes_ahead(const place *p, const dt_inflow *file, int64_t run)
+{
+    enum { MOST = 1 << 18 };
+    const int64_t left = dt_inflow_size(file) - p->offset, most = 2 * run < MOST ? 2 * run : MOST, wanted = most < left ? most : left;
+    return wanted > p->size ? wanted : p->size;
+}
+
+static dt_status *fill(const dt_row_source *s, const place *p, dt_read_buffer *b)
+{
+    const int64_t n = bytes_ahead(p, s->file, b->run);
+    b->bytes.size = 0;
+    if (!make_room(&b->bytes, (size_t)n))
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a record of %lld bytes", s->path, (long long)p->size);
+    DT_TRY(dt_inflow_pread(s->file, b->bytes.data, n, p->offset));
+    b->bytes.size = (size_t)n;
+    b->file = p->file;
+    b->offset = p->offset;
+    return NULL;
+}
+
+/* The record's bytes: of the buffer, or what was unpacked. */
+static dt_status *fetch(dt_examples *base, int64_t row, dt_read_buffer *b, dt_bytes *out)
 {
     const record_part *x = (const record_part *)base;
     const place *p = &x->place[row];
@@ -220,10 +241,13 @@ static dt_status *fetch(dt_examples *base, int64_t row, dt_str *buffer, dt_bytes
     *out = (dt_bytes){dt_str_text(&x->unpacked) + p->offset, (size_t)p->size};
     if (!s->file)
         return NULL;
-    if (!make_room(buffer, (size_t)p->size))
-        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a record of %lld bytes", s->path, (long long)p->size);
-    out->data = buffer->data;
-    return dt_inflow_pread(s->file, buffer->data, p->size, p->offset);
+    b->run = row == b->next ? b->run + p->size : 0;
+    b->next = row + 1;
+    const bool is_here = p->file == b->file && p->offset >= b->offset && p->offset + p->size <= b->offset + (int64_t)b->bytes.size;
+    if (!is_here)
+        DT_TRY(fill(s, p, b));
+    out->data = b->bytes.data + (p->offset - b->offset);
+    return NULL;
 }
 
 static dt_status *unpack(dt_examples *base, int64_t row, const dt_bytes *bytes, void *const *out)
@@ -258,7 +282,7 @@ static dt_status *try_first(const dt_format_request *r, record_part *x)
 {
     void **out = dt_arena_array(r->arena, void *, x->base.n);
     dt_status *s = NULL;
-    dt_str buffer = {0};
+    dt_read_buffer buffer = {0};
     dt_bytes bytes;
     for (int e = 0; e < x->base.n && !s; e++) {
         out[e] = dt_try_alloc((size_t)dt_type_bytes(&x->base.stored[e].type) + 1);
@@ -275,7 +299,7 @@ static dt_status *try_first(const dt_format_request *r, record_part *x)
     }
     for (int e = 0; e < x->base.n; e++)
         free(out[e]);
-    dt_str_release(&buffer);
+    dt_str_release(&buffer.bytes);
     return s;
 }
 

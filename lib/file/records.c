@@ -12,7 +12,7 @@
 #include "base/reserve.h"
 #include "file/records.h"
 
-enum { WINDOW = 1 << 18 };
+enum { WINDOW = 1 << 19, LONGEST_LENT = WINDOW / 2 };
 #define LARGEST_RECORD ((int64_t)1 << 30)
 
 static uint32_t little32(const unsigned char *p)
@@ -131,7 +131,7 @@ bool dt_tfrecord_verify(const void *data, int64_t length)
 /* The header at r->offset. Where records are short, the next ones are read with it: a call for each would take longer than their bytes. */
 static dt_status *header_at(dt_records *r, int64_t left, const unsigned char **out)
 {
-    enum { SHORT = 1 << 14 };
+    enum { SHORT = 1 << 11 };
     const int64_t end = r->window_offset + (int64_t)r->window.size;
     if (r->offset + DT_TFRECORD_HEADER > end) {
         int64_t n = r->number > 0 && r->offset - end < SHORT ? WINDOW : DT_TFRECORD_HEADER;
@@ -164,6 +164,11 @@ dt_status *dt_tfrecord_look(dt_records *r, int64_t *length, bool *more)
     return left < *length + DT_TFRECORD_FOOTER ? cut(r, left < *length ? left : *length, *length) : NULL;
 }
 
+static dt_status *mismatch(const dt_records *r)
+{
+    return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld: data checksum mismatch", r->path, (long long)r->number, (long long)r->offset);
+}
+
 /* Piece by piece: a checksum is quick over what the cache still has. */
 static dt_status *read_data(dt_records *r, int64_t length, dt_str *out)
 {
@@ -179,14 +184,31 @@ static dt_status *read_data(dt_records *r, int64_t length, dt_str *out)
     if ((int64_t)out->size < length + DT_TFRECORD_FOOTER)
         return cut(r, length, length);
     if (dt_crc32c_mask(crc) != little32((const unsigned char *)out->data + length))
-        return dt_fail(DT_E_RECORD, NULL, "%s: record %lld at offset %lld: data checksum mismatch", r->path, (long long)r->number,
-                       (long long)r->offset);
+        return mismatch(r);
     out->size = (size_t)length;
     out->data[length] = '\0';
     return NULL;
 }
 
-static dt_status *next_tfrecord(dt_records *r, dt_str *out, bool *more)
+static dt_status *lend_data(dt_records *r, int64_t length, dt_str *room, dt_bytes *out)
+{
+    if (length > LONGEST_LENT) {
+        dt_status *s = read_data(r, length, room);
+        *out = (dt_bytes){room->data, room->size};
+        return s;
+    }
+    const size_t wanted = (size_t)length + DT_TFRECORD_FOOTER;
+    while (r->window.size - r->at < wanted && !r->end)
+        DT_TRY(refill(r));
+    const size_t has = r->window.size - r->at;
+    if (has < wanted)
+        return cut(r, has < (size_t)length ? (int64_t)has : length, length);
+    *out = (dt_bytes){r->window.data + r->at, (size_t)length};
+    r->at += wanted;
+    return dt_tfrecord_verify(out->data, length) ? NULL : mismatch(r);
+}
+
+static dt_status *lend_tfrecord(dt_records *r, dt_str *room, dt_bytes *out, bool *more)
 {
     unsigned char h[DT_TFRECORD_HEADER];
     while (r->window.size - r->at < sizeof h && !r->end)
@@ -200,8 +222,17 @@ static dt_status *next_tfrecord(dt_records *r, dt_str *out, bool *more)
     if (got < sizeof h || !is_header(h))
         return bad_header(r, got);
     DT_TRY(check_length(r, little64(h)));
-    DT_TRY(read_data(r, (int64_t)little64(h), out));
-    r->offset += DT_TFRECORD_HEADER + (int64_t)out->size + DT_TFRECORD_FOOTER;
+    DT_TRY(lend_data(r, (int64_t)little64(h), room, out));
+    r->offset += DT_TFRECORD_HEADER + (int64_t)out->n + DT_TFRECORD_FOOTER;
+    return NULL;
+}
+
+static dt_status *next_tfrecord(dt_records *r, dt_str *out, bool *more)
+{
+    dt_bytes record = {0};
+    DT_TRY(lend_tfrecord(r, out, &record, more));
+    if (*more && record.data != out->data)
+        dt_str_add(out, record.data, record.n);
     return NULL;
 }
 
@@ -290,6 +321,20 @@ dt_status *dt_records_open(dt_records *r, const char *path, const dt_record_opti
     *r = (dt_records){0};
     DT_TRY(dt_inflow_open(&file, path));
     return dt_records_take(r, file, path, options);
+}
+
+dt_status *dt_records_lend(dt_records *r, dt_str *room, dt_bytes *out, bool *more)
+{
+    dt_str_clear(room);
+    DT_TRY(dt_reserve_check());
+    if (r->options.kind == DT_TFRECORD) {
+        DT_TRY(lend_tfrecord(r, room, out, more));
+    } else {
+        DT_TRY(kinds[r->options.kind].next(r, room, more));
+        *out = (dt_bytes){dt_str_text(room), room->size};
+    }
+    r->number += *more;
+    return NULL;
 }
 
 bool dt_records_hold(const dt_records *r)

@@ -154,10 +154,11 @@ static void find_pictures(dt_row_source *s, const dt_parsed_example *parsed)
 static dt_status *next_record(dt_row_source *s, void *state, void *const *row, bool *more)
 {
     reader *r = state;
-    DT_TRY(dt_records_next(&r->records, &r->record, more));
+    dt_bytes bytes = {0};
+    DT_TRY(dt_records_lend(&r->records, &r->record, &bytes, more));
     if (!*more)
         return NULL;
-    const dt_row_record record = {.number = r->records.number - 1, .size = (int64_t)r->record.size, .bytes = dt_str_text(&r->record)};
+    const dt_row_record record = {.number = r->records.number - 1, .size = (int64_t)bytes.n, .bytes = bytes.data};
     DT_TRY(parse(s, &record, &r->parsed));
     if (record.number == 0)
         find_pictures(s, &r->parsed);
