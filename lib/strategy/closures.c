@@ -24,6 +24,11 @@ void dt_closures_begin(dt_closures *c, int64_t first, int64_t end)
     c->end = end;
 }
 
+int64_t dt_closures_extend(dt_closures *c)
+{
+    return c->end++;
+}
+
 void dt_closures_drain(dt_closures *c)
 {
     c->end = c->next;
@@ -38,6 +43,27 @@ static void take_out(dt_closures *c, int at)
 {
     memmove(&c->closure[at], &c->closure[at + 1], (size_t)(c->n - at - 1) * sizeof *c->closure);
     c->n--;
+}
+
+void dt_closures_cancel(dt_closures *c)
+{
+    dt_closures_drain(c);
+    for (int i = c->n - 1; i >= 0; i--)
+        if (c->closure[i].state == DT_CLOSURE_LOST)
+            take_out(c, i);
+}
+
+static int place_of(const dt_closures *c, int64_t number)
+{
+    int at = 0;
+    while (c->closure[at].number != number)
+        at++;
+    return at;
+}
+
+void dt_closures_drop(dt_closures *c, int64_t number)
+{
+    take_out(c, place_of(c, number));
 }
 
 /* ---- giving ---- */
@@ -150,9 +176,7 @@ const dt_closure *dt_closures_ready(const dt_closures *c)
 
 int64_t dt_closures_applied(dt_closures *c, int64_t number)
 {
-    int at = 0;
-    while (c->closure[at].number != number)
-        at++;
+    const int at = place_of(c, number);
     const int64_t stale = c->version - c->closure[at].version;
     take_out(c, at);
     c->stale[stale < DT_STALENESS_BINS ? stale : DT_STALENESS_BINS - 1]++;
@@ -163,4 +187,12 @@ int64_t dt_closures_applied(dt_closures *c, int64_t number)
 int64_t dt_closures_oldest(const dt_closures *c)
 {
     return c->in_order ? version_in_order(c, c->version) : c->version;
+}
+
+int dt_closures_bins(const dt_closures *c)
+{
+    int n = DT_STALENESS_BINS;
+    while (n > 0 && c->stale[n - 1] == 0)
+        n--;
+    return n;
 }

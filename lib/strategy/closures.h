@@ -40,8 +40,14 @@ typedef struct dt_closures {
 void dt_closures_release(dt_closures *c);
 /* The numbers [first, end) come next, and weights are of version `first`. Nothing may be out. */
 void dt_closures_begin(dt_closures *c, int64_t first, int64_t end);
+/* The window has one more number, which is returned. */
+int64_t dt_closures_extend(dt_closures *c);
 /* No more numbers are given out for the first time. */
 void dt_closures_drain(dt_closures *c);
+/* Nor are those that were lost given out again: only what is with a worker, or has come from one, is left. */
+void dt_closures_cancel(dt_closures *c);
+/* It is done without an update: it failed, or changes no weights. */
+void dt_closures_drop(dt_closures *c, int64_t number);
 /* Nothing is out, and nothing is left to give. */
 bool dt_closures_rest(const dt_closures *c);
 /* The next closure for a worker that has none, with the version to pull: one that was lost comes first. False: there is none now. */
@@ -54,6 +60,8 @@ int dt_closures_lose(dt_closures *c, int worker);
 const dt_closure *dt_closures_ready(const dt_closures *c);
 /* It has been applied: there is a new version. Returns how many updates came between its pull and its push. */
 int64_t dt_closures_applied(dt_closures *c, int64_t number);
+/* Bins of `stale` up to the last one that counts something. */
+int dt_closures_bins(const dt_closures *c);
 /* The oldest version that may still be pulled. */
 int64_t dt_closures_oldest(const dt_closures *c);
 

@@ -11,7 +11,7 @@
 #include "train/coordinator.h"
 
 typedef struct task {
-    dt_coordinator *c;
+    dt_coordinated *c;
     const int *link;
     char *weights, *answer; /* as messages have them */
     dt_sums sums;
@@ -32,28 +32,14 @@ static dt_status *push(const task *t, const dt_parcel *work, const dt_batch *bat
     return s;
 }
 
-/* An error of the step: the run ends with it. */
-static dt_status *push_failure(const task *t, const dt_parcel *work, dt_status *bad)
-{
-    dt_str text = { 0 };
-    const int32_t number = (int32_t)dt_status_number(bad);
-    dt_str_printf(&text, "    %s", dt_status_text(bad));
-    char *more = dt_str_take(&text);
-    memcpy(more, &number, sizeof number);
-    dt_status_free(bad);
-    bad = dt_link_push(t->link, &t->c->shipment.slices, &(dt_parcel){ .kind = DT_PARCEL_FAILED, .number = work->number, .more = (int64_t)strlen(more + 4) + 4 }, NULL, more);
-    free(more);
-    return bad;
-}
-
 static dt_status *compute(task *t, const dt_parcel *work, dt_batch *batch, double *loss)
 {
-    dt_coordinator *c = t->c;
-    dt_shipment_unpack(&c->shipment, c->r->model, t->weights);
+    dt_coordinated *c = t->c;
+    dt_shipment_unpack(&c->shipment, t->weights);
     DT_TRY(dt_batches_read(c->batches, work->number, batch));
     dt_trainer_clear(c->trainer, &t->sums);
     DT_TRY(dt_trainer_step(c->trainer, batch, true, &t->sums, loss));
-    return dt_shipment_pack_step(&c->shipment, c->r->model, dt_trainer_results(c->trainer), t->weights, t->answer);
+    return dt_shipment_pack_step(&c->shipment, &c->halves, dt_trainer_results(c->trainer), t->weights, t->answer);
 }
 
 /* More work is to come unless *end. */
@@ -70,7 +56,7 @@ static dt_status *serve_one(task *t, bool *end)
         return s;
     const int64_t since = dt_now_ns();
     s = compute(t, &work, &batch, &loss);
-    return s ? push_failure(t, &work, s) : push(t, &work, &batch, loss, dt_seconds_since(since));
+    return s ? dt_link_push_failure(t->link, &t->c->shipment.slices, &work, s) : push(t, &work, &batch, loss, dt_seconds_since(since));
 }
 
 /* That the coordinator is gone says who started the workers; it may have ended in the middle of this one's work. */
@@ -85,7 +71,7 @@ static int complain(int worker, dt_status *s)
 
 int dt_closure_worker(int worker, const int *link, void *user)
 {
-    dt_coordinator *c = user;
+    dt_coordinated *c = user;
     task t = { .c = c, .link = link };
     bool end = false;
     t.weights = dt_try_alloc((size_t)c->shipment.slices.bytes);

@@ -45,7 +45,7 @@ static dt_status *coordinated_step(run *r, int64_t since)
     dt_batch batch = { 0 };
     dt_step_done done = { .batch = &batch };
     DT_TRY(dt_observers_before_step(r, r->at.step + 1));
-    dt_status *bad = dt_coordinator_step(r, &batch, &done.loss);
+    dt_status *bad = dt_coordinated_step(r, &batch, &done.loss);
     return bad ? dt_note(bad, "in step %lld", (long long)r->at.step + 1) : count_step(r, &done, since);
 }
 
@@ -168,8 +168,8 @@ static bool waits_for_rest(run *r, int *due)
         return false;
     r->due |= *due;
     *due = 0;
-    if (r->due && !dt_coordinator_rests(r)) {
-        dt_coordinator_drain(r);
+    if (r->due && !dt_coordinated_rests(r)) {
+        dt_coordinated_drain(r);
         return true;
     }
     *due = r->due;
@@ -382,12 +382,12 @@ static dt_status *run_it(run *r)
     if (r->q->run->dry_run)
         return NULL;
     if (is_training(r))
-        DT_TRY(dt_coordinator_open(r));
+        DT_TRY(dt_coordinated_open(r));
     r->hashing = r->writes && is_training(r) ? dt_hashing_begin(r->data) : NULL;
     dt_status *s = dt_callbacks_begin(r);
     if (!s)
         s = train_from_here(r);
-    dt_coordinator_close(r);
+    dt_coordinated_close(r);
     if (!s)
         s = finish_weights(r);
     if (!s)
@@ -412,7 +412,7 @@ dt_status *dt_fit(const dt_fit_request *q)
     for (int i = 0; i < q->told.n; i++)
         dt_record_event(r.record, &r, &(dt_event){ .kind = DT_EVENT_WARNING, .text = q->told.v[i] });
     dt_status *s = run_it(&r);
-    dt_coordinator_close(&r);
+    dt_coordinated_close(&r);
     dt_callbacks_close(&r);
     dt_recording_close(&r);
     s = first_fault(s, dt_record_close(r.record, &r, s));

@@ -86,7 +86,7 @@ typedef struct run {
     struct dt_callback *callback;
     dt_callback_message *messages;
     struct dt_record *record;        /* see record.h; NULL: nothing is written */
-    struct dt_coordinator *coordinator; /* see coordinator.h; NULL: steps are this process's own */
+    struct dt_coordinated *coordinator; /* see coordinator.h; NULL: steps are this process's own */
     int due;                         /* with a coordinator: what is to be done as soon as it rests */
     struct dt_hashing *hashing;      /* of the data, see hashing.h; NULL: nobody takes them */
     struct dt_previous_data *earlier; /* its hashes so far, see previous_data.h; NULL: they are not known, or have been compared */

@@ -6,7 +6,7 @@
 static dt_status *settled(run *r)
 {
     if (r->coordinator && r->at.epoch_step == 0)
-        dt_coordinator_tell(r);
+        dt_coordinated_tell(r);
     return NULL;
 }
 

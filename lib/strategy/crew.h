@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The workers of a parameter server, seen from the coordinator: they come and go, closures (closures.h) are given to those that have nothing to do, and
+ * what they push waits until it may be applied. What a closure is, and what applying means, is its owner's affair: a step of `fit` or a function that a
+ * program has scheduled.
+ */
+#ifndef DT_STRATEGY_CREW_H
+#define DT_STRATEGY_CREW_H
+
+#include "base/clock.h"
+#include "fabric/nursery.h"
+#include "fabric/servers.h"
+#include "strategy/closures.h"
+#include "strategy/strategy.h"
+
+typedef struct dt_crew_spec {
+    const dt_servers_spec *how;
+    const dt_extents *slices;
+    const char *closure;         /* what messages call one: "batch" */
+    dt_worker_main body;
+    void *body_user;             /* as it is before any worker is started */
+    const char *last_words;      /* of dt_nursery_open */
+    /* Of the owner, who gets `user`. */
+    dt_status *(*pack)(void *user, char *into);                     /* the weights of the version at hand */
+    const void *(*describe)(void *user, int64_t number, int64_t *n); /* n bytes that go with a closure; NULL: none ever do */
+    bool (*is_whole)(void *user, const dt_arrival *a);              /* false: a push that is dropped */
+    dt_status *(*failed)(void *user, const dt_arrival *a);          /* the closure could not be computed; it is not out any more */
+    void (*warn)(void *user, const char *text);
+    void *user;
+} dt_crew_spec;
+
+typedef struct dt_crew dt_crew;
+/* The caller has no threads but this one. */
+dt_status *dt_crew_open(dt_crew **out, const dt_crew_spec *spec) DT_MUST_USE;
+void dt_crew_close(dt_crew *c); /* takes NULL */
+/* Windows are begun, extended and ended by the owner. */
+dt_closures *dt_crew_closures(dt_crew *c);
+/* Weights have changed by other means than updates. */
+void dt_crew_forget(dt_crew *c);
+/* Gives out what may be, and takes what has come or comes until then. *came: something did. */
+dt_status *dt_crew_wait(dt_crew *c, int64_t deadline_ns, bool *came) DT_MUST_USE;
+/* The push to be applied next, which belongs to the caller until dt_crew_finish; false: none may be yet. */
+bool dt_crew_ready(dt_crew *c, dt_arrival *out);
+/* It has been applied, if it changes weights. Frees what it has. *stale (may be NULL): updates between its pull and its own. */
+dt_status *dt_crew_finish(dt_crew *c, const dt_arrival *a, bool updated, int64_t *stale) DT_MUST_USE;
+/* Workers that are there, those that have been lost. */
+int dt_crew_workers(const dt_crew *c);
+int64_t dt_crew_lost(const dt_crew *c);
+/* What a worker said of its failure, as an error. */
+dt_status *dt_crew_failure(const dt_arrival *a, const char *closure) DT_MUST_USE;
+
+/* The worker's side: an error of its own becomes a message that dt_crew_failure reads. Takes `bad`. */
+dt_status *dt_link_push_failure(const int *link, const dt_extents *slices, const dt_parcel *work, dt_status *bad) DT_MUST_USE;
+
+#endif
