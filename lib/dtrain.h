@@ -39,6 +39,7 @@
 #include "dtrain/data.h"
 #include "dtrain/step.h"
 #include "dtrain/ops.h"
+#include "dtrain/coordinator.h"
 #include "dtrain/checkpoint.h"
 #include "dtrain/job.h"
 #include "dtrain/numerics.h"

@@ -748,4 +748,14 @@ DT_ERROR_TEXT(SECRET, "the run's secret is missing or cannot be used",
     "    (umask 077; head -c 32 /dev/urandom | base64 > secret)\n"
     "    DTRAIN_SECRET_FILE=secret dtrain fit job.yaml\n\n"
     "Without a secret, processes are connected on the loopback interface only.")
+DT_ERROR_TEXT(CANCELLED, "a scheduled function was cancelled",
+    "When a function that a coordinator has scheduled fails, those that no worker has\n"
+    "begun are cancelled, as they are when all workers are lost and when the\n"
+    "coordinator is released. They have changed nothing. dt_remote_state_of says which\n"
+    "functions finished; schedule the others again.")
+DT_ERROR_TEXT(END_OF_DATA, "the worker's data set has ended",
+    "A scheduled function takes the next element of its worker's data set, and there\n"
+    "was none. Workers are not equally fast, so each needs more elements than its share\n"
+    "of the functions: let the data set repeat.\n\n"
+    "    dt_dataset_repeat(&d, d, -1);")
 /* clang-format on */

@@ -151,4 +151,6 @@ DT_ERROR(ACCELERATOR, 189, 69, "UnavailableError")
 DT_ERROR(ROW_FORMAT, 190, 64, "ValueError")
 DT_ERROR(MESSAGES, 191, 69, "UnavailableError")
 DT_ERROR(SECRET, 192, 78, "PermissionDeniedError")
+DT_ERROR(CANCELLED, 193, 69, "CancelledError")
+DT_ERROR(END_OF_DATA, 194, 65, "OutOfRangeError")
 /* clang-format on */

@@ -7,6 +7,7 @@
 #define DTRAIN_AUTO_H
 
 #include "checkpoint.h"
+#include "coordinator.h"
 #include "look.h"
 #include "numerics.h"
 #include "ops.h"
@@ -22,6 +23,7 @@ DT_RELEASE_(tensor) DT_RELEASE_(values) DT_RELEASE_(variable) DT_RELEASE_(variab
 DT_RELEASE_(resolver) DT_RELEASE_(topology) DT_RELEASE_(device_assignment) DT_RELEASE_(dataset) DT_RELEASE_(dist_dataset)
 DT_RELEASE_(iterator) DT_RELEASE_(model) DT_RELEASE_(optimizer) DT_RELEASE_(loss) DT_RELEASE_(meter) DT_RELEASE_(rate_schedule)
 DT_RELEASE_(history) DT_RELEASE_(job) DT_RELEASE_(row_writer) DT_RELEASE_(checkpoint)
+DT_RELEASE_(coordinator) DT_RELEASE_(per_worker) DT_RELEASE_(remote)
 
 /* Declares a handle, NULL at first, that is released at the end of its block: DT_AUTO(model, m); declares dt_model *m. */
 #define DT_AUTO(type, name) __attribute__((cleanup(dt_release_##type##_))) dt_##type *name = NULL

@@ -92,10 +92,10 @@ static void tell_part(dt_servers *a, int server_, int w, link_ *l)
     }
     l->in = (dt_passage){ .part = -1 };
     x->parts++;
-    const bool failed = server_ == 0 && x->head.kind == DT_PARCEL_FAILED;
-    if (failed || x->parts == a->slices->servers) {
-        tell(a, &(dt_arrival){ .worker = w, .message = x->head, .slices = failed ? NULL : x->slices, .more = x->more });
-        x->slices = failed ? x->slices : NULL;
+    const bool bare = server_ == 0 && !dt_parcel_has_slices(&x->head);
+    if (bare || x->parts == a->slices->servers) {
+        tell(a, &(dt_arrival){ .worker = w, .message = x->head, .slices = bare ? NULL : x->slices, .more = x->more });
+        x->slices = bare ? x->slices : NULL;
         x->more = NULL;
         x->parts = 0;
     }

@@ -27,14 +27,14 @@ typedef struct dt_extents {
     int64_t bytes;                 /* of everything */
 } dt_extents;
 
-typedef enum dt_parcel_kind { DT_PARCEL_WORK = 1, DT_PARCEL_PUSH, DT_PARCEL_FAILED, DT_PARCEL_END } dt_parcel_kind;
+typedef enum dt_parcel_kind { DT_PARCEL_WORK = 1, DT_PARCEL_PUSH, DT_PARCEL_ANSWER, DT_PARCEL_FAILED, DT_PARCEL_END } dt_parcel_kind;
 /* WORK and PUSH are followed by slices on every link, and all messages by `more` bytes on link 0. */
 typedef struct dt_parcel {
     uint32_t magic, kind;
     int64_t number, version;       /* of the closure; of the weights */
     int64_t more;
 } dt_parcel;
-enum { DT_MOST_MORE = 1 << 20 };
+enum { DT_MOST_MORE = 1 << 28 };
 
 /* A copy of the weights that several links send. */
 typedef struct dt_shared {

@@ -384,6 +384,18 @@ void dt_trace_set_rows(dt_trace *t, int64_t rows);
 /* Whether the function that is traced runs in cross-replica context; returns what was. */
 bool dt_trace_set_merging(dt_trace *t, bool merging);
 
+/*
+ * Where variables are kept elsewhere, as with parameter servers: what a step would change them by is handed over, in the order of the changes. The step
+ * itself sees what dt_variable_assign returns, and of an optimizer's update nothing.
+ */
+typedef struct dt_deferral {
+    void (*write)(void *user, dt_variable *v, int how, dt_value value); /* how: a dt_write */
+    void (*update)(void *user, struct dt_optimizer *o, const struct dt_variables *v, const dt_value *gradient);
+    void *user;
+} dt_deferral;
+void dt_trace_set_deferral(dt_trace *t, const dt_deferral *d); /* lent */
+const dt_deferral *dt_trace_deferral(const dt_trace *t);       /* NULL: variables are kept here */
+
 /* For passes. */
 /* Fills order[] (room for dt_trace_count) with the nodes that the roots need, inputs before users, depth first from left to right; returns
  * their count. The order depends on the structure alone. */

@@ -136,6 +136,16 @@ void dt_trace_set_rows(dt_trace *t, int64_t rows)
     t->rows = rows;
 }
 
+void dt_trace_set_deferral(dt_trace *t, const dt_deferral *d)
+{
+    t->deferral = d;
+}
+
+const dt_deferral *dt_trace_deferral(const dt_trace *t)
+{
+    return t->deferral;
+}
+
 bool dt_trace_set_merging(dt_trace *t, bool merging)
 {
     bool before = t->merging;

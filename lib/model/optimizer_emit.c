@@ -288,5 +288,9 @@ void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients)
         sum[i] = dt_all_reduce(DT_SUM, gradients.value[i]);
     }
     dt_trace_path(t, before);
-    dt_optimizer_emit(o, t, v, sum);
+    const dt_deferral *elsewhere = dt_trace_deferral(t);
+    if (elsewhere)
+        elsewhere->update(elsewhere->user, o, v, sum);
+    else
+        dt_optimizer_emit(o, t, v, sum);
 }

@@ -16,8 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dtrain.h"
+
 #define DT_ANY_STALENESS (-1)
-enum { DT_STALENESS_BINS = 65 }; /* the last one counts all that are older */
 
 typedef enum dt_closure_state { DT_CLOSURE_LOST, DT_CLOSURE_OUT, DT_CLOSURE_PUSHED } dt_closure_state;
 typedef struct dt_closure {
@@ -34,7 +35,7 @@ typedef struct dt_closures {
     int n, cap;
     dt_closure *closure;     /* [n] given out and not applied, in the order in which they were given */
     int64_t again, dropped;  /* closures that were given out again; pushes that were not wanted */
-    int64_t stale[DT_STALENESS_BINS]; /* updates by the number of others between pull and push */
+    int64_t stale[DT_STALENESS_BINS]; /* updates by the number of others between pull and push; the last bin counts all that are older */
 } dt_closures;
 
 void dt_closures_release(dt_closures *c);

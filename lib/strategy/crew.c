@@ -212,8 +212,7 @@ dt_status *dt_crew_wait(dt_crew *c, int64_t deadline_ns, bool *came)
     dt_arrival a;
     DT_TRY(give_out(c));
     *came = dt_servers_next(c->servers, deadline_ns, &a);
-    DT_TRY(*came ? take_arrival(c, &a) : look_for_late_ones(c));
-    return give_out(c);
+    return *came ? take_arrival(c, &a) : look_for_late_ones(c); /* what came is applied before its worker pulls again: less is stale */
 }
 
 bool dt_crew_ready(dt_crew *c, dt_arrival *out)

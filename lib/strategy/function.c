@@ -26,6 +26,12 @@ dt_status *dt_function_create(dt_function **out, void (*step)(dt_trace *t, void 
     return NULL;
 }
 
+dt_function *dt_function_ref(dt_function *f)
+{
+    f->refs++;
+    return f;
+}
+
 void dt_function_unref(dt_function *f)
 {
     if (!DT_LAST(f))
@@ -108,46 +114,51 @@ static dt_status *find_step(dt_function *f, dt_step_call *c, dt_traced **out)
 
 /* ---- running ---- */
 
-typedef struct running {
-    const dt_step_call *call;
-    const dt_traced *t;
-    const dt_graph *step;
-    dt_view *arg, *result;
-    void **owned;
-} running;
-
-static dt_status *take_result(const running *run, int i, dt_values *out)
+dt_status *dt_traced_run(const dt_traced *t, const dt_step_call *c, dt_ran *out)
 {
-    const dt_view *v = &run->result[i];
+    const dt_graph *step = dt_compiled_step(t->compiled);
+    *out = (dt_ran){ .n = step->n_args, .arg = dt_alloc((size_t)(step->n_args + 1) * sizeof *out->arg),
+                     .owned = dt_alloc((size_t)(step->n_args + 1) * sizeof *out->owned), .result = dt_alloc((size_t)(step->n_results + 1) * sizeof *out->result) };
+    for (int i = 0; i < step->n_args; i++)
+        DT_TRY(dt_step_argument(c, dt_values_find(c->args, step->arg[i].name), &out->arg[i], &out->owned[i]));
+    DT_TRY(dt_check_labels(step, out->arg));
+    return dt_compiled_run(t->compiled, c->offsets, out->arg, out->result);
+}
+
+void dt_ran_release(dt_ran *r)
+{
+    for (int i = 0; i < r->n; i++)
+        free(r->owned[i]);
+    free(r->owned);
+    free(r->arg);
+    free(r->result);
+}
+
+static dt_status *take_result(const dt_step_call *c, const dt_traced *t, int i, const dt_view *v, dt_values *out)
+{
     dt_tensor *whole = NULL;
 
     DT_TRY(dt_tensor_new(&whole, &v->type));
     memcpy(whole->data, v->data, (size_t)dt_type_bytes(&v->type));
-    dt_values_set_whole(out, run->step->result[i].name,
-                        &(dt_whole){ .tensor = whole, .spread = dt_compiled_results(run->t->compiled)[i],
-                                     .strategy = run->t->single[i] ? NULL : run->t->strategy, .offsets = run->call->offsets });
+    dt_values_set_whole(out, dt_compiled_step(t->compiled)->result[i].name,
+                        &(dt_whole){ .tensor = whole, .spread = dt_compiled_results(t->compiled)[i], .strategy = t->single[i] ? NULL : t->strategy,
+                                     .offsets = c->offsets });
     dt_tensor_unref(whole);
     return NULL;
 }
 
-static dt_status *run_traced(const running *run, dt_values **results)
+static dt_status *take_results(const dt_step_call *c, const dt_traced *t, const dt_view *result, dt_values **results)
 {
     dt_values *out = NULL;
-    dt_status *s = NULL;
+    dt_status *s = dt_values_create(&out);
 
-    for (int i = 0; i < run->step->n_args; i++)
-        DT_GO(s, dt_step_argument(run->call, dt_values_find(run->call->args, run->step->arg[i].name), &run->arg[i], &run->owned[i]));
-    DT_GO(s, dt_check_labels(run->step, run->arg));
-    DT_GO(s, dt_compiled_run(run->t->compiled, run->call->offsets, run->arg, run->result));
-    if (!results)
-        goto out;
-    DT_GO(s, dt_values_create(&out));
-    for (int i = 0; i < run->step->n_results; i++)
-        DT_GO(s, take_result(run, i, out));
-    dt_values_unref(*results);
-    *results = out;
-    out = NULL;
-out:
+    for (int i = 0; !s && i < dt_compiled_step(t->compiled)->n_results; i++)
+        s = take_result(c, t, i, &result[i], out);
+    if (!s) {
+        dt_values_unref(*results);
+        *results = out;
+        out = NULL;
+    }
     dt_values_unref(out);
     return s;
 }
@@ -160,17 +171,11 @@ static dt_status *run_function(dt_function *f, dt_step_call *c, dt_values **resu
     if (c->sizing == DT_SIZES_EXACT && !c->even)
         return dt_fail(DT_E_ARGUMENT, NULL, "fixed_batch_size needs arguments with the same number of rows on every replica");
     DT_TRY(find_step(f, c, &t));
-    const dt_graph *step = dt_compiled_step(t->compiled);
-    running run = { .call = c, .t = t, .step = step };
-    run.arg = dt_alloc((size_t)(step->n_args + 1) * sizeof *run.arg);
-    run.owned = dt_alloc((size_t)(step->n_args + 1) * sizeof *run.owned);
-    run.result = dt_alloc((size_t)(step->n_results + 1) * sizeof *run.result);
-    dt_status *s = run_traced(&run, results);
-    for (int i = 0; i < step->n_args; i++)
-        free(run.owned[i]);
-    free(run.owned);
-    free(run.arg);
-    free(run.result);
+    dt_ran ran;
+    dt_status *s = dt_traced_run(t, c, &ran);
+    if (!s && results)
+        s = take_results(c, t, ran.result, results);
+    dt_ran_release(&ran);
     return s;
 }
 

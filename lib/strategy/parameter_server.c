@@ -113,4 +113,71 @@ const dt_strategy_row dt_strategy_parameter_server = {
     .read = read,
     .place = place,
     .backend = "cpu",
+    .plain = true,
 };
+
+/* ---- the C API ---- */
+
+static dt_status *out_of_range(const char *what, double got, const char *range)
+{
+    return dt_fail(DT_E_RANGE, NULL, "%s must be %s, got %g", what, range, got);
+}
+
+static dt_status *check_options(const dt_parameter_server_options *o)
+{
+    if (o->workers < 0 || o->workers > MOST_WORKERS)
+        return out_of_range("workers", o->workers, "in [0, 64]");
+    if (o->parameter_servers < 0 || o->parameter_servers > MOST_SERVERS)
+        return out_of_range("parameter_servers", o->parameter_servers, "in [0, 16]");
+    if ((unsigned)o->partitioner > DT_PARTITION_MAX_SIZE)
+        return out_of_range("partitioner", o->partitioner, "a dt_partitioner_kind");
+    if (o->shards < (o->partitioner == DT_PARTITION_FIXED) || o->shards > 65536)
+        return out_of_range("shards", (double)o->shards, o->partitioner == DT_PARTITION_FIXED ? "in [1, 65536]" : "in [0, 65536]");
+    if (o->shard_bytes < (o->partitioner == DT_PARTITION_MAX_SIZE))
+        return out_of_range("shard_bytes", (double)o->shard_bytes, o->partitioner == DT_PARTITION_MAX_SIZE ? "at least 1" : "at least 0");
+    if (o->limit_staleness && o->max_staleness < 0)
+        return out_of_range("max_staleness", (double)o->max_staleness, "at least 0");
+    if (!(o->timeout >= 0))
+        return out_of_range("timeout", o->timeout, "at least 0");
+    return NULL;
+}
+
+static dt_partitioner partitioner_of(const dt_parameter_server_options *o)
+{
+    dt_partitioner p = { o->partitioner, .shards = o->shards, .bytes = o->shard_bytes };
+    if (p.kind == DT_PARTITION_MIN_SIZE) {
+        p.shards = p.shards ? p.shards : 1;
+        p.bytes = p.bytes ? p.bytes : 262144;
+    }
+    return p;
+}
+
+dt_status *dt_parameter_server_strategy(dt_strategy **out, const dt_parameter_server_options *options)
+{
+    static const dt_parameter_server_options none;
+    const dt_parameter_server_options *o = options ? options : &none;
+
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(out, "dt_parameter_server_strategy", "handle to fill"));
+    DT_TRY(check_options(o));
+    DT_TRY(dt_launched_alone());
+    DT_TRY(dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_parameter_server, .replicas = 1,
+                                                      .servers = { .workers = o->workers ? o->workers : 1, .servers = o->parameter_servers ? o->parameter_servers : 1,
+                                                                   .staleness = o->limit_staleness ? o->max_staleness : DT_ANY_STALENESS, .elastic = o->elastic,
+                                                                   .timeout = o->timeout > 0 ? o->timeout : 60, .partitioner = partitioner_of(o) } }));
+    dt_strategy_set_engine(*out, 1, (*out)->kernels); /* a process with threads cannot be forked */
+    return NULL;
+}
+
+int dt_strategy_shards(const dt_strategy *s, const dt_variable *v, int64_t *rows, int n)
+{
+    DT_LIVE(s);
+    DT_LIVE(v);
+    if (!s || !v || !s->servers.workers)
+        return 0;
+    const int64_t all = v->type.rank > 0 && v->type.dim[0] > 0 ? v->type.dim[0] : 1;
+    const int shards = (int)dt_partitioner_shards(&s->servers.partitioner, all, dt_type_bytes(&v->type) / all);
+    for (int i = 0; rows && i < n && i < shards; i++)
+        rows[i] = all / shards + (i < all % shards);
+    return shards;
+}

@@ -6,9 +6,8 @@
 #ifndef DT_STRATEGY_PARTITIONER_H
 #define DT_STRATEGY_PARTITIONER_H
 
-#include <stdint.h>
+#include "dtrain.h"
 
-typedef enum dt_partitioner_kind { DT_PARTITION_NONE, DT_PARTITION_FIXED, DT_PARTITION_MIN_SIZE, DT_PARTITION_MAX_SIZE } dt_partitioner_kind;
 typedef struct dt_partitioner {
     dt_partitioner_kind kind;
     int64_t shards; /* FIXED: as many; MIN_SIZE and MAX_SIZE: at most, 0: any number */

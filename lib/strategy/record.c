@@ -24,6 +24,7 @@ static dt_status *trace_step(const dt_function *f, const dt_step_call *c, dt_gra
 
     dt_trace_set_replicas(t, c->strategy->replicas);
     dt_trace_set_logical(t, c->strategy->logical);
+    dt_trace_set_deferral(t, c->deferral);
     if (c->sizing == DT_SIZES_TOTAL)
         dt_trace_set_rows(t, c->offsets[c->strategy->replicas]);
     for (int i = 0; c->args && i < c->args->n; i++) {

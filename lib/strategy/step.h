@@ -36,6 +36,7 @@ typedef struct dt_step_call {
     int32_t *offsets;      /* [replicas + 1] rows of the replicas; one each when nothing has rows */
     bool even;             /* all replicas have the same number */
     dt_sizing sizing;
+    const dt_deferral *deferral; /* NULL: the step changes variables itself */
 } dt_step_call;
 
 /* Checks the arguments against the strategy and each other, and fills offsets and even. */
@@ -52,5 +53,16 @@ dt_status *dt_step_argument(const dt_step_call *c, const dt_value_entry *e, dt_v
 /* Calls the function to record it, and compiles. */
 dt_status *dt_step_record(dt_function *f, const dt_step_call *c, dt_traced *out) DT_MUST_USE;
 void dt_traced_release(dt_traced *t);
+/* A step that has run: its results are good until it runs again, or this is released, because some may be arguments. */
+typedef struct dt_ran {
+    int n;
+    dt_view *arg;          /* [n] */
+    void **owned;          /* [n] memory of arguments */
+    dt_view *result;
+} dt_ran;
+/* *out is to be released, also after an error. */
+dt_status *dt_traced_run(const dt_traced *t, const dt_step_call *c, dt_ran *out) DT_MUST_USE;
+void dt_ran_release(dt_ran *r);
+dt_function *dt_function_ref(dt_function *f);
 
 #endif

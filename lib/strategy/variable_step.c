@@ -109,7 +109,10 @@ static dt_value merged(const dt_variable *v, dt_write how, dt_value x)
 static dt_value assign(dt_trace *t, dt_variable *v, dt_write how, dt_value x)
 {
     dt_value now = changed(how, dt_read(t, v), x);
+    const dt_deferral *elsewhere = dt_trace_deferral(t);
 
+    if (elsewhere)
+        elsewhere->write(elsewhere->user, v, how, x);
     dt_assign(t, v, now);
     return dt_trace_error(t) ? none : now;
 }

@@ -22,7 +22,8 @@ enum { API_SLOTS = 3, API_FORMAT = 16 }; /* API_FORMAT + k: the format whose tex
 /* Handles that functions make and release. */
 #define API_HANDLES(X) \
     X(tensor) X(variable) X(values) X(dataset) X(dist_dataset) X(iterator) X(job) X(row_writer) X(model) X(optimizer) X(loss) X(history) X(meter) \
-    X(rate_schedule) X(function) X(strategy) X(resolver) X(topology) X(device_assignment) X(variables) X(checkpoint)
+    X(rate_schedule) X(function) X(strategy) X(resolver) X(topology) X(device_assignment) X(variables) X(checkpoint) \
+    X(coordinator) X(per_worker) X(remote)
 
 typedef struct api {
     int (*choose)(struct api *s, int argument, int n); /* 0 .. n - 1; 0 is what is most likely to be right */
@@ -196,6 +197,7 @@ API_PLACE(int_a, int)
 API_PLACE(int64_t_p, int64_t)
 API_PLACE(int64_t_a, int64_t)
 API_PLACE(bool_p, bool)
+API_PLACE(dt_coordinator_counts_p, dt_coordinator_counts)
 API_PLACE(size_t_p, size_t)
 API_PLACE(double_p, double)
 API_PLACE(dt_reduce_op_p, dt_reduce_op)
@@ -307,6 +309,8 @@ API_OPTIONS(dt_predicted_rows, { 0 })
 API_OPTIONS(dt_predict_request, { 0 })
 API_OPTIONS(dt_plan_request, { .jobs = &s->job[0].handle, .labels = api_names, .n_jobs = 1 })
 API_OPTIONS(dt_multi_worker_options, { 2, -1, api_names, 2 })
+API_OPTIONS(dt_parameter_server_options, { .workers = 1, .shards = -1 })
+API_OPTIONS(dt_closure_arguments, { .values = s->values[0].handle, .per_worker = { s->per_worker[0].handle } })
 API_OPTIONS(dt_merge, { .trace = s->trace, .n_in = -1, .n_out = 1 })
 MAYBE_UNUSED dt_status *map_nothing(const dt_values *element, void *user, dt_values *result) { (void)element, (void)user, (void)result; return NULL; }
 MAYBE_UNUSED dt_status *expand_nothing(const dt_values *e, void *user, dt_dataset **result) { (void)e, (void)user, (void)result; return NULL; }
@@ -351,12 +355,14 @@ MAYBE_UNUSED dt_value_fn give_dt_value_fn(api *s, int k) { return s->choose(s, k
 #define API_DROP_dt_dtype API_DROP
 #define API_DROP_dt_gradients API_DROP
 #define API_DROP_dt_resume API_DROP
+#define API_DROP_dt_remote_state API_DROP
 #define API_DROP_dt_scope(call) do { dt_scope entered = call; dt_scope_leave(&entered); } while (0)
 #define API_DROP_dt_value API_DROP
 #define API_DROP_dt_strategy_p API_DROP
 #define API_DROP_dt_variable_p API_DROP
 #define API_DROP_const_dt_device_assignment_p API_DROP
 #define API_DROP_const_dt_resolver_p API_DROP
+#define API_DROP_const_dt_strategy_p API_DROP
 #define API_DROP_const_dt_status_p API_DROP
 #define API_DROP_const_dt_tensor_p API_DROP
 #define API_DROP_const_dt_topology_p API_DROP
