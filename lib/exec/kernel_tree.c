@@ -8,7 +8,7 @@
  *               \__/   |
  *                 \____/
  *
- * Two forms are fast: a product contracted over the batch (weight gradients) and a sum of rows (bias gradients, losses). Any other
+ * Two forms are fast: a product contracted over the batch (weight gradients) and a sum of rows or of their pixels (bias gradients, losses). Any other
  * is computed by the ops' eval, in one task; in it the library makes the partial results of a convolution's kernel, if it can.
  */
 #include <stdlib.h>
@@ -33,6 +33,7 @@ typedef struct tree {
     dt_shard_range range;   /* the shards that are here */
     int64_t columns;        /* of a node: elements of one row of dimension 0 */
     int64_t k_scale;        /* rows of the inputs in one example (B * k) */
+    int64_t inner_rows;     /* FORM_ROWS: in one such row, as pixels are in an image */
     dt_product *product;    /* [units][2]: shards of the larger and the smaller size */
     int64_t size[2];
     int64_t m, n;           /* of the whole product */
@@ -43,6 +44,15 @@ typedef struct tree {
 } tree;
 
 /* ---- which form ---- */
+
+/* Dimensions that are summed, if they are the first ones and not all: of a bias, those of batch and pixels. 0: others are. */
+static int leading_dims(const dt_reduce_attr *a, const dt_type *in)
+{
+    int n = 0;
+    while (n < in->rank && a->dims & 1u << n && in->dim[n])
+        n++;
+    return n < in->rank && a->dims == (1u << n) - 1 ? n : 0;
+}
 
 static form form_of(const dt_graph *g, int inner)
 {
@@ -55,7 +65,7 @@ static form form_of(const dt_graph *g, int inner)
     if (n->op->role == DT_ROLE_PRODUCT && in->rank == 2 && g->node[n->in[1]].type.rank == 2 && a->dot.n_contract == 1 && a->dot.n_batch == 0 &&
         in->dtype == DT_FLOAT32 && g->node[n->in[1]].type.dtype == DT_FLOAT32)
         return FORM_PRODUCT;
-    if (n->op->role == DT_ROLE_REDUCE && a->reduce.kind == DT_REDUCE_SUM && a->reduce.dims == 1u && in->rank > 1)
+    if (n->op->role == DT_ROLE_REDUCE && a->reduce.kind == DT_REDUCE_SUM && leading_dims(&a->reduce, in))
         return FORM_ROWS;
     if (n->op->role == DT_ROLE_REDUCE && a->reduce.kind == DT_REDUCE_SUM && a->reduce.dims == (1u << in->rank) - 1)
         return FORM_TOTAL;
@@ -194,6 +204,9 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
         t->range = *dt_shard_range_of(&x->g->node[step->node]);
     t->nodes = dt_tree_nodes(&t->range, t->node);
     t->columns = columns_of_node(x, step->node, t->nodes);
+    t->inner_rows = 1;
+    for (int d = 1; t->form == FORM_ROWS && d < leading_dims(&((const dt_segment_attr *)inner->attr)->reduce, &x->type[inner->in[0]]); d++)
+        t->inner_rows *= x->type[inner->in[0]].dim[d];
     t->piece_bytes = ((size_t)(largest_piece(x, step->node) * t->columns) * sizeof(float) + 63) & ~(size_t)63;
     step->scratch = t->piece_bytes * levels_for(t->shards);
     return t->form == FORM_PRODUCT ? plan_products(x, step, t) : NULL;
@@ -219,7 +232,7 @@ static void partial(const dt_kernel_call *c, const tree *t, int shard, float *to
     const dt_exec *x = c->x;
     const dt_node *inner = &x->g->node[t->inner];
     int64_t from = x->env->shards[shard] * t->k_scale, rows = x->env->shards[shard + 1] * t->k_scale - from;
-    int64_t width = t->form == FORM_TOTAL ? dt_row_elements(x, inner->in[0]) : t->form == FORM_ROWS ? dt_row_elements(x, inner->in[0]) : t->m;
+    int64_t width = t->form == FORM_PRODUCT ? t->m : dt_row_elements(x, inner->in[0]);
     const float *a = dt_floats(x, inner->in[0]) + from * width;
     int64_t n = (c->hi - c->lo) * t->columns;
 
@@ -227,7 +240,7 @@ static void partial(const dt_kernel_call *c, const tree *t, int shard, float *to
         *to = x->engine->simd->sum(a, rows * width);
     } else if (t->form == FORM_ROWS) {
         memset(to, 0, (size_t)n * sizeof *to);
-        x->engine->simd->add_rows(to, a + c->lo * t->columns, rows, n, width);
+        x->engine->simd->add_rows(to, a + c->lo * t->columns, rows * t->inner_rows, n, width / t->inner_rows);
     } else {
         const float *b = dt_floats(x, inner->in[1]) + from * t->n;
         int which = rows == t->size[0] * t->k_scale ? 0 : 1;

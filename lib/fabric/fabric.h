@@ -115,10 +115,6 @@ typedef struct dt_array {
 /* Runs a collective in place: every rank of the team calls it with the same schedule. Sums are integer sums that wrap, or sums in the
  * array's own float type in the schedule's order, so they do not depend on timing. Errors of send and recv; SCHEDULE: bool. */
 dt_status *dt_schedule_run(const dt_schedule *s, dt_member *m, const dt_array *array) DT_MUST_USE;
-/* a += b, as collectives add. False: the dtype cannot be summed. */
-bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n);
-
-/* ---- sums by the tree of `reproducible` (tree.c) ---- */
 
 /* One of several values that are summed together: nodes of a tree (op/workers.h) as tree_part makes them, (rows, nodes, width) -> (rows, width). */
 typedef struct dt_tree_item {
@@ -126,6 +122,14 @@ typedef struct dt_tree_item {
     void *sum;
     int64_t rows, width;
 } dt_tree_item;
+/* The same on several values, each of one node, as if they were one array: `parts` is read, `sum` written; they may be the same. Whatever is not received
+ * is not written. */
+dt_status *dt_schedule_run_items(const dt_schedule *s, dt_member *m, dt_dtype dtype, const dt_tree_item *item, int n) DT_MUST_USE;
+/* a += b, as collectives add. False: the dtype cannot be summed. */
+bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n);
+
+/* ---- sums by the tree of `reproducible` (tree.c) ---- */
+
 /* Sums over the workers, rank r of n having the shards that dt_shards_of_worker says: the bits of tree_sum over all shards. Errors of send and recv. */
 dt_status *dt_tree_all_reduce(dt_member *m, int32_t shards, dt_dtype dtype, const dt_tree_item *item, int n) DT_MUST_USE;
 /* Room for so many bytes that are exchanged, m->room, kept for the next ones. */

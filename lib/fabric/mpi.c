@@ -5,7 +5,7 @@
  *
  *     a message:   header (its tag, its size)   bytes         two transfers; the second goes straight to where it is wanted
  *
- * A rank that waits asks MPI again and again, sleeping longer each time, and now and then looks whether the other processes of this machine still live: so a
+ * A rank that waits asks MPI again and again, later sleeping in between, and now and then looks whether the other processes of this machine still live: so a
  * killed one is named long before the deadline. After the first error nothing more is sent, and MPI_Finalize, which would wait for the dead, is left out.
  */
 #define _GNU_SOURCE /* dladdr */
@@ -48,6 +48,7 @@ typedef struct mpi_member {
     dt_peers peers;
     sending *first;
     header came;
+    int64_t spin_ns;
 } mpi_member;
 
 static mpi_team *team_of(const dt_member *m)
@@ -132,17 +133,17 @@ static void close_team(dt_team *base)
 
 /* ---- waiting ---- */
 
-/* Cores may be fewer than ranks: after a few looks others get the core, later this one sleeps, at most 1 ms. */
-static void pause_after(int looks)
+/* A rank that gives its core away where others want it gets it back after milliseconds, so it keeps it for the time of a usual message, if there are cores for
+ * all ranks. What comes late may sleep: a nap costs a tenth of a millisecond, so there is none before that is little beside the time already waited. */
+enum { SPIN_NS = 500000, YIELD_NS = 2000000, NAP_NS = 20000, LONG_NS = 50000000, LONG_NAP_NS = 200000 };
+static void pause_after(const mpi_member *m, int64_t waited_ns)
 {
-    if (looks < 64)
+    if (waited_ns < m->spin_ns)
         return;
-    if (looks < 1024) {
+    if (waited_ns < YIELD_NS)
         sched_yield();
-        return;
-    }
-    const long ns = looks < 4096 ? 20000 : 200000;
-    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+    else
+        nanosleep(&(struct timespec){.tv_nsec = waited_ns < LONG_NS ? NAP_NS : LONG_NAP_NS}, NULL);
 }
 
 static dt_status *refused(mpi_member *m, int peer)
@@ -152,21 +153,25 @@ static dt_status *refused(mpi_member *m, int peer)
 }
 
 /* Waits for a transfer, *t, which is NULL then. */
+enum { LOOKS = 64 }; /* before it asks what the time is */
 static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_tag *tag, size_t n)
 {
     const dt_mpi_plugin *mpi = team_of(&m->base)->mpi;
     const int64_t since = dt_now_ns();
     dt_status *s = NULL;
-    for (int looks = 0, done = 0; !s; looks += looks < 1 << 20) {
+    for (int looks = 0, done = 0; !s; looks += looks < LOOKS) {
         done = *t ? mpi->test(*t) : 1;
         if (done)
             *t = NULL;
         if (done)
             return done < 0 ? refused(m, peer) : NULL;
-        pause_after(looks);
-        if (looks >= 1024)
+        if (looks < LOOKS)
+            continue;
+        const int64_t waited_ns = dt_now_ns() - since;
+        pause_after(m, waited_ns);
+        if (waited_ns >= YIELD_NS)
             s = dt_peers_look(&m->peers, &m->base, peer, tag, n);
-        if (!s && looks >= 64 && dt_seconds_since(since) > m->base.patience_s)
+        if (!s && (double)waited_ns * 1e-9 > m->base.patience_s)
             s = dt_peers_late(&m->peers, &m->base, peer, tag, n);
     }
     m->base.team->broken = true;
@@ -250,7 +255,9 @@ static dt_status *join(dt_member **out, dt_team *base, int rank, double patience
     mpi_member *m = dt_alloc(sizeof *m);
     m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s}; /* cards are exchanged as messages */
     *out = &m->base;
-    return dt_peers_meet(&m->peers, &m->base);
+    DT_TRY(dt_peers_meet(&m->peers, &m->base));
+    m->spin_ns = dt_peers_here(&m->peers, &m->base) <= sysconf(_SC_NPROCESSORS_ONLN) ? SPIN_NS : 0;
+    return NULL;
 }
 
 const dt_fabric dt_fabric_mpi = {

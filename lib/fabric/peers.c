@@ -36,14 +36,26 @@ static bool is_stopped(char state)
     return state && strchr("Tt", state);
 }
 
+static bool is_here(const dt_peers *p, const dt_member *m, int r)
+{
+    return p->card && p->card[r].space == p->card[m->rank].space && strcmp(p->card[r].host, p->card[m->rank].host) == 0;
+}
+
 /* The first rank of this machine in such a state; -1: none. */
 static int find(const dt_peers *p, const dt_member *m, bool (*is)(char state))
 {
-    const dt_peer_card *own = p->card ? &p->card[m->rank] : NULL;
-    for (int r = 0; own && r < m->team->ranks; r++)
-        if (r != m->rank && p->card[r].space == own->space && strcmp(p->card[r].host, own->host) == 0 && is(state_of(p->card[r].pid)))
+    for (int r = 0; r < m->team->ranks; r++)
+        if (r != m->rank && is_here(p, m, r) && is(state_of(p->card[r].pid)))
             return r;
     return -1;
+}
+
+int dt_peers_here(const dt_peers *p, const dt_member *m)
+{
+    int n = 0;
+    for (int r = 0; r < m->team->ranks; r++)
+        n += is_here(p, m, r);
+    return n;
 }
 
 static dt_status *with_process(const dt_peers *p, int rank, const char *more, dt_status *s)

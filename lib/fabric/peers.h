@@ -19,6 +19,8 @@ typedef struct dt_peers {
 /* Every rank's card, by messages of m. */
 dt_status *dt_peers_meet(dt_peers *p, dt_member *m) DT_MUST_USE;
 void dt_peers_release(dt_peers *p);
+/* Ranks of this machine, this one among them. */
+int dt_peers_here(const dt_peers *p, const dt_member *m);
 /* WORKER_GONE naming a rank of this machine that is dead; looks ten times a second, and not when it is called sooner. peer: the rank that is awaited. */
 dt_status *dt_peers_look(dt_peers *p, const dt_member *m, int peer, const dt_tag *tag, size_t n) DT_MUST_USE;
 /* WORKER_LATE: the deadline has come; a rank of this machine that is stopped is named before the one that is awaited. */

@@ -51,6 +51,7 @@ typedef struct sockets_member {
     dt_member base;
     dt_peers peers;
     struct pollfd *poll; /* [ranks] */
+    bool spins;
 } sockets_member;
 
 static sockets_team *team_of(const dt_member *m)
@@ -88,6 +89,16 @@ static dt_status *read_links(sockets_team *t, const char *text)
     return NULL;
 }
 
+/* As large as the kernel allows: gradients that fit are sent without waiting for their reader. */
+enum { BUFFER_BYTES = 8 << 20 };
+static void prepare(link_ *l)
+{
+    const int bytes = BUFFER_BYTES;
+    l->last = &l->first;
+    if (l->fd >= 0)
+        setsockopt(l->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+}
+
 static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting)
 {
     (void)meeting;
@@ -98,7 +109,7 @@ static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *m
     if (!s && ranks && ranks != t->base.ranks)
         s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "%d workers were started, but %d were connected", ranks, t->base.ranks);
     for (int r = 0; !s && r < t->base.ranks; r++)
-        t->link[r].last = &t->link[r].first;
+        prepare(&t->link[r]);
     if (s) {
         free(t->link);
         free(t);
@@ -170,42 +181,56 @@ typedef struct awaited {
     int64_t since_ns;
 } awaited;
 
+/* What waits to be sent, as far as sockets take it. */
+static dt_status *push_all(sockets_member *m, const awaited *a)
+{
+    sockets_team *t = team_of(&m->base);
+    for (int r = 0; r < t->base.ranks; r++)
+        if (t->link[r].first && !push(&t->link[r]))
+            return broken(m, dt_peers_gone(&m->peers, &m->base, r, a->tag, a->n));
+    return NULL;
+}
+
 /* Sleeps until something can be moved, and sends; the status says who is lost or late. A process that has ended makes its socket readable for good, so one
  * that is not awaited is asked after only when nothing has come for a while. */
 static dt_status *wait(sockets_member *m, const awaited *a)
 {
     sockets_team *t = team_of(&m->base);
     const int who = a->from;
-    int n = 0, rank[DT_SOCKETS_RANKS];
+    int n = 0, first = 0;
     for (int r = 0; r < t->base.ranks; r++) {
         const short events = (short)((t->link[r].first ? POLLOUT : 0) | (r == who ? POLLIN : 0));
         if (events) {
-            rank[n] = r;
+            first = n ? first : r;
             m->poll[n++] = (struct pollfd){.fd = t->link[r].fd, .events = events};
         }
     }
     poll(m->poll, (nfds_t)n, 100);
-    for (int i = 0; i < n; i++)
-        if (m->poll[i].revents & (POLLOUT | POLLERR | POLLHUP) && t->link[rank[i]].first && !push(&t->link[rank[i]]))
-            return broken(m, dt_peers_gone(&m->peers, &m->base, rank[i], a->tag, a->n));
-    const int other = who >= 0 ? who : n ? rank[0] : 0;
+    DT_TRY(push_all(m, a));
+    const int other = who >= 0 ? who : n ? first : 0;
     dt_status *s = dt_peers_look(&m->peers, &m->base, other, a->tag, a->n);
     if (!s && dt_seconds_since(a->since_ns) > m->base.patience_s)
         s = dt_peers_late(&m->peers, &m->base, other, a->tag, a->n);
     return s ? broken(m, s) : NULL;
 }
 
+/* Looks for a while before it sleeps, if there are cores for all ranks: to be woken takes longer than most messages do. */
+enum { SPIN_NS = 300000 };
 static dt_status *take(sockets_member *m, const awaited *a, void *to, size_t n)
 {
     const int fd = team_of(&m->base)->link[a->from].fd;
+    int64_t idle_ns = 0; /* since when nothing has come; 0: something has */
     for (size_t done = 0; done < n;) {
         ssize_t got = recv(fd, (char *)to + done, n - done, MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
             return broken(m, dt_peers_gone(&m->peers, &m->base, a->from, a->tag, a->n));
-        if (got > 0)
-            done += (size_t)got;
-        else
-            DT_TRY(wait(m, a));
+        done += got > 0 ? (size_t)got : 0;
+        if (got > 0) {
+            idle_ns = 0;
+            continue;
+        }
+        idle_ns = idle_ns ? idle_ns : dt_now_ns();
+        DT_TRY(m->spins && dt_now_ns() - idle_ns < SPIN_NS ? push_all(m, a) : wait(m, a));
     }
     return NULL;
 }
@@ -285,7 +310,9 @@ static dt_status *join(dt_member **out, dt_team *base, int rank, double patience
     m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s}; /* cards are exchanged as messages */
     m->poll = dt_alloc((size_t)base->ranks * sizeof *m->poll);
     *out = &m->base;
-    return dt_peers_meet(&m->peers, &m->base);
+    DT_TRY(dt_peers_meet(&m->peers, &m->base));
+    m->spins = dt_peers_here(&m->peers, &m->base) <= sysconf(_SC_NPROCESSORS_ONLN);
+    return NULL;
 }
 
 const dt_fabric dt_fabric_sockets = {

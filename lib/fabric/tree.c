@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums over workers with the bits of one fixed tree over V shards, wherever the shards were summed (op/workers.h). Several values travel together, packed into
- * one array.
+ * Sums over workers with the bits of one fixed tree over V shards, wherever the shards were summed (op/workers.h). Several values travel together, as if they
+ * were one array.
  *
  *     every worker has one node, and there are 2, 4, 8, ... of them:    recursive halving, whose sums are that very tree if partners are neighbours first:
  *                                                                       rank at position p of the schedule: p with its bits reversed
@@ -88,11 +88,7 @@ static dt_status *reduce_by_halving(bucket *b)
 {
     if (!b->m->halving)
         DT_TRY(make_halving(b->m));
-    DT_TRY(dt_member_room(b->m, (size_t)b->elements * b->size));
-    pack_node(b, 0, b->m->room);
-    DT_TRY(dt_schedule_run(b->m->halving, b->m, &(dt_array){b->dtype, b->elements, b->m->room}));
-    unpack(b, b->m->room);
-    return NULL;
+    return dt_schedule_run_items(b->m->halving, b->m, b->dtype, b->item, b->n);
 }
 
 /* ---- owners ---- */

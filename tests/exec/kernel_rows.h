@@ -207,6 +207,14 @@ static dt_value tree_of_rows(setting *s)
 {
     return shards_of(s->cube, &dt_op_segment_reduce, s->cube, (dt_segment_attr){ .reduce = { DT_REDUCE_SUM, 1 } });
 }
+static dt_value tree_of_pixels(setting *s)
+{
+    return shards_of(s->cube, &dt_op_segment_reduce, s->cube, (dt_segment_attr){ .reduce = { DT_REDUCE_SUM, 3 } });
+}
+static dt_value tree_of_outer_dims(setting *s)
+{
+    return shards_of(s->cube, &dt_op_segment_reduce, s->cube, (dt_segment_attr){ .reduce = { DT_REDUCE_SUM, 5 } });
+}
 static dt_value tree_of_all(setting *s)
 {
     return shards_of(s->rows, &dt_op_segment_reduce, s->rows, (dt_segment_attr){ .reduce = { DT_REDUCE_SUM, 3 } });
@@ -494,6 +502,7 @@ static const row rows[] = {
     { "entropy_grad", entropy_grad }, { "entropy_grad", sparse_entropy_grad }, { "entropy_grad", sparse_entropy_grad_of_int64 },
     { "alias", reshaped }, { "barrier", behind_a_barrier },
     { "tree", tree_of_product }, { "tree_by_eval", tree_of_row_pairs }, { "tree_by_eval", tree_of_cubes }, { "tree", tree_of_rows },
+    { "tree", tree_of_pixels }, { "tree_by_eval", tree_of_outer_dims },
     { "tree", tree_of_all }, { "tree", tree_of_regrouped }, { "tree_by_eval", tree_of_stacked }, { "eval", tree_of_variable },
     { "tree_part", parts_of_product }, { "tree_part_by_eval", parts_of_cubes }, { "tree_part", parts_of_rows }, { "tree_part", parts_of_all },
     { "join", joined_parts }, { "worker_rows", rows_of_workers }, { "eval", tree_of_numbers }, { "transpose", turned },

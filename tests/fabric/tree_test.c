@@ -19,10 +19,12 @@
 #include "fabric/fabric.h"
 #include "op/workers.h"
 
-enum { MOST_WORKERS = 9, MOST_SHARDS = 40, ITEMS = 3 };
-static const int64_t rows[ITEMS] = {5, 1, 7}, widths[ITEMS] = {3, 1, 2};
+enum { MOST_WORKERS = 9, MOST_SHARDS = 40, ITEMS = 5 };
+/* Short ones, which travel packed together; and long ones among them, which do not. */
+static const int64_t shorts[ITEMS][2] = {{5, 3}, {1, 1}, {2, 0}, {7, 2}, {1, 1}}, longs[ITEMS][2] = {{3, 9000}, {1, 1}, {7, 2}, {2, 0}, {2, 12001}};
 
 typedef struct sharing {
+    const int64_t (*size)[2]; /* [ITEMS]: rows, width */
     dt_team *team;
     int32_t shards;
     dt_dtype dtype;
@@ -32,12 +34,12 @@ typedef struct sharing {
 
 static size_t bytes_of(const sharing *x, int i)
 {
-    return (size_t)(rows[i] * widths[i]) * dt_dtype_size(x->dtype);
+    return (size_t)(x->size[i][0] * x->size[i][1]) * dt_dtype_size(x->dtype);
 }
 
 static dt_type type_of(const sharing *x, int i, int32_t shards)
 {
-    return (dt_type){.dtype = x->dtype, .rank = 3, .dim = {shards, rows[i], widths[i]}};
+    return (dt_type){.dtype = x->dtype, .rank = 3, .dim = {shards, x->size[i][0], x->size[i][1]}};
 }
 
 /* What tree_part makes of a worker's shards. */
@@ -46,7 +48,7 @@ static char *part_of(const sharing *x, int i, const dt_shard_range *own)
     dt_tree_node node[DT_TREE_NODES];
     const int nodes = dt_tree_nodes(own, node);
     dt_view in = {.type = type_of(x, i, own->count), .data = x->all[i] + (size_t)own->first * bytes_of(x, i)};
-    dt_view out = {.type = {.dtype = x->dtype, .rank = 2, .dim = {rows[i], nodes * widths[i]}}, .data = dt_alloc((size_t)nodes * bytes_of(x, i))};
+    dt_view out = {.type = {.dtype = x->dtype, .rank = 2, .dim = {x->size[i][0], nodes * x->size[i][1]}}, .data = dt_alloc((size_t)nodes * bytes_of(x, i))};
     dt_node n = {.op = &dt_op_tree_part, .attr = own, .type = out.type};
     dt_op_tree_part.eval(&(dt_call){.node = &n, .in = &in, .out = out});
     return out.data;
@@ -60,7 +62,7 @@ static void work(int rank, void *user)
     dt_status *s = dt_team_join(x->team, rank, 20, &m);
     const dt_shard_range own = dt_shards_of_worker(x->shards, x->team->ranks, rank);
     for (int i = 0; i < ITEMS; i++)
-        item[i] = (dt_tree_item){.parts = part_of(x, i, &own), .sum = x->sum[rank][i] = dt_alloc(bytes_of(x, i)), .rows = rows[i], .width = widths[i]};
+        item[i] = (dt_tree_item){.parts = part_of(x, i, &own), .sum = x->sum[rank][i] = dt_alloc(bytes_of(x, i)), .rows = x->size[i][0], .width = x->size[i][1]};
     for (int again = 0; !s && again < 2; again++) /* room and schedule are kept from the first time */
         s = dt_tree_all_reduce(m, x->shards, x->dtype, item, ITEMS);
     assert_null(s);
@@ -72,11 +74,13 @@ static void work(int rank, void *user)
 static void fill(sharing *x, dt_random *r)
 {
     for (int i = 0; i < ITEMS; i++) {
-        const int64_t n = x->shards * rows[i] * widths[i];
+        const int64_t n = x->shards * x->size[i][0] * x->size[i][1];
         x->all[i] = dt_alloc((size_t)x->shards * bytes_of(x, i));
         for (int64_t k = 0; k < n; k++)
             if (x->dtype == DT_FLOAT32)
                 ((float *)x->all[i])[k] = (float)(dt_random_normal(r) * (k % 3 ? 1 : 1e4));
+            else if (x->dtype == DT_FLOAT64)
+                ((double *)x->all[i])[k] = dt_random_normal(r) * (k % 3 ? 1 : 1e4);
             else
                 ((int32_t *)x->all[i])[k] = (int32_t)dt_random_u32(r);
     }
@@ -86,7 +90,7 @@ static void check(sharing *x, int workers)
 {
     for (int i = 0; i < ITEMS; i++) {
         dt_view in = {.type = type_of(x, i, x->shards), .data = x->all[i]};
-        dt_view out = {.type = {.dtype = x->dtype, .rank = 2, .dim = {rows[i], widths[i]}}, .data = dt_alloc(bytes_of(x, i))};
+        dt_view out = {.type = {.dtype = x->dtype, .rank = 2, .dim = {x->size[i][0], x->size[i][1]}}, .data = dt_alloc(bytes_of(x, i))};
         dt_node n = {.op = &dt_op_tree_sum, .type = out.type};
         dt_op_tree_sum.eval(&(dt_call){.node = &n, .in = &in, .out = out});
         for (int w = 0; w < workers; w++) {
@@ -99,6 +103,15 @@ static void check(sharing *x, int workers)
     }
 }
 
+static void share(sharing *x, dt_pool *pool, int workers, dt_random *r)
+{
+    fill(x, r);
+    assert_null(dt_team_open(&x->team, &dt_fabric_local, workers));
+    dt_pool_run(pool, work, x);
+    dt_team_close(x->team);
+    check(x, workers);
+}
+
 static void test_any_number_of_workers_has_the_bits_of_one(void **state)
 {
     (void)state;
@@ -107,14 +120,10 @@ static void test_any_number_of_workers_has_the_bits_of_one(void **state)
     for (int workers = 1; workers <= MOST_WORKERS; workers++) {
         dt_pool *pool = NULL;
         assert_null(dt_pool_create(&pool, workers));
-        for (int32_t shards = workers; shards <= MOST_SHARDS; shards++) {
-            sharing x = {.shards = shards, .dtype = shards % 4 ? DT_FLOAT32 : DT_INT32};
-            fill(&x, &r);
-            assert_null(dt_team_open(&x.team, &dt_fabric_local, workers));
-            dt_pool_run(pool, work, &x);
-            dt_team_close(x.team);
-            check(&x, workers);
-        }
+        for (int32_t shards = workers; shards <= MOST_SHARDS; shards++)
+            share(&(sharing){.size = shorts, .shards = shards, .dtype = shards % 4 ? DT_FLOAT32 : DT_INT32}, pool, workers, &r);
+        share(&(sharing){.size = longs, .shards = workers, .dtype = DT_FLOAT32}, pool, workers, &r);
+        share(&(sharing){.size = longs, .shards = 2 * workers, .dtype = DT_FLOAT64}, pool, workers, &r);
         dt_pool_destroy(pool);
     }
 }
