@@ -126,11 +126,12 @@ static bool is_plain(char c)
 
 static dt_status *cut_plain(cutter *k, dt_csv_field *f)
 {
-    const char delimiter = k->c->delimiter;
-    f->text = k->p;
-    while (k->p < k->end && *k->p != delimiter && is_plain(*k->p))
-        k->p++;
-    k->col += k->p - f->text;
+    const char delimiter = k->c->delimiter, *p = k->p, *end = k->end;
+    f->text = p;
+    while (p < end && *p != delimiter && is_plain(*p))
+        p++;
+    k->p += p - f->text;
+    k->col += p - f->text;
     for (; k->p < k->end && *k->p != delimiter; step(k)) {
         if (*k->p == '"')
             return dt_csv_fail(k->c, k->line, k->col, "a quote inside a field that does not begin with one");
@@ -147,7 +148,8 @@ static dt_status *cut_plain(cutter *k, dt_csv_field *f)
 static dt_status *cut_field(cutter *k, bool *more)
 {
     dt_csv *c = k->c;
-    DT_GROW(c->field, c->cap, c->n + 1);
+    if (c->n == c->cap)
+        DT_GROW(c->field, c->cap, c->n + 1);
     dt_csv_field *f = &c->field[c->n++];
     *f = (dt_csv_field){.line = k->line, .col = k->col};
     DT_TRY(k->p < k->end && *k->p == '"' ? cut_quoted(k, f) : cut_plain(k, f));

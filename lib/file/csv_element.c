@@ -174,7 +174,7 @@ static bool store_real(dt_dtype d, double x, void *out)
     return d == DT_FLOAT64 || isfinite(*(float *)out);
 }
 
-bool dt_csv_trim(const dt_csv_field *f, char number[DT_CSV_LONGEST_NUMBER + 1])
+const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER + 1])
 {
     const char *p = f->text, *end = p + f->size;
     while (p < end && (*p == ' ' || *p == '\t'))
@@ -182,10 +182,11 @@ bool dt_csv_trim(const dt_csv_field *f, char number[DT_CSV_LONGEST_NUMBER + 1])
     while (end > p && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
     if (end - p > DT_CSV_LONGEST_NUMBER)
-        return false;
-    memcpy(number, p, (size_t)(end - p));
-    number[end - p] = '\0';
-    return true;
+        return NULL;
+    if (*end == '\0')
+        return p;
+    room[end - p] = '\0';
+    return memcpy(room, p, (size_t)(end - p));
 }
 
 static dt_status *put_default(const cell *c, void *out)
@@ -205,7 +206,6 @@ static dt_status *put_number(const cell *c, const char *number, void *out)
     const bool real = dt_dtype_is_float(d);
     int64_t n = 0;
     double x = 0;
-    errno = 0;
     if (real ? !dt_parse_double(number, &x) : !dt_parse_int64(number, &n)) {
         if (errno == ERANGE)
             return bad(c, "is out of range", "");
@@ -234,12 +234,13 @@ static dt_status *put_text(const cell *c, char *out)
 dt_status *dt_csv_value(const dt_csv *c, const dt_csv_element *e, int i, const dt_csv_field *f, void *out)
 {
     const cell x = {c, f, e, e->columns.v[i]};
-    char number[DT_CSV_LONGEST_NUMBER + 1];
+    char room[DT_CSV_LONGEST_NUMBER + 1];
     if (e->text)
         return put_text(&x, out);
     if (e->vocabulary.n > 0 && !(f->size == 0 && e->has_default))
         return put_word(&x, out);
-    if (!dt_csv_trim(f, number))
+    const char *number = dt_csv_trim(f, room);
+    if (!number)
         return bad(&x, "is not a number", "");
     return *number ? put_number(&x, number, out) : put_default(&x, out);
 }

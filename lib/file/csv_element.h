@@ -38,8 +38,8 @@ dt_status *dt_csv_check_header(const dt_csv *c) DT_MUST_USE;
 /* Where the element's columns stand in records: to[columns]. The record at hand is the header, or where there is none the first one. */
 dt_status *dt_csv_find_columns(const dt_csv *c, const dt_csv_element *e, bool header, int *to) DT_MUST_USE;
 enum { DT_CSV_LONGEST_NUMBER = 400 };
-/* The field without blanks at its ends, NUL-terminated; false: too long for a number. */
-bool dt_csv_trim(const dt_csv_field *f, char number[DT_CSV_LONGEST_NUMBER + 1]);
+/* The field without blanks at its ends, NUL-terminated: its own text, or a copy in `room` where blanks follow. NULL: too long for a number. */
+const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER + 1]);
 /* A record's field as value i of an element. */
 dt_status *dt_csv_value(const dt_csv *c, const dt_csv_element *e, int i, const dt_csv_field *f, void *out) DT_MUST_USE;
 /* All values of an element, whose fields stand where `index` says. */

@@ -39,8 +39,9 @@ static bool is_number(const dt_csv_field *f, bool *integer)
 {
     double x;
     int64_t i;
-    char text[DT_CSV_LONGEST_NUMBER + 1];
-    if (!dt_csv_trim(f, text))
+    char room[DT_CSV_LONGEST_NUMBER + 1];
+    const char *text = dt_csv_trim(f, room);
+    if (!text)
         return false;
     *integer = dt_parse_int64(text, &i);
     return *integer || dt_parse_double(text, &x);
