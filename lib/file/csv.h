@@ -45,6 +45,10 @@ dt_status *dt_csv_next(dt_csv *c, bool *more) DT_MUST_USE;
 void dt_csv_close(dt_csv *c); /* takes one that did not open */
 /* A field, in quotes where it must be; an empty one where it is said. */
 void dt_csv_put(dt_str *out, const char *text, char delimiter, bool quotes_empty);
+/* As dt_format has `begin` and `put`. */
+struct dt_output;
+dt_status *dt_csv_write_header(struct dt_output *o) DT_MUST_USE;
+dt_status *dt_csv_write_row(struct dt_output *o, const void *const *row) DT_MUST_USE;
 /* "x.csv:4:7: " and the text. */
 dt_status *dt_csv_fail(const dt_csv *c, int64_t line, int64_t col, const char *format, ...) DT_MUST_USE DT_PRINTF(4, 5);
 
