@@ -20,6 +20,7 @@ typedef struct dt_conv {
     dt_conv_kind kind;
     int n;                                    /* spatial dimensions */
     bool turned;                              /* DATA: w lies with its spatial dimensions reversed */
+    dt_gemm_float x_is, y_is, w_is;           /* elements: all float32; or what is read is bfloat16, and what is written either */
     int64_t images, groups, in, out;
     int64_t x[DT_CONV_SPACE], y[DT_CONV_SPACE], k[DT_CONV_SPACE];
     int64_t stride[DT_CONV_SPACE], dilation[DT_CONV_SPACE], low[DT_CONV_SPACE];
@@ -35,9 +36,9 @@ typedef struct dt_conv_calls {
     /* False: not one that the library makes fast. */
     bool (*plan)(const dt_gemm_library *l, const dt_conv *c, dt_conv_plan *out);
     /* packed and scratch: aligned to 64 bytes. FORWARD and DATA. */
-    void (*pack)(const dt_conv_plan *p, const float *w, void *packed, void *scratch);
+    void (*pack)(const dt_conv_plan *p, const void *w, void *packed, void *scratch);
     /* FORWARD: x, packed, y. DATA: y, packed, x. WEIGHTS: x, y, w. The last is written. */
-    void (*run)(const dt_conv_plan *p, const float *a, const void *b, float *c, void *scratch);
+    void (*run)(const dt_conv_plan *p, const void *a, const void *b, void *c, void *scratch);
     void (*release)(dt_conv_plan *p);
 } dt_conv_calls;
 

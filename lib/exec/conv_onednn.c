@@ -4,7 +4,7 @@
  * so each convolution has a reorder: from the plain kernel into that layout, or back for a kernel's gradient.
  * The caller provides the scratch memory, since the library's own belongs to the thread that created the primitive.
  *
- * Convolutions for which oneDNN has only its slow reference code are refused.
+ * Convolutions for which oneDNN has only its slow reference code are refused, and those of bfloat16 that it does not compute by the matrix unit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,9 +46,20 @@ static bool is_plain(const dt_conv *c)
     return plain;
 }
 
-/* Activations: images, channels, space; in memory channels are last. */
-static bool describe_image(const dt_dnnl_api *a, const dt_conv *c, int64_t channels, const int64_t *size, dt_dnnl_desc *out)
+static int type_of(dt_gemm_float f)
 {
+    return f == DT_GEMM_BF16 ? DT_DNNL_BF16 : DT_DNNL_F32;
+}
+
+static bool is_bf16(const dt_conv *c)
+{
+    return c->x_is == DT_GEMM_BF16 || c->y_is == DT_GEMM_BF16;
+}
+
+/* What is x, if `of_x`, or y: images, channels, space; in memory channels are last. */
+static bool describe_image(const dt_dnnl_api *a, const dt_conv *c, bool of_x, dt_dnnl_desc *out)
+{
+    const int64_t channels = c->groups * (of_x ? c->in : c->out), *size = of_x ? c->x : c->y;
     int64_t dims[RANK] = { c->images, channels }, strides[RANK] = { 0, 1 }, step = channels;
     for (int i = c->n - 1; i >= 0; i--) {
         dims[2 + i] = size[i];
@@ -56,11 +67,13 @@ static bool describe_image(const dt_dnnl_api *a, const dt_conv *c, int64_t chann
         step *= size[i];
     }
     strides[0] = step;
-    return dt_dnnl_describe(a, DT_DNNL_F32, c->n + 2, dims, strides, out);
+    return dt_dnnl_describe(a, type_of(of_x ? c->x_is : c->y_is), c->n + 2, dims, strides, out);
 }
 
-/* Kernels: groups if there are several, outputs, inputs, space. */
-static bool describe_kernel(const dt_dnnl_api *a, const dt_conv *c, bool as_it_lies, dt_dnnl_desc *out)
+/* Kernels: groups if there are several, outputs, inputs, space. Packed, those that are read are bfloat16 beside bfloat16; gradients are float32. */
+typedef enum form { AS_IT_LIES, PACKED_READ, PACKED_GRADIENT } form;
+
+static bool describe_kernel(const dt_dnnl_api *a, const dt_conv *c, form f, dt_dnnl_desc *out)
 {
     int64_t dims[RANK], strides[RANK];
     int n = 0;
@@ -72,7 +85,8 @@ static bool describe_kernel(const dt_dnnl_api *a, const dt_conv *c, bool as_it_l
     dims[n] = c->in, strides[n++] = c->w_in;
     for (int i = 0; i < c->n; i++)
         dims[n] = c->k[i], strides[n++] = c->w_k[i];
-    return dt_dnnl_describe(a, DT_DNNL_F32, n, dims, as_it_lies ? strides : NULL, out);
+    const int type = f == AS_IT_LIES ? type_of(c->w_is) : f == PACKED_READ && is_bf16(c) ? DT_DNNL_BF16 : DT_DNNL_F32;
+    return dt_dnnl_describe(a, type, n, dims, f == AS_IT_LIES ? strides : NULL, out);
 }
 
 /* ---- primitives ---- */
@@ -130,24 +144,28 @@ static bool describe_weights(const plan *p, const dt_dnnl_desc *w, const geometr
 static bool is_fast(const plan *p)
 {
     const char *name = "";
-    return !p->dnnl->query(p->desc, IMPL_NAME, 0, &name) && !strstr(name, "ref");
+    if (p->dnnl->query(p->desc, IMPL_NAME, 0, &name))
+        return false;
+    return is_bf16(&p->c) ? strstr(name, "amx") != NULL : strstr(name, "ref") == NULL;
 }
 
 /* Backward primitives are described with the forward one as a hint. */
 static bool describe_primitive(plan *p)
 {
     const geometry g = geometry_of(&p->c);
-    dt_dnnl_desc w;
+    dt_dnnl_desc w, gradient;
     dt_dnnl hint = NULL;
-    bool ok = describe_kernel(p->dnnl, &p->c, false, &w) && describe_forward(p, &w, &g, p->c.kind == DT_CONV_FORWARD ? &p->desc : &hint);
+    bool ok = describe_kernel(p->dnnl, &p->c, PACKED_READ, &w) && describe_kernel(p->dnnl, &p->c, PACKED_GRADIENT, &gradient) &&
+              describe_forward(p, &w, &g, p->c.kind == DT_CONV_FORWARD ? &p->desc : &hint);
 
     if (ok && p->c.kind == DT_CONV_DATA)
         ok = describe_data(p, &w, &g, hint, &p->desc);
     if (ok && p->c.kind == DT_CONV_WEIGHTS)
-        ok = describe_weights(p, &w, &g, hint, &p->desc);
+        ok = describe_weights(p, &gradient, &g, hint, &p->desc);
     if (hint)
         p->dnnl->primitive_desc_destroy(hint);
     dt_dnnl_forget(p->dnnl, &w);
+    dt_dnnl_forget(p->dnnl, &gradient);
     return ok && is_fast(p) && !p->dnnl->primitive_create(&p->primitive, p->desc);
 }
 
@@ -200,12 +218,17 @@ static size_t scratchpad_bytes(const plan *p)
     return aligned(p->dnnl->desc_size(p->dnnl->query_desc(p->desc, SCRATCHPAD_DESC, 0)));
 }
 
+static size_t element_bytes(const dt_conv *c)
+{
+    return c->w_is == DT_GEMM_BF16 ? sizeof(uint16_t) : sizeof(float);
+}
+
 static size_t kernel_bytes(const dt_conv *c)
 {
     int64_t n = c->groups * c->in * c->out;
     for (int i = 0; i < c->n; i++)
         n *= c->k[i];
-    return (size_t)n * sizeof(float);
+    return (size_t)n * element_bytes(c);
 }
 
 static bool make_plan(const dt_gemm_library *l, const dt_conv *c, dt_conv_plan *out)
@@ -215,8 +238,7 @@ static bool make_plan(const dt_gemm_library *l, const dt_conv *c, dt_conv_plan *
     p->dnnl = l->state;
     p->c = *c;
     *out = (dt_conv_plan){ .state = p };
-    if (!is_plain(c) || !describe_image(p->dnnl, c, c->groups * c->in, c->x, &p->x) ||
-        !describe_image(p->dnnl, c, c->groups * c->out, c->y, &p->y) || !describe_kernel(p->dnnl, c, true, &p->plain) ||
+    if (!is_plain(c) || !describe_image(p->dnnl, c, true, &p->x) || !describe_image(p->dnnl, c, false, &p->y) || !describe_kernel(p->dnnl, c, AS_IT_LIES, &p->plain) ||
         !describe_primitive(p) || !make_reorder(p)) {
         release(out);
         return false;
@@ -254,16 +276,16 @@ static void reorder(const plan *p, const void *from, void *to)
 }
 
 /* Spatial dimensions come first in memory: to reverse them all is to reverse the matrices of one place each. */
-static void turn(const dt_conv *c, const float *w, float *to)
+static void turn(const dt_conv *c, const char *w, char *to)
 {
-    int64_t matrix = c->in * c->out * c->groups, n = 1;
+    int64_t matrix = c->in * c->out * c->groups * (int64_t)element_bytes(c), n = 1;
     for (int i = 0; i < c->n; i++)
         n *= c->k[i];
     for (int64_t i = 0; i < n; i++)
-        memcpy(to + i * matrix, w + (n - 1 - i) * matrix, (size_t)matrix * sizeof *w);
+        memcpy(to + i * matrix, w + (n - 1 - i) * matrix, (size_t)matrix);
 }
 
-static void pack(const dt_conv_plan *q, const float *w, void *packed, void *scratch)
+static void pack(const dt_conv_plan *q, const void *w, void *packed, void *scratch)
 {
     const plan *p = q->state;
     if (p->c.turned) {
@@ -273,7 +295,7 @@ static void pack(const dt_conv_plan *q, const float *w, void *packed, void *scra
     reorder(p, w, packed);
 }
 
-static void run(const dt_conv_plan *q, const float *a, const void *b, float *c, void *scratch)
+static void run(const dt_conv_plan *q, const void *a, const void *b, void *c, void *scratch)
 {
     static const int what[3][3] = {
         [DT_CONV_FORWARD] = { DT_DNNL_SRC, DT_DNNL_WEIGHTS, DT_DNNL_DST },

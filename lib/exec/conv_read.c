@@ -138,6 +138,14 @@ static bool read_weights(const operands *o, dt_conv *c)
     return plain;
 }
 
+static void note_elements(const operands *o, dt_conv *c)
+{
+    const dt_gemm_float lhs = dt_gemm_float_of(o->lhs->dtype), rhs = dt_gemm_float_of(o->rhs->dtype), out = dt_gemm_float_of(o->out->dtype);
+    c->x_is = c->kind == DT_CONV_DATA ? out : lhs;
+    c->y_is = c->kind == DT_CONV_DATA ? lhs : c->kind == DT_CONV_WEIGHTS ? rhs : out;
+    c->w_is = c->kind == DT_CONV_WEIGHTS ? out : rhs;
+}
+
 bool dt_conv_read(const dt_exec *x, int node, int64_t images, dt_conv *out)
 {
     const dt_node *n = &x->g->node[node];
@@ -145,5 +153,8 @@ bool dt_conv_read(const dt_exec *x, int node, int64_t images, dt_conv *out)
     dt_type entry = dt_convolution_entry(x, node);
     const operands o = { a, &x->type[n->in[0]], &x->type[n->in[1]], &entry };
     *out = (dt_conv){ .n = a->n_spatial, .images = images };
-    return read_images(&o, out) || read_weights(&o, out);
+    if (!read_images(&o, out) && !read_weights(&o, out))
+        return false;
+    note_elements(&o, out);
+    return true;
 }

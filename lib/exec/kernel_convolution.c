@@ -103,7 +103,7 @@ static bool plan_sizes(by_library *v, const dt_exec *x, int node)
     return ok;
 }
 
-static bool prepare_library(dt_exec *x, int node, by_library *v, dt_prepared *out)
+static bool plan_library(const dt_exec *x, int node, by_library *v)
 {
     const dt_node *n = &x->g->node[node];
     dt_conv c;
@@ -116,7 +116,27 @@ static bool prepare_library(dt_exec *x, int node, by_library *v, dt_prepared *ou
     v->lhs_row = row_of(&x->type[n->in[0]]);
     v->rhs_row = row_of(&x->type[n->in[1]]);
     v->out_row = row_of(&x->type[node]);
-    if (!plan_sizes(v, x, node))
+    return plan_sizes(v, x, node);
+}
+
+/* Everything stays in bfloat16 if the library computes it so; both operands do, since it knows no other form. */
+static void narrow(dt_exec *x, int node)
+{
+    const int *in = x->g->node[node].in;
+    by_library v = { 0 };
+    if (x->engine->gemm.bf16 && x->type[in[0]].dtype == DT_BFLOAT16 && x->type[in[1]].dtype == DT_BFLOAT16 && plan_library(x, node, &v)) {
+        for (int i = 0; i < v.n_sizes; i++)
+            v.calls->release(&v.plan[i]);
+        return;
+    }
+    dt_store_wide(x, in[0]);
+    dt_store_wide(x, in[1]);
+    dt_store_wide(x, node);
+}
+
+static bool prepare_library(const dt_exec *x, int node, by_library *v, dt_prepared *out)
+{
+    if (!plan_library(x, node, v))
         return false;
     out->kept = HEADER;
     for (int i = 0; i < v->n_sizes; i++) {
@@ -128,7 +148,7 @@ static bool prepare_library(dt_exec *x, int node, by_library *v, dt_prepared *ou
 }
 
 /* The packed kernel of this step; the header says for which run it was packed. */
-static const void *packed(const dt_kernel_call *c, const by_library *v, int which, const float *w)
+static const void *packed(const dt_kernel_call *c, const by_library *v, int which, const void *w)
 {
     uint32_t *run = (uint32_t *)c->kept + which;
     void *to = c->kept + v->packed_at[which];
@@ -138,20 +158,25 @@ static const void *packed(const dt_kernel_call *c, const by_library *v, int whic
     return to;
 }
 
+static char *row_at(const dt_exec *x, int node, int64_t element)
+{
+    return (char *)x->at[node] + element * dt_element_bytes(x, node);
+}
+
 static void run_library(const dt_kernel_call *c, const by_library *v)
 {
-    const dt_node *n = &c->x->g->node[c->step->node];
-    const float *lhs = dt_floats(c->x, n->in[0]), *rhs = dt_floats(c->x, n->in[1]);
+    const dt_exec *x = c->x;
+    const dt_node *n = &x->g->node[c->step->node];
     bool gradient = v->kind == DT_CONV_WEIGHTS, part = dt_cut_of(n) >= 0;
-    float *y = dt_floats(c->x, c->step->node);
     int64_t lo, hi;
-    piece_of(c->x, c->step->node, v, c->unit, &lo, &hi);
+    piece_of(x, c->step->node, v, c->unit, &lo, &hi);
     int which = hi - lo != v->images[0];
-    y += gradient ? (part ? c->unit * v->out_row : 0) : lo * v->out_row;
+    const char *lhs = row_at(x, n->in[0], lo * v->lhs_row), *rhs = row_at(x, n->in[1], gradient ? lo * v->rhs_row : 0);
+    char *y = row_at(x, c->step->node, gradient ? (part ? c->unit * v->out_row : 0) : lo * v->out_row);
     if (hi > lo)
-        v->calls->run(&v->plan[which], lhs + lo * v->lhs_row, gradient ? rhs + lo * v->rhs_row : packed(c, v, which, rhs), y, c->scratch);
-    else if (gradient)
-        memset(y, 0, (size_t)(part ? v->out_row : dt_type_elements(&c->x->type[c->step->node])) * sizeof *y); /* a sum of nothing */
+        v->calls->run(&v->plan[which], lhs, gradient ? rhs : packed(c, v, which, rhs), y, c->scratch);
+    else if (gradient) /* a sum of nothing */
+        memset(y, 0, (size_t)((part ? v->out_row : dt_type_elements(&x->type[c->step->node])) * dt_element_bytes(x, c->step->node)));
 }
 
 /* ---- by eval ---- */
@@ -183,6 +208,8 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
     step->state = v;
     if (prepare_library(x, step->node, &v->library, &p)) {
         v->way = BY_LIBRARY;
+    } else if (x->type[x->g->node[step->node].in[0]].dtype == DT_BFLOAT16) { /* it was planned before, but there is no memory for it now */
+        return dt_fail(DT_E_KERNELS, NULL, "oneDNN rejects a convolution that it took before");
     } else if (has_products(dt_convolution_attr_of(&x->g->node[step->node]))) {
         v->way = BY_PRODUCTS;
         dt_status *s = dt_im2col_prepare(x, step->node, &p);
@@ -214,12 +241,12 @@ static void release(void *state)
 }
 
 const dt_kernel dt_kernel_convolution = {
-    .name = "convolution", .op = &dt_op_convolution, .splits = true, .fits = fits_rows, .prepare = prepare, .run = run, .release = release,
+    .name = "convolution", .op = &dt_op_convolution, .splits = true, .fits = fits_rows, .narrow = narrow, .prepare = prepare, .run = run, .release = release,
 };
 const dt_kernel dt_kernel_kernel_gradient = {
-    .name = "kernel_gradient", .op = &dt_op_convolution, .fits = fits, .prepare = prepare, .run = run, .release = release,
+    .name = "kernel_gradient", .op = &dt_op_convolution, .fits = fits, .narrow = narrow, .prepare = prepare, .run = run, .release = release,
 };
 const dt_kernel dt_kernel_kernel_gradient_part = {
-    .name = "kernel_gradient_part", .op = &dt_op_segment_convolution, .splits = true, .fits = fits, .prepare = prepare, .run = run,
+    .name = "kernel_gradient_part", .op = &dt_op_segment_convolution, .splits = true, .fits = fits, .narrow = narrow, .prepare = prepare, .run = run,
     .release = release,
 };

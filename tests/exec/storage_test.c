@@ -9,6 +9,7 @@
 
 #include "exec/instructions.h"
 #include "op/cells.h"
+#include "op/convolution.h"
 
 enum { FEATURES = 48, WIDTH = 40, HEADS = 4, TIME = 66 };
 
@@ -91,6 +92,24 @@ static void batches(const setting *s)
     dt_return(s->t, "dx", dt_convert(d, DT_FLOAT32));
 }
 
+/* 3 x 3 with borders, then 1 x 1 with strides: forward, the gradients of both images, and of both kernels. */
+static void convolutions(const setting *s)
+{
+    dt_convolution_attr wide = dt_convolution_channels_last(2), strided = wide;
+    dt_value x = dt_reshape(s->sequence, 4, (int64_t[]){ -1, 9, 22, 16 }), v = dt_reshape(s->v, 4, (int64_t[]){ 1, 1, WIDTH, FEATURES });
+    dt_value w = dt_pad(s->w, &(dt_pad_attr){ .dim = { { 48, 48, 0 }, { 0 } } }), in[2], of[] = { s->sequence, s->w, s->v }, d[3];
+    for (int i = 0; i < 2; i++) {
+        wide.window[i] = (dt_window){ 1, 1, 1, 1, 1 };
+        strided.window[i] = (dt_window){ 2, 0, 0, 1, 1 };
+    }
+    in[0] = dt_gelu(dt_convolution(dt_tanh(x), dt_reshape(w, 4, (int64_t[]){ 3, 3, 16, WIDTH }), &wide), false);
+    in[1] = dt_convert(dt_convolution(in[0], v, &strided), DT_FLOAT32);
+    dt_gradients_of(dt_reduce_sum(dt_multiply(in[1], dt_tanh(in[1])), DT_NO_AXIS), of, 3, d);
+    dt_return(s->t, "y", in[1]);
+    for (int i = 0; i < 3; i++)
+        dt_return(s->t, (const char *[]){ "dx", "dw", "dv" }[i], dt_convert(d[i], DT_FLOAT32));
+}
+
 static void moves(const setting *s)
 {
     dt_value x = dt_concatenate((dt_value[]){ s->sequence, dt_negate(s->sequence) }, 2, 1);
@@ -118,7 +137,7 @@ typedef struct row {
 static const row rows[] = {
     { "dense", dense, 0, 0.06 }, { "gradients", gradients, 0, 0.15 }, { "norm", norm, 0, 0.15 }, { "attention", attention, 9, 0.1 },
     { "causal attention", causal_attention, 9, 0.1 }, { "grouped attention", grouped_attention, 9, 0.1 }, { "moves", moves, 70, 0.06 },
-    { "batches", batches, 9, 0.3 },
+    { "batches", batches, 9, 0.3 }, { "convolutions", convolutions, 9, 0.3 },
     { "elements", elements, 0, 0 },
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -280,7 +299,7 @@ static void test_memory_is_less(void **state)
     for (int i = 0; i < ROWS; i++) {
         int64_t single = arena_of(e, &rows[i], DT_FLOAT32, 4096), bfloat = arena_of(e, &rows[i], DT_BFLOAT16, 4096), half = arena_of(e, &rows[i], DT_FLOAT16, 4096);
         print_message("%s: %lld bytes in float32, %lld in bfloat16, %lld in float16\n", rows[i].name, (long long)single, (long long)bfloat, (long long)half);
-        if (rows[i].make == gradients && e->gemm.bf16)
+        if ((rows[i].make == gradients || rows[i].make == convolutions) && e->gemm.bf16)
             assert_true(bfloat * 10 < single * 8);
     }
     dt_engine_close(e);
