@@ -140,6 +140,8 @@ void dt_run_drop_ahead(run *r);
 bool dt_run_is_interrupted(const run *r, int64_t step);
 /* epoch.c: collects the epoch's logs, tells and writes them, and goes on to the next one where it is whole. */
 dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
+/* run_size.c: its examples, batch, steps and epochs, where it begins, and what each worker reads. */
+dt_status *dt_run_measure(run *r) DT_MUST_USE;
 /* Examples of the first steps of training. */
 int64_t dt_run_fed(const run *r, int64_t steps);
 /* fit.steps with validation_freq, which then counts steps. */
