@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Status objects: made, added to, chained, asked. How they look in print is report.c.
+ * Status objects: made, added to, chained, asked. The line of source that one shows is excerpt.c's, how it looks in print report.c's.
  *
- * Everything that is printed later is made fit for a terminal when it comes in, so the printer copies only; and the line
- * of source is cut to a window when it comes in, so a status stays small however long the line is.
+ * Everything that is printed later is made fit for a terminal when it comes in, so the printer copies only.
  */
-#define _GNU_SOURCE /* memrchr */
 #include "base/status.h"
 
 #include <errno.h>
@@ -20,8 +18,6 @@
 
 enum {
     LONGEST_TEXT = 4096, /* bytes */
-    WINDOW = 100,        /* characters of a source line that are shown ... */
-    WINDOW_BEFORE = 60,  /* ... of these at most before the place */
 };
 
 #define DT_ERROR_TEXT(id, title, detail) static const char title_##id[] = title, detail_##id[] = detail;
@@ -72,123 +68,6 @@ static char *printable(const char *format, va_list args)
     return dt_str_take(&text);
 }
 
-/* ---- the place ---- */
-
-typedef struct span {
-    const char *text;
-    size_t size;
-} span;
-
-/* Where the line of a place begins; NULL when there is none. A text may be a million lines, or one line, and have ten thousand
- * faults: that is why places know their byte. */
-static const char *find_start(const dt_location *at)
-{
-    const char *p = at->source->text, *end = p ? p + at->source->size : NULL;
-    if (p && at->offset && at->offset <= at->source->size) {
-        const char *before = memrchr(p, '\n', at->offset);
-        return before ? before + 1 : p;
-    }
-    for (int i = 1; p && i < at->line; i++) {
-        p = memchr(p, '\n', (size_t)(end - p));
-        p = p ? p + 1 : NULL;
-    }
-    return p;
-}
-
-/* The line of a place, without its end; text NULL when there is none. */
-static span find_line(const dt_location *at)
-{
-    const char *p = find_start(at), *end = p ? at->source->text + at->source->size : NULL;
-    if (!p)
-        return (span){0};
-    const char *stop = memchr(p, '\n', (size_t)(end - p));
-    span line = {p, (size_t)((stop ? stop : end) - p)};
-    if (line.size && line.text[line.size - 1] == '\r')
-        line.size--;
-    return line;
-}
-
-static size_t char_length(span line, size_t at)
-{
-    uint32_t code;
-    size_t n = dt_utf8_next(line.text + at, line.size - at, &code);
-    return n ? n : 1;
-}
-
-/* One character of the line, and below it the same number of `fill`; a tab stands above a tab. */
-static void add_column(dt_status *s, dt_str *excerpt, dt_str *below, span c, char fill)
-{
-    size_t before = excerpt->size;
-    if (*c.text == '\t')
-        dt_str_putc(excerpt, '\t');
-    else
-        dt_str_escaped(excerpt, c.text, c.size, 1);
-    if (fill == '\0')
-        return;
-    size_t columns = dt_utf8_count(excerpt->data + before, excerpt->size - before);
-    for (size_t i = 0; i < columns; i++)
-        dt_str_putc(below, *c.text == '\t' && fill == ' ' ? '\t' : fill);
-    s->carets += fill == '^';
-}
-
-/* The byte of the line's column `first`: a few steps back from a place whose byte is known. */
-static size_t window_start(span line, const dt_location *at, int first)
-{
-    size_t i = at->offset ? at->offset - (size_t)(line.text - at->source->text) : 0;
-    if (i > 0 && i <= line.size) {
-        for (int col = at->col; col > first && i > 0; col--)
-            for (i--; i > 0 && ((unsigned char)line.text[i] & 0xc0) == 0x80;)
-                i--;
-        return i;
-    }
-    i = 0;
-    for (int col = 1; col < first && i < line.size; col++)
-        i += char_length(line, i);
-    return i;
-}
-
-/* Fills in the window of the line around the place, and the line of blanks and carets below it. */
-static void set_excerpt(dt_status *s, span line, const dt_location *at)
-{
-    dt_str excerpt = {0}, below = {0};
-    int first = at->col > WINDOW_BEFORE ? at->col - WINDOW_BEFORE : 1;
-    int width = at->col <= 0 ? 0 : at->width > 0 ? at->width : 1;
-    if (line.size <= WINDOW)
-        first = 1;
-    int col = first;
-    if (first > 1) {
-        dt_str_puts(&excerpt, "...");
-        dt_str_puts(&below, "   ");
-    }
-    for (size_t i = window_start(line, at, first), n; i < line.size; i += n, col++) {
-        n = char_length(line, i);
-        if (col >= first + WINDOW) {
-            dt_str_puts(&excerpt, "...");
-            break;
-        }
-        char fill = col < at->col ? ' ' : col - at->col < width ? '^' : '\0';
-        add_column(s, &excerpt, &below, (span){line.text + i, n}, fill);
-    }
-    if (s->carets == 0 && at->col > 0) { /* the place is the end of the line */
-        dt_str_putc(&below, '^');
-        s->carets = 1;
-    }
-    s->excerpt = dt_str_take(&excerpt);
-    s->below = dt_str_take(&below);
-}
-
-static void set_place(dt_status *s, const dt_location *at)
-{
-    if (!at || !at->source)
-        return;
-    s->file = dt_strdup(at->source->name);
-    s->line = at->line > 0 ? at->line : 0;
-    s->col = at->line > 0 && at->col > 0 ? at->col : 0;
-    span line = s->line ? find_line(at) : (span){0};
-    if (line.text)
-        set_excerpt(s, line, at);
-}
-
 /* ---- making ---- */
 
 static dt_status *create(dt_error id, const dt_location *at)
@@ -196,7 +75,7 @@ static dt_status *create(dt_error id, const dt_location *at)
     dt_status *s = dt_alloc(sizeof *s);
     s->refs = 1;
     s->row = dt_error_find(id);
-    set_place(s, at);
+    dt_status_set_place(s, at);
     return s;
 }
 
@@ -318,7 +197,7 @@ dt_status *dt_at(dt_status *s, const dt_location *at)
 {
     for (dt_status *one = s; one; one = one->next)
         if (!one->file)
-            set_place(one, at);
+            dt_status_set_place(one, at);
     return s;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a status holds; for status.c, which makes it, and report.c, which prints it. */
+/* What a status holds; for status.c and excerpt.c, which make it, and report.c, which prints it. */
 #ifndef DT_BASE_STATUS_IMPL_H
 #define DT_BASE_STATUS_IMPL_H
 
@@ -20,5 +20,8 @@ struct dt_status {
     dt_status *next;
     int dropped; /* in the first of a list: how many were appended and not kept */
 };
+
+/* File, line and column of a new one, and its excerpt, where there is a place. */
+void dt_status_set_place(dt_status *s, const dt_location *at);
 
 #endif
