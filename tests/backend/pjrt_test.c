@@ -224,11 +224,14 @@ typedef struct training {
     int64_t rows;        /* of the outputs */
 } training;
 
-static const char *const layers = "- Input: {name: x, shape: [3]}\n- Dense: {units: 2}\n";
+/* The weights of ten blocks, each in a stack with its like, and so are the optimizer's. */
+static const char *const layers = "- Input: {name: x, shape: [3]}\n"
+                                  "- Repeat: {for: {i: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}, layers: [Dense: {name: 'd{i}', units: 3, activation: tanh}, LayerNormalization: {name: 'n{i}'}]}\n"
+                                  "- Dense: {units: 2}\n";
 
-/* Two epochs of five batches, the last one of 4 rows, each validated with 24 examples, which are evaluated and predicted in the end. Of a loss that is one number for
+/* Two epochs, or more, of five batches, the last one of 4 rows, each validated with 24 examples, which are evaluated and predicted in the end. Of a loss that is one number for
  * a batch an evaluation has three pieces. */
-static dt_status *train(training *t, int replicas)
+static dt_status *train_for(training *t, int replicas, int epochs)
 {
     static const char *const cpus[] = { "CPU:0", "CPU:1", "CPU:2", "CPU:3" };
     DT_TRY(dt_mirrored_strategy(&t->strategy, cpus, replicas));
@@ -242,11 +245,16 @@ static dt_status *train(training *t, int replicas)
     DT_TRY(s);
     DT_TRY(dt_dataset_open(&t->data, "{format: synthetic, examples: 60, validation_split: 0.4, element: {x: {shape: [3], dtype: float32}, y: {shape: [2], dtype: float32}}, "
                                      "global_batch_size: 8}"));
-    DT_TRY(dt_model_fit(t->model, t->data, &t->history, "{epochs: 2}"));
+    DT_TRY(dt_model_fit(t->model, t->data, &t->history, "{epochs: %d}", epochs));
     DT_TRY(dt_model_evaluate(t->model, t->data, NULL));
     DT_TRY(dt_model_predict(t->model, t->data, &t->outputs));
     t->rows = dt_tensor_dim(t->outputs, 0);
     return NULL;
+}
+
+static dt_status *train(training *t, int replicas)
+{
+    return train_for(t, replicas, 2);
 }
 
 static void end_training(training *t)
@@ -296,6 +304,29 @@ static void test_each_call_of_training_fails_in_turn(void **state)
     fail_each_call_of_training("fail", 1, 1);
     fail_each_call_of_training("exhaust", 1, 7);
     fail_each_call_of_training("fail", 2, 7);
+}
+
+/* However long it trains, and validates in between: variables go up once. Weights of all blocks are one array each. */
+static void test_stacks_stay_on_the_device(void **state)
+{
+    (void)state;
+    for (int replicas = 1; replicas <= 2; replicas++) {
+        int variables[2], down[2], after[COUNTS];
+        for (int longer = 0; longer < 2; longer++) {
+            training t = { 0 };
+            setenv("FAKE_DEVICE", "", 1);
+            assert_null(train_for(&t, replicas, longer ? 5 : 2));
+            count(after);
+            variables[longer] = after[UPLOADS] - after[EARLY];
+            down[longer] = after[DOWNLOADS];
+            end_training(&t);
+            count(after);
+            assert_int_equal(after[ALIVE], 0);
+        }
+        assert_int_equal(variables[0], variables[1]);
+        assert_in_range(variables[0], 8 * replicas, 20 * replicas);
+        assert_in_range(down[1] - down[0], 3 * 8, 3 * 8 * 4); /* results of eight steps an epoch */
+    }
 }
 
 /* Evaluating and predicting three batches, the second starts before the first is finished, and the third likewise; all come up before their turn. */
@@ -437,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_variables_outlive_their_strategy),
         cmocka_unit_test(test_each_call_fails_in_turn),
         cmocka_unit_test(test_each_call_of_training_fails_in_turn),
+        cmocka_unit_test(test_stacks_stay_on_the_device),
         cmocka_unit_test(test_evaluating_and_predicting_run_ahead),
         cmocka_unit_test(test_memory_that_is_not_there_is_told),
         cmocka_unit_test(test_results_that_are_missing_are_told),

@@ -81,6 +81,16 @@ dt_status *dt_pjrt_place(dt_pjrt_device *d, const dt_view *whole, const dt_pjrt_
     return s;
 }
 
+static dt_status *download(const dt_pjrt_device *d, dt_pjrt_buffer *b, const dt_view *x)
+{
+    void *ready = NULL;
+    DT_TRY(dt_pjrt_check_size(d->client, b, x));
+    dt_status *s = dt_pjrt_download(d->client, b, x, &ready);
+    dt_status *late = dt_pjrt_await(d->client, ready);
+    dt_status_free(s ? late : NULL);
+    return s ? s : late;
+}
+
 dt_status *dt_pjrt_collect(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n, const dt_pjrt_lie *lie, const dt_view *whole)
 {
     const bool cut = dt_pjrt_is_cut(lie, whole->type.rank);
@@ -88,17 +98,76 @@ dt_status *dt_pjrt_collect(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n, c
     dt_status *s = cut ? room(&part.type, &part.data) : NULL;
 
     for (int i = 0; !s && i < (cut ? n : 1); i++) {
-        void *ready = NULL;
-        s = dt_pjrt_check_size(d->client, b[i], &part);
-        if (!s)
-            s = dt_pjrt_download(d->client, b[i], &part, &ready);
-        if (!s)
-            s = dt_pjrt_await(d->client, ready);
+        s = download(d, b[i], &part);
         if (!s && cut)
             dt_pjrt_copy_part(whole, lie, i, &part, true);
     }
     if (cut)
         free(part.data);
+    return s;
+}
+
+/* ---- stacks ---- */
+
+static dt_type stacked_type(const dt_type *row, int n)
+{
+    dt_type t = { .dtype = row->dtype, .rank = row->rank + 1, .dim = { n } };
+    memcpy(t.dim + 1, row->dim, (size_t)row->rank * sizeof *row->dim);
+    return t;
+}
+
+/* A device's part of each row, to where it stands in `all`, or (`into`) from there. */
+static void copy_rows(const dt_view *row, int n, const dt_pjrt_lie *lie, int device, dt_view *all, bool into)
+{
+    dt_view part = { dt_pjrt_part_type(&row->type, lie), all->data };
+    const size_t bytes = (size_t)dt_type_bytes(&part.type);
+    for (int i = 0; i < n; i++, part.data = (char *)part.data + bytes) {
+        if (!row[i].data)
+            continue;
+        if (dt_pjrt_is_cut(lie, row->type.rank))
+            dt_pjrt_copy_part(&row[i], lie, device, &part, into);
+        else
+            memcpy(into ? row[i].data : part.data, into ? part.data : row[i].data, bytes);
+    }
+}
+
+dt_status *dt_pjrt_place_stack(dt_pjrt_device *d, const dt_view *row, int n_rows, bool stacked, const dt_pjrt_lie *lie, int n, dt_pjrt_buffer **out)
+{
+    const bool cut = dt_pjrt_is_cut(lie, row->type.rank);
+    const dt_type part = dt_pjrt_part_type(&row->type, lie);
+    dt_view all = { stacked_type(&part, n_rows), NULL };
+    dt_status *s = NULL;
+
+    if (!stacked)
+        return dt_pjrt_place(d, row, lie, n, out);
+    memset(out, 0, (size_t)n * sizeof *out);
+    s = room(&all.type, &all.data);
+    for (int i = 0; !s && i < n; i++) {
+        if (cut || i == 0)
+            copy_rows(row, n_rows, lie, i, &all, false);
+        s = dt_pjrt_upload(d->client, d->ordinal[i], &all, &out[i]);
+    }
+    free(all.data);
+    if (s)
+        dt_pjrt_drop(d, out, n);
+    return s;
+}
+
+dt_status *dt_pjrt_collect_stack(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n, const dt_pjrt_lie *lie, const dt_view *row, int n_rows, bool stacked)
+{
+    const dt_type part = dt_pjrt_part_type(&row->type, lie);
+    dt_view all = { stacked_type(&part, n_rows), NULL };
+    dt_status *s = NULL;
+
+    if (!stacked)
+        return dt_pjrt_collect(d, b, n, lie, row);
+    s = room(&all.type, &all.data);
+    for (int i = 0; !s && i < (dt_pjrt_is_cut(lie, row->type.rank) ? n : 1); i++) {
+        s = download(d, b[i], &all);
+        if (!s)
+            copy_rows(row, n_rows, lie, i, &all, true);
+    }
+    free(all.data);
     return s;
 }
 

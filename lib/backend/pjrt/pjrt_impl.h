@@ -48,31 +48,49 @@ void dt_pjrt_copy_part(const dt_view *whole, const dt_pjrt_lie *lie, int device,
 dt_status *dt_pjrt_place(dt_pjrt_device *d, const dt_view *whole, const dt_pjrt_lie *lie, int n, dt_pjrt_buffer **out) DT_MUST_USE;
 /* All devices' parts into the whole. Where all hold everything, the first is read. */
 dt_status *dt_pjrt_collect(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n, const dt_pjrt_lie *lie, const dt_view *whole) DT_MUST_USE;
+/* The same of arrays of one type that lie one behind the other on the devices (`stacked`), or of one alone. collect: those without data are left out. */
+dt_status *dt_pjrt_place_stack(dt_pjrt_device *d, const dt_view *row, int n_rows, bool stacked, const dt_pjrt_lie *lie, int n, dt_pjrt_buffer **out) DT_MUST_USE;
+dt_status *dt_pjrt_collect_stack(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n, const dt_pjrt_lie *lie, const dt_view *row, int n_rows, bool stacked) DT_MUST_USE;
 void dt_pjrt_drop(const dt_pjrt_device *d, dt_pjrt_buffer **b, int n); /* which are NULL then */
 
 /* ---- copies.c ---- */
 
-struct dt_pjrt_copy {
+/* A variable in a copy. */
+typedef struct dt_pjrt_member {
     dt_variable_holder holder;   /* hangs on the variable */
+    dt_pjrt_copy *copy;
+    dt_variable *variable;       /* NULL: it has gone, or another device has it */
+    unsigned written;            /* its count when the buffers were made */
+    bool wanted;                 /* while they are fetched */
+} dt_pjrt_member;
+
+struct dt_pjrt_copy {
     dt_pjrt_device *device;
-    dt_variable *variable;
+    dt_type row;                 /* of a variable */
+    bool stacked;                /* there is one dimension more, along which they lie */
+    bool settled;                /* a program that changes them wants them so: others are to take them as they are */
+    int n_members, n_held;       /* variables, and how many are still there */
+    dt_pjrt_member *member;      /* [n_members] */
     dt_mesh mesh;                /* of `lie` */
-    dt_pjrt_lie lie;
+    dt_pjrt_lie lie;             /* of each variable */
     int n;                       /* buffers; 0: none yet */
     dt_pjrt_buffer **buffer;     /* [device->n] */
-    unsigned written;            /* the variable's count when they were made */
     bool lost;                   /* a step that failed had taken its memory */
     dt_pjrt_copy *next, **link;
 };
 
-/* The variable's copy on this device, which it hangs itself on. Its buffers may be old. */
-dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *v, dt_pjrt_copy **out) DT_MUST_USE;
-/* Makes sure that n devices hold the current value so. */
+/* The copy of n variables on this device, which hangs itself on them. Its buffers may be old. stacked false: n is 1. */
+dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *const *v, int n, bool stacked, dt_pjrt_copy **out) DT_MUST_USE;
+/* Makes sure that n devices hold the current values so. */
 dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n) DT_MUST_USE;
-/* result[device][i] is the new value. The buffers of the one before go to old[devices], to be destroyed when the step is done. */
+/* result[device][i] has the new values. The buffers of those before go to old[devices], to be destroyed when the step is done. */
 void dt_pjrt_copy_replace(dt_pjrt_copy *c, dt_pjrt_buffer *const *const *result, int i, dt_pjrt_buffer **old);
-/* A step that may have taken its memory has failed. */
-void dt_pjrt_copy_lose(dt_pjrt_copy *c);
+/* A step that may have taken the variable's memory has failed. */
+void dt_pjrt_lose(dt_pjrt_device *d, dt_variable *v);
+/* From now on programs are written for variables that lie so. */
+void dt_pjrt_copy_settle(dt_pjrt_copy *c);
+/* The copy that v is in, if it is settled; or NULL. */
+const dt_pjrt_copy *dt_pjrt_settled(const dt_pjrt_device *d, const dt_variable *v);
 /* Before the device closes: values that are newer than the host's are fetched. */
 void dt_pjrt_copies_release(dt_pjrt_device *d);
 

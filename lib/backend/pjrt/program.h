@@ -4,11 +4,14 @@
 #define DT_BACKEND_PJRT_PROGRAM_H
 
 #include "backend/pjrt/pjrt_impl.h"
+#include "export/stablehlo/stablehlo.h"
 
 /* Compiled for these borders. */
 typedef struct dt_pjrt_variant {
     int32_t *offsets;        /* NULL: for even ones, or any where nothing depends on them */
     dt_pjrt_loaded *loaded;
+    dt_hlo_signature takes;  /* behind the graph's arguments: variables, and stacks of them; results likewise */
+    dt_variable ***variable; /* [takes.n_in - args][port's n] */
     const dt_spmd *over;     /* what each device does of the whole; NULL: all of it */
     bool is_checked;         /* a run has given results of the right sizes */
 } dt_pjrt_variant;
@@ -16,6 +19,7 @@ typedef struct dt_pjrt_variant {
 /* A step on its way: what is to be awaited, and then destroyed. Lists of arrays have the buffers of each one's devices next to each other. */
 typedef struct dt_pjrt_flight {
     const dt_spmd *over;
+    int n_old;
     int n_fed;               /* arrays that were not lent before */
     dt_pjrt_loan *fed;       /* [args] */
     dt_pjrt_buffer **old;    /* [updates][devices] of the values before */
@@ -39,7 +43,7 @@ typedef struct dt_pjrt_program {
     dt_pjrt_variant *variant;
     int n_checks, n_updates;
     dt_pjrt_check *check;
-    dt_pjrt_copy **copy;      /* [states] of the step that starts */
+    dt_pjrt_copy **copy;      /* [states, at most] of the step that starts, as its program takes them */
     dt_pjrt_buffer ***argument, ***result; /* [device][..] likewise */
     int oldest, n_flying;     /* flights: the one that finishes next, and how many do */
     dt_pjrt_flight flight[DT_PJRT_FLIGHTS]; /* the second is made when it is needed */

@@ -34,7 +34,8 @@ static dt_status *land(dt_pjrt_program *x, dt_pjrt_flight *f)
         f->ready[i] = NULL;
     }
     dt_pjrt_drop(d, f->made, g->n_results * d->n);
-    dt_pjrt_drop(d, f->old, x->n_updates * d->n);
+    dt_pjrt_drop(d, f->old, f->n_old * d->n);
+    f->n_old = 0;
     for (int i = 0; i < f->n_fed; i++)
         s = first(s, dt_pjrt_loan_drop(d, &f->fed[i]));
     f->n_fed = 0;
@@ -122,15 +123,17 @@ static dt_status *feed(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_view *arg
     return NULL;
 }
 
-static dt_status *find_states(dt_pjrt_program *x, const dt_spmd *over)
+static dt_status *find_states(dt_pjrt_program *x, const dt_pjrt_variant *v)
 {
-    const dt_graph *g = x->graph;
-    for (int i = 0; i < g->n_states; i++) {
-        const dt_pjrt_lie lie = dt_pjrt_lie_of(over, over ? over->state : NULL, i);
-        DT_TRY(dt_pjrt_copy_of(x->device, g->state[i].variable, &x->copy[i]));
-        DT_TRY(dt_pjrt_copy_ready(x->copy[i], &lie, x->device->n));
+    const int args = x->graph->n_args;
+    for (int i = args; i < v->takes.n_in; i++) {
+        const dt_hlo_port *p = &v->takes.in[i];
+        const dt_pjrt_lie lie = dt_pjrt_lie_of(v->over, v->over ? v->over->state : NULL, p->state[0]);
+        dt_pjrt_copy **copy = &x->copy[i - args];
+        DT_TRY(dt_pjrt_copy_of(x->device, v->variable[i - args], p->n, p->stacked, copy));
+        DT_TRY(dt_pjrt_copy_ready(*copy, &lie, x->device->n));
         for (int k = 0; k < x->device->n; k++)
-            x->argument[k][g->n_args + i] = x->copy[i]->buffer[k];
+            x->argument[k][i] = (*copy)->buffer[k];
     }
     return NULL;
 }
@@ -142,9 +145,9 @@ static void clear_results(dt_pjrt_program *x)
         memset(x->result[k], 0, (size_t)(x->graph->n_results + x->n_updates) * sizeof *x->result[k]);
 }
 
-static dt_status *check_results(dt_pjrt_program *x)
+static dt_status *check_results(dt_pjrt_program *x, const dt_pjrt_variant *v)
 {
-    const int n = x->graph->n_results + x->n_updates;
+    const int n = v->takes.n_out;
     bool all = true;
     for (int k = 0; k < x->device->n; k++)
         for (int i = 0; i < n; i++)
@@ -156,19 +159,16 @@ static dt_status *check_results(dt_pjrt_program *x)
     return dt_fail(DT_E_ACCELERATOR, NULL, "running a step: the plug-in returned fewer than %d arrays", n);
 }
 
-static void take_results(dt_pjrt_program *x, dt_pjrt_flight *f)
+static void take_results(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_pjrt_variant *v)
 {
     const dt_graph *g = x->graph;
     const int n = x->device->n;
     for (int i = 0; i < g->n_results; i++)
         for (int k = 0; k < n; k++)
             f->made[i * n + k] = x->result[k][i];
-    for (int i = 0, at = 0; i < g->n_states; i++) {
-        if (g->state[i].update < 0)
-            continue;
-        dt_pjrt_copy_replace(x->copy[i], (dt_pjrt_buffer *const *const *)x->result, g->n_results + at, f->old + at * n);
-        at++;
-    }
+    for (int i = g->n_args; i < v->takes.n_in; i++)
+        if (v->takes.in[i].alias >= 0)
+            dt_pjrt_copy_replace(x->copy[i - g->n_args], (dt_pjrt_buffer *const *const *)x->result, v->takes.in[i].alias, f->old + f->n_old++ * n);
 }
 
 static bool is_in_parts(const dt_pjrt_flight *f, int i)
@@ -197,19 +197,18 @@ static void lose_updates(dt_pjrt_program *x)
 {
     for (int i = 0; i < x->graph->n_states; i++)
         if (x->graph->state[i].update >= 0)
-            dt_pjrt_copy_lose(x->copy[i]);
+            dt_pjrt_lose(x->device, x->graph->state[i].variable);
 }
 
 /* From here on variables are on their way. */
 static dt_status *execute(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v)
 {
-    const dt_graph *g = x->graph;
     clear_results(x);
-    dt_status *s = dt_pjrt_execute(x->device->client, v->loaded, x->device->n, (dt_pjrt_buffer *const *const *)x->argument, g->n_args + g->n_states, x->result);
+    dt_status *s = dt_pjrt_execute(x->device->client, v->loaded, x->device->n, (dt_pjrt_buffer *const *const *)x->argument, v->takes.n_in, x->result);
     if (!s)
-        s = check_results(x);
+        s = check_results(x, v);
     if (!s) {
-        take_results(x, f);
+        take_results(x, f, v);
         s = ask_for_results(x, f, v);
     }
     if (s)
@@ -242,7 +241,7 @@ dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg
     DT_TRY(dt_pjrt_find_variant(x, env, &v));
     DT_TRY(find_flight(x, &f));
     f->over = v->over;
-    dt_status *s = find_states(x, v->over);
+    dt_status *s = find_states(x, v);
     if (!s)
         s = feed(x, f, arg);
     if (!s)

@@ -5,7 +5,7 @@
  *     graph -> items (order.c)      nodes in the order of the text, so that a block's work stands together
  *           -> repeats (repeat.c)   runs of items that are the same block again and again
  *           -> stacks (stacks.c)    values of all blocks, one behind the other: weights, what the forward pass keeps, gradients
- *           -> text (write.c, loop.c)
+ *           -> text (write.c, loop.c, whole.c)
  */
 #ifndef DT_STABLEHLO_BLOCKS_H
 #define DT_STABLEHLO_BLOCKS_H
@@ -91,7 +91,7 @@ typedef struct dt_hlo_repeat {
     bool *numbered;            /* by offset: its attributes have another number in each block (dt_op's `numbered`) */
 } dt_hlo_repeat;
 
-/* Repeats in order, none over another; free them with dt_hlo_repeats_release. */
+/* Repeats in order, none over another; free them with dt_hlo_repeats_release, after which there are none. */
 typedef struct dt_hlo_repeats {
     int n, cap;
     dt_hlo_repeat *repeat;
@@ -133,6 +133,8 @@ typedef struct dt_hlo_plan {
     dt_arena *arena;
     int64_t batch;
     bool apart;              /* states are arguments of their own */
+    const dt_hlo_group *group; /* [n_groups] stacks of states that there are */
+    int n_groups;
     dt_hlo_repeats repeats;
     struct { int stack, row; } *place; /* by item; stack -1: in none */
     bool *single;            /* by item: wanted by itself, not as a row */
@@ -147,7 +149,7 @@ typedef struct dt_hlo_plan {
     } *traffic;              /* by repeat */
 } dt_hlo_plan;
 
-void dt_hlo_plan_create(dt_hlo_plan *p); /* o, arena, batch, apart and repeats are given */
+void dt_hlo_plan_create(dt_hlo_plan *p); /* o, arena, batch, apart, groups and repeats are given */
 void dt_hlo_plan_release(dt_hlo_plan *p);
 
 /* ---- text ---- */
@@ -174,8 +176,17 @@ dt_hlo_value dt_hlo_stack_now(dt_hlo_writer *w, int stack);
 dt_hlo_value dt_hlo_get_row(dt_hlo *h, dt_hlo_value x, dt_hlo_value row);
 dt_hlo_value dt_hlo_set_row(dt_hlo *h, dt_hlo_value x, dt_hlo_value v, dt_hlo_value row);
 dt_hlo_value dt_hlo_zeros(dt_hlo *h, const dt_type *type);
+/* The same of a stack's values from row `first` on. */
+void dt_hlo_set_rows(dt_hlo_writer *w, int stack, int first, dt_hlo_value v);
+/* n values of that type, one behind the other. */
+dt_type dt_hlo_stacked(const dt_type *row, int64_t n);
 /* Writes item i into the row that it has, unless a loop does. */
 void dt_hlo_put_row(dt_hlo_writer *w, int item);
+/* The stack that a repeat reads rows from: the new values, where a block reads the row that it will overwrite. */
+int dt_hlo_read_from(const dt_hlo_plan *p, int repeat, const dt_hlo_rows *read);
 dt_status *dt_hlo_write_loop(dt_hlo_writer *w, int repeat) DT_MUST_USE;
+/* Whether its blocks may be written as one, over whole stacks: whole.c. */
+bool dt_hlo_is_whole(const dt_hlo_writer *w, int repeat);
+dt_status *dt_hlo_write_whole(dt_hlo_writer *w, int repeat) DT_MUST_USE;
 
 #endif

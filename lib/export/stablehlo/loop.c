@@ -18,6 +18,7 @@
 
 typedef struct loop {
     dt_hlo_writer *w;
+    int repeat;
     const dt_hlo_repeat *r;
     const struct dt_hlo_traffic *t;
     int n, cap;
@@ -51,19 +52,24 @@ static int add_operand(loop *l, dt_hlo_value init)
     return l->n++;
 }
 
-static bool are_same_rows(const loop *l, const int *a, const int *b)
+static bool are_same_rows(const dt_hlo_repeat *r, const int *a, const int *b)
 {
-    return memcmp(a, b, (size_t)l->r->n * sizeof *a) == 0;
+    return memcmp(a, b, (size_t)r->n * sizeof *a) == 0;
 }
 
-/* The stack that a list is read from: the new values, where a block reads the row that it will overwrite. */
-static int read_from(const loop *l, const dt_hlo_rows *read)
+int dt_hlo_read_from(const dt_hlo_plan *p, int repeat, const dt_hlo_rows *read)
 {
-    int updated = l->w->plan.stack[read->stack].updated;
-    for (int i = 0; updated >= 0 && i < l->t->n_writes; i++)
-        if (l->t->write[i].stack == updated && are_same_rows(l, l->t->write[i].row, read->row))
+    const int updated = p->stack[read->stack].updated;
+    const struct dt_hlo_traffic *t = &p->traffic[repeat];
+    for (int i = 0; updated >= 0 && i < t->n_writes; i++)
+        if (t->write[i].stack == updated && are_same_rows(&p->repeats.repeat[repeat], t->write[i].row, read->row))
             return updated;
     return read->stack;
+}
+
+static int read_from(const loop *l, const dt_hlo_rows *read)
+{
+    return dt_hlo_read_from(&l->w->plan, l->repeat, read);
 }
 
 static int operand_of(const loop *l, int stack)
@@ -170,7 +176,7 @@ static dt_hlo_value row_number(loop *l, const int *row, int scratch)
     for (int b = 0; b < n; b++)
         lacks = lacks || row[b] < 0;
     for (int i = 0; i < l->n_rows; i++)
-        if (l->rows[i].scratch == (lacks ? scratch : -1) && are_same_rows(l, l->rows[i].row, row))
+        if (l->rows[i].scratch == (lacks ? scratch : -1) && are_same_rows(l->r, l->rows[i].row, row))
             return l->rows[i].at;
     uint64_t *v = dt_alloc(dt_size_mul((size_t)n, sizeof *v));
     for (int b = 0; b < n; b++) {
@@ -296,7 +302,7 @@ static dt_status *put_loop(loop *l)
 dt_status *dt_hlo_write_loop(dt_hlo_writer *w, int repeat)
 {
     const dt_hlo_repeat *r = &w->plan.repeats.repeat[repeat];
-    loop l = { .w = w, .r = r, .t = &w->plan.traffic[repeat] };
+    loop l = { .w = w, .repeat = repeat, .r = r, .t = &w->plan.traffic[repeat] };
     l.list = dt_alloc(dt_size_mul((size_t)r->n_lists + 1, sizeof *l.list));
     l.last = dt_alloc(dt_size_mul((size_t)l.t->n_lasts + 1, sizeof *l.last));
     l.made = dt_alloc(dt_size_mul((size_t)r->period, sizeof *l.made));

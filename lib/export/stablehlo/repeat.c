@@ -352,6 +352,7 @@ void dt_hlo_repeats_release(dt_hlo_repeats *r)
     for (int i = 0; i < r->n; i++)
         forget(&r->repeat[i]);
     free(r->repeat);
+    *r = (dt_hlo_repeats){ 0 };
 }
 
 int dt_hlo_repeat_of(const dt_hlo_repeats *r, int i, int *block, int *offset)

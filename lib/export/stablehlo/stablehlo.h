@@ -26,12 +26,21 @@ typedef enum dt_hlo_blocks {
     DT_HLO_LOOPS_APART /* loops; every variable is an argument, in the graph's order: they are copied into stacks and back in each step */
 } dt_hlo_blocks;
 
+/* States that lie in a stack already: [n] their numbers in the graph, by row. */
+typedef struct dt_hlo_group {
+    int n;
+    const int *state;
+} dt_hlo_group;
+
 typedef struct dt_hlo_request {
     int64_t batch;       /* rows of all that a graph sees: B */
     int replicas;        /* that run it together; a program over devices knows both itself: 0 */
     dt_hlo_blocks blocks;
     const int32_t *offsets; /* [segments + 1] first rows of the segments that a folded graph's rows are of; NULL: all have as many */
     bool exact;          /* products of float32 are not rounded first, as TPUs and GPUs do unless they are told */
+    int fewest_blocks;   /* of the repeat that saves most text, of those whose blocks feed each other; with fewer nothing is a loop */
+    const dt_hlo_group *group; /* DT_HLO_LOOPS: [n_groups] stacks that are to be taken as they are */
+    int n_groups;
     bool names_layers;   /* statements end in the path of their layer, as a comment */
 } dt_hlo_request;
 

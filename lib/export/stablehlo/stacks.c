@@ -95,9 +95,9 @@ static bool common_stack(const dt_hlo_plan *p, const int *list, int n, int *stac
     return true;
 }
 
-static void found(dt_hlo_plan *p, const int *list, int n)
+/* backwards: its rows are the list's items from the last one on. */
+static void found(dt_hlo_plan *p, const int *list, int n, bool backwards)
 {
-    bool backwards = list[0] > list[n - 1];
     int stack = add_stack(p, is_state(p, list[0]) ? DT_HLO_FED : DT_HLO_KEPT, dt_hlo_type_of(p, list[0]));
     for (int i = 0; i < n; i++)
         add_row(p, stack, list[backwards ? n - 1 - i : i]);
@@ -108,6 +108,8 @@ static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack)
 {
     const dt_hlo_stack *s = &p->stack[stack];
     int from = 0, to = n, step;
+    if (stack < p->n_groups)
+        return false; /* it is as it is */
     while (from < n && p->place[list[from]].stack < 0)
         from++;
     while (to > from && p->place[list[to - 1]].stack < 0)
@@ -128,18 +130,28 @@ static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack)
     return true;
 }
 
-/* Sees to it that the items of a list are rows of one stack; false: it is not to be had. */
-static bool place(dt_hlo_plan *p, const int *list, int n)
+/* Sees to it that the items of a list are rows of one stack, a new one perhaps backwards; false: it is not to be had. */
+static bool place(dt_hlo_plan *p, const int *list, int n, bool backwards)
 {
     int stack, placed;
     if (!can_be_rows(p, list, n) || !common_stack(p, list, n, &stack, &placed))
         return false;
     if (placed == 0)
-        found(p, list, n);
+        found(p, list, n, backwards);
     return placed == 0 || placed == n || prolong(p, list, n, stack);
 }
 
 /* ---- what there is to be placed ---- */
+
+static void place_groups(dt_hlo_plan *p)
+{
+    for (int i = 0; i < p->n_groups; i++) {
+        const dt_hlo_group *group = &p->group[i];
+        const int stack = add_stack(p, DT_HLO_FED, dt_hlo_type_of(p, p->o->state[group->state[0]]));
+        for (int k = 0; k < group->n; k++)
+            add_row(p, stack, p->o->state[group->state[k]]);
+    }
+}
 
 typedef struct listed {
     const int *list;
@@ -167,7 +179,7 @@ static void place_states(dt_hlo_plan *p)
     if (n > 0) /* a list of none is no pointer for qsort */
         qsort(lists, (size_t)n, sizeof *lists, longest);
     for (int i = 0; i < n; i++)
-        place(p, lists[i].list, lists[i].n);
+        place(p, lists[i].list, lists[i].n, lists[i].list[0] > lists[i].list[lists[i].n - 1]);
     free(lists);
 }
 
@@ -199,12 +211,23 @@ static void place_updates(dt_hlo_plan *p)
     }
 }
 
+/* Whether a repeat takes states from the last row on, if it takes any: what else it takes then lies likewise, so that it may be written as a whole. */
+static bool goes_backwards(const dt_hlo_plan *p, const dt_hlo_repeat *r, const int *list)
+{
+    for (int l = 0; l < r->n_lists; l++)
+        if (is_state(p, r->list[l][0]) && p->place[r->list[l][0]].stack >= 0)
+            return p->place[r->list[l][0]].row > p->place[r->list[l][r->n - 1]].row;
+    return list[0] > list[r->n - 1];
+}
+
 static void place_lists(dt_hlo_plan *p)
 {
-    for (int i = 0; i < p->repeats.n; i++)
-        for (int l = 0; l < p->repeats.repeat[i].n_lists; l++)
-            if (!is_state(p, p->repeats.repeat[i].list[l][0]))
-                place(p, p->repeats.repeat[i].list[l], p->repeats.repeat[i].n);
+    for (int i = 0; i < p->repeats.n; i++) {
+        const dt_hlo_repeat *r = &p->repeats.repeat[i];
+        for (int l = 0; l < r->n_lists; l++)
+            if (!is_state(p, r->list[l][0]))
+                place(p, r->list[l], r->n, goes_backwards(p, r, r->list[l]));
+    }
 }
 
 /* ---- what loops read and write ---- */
@@ -383,6 +406,7 @@ void dt_hlo_plan_create(dt_hlo_plan *p)
     p->traffic = dt_arena_alloc(p->arena, ((size_t)p->repeats.n + 1) * sizeof *p->traffic);
     for (int i = 0; i < n; i++)
         p->place[i].stack = -1;
+    place_groups(p);
     place_states(p);
     place_updates(p);
     place_lists(p);

@@ -68,7 +68,7 @@ dt_hlo_value dt_hlo_value_of(dt_hlo_writer *w, int item)
 
 /* ---- stacks ---- */
 
-static dt_type stacked(const dt_type *row, int64_t n)
+dt_type dt_hlo_stacked(const dt_type *row, int64_t n)
 {
     dt_type t = { .dtype = row->dtype, .rank = row->rank + 1, .dim = { n } };
     memcpy(t.dim + 1, row->dim, (size_t)row->rank * sizeof *row->dim);
@@ -77,7 +77,7 @@ static dt_type stacked(const dt_type *row, int64_t n)
 
 static dt_hlo_value as_row(dt_hlo *h, dt_hlo_value v)
 {
-    dt_type t = stacked(&v.type, 1);
+    dt_type t = dt_hlo_stacked(&v.type, 1);
     return dt_hlo_reshape(h, v, t.rank, t.dim);
 }
 
@@ -87,12 +87,17 @@ dt_hlo_value dt_hlo_get_row(dt_hlo *h, dt_hlo_value x, dt_hlo_value row)
     return dt_hlo_reshape(h, y, y.type.rank - 1, y.type.dim + 1);
 }
 
-dt_hlo_value dt_hlo_set_row(dt_hlo *h, dt_hlo_value x, dt_hlo_value v, dt_hlo_value row)
+static dt_hlo_value set_rows(dt_hlo *h, dt_hlo_value x, dt_hlo_value v, dt_hlo_value first)
 {
-    dt_hlo_value in[2 + DT_MAX_RANK] = { x, as_row(h, v), row }, zero = dt_hlo_like(h, row, 0);
+    dt_hlo_value in[2 + DT_MAX_RANK] = { x, v, first }, zero = dt_hlo_like(h, first, 0);
     for (int d = 1; d < x.type.rank; d++)
         in[2 + d] = zero;
     return dt_hlo_op(h, "dynamic_update_slice", in, 2 + x.type.rank, &x.type, "%s", "");
+}
+
+dt_hlo_value dt_hlo_set_row(dt_hlo *h, dt_hlo_value x, dt_hlo_value v, dt_hlo_value row)
+{
+    return set_rows(h, x, as_row(h, v), row);
 }
 
 dt_hlo_value dt_hlo_zeros(dt_hlo *h, const dt_type *type)
@@ -114,7 +119,7 @@ static dt_hlo_value joined(dt_hlo_writer *w, const int *item, int n)
 dt_hlo_value dt_hlo_stack_now(dt_hlo_writer *w, int stack)
 {
     dt_hlo_stack *s = &w->plan.stack[stack];
-    const dt_type t = stacked(&s->type, s->n + s->scratch);
+    const dt_type t = dt_hlo_stacked(&s->type, s->n + s->scratch);
     if (s->value.id >= 0)
         return s->value;
     dt_hlo_value v = s->kind == DT_HLO_UPDATED ? dt_hlo_stack_now(w, s->of) : s->kind == DT_HLO_KEPT ? dt_hlo_zeros(&w->hlo, &t) : joined(w, s->item, s->n);
@@ -122,11 +127,16 @@ dt_hlo_value dt_hlo_stack_now(dt_hlo_writer *w, int stack)
     return v;
 }
 
-static void set_row(dt_hlo_writer *w, int stack, int row, dt_hlo_value v)
+void dt_hlo_set_rows(dt_hlo_writer *w, int stack, int first, dt_hlo_value v)
 {
     const dt_type index = dt_scalar_type(DT_INT32);
-    dt_hlo_value x = dt_hlo_stack_now(w, stack);
-    w->plan.stack[stack].value = dt_hlo_set_row(&w->hlo, x, v, dt_hlo_splat(&w->hlo, &index, row));
+    const bool all = v.type.dim[0] == w->plan.stack[stack].n + w->plan.stack[stack].scratch;
+    w->plan.stack[stack].value = all ? v : set_rows(&w->hlo, dt_hlo_stack_now(w, stack), v, dt_hlo_splat(&w->hlo, &index, first));
+}
+
+static void set_row(dt_hlo_writer *w, int stack, int row, dt_hlo_value v)
+{
+    dt_hlo_set_rows(w, stack, row, as_row(&w->hlo, v));
 }
 
 void dt_hlo_put_row(dt_hlo_writer *w, int item)
@@ -161,7 +171,7 @@ static dt_status *write_body(dt_hlo_writer *w)
     for (int i = 0; i < o->n && !bad && !w->failed; i++) {
         int repeat = dt_hlo_repeat_of(&w->plan.repeats, i, &block, &offset);
         if (repeat >= 0) {
-            bad = dt_hlo_write_loop(w, repeat);
+            bad = (dt_hlo_is_whole(w, repeat) ? dt_hlo_write_whole : dt_hlo_write_loop)(w, repeat);
             i += w->plan.repeats.repeat[repeat].n * w->plan.repeats.repeat[repeat].period - 1;
         } else if (!o->item[i].light && !is_fed(node_of(w, i)))
             bad = write_statement(w, i);
@@ -210,7 +220,7 @@ static bool port_of_state(const dt_hlo_writer *w, int i, int *state, dt_hlo_port
         return true;
     out->n = w->plan.stack[stack].n;
     out->stacked = true;
-    out->type = stacked(&row, out->n);
+    out->type = dt_hlo_stacked(&row, out->n);
     for (int k = 0; k < out->n; k++)
         state[k] = state_of_row(w, stack, k);
     return state[0] == i;
@@ -348,17 +358,32 @@ static dt_status *write_module(dt_hlo_writer *w, const dt_hlo_signature *s, dt_s
     return w->failed;
 }
 
+/* Of the repeat that saves most, of those whose blocks feed each other. */
+static int blocks_of_largest(const dt_hlo_repeats *r)
+{
+    int n = 0;
+    long most = 0;
+    for (int i = 0; i < r->n; i++) {
+        const long saved = r->repeat[i].n_carries ? (r->repeat[i].n - 1L) * r->repeat[i].period : 0;
+        n = saved > most ? r->repeat[i].n : n;
+        most = saved > most ? saved : most;
+    }
+    return n;
+}
+
 static dt_status *write_graph(const dt_graph *g, const dt_hlo_request *q, dt_str *out, dt_hlo_signature *s)
 {
     dt_arena *arena = dt_arena_create();
     dt_hlo_writer w = { .hlo = { .out = out, .batch = q->batch / g->batch_parts, .devices = q->replicas, .offsets = q->offsets, .exact = q->exact,
                                 .names_layers = q->names_layers } };
-    w.plan = (dt_hlo_plan){ .o = dt_hlo_order_create(g, arena), .arena = arena, .batch = w.hlo.batch, .apart = q->blocks != DT_HLO_LOOPS };
+    w.plan = (dt_hlo_plan){ .o = dt_hlo_order_create(g, arena), .arena = arena, .batch = w.hlo.batch, .apart = q->blocks != DT_HLO_LOOPS, .group = q->group, .n_groups = q->n_groups };
     w.value = dt_arena_array(arena, dt_hlo_value, w.plan.o->n + 1);
     for (int i = 0; i < w.plan.o->n; i++)
         w.value[i].id = -1;
     if (q->blocks != DT_HLO_UNROLLED)
         dt_hlo_find_repeats(w.plan.o, arena, &w.plan.repeats);
+    if (blocks_of_largest(&w.plan.repeats) < q->fewest_blocks)
+        dt_hlo_repeats_release(&w.plan.repeats);
     dt_hlo_plan_create(&w.plan);
     *s = (dt_hlo_signature){ .arena = dt_arena_create(), .loops = w.plan.repeats.n };
     list_ports(&w, s);

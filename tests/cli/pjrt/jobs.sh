@@ -40,3 +40,16 @@ for on in cpu pjrt; do
     small_gpt fit -q --backend $on 'strategy={type: mirrored, replicas: 4}' fit.steps=12 "output.dir=$TEST_DIR/gpt-$on"
 done
 same_history "$TEST_DIR/gpt-cpu" "$TEST_DIR/gpt-pjrt" 1e-4
+
+# Ten blocks are a loop over stacks of their weights: on one device, divided among four, and in a run on four that begins and ends on cpu.
+deep() { small_gpt fit -q 'model.layers.2.Repeat.for.i=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]' 'model.layers.2.Repeat.layers.0.TransformerDecoder.dropout=0.1' fit.steps=12 "$@"; }
+four='strategy={type: mirrored, replicas: 4}'
+deep 'strategy={type: default}' "output.dir=$TEST_DIR/deep"
+deep --backend pjrt 'strategy={type: default}' "output.dir=$TEST_DIR/deep-one"
+deep --backend pjrt "$four" partition=null 'partition={over_replicas: weights}' "output.dir=$TEST_DIR/deep-divided"
+deep 'strategy={type: default}' --steps 5 "output.dir=$TEST_DIR/deep-both"
+deep --backend pjrt "$four" --steps 9 "output.dir=$TEST_DIR/deep-both"
+deep 'strategy={type: default}' "output.dir=$TEST_DIR/deep-both"
+for run in one divided both; do
+    same_history "$TEST_DIR/deep" "$TEST_DIR/deep-$run" 1e-4
+done
