@@ -333,17 +333,21 @@ static dt_hlo_text operand(int8_t first, int8_t second, const int8_t *spatial, c
     return dimensions(at, names[0], names[1], n);
 }
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
+dt_hlo_value dt_convolution_hlo(dt_hlo *h, const dt_convolution_attr *a, const dt_hlo_value in[2], const dt_type *out)
 {
-    const dt_convolution_attr *a = c->node->attr;
     int n = a->n_spatial;
     dt_hlo_windows w = dt_hlo_windows_of(a->window, n);
-    return dt_hlo_op(c->hlo, "convolution", c->in, 2, &c->type,
+    return dt_hlo_op(h, "convolution", in, 2, out,
                      "dimension_numbers = #stablehlo.conv<%sx%s->%s>, window_strides = %s, padding = %s, lhs_dilation = %s, rhs_dilation = %s, "
                      "feature_group_count = %d : i64, batch_group_count = %d : i64%s",
                      operand(a->lhs_batch, a->lhs_feature, a->lhs_spatial, "bf", n).s, operand(a->rhs_in, a->rhs_out, a->rhs_spatial, "io", n).s,
                      operand(a->out_batch, a->out_feature, a->out_spatial, "bf", n).s, w.stride.s, w.padding.s, w.base.s, w.dilation.s,
-                     a->feature_groups, a->batch_groups, dt_hlo_precision(c->hlo));
+                     a->feature_groups, a->batch_groups, dt_hlo_precision(h));
+}
+
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return dt_convolution_hlo(c->hlo, c->node->attr, c->in, &c->type);
 }
 
 const dt_convolution_attr *dt_convolution_of(const dt_node *n)

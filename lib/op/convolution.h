@@ -4,6 +4,7 @@
 #define DT_OP_CONVOLUTION_H
 
 #include "op/partition.h"
+#include "op/stablehlo.h"
 
 /* Constraints (C1) to (C5); *out is the type of the result. */
 dt_status *dt_convolution_infer(const dt_infer *q, const dt_convolution_attr *a, dt_type *out) DT_MUST_USE;
@@ -12,6 +13,8 @@ void dt_convolution_rule(const dt_type *in, const dt_convolution_attr *a, dt_rul
 void dt_convolution_eval(const dt_convolution_attr *a, const dt_view *lhs, const dt_view *rhs, const dt_view *out);
 void dt_convolution_cost(const dt_convolution_attr *a, const dt_call *c, dt_cost *cost);
 void dt_convolution_print(const dt_convolution_attr *a, dt_str *out); /* "b01f x 01io -> b01f stride=[2,2]" */
+/* In StableHLO: of a result of that type. */
+dt_hlo_value dt_convolution_hlo(dt_hlo *h, const dt_convolution_attr *a, const dt_hlo_value in[2], const dt_type *out);
 /* The op's gradient (convolution_grad.c). */
 void dt_convolution_grad(dt_grad *g);
 

@@ -15,6 +15,7 @@
 #include "op/convolution.h"
 #include "op/segment.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -95,10 +96,22 @@ static dt_value emit_split(dt_partition_call *c)
     return dt_emit(c->trace, c->node->op, c->in, 2, &a);
 }
 
+static dt_hlo_value entry_hlo(const dt_hlo_call *c, const dt_hlo_value in[2], const dt_type *type)
+{
+    const dt_segment_attr *a = c->node->attr;
+    return dt_convolution_hlo(c->hlo, &a->convolution, in, type);
+}
+
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return dt_segment_hlo(c, entry_hlo);
+}
+
 static const dt_partition_row over_devices = { rule_over_devices, can_split, emit_split };
 
 const dt_op dt_op_segment_convolution = {
     .name = "segment_convolution", .about = "a convolution for each segment of the batch", .n_in = 2, .role = DT_ROLE_PRODUCT,
     .attr_size = sizeof(dt_segment_attr),
     .multiplied = 3, .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print, .over_devices = &over_devices,
+    .stablehlo = stablehlo,
 };

@@ -79,25 +79,15 @@ static void rule_over_devices(const dt_type *in, const dt_type *out, const void 
     dt_segment_replica_factor(r, 2);
 }
 
-/* One after the other, and joined. */
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
+static dt_hlo_value entry_hlo(const dt_hlo_call *c, const dt_hlo_value in[2], const dt_type *type)
 {
     const dt_segment_attr *a = c->node->attr;
-    dt_hlo_value *entry = dt_alloc(dt_size_mul((size_t)a->count, sizeof *entry));
-    dt_type one = c->type, product = dt_type_of(one.dtype, one.rank - 1, one.dim + 1);
+    return dt_dot_hlo(c->hlo, &a->dot, in, type);
+}
 
-    one.dim[0] = 1;
-    for (int s = 0; s < a->count; s++) {
-        dt_hlo_value in[2];
-        for (int k = 0; k < 2; k++) {
-            const int64_t from = dt_segment_hlo_border(c, &c->in[k].type, s), to = dt_segment_hlo_border(c, &c->in[k].type, s + 1);
-            in[k] = dt_hlo_slice(c->hlo, c->in[k], 0, from, to - from);
-        }
-        entry[s] = dt_hlo_reshape(c->hlo, dt_dot_hlo(c->hlo, &a->dot, in, &product), one.rank, one.dim);
-    }
-    dt_hlo_value all = dt_hlo_concatenate(c->hlo, entry, a->count, 0);
-    free(entry);
-    return all;
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    return dt_segment_hlo(c, entry_hlo);
 }
 
 static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };

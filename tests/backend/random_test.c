@@ -70,7 +70,7 @@ static void test_steps_are_the_interpreters(void **state)
     print_message("seeds 9200 to 9211\n");
     for (uint64_t seed = 9200; seed < 9212; seed++) {
         random_graph *g = random_graph_draw(kinds[seed % 4], seed);
-        const int replicas = kinds[seed % 4] == RANDOM_IMAGES ? 1 : 1 + (int)(seed / 4 % 3); /* segments of products have no StableHLO form */
+        const int replicas = 1 + (int)(seed / 4 % 3);
         feed f = feed_make(g, seed, replicas, (int64_t[]){ 3, seed % 2 ? 3 : 2, 3 });
         dt_folded folded;
         dt_executable *x = NULL;
@@ -78,6 +78,43 @@ static void test_steps_are_the_interpreters(void **state)
         ok(dt_device_compile(device, &(dt_compile_request){ .graph = folded.graph, .rows = f.total }, &x), seed);
         step(x, g, &f, &folded);
         dt_executable_destroy(x);
+        dt_graph_destroy(folded.graph);
+        feed_release(&f);
+        random_graph_destroy(g);
+    }
+}
+
+/* Gradients of kernels by each replica's own rows: in groups, with strides, of a convolution backwards; rows that replicas share evenly or not, and none. */
+static void test_kernels_gradients_are_each_replicas(void **state)
+{
+    static const struct { int groups, stride, base; int64_t rows[3]; } cases[] = { { 1, 1, 1, { 3, 3, 3 } }, { 2, 2, 1, { 3, 2, 3 } }, { 4, 1, 1, { 1, 3, 0 } }, { 1, 1, 2, { 2, 1, 1 } } };
+    (void)state;
+    want_device();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const dt_type image = dt_type_of(DT_FLOAT32, 4, (int64_t[]){ DT_BATCH, 6, 5, 4 }), kernel = dt_type_of(DT_FLOAT32, 4, (int64_t[]){ 3, 2, 4 / cases[i].groups, 8 });
+        dt_convolution_attr a = dt_convolution_channels_last(2);
+        random_graph *g = dt_alloc(sizeof *g);
+        dt_trace *t = dt_trace_create("kernels");
+        dt_value x = dt_trace_declare(t, "x", &image), k = dt_trace_declare(t, "k", &kernel), dk;
+        *g = (random_graph){ .distributed = { true, false }, .seed = i };
+        a.feature_groups = cases[i].groups;
+        for (int d = 0; d < 2; d++)
+            a.window[d] = (dt_window){ .stride = cases[i].stride, .low = 1, .high = 1, .base_dilation = cases[i].base, .dilation = 1 };
+        dt_value y = dt_convolution(x, k, &a);
+        dt_gradients_of(dt_reduce_sum(dt_multiply(y, y), DT_NO_AXIS), &k, 1, &dk);
+        dt_return(t, "dk", dk);
+        ok(dt_trace_end(t, &g->graph), i);
+        feed f = feed_make(g, i, 3, cases[i].rows);
+        dt_folded folded;
+        dt_executable *made = NULL;
+        bool found = false;
+        ok(dt_fold(g->graph, g->distributed, 3, &folded), i);
+        for (int n = 0; n < folded.graph->n_nodes; n++)
+            found |= folded.graph->node[n].op == &dt_op_segment_convolution;
+        assert_true(found);
+        ok(dt_device_compile(device, &(dt_compile_request){ .graph = folded.graph, .rows = f.total }, &made), i);
+        step(made, g, &f, &folded);
+        dt_executable_destroy(made);
         dt_graph_destroy(folded.graph);
         feed_release(&f);
         random_graph_destroy(g);
@@ -135,6 +172,7 @@ static void test_random_numbers_have_the_same_bits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_steps_are_the_interpreters), cmocka_unit_test(test_random_numbers_have_the_same_bits) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_steps_are_the_interpreters), cmocka_unit_test(test_kernels_gradients_are_each_replicas),
+                                        cmocka_unit_test(test_random_numbers_have_the_same_bits) };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

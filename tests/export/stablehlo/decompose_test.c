@@ -12,10 +12,10 @@
 #include "../../op/table.h"
 #include "../../support/outcome.h"
 
-/* Products over segments, which need a batch's borders, and what a function has as arguments. */
+/* The sum in a fixed tree, which `reproducible` alone makes, and what a function has as arguments. */
 static bool has_no_form(const dt_op *op)
 {
-    return op == &dt_op_segment_convolution || op == &dt_op_tree_sum || op == &dt_op_parameter || op == &dt_op_variable;
+    return op == &dt_op_tree_sum || op == &dt_op_parameter || op == &dt_op_variable;
 }
 
 static void test_every_row_has_a_form(void **state)
