@@ -327,12 +327,6 @@ static dt_status *late(gathering *g)
 
 /* ---- the meeting ---- */
 
-static bool is_of_loopback(const char *host)
-{
-    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
-}
-
-/* On all interfaces, because a machine's own name may stand for its loopback address; on loopback where the address says so, or without a secret. */
 static dt_status *listen_here(gathering *g)
 {
     const dt_meeting *how = g->how;
@@ -342,12 +336,8 @@ static dt_status *listen_here(gathering *g)
     DT_TRY(dt_address_read(&at, how->address[own ? how->own : 0]));
     if (!own)
         at.port = 0;
-    if (how->interface)
-        snprintf(at.host, sizeof at.host, "%s", how->interface);
-    else if ((how->key || how->open) && !is_of_loopback(at.host))
-        strcpy(at.host, "*");
     dt_address_text(&at, text);
-    return dt_messenger_listen(g->met->m, text);
+    return dt_messenger_listen_at(g->met->m, text, how->interface, how->key || how->open);
 }
 
 static dt_status *begin(gathering *g)

@@ -118,6 +118,25 @@ dt_status *dt_messenger_listen(dt_messenger *m, const char *address)
     return NULL;
 }
 
+static bool is_of_loopback(const char *host)
+{
+    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+/* On all interfaces, because a machine's own name may stand for its loopback address; on loopback where the address says so, or without a secret. */
+dt_status *dt_messenger_listen_at(dt_messenger *m, const char *address, const char *interface, bool any)
+{
+    dt_address at;
+    char text[DT_ENDPOINT_MOST];
+    DT_TRY(dt_address_read(&at, address));
+    if (interface)
+        snprintf(at.host, sizeof at.host, "%s", interface);
+    else if (any && !is_of_loopback(at.host))
+        strcpy(at.host, "*");
+    dt_address_text(&at, text);
+    return dt_messenger_listen(m, text);
+}
+
 const char *dt_messenger_address(const dt_messenger *m)
 {
     return m->address;

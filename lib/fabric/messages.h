@@ -66,6 +66,8 @@ void dt_messenger_close(dt_messenger *m); /* waits up to 2 s until what was sent
 /* address: HOST:PORT (fabric/address.h), port 0 being any free one, host * all interfaces; once. MESSAGES: the port is taken, or the address is not of this
  * machine. SECRET: others could reach it, and there is no key. */
 dt_status *dt_messenger_listen(dt_messenger *m, const char *address) DT_MUST_USE;
+/* The same for an address that others were told: on that interface, or, where `any` is allowed and the address is not loopback, on all. */
+dt_status *dt_messenger_listen_at(dt_messenger *m, const char *address, const char *interface, bool any) DT_MUST_USE;
 /* "HOST:PORT" with the port that was found; "": it does not listen. */
 const char *dt_messenger_address(const dt_messenger *m);
 /* Begins to connect, and tries again for as long as it takes: nobody need listen yet. *peer is who will join. Errors as of listen. */

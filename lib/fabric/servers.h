@@ -27,7 +27,7 @@ typedef struct dt_extents {
     int64_t bytes;                 /* of everything */
 } dt_extents;
 
-typedef enum dt_parcel_kind { DT_PARCEL_WORK = 1, DT_PARCEL_PUSH, DT_PARCEL_ANSWER, DT_PARCEL_FAILED, DT_PARCEL_END } dt_parcel_kind;
+typedef enum dt_parcel_kind { DT_PARCEL_WORK = 1, DT_PARCEL_PUSH, DT_PARCEL_ANSWER, DT_PARCEL_FAILED, DT_PARCEL_END, DT_PARCEL_HELLO } dt_parcel_kind;
 /* WORK and PUSH are followed by slices on every link, and all messages by `more` bytes on link 0. */
 typedef struct dt_parcel {
     uint32_t magic, kind;
@@ -47,7 +47,7 @@ void dt_shared_unref(dt_shared *s); /* takes NULL */
 
 typedef struct dt_arrival {
     int worker;
-    bool gone;                     /* it has closed a link: nothing else is set */
+    bool gone, came;               /* it has closed a link; it is there, of those that come by themselves: nothing else is set */
     dt_parcel message;
     void *slices;                  /* PUSH: all of them, in place; the caller's until dt_servers_recycle */
     char *more;                    /* the caller's; ends with a 0 that is not counted */

@@ -82,7 +82,7 @@ static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, d
 static bool is_worth_a_report(const dt_job *j, const dt_run_options *o, const dt_status *s)
 {
     int number = dt_status_number(s);
-    return j->report && j->strategy.launch.rank == 0 && !o->dry_run && (!s || number == DT_E_STOPPED || number == DT_E_DIVERGED);
+    return j->report && j->strategy.launch.rank == 0 && j->strategy.launch.task == DT_TASK_WORKER && !o->dry_run && (!s || number == DT_E_STOPPED || number == DT_E_DIVERGED);
 }
 
 static dt_status *write_report(const dt_job *j, const dt_run_options *o)
@@ -123,7 +123,10 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_fit", "job"));
     DT_TRY(check_is_numbered(j));
-    DT_TRY(dt_job_open_team(j, options));
+    if (dt_job_meets_coordinator(j)) /* as soon as it can compute */
+        j->strategy.servers.card = dt_arena_printf(j->arena, "dtrain %s, job %s", dt_version(), j->sha256.hex);
+    else
+        DT_TRY(dt_job_open_team(j, options));
     options = or_none(options);
     dt_texts told = limits_of(j, options);
     for (int i = 0; i < told.n; i++)

@@ -24,7 +24,7 @@ static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s)
 
 dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s)
 {
-    if (j->strategy.launch.workers && !j->cluster)
+    if (j->strategy.launch.workers && !j->cluster && !j->strategy.servers.card)
         return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at, "%s says that this is one of %d processes; only fit, evaluate and predict share their work among them",
                                   j->strategy.launch.by, j->strategy.launch.workers), "run this command without %s", j->strategy.launch.launcher);
     DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));

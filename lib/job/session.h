@@ -42,4 +42,10 @@ dt_status *dt_job_compare_team(const dt_job *j, const dt_session *s, const dt_sa
 dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_run_options *o, dt_saved *c) DT_MUST_USE;
 dt_status *dt_job_load_weights(const dt_job *j, const dt_saved *c, const dt_session *s) DT_MUST_USE;
 
+/* It is one of several processes around a coordinator, with a parameter server. */
+static inline bool dt_job_meets_coordinator(const dt_job *j)
+{
+    return j->strategy.servers.workers && j->strategy.launch.workers;
+}
+
 #endif

@@ -23,6 +23,9 @@ dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o)
 {
     if (!j->strategy.launch.workers)
         return dt_launched_alone();
+    if (j->strategy.servers.workers)
+        return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at, "%s says that this is one of %d processes; with a parameter server only fit shares its work among them",
+                                  j->strategy.launch.by, j->strategy.launch.workers), "run this command without %s", j->strategy.launch.launcher);
     DT_TRY(check_what_they_share(j));
     DT_TRY(dt_cluster_open(&j->cluster, &j->strategy.launch, &(dt_cluster_spec){.start_s = j->strategy.start_timeout, .message_s = j->strategy.launch_timeout,
                                                                                 .say = tell_waiting, .user = (void *)o}));

@@ -10,14 +10,19 @@
 #include "fabric/meeting.h"
 #include "op/workers.h"
 
-/* *open: others may join and read, which was said explicitly. */
-static dt_status *read_secret(const dt_launch *l, dt_run_key *key, bool *has_key, bool *open)
+dt_status *dt_launch_secret(const dt_launch *l, dt_run_key *key, bool *has_key, bool *open)
 {
     const char *variable = getenv(DT_SECRET_VARIABLE), *path = variable && *variable ? variable : l->secret_file;
     *open = path && strcmp(path, "none") == 0;
     *has_key = path && !*open;
     dt_status *s = *has_key ? dt_run_key_read(key, path) : NULL;
     return s ? dt_note(s, "which is the run's secret (%s)", path == l->secret_file ? "cluster_resolver.secret_file" : DT_SECRET_VARIABLE) : NULL;
+}
+
+const char *dt_launch_interface(void)
+{
+    const char *interface = getenv(DT_INTERFACE_VARIABLE);
+    return interface && *interface ? interface : NULL;
 }
 
 static dt_status *no_address(const dt_launch *l)
@@ -30,12 +35,11 @@ static dt_status *meet(dt_team **out, const dt_launch *l, const dt_cluster_spec 
 {
     dt_run_key key;
     bool has_key = false, open = false;
-    const char *interface = getenv(DT_INTERFACE_VARIABLE);
     if (!l->address)
         return no_address(l);
-    DT_TRY(read_secret(l, &key, &has_key, &open));
+    DT_TRY(dt_launch_secret(l, &key, &has_key, &open));
     return dt_team_meet(out, l->fabric, &(dt_meeting){ .ranks = l->workers, .own = l->rank, .address = l->address, .addresses = l->addresses,
-                                                       .interface = interface && *interface ? interface : NULL, .key = has_key ? &key : NULL, .open = open,
+                                                       .interface = dt_launch_interface(), .key = has_key ? &key : NULL, .open = open,
                                                        .patience_s = spec->start_s, .silence_s = 2 * spec->message_s, .start = l->start, .first = l->first,
                                                        .say = spec->say, .user = spec->user });
 }

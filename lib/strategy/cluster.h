@@ -10,14 +10,18 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "fabric/run_key.h"
 
 #define DT_RANK_VARIABLE "DTRAIN_RANK"
 #define DT_SECRET_VARIABLE "DTRAIN_SECRET_FILE" /* a path; "none": no secret, on any interface */
 #define DT_INTERFACE_VARIABLE "DTRAIN_INTERFACE"
 
 /* What the environment says, or a job's cluster_resolver. */
+typedef enum dt_task_type { DT_TASK_WORKER, DT_TASK_PS, DT_TASK_EVALUATOR } dt_task_type; /* WORKER: or the chief */
 typedef struct dt_launch {
     int workers, rank;   /* workers 0: this process is alone */
+    dt_task_type task;   /* others than WORKER have ranks behind those of workers */
+    bool has_chief;      /* worker 0 was called so */
     const char *by;      /* the variable that says how many there are: "OMPI_COMM_WORLD_SIZE" */
     const char *launcher; /* "mpirun" */
     const struct dt_fabric *fabric; /* that connects them */
@@ -35,6 +39,10 @@ dt_status *dt_launch_find(dt_launch *out) DT_MUST_USE;
  * launcher, workers is 0. */
 dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *const *address, int n) DT_MUST_USE;
 void dt_launch_release(dt_launch *l);
+/* The run's secret. *open: others may join and read, which was said explicitly. SECRET, and errors of reading the file. */
+dt_status *dt_launch_secret(const dt_launch *l, dt_run_key *key, bool *has_key, bool *open) DT_MUST_USE;
+/* The interface to listen on; NULL: it is not said. */
+const char *dt_launch_interface(void);
 
 typedef struct dt_cluster {
     int workers, rank;

@@ -87,7 +87,7 @@ void dt_belongings_release(dt_belongings *b)
 typedef struct task {
     dt_coordinator *c;
     int worker;
-    const int *link;
+    dt_worker_link link;
     dt_belongings *own;      /* [c->n_own] */
     char *weights, *answer;  /* as messages have them */
     const char *more;        /* of the message at hand */
@@ -131,7 +131,7 @@ static dt_status *push(const task *t, const dt_parcel *work, const dt_closure_ki
             dt_closure_value_write(dt_compiled_step(k->worker.compiled)->result[i].name, false, &result[i], &more);
     const dt_parcel m = { .kind = k->changes ? DT_PARCEL_PUSH : DT_PARCEL_ANSWER, .number = work->number, .version = work->version, .more = (int64_t)more.size };
     dt_status *s = more.size > DT_MOST_MORE ? dt_fail(DT_E_RANGE, NULL, "a scheduled function returns %zu bytes; it may return %d", more.size, DT_MOST_MORE) : NULL;
-    s = s ? dt_link_push_failure(t->link, &t->c->shipment.slices, work, s) : dt_link_push(t->link, &t->c->shipment.slices, &m, t->answer, dt_str_text(&more));
+    s = s ? dt_worker_push_failure(&t->link, work, s) : dt_worker_push(&t->link, &m, t->answer, dt_str_text(&more));
     dt_str_release(&more);
     return s;
 }
@@ -157,7 +157,7 @@ static dt_status *serve(const task *t, const dt_parcel *work)
     dt_status *s = dt_values_create(&args);
     if (!s)
         s = compute(t, args, &k, &ran);
-    s = s ? dt_link_push_failure(t->link, &t->c->shipment.slices, work, s) : push(t, work, k, ran.result);
+    s = s ? dt_worker_push_failure(&t->link, work, s) : push(t, work, k, ran.result);
     dt_ran_release(&ran);
     dt_values_unref(args);
     return s;
@@ -168,7 +168,7 @@ static dt_status *serve_one(task *t, bool *end)
 {
     dt_parcel work;
     char *more = NULL;
-    dt_status *s = dt_link_pull(t->link, &t->c->shipment.slices, &work, t->weights, &more);
+    dt_status *s = dt_worker_pull(&t->link, &work, t->weights, &more);
     *end = !s && work.kind == DT_PARCEL_END;
     t->more = more;
     t->n = s ? 0 : work.more;
@@ -181,7 +181,7 @@ static dt_status *serve_one(task *t, bool *end)
 int dt_scheduled_worker(int worker, const int *link, void *user)
 {
     dt_coordinator *c = user;
-    task t = { .c = c, .worker = worker, .link = link };
+    task t = { .c = c, .worker = worker, .link = { .fd = link, .slices = &c->shipment.slices } };
     bool end = false;
     t.own = dt_alloc((size_t)(c->n_own + 1) * sizeof *t.own);
     t.weights = dt_try_alloc((size_t)c->shipment.slices.bytes + 1);

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "fabric/posts.h"
 
 enum { LOST_IN_A_ROW = 8 };
 
@@ -26,16 +27,42 @@ typedef struct edition {
 struct dt_crew {
     dt_crew_spec spec;
     dt_nursery *nursery;
-    dt_servers *servers;
+    dt_servers *servers;         /* of workers that it starts */
+    dt_posts *posts;             /* of those that come by themselves; NULL: servers */
     dt_closures closures;
     colleague *worker;           /* [how->workers] */
     dt_arrival *pushed;          /* [n] waiting to be applied */
     int n_pushed, cap_pushed;
     edition *edition;            /* [n] oldest first */
     int n_editions, cap_editions;
+    int64_t alone_ns;            /* when the last worker was lost, of those that may come again */
+    bool failed;                 /* it cannot go on */
     int64_t lost;                /* workers */
     int64_t lost_in_a_row;       /* without a closure finished between them */
 };
+
+/* ---- carriers ---- */
+
+static void give(dt_crew *c, int w, const dt_parcel *m, dt_shared *weights, const void *more)
+{
+    if (c->posts)
+        dt_posts_give(c->posts, w, m, weights, more);
+    else
+        dt_servers_give(c->servers, w, m, weights, more);
+}
+
+static bool next(dt_crew *c, int64_t deadline_ns, dt_arrival *out)
+{
+    return c->posts ? dt_posts_next(c->posts, deadline_ns, out) : dt_servers_next(c->servers, deadline_ns, out);
+}
+
+static void recycle(dt_crew *c, void *slices)
+{
+    if (c->posts)
+        free(slices);
+    else
+        dt_servers_recycle(c->servers, slices);
+}
 
 /* ---- workers ---- */
 
@@ -60,10 +87,13 @@ static int count_workers(const dt_crew *c, bool late)
 static void tell_lost(const dt_crew *c, int w, int closures, const char *how)
 {
     dt_str text = { 0 };
-    dt_str_printf(&text, "worker %d (process %lld) %s", w, (long long)c->worker[w].pid, how);
+    if (c->posts)
+        dt_str_printf(&text, "worker %d %s", w + 1, how);
+    else
+        dt_str_printf(&text, "worker %d (process %lld) %s", w, (long long)c->worker[w].pid, how);
     if (closures)
         dt_str_printf(&text, "; its %s is given to another worker", c->spec.closure);
-    dt_str_puts(&text, c->spec.how->elastic ? "; another one is started in its place" : "");
+    dt_str_puts(&text, c->spec.how->elastic && !c->posts ? "; another one is started in its place" : "");
     c->spec.warn(c->spec.user, dt_str_text(&text));
     dt_str_release(&text);
 }
@@ -71,16 +101,21 @@ static void tell_lost(const dt_crew *c, int w, int closures, const char *how)
 static dt_status *lose_worker(dt_crew *c, int w)
 {
     const int closures = dt_closures_lose(&c->closures, w);
-    dt_servers_drop(c->servers, w);
+    if (c->posts)
+        dt_posts_drop(c->posts, w);
+    else
+        dt_servers_drop(c->servers, w);
     c->worker[w].there = c->worker[w].busy = false;
     c->lost++;
     tell_lost(c, w, closures, "was lost");
     if (++c->lost_in_a_row > LOST_IN_A_ROW * (int64_t)c->spec.how->workers)
         return dt_fail(DT_E_WORKER_GONE, NULL, "%lld workers were lost one after the other, and none of them computed anything", (long long)c->lost_in_a_row);
-    if (c->spec.how->elastic)
+    if (c->spec.how->elastic && !c->posts)
         return start_worker(c, w);
-    if (count_workers(c, true) > 0)
+    if (count_workers(c, true) > 0 || c->spec.how->elastic) {
+        c->alone_ns = dt_now_ns();
         return NULL;
+    }
     return dt_fail(DT_E_WORKER_GONE, NULL, "all %d workers are lost; elastic: true starts lost workers again", c->spec.how->workers);
 }
 
@@ -93,7 +128,7 @@ static dt_status *look_for_late_ones(dt_crew *c)
             continue;
         x->late = true;
         tell_lost(c, w, dt_closures_lose(&c->closures, w), "does not answer");
-        if (c->spec.how->elastic) { /* one that is stopped would hold its place for ever */
+        if (c->spec.how->elastic && !c->posts) { /* one that is stopped would hold its place for ever */
             kill(x->pid, SIGKILL);
             x->late = false;
             x->given_ns = dt_now_ns();
@@ -101,6 +136,9 @@ static dt_status *look_for_late_ones(dt_crew *c)
     }
     if (count_workers(c, false) > 0)
         return NULL;
+    if (count_workers(c, true) == 0) /* they may come again */
+        return dt_seconds_since(c->alone_ns) < c->spec.how->start_timeout
+                   ? NULL : dt_fail(DT_E_WORKER_GONE, NULL, "all %d workers are lost, and none has come back for %g s", c->spec.how->workers, c->spec.how->start_timeout);
     return dt_fail(DT_E_WORKER_LATE, NULL, "no worker has answered for %g s; see strategy.timeout", c->spec.how->timeout);
 }
 
@@ -157,14 +195,14 @@ static dt_status *give_out(dt_crew *c)
         const void *more = c->spec.describe ? c->spec.describe(c->spec.user, x.number, &m.more) : NULL;
         k->busy = true;
         k->given_ns = dt_now_ns();
-        dt_servers_give(c->servers, w, &m, weights, more);
+        give(c, w, &m, weights, more);
     }
     return NULL;
 }
 
 static void release_arrival(dt_crew *c, const dt_arrival *a)
 {
-    dt_servers_recycle(c->servers, a->slices);
+    recycle(c, a->slices);
     free(a->more);
 }
 
@@ -196,6 +234,10 @@ static dt_status *take_push(dt_crew *c, const dt_arrival *a)
 
 static dt_status *take_arrival(dt_crew *c, const dt_arrival *a)
 {
+    if (a->came) {
+        c->worker[a->worker] = (colleague){ .there = true };
+        return NULL;
+    }
     if (a->gone)
         return c->worker[a->worker].there ? lose_worker(c, a->worker) : NULL;
     c->worker[a->worker].busy = c->worker[a->worker].late = false;
@@ -210,9 +252,12 @@ dt_closures *dt_crew_closures(dt_crew *c)
 dt_status *dt_crew_wait(dt_crew *c, int64_t deadline_ns, bool *came)
 {
     dt_arrival a;
-    DT_TRY(give_out(c));
-    *came = dt_servers_next(c->servers, deadline_ns, &a);
-    return *came ? take_arrival(c, &a) : look_for_late_ones(c); /* what came is applied before its worker pulls again: less is stale */
+    dt_status *s = give_out(c);
+    *came = !s && next(c, deadline_ns, &a);
+    if (!s)
+        s = *came ? take_arrival(c, &a) : look_for_late_ones(c); /* what came is applied before its worker pulls again: less is stale */
+    c->failed |= s != NULL;
+    return s;
 }
 
 bool dt_crew_ready(dt_crew *c, dt_arrival *out)
@@ -264,12 +309,84 @@ static dt_status *start_all(dt_crew *c)
     return NULL;
 }
 
+/* Where coordinator and workers meet; key is room. */
+static dt_status *place_of(const dt_crew_spec *q, dt_run_key *key, dt_posts_spec *out)
+{
+    const dt_launch *l = &q->how->launch;
+    bool has_key = false, open = false;
+    if (!l->address)
+        return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "%s describes %d processes, but not where they can meet", l->by, l->workers),
+                          "set MASTER_ADDR and MASTER_PORT to a name and a port of the coordinator's machine");
+    DT_TRY(dt_launch_secret(l, key, &has_key, &open));
+    *out = (dt_posts_spec){ .address = l->address[0], .interface = dt_launch_interface(), .key = has_key ? key : NULL, .open = open, .silence_s = 2 * q->how->timeout,
+                            .slices = q->slices, .card = q->how->card ? q->how->card : "" };
+    return NULL;
+}
+
+/* "workers 1 and 3 of 4; start worker 1 at node1:2222 by the same command with --rank 1" */
+static void describe_missing(const dt_crew *c, dt_str *out)
+{
+    const dt_launch *l = &c->spec.how->launch;
+    const int n = c->spec.how->workers - count_workers(c, true);
+    int k = 0, first = -1;
+    dt_str_puts(out, n == 1 ? "worker" : "workers");
+    for (int w = 0; w < c->spec.how->workers; w++)
+        if (!c->worker[w].there) {
+            dt_str_printf(out, "%s%d", k == 0 ? " " : k == n - 1 ? " and " : ", ", w + 1);
+            first = first < 0 ? w + 1 : first;
+            k++;
+        }
+    dt_str_printf(out, " of %d; start worker %d", c->spec.how->workers, first);
+    if (l->addresses > 1)
+        dt_str_printf(out, " at %s", l->address[first]);
+    dt_str_printf(out, " by the same command with %s%d", l->start, first - l->first);
+}
+
+static dt_status *wait_for_workers(dt_crew *c)
+{
+    enum { LOOK_NS = 500000000, SAY_S = 5 };
+    const int64_t since = dt_now_ns();
+    int64_t said = since;
+    while (count_workers(c, true) < c->spec.how->workers) {
+        dt_str who = { 0 };
+        dt_arrival a;
+        dt_status *s = NULL;
+        if (next(c, dt_now_ns() + LOOK_NS, &a))
+            s = take_arrival(c, &a);
+        const bool late = dt_seconds_since(since) > c->spec.how->start_timeout;
+        if (s || (!late && dt_seconds_since(said) < SAY_S) || count_workers(c, true) == c->spec.how->workers) {
+            DT_TRY(s);
+            continue;
+        }
+        said = dt_now_ns();
+        dt_str_puts(&who, "waiting for ");
+        describe_missing(c, &who);
+        if (late)
+            s = dt_fail(DT_E_WORKER_LATE, NULL, "the coordinator has waited %g s for %s", c->spec.how->start_timeout, dt_str_text(&who) + strlen("waiting for "));
+        else if (c->spec.say)
+            c->spec.say(c->spec.user, dt_str_text(&who));
+        dt_str_release(&who);
+        DT_TRY(s);
+    }
+    return NULL;
+}
+
+static dt_status *meet_all(dt_crew *c)
+{
+    dt_run_key key;
+    dt_posts_spec at;
+    DT_TRY(place_of(&c->spec, &key, &at));
+    DT_TRY(dt_posts_open(&c->posts, &at, c->spec.how->workers));
+    return wait_for_workers(c);
+}
+
 dt_status *dt_crew_open(dt_crew **out, const dt_crew_spec *spec)
 {
     dt_crew *c = dt_alloc(sizeof *c);
     *c = (dt_crew){ .spec = *spec, .closures = { .staleness = spec->how->staleness, .in_order = spec->how->in_order } };
     c->worker = dt_alloc((size_t)spec->how->workers * sizeof *c->worker);
-    dt_status *s = start_all(c);
+    dt_status *s = spec->how->launch.workers ? meet_all(c) : start_all(c);
+    c->failed = s != NULL;
     if (s)
         dt_crew_close(c);
     else
@@ -285,6 +402,7 @@ void dt_crew_close(dt_crew *c)
         release_arrival(c, &c->pushed[i]);
     drop_editions(c, INT64_MAX);
     dt_servers_close(c->servers);
+    dt_posts_close(c->posts, !c->failed);
     dt_nursery_close(c->nursery);
     dt_closures_release(&c->closures);
     free(c->pushed);
@@ -295,15 +413,33 @@ void dt_crew_close(dt_crew *c)
 
 /* ---- the worker's side ---- */
 
-dt_status *dt_link_push_failure(const int *link, const dt_extents *slices, const dt_parcel *work, dt_status *bad)
+dt_status *dt_crew_join(dt_post_link *out, const dt_crew_spec *q)
+{
+    const dt_launch *l = &q->how->launch;
+    dt_run_key key;
+    dt_posts_spec at;
+    DT_TRY(place_of(q, &key, &at));
+    return dt_post_connect(out, &at, l->task == DT_TASK_PS ? DT_POST_GUEST : l->rank - 1, &(dt_post_wait){ q->how->start_timeout, q->say, q->user });
+}
+
+dt_status *dt_worker_pull(const dt_worker_link *l, dt_parcel *m, void *weights, char **more)
+{
+    return l->fd ? dt_link_pull(l->fd, l->slices, m, weights, more) : dt_post_pull(l->post, m, weights, more);
+}
+
+dt_status *dt_worker_push(const dt_worker_link *l, const dt_parcel *m, const void *gradients, const void *more)
+{
+    return l->fd ? dt_link_push(l->fd, l->slices, m, gradients, more) : dt_post_push(l->post, m, gradients, more);
+}
+
+dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_parcel *work, dt_status *bad)
 {
     dt_str text = { 0 };
     const int32_t number = (int32_t)dt_status_number(bad);
-    dt_str_printf(&text, "    %s", dt_status_text(bad));
-    char *more = dt_str_take(&text);
-    memcpy(more, &number, sizeof number);
+    dt_str_add(&text, &number, sizeof number);
+    dt_str_puts(&text, dt_status_text(bad));
     dt_status_free(bad);
-    bad = dt_link_push(link, slices, &(dt_parcel){ .kind = DT_PARCEL_FAILED, .number = work->number, .more = (int64_t)strlen(more + 4) + 4 }, NULL, more);
-    free(more);
+    bad = dt_worker_push(l, &(dt_parcel){ .kind = DT_PARCEL_FAILED, .number = work->number, .more = (int64_t)text.size }, NULL, dt_str_text(&text));
+    dt_str_release(&text);
     return bad;
 }

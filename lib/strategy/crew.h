@@ -26,6 +26,7 @@ typedef struct dt_crew_spec {
     bool (*is_whole)(void *user, const dt_arrival *a);              /* false: a push that is dropped */
     dt_status *(*failed)(void *user, const dt_arrival *a);          /* the closure could not be computed; it is not out any more */
     void (*warn)(void *user, const char *text);
+    void (*say)(void *user, const char *text);                      /* who is awaited */
     void *user;
 } dt_crew_spec;
 
@@ -49,7 +50,18 @@ int64_t dt_crew_lost(const dt_crew *c);
 /* What a worker said of its failure, as an error. */
 dt_status *dt_crew_failure(const dt_arrival *a, const char *closure) DT_MUST_USE;
 
-/* The worker's side: an error of its own becomes a message that dt_crew_failure reads. Takes `bad`. */
-dt_status *dt_link_push_failure(const int *link, const dt_extents *slices, const dt_parcel *work, dt_status *bad) DT_MUST_USE;
+/* The worker's side: a link to the coordinator of either kind. */
+typedef struct dt_worker_link {
+    const int *fd;               /* [servers] inherited; NULL: post */
+    struct dt_post_link *post;
+    const dt_extents *slices;
+} dt_worker_link;
+/* As dt_link_pull and dt_link_push. */
+dt_status *dt_worker_pull(const dt_worker_link *l, dt_parcel *m, void *weights, char **more) DT_MUST_USE;
+dt_status *dt_worker_push(const dt_worker_link *l, const dt_parcel *m, const void *gradients, const void *more) DT_MUST_USE;
+/* An error of its own becomes a message that dt_crew_failure reads. Takes `bad`. */
+dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_parcel *work, dt_status *bad) DT_MUST_USE;
+/* Of a process that is a worker by itself (how->launch): meets the coordinator. say: of dt_post_wait. */
+dt_status *dt_crew_join(struct dt_post_link *out, const dt_crew_spec *spec) DT_MUST_USE;
 
 #endif

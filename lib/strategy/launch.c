@@ -132,32 +132,43 @@ static bool add_tasks(const json_t *cluster, const char *job, dt_launch *out)
 
 static dt_status *unknown_task(const char *type)
 {
-    dt_status *s = dt_fail(DT_E_NOT_YET, NULL, "TF_CONFIG: tasks of type '%.40s' are not implemented yet; chief and worker are", type);
-    return dt_suggest(s, "parameter servers and evaluators have no part in strategy: {type: multi_worker_mirrored}");
+    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: unknown task type '%.40s'", type), "known: chief, worker, ps, evaluator");
+}
+
+/* An evaluator is no part of the cluster, so it may be missing there. */
+static dt_status *find_task(const json_t *whole, dt_launch *out)
+{
+    static const char *const types[] = { "worker", "ps", "evaluator", "chief" };
+    const json_t *cluster = json_object_get(whole, "cluster"), *task = json_object_get(whole, "task"), *index = json_object_get(task, "index");
+    const char *type = json_string_value(json_object_get(task, "type"));
+    const int64_t chiefs = tasks_of(cluster, "chief");
+    int k = 0;
+    if (!type || !json_is_integer(index))
+        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG describes %d workers, but not which one this is: \"task\": {\"type\": \"worker\", \"index\": 0}", out->workers);
+    while (k < 4 && strcmp(type, types[k]) != 0)
+        k++;
+    if (k == 4)
+        return unknown_task(type);
+    const int64_t at = json_integer_value(index), last = tasks_of(cluster, type);
+    if (at < 0 || (at >= last && (k != DT_TASK_EVALUATOR || last > 0)))
+        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: %s %lld is not in the cluster, which has %lld of them, from 0 on", type, (long long)at, (long long)last);
+    out->task = k == 3 ? DT_TASK_WORKER : (dt_task_type)k;
+    out->rank = (int)(at + (out->task != DT_TASK_WORKER ? out->workers : k == 3 ? 0 : chiefs));
+    return NULL;
 }
 
 static dt_status *take_task(const json_t *whole, dt_launch *out)
 {
-    const json_t *cluster = json_object_get(whole, "cluster"), *task = json_object_get(whole, "task");
+    const json_t *cluster = json_object_get(whole, "cluster");
     const int64_t chiefs = tasks_of(cluster, "chief"), workers = tasks_of(cluster, "worker");
-    const char *type = json_string_value(json_object_get(task, "type"));
-    const json_t *index = json_object_get(task, "index");
     if (chiefs + workers + tasks_of(cluster, "ps") + tasks_of(cluster, "evaluator") < 2)
         return NULL;
     if (chiefs > 1 || chiefs + workers > MOST)
         return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: %lld chiefs and %lld workers; there is one chief at most", (long long)chiefs, (long long)workers);
-    if (!type || !json_is_integer(index))
-        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG describes %lld workers, but not which one this is: \"task\": {\"type\": \"worker\", \"index\": 0}",
-                       (long long)(chiefs + workers));
-    const bool chief = strcmp(type, "chief") == 0;
-    if (!chief && strcmp(type, "worker") != 0)
-        return unknown_task(type);
-    const int64_t at = json_integer_value(index), last = chief ? chiefs : workers;
-    if (at < 0 || at >= last)
-        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: %s %lld is not in the cluster, which has %lld of them, from 0 on", type, (long long)at, (long long)last);
     out->workers = (int)(chiefs + workers);
-    out->rank = (int)(at + (chief ? 0 : chiefs));
+    out->has_chief = chiefs > 0;
     out->first = (int)chiefs;
+    DT_TRY(find_task(whole, out));
     if (!add_tasks(cluster, "chief", out) || !add_tasks(cluster, "worker", out))
         return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: each of the %d workers must have an address, \"HOST:PORT\"", out->workers);
     return check_addresses(out, NULL, "TF_CONFIG");

@@ -8,11 +8,6 @@
 #include "strategy/cluster.h"
 #include "strategy/read.h"
 
-struct resolver {
-    dt_texts workers;
-    const char *secret_file;
-};
-
 struct multi_worker {
     const dt_tree *cluster_resolver;
     const dt_tree *devices;
@@ -20,13 +15,6 @@ struct multi_worker {
     double timeout, start_timeout;
     bool has_replicas, has_workers;
 };
-
-static const dt_field resolver_fields[] = {
-    DT_TEXTS(struct resolver, workers, .required = true, .min = 3, .max = 300, .help = "HOST:PORT of each worker, the first one being the chief"),
-    DT_TEXT(struct resolver, secret_file, .min = 1, .max = 4096, .help = "file with the run's secret on each machine; DTRAIN_SECRET_FILE in its place"),
-    DT_END
-};
-static const dt_field resolver_forms[] = { DT_FORM(DT_FIELD_TABLE, .table = resolver_fields), DT_END };
 
 static const dt_field fields[] = {
     DT_INT(struct multi_worker, workers, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .set = 1 + offsetof(struct multi_worker, has_workers),
@@ -36,22 +24,11 @@ static const dt_field fields[] = {
            .help = "number of CPU devices on each worker, instead of devices"),
     DT_REAL(struct multi_worker, timeout, .min = 1, .preset = "60", .help = "seconds after which a worker that does not answer is given up"),
     DT_REAL(struct multi_worker, start_timeout, .min = 1, .preset = "300", .help = "seconds to wait for workers that have not started"),
-    DT_TREE(struct multi_worker, cluster_resolver, .forms = resolver_forms, .as = DT_TREE_MAP,
+    DT_TREE(struct multi_worker, cluster_resolver, .forms = dt_resolver_forms, .as = DT_TREE_MAP,
             .help = "addresses of workers that are started one by one, with --rank; a launcher says them otherwise"),
     DT_INSTEAD("communication", "workers in separate processes are connected by MPI or ZeroMQ, as they were started; virtual workers share memory"),
     DT_END
 };
-
-static dt_status *read_resolver(dt_arena *arena, const dt_tree *t, dt_strategy_spec *out)
-{
-    struct resolver r;
-    DT_TRY(dt_fields_read(arena, resolver_fields, t, &t->at, "cluster_resolver", &r));
-    if (r.workers.n < 2)
-        return dt_fail(DT_E_LAUNCH, &t->at, "cluster_resolver: name at least two workers");
-    DT_TRY(dt_launch_resolve(&out->launch, &t->at, r.workers.v, r.workers.n));
-    out->launch.secret_file = r.secret_file;
-    return NULL;
-}
 
 static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out)
 {
@@ -59,8 +36,11 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
     int listed = x->devices ? x->devices->n : 0;
 
     DT_TRY(dt_launch_find(&out->launch));
+    if (out->launch.task != DT_TASK_WORKER)
+        return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: this task has no part in strategy: {type: multi_worker_mirrored}, whose tasks are chief and worker"),
+                          "evaluate checkpoints with 'dtrain evaluate'; parameter servers belong to strategy: {type: parameter_server}");
     if (x->cluster_resolver)
-        DT_TRY(read_resolver(arena, x->cluster_resolver, out));
+        DT_TRY(dt_resolver_read(arena, x->cluster_resolver, &out->launch));
     out->launch_timeout = x->timeout;
     out->start_timeout = x->start_timeout;
     if (out->launch.workers && x->has_workers && x->workers != out->launch.workers)

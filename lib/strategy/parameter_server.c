@@ -5,6 +5,7 @@
  * therefore is a strategy of one replica.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "strategy/closures.h"
 #include "strategy/read.h"
@@ -21,9 +22,9 @@ struct partitioner {
 struct parameter_server {
     int64_t workers, parameter_servers, max_staleness;
     int schedule;
-    const dt_tree *variable_partitioner;
-    bool elastic, has_staleness;
-    double timeout;
+    const dt_tree *variable_partitioner, *cluster_resolver;
+    bool elastic, has_staleness, has_workers;
+    double timeout, start_timeout;
 };
 
 enum { ASYNCHRONOUS, VIRTUAL };
@@ -52,7 +53,8 @@ static const dt_field partitioner_fields[] = {
 static const dt_field partitioner_forms[] = { DT_FORM(DT_FIELD_TABLE, .table = partitioner_fields), DT_END };
 
 static const dt_field fields[] = {
-    DT_INT(struct parameter_server, workers, .min = 1, .max = MOST_WORKERS, .preset = "1", .help = "number of worker processes, which dtrain starts on this machine"),
+    DT_INT(struct parameter_server, workers, .min = 1, .max = MOST_WORKERS, .preset = "1", .set = 1 + offsetof(struct parameter_server, has_workers),
+           .help = "number of worker processes; dtrain starts them on this machine, unless a launcher or cluster_resolver says where they are"),
     DT_INT(struct parameter_server, parameter_servers, .min = 1, .max = MOST_SERVERS, .preset = "1",
            .help = "threads of the coordinator that send weights and receive gradients, each for its shards of the variables"),
     DT_INT(struct parameter_server, max_staleness, .min = 0, .max = 1 << 20, .set = 1 + offsetof(struct parameter_server, has_staleness),
@@ -64,7 +66,9 @@ static const dt_field fields[] = {
             .help = "how variables are divided among parameter_servers: FixedShards, MinSize or MaxSize; default: each is one shard"),
     DT_FLAG(struct parameter_server, elastic, .help = "start a worker again when it is lost; otherwise the others train on without it"),
     DT_REAL(struct parameter_server, timeout, .min = 1, .preset = "60", .help = "seconds after which the batch of a worker that does not answer is given to another"),
-    DT_INSTEAD("cluster_resolver", "workers are processes of this machine, which dtrain starts itself: write workers: 4"),
+    DT_REAL(struct parameter_server, start_timeout, .min = 1, .preset = "300", .help = "seconds to wait for workers of other machines that have not started"),
+    DT_TREE(struct parameter_server, cluster_resolver, .forms = dt_resolver_forms, .as = DT_TREE_MAP,
+            .help = "addresses of processes that are started one by one, with --rank: the coordinator's, then those of its workers"),
     DT_END
 };
 
@@ -85,13 +89,39 @@ static dt_status *read_partitioner(dt_arena *arena, const dt_tree *t, dt_partiti
     return NULL;
 }
 
+/* The processes that a launcher has started, or that the job names: the first one is the coordinator. */
+static dt_status *read_launch(dt_arena *arena, const struct parameter_server *x, const dt_tree *t, dt_strategy_spec *out)
+{
+    dt_launch *l = &out->launch;
+    DT_TRY(dt_launch_find(l));
+    if (x->cluster_resolver)
+        DT_TRY(dt_resolver_read(arena, x->cluster_resolver, l));
+    if (!l->workers)
+        return NULL;
+    if (!l->start)
+        return dt_suggest(dt_fail(DT_E_LAUNCH, t ? &t->at : NULL, "%s has started %d processes, and ends them all when one is lost; a parameter server does without those that are lost",
+                                  l->launcher, l->workers), "start the processes one by one, by TF_CONFIG or cluster_resolver and --rank, or let one process start its workers: workers: 4");
+    if (l->task == DT_TASK_EVALUATOR)
+        return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: the coordinator evaluates by itself, so an evaluator has nothing to do"), "run 'dtrain evaluate' for a checkpoint of your choice");
+    if (l->by && strcmp(l->by, "TF_CONFIG") == 0 && !l->has_chief)
+        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: a cluster with parameter servers has a chief, the coordinator: {\"cluster\": {\"chief\": [\"HOST:PORT\"], ...}}");
+    if (l->workers < 2 || l->workers - 1 > MOST_WORKERS)
+        return dt_fail(DT_E_LAUNCH, NULL, "%s has a coordinator and %d workers; there must be 1 to %d", l->by, l->workers - 1, MOST_WORKERS);
+    if (x->has_workers && x->workers != l->workers - 1)
+        return dt_fail(DT_E_LAUNCH, dt_value_place(t, "workers"), "the job has %lld workers, but %s has %d beside the coordinator; leave workers out of the job", (long long)x->workers,
+                       l->by, l->workers - 1);
+    out->servers.workers = l->workers - 1;
+    return NULL;
+}
+
 static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out)
 {
     const struct parameter_server *x = args;
-    (void)t;
     out->replicas = 1;
     out->servers = (dt_servers_spec){ .workers = (int)x->workers, .servers = (int)x->parameter_servers, .in_order = x->schedule == VIRTUAL, .elastic = x->elastic,
                                       .timeout = x->timeout, .staleness = x->has_staleness ? x->max_staleness : x->schedule == VIRTUAL ? DEFAULT_STALENESS : DT_ANY_STALENESS };
+    out->start_timeout = x->start_timeout;
+    DT_TRY(read_launch(arena, x, t, out));
     return read_partitioner(arena, x->variable_partitioner, &out->servers.partitioner);
 }
 
@@ -100,8 +130,12 @@ static dt_status *place(dt_strategy *s, const dt_strategy_spec *spec)
     dt_str what = { 0 };
     DT_TRY(dt_place_cpus(s, spec));
     s->servers = spec->servers;
+    s->servers.launch = spec->launch; /* whose texts are lent */
+    s->servers.start_timeout = spec->start_timeout;
     dt_str_printf(&what, "%d worker%s, %d parameter server%s", s->servers.workers, s->servers.workers == 1 ? "" : "s", s->servers.servers,
                   s->servers.servers == 1 ? "" : "s");
+    if (spec->launch.workers)
+        dt_str_printf(&what, ", processes that meet as %s says (%s)", spec->launch.launcher, spec->launch.by);
     free(s->what);
     s->what = dt_str_take(&what);
     return NULL;

@@ -306,3 +306,28 @@ const dt_strategy_row *const *dt_strategy_rows(int *n)
     *n = ROWS;
     return rows;
 }
+
+/* ---- cluster_resolver ---- */
+
+struct resolver {
+    dt_texts workers;
+    const char *secret_file;
+};
+
+static const dt_field resolver_fields[] = {
+    DT_TEXTS(struct resolver, workers, .required = true, .min = 3, .max = 300, .help = "HOST:PORT of each worker, the first one being the chief"),
+    DT_TEXT(struct resolver, secret_file, .min = 1, .max = 4096, .help = "file with the run's secret on each machine; DTRAIN_SECRET_FILE in its place"),
+    DT_END
+};
+const dt_field dt_resolver_forms[] = { DT_FORM(DT_FIELD_TABLE, .table = resolver_fields), DT_END };
+
+dt_status *dt_resolver_read(dt_arena *arena, const dt_tree *t, dt_launch *out)
+{
+    struct resolver r;
+    DT_TRY(dt_fields_read(arena, resolver_fields, t, &t->at, "cluster_resolver", &r));
+    if (r.workers.n < 2)
+        return dt_fail(DT_E_LAUNCH, &t->at, "cluster_resolver: name at least two workers");
+    DT_TRY(dt_launch_resolve(out, &t->at, r.workers.v, r.workers.n));
+    out->secret_file = r.secret_file;
+    return NULL;
+}

@@ -13,4 +13,8 @@ const dt_location *dt_value_place(const dt_tree *map, const char *key);
  * this machine does not have (69) are looked for only when all is well so far. */
 dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices, dt_strategy_spec *out) DT_MUST_USE;
 
+/* A cluster_resolver of processes that are started one by one. LAUNCH. */
+extern const dt_field dt_resolver_forms[];
+dt_status *dt_resolver_read(dt_arena *arena, const dt_tree *t, dt_launch *out) DT_MUST_USE;
+
 #endif

@@ -36,6 +36,9 @@ typedef struct dt_servers_spec {
     bool elastic;                /* workers that are lost are started again */
     double timeout;              /* seconds without an answer, after which a worker's closure is given to another */
     dt_partitioner partitioner;
+    dt_launch launch;            /* workers 0: the coordinator starts its workers; else rank 0 is the coordinator, and they come by themselves */
+    double start_timeout;        /* seconds until all of those must be there */
+    const char *card;            /* what coordinator and workers must have in common, a line; lent; NULL: nothing */
 } dt_servers_spec;
 
 /* What a job's `strategy` says, or the C API's constructors, checked as far as it can be without devices. */

@@ -17,7 +17,7 @@ void dt_run_allow_ahead(run *r)
 }
 
 /* Windows of accumulated gradients begin anew with each epoch: where one ends is a function of the position alone. */
-static bool closes_window(const run *r, int64_t epoch_step)
+bool dt_run_closes_window(const run *r, int64_t epoch_step)
 {
     int64_t k = r->q->fit->accumulate;
     return k <= 1 || epoch_step % k == 0 || epoch_step == r->steps_per_epoch;
@@ -33,7 +33,7 @@ static dt_status *start(run *r, dt_feed *feed, int after, dt_batch *batch)
         return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld", (long long)step - 1, (long long)r->steps);
     DT_TRY(dt_observers_before_step(r, step));
     dt_cluster_step(r->strategy->cluster, step);
-    dt_status *bad = dt_trainer_start(r->q->trainer, batch, closes_window(r, r->at.epoch_step + after));
+    dt_status *bad = dt_trainer_start(r->q->trainer, batch, dt_run_closes_window(r, r->at.epoch_step + after));
     return bad ? dt_note(bad, "in step %lld", (long long)step) : NULL;
 }
 

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric/posts.h"
 #include "train/coordinator.h"
 
 typedef struct task {
     dt_coordinated *c;
-    const int *link;
+    dt_worker_link link;
     char *weights, *answer; /* as messages have them */
     dt_sums sums;
 } task;
@@ -26,7 +27,7 @@ static dt_status *push(const task *t, const dt_parcel *work, const dt_batch *bat
     memcpy(more, &report, sizeof report);
     if (sums > 0)
         memcpy(more + sizeof report, t->sums.v, sums);
-    dt_status *s = dt_link_push(t->link, &t->c->shipment.slices, &(dt_parcel){ .kind = DT_PARCEL_PUSH, .number = work->number, .version = work->version,
+    dt_status *s = dt_worker_push(&t->link, &(dt_parcel){ .kind = DT_PARCEL_PUSH, .number = work->number, .version = work->version,
                                                                                  .more = (int64_t)(sizeof report + sums) }, t->answer, more);
     free(more);
     return s;
@@ -49,37 +50,51 @@ static dt_status *serve_one(task *t, bool *end)
     dt_batch batch;
     double loss = 0;
     char *more = NULL;
-    dt_status *s = dt_link_pull(t->link, &t->c->shipment.slices, &work, t->weights, &more);
+    dt_status *s = dt_worker_pull(&t->link, &work, t->weights, &more);
     free(more);
     *end = !s && work.kind == DT_PARCEL_END;
     if (s || *end)
         return s;
     const int64_t since = dt_now_ns();
     s = compute(t, &work, &batch, &loss);
-    return s ? dt_link_push_failure(t->link, &t->c->shipment.slices, &work, s) : push(t, &work, &batch, loss, dt_seconds_since(since));
+    return s ? dt_worker_push_failure(&t->link, &work, s) : push(t, &work, &batch, loss, dt_seconds_since(since));
+}
+
+static dt_status *serve(dt_coordinated *c, const dt_worker_link *link)
+{
+    task t = { .c = c, .link = *link };
+    bool end = false;
+    t.weights = dt_try_alloc((size_t)c->shipment.slices.bytes);
+    t.answer = dt_try_alloc((size_t)c->shipment.slices.bytes);
+    dt_status *s = t.weights && t.answer ? NULL : dt_fail(DT_E_NO_MEMORY, NULL, "a worker has no memory for weights");
+    if (!s)
+        memset(t.answer, 0, (size_t)c->shipment.slices.bytes);
+    while (!s && !end)
+        s = serve_one(&t, &end);
+    free(t.weights);
+    free(t.answer);
+    dt_sums_release(&t.sums);
+    return s;
 }
 
 /* That the coordinator is gone says who started the workers; it may have ended in the middle of this one's work. */
-static int complain(int worker, dt_status *s)
+int dt_closure_worker(int worker, const int *link, void *user)
 {
-    const int code = dt_status_code(s);
-    if (dt_status_number(s) != DT_E_WORKER_GONE)
+    dt_coordinated *c = user;
+    dt_status *s = serve(c, &(dt_worker_link){ .fd = link, .slices = &c->shipment.slices });
+    const int code = s ? dt_status_code(s) : 0;
+    if (s && dt_status_number(s) != DT_E_WORKER_GONE)
         fprintf(stderr, "worker %d: %s\n", worker, dt_status_text(s));
     dt_status_free(s);
     return code;
 }
 
-int dt_closure_worker(int worker, const int *link, void *user)
+dt_status *dt_closure_serve(dt_coordinated *c, const dt_crew_spec *spec)
 {
-    dt_coordinated *c = user;
-    task t = { .c = c, .link = link };
-    bool end = false;
-    t.weights = dt_try_alloc((size_t)c->shipment.slices.bytes);
-    t.answer = dt_try_alloc((size_t)c->shipment.slices.bytes);
-    dt_status *s = t.weights && t.answer ? NULL : dt_fail(DT_E_NO_MEMORY, NULL, "worker %d has no memory for weights", worker);
+    dt_post_link post;
+    dt_status *s = dt_crew_join(&post, spec);
     if (!s)
-        memset(t.answer, 0, (size_t)c->shipment.slices.bytes);
-    while (!s && !end)
-        s = serve_one(&t, &end);
-    return s ? complain(worker, s) : 0;
+        s = serve(c, &(dt_worker_link){ .post = &post, .slices = &c->shipment.slices });
+    dt_post_close(&post);
+    return s;
 }

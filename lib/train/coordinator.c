@@ -74,7 +74,8 @@ static void add_report(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, 
 
 static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, double *loss)
 {
-    dt_status *s = dt_shipment_apply(&c->shipment, &c->halves, c->trainer->update, c->argument, c->no_result, a->slices);
+    const bool last = dt_run_closes_window(c->r, c->r->at.epoch_step + 1);
+    dt_status *s = dt_shipment_apply(&c->shipment, last ? &c->halves : &c->gathering, last ? c->trainer->update : c->trainer->gather, c->argument, c->no_result, a->slices);
     if (!s)
         add_report(c, a, batch, loss);
     dt_status *late = dt_crew_finish(c->crew, a, true, NULL);
@@ -139,13 +140,12 @@ void dt_coordinated_tell(run *r)
 
 /* ---- opening ---- */
 
+/* As in tf.keras: gradients are unscaled by who has the variables, and the scale moves with every one of them, so those on their way have another. */
 static dt_status *check(const run *r)
 {
-    if (r->optimizer->scaling.growth > 0)
-        return dt_suggest(dt_fail(DT_E_NOT_YET, NULL, "mixed_float16 is not implemented yet for a parameter server"), "mixed_bfloat16 is");
-    if (r->q->fit->accumulate > 1)
-        return dt_fail(DT_E_NOT_YET, NULL, "gradient_accumulation_steps is not implemented yet for a parameter server");
-    return NULL;
+    if (r->optimizer->scaling.growth <= 0)
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_MISUSE, NULL, "loss scaling, which mixed_float16 needs, is not supported with a parameter server, as in tf.keras"), "use mixed_bfloat16");
 }
 
 static int place_of(const dt_named_node *list, int n, const char *name)
@@ -165,18 +165,28 @@ static bool is_trained(const dt_model *m, const dt_variable *v)
 }
 
 /* Gradients of what is trained; all other state of the model moves. */
-static dt_status *match(dt_coordinated *c)
+static dt_status *match(dt_coordinated *c, dt_halves *h, const dt_compiled *half)
 {
     const dt_model *m = c->r->model;
-    const dt_graph *worker = dt_compiled_step(c->trainer->train), *update = dt_compiled_step(c->trainer->update);
-    c->halves = dt_halves_none(c->arena, m->n_weights);
-    for (int i = 0; i < m->n_weights; i++) {
-        const char *name = dt_gradient_name(c->arena, m->weight[i]);
-        c->halves.moves[i] = !is_trained(m, m->weight[i]);
-        c->halves.result[i] = c->halves.moves[i] ? -1 : place_of(worker->result, worker->n_results, name);
-        c->halves.argument[i] = c->halves.moves[i] ? -1 : place_of(update->arg, update->n_args, name);
+    const dt_graph *worker = dt_compiled_step(c->trainer->train), *update = dt_compiled_step(half);
+    *h = dt_halves_none(c->arena, c->n_variables);
+    for (int i = 0; i < c->n_variables; i++) {
+        const char *name = i < m->n_weights ? dt_gradient_name(c->arena, c->variable[i]) : dt_pushed_examples;
+        h->moves[i] = i < m->n_weights && !is_trained(m, c->variable[i]);
+        h->result[i] = h->moves[i] ? -1 : place_of(worker->result, worker->n_results, name);
+        h->argument[i] = h->moves[i] ? -1 : place_of(update->arg, update->n_args, name);
     }
-    return dt_halves_check(&c->halves, &c->shipment, worker);
+    return dt_halves_check(h, &c->shipment, worker);
+}
+
+static void list_variables(dt_coordinated *c)
+{
+    const dt_model *m = c->r->model;
+    c->variable = dt_arena_array(c->arena, dt_variable *, m->n_weights + 1);
+    for (c->n_variables = 0; c->n_variables < m->n_weights; c->n_variables++)
+        c->variable[c->n_variables] = m->weight[c->n_variables];
+    if (c->trainer->gather)
+        c->variable[c->n_variables++] = c->r->optimizer->examples;
 }
 
 /* What workers will share is read by the first batch. */
@@ -184,27 +194,62 @@ static dt_status *prepare(dt_coordinated *c)
 {
     const run *r = c->r;
     dt_batch batch;
-    DT_TRY(dt_shipment_make(&c->shipment, c->arena, r->model->weight, r->model->n_weights, &r->strategy->servers));
-    DT_TRY(match(c));
+    list_variables(c);
+    DT_TRY(dt_shipment_make(&c->shipment, c->arena, c->variable, c->n_variables, &r->strategy->servers));
+    DT_TRY(match(c, &c->halves, c->trainer->update));
+    if (c->trainer->gather)
+        DT_TRY(match(c, &c->gathering, c->trainer->gather));
     c->argument = dt_arena_array(c->arena, dt_view, dt_compiled_step(c->trainer->update)->n_args + 1);
     c->no_result = dt_arena_array(c->arena, dt_view, dt_compiled_step(c->trainer->update)->n_results + 1);
     DT_TRY(dt_batches_open(&c->batches, r->data, r->batch));
     return dt_batches_read(c->batches, r->at.step, &batch);
 }
 
-dt_status *dt_coordinated_open(run *r)
+static void say(void *user, const char *text)
 {
-    if (!r->strategy->servers.workers)
-        return NULL;
+    const dt_coordinated *c = user;
+    dt_run_emit(c->r, &(dt_event){ .kind = DT_EVENT_WAITING, .text = text });
+}
+
+static dt_crew_spec describe(dt_coordinated *c)
+{
+    return (dt_crew_spec){ .how = &c->r->strategy->servers, .slices = &c->shipment.slices, .closure = "batch", .body = dt_closure_worker, .body_user = c,
+                           .last_words = "dtrain: the coordinator, which has the weights, is gone: its workers stop; run the job again to resume from its newest checkpoint",
+                           .pack = pack, .is_whole = is_whole, .failed = failed, .warn = warn, .say = say, .user = c };
+}
+
+static dt_status *begin(run *r)
+{
     DT_TRY(check(r));
     dt_coordinated *c = dt_alloc(sizeof *c);
     *c = (dt_coordinated){ .r = r, .told_step = r->at.step, .trainer = r->q->trainer, .arena = dt_arena_create() };
     r->coordinator = c;
-    DT_TRY(prepare(c));
-    return dt_crew_open(&c->crew, &(dt_crew_spec){ .how = &r->strategy->servers, .slices = &c->shipment.slices, .closure = "batch", .body = dt_closure_worker, .body_user = c,
-                                                   .last_words = "dtrain: the coordinator, which has the weights, is gone: its workers stop; run the job again to resume "
-                                                                 "from its newest checkpoint",
-                                                   .pack = pack, .is_whole = is_whole, .failed = failed, .warn = warn, .user = c });
+    return prepare(c);
+}
+
+dt_status *dt_coordinated_open(run *r)
+{
+    if (!r->strategy->servers.workers)
+        return NULL;
+    DT_TRY(begin(r));
+    const dt_crew_spec spec = describe(r->coordinator);
+    return dt_crew_open(&r->coordinator->crew, &spec);
+}
+
+bool dt_coordinated_is_worker(const run *r)
+{
+    const dt_launch *l = &r->strategy->servers.launch;
+    return l->workers > 0 && (l->rank > 0 || l->task != DT_TASK_WORKER);
+}
+
+dt_status *dt_coordinated_work(run *r)
+{
+    dt_status *s = begin(r);
+    const dt_crew_spec spec = s ? (dt_crew_spec){ 0 } : describe(r->coordinator);
+    if (!s)
+        s = dt_closure_serve(r->coordinator, &spec);
+    dt_coordinated_close(r);
+    return s && dt_status_number(s) == DT_E_WORKER_GONE ? dt_suggest(s, "start the coordinator again to resume from its newest checkpoint; its workers wait for it") : s;
 }
 
 void dt_coordinated_close(run *r)

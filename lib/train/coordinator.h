@@ -27,7 +27,9 @@ typedef struct dt_coordinated {
     dt_trainer *trainer;
     dt_arena *arena;
     dt_shipment shipment;
-    dt_halves halves;
+    dt_halves halves, gathering; /* of the update, and of gradients that wait for others */
+    dt_variable **variable;      /* the model's weights, then the number of accumulated examples, if gradients are */
+    int n_variables;
     dt_batches *batches;         /* opened before workers are forked, which share what was read */
     dt_crew *crew;
     int64_t told_step;           /* of the last event about workers */
@@ -36,10 +38,15 @@ typedef struct dt_coordinated {
 
 /* closure_worker.c: a dt_worker_main; user: the dt_coordinated as it was before any worker was started. */
 int dt_closure_worker(int worker, const int *link, void *user);
+/* A process that is a worker by itself: serves until the coordinator has no more to do. */
+dt_status *dt_closure_serve(dt_coordinated *c, const dt_crew_spec *spec) DT_MUST_USE;
 
 /* coordinator.c */
 /* Nothing where the strategy has no parameter server. Before the run has threads. */
 dt_status *dt_coordinated_open(run *r) DT_MUST_USE;
+/* This process is a worker of a coordinator elsewhere, or waits for its end. */
+bool dt_coordinated_is_worker(const run *r);
+dt_status *dt_coordinated_work(run *r) DT_MUST_USE;
 void dt_coordinated_close(run *r);
 /* Waits for the next update and makes it. *batch says what it was computed from, without values. */
 dt_status *dt_coordinated_step(run *r, dt_batch *batch, double *loss) DT_MUST_USE;

@@ -307,6 +307,8 @@ static dt_status *run_it(run *r)
     DT_TRY(dt_run_measure(r));
     DT_TRY(dt_recording_open(r));
     DT_TRY(dt_callbacks_open(r));
+    if (dt_coordinated_is_worker(r))
+        return r->q->run->dry_run ? NULL : dt_coordinated_work(r);
     dt_run_allow_ahead(r);
     DT_TRY(open_in_turn(r));
     DT_TRY(dt_run_count_memory(r));

@@ -134,6 +134,8 @@ void dt_run_allow_ahead(run *r);
 dt_status *dt_run_start_step(run *r, dt_feed *feed, dt_batch *batch) DT_MUST_USE;
 /* Starts the step after that, where nothing comes between. */
 void dt_run_start_ahead(run *r, dt_feed *feed);
+/* Whether the step that is so many after the epoch's begin updates, where gradients are accumulated. */
+bool dt_run_closes_window(const run *r, int64_t epoch_step);
 /* Nothing is on its way any more; what a step gave that was started ahead is dropped. */
 void dt_run_drop_ahead(run *r);
 /* fit.c: a checkpoint is asked for after the step of that number, or the end. */

@@ -139,14 +139,15 @@ static void add_penalty(dt_trace *trace, const dt_trainer *t, const dt_forward *
             gradient[i] = dt_plus(gradient[i], more[i]);
 }
 
-/* Of each variable the gradient of the loss; no value: it has none. */
-static dt_value *emit_gradients(dt_trace *trace, const dt_trainer *t, const dt_forward *f)
+/* Of each variable the gradient of the loss; no value: it has none. pushed: of this step alone; *examples is their number. */
+static dt_value *emit_gradients(dt_trace *trace, const dt_trainer *t, const dt_forward *f, bool pushed, dt_value *examples)
 {
     sums s;
 
     sum_gradients(trace, t, f, &s);
-    if (dt_trainer_accumulates(t))
+    if (dt_trainer_accumulates(t) && !pushed)
         finish_window(trace, t, &s);
+    *examples = s.examples;
     if (!s.divided)
         multiply_all(s.gradient, t->o.model->trainable.n, s.one_over);
     add_penalty(trace, t, f, s.gradient);
@@ -160,9 +161,15 @@ static void emit_update(dt_trace *trace, const dt_trainer *t, const dt_value *gr
     dt_trace_path(trace, before);
 }
 
-static void return_gradients(dt_trace *trace, const dt_trainer *t, const dt_value *gradient)
+/* Where steps accumulate they are not divided, and the number of examples goes with them. */
+static void return_gradients(dt_trace *trace, const dt_trainer *t, const dt_forward *f)
 {
     const dt_variables *v = &t->o.model->trainable;
+    dt_value examples, *gradient = emit_gradients(trace, t, f, true, &examples);
+    if (dt_trainer_accumulates(t)) {
+        multiply_all(gradient, v->n, examples);
+        dt_return(trace, dt_pushed_examples, dt_convert(examples, DT_FLOAT32));
+    }
     for (int i = 0; i < v->n; i++)
         if (gradient[i].trace)
             dt_return(trace, dt_gradient_name(dt_trace_arena(trace), v->v[i]), gradient[i]);
@@ -179,6 +186,7 @@ static void emit_accumulation(dt_trace *trace, const dt_trainer *t, const dt_for
 
 dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
 {
+    dt_value examples;
     static const char *const names[] = { "forward", "evaluate", "train", "accumulate", "gradient" };
     dt_trace *trace = dt_trace_create(names[kind]);
 
@@ -191,9 +199,9 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
     }
     dt_return_sums(trace, t, &f);
     if (kind == DT_STEP_TRAIN)
-        emit_update(trace, t, emit_gradients(trace, t, &f));
+        emit_update(trace, t, emit_gradients(trace, t, &f, false, &examples));
     if (kind == DT_STEP_GRADIENT)
-        return_gradients(trace, t, emit_gradients(trace, t, &f));
+        return_gradients(trace, t, &f);
     if (kind == DT_STEP_ACCUMULATE)
         emit_accumulation(trace, t, &f);
     return dt_trace_end(trace, out);
@@ -201,12 +209,28 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
 
 /* ---- the two halves of a step, where gradients travel between them ---- */
 
+const char dt_pushed_examples[] = "examples of gradients";
+
 const char *dt_gradient_name(dt_arena *arena, const dt_variable *v)
 {
     return dt_arena_printf(arena, "gradient of %s", v->path);
 }
 
-dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, dt_graph **out)
+/* Gradients are added to those kept, or, of the last step of a window, taken together with them and divided. */
+static void accumulate(dt_trace *trace, const dt_trainer *t, dt_value *gradient, bool last)
+{
+    const dt_type scalar = dt_scalar_type(DT_FLOAT32);
+    const dt_variables *v = &t->o.model->trainable;
+    dt_value examples = dt_trace_declare(trace, dt_pushed_examples, &scalar);
+    if (!last) {
+        dt_optimizer_add_sums(t->o.optimizer, trace, v, gradient, examples);
+        return;
+    }
+    dt_optimizer_take_sums(t->o.optimizer, trace, v, gradient, &examples);
+    multiply_all(gradient, v->n, dt_divide(dt_like(examples, 1), examples));
+}
+
+dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, bool last, dt_graph **out)
 {
     const dt_variables *v = &t->o.model->trainable;
     dt_trace *trace = dt_trace_create("update");
@@ -219,6 +243,9 @@ dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, dt_gr
             if (strcmp(gradients->result[k].name, name) == 0)
                 gradient[i] = dt_trace_declare(trace, name, &gradients->node[gradients->result[k].node].type);
     }
-    emit_update(trace, t, gradient);
+    if (dt_trainer_accumulates(t))
+        accumulate(trace, t, gradient, last);
+    if (last)
+        emit_update(trace, t, gradient);
     return dt_trace_end(trace, out);
 }

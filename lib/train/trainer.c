@@ -86,16 +86,22 @@ void dt_trainer_set_batch(const dt_trainer *t)
         dt_dataset_set_global_batch(t->o.data, each * t->o.strategy->replicas);
 }
 
-/* With a parameter server workers take gradients, and the coordinator updates. */
-static dt_status *compile_halves(dt_trainer *t)
+static dt_status *compile_update(dt_trainer *t, bool last, dt_compiled **out)
 {
     dt_graph *g = NULL;
 
-    DT_TRY(dt_step_compile(t, DT_STEP_GRADIENT, &t->train));
-    DT_TRY(dt_update_trace(t, dt_compiled_step(t->train), &g));
+    DT_TRY(dt_update_trace(t, dt_compiled_step(t->train), last, &g));
     const bool *uniform = dt_arena_array(t->arena, bool, g->n_args + 1);
-    DT_TRY(dt_compiled_create(&t->update, t->o.strategy, g, &(dt_compile_options){ .distributed = uniform, .how = t->o.how }));
-    return dt_compiled_prepare(t->update, 1, NULL);
+    DT_TRY(dt_compiled_create(out, t->o.strategy, g, &(dt_compile_options){ .distributed = uniform, .how = t->o.how }));
+    return dt_compiled_prepare(*out, 1, NULL);
+}
+
+/* With a parameter server workers take gradients, and the coordinator updates. */
+static dt_status *compile_halves(dt_trainer *t)
+{
+    DT_TRY(dt_step_compile(t, DT_STEP_GRADIENT, &t->train));
+    DT_TRY(compile_update(t, true, &t->update));
+    return dt_trainer_accumulates(t) ? compile_update(t, false, &t->gather) : NULL;
 }
 
 /* The training step for the batches that will come, before the first one: full, and the last. */
@@ -109,7 +115,7 @@ static dt_status *prepare_training(dt_trainer *t)
         DT_TRY(dt_optimizer_vary_rate(t->o.optimizer));
     DT_TRY(dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable));
     DT_TRY(t->o.strategy->servers.workers ? compile_halves(t) : dt_step_compile(t, DT_STEP_TRAIN, &t->train));
-    if (dt_trainer_accumulates(t))
+    if (dt_trainer_accumulates(t) && !t->update)
         DT_TRY(dt_step_compile(t, DT_STEP_ACCUMULATE, &t->accumulate));
     dt_status *s = dt_compiled_prepare(t->train, batch, &x);
     if (s && dt_status_number(s) == DT_E_DOES_NOT_FIT && !rematerializes(t))
@@ -206,6 +212,7 @@ void dt_trainer_destroy(dt_trainer *t)
     dt_compiled_destroy(t->train);
     dt_compiled_destroy(t->accumulate);
     dt_compiled_destroy(t->update);
+    dt_compiled_destroy(t->gather);
     dt_compiled_destroy(t->evaluate);
     dt_arena_destroy(t->arena);
     free(t);

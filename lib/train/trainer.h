@@ -20,6 +20,7 @@ struct dt_trainer {
     dt_compiled *train, *evaluate; /* train: NULL without an optimizer */
     dt_compiled *accumulate;     /* NULL: every step updates */
     dt_compiled *update;         /* of gradients that `train` returned elsewhere; NULL: `train` updates */
+    dt_compiled *gather;         /* of such gradients that wait for others; NULL: every step updates */
     const char **key[2];         /* [DT_MAX_KEYS] history keys, plain and with val_ */
     const char **class_name;     /* [DT_MAX_KEYS] of metrics with a number for each class; NULL: it has none */
     dt_sum_layout layout;            /* of sums */
@@ -52,8 +53,10 @@ dt_status *dt_step_trace(const dt_trainer *t, dt_step_kind kind, dt_graph **out)
 
 /* What a variable's gradient is called, as a result of the step GRADIENT and an argument of the update; in `arena`. */
 const char *dt_gradient_name(dt_arena *arena, const dt_variable *v);
-/* The update of all variables by the gradients that such a step returns. */
-dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, dt_graph **out) DT_MUST_USE;
+/* Likewise the number of examples behind gradients, of a trainer that accumulates. */
+extern const char dt_pushed_examples[];
+/* The update of all variables by the gradients that such a step returns; not last, of a trainer that accumulates: they are only added up. */
+dt_status *dt_update_trace(const dt_trainer *t, const dt_graph *gradients, bool last, dt_graph **out) DT_MUST_USE;
 
 /* Traced and compiled for the strategy. */
 dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out) DT_MUST_USE;

@@ -153,4 +153,79 @@ lose() {
 lose KILL "rank 1 left while rank "
 lose STOP "rank 1 is late: rank "
 pgrep -f "fit $job" && echo "left behind"
+
+echo "== a parameter server"
+# Its processes: chief 0, worker 0 and 1, ps 0; each writes out.NAME and err.NAME.
+cluster() {
+    echo '{"cluster": {"chief": ["127.0.0.1:'"$a"'"], "worker": ["localhost:'"$b"'", "127.0.0.1:'"$c"'"], "ps": ["127.0.0.1:1"]}, "task": {"type": "'"$1"'", "index": '"$2"'}}'
+}
+member() {
+    TF_CONFIG=$(cluster "$1" "$2") && export TF_CONFIG && name=$1$2 && shift 2
+    exec timeout -k 3 100 "$DTRAIN" fit "$job" "output.dir=$TEST_DIR/ps" --fresh --json reproducible=null "strategy={type: parameter_server, timeout: 2, ${more:-max_staleness: 4}}" "$@" \
+        >"$TEST_DIR/out.$name" 2>"$TEST_DIR/err.$name"
+}
+# start NAME INDEX WORDS...: in the background; the process is $last.
+start() { (member "$@") & last=$!; }
+start_all() {
+    next_ports
+    start worker 0 "$@" && w0=$last
+    start worker 1 "$@" && w1=$last
+    start ps 0 "$@" && ps=$last
+    start chief 0 "$@" && chief=$last
+}
+# codes PID...: how each ends.
+codes() {
+    list=
+    for pid in "$@"; do
+        status=0
+        ended "$pid" || status=$?
+        list="$list $status"
+    done
+    echo "exit$list"
+}
+more="schedule: virtual" && start_all
+codes "$chief" "$w0" "$w1" "$ps"
+member_alone() { "$DTRAIN" fit "$job" "output.dir=$TEST_DIR/ps1" --json reproducible=null "strategy={type: parameter_server, workers: 3, schedule: virtual}"; }
+member_alone >"$TEST_DIR/alone"
+[ "$(weights "$TEST_DIR/out.chief0")" = "$(weights "$TEST_DIR/alone")" ] || echo "other bits than with workers of one machine"
+more=
+updates() { sed -n 's/.*"event":"workers".*"staleness":\[\([0-9,]*\)\].*/\1/p' "$1" | tail -1 | awk -F, '{ for (i = 1; i <= NF; i++) n += $i; print n " updates" }'; }
+# below PID: the program that `timeout` runs.
+below() { pgrep -P "$1" | head -1; }
+
+echo "== a worker elsewhere is killed"
+start_all fit.epochs=500
+wait_for '"event":"epoch","epoch":20,' "$TEST_DIR/out.chief0"
+kill -KILL "$(below "$w1")"
+wait_for "worker 2 was lost" "$TEST_DIR/err.chief0"
+start worker 1 fit.epochs=500 # it comes again
+codes "$chief" "$w0" "$last" "$ps"
+updates "$TEST_DIR/out.chief0"
+
+echo "== the coordinator is killed"
+start_all fit.epochs=1000000
+wait_for '"event":"epoch","epoch":20,' "$TEST_DIR/out.chief0"
+kill -KILL "$(below "$chief")"
+since=$(date +%s)
+codes "$w0" "$w1" "$ps"
+[ $(($(date +%s) - since)) -le 5 ] || echo "they end after $(($(date +%s) - since)) s"
+has "$TEST_DIR/err.worker0" "the coordinator, which has the weights, is gone"
+wait
+
+echo "== what does not fit"
+next_ports && more="start_timeout: 7" && start chief 0 && chief=$last && start worker 0 && w0=$last
+codes "$chief"
+has "$TEST_DIR/err.chief0" "the coordinator has waited 7 s for worker 2 of 2; start worker 2 at 127.0.0.1:$c by the same command with TF_CONFIG's task index 1"
+codes "$w0"
+next_ports && more="start_timeout: 5" && start chief 0 && chief=$last && start worker 0 seed=4 && w0=$last
+codes "$w0"
+has "$TEST_DIR/err.worker0" "the coordinator has dtrain "
+codes "$chief"
+more=
+(member evaluator 0) || echo "exit $?"
+has "$TEST_DIR/err.evaluator0" "an evaluator has nothing to do"
+TF_CONFIG='{"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 0}}' "$DTRAIN" fit "$job" -n reproducible=null "strategy={type: parameter_server}" 2>"$TEST_DIR/err" || echo "exit $?"
+has "$TEST_DIR/err" "has a chief, the coordinator"
+OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 "$DTRAIN" fit "$job" -n reproducible=null "strategy={type: parameter_server}" 2>"$TEST_DIR/err" || echo "exit $?"
+has "$TEST_DIR/err" "ends them all when one is lost"
 exit 0

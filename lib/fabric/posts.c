@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See posts.h. */
+#include "fabric/posts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "fabric/meeting.h"
+#include "fabric/parcels.h"
+
+enum { NOBODY = -1, SAY_S = 5, CARD_MOST = 1024 };
+
+struct dt_posts {
+    dt_posts_spec spec;
+    dt_messenger *m;
+    int workers;
+    int *peer;               /* [workers] NOBODY: it is not there */
+    int *guest;              /* [n] processes that wait for the end */
+    int n_guests, cap_guests;
+};
+
+/* ---- messages ---- */
+
+static dt_status *send_parcel(dt_messenger *m, int peer, const dt_extents *e, const dt_parcel *head, const void *slices, const void *more)
+{
+    dt_parcel own = *head;
+    own.magic = DT_PARCEL_MAGIC;
+    const dt_message_part part[] = { { &own, sizeof own }, { slices, dt_parcel_has_slices(head) ? (size_t)e->bytes : 0 }, { more, (size_t)head->more } };
+    return dt_messenger_send(m, peer, part, 3);
+}
+
+bool dt_parcel_read(const dt_message *x, const dt_extents *e, dt_parcel *out)
+{
+    if (x->event != DT_PEER_MESSAGE || x->n != 3 || x->part[0].n != sizeof *out)
+        return false;
+    memcpy(out, x->part[0].bytes, sizeof *out);
+    return dt_parcel_is_sound(out) && x->part[1].n == (dt_parcel_has_slices(out) ? (size_t)e->bytes : 0) && x->part[2].n == (size_t)out->more;
+}
+
+static char *copy_more(const dt_message *x)
+{
+    char *more = dt_alloc(x->part[2].n + 1);
+    if (x->part[2].n > 0)
+        memcpy(more, x->part[2].bytes, x->part[2].n);
+    return more;
+}
+
+/* ---- the coordinator ---- */
+
+dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers)
+{
+    dt_posts *p = dt_alloc(sizeof *p);
+    *p = (dt_posts){ .spec = *spec, .workers = workers };
+    p->peer = dt_alloc((size_t)workers * sizeof *p->peer);
+    for (int w = 0; w < workers; w++)
+        p->peer[w] = NOBODY;
+    dt_status *s = dt_messenger_open(&p->m, &(dt_messenger_spec){ .key = spec->key, .open = spec->open, .name = "coordinator", .silence_s = spec->silence_s });
+    if (!s)
+        s = dt_messenger_listen_at(p->m, spec->address, spec->interface, spec->key || spec->open);
+    if (s)
+        dt_posts_close(p, false);
+    else
+        *out = p;
+    return s;
+}
+
+/* One that cannot be sent to is gone, which the next message of ZeroMQ says. */
+static void tell(const dt_posts *p, int peer, const dt_parcel *head, const void *slices, const void *more)
+{
+    dt_status_free(send_parcel(p->m, peer, p->spec.slices, head, slices, more));
+}
+
+void dt_posts_give(dt_posts *p, int w, const dt_parcel *m, const dt_shared *weights, const void *more)
+{
+    if (p->peer[w] >= 0)
+        tell(p, p->peer[w], m, weights ? weights->data : NULL, more);
+}
+
+void dt_posts_drop(dt_posts *p, int w)
+{
+    p->peer[w] = NOBODY;
+}
+
+static int worker_of(const dt_posts *p, int peer)
+{
+    for (int w = 0; w < p->workers; w++)
+        if (p->peer[w] == peer)
+            return w;
+    return NOBODY;
+}
+
+static void refuse(const dt_posts *p, int peer, dt_status *why)
+{
+    dt_str text = { 0 };
+    const int32_t number = (int32_t)dt_status_number(why);
+    dt_str_add(&text, &number, sizeof number);
+    dt_str_puts(&text, dt_status_text(why));
+    tell(p, peer, &(dt_parcel){ .kind = DT_PARCEL_FAILED, .more = (int64_t)text.size }, NULL, dt_str_text(&text));
+    dt_str_release(&text);
+    dt_status_free(why);
+}
+
+static dt_status *check_guest(const dt_posts *p, const dt_message *x, const dt_parcel *m)
+{
+    const size_t n = strlen(p->spec.card);
+    if (m->more > CARD_MOST || (size_t)m->more != n || memcmp(x->part[2].bytes, p->spec.card, n) != 0)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator has %s, %s has %.*s", p->spec.card, dt_messenger_peer(p->m, x->peer),
+                       m->more > CARD_MOST ? 0 : (int)m->more, m->more ? (const char *)x->part[2].bytes : "");
+    if (m->number >= p->workers || m->number < DT_POST_GUEST)
+        return dt_fail(DT_E_LAUNCH, NULL, "the coordinator has %d workers, from 1 on, but a process says that it is worker %lld", p->workers, (long long)m->number + 1);
+    if (m->number >= 0 && p->peer[m->number] >= 0)
+        return dt_fail(DT_E_LAUNCH, NULL, "two processes say that they are worker %lld", (long long)m->number + 1);
+    return NULL;
+}
+
+/* The first message of a peer. */
+static bool welcome(dt_posts *p, const dt_message *x, dt_arrival *out)
+{
+    dt_parcel m;
+    if (!dt_parcel_read(x, p->spec.slices, &m) || m.kind != DT_PARCEL_HELLO)
+        return false; /* it is no worker of this version */
+    dt_status *bad = check_guest(p, x, &m);
+    if (bad) {
+        refuse(p, x->peer, bad);
+        return false;
+    }
+    if (m.number == DT_POST_GUEST) {
+        DT_GROW(p->guest, p->cap_guests, p->n_guests + 1);
+        p->guest[p->n_guests++] = x->peer;
+        return false;
+    }
+    p->peer[m.number] = x->peer;
+    *out = (dt_arrival){ .worker = (int)m.number, .came = true };
+    return true;
+}
+
+/* False: what came is nothing that a worker sends; the caller counts it as gone. */
+static bool take_push(const dt_posts *p, const dt_message *x, dt_arrival *out)
+{
+    dt_parcel m;
+    if (!dt_parcel_read(x, p->spec.slices, &m) || (m.kind != DT_PARCEL_PUSH && m.kind != DT_PARCEL_ANSWER && m.kind != DT_PARCEL_FAILED))
+        return false;
+    out->message = m;
+    if (dt_parcel_has_slices(&m)) {
+        out->slices = dt_try_alloc((size_t)p->spec.slices->bytes + 1);
+        if (!out->slices)
+            return false;
+        memcpy(out->slices, x->part[1].bytes, (size_t)p->spec.slices->bytes);
+    }
+    out->more = copy_more(x);
+    return true;
+}
+
+/* True: it is something for the caller. */
+static bool take(dt_posts *p, const dt_message *x, dt_arrival *out)
+{
+    const int w = worker_of(p, x->peer);
+    if (w < 0)
+        return x->event == DT_PEER_MESSAGE && welcome(p, x, out);
+    *out = (dt_arrival){ .worker = w, .gone = true };
+    if (x->event == DT_PEER_MESSAGE)
+        out->gone = !take_push(p, x, out);
+    return x->event != DT_PEER_JOINED;
+}
+
+bool dt_posts_next(dt_posts *p, int64_t deadline_ns, dt_arrival *out)
+{
+    for (bool found = false;;) {
+        dt_message *x = NULL;
+        const double left = (double)(deadline_ns - dt_now_ns()) / 1e9;
+        dt_status *s = dt_messenger_wait(p->m, left > 0 ? left : 0, &x);
+        if (s || !x) {
+            dt_status_free(s); /* of a peer of another version */
+            if (!s || left <= 0)
+                return false;
+            continue;
+        }
+        found = take(p, x, out);
+        dt_message_free(x);
+        if (found)
+            return true;
+    }
+}
+
+void dt_posts_close(dt_posts *p, bool well)
+{
+    if (!p)
+        return;
+    for (int w = 0; well && w < p->workers; w++)
+        if (p->peer[w] >= 0)
+            tell(p, p->peer[w], &(dt_parcel){ .kind = DT_PARCEL_END }, NULL, NULL);
+    for (int i = 0; well && i < p->n_guests; i++)
+        tell(p, p->guest[i], &(dt_parcel){ .kind = DT_PARCEL_END }, NULL, NULL);
+    dt_messenger_close(p->m);
+    free(p->guest);
+    free(p->peer);
+    free(p);
+}
+
+/* ---- the worker's side ---- */
+
+static void describe_wait(const dt_post_link *l, const dt_posts_spec *spec, dt_str *out)
+{
+    dt_str_printf(out, "the coordinator at %s", spec->address);
+    if (dt_messenger_refusals(l->m, l->peer))
+        dt_str_puts(out, ", where somebody answers who is not a coordinator with this run's secret");
+}
+
+static void say(const dt_post_link *l, const dt_posts_spec *spec, const dt_post_wait *wait)
+{
+    dt_str line = { 0 };
+    dt_str_puts(&line, "waiting for ");
+    describe_wait(l, spec, &line);
+    wait->say(wait->user, dt_str_text(&line));
+    dt_str_release(&line);
+}
+
+static dt_status *wait_for_host(dt_post_link *l, const dt_posts_spec *spec, const dt_post_wait *wait)
+{
+    const int64_t since = dt_now_ns();
+    int64_t said = since;
+    for (bool joined = false; !joined;) {
+        dt_message *x = NULL;
+        DT_TRY(dt_messenger_wait(l->m, 0.5, &x));
+        joined = x && x->event == DT_PEER_JOINED;
+        dt_message_free(x);
+        if (!joined && dt_seconds_since(since) > wait->patience_s) {
+            dt_str who = { 0 };
+            describe_wait(l, spec, &who);
+            dt_status *s = dt_fail(DT_E_WORKER_LATE, NULL, "this worker has waited %g s for %s", wait->patience_s, dt_str_text(&who));
+            dt_str_release(&who);
+            return s;
+        }
+        if (!joined && wait->say && dt_seconds_since(said) >= SAY_S) {
+            said = dt_now_ns();
+            say(l, spec, wait);
+        }
+    }
+    return NULL;
+}
+
+dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int worker, const dt_post_wait *wait)
+{
+    char name[DT_PEER_NAME];
+    *out = (dt_post_link){ .slices = spec->slices };
+    snprintf(name, sizeof name, worker == DT_POST_GUEST ? "a guest" : "worker %d", worker + 1);
+    DT_TRY(dt_messenger_open(&out->m, &(dt_messenger_spec){ .key = spec->key, .open = spec->open, .name = name, .silence_s = spec->silence_s }));
+    DT_TRY(dt_messenger_connect(out->m, spec->address, &out->peer));
+    DT_TRY(wait_for_host(out, spec, wait));
+    return send_parcel(out->m, out->peer, spec->slices, &(dt_parcel){ .kind = DT_PARCEL_HELLO, .number = worker, .more = (int64_t)strlen(spec->card) }, NULL, spec->card);
+}
+
+static dt_status *refusal(const dt_message *x)
+{
+    int32_t number = DT_E_WORKER_GONE;
+    const size_t n = x->part[2].n;
+    if (n >= sizeof number)
+        memcpy(&number, x->part[2].bytes, sizeof number);
+    return dt_fail(dt_error_find(number) ? (dt_error)number : DT_E_WORKER_GONE, NULL, "%.*s", n > sizeof number ? (int)(n - sizeof number) : 0,
+                   n > sizeof number ? (const char *)x->part[2].bytes + sizeof number : "");
+}
+
+static dt_status *take_work(const dt_post_link *l, const dt_message *x, dt_parcel *m, void *weights, char **more)
+{
+    if (x->event == DT_PEER_GONE)
+        return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone");
+    if (!dt_parcel_read(x, l->slices, m) || (m->kind != DT_PARCEL_WORK && m->kind != DT_PARCEL_END && m->kind != DT_PARCEL_FAILED))
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator sent an invalid message");
+    if (m->kind == DT_PARCEL_FAILED)
+        return refusal(x);
+    if (dt_parcel_has_slices(m))
+        memcpy(weights, x->part[1].bytes, x->part[1].n);
+    *more = copy_more(x);
+    return NULL;
+}
+
+dt_status *dt_post_pull(dt_post_link *l, dt_parcel *m, void *weights, char **more)
+{
+    *more = NULL;
+    for (;;) {
+        dt_message *x = NULL;
+        DT_TRY(dt_messenger_wait(l->m, 60, &x));
+        if (!x || x->event == DT_PEER_JOINED) {
+            dt_message_free(x);
+            continue; /* the coordinator has nothing to do: it validates, say */
+        }
+        dt_status *s = take_work(l, x, m, weights, more);
+        dt_message_free(x);
+        return s;
+    }
+}
+
+dt_status *dt_post_push(dt_post_link *l, const dt_parcel *m, const void *gradients, const void *more)
+{
+    return send_parcel(l->m, l->peer, l->slices, m, gradients, more);
+}
+
+void dt_post_close(dt_post_link *l)
+{
+    dt_messenger_close(l->m);
+    l->m = NULL;
+}
