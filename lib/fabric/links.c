@@ -1,82 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker's side of parameter servers: see servers.h. */
-#include <errno.h>
+/* A worker's side of parameter servers: passages that wait for their link. See servers.h. */
+#include <poll.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
-#include "base/arena.h"
-#include "fabric/parcels.h"
+#include "fabric/passage.h"
 #include "fabric/servers.h"
 
-static dt_status *gone(void)
+static dt_status *finish(dt_passage *p, int fd, const dt_extents *e, int server, char *slices, bool sends)
 {
-    return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone");
+    int done;
+    while ((done = sends ? dt_passage_send(p, fd, e, server, slices) : dt_passage_receive(p, fd, e, server, slices)) == 0)
+        poll(&(struct pollfd){ .fd = fd, .events = sends ? POLLOUT : POLLIN }, 1, -1);
+    return done < 0 ? dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone") : NULL;
 }
 
-static dt_status *take(int fd, void *to, int64_t n)
+static dt_status *take_part(int fd, const dt_extents *slices, int server, dt_parcel *m, void *weights, char **more)
 {
-    for (int64_t done = 0; done < n;) {
-        const ssize_t got = recv(fd, (char *)to + done, (size_t)(n - done), 0);
-        if (got == 0 || (got < 0 && errno != EINTR))
-            return gone();
-        done += got > 0 ? got : 0;
+    dt_passage p = { .part = -1 };
+    dt_status *s = finish(&p, fd, slices, server, weights, false);
+    if (server == 0) {
+        *m = p.head;
+        *more = p.more;
+        return s;
     }
-    return NULL;
-}
-
-static dt_status *put(int fd, const void *from, int64_t n)
-{
-    for (int64_t done = 0; done < n;) {
-        const ssize_t sent = send(fd, (const char *)from + done, (size_t)(n - done), MSG_NOSIGNAL);
-        if (sent < 0 && errno != EINTR)
-            return gone();
-        done += sent > 0 ? sent : 0;
-    }
-    return NULL;
-}
-
-static dt_status *take_part(int fd, const dt_extents *slices, int server, dt_parcel *m, void *weights)
-{
-    DT_TRY(take(fd, m, sizeof *m));
-    if (!dt_parcel_is_sound(m))
-        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator sent an invalid message");
-    for (int i = 0; dt_parcel_has_slices(m) && i < slices->n[server]; i++)
-        DT_TRY(take(fd, (char *)weights + slices->slice[server][i].offset, slices->slice[server][i].bytes));
-    return NULL;
+    free(p.more);
+    if (s || (p.head.number == m->number && p.head.version == m->version))
+        return s;
+    return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "server %d sent closure %lld, version %lld, server 0 closure %lld, version %lld", server, (long long)p.head.number,
+                   (long long)p.head.version, (long long)m->number, (long long)m->version);
 }
 
 dt_status *dt_link_pull(const int *link, const dt_extents *slices, dt_parcel *m, void *weights, char **more)
 {
     *more = NULL;
-    DT_TRY(take_part(link[0], slices, 0, m, weights));
-    *more = dt_alloc((size_t)m->more + 1);
-    DT_TRY(take(link[0], *more, m->more));
-    for (int s = 1; dt_parcel_has_slices(m) && s < slices->servers; s++) {
-        dt_parcel part;
-        DT_TRY(take_part(link[s], slices, s, &part, weights));
-        if (part.number != m->number || part.version != m->version)
-            return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "server %d sent closure %lld, version %lld, server 0 closure %lld, version %lld", s, (long long)part.number,
-                           (long long)part.version, (long long)m->number, (long long)m->version);
-    }
-    return NULL;
-}
-
-static dt_status *put_part(int fd, const dt_extents *slices, int server, const dt_parcel *m, const void *gradients)
-{
-    DT_TRY(put(fd, m, sizeof *m));
-    for (int i = 0; dt_parcel_has_slices(m) && i < slices->n[server]; i++)
-        DT_TRY(put(fd, (const char *)gradients + slices->slice[server][i].offset, slices->slice[server][i].bytes));
+    DT_TRY(take_part(link[0], slices, 0, m, weights, more));
+    for (int s = 1; dt_parcel_has_slices(m) && s < slices->servers; s++)
+        DT_TRY(take_part(link[s], slices, s, m, weights, more));
     return NULL;
 }
 
 dt_status *dt_link_push(const int *link, const dt_extents *slices, const dt_parcel *m, const void *gradients, const void *more)
 {
-    dt_parcel head = *m;
-    head.magic = DT_PARCEL_MAGIC;
-    DT_TRY(put_part(link[0], slices, 0, &head, gradients));
-    DT_TRY(put(link[0], more, head.more));
-    head.more = 0;
-    for (int s = 1; dt_parcel_has_slices(m) && s < slices->servers; s++)
-        DT_TRY(put_part(link[s], slices, s, &head, gradients));
+    dt_passage p = { .head = *m, .part = -1, .more = (char *)(uintptr_t)more }; /* only read, as the gradients */
+    p.head.magic = DT_PARCEL_MAGIC;
+    DT_TRY(finish(&p, link[0], slices, 0, (char *)(uintptr_t)gradients, true));
+    for (int s = 1; dt_parcel_has_slices(m) && s < slices->servers; s++) {
+        p = (dt_passage){ .head = p.head, .part = -1 };
+        p.head.more = 0;
+        DT_TRY(finish(&p, link[s], slices, s, (char *)(uintptr_t)gradients, true));
+    }
     return NULL;
 }

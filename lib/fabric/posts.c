@@ -84,6 +84,11 @@ void dt_posts_drop(dt_posts *p, int w)
     p->peer[w] = NOBODY;
 }
 
+int dt_posts_guests(const dt_posts *p)
+{
+    return p->n_guests;
+}
+
 static int worker_of(const dt_posts *p, int peer)
 {
     for (int w = 0; w < p->workers; w++)

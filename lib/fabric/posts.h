@@ -32,6 +32,8 @@ dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers)
 void dt_posts_give(dt_posts *p, int worker, const dt_parcel *message, const dt_shared *weights, const void *more);
 /* As dt_servers_next; out->came: a worker is there. */
 bool dt_posts_next(dt_posts *p, int64_t deadline_ns, dt_arrival *out);
+/* Processes that have come and wait for the end. */
+int dt_posts_guests(const dt_posts *p);
 /* Nothing more is taken from it until it comes again. */
 void dt_posts_drop(dt_posts *p, int worker);
 /* well: tells all that there is no more to do; otherwise they find the coordinator gone. Takes NULL. */

@@ -34,7 +34,7 @@ typedef struct dt_parcel {
     int64_t number, version;       /* of the closure; of the weights */
     int64_t more;
 } dt_parcel;
-enum { DT_MOST_MORE = 1 << 28 };
+enum { DT_MOST_MORE = 1 << 26 };
 
 /* A copy of the weights that several links send. */
 typedef struct dt_shared {

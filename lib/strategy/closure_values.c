@@ -53,7 +53,7 @@ static dt_status *no_value(void)
 static dt_status *read_head(const char **from, size_t *n, head *h, dt_type *type)
 {
     int64_t dim[DT_MAX_RANK] = { 0 };
-    if (!take(from, n, h, sizeof *h) || h->name_bytes <= 0 || h->name_bytes > MOST_NAME || h->rank < 0 || h->rank > DT_MAX_RANK ||
+    if (!take(from, n, h, sizeof *h) || h->name_bytes <= 0 || h->name_bytes > MOST_NAME || h->rank < 0 || h->rank > DT_MAX_RANK || (uint32_t)h->per_replica > 1 ||
         !take(from, n, dim, (size_t)h->rank * sizeof *dim))
         return no_value();
     dt_status *s = dt_tensor_check((dt_dtype)h->dtype, h->rank, dim);
@@ -63,6 +63,15 @@ static dt_status *read_head(const char **from, size_t *n, head *h, dt_type *type
     }
     *type = dt_type_of((dt_dtype)h->dtype, h->rank, dim);
     return (size_t)h->name_bytes > *n || dt_type_bytes(type) > (int64_t)(*n - (size_t)h->name_bytes) ? no_value() : NULL;
+}
+
+/* Truth is 0 or 1; loops rely on it. */
+static bool are_truths(const dt_tensor *t)
+{
+    for (int64_t i = 0; t->type.dtype == DT_BOOL && i < dt_type_elements(&t->type); i++)
+        if ((unsigned char)t->data[i] > 1)
+            return false;
+    return true;
 }
 
 static dt_status *read_value(const char **from, size_t *n, dt_values *into)
@@ -77,7 +86,7 @@ static dt_status *read_value(const char **from, size_t *n, dt_values *into)
         return no_value();
     DT_TRY(dt_tensor_new(&t, &type));
     take(from, n, t->data, (size_t)dt_type_bytes(&type));
-    dt_status *s = h.per_replica ? dt_values_set_per_replica(into, name, &t, 1) : dt_values_set(into, name, t);
+    dt_status *s = !are_truths(t) ? no_value() : h.per_replica ? dt_values_set_per_replica(into, name, &t, 1) : dt_values_set(into, name, t);
     dt_tensor_unref(t);
     return s;
 }

@@ -22,6 +22,7 @@ typedef struct dt_launch {
     int workers, rank;   /* workers 0: this process is alone */
     dt_task_type task;   /* others than WORKER have ranks behind those of workers */
     bool has_chief;      /* worker 0 was called so */
+    int ps;              /* tasks of that type */
     const char *by;      /* the variable that says how many there are: "OMPI_COMM_WORLD_SIZE" */
     const char *launcher; /* "mpirun" */
     const struct dt_fabric *fabric; /* that connects them */

@@ -208,10 +208,10 @@ static void release_arrival(dt_crew *c, const dt_arrival *a)
 
 dt_status *dt_crew_failure(const dt_arrival *a, const char *closure)
 {
-    int32_t number = DT_E_INTERNAL;
+    int32_t number = 0;
     if (a->message.more >= (int64_t)sizeof number)
         memcpy(&number, a->more, sizeof number);
-    dt_status *s = dt_fail((dt_error)number, NULL, "%s", a->message.more > (int64_t)sizeof number ? a->more + sizeof number : "a worker failed");
+    dt_status *s = dt_fail(dt_error_find(number) ? (dt_error)number : DT_E_WORKERS_DISAGREE, NULL, "%s", a->message.more > (int64_t)sizeof number ? a->more + sizeof number : "a worker failed");
     return dt_note(s, "worker %d, %s %lld", a->worker, closure, (long long)a->message.number + 1);
 }
 
@@ -329,6 +329,10 @@ static void describe_missing(const dt_crew *c, dt_str *out)
     const dt_launch *l = &c->spec.how->launch;
     const int n = c->spec.how->workers - count_workers(c, true);
     int k = 0, first = -1;
+    if (n == 0) {
+        dt_str_printf(out, "tasks of type ps, of which %d of %d are there", dt_posts_guests(c->posts), l->ps);
+        return;
+    }
     dt_str_puts(out, n == 1 ? "worker" : "workers");
     for (int w = 0; w < c->spec.how->workers; w++)
         if (!c->worker[w].there) {
@@ -342,19 +346,25 @@ static void describe_missing(const dt_crew *c, dt_str *out)
     dt_str_printf(out, " by the same command with %s%d", l->start, first - l->first);
 }
 
+/* And those that wait for the end: one that comes after it would wait for nobody. */
+static bool all_are_there(const dt_crew *c)
+{
+    return count_workers(c, true) == c->spec.how->workers && dt_posts_guests(c->posts) >= c->spec.how->launch.ps;
+}
+
 static dt_status *wait_for_workers(dt_crew *c)
 {
     enum { LOOK_NS = 500000000, SAY_S = 5 };
     const int64_t since = dt_now_ns();
     int64_t said = since;
-    while (count_workers(c, true) < c->spec.how->workers) {
+    while (!all_are_there(c)) {
         dt_str who = { 0 };
         dt_arrival a;
         dt_status *s = NULL;
         if (next(c, dt_now_ns() + LOOK_NS, &a))
             s = take_arrival(c, &a);
         const bool late = dt_seconds_since(since) > c->spec.how->start_timeout;
-        if (s || (!late && dt_seconds_since(said) < SAY_S) || count_workers(c, true) == c->spec.how->workers) {
+        if (s || (!late && dt_seconds_since(said) < SAY_S) || all_are_there(c)) {
             DT_TRY(s);
             continue;
         }

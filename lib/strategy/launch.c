@@ -167,6 +167,7 @@ static dt_status *take_task(const json_t *whole, dt_launch *out)
         return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: %lld chiefs and %lld workers; there is one chief at most", (long long)chiefs, (long long)workers);
     out->workers = (int)(chiefs + workers);
     out->has_chief = chiefs > 0;
+    out->ps = (int)tasks_of(cluster, "ps");
     out->first = (int)chiefs;
     DT_TRY(find_task(whole, out));
     if (!add_tasks(cluster, "chief", out) || !add_tasks(cluster, "worker", out))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameter servers and workers from a nursery: slices of three servers, workers that end, and invalid messages. */
+/* Parameter servers and workers, from a nursery and over ZeroMQ: slices of three servers, workers that end, and invalid messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,12 +7,15 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "fabric/nursery.h"
+#include "fabric/posts.h"
 #include "fabric/servers.h"
 
 enum { SERVERS = 3, NUMBERS = 100000, LIMIT_S = 30 };
@@ -135,8 +138,116 @@ static void lost_ones_are_told_once(void **state)
     dt_nursery_close(nursery);
 }
 
+/* ---- workers that come by themselves, over ZeroMQ ---- */
+
+static const char card[] = "a card";
+
+static dt_posts_spec place(const char *address, const char *with)
+{
+    return (dt_posts_spec){.address = address, .silence_s = 10, .slices = &extents, .card = with};
+}
+
+/* Worker 0 works, worker 1 has another card, worker 2 works and then sends messages that are none. The exit code says how it went. */
+static int come(int worker, const char *address)
+{
+    static int32_t numbers[NUMBERS];
+    const dt_posts_spec at = place(address, worker == 1 ? "another card" : card);
+    dt_post_link l = {0};
+    dt_parcel m;
+    char *more = NULL;
+    unsigned seed = 7;
+    dt_status *s = dt_post_connect(&l, &at, worker, &(dt_post_wait){.patience_s = LIMIT_S});
+    while (!s && !(s = dt_post_pull(&l, &m, numbers, &more)) && m.kind == DT_PARCEL_WORK) {
+        for (int i = 0; i < NUMBERS; i++)
+            numbers[i]++;
+        m.kind = DT_PARCEL_PUSH;
+        s = dt_post_push(&l, &m, numbers, more);
+        free(more);
+        for (int k = 0; worker == 2 && !s && k < 200; k++) {
+            unsigned char noise[sizeof m];
+            for (size_t i = 0; i < sizeof noise; i++) {
+                seed = seed * 1103515245u + 12345u;
+                noise[i] = (unsigned char)(seed >> 16);
+            }
+            const dt_message_part part[] = {{k % 3 ? (const void *)noise : (const void *)&m, sizeof m - (size_t)(k % 5 == 4)}, {numbers, (size_t)(k * 37)}, {noise, (size_t)(k % 9)}};
+            s = dt_messenger_send(l.m, l.peer, part, 1 + k % 3);
+        }
+    }
+    const int code = s ? dt_status_code(s) : 0;
+    dt_status_free(s);
+    dt_post_close(&l);
+    return code;
+}
+
+static int code_of(pid_t pid)
+{
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static bool next_post(dt_posts *p, dt_arrival *a)
+{
+    return dt_posts_next(p, dt_now_ns() + LIMIT_S * INT64_C(1000000000), a);
+}
+
+static void test_posts(void **state)
+{
+    char address[40];
+    dt_posts *p = NULL;
+    pid_t pid[3];
+    dt_arrival a;
+    int came = 0, pushed = 0, gone = 0, status = 0;
+    bool refused = false;
+    (void)state;
+    snprintf(address, sizeof address, "127.0.0.1:%d", 20000 + (int)getpid() % 20000);
+    for (int w = 0; w < 3; w++)
+        if ((pid[w] = fork()) == 0)
+            _exit(come(w, address));
+    const dt_posts_spec at = place(address, card);
+    dt_status *s = dt_posts_open(&p, &at, 3);
+    if (s) { /* ZeroMQ is not here, or the port is taken */
+        dt_status_free(s);
+        for (int w = 0; w < 3; w++)
+            kill(pid[w], SIGKILL), waitpid(pid[w], NULL, 0);
+        skip();
+    }
+    dt_shared *weights = NULL;
+    assert_null(dt_shared_new(&weights, extents.bytes));
+    for (int i = 0; i < NUMBERS; i++)
+        ((int32_t *)(void *)weights->data)[i] = i;
+    while (gone < 1 || pushed < 21 || !refused) { /* worker 0 pushes all the while */
+        refused = refused || waitpid(pid[1], &status, WNOHANG) == pid[1];
+        assert_true(next_post(p, &a));
+        came += a.came;
+        gone += a.gone;
+        if (a.gone) {
+            assert_int_equal(a.worker, 2); /* what it sent is none; it is told nothing more */
+            dt_posts_drop(p, a.worker);
+            continue;
+        }
+        if (!a.came) {
+            pushed++;
+            for (int i = 0; i < NUMBERS; i += 7)
+                assert_int_equal(((int32_t *)a.slices)[i], i + 1);
+            assert_string_equal(a.more, "hello");
+            free(a.slices);
+            free(a.more);
+        }
+        if (a.worker == 0 || a.came)
+            dt_posts_give(p, a.worker, &(dt_parcel){.kind = DT_PARCEL_WORK, .number = pushed, .more = 5}, weights, "hello");
+    }
+    assert_int_equal(came, 2);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 76); /* which has another card */
+    dt_posts_close(p, true);
+    dt_shared_unref(weights);
+    assert_int_equal(code_of(pid[0]), 0);
+    kill(pid[2], SIGKILL);
+    waitpid(pid[2], NULL, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(slices_come_back), cmocka_unit_test(lost_ones_are_told_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(slices_come_back), cmocka_unit_test(lost_ones_are_told_once), cmocka_unit_test(test_posts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
