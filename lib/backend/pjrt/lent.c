@@ -66,12 +66,12 @@ static void list(dt_pjrt_lent *l)
     pthread_mutex_unlock(&d->lock);
 }
 
+/* It may not be there: lending failed. */
 static void unlist(dt_pjrt_lent *l)
 {
-    if (!l->link)
-        return;
     pthread_mutex_lock(&l->device->lock);
-    *l->link = l->next;
+    if (l->link)
+        *l->link = l->next;
     if (l->next)
         l->next->link = l->link;
     pthread_mutex_unlock(&l->device->lock);
