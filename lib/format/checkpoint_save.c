@@ -2,8 +2,8 @@
 /*
  * Saving a checkpoint, and deleting old ones.
  *
- *     step-00000310.tmp/   model, optimizer, what callbacks and loops keep: written, synced; state.json with their sums: written, synced; the directory synced
- *                          all of it read back, and compared
+ *     step-00000310.tmp/   model, optimizer, what callbacks and loops keep: written, synced, read back and compared, while other threads hash them;
+ *                          state.json with their sums: written, synced, read back; the directory synced
  *     step-00000310/       by one rename, or, where an older one has the name, by letting the two change places
  *     ckpt/                synced: from here on the new one counts
  *     step-00000280.tmp/   the oldest, renamed; ckpt/ synced; emptied; gone
@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "base/reserve.h"
+#include "format/contents.h"
 #include "format/state.h"
 #include "format/steps.h"
 
@@ -74,45 +75,77 @@ static const dt_arrays *tensors_of(const saving *v, int i)
     return arrays && arrays->n > 0 ? arrays : NULL;
 }
 
-static dt_status *write_files(const saving *v)
-{
-    dt_digest digest[DT_TENSOR_FILES];
-    dt_state_file state = *v->state;
-    dt_str text = {0};
-    DT_TRY(remove_any(v->temporary));
-    DT_TRY(dt_dir_make(v->temporary));
-    for (int i = 0; i < DT_TENSOR_FILES; i++) {
-        if (!tensors_of(v, i))
-            continue;
-        DT_TRY(dt_safetensors_write(tensor_file(v, i), tensors_of(v, i), &digest[i]));
-        if (i >= DT_REQUIRED_FILES)
-            *dt_state_sha256(&state, i) = digest[i].hex;
-    }
-    dt_state_print(&state, &digest[0], &digest[1], &text);
-    dt_status *s = write_state(dt_arena_printf(v->arena, "%s/" DT_STATE_FILE, v->temporary), &text);
-    dt_str_release(&text);
-    return s ? s : dt_dir_sync(v->temporary);
-}
+/* Hashes under way; NULL: there is none. */
+typedef struct hashes {
+    dt_hash_thread *file[DT_TENSOR_FILES], *weights;
+} hashes;
 
-static dt_status *compare_files(const saving *v)
+static dt_status *compare_tensors(const saving *v)
 {
-    dt_state_read r = {.arena = v->arena, .path = v->temporary};
-    DT_TRY(dt_state_load(&r));
     for (int i = 0; i < DT_TENSOR_FILES; i++)
         if (tensors_of(v, i))
             DT_TRY(dt_safetensors_compare(tensor_file(v, i), tensors_of(v, i)));
     return NULL;
 }
 
-/* What cannot be read now would not be a checkpoint later. */
-static dt_status *read_back(const saving *v)
+static dt_status *read_state(const saving *v)
 {
-    dt_status *s = compare_files(v);
+    dt_state_read r = {.arena = v->arena, .path = v->temporary};
+    return dt_state_load(&r);
+}
+
+/* What cannot be read now would not be a checkpoint later. */
+static dt_status *read_back(const saving *v, dt_status *(*read)(const saving *))
+{
+    dt_status *s = read(v);
     if (!s || !dt_state_is_damage(s))
         return s;
     dt_status *unlike = dt_fail(DT_E_IO, NULL, "%s: reads back differently from what was written: %s", v->temporary, dt_status_text(s));
     dt_status_free(s);
     return unlike;
+}
+
+static dt_status *write_tensors(const saving *v, hashes *h)
+{
+    if (v->state->weights)
+        h->weights = dt_weights_hash(v->model, v->arena);
+    for (int i = 0; i < DT_TENSOR_FILES; i++)
+        if (tensors_of(v, i))
+            DT_TRY(dt_safetensors_write_hashing(tensor_file(v, i), tensors_of(v, i), &h->file[i]));
+    return read_back(v, compare_tensors);
+}
+
+/* Waits for all hashes, also where something has failed. */
+static void end_hashes(const saving *v, hashes *h, dt_digest digest[DT_TENSOR_FILES])
+{
+    for (int i = 0; i < DT_TENSOR_FILES; i++)
+        if (h->file[i])
+            digest[i] = dt_hash_end(h->file[i]);
+    if (h->weights)
+        *v->state->weights = dt_hash_end(h->weights);
+}
+
+static dt_status *write_files(const saving *v)
+{
+    dt_digest digest[DT_TENSOR_FILES];
+    dt_state_file state = *v->state;
+    dt_str text = {0};
+    hashes h = {0};
+    DT_TRY(remove_any(v->temporary));
+    DT_TRY(dt_dir_make(v->temporary));
+    dt_status *s = write_tensors(v, &h);
+    end_hashes(v, &h, digest);
+    if (s)
+        return s;
+    for (int i = DT_REQUIRED_FILES; i < DT_TENSOR_FILES; i++)
+        if (tensors_of(v, i))
+            *dt_state_sha256(&state, i) = digest[i].hex;
+    dt_state_print(&state, &digest[0], &digest[1], &text);
+    s = write_state(dt_arena_printf(v->arena, "%s/" DT_STATE_FILE, v->temporary), &text);
+    dt_str_release(&text);
+    DT_TRY(s);
+    DT_TRY(read_back(v, read_state));
+    return dt_dir_sync(v->temporary);
 }
 
 /* A new one takes the name of an old one in one step where the file system can; elsewhere the name is free for a moment. */
@@ -227,8 +260,6 @@ static dt_status *name_removal(const saving *v, dt_status *s)
 static dt_status *write_whole(const saving *v)
 {
     dt_status *s = write_files(v);
-    if (!s)
-        s = read_back(v);
     if (s)
         dt_status_free(remove_any(v->temporary)); /* or else at the next start */
     return s;

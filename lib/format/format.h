@@ -43,6 +43,8 @@ typedef struct dt_arrays {
 
 /* Writes path (new file, synced); *digest is the SHA-256 of the file. */
 dt_status *dt_safetensors_write(const char *path, const dt_arrays *a, dt_digest *digest) DT_MUST_USE;
+/* The same, but the file may still be hashed: *hash gives its digest (dt_hash_end), until when the arrays stay as they are. NULL after an error. */
+dt_status *dt_safetensors_write_hashing(const char *path, const dt_arrays *a, dt_hash_thread **hash) DT_MUST_USE;
 /* Whether the file holds what dt_safetensors_write has written of these arrays, byte for byte: CHECKPOINT otherwise. */
 dt_status *dt_safetensors_compare(const char *path, const dt_arrays *a) DT_MUST_USE;
 /* For others to read: with `__metadata__`, committed by rename. */
@@ -100,6 +102,7 @@ typedef struct dt_state_file {
     const char *job;         /* the resolved job as JSON text, for dt_job_difference */
     const char *job_sha256;
     const char *weights_sha256;
+    dt_digest *weights;      /* to be saved: gets the digest of the model's arrays, before weights_sha256 is read, which may be its text; NULL: it is known */
     const char *kernels;     /* "openblas SkylakeX 0.3.21" */
     int n_sums;              /* running sums of the epoch at hand: examples, then losses and metrics */
     double *sum;             /* [n_sums] come back bit for bit, but for the sign of zero; infinities as not-a-number */
@@ -125,6 +128,11 @@ dt_status *dt_run_dir_save(const dt_run_dir *r, const dt_state_file *state, cons
  * of that name is replaced, anything else refused (CANT_CREATE). */
 dt_status *dt_saved_write(const char *path, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer) DT_MUST_USE;
 
+/* Which file it was, and when it was changed last. */
+typedef struct dt_file_stamp {
+    int64_t device, inode, bytes, modified_ns, changed_ns; /* all 0: unknown */
+} dt_file_stamp;
+
 /* A checkpoint whose files have the checksums that state.json names. */
 typedef struct dt_saved {
     dt_arena *arena;
@@ -132,6 +140,7 @@ typedef struct dt_saved {
     bool only_weights; /* path is a file of them: no state, no optimizer */
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];
+    dt_file_stamp checked[2]; /* the two files when their sums were found right: they are hashed again only if something has changed them since */
 } dt_saved;
 /* Reads state.json of one checkpoint directory and checks the files' checksums. No directory of that name: NO_INPUT (66). */
 dt_status *dt_saved_open(dt_saved *c, const char *path) DT_MUST_USE;

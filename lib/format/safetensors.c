@@ -99,42 +99,57 @@ static dt_status *put_all(hashed_writer *w, const dt_str *header, const dt_named
     uint64_t length = header->size;
     DT_TRY(put(w, &length, sizeof length));
     DT_TRY(put(w, header->data, header->size));
+    dt_hash_wait(w->hash); /* these do not stay */
     for (int i = 0; i < n; i++)
         DT_TRY(put(w, order[i]->data, (size_t)dt_type_bytes(&order[i]->type)));
     DT_TRY(dt_writer_sync(&w->file));
     return dt_writer_close(&w->file);
 }
 
-static dt_status *write_file(const char *path, const dt_arrays *a, const metadata *m, dt_digest *digest)
+static dt_status *write_file(const char *path, const dt_arrays *a, const metadata *m, dt_hash_thread **hash)
 {
     hashed_writer w;
+    *hash = NULL;
     DT_TRY(dt_writer_open(&w.file, path));
     w.hash = dt_hash_begin();
     const dt_named_array **order = file_order(a);
     dt_str header = {0};
     put_header(&header, order, a->n, m);
     dt_status *s = put_all(&w, &header, order, a->n);
-    *digest = dt_hash_end(w.hash);
-    if (s)
+    if (s) {
+        dt_hash_end(w.hash);
         dt_writer_abandon(&w.file);
+    } else {
+        *hash = w.hash;
+    }
     dt_str_release(&header);
     free(order);
     return s;
 }
 
+dt_status *dt_safetensors_write_hashing(const char *path, const dt_arrays *a, dt_hash_thread **hash)
+{
+    return write_file(path, a, &(metadata){0}, hash);
+}
+
 dt_status *dt_safetensors_write(const char *path, const dt_arrays *a, dt_digest *digest)
 {
-    return write_file(path, a, &(metadata){0}, digest);
+    dt_hash_thread *hash;
+    DT_TRY(dt_safetensors_write_hashing(path, a, &hash));
+    *digest = dt_hash_end(hash);
+    return NULL;
 }
 
 dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_pair *pair, int n)
 {
-    dt_digest unused;
+    dt_hash_thread *hash;
     dt_str temporary = {0};
     char *target;
     DT_TRY(dt_file_target(path, &target));
     dt_str_printf(&temporary, "%s.tmp", target);
-    dt_status *s = write_file(dt_str_text(&temporary), a, &(metadata){pair, n}, &unused);
+    dt_status *s = write_file(dt_str_text(&temporary), a, &(metadata){pair, n}, &hash);
+    if (hash)
+        dt_hash_end(hash);
     if (!s)
         s = dt_file_adopt(dt_str_text(&temporary), target);
     dt_str_release(&temporary);

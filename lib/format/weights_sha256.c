@@ -12,13 +12,19 @@
 
 enum { BLOCK = 1 << 20 };
 
-static void hash_type(dt_sha256 *h, const char *name, const dt_type *type)
+static dt_str head_of(const char *name, const dt_type *type)
 {
     dt_str head = {0};
     dt_str_printf(&head, "%s\n%s\n", name, dt_dtype_name(type->dtype));
     for (int d = 0; d < type->rank; d++)
         dt_str_printf(&head, "%s%" PRId64, d ? "," : "", type->dim[d]);
     dt_str_putc(&head, '\n');
+    return head;
+}
+
+static void hash_type(dt_sha256 *h, const char *name, const dt_type *type)
+{
+    dt_str head = head_of(name, type);
     dt_sha256_add(h, head.data, head.size);
     dt_str_release(&head);
 }
@@ -27,6 +33,27 @@ void dt_hash_array(dt_sha256 *h, const dt_named_array *a)
 {
     hash_type(h, a->name, &a->type);
     dt_sha256_add(h, a->data, (size_t)dt_type_bytes(&a->type));
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const dt_named_array *const *)a)->name, (*(const dt_named_array *const *)b)->name);
+}
+
+dt_hash_thread *dt_weights_hash(const dt_arrays *a, dt_arena *arena)
+{
+    const dt_named_array **sorted = dt_arena_array(arena, const dt_named_array *, a->n + 1);
+    dt_hash_thread *h = dt_hash_begin();
+    for (int i = 0; i < a->n; i++)
+        sorted[i] = &a->array[i];
+    qsort(sorted, (size_t)a->n, sizeof *sorted, by_name);
+    for (int i = 0; i < a->n; i++) {
+        dt_str head = head_of(sorted[i]->name, &sorted[i]->type);
+        dt_hash_put(h, dt_arena_copy(arena, head.data, head.size), head.size);
+        dt_hash_put(h, sorted[i]->data, (size_t)dt_type_bytes(&sorted[i]->type));
+        dt_str_release(&head);
+    }
+    return h;
 }
 
 /* A tensor of a safetensors file, block by block: it may be large. */

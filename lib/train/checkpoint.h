@@ -57,7 +57,6 @@ enum { DT_BOUND_WEIGHTS, DT_BOUND_SLOTS, DT_BOUND_VARIABLES, DT_BOUND_FILES };
  * tensors. CHECKPOINT_PARTS: an optimizer's variable is not in it. */
 dt_status *dt_bound_list(const dt_checkpoint *c, dt_arena *arena, const int64_t *n_copies, dt_bound out[DT_BOUND_FILES]) DT_MUST_USE;
 dt_arrays dt_bound_arrays(const dt_bound *b);
-dt_digest dt_arrays_digest(const dt_arrays *a);
 
 /* ---- state.json's "loop" ---- */
 

@@ -151,7 +151,7 @@ static dt_status *make_room(const dt_bound *b, dt_arena *arena, dt_arrays *out)
 
 static dt_status *check_weights(const restoring *r)
 {
-    const dt_digest found = dt_arrays_digest(&r->read[DT_BOUND_WEIGHTS]);
+    const dt_digest found = dt_hash_end(dt_weights_hash(&r->read[DT_BOUND_WEIGHTS], r->arena));
     return dt_weights_compare(&r->saved, &found);
 }
 

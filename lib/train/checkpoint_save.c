@@ -127,10 +127,11 @@ static dt_status *save(dt_checkpoint *c, const char *dir, int64_t step, int max_
     DT_TRY(open_directory(c, dir, bytes_of(bound)));
     const dt_arrays weights = dt_bound_arrays(&bound[DT_BOUND_WEIGHTS]), slots = dt_bound_arrays(&bound[DT_BOUND_SLOTS]),
                     variables = dt_bound_arrays(&bound[DT_BOUND_VARIABLES]);
-    const dt_digest digest = dt_arrays_digest(&weights), job_digest = dt_sha256_of(job, strlen(job));
+    const dt_digest job_digest = dt_sha256_of(job, strlen(job));
+    dt_digest digest;
     const dt_position at = first_position(c);
     dt_state_file state = { .step = step, .epoch = at.epoch, .epoch_step = at.steps, .seed = model ? ((dt_model *)model->object)->seed : 0, .job = job,
-                            .job_sha256 = job_digest.hex, .weights_sha256 = digest.hex, .kernels = kernels_of(c), .loop = dt_loop_print(c, arena),
+                            .job_sha256 = job_digest.hex, .weights_sha256 = digest.hex, .weights = &digest, .kernels = kernels_of(c), .loop = dt_loop_print(c, arena),
                             .variable_arrays = &variables };
     DT_TRY(find_generation(c, dir, step, arena, &state.generation));
     DT_TRY(dt_run_dir_save(&c->directory, &state, &weights, &slots, max_to_keep ? max_to_keep : DEFAULT_KEPT, &path));

@@ -172,23 +172,3 @@ dt_arrays dt_bound_arrays(const dt_bound *b)
 {
     return (dt_arrays){ .n = b->n, .array = b->array };
 }
-
-/* ---- as one number ---- */
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp((*(const dt_named_array *const *)a)->name, (*(const dt_named_array *const *)b)->name);
-}
-
-dt_digest dt_arrays_digest(const dt_arrays *a)
-{
-    const dt_named_array **sorted = dt_alloc(((size_t)a->n + 1) * sizeof *sorted);
-    dt_sha256 *h = dt_sha256_create();
-    for (int i = 0; i < a->n; i++)
-        sorted[i] = &a->array[i];
-    qsort(sorted, (size_t)a->n, sizeof *sorted, by_name);
-    for (int i = 0; i < a->n; i++)
-        dt_hash_array(h, sorted[i]);
-    free(sorted);
-    return dt_sha256_end(h);
-}

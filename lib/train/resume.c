@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/contents.h"
 #include "train/callback.h"
 #include "train/observe/previous_data.h"
 #include "train/record.h"
@@ -67,12 +68,16 @@ static dt_status *same_lessons(const run *r, const dt_saved *c)
                       "the files have changed: start over with --fresh, or restore the old ones");
 }
 
-static dt_status *same_weights(const run *r, const dt_saved *c)
+/* The weights are hashed while the optimizer's state is read. */
+static dt_status *load_tensors(const run *r, const dt_saved *c)
 {
-    dt_digest now;
+    const dt_arrays model = dt_model_arrays_to_fill(r->model, r->arena), optimizer = dt_optimizer_arrays_to_fill(r->optimizer, r->arena);
 
-    DT_TRY(dt_weights_digest(r->model, &now));
-    return dt_weights_compare(c, &now);
+    DT_TRY(dt_saved_load(c, &model, NULL));
+    dt_hash_thread *hash = dt_weights_hash(&model, r->arena);
+    dt_status *s = dt_saved_load(c, NULL, &optimizer);
+    const dt_digest now = dt_hash_end(hash);
+    return s ? s : dt_weights_compare(c, &now);
 }
 
 static void take_position(run *r, const dt_state_file *state)
@@ -96,9 +101,7 @@ static dt_status *go_on_from(run *r, const dt_saved *c)
     DT_TRY(same_workers(r, c));
     DT_TRY(same_steps(r, c));
     DT_TRY(same_lessons(r, c));
-    const dt_arrays model = dt_model_arrays_to_fill(r->model, r->arena), optimizer = dt_optimizer_arrays_to_fill(r->optimizer, r->arena);
-    DT_TRY(dt_saved_load(c, &model, &optimizer));
-    DT_TRY(same_weights(r, c));
+    DT_TRY(load_tensors(r, c));
     DT_TRY(dt_callbacks_restore(r, c));
     take_position(r, &c->state);
     r->checkpoint = dt_strdup(c->path);
@@ -268,10 +271,9 @@ dt_status *dt_run_describe(run *r, dt_state_file *state)
     *kept = dt_callbacks_arrays(r);
     sum[0] = r->at.sums.examples;
     memcpy(sum + 1, r->at.sums.v, (size_t)r->at.sums.n * sizeof *sum);
-    DT_TRY(dt_weights_digest(r->model, &r->saved));
     *state = (dt_state_file){
         .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
-        .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .kernels = dt_run_kernels(r),
+        .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .weights = &r->saved, .kernels = dt_run_kernels(r),
         .n_sums = 1 + r->at.sums.n, .sum = sum, .wall_s = r->at.wall_s, .finished = dt_run_is_done(r), .workers = r->workers ? r->workers->n : 0, .callback_arrays = kept,
         .map = dt_learned_print(dt_dataset_learned(r->data), r->arena), .classes = dt_trainer_class_names(r->q->trainer, r->arena),
     };

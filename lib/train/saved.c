@@ -60,14 +60,13 @@ static dt_status *save(const dt_model *m, const char *path, dt_arena *arena)
     int64_t steps = 0;
 
     DT_TRY(dt_model_arrays(m, arena, &model));
-    DT_TRY(dt_weights_digest(m, &weights));
     DT_TRY(collect_optimizer(m, arena, &optimizer));
     DT_TRY(check_finite(path, &model));
     DT_TRY(check_finite(path, &optimizer));
     if (m->compiled)
         DT_TRY(dt_optimizer_steps(m->optimizer, &steps));
     const dt_state_file state = { .step = steps, .seed = m->seed, .job = job, .job_sha256 = digest.hex,
-                                  .weights_sha256 = weights.hex, .kernels = "", .finished = true };
+                                  .weights_sha256 = weights.hex, .weights = &weights, .kernels = "", .finished = true };
     return dt_saved_write(path, &state, &model, &optimizer);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Weights as a whole: their digest, and as arrays for checkpoints. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,21 +66,10 @@ dt_arrays dt_optimizer_arrays_to_fill(const dt_optimizer *o, dt_arena *arena)
 
 /* ---- values ---- */
 
-static int64_t count_not_finite(const dt_named_array *a)
-{
-    int64_t elements = dt_type_elements(&a->type), n = 0;
-
-    for (int64_t i = 0; a->type.dtype == DT_FLOAT32 && i < elements; i++)
-        n += !isfinite(((const float *)a->data)[i]);
-    for (int64_t i = 0; a->type.dtype == DT_FLOAT64 && i < elements; i++)
-        n += !isfinite(((const double *)a->data)[i]);
-    return n;
-}
-
 const dt_named_array *dt_find_not_finite(const dt_arrays *a, int64_t *n)
 {
     for (int i = 0; i < a->n; i++) {
-        *n = count_not_finite(&a->array[i]);
+        *n = dt_count_not_finite(&a->array[i]);
         if (*n > 0)
             return &a->array[i];
     }

@@ -4,8 +4,10 @@
  * a shared machine take less of the processors. Where that is not permitted, it runs as it is.
  *
  *     probe COMMAND...                      becomes the command
- *     probe -n TIMES [-u TEXT] COMMAND...   runs it, output unseen; a line each: milliseconds from before the fork to the end, or to
- *                                           the first line of output that holds TEXT, and the peak of resident memory in KiB
+ *     probe -n TIMES [-f TEXT] [-u TEXT] COMMAND...
+ *                                           runs it, output unseen; a line each: milliseconds from before the fork, or from the first line of
+ *                                           output that holds the text of -f, to the end, or to the first line that holds the text of -u,
+ *                                           and the peak of resident memory in KiB
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -45,56 +47,59 @@ static void become(char **command, int out)
     _exit(127);
 }
 
-/* When a line with the text came; reads on to the end, so that nobody writes into a closed pipe. -1: none came. */
-static double wait_for_line(int fd, const char *text)
+/* When the first line with each text came; -1: none did. Reads on to the end, so that nobody writes into a closed pipe. */
+static void wait_for_lines(int fd, const char *const text[2], double at[2])
 {
     FILE *in = fdopen(fd, "r");
     char *line = NULL;
     size_t room = 0;
-    double at = -1;
 
+    at[0] = at[1] = -1;
     while (in && getline(&line, &room, in) >= 0)
-        if (at < 0 && strstr(line, text))
-            at = now_ms();
+        for (int i = 0; i < 2; i++)
+            if (at[i] < 0 && text[i] && strstr(line, text[i]))
+                at[i] = now_ms();
     free(line);
     if (in)
         fclose(in);
-    return at;
 }
 
-static bool measure(char **command, const char *text)
+static bool measure(char **command, const char *const text[2])
 {
     struct rusage usage;
     int ends[2], status;
+    double at[2];
 
     if (pipe(ends) != 0)
         return false;
-    double from = now_ms(), at;
+    const double from = now_ms();
     pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
         become(command, ends[1]);
     }
     close(ends[1]);
-    at = wait_for_line(ends[0], text ? text : "");
+    wait_for_lines(ends[0], text, at);
     if (child < 0 || wait4(child, &status, 0, &usage) != child || status != 0)
         return false;
-    if (!text)
-        at = now_ms();
-    printf("%.3f %ld\n", at - from, usage.ru_maxrss);
-    return at >= 0;
+    if (!text[0])
+        at[0] = from;
+    if (!text[1])
+        at[1] = now_ms();
+    printf("%.3f %ld\n", at[1] - at[0], usage.ru_maxrss);
+    return at[0] >= 0 && at[1] >= 0;
 }
 
 int main(int argc, char **argv)
 {
-    const char *text = NULL;
+    const char *text[2] = { NULL, NULL }; /* from, until */
     int times = 0, option;
 
-    while ((option = getopt(argc, argv, "+n:u:")) != -1) {
+    while ((option = getopt(argc, argv, "+n:f:u:")) != -1) {
         if (option == 'n')
             times = atoi(optarg);
-        else if (option == 'u')
-            text = optarg;
+        else if (option == 'f' || option == 'u')
+            text[option == 'u'] = optarg;
         else
             return 64;
     }
