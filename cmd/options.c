@@ -17,7 +17,7 @@
 #include "verb.h"
 
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
-const char *const kernel_choices[] = {"auto", "openblas", "onednn", NULL};
+const char *const kernel_choices[] = {"auto", "openblas", "onednn", "own", NULL};
 
 const struct option common_options[] = {
     FLAG(struct common, quiet, "quiet", "print errors and warnings only", .letter = 'q'),

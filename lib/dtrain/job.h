@@ -37,7 +37,7 @@ DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;
  * "" if no images are split. The caller frees *text. */
 DT_API dt_status *dt_job_partition_text(dt_job *j, char **text) DT_CHECKED;
 
-typedef enum dt_kernels { DT_KERNELS_AUTO, DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDNN } dt_kernels;
+typedef enum dt_kernels { DT_KERNELS_AUTO, DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDNN, DT_KERNELS_OWN } dt_kernels;
 typedef enum dt_resume { DT_RESUME_JOB, DT_RESUME_AUTO, DT_RESUME_NEVER, DT_RESUME_MUST, DT_RESUME_PATH } dt_resume;
 /* The job's own `resume` setting; DT_RESUME_AUTO if it has none. */
 DT_API dt_resume dt_job_resume(const dt_job *j);

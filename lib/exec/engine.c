@@ -10,6 +10,10 @@
 
 static dt_status *open_library(dt_engine *e, dt_kernels kernels)
 {
+    if (kernels == DT_KERNELS_OWN) {
+        dt_gemm_open_own(&e->gemm, e->simd);
+        return NULL;
+    }
     dt_status *s = kernels == DT_KERNELS_OPENBLAS ? dt_gemm_open_openblas(&e->gemm) : dt_gemm_open_onednn(&e->gemm);
 
     if (s && kernels == DT_KERNELS_AUTO && dt_status_number(s) == DT_E_KERNELS) {
@@ -28,12 +32,12 @@ dt_status *dt_gemm_find_room(const dt_gemm_library *l, int threads)
     void **at = dt_alloc((size_t)threads * sizeof *at);
     int n = 0;
 
-    while (n < threads && (at[n] = mmap(NULL, l->room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) != MAP_FAILED)
+    while (l->room > 0 && n < threads && (at[n] = mmap(NULL, l->room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) != MAP_FAILED)
         n++;
     for (int i = 0; i < n; i++)
         munmap(at[i], l->room);
     free(at);
-    if (n == threads)
+    if (n == threads || l->room == 0)
         return NULL;
     return dt_suggest(dt_fail(DT_E_NO_MEMORY, NULL, "%s needs %zu MiB of address space for each of %d threads, but there is room for only %d", l->name,
                               l->room >> 20, threads, n), "raise 'ulimit -v', or use fewer threads: --threads 1");
@@ -50,11 +54,11 @@ dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o)
 {
     dt_engine *e = dt_alloc(sizeof *e);
     dt_str text = { 0 };
-    dt_status *s = open_library(e, o->kernels);
+    dt_status *s = dt_instructions_choose(o->isa, &e->simd);
 
     e->kernels = o->kernels;
     if (!s)
-        s = dt_instructions_choose(o->isa, &e->simd);
+        s = open_library(e, o->kernels);
     if (!s)
         s = dt_pool_create(&e->pool, o->threads > 0 ? o->threads : dt_cores());
     if (!s)
@@ -64,7 +68,9 @@ dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o)
         return s;
     }
     dt_pool_run(e->pool, enter_lane, e);
-    dt_str_printf(&text, "%s %s, %s", e->gemm.name, e->gemm.about, e->simd->name);
+    dt_str_puts(&text, e->gemm.name);
+    if (*e->gemm.about)
+        dt_str_printf(&text, " %s, %s", e->gemm.about, e->simd->name);
     e->description = dt_str_take(&text);
     *out = e;
     return NULL;

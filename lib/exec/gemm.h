@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products by libraries: OpenBLAS, which is required, and oneDNN where it is installed, which is 1.2 to 1.8 times faster on
- * small products. Both are loaded on first use. A product is planned once, when compiling, and run many times.
+ * Matrix products: by OpenBLAS, which is required, by oneDNN where it is installed, which is 1.2 to 1.8 times faster on small products, or by our own loops,
+ * which are slower and have the same bits everywhere. Libraries are loaded on first use. A product is planned once, when compiling, and run many times.
  * Each call of a library is single-threaded: the lanes are the only threads.
  */
 #ifndef DT_EXEC_GEMM_H
@@ -27,7 +27,7 @@ typedef struct dt_gemm {
 
 typedef struct dt_gemm_library {
     const char *name;                  /* "openblas" */
-    const char *about;                 /* version and kernels: "0.3.21 SkylakeX"; set by open */
+    const char *about;                 /* version and kernels: "0.3.21 SkylakeX"; set by open; "": neither matters */
     void *state;
     dt_status *(*plan)(const struct dt_gemm_library *l, const dt_gemm *g, void **plan);
     void (*run)(const void *plan, const void *a, const void *b, void *c);
@@ -43,5 +43,8 @@ typedef struct dt_gemm_library {
 /* UNAVAILABLE with the reason when the library is not there. */
 dt_status *dt_gemm_open_openblas(dt_gemm_library *l) DT_MUST_USE;
 dt_status *dt_gemm_open_onednn(dt_gemm_library *l) DT_MUST_USE;
+/* Our own loops of an instruction set: the same bits on all. Never fails, needs no close. */
+struct dt_simd;
+void dt_gemm_open_own(dt_gemm_library *l, const struct dt_simd *simd);
 
 #endif

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct dt_gemm; /* exec/gemm.h */
+
 #define DT_STRIP 1024
 
 /* Loops of ops, named after them (op/ops.h), then those of loading and storing. */
@@ -56,14 +58,18 @@ typedef struct dt_window_loops {
     void (*give)(float *dx, const float *dy, const int32_t *which, int32_t k, int64_t n); /* dx += dy where which is k */
 } dt_window_loops;
 
+/* C = op(A) op(B), or C += where g->adds, every element one chain of fused multiplications and additions, k ascending (simd/product.c). */
+typedef void (*dt_product_function)(const struct dt_gemm *g, const float *a, const float *b, float *c);
+
 /* The loops of one instruction set. */
-typedef struct dt_simd {
+typedef struct dt_simd { /* declared in gemm.h */
     const char *name; /* "avx2" */
     bool generates;   /* the processor runs what exec/vex.h writes */
     dt_strip_function strip[DT_S_COUNT];
     const dt_window_loops *window;
     const dt_row_functions *rows;
     const dt_uniform_function *uniform;
+    const dt_product_function *product;
     void (*fill)(float *d, float x, int64_t n);
     /* d[j] += sum over i < rows of a[i * stride + j], j < n, i ascending */
     void (*add_rows)(float *d, const float *a, int64_t rows, int64_t n, int64_t stride);

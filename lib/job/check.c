@@ -19,7 +19,7 @@ static dt_status *check_backend(const dt_job *j)
     if (!j->has_strategy || !j->backend)
         return NULL;
     const bool pjrt = dt_backend_takes_plugin(j->backend);
-    if (pjrt && j->how.shards > 0)
+    if (pjrt && (j->how.shards > 0 || j->strict))
         return dt_fail(DT_E_BACKEND, place_of_backend(j), "reproducible: the bits of results are the plug-in's with back end pjrt; use cpu, or leave out reproducible");
     if (strcmp(j->backend, j->strategy.row->backend) == 0 || pjrt || !place_of_backend(j))
         return NULL; /* --backend cpu: nothing but this machine's cores, behind a simulated slice, too */

@@ -43,6 +43,7 @@ struct dt_job { /* the public handle */
 
     uint64_t seed;
     dt_compute_spec how;         /* what `reproducible` and `partition` say of steps */
+    bool strict;                 /* `reproducible`: the same bits on every processor */
     struct dt_job_partition *partition; /* NULL: none */
     dt_strategy *annotates;      /* whose logical devices steps are annotated for, while they are traced; lent */
     const char *backend;         /* "cpu", as told; NULL: the strategy's own */

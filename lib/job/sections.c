@@ -27,7 +27,7 @@ static const dt_field top_fields[] = {
     SECTION(backend, "what computes: {type: cpu}, {type: pjrt, plugin: PATH}; default: the strategy's own"),
     SECTION(strategy, "number of replicas and their devices; default: {type: mirrored}, a replica on each core"),
     SECTION(partition, "how values are split over the logical devices of a replica"),
-    SECTION(reproducible, "{shards: 8}: same bits on any number of machines"),
+    SECTION(reproducible, "{shards: 8}: same bits on any number of machines; {strict: true}: on all kinds of them"),
     SECTION(dataset, "files, preprocessing, batches"),
     SECTION(model, "layers"),
     SECTION(compile, "optimizer, loss, metrics"),
@@ -149,11 +149,12 @@ static dt_status *read_backend(dt_job *j, const dt_tree *t)
 
 struct reproducible {
     int64_t shards;
+    bool strict;
 };
 static const dt_field reproducible_fields[] = {
     DT_INT(struct reproducible, shards, .min = 1, .max = DT_MAX_REPLICAS,
            .help = "parts of a global batch, summed in one fixed order"),
-    DT_NOT_YET_BUT("strict", "false"),
+    DT_FLAG(struct reproducible, strict, .help = "same bits on every processor, by dtrain's own kernels instead of libraries"),
     DT_END
 };
 
@@ -164,6 +165,7 @@ static dt_status *read_reproducible(dt_job *j, const dt_tree *t)
         return NULL;
     dt_status *faults = dt_fields_read(j->arena, reproducible_fields, t, &t->at, "reproducible", &x);
     j->how.shards = (int)x.shards;
+    j->strict = x.strict;
     return faults;
 }
 

@@ -22,6 +22,16 @@ static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s)
     return NULL;
 }
 
+/* Strict bits are those of our own kernels. */
+static dt_status *choose_engine(const dt_job *j, const dt_run_options *o, dt_session *s)
+{
+    const int threads = j->strategy.servers.workers ? 1 : o->threads;
+    if (j->strict && (o->kernels == DT_KERNELS_OPENBLAS || o->kernels == DT_KERNELS_ONEDNN))
+        return dt_fail(DT_E_USAGE, NULL, "--kernels: the job says reproducible: {strict: true}, which only dtrain's own kernels can; leave --kernels out");
+    dt_strategy_set_engine(s->strategy, threads, j->strict ? DT_KERNELS_OWN : o->kernels);
+    return NULL;
+}
+
 dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s)
 {
     if (j->strategy.launch.workers && !j->cluster && !j->strategy.servers.card)
@@ -29,7 +39,7 @@ dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session 
                                   j->strategy.launch.by, j->strategy.launch.workers), "run this command without %s", j->strategy.launch.launcher);
     DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
     s->strategy->cluster = j->cluster;
-    dt_strategy_set_engine(s->strategy, j->strategy.servers.workers ? 1 : o->threads, o->kernels);
+    DT_TRY(choose_engine(j, o, s));
     DT_TRY(read_faults(j, o, s));
     DT_TRY(dt_model_make(&s->model, &j->model, s->strategy, j->seed));
     s->model->precision = j->compile.precision;
@@ -48,7 +58,7 @@ enum { LARGE_WEIGHTS = 1 << 26 }; /* numbers */
 static dt_status *outline_fits(dt_job *j, const dt_run_options *o, dt_session *s)
 {
     DT_TRY(dt_session_outline(j, 0, s));
-    dt_strategy_set_engine(s->strategy, o->threads, o->kernels);
+    DT_TRY(choose_engine(j, o, s));
     DT_TRY(read_faults(j, o, s));
     return dt_model_parameters(s->model) < LARGE_WEIGHTS ? NULL : dt_trainer_check_fits(s->trainer);
 }

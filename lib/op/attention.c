@@ -25,6 +25,7 @@
  *
  * A. Vaswani et al., Attention Is All You Need (2017).
  */
+#include "base/elementary.h"
 #include "op/attention.h"
 
 #include <math.h>
@@ -168,7 +169,7 @@ void dt_attention_shares(const dt_attending *a, int64_t example, int64_t query, 
         max = dt_double_max(max, p[s]);
     }
     for (int64_t s = 0; s < a->keys; s++)
-        sum += p[s] = max == -INFINITY ? 0 : exp(p[s] - max);
+        sum += p[s] = max == -INFINITY ? 0 : dt_portable_exp(p[s] - max);
     for (int64_t s = 0; s < a->keys && sum != 0; s++)
         p[s] /= sum;
 }

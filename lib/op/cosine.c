@@ -6,10 +6,10 @@
  *
  * gradient: dx = -dy sin(x)
  */
+#include "base/elementary.h"
 #include "op/elementwise.h"
 #include "op/stablehlo.h"
 
-#include <math.h>
 
 /* dx = -dy * sin x */
 static void grad(dt_grad *g)
@@ -19,7 +19,7 @@ static void grad(dt_grad *g)
 
 static void eval(const dt_call *c)
 {
-    dt_eval_unary(c, cos, NULL);
+    dt_eval_unary(c, dt_portable_cos, NULL);
 }
 
 const dt_op dt_op_cosine = {

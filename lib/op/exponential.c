@@ -6,6 +6,7 @@
  *
  * gradient: dx = dy y
  */
+#include "base/elementary.h"
 #include "op/elementwise.h"
 #include "op/stablehlo.h"
 
@@ -19,7 +20,7 @@ static void grad(dt_grad *g)
 
 static void eval(const dt_call *c)
 {
-    dt_eval_unary(c, exp, NULL);
+    dt_eval_unary(c, dt_portable_exp, NULL);
 }
 
 const dt_op dt_op_exponential = {

@@ -6,10 +6,10 @@
  *
  * gradient: dx = dy e^x
  */
+#include "base/elementary.h"
 #include "op/elementwise.h"
 #include "op/stablehlo.h"
 
-#include <math.h>
 
 /* dx = dy * e^x */
 static void grad(dt_grad *g)
@@ -19,7 +19,7 @@ static void grad(dt_grad *g)
 
 static void eval(const dt_call *c)
 {
-    dt_eval_unary(c, expm1, NULL);
+    dt_eval_unary(c, dt_portable_expm1, NULL);
 }
 
 const dt_op dt_op_exponential_minus_one = {

@@ -6,10 +6,10 @@
  *
  * gradient: dx = dy y (1 - y)
  */
+#include "base/elementary.h"
 #include "op/elementwise.h"
 #include "op/stablehlo.h"
 
-#include <math.h>
 
 /* dx = dy * y * (1 - y) */
 static void grad(dt_grad *g)
@@ -20,7 +20,7 @@ static void grad(dt_grad *g)
 
 static double floats(double x)
 {
-    return 1 / (1 + exp(-x));
+    return 1 / (1 + dt_portable_exp(-x));
 }
 
 static void eval(const dt_call *c)

@@ -7,10 +7,10 @@
  *
  * gradient: da = dy b a^(b - 1), 0 where b = 0; db = dy y log(a), 0 where a <= 0
  */
+#include "base/elementary.h"
 #include "op/elementwise.h"
 #include "op/stablehlo.h"
 
-#include <math.h>
 
 /* dy * b * a^(b - 1) */
 static dt_value grad_base(const dt_grad *g)
@@ -41,7 +41,7 @@ static void grad(dt_grad *g)
 
 static void eval(const dt_call *c)
 {
-    dt_eval_binary(c, pow, NULL);
+    dt_eval_binary(c, dt_portable_pow, NULL);
 }
 
 const dt_op dt_op_power = {

@@ -6,10 +6,10 @@
  *
  * gradient: dx = dy cos(x)
  */
+#include "base/elementary.h"
 #include "op/elementwise.h"
 #include "op/stablehlo.h"
 
-#include <math.h>
 
 /* dx = dy * cos x */
 static void grad(dt_grad *g)
@@ -19,7 +19,7 @@ static void grad(dt_grad *g)
 
 static void eval(const dt_call *c)
 {
-    dt_eval_unary(c, sin, NULL);
+    dt_eval_unary(c, dt_portable_sin, NULL);
 }
 
 const dt_op dt_op_sine = {

@@ -11,6 +11,7 @@
  * A composite of reduce, subtract, exponential and divide, kept whole so that a back end can read x once. Over devices that split the classes
  * it is written out, with the maximum and the sum of all devices.
  */
+#include "base/elementary.h"
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/partition.h"
@@ -43,9 +44,9 @@ static void eval_row(const dt_view *x, const dt_view *y, int64_t at, int64_t n)
     for (int64_t i = 0; i < n; i++)
         max = dt_double_max(max, dt_cell_double(x, at + i));
     for (int64_t i = 0; i < n; i++)
-        sum += exp(dt_cell_double(x, at + i) - max);
+        sum += dt_portable_exp(dt_cell_double(x, at + i) - max);
     for (int64_t i = 0; i < n; i++)
-        dt_cell_set_double(y, at + i, exp(dt_cell_double(x, at + i) - max) / sum);
+        dt_cell_set_double(y, at + i, dt_portable_exp(dt_cell_double(x, at + i) - max) / sum);
 }
 
 static void eval(const dt_call *c)

@@ -14,6 +14,7 @@
  *
  * A gradient flows to the logits only: targets are not trained.
  */
+#include "base/elementary.h"
 #include "op/softmax_cross_entropy.h"
 
 #include <math.h>
@@ -60,7 +61,7 @@ dt_xent_row dt_xent_row_at(const dt_view *logits, int64_t row)
     for (int64_t j = 0; j < classes; j++)
         r.max = dt_double_max(r.max, dt_cell_double(logits, r.at + j));
     for (int64_t j = 0; j < classes; j++)
-        r.sum += exp(dt_cell_double(logits, r.at + j) - r.max);
+        r.sum += dt_portable_exp(dt_cell_double(logits, r.at + j) - r.max);
     return r;
 }
 
@@ -74,7 +75,7 @@ double dt_xent_target(const dt_view *target, const dt_xent_row *r, int64_t row, 
 
 static double loss_of(const dt_xent_row *r, const dt_view *target, int64_t row)
 {
-    double loss = 0, log_sum = log(r->sum);
+    double loss = 0, log_sum = dt_portable_log(r->sum);
     for (int64_t j = 0; j < r->classes; j++) {
         double y = dt_xent_target(target, r, row, j);
         if (y != 0)

@@ -10,9 +10,9 @@
  * (C1), (C2), (C3) of softmax_cross_entropy.
  * (C4) dy has the dtype of the logits and their shape without the classes.
  */
+#include "base/elementary.h"
 #include "op/softmax_cross_entropy.h"
 
-#include <math.h>
 
 #include "op/cells.h"
 #include "op/shapes.h"
@@ -34,7 +34,7 @@ static void eval_row(const dt_call *c, int64_t row)
     for (int64_t j = 0; j < r.classes; j++)
         sum += dt_xent_target(&c->in[1], &r, row, j);
     for (int64_t j = 0; j < r.classes; j++) {
-        double p = exp(dt_cell_double(r.logits, r.at + j) - r.max) / r.sum;
+        double p = dt_portable_exp(dt_cell_double(r.logits, r.at + j) - r.max) / r.sum;
         dt_cell_set_double(&c->out, r.at + j, dy * (p * sum - dt_xent_target(&c->in[1], &r, row, j)));
     }
 }

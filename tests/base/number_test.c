@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers as text: that what is printed reads back, is short, and knows no locale. */
+/* Numbers as text: that what is printed reads back, is short, and knows no locale. Elementary functions of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/elementary.h"
 #include "base/random.h"
 #include "base/str.h"
 
@@ -302,6 +303,47 @@ static void test_locale_of_the_program_changes_nothing(void **state)
     setlocale(LC_ALL, "C");
 }
 
+/* ---- elementary functions of doubles ---- */
+
+/* Against the C library's, whose errors are below one unit in the last place: `most` such units, the two errors together. */
+static void expect_near(const char *what, double x, double got, double wanted, double most)
+{
+    const double unit = nextafter(fabs(wanted), INFINITY) - fabs(wanted);
+    if (isnan(wanted) ? !isnan(got) : isinf(wanted) || wanted == 0 ? got != wanted || signbit(got) != signbit(wanted) : !(fabs(got - wanted) <= most * unit))
+        fail_msg("%s(%.17g) = %.17g, not %.17g", what, x, got, wanted);
+}
+
+static void test_portable_functions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double (*ours)(double), (*theirs)(double);
+        double most;
+    } of[] = {
+        { "exp", dt_portable_exp, exp, 1 }, { "expm1", dt_portable_expm1, expm1, 4 }, { "log", dt_portable_log, log, 1 },
+        { "log1p", dt_portable_log1p, log1p, 1 }, { "sin", dt_portable_sin, sin, 1 }, { "cos", dt_portable_cos, cos, 1 },
+    };
+    static const double special[] = { 0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 2, -2, 0.5, -0.5, 1e300, -1e300, 1e-310, 1e-320, 3, -3, 709.7, 710, -745, -746 };
+    enum { SPECIAL = sizeof special / sizeof *special };
+    dt_random r = dt_random_stream(7, "elementary", 0);
+    for (size_t f = 0; f < sizeof of / sizeof *of; f++) {
+        for (int i = 0; i < SPECIAL; i++)
+            expect_near(of[f].name, special[i], of[f].ours(special[i]), of[f].theirs(special[i]), of[f].most);
+        for (int i = 0; i < 20000; i++) {
+            const double x = ldexp(dt_random_normal(&r), i % 60 - 40);
+            expect_near(of[f].name, x, of[f].ours(x), of[f].theirs(x), of[f].most);
+        }
+    }
+    for (int i = 0; i < SPECIAL; i++)
+        for (int k = 0; k < SPECIAL; k++)
+            expect_near("pow", special[i], dt_portable_pow(special[i], special[k]), pow(special[i], special[k]), 2);
+    for (int i = 0; i < 20000; i++) {
+        const double x = exp(4 * dt_random_normal(&r)), y = 20 * dt_random_normal(&r);
+        expect_near("pow", x, dt_portable_pow(x, y), pow(x, y), 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_parse_double_is_as_strtod),
         cmocka_unit_test(test_parse_int64),
         cmocka_unit_test(test_grouped_and_bytes),
+        cmocka_unit_test(test_portable_functions),
         cmocka_unit_test(test_locale_of_the_program_changes_nothing),
     };
     return cmocka_run_group_tests_name("base/number", tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions and their gradients on both libraries against the interpreter, which runs the op's eval: sizes that fit nothing, strides,
+ * Convolutions and their gradients on both libraries and by our own kernels against the interpreter, which runs the op's eval: sizes that fit nothing, strides,
  * padding, dilation, groups, one to three dimensions, batches from none to several pieces; and the bits do not depend on threads.
  */
 #include "kit.h"
@@ -177,8 +177,14 @@ static void test_by_onednn(void **state)
     check_all(DT_KERNELS_ONEDNN);
 }
 
+static void test_by_own_kernels(void **state)
+{
+    (void)state;
+    check_all(DT_KERNELS_OWN);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_by_openblas), cmocka_unit_test(test_by_onednn) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_by_openblas), cmocka_unit_test(test_by_onednn), cmocka_unit_test(test_by_own_kernels) };
     return cmocka_run_group_tests_name("exec convolution", tests, NULL, NULL);
 }

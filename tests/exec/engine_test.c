@@ -10,6 +10,9 @@ static void test_description(void **state)
     assert_non_null(strstr(dt_engine_describe(e), "openblas "));
     assert_non_null(strstr(dt_engine_describe(e), e->simd->name));
     dt_engine_close(e);
+    e = engine_with(2, DT_KERNELS_OWN);
+    assert_string_equal(dt_engine_describe(e), "own"); /* bits depend on no version and no instruction set */
+    dt_engine_close(e);
     e = engine_with(0, DT_KERNELS_AUTO);
     assert_int_equal(dt_engine_threads(e), dt_cores());
     dt_engine_close(e);

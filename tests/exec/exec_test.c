@@ -233,10 +233,17 @@ static void test_threads_do_not_change_bits_onednn(void **state)
     compare_threads(DT_KERNELS_ONEDNN);
 }
 
+static void test_threads_do_not_change_bits_own(void **state)
+{
+    (void)state;
+    compare_threads(DT_KERNELS_OWN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_cut_over_devices),
+        cmocka_unit_test(test_threads_do_not_change_bits_own),
         cmocka_unit_test(test_openblas_against_the_interpreter),
         cmocka_unit_test(test_onednn_against_the_interpreter),
         cmocka_unit_test(test_threads_do_not_change_bits_openblas),

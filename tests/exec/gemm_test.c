@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "exec/gemm.h"
+#include "exec/strip.h"
 
 typedef dt_status *(*opener)(dt_gemm_library *l);
 static const opener openers[] = { dt_gemm_open_openblas, dt_gemm_open_onednn };
@@ -220,11 +221,78 @@ static void test_sizes_beyond_32_bits_are_refused(void **state)
     l.close(&l);
 }
 
+/* ---- our own: the bits of one chain of fmaf for each element ---- */
+
+enum { MOST = 90 };
+
+/* Of any size, with zeros, denormals and numbers whose products overflow among them. */
+static float draw_any(dt_random *r)
+{
+    const uint32_t bits = dt_random_u32(r);
+    const float x = (float)dt_random_normal(r);
+    return bits % 97 == 0 ? 0.0f : bits % 89 == 0 ? ldexpf(x, -140) : bits % 83 == 0 ? ldexpf(x, 70) : ldexpf(x, (int)(bits % 40) - 20);
+}
+
+static float chain(const matrices *m, int64_t i, int64_t j, float sum)
+{
+    const dt_gemm *g = &m->g;
+    for (int64_t k = 0; k < g->k; k++)
+        sum = fmaf(m->a[g->trans_a ? k * g->lda + i : i * g->lda + k], m->b[g->trans_b ? j * g->ldb + k : k * g->ldb + j], sum);
+    return sum;
+}
+
+static void expect_chains(const dt_simd *simd, const matrices *m, const float *before, uint64_t seed)
+{
+    const dt_gemm *g = &m->g;
+    dt_gemm_library l;
+    void *plan = NULL;
+    dt_gemm_open_own(&l, simd);
+    assert_null(l.plan(&l, g, &plan));
+    memcpy(m->c, before, m->c_size * sizeof *before);
+    l.run(plan, m->a, m->b, m->c);
+    l.release(plan);
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t j = 0; j < g->ldc; j++) {
+            const float was = before[i * g->ldc + j], got = m->c[i * g->ldc + j];
+            const float wanted = j >= g->n ? was : chain(m, i, j, g->adds ? was : 0.0f);
+            if (memcmp(&wanted, &got, sizeof got) != 0 && !(isnan(wanted) && isnan(got)))
+                fail_msg("seed %llu, %s: %lld x %lld x %lld at %lld, %lld: %a, not %a", (unsigned long long)seed, simd->name, (long long)g->m,
+                         (long long)g->n, (long long)g->k, (long long)i, (long long)j, (double)got, (double)wanted);
+        }
+}
+
+static void test_own_products_are_chains_on_every_set(void **state)
+{
+    (void)state;
+    const dt_simd *list[DT_MAX_SIMD];
+    const int n = dt_simd_list(list);
+    print_message("seeds 1 to 120\n");
+    for (uint64_t seed = 1; seed <= 120; seed++) {
+        dt_random r = dt_random_stream(seed, "own products", 0);
+        const int64_t m = (int64_t)(dt_random_u32(&r) % MOST), columns = (int64_t)(dt_random_u32(&r) % MOST),
+                      k = (int64_t)(dt_random_u32(&r) % (seed % 4 ? 40 : 600)), more = (int64_t)(dt_random_u32(&r) % 3);
+        const bool trans_a = seed & 1, trans_b = seed & 2;
+        const dt_gemm g = { .m = m, .n = columns, .k = k, .trans_a = trans_a, .trans_b = trans_b, .adds = seed % 5 == 0,
+                            .lda = (trans_a ? m : k) + more, .ldb = (trans_b ? k : columns) + more, .ldc = columns + more };
+        matrices x = matrices_make(&r, &g);
+        for (size_t i = 0; i < x.a_size; i++)
+            x.a[i] = draw_any(&r);
+        for (size_t i = 0; i < x.b_size; i++)
+            x.b[i] = draw_any(&r);
+        float *before = draw(&r, x.c_size);
+        for (int s = 0; s < n; s++)
+            expect_chains(list[s], &x, before, seed);
+        free(before);
+        matrices_release(&x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_openblas), cmocka_unit_test(test_onednn), cmocka_unit_test(test_openblas_on_threads),
         cmocka_unit_test(test_onednn_on_threads), cmocka_unit_test(test_sizes_beyond_32_bits_are_refused),
+        cmocka_unit_test(test_own_products_are_chains_on_every_set),
     };
     return cmocka_run_group_tests_name("exec/gemm", tests, NULL, NULL);
 }

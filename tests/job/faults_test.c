@@ -38,7 +38,7 @@ static const fault_case top_cases[] = {
     {"", 2, "backend: {type: sim}", 78, 2, 17, "back end 'sim' does not go with strategy mirrored, which is computed by 'cpu'", NULL},
     {"", 2, "backend: {}", 78, 2, 10, "required key 'type' is missing in backend", NULL},
     {"", 2, "reproducible: {shards: 0}", 78, 2, 24, "shards must be in [1, 65536], got 0", NULL},
-    {"", 2, "reproducible: {shards: 8, strict: true}", 78, 2, 27, "key 'strict' in reproducible is not implemented yet", "only its default, false, is accepted"},
+    {"", 2, "reproducible: {strict: 1}", 78, 2, 24, "strict: expected true or false, got 1", "write true"},
     {"", 2, "partition: {imag: replicate}", 78, 2, 13, "partition names 'imag', which is neither an element of the data nor a layer", "did you mean 'image'?"},
     {"", 2, "partition: {image: split}", 78, 2, 20, "partition of 'image' must be replicate, {split: [...]} or {assign: N}", NULL},
     {"", 2, "partition: {image: {split: [0]}}", 78, 2, 29, "split[0] must be in [1, 65536], got 0", NULL},

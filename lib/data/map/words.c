@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Open addressing over one block of bytes, which holds all words one after the other, each with a NUL behind it. */
+#include "base/elementary.h"
 #include "data/map/words.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,7 +136,7 @@ dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *ar
     if (idf)
         *idf = (dt_reals){.n = out.n, .v = dt_arena_array(arena, double, out.n)};
     for (int i = 0; idf && i < out.n; i++)
-        idf->v[i] = log(1 + (double)c->texts / (1 + (double)rank[i].texts));
+        idf->v[i] = dt_portable_log(1 + (double)c->texts / (1 + (double)rank[i].texts));
     free(rank);
     return out;
 }

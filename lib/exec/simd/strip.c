@@ -319,6 +319,7 @@ static void entropy_grad(float *d, const float *a, const float *target, const fl
 extern const dt_window_loops JOIN(dt_window_loops_, DT_ISA);             /* window.c */
 extern const dt_row_functions JOIN(dt_rows_, DT_ISA);                     /* rows.c */
 extern const dt_uniform_function JOIN(dt_uniform_, DT_ISA);               /* random.c */
+extern const dt_product_function JOIN(dt_product_, DT_ISA);               /* product.c */
 const dt_simd JOIN(dt_simd_, DT_ISA) = {
     .name = STRING(DT_ISA),
 #if defined(__AVX2__)
@@ -332,7 +333,7 @@ const dt_simd JOIN(dt_simd_, DT_ISA) = {
         [DT_S_FROM_BF16] = from_bf16, [DT_S_TO_BF16] = to_bf16, [DT_S_FROM_F16] = from_f16, [DT_S_TO_F16] = to_f16,
     },
     .window = &JOIN(dt_window_loops_, DT_ISA), .rows = &JOIN(dt_rows_, DT_ISA),
-    .uniform = &JOIN(dt_uniform_, DT_ISA),
+    .uniform = &JOIN(dt_uniform_, DT_ISA), .product = &JOIN(dt_product_, DT_ISA),
     .fill = fill, .add_rows = add_rows, .add_bf16_rows = add_bf16_rows, .sum = sum, .max = max, .softmax = softmax,
     .sparse_entropy = sparse_entropy, .entropy = entropy,
     .sparse_entropy_grad = sparse_entropy_grad, .entropy_grad = entropy_grad,

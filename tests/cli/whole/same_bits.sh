@@ -28,3 +28,34 @@ for library in $kernels; do
         [ "$(wc -l <"$TEST_DIR/$mode")" -eq 16 ] || echo "$library, $mode: not 16 runs"
     done
 done
+
+# `strict`: one hash for each model on every instruction set, with the C library's codes for lesser processors, on any number of threads and replicas,
+# and after a run that went on from a checkpoint. No library of products is loaded.
+network() { # NAME EXAMPLES ELEMENTS OPTIMIZER LAYERS
+    printf 'version: 1\nreproducible: {strict: true}\ndataset: {format: synthetic, examples: 90, element: {%s, y: {num_classes: 10}}, shuffle: true, global_batch_size: 32}\nmodel: {layers: [%s, Dense: {units: 10}]}\ncompile: {optimizer: %s, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}\nfit: {epochs: 2}\noutput: {dir: %s}\n' \
+        "$2" "$4" "$3" "$TEST_DIR/run" >"$TEST_DIR/$1.yaml"
+}
+network mlp 'x: {shape: [50]}' Adam 'Input: {name: x, shape: [50]}, Dense: {units: 70, activation: gelu}, Dense: {units: 33, activation: elu}, Dropout: {rate: 0.2}'
+network cnn 'x: {shape: [12, 12, 3]}' '{SGD: {momentum: 0.9, learning_rate: {CosineDecay: {initial_learning_rate: 0.1, decay_steps: 20}}}}' \
+    'Input: {name: x, shape: [12, 12, 3]}, Conv2D: {filters: 8, kernel_size: 3, padding: same, activation: relu}, BatchNormalization: {synchronized: true}, DepthwiseConv2D: {kernel_size: 3}, MaxPooling2D, Conv2D: {filters: 16, kernel_size: 3, strides: 2, activation: silu}, Conv2DTranspose: {filters: 8, kernel_size: 2, strides: 2}, GlobalAveragePooling2D'
+network lstm 'x: {shape: [9, 7]}' RMSprop 'Input: {name: x, shape: [9, 7]}, Bidirectional: {layer: {LSTM: {units: 11, return_sequences: true}}}, GRU: {units: 13}, Dense: {units: 12, activation: softplus}'
+network gpt 'x: {shape: [24], dtype: int32, num_classes: 50}' AdamW \
+    'Input: {name: x, shape: [24], dtype: int32}, TokenAndPositionEmbedding: {vocabulary_size: 50, sequence_length: 24, embedding_dim: 32}, TransformerDecoder: {intermediate_dim: 64, num_heads: 4, activation: gelu, normalize_first: true, dropout: 0.1}, LayerNormalization, GlobalAveragePooling1D'
+
+for model in mlp cnn lstm gpt; do
+    job=$TEST_DIR/$model.yaml
+    for set in base avx2 avx512; do
+        DTRAIN_INSTRUCTIONS=$set "$DTRAIN" devices >"$TEST_DIR/devices" 2>&1 && DTRAIN_INSTRUCTIONS=$set hash "$job" --fresh
+    done >"$TEST_DIR/strict"
+    GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F hash "$job" --fresh >>"$TEST_DIR/strict"
+    for words in '--threads 1' '--threads 4' 'strategy.type=mirrored strategy.replicas=3'; do
+        # shellcheck disable=SC2086 # words
+        hash "$job" --fresh $words >>"$TEST_DIR/strict"
+    done
+    "$DTRAIN" fit "$job" --fresh --quiet --steps 4 || echo "$model: exit $?"
+    hash "$job" >>"$TEST_DIR/strict"
+    [ "$(sort -u "$TEST_DIR/strict" | grep -cE '^[0-9a-f]{64}$')" -eq 1 ] || { echo "$model, strict:" && cat "$TEST_DIR/strict"; }
+    [ "$(wc -l <"$TEST_DIR/strict")" -ge 6 ] || echo "$model, strict: too few runs"
+done
+LD_DEBUG=files "$DTRAIN" fit "$TEST_DIR/cnn.yaml" --fresh --quiet 2>&1 | grep -E 'libopenblas|libdnnl'
+exits 64 fit "$TEST_DIR/mlp.yaml" --fresh --kernels openblas
