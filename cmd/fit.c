@@ -200,7 +200,7 @@ static const struct option options[] = {
     WORKERS_OPTION(struct fit, "train"),
     RANK_OPTION(struct fit),
     INTEGER(struct fit, max_restarts, "max-restarts", "K", "with --workers: start all again, at most K times, after one was lost"),
-    LIST(struct fit, inject, "inject", "FAULT", "rehearse a fault: kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7 or hbm=8GiB",
+    LIST(struct fit, inject, "inject", "FAULT", "rehearse a fault: kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7, flip:worker=1@step=7 or hbm=8GiB",
          .once = true, .words = "kill:core= slow-link:x= nan@step= hbm="),
     FLAG(struct fit, json, "json", "print one JSON object per event"),
     FLAG(struct fit, every_step, "every-step", "with --json: print every step, not about two per second"),

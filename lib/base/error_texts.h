@@ -216,7 +216,10 @@ DT_ERROR_TEXT(WORKERS_DISAGREE, "workers disagree",
     "Two workers met in different collectives, or in the same collective with\n"
     "different sizes. They run different jobs or versions, or a step function that\n"
     "does not do the same on every worker. The message was refused, so no sum is\n"
-    "wrong.")
+    "wrong.\n\n"
+    "Or their weights differ, which `strategy.verify_replicas` looks for: a processor\n"
+    "or memory of one of them fails silently. Resume from a checkpoint without that\n"
+    "machine; the newest one may already hold wrong weights.")
 DT_ERROR_TEXT(REPLICAS, "devices and replicas",
     "Each device of a strategy holds one replica. `devices` lists them; `replicas: N`\n"
     "is short for CPU:0 to CPU:N-1. If you give both they must agree. The list may\n"

@@ -33,7 +33,7 @@ static const dt_layer_spec *find_divided(const dt_job *j)
     return NULL;
 }
 
-enum { MOST_LIMITS = 4 };
+enum { MOST_LIMITS = 5 };
 
 /* What the user might take for granted, and is not so. */
 static dt_texts limits_of(const dt_job *j, const dt_run_options *o)
@@ -46,6 +46,8 @@ static dt_texts limits_of(const dt_job *j, const dt_run_options *o)
         t.v[t.n++] = "reproducible: the logical devices of a replica compute as one; partition is checked";
     else if (!several && j->partition && j->how.over_replicas == DT_OVER_NONE)
         t.v[t.n++] = "partition is without effect: each replica has one logical device";
+    if (j->strategy.verify_replicas && !j->strategy.launch.workers)
+        t.v[t.n++] = "verify_replicas is without effect: replicas of one process share one copy of the weights";
     if (j->strategy.servers.workers && o->threads > 1)
         t.v[t.n++] = dt_arena_printf(j->arena, "%d threads are without effect: the coordinator and each worker of a parameter server have one", o->threads);
     if (j->strategy.resolver && j->strategy.resolver->why)

@@ -25,12 +25,13 @@ enum {
 
 struct common {
     const dt_tree *type;
+    bool verify_replicas;
 };
 
 static const dt_field type_forms[] = { DT_NAMED("strategy"), DT_END };
 static const dt_field common[] = {
     DT_TREE(struct common, type, .forms = type_forms, .preset = "mirrored", .help = "default, one_device, mirrored, multi_worker_mirrored, parameter_server or tpu"),
-    DT_NOT_YET_BUT("verify_replicas", "false"),
+    DT_FLAG(struct common, verify_replicas, .help = "compare the weights of workers in separate processes every 100 steps; replicas of one process share theirs"),
     DT_END
 };
 
@@ -174,6 +175,7 @@ static dt_status *read_row(dt_arena *arena, const dt_strategy_row *row, const dt
     add_table(all, row->kind.fields, base, true);
     refuse_others(arena, all);
     dt_status *faults = dt_fields_read(arena, all->field, t, &t->at, "strategy", both);
+    out->verify_replicas = !faults && ((const struct common *)(const void *)both)->verify_replicas;
     if (!faults && row->read)
         faults = row->read(arena, both + base, t, out);
     return faults;

@@ -14,6 +14,7 @@ dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec)
     s->refs = 1;
     s->row = spec->row;
     s->logical = 1;
+    s->verify_replicas = spec->verify_replicas;
     s->backend = spec->backend && strcmp(spec->backend, spec->row->backend) != 0 ? dt_strdup(spec->backend) : NULL;
     s->plugin = spec->plugin ? dt_strdup(spec->plugin) : NULL;
     dt_status *bad = spec->row->place(s, spec);

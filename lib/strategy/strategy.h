@@ -56,6 +56,7 @@ typedef struct dt_strategy_spec {
     double launch_timeout;       /* seconds that a worker may keep others waiting */
     double start_timeout;        /* seconds until all must have started */
     dt_servers_spec servers;     /* parameter_server */
+    bool verify_replicas;        /* the weights of workers are compared as they train */
     int64_t slices;              /* tpu: as many, joined by a network; 0: one */
     const char *what;            /* "sim:v3-8", "2 x CPU": filled by dt_strategy_open */
     const char *backend;         /* in place of the row's; NULL: the row's, or pjrt where devices are no CPUs */
@@ -91,6 +92,7 @@ struct dt_strategy { /* the public handle */
     int logical;                 /* devices of a replica */
     char **logical_name;         /* [replicas][logical], full names; NULL: device_name */
     bool spmd;
+    bool verify_replicas;
     int threads;                 /* of the engine, opened when first needed */
     dt_kernels kernels;
     int64_t hbm;                 /* ceiling of a simulated device's memory; 0: the chip's */

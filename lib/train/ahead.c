@@ -13,7 +13,7 @@
 
 void dt_run_allow_ahead(run *r)
 {
-    r->ahead.allowed = dt_trainer_runs_ahead(r->q->trainer) && r->q->faults.n == 0 && !dt_callbacks_look_at_steps(r);
+    r->ahead.allowed = dt_trainer_runs_ahead(r->q->trainer) && r->q->faults.n == 0 && !r->strategy->verify_replicas && !dt_callbacks_look_at_steps(r);
 }
 
 /* Windows of accumulated gradients begin anew with each epoch: where one ends is a function of the position alone. */

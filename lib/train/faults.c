@@ -31,6 +31,7 @@ static const fault_row rows[] = {
     [DT_FAULT_SLOW_LINK] = { "slow-link", "slow-link:x=1,y=2@step=50*4", .has_step = true, .has_times = true, .on_slice = true,
                              .key = { { "x", offsetof(dt_fault, x), true }, { "y", offsetof(dt_fault, y), true }, { "z", offsetof(dt_fault, z), false } } },
     [DT_FAULT_NAN] = { "nan", "nan@step=7", .has_step = true },
+    [DT_FAULT_FLIP] = { "flip", "flip:worker=1@step=7", .has_step = true, .key = { { "worker", offsetof(dt_fault, worker), true } } },
     [DT_FAULT_HBM] = { "hbm", "hbm=8GiB", .has_size = true, .on_slice = true },
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -66,7 +67,7 @@ static dt_status *read_name(reading *r)
             return NULL;
         }
     return dt_suggest(dt_fail(DT_E_INJECT, NULL, "--inject '%.*s': unknown fault '%.*s'", TEXT_SHOWN, r->text, n < TEXT_SHOWN ? (int)n : TEXT_SHOWN, r->at),
-                      "there are kill, slow-link, nan and hbm: 'dtrain help fit' shows them");
+                      "there are kill, slow-link, nan, flip and hbm: 'dtrain help fit' shows them");
 }
 
 static dt_status *read_integer(reading *r, int64_t least, int64_t *out)

@@ -16,12 +16,12 @@
 #include "base/status.h"
 #include "cost/plan.h"
 
-typedef enum dt_fault_kind { DT_FAULT_KILL, DT_FAULT_SLOW_LINK, DT_FAULT_NAN, DT_FAULT_HBM } dt_fault_kind;
+typedef enum dt_fault_kind { DT_FAULT_KILL, DT_FAULT_SLOW_LINK, DT_FAULT_NAN, DT_FAULT_FLIP, DT_FAULT_HBM } dt_fault_kind;
 
 typedef struct dt_fault {
     dt_fault_kind kind;
     const char *text;        /* as it was written */
-    int64_t core, x, y, z;
+    int64_t core, worker, x, y, z;
     int64_t step;            /* counted from 1 */
     double times;
     int64_t bytes;

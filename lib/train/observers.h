@@ -4,6 +4,7 @@ DT_OBSERVER(faults)        /* injected ones happen */
 DT_OBSERVER(idle)          /* time spent waiting for data */
 DT_OBSERVER(virtual_time)  /* the clock of a simulated slice */
 DT_OBSERVER(record)        /* record.jsonl: also steps that the guard refuses */
+DT_OBSERVER(replicas)      /* whether those of all workers have the same weights */
 DT_OBSERVER(guard)         /* a loss that is not finite */
 DT_OBSERVER(events)        /* for the caller: progress, checkpoints */
 DT_OBSERVER(workers)       /* those of a parameter server */

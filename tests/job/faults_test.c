@@ -87,7 +87,7 @@ static const fault_case strategy_cases[] = {
     {"", 4, "strategy: mirrored", 78, 4, 11, "strategy: expected a mapping, got 'mirrored'", NULL},
     {"", 4, "strategy: {type: [mirrored]}", 78, 4, 18, "type: expected a string, got a list", NULL},
     {"", 4, "strategy: {type: parameter_server, workers: 65}", 78, 4, 45, "workers must be in [1, 64], got 65", NULL},
-    {"", 4, "strategy: {type: default, verify_replicas: true}", 78, 4, 27, "key 'verify_replicas' in strategy is not implemented yet", "only its default, false, is accepted"},
+    {"", 4, "strategy: {type: default, verify_replicas: 100}", 78, 4, 44, "verify_replicas: expected true or false, got 100", NULL},
     {"S02", 4, "strategy: {type: mirrored, replicas: 0}", 78, 4, 38, "replicas must be in [1, 65536], got 0", NULL},
     {"S03", 4, "strategy: {type: mirrored, replicas: -4}", 78, 4, 38, "replicas must be in [1, 65536], got -4", NULL},
     {"S04", 4, "strategy: {type: mirrored, replicas: 1000000000}", 78, 4, 38, "replicas must be in [1, 65536], got 1000000000", NULL},

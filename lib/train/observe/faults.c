@@ -3,6 +3,7 @@
  * Injected faults. Each is reported as an event when it happens, and then the run reacts as it would to a real one: a lost core ends it at once and
  * leaves what is on disk; a NaN propagates until the loss or a checkpoint shows it.
  */
+#include "strategy/cluster.h"
 #include "train/faults.h"
 #include "train/observer.h"
 
@@ -88,6 +89,18 @@ static dt_status *spoil(const run *r)
     return NULL;
 }
 
+/* A bit of its first number, on one worker: what a cosmic ray does. It is the first one of the digits, lest rounding forgets it. */
+static dt_status *flip(const run *r, int64_t worker)
+{
+    const dt_cluster *c = r->strategy->cluster;
+    dt_variable *v = victim(r);
+    if (!v || worker != (c ? c->rank : 0))
+        return NULL;
+    DT_TRY(dt_variable_fetch(v));
+    ((unsigned char *)dt_host_edit(v))[dt_dtype_size(v->type.dtype) - 2] ^= 0x40;
+    return NULL;
+}
+
 dt_status *dt_faults_note(const run *r, dt_status *s)
 {
     for (int i = 0; s && i < r->q->faults.n; i++)
@@ -121,6 +134,8 @@ static dt_status *before_step(run *r, int64_t step)
         tell(r, f, step);
         if (f->kind == DT_FAULT_NAN)
             DT_TRY(spoil(r));
+        if (f->kind == DT_FAULT_FLIP)
+            DT_TRY(flip(r, f->worker));
         if (f->kind == DT_FAULT_KILL)
             return core_gone(r, f);
     }

@@ -27,6 +27,14 @@ for n in 2 3 4; do
 done
 none_left bits
 
+echo "== a bit flips on one worker"
+fit "output.dir=$TEST_DIR/run" --fresh --workers 3 strategy.verify_replicas=true --quiet || echo "none did: exit $?"
+fit "output.dir=$TEST_DIR/run" --fresh --workers 3 strategy.verify_replicas=true --quiet --inject flip:worker=2@step=3 2>"$TEST_DIR/err"
+echo "exit $?"
+sed -n "s/.*\(step [0-9]*: replicas differ: the SHA-256 of '[a-z0-9_\/]*': worker [0-9]\) has [0-9a-f]\{64\}, \(worker [0-9]\) has .*/\1, \2/p" "$TEST_DIR/err" | sort -u
+fit "output.dir=$TEST_DIR/run" --fresh --workers 3 --quiet --inject flip:worker=2@step=3 2>"$TEST_DIR/err"
+echo "unseen: exit $?"
+
 echo "== refused"
 show fit "$job" --workers 65
 show fit "$job" --max-restarts 2
