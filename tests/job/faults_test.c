@@ -119,7 +119,7 @@ static const fault_case strategy_cases[] = {
     {"", 4, "strategy: {type: tpu, device_assignment: {num_replicas: 9}}", 78, 4, 57, "requested 9 replicas but only 8", NULL},
     {"", 4, "strategy: {type: tpu, device_assignment: {num_replicas: 65537}}", 78, 4, 57, "num_replicas must be in [1, 65536], got 65537", NULL},
     {"S22", 4, "strategy: {type: mirrored, parameter_servers: 0}", 78, 4, 28, "unknown key 'parameter_servers'", "only valid for type: parameter_server"},
-    {"S23", 4, "strategy: {type: mirrored, cluster_resolver: {tpu: sim:v3-8}}", 78, 4, 28, "unknown key 'cluster_resolver'", "only valid for type: multi_worker_mirrored, tpu"},
+    {"S23", 4, "strategy: {type: mirrored, cluster_resolver: {tpu: sim:v3-8}}", 78, 4, 28, "unknown key 'cluster_resolver'", "only valid for type: multi_worker_mirrored, parameter_server, tpu"},
     {"S23", 4, "strategy: {type: tpu, replicas: 2}", 78, 4, 23, "unknown key 'replicas'", "only valid for type: mirrored"},
     {"", 4, "strategy: {type: default, device: \"CPU:0\"}", 78, 4, 27, "unknown key 'device'", "only valid for type: one_device"},
 };
