@@ -7,7 +7,7 @@
  *
  *     dt_team_open(&team, &dt_fabric_local, 4)           once
  *     dt_team_join(team, rank, 10.0, &member)            every rank, on its own thread
- *         dt_schedule_run(schedule, member, &array)
+ *         dt_schedule_run(schedule, member, DT_FLOAT32, item, 1)
  *
  * Where ranks are processes, each opens the team for itself and joins it as team->own.
  *
@@ -106,25 +106,16 @@ dt_status *dt_message_missing(const dt_member *m, int from, const dt_tag *awaite
 
 /* ---- collectives ---- */
 
-/* The array of a collective: n elements, the same on every rank. */
-typedef struct dt_array {
-    dt_dtype dtype;
-    int64_t n;
-    void *data;
-} dt_array;
-/* Runs a collective in place: every rank of the team calls it with the same schedule. Sums are integer sums that wrap, or sums in the
- * array's own float type in the schedule's order, so they do not depend on timing. Errors of send and recv; SCHEDULE: bool. */
-dt_status *dt_schedule_run(const dt_schedule *s, dt_member *m, const dt_array *array) DT_MUST_USE;
-
 /* One of several values that are summed together: nodes of a tree (op/workers.h) as tree_part makes them, (rows, nodes, width) -> (rows, width). */
 typedef struct dt_tree_item {
     const void *parts;
     void *sum;
     int64_t rows, width;
 } dt_tree_item;
-/* The same on several values, each of one node, as if they were one array: `parts` is read, `sum` written; they may be the same. Whatever is not received
- * is not written. */
-dt_status *dt_schedule_run_items(const dt_schedule *s, dt_member *m, dt_dtype dtype, const dt_tree_item *item, int n) DT_MUST_USE;
+/* Runs a collective on several values, each of one node, as if they were one array: every rank of the team calls it with the same schedule. `parts` is
+ * read, `sum` written; they may be the same. Whatever is not received is not written. Sums are integer sums that wrap, or sums in the values' own float
+ * type in the schedule's order, so they do not depend on timing. Errors of send and recv; SCHEDULE: bool. */
+dt_status *dt_schedule_run(const dt_schedule *s, dt_member *m, dt_dtype dtype, const dt_tree_item *item, int n) DT_MUST_USE;
 /* a += b, as collectives add. False: the dtype cannot be summed. */
 bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n);
 

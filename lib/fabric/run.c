@@ -208,7 +208,7 @@ static dt_status *make_room(run *x)
     return NULL;
 }
 
-dt_status *dt_schedule_run_items(const dt_schedule *s, dt_member *m, dt_dtype dtype, const dt_tree_item *item, int n)
+dt_status *dt_schedule_run(const dt_schedule *s, dt_member *m, dt_dtype dtype, const dt_tree_item *item, int n)
 {
     assert(s->ranks == m->team->ranks);
     run x = {.s = s, .m = m, .dtype = dtype, .item = item, .items = n, .size = dt_dtype_size(dtype)};
@@ -222,9 +222,4 @@ dt_status *dt_schedule_run_items(const dt_schedule *s, dt_member *m, dt_dtype dt
     for (int i = s->begin[m->rank]; i < s->begin[m->rank + 1]; i++)
         DT_TRY(act(&x, &s->action[i]));
     return dt_member_settle(m);
-}
-
-dt_status *dt_schedule_run(const dt_schedule *s, dt_member *m, const dt_array *array)
-{
-    return dt_schedule_run_items(s, m, array->dtype, &(dt_tree_item){.parts = array->data, .sum = array->data, .rows = 1, .width = array->n}, 1);
 }

@@ -88,7 +88,7 @@ static dt_status *reduce_by_halving(bucket *b)
 {
     if (!b->m->halving)
         DT_TRY(make_halving(b->m));
-    return dt_schedule_run_items(b->m->halving, b->m, b->dtype, b->item, b->n);
+    return dt_schedule_run(b->m->halving, b->m, b->dtype, b->item, b->n);
 }
 
 /* ---- owners ---- */

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/sums.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/thread.h"
@@ -47,7 +48,7 @@ static dt_schedule *all_reduce(const char *algorithm, int ranks)
 static dt_status *reduce(dt_member *m, const char *algorithm, float *x)
 {
     dt_schedule *s = all_reduce(algorithm, m->team->ranks);
-    dt_status *bad = dt_schedule_run(s, m, &(dt_array){DT_FLOAT32, N, x});
+    dt_status *bad = run_on(s, m, DT_FLOAT32, N, x);
     dt_schedule_destroy(s);
     return bad;
 }
@@ -179,7 +180,7 @@ static void sum_locally(int rank, void *user)
     fill(t->x[rank], rank);
     dt_status *s = dt_team_join(t->team, rank, 20, &m);
     if (!s)
-        s = dt_schedule_run(t->s, m, &(dt_array){DT_FLOAT32, N, t->x[rank]});
+        s = run_on(t->s, m, DT_FLOAT32, N, t->x[rank]);
     assert_null(s);
     dt_member_leave(m);
 }

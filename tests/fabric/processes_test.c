@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/sums.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "fabric/fabric.h"
@@ -47,7 +48,7 @@ static dt_status *sum(dt_member *m, float *x)
         x[i] = value(i, m->rank);
     dt_status *bad = dt_schedule_create(&s, &(dt_schedule_spec){.collective = DT_ALL_REDUCE, .algorithm = dt_algorithm_find("ring"), .ranks = m->team->ranks});
     if (!bad)
-        bad = dt_schedule_run(s, m, &(dt_array){DT_FLOAT32, N, x});
+        bad = run_on(s, m, DT_FLOAT32, N, x);
     dt_schedule_destroy(s);
     for (int i = 0; !bad && i < N; i++) {
         float all = 0;

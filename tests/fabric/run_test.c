@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "../support/schedules.h"
+#include "../support/sums.h"
 #include "base/arena.h"
 #include "base/random.h"
 #include "base/thread.h"
@@ -50,7 +51,7 @@ static void take_part(int rank, void *user)
         dawdle(t->dawdle, rank);
     t->status[rank] = dt_team_join(t->team, rank, 30, &m);
     if (!t->status[rank])
-        t->status[rank] = dt_schedule_run(t->schedule, m, &(dt_array){t->dtype, t->n, t->data[rank]});
+        t->status[rank] = run_on(t->schedule, m, t->dtype, t->n, t->data[rank]);
     dt_member_leave(m);
 }
 
@@ -277,11 +278,11 @@ static void test_bool_is_gathered_but_not_summed(void **state)
     dt_schedule *sum = schedule_of(DT_ALL_REDUCE, dt_algorithm_find("ring"), 1), *gather = schedule_of(DT_ALL_GATHER, dt_algorithm_find("ring"), 1);
     assert_null(dt_team_open(&team, dt_fabric_find("local"), 1));
     assert_null(dt_team_join(team, 0, 1, &m));
-    dt_status *s = dt_schedule_run(sum, m, &(dt_array){DT_BOOL, 1, bits});
+    dt_status *s = run_on(sum, m, DT_BOOL, 1, bits);
     assert_int_equal(dt_status_number(s), 55);
     assert_string_equal(dt_status_text(s), "bool cannot be summed");
     dt_status_free(s);
-    assert_null(dt_schedule_run(gather, m, &(dt_array){DT_BOOL, 1, bits}));
+    assert_null(run_on(gather, m, DT_BOOL, 1, bits));
     dt_member_leave(m);
     dt_team_close(team);
     dt_schedule_destroy(sum);
