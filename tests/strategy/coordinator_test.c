@@ -3,6 +3,7 @@
  * staleness computes what dt_strategy_run does. */
 #include "kit.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -71,18 +72,23 @@ typedef struct trap {
     char once[64];          /* a worker that dies makes this file, and none dies any more; "": all do */
 } trap;
 
+/* Two workers may come here at the same time. */
+static bool first_of_all(const trap *x)
+{
+    const int fd = x->once[0] ? open(x->once, O_CREAT | O_EXCL, 0600) : -1;
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || !x->once[0];
+}
+
 static dt_status *spring(const dt_values *element, void *user, dt_values *result)
 {
     const trap *x = user;
     const int64_t i = *(const int64_t *)dt_tensor_data(dt_values_local(element, "value", 0));
     dt_tensor *t = NULL;
     const bool own = getpid() == x->parent;
-    if (!own && x->dies && i % x->dies == 0 && (!x->once[0] || access(x->once, F_OK) != 0)) {
-        FILE *f = x->once[0] ? fopen(x->once, "w") : NULL;
-        if (f)
-            fclose(f);
+    if (!own && x->dies && i % x->dies == 0 && first_of_all(x))
         raise(SIGKILL);
-    }
     if (!own && x->fails && i % x->fails == 0)
         return dt_status_create(181, "element %lld is a trap", (long long)i);
     OK(dt_tensor_create(&t, DT_INT64, 1, (int64_t[]){ 4 }, (int64_t[]){ 1, i, 0, -1 }));
