@@ -168,6 +168,7 @@ member() {
 # start NAME INDEX WORDS...: in the background; the process is $last.
 start() { (member "$@") & last=$!; }
 start_all() {
+    rm -f "$TEST_DIR"/out.* "$TEST_DIR"/err.* # of those before, which wait_for would read
     next_ports
     start worker 0 "$@" && w0=$last
     start worker 1 "$@" && w1=$last
