@@ -249,7 +249,7 @@ dt_status *dt_coordinated_work(run *r)
     if (!s)
         s = dt_closure_serve(r->coordinator, &spec);
     dt_coordinated_close(r);
-    return s && dt_status_number(s) == DT_E_WORKER_GONE ? dt_suggest(s, "start the coordinator again to resume from its newest checkpoint; its workers wait for it") : s;
+    return s && dt_status_number(s) == DT_E_WORKER_GONE ? dt_suggest(s, "start the coordinator and its workers again: the run resumes from its newest checkpoint") : s;
 }
 
 void dt_coordinated_close(run *r)
