@@ -119,7 +119,7 @@ static dt_status *compile(const dt_pjrt *plugin, const dt_spmd *s, const dt_assi
         order.wrap[axis] = slice->wrap[axis];
         order.host[axis] = slice->chip->host[axis] < slice->chips[axis] ? slice->chip->host[axis] : slice->chips[axis];
     }
-    dt_status *bad = dt_stablehlo_write_spmd(s, DT_HLO_LOOPS, &program, NULL);
+    dt_status *bad = dt_stablehlo_write_spmd(s, &(dt_hlo_request){ .loops = true }, &program, NULL);
     order.program = dt_str_text(&program);
     order.size = program.size;
     if (!bad)

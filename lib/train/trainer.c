@@ -360,7 +360,7 @@ static dt_status *print_stablehlo(dt_trainer *t, dt_str *out)
 
     dt_trainer_outlined(t, steps);
     DT_TRY(dt_trainer_priced(t, &steps[0], &program));
-    return dt_stablehlo_write_spmd(program, DT_HLO_LOOPS, out, NULL);
+    return dt_stablehlo_write_spmd(program, &(dt_hlo_request){ .loops = true }, out, NULL);
 }
 
 /* A replica's training step, all having as many rows. */
@@ -370,7 +370,7 @@ static dt_status *print_stablehlo_gradient(const dt_trainer *t, dt_str *out)
     dt_graph *g = NULL;
 
     DT_TRY(dt_step_trace(t, DT_STEP_TRAIN, &g));
-    const dt_hlo_request request = { .batch = (dt_trainer_full_batch(t) + replicas - 1) / replicas, .replicas = replicas, .blocks = DT_HLO_LOOPS };
+    const dt_hlo_request request = { .batch = (dt_trainer_full_batch(t) + replicas - 1) / replicas, .replicas = replicas, .loops = true };
     dt_status *s = dt_stablehlo_write(g, &request, out, NULL);
     dt_graph_destroy(g);
     return s;

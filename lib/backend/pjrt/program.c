@@ -55,7 +55,7 @@ static dt_status *write_as(const dt_pjrt_program *x, const int32_t *offsets, dt_
     q->replicas = x->device->n;
     q->offsets = offsets;
     q->exact = x->exact;
-    return x->cut && !offsets ? dt_stablehlo_write_spmd_with(x->cut, q, &out->text, &out->takes) : dt_stablehlo_write(x->graph, q, &out->text, &out->takes);
+    return x->cut && !offsets ? dt_stablehlo_write_spmd(x->cut, q, &out->text, &out->takes) : dt_stablehlo_write(x->graph, q, &out->text, &out->takes);
 }
 
 /* Variables in one stack are cut alike. */
@@ -87,13 +87,13 @@ static dt_status *write_text(const dt_pjrt_program *x, const int32_t *offsets, b
     dt_hlo_request q = { .names_layers = names_layers, .group = group };
     bool any = false;
     q.n_groups = list_settled(x, group, dt_arena_array(arena, int, x->graph->n_states + 1), &any);
-    q.blocks = q.n_groups || !any ? DT_HLO_LOOPS : DT_HLO_UNROLLED;
+    q.loops = q.n_groups || !any;
     q.fewest_blocks = q.n_groups ? 0 : FEWEST_BLOCKS;
     *out = (program_text){ 0 };
     dt_status *s = write_as(x, offsets, &q, out);
     if (!s && !lie_alike(x, offsets, &out->takes)) {
         release_text(out);
-        s = write_as(x, offsets, &(dt_hlo_request){ .blocks = DT_HLO_UNROLLED, .names_layers = names_layers }, out);
+        s = write_as(x, offsets, &(dt_hlo_request){ .names_layers = names_layers }, out);
     }
     dt_arena_destroy(arena);
     return s;

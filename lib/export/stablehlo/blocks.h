@@ -132,7 +132,6 @@ typedef struct dt_hlo_plan {
     const dt_hlo_order *o;
     dt_arena *arena;
     int64_t batch;
-    bool apart;              /* states are arguments of their own */
     const dt_hlo_group *group; /* [n_groups] stacks of states that there are */
     int n_groups;
     dt_hlo_repeats repeats;
@@ -149,7 +148,7 @@ typedef struct dt_hlo_plan {
     } *traffic;              /* by repeat */
 } dt_hlo_plan;
 
-void dt_hlo_plan_create(dt_hlo_plan *p); /* o, arena, batch, apart, groups and repeats are given */
+void dt_hlo_plan_create(dt_hlo_plan *p); /* o, arena, batch, groups and repeats are given */
 void dt_hlo_plan_release(dt_hlo_plan *p);
 
 /* ---- text ---- */

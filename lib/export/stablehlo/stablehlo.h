@@ -19,13 +19,6 @@
 /* Ops without a form (has_form) in the ops that they are made of, as far as their rows say (`decompose`). */
 dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op), dt_graph **out) DT_MUST_USE;
 
-/* How repeated blocks are written. */
-typedef enum dt_hlo_blocks {
-    DT_HLO_UNROLLED,  /* every block stands there; every variable is an argument, in the graph's order */
-    DT_HLO_LOOPS,     /* loops over stacks of variables, which are arguments: the smallest text and memory */
-    DT_HLO_LOOPS_APART /* loops; every variable is an argument, in the graph's order: they are copied into stacks and back in each step */
-} dt_hlo_blocks;
-
 /* States that lie in a stack already: [n] their numbers in the graph, by row. */
 typedef struct dt_hlo_group {
     int n;
@@ -35,11 +28,11 @@ typedef struct dt_hlo_group {
 typedef struct dt_hlo_request {
     int64_t batch;       /* rows of all that a graph sees: B */
     int replicas;        /* that run it together; a program over devices knows both itself: 0 */
-    dt_hlo_blocks blocks;
+    bool loops;          /* repeated blocks stand once, over stacks of variables, which are arguments; else every block stands there, and every variable is one */
     const int32_t *offsets; /* [segments + 1] first rows of the segments that a folded graph's rows are of; NULL: all have as many */
     bool exact;          /* products of float32 are not rounded first, as TPUs and GPUs do unless they are told */
     int fewest_blocks;   /* of the repeat that saves most text, of those whose blocks feed each other; with fewer nothing is a loop */
-    const dt_hlo_group *group; /* DT_HLO_LOOPS: [n_groups] stacks that are to be taken as they are */
+    const dt_hlo_group *group; /* with loops: [n_groups] stacks that are to be taken as they are */
     int n_groups;
     bool names_layers;   /* statements end in the path of their layer, as a comment */
 } dt_hlo_request;
@@ -64,7 +57,6 @@ void dt_hlo_signature_release(dt_hlo_signature *s);
 /* g as text. NO_STABLEHLO names the op that has no form. signature may be NULL; else it is to be released. */
 dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, dt_str *out, dt_hlo_signature *signature) DT_MUST_USE;
 /* What each device does. NO_STABLEHLO for pipelines and ops with places, too. States are those of s->whole. */
-dt_status *dt_stablehlo_write_spmd(const dt_spmd *s, dt_hlo_blocks blocks, dt_str *out, dt_hlo_signature *signature) DT_MUST_USE;
-dt_status *dt_stablehlo_write_spmd_with(const dt_spmd *s, const dt_hlo_request *request, dt_str *out, dt_hlo_signature *signature) DT_MUST_USE;
+dt_status *dt_stablehlo_write_spmd(const dt_spmd *s, const dt_hlo_request *request, dt_str *out, dt_hlo_signature *signature) DT_MUST_USE;
 
 #endif

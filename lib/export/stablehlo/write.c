@@ -199,7 +199,7 @@ static dt_hlo_port *add_port(dt_hlo_signature *s, dt_hlo_port *list, int *n, dt_
 static int stack_of_state(const dt_hlo_writer *w, int i)
 {
     int stack = w->plan.place[w->plan.o->state[i]].stack;
-    return w->plan.apart || stack < 0 || w->plan.stack[stack].kind != DT_HLO_FED ? -1 : stack;
+    return stack < 0 || w->plan.stack[stack].kind != DT_HLO_FED ? -1 : stack;
 }
 
 static int state_of_row(const dt_hlo_writer *w, int stack, int row)
@@ -376,11 +376,11 @@ static dt_status *write_graph(const dt_graph *g, const dt_hlo_request *q, dt_str
     dt_arena *arena = dt_arena_create();
     dt_hlo_writer w = { .hlo = { .out = out, .batch = q->batch / g->batch_parts, .devices = q->replicas, .offsets = q->offsets, .exact = q->exact,
                                 .names_layers = q->names_layers } };
-    w.plan = (dt_hlo_plan){ .o = dt_hlo_order_create(g, arena), .arena = arena, .batch = w.hlo.batch, .apart = q->blocks != DT_HLO_LOOPS, .group = q->group, .n_groups = q->n_groups };
+    w.plan = (dt_hlo_plan){ .o = dt_hlo_order_create(g, arena), .arena = arena, .batch = w.hlo.batch, .group = q->group, .n_groups = q->n_groups };
     w.value = dt_arena_array(arena, dt_hlo_value, w.plan.o->n + 1);
     for (int i = 0; i < w.plan.o->n; i++)
         w.value[i].id = -1;
-    if (q->blocks != DT_HLO_UNROLLED)
+    if (q->loops)
         dt_hlo_find_repeats(w.plan.o, arena, &w.plan.repeats);
     if (blocks_of_largest(&w.plan.repeats) < q->fewest_blocks)
         dt_hlo_repeats_release(&w.plan.repeats);
@@ -434,16 +434,11 @@ static dt_status *check_places(const dt_spmd *s)
     return NULL;
 }
 
-dt_status *dt_stablehlo_write_spmd_with(const dt_spmd *s, const dt_hlo_request *request, dt_str *out, dt_hlo_signature *signature)
+dt_status *dt_stablehlo_write_spmd(const dt_spmd *s, const dt_hlo_request *request, dt_str *out, dt_hlo_signature *signature)
 {
     dt_hlo_request own = *request;
     own.batch = s->batch;
     own.replicas = dt_mesh_devices(&s->mesh);
     DT_TRY(check_places(s));
     return dt_stablehlo_write(s->local, &own, out, signature);
-}
-
-dt_status *dt_stablehlo_write_spmd(const dt_spmd *s, dt_hlo_blocks blocks, dt_str *out, dt_hlo_signature *signature)
-{
-    return dt_stablehlo_write_spmd_with(s, &(dt_hlo_request){ .blocks = blocks }, out, signature);
 }
