@@ -161,7 +161,7 @@ static void add_kernel(assembler *a, dt_group *group, int node)
     close_inputs(a, group, node, -1);
     close_readers(a, group, node, -1);
     const dt_kernel *kernel = a->x->renamed[node] ? &dt_kernel_alias : dt_kernel_find(a->x->g, node);
-    *add_step(group) = (dt_step){ .kernel = kernel, .node = node, .pieces_of = node };
+    *add_step(group) = (dt_step){ .kernel = kernel, .node = node, .pieces_of = node, .made_by = node };
 }
 
 /* ---- groups ---- */

@@ -43,7 +43,8 @@ dt_status *dt_gemm_find_room(const dt_gemm_library *l, int threads) DT_MUST_USE;
 /* Where a node's value lies. */
 typedef enum dt_home {
     DT_HOME_NONE,     /* within a fused step, absorbed, or a splat: no memory */
-    DT_HOME_ARG, DT_HOME_VARIABLE, DT_HOME_ARENA
+    DT_HOME_ARG, DT_HOME_VARIABLE, DT_HOME_ARENA,
+    DT_HOME_TASK      /* a piece of it in memory of the task that makes and reads it, see task_memory.c */
 } dt_home;
 
 typedef struct dt_slot {
@@ -52,8 +53,8 @@ typedef struct dt_slot {
     int owner;            /* the node whose memory this is: itself, or what a reshape renames */
     bool stored;          /* somebody outside its fused step reads it */
     bool kept;            /* VARIABLE: its old value is copied into the arena first, for a result or for another variable's update */
-    int first, last;      /* segments between which the memory is taken */
-    int64_t offset, bytes; /* ARENA */
+    int first, last;      /* segments between which the memory is taken; TASK: steps of its group */
+    int64_t offset, bytes; /* ARENA; TASK: of its largest piece */
 } dt_slot;
 
 typedef struct dt_step dt_step;
@@ -83,6 +84,7 @@ typedef struct dt_kernel {
 struct dt_step {
     const dt_kernel *kernel;
     int node, pieces_of;  /* pieces_of: the node whose pieces the step's are */
+    int made_by;          /* of a kernel: the node whose step makes the result, most often its own */
     void *state;
     size_t scratch, kept, kept_at;
     int mark;             /* what it is called in a recording */
@@ -93,6 +95,8 @@ typedef struct dt_group {
     int segment, n_steps, cap_steps;
     dt_step *step;
     double work;          /* a guess, for dealing tasks out */
+    int n_own, most_own, *own; /* values with DT_HOME_TASK, and other names of them */
+    int64_t own_bytes, own_at; /* of a piece; where piece 0 is, unless lanes have room of their own */
 } dt_group;
 
 typedef struct dt_exec_task {
@@ -105,6 +109,7 @@ typedef struct dt_segment {
     int n_tasks;
     dt_exec_task *task;        /* largest first */
     int *of_lane;         /* [lanes][n_tasks]: the order in which a lane looks for work: its own first */
+    int64_t lane_bytes;   /* room of a lane for the values of its task; 0: each task has its own */
 } dt_segment;
 
 struct dt_exec {
@@ -122,7 +127,9 @@ struct dt_exec {
     int n_alone;          /* segments at the start that are one task each: run without waking the lanes */
     dt_group *group;
     dt_segment *segment;
-    int64_t arena_bytes;
+    int64_t arena_bytes, task_bytes; /* of values of many tasks; behind them, of single tasks */
+    int n_views;          /* lanes, 0 without such values */
+    dt_exec *view;        /* by lane: the same executable with another `at` */
     size_t scratch_bytes, kept_bytes; /* a lane's */
     dt_code code;         /* of the loops of fused steps */
     char *memory, *scratch;
@@ -198,12 +205,32 @@ void dt_plan_recomputing(dt_exec *x, dt_fused_list *list, int n_lists);
 dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step) DT_MUST_USE;
 /* Its passes over memory: ": loop of 13" ops, or a loop for each op named. */
 void dt_fused_print(const dt_step *step, dt_str *out);
-/* Calls read(x, node) for every node whose memory the step reads. */
-void dt_fused_reads(dt_exec *x, const dt_step *step, void (*read)(dt_exec *x, int node, int segment), int segment);
+typedef void dt_reader(dt_exec *x, int node, int number);
+/* Calls read(x, node, number) for every node whose memory the step reads. */
+void dt_fused_reads(dt_exec *x, const dt_step *step, dt_reader *read, int number);
 
-/* ---- steps and memory (compile.c, memory.c) ---- */
+/* ---- steps and memory (compile.c, memory.c, task_memory.c) ---- */
 
 dt_status *dt_build_steps(dt_exec *x) DT_MUST_USE;
 void dt_plan_memory(dt_exec *x);
+typedef struct dt_taken {
+    int node;
+    int64_t bytes;
+} dt_taken;
+/* Gives the slots of blocks offsets such that none overlap that are taken at the same time; the bytes they span. Sorts blocks. */
+int64_t dt_place_blocks(dt_exec *x, dt_taken *blocks, int n);
+int64_t dt_memory_aligned(int64_t bytes);
+/* Stays at INT64_MAX. */
+int64_t dt_memory_sum(int64_t a, int64_t b);
+/* After lifetimes in segments are known: gives values of single tasks DT_HOME_TASK, and places them. */
+void dt_plan_task_memory(dt_exec *x);
+/* Bytes of a value with DT_HOME_TASK, over all that exist of it in a segment. */
+int64_t dt_task_memory_in(const dt_exec *x, int node, int segment);
+/* When x->at is filled: makes the lanes' views. */
+void dt_open_views(dt_exec *x);
+/* At each run: tells them its env and its number. */
+void dt_begin_views(dt_exec *x);
+/* What the task's kernels get as their executable. */
+const dt_exec *dt_view_of_task(const dt_exec *x, const dt_exec_task *t, int lane);
 
 #endif

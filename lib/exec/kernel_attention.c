@@ -244,6 +244,7 @@ static dt_status *prepare_grad(dt_exec *x, dt_step *step)
             first = i;
         }
     step->state = a;
+    step->made_by = first;
     a->is_done_elsewhere = first != step->node;
     return a->is_done_elsewhere ? NULL : dt_attention_plan(x, step, a, true);
 }

@@ -10,7 +10,7 @@
 
 enum { ALIGNMENT = 64 };
 
-static int64_t aligned(int64_t bytes)
+int64_t dt_memory_aligned(int64_t bytes)
 {
     return bytes > INT64_MAX - ALIGNMENT ? INT64_MAX : (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
@@ -23,7 +23,7 @@ static void find_homes(dt_exec *x)
         dt_slot *s = &x->slot[i];
         s->owner = i;
         s->home = s->stored ? DT_HOME_ARENA : DT_HOME_NONE;
-        s->bytes = aligned(dt_type_bytes(&x->type[i]));
+        s->bytes = dt_memory_aligned(dt_type_bytes(&x->type[i]));
     }
     for (int i = 0; i < g->n_args; i++)
         x->slot[g->arg[i].node] = (dt_slot){ .home = DT_HOME_ARG, .index = i, .owner = g->arg[i].node };
@@ -49,7 +49,7 @@ static void keep_old_value(dt_exec *x, int node)
     s->kept = true;
     s->first = 0;
     s->last = x->n_segments;
-    s->bytes = aligned(dt_type_bytes(&x->type[source]));
+    s->bytes = dt_memory_aligned(dt_type_bytes(&x->type[source]));
 }
 
 static void keep_old_values(dt_exec *x)
@@ -107,18 +107,13 @@ static void find_lifetimes(dt_exec *x)
 
 /* ---- offsets ---- */
 
-typedef struct block {
-    int node;
-    int64_t bytes;
-} block;
-
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
 /* Stays at INT64_MAX, which no system grants. */
-static int64_t sum(int64_t a, int64_t b)
+int64_t dt_memory_sum(int64_t a, int64_t b)
 {
     int64_t c;
     return dt_add_fits(a, b, &c) ? c : INT64_MAX;
@@ -126,7 +121,7 @@ static int64_t sum(int64_t a, int64_t b)
 
 static int larger_first(const void *a, const void *b)
 {
-    const block *x = a, *y = b;
+    const dt_taken *x = a, *y = b;
     return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x->node - y->node;
 }
 
@@ -140,7 +135,7 @@ static int64_t lowest_gap(const dt_slot *s, dt_slot *const *placed, int n)
             continue;
         if (placed[i]->offset - at >= s->bytes)
             break;
-        at = larger(at, sum(placed[i]->offset, placed[i]->bytes));
+        at = larger(at, dt_memory_sum(placed[i]->offset, placed[i]->bytes));
     }
     return at;
 }
@@ -153,8 +148,9 @@ static void insert(dt_slot **placed, int n, dt_slot *s)
     placed[n] = s;
 }
 
-static void place_blocks(dt_exec *x, block *blocks, int n)
+int64_t dt_place_blocks(dt_exec *x, dt_taken *blocks, int n)
 {
+    int64_t bytes = 0;
     dt_slot **placed = dt_alloc((size_t)(n + 1) * sizeof *placed);
 
     qsort(blocks, (size_t)n, sizeof *blocks, larger_first);
@@ -162,32 +158,36 @@ static void place_blocks(dt_exec *x, block *blocks, int n)
         dt_slot *s = &x->slot[blocks[i].node];
         s->offset = lowest_gap(s, placed, i);
         insert(placed, i, s);
-        x->arena_bytes = larger(x->arena_bytes, sum(s->offset, s->bytes));
+        bytes = larger(bytes, dt_memory_sum(s->offset, s->bytes));
     }
     free(placed);
+    return bytes;
 }
 
 void dt_plan_memory(dt_exec *x)
 {
-    block *blocks = dt_alloc((size_t)(x->g->n_nodes + 1) * sizeof *blocks);
+    dt_taken *blocks = dt_alloc((size_t)(x->g->n_nodes + 1) * sizeof *blocks);
     int n = 0;
 
     find_homes(x);
     find_lifetimes(x);
     keep_old_values(x);
+    dt_plan_task_memory(x);
     for (int i = 0; i < x->g->n_nodes; i++)
         if (x->slot[i].kept || (x->slot[i].home == DT_HOME_ARENA && x->slot[i].owner == i))
-            blocks[n++] = (block){ i, x->slot[i].bytes };
-    place_blocks(x, blocks, n);
+            blocks[n++] = (dt_taken){ i, x->slot[i].bytes };
+    x->arena_bytes = dt_place_blocks(x, blocks, n);
     free(blocks);
 }
 
 /* ---- who takes it ---- */
 
-static bool takes(const dt_exec *x, int node, int segment)
+static int64_t takes(const dt_exec *x, int node, int segment)
 {
     const dt_slot *s = &x->slot[node];
-    return (s->kept || (s->home == DT_HOME_ARENA && s->owner == node)) && s->first <= segment && segment <= s->last;
+    if (s->home == DT_HOME_TASK)
+        return dt_task_memory_in(x, node, segment);
+    return (s->kept || (s->home == DT_HOME_ARENA && s->owner == node)) && s->first <= segment && segment <= s->last ? s->bytes : 0;
 }
 
 static int fullest_segment(const dt_exec *x)
@@ -197,7 +197,7 @@ static int fullest_segment(const dt_exec *x)
     for (int i = 0; i < x->n_segments; i++) {
         int64_t bytes = 0;
         for (int n = 0; n < x->g->n_nodes; n++)
-            bytes = takes(x, n, i) ? sum(bytes, x->slot[n].bytes) : bytes;
+            bytes = dt_memory_sum(bytes, takes(x, n, i));
         at = bytes > most ? i : at;
         most = larger(most, bytes);
     }
@@ -221,7 +221,7 @@ const char *dt_exec_largest_layer(const dt_exec *x, dt_arena *arena, int64_t *by
         int64_t all = 0;
         for (int k = i; n > 0 && !counted[i] && k < n_nodes; k++)
             if (takes(x, k, segment) && is_of(x->g->node[k].path, path, n)) {
-                all = sum(all, x->slot[k].bytes);
+                all = dt_memory_sum(all, takes(x, k, segment));
                 counted[k] = true;
             }
         if (all > *bytes) {

@@ -119,8 +119,7 @@ static size_t lane_scratch(const dt_exec *x)
 
 int64_t dt_exec_arena_bytes(const dt_exec *x)
 {
-    int64_t bytes;
-    return dt_add_fits(x->arena_bytes, (int64_t)lane_scratch(x) * dt_engine_threads(x->engine), &bytes) ? bytes : INT64_MAX;
+    return dt_memory_sum(dt_memory_sum(x->arena_bytes, x->task_bytes), (int64_t)lane_scratch(x) * dt_engine_threads(x->engine));
 }
 
 /* ---- memory ---- */
@@ -152,7 +151,7 @@ static dt_status *allocate(dt_exec *x)
 {
     size_t scratch = lane_scratch(x) * (size_t)dt_engine_threads(x->engine);
 
-    x->memory = dt_try_alloc_dense((size_t)x->arena_bytes);
+    x->memory = dt_try_alloc_dense((size_t)dt_memory_sum(x->arena_bytes, x->task_bytes));
     x->scratch = x->memory ? dt_try_alloc(scratch) : NULL;
     if (!x->scratch) {
         free(x->memory);
@@ -163,6 +162,7 @@ static dt_status *allocate(dt_exec *x)
     for (int l = 0; l < dt_engine_threads(x->engine); l++)
         memset(x->scratch + (size_t)l * lane_scratch(x) + x->scratch_bytes, 0, x->kept_bytes);
     place_values(x);
+    dt_open_views(x);
     return NULL;
 }
 
@@ -173,7 +173,7 @@ static void run_task(dt_exec *x, const dt_exec_task *t, int lane)
     const dt_group *group = &x->group[t->group];
     dt_track *track = x->track ? x->track[lane] : NULL;
     int64_t since = dt_span_begin(track);
-    dt_kernel_call c = { .x = x, .unit = t->unit, .lane = lane, .scratch = x->scratch + lane_scratch(x) * (size_t)lane };
+    dt_kernel_call c = { .x = dt_view_of_task(x, t, lane), .unit = t->unit, .lane = lane, .scratch = x->scratch + lane_scratch(x) * (size_t)lane };
 
     for (int i = 0; i < group->n_steps; i++) {
         c.step = &group->step[i];
@@ -218,14 +218,21 @@ static void run_lane(int lane, void *user)
         x->since_ns = dt_span_begin(x->track[0]);
 }
 
+static void place_argument(dt_exec *x, int node, void *at)
+{
+    x->at[node] = at;
+    for (int l = 0; l < x->n_views; l++)
+        x->view[l].at[node] = at;
+}
+
 /* Arguments, and what a reshape makes of them. */
 static void place_arguments(dt_exec *x, const dt_view *arg)
 {
     for (int i = 0; i < x->g->n_args; i++)
-        x->at[x->g->arg[i].node] = arg[i].data;
+        place_argument(x, x->g->arg[i].node, arg[i].data);
     for (int i = 0; i < x->g->n_nodes; i++)
         if (x->slot[i].home == DT_HOME_ARENA && x->slot[x->slot[i].owner].home == DT_HOME_ARG)
-            x->at[i] = x->at[x->slot[i].owner];
+            place_argument(x, i, x->at[x->slot[i].owner]);
 }
 
 /* ---- the step ---- */
@@ -270,6 +277,7 @@ dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_vie
     keep_old_values(x);
     x->env = env;
     x->run++;
+    dt_begin_views(x);
     run_segments(x);
     dt_status *failure = x->failure;
     x->failure = NULL;
@@ -282,55 +290,4 @@ dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_vie
         result[i] = (dt_view){ .type = x->type[node], .data = (void *)dt_final_value(x, node) };
     }
     return NULL;
-}
-
-/* ---- text ---- */
-
-static void print_step(const dt_exec *x, const dt_step *step, dt_str *out)
-{
-    dt_str_printf(out, "      %s", step->kernel->name);
-    if (step->kernel == &dt_kernel_copy_back) {
-        dt_str_printf(out, " %s\n", x->g->state[step->node].variable->path);
-        return;
-    }
-    if (step->kernel == &dt_kernel_fused) {
-        for (int i = 0; i < x->g->n_nodes; i++)
-            if (x->fused_in[i] >= 0 && x->fused_in[i] == x->fused_in[step->node])
-                dt_str_printf(out, " %%%d", i);
-        dt_fused_print(step, out);
-    } else {
-        dt_str_printf(out, " %%%d%s%s", step->node, step->kernel == &dt_kernel_eval ? " " : "",
-                      step->kernel == &dt_kernel_eval ? x->g->node[step->node].op->name : "");
-    }
-    dt_str_puts(out, "\n");
-}
-
-static void print_memory(const dt_exec *x, dt_str *out)
-{
-    for (int i = 0; i < x->g->n_nodes; i++) {
-        const dt_slot *s = &x->slot[i];
-        if (s->kept || (s->home == DT_HOME_ARENA && s->owner == i)) {
-            dt_str_printf(out, s->kept ? "  old %%%d " : "  %%%d ", i);
-            dt_type_print(&x->type[i], out);
-            dt_str_printf(out, " at %lld, %lld bytes, segments %d to %d\n", (long long)s->offset, (long long)s->bytes, s->first, s->last);
-        }
-    }
-}
-
-void dt_exec_print(const dt_exec *x, dt_str *out)
-{
-    dt_str_printf(out, "executable for B = %lld: %d segment%s, arena %lld bytes\n", (long long)x->p->batch, x->n_segments,
-                  x->n_segments == 1 ? "" : "s", (long long)x->arena_bytes);
-    for (int i = 0; i < x->n_segments; i++) {
-        dt_str_printf(out, "  segment %d\n", i);
-        for (int k = 0; k < x->n_groups; k++) {
-            if (x->group[k].segment != i)
-                continue;
-            dt_str_printf(out, "    group %d, %d piece%s\n", k, x->group[k].units, x->group[k].units == 1 ? "" : "s");
-            for (int j = 0; j < x->group[k].n_steps; j++)
-                print_step(x, &x->group[k].step[j], out);
-        }
-    }
-    dt_str_puts(out, "  memory\n");
-    print_memory(x, out);
 }

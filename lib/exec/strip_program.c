@@ -352,10 +352,10 @@ dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step)
     return NULL;
 }
 
-void dt_fused_reads(dt_exec *x, const dt_step *step, void (*read)(dt_exec *x, int node, int segment), int segment)
+void dt_fused_reads(dt_exec *x, const dt_step *step, dt_reader *read, int number)
 {
     const dt_strip_program *p = step->state;
     for (int i = 0; i < p->n_operands; i++)
         if (p->operand[i].node >= 0)
-            read(x, p->operand[i].node, segment);
+            read(x, p->operand[i].node, number);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arena: values that live at the same time do not overlap, whoever reads a value finds it alive, the size is known before the first
+ * The arena, and the room of tasks: values that live at the same time do not overlap, whoever reads a value finds it alive, the size is known before the first
  * step and refused when the system has not so much. Over random steps, and for results that are old values of variables.
  */
 #include "kit.h"
@@ -26,10 +26,27 @@ static void check_block(const dt_exec *x, int i, uint64_t seed)
     }
 }
 
+/* Values of one task, and what else its group has. */
+static void check_room(const dt_exec *x, int i, uint64_t seed)
+{
+    const dt_slot *s = &x->slot[i];
+    const dt_piece *p = &x->p->piece[i];
+    if (s->offset % 64 || s->offset < 0 || s->offset + s->bytes > x->group[p->group].own_bytes || s->bytes * p->units < dt_type_bytes(&x->type[i]))
+        fail_msg("seed %llu: %%%d lies outside of its task's room", (unsigned long long)seed, i);
+    for (int j = 0; j < i; j++) {
+        const dt_slot *other = &x->slot[j];
+        bool together = other->home == DT_HOME_TASK && x->p->piece[j].group == p->group && s->first <= other->last && other->first <= s->last;
+        if (together && s->offset < other->offset + other->bytes && other->offset < s->offset + s->bytes && s->bytes && other->bytes)
+            fail_msg("seed %llu: %%%d and %%%d overlap in their task", (unsigned long long)seed, i, j);
+    }
+}
+
 /* Node i is read in `segment`. */
 static void expect_alive(const dt_exec *x, int i, int segment, uint64_t seed)
 {
     const dt_slot *s = &x->slot[x->slot[i].owner];
+    if (s->home == DT_HOME_TASK && segment != x->p->piece[x->slot[i].owner].segment)
+        fail_msg("seed %llu: %%%d is read in segment %d, but belongs to a task of another", (unsigned long long)seed, i, segment);
     if (s->home == DT_HOME_ARENA && (segment < s->first || segment > s->last))
         fail_msg("seed %llu: %%%d is read in segment %d, but lives from %d to %d", (unsigned long long)seed, i, segment, s->first, s->last);
 }
@@ -50,6 +67,8 @@ static void check_plan(const dt_exec *x, uint64_t seed)
     for (int i = 0; i < x->g->n_nodes; i++) {
         if (has_block(x, i))
             check_block(x, i, seed);
+        if (x->slot[i].home == DT_HOME_TASK)
+            check_room(x, i, seed);
         if (x->p->piece[i].segment >= 0) {
             check_reading(x, i, x->p->piece[i].segment, seed);
             expect_alive(x, i, x->p->piece[i].segment, seed);
@@ -77,6 +96,35 @@ static void test_random_plans(void **state)
         lowered_release(&l);
     }
     dt_engine_close(e);
+}
+
+/* Room for each lane's task, but never for more than all tasks. */
+static void test_lanes_have_room_for_a_task(void **state)
+{
+    (void)state;
+    static const int lanes[] = { 1, 2, 3, 64 };
+    int tried = 0;
+    print_message("seeds 9000 to 9019\n");
+    for (uint64_t seed = 9000; seed < 9020; seed++) {
+        int64_t before = 0, all = 0;
+        for (int i = 0; i < 4; i++) {
+            dt_engine *e = engine_with(lanes[i], DT_KERNELS_OPENBLAS);
+            lowered l = lower((random_kind)(seed % 2), seed, 2, 0);
+            feed f = draw_feed(l.g, seed, 2, 1000);
+            runnable r = compile(&l, e, &f);
+            all = 0;
+            for (int k = 0; k < r.exec->n_groups; k++)
+                all += r.exec->group[k].own_bytes * r.exec->group[k].units;
+            assert_true(r.exec->task_bytes >= before && r.exec->task_bytes <= all);
+            before = r.exec->task_bytes;
+            runnable_release(&r);
+            feed_release(&f);
+            lowered_release(&l);
+            dt_engine_close(e);
+        }
+        tried += all > 0;
+    }
+    assert_true(tried > 0);
 }
 
 /* ---- results that lie elsewhere ---- */
@@ -230,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_plans),
+        cmocka_unit_test(test_lanes_have_room_for_a_task),
         cmocka_unit_test(test_old_values_are_kept),
         cmocka_unit_test(test_variables_exchange_values),
         cmocka_unit_test(test_a_variable_keeps_another_s_old_value),
