@@ -3,6 +3,7 @@
 # `make install` into a folder, then README's line: a C program of a user's, compiled with what pkg-config says, against the shared and
 # the static library, trains; the program that was installed does, too. Nothing of the build folder is needed. `make uninstall` leaves nothing. All may read
 # what is there, whatever the umask, and a folder's name may have blanks.
+# check-fast: dtrain
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 command -v pkg-config >/dev/null || { echo "no pkg-config here" && exit 77; }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The library in programs of others: headers and library of one version, names exported under the version of the interface, used from the build
 # folder, installed stripped below another libdir, and found by pkg-config and by CMake, wherever the folder was moved.
+# check-fast: dtrain
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 command -v pkg-config >/dev/null || { echo "no pkg-config here" && exit 77; }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whatever faults a run meets, in whatever steps, and however often: the same command without them ends with the undisturbed run's weights. What was
 # drawn is told with what went wrong; FAULTS_SEED draws it again.
+# check-fast: train
 . tests/cli/setup.sh
 write_tiny
 seed=${FAULTS_SEED:-$(date +%s)}

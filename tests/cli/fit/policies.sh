@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # auto_shard_policy: auto is the order of one process; the others depend on the workers, resume to the same bits, replay, and say what they do.
+# check-fast: data strategy train
 . tests/cli/setup.sh
 for i in 0 1 2; do
     { echo x,y; for k in 1 2 3 4 5 6 7; do [ $k -le $((7 - i)) ] && echo "0.$i$k,$((k * (i + 1)))"; done; } >"$TEST_DIR/p-$i.csv"
