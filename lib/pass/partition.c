@@ -160,11 +160,10 @@ static void place_node(dt_cutter *c, int i)
     piece->segment = earliest(c, i);
     if (c->depth[i] > 0 && dt_is_exchange(&c->g->node[i]) && c->meets[c->depth[i]] > piece->segment)
         piece->segment = c->meets[c->depth[i]];
-    for (int s = 0; s < c->g->n_states; s++)
-        if (c->g->state[s].update == i && !c->p->copy_back[s]) {
-            int after = dt_after_readers(c, i, c->g->state[s].node);
-            piece->segment = after > piece->segment ? after : piece->segment;
-        }
+    if (c->overwrites[i]) {
+        int after = dt_after_readers(c, i, c->overwrites[i] - 1);
+        piece->segment = after > piece->segment ? after : piece->segment;
+    }
     if (piece->segment >= c->p->n_segments)
         c->p->n_segments = piece->segment + 1;
 }
@@ -370,7 +369,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
         .g = graph, .o = options, .p = p, .uses = dt_graph_uses(graph, scratch),
         .rule = dt_arena_array(scratch, dt_rule, graph->n_nodes + 1), .parent = dt_arena_array(scratch, int, graph->n_nodes + 1),
         .preamble = dt_arena_array(scratch, bool, graph->n_nodes + 1), .fixed = dt_arena_array(scratch, bool, graph->n_nodes + 1),
-        .overwritten_by = dt_arena_array(scratch, int, graph->n_nodes + 1),
+        .overwritten_by = dt_arena_array(scratch, int, graph->n_nodes + 1), .overwrites = dt_arena_array(scratch, int, graph->n_nodes + 1),
     };
 
     *p = (dt_program){ .graph = graph, .batch = options->batch / graph->batch_parts, .piece = dt_arena_array(arena, dt_piece, graph->n_nodes + 1),
@@ -381,7 +380,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
     absorb_segments(&c);
     c.row_units = p->cut ? p->cuts : dt_row_units(graph, p->batch);
     c.image_units = p->cut ? p->cuts : dt_image_units(graph, p->batch);
-    dt_choose_copies(&c);
+    dt_choose_copies(&c, scratch);
     find_preamble(&c);
     place_nodes(&c, scratch);
     sink_to_readers(&c);

@@ -22,6 +22,7 @@ typedef struct dt_cutter {
     bool *preamble; /* by node */
     bool *fixed;    /* by node: made of variables and numbers alone */
     int *overwritten_by; /* by node of a variable: 1 + the update that is made in its memory; 0: none */
+    int *overwrites;     /* by node of an update: 1 + that variable; 0: none */
     int row_units;   /* of all other values that have rows */
     int image_units; /* pieces of values whose rows are images */
     int *depth;     /* by node; see place_nodes */
@@ -48,7 +49,7 @@ int dt_find_group(dt_cutter *c, int i);
 /* ---- updates in place (partition_updates.c) ---- */
 
 /* Which updates cannot be made in place: p->copy_back. Comes first. */
-void dt_choose_copies(dt_cutter *c);
+void dt_choose_copies(dt_cutter *c, dt_arena *scratch);
 /* Fills first_reading and reading. */
 void dt_list_readings(dt_cutter *c, dt_arena *scratch);
 /* The first segment in which the update may overwrite the variable, given where its readers are. */

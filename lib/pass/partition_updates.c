@@ -65,25 +65,29 @@ static bool reads_later(const dt_cutter *c, int update, int variable_node)
     return false;
 }
 
-/* Somebody else has a claim on the memory that the update is made in. */
-static bool is_shared(const dt_cutter *c, int s)
+static bool is_copied(const dt_cutter *c, const dt_state *s, const bool *claimed)
 {
-    const dt_state *state = &c->g->state[s];
-    bool shared = dt_is_leaf(&c->g->node[state->update]) || dt_is_name(&c->g->node[state->update]);
-
-    for (int other = 0; other < s; other++)
-        shared |= c->g->state[other].update == state->update;
-    for (int k = 0; k < c->g->n_results; k++)
-        shared |= dt_named_by(c->g, c->g->result[k].node) == state->update;
-    return shared;
+    const dt_node *update = &c->g->node[s->update];
+    return claimed[s->update] || dt_is_leaf(update) || dt_is_name(update) || reads_later(c, s->update, s->node);
 }
 
-void dt_choose_copies(dt_cutter *c)
+/* Claimed: results, and updates of a variable before, which may not be made in the memory of another. */
+void dt_choose_copies(dt_cutter *c, dt_arena *scratch)
 {
+    bool *claimed = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
+
+    for (int k = 0; k < c->g->n_results; k++)
+        claimed[dt_named_by(c->g, c->g->result[k].node)] = true;
     for (int s = 0; s < c->g->n_states; s++) {
         const dt_state *state = &c->g->state[s];
-        c->p->copy_back[s] = state->update >= 0 && (is_shared(c, s) || reads_later(c, state->update, state->node));
-        c->overwritten_by[state->node] = state->update >= 0 && !c->p->copy_back[s] ? state->update + 1 : 0;
+        if (state->update < 0)
+            continue;
+        c->p->copy_back[s] = is_copied(c, state, claimed);
+        claimed[state->update] = true;
+        if (c->p->copy_back[s])
+            continue;
+        c->overwritten_by[state->node] = state->update + 1;
+        c->overwrites[state->update] = state->node + 1;
     }
 }
 
