@@ -124,6 +124,7 @@ static bool first_says_it(const dt_status *s)
 int watch_error(const struct watch *w, dt_status *s)
 {
     if (s && w->silent && first_says_it(s)) {
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL); /* mpirun ends all when one fails, so the first one needs time to say it; a signal ends this */
         dt_status_free(s);
         return EXIT_JOB;
     }
