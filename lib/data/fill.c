@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See fill.h. Elements whose rows lie in memory are gathered one after the other; the others example by example: fetched, decoded once for all
- * elements, straight into the memory of what is kept where there is room.
+ * elements, straight into the memory of what is kept where there is room, or into the batch where `map` changes nothing.
  */
 #include "data/fill.h"
 
@@ -21,6 +21,7 @@ typedef struct track {
     const dt_map_plan *plan;
     int index;                   /* in the format's own order */
     bool deferred, asked;        /* asked: whether it lies in memory */
+    bool as_stored;              /* a batch has what is stored: it is decoded where the batch lies */
     const void *whole;           /* all stored rows, or NULL */
     int64_t stored_bytes, bytes; /* of a row as stored, in a batch */
     void *buffer;                /* a stored row */
@@ -50,7 +51,7 @@ static dt_status *prepare_track(dt_filler *f, int e)
 {
     track *t = &f->tracks[e];
     *t = (track){.plan = f->rows->plan[e], .index = f->rows->index[e], .deferred = f->o.deferred[e], .stored_bytes = dt_rows_bytes(f->rows, e),
-                 .bytes = dt_type_bytes(dt_map_plan_type(f->rows->plan[e]))};
+                 .as_stored = dt_map_plan_is_empty(f->rows->plan[e]), .bytes = dt_type_bytes(dt_map_plan_type(f->rows->plan[e]))};
     t->buffer = dt_try_alloc((size_t)t->stored_bytes);
     return t->buffer ? NULL : no_memory(f, t->stored_bytes);
 }
@@ -132,13 +133,20 @@ static void choose(dt_filler *f, const dt_piece *p)
     }
 }
 
+/* Where row i of a piece lies in its batch. */
+static void *in_batch(const dt_filler *f, const dt_piece *p, int e, int64_t i)
+{
+    return (char *)p->element[e].data + (p->into + i) * f->tracks[e].bytes;
+}
+
 /* Row i of a piece through the steps of `map`. */
 static void turn(dt_filler *f, const dt_piece *p, int e, int64_t i, const void *row)
 {
     const track *t = &f->tracks[e];
     f->at.pass = f->pass[i];
     f->at.example = f->rows->first + f->chosen[i];
-    dt_map_run(t->plan, &f->at, row, (char *)p->element[e].data + (p->into + i) * t->bytes, f->scratch);
+    if (row != in_batch(f, p, e, i))
+        dt_map_run(t->plan, &f->at, row, in_batch(f, p, e, i), f->scratch);
 }
 
 static const char *row_at(const dt_filler *f, const track *t, int64_t i)
@@ -170,46 +178,53 @@ static void spend(int64_t *on, int64_t *since)
     *since = now;
 }
 
-/* Where element e of an example is found when it was decoded: kept, or in the thread's own buffer. */
-static void *place_of(const dt_filler *f, int e, int64_t row, bool kept)
+/* Row i of a piece, which is row `row` of the format's; kept: it was, or is now. */
+typedef struct example {
+    const dt_piece *piece;
+    int64_t i, row;
+    bool kept;
+} example;
+
+/* Where element e of an example is found when it was decoded: kept, in its batch, or in the thread's own buffer. */
+static void *place_of(const dt_filler *f, int e, const example *x)
 {
-    void *place = kept ? dt_example_cache_place(f->rows->kept, f->tracks[e].index, row) : NULL;
-    return place ? place : f->tracks[e].buffer;
+    const track *t = &f->tracks[e];
+    void *place = x->kept ? dt_example_cache_place(f->rows->kept, t->index, x->row) : NULL;
+    return place ? place : t->as_stored ? in_batch(f, x->piece, e, x->i) : t->buffer;
 }
 
-static dt_status *decode(dt_filler *f, int64_t row, bool kept, int64_t spent_ns[DT_SPENT_KINDS], int64_t *since)
+static dt_status *decode(dt_filler *f, const example *x, int64_t spent_ns[DT_SPENT_KINDS], int64_t *since)
 {
     const dt_example_access *access = f->o.d->spec.format->access;
     dt_bytes bytes;
-    dt_status *s = access->fetch(f->rows->x, row, &f->record, &bytes);
+    dt_status *s = access->fetch(f->rows->x, x->row, &f->record, &bytes);
     for (int e = 0; e < f->n; e++)
-        f->wanted[f->tracks[e].index] = f->tracks[e].whole ? NULL : place_of(f, e, row, kept);
+        f->wanted[f->tracks[e].index] = f->tracks[e].whole ? NULL : place_of(f, e, x);
     spend(&spent_ns[DT_SPENT_READING], since);
     if (!s)
-        s = access->unpack(f->rows->x, row, &bytes, f->wanted);
+        s = access->unpack(f->rows->x, x->row, &bytes, f->wanted);
     spend(&spent_ns[DT_SPENT_DECODING], since);
     return s;
 }
 
-/* Row `row` of the format's; *kept: it was, or is now. */
-static dt_status *fetch_encoded(dt_filler *f, int64_t row, bool *kept, int64_t spent_ns[DT_SPENT_KINDS], int64_t *since)
+static dt_status *fetch_encoded(dt_filler *f, example *x, int64_t spent_ns[DT_SPENT_KINDS], int64_t *since)
 {
     dt_example_cache *k = f->rows->kept;
-    *kept = k && dt_example_cache_has(k, row);
-    if (*kept)
+    x->kept = k && dt_example_cache_has(k, x->row);
+    if (x->kept)
         return NULL;
-    *kept = k && dt_example_cache_claim(k, row);
-    dt_status *s = decode(f, row, *kept, spent_ns, since);
-    if (*kept)
-        dt_example_cache_filled(k, row, !s);
+    x->kept = k && dt_example_cache_claim(k, x->row);
+    dt_status *s = decode(f, x, spent_ns, since);
+    if (x->kept)
+        dt_example_cache_filled(k, x->row, !s);
     return s;
 }
 
-static dt_status *fetch_plain(dt_filler *f, int64_t row, int64_t spent_ns[DT_SPENT_KINDS], int64_t *since)
+static dt_status *fetch_plain(dt_filler *f, const example *x, int64_t spent_ns[DT_SPENT_KINDS], int64_t *since)
 {
     for (int e = 0; e < f->n; e++)
         if (!f->tracks[e].whole)
-            DT_TRY(f->o.d->spec.format->access->read(f->rows->x, f->tracks[e].index, row, f->tracks[e].buffer));
+            DT_TRY(f->o.d->spec.format->access->read(f->rows->x, f->tracks[e].index, x->row, place_of(f, e, x)));
     spend(&spent_ns[DT_SPENT_READING], since);
     return NULL;
 }
@@ -219,12 +234,11 @@ static dt_status *read_examples(dt_filler *f, const dt_piece *p, int64_t spent_n
     const bool encoded = f->rows->x->encoded;
     int64_t since = dt_now_ns();
     for (int64_t i = 0; i < p->rows; i++) {
-        int64_t row = f->rows->first + f->chosen[i];
-        bool kept = false;
-        DT_TRY(encoded ? fetch_encoded(f, row, &kept, spent_ns, &since) : fetch_plain(f, row, spent_ns, &since));
+        example x = {.piece = p, .i = i, .row = f->rows->first + f->chosen[i]};
+        DT_TRY(encoded ? fetch_encoded(f, &x, spent_ns, &since) : fetch_plain(f, &x, spent_ns, &since));
         for (int e = 0; e < f->n; e++)
             if (!f->tracks[e].whole)
-                turn(f, p, e, i, place_of(f, e, row, kept));
+                turn(f, p, e, i, place_of(f, e, &x));
         spend(&spent_ns[DT_SPENT_MAP], &since);
     }
     return NULL;
