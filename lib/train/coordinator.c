@@ -140,12 +140,12 @@ void dt_coordinated_tell(run *r)
 
 /* ---- opening ---- */
 
-/* As in tf.keras: gradients are unscaled by who has the variables, and the scale moves with every one of them, so those on their way have another. */
+/* Gradients are unscaled by who has the variables, and the scale moves with every one of them, so those on their way have another. */
 static dt_status *check(const run *r)
 {
     if (r->optimizer->scaling.growth <= 0)
         return NULL;
-    return dt_suggest(dt_fail(DT_E_MISUSE, NULL, "loss scaling, which mixed_float16 needs, is not supported with a parameter server, as in tf.keras"), "use mixed_bfloat16");
+    return dt_suggest(dt_fail(DT_E_MISUSE, NULL, "loss scaling, which mixed_float16 needs, is not supported with a parameter server"), "use mixed_bfloat16");
 }
 
 static int place_of(const dt_named_node *list, int n, const char *name)
