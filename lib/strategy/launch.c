@@ -150,7 +150,7 @@ static dt_status *find_task(const json_t *whole, dt_launch *out)
     if (k == 4)
         return unknown_task(type);
     const int64_t at = json_integer_value(index), last = tasks_of(cluster, type);
-    if (at < 0 || (at >= last && (k != DT_TASK_EVALUATOR || last > 0)))
+    if (at < 0 || at >= (k == DT_TASK_EVALUATOR && last == 0 ? MOST : last))
         return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: %s %lld is not in the cluster, which has %lld of them, from 0 on", type, (long long)at, (long long)last);
     out->task = k == 3 ? DT_TASK_WORKER : (dt_task_type)k;
     out->rank = (int)(at + (out->task != DT_TASK_WORKER ? out->workers : k == 3 ? 0 : chiefs));
