@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # check-fast: fabric strategy train
 # Workers that are started one by one and meet at an address (torchrun's variables, TF_CONFIG, cluster_resolver): the bits of one process; IPv6 and a secret;
-# contradictions, wrong ranks, ports that are taken and missing workers are named on both sides; a lost worker is named, and nobody is left behind.
+# evaluate and predict, too; contradictions, wrong ranks, ports that are taken and missing workers are named on both sides; a lost worker is named, and nobody is left behind.
 # shellcheck disable=SC2317 # functions are called by functions that are given their names
 . tests/cli/setup.sh
 for folder in /usr/lib /usr/lib64 /usr/local/lib /usr/lib/*-linux-gnu; do
@@ -74,6 +74,23 @@ unset TORCHELASTIC_USE_AGENT_STORE
 srun() { SLURM_STEP_NUM_TASKS=$2 SLURM_PROCID=$1 torchrun "$@"; }
 next_ports && chief srun 0 2 && others srun 1 2 && check "srun without MPI"
 grep -h "\"device\"" "$TEST_DIR/json" | sed 's/.*"device":"\([^"]*\)".*/\1/'
+
+echo "== evaluate and predict"
+# same VERB WORDS...: two workers, each with its number, print what one process prints.
+same() {
+    verb=$1 && shift
+    "$DTRAIN" "$verb" "$job" "output.dir=$TEST_DIR/one" --threads 1 "$@" >"$TEST_DIR/alone" || echo "$verb: exit $?"
+    next_ports
+    for rank in 1 0; do
+        timeout -k 3 100 "$DTRAIN" "$verb" "$job" "output.dir=$TEST_DIR/one" --threads 1 --rank $rank "$@" \
+            "strategy.cluster_resolver={workers: ['127.0.0.1:$a', 'localhost:$b']}" >"$TEST_DIR/rank$rank" 2>"$TEST_DIR/text$rank" &
+    done
+    wait
+    cmp "$TEST_DIR/alone" "$TEST_DIR/rank0" || cat "$TEST_DIR/text0"
+    [ ! -s "$TEST_DIR/rank1" ] || echo "$verb: worker 1 speaks, too"
+}
+same evaluate --json
+same predict --split validation
 
 echo "== refused"
 # refuses CODE TEXT WORDS...
@@ -168,7 +185,8 @@ member() {
 # start NAME INDEX WORDS...: in the background; the process is $last.
 start() { (member "$@") & last=$!; }
 start_all() {
-    rm -f "$TEST_DIR"/out.* "$TEST_DIR"/err.* # of those before, which wait_for would read
+    : >"$TEST_DIR/out.chief0"
+    : >"$TEST_DIR/err.chief0" # wait_for would read what the one before has written
     next_ports
     start worker 0 "$@" && w0=$last
     start worker 1 "$@" && w1=$last

@@ -35,6 +35,14 @@ for policy in file data off hint; do
     done
     exits 0 ckpt verify "$TEST_DIR/j.yaml" "output.dir=$TEST_DIR/$policy" "dataset.auto_shard_policy=$policy" --replay 4
 done
+# Workers in processes of their own are those that one process plays.
+for policy in auto file data off hint; do
+    for n in 2 3; do
+        of() { hash_of "$policy-processes" "dataset.auto_shard_policy=$policy" 'reproducible={shards: 3}' --fresh "$@"; }
+        played=$(of "strategy.workers=$n")
+        [ -n "$played" ] && [ "$(of strategy.workers=null --workers $n)" = "$played" ] || echo "$policy: $n processes have other bits than $n workers in one"
+    done
+done
 cd "$TEST_DIR" || exit 1
 show fit j.yaml output.dir=file dataset.auto_shard_policy=file strategy.workers=2 fit.epochs=5
 show fit j.yaml dataset.auto_shard_policy=file strategy.workers=4 --dry-run
