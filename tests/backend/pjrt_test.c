@@ -306,6 +306,26 @@ static void test_each_call_of_training_fails_in_turn(void **state)
     fail_each_call_of_training("fail", 2, 7);
 }
 
+/* Memory of the ring of batches is taken back by no step: the next one tells. Each of the first epoch's batches is two arrays. */
+static void test_memory_that_does_not_come_back_is_told(void **state)
+{
+    (void)state;
+    for (int k = 1; k <= 10; k++) {
+        training t = { 0 };
+        char mode[20];
+        int after[COUNTS];
+        snprintf(mode, sizeof mode, "loan=%d", k);
+        setenv("FAKE_DEVICE", mode, 1);
+        dt_status *s = train(&t, 1);
+        if (!s || dt_status_code(s) != 69 || !strstr(dt_status_text(s), "the device is gone"))
+            fail_msg("%s: said '%s'", mode, s ? dt_status_text(s) : "nothing");
+        dt_status_free(s);
+        end_training(&t);
+        count(after);
+        assert_int_equal(after[ALIVE], 0);
+    }
+}
+
 /* However long it trains, and validates in between: variables go up once. Weights of all blocks are one array each. */
 static void test_stacks_stay_on_the_device(void **state)
 {
@@ -468,6 +488,7 @@ int main(void)
         cmocka_unit_test(test_variables_outlive_their_strategy),
         cmocka_unit_test(test_each_call_fails_in_turn),
         cmocka_unit_test(test_each_call_of_training_fails_in_turn),
+        cmocka_unit_test(test_memory_that_does_not_come_back_is_told),
         cmocka_unit_test(test_stacks_stay_on_the_device),
         cmocka_unit_test(test_evaluating_and_predicting_run_ahead),
         cmocka_unit_test(test_memory_that_is_not_there_is_told),

@@ -6,6 +6,7 @@
  * FAKE_DEVICE in the environment says how it misbehaves:
  *
  *     fail=K       call number K fails as UNAVAILABLE; exhaust=K: as RESOURCE_EXHAUSTED
+ *     loan=K       the device fails before it has returned array number K of those that it reads where they lie
  *     lost=K       step number K fails as UNAVAILABLE; full=K: as RESOURCE_EXHAUSTED
  *     lack=SLOT    the table has no function there
  *     size=N       arrays are said to be N bytes larger than they are; results=N: a program to have N results more
@@ -31,7 +32,7 @@
 enum { MOST = 1024, BROKEN = 14, EXHAUSTED = 8, NOT_FOUND = 5 };
 
 static struct { dt_pjrt_head head; struct { dt_pjrt_head head; int major, minor; } version; dt_pjrt_function function[DT_PJRT_SLOTS]; } table;
-static atomic_int calls, alive, uploads, downloads, donations, steps, ahead, early, asked; /* asked: results that nobody has awaited */
+static atomic_int calls, alive, uploads, downloads, donations, steps, ahead, early, asked, loans; /* asked: results that nobody has awaited */
 static pthread_t opener;
 
 typedef struct { int code; char text[200]; } error;
@@ -104,13 +105,14 @@ static void *event(void)
     return make(1);
 }
 
-enum { OF_RESULT = 1 };
+enum { OF_RESULT = 1, OF_LOAN = 2 };
 
 static void *await(void *arguments)
 {
     TURN();
-    asked -= *(char *)((dt_pjrt_of *)arguments)->object == OF_RESULT;
-    return NULL;
+    const char of = *(char *)((dt_pjrt_of *)arguments)->object;
+    asked -= of == OF_RESULT;
+    return of == OF_LOAN && ++loans == told("loan=", 0) ? fail(BROKEN, "UNAVAILABLE: the device is gone") : NULL;
 }
 
 /* ---- the plug-in and its devices ---- */
@@ -302,6 +304,7 @@ static void *from_host(void *arguments)
     memcpy(b->data, a->data, bytes);
     a->buffer = b;
     a->done = event();
+    *(char *)a->done = a->semantics == DT_PJRT_LENT ? OF_LOAN : 0;
     return NULL;
 }
 
@@ -464,7 +467,7 @@ __attribute__((visibility("default"))) const void *GetPjrtApi(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].slot != told("lack=", -1))
             table.function[rows[i].slot] = rows[i].function;
-    calls = uploads = downloads = donations = steps = ahead = early = asked = 0;
+    calls = uploads = downloads = donations = steps = ahead = early = asked = loans = 0;
     opener = pthread_self();
     return &table;
 }

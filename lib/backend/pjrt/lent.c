@@ -118,12 +118,31 @@ dt_status *dt_pjrt_lend_arrays(void *executable, const dt_view *arg, void **lent
     return dt_pjrt_explain(x, s);
 }
 
-/* The step that used them has ended, which has told whatever went wrong. */
+static void keep(dt_pjrt_device *d, dt_status *s)
+{
+    pthread_mutex_lock(&d->lock);
+    if (d->bad)
+        dt_status_free(s);
+    else
+        d->bad = s;
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* Whoever takes memory back is no step, and has nobody to tell that the device has failed since. */
 void dt_pjrt_take_back(void *lent)
 {
     dt_pjrt_lent *l = lent;
     unlist(l);
     for (int i = 0; i < l->n; i++)
-        dt_status_free(dt_pjrt_loan_drop(l->device, &l->loan[i]));
+        keep(l->device, dt_pjrt_loan_drop(l->device, &l->loan[i]));
     dt_arena_destroy(l->arena);
+}
+
+dt_status *dt_pjrt_told_late(dt_pjrt_device *d)
+{
+    pthread_mutex_lock(&d->lock);
+    dt_status *s = d->bad;
+    d->bad = NULL;
+    pthread_mutex_unlock(&d->lock);
+    return s;
 }

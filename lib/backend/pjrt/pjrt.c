@@ -45,6 +45,7 @@ static void close(dt_device *d)
     dt_pjrt_device *p = d->state;
     dt_pjrt_copies_release(p);
     dt_pjrt_client_close(p->client);
+    dt_status_free(p->bad); /* no step has come since */
     pthread_mutex_destroy(&p->lock);
     free(p->ordinal);
     free(p);

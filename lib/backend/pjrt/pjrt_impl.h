@@ -27,8 +27,9 @@ typedef struct dt_pjrt_device {
     int *ordinal;           /* [n] the plug-in's devices that compute, in the order of replicas */
     int n;
     dt_pjrt_copy *copies;   /* of variables: a list */
-    pthread_mutex_t lock;   /* of what other threads lend: */
+    pthread_mutex_t lock;   /* of what other threads lend and take back: */
     dt_pjrt_lent *lent;     /* a list */
+    dt_status *bad;         /* the first error of arrays that came back, until a step tells it */
 } dt_pjrt_device;
 
 /* ---- parts.c ---- */
@@ -123,7 +124,10 @@ dt_status *dt_pjrt_loan_drop(const dt_pjrt_device *d, dt_pjrt_loan *l) DT_MUST_U
 /* The buffers of an array that was lent before and lies so; NULL: it was not. They stay until it is taken back. */
 dt_pjrt_buffer *const *dt_pjrt_find_lent(dt_pjrt_device *d, const dt_view *array, const dt_pjrt_lie *lie);
 dt_status *dt_pjrt_lend_arrays(void *executable, const dt_view *arg, void **lent) DT_MUST_USE;
+/* By any thread. An error is kept for the next step. */
 void dt_pjrt_take_back(void *lent);
+/* What arrays that came back have left to tell. */
+dt_status *dt_pjrt_told_late(dt_pjrt_device *d) DT_MUST_USE;
 
 /* ---- program.c ---- */
 
