@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fabrics sockets and zmq, between processes that this one forks: the sums of the local fabric, large messages both ways at once, and ranks that die,
- * stop or do something else, each named in time. What the environment says is not believed.
+ * stop or do something else, between collectives and in the middle of each kind, named in time. What the environment says is not believed.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/collectives.h"
 #include "../support/sums.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -60,8 +61,58 @@ static dt_status *sum(dt_member *m, float *x)
     return bad;
 }
 
+/* ---- faults in the middle: when the last rank is about to send in that collective ---- */
+
+static struct { dt_fabric row; const dt_fabric *true_row; int signal, sends; } failpoint; /* of this process alone */
+
+static dt_status *fail_or_send(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n)
+{
+    if (failpoint.sends-- == 0)
+        raise(failpoint.signal);
+    return failpoint.true_row->send(m, to, tag, bytes, n);
+}
+
+static void fail_when_sending(dt_team *t, int signal, int sends)
+{
+    failpoint.true_row = t->fabric;
+    failpoint.row = *t->fabric;
+    failpoint.row.send = fail_or_send;
+    failpoint.signal = signal;
+    failpoint.sends = sends;
+    t->fabric = &failpoint.row;
+}
+
+/* "dies in tree": then all add, so that those hear of it, too, who wait for nobody in that collective. */
+static dt_status *play_in(dt_member *m, const char *what)
+{
+    float *x = calloc((MOST + 1) * (size_t)N, sizeof *x); /* those of each rank have room behind its own */
+    const char *name = strstr(what, " in ") + 4;
+    int c = 0;
+    while (strcmp(collectives[c].name, name) != 0)
+        c++;
+    dt_status *s = sum(m, x);
+    m->step = 3;
+    m->of = "dense/kernel";
+    if (!s)
+        s = collectives[c].run(m, N, x); /* whole */
+    if (m->rank == m->team->ranks - 1) {
+        if (what[0] == 's' && what[1] == 'k')
+            m->of = "dense/bias";
+        else
+            fail_when_sending(m->team, what[0] == 'd' ? SIGKILL : SIGSTOP, 0);
+    }
+    if (!s)
+        s = collectives[c].run(m, N, x);
+    if (!s)
+        s = sum(m, x);
+    free(x);
+    return s;
+}
+
 static dt_status *play(dt_member *m, const char *what)
 {
+    if (strstr(what, " in "))
+        return play_in(m, what);
     float *x = dt_alloc(N * sizeof *x);
     const bool last = m->rank == m->team->ranks - 1;
     dt_status *s = sum(m, x);
@@ -106,7 +157,7 @@ static int be_rank(const way *w, int ranks, int rank, int port, const char *what
     dt_member *m = NULL;
     dt_status *s = w->host ? meet(&team, w, ranks, rank, port) : dt_team_open(&team, dt_fabric_find(w->fabric), 0);
     if (!s)
-        s = dt_team_join(team, team->own, strcmp(what, "stops") == 0 ? 1 : 20, &m);
+        s = dt_team_join(team, team->own, strncmp(what, "stops", 5) == 0 ? 1 : 20, &m);
     if (!s)
         s = play(m, what);
     const int code = s ? dt_status_code(s) : 0;
@@ -119,10 +170,12 @@ static int be_rank(const way *w, int ranks, int rank, int port, const char *what
     return code;
 }
 
-/* The first of a few ports that nobody listens on. */
-static int free_ports(void)
+enum { AT_ONCE = 3 };
+
+/* The first of a few ports that nobody listens on; of runs at once each looks elsewhere. */
+static int free_ports(int run)
 {
-    for (int port = 20000 + (int)getpid() % 20000; port < 60000; port += 16) {
+    for (int port = 20000 + (int)getpid() % 20000 + 16 * run; port < 60000; port += 16 * AT_ONCE) {
         int free = 0;
         for (int i = 0; i < MOST; i++) {
             const struct sockaddr_in6 at = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)(port + i)), .sin6_addr = IN6ADDR_ANY_INIT };
@@ -137,13 +190,18 @@ static int free_ports(void)
     return 0;
 }
 
-static played run(const way *w, int ranks, const char *what)
-{
-    const int port = w->host ? free_ports() : 0;
-    int fd[MOST][MOST], out[MOST][2];
+typedef struct running {
+    const char *what;
+    int ranks, out[MOST];
     pid_t pid[MOST];
-    played p = {.seconds = 0};
-    const int64_t since = dt_now_ns();
+    int64_t since;
+} running;
+
+static running start(const way *w, int ranks, const char *what, int nth)
+{
+    const int port = w->host ? free_ports(nth) : 0;
+    int fd[MOST][MOST];
+    running run = {.what = what, .ranks = ranks, .since = dt_now_ns()};
     for (int a = 0; a < ranks; a++)
         for (int b = a + 1; b < ranks; b++) {
             int pair[2];
@@ -151,9 +209,10 @@ static played run(const way *w, int ranks, const char *what)
             fd[a][b] = pair[0], fd[b][a] = pair[1];
         }
     for (int r = 0; r < ranks; r++) {
-        assert_int_equal(pipe(out[r]), 0);
-        pid[r] = fork();
-        if (pid[r] == 0) {
+        int out[2];
+        assert_int_equal(pipe(out), 0);
+        run.pid[r] = fork();
+        if (run.pid[r] == 0) {
             char text[200];
             int at = snprintf(text, sizeof text, "%d", r);
             for (int b = 0; b < ranks; b++)
@@ -164,26 +223,33 @@ static played run(const way *w, int ranks, const char *what)
                         close(fd[a][b]);
             setenv(DT_SOCKETS_VARIABLE, text, 1);
             alarm(60);
-            _exit(be_rank(w, ranks, r, port, what, out[r][1]));
+            _exit(be_rank(w, ranks, r, port, what, out[1]));
         }
+        close(out[1]);
+        run.out[r] = out[0];
     }
     for (int a = 0; a < ranks; a++)
         for (int b = 0; b < ranks; b++)
             if (a != b)
                 close(fd[a][b]);
-    const bool stops = strcmp(what, "stops") == 0;
-    for (int r = 0; r < ranks; r++) {
+    return run;
+}
+
+static played finish(const running *run)
+{
+    const bool stops = strncmp(run->what, "stops", 5) == 0;
+    played p = {.seconds = 0};
+    for (int r = 0; r < run->ranks; r++) {
         int status = 0;
-        if (stops && r == ranks - 1)
-            kill(pid[r], SIGKILL); /* the others have ended */
-        assert_int_equal(waitpid(pid[r], &status, 0), pid[r]);
+        if (stops && r == run->ranks - 1)
+            kill(run->pid[r], SIGKILL); /* the others have ended */
+        assert_int_equal(waitpid(run->pid[r], &status, 0), run->pid[r]);
         p.code[r] = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-        close(out[r][1]);
-        ssize_t n = read(out[r][0], p.text[r], sizeof p.text[r] - 1);
+        ssize_t n = read(run->out[r], p.text[r], sizeof p.text[r] - 1);
         p.text[r][n > 0 ? n : 0] = '\0';
-        close(out[r][0]);
+        close(run->out[r]);
     }
-    p.seconds = dt_seconds_since(since);
+    p.seconds = dt_seconds_since(run->since);
     return p;
 }
 
@@ -216,7 +282,8 @@ static void test_what_ranks_do_and_say(void **state)
     (void)state;
     for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases && (!ways[k].host || has_zeromq()); i++) {
-            played p = run(&ways[k], cases[i].ranks, cases[i].what);
+            const running one = start(&ways[k], cases[i].ranks, cases[i].what, 0);
+            played p = finish(&one);
             for (int r = 0; r + 1 < cases[i].ranks; r++)
                 if (p.code[r] != cases[i].code || !strstr(p.text[r], cases[i].says))
                     fail_msg("%s %s: %s, rank %d of %d: exit %d, '%s'", ways[k].fabric, ways[k].host ? ways[k].host : "", cases[i].what, r, cases[i].ranks,
@@ -224,6 +291,51 @@ static void test_what_ranks_do_and_say(void **state)
             if (p.seconds > 20)
                 fail_msg("%s %s took %.1f s", ways[k].fabric, cases[i].what, p.seconds);
         }
+}
+
+static const struct {
+    const char *what;
+    int ranks, code; /* of all ranks but the last */
+    const char *says;
+    double within;
+} faults[] = {
+    {"dies", 3, 69, "rank 2 left while rank ", 5},
+    {"stops", 3, 69, "rank 2 is late: rank ", 5},
+    {"skips", 2, 76, "for dense/kernel in step 3, rank 1 in ", 2},
+};
+
+static void look_at_fault(const way *w, int f, const running *run)
+{
+    const played p = finish(run);
+    for (int r = 0; r + 1 < run->ranks; r++)
+        if (p.code[r] != faults[f].code || !strstr(p.text[r], faults[f].says))
+            fail_msg("%s: %s, rank %d: exit %d, '%s'", w->fabric, run->what, r, p.code[r], p.text[r]);
+    if (p.seconds > faults[f].within)
+        fail_msg("%s: %s took %.1f s", w->fabric, run->what, p.seconds);
+}
+
+/* A few runs at once: most of the time they wait. */
+static void fail_in_each_collective(const way *w, int f)
+{
+    char what[AT_ONCE][40];
+    running run[AT_ONCE];
+    for (int c = 0; c < COLLECTIVES; c += AT_ONCE) {
+        const int n = c + AT_ONCE < COLLECTIVES ? AT_ONCE : COLLECTIVES - c;
+        for (int i = 0; i < n; i++) {
+            snprintf(what[i], sizeof what[i], "%s in %s", faults[f].what, collectives[c + i].name);
+            run[i] = start(w, faults[f].ranks, what[i], i);
+        }
+        for (int i = 0; i < n; i++)
+            look_at_fault(w, f, &run[i]);
+    }
+}
+
+static void test_faults_in_each_collective(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++)
+        for (size_t f = 0; f < sizeof faults / sizeof *faults && (!ways[k].host || has_zeromq()); f++)
+            fail_in_each_collective(&ways[k], (int)f);
 }
 
 static void test_the_environment_is_not_believed(void **state)
@@ -247,6 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_ranks_do_and_say),
+        cmocka_unit_test(test_faults_in_each_collective),
         cmocka_unit_test(test_the_environment_is_not_believed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
