@@ -238,13 +238,11 @@ dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg
         dt_pjrt_check_rows(x->graph, &x->check[i], env, arg);
     if (env->refusal && env->refusal->finders)
         return NULL; /* the caller looks */
-    dt_status *s = dt_pjrt_told_late(x->device);
-    if (s)
-        return dt_pjrt_explain(x, s);
+    DT_TRY(dt_pjrt_explain(x, dt_pjrt_told_late(x->device)));
     DT_TRY(dt_pjrt_find_variant(x, env, &v));
     DT_TRY(find_flight(x, &f));
     f->over = v->over;
-    s = find_states(x, v);
+    dt_status *s = find_states(x, v);
     if (!s)
         s = feed(x, f, arg);
     if (!s)

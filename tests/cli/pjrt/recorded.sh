@@ -5,6 +5,4 @@
 . tests/cli/jobs.sh
 # shellcheck source=/dev/null
 . tests/cli/pjrt.inc
-needs_xla
-[ -x "$BUILD/tests/train/fit_golden_test" ] || { echo "make $BUILD/tests/train/fit_golden_test" && exit 77; }
-"$BUILD/tests/train/fit_golden_test" >"$TEST_DIR/out" 2>&1 || cat "$TEST_DIR/out"
+on_xla train/fit_golden_test
