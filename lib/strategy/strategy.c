@@ -218,6 +218,8 @@ dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend, const ch
         return dt_fail(DT_E_MISUSE, NULL, "dt_strategy_set_backend: the strategy has computed already; choose its back end before its first step");
     if (!dt_backend_find(backend) || (strcmp(backend, s->row->backend) != 0 && !dt_backend_takes_plugin(backend)))
         return dt_fail(DT_E_BACKEND, NULL, "back end '%.80s' does not go with a %s strategy", backend, s->row->kind.name);
+    if (s->servers.workers && dt_backend_takes_plugin(backend))
+        return dt_fail(DT_E_NOT_YET, NULL, "back end %s is not implemented yet for a parameter server", backend);
     free(s->backend);
     free(s->plugin);
     s->backend = strcmp(backend, s->row->backend) != 0 ? dt_strdup(backend) : NULL;

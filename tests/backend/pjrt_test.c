@@ -459,6 +459,13 @@ static void test_misuse_is_named(void **state)
     }
     assert_null(dt_strategy_set_backend(s, "cpu", NULL));
     dt_strategy_unref(s);
+    s = NULL;
+    assert_null(dt_parameter_server_strategy(&s, &(dt_parameter_server_options){ .workers = 2 }));
+    dt_status *refused = dt_strategy_set_backend(s, "pjrt", plugin);
+    if (!refused || dt_status_code(refused) != 78 || !strstr(dt_status_text(refused), "for a parameter server"))
+        fail_msg("a parameter server: said '%s'", refused ? dt_status_text(refused) : "nothing");
+    dt_status_free(refused);
+    dt_strategy_unref(s);
     setenv("FAKE_DEVICE", "", 1);
     assert_null(open_loop(&l, 1));
     assert_null(run(&l, 1));
