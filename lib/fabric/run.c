@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/half.h"
 #include "fabric/fabric.h"
 
 /* ---- sums ---- */
@@ -43,11 +44,28 @@ SUM(sum_float32, float)
 SUM(sum_float64, double)
 #undef SUM
 
+/* Each sum is rounded. */
+static void sum_float16(void *to, const void *left, const void *right, int64_t n)
+{
+    uint16_t *c = to;
+    const uint16_t *a = left, *b = right;
+    for (int64_t i = 0; i < n; i++)
+        c[i] = dt_half_of(dt_half_to_double(a[i]) + dt_half_to_double(b[i]));
+}
+
+static void sum_bfloat16(void *to, const void *left, const void *right, int64_t n)
+{
+    uint16_t *c = to;
+    const uint16_t *a = left, *b = right;
+    for (int64_t i = 0; i < n; i++)
+        c[i] = dt_bfloat_of(dt_bfloat_to_double(a[i]) + dt_bfloat_to_double(b[i]));
+}
+
 typedef void (*summing)(void *to, const void *left, const void *right, int64_t n);
 
 static const summing sums[] = {
     [DT_BOOL] = NULL, [DT_UINT8] = sum_8, [DT_INT8] = sum_8, [DT_INT16] = sum_16, [DT_INT32] = sum_32, [DT_INT64] = sum_64,
-    [DT_FLOAT32] = sum_float32, [DT_FLOAT64] = sum_float64,
+    [DT_FLOAT32] = sum_float32, [DT_FLOAT64] = sum_float64, [DT_FLOAT16] = sum_float16, [DT_BFLOAT16] = sum_bfloat16,
 };
 
 bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n)

@@ -250,6 +250,8 @@ static void test_every_type_is_added_as_itself(void **state)
         {DT_INT64, {0, 0, 0, 0, 0, 0, 0, 0x40}, {0, 0, 0, 0, 0, 0, 0, 0xc0}},
         {DT_FLOAT32, {0, 0, 0x80, 0x3f}, {0, 0, 0x40, 0x40}},
         {DT_FLOAT64, {0, 0, 0, 0, 0, 0, 0xf0, 0x3f}, {0, 0, 0, 0, 0, 0, 0x08, 0x40}},
+        {DT_FLOAT16, {0x01, 0x3c}, {0x02, 0x42}}, /* the second sum lies between two numbers, and goes to the even one */
+        {DT_BFLOAT16, {0x81, 0x3f}, {0x42, 0x40}},
     };
     dt_pool *pool = NULL;
     assert_null(dt_pool_create(&pool, 3));
