@@ -47,6 +47,7 @@ typedef struct dt_price {
 typedef struct dt_compile_request {
     dt_graph *graph;             /* of all replicas' rows; outlives the executable */
     int64_t rows;                /* the batch size B that it is compiled for */
+    int64_t first;               /* number of their first in the batch of all workers; back ends that are told when it runs (dt_env) need not look */
     const int32_t *cut;          /* [cuts + 1]: rows at which work is to be cut, for bits that do not depend on the others; NULL: anywhere */
     int cuts;
     bool chip_products;          /* products round as the slice's chip rounds them: numerics: chip */

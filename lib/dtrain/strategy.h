@@ -68,8 +68,8 @@ DT_API dt_status *dt_experimental_tpu_strategy(dt_strategy **out, dt_resolver *r
 
 /* Chooses what computes, before the first step: "cpu", or "pjrt" for devices that a PJRT plug-in drives (GPUs, TPUs, XLA on the CPU). plugin: its path;
  * NULL: that of the environment variable DTRAIN_PJRT_PLUGIN. Strategies on named devices such as "GPU:0" use pjrt by themselves. Replicas are divided evenly
- * among the plug-in's devices, as far as there are. Not implemented yet: pjrt for a parameter server. UnavailableError, by the first step: the plug-in cannot
- * be used. */
+ * among the plug-in's devices, as far as there are. Each worker in a process of its own has its own devices; the coordinator of a parameter server computes on
+ * the CPU. UnavailableError, by the first step: the plug-in cannot be used. */
 DT_API dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend, const char *plugin) DT_CHECKED;
 
 DT_API void dt_strategy_unref(dt_strategy *s);

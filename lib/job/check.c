@@ -21,8 +21,6 @@ static dt_status *check_backend(const dt_job *j)
     const bool pjrt = dt_backend_takes_plugin(j->backend);
     if (pjrt && (j->how.shards > 0 || j->strict))
         return dt_fail(DT_E_BACKEND, place_of_backend(j), "reproducible: the bits of results are the plug-in's with back end pjrt; use cpu, or leave out reproducible");
-    if (pjrt && j->strategy.servers.workers) /* they are forked by the coordinator, which a plug-in's threads do not survive */
-        return dt_fail(DT_E_NOT_YET, place_of_backend(j), "back end %s is not implemented yet for a parameter server", j->backend);
     if (strcmp(j->backend, j->strategy.row->backend) == 0 || pjrt || !place_of_backend(j))
         return NULL; /* --backend cpu: nothing but this machine's cores, behind a simulated slice, too */
     return dt_fail(DT_E_BACKEND, place_of_backend(j), "back end '%s' does not go with strategy %s, which is computed by '%s'", j->backend,

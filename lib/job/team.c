@@ -4,8 +4,6 @@
 
 static dt_status *check_what_they_share(const dt_job *j)
 {
-    if (dt_backend_takes_plugin(j->backend))
-        return dt_fail(DT_E_NOT_YET, &j->backend_at, "back end %s is not implemented yet for workers in separate processes", j->backend);
     if (j->how.over_replicas == DT_OVER_WEIGHTS)
         return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at, "partition: {over_replicas: weights} is not implemented yet for workers in separate processes"),
                           "over_replicas: optimizer divides the optimizer's state among them");

@@ -11,6 +11,7 @@
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
+#include "op/stablehlo.h"
 #include "op/workers.h"
 
 /* ---- the tree ---- */
@@ -120,7 +121,36 @@ static void print(const void *attr, dt_str *out)
     dt_str_printf(out, "shards %d to %d of %d", (int)r->first, (int)(r->first + r->count - 1), (int)r->shards);
 }
 
+/* ---- StableHLO ---- */
+
+/* Entries [from, from + n) of dimension 0, added as tree_sum adds them. */
+static dt_hlo_value sum_of(const dt_hlo_call *c, int64_t from, int64_t n)
+{
+    const dt_hlo_value x = c->in[0];
+    if (n == 1)
+        return dt_hlo_reshape(c->hlo, dt_hlo_slice(c->hlo, x, 0, from, 1), x.type.rank - 1, x.type.dim + 1);
+    const int64_t left = dt_tree_left(n);
+    dt_hlo_value a = sum_of(c, from, left), b = sum_of(c, from + left, n - left);
+    return dt_hlo_binary(c->hlo, "add", a, b);
+}
+
+static dt_hlo_value stablehlo(const dt_hlo_call *c)
+{
+    const dt_shard_range *r = c->node->attr;
+    dt_hlo_value part[DT_TREE_NODES];
+    dt_tree_node node[DT_TREE_NODES];
+    const int nodes = dt_tree_nodes(r, node);
+    for (int k = 0; k < nodes; k++) {
+        int32_t from, to;
+        dt_tree_leaves(r->shards, node[k], &from, &to);
+        part[k] = sum_of(c, from - r->first, to - from);
+        part[k] = dt_hlo_reshape(c->hlo, part[k], c->type.rank, c->type.rank == 1 ? (int64_t[]){ 1 } : (int64_t[]){ c->type.dim[0], c->type.dim[1] / nodes });
+    }
+    return dt_hlo_concatenate(c->hlo, part, nodes, c->type.rank - 1);
+}
+
 const dt_op dt_op_tree_part = {
     .name = "tree_part", .about = "what a worker's shards add to a sum by a fixed tree", .n_in = 1, .role = DT_ROLE_REDUCE,
     .attr_size = sizeof(dt_shard_range), .infer = infer, .rule = rule, .eval = eval, .print = print,
+    .stablehlo = stablehlo,
 };

@@ -22,6 +22,7 @@
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
+#include "op/workers.h"
 
 static dt_status *infer(dt_infer *q)
 {
@@ -41,8 +42,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
         rule->in[0][d + 1] = rule->out[d] = (int8_t)d;
 }
 
-/* The largest power of two below n, for n > 1: as many leaves hang from the left child of a tree with n. */
-static int64_t left_leaves(int64_t n)
+int64_t dt_tree_left(int64_t n)
 {
     return INT64_C(1) << (63 - __builtin_clzll((unsigned long long)(n - 1)));
 }
@@ -57,7 +57,7 @@ static double sum_doubles(const dt_view *x, int64_t at, int64_t step, int64_t n)
 {
     if (n == 1)
         return dt_cell_double(x, at);
-    int64_t left = left_leaves(n);
+    int64_t left = dt_tree_left(n);
     double a = sum_doubles(x, at, step, left), b = sum_doubles(x, at + left * step, step, n - left);
     return round_to(x->type.dtype, a + b);
 }

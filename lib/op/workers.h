@@ -30,6 +30,8 @@ enum { DT_TREE_NODES = 64 }; /* no range fills more */
 int dt_tree_nodes(const dt_shard_range *r, dt_tree_node out[DT_TREE_NODES]);
 /* The shards [*from, *to) under a node. */
 void dt_tree_leaves(int32_t shards, dt_tree_node n, int32_t *from, int32_t *to);
+/* The largest power of two below n, for n > 1: as many leaves hang from the left child of a tree with n. */
+int64_t dt_tree_left(int64_t n);
 /* Range of worker `rank` of `workers`. */
 dt_shard_range dt_shards_of_worker(int32_t shards, int workers, int rank);
 /* Whether a node adds shards by the tree, and how many nodes of the tree it makes (tree_sum: 1); 0: it is another op. */

@@ -117,7 +117,22 @@ static dt_value size_of_all(const dt_rewrite_call *c, int64_t batch)
     return dt_splat(c->trace, &n->type, (double)whole.dim[a->axis]);
 }
 
-static dt_value join(const dt_rewrite_call *c, const dt_shard_range *own)
+/* A sum of all own rows as the op makes it, in the form of the one node that it is. */
+static dt_value sum_plainly(const dt_rewrite_call *c)
+{
+    const dt_type *t = &c->graph->node[c->node].type;
+    const int64_t rows = t->rank ? t->dim[0] : 1;
+    dt_value sum = dt_emit_like(c->trace, c->graph, c->node, c->in);
+    return dt_reshape(sum, t->rank ? 2 : 1, (int64_t[]){rows, rows ? dt_type_elements(t) / rows : 0});
+}
+
+static dt_value sum_by_shards(const dt_rewrite_call *c, const dt_shard_range *own)
+{
+    dt_value shards = dt_sum_shards(c, own->count);
+    return dt_emit(c->trace, &dt_op_tree_part, &shards, 1, own);
+}
+
+static dt_value join(const dt_rewrite_call *c, const dt_worker_share *share, const dt_shard_range *own)
 {
     dt_tree_node node[DT_TREE_NODES];
     dt_tree_join_attr a;
@@ -125,7 +140,7 @@ static dt_value join(const dt_rewrite_call *c, const dt_shard_range *own)
     a.type = c->graph->node[c->node].type;
     a.shards = own->shards;
     a.nodes = dt_tree_nodes(own, node);
-    dt_value shards = dt_sum_shards(c, own->count), part = dt_emit(c->trace, &dt_op_tree_part, &shards, 1, own);
+    dt_value part = share->plain && own->count == 1 ? sum_plainly(c) : sum_by_shards(c, own);
     return dt_emit(c->trace, &dt_op_tree_join, &part, 1, &a);
 }
 
@@ -156,7 +171,7 @@ static dt_value split(const dt_rewrite_call *c)
     if (goes_by_replicas(n, share))
         return by_replicas(c, share);
     if (dt_sums_batch(c->graph, n))
-        return join(c, &own);
+        return join(c, share, &own);
     if (measures_batch(c->graph, n))
         return size_of_all(c, share->batch);
     return counts_rows(n) && n->type.rank > 0 && !goes_by_rows(c->graph, n) ? count_from_first(c) : dt_emit_like(c->trace, c->graph, c->node, c->in);

@@ -9,6 +9,7 @@
 typedef struct dt_worker_share {
     int workers, rank;
     int32_t shards;  /* V, at least as many as workers */
+    bool plain;      /* a worker with one shard may add its rows in any order: nobody asks for the bits of shards */
     int64_t batch;   /* rows of all workers */
     int replicas;    /* of each worker, whose rows are those of its replicas: then values that differ between replicas, and rows as results, can be shared, too; 0:
                         rows are cut by shards alone */

@@ -244,6 +244,13 @@ static dt_status *find_size(dt_compiled *c, int64_t rows, dt_sized **out)
     return NULL;
 }
 
+void dt_compiled_forget(dt_compiled *c)
+{
+    for (; c->n > 0; c->n--)
+        dt_sized_release(&c->size[c->n - 1]);
+    c->next = 0;
+}
+
 dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x)
 {
     dt_sized *z = NULL;

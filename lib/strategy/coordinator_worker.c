@@ -183,6 +183,10 @@ int dt_scheduled_worker(int worker, const int *link, void *user)
     dt_coordinator *c = user;
     task t = { .c = c, .worker = worker, .link = { .fd = link, .slices = &c->shipment.slices } };
     bool end = false;
+    dt_strategy_serve(c->strategy);
+    for (int k = 0; k < c->n_kinds; k++)
+        if (c->kind[k]->worker.compiled)
+            dt_compiled_forget(c->kind[k]->worker.compiled);
     t.own = dt_alloc((size_t)(c->n_own + 1) * sizeof *t.own);
     t.weights = dt_try_alloc((size_t)c->shipment.slices.bytes + 1);
     t.answer = dt_try_alloc((size_t)c->shipment.slices.bytes + 1);

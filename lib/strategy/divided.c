@@ -41,6 +41,7 @@ static size_t begin_of(const dt_divided *p, int rank)
 static dt_status *fetch(void *state, dt_variable *v)
 {
     dt_divided *p = state;
+    DT_TRY(dt_variable_fetch(p->own));
     size_t *n = dt_alloc((size_t)p->cluster->workers * sizeof *n);
     for (int r = 0; r < p->cluster->workers; r++)
         n[r] = begin_of(p, r + 1) - begin_of(p, r);

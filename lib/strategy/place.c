@@ -28,6 +28,7 @@ static dt_status *parse_names(dt_strategy *s, const dt_strategy_spec *spec, dt_d
     if (!s->backend)
         s->backend = dt_strdup("pjrt");
     s->ordinal = dt_alloc(dt_size_mul((size_t)spec->n_devices, sizeof *s->ordinal));
+    s->n_ordinals = spec->n_devices;
     for (int r = 0; r < spec->n_devices; r++)
         s->ordinal[r] = names[r].index;
     return NULL;
@@ -111,19 +112,19 @@ dt_status *dt_place_workers(dt_strategy *s, const dt_strategy_spec *spec)
 
     DT_TRY(count_workers(spec, &workers, &each));
     dt_device_name *first = dt_alloc(dt_size_mul((size_t)each, sizeof *first)); /* devices of one worker */
-    dt_status *bad = spec->n_devices ? dt_cpu_devices_parse(spec->devices, each, spec->at.source ? &spec->at : NULL, first) : NULL;
+    dt_status *bad = spec->n_devices ? parse_names(s, spec, first) : NULL;
     if (!bad) {
         s->replicas = workers * each;
         s->device_name = dt_alloc(dt_size_mul((size_t)s->replicas, sizeof *s->device_name));
         s->resolver = dt_resolver_of_workers(workers);
-        dt_str_printf(&what, "%d worker%s x %d CPU", workers, workers == 1 ? "" : "s", each);
+        dt_str_printf(&what, "%d worker%s x %d %s", workers, workers == 1 ? "" : "s", each, s->backend ? s->backend : "CPU");
         if (spec->launch.workers)
             dt_str_printf(&what, spec->launch.start ? ", processes that meet as %s says (%s)" : ", processes that %s started (%s)", spec->launch.launcher,
                           spec->launch.by);
         s->what = dt_str_take(&what);
     }
     for (int i = 0; !bad && i < s->replicas; i++) {
-        const dt_device_name d = { .job = "worker", .task = i / each, .type = DT_DEVICE_CPU,
+        const dt_device_name d = { .job = "worker", .task = i / each, .type = spec->n_devices ? first[i % each].type : DT_DEVICE_CPU,
                                    .index = spec->n_devices ? first[i % each].index : i % each };
         s->device_name[i] = dt_full_name(&d);
     }

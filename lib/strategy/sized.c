@@ -94,7 +94,7 @@ static dt_status *split_over_workers(const dt_compiled *c, dt_sized *z)
     take_share(c, z);
     if (!c->cluster)
         return NULL;
-    const dt_worker_share share = { .workers = c->cluster->workers, .rank = c->cluster->rank, .shards = c->shards, .batch = z->rows,
+    const dt_worker_share share = { .workers = c->cluster->workers, .rank = c->cluster->rank, .shards = c->shards, .plain = c->how.shards == 0, .batch = z->rows,
                                     .replicas = c->own_replicas };
     DT_TRY(dt_workers_split(c->unsharded, &share, &split));
     dt_status *s = c->n_parts ? dt_workers_divide(split, &share, &(dt_worker_parts){ part_of, (void *)c }, &divided) : NULL;
@@ -125,7 +125,7 @@ dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z)
     const bool logical = dt_compiled_uses_logical_devices(c) && c->strategy->spmd && devices == c->strategy->replicas * c->strategy->logical;
     const int parts = logical ? c->strategy->replicas : devices;
 
-    if (devices == 1 || dt_compiled_is_chip(c) || z->rows % c->strategy->replicas || z->rows % parts)
+    if (devices == 1 || c->cluster || dt_compiled_is_chip(c) || z->rows % c->strategy->replicas || z->rows % parts)
         return NULL;
     if (!logical)
         DT_TRY(dt_unannotate(c->folded.graph, &z->bare));
@@ -136,7 +136,7 @@ dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z)
 dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z)
 {
     dt_graph *whole = z->unrolled ? z->unrolled : c->folded.graph;
-    return (dt_compile_request){ .graph = z->own ? z->own : whole, .rows = z->share.rows, .cut = z->share.border, .cuts = z->share.shards,
+    return (dt_compile_request){ .graph = z->own ? z->own : whole, .rows = z->share.rows, .first = z->share.first, .cut = z->share.border, .cuts = z->share.shards,
                                  .chip_products = dt_compiled_is_chip(c),
                                  .on_device = z->priced, .over = z->over, .assignment = c->strategy->assignment };
 }

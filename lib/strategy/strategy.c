@@ -41,6 +41,7 @@ void dt_strategy_unref(dt_strategy *s)
     if (s->owns_cluster)
         dt_cluster_close(s->cluster, false);
     dt_device_close(s->device);
+    dt_device_close(s->inherited);
     for (int r = 0; s->device_name && r < s->replicas; r++)
         free(s->device_name[r]);
     free(s->device_name);
@@ -218,8 +219,6 @@ dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend, const ch
         return dt_fail(DT_E_MISUSE, NULL, "dt_strategy_set_backend: the strategy has computed already; choose its back end before its first step");
     if (!dt_backend_find(backend) || (strcmp(backend, s->row->backend) != 0 && !dt_backend_takes_plugin(backend)))
         return dt_fail(DT_E_BACKEND, NULL, "back end '%.80s' does not go with a %s strategy", backend, s->row->kind.name);
-    if (s->servers.workers && dt_backend_takes_plugin(backend))
-        return dt_fail(DT_E_NOT_YET, NULL, "back end %s is not implemented yet for a parameter server", backend);
     free(s->backend);
     free(s->plugin);
     s->backend = strcmp(backend, s->row->backend) != 0 ? dt_strdup(backend) : NULL;
@@ -227,14 +226,30 @@ dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend, const ch
     return NULL;
 }
 
+/* A plug-in's devices are for the workers of a parameter server. Its coordinator, which keeps the weights and is forked, computes on the cores of its machine. */
+static const char *computed_by(const dt_strategy *s)
+{
+    return s->servers.workers && !s->serves ? s->row->backend : dt_strategy_backend(s);
+}
+
+void dt_strategy_serve(dt_strategy *s)
+{
+    if (s->serves || strcmp(computed_by(s), dt_strategy_backend(s)) == 0)
+        return;
+    s->serves = true;
+    s->inherited = s->device;
+    s->device = NULL;
+}
+
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out)
 {
     const bool simulated = s->resolver && s->resolver->simulated && dt_resolver_slice(s->resolver);
+    const int workers = s->cluster ? s->cluster->workers : 1; /* each opens the devices of its own replicas */
     const dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = dt_resolver_slice(s->resolver), .hbm = s->hbm, .computes = s->backend,
-                                  .plugin = s->plugin, .ordinal = s->ordinal, .n_ordinals = s->replicas * s->logical };
+                                  .plugin = s->plugin, .ordinal = s->ordinal, .n_ordinals = s->ordinal ? s->n_ordinals : s->replicas / workers * s->logical };
 
     if (!s->device)
-        DT_TRY(dt_device_open(&s->device, dt_backend_find(simulated ? s->row->backend : dt_strategy_backend(s)), &o));
+        DT_TRY(dt_device_open(&s->device, dt_backend_find(simulated ? s->row->backend : computed_by(s)), &o));
     *out = s->device;
     return NULL;
 }

@@ -98,8 +98,10 @@ struct dt_strategy { /* the public handle */
     int64_t hbm;                 /* ceiling of a simulated device's memory; 0: the chip's */
     char *backend;               /* in place of the row's; NULL: the row's */
     char *plugin;                /* pjrt: its path; NULL: the environment's */
-    int *ordinal;                /* [replicas] the plug-in's devices, where they were named; NULL: the first ones */
+    int n_ordinals, *ordinal;    /* the plug-in's devices that this process uses, where they were named; NULL: the first ones */
     dt_device *device;
+    dt_device *inherited;        /* of a worker that has left it: what the coordinator opened; NULL: none */
+    bool serves;                 /* this process is a worker of a parameter server, with devices of its own */
     dt_servers_spec servers;     /* workers 0: none */
     struct dt_cluster *cluster;  /* of workers in separate processes, of which this is one (cluster.h); NULL: there is one process; lent, */
     bool owns_cluster;           /* unless it is closed with the strategy */
@@ -124,6 +126,8 @@ const char *dt_strategy_backend(const dt_strategy *s);
 /* False: it is the default strategy, or NULL. */
 bool dt_strategy_has_devices(const dt_strategy *s);
 dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out) DT_MUST_USE;
+/* This process is a worker of the strategy's parameter server from now on. What was compiled before is to be forgotten (dt_compiled_forget). */
+void dt_strategy_serve(dt_strategy *s);
 /* Where this thread is, apart from scopes: in a step function no scope can be entered, and so nothing run or reduced. */
 typedef enum dt_context { DT_OUTSIDE, DT_IN_REPLICA, DT_IN_MERGE } dt_context;
 dt_context dt_context_now(void);
@@ -153,6 +157,8 @@ void dt_compiled_destroy(dt_compiled *c); /* takes NULL */
 /* Whether a variable of the step has got a copy for each replica, or another sharding, since: then it must be traced anew. */
 bool dt_compiled_is_stale(const dt_compiled *c);
 /* Makes sure that a batch of so many rows, cut for the replicas by offsets, can run without compiling. *x may be NULL. */
+/* Executables are gone; what is needed is compiled again, for the device that the strategy then has. */
+void dt_compiled_forget(dt_compiled *c);
 dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x) DT_MUST_USE;
 /*
  * Runs one step. offsets[replicas + 1]: first row of each replica. arg[i], in the order of the step's arguments: all rows stacked for

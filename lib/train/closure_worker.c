@@ -64,6 +64,8 @@ static dt_status *serve(dt_coordinated *c, const dt_worker_link *link)
 {
     task t = { .c = c, .link = *link };
     bool end = false;
+    dt_strategy_serve(c->r->strategy);
+    dt_compiled_forget(c->trainer->train);
     t.weights = dt_try_alloc((size_t)c->shipment.slices.bytes);
     t.answer = dt_try_alloc((size_t)c->shipment.slices.bytes);
     dt_status *s = t.weights && t.answer ? NULL : dt_fail(DT_E_NO_MEMORY, NULL, "a worker has no memory for weights");

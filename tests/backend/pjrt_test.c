@@ -15,8 +15,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "backend/backend.h"
 #include "base/status.h"
+#include "fabric/fabric.h"
 #include "graph/graph.h"
+#include "op/workers.h"
 
 enum { ALIVE, CALLS, UPLOADS, DOWNLOADS, DONATIONS, AHEAD, EARLY, COUNTS };
 
@@ -211,6 +214,112 @@ static void test_each_call_fails_in_turn(void **state)
     fail_each_call("fail", 1, 69);
     fail_each_call("fail", 2, 69);
     fail_each_call("exhaust", 1, 78);
+}
+
+/* ---- workers: programs with sums over workers in between ---- */
+
+/* w := w - sum of x * w, and a result that needs x * w behind the sum, too. */
+static dt_graph *trace_worker(dt_variable *w)
+{
+    const dt_type rows = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 3 });
+    const dt_shard_range all = { .shards = 1, .count = 1 };
+    dt_tree_join_attr a;
+    dt_graph *g = NULL;
+    dt_trace *t = dt_trace_create("worker");
+    dt_value before = dt_read(t, w), y = dt_multiply(dt_trace_declare(t, "x", &rows), before);
+    dt_value shard = dt_reshape(dt_reduce_sum(y, 0), 2, (int64_t[]){ 1, 3 }), part = dt_emit(t, &dt_op_tree_part, &shard, 1, &all);
+    memset(&a, 0, sizeof a);
+    a.type = w->type;
+    a.shards = a.nodes = 1;
+    dt_value sum = dt_emit(t, &dt_op_tree_join, &part, 1, &a);
+    dt_return(t, "loss", dt_multiply(y, sum));
+    dt_assign(t, w, dt_subtract(before, sum));
+    assert_null(dt_trace_end(t, &g));
+    return g;
+}
+
+typedef struct work {
+    dt_device *device;
+    dt_variable *w;
+    dt_graph *graph;
+    dt_executable *x;
+    dt_team *team;
+    dt_member *member;
+} work;
+
+static dt_status *open_work(work *l)
+{
+    const dt_type type = dt_type_of(DT_FLOAT32, 1, (int64_t[]){ 3 });
+    *l = (work){ 0 };
+    assert_null(dt_variable_alloc(&l->w, "w", &type, true));
+    memcpy(dt_host_edit(l->w), (const float[]){ 10, 10, 10 }, 3 * sizeof(float));
+    l->graph = trace_worker(l->w);
+    assert_null(dt_team_open(&l->team, dt_fabric_find("local"), 1));
+    assert_null(dt_team_join(l->team, 0, 10, &l->member));
+    DT_TRY(dt_device_open(&l->device, dt_backend_find("pjrt"), &(dt_device_options){ .plugin = plugin }));
+    return dt_device_compile(l->device, &(dt_compile_request){ .graph = l->graph, .rows = 2 }, &l->x);
+}
+
+static dt_status *do_work(work *l)
+{
+    float x[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } };
+    const dt_view arg = { .type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ 2, 3 }), .data = x };
+    dt_view result;
+    bool flies = false;
+    const dt_env env = { .batch = 2, .replicas = 1, .member = l->member };
+    for (int i = 0; i < 2; i++) {
+        DT_TRY(dt_executable_start(l->x, &env, &arg, &result, &flies));
+        assert_int_equal(result.type.dim[0], 2);
+        if (flies)
+            DT_TRY(dt_executable_finish(l->x));
+    }
+    return dt_variable_fetch(l->w);
+}
+
+static void close_work(work *l)
+{
+    dt_executable_destroy(l->x);
+    dt_device_close(l->device);
+    dt_graph_destroy(l->graph);
+    dt_variable_unref(l->w);
+    dt_member_leave(l->member);
+    dt_team_close(l->team);
+}
+
+/* Of two programs a step, the second changes the variable. x * w goes from one to the other, and is not fetched. */
+static void test_each_call_of_a_worker_fails_in_turn(void **state)
+{
+    (void)state;
+    int failures = 0, counts[COUNTS] = { 0 };
+    bool reached = true;
+    for (int k = 0; reached; k++) {
+        work l;
+        char mode[40] = "";
+        if (k)
+            snprintf(mode, sizeof mode, "fail=%d", k);
+        setenv("FAKE_DEVICE", mode, 1);
+        dt_status *s = open_work(&l);
+        if (!s)
+            s = do_work(&l);
+        count(counts);
+        reached = counts[CALLS] >= k;
+        if (s && dt_status_code(s) != 69 && dt_status_code(s) != 78)
+            fail_msg("%s: code %d: %s", mode, dt_status_code(s), dt_status_text(s));
+        if (!s && *(const float *)dt_host_data(l.w) != 12)
+            fail_msg("%s: no error, and the value is %g", mode, (double)*(const float *)dt_host_data(l.w));
+        if (k == 0) {
+            assert_null(s);
+            assert_int_equal(counts[DOWNLOADS], 2 * 2 + 1); /* the sum and the result of each step, and w */
+        }
+        failures += s != NULL;
+        dt_status_free(s);
+        close_work(&l);
+        int after[COUNTS];
+        count(after);
+        if (after[ALIVE])
+            fail_msg("%s: %d objects are left", mode, after[ALIVE]);
+    }
+    assert_true(failures > 20);
 }
 
 /* ---- models: threads that read ahead lend batches to the devices ---- */
@@ -459,13 +568,6 @@ static void test_misuse_is_named(void **state)
     }
     assert_null(dt_strategy_set_backend(s, "cpu", NULL));
     dt_strategy_unref(s);
-    s = NULL;
-    assert_null(dt_parameter_server_strategy(&s, &(dt_parameter_server_options){ .workers = 2 }));
-    dt_status *refused = dt_strategy_set_backend(s, "pjrt", plugin);
-    if (!refused || dt_status_code(refused) != 78 || !strstr(dt_status_text(refused), "for a parameter server"))
-        fail_msg("a parameter server: said '%s'", refused ? dt_status_text(refused) : "nothing");
-    dt_status_free(refused);
-    dt_strategy_unref(s);
     setenv("FAKE_DEVICE", "", 1);
     assert_null(open_loop(&l, 1));
     assert_null(run(&l, 1));
@@ -494,6 +596,7 @@ int main(void)
         cmocka_unit_test(test_what_the_host_writes_goes_up),
         cmocka_unit_test(test_variables_outlive_their_strategy),
         cmocka_unit_test(test_each_call_fails_in_turn),
+        cmocka_unit_test(test_each_call_of_a_worker_fails_in_turn),
         cmocka_unit_test(test_each_call_of_training_fails_in_turn),
         cmocka_unit_test(test_memory_that_does_not_come_back_is_told),
         cmocka_unit_test(test_stacks_stay_on_the_device),

@@ -13,9 +13,12 @@
 #include <cmocka.h>
 
 #include "backend/backend.h"
+#include "fabric/fabric.h"
+#include "pass/workers.h"
 #include "../support/outcome.h"
 
 static dt_device *device;
+static dt_member *member; /* of a team of one, or NULL */
 
 static void ok(dt_status *s, uint64_t seed)
 {
@@ -39,6 +42,7 @@ static void step(dt_executable *x, const random_graph *g, const feed *f, const d
     dt_interpretation oracle = oracle_run(g, f);
     dt_env env = feed_env(f);
     bool flies = false;
+    env.member = member;
     ok(dt_executable_start(x, &env, arg, result, &flies), g->seed);
     assert_true(flies);
     ok(dt_executable_finish(x), g->seed);
@@ -82,6 +86,42 @@ static void test_steps_are_the_interpreters(void **state)
         feed_release(&f);
         random_graph_destroy(g);
     }
+}
+
+/* The same as a worker, of one, computes it: a program for each superstep, and sums between them by the host. */
+static void test_steps_of_a_worker_are_the_interpreters(void **state)
+{
+    (void)state;
+    dt_team *team = NULL;
+    int several = 0;
+    want_device();
+    ok(dt_team_open(&team, dt_fabric_find("local"), 1), 0);
+    ok(dt_team_join(team, 0, 10, &member), 0);
+    print_message("seeds 9300 to 9311\n");
+    for (uint64_t seed = 9300; seed < 9312; seed++) {
+        random_graph *g = random_graph_draw(seed % 2 ? RANDOM_FIT : RANDOM_SOUP, seed);
+        feed f = feed_make(g, seed, 1, (int64_t[]){ 5 });
+        dt_folded folded;
+        dt_graph *own = NULL;
+        dt_executable *x = NULL;
+        dt_str text = { 0 };
+        ok(dt_fold(g->graph, g->distributed, 1, &folded), seed);
+        ok(dt_workers_split(folded.graph, &(dt_worker_share){ .workers = 1, .shards = 1, .batch = 5, .replicas = 1 }, &own), seed);
+        ok(dt_device_compile(device, &(dt_compile_request){ .graph = own, .rows = 5 }, &x), seed);
+        dt_executable_print(x, &text);
+        several += strstr(dt_str_text(&text), "superstep 2 of ") != NULL;
+        dt_str_release(&text);
+        step(x, g, &f, &folded);
+        dt_executable_destroy(x);
+        dt_graph_destroy(own);
+        dt_graph_destroy(folded.graph);
+        feed_release(&f);
+        random_graph_destroy(g);
+    }
+    assert_true(several > 0);
+    dt_member_leave(member);
+    member = NULL;
+    dt_team_close(team);
 }
 
 /* Gradients of kernels by each replica's own rows: in groups, with strides, of a convolution backwards; rows that replicas share evenly or not, and none. */
@@ -172,7 +212,7 @@ static void test_random_numbers_have_the_same_bits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_steps_are_the_interpreters), cmocka_unit_test(test_kernels_gradients_are_each_replicas),
-                                        cmocka_unit_test(test_random_numbers_have_the_same_bits) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_steps_are_the_interpreters), cmocka_unit_test(test_steps_of_a_worker_are_the_interpreters),
+                                        cmocka_unit_test(test_kernels_gradients_are_each_replicas), cmocka_unit_test(test_random_numbers_have_the_same_bits) };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -118,6 +118,23 @@ dt_status *dt_pjrt_lend_arrays(void *executable, const dt_view *arg, void **lent
     return dt_pjrt_explain(x, s);
 }
 
+dt_pjrt_lent *dt_pjrt_lend_made(dt_pjrt_device *d, int n, const dt_pjrt_loan *made)
+{
+    dt_arena *arena = dt_arena_create();
+    dt_pjrt_lent *l = dt_arena_new(arena, dt_pjrt_lent);
+    *l = (dt_pjrt_lent){ .device = d, .arena = arena, .n = n, .loan = dt_pjrt_make_loans(arena, n, d->n) };
+    for (int i = 0; i < n; i++) {
+        l->loan[i].array = made[i].array;
+        l->loan[i].lie = made[i].lie;
+        for (int k = 0; k < d->n; k++) {
+            l->loan[i].buffer[k] = made[i].buffer[k];
+            made[i].buffer[k] = NULL;
+        }
+    }
+    list(l);
+    return l;
+}
+
 static void keep(dt_pjrt_device *d, dt_status *s)
 {
     pthread_mutex_lock(&d->lock);

@@ -8,6 +8,7 @@
  *   program.c  a graph compiled to StableHLO and by the plug-in
  *   lent.c     arrays that a step to come will take, on their way to the devices before it starts
  *   step.c     one step of it, in two halves
+ *   meet.c     one step of a worker that exchanges something with others in the middle
  *   check.c    what cpu would refuse while it runs, looked for in arguments before they are uploaded
  */
 #ifndef DT_BACKEND_PJRT_PJRT_IMPL_H
@@ -124,6 +125,9 @@ dt_status *dt_pjrt_loan_drop(const dt_pjrt_device *d, dt_pjrt_loan *l) DT_MUST_U
 /* The buffers of an array that was lent before and lies so; NULL: it was not. They stay until it is taken back. */
 dt_pjrt_buffer *const *dt_pjrt_find_lent(dt_pjrt_device *d, const dt_view *array, const dt_pjrt_lie *lie);
 dt_status *dt_pjrt_lend_arrays(void *executable, const dt_view *arg, void **lent) DT_MUST_USE;
+/* What one program has made for others: n arrays that are on the devices alone, known by their data. Their buffers go over to the loan, which dt_pjrt_take_back
+ * ends. */
+dt_pjrt_lent *dt_pjrt_lend_made(dt_pjrt_device *d, int n, const dt_pjrt_loan *made);
 /* By any thread. An error is kept for the next step. */
 void dt_pjrt_take_back(void *lent);
 /* What arrays that came back have left to tell. */
@@ -131,6 +135,8 @@ dt_status *dt_pjrt_told_late(dt_pjrt_device *d) DT_MUST_USE;
 
 /* ---- program.c ---- */
 
+/* stays[i]: result i is not fetched (dt_pjrt_program); NULL: all are. */
+dt_status *dt_pjrt_make_program(dt_pjrt_device *d, const dt_compile_request *r, const bool *stays, void **state) DT_MUST_USE;
 dt_status *dt_pjrt_compile_graph(dt_device *d, const dt_compile_request *r, void **state) DT_MUST_USE;
 void dt_pjrt_release(void *executable);
 int64_t dt_pjrt_host_bytes(const void *executable);

@@ -16,6 +16,7 @@
 #include <strings.h>
 
 #include "backend/pjrt/program.h"
+#include "pass/supersteps.h"
 
 /* ---- compiling ---- */
 
@@ -260,14 +261,16 @@ static dt_status *make(dt_pjrt_program *x, const dt_compile_request *r)
     x->segments = count_segments(x->graph);
     x->n_checks = dt_pjrt_checks_of(x->graph, x->arena, &x->check);
     DT_TRY(check_dtypes(x));
+    if (dt_has_exchanges(x->graph) || r->first)
+        return dt_pjrt_meetings_create(x, r->first, &x->meetings);
     DT_TRY(dt_pjrt_make_room(x));
     return x->segments && x->rows % x->segments ? NULL : add_variant(x, NULL, 0);
 }
 
-dt_status *dt_pjrt_compile_graph(dt_device *d, const dt_compile_request *r, void **state)
+dt_status *dt_pjrt_make_program(dt_pjrt_device *d, const dt_compile_request *r, const bool *stays, void **state)
 {
     dt_pjrt_program *x = dt_alloc(sizeof *x);
-    *x = (dt_pjrt_program){ .device = d->state, .arena = dt_arena_create(), .cut = r->over, .rows = r->rows, .exact = !r->chip_products };
+    *x = (dt_pjrt_program){ .device = d, .stays = stays, .arena = dt_arena_create(), .cut = r->over, .rows = r->rows, .exact = !r->chip_products };
     dt_status *s = make(x, r);
     if (s)
         dt_pjrt_release(x);
@@ -276,9 +279,15 @@ dt_status *dt_pjrt_compile_graph(dt_device *d, const dt_compile_request *r, void
     return s;
 }
 
+dt_status *dt_pjrt_compile_graph(dt_device *d, const dt_compile_request *r, void **state)
+{
+    return dt_pjrt_make_program(d->state, r, NULL, state);
+}
+
 void dt_pjrt_release(void *executable)
 {
     dt_pjrt_program *x = executable;
+    dt_pjrt_meetings_destroy(x->meetings);
     dt_pjrt_release_room(x);
     for (int i = 0; i < x->n_variants; i++)
         release_variant(x, &x->variant[i]);
@@ -293,14 +302,20 @@ int64_t dt_pjrt_host_bytes(const void *executable)
 {
     const dt_pjrt_program *x = executable;
     int64_t bytes = 0;
+    if (x->meetings)
+        return dt_pjrt_meetings_bytes(x->meetings);
     for (int i = 0; i < x->graph->n_results; i++)
-        bytes += dt_type_bytes(&x->flight[0].host[i].type);
+        bytes += x->stays && x->stays[i] ? 0 : dt_type_bytes(&x->flight[0].host[i].type);
     return bytes;
 }
 
 void dt_pjrt_print(const void *executable, dt_str *out)
 {
     const dt_pjrt_program *x = executable;
+    if (x->meetings) {
+        dt_pjrt_meetings_print(x->meetings, out);
+        return;
+    }
     dt_str_printf(out, "// %s, on %d device%s", dt_pjrt_client_describe(x->device->client), x->device->n, x->device->n == 1 ? "" : "s");
     if (x->n_variants)
         dt_str_printf(out, "; %lld bytes of a device besides arguments and results",

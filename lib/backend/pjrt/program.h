@@ -30,6 +30,8 @@ typedef struct dt_pjrt_flight {
 
 enum { DT_PJRT_FLIGHTS = 2 };
 
+typedef struct dt_pjrt_meetings dt_pjrt_meetings;
+
 typedef struct dt_pjrt_program {
     dt_pjrt_device *device;
     dt_arena *arena;
@@ -41,6 +43,8 @@ typedef struct dt_pjrt_program {
     int segments;             /* whose borders are in the text; 0: none are */
     int n_variants;
     dt_pjrt_variant *variant;
+    dt_pjrt_meetings *meetings; /* of a worker, which runs other programs in between; NULL: this is one program, and what follows is of it */
+    const bool *stays;        /* [results] the host does not want it: lent; NULL: it wants all */
     int n_checks, n_updates;
     dt_pjrt_check *check;
     dt_pjrt_copy **copy;      /* [states, at most] of the step that starts, as its program takes them */
@@ -63,5 +67,15 @@ dt_status *dt_pjrt_explain(const dt_pjrt_program *x, dt_status *s) DT_MUST_USE;
 dt_status *dt_pjrt_make_room(dt_pjrt_program *x) DT_MUST_USE;
 /* Ends what flies. */
 void dt_pjrt_release_room(dt_pjrt_program *x);
+
+/* ---- meet.c ---- */
+
+/* first: number of the first row in the batch of all workers. */
+dt_status *dt_pjrt_meetings_create(const dt_pjrt_program *x, int64_t first, dt_pjrt_meetings **out) DT_MUST_USE;
+void dt_pjrt_meetings_destroy(dt_pjrt_meetings *m); /* takes NULL */
+/* All of a step: result[] as dt_executable_start has it. Errors of fabric/fabric.h, too. */
+dt_status *dt_pjrt_meet(dt_pjrt_meetings *m, const dt_env *env, const dt_view *arg, dt_view *result) DT_MUST_USE;
+int64_t dt_pjrt_meetings_bytes(const dt_pjrt_meetings *m);
+void dt_pjrt_meetings_print(const dt_pjrt_meetings *m, dt_str *out);
 
 #endif

@@ -56,7 +56,7 @@ static dt_status *make_flight(dt_pjrt_program *x, dt_pjrt_flight *f)
     f->host = dt_arena_array(x->arena, dt_view, g->n_results + 1);
     for (int i = 0; i < g->n_results; i++) {
         f->host[i].type = dt_type_at(&g->node[g->result[i].node].type, x->rows);
-        const int64_t bytes = dt_type_bytes(&f->host[i].type);
+        const int64_t bytes = x->stays && x->stays[i] ? 0 : dt_type_bytes(&f->host[i].type);
         f->host[i].data = bytes == INT64_MAX ? NULL : dt_try_alloc_dense((size_t)bytes + 1);
         if (!f->host[i].data)
             return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: a step's result needs %lld bytes", (long long)bytes);
@@ -187,6 +187,8 @@ static dt_status *ask_for_results(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt
             continue;
         if (!v->is_checked)
             DT_TRY(dt_pjrt_check_size(c, b, &f->host[i]));
+        if (x->stays && x->stays[i])
+            continue;
         DT_TRY(dt_pjrt_download(c, b, &f->host[i], &f->ready[i]));
     }
     v->is_checked = true;
@@ -222,7 +224,7 @@ static dt_status *collect_parts(dt_pjrt_program *x, const dt_pjrt_flight *f)
 {
     for (int i = 0; i < x->graph->n_results; i++) {
         const dt_pjrt_lie lie = dt_pjrt_lie_of(f->over, f->over ? f->over->result : NULL, i);
-        if (is_in_parts(f, i))
+        if (is_in_parts(f, i) && !(x->stays && x->stays[i]))
             DT_TRY(dt_pjrt_collect(x->device, f->made + i * x->device->n, x->device->n, &lie, &f->host[i]));
     }
     return NULL;
@@ -239,6 +241,8 @@ dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg
     if (env->refusal && env->refusal->finders)
         return NULL; /* the caller looks */
     DT_TRY(dt_pjrt_explain(x, dt_pjrt_told_late(x->device)));
+    if (x->meetings)
+        return dt_pjrt_meet(x->meetings, env, arg, result);
     DT_TRY(dt_pjrt_find_variant(x, env, &v));
     DT_TRY(find_flight(x, &f));
     f->over = v->over;
@@ -259,6 +263,8 @@ dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg
 dt_status *dt_pjrt_finish(void *executable)
 {
     dt_pjrt_program *x = executable;
+    if (x->meetings)
+        return NULL; /* start did it all */
     dt_pjrt_flight *f = &x->flight[x->oldest];
     dt_status *s = collect_parts(x, f);
 

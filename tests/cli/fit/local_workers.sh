@@ -40,7 +40,6 @@ show fit "$job" --workers 65
 show fit "$job" --max-restarts 2
 show fit - --workers 2
 fit --workers 2 strategy.workers=3 2>&1 | grep -q 'the job has 3 workers, but DTRAIN_WORKER says 2' && echo 'not three'
-fit --workers 2 reproducible=null 'backend={type: pjrt, plugin: none.so}' 2>&1 | grep -q 'back end pjrt is not implemented yet for workers' && echo 'no plug-in'
 fit --workers 2 strategy.type=default >"$TEST_DIR/out" 2>&1
 echo "exit $?"
 DTRAIN_WORKER='0 - 1' "$DTRAIN" fit "$job" >"$TEST_DIR/out" 2>&1

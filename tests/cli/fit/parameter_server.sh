@@ -144,6 +144,4 @@ show fit "$job" -n -q 'strategy={type: parameter_server, variable_partitioner: {
 show fit "$job" -n -q 'strategy={type: parameter_server, variable_partitioner: {MinSize: {}, MaxSize: {max_shard_bytes: 4}}}'
 show fit "$job" -n -q 'strategy={type: parameter_server, workers: 0, max_staleness: -1}'
 show fit "$job" -n -q 'strategy={type: mirrored, elastic: true}'
-show fit "$job" -q --backend pjrt --plugin none.so "output.dir=$TEST_DIR/bad"
-show fit "$job" -q 'backend={type: pjrt, plugin: none.so}' "output.dir=$TEST_DIR/bad"
 show fit "$job" -q compile.precision=mixed_float16 "output.dir=$TEST_DIR/bad"

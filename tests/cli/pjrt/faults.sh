@@ -21,6 +21,22 @@ for step in 4 9 13; do
 done
 FAKE_DEVICE=full=9 "$DTRAIN" fit "$tiny" -q --plugin "$fake" "output.dir=$TEST_DIR/full" 2>&1 | hide | sed 's/^dtrain: error: .*fake_device.so/PLUGIN/; s/B, optimizer .*/B, .../'
 
+# Of two workers, whose steps are two programs each: a device that is lost in the first or the second one of a step.
+for program in 9 12; do
+    run=$TEST_DIR/workers-$program
+    FAKE_DEVICE="lost=$program" "$DTRAIN" fit "$tiny" -q --plugin "$fake" --workers 2 strategy.type=multi_worker_mirrored "output.dir=$run" checkpoint.save_freq=2 2>"$TEST_DIR/err"
+    echo "program $program of workers: exit $?"
+    has "$TEST_DIR/err" 'UNAVAILABLE: the device is gone'
+    "$DTRAIN" ckpt verify "$run" >"$TEST_DIR/out" 2>&1 || cat "$TEST_DIR/out"
+    "$DTRAIN" fit "$tiny" -q "output.dir=$run" checkpoint.save_freq=2 || echo "cpu: exit $?"
+done
+
+# A parameter server has the weights, its workers have the devices.
+servers='strategy={type: parameter_server, workers: 2}'
+"$DTRAIN" fit "$tiny" -q --plugin "$TEST_DIR/none.so" "$servers" "output.dir=$TEST_DIR/servers" 2>&1 | sed "s|$TEST_DIR|DIR|g; s/worker [01], batch [12]/worker W, batch B/; s/in step .*/in step N/"
+FAKE_DEVICE=lost=3 exits 69 fit "$tiny" -q --plugin "$fake" "$servers" "output.dir=$TEST_DIR/servers"
+has "$TEST_DIR/err" 'UNAVAILABLE: the device is gone'
+
 # The arrays of a step come from a thread that reads ahead, before it starts. Steps start before the one before is finished, unless something comes between: the
 # end of an epoch of six, a checkpoint, a line of the record with a scheduled rate, a callback that looks at steps, an injected fault. The histories are the same.
 run=0

@@ -15,7 +15,7 @@ on() {
     compile "$TEST_DIR/$2-$1.c" "$TEST_DIR/$2-$1" || exit 1
     "$TEST_DIR/$2-$1" 2>&1 || echo "exit $?"
 }
-for name in reduce gather values_from_function tpu_run tpu_custom_loop mirrored_mlp tpu_loop; do
+for name in reduce gather values_from_function tpu_run tpu_custom_loop mirrored_mlp tpu_loop workers_loop; do
     default=cpu
     if grep -q 'sim:' "examples/$name.c"; then default=sim; fi
     on $default $name >"$TEST_DIR/$name.cpu"
@@ -28,3 +28,5 @@ for name in reduce gather values_from_function tpu_run tpu_custom_loop mirrored_
           if (bad) print name ": " line ", and " $0 }'
     echo "$name: $(wc -l <"$TEST_DIR/$name.pjrt")"
 done
+# Workers of a server take turns as they come, so that numbers differ from run to run.
+on pjrt parameter_server | sed -n 's/^\([0-9]* steps\).*/\1/p'

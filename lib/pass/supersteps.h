@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker's program in pieces between which workers exchange what they have: see supersteps.c. */
+#ifndef DT_PASS_SUPERSTEPS_H
+#define DT_PASS_SUPERSTEPS_H
+
+#include "graph/graph.h"
+
+/* A piece: a graph of its own, and which values of the whole it takes and makes. */
+typedef struct dt_superstep {
+    dt_graph *graph;
+    int n_in, *in;   /* by argument: nodes of the whole, arguments of it among them */
+    int n_out, *out; /* by result: nodes of the whole */
+} dt_superstep;
+
+typedef struct dt_supersteps {
+    dt_arena *arena;
+    int n;
+    dt_superstep *step; /* [n] in order; the last one updates the variables */
+    int *exchange_after; /* [nodes of the whole] the superstep that an exchange follows; -1: the node is no exchange */
+} dt_supersteps;
+
+/* Whether workers meet in g. */
+bool dt_has_exchanges(const dt_graph *g);
+/* Cuts g at its exchanges. Its first row is number `first` of those of all workers, which is written into the pieces. *out is to be released, if there is no error. */
+dt_status *dt_supersteps_create(const dt_graph *g, int64_t first, dt_supersteps *out) DT_MUST_USE;
+void dt_supersteps_release(dt_supersteps *s); /* takes zeros */
+
+#endif
