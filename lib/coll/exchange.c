@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "coll/irregular.h"
+#include "coll/switched.h"
 #include "coll/torus.h"
 
 /* An exchange and the ways that are weighed. */
@@ -143,6 +144,10 @@ void dt_exchange_price_of(const dt_exchange *x, dt_exchange_price *out)
     *out = (dt_exchange_price){.seconds = 0};
     if (x->ranks < 2 || x->groups < 1 || !(x->bytes > 0))
         return;
+    if (x->topology->slice->chip->is_host) {
+        dt_switched_price(x, out);
+        return;
+    }
     q.wires.groups = x->groups;
     q.grid = dt_grid_find(x->topology, x->groups, x->ranks, x->place, &grid) ? &grid : NULL;
     weigh_all(&q);

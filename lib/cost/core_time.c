@@ -56,6 +56,8 @@ static double products_s(const dt_core *c, const dt_cost *work, bool *any)
 dt_core_price dt_core_time(const dt_core *c, const dt_cost *work)
 {
     bool products = false;
+    if (c->chip->is_host)
+        return dt_core_roofline(c, work);
     double share = c->chip->kernel.measured_hbm, Bps = c->cores * c->chip->core_hbm_Bps * (share > 0 ? share : HBM_SHARE);
     dt_core_price p = { .matrix_s = products_s(c, work, &products), .memory_s = work->bytes / Bps, .vector_s = work->vector / vector_rate(c) };
     if (!products && work->vector <= 0 && work->bytes <= 0)

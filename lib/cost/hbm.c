@@ -34,7 +34,7 @@ static int place_of(const holding *h, int i)
 static int64_t bytes_of(const holding *h, int i, bool padded)
 {
     dt_type t = dt_priced_type(h->r, i);
-    return padded ? dt_padded_bytes(&t) : dt_type_bytes(&t);
+    return padded && !h->r->topology->slice->chip->is_host ? dt_padded_bytes(&t) : dt_type_bytes(&t);
 }
 
 /* ---- variables ---- */

@@ -9,14 +9,15 @@
 
 static dt_status *check_slice(const dt_job *j)
 {
-    if (dt_resolver_slice(j->strategy.resolver))
+    if (dt_strategy_spec_topology(&j->strategy))
         return NULL;
-    return dt_fail(DT_E_NO_SLICE, &j->strategy.at, "strategy %s has no slice to be planned for; only tpu has: --tpu names one", j->strategy.row->kind.name);
+    return dt_suggest(dt_fail(DT_E_NO_SLICE, &j->strategy.at, "strategy %s has no slice to be planned for; only tpu has: --tpu names one", j->strategy.row->kind.name),
+                      "strategy: {type: multi_worker_mirrored, cluster: ...} describes other machines");
 }
 
 const dt_topology *dt_job_plan_topology(const dt_job_plan *p)
 {
-    return p->job->strategy.resolver->topology;
+    return dt_strategy_spec_topology(&p->job->strategy);
 }
 
 static dt_status *price(dt_job_plan *p, int i)

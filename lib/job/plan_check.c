@@ -186,6 +186,8 @@ static dt_status *ask(struct dt_plan_check *c, const dt_job_plan *p, const dt_pj
 dt_status *dt_plan_check_create(struct dt_plan_check **out, const dt_job_plan *p, const char *path)
 {
     dt_pjrt *plugin = NULL;
+    if (dt_job_plan_topology(p)->slice->chip->is_host)
+        return dt_fail(DT_E_USAGE, NULL, "--check-with-libtpu: libtpu compiles for TPUs; the job describes a cluster");
     DT_TRY(dt_pjrt_open(&plugin, path));
     struct dt_plan_check *c = dt_alloc(sizeof *c);
     *c = (struct dt_plan_check){ 0 };

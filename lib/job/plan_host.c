@@ -219,7 +219,7 @@ static void put_json(const host_plan *p, const char *name, dt_json *j)
 bool dt_plan_is_of_host(const dt_plan_request *q)
 {
     for (int i = 0; i < q->n_jobs; i++)
-        if (dt_resolver_slice(q->jobs[i]->strategy.resolver))
+        if (dt_strategy_spec_topology(&q->jobs[i]->strategy))
             return false;
     return !q->compiler && (q->form == DT_PLAN_TEXT || q->form == DT_PLAN_JSON);
 }

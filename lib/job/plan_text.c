@@ -125,7 +125,7 @@ static void print_head(const dt_job_plan *p, dt_str *out)
     dt_str_printf(out, "%s on ", p->job->name);
     if (dt_job_plan_slices(p) > 1)
         dt_str_printf(out, "%d slices of ", dt_job_plan_slices(p));
-    dt_str_printf(out, "sim:%s   %d replica%s x %d logical device%s%s   ", dt_topology_name(dt_job_plan_topology(p)), p->replicas, p->replicas == 1 ? "" : "s",
+    dt_str_printf(out, "%s%s   %d replica%s x %d logical device%s%s   ", dt_job_plan_topology(p)->slice->chip->is_host ? "" : "sim:", dt_topology_name(dt_job_plan_topology(p)), p->replicas, p->replicas == 1 ? "" : "s",
                   p->logical, p->logical == 1 ? "" : "s", dt_job_plan_slices(p) > 1 ? " each" : "");
     dt_str_grouped(out, (int64_t)p->parameters);
     dt_str_puts(out, " parameters");
@@ -328,6 +328,10 @@ static void print_errors(const dt_job_plan *p, dt_str *out)
     size_t from = out->size;
     dt_str_puts(out, "error to expect");
     dt_str_pad(out, from, LABEL);
+    if (chip->is_host) {
+        dt_str_puts(out, "not known: times follow from the rates that the job gives\n");
+        return;
+    }
     snprintf(what, sizeof what, "steps%s%s", strcmp(family, "others") == 0 ? "" : " of ", strcmp(family, "others") == 0 ? "" : family);
     print_error(what, family, chip->generation, out);
     dt_str_puts(out, set_on && strcmp(set_on, family) == 0 ? ", calibrated on them\n" : "\n");
@@ -353,7 +357,8 @@ void dt_job_plans_print(const dt_plan_columns *c, dt_str *out)
     dt_str_putc(out, '\n');
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         print_row(c, &rows[i], out);
-    print_links(c->p[0], out);
+    if (!train_of(c->p[0])->chip->is_host)
+        print_links(c->p[0], out);
     print_programs(c->p[0], out);
     print_errors(c->p[0], out);
     print_layers(c->p[0], c->verbose, out);

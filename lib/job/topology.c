@@ -12,8 +12,8 @@ enum { MOST_LOGICAL = 1 << 16 };
 
 static dt_status *no_slice(const dt_job *j)
 {
-    return dt_fail(DT_E_NO_SLICE, &j->strategy.at, "strategy %s has no slice to draw its replicas on; only tpu has",
-                   j->strategy.row->kind.name);
+    return dt_suggest(dt_fail(DT_E_NO_SLICE, &j->strategy.at, "strategy %s has no slice to draw its replicas on; only tpu has", j->strategy.row->kind.name),
+                      "strategy: {type: multi_worker_mirrored, cluster: ...} describes other machines");
 }
 
 /* As many devices a chip as were asked for, on a resolver of our own. */
@@ -23,6 +23,8 @@ static dt_status *show_cores(dt_resolver **r, int64_t cores)
     dt_resolver *own = NULL;
     if (cores == 0 || cores == (*r)->topology->mesh[3])
         return NULL;
+    if ((*r)->slice->chip->is_host)
+        return dt_fail(DT_E_USAGE, NULL, "--cores-per-chip: a cluster has no chips; strategy.replicas says how many devices a host has");
     DT_TRY(dt_resolver_open(&own, name, DT_E_UNKNOWN_SLICE_OPTION, NULL));
     dt_status *s = dt_resolver_show_cores(own, cores, NULL);
     if (s) {
@@ -52,6 +54,8 @@ static dt_status *open_slice(const dt_topology_request *q, dt_resolver **out)
 {
     if (q->tpu)
         DT_TRY(dt_resolver_open(out, q->tpu, DT_E_UNKNOWN_SLICE_OPTION, NULL));
+    else if (q->job && q->job->strategy.cluster)
+        DT_TRY(dt_tpu_resolver_of_topology(out, "worker", q->job->strategy.cluster));
     else if (q->job)
         *out = dt_resolver_ref((dt_resolver *)q->job->strategy.resolver); /* counted, not changed */
     else if (!q->fit)
@@ -102,6 +106,8 @@ static dt_status *read_shape(const char *text, int64_t shape[4])
 static dt_status *fit(const dt_topology_request *q, const dt_resolver *r, dt_str *out)
 {
     int64_t shape[4];
+    if (r && r->slice->chip->is_host)
+        return dt_fail(DT_E_USAGE, NULL, "--fit: replicas of a cluster are single devices, which fit anywhere; name a slice with --tpu");
     DT_TRY(read_shape(q->fit, shape));
     if (q->json)
         dt_topology_fit_json(r ? r->topology : NULL, shape, out);
@@ -134,7 +140,7 @@ DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **te
     DT_TRY(dt_want(request, "dt_topology_text", "request"));
     DT_TRY(dt_want(text, "dt_topology_text", "place for the text"));
     DT_TRY(dt_want_live(request->job, "dt_topology_text", "job"));
-    if (request->job && !request->job->strategy.resolver)
+    if (request->job && !dt_strategy_spec_topology(&request->job->strategy))
         return no_slice(request->job);
     dt_status *s = open_slice(request, &r);
     if (!s)

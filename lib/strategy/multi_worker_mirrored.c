@@ -10,11 +10,64 @@
 
 struct multi_worker {
     const dt_tree *cluster_resolver;
-    const dt_tree *devices;
+    const dt_tree *devices, *cluster;
     int64_t workers, replicas;
     double timeout, start_timeout;
     bool has_replicas, has_workers;
 };
+
+/* ---- cluster: what plan and topology are told of the hosts ---- */
+
+struct links {
+    double inside, between, latency;
+};
+
+struct cluster {
+    double flops, memory, memory_bandwidth, price_per_hour;
+    struct links links;
+};
+
+static const dt_field link_fields[] = {
+    DT_REAL(struct links, inside, .min = 1, .help = "bytes per second that a device sends to others of its host"),
+    DT_REAL(struct links, between, .min = 1, .help = "bytes per second that a host sends to others"),
+    DT_REAL(struct links, latency, .min = 0, .preset = "0.0000125", .help = "seconds that a message between hosts takes before its first byte"),
+    DT_END
+};
+
+static const dt_field cluster_fields[] = {
+    DT_REAL(struct cluster, flops, .min = 1, .required = true, .help = "FLOP per second that products reach on a device"),
+    DT_REAL(struct cluster, memory, .min = 1, .max = 1e15, .required = true, .help = "bytes of a device that programs get"),
+    DT_REAL(struct cluster, memory_bandwidth, .min = 1, .required = true, .help = "bytes per second of a device's memory"),
+    DT_TABLE(struct cluster, links, link_fields, .help = "inside a host and between hosts"),
+    DT_REAL(struct cluster, price_per_hour, .min = 0, .help = "US dollars of a host"),
+    DT_END
+};
+static const dt_field cluster_forms[] = { DT_FORM(DT_FIELD_TABLE, .table = cluster_fields), DT_END };
+
+/* A rate that more than one of something asks for. */
+static dt_status *want_link(const dt_tree *t, const char *key, double told, int64_t n, const char *what)
+{
+    if (n == 1 || told > 0)
+        return NULL;
+    return dt_fail(DT_E_MISSING_KEY, &t->at, "required key '%s' is missing in cluster.links: there are %lld %s", key, (long long)n, what);
+}
+
+static dt_status *read_cluster(dt_arena *arena, const dt_tree *t, dt_strategy_spec *out)
+{
+    struct cluster c;
+    const int64_t hosts = out->workers ? out->workers : 1, devices = out->n_devices ? out->n_devices : out->replicas;
+    const dt_tree *links = dt_tree_get(t, "links");
+    DT_TRY(dt_fields_read(arena, cluster_fields, t, &t->at, "cluster", &c));
+    DT_TRY(want_link(links ? links : t, "between", c.links.between, hosts, "workers"));
+    DT_TRY(want_link(links ? links : t, "inside", c.links.inside, devices, "devices on each"));
+    if (devices > DT_MAX_REPLICAS || hosts > DT_MAX_REPLICAS / devices)
+        return NULL; /* dt_place_workers says it */
+    out->cluster = dt_topology_of_cluster(&(dt_cluster_facts){ .hosts = (int)hosts, .devices = (int)devices, .flops = c.flops, .memory = (int64_t)c.memory,
+        .memory_Bps = c.memory_bandwidth, .inside_Bps = c.links.inside, .between_Bps = c.links.between, .latency_s = c.links.latency, .usd_hour = c.price_per_hour });
+    return NULL;
+}
+
+/* ---- the row ---- */
 
 static const dt_field fields[] = {
     DT_INT(struct multi_worker, workers, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .set = 1 + offsetof(struct multi_worker, has_workers),
@@ -26,6 +79,7 @@ static const dt_field fields[] = {
     DT_REAL(struct multi_worker, start_timeout, .min = 1, .preset = "300", .help = "seconds to wait for workers that have not started"),
     DT_TREE(struct multi_worker, cluster_resolver, .forms = dt_resolver_forms, .as = DT_TREE_MAP,
             .help = "addresses of workers that are started one by one, with --rank; a launcher says them otherwise"),
+    DT_TREE(struct multi_worker, cluster, .forms = cluster_forms, .as = DT_TREE_MAP, .help = "the hosts of the workers and their devices, for plan and topology"),
     DT_INSTEAD("communication", "workers in separate processes are connected by MPI or ZeroMQ, as they were started; virtual workers share memory"),
     DT_END
 };
@@ -51,7 +105,9 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
                        listed == 1 ? "" : "s", (long long)x->replicas);
     out->workers = out->launch.workers ? out->launch.workers : x->workers;
     out->replicas = x->has_replicas ? x->replicas : 1;
-    return x->devices ? dt_strategy_devices(arena, x->devices, out) : NULL;
+    if (x->devices)
+        DT_TRY(dt_strategy_devices(arena, x->devices, out));
+    return x->cluster ? read_cluster(arena, x->cluster, out) : NULL;
 }
 
 const dt_strategy_row dt_strategy_multi_worker_mirrored = {

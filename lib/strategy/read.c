@@ -209,11 +209,18 @@ dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location
     return row < 0 ? s : read_row(arena, rows[row], t, out);
 }
 
+const dt_topology *dt_strategy_spec_topology(const dt_strategy_spec *spec)
+{
+    return spec->cluster ? spec->cluster : dt_resolver_slice(spec->resolver);
+}
+
 void dt_strategy_spec_release(dt_strategy_spec *spec)
 {
     dt_resolver_unref((dt_resolver *)spec->resolver); /* the spec's own count */
     dt_device_assignment_unref((dt_device_assignment *)spec->assignment);
     dt_launch_release(&spec->launch);
+    dt_topology_unref(spec->cluster);
+    spec->cluster = NULL;
     spec->resolver = NULL;
     spec->assignment = NULL;
 }

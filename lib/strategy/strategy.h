@@ -52,6 +52,7 @@ typedef struct dt_strategy_spec {
     const dt_resolver *resolver; /* tpu: lent by whoever made the spec, or made while reading (in the spec's arena's care) */
     const dt_device_assignment *assignment; /* tpu: likewise; NULL: one replica on each core */
     bool spmd;
+    dt_topology *cluster;        /* multi_worker_mirrored: the hosts to plan for; counted; NULL: nothing is said of them */
     dt_launch launch;            /* multi_worker_mirrored: the processes that its workers are; workers 0: they are virtual */
     double launch_timeout;       /* seconds that a worker may keep others waiting */
     double start_timeout;        /* seconds until all must have started */
@@ -107,6 +108,8 @@ struct dt_strategy { /* the public handle */
     bool owns_cluster;           /* unless it is closed with the strategy */
 };
 
+/* What its programs can be priced on: a slice or a cluster, lent; NULL: nothing is known. */
+const dt_topology *dt_strategy_spec_topology(const dt_strategy_spec *spec);
 /* Reads a job's `strategy` mapping. Resolvers are kept alive by *out->resolver's own count: release with dt_strategy_spec_release. */
 /* out->backend and plugin are set before, by who read them. */
 dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location *at, dt_strategy_spec *out) DT_MUST_USE;

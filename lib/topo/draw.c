@@ -278,6 +278,10 @@ void dt_topology_draw(const dt_topology_picture *p, dt_str *out)
 {
     dt_sketch k = {.p = p, .t = p->topology, .page = p->columns ? p->columns : PAGE, .text = p->columns ? p->columns : UNBROKEN};
     dt_str words = {0};
+    if (p->topology->slice->chip->is_host) {
+        dt_cluster_draw(p, k.text, out);
+        return;
+    }
     dt_draw_header(p, k.text, out);
     label_cores(&k);
     dt_sketch_fit(&k);

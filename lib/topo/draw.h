@@ -51,4 +51,9 @@ int dt_draw_legend(const dt_sketch *k, dt_str line[DT_MOST_LEGEND]);
 /* The lines under the drawing: where the logical devices of a replica lie, and which links gradients use. */
 void dt_draw_traffic(const dt_topology_picture *p, dt_str *out);
 
+/* Of a cluster (cluster.c): its first line; what its links carry; hosts, a line each, with their devices. */
+void dt_cluster_header(const dt_topology *t, dt_str *out);
+void dt_cluster_traffic(const dt_topology *t, dt_str *out);
+void dt_cluster_draw(const dt_topology_picture *p, int columns, dt_str *out);
+
 #endif

@@ -31,6 +31,10 @@ void dt_draw_header(const dt_topology_picture *p, int columns, dt_str *out)
     const dt_topology *t = p->topology;
     const int chips = dt_slice_chips(t->slice);
     dt_str head = {0}, mesh = {0};
+    if (t->slice->chip->is_host) {
+        dt_cluster_header(t, out);
+        return;
+    }
     dt_str_printf(&head, "%s   %d chip%s (", t->slice->name, chips, chips == 1 ? "" : "s");
     print_sides(t->slice, &head);
     dt_str_puts(&head, ")   ");

@@ -241,7 +241,7 @@ static void put_panel(sheet *s, int z)
         put_round_x(s, y, z);
     for (int x = 0; x < s->t->mesh[0] && dt_topology_wraps(s->t, 1); x++)
         put_round_y(s, x, z);
-    for (int y = 0; y < s->t->mesh[1]; y++)
+    for (int y = 0; y < s->t->mesh[1] && !s->t->slice->chip->is_host; y++)
         for (int x = 0; x < s->t->mesh[0]; x++)
             put_links(s, x, y, z);
     for (int y = 0; y < s->t->mesh[1]; y++)
@@ -275,7 +275,7 @@ static int put_words(sheet *s, const char *text, int line)
 static void legend(const sheet *s, int columns, dt_str *out)
 {
     dt_str words = {0};
-    dt_str_puts(&words, "grey tile: a host. line: a link in both directions. ");
+    dt_str_puts(&words, s->t->slice->chip->is_host ? "tile: a host, joined to others by a switch. " : "grey tile: a host. line: a link in both directions. ");
     if (dt_topology_wraps(s->t, 0) || dt_topology_wraps(s->t, 1))
         dt_str_puts(&words, s->t->slice->twisted ? "dashed: a wraparound link to another plane. " : "dashed: a wraparound link. ");
     if (s->t->mesh[2] > 1)

@@ -79,6 +79,7 @@ typedef struct dt_chip {
     bool any_order;           /*    with sides in any order, else from short to long; */
     bool long_twists;         /*    twisted also as k x 2k x 4k and longer */
     int host[3];              /* chips of a host in x, y, z where there are several hosts */
+    bool is_host;             /* of a cluster (topo/cluster.c): links go to a switch, cores are devices with these rates and nothing else */
     int lone_host[3];         /* a slice within these is one host; 0: host is all there is */
 } dt_chip;
 
@@ -112,6 +113,7 @@ struct dt_topology {
     _Atomic int refs;
     const dt_slice *slice;  /* &own; NULL: made up from coordinates */
     dt_slice own;
+    dt_chip described;      /* own's, of a cluster */
     int mesh[4];            /* x, y, z, core: sizes, all >= 1 */
     int tasks;              /* hosts */
     int devices;            /* of a task */
@@ -134,6 +136,17 @@ void dt_topology_write(const dt_topology *t, dt_str *out);
 dt_topology *dt_topology_of_slice(const dt_slice *s);
 /* The same where a chip shows so many devices, not its own number: 1 (both cores as one) or 2. */
 dt_topology *dt_topology_of_cores(const dt_slice *s, int cores);
+/* Hosts and devices of a cluster, SI units. */
+typedef struct dt_cluster_facts {
+    int hosts, devices;      /* of each host */
+    double flops;            /* FLOP/s that products of a device reach */
+    int64_t memory;          /* bytes of a device that programs get */
+    double memory_Bps;       /* of a device */
+    double inside_Bps, between_Bps; /* one way: of a device to others of its host; of a host to other hosts. 0: there are none */
+    double latency_s;        /* between hosts, one way */
+    double usd_hour;         /* of a host, US dollars; 0: not told */
+} dt_cluster_facts;
+dt_topology *dt_topology_of_cluster(const dt_cluster_facts *f);
 /* Cores that make one device of a topology of a slice. */
 int dt_topology_device_cores(const dt_topology *t);
 /* Cores that are there. */

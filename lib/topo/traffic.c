@@ -110,6 +110,10 @@ void dt_draw_traffic(const dt_topology_picture *p, dt_str *out)
 {
     const dt_topology *t = p->topology;
     const dt_assignment *a = p->assignment;
+    if (t->slice->chip->is_host) {
+        dt_cluster_traffic(t, out);
+        return;
+    }
     if (a && a->replicas && a->logical > 1)
         tell_logical(t, a, out);
     if (a && a->replicas > 1)

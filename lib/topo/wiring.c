@@ -71,6 +71,8 @@ static void go_round(const dt_topology *t, int axis, bool up, int at[3])
 int dt_topology_neighbour(const dt_topology *t, int chip, int axis, bool up)
 {
     int at[3];
+    if (t->slice && t->slice->chip->is_host)
+        return -1; /* hosts of a cluster are linked to a switch */
     place_of(t, chip, at);
     bool end = at[axis] == (up ? t->mesh[axis] - 1 : 0);
     if (end && !dt_topology_wraps(t, axis))
@@ -85,7 +87,7 @@ int dt_topology_neighbour(const dt_topology *t, int chip, int axis, bool up)
 int dt_topology_links(const dt_topology *t)
 {
     int n = 0;
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3 && !(t->slice && t->slice->chip->is_host); axis++)
         n += chips_of(t) / t->mesh[axis] * (t->mesh[axis] - 1 + dt_topology_wraps(t, axis));
     return n;
 }
