@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "exec/dot_bf16.h"
 #include "exec/exec_impl.h"
 #include "exec/instructions.h"
 
@@ -68,9 +69,10 @@ dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o)
         return s;
     }
     dt_pool_run(e->pool, enter_lane, e);
+    e->packs_bf16 = o->kernels != DT_KERNELS_OWN && !o->isa && !e->gemm.bf16 && dt_dot_bf16_is_here();
     dt_str_puts(&text, e->gemm.name);
     if (*e->gemm.about)
-        dt_str_printf(&text, " %s, %s", e->gemm.about, e->simd->name);
+        dt_str_printf(&text, " %s, %s%s", e->gemm.about, e->simd->name, e->packs_bf16 ? " with bf16" : "");
     e->description = dt_str_take(&text);
     *out = e;
     return NULL;

@@ -15,6 +15,7 @@ struct dt_engine {
     const dt_simd *simd;
     dt_gemm_library gemm;
     dt_kernels kernels;     /* who chose it */
+    bool packs_bf16;        /* the processor multiplies bfloat16, and products are ours to make (dot_bf16.c) */
     dt_gemm_library second; /* OpenBLAS for what `gemm` refuses; name NULL: not opened yet */
     char *description;
     int64_t held;           /* by libraries for products, see dt_engine_held */

@@ -23,7 +23,7 @@ dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out) DT_MU
 const dt_instructions *dt_instructions_limit(void);
 
 /* Whether libraries may use a matrix unit for bfloat16 (AMX): the processor has one, and no less is said. Without it oneDNN 2.6 makes products of
- * bfloat16 more slowly than those of float32, with AVX512_BF16 too. */
+ * bfloat16 more slowly than those of float32, with AVX512_BF16 too, for which dot_bf16.c has our own. */
 bool dt_instructions_have_amx(void);
 
 /* From here on, results of this thread that are too small for a normal number (below 2^-126 in float32) become 0 of the same sign; what is read keeps

@@ -3,7 +3,8 @@
  * Planned matrix products. They use the engine's library. If that was chosen automatically (`auto`), OpenBLAS computes what oneDNN rejects, and what it is
  * slow at by the table of product_choice.c. The choice depends on sizes and versions alone, and so do the bits.
  *
- * Matrices of 16 bits go to the library where it takes them. Elsewhere, and where it refuses, a tile at a time is converted into scratch and
+ * Matrices of 16 bits go to the library where it takes them. Where the processor multiplies bfloat16, a tile of each is packed, and multiplied as it is
+ * (dot_bf16.c). Elsewhere, and where it refuses, a tile at a time is converted into scratch and
  * multiplied there. A tile of A serves a whole panel of C, so that A is converted once for each of them; float32 is read where it lies:
  *
  *     for each panel of C    for each stretch of k    float(A tile)    for each tile of the panel    C (f32) += float(A tile) float(B tile)
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "exec/dot_bf16.h"
 #include "exec/exec_impl.h"
 
 enum { TILE_M = 256, TILE_N = 256, TILE_K = 512, PANEL_N = 2048 };
@@ -21,6 +23,7 @@ enum { TILE_M = 256, TILE_N = 256, TILE_K = 512, PANEL_N = 2048 };
 struct dt_tiles {
     dt_gemm g;
     const dt_simd *simd;
+    bool packs;             /* both are bfloat16, and multiplied so; else: */
     void *plan[2][2][2][2]; /* [m is left over][n][k][adds]; NULL: not needed */
 };
 
@@ -119,14 +122,34 @@ static dt_status *plan_tiles(dt_engine *e, const dt_gemm *g, const dt_gemm_libra
     return NULL;
 }
 
-/* Floats of scratch: a tile of A, one of B, a panel of C. */
-static int64_t room_of_a(const dt_gemm *g)
+/* A tile of bfloat16; lda and the like are those of the whole matrices, and C lies as floats. */
+static dt_dot_bf16 packed_product(const dt_gemm *g, int64_t m, int64_t n, int64_t k, bool adds)
 {
+    return (dt_dot_bf16){ .m = m, .n = n, .k = k, .trans_a = g->trans_a, .trans_b = g->trans_b, .adds = adds, .lda = g->lda, .ldb = g->ldb,
+                          .ldc = g->out == DT_GEMM_F32 ? g->ldc : smaller(g->n, PANEL_N) };
+}
+
+static dt_dot_bf16 largest_packed(const dt_gemm *g)
+{
+    return packed_product(g, largest(g, M), largest(g, N), largest(g, K), false);
+}
+
+/* Floats of scratch, or what takes their place: a tile of A, one of B, a panel of C. */
+static int64_t room_of_a(const dt_gemm *g, bool packs)
+{
+    if (packs) {
+        const dt_dot_bf16 t = largest_packed(g);
+        return dt_dot_bf16_room_a(&t);
+    }
     return g->in[A] == DT_GEMM_F32 ? 0 : largest(g, M) * largest(g, K);
 }
 
-static int64_t room_of_b(const dt_gemm *g)
+static int64_t room_of_b(const dt_gemm *g, bool packs)
 {
+    if (packs) {
+        const dt_dot_bf16 t = largest_packed(g);
+        return dt_dot_bf16_room_b(&t);
+    }
     return g->in[B] == DT_GEMM_F32 ? 0 : largest(g, K) * largest(g, N);
 }
 
@@ -138,12 +161,13 @@ static int64_t room_of_c(const dt_gemm *g)
 static dt_status *plan_in_tiles(dt_engine *e, const dt_gemm *g, dt_product *out)
 {
     const dt_gemm full = tile_product(g, largest(g, M), largest(g, N), largest(g, K), false);
+    const bool packs = e->packs_bf16 && g->in[A] == DT_GEMM_BF16 && g->in[B] == DT_GEMM_BF16 && g->k % 2 == 0;
 
     DT_TRY(choose_library(e, &full, &out->library));
-    out->scratch = (size_t)(room_of_a(g) + room_of_b(g) + room_of_c(g)) * sizeof(float);
+    out->scratch = (size_t)(room_of_a(g, packs) + room_of_b(g, packs) + room_of_c(g)) * sizeof(float);
     out->tiles = dt_alloc(sizeof *out->tiles);
-    *out->tiles = (struct dt_tiles){ .g = *g, .simd = e->simd };
-    return plan_tiles(e, g, out->library, out->tiles);
+    *out->tiles = (struct dt_tiles){ .g = *g, .simd = e->simd, .packs = packs };
+    return packs ? NULL : plan_tiles(e, g, out->library, out->tiles);
 }
 
 /* What a library takes as it is: float32, and bfloat16 where it is faster for it. */
@@ -194,15 +218,27 @@ typedef struct work {
     float *room[3];
 } work;
 
+static bool is_by_k(const dt_gemm *g, side of)
+{
+    return of == A ? g->trans_a : !g->trans_b;
+}
+
+/* Where a tile of an operand begins. */
+static const char *begin_of(const work *w, side of, const tile *at)
+{
+    const dt_gemm *g = &w->p->tiles->g;
+    const int64_t ld = of == A ? g->lda : g->ldb, own = of == A ? at->m : at->n;
+    return w->in[of] + (is_by_k(g, of) ? at->k * ld + own : own * ld + at->k) * bytes_of(g->in[of]);
+}
+
 /* A tile of an operand as floats: where it lies, or converted, its stored rows close together. */
 static const float *fetch(const work *w, side of, const tile *at)
 {
     const struct dt_tiles *t = w->p->tiles;
     const dt_gemm *g = &t->g;
-    const int64_t ld = of == A ? g->lda : g->ldb, size = bytes_of(g->in[of]);
-    const int64_t own = of == A ? at->m : at->n, own_size = of == A ? at->m_size : at->n_size;
-    const bool k_first = of == A ? g->trans_a : !g->trans_b;
-    const char *from = w->in[of] + (k_first ? at->k * ld + own : own * ld + at->k) * size;
+    const int64_t ld = of == A ? g->lda : g->ldb, size = bytes_of(g->in[of]), own_size = of == A ? at->m_size : at->n_size;
+    const bool k_first = is_by_k(g, of);
+    const char *from = begin_of(w, of, at);
     const int64_t rows = k_first ? at->k_size : own_size, columns = k_first ? own_size : at->k_size;
 
     if (g->in[of] == DT_GEMM_F32)
@@ -210,6 +246,23 @@ static const float *fetch(const work *w, side of, const tile *at)
     for (int64_t i = 0; i < rows; i++)
         t->simd->strip[loads[g->in[of]]](w->room[of] + i * columns, from + i * ld * size, NULL, NULL, columns);
     return w->room[of];
+}
+
+/* The same of bfloat16 as it is. */
+static void add_packed(const work *w, tile at, int64_t end, float *to)
+{
+    const struct dt_tiles *t = w->p->tiles;
+    const bool adds = t->g.adds || at.k > 0;
+    const uint16_t *a = (const uint16_t *)(const void *)begin_of(w, A, &at);
+    uint32_t *room[2] = { (uint32_t *)(void *)w->room[A], (uint32_t *)(void *)w->room[B] };
+    const dt_dot_bf16 left = packed_product(&t->g, at.m_size, 0, at.k_size, adds);
+
+    dt_dot_bf16_pack_a(&left, a, room[A]);
+    for (const int64_t begin = at.n; at.n < end; at.n += TILE_N) {
+        const dt_dot_bf16 one = packed_product(&t->g, at.m_size, smaller(TILE_N, end - at.n), at.k_size, adds);
+        dt_dot_bf16_pack_b(&one, (const uint16_t *)(const void *)begin_of(w, B, &at), room[B]);
+        dt_dot_bf16_run(&one, a, room[A], room[B], to + (at.n - begin));
+    }
 }
 
 /* Adds one stretch of k to a panel, `to`. */
@@ -236,7 +289,7 @@ static void make_panel(const work *w, tile at)
     at.m_size = smaller(TILE_M, g->m - at.m);
     for (at.k = 0; at.k < g->k; at.k += TILE_K) {
         at.k_size = smaller(TILE_K, g->k - at.k);
-        add_stretch(w, at, at.n + width, sum);
+        (t->packs ? add_packed : add_stretch)(w, at, at.n + width, sum);
     }
     for (int64_t i = 0; g->out != DT_GEMM_F32 && i < at.m_size; i++)
         t->simd->strip[stores[g->out]](to + i * g->ldc * 2, sum + i * ld, NULL, NULL, width);
@@ -257,7 +310,8 @@ void dt_product_run(const dt_product *p, const void *a, const void *b, void *c, 
     }
     const dt_gemm *g = &p->tiles->g;
     float *room = scratch;
-    const work w = { p, { a, b }, c, { room, room + room_of_a(g), room + room_of_a(g) + room_of_b(g) } };
+    const int64_t b_at = room_of_a(g, p->tiles->packs), c_at = b_at + room_of_b(g, p->tiles->packs);
+    const work w = { p, { a, b }, c, { room, room + b_at, room + c_at } };
     if (g->k == 0)
         clear(g, c);
     for (tile at = { 0 }; g->k > 0 && at.m < g->m; at.m += TILE_M)

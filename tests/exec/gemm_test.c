@@ -13,8 +13,10 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/half.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "exec/dot_bf16.h"
 #include "exec/gemm.h"
 #include "exec/strip.h"
 
@@ -287,12 +289,71 @@ static void test_own_products_are_chains_on_every_set(void **state)
     }
 }
 
+/* ---- bfloat16 as it is ---- */
+
+static uint16_t *draw_bf16(dt_random *r, size_t n)
+{
+    uint16_t *x = dt_alloc((n + 1) * sizeof *x);
+    for (size_t i = 0; i < n; i++)
+        x[i] = dt_bfloat_of(dt_random_normal(r));
+    return x;
+}
+
+/* Every element against a sum in double precision; none outside is written. */
+static void expect_sums(const dt_dot_bf16 *t, const uint16_t *a, const uint16_t *b, const float *before, const float *c, uint64_t seed)
+{
+    for (int64_t i = 0; i < t->m; i++)
+        for (int64_t j = 0; j < t->ldc; j++) {
+            double wanted = j >= t->n || t->adds ? before[i * t->ldc + j] : 0, size = fabs(wanted);
+            for (int64_t k = 0; k < t->k && j < t->n; k++) {
+                const double one = dt_bfloat_to_double(a[t->trans_a ? k * t->lda + i : i * t->lda + k]) * dt_bfloat_to_double(b[t->trans_b ? j * t->ldb + k : k * t->ldb + j]);
+                wanted += one;
+                size += fabs(one);
+            }
+            if (fabs(c[i * t->ldc + j] - wanted) > (j < t->n ? 1e-5 * size : 0))
+                fail_msg("seed %llu: %lld x %lld x %lld at %lld, %lld: %g, not %g", (unsigned long long)seed, (long long)t->m, (long long)t->n, (long long)t->k,
+                         (long long)i, (long long)j, (double)c[i * t->ldc + j], wanted);
+        }
+}
+
+static void test_bfloat16_is_multiplied_as_it_is(void **state)
+{
+    (void)state;
+    if (!dt_dot_bf16_is_here()) {
+        print_message("no AVX512_BF16\n");
+        skip();
+    }
+    print_message("seeds 1 to 200\n");
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        dt_random r = dt_random_stream(seed, "bfloat16", 0);
+        const int64_t m = 1 + (int64_t)(dt_random_u32(&r) % 40), n = 1 + (int64_t)(dt_random_u32(&r) % 150), k = 2 + 2 * (int64_t)(dt_random_u32(&r) % (seed % 3 ? 40 : 300)),
+                      more = (int64_t)(dt_random_u32(&r) % 3);
+        const bool trans_a = seed & 1, trans_b = seed & 2;
+        const dt_dot_bf16 t = { .m = m, .n = n, .k = k, .trans_a = trans_a, .trans_b = trans_b, .adds = seed % 5 == 0, .lda = (trans_a ? m : k) + more,
+                                .ldb = (trans_b ? k : n) + more, .ldc = n + more };
+        uint16_t *a = draw_bf16(&r, stored(trans_a ? k : m, t.lda)), *b = draw_bf16(&r, stored(trans_b ? n : k, t.ldb));
+        float *before = draw(&r, stored(m, t.ldc)), *c = dt_alloc(stored(m, t.ldc) * sizeof *c);
+        uint32_t *room_a = dt_alloc((size_t)(dt_dot_bf16_room_a(&t) + 1) * sizeof *room_a), *room_b = dt_alloc((size_t)dt_dot_bf16_room_b(&t) * sizeof *room_b);
+        memcpy(c, before, stored(m, t.ldc) * sizeof *c);
+        dt_dot_bf16_pack_a(&t, a, room_a);
+        dt_dot_bf16_pack_b(&t, b, room_b);
+        dt_dot_bf16_run(&t, a, room_a, room_b, c);
+        expect_sums(&t, a, b, before, c, seed);
+        free(a);
+        free(b);
+        free(before);
+        free(c);
+        free(room_a);
+        free(room_b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_openblas), cmocka_unit_test(test_onednn), cmocka_unit_test(test_openblas_on_threads),
         cmocka_unit_test(test_onednn_on_threads), cmocka_unit_test(test_sizes_beyond_32_bits_are_refused),
-        cmocka_unit_test(test_own_products_are_chains_on_every_set),
+        cmocka_unit_test(test_own_products_are_chains_on_every_set), cmocka_unit_test(test_bfloat16_is_multiplied_as_it_is),
     };
     return cmocka_run_group_tests_name("exec/gemm", tests, NULL, NULL);
 }
