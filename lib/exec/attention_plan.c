@@ -22,7 +22,7 @@ dt_attended *dt_attention_read(dt_exec *x, const dt_step *step)
                       .key_heads = v->dim[v->rank - 2], .key_size = q->dim[q->rank - 1], .value_size = v->dim[v->rank - 1], .each = 1, .gradient = { DT_OF_NONE, DT_OF_NONE, DT_OF_NONE } };
     for (int d = 1; d < q->rank - 3; d++)
         a->each *= q->dim[d];
-    a->narrow = x->type[n->in[0]].dtype == DT_BFLOAT16 && x->engine->gemm.bf16;
+    a->narrow = x->type[n->in[0]].dtype == DT_BFLOAT16 && dt_engine_multiplies_bf16(x->engine);
     a->staged = dt_is_stored_narrow(x, n->in[0]) && !a->narrow;
     a->bytes = a->narrow ? 2 : 4;
     a->narrow_to[0] = a->narrow && x->type[step->node].dtype == DT_BFLOAT16;
@@ -34,7 +34,7 @@ void dt_attention_narrow(dt_exec *x, int node)
 {
     const dt_node *n = &x->g->node[node];
     const dt_dtype d = x->type[n->in[0]].dtype;
-    bool all = d == DT_FLOAT16 || (d == DT_BFLOAT16 && (!x->engine->gemm.bf16 || ((const dt_attention_attr *)n->attr)->rounded));
+    bool all = d == DT_FLOAT16 || (d == DT_BFLOAT16 && (!dt_engine_multiplies_bf16(x->engine) || ((const dt_attention_attr *)n->attr)->rounded));
     for (int k = 0; k < n->n_in - 1; k++)
         all &= x->type[n->in[k]].dtype == d;
     for (int k = 0; k < n->n_in - 1 && !all; k++)

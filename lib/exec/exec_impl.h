@@ -25,6 +25,12 @@ struct dt_engine {
     int wait_mark, wake_mark; /* waiting for other lanes; starting them */
 };
 
+/* Products take bfloat16 as it is, faster than float32. */
+static inline bool dt_engine_multiplies_bf16(const dt_engine *e)
+{
+    return e->gemm.bf16 || e->packs_bf16;
+}
+
 /* exec/product.c: a product and who makes it: by one plan of the library, or in tiles. All NULL: none. */
 typedef struct dt_product {
     const dt_gemm_library *library;

@@ -72,7 +72,7 @@ static void narrow(dt_exec *x, int node)
     const dt_dtype in = x->type[a].dtype;
     const int64_t rows = t->rank > 1 ? dt_type_elements(t) / (t->dim[t->rank - 1] + !t->dim[t->rank - 1]) / x->p->piece[node].units : 0;
 
-    const bool by_library = in == DT_BFLOAT16 && (x->engine->gemm.bf16 || x->engine->packs_bf16);
+    const bool by_library = in == DT_BFLOAT16 && dt_engine_multiplies_bf16(x->engine);
 
     if (in != DT_FLOAT32 && !by_library && !dt_is_batch(&x->g->node[b].type, 0)) {
         dt_store_wide(x, b);
