@@ -30,3 +30,12 @@ for name in reduce gather values_from_function tpu_run tpu_custom_loop mirrored_
 done
 # Workers of a server take turns as they come, so that numbers differ from run to run.
 on pjrt parameter_server | sed -n 's/^\([0-9]* steps\).*/\1/p'
+
+# Workers that mpirun started, each with devices of its own.
+if command -v mpirun.openmpi >"$TEST_DIR/which" && [ -e "$BUILD/dtrain-fabric-openmpi.so" ]; then
+    ln -s "$PWD/$BUILD/dtrain-fabric-openmpi.so" "$TEST_DIR/"
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    timeout -k 3 100 mpirun.openmpi --oversubscribe --mca btl self,vader --mca oob_tcp_if_include lo -n 3 "$TEST_DIR/workers_loop-pjrt" >"$TEST_DIR/ranks" 2>&1 || echo "exit $?"
+    [ "$(wc -l <"$TEST_DIR/ranks")" = 3 ] || cat "$TEST_DIR/ranks"
+    paste -d'\n' "$TEST_DIR/workers_loop.cpu" "$TEST_DIR/ranks" | awk 'NR % 2 { split($0, one, " "); next } { for (i = split($0, word, " "); i; i--) { d = one[i] - word[i]; if (d > 1e-4 || d < -1e-4) print } }'
+fi
