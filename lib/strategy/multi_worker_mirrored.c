@@ -28,18 +28,18 @@ struct cluster {
 };
 
 static const dt_field link_fields[] = {
-    DT_REAL(struct links, inside, .min = 1, .help = "bytes per second that a device sends to others of its host"),
-    DT_REAL(struct links, between, .min = 1, .help = "bytes per second that a host sends to others"),
-    DT_REAL(struct links, latency, .min = 0, .preset = "0.0000125", .help = "seconds that a message between hosts takes before its first byte"),
+    DT_REAL(struct links, inside, .min = 1, .max = 1e18, .help = "bytes per second that a device sends to others of its host"),
+    DT_REAL(struct links, between, .min = 1, .max = 1e18, .help = "bytes per second that a host sends to others"),
+    DT_REAL(struct links, latency, .min = 0, .max = 3600, .preset = "0.0000125", .help = "seconds that a message between hosts takes before its first byte"),
     DT_END
 };
 
 static const dt_field cluster_fields[] = {
-    DT_REAL(struct cluster, flops, .min = 1, .required = true, .help = "FLOP per second that products reach on a device"),
+    DT_REAL(struct cluster, flops, .min = 1, .max = 1e21, .required = true, .help = "FLOP per second that products reach on a device"),
     DT_REAL(struct cluster, memory, .min = 1, .max = 1e15, .required = true, .help = "bytes of a device that programs get"),
-    DT_REAL(struct cluster, memory_bandwidth, .min = 1, .required = true, .help = "bytes per second of a device's memory"),
+    DT_REAL(struct cluster, memory_bandwidth, .min = 1, .max = 1e18, .required = true, .help = "bytes per second of a device's memory"),
     DT_TABLE(struct cluster, links, link_fields, .help = "inside a host and between hosts"),
-    DT_REAL(struct cluster, price_per_hour, .min = 0, .help = "US dollars of a host"),
+    DT_REAL(struct cluster, price_per_hour, .min = 0, .max = 1e9, .help = "US dollars of a host"),
     DT_END
 };
 static const dt_field cluster_forms[] = { DT_FORM(DT_FIELD_TABLE, .table = cluster_fields), DT_END };
