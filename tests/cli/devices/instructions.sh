@@ -24,13 +24,13 @@ exits 69 devices
 exits 69 fit "$tiny" output.dir="$TEST_DIR/mmx"
 unset DTRAIN_INSTRUCTIONS
 
-# What all processors of a kind have is all that is used outside of the loops, and of the function of crc32c.c, that are chosen: a program made here
-# runs elsewhere.
+# What all processors of a kind have is all that is used outside of the loops, of the function of crc32c.c, and of the products of dot_bf16.c, that are chosen: a
+# program made here runs elsewhere.
 grep -n -e '-march' -e '-mcpu' -e '-mtune' "$BUILD/flags"
 case $(cc -dumpmachine) in x86_64*) ;; *) exit ;; esac
 command -v objdump >/dev/null || { echo "skipped: no objdump" >&2 && exit; }
 { objdump -d --no-show-raw-insn "$BUILD/libdtrain.a" && find "$BUILD/cmd" -name '*.o' -print0 | xargs -0 objdump -d --no-show-raw-insn; } |
     awk '/file format/ { file = $1; chosen = file ~ /\.avx(2|512)\.o/; sets += chosen }
-         />:$/ { asked = file ~ /^crc32c\.o/ && $2 == "<by_wide_products>:" }
+         />:$/ { asked = file ~ /^crc32c\.o/ && $2 == "<by_wide_products>:" || file ~ /^dot_bf16\.o/ && $2 !~ /<dt_dot_bf16_(is_here|room_[ab])>/ }
          !chosen && !asked && /%[yz]mm|%k[1-7]/ { print file " " $0; if (++n == 5) exit }
          END { if (!sets) print "no loops for other instruction sets" }'
