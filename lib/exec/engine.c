@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "exec/dot_bf16.h"
+#include "exec/exchange.h"
 #include "exec/exec_impl.h"
 #include "exec/instructions.h"
 
@@ -58,6 +59,7 @@ dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o)
     dt_status *s = dt_instructions_choose(o->isa, &e->simd);
 
     e->kernels = o->kernels;
+    e->bucket_bytes = o->bucket_bytes ? o->bucket_bytes : DT_BUCKET_BYTES;
     if (!s)
         s = open_library(e, o->kernels);
     if (!s)

@@ -21,6 +21,7 @@ typedef struct dt_engine_options {
     dt_kernels kernels;  /* AUTO: oneDNN where it is installed, else OpenBLAS */
     const char *isa;     /* instruction set of our own loops: "base", "avx2", "avx512"; NULL: as DTRAIN_INSTRUCTIONS says, else the best that
                           * the processor has */
+    int64_t bucket_bytes; /* what workers sum travels in buckets of so many bytes (exchange.c), the same on all of them; 0: 4 MiB */
 } dt_engine_options;
 /* KERNELS when the library or the instruction set is not there. */
 dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) DT_MUST_USE;

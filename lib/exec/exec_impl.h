@@ -18,6 +18,7 @@ struct dt_engine {
     bool packs_bf16;        /* the processor multiplies bfloat16, and products are ours to make (dot_bf16.c) */
     dt_gemm_library second; /* OpenBLAS for what `gemm` refuses; name NULL: not opened yet */
     char *description;
+    int64_t bucket_bytes;   /* of what workers exchange */
     int64_t held;           /* by libraries for products, see dt_engine_held */
     dt_recorder *recorder;  /* NULL: nobody listens */
     dt_track **track;       /* (lanes), with a recorder */
@@ -76,6 +77,7 @@ typedef struct dt_kernel_call {
     char *kept;           /* step->kept bytes, the lane's and the step's own: what they hold stays; all 0 before the first run */
 } dt_kernel_call;
 
+struct dt_exchange;
 /* A kernel: a row in exec/kernels.h. */
 typedef struct dt_kernel {
     const char *name;
@@ -86,6 +88,9 @@ typedef struct dt_kernel {
     dt_status *(*prepare)(dt_exec *x, dt_step *step);      /* makes step->state, sets step->scratch; may be NULL */
     void (*run)(const dt_kernel_call *c);
     void (*release)(void *state);                          /* NULL: nothing to free */
+    /* Of what workers exchange (exchange.c): all nodes of it at once, of which the exchange has item_bytes each. */
+    dt_status *(*carry)(const dt_exec *x, const struct dt_exchange *e);
+    size_t item_bytes;
 } dt_kernel;
 
 struct dt_step {
@@ -104,17 +109,19 @@ typedef struct dt_group {
     double work;          /* a guess, for dealing tasks out */
     int n_own, most_own, *own; /* values with DT_HOME_TASK, and other names of them */
     int64_t own_bytes, own_at; /* of a piece; where piece 0 is, unless lanes have room of their own */
+    int n_feeds, *feeds;  /* exchanges that its tasks make parts of */
 } dt_group;
 
 typedef struct dt_exec_task {
     int group, unit;
+    int turn;     /* by the exchanges that it feeds */
     double work;
     _Atomic uint32_t taken; /* number of the run that has taken it */
 } dt_exec_task;
 
 typedef struct dt_segment {
     int n_tasks;
-    dt_exec_task *task;        /* largest first */
+    dt_exec_task *task;        /* by turn, then the largest first */
     int *of_lane;         /* [lanes][n_tasks]: the order in which a lane looks for work: its own first */
     int64_t lane_bytes;   /* room of a lane for the values of its task; 0: each task has its own */
 } dt_segment;
@@ -134,6 +141,7 @@ struct dt_exec {
     int n_alone;          /* segments at the start that are one task each: run without waking the lanes */
     dt_group *group;
     dt_segment *segment;
+    struct dt_exchanges *exchanges; /* NULL: none */
     int64_t arena_bytes, task_bytes; /* of values of many tasks; behind them, of single tasks */
     int n_views;          /* lanes, 0 without such values */
     dt_exec *view;        /* by lane: the same executable with another `at` */

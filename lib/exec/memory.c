@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/exchange.h"
 #include "exec/exec_impl.h"
 
 enum { ALIGNMENT = 64 };
@@ -171,6 +172,7 @@ void dt_plan_memory(dt_exec *x)
 
     find_homes(x);
     find_lifetimes(x);
+    dt_exchanges_keep_memory(x);
     keep_old_values(x);
     dt_plan_task_memory(x);
     for (int i = 0; i < x->g->n_nodes; i++)

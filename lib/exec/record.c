@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "exec/exchange.h"
 #include "exec/exec_impl.h"
 
 enum { LANE_ROOM = 1 << 17, MOST_NAMES = 4 };
@@ -128,6 +129,7 @@ static void make_marks(dt_exec *x)
         for (int k = 0; k < x->group[i].n_steps; k++)
             x->group[i].step[k].mark = mark_step(x, &x->group[i], k, &list);
     x->run_mark = dt_recorder_mark(x->engine->recorder, &(dt_mark){ .name = x->g->name, .kind = "run", .number = { "rows" } });
+    dt_exchanges_mark(x);
     x->marked = x->engine->recordings;
     free(list.v);
 }

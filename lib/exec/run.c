@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/exchange.h"
 #include "exec/exec_impl.h"
 #include "exec/instructions.h"
 
@@ -17,6 +18,8 @@
 static int heavier_first(const void *a, const void *b)
 {
     const dt_exec_task *x = a, *y = b;
+    if (x->turn != y->turn)
+        return x->turn - y->turn;
     if (x->work != y->work)
         return x->work < y->work ? 1 : -1;
     return x->group != y->group ? x->group - y->group : x->unit - y->unit;
@@ -35,6 +38,7 @@ static void collect_tasks(dt_exec *x, int segment)
         for (int u = 0; x->group[i].segment == segment && u < x->group[i].units; u++) {
             s->task[n].group = i;
             s->task[n].unit = u;
+            s->task[n].turn = dt_exchanges_turn(x, &x->group[i]);
             s->task[n++].work = x->group[i].work / x->group[i].units;
         }
     qsort(s->task, (size_t)n, sizeof *s->task, heavier_first);
@@ -85,13 +89,14 @@ dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p)
         return s;
     }
     x->segment = dt_arena_array(arena, dt_segment, x->n_segments + 1);
+    dt_exchanges_list(x);
+    dt_plan_memory(x);
     for (int i = 0; i < x->n_segments; i++) {
         collect_tasks(x, i);
         deal(x, &x->segment[i], dt_engine_threads(e));
     }
     while (x->n_alone < x->n_segments && x->segment[x->n_alone].n_tasks == 1)
         x->n_alone++;
-    dt_plan_memory(x);
     *out = x;
     return NULL;
 }
@@ -100,6 +105,7 @@ void dt_exec_destroy(dt_exec *x)
 {
     if (!x)
         return;
+    dt_exchanges_close(x);
     for (int i = 0; i < x->n_groups; i++) {
         for (int k = 0; k < x->group[i].n_steps; k++)
             if (x->group[i].step[k].kernel->release)
@@ -184,6 +190,8 @@ static void run_task(dt_exec *x, const dt_exec_task *t, int lane)
         if (track)
             since = dt_span_end(track, c.step->mark, since, (dt_numbers){{ t->unit, c.lo, c.hi }});
     }
+    if (group->n_feeds)
+        dt_exchanges_feed(x, group);
 }
 
 /* All lanes come here between segments. */
@@ -278,7 +286,9 @@ dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_vie
     x->env = env;
     x->run++;
     dt_begin_views(x);
+    dt_exchanges_begin(x);
     run_segments(x);
+    dt_exchanges_end(x);
     dt_status *failure = x->failure;
     x->failure = NULL;
     if (failure)

@@ -27,6 +27,15 @@ for n in 2 3 4; do
 done
 none_left bits
 
+echo "== in buckets, beside the backward pass"
+layers='model.layers=[Input: {name: image, shape: [6, 6, 1]}, Flatten, Dense: {units: 1300, activation: relu}, Dense: {units: 1300, activation: relu}, Dense: {units: 1300}, Dense: {units: 3}]'
+fit "output.dir=$TEST_DIR/one" --fresh "$layers" --json >"$TEST_DIR/one.json"
+for n in 2 3; do
+    fit "output.dir=$TEST_DIR/run" --fresh "$layers" --workers $n 'output.trace={steps: [2, 4]}' --json >"$TEST_DIR/json" || echo "exit $?"
+    [ "$(weights "$TEST_DIR/json")" = "$(weights "$TEST_DIR/one.json")" ] || echo "$n workers: other bits"
+    "$DTRAIN" trace "$TEST_DIR/run" | grep -o '"name": "exchanges"'
+done
+
 echo "== a bit flips on one worker"
 fit "output.dir=$TEST_DIR/run" --fresh --workers 3 strategy.verify_replicas=true --quiet || echo "none did: exit $?"
 fit "output.dir=$TEST_DIR/run" --fresh --workers 3 strategy.verify_replicas=true --quiet --inject flip:worker=2@step=3 2>"$TEST_DIR/err"
