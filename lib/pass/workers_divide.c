@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program of a worker that keeps a part of the optimizer's state: rows of dimension 0 of each slot. What is computed element by element from such rows is
- * computed for these rows alone, and only what is needed as a whole, the new weights, is put together:
+ * The program of a worker that keeps a part of the optimizer's state, or of the weights, too: rows of dimension 0 of each. What is computed element by element
+ * from such rows is computed for these rows alone, and only what is needed as a whole, the new weights, is put together:
  *
  *     m' = b * m + (1 - b) * g          ->   own rows of g, of m and of m'
  *     w' = w - rate * m'                ->   worker_rows(own rows of w - rate * own rows of m')
+ *
+ * A weight that is kept in parts stays so when it is updated. Who reads it as a whole beside rows of the batch, a product forwards or backwards, gets one of its
+ * own, which is put together when those rows are there and goes when they have been read; so few weights are whole at a time:
+ *
+ *     y = x W        ->   x worker_rows(barrier(own rows of W, x))
+ *     dx = dy W'     ->   dy worker_rows(barrier(own rows of W, dy))'
  *
  * Every element is computed by the same operations as before, so no bit changes.
  */
@@ -26,17 +32,24 @@ typedef struct dividing {
 
 static dt_value own_of(dividing *d, int i);
 
-static dt_value whole_of(dividing *d, int i)
+static dt_value put_together(dividing *d, int i, dt_value own)
 {
     dt_worker_rows_attr a;
-    if (d->whole[i].trace)
-        return d->whole[i];
     memset(&a, 0, sizeof a); /* its padding too: attributes compare with memcmp */
     a.type = d->g->node[i].type;
     a.workers = d->share->workers;
     a.rank = d->share->rank;
-    dt_value own = own_of(d, i);
-    return d->whole[i] = dt_emit(d->t, &dt_op_worker_rows, &own, 1, &a);
+    const char *path = dt_trace_path(d->t, d->g->node[i].path);
+    dt_value whole = dt_emit(d->t, &dt_op_worker_rows, &own, 1, &a);
+    dt_trace_path(d->t, path);
+    return whole;
+}
+
+static dt_value whole_of(dividing *d, int i)
+{
+    if (!d->whole[i].trace)
+        d->whole[i] = put_together(d, i, own_of(d, i));
+    return d->whole[i];
 }
 
 /* A number repeated. */
@@ -103,9 +116,27 @@ static void import(dividing *d)
     }
 }
 
+/* What a reader beside rows of the batch gets of a value that is kept in parts. */
+static dt_value whole_late(dividing *d, int i, dt_value rows)
+{
+    const dt_value in[] = {own_of(d, i), rows};
+    dt_value own = dt_emit(d->t, &dt_op_optimization_barrier, in, 2, NULL);
+    return put_together(d, i, own);
+}
+
+static int rows_beside(const dividing *d, int i)
+{
+    const dt_node *n = &d->g->node[i];
+    for (int k = 0; k < n->n_in; k++)
+        if (dt_type_has_batch(&d->g->node[n->in[k]].type))
+            return n->in[k];
+    return -1;
+}
+
 static void copy(dividing *d, int i)
 {
     const dt_node *n = &d->g->node[i];
+    const int beside = rows_beside(d, i);
     dt_value in[DT_MAX_IN];
     for (int k = 0; k < n->n_in; k++)
         d->local[i] |= d->local[n->in[k]] && is_by_element(d, i);
@@ -114,7 +145,7 @@ static void copy(dividing *d, int i)
         return;
     }
     for (int k = 0; k < n->n_in; k++)
-        in[k] = whole_of(d, n->in[k]);
+        in[k] = beside >= 0 && d->local[n->in[k]] ? whole_late(d, n->in[k], whole_of(d, beside)) : whole_of(d, n->in[k]);
     const char *path = dt_trace_path(d->t, n->path);
     d->whole[i] = dt_emit_like(d->t, d->g, i, in);
     dt_trace_path(d->t, path);

@@ -108,14 +108,14 @@ bool dt_compiled_is_stale(const dt_compiled *c)
     return false;
 }
 
-/* Of the optimizer's state, where `partition` says so. */
+/* Of the optimizer's state and of weights, where `partition` says so. */
 static dt_status *make_parts(dt_compiled *c)
 {
     if (!c->cluster || c->how.over_replicas == DT_OVER_NONE)
         return NULL;
     c->part = dt_arena_array(c->arena, dt_divided *, c->step->n_states + 1);
     for (int i = 0; i < c->step->n_states; i++)
-        if (dt_divided_fits(c->step->state[i].variable, c->cluster->workers))
+        if (dt_divided_fits(c->step->state[i].variable, c->how.over_replicas, c->cluster->workers))
             DT_TRY(dt_divided_make(&c->part[c->n_parts++], c->step->state[i].variable, (dt_cluster *)c->cluster));
     return NULL;
 }

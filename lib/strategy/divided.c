@@ -21,9 +21,21 @@ struct dt_divided {
     unsigned written;     /* whole's, as the part knows it */
 };
 
-bool dt_divided_fits(const dt_variable *v, int workers)
+static bool is_slot(const dt_variable *v)
 {
-    return v->slot && !v->on_all && v->of && v->lacks == 0 && !v->stack && !dt_variable_is_outline(v) && v->type.rank > 0 && v->type.dim[0] >= workers;
+    return v->slot && !v->on_all && v->of && v->lacks == 0;
+}
+
+enum { LEAST_BYTES = 65536 }; /* of a weight: less is not worth a message in each step */
+static bool is_large_weight(const dt_variable *v)
+{
+    return v->trainable && !v->slot && v->type.rank > 1 && dt_type_bytes(&v->type) >= LEAST_BYTES;
+}
+
+bool dt_divided_fits(const dt_variable *v, dt_over_replicas over, int workers)
+{
+    const bool fits = !v->stack && !dt_variable_is_outline(v) && v->type.rank > 0 && v->type.dim[0] >= workers;
+    return fits && (is_slot(v) || (over == DT_OVER_WEIGHTS && is_large_weight(v)));
 }
 
 static size_t row_bytes(const dt_divided *p)
@@ -46,7 +58,7 @@ static dt_status *fetch(void *state, dt_variable *v)
     for (int r = 0; r < p->cluster->workers; r++)
         n[r] = begin_of(p, r + 1) - begin_of(p, r);
     void *host = dt_host_edit(v);
-    dt_status *s = dt_cluster_collect(p->cluster, v->path, dt_host_data(p->own), n, host);
+    dt_status *s = (v->slot ? dt_cluster_collect : dt_cluster_spread)(p->cluster, v->path, dt_host_data(p->own), n, host);
     p->written = v->written;
     if (s)
         v->newer = &p->holder;
@@ -63,9 +75,14 @@ static void forget(void *state)
 
 /* ---- making ---- */
 
+static bool is_divided(const dt_variable *v)
+{
+    return v->held && v->held->fetch == fetch;
+}
+
 dt_status *dt_divided_make(dt_divided **out, dt_variable *v, dt_cluster *c)
 {
-    if (v->held && v->held->fetch == fetch && ((dt_divided *)v->held->state)->cluster == c) {
+    if (is_divided(v) && ((dt_divided *)v->held->state)->cluster == c) {
         *out = v->held->state;
         return NULL;
     }
@@ -74,7 +91,7 @@ dt_status *dt_divided_make(dt_divided **out, dt_variable *v, dt_cluster *c)
     const dt_type type = dt_worker_rows_type(&v->type, c->workers, c->rank);
     dt_status *s = dt_variable_alloc(&p->own, v->path, &type, false);
     if (!s) {
-        p->own->slot = true;
+        p->own->slot = v->slot;
         s = dt_variable_hold(v, &p->holder);
     }
     if (s) {
@@ -98,10 +115,17 @@ const dt_variable *dt_divided_whole(const dt_divided *p)
     return p->whole;
 }
 
+dt_status *dt_divided_put_together(dt_variable *const *v, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (is_divided(v[i]))
+            DT_TRY(dt_variable_fetch(v[i]));
+    return NULL;
+}
+
 int64_t dt_divided_bytes(const dt_variable *v)
 {
-    const bool divided = v->held && v->held->fetch == fetch;
-    return dt_type_bytes(divided ? &((const dt_divided *)v->held->state)->own->type : &v->type);
+    return dt_type_bytes(is_divided(v) ? &((const dt_divided *)v->held->state)->own->type : &v->type);
 }
 
 /* ---- steps ---- */

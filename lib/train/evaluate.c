@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "strategy/compiled.h"
+#include "strategy/divided.h"
 #include "train/lend.h"
 #include "train/trainer.h"
 
@@ -238,6 +239,7 @@ dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, con
     if (batches > 0 && !dt_mul_fits(batches, dt_dataset_batch_size(t->o.data), &x.left))
         x.left = INT64_MAX;
     dt_trainer_clear(t, s);
+    DT_TRY(dt_divided_put_together(t->o.model->weight, t->o.model->n_weights));
     DT_TRY(open_feed(t, &x, &lender));
     begin_turns(t, &x, s->n);
     dt_status *bad = end_turns(t, &x, s, evaluate(t, &x, s));

@@ -53,6 +53,8 @@ static dt_status *add_evaluation(const run *r, dt_memory *m)
 {
     const dt_trainer *t = r->q->trainer;
     const int64_t n = validated(r), piece = t->evaluation_rows;
+    for (int i = 0; n > 0 && i < r->model->n_weights; i++) /* of weights in parts, the whole ones */
+        m->evaluation = sum(m->evaluation, dt_type_bytes(&r->model->weight[i]->type) == dt_divided_bytes(r->model->weight[i]) ? 0 : dt_type_bytes(&r->model->weight[i]->type));
     DT_TRY(add_arena(t->evaluate, n >= piece ? piece : 0, &m->evaluation));
     return add_arena(t->evaluate, n % piece, &m->evaluation);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "op/cells.h"
+#include "strategy/divided.h"
 #include "strategy/values.h"
 #include "train/lend.h"
 #include "train/predict_turn.h"
@@ -109,6 +110,7 @@ static dt_status *compile(prediction *p, const dt_element *inputs)
     for (int i = 0; i < p->model->spec.n_outputs; i++)
         p->meaning[i] = meaning_of(p, g, i);
     DT_TRY(dt_compiled_create(&p->step, p->model->strategy, g, &(dt_compile_options){ .alone = true }));
+    DT_TRY(dt_divided_put_together(p->model->weight, p->model->n_weights));
     dt_predict_turn_open(&p->turn, p->model->strategy->cluster, dt_compiled_step(p->step));
     p->turn.everyone = p->from->everyone;
     return NULL;

@@ -239,8 +239,9 @@ static dt_status *save_due(run *r, dt_callback *c)
     dt_arrays state;
     if (!k->due)
         return NULL;
+    DT_TRY(dt_model_arrays(r->model, r->arena, &state)); /* workers that keep parts of it give them to the one that writes */
     if (!k->x->save_weights_only)
-        DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &state)); /* workers that keep parts of it give them to the one that writes */
+        DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &state));
     if (!r->writes) {
         k->due = NULL;
         return NULL;

@@ -86,6 +86,9 @@ run chosen-cpu bn --backend cpu strategy.workers=2 strategy.replicas=2 fit.epoch
 run chosen-2 bn --backend pjrt --workers 2 'strategy.devices=["GPU:2","GPU:1"]' fit.epochs=1
 same_history "$TEST_DIR/chosen-cpu" "$TEST_DIR/chosen-2" 1e-4
 
+echo "== refused"
+run slots slots --backend pjrt --workers 2 partition.over_replicas=weights | grep -o 'exit [0-9]*\|partition: .*'
+
 echo "== evaluated and predicted"
 for verb in evaluate predict; do
     for how in '--backend cpu' '--backend pjrt --workers 2'; do
