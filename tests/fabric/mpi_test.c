@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The MPI fabric, under each MPI library that is here: mpirun starts this program again for each rank, which plays its part in a case and says what it got.
- * Sums are compared with those of the local fabric, bit by bit; ranks that die, stop or do something else are named in time, and nobody is left behind.
+ * Sums are compared with those of the local fabric, bit by bit; ranks that die, stop or do something else, also in the middle of each kind of collective, are
+ * named in time, and nobody is left behind.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -19,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../support/sums.h"
+#include "../support/collectives.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/thread.h"
@@ -64,8 +65,16 @@ static unsigned long long sum_of(const float *x)
     return h;
 }
 
+static dt_status *sum(dt_member *m, float *x)
+{
+    fill(x, m->rank);
+    return reduce(m, "ring", x);
+}
+
 static dt_status *play(dt_member *m, const char *what)
 {
+    if (strstr(what, " in "))
+        return fault_in(m, what, N, sum);
     float *x = dt_alloc(N * sizeof *x);
     const bool last = m->rank == m->team->ranks - 1;
     dt_status *s = NULL;
@@ -99,7 +108,7 @@ static int be_rank(const char *what)
     dt_member *m = NULL;
     dt_status *s = dt_team_open(&team, dt_fabric_find("mpi"), strcmp(what, "alone") == 0 ? 2 : 0);
     if (!s)
-        s = dt_team_join(team, team->own, strcmp(what, "stops") == 0 ? 2 : 20, &m);
+        s = dt_team_join(team, team->own, strncmp(what, "stops", 5) == 0 ? 2 : 20, &m);
     if (!s)
         s = play(m, what);
     const int code = s ? dt_status_code(s) : 0;
@@ -144,7 +153,7 @@ static ran start(const struct mpi *mpi, int ranks, const char *what)
 {
     char command[2048];
     ran r = {0};
-    snprintf(command, sizeof command, "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout -k 2 50 %s -n %d '%s' rank %s 2>&1", mpi->mpirun, ranks,
+    snprintf(command, sizeof command, "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout -k 2 50 %s -n %d '%s' rank '%s' 2>&1", mpi->mpirun, ranks,
              own_path, what);
     const int64_t since = dt_now_ns();
     FILE *f = popen(command, "r");
@@ -222,12 +231,14 @@ static void test_sums_have_the_bits_of_the_local_fabric(void **state)
 
 /* ---- failures ---- */
 
-static const struct {
+typedef struct fault {
     const char *what;
     int ranks, code; /* of mpirun; -1: whatever its own is after a rank was killed */
     double within;
     const char *says;
-} faults[] = {
+} fault;
+
+static const fault faults[] = {
     {"dies", 2, -1, 5, "rank 1 left while rank 0 waited for all_reduce 2, round 1, of 10007 float32 (20016 bytes) for dense/kernel in step 7"},
     {"dies", 3, -1, 5, "rank 2 left while rank "},
     {"stops", 2, 69, 9, "rank 1 is late: rank 0 waited 2 s for all_reduce 2, round 1, of 10007 float32 (20016 bytes) for dense/kernel in step 7"},
@@ -236,22 +247,47 @@ static const struct {
     {"sleeps", 2, 0, 9, "rank 0 of 2: "},
 };
 
+static void look_at_fault(const struct mpi *mpi, const fault *f, const char *what)
+{
+    ran r = start(mpi, f->ranks, what);
+    if (!strstr(r.text, f->says) && !(f->code < 0 && strstr(r.text, "KILLED BY SIGNAL")) && !(f->code < 0 && strstr(r.text, "signal 9")))
+        fail_msg("%s, %s: '%s' is not in\n%s", mpi->name, what, f->says, r.text);
+    const bool told_of_the_killed = f->code == 69 && r.code == 9; /* MPICH's mpirun, of the rank that it had to kill */
+    if (f->code >= 0 && r.code != f->code && !told_of_the_killed)
+        fail_msg("%s, %s: exit %d, not %d\n%s", mpi->name, what, r.code, f->code, r.text);
+    assert_true(f->code >= 0 || r.code != 0);
+    if (r.seconds > f->within)
+        fail_msg("%s, %s took %.1f s\n%s", mpi->name, what, r.seconds, r.text);
+    none_left();
+}
+
 static void test_failures_are_named_in_time(void **state)
 {
     (void)state;
     for (size_t l = 0; l < sizeof libraries / sizeof *libraries; l++)
-        for (size_t i = 0; is_here(&libraries[l]) && i < sizeof faults / sizeof *faults; i++) {
-            ran r = start(&libraries[l], faults[i].ranks, faults[i].what);
-            if (!strstr(r.text, faults[i].says) && !(faults[i].code < 0 && strstr(r.text, "KILLED BY SIGNAL")) && !(faults[i].code < 0 && strstr(r.text, "signal 9")))
-                fail_msg("%s, %s: '%s' is not in\n%s", libraries[l].name, faults[i].what, faults[i].says, r.text);
-            const bool told_of_the_killed = faults[i].code == 69 && r.code == 9; /* MPICH's mpirun, of the rank that it had to kill */
-            if (faults[i].code >= 0 && r.code != faults[i].code && !told_of_the_killed)
-                fail_msg("%s, %s: exit %d, not %d\n%s", libraries[l].name, faults[i].what, r.code, faults[i].code, r.text);
-            assert_true(faults[i].code >= 0 || r.code != 0);
-            if (r.seconds > faults[i].within)
-                fail_msg("%s, %s took %.1f s\n%s", libraries[l].name, faults[i].what, r.seconds, r.text);
-            none_left();
-        }
+        for (size_t i = 0; is_here(&libraries[l]) && i < sizeof faults / sizeof *faults; i++)
+            look_at_fault(&libraries[l], &faults[i], faults[i].what);
+}
+
+/* Each of these under one library, in turn. */
+static const fault faults_in[] = {
+    {"dies", 3, -1, 5, "rank 2 left while rank "}, {"stops", 3, 69, 9, "rank 2 is late: rank "}, {"skips", 2, 76, 5, "for dense/kernel in step 3, rank 1 in "},
+};
+
+static void test_faults_in_each_collective(void **state)
+{
+    (void)state;
+    enum { LIBRARIES = sizeof libraries / sizeof *libraries, FAULTS = sizeof faults_in / sizeof *faults_in };
+    bool here[LIBRARIES];
+    for (int l = 0; l < LIBRARIES; l++)
+        here[l] = is_here(&libraries[l]);
+    for (int i = 0; i < COLLECTIVES * FAULTS; i++) {
+        const int c = i / FAULTS, f = i % FAULTS, l = (c + f) % LIBRARIES;
+        char what[40];
+        snprintf(what, sizeof what, "%s in %s", faults_in[f].what, collectives[c].name);
+        if (here[l])
+            look_at_fault(&libraries[l], &faults_in[f], what);
+    }
 }
 
 /* Without a launcher MPI starts a team of one: what the launcher is believed to have started is compared with that. */
@@ -277,6 +313,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_have_the_bits_of_the_local_fabric),
         cmocka_unit_test(test_failures_are_named_in_time),
+        cmocka_unit_test(test_faults_in_each_collective),
         cmocka_unit_test(test_a_team_of_another_size_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,56 +56,10 @@ static dt_status *sum(dt_member *m, float *x)
     return bad;
 }
 
-/* ---- faults in the middle: when the last rank is about to send in that collective ---- */
-
-static struct { dt_fabric row; int signal; } failpoint; /* of this process alone */
-
-static dt_status *fail_at_send(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n)
-{
-    (void)m, (void)to, (void)tag, (void)bytes, (void)n;
-    raise(failpoint.signal);
-    return dt_fail(DT_E_INTERNAL, NULL, "the last rank was let go");
-}
-
-static void fail_when_sending(dt_team *t, int signal)
-{
-    failpoint.row = *t->fabric;
-    failpoint.row.send = fail_at_send;
-    failpoint.signal = signal;
-    t->fabric = &failpoint.row;
-}
-
-/* "dies in tree": then all add, so that those hear of it, too, who wait for nobody in that collective. */
-static dt_status *play_in(dt_member *m, const char *what)
-{
-    float *x = calloc((MOST + 1) * (size_t)N, sizeof *x); /* those of each rank have room behind its own */
-    const char *name = strstr(what, " in ") + 4;
-    int c = 0;
-    while (strcmp(collectives[c].name, name) != 0)
-        c++;
-    dt_status *s = sum(m, x);
-    m->step = 3;
-    m->of = "dense/kernel";
-    if (!s)
-        s = collectives[c].run(m, N, x); /* whole */
-    if (m->rank == m->team->ranks - 1) {
-        if (strncmp(what, "skips", 5) == 0)
-            m->of = "dense/bias";
-        else
-            fail_when_sending(m->team, strncmp(what, "dies", 4) == 0 ? SIGKILL : SIGSTOP);
-    }
-    if (!s)
-        s = collectives[c].run(m, N, x);
-    if (!s)
-        s = sum(m, x);
-    free(x);
-    return s;
-}
-
 static dt_status *play(dt_member *m, const char *what)
 {
     if (strstr(what, " in "))
-        return play_in(m, what);
+        return fault_in(m, what, N, sum);
     float *x = dt_alloc(N * sizeof *x);
     const bool last = m->rank == m->team->ranks - 1;
     dt_status *s = sum(m, x);

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of every kind of collective, run on n floats, by at most four ranks. Behind the floats there is room for four times as many. */
+/* A table of every kind of collective, run on n floats, by at most four ranks. Behind the floats there is room for four times as many. And faults in the middle
+ * of each: when the last rank is about to send. */
 #ifndef TESTS_SUPPORT_COLLECTIVES_H
 #define TESTS_SUPPORT_COLLECTIVES_H
 
+#include <signal.h>
+#include <string.h>
+
+#include "base/arena.h"
 #include "sums.h"
 
 static dt_status *scheduled(dt_member *m, int n, float *x, dt_collective collective, const char *algorithm)
@@ -68,5 +73,52 @@ static const struct {
     {"rows", rows}, {"collect", collect}, {"spread", spread}, {"gather", gather},
 };
 enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
+
+/* ---- faults ---- */
+
+static struct { dt_fabric row; int signal; } failpoint; /* of this process alone */
+
+static inline dt_status *fail_at_send(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n)
+{
+    (void)m, (void)to, (void)tag, (void)bytes, (void)n;
+    raise(failpoint.signal);
+    return dt_fail(DT_E_INTERNAL, NULL, "the last rank was let go");
+}
+
+static inline void fail_when_sending(dt_team *t, int signal)
+{
+    failpoint.row = *t->fabric;
+    failpoint.row.send = fail_at_send;
+    failpoint.signal = signal;
+    t->fabric = &failpoint.row;
+}
+
+/* "dies in tree", "stops in rows", "skips in ring": the second time, for what another rank calls dense/kernel in step 3. `sum` before, and after it, so that
+ * those hear of it, too, who wait for nobody in that collective. */
+static inline dt_status *fault_in(dt_member *m, const char *what, int n, dt_status *(*sum)(dt_member *m, float *x))
+{
+    float *x = calloc(5 * (size_t)n, sizeof *x);
+    const char *name = strstr(what, " in ") + 4;
+    int c = 0;
+    while (strcmp(collectives[c].name, name) != 0)
+        c++;
+    dt_status *s = sum(m, x);
+    m->step = 3;
+    m->of = "dense/kernel";
+    if (!s)
+        s = collectives[c].run(m, n, x); /* whole */
+    if (m->rank == m->team->ranks - 1) {
+        if (strncmp(what, "skips", 5) == 0)
+            m->of = "dense/bias";
+        else
+            fail_when_sending(m->team, strncmp(what, "dies", 4) == 0 ? SIGKILL : SIGSTOP);
+    }
+    if (!s)
+        s = collectives[c].run(m, n, x);
+    if (!s)
+        s = sum(m, x);
+    free(x);
+    return s;
+}
 
 #endif
