@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fabrics sockets and zmq, between processes that this one forks: the sums of the local fabric, large messages both ways at once, and ranks that die,
- * stop or do something else, between collectives and in the middle of each kind, named in time. What the environment says is not believed.
+ * stop or do something else, between collectives and in the middle of each kind, named in time, and so is a network that carries nothing any more. What the
+ * environment says is not believed.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -10,11 +11,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -56,6 +60,18 @@ static dt_status *sum(dt_member *m, float *x)
     return bad;
 }
 
+/* Of this process's network namespace: where it is down, packets are dropped and nobody is told. */
+static bool set_loopback(bool up)
+{
+    struct ifreq of = { .ifr_name = "lo" };
+    const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    bool done = fd >= 0 && ioctl(fd, SIOCGIFFLAGS, &of) == 0;
+    of.ifr_flags = (short)(up ? of.ifr_flags | IFF_UP : of.ifr_flags & ~IFF_UP);
+    done = done && ioctl(fd, SIOCSIFFLAGS, &of) == 0;
+    close(fd);
+    return done;
+}
+
 static dt_status *play(dt_member *m, const char *what)
 {
     if (strstr(what, " in "))
@@ -71,6 +87,8 @@ static dt_status *play(dt_member *m, const char *what)
         raise(SIGSTOP);
     if (last && strcmp(what, "leaves") == 0)
         _exit(0);
+    if (last && strcmp(what, "drops") == 0 && !set_loopback(false))
+        s = dt_fail(DT_E_INTERNAL, NULL, "the network cannot be taken away");
     for (int i = 0; !s && i < 5; i++)
         s = sum(m, x);
     free(x);
@@ -102,9 +120,10 @@ static int be_rank(const way *w, int ranks, int rank, int port, const char *what
 {
     dt_team *team = NULL;
     dt_member *m = NULL;
+    const bool soon = strncmp(what, "stops", 5) == 0 || strcmp(what, "drops") == 0;
     dt_status *s = w->host ? meet(&team, w, ranks, rank, port) : dt_team_open(&team, dt_fabric_find(w->fabric), 0);
     if (!s)
-        s = dt_team_join(team, team->own, strncmp(what, "stops", 5) == 0 ? 1 : 20, &m);
+        s = dt_team_join(team, team->own, soon ? 1 : 20, &m);
     if (!s)
         s = play(m, what);
     const int code = s ? dt_status_code(s) : 0;
@@ -302,12 +321,33 @@ static void test_the_environment_is_not_believed(void **state)
     unsetenv(DT_SOCKETS_VARIABLE);
 }
 
+/* The last test: from here on this process has a network of its own. */
+static void test_a_network_that_drops_packets(void **state)
+{
+    (void)state;
+    if (!has_zeromq() || (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) || !set_loopback(true)) {
+        print_message("there is no ZeroMQ, or no network of our own to be had\n");
+        skip();
+    }
+    for (int ranks = 2; ranks <= 3; ranks++) {
+        const running run = start(&ways[2], ranks, "drops", 0);
+        const played p = finish(&run);
+        for (int r = 0; r < ranks; r++)
+            if (p.code[r] != 69 || !strstr(p.text[r], " is late: rank "))
+                fail_msg("rank %d of %d: exit %d, '%s'", r, ranks, p.code[r], p.text[r]);
+        if (p.seconds > 9)
+            fail_msg("%d ranks took %.1f s", ranks, p.seconds);
+        assert_true(set_loopback(true));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_ranks_do_and_say),
         cmocka_unit_test(test_faults_in_each_collective),
         cmocka_unit_test(test_the_environment_is_not_believed),
+        cmocka_unit_test(test_a_network_that_drops_packets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
