@@ -7,7 +7,7 @@
  *     courier                           [   bucket 0   ][   bucket 1   ][   bucket 2     ]
  *
  * The order is fixed by sizes and by the graph, which all workers share, so that all make the same exchanges one after the other, whoever of them is late. A
- * bucket is large enough that the cost of a message is little beside it. Where a step has less than two buckets, nothing travels beside anything: then the lane that
+ * bucket is large enough that the cost of a message is little beside it. Where a step has less than two, nothing travels beside anything: then the lane that
  * comes to the exchange carries it, and no other thread has to wake.
  *
  * Sums are written before the segment that they belong to begins, so that their memory is taken for longer (dt_exchanges_keep_memory).
@@ -172,6 +172,11 @@ int dt_exchanges_number(const dt_exec *x)
     return x->exchanges ? x->exchanges->n : 0;
 }
 
+bool dt_exchanges_go_beside(const dt_exec *x)
+{
+    return x->exchanges && x->exchanges->beside;
+}
+
 /* ---- their memory ---- */
 
 /* A sum that is made in a variable's memory cannot begin early: others still read what the variable holds. */
@@ -198,7 +203,7 @@ void dt_exchanges_keep_memory(dt_exec *x)
 
 int dt_exchanges_turn(const dt_exec *x, const dt_group *group)
 {
-    if (!x->exchanges || !x->exchanges->beside)
+    if (!dt_exchanges_go_beside(x))
         return 0;
     return group->n_feeds ? group->feeds[0] : x->exchanges->n;
 }

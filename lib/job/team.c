@@ -5,7 +5,8 @@
 static dt_status *check_what_they_share(const dt_job *j)
 {
     if (j->how.over_replicas == DT_OVER_WEIGHTS && dt_backend_takes_plugin(j->backend))
-        return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at, "partition: {over_replicas: weights} is not implemented yet for workers with a plug-in's devices"),
+        return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at,
+                                  "partition: {over_replicas: weights} is not implemented yet for workers with a plug-in's devices"),
                           "over_replicas: optimizer divides the optimizer's state among them");
     return NULL;
 }

@@ -53,8 +53,10 @@ static dt_status *add_evaluation(const run *r, dt_memory *m)
 {
     const dt_trainer *t = r->q->trainer;
     const int64_t n = validated(r), piece = t->evaluation_rows;
-    for (int i = 0; n > 0 && i < r->model->n_weights; i++) /* of weights in parts, the whole ones */
-        m->evaluation = sum(m->evaluation, dt_type_bytes(&r->model->weight[i]->type) == dt_divided_bytes(r->model->weight[i]) ? 0 : dt_type_bytes(&r->model->weight[i]->type));
+    for (int i = 0; n > 0 && i < r->model->n_weights; i++) { /* of weights in parts, the whole ones */
+        const int64_t whole = dt_type_bytes(&r->model->weight[i]->type);
+        m->evaluation = sum(m->evaluation, whole == dt_divided_bytes(r->model->weight[i]) ? 0 : whole);
+    }
     DT_TRY(add_arena(t->evaluate, n >= piece ? piece : 0, &m->evaluation));
     return add_arena(t->evaluate, n % piece, &m->evaluation);
 }
