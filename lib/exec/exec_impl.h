@@ -88,9 +88,9 @@ typedef struct dt_kernel {
     dt_status *(*prepare)(dt_exec *x, dt_step *step);      /* makes step->state, sets step->scratch; may be NULL */
     void (*run)(const dt_kernel_call *c);
     void (*release)(void *state);                          /* NULL: nothing to free */
-    /* Of what workers exchange (exchange.c): all nodes of it at once, of which the exchange has item_bytes each. */
+    /* Of kernels that exchange something with other workers (exchange.c): carries all nodes of an exchange at once. */
     dt_status *(*carry)(const dt_exec *x, const struct dt_exchange *e);
-    size_t item_bytes;
+    size_t item_bytes;    /* of what it lists for the fabric, for each node */
 } dt_kernel;
 
 struct dt_step {

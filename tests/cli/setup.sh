@@ -42,6 +42,14 @@ lacks() {
     return 0
 }
 
+# preload NAME FLAGS...: compiles TEST_DIR/NAME.c and prints what LD_PRELOAD wants for it: a sanitizer is to be the first.
+preload() {
+    name=$1
+    shift
+    "${CC:-cc}" -shared -fPIC -o "$TEST_DIR/$name.so" "$TEST_DIR/$name.c" "$@" || return
+    echo "$(ldd "$DTRAIN" | sed -n 's/.*=> \(.*libasan[^ ]*\).*/\1/p') $TEST_DIR/$name.so"
+}
+
 # on_terminal COMMAND: runs a shell command on a terminal of its own, prints what would be seen, \r as |, ESC as ^[.
 on_terminal() {
     script -qec "$1" /dev/null </dev/null | tr '\r' '|' | sed 's/\x1b/^[/g; s/|$//'

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/divided.h"
 #include "train/monitor.h"
 #include "train/python_text.h"
 
@@ -239,7 +240,7 @@ static dt_status *save_due(run *r, dt_callback *c)
     dt_arrays state;
     if (!k->due)
         return NULL;
-    DT_TRY(dt_model_arrays(r->model, r->arena, &state)); /* workers that keep parts of it give them to the one that writes */
+    DT_TRY(dt_divided_put_together(r->model->weight, r->model->n_weights)); /* workers that keep parts of it give them to the one that writes */
     if (!k->x->save_weights_only)
         DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &state));
     if (!r->writes) {

@@ -32,9 +32,7 @@ int clock_gettime(clockid_t id, struct timespec *t)
     return code;
 }
 END
-"${CC:-cc}" -shared -fPIC -o "$TEST_DIR/fast.so" "$TEST_DIR/fast.c" -ldl || exit
-sanitizer=$(ldd "$DTRAIN" | sed -n 's/.*=> \(.*libasan[^ ]*\).*/\1/p')
-fast="$sanitizer $TEST_DIR/fast.so" # the sanitizer wants to be the first
+fast=$(preload fast -ldl) || exit
 long='dataset.examples=48000 fit.steps=4000 fit.validation_freq=4000 fit.callbacks= output.report= output.tensorboard= checkpoint.save_freq=4000'
 is_progress='^step [0-9,]+/4,000  loss [0-9.]+  accuracy [0-9.]+  [0-9.e+]+ steps/s  ETA [0-9:]+$'
 # shellcheck disable=SC2086 # words

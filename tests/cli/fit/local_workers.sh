@@ -103,6 +103,7 @@ ended $launcher
 echo "exit $?"
 fit "output.dir=$TEST_DIR/stop" fit.epochs=400 --workers 2 --json >"$TEST_DIR/json" || echo "exit $?"
 [ "$(weights "$TEST_DIR/json")" = "$(weights "$TEST_DIR/long.json")" ] || echo "stopped and resumed: other bits"
+
 echo "== stopped when all is done"
 cat >"$TEST_DIR/late.c" <<'END'
 #include <signal.h>
@@ -115,9 +116,8 @@ __attribute__((destructor)) static void stop(void)
         raise(SIGSTOP);
 }
 END
-"${CC:-cc}" -shared -fPIC -o "$TEST_DIR/late.so" "$TEST_DIR/late.c" || exit
-sanitizer=$(ldd "$DTRAIN" | sed -n 's/.*=> \(.*libasan[^ ]*\).*/\1/p')
-LD_PRELOAD="$sanitizer $TEST_DIR/late.so" timeout -k 3 60 "$DTRAIN" fit "$job" --threads 1 --workers 3 --fresh "output.dir=$TEST_DIR/late" >"$TEST_DIR/out" 2>&1
+late=$(preload late) || exit
+LD_PRELOAD="$late" timeout -k 3 60 "$DTRAIN" fit "$job" --threads 1 --workers 3 --fresh "output.dir=$TEST_DIR/late" >"$TEST_DIR/out" 2>&1
 echo "exit $?"
 has "$TEST_DIR/out" "a worker does not end by itself: it is killed"
 none_left "at the end"

@@ -64,6 +64,11 @@ for layers in "[$picture, Conv2D: {filters: 64, kernel_size: 3, padding: same}, 
     done
 done
 
+echo "== less memory"
+for over in none optimizer weights; do
+    "$DTRAIN" fit "$job" --threads 1 --fresh --workers 4 partition.over_replicas=$over --json "output.dir=$TEST_DIR/some" | sed -n "s/.*\"state_bytes\":\([0-9]*\),.*/\1 $over/p"
+done | sort -n | sed 's/[0-9]* //'
+
 echo "== a model that is saved by a callback"
 keep='fit.callbacks=[ModelCheckpoint: {filepath: "kept", save_weights_only: false}]'
 fit one --fresh "$keep"
