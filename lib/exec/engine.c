@@ -66,6 +66,7 @@ dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o)
         s = dt_pool_create(&e->pool, o->threads > 0 ? o->threads : dt_cores());
     if (!s)
         s = dt_gemm_find_room(&e->gemm, dt_pool_lanes(e->pool));
+    e->gemm.alone = e->pool && dt_pool_lanes(e->pool) == 1;
     if (s) {
         dt_engine_close(e);
         return s;

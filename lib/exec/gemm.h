@@ -36,6 +36,8 @@ typedef struct dt_gemm_library {
     int64_t (*held)(const void *plan); /* working memory that the library keeps for it, touched when it first runs; NULL: none */
     size_t room;                       /* bytes that it maps in each thread, come what may */
     void (*enter_thread)(const struct dt_gemm_library *l); /* once in each thread that runs products */
+    void (*finish)(struct dt_gemm_library *l); /* before a first step runs: ends the thread that plans may have begun; NULL: they begin none */
+    bool alone;                        /* the engine has one thread, and its process may be forked: plans must begin none */
     void (*close)(struct dt_gemm_library *l);
     const struct dt_conv_calls *conv;  /* exec/conv.h; NULL: it makes no convolutions */
 } dt_gemm_library;

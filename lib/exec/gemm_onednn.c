@@ -2,6 +2,8 @@
 /*
  * Matrix products by oneDNN: a matmul primitive per shape and strides, made when compiling. Those that oneDNN computes by its general routine share code that
  * it makes when the first of them runs, in 12 to 30 ms: a thread makes it from the first such plan on, while the rest is compiled and data are read.
+ * The thread ends before the first step runs. An engine of one thread begins none: a parameter server's coordinator has such an engine and forks its workers,
+ * and a fork in the middle of that thread would leave oneDNN's locks shut in them for ever.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -122,7 +124,7 @@ static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **o
                        (long long)g->k);
     }
     *out = p;
-    if (p->general)
+    if (p->general && !l->alone)
         begin_code(l->state);
     return NULL;
 }
@@ -164,7 +166,7 @@ static void enter_thread(const dt_gemm_library *l)
 static void *run_general(void *state)
 {
     enum { N = 16 };
-    const dt_gemm_library l = { .state = state };
+    const dt_gemm_library l = { .state = state, .alone = true };
     const dt_gemm g = { .m = N, .n = N, .k = N, .trans_a = true, .lda = 2 * N, .ldb = N, .ldc = N };
     float *x = dt_alloc(4 * N * N * sizeof *x);
     void *p = NULL;
@@ -192,11 +194,17 @@ static void begin_code(dt_dnnl_api *a)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void close_library(dt_gemm_library *l)
+static void finish_code(dt_gemm_library *l)
 {
-    const dt_dnnl_api *a = l->state;
+    dt_dnnl_api *a = l->state;
     if (a->begins)
         pthread_join(a->beginning, NULL);
+    a->begins = false;
+}
+
+static void close_library(dt_gemm_library *l)
+{
+    finish_code(l);
     dt_dnnl_close(l->state);
     free((char *)l->about);
 }
@@ -209,7 +217,7 @@ dt_status *dt_gemm_open_onednn(dt_gemm_library *l)
     DT_TRY(dt_dnnl_open(&a));
     dt_str_printf(&about, "%d.%d.%d", a->version()->major, a->version()->minor, a->version()->patch);
     *l = (dt_gemm_library){ .name = "onednn", .about = dt_str_take(&about), .state = a, .room = CODE_BYTES, .plan = make_plan,
-                            .run = run, .release = release, .held = held, .enter_thread = enter_thread, .close = close_library, .conv = &dt_conv_onednn,
-                            .bf16 = dt_instructions_have_amx() };
+                            .run = run, .release = release, .held = held, .enter_thread = enter_thread, .finish = finish_code, .close = close_library,
+                            .conv = &dt_conv_onednn, .bf16 = dt_instructions_have_amx() };
     return NULL;
 }

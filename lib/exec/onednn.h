@@ -31,7 +31,7 @@ typedef union dt_dnnl_op { char bytes[16384]; int64_t align; } dt_dnnl_op;
 typedef struct dt_dnnl_api {
     void *library;
     dt_dnnl engine, stream, own_scratchpad; /* attributes of a primitive that is given its working memory */
-    bool begun, begins;     /* see gemm_onednn.c: code is made, or was; by this thread */
+    bool begun, begins;     /* see gemm_onednn.c: code is made, or was; by this thread, which has not been joined */
     pthread_t beginning;
     void (*omp_set_num_threads)(int);
     const dt_dnnl_version *(*version)(void);

@@ -54,6 +54,36 @@ all_gone() {
     echo "left behind after 5 s:$alive"
 }
 
+echo "== forked without threads"
+cat >"$TEST_DIR/alone.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* What a thread of this process has locked would be locked in its children for ever. */
+static int threads;
+
+int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*body)(void *), void *user)
+{
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+    threads++;
+    return create(t, a, body, user);
+}
+
+pid_t fork(void)
+{
+    pid_t (*real)(void);
+    *(void **)&real = dlsym(RTLD_NEXT, "fork");
+    fprintf(stderr, "forks after %d threads\n", threads);
+    return real();
+}
+END
+alone=$(preload alone -ldl) || exit
+LD_PRELOAD=$alone fit "output.dir=$TEST_DIR/forks" --fresh fit.epochs=1 2>&1 >"$TEST_DIR/json" | sort -u
+
 echo "== trains"
 fit "output.dir=$TEST_DIR/run" >"$TEST_DIR/json" || echo "exit $?"
 updates "$TEST_DIR/json"
