@@ -166,15 +166,16 @@ static void add_kernel(assembler *a, dt_group *group, int node)
 
 /* ---- groups ---- */
 
+/* In elements of a loop; one costs as much as four multiplications and additions of a product. */
 static double work_of(const dt_exec *x, int node)
 {
     const dt_node *n = &x->g->node[node];
-    const dt_dot_attr *dot = dt_dot_of(n);
-    double work = (double)dt_type_elements(&x->type[node]);
+    dt_view in[DT_MAX_IN];
 
-    for (int i = 0; dot && i < dot->n_contract; i++)
-        work *= (double)x->type[n->in[0]].dim[dot->lhs_contract[i]] / 4; /* a product's element costs a quarter of a loop's */
-    return work;
+    for (int k = 0; k < n->n_in; k++)
+        in[k] = (dt_view){ .type = x->type[n->in[k]] };
+    const dt_call c = { .node = n, .in = in, .out = { .type = x->type[node] } };
+    return (double)dt_type_elements(&x->type[node]) + dt_cost_of(&c).flops / 8;
 }
 
 static void open_groups(dt_exec *x)

@@ -42,7 +42,7 @@ static const dt_node *input(const dt_cutter *c, int i, int k)
     return &c->g->node[c->g->node[i].in[k]];
 }
 
-static bool absorbs(const dt_cutter *c, int i)
+bool dt_absorbs(const dt_cutter *c, int i)
 {
     const dt_node *n = &c->g->node[i];
     return dt_tree_results(n) && c->p->piece[n->in[0]].absorbed;
@@ -97,24 +97,24 @@ static void find_preamble(dt_cutter *c)
 
 /* ---- segments ---- */
 
-static bool in_one_task(const dt_cutter *c, int i, int j)
+bool dt_in_one_task(const dt_cutter *c, int i, int j)
 {
     return c->p->piece[i].units == 1 && c->p->piece[j].units == 1;
 }
 
-/* Does piece u of node i need only piece u of its input k? What stands behind a barrier waits for all of it, so that values before it and behind it never
+/* What stands behind a barrier waits for all of it, so that values before it and behind it never
  * lie side by side; what workers exchange is there before the first exchange of a segment begins, so that all of them make one. */
-static bool aligned(const dt_cutter *c, int i, int k)
+bool dt_is_aligned(const dt_cutter *c, int i, int k)
 {
     int j = c->g->node[i].in[k];
 
     if (c->g->node[i].op == &dt_op_optimization_barrier || dt_is_exchange(&c->g->node[i]))
         return false;
-    if (in_one_task(c, i, j))
+    if (dt_in_one_task(c, i, j))
         return true;
     if (dt_cut_of(&c->g->node[i]) == DT_CUT_TILES) /* part u is the sum over piece u */
         return dt_is_batch(&c->g->node[j].type, 0) && c->p->piece[i].units == c->p->piece[j].units;
-    return !absorbs(c, i) && c->g->node[j].type.rank > 0 && c->rule[i].in[k][0] >= 0 && c->rule[i].in[k][0] == c->rule[i].out[0] &&
+    return !dt_absorbs(c, i) && c->g->node[j].type.rank > 0 && c->rule[i].in[k][0] >= 0 && c->rule[i].in[k][0] == c->rule[i].out[0] &&
            dt_cut_alike(c, i, j);
 }
 
@@ -126,7 +126,7 @@ static int after_absorbed(const dt_cutter *c, int i)
 
     for (int k = 0; k < n->n_in; k++) {
         const dt_piece *in = &c->p->piece[n->in[k]];
-        int after = in->segment + (in_one_task(c, i, n->in[k]) ? 0 : 1);
+        int after = in->segment + (dt_in_one_task(c, i, n->in[k]) ? 0 : 1);
         if (in->segment >= 0 && after > segment)
             segment = after;
     }
@@ -138,11 +138,11 @@ static int earliest(const dt_cutter *c, int i)
     const dt_node *n = &c->g->node[i];
     int segment = c->preamble[i] ? 0 : c->body;
 
-    if (absorbs(c, i))
+    if (dt_absorbs(c, i))
         return after_absorbed(c, i);
     for (int k = 0; k < n->n_in; k++) {
         const dt_piece *in = &c->p->piece[n->in[k]];
-        int after = in->segment + (aligned(c, i, k) ? 0 : 1);
+        int after = in->segment + (dt_is_aligned(c, i, k) ? 0 : 1);
         if (in->segment >= 0 && after > segment)
             segment = after;
     }
@@ -202,76 +202,6 @@ static void place_nodes(dt_cutter *c, dt_arena *scratch)
         for (int i = 0; i < c->g->n_nodes; i++)
             moved |= dt_is_exchange(&c->g->node[i]) && c->p->piece[i].segment < c->meets[c->depth[i]];
     }
-}
-
-/* A broadcast is no work where it is fused with who reads it, a comparison is mostly of values that are there until the sweep back, and what an optimizer
- * makes of its slots alone (beta * m) would have to be stored until the gradient comes: they wait for their first reader. */
-static bool can_wait(const dt_cutter *c, int i)
-{
-    const dt_op *op = c->g->node[i].op;
-    return op->role == DT_ROLE_REPEAT || (!c->preamble[i] && (op == &dt_op_compare || (c->fixed[i] && dt_is_elementwise(op))));
-}
-
-static bool is_fixed(const dt_cutter *c, int i)
-{
-    const dt_node *n = &c->g->node[i];
-    bool fixed = n->n_in > 0 ? n->op->role != DT_ROLE_SIZE : n->op->role == DT_ROLE_STATE || n->op->role == DT_ROLE_CONSTANT;
-    for (int k = 0; k < n->n_in; k++)
-        fixed = fixed && (c->fixed[n->in[k]] || c->preamble[n->in[k]]);
-    return fixed;
-}
-
-/* The last segment in which all that node i reads is there. */
-static int all_readable_until(const dt_cutter *c, int i)
-{
-    int last = c->p->n_segments;
-    for (int k = 0; k < c->g->node[i].n_in; k++) {
-        int in = dt_readable_until(c, i, k);
-        last = in < last ? in : last;
-    }
-    return last;
-}
-
-static void note_segment(int *first, int node, int segment)
-{
-    if (segment < first[node])
-        first[node] = segment;
-}
-
-/* The last segments in which what node i reads may be made, itself or by what it absorbs. */
-static void note_inputs(const dt_cutter *c, int i, int *first)
-{
-    const dt_node *n = &c->g->node[i];
-    const int segment = c->p->piece[i].segment;
-
-    for (int k = 0; k < n->n_in; k++)
-        note_segment(first, n->in[k], segment - (aligned(c, i, k) ? 0 : 1));
-    if (!absorbs(c, i))
-        return;
-    n = input(c, i, 0);
-    for (int k = 0; k < n->n_in; k++)
-        note_segment(first, n->in[k], segment - (in_one_task(c, i, n->in[k]) ? 0 : 1));
-}
-
-static void sink_to_readers(dt_cutter *c)
-{
-    int *first = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *first), none = c->p->n_segments;
-
-    for (int i = 0; i < c->g->n_nodes; i++) {
-        first[i] = none;
-        c->fixed[i] = is_fixed(c, i);
-    }
-    for (int i = c->g->n_nodes - 1; i >= 0; i--) {
-        dt_piece *piece = &c->p->piece[i];
-        if (piece->segment < 0)
-            continue;
-        if (can_wait(c, i) && first[i] < none) {
-            int gone = all_readable_until(c, i), to = gone < first[i] ? gone : first[i];
-            piece->segment = to > piece->segment ? to : piece->segment;
-        }
-        note_inputs(c, i, first);
-    }
-    free(first);
 }
 
 /* ---- groups ---- */
@@ -383,7 +313,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
     dt_choose_copies(&c, scratch);
     find_preamble(&c);
     place_nodes(&c, scratch);
-    sink_to_readers(&c);
+    dt_sink_to_readers(&c, scratch);
     join_groups(&c);
     number_groups(&c);
     dt_arena_destroy(scratch);

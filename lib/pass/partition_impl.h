@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the partition: partition.c and partition_updates.c. */
+/* The inside of the partition: partition.c, partition_sink.c and partition_updates.c. */
 #ifndef DT_PASS_PARTITION_IMPL_H
 #define DT_PASS_PARTITION_IMPL_H
 
@@ -43,6 +43,16 @@ static inline bool dt_cut_alike(const dt_cutter *c, int i, int j)
     return c->p->piece[i].units == c->p->piece[j].units && ((a < 0 && b < 0) || a == b);
 }
 
+/* Nodes i and j are made by one task each, as a whole. */
+bool dt_in_one_task(const dt_cutter *c, int i, int j);
+/* Piece u of node i needs only piece u of its input k. */
+bool dt_is_aligned(const dt_cutter *c, int i, int k);
+/* Node i is a tree that makes the sums of its input by itself (piece.absorbed). */
+bool dt_absorbs(const dt_cutter *c, int i);
+
+/* Moves on what need not be made in the first segment in which it can be (partition_sink.c). Comes when all have their first. */
+void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch);
+
 /* The node that stands for i's group. */
 int dt_find_group(dt_cutter *c, int i);
 
@@ -54,7 +64,7 @@ void dt_choose_copies(dt_cutter *c, dt_arena *scratch);
 void dt_list_readings(dt_cutter *c, dt_arena *scratch);
 /* The first segment in which the update may overwrite the variable, given where its readers are. */
 int dt_after_readers(const dt_cutter *c, int update, int variable_node);
-/* The last segment in which node i may read its input k: a variable only until it is overwritten, in the same task where it needs the same piece. */
+/* The last segment in which node i may read its input k: a variable only until another node overwrites it, in the same task where it needs the same piece. */
 int dt_readable_until(const dt_cutter *c, int i, int k);
 /* Who reads the piece of a variable that is updated in the same segment belongs to the task that updates it. */
 void dt_join_readers(dt_cutter *c);

@@ -94,7 +94,7 @@ void dt_choose_copies(dt_cutter *c, dt_arena *scratch)
 int dt_readable_until(const dt_cutter *c, int i, int k)
 {
     int update = c->overwritten_by[dt_named_by(c->g, c->g->node[i].in[k])] - 1;
-    return update < 0 ? c->p->n_segments : c->p->piece[update].segment - (i < update && reads_same_piece(c, i, k, update) ? 0 : 1);
+    return update < 0 || update == i ? c->p->n_segments : c->p->piece[update].segment - (i < update && reads_same_piece(c, i, k, update) ? 0 : 1);
 }
 
 static void join_readers_of(dt_cutter *c, const dt_state *s)

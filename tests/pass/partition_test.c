@@ -241,6 +241,33 @@ static void test_whole_readers_come_a_segment_before(void **state)
     release(&s, &f);
 }
 
+/*
+ * A gradient that is made as a whole, in a segment in which one thread works, goes to the next, where pieces keep all threads busy, and takes its update along;
+ * not if rows want it there.
+ */
+static void test_whole_gradients_go_beside_pieces(void **state)
+{
+    (void)state;
+    for (int wanted = 0; wanted < 2; wanted++) {
+        setting s = start(10);
+        const dt_type few = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 10 });
+        dt_dot_attr by_rows = { .n_contract = 1 };
+        dt_value h = dt_tanh(s.x), sum = dt_reduce_sum(h, 0), gradient = dt_dot_general(dt_trace_declare(s.trace, "y", &few), h, &by_rows);
+        dt_assign(s.trace, s.v[0], dt_subtract(s.w[0], gradient));
+        if (wanted)
+            sum = dt_add(sum, dt_reduce_sum(gradient, 0));
+        dt_return(s.trace, "rows", dt_subtract(h, dt_broadcast_to(sum, &dt_node_of(h)->type)));
+        finished f = finish(&s, 64);
+        const int update = f.g->state[0].update, made = f.g->node[update].in[1], rows = f.g->result[0].node;
+        assert_true(f.p->piece[made].units == 1 && f.p->piece[rows].units == 2);
+        assert_int_equal(f.p->piece[made].segment, f.p->piece[rows].segment - wanted);
+        if (!wanted)
+            assert_int_equal(f.p->piece[update].group, f.p->piece[made].group);
+        assert_false(copied(&f, 0));
+        release(&s, &f);
+    }
+}
+
 /* ---- the number of pieces ---- */
 
 static int pieces_of(int64_t rows, int64_t batch)
@@ -279,6 +306,7 @@ int main(void)
         cmocka_unit_test(test_results_and_shared_updates_are_copied),
         cmocka_unit_test(test_exchanged_variables_are_copied),
         cmocka_unit_test(test_whole_readers_come_a_segment_before),
+        cmocka_unit_test(test_whole_gradients_go_beside_pieces),
         cmocka_unit_test(test_random_programs_keep_the_rules),
     };
     return cmocka_run_group_tests_name("pass/partition", tests, NULL, NULL);
