@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -181,11 +182,18 @@ static void *run_general(void *state)
     return NULL;
 }
 
+/* A thread has a stack and a heap of its own. Where `ulimit -v` holds, oneDNN needs that room itself (dt_gemm_find_room). */
+static bool is_address_space_limited(void)
+{
+    struct rlimit most;
+    return getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY;
+}
+
 static void begin_code(dt_dnnl_api *a)
 {
     sigset_t all, before;
 
-    if (a->begun)
+    if (a->begun || is_address_space_limited())
         return;
     a->begun = true;
     sigfillset(&all);
