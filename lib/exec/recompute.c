@@ -160,7 +160,7 @@ static void decide(planner *p, int node)
 {
     const dt_node_list *readers = &p->readers[node];
     bool keep = p->must[node];
-    recipe r = { .fits = true, .until = INT_MAX };
+    recipe r = { .fits = !dt_is_fused_sum(p->x->g, node), .until = INT_MAX }; /* a sum is there when all that is summed is */
 
     if (readers->n == 0)
         return;

@@ -74,6 +74,8 @@ typedef struct dt_simd { /* declared in gemm.h */
     /* d[j] += sum over i < rows of a[i * stride + j], j < n, i ascending */
     void (*add_rows)(float *d, const float *a, int64_t rows, int64_t n, int64_t stride);
     void (*add_bf16_rows)(float *d, const uint16_t *a, int64_t rows, int64_t n, int64_t stride); /* the same of bfloat16 */
+    /* d[j] += sum over i < rows of (a[i * n + j] - mean[j]) squared, j < n, i ascending */
+    void (*add_deviations)(float *d, const float *a, const float *mean, int64_t rows, int64_t n);
     /* The sum of n elements in 32 interleaved chains and a fixed tree over them. */
     float (*sum)(const float *a, int64_t n);
     float (*max)(const float *a, int64_t n);

@@ -80,7 +80,8 @@ DT_OP(example_id) DT_OP(random)
 
 /* ---- replicas ---- */
 DT_OP(replica_id) DT_OP(all_reduce) DT_OP(sharding)
-DT_OP(segment_reduce) DT_OP(segment_dot_general) DT_OP(segment_convolution) DT_OP(segment_broadcast) DT_OP(segment_sizes) DT_OP(tree_sum)
+DT_OP(segment_reduce) DT_OP(segment_deviations) DT_OP(segment_dot_general) DT_OP(segment_convolution) DT_OP(segment_broadcast) DT_OP(segment_sizes)
+DT_OP(tree_sum)
 
 #undef DT_OP
 #undef DT_UNARY

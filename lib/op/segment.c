@@ -36,7 +36,7 @@ dt_segment_attr dt_segment_attr_of(const dt_fold_call *c)
 int dt_cut_of(const dt_node *n)
 {
     bool segments = n->op == &dt_op_segment_reduce || n->op == &dt_op_segment_dot_general || n->op == &dt_op_segment_convolution ||
-                    n->op == &dt_op_segment_broadcast || n->op == &dt_op_segment_sizes;
+                    n->op == &dt_op_segment_broadcast || n->op == &dt_op_segment_sizes || n->op == &dt_op_segment_deviations;
     return segments ? ((const dt_segment_attr *)n->attr)->cut : -1;
 }
 

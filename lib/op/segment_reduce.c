@@ -51,7 +51,7 @@ static void eval(const dt_call *c)
     }
 }
 
-static void print(const void *attr, dt_str *out)
+void dt_segment_reduce_print(const void *attr, dt_str *out)
 {
     const dt_segment_attr *a = attr;
     dt_segment_print(a, out);
@@ -117,6 +117,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 const dt_op dt_op_segment_reduce = {
     .name = "segment_reduce", .about = "a reduce for each segment of the batch", .n_in = 1, .role = DT_ROLE_REDUCE,
     .attr_size = sizeof(dt_segment_attr),
-    .infer = infer, .rule = rule, .cost = dt_reduce_cost, .eval = eval, .print = print,
+    .infer = infer, .rule = rule, .cost = dt_reduce_cost, .eval = eval, .print = dt_segment_reduce_print,
     .over_devices = &over_devices, .stablehlo = stablehlo,
 };

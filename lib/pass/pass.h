@@ -19,6 +19,7 @@ typedef struct dt_rewrite_call {
     const dt_graph *graph;
     int node;           /* of graph; neither an argument nor a variable */
     const dt_value *in; /* what became of its inputs */
+    const dt_value *map; /* what became of any node before it */
     const void *user;
 } dt_rewrite_call;
 /* What becomes of a node, in the new graph. */

@@ -17,7 +17,7 @@ dt_status *dt_rewrite(const dt_graph *g, dt_rewriter *rewriter, const void *user
         for (int k = 0; k < g->node[i].n_in; k++)
             in[k] = map[g->node[i].in[k]];
         const char *path = dt_trace_path(t, g->node[i].path);
-        map[i] = rewriter(&(dt_rewrite_call){ .trace = t, .graph = g, .node = i, .in = in, .user = user });
+        map[i] = rewriter(&(dt_rewrite_call){ .trace = t, .graph = g, .node = i, .in = in, .map = map, .user = user });
         dt_trace_path(t, path);
     }
     dt_trace_export(t, g, map);

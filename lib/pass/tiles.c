@@ -11,7 +11,12 @@
  *
  *     reduce(x)  ->  reduce(segment_reduce(x))        (B, h, w, c) -> (tiles, c) -> (c)
  *
- * and so do kernels' gradients. How many tiles there are depends on sizes alone, so the bits do too.
+ * and so do kernels' gradients. A variance needs the mean first. So that nobody waits for it, each tile adds the squares of what differs from its own mean
+ * m(t); what is missing follows from the tiles' sums, n(t) being how many numbers are in tile t, and that for any number m (Chan, Golub and LeVeque, 1979):
+ *
+ *     reduce((x - m)^2)  ->  reduce(segment_deviations(x)) + reduce(n(t) (m(t) - m)^2)
+ *
+ * How many tiles there are depends on sizes alone, so the bits do too.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -131,6 +136,46 @@ static dt_value emit_parts(dt_trace *t, const dt_node *n, const dt_value *in, in
     return dt_reduce(parts, DT_REDUCE_SUM, 1u);
 }
 
+/* ---- variances ---- */
+
+static const dt_node *input(const dt_graph *g, const dt_node *n, int k)
+{
+    return &g->node[n->in[k]];
+}
+
+/* The node x of (x - m) (x - m), m being the same for all that is summed; -1: the sum is another one. */
+static int deviates(const dt_graph *g, const dt_node *sum)
+{
+    const dt_node *square = input(g, sum, 0), *difference = square->n_in > 0 ? input(g, square, 0) : square;
+    if (square->op != &dt_op_multiply || square->in[0] != square->in[1] || difference->op != &dt_op_subtract)
+        return -1;
+    const dt_node *m = input(g, difference, 1);
+    const dt_broadcast_attr *to = m->attr;
+    if (m->op->role != DT_ROLE_REPEAT || !dt_type_equal(&input(g, m, 0)->type, &sum->type))
+        return -1;
+    for (int d = 0, kept = 0; d < difference->type.rank; d++)
+        if (!(dt_reduce_of(sum)->dims >> d & 1) && to->dims[kept++] != d)
+            return -1;
+    return difference->in[0];
+}
+
+/* in: (x, m) */
+static dt_value emit_deviations(dt_trace *t, const dt_node *sum, const dt_value *in, int units)
+{
+    dt_segment_attr a = dt_segment_attr_of(&(dt_fold_call){ .segments = units, .cut = DT_CUT_TILES });
+    const dt_value rows = dt_emit(t, &dt_op_segment_sizes, NULL, 0, &a);
+    a.reduce = *dt_reduce_of(sum);
+    const dt_value own = dt_emit(t, &dt_op_segment_deviations, in, 1, &a), sums = dt_emit(t, &dt_op_segment_reduce, in, 1, &a);
+    const dt_type *parts = &dt_node_of(own)->type, *x = &dt_node_of(in[0])->type;
+    double each = 1; /* what a row adds to one sum */
+
+    for (int d = 1; d < x->rank; d++)
+        each *= a.reduce.dims >> d & 1 ? (double)x->dim[d] : 1;
+    const dt_value floats = dt_convert(rows, DT_FLOAT32), n = dt_broadcast_in_dim(dt_multiply(floats, dt_like(floats, each)), parts, (int8_t[DT_MAX_RANK]){ 0 });
+    const dt_value m = dt_broadcast_to(in[1], parts), between = dt_subtract(dt_divide(sums, n), m);
+    return dt_add(dt_reduce(own, DT_REDUCE_SUM, 1u), dt_reduce(dt_multiply(n, dt_multiply(between, between)), DT_REDUCE_SUM, 1u));
+}
+
 static bool any_sums(const dt_graph *g)
 {
     for (int i = 0; i < g->n_nodes; i++)
@@ -143,6 +188,11 @@ static dt_value add_by_pieces(const dt_rewrite_call *c)
 {
     const dt_node *n = &c->graph->node[c->node];
     bool is_sum = is_image_sum(c->graph, n) || is_kernel_gradient(c->graph, n);
+    const int x = is_sum && dt_reduce_of(n) ? deviates(c->graph, n) : -1;
+    if (x >= 0) {
+        const dt_node *difference = input(c->graph, input(c->graph, n, 0), 0);
+        return emit_deviations(c->trace, n, (dt_value[]){ c->map[x], c->map[input(c->graph, difference, 1)->in[0]] }, *(const int *)c->user);
+    }
     return is_sum ? emit_parts(c->trace, n, c->in, *(const int *)c->user) : dt_emit_like(c->trace, c->graph, c->node, c->in);
 }
 

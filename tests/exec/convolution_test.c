@@ -9,6 +9,8 @@
 
 #include "op/cells.h"
 
+enum { RESULTS = 4 };
+
 typedef struct shape {
     int n;                          /* spatial dimensions */
     int64_t size[3], k[3], stride[3], dilation[3], low[3], high[3];
@@ -18,6 +20,7 @@ typedef struct shape {
 static const shape shapes[] = {
     { 2, { 7, 9 }, { 3, 3 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, 5, 7, 1 },
     { 2, { 8, 8 }, { 3, 3 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, 16, 16, 1 },
+    { 2, { 8, 8 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 0, 0 }, { 0, 0 }, 4, 64, 1 },
     { 2, { 8, 8 }, { 3, 3 }, { 2, 2 }, { 1, 1 }, { 0, 0 }, { 1, 1 }, 16, 32, 1 },
     { 2, { 9, 6 }, { 3, 2 }, { 2, 3 }, { 1, 1 }, { 1, 0 }, { 1, 1 }, 3, 4, 1 },
     { 2, { 8, 8 }, { 1, 1 }, { 2, 2 }, { 1, 1 }, { 0, 0 }, { 0, 0 }, 16, 32, 1 },
@@ -68,7 +71,16 @@ static dt_value kernel(dt_trace *t, const shape *s, dt_variable **v)
     return dt_read(t, *v);
 }
 
-/* y, and both gradients of the sum of y * y / 2. */
+/* By channel: the squares of the differences of y + 3 from a number that these themselves make. */
+static dt_value deviations(dt_value y, int rank)
+{
+    const uint32_t rows = (1u << (rank - 1)) - 1;
+    dt_value x = dt_add(y, dt_like(y, 3)), sum = dt_reduce(x, DT_REDUCE_SUM, rows), m = dt_multiply(sum, dt_like(sum, 0.0001));
+    dt_value d = dt_subtract(x, dt_broadcast_to(m, &dt_node_of(y)->type));
+    return dt_reduce(dt_multiply(d, d), DT_REDUCE_SUM, rows);
+}
+
+/* y, both gradients of the sum of y * y / 2, its deviations. */
 static dt_graph *make(const shape *s, dt_variable **v)
 {
     dt_trace *t = dt_trace_create("convolution");
@@ -79,6 +91,7 @@ static dt_graph *make(const shape *s, dt_variable **v)
     dt_return(t, "y", y);
     dt_return(t, "dx", grad[0]);
     dt_return(t, "dw", grad[1]);
+    dt_return(t, "deviations", deviations(y, s->n + 2));
     must(dt_trace_end(t, &g), 0);
     return g;
 }
@@ -106,7 +119,7 @@ static unsigned char *results_of(dt_engine *e, const dt_graph *whole, int64_t ba
 {
     dt_arena *arena = dt_arena_create();
     dt_graph *pieces = NULL;
-    dt_view result[3];
+    dt_view result[RESULTS];
     dt_env env = { .batch = batch, .replicas = 1 };
     dt_exec *x = NULL;
     must(dt_tile_batch(whole, batch, &pieces), 0);
@@ -117,7 +130,7 @@ static unsigned char *results_of(dt_engine *e, const dt_graph *whole, int64_t ba
         must(dt_exec_run(x, &env, arg, result), 0);
     unsigned char *all = NULL;
     *size = 0;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < RESULTS; i++) {
         double off = views_difference(&result[i], &oracle->result[i]) / largest(&oracle->result[i]);
         if (off > 1e-5)
             fail_msg("%s: result %d of B = %lld is off by %g", dt_engine_describe(e), i, (long long)batch, off);
@@ -149,7 +162,7 @@ static void check_batch(dt_engine *const e[2], const dt_graph *g, int64_t batch)
 
 static void check_all(dt_kernels library)
 {
-    static const int64_t batches[] = { 0, 1, 2, 5, 67 };
+    static const int64_t batches[] = { 0, 1, 2, 5, 67, 1100 };
     dt_engine *e[2] = { engine_with(1, library), engine_with(3, library) };
     if (!e[0])
         skip();

@@ -470,12 +470,34 @@ static dt_value parts_of_sum(setting *s)
     dt_value x = dt_tanh(s->cube);
     return dt_emit(s->t, &dt_op_segment_reduce, &x, 1, &a);
 }
+static dt_value deviations_of(dt_value x, uint32_t dims)
+{
+    dt_segment_attr a;
+    memset(&a, 0, sizeof a);
+    a.cut = DT_CUT_TILES;
+    a.count = 3;
+    a.reduce = (dt_reduce_attr){ DT_REDUCE_SUM, dims };
+    return dt_emit(x.trace, &dt_op_segment_deviations, &x, 1, &a);
+}
+static dt_value deviations(setting *s)
+{
+    return deviations_of(dt_tanh(s->cube), 3);
+}
+static dt_value deviations_of_rows(setting *s)
+{
+    return deviations_of(s->rows, 1);
+}
+static dt_value deviations_inside(setting *s)
+{
+    return deviations_of(dt_tanh(s->cube), 5);
+}
 
 static const row rows[] = {
     { "reverse", turned_round }, { "reverse", turned_over }, { "reverse", upside_down },
     { "reduce_window", pooled }, { "reduce_window", pooled_minima }, { "reduce_window", pooled_sums }, { "eval", pooled_channels },
     { "select_and_scatter", of_maxima }, { "select_and_scatter", of_tied_maxima }, { "select_and_scatter", of_minima },
-    { "eval", spread_inside }, { "eval", parts_of_sum },
+    { "eval", spread_inside }, { "eval", parts_of_sum }, { "deviations", deviations }, { "deviations", deviations_of_rows },
+    { "eval", deviations_inside },
     { "attention", attention }, { "attention", causal_attention }, { "attention", near_attention }, { "attention", near_causal_attention },
     { "attention", grouped_attention }, { "attention_grad", grouped_grad_of_query }, { "attention_grad", grouped_grad_of_key },
     { "attention_grad", grouped_grad_of_value },

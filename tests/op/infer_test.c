@@ -97,6 +97,7 @@ static void test_types_with_batch(void **state)
         { &dt_op_softmax_cross_entropy, NULL, { "f32[B,10]", "i64[B]" }, "f32[B]" },
         { &dt_op_softmax_cross_entropy, NULL, { "f64[B,10]", "f64[B,10]" }, "f64[B]" },
         { &dt_op_segment_reduce, &cut, { "f32[B*2,3]" }, "f32[8,3]" },
+        { &dt_op_segment_deviations, &cut, { "f32[B*2,3]" }, "f32[8,3]" },
         { &dt_op_segment_dot_general, &cut, { "f32[B,2]", "f32[B,3]" }, "f32[8,2,3]" },
         { &dt_op_segment_broadcast, &cut, { "f32[8,3]" }, "f32[B*2,3]" },
         { &dt_op_segment_sizes, &cut, { 0 }, "i32[8]" },
@@ -291,6 +292,7 @@ static void test_segment_constraints(void **state)
     dt_segment_attr none = { .count = 0 }, strange = { .cut = 3, .count = 2 }, kept = { .count = 2, .reduce = { DT_REDUCE_SUM, 2 } };
     dt_segment_attr sum = { .count = 2, .reduce = { DT_REDUCE_SUM, 5 }, .dot = { .n_contract = 1 }, .type = type_of("f32[B,3]") };
     dt_segment_attr columns = { .count = 2, .dot = { .n_contract = 1, .lhs_contract = { 1 }, .rhs_contract = { 1 } } };
+    dt_segment_attr most = { .count = 2, .reduce = { DT_REDUCE_MAX, 1 } }, rows = { .count = 2, .reduce = { DT_REDUCE_SUM, 1 } };
     dt_segment_attr fixed = { .count = 2, .type = type_of("f32[4,3]") };
     const infer_case cases[] = {
         { &dt_op_segment_sizes, &none, { 0 }, "(C1) unknown cut 0 into 0 segments" },
@@ -299,6 +301,9 @@ static void test_segment_constraints(void **state)
         { &dt_op_segment_reduce, &sum, { "f32[4,3]" }, "(C4) expected the batch as dimension 0, got f32[4,3]" },
         { &dt_op_segment_reduce, &kept, { "f32[B,3]" }, "(C4) must reduce dimension 0 of f32[B,3]" },
         { &dt_op_segment_reduce, &sum, { "f32[B,3]" }, "(C2) expected dimensions of f32[B,3], got the set 0x5" },
+        { &dt_op_segment_deviations, &most, { "f32[B,3]" }, "(C2) expected a sum of floats, got one of f32[B,3]" },
+        { &dt_op_segment_deviations, &rows, { "i32[B,3]" }, "(C2) expected a sum of floats, got one of i32[B,3]" },
+        { &dt_op_segment_deviations, &kept, { "f32[B,3]" }, "(C4) must reduce dimension 0 of f32[B,3]" },
         { &dt_op_segment_dot_general, &columns, { "f32[B,3]", "f32[B,3]" }, "(C6) must contract dimension 0 of f32[B,3] and f32[B,3]" },
         { &dt_op_segment_dot_general, &sum, { "f32[B,3]", "f32[4,3]" }, "(C6) expected the batch as dimension 0, got f32[4,3]" },
         { &dt_op_segment_dot_general, &sum, { "f32[B,3]", "f32[B*2,3]" }, "(C3)" },

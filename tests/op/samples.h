@@ -359,6 +359,13 @@ static inline void make_segment_reduce(sample *s)
     s->attr.segment.reduce = (dt_reduce_attr){ below(s, 3), 1u | (uint32_t)below(s, 1 << s->in[0].rank) };
 }
 
+static inline void make_segment_deviations(sample *s)
+{
+    make_segment_reduce(s);
+    s->in[0].dtype = coin(s) ? DT_FLOAT32 : DT_FLOAT64;
+    s->attr.segment.reduce.kind = DT_REDUCE_SUM;
+}
+
 static inline void make_segment_dot(sample *s)
 {
     int n[4] = { below(s, 2), 1 + below(s, 2), below(s, 3), below(s, 3) };
@@ -523,7 +530,7 @@ static const struct {
     { &dt_op_softmax_cross_entropy, make_cross_entropy }, { &dt_op_softmax_cross_entropy_grad, make_cross_entropy },
     { &dt_op_gather, make_gather }, { &dt_op_scatter_add, make_scatter_add }, { &dt_op_random, make_random },
     { &dt_op_example_id, make_nothing }, { &dt_op_replica_id, make_nothing }, { &dt_op_all_reduce, make_all_reduce }, { &dt_op_segment_reduce, make_segment_reduce },
-    { &dt_op_segment_dot_general, make_segment_dot }, { &dt_op_segment_broadcast, make_segment_broadcast },
+    { &dt_op_segment_deviations, make_segment_deviations }, { &dt_op_segment_dot_general, make_segment_dot }, { &dt_op_segment_broadcast, make_segment_broadcast },
     { &dt_op_segment_sizes, make_cut }, { &dt_op_tree_sum, make_tree_sum }, { &dt_op_pad, make_pad }, { &dt_op_slice, make_slice },
     { &dt_op_concatenate, make_concatenate }, { &dt_op_reverse, make_reverse }, { &dt_op_convolution, make_convolution },
     { &dt_op_segment_convolution, make_segment_convolution }, { &dt_op_reduce_window, make_windows },

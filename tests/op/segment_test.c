@@ -68,6 +68,29 @@ static void test_segment_reduce(void **state)
     free(x.data);
 }
 
+static void test_segment_deviations(void **state)
+{
+    (void)state;
+    dt_random r = dt_random_stream(seed, "deviations", 0);
+    dt_view x = random_view("f64[B*2,3]", &r);
+    for (int cut = DT_CUT_REPLICAS; cut <= DT_CUT_SHARDS; cut++) {
+        dt_segment_attr attr = { .cut = cut, .count = SEGMENTS, .reduce = { DT_REDUCE_SUM, 1 } };
+        dt_view y = run(&dt_op_segment_deviations, &attr, (const char *[]){ "f64[B*2,3]" }, &x);
+        for (int s = 0; s < SEGMENTS; s++)
+            for (int j = 0; j < 3; j++) {
+                const int from = 2 * border_of(cut)[s], to = 2 * border_of(cut)[s + 1];
+                double sum = 0, squares = 0;
+                for (int row = from; row < to; row++) {
+                    sum += dt_cell_double(&x, row * 3 + j);
+                    squares += dt_cell_double(&x, row * 3 + j) * dt_cell_double(&x, row * 3 + j);
+                }
+                assert_float_equal(dt_cell_double(&y, s * 3 + j), to > from ? squares - sum * sum / (to - from) : 0, 1e-12);
+            }
+        free(y.data);
+    }
+    free(x.data);
+}
+
 static void test_segment_dot_general(void **state)
 {
     (void)state;
@@ -164,6 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_segment_reduce),
+        cmocka_unit_test(test_segment_deviations),
         cmocka_unit_test(test_segment_dot_general),
         cmocka_unit_test(test_segment_broadcast),
         cmocka_unit_test(test_segment_sizes),

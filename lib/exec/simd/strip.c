@@ -130,6 +130,19 @@ static void add_bf16_rows(float *d, const uint16_t *a, int64_t rows, int64_t n, 
     }
 }
 
+static void add_deviations(float *d, const float *a, const float *mean, int64_t rows, int64_t n)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const float *row = a + i * n;
+
+        INDEPENDENT
+        for (int64_t j = 0; j < n; j++) {
+            const float from_mean = row[j] - mean[j];
+            d[j] += from_mean * from_mean;
+        }
+    }
+}
+
 /* Four chains: for rows of a few classes. */
 static float short_sum(const float *a, int64_t n)
 {
@@ -334,7 +347,7 @@ const dt_simd JOIN(dt_simd_, DT_ISA) = {
     },
     .window = &JOIN(dt_window_loops_, DT_ISA), .rows = &JOIN(dt_rows_, DT_ISA),
     .uniform = &JOIN(dt_uniform_, DT_ISA), .product = &JOIN(dt_product_, DT_ISA),
-    .fill = fill, .add_rows = add_rows, .add_bf16_rows = add_bf16_rows, .sum = sum, .max = max, .softmax = softmax,
+    .fill = fill, .add_rows = add_rows, .add_bf16_rows = add_bf16_rows, .add_deviations = add_deviations, .sum = sum, .max = max, .softmax = softmax,
     .sparse_entropy = sparse_entropy, .entropy = entropy,
     .sparse_entropy_grad = sparse_entropy_grad, .entropy_grad = entropy_grad,
 };
