@@ -91,7 +91,7 @@ static void take_means(float *sum, int64_t rows, int64_t channels)
 static void run(const dt_kernel_call *c)
 {
     const dt_exec *x = c->x;
-    const int64_t channels = channels_of(x, c->step->node), batch = x->type[x->g->node[c->step->node].in[0]].dim[0];
+    const int64_t channels = channels_of(x, c->step->node), batch = x->p->batch;
     const int64_t rows_each = batch && channels ? dt_type_elements(&x->type[x->g->node[c->step->node].in[0]]) / batch / channels : 0;
     float *mean = (float *)c->scratch;
 

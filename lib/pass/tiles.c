@@ -167,7 +167,7 @@ static dt_value emit_deviations(dt_trace *t, const dt_node *sum, const dt_value 
     a.reduce = *dt_reduce_of(sum);
     const dt_value own = dt_emit(t, &dt_op_segment_deviations, in, 1, &a), sums = dt_emit(t, &dt_op_segment_reduce, in, 1, &a);
     const dt_type *parts = &dt_node_of(own)->type, *x = &dt_node_of(in[0])->type;
-    double each = 1; /* what a row adds to one sum */
+    double each = (double)-x->dim[0]; /* what an example adds to one sum */
 
     for (int d = 1; d < x->rank; d++)
         each *= a.reduce.dims >> d & 1 ? (double)x->dim[d] : 1;
