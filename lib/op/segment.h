@@ -39,6 +39,9 @@ struct dt_hlo_value dt_segment_hlo(const struct dt_hlo_call *c,
                                    struct dt_hlo_value (*entry)(const struct dt_hlo_call *c, const struct dt_hlo_value *in, const dt_type *type));
 void dt_segment_print(const dt_segment_attr *a, dt_str *out); /* "replicas 8" */
 
-void dt_segment_reduce_print(const void *attr, dt_str *out);   /* of segment_reduce and segment_deviations: "replicas 8 sum dims=[0]" */
+
+/* Of segment_reduce and segment_deviations: their type, constraints (C1), (C3), (C4); "replicas 8 sum dims=[0]". */
+dt_status *dt_segment_reduce_infer(dt_infer *q) DT_MUST_USE;
+void dt_segment_reduce_print(const void *attr, dt_str *out);
 
 #endif

@@ -18,16 +18,9 @@
 static dt_status *infer(dt_infer *q)
 {
     const dt_segment_attr *a = q->attr;
-    dt_type entry;
-    DT_TRY(dt_segment_check(q, 3));
-    DT_TRY(dt_segment_wants_batch(q, &q->in[0], 4));
-    if (!(a->reduce.dims & 1))
-        return dt_bad_shape(q, "(C4) must reduce dimension 0 of %s", dt_text_of(&q->in[0]).s);
     if (!dt_dtype_is_float(q->in[0].dtype) || a->reduce.kind != DT_REDUCE_SUM)
         return dt_bad_shape(q, "(C2) expected a sum of floats, got one of %s", dt_text_of(&q->in[0]).s);
-    DT_TRY(dt_reduce_infer(q, &a->reduce, &entry));
-    q->out = dt_stack_type(a->count, &entry);
-    return NULL;
+    return dt_segment_reduce_infer(q);
 }
 
 static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)

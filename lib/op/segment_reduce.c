@@ -17,7 +17,7 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
+dt_status *dt_segment_reduce_infer(dt_infer *q)
 {
     const dt_segment_attr *a = q->attr;
     DT_TRY(dt_segment_check(q, 3));
@@ -117,6 +117,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c)
 const dt_op dt_op_segment_reduce = {
     .name = "segment_reduce", .about = "a reduce for each segment of the batch", .n_in = 1, .role = DT_ROLE_REDUCE,
     .attr_size = sizeof(dt_segment_attr),
-    .infer = infer, .rule = rule, .cost = dt_reduce_cost, .eval = eval, .print = dt_segment_reduce_print,
+    .infer = dt_segment_reduce_infer, .rule = rule, .cost = dt_reduce_cost, .eval = eval, .print = dt_segment_reduce_print,
     .over_devices = &over_devices, .stablehlo = stablehlo,
 };

@@ -143,8 +143,8 @@ static const dt_node *input(const dt_graph *g, const dt_node *n, int k)
     return &g->node[n->in[k]];
 }
 
-/* The node x of (x - m) (x - m), m being the same for all that is summed; -1: the sum is another one. */
-static int deviates(const dt_graph *g, const dt_node *sum)
+/* The node x - m of a sum of (x - m) (x - m), m being the same for all that is summed; -1: the sum is another one. */
+static int difference_in(const dt_graph *g, const dt_node *sum)
 {
     const dt_node *square = input(g, sum, 0), *difference = square->n_in > 0 ? input(g, square, 0) : square;
     if (square->op != &dt_op_multiply || square->in[0] != square->in[1] || difference->op != &dt_op_subtract)
@@ -156,7 +156,7 @@ static int deviates(const dt_graph *g, const dt_node *sum)
     for (int d = 0, kept = 0; d < difference->type.rank; d++)
         if (!(dt_reduce_of(sum)->dims >> d & 1) && to->dims[kept++] != d)
             return -1;
-    return difference->in[0];
+    return square->in[0];
 }
 
 /* in: (x, m) */
@@ -188,10 +188,10 @@ static dt_value add_by_pieces(const dt_rewrite_call *c)
 {
     const dt_node *n = &c->graph->node[c->node];
     bool is_sum = is_image_sum(c->graph, n) || is_kernel_gradient(c->graph, n);
-    const int x = is_sum && dt_reduce_of(n) ? deviates(c->graph, n) : -1;
-    if (x >= 0) {
-        const dt_node *difference = input(c->graph, input(c->graph, n, 0), 0);
-        return emit_deviations(c->trace, n, (dt_value[]){ c->map[x], c->map[input(c->graph, difference, 1)->in[0]] }, *(const int *)c->user);
+    const int difference = is_sum && dt_reduce_of(n) ? difference_in(c->graph, n) : -1;
+    if (difference >= 0) {
+        const dt_node *d = &c->graph->node[difference];
+        return emit_deviations(c->trace, n, (dt_value[]){ c->map[d->in[0]], c->map[input(c->graph, d, 1)->in[0]] }, *(const int *)c->user);
     }
     return is_sum ? emit_parts(c->trace, n, c->in, *(const int *)c->user) : dt_emit_like(c->trace, c->graph, c->node, c->in);
 }
