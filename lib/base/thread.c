@@ -6,6 +6,11 @@
  * A waiter spins first, then counts itself in `sleepers` and sleeps in the kernel; whoever opens the gate enters the kernel only if there are
  * sleepers. Both sides write one word and then read the other's, in sequentially consistent order, so at least one of them sees the other: no wake-up
  * is lost.
+ *
+ * How long waiters spin is learned. Waking a sleeper takes about 20 us, so that sleeping for less is a loss: each such sleep makes all waiters of the
+ * pool a little more patient. Where another process wants the cores, a lane that spins only uses up the share that it needs for its work. Such a
+ * neighbour shows when a join takes as long as a turn of the scheduler: then waiters go to sleep at once, until some hundreds of short sleeps later.
+ * docs/performance.md ("Joins") has the figures behind the constants.
  */
 #define _GNU_SOURCE /* the affinity mask */
 #include "base/thread.h"
@@ -24,8 +29,10 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 
-enum { SPINS = 200, LINE = 64 };
+enum { LINE = 64, SPINS = 200, SPINS_A_LOOK = 16 /* between two looks at the clock */ };
+enum { MOST_PATIENCE = 50000, MORE_PATIENCE = 500, NO_PATIENCE = -300 * MORE_PATIENCE, SHORT = 100000, LONG = 200000 }; /* ns */
 
 typedef struct gate {
     alignas(LINE) _Atomic uint32_t count; /* times it was opened */
@@ -40,6 +47,7 @@ typedef struct lane {
 
 struct dt_pool {
     gate start, done, join;
+    alignas(LINE) _Atomic int64_t patience; /* ns for which waiters spin after SPINS; below zero none, and how far they are from it */
     alignas(LINE) _Atomic uint32_t working; /* lanes other than 0 that have not finished */
     alignas(LINE) _Atomic uint32_t arrived; /* lanes at the join */
     /* Written by lane 0 before `start` opens, read by the others after. */
@@ -76,18 +84,40 @@ static void gate_open(gate *g)
         dt_futex_wake(&g->count);
 }
 
-/* Returns when the gate has been opened since it stood at `seen`. */
-static void gate_wait(gate *g, uint32_t seen)
+static bool spin(gate *g, uint32_t seen, int times)
 {
-    for (int i = 0; i < SPINS; i++) {
+    for (int i = 0; i < times; i++) {
         if (atomic_load_explicit(&g->count, memory_order_acquire) != seen)
-            return;
+            return true;
         pause_briefly();
     }
+    return false;
+}
+
+static void sleep_at(gate *g, uint32_t seen)
+{
     atomic_fetch_add(&g->sleepers, 1);
     while (atomic_load(&g->count) == seen)
         dt_futex_wait(&g->count, seen);
     atomic_fetch_sub(&g->sleepers, 1);
+}
+
+/* Returns when the gate, one of the pool's, has been opened since it stood at `seen`. */
+static void gate_wait(dt_pool *p, gate *g, uint32_t seen)
+{
+    if (spin(g, seen, SPINS))
+        return;
+    int64_t since = dt_now_ns(), patience = atomic_load_explicit(&p->patience, memory_order_relaxed);
+    bool open = false;
+    while (!open && dt_now_ns() - since < patience)
+        open = spin(g, seen, SPINS_A_LOOK);
+    if (!open)
+        sleep_at(g, seen);
+    int64_t waited = dt_now_ns() - since;
+    if (waited > LONG && g != &p->start) /* lanes without work are no sign of a neighbour */
+        atomic_store_explicit(&p->patience, NO_PATIENCE, memory_order_relaxed);
+    else if (!open && waited < SHORT && patience < MOST_PATIENCE)
+        atomic_store_explicit(&p->patience, patience + MORE_PATIENCE, memory_order_relaxed);
 }
 
 static void *lane_main(void *argument)
@@ -95,7 +125,7 @@ static void *lane_main(void *argument)
     const lane *l = argument;
     dt_pool *p = l->pool;
     for (uint32_t runs = 0;; runs++) {
-        gate_wait(&p->start, runs);
+        gate_wait(p, &p->start, runs);
         if (p->stop)
             return NULL;
         p->body(l->number, p->user);
@@ -165,7 +195,7 @@ void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user)
     atomic_store_explicit(&p->working, (uint32_t)p->n - 1, memory_order_relaxed);
     gate_open(&p->start);
     body(0, user);
-    gate_wait(&p->done, done);
+    gate_wait(p, &p->done, done);
 }
 
 void dt_pool_join(dt_pool *p)
@@ -175,7 +205,7 @@ void dt_pool_join(dt_pool *p)
     /* Read before arriving: after that the last lane may open the gate at any moment. */
     uint32_t seen = atomic_load_explicit(&p->join.count, memory_order_relaxed);
     if (atomic_fetch_add(&p->arrived, 1) + 1 < (uint32_t)p->n) {
-        gate_wait(&p->join, seen);
+        gate_wait(p, &p->join, seen);
         return;
     }
     atomic_store_explicit(&p->arrived, 0, memory_order_relaxed);

@@ -2,8 +2,8 @@
 /*
  * Lanes: a pool of our own threads that run one function together, and the joins between its parts.
  *
- * Joins spin for about 200 pauses (2 us), then sleep in a futex. Never a pure spin: beside a busy neighbour that makes a
- * step 30 times longer, and the futex costs 9 % (design notes, docs/architecture.md). Lanes block all signals.
+ * Joins spin, then sleep in a futex: for a few microseconds beside a busy neighbour, for up to 50 where the cores are free. Never a pure
+ * spin: beside a neighbour that makes a step 30 times longer (design notes, docs/architecture.md). Lanes block all signals.
  */
 #ifndef DT_BASE_THREAD_H
 #define DT_BASE_THREAD_H
