@@ -249,6 +249,27 @@ static void mark_stored(dt_exec *x)
             x->slot[i].stored = false;
 }
 
+static bool leaves_nothing(const assembler *a, const dt_step *step)
+{
+    const dt_node_list *of = &a->list[step->node].node;
+    for (int i = 0; i < of->n; i++)
+        if (a->x->slot[of->v[i]].stored)
+            return false;
+    return true;
+}
+
+/* Fused steps, all of whose values are made again where they are read. A group of nothing else is in no segment. */
+static void drop_steps(const assembler *a, dt_group *group)
+{
+    int kept = 0;
+    for (int k = 0; k < group->n_steps; k++)
+        if (group->step[k].kernel != &dt_kernel_fused || !leaves_nothing(a, &group->step[k]))
+            group->step[kept++] = group->step[k];
+    group->n_steps = kept;
+    if (kept == 0)
+        group->segment = -1;
+}
+
 /* A constant needs memory only when a kernel reads it; a strip program has it as a number. */
 static void mark_constants(dt_exec *x)
 {
@@ -348,6 +369,8 @@ dt_status *dt_build_steps(dt_exec *x)
         assemble_group(&a, i, a.node + a.first[i], a.first[i + 1] - a.first[i]);
     mark_stored(x);
     dt_plan_recomputing(x, a.list, a.n_lists);
+    for (int i = 0; i < x->n_groups; i++)
+        drop_steps(&a, &x->group[i]);
     mark_constants(x);
     s = prepare_steps(&a);
     dt_code_seal(&x->code);

@@ -49,6 +49,8 @@ bool dt_in_one_task(const dt_cutter *c, int i, int j);
 bool dt_is_aligned(const dt_cutter *c, int i, int k);
 /* Node i is a tree that makes the sums of its input by itself (piece.absorbed). */
 bool dt_absorbs(const dt_cutter *c, int i);
+/* A kernel's gradient as a whole, or the sum of what pieces have made of it. */
+bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n);
 
 /* Moves on what need not be made in the first segment in which it can be (partition_sink.c). Comes when all have their first. */
 void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch);

@@ -20,11 +20,14 @@
 /* ---- cheap values ---- */
 
 /* A broadcast is no work where it is fused with who reads it, a comparison is mostly of values that are there until the sweep back, and what an optimizer
- * makes of its slots alone (beta * m) would have to be stored until the gradient comes: they wait for their first reader. */
+ * makes of its slots alone (beta * m) would have to be stored until the gradient comes: they wait for their first reader. A number of the preamble, a rate,
+ * is repeated for many gradients, which would have to be one group if that were done in their segment. */
 static bool can_wait(const dt_cutter *c, int i)
 {
     const dt_op *op = c->g->node[i].op;
-    return op->role == DT_ROLE_REPEAT || (!c->preamble[i] && (op == &dt_op_compare || (c->fixed[i] && dt_is_elementwise(op))));
+    if (op->role == DT_ROLE_REPEAT)
+        return !c->preamble[c->g->node[i].in[0]];
+    return !c->preamble[i] && (op == &dt_op_compare || (c->fixed[i] && dt_is_elementwise(op)));
 }
 
 static bool is_fixed(const dt_cutter *c, int i)
@@ -75,8 +78,7 @@ static void note_inputs(const dt_cutter *c, int i, int *first)
 
 /* ---- whole gradients ---- */
 
-/* Of a kernel: as a whole, or the sum of what pieces have made. */
-static bool is_gradient(const dt_graph *g, const dt_node *n)
+bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n)
 {
     const dt_node *of = dt_reduce_of(n) ? &g->node[n->in[0]] : n;
     return of->op->multiplied && !dt_type_has_batch(&of->type);
@@ -103,7 +105,7 @@ static bool *find_whole(const dt_cutter *c, dt_arena *scratch)
         const int segment = c->p->piece[i].segment;
         if (segment < 0 || c->p->piece[i].units > 1 || shared[segment] || !shared[segment + 1] || dt_is_exchange(n))
             continue;
-        whole[i] = is_gradient(c->g, n);
+        whole[i] = dt_is_kernel_gradient(c->g, n);
         for (int k = 0; k < n->n_in; k++)
             whole[i] |= whole[n->in[k]] && c->p->piece[n->in[k]].segment == segment;
     }
