@@ -268,6 +268,32 @@ static void test_whole_gradients_go_beside_pieces(void **state)
     }
 }
 
+/* Two gradients, which share the rate, wait for rows alone: two threads may make them. Sums of rows go with one of them. */
+static void test_whole_gradients_are_tasks_of_their_own(void **state)
+{
+    (void)state;
+    setting s = start(10);
+    const dt_type few = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 10 }), number = dt_type_of(DT_FLOAT32, 0, NULL);
+    dt_dot_attr by_rows = { .n_contract = 1 };
+    dt_value y = dt_trace_declare(s.trace, "y", &few), rate = dt_negate(dt_trace_declare(s.trace, "rate", &number)), h = dt_tanh(s.x);
+    dt_value of[] = { dt_dot_general(y, h, &by_rows), dt_dot_general(y, dt_tanh(h), &by_rows) };
+    for (int k = 0; k < 2; k++)
+        dt_assign(s.trace, s.v[k], dt_subtract(s.w[k], dt_multiply(of[k], dt_broadcast_to(rate, &dt_node_of(of[k])->type))));
+    dt_return(s.trace, "sum", dt_reduce_sum(h, 0));
+    finished f = finish(&s, 64);
+    const dt_piece *made[2];
+    for (int k = 0; k < 2; k++) {
+        const dt_piece *update = &f.p->piece[f.g->state[k].update];
+        made[k] = &f.p->piece[f.g->node[f.g->node[f.g->state[k].update].in[1]].in[0]];
+        assert_true(made[k]->units == 1 && made[k]->group == update->group && made[k]->segment == update->segment);
+    }
+    assert_int_equal(made[0]->segment, made[1]->segment);
+    assert_int_not_equal(made[0]->group, made[1]->group);
+    const int sum = f.p->piece[f.g->result[0].node].group;
+    assert_true(sum == made[0]->group || sum == made[1]->group);
+    release(&s, &f);
+}
+
 /* ---- the number of pieces ---- */
 
 static int pieces_of(int64_t rows, int64_t batch)
@@ -307,6 +333,7 @@ int main(void)
         cmocka_unit_test(test_exchanged_variables_are_copied),
         cmocka_unit_test(test_whole_readers_come_a_segment_before),
         cmocka_unit_test(test_whole_gradients_go_beside_pieces),
+        cmocka_unit_test(test_whole_gradients_are_tasks_of_their_own),
         cmocka_unit_test(test_random_programs_keep_the_rules),
     };
     return cmocka_run_group_tests_name("pass/partition", tests, NULL, NULL);
