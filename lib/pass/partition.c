@@ -18,7 +18,6 @@
  * bits only where it is computed beside the same other rows, on whichever worker.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "op/segment.h"
 #include "op/shapes.h"
@@ -204,84 +203,6 @@ static void place_nodes(dt_cutter *c, dt_arena *scratch)
     }
 }
 
-/* ---- groups ---- */
-
-int dt_find_group(dt_cutter *c, int i)
-{
-    while (c->parent[i] != i)
-        i = c->parent[i] = c->parent[c->parent[i]];
-    return i;
-}
-
-/* What hands pieces on to each other in one segment. */
-static void join_inputs(dt_cutter *c, int i, const dt_node *reader)
-{
-    for (int k = 0; k < reader->n_in; k++) {
-        const int j = reader->in[k];
-        if (c->p->piece[j].absorbed)
-            join_inputs(c, i, &c->g->node[j]);
-        else if (c->p->piece[j].segment == c->p->piece[i].segment)
-            c->parent[dt_find_group(c, i)] = dt_find_group(c, j);
-    }
-}
-
-/* By node, where it stands for its group: the group makes the gradient of a kernel, and takes part in no exchange, whose order all workers share. */
-static bool *find_products(dt_cutter *c, dt_arena *scratch)
-{
-    bool *product = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
-    for (int i = 0; i < c->g->n_nodes; i++)
-        if (c->p->piece[i].segment >= 0 && c->p->piece[i].units == 1)
-            product[dt_find_group(c, i)] |= dt_is_kernel_gradient(c->g, &c->g->node[i]);
-    for (int i = 0; i < c->g->n_nodes; i++)
-        if (c->p->piece[i].segment >= 0 && dt_is_exchange(&c->g->node[i]))
-            product[dt_find_group(c, i)] = false;
-    return product;
-}
-
-/* Whole ones: gradients of kernels, each with what is made of it, are tasks of their own; all odds and ends of a segment go with the first. */
-static void join_odds_and_ends(dt_cutter *c, dt_arena *scratch)
-{
-    const bool *product = find_products(c, scratch);
-    int *with = dt_arena_array(scratch, int, c->p->n_segments + 1); /* by segment: 1 + a node of the group that they join */
-
-    for (int odds = 0; odds < 2; odds++)
-        for (int i = 0; i < c->g->n_nodes; i++) {
-            const dt_piece *piece = &c->p->piece[i];
-            if (piece->segment < 0 || piece->units > 1 || product[dt_find_group(c, i)] == odds)
-                continue;
-            if (!with[piece->segment])
-                with[piece->segment] = i + 1;
-            else if (odds)
-                c->parent[dt_find_group(c, i)] = dt_find_group(c, with[piece->segment] - 1);
-        }
-}
-
-static void join_groups(dt_cutter *c, dt_arena *scratch)
-{
-    for (int i = 0; i < c->g->n_nodes; i++)
-        if (c->p->piece[i].segment >= 0)
-            join_inputs(c, i, &c->g->node[i]);
-    dt_join_readers(c);
-    join_odds_and_ends(c, scratch);
-}
-
-static void number_groups(dt_cutter *c)
-{
-    int *number = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *number);
-
-    for (int i = 0; i < c->g->n_nodes; i++) {
-        if (c->p->piece[i].segment < 0) {
-            c->p->piece[i].group = -1;
-            continue;
-        }
-        int root = dt_find_group(c, i);
-        if (!number[root])
-            number[root] = ++c->p->n_groups;
-        c->p->piece[i].group = number[root] - 1;
-    }
-    free(number);
-}
-
 /* ---- the pass ---- */
 
 static void read_rules(dt_cutter *c)
@@ -342,8 +263,7 @@ dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, d
     find_preamble(&c);
     place_nodes(&c, scratch);
     dt_sink_to_readers(&c, scratch);
-    join_groups(&c, scratch);
-    number_groups(&c);
+    dt_make_groups(&c, scratch);
     dt_arena_destroy(scratch);
     return p;
 }

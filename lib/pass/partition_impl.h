@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the partition: partition.c, partition_sink.c and partition_updates.c. */
+/* The inside of the partition: partition.c, partition_sink.c, partition_groups.c and partition_updates.c. */
 #ifndef DT_PASS_PARTITION_IMPL_H
 #define DT_PASS_PARTITION_IMPL_H
 
@@ -55,6 +55,8 @@ bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n);
 /* Moves on what need not be made in the first segment in which it can be (partition_sink.c). Comes when all have their first. */
 void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch);
 
+/* Fills the pieces' groups, when all have their segments (partition_groups.c). */
+void dt_make_groups(dt_cutter *c, dt_arena *scratch);
 /* The node that stands for i's group. */
 int dt_find_group(dt_cutter *c, int i);
 
