@@ -7,7 +7,7 @@
  *
  * Rows go through y's dimensions but the last, columns through rhs's but the last, both in the order of memory, so the same code computes the
  * gradients: for a kernel's, rows are its elements and columns the examples and places. A is never there as a whole: it is made in tiles that fit
- * into the cache. Where a row needs several tiles, their products are added in order. Where rows are neighbours in lhs, as they are for a kernel's
+ * into the cache. Where a row needs several tiles, the tree of exec/sums.h adds their products. Where rows are neighbours in lhs, as they are for a kernel's
  * gradient, a tile is made turned: its columns one after the other.
  *
  * Sizes of tiles depend on sizes alone, so bits do not depend on threads. A segment of a kernel's gradient has its part of the columns.
@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "exec/convolution.h"
+#include "exec/sums.h"
 #include "op/cells.h"
 #include "op/segment.h"
 #include "op/window.h"
@@ -145,8 +146,8 @@ static size_t scratch_of(const convolution *v)
     int64_t most = 0;
     for (int u = 0; u < v->units; u++) {
         const tiling *t = &v->tiles[u];
-        int64_t a = t->rows * t->runs * v->run, sum = t->n_runs > 1 ? t->rows * v->outputs : 0;
-        most = at_least(most, a + sum);
+        int64_t a = t->rows * t->runs * v->run, sums = t->n_runs > 1 ? t->rows * v->outputs * dt_sum_levels(t->n_runs) : 0;
+        most = at_least(most, a + sums);
     }
     return (size_t)most * sizeof(float);
 }
@@ -310,27 +311,23 @@ static void fill_turned(const convolution *v, const float *x, const int64_t from
 
 /* ---- running ---- */
 
-static void add_to(float *sum, const float *x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        sum[i] += x[i];
-}
-
 /* All tiles of one set of rows, into y. */
 static void run_rows(const convolution *v, const dt_kernel_call *c, int64_t lo, int64_t i, const float *lhs, const float *rhs, float *y)
 {
     const tiling *t = &v->tiles[c->unit];
     bool last_rows = i == t->n_rows - 1;
-    float *a = (float *)c->scratch, *part = a + t->rows * t->runs * v->run;
-    int64_t rows = last_rows ? t->last_rows : t->rows;
-    for (int64_t k = 0; k < t->n_runs; k++) {
+    const int64_t rows = last_rows ? t->last_rows : t->rows, n = rows * v->outputs;
+    float *a = (float *)c->scratch, *level = t->n_runs > 1 ? a + t->rows * t->runs * v->run : y;
+    dt_sum_tree sums = { .level = level, .stride = n, .n = n, .add = c->x->engine->simd->strip[DT_S_add] };
+    for (int64_t k = 0; k < t->n_runs; k++, dt_sum_push(&sums)) {
         bool last_runs = k == t->n_runs - 1;
-        int64_t from[2] = { lo + i * t->rows, t->first_run + k * t->runs }, n[2] = { rows, last_runs ? t->last_runs : t->runs };
-        (v->turned ? fill_turned : fill_tile)(v, lhs, from, n, a);
-        v->library->run(v->plan[4 * c->unit + 2 * last_rows + last_runs], a, rhs + from[1] * v->run * v->outputs, k ? part : y);
-        if (k)
-            add_to(y, part, rows * v->outputs);
+        int64_t from[2] = { lo + i * t->rows, t->first_run + k * t->runs }, count[2] = { rows, last_runs ? t->last_runs : t->runs };
+        (v->turned ? fill_turned : fill_tile)(v, lhs, from, count, a);
+        v->library->run(v->plan[4 * c->unit + 2 * last_rows + last_runs], a, rhs + from[1] * v->run * v->outputs, dt_sum_next(&sums));
     }
+    dt_sum_end(&sums);
+    if (level != y)
+        memcpy(y, level, (size_t)n * sizeof *y);
 }
 
 void dt_im2col_run(const dt_kernel_call *c, const void *state)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "exec/exec_impl.h"
+#include "exec/sums.h"
 
 enum { SOME = 4096 }; /* floats that are converted at a time, or one row */
 
@@ -58,21 +59,20 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
 /* Goes over rows of features, `some` at a time. */
 typedef struct walker {
     const dt_kernel_call *c;
-    int64_t features, row, end, some;
+    int64_t features, row, end, some, most;
 } walker;
 
-/* Rows lo .. hi of dimension 0 of x. */
-static walker walk(const dt_kernel_call *c, int64_t lo, int64_t hi)
+/* Rows lo .. hi of dimension 0 of x, at most `most` at a time. */
+static walker walk(const dt_kernel_call *c, int64_t lo, int64_t hi, int64_t most)
 {
     int64_t n = features_of(c->x, c->step->node), each = n ? dt_row_elements(c->x, c->x->g->node[c->step->node].in[0]) / n : 0;
-    return (walker){ .c = c, .features = n, .row = lo * each, .end = hi * each };
+    return (walker){ .c = c, .features = n, .row = lo * each, .end = hi * each, .most = most };
 }
 
 static bool next(walker *w)
 {
-    int64_t most = w->c->step->scratch ? rows_at_a_time(w->c->x, w->c->step->node) : w->end;
     w->row += w->some;
-    w->some = w->end - w->row < most ? w->end - w->row : most;
+    w->some = w->end - w->row < w->most ? w->end - w->row : w->most;
     return w->some > 0;
 }
 
@@ -81,7 +81,7 @@ static float *place(const walker *w, int node, int at)
 {
     if (!dt_is_stored_narrow(w->c->x, node))
         return dt_floats(w->c->x, node) + w->row * w->features;
-    return (float *)w->c->scratch + at * rows_at_a_time(w->c->x, w->c->step->node) * w->features;
+    return (float *)w->c->scratch + at * w->most * w->features;
 }
 
 static const float *fetch(const walker *w, int node, int at)
@@ -96,6 +96,12 @@ static void store(const walker *w, int node, const float *from)
     dt_store_floats(w->c->x, node, w->row * w->features, w->some * w->features, from);
 }
 
+/* What needs no scratch goes over all rows at once. */
+static int64_t most_rows(const dt_kernel_call *c)
+{
+    return c->step->scratch ? rows_at_a_time(c->x, c->step->node) : INT64_MAX;
+}
+
 static dt_norm_args arguments(const walker *w, const dt_node *n)
 {
     return (dt_norm_args){ .rows = w->some, .n = w->features, .epsilon = (float)((const dt_norm_attr *)n->attr)->epsilon, .x = fetch(w, n->in[0], 0) };
@@ -106,7 +112,7 @@ static void run(const dt_kernel_call *c)
     const dt_exec *x = c->x;
     const dt_node *n = &x->g->node[c->step->node];
 
-    for (walker w = walk(c, c->lo, c->hi); next(&w);) {
+    for (walker w = walk(c, c->lo, c->hi, most_rows(c)); next(&w);) {
         dt_norm_args a = arguments(&w, n);
         a.gamma = dt_floats(x, n->in[1]);
         a.beta = dt_floats(x, n->in[2]);
@@ -125,7 +131,7 @@ static void run_grad(const dt_kernel_call *c)
     const dt_exec *x = c->x;
     const dt_node *n = &x->g->node[c->step->node];
 
-    for (walker w = walk(c, c->lo, c->hi); next(&w);) {
+    for (walker w = walk(c, c->lo, c->hi, most_rows(c)); next(&w);) {
         dt_norm_args a = arguments(&w, n);
         a.gamma = dt_floats(x, n->in[1]);
         a.dy = fetch(&w, n->in[2], 1);
@@ -139,22 +145,43 @@ const dt_kernel dt_kernel_layer_norm_grad = {
     .name = "layer_norm_grad", .op = &dt_op_layer_norm_grad, .splits = true, .fits = fits, .narrow = narrow_grad, .prepare = prepare, .run = run_grad,
 };
 
+/* Buffers of the tree over blocks of rows, behind what is converted. */
+static int64_t tree_buffers(const dt_exec *x, int node)
+{
+    const dt_node *n = &x->g->node[node];
+    const int64_t features = features_of(x, node), rows = features ? dt_type_elements(&x->type[n->in[0]]) / features : 0;
+    return dt_sum_levels(rows / DT_SUM_ROWS + 1);
+}
+
+static dt_status *prepare_scale_grad(dt_exec *x, dt_step *step)
+{
+    const int64_t features = features_of(x, step->node);
+    step->scratch = (size_t)((2 * DT_SUM_ROWS + tree_buffers(x, step->node)) * features) * sizeof(float);
+    return NULL;
+}
+
+/* Rows are added in blocks, and blocks by the tree of exec/sums.h. */
 static void run_scale_grad(const dt_kernel_call *c)
 {
     const dt_exec *x = c->x;
     const dt_node *n = &x->g->node[c->step->node];
-    float *to = dt_floats(x, c->step->node);
+    const int64_t features = features_of(x, c->step->node);
+    float *to = dt_floats(x, c->step->node), *level = (float *)c->scratch + 2 * DT_SUM_ROWS * features;
+    dt_sum_tree sums = { .level = level, .stride = features, .n = features, .add = x->engine->simd->strip[DT_S_add] };
 
-    memset(to, 0, (size_t)features_of(x, c->step->node) * sizeof *to);
-    for (walker w = walk(c, 0, x->type[n->in[0]].dim[0]); next(&w);) {
+    memset(level, 0, (size_t)features * sizeof *to);
+    for (walker w = walk(c, 0, x->type[n->in[0]].dim[0], DT_SUM_ROWS); next(&w); dt_sum_push(&sums)) {
         dt_norm_args a = arguments(&w, n);
         a.dy = fetch(&w, n->in[1], 1);
-        a.out = to;
+        a.out = dt_sum_next(&sums);
+        memset(a.out, 0, (size_t)features * sizeof *to);
         x->engine->simd->rows->norm_scale_grad(&a);
     }
+    dt_sum_end(&sums);
+    memcpy(to, level, (size_t)features * sizeof *to);
 }
 
 const dt_kernel dt_kernel_layer_norm_scale_grad = {
-    .name = "layer_norm_scale_grad", .op = &dt_op_layer_norm_scale_grad, .fits = fits, .narrow = narrow_scale_grad, .prepare = prepare,
+    .name = "layer_norm_scale_grad", .op = &dt_op_layer_norm_scale_grad, .fits = fits, .narrow = narrow_scale_grad, .prepare = prepare_scale_grad,
     .run = run_scale_grad,
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums and maxima of float32: over the last dimensions (a value per row), over the first ones (a sum of rows), over all; the best class. */
 #include <math.h>
-#include <string.h>
 
 #include "exec/exec_impl.h"
+#include "exec/sums.h"
 
 static const dt_reduce_attr *attr_of(const dt_graph *g, int node)
 {
@@ -76,13 +76,10 @@ static void run_columns(const dt_kernel_call *c)
     int in = x->g->node[c->step->node].in[0];
     int64_t row = dt_row_elements(x, c->step->node), n = dt_type_elements(&x->type[c->step->node]);
     int64_t rows = n ? dt_type_elements(&x->type[in]) / n : 0;
-    float *to = dt_floats(x, c->step->node) + c->lo * row;
+    const dt_sum_source s = { .at = (const char *)x->at[in] + c->lo * row * dt_element_bytes(x, in), .load = dt_strip_load(x->type[in].dtype),
+                              .rows = rows, .n = (c->hi - c->lo) * row, .stride = n };
 
-    memset(to, 0, (size_t)((c->hi - c->lo) * row) * sizeof *to);
-    if (x->type[in].dtype == DT_BFLOAT16)
-        x->engine->simd->add_bf16_rows(to, (const uint16_t *)x->at[in] + c->lo * row, rows, (c->hi - c->lo) * row, n);
-    else
-        x->engine->simd->add_rows(to, dt_floats(x, in) + c->lo * row, rows, (c->hi - c->lo) * row, n);
+    dt_sum_rows(x->engine->simd, &s, dt_floats(x, c->step->node) + c->lo * row);
 }
 
 const dt_kernel dt_kernel_reduce_columns = { .name = "reduce_columns", .op = &dt_op_reduce, .splits = true, .fits = fits_columns, .narrow = narrow_columns, .run = run_columns };
@@ -116,10 +113,12 @@ static void run_inside(const dt_kernel_call *c)
     float *to = dt_floats(x, c->step->node) + c->lo * dt_row_elements(x, c->step->node);
     const dt_simd *simd = x->engine->simd;
     for (int64_t i = 0; i < outer; i++, to += inner, at += middle * inner) {
-        simd->fill(to, a->kind == DT_REDUCE_SUM ? 0 : -INFINITY, inner);
-        if (a->kind == DT_REDUCE_SUM)
-            simd->add_rows(to, at, middle, inner, inner);
-        for (int64_t m = 0; m < middle && a->kind == DT_REDUCE_MAX; m++)
+        if (a->kind == DT_REDUCE_SUM) {
+            dt_sum_rows(simd, &(dt_sum_source){ .at = at, .load = DT_S_COPY, .rows = middle, .n = inner, .stride = inner }, to);
+            continue;
+        }
+        simd->fill(to, -INFINITY, inner);
+        for (int64_t m = 0; m < middle; m++)
             simd->strip[DT_S_maximum](to, to, at + m * inner, NULL, inner);
     }
 }

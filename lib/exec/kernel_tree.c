@@ -15,12 +15,11 @@
 #include <string.h>
 
 #include "exec/convolution.h"
+#include "exec/sums.h"
 #include "op/cells.h"
 #include "op/convolution.h"
 #include "op/segment.h"
 #include "op/workers.h"
-
-enum { MAX_LEVELS = 34 };
 
 typedef enum form { FORM_EVAL, FORM_PRODUCT, FORM_ROWS, FORM_TOTAL } form;
 
@@ -169,15 +168,6 @@ static int64_t largest_piece(const dt_exec *x, int node)
     return most;
 }
 
-/* Buffers the counter may hold at once. */
-static size_t levels_for(int shards)
-{
-    size_t levels = 2;
-    while ((int64_t)1 << (levels - 2) < shards)
-        levels++;
-    return levels;
-}
-
 /* Of a scalar, whose nodes are rows, one. */
 static int64_t columns_of_node(const dt_exec *x, int node, int nodes)
 {
@@ -208,7 +198,7 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
     for (int d = 1; t->form == FORM_ROWS && d < leading_dims(&((const dt_segment_attr *)inner->attr)->reduce, &x->type[inner->in[0]]); d++)
         t->inner_rows *= x->type[inner->in[0]].dim[d];
     t->piece_bytes = ((size_t)(largest_piece(x, step->node) * t->columns) * sizeof(float) + 63) & ~(size_t)63;
-    step->scratch = t->piece_bytes * levels_for(t->shards);
+    step->scratch = t->piece_bytes * (size_t)dt_sum_levels(t->shards);
     return t->form == FORM_PRODUCT ? plan_products(x, step, t) : NULL;
 }
 
@@ -239,8 +229,8 @@ static void partial(const dt_kernel_call *c, const tree *t, int shard, float *to
     if (t->form == FORM_TOTAL) {
         *to = x->engine->simd->sum(a, rows * width);
     } else if (t->form == FORM_ROWS) {
-        memset(to, 0, (size_t)n * sizeof *to);
-        x->engine->simd->add_rows(to, a + c->lo * t->columns, rows * t->inner_rows, n, width / t->inner_rows);
+        const dt_sum_source s = { .at = a + c->lo * t->columns, .load = DT_S_COPY, .rows = rows * t->inner_rows, .n = n, .stride = width / t->inner_rows };
+        dt_sum_rows(x->engine->simd, &s, to);
     } else {
         const float *b = dt_floats(x, inner->in[1]) + from * t->n;
         int which = rows == t->size[0] * t->k_scale ? 0 : 1;
@@ -287,33 +277,22 @@ static void run_eval(const dt_kernel_call *c, const tree *t)
     n->op->eval(&(dt_call){ .node = &last, .env = x->env, .in = &middle, .out = { .type = last.type, .data = x->at[c->step->node] } });
 }
 
-/* Node k: the sum of shards [from, to) of those here. A stack of buffers, each a complete node of the tree, its level in `weight`. */
+/* Node k: the sum of shards [from, to) of those here. */
 static void run_node(const dt_kernel_call *c, const tree *t, int k, int64_t n)
 {
-    size_t stride = t->piece_bytes / sizeof(float);
-    float *level = (float *)c->scratch;
-    dt_strip_function add = c->x->engine->simd->strip[DT_S_add];
-    int top = -1;
-    int weight[MAX_LEVELS]; /* level of each buffer of the stack */
-
+    const int64_t stride = (int64_t)(t->piece_bytes / sizeof(float));
+    dt_sum_tree sums = { .level = (float *)c->scratch, .stride = stride, .n = n, .add = c->x->engine->simd->strip[DT_S_add] };
     int32_t from, end;
+
     dt_tree_leaves(t->range.shards, t->node[k], &from, &end);
     for (int s = from - t->range.first; s < end - t->range.first; s++) {
-        partial(c, t, s, level + (size_t)++top * stride);
-        weight[top] = 0;
-        for (; top > 0 && weight[top] == weight[top - 1]; top--) {
-            float *left = level + (size_t)(top - 1) * stride;
-            add(left, left, level + (size_t)top * stride, NULL, n);
-            weight[top - 1]++;
-        }
+        partial(c, t, s, dt_sum_next(&sums));
+        dt_sum_push(&sums);
     }
-    for (; top > 0; top--) {
-        float *left = level + (size_t)(top - 1) * stride;
-        add(left, left, level + (size_t)top * stride, NULL, n);
-    }
+    dt_sum_end(&sums);
     float *to = dt_floats(c->x, c->step->node) + c->lo * t->columns * t->nodes + k * t->columns;
     for (int64_t row = 0; row * t->columns < n; row++)
-        memcpy(to + row * t->columns * t->nodes, level + row * t->columns, (size_t)t->columns * sizeof *to);
+        memcpy(to + row * t->columns * t->nodes, sums.level + row * t->columns, (size_t)t->columns * sizeof *to);
 }
 
 static void run(const dt_kernel_call *c)

@@ -58,8 +58,18 @@ typedef struct dt_window_loops {
     void (*give)(float *dx, const float *dy, const int32_t *which, int32_t k, int64_t n); /* dx += dy where which is k */
 } dt_window_loops;
 
-/* C = op(A) op(B), or C += where g->adds, every element one chain of fused multiplications and additions, k ascending (simd/product.c). */
-typedef void (*dt_product_function)(const struct dt_gemm *g, const float *a, const float *b, float *c);
+/*
+ * C = op(A) op(B), or C += where g->adds: sums of blocks of k, each a chain of fused multiplications and additions (simd/product.c). A part of C is
+ * made at a time. `room` has a part of C for each buffer of the tree over the blocks (gemm_own.c).
+ */
+enum { DT_PRODUCT_BLOCK = 256, DT_PRODUCT_ROWS = 240, DT_PRODUCT_COLUMNS = 512 };
+typedef void (*dt_product_function)(const struct dt_gemm *g, const float *a, const float *b, float *c, float *room);
+
+/* Rows that are added one after the other. mean: NULL, or (n): the squares of differences from it are added. */
+typedef struct dt_sum_block {
+    const float *a, *mean;
+    int64_t rows, n, stride;
+} dt_sum_block;
 
 /* The loops of one instruction set. */
 typedef struct dt_simd { /* declared in gemm.h */
@@ -71,12 +81,9 @@ typedef struct dt_simd { /* declared in gemm.h */
     const dt_uniform_function *uniform;
     const dt_product_function *product;
     void (*fill)(float *d, float x, int64_t n);
-    /* d[j] += sum over i < rows of a[i * stride + j], j < n, i ascending */
-    void (*add_rows)(float *d, const float *a, int64_t rows, int64_t n, int64_t stride);
-    void (*add_bf16_rows)(float *d, const uint16_t *a, int64_t rows, int64_t n, int64_t stride); /* the same of bfloat16 */
-    /* d[j] += sum over i < rows of (a[i * n + j] - mean[j]) squared, j < n, i ascending */
-    void (*add_deviations)(float *d, const float *a, const float *mean, int64_t rows, int64_t n);
-    /* The sum of n elements in 32 interleaved chains and a fixed tree over them. */
+    /* d[j] = the sum over i < rows of a[i * stride + j], j < n: one chain from 0, i ascending. Of many rows: exec/sums.h. */
+    void (*sum_block)(const dt_sum_block *s, float *d);
+    /* The sum of n elements: interleaved chains and a fixed tree over them (simd/sum.h). */
     float (*sum)(const float *a, int64_t n);
     float (*max)(const float *a, int64_t n);
     /* Rows of n: d = softmax(a). */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "exec/strip_program.h"
+#include "exec/sums.h"
 #include "op/segment.h"
 
 /* ---- which ops ---- */
@@ -328,6 +329,29 @@ static void add_all(builder *b)
         (dt_is_fused_sum(b->x->g, b->list->node.v[i]) ? add_sum : add_node)(b, b->list->node.v[i]);
 }
 
+/* Elements of the largest piece of the batch. */
+static int64_t largest_piece(const dt_exec *x, int node)
+{
+    int64_t most = 0, lo, hi;
+    for (int u = 0; u < x->p->piece[node].units; u++) {
+        dt_piece_rows(x->p, node, u, &lo, &hi);
+        most = hi - lo > most ? hi - lo : most;
+    }
+    return most * dt_row_elements(x, node);
+}
+
+/* Strips of sums, behind the registers. A row that is no multiple of a strip ends in a shorter one. */
+static int add_levels(const dt_exec *x, dt_strip_program *p)
+{
+    const int64_t shortest = p->row_break ? (p->strip + 1) / 2 : p->strip;
+    const int64_t strips = p->n_sums ? largest_piece(x, p->rows_of) / shortest + 1 : 0;
+    const int levels = dt_sum_levels(strips / DT_STRIP_BLOCK + 1);
+
+    for (int i = 0; i < p->n_sums; i++)
+        p->sum[i].level = p->n_regs + i * levels;
+    return p->n_sums * levels;
+}
+
 dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step)
 {
     dt_strip_program *p = dt_arena_new(x->arena, dt_strip_program);
@@ -348,7 +372,7 @@ dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step)
     free(b.place);
     free(b.again);
     *step = (dt_step){ .kernel = &dt_kernel_fused, .node = list->node.v[list->node.n - 1], .pieces_of = list->shape, .state = p,
-                       .scratch = (size_t)p->n_regs * DT_STRIP * sizeof(float) };
+                       .scratch = (size_t)(p->n_regs + add_levels(x, p)) * DT_STRIP * sizeof(float) };
     return NULL;
 }
 

@@ -52,9 +52,12 @@ typedef struct dt_strip_pass {
 typedef struct dt_strip_sum {
     int in;                /* as in dt_strip_code */
     int node;              /* whose memory gets it */
-    int reg;               /* a strip of sums */
+    int reg;               /* a strip of sums: of the block of strips at hand */
+    int level;             /* the first of the strips of the tree over blocks (exec/sums.h) */
     int64_t period;
 } dt_strip_sum;
+
+enum { DT_STRIP_BLOCK = 16 }; /* strips that are added one after the other */
 
 typedef struct dt_strip_program {
     int n_operands, n_code, n_regs;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "exec/strip_program.h"
+#include "exec/sums.h"
 
 typedef struct runner {
     const dt_kernel_call *c;
@@ -14,6 +15,7 @@ typedef struct runner {
     const dt_simd *simd;
     bool generated; /* there are loops */
     int64_t from, n; /* the strip at hand: flat elements [from, from + n) */
+    int64_t blocks;  /* of strips that have been summed */
 } runner;
 
 static float *reg(const runner *r, int i)
@@ -179,19 +181,35 @@ static void run_strip(const runner *r)
 }
 
 /* A strip of sums begins at a multiple of its period, as every strip does. */
-static void begin_sums(const runner *r)
+static void begin_block(const runner *r)
 {
     for (int i = 0; i < r->p->n_sums; i++)
         r->simd->fill(reg(r, r->p->sum[i].reg), 0, DT_STRIP);
+}
+
+static dt_sum_tree tree_of(const runner *r, const dt_strip_sum *s)
+{
+    return (dt_sum_tree){ .level = reg(r, s->level), .stride = DT_STRIP, .n = DT_STRIP, .blocks = r->blocks, .add = r->simd->strip[DT_S_add] };
+}
+
+static void end_block(runner *r)
+{
+    for (int i = 0; i < r->p->n_sums; i++) {
+        dt_sum_tree t = tree_of(r, &r->p->sum[i]);
+        memcpy(dt_sum_next(&t), reg(r, r->p->sum[i].reg), DT_STRIP * sizeof(float));
+        dt_sum_push(&t);
+    }
+    r->blocks++;
 }
 
 static void end_sums(const runner *r)
 {
     for (int i = 0; i < r->p->n_sums; i++) {
         const dt_strip_sum *s = &r->p->sum[i];
-        float *to = dt_floats(r->c->x, s->node) + r->c->unit * s->period;
-        memset(to, 0, (size_t)s->period * sizeof *to);
-        r->simd->add_rows(to, reg(r, s->reg), r->p->strip / s->period, s->period, s->period);
+        const dt_sum_tree t = tree_of(r, s);
+        const dt_sum_source all = { .at = t.level, .load = DT_S_COPY, .rows = r->p->strip / s->period, .n = s->period, .stride = s->period };
+        dt_sum_end(&t);
+        dt_sum_rows(r->simd, &all, dt_floats(r->c->x, s->node) + r->c->unit * s->period);
     }
 }
 
@@ -199,16 +217,24 @@ static void run(const dt_kernel_call *c)
 {
     runner r = { .c = c, .p = c->step->state, .simd = c->x->engine->simd, .generated = c->x->code.base != NULL };
     int64_t row = dt_row_elements(c->x, r.p->rows_of), end = c->hi * row;
+    int strips = 0; /* of the block at hand */
 
-    begin_sums(&r);
+    begin_block(&r);
     if (c->hi > c->lo)
         lay_out_fixed(&r);
     for (r.from = c->lo * row; r.from < end; r.from += r.n) {
+        if (strips == DT_STRIP_BLOCK) {
+            end_block(&r);
+            begin_block(&r);
+            strips = 0;
+        }
         r.n = end - r.from < r.p->strip ? end - r.from : r.p->strip;
         if (r.p->row_break && r.p->row_break - r.from % r.p->row_break < r.n)
             r.n = r.p->row_break - r.from % r.p->row_break;
         run_strip(&r);
+        strips++;
     }
+    end_block(&r);
     end_sums(&r);
 }
 

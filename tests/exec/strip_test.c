@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "exec/strip.h"
+#include "exec/sums.h"
 #include "op/op.h"
 
 enum { N = 4096 };
@@ -232,10 +232,9 @@ static void compare_sums(const dt_simd *simd)
         float sums[2] = { simd->sum(x, n), dt_simd_base.sum(x, n) }, tops[2] = { simd->max(x, n), dt_simd_base.max(x, n) };
         expect_same_floats("a sum", simd, &sums[0], &sums[1], 1);
         expect_same_floats("a maximum", simd, &tops[0], &tops[1], 1);
-        memset(a, 0, sizeof a);
-        memset(b, 0, sizeof b);
-        simd->add_rows(a, x, rows, n, n);
-        dt_simd_base.add_rows(b, x, rows, n, n);
+        const dt_sum_source rows_of_x = { .at = x, .load = DT_S_COPY, .rows = rows, .n = n, .stride = n, .mean = k % 2 ? x : NULL };
+        dt_sum_rows(simd, &rows_of_x, a);
+        dt_sum_rows(&dt_simd_base, &rows_of_x, b);
         expect_same_floats("a sum of rows", simd, a, b, n);
     }
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products in one fixed order, built once per instruction set, with the same bits on all (gemm_own.c). An element of C is one chain,
+ * Matrix products in one fixed order, built once per instruction set, with the same bits on all (gemm_own.c). An element of C is the sum of blocks of
+ * DT_PRODUCT_BLOCK values of k, added by the tree of exec/sums.h, so a long k loses no digits. A block is one chain,
  *
- *     c = fma(a[k], b[k], c)    k ascending, from 0 or from what C holds
+ *     c = fma(a[k], b[k], c)    k ascending, from 0
  *
- * so rows, columns and stretches of k can be cut as is fastest: a chain goes on from what was stored. A tile of C stays in registers while a panel of B,
- * packed, is read from the first-level cache. What the processor lacks, fma is made of doubles.
+ * so rows and columns can be cut as is fastest. A tile of C stays in registers while a panel of B, packed, is read from the first-level cache. Where the processor lacks fma, it is made of doubles.
  */
 #include <math.h>
 #include <string.h>
@@ -69,14 +69,15 @@ typedef float vec;
 #define FMA fmaf
 #endif
 
-enum { PANEL = W * VECTORS, STRETCH = 256, BLOCK = 20 * ROWS }; /* columns of a panel; of k; rows of A that stay in the second-level cache */
+/* Columns of a panel; rows of A that stay in the second-level cache. */
+enum { PANEL = W * VECTORS, BLOCK = ROWS < 12 ? 20 * ROWS : DT_PRODUCT_ROWS };
 
 /* Operands of a tile: A and C where they lie, a panel of B whose rows are ldb apart. */
 typedef struct tile {
     const float *a, *b;
     float *c;
     int64_t lda, ldb, ldc, k;
-    bool trans_a, adds;
+    bool trans_a;
 } tile;
 
 /* `rows` and `trans_a` are constants where it is called. */
@@ -87,7 +88,7 @@ static ALWAYS_INLINE void run_tile(const tile *t, int rows, bool trans_a)
     vec sum[ROWS][VECTORS];
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < VECTORS; j++)
-            sum[i][j] = t->adds ? LOAD(t->c + i * t->ldc + j * W) : ALL(0.0f);
+            sum[i][j] = ALL(0.0f);
     for (int64_t k = 0; k < t->k; k++, b += t->ldb) {
         vec row[VECTORS];
         for (int j = 0; j < VECTORS; j++)
@@ -156,10 +157,8 @@ static void pack(float *to, const float *b, const tile *t, int64_t n, bool trans
 /* A tile that reaches over the edge of C: its columns beyond n are nobody's. */
 static void run_edge(tile t, int rows, int64_t n)
 {
-    float edge[ROWS * PANEL] = { 0 }, *c = t.c;
+    float edge[ROWS * PANEL], *c = t.c;
     const int64_t ldc = t.ldc;
-    for (int i = 0; i < rows; i++)
-        memcpy(edge + i * PANEL, c + i * ldc, (size_t)n * sizeof *c);
     t.c = edge;
     t.ldc = PANEL;
     run_rows(&t, rows);
@@ -170,7 +169,7 @@ static void run_edge(tile t, int rows, int64_t n)
 /* Rows [0, m) of n columns, n <= PANEL. B is packed where it lies badly, or is read by many tiles. */
 static void run_panel(tile t, int64_t m, int64_t n, bool trans_b)
 {
-    _Alignas(64) float packed[STRETCH * PANEL];
+    _Alignas(64) float packed[DT_PRODUCT_BLOCK * PANEL];
     if (trans_b || n < PANEL || m > 2 * ROWS) {
         pack(packed, t.b, &t, n, trans_b);
         t.b = packed;
@@ -192,16 +191,73 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static void product(const dt_gemm *g, const float *a, const float *b, float *c)
+/* A part of C: rows [i, i + rows), columns [j, j + columns). */
+typedef struct part {
+    const dt_gemm *g;
+    const float *a, *b;
+    int64_t i, j, rows, columns;
+} part;
+
+/* Sums of blocks of a part: some are in C, the others in buffers whose rows lie closer together. */
+typedef struct sums {
+    float *at;
+    int64_t ld;
+} sums;
+
+/* to = the sum over k in [from, end) */
+static void make_block(const part *p, int64_t from, int64_t end, sums to)
+{
+    const dt_gemm *g = p->g;
+    for (int64_t j = 0; j < p->columns; j += PANEL) {
+        const float *a = p->a + (g->trans_a ? from * g->lda + p->i : p->i * g->lda + from);
+        const float *b = p->b + (g->trans_b ? (p->j + j) * g->ldb + from : from * g->ldb + p->j + j);
+        const tile t = { .a = a, .b = b, .c = to.at + j, .lda = g->lda, .ldb = g->ldb, .ldc = to.ld, .k = end - from, .trans_a = g->trans_a };
+        run_panel(t, p->rows, smaller(PANEL, p->columns - j), g->trans_b);
+    }
+}
+
+static void add_part(const part *p, sums from, sums to)
+{
+    for (int64_t i = 0; i < p->rows; i++, from.at += from.ld, to.at += to.ld) {
+        INDEPENDENT
+        for (int64_t j = 0; j < p->columns; j++)
+            to.at[j] += from.at[j];
+    }
+}
+
+/* Buffer `k` of the tree: the first is C itself, unless C is added to. */
+static sums buffer(const dt_gemm *g, float *c, float *room, int k)
+{
+    const int64_t ld = smaller(g->n, DT_PRODUCT_COLUMNS), each = smaller(g->m, DT_PRODUCT_ROWS) * ld;
+    if (k == 0 && !g->adds)
+        return (sums){ c, g->ldc };
+    return (sums){ room + (g->adds ? k : k - 1) * each, ld };
+}
+
+/* As dt_sum_push and dt_sum_end do. */
+static void make_part(const part *p, float *c, float *room)
+{
+    const dt_gemm *g = p->g;
+    int buffers = 0;
+
+    for (int64_t block = 0, from = 0; from < g->k; block++, from += DT_PRODUCT_BLOCK) {
+        const int64_t end = smaller(from + DT_PRODUCT_BLOCK, g->k);
+        make_block(p, from, end, buffer(g, c, room, buffers++));
+        for (int64_t carry = block; buffers > 1 && (carry & 1 || end == g->k); carry >>= 1, buffers--)
+            add_part(p, buffer(g, c, room, buffers - 1), buffer(g, c, room, buffers - 2));
+    }
+    if (g->adds && g->k > 0)
+        add_part(p, buffer(g, c, room, 0), (sums){ c, g->ldc });
+}
+
+static void product(const dt_gemm *g, const float *a, const float *b, float *c, float *room)
 {
     for (int64_t i = 0; i < g->m; i += BLOCK)
-        for (int64_t k = 0; k < g->k; k += STRETCH)
-            for (int64_t j = 0; j < g->n; j += PANEL) {
-                const tile t = { .a = a + (g->trans_a ? k * g->lda + i : i * g->lda + k), .b = b + (g->trans_b ? j * g->ldb + k : k * g->ldb + j),
-                                 .c = c + i * g->ldc + j, .lda = g->lda, .ldb = g->ldb, .ldc = g->ldc, .k = smaller(STRETCH, g->k - k),
-                                 .trans_a = g->trans_a, .adds = g->adds || k > 0 };
-                run_panel(t, smaller(BLOCK, g->m - i), smaller(PANEL, g->n - j), g->trans_b);
-            }
+        for (int64_t j = 0; j < g->n; j += DT_PRODUCT_COLUMNS) {
+            const int64_t rows = smaller(BLOCK, g->m - i), columns = smaller(DT_PRODUCT_COLUMNS, g->n - j);
+            const part p = { .g = g, .a = a, .b = b, .i = i, .j = j, .rows = rows, .columns = columns };
+            make_part(&p, c + i * g->ldc + j, room);
+        }
 }
 
 extern const dt_product_function JOIN(dt_product_, DT_ISA);

@@ -1,36 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops over rows: normalisation, and what attention does to a row of scores. Built once per instruction set, with the same bits on all
- * (see strip.c): a row's sum has 32 interleaved chains and a fixed tree over them.
+ * (see strip.c); sum.h has the order of sums.
  */
 #include "exec/strip.h"
 
 #include "exec/simd/math.h"
-
-#define CHAINS 32
-
-static inline float join_chains(float *chain)
-{
-    for (int width = CHAINS / 2; width; width /= 2)
-        for (int j = 0; j < width; j++)
-            chain[j] += chain[j + width];
-    return chain[0];
-}
-
-/* The sum of `expression` over i < n, into `out`. */
-#define SUM(out, n, expression)                         \
-    do {                                                \
-        float chain_[CHAINS] = { 0 };                   \
-        int64_t at_ = 0;                                \
-        for (; at_ + CHAINS <= (n); at_ += CHAINS)      \
-            for (int j_ = 0; j_ < CHAINS; j_++) {       \
-                int64_t i = at_ + j_;                   \
-                chain_[j_] += (expression);             \
-            }                                           \
-        for (int64_t i = at_; i < (n); i++)             \
-            chain_[i - at_] += (expression);            \
-        (out) = join_chains(chain_);                    \
-    } while (0)
+#include "exec/simd/sum.h"
 
 /* ---- layer normalisation ---- */
 

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "exec/simd/math.h"
+#include "exec/simd/sum.h"
 
 #define X (((const float *)a)[i])
 #define Y (((const float *)b)[i])
@@ -108,39 +109,33 @@ static void fill(float *d, float x, int64_t n)
 
 /* ---- sums ---- */
 
-static void add_rows(float *d, const float *a, int64_t rows, int64_t n, int64_t stride)
+/* Four rows at a time: each sum is read and written once for them. */
+static ALWAYS_INLINE void sum_rows(float *d, const dt_sum_block *s, bool squares)
 {
-    for (int64_t i = 0; i < rows; i++) {
-        const float *row = a + i * stride;
+    const float *a = s->a, *mean = s->mean;
+    const int64_t n = s->n, stride = s->stride;
+    int64_t i = 0;
 
+    for (int64_t j = 0; j < n; j++)
+        d[j] = 0;
+#define TERM(k) (squares ? (a[(k) * stride + j] - mean[j]) * (a[(k) * stride + j] - mean[j]) : a[(k) * stride + j])
+    for (; i + 4 <= s->rows; i += 4, a += 4 * stride)
         INDEPENDENT
         for (int64_t j = 0; j < n; j++)
-            d[j] += row[j];
-    }
-}
-
-static void add_bf16_rows(float *d, const uint16_t *a, int64_t rows, int64_t n, int64_t stride)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        const uint16_t *row = a + i * stride;
-
+            d[j] = (((d[j] + TERM(0)) + TERM(1)) + TERM(2)) + TERM(3);
+    for (; i < s->rows; i++, a += stride)
         INDEPENDENT
         for (int64_t j = 0; j < n; j++)
-            d[j] += from_bits((int32_t)((uint32_t)row[j] << 16));
-    }
+            d[j] += TERM(0);
+#undef TERM
 }
 
-static void add_deviations(float *d, const float *a, const float *mean, int64_t rows, int64_t n)
+static void sum_block(const dt_sum_block *s, float *d)
 {
-    for (int64_t i = 0; i < rows; i++) {
-        const float *row = a + i * n;
-
-        INDEPENDENT
-        for (int64_t j = 0; j < n; j++) {
-            const float from_mean = row[j] - mean[j];
-            d[j] += from_mean * from_mean;
-        }
-    }
+    if (s->mean)
+        sum_rows(d, s, true);
+    else
+        sum_rows(d, s, false);
 }
 
 /* Four chains: for rows of a few classes. */
@@ -152,23 +147,13 @@ static float short_sum(const float *a, int64_t n)
     return (chain[0] + chain[1]) + (chain[2] + chain[3]);
 }
 
-#define CHAINS 32
 static float sum(const float *a, int64_t n)
 {
-    float chain[CHAINS] = { 0 };
-    int64_t i = 0;
-
+    float total;
     if (n < CHAINS)
         return short_sum(a, n);
-    for (; i + CHAINS <= n; i += CHAINS)
-        for (int j = 0; j < CHAINS; j++)
-            chain[j] += a[i + j];
-    for (int j = 0; i + j < n; j++)
-        chain[j] += a[i + j];
-    for (int width = CHAINS / 2; width; width /= 2)
-        for (int j = 0; j < width; j++)
-            chain[j] += chain[j + width];
-    return chain[0];
+    SUM(total, n, a[i]);
+    return total;
 }
 
 /* NaN if there is one; -inf of nothing. A maximum does not depend on the order. */
@@ -287,9 +272,8 @@ static void sparse_entropy(float *loss, const float *a, const int32_t *label, in
 /* A class of probability 0 does not count, not even with a score of -inf. */
 static float entropy_of(const float *a, const float *target, float m, float log_total, int64_t n)
 {
-    float total = 0;
-    for (int64_t j = 0; j < n; j++)
-        total += target[j] != 0 ? target[j] * (log_total - (a[j] - m)) : 0;
+    float total;
+    SUM(total, n, target[i] != 0 ? target[i] * (log_total - (a[i] - m)) : 0);
     return total;
 }
 
@@ -347,7 +331,7 @@ const dt_simd JOIN(dt_simd_, DT_ISA) = {
     },
     .window = &JOIN(dt_window_loops_, DT_ISA), .rows = &JOIN(dt_rows_, DT_ISA),
     .uniform = &JOIN(dt_uniform_, DT_ISA), .product = &JOIN(dt_product_, DT_ISA),
-    .fill = fill, .add_rows = add_rows, .add_bf16_rows = add_bf16_rows, .add_deviations = add_deviations, .sum = sum, .max = max, .softmax = softmax,
+    .fill = fill, .sum_block = sum_block, .sum = sum, .max = max, .softmax = softmax,
     .sparse_entropy = sparse_entropy, .entropy = entropy,
     .sparse_entropy_grad = sparse_entropy_grad, .entropy_grad = entropy_grad,
 };
