@@ -21,7 +21,8 @@ typedef struct dt_loss_head {
 #define DT_LOSS_ARGS_SIZE 128 /* room for the args of any loss: a metric of its name has the same */
 #define DT_LOSS_FIELDS(type) \
     DT_HEAD_FIELD(DT_FIELD_ENUM, type, reduction, .choices = dt_reductions, \
-                  .help = "sum_over_batch_size: sum of losses / number of samples; fit divides by the global batch"), \
+                  .help = "what the weighted sum of losses is divided by. sum_over_batch_size, mean: the number of samples in the global batch; " \
+                          "mean_with_sample_weight: the sum of their weights"), \
     DT_HEAD_FIELD(DT_FIELD_TEXT, type, name, .help = "name, used as the key in the history"), DT_NOT_YET("dtype")
 extern const dt_field dt_binary_crossentropy_fields[], dt_categorical_crossentropy_fields[], dt_sparse_categorical_crossentropy_fields[];
 
@@ -69,6 +70,9 @@ dt_value dt_clip_probability(dt_value p);                              /* to [1e
 dt_value dt_smooth_labels(dt_value target, double smoothing, double classes); /* target * (1 - smoothing) + smoothing / classes */
 dt_value dt_cosine_similarity(dt_value target, dt_value prediction, int64_t axis);
 dt_value dt_weights_like(dt_value weight, dt_value values);            /* of the values' dtype and shape: (B) to (B, T) */
+/* What samples add to the divisor of a mean: their weights or 1, where the mask (1 or 0, of the values' dtype and shape) lets them count. Either may be
+ * no value: all 1. No value comes out where each sample adds 1. */
+dt_value dt_divisor_rows(int reduction, dt_value weight, dt_value mask);
 dt_value dt_mask_like(dt_value mask, dt_value values);                 /* of the values' shape, bools as they are */
 dt_value dt_divide_no_nan(dt_value a, dt_value b);                     /* a / b, and 0 where b is 0 */
 dt_check_fn dt_check_sparse, dt_check_one_hot, dt_check_same_shape;
@@ -109,6 +113,7 @@ typedef struct dt_metric_row {
     dt_check_fn *check;
     void (*follow)(void *args, bool from_logits);          /* takes over what the loss beside it says, unless told; NULL: nothing */
     dt_value (*update)(const dt_loss_call_args *c);        /* float (B, ...) */
+    dt_value (*mask)(const dt_loss_call_args *c);          /* bool (B, ...): values that weights count; no value, or NULL: all */
     double (*result)(const void *args, const double *sum, double examples); /* examples: or the sum of their weights; 0: the result is 0 */
     void (*parts)(dt_metric_parts *m);
     int (*n_sums)(const void *args);                       /* numbers in all parts; NULL: as many as came */
@@ -117,8 +122,8 @@ typedef struct dt_metric_row {
     dt_status *(*fault)(const void *args, const double *sum, int n); /* METRICS where the sums show that there is no result; NULL: there is one */
 } dt_metric_row;
 const dt_kind *const *dt_metrics(int *n);
-/* Of a mean, with weights of samples: rows, and weights that the sum of rows is divided by; (B) each, or of rank 0. Keras' rule: a value per output is
- * averaged down to the dimensions of the weights first, then weighted, then averaged down to the example. No weight: neither is there one out. */
+/* Of a mean, with weights of samples: rows, and what the sum of rows is divided by; (B) each, or of rank 0. Keras' rule: values are averaged down to
+ * the dimensions of the weights, the weights repeated to the shape of the values, and both averaged down to the example. No weight: no divisor. */
 void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight, dt_value *rows, dt_value *divisor);
 /* How many numbers the metric gives for targets and predictions of these types; 0: they do not fit. */
 int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target, const dt_type *prediction);

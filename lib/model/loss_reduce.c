@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the losses of samples to one number. With weights w, and samples that count (all, unless the loss has a mask):
+ * From the values of samples to one number: the rule for losses in C, for losses of jobs and for metrics. With weights w, and samples that count (all,
+ * unless the loss or the model has a mask):
  *
  *     sum_over_batch_size, mean    sum(w l) / number of samples that count; weight 0 counts
- *     mean_with_sample_weight      sum(w l) / sum(w)
+ *     mean_with_sample_weight      sum(w l) / sum(w) of the samples that count; metrics are such means
  *     sum                          sum(w l)
  *     none                         w l, sample by sample
  *
@@ -53,6 +54,13 @@ dt_value dt_weights_like(dt_value weight, dt_value values)
     return weight.trace && values.trace ? dt_mask_like(dt_convert(weight, dt_type_of_value(values).dtype), values) : (dt_value){ 0 };
 }
 
+dt_value dt_divisor_rows(int reduction, dt_value weight, dt_value mask)
+{
+    if (reduction != DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT)
+        return mask;
+    return weight.trace && mask.trace ? dt_multiply(dt_weights_like(weight, mask), mask) : weight.trace ? weight : mask;
+}
+
 static dt_value total(dt_value x)
 {
     return dt_reduce_sum(x, DT_NO_AXIS);
@@ -98,18 +106,12 @@ static dt_value mean_over_batch(const weighting *x)
 
 static dt_value reduce_weighted(const weighting *x)
 {
-    dt_value ones = dt_like(x->values, 1), w = x->w.trace ? x->w : ones;
-    dt_value counts = x->counts.trace ? x->counts : ones;
-    switch (reduction_of(x)) {
-    case DT_REDUCTION_NONE:
+    if (reduction_of(x) == DT_REDUCTION_NONE)
         return x->values;
-    case DT_REDUCTION_SUM:
+    if (reduction_of(x) == DT_REDUCTION_SUM)
         return total(x->values);
-    case DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT:
-        return divide(x, total(x->values), total(x->counts.trace ? dt_multiply(dt_weights_like(w, x->values), counts) : w));
-    default:
-        return divide(x, total(x->values), total(counts));
-    }
+    dt_value counted = dt_divisor_rows(reduction_of(x), x->w, x->counts);
+    return divide(x, total(x->values), total(counted.trace ? counted : dt_like(x->values, 1)));
 }
 
 /* Losses (B) with weights (B, 1) are taken for (B, 1) too, as in Keras; it shows when nothing is reduced. */

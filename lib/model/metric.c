@@ -19,30 +19,32 @@ static dt_value same_rank(dt_value x, dt_value as)
 /* The mean over the dimensions behind the first `rank`. */
 static dt_value mean_behind(dt_value x, int rank)
 {
-    while (dt_type_of_value(x).rank > rank)
+    while (dt_type_of_value(x).rank > 1 && dt_type_of_value(x).rank > rank)
         x = dt_mean_last(x);
-    return x;
+    if (dt_type_of_value(x).rank <= rank)
+        return x;
+    dt_value sum = dt_reduce_sum(x, 0);
+    return dt_divide(sum, dt_convert(dt_dim_value(x, 0), dt_type_of_value(sum).dtype));
 }
 
-static void weigh(dt_value *x, dt_value *w)
+/* mask: 1 or 0 for each of the values; no value: all 1. */
+static void weigh(dt_value *x, dt_value *w, dt_value mask)
 {
-    *w = dt_convert(*w, dt_type_of_value(*x).dtype);
+    *w = dt_divisor_rows(DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT, dt_convert(*w, dt_type_of_value(*x).dtype), mask);
     *x = same_rank(*x, *w);
     *w = same_rank(*w, *x);
-    int rank = dt_type_of_value(*w).rank;
-    if (rank > 0)
-        *x = mean_behind(*x, rank);
-    *x = dt_multiply(*x, dt_weights_like(*w, *x));
-    *w = mean_behind(*w, rank > 1 ? 1 : rank);
+    *x = mean_behind(*x, dt_type_of_value(*w).rank);
+    *w = dt_weights_like(*w, *x);
+    *x = dt_multiply(*x, *w);
+    *w = mean_behind(*w, 1);
 }
 
 void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight, dt_value *rows, dt_value *divisor)
 {
-    dt_value x = row->update(c);
-    int rank = dt_type_of_value(x).rank;
+    dt_value x = row->update(c), mask = weight.trace && row->mask ? row->mask(c) : (dt_value){ 0 };
     if (weight.trace)
-        weigh(&x, &weight);
-    *rows = mean_behind(x, rank > 0 ? 1 : 0);
+        weigh(&x, &weight, mask.trace ? dt_convert(mask, dt_type_of_value(x).dtype) : mask);
+    *rows = mean_behind(x, 1);
     *divisor = weight;
 }
 

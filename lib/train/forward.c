@@ -52,26 +52,13 @@ static dt_value counts_of(dt_trace *trace, const dt_trainer *t, int i, bool trai
     return counts.trace ? dt_multiply(counts, dt_weights_like(class, counts)) : class;
 }
 
-/* Keras' sum_over_batch_size and mean, where a job asks for them by name, divide by how many samples there are, whatever they count. */
-static bool divides_by_number(const dt_named *loss)
-{
-    return dt_tree_get(loss->tree, "reduction") && ((const dt_loss_head *)loss->args)->reduction != DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT;
-}
-
 /* values (B, ...): a loss for each sample; mask: those that count at all, no trace: all; the others' losses are 0. */
 static void weigh(const dt_named *loss, dt_value values, dt_value mask, dt_term *x)
 {
-    dt_value divisor = { 0 };
-    if (x->counts.trace) {
-        dt_value w = dt_weights_like(x->counts, values);
-        values = dt_multiply(values, w);
-        divisor = divides_by_number(loss) ? divisor : w;
-    }
-    if (mask.trace) {
-        dt_value is = dt_convert(mask, dt_type_of_value(values).dtype);
-        divisor = divisor.trace ? dt_multiply(divisor, is) : is;
-    }
-    x->rows = dt_mean_per_example(values);
+    dt_value w = x->counts.trace ? dt_weights_like(x->counts, values) : x->counts;
+    dt_value counted = mask.trace ? dt_convert(mask, dt_type_of_value(values).dtype) : mask;
+    dt_value divisor = dt_divisor_rows(((const dt_loss_head *)loss->args)->reduction, w, counted);
+    x->rows = dt_mean_per_example(w.trace ? dt_multiply(values, w) : values);
     if (divisor.trace)
         x->divisor = dt_mean_per_example(divisor);
 }

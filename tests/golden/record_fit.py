@@ -436,6 +436,27 @@ CONSTRAINTS = [
 ]
 
 
+# Weights where the loss does not name its reduction, the last batch of an epoch being smaller.
+SPARSE = {"SparseCategoricalCrossentropy": {"from_logits": True}}
+DEFAULTS = [
+    {"id": "fit/default-sample-weight", "batch": 5, "model": one(3), "compile": {
+        "optimizer": SGD, "loss": SPARSE, "target": "kind", "sample_weight": "w", "metrics": ["accuracy"], "weighted_metrics": ["accuracy"]}},
+    {"id": "fit/default-class-weight", "batch": 5, "model": one(3), "fit": {"class_weight": {"0": 3, "1": 0.25}}, "compile": {
+        "optimizer": {"Adam": {"learning_rate": 0.05}}, "loss": SPARSE, "target": "kind", "weighted_metrics": ["accuracy"]}},
+    {"id": "fit/default-accumulated", "batch": 4, "model": one(3), "fit": {"class_weight": {"0": 3, "2": 0}}, "compile": {
+        "optimizer": EVERY_TWO, "loss": SPARSE, "target": "kind", "weighted_metrics": ["accuracy"]}},
+    {"id": "fit/default-two-outputs", "batch": 4, "model": TWO, "compile": {
+        "optimizer": SGD, "loss": {"kind": SPARSE, "size": "mse"}, "sample_weight": {"kind": "w", "size": "v"},
+        "loss_weights": {"kind": 1.0, "size": 0.5}, "weighted_metrics": {"kind": ["accuracy"], "size": ["mse"]}}},
+    masked("default-tags", BY_STEP, **{**TAGS, "loss": SPARSE}, sample_weight="by_step", weighted_metrics=["sparse_categorical_crossentropy"]),
+    {"id": "fit/ignored-class-metrics", "model": one(3), "compile": {
+        "optimizer": SGD, "target": "ignored", "sample_weight": "w",
+        "loss": {"SparseCategoricalCrossentropy": {"from_logits": True, "ignore_class": -1}},
+        "metrics": [{"SparseCategoricalCrossentropy": {"from_logits": True, "ignore_class": -1, "name": "plain"}}],
+        "weighted_metrics": [{"SparseCategoricalCrossentropy": {"from_logits": True, "ignore_class": -1}}]}},
+]
+
+
 # Where a slope is 0, as PReLU's is at first, inputs are equal: which of them gets the gradient shows in the weights.
 TIES = [{"id": f"fit/ties-{kind.lower()}", **kept(
     X, {"PReLU": {"name": "sloped"}}, {"LayerNormalization": {"name": "even", "scale": False}}, {kind: {"inputs": ["even", "sloped"]}}, HEAD), "batch": ROWS}
@@ -444,7 +465,7 @@ TIES = [{"id": f"fit/ties-{kind.lower()}", **kept(
 
 def main():
     only = sys.argv[1:]
-    lines = [json.dumps(record(c)) for c in CASES + MASKS + CONSTRAINTS + TIES if not only or c["id"] in only]
+    lines = [json.dumps(record(c)) for c in CASES + MASKS + CONSTRAINTS + TIES + DEFAULTS if not only or c["id"] in only]
     head = {"format": 1, "area": "fit", "program": "tests/train/fit_golden_test.c", "keras": keras.__version__,
             "about": "histories and weights of Keras' fit: outputs, weights, metrics, penalties, masks by name"}
     print(json.dumps(head)[:-1] + ', "cases": [\n' + ",\n".join(lines) + "\n]}")

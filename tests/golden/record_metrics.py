@@ -61,19 +61,24 @@ def weights(*shape):
     return draw.uniform(0.1, 2, shape).astype(np.float32).round(2)
 
 
+def given(y, p):
+    """Mean takes values alone."""
+    return [p] if y is None else [y, p]
+
+
 def record(number_, slug, name, arguments, updates):
     words = {k: None if v == "none" else v for k, v in arguments.items()}
     metric = getattr(keras.metrics, name)(**({"dtype": "float32"} if "IoU" in name else {}), **words)
     lazy = name in ("F1Score", "FBetaScore", "R2Score") or arguments.get("multi_label")
     results = [0.0 if lazy else metric.result()]  # which Keras does not have before it has seen the number of classes
     for y, p, *w in updates:
-        metric.update_state(y, p, sample_weight=w[0] if w else None)
+        metric.update_state(*given(y, p), sample_weight=w[0] if w else None)
         results.append(metric.result())
     metric.reset_state()
     listed = [[number(x) for x in np.ravel(np.asarray(r))] for r in results + [metric.result()]]
     return {"id": f"metrics/{number_}-{slug}", "op": "metric",
             "in": {"class": name, "arguments": arguments,
-                   "updates": [{"args": [tensor(u[0]), tensor(u[1])], "sample_weight": tensor(u[2]) if len(u) > 2 else None} for u in updates]},
+                   "updates": [{"args": [tensor(x) for x in given(*u[:2])], "sample_weight": tensor(u[2]) if len(u) > 2 else None} for u in updates]},
             "out": {"result_before_and_after_each_update": listed[:-1], "result_after_reset": listed[-1]}}
 
 
@@ -103,6 +108,17 @@ CASES = [
     ("fbeta-each-threshold", "FBetaScore", {"beta": 2.0, "threshold": 0.4}, [(yes(6, 3), share(6, 3), weights(6)) for _ in range(2)]),
     ("r2-each", "R2Score", {"class_aggregation": "none"}, [near(5, 3) for _ in range(2)]),
     ("precision-thresholds", "Precision", {"thresholds": [0.2, 0.5, 0.9]}, [(yes(6), share(6)) for _ in range(2)]),
+    # Weights that are repeated: the divisor is their sum after that.
+    ("mean-weights-of-outputs", "Mean", {}, [(None, share(2, 3), weights(1, 3)), (None, share(4, 3), weights(4, 1))]),
+    ("mean-weight-of-all", "Mean", {}, [(None, share(3), weights()), (None, share(4), weights())]),
+    ("mean-weights-of-steps", "Mean", {}, [(None, share(2, 3, 4), weights(1, 3)), (None, share(2, 3, 4), weights(1, 1, 4))]),
+    ("binary-accuracy-weights-of-outputs", "BinaryAccuracy", {}, [(yes(2, 3), share(2, 3), weights(1, 3)), (yes(4, 3), share(4, 3), weights(1, 1))]),
+    ("root-error-weights-of-outputs", "RootMeanSquaredError", {}, [(share(2, 3), share(2, 3), weights(1, 3)), (share(2, 3), share(2, 3), weights())]),
+    # Labels to ignore: they leave the divisor where there are weights, and only there.
+    ("crossentropy-ignored", "SparseCategoricalCrossentropy", {"ignore_class": 0}, [(classes(3, 8), scores(8, 3), weights(8)), (classes(3, 8), scores(8, 3))]),
+    ("crossentropy-ignored-column", "SparseCategoricalCrossentropy", {"ignore_class": 2}, [(classes(3, 8), scores(8, 3), weights(8, 1)) for _ in range(2)]),
+    ("crossentropy-ignored-steps", "SparseCategoricalCrossentropy", {"ignore_class": 1},
+     [(classes(3, 2, 4), scores(2, 4, 3), weights(2, 4)), (classes(3, 2, 4), scores(2, 4, 3), weights(1, 4))]),
 ]
 
 

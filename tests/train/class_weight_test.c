@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fit.class_weight: an example counts as often as its class says. So a class of weight 2 is as if each of its examples were there twice, and one of
- * weight 0 as if it were not: losses and weights are those of such data. Where a batch has no example that counts nothing moves.
+ * fit.class_weight. With `mean_with_sample_weight` an example counts as often as its class says: a class of weight 2 is as if each of its examples
+ * were there twice, and one of weight 0 as if it were not. By default the weighted sum is divided by the number of examples, as in Keras.
  */
 #define HERE "build/tmp/train-class-weight"
 #include "kit.h"
@@ -42,15 +42,15 @@ static dt_dataset *data_of(const int times[CLASSES], bool one_hot)
     return data;
 }
 
-static dt_model *model_of(int replicas, bool one_hot)
+static dt_model *model_of(int replicas, bool one_hot, const char *reduction)
 {
     dt_strategy *s = strategy_of(&(setup){ .replicas = replicas });
     dt_model *m = NULL;
     DT_SCOPE(s) {
         OK(dt_model_create(&m, LAYERS));
         OK(dt_model_seed(m, 9));
-        OK(dt_model_compile(m, "{optimizer: {SGD: {learning_rate: 0.2}}, loss: {%s: {from_logits: true}}, metrics: [accuracy]}",
-                            one_hot ? "CategoricalCrossentropy" : "SparseCategoricalCrossentropy"));
+        OK(dt_model_compile(m, "{optimizer: {SGD: {learning_rate: 0.2}}, loss: {%s: {from_logits: true%s}}, metrics: [accuracy]}",
+                            one_hot ? "CategoricalCrossentropy" : "SparseCategoricalCrossentropy", reduction));
     }
     dt_strategy_unref(s);
     return m;
@@ -78,7 +78,7 @@ static void test_counts_as_often(void **state)
     for (size_t i = 0; i < 4 * sizeof rows / sizeof *rows; i++) {
         bool one_hot = i % 2, parts = i / 2 % 2;
         const size_t k = i / 4;
-        dt_model *weighted = model_of(parts ? 5 : 1, one_hot), *repeated = model_of(1, one_hot);
+        dt_model *weighted = model_of(parts ? 5 : 1, one_hot, ", reduction: mean_with_sample_weight"), *repeated = model_of(1, one_hot, "");
         dt_dataset *d = data_of(once, one_hot), *more = data_of(rows[k].times, one_hot);
         double is = fit_loss(weighted, d, rows[k].fit), ought = fit_loss(repeated, more, "{epochs: 3}");
         if (!(fabs(is - ought) < 1e-5))
@@ -93,12 +93,35 @@ static void test_counts_as_often(void **state)
     }
 }
 
+/* Weights of 0.5 halve the loss: it is divided by how many examples there are, not by what they count. */
+static void test_default_divides_by_examples(void **state)
+{
+    (void)state;
+    static const int once[CLASSES] = { 1, 1, 1 };
+    static const char *const written[] = { "", ", reduction: sum_over_batch_size", ", reduction: mean" };
+    char sha[65] = "";
+    for (int i = 0; i < 4 * 3; i++) {
+        dt_model *m = model_of(1 + i / 3, false, written[i % 3]);
+        dt_dataset *d = data_of(once, false);
+        double loss = fit_loss(m, d, "{epochs: 1, class_weight: {0: 0.5, 1: 0.5, 2: 0.5}}");
+        if (i > 0 && strcmp(sha, dt_model_weights_sha256(m)) != 0)
+            fail_msg("%d replicas, '%s': other weights than by default on one replica", 1 + i / 3, written[i % 3]);
+        snprintf(sha, sizeof sha, "%s", dt_model_weights_sha256(m));
+        dt_model *same = model_of(1, false, "");
+        double plain = fit_loss(same, d, "{epochs: 1}");
+        assert_float_equal(loss, plain / 2, 1e-6);
+        dt_dataset_unref(d);
+        dt_model_unref(same);
+        dt_model_unref(m);
+    }
+}
+
 static void test_nothing_counts(void **state)
 {
     (void)state;
     static const int once[CLASSES] = { 1, 1, 1 };
     for (int hot = 0; hot < 2; hot++) {
-        dt_model *m = model_of(2, hot);
+        dt_model *m = model_of(2, hot, "");
         dt_dataset *d = data_of(once, hot);
         fails(dt_model_fit(m, d, NULL, "{epochs: 2, class_weight: {0: 0, 1: 0, 2: 0}}"), DT_E_LABELS, "class_weight leaves nothing to train on");
         dt_dataset_unref(d);
@@ -128,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts_as_often),
+        cmocka_unit_test(test_default_divides_by_examples),
         cmocka_unit_test(test_nothing_counts),
         cmocka_unit_test(test_faults),
     };

@@ -13,9 +13,14 @@ static const dt_field plain_fields[] = { DT_LOSS_FIELDS(struct plain), DT_END };
     {                                                                                                                                   \
         return dt_loss_##loss.rows(c);                                                                                                  \
     }                                                                                                                                   \
+    static dt_value row##_mask(const dt_loss_call_args *c)                                                                              \
+    {                                                                                                                                   \
+        return dt_loss_##loss.mask ? dt_loss_##loss.mask(c) : (dt_value){ 0 };                                                          \
+    }                                                                                                                                   \
     const dt_metric_row dt_metric_##row = {                                                                                             \
         .kind = { class_name, words, table, size, (const char *const[]){ __VA_ARGS__, NULL } },                                         \
-        .better = DT_BETTER_LESS, .sums = 1, .check = check_, .update = row##_update, .result = dt_mean_of_sum,                         \
+        .better = DT_BETTER_LESS, .sums = 1, .check = check_, .update = row##_update, .mask = row##_mask,                               \
+        .result = dt_mean_of_sum,                                                                                                       \
     };
 #define PLAIN(row, loss, class_name, words, ...) \
     OF_LOSS(row, loss, class_name, words, plain_fields, sizeof(struct plain), dt_check_same_shape, __VA_ARGS__)
