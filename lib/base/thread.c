@@ -7,10 +7,8 @@
  * sleepers. Both sides write one word and then read the other's, in sequentially consistent order, so at least one of them sees the other: no wake-up
  * is lost.
  *
- * How long waiters spin is learned. Waking a sleeper takes about 20 us, so that sleeping for less is a loss: each such sleep makes all waiters of the
- * pool a little more patient. Where another process wants the cores, a lane that spins only uses up the share that it needs for its work. Such a
- * neighbour shows when a join takes as long as a turn of the scheduler: then waiters go to sleep at once, until some hundreds of short sleeps later.
- * docs/performance.md ("Joins") has the figures behind the constants.
+ * How long waiters spin is learned (base/patience.h). Long waits are no sign of a neighbour while threads of this process work beside the pool, such as
+ * those that prepare batches: those stop by themselves. docs/performance.md ("Joins") has the figures behind the constants.
  */
 #define _GNU_SOURCE /* the affinity mask */
 #include "base/thread.h"
@@ -30,9 +28,9 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/patience.h"
 
 enum { LINE = 64, SPINS = 200, SPINS_A_LOOK = 16 /* between two looks at the clock */ };
-enum { MOST_PATIENCE = 50000, MORE_PATIENCE = 500, NO_PATIENCE = -300 * MORE_PATIENCE, SHORT = 100000, LONG = 200000 }; /* ns */
 
 typedef struct gate {
     alignas(LINE) _Atomic uint32_t count; /* times it was opened */
@@ -47,12 +45,13 @@ typedef struct lane {
 
 struct dt_pool {
     gate start, done, join;
-    alignas(LINE) _Atomic int64_t patience; /* ns for which waiters spin after SPINS; below zero none, and how far they are from it */
+    alignas(LINE) _Atomic int64_t patience; /* ns for which waiters spin after SPINS */
     alignas(LINE) _Atomic uint32_t working; /* lanes other than 0 that have not finished */
     alignas(LINE) _Atomic uint32_t arrived; /* lanes at the join */
     /* Written by lane 0 before `start` opens, read by the others after. */
     alignas(LINE) void (*body)(int lane, void *user);
     void *user;
+    const _Atomic uint32_t *beside; /* threads that work beside the pool; NULL: nobody counts them */
     bool stop;
     int n;
     lane *lanes; /* (n), the first without a thread */
@@ -102,22 +101,29 @@ static void sleep_at(gate *g, uint32_t seen)
     atomic_fetch_sub(&g->sleepers, 1);
 }
 
+/* What takes long is not a neighbour's doing: at `start` there is no work, elsewhere our own threads may have the core. Others than lane 0 must not
+ * read `beside` at `start`, where it may be about to change. */
+static bool is_excused(const dt_pool *p, const gate *g)
+{
+    return g == &p->start || (p->beside && atomic_load_explicit(p->beside, memory_order_relaxed) > 0);
+}
+
 /* Returns when the gate, one of the pool's, has been opened since it stood at `seen`. */
 static void gate_wait(dt_pool *p, gate *g, uint32_t seen)
 {
     if (spin(g, seen, SPINS))
         return;
+    dt_wait w = {.excused = is_excused(p, g)};
     int64_t since = dt_now_ns(), patience = atomic_load_explicit(&p->patience, memory_order_relaxed);
-    bool open = false;
-    while (!open && dt_now_ns() - since < patience)
-        open = spin(g, seen, SPINS_A_LOOK);
-    if (!open)
+    while (!w.slept && !spin(g, seen, SPINS_A_LOOK))
+        w.slept = dt_now_ns() - since >= patience;
+    if (w.slept)
         sleep_at(g, seen);
-    int64_t waited = dt_now_ns() - since;
-    if (waited > LONG && g != &p->start) /* lanes without work are no sign of a neighbour */
-        atomic_store_explicit(&p->patience, NO_PATIENCE, memory_order_relaxed);
-    else if (!open && waited < SHORT && patience < MOST_PATIENCE)
-        atomic_store_explicit(&p->patience, patience + MORE_PATIENCE, memory_order_relaxed);
+    w.ns = dt_now_ns() - since;
+    w.excused = w.excused || is_excused(p, g);
+    int64_t after = dt_patience_after(patience, w);
+    if (after != patience)
+        atomic_store_explicit(&p->patience, after, memory_order_relaxed);
 }
 
 static void *lane_main(void *argument)
@@ -181,6 +187,11 @@ void dt_pool_destroy(dt_pool *p)
 int dt_pool_lanes(const dt_pool *p)
 {
     return p->n;
+}
+
+void dt_pool_beside(dt_pool *p, const _Atomic uint32_t *threads)
+{
+    p->beside = threads;
 }
 
 void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user)

@@ -113,6 +113,35 @@ static void test_lanes_wake_from_sleep(void **state)
     dt_pool_destroy(c.pool);
 }
 
+static void *come_and_go(void *busy)
+{
+    for (int i = 0; i < 200; i++) {
+        atomic_store((_Atomic uint32_t *)busy, (uint32_t)i % 2);
+        nanosleep(&(struct timespec){.tv_nsec = 10000}, NULL);
+    }
+    return NULL;
+}
+
+/* The word may change between runs, and its value at any moment. */
+static void test_other_threads_beside_the_pool(void **state)
+{
+    (void)state;
+    _Atomic uint32_t busy[2] = {0};
+    pthread_t thread[2];
+    counts c = {.pool = pool_of(3), .rounds = 4, .seed = 2000};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, come_and_go, &busy[i]), 0);
+    for (int i = 0; i < 60; i++) {
+        dt_pool_beside(c.pool, i % 3 < 2 ? &busy[i % 3] : NULL);
+        dt_pool_run(c.pool, rounds_with_joins, &c);
+    }
+    for (int lane = 0; lane < 3; lane++)
+        assert_int_equal(c.failures[lane], 0);
+    dt_pool_destroy(c.pool);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+}
+
 static void test_unused_pools_end(void **state)
 {
     (void)state;
@@ -220,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_every_lane_runs_once_each_time),
         cmocka_unit_test(test_joins_hold_under_uneven_work),
         cmocka_unit_test(test_lanes_wake_from_sleep),
+        cmocka_unit_test(test_other_threads_beside_the_pool),
         cmocka_unit_test(test_unused_pools_end),
         cmocka_unit_test(test_lanes_block_signals_and_the_caller_does_not),
         cmocka_unit_test(test_futex_sleeps_until_the_word_changes),
