@@ -7,6 +7,7 @@
 
 #include "exec/exec.h"
 #include "exec/gemm.h"
+#include "exec/lane_choice.h"
 #include "exec/strip.h"
 #include "exec/vex.h"
 
@@ -151,6 +152,8 @@ struct dt_exec {
     const dt_env *env;    /* of the current run */
     dt_status *failure;   /* of it: workers could not exchange what they have */
     uint32_t run;         /* counts runs */
+    dt_lane_choice lanes; /* whether all take part in the next run */
+    bool alone;           /* lane 0 does, in the current one */
     dt_track *const *track; /* (lanes) of the current run; NULL: nothing is recorded */
     int marked;           /* the engine's recording that steps have marks of */
     int run_mark;

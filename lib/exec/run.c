@@ -4,11 +4,12 @@
  *
  * All lanes take part in a run. In each segment a lane first runs the tasks assigned to it when compiling (so that a slice of the
  * weights stays in one core's cache from step to step), then any that are left; then all lanes join. Which lane runs a task does
- * not change its bits.
+ * not change its bits. So lane 0 may run all of them alone, where that is measured to be faster (lane_choice.h).
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "exec/exchange.h"
 #include "exec/exec_impl.h"
 #include "exec/instructions.h"
@@ -218,7 +219,7 @@ static void run_lane(int lane, void *user)
             if (atomic_exchange_explicit(&t->taken, x->run, memory_order_relaxed) != x->run)
                 run_task(x, t, lane);
         }
-        if (i + 1 < x->n_segments)
+        if (i + 1 < x->n_segments && !x->alone)
             join_lanes(x, lane, i);
     }
     dt_instructions_restore(before);
@@ -260,6 +261,26 @@ const void *dt_final_value(const dt_exec *x, int node)
     return source->kept ? x->memory + source->offset : x->at[node];
 }
 
+/* With other workers, the time of a run tells more about them than about lanes. */
+static bool chooses_lanes(const dt_exec *x)
+{
+    return dt_engine_threads(x->engine) > 1 && !x->exchanges;
+}
+
+/* Recording takes time, too: such runs are not compared. */
+static void run_lanes(dt_exec *x)
+{
+    const int64_t since = dt_now_ns();
+
+    x->alone = chooses_lanes(x) && dt_lane_choice_is_alone(&x->lanes);
+    if (x->alone)
+        run_lane(0, x);
+    else
+        dt_pool_run(x->engine->pool, run_lane, x);
+    if (chooses_lanes(x) && !x->track)
+        dt_lane_choice_ran(&x->lanes, dt_now_ns() - since);
+}
+
 /* Nothing is won by waking others for one task: the preamble, or all of a step over one row. */
 static void run_segments(dt_exec *x)
 {
@@ -270,7 +291,7 @@ static void run_segments(dt_exec *x)
     if (x->n_alone == x->n_segments)
         return;
     x->since_ns = x->track ? dt_span_begin(x->track[0]) : 0;
-    dt_pool_run(x->engine->pool, run_lane, x);
+    run_lanes(x);
     if (x->track)
         dt_span_end(x->track[0], x->engine->wait_mark, x->since_ns, (dt_numbers){{ x->n_segments - 1 }});
 }

@@ -239,6 +239,64 @@ static void test_threads_do_not_change_bits_own(void **state)
     compare_threads(DT_KERNELS_OWN);
 }
 
+/* As if measurements changed the choice of lanes before each step. */
+static unsigned char *run_by_turns(const lowered *l, dt_engine *e, const feed *f, size_t *size)
+{
+    runnable r = compile(l, e, f);
+    random_graph_reset(l->g);
+    for (int s = 0; s < STEPS; s++) {
+        r.exec->lanes = (dt_lane_choice){ .alone = s % 2 == 0 };
+        run_step(&r);
+        assert_int_equal(r.exec->alone, s % 2 == 0);
+    }
+    unsigned char *bytes = outcome_bytes(&r, size);
+    random_graph_reset(l->g);
+    runnable_release(&r);
+    return bytes;
+}
+
+static void test_changing_lanes_does_not_change_bits(void **state)
+{
+    (void)state;
+    dt_engine *one = engine_with(1, DT_KERNELS_OWN), *three = engine_with(3, DT_KERNELS_OWN);
+    for (uint64_t seed = 7100; seed < 7120; seed++) {
+        lowered l = lower((random_kind)(seed % 2), seed, 2, seed % 3 ? 0 : 8);
+        feed f = draw_feed(l.g, seed, 2, 257);
+        size_t size, turns_size;
+        cut_shards(&l, 257);
+        unsigned char *first = run_fresh(&l, one, &f, &size), *turns = run_by_turns(&l, three, &f, &turns_size);
+        if (size != turns_size || memcmp(first, turns, size) != 0)
+            fail_msg("seed %llu: other bits when lanes change between steps", (unsigned long long)seed);
+        free(first);
+        free(turns);
+        feed_release(&f);
+        lowered_release(&l);
+    }
+    dt_engine_close(one);
+    dt_engine_close(three);
+}
+
+/* An executable that is run again and again measures its lanes; one lane has no choice. */
+static void test_runs_are_measured(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 2; threads++) {
+        dt_engine *e = engine_with(threads, DT_KERNELS_OWN);
+        lowered l = lower((random_kind)0, 7101, 2, 0);
+        feed f = draw_feed(l.g, 7101, 2, 257);
+        runnable r = compile(&l, e, &f);
+        for (int s = 0; s < 3; s++)
+            run_step(&r);
+        assert_true(r.exec->n_alone < r.exec->n_segments);
+        assert_int_equal(r.exec->lanes.runs, threads > 1 ? 3 : 0);
+        random_graph_reset(l.g);
+        runnable_release(&r);
+        feed_release(&f);
+        lowered_release(&l);
+        dt_engine_close(e);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +306,8 @@ int main(void)
         cmocka_unit_test(test_onednn_against_the_interpreter),
         cmocka_unit_test(test_threads_do_not_change_bits_openblas),
         cmocka_unit_test(test_threads_do_not_change_bits_onednn),
+        cmocka_unit_test(test_changing_lanes_does_not_change_bits),
+        cmocka_unit_test(test_runs_are_measured),
     };
     return cmocka_run_group_tests_name("exec/exec", tests, NULL, NULL);
 }

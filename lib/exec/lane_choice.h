@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether all lanes run an executable, or lane 0 alone, decided by the time that its runs take. Lanes join several times in a run; where a
+ * run is short, a wake-up slow, or another process has a core, joins can cost more than the other lanes save.
+ *
+ *     | hold            | own | other | own | other | hold                                  | own | ...
+ *
+ * A trial compares neighbouring blocks of some dozens of runs, one of the current choice and one of the other. The other one replaces it
+ * only after several blocks that were clearly faster, and is left after the second that was not. Trials become rarer while the choice
+ * stays: they cost less than 2 % of the runs then. Neighbours come and go, so trials never end.
+ *
+ * Which lane runs a task does not change its bits, so neither does this choice.
+ */
+#ifndef DT_EXEC_LANE_CHOICE_H
+#define DT_EXEC_LANE_CHOICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct dt_lane_choice { /* zeroed: all lanes, until there are measurements */
+    bool alone;          /* the current choice */
+    enum { DT_LANES_HOLD, DT_LANES_OWN, DT_LANES_OTHER } phase;
+    int64_t runs, ns;    /* of the phase; in blocks, after those that warm up */
+    int64_t own_ns;      /* of the last block of the current choice */
+    int64_t hold;        /* blocks between trials; 0: before the first one */
+    int64_t block;       /* runs of a block */
+    int wins, losses;    /* of the other choice in this trial */
+} dt_lane_choice;
+
+/* Whether the next run is lane 0's alone. */
+bool dt_lane_choice_is_alone(const dt_lane_choice *c);
+/* A run, by the lanes that dt_lane_choice_is_alone said, took ns nanoseconds, at least 0. */
+void dt_lane_choice_ran(dt_lane_choice *c, int64_t ns);
+
+#endif
