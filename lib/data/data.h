@@ -193,6 +193,8 @@ typedef struct dt_data_bytes {
 } dt_data_bytes;
 dt_data_bytes dt_dataset_bytes(const dt_dataset *d);
 
+/* How many threads prepare batches of d at the moment; it lives as long as d. */
+const _Atomic uint32_t *dt_dataset_preparing(const dt_dataset *d);
 dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *options) DT_MUST_USE;
 /* Bytes of the batches that it reads ahead, and of the one that its caller has. */
 int64_t dt_feed_bytes(dt_dataset *d, const dt_feed_options *options);

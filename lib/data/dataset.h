@@ -21,6 +21,7 @@ struct dt_dataset {
     int refs;
     struct dt_pipe *pipe;        /* a pipeline (pipeline/pipe.h): nothing below is used then; else NULL */
     uint64_t iterations;         /* of the pipeline, begun so far */
+    _Atomic uint32_t preparing;  /* threads that fill a batch at the moment, of all feeds */
     dt_arena *arena;             /* of everything here */
     dt_arena *owned;             /* of the spec, when it was made from a fragment; else NULL */
     dt_dataset_spec spec;

@@ -13,6 +13,11 @@ int64_t dt_dataset_examples(const dt_dataset *d)
     return d->pipe ? dt_pipe_count(d->pipe) : d->rows[DT_PART_TRAIN].count;
 }
 
+const _Atomic uint32_t *dt_dataset_preparing(const dt_dataset *d)
+{
+    return &d->preparing;
+}
+
 int64_t dt_dataset_batch_size(const dt_dataset *d)
 {
     DT_LIVE(d);

@@ -121,12 +121,14 @@ static void fill(dt_feed *f, dt_reader *r, int64_t batch, int k)
 {
     dt_slot *s = &f->slots[batch % f->depth];
     dt_piece p = piece_of(f, batch, k, s);
+    atomic_fetch_add_explicit(&f->d->preparing, 1, memory_order_relaxed);
     int64_t since = dt_span_begin(r->track), *ns = s->piece[k].spent_ns;
     s->piece[k] = (dt_outcome){0};
     s->piece[k].error = dt_filler_run(r->filler, &p, ns);
     dt_span_end(r->track, f->fill_mark, since,
                 (dt_numbers){{number_of(f, batch), k, ns[DT_SPENT_READING], ns[DT_SPENT_DECODING], ns[DT_SPENT_MAP]}});
     publish(f, s, batch);
+    atomic_fetch_sub_explicit(&f->d->preparing, 1, memory_order_relaxed);
 }
 
 static void *thread_main(void *argument)

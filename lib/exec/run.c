@@ -309,6 +309,7 @@ dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_vie
     keep_old_values(x);
     x->env = env;
     x->run++;
+    dt_pool_beside(x->engine->pool, env->beside);
     dt_begin_views(x);
     dt_exchanges_begin(x);
     run_segments(x);

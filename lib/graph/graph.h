@@ -197,6 +197,7 @@ typedef struct dt_env {
     const int32_t *shards;    /* [n_shards + 1]: first row of each reproducibility shard; NULL: none */
     int n_shards;
     dt_refusal *refusal;      /* NULL: nobody looks */
+    const _Atomic uint32_t *beside; /* threads of this process that work beside the step at the moment, such as those that prepare batches; NULL: none */
     struct dt_member *member; /* of a worker that shares the batch with others (fabric/fabric.h); NULL: all rows are here */
 } dt_env;
 

@@ -125,7 +125,7 @@ dt_status *dt_compiled_create(dt_compiled **out, dt_strategy *strategy, dt_graph
     dt_compiled *c = dt_alloc(sizeof *c);
     dt_status *s;
 
-    *c = (dt_compiled){ .strategy = dt_strategy_ref(strategy), .arena = dt_arena_create(), .step = step, .how = o->how };
+    *c = (dt_compiled){ .strategy = dt_strategy_ref(strategy), .arena = dt_arena_create(), .step = step, .how = o->how, .beside = o->beside };
     c->cluster = o->alone ? NULL : strategy->cluster;
     c->shards = o->how.shards > 0 ? o->how.shards : c->cluster ? c->cluster->workers : 0;
     if (c->cluster && o->by_replica) {
@@ -324,7 +324,7 @@ dt_status *dt_compiled_start(dt_compiled *c, const int32_t *offsets, const dt_vi
     DT_TRY(find_size(c, offsets[replicas], &z));
     dt_refusal refusal = { 0 };
     dt_env env = { .batch = z->share.rows, .first = z->share.first, .replicas = 1, .offsets = offsets, .segments = replicas, .shards = z->share.border,
-                         .n_shards = z->share.shards, .refusal = &refusal, .member = c->cluster ? c->cluster->member : NULL };
+                         .n_shards = z->share.shards, .refusal = &refusal, .beside = c->beside, .member = c->cluster ? c->cluster->member : NULL };
     bool flies = false;
     if (c->own_replicas)
         see_own_replicas(c, &env);

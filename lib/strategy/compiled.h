@@ -47,6 +47,7 @@ struct dt_compiled {
     const dt_replication *arg, *result; /* by argument and result */
     unsigned *revision;     /* [states] of the step: the variable's, when it was compiled */
     dt_compute_spec how;
+    const _Atomic uint32_t *beside; /* as dt_env has it */
     const struct dt_cluster *cluster; /* of workers that share each batch; NULL: all of it is computed here */
     dt_view *own_arg;       /* [args] with this worker's rows, of the run at hand */
     int own_replicas;       /* of each worker, whose rows are theirs; 0: rows are cut by shards */

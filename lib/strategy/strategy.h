@@ -152,6 +152,7 @@ typedef struct dt_compile_options {
     dt_compute_spec how;
     const dt_layer_units *units; /* to be rematerialised; NULL: none */
     bool alone;                  /* each worker computes all of it by itself */
+    const _Atomic uint32_t *beside; /* as dt_env has it; lent */
     bool by_replica;             /* a worker's rows are those of its replicas, and results are those of all replicas */
 } dt_compile_options;
 /* Takes the graph. CANNOT_FOLD falls back to replica by replica, slow and right. */

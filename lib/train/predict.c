@@ -103,13 +103,14 @@ static dt_output_meaning meaning_of(const prediction *p, const dt_graph *g, int 
 
 static dt_status *compile(prediction *p, const dt_element *inputs)
 {
+    const _Atomic uint32_t *beside = p->from->data ? dt_dataset_preparing(p->from->data) : NULL;
     dt_graph *g = NULL;
 
     p->offsets = dt_alloc(((size_t)p->model->strategy->replicas + 1) * sizeof *p->offsets);
     DT_TRY(dt_forward_trace_of(p->model, inputs, p->model->spec.n_inputs, &g));
     for (int i = 0; i < p->model->spec.n_outputs; i++)
         p->meaning[i] = meaning_of(p, g, i);
-    DT_TRY(dt_compiled_create(&p->step, p->model->strategy, g, &(dt_compile_options){ .alone = true }));
+    DT_TRY(dt_compiled_create(&p->step, p->model->strategy, g, &(dt_compile_options){ .alone = true, .beside = beside }));
     DT_TRY(dt_divided_put_together(p->model->weight, p->model->n_weights));
     dt_predict_turn_open(&p->turn, p->model->strategy->cluster, dt_compiled_step(p->step));
     p->turn.everyone = p->from->everyone;

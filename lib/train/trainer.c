@@ -34,7 +34,8 @@ static dt_status *compile_step(const dt_trainer *t, dt_step_kind kind, bool rema
 
     DT_TRY(dt_step_trace(t, kind, &g));
     return dt_compiled_create(out, t->o.strategy, g, &(dt_compile_options){ .how = t->o.how, .units = remakes ? &units : NULL,
-                                                                             .alone = kind == DT_STEP_EVALUATE || kind == DT_STEP_FORWARD });
+                                                                             .alone = kind == DT_STEP_EVALUATE || kind == DT_STEP_FORWARD,
+                                                                             .beside = dt_dataset_preparing(t->o.data) });
 }
 
 static bool rematerializes(const dt_trainer *t)

@@ -243,6 +243,52 @@ static void test_threads_are_added_when_they_are_needed(void **state)
     dt_dataset_unref(d);
 }
 
+/* ---- threads that prepare batches are counted ---- */
+
+typedef struct seen {
+    const _Atomic uint32_t *preparing;
+    _Atomic uint32_t least, most;
+} seen;
+
+/* Called by the thread that has just filled the batch. */
+static dt_status *look(void *user, const dt_batch *batch, void **lent)
+{
+    seen *s = user;
+    const uint32_t n = atomic_load(s->preparing);
+    (void)batch;
+    *lent = NULL;
+    if (n < atomic_load(&s->least))
+        atomic_store(&s->least, n);
+    if (n > atomic_load(&s->most))
+        atomic_store(&s->most, n);
+    return NULL;
+}
+
+static void take_nothing_back(void *user, void *lent)
+{
+    (void)user;
+    (void)lent;
+}
+
+static void test_threads_count_themselves_while_they_prepare(void **state)
+{
+    (void)state;
+    dt_dataset *d = open_pictures("num_parallel_calls: 3");
+    seen s = {.preparing = dt_dataset_preparing(d), .least = UINT32_MAX};
+    dt_feed *f = NULL;
+    dt_batch b;
+    assert_int_equal(atomic_load(s.preparing), 0);
+    OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 7, .epochs = 20, .lend = {look, take_nothing_back, &s}}));
+    do
+        OK(dt_feed_next(f, &b));
+    while (b.rows > 0);
+    dt_feed_close(f);
+    assert_in_range(atomic_load(&s.least), 1, 3);
+    assert_in_range(atomic_load(&s.most), 1, 3);
+    assert_int_equal(atomic_load(s.preparing), 0);
+    dt_dataset_unref(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_resume_anywhere), cmocka_unit_test(test_errors_come_in_order), cmocka_unit_test(test_arrays_too),
         cmocka_unit_test(test_closing_at_any_moment), cmocka_unit_test(test_slow_and_fast_callers),
         cmocka_unit_test(test_threads_are_added_when_they_are_needed),
+        cmocka_unit_test(test_threads_count_themselves_while_they_prepare),
     };
     return cmocka_run_group_tests_name("feed_threads", tests, NULL, NULL);
 }
