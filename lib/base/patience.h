@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long the waiters of a pool spin before they sleep: their patience, in ns, learned from how their waits ended.
+ * How long the waiters of a pool spin before they sleep: their patience, in ns, learned from how
+ * their waits ended.
  *
- * Waking a sleeper takes 20 to 50 us, so a short sleep is a loss: each makes waiters more patient, and 20 of them give all patience back.
- * A long wait is a sign that another process has a core: then spinning uses up the share that a lane needs for its work. One sign
- * halves patience, so that a neighbour who comes often leaves none, and one who came once costs a few short sleeps.
+ * Waking a sleeper takes 20 to 50 us, so a short sleep is a loss: each makes waiters more patient,
+ * and 20 of them give all patience back. A long wait is a sign that another process has a core:
+ * then spinning uses up the share that a lane needs for its work. One sign halves patience, so a
+ * neighbour who comes often leaves none, and one who came once costs a few short sleeps.
  */
 #ifndef DT_BASE_PATIENCE_H
 #define DT_BASE_PATIENCE_H

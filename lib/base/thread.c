@@ -7,8 +7,9 @@
  * sleepers. Both sides write one word and then read the other's, in sequentially consistent order, so at least one of them sees the other: no wake-up
  * is lost.
  *
- * How long waiters spin is learned (base/patience.h). Long waits are no sign of a neighbour while threads of this process work beside the pool, such as
- * those that prepare batches: those stop by themselves. docs/performance.md ("Joins") has the figures behind the constants.
+ * How long waiters spin is learned (base/patience.h). Long waits are no sign of another process
+ * while threads of this one work beside the pool, such as those that prepare batches.
+ * docs/performance.md ("Joins") has the figures behind the constants.
  */
 #define _GNU_SOURCE /* the affinity mask */
 #include "base/thread.h"
@@ -101,8 +102,8 @@ static void sleep_at(gate *g, uint32_t seen)
     atomic_fetch_sub(&g->sleepers, 1);
 }
 
-/* What takes long is not a neighbour's doing: at `start` there is no work, elsewhere our own threads may have the core. Others than lane 0 must not
- * read `beside` at `start`, where it may be about to change. */
+/* A long wait is not another process' doing: at `start` there is no work, elsewhere our own threads
+ * may have the core. `beside` changes between runs only, so waiters at `start` must not read it. */
 static bool is_excused(const dt_pool *p, const gate *g)
 {
     return g == &p->start || (p->beside && atomic_load_explicit(p->beside, memory_order_relaxed) > 0);

@@ -2,8 +2,9 @@
 /*
  * Lanes: a pool of our own threads that run one function together, and the joins between its parts.
  *
- * Joins spin, then sleep in a futex: for a few microseconds beside a busy neighbour, for up to 50 where the cores are free (base/patience.h).
- * Never a pure spin: beside a neighbour that makes a step 30 times longer (design notes, docs/architecture.md). Lanes block all signals.
+ * Joins spin, then sleep in a futex: for a few microseconds beside a busy neighbour, for up to 50
+ * where the cores are free (base/patience.h). Never a pure spin: beside a neighbour that makes a
+ * step 30 times longer (design notes, docs/architecture.md). Lanes block all signals.
  */
 #ifndef DT_BASE_THREAD_H
 #define DT_BASE_THREAD_H
@@ -19,8 +20,9 @@ typedef struct dt_pool dt_pool;
 dt_status *dt_pool_create(dt_pool **out, int n) DT_MUST_USE;
 void dt_pool_destroy(dt_pool *p);
 int dt_pool_lanes(const dt_pool *p);
-/* For runs from now on: how many threads of this process work beside the pool at the moment; waiting for those teaches lanes nothing about
- * other processes. NULL: none. Lent until the next call. */
+/* For runs from now on, called between runs: *threads is how many threads of this process work
+ * beside the pool at the moment. Long waits meanwhile teach lanes nothing about other processes.
+ * NULL: nobody counts them. Lent until the next call. */
 void dt_pool_beside(dt_pool *p, const _Atomic uint32_t *threads);
 /* body(lane, user) on every lane; returns when all are done. */
 void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user);

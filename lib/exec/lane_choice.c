@@ -7,9 +7,10 @@ enum {
     LEAST_BLOCK = 8, MOST_BLOCK = 48,   /* runs, */
     BLOCK_NS = 10000000,                /* of about so much time: some turns of the scheduler */
     LONGEST_NS = 5000000,               /* longer runs are not tried: joins are a small part of them, trials a large one */
-    LEAST_HOLD = 16, MOST_HOLD = 128,   /* blocks */
-    WINS = 4, LOSSES = 2,
-    CLEARLY = 95                        /* percent of the current choice's time */
+    LEAST_HOLD = 32, MOST_HOLD = 128,   /* blocks */
+    WINS = 4, LOSSES = 2,               /* that end a trial */
+    FASTER = 95,                        /* percent of the current choice's time: a win, */
+    MUCH_SLOWER = 115                   /* the end of a trial at once */
 };
 
 bool dt_lane_choice_is_alone(const dt_lane_choice *c)
@@ -46,11 +47,11 @@ static void hold(dt_lane_choice *c, int64_t blocks)
 
 static void end_pair(dt_lane_choice *c)
 {
-    if (c->ns < c->own_ns / 100 * CLEARLY)
+    if (c->ns < c->own_ns / 100 * FASTER)
         c->wins++;
     else
-        c->losses++;
-    if (c->losses == LOSSES) {
+        c->losses += c->ns > c->own_ns / 100 * MUCH_SLOWER ? LOSSES : 1;
+    if (c->losses >= LOSSES) {
         hold(c, 2 * c->hold);
     } else if (c->wins == WINS) {
         c->alone = !c->alone;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether all lanes run an executable, or lane 0 alone, decided by the time that its runs take. Lanes join several times in a run; where a
- * run is short, a wake-up slow, or another process has a core, joins can cost more than the other lanes save.
+ * Whether all lanes run an executable, or lane 0 alone, decided by the time that its runs take.
+ * Lanes join several times in a run; where a run is short, a wake-up slow, or another process has a
+ * core, joins can cost more than the other lanes save.
  *
- *     | hold            | own | other | own | other | hold                                  | own | ...
+ *     | hold              | own | other | own | other | hold                        | own | ...
  *
- * A trial compares neighbouring blocks of some dozens of runs, one of the current choice and one of the other. The other one replaces it
- * only after several blocks that were clearly faster, and is left after the second that was not. Trials become rarer while the choice
- * stays: they cost less than 2 % of the runs then. Neighbours come and go, so trials never end.
+ * A trial compares neighbouring blocks of some dozens of runs: one of the current choice, one of
+ * the other. The other one replaces it after four blocks that were clearly faster. The trial ends
+ * without a change after two that were not, or one that was much slower. While the choice stays,
+ * trials become rarer: then they take about 2 % of the runs. Neighbours come and go, so trials
+ * never end.
  *
  * Which lane runs a task does not change its bits, so neither does this choice.
  */
