@@ -99,7 +99,7 @@ enum { MOST_THREADS = 4096 };
     MAYBE(s, slice.tpu, "tpu", "TYPE", "the slice: v3-8, v5e-256, v4:4x4x8_twisted; without TYPE, this machine's TPU or a simulated v3-8"), \
     INTEGER(s, slice.cores_per_chip, "cores-per-chip", "N", "devices per chip; default: 1 for v4 and v5p, else the cores of a chip", .min = 1, .max = 2)
 #define COMPUTE_OPTIONS(s)                                                                                              \
-    INTEGER(s, compute.threads, "threads", "N", "number of computing threads; default: one per core", .env = true, .min = 1, .max = MOST_THREADS), \
+    INTEGER(s, compute.threads, "threads", "N", "number of computing threads (short steps may use one); default: one per core", .env = true, .min = 1, .max = MOST_THREADS), \
     CHOICE(s, compute.kernels, "kernels", "WHICH", kernel_choices, "library for matrix products", .env = true)
 #define BACKEND_OPTIONS(s)                                                                                              \
     TEXT(s, place.backend, "backend", "NAME", "what computes, in place of the job's: cpu, or pjrt for a plug-in's devices", .env = true, .words = "cpu pjrt"), \
