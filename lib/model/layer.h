@@ -206,6 +206,7 @@ int dt_axis_of(dt_value x, int64_t axis);    /* counted from the front; -1, and 
 dt_value dt_swap_last(dt_value x, int axis); /* the axis and the last one exchanged; its own inverse */
 dt_value dt_move_last(dt_value x, int axis); /* the axis last, the others as they stand */
 dt_value dt_softplus(dt_value x); /* log(1 + exp x) */
+void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail); /* max(x, 0) and log(1 + exp -|x|), whose sum it is */
 
 /* ---- regularisers ---- */
 

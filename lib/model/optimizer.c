@@ -18,7 +18,7 @@ static dt_status *read_rate(dt_arena *arena, const dt_optimizer_row *row, dt_opt
     if (t->kind == DT_TREE_MAP)
         return dt_rate_read(arena, t, &head->schedule);
     DT_TRY(dt_tree_real(t, "learning_rate", &head->rate));
-    return head->rate > 0 ? NULL : dt_fail(DT_E_RANGE, &t->at, "learning_rate must be greater than 0, got %s", t->text);
+    return head->rate >= 0 ? NULL : dt_fail(DT_E_RANGE, &t->at, "learning_rate must be at least 0, got %s", t->text);
 }
 
 /* "clipnorm 1, clipvalue 0.5": those that are given. */

@@ -168,7 +168,7 @@ static const fault_case training_cases[] = {
     {"K09", 21, "fit: {epochs: -1}", 78, 21, 15, "epochs must be in [1, 2147483647], got -1", NULL},
     {"K10", 21, "fit: {epochs: 0}", 78, 21, 15, "epochs must be in [1, 2147483647], got 0", NULL},
     {"K11", 21, "fit: {epochs: 1.5}", 78, 21, 15, "epochs: expected an integer, got 1.5", NULL},
-    {"K16", 18, "  optimizer: {SGD: {learning_rate: -0.1}}", 78, 18, 36, "learning_rate must be greater than 0, got -0.1", NULL},
+    {"K16", 18, "  optimizer: {SGD: {learning_rate: -0.1}}", 78, 18, 36, "learning_rate must be at least 0, got -0.1", NULL},
     {"K17", 18, "  optimizer: {SGD: {learning_rate: fast}}", 78, 18, 36, "learning_rate: expected a number, got 'fast'", NULL},
     {"K19", 18, "  optimizer: adm", 78, 18, 14, "unknown optimizer 'adm'", "did you mean 'adam'?"},
     {"K20", 19, "  loss: sparse_categorical_crssentropy", 78, 19, 9, "unknown loss 'sparse_categorical_crssentropy'", "did you mean 'sparse_categorical_crossentropy'?"},

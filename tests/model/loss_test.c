@@ -124,6 +124,32 @@ static void test_softmax_remembers_its_logits(void **state)
 }
 
 /* A note on the probabilities, where they lie, is one on the logits too. */
+/* Far from the boundary a loss is small, and is the same however its terms are added. */
+static void test_small_losses_keep_their_digits(void **state)
+{
+    (void)state;
+    static const double at[] = { 1, 5, 10, 17, 30, 60 };
+    for (size_t i = 0; i < 2 * sizeof at / sizeof *at; i++) {
+        float y = i % 2, x = (float)(y ? at[i / 2] : -at[i / 2]), ones = y;
+        dt_loss *l = NULL;
+        ok(dt_loss_create(&l, "BinaryCrossentropy: {from_logits: true}"));
+        dt_trace *t = dt_trace_create("loss");
+        const dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 1 });
+        const dt_type row = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ 1, 1 });
+        dt_value p = dt_trace_declare(t, "p", &type);
+        dt_return(t, "loss", dt_loss_call(l, dt_trace_declare(t, "y", &type), p));
+        dt_return(t, "log_sigmoid", dt_activation_call(y ? p : dt_negate(p), "log_sigmoid"));
+        outcome o = run_graph(end_trace(t), 1, (feed[]){ { "p", { row, &x } }, { "y", { row, &ones } } }, 2);
+        const double exact = log1p(exp(-at[i / 2]));
+        const double loss = element(result_of(&o, 0, "loss"), 0);
+        if (!(fabs(loss - exact) <= 1e-6 * exact))
+            fail_msg("the loss of %g, label %g, is %.9g, not %.9g", x, y, loss, exact);
+        assert_true(fabs(element(result_of(&o, 0, "log_sigmoid"), 0) + exact) <= 1e-6 * exact);
+        release(&o);
+        dt_loss_unref(l);
+    }
+}
+
 static void test_softmax_is_seen_through_notes(void **state)
 {
     (void)state;
@@ -336,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_losses_are_those_recorded),
         cmocka_unit_test(test_softmax_remembers_its_logits),
         cmocka_unit_test(test_softmax_is_seen_through_notes),
+        cmocka_unit_test(test_small_losses_keep_their_digits),
         cmocka_unit_test(test_crossentropies_agree),
         cmocka_unit_test(test_order_of_clip_and_division),
         cmocka_unit_test(test_regressions),

@@ -246,8 +246,7 @@ static void test_arguments_that_are_refused(void **state)
     (void)state;
     static const struct { const char *fragment; int number; const char *text, *suggestion; } rows[] = {
         { "adm", DT_E_UNKNOWN_NAME, "unknown optimizer 'adm'", "did you mean 'adam'?" },
-        { "Adam: {learning_rate: -0.1}", DT_E_RANGE, "learning_rate must be greater than 0, got -0.1", NULL },
-        { "Adam: {learning_rate: 0}", DT_E_RANGE, "learning_rate must be greater than 0, got 0", NULL },
+        { "Adam: {learning_rate: -0.1}", DT_E_RANGE, "learning_rate must be at least 0, got -0.1", NULL },
         { "Adam: {learning_rate: fast}", DT_E_WRONG_TYPE, "learning_rate: expected a number, got 'fast'", NULL },
         { "Adam: {learning_rate: .nan}", DT_E_RANGE, NULL, NULL },
         { "Adam: {learning_rate: {CosineDecay: {decay_steps: 10}}}", DT_E_MISSING_KEY, "required key 'initial_learning_rate' is missing in CosineDecay", NULL },
@@ -281,6 +280,19 @@ static void test_arguments_that_are_refused(void **state)
     }
 }
 
+static void test_a_rate_of_0_is_one(void **state)
+{
+    (void)state;
+    int n;
+    const dt_kind *const *rows = dt_optimizers(&n);
+    for (int i = 0; i < n; i++) {
+        dt_optimizer *o = NULL;
+        ok(dt_optimizer_create(&o, "%s: {learning_rate: 0}", rows[i]->name));
+        dt_optimizer_unref(o);
+    }
+    assert_true(n > 5);
+}
+
 static void test_create_replaces_a_handle(void **state)
 {
     (void)state;
@@ -304,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_failed_traces_stay_failed),
         cmocka_unit_test(test_variables_come_in_a_fixed_order),
         cmocka_unit_test(test_arguments_that_are_refused),
+        cmocka_unit_test(test_a_rate_of_0_is_one),
         cmocka_unit_test(test_create_replaces_a_handle),
     };
     return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);

@@ -3,11 +3,18 @@
 #include "model/model.h"
 
 /* log(1 + exp x) = max(x, 0) + log(1 + exp -|x|); max(x, 0) is written (x + |x|) / 2, whose slope at 0 is the true one, 1/2. */
-dt_value dt_softplus(dt_value x)
+void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail)
 {
     dt_value size = dt_abs(x);
-    dt_value tail = dt_log(dt_add(dt_like(x, 1), dt_exponential(dt_negate(size))));
-    return dt_add(dt_multiply(dt_add(x, size), dt_like(x, 0.5)), tail);
+    *positive = dt_multiply(dt_add(x, size), dt_like(x, 0.5));
+    *tail = dt_log_plus_one(dt_exponential(dt_negate(size)));
+}
+
+dt_value dt_softplus(dt_value x)
+{
+    dt_value positive, tail;
+    dt_softplus_parts(x, &positive, &tail);
+    return dt_add(positive, tail);
 }
 
 static dt_value softplus(const void *args, dt_value x)
@@ -32,14 +39,10 @@ const dt_activation dt_activation_log_sigmoid = {
     .call = log_sigmoid,
 };
 
-/* Here the tail is multiplied by x, so it must have all its digits. */
 static dt_value mish(const void *args, dt_value x)
 {
     (void)args;
-    dt_value size = dt_abs(x);
-    dt_value positive = dt_multiply(dt_add(x, size), dt_like(x, 0.5));
-    dt_value softened = dt_add(positive, dt_log_plus_one(dt_exponential(dt_negate(size))));
-    return dt_multiply(x, dt_tanh(softened));
+    return dt_multiply(x, dt_tanh(dt_softplus(x)));
 }
 
 const dt_activation dt_activation_mish = {
