@@ -45,8 +45,9 @@ DT_API void dt_checkpoint_unref(dt_checkpoint *c);
 DT_API dt_status *dt_checkpoint_add_model(dt_checkpoint *c, const char *name, dt_model *m) DT_CHECKED;
 /* The optimizer's state. The variables that it updates must be in the checkpoint, too, in a model or by themselves. */
 DT_API dt_status *dt_checkpoint_add_optimizer(dt_checkpoint *c, const char *name, dt_optimizer *o) DT_CHECKED;
-/* All copies. Under a strategy with another number of replicas, the copies of a SyncOnReadVariable are combined by its aggregation: with SUM, the first
- * gets the sum and the others 0. InvalidArgumentError when it is restored: copies that differ and have no aggregation. */
+/* All copies. Where there is another number of replicas, the copies of a SyncOnReadVariable are combined by the aggregation that it was saved with:
+ * a plain variable gets their sum or mean, and of several copies with SUM the first gets the sum and the others 0. InvalidArgumentError when it is
+ * restored: copies that differ and have no aggregation. */
 DT_API dt_status *dt_checkpoint_add_variable(dt_checkpoint *c, const char *name, dt_variable *v) DT_CHECKED;
 /* A number of yours, such as the steps done. *counter must outlive the checkpoint. */
 DT_API dt_status *dt_checkpoint_add_counter(dt_checkpoint *c, const char *name, int64_t *counter) DT_CHECKED;

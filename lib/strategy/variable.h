@@ -20,10 +20,15 @@ dt_status *dt_variable_outside(const dt_variable *v, const char *call) DT_MUST_U
 dt_status *dt_want_variable(const dt_variable *v, const char *call) DT_MUST_USE;
 
 /*
- * A checkpoint's value: data[copies], one for each replica that there was if copies > 1. Preparing changes no value; CHECKPOINT_PARTS: the copies cannot
- * be combined for as many replicas as there are. Restoring uses data up.
+ * A checkpoint's value: data[copies], one for each replica that there was if copies > 1, and the aggregation of the variable that was saved. Preparing
+ * changes no value; CHECKPOINT_PARTS: the copies cannot be combined for as many replicas as there are. Restoring uses data up.
  */
-dt_status *dt_variable_prepare_restore(dt_variable *v, const void *data, int64_t copies) DT_MUST_USE;
-void dt_variable_restore(dt_variable *v, void *data, int64_t copies);
+typedef struct dt_saved_copies {
+    void *data;
+    int64_t copies;
+    int aggregation; /* dt_aggregation; NONE: v's own */
+} dt_saved_copies;
+dt_status *dt_variable_prepare_restore(dt_variable *v, const dt_saved_copies *from) DT_MUST_USE;
+void dt_variable_restore(dt_variable *v, const dt_saved_copies *from);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A variable from a checkpoint. One that was saved with a copy for each replica comes back as it was under as many replicas. Elsewhere its copies are
- * combined by its aggregation, so that it reads the same in cross-replica context; copies that are all equal need none.
+ * combined by the aggregation that it was saved with, so that it reads the same in cross-replica context; copies that are all equal need none.
  */
 #include "op/cells.h"
 #include "strategy/variable.h"
@@ -28,29 +28,36 @@ static bool are_kept_apart(const dt_variable *v, int64_t copies)
     return copies > 1 && copies == dt_variable_copies(v) && (v->stack || v->may_diverge);
 }
 
-dt_status *dt_variable_prepare_restore(dt_variable *v, const void *data, int64_t copies)
+static dt_aggregation aggregation_of(const dt_variable *v, const dt_saved_copies *from)
 {
-    const bool adds = v->aggregation == DT_AGGREGATE_SUM || v->aggregation == DT_AGGREGATE_MEAN;
+    return (dt_aggregation)(from->aggregation == DT_AGGREGATE_NONE ? v->aggregation : from->aggregation);
+}
 
-    if (are_kept_apart(v, copies))
-        return dt_variable_diverge(v, (int)copies);
-    if (copies == 1 || v->aggregation == DT_AGGREGATE_ONLY_FIRST_REPLICA || (adds ? v->type.dtype != DT_BOOL : are_equal(v, data, copies)))
+dt_status *dt_variable_prepare_restore(dt_variable *v, const dt_saved_copies *from)
+{
+    const dt_aggregation how = aggregation_of(v, from);
+    const bool adds = how == DT_AGGREGATE_SUM || how == DT_AGGREGATE_MEAN;
+
+    if (are_kept_apart(v, from->copies))
+        return dt_variable_diverge(v, (int)from->copies);
+    if (from->copies == 1 || how == DT_AGGREGATE_ONLY_FIRST_REPLICA || (adds ? v->type.dtype != DT_BOOL : are_equal(v, from->data, from->copies)))
         return NULL;
-    return dt_fail(DT_E_CHECKPOINT_PARTS, NULL, "was saved with copies for %lld replicas, which cannot be combined for %d: %s", (long long)copies,
+    return dt_fail(DT_E_CHECKPOINT_PARTS, NULL, "was saved with copies for %lld replicas, which cannot be combined for %d: %s", (long long)from->copies,
                    dt_variable_copies(v), adds ? "they are bool" : "they differ, and the variable has no aggregation");
 }
 
 /* Sums in double, and integers in 64 bits, in replica order, into the first copy. */
-static void add_up(const dt_variable *v, void *data, int64_t copies)
+static void add_up(const dt_variable *v, const dt_saved_copies *from)
 {
-    const dt_view sum = copy_of(v, data, 0);
-    const double share = v->aggregation == DT_AGGREGATE_MEAN ? (double)copies : 1;
+    const int64_t copies = from->copies;
+    const dt_view sum = copy_of(v, from->data, 0);
+    const double share = aggregation_of(v, from) == DT_AGGREGATE_MEAN ? (double)copies : 1;
 
     for (int64_t i = 0, n = dt_type_elements(&v->type); i < n; i++) {
         double real = 0;
         int64_t whole = 0;
         for (int64_t r = 0; r < copies; r++) {
-            const dt_view copy = copy_of(v, data, r);
+            const dt_view copy = copy_of(v, from->data, r);
             if (dt_dtype_is_float(v->type.dtype))
                 real += dt_cell_double(&copy, i);
             else
@@ -63,8 +70,11 @@ static void add_up(const dt_variable *v, void *data, int64_t copies)
     }
 }
 
-void dt_variable_restore(dt_variable *v, void *data, int64_t copies)
+void dt_variable_restore(dt_variable *v, const dt_saved_copies *from)
 {
+    const dt_aggregation how = aggregation_of(v, from);
+    const int64_t copies = from->copies;
+    void *data = from->data;
     const size_t bytes = (size_t)dt_type_bytes(&v->type);
     const bool divides = v->aggregation == DT_AGGREGATE_SUM && dt_variable_is_on_read(v); /* the first copy has it all */
 
@@ -74,8 +84,8 @@ void dt_variable_restore(dt_variable *v, void *data, int64_t copies)
         memcpy(own, data, bytes * (size_t)copies);
         return;
     }
-    if (copies > 1 && (v->aggregation == DT_AGGREGATE_SUM || (v->aggregation == DT_AGGREGATE_MEAN && !are_equal(v, data, copies))))
-        add_up(v, data, copies);
+    if (copies > 1 && (how == DT_AGGREGATE_SUM || (how == DT_AGGREGATE_MEAN && !are_equal(v, data, copies))))
+        add_up(v, from);
     memcpy(own, data, bytes);
     for (int64_t r = 1; v->stack && r < v->stack->type.dim[0]; r++)
         if (divides)

@@ -63,6 +63,7 @@ dt_arrays dt_bound_arrays(const dt_bound *b);
 typedef struct dt_loop_item {
     const char *name;
     int64_t number;       /* a counter's; a variable's copies */
+    int aggregation;      /* dt_aggregation of the variable that had them */
     bool built;           /* an optimizer has state, */
     dt_texts variables;   /* for these */
     dt_position position; /* of an iterator, a data set */

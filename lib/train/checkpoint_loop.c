@@ -2,15 +2,17 @@
 /*
  * What the checkpoint of a custom loop has besides tensors: the names of all objects, and the state of each.
  *
- *     {"models": {"model": true}, "optimizers": {"adam": ["dense/kernel", "dense/bias"], "unused": null}, "variables": {"total": 8},
+ *     {"models": {"model": true}, "optimizers": {"adam": ["dense/kernel", "dense/bias"], "unused": null}, "variables": {"total": [8, "SUM"]},
  *      "counters": {"step": 120}, "iterators": {}, "data": {"train": {"epoch": 2, "steps": 20, "ended": false, "last": "8c1e..."}}}
  *
- * An optimizer has the variables that it keeps state for, in the order in which it got to know them; a variable the number of its copies.
+ * An optimizer has the variables that it keeps state for, in the order in which it got to know them; a variable the number of its copies, and, where
+ * these are several, how they are combined into one.
  */
 #include <string.h>
 
 #include "base/json.h"
 #include "file/json_read.h"
+#include "strategy/variable.h"
 #include "train/checkpoint.h"
 
 static const char *const keys[] = { "models", "optimizers", "variables", "counters", "iterators", "data" };
@@ -39,12 +41,23 @@ static void put_position(const char *name, const dt_position *p, dt_json *j)
     dt_json_close(j, '}');
 }
 
+static void put_variable(const char *name, const dt_variable *v, dt_json *j)
+{
+    if (!v->stack) {
+        dt_json_int(j, name, 1);
+        return;
+    }
+    dt_json_open(j, name, '[');
+    dt_json_int(j, NULL, v->stack->type.dim[0]);
+    dt_json_string(j, NULL, dt_aggregation_name(v->aggregation));
+    dt_json_close(j, ']');
+}
+
 static void put_item(const dt_tracked *t, dt_json *j)
 {
-    const dt_variable *v = t->object;
     dt_position p;
     switch (t->kind) {
-    case DT_A_VARIABLE: dt_json_int(j, t->name, v->stack ? v->stack->type.dim[0] : 1); break;
+    case DT_A_VARIABLE: put_variable(t->name, t->object, j); break;
     case DT_A_COUNTER: dt_json_int(j, t->name, *(const int64_t *)t->object); break;
     case DT_AN_ITERATOR:
         p = dt_iterator_position(t->object);
@@ -88,6 +101,18 @@ static bool get_count(const json_t *value, int64_t most, int64_t *out)
     return json_is_integer(value) && *out >= 0 && *out <= most;
 }
 
+/* Checkpoints of 0.1 have the number alone. */
+static bool get_variable(const json_t *value, dt_loop_item *out)
+{
+    const bool pair = json_is_array(value) && json_array_size(value) == 2;
+    const char *name = json_string_value(pair ? json_array_get(value, 1) : NULL);
+    out->aggregation = DT_AGGREGATE_NONE;
+    while (name && out->aggregation <= DT_AGGREGATE_ONLY_FIRST_REPLICA && strcmp(name, dt_aggregation_name(out->aggregation)) != 0)
+        out->aggregation++;
+    return get_count(pair ? json_array_get(value, 0) : value, DT_MAX_REPLICAS, &out->number) && out->number > 0 && (name || !pair) &&
+           out->aggregation <= DT_AGGREGATE_ONLY_FIRST_REPLICA;
+}
+
 static bool get_position(const json_t *value, dt_position *p)
 {
     const json_t *last = json_object_get(value, "last"), *ended = json_object_get(value, "ended");
@@ -107,7 +132,7 @@ static bool get_item(dt_tracked_kind kind, const json_t *value, dt_arena *arena,
     case DT_AN_OPTIMIZER:
         out->built = !json_is_null(value);
         return !out->built || dt_json_texts(arena, value, &out->variables);
-    case DT_A_VARIABLE: return get_count(value, DT_MAX_REPLICAS, &out->number) && out->number > 0;
+    case DT_A_VARIABLE: return get_variable(value, out);
     case DT_A_COUNTER:
         out->number = json_integer_value(value);
         return json_is_integer(value);

@@ -155,6 +155,20 @@ static dt_status *check_weights(const restoring *r)
     return dt_weights_compare(&r->saved, &found);
 }
 
+static dt_saved_copies saved_copies(const restoring *r, int f, int i)
+{
+    const dt_bound *b = &r->bound[f];
+    const dt_loop_item *item = f == DT_BOUND_VARIABLES ? dt_loop_find(&r->loop, DT_A_VARIABLE, b->array[i].name) : NULL;
+    return (dt_saved_copies){ r->read[f].array[i].data, b->copies[i], item ? item->aggregation : DT_AGGREGATE_NONE };
+}
+
+static dt_status *prepare_variable(const restoring *r, int i)
+{
+    const dt_bound *b = &r->bound[DT_BOUND_VARIABLES];
+    const dt_saved_copies from = saved_copies(r, DT_BOUND_VARIABLES, i);
+    return dt_note(dt_variable_prepare_restore(b->variable[i], &from), "the variable '%s' of %s", b->array[i].name, r->saved.path);
+}
+
 static dt_status *read_tensors(restoring *r)
 {
     const dt_bound *variables = &r->bound[DT_BOUND_VARIABLES];
@@ -164,8 +178,7 @@ static dt_status *read_tensors(restoring *r)
     DT_TRY(dt_saved_load_variables(&r->saved, &r->read[DT_BOUND_VARIABLES]));
     DT_TRY(check_weights(r));
     for (int i = 0; i < variables->n; i++)
-        DT_TRY(dt_note(dt_variable_prepare_restore(variables->variable[i], r->read[DT_BOUND_VARIABLES].array[i].data, variables->copies[i]),
-                       "the variable '%s' of %s", variables->array[i].name, r->saved.path));
+        DT_TRY(prepare_variable(r, i));
     return NULL;
 }
 
@@ -211,8 +224,10 @@ static void commit(const restoring *r)
 {
     reset_optimizers(r);
     for (int f = 0; f < DT_BOUND_FILES; f++)
-        for (int i = 0; i < r->bound[f].n; i++)
-            dt_variable_restore(r->bound[f].variable[i], r->read[f].array[i].data, r->bound[f].copies[i]);
+        for (int i = 0; i < r->bound[f].n; i++) {
+            const dt_saved_copies from = saved_copies(r, f, i);
+            dt_variable_restore(r->bound[f].variable[i], &from);
+        }
     for (int i = 0; i < r->c->n; i++) {
         const dt_tracked *t = &r->c->item[i];
         if (t->kind == DT_A_COUNTER)

@@ -260,6 +260,7 @@ typedef struct copies_case {
     dt_aggregation aggregation;
     dt_dtype dtype;
     double sum, first; /* of the copies there, and the first one; sum NAN: refused */
+    bool plain;        /* restored into a variable without synchronization and aggregation */
 } copies_case;
 
 static dt_variable *variable_in(const char *strategy, const copies_case *k, dt_checkpoint **c)
@@ -290,18 +291,23 @@ static void test_copies_of_variables(void **state)
 {
     (void)state;
     static const copies_case rows[] = {
-        { "mirrored 4", "mirrored 4", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_FLOAT32, 10, 1 },
-        { "mirrored 4", "mirrored 4", DT_SYNC_ON_READ, DT_AGGREGATE_NONE, DT_FLOAT32, 10, 1 },
-        { "mirrored 4", "mirrored 4", DT_SYNC_ON_WRITE, DT_AGGREGATE_NONE, DT_FLOAT32, 10, 1 },
-        { "mirrored 4", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_FLOAT32, 10, 10 },
-        { "mirrored 4", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 10, 10 },
-        { "mirrored 4", "default", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 10, 10 },
-        { "mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_MEAN, DT_FLOAT32, 5, 2.5 },
-        { "mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_ONLY_FIRST_REPLICA, DT_FLOAT32, 2, 1 },
-        { "mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_NONE, DT_FLOAT32, (double)NAN, 0 },
-        { "mirrored 4", "default", DT_SYNC_ON_WRITE, DT_AGGREGATE_NONE, DT_FLOAT32, (double)NAN, 0 },
-        { "default", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 1, 1 },
-        { "default", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_MEAN, DT_FLOAT32, 3, 1 },
+        { "mirrored 4", "mirrored 4", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_FLOAT32, 10, 1, false },
+        { "mirrored 4", "mirrored 4", DT_SYNC_ON_READ, DT_AGGREGATE_NONE, DT_FLOAT32, 10, 1, false },
+        { "mirrored 4", "mirrored 4", DT_SYNC_ON_WRITE, DT_AGGREGATE_NONE, DT_FLOAT32, 10, 1, false },
+        { "mirrored 4", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_FLOAT32, 10, 10, false },
+        { "mirrored 4", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 10, 10, false },
+        { "mirrored 4", "default", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 10, 10, false },
+        { "mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_MEAN, DT_FLOAT32, 5, 2.5, false },
+        { "mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_ONLY_FIRST_REPLICA, DT_FLOAT32, 2, 1, false },
+        { "mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_NONE, DT_FLOAT32, (double)NAN, 0, false },
+        { "mirrored 4", "default", DT_SYNC_ON_WRITE, DT_AGGREGATE_NONE, DT_FLOAT32, (double)NAN, 0, false },
+        { "default", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 1, 1, false },
+        { "default", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_MEAN, DT_FLOAT32, 3, 1, false },
+        { "mirrored 4", "default", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_FLOAT32, 10, 10, true },
+        { "mirrored 4", "default", DT_SYNC_ON_READ, DT_AGGREGATE_MEAN, DT_FLOAT32, 2.5, 2.5, true },
+        { "mirrored 4", "default", DT_SYNC_ON_READ, DT_AGGREGATE_ONLY_FIRST_REPLICA, DT_FLOAT32, 1, 1, true },
+        { "mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 20, 10, true },
+        { "mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_NONE, DT_FLOAT32, (double)NAN, 0, true },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_checkpoint *c = NULL;
@@ -311,7 +317,7 @@ static void test_copies_of_variables(void **state)
         number_copies(v);
         OK(dt_checkpoint_save(c, RUN, 1, 0));
         dt_variable_unref(v);
-        v = variable_in(rows[i].to, &rows[i], &c);
+        v = variable_in(rows[i].to, rows[i].plain ? &(copies_case){ .dtype = rows[i].dtype } : &rows[i], &c);
         dt_status *s = dt_checkpoint_restore(c, STEP(1));
         if (isnan(rows[i].sum)) {
             fails(s, DT_E_CHECKPOINT_PARTS, "cannot be combined");
