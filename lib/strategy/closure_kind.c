@@ -173,6 +173,7 @@ void dt_closure_kind_free(dt_closure_kind *k)
     dt_compiled_destroy(k->update);
     dt_compiled_destroy(k->worker.compiled);
     free(k->worker.single);
+    free(k->worker.constant);
     for (int i = 0; i < k->n_pushed; i++)
         dt_variable_unref(k->pushed[i]);
     free(k->pushed);

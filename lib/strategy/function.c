@@ -140,9 +140,12 @@ static dt_status *take_result(const dt_step_call *c, const dt_traced *t, int i, 
 
     DT_TRY(dt_tensor_new(&whole, &v->type));
     memcpy(whole->data, v->data, (size_t)dt_type_bytes(&v->type));
-    dt_values_set_whole(out, dt_compiled_step(t->compiled)->result[i].name,
+    const char *name = dt_compiled_step(t->compiled)->result[i].name;
+    dt_values_set_whole(out, name,
                         &(dt_whole){ .tensor = whole, .spread = dt_compiled_results(t->compiled)[i], .strategy = t->single[i] ? NULL : t->strategy,
                                      .offsets = c->offsets });
+    if (t->constant[i])
+        dt_values_set_each(out, name, c->strategy->replicas);
     dt_tensor_unref(whole);
     return NULL;
 }

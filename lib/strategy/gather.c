@@ -12,6 +12,8 @@ typedef struct gathering {
     const char *name;
     int axis;        /* from the front */
     dt_type to;
+    int parts;
+    bool repeats;    /* a constant that each replica returned is all of them */
 } gathering;
 
 static dt_status *find_axis(gathering *g, const dt_type *type, int axis)
@@ -53,8 +55,8 @@ static void copy_parts(const gathering *g, const dt_value_entry *e, char *out)
     for (int d = 0; d < g->to.rank; d++)
         *(d < g->axis ? &outer : &inner) *= d == g->axis ? 1 : g->to.dim[d];
     for (int64_t i = 0; i < outer; i++)
-        for (int r = 0; r < e->n; r++) {
-            const dt_tensor *part = dt_entry_local(e, r);
+        for (int r = 0; r < g->parts; r++) {
+            const dt_tensor *part = dt_entry_local(e, g->repeats ? 0 : r);
             size_t row = (size_t)(part->type.dim[g->axis] * inner);
             memcpy(out, part->data + (size_t)i * row, row);
             out += row;
@@ -66,8 +68,8 @@ static dt_status *join(gathering *g, const dt_value_entry *e, dt_tensor **out)
     dt_tensor *t = NULL;
 
     g->to.dim[g->axis] = 0;
-    for (int r = 0; r < e->n; r++)
-        DT_TRY(count_part(g, e, r));
+    for (int r = 0; r < g->parts; r++)
+        DT_TRY(count_part(g, e, g->repeats ? 0 : r));
     DT_TRY(dt_tensor_new(&t, &g->to));
     copy_parts(g, e, t->data);
     dt_tensor_unref(*out);
@@ -82,6 +84,8 @@ static dt_status *gather(const dt_strategy *s, gathering *g, const dt_value_entr
         return dt_fail(DT_E_REDUCE, NULL, "no value '%s' to gather", g->name);
     if (e->per_replica && e->n != s->replicas)
         return dt_fail(DT_E_REDUCE, NULL, "'%s' has values for %d replicas, but the strategy has %d", g->name, e->n, s->replicas);
+    g->repeats = e->each > 1 && e->each == s->replicas;
+    g->parts = g->repeats ? e->each : e->n;
     DT_TRY(find_axis(g, &dt_entry_local(e, 0)->type, axis));
     return join(g, e, out);
 }

@@ -51,11 +51,13 @@ static bool *distributed_arguments(const dt_graph *g, const dt_values *args)
     return distributed;
 }
 
-/* What dt_merge_reduce made is one value for all: a merged sum, or the quotient of two. */
+/* What dt_merge_reduce made is one value for all: a merged sum, or the quotient of two, of which one may be repeated to the shape of the other. */
 static bool is_merged(const dt_graph *g, int node)
 {
     const dt_node *n = &g->node[node];
 
+    if (n->op->role == DT_ROLE_REPEAT)
+        return is_merged(g, n->in[0]);
     if (n->op == &dt_op_divide)
         return is_merged(g, n->in[0]) && is_merged(g, n->in[1]);
     return n->op == &dt_op_all_reduce && ((const dt_all_reduce_attr *)n->attr)->merged;
@@ -70,14 +72,24 @@ static bool is_update(const dt_graph *g, int node)
     return false;
 }
 
+/* Constants: each replica has made its own, equal one. */
+static bool *constant_results(const dt_graph *g)
+{
+    bool *constant = dt_alloc((size_t)g->n_results + 1);
+    for (int i = 0; i < g->n_results; i++) {
+        const dt_node *n = &g->node[g->result[i].node];
+        constant[i] = n->op->role == DT_ROLE_CONSTANT && !dt_type_has_batch(&n->type) && !is_update(g, g->result[i].node);
+    }
+    return constant;
+}
+
 /* Constants, and arguments that were given once, come back single; everything computed comes back per replica. */
-static bool *single_results(const dt_graph *g, const bool *distributed)
+static bool *single_results(const dt_graph *g, const bool *distributed, const bool *constant)
 {
     bool *single = dt_alloc((size_t)g->n_results + 1);
 
     for (int i = 0; i < g->n_results; i++) {
-        const dt_node *n = &g->node[g->result[i].node];
-        single[i] = (n->op->role == DT_ROLE_CONSTANT && !dt_type_has_batch(&n->type)) || is_merged(g, g->result[i].node);
+        single[i] = constant[i] || is_merged(g, g->result[i].node);
         for (int k = 0; k < g->n_args; k++)
             single[i] |= g->arg[k].node == g->result[i].node && !distributed[k];
         single[i] &= !is_update(g, g->result[i].node);
@@ -90,14 +102,16 @@ dt_status *dt_step_record(dt_function *f, const dt_step_call *c, dt_traced *out)
     dt_graph *g = NULL;
 
     DT_TRY(trace_step(f, c, &g));
-    bool *distributed = distributed_arguments(g, c->args), *single = single_results(g, distributed);
+    bool *distributed = distributed_arguments(g, c->args), *constant = constant_results(g), *single = single_results(g, distributed, constant);
     dt_status *bad = dt_compiled_create(&out->compiled, c->strategy, g, &(dt_compile_options){ .distributed = distributed, .by_replica = true });
     free(distributed);
     if (bad) {
         free(single);
+        free(constant);
         return bad;
     }
     out->single = single;
+    out->constant = constant;
     return NULL;
 }
 
@@ -107,4 +121,5 @@ void dt_traced_release(dt_traced *t)
     dt_strategy_unref(t->strategy);
     free(t->signature);
     free(t->single);
+    free(t->constant);
 }

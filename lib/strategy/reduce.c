@@ -142,8 +142,8 @@ static dt_status *reduce_entry(reduction *r, const dt_value_entry *e, dt_tensor 
     return NULL;
 }
 
-/* Without an axis, a value that all replicas share, or that of an only one, is its own mean, whatever its dtype; a sum of it, of zeros too, is most
- * likely a mistake. */
+/* Without an axis, one value for all replicas, or that of an only one, is its own mean, whatever its dtype; a sum of it, of zeros too, is most likely a
+ * mistake. */
 static dt_status *reduce_shared(const dt_strategy *s, const reduction *r, const dt_tensor *t, dt_tensor **out)
 {
     if (s->replicas > 1 && r->op == DT_SUM)
@@ -151,8 +151,8 @@ static dt_status *reduce_shared(const dt_strategy *s, const reduction *r, const 
     return dt_tensor_create(out, t->type.dtype, t->type.rank, t->type.dim, t->data);
 }
 
-/* Along an axis it counts once for each replica. */
-static dt_status *reduce_shared_along(const dt_strategy *s, reduction *r, dt_tensor *t, dt_tensor **out)
+/* A constant that each replica returned, and any one value along an axis, counts once for each replica. */
+static dt_status *reduce_repeated(const dt_strategy *s, reduction *r, dt_tensor *t, dt_tensor **out)
 {
     const dt_value_entry one = { .n = 1, .local = &t };
 
@@ -191,7 +191,7 @@ static dt_status *reduce(const dt_strategy *s, reduction *r, const dt_values *va
     if (e->per_replica)
         return reduce_each(s, r, e, out);
     dt_tensor *t = dt_entry_local(e, 0);
-    return r->axes ? reduce_shared_along(s, r, t, out) : reduce_shared(s, r, t, out);
+    return r->axes || (e->each > 1 && e->each == s->replicas) ? reduce_repeated(s, r, t, out) : reduce_shared(s, r, t, out);
 }
 
 dt_status *dt_strategy_reduce_axes(dt_strategy *s, dt_reduce_op op, const dt_values *values, const char *name, const dt_axes *axes, dt_tensor **out)

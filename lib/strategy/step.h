@@ -18,7 +18,8 @@ typedef struct dt_traced {
     char *signature;
     dt_sizing sizing;
     dt_compiled *compiled; /* NULL: for these arguments sizes must be known */
-    bool *single;          /* by result: the same for all by its nature (constants, arguments given once) */
+    bool *single;          /* by result: the same for all by its nature (constants, arguments given once, merged values) */
+    bool *constant;        /* by result: each replica made it */
 } dt_traced;
 
 struct dt_function {

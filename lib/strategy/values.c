@@ -276,6 +276,11 @@ void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *w)
     e->offsets = w->spread == DT_ROWS ? row_offsets(w, n) : NULL;
 }
 
+void dt_values_set_each(dt_values *v, const char *name, int replicas)
+{
+    ((dt_value_entry *)dt_values_find(v, name))->each = replicas;
+}
+
 /* ---- one replica's ---- */
 
 static dt_tensor *cut_from_whole(const dt_value_entry *e, int replica)

@@ -28,6 +28,7 @@ typedef struct dt_value_entry {
     bool per_replica;
     const char *kind;      /* dt_values_kind */
     int n;                 /* tensors: 1, or replicas */
+    int each;              /* replicas that made this one value, a constant of their step; 0: nobody did, or it is not one value */
     dt_tensor **local;     /* [n]; those not asked for yet are NULL when there is a whole */
     dt_tensor *whole;      /* NULL: only the locals */
     dt_replication spread;      /* of the whole */
@@ -59,6 +60,8 @@ typedef struct dt_whole {
 } dt_whole;
 /* Adds (or replaces) an entry; tensor and strategy are kept, offsets copied. */
 void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *whole);
+/* The entry's one value is what each of so many replicas made. */
+void dt_values_set_each(dt_values *v, const char *name, int replicas);
 const dt_value_entry *dt_values_find(const dt_values *v, const char *name);
 /* The tensor of one replica, made now if need be; lent. */
 dt_tensor *dt_entry_local(const dt_value_entry *e, int replica);

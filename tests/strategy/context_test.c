@@ -177,12 +177,38 @@ static void test_merge_call_reduces_and_updates(void **state)
     end(&x);
 }
 
+static void mean_of_columns(const dt_merge *m)
+{
+    m->out[0] = dt_merge_reduce(DT_MEAN, m->in[0], 1);
+}
+
+static void merges_columns(dt_trace *t, void *user)
+{
+    dt_value in = dt_arg(t, "x"), out;
+    (void)user;
+    dt_merge_call(&(dt_merge){ .trace = t, .n_in = 1, .in = &in, .n_out = 1, .out = &out }, mean_of_columns);
+    dt_return(t, "mean", out);
+}
+
+static void test_merge_call_along_another_axis_is_one_value(void **state)
+{
+    setting x = begin(2);
+    dt_tensor *each[2] = { tensor(DT_FLOAT32, 2, SHAPE(2, 2), X(1, 2, 3, 4)), tensor(DT_FLOAT32, 2, SHAPE(2, 2), X(5, 6, 7, 8)) };
+
+    (void)state;
+    give_each(x.args, "x", each, 2);
+    OK(run(&x, merges_columns, NULL));
+    is_local(x.out, "mean", 0, SHAPE(2), X(3.5, 5.5));
+    assert_string_equal(dt_values_kind(x.out, "mean"), "Tensor");
+    end(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_gather_of_uneven_rows), cmocka_unit_test(test_all_gather_along_any_axis),
         cmocka_unit_test(test_gradient_of_all_gather), cmocka_unit_test(test_vectors_are_added_when_they_are_alike),
-        cmocka_unit_test(test_merge_call_reduces_and_updates),
+        cmocka_unit_test(test_merge_call_reduces_and_updates), cmocka_unit_test(test_merge_call_along_another_axis_is_one_value),
     };
     return cmocka_run_group_tests_name("context", tests, NULL, NULL);
 }

@@ -137,6 +137,31 @@ static void replica_id(dt_trace *t, void *user)
     (void)user;
     dt_return(t, "id", dt_replica_id(t));
     dt_return(t, "constant", dt_constant(t, 2));
+    dt_return(t, "three", dt_scalar(t, DT_INT32, 3));
+    dt_return(t, "pair", dt_broadcast_to(dt_constant(t, 2), &(dt_type){ .dtype = DT_FLOAT32, .rank = 1, .dim = { 2 } }));
+    dt_return(t, "given", dt_arg(t, "given"));
+}
+
+/* A constant of a step is there once, but each replica has returned it. */
+static void each_returned_its_constant(dt_strategy *s, dt_values *out)
+{
+    dt_tensor *r = NULL;
+    assert_int_equal(dt_values_locals(out, "constant"), 1);
+    OK(dt_strategy_reduce(s, DT_SUM, out, "constant", DT_NO_AXIS, &r));
+    assert_true(dt_tensor_item(r) == 4);
+    OK(dt_strategy_reduce(s, DT_MEAN, out, "constant", DT_NO_AXIS, &r));
+    assert_true(dt_tensor_item(r) == 2);
+    OK(dt_strategy_reduce(s, DT_SUM, out, "three", DT_NO_AXIS, &r));
+    assert_true(dt_tensor_item(r) == 6 && dt_tensor_dtype(r) == DT_INT32);
+    OK(dt_strategy_reduce(s, DT_MEAN, out, "three", DT_NO_AXIS, &r)); /* as of any integers of replicas */
+    assert_true(dt_tensor_item(r) == 3 && dt_tensor_dtype(r) == DT_FLOAT64);
+    OK(dt_strategy_reduce(s, DT_SUM, out, "pair", DT_NO_AXIS, &r));
+    assert_true(dt_tensor_elements(r) == 2 && ((const float *)dt_tensor_data(r))[1] == 4);
+    OK(dt_strategy_reduce(s, DT_SUM, out, "pair", 0, &r));
+    assert_true(dt_tensor_item(r) == 8);
+    OK(dt_strategy_gather(s, out, "pair", 0, &r));
+    assert_true(dt_tensor_elements(r) == 4 && ((const float *)dt_tensor_data(r))[3] == 2);
+    dt_tensor_unref(r);
 }
 
 /* The reference's example: what each replica returns lies on its device, the sum on CPU:0. */
@@ -146,22 +171,24 @@ static void test_sum_of_replica_numbers_lies_on_the_host(void **state)
     const char *const names[] = { "CPU:3", "CPU:1" };
     dt_strategy *s = NULL;
     dt_function *f = NULL;
-    dt_values *out = NULL;
+    dt_values *args = values(), *out = NULL;
     dt_tensor *total = NULL;
 
     OK(dt_mirrored_strategy(&s, names, 2));
     OK(dt_function_create(&f, replica_id, NULL));
-    OK(dt_strategy_run(s, f, NULL, &out));
+    give(args, "given", scalar(1));
+    OK(dt_strategy_run(s, f, args, &out));
     OK(dt_strategy_reduce(s, DT_SUM, out, "id", DT_NO_AXIS, &total));
     assert_int_equal(dt_tensor_dtype(total), DT_INT32);
     assert_true(dt_tensor_item(total) == 1);
     assert_string_equal(dt_tensor_device(dt_values_local(out, "id", 0)), "/job:localhost/replica:0/task:0/device:CPU:3");
     assert_string_equal(dt_tensor_device(dt_values_local(out, "id", 1)), "/job:localhost/replica:0/task:0/device:CPU:1");
     assert_string_equal(dt_tensor_device(total), "/job:localhost/replica:0/task:0/device:CPU:0");
-    fails(dt_strategy_reduce(s, DT_SUM, out, "constant", DT_NO_AXIS, &total), DT_E_REDUCE, "is one value for all 2 replicas");
-    OK(dt_strategy_reduce(s, DT_MEAN, out, "constant", DT_NO_AXIS, &total));
-    assert_true(dt_tensor_item(total) == 2);
+    each_returned_its_constant(s, out);
+    fails(dt_strategy_reduce(s, DT_SUM, out, "given", DT_NO_AXIS, &total), DT_E_REDUCE, "is one value for all 2 replicas");
+    fails(dt_strategy_reduce(s, DT_SUM, args, "given", DT_NO_AXIS, &total), DT_E_REDUCE, "is one value for all 2 replicas");
     dt_tensor_unref(total);
+    dt_values_unref(args);
     dt_values_unref(out);
     dt_function_unref(f);
     dt_strategy_unref(s);
