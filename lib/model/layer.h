@@ -177,6 +177,12 @@ typedef struct dt_layer {
 dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c);
 dt_value dt_mask_along(dt_value mask, dt_value x); /* repeated over the last dimension of x */
 dt_value dt_masks_joined(const dt_layer_call *c);  /* true where one of the inputs' is: they are of one shape */
+/* b->row->build and row->call, of layers with data_format: channels_first around transposed values. */
+extern const char *const dt_data_formats[]; /* channels_last, channels_first */
+#define DT_DATA_FORMAT(type) \
+    DT_ENUM(type, data_format, dt_data_formats, .help = "order of the dimensions: channels_last (B, ..., channels) or channels_first (B, channels, ...)")
+dt_status *dt_layer_build_row(dt_layer_build *b) DT_MUST_USE;
+dt_value dt_layer_call_row(const dt_layer *row, const dt_layer_call *c);
 /* row->call, with inputs and weights in the dtypes that the call's policy, or the layer's own `dtype`, asks for. n_weights: all, the borrowed too. */
 dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weights);
 dt_value dt_to_float32(dt_value x); /* what is of few digits converted, all else as it is */

@@ -47,7 +47,7 @@ static dt_value apply_in(const dt_layer *row, const dt_layer_call *c, int n_weig
     if (row->precision == DT_LAYER_NARROW)
         call.weight = convert_all(c->trace, c->weight, n_weights, inside);
     call.out = &out;
-    return converted(row->call(&call), c->compute);
+    return converted(dt_layer_call_row(row, &call), c->compute);
 }
 
 static dt_dtype compute_of(const dt_layer_call *c)
@@ -78,5 +78,5 @@ dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weigh
 {
     dt_layer_call call = *c;
     call.compute = compute_of(c);
-    return is_plain(c) || row->precision == DT_LAYER_AS_IT_IS ? row->call(&call) : apply_in(row, &call, n_weights);
+    return is_plain(c) || row->precision == DT_LAYER_AS_IT_IS ? dt_layer_call_row(row, &call) : apply_in(row, &call, n_weights);
 }

@@ -173,7 +173,7 @@ static dt_status *build_layer(dt_reader *r, int i)
     give_inputs(r, i, b);
     b->out_mask = row->supports_masking && b->masks[0];
     dt_named activity;
-    dt_status *s = row->build(b);
+    dt_status *s = dt_layer_build_row(b);
     if (!s)
         s = check_example(b);
     if (!s)

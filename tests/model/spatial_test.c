@@ -66,6 +66,12 @@ static void test_sizes_and_weights(void **state)
         { "[4, 2]", "Cropping1D", "(B, 2, 2)" },
         { "[4, 6]", "Reshape: {target_shape: [3, -1, 2]}", "(B, 3, 4, 2)" },
         { "[]", "Reshape: {target_shape: [1, 1]}", "(B, 1, 1)" },
+        { "[1, 28, 27]", "Conv2D: {filters: 8, kernel_size: 3, data_format: channels_first}", "(B, 8, 26, 25) kernel(3, 3, 1, 8) bias(8)" },
+        { "[2, 4]", "Conv1DTranspose: {filters: 3, kernel_size: 2, strides: 3, data_format: channels_first}", "(B, 3, 12) kernel(2, 3, 2) bias(3)" },
+        { "[2, 4, 5]", "GlobalMaxPooling2D: {data_format: channels_first}", "(B, 2)" },
+        { "[2, 4, 5]", "GlobalAveragePooling2D: {keepdims: true, data_format: channels_first}", "(B, 2, 1, 1)" },
+        { "[2, 4, 5]", "Flatten: {data_format: channels_first}", "(B, 40)" },
+        { "[7]", "Flatten: {data_format: channels_first}", "(B, 7)" },
         { "[4, 6, 2]", "Permute: {dims: [3, 1, 2]}", "(B, 2, 4, 6)" },
         { "[4]", "RepeatVector: {n: 3}", "(B, 3, 4)" },
     };
@@ -96,7 +102,9 @@ static void test_refusals(void **state)
         { "[5, 5, 1]", "Conv2D: {filters: 1, kernel_size: 2, strides: 2, dilation_rate: [1, 3]}",
           "strides and dilation_rate cannot both exceed 1, got strides [2, 2] and dilation_rate [1, 3]" },
         { "[5, 5, 1]", "Conv2D: {filters: 1, kernel_size: 2, padding: causal}", "unknown padding 'causal'" },
-        { "[5, 5, 1]", "Conv2D: {filters: 1, kernel_size: 2, data_format: channels_first}", "unknown data_format (values are (B, ..., channels)) 'channels_first'" },
+        { "[5, 5, 1]", "Conv2D: {filters: 1, kernel_size: 2, data_format: channels_before}", "unknown data_format 'channels_before'" },
+        { "[1, 5, 6]", "Conv2D: {filters: 1, kernel_size: 7, data_format: channels_first}", "does not fit into (B, 5, 6, 1)" },
+        { "[1, 5, 6]", "Conv2D: {filters: 1, kernel_size: 7, data_format: channels_first}", "shapes above have their channels moved to the end" },
         { "[5, 5, 4]", "Conv2D: {filters: 3, kernel_size: 2, groups: 2}", "filters must be divisible by groups, got 3 filters and 2 groups" },
         { "[5, 5, 3]", "Conv2D: {filters: 4, kernel_size: 2, groups: 2}", "got 3 channels ((B, 5, 5, 3)) and 2 groups" },
         { "[5, 5, 3]", "Conv2D: {filters: 4, kernel_size: 2, kernel_constraint: {MaxNorm: {axis: 4}}}",
@@ -142,6 +150,75 @@ static void test_refusals(void **state)
         dt_status_free(s);
         dt_arena_destroy(arena);
         dt_str_release(&text);
+    }
+}
+
+/* ---- channels first ---- */
+
+/* Channels stand first in one model and last in the other, which gets and gives the same by Permute around the layer. Gradients, too. */
+static const char *const either_way[][2] = { /* the shape of one example, the layer */
+    { "[2, 6]", "Conv1D: {filters: 3, kernel_size: 2, padding: causal, activation: tanh" }, { "[2, 5, 6]", "Conv2D: {filters: 4, kernel_size: 3, groups: 2" },
+    { "[2, 3, 4, 5]", "Conv3D: {filters: 3, kernel_size: 2, padding: same" }, { "[2, 4, 5]", "Conv2DTranspose: {filters: 3, kernel_size: 3, strides: 2" },
+    { "[2, 5, 6]", "DepthwiseConv2D: {kernel_size: 3, depth_multiplier: 2" }, { "[3, 7]", "SeparableConv1D: {filters: 4, kernel_size: 3" },
+    { "[2, 7]", "MaxPooling1D: {pool_size: 3" }, { "[2, 5, 6]", "MaxPooling2D: {pool_size: [2, 3], strides: 1, padding: same" },
+    { "[2, 5, 6]", "AveragePooling2D: {padding: same" }, { "[2, 3, 4, 5]", "AveragePooling3D: {pool_size: 2" },
+    { "[2, 5, 6]", "GlobalAveragePooling2D: {keepdims: true" }, { "[2, 3, 4, 5]", "GlobalMaxPooling3D: {keepdims: true" },
+    { "[2, 4, 5]", "UpSampling2D: {size: [2, 3], interpolation: bilinear" }, { "[2, 3, 4, 5]", "UpSampling3D: {size: 2" },
+    { "[2, 4, 5]", "ZeroPadding2D: {padding: [[1, 2], [0, 3]]" }, { "[2, 4, 5]", "Cropping2D: {cropping: [1, 2]" }, { "[2, 4, 5, 6]", "Cropping3D: {cropping: 1" },
+};
+
+static outcome run_either(const char *text, const char *shape)
+{
+    dt_str layers = { 0 };
+    dt_str_printf(&layers, "- Input: {shape: %s}\n%s", shape, text);
+    dt_model *m = model_of(dt_str_text(&layers), 3);
+    dt_trace *t = dt_trace_create("either");
+    const dt_type in = m->spec.layer[0].out;
+    dt_type one = dt_type_at(&in, 2);
+    dt_value x = dt_trace_declare(t, "x", &in), dx;
+    dt_value y = dt_model_emit(m, x, false);
+    dt_gradients_of(dt_reduce_sum(dt_multiply(y, y), DT_NO_AXIS), &x, 1, &dx);
+    dt_return(t, "y", y);
+    dt_return(t, "dx", dx);
+    float *numbers = dt_alloc((size_t)dt_type_bytes(&one));
+    for (int64_t i = 0; i < dt_type_elements(&one); i++)
+        numbers[i] = (float)sin(1.7 * (double)i + 1);
+    outcome o = run_graph(end_trace(t), 1, (feed[]){ { "x", { one, numbers } } }, 1);
+    free(numbers);
+    model_free(m);
+    dt_str_release(&layers);
+    return o;
+}
+
+static void is_same(const char *layer, const outcome *a, const outcome *b, const char *name)
+{
+    const dt_view *x = result_of(a, 0, name), *y = result_of(b, 0, name);
+    assert_true(dt_type_equal(&x->type, &y->type));
+    for (int64_t i = 0; i < dt_type_elements(&x->type); i++)
+        assert_near(layer, element(x, i), element(y, i), 1e-6, 1e-7);
+}
+
+static void test_channels_first(void **state)
+{
+    (void)state;
+    static const char *const before[] = { "", "[2, 1]", "[2, 3, 1]", "[2, 3, 4, 1]" }, *const behind[] = { "", "[2, 1]", "[3, 1, 2]", "[4, 1, 2, 3]" };
+    for (size_t i = 0; i < sizeof either_way / sizeof *either_way; i++) {
+        const char *shape = either_way[i][0], *layer = either_way[i][1];
+        dt_str first = { 0 }, last = { 0 };
+        int n = 0;
+        for (const char *c = shape; *c; c++)
+            n += *c == ',';
+        dt_str_printf(&first, "- %s, data_format: channels_first}", layer);
+        dt_str_printf(&last, "- Permute: {dims: %s}\n- %s}\n- Permute: {dims: %s}", before[n], layer, behind[n]);
+        outcome a = run_either(dt_str_text(&first), shape), b = run_either(dt_str_text(&last), shape);
+        is_same(layer, &a, &b, "y");
+        is_same(layer, &a, &b, "dx");
+        finish(&a);
+        finish(&b);
+        dt_graph_destroy(a.graph);
+        dt_graph_destroy(b.graph);
+        dt_str_release(&first);
+        dt_str_release(&last);
     }
 }
 
@@ -304,6 +381,7 @@ static void test_values_by_hand(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_channels_first),
         cmocka_unit_test(test_sizes_and_weights),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_conv2d_is_what_loops_compute),

@@ -10,6 +10,7 @@ struct dropout {
     dt_noise noise;
     double rate;
     const dt_tree *noise_shape; /* Dropout alone */
+    int data_format;            /* of SpatialDropout2D and 3D */
 };
 
 #define COMMON_FIELDS \
@@ -23,7 +24,7 @@ static const dt_field dropout_fields[] = {
     DT_END
 };
 static const dt_field spatial_fields[] = { COMMON_FIELDS, DT_END };
-static const dt_field spatial_fields_by_format[] = { COMMON_FIELDS, DT_ONLY("data_format", "channels_last"), DT_END };
+static const dt_field spatial_fields_by_format[] = { COMMON_FIELDS, DT_DATA_FORMAT(struct dropout), DT_END };
 
 /* ---- the mask's shape ---- */
 

@@ -2,8 +2,6 @@
 /* Flatten: (B, h, w, ...) becomes (B, h * w * ...), row-major. */
 #include "model/model.h"
 
-static const char *const formats[] = { "channels_last", NULL };
-
 struct flatten {
     dt_layer_head head;
     int data_format;
@@ -11,7 +9,7 @@ struct flatten {
 
 static const dt_field fields[] = {
     DT_LAYER_FIELDS(struct flatten),
-    DT_ENUM(struct flatten, data_format, formats, .help = "order of the dimensions: channels_last or channels_first"),
+    DT_DATA_FORMAT(struct flatten),
     DT_END
 };
 

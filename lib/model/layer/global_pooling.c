@@ -10,7 +10,7 @@ struct global_pooling {
 
 static const dt_field fields[] = {
     DT_FLAG(struct global_pooling, keepdims, .help = "keep the pooled dimensions with size 1"),
-    DT_CHANNELS_LAST(struct global_pooling),
+    DT_DATA_FORMAT(struct global_pooling),
     DT_LAYER_FIELDS(struct global_pooling),
     DT_END
 };

@@ -70,7 +70,7 @@ dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_part *o
     DT_TRY(read_args(b, q, &args));
     one.args = args;
     one.name = dt_arena_printf(b->arena, "%s/%s", b->name, q->name);
-    DT_TRY(q->row->build(&one));
+    DT_TRY(dt_layer_build_row(&one));
     assert(b->n_weights + one.n_weights <= DT_MAX_WEIGHTS);
     memcpy(b->weight + b->n_weights, one.weight, (size_t)one.n_weights * sizeof *one.weight);
     *out = (dt_part){ .row = q->row, .args = args, .made = one.made, .name = one.name, .out = one.out, .first = b->n_weights,

@@ -15,7 +15,7 @@ static const dt_field fields[] = {
     DT_SIZES(struct pooling, pool_size, .min = 1, .preset = "2", .help = "size of the window: a number, or one per dimension"),
     DT_SIZES(struct pooling, strides, .min = 1, .help = "strides of the window; default pool_size"),
     DT_ENUM(struct pooling, padding, dt_paddings, .help = "valid: no padding; same: output size is input size / strides, rounded up"),
-    DT_CHANNELS_LAST(struct pooling),
+    DT_DATA_FORMAT(struct pooling),
     DT_LAYER_FIELDS(struct pooling),
     DT_END
 };

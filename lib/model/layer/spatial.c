@@ -10,7 +10,6 @@
 
 const char *const dt_paddings[] = { "valid", "same", NULL };
 const char *const dt_paddings_causal[] = { "valid", "same", "causal", NULL };
-const char *const dt_channels_last[] = { "channels_last", NULL };
 
 dt_status *dt_wants_space(const dt_layer_build *b, const char *kind, int n)
 {

@@ -11,11 +11,8 @@
 typedef enum dt_padding { DT_PADDING_VALID, DT_PADDING_SAME, DT_PADDING_CAUSAL } dt_padding;
 extern const char *const dt_paddings[];        /* valid, same */
 extern const char *const dt_paddings_causal[]; /* valid, same, causal */
-extern const char *const dt_channels_last[];
 
 #define DT_SIZES(type, member, ...) DT_INTS(type, member, .lone = true, .max = INFINITY, __VA_ARGS__)
-#define DT_CHANNELS_LAST(type) DT_ENUM(type, data_format, dt_channels_last, .noun = "data_format (values are (B, ..., channels))", \
-                                       .help = "order of the dimensions: channels_last or channels_first")
 
 /* A window over n spatial dimensions. */
 typedef struct dt_space {
@@ -59,7 +56,7 @@ typedef struct dt_conv {
     DT_SIZES(dt_conv, kernel_size, .min = 1, .required = true, .help = "size of the window: a number, or one per dimension"), \
     DT_SIZES(dt_conv, strides, .min = 1, .help = "strides of the window; default 1"), \
     DT_ENUM(dt_conv, padding, paddings, .help = "valid: no padding; same: output size is input size / strides, rounded up"), \
-    DT_CHANNELS_LAST(dt_conv), \
+    DT_DATA_FORMAT(dt_conv), \
     DT_SIZES(dt_conv, dilation_rate, .min = 1, .help = "dilation of the window; default 1"), \
     DT_ENUM(dt_conv, activation, dt_activations, .help = "activation function"), \
     DT_FLAG(dt_conv, use_bias, .preset = "true", .help = "add a bias"), \

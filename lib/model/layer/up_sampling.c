@@ -25,14 +25,14 @@ static const dt_field fields1[] = {
 };
 static const dt_field fields2[] = {
     SIZE,
-    DT_CHANNELS_LAST(struct up_sampling),
+    DT_DATA_FORMAT(struct up_sampling),
     DT_ENUM(struct up_sampling, interpolation, interpolations, .help = "interpolation"),
     DT_LAYER_FIELDS(struct up_sampling),
     DT_END
 };
 static const dt_field fields3[] = {
     SIZE,
-    DT_CHANNELS_LAST(struct up_sampling),
+    DT_DATA_FORMAT(struct up_sampling),
     DT_LAYER_FIELDS(struct up_sampling),
     DT_END
 };

@@ -17,7 +17,7 @@ struct ends {
 #define ENDS(argument, words)                                                                            \
     {                                                                                                    \
         DT_TREE(struct ends, argument, .forms = dt_amounts_forms, .help = words),                                                   \
-        DT_CHANNELS_LAST(struct ends),                                                                   \
+        DT_DATA_FORMAT(struct ends),                                                                   \
         DT_LAYER_FIELDS(struct ends),                                                                    \
         DT_END                                                                                           \
     }
