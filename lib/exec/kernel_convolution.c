@@ -21,7 +21,8 @@ typedef struct by_library {
     dt_conv_kind kind;
     int units, n_sizes;
     int64_t examples, images[2], lhs_row, rhs_row, out_row;
-    dt_conv_plan plan[2];
+    dt_conv_plan plan[2];    /* but of a kernel's gradient: */
+    dt_conv_sum sum[2];
     size_t packed_at[2];
 } by_library;
 
@@ -86,6 +87,21 @@ static void piece_of(const dt_exec *x, int node, const by_library *v, int unit, 
         dt_convolution_piece(x, node, unit, lo, hi);
 }
 
+static bool plan_size(by_library *v, const dt_exec *x, const dt_conv *c, int i)
+{
+    if (v->kind == DT_CONV_WEIGHTS)
+        return dt_conv_sum_plan(x, c, &v->sum[i]);
+    return c->images == 0 || v->calls->plan(&x->engine->gemm, c, &v->plan[i]);
+}
+
+static void release_sizes(by_library *v)
+{
+    for (int i = 0; i < v->n_sizes; i++) {
+        v->calls->release(&v->plan[i]);
+        dt_conv_sum_release(&v->sum[i]);
+    }
+}
+
 static bool plan_sizes(by_library *v, const dt_exec *x, int node)
 {
     bool ok = true;
@@ -94,12 +110,12 @@ static bool plan_sizes(by_library *v, const dt_exec *x, int node)
         piece_of(x, node, v, u, &lo, &hi);
         note_size(v, hi - lo);
     }
-    for (int i = 0; i < v->n_sizes; i++) {
+    for (int i = 0; i < v->n_sizes && ok; i++) {
         dt_conv c;
-        ok = ok && dt_conv_read(x, node, v->images[i], &c) && (v->images[i] == 0 || v->calls->plan(&x->engine->gemm, &c, &v->plan[i]));
+        ok = dt_conv_read(x, node, v->images[i], &c) && plan_size(v, x, &c, i);
     }
-    for (int i = 0; i < v->n_sizes && !ok; i++)
-        v->calls->release(&v->plan[i]);
+    if (!ok)
+        release_sizes(v);
     return ok;
 }
 
@@ -125,8 +141,7 @@ static void narrow(dt_exec *x, int node)
     const int *in = x->g->node[node].in;
     by_library v = { 0 };
     if (x->engine->gemm.bf16 && x->type[in[0]].dtype == DT_BFLOAT16 && x->type[in[1]].dtype == DT_BFLOAT16 && plan_library(x, node, &v)) {
-        for (int i = 0; i < v.n_sizes; i++)
-            v.calls->release(&v.plan[i]);
+        release_sizes(&v);
         return;
     }
     dt_store_wide(x, in[0]);
@@ -142,7 +157,8 @@ static bool prepare_library(const dt_exec *x, int node, by_library *v, dt_prepar
     for (int i = 0; i < v->n_sizes; i++) {
         v->packed_at[i] = out->kept;
         out->kept += v->plan[i].packed;
-        out->scratch = v->plan[i].scratch > out->scratch ? v->plan[i].scratch : out->scratch;
+        const size_t scratch = v->plan[i].scratch + v->sum[i].scratch;
+        out->scratch = scratch > out->scratch ? scratch : out->scratch;
     }
     return true;
 }
@@ -173,8 +189,10 @@ static void run_library(const dt_kernel_call *c, const by_library *v)
     int which = hi - lo != v->images[0];
     const char *lhs = row_at(x, n->in[0], lo * v->lhs_row), *rhs = row_at(x, n->in[1], gradient ? lo * v->rhs_row : 0);
     char *y = row_at(x, c->step->node, gradient ? (part ? c->unit * v->out_row : 0) : lo * v->out_row);
-    if (hi > lo)
-        v->calls->run(&v->plan[which], lhs, gradient ? rhs : packed(c, v, which, rhs), y, c->scratch);
+    if (hi > lo && gradient)
+        dt_conv_sum_run(&v->sum[which], lhs, rhs, y, c->scratch);
+    else if (hi > lo)
+        v->calls->run(&v->plan[which], lhs, packed(c, v, which, rhs), y, c->scratch);
     else if (gradient) /* a sum of nothing */
         memset(y, 0, (size_t)((part ? v->out_row : dt_type_elements(&x->type[c->step->node])) * dt_element_bytes(x, c->step->node)));
 }
@@ -236,8 +254,8 @@ static void release(void *state)
 {
     convolution *v = state;
     dt_im2col_release(v->products);
-    for (int i = 0; v->way == BY_LIBRARY && i < v->library.n_sizes; i++)
-        v->library.calls->release(&v->library.plan[i]);
+    if (v->way == BY_LIBRARY)
+        release_sizes(&v->library);
 }
 
 const dt_kernel dt_kernel_convolution = {

@@ -37,8 +37,8 @@ typedef struct tree {
     int64_t size[2];
     int64_t m, n;           /* of the whole product */
     size_t piece_bytes;     /* of the largest piece */
-    const dt_conv_calls *calls; /* what makes a convolution's kernel; NULL: eval does */
-    dt_conv_plan conv[2];   /* shards of the larger and the smaller size */
+    bool by_library;        /* a convolution's kernel; else eval makes it */
+    dt_conv_sum conv[2];    /* shards of the larger and the smaller size */
     size_t stack_bytes;     /* of the partial results, before the library's scratch */
 } tree;
 
@@ -105,8 +105,8 @@ static void release(void *state)
 
     for (int i = 0; t && t->product && i < 2 * t->units; i++)
         dt_product_release(&t->product[i]);
-    for (int i = 0; t && t->calls && i < 2; i++)
-        t->calls->release(&t->conv[i]);
+    for (int i = 0; t && i < 2; i++)
+        dt_conv_sum_release(&t->conv[i]);
 }
 
 /* Shards of a batch have one of two sizes. */
@@ -131,13 +131,10 @@ static void plan_convolution(dt_exec *x, dt_step *step, tree *t)
     find_sizes(x, inner, t);
     for (int i = 0; i < 2 && ok; i++) {
         dt_conv c;
-        ok = dt_conv_read(x, t->inner, t->size[i] * t->k_scale, &c) && c.kind == DT_CONV_WEIGHTS;
-        ok = ok && (c.images == 0 || calls->plan(&x->engine->gemm, &c, &t->conv[i]));
+        ok = dt_conv_read(x, t->inner, t->size[i] * t->k_scale, &c) && c.kind == DT_CONV_WEIGHTS && dt_conv_sum_plan(x, &c, &t->conv[i]);
         step->scratch = ok && t->stack_bytes + t->conv[i].scratch > step->scratch ? t->stack_bytes + t->conv[i].scratch : step->scratch;
     }
-    for (int i = 0; i < 2 && !ok; i++)
-        calls->release(&t->conv[i]);
-    t->calls = ok ? calls : NULL;
+    t->by_library = ok;
 }
 
 static dt_status *plan_products(dt_exec *x, dt_step *step, tree *t)
@@ -253,7 +250,7 @@ static void convolve(const dt_kernel_call *c, const tree *t, const dt_view in[2]
         const int which = rows == t->size[0] * t->k_scale ? 0 : 1;
         dt_view y = dt_view_entry(stack, s);
         if (rows > 0 && rows == t->size[which] * t->k_scale)
-            t->calls->run(&t->conv[which], lhs.data, rhs.data, y.data, c->scratch + t->stack_bytes);
+            dt_conv_sum_run(&t->conv[which], lhs.data, rhs.data, y.data, c->scratch + t->stack_bytes);
         else
             dt_convolution_eval(a, &lhs, &rhs, &y);
     }
@@ -270,7 +267,7 @@ static void run_eval(const dt_kernel_call *c, const tree *t)
         in[k] = (dt_view){ .type = x->type[inner->in[k]], .data = x->at[inner->in[k]] };
     concrete.type = middle.type;
     last.type = x->type[c->step->node];
-    if (t->calls)
+    if (t->by_library)
         convolve(c, t, in, &middle);
     else
         inner->op->eval(&(dt_call){ .node = &concrete, .env = x->env, .in = in, .out = middle });
