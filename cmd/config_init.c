@@ -14,7 +14,7 @@ struct config_init {
     "version: 1\n" \
     "name: " name "\n" \
     "seed: 42\n" \
-    "# strategy: {type: mirrored}         # the default: one replica on each core\n" \
+    "# strategy: {type: mirrored}         # a replica on each core; default: one\n" \
     "dataset:\n" \
     "  # For your own data, use these lines instead of format, examples, element:\n"
 #define TAIL \

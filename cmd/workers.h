@@ -26,7 +26,7 @@ bool workers_begin(const struct call *call, int64_t n, int *code);
 void workers_tell_rank(int64_t rank);
 
 #define WORKERS_OPTION(type, what) \
-    INTEGER(type, workers, "workers", "N", what " on N processes of this machine; the job's strategy is multi_worker_mirrored", .min = 1, .max = MOST_WORKERS, .fallback = 1)
+    INTEGER(type, workers, "workers", "N", what " on N processes of this machine; a job without strategy is then multi_worker_mirrored", .min = 1, .max = MOST_WORKERS, .fallback = 1)
 
 #define RANK_OPTION(type) \
     INTEGER(type, rank, "rank", "R", "number of this worker, from 0 on, where the job has a cluster_resolver", .env = true, .max = 65535, .fallback = -1)

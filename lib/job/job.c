@@ -33,12 +33,12 @@ static void add_entry(dt_job *j, dt_tree *map, const dt_entry *entry)
     map->entry = all;
 }
 
-/* A job that says nothing of replicas trains on this machine's cores. The default stands in the tree: it is recorded as if it had been written. */
+/* The type that a job leaves out is added to its tree, so it is recorded as if it had been written. */
 static void add_strategy(dt_job *j)
 {
     dt_tree *given = dt_tree_get(j->tree, "strategy"), *type = dt_arena_new(j->arena, dt_tree);
     dt_entry *only = dt_arena_new(j->arena, dt_entry);
-    *type = (dt_tree){.kind = DT_TREE_SCALAR, .text = "mirrored"};
+    *type = (dt_tree){.kind = DT_TREE_SCALAR, .text = dt_strategy_unnamed(given)->kind.name};
     *only = (dt_entry){.key = "type", .value = type};
     const dt_tree strategy = {.kind = DT_TREE_MAP, .n = 1, .entry = only};
     if (given && given->kind == DT_TREE_NULL)

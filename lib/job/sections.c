@@ -25,7 +25,7 @@ static const dt_field top_fields[] = {
     DT_TREE(struct top, let, .as = DT_TREE_MAP, .forms = let_forms, .help = "variables: {width: 32} replaces '{width}' in all texts of the job"),
     DT_TREE(struct top, extends, .forms = dt_text_forms, .as = DT_TREE_SCALAR, .help = "base job file; this file overrides its keys"),
     SECTION(backend, "what computes: {type: cpu}, {type: pjrt, plugin: PATH}; default: the strategy's own"),
-    SECTION(strategy, "number of replicas and their devices; default: {type: mirrored}, a replica on each core"),
+    SECTION(strategy, "number of replicas and their devices; default: {type: default}, one replica on all cores"),
     SECTION(partition, "how values are split over the logical devices of a replica"),
     SECTION(reproducible, "{shards: 8}: same bits on any number of machines; {strict: true}: on all kinds of them"),
     SECTION(dataset, "files, preprocessing, batches"),

@@ -193,7 +193,7 @@ static dt_status *read_tf_config(dt_launch *out)
 static dt_status *read_own(dt_launch *out)
 {
     const char *text = getenv(DT_SOCKETS_VARIABLE);
-    *out = (dt_launch){ .by = DT_SOCKETS_VARIABLE, .launcher = "'dtrain fit --workers'", .fabric = &dt_fabric_sockets, .sure = true };
+    *out = (dt_launch){ .by = "--workers", .launcher = "--workers", .fabric = &dt_fabric_sockets, .sure = true };
     if (!text || !*text)
         return NULL;
     int64_t rank = -1;
@@ -289,6 +289,8 @@ dt_status *dt_launched_alone(void)
     dt_launch_release(&l);
     if (l.workers == 0)
         return NULL;
+    if (l.fabric == &dt_fabric_sockets)
+        return dt_fail(DT_E_NOT_YET, NULL, "--workers shares the work of multi_worker_mirrored jobs; add 'strategy={type: multi_worker_mirrored}'");
     return dt_suggest(dt_fail(DT_E_NOT_YET, NULL, "%s says that this is one of %d processes; each would do all of the job's work, because only "
                               "strategy: {type: multi_worker_mirrored} shares it", l.by, l.workers),
                       "to work in this process alone, unset %s; to share the work, write that strategy into the job", l.by);

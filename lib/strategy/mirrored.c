@@ -43,5 +43,4 @@ const dt_strategy_row dt_strategy_mirrored = {
     .place = dt_place_cpus,
     .backend = "cpu",
     .every_device = true,
-    .is_preset = true,
 };

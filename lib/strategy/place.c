@@ -119,8 +119,9 @@ dt_status *dt_place_workers(dt_strategy *s, const dt_strategy_spec *spec)
         s->resolver = dt_resolver_of_workers(workers);
         dt_str_printf(&what, "%d worker%s x %d %s", workers, workers == 1 ? "" : "s", each, s->backend ? s->backend : "CPU");
         if (spec->launch.workers)
-            dt_str_printf(&what, spec->launch.start ? ", processes that meet as %s says (%s)" : ", processes that %s started (%s)", spec->launch.launcher,
-                          spec->launch.by);
+            dt_str_printf(&what, spec->launch.start ? ", processes that meet as %s says" : ", processes that %s started", spec->launch.launcher);
+        if (spec->launch.workers && strcmp(spec->launch.by, spec->launch.launcher) != 0)
+            dt_str_printf(&what, " (%s)", spec->launch.by);
         s->what = dt_str_take(&what);
     }
     for (int i = 0; !bad && i < s->replicas; i++) {

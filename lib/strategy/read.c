@@ -30,7 +30,8 @@ struct common {
 
 static const dt_field type_forms[] = { DT_NAMED("strategy"), DT_END };
 static const dt_field common[] = {
-    DT_TREE(struct common, type, .forms = type_forms, .preset = "mirrored", .help = "default, one_device, mirrored, multi_worker_mirrored, parameter_server or tpu"),
+    DT_TREE(struct common, type, .forms = type_forms, .preset = "default", .help = "default, one_device, mirrored, multi_worker_mirrored, parameter_server or tpu; "
+            "mirrored if you give only replicas or devices, multi_worker_mirrored if several processes were started"),
     DT_FLAG(struct common, verify_replicas, .help = "compare the weights of workers in separate processes every 100 steps; replicas of one process share theirs"),
     DT_END
 };
@@ -51,7 +52,7 @@ static dt_status *suggest_type(dt_status *s, const char *type)
     } hints[] = {
         { "gpu", "a GPU is a device, not a strategy: use mirrored, with --backend pjrt --plugin PATH (docs/accelerators.md)" },
         { "cuda", "a GPU is a device, not a strategy: use mirrored, with --backend pjrt --plugin PATH (docs/accelerators.md)" },
-        { "cpu", "mirrored puts a replica on each core; one_device uses one" },
+        { "cpu", "leave strategy out: one replica uses all cores" },
         { "ddp", "did you mean 'mirrored'?" },
         { "data_parallel", "did you mean 'mirrored'?" },
         { "MirroredStrategy", "did you mean 'mirrored'?" },
@@ -66,15 +67,43 @@ static dt_status *suggest_type(dt_status *s, const char *type)
     return s;
 }
 
-static int preset_row(void)
+static bool names_any(const dt_tree *t, const dt_field *fields)
+{
+    for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++)
+        if (!f->instead && dt_tree_get(t, f->name))
+            return true;
+    return false;
+}
+
+/* Whether this process is one of several workers. What is wrong with a launcher's variables is reported when work starts (dt_launched_alone). */
+static bool is_worker(void)
+{
+    dt_launch l;
+    dt_status *bad = dt_launch_find(&l);
+    if (bad) {
+        dt_status_free(bad);
+        return false;
+    }
+    dt_launch_release(&l);
+    return l.workers > 0 && l.ps == 0;
+}
+
+const dt_strategy_row *dt_strategy_unnamed(const dt_tree *t)
+{
+    if (t && t->kind == DT_TREE_MAP && names_any(t, dt_strategy_mirrored.kind.fields))
+        return &dt_strategy_mirrored;
+    return is_worker() ? &dt_strategy_multi_worker_mirrored : &dt_strategy_default_;
+}
+
+static int index_of(const dt_strategy_row *row)
 {
     int i = 0;
-    while (!rows[i]->is_preset)
+    while (rows[i] != row)
         i++;
     return i;
 }
 
-/* Index in rows, by default the preset; -1: none. */
+/* Index in rows; -1: none. */
 static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row)
 {
     dt_kind kinds[ROWS]; /* names alone: their keys stand beside `type` */
@@ -82,7 +111,7 @@ static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row)
     const dt_tree *type = dt_tree_get(t, "type");
     dt_named named;
 
-    *row = preset_row();
+    *row = index_of(dt_strategy_unnamed(t));
     if (!type || type->kind == DT_TREE_NULL)
         return NULL;
     *row = -1;

@@ -73,7 +73,6 @@ struct dt_strategy_row {
     const char *backend;
     bool every_device;           /* without devices and a number of replicas: one per device of the back end; cores of cpu */
     bool feeds_by_host;          /* data sets are made for hosts, not for replicas */
-    bool is_preset;              /* taken where a job's `strategy` names no type */
     bool is_default;             /* what is current outside of any scope */
     bool plain;                  /* distributes nothing: variables are plain, values single */
 };
@@ -113,6 +112,8 @@ const dt_topology *dt_strategy_spec_topology(const dt_strategy_spec *spec);
 /* Reads a job's `strategy` mapping. Resolvers are kept alive by *out->resolver's own count: release with dt_strategy_spec_release. */
 /* out->backend and plugin are set before, by who read them. */
 dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location *at, dt_strategy_spec *out) DT_MUST_USE;
+/* The strategy of a job whose `strategy` names no type; t may be NULL: the job has none. */
+const dt_strategy_row *dt_strategy_unnamed(const dt_tree *t);
 /* The keys that all strategies share, and the strategies, for lists of all keys. */
 const dt_field *dt_strategy_fields(void);
 const dt_strategy_row *const *dt_strategy_rows(int *n);

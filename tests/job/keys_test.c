@@ -55,7 +55,7 @@ static const struct { const char *path, *kind, *line; } rows[] = {
     { "dataset.map.*[].resize.height", "resize", "integer required from 1 to 65536" },
     { "dataset.prefetch", NULL, "name or integer from 1 to 1024 auto" },
     { "partition.weights[].match", NULL, "text required from 1 to 200" },
-    { "strategy.type", NULL, "strategy mirrored default one_device" },
+    { "strategy.type", NULL, "strategy default default one_device" },
     { "strategy.cluster_resolver.tpu", "tpu", "text " },
     { "strategy.replicas", "mirrored", "integer from 1 to 65536" },
     { "dataset.examples", "synthetic", "integer required from 1 to 1e+12" },

@@ -476,6 +476,32 @@ static void test_a_job_extends_its_base(void **state)
     dt_job_unref(job);
 }
 
+/* Nothing distributed on one process; keys of mirrored, and several processes, choose a strategy. */
+static void test_a_strategy_is_optional(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *override, *workers, *type;
+    } rows[] = {
+        {"strategy=null", "", "default"}, {"strategy={}", "", "default"}, {"strategy={type: null}", "", "default"}, {"strategy={verify_replicas: true}", "", "default"},
+        {"strategy={replicas: 2}", "", "mirrored"}, {"strategy={devices: [\"CPU:0\"]}", "", "mirrored"},
+        {"strategy=null", "0 - 9", "multi_worker_mirrored"}, {"strategy={}", "0 - 9", "multi_worker_mirrored"}, {"strategy={replicas: 2}", "0 - 9", "mirrored"},
+        {"strategy={type: one_device, device: \"CPU:0\"}", "0 - 9", "one_device"},
+    };
+    write_job("job.yaml", 0, MINIMAL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_job *job;
+        setenv("DTRAIN_WORKER", rows[i].workers, 1);
+        ok(open_job(&job, &(opening){.name = "job.yaml", .override = {rows[i].override}}));
+        unsetenv("DTRAIN_WORKER");
+        assert_string_equal(job->strategy.row->kind.name, rows[i].type);
+        char recorded[64];
+        snprintf(recorded, sizeof recorded, "\"type\": \"%s\"", rows[i].type);
+        assert_non_null(strstr(job->json, recorded));
+        dt_job_unref(job);
+    }
+}
+
 /* A mapping of the same type, and the same optimizer, are merged. */
 static void test_same_kinds_are_merged(void **state)
 {
@@ -611,6 +637,7 @@ int main(void)
         cmocka_unit_test(test_bad_substitutions),
         cmocka_unit_test(test_substitutions_are_bounded),
         cmocka_unit_test(test_a_job_extends_its_base),
+        cmocka_unit_test(test_a_strategy_is_optional),
         cmocka_unit_test(test_same_kinds_are_merged),
         cmocka_unit_test(test_faults_in_a_base_have_its_place),
         cmocka_unit_test(test_bad_bases),

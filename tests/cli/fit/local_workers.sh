@@ -27,6 +27,15 @@ for n in 2 3 4; do
 done
 none_left bits
 
+echo "== without a strategy"
+for n in 1 2; do
+    sed -i '/^strategy/d' "$job"
+    fit "output.dir=$TEST_DIR/run" --fresh --workers $n --json >"$TEST_DIR/json" || echo "exit $?"
+    [ "$(weights "$TEST_DIR/json")" = "$one" ] || echo "$n workers: other bits"
+    grep -o '"device":"[^"]*"' "$TEST_DIR/json"
+done
+echo 'strategy: {type: multi_worker_mirrored, timeout: 3}' >>"$job"
+
 echo "== in buckets, beside the backward pass"
 layers='model.layers=[Input: {name: image, shape: [6, 6, 1]}, Flatten, Dense: {units: 1300, activation: relu}, Dense: {units: 1300, activation: relu}, Dense: {units: 1300}, Dense: {units: 3}]'
 fit "output.dir=$TEST_DIR/one" --fresh "$layers" --json >"$TEST_DIR/one.json"
@@ -48,9 +57,12 @@ echo "== refused"
 show fit "$job" --workers 65
 show fit "$job" --max-restarts 2
 show fit - --workers 2
-fit --workers 2 strategy.workers=3 2>&1 | grep -q 'the job has 3 workers, but DTRAIN_WORKER says 2' && echo 'not three'
-fit --workers 2 strategy.type=default >"$TEST_DIR/out" 2>&1
-echo "exit $?"
+fit --workers 2 strategy.workers=3 2>&1 | grep -q 'the job has 3 workers, but --workers says 2' && echo 'not three'
+for strategy in '{type: default}' '{replicas: 2}'; do # another strategy
+    fit --workers 2 "strategy=$strategy" >"$TEST_DIR/out" 2>&1
+    echo "exit $?"
+    sort -u "$TEST_DIR/out"
+done
 DTRAIN_WORKER='0 - 1' "$DTRAIN" fit "$job" >"$TEST_DIR/out" 2>&1
 echo "exit $?"
 none_left refused
