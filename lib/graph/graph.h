@@ -382,6 +382,19 @@ int dt_trace_replicas(const dt_trace *t);
 void dt_trace_set_logical(dt_trace *t, int logical);
 /* Rows of all replicas together, when the trace is for just that number; -1, as it is unless set: any. */
 void dt_trace_set_rows(dt_trace *t, int64_t rows);
+/*
+ * Replicas whose arguments have different shapes are traced one by one. all_gather in one of them needs to know the sizes
+ * of the others: each trace notes its own, and all are traced again until nothing is new.
+ */
+typedef struct dt_each {
+    int replica;     /* whose trace it is */
+    int collectives; /* of that trace, so far */
+    int gathers;     /* likewise; */
+    int n, cap;      /* of any trace */
+    int64_t *size;   /* [n][replicas] along the axis of each; -1: not known yet */
+    bool learnt;     /* one of them has changed */
+} dt_each;
+void dt_trace_set_each(dt_trace *t, dt_each *each); /* lent */
 /* Whether the function that is traced runs in cross-replica context; returns what was. */
 bool dt_trace_set_merging(dt_trace *t, bool merging);
 

@@ -136,6 +136,12 @@ void dt_trace_set_rows(dt_trace *t, int64_t rows)
     t->rows = rows;
 }
 
+void dt_trace_set_each(dt_trace *t, dt_each *each)
+{
+    t->each = each;
+    each->collectives = each->gathers = 0;
+}
+
 void dt_trace_set_deferral(dt_trace *t, const dt_deferral *d)
 {
     t->deferral = d;

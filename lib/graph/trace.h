@@ -32,6 +32,7 @@ struct dt_trace {
     dt_status *error; /* the first */
     int replicas, logical, batch_parts;
     int64_t rows;    /* of all replicas together, where they are fixed; -1: they differ from run to run */
+    dt_each *each;   /* NULL: one trace is of all replicas */
     const dt_deferral *deferral;
     bool merging;    /* in a function called by dt_merge_call */
     int n_nodes, cap_nodes, n_args, cap_args, n_states, cap_states, n_results, cap_results;

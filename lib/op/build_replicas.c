@@ -47,7 +47,7 @@ dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op)
 
 dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged)
 {
-    dt_all_reduce_attr attr = { op, merged };
+    dt_all_reduce_attr attr = { op, merged, x.trace && x.trace->each ? ++x.trace->each->collectives : 0 };
 
     if ((unsigned)op > DT_MEAN)
         return fail(x.trace, dt_fail(DT_E_REDUCE, NULL, "%d is not a valid ReduceOp: use DT_SUM or DT_MEAN", (int)op));
@@ -92,6 +92,38 @@ static dt_value rotate(dt_value x, int axis, bool back)
     return dt_transpose(x, perm);
 }
 
+/* The sizes of all replicas in the gather at hand, where each is traced by itself. */
+static const int64_t *sizes_of_each(dt_trace *t, int64_t own)
+{
+    dt_each *e = t->each;
+    const int at = e->gathers++ * t->replicas;
+    if (e->gathers > e->n) {
+        e->n = e->gathers;
+        DT_GROW(e->size, e->cap, e->n * t->replicas);
+        for (int r = 0; r < t->replicas; r++)
+            e->size[at + r] = -1;
+    }
+    e->learnt |= e->size[at + e->replica] != own;
+    e->size[at + e->replica] = own;
+    return e->size + at;
+}
+
+/* Sizes that are not known yet are taken to be this replica's: it is traced again. */
+static dt_value places_of_each(dt_value x, int64_t own, int64_t *rows)
+{
+    dt_trace *t = x.trace;
+    const dt_type index = dt_type_of(DT_INT32, 1, &own);
+    const int64_t *size = sizes_of_each(t, own);
+    int64_t first = 0;
+    *rows = 0;
+    for (int r = 0; r < t->replicas; r++) {
+        const int64_t n = size[r] < 0 ? own : size[r];
+        first += r < t->each->replica ? n : 0;
+        *rows += n;
+    }
+    return dt_add(dt_iota(t, &index, 0), dt_broadcast_to(dt_scalar(t, DT_INT32, (double)first), &index));
+}
+
 /* Where the rows of this replica belong, and how many there are of all replicas. */
 static dt_value own_places(dt_value x, int64_t *rows)
 {
@@ -102,6 +134,8 @@ static dt_value own_places(dt_value x, int64_t *rows)
         *rows = t->rows;
         return dt_example_id(t);
     }
+    if (t->each)
+        return places_of_each(x, type.dim[0], rows);
     if (type.dim[0] < 0)
         return fail(t, dt_fail(DT_E_NEEDS_ROWS, NULL, "dt_all_gather needs to know how many rows all replicas have"));
     *rows = type.dim[0] * t->replicas;

@@ -3,8 +3,8 @@
  * The reference interpreter: runs a graph with nothing but the ops' own definitions. It allocates every value, frees it after its last use, and is
  * deliberately slow and simple: passes, kernels and back ends are tested against it.
  *
- * The nodes are the outer loop and the replicas the inner one, so that a collective finds the inputs of all replicas ready.
- * Values lie in value[node * replicas + replica]. Arguments and variables are lent; everything else is owned.
+ * Replicas run one after the other up to their next collective, which finds the inputs of all of them ready. Each has a graph, as a rule the same.
+ * Arguments and variables are lent; everything else is owned.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +20,25 @@ typedef struct value {
     owner owner;
 } value;
 
-typedef struct machine {
+/* A replica. */
+typedef struct lane {
     const dt_graph *graph;
+    dt_env env;
+    value *value; /* [nodes] */
+    int *uses;    /* [nodes] still to come */
+    int at;       /* the node to run next */
+} lane;
+
+typedef struct machine {
+    const dt_graph *graph; /* of replica 0, whose arguments, results and variables are all replicas' */
     int replicas;
-    dt_env *env;     /* [replicas] */
-    value *value;    /* [nodes][replicas] */
-    int *uses;       /* [nodes] still to come */
+    lane *lane;      /* [replicas] */
     dt_view *shared; /* [replicas] inputs of a collective */
 } machine;
 
 static value *value_at(const machine *m, int node, int replica)
 {
-    return &m->value[(size_t)node * (size_t)m->replicas + (size_t)replica];
+    return &m->lane[replica].value[node];
 }
 
 /* Memory for a value of concrete `type`, not zeroed. */
@@ -53,8 +60,9 @@ static dt_status *view_copy(dt_view *out, const dt_view *from)
 
 static dt_status *bind_argument(machine *m, int arg, int replica, const dt_view *given)
 {
-    const dt_named_node *a = &m->graph->arg[arg];
-    dt_type type = dt_type_at(&m->graph->node[a->node].type, m->env[replica].batch / m->graph->batch_parts);
+    const dt_graph *g = m->lane[replica].graph;
+    const dt_named_node *a = &g->arg[arg];
+    dt_type type = dt_type_at(&g->node[a->node].type, m->lane[replica].env.batch / g->batch_parts);
     if (!dt_type_equal(&type, &given->type))
         return dt_fail(DT_E_MODEL_SHAPE, NULL, "argument '%s' of replica %d is %s, the graph takes %s", a->name, replica,
                        dt_text_of(&given->type).s, dt_text_of(&type).s);
@@ -64,8 +72,8 @@ static dt_status *bind_argument(machine *m, int arg, int replica, const dt_view 
 
 static dt_status *bind_inputs(machine *m, const dt_view *arg)
 {
-    const dt_graph *g = m->graph;
     for (int r = 0; r < m->replicas; r++) {
+        const dt_graph *g = m->lane[r].graph;
         for (int i = 0; i < g->n_args; i++)
             DT_TRY(bind_argument(m, i, r, &arg[r * g->n_args + i]));
         for (int i = 0; i < g->n_states; i++) {
@@ -78,28 +86,38 @@ static dt_status *bind_inputs(machine *m, const dt_view *arg)
     return NULL;
 }
 
-static void machine_init(machine *m, dt_arena *arena, const dt_env *env, const int64_t *batch)
+static void machine_init(machine *m, dt_arena *arena, const dt_graph *const *g, const dt_env *env, const int64_t *batch)
 {
-    m->env = dt_arena_array(arena, dt_env, m->replicas);
-    m->value = dt_arena_array(arena, value, dt_size_mul((size_t)m->graph->n_nodes, (size_t)m->replicas));
+    m->lane = dt_arena_array(arena, lane, m->replicas);
     m->shared = dt_arena_array(arena, dt_view, m->replicas);
-    m->uses = dt_graph_uses(m->graph, arena);
     for (int r = 0; r < m->replicas; r++) {
+        lane *l = &m->lane[r];
+        *l = (lane){ .graph = g[r], .value = dt_arena_array(arena, value, g[r]->n_nodes), .uses = dt_graph_uses(g[r], arena) };
         if (env)
-            m->env[r] = *env;
-        m->env[r].batch = batch[r];
-        m->env[r].first = r ? m->env[r - 1].first + batch[r - 1] : 0;
-        m->env[r].replica = r;
-        m->env[r].replicas = m->replicas;
+            l->env = *env;
+        l->env.batch = batch[r];
+        l->env.first = r ? l[-1].env.first + batch[r - 1] : 0;
+        l->env.replica = r;
+        l->env.replicas = m->replicas;
     }
 }
 
 /* ---- running ---- */
 
-static void share_inputs(machine *m, int i)
+static const dt_node *next_of(const lane *l)
+{
+    return l->at < l->graph->n_nodes ? &l->graph->node[l->at] : NULL;
+}
+
+static dt_status *share_inputs(machine *m)
 {
     for (int r = 0; r < m->replicas; r++)
-        m->shared[r] = value_at(m, m->graph->node[i].in[0], r)->view;
+        m->shared[r] = value_at(m, next_of(&m->lane[r])->in[0], r)->view;
+    for (int r = 1; r < m->replicas; r++)
+        if (m->lane[r].graph != m->graph && !dt_type_equal(&m->shared[r].type, &m->shared[0].type))
+            return dt_fail(DT_E_REDUCE_TYPE, NULL, "values that replicas add up differ in shape: %s on replica 0 and %s on replica %d",
+                           dt_text_of(&m->shared[0].type).s, dt_text_of(&m->shared[r].type).s, r);
+    return NULL;
 }
 
 /* ---- float16 and bfloat16 ---- */
@@ -207,50 +225,73 @@ static dt_status *eval(const dt_call *c, int n_in)
     return s;
 }
 
-static dt_status *evaluate(machine *m, int i, int replica)
+static dt_status *evaluate(machine *m, int replica)
 {
-    const dt_node *n = &m->graph->node[i];
-    value *out = value_at(m, i, replica);
-    dt_type type = dt_type_at(&n->type, m->env[replica].batch / m->graph->batch_parts);
+    lane *l = &m->lane[replica];
+    const dt_node *n = next_of(l);
+    value *out = &l->value[l->at];
+    dt_type type = dt_type_at(&n->type, l->env.batch / l->graph->batch_parts);
     dt_view in[DT_MAX_IN];
     for (int k = 0; k < n->n_in; k++)
         in[k] = value_at(m, n->in[k], replica)->view;
     DT_TRY(view_create(&out->view, &type));
     out->owner = OWNED;
-    dt_call call = { .node = n, .env = &m->env[replica], .in = n->op->collective ? m->shared : in, .out = out->view };
+    dt_call call = { .node = n, .env = &l->env, .in = n->op->collective ? m->shared : in, .out = out->view };
     return eval(&call, n->op->collective ? m->replicas : n->n_in);
 }
 
-static void release_value(machine *m, int node)
+static void release_value(value *v)
 {
-    for (int r = 0; r < m->replicas; r++) {
-        value *v = value_at(m, node, r);
-        if (v->owner == OWNED)
-            free(v->view.data);
-        *v = (value){ 0 };
-    }
+    if (v->owner == OWNED)
+        free(v->view.data);
+    *v = (value){ 0 };
 }
 
-/* One of node i's uses is over. */
-static void drop_use(machine *m, int i)
+/* The node that was run has used its inputs. */
+static void step_on(lane *l)
 {
-    if (--m->uses[i] <= 0)
-        release_value(m, i);
-}
-
-static dt_status *run_node(machine *m, int i)
-{
-    const dt_node *n = &m->graph->node[i];
-    if (value_at(m, i, 0)->owner == LENT)
-        return NULL; /* an argument or a variable */
-    if (n->op->collective)
-        share_inputs(m, i);
-    for (int r = 0; r < m->replicas; r++)
-        DT_TRY(evaluate(m, i, r));
+    const dt_node *n = next_of(l);
     for (int k = 0; k < n->n_in; k++)
-        drop_use(m, n->in[k]);
-    if (m->uses[i] == 0)
-        release_value(m, i);
+        if (--l->uses[n->in[k]] <= 0)
+            release_value(&l->value[n->in[k]]);
+    if (l->uses[l->at] == 0)
+        release_value(&l->value[l->at]);
+    l->at++;
+}
+
+/* Up to the next collective, or to the end. */
+static dt_status *run_alone(machine *m, int replica)
+{
+    lane *l = &m->lane[replica];
+    for (const dt_node *n = next_of(l); n && !n->op->collective; n = next_of(l)) {
+        if (l->value[l->at].owner == LENT) { /* an argument or a variable */
+            l->at++;
+            continue;
+        }
+        DT_TRY(evaluate(m, replica));
+        step_on(l);
+    }
+    return NULL;
+}
+
+static bool is_same_call(const dt_node *a, const dt_node *b)
+{
+    return a && b ? a->op == b->op && memcmp(a->attr, b->attr, a->op->attr_size) == 0 : a == b;
+}
+
+/* All replicas stand at a collective. */
+static dt_status *run_together(machine *m)
+{
+    for (int r = 1; r < m->replicas; r++)
+        if (m->lane[r].graph != m->graph && !is_same_call(next_of(&m->lane[0]), next_of(&m->lane[r])))
+            return dt_fail(DT_E_REDUCE_TYPE, NULL, "replicas 0 and %d make different calls of all_reduce or all_gather", r);
+    if (!next_of(&m->lane[0]))
+        return NULL;
+    DT_TRY(share_inputs(m));
+    for (int r = 0; r < m->replicas; r++)
+        DT_TRY(evaluate(m, r));
+    for (int r = 0; r < m->replicas; r++)
+        step_on(&m->lane[r]);
     return NULL;
 }
 
@@ -263,8 +304,18 @@ static dt_status *collect_each(const machine *m, const dt_state *s, dt_view *out
 
     DT_TRY(view_create(out, &s->variable->stack->type));
     for (int r = 0; r < m->replicas; r++)
-        memcpy((char *)out->data + r * bytes, value_at(m, s->update, r)->view.data, (size_t)bytes);
+        memcpy((char *)out->data + r * bytes, value_at(m, m->lane[r].graph->state[s - m->graph->state].update, r)->view.data, (size_t)bytes);
     return NULL;
+}
+
+/* A size is a number in each graph, and no analysis of one of them sees that it differs in another. */
+static bool updates_differ(const machine *m, int state)
+{
+    const dt_view *first = &value_at(m, m->graph->state[state].update, 0)->view;
+    bool differ = false;
+    for (int r = 1; r < m->replicas && m->lane[r].graph != m->graph; r++)
+        differ |= memcmp(value_at(m, m->lane[r].graph->state[state].update, r)->view.data, first->data, (size_t)dt_type_bytes(&first->type)) != 0;
+    return differ;
 }
 
 static dt_status *collect_update(const machine *m, const dt_state *s, dt_view *out)
@@ -279,32 +330,52 @@ static dt_status *collect(const machine *m, dt_interpretation *out)
     const dt_graph *g = m->graph;
     for (int r = 0; r < m->replicas; r++)
         for (int i = 0; i < g->n_results; i++)
-            DT_TRY(view_copy(&out->result[r * g->n_results + i], &value_at(m, g->result[i].node, r)->view));
-    for (int i = 0; i < g->n_states; i++)
+            DT_TRY(view_copy(&out->result[r * g->n_results + i], &value_at(m, m->lane[r].graph->result[i].node, r)->view));
+    for (int i = 0; i < g->n_states; i++) {
         DT_TRY(collect_update(m, &g->state[i], &out->update[i]));
+        if (out->differs < 0 && g->state[i].update >= 0 && !g->state[i].variable->stack && updates_differ(m, i))
+            out->differs = i;
+    }
     return NULL;
 }
 
 static dt_status *run(machine *m, const dt_view *arg, dt_interpretation *out)
 {
     DT_TRY(bind_inputs(m, arg));
-    for (int i = 0; i < m->graph->n_nodes; i++)
-        DT_TRY(run_node(m, i));
+    do {
+        for (int r = 0; r < m->replicas; r++)
+            DT_TRY(run_alone(m, r));
+        DT_TRY(run_together(m));
+    } while (next_of(&m->lane[0]));
+    for (int r = 0; r < m->replicas; r++)
+        DT_TRY(run_alone(m, r));
     return collect(m, out);
 }
 
 dt_status *dt_interpret(const dt_graph *g, const dt_env *env, int replicas, const int64_t *batch, const dt_view *arg,
                         dt_interpretation *out)
 {
+    const dt_graph **all = dt_alloc(dt_size_mul((size_t)replicas, sizeof *all));
+    for (int r = 0; r < replicas; r++)
+        all[r] = g;
+    dt_status *s = dt_interpret_each(all, env, replicas, batch, arg, out);
+    free(all);
+    return s;
+}
+
+dt_status *dt_interpret_each(const dt_graph *const *g, const dt_env *env, int replicas, const int64_t *batch, const dt_view *arg,
+                             dt_interpretation *out)
+{
     dt_arena *arena = dt_arena_create();
-    machine m = { .graph = g, .replicas = replicas };
-    machine_init(&m, arena, env, batch);
-    *out = (dt_interpretation){ .replicas = replicas, .n_results = g->n_results, .n_states = g->n_states };
-    out->result = dt_alloc(dt_size_mul(dt_size_mul((size_t)replicas, (size_t)g->n_results), sizeof *out->result));
-    out->update = dt_alloc(dt_size_mul((size_t)g->n_states, sizeof *out->update));
+    machine m = { .graph = g[0], .replicas = replicas };
+    machine_init(&m, arena, g, env, batch);
+    *out = (dt_interpretation){ .replicas = replicas, .n_results = g[0]->n_results, .n_states = g[0]->n_states, .differs = -1 };
+    out->result = dt_alloc(dt_size_mul(dt_size_mul((size_t)replicas, (size_t)g[0]->n_results), sizeof *out->result));
+    out->update = dt_alloc(dt_size_mul((size_t)g[0]->n_states, sizeof *out->update));
     dt_status *s = run(&m, arg, out);
-    for (int i = 0; i < g->n_nodes; i++)
-        release_value(&m, i);
+    for (int r = 0; r < replicas; r++)
+        for (int i = 0; i < g[r]->n_nodes; i++)
+            release_value(&m.lane[r].value[i]);
     if (s)
         dt_interpretation_release(out);
     dt_arena_destroy(arena);

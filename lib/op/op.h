@@ -85,7 +85,8 @@ typedef struct dt_segment_attr {
 typedef struct dt_rows_attr { int64_t rows; } dt_rows_attr;                             /* scatter_add */
 typedef enum dt_random_kind { DT_RANDOM_UNIFORM, DT_RANDOM_NORMAL } dt_random_kind;
 typedef struct dt_random_attr { dt_type type; int64_t kind; uint64_t key; } dt_random_attr; /* dt_random_kind */
-typedef struct dt_all_reduce_attr { int32_t op, merged; } dt_all_reduce_attr; /* dt_reduce_op; merged: in a dt_merge_call, one value for all */
+/* dt_reduce_op; merged: in a dt_merge_call, one value for all; call: its number where each replica has a graph of its own, else 0 */
+typedef struct dt_all_reduce_attr { int32_t op, merged, call; } dt_all_reduce_attr;
 
 typedef struct dt_attention_attr {                                                      /* attention, attention_grad: its input `of` */
     double scale;
@@ -180,6 +181,7 @@ typedef struct dt_interpretation {
     dt_view *result;        /* [replicas][n_results] */
     dt_view *update;        /* [n_states] of replica 0, all replicas' (R, ...) where the variable has a stack; data NULL where unchanged */
     int n_results, n_states;
+    int differs;            /* of dt_interpret_each: a state without a stack that replicas would change differently; -1: none */
 } dt_interpretation;
 
 /*
@@ -187,6 +189,10 @@ typedef struct dt_interpretation {
  * read, not written: updates come back. env carries offsets and shards for folded graphs (replicas = 1 then). The oracle for every pass and back end.
  */
 dt_status *dt_interpret(const dt_graph *g, const dt_env *env, int replicas, const int64_t *batch, const dt_view *arg, dt_interpretation *out) DT_MUST_USE;
+/* The same with a graph for each replica, which may have other shapes: arguments, results, variables and collectives are the same ones in the same
+ * order. REDUCE_TYPE where replicas come to different collectives, or to one with different shapes. */
+dt_status *dt_interpret_each(const dt_graph *const *g, const dt_env *env, int replicas, const int64_t *batch, const dt_view *arg,
+                             dt_interpretation *out) DT_MUST_USE;
 void dt_interpretation_release(dt_interpretation *r);
 /* Makes of the attributes of n, which has floats of 16 bits, those of the op on float32 that defines it. attr: a copy of n's. */
 void dt_op_widen(const dt_node *n, void *attr);

@@ -10,18 +10,18 @@
 
 /* ---- checks ---- */
 
-static dt_status *check_entry(const dt_value_entry *e, int replicas)
+/* *alike: replicas' values have the same sizes, but for the number of rows. */
+static dt_status *check_entry(const dt_value_entry *e, int replicas, bool *alike)
 {
     if (e->per_replica && e->n != replicas)
         return dt_fail(DT_E_ARGUMENT, NULL, "argument '%s' has values for %d replicas, but the strategy has %d", e->name, e->n, replicas);
     for (int r = 1; r < e->n && !e->whole; r++) {
         const dt_type *a = &e->local[0]->type, *b = &e->local[r]->type;
-        bool same = a->dtype == b->dtype && a->rank == b->rank;
-        for (int d = 1; same && d < a->rank; d++)
-            same = a->dim[d] == b->dim[d];
-        if (!same)
-            return dt_fail(DT_E_ARGUMENT, NULL, "argument '%s' of replica %d differs from that of replica 0 in dtype or in a dimension other than the first",
+        if (a->dtype != b->dtype || a->rank != b->rank)
+            return dt_fail(DT_E_ARGUMENT, NULL, "argument '%s' of replica %d differs from that of replica 0 in dtype or in the number of dimensions",
                            e->name, r);
+        for (int d = 1; d < a->rank; d++)
+            *alike &= a->dim[d] == b->dim[d];
     }
     return NULL;
 }
@@ -76,9 +76,16 @@ static bool is_even(const dt_step_call *c)
 dt_status *dt_step_check(dt_step_call *c)
 {
     const dt_value_entry *first = NULL;
+    bool alike = true;
 
     for (int i = 0; c->args && i < c->args->n; i++)
-        DT_TRY(check_entry(&c->args->entry[i], c->strategy->replicas));
+        DT_TRY(check_entry(&c->args->entry[i], c->strategy->replicas, &alike));
+    if (!alike && c->sizing == DT_SIZES_EXACT)
+        return dt_fail(DT_E_ARGUMENT, NULL, "fixed_batch_size needs arguments of the same shape on every replica");
+    if (!alike) {
+        c->sizing = DT_SIZES_EACH;
+        return NULL;
+    }
     for (int r = 0; r <= c->strategy->replicas; r++)
         c->offsets[r] = r;
     for (int i = 0; c->args && i < c->args->n; i++) {
@@ -96,9 +103,9 @@ dt_status *dt_step_check(dt_step_call *c)
 
 dt_type dt_step_type(const dt_step_call *c, const dt_value_entry *e)
 {
-    dt_type t = dt_entry_local(e, 0)->type;
+    dt_type t = dt_entry_local(e, c->each && e->per_replica ? c->each->replica : 0)->type;
 
-    if (has_rows(e) && c->sizing != DT_SIZES_EXACT)
+    if (has_rows(e) && !c->each && c->sizing != DT_SIZES_EXACT)
         t.dim[0] = DT_BATCH;
     return t;
 }

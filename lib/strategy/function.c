@@ -6,7 +6,7 @@
  * A signature consists of the names, dtypes and sizes of the arguments, and of which of them have a value per
  * replica. The first dimension of distributed arguments is B: the rows of one replica, which may differ between
  * replicas and between runs. A step that cannot be recorded this way, because it joins replicas' values directly,
- * is recorded again for the current sizes.
+ * is recorded again for the current sizes. Arguments that differ between replicas in another dimension are each.c's.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +173,8 @@ static dt_status *run_function(dt_function *f, dt_step_call *c, dt_values **resu
     DT_TRY(dt_step_check(c));
     if (c->sizing == DT_SIZES_EXACT && !c->even)
         return dt_fail(DT_E_ARGUMENT, NULL, "fixed_batch_size needs arguments with the same number of rows on every replica");
+    if (c->sizing == DT_SIZES_EACH)
+        return dt_step_run_each(f, c, results);
     DT_TRY(find_step(f, c, &t));
     dt_ran ran;
     dt_status *s = dt_traced_run(t, c, &ran);

@@ -18,13 +18,15 @@ static dt_status *check_rank(const dt_step_call *c, const dt_value_entry *e)
     return NULL;
 }
 
-static dt_status *trace_step(const dt_function *f, const dt_step_call *c, dt_graph **out)
+dt_status *dt_function_trace(const dt_function *f, const dt_step_call *c, dt_graph **out)
 {
     dt_trace *t = dt_trace_create("step");
 
     dt_trace_set_replicas(t, c->strategy->replicas);
     dt_trace_set_logical(t, c->strategy->logical);
     dt_trace_set_deferral(t, c->deferral);
+    if (c->each)
+        dt_trace_set_each(t, c->each);
     if (c->sizing == DT_SIZES_TOTAL)
         dt_trace_set_rows(t, c->offsets[c->strategy->replicas]);
     for (int i = 0; c->args && i < c->args->n; i++) {
@@ -43,7 +45,7 @@ static dt_status *trace_step(const dt_function *f, const dt_step_call *c, dt_gra
 
 /* ---- what was recorded ---- */
 
-static bool *distributed_arguments(const dt_graph *g, const dt_values *args)
+bool *dt_distributed_arguments(const dt_graph *g, const dt_values *args)
 {
     bool *distributed = dt_alloc((size_t)g->n_args + 1);
     for (int i = 0; i < g->n_args; i++)
@@ -84,7 +86,7 @@ static bool *constant_results(const dt_graph *g)
 }
 
 /* Constants, and arguments that were given once, come back single; everything computed comes back per replica. */
-static bool *single_results(const dt_graph *g, const bool *distributed, const bool *constant)
+bool *dt_single_results(const dt_graph *g, const bool *distributed, const bool *constant)
 {
     bool *single = dt_alloc((size_t)g->n_results + 1);
 
@@ -101,8 +103,8 @@ dt_status *dt_step_record(dt_function *f, const dt_step_call *c, dt_traced *out)
 {
     dt_graph *g = NULL;
 
-    DT_TRY(trace_step(f, c, &g));
-    bool *distributed = distributed_arguments(g, c->args), *constant = constant_results(g), *single = single_results(g, distributed, constant);
+    DT_TRY(dt_function_trace(f, c, &g));
+    bool *distributed = dt_distributed_arguments(g, c->args), *constant = constant_results(g), *single = dt_single_results(g, distributed, constant);
     dt_status *bad = dt_compiled_create(&out->compiled, c->strategy, g, &(dt_compile_options){ .distributed = distributed, .by_replica = true });
     free(distributed);
     if (bad) {
