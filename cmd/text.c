@@ -69,7 +69,7 @@ size_t text_next(const char *text, uint32_t *code)
 
 static void put_escape(FILE *to, uint32_t code)
 {
-    fprintf(to, code < 0x100 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)code);
+    fprintf(to, code < 0x80 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)code);
 }
 
 /* What may stay is written in one piece. */
@@ -83,7 +83,10 @@ static void put_filtered(FILE *to, const char *text, const char *kept)
         fwrite(text, 1, (size_t)(plain - text), to);
         if (!*plain)
             return;
-        put_escape(to, n ? code : (unsigned char)*plain);
+        if (n)
+            put_escape(to, code);
+        else
+            fprintf(to, "\\x%02x", (unsigned)(unsigned char)*plain);
         plain += n ? n : 1;
     }
 }

@@ -152,13 +152,19 @@ size_t dt_utf8_count(const char *text, size_t n)
 DT_API bool dt_is_unseen(uint32_t code)
 {
     static const struct { uint32_t first, last; } ranges[] = {
-        {0x00, 0x1f}, {0x7f, 0x9f},          /* C0, DEL, C1, which some terminals obey */
-        {0xad, 0xad}, {0x61c, 0x61c},        /* soft hyphen, Arabic letter mark */
-        {0x180e, 0x180e}, {0x200b, 0x200f},  /* of no width; marks of direction */
-        {0x2028, 0x202e}, {0x2060, 0x206f},  /* separators of lines; embeddings, overrides and isolates of direction */
-        {0xd800, 0xdfff}, {0xfeff, 0xfeff},  /* halves of a pair; byte order mark */
-        {0xfff9, 0xfffb}, {0xfffe, 0xffff},  /* annotations; no characters */
-        {0xe0000, 0xe007f},                  /* tags */
+        {0x00, 0x1f}, {0x7f, 0xa0},          /* C0, DEL, C1, which some terminals obey; no-break space */
+        {0xad, 0xad}, {0x34f, 0x34f},        /* soft hyphen, combining grapheme joiner */
+        {0x61c, 0x61c}, {0x115f, 0x1160},    /* Arabic letter mark; fillers of Hangul */
+        {0x1680, 0x1680}, {0x17b4, 0x17b5},  /* Ogham space; Khmer vowels that are not written */
+        {0x180b, 0x180f}, {0x2000, 0x200f},  /* Mongolian selectors; spaces of many widths and of none; marks of direction */
+        {0x2028, 0x202f}, {0x205f, 0x206f},  /* separators of lines; embeddings, overrides and isolates of direction; narrow and mathematical spaces */
+        {0x2800, 0x2800}, {0x3000, 0x3000},  /* braille blank, ideographic space */
+        {0x3164, 0x3164}, {0xd800, 0xdfff},  /* Hangul filler; halves of a pair */
+        {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},  /* variation selectors; byte order mark */
+        {0xffa0, 0xffa0}, {0xfff0, 0xfffb},  /* half-width Hangul filler; annotations */
+        {0xfffe, 0xffff},                    /* no characters */
+        {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, /* of shorthand and of musical notation, without a glyph */
+        {0xe0000, 0xe0fff},                  /* tags, selectors */
     };
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges && code >= ranges[i].first; i++)
         if (code <= ranges[i].last)
@@ -177,7 +183,7 @@ static size_t add_escaped_char(dt_str *s, const char *text, size_t n)
     else if (!dt_is_unseen(code))
         dt_str_add(s, text, length);
     else
-        dt_str_printf(s, code < 0x100 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)code);
+        dt_str_printf(s, code < 0x80 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)code);
     return length ? length : 1;
 }
 

@@ -64,7 +64,7 @@ DT_API const char *dt_explain(int number);
 /* The entry of names[n] closest to `name` by edit distance, ignoring case, for "did you mean" hints. NULL: none is close. */
 DT_API const char *dt_nearest(const char *name, const char *const *names, int n);
 /* Whether the character with this Unicode code point must be escaped before it is printed to a terminal or a page: control characters (C0, DEL, C1),
- * line separators, and characters that are invisible or change the direction of text. */
+ * line separators, spaces other than ' ', and characters that are invisible or change the direction of text. */
 DT_API bool dt_is_unseen(uint32_t code);
 
 /* ---- tensors and distributed values ------------------------------------------------------------------------------- */

@@ -115,10 +115,12 @@ static void test_escaped(void **state)
         {"", 0, ""},
         {"\x1b[2J\n\t\x7f", 80, "\\x1b[2J\\x0a\\x09\\x7f"},
         {"gr\xc3\xb6\xc3\x9f" "er", 4, "gr\xc3\xb6\xc3\x9f..."},
-        {"\xc2\x9b" "2J", 80, "\\x9b2J"}, /* C1: some terminals take it for ESC [ */
+        {"\xc2\x9b" "2J", 80, "\\u009b2J"}, /* C1: some terminals take it for ESC [ */
         {"\x9b" "2J\xff", 80, "\\x9b2J\\xff"},
         {"a\xe2\x80\xae" "b\xe2\x80\xa8" "c\xe2\x81\xa6", 80, "a\\u202eb\\u2028c\\u2066"}, /* another direction, another line */
-        {"\xd8\x9c\xc2\xad\xef\xbb\xbf", 80, "\\u061c\\xad\\ufeff"},
+        {"\xd8\x9c\xc2\xad\xef\xbb\xbf", 80, "\\u061c\\u00ad\\ufeff"},
+        {"a\xc2\xa0" "b\xe2\x80\x83" "c\xe3\x80\x80\xe2\x80\xaf", 80, "a\\u00a0b\\u2003c\\u3000\\u202f"}, /* spaces that are not ' ' */
+        {"\xe1\x9a\x80\xe2\xa0\x80\xe3\x85\xa4\xef\xb8\x8f", 80, "\\u1680\\u2800\\u3164\\ufe0f"},
         {"\xf3\xa0\x81\x81", 80, "\\U000e0041"}, /* a tag: text that nobody sees */
         {"\xe2\x80\xa6 \xf0\x9f\x90\x88", 80, "\xe2\x80\xa6 \xf0\x9f\x90\x88"}, /* an ellipsis, a cat */
     };
