@@ -190,15 +190,21 @@ static bool exact_power(const char *text, int64_t *out)
     return true;
 }
 
+/* A number in quotes is a text: it lacks nothing but to be written without them. */
+static dt_status *not_a_number(const dt_tree *t, const char *what, const char *expected)
+{
+    double x;
+    dt_status *s = dt_wrong_type(t, what, expected);
+    const bool quoted = t && t->kind == DT_TREE_SCALAR && t->quoted;
+    return quoted && (is_digits(after_sign(t->text)) || dt_parse_double(t->text, &x)) ? dt_suggest(s, "write it without quotes") : s;
+}
+
 static dt_status *not_an_integer(const dt_tree *t, const char *what)
 {
     double x;
     if (t && dt_look_at(t) == DT_LOOKS_REAL && strpbrk(t->text, "eE") && (!dt_parse_double(t->text, &x) || fabs(x) > 0x1p53))
         return out_of_range(t, what);
-    dt_status *s = dt_wrong_type(t, what, "an integer");
-    if (t && t->kind == DT_TREE_SCALAR && t->quoted && is_digits(after_sign(t->text)))
-        return dt_suggest(s, "write it without quotes");
-    return s;
+    return not_a_number(t, what, "an integer");
 }
 
 dt_status *dt_tree_int_in(const dt_tree *t, const char *what, const dt_limits *limits, int64_t *out)
@@ -240,7 +246,7 @@ dt_status *dt_tree_real_in(const dt_tree *t, const char *what, const dt_limits *
     double x;
     dt_look look = t ? dt_look_at(t) : DT_LOOKS_TEXT;
     if (look == DT_LOOKS_TEXT)
-        return dt_wrong_type(t, what, "a number");
+        return not_a_number(t, what, "a number");
     if (look == DT_LOOKS_NOT_FINITE)
         return not_finite(t, what, limits);
     if (look == DT_LOOKS_AMBIGUOUS)
