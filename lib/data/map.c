@@ -359,7 +359,7 @@ dt_type dt_map_batch_type(const dt_type *t)
 }
 
 /* A variable that nothing assigns; the trace keeps it. */
-dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type, const float *v)
+dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type, const void *v)
 {
     dt_arena *arena = dt_trace_arena(x.trace);
     dt_variable *numbers = NULL;

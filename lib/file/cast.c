@@ -86,26 +86,39 @@ void dt_cast(dt_dtype from, dt_dtype to, const void *in, void *out, int64_t n)
 
 /* ---- rescale ---- */
 
-#define RESCALE(FROM, from)                                                                              \
-    static void rescale_##FROM(float scale, float offset, const void *restrict all_in, float *restrict all_out, int64_t n) \
+#define RESCALE(FROM, from, wide, value)                                                                 \
+    static void rescale_##FROM(wide scale, wide offset, const void *restrict all_in, float *restrict all_out, int64_t n) \
     {                                                                                                    \
-        LOOP(from, float, (float)in[j] * scale + offset)                                                 \
+        LOOP(from, float, value)                                                                         \
     }
+#define NARROW(FROM, from) RESCALE(FROM, from, float, (float)in[j] * scale + offset)
+#define WIDE(FROM, from) RESCALE(FROM, from, double, (float)((double)in[j] * scale + offset))
 
-RESCALE(UINT8, uint8_t)
-RESCALE(INT8, int8_t)
-RESCALE(INT16, int16_t)
-RESCALE(INT32, int32_t)
-RESCALE(INT64, int64_t)
-RESCALE(FLOAT32, float)
-RESCALE(FLOAT64, double)
+NARROW(UINT8, uint8_t)
+NARROW(INT8, int8_t)
+NARROW(INT16, int16_t)
+NARROW(FLOAT32, float)
+WIDE(INT32, int32_t)
+WIDE(INT64, int64_t)
+WIDE(FLOAT64, double)
 
-void dt_rescale(dt_dtype from, float scale, float offset, const void *in, float *out, int64_t n)
+bool dt_is_wide(dt_dtype d)
 {
-    static void (*const loops[DTYPES])(float, float, const void *, float *, int64_t) = {
-        rescale_UINT8, rescale_UINT8, rescale_INT8, rescale_INT16, rescale_INT32, rescale_INT64, rescale_FLOAT32, rescale_FLOAT64,
+    return d == DT_INT32 || d == DT_INT64 || d == DT_FLOAT64;
+}
+
+void dt_rescale(dt_dtype from, double scale, double offset, const void *in, float *out, int64_t n)
+{
+    static void (*const narrow[DTYPES])(float, float, const void *, float *, int64_t) = {
+        [DT_BOOL] = rescale_UINT8, [DT_UINT8] = rescale_UINT8, [DT_INT8] = rescale_INT8, [DT_INT16] = rescale_INT16, [DT_FLOAT32] = rescale_FLOAT32,
     };
-    loops[from](scale, offset, in, out, n);
+    static void (*const wide[DTYPES])(double, double, const void *, float *, int64_t) = {
+        [DT_INT32] = rescale_INT32, [DT_INT64] = rescale_INT64, [DT_FLOAT64] = rescale_FLOAT64,
+    };
+    if (dt_is_wide(from))
+        wide[from](scale, offset, in, out, n);
+    else
+        narrow[from]((float)scale, (float)offset, in, out, n);
 }
 
 /* ---- integers that number classes ---- */

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * normalize: (x - mean) / deviation, Keras' Normalization. Mean and variance are given, each one number or one for each feature, which are
- * the values of the last axis; or they are learned from the training part, for each feature, by Welford's sums in float64. Computed as Keras does: a float32 difference, divided by the root of the variance, which is at least 1e-7.
+ * the values of the last axis; or they are learned from the training part, for each feature, by Welford's sums in float64. The deviation is the root of
+ * the variance, at least 1e-7.
+ *
+ * Types whose values float32 holds are computed as in Keras: a float32 difference, divided by a float32 deviation. Of int32, int64 and float64 elements
+ * both are computed in float64, and the quotient is rounded once: 1700000000 and 1700000064 are the same float32.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +27,9 @@ static const dt_field fields[] = {
 /* What is subtracted and what divides, features repeated to a block. */
 typedef struct block {
     int64_t n;
-    float *mean, *deviation; /* (n) */
+    bool wide;
+    float *mean, *deviation;             /* (n) */
+    double *wide_mean, *wide_deviation;  /* (n) the same, not rounded */
 } block;
 
 static dt_status *check(const void *args, const dt_location *at)
@@ -133,15 +139,26 @@ static float deviation_of(const struct normalize *a, int64_t feature)
     return d < 1e-7F ? 1e-7F : d;
 }
 
-static const block *make_block(dt_arena *arena, const struct normalize *a, int64_t features)
+static double wide_deviation_of(const struct normalize *a, int64_t feature)
+{
+    double d = a->std.n > 0 ? pick(&a->std, feature) : sqrt(pick(&a->variance, feature));
+    return d < 1e-7 ? 1e-7 : d;
+}
+
+static const block *make_block(dt_arena *arena, const struct normalize *a, int64_t features, bool wide)
 {
     block *b = dt_arena_new(arena, block);
     b->n = features * ((LEAST_BLOCK + features - 1) / features);
+    b->wide = wide;
     b->mean = dt_arena_array(arena, float, b->n);
     b->deviation = dt_arena_array(arena, float, b->n);
+    b->wide_mean = dt_arena_array(arena, double, b->n);
+    b->wide_deviation = dt_arena_array(arena, double, b->n);
     for (int64_t i = 0; i < b->n; i++) {
         b->mean[i] = (float)pick(&a->mean, i % features);
         b->deviation[i] = deviation_of(a, i % features);
+        b->wide_mean[i] = pick(&a->mean, i % features);
+        b->wide_deviation[i] = wide_deviation_of(a, i % features);
     }
     return b;
 }
@@ -162,9 +179,25 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena)
     dt_status_append(&bad, check_learned(s, &a));
     if (bad)
         return bad;
-    s->made = make_block(arena, &a, are_alike(&a) ? 1 : last);
+    s->made = make_block(arena, &a, are_alike(&a) ? 1 : last, dt_is_wide(s->in.dtype));
     s->out.dtype = DT_FLOAT32;
     return NULL;
+}
+
+static void run_wide(const dt_map_stage *s, const void *in, float *out)
+{
+    enum { PIECE = 256 };
+    const block *b = s->made;
+    const int64_t size = (int64_t)dt_dtype_size(s->in.dtype);
+    double x[PIECE];
+    for (int64_t done = 0, n; done < s->values; done += n) {
+        n = s->values - done < PIECE ? s->values - done : PIECE;
+        dt_cast(s->in.dtype, DT_FLOAT64, (const char *)in + done * size, x, n);
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t feature = (done + i) % b->n;
+            out[done + i] = (float)((x[i] - b->wide_mean[feature]) / b->wide_deviation[feature]);
+        }
+    }
 }
 
 static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
@@ -172,6 +205,10 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     const block *b = s->made;
     float *x = out;
     (void)at;
+    if (b->wide) {
+        run_wide(s, in, out);
+        return;
+    }
     dt_cast(s->in.dtype, DT_FLOAT32, in, out, s->values);
     for (int64_t done = 0; done < s->values; done += b->n) {
         int64_t n = s->values - done < b->n ? s->values - done : b->n;
@@ -186,14 +223,17 @@ static dt_value emit(const dt_map_stage *s, dt_value x)
     const struct normalize a = settled(s);
     const block *b = s->made;
     int64_t features = are_alike(&a) ? 1 : features_of(&s->in);
-    dt_type line = dt_type_of(DT_FLOAT32, 1, &features), whole = dt_map_batch_type(&s->out);
-    dt_value mean = dt_map_numbers(s, x, "mean", &line, b->mean), deviation = dt_map_numbers(s, x, "deviation", &line, b->deviation);
-    x = dt_subtract(dt_convert(x, DT_FLOAT32), dt_broadcast_to(mean, &whole));
-    return dt_divide(x, dt_broadcast_to(deviation, &whole));
+    const dt_dtype dtype = b->wide ? DT_FLOAT64 : DT_FLOAT32;
+    dt_type line = dt_type_of(dtype, 1, &features), whole = dt_map_batch_type(&s->out);
+    whole.dtype = dtype;
+    dt_value mean = dt_map_numbers(s, x, "mean", &line, b->wide ? (const void *)b->wide_mean : b->mean);
+    dt_value deviation = dt_map_numbers(s, x, "deviation", &line, b->wide ? (const void *)b->wide_deviation : b->deviation);
+    x = dt_subtract(dt_convert(x, dtype), dt_broadcast_to(mean, &whole));
+    return dt_convert(dt_divide(x, dt_broadcast_to(deviation, &whole)), DT_FLOAT32);
 }
 
 const dt_map_step dt_map_normalize = {
-    .kind = {"normalize", "float32 values (x - mean) / deviation, as Keras' Normalization", fields, sizeof(struct normalize), NULL},
+    .kind = {"normalize", "float32 values (x - mean) / deviation, as Keras' Normalization; of int32, int64 and float64 elements computed in float64", fields, sizeof(struct normalize), NULL},
     .check = check,
     .reads_float32 = true,
     .learning = &learning,

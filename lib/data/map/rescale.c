@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rescale: x * scale + offset, Keras' Rescaling. */
+/* rescale: x * scale + offset, Keras' Rescaling; in float64 for types that float32 cannot hold. */
 #include "file/cast.h"
 #include "data/map/step.h"
 
@@ -22,18 +22,22 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
 {
     const struct rescale *a = s->args;
     (void)at;
-    dt_rescale(s->in.dtype, (float)a->scale, (float)a->offset, in, out, s->values);
+    dt_rescale(s->in.dtype, a->scale, a->offset, in, out, s->values);
 }
 
 static dt_value emit(const dt_map_stage *s, dt_value x)
 {
     const struct rescale *a = s->args;
+    if (dt_is_wide(s->in.dtype)) {
+        x = dt_convert(x, DT_FLOAT64);
+        return dt_convert(dt_add(dt_multiply(x, dt_like(x, a->scale)), dt_like(x, a->offset)), DT_FLOAT32);
+    }
     x = dt_convert(x, DT_FLOAT32);
     return dt_add(dt_multiply(x, dt_like(x, (float)a->scale)), dt_like(x, (float)a->offset));
 }
 
 const dt_map_step dt_map_rescale = {
-    .kind = {"rescale", "compute x * scale + offset in float32, as Keras' Rescaling", fields, sizeof(struct rescale), NULL},
+    .kind = {"rescale", "compute x * scale + offset as float32, as Keras' Rescaling; of int32, int64 and float64 elements in float64", fields, sizeof(struct rescale), NULL},
     .reads_float32 = true,
     .infer = infer,
     .run = run,

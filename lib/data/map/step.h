@@ -66,7 +66,7 @@ struct dt_map_stage {
 dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t *seed);
 
 /* Numbers that a step knows, in a graph: a constant named after the step. */
-dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type, const float *v);
+dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type, const void *v);
 
 /* The sizes of an image type. pixel: bytes of all channels at one place. */
 typedef struct dt_pixels {
