@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "base/file.h"
+#include "base/text.h"
 #include "file/json_read.h"
 
 enum { LARGEST = 64 << 20 };
@@ -62,7 +62,7 @@ dt_status *dt_rows_read(dt_rows *rows, const char *path)
 {
     dt_str text = {0};
     *rows = (dt_rows){.arena = dt_arena_create()};
-    dt_status *s = dt_file_read(path, LARGEST, &text);
+    dt_status *s = dt_text_read(&(dt_text_file){.path = path, .wanted = "JSON", .fault = DT_E_ROWS}, LARGEST, &text);
     if (!s)
         s = dt_json_parse(&(dt_json_text){.path = path, .part = "the file", .member = "key", .text = dt_str_text(&text), .size = text.size,
                                           .fault = DT_E_ROWS}, &rows->json);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "conf/conf_impl.h"
 
 static dt_status *load_open(dt_arena *arena, int fd, const char *path, int64_t size, dt_source *s)
@@ -96,6 +97,7 @@ dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **sou
     *source = s;
     *out = NULL;
     DT_TRY(strcmp(path, "-") == 0 ? load_stdin(arena, s) : load_file(arena, path, s));
+    DT_TRY(dt_text_look(&(dt_text_file){.path = s->name, .wanted = "a job file", .fault = DT_E_JOB_BYTES}, s->text, s->size, &(size_t){0}));
     dt_status *faults = dt_tree_parse(arena, s, out);
     if (!*out)
         return faults;

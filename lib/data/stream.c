@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "file/array.h"
 #include "file/cast.h"
 #include "file/file.h"
@@ -138,6 +139,14 @@ static dt_status *plan_inputs(dt_stream *s, const dt_stream_request *q)
     return s->scratch && s->looked ? NULL : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a row", s->source.path);
 }
 
+static dt_status *no_rows(const char *path, const unsigned char *first, int64_t n)
+{
+    static const char wanted[] = "NPY, NPZ, IDX, CSV, JSON lines, TFRecord or a picture";
+    size_t skip;
+    DT_TRY(dt_text_look(&(dt_text_file){.path = path, .wanted = wanted, .fault = DT_E_DATA_FILE}, first, (size_t)n, &skip));
+    return dt_not_this_file(path, wanted, first, n);
+}
+
 static dt_status *open_stream(dt_stream *s, const dt_stream_request *q)
 {
     unsigned char first[DT_PEEK] = {0};
@@ -146,7 +155,7 @@ static dt_status *open_stream(dt_stream *s, const dt_stream_request *q)
     DT_TRY(open_file(x, q->path, first, &n));
     s->kind = dt_format_sniff(first, n);
     if (!s->kind)
-        return dt_not_this_file(x->path, "NPY, NPZ, IDX, CSV, JSON lines, TFRecord or a picture", first, n);
+        return no_rows(x->path, first, n);
     x->element = dt_arena_array(x->arena, dt_stored, q->n);
     for (x->n = 0; x->n < q->n; x->n++)
         guess_stored(q, &q->input[x->n], &x->element[x->n]);

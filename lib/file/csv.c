@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/reserve.h"
+#include "base/text.h"
 
 enum { LONGEST = 1 << 20, PIECE = 1 << 13 };
 
@@ -25,6 +26,11 @@ dt_status *dt_csv_fail(const dt_csv *c, int64_t line, int64_t col, const char *f
     dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: %s", c->path, (long long)line, (long long)col, dt_str_text(&text));
     dt_str_release(&text);
     return s;
+}
+
+static dt_text_file text_of(const dt_csv *c)
+{
+    return (dt_text_file){.path = c->path, .wanted = "CSV", .fault = DT_E_DATA_FILE};
 }
 
 /* ---- the window ---- */
@@ -135,8 +141,6 @@ static dt_status *cut_plain(cutter *k, dt_csv_field *f)
     for (; k->p < k->end && *k->p != delimiter; step(k)) {
         if (*k->p == '"')
             return dt_csv_fail(k->c, k->line, k->col, "a quote inside a field that does not begin with one");
-        if (*k->p == '\0')
-            return dt_csv_fail(k->c, k->line, k->col, "NUL byte");
         if (*k->p == '\r')
             return dt_csv_fail(k->c, k->line, k->col, "a carriage return without a line feed: lines end with LF or CRLF");
     }
@@ -153,8 +157,6 @@ static dt_status *cut_field(cutter *k, bool *more)
     dt_csv_field *f = &c->field[c->n++];
     *f = (dt_csv_field){.line = k->line, .col = k->col};
     DT_TRY(k->p < k->end && *k->p == '"' ? cut_quoted(k, f) : cut_plain(k, f));
-    if (f->quoted && memchr(f->text, '\0', f->size))
-        return dt_csv_fail(c, f->line, f->col, "NUL byte");
     *more = k->p < k->end;
     c->end_col = k->col;
     if (*more && *k->p != c->delimiter)
@@ -178,7 +180,8 @@ static dt_status *cut(dt_csv *c, size_t size)
     char *p = c->window.data + c->at;
     cutter k = {c, p, p + without_line_end(p, size), c->line, 1, false};
     bool more = true;
-    dt_status *s = NULL;
+    const dt_text_file text = text_of(c);
+    dt_status *s = dt_text_check(&text, p, size, c->line);
     for (c->n = 0; more && !s;)
         s = cut_field(&k, &more);
     return s;
@@ -195,7 +198,12 @@ static int64_t count_lines(const char *p, size_t n)
 /* The first MiB of what is too long is cut all the same: a quote that never closes is the likelier fault. */
 static dt_status *too_long(dt_csv *c)
 {
+    const dt_text_file text = text_of(c);
     char *p = c->window.data + c->at;
+    size_t size = LONGEST;
+    while (size > 0 && ((unsigned char)p[size] & 0xc0) == 0x80)
+        size--;
+    DT_TRY(dt_text_check(&text, p, size, c->line));
     cutter k = {c, p, p + LONGEST, c->line, 1, true};
     bool more = true;
     for (c->n = 0; more;)
@@ -231,15 +239,29 @@ dt_status *dt_csv_next(dt_csv *c, bool *more)
 
 /* ---- opening ---- */
 
+/* What looks like the beginning of JSON is no table: a quote or a bracket follows the first one. */
+static bool is_json(const char *p, const char *end)
+{
+    char seen[2] = "";
+    int n = 0;
+    for (; p < end && n < 2; p++)
+        if (!strchr(" \t\r\n", *p) || !*p)
+            seen[n++] = *p;
+    return (seen[0] == '{' || seen[0] == '[') && (seen[1] == '"' || seen[1] == '{');
+}
+
 static dt_status *begin(dt_csv *c)
 {
+    const dt_text_file text = text_of(c);
     if (dt_inflow_size(c->file) == 0)
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: file is empty", c->path);
     DT_TRY(read_piece(c));
-    if (c->window.size >= 2 && (memcmp(c->window.data, "\xff\xfe", 2) == 0 || memcmp(c->window.data, "\xfe\xff", 2) == 0))
-        return dt_fail(DT_E_DATA_FILE, NULL, "%s: UTF-16 text is not supported; save it as UTF-8", c->path);
-    if (c->window.size >= 3 && memcmp(c->window.data, "\xef\xbb\xbf", 3) == 0)
-        c->at = (size_t)(c->offset = 3);
+    DT_TRY(dt_text_look(&text, dt_str_text(&c->window), c->window.size, &c->at));
+    c->offset = (int64_t)c->at;
+    const char *first = dt_str_text(&c->window);
+    if (is_json(first + c->at, first + c->window.size))
+        return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s: is JSON, not CSV", c->path),
+                          "convert it, such as with pandas: read_json(FILE).to_csv(OUT, index=False)");
     return NULL;
 }
 

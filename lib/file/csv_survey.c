@@ -10,7 +10,6 @@
 
 #include "base/arena.h"
 #include "file/csv_element.h"
-#include "file/text_cell.h"
 
 enum { MOST_WORDS = 250, MOST_COLUMNS = 1000, TOLD = 8 }; /* a mapping has 10,000 nodes at most */
 
@@ -96,30 +95,12 @@ static bool is_header(const dt_csv *c)
     return false;
 }
 
-/* Spreadsheets write Latin-1 where nobody asks them not to; what it says is not to be guessed. */
-static dt_status *check_texts(const dt_csv *c)
-{
-    for (int i = 0; i < c->n; i++) {
-        const dt_csv_field *f = &c->field[i];
-        const char *why = dt_text_fault(f->text, f->size);
-        dt_str text = {0};
-        if (!why)
-            continue;
-        dt_str_escaped(&text, f->text, f->size, 40);
-        dt_status *s = dt_csv_fail(c, f->line, f->col, "'%s' %s", dt_str_text(&text), why);
-        dt_str_release(&text);
-        return dt_suggest(s, "save the file as UTF-8");
-    }
-    return NULL;
-}
-
 /* The first record is that of the first file. */
 static dt_status *begin(table *t, const dt_csv *c)
 {
     if (c->n > MOST_COLUMNS)
         return dt_fail(DT_E_TOO_LARGE, NULL, "%s: %d columns; at most %d can be inspected without a job", c->path, c->n, MOST_COLUMNS);
     t->header = is_header(c);
-    DT_TRY(check_texts(c));
     if (t->header)
         DT_TRY(dt_csv_check_header(c));
     t->n = c->n;
@@ -136,7 +117,6 @@ static dt_status *note_record(table *t, const dt_csv *c)
 {
     if (c->n != t->n)
         return dt_csv_fail(c, c->field[0].line, c->end_col, "%d field%s, expected %d", c->n, c->n == 1 ? "" : "s", t->n);
-    DT_TRY(check_texts(c));
     for (int i = 0; i < t->n; i++)
         note_field(&t->v[i], &c->field[i]);
     t->records++;

@@ -24,7 +24,7 @@
 
 /* ---- what is CSV ---- */
 
-/* UTF-8 or Latin-1, as spreadsheets write it: of control characters those that set text. A binary file of any length has others. */
+/* UTF-8, or Latin-1, which is refused with its place later: of control characters those that set text. A binary file of any length has others. */
 static bool is_text(const unsigned char *b, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)

@@ -359,6 +359,11 @@ dt_status *dt_inflow_peek(dt_inflow *f, void *buffer, int64_t n, int64_t *got)
 {
     int64_t more = 1;
     unsigned char *to = f->peeked.byte;
+    if (f->peeked.n > 0 && f->peeked.at == 0) { /* somebody has looked already */
+        *got = n < f->peeked.n ? n : f->peeked.n;
+        memcpy(buffer, to, (size_t)*got);
+        return NULL;
+    }
     for (*got = 0; *got < n && more > 0; *got += more) {
         if (*got > 0 && to[*got - 1] == '\n' && !dt_inflow_is_ready(f))
             break; /* somebody types */

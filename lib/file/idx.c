@@ -31,10 +31,12 @@ static int64_t big_endian(const unsigned char b[4])
 
 static dt_status *read_magic(dt_inflow *f, const char *path, dt_header *out, int64_t *at)
 {
-    unsigned char magic[4];
+    unsigned char magic[4], first[DT_PEEK];
+    int64_t n;
+    DT_TRY(dt_inflow_peek(f, first, DT_PEEK, &n));
     DT_TRY(dt_header_bytes(f, path, magic, 4, at));
     if (magic[0] != 0 || magic[1] != 0)
-        return dt_not_this_file(path, "an IDX file", magic, 4);
+        return dt_not_this_file(path, "an IDX file", first, n);
     if (!find_type(magic[2], &out->type.dtype))
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: unknown type code 0x%02x", path, magic[2]);
     if (magic[3] == 0 || magic[3] > DT_MAX_RANK)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json_load.h"
+#include "base/text.h"
 #include "file/file.h"
 #include "file/records.h"
 #include "file/text_cell.h"
@@ -22,7 +23,7 @@ typedef struct lines {
 /* The first character that is no blank is one with which an object or a list begins. */
 static bool sniff(const unsigned char *first, int64_t n)
 {
-    int64_t i = 0;
+    int64_t i = n >= 3 && memcmp(first, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     while (i < n && strchr(" \t\r\n", first[i]) && first[i])
         i++;
     return i < n && (first[i] == '{' || first[i] == '[');
@@ -102,15 +103,31 @@ static dt_status *fill_element(const lines *l, const dt_row_source *s, const dt_
     return fail(l, s, e->name, text);
 }
 
+/* A value that is not whole at the end of its line goes on: it is JSON, but not JSON lines. */
+static dt_status *not_json(const lines *l, const dt_row_source *s, const json_error_t *why)
+{
+    const long long number = (long long)l->records.number;
+    if (json_error_code(why) != json_error_premature_end_of_input)
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%d: not JSON: %s", s->path, number, why->column > 0 ? why->column : 1, why->text);
+    const char *text = dt_str_text(&l->line);
+    const bool list = text[strspn(text, " \t")] == '[';
+    return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld: is a JSON %s that does not end on its line; expected JSON lines, a row on each line",
+                              s->path, number, list ? "array" : "object"),
+                      "jq -c '%s' FILE > OUT.jsonl", list ? ".[]" : ".");
+}
+
 static dt_status *read_line(const lines *l, const dt_row_source *s, void *const *row)
 {
     enum { FLAGS = JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL }; /* as an integer, -0 would be 0 */
     json_error_t why;
+    dt_status *bad = NULL;
+    DT_TRY(dt_text_check(&(dt_text_file){.path = s->path, .wanted = "JSON", .fault = DT_E_DATA_FILE}, dt_str_text(&l->line), l->line.size, l->records.number));
     json_t *line = dt_json_load(dt_str_text(&l->line), l->line.size, FLAGS, &why);
     if (!line)
-        return dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%d: not JSON: %s", s->path, (long long)l->records.number,
-                       why.column > 0 ? why.column : 1, why.text);
-    dt_status *bad = NULL;
+        return not_json(l, s, &why);
+    if (json_is_object(json_array_get(line, 0)))
+        bad = dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld: is a JSON array of rows; expected JSON lines, a row on each line", s->path, (long long)l->records.number),
+                         "jq -c '.[]' FILE > OUT.jsonl");
     for (int e = 0; e < s->n && !bad; e++)
         bad = fill_element(l, s, &s->element[e], line, row[e]);
     json_decref(line);
@@ -123,11 +140,21 @@ static bool is_blank(const dt_str *line)
     return strspn(text, " \t\r") == line->size;
 }
 
+/* A byte order mark in front of the first line. */
+static void skip_mark(lines *l)
+{
+    if (l->records.number > 1 || l->line.size < 3 || memcmp(l->line.data, "\xef\xbb\xbf", 3) != 0)
+        return;
+    l->line.size -= 3;
+    memmove(l->line.data, l->line.data + 3, l->line.size + 1);
+}
+
 static dt_status *next_line(dt_row_source *s, void *state, void *const *row, bool *more)
 {
     lines *l = state;
     do {
         DT_TRY(dt_records_next(&l->records, &l->line, more));
+        skip_mark(l);
         if (l->line.size > LONGEST)
             return dt_fail(DT_E_TOO_LARGE, NULL, "%s:%lld: line longer than 64 MiB", s->path, (long long)l->records.number);
     } while (*more && is_blank(&l->line));

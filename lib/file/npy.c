@@ -202,12 +202,13 @@ static dt_status *read_dictionary(reader *r)
 
 static dt_status *read_magic(dt_inflow *f, const char *path, int *version, int64_t *at)
 {
-    unsigned char magic[MAGIC + 2];
-    int64_t got;
+    unsigned char magic[MAGIC + 2], first[DT_PEEK];
+    int64_t got, n;
+    DT_TRY(dt_inflow_peek(f, first, DT_PEEK, &n));
     DT_TRY(dt_inflow_read(f, magic, sizeof magic, &got));
     *at = got;
     if (got < MAGIC || memcmp(magic, "\x93NUMPY", MAGIC) != 0)
-        return dt_not_this_file(path, "an NPY file", magic, got);
+        return dt_not_this_file(path, "an NPY file", first, n);
     if (got < (int64_t)sizeof magic)
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: header cut at byte %lld of %d", path, (long long)got, MAGIC + 2);
     *version = magic[MAGIC];

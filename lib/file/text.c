@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "file/part_files.h"
 
 #define LARGEST_TEXT ((int64_t)256 << 20)
@@ -101,19 +102,26 @@ static dt_status *check(const dt_format_request *r, dt_texts *names)
 
 /* ---- characters ---- */
 
-/* All files of a part, one after the other. */
+static const char *const wanted = "text";
+
+/* What a file holds goes behind what is there, without its byte order mark. */
 static dt_status *read_file(const char *path, dt_str *out)
 {
     dt_inflow *f;
     char *piece = dt_alloc(PIECE);
     int64_t got = PIECE;
+    size_t skip = 0;
+    const size_t before = out->size;
     dt_status *s = dt_inflow_open(&f, path);
     while (!s && got == PIECE) {
         s = dt_inflow_read(f, piece, PIECE, &got);
         if (!s && (int64_t)out->size + got > LARGEST_TEXT)
             s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes of text", path, (long long)LARGEST_TEXT);
+        if (!s && out->size == before)
+            s = dt_text_look(&(dt_text_file){.path = path, .wanted = wanted, .fault = DT_E_DATA_FILE, .any_text = true}, piece, (size_t)got, &skip);
         if (!s)
-            dt_str_add(out, piece, (size_t)got);
+            dt_str_add(out, piece + skip, (size_t)got - skip);
+        skip = 0;
     }
     dt_inflow_close(f);
     free(piece);
@@ -126,6 +134,7 @@ typedef struct origin {
     int64_t byte, character;
 } origin;
 
+/* All files of a part, one after the other. A character that is cut by a file's end goes on in the next file. */
 static dt_status *read_files(const dt_paths *paths, const dt_location *at, origin *from, dt_str *out)
 {
     for (int i = 0; i < paths->n; i++) {
@@ -142,7 +151,6 @@ typedef struct codes {
     int files;
 } codes;
 
-/* A character that is cut by a file's end goes on in the next file. */
 static dt_status *decode(const dt_str *text, codes *out)
 {
     out->v = dt_try_alloc((text->size + 1) * sizeof *out->v);
@@ -154,8 +162,12 @@ static dt_status *decode(const dt_str *text, codes *out)
         while (file + 1 < out->files && p - start >= out->from[file + 1].byte)
             out->from[++file].character = out->n;
         size_t size = dt_utf8_next(p, (size_t)(end - p), &out->v[out->n]);
-        if (size == 0)
-            return dt_fail(DT_E_DATA_FILE, NULL, "%s: not UTF-8 at byte %lld", out->from[file].path, (long long)(p - start - out->from[file].byte));
+        if (size == 0 || *p == '\0') {
+            const char *begin = start + out->from[file].byte; /* whose first character may be the end of one of the file before */
+            while (begin < p && ((unsigned char)*begin & 0xc0) == 0x80)
+                begin++;
+            return dt_text_check(&(dt_text_file){.path = out->from[file].path, .wanted = wanted, .fault = DT_E_DATA_FILE}, begin, (size_t)(end - begin), 1);
+        }
         p += size;
     }
     return NULL;

@@ -2,6 +2,7 @@
 /* What a job says of a TFRecord's features, and their values; see tfrecord_element.h. */
 #include "file/tfrecord_element.h"
 
+#include "base/text.h"
 #include "file/cast.h"
 #include "file/image/image.h"
 #include "file/text_cell.h"
@@ -44,6 +45,31 @@ dt_status *dt_tf_element_read(dt_arena *arena, const dt_entry *e, dt_tf_element 
     return NULL;
 }
 
+/* ---- files as byte strings ---- */
+
+/* The only byte string of a feature, where its element is one that pictures are decoded for. */
+static bool find_file(const dt_parsed_example *parsed, const dt_tf_element *f, dt_bytes *out)
+{
+    const dt_type *t = &f->type;
+    const dt_feature *found = dt_parsed_example_find(parsed, f->name);
+    const unsigned char *data;
+    int64_t channels = t->rank == 3 ? t->dim[2] : 1;
+    if (!found || found->kind != DT_FEATURE_BYTES || found->count != 1 || t->dtype != DT_UINT8 || (t->rank != 2 && t->rank != 3) ||
+        (channels != 1 && channels != 3 && channels != 4))
+        return false;
+    dt_feature_bytes(found, 0, &data, &out->n);
+    out->data = data;
+    return true;
+}
+
+/* Bytes that are no values of the element may be a file of another kind: it is named. */
+static dt_status *name_file(dt_status *s, const dt_parsed_example *parsed, const dt_tf_element *f)
+{
+    dt_bytes file;
+    const dt_file_sort *sort = s && find_file(parsed, f, &file) ? dt_file_sort_of(file.data, file.n) : NULL;
+    return sort ? dt_suggest(s, "its bytes are %s; of pictures, PNG and JPEG are decoded", sort->what) : s;
+}
+
 /* ---- values ---- */
 
 static void fill(const dt_tf_element *f, double value, int64_t from, void *out)
@@ -82,7 +108,7 @@ dt_status *dt_tf_element_values(const dt_parsed_example *parsed, const dt_tf_ele
         return NULL;
     }
     if (!x->has_padding)
-        return dt_feature_read(parsed, f->name, &f->type, out);
+        return name_file(dt_feature_read(parsed, f->name, &f->type, out), parsed, f);
     DT_TRY(dt_feature_values(parsed, f->name, f->type.dtype, &n));
     if (n > dt_type_elements(&f->type))
         return dt_feature_read(parsed, f->name, &f->type, out);
@@ -92,21 +118,6 @@ dt_status *dt_tf_element_values(const dt_parsed_example *parsed, const dt_tf_ele
 }
 
 /* ---- pictures ---- */
-
-/* The only byte string of a feature, where its element is one that pictures are decoded for. */
-static bool find_file(const dt_parsed_example *parsed, const dt_tf_element *f, dt_bytes *out)
-{
-    const dt_type *t = &f->type;
-    const dt_feature *found = dt_parsed_example_find(parsed, f->name);
-    const unsigned char *data;
-    int64_t channels = t->rank == 3 ? t->dim[2] : 1;
-    if (!found || found->kind != DT_FEATURE_BYTES || found->count != 1 || t->dtype != DT_UINT8 || (t->rank != 2 && t->rank != 3) ||
-        (channels != 1 && channels != 3 && channels != 4))
-        return false;
-    dt_feature_bytes(found, 0, &data, &out->n);
-    out->data = data;
-    return true;
-}
 
 bool dt_tf_element_is_picture(const dt_parsed_example *parsed, const dt_tf_element *f)
 {

@@ -98,7 +98,7 @@ static const raw_case raw_cases[] = {
     {"D06", "npy", RAW("\x93NUMPY\2\0\xff\xff\xff\xff{'descr': "), DT_E_DATA_FILE, "x: header of 4294967295 bytes exceeds the limit of 65536"},
     {"D27", "npy", RAW("\x89HDF\r\n\x1a\n\0\0\0\0"), DT_E_DATA_FILE, "x: is an HDF5 file, not an NPY file"},
     {"NPZ", "npy", RAW("PK\3\4\x14\0\0\0\0\0"), DT_E_DATA_FILE, "x: damaged ZIP archive: its end record is missing, so it was truncated"},
-    {"NPZ for IDX", "idx", RAW("PK\3\4\x14\0\0\0\0\0"), DT_E_DATA_FILE, "x: is a ZIP archive (as NPZ files are), not an IDX file"},
+    {"NPZ for IDX", "idx", RAW("PK\3\4\x14\0\0\0\0\0"), DT_E_DATA_FILE, "x: is a ZIP archive (as .xlsx, .npz and .keras files are), not an IDX file"},
     {"pickle", "npy", RAW("\x80\4\x95\0\0\0\0\0\0"), DT_E_DATA_FILE, "x: is a Python pickle, not an NPY file"},
     {"IDX for NPY", "npy", RAW("\0\0\x08\1\0\0\0\2ab"), DT_E_DATA_FILE, "x: is an IDX file, not an NPY file"},
     {"NPY for IDX", "idx", RAW("\x93NUMPY\1\0\x76\0{"), DT_E_DATA_FILE, "x: is an NPY file, not an IDX file"},

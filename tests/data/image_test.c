@@ -180,7 +180,7 @@ static void test_what_is_no_picture(void **state)
     dt_str cmyk = draw_jpeg(ROWS, COLUMNS, 4, ink, false);
     expect_fault("nothing", decode("", 0), DT_E_DATA_FILE, 65, "x: is empty");
     expect_fault("zeros", decode("\0\0\0\0\0\0\0\0\0\0", 10), DT_E_DATA_FILE, 65, "x: not a PNG or JPEG image");
-    expect_fault("gif", decode("GIF89a....", 10), DT_E_DATA_FILE, 65, "x: not a PNG or JPEG image");
+    expect_fault("gif", decode("GIF89a....", 10), DT_E_DATA_FILE, 65, "x: is a GIF image, not a PNG or JPEG image");
     expect_fault("cmyk", decode(cmyk.data, cmyk.size), DT_E_DATA_FILE, 65, "x: CMYK images are not supported");
     dt_str_release(&cmyk);
 }

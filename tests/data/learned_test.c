@@ -195,7 +195,7 @@ static const bad_case bad_cases[] = {
     {"x\na\n", "string_lookup: {vocabulary: [a, b, c], max_tokens: 3}", DT_E_DATASET_KEYS, 78, "the vocabulary has 3 words, but max_tokens allows only 2"},
     {"x\na\n", "string_lookup: {vocabulary: nowhere.txt}", DT_E_NO_INPUT, 66, "nowhere.txt"},
     {"x\na\n", "string_lookup, pad: 4", DT_E_DATA_SHAPE, 65, "pad needs sequences, but an example is a single value"},
-    {"x\n\xff\n", "string_lookup", DT_E_DATA_FILE, 65, "x.csv:2:1: column 'x': '\\xff' is not UTF-8"},
+    {"x\n\xff\n", "string_lookup", DT_E_DATA_FILE, 65, "x.csv:2:1: byte 0xff is not UTF-8"},
     {"x\n123456789\n", "string_lookup", DT_E_DATA_FILE, 65, "x.csv:2:1: column 'x': '123456789' is longer than the element's max_bytes"},
 };
 
@@ -226,7 +226,7 @@ static void test_values_that_are_no_numbers(void **state)
 static void test_vocabulary_in_a_file(void **state)
 {
     (void)state;
-    static const char *const files[] = {"red\ngreen\nblue", "\n[UNK]\nred\r\ngreen\r\nblue\r\n"};
+    static const char *const files[] = {"red\ngreen\nblue", "\n[UNK]\nred\r\ngreen\r\nblue\r\n", "\xef\xbb\xbfred\ngreen\nblue\n"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         dt_dataset *d = NULL;
         dt_type t;
@@ -236,6 +236,72 @@ static void test_vocabulary_in_a_file(void **state)
                                " map: {x: [string_lookup: {vocabulary: " HERE "/words.txt}]}, global_batch_size: 1}"));
         int32_t *v = read_all(d, 0, &t);
         assert_true(v[0] == 3 && v[1] == 0 && v[2] == 1);
+        free(v);
+        dt_dataset_unref(d);
+    }
+}
+
+/* A file that is no list of words is refused with the line, or with its kind. */
+static void test_vocabulary_files_that_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+        size_t n;
+    } cases[] = {
+        {"", "words.txt: the vocabulary is empty", 0},
+        {"\xef\xbb\xbf", "words.txt: the vocabulary is empty", 3},
+        {"red\n\nblue\n", "words.txt:2: empty line", 10},
+        {"\nred\n", "words.txt:1: empty line", 5},
+        {"red\r\n\r\n", "words.txt:2: empty line", 7},
+        {"red\nd\xe9j\xe0\n", "words.txt:2:2: byte 0xe9 is not UTF-8", 9},
+        {"red\nb\0e\n", "words.txt:2:2: NUL byte", 8},
+        {"\xff\xfer\0e\0", "words.txt: UTF-16 text is not supported; save it as UTF-8", 6},
+        {"r\0e\0d\0\n\0", "words.txt: UTF-16LE text is not supported", 8},
+        {"\xff\xfe\0\0r\0\0\0", "words.txt: UTF-32 text is not supported", 8},
+        {"PK\3\4\x14\0\0\0", "words.txt: is a ZIP archive (as .xlsx, .npz and .keras files are), not a vocabulary", 8},
+        {"\x1f\x8b\x08\0", "words.txt: is a gzip file, not a vocabulary", 4},
+        {"version https://git-lfs.github.com/spec/v1\noid", "words.txt: is a Git LFS pointer, not a vocabulary", 46},
+    };
+    write_file("x.csv", "x\nblue\n", 7);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dt_dataset *d = NULL;
+        write_file("words.txt", cases[i].text, cases[i].n);
+        dt_status *s = dt_dataset_open(&d, "{format: csv, train: " HERE "/x.csv, element: {x: {column: x, dtype: string}},"
+                                           " map: {x: [string_lookup: {vocabulary: " HERE "/words.txt}]}, global_batch_size: 1}");
+        expect_fault(cases[i].message, s, DT_E_DATA_FILE, 65, cases[i].message);
+    }
+}
+
+/* int64 seconds: beyond 2^24 float32 has steps of 128; (x - mean) / deviation is NumPy's in float64, rounded once. */
+static void test_large_numbers_keep_their_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *descr, *step;
+        float wanted[4];
+    } cases[] = {
+        {"<i8", "normalize", {-1.3416407F, -0.4472136F, 0.4472136F, 1.3416407F}},
+        {"<f8", "normalize", {-1.3416407F, -0.4472136F, 0.4472136F, 1.3416407F}},
+        {"<i8", "normalize: {mean: 1700000000, std: 3600}", {0, 1, 2, 3}},
+        {"<i8", "rescale: {scale: 1, offset: -1700000000}", {0, 3600, 7200, 10800}},
+        {"<f8", "rescale: {scale: 0.5, offset: -850000000}", {0, 1800, 3600, 5400}},
+        {"<i4", "rescale: {scale: 1, offset: -1700000000}", {0, 3600, 7200, 10800}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t seconds[4];
+        double real[4];
+        int32_t small[4];
+        for (int k = 0; k < 4; k++)
+            real[k] = (double)(small[k] = (int32_t)(seconds[k] = 1700000000 + 3600 * k));
+        const void *values = cases[i].descr[1] == 'f' ? (const void *)real : cases[i].descr[2] == '8' ? (const void *)seconds : small;
+        dt_dataset *d = NULL;
+        dt_type t;
+        write_npy("x.npy", cases[i].descr, "(4,)", values, cases[i].descr[2] == '8' ? 32 : 16);
+        OK(dt_dataset_open(&d, "{format: npy, train: {x: " HERE "/x.npy}, map: {x: [%s]}, global_batch_size: 1}", cases[i].step));
+        float *v = read_all(d, 0, &t);
+        for (int k = 0; k < 4; k++)
+            assert_float_equal(v[k], cases[i].wanted[k], 3e-7F);
         free(v);
         dt_dataset_unref(d);
     }
@@ -265,7 +331,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded), cmocka_unit_test(test_learns_from_the_training_part), cmocka_unit_test(test_takes_what_was_learned),
-        cmocka_unit_test(test_faults), cmocka_unit_test(test_values_that_are_no_numbers), cmocka_unit_test(test_vocabulary_in_a_file),
+        cmocka_unit_test(test_faults), cmocka_unit_test(test_values_that_are_no_numbers), cmocka_unit_test(test_vocabulary_in_a_file), cmocka_unit_test(test_vocabulary_files_that_are_refused),
+        cmocka_unit_test(test_large_numbers_keep_their_digits),
         cmocka_unit_test(test_lookup_as_rows),
     };
     return cmocka_run_group_tests_name("what is learned", tests, NULL, NULL);

@@ -287,9 +287,9 @@ static void test_text_that_cannot_be_read(void **state)
     write_file("other.txt", "abc", 3);
     write_file("two.txt", "ab\nx\xff", 5);
     expect_fault("UTF-8", dt_dataset_open(&d, "{format: text, train: " HERE "/bad.txt, element: {tokens: {shape: [2]}}, global_batch_size: 2}"),
-                 DT_E_DATA_FILE, 65, "bad.txt: not UTF-8 at byte 3");
+                 DT_E_DATA_FILE, 65, "bad.txt:1:4: byte 0xff is not UTF-8");
     expect_fault("UTF-8 of another file", dt_dataset_open(&d, "{format: text, train: [" HERE "/ab.txt, " HERE "/other.txt, " HERE "/two.txt], "
-                 "element: {tokens: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATA_FILE, 65, HERE "/two.txt: not UTF-8 at byte 4");
+                 "element: {tokens: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATA_FILE, 65, HERE "/two.txt:2:2: byte 0xff");
     expect_fault("short", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, element: {tokens: {shape: [8]}}, global_batch_size: 2}"),
                  DT_E_DATA_EMPTY, 65, "8 characters are too few: an example needs 8");
     expect_fault("unknown character", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, validation: " HERE "/other.txt, "

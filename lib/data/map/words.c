@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/siphash.h"
+#include "base/text.h"
 
 #define LARGEST_FILE ((size_t)64 << 20)
 
@@ -151,8 +152,11 @@ static dt_status *read_list(dt_arena *arena, const dt_tree *t, dt_texts *out)
     return NULL;
 }
 
-/* The lines of a file, in its own memory: line ends become NULs. */
-static void cut_lines(dt_arena *arena, char *text, dt_texts *out)
+static const char unknown_word[] = "[UNK]";
+
+/* The lines of a file, in its own memory: line ends become NULs. Keras' get_vocabulary begins with "" and "[UNK]", which are no words; another empty
+ * line is an error, as in Keras, where it would shift all words behind it. */
+static dt_status *cut_lines(dt_arena *arena, const char *path, char *text, dt_texts *out)
 {
     int lines = 1;
     for (const char *p = text; *p; p++)
@@ -163,33 +167,43 @@ static void cut_lines(dt_arena *arena, char *text, dt_texts *out)
         if (end > text && end[-1] == '\r')
             end--;
         *end = '\0';
+        if (!*text && out->n > 0)
+            return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s:%d: empty line; a vocabulary has a word on each line", path, out->n + 1), "remove the line");
         out->v[out->n++] = text;
         text = next;
     }
+    if (out->n > 0 && !*out->v[0]) {
+        if (out->n < 2 || strcmp(out->v[1], unknown_word) != 0)
+            return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s:1: empty line; a vocabulary has a word on each line", path), "remove the line");
+        out->v += 2;
+        out->n -= 2;
+    }
+    return out->n > 0 ? NULL : dt_fail(DT_E_DATA_FILE, NULL, "%s: the vocabulary is empty", path);
 }
 
 static dt_status *read_file(dt_arena *arena, const dt_tree *t, const char *directory, dt_texts *out)
 {
     char *path = dt_path_join(directory, t->text);
     dt_str text = {0};
-    dt_status *s = dt_file_read(path, LARGEST_FILE, &text);
-    if (!s && strlen(dt_str_text(&text)) != text.size)
-        s = dt_fail(DT_E_DATA_FILE, NULL, "%s: the vocabulary contains a NUL; it must be text, one word per line", path);
+    dt_status *s = dt_text_read(&(dt_text_file){.path = path, .wanted = "a vocabulary", .fault = DT_E_DATA_FILE, .any_text = true}, LARGEST_FILE, &text);
     if (!s)
-        cut_lines(arena, dt_arena_copy(arena, dt_str_text(&text), text.size + 1), out);
+        s = cut_lines(arena, path, dt_arena_copy(arena, dt_str_text(&text), text.size + 1), out);
     dt_str_release(&text);
     free(path);
     return dt_at(s, &t->at);
 }
 
-/* "" and "[UNK]" may stand first, as in what Keras' get_vocabulary gives. */
+/* "" and "[UNK]" may stand first in a list, one or both, as in what Keras' get_vocabulary gives. In a file "[UNK]" alone is a word, as in Keras. */
 static dt_status *read_words(dt_arena *arena, const dt_tree *t, const char *directory, dt_texts *out)
 {
+    const char *const special[] = {"", unknown_word};
     *out = (dt_texts){0};
-    DT_TRY(t->kind == DT_TREE_LIST ? read_list(arena, t, out) : dt_tree_expect(t, DT_TREE_SCALAR, "vocabulary"));
     if (t->kind == DT_TREE_SCALAR)
-        DT_TRY(read_file(arena, t, directory, out));
-    static const char *const special[] = {"", "[UNK]"};
+        return read_file(arena, t, directory, out);
+    DT_TRY(dt_tree_expect(t, DT_TREE_LIST, "vocabulary"));
+    DT_TRY(read_list(arena, t, out));
+    if (out->n == 0)
+        return dt_fail(DT_E_DATASET_KEYS, &t->at, "the vocabulary is empty");
     for (int i = 0; i < 2 && out->n > 0; i++)
         if (strcmp(out->v[0], special[i]) == 0) {
             out->v++;

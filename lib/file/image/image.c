@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
+
 dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t width)
 {
     if (height == want->height && width == want->width)
@@ -34,9 +36,13 @@ bool dt_image_is(const void *bytes, size_t n)
     return is_png(bytes, n) || is_jpeg(bytes, n);
 }
 
-static dt_status *no_picture(const char *path, size_t n)
+static dt_status *no_picture(const char *path, const void *bytes, size_t n)
 {
-    return dt_fail(DT_E_DATA_FILE, NULL, n ? "%s: not a PNG or JPEG image" : "%s: is empty", path);
+    const dt_file_sort *sort = dt_file_sort_of(bytes, n);
+    if (!sort)
+        return dt_fail(DT_E_DATA_FILE, NULL, n ? "%s: not a PNG or JPEG image" : "%s: is empty", path);
+    dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s: is %s, not a PNG or JPEG image", path, sort->what);
+    return dt_suggest(s, "convert it, such as with Pillow: Image.open(FILE).save(OUT)");
 }
 
 static int64_t big_endian(const unsigned char *p)
@@ -58,7 +64,7 @@ dt_status *dt_image_size(const char *path, const void *bytes, size_t n, int64_t 
 {
     if (is_png(bytes, n))
         return png_size(path, bytes, n, height, width);
-    return is_jpeg(bytes, n) ? dt_jpeg_size(path, bytes, n, height, width) : no_picture(path, n);
+    return is_jpeg(bytes, n) ? dt_jpeg_size(path, bytes, n, height, width) : no_picture(path, bytes, n);
 }
 
 dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out)
@@ -67,7 +73,7 @@ dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n, ui
         return dt_png_decode(want, bytes, n, out);
     if (is_jpeg(bytes, n))
         return dt_jpeg_decode(want, bytes, n, out);
-    return no_picture(want->path, n);
+    return no_picture(want->path, bytes, n);
 }
 
 bool dt_image_is_named(const char *path)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/text.h"
 #include "file/json_read.h"
 #include "file/zip.h"
 #include "model/keras/keras_impl.h"
@@ -174,8 +174,9 @@ dt_status *dt_keras_file_read(dt_arena *arena, const char *path, dt_tree **out)
 {
     dt_str text = { 0 };
     bool archive = dt_zip_is(path);
+    const dt_text_file file = {.path = path, .wanted = "a model of Keras (.json, .keras)", .fault = DT_E_KERAS_MODEL};
     const char *name = archive ? dt_arena_printf(arena, "%s/%s", path, member) : dt_arena_strdup(arena, path);
-    dt_status *s = archive ? read_archive(arena, path, &text) : dt_file_read(path, MOST_BYTES, &text);
+    dt_status *s = archive ? read_archive(arena, path, &text) : dt_text_read(&file, MOST_BYTES, &text);
     if (!s)
         s = parse(arena, name, &text, out);
     dt_str_release(&text);
