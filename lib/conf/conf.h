@@ -3,8 +3,10 @@
  * Job files. libyaml's events become a tree in which every node remembers line and column; the schema, not YAML, gives scalars their types, so `off`,
  * `1e-4`, `010` mean what the field says or are refused. Reading continues after a fault, so all faults of a file are reported in one run.
  *
- * Refused while reading: more than 1 MiB, 64 levels, 10,000 nodes (copies made by aliases count), duplicate keys, a second document, tags, merge
- * keys, keys that are not strings, control characters, invalid UTF-8.
+ * Merge keys (`<<: *base`, `<<: [*first, *second]`) are entries of the mappings that they name; a mapping's own keys win, then the first mapping's.
+ *
+ * Refused while reading: more than 1 MiB, 64 levels, 10,000 nodes (copies made by aliases count), duplicate keys, a second document, tags, keys that
+ * are not strings, control characters, invalid UTF-8.
  */
 #ifndef DT_CONF_CONF_H
 #define DT_CONF_CONF_H
@@ -33,6 +35,7 @@ struct dt_tree {
     bool quoted;        /* a quoted or block scalar: always a string */
     const char *text;   /* scalar as written (escapes resolved) */
     const char *recorded; /* scalar: what stands for `text` wherever the tree is printed; NULL: text itself */
+    bool partial;       /* a map whose `<<` could not be read: a key that is missing may have been there */
     int n;              /* items of a list, entries of a map */
     dt_tree **item;     /* list */
     dt_entry *entry;    /* map, in the order of the file */

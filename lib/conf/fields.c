@@ -293,7 +293,7 @@ static dt_status *read_entry(reading *r, const dt_entry *e)
 static dt_status *find_missing(const reading *r, const dt_tree *t, const dt_location *at)
 {
     dt_status *faults = NULL;
-    for (const dt_field *f = r->fields; f->kind != DT_FIELD_END; f++) {
+    for (const dt_field *f = r->fields; f->kind != DT_FIELD_END && !(t && t->partial); f++) {
         bool meant = f - r->fields < MAX_FIELDS && r->meant[f - r->fields];
         if (f->required && !meant && !dt_tree_get(t, f->name))
             dt_status_append(&faults, dt_fail(DT_E_MISSING_KEY, at, "required key '%s' is missing%s%s", f->name, IN(r->what)));

@@ -11,6 +11,9 @@
  * Aliases become copies, so that overrides can change one and not the other. The copy's nodes are counted before it is made:
  * an alias bomb costs nothing.
  *
+ * A merge key (`<<`) is no entry: its mappings are kept beside the level, and when the level ends, their entries come first, but for keys that the
+ * mapping has itself.
+ *
  * Faults that leave a sensible tree (a duplicate key, a tag) are collected and reading goes on; syntax errors and limits end it.
  */
 #include <stdlib.h>
@@ -38,6 +41,8 @@ typedef struct level {
     int height;       /* of the highest node in it */
     bool keyed;       /* map: a key has come, its value has not */
     bool kept;        /* ... and the key is good */
+    bool merges;      /* ... and it is `<<` */
+    dt_tree *merged;  /* map: the value of `<<`, a map or a list of maps; NULL: none */
     slot *slot;       /* grows, and is used again by the next level at this depth */
     int n, cap;
 } level;
@@ -156,7 +161,27 @@ static void refuse_key(reader *r, dt_status *fault)
 {
     dt_status_append(&r->faults, fault);
     top(r)->keyed = true;
-    top(r)->kept = false;
+    top(r)->kept = top(r)->merges = false;
+}
+
+static bool is_mergeable(const dt_tree *t)
+{
+    bool is = t->kind == DT_TREE_MAP || t->kind == DT_TREE_LIST;
+    for (int i = 0; t->kind == DT_TREE_LIST && i < t->n; i++)
+        is &= t->item[i]->kind == DT_TREE_MAP;
+    return is;
+}
+
+/* An alias without an anchor has been reported; it left a null without a text. */
+static void take_merged(reader *r, level *l, dt_tree *node)
+{
+    if (is_mergeable(node)) {
+        l->merged = node;
+        return;
+    }
+    l->node->partial = true;
+    if (node->kind != DT_TREE_NULL || node->text)
+        dt_status_append(&r->faults, dt_fail(DT_E_YAML_FEATURE, &node->at, "'<<' needs a mapping or a list of mappings, got %s", dt_quote(node).text));
 }
 
 static void put(reader *r, dt_tree *node, int height)
@@ -169,9 +194,11 @@ static void put(reader *r, dt_tree *node, int height)
     } else if (l->node->kind == DT_TREE_LIST) {
         add_slot(l)->entry.value = node;
     } else {
-        if (l->kept)
+        if (l->merges)
+            take_merged(r, l, node);
+        else if (l->kept)
             l->slot[l->n - 1].entry.value = node;
-        l->keyed = false;
+        l->keyed = l->merges = false;
     }
     if (l && l->height < height)
         l->height = height;
@@ -185,15 +212,22 @@ static const slot *find_slot(const level *l, const char *key, uint64_t hash)
     return NULL;
 }
 
+static bool is_merge_key(const yaml_event_t *e)
+{
+    return e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && strcmp((const char *)e->data.scalar.value, "<<") == 0;
+}
+
 static dt_status *bad_key(reader *r, const yaml_event_t *e, const char *key, const dt_location *at)
 {
     bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    if (plain && strcmp(key, "<<") == 0)
-        return dt_suggest(dt_fail(DT_E_YAML_FEATURE, at, "merge keys are not supported"), "write the keys out, or use 'extends'");
+    if (is_merge_key(e) && top(r)->merged)
+        return dt_suggest(dt_fail(DT_E_DUPLICATE_KEY, at, "duplicate key '<<'"), "write <<: [*FIRST, *SECOND]");
     if (plain && !*key)
         return dt_fail(DT_E_YAML_FEATURE, at, "keys must be strings");
     if (e->data.scalar.anchor)
         return dt_fail(DT_E_YAML_FEATURE, at, "a key cannot have an anchor");
+    if (is_merge_key(e))
+        return NULL;
     const slot *first = find_slot(top(r), key, dt_name_hash(key));
     if (first)
         return dt_fail(DT_E_DUPLICATE_KEY, at, "duplicate key %s, first given at line %d", dt_quote_text(key).text,
@@ -212,10 +246,13 @@ static void take_key(reader *r, const yaml_event_t *e)
         return;
     }
     level *l = top(r);
+    l->keyed = l->kept = true;
+    l->merges = is_merge_key(e);
+    if (l->merges)
+        return;
     slot *s = add_slot(l);
     s->entry = (dt_entry){.key = dt_arena_strdup(r->arena, key), .key_at = at};
     s->hash = dt_name_hash(key);
-    l->keyed = l->kept = true;
 }
 
 /* ---- anchors and aliases ---- */
@@ -305,19 +342,57 @@ static dt_status *open_level(reader *r, const yaml_event_t *e, dt_tree_kind kind
     return NULL;
 }
 
+static bool has_key(const dt_entry *entry, int n, const char *key)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(entry[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* Behind to[0..n), what it lacks of a mapping that is merged in; what the level has itself stands in for it. */
+static int merge(const level *l, const dt_tree *map, dt_entry *to, int n)
+{
+    for (int i = 0; i < map->n; i++) {
+        const dt_entry *e = &map->entry[i];
+        if (has_key(to, n, e->key))
+            continue;
+        const slot *own = find_slot(l, e->key, dt_name_hash(e->key));
+        to[n++] = own ? own->entry : *e;
+    }
+    return n;
+}
+
+static void move_entries(reader *r, level *l)
+{
+    dt_tree *node = l->node;
+    const dt_tree *merged = l->merged;
+    const bool list = merged && merged->kind == DT_TREE_LIST;
+    int most = l->n + (merged && !list ? merged->n : 0);
+    for (int i = 0; list && i < merged->n; i++)
+        most += merged->item[i]->n;
+    node->entry = dt_arena_array(r->arena, dt_entry, most);
+    if (merged && !list)
+        node->n = merge(l, merged, node->entry, 0);
+    for (int i = 0; list && i < merged->n; i++)
+        node->n = merge(l, merged->item[i], node->entry, node->n);
+    const int before = node->n;
+    for (int i = 0; i < l->n; i++)
+        if (!has_key(node->entry, before, l->slot[i].entry.key))
+            node->entry[node->n++] = l->slot[i].entry;
+}
+
 static void move_slots(reader *r, level *l)
 {
     dt_tree *node = l->node;
+    if (node->kind == DT_TREE_MAP) {
+        move_entries(r, l);
+        return;
+    }
     node->n = l->n;
-    if (node->kind == DT_TREE_LIST)
-        node->item = dt_arena_array(r->arena, dt_tree *, l->n);
-    else
-        node->entry = dt_arena_array(r->arena, dt_entry, l->n);
+    node->item = dt_arena_array(r->arena, dt_tree *, l->n);
     for (int i = 0; i < l->n; i++)
-        if (node->kind == DT_TREE_LIST)
-            node->item[i] = l->slot[i].entry.value;
-        else
-            node->entry[i] = l->slot[i].entry;
+        node->item[i] = l->slot[i].entry.value;
 }
 
 static void close_level(reader *r)

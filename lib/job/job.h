@@ -72,6 +72,8 @@ struct dt_job { /* the public handle */
 
 /* Reads j->tree from file, base and overrides, and sets the directories; what cannot be read at all leaves it NULL. All faults. */
 dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) DT_MUST_USE;
+/* Takes away the top-level keys that begin with `x-`: places for definitions, whose aliases have been replaced while reading. */
+void dt_job_drop_definitions(dt_tree *root);
 /* Makes the paths to data files of an extended base relative to the job's own file. */
 void dt_job_move_paths(dt_job *j);
 

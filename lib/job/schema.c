@@ -341,6 +341,7 @@ static void put_top(dt_json *j)
             dt_schema_fields(j, one);
     }
     dt_json_close(j, '}');
+    dt_json_raw(j, "patternProperties", "{\"^x-\": {\"description\": \"definitions for aliases; no part of the job\"}}");
     dt_json_bool(j, "additionalProperties", false);
 }
 

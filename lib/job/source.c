@@ -155,6 +155,14 @@ static dt_status *apply_overrides(dt_job *j, const dt_job_source *source, bool o
     return faults;
 }
 
+void dt_job_drop_definitions(dt_tree *root)
+{
+    int n = 0;
+    for (int i = 0; i < root->n; i++)
+        if (strncmp(root->entry[i].key, "x-", 2) != 0)
+            root->entry[n++] = root->entry[i];
+    root->n = n;
+}
 
 dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source)
 {
@@ -165,6 +173,7 @@ dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source)
     dt_status *faults = dt_tree_read(j->arena, source->path, &text, &j->tree);
     if (!j->tree)
         return faults;
+    dt_job_drop_definitions(j->tree);
     j->at = j->tree->at;
     dt_status *s = dt_job_extend(j);
     if (!s)
@@ -198,7 +207,7 @@ static void move_path(const dt_job *j, const char *directory, dt_tree *t)
     char *path = dt_path_join(directory, t->text);
     t->text = dt_arena_strdup(j->arena, path);
     free(path);
-    if (!t->recorded || *t->recorded == '$') /* whether that is a whole path, the variable says */
+    if (!t->recorded || strchr("$~", *t->recorded)) /* whether that is a whole path, the variable says */
         return;
     path = dt_path_join(directory, t->recorded);
     t->recorded = dt_arena_strdup(j->arena, path);

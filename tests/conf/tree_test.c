@@ -67,16 +67,18 @@ static const text_case refused[] = {
     {"a: x\xe2\x80\xa8y\n", {"line separator", DT_E_JOB_BYTES, 1, 5, "character U+2028 is not allowed", NULL}},
     {"a: \xef\xbb\xbfx\n", {"byte order mark inside", DT_E_JOB_BYTES, 1, 4, "character U+FEFF is not allowed", NULL}},
     {"a: \"x\\0y\"\n", {"NUL as an escape", DT_E_JOB_BYTES, 1, 4, "control character 0x00 in a string", NULL}},
-    {"a: \xc3\xa9\xff\n", {"Y18", DT_E_JOB_BYTES, 1, 5, "invalid UTF-8 byte 0xff at offset 5", NULL}},
-    {"a: \xc3", {"Y18, cut", DT_E_JOB_BYTES, 1, 4, "invalid UTF-8 byte 0xc3 at offset 3", NULL}},
-    {"a: \xed\xa0\x80\n", {"Y18, surrogate", DT_E_JOB_BYTES, 1, 4, "invalid UTF-8 byte 0xed at offset 3", NULL}},
-    {"\xff\xfe" "a", {"UTF-16", DT_E_JOB_BYTES, 1, 1, "invalid UTF-8 byte 0xff at offset 0", NULL}},
+    {"a: \xc3\xa9\xff\n", {"Y18", DT_E_JOB_BYTES, 1, 5, "invalid UTF-8 byte 0xff at offset 5", "save it as UTF-8"}},
+    {"a: \xc3", {"Y18, cut", DT_E_JOB_BYTES, 1, 4, "invalid UTF-8 byte 0xc3 at offset 3", "save it as UTF-8"}},
+    {"a: \xed\xa0\x80\n", {"Y18, surrogate", DT_E_JOB_BYTES, 1, 4, "invalid UTF-8 byte 0xed at offset 3", "save it as UTF-8"}},
+    {"\xff\xfe" "a", {"UTF-16", DT_E_JOB_BYTES, 1, 1, "invalid UTF-8 byte 0xff at offset 0", "save it as UTF-8"}},
     /* features */
     {"a: !!python/object {}\n", {"Y20", DT_E_YAML_FEATURE, 1, 4, "tag '!!python/object' is not supported", NULL}},
     {"a: !!int 3\n", {"Y20, standard", DT_E_YAML_FEATURE, 1, 4, "tag '!!int' is not supported", NULL}},
     {"a: !mine [1]\n", {"Y20, local", DT_E_YAML_FEATURE, 1, 4, "tag '!mine' is not supported", NULL}},
     {"a: !h!mine x\n", {"Y20, handle", DT_E_YAML_FEATURE, 1, 4, "tags are not supported", NULL}},
-    {"a: &a {b: 1}\nc:\n  <<: *a\n", {"Y21", DT_E_YAML_FEATURE, 3, 3, "merge keys are not supported", "write the keys out, or use 'extends'"}},
+    {"c:\n  <<: 1\n", {"Y21", DT_E_YAML_FEATURE, 2, 7, "'<<' needs a mapping or a list of mappings, got 1", NULL}},
+    {"a: &a {b: 1}\nc:\n  <<: [*a, x]\n", {"Y21 list", DT_E_YAML_FEATURE, 3, 7, "'<<' needs a mapping or a list of mappings, got a list", NULL}},
+    {"a: &a {b: 1}\nc: {<<: *a, <<: *a}\n", {"Y21 twice", DT_E_DUPLICATE_KEY, 2, 13, "duplicate key '<<'", "write <<: [*FIRST, *SECOND]"}},
     {"[a, b]: 1\n", {"Y24", DT_E_YAML_FEATURE, 1, 1, "keys must be strings", NULL}},
     {"? {a: 1}\n: 1\n", {"Y24, mapping", DT_E_YAML_FEATURE, 1, 3, "keys must be strings", NULL}},
     {"? \n: 1\n", {"Y24, nothing", DT_E_YAML_FEATURE, 1, 2, "keys must be strings", NULL}},
@@ -350,12 +352,39 @@ static void test_node_limit_is_exact(void **state)
     dt_arena_destroy(arena);
 }
 
+static void check_merged(dt_arena *arena, const char *yaml, const char *json)
+{
+    dt_str text = {0};
+    dt_tree_print(parse(arena, yaml), &text);
+    assert_string_equal(dt_str_text(&text), json);
+    dt_str_release(&text);
+}
+
+/* As PyYAML reads them: own keys win wherever they stand; of a list, the first mapping; nothing below a key is merged. */
+static void test_merge_keys(void **state)
+{
+    (void)state;
+    dt_arena *arena = dt_arena_create();
+    check_merged(arena, "a: &a {x: 1, y: {p: 1}}\nb: {<<: *a, y: {q: 2}, z: 3}\n", "{\"a\": {\"x\": 1, \"y\": {\"p\": 1}}, \"b\": {\"x\": 1, \"y\": {\"q\": 2}, \"z\": 3}}");
+    check_merged(arena, "a: &a {x: 1}\nb: {x: 2, <<: *a}\n", "{\"a\": {\"x\": 1}, \"b\": {\"x\": 2}}");
+    check_merged(arena, "- &a {x: 1}\n- &b {x: 2, y: 2}\n- {<<: [*a, *b]}\n- {<<: [*b, *a]}\n",
+                 "[{\"x\": 1}, {\"x\": 2, \"y\": 2}, {\"x\": 1, \"y\": 2}, {\"x\": 2, \"y\": 2}]");
+    check_merged(arena, "- &a {x: 1}\n- &b {<<: *a, y: 2}\n- {<<: *b, z: 3}\n", "[{\"x\": 1}, {\"x\": 1, \"y\": 2}, {\"x\": 1, \"y\": 2, \"z\": 3}]");
+    check_merged(arena, "b:\n  <<: {x: 1}\n  \"<<\": 2\n", "{\"b\": {\"<<\": 2, \"x\": 1}}");
+    check_merged(arena, "b: {<<: [], x: 1}\n", "{\"b\": {\"x\": 1}}");
+    const dt_tree *t = parse(arena, "a: &a\n  x: 1\nb:\n  <<: *a\n  y: 2\n"); /* a merged entry keeps its place, for messages */
+    const dt_entry *x = dt_tree_get(t, "b")->entry;
+    assert_string_equal(x->key, "x");
+    assert_int_equal(x->key_at.line, 2);
+    dt_arena_destroy(arena);
+}
+
 /* What can be read on is read on, and the tree is there for the tables to look at. */
 static void test_faults_that_leave_a_tree(void **state)
 {
     (void)state;
     dt_arena *arena = dt_arena_create();
-    dt_source source = source_of("a: 1\na: 2\n<<: {x: 1}\nb: !t 3\nc: *d\n[q]: {z: [1]}\ne: 4\n");
+    dt_source source = source_of("a: 1\na: 2\n<<: x\nb: !t 3\nc: *d\n[q]: {z: [1]}\ne: 4\n");
     dt_tree *t;
     dt_status *s = dt_tree_parse(arena, &source, &t);
     assert_int_equal(dt_status_count(s), 5);
@@ -395,7 +424,7 @@ int main(void)
         cmocka_unit_test(test_depth_limit_is_exact),
         cmocka_unit_test(test_syntax_error_before_deep_nesting),
         cmocka_unit_test(test_node_limit_is_exact),
-        cmocka_unit_test(test_faults_that_leave_a_tree),
+        cmocka_unit_test(test_merge_keys), cmocka_unit_test(test_faults_that_leave_a_tree),
         cmocka_unit_test(test_syntax_error_comes_with_the_faults_before_it),
     };
     return cmocka_run_group_tests_name("conf/tree", tests, NULL, NULL);

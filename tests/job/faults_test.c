@@ -70,7 +70,7 @@ static const fault_case yaml_cases[] = {
     {"Y11", 2, "name: *nope", 78, 2, 7, "alias '*nope' has no anchor", NULL},
     {"+Y12", 2, "name: &a [*a]", 78, 2, 11, "alias '*a' refers to itself", NULL},
     {"Y20", 2, "name: !!python/object x", 78, 2, 7, "tag '!!python/object' is not supported", NULL},
-    {"+Y21", 21, "fit: {<<: {epochs: 2}}", 78, 21, 7, "merge keys are not supported", NULL},
+    {"+Y21", 21, "fit: {<<: 2}", 78, 21, 11, "'<<' needs a mapping", NULL},
     {"Y24", 2, "[a]: b", 78, 2, 1, "keys must be strings", NULL},
     {"Y26", 19, "  loss: no", 78, 19, 9, "unknown loss 'no'", NULL},
     {"Y27", 21, "fit: {epochs: 010}", 78, 21, 15, "epochs: '010' is ambiguous; write 10 or 8", NULL},
