@@ -38,9 +38,13 @@ DT_ERROR_TEXT(MANY_DOCUMENTS, "more than one document",
     "A job file holds one YAML document. Many readers would silently ignore what\n"
     "follows a second '---'. Put each job into a separate file.")
 DT_ERROR_TEXT(YAML_FEATURE, "YAML feature not supported",
-    "Tags (!!int, !mine), merge keys (<<) and keys that are lists, mappings or empty\n"
-    "are not supported. Anchors and aliases of values are. Tags are never needed,\n"
-    "because each key defines the type of its value.")
+    "Tags (!!int, !mine) and keys that are lists, mappings or empty are not\n"
+    "supported. Anchors, aliases of values and merge keys are. Tags are never needed,\n"
+    "because each key defines the type of its value. A merge key takes a mapping or a\n"
+    "list of mappings:\n\n"
+    "    x-dense: &dense {units: 64, activation: relu}\n"
+    "    ...\n"
+    "        - Dense: {<<: *dense, name: first}")
 DT_ERROR_TEXT(BAD_ALIAS, "alias without a value",
     "An alias (*name) refers to an anchor (&name) that is not defined earlier in the\n"
     "file, or to a value that contains the alias itself.")
@@ -453,6 +457,14 @@ DT_ERROR_TEXT(NO_MEMORY, "out of memory, threads or descriptors",
     "batch or fewer threads.")
 DT_ERROR_TEXT(FILE_CHANGED, "file changed while in use",
     "A data file became shorter while dtrain was reading it.")
+DT_ERROR_TEXT(NOT_LOCAL, "path that is not on this machine",
+    "dtrain reads and writes local files. URLs and other remote names (s3://, gs://,\n"
+    "hdfs://, https://, host:/path), paths of Windows, and variables of a shell that\n"
+    "nobody replaced are refused before anything is written: a folder called 's3:'\n"
+    "would be lost with the machine. Copy the files, or mount the storage. In the paths\n"
+    "of a job, ~/ stands for your home directory, and ${VARIABLE} for a variable of\n"
+    "the environment.\n\n"
+    "    output: {dir: /mnt/bucket/run}")
 DT_ERROR_TEXT(TOO_LARGE, "file too large",
     "A file is larger than dtrain reads at once; the message states the limit. Job\n"
     "files, state files and headers are small, so a large one is most likely another\n"

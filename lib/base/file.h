@@ -64,6 +64,12 @@ dt_status *dt_file_remove(const char *path) DT_MUST_USE;
 /* Lets two existing names change places in one step. *done is false, and nothing happened, where the file system cannot. */
 dt_status *dt_file_swap(const char *a, const char *b, bool *done) DT_MUST_USE;
 
+/* NOT_LOCAL for a name that means another place: s3://bucket/run, dbfs:/run, me@host:run, C:\run, ~/run. All that is opened for writing goes through it. */
+dt_status *dt_path_check(const char *path) DT_MUST_USE;
+/* The same for a path of a job, where $HOME/run, %TEMP%/run and `x` are refused, too. *path: with the home directory in place of "~/", the caller's;
+ * NULL: the path stays as it is written. */
+dt_status *dt_path_local(const char *written, char **path) DT_MUST_USE;
+
 /* dir/name, or name alone when it is absolute or dir is "" or NULL. The caller frees it. */
 char *dt_path_join(const char *dir, const char *name);
 /* The directory part: "a/b" of "a/b/c", "" of "c". The caller frees it. */

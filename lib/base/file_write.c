@@ -216,6 +216,7 @@ dt_status *dt_file_check_target(const char *path)
     struct stat st;
     if (!*path)
         return dt_fail(DT_E_CANT_CREATE, NULL, "the name of the output file is empty");
+    DT_TRY(dt_path_check(path));
     if (lstat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
         return NULL;
     return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a regular file", path);
@@ -266,6 +267,7 @@ static dt_status *make_one(const char *path)
 
 dt_status *dt_dir_make(const char *path)
 {
+    DT_TRY(dt_path_check(path));
     char *parent = dt_path_dir(path);
     dt_status *s = NULL;
     if (*parent && access(parent, F_OK) != 0)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/status_impl.h"
 #include "base/str.h"
 
@@ -144,6 +145,9 @@ dt_status *dt_fail_errno(dt_error otherwise, const char *path)
 {
     int number = errno;
     dt_str text = {0};
+    dt_status *strange = number == ENOENT ? dt_path_check(path) : NULL;
+    if (strange)
+        return strange;
     add_system_text(&text, number);
     dt_status *s = dt_fail(error_of_errno(number, otherwise), NULL, "%s: %s", *path ? path : "''", dt_str_text(&text));
     dt_str_release(&text);

@@ -39,6 +39,7 @@ static dt_status *check_mode(const char *path)
 static dt_status *make_durable(const char *path)
 {
     struct stat st;
+    DT_TRY(dt_path_check(path));
     if (stat(path, &st) == 0)
         return dt_dir_make(path); /* says what is wrong if it is no directory */
     char *parent = dt_path_dir(path);

@@ -86,11 +86,15 @@ static void merge(dt_arena *arena, dt_tree *base, const dt_tree *over)
 /* Faults inside the base have its places; that it cannot be read is a fault of the value that names it. */
 static dt_status *read_base(dt_job *j, const dt_tree *value, dt_tree **base)
 {
-    char *path = dt_path_join(j->data_directory, value->text);
+    char *home = NULL;
+    DT_TRY(dt_at(dt_path_local(value->text, &home), &value->at));
+    char *path = dt_path_join(j->data_directory, home ? home : value->text);
     dt_status *s = dt_tree_read(j->arena, path, &j->base, base);
     free(path);
+    free(home);
     if (s)
         return dt_at(s, &value->at);
+    dt_job_drop_definitions(*base);
     const dt_tree *second = dt_tree_get(*base, "extends");
     if (second && second->kind != DT_TREE_NULL)
         return dt_fail(DT_E_EXTENDS, &value->at, "'%.80s' extends another file itself (its line %d); a base cannot have a base", value->text,

@@ -106,20 +106,26 @@ static dt_status *put_word(const dt_substitution *c, const dt_location *at, cons
 
 /* ---- ${VARIABLE} ---- */
 
+/* A step of map takes a file for its words. */
+static bool is_vocabulary(const char *key)
+{
+    static const char vocabulary[] = ".vocabulary";
+    const size_t n = key ? strlen(key) : 0, stem = strlen("dataset.map."), end = strlen(vocabulary);
+    return n > stem + end && strncmp(key, "dataset.map.", stem) == 0 && strcmp(key + n - end, vocabulary) == 0;
+}
+
 /* Where it is replaced. Values of `let` are looked at where they are used. */
 static bool is_path(const char *key)
 {
     static const char *const keys[] = {"let", "output.dir", "model.init_from", "backend.plugin", "checkpoint.resume", "dataset.train",
-                                       "dataset.validation", "dataset.test"};
+                                       "dataset.validation", "dataset.test", "strategy.cluster_resolver.secret_file"};
     const size_t n = key ? strlen(key) : 0;
     for (size_t i = 0; n && i < sizeof keys / sizeof *keys; i++) {
         const size_t length = strlen(keys[i]);
         if (strncmp(key, keys[i], length) == 0 && (key[length] == '\0' || key[length] == '.'))
             return true;
     }
-    static const char vocabulary[] = ".vocabulary"; /* a step of map takes a file for its words */
-    const size_t stem = strlen("dataset.map."), end = strlen(vocabulary);
-    return n > stem + end && strncmp(key, "dataset.map.", stem) == 0 && strcmp(key + n - end, vocabulary) == 0;
+    return is_vocabulary(key);
 }
 
 static dt_status *not_a_path(const dt_tree *t)
@@ -302,6 +308,23 @@ static dt_status *substitute_text(dt_substitution *c, dt_tree *t)
 
 /* ---- the tree ---- */
 
+/* A path means a place on this machine; records keep "~/", as they keep variables. */
+static dt_status *localize(dt_substitution *c, dt_tree *t)
+{
+    char *path = NULL;
+    if (!is_path(c->key) || strncmp(c->key, "let", 3) == 0 || t->kind != DT_TREE_SCALAR)
+        return NULL;
+    DT_TRY(dt_at(dt_path_local(t->text, &path), &t->at));
+    if (!path)
+        return NULL;
+    t->recorded = t->recorded ? t->recorded : t->text;
+    t->text = dt_arena_strdup(c->arena, path);
+    t->quoted = true;
+    free(path);
+    note_variable(c->job, "HOME", getenv("HOME"));
+    return NULL;
+}
+
 /* What stands under a key. `match` holds patterns, and `filepath` names of metrics, whose brackets are their own; a Repeat has variables of its own. */
 static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e)
 {
@@ -325,10 +348,16 @@ dt_status *dt_substitute(dt_substitution *c, dt_tree *t)
     dt_status *faults = NULL;
     if (t == c->done[0] || t == c->done[1] || t == c->done[2])
         return NULL;
-    if (t->kind == DT_TREE_SCALAR)
-        return substitute_text(c, t);
+    if (t->kind == DT_TREE_SCALAR) {
+        DT_TRY(substitute_text(c, t));
+        return localize(c, t);
+    }
+    const char *key = c->key;
+    if (t->kind == DT_TREE_LIST && is_vocabulary(key))
+        c->key = NULL; /* words, not a file of them */
     for (int i = 0; i < t->n; i++)
         dt_status_append(&faults, t->kind == DT_TREE_MAP ? substitute_entry(c, &t->entry[i]) : dt_substitute(c, t->item[i]));
+    c->key = key;
     return faults;
 }
 
@@ -382,6 +411,7 @@ static dt_status *find_run_dir(dt_job *j, dt_substitution *c)
     c->done[1] = t;
     c->key = "output.dir";
     DT_TRY(substitute_text(c, t));
+    DT_TRY(localize(c, t));
     j->run_dir = t->text;
     c->recorded_dir = t->recorded;
     return NULL;

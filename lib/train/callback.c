@@ -100,7 +100,7 @@ dt_status *dt_callback_check_path(const dt_named *named, const char *argument, c
         if (strncmp(path, taken[i], strlen(taken[i])) == 0 && (path[strlen(taken[i])] == '/' || !path[strlen(taken[i])]))
             return dt_fail(DT_E_CALLBACK, at, "%s: '%s' below output.dir is reserved for the run itself", argument, taken[i]);
     if (!leaves)
-        return NULL;
+        return dt_at(dt_path_check(path), at);
     return dt_suggest(dt_fail(DT_E_CALLBACK, at, "%s: '%.200s' is not below output.dir", argument, path),
                       "a run writes only there: give a path relative to output.dir");
 }

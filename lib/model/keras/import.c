@@ -216,9 +216,12 @@ dt_status *dt_keras_import(dt_arena *arena, const char *directory, dt_tree *mode
         return NULL;
     DT_TRY(dt_tree_text(value, DT_KERAS_KEY, &name));
     DT_TRY(check_alone(model));
-    char *path = dt_path_join(directory, name);
+    char *home = NULL;
+    DT_TRY(dt_at(dt_path_local(name, &home), &value->at));
+    char *path = dt_path_join(directory, home ? home : name);
     dt_status *s = dt_keras_file_read(arena, path, &root);
     free(path);
+    free(home);
     if (s)
         return dt_at(s, &value->at);
     DT_TRY(translate(arena, root, &said));
