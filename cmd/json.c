@@ -107,6 +107,17 @@ static void put_position(struct json *j, const char *key, int value)
         json_null(j, key);
 }
 
+void json_warning(struct json *j, const char *file, const char *message)
+{
+    json_string(j, "file", file);
+    json_null(j, "line");
+    json_null(j, "column");
+    json_null(j, "code");
+    json_string(j, "severity", "warning");
+    json_string(j, "message", message);
+    json_null(j, "suggestion");
+}
+
 void json_error(struct json *j, const dt_status *s)
 {
     char code[16];

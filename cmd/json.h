@@ -25,5 +25,7 @@ void json_integers(struct json *j, const char *key, const int64_t *value, int n)
 void json_null(struct json *j, const char *key);
 /* file, line, column, code, severity, message, suggestion of one error. */
 void json_error(struct json *j, const dt_status *s);
+/* The same members of a warning, which has a file and a message. */
+void json_warning(struct json *j, const char *file, const char *message);
 
 #endif

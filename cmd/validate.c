@@ -78,6 +78,40 @@ static void print_errors(const struct call *call, const dt_status *s, enum form 
             (form == FORM_JSON ? print_json : print_github)(call->out, s);
 }
 
+/* ---- the forms of warnings ---- */
+
+static void print_warning(const struct call *call, const char *path, const char *line, enum form form)
+{
+    struct text t;
+    struct json j;
+    if (form == FORM_TEXT) {
+        out_warn(call->out, "%s: %s", path, line);
+        return;
+    }
+    if (form == FORM_JSON) {
+        json_open(&j);
+        json_warning(&j, path, line);
+        json_print(&j, call->out);
+        return;
+    }
+    text_open(&t);
+    fputs("::warning file=", t.to);
+    put_github(t.to, path, ":,");
+    fputs("::", t.to);
+    put_github(t.to, line, "");
+    fputc('\n', t.to);
+    out_text(call->out, text_bytes(&t));
+    text_close(&t);
+}
+
+static void print_warnings(const struct call *call, const char *path, char *lines, enum form form)
+{
+    for (char *line = lines, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        print_warning(call, path, line, form);
+    }
+}
+
 /* ---- jobs ---- */
 
 /* Of several jobs' codes the one that is to be mended first: the job before its files before their contents. */
@@ -90,15 +124,21 @@ static int worse(int a, int b)
     return a ? a : b;
 }
 
-/* *about: what there is to say of a valid job. */
-static dt_status *check(const dt_job_source *source, bool data, char **about)
+/* What there is to say of a valid job. */
+struct findings {
+    char *about, *warnings;
+};
+
+static dt_status *check(const dt_job_source *source, bool data, struct findings *found)
 {
     dt_job *job = NULL;
     dt_status *s = dt_job_open(&job, source);
     if (!s && data)
         s = dt_job_check_data(job);
     if (!s)
-        s = dt_job_partition_text(job, about);
+        s = dt_job_partition_text(job, &found->about);
+    if (!s)
+        s = dt_job_warnings(job, &found->warnings);
     dt_job_unref(job);
     return s;
 }
@@ -107,16 +147,19 @@ static int check_one(const struct call *call, const dt_job_source *source)
 {
     const struct validate *my = call->settings;
     enum form form = my->json ? FORM_JSON : (enum form)my->format;
-    char *about = NULL;
-    dt_status *s = check(source, !my->no_data, &about);
+    struct findings found = {0};
+    dt_status *s = check(source, !my->no_data, &found);
     int code = dt_status_code(s);
     if (s)
         print_errors(call, s, form);
-    else if (form == FORM_TEXT && !call->out->quiet) {
+    else
+        print_warnings(call, source->path, found.warnings, form);
+    if (!s && form == FORM_TEXT && !call->out->quiet) {
         out_line(call->out, "%s: ok", source->path);
-        out_text(call->out, about);
+        out_text(call->out, found.about);
     }
-    free(about);
+    free(found.about);
+    free(found.warnings);
     dt_status_free(s);
     return code;
 }

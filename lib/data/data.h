@@ -114,6 +114,13 @@ const dt_learned *dt_dataset_learned(const dt_dataset *d);
 dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) DT_MUST_USE;
 /* The same, where one number more may stand, for what does not count; NULL: none. */
 dt_status *dt_dataset_check_labels_but(dt_dataset *d, int element, int64_t classes, const int64_t *ignored) DT_MUST_USE;
+/* LABEL_RANGE unless the values of an element lie in [low, high], as far as they are finite and of examples whose weight is not 0: names file and row. Of more
+ * than 64 Mi values some examples are looked at. */
+typedef struct dt_target_range {
+    int element, weight; /* weight: the element of sample weights; -1: none */
+    double low, high;
+} dt_target_range;
+dt_status *dt_dataset_check_range(const dt_dataset *d, const dt_target_range *q) DT_MUST_USE;
 /* Where an example of a part stands, for messages: "example 17 of a.csv", counted from 1, or its own file, "set/cat/1.png". */
 void dt_dataset_locate(const dt_dataset *d, dt_part part, int element, int64_t example, dt_str *out);
 /* What `auto_shard_policy` comes to for so many input workers: "sharded by file". An explicit `file` that they cannot follow is an error. */
@@ -133,6 +140,7 @@ typedef struct dt_survey {
     int element;
     int64_t most;  /* examples, evenly spread; 0: all */
     bool (*see)(const dt_view *example, void *user); /* false: enough */
+    bool (*see_row)(const dt_view *example, int64_t row, void *user); /* in its place: with the example's number in the part */
     void *user;
 } dt_survey;
 dt_status *dt_dataset_survey(const dt_survey *q) DT_MUST_USE;

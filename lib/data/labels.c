@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "file/cast.h"
+#include "op/cells.h"
 #include "data/dataset.h"
 #include "file/part_files.h"
 
@@ -17,7 +18,8 @@ typedef struct scan {
     const int64_t *ignored;  /* a number that may stand in place of a class; NULL: none */
 } scan;
 
-/* Of several files that one is named in which the example stands, with its number there, from 0. */
+/* Of several files that one is named in which the example stands, with its number there, from 0: as
+ * arrays count. Messages count records from 1, as lines of files. */
 typedef struct place {
     const char *file;
     int64_t number;
@@ -37,8 +39,23 @@ static place place_of(const dt_rows *r, int e, int64_t row)
 static dt_status *outside(const scan *c, int64_t row, double value)
 {
     const place at = place_of(c->rows, c->e, row);
-    return dt_fail(DT_E_LABEL_RANGE, &c->rows->stored[c->rows->index[c->e]].at, "%s: label %.15g at %s %lld is %s [0, %lld)", at.file, value,
-                   at.is_record ? "record" : "row", (long long)at.number, value == trunc(value) ? "outside" : "no whole number in", (long long)c->classes);
+    return dt_fail(DT_E_LABEL_RANGE, &c->rows->stored[c->rows->index[c->e]].at,
+                   "%s: label %.15g at %s %lld is %s [0, %lld)", at.file, value,
+                   at.is_record ? "record" : "row", (long long)at.number + at.is_record,
+                   value == trunc(value) ? "outside" : "no whole number in", (long long)c->classes);
+}
+
+static dt_status *beyond(const dt_dataset *d, dt_part part, const dt_target_range *q, int64_t row,
+                         double value)
+{
+    const dt_rows *r = &d->rows[part];
+    const place at = place_of(r, q->element, row);
+    return dt_fail(DT_E_LABEL_RANGE, &r->stored[r->index[q->element]].at,
+                   "%s: %s %.15g at %s %lld is outside [%.15g, %.15g%c", at.file,
+                   dt_type_elements(dt_map_plan_type(r->plan[q->element])) == 1 ? "label"
+                                                                                : "target",
+                   value, at.is_record ? "record" : "row", (long long)at.number + at.is_record,
+                   q->low, q->high, isinf(q->high) ? ')' : ']');
 }
 
 void dt_dataset_locate(const dt_dataset *d, dt_part part, int element, int64_t example, dt_str *out)
@@ -134,4 +151,94 @@ dt_status *dt_rows_check_limits(const dt_dataset *d, const dt_rows *r)
             dt_status_append(&s, scan_labels(&(scan){d, r, e, limits[i].before, limits[i].classes, NULL}));
     }
     return s;
+}
+
+/* ---- ranges of targets ---- */
+
+enum { MOST_VALUES = 1 << 26, FEWEST_ROWS = 1000 };
+#define ROUNDING 1e-6 /* of shares that were computed */
+
+typedef struct range_scan {
+    const dt_dataset *d;
+    dt_part part;
+    const dt_target_range *q;
+    dt_status *bad;
+} range_scan;
+
+/* Whether a value of the n of an example has a weight other than 0: those that do not may hold
+ * anything. */
+static dt_status *weighs(const range_scan *c, int64_t row, int64_t value, int64_t n, bool *counts)
+{
+    const dt_rows *r = &c->d->rows[c->part];
+    const dt_map_plan *plan = r->plan[c->q->weight];
+    const dt_type *t = dt_map_plan_type(plan);
+    const int64_t weights = dt_type_elements(t), stored = aligned(dt_rows_bytes(r, c->q->weight));
+    const void *whole, *bytes;
+    DT_TRY(dt_rows_whole(c->d, r, c->q->weight, &whole));
+    char *memory =
+        dt_try_alloc((size_t)(stored + aligned(dt_type_bytes(t)) + dt_map_plan_scratch(plan)));
+    if (!memory)
+        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for the weights of an example");
+    dt_status *s = dt_rows_get(c->d, r, c->q->weight, row, whole, memory, &bytes);
+    if (!s) {
+        char *mapped = memory + stored;
+        dt_map_run(plan, &(dt_map_at){.example = r->first + row}, bytes, mapped,
+                   mapped + aligned(dt_type_bytes(t)));
+        *counts = dt_cell_double(&(dt_view){.type = *t, .data = mapped},
+                                 weights <= n && n % weights == 0 ? value / (n / weights) : 0) != 0;
+    }
+    free(memory);
+    return s;
+}
+
+static bool see_range(const dt_view *target, int64_t row, void *user)
+{
+    range_scan *c = user;
+    const int64_t n = dt_type_elements(&target->type);
+    const char *values = target->data;
+    double value;
+    for (int64_t from = 0, at; from < n && !c->bad; from += at + 1) {
+        bool counts = true;
+        at = dt_find_beyond(target->type.dtype, c->q->low - ROUNDING, c->q->high + ROUNDING,
+                            values + from * (int64_t)dt_dtype_size(target->type.dtype), n - from,
+                            &value);
+        if (at < 0)
+            return true;
+        if (c->q->weight >= 0)
+            c->bad = weighs(c, row, from + at, n, &counts);
+        if (!c->bad && counts)
+            c->bad = beyond(c->d, c->part, c->q, row, value);
+    }
+    return !c->bad;
+}
+
+/* Of class numbers that are drawn there may be more than can be looked at. */
+static bool is_drawn_within(const dt_rows *r, const dt_target_range *q)
+{
+    const int64_t classes = dt_map_plan_is_empty(r->plan[q->element])
+                                ? r->stored[r->index[q->element]].classes
+                                : 0;
+    return classes > 0 && q->low <= 0 && (double)classes - 1 <= q->high;
+}
+
+dt_status *dt_dataset_check_range(const dt_dataset *d, const dt_target_range *q)
+{
+    dt_status *faults = NULL;
+    for (dt_part p = 0; p < DT_PARTS; p++) {
+        const dt_rows *r = &d->rows[p];
+        if (r->count == 0 || is_drawn_within(r, q))
+            continue;
+        range_scan c = {.d = d, .part = p, .q = q};
+        const int64_t rows = MOST_VALUES /
+                             (dt_type_elements(dt_map_plan_type(r->plan[q->element])) + 1);
+        const dt_survey all = {.data = d,
+                               .part = p,
+                               .element = q->element,
+                               .most = rows < FEWEST_ROWS ? FEWEST_ROWS : rows,
+                               .see_row = see_range,
+                               .user = &c};
+        dt_status *s = dt_dataset_survey(&all);
+        dt_status_append(&faults, s ? s : c.bad);
+    }
+    return faults;
 }

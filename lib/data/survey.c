@@ -2,11 +2,18 @@
 /* A look at the examples of a part, one after the other, as they are outside of training: until somebody has seen enough. */
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "data/dataset.h"
 
 static int64_t aligned(int64_t bytes)
 {
     return (bytes + 63) & ~(int64_t)63;
+}
+
+/* Of `most` stretches of `step` examples one each, not always the same: labels may come in turns. */
+static int64_t within(int64_t stretch, int64_t step)
+{
+    return step > 1 ? (int64_t)(dt_hash_bytes(0, &stretch, sizeof stretch) % (uint64_t)step) : 0;
 }
 
 /* memory: a stored row, a row after `map`, and scratch. */
@@ -17,11 +24,13 @@ static dt_status *see_rows(const dt_survey *q, const dt_rows *r, const void *who
     char *mapped = memory + aligned(dt_rows_bytes(r, q->element)), *scratch = mapped + aligned(dt_type_bytes(type));
     const int64_t step = q->most > 0 && r->count > q->most ? r->count / q->most : 1;
     bool more = true;
-    for (int64_t i = 0; more && i < r->count; i += step) {
+    for (int64_t first = 0; more && first < r->count; first += step) {
+        const int64_t at = first + within(first, step), i = at < r->count ? at : first;
         const void *row;
         DT_TRY(dt_rows_get(q->data, r, q->element, i, whole, memory, &row));
         dt_map_run(plan, &(dt_map_at){.example = r->first + i}, row, mapped, scratch);
-        more = q->see(&(dt_view){.type = *type, .data = mapped}, q->user);
+        const dt_view example = {.type = *type, .data = mapped};
+        more = q->see_row ? q->see_row(&example, i, q->user) : q->see(&example, q->user);
     }
     return NULL;
 }

@@ -33,6 +33,9 @@ DT_API const char *dt_job_name(const dt_job *j);
 DT_API const char *dt_job_metric(const dt_job *j, int i);
 /* Opens the data too and checks it against the model, and also the weights that training would start from. */
 DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;
+/* Warnings about a job that is valid, one a line: an output that does not give what its loss expects, for example. "" if there are none. The caller frees
+ * *text. Warnings that need the data come as events of fit and evaluate. */
+DT_API dt_status *dt_job_warnings(dt_job *j, char **text) DT_CHECKED;
 /* For images that `partition` splits by rows and columns: the tile of each logical device, layer by layer, and what it receives from its neighbours.
  * "" if no images are split. The caller frees *text. */
 DT_API dt_status *dt_job_partition_text(dt_job *j, char **text) DT_CHECKED;

@@ -167,3 +167,13 @@ int64_t dt_find_outside(dt_dtype from, int64_t limit, const void *in, int64_t n,
     }
     return -1;
 }
+
+int64_t dt_find_beyond(dt_dtype from, double low, double high, const void *in, int64_t n, double *value)
+{
+    for (int64_t i = 0; i < n; i++) {
+        *value = number_at(from, in, i);
+        if ((*value < low || *value > high) && isfinite(*value))
+            return i;
+    }
+    return -1;
+}

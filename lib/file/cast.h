@@ -16,5 +16,7 @@ void dt_rescale(dt_dtype from, double scale, double offset, const void *in, floa
 void dt_cast_one_hot(dt_dtype from, int64_t classes, const void *in, float *out, int64_t n);
 /* The first of n values that is no whole number in [0, limit): its index, or -1; *value is it. */
 int64_t dt_find_outside(dt_dtype from, int64_t limit, const void *in, int64_t n, double *value);
+/* The first of n values that is finite and not in [low, high]. */
+int64_t dt_find_beyond(dt_dtype from, double low, double high, const void *in, int64_t n, double *value);
 
 #endif

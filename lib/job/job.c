@@ -130,6 +130,22 @@ DT_API const char *dt_job_metric(const dt_job *j, int i)
     return j && i >= 0 && i < j->n_metrics ? j->metric[i] : NULL;
 }
 
+DT_API dt_status *dt_job_warnings(dt_job *j, char **text)
+{
+    DT_LIVE(j);
+    dt_str lines = {0};
+    dt_texts warnings = {0};
+    DT_TRY(dt_status_kept());
+    DT_TRY(dt_want(j, "dt_job_warnings", "job"));
+    DT_TRY(dt_want(text, "dt_job_warnings", "place for the text"));
+    if (j->has_model && j->has_compile)
+        dt_output_warnings(&j->model, &j->compile, j->arena, &warnings);
+    for (int i = 0; i < warnings.n; i++)
+        dt_str_printf(&lines, "%s\n", warnings.v[i]);
+    *text = dt_str_take(&lines);
+    return NULL;
+}
+
 DT_API dt_resume dt_job_resume(const dt_job *j)
 {
     DT_LIVE(j);

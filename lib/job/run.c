@@ -206,6 +206,22 @@ static void tell_result(const dt_event *result, const dt_run_options *o)
     o->event(&end, o->user);
 }
 
+static void warn_texts(const dt_run_options *o, const dt_texts *warnings)
+{
+    for (int i = 0; i < warnings->n; i++)
+        warn(o, warnings->v[i]);
+}
+
+static dt_status *warn_about_evaluation(const dt_job *j, dt_part part, const dt_session *s, const dt_run_options *o)
+{
+    dt_texts warnings;
+    dt_output_warnings(&j->model, &j->compile, j->arena, &warnings);
+    warn_texts(o, &warnings);
+    DT_TRY(dt_trainer_target_warnings(s->trainer, part, j->arena, &warnings));
+    warn_texts(o, &warnings);
+    return NULL;
+}
+
 static dt_status *evaluate(dt_part part, const dt_saved *c, const dt_session *s, const dt_run_options *o)
 {
     dt_metric metrics[DT_MAX_KEYS];
@@ -253,6 +269,8 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
     dt_status *bad = dt_cluster_agree(j->cluster, "prepare its evaluation", prepare_evaluation(j, checkpoint, options, &c, &s));
     if (!bad)
         bad = dt_job_compare_team(j, &s, &c);
+    if (!bad)
+        bad = warn_about_evaluation(j, part, &s, options);
     if (!bad)
         bad = evaluate(part, &c, &s, options);
     dt_session_close(&s);

@@ -62,6 +62,14 @@ dt_value dt_activate(int activation, dt_value x)
     return x.trace ? call_tree(x, &name) : x;
 }
 
+dt_yield dt_activation_yields(int activation, const dt_type *out)
+{
+    const dt_activation *row = row_at(activation);
+    const bool shares = row->range == DT_RANGE_SHARES || row->range == DT_RANGE_LOG_SHARES;
+    const bool one = shares && out->rank > 1 && out->dim[out->rank - 1] == 1;
+    return (dt_yield){ one ? DT_RANGE_ONE_SHARE : row->range, row->kind.name };
+}
+
 dt_value dt_activation_call(dt_value x, const char *format, ...)
 {
     dt_tree *tree = NULL;

@@ -5,6 +5,29 @@
 
 #include "model/initializer.h"
 
+/* ---- what values may be ---- */
+
+/* Of the values that a layer gives: what a loss must know of its predictions. */
+typedef enum dt_range {
+    DT_RANGE_UNKNOWN,
+    DT_RANGE_OF_INPUTS, /* of a layer: those of what it takes, in another shape or order; */
+    DT_RANGE_BETWEEN,   /* between those, such as a mean */
+    DT_RANGE_REAL,      /* any number */
+    DT_RANGE_BENT,      /* positive, or not far below 0: elu, gelu */
+    DT_RANGE_NONNEGATIVE,
+    DT_RANGE_POSITIVE,
+    DT_RANGE_NEGATIVE,
+    DT_RANGE_LOG_SHARES, /* logarithms of probabilities that sum to 1 */
+    DT_RANGE_SIGNED,    /* from -1 to 1 */
+    DT_RANGE_UNIT,      /* from 0 to 1 */
+    DT_RANGE_SHARES,    /* the same, and they sum to 1 */
+    DT_RANGE_ONE_SHARE, /* the same, of one value: always 1, or its logarithm 0 */
+} dt_range;
+typedef struct dt_yield {
+    dt_range range;
+    const char *by; /* the activation or the kind of layer that makes them so */
+} dt_yield;
+
 /* ---- layers ---- */
 
 /* The largest weight, and the largest value that one example may become on its way through a model. */
@@ -171,8 +194,13 @@ typedef struct dt_layer {
     int64_t (*rows)(const void *args); /* numbers that it takes lie below that; NULL: any */
     dt_status *(*within)(dt_arena *arena, const void *args, dt_named *out); /* reads the layer that it wraps; NULL: it wraps none */
     dt_value (*mask)(const dt_layer_call *c); /* of what it gives, where build said so; NULL: that of the first input */
+    dt_yield (*yields)(const struct dt_layer_spec *l); /* NULL: nothing is known of its values */
     bool (*by_replica)(const void *args); /* how the batch is divided over replicas changes what it gives in training; NULL: never */
 } dt_layer;
+/* `yields` of layers that keep values, and of those that apply an activation last; of a layer of that type. */
+dt_yield dt_yields_inputs(const struct dt_layer_spec *l);
+dt_yield dt_yields_between(const struct dt_layer_spec *l);
+dt_yield dt_activation_yields(int activation, const dt_type *out);
 /* The mask of what the layer gives; called where it has one. */
 dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c);
 dt_value dt_mask_along(dt_value mask, dt_value x); /* repeated over the last dimension of x */
@@ -195,6 +223,7 @@ const dt_kind *const *dt_repeats(int *n);
 typedef struct dt_activation {
     dt_kind kind;
     dt_value (*call)(const void *args, dt_value x);
+    dt_range range;
 } dt_activation;
 const dt_kind *const *dt_activation_kinds(int *n);
 extern const char *const dt_activations[];

@@ -35,11 +35,32 @@ typedef struct dt_loss_call_args {
 /* NULL if targets and predictions of these types can go together, else LABELS; types are (B, ...). */
 typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt_type *prediction);
 
+/* Numbers that targets or predictions may be; low == high: any. */
+typedef struct dt_limits {
+    double low, high;
+} dt_limits;
+
+/* A set of dt_range. */
+#define DT_RANGES(range) (1u << DT_RANGE_##range)
+enum {
+    DT_PROBABILITIES = DT_RANGES(UNIT) | DT_RANGES(SHARES) | DT_RANGES(ONE_SHARE),
+    DT_NO_LESS_THAN_0 = DT_PROBABILITIES | DT_RANGES(NONNEGATIVE) | DT_RANGES(POSITIVE),
+    DT_SCORES = DT_RANGES(REAL) | DT_RANGES(BENT) | DT_RANGES(LOG_SHARES), /* logits of a softmax: only their differences count */
+};
+/* What a loss expects its predictions to be. */
+typedef struct dt_expects {
+    unsigned ranges, logits; /* sets, without and with from_logits; 0: any */
+    const char *what;        /* "probabilities" */
+    const char *activation;  /* that gives such */
+} dt_expects;
+
 #define DT_LOSS_PARTS 4
 typedef struct dt_loss_row {
     dt_kind kind;
     dt_output_kind of;    /* what predictions are that it is for */
     bool sparse;          /* targets are class numbers */
+    dt_limits targets;    /* for which it is defined */
+    dt_expects expects;
     dt_check_fn *check;
     dt_value (*rows)(const dt_loss_call_args *c); /* float (B, ...): one loss per sample */
     dt_value (*mask)(const dt_loss_call_args *c); /* bool (B, ...): samples that count; no value, or NULL: all */
@@ -109,6 +130,7 @@ typedef struct dt_metric_row {
     bool by_class;                                         /* of several numbers, each is of a class */
     int sums;                                              /* of a mean: 1. 0: `accuracy`, which stands for another row until compile, and those with parts */
     bool alone;                                            /* of values as they come: they stand as prediction, there is no target */
+    dt_limits targets;                                     /* what it is for; of a metric that is a loss by name, see dt_metric_targets */
     bool unmasked;                                         /* a mean that no mask weighs, as in the original */
     dt_check_fn *check;
     void (*follow)(void *args, bool from_logits);          /* takes over what the loss beside it says, unless told; NULL: nothing */
@@ -127,6 +149,8 @@ const dt_kind *const *dt_metrics(int *n);
 void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight, dt_value *rows, dt_value *divisor);
 /* How many numbers the metric gives for targets and predictions of these types; 0: they do not fit. */
 int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target, const dt_type *prediction);
+/* The row's, or those of the loss of that name. */
+dt_limits dt_metric_targets(const dt_metric_row *row);
 /* sum / examples, 0 without examples: the `result` of most rows. */
 double dt_mean_of_sum(const void *args, const double *sum, double examples);
 

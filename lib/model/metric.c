@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What metrics share: means under weights, and how many numbers a metric gives. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/model.h"
 
@@ -46,6 +47,18 @@ void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_val
         weigh(&x, &weight, mask.trace ? dt_convert(mask, dt_type_of_value(x).dtype) : mask);
     *rows = mean_behind(x, 1);
     *divisor = weight;
+}
+
+/* ---- targets ---- */
+
+dt_limits dt_metric_targets(const dt_metric_row *row)
+{
+    int n;
+    const dt_kind *const *losses = dt_losses(&n);
+    for (int i = 0; i < n && row->targets.low >= row->targets.high; i++)
+        if (strcmp(losses[i]->name, row->kind.name) == 0)
+            return ((const dt_loss_row *)losses[i])->targets;
+    return row->targets;
 }
 
 /* ---- numbers ---- */

@@ -80,6 +80,8 @@ dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tre
 /* Reads a job's `model`, or the list of layers alone, which is a sequential model. All faults that can be told apart are returned; they name
  * layer, shape and line. */
 dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_location *at, dt_model_spec *out) DT_MUST_USE;
+/* What is known of the values of each layer, [n_layers]. */
+void dt_model_yields(const dt_model_spec *m, dt_yield *out);
 /* The Input of that name; NULL: there is none. */
 const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *name);
 
@@ -123,6 +125,8 @@ typedef struct dt_compile_spec {
 } dt_compile_spec;
 /* Reads `compile`. model: NULL if it is faulty; `accuracy` is resolved by the loss, else by the output. precision is one of dt_policies. */
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location *at, const dt_model_spec *model, dt_compile_spec *out) DT_MUST_USE;
+/* Pairs of an output and its loss that cannot be meant, as sentences in the arena: a softmax before from_logits: true, for example. None where it is not certain. */
+void dt_output_warnings(const dt_model_spec *m, const dt_compile_spec *c, dt_arena *arena, dt_texts *out);
 /* The keys of the history, without those of validation: "loss", losses of single outputs, metrics. Their number. */
 #define DT_MAX_KEYS (1 + DT_MAX_OUTPUTS + DT_MAX_NUMBERS)
 int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks at the data before training. If there is nothing to train on, that is an error. What makes a poor model or a meaningless figure is a warning, with the line
- * that helps. A few examples are enough for that; all are read only if those are all the same.
+ * Looks at the data before training. If there is nothing to train on, that is an error. What makes
+ * a poor model or a meaningless figure is a warning, with the line that helps. A few examples are
+ * enough for that. Classes have a file of their own, class_shares.c.
  */
 #include <math.h>
 #include <string.h>
@@ -11,17 +12,6 @@
 
 /* ---- nothing to train on ---- */
 
-/* The class of a target: a number, or where a one-hot vector has its one. */
-static int64_t class_of(const dt_view *target)
-{
-    const int64_t n = dt_type_elements(&target->type);
-    int64_t most = 0;
-    for (int64_t i = 1; i < n; i++)
-        if (dt_cell_double(target, i) > dt_cell_double(target, most))
-            most = i;
-    return n == 1 ? (int64_t)dt_cell_double(target, 0) : most;
-}
-
 typedef struct count {
     const dt_class_weights *weights;
     bool any;
@@ -30,7 +20,7 @@ typedef struct count {
 static bool see_class(const dt_view *target, void *user)
 {
     count *c = user;
-    const int64_t class = class_of(target);
+    const int64_t class = dt_target_class(target);
     double weight = 1;
     for (int i = 0; i < c->weights->n; i++)
         weight = c->weights->number[i] == class ? c->weights->weight[i] : weight;
@@ -72,63 +62,6 @@ dt_status *dt_match_counts(const dt_dataset *d, const dt_compile_spec *c, const 
             return dt_fail(DT_E_LABELS, output->sample_weight_at.source ? &output->sample_weight_at : NULL,
                            "sample_weight leaves nothing to train on: '%.80s' of every training example is 0", output->sample_weight);
     }
-    return NULL;
-}
-
-/* ---- one class ---- */
-
-typedef struct classes {
-    int64_t first, seen;
-    bool several;
-} classes;
-
-static bool see_classes(const dt_view *target, void *user)
-{
-    classes *c = user;
-    const int64_t class = class_of(target);
-    c->several = c->seen++ > 0 && class != c->first;
-    c->first = c->several ? c->first : class;
-    return !c->several;
-}
-
-static dt_status *look_at_classes(const dt_trainer *t, dt_part part, int output, classes *out)
-{
-    *out = (classes){ 0 };
-    return dt_dataset_survey(&(dt_survey){ .data = t->o.data, .part = part, .element = t->match.target[output], .see = see_classes, .user = out });
-}
-
-/* Whether an example of the output has one class. Several labels may all be right. */
-static bool is_of_classes(const dt_trainer *t, int output)
-{
-    const dt_loss_row *loss = (const dt_loss_row *)t->o.compile->output[output].loss.kind;
-    const dt_element *element;
-    if (!loss || loss->of == DT_OUTPUT_VALUES || t->match.target[output] < 0)
-        return false;
-    dt_dataset_elements(t->o.data, &element);
-    const dt_type *target = &element[t->match.target[output]].type;
-    const bool lone = target->rank == 1 || (target->rank == 2 && target->dim[1] == 1);
-    return lone || (loss->of == DT_OUTPUT_CLASSES && !loss->sparse && target->rank == 2);
-}
-
-static dt_status *doubt_validation(const dt_trainer *t, int output, dt_arena *arena, dt_texts *out)
-{
-    const dt_element *element;
-    classes validation, training;
-    if (!is_of_classes(t, output) || dt_dataset_count(t->o.data, DT_PART_VALIDATION) < 2)
-        return NULL;
-    DT_TRY(look_at_classes(t, DT_PART_VALIDATION, output, &validation));
-    if (validation.several)
-        return NULL;
-    DT_TRY(look_at_classes(t, DT_PART_TRAIN, output, &training));
-    if (!training.several && training.first == validation.first)
-        return NULL;
-    dt_dataset_elements(t->o.data, &element);
-    const dt_element *target = &element[t->match.target[output]];
-    const char *name = validation.first >= 0 && validation.first < target->names.n ? target->names.v[validation.first] : "";
-    out->v[out->n++] = dt_arena_printf(arena, "all validation examples are of one class, '%s' %lld%s%.80s%s: metrics on them say nothing about the other classes%s",
-                                       target->name, (long long)validation.first, *name ? " (" : "", name, *name ? ")" : "",
-                                       dt_dataset_spec_of(t->o.data)->validation_split > 0
-                                           ? "; validation_split takes the last examples; shuffle the file first" : "");
     return NULL;
 }
 
@@ -235,12 +168,60 @@ static dt_status *doubt_ranges(const dt_trainer *t, int input, dt_arena *arena, 
     return NULL;
 }
 
+/* ---- targets of metrics ---- */
+
+/* The loss of the output has been asked already: what it refuses never comes here. */
+static bool is_known(const dt_trainer *t, int output, const dt_limits *l)
+{
+    const dt_loss_row *loss = (const dt_loss_row *)t->o.compile->output[output].loss.kind;
+    return loss && loss->targets.low < loss->targets.high && loss->targets.low >= l->low &&
+           loss->targets.high <= l->high;
+}
+
+/* Targets that a metric is not made for, such as the accuracy of a regression. The first of an
+ * output's metrics is named. */
+static dt_status *doubt_metrics(const dt_trainer *t, int output, dt_arena *arena, dt_texts *out)
+{
+    const dt_compile_spec *c = t->o.compile;
+    const dt_model_spec *m = &t->o.model->spec;
+    for (int i = 0; i < c->n_metrics; i++) {
+        const dt_limits l = dt_metric_targets(c->metric[i].row);
+        if (c->metric[i].output != output || l.low >= l.high || is_known(t, output, &l) ||
+            m->layer[m->output[output].layer].out_mask)
+            continue;
+        const int weight = c->metric[i].weighted ? t->match.weight[output] : -1;
+        dt_status *s = dt_dataset_check_range(
+            t->o.data, &(dt_target_range){ t->match.target[output], weight, l.low, l.high });
+        if (s && dt_status_number(s) != DT_E_LABEL_RANGE)
+            return s;
+        if (s)
+            out->v[out->n++] =
+                dt_arena_printf(arena, "%s: metric '%s' (%s) is not made for such targets",
+                                dt_status_text(s), c->metric[i].key, c->metric[i].row->kind.name);
+        const bool is_told = s != NULL;
+        dt_status_free(s);
+        if (is_told)
+            break;
+    }
+    return NULL;
+}
+
 dt_status *dt_trainer_data_warnings(const dt_trainer *t, dt_arena *arena, dt_texts *out)
 {
-    *out = (dt_texts){ .v = dt_arena_array(arena, const char *, DT_MAX_INPUTS + DT_MAX_OUTPUTS) };
+    *out = (dt_texts){ .v = dt_arena_array(arena, const char *, DT_MAX_INPUTS) };
     for (int i = 0; i < t->match.n_inputs; i++)
         DT_TRY(doubt_ranges(t, i, arena, out));
-    for (int i = 0; i < t->o.compile->n_outputs; i++)
-        DT_TRY(doubt_validation(t, i, arena, out));
+    return NULL;
+}
+
+dt_status *dt_trainer_target_warnings(const dt_trainer *t, dt_part part, dt_arena *arena,
+                                      dt_texts *out)
+{
+    *out = (dt_texts){ .v = dt_arena_array(arena, const char *, 2 * DT_MAX_OUTPUTS) };
+    for (int i = 0; i < t->o.compile->n_outputs; i++) {
+        DT_TRY(doubt_metrics(t, i, arena, out));
+        DT_TRY(dt_trainer_class_warning(t, i, part, arena, &out->v[out->n]));
+        out->n += out->v[out->n] != NULL;
+    }
     return NULL;
 }

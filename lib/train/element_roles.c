@@ -3,6 +3,7 @@
  * Data against model: which elements of the data set are the inputs, which are targets and weights, and whether the model, the loss and the metrics
  * can take what they hold. By names alone before a file is opened, by types and labels after.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -283,6 +284,17 @@ dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_co
     return c ? check_targets(element, model, c, out) : NULL;
 }
 
+/* Targets for which the loss is not defined. Where predictions come with a mask, that decides which of them count. */
+static dt_status *check_range(const dt_dataset *d, const dt_model_spec *model, const dt_output_use *output, int i, const dt_match *m)
+{
+    const dt_loss_row *row = (const dt_loss_row *)output->loss.kind;
+    if (!row || row->targets.low >= row->targets.high || model->layer[model->output[i].layer].out_mask)
+        return NULL;
+    dt_status *s = dt_dataset_check_range(d, &(dt_target_range){ m->target[i], m->weight[i], row->targets.low, row->targets.high });
+    return s ? dt_suggest(s, "%s is for targets %s%s", row->kind.name, isinf(row->targets.high) ? "that are not negative" : row->targets.low < 0 ? "from -1 to 1" : "from 0 to 1",
+                          row->of == DT_OUTPUT_LABELS ? "; give classes numbers from 0 on" : "") : NULL;
+}
+
 dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c, dt_match *out)
 {
     DT_TRY(dt_match_types(d, model, c, out));
@@ -292,6 +304,7 @@ dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_com
         if (row && row->sparse)
             DT_TRY(dt_dataset_check_labels_but(d, out->target[i], output->dim[output->rank - 1],
                                                row->ignored ? row->ignored(c->output[i].loss.args) : NULL));
+        DT_TRY(check_range(d, model, &c->output[i], i, out));
     }
     return NULL;
 }

@@ -268,12 +268,21 @@ static dt_status *finish_weights(run *r)
     return r->replaced ? dt_run_validate_again(r) : NULL;
 }
 
-static dt_status *warn_about_data(const run *r)
+static void warn_all(const run *r, const dt_texts *warnings)
+{
+    for (int i = 0; i < warnings->n; i++)
+        dt_run_warn(r, warnings->v[i]);
+}
+
+static dt_status *warn_about_job(const run *r)
 {
     dt_texts warnings;
+    dt_output_warnings(&r->model->spec, dt_trainer_compiled_with(r->q->trainer), r->arena, &warnings);
+    warn_all(r, &warnings);
     DT_TRY(dt_trainer_data_warnings(r->q->trainer, r->arena, &warnings));
-    for (int i = 0; i < warnings.n; i++)
-        dt_run_warn(r, warnings.v[i]);
+    warn_all(r, &warnings);
+    DT_TRY(dt_trainer_target_warnings(r->q->trainer, DT_PART_VALIDATION, r->arena, &warnings));
+    warn_all(r, &warnings);
     return NULL;
 }
 
@@ -314,7 +323,7 @@ static dt_status *run_it(run *r)
     DT_TRY(dt_run_count_memory(r));
     dt_run_emit_start(r);
     DT_TRY(dt_run_check_memory(r));
-    DT_TRY(warn_about_data(r));
+    DT_TRY(warn_about_job(r));
     dt_faults_begin(r);
     if (r->q->run->dry_run)
         return NULL;

@@ -171,6 +171,8 @@ const struct dt_compiled *dt_trainer_training_step(const dt_trainer *t); /* lent
 const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t);
 /* What about the data may make a poor model or a meaningless figure, in words, in the arena. */
 dt_status *dt_trainer_data_warnings(const dt_trainer *t, dt_arena *arena, dt_texts *out) DT_MUST_USE;
+/* Targets that metrics are not made for, and where the classes of that part are not those of the training data. Likewise. */
+dt_status *dt_trainer_target_warnings(const dt_trainer *t, dt_part part, dt_arena *arena, dt_texts *out) DT_MUST_USE;
 /* The name of the class that a number is about, by its place in dt_compile_keys; NULL: none. */
 const char *dt_trainer_class_of(const dt_trainer *t, int key);
 /* See dt_class_names_print. */

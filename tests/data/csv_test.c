@@ -265,7 +265,7 @@ static void test_label_in_a_later_file(void **state)
     write_file("l-1.csv", "y\n1\n", 4);
     write_file("l-2.csv", "y\n0\n7\n", 6);
     OK(dt_dataset_open(&d, "{format: csv, train: '" HERE "/l-*.csv', element: {y: {column: y, dtype: int32}}, global_batch_size: 2}"));
-    expect_fault("label", dt_dataset_check_labels(d, 0, 2), DT_E_LABEL_RANGE, 65, HERE "/l-2.csv: label 7 at record 1 is outside [0, 2)");
+    expect_fault("label", dt_dataset_check_labels(d, 0, 2), DT_E_LABEL_RANGE, 65, HERE "/l-2.csv: label 7 at record 2 is outside [0, 2)");
     dt_dataset_unref(d);
 }
 
@@ -279,7 +279,7 @@ static void test_default_that_is_no_place(void **state)
         char keys[128], told[64];
         dt_dataset *d = NULL;
         snprintf(keys, sizeof keys, "element: {y: {column: y, dtype: int32, vocabulary: [no, yes], default_value: %s}}", cases[i].value);
-        snprintf(told, sizeof told, "x.csv: label %s at record 1 is outside [0, 2)", cases[i].value);
+        snprintf(told, sizeof told, "x.csv: label %s at record 2 is outside [0, 2)", cases[i].value);
         OK(open_text(&d, text, strlen(text), keys));
         if (cases[i].place)
             OK(dt_dataset_check_labels(d, 0, 2));

@@ -310,8 +310,8 @@ static void test_label_in_a_later_shard(void **state)
     write_numbered("s-00002-of-00003", 7, 2, false);
     OK(dt_dataset_open(&d, "{format: tfrecord, train: '" HERE "/s-*', " ELEMENTS ", validation_split: 0.5, global_batch_size: 8}"));
     const int label = dt_dataset_find(d, "label");
-    expect_fault("second", dt_dataset_check_labels(d, label, 5), DT_E_LABEL_RANGE, 65, HERE "/s-00001-of-00003: label 5 at record 2 is outside [0, 5)");
-    expect_fault("third", dt_dataset_check_labels(d, label, 8), DT_E_LABEL_RANGE, 65, HERE "/s-00002-of-00003: label 8 at record 1 is outside [0, 8)");
+    expect_fault("second", dt_dataset_check_labels(d, label, 5), DT_E_LABEL_RANGE, 65, HERE "/s-00001-of-00003: label 5 at record 3 is outside [0, 5)");
+    expect_fault("third", dt_dataset_check_labels(d, label, 8), DT_E_LABEL_RANGE, 65, HERE "/s-00002-of-00003: label 8 at record 2 is outside [0, 8)");
     dt_dataset_unref(d);
 }
 

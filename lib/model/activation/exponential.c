@@ -11,6 +11,7 @@ static dt_value exponential(const void *args, dt_value x)
 const dt_activation dt_activation_exponential = {
     .kind = { .name = "exponential", .about = "exp x" },
     .call = exponential,
+    .range = DT_RANGE_POSITIVE,
 };
 
 /* ---- elu, selu ---- */
@@ -41,6 +42,7 @@ static dt_value elu(const void *args, dt_value x)
 const dt_activation dt_activation_elu = {
     .kind = { "elu", "x; below 0, alpha (exp x - 1)", elu_fields, sizeof(struct elu), NULL },
     .call = elu,
+    .range = DT_RANGE_BENT,
 };
 
 /* G. Klambauer et al., Self-Normalizing Neural Networks (2017). */
@@ -53,6 +55,7 @@ static dt_value selu(const void *args, dt_value x)
 const dt_activation dt_activation_selu = {
     .kind = { .name = "selu", .about = "an elu that preserves mean 0 and variance 1" },
     .call = selu,
+    .range = DT_RANGE_BENT,
 };
 
 /* ---- celu ---- */
@@ -68,4 +71,5 @@ static dt_value celu(const void *args, dt_value x)
 const dt_activation dt_activation_celu = {
     .kind = { "celu", "x; below 0, alpha (exp(x / alpha) - 1)", elu_fields, sizeof(struct elu), NULL },
     .call = celu,
+    .range = DT_RANGE_BENT,
 };

@@ -11,6 +11,7 @@ static dt_value silu(const void *args, dt_value x)
 const dt_activation dt_activation_silu = {
     .kind = { .name = "silu", .about = "x sigmoid(x)", .aliases = (const char *const[]){ "swish", NULL } },
     .call = silu,
+    .range = DT_RANGE_BENT,
 };
 
 static dt_value hard_silu(const void *args, dt_value x)
@@ -22,6 +23,7 @@ static dt_value hard_silu(const void *args, dt_value x)
 const dt_activation dt_activation_hard_silu = {
     .kind = { .name = "hard_silu", .about = "x hard_sigmoid(x)", .aliases = (const char *const[]){ "hard_swish", NULL } },
     .call = hard_silu,
+    .range = DT_RANGE_BENT,
 };
 
 /* ---- gelu ---- */
@@ -43,6 +45,7 @@ static dt_value gelu(const void *args, dt_value x)
 const dt_activation dt_activation_gelu = {
     .kind = { "gelu", "x times the standard normal distribution function of x", gelu_fields, sizeof(struct gelu), NULL },
     .call = gelu,
+    .range = DT_RANGE_BENT,
 };
 
 /* ---- glu ---- */

@@ -17,6 +17,7 @@ static dt_value linear(const void *args, dt_value x)
 const dt_activation dt_activation_linear = {
     .kind = { .name = "linear", .about = "x" },
     .call = linear,
+    .range = DT_RANGE_REAL,
 };
 
 /* ---- relu ---- */
@@ -74,6 +75,7 @@ static dt_value relu(const void *args, dt_value x)
 const dt_activation dt_activation_relu = {
     .kind = { "relu", "max(x, 0)", relu_fields, sizeof(dt_relu_args), NULL },
     .call = relu,
+    .range = DT_RANGE_NONNEGATIVE,
 };
 
 static dt_value relu6(const void *args, dt_value x)
@@ -85,6 +87,7 @@ static dt_value relu6(const void *args, dt_value x)
 const dt_activation dt_activation_relu6 = {
     .kind = { .name = "relu6", .about = "x clipped to [0, 6]" },
     .call = relu6,
+    .range = DT_RANGE_NONNEGATIVE,
 };
 
 /* ---- leaky_relu ---- */
@@ -106,6 +109,7 @@ static dt_value leaky_relu(const void *args, dt_value x)
 const dt_activation dt_activation_leaky_relu = {
     .kind = { "leaky_relu", "x, with another slope below 0", leaky_fields, sizeof(struct leaky), NULL },
     .call = leaky_relu,
+    .range = DT_RANGE_REAL,
 };
 
 /* ---- threshold ---- */

@@ -20,6 +20,7 @@ static dt_value hard_shrink(const void *args, dt_value x)
 const dt_activation dt_activation_hard_shrink = {
     .kind = { "hard_shrink", "x, and 0 up to a threshold", fields, sizeof(struct shrink), NULL },
     .call = hard_shrink,
+    .range = DT_RANGE_REAL,
 };
 
 /* x moved towards 0 by the threshold, and 0 where |x| is no more than that */
@@ -32,6 +33,7 @@ static dt_value soft_shrink(const void *args, dt_value x)
 const dt_activation dt_activation_soft_shrink = {
     .kind = { "soft_shrink", "x moved towards 0 by a threshold", fields, sizeof(struct shrink), NULL },
     .call = soft_shrink,
+    .range = DT_RANGE_REAL,
 };
 
 static dt_value tanh_shrink(const void *args, dt_value x)
@@ -43,4 +45,5 @@ static dt_value tanh_shrink(const void *args, dt_value x)
 const dt_activation dt_activation_tanh_shrink = {
     .kind = { .name = "tanh_shrink", .about = "x - tanh x" },
     .call = tanh_shrink,
+    .range = DT_RANGE_REAL,
 };

@@ -11,6 +11,7 @@ static dt_value sigmoid(const void *args, dt_value x)
 const dt_activation dt_activation_sigmoid = {
     .kind = { .name = "sigmoid", .about = "1 / (1 + exp -x)" },
     .call = sigmoid,
+    .range = DT_RANGE_UNIT,
 };
 
 dt_value dt_hard_sigmoid(dt_value x)
@@ -27,6 +28,7 @@ static dt_value hard_sigmoid(const void *args, dt_value x)
 const dt_activation dt_activation_hard_sigmoid = {
     .kind = { .name = "hard_sigmoid", .about = "x / 6 + 1/2, clipped to [0, 1]" },
     .call = hard_sigmoid,
+    .range = DT_RANGE_UNIT,
 };
 
 /* 0 up to -1, 1 from 1 on, (x + 1) / 2 between; the slope is 0 at both corners. */
@@ -39,6 +41,7 @@ static dt_value sparse_sigmoid(const void *args, dt_value x)
 const dt_activation dt_activation_sparse_sigmoid = {
     .kind = { .name = "sparse_sigmoid", .about = "(x + 1) / 2, clipped to [0, 1]" },
     .call = sparse_sigmoid,
+    .range = DT_RANGE_UNIT,
 };
 
 static dt_value tanh_(const void *args, dt_value x)
@@ -50,6 +53,7 @@ static dt_value tanh_(const void *args, dt_value x)
 const dt_activation dt_activation_tanh = {
     .kind = { .name = "tanh", .about = "the hyperbolic tangent" },
     .call = tanh_,
+    .range = DT_RANGE_SIGNED,
 };
 
 static dt_value hard_tanh(const void *args, dt_value x)
@@ -61,6 +65,7 @@ static dt_value hard_tanh(const void *args, dt_value x)
 const dt_activation dt_activation_hard_tanh = {
     .kind = { .name = "hard_tanh", .about = "x clipped to [-1, 1]" },
     .call = hard_tanh,
+    .range = DT_RANGE_SIGNED,
 };
 
 static dt_value softsign(const void *args, dt_value x)
@@ -72,4 +77,5 @@ static dt_value softsign(const void *args, dt_value x)
 const dt_activation dt_activation_softsign = {
     .kind = { .name = "softsign", .about = "x / (1 + |x|)" },
     .call = softsign,
+    .range = DT_RANGE_SIGNED,
 };

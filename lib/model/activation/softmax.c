@@ -25,6 +25,7 @@ static dt_value softmax(const void *args, dt_value x)
 const dt_activation dt_activation_softmax = {
     .kind = { "softmax", "exp(x) / sum of exp(x)", fields, sizeof(struct over_axis), NULL },
     .call = softmax,
+    .range = DT_RANGE_SHARES,
 };
 
 /* x - max - log sum exp(x - max) */
@@ -45,6 +46,7 @@ static dt_value log_softmax(const void *args, dt_value x)
 const dt_activation dt_activation_log_softmax = {
     .kind = { "log_softmax", "log of the softmax", fields, sizeof(struct over_axis), NULL },
     .call = log_softmax,
+    .range = DT_RANGE_LOG_SHARES,
 };
 
 /* ---- sparsemax ---- */
@@ -90,4 +92,5 @@ static dt_value sparsemax(const void *args, dt_value x)
 const dt_activation dt_activation_sparsemax = {
     .kind = { "sparsemax", "a softmax with exact zeros", fields, sizeof(struct over_axis), NULL },
     .call = sparsemax,
+    .range = DT_RANGE_SHARES,
 };

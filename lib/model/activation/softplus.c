@@ -26,6 +26,7 @@ static dt_value softplus(const void *args, dt_value x)
 const dt_activation dt_activation_softplus = {
     .kind = { .name = "softplus", .about = "log(1 + exp x)" },
     .call = softplus,
+    .range = DT_RANGE_POSITIVE,
 };
 
 static dt_value log_sigmoid(const void *args, dt_value x)
@@ -37,6 +38,7 @@ static dt_value log_sigmoid(const void *args, dt_value x)
 const dt_activation dt_activation_log_sigmoid = {
     .kind = { .name = "log_sigmoid", .about = "log of the sigmoid" },
     .call = log_sigmoid,
+    .range = DT_RANGE_NEGATIVE,
 };
 
 static dt_value mish(const void *args, dt_value x)
@@ -48,6 +50,7 @@ static dt_value mish(const void *args, dt_value x)
 const dt_activation dt_activation_mish = {
     .kind = { .name = "mish", .about = "x tanh(softplus x)" },
     .call = mish,
+    .range = DT_RANGE_BENT,
 };
 
 struct squareplus {
@@ -68,6 +71,7 @@ static dt_value squareplus(const void *args, dt_value x)
 const dt_activation dt_activation_squareplus = {
     .kind = { "squareplus", "(x + sqrt(x^2 + b)) / 2", squareplus_fields, sizeof(struct squareplus), NULL },
     .call = squareplus,
+    .range = DT_RANGE_POSITIVE,
 };
 
 /* 0 up to -1, x from 1 on, (x + 1)^2 / 4 between */
@@ -83,4 +87,5 @@ static dt_value sparse_plus(const void *args, dt_value x)
 const dt_activation dt_activation_sparse_plus = {
     .kind = { .name = "sparse_plus", .about = "piecewise: 0, (x + 1)^2 / 4, x" },
     .call = sparse_plus,
+    .range = DT_RANGE_NONNEGATIVE,
 };

@@ -25,9 +25,15 @@ static dt_value call(const dt_layer_call *c)
     return dt_activate(((const struct activation *)c->args)->activation, c->x);
 }
 
+static dt_yield yields(const dt_layer_spec *l)
+{
+    return dt_activation_yields(((const struct activation *)l->args)->activation, &l->out);
+}
+
 const dt_layer dt_layer_activation = {
     .kind = { "Activation", "an activation function", fields, sizeof(struct activation), NULL },
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = yields,
 };

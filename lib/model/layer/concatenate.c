@@ -76,4 +76,5 @@ const dt_layer dt_layer_concatenate = {
     .mask = mask,
     .build = build,
     .call = call,
+    .yields = dt_yields_between,
 };

@@ -54,11 +54,11 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_conv1d = {
-    .kind = { "Conv1D", "convolution over steps", fields1, sizeof(dt_conv), DT_ALSO("Convolution1D") }, .sides = 1, .build = build, .call = call,
+    .kind = { "Conv1D", "convolution over steps", fields1, sizeof(dt_conv), DT_ALSO("Convolution1D") }, .sides = 1, .build = build, .call = call, .yields = dt_conv_yields,
 };
 const dt_layer dt_layer_conv2d = {
-    .kind = { "Conv2D", "convolution over images", fields, sizeof(dt_conv), DT_ALSO("Convolution2D") }, .sides = 2, .build = build, .call = call,
+    .kind = { "Conv2D", "convolution over images", fields, sizeof(dt_conv), DT_ALSO("Convolution2D") }, .sides = 2, .build = build, .call = call, .yields = dt_conv_yields,
 };
 const dt_layer dt_layer_conv3d = {
-    .kind = { "Conv3D", "convolution over volumes", fields, sizeof(dt_conv), DT_ALSO("Convolution3D") }, .sides = 3, .build = build, .call = call,
+    .kind = { "Conv3D", "convolution over volumes", fields, sizeof(dt_conv), DT_ALSO("Convolution3D") }, .sides = 3, .build = build, .call = call, .yields = dt_conv_yields,
 };

@@ -114,11 +114,11 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_conv1d_transpose = {
-    .kind = { "Conv1DTranspose", "transposed convolution over steps", fields, sizeof(dt_conv), DT_ALSO("Convolution1DTranspose") }, .sides = 1, .build = build, .call = call,
+    .kind = { "Conv1DTranspose", "transposed convolution over steps", fields, sizeof(dt_conv), DT_ALSO("Convolution1DTranspose") }, .sides = 1, .build = build, .call = call, .yields = dt_conv_yields,
 };
 const dt_layer dt_layer_conv2d_transpose = {
-    .kind = { "Conv2DTranspose", "transposed convolution over images", fields, sizeof(dt_conv), DT_ALSO("Convolution2DTranspose") }, .sides = 2, .build = build, .call = call,
+    .kind = { "Conv2DTranspose", "transposed convolution over images", fields, sizeof(dt_conv), DT_ALSO("Convolution2DTranspose") }, .sides = 2, .build = build, .call = call, .yields = dt_conv_yields,
 };
 const dt_layer dt_layer_conv3d_transpose = {
-    .kind = { "Conv3DTranspose", "transposed convolution over volumes", fields, sizeof(dt_conv), DT_ALSO("Convolution3DTranspose") }, .sides = 3, .build = build, .call = call,
+    .kind = { "Conv3DTranspose", "transposed convolution over volumes", fields, sizeof(dt_conv), DT_ALSO("Convolution3DTranspose") }, .sides = 3, .build = build, .call = call, .yields = dt_conv_yields,
 };

@@ -60,9 +60,15 @@ static dt_value call(const dt_layer_call *c)
     return dt_activate(d->activation, y);
 }
 
+static dt_yield yields(const dt_layer_spec *l)
+{
+    return dt_activation_yields(((const struct dense *)l->args)->activation, &l->out);
+}
+
 const dt_layer dt_layer_dense = {
     .kind = { "Dense", "y = activation(x W + b)", fields, sizeof(struct dense), NULL },
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = yields,
 };

@@ -70,11 +70,11 @@ static dt_value call(const dt_layer_call *c)
 
 const dt_layer dt_layer_depthwise_conv1d = {
     .kind = { "DepthwiseConv1D", "convolution over steps, each channel by itself", depthwise_fields, sizeof(dt_conv), NULL },
-    .sides = 1, .build = build, .call = call,
+    .sides = 1, .build = build, .call = call, .yields = dt_conv_yields,
 };
 const dt_layer dt_layer_depthwise_conv2d = {
     .kind = { "DepthwiseConv2D", "convolution over images, each channel by itself", depthwise_fields, sizeof(dt_conv), NULL },
-    .sides = 2, .build = build, .call = call,
+    .sides = 2, .build = build, .call = call, .yields = dt_conv_yields,
 };
 
 /* ---- SeparableConv ---- */
@@ -100,9 +100,9 @@ static dt_value call_separable(const dt_layer_call *c)
 
 const dt_layer dt_layer_separable_conv1d = {
     .kind = { "SeparableConv1D", "depthwise convolution over steps, then one over channels", separable_fields, sizeof(dt_conv), DT_ALSO("SeparableConvolution1D") },
-    .sides = 1, .build = build_separable, .call = call_separable,
+    .sides = 1, .build = build_separable, .call = call_separable, .yields = dt_conv_yields,
 };
 const dt_layer dt_layer_separable_conv2d = {
     .kind = { "SeparableConv2D", "depthwise convolution over images, then one over channels", separable_fields, sizeof(dt_conv), DT_ALSO("SeparableConvolution2D") },
-    .sides = 2, .build = build_separable, .call = call_separable,
+    .sides = 2, .build = build_separable, .call = call_separable, .yields = dt_conv_yields,
 };

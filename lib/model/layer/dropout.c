@@ -84,6 +84,7 @@ const dt_layer dt_layer_dropout = {
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = dt_yields_inputs,
 };
 
 /* ---- the spatial forms ---- */
@@ -107,6 +108,7 @@ static dt_status *build_spatial(dt_layer_build *b, const char *kind, int rank, c
         .supports_masking = true,                                                                                          \
         .build = build_spatial_##n##d,                                                                                     \
         .call = call,                                                                                                      \
+        .yields = dt_yields_inputs,                                                                                        \
     };
 SPATIAL(1, 3, "(B, steps, channels)", spatial_fields)
 SPATIAL(2, 4, "(B, rows, columns, channels)", spatial_fields_by_format)

@@ -29,9 +29,15 @@ static dt_value call(const dt_layer_call *c)
     return dt_select(dt_compare(c->x, zero, DT_GT), c->x, dt_multiply(below, dt_like(below, e->alpha)));
 }
 
+static dt_yield yields(const dt_layer_spec *l)
+{
+    return (dt_yield){ DT_RANGE_BENT, l->row->kind.name };
+}
+
 const dt_layer dt_layer_elu = {
     .kind = { "ELU", "x, or an exponential below 0", fields, sizeof(struct elu), NULL },
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = yields,
 };

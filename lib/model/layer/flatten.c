@@ -31,4 +31,5 @@ const dt_layer dt_layer_flatten = {
     .kind = { "Flatten", "(B, ...) to (B, features)", fields, sizeof(struct flatten), NULL },
     .build = build,
     .call = call,
+    .yields = dt_yields_inputs,
 };

@@ -49,4 +49,5 @@ const dt_layer dt_layer_gru = {
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = dt_recurrent_yields,
 };

@@ -24,4 +24,5 @@ const dt_layer dt_layer_identity = {
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = dt_yields_inputs,
 };

@@ -28,9 +28,15 @@ static dt_value call(const dt_layer_call *c)
     return dt_select(dt_compare(c->x, dt_like(c->x, 0), DT_GT), c->x, sloped);
 }
 
+static dt_yield yields(const dt_layer_spec *l)
+{
+    return (dt_yield){ DT_RANGE_REAL, l->row->kind.name };
+}
+
 const dt_layer dt_layer_leaky_relu = {
     .kind = { "LeakyReLU", "x, with a small slope below 0", fields, sizeof(struct leaky_relu), NULL },
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = yields,
 };

@@ -72,4 +72,5 @@ const dt_layer dt_layer_lstm = {
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = dt_recurrent_yields,
 };

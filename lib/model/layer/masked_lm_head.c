@@ -137,9 +137,15 @@ static dt_value call(const dt_layer_call *c)
     return dt_activate(h->activation, dt_add(y, dt_convert(c->weight[p->bias], dtype)));
 }
 
+static dt_yield yields(const dt_layer_spec *l)
+{
+    return dt_activation_yields(((const struct masked_lm_head *)l->args)->activation, &l->out);
+}
+
 const dt_layer dt_layer_masked_lm_head = {
     .kind = { "MaskedLMHead", "vocabulary scores for masked positions", fields, sizeof(struct masked_lm_head), NULL }, .least = 2, .most = 2,
     .precision = DT_LAYER_BY_PARTS,
     .build = build,
     .call = call,
+    .yields = yields,
 };

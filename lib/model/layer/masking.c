@@ -46,4 +46,5 @@ const dt_layer dt_layer_masking = {
     .mask = mask,
     .build = build,
     .call = call,
+    .yields = dt_yields_inputs,
 };

@@ -131,7 +131,7 @@ static dt_value average(const dt_layer_call *c)
 
 /* ---- rows ---- */
 
-#define ROW(name, kind_, about, most_, merged)                                                                            \
+#define ROW(name, kind_, about, most_, yields_, merged)                                                                   \
     static dt_status *build_##name(dt_layer_build *b)                                                                     \
     {                                                                                                                     \
         return build(b, kind_);                                                                                           \
@@ -142,12 +142,12 @@ static dt_value average(const dt_layer_call *c)
     }                                                                                                                     \
     const dt_layer dt_layer_##name = {                                                                                    \
         .kind = { kind_, about, fields, sizeof(struct merge), NULL }, .least = 2, .most = (most_), .build = build_##name, \
-        .call = call_##name, .supports_masking = true, .mask = dt_masks_joined,                                           \
+        .call = call_##name, .supports_masking = true, .mask = dt_masks_joined, .yields = yields_,                        \
     };
 
-ROW(add, "Add", "the sum of layers", DT_MANY_LAYERS, join(c, dt_add))
-ROW(subtract, "Subtract", "one layer minus another", 2, join(c, dt_subtract))
-ROW(multiply, "Multiply", "the product of layers", DT_MANY_LAYERS, multiply(c))
-ROW(average, "Average", "the mean of layers", DT_MANY_LAYERS, average(c))
-ROW(maximum, "Maximum", "the element-wise maximum of layers", DT_MANY_LAYERS, extreme(c, dt_maximum))
-ROW(minimum, "Minimum", "the element-wise minimum of layers", DT_MANY_LAYERS, extreme(c, dt_minimum))
+ROW(add, "Add", "the sum of layers", DT_MANY_LAYERS, NULL, join(c, dt_add))
+ROW(subtract, "Subtract", "one layer minus another", 2, NULL, join(c, dt_subtract))
+ROW(multiply, "Multiply", "the product of layers", DT_MANY_LAYERS, NULL, multiply(c))
+ROW(average, "Average", "the mean of layers", DT_MANY_LAYERS, dt_yields_between, average(c))
+ROW(maximum, "Maximum", "the element-wise maximum of layers", DT_MANY_LAYERS, dt_yields_between, extreme(c, dt_maximum))
+ROW(minimum, "Minimum", "the element-wise minimum of layers", DT_MANY_LAYERS, dt_yields_between, extreme(c, dt_minimum))

@@ -56,4 +56,5 @@ const dt_layer dt_layer_permute = {
     .kind = { "Permute", "dimensions in another order", fields, sizeof(struct permute), NULL },
     .build = build,
     .call = call,
+    .yields = dt_yields_inputs,
 };

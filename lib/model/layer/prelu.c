@@ -48,9 +48,15 @@ static dt_value call(const dt_layer_call *c)
     return dt_add(dt_maximum(c->x, zero), dt_multiply(below, dt_broadcast_to(c->weight[0], c->out)));
 }
 
+static dt_yield yields(const dt_layer_spec *l)
+{
+    return (dt_yield){ DT_RANGE_REAL, l->row->kind.name };
+}
+
 const dt_layer dt_layer_prelu = {
     .kind = { "PReLU", "x, with a learned slope below 0", fields, sizeof(struct prelu), NULL },
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = yields,
 };

@@ -176,3 +176,19 @@ dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell)
     }
     return r->return_sequences ? join_steps(y, steps) : y[steps - 1];
 }
+
+/* Of LSTM and GRU gates in [0, 1] multiply and mix what the activation gives; SimpleRNN, which has none, gives that itself. */
+dt_yield dt_recurrent_yields(const dt_layer_spec *l)
+{
+    const dt_recurrent *r = l->args;
+    const dt_type any = dt_type_of(DT_FLOAT32, 1, l->out.dim);
+    dt_yield y = dt_activation_yields(r->activation, &any);
+    const bool is_gated = l->row != &dt_layer_simple_rnn;
+    if (is_gated && dt_activation_yields(r->recurrent_activation, &any).range != DT_RANGE_UNIT)
+        y.range = DT_RANGE_UNKNOWN;
+    if (y.range == DT_RANGE_SHARES)
+        y.range = DT_RANGE_UNIT;
+    if (is_gated && y.range == DT_RANGE_POSITIVE)
+        y.range = DT_RANGE_NONNEGATIVE;
+    return y;
+}

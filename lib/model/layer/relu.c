@@ -29,9 +29,18 @@ static dt_value call(const dt_layer_call *c)
     return dt_relu(&((const struct relu *)c->args)->relu, c->x);
 }
 
+static dt_yield yields(const dt_layer_spec *l)
+{
+    const dt_relu_args *r = &((const struct relu *)l->args)->relu;
+    const dt_range range = r->negative_slope != 0 ? DT_RANGE_REAL : r->threshold < 0 ? DT_RANGE_BENT
+                         : r->has_max && r->max_value <= 1 ? DT_RANGE_UNIT : DT_RANGE_NONNEGATIVE;
+    return (dt_yield){ range, l->row->kind.name };
+}
+
 const dt_layer dt_layer_relu = {
     .kind = { "ReLU", "max(x, 0)", fields, sizeof(struct relu), NULL },
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = yields,
 };

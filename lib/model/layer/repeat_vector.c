@@ -38,4 +38,5 @@ const dt_layer dt_layer_repeat_vector = {
     .kind = { "RepeatVector", "(B, features) to (B, n, features)", fields, sizeof(struct repeat_vector), NULL },
     .build = build,
     .call = call,
+    .yields = dt_yields_inputs,
 };

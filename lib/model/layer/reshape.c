@@ -71,4 +71,5 @@ const dt_layer dt_layer_reshape = {
     .kind = { "Reshape", "the same elements in another shape", fields, sizeof(struct reshape), NULL },
     .build = build,
     .call = call,
+    .yields = dt_yields_inputs,
 };

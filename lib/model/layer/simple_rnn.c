@@ -29,4 +29,5 @@ const dt_layer dt_layer_simple_rnn = {
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = dt_recurrent_yields,
 };

@@ -55,9 +55,21 @@ static dt_value call(const dt_layer_call *c)
     return dt_transpose(y, back);
 }
 
+static dt_yield yields(const dt_layer_spec *l)
+{
+    const uint32_t dims = *(const uint32_t *)l->made;
+    int64_t values = 1;
+    for (int d = 1; d < l->out.rank; d++)
+        values *= dims >> d & 1 ? l->out.dim[d] : 1;
+    const bool one = values == 1 && !(dims & 1);
+    const dt_range range = one ? DT_RANGE_ONE_SHARE : dims == 1u << (l->out.rank - 1) ? DT_RANGE_SHARES : DT_RANGE_UNIT;
+    return (dt_yield){ range, l->row->kind.name };
+}
+
 const dt_layer dt_layer_softmax = {
     .kind = { "Softmax", "exp(x) / sum of exp(x)", fields, sizeof(struct softmax), NULL },
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = yields,
 };

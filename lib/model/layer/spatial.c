@@ -200,6 +200,12 @@ dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs)
     });
 }
 
+dt_yield dt_conv_yields(const dt_layer_spec *l)
+{
+    const dt_conv *conv = l->args;
+    return dt_activation_yields(conv->activation, &l->out);
+}
+
 dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias)
 {
     const dt_conv *conv = c->args;

@@ -85,6 +85,7 @@ dt_space dt_conv_space_again(const dt_layer_call *c);
 dt_status *dt_conv_kernel(dt_layer_build *b, const char *name, const dt_space *s, const int64_t io[2], const dt_tree *initializer) DT_MUST_USE;
 dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) DT_MUST_USE;
 /* Bias (weight `bias`, when there is one) and activation. */
+dt_yield dt_conv_yields(const dt_layer_spec *l);
 dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias);
 
 /* The other name under which Keras exports a layer. */
@@ -100,7 +101,7 @@ dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias);
     }                                                                                                          \
     const dt_layer dt_layer_##name = {                                                                         \
         .kind = { kind_, about, fields_, sizeof(args), also }, .build = build_##name, .call = call_,           \
-        .supports_masking = (masking),                                                                         \
+        .supports_masking = (masking), .yields = dt_yields_between,                                            \
     };
 
 #endif

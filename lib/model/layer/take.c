@@ -49,4 +49,5 @@ const dt_layer dt_layer_take = {
     .kind = { "Take", "one element along an axis", fields, sizeof(struct take), NULL },
     .build = build,
     .call = call,
+    .yields = dt_yields_inputs,
 };

@@ -110,11 +110,11 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_up_sampling1d = {
-    .kind = { "UpSampling1D", "repeats steps", fields1, sizeof(struct up_sampling), NULL }, .sides = 1, .build = build, .call = call,
+    .kind = { "UpSampling1D", "repeats steps", fields1, sizeof(struct up_sampling), NULL }, .sides = 1, .build = build, .call = call, .yields = dt_yields_between,
 };
 const dt_layer dt_layer_up_sampling2d = {
-    .kind = { "UpSampling2D", "enlarges images", fields2, sizeof(struct up_sampling), NULL }, .sides = 2, .build = build, .call = call,
+    .kind = { "UpSampling2D", "enlarges images", fields2, sizeof(struct up_sampling), NULL }, .sides = 2, .build = build, .call = call, .yields = dt_yields_between,
 };
 const dt_layer dt_layer_up_sampling3d = {
-    .kind = { "UpSampling3D", "enlarges volumes", fields3, sizeof(struct up_sampling), NULL }, .sides = 3, .build = build, .call = call,
+    .kind = { "UpSampling3D", "enlarges volumes", fields3, sizeof(struct up_sampling), NULL }, .sides = 3, .build = build, .call = call, .yields = dt_yields_between,
 };

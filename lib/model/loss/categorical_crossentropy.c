@@ -65,6 +65,8 @@ static dt_value rows(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_categorical_crossentropy = {
     .of = DT_OUTPUT_CLASSES,
+    .targets = { 0, 1 },
+    .expects = { DT_PROBABILITIES | DT_RANGES(POSITIVE), DT_SCORES, "probabilities", "softmax" },
     .kind = { "CategoricalCrossentropy", "-sum of y log p, one-hot targets", dt_categorical_crossentropy_fields, sizeof(struct crossentropy),
               (const char *const[]){ "categorical_crossentropy", NULL } },
     .check = dt_check_one_hot,
@@ -120,6 +122,8 @@ static dt_value focal_rows(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_categorical_focal_crossentropy = {
     .of = DT_OUTPUT_CLASSES,
+    .targets = { 0, 1 },
+    .expects = { DT_PROBABILITIES | DT_RANGES(POSITIVE), DT_SCORES, "probabilities", "softmax" },
     .kind = { "CategoricalFocalCrossentropy", "categorical cross-entropy that down-weights easy examples", focal_fields, sizeof(struct crossentropy),
               (const char *const[]){ "categorical_focal_crossentropy", NULL } },
     .check = check_focal,

@@ -22,6 +22,8 @@ static dt_value kl_divergence(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_kl_divergence = {
     .kind = { "KLDivergence", "sum of y log(y / p)", fields, sizeof(struct divergence), (const char *const[]){ "kl_divergence", "kld", "KLD", NULL } },
+    .targets = { 0, 1 },
+    .expects = { DT_PROBABILITIES, 0, "probabilities", "softmax" },
     .check = dt_check_same_shape,
     .rows = kl_divergence,
 };
@@ -34,6 +36,8 @@ static dt_value poisson(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_poisson = {
     .kind = { "Poisson", "mean of p - y log p", fields, sizeof(struct divergence), (const char *const[]){ "poisson", NULL } },
+    .targets = { 0, INFINITY },
+    .expects = { DT_NO_LESS_THAN_0, 0, "no negative numbers", "exponential" },
     .check = dt_check_same_shape,
     .rows = poisson,
 };

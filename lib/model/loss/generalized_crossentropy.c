@@ -35,6 +35,7 @@ static dt_value rows(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_generalized_crossentropy = {
     .of = DT_OUTPUT_CLASSES,
+    .expects = { DT_PROBABILITIES, 0, "probabilities", "softmax" },
     .kind = { "CategoricalGeneralizedCrossEntropy", "(1 - p^q) / q of the class, targets are class indices", fields, sizeof(struct generalized),
               (const char *const[]){ "categorical_generalized_cross_entropy", NULL } },
     .sparse = true, .check = dt_check_sparse, .rows = rows,

@@ -40,6 +40,7 @@ static dt_value hinge(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_hinge = {
     .kind = { "Hinge", "mean of max(1 - y p, 0)", fields, sizeof(struct hinge), (const char *const[]){ "hinge", NULL } },
+    .targets = { -1, 1 },
     .check = dt_check_same_shape,
     .rows = hinge,
 };
@@ -52,6 +53,7 @@ static dt_value squared_hinge(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_squared_hinge = {
     .kind = { "SquaredHinge", "mean of max(1 - y p, 0)^2", fields, sizeof(struct hinge), (const char *const[]){ "squared_hinge", NULL } },
+    .targets = { -1, 1 },
     .check = dt_check_same_shape,
     .rows = squared_hinge,
 };
@@ -67,6 +69,7 @@ static dt_value categorical_hinge(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_categorical_hinge = {
     .kind = { "CategoricalHinge", "margin between the right class and the best other", fields, sizeof(struct hinge), (const char *const[]){ "categorical_hinge", NULL } },
+    .targets = { -1, 1 },
     .check = dt_check_same_shape,
     .rows = categorical_hinge,
 };

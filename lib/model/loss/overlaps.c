@@ -91,6 +91,7 @@ static dt_value dice_rows(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_dice = {
     .kind = { "Dice", "1 - twice the overlap / both sets", dice_fields, sizeof(struct overlap), (const char *const[]){ "dice", NULL } },
+    .targets = { 0, 1 }, .expects = { DT_PROBABILITIES, 0, "probabilities", "sigmoid" },
     .check = check, .rows = dice_rows, .summed = summed, .parts = dice_parts, .join = dice,
 };
 
@@ -119,5 +120,6 @@ static dt_value tversky_rows(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_tversky = {
     .kind = { "Tversky", "1 - overlap / weighted union", tversky_fields, sizeof(struct overlap), (const char *const[]){ "tversky", NULL } },
+    .targets = { 0, 1 }, .expects = { DT_PROBABILITIES, 0, "probabilities", "sigmoid" },
     .check = check, .rows = tversky_rows, .summed = summed, .parts = tversky_parts, .join = tversky,
 };

@@ -68,6 +68,7 @@ static dt_value rows(const dt_loss_call_args *c)
 
 const dt_loss_row dt_loss_sparse_categorical_crossentropy = {
     .of = DT_OUTPUT_CLASSES,
+    .expects = { DT_PROBABILITIES, DT_SCORES, "probabilities", "softmax" },
     .kind = { "SparseCategoricalCrossentropy", "-log p of the class, targets are class indices", dt_sparse_categorical_crossentropy_fields, sizeof(struct crossentropy),
               (const char *const[]){ "sparse_categorical_crossentropy", NULL } },
     .sparse = true,

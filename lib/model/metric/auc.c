@@ -186,5 +186,6 @@ static dt_status *fault(const void *args, const double *sum, int n_sums)
 const dt_metric_row dt_metric_auc = {
     .better = DT_BETTER_MORE,
     .kind = { "AUC", "area under the curve", fields, sizeof(struct auc), (const char *const[]){ "auc", NULL } },
+    .targets = { 0, 1 },
     .check = check, .parts = count, .n_sums = sums, .results = area, .fault = fault,
 };

@@ -27,6 +27,7 @@ const dt_metric_row dt_metric_binary_accuracy = {
     .kind = { "BinaryAccuracy", "share of outputs on the right side of a threshold", fields, sizeof(struct accuracy),
               (const char *const[]){ "binary_accuracy", NULL } },
     .sums = 1,
+    .targets = { 0, 1 },
     .check = dt_check_same_shape,
     .update = update,
     .result = dt_mean_of_sum,

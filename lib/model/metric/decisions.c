@@ -75,7 +75,7 @@ enum { TP, FP, TN, FN };
     }                                                                                                                                   \
     const dt_metric_row dt_metric_##row = {                                                                                             \
         .kind = { class_name, words, table, sizeof(struct decisions), (const char *const[]){ alias, NULL } }, .better = better_,        \
-        .check = dt_check_same_shape, .parts = count, .n_sums = sums, .results = row##_results,                                         \
+        .targets = { 0, 1 }, .check = dt_check_same_shape, .parts = count, .n_sums = sums, .results = row##_results,                    \
     };
 
 DECISIONS(true_positives, "TruePositives", "true_positives", "number of true positives", count_fields, DT_BETTER_UNKNOWN, take(args, sum, TP, out))
@@ -145,7 +145,7 @@ static const quotient sensitivity = { TP, FN }, specificity = { TN, FP }, precis
     }                                                                                                                                   \
     const dt_metric_row dt_metric_##row = {                                                                                             \
         .kind = { class_name, words, row##_fields, sizeof(struct trade), (const char *const[]){ alias, NULL } }, .better = DT_BETTER_MORE, \
-        .check = dt_check_same_shape, .parts = count_for_trade, .n_sums = trade_sums, .results = row##_results,                         \
+        .targets = { 0, 1 }, .check = dt_check_same_shape, .parts = count_for_trade, .n_sums = trade_sums, .results = row##_results,    \
     };
 
 TRADE(sensitivity_at_specificity, "SensitivityAtSpecificity", "sensitivity_at_specificity", "specificity",

@@ -95,6 +95,7 @@ const dt_metric_row dt_metric_f1_score = {
     .better = DT_BETTER_MORE,
     .by_class = true,
     .kind = { "F1Score", "harmonic mean of precision and recall", f1_fields, sizeof(struct f_score), (const char *const[]){ "f1_score", NULL } },
+    .targets = { 0, 1 },
     .check = dt_check_same_shape, .parts = count, .results = f1,
 };
 
@@ -109,5 +110,6 @@ const dt_metric_row dt_metric_fbeta_score = {
     .by_class = true,
     .kind = { "FBetaScore", "weighted harmonic mean of precision and recall", fbeta_fields, sizeof(struct f_score),
               (const char *const[]){ "fbeta_score", "f_beta_score", NULL } },
+    .targets = { 0, 1 },
     .check = dt_check_same_shape, .parts = count, .results = fbeta,
 };

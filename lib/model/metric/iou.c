@@ -191,10 +191,10 @@ static int results(const void *args, const double *sum, int n_sums, double *out)
     return 1;
 }
 
-#define IOU(row, class_name, alias, words, table, check_, count_)                                                                      \
+#define IOU(row, class_name, alias, words, table, check_, count_, ...)                                                                 \
     const dt_metric_row dt_metric_##row = {                                                                                             \
         .kind = { class_name, words, table, sizeof(struct iou), (const char *const[]){ alias, NULL } }, .better = DT_BETTER_MORE,       \
-        .check = check_, .parts = count_, .n_sums = sums, .results = results,                                                           \
+        .check = check_, .parts = count_, .n_sums = sums, .results = results, __VA_ARGS__                                               \
     };
 
 IOU(iou, "IoU", "io_u", "intersection over union of some classes", iou_fields, check, count)
@@ -202,4 +202,4 @@ IOU(mean_iou, "MeanIoU", "mean_io_u", "intersection over union, mean over classe
 IOU(one_hot_iou, "OneHotIoU", "one_hot_io_u", "intersection over union of some classes, one-hot targets", one_hot_fields, check, count)
 IOU(one_hot_mean_iou, "OneHotMeanIoU", "one_hot_mean_io_u", "intersection over union, mean over classes, one-hot targets", one_hot_mean_fields, check,
     count)
-IOU(binary_iou, "BinaryIoU", "binary_io_u", "intersection over union of predictions above a threshold", binary_fields, check_binary, count_binary)
+IOU(binary_iou, "BinaryIoU", "binary_io_u", "intersection over union of predictions above a threshold", binary_fields, check_binary, count_binary, .targets = { 0, 1 })
