@@ -15,6 +15,7 @@
 #include "conf/conf.h"
 #include "cost/plan.h"
 #include "pass/pass.h"
+#include "pjrt/settings.h"
 #include "topo/topo.h"
 
 #define DT_PJRT_PLUGIN_ENV "DTRAIN_PJRT_PLUGIN"
@@ -30,6 +31,8 @@ typedef struct dt_device_options {
     int64_t hbm;                 /* sim: what programs get of a device's memory, where that is less than the chip has; 0: all of it */
     const char *computes;        /* sim: the back end behind it; NULL: cpu */
     const char *plugin;          /* pjrt: path of the plug-in; NULL or "": DTRAIN_PJRT_PLUGIN */
+    const dt_pjrt_settings *settings; /* pjrt: what the job says of it; lent while it opens; NULL: nothing */
+    bool looks;                  /* pjrt: it is opened to be asked about its devices, and takes no memory of them */
     const int *ordinal;          /* pjrt: the plug-in's devices that compute, [n_ordinals] in the order of replicas; NULL: up to n_ordinals, the first ones */
     int n_ordinals;              /* 0: one; DT_EVERY_ORDINAL: all that there are */
 } dt_device_options;
@@ -134,8 +137,8 @@ typedef struct dt_accelerators {
     int n;
     dt_accelerator *device;
 } dt_accelerators;
-/* The devices of the plug-in; NULL: of DTRAIN_PJRT_PLUGIN. Zeros, and no error, where no plug-in is named. PLUGIN (69) where it cannot be used. */
-dt_status *dt_accelerators_find(const char *plugin, dt_accelerators *out) DT_MUST_USE;
+/* The devices of the plug-in; NULL: of DTRAIN_PJRT_PLUGIN. Takes no memory of them. Settings may be NULL. Zeros, and no error, where no plug-in is named. PLUGIN (69) where it cannot be used. */
+dt_status *dt_accelerators_find(const char *plugin, const dt_pjrt_settings *settings, dt_accelerators *out) DT_MUST_USE;
 void dt_accelerators_release(dt_accelerators *a);
 
 /* ---- this machine, without a device ---- */

@@ -37,7 +37,7 @@ static dt_status *look(machine *m)
     const dt_backend *const *rows = dt_backends(&n);
     for (int i = 0; i < n && m->backends < MOST_BACKENDS - 1; i++)
         m->backend[m->backends++] = (found){dt_backend_name(rows[i]), true, dt_strdup(dt_backend_about(rows[i]))};
-    dt_status *s = dt_accelerators_find(NULL, &m->plugin);
+    dt_status *s = dt_accelerators_find(NULL, NULL, &m->plugin);
     m->no_plugin = s ? dt_strdup(dt_status_text(s)) : NULL;
     dt_status_free(s);
     return dt_resolver_open(&m->tpu, "", DT_E_UNKNOWN_SLICE, NULL);

@@ -48,6 +48,7 @@ struct dt_job { /* the public handle */
     dt_strategy *annotates;      /* whose logical devices steps are annotated for, while they are traced; lent */
     const char *backend;         /* "cpu", as told; NULL: the strategy's own */
     const char *plugin;          /* of back end pjrt; NULL: the environment's */
+    const dt_pjrt_settings *settings; /* of the plug-in; NULL: none */
     dt_location backend_at;
     dt_strategy_spec strategy;
     dt_cluster *cluster;         /* while a job of several workers trains; NULL: there is one process */
@@ -102,11 +103,18 @@ void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **fa
 bool dt_job_needs(const char *key, dt_purpose purpose);
 /* The tables of the top level and of sections that this room reads. */
 const dt_field *dt_job_fields(void);
-const dt_field *dt_backend_fields(void);
 const dt_field *dt_reproducible_fields(void);
 const dt_field *dt_output_fields(void);
 /* Where the value of a key stands; the mapping's own place when it is not given. */
 const dt_location *dt_job_place(const dt_tree *map, const char *key);
+
+/* ---- section_backend.c ---- */
+
+const dt_field *dt_backend_fields(void);
+/* Takes NULL, where the job has no such section. All faults. */
+dt_status *dt_job_read_backend(dt_job *j, const dt_tree *t) DT_MUST_USE;
+/* What the command line says of it comes before the job. */
+void dt_job_take_backend(dt_job *j, const dt_job_source *source);
 
 /* ---- check.c ---- */
 

@@ -85,66 +85,6 @@ static dt_status *read_top(dt_job *j, struct top *x)
     return faults;
 }
 
-/* ---- backend ---- */
-
-struct backend {
-    int type;
-    const dt_tree *plugin;
-};
-static const char *const backends[] = {
-#define DT_BACKEND(name) #name,
-#include "backend/backends.h"
-#undef DT_BACKEND
-    NULL
-};
-static const dt_field backend_fields[] = {
-    DT_ENUM(struct backend, type, backends, .required = true, .noun = "back end", .help = "what computes"),
-    DT_TREE(struct backend, plugin, .forms = dt_text_forms, .as = DT_TREE_SCALAR, .help = "pjrt: path of the plug-in; default: DTRAIN_PJRT_PLUGIN"),
-    DT_END
-};
-
-/* A plug-in is code: a file that somebody else wrote and this one extends does not choose it. A path is relative to where the job runs, as output.dir is. */
-static dt_status *read_plugin(dt_job *j, const dt_tree *t)
-{
-    DT_TRY(dt_tree_text(t, "backend.plugin", &j->plugin));
-    if (j->base && t->at.source == j->base)
-        return dt_suggest(dt_fail(DT_E_BACKEND, &t->at, "backend.plugin is code that runs here, and cannot come from the file that a job extends"),
-                          "name it in the job itself, with --plugin, or in " DT_PJRT_PLUGIN_ENV);
-    if (!*j->plugin)
-        return dt_fail(DT_E_BACKEND, &t->at, "backend.plugin must be a path");
-    return NULL;
-}
-
-/* What the command line says comes before the job. */
-static void take_options(dt_job *j, const dt_job_source *source)
-{
-    if (source->backend) {
-        j->backend = source->backend;
-        j->backend_at = (dt_location){0};
-    }
-    if (source->plugin) {
-        j->plugin = source->plugin;
-        if (!source->backend)
-            j->backend = "pjrt";
-    }
-}
-
-static dt_status *read_backend(dt_job *j, const dt_tree *t)
-{
-    struct backend x;
-    if (!t)
-        return NULL;
-    DT_TRY(dt_fields_read(j->arena, backend_fields, t, &t->at, "backend", &x));
-    if (x.plugin && dt_backend_takes_plugin(backends[x.type]))
-        DT_TRY(read_plugin(j, x.plugin));
-    else if (x.plugin)
-        return dt_suggest(dt_fail(DT_E_UNKNOWN_KEY, dt_job_place(t, "plugin"), "unknown key 'plugin' in backend"),
-                          "only valid for type: pjrt");
-    j->backend = backends[x.type];
-    j->backend_at = *dt_job_place(t, "type");
-    return NULL;
-}
-
 /* ---- reproducible ---- */
 
 struct reproducible {
@@ -252,7 +192,7 @@ static dt_status *read_output(dt_job *j, const dt_tree *t)
 
 static dt_status *read_strategy(dt_job *j, const dt_tree *t)
 {
-    j->strategy = (dt_strategy_spec){.backend = j->backend, .plugin = j->plugin};
+    j->strategy = (dt_strategy_spec){.backend = j->backend, .plugin = j->plugin, .settings = j->settings};
     dt_status *s = t ? dt_strategy_read(j->arena, t, &j->at, &j->strategy) : NULL;
     j->has_strategy = t && !s;
     return s;
@@ -301,8 +241,8 @@ void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **fa
 {
     struct top x = {0};
     dt_status_append(faults, read_top(j, &x));
-    dt_status_append(faults, read_backend(j, x.backend));
-    take_options(j, source);
+    dt_status_append(faults, dt_job_read_backend(j, x.backend));
+    dt_job_take_backend(j, source);
     dt_status *s = read_strategy(j, x.strategy);
     dt_status_append(dt_status_code(s) == 69 ? missing : faults, s);
     dt_status_append(faults, read_partition(j, x.partition));
@@ -320,11 +260,6 @@ void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **fa
 const dt_field *dt_job_fields(void)
 {
     return top_fields;
-}
-
-const dt_field *dt_backend_fields(void)
-{
-    return backend_fields;
 }
 
 const dt_field *dt_reproducible_fields(void)

@@ -342,7 +342,7 @@ dt_hlo_value dt_convolution_hlo(dt_hlo *h, const dt_convolution_attr *a, const d
                      "feature_group_count = %d : i64, batch_group_count = %d : i64%s",
                      operand(a->lhs_batch, a->lhs_feature, a->lhs_spatial, "bf", n).s, operand(a->rhs_in, a->rhs_out, a->rhs_spatial, "io", n).s,
                      operand(a->out_batch, a->out_feature, a->out_spatial, "bf", n).s, w.stride.s, w.padding.s, w.base.s, w.dilation.s,
-                     a->feature_groups, a->batch_groups, dt_hlo_precision(h));
+                     a->feature_groups, a->batch_groups, dt_hlo_precision(h).s);
 }
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c)

@@ -301,7 +301,7 @@ dt_hlo_value dt_dot_hlo(dt_hlo *h, const dt_dot_attr *d, const dt_hlo_value in[2
                      "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = %s, rhs_batching_dimensions = %s, "
                      "lhs_contracting_dimensions = %s, rhs_contracting_dimensions = %s>%s",
                      dt_hlo_list(d->lhs_batch, d->n_batch).s, dt_hlo_list(d->rhs_batch, d->n_batch).s,
-                     dt_hlo_list(d->lhs_contract, d->n_contract).s, dt_hlo_list(d->rhs_contract, d->n_contract).s, dt_hlo_precision(h));
+                     dt_hlo_list(d->lhs_contract, d->n_contract).s, dt_hlo_list(d->rhs_contract, d->n_contract).s, dt_hlo_precision(h).s);
 }
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c)

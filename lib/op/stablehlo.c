@@ -360,9 +360,12 @@ dt_hlo_value dt_hlo_nothing(dt_hlo *h, int kind, dt_dtype dtype)
     return constant(h, &t, text);
 }
 
-const char *dt_hlo_precision(const dt_hlo *h)
+dt_hlo_text dt_hlo_precision(const dt_hlo *h)
 {
-    return h->exact ? ", precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]" : "";
+    dt_hlo_text text = { "" };
+    if (h->precision)
+        snprintf(text.s, sizeof text.s, ", precision_config = [#stablehlo<precision %s>, #stablehlo<precision %s>]", h->precision, h->precision);
+    return text;
 }
 
 /* ---- devices ---- */

@@ -30,7 +30,7 @@ typedef struct dt_hlo {
     int devices;     /* that run the function, numbered as the mesh has them; each is a replica of XLA's */
     int channels;    /* of collectives, so far */
     const int32_t *offsets; /* [segments + 1] first rows of segments; NULL: all have as many */
-    bool exact;      /* products are not to round their operands */
+    const char *precision; /* of products' operands: "HIGHEST", "HIGH"; NULL: the compiler's own */
     bool names_layers; /* statements end in a comment: */
     const char *layer; /* the path of what is being written; NULL: nothing is */
 } dt_hlo;
@@ -81,9 +81,6 @@ dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after);
 /* random of op/random.c; in: step, example. */
 dt_hlo_value dt_hlo_random(const dt_hlo_call *c);
 
-/* Behind the attributes of a product: that its operands are not rounded; "" where nobody asks. */
-const char *dt_hlo_precision(const dt_hlo *h);
-
 /* ---- text ---- */
 
 void dt_hlo_print_value(dt_hlo_value v, dt_str *out); /* "%3", "%3#1" */
@@ -94,6 +91,8 @@ typedef struct dt_hlo_text {
 } dt_hlo_text;
 dt_hlo_text dt_hlo_array(const int8_t *v, int n);     /* "array<i64: 0, 1>"; "array<i64>" */
 dt_hlo_text dt_hlo_array64(const int64_t *v, int n);
+/* Behind the attributes of a product: the precision of its operands; "" where nobody asks. */
+dt_hlo_text dt_hlo_precision(const dt_hlo *h);
 dt_hlo_text dt_hlo_list(const int8_t *v, int n);      /* "[0, 1]" */
 /* Windows along n dimensions. */
 typedef struct dt_hlo_windows {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The part of the PJRT C API that is used here: the layouts of a plug-in's table and of its functions' arguments. They are facts of the
- * published interface (OpenXLA's pjrt_c_api.h, versions 0.81 to 0.112), written independently; nothing of that header is copied.
+ * published interface (OpenXLA's pjrt_c_api.h, versions 0.81 to 0.116), written independently; nothing of that header is copied.
  *
  * GetPjrtApi returns a table: its size, a list of extensions, a version, then pointers to functions in a fixed order. A function takes one struct and
  * returns an error or NULL. Every struct begins with its size, as its user knows it, and a list of extensions; later versions only add members. A
@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "pjrt/settings.h"
 
 typedef struct dt_pjrt_head {
     size_t size;
@@ -26,6 +28,14 @@ typedef struct dt_pjrt_api {
     struct { dt_pjrt_head head; int major, minor; } version;
     dt_pjrt_function function[]; /* by dt_pjrt_slot */
 } dt_pjrt_api;
+
+/* A member of the list of extensions, by its published number. */
+typedef struct dt_pjrt_extension {
+    size_t size;
+    int type; /* dt_pjrt_extension_type */
+    const struct dt_pjrt_extension *next;
+} dt_pjrt_extension;
+typedef enum dt_pjrt_extension_type { DT_PJRT_GPU_CUSTOM_CALL = 0 } dt_pjrt_extension_type;
 
 /* Places in the table. */
 typedef enum dt_pjrt_slot {
@@ -42,8 +52,6 @@ typedef enum dt_pjrt_slot {
 
 /* What an error is, as far as it matters here. */
 enum { DT_PJRT_NOT_FOUND = 5, DT_PJRT_RESOURCE_EXHAUSTED = 8, DT_PJRT_INTERNAL = 13 };
-
-typedef enum dt_pjrt_kind { DT_PJRT_STRING, DT_PJRT_INT64, DT_PJRT_INT64_LIST, DT_PJRT_FLOAT, DT_PJRT_BOOL } dt_pjrt_kind;
 
 typedef struct dt_pjrt_named_value {
     dt_pjrt_head head;

@@ -17,9 +17,8 @@ struct dt_pjrt_client {
     void *client;
     void *const *device;
     int n_devices;
-    const dt_pjrt_store *store;
     char *platform, *about;
-    bool is_cpu;
+    bool is_cpu, is_confined;
 };
 
 /* ---- opening ---- */
@@ -33,17 +32,25 @@ static dt_status *text_of(const dt_pjrt *p, const dt_pjrt_step *s, void *object,
     return NULL;
 }
 
-static dt_status *create(dt_pjrt_client *c)
+static dt_status *create(dt_pjrt_client *c, const dt_pjrt_opening *how)
 {
     static const dt_pjrt_step make = { DT_PJRT_CLIENT_CREATE, "PJRT_Client_Create", "cannot start", DT_E_PLUGIN };
     dt_pjrt_client_create a = { HEAD(dt_pjrt_client_create) };
-    dt_pjrt_named_value options[DT_PJRT_CLIENT_OPTIONS];
+    dt_pjrt_options options;
+    dt_status *s = dt_pjrt_options_of(c->plugin, how, &options);
 
-    if (c->store)
-        dt_pjrt_share(&a, c->store, options);
-    DT_TRY(dt_pjrt_call(c->plugin, &make, &a));
+    if (how->store)
+        dt_pjrt_share(&a, how->store);
+    a.option = options.at;
+    a.n_options = (size_t)options.n;
+    c->is_confined = options.visible != NULL;
+    if (!s)
+        s = dt_pjrt_call(c->plugin, &make, &a);
+    dt_pjrt_options_release(&options);
     c->client = a.client;
-    return c->client ? NULL : dt_fail(DT_E_PLUGIN, NULL, "%s: PJRT_Client_Create returns no client", c->plugin->path);
+    if (!s && !c->client)
+        s = dt_fail(DT_E_PLUGIN, NULL, "%s: PJRT_Client_Create returns no client", c->plugin->path);
+    return s;
 }
 
 static dt_status *list_devices(dt_pjrt_client *c)
@@ -86,20 +93,20 @@ static void look_for_tpu(void)
         setenv("TPU_SKIP_MDS_QUERY", "1", 0);
 }
 
-static dt_status *start(dt_pjrt_client *c, const char *path)
+static dt_status *start(dt_pjrt_client *c, const char *path, const dt_pjrt_opening *how)
 {
     look_for_tpu();
     DT_TRY(dt_pjrt_load(&c->plugin, path));
-    DT_TRY(create(c));
+    DT_TRY(create(c, how));
     DT_TRY(list_devices(c));
     return describe(c);
 }
 
-dt_status *dt_pjrt_client_open(dt_pjrt_client **out, const char *path, const dt_pjrt_store *store)
+dt_status *dt_pjrt_client_open(dt_pjrt_client **out, const char *path, const dt_pjrt_opening *how)
 {
     dt_pjrt_client *c = dt_alloc(sizeof *c);
-    *c = (dt_pjrt_client){ .store = store };
-    dt_status *s = start(c, path);
+    *c = (dt_pjrt_client){ 0 };
+    dt_status *s = start(c, path, how);
     if (s)
         dt_pjrt_client_close(c);
     else
@@ -132,6 +139,11 @@ const char *dt_pjrt_client_describe(const dt_pjrt_client *c)
 int dt_pjrt_client_devices(const dt_pjrt_client *c)
 {
     return c->n_devices;
+}
+
+bool dt_pjrt_client_is_confined(const dt_pjrt_client *c)
+{
+    return c->is_confined;
 }
 
 /* ---- what is known of a device ---- */
@@ -177,14 +189,19 @@ static void read_attributes(const dt_pjrt_client *c, void *description, dt_pjrt_
     dt_status_free(bad);
 }
 
-static void read_memory(const dt_pjrt_client *c, int i, dt_pjrt_device_facts *out)
+dt_pjrt_memory dt_pjrt_client_memory(const dt_pjrt_client *c, int i)
 {
     static const dt_pjrt_step get = { DT_PJRT_DEVICE_MEMORY_STATS, "PJRT_Device_MemoryStats", "memory", DT_E_PLUGIN };
     dt_pjrt_device_memory m = { HEAD(dt_pjrt_device_memory), .device = c->device[i] };
     dt_status *bad = dt_pjrt_call(c->plugin, &get, &m);
-    if (!bad && m.limit.is_set && m.limit.value > 0)
-        out->memory = m.limit.value;
+    dt_pjrt_memory all = { 0 };
+    if (!bad) {
+        all.limit = m.limit.is_set && m.limit.value > 0 ? m.limit.value : 0;
+        all.in_use = m.in_use > 0 ? m.in_use : 0;
+        all.peak = m.peak.is_set && m.peak.value > all.in_use ? m.peak.value : all.in_use;
+    }
     dt_status_free(bad);
+    return all;
 }
 
 dt_status *dt_pjrt_client_device(const dt_pjrt_client *c, int i, dt_pjrt_device_facts *out)
@@ -197,7 +214,8 @@ dt_status *dt_pjrt_client_device(const dt_pjrt_client *c, int i, dt_pjrt_device_
     DT_TRY(dt_pjrt_call(c->plugin, &kind, &t));
     snprintf(out->kind, sizeof out->kind, "%.*s", (int)(t.size < 100 ? t.size : 100), t.text ? t.text : "");
     read_attributes(c, t.object, out);
-    read_memory(c, i, out);
+    const int64_t limit = dt_pjrt_client_memory(c, i).limit;
+    out->memory = limit ? limit : out->memory;
     return NULL;
 }
 

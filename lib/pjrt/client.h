@@ -10,6 +10,7 @@
 #define DT_PJRT_CLIENT_H
 
 #include "graph/graph.h"
+#include "pjrt/settings.h"
 
 typedef struct dt_pjrt_client dt_pjrt_client;
 typedef struct dt_pjrt_buffer dt_pjrt_buffer;   /* an array on a device: the plug-in's own object */
@@ -24,13 +25,23 @@ typedef struct dt_pjrt_store {
     int process, processes; /* this one's number; 0 and 0: it is alone */
 } dt_pjrt_store;
 
-/* store: NULL for a process by itself; else it outlives the client. */
-dt_status *dt_pjrt_client_open(dt_pjrt_client **out, const char *path, const dt_pjrt_store *store) DT_MUST_USE;
+typedef struct dt_pjrt_opening {
+    const dt_pjrt_store *store;       /* outlives the client; NULL: a process by itself */
+    const dt_pjrt_settings *settings; /* of the job; NULL: none */
+    const int *ordinal;               /* [n_ordinals] the devices that will compute; NULL: any of them may */
+    int n_ordinals;
+    bool looks;                       /* it is asked about its devices, and takes no memory of them */
+} dt_pjrt_opening;
+/* GPU plug-ins also get the options that JAX reads in the environment (XLA_PYTHON_CLIENT_MEM_FRACTION and
+ * others; BACKEND for a bad value), and use no other devices than ordinal[]. */
+dt_status *dt_pjrt_client_open(dt_pjrt_client **out, const char *path, const dt_pjrt_opening *how) DT_MUST_USE;
 void dt_pjrt_client_close(dt_pjrt_client *c); /* takes NULL */
 const char *dt_pjrt_client_platform(const dt_pjrt_client *c); /* "cpu", "cuda", "tpu" */
 /* "cuda, PJRT 0.116, StableHLO 1.22.0; jaxlib 0.12.0.1": what bits of results depend on. */
 const char *dt_pjrt_client_describe(const dt_pjrt_client *c);
 int dt_pjrt_client_devices(const dt_pjrt_client *c); /* at least 1 */
+/* Whether these are opening.ordinal[] alone, ascending. */
+bool dt_pjrt_client_is_confined(const dt_pjrt_client *c);
 
 typedef struct dt_pjrt_device_facts {
     int id;
@@ -40,6 +51,10 @@ typedef struct dt_pjrt_device_facts {
     int64_t coordinate[4];
 } dt_pjrt_device_facts;
 dt_status *dt_pjrt_client_device(const dt_pjrt_client *c, int i, dt_pjrt_device_facts *out) DT_MUST_USE;
+
+/* What programs have of a device's memory, in bytes; 0: not told. peak: the most that was in use at a time since the client was opened. */
+typedef struct dt_pjrt_memory { int64_t limit, in_use, peak; } dt_pjrt_memory;
+dt_pjrt_memory dt_pjrt_client_memory(const dt_pjrt_client *c, int i);
 
 /* ---- arrays ---- */
 

@@ -6,10 +6,21 @@
 #include "pjrt/client.h"
 #include "pjrt/pjrt_impl.h"
 
-enum { DT_PJRT_CLIENT_OPTIONS = 2 };
-/* Callbacks and numbers of a process among others. */
-void dt_pjrt_share(dt_pjrt_client_create *a, const dt_pjrt_store *store, dt_pjrt_named_value option[DT_PJRT_CLIENT_OPTIONS]);
+/* What a client is created with. */
+typedef struct dt_pjrt_options {
+    int n;
+    dt_pjrt_named_value *at;
+    int64_t *visible;    /* the devices it is confined to, ascending; NULL: all that there are */
+} dt_pjrt_options;
+/* Release it with dt_pjrt_options_release, also after an error: BACKEND where a variable of the environment
+ * has no value of its option. Settings are lent. */
+dt_status *dt_pjrt_options_of(const dt_pjrt *p, const dt_pjrt_opening *how, dt_pjrt_options *out) DT_MUST_USE;
+void dt_pjrt_options_release(dt_pjrt_options *o);
+/* The callbacks of a process among others. */
+void dt_pjrt_share(dt_pjrt_client_create *a, const dt_pjrt_store *store);
+
 /* One of XLA's options, for this program alone: behind what dt_pjrt_write_options has written. */
 void dt_pjrt_write_override(const char *name, bool value, dt_str *out);
+void dt_pjrt_write_text_override(const char *name, const char *value, dt_str *out);
 
 #endif

@@ -25,10 +25,28 @@ bool dt_pjrt_has(const dt_pjrt *p, dt_pjrt_slot slot)
     return p->api->head.size >= offsetof(dt_pjrt_api, function) + ((size_t)slot + 1) * sizeof(dt_pjrt_function) && p->api->function[slot];
 }
 
+bool dt_pjrt_drives_gpus(const dt_pjrt *p)
+{
+    for (const dt_pjrt_extension *e = p->api->head.extensions; e; e = e->next)
+        if (e->type == DT_PJRT_GPU_CUSTOM_CALL)
+            return true;
+    return false;
+}
+
 static bool is_exhausted(const dt_pjrt *p, void *error)
 {
     dt_pjrt_number_of code = { HEAD(dt_pjrt_number_of), .object = error };
     return dt_pjrt_has(p, DT_PJRT_ERROR_GET_CODE) && !p->api->function[DT_PJRT_ERROR_GET_CODE](&code) && code.number == DT_PJRT_RESOURCE_EXHAUSTED;
+}
+
+/* What XLA says where files of CUDA are missing, which is no fault of the program. */
+static bool lacks_cuda(const char *words)
+{
+    static const char *const signs[] = { "libdevice", "ptxas", "No PTX compilation provider" };
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (strstr(words, signs[i]))
+            return true;
+    return false;
 }
 
 dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing, void *error)
@@ -42,7 +60,13 @@ dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing, void
         id = DT_E_DOES_NOT_FIT;
     if (m.message)
         dt_str_escaped(&words, m.message, m.size, LONGEST_MESSAGE);
+    const bool no_cuda = id == DT_E_COMPILER && lacks_cuda(dt_str_text(&words));
+    if (no_cuda)
+        id = DT_E_PLUGIN;
     dt_status *s = dt_fail(id, NULL, "%s: %s: %s", p->path, doing, m.message ? dt_str_text(&words) : "an error without a message");
+    if (no_cuda)
+        s = dt_suggest(s, "CUDA's compiler is not installed beside the plug-in: pip install 'jax-cuda13-plugin[with-cuda]', and "
+                          "name the plug-in where pip put it: jax_plugins/xla_cuda13/xla_cuda_plugin.so");
     dt_str_release(&words);
     if (dt_pjrt_has(p, DT_PJRT_ERROR_DESTROY))
         p->api->function[DT_PJRT_ERROR_DESTROY](&(dt_pjrt_of){ HEAD(dt_pjrt_of), .object = error });
@@ -65,6 +89,12 @@ void dt_pjrt_destroy(const dt_pjrt *p, dt_pjrt_slot slot, void *object)
 }
 
 /* ---- opening ---- */
+
+/* XLA logs to standard error: traces of each refusal, and a hundred lines where a file of CUDA is missing. What matters comes back as an error. */
+static void be_quiet(void)
+{
+    setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
+}
 
 static void set_environment(void)
 {
@@ -130,6 +160,7 @@ dt_status *dt_pjrt_load(dt_pjrt **out, const char *path)
 {
     dt_pjrt *p = dt_alloc(sizeof *p);
     *p = (dt_pjrt){ .path = dt_strdup(path) };
+    be_quiet();
     dt_status *bad = start(p);
     if (bad) {
         dt_pjrt_close(p);

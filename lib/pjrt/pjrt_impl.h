@@ -30,6 +30,8 @@ dt_status *dt_pjrt_call(const dt_pjrt *p, const dt_pjrt_step *s, void *arguments
 dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing, void *error) DT_MUST_USE;
 /* Of an object that nobody needs any more, or NULL; what goes wrong then is nobody's concern. */
 void dt_pjrt_destroy(const dt_pjrt *p, dt_pjrt_slot slot, void *object);
+/* Whether its devices are GPUs: NVIDIA's and AMD's plug-ins have an extension that others lack. */
+bool dt_pjrt_drives_gpus(const dt_pjrt *p);
 bool dt_pjrt_is_named(const dt_pjrt_named_value *v, const char *name);
 
 #endif

@@ -45,19 +45,9 @@ static void *put(dt_pjrt_kv_put *a)
     return s ? failed(a->fail, s) : NULL;
 }
 
-static dt_pjrt_named_value number(const char *name, int64_t value)
-{
-    return (dt_pjrt_named_value){ DT_PJRT_HEAD(dt_pjrt_named_value), .name = name, .name_size = strlen(name), .kind = DT_PJRT_INT64, .value.int64 = value,
-                                  .value_size = 1 };
-}
-
-void dt_pjrt_share(dt_pjrt_client_create *a, const dt_pjrt_store *store, dt_pjrt_named_value option[DT_PJRT_CLIENT_OPTIONS])
+void dt_pjrt_share(dt_pjrt_client_create *a, const dt_pjrt_store *store)
 {
     a->get = get;
     a->put = put;
     a->get_user = a->put_user = (void *)store;
-    option[0] = number("node_id", store->process);
-    option[1] = number("num_nodes", store->processes);
-    a->option = option;
-    a->n_options = store->processes > 0 ? DT_PJRT_CLIENT_OPTIONS : 0;
 }

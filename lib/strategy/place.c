@@ -58,7 +58,8 @@ static dt_status *count_all(const dt_strategy_spec *spec, int64_t *n)
     *n = dt_cores();
     if (!dt_backend_takes_plugin(spec->backend))
         return NULL;
-    DT_TRY(dt_device_open(&device, dt_backend_find(spec->backend), &(dt_device_options){ .plugin = spec->plugin, .n_ordinals = DT_EVERY_ORDINAL }));
+    DT_TRY(dt_device_open(&device, dt_backend_find(spec->backend), &(dt_device_options){ .plugin = spec->plugin, .settings = spec->settings,
+                                                                                        .n_ordinals = DT_EVERY_ORDINAL, .looks = true }));
     *n = dt_device_count(device);
     dt_device_close(device);
     return NULL;

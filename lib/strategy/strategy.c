@@ -17,6 +17,7 @@ dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec)
     s->verify_replicas = spec->verify_replicas;
     s->backend = spec->backend && strcmp(spec->backend, spec->row->backend) != 0 ? dt_strdup(spec->backend) : NULL;
     s->plugin = spec->plugin ? dt_strdup(spec->plugin) : NULL;
+    s->settings = dt_pjrt_settings_copy(spec->settings);
     dt_status *bad = spec->row->place(s, spec);
     if (bad) {
         dt_strategy_unref(s);
@@ -55,6 +56,7 @@ void dt_strategy_unref(dt_strategy *s)
     free(s->what);
     free(s->backend);
     free(s->plugin);
+    dt_pjrt_settings_destroy(s->settings);
     free(s->ordinal);
     dt_device_assignment_unref(s->assignment);
     dt_resolver_unref(s->resolver);
@@ -246,7 +248,7 @@ dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out)
     const bool simulated = s->resolver && s->resolver->simulated && dt_resolver_slice(s->resolver);
     const int workers = s->cluster ? s->cluster->workers : 1; /* each opens the devices of its own replicas */
     const dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = dt_resolver_slice(s->resolver), .hbm = s->hbm, .computes = s->backend,
-                                  .plugin = s->plugin, .ordinal = s->ordinal, .n_ordinals = s->ordinal ? s->n_ordinals : s->replicas / workers * s->logical };
+                                  .plugin = s->plugin, .settings = s->settings, .ordinal = s->ordinal, .n_ordinals = s->ordinal ? s->n_ordinals : s->replicas / workers * s->logical };
 
     if (!s->device)
         DT_TRY(dt_device_open(&s->device, dt_backend_find(simulated ? s->row->backend : computed_by(s)), &o));

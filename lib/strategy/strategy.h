@@ -62,6 +62,7 @@ typedef struct dt_strategy_spec {
     const char *what;            /* "sim:v3-8", "2 x CPU": filled by dt_strategy_open */
     const char *backend;         /* in place of the row's; NULL: the row's, or pjrt where devices are no CPUs */
     const char *plugin;          /* pjrt: path of the plug-in; NULL: the environment's */
+    const dt_pjrt_settings *settings; /* pjrt: what the job says of it; NULL: nothing */
 } dt_strategy_spec;
 
 struct dt_strategy_row {
@@ -98,6 +99,7 @@ struct dt_strategy { /* the public handle */
     int64_t hbm;                 /* ceiling of a simulated device's memory; 0: the chip's */
     char *backend;               /* in place of the row's; NULL: the row's */
     char *plugin;                /* pjrt: its path; NULL: the environment's */
+    dt_pjrt_settings *settings;  /* pjrt; NULL: none */
     int n_ordinals, *ordinal;    /* the plug-in's devices that this process uses, where they were named; NULL: the first ones */
     dt_device *device;
     dt_device *inherited;        /* of a worker that has left it: what the coordinator opened; NULL: none */
@@ -110,7 +112,7 @@ struct dt_strategy { /* the public handle */
 /* What its programs can be priced on: a slice or a cluster, lent; NULL: nothing is known. */
 const dt_topology *dt_strategy_spec_topology(const dt_strategy_spec *spec);
 /* Reads a job's `strategy` mapping. Resolvers are kept alive by *out->resolver's own count: release with dt_strategy_spec_release. */
-/* out->backend and plugin are set before, by who read them. */
+/* out->backend, plugin and settings are set before, by who read them. */
 dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location *at, dt_strategy_spec *out) DT_MUST_USE;
 /* The strategy of a job whose `strategy` names no type; t may be NULL: the job has none. */
 const dt_strategy_row *dt_strategy_unnamed(const dt_tree *t);

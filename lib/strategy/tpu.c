@@ -79,7 +79,7 @@ static dt_status *find_tpu(const dt_strategy_spec *spec, char name[32])
     *name = 0;
     if (!dt_backend_takes_plugin(spec->backend))
         return NULL;
-    DT_TRY(dt_accelerators_find(spec->plugin, &all));
+    DT_TRY(dt_accelerators_find(spec->plugin, spec->settings, &all));
     for (int i = 0; i < all.n; i++)
         for (int d = 0; d < 3 && d < all.device[i].n_coordinates; d++)
             size[d] = all.device[i].coordinate[d] >= size[d] ? all.device[i].coordinate[d] + 1 : size[d];

@@ -18,6 +18,7 @@
 #include "fabric/keys.h"
 #include "fabric/zmq_api.h"
 #include "pjrt/client.h"
+#include "pjrt/options.h"
 
 static char plugin[4200];
 
@@ -36,7 +37,7 @@ static int left_behind(void)
 static dt_status *open_as(const char *mode, const dt_pjrt_store *store, dt_pjrt_client **out)
 {
     setenv("FAKE_DEVICE", mode, 1);
-    return dt_pjrt_client_open(out, plugin, store);
+    return dt_pjrt_client_open(out, plugin, &(dt_pjrt_opening){ .store = store });
 }
 
 static const char text[] = "module @m {\n  func.func public @main(\n      %0: tensor<2xf32> {tf.aliasing_output = 1 : i32} loc(\"x\")) -> (tensor<f32>, tensor<2xf32>) {\n";
@@ -290,6 +291,167 @@ static void test_keys_have_limits(void **state)
     free(large);
 }
 
+/* ---- options of a client ---- */
+
+static const dt_pjrt_named_value *option_of(const dt_pjrt_options *o, const char *name)
+{
+    for (int i = 0; i < o->n; i++)
+        if (dt_pjrt_is_named(&o->at[i], name))
+            return &o->at[i];
+    return NULL;
+}
+
+/* Without the variables that JAX reads. */
+static dt_pjrt *load_as(const char *mode)
+{
+    static const char *const variables[] = { "XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_PREALLOCATE",
+                                             "XLA_PYTHON_CLIENT_ALLOCATOR", "XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB",
+                                             "XLA_PYTHON_CLIENT_ABORT_COLLECTIVES_ON_FAILURE", "XLA_PYTHON_CLIENT_USE_TFRT_GPU_CLIENT" };
+    dt_pjrt *p = NULL;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        unsetenv(variables[i]);
+    setenv("FAKE_DEVICE", mode, 1);
+    assert_null(dt_pjrt_load(&p, plugin));
+    return p;
+}
+
+static void test_a_job_says_options(void **state)
+{
+    (void)state;
+    static const int ordinal[] = { 3, 1 };
+    static const dt_pjrt_setting settings[] = { { "memory_fraction", DT_PJRT_FLOAT, .value.number = 0.5 }, { "allocator", DT_PJRT_STRING, .value.text = "bfc" } };
+    const dt_pjrt_settings all = { .n = 2, .at = settings };
+    dt_pjrt_settings *copy = dt_pjrt_settings_copy(&all);
+    dt_pjrt_opening how = { .settings = copy, .ordinal = ordinal, .n_ordinals = 2 };
+    dt_pjrt_options o;
+    dt_pjrt *p = load_as("gpu");
+    setenv("XLA_PYTHON_CLIENT_ALLOCATOR", "platform", 1); /* the job comes first */
+    setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false", 1);
+    assert_null(dt_pjrt_options_of(p, &how, &o));
+    assert_int_equal(o.n, 4);
+    assert_true(option_of(&o, "memory_fraction")->value.number == 0.5f);
+    assert_int_equal(option_of(&o, "allocator")->value_size, 3);
+    assert_int_equal(option_of(&o, "preallocate")->kind, DT_PJRT_BOOL);
+    assert_false(option_of(&o, "preallocate")->value.boolean);
+    assert_int_equal(option_of(&o, "visible_devices")->value_size, 2);
+    assert_memory_equal(option_of(&o, "visible_devices")->value.list, ((int64_t[]){ 1, 3 }), 16);
+    dt_pjrt_options_release(&o);
+    how = (dt_pjrt_opening){ .looks = true }; /* lists the devices: takes no memory, confines itself to none */
+    unsetenv("XLA_PYTHON_CLIENT_PREALLOCATE");
+    assert_null(dt_pjrt_options_of(p, &how, &o));
+    assert_false(option_of(&o, "preallocate")->value.boolean);
+    assert_null(option_of(&o, "visible_devices"));
+    dt_pjrt_options_release(&o);
+    dt_pjrt_close(p);
+    p = load_as(""); /* what drives no GPUs gets what the job says, and nothing else */
+    setenv("XLA_PYTHON_CLIENT_ALLOCATOR", "platform", 1);
+    assert_null(dt_pjrt_options_of(p, &(dt_pjrt_opening){ .settings = copy, .ordinal = ordinal, .n_ordinals = 2, .looks = true }, &o));
+    assert_int_equal(o.n, 2);
+    dt_pjrt_options_release(&o);
+    dt_pjrt_close(p);
+    dt_pjrt_settings_destroy(copy);
+}
+
+static void test_the_environment_says_options(void **state)
+{
+    (void)state;
+    static const struct { const char *variable, *value, *says; } cases[] = {
+        { "XLA_PYTHON_CLIENT_MEM_FRACTION", "half", "XLA_PYTHON_CLIENT_MEM_FRACTION: expected a positive number such as 0.9, got 'half'" },
+        { "XLA_CLIENT_MEM_FRACTION", "-1", "expected a positive number" },
+        { "XLA_CLIENT_MEM_FRACTION", "nan", "expected a positive number" },
+        { "XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB", "9e9", "expected a number of MiB" },
+        { "XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB", "99999999999999999999", "expected a number of MiB" },
+        { "XLA_CLIENT_MEM_FRACTION", ".9", NULL },
+    };
+    dt_pjrt_options o;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dt_pjrt *p = load_as("gpu");
+        setenv(cases[i].variable, cases[i].value, 1);
+        dt_status *s = dt_pjrt_options_of(p, &(dt_pjrt_opening){ 0 }, &o);
+        if (cases[i].says) {
+            assert_non_null(s);
+            assert_non_null(strstr(dt_status_text(s), cases[i].says));
+            assert_int_equal(dt_status_code(s), 78);
+        } else {
+            assert_null(s);
+            assert_true(option_of(&o, "memory_fraction")->value.number == .9f);
+        }
+        dt_status_free(s);
+        dt_pjrt_options_release(&o);
+        dt_pjrt_close(p);
+    }
+    dt_pjrt *p = load_as("gpu");
+    setenv("XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB", "2", 1);
+    setenv("XLA_PYTHON_CLIENT_USE_TFRT_GPU_CLIENT", "1", 1);
+    setenv("XLA_CLIENT_MEM_FRACTION", "0.5", 1);
+    assert_null(dt_pjrt_options_of(p, &(dt_pjrt_opening){ 0 }, &o));
+    assert_int_equal(option_of(&o, "collective_memory_size")->value.int64, 2 << 20);
+    assert_true(option_of(&o, "use_tfrt_gpu_client")->value.boolean);
+    dt_pjrt_options_release(&o);
+    setenv("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.5", 1);
+    dt_status *s = dt_pjrt_options_of(p, &(dt_pjrt_opening){ 0 }, &o);
+    assert_non_null(strstr(dt_status_text(s), "XLA_CLIENT_MEM_FRACTION and XLA_PYTHON_CLIENT_MEM_FRACTION are both set"));
+    dt_status_free(s);
+    dt_pjrt_options_release(&o);
+    dt_pjrt_close(p);
+    p = load_as("gpu");
+    dt_pjrt_close(p);
+}
+
+/* Each kind of value as the plug-in knows it; others are refused in its words. */
+static void test_a_plugin_checks_options(void **state)
+{
+    (void)state;
+    dt_pjrt_client *c = NULL;
+    static const int last = 3;
+    dt_pjrt_device_facts f;
+    const dt_pjrt_setting bad = { "bogus", DT_PJRT_INT64, .value.whole = 1 };
+    dt_pjrt_close(load_as("gpu"));
+    dt_status *s = dt_pjrt_client_open(&c, plugin, &(dt_pjrt_opening){ .settings = &(dt_pjrt_settings){ .n = 1, .at = &bad } });
+    assert_non_null(s);
+    assert_int_equal(dt_status_code(s), 69);
+    assert_non_null(strstr(dt_status_text(s), "Unexpected option name passed to PJRT_Client_Create: bogus"));
+    dt_status_free(s);
+    assert_null(dt_pjrt_client_open(&c, plugin, &(dt_pjrt_opening){ .ordinal = &last, .n_ordinals = 1 }));
+    assert_true(dt_pjrt_client_is_confined(c));
+    assert_int_equal(dt_pjrt_client_devices(c), 1);
+    assert_null(dt_pjrt_client_device(c, 0, &f));
+    assert_int_equal(f.id, 3);
+    const dt_pjrt_memory m = dt_pjrt_client_memory(c, 0);
+    assert_int_equal(m.limit, 1 << 30);
+    assert_int_equal(m.in_use, 4096);
+    assert_int_equal(m.peak, 123456);
+    dt_pjrt_client_close(c);
+    assert_int_equal(left_behind(), 0);
+}
+
+/* An installation without CUDA's compiler is no fault of the program: 69, and what to install. */
+static void test_missing_cuda_is_named(void **state)
+{
+    (void)state;
+    static const char *const words[] = { "gpu compile=libdevice not found at ./libdevice.10.bc", "gpu compile=Couldn't find a suitable version of ptxas",
+                                         "gpu compile=No PTX compilation provider is available" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        dt_pjrt_client *c = NULL;
+        float out[2];
+        assert_null(open_as(words[i], NULL, &c));
+        dt_status *s = step(c, out);
+        assert_non_null(s);
+        assert_int_equal(dt_status_code(s), 69);
+        assert_non_null(strstr(dt_status_text(s), "compile: "));
+        assert_non_null(strstr(dt_status_suggestion(s), "jax-cuda13-plugin[with-cuda]"));
+        dt_status_free(s);
+        dt_pjrt_client_close(c);
+    }
+    dt_pjrt_client *c = NULL;
+    float out[2];
+    assert_null(open_as("gpu compile=INTERNAL: something else", NULL, &c));
+    dt_status *s = step(c, out);
+    assert_int_equal(dt_status_code(s), 78);
+    dt_status_free(s);
+    dt_pjrt_client_close(c);
+}
+
 static int setup(void **state)
 {
     char self[4096];
@@ -311,6 +473,10 @@ int main(void)
         cmocka_unit_test(test_processes_meet_through_a_store),
         cmocka_unit_test(test_two_processes_meet_through_the_network),
         cmocka_unit_test(test_keys_have_limits),
+        cmocka_unit_test(test_a_job_says_options),
+        cmocka_unit_test(test_the_environment_says_options),
+        cmocka_unit_test(test_a_plugin_checks_options),
+        cmocka_unit_test(test_missing_cuda_is_named),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

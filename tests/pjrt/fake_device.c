@@ -12,6 +12,8 @@
  *     size=N       arrays are said to be N bytes larger than they are; results=N: a program to have N results more
  *     devices=N    N devices, 4 unless told
  *     none=WHAT    returns nothing: client, executable, buffer; result: of a step's last one
+ *     gpu          it says that it drives GPUs (platform cuda), takes the options that XLA's GPU plug-ins take, refuses others in their words, and has as many
+ *                  devices as it is told are visible; gpu options: it prints what it was told on standard error; compile=TEXT: it refuses programs with this
  *     tpu          it says that it is a TPU, with coordinates; tpu twice: each of them twice
  *     slow         it compiles for a minute; refuse=OP: it refuses the line of the text where that op first stands
  *     share        it asks for the store of keys and values; pair: each of two processes says where it is, and asks where the other one is
@@ -115,6 +117,68 @@ static void *await(void *arguments)
     return of == OF_LOAN && ++loans == told("loan=", 0) ? fail(BROKEN, "UNAVAILABLE: the device is gone") : NULL;
 }
 
+/* ---- a GPU's options ---- */
+
+static const dt_pjrt_extension gpu_extensions[] = { { sizeof *gpu_extensions, 24, &gpu_extensions[1] }, { sizeof *gpu_extensions, DT_PJRT_GPU_CUSTOM_CALL, NULL } };
+static int visible[64], n_visible; /* 0: all are */
+
+static void print_option(const dt_pjrt_named_value *v)
+{
+    fprintf(stderr, " %.*s=", (int)v->name_size, v->name);
+    switch (v->kind) {
+    case DT_PJRT_STRING: fprintf(stderr, "'%.*s'", (int)v->value_size, v->value.string); break;
+    case DT_PJRT_INT64: fprintf(stderr, "%lld", (long long)v->value.int64); break;
+    case DT_PJRT_FLOAT: fprintf(stderr, "%g", (double)v->value.number); break;
+    case DT_PJRT_BOOL: fprintf(stderr, "%s", v->value.boolean ? "true" : "false"); break;
+    case DT_PJRT_INT64_LIST:
+        for (size_t i = 0; i < v->value_size; i++)
+            fprintf(stderr, "%s%lld", i ? "," : "[", (long long)v->value.list[i]);
+        fprintf(stderr, "]");
+    }
+}
+
+/* In the words of XLA's plug-in, whose kinds these are. */
+static void *take_option(const dt_pjrt_named_value *v)
+{
+    static const struct { const char *name; dt_pjrt_kind kind; } takes[] = {
+        { "allocator", DT_PJRT_STRING }, { "memory_fraction", DT_PJRT_FLOAT }, { "preallocate", DT_PJRT_BOOL }, { "visible_devices", DT_PJRT_INT64_LIST },
+        { "collective_memory_size", DT_PJRT_INT64 }, { "abort_collectives_on_failure", DT_PJRT_BOOL }, { "use_tfrt_gpu_client", DT_PJRT_BOOL },
+        { "max_inflight_computations", DT_PJRT_INT64 },
+    };
+    char text[200];
+    for (size_t i = 0; i < sizeof takes / sizeof *takes; i++) {
+        if (strlen(takes[i].name) != v->name_size || memcmp(takes[i].name, v->name, v->name_size) != 0)
+            continue;
+        if (takes[i].kind == v->kind)
+            return NULL;
+        snprintf(text, sizeof text, "Option passed to PJRT_Client_Create with name %s has another type", takes[i].name);
+        return fail(BROKEN, text);
+    }
+    snprintf(text, sizeof text, "Unexpected option name passed to PJRT_Client_Create: %.*s", (int)v->name_size, v->name);
+    return fail(BROKEN, text);
+}
+
+static void *take_options(const dt_pjrt_client_create *a)
+{
+    n_visible = 0;
+    if (says("gpu options"))
+        fprintf(stderr, "options:");
+    for (size_t i = 0; says("gpu options") && i < a->n_options; i++)
+        print_option(&a->option[i]);
+    if (says("gpu options"))
+        fprintf(stderr, "\n");
+    for (size_t i = 0; i < a->n_options; i++) {
+        const dt_pjrt_named_value *v = &a->option[i];
+        void *bad = take_option(v);
+        if (bad)
+            return bad;
+        for (size_t k = 0; v->kind == DT_PJRT_INT64_LIST && k < v->value_size; k++)
+            if (v->value.list[k] < told("devices=", 4))
+                visible[n_visible++] = (int)v->value.list[k];
+    }
+    return NULL;
+}
+
 /* ---- the plug-in and its devices ---- */
 
 static void *initialize(void *arguments)
@@ -190,7 +254,7 @@ static void *create(void *arguments)
 {
     dt_pjrt_client_create *a = arguments;
     TURN();
-    void *bad = says("share") ? meet(a) : says("pair") ? pair(a) : NULL;
+    void *bad = says("share") ? meet(a) : says("pair") ? pair(a) : says("gpu") ? take_options(a) : NULL;
     if (bad)
         return bad;
     a->client = says("none=client") ? NULL : make(1);
@@ -208,7 +272,7 @@ static void *text_of(void *arguments)
 {
     dt_pjrt_text_of *a = arguments;
     TURN();
-    a->text = says("tpu") ? "tpu" : "fake";
+    a->text = says("tpu") ? "tpu" : says("gpu") ? "cuda" : "fake";
     a->size = strlen(a->text);
     return NULL;
 }
@@ -230,11 +294,11 @@ static void *devices(void *arguments)
     dt_pjrt_devices *a = arguments;
     TURN();
     for (int i = 0; i < 64; i++) {
-        number[i] = i;
+        number[i] = n_visible && i < n_visible ? visible[i] : i;
         list[i] = &number[i];
     }
     a->device = list;
-    a->n = (size_t)told("devices=", 4);
+    a->n = n_visible ? (size_t)n_visible : (size_t)told("devices=", 4);
     return NULL;
 }
 
@@ -277,6 +341,8 @@ static void *memory(void *arguments)
     dt_pjrt_device_memory *a = arguments;
     TURN();
     a->limit = (dt_pjrt_statistic){ INT64_C(1) << 30, true };
+    a->in_use = 4096;
+    a->peak = (dt_pjrt_statistic){ 123456, true };
     return NULL;
 }
 
@@ -367,7 +433,8 @@ static void *compile(void *arguments)
         return NULL;
     if (says("slow"))
         sleep(60);
-    void *refused = refuse(a->program->code);
+    const char *mode = getenv("FAKE_DEVICE"), *words = mode ? strstr(mode, "compile=") : NULL;
+    void *refused = words ? fail(BROKEN, words + 8) : refuse(a->program->code);
     if (refused)
         return refused;
     executable *x = make(sizeof *x);
@@ -464,6 +531,7 @@ __attribute__((visibility("default"))) const void *GetPjrtApi(void)
     memset(&table, 0, sizeof table);
     table.head.size = sizeof table;
     table.version.minor = 99;
+    table.head.extensions = says("gpu") ? (void *)gpu_extensions : NULL;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].slot != told("lack=", -1))
             table.function[rows[i].slot] = rows[i].function;

@@ -23,6 +23,17 @@ static dt_status *find_path(const dt_device_options *o, const char **out)
     return dt_suggest(dt_fail(DT_E_PLUGIN, NULL, "back end pjrt: no plug-in is named"), "--plugin PATH, backend: {plugin: PATH} or " DT_PJRT_PLUGIN_ENV);
 }
 
+/* The place of a device in the list of those that the client is confined to, or its number. */
+static int place_of(const dt_pjrt_device *p, const dt_device_options *o, int ordinal)
+{
+    int before = 0;
+    if (!dt_pjrt_client_is_confined(p->client))
+        return ordinal;
+    for (int i = 0; o->ordinal && i < o->n_ordinals; i++)
+        before += o->ordinal[i] < ordinal;
+    return before;
+}
+
 /* As asked for, or the first ones. */
 static dt_status *choose_devices(dt_pjrt_device *p, const dt_device_options *o)
 {
@@ -32,10 +43,14 @@ static dt_status *choose_devices(dt_pjrt_device *p, const dt_device_options *o)
     while (!o->ordinal && wanted % p->n)
         p->n--; /* each computes for as many replicas */
     p->ordinal = dt_alloc(dt_size_mul((size_t)p->n, sizeof *p->ordinal));
+    if (o->ordinal && dt_pjrt_client_is_confined(p->client) && there != p->n)
+        return dt_fail(DT_E_NO_DEVICE, NULL, "the plug-in (%s) has %d of the %d devices that are named; 'dtrain devices' lists them",
+                       dt_pjrt_client_platform(p->client), there, p->n);
     for (int i = 0; i < p->n; i++) {
-        p->ordinal[i] = o->ordinal ? o->ordinal[i] : i;
+        const int ordinal = o->ordinal ? o->ordinal[i] : i;
+        p->ordinal[i] = place_of(p, o, ordinal);
         if (p->ordinal[i] < 0 || p->ordinal[i] >= there)
-            return dt_fail(DT_E_NO_DEVICE, NULL, "no device %d; the plug-in (%s) has %d", p->ordinal[i], dt_pjrt_client_platform(p->client), there);
+            return dt_fail(DT_E_NO_DEVICE, NULL, "no device %d; the plug-in (%s) has %d", ordinal, dt_pjrt_client_platform(p->client), there);
     }
     return NULL;
 }
@@ -51,6 +66,22 @@ static void close(dt_device *d)
     free(p);
 }
 
+/* A GPU plug-in takes memory of each device that it sees, so it sees those alone that will compute: the named ones, or the first one where one replica needs no
+ * other. How many there are of several that are not named, only the plug-in knows. */
+static dt_pjrt_opening opening_of(const dt_device_options *o)
+{
+    static const int first = 0;
+    dt_pjrt_opening how = { .settings = o->settings, .looks = o->looks };
+    if (o->ordinal) {
+        how.ordinal = o->ordinal;
+        how.n_ordinals = o->n_ordinals;
+    } else if (o->n_ordinals == 0 || o->n_ordinals == 1) {
+        how.ordinal = &first;
+        how.n_ordinals = 1;
+    }
+    return how;
+}
+
 static dt_status *open(dt_device *d, const dt_device_options *o)
 {
     const char *path = NULL;
@@ -58,9 +89,13 @@ static dt_status *open(dt_device *d, const dt_device_options *o)
     dt_pjrt_device *p = d->state = dt_alloc(sizeof *p);
     *p = (dt_pjrt_device){ 0 };
     pthread_mutex_init(&p->lock, NULL);
-    dt_status *s = dt_pjrt_client_open(&p->client, path, NULL);
+    dt_pjrt_opening how = opening_of(o);
+    dt_status *s = dt_pjrt_client_open(&p->client, path, &how);
     if (!s)
         s = choose_devices(p, o);
+    if (!s)
+        p->memory = dt_pjrt_client_memory(p->client, p->ordinal[0]).limit;
+    p->products = o->settings ? o->settings->products : DT_PJRT_FLOAT32;
     d->count = p->n;
     d->runs_ahead = true;
     if (s)
@@ -107,7 +142,7 @@ static dt_status *look_at(const dt_pjrt_client *c, int i, dt_accelerator *out)
     return NULL;
 }
 
-dt_status *dt_accelerators_find(const char *plugin, dt_accelerators *out)
+dt_status *dt_accelerators_find(const char *plugin, const dt_pjrt_settings *settings, dt_accelerators *out)
 {
     const char *path = path_of(plugin);
     dt_pjrt_client *c = NULL;
@@ -115,7 +150,7 @@ dt_status *dt_accelerators_find(const char *plugin, dt_accelerators *out)
     *out = (dt_accelerators){ 0 };
     if (!path)
         return NULL;
-    DT_TRY(dt_pjrt_client_open(&c, path, NULL));
+    DT_TRY(dt_pjrt_client_open(&c, path, &(dt_pjrt_opening){ .settings = settings, .looks = true }));
     *out = (dt_accelerators){ .platform = dt_strdup(dt_pjrt_client_platform(c)), .about = dt_strdup(dt_pjrt_client_describe(c)), .n = dt_pjrt_client_devices(c) };
     out->device = dt_alloc(dt_size_mul((size_t)out->n, sizeof *out->device));
     dt_status *s = NULL;

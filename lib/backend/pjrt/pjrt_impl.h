@@ -27,6 +27,8 @@ typedef struct dt_pjrt_device {
     dt_pjrt_client *client;
     int *ordinal;           /* [n] the plug-in's devices that compute, in the order of replicas */
     int n;
+    dt_pjrt_products products; /* of float32 */
+    int64_t memory;         /* bytes of the first of them that programs get; 0: not told */
     dt_pjrt_copy *copies;   /* of variables: a list */
     pthread_mutex_t lock;   /* of what other threads lend and take back: */
     dt_pjrt_lent *lent;     /* a list */

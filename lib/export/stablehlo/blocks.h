@@ -36,12 +36,15 @@ typedef struct dt_hlo_pieces {
     int64_t size;       /* what is cut into them */
     int in[DT_MAX_IN], out; /* the dimension that is cut; -1: none; out -1: the sum of all pieces */
 } dt_hlo_pieces;
-/* Whether node i is a composite to be computed piece by piece, with batches of that many rows, and how. */
-bool dt_hlo_pieces_of(const dt_graph *g, int i, int64_t batch, bool (*has_form)(const dt_op *op), dt_hlo_pieces *out);
-dt_status *dt_hlo_write_pieces(dt_hlo *h, const dt_node *n, const dt_hlo_pieces *p, const dt_hlo_call *c, bool (*has_form)(const dt_op *op), dt_hlo_value *out)
-    DT_MUST_USE;
+typedef struct dt_hlo_sizes {
+    int64_t batch;      /* rows */
+    int64_t large;      /* bytes: what is no larger is never cut */
+} dt_hlo_sizes;
+/* Whether node i is a composite to be computed piece by piece, and how. */
+bool dt_hlo_pieces_of(const dt_graph *g, int i, const dt_hlo_sizes *sizes, dt_hlo_pieces *out);
+dt_status *dt_hlo_write_pieces(dt_hlo *h, const dt_node *n, const dt_hlo_pieces *p, const dt_hlo_call *c, dt_hlo_value *out) DT_MUST_USE;
 /* g as far as its ops have no form and are not computed piece by piece. */
-dt_status *dt_decompose_but_pieces(const dt_graph *g, bool (*has_form)(const dt_op *op), int64_t batch, dt_graph **out) DT_MUST_USE;
+dt_status *dt_decompose_but_pieces(const dt_graph *g, const dt_hlo_sizes *sizes, dt_graph **out) DT_MUST_USE;
 dt_status *dt_hlo_no_form(const dt_node *n) DT_MUST_USE;
 bool dt_hlo_has_form(const dt_op *op);
 
@@ -155,6 +158,7 @@ void dt_hlo_plan_release(dt_hlo_plan *p);
 
 typedef struct dt_hlo_writer {
     dt_hlo hlo;
+    dt_hlo_sizes sizes;
     dt_hlo_plan plan;
     dt_hlo_value *value;    /* by item; id -1: not there */
     int n_undo, cap_undo;   /* items of a body, which are forgotten at its end */

@@ -7,14 +7,14 @@
 
 typedef struct target {
     bool (*has_form)(const dt_op *op);
-    int64_t batch; /* rows, where composites may stay to be computed piece by piece; 0: none do */
+    const dt_hlo_sizes *sizes; /* where composites may stay to be computed piece by piece; NULL: none do */
 } target;
 
 static bool is_lacking(const target *to, const dt_graph *g, int i)
 {
     dt_hlo_pieces p;
     const dt_op *op = g->node[i].op;
-    return op->decompose && !to->has_form(op) && !(to->batch && dt_hlo_pieces_of(g, i, to->batch, to->has_form, &p));
+    return op->decompose && !to->has_form(op) && !(to->sizes && dt_hlo_pieces_of(g, i, to->sizes, &p));
 }
 
 static dt_value take_apart(const dt_rewrite_call *c)
@@ -41,9 +41,8 @@ static bool lacks_any(const target *to, const dt_graph *g)
 }
 
 /* A composite may be made of others. */
-dt_status *dt_decompose_but_pieces(const dt_graph *g, bool (*has_form)(const dt_op *op), int64_t batch, dt_graph **out)
+static dt_status *decompose(const dt_graph *g, target to, dt_graph **out)
 {
-    target to = { has_form, batch };
     dt_graph *now = NULL;
     DT_TRY(dt_rewrite(g, take_apart, &to, &now));
     while (lacks_any(&to, now)) {
@@ -59,7 +58,12 @@ dt_status *dt_decompose_but_pieces(const dt_graph *g, bool (*has_form)(const dt_
 
 dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op), dt_graph **out)
 {
-    return dt_decompose_but_pieces(g, has_form, 0, out);
+    return decompose(g, (target){ has_form, NULL }, out);
+}
+
+dt_status *dt_decompose_but_pieces(const dt_graph *g, const dt_hlo_sizes *sizes, dt_graph **out)
+{
+    return decompose(g, (target){ dt_hlo_has_form, sizes }, out);
 }
 
 /* ---- barriers ---- */

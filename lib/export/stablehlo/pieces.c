@@ -11,10 +11,10 @@
 
 #include "export/stablehlo/blocks.h"
 
-enum { LARGE = 16 << 20, TIMES_LARGER = 4 };
+enum { TIMES_LARGER = 4 };
 
 /* The op on inputs of these concrete types, taken apart. */
-static dt_status *parts_of(const dt_node *n, const dt_type *in, bool (*has_form)(const dt_op *op), dt_graph **out)
+static dt_status *parts_of(const dt_node *n, const dt_type *in, dt_graph **out)
 {
     static const char *const names[DT_MAX_IN] = { "a", "b", "c", "d", "e" };
     dt_trace *t = dt_trace_create("piece");
@@ -24,7 +24,7 @@ static dt_status *parts_of(const dt_node *n, const dt_type *in, bool (*has_form)
         v[k] = dt_trace_declare(t, names[k], &in[k]);
     dt_return(t, "y", dt_emit(t, n->op, v, n->n_in, n->attr));
     DT_TRY(dt_trace_end(t, &whole));
-    dt_status *bad = dt_decompose(whole, has_form, out);
+    dt_status *bad = dt_decompose(whole, dt_hlo_has_form, out);
     dt_graph_destroy(whole);
     return bad;
 }
@@ -38,14 +38,14 @@ static void cut_inputs(const dt_node *n, const dt_hlo_pieces *p, dt_type *in)
 }
 
 /* Bytes of the largest part of one piece; -1: it cannot be taken apart with these types. */
-static int64_t largest_part(const dt_node *n, const dt_type *in, const dt_hlo_pieces *p, bool (*has_form)(const dt_op *op))
+static int64_t largest_part(const dt_node *n, const dt_type *in, const dt_hlo_pieces *p)
 {
     dt_type type[DT_MAX_IN];
     dt_graph *parts = NULL;
     int64_t most = 0;
     memcpy(type, in, (size_t)n->n_in * sizeof *in);
     cut_inputs(n, p, type);
-    dt_status *bad = parts_of(n, type, has_form, &parts);
+    dt_status *bad = parts_of(n, type, &parts);
     if (bad) {
         dt_status_free(bad);
         return -1;
@@ -91,28 +91,28 @@ static int count_pieces(int64_t size, int64_t bytes, int64_t limit)
     return (int)n;
 }
 
-bool dt_hlo_pieces_of(const dt_graph *g, int node, int64_t batch, bool (*has_form)(const dt_op *op), dt_hlo_pieces *out)
+bool dt_hlo_pieces_of(const dt_graph *g, int node, const dt_hlo_sizes *sizes, dt_hlo_pieces *out)
 {
     const dt_node *n = &g->node[node];
-    dt_type in[DT_MAX_IN], result = dt_type_at(&n->type, batch);
-    int64_t limit = LARGE, bytes = dt_type_bytes(&result), least;
+    dt_type in[DT_MAX_IN], result = dt_type_at(&n->type, sizes->batch);
+    int64_t limit = sizes->large, bytes = dt_type_bytes(&result), least;
     dt_rule rule;
     *out = (dt_hlo_pieces){ .n = 1, .in = { -1, -1, -1, -1, -1 } };
-    if (!n->op->decompose || !n->op->rule || n->op->result_type || has_form(n->op))
+    if (!n->op->decompose || !n->op->rule || n->op->result_type || dt_hlo_has_form(n->op))
         return false;
     for (int k = 0; k < n->n_in; k++) {
-        in[k] = dt_type_at(&g->node[n->in[k]].type, batch);
+        in[k] = dt_type_at(&g->node[n->in[k]].type, sizes->batch);
         bytes = dt_type_bytes(&in[k]) > bytes ? dt_type_bytes(&in[k]) : bytes;
     }
     limit = bytes > limit ? bytes : limit;
-    bytes = least = largest_part(n, in, out, has_form);
+    bytes = least = largest_part(n, in, out);
     n->op->rule(in, &result, n->attr, &rule);
     for (int f = 0; f < DT_MAX_FACTORS && bytes > TIMES_LARGER * limit; f++) {
         dt_hlo_pieces p;
         if (!cut_by(n, in, &rule, f, &p))
             continue;
         p.n = count_pieces(p.size, bytes, limit);
-        int64_t left = largest_part(n, in, &p, has_form); /* a factor that the large parts lack makes them no smaller */
+        int64_t left = largest_part(n, in, &p); /* a factor that the large parts lack makes them no smaller */
         if (left >= 0 && left < least) {
             least = left;
             *out = p;
@@ -152,7 +152,7 @@ static dt_hlo_value put_piece(dt_hlo *h, dt_hlo_value x, dt_hlo_value piece, int
     return dt_hlo_op(h, "dynamic_update_slice", in, 2 + x.type.rank, &x.type, "%s", "");
 }
 
-dt_status *dt_hlo_write_pieces(dt_hlo *h, const dt_node *n, const dt_hlo_pieces *p, const dt_hlo_call *c, bool (*has_form)(const dt_op *op), dt_hlo_value *out)
+dt_status *dt_hlo_write_pieces(dt_hlo *h, const dt_node *n, const dt_hlo_pieces *p, const dt_hlo_call *c, dt_hlo_value *out)
 {
     const dt_type count = dt_scalar_type(DT_INT32);
     dt_hlo_value init[2 + DT_MAX_IN], now[2 + DT_MAX_IN], next[2 + DT_MAX_IN], in[DT_MAX_IN], y;
@@ -166,7 +166,7 @@ dt_status *dt_hlo_write_pieces(dt_hlo *h, const dt_node *n, const dt_hlo_pieces 
         type[k] = c->in[k].type;
     }
     cut_inputs(n, p, type);
-    DT_TRY(parts_of(n, type, has_form, &parts));
+    DT_TRY(parts_of(n, type, &parts));
     init[0] = dt_hlo_splat(h, &count, 0);
     init[1] = dt_hlo_zeros(h, &kept);
     dt_hlo_frame_open(&f);

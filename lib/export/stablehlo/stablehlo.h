@@ -30,12 +30,18 @@ typedef struct dt_hlo_request {
     int replicas;        /* that run it together; a program over devices knows both itself: 0 */
     bool loops;          /* repeated blocks stand once, over stacks of variables, which are arguments; else every block stands there, and every variable is one */
     const int32_t *offsets; /* [segments + 1] first rows of the segments that a folded graph's rows are of; NULL: all have as many */
-    bool exact;          /* products of float32 are not rounded first, as TPUs and GPUs do unless they are told */
+    const char *precision; /* of the operands of float32 products, in StableHLO's words: "HIGHEST" rounds none, "HIGH" leaves GPUs TensorFloat-32; NULL: as the
+                              compiler likes, which rounds them on TPUs and GPUs */
+    int64_t large;       /* bytes of a value inside a composite, such as attention's scores, up to which it is never computed piece by piece; 0: DT_HLO_LARGE */
     int fewest_blocks;   /* of the repeat that saves most text, of those whose blocks feed each other; with fewer nothing is a loop */
     const dt_hlo_group *group; /* with loops: [n_groups] stacks that are to be taken as they are */
     int n_groups;
     bool names_layers;   /* statements end in the path of their layer, as a comment */
 } dt_hlo_request;
+
+enum { DT_HLO_LARGE = 16 << 20 };
+/* Sets large and fewest_blocks for a platform ("cpu", "cuda", "tpu") whose devices have this memory in bytes; 0: not known. */
+void dt_hlo_aim(dt_hlo_request *q, const char *platform, int64_t memory);
 
 /* A value that @main takes or gives. */
 typedef struct dt_hlo_port {

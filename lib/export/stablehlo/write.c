@@ -39,8 +39,8 @@ dt_status *dt_hlo_write_item(dt_hlo_writer *w, int item, const dt_hlo_value *in,
     w->hlo.layer = n->path;
     if (n->op->stablehlo)
         out = n->op->stablehlo(&c);
-    else if (dt_hlo_pieces_of(w->plan.o->g, w->plan.o->item[item].node, w->hlo.batch, dt_hlo_has_form, &p))
-        DT_TRY(dt_hlo_write_pieces(&w->hlo, n, &p, &c, dt_hlo_has_form, &out));
+    else if (dt_hlo_pieces_of(w->plan.o->g, w->plan.o->item[item].node, &w->sizes, &p))
+        DT_TRY(dt_hlo_write_pieces(&w->hlo, n, &p, &c, &out));
     else
         return dt_hlo_no_form(n);
     dt_hlo_set_value(w, item, out);
@@ -371,11 +371,17 @@ static int blocks_of_largest(const dt_hlo_repeats *r)
     return n;
 }
 
+static dt_hlo_sizes sizes_of(const dt_graph *g, const dt_hlo_request *q)
+{
+    return (dt_hlo_sizes){ .batch = q->batch / g->batch_parts, .large = q->large ? q->large : DT_HLO_LARGE };
+}
+
 static dt_status *write_graph(const dt_graph *g, const dt_hlo_request *q, dt_str *out, dt_hlo_signature *s)
 {
     dt_arena *arena = dt_arena_create();
-    dt_hlo_writer w = { .hlo = { .out = out, .batch = q->batch / g->batch_parts, .devices = q->replicas, .offsets = q->offsets, .exact = q->exact,
-                                .names_layers = q->names_layers } };
+    dt_hlo_writer w = { .hlo = { .out = out, .batch = q->batch / g->batch_parts, .devices = q->replicas, .offsets = q->offsets, .precision = q->precision,
+                                .names_layers = q->names_layers },
+                        .sizes = sizes_of(g, q) };
     w.plan = (dt_hlo_plan){ .o = dt_hlo_order_create(g, arena), .arena = arena, .batch = w.hlo.batch, .group = q->group, .n_groups = q->n_groups };
     w.value = dt_arena_array(arena, dt_hlo_value, w.plan.o->n + 1);
     for (int i = 0; i < w.plan.o->n; i++)
@@ -409,9 +415,10 @@ bool dt_hlo_has_form(const dt_op *op)
 dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, dt_str *out, dt_hlo_signature *signature)
 {
     dt_graph *free_of = NULL, *plain = NULL;
+    const dt_hlo_sizes sizes = sizes_of(g, request);
     dt_hlo_signature s = { 0 };
     DT_TRY(dt_drop_barriers(g, &free_of));
-    dt_status *bad = dt_decompose_but_pieces(free_of, dt_hlo_has_form, request->batch / g->batch_parts, &plain);
+    dt_status *bad = dt_decompose_but_pieces(free_of, &sizes, &plain);
     dt_graph_destroy(free_of);
     DT_TRY(bad);
     bad = write_graph(plain, request, out, &s);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a user says of a plug-in besides its path: options for its client, by the names that the plug-in
+ * knows, and how float32 products are computed. Plug-ins differ in the options that they take: GPU
+ * plug-ins refuse an unknown name and a value of another kind, XLA on the CPU ignores all of them.
+ */
+#ifndef DT_PJRT_SETTINGS_H
+#define DT_PJRT_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The published kinds of values. */
+typedef enum dt_pjrt_kind {
+    DT_PJRT_STRING, DT_PJRT_INT64, DT_PJRT_INT64_LIST, DT_PJRT_FLOAT, DT_PJRT_BOOL
+} dt_pjrt_kind;
+
+typedef struct dt_pjrt_setting {
+    const char *name;
+    dt_pjrt_kind kind;
+    union { const char *text; int64_t whole; const int64_t *list; double number; bool flag; } value;
+    int n;                       /* of the list */
+} dt_pjrt_setting;
+
+/* How products and convolutions of float32 are computed: with all digits, or with operands rounded to
+ * the 10 bits of TensorFloat-32, which GPUs multiply several times faster. */
+typedef enum dt_pjrt_products { DT_PJRT_FLOAT32, DT_PJRT_TENSORFLOAT32 } dt_pjrt_products;
+
+typedef struct dt_pjrt_settings {
+    int n;
+    const dt_pjrt_setting *at;   /* [n], each name once */
+    dt_pjrt_products products;
+    struct dt_arena *arena;      /* of a copy: what it owns */
+} dt_pjrt_settings;
+
+/* A copy that owns its texts; NULL for NULL. */
+dt_pjrt_settings *dt_pjrt_settings_copy(const dt_pjrt_settings *s);
+void dt_pjrt_settings_destroy(dt_pjrt_settings *s); /* takes NULL; a copy's */
+/* The setting of a name, or NULL; takes NULL. */
+const dt_pjrt_setting *dt_pjrt_settings_find(const dt_pjrt_settings *s, const char *name);
+/* Whether GPU plug-ins are known to take an option of this name, and of which kind. */
+bool dt_pjrt_kind_of(const char *name, dt_pjrt_kind *out);
+
+#endif
