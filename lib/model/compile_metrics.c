@@ -76,6 +76,7 @@ static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const owner *w,
     DT_TRY(read_row(arena, t, &named));
     DT_TRY(check_row(&named));
     const char *key = key_of(arena, &named, w);
+    const bool told = given_name(&named) || named.alias;
     dt_location at = named.at;
     if (named.kind == &dt_metric_accuracy.kind) {
         const dt_tree fitting = { .kind = DT_TREE_SCALAR, .text = w->accuracy, .at = at };
@@ -84,7 +85,8 @@ static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const owner *w,
     const dt_metric_row *row = (const dt_metric_row *)named.kind;
     if (row->follow)
         row->follow(named.args, w->from_logits);
-    *out = (dt_metric_use){ .row = row, .args = named.args, .key = key, .at = at, .output = w->output, .weighted = w->weighted };
+    *out = (dt_metric_use){ .row = row, .args = named.args, .key = key, .at = at, .output = w->output, .weighted = w->weighted,
+                            .is_told = told };
     return NULL;
 }
 
@@ -132,6 +134,16 @@ static void name_weighted(dt_arena *arena, const owner *w, dt_metric_use *use, i
         use[i].key = dt_arena_printf(arena, "%sweighted_%s", w->prefix, use[i].key + strlen(w->prefix));
 }
 
+/* Of several metrics of one class: "auc", "auc_1", "auc_2", as in Keras, unless the job names them. */
+static void name_again(dt_arena *arena, dt_metric_use *use, int i)
+{
+    const char *first = use[i].key;
+    for (int k = 1; !use[i].is_told && find_key(use, i, use[i].keys[0]) >= 0; k++) {
+        use[i].key = dt_arena_printf(arena, "%s_%d", first, k);
+        name_numbers(arena, &use[i], use[i].n);
+    }
+}
+
 /* Lines of screens and logs, and --expect, tell names from numbers by blanks and signs. */
 static dt_status *check_word(dt_arena *arena, const dt_metric_use *use, const char *key)
 {
@@ -166,7 +178,8 @@ static dt_status *check_key(const dt_compile_spec *c, const dt_metric_use *use, 
 {
     int other = find_key(use, i, key);
     if (other >= 0)
-        return dt_fail(DT_E_METRICS, &use[i].at, "'%s' is already the name of metrics[%d]", key, other);
+        return dt_suggest(dt_fail(DT_E_METRICS, &use[i].at, "'%s' is already the name of metrics[%d]", key, other),
+                          "give one of the two another name: {%s: {name: ...}}", use[i].row->kind.name);
     if (is_loss_key(c, key) || strncmp(key, "val_", 4) == 0 || !*key)
         return dt_fail(DT_E_METRICS, &use[i].at, "metric name '%s' is reserved: the history uses it", key);
     if (is_field(key))
@@ -209,6 +222,7 @@ static dt_status *add_metric(const list *l, const dt_tree *t, const owner *w)
     dt_metric_use *use = &l->use[c->n_metrics];
     name_weighted(l->arena, w, l->use, c->n_metrics);
     name_numbers(l->arena, use, count_numbers(use, w));
+    name_again(l->arena, l->use, c->n_metrics);
     DT_TRY(check_word(l->arena, use, use->key));
     DT_TRY(check_numbers(use, numbers_before(c, l->use)));
     for (int k = 0; k < use->n; k++)

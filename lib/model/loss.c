@@ -130,7 +130,7 @@ dt_status *dt_check_sparse(const void *args, const dt_type *target, const dt_typ
     if (!numbers)
         return misfit(target, prediction, "labels must be one class index per example, with 1 dimension less than predictions", NULL);
     if (target->dtype == DT_BOOL)
-        return misfit(target, prediction, "labels must be numbers", "cast them: 'map: {label: [cast: int32]}'");
+        return misfit(target, prediction, "labels must be numbers", "cast them: 'cast: int32' in the map of their element");
     return NULL;
 }
 
@@ -142,7 +142,7 @@ dt_status *dt_check_one_hot(const void *args, const dt_type *target, const dt_ty
         return NULL;
     if (are_numbers(target, prediction))
         return misfit(target, prediction, "labels are class indices; expected one-hot vectors",
-                      "use the form with 'Sparse' in its name, or 'map: {label: [one_hot: CLASSES]}'");
+                      "use the form with 'Sparse' in its name, or 'one_hot: CLASSES' in the map of their element");
     return misfit(target, prediction, "labels must have the predictions' shape", NULL);
 }
 
@@ -155,7 +155,7 @@ dt_status *dt_check_same_shape(const void *args, const dt_type *target, const dt
         return NULL;
     return misfit(target, prediction, "targets must have the predictions' shape",
                   are_numbers(target, prediction) && !dt_dtype_is_float(target->dtype) ?
-                      "of class indices, 'map: {label: [one_hot: CLASSES]}' makes vectors; sparse_categorical_crossentropy takes them as they are" : NULL);
+                      "of class indices, 'one_hot: CLASSES' in the map of their element makes vectors; sparse_categorical_crossentropy takes them as they are" : NULL);
 }
 
 bool dt_loss_is_whole(const dt_named *named, const dt_type *prediction)

@@ -98,6 +98,7 @@ typedef struct dt_metric_use {
     dt_location at;
     int output;      /* of the model */
     bool weighted;   /* examples count as the loss beside it says */
+    bool is_told;    /* the job says the key, by `name` or by a word such as "acc"; else it is the class's */
 } dt_metric_use;
 
 /* What an output is trained towards. */

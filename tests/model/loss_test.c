@@ -290,15 +290,15 @@ static void test_labels_that_do_not_fit_are_refused(void **state)
     dt_type three = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 3 }), images = dt_type_of(DT_FLOAT32, 3, (int64_t[]){ DT_BATCH, 4, 4 });
     assert_refused("CategoricalCrossentropy", numbers, p,
                    "labels are class indices; expected one-hot vectors: targets are i32[B], predictions f32[B,10]",
-                   "use the form with 'Sparse' in its name, or 'map: {label: [one_hot: CLASSES]}'");
+                   "use the form with 'Sparse' in its name, or 'one_hot: CLASSES' in the map of their element");
     assert_refused("CategoricalCrossentropy", bytes, p,
                    "labels are class indices; expected one-hot vectors: targets are ui8[B,1], predictions f32[B,10]",
-                   "use the form with 'Sparse' in its name, or 'map: {label: [one_hot: CLASSES]}'");
+                   "use the form with 'Sparse' in its name, or 'one_hot: CLASSES' in the map of their element");
     assert_refused("SparseCategoricalCrossentropy", p, p,
                    "labels are one-hot; expected class indices, with 1 dimension less: targets are f32[B,10], predictions f32[B,10]",
                    "use the form without 'Sparse' in its name");
     assert_refused("SparseCategoricalCrossentropy", truths, p, "labels must be numbers: targets are i1[B], predictions f32[B,10]",
-                   "cast them: 'map: {label: [cast: int32]}'");
+                   "cast them: 'cast: int32' in the map of their element");
     assert_refused("CategoricalCrossentropy", three, p,
                    "labels must have the predictions' shape: targets are f32[B,3], predictions f32[B,10]", NULL);
     assert_refused("SparseCategoricalCrossentropy", numbers, images,
