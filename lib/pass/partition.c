@@ -26,6 +26,8 @@
 
 /* ---- how many pieces ---- */
 
+enum { LEAST_SUMMED = 100000, MOST_SEGMENTS = 16 };
+
 /* 100,000 elements in 2, 800,000 in 4, 6.4 million in 16. Each piece of a product reads all of the other factor: it has some rows. */
 static int units_for_elements(const dt_node *n)
 {
@@ -52,12 +54,25 @@ static bool can_split(const dt_cutter *c, int i)
     return !c->o->can_split || c->o->can_split(c->g, i);
 }
 
+/* Each makes the sums of some replicas, or shards. A join costs more than few rows. */
+static int units_for_segments(const dt_cutter *c, int i)
+{
+    const dt_type *in = &input(c, i, 0)->type;
+    const int count = dt_segment_count(&c->g->node[i]);
+    int64_t elements = c->p->batch;
+    for (int d = 0; d < in->rank; d++)
+        elements *= in->dim[d] < 0 ? -in->dim[d] : in->dim[d];
+    return elements < LEAST_SUMMED ? 1 : count < MOST_SEGMENTS ? count : MOST_SEGMENTS;
+}
+
 static int units_of(const dt_cutter *c, int i)
 {
     const dt_node *n = &c->g->node[i];
 
     if (dt_cut_of(n) == DT_CUT_TILES)
         return can_split(c, i) ? dt_segment_count(n) : 1;
+    if (dt_cut_of(n) >= 0 && n->op->role == DT_ROLE_REDUCE)
+        return can_split(c, i) && !c->p->piece[i].absorbed ? units_for_segments(c, i) : 1;
     if (dt_is_leaf(n) || c->p->piece[i].absorbed || n->type.rank == 0 || c->rule[i].out[0] < 0 || !can_split(c, i))
         return 1;
     if (n->type.dim[0] < 0)

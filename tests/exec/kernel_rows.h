@@ -492,11 +492,37 @@ static dt_value deviations_inside(setting *s)
     return deviations_of(dt_tanh(s->cube), 5);
 }
 
+/* Of each of five segments. */
+static dt_value segments_of(dt_value x, dt_reduce_attr how)
+{
+    dt_segment_attr a;
+    memset(&a, 0, sizeof a);
+    a.cut = DT_CUT_SHARDS;
+    a.count = n_shards;
+    a.reduce = how;
+    return dt_emit(x.trace, &dt_op_segment_reduce, &x, 1, &a);
+}
+static dt_value segment_sums(setting *s) { return segments_of(s->cube, (dt_reduce_attr){ DT_REDUCE_SUM, 3 }); }
+static dt_value segment_totals(setting *s) { return segments_of(s->cube, (dt_reduce_attr){ DT_REDUCE_SUM, 7 }); }
+static dt_value segment_sums_inside(setting *s) { return segments_of(s->cube, (dt_reduce_attr){ DT_REDUCE_SUM, 5 }); }
+static dt_value segment_maxima(setting *s) { return segments_of(s->cube, (dt_reduce_attr){ DT_REDUCE_MAX, 3 }); }
+static dt_value repeated_segments(setting *s)
+{
+    dt_value x = segment_sums(s);
+    dt_segment_attr a;
+    memset(&a, 0, sizeof a);
+    a.cut = DT_CUT_SHARDS;
+    a.count = n_shards;
+    a.type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ -3, 4 });
+    return dt_emit(s->t, &dt_op_segment_broadcast, &x, 1, &a);
+}
+
 static const row rows[] = {
     { "reverse", turned_round }, { "reverse", turned_over }, { "reverse", upside_down },
     { "reduce_window", pooled }, { "reduce_window", pooled_minima }, { "reduce_window", pooled_sums }, { "eval", pooled_channels },
     { "select_and_scatter", of_maxima }, { "select_and_scatter", of_tied_maxima }, { "select_and_scatter", of_minima },
-    { "eval", spread_inside }, { "eval", parts_of_sum }, { "deviations", deviations }, { "deviations", deviations_of_rows },
+    { "eval", spread_inside }, { "segment_sum", parts_of_sum }, { "segment_sum", segment_sums },
+    { "segment_sum", segment_totals }, { "eval", segment_sums_inside }, { "eval", segment_maxima }, { "segment_repeat", repeated_segments }, { "deviations", deviations }, { "deviations", deviations_of_rows },
     { "eval", deviations_inside },
     { "attention", attention }, { "attention", causal_attention }, { "attention", near_attention }, { "attention", near_causal_attention },
     { "attention", grouped_attention }, { "attention_grad", grouped_grad_of_query }, { "attention_grad", grouped_grad_of_key },
