@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "file/file.h"
 #include "file/records.h"
 #include "file/zip.h"
@@ -32,6 +33,8 @@ static dt_status *find_format(const char *path, const dt_format **out)
     while (*f && !(((*f)->access || (*f)->arrays) && (*f)->sniff && (*f)->sniff(b, n))) /* JSON lines make no data set */
         f++;
     *out = *f;
+    if (!*out)
+        DT_TRY(dt_text_look(&(dt_text_file){.path = path, .wanted = "NPY, NPZ, IDX, TFRecord or CSV", .fault = DT_E_DATA_FILE}, b, (size_t)n, &(size_t){0}));
     if (!*out)
         return dt_note(dt_fail(DT_E_DATA_FILE, NULL, "%s: unknown format; npy, npz, idx, tfrecord and csv are recognized by their contents", path),
                        "for text and images, give a job that describes the examples instead of the file");

@@ -233,7 +233,7 @@ static dt_value emit(const dt_map_stage *s, dt_value x)
 }
 
 const dt_map_step dt_map_normalize = {
-    .kind = {"normalize", "float32 values (x - mean) / deviation, as Keras' Normalization; of int32, int64 and float64 elements computed in float64", fields, sizeof(struct normalize), NULL},
+    .kind = {"normalize", "float32 values (x - mean) / deviation, as Keras' Normalization", fields, sizeof(struct normalize), NULL},
     .check = check,
     .reads_float32 = true,
     .learning = &learning,

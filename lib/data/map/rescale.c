@@ -37,7 +37,7 @@ static dt_value emit(const dt_map_stage *s, dt_value x)
 }
 
 const dt_map_step dt_map_rescale = {
-    .kind = {"rescale", "compute x * scale + offset as float32, as Keras' Rescaling; of int32, int64 and float64 elements in float64", fields, sizeof(struct rescale), NULL},
+    .kind = {"rescale", "x * scale + offset as float32 values, as Keras' Rescaling", fields, sizeof(struct rescale), NULL},
     .reads_float32 = true,
     .infer = infer,
     .run = run,
