@@ -53,6 +53,7 @@ typedef struct dt_compile_request {
     int64_t first;               /* number of their first in the batch of all workers; back ends that are told when it runs (dt_env) need not look */
     const int32_t *cut;          /* [cuts + 1]: rows at which work is to be cut, for bits that do not depend on the others; NULL: anywhere */
     int cuts;
+    int replicas;                /* that have as many rows each, one after the other; 0: they may have any */
     bool chip_products;          /* products round as the slice's chip rounds them: numerics: chip */
     const dt_spmd *on_device;    /* what one device of the slice does, to be priced; NULL where dt_device_is_priced is false */
     const dt_assignment *assignment; /* where devices are on it; NULL: core by core */

@@ -45,7 +45,7 @@ static dt_status *run_passes(cpu_program *p, const dt_compile_request *r, dt_gra
     DT_TRY(took(p, g, out, s));
     s = dt_upcast(*g, &out);
     DT_TRY(took(p, g, out, s));
-    s = dt_tile_batch(*g, r->rows, &out);
+    s = dt_tile_batch(*g, r->rows, r->replicas, &out);
     DT_TRY(took(p, g, out, s));
     if (!r->chip_products)
         return NULL;

@@ -86,8 +86,11 @@ int dt_row_units(const dt_graph *g, int64_t batch);
 int dt_tiles_below(double x);
 int dt_image_units(const dt_graph *g, int64_t rows);
 bool dt_is_image(const dt_node *n);
-/* For `rows` rows: sums over a batch of images as sums over pieces, and a sum of these. *out NULL: there are none. */
-dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, dt_graph **out) DT_MUST_USE;
+/*
+ * For `rows` rows: sums over a batch of images as sums over pieces, and a sum of these. *out NULL: there are none. replicas: that have as many rows each,
+ * whose own sums are made so, too; 0: they may have any.
+ */
+dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph **out) DT_MUST_USE;
 
 /* ---- partition over the threads of one memory space ---- */
 

@@ -16,6 +16,8 @@
  *
  *     reduce((x - m)^2)  ->  reduce(segment_deviations(x)) + reduce(n(t) (m(t) - m)^2)
  *
+ * Each replica's own sums (segment_reduce) are made of those of its tiles in the same way, where all replicas have as many rows.
+ *
  * How many tiles there are depends on sizes alone, so the bits do too.
  */
 #include <math.h>
@@ -113,6 +115,11 @@ int dt_image_units(const dt_graph *g, int64_t rows)
 
 /* ---- sums ---- */
 
+typedef struct tiling {
+    int units;    /* tiles */
+    int replicas; /* that have as many rows each; 0: they may have any */
+} tiling;
+
 static bool is_image_sum(const dt_graph *g, const dt_node *n)
 {
     const dt_reduce_attr *a = dt_reduce_of(n);
@@ -128,6 +135,28 @@ static bool is_kernel_gradient(const dt_graph *g, const dt_node *n)
         return false;
     const dt_node *lhs = &g->node[n->in[0]], *rhs = &g->node[n->in[1]];
     return dt_is_image(lhs) && dt_is_image(rhs) && dt_type_elements(&n->type) <= 4 * row_elements(&lhs->type) + 4 * row_elements(&rhs->type);
+}
+
+/* Of each replica's rows, whose borders are borders of tiles. */
+static bool is_replica_sum(const dt_graph *g, const dt_node *n, const tiling *t)
+{
+    if (n->op != &dt_op_segment_reduce)
+        return false;
+    const dt_segment_attr *a = n->attr;
+    return a->cut == DT_CUT_REPLICAS && t->replicas > 0 && a->count == t->replicas && t->units % t->replicas == 0 && n->type.dtype == DT_FLOAT32 &&
+           a->reduce.kind == DT_REDUCE_SUM && dt_is_image(&g->node[n->in[0]]) && dt_type_elements(&n->type) / a->count <= MOST_SUMS;
+}
+
+/* (tiles, ...) -> (replicas, tiles of each, ...) -> (replicas, ...) */
+static dt_value emit_replica_sums(dt_trace *trace, const dt_node *n, const dt_value *in, const tiling *t)
+{
+    dt_segment_attr a = *(const dt_segment_attr *)n->attr;
+    a.cut = DT_CUT_TILES;
+    a.count = t->units;
+    const dt_value parts = dt_emit(trace, &dt_op_segment_reduce, in, 1, &a);
+    int64_t dim[DT_MAX_RANK + 1] = { t->replicas, t->units / t->replicas };
+    memcpy(dim + 2, n->type.dim + 1, (size_t)(n->type.rank - 1) * sizeof *dim);
+    return dt_reduce(dt_reshape(parts, n->type.rank + 1, dim), DT_REDUCE_SUM, 2u);
 }
 
 static dt_value emit_parts(dt_trace *t, const dt_node *n, const dt_value *in, int units)
@@ -176,29 +205,32 @@ static dt_value emit_deviations(dt_trace *t, const dt_node *sum, const dt_value 
     return dt_add(dt_reduce(own, DT_REDUCE_SUM, 1u), dt_reduce(dt_multiply(n, dt_multiply(between, between)), DT_REDUCE_SUM, 1u));
 }
 
-static bool any_sums(const dt_graph *g)
+static bool any_sums(const dt_graph *g, const tiling *t)
 {
     for (int i = 0; i < g->n_nodes; i++)
-        if (is_image_sum(g, &g->node[i]) || is_kernel_gradient(g, &g->node[i]))
+        if (is_image_sum(g, &g->node[i]) || is_kernel_gradient(g, &g->node[i]) || is_replica_sum(g, &g->node[i], t))
             return true;
     return false;
 }
 
 static dt_value add_by_pieces(const dt_rewrite_call *c)
 {
+    const tiling *t = c->user;
     const dt_node *n = &c->graph->node[c->node];
     bool is_sum = is_image_sum(c->graph, n) || is_kernel_gradient(c->graph, n);
     const int difference = is_sum && dt_reduce_of(n) ? difference_in(c->graph, n) : -1;
     if (difference >= 0) {
         const dt_node *d = &c->graph->node[difference];
-        return emit_deviations(c->trace, n, (dt_value[]){ c->map[d->in[0]], c->map[input(c->graph, d, 1)->in[0]] }, *(const int *)c->user);
+        return emit_deviations(c->trace, n, (dt_value[]){ c->map[d->in[0]], c->map[input(c->graph, d, 1)->in[0]] }, t->units);
     }
-    return is_sum ? emit_parts(c->trace, n, c->in, *(const int *)c->user) : dt_emit_like(c->trace, c->graph, c->node, c->in);
+    if (is_replica_sum(c->graph, n, t))
+        return emit_replica_sums(c->trace, n, c->in, t);
+    return is_sum ? emit_parts(c->trace, n, c->in, t->units) : dt_emit_like(c->trace, c->graph, c->node, c->in);
 }
 
-dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, dt_graph **out)
+dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph **out)
 {
-    int units = largest_row(g) > 0 && g->batch_parts == 1 ? dt_image_units(g, rows) : 1;
+    tiling t = { .units = largest_row(g) > 0 && g->batch_parts == 1 ? dt_image_units(g, rows) : 1, .replicas = replicas };
     *out = NULL;
-    return units > 1 && any_sums(g) ? dt_rewrite(g, add_by_pieces, &units, out) : NULL;
+    return t.units > 1 && any_sums(g, &t) ? dt_rewrite(g, add_by_pieces, &t, out) : NULL;
 }

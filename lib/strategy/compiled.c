@@ -197,12 +197,13 @@ static dt_status *cut_for_pricing(const dt_compiled *c, const dt_device *device,
     return dt_device_is_priced(device) || !runs_as_priced(c) ? dt_compiled_cut_for_pricing(c, z->rows, &z->priced) : NULL;
 }
 
-static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
+static dt_status *make_size(dt_compiled *c, int64_t rows, bool even, dt_sized *z)
 {
     dt_device *device = NULL;
 
     DT_TRY(dt_strategy_device_of(c->strategy, &device));
     DT_TRY(dt_compiled_cut(c, rows, z));
+    z->even = even;
     dt_status *s = cut_for_pricing(c, device, z);
     if (!s)
         s = dt_compiled_cut_over(c, dt_device_count(device), z);
@@ -216,25 +217,36 @@ static dt_status *make_size(dt_compiled *c, int64_t rows, dt_sized *z)
     return s;
 }
 
-/* Workers whose rows are those of their replicas may have other ones of as many. */
-static bool is_size(const dt_compiled *c, const dt_sized *z, int64_t rows)
+/* Whether all replicas have as many rows. offsets NULL: as far as their number tells. */
+static bool is_even(const dt_compiled *c, int64_t rows, const int32_t *offsets)
 {
-    if (z->rows != rows || !c->own_replicas)
-        return z->rows == rows;
+    const int64_t replicas = c->strategy->replicas, each = rows / replicas;
+    bool even = rows % replicas == 0 && !c->cluster;
+    for (int64_t r = 0; r < replicas && even && offsets; r++)
+        even = offsets[r] == r * each;
+    return even;
+}
+
+/* Workers whose rows are those of their replicas may have other ones of as many. */
+static bool is_size(const dt_compiled *c, const dt_sized *z, int64_t rows, bool even)
+{
+    if (z->rows != rows || z->even != even || !c->own_replicas)
+        return z->rows == rows && z->even == even;
     const int first = c->cluster->rank * c->own_replicas;
     return z->share.first == c->offsets[first] && z->share.rows == c->offsets[first + c->own_replicas] - c->offsets[first];
 }
 
-static dt_status *find_size(dt_compiled *c, int64_t rows, dt_sized **out)
+static dt_status *find_size(dt_compiled *c, int64_t rows, const int32_t *offsets, dt_sized **out)
 {
+    const bool even = is_even(c, rows, offsets);
     dt_sized made;
 
     for (int i = 0; i < c->n; i++)
-        if (is_size(c, &c->size[i], rows)) {
+        if (is_size(c, &c->size[i], rows, even)) {
             *out = &c->size[i];
             return NULL;
         }
-    DT_TRY(make_size(c, rows, &made));
+    DT_TRY(make_size(c, rows, even, &made));
     int at = c->n < DT_SIZES ? c->n++ : c->next++ % DT_SIZES;
     while (dt_executable_flies(c->size[at].executable))
         at = c->next++ % DT_SIZES;
@@ -256,7 +268,7 @@ dt_status *dt_compiled_prepare(dt_compiled *c, int64_t rows, dt_executable **x)
     dt_sized *z = NULL;
 
     if (c->folded.graph)
-        DT_TRY(find_size(c, rows, &z));
+        DT_TRY(find_size(c, rows, NULL, &z));
     if (x)
         *x = z ? z->executable : NULL;
     return NULL;
@@ -321,7 +333,7 @@ dt_status *dt_compiled_start(dt_compiled *c, const int32_t *offsets, const dt_vi
     if (!c->folded.graph)
         return dt_unfolded_run(c, offsets, arg, result);
     c->offsets = offsets;
-    DT_TRY(find_size(c, offsets[replicas], &z));
+    DT_TRY(find_size(c, offsets[replicas], offsets, &z));
     dt_refusal refusal = { 0 };
     dt_env env = { .batch = z->share.rows, .first = z->share.first, .replicas = 1, .offsets = offsets, .segments = replicas, .shards = z->share.border,
                          .n_shards = z->share.shards, .refusal = &refusal, .beside = c->beside, .member = c->cluster ? c->cluster->member : NULL };
@@ -416,7 +428,7 @@ dt_status *dt_compiled_lower(dt_compiled *c, const char *stage, int64_t rows, dt
         return dt_fail(DT_E_CANNOT_FOLD, NULL, "this step runs replica by replica, so it has no %s", stage);
     if (strcmp(stage, "program") == 0)
         return print_program(c, rows, out);
-    DT_TRY(find_size(c, rows, &z));
+    DT_TRY(find_size(c, rows, NULL, &z));
     dt_executable_print(z->executable, out);
     return NULL;
 }

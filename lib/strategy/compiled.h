@@ -20,6 +20,7 @@ typedef struct dt_share {
 /* The step for one number of rows. */
 typedef struct dt_sized {
     int64_t rows;
+    bool even;              /* all replicas have as many rows, and no worker is beside this process */
     dt_share share;
     dt_graph *own;          /* the program of this worker, of several; NULL: all rows are computed here */
     dt_spmd *spmd;          /* cut over the logical devices, to be computed so; NULL: a replica computes as one */

@@ -137,6 +137,7 @@ dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z)
 {
     dt_graph *whole = z->unrolled ? z->unrolled : c->folded.graph;
     return (dt_compile_request){ .graph = z->own ? z->own : whole, .rows = z->share.rows, .first = z->share.first, .cut = z->share.border, .cuts = z->share.shards,
+                                 .replicas = z->even ? c->strategy->replicas : 0,
                                  .chip_products = dt_compiled_is_chip(c),
                                  .on_device = z->priced, .over = z->over, .assignment = c->strategy->assignment };
 }
