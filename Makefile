@@ -53,7 +53,8 @@ else ifeq ($(SAN),tsan)
 DTFLAGS += -fsanitize=thread
 LDFLAGS += -fsanitize=thread
 else ifeq ($(SAN),fuzz)
-$(BUILD)/tests/fuzz/%.o: DTFLAGS += -DDT_FUZZER
+# private: otherwise $(BUILD)/flags, made for such an object, would say that all have this flag.
+$(BUILD)/tests/fuzz/%.o: private DTFLAGS += -DDT_FUZZER
 DTFLAGS += -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -Wno-pass-failed
 LDFLAGS += -fsanitize=address,undefined
 else ifeq ($(SAN),cov)

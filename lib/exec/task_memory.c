@@ -238,10 +238,10 @@ const dt_exec *dt_view_of_task(const dt_exec *x, const dt_exec_task *t, int lane
 {
     const dt_group *group = &x->group[t->group];
     const int64_t by_lane = x->segment[group->segment].lane_bytes;
-    const dt_exec *view = &x->view[lane];
 
     if (group->n_own == 0)
-        return x;
+        return x; /* without views: there may be none */
+    const dt_exec *view = &x->view[lane];
     char *room = x->memory + x->arena_bytes + (by_lane ? by_lane * lane : group->own_at + group->own_bytes * t->unit);
     for (int i = 0; i < group->n_own; i++) {
         const int node = group->own[i], owner = x->slot[node].owner;
