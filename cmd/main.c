@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "complete.h"
@@ -24,6 +25,16 @@ static void fill_descriptors(void)
         fd = open("/dev/null", O_RDWR);
     if (fd > 2)
         close(fd);
+}
+
+/* As many files and connections as the system allows: the soft limit is low for the sake of select(), which nothing here calls. */
+static void raise_files(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
 }
 
 /* A reader that goes away and a limit on file sizes are errors of a write, not the end of the process. */
@@ -122,6 +133,7 @@ int main(int argc, char **argv)
     int used = 0;
     await_signals(argc, argv);
     fill_descriptors();
+    raise_files();
     ignore_signals();
     on_exit(name_memory, NULL);
     if (words.n && strcmp(words.at[0], "__complete") == 0)

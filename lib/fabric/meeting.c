@@ -20,6 +20,8 @@
 #include "fabric/address.h"
 
 enum { SAY_S = 5, LINE_MOST = 60, NOBODY = -1 };
+/* What a worker may send before all are connected: its card to each, of less than a kilobyte. */
+enum { EARLY_MOST = 64, EARLY_BYTES = 1 << 16 };
 
 typedef struct gathering {
     const dt_meeting *how;
@@ -27,6 +29,7 @@ typedef struct gathering {
     int host;                         /* the peer that is rank 0; NOBODY here */
     char *address[DT_MEETING_RANKS];  /* where each listens; NULL: it has not said so */
     bool here[DT_MEETING_RANKS];      /* can be sent to, and has said which rank it is */
+    int early[DT_MEETING_RANKS];      /* messages of each in met->early */
     bool told;                        /* rank 0: all were told the addresses; others: this one was */
     int64_t since_ns, said_ns;
 } gathering;
@@ -239,20 +242,29 @@ static dt_status *miss(gathering *g, int peer)
     return NULL;
 }
 
-static void keep(dt_met *met, dt_message *x)
+/* Takes the message. One of a peer that has not said which worker it is, is dropped. */
+static dt_status *keep(gathering *g, dt_message *x)
 {
-    dt_message **last = &met->early;
+    const int rank = rank_of(g, x->peer);
+    dt_message **last = &g->met->early;
+    size_t bytes = 0;
+    for (int i = 0; i < x->n; i++)
+        bytes += x->part[i].n;
+    if (rank < 0 || bytes > EARLY_BYTES || ++g->early[rank] > EARLY_MOST) {
+        dt_message_free(x);
+        return rank < 0 ? NULL : dt_fail(DT_E_WORKERS_DISAGREE, NULL, "worker %d sent more than %d messages or %d bytes before all workers were connected",
+                                         rank, EARLY_MOST, EARLY_BYTES);
+    }
     while (*last)
         last = &(*last)->next;
     *last = x;
+    return NULL;
 }
 
 static dt_status *take(gathering *g, dt_message *x)
 {
-    if (x->event == DT_PEER_MESSAGE && x->n > 1) {
-        keep(g->met, x);
-        return NULL;
-    }
+    if (x->event == DT_PEER_MESSAGE && x->n > 1)
+        return keep(g, x);
     dt_status *s = x->event == DT_PEER_JOINED ? greet(g, x->peer) : x->event == DT_PEER_GONE ? miss(g, x->peer) : hear(g, x);
     dt_message_free(x);
     return s;
@@ -293,6 +305,8 @@ static void describe_wait(const gathering *g, dt_str *out)
         dt_str_printf(out, "worker 0 at %s", how->address[0]);
         if (refusals)
             dt_str_puts(out, ", where somebody answers who is not a worker with this run's secret");
+        else if (!dt_messenger_reached(g->met->m, g->host))
+            dt_str_puts(out, ", where nobody answers: it has not started, or its workers are all there and it takes no more");
         else
             dt_str_puts(out, " to connect all workers");
         return;
@@ -372,6 +386,7 @@ static dt_status *wait(gathering *g)
         if (!is_over(g) && dt_seconds_since(g->since_ns) > g->how->patience_s)
             return late(g);
     }
+    dt_messenger_admit(g->met->m, false);
     return g->how->own == 0 ? tell_all(g) : NULL;
 }
 

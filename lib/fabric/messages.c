@@ -35,6 +35,7 @@ dt_status *dt_messenger_open(dt_messenger **out, const dt_messenger_spec *spec)
     dt_messenger *m = dt_alloc(sizeof *m);
     m->z = z;
     m->spec = *spec;
+    m->door.fd = -1;
     m->spec.silence_s = spec->silence_s > 0 ? spec->silence_s : 10;
     m->spec.most_bytes = spec->most_bytes ? spec->most_bytes : (size_t)1 << 30;
     snprintf(m->routing, sizeof m->routing, "%s/%016llx", spec->name, (unsigned long long)life);
@@ -74,6 +75,7 @@ void dt_messenger_close(dt_messenger *m)
     if (m->context)
         m->z.context_end(m->context);
     explicit_bzero(&m->key, sizeof m->key);
+    dt_door_release(&m->door);
     free(m->link);
     free(m->peer);
     free(m->is_closed);
@@ -102,6 +104,9 @@ dt_status *dt_messenger_listen(dt_messenger *m, const char *address)
     DT_TRY(dt_address_resolve(&a, true, &loopback));
     DT_TRY(check_reach(m, address, loopback));
     DT_TRY(dt_link_open(m, DT_ZMQ_ROUTER, -1, &l));
+    dt_door_init(&m->door);
+    if (m->z.set(l->socket, DT_ZMQ_BACKLOG, &m->door.queue, sizeof m->door.queue))
+        return dt_zmq_failed(&m->z, "cannot listen on", address);
     dt_address_endpoint(&a, endpoint);
     if (m->z.bind(l->socket, endpoint)) {
         const bool taken = m->z.last_error() == EADDRINUSE;
@@ -115,7 +120,14 @@ dt_status *dt_messenger_listen(dt_messenger *m, const char *address)
     if (colon && dt_parse_int64(colon + 1, &port))
         a.port = (int)port;
     dt_address_text(&a, m->address);
+    dt_link_watch(m, l); /* its descriptor */
     return NULL;
+}
+
+void dt_messenger_admit(dt_messenger *m, bool more)
+{
+    m->door.stays_shut = !more;
+    dt_link_mind_door(m);
 }
 
 static bool is_of_loopback(const char *host)
@@ -174,6 +186,11 @@ const char *dt_messenger_peer(const dt_messenger *m, int peer)
 int dt_messenger_refusals(const dt_messenger *m, int peer)
 {
     return m->peer[peer].refusals;
+}
+
+bool dt_messenger_reached(const dt_messenger *m, int peer)
+{
+    return m->peer[peer].link && m->peer[peer].link->reached;
 }
 
 /* ---- sending ---- */

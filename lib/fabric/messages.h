@@ -68,6 +68,9 @@ void dt_messenger_close(dt_messenger *m); /* waits up to 2 s until what was sent
 dt_status *dt_messenger_listen(dt_messenger *m, const char *address) DT_MUST_USE;
 /* The same for an address that others were told: on that interface, or, where `any` is allowed and the address is not loopback, on all. */
 dt_status *dt_messenger_listen_at(dt_messenger *m, const char *address, const char *interface, bool any) DT_MUST_USE;
+/* Whether others may still connect: true at first, then as long as few of those that are connected have not said who they are. False: nobody takes a
+ * descriptor or time from here on; peers stay, and whoever connects meanwhile comes in when it is true again. */
+void dt_messenger_admit(dt_messenger *m, bool more);
 /* "HOST:PORT" with the port that was found; "": it does not listen. */
 const char *dt_messenger_address(const dt_messenger *m);
 /* Begins to connect, and tries again for as long as it takes: nobody need listen yet. *peer is who will join. Errors as of listen. */
@@ -83,5 +86,7 @@ dt_status *dt_messenger_send(dt_messenger *m, int peer, const dt_message_part *p
 const char *dt_messenger_peer(const dt_messenger *m, int peer);
 /* How often somebody answered there who does not know the key (or the key is wrong here), or who is not dtrain. */
 int dt_messenger_refusals(const dt_messenger *m, int peer);
+/* Whether a connection there was ever made: otherwise nobody listens there, or not any more. */
+bool dt_messenger_reached(const dt_messenger *m, int peer);
 
 #endif

@@ -198,6 +198,7 @@ static dt_status *look(dt_messenger *m, dt_message **out)
     for (int i = 0; i < m->links; i++)
         if (dt_link_watch(m, m->link[i]))
             DT_TRY(dt_peer_greet(m, &m->peer[m->link[i]->peer]));
+    dt_link_mind_door(m);
     for (int i = 0, quiet = 0; quiet < m->links && !*out; i++) {
         bool more = false;
         m->next_link = (m->next_link + 1) % m->links;

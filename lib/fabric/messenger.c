@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 
-enum { LINGER_MS = 2000 };
+enum { LINGER_MS = 2000, CONNECT_MS = 5000 };
 
 /* ---- sockets ---- */
 
@@ -43,12 +43,15 @@ static int set_key(dt_messenger *m, void *socket, bool listens)
 /* ZeroMQ's option IMMEDIATE is left alone: with it, messages that came before a connection ended are dropped. */
 static int set_kind(dt_messenger *m, void *socket, bool listens)
 {
-    return listens ? set_int(m, socket, DT_ZMQ_MANDATORY, 1) : m->z.set(socket, DT_ZMQ_ROUTING_ID, m->routing, strlen(m->routing));
+    if (listens)
+        return set_int(m, socket, DT_ZMQ_MANDATORY, 1) || set_int(m, socket, DT_ZMQ_HANDSHAKE_MS, DT_DOOR_HANDSHAKE_MS);
+    /* The kernel's own retries are up to a minute apart: too long for one that a full or shut door kept out. */
+    return set_int(m, socket, DT_ZMQ_CONNECT_MS, CONNECT_MS) || m->z.set(socket, DT_ZMQ_ROUTING_ID, m->routing, strlen(m->routing));
 }
 
 static int open_monitor(dt_messenger *m, dt_link *l)
 {
-    enum { EVENTS = DT_ZMQ_CONNECTED | DT_ZMQ_ACCEPTED | DT_ZMQ_CLOSED | DT_ZMQ_DISCONNECTED | DT_ZMQ_HANDSHAKE_DONE };
+    enum { EVENTS = DT_ZMQ_CONNECTED | DT_ZMQ_LISTENING | DT_ZMQ_ACCEPTED | DT_ZMQ_CLOSED | DT_ZMQ_DISCONNECTED | DT_ZMQ_HANDSHAKE_DONE };
     char endpoint[60];
     snprintf(endpoint, sizeof endpoint, "inproc://monitor-%d", m->links);
     l->monitor = m->z.socket(m->context, DT_ZMQ_PAIR);
@@ -85,9 +88,26 @@ static void note_fd(dt_messenger *m, int fd, bool is_closed)
     m->is_closed[fd] = is_closed;
 }
 
+/* Of the connections that are open, those that are no peers. */
+static int count_strangers(const dt_messenger *m)
+{
+    int n = m->accepted;
+    for (int i = 0; i < m->peers; i++)
+        n -= m->peer[i].link->peer < 0 && m->peer[i].state == DT_PEER_HERE;
+    return n;
+}
+
+void dt_link_mind_door(dt_messenger *m)
+{
+    dt_door_mind(&m->door, m->door.stays_shut ? 0 : count_strangers(m));
+}
+
 static void watch_server(dt_messenger *m, int event, int fd)
 {
     const bool ends = event & (DT_ZMQ_DISCONNECTED | DT_ZMQ_CLOSED);
+    if (event & DT_ZMQ_LISTENING)
+        m->door.fd = fd;
+    m->accepted += event & DT_ZMQ_ACCEPTED ? 1 : event & DT_ZMQ_DISCONNECTED ? -1 : 0;
     if (ends || event & DT_ZMQ_ACCEPTED)
         note_fd(m, fd, ends);
     for (int i = 0; ends && i < m->peers; i++)
@@ -105,6 +125,7 @@ static bool watch_connection(dt_messenger *m, dt_link *l, int event)
             p->state = DT_PEER_ENDS;
     }
     l->half_open = (event & DT_ZMQ_CONNECTED) != 0;
+    l->reached |= l->half_open;
     return event & DT_ZMQ_HANDSHAKE_DONE && p->state == DT_PEER_COMES;
 }
 

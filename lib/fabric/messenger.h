@@ -4,6 +4,7 @@
 #define DT_FABRIC_MESSENGER_H
 
 #include "fabric/address.h"
+#include "fabric/door.h"
 #include "fabric/messages.h"
 #include "fabric/zmq_api.h"
 
@@ -24,6 +25,7 @@ typedef struct dt_link {
     void *socket, *monitor;
     int peer;       /* of a connection; -1: the server's */
     bool half_open; /* connected, and the handshake is not done */
+    bool reached;   /* it was connected at least once */
 } dt_link;
 
 struct dt_messenger {
@@ -37,8 +39,9 @@ struct dt_messenger {
     dt_link **link;
     dt_peer *peer;
     int links, links_cap, peers, peers_cap, next_link;
+    dt_door door;             /* of the server */
     unsigned char *is_closed; /* [fds] of the server's connections */
-    int fds;
+    int fds, accepted;        /* accepted: connections of the server that are open */
     void *spare; /* a message without parts, for the next that comes; NULL: none */
 };
 
@@ -51,6 +54,8 @@ int dt_peer_add(dt_messenger *m, dt_link *l, const char *name);
 dt_status *dt_link_open(dt_messenger *m, int type, int peer, dt_link **out) DT_MUST_USE;
 /* Takes all reports of its monitor: sets states of peers. True: the server on the other end waits for a greeting. */
 bool dt_link_watch(dt_messenger *m, dt_link *l);
+/* Lets others connect, or not: after reports were taken. */
+void dt_link_mind_door(dt_messenger *m);
 /* Before anything else listens. */
 dt_status *dt_gate_open(dt_messenger *m) DT_MUST_USE;
 /* Answers all that wait at the gate. */

@@ -19,7 +19,7 @@ struct dt_posts {
     int workers;
     int *peer;               /* [workers] NOBODY: it is not there */
     int *guest;              /* [n] processes that wait for the end */
-    int n_guests, cap_guests;
+    int n_guests, cap_guests, guests; /* guests: all that belong to the run */
 };
 
 /* ---- messages ---- */
@@ -50,10 +50,10 @@ static char *copy_more(const dt_message *x)
 
 /* ---- the coordinator ---- */
 
-dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers)
+dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers, int guests)
 {
     dt_posts *p = dt_alloc(sizeof *p);
-    *p = (dt_posts){ .spec = *spec, .workers = workers };
+    *p = (dt_posts){ .spec = *spec, .workers = workers, .guests = guests };
     p->peer = dt_alloc((size_t)workers * sizeof *p->peer);
     for (int w = 0; w < workers; w++)
         p->peer[w] = NOBODY;
@@ -79,9 +79,19 @@ void dt_posts_give(dt_posts *p, int w, const dt_parcel *m, const dt_shared *weig
         tell(p, p->peer[w], m, weights ? weights->data : NULL, more);
 }
 
+/* Strangers have no way in while everybody is there. */
+static void mind_door(dt_posts *p)
+{
+    bool missing = p->n_guests < p->guests;
+    for (int w = 0; w < p->workers; w++)
+        missing |= p->peer[w] < 0;
+    dt_messenger_admit(p->m, missing);
+}
+
 void dt_posts_drop(dt_posts *p, int w)
 {
     p->peer[w] = NOBODY;
+    mind_door(p);
 }
 
 int dt_posts_guests(const dt_posts *p)
@@ -135,9 +145,11 @@ static bool welcome(dt_posts *p, const dt_message *x, dt_arrival *out)
     if (m.number == DT_POST_GUEST) {
         DT_GROW(p->guest, p->cap_guests, p->n_guests + 1);
         p->guest[p->n_guests++] = x->peer;
+        mind_door(p);
         return false;
     }
     p->peer[m.number] = x->peer;
+    mind_door(p);
     *out = (dt_arrival){ .worker = (int)m.number, .came = true };
     return true;
 }
@@ -159,10 +171,22 @@ static bool take_push(const dt_posts *p, const dt_message *x, dt_arrival *out)
     return true;
 }
 
+static void lose_guest(dt_posts *p, int peer)
+{
+    for (int i = 0; i < p->n_guests; i++)
+        if (p->guest[i] == peer) {
+            p->guest[i] = p->guest[--p->n_guests];
+            mind_door(p);
+            return;
+        }
+}
+
 /* True: it is something for the caller. */
 static bool take(dt_posts *p, const dt_message *x, dt_arrival *out)
 {
     const int w = worker_of(p, x->peer);
+    if (w < 0 && x->event == DT_PEER_GONE)
+        lose_guest(p, x->peer);
     if (w < 0)
         return x->event == DT_PEER_MESSAGE && welcome(p, x, out);
     *out = (dt_arrival){ .worker = w, .gone = true };
@@ -212,6 +236,8 @@ static void describe_wait(const dt_post_link *l, const dt_posts_spec *spec, dt_s
     dt_str_printf(out, "the coordinator at %s", spec->address);
     if (dt_messenger_refusals(l->m, l->peer))
         dt_str_puts(out, ", where somebody answers who is not a coordinator with this run's secret");
+    else if (!dt_messenger_reached(l->m, l->peer))
+        dt_str_puts(out, ", where nobody answers: it has not started, or its workers are all there and it takes no more");
 }
 
 static void say(const dt_post_link *l, const dt_posts_spec *spec, const dt_post_wait *wait)

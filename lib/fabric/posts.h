@@ -27,8 +27,8 @@ typedef struct dt_posts_spec {
 bool dt_parcel_read(const dt_message *x, const dt_extents *e, dt_parcel *out) DT_MUST_USE;
 
 typedef struct dt_posts dt_posts;
-/* Errors of the messenger. */
-dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers) DT_MUST_USE;
+/* Others can connect while one of the workers or guests is missing. Errors of the messenger. */
+dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers, int guests) DT_MUST_USE;
 void dt_posts_give(dt_posts *p, int worker, const dt_parcel *message, const dt_shared *weights, const void *more);
 /* As dt_servers_next; out->came: a worker is there. */
 bool dt_posts_next(dt_posts *p, int64_t deadline_ns, dt_arrival *out);

@@ -386,7 +386,7 @@ static dt_status *meet_all(dt_crew *c)
     dt_run_key key;
     dt_posts_spec at;
     DT_TRY(place_of(&c->spec, &key, &at));
-    DT_TRY(dt_posts_open(&c->posts, &at, c->spec.how->workers));
+    DT_TRY(dt_posts_open(&c->posts, &at, c->spec.how->workers, c->spec.how->launch.ps));
     return wait_for_workers(c);
 }
 
