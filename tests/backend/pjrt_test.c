@@ -353,7 +353,7 @@ static dt_status *train_for(training *t, int replicas, int epochs)
     }
     DT_TRY(s);
     DT_TRY(dt_dataset_open(&t->data, "{format: synthetic, examples: 60, validation_split: 0.4, element: {x: {shape: [3], dtype: float32}, y: {shape: [2], dtype: float32}}, "
-                                     "global_batch_size: 8}"));
+                                     "map: {y: [rescale: {scale: 0.1, offset: 0.5}]}, global_batch_size: 8}"));
     DT_TRY(dt_model_fit(t->model, t->data, &t->history, "{epochs: %d}", epochs));
     DT_TRY(dt_model_evaluate(t->model, t->data, NULL));
     DT_TRY(dt_model_predict(t->model, t->data, &t->outputs));
