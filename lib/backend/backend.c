@@ -84,6 +84,12 @@ dt_device_facts dt_device_facts_of(const dt_device *d)
     return computes ? computes->backend->facts(computes) : (dt_device_facts){ 0 };
 }
 
+int64_t dt_device_peak_bytes(const dt_device *d)
+{
+    const dt_device *computes = d ? innermost(d) : NULL;
+    return computes && computes->backend->peak_bytes ? computes->backend->peak_bytes(computes) : 0;
+}
+
 int dt_device_count(const dt_device *d)
 {
     const int n = innermost(d)->count;

@@ -80,6 +80,8 @@ dt_status *dt_device_open(dt_device **out, const dt_backend *b, const dt_device_
 void dt_device_close(dt_device *d); /* takes NULL */
 /* Zeros for NULL. */
 dt_device_facts dt_device_facts_of(const dt_device *d);
+/* The most memory in bytes that was in use on one of its own devices since it was opened; 0: not told, or it has none of its own. Takes NULL. */
+int64_t dt_device_peak_bytes(const dt_device *d);
 /* How many machines of its own it computes with: requests may divide the graph among them (`over`). 1: it wants the graph as it is. */
 int dt_device_count(const dt_device *d);
 /* Whether steps may overlap: the next one can start before the one at hand is finished. */

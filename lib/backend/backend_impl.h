@@ -43,6 +43,7 @@ struct dt_backend {
     const char *(*largest_layer)(const void *executable, dt_arena *arena, int64_t *bytes);
     void (*print)(const void *executable, dt_str *out);
     dt_device_facts (*facts)(const dt_device *d);
+    int64_t (*peak_bytes)(const dt_device *d); /* NULL: it computes in this machine's memory */
     void (*record)(dt_device *d, dt_recorder *r);
 };
 

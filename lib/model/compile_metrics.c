@@ -162,8 +162,8 @@ static dt_status *check_word(dt_arena *arena, const dt_metric_use *use, const ch
  */
 static const char *const fields_of_lines[] = {
     "epoch", "step", "v", "event", "t", "steps", "epoch_step", "examples", "split", "metrics", "wall_s", "wall_ms", "virtual_s", "virtual_ms",
-    "examples_per_s", "waited_s", "idle", "idle_reading", "idle_decoding", "idle_map", "peak_rss_bytes", "n", "loss_min", "loss_max", "seconds",
-    "learning_rate", "batch", "steps_per_second",
+    "examples_per_s", "waited_s", "idle", "idle_reading", "idle_decoding", "idle_map", "peak_rss_bytes", "device_peak_bytes", "n", "loss_min", "loss_max",
+    "seconds", "learning_rate", "batch", "steps_per_second",
 };
 
 static bool is_field(const char *key)

@@ -109,6 +109,17 @@ static dt_device_facts facts(const dt_device *d)
     return (dt_device_facts){ .kernels = dt_pjrt_client_describe(p->client), .threads = p->n };
 }
 
+static int64_t peak_bytes(const dt_device *d)
+{
+    const dt_pjrt_device *p = d->state;
+    int64_t most = 0;
+    for (int i = 0; i < p->n; i++) {
+        const int64_t peak = dt_pjrt_client_memory(p->client, p->ordinal[i]).peak;
+        most = peak > most ? peak : most;
+    }
+    return most;
+}
+
 static const char *largest_layer(const void *executable, dt_arena *arena, int64_t *bytes)
 {
     (void)executable, (void)arena;
@@ -127,7 +138,7 @@ const dt_backend dt_backend_pjrt = {
     .takes_plugin = true,
     .open = open, .close = close, .compile = dt_pjrt_compile_graph, .release = dt_pjrt_release, .start = dt_pjrt_start, .finish = dt_pjrt_finish, .lend = dt_pjrt_lend_arrays, .take_back = dt_pjrt_take_back,
     .host_bytes = dt_pjrt_host_bytes,
-    .largest_layer = largest_layer, .print = dt_pjrt_print, .facts = facts, .record = record,
+    .largest_layer = largest_layer, .print = dt_pjrt_print, .facts = facts, .peak_bytes = peak_bytes, .record = record,
 };
 
 /* ---- what there is ---- */

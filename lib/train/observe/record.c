@@ -275,9 +275,17 @@ static dt_status *step(run *r, const dt_step_done *done)
 
 /* ---- what else happens ---- */
 
+/* Of the process; of a device that has memory of its own, where it tells. */
+static void put_peaks(dt_json *j, const run *r)
+{
+    const int64_t device = dt_device_peak_bytes(r->strategy->device);
+    dt_json_int(j, "peak_rss_bytes", dt_record_peak_bytes());
+    if (device > 0)
+        dt_json_int(j, "device_peak_bytes", device);
+}
+
 static void put_epoch(dt_json *j, const run *r, const dt_event *e)
 {
-    (void)r;
     dt_json_int(j, "epoch", e->epoch);
     dt_json_int(j, "step", e->step);
     dt_json_int(j, "epoch_step", e->epoch_step);
@@ -290,7 +298,7 @@ static void put_epoch(dt_json *j, const run *r, const dt_event *e)
     dt_json_double(j, "idle_decoding", e->idle_decoding);
     dt_json_double(j, "idle_map", e->idle_map);
     dt_json_double(j, "waited_s", e->waited_s);
-    dt_json_int(j, "peak_rss_bytes", dt_record_peak_bytes());
+    put_peaks(j, r);
     put_metrics(j, e);
 }
 
@@ -450,7 +458,7 @@ static void put_end(dt_record *c, const run *r, const dt_status *s)
     dt_json_string(&j, "weights_sha256", *c->weights ? c->weights : NULL);
     dt_record_text(&j, r, "checkpoint", r->checkpoint);
     dt_json_double(&j, "virtual_s", r->virtual_time.all_s);
-    dt_json_int(&j, "peak_rss_bytes", dt_record_peak_bytes());
+    put_peaks(&j, r);
     close_line(c, &j);
 }
 

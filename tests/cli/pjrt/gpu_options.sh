@@ -30,3 +30,8 @@ told 'backend={type: cpu, preallocate: false}'
 XLA_CLIENT_MEM_FRACTION=.5 XLA_PYTHON_CLIENT_MEM_FRACTION=.5 told
 echo 'listed:'
 "$DTRAIN" devices --plugin "$fake" 2>&1 | grep '^options'
+echo 'recorded:'
+FAKE_DEVICE=gpu "$DTRAIN" fit "$tiny" -q --plugin "$fake" "output.dir=$TEST_DIR/peak" || echo "exit $?"
+grep -c '"device_peak_bytes": 123456' "$TEST_DIR/peak/record.jsonl"
+"$DTRAIN" fit "$tiny" -q "output.dir=$TEST_DIR/none"
+grep -q device_peak_bytes "$TEST_DIR/none/record.jsonl" || echo "not on cpu"
