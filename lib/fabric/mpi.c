@@ -102,6 +102,14 @@ static dt_status *load(mpi_team *t)
     return s;
 }
 
+/* Of tasks that srun started without a PMI each is an MPI job of its own. */
+static const char *cure(void)
+{
+    if (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE") || !getenv("SLURM_STEP_NUM_TASKS"))
+        return "start dtrain with the mpirun of the MPI library that its plug-in was built with";
+    return "start it by 'srun --mpi=pmix' (MPICH: --mpi=pmi2), or without MPI: set MASTER_ADDR to worker 0's machine, MASTER_PORT, WORLD_SIZE and RANK";
+}
+
 static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting)
 {
     (void)meeting;
@@ -112,7 +120,7 @@ static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *m
         s = dt_fail(DT_E_KERNELS, NULL, "MPI does not start: %s", words);
     if (!s && ranks && ranks != t->base.ranks)
         s = dt_suggest(dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the launcher started %d processes, but %s sees %d", ranks, t->mpi->library(), t->base.ranks),
-                       "start dtrain with the mpirun of the MPI library that its plug-in was built with");
+                       "%s", cure());
     if (s) {
         free(t);
         return s;

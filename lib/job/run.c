@@ -98,6 +98,15 @@ static dt_status *write_report(const dt_job *j, const dt_run_options *o)
     return s;
 }
 
+/* A number among workers that the job does not have. */
+static dt_status *check_rank_is_used(const dt_job *j)
+{
+    const char *rank = getenv(DT_RANK_VARIABLE);
+    if (!rank || !*rank || j->strategy.launch.workers)
+        return NULL;
+    return dt_fail(DT_E_LAUNCH, &j->strategy.at, DT_RANK_VARIABLE "=%.40s: the job has no strategy.cluster_resolver that says where workers meet", rank);
+}
+
 /* A job that says where its workers meet is not trained by one of them alone. */
 static dt_status *check_is_numbered(const dt_job *j)
 {
@@ -105,10 +114,7 @@ static dt_status *check_is_numbered(const dt_job *j)
     if (l->addresses && !l->workers)
         return dt_suggest(dt_fail(DT_E_LAUNCH, &j->strategy.at, "cluster_resolver names %d workers, and nothing says which one this is", l->addresses),
                           "start each with its number, --rank 0 to --rank %d", l->addresses - 1);
-    if (!l->workers && getenv(DT_RANK_VARIABLE))
-        return dt_fail(DT_E_LAUNCH, &j->strategy.at, DT_RANK_VARIABLE "=%.40s: the job has no strategy.cluster_resolver that says where workers meet",
-                       getenv(DT_RANK_VARIABLE));
-    return NULL;
+    return check_rank_is_used(j);
 }
 
 DT_API int dt_job_worker(const dt_job *j)
@@ -265,6 +271,7 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
     DT_TRY(dt_want(split, "dt_job_evaluate", "split"));
     options = or_none(options);
     DT_TRY(find_part(j, split, &part));
+    DT_TRY(check_rank_is_used(j));
     DT_TRY(dt_job_open_team(j, options));
     dt_status *bad = dt_cluster_agree(j->cluster, "prepare its evaluation", prepare_evaluation(j, checkpoint, options, &c, &s));
     if (!bad)
@@ -402,6 +409,7 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const d
     dt_predict_rows from = {.rows = tell_rows, .user = &a, .everyone = out != NULL, .warn = tell_warning, .warn_user = or_none(options)};
     dt_saved c = {0};
     DT_TRY(check_input_of_team(j, q));
+    DT_TRY(check_rank_is_used(j));
     DT_TRY(dt_job_open_team(j, options));
     dt_status *bad = dt_job_find_checkpoint(j, q->checkpoint, or_none(options), &c);
     if (!bad)

@@ -20,6 +20,7 @@
 typedef enum dt_task_type { DT_TASK_WORKER, DT_TASK_PS, DT_TASK_EVALUATOR } dt_task_type; /* WORKER: or the chief */
 typedef struct dt_launch {
     int workers, rank;   /* workers 0: this process is alone */
+    int said;            /* processes that a launcher speaks of, 1 too; 0: none does */
     dt_task_type task;   /* others than WORKER have ranks behind those of workers */
     bool has_chief;      /* worker 0 was called so */
     int ps;              /* tasks of that type */

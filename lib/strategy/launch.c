@@ -30,9 +30,16 @@ static const struct launcher {
 };
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers, MOST = 1 << 16 };
 
-static bool read_count(const char *name, int64_t *out)
+/* NULL where the variable is not set, or empty. */
+static const char *said(const char *name)
 {
     const char *text = getenv(name);
+    return text && *text ? text : NULL;
+}
+
+static bool read_count(const char *name, int64_t *out)
+{
+    const char *text = said(name);
     return text && dt_parse_int64(text, out);
 }
 
@@ -89,21 +96,39 @@ static dt_status *read_master(dt_launch *out)
     return NULL;
 }
 
+/* The batch script of a Slurm job has a rank, 0, and is no task of a step. */
+static dt_status *size_missing(const struct launcher *l)
+{
+    int64_t rank = 0;
+    if (!said(l->rank) || (l->yields && read_count(l->rank, &rank) && rank == 0))
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s numbers this process, but %s, the number of processes, is not set", l->rank, said(l->rank), l->size),
+                      "set %s, or unset %s to run the job in this process alone", l->size, l->rank);
+}
+
+static dt_status *rank_missing(const struct launcher *l, int64_t size)
+{
+    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "%s=%lld, but %s, the number of this process, is not set", l->size, (long long)size, l->rank),
+                      "set %s to 0 to %lld, another in each process, or unset %s to run the job in this process alone", l->rank, (long long)size - 1, l->size);
+}
+
 /* workers 0: it has started none, or one. */
 static dt_status *read_launcher(const struct launcher *l, dt_launch *out)
 {
     int64_t size = 0, rank = 0;
     *out = (dt_launch){ .by = l->size, .launcher = l->name, .fabric = l->fabric, .sure = l->sure, .yields = l->yields, .start = l->start };
-    if (!getenv(l->size) || (!l->sure && !getenv(l->rank)) || !read_count(l->size, &size) || size < 2)
-        return NULL;
-    if (size > MOST)
-        return dt_fail(DT_E_LAUNCH, NULL, "%s=%lld: more than %d workers", l->size, (long long)size, MOST);
-    if (!read_count(l->rank, &rank) || rank < 0 || rank >= size)
-        return dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s: with %s=%lld it must be 0 to %lld", l->rank, getenv(l->rank) ? getenv(l->rank) : "", l->size,
-                       (long long)size, (long long)size - 1);
-    out->workers = (int)size;
+    if (!said(l->size))
+        return size_missing(l);
+    if (!read_count(l->size, &size) || size < 1 || size > MOST)
+        return dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s: it must be the number of processes, 1 to %d", l->size, said(l->size), MOST);
+    if (!said(l->rank) && size > 1)
+        return rank_missing(l, size);
+    if (said(l->rank) && (!read_count(l->rank, &rank) || rank < 0 || rank >= size))
+        return dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s: with %s=%lld it must be 0 to %lld", l->rank, said(l->rank), l->size, (long long)size, (long long)size - 1);
+    out->said = (int)size;
+    out->workers = size > 1 ? (int)size : 0;
     out->rank = (int)rank;
-    return l->start ? read_master(out) : NULL;
+    return l->start && out->workers ? read_master(out) : NULL;
 }
 
 /* ---- TF_CONFIG ---- */
@@ -130,46 +155,107 @@ static bool add_tasks(const json_t *cluster, const char *job, dt_launch *out)
     return true;
 }
 
-static dt_status *unknown_task(const char *type)
+static const char *const types[] = { "worker", "ps", "evaluator", "chief" }; /* dt_task_type, and one more */
+enum { TYPES = sizeof types / sizeof *types, CHIEF = TYPES - 1 };
+
+static int type_of(const char *name)
 {
-    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: unknown task type '%.40s'", type), "known: chief, worker, ps, evaluator");
+    int k = 0;
+    while (k < TYPES && strcmp(name, types[k]) != 0)
+        k++;
+    return k;
 }
 
-/* An evaluator is no part of the cluster, so it may be missing there. */
-static dt_status *find_task(const json_t *whole, dt_launch *out)
+static dt_status *unknown_type(const char *what, const char *type)
 {
-    static const char *const types[] = { "worker", "ps", "evaluator", "chief" };
-    const json_t *cluster = json_object_get(whole, "cluster"), *task = json_object_get(whole, "task"), *index = json_object_get(task, "index");
-    const char *type = json_string_value(json_object_get(task, "type"));
-    const int64_t chiefs = tasks_of(cluster, "chief");
-    int k = 0;
-    if (!type || !json_is_integer(index))
-        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG describes %d workers, but not which one this is: \"task\": {\"type\": \"worker\", \"index\": 0}", out->workers);
-    while (k < 4 && strcmp(type, types[k]) != 0)
-        k++;
-    if (k == 4)
-        return unknown_task(type);
-    const int64_t at = json_integer_value(index), last = tasks_of(cluster, type);
-    if (at < 0 || at >= (k == DT_TASK_EVALUATOR && last == 0 ? MOST : last))
-        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: %s %lld is not in the cluster, which has %lld of them, from 0 on", type, (long long)at, (long long)last);
-    out->task = k == 3 ? DT_TASK_WORKER : (dt_task_type)k;
-    out->rank = (int)(at + (out->task != DT_TASK_WORKER ? out->workers : k == 3 ? 0 : chiefs));
+    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: unknown %s '%.40s'", what, type), "known: chief, worker, ps, evaluator");
+}
+
+/* Tasks of a type that nobody looks for would be missing in silence. */
+static dt_status *check_cluster(json_t *cluster)
+{
+    const char *type;
+    json_t *list;
+    if (cluster && !json_is_object(cluster))
+        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: \"cluster\" must be an object: {\"worker\": [\"HOST:PORT\", ...]}");
+    json_object_foreach(cluster, type, list) {
+        if (type_of(type) == TYPES)
+            return unknown_type("type of tasks in the cluster", type);
+        if (!json_is_array(list) && !json_is_object(list))
+            return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: \"%s\" in the cluster must be a list of addresses: [\"HOST:PORT\", ...]", type);
+    }
     return NULL;
 }
 
+/* A number, or its text, as TensorFlow takes it. */
+static bool read_index(const json_t *index, int64_t *out)
+{
+    *out = json_integer_value(index);
+    return json_is_integer(index) || (json_is_string(index) && dt_parse_int64(json_string_value(index), out));
+}
+
+/* Where in its list the task with this index is; -1: nowhere. A mapping names the indices of its tasks. */
+static int64_t find_index(json_t *list, int64_t index)
+{
+    const char *key;
+    json_t *address;
+    int64_t at = 0, number;
+    if (!json_is_object(list))
+        return index >= 0 && index < (int64_t)json_array_size(list) ? index : -1;
+    json_object_foreach(list, key, address) {
+        if (dt_parse_int64(key, &number) && number == index)
+            return at;
+        at++;
+    }
+    return -1;
+}
+
+/* An evaluator is no part of the cluster, so it may be missing there. */
+static dt_status *find_task(const json_t *whole, int64_t chiefs, dt_launch *out)
+{
+    const json_t *cluster = json_object_get(whole, "cluster"), *task = json_object_get(whole, "task");
+    const char *type = json_string_value(json_object_get(task, "type"));
+    int64_t index = 0;
+    if (!type || !read_index(json_object_get(task, "index"), &index))
+        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG describes %d worker%s, but not which one this is: \"task\": {\"type\": \"worker\", \"index\": 0}", out->workers,
+                       out->workers == 1 ? "" : "s");
+    const int k = type_of(type);
+    if (k == TYPES)
+        return unknown_type("task type", type);
+    const int64_t all = tasks_of(cluster, type);
+    int64_t at = find_index(json_object_get(cluster, type), index);
+    if (at < 0 && k == DT_TASK_EVALUATOR && all == 0 && index >= 0 && index < MOST)
+        at = index;
+    if (at < 0)
+        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: %s %lld is not in the cluster, which has %lld of them%s", type, (long long)index, (long long)all,
+                       json_is_object(json_object_get(cluster, type)) ? ", with other indices" : ", from 0 on");
+    out->task = k == CHIEF ? DT_TASK_WORKER : (dt_task_type)k;
+    out->rank = (int)(at + (out->task != DT_TASK_WORKER ? out->workers : k == CHIEF ? 0 : chiefs));
+    return NULL;
+}
+
+/* A cluster of one task that says no more, or of none, is this process. */
 static dt_status *take_task(const json_t *whole, dt_launch *out)
 {
-    const json_t *cluster = json_object_get(whole, "cluster");
+    json_t *cluster = json_object_get(whole, "cluster"), *task = json_object_get(whole, "task");
+    DT_TRY(check_cluster(cluster));
     const int64_t chiefs = tasks_of(cluster, "chief"), workers = tasks_of(cluster, "worker");
-    if (chiefs + workers + tasks_of(cluster, "ps") + tasks_of(cluster, "evaluator") < 2)
-        return NULL;
+    const int64_t all = chiefs + workers + tasks_of(cluster, "ps") + tasks_of(cluster, "evaluator");
     if (chiefs > 1 || chiefs + workers > MOST)
         return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: %lld chiefs and %lld workers; there is one chief at most", (long long)chiefs, (long long)workers);
     out->workers = (int)(chiefs + workers);
+    if (all > 1 || json_object_size(task) > 0)
+        DT_TRY(find_task(whole, chiefs, out));
+    if (all == 1 && out->task == DT_TASK_WORKER) {
+        out->workers = 0;
+        out->said = 1;
+    }
+    if (all < 2)
+        return NULL;
+    out->said = out->workers;
     out->has_chief = chiefs > 0;
     out->ps = (int)tasks_of(cluster, "ps");
     out->first = (int)chiefs;
-    DT_TRY(find_task(whole, out));
     if (!add_tasks(cluster, "chief", out) || !add_tasks(cluster, "worker", out))
         return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: each of the %d workers must have an address, \"HOST:PORT\"", out->workers);
     return check_addresses(out, NULL, "TF_CONFIG");
@@ -204,6 +290,7 @@ static dt_status *read_own(dt_launch *out)
     if (out->workers < 2 || !dt_parse_int64(first, &rank) || rank < 0 || rank >= out->workers)
         return dt_fail(DT_E_LAUNCH, NULL, DT_SOCKETS_VARIABLE "=%.60s: 'dtrain fit --workers' sets it for the processes that it starts; unset it", text);
     out->rank = (int)rank;
+    out->said = out->workers;
     return NULL;
 }
 
@@ -211,21 +298,22 @@ static dt_status *read_own(dt_launch *out)
 
 static dt_status *same(const dt_launch *a, const dt_launch *b)
 {
-    if (a->workers == b->workers && a->rank == b->rank)
+    if (a->said == b->said && a->rank == b->rank)
         return NULL;
-    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "%s says that this is worker %d of %d, but %s says worker %d of %d", a->by, a->rank, a->workers, b->by, b->rank,
-                              b->workers), "unset %s, or start the job without %s", b->by, a->launcher);
+    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "%s says that this is worker %d of %d, but %s says worker %d of %d", a->by, a->rank, a->said, b->by, b->rank,
+                              b->said), "unset %s, or start the job without %s", b->by, a->launcher);
 }
 
 /* *out so far, and what another one says, which is taken or released. */
 static dt_status *join_launches(dt_launch *out, dt_launch *other)
 {
     const bool around = out->sure && other->sure; /* of a batch system, around mpirun */
-    if (other->workers && !out->workers) {
+    const bool one = out->sure && out->said == 1; /* a step or an mpirun of one process, in which others are started */
+    dt_status *s = out->said && other->said && !around && !one ? same(out, other) : NULL;
+    if (!s && other->said && !out->workers) {
         *out = *other;
         return NULL;
     }
-    dt_status *s = other->workers && !around ? same(out, other) : NULL;
     if (!s && out->yields && other->workers && other->address) {
         dt_launch_release(out);
         *out = *other;
@@ -256,7 +344,7 @@ dt_status *dt_launch_find(dt_launch *out)
 
 static dt_status *counts_differ(const dt_launch *l, const dt_location *at, int n)
 {
-    return dt_fail(DT_E_LAUNCH, at, "cluster_resolver has %d workers, but %s says %d", n, l->by, l->workers);
+    return dt_fail(DT_E_LAUNCH, at, "cluster_resolver has %d workers, but %s says %d", n, l->by, l->said);
 }
 
 dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *const *address, int n)
@@ -265,10 +353,11 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *
     int64_t rank = -1;
     if (text && *text && (!dt_parse_int64(text, &rank) || rank < 0 || rank >= n))
         return dt_fail(DT_E_LAUNCH, at, DT_RANK_VARIABLE "=%.40s: with %d workers in cluster_resolver it must be 0 to %d", text, n, n - 1);
-    const dt_launch own = { .workers = n, .rank = (int)rank, .by = DT_RANK_VARIABLE, .launcher = "cluster_resolver", .fabric = &dt_fabric_zmq, .start = "--rank " };
-    if (out->workers && out->workers != n)
+    const dt_launch own = { .workers = n, .said = n, .rank = (int)rank, .by = DT_RANK_VARIABLE, .launcher = "cluster_resolver", .fabric = &dt_fabric_zmq, .start = "--rank " };
+    const bool counts = out->workers || (out->said && !out->sure);
+    if (counts && out->said != n)
         return counts_differ(out, at, n);
-    if (out->workers && rank >= 0)
+    if (counts && rank >= 0)
         DT_TRY(same(out, &own));
     if (out->sure && !out->yields && out->workers) /* which connects them itself */
         return NULL;
