@@ -41,11 +41,17 @@ static bool is_set(const char *variable)
     return value && *value;
 }
 
+/* mpirun gives the processes that it starts terminals, and writes what they print to its own output: a file, as a rule. */
+static bool is_launched(void)
+{
+    return is_set("OMPI_COMM_WORLD_RANK") || is_set("PMI_RANK") || is_set("PMIX_RANK");
+}
+
 /* A terminal that understands more than lines, and a person before it. */
 static bool is_lively(int fd)
 {
     const char *term = getenv("TERM");
-    return isatty(fd) && term && *term && strcmp(term, "dumb") != 0 && !is_set("CI");
+    return isatty(fd) && term && *term && strcmp(term, "dumb") != 0 && !is_set("CI") && !is_launched();
 }
 
 static bool wants_color(const struct common *common, int fd)

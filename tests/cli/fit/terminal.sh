@@ -14,7 +14,7 @@ sed 's/.*|//' "$TEST_DIR/clear" | mask
 has "$TEST_DIR/live" '^[[K|^[[Kepoch' # cleared to the end of the line, however wide an earlier one was
 grep -q '    |' "$TEST_DIR/live" && echo 'blanks fill the line up'
 on_terminal "COLUMNS=30 $fit" | tr '|' '\n' | awk 'length > 29 && /ETA/ { print "too wide: " $0 }'
-for surroundings in CI=true TERM=dumb; do
+for surroundings in CI=true TERM=dumb OMPI_COMM_WORLD_RANK=0 PMI_RANK=0; do
     on_terminal "$surroundings $fit" >"$TEST_DIR/plain"
     lacks "$TEST_DIR/plain" '|'
     lacks "$TEST_DIR/plain" '^['
