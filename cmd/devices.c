@@ -19,7 +19,10 @@ static int run(const struct call *call)
         setenv("DTRAIN_PJRT_PLUGIN", my->plugin, 1);
     if (!s)
         s = dt_devices_text(my->json, &text);
-    return out_result(call->out, s, text);
+    if (text) /* with a fault, too: what else there is */
+        out_text(call->out, text);
+    free(text);
+    return out_error(call->out, s);
 }
 
 static const struct option options[] = {
@@ -36,7 +39,8 @@ const struct verb verb_devices = {
     .more = "dtrain's own loops are compiled for several instruction sets and use the best one that the processor has.\n"
             "DTRAIN_INSTRUCTIONS=base, avx2 or avx512 limits dtrain and the kernel libraries to that set, for every verb and\n"
             "for programs that use the library. The loops give the same bits with every set; matrix products and convolutions\n"
-            "of the libraries do not.\n",
+            "of the libraries do not.\n\n"
+            "Exits with 69 if the plug-in that --plugin or DTRAIN_PJRT_PLUGIN names does not start.\n",
     .options = options,
     .size = sizeof(struct devices),
     .run = run,

@@ -91,6 +91,7 @@ const struct verb verb_evaluate = {
                 "  dtrain evaluate job.yaml --steps 10                             the first ten batches\n"
                 "  dtrain evaluate job.yaml --workers 4                             on four processes, with the same digits\n",
     .options = options,
+    .runs_jobs = true,
     .size = sizeof(struct evaluate),
     .run = run,
 };

@@ -56,6 +56,7 @@ static dt_status *read_call(struct training *t)
     dt_status *s = take_job(t->call, &fit->place, &t->source);
     if (s)
         return s;
+    t->source.inspect = fit->dry_run;
     if (fit->fresh && fit->resume && strcmp(fit->resume, "never") != 0)
         return usage_error(t->call, "--fresh and --resume %s contradict each other", cut_word(fit->resume).text);
     if (fit->resume && !*fit->resume)
@@ -231,6 +232,7 @@ const struct verb verb_fit = {
             "available; 71 out of memory; 73 output cannot be created, or another job uses it; 74 read or write failed; 75 stopped, state saved; 77 permission\n"
             "denied; 78 job invalid, or does not fit; 79 diverged; 80 --expect not met; 130 and 143 ended by a second signal.\n",
     .options = options,
+    .runs_jobs = true,
     .trains = true,
     .size = sizeof(struct fit),
     .run = run,

@@ -104,6 +104,7 @@ dt_status *take_job(const struct call *call, const struct place *place, dt_job_s
         .directory = place->directory,
         .backend = place->backend,
         .plugin = place->plugin,
+        .inspect = !call->verb->runs_jobs,
         .overrides = call->operands.at + 1,
         .n_overrides = call->operands.n - 1,
     };

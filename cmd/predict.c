@@ -166,6 +166,7 @@ const struct verb verb_predict = {
             "NPY and NPZ hold the outputs exactly as the model returns them, shape (rows, ...): NPY a single output, NPZ each\n"
             "output by name. With --top, NPY holds class numbers (rows, K), and NPZ holds OUTPUT_class and OUTPUT_score.\n",
     .options = options,
+    .runs_jobs = true,
     .size = sizeof(struct predict),
     .run = run,
 };

@@ -189,7 +189,7 @@ static int run(const struct call *call)
     const char **overrides = calloc((size_t)call->operands.n, sizeof *overrides);
     if (!overrides)
         return out_error(call->out, dt_status_create(ERROR_NO_MEMORY, "out of memory"));
-    dt_job_source source = {.directory = my->place.directory, .overrides = overrides};
+    dt_job_source source = {.directory = my->place.directory, .overrides = overrides, .inspect = true};
     for (int i = 0; i < call->operands.n; i++)
         if (is_override(call->operands.at[i]))
             overrides[source.n_overrides++] = call->operands.at[i];

@@ -114,6 +114,7 @@ struct verb {
     const char *operands, *examples;
     const char *more; /* paragraphs below the options; may be NULL */
     const struct option *options;
+    bool runs_jobs; /* opens the plug-in that a job names, which is code; others open one that --plugin names */
     bool trains; /* signals mean save and stop from the start, and output that nobody reads ends nothing */
     size_t size; /* of the struct that they are stored in */
     int (*run)(const struct call *call);

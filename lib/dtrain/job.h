@@ -24,6 +24,8 @@ typedef struct dt_job_source {
     dt_purpose purpose;
     const char *backend;            /* "cpu", "pjrt": in place of the job's; NULL: the job's */
     const char *plugin;             /* pjrt: path of the plug-in, likewise; alone it means pjrt */
+    bool inspect;                   /* only to look at: a plug-in that the job or the environment names stays closed, and what would compute does so on cpu.
+                                       Implied for PLAN and TOPOLOGY; not where `plugin` is set */
 } dt_job_source;
 DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source) DT_CHECKED; /* all faults of the file are reported together */
 DT_API void dt_job_unref(dt_job *j);
@@ -37,7 +39,7 @@ DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;
  * *text. Warnings that need the data come as events of fit and evaluate. */
 DT_API dt_status *dt_job_warnings(dt_job *j, char **text) DT_CHECKED;
 /* For images that `partition` splits by rows and columns: the tile of each logical device, layer by layer, and what it receives from its neighbours.
- * "" if no images are split. The caller frees *text. */
+ * A line, too, where the number of replicas is that of the devices of a plug-in that stays closed. "" if there is nothing to say. The caller frees *text. */
 DT_API dt_status *dt_job_partition_text(dt_job *j, char **text) DT_CHECKED;
 
 typedef enum dt_kernels { DT_KERNELS_AUTO, DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDNN, DT_KERNELS_OWN } dt_kernels;

@@ -65,7 +65,8 @@ typedef struct dt_search_request {
  * fastest first. *fits is whether any of them fits the devices' memory; fits may be NULL. The caller frees *text. Error: NO_SLICE. */
 DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text, bool *fits) DT_CHECKED;
 
-/* The back ends, devices and kernel libraries found on this machine, and why others were not found. The caller frees *text. */
+/* The back ends, devices and kernel libraries found on this machine, and why others were not found. The caller frees *text. PLUGIN, beside the text, where
+ * the environment names a plug-in that does not start. */
 DT_API dt_status *dt_devices_text(bool json, char **text) DT_CHECKED;
 /* Information for a bug report: versions, machine, devices, environment variables that affect dtrain, and problems found here. The caller frees *text. */
 DT_API dt_status *dt_doctor_text(bool json, char **text) DT_CHECKED;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What only several sections together can get wrong. A section that is faulty itself is not asked. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "job/job.h"
 
@@ -27,12 +28,24 @@ static dt_status *check_backend(const dt_job *j)
                    j->strategy.row->kind.name, j->strategy.row->backend);
 }
 
+/* Of a plug-in that stays closed it can still be said that its file is missing. A name without a slash is looked for where libraries are. */
+static dt_status *check_plugin_is_there(const dt_job *j)
+{
+    struct stat st;
+    if (!j->sealed || j->purpose != DT_FOR_FIT || !j->plugin || !strchr(j->plugin, '/') || !dt_backend_takes_plugin(j->backend))
+        return NULL;
+    if (stat(j->plugin, &st) != 0)
+        return dt_fail(DT_E_PLUGIN, place_of_backend(j), "cannot open the plug-in: %s: no such file", j->plugin);
+    return S_ISREG(st.st_mode) ? NULL : dt_fail(DT_E_PLUGIN, place_of_backend(j), "cannot open the plug-in: %s is not a file", j->plugin);
+}
+
 static dt_status *count_replicas(dt_job *j)
 {
     dt_strategy *s = NULL;
     DT_TRY(dt_strategy_open(&s, &j->strategy));
     j->replicas = dt_strategy_replicas(s);
     j->workers = dt_strategy_input_workers(s);
+    j->uncounted = s->uncounted;
     dt_strategy_unref(s);
     return NULL;
 }
@@ -86,6 +99,7 @@ dt_status *dt_job_check(dt_job *j)
 {
     dt_status *faults = check_backend(j), *uncountable = j->has_strategy ? count_replicas(j) : NULL;
     dt_status_append(&faults, uncountable ? uncountable : check_batch(j));
+    dt_status_append(&faults, check_plugin_is_there(j));
     dt_status_append(&faults, check_elements(j));
     dt_status_append(&faults, check_runs(j));
     dt_status_append(&faults, check_accumulation(j));

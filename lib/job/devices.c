@@ -24,6 +24,7 @@ typedef struct machine {
     int backends;
     dt_resolver *tpu;
     dt_accelerators plugin;
+    dt_status *fault;  /* of the plug-in; NULL: it starts, or none was named */
     char *no_plugin;   /* why its devices are not known; NULL: they are, or none was named */
 } machine;
 
@@ -37,9 +38,8 @@ static dt_status *look(machine *m)
     const dt_backend *const *rows = dt_backends(&n);
     for (int i = 0; i < n && m->backends < MOST_BACKENDS - 1; i++)
         m->backend[m->backends++] = (found){dt_backend_name(rows[i]), true, dt_strdup(dt_backend_about(rows[i]))};
-    dt_status *s = dt_accelerators_find(NULL, NULL, &m->plugin);
-    m->no_plugin = s ? dt_strdup(dt_status_text(s)) : NULL;
-    dt_status_free(s);
+    m->fault = dt_accelerators_find(NULL, NULL, &m->plugin);
+    m->no_plugin = m->fault ? dt_strdup(dt_status_text(m->fault)) : NULL;
     return dt_resolver_open(&m->tpu, "", DT_E_UNKNOWN_SLICE, NULL);
 }
 
@@ -209,7 +209,10 @@ DT_API dt_status *dt_devices_text(bool json, char **text)
     if (!s) {
         (json ? print_json : print_text)(&m, &out);
         *text = dt_str_take(&out);
+        s = m.fault;
+        m.fault = NULL;
     }
+    dt_status_free(m.fault);
     forget(&m);
     return s;
 }

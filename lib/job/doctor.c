@@ -145,6 +145,16 @@ static void look_at_environment(patient *p)
         dt_str_puts(out, "none that count");
 }
 
+/* A plug-in that does not start is in the text, and no reason to say nothing else. */
+static dt_status *list_devices(bool json, char **text)
+{
+    dt_status *s = dt_devices_text(json, text);
+    if (!*text)
+        return s;
+    dt_status_free(s);
+    return NULL;
+}
+
 static dt_status *look(patient *p)
 {
     const char *temporary = getenv("TMPDIR");
@@ -171,8 +181,8 @@ static dt_status *look(patient *p)
     look_at_folder(p, "folder", ".");
     look_at_folder(p, "temporary", temporary && *temporary ? temporary : "/tmp");
     look_at_environment(p);
-    DT_TRY(dt_devices_text(false, &p->devices));
-    DT_TRY(dt_devices_text(true, &p->devices_json));
+    DT_TRY(list_devices(false, &p->devices));
+    DT_TRY(list_devices(true, &p->devices_json));
     p->devices_json[strcspn(p->devices_json, "\n")] = '\0';
     return NULL;
 }

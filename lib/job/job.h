@@ -27,6 +27,7 @@ struct dt_job { /* the public handle */
     int refs;
     dt_arena *arena;
     dt_purpose purpose;
+    bool sealed;                 /* no plug-in may be opened: the job is only looked at */
     dt_tree *tree;               /* resolved: base, overrides and substitutions are in it */
     dt_location at;                 /* of the whole */
     const dt_source *base;       /* the file that it extends; NULL: none */
@@ -61,6 +62,7 @@ struct dt_job { /* the public handle */
     dt_steps_recorded trace;     /* output.trace */
     bool report;                 /* `output.report: html` */
     int64_t replicas;            /* 0: the strategy is faulty */
+    bool uncounted;              /* replicas is 1 in place of a number that only the plug-in knows, which stays closed */
     int64_t workers;             /* hosts that feed the replicas; 0 likewise */
     bool has_strategy, has_dataset, has_model, has_compile, has_fit; /* read without faults */
 

@@ -176,6 +176,9 @@ DT_API dt_status *dt_job_partition_text(dt_job *j, char **text)
     int devices = j->strategy.assignment ? dt_device_assignment_logical_devices(j->strategy.assignment) : 1;
     if (j->partition && j->has_dataset && devices > 1 && rank >= 3 && rank <= 5 && splits_images(j->partition))
         bad = describe(j, devices, &out);
+    if (j->uncounted)
+        dt_str_puts(&out, "the number of replicas is unknown: the plug-in is opened by fit, evaluate, predict and devices, or where --plugin names it; "
+                          "checked as 1 replica\n");
     if (bad)
         dt_str_release(&out);
     else

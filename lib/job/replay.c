@@ -256,6 +256,15 @@ static dt_status *replay_all(replay *r, int64_t steps, dt_str *out)
     return compare(r, out);
 }
 
+/* On another back end than the run's, bits would differ. */
+static dt_status *check_may_compute(const dt_job *j)
+{
+    if (!j->sealed || !dt_backend_takes_plugin(j->backend))
+        return NULL;
+    return dt_suggest(dt_fail(DT_E_BACKEND, j->backend_at.source ? &j->backend_at : NULL, "a replay computes with a plug-in, which is code, and opens none that the job names"),
+                      "name it on the command line: --plugin PATH");
+}
+
 DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_run_options *options, char **text)
 {
     DT_LIVE(j);
@@ -264,6 +273,7 @@ DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_ru
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_replay", "job"));
     DT_TRY(dt_want(text, "dt_job_replay", "place for the text"));
+    DT_TRY(check_may_compute(j));
     replay r = {.job = j, .options = options ? options : &none, .json = json};
     dt_status *s = replay_all(&r, steps, &out);
     dt_status *left = remove_scratch(&r);

@@ -192,7 +192,7 @@ static dt_status *read_output(dt_job *j, const dt_tree *t)
 
 static dt_status *read_strategy(dt_job *j, const dt_tree *t)
 {
-    j->strategy = (dt_strategy_spec){.backend = j->backend, .plugin = j->plugin, .settings = j->settings};
+    j->strategy = (dt_strategy_spec){.backend = j->backend, .plugin = j->plugin, .settings = j->settings, .sealed = j->sealed};
     dt_status *s = t ? dt_strategy_read(j->arena, t, &j->at, &j->strategy) : NULL;
     j->has_strategy = t && !s;
     return s;

@@ -54,9 +54,10 @@ static dt_status *name_cpus(dt_strategy *s, const dt_strategy_spec *spec)
 static dt_status *count_all(const dt_strategy_spec *spec, int64_t *n)
 {
     dt_device *device = NULL;
+    const bool plugin = dt_backend_takes_plugin(spec->backend);
 
-    *n = dt_cores();
-    if (!dt_backend_takes_plugin(spec->backend))
+    *n = plugin ? 1 : dt_cores();
+    if (!plugin || spec->sealed)
         return NULL;
     DT_TRY(dt_device_open(&device, dt_backend_find(spec->backend), &(dt_device_options){ .plugin = spec->plugin, .settings = spec->settings,
                                                                                         .n_ordinals = DT_EVERY_ORDINAL, .looks = true }));
@@ -78,6 +79,7 @@ dt_status *dt_place_cpus(dt_strategy *s, const dt_strategy_spec *spec)
     if (replicas > DT_MAX_REPLICAS)
         return dt_fail(DT_E_RANGE, spec->at.source ? &spec->at : NULL, "replicas must be at most %d, got %lld", DT_MAX_REPLICAS, (long long)replicas);
     s->replicas = (int)replicas;
+    s->uncounted = every_device && spec->sealed && dt_backend_takes_plugin(spec->backend);
     s->device_name = dt_alloc(dt_size_mul((size_t)replicas, sizeof *s->device_name));
     DT_TRY(name_cpus(s, spec));
     const char *kind = strrchr(s->device_name[0], '/') + strlen("/device:");
@@ -85,7 +87,7 @@ dt_status *dt_place_cpus(dt_strategy *s, const dt_strategy_spec *spec)
         dt_str_printf(&what, "%d x ", s->replicas);
     if (s->backend && spec->n_devices == 0)
         kind = s->backend;
-    dt_str_printf(&what, "%.*s", (int)strcspn(kind, ":"), kind);
+    dt_str_printf(&what, s->uncounted ? "all of %.*s, not counted" : "%.*s", (int)strcspn(kind, ":"), kind);
     s->what = dt_str_take(&what);
     return NULL;
 }

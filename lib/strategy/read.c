@@ -228,7 +228,7 @@ dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location
 {
     int row;
 
-    *out = (dt_strategy_spec){ .at = t ? t->at : *at, .backend = out->backend, .plugin = out->plugin, .settings = out->settings };
+    *out = (dt_strategy_spec){ .at = t ? t->at : *at, .backend = out->backend, .plugin = out->plugin, .settings = out->settings, .sealed = out->sealed };
     dt_status *s = dt_tree_expect(t, DT_TREE_MAP, "strategy");
     if (s)
         return dt_at(s, at);

@@ -15,6 +15,7 @@ dt_status *dt_strategy_open(dt_strategy **out, const dt_strategy_spec *spec)
     s->row = spec->row;
     s->logical = 1;
     s->verify_replicas = spec->verify_replicas;
+    s->sealed = spec->sealed;
     s->backend = spec->backend && strcmp(spec->backend, spec->row->backend) != 0 ? dt_strdup(spec->backend) : NULL;
     s->plugin = spec->plugin ? dt_strdup(spec->plugin) : NULL;
     s->settings = dt_pjrt_settings_copy(spec->settings);
@@ -231,7 +232,7 @@ dt_status *dt_strategy_set_backend(dt_strategy *s, const char *backend, const ch
 /* A plug-in's devices are for the workers of a parameter server. Its coordinator, which keeps the weights and is forked, computes on the cores of its machine. */
 static const char *computed_by(const dt_strategy *s)
 {
-    return s->servers.workers && !s->serves ? s->row->backend : dt_strategy_backend(s);
+    return s->sealed || (s->servers.workers && !s->serves) ? s->row->backend : dt_strategy_backend(s);
 }
 
 void dt_strategy_serve(dt_strategy *s)
@@ -247,7 +248,7 @@ dt_status *dt_strategy_device_of(dt_strategy *s, dt_device **out)
 {
     const bool simulated = s->resolver && s->resolver->simulated && dt_resolver_slice(s->resolver);
     const int workers = s->cluster ? s->cluster->workers : 1; /* each opens the devices of its own replicas */
-    const dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = dt_resolver_slice(s->resolver), .hbm = s->hbm, .computes = s->backend,
+    const dt_device_options o = { .threads = s->threads, .kernels = s->kernels, .topology = dt_resolver_slice(s->resolver), .hbm = s->hbm, .computes = s->sealed ? NULL : s->backend,
                                   .plugin = s->plugin, .settings = s->settings, .ordinal = s->ordinal, .n_ordinals = s->ordinal ? s->n_ordinals : s->replicas / workers * s->logical };
 
     if (!s->device)

@@ -63,6 +63,7 @@ typedef struct dt_strategy_spec {
     const char *backend;         /* in place of the row's; NULL: the row's, or pjrt where devices are no CPUs */
     const char *plugin;          /* pjrt: path of the plug-in; NULL: the environment's */
     const dt_pjrt_settings *settings; /* pjrt: what the job says of it; NULL: nothing */
+    bool sealed;                 /* no plug-in is opened: the row's back end computes, and a plug-in's devices are not counted */
 } dt_strategy_spec;
 
 struct dt_strategy_row {
@@ -94,6 +95,8 @@ struct dt_strategy { /* the public handle */
     char **logical_name;         /* [replicas][logical], full names; NULL: device_name */
     bool spmd;
     bool verify_replicas;
+    bool sealed;                 /* as the spec says */
+    bool uncounted;              /* sealed, and replicas, 1, would be as many as the plug-in has devices */
     int threads;                 /* of the engine, opened when first needed */
     dt_kernels kernels;
     int64_t hbm;                 /* ceiling of a simulated device's memory; 0: the chip's */

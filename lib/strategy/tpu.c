@@ -77,7 +77,7 @@ static dt_status *find_tpu(const dt_strategy_spec *spec, char name[32])
     int64_t size[3] = { 1, 1, 1 };
 
     *name = 0;
-    if (!dt_backend_takes_plugin(spec->backend))
+    if (!dt_backend_takes_plugin(spec->backend) || spec->sealed)
         return NULL;
     DT_TRY(dt_accelerators_find(spec->plugin, spec->settings, &all));
     for (int i = 0; i < all.n; i++)

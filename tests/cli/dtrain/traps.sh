@@ -1,0 +1,113 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What a job names is a trap: a plug-in and libraries whose loading leaves a file, pipes that nobody writes to, devices without end. No verb
+# but fit, evaluate, predict and devices loads the plug-in, and none waits or reads for ever.
+. tests/cli/setup.sh
+ran=$TEST_DIR/ran
+cat >"$TEST_DIR/trap.c" <<'C'
+#include <fcntl.h>
+#include <stdlib.h>
+__attribute__((constructor)) static void spring(void)
+{
+    if (getenv("TRAP"))
+        open(getenv("TRAP"), O_WRONLY | O_CREAT, 0600);
+}
+C
+"${CC:-cc}" -shared -fPIC -o "$TEST_DIR/trap.so" "$TEST_DIR/trap.c" || exit 77
+export TRAP="$ran"
+verbs=$(grep -o 'VERB([a-z_]*)' cmd/verbs.h | sed 's/VERB(\(.*\))/\1/; s/^\(config\|data\|ckpt\)_/\1 /' | tr '\n' ';')
+base=$(pwd)
+cd "$TEST_DIR" || exit 1
+mkfifo pipe
+for library in libopenblas.so.0 libdnnl.so.3 libdnnl.so.2 libzmq.so.5 libtpu.so dtrain-fabric-openmpi.so dtrain-fabric-mpich.so; do cp trap.so "$library"; done
+awk 'BEGIN { print "a,y"; for (i = 0; i < 40; i++) print i / 40 "," i % 2 }' >t.csv
+cat >job.yaml <<'YAML'
+version: 1
+dataset: {format: csv, train: t.csv, element: {x: {columns: [a]}, y: {column: y, dtype: int32}}, global_batch_size: 8}
+model: {layers: [Input: {name: x, shape: [1]}, Dense: {units: 2, name: logits}]}
+compile: {optimizer: sgd, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {epochs: 1}
+output: {dir: run}
+YAML
+"$DTRAIN" fit job.yaml >out 2>&1 || cat out
+rm -f "$ran"
+
+# springs WORDS...: whether the plug-in's code ran; a verb that waits is ended after a while.
+try() {
+    timeout 30 "$DTRAIN" "$@" >out 2>err </dev/null
+    code=$?
+    if [ -e "$ran" ]; then echo "dtrain $*: ran the code of a plug-in (exit $code)" && rm -f "$ran"; fi
+    case $code in 124 | 13[0-9] | 14[0-9]) echo "dtrain $*: exit $code" ;; esac
+}
+
+# Every verb that may not run it, with the job, or with words of its own.
+inspect() {
+    IFS=';'
+    for verb in $verbs; do
+        unset IFS
+        case $verb in fit | evaluate | predict | devices | help | man | completions | bench) continue ;; esac
+        # shellcheck disable=SC2086 # two words
+        case $verb in
+        'config diff') try $verb job.yaml "$@" run && try $verb trapped.yaml trapped.yaml ;;
+        'ckpt verify') try $verb --replay 2 "$@" ;;
+        'export') try $verb "$@" -o model.onnx ;;
+        'plan') try $verb "$@" && try $verb --tpu=v3-8 "$@" ;;
+        'topology') try $verb "$@" && try $verb --tpu=v3-8 "$@" ;;
+        *) try $verb "$@" ;;
+        esac
+    done
+    unset IFS
+    try fit -n "$@"
+}
+
+for strategy in default mirrored one_device multi_worker_mirrored parameter_server; do
+    for plugin in ./trap.so "$TEST_DIR/trap.so" libtpu.so; do
+        { cat job.yaml && echo "backend: {type: pjrt, plugin: $plugin}" && echo "strategy: {type: $strategy}"; } >trapped.yaml
+        inspect trapped.yaml
+    done
+done
+{ cat job.yaml && echo 'backend: {type: pjrt, plugin: ./trap.so}' && echo 'strategy: {type: tpu}'; } >trapped.yaml
+inspect trapped.yaml
+{ cat job.yaml && echo 'strategy: {type: mirrored, devices: [GPU:0, GPU:1]}' && echo 'backend: {type: pjrt, plugin: ./trap.so}'; } >trapped.yaml
+inspect trapped.yaml
+# What the trap is for: these do load it, and so does a word on the command line.
+for words in 'fit --fresh trapped.yaml' 'lower --plugin ./trap.so trapped.yaml strategy.type=mirrored' 'devices --plugin ./trap.so'; do
+    # shellcheck disable=SC2086
+    "$DTRAIN" $words >out 2>&1
+    code=$?
+    [ -e "$ran" ] || [ "$words" != "${words#lower}" ] || { echo "dtrain $words: the trap does not work" && cat out; }
+    case $words in devices*) [ $code -eq 69 ] || echo "dtrain $words: exit $code, not 69" ;; esac
+    rm -f "$ran"
+done
+# A mirrored job's replicas are those of the plug-in, which is not asked.
+{ cat job.yaml && echo 'backend: {type: pjrt, plugin: ./trap.so}' && echo 'strategy: {type: mirrored}'; } >trapped.yaml
+"$DTRAIN" validate trapped.yaml
+echo "exit $?"
+sed -i 's/trap.so/absent.so/' trapped.yaml
+"$DTRAIN" validate trapped.yaml 2>&1
+echo "exit $?"
+
+# Paths that never end, one at a time.
+for path in pipe /dev/zero /dev/tty ./trap.so; do
+    for key in "dataset.train=$path" "dataset.validation=$path" "model.init_from=$path" "checkpoint.resume=$path" "output.dir=$path"; do
+        for verb in 'config show' validate lower 'data shards' 'fit -n'; do
+            # shellcheck disable=SC2086
+            try $verb job.yaml "$key"
+        done
+    done
+    for yaml in "extends: $path" "version: 1
+model: {type: keras, keras_config: $path}" "version: 1
+model: {keras_config: $path}"; do
+        echo "$yaml" >bad.yaml
+        for verb in 'config show' validate plan lower 'fit -n'; do
+            # shellcheck disable=SC2086
+            try $verb bad.yaml
+        done
+    done
+    sed "s|format: csv|map: {x: [string_lookup: {vocabulary: $path}]}, format: csv|" job.yaml >bad.yaml
+    for verb in 'config show' validate lower 'data inspect' 'fit -n'; do
+        # shellcheck disable=SC2086
+        try $verb bad.yaml
+    done
+done
+cd "$base" || exit 1
