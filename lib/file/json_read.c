@@ -83,16 +83,22 @@ static dt_status *explain(const dt_json_text *t, const json_error_t *error)
     return dt_fail(t->fault, NULL, "%s: %s is not JSON (offset %d): %s", t->path, t->part, error->position, error->text);
 }
 
-dt_status *dt_json_parse(const dt_json_text *t, json_t **out)
+dt_status *dt_json_weigh(const dt_json_text *t)
 {
-    json_error_t error;
-    *out = NULL;
-    weighing w = weigh(t->text, t->size);
+    const weighing w = weigh(t->text, t->size);
     if (w.deepest > DEEPEST)
         return dt_fail(t->fault, NULL, "%s: %s nested deeper than %d", t->path, t->part, DEEPEST);
     if (w.bytes > heaviest)
         return dt_fail(t->fault, NULL, "%s: %s has too many values; reading them would take %zu MiB, the limit is %zu", t->path, t->part,
                        w.bytes >> 20, heaviest >> 20);
+    return NULL;
+}
+
+dt_status *dt_json_parse(const dt_json_text *t, json_t **out)
+{
+    json_error_t error;
+    *out = NULL;
+    DT_TRY(dt_json_weigh(t));
     json_t *root = dt_json_load(t->text, t->size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (!root)
         return explain(t, &error);

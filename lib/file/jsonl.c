@@ -9,11 +9,12 @@
 
 #include "base/json_load.h"
 #include "base/text.h"
+#include "file/json_read.h"
 #include "file/file.h"
 #include "file/records.h"
 #include "file/text_cell.h"
 
-#define LONGEST ((size_t)64 << 20)
+#define LONGEST ((int64_t)64 << 20)
 
 typedef struct lines {
     dt_records records;
@@ -32,7 +33,7 @@ static bool sniff(const unsigned char *first, int64_t n)
 static dt_status *open_lines(dt_row_source *s, void **state)
 {
     lines *l = dt_arena_new(s->arena, lines);
-    *l = (lines){.records = {.file = s->file, .path = s->path, .options = {.kind = DT_TEXT_LINES}}};
+    *l = (lines){.records = {.file = s->file, .path = s->path, .options = {.kind = DT_TEXT_LINES, .longest = LONGEST}}};
     *state = l;
     return NULL;
 }
@@ -116,12 +117,21 @@ static dt_status *not_json(const lines *l, const dt_row_source *s, const json_er
                       "jq -c '%s' FILE > OUT.jsonl", list ? ".[]" : ".");
 }
 
+/* Before jansson takes memory for its values. */
+static dt_status *weigh_line(const lines *l, const dt_row_source *s)
+{
+    char path[4096 + 24];
+    snprintf(path, sizeof path, "%s:%lld", s->path, (long long)l->records.number);
+    return dt_json_weigh(&(dt_json_text){.path = path, .part = "the line", .text = dt_str_text(&l->line), .size = l->line.size, .fault = DT_E_DATA_FILE});
+}
+
 static dt_status *read_line(const lines *l, const dt_row_source *s, void *const *row)
 {
     enum { FLAGS = JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL }; /* as an integer, -0 would be 0 */
     json_error_t why;
     dt_status *bad = NULL;
     DT_TRY(dt_text_check(&(dt_text_file){.path = s->path, .wanted = "JSON", .fault = DT_E_DATA_FILE}, dt_str_text(&l->line), l->line.size, l->records.number));
+    DT_TRY(weigh_line(l, s));
     json_t *line = dt_json_load(dt_str_text(&l->line), l->line.size, FLAGS, &why);
     if (!line)
         return not_json(l, s, &why);
@@ -155,8 +165,6 @@ static dt_status *next_line(dt_row_source *s, void *state, void *const *row, boo
     do {
         DT_TRY(dt_records_next(&l->records, &l->line, more));
         skip_mark(l);
-        if (l->line.size > LONGEST)
-            return dt_fail(DT_E_TOO_LARGE, NULL, "%s:%lld: line longer than 64 MiB", s->path, (long long)l->records.number);
     } while (*more && is_blank(&l->line));
     return *more ? read_line(l, s, row) : NULL;
 }

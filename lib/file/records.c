@@ -241,6 +241,7 @@ static dt_status *next_tfrecord(dt_records *r, dt_str *out, bool *more)
 /* A line ends at \n or at the end of the file; a \r before that belongs to the end too. */
 static dt_status *next_line(dt_records *r, dt_str *out, bool *more)
 {
+    const int64_t longest = r->options.longest ? r->options.longest : LARGEST_RECORD;
     size_t searched = 0;
     const char *start, *line_end = NULL;
     for (;;) {
@@ -250,9 +251,8 @@ static dt_status *next_line(dt_records *r, dt_str *out, bool *more)
         if (line_end || r->end)
             break;
         searched = left;
-        if (searched > (size_t)LARGEST_RECORD)
-            return dt_fail(DT_E_TOO_LARGE, NULL, "%s: line %lld has more than %lld bytes", r->path, (long long)r->number + 1,
-                           (long long)LARGEST_RECORD);
+        if (searched > (size_t)longest)
+            return dt_fail(DT_E_TOO_LARGE, NULL, "%s:%lld: line longer than %lld MiB", r->path, (long long)r->number + 1, (long long)(longest >> 20));
         DT_TRY(refill(r));
     }
     size_t n = line_end ? (size_t)(line_end - start) : r->window.size - r->at;

@@ -25,6 +25,7 @@ uint32_t dt_crc32c_mask(uint32_t crc);
 typedef struct dt_record_options {
     dt_file_kind kind;
     int64_t record_bytes, header_bytes, footer_bytes; /* DT_FIXED_LENGTH */
+    int64_t longest; /* DT_TEXT_LINES: bytes of a line, whole MiB; a longer one is refused before it is in memory. 0: 1 GiB */
 } dt_record_options;
 
 typedef struct dt_records {

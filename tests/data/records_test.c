@@ -132,11 +132,11 @@ static void test_fixed_records_between_header_and_footer(void **state)
 {
     (void)state;
     write_file("f.bin", "HHaabbccF", 9);
-    reads("f.bin", &(dt_record_options){DT_FIXED_LENGTH, 2, 2, 1}, "aa|bb|cc|");
+    reads("f.bin", &(dt_record_options){.kind = DT_FIXED_LENGTH, .record_bytes = 2, .header_bytes = 2, .footer_bytes = 1}, "aa|bb|cc|");
     dt_str all = {0};
-    expect_fault("uneven", read_records("f.bin", &(dt_record_options){DT_FIXED_LENGTH, 4, 2, 1}, &all), DT_E_DATA_SIZE, 65, "are not a multiple of the record size");
-    expect_fault("too short", read_records("f.bin", &(dt_record_options){DT_FIXED_LENGTH, 1, 9, 9}, &all), DT_E_DATA_SIZE, 65, "are not a multiple of the record size");
-    expect_fault("zero", read_records("f.bin", &(dt_record_options){DT_FIXED_LENGTH, 0, 0, 0}, &all), DT_E_PIPELINE, 78, "0 bytes");
+    expect_fault("uneven", read_records("f.bin", &(dt_record_options){.kind = DT_FIXED_LENGTH, .record_bytes = 4, .header_bytes = 2, .footer_bytes = 1}, &all), DT_E_DATA_SIZE, 65, "are not a multiple of the record size");
+    expect_fault("too short", read_records("f.bin", &(dt_record_options){.kind = DT_FIXED_LENGTH, .record_bytes = 1, .header_bytes = 9, .footer_bytes = 9}, &all), DT_E_DATA_SIZE, 65, "are not a multiple of the record size");
+    expect_fault("zero", read_records("f.bin", &(dt_record_options){.kind = DT_FIXED_LENGTH, .record_bytes = 0, .header_bytes = 0, .footer_bytes = 0}, &all), DT_E_PIPELINE, 78, "0 bytes");
     dt_str_release(&all);
 }
 

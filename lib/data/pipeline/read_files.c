@@ -83,7 +83,7 @@ dt_status *dt_dataset_read_files(dt_dataset **out, const dt_dataset *names, cons
     DT_TRY(dt_pipeline_input(names, "read_files"));
     DT_TRY(check(names, &o));
     dt_record_options *kept = dt_alloc(sizeof *kept);
-    *kept = (dt_record_options){o.kind, o.record_bytes, o.header_bytes, o.footer_bytes};
+    *kept = (dt_record_options){o.kind, o.record_bytes, o.header_bytes, o.footer_bytes, .longest = 0};
     const dt_expander x = {expand, kept, free, o.cycle_length ? o.cycle_length : 1, o.block_length ? o.block_length : 1};
     return dt_dataset_build_interleave(out, names, &x, true, record_spec());
 }
