@@ -140,10 +140,10 @@ static bool is_kernel_gradient(const dt_graph *g, const dt_node *n)
 /* Of each replica's rows, whose borders are borders of tiles. */
 static bool is_replica_sum(const dt_graph *g, const dt_node *n, const tiling *t)
 {
-    if (n->op != &dt_op_segment_reduce)
+    if (n->op->role != DT_ROLE_REDUCE || dt_cut_of(n) != DT_CUT_REPLICAS)
         return false;
     const dt_segment_attr *a = n->attr;
-    return a->cut == DT_CUT_REPLICAS && t->replicas > 0 && a->count == t->replicas && t->units % t->replicas == 0 && n->type.dtype == DT_FLOAT32 &&
+    return t->replicas > 0 && a->count == t->replicas && t->units % t->replicas == 0 && n->type.dtype == DT_FLOAT32 &&
            a->reduce.kind == DT_REDUCE_SUM && dt_is_image(&g->node[n->in[0]]) && dt_type_elements(&n->type) / a->count <= MOST_SUMS;
 }
 

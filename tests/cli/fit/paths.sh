@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Paths that are not on this machine are refused before anything is written, with what to do; ~/ is the home directory, also in records.
+# shellcheck disable=SC2016,SC2088 # no shell is to expand them
 . tests/cli/setup.sh
 cd "$TEST_DIR" || exit 1
 cat >job.yaml <<'END'

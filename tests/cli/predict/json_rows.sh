@@ -16,6 +16,7 @@ END
 "$DTRAIN" fit job.yaml -q || exit 1
 say() { # text of new.jsonl
     printf '== %s\n' "$1"
+    # shellcheck disable=SC2059 # it has escapes
     printf "$1" >new.jsonl
     "$DTRAIN" predict job.yaml --input new.jsonl >out 2>err
     printf 'exit %s, %s lines\n' $? "$(wc -l <out)"
