@@ -191,10 +191,11 @@ static int results(const void *args, const double *sum, int n_sums, double *out)
     return 1;
 }
 
-#define IOU(row, class_name, alias, words, table, check_, count_, ...)                                                                 \
+/* What follows check_: the function that counts, then other members. */
+#define IOU(row, class_name, alias, words, table, check_, ...)                                                                         \
     const dt_metric_row dt_metric_##row = {                                                                                             \
         .kind = { class_name, words, table, sizeof(struct iou), (const char *const[]){ alias, NULL } }, .better = DT_BETTER_MORE,       \
-        .check = check_, .parts = count_, .n_sums = sums, .results = results, __VA_ARGS__                                               \
+        .check = check_, .n_sums = sums, .results = results, .parts = __VA_ARGS__                                                       \
     };
 
 IOU(iou, "IoU", "io_u", "intersection over union of some classes", iou_fields, check, count)
