@@ -53,7 +53,8 @@ here 0 run
 echo "== no shell"
 sed 's|format: synthetic|format: npy|; /examples:/d; /element:/d' "$tiny" >"$TEST_DIR/npy.yaml"
 for path in "\$(touch $TEST_DIR/outside/pwned)" "; touch $TEST_DIR/outside/pwned" "|touch $TEST_DIR/outside/pwned"; do
-    said 66 fit "$TEST_DIR/npy.yaml" -q "dataset.train={image: '$path', label: y.npy}" | head -n 1
+    case $path in "\$("*) code=78 ;; *) code=66 ;; esac # words for a shell are refused, other names looked for
+    said "$code" fit "$TEST_DIR/npy.yaml" -q "dataset.train={image: '$path', label: y.npy}" | head -n 1
     untouched "$path"
 done
 
