@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { LEVELS = 28 }; /* 2^27 blocks of 16 rows: more than any memory holds */
-
 /* Rows that are added side by side: a power of two. */
 static int64_t rows_abreast(int64_t stride)
 {
@@ -64,11 +62,12 @@ static void load_rows(const dt_simd *simd, const dt_sum_source *s, int64_t row, 
     b->stride = b->n;
 }
 
-/* At most DT_SUM_WIDE columns with the rows abreast. */
+/* At most DT_SUM_WIDE columns with the rows abreast. Stacks of threads may be small: arrays are as large as this sum needs them. */
 static void sum_columns(const dt_simd *simd, const dt_sum_source *s, float *to)
 {
-    float level[LEVELS * DT_SUM_WIDE], room[DT_SUM_ROWS * DT_SUM_WIDE], mean[DT_SUM_WIDE];
-    const int64_t abreast = rows_abreast(s->stride);
+    const int64_t abreast = rows_abreast(s->stride), blocks = (s->rows - 1) / (DT_SUM_ROWS * abreast) + 1;
+    float level[dt_sum_levels(blocks) * DT_SUM_WIDE], mean[DT_SUM_WIDE];
+    float room[s->load == DT_S_COPY ? 1 : DT_SUM_ROWS * DT_SUM_WIDE];
     block b = { .simd = simd, .n = s->n, .abreast = abreast, .mean = s->mean ? mean : NULL };
     dt_sum_tree t = { .level = level, .stride = DT_SUM_WIDE, .n = abreast * s->n, .add = simd->strip[DT_S_add] };
 
