@@ -235,8 +235,29 @@ static dt_status *find_task(const json_t *whole, int64_t chiefs, dt_launch *out)
 }
 
 /* A cluster of one task that says no more, or of none, is this process. */
+/* Keys of TF_CONFIG without `cluster`: a misspelled one would make each of several processes train alone. */
+static dt_status *check_keys(const json_t *whole)
+{
+    static const char *const known[] = { "cluster", "task", "environment", "rpc_layer", "session_master", "eval_session_master", "service", "model_dir" };
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)whole, key, value) {
+        bool is_known = false;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            is_known = is_known || strcmp(key, known[i]) == 0;
+        if (!is_known && !json_object_get(whole, "cluster"))
+            return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG has no \"cluster\", but an unknown key '%s'", key),
+                              "write the addresses under \"cluster\", or unset TF_CONFIG to run the job in this process alone");
+        if (strcmp(key, "task") == 0 && !json_is_object(value))
+            return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: \"task\" must be an object, such as {\"type\": \"worker\", \"index\": 0}");
+    }
+    return NULL;
+}
+
 static dt_status *take_task(const json_t *whole, dt_launch *out)
 {
+    DT_TRY(check_keys(whole));
     json_t *cluster = json_object_get(whole, "cluster"), *task = json_object_get(whole, "task");
     DT_TRY(check_cluster(cluster));
     const int64_t chiefs = tasks_of(cluster, "chief"), workers = tasks_of(cluster, "worker");
