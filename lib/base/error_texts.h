@@ -460,7 +460,7 @@ DT_ERROR_TEXT(FILE_CHANGED, "file changed while in use",
 DT_ERROR_TEXT(NOT_LOCAL, "path that is not on this machine",
     "dtrain reads and writes local files. URLs and other remote names (s3://, gs://,\n"
     "hdfs://, https://, host:/path), paths of Windows, and variables of a shell that\n"
-    "nobody replaced are refused before anything is written: a folder called 's3:'\n"
+    "were not replaced are refused before anything is written: a folder called 's3:'\n"
     "would be lost with the machine. Copy the files, or mount the storage. In the paths\n"
     "of a job, ~/ stands for your home directory, and ${VARIABLE} for a variable of\n"
     "the environment.\n\n"

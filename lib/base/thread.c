@@ -52,7 +52,7 @@ struct dt_pool {
     /* Written by lane 0 before `start` opens, read by the others after. */
     alignas(LINE) void (*body)(int lane, void *user);
     void *user;
-    const _Atomic uint32_t *beside; /* threads that work beside the pool; NULL: nobody counts them */
+    const _Atomic uint32_t *beside; /* threads that work beside the pool; NULL: not counted */
     bool stop;
     int n;
     lane *lanes; /* (n), the first without a thread */

@@ -22,7 +22,7 @@ void dt_pool_destroy(dt_pool *p);
 int dt_pool_lanes(const dt_pool *p);
 /* For runs from now on, called between runs: *threads is how many threads of this process work
  * beside the pool at the moment. Long waits meanwhile teach lanes nothing about other processes.
- * NULL: nobody counts them. Lent until the next call. */
+ * NULL: such threads are not counted. Lent until the next call. */
 void dt_pool_beside(dt_pool *p, const _Atomic uint32_t *threads);
 /* body(lane, user) on every lane; returns when all are done. */
 void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user);

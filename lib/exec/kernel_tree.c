@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree_sum over a segment op that it alone reads: the V partial results are never stored. The owner of a piece makes them one after
- * the other and adds them as the fixed tree wants, keeping one buffer a level:
- *
- *     shard   0 1 2 3 4        a binary counter: two results of one level make one of the next
- *              \/  \/  |       at the end, what is left is added from the smallest level up
- *               \__/   |
- *                 \____/
+ * tree_sum over a segment op that it alone reads: the V partial results are never stored. The owner of a piece computes them one
+ * after the other and adds them by the tree of exec/sums.h, with shards as its blocks.
  *
  * Two forms are fast: a product contracted over the batch (weight gradients) and a sum of rows or of their pixels (bias gradients, losses). Any other
  * is computed by the ops' eval, in one task; in it the library makes the partial results of a convolution's kernel, if it can.

@@ -340,7 +340,7 @@ static int64_t largest_piece(const dt_exec *x, int node)
     return most * dt_row_elements(x, node);
 }
 
-/* Strips of sums, behind the registers. A row that is no multiple of a strip ends in a shorter one. */
+/* Reserves the buffers of the sums' trees, after the registers. Rows longer than a strip may end in a shorter strip. */
 static int add_levels(const dt_exec *x, dt_strip_program *p)
 {
     const int64_t shortest = p->row_break ? (p->strip + 1) / 2 : p->strip;

@@ -2,8 +2,8 @@
 /*
  * Who may connect to a messenger that listens. ZeroMQ accepts every connection, and each takes a
  * descriptor until its handshake has failed. So the listening socket takes no more connections while
- * many strangers are connected, and none at all where the caller waits for nobody; connections that
- * exist are not touched. While others can connect, a few descriptors are kept for the files of the run.
+ * many strangers are connected, and none at all once every expected peer is there; existing
+ * connections are not touched. While others can connect, a few descriptors are kept for the files of the run.
  */
 #ifndef DT_FABRIC_DOOR_H
 #define DT_FABRIC_DOOR_H

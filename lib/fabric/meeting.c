@@ -306,7 +306,7 @@ static void describe_wait(const gathering *g, dt_str *out)
         if (refusals)
             dt_str_puts(out, ", where somebody answers who is not a worker with this run's secret");
         else if (!dt_messenger_reached(g->met->m, g->host))
-            dt_str_puts(out, ", where nobody answers: it has not started, or its workers are all there and it takes no more");
+            dt_str_puts(out, ", which does not answer: it has not started, or its workers are all there and it takes no more");
         else
             dt_str_puts(out, " to connect all workers");
         return;

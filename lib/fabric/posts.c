@@ -237,7 +237,7 @@ static void describe_wait(const dt_post_link *l, const dt_posts_spec *spec, dt_s
     if (dt_messenger_refusals(l->m, l->peer))
         dt_str_puts(out, ", where somebody answers who is not a coordinator with this run's secret");
     else if (!dt_messenger_reached(l->m, l->peer))
-        dt_str_puts(out, ", where nobody answers: it has not started, or its workers are all there and it takes no more");
+        dt_str_puts(out, ", which does not answer: it has not started, or its workers are all there and it takes no more");
 }
 
 static void say(const dt_post_link *l, const dt_posts_spec *spec, const dt_post_wait *wait)

@@ -97,6 +97,6 @@ worker 1 fit.epochs=1000000 >"$TEST_DIR/out" 2>"$TEST_DIR/err.w1" &
 second=$!
 wait_for '"event":"epoch"' "$TEST_DIR/json"
 worker 1 strategy.start_timeout=6 >"$TEST_DIR/out.late" 2>"$TEST_DIR/err.late" || echo "exit $?"
-has "$TEST_DIR/err.late" "waiting for worker 0 at 127.0.0.1:$a, where nobody answers: it has not started, or its workers are all there and it takes no more"
+has "$TEST_DIR/err.late" "waiting for worker 0 at 127.0.0.1:$a, which does not answer: it has not started, or its workers are all there and it takes no more"
 for pid in $(pgrep -f "fit $job output.dir=$TEST_DIR/run"); do kill "$pid" 2>"$TEST_DIR/ignored"; done
 wait
