@@ -156,6 +156,7 @@ lose() {
     next_ports
     : >"$TEST_DIR/json"
     for r in 1 2; do torchrun "$r" 3 --fresh fit.epochs=100000 strategy.timeout=2 >>"$TEST_DIR/out" 2>&1 & done
+    : >"$TEST_DIR/json" # wait_for would read what the run before has written
     torchrun 0 3 --fresh --json fit.epochs=100000 strategy.timeout=2 >"$TEST_DIR/json" 2>"$TEST_DIR/text" &
     first=$!
     wait_for '"epoch":3,' "$TEST_DIR/json"

@@ -76,6 +76,7 @@ worker() {
 # begin WORDS...: a long run of three in the background.
 begin() {
     rm -f "$TEST_DIR/json"
+    : >"$TEST_DIR/json" # wait_for would read what the run before has written
     "$DTRAIN" fit "$job" --threads 1 --workers 3 --json "$@" >"$TEST_DIR/json" 2>"$TEST_DIR/err" &
     launcher=$!
     wait_for '"epoch":30,' "$TEST_DIR/json"

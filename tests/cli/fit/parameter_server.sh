@@ -26,6 +26,7 @@ below() {
 worker() { below "$run" | sed -n "s/ dtrain-$1\$//p" | tail -1; }
 begin() {
     rm -f "$TEST_DIR/json"
+    : >"$TEST_DIR/json" # wait_for would read what the run before has written
     "$DTRAIN" fit "$job" --json --fresh "$@" >"$TEST_DIR/json" 2>"$TEST_DIR/err" &
     run=$!
     wait_for '"event":"epoch","epoch":1,' "$TEST_DIR/json"

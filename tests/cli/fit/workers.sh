@@ -104,6 +104,7 @@ refuses 76 "the SHA-256 of the job" open 1 "$DTRAIN" fit "$mlp" "$to" : -n 1 "$D
 echo "== lost"
 # lose SIGNAL CODE TEXT: worker 1 of 3 gets the signal in the middle of training.
 lose() {
+    : >"$TEST_DIR/json" # wait_for would read what the run before has written
     open 3 "$DTRAIN" fit "$mlp" "output.dir=$TEST_DIR/lost" --fresh --threads 1 --json fit.epochs=100000 strategy.timeout=2 >"$TEST_DIR/json" 2>"$TEST_DIR/err" &
     launcher=$!
     wait_for '"epoch":3,' "$TEST_DIR/json"

@@ -18,6 +18,7 @@ has "$page" '"outcome": "interrupted"'
 has "$page" 'killed, or the machine stopped, after step'
 [ -e "$run/report.html" ] && echo "a page nobody asked for"
 
+: >"$TEST_DIR/out" # wait_for would read what the run before has written
 "$DTRAIN" fit "$tiny" --fresh fit.epochs=10000000 checkpoint.save_freq=5000000 output.report=html >"$TEST_DIR/out" 2>&1 &
 pid=$!
 wait_for 'epoch 3/' "$TEST_DIR/out"
