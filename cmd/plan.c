@@ -13,7 +13,7 @@ struct plan {
     struct common common;
     struct place place;
     struct compute compute;
-    const char *tpu, *budget, *svg, *libtpu;
+    const char *tpu, *budget, *svg, *libtpu, *cuda, *target;
     struct words what_if;
     bool json, search;
 };
@@ -31,15 +31,34 @@ static dt_status *with_source(const struct call *call, const char *more, dt_stat
     struct tpu_job job;
     dt_status *s = tpu_take_job(call, &my->place, my->tpu, more, &job);
     job.source.purpose = DT_FOR_PLAN;
+    if (my->cuda)
+        job.source.backend = "pjrt"; /* its devices are GPUs */
     if (!s)
         s = use(&job.source, user);
     tpu_release(&job);
     return s;
 }
 
+/* One program for one kind of GPU, and no slice to compare it with. */
+static dt_status *check_cuda(const struct call *call)
+{
+    const struct plan *my = call->settings;
+    if (!my->cuda)
+        return my->target ? usage_error(call, "--target needs --check-with-cuda PLUGIN") : NULL;
+    if (!my->target)
+        return usage_error(call, "--check-with-cuda needs --target GPU, such as h100");
+    if (my->svg || my->search || my->what_if.n || my->libtpu || my->tpu || my->budget)
+        return usage_error(call, "--check-with-cuda cannot be combined with --svg, --search, --what-if, "
+                                 "--budget, --tpu or --check-with-libtpu");
+    return NULL;
+}
+
 static dt_status *check_options(const struct call *call)
 {
     const struct plan *my = call->settings;
+    dt_status *s = check_cuda(call);
+    if (s)
+        return s;
     if (my->svg && (my->search || my->json || my->what_if.n || my->libtpu))
         return usage_error(call, "--svg draws one plan; it cannot be combined with --search, --json, --what-if or --check-with-libtpu");
     if (my->search && (my->what_if.n || my->libtpu))
@@ -106,7 +125,10 @@ static dt_status *plan(const struct call *call, char **text, bool *fits)
     const struct plan *my = call->settings;
     struct jobs jobs = {0};
     dt_plan_request request = {.form = my->svg ? DT_PLAN_SVG : my->json ? DT_PLAN_JSON : DT_PLAN_TEXT, .verbose = my->common.verbose,
-                               .threads = env_threads(call->out, my->compute.threads), .kernels = (dt_kernels)my->compute.kernels, .file = my->svg && strcmp(my->svg, "-") != 0 ? my->svg : NULL, .compiler = my->libtpu};
+                               .threads = env_threads(call->out, my->compute.threads),
+                               .kernels = (dt_kernels)my->compute.kernels,
+                               .file = my->svg && strcmp(my->svg, "-") != 0 ? my->svg : NULL,
+                               .compiler = my->cuda ? my->cuda : my->libtpu, .target = my->target};
     dt_status *s = check_options(call);
     if (!s)
         s = read_budget(call, &request.budget);
@@ -146,6 +168,10 @@ static const struct option options[] = {
     FLAG(struct plan, json, "json", "print one JSON object"),
     TEXT(struct plan, svg, "svg", "FILE", "write a drawing of memory, time and layers; -: standard output"),
     TEXT(struct plan, libtpu, "check-with-libtpu", "PATH", "also compile the step with the libtpu.so at PATH and compare"),
+    TEXT(struct plan, cuda, "check-with-cuda", "PATH",
+         "compile the step with the CUDA plug-in at PATH for --target, which need not be here"),
+    TEXT(struct plan, target, "target", "GPU", "the GPU to compile for: a100, h100, h200, l4",
+         .words = "a100 h100 h200 l4"),
     COMPUTE_OPTIONS(struct plan),
     PLACE_OPTIONS(struct plan),
     OPTIONS_END
@@ -159,7 +185,8 @@ const struct verb verb_plan = {
                 "  dtrain plan job.yaml --tpu v4-128                       on another slice\n"
                 "  dtrain plan job.yaml --what-if dataset.global_batch_size=256   side by side\n"
                 "  dtrain plan job.yaml --search --budget 16GiB            the fastest shapes that fit\n"
-                "  dtrain plan job.yaml --check-with-libtpu ~/libtpu/libtpu.so    compare with the real compiler\n",
+                "  dtrain plan job.yaml --check-with-libtpu ~/libtpu/libtpu.so    compare with the real compiler\n"
+                "  dtrain plan job.yaml --check-with-cuda xla_cuda_plugin.so --target h100    for a GPU\n",
     .more = "Exits with 78 if the job does not fit, as fit would; with --search, if no shape fits. Times are estimates;\n"
             "docs/simulator.md reports how accurate they are. A job without a slice is planned for this machine: memory as\n"
             "fit announces it, and times measured by training for about a second. Nothing is written.\n",

@@ -48,10 +48,12 @@ typedef struct dt_plan_request {
     dt_kernels kernels;        /* the same for kernels */
     const char *file;          /* write the plan to this file, completely or not at all; *text is "". NULL: the plan is *text */
     const char *compiler;      /* path of a PJRT plug-in such as libtpu.so, which compiles the first job's step for comparison; NULL: none */
+    const char *target;        /* with a compiler for GPUs: which one, such as "h100"; NULL: the job's slice */
 } dt_plan_request;
 /* Predicts what jobs need on their slices: device memory by kind, the time of a step and its parts, and traffic; and the memory of this machine if they ran
  * here (null if that is too large to compile for a plan, or cannot be run yet). Nothing is allocated and nothing runs. If all jobs run on this machine
- * itself, text and JSON report its memory and the time of steps, a few of which are run to measure it; JSON is then a list. *fits is whether every program
+ * itself, text and JSON report its memory and the time of steps, a few of which are run to measure it; JSON is then a list. With a target the first job's
+ * step is compiled for that GPU, and its memory and number of kernels are reported, as text or JSON. *fits is whether every program
  * of the first job fits the devices' memory; fits may be NULL. The caller frees *text. Errors: NO_SLICE; with a compiler also PLUGIN, COMPILER and
  * NO_STABLEHLO. */
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;

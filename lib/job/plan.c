@@ -188,8 +188,10 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
         DT_TRY(dt_want_live(request->jobs[i], "dt_plan_text", "job"));
     }
     const dt_plan_options options = options_of(request);
-    if (dt_plan_is_of_host(request)) {
-        s = dt_plan_of_host(request, &options, &out, fits);
+    const bool of_gpu = request->compiler && request->target;
+    if (of_gpu || dt_plan_is_of_host(request)) {
+        s = of_gpu ? dt_plan_of_gpu(request, &out, fits)
+                   : dt_plan_of_host(request, &options, &out, fits);
         if (!s)
             return hand_over(request, &out, text);
         dt_str_release(&out);

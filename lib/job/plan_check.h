@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan held against a compiler that the user has: dtrain plan --check-with-libtpu. */
+/* What a compiler that the user has says of a job: dtrain plan --check-with-libtpu, --check-with-cuda. */
 #ifndef DT_JOB_PLAN_CHECK_H
 #define DT_JOB_PLAN_CHECK_H
 
 #include "base/json.h"
 #include "job/plan.h"
+#include "pjrt/gpus.h"
 #include "pjrt/pjrt.h"
 
 /* The same of both: bytes of a device, seconds of its kernels, collectives by dt_pjrt_kinds. */
@@ -28,5 +29,10 @@ dt_status *dt_plan_check_create(struct dt_plan_check **out, const dt_job_plan *p
 void dt_plan_check_destroy(struct dt_plan_check *c); /* takes NULL */
 void dt_plan_check_print(const struct dt_plan_check *c, dt_str *out);
 void dt_plan_check_json(const struct dt_plan_check *c, dt_json *j);
+
+/* plan_gpu.c: of the request's first job, for its target, as text or JSON; *fits (may be NULL): a GPU
+ * has the memory. USAGE for an unknown target, and for strategies that are no single program on GPUs;
+ * PLUGIN, COMPILER. */
+dt_status *dt_plan_of_gpu(const dt_plan_request *q, dt_str *out, bool *fits) DT_MUST_USE;
 
 #endif

@@ -131,19 +131,18 @@ static bool is_text(dt_pb_span s, const char *text, const char *suffix)
 /* A larger count is not an estimate: compilers write INT64_MAX where they have none. */
 static const double no_estimate = 4e18;
 
-/* A number of the backend's JSON: {.., "estimated_cycles":"1234", ..}. */
-static double cycles_of(dt_pb_span s)
+/* A number of the backend's JSON, 0 where it has none: {.., "estimated_cycles":"1234", ..}. */
+static double number_of(dt_pb_span s, const char *key)
 {
-    static const char key[] = "\"estimated_cycles\":\"";
-    size_t n = sizeof key - 1;
-    double cycles = 0;
+    size_t n = strlen(key);
+    double number = 0;
     while ((size_t)(s.end - s.at) > n && memcmp(s.at, key, n) != 0)
         s.at++;
     if ((size_t)(s.end - s.at) <= n)
         return 0;
     for (s.at += n; s.at < s.end && *s.at >= '0' && *s.at <= '9'; s.at++)
-        cycles = cycles * 10 + (*s.at - '0');
-    return cycles;
+        number = number * 10 + (*s.at - '0');
+    return number;
 }
 
 /* The bytes of instruction `id` of a computation. */
@@ -175,6 +174,7 @@ typedef struct computation {
     dt_pb_span at;
     uint64_t id;
     double times; /* that it runs in a step */
+    bool launches; /* its instructions are kernels; else they are inside of one */
 } computation;
 
 typedef struct module {
@@ -237,10 +237,26 @@ static double trips_of(dt_pb_span condition, bool *bad)
     return constants == 1 && compared == 1 ? n : 0;
 }
 
+static bool is_one_of(dt_pb_span opcode, const char *const *list)
+{
+    while (*list && !is_text(opcode, *list, ""))
+        list++;
+    return *list != NULL;
+}
+
+/* As the compiler says it, or as the condition does; 0: neither does. */
+static double turns_of(const instruction *i, const computation *condition, bool *bad)
+{
+    const double said = number_of(i->backend, "\"known_trip_count\":{\"n\":\"");
+    return said > 0 ? fmin(said, most_times) : condition ? trips_of(condition->at, bad) : 0;
+}
+
 /* What an instruction of computation `at` calls runs so many times more. */
 static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report *out, bool *bad)
 {
-    bool loop = is_text(i->opcode, "while", "");
+    static const char *const flow[] = { "call", "conditional", "async-start", NULL };
+    const bool loop = is_text(i->opcode, "while", "");
+    const bool flows = m->c[at].launches && is_one_of(i->opcode, flow);
     dt_pb_span ids = i->called;
     computation *called[2] = { NULL, NULL }, *c;
     uint64_t id;
@@ -248,22 +264,41 @@ static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report 
         c = find_computation(m, id, at);
         if (c && loop && k < 2)
             called[k] = c;
-        else if (c)
+        else if (c) {
             c->times = fmin(c->times + m->c[at].times, most_times);
+            c->launches |= flows;
+        }
     }
     if (!loop)
         return;
-    double trips = called[1] ? trips_of(called[1]->at, bad) : 0;
+    const double trips = turns_of(i, called[1], bad);
     out->loops += trips == 0;
+    out->turns = fmin(out->turns + m->c[at].times * fmax(trips, 1), most_times);
+    if (called[0])
+        called[0]->launches |= m->c[at].launches;
     for (int k = 0; k < 2 && called[k]; k++)
         called[k]->times = fmin(called[k]->times + m->c[at].times * fmax(trips, 1), most_times);
 }
 
 /* ---- what it takes ---- */
 
+/* Nothing is launched for these: names of memory, control, second halves of what was started. */
+static bool is_launched(const instruction *i)
+{
+    static const char *const names[] = {
+        "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "while", "call",
+        "conditional", "after-all", "add-dependency", "opt-barrier", "async-start", "async-update",
+        "async-done", "copy-done", "send-done", "recv-done", "all-reduce-done", "all-gather-done",
+        "collective-permute-done", NULL
+    };
+    return !is_one_of(i->opcode, names);
+}
+
 static void add_instruction(const computation *c, const instruction *i, dt_pjrt_report *out, bool *bad)
 {
-    const double cycles = cycles_of(i->backend);
+    if (c->launches && is_launched(i))
+        out->kernels = fmin(out->kernels + c->times, most_times);
+    const double cycles = number_of(i->backend, "\"estimated_cycles\":\"");
     if (cycles < no_estimate)
         out->cycles += c->times * cycles;
     else
@@ -280,8 +315,10 @@ static void read_computation(module *m, int at, dt_pjrt_report *out, bool *bad)
     computation *c = &m->c[at];
     dt_pb_span s = c->at;
     dt_pb_field f;
-    if (c->times == 0) /* nobody calls it: the program itself */
+    if (c->times == 0) { /* nobody calls it: the program itself */
         c->times = 1;
+        c->launches = true;
+    }
     while (next(&s, &f, bad))
         if (f.number == 2 && f.type == DT_PB_BYTES) {
             instruction i = read_instruction(f.bytes, bad);

@@ -193,20 +193,44 @@ static dt_pjrt_named_value list_option(const char *name, const int64_t *list)
                                   .value_size = 3 };
 }
 
+static dt_pjrt_named_value text_option(const char *name, const char *text)
+{
+    return (dt_pjrt_named_value){ HEAD(dt_pjrt_named_value), .name = name, .name_size = strlen(name),
+                                  .kind = DT_PJRT_STRING, .value.string = text,
+                                  .value_size = strlen(text) };
+}
+
+static dt_status *create_topology(const dt_pjrt *p, const char *name, const dt_pjrt_named_value *option,
+                                  size_t n, void **out)
+{
+    static const dt_pjrt_step create = { DT_PJRT_TOPOLOGY_CREATE, "PJRT_TopologyDescription_Create",
+                                         "topology", DT_E_COMPILER };
+    dt_pjrt_topology_create c = { HEAD(dt_pjrt_topology_create), .name = name, .name_size = strlen(name),
+                                  .option = option, .n_options = n };
+    DT_TRY(dt_pjrt_call(p, &create, &c));
+    *out = c.topology;
+    return NULL;
+}
+
+/* One host with so many GPUs. */
+static dt_status *make_gpus(const dt_pjrt *p, const dt_pjrt_order *o, void **out)
+{
+    char grid[40];
+    snprintf(grid, sizeof grid, "1x1x%d", o->n_devices);
+    const dt_pjrt_named_value options[] = { text_option("target_config", o->target),
+                                            text_option("topology", grid) };
+    return create_topology(p, o->slice, options, 2, out);
+}
+
 static dt_status *make_topology(const dt_pjrt *p, const dt_pjrt_order *o, void **out)
 {
-    static const dt_pjrt_step create = { DT_PJRT_TOPOLOGY_CREATE, "PJRT_TopologyDescription_Create", "topology", DT_E_COMPILER };
     const int64_t wrap[] = { o->wrap[0], o->wrap[1], o->wrap[2] }, host[] = { o->host[0], o->host[1], o->host[2] };
     const char *cores = o->megacore ? "megacore" : "default";
     const dt_pjrt_named_value options[MOST_OPTIONS] = {
         list_option("wrap", wrap), list_option("chips_per_host_bounds", host),
-        { HEAD(dt_pjrt_named_value), .name = "chip_config_name", .name_size = strlen("chip_config_name"), .kind = DT_PJRT_STRING, .value.string = cores,
-          .value_size = strlen(cores) },
+        text_option("chip_config_name", cores),
     };
-    dt_pjrt_topology_create c = { HEAD(dt_pjrt_topology_create), .name = o->slice, .name_size = strlen(o->slice), .option = options, .n_options = MOST_OPTIONS };
-    DT_TRY(dt_pjrt_call(p, &create, &c));
-    *out = c.topology;
-    return NULL;
+    return o->target ? make_gpus(p, o, out) : create_topology(p, o->slice, options, MOST_OPTIONS, out);
 }
 
 static dt_status *read_devices(const dt_pjrt *p, void *topology, dt_pjrt_report *out)

@@ -20,7 +20,8 @@ void dt_pjrt_print_version(const dt_pjrt *p, dt_str *out);
 
 /* For whom, and what. */
 typedef struct dt_pjrt_order {
-    const char *slice;       /* "v4:2x2x2" */
+    const char *slice;       /* "v4:2x2x2"; of GPUs any name */
+    const char *target;      /* of GPUs: what each is (gpus.h), and TPUs' figures are not read; NULL: TPUs */
     bool wrap[3];
     int host[3];             /* chips of a host */
     bool megacore;
@@ -39,6 +40,8 @@ typedef struct dt_pjrt_report {
     double cycles;           /* estimated, all instructions together; a loop's body counts as often as it runs */
     int loops;               /* that do not say how often; their bodies count once */
     double unknown;          /* runs of kernels that have no estimate, and are not in `cycles` */
+    double kernels;          /* launches in a step; those of loops as often as they run */
+    double turns;            /* of loops, all together */
     struct { int n; double bytes; } collective[DT_PJRT_KINDS]; /* launches, and bytes that go in */
 } dt_pjrt_report;
 /* COMPILER with its words when the compiler refuses, PLUGIN when the plug-in lacks what it takes. */
@@ -46,7 +49,8 @@ dt_status *dt_pjrt_compile(const dt_pjrt *p, const dt_pjrt_order *o, dt_pjrt_rep
 
 /* ---- parts, for tests ---- */
 
-/* Reads an optimized HLO module (with its configuration, as the API gives it): cycles, loops, collectives. COMPILER when it is malformed. */
+/* Reads an optimized HLO module (with its configuration, as the API gives it): cycles, kernels, loops,
+ * collectives. COMPILER when it is malformed. */
 dt_status *dt_pjrt_read_hlo(const void *bytes, size_t n, dt_pjrt_report *out) DT_MUST_USE;
 /* CompileOptionsProto for replicas on these devices. */
 void dt_pjrt_write_options(const int64_t *device, int n, dt_str *out);

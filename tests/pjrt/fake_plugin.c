@@ -15,6 +15,7 @@
 static struct { dt_pjrt_head head; struct { dt_pjrt_head head; int major, minor; } version; dt_pjrt_function function[DT_PJRT_SLOTS]; } table;
 static const char *mode = "";
 static int alive; /* objects that were given out */
+static int gpus;  /* of the last topology; 0: it is of TPUs */
 
 static bool is(const char *name)
 {
@@ -152,10 +153,34 @@ static void *attributes(void *arguments)
     return NULL;
 }
 
+static bool is_option(const dt_pjrt_named_value *v, const char *name)
+{
+    const bool named = v->name_size == strlen(name) && memcmp(v->name, name, v->name_size) == 0;
+    return named && v->kind == DT_PJRT_STRING;
+}
+
+/* GPUs: a description of each, and a grid of them. */
+static void *create_gpus(dt_pjrt_topology_create *a)
+{
+    const char *target = a->option[0].value.string;
+    const dt_pjrt_named_value *grid = &a->option[1];
+    if (!strstr(target, "cuda_compute_capability") || strlen(target) != a->option[0].value_size)
+        return error("no GPU is described");
+    if (a->n_options != 2 || !is_option(grid, "topology") || strncmp(grid->value.string, "1x1x", 4))
+        return error("no grid of GPUs");
+    gpus = atoi(grid->value.string + 4);
+    alive++;
+    a->topology = malloc(1);
+    return NULL;
+}
+
 static void *create_topology(void *arguments)
 {
     dt_pjrt_topology_create *a = arguments;
     char text[64];
+    gpus = 0;
+    if (a->n_options && is_option(&a->option[0], "target_config"))
+        return create_gpus(a);
     snprintf(text, sizeof text, "no topology named %.*s", (int)a->name_size, a->name);
     if (a->name_size != 6 || memcmp(a->name, "v3:2x2", 6) != 0)
         return error(text);
@@ -186,6 +211,16 @@ static void *description_attributes(void *arguments)
     return NULL;
 }
 
+static void *compile_for_gpus(dt_pjrt_compile_arguments *a)
+{
+    const unsigned char replicas[] = { 4 << 3, (unsigned char)gpus };
+    if (memcmp(a->options + 2, replicas, sizeof replicas) != 0)
+        return error("other options than a replica on each GPU has");
+    alive++;
+    a->executable = malloc(1);
+    return NULL;
+}
+
 static void *compile(void *arguments)
 {
     /* 3: {4: 8 replicas, 5: 1 partition, 9: {1: 8, 2: 1, 3: {1: ids}}} */
@@ -195,6 +230,8 @@ static void *compile(void *arguments)
         return error("RESOURCE_EXHAUSTED: Ran out of memory on HBM");
     if (a->program->format_size != 4 || memcmp(a->program->format, "mlir", 4) != 0 || memcmp(a->program->code, "module @", 8) != 0)
         return error("no StableHLO text");
+    if (gpus)
+        return compile_for_gpus(a);
     if (a->options_size != sizeof options + 8 || memcmp(a->options, options, sizeof options) != 0)
         return error("other options than eight replicas have");
     alive++;

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "pjrt/gpus.h"
 #include "pjrt/pjrt.h"
 
 static char plugin[4200];
@@ -37,10 +38,13 @@ static int left_behind(void)
     return n;
 }
 
-static dt_status *compile_as(const char *mode, const char *slice, dt_pjrt_report *out)
+static dt_status *compile_for(const char *mode, const char *slice, const char *target,
+                              dt_pjrt_report *out)
 {
     static const int64_t ids[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-    const dt_pjrt_order order = { .slice = slice, .host = { 2, 2, 1 }, .n_devices = 8, .device = ids, .program = "module @train {}", .size = 16 };
+    const dt_pjrt_order order = { .slice = slice, .target = target, .host = { 2, 2, 1 },
+                                  .n_devices = target ? 1 : 8, .device = ids,
+                                  .program = "module @train {}", .size = 16 };
     dt_pjrt *p = NULL;
     setenv("FAKE_PJRT", mode, 1);
     dt_status *bad = dt_pjrt_open(&p, plugin);
@@ -48,6 +52,35 @@ static dt_status *compile_as(const char *mode, const char *slice, dt_pjrt_report
         bad = dt_pjrt_compile(p, &order, out);
     dt_pjrt_close(p);
     return bad;
+}
+
+static dt_status *compile_as(const char *mode, const char *slice, dt_pjrt_report *out)
+{
+    return compile_for(mode, slice, NULL, out);
+}
+
+static void test_gpus_are_described(void **state)
+{
+    (void)state;
+    const dt_pjrt_gpu *h100 = dt_pjrt_gpu_find("H100");
+    dt_pjrt_report r;
+    dt_str text = { 0 };
+    assert_non_null(h100);
+    assert_null(dt_pjrt_gpu_find("h10"));
+    dt_pjrt_gpu_write(h100, &text);
+    assert_non_null(strstr(dt_str_text(&text), "  core_count: 132\n"));
+    assert_non_null(strstr(dt_str_text(&text), "  cuda_compute_capability { major: 9 minor: 0 "
+                                               "feature_extension: ACCELERATED_FEATURES }\n"));
+    dt_status *bad = compile_for("", h100->name, dt_str_text(&text), &r);
+    if (bad)
+        fail_msg("%s", dt_status_text(bad));
+    assert_int_equal(r.temp, 4 << 20);
+    bad = compile_for("", h100->name, "gpu_device_info {}", &r);
+    assert_non_null(bad);
+    assert_non_null(strstr(dt_status_text(bad), "topology: no GPU is described"));
+    dt_status_free(bad);
+    assert_int_equal(left_behind(), 0);
+    dt_str_release(&text);
 }
 
 static void test_what_it_tells_is_read(void **state)
@@ -65,6 +98,8 @@ static void test_what_it_tells_is_read(void **state)
     assert_true(r.cycles == 940e3 + 3 * 20e3); /* a loop of three turns; what says INT64_MAX has no estimate */
     assert_true(r.unknown == 3);
     assert_int_equal(r.loops, 1);
+    assert_true(r.kernels == 2 + 3 * 2); /* the body's parameter and the condition launch nothing */
+    assert_true(r.turns == 3 + 1);       /* one turn of the loop that nobody knows */
     for (int k = 0; k < DT_PJRT_KINDS; k++) {
         const int launches[DT_PJRT_KINDS] = { 1, 3 };
         assert_int_equal(r.collective[k].n, launches[k]);
@@ -165,6 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_it_tells_is_read),
+        cmocka_unit_test(test_gpus_are_described),
         cmocka_unit_test(test_version_is_printed),
         cmocka_unit_test(test_misbehaviour_is_named),
         cmocka_unit_test(test_what_is_no_plugin),
