@@ -24,9 +24,11 @@ static const dt_field loss_scale_fields[] = {
 };
 
 static const dt_field optimizer_forms[] = { DT_NAMED("optimizer"), DT_END };
-static const dt_field none_or_loss[] = { DT_NAMED("loss"), DT_FORM(DT_FIELD_TREE, .forms = dt_no_forms), DT_END };
+static const dt_field none_or_loss[] = { DT_NAMED("loss"), DT_WORDS(dt_fitting_losses),
+                                         DT_FORM(DT_FIELD_TREE, .forms = dt_no_forms), DT_END };
 static const dt_field loss_forms[] = {
-    DT_NAMED("loss"), DT_FORM(DT_FIELD_MAP, .forms = none_or_loss), DT_FORM(DT_FIELD_LIST, .forms = none_or_loss), DT_END
+    DT_NAMED("loss"), DT_WORDS(dt_fitting_losses), DT_FORM(DT_FIELD_MAP, .forms = none_or_loss),
+    DT_FORM(DT_FIELD_LIST, .forms = none_or_loss), DT_END
 };
 static const dt_field metric_forms[] = { DT_NAMED("metric"), DT_END };
 static const dt_field metric_items[] = {
@@ -46,22 +48,34 @@ static const dt_field loss_scale_forms[] = {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct compile, optimizer, .forms = optimizer_forms, .required = true, .help = "optimizer: Adam, {SGD: {learning_rate: 0.1}}, ..."),
+    DT_TREE(struct compile, optimizer, .forms = optimizer_forms, .required = true,
+            .help = "optimizer: Adam, {SGD: {learning_rate: 0.1}}, ..."),
     BY_OUTPUT(loss, .forms = loss_forms, .required = true,
-              .help = "loss: CategoricalCrossentropy, ...; with several outputs {OUTPUT: LOSS, ...}, null for none"),
-    BY_OUTPUT(metrics, .forms = metrics_forms, .help = "list of metrics: [accuracy]; with several outputs {OUTPUT: [accuracy]}"),
-    DT_TREE(struct compile, precision, .forms = precision_forms, .help = "dtype policy: float32, mixed_bfloat16, mixed_float16"),
+              .help = "loss: CategoricalCrossentropy, ...; crossentropy or ce: the one that fits "
+                      "the shapes; with several outputs {OUTPUT: LOSS, ...}, null for none"),
+    BY_OUTPUT(metrics, .forms = metrics_forms,
+              .help = "list of metrics: [accuracy]; with several outputs {OUTPUT: [accuracy]}"),
+    DT_TREE(struct compile, precision, .forms = precision_forms,
+            .help = "dtype policy: float32, mixed_bfloat16, mixed_float16"),
     BY_OUTPUT(target, .forms = target_forms,
-              .help = "data element with the targets; default: the one that is not an Input; with several outputs, those with their names"),
-    BY_OUTPUT(loss_weights, .forms = loss_weights_forms, .help = "weight of each output's loss: {OUTPUT: 0.5}; default 1"),
+              .help = "data element with the targets; default: the one that is not an Input; with "
+                      "several outputs, those with their names"),
+    BY_OUTPUT(loss_weights, .forms = loss_weights_forms,
+              .help = "weight of each output's loss: {OUTPUT: 0.5}; default 1"),
     BY_OUTPUT(sample_weight, .forms = sample_weight_forms,
-              .help = "data element with sample weights; with several outputs {OUTPUT: ELEMENT}, or one for all"),
-    BY_OUTPUT(weighted_metrics, .forms = metrics_forms, .help = "metrics weighted by sample_weight and fit.class_weight"),
+              .help = "data element with sample weights; with several outputs {OUTPUT: ELEMENT}, "
+                      "or one for all"),
+    BY_OUTPUT(weighted_metrics, .forms = metrics_forms,
+              .help = "metrics weighted by sample_weight and fit.class_weight"),
     DT_NOT_YET_BUT("run_eagerly", "false"),
     DT_NOT_YET_BUT("steps_per_execution", "1"),
-    DT_TREE(struct compile, jit_compile, .forms = jit_forms, .help = "accepted, without effect: every step is compiled"),
-    DT_FLAG(struct compile, auto_scale_loss, .preset = "true", .help = "for mixed_float16: dynamic loss scaling"),
-    DT_TREE(struct compile, loss_scale, .forms = loss_scale_forms, .help = "for mixed_float16: loss scale, {initial_scale: 32768, dynamic_growth_steps: 2000}, or a fixed number"),
+    DT_TREE(struct compile, jit_compile, .forms = jit_forms,
+            .help = "accepted, without effect: every step is compiled"),
+    DT_FLAG(struct compile, auto_scale_loss, .preset = "true",
+            .help = "for mixed_float16: dynamic loss scaling"),
+    DT_TREE(struct compile, loss_scale, .forms = loss_scale_forms,
+            .help = "for mixed_float16: loss scale, {initial_scale: 32768, dynamic_growth_steps: "
+                    "2000}, or a fixed number"),
     DT_END
 };
 

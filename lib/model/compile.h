@@ -22,10 +22,24 @@ dt_status *dt_no_output(const dt_outputs *o, const dt_location *at, const char *
 typedef struct dt_compile_trees {
     const dt_tree *loss, *loss_weights, *target, *sample_weight, *metrics, *weighted_metrics;
 } dt_compile_trees;
+/* Losses that fit the shapes: "crossentropy", "ce". */
+extern const char *const dt_fitting_losses[];
 /* out->output, all faults. */
 dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o, dt_compile_spec *out) DT_MUST_USE;
 /* out->metric, all faults; losses are read. */
 dt_status *dt_compile_read_metrics(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o, dt_compile_spec *out) DT_MUST_USE;
+
+/* What a short word stands for, by the shapes of predictions and targets: as in Keras. */
+typedef struct dt_fitting {
+    dt_status *(*read)(dt_arena *arena, const dt_tree *t, dt_named *out);
+    const char *binary;               /* for predictions of one number */
+    const char *categorical, *sparse; /* else: for one-hot targets, for class numbers */
+} dt_fitting;
+/* Reads what fits the output at the place of *named, with the arguments' defaults; *if_sparse: for
+ * targets that are class numbers, NULL: the same. output NULL: of a faulty model. */
+dt_status *dt_read_fitting(dt_arena *arena, const dt_fitting *fitting,
+                           const dt_type *output, dt_named *named,
+                           const dt_named **if_sparse) DT_MUST_USE;
 
 static inline const dt_tree *dt_given(const dt_tree *t)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The metrics of `compile`. `accuracy` is resolved here, as Keras does: it means the accuracy that fits the shapes of an output and of its targets,
- * and keeps its short name in the history. In a model of several outputs a metric's key begins with its output's name. A metric that gives several
- * numbers, of which Keras makes an array in the history, has a key for each: "f1_score_0", "f1_score_1", ...
+ * The metrics of `compile`. `accuracy` means the accuracy that fits the shapes of an output and of
+ * its targets, as in Keras, and keeps its short name in the history. In a model of several outputs
+ * a metric's key begins with its output's name. A metric that gives several numbers, of which Keras
+ * makes an array in the history, has a key for each: "f1_score_0", "f1_score_1", ...
  */
 #include <string.h>
 
@@ -14,21 +15,15 @@ double dt_mean_of_sum(const void *args, const double *sum, double examples)
     return examples != 0 ? sum[0] / examples : 0;
 }
 
-/* What `accuracy` means, by shapes alone: of one number, of class numbers, else of one-hot vectors. The loss says which targets it takes. */
-static const char *fitting_accuracy(const dt_named *loss, const dt_type *output)
-{
-    const dt_loss_row *row = (const dt_loss_row *)loss->kind;
-    if (output && output->rank > 1 && output->dim[output->rank - 1] == 1)
-        return "BinaryAccuracy";
-    return row && row->sparse ? "SparseCategoricalAccuracy" : "CategoricalAccuracy";
-}
-
 static dt_status *read_row(dt_arena *arena, const dt_tree *t, dt_named *out)
 {
     int n;
     const dt_kind *const *rows = dt_metrics(&n);
     return dt_named_read(arena, rows, n, "metric", t, out);
 }
+
+static const dt_fitting accuracies = { read_row, "BinaryAccuracy", "CategoricalAccuracy",
+                                       "SparseCategoricalAccuracy" };
 
 /* The `name` argument, which most metrics have. */
 static const char *given_name(const dt_named *n)
@@ -52,7 +47,6 @@ typedef struct owner {
     int output;
     const dt_type *type; /* NULL: nobody knows */
     const char *prefix; /* "kind_"; "": there is one output */
-    const char *accuracy;
     bool from_logits, weighted;
 } owner;
 
@@ -78,14 +72,19 @@ static dt_status *read_metric(dt_arena *arena, const dt_tree *t, const owner *w,
     const char *key = key_of(arena, &named, w);
     const bool told = given_name(&named) || named.alias;
     dt_location at = named.at;
-    if (named.kind == &dt_metric_accuracy.kind) {
-        const dt_tree fitting = { .kind = DT_TREE_SCALAR, .text = w->accuracy, .at = at };
-        DT_TRY(read_row(arena, dt_arena_copy(arena, &fitting, sizeof fitting), &named));
-    }
+    const dt_named *if_sparse = NULL;
+    if (named.kind == &dt_metric_accuracy.kind)
+        DT_TRY(dt_read_fitting(arena, &accuracies, w->type, &named, &if_sparse));
     const dt_metric_row *row = (const dt_metric_row *)named.kind;
     if (row->follow)
         row->follow(named.args, w->from_logits);
-    *out = (dt_metric_use){ .row = row, .args = named.args, .key = key, .at = at, .output = w->output, .weighted = w->weighted,
+    *out = (dt_metric_use){ .row = row,
+                            .args = named.args,
+                            .if_sparse = if_sparse,
+                            .key = key,
+                            .at = at,
+                            .output = w->output,
+                            .weighted = w->weighted,
                             .is_told = told };
     return NULL;
 }
@@ -246,7 +245,7 @@ static owner owner_of(const list *l, const dt_outputs *o, int i)
 {
     const dt_named *loss = &l->c->output[i].loss;
     return (owner){ .output = i, .type = o->n ? &o->v[i].type : NULL, .prefix = o->n > 1 ? dt_arena_printf(l->arena, "%s_", o->v[i].name) : "",
-                    .accuracy = fitting_accuracy(loss, o->n ? &o->v[i].type : NULL), .from_logits = dt_loss_takes_logits(loss), .weighted = l->weighted };
+                    .from_logits = dt_loss_takes_logits(loss), .weighted = l->weighted };
 }
 
 static dt_status *add_by_output(const list *l, const dt_tree *t, const dt_outputs *o)

@@ -10,6 +10,7 @@
  *     sample_weight: {kind: certainty}        what examples count in the losses
  */
 #include <string.h>
+#include <strings.h>
 
 #include "model/compile.h"
 
@@ -96,20 +97,43 @@ static dt_status *check_loss(const dt_named *loss)
     return NULL;
 }
 
-static dt_status *read_loss(dt_arena *arena, const dt_tree *t, dt_named *out)
+const char *const dt_fitting_losses[] = { "crossentropy", "ce", NULL };
+static const dt_fitting crossentropies = { dt_loss_read, "BinaryCrossentropy",
+                                           "CategoricalCrossentropy",
+                                           "SparseCategoricalCrossentropy" };
+
+static bool is_fitting(const dt_tree *t)
 {
-    DT_TRY(dt_loss_read(arena, t, out));
-    return check_loss(out);
+    bool is = false;
+    for (int i = 0; t->kind == DT_TREE_SCALAR && dt_fitting_losses[i]; i++)
+        is |= strcasecmp(t->text, dt_fitting_losses[i]) == 0;
+    return is;
 }
 
-/* The same for all outputs. */
-static dt_status *share_loss(dt_arena *arena, const dt_tree *t, dt_compile_spec *out)
+/* type: of the output; NULL: of a faulty model. */
+static dt_status *read_loss(dt_arena *arena, const dt_tree *t, const dt_type *type,
+                            dt_output_use *out)
 {
-    dt_named loss;
-    dt_status *s = read_loss(arena, t, &loss);
-    for (int i = 0; i < out->n_outputs; i++)
-        out->output[i].loss = loss;
-    out->loss_at = loss.at;
+    out->loss = (dt_named){ .at = t->at };
+    if (is_fitting(t))
+        return dt_read_fitting(arena, &crossentropies, type, &out->loss, &out->if_sparse);
+    DT_TRY(dt_loss_read(arena, t, &out->loss));
+    return check_loss(&out->loss);
+}
+
+static const dt_type *type_of(const dt_outputs *o, int i)
+{
+    return o->n ? &o->v[i].type : NULL;
+}
+
+/* The same for all outputs, whose faults are the same. */
+static dt_status *share_loss(dt_arena *arena, const dt_tree *t, const dt_outputs *o,
+                             dt_compile_spec *out)
+{
+    dt_status *s = NULL;
+    for (int i = 0; !s && i < out->n_outputs; i++)
+        s = read_loss(arena, t, type_of(o, i), &out->output[i]);
+    out->loss_at = out->output[0].loss.at;
     return s;
 }
 
@@ -129,7 +153,7 @@ static dt_status *read_each_loss(dt_arena *arena, const dt_tree *t, const dt_out
         return faults;
     for (int i = 0; i < o->n; i++)
         if (dt_given(of[i]))
-            dt_status_append(&faults, read_loss(arena, of[i], &out->output[i].loss));
+            dt_status_append(&faults, read_loss(arena, of[i], type_of(o, i), &out->output[i]));
         else if (!of[i])
             dt_status_append(&faults, dt_suggest(dt_fail(DT_E_MISSING_KEY, &t->at, "no loss for output '%s'", o->v[i].name),
                                                  "add one, or write '%s: null' to leave the output out of the loss", o->v[i].name));
@@ -145,7 +169,7 @@ static dt_status *read_losses(dt_arena *arena, const dt_tree *t, const dt_output
     bool each = t->kind == DT_TREE_LIST || dt_is_by_output(o, t, rows, n);
     out->loss_at = t->at;
     if (!each)
-        return share_loss(arena, t, out);
+        return share_loss(arena, t, o, out);
     return o->n ? read_each_loss(arena, t, o, out) : NULL; /* of a faulty model nobody knows the names */
 }
 

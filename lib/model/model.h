@@ -92,6 +92,8 @@ const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *nam
 typedef struct dt_metric_use {
     const dt_metric_row *row;
     const void *args;
+    const dt_named *if_sparse; /* of `accuracy`: what takes the row's place where targets are class
+                                  numbers; NULL: nothing */
     const char *key; /* "accuracy" for the short form, else `name` or the snake-case class name; "kind_accuracy" of one of several outputs */
     int n;           /* how many numbers it gives */
     const char *const *keys; /* [n] in the history: key; of several numbers "f1_score_0", "f1_score_1", ... */
@@ -105,6 +107,8 @@ typedef struct dt_metric_use {
 typedef struct dt_output_use {
     const char *name;      /* the output's; NULL: the model is faulty */
     dt_named loss;         /* kind NULL: none */
+    const dt_named *if_sparse; /* of `crossentropy`: what takes its place where targets are class
+                                  numbers; NULL: nothing */
     double loss_weight;    /* what it counts in the whole */
     const char *loss_key;  /* "kind_loss"; NULL: the model has no other, and the whole is it */
     const char *target;    /* element name; NULL: see dt_match_names */
@@ -119,13 +123,18 @@ typedef struct dt_compile_spec {
     dt_output_use *output;       /* in their order */
     dt_location loss_at;
     int n_metrics;
-    const dt_metric_use *metric; /* `accuracy` already resolved */
+    dt_metric_use *metric;
     dt_policy precision;         /* what layers compute in; variables are float32 */
     dt_location precision_at;
     dt_loss_scale scaling;       /* under mixed_float16, unless told otherwise */
 } dt_compile_spec;
-/* Reads `compile`. model: NULL if it is faulty; `accuracy` is resolved by the loss, else by the output. precision is one of dt_policies. */
+/* Reads `compile`. model: NULL if it is faulty. precision is one of dt_policies. `accuracy` and
+ * `crossentropy` are what fits one-hot targets, or one unit, until dt_compile_see_targets. */
 dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location *at, const dt_model_spec *model, dt_compile_spec *out) DT_MUST_USE;
+/* Takes what fits targets of that type in place of `accuracy` and `crossentropy` of the output, for
+ * good. */
+void dt_compile_see_targets(const dt_compile_spec *c, int output, const dt_type *target,
+                            const dt_type *prediction);
 /* Pairs of an output and its loss that cannot be meant, as sentences in the arena: a softmax before from_logits: true, for example. None where it is not certain. */
 void dt_output_warnings(const dt_model_spec *m, const dt_compile_spec *c, dt_arena *arena, dt_texts *out);
 /* The keys of the history, without those of validation: "loss", losses of single outputs, metrics. Their number. */

@@ -248,6 +248,9 @@ static dt_status *check_metric(const dt_metric_use *use, const dt_type *target, 
 /* The losses and the metrics accept what the data set and the model give. */
 static dt_status *check_targets(const dt_element *element, const dt_model_spec *model, const dt_compile_spec *c, const dt_match *m)
 {
+    for (int i = 0; i < c->n_outputs; i++)
+        if (m->target[i] >= 0)
+            dt_compile_see_targets(c, i, &element[m->target[i]].type, &model->output[i].type);
     for (int i = 0; i < c->n_outputs; i++) {
         const dt_named *loss = &c->output[i].loss;
         const dt_loss_row *row = (const dt_loss_row *)loss->kind; /* a row begins with its kind */

@@ -25,7 +25,6 @@ static void test_whole_compile(void **state)
     assert_true(((const dt_optimizer_head *)c.optimizer.args)->rate == 0.01);
     assert_ptr_equal(c.output[0].loss.kind, &dt_loss_sparse_categorical_crossentropy.kind);
     assert_int_equal(c.n_metrics, 3);
-    assert_ptr_equal(c.metric[0].row, &dt_metric_sparse_categorical_accuracy);
     assert_string_equal(c.metric[0].key, "accuracy");
     assert_string_equal(c.metric[1].key, "hits");
     assert_string_equal(c.metric[2].key, "sparse_categorical_accuracy");
@@ -48,33 +47,66 @@ static void test_keras_defaults(void **state)
     dt_arena_destroy(arena);
 }
 
+/* Keras' rule, by the shapes of predictions and targets alone. last: the size of the last
+ * dimension, 0: there is no more than the batch. */
+typedef struct fitting {
+    int outputs, target_rank, last;
+    const dt_metric_row *accuracy;
+    const dt_loss_row *crossentropy;
+} fitting;
+
+static const fitting fittings[] = {
+    { 10, 2, 10, &dt_metric_categorical_accuracy, &dt_loss_categorical_crossentropy },
+    { 10, 1, 0, &dt_metric_sparse_categorical_accuracy, &dt_loss_sparse_categorical_crossentropy },
+    { 10, 2, 1, &dt_metric_sparse_categorical_accuracy, &dt_loss_sparse_categorical_crossentropy },
+    { 1, 1, 0, &dt_metric_binary_accuracy, &dt_loss_binary_crossentropy },
+    { 1, 2, 1, &dt_metric_binary_accuracy, &dt_loss_binary_crossentropy },
+};
+
+static void see_targets(const dt_compile_spec *c, const fitting *f)
+{
+    const dt_type y = dt_type_of(DT_INT32, f->target_rank, (int64_t[]){ DT_BATCH, f->last });
+    const dt_type p = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, f->outputs });
+    dt_compile_see_targets(c, 0, &y, &p);
+}
+
 static void test_accuracy_fits_the_shapes(void **state)
 {
     (void)state;
-    const struct { const char *loss; int outputs; const dt_metric_row *row; } rows[] = {
-        { "categorical_crossentropy", 10, &dt_metric_categorical_accuracy },
-        { "sparse_categorical_crossentropy", 10, &dt_metric_sparse_categorical_accuracy },
-        { "sparse_categorical_crossentropy", 1, &dt_metric_binary_accuracy },
-        { "categorical_crossentropy", 1, &dt_metric_binary_accuracy },
-        { "CategoricalGeneralizedCrossEntropy", 10, &dt_metric_sparse_categorical_accuracy },
-        { "BinaryCrossentropy", 1, &dt_metric_binary_accuracy },
-        { "BinaryCrossentropy", 10, &dt_metric_categorical_accuracy }, /* several sigmoids */
-        { "BinaryFocalCrossentropy", 10, &dt_metric_categorical_accuracy },
-        { "mse", 1, &dt_metric_binary_accuracy },
-        { "mse", 10, &dt_metric_categorical_accuracy },
-        { "mse", 0, &dt_metric_categorical_accuracy }, /* the model is faulty */
-    };
+    static const char *const losses[] = { "mse", "BinaryCrossentropy",
+                                          "sparse_categorical_crossentropy", "ce" };
     static const char *const words[][2] = { { "accuracy", "accuracy" }, { "acc", "acc" }, { "Accuracy", "accuracy" } };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < 4 * sizeof fittings / sizeof *fittings; i++)
         for (size_t k = 0; k < 3; k++) {
             dt_arena *arena = dt_arena_create();
             dt_compile_spec c;
-            char *text = dt_arena_printf(arena, "{optimizer: adam, loss: %s, metrics: [%s]}", rows[i].loss, words[k][0]);
-            ok(read_compile(arena, text, rows[i].outputs, &c));
-            assert_ptr_equal(c.metric[0].row, rows[i].row);
+            char *text = dt_arena_printf(arena, "{optimizer: adam, loss: %s, metrics: [%s]}",
+                                         losses[i % 4], words[k][0]);
+            ok(read_compile(arena, text, fittings[i / 4].outputs, &c));
+            see_targets(&c, &fittings[i / 4]);
+            assert_ptr_equal(c.metric[0].row, fittings[i / 4].accuracy);
             assert_string_equal(c.metric[0].key, words[k][1]);
             dt_arena_destroy(arena);
         }
+}
+
+static void test_crossentropy_fits_the_shapes(void **state)
+{
+    (void)state;
+    static const char *const words[] = { "crossentropy", "ce", "CE", "[Crossentropy]" };
+    for (size_t i = 0; i < 4 * sizeof fittings / sizeof *fittings; i++) {
+        dt_arena *arena = dt_arena_create();
+        dt_compile_spec c;
+        const fitting *f = &fittings[i / 4];
+        ok(read_compile(arena, dt_arena_printf(arena, "{optimizer: adam, loss: %s}", words[i % 4]),
+                        f->outputs, &c));
+        see_targets(&c, f);
+        assert_ptr_equal(c.output[0].loss.kind, &f->crossentropy->kind);
+        assert_false(dt_loss_takes_logits(&c.output[0].loss));
+        see_targets(&c, &fittings[1]); /* what was decided stays */
+        assert_ptr_equal(c.output[0].loss.kind, &f->crossentropy->kind);
+        dt_arena_destroy(arena);
+    }
 }
 
 /* Perplexity looks at the very crossentropy that is the loss, unless it is told otherwise. */
@@ -107,20 +139,37 @@ static void test_perplexity_follows_the_loss(void **state)
 static void test_bad_compiles_are_refused(void **state)
 {
     (void)state;
-    static const struct { const char *text; int number, column; const char *fault, *suggestion; } rows[] = {
-        { "{optimizer: adam}", DT_E_MISSING_KEY, 1, "required key 'loss' is missing in compile", NULL },
-        { "{optimizer: adam, loss: mse, metrics: [accuacy]}", DT_E_UNKNOWN_NAME, 40, "unknown metric 'accuacy'", "did you mean 'accuracy'?" },
-        { "{optimizer: adam, loss: mse, metrics: {accuracy: {}}}", DT_E_WRONG_TYPE, 39, "metrics: expected a list, got a mapping", NULL },
-        { "{optimizer: adam, loss: mse, metrics: [acc, acc]}", DT_E_METRICS, 45, "'acc' is already the name of metrics[0]", NULL },
-        { "{optimizer: adam, loss: mse, metrics: [{BinaryAccuracy: {name: loss}}]}", DT_E_METRICS, 41,
-          "metric name 'loss' is reserved: the history uses it", NULL },
-        { "{optimizer: adam, loss: mse, metrics: [{BinaryAccuracy: {name: 'my share, now'}}]}", DT_E_METRICS, 41,
-          "invalid metric name 'my share, now': --expect and logs need a single word", "write 'my_share__now'" },
-        { "{optimizer: adam, loss: mse, metrics: [F1Score, {AUC: {name: f1_score_9}}]}", DT_E_METRICS, 50, "'f1_score_9' is already the name of metrics[0]", NULL },
-        { "{optimizer: adam, loss: mse, precision: bf16-mixed}", DT_E_UNKNOWN_NAME, 41, "unknown precision 'bf16-mixed'", NULL },
-        { "{optimizer: adam, loss: mse, precision: float31}", DT_E_UNKNOWN_NAME, 41, "unknown precision 'float31'", "use float32, mixed_bfloat16 or mixed_float16" },
-        { "{optimizer: adam, loss: mse, run_eagerly: true}", DT_E_UNKNOWN_KEY, 30, "key 'run_eagerly' in compile is not implemented yet", "only its default, false, is accepted" },
-        { "{optimizer: adam, loss: mse, metric: [acc]}", DT_E_UNKNOWN_KEY, 30, "unknown key 'metric' in compile", "did you mean 'metrics'?" },
+    static const struct { const char *text; int number, column; const char *fault, *suggestion;
+    } rows[] = {
+        { "{optimizer: adam}", DT_E_MISSING_KEY, 1, "required key 'loss' is missing in compile",
+          NULL },
+        { "{optimizer: adam, loss: {ce: {from_logits: true}}}", DT_E_UNKNOWN_NAME, 26,
+          "unknown loss 'ce'", NULL }, /* as in Keras, a word alone */
+        { "{optimizer: adam, loss: mse, metrics: [ce]}", DT_E_UNKNOWN_NAME, 40,
+          "unknown metric 'ce'", NULL },
+        { "{optimizer: adam, loss: mse, metrics: [accuacy]}", DT_E_UNKNOWN_NAME, 40,
+          "unknown metric 'accuacy'", "did you mean 'accuracy'?" },
+        { "{optimizer: adam, loss: mse, metrics: {accuracy: {}}}", DT_E_WRONG_TYPE, 39,
+          "metrics: expected a list, got a mapping", NULL },
+        { "{optimizer: adam, loss: mse, metrics: [acc, acc]}", DT_E_METRICS, 45,
+          "'acc' is already the name of metrics[0]", NULL },
+        { "{optimizer: adam, loss: mse, metrics: [{BinaryAccuracy: {name: loss}}]}", DT_E_METRICS,
+          41, "metric name 'loss' is reserved: the history uses it", NULL },
+        { "{optimizer: adam, loss: mse, metrics: [{BinaryAccuracy: {name: 'my share, now'}}]}",
+          DT_E_METRICS, 41,
+          "invalid metric name 'my share, now': --expect and logs need a single word",
+          "write 'my_share__now'" },
+        { "{optimizer: adam, loss: mse, metrics: [F1Score, {AUC: {name: f1_score_9}}]}",
+          DT_E_METRICS, 50, "'f1_score_9' is already the name of metrics[0]", NULL },
+        { "{optimizer: adam, loss: mse, precision: bf16-mixed}", DT_E_UNKNOWN_NAME, 41,
+          "unknown precision 'bf16-mixed'", NULL },
+        { "{optimizer: adam, loss: mse, precision: float31}", DT_E_UNKNOWN_NAME, 41,
+          "unknown precision 'float31'", "use float32, mixed_bfloat16 or mixed_float16" },
+        { "{optimizer: adam, loss: mse, run_eagerly: true}", DT_E_UNKNOWN_KEY, 30,
+          "key 'run_eagerly' in compile is not implemented yet",
+          "only its default, false, is accepted" },
+        { "{optimizer: adam, loss: mse, metric: [acc]}", DT_E_UNKNOWN_KEY, 30,
+          "unknown key 'metric' in compile", "did you mean 'metrics'?" },
         { "[adam]", DT_E_WRONG_TYPE, 1, "compile: expected a mapping, got a list", NULL },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -216,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_whole_compile),
         cmocka_unit_test(test_keras_defaults),
         cmocka_unit_test(test_accuracy_fits_the_shapes),
+        cmocka_unit_test(test_crossentropy_fits_the_shapes),
         cmocka_unit_test(test_perplexity_follows_the_loss),
         cmocka_unit_test(test_bad_compiles_are_refused),
         cmocka_unit_test(test_no_metric_has_the_name_of_a_field),

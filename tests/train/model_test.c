@@ -206,6 +206,42 @@ static void test_compile_again(void **state)
     dt_model_unref(m);
 }
 
+/* The words that depend on shapes train as the classes that they stand for. */
+static void test_losses_that_fit_the_shapes(void **state)
+{
+    (void)state;
+    static const struct { const char *classes, *map, *loss, *accuracy; } rows[] = {
+        { "3", "", "SparseCategoricalCrossentropy", "SparseCategoricalAccuracy" },
+        { "3", ", map: {label: [{one_hot: 3}]}", "CategoricalCrossentropy", "CategoricalAccuracy" },
+        { "1", "", "BinaryCrossentropy", "BinaryAccuracy" },
+    };
+    for (int i = 0; i < 6; i++) {
+        const int r = i / 2;
+        static char sha[2][65];
+        dt_model *m = NULL;
+        dt_dataset *d = NULL;
+        dt_history *h = NULL;
+        OK(dt_model_create(&m,
+                           "[Input: {name: image, shape: [6]}, Dense: {units: %s, activation: %s}]",
+                           rows[r].classes, r < 2 ? "softmax" : "sigmoid"));
+        OK(dt_dataset_open(&d,
+                           "{format: synthetic, examples: 24, global_batch_size: 8, "
+                           "element: {image: {shape: [6]}, label: {num_classes: %d}}%s}",
+                           r < 2 ? 3 : 2, rows[r].map));
+        OK(dt_model_compile(m,
+                            "{optimizer: SGD, loss: %s, metrics: [accuracy, {%s: {name: same}}]}",
+                            i % 2 ? rows[r].loss : "crossentropy", rows[r].accuracy));
+        OK(dt_model_fit(m, d, &h, "{epochs: 2}"));
+        snprintf(sha[i % 2], sizeof sha[0], "%s", dt_model_weights_sha256(m));
+        assert_true(dt_history_last(h, "accuracy") == dt_history_last(h, "same"));
+        dt_history_unref(h);
+        dt_dataset_unref(d);
+        dt_model_unref(m);
+        if (i % 2)
+            assert_string_equal(sha[0], sha[1]);
+    }
+}
+
 static void test_fit_is_what_a_run_is(void **state)
 {
     (void)state;
@@ -363,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_weights_are_copied_out_and_in),
         cmocka_unit_test(test_fit_needs_compile),
         cmocka_unit_test(test_compile_again),
+        cmocka_unit_test(test_losses_that_fit_the_shapes),
         cmocka_unit_test(test_fit_is_what_a_run_is),
         cmocka_unit_test(test_seed_of_the_shuffle),
         cmocka_unit_test(test_bad_fit_is_refused),
