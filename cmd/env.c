@@ -46,6 +46,7 @@ static void collect_names(struct names *names)
         add_table(names, verbs[i]->options);
     add_name(names, "INSTRUCTIONS"); /* these are read by the library, so that other programs on it obey them, too */
     add_name(names, "PJRT_PLUGIN");
+    add_name(names, "PJRT_CACHE");
     add_name(names, "SECRET_FILE");
     add_name(names, "INTERFACE");
 #ifdef DT_FAULTS

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The section `backend`: what computes, and for plug-ins which one and how it starts. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "job/job.h"
 
 struct backend {
     int type, matmul_precision;
-    const dt_tree *plugin, *options;
+    const dt_tree *plugin, *options, *compilation_cache;
     double memory_fraction;
     bool preallocate, has_fraction, has_preallocate;
 };
@@ -32,6 +33,9 @@ static const dt_field backend_fields[] = {
     DT_ENUM(struct backend, matmul_precision, precisions, .noun = "precision",
             .help = "pjrt: operands of float32 products and convolutions keep all digits, or are rounded to "
                     "TensorFloat-32, which GPUs multiply faster"),
+    DT_TREE(struct backend, compilation_cache, .forms = dt_text_forms, .as = DT_TREE_SCALAR,
+            .help = "pjrt: folder that keeps compiled programs for the next start; "
+                    "default: DTRAIN_PJRT_CACHE, or none"),
     DT_TREE(struct backend, options, .forms = options_forms, .as = DT_TREE_MAP,
             .help = "pjrt: other options of the plug-in's client by name: {allocator: cuda_async}"),
     DT_END
@@ -51,6 +55,27 @@ static dt_status *read_plugin(dt_job *j, const dt_tree *t)
                           "name it in the job itself, with --plugin, or in " DT_PJRT_PLUGIN_ENV);
     if (!*j->plugin)
         return dt_fail(DT_E_BACKEND, &t->at, "backend.plugin must be a path");
+    return NULL;
+}
+
+/* What is kept there is code that runs, as a plug-in is. */
+static dt_status *read_cache(const dt_job *j, const dt_tree *t, const char **out)
+{
+    char *local = NULL;
+    if (!t)
+        return NULL;
+    DT_TRY(dt_tree_text(t, "backend.compilation_cache", out));
+    if (j->base && t->at.source == j->base)
+        return dt_suggest(dt_fail(DT_E_BACKEND, &t->at,
+                                  "backend.compilation_cache holds code that runs here, and cannot "
+                                  "come from the file that a job extends"),
+                          "name it in the job itself, or in DTRAIN_PJRT_CACHE");
+    if (!**out)
+        return dt_fail(DT_E_BACKEND, &t->at, "backend.compilation_cache must be a path");
+    DT_TRY(dt_at(dt_path_local(*out, &local), &t->at));
+    if (local)
+        *out = dt_arena_strdup(j->arena, local);
+    free(local);
     return NULL;
 }
 
@@ -125,8 +150,11 @@ static dt_status *read_settings(dt_job *j, const struct backend *x)
     dt_pjrt_setting *at = dt_arena_array(j->arena, dt_pjrt_setting, n + 2);
     dt_pjrt_settings *s = dt_arena_new(j->arena, dt_pjrt_settings);
     dt_status *faults = NULL;
+    const char *cache = NULL;
 
-    *s = (dt_pjrt_settings){.at = at, .products = (dt_pjrt_products)x->matmul_precision};
+    DT_TRY(read_cache(j, x->compilation_cache, &cache));
+    *s = (dt_pjrt_settings){.at = at, .cache = cache,
+                            .products = (dt_pjrt_products)x->matmul_precision};
     if (x->has_fraction)
         at[s->n++] = (dt_pjrt_setting){"memory_fraction", DT_PJRT_FLOAT, .value.number = x->memory_fraction};
     if (x->has_preallocate)
@@ -147,7 +175,8 @@ static dt_status *read_settings(dt_job *j, const struct backend *x)
 
 static dt_status *refuse_keys(const dt_tree *t)
 {
-    static const char *const keys[] = {"plugin", "memory_fraction", "preallocate", "matmul_precision", "options"};
+    static const char *const keys[] = {"plugin", "memory_fraction", "preallocate", "matmul_precision",
+                                       "compilation_cache", "options"};
     dt_status *faults = NULL;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (dt_tree_get(t, keys[i]))

@@ -44,8 +44,8 @@ typedef enum dt_pjrt_slot {
     DT_PJRT_CLIENT_PLATFORM_VERSION = 14, DT_PJRT_CLIENT_ADDRESSABLE_DEVICES = 16, DT_PJRT_CLIENT_COMPILE = 20, DT_PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER = 22,
     DT_PJRT_DEVICE_DESCRIPTION_ID = 23, DT_PJRT_DEVICE_DESCRIPTION_ATTRIBUTES = 25, DT_PJRT_DEVICE_DESCRIPTION_KIND = 26,
     DT_PJRT_DEVICE_GET_DESCRIPTION = 29, DT_PJRT_DEVICE_MEMORY_STATS = 34, DT_PJRT_EXECUTABLE_DESTROY = 40, DT_PJRT_EXECUTABLE_NUM_OUTPUTS = 44,
-    DT_PJRT_EXECUTABLE_OPTIMIZED_PROGRAM = 48, DT_PJRT_LOADED_EXECUTABLE_DESTROY = 50, DT_PJRT_LOADED_EXECUTABLE_GET_EXECUTABLE = 51,
-    DT_PJRT_LOADED_EXECUTABLE_EXECUTE = 55, DT_PJRT_BUFFER_DESTROY = 58, DT_PJRT_BUFFER_TO_HOST_BUFFER = 70, DT_PJRT_TOPOLOGY_CREATE = 82,
+    DT_PJRT_EXECUTABLE_OPTIMIZED_PROGRAM = 48, DT_PJRT_EXECUTABLE_SERIALIZE = 49, DT_PJRT_LOADED_EXECUTABLE_DESTROY = 50, DT_PJRT_LOADED_EXECUTABLE_GET_EXECUTABLE = 51,
+    DT_PJRT_LOADED_EXECUTABLE_EXECUTE = 55, DT_PJRT_EXECUTABLE_DESERIALIZE_AND_LOAD = 56, DT_PJRT_BUFFER_DESTROY = 58, DT_PJRT_BUFFER_TO_HOST_BUFFER = 70, DT_PJRT_TOPOLOGY_CREATE = 82,
     DT_PJRT_TOPOLOGY_DESTROY = 83, DT_PJRT_TOPOLOGY_GET_DEVICE_DESCRIPTIONS = 86, DT_PJRT_COMPILE = 89, DT_PJRT_EXECUTABLE_GET_COMPILED_MEMORY_STATS = 96,
     DT_PJRT_SLOTS
 } dt_pjrt_slot;
@@ -214,6 +214,23 @@ typedef struct dt_pjrt_execute_arguments {
     void **complete;              /* [device] events; NULL: nobody asks */
     void *device;
 } dt_pjrt_execute_arguments;
+typedef struct dt_pjrt_serialize {
+    dt_pjrt_head head;
+    void *executable; /* not a loaded one */
+    /* gives */ const char *bytes;
+    size_t size;
+    void *serialized; /* owns the bytes */
+    void (*free_serialized)(void *serialized);
+} dt_pjrt_serialize;
+typedef struct dt_pjrt_deserialize {
+    dt_pjrt_head head;
+    void *client;
+    const char *bytes;
+    size_t size;
+    /* gives */ void *executable;
+    const char *options; /* in place of those that it was compiled with; NULL: none */
+    size_t options_size;
+} dt_pjrt_deserialize;
 typedef struct dt_pjrt_optimized { dt_pjrt_head head; void *executable; dt_pjrt_program *program; } dt_pjrt_optimized;
 
 #endif

@@ -7,6 +7,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "pjrt/cache.h"
 #include "pjrt/options.h"
 #include "pjrt/pjrt_impl.h"
 
@@ -18,6 +20,7 @@ struct dt_pjrt_client {
     void *const *device;
     int n_devices;
     char *platform, *about;
+    char *cache, *autotuned; /* folders: of compiled programs, of XLA's choices; NULL: none */
     bool is_cpu, is_confined;
 };
 
@@ -93,10 +96,28 @@ static void look_for_tpu(void)
         setenv("TPU_SKIP_MDS_QUERY", "1", 0);
 }
 
+/* Who only looks at devices compiles nothing. */
+static dt_status *open_cache(dt_pjrt_client *c, const dt_pjrt_opening *how)
+{
+    const char *named = how->settings ? how->settings->cache : NULL;
+    const char *folder = named ? named : getenv(DT_PJRT_CACHE_ENV);
+    if (how->looks || !folder || !*folder)
+        return NULL;
+    DT_TRY(dt_pjrt_cache_open(folder));
+    c->cache = dt_strdup(folder);
+    if (!dt_pjrt_drives_gpus(c->plugin))
+        return NULL;
+    dt_str autotuned = { 0 };
+    dt_str_printf(&autotuned, "%s/autotune", folder);
+    c->autotuned = dt_str_take(&autotuned);
+    return dt_dir_make(c->autotuned);
+}
+
 static dt_status *start(dt_pjrt_client *c, const char *path, const dt_pjrt_opening *how)
 {
     look_for_tpu();
     DT_TRY(dt_pjrt_load(&c->plugin, path));
+    DT_TRY(open_cache(c, how));
     DT_TRY(create(c, how));
     DT_TRY(list_devices(c));
     return describe(c);
@@ -123,6 +144,8 @@ void dt_pjrt_client_close(dt_pjrt_client *c)
     dt_pjrt_close(c->plugin);
     free(c->platform);
     free(c->about);
+    free(c->cache);
+    free(c->autotuned);
     free(c);
 }
 
@@ -347,11 +370,10 @@ static dt_status *check_results(const dt_pjrt_client *c, dt_pjrt_loaded *x, int 
     return s;
 }
 
-dt_status *dt_pjrt_load_program(const dt_pjrt_client *c, const dt_pjrt_text *t, dt_pjrt_loaded **out)
+/* CompileOptionsProto for these devices, and what XLA has to be told of this platform. */
+static dt_status *write_options(const dt_pjrt_client *c, const dt_pjrt_text *t, dt_str *out)
 {
     int64_t *ids = dt_alloc(dt_size_mul((size_t)t->n_devices, sizeof *ids));
-    dt_str options = { 0 };
-    void *made = NULL;
     dt_status *s = NULL;
 
     for (int i = 0; !s && i < t->n_devices; i++) {
@@ -362,11 +384,50 @@ dt_status *dt_pjrt_load_program(const dt_pjrt_client *c, const dt_pjrt_text *t, 
             s = id_of(c, description, &id);
         ids[i] = id;
     }
-    dt_pjrt_write_options(ids, t->n_devices, &options);
+    dt_pjrt_write_options(ids, t->n_devices, out);
     if (c->is_cpu)
-        dt_pjrt_write_override("xla_cpu_use_xnnpack", false, &options);
+        dt_pjrt_write_override("xla_cpu_use_xnnpack", false, out);
+    if (c->autotuned)
+        dt_pjrt_write_override_text("xla_gpu_per_fusion_autotune_cache_dir", c->autotuned, out);
+    free(ids);
+    return s;
+}
+
+static void keep(const dt_pjrt_client *c, const dt_pjrt_cached *cached, void *loaded)
+{
+    void *executable = NULL;
+    dt_status *bad = executable_of(c, loaded, &executable);
+    if (!bad)
+        dt_pjrt_cache_store(cached, executable);
+    dt_pjrt_destroy(c->plugin, DT_PJRT_EXECUTABLE_DESTROY, executable);
+    dt_status_free(bad);
+}
+
+/* Compiled, or taken from the cache if it was compiled before. */
+static dt_status *find_program(const dt_pjrt_client *c, const dt_pjrt_text *t,
+                               const dt_str *options, void **out)
+{
+    dt_pjrt_device_facts facts;
+    if (!c->cache)
+        return compile(c, t, options, out);
+    DT_TRY(dt_pjrt_client_device(c, t->device[0], &facts));
+    const dt_digest name = dt_pjrt_cache_name(c->plugin, c->about, facts.kind, t, options);
+    const dt_pjrt_cached cached = { c->plugin, c->client, c->cache, name };
+    *out = dt_pjrt_cache_load(&cached);
+    if (*out)
+        return NULL;
+    DT_TRY(compile(c, t, options, out));
+    keep(c, &cached, *out);
+    return NULL;
+}
+
+dt_status *dt_pjrt_load_program(const dt_pjrt_client *c, const dt_pjrt_text *t, dt_pjrt_loaded **out)
+{
+    dt_str options = { 0 };
+    void *made = NULL;
+    dt_status *s = write_options(c, t, &options);
     if (!s)
-        s = compile(c, t, &options, &made);
+        s = find_program(c, t, &options, &made);
     if (!s)
         s = check_results(c, made, t->n_results);
     if (s)
@@ -374,7 +435,6 @@ dt_status *dt_pjrt_load_program(const dt_pjrt_client *c, const dt_pjrt_text *t, 
     else
         *out = made;
     dt_str_release(&options);
-    free(ids);
     return s;
 }
 

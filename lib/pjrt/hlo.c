@@ -373,12 +373,25 @@ void dt_pjrt_write_options(const int64_t *device, int n, dt_str *out)
     dt_pb_move_message(out, DT_PB_TAG(3, DT_PB_BYTES), &build);
 }
 
-/* env_option_overrides (7): a map from names (1) to values (2), of which a bool is (2). */
+/* env_option_overrides (7): a map from names (1) to values (2); a text is (1), a bool (2). */
+static void put_override(const char *name, dt_str *value, dt_str *out)
+{
+    dt_str entry = { 0 };
+    dt_pb_put_text(&entry, DT_PB_TAG(1, DT_PB_BYTES), name);
+    dt_pb_move_message(&entry, DT_PB_TAG(2, DT_PB_BYTES), value);
+    dt_pb_move_message(out, DT_PB_TAG(7, DT_PB_BYTES), &entry);
+}
+
 void dt_pjrt_write_override(const char *name, bool value, dt_str *out)
 {
-    dt_str entry = { 0 }, text = { 0 };
+    dt_str text = { 0 };
     dt_pb_put_int(&text, DT_PB_TAG(2, DT_PB_VARINT), value);
-    dt_pb_put_text(&entry, DT_PB_TAG(1, DT_PB_BYTES), name);
-    dt_pb_move_message(&entry, DT_PB_TAG(2, DT_PB_BYTES), &text);
-    dt_pb_move_message(out, DT_PB_TAG(7, DT_PB_BYTES), &entry);
+    put_override(name, &text, out);
+}
+
+void dt_pjrt_write_override_text(const char *name, const char *value, dt_str *out)
+{
+    dt_str text = { 0 };
+    dt_pb_put_text(&text, DT_PB_TAG(1, DT_PB_BYTES), value);
+    put_override(name, &text, out);
 }

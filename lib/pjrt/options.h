@@ -21,5 +21,6 @@ void dt_pjrt_share(dt_pjrt_client_create *a, const dt_pjrt_store *store);
 
 /* One of XLA's options, for this program alone: behind what dt_pjrt_write_options has written. */
 void dt_pjrt_write_override(const char *name, bool value, dt_str *out);
+void dt_pjrt_write_override_text(const char *name, const char *value, dt_str *out);
 
 #endif

@@ -32,6 +32,7 @@ dt_pjrt_settings *dt_pjrt_settings_copy(const dt_pjrt_settings *s)
     }
     *copy = *s;
     copy->at = at;
+    copy->cache = s->cache ? dt_arena_strdup(arena, s->cache) : NULL;
     copy->arena = arena;
     return copy;
 }

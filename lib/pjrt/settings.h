@@ -30,6 +30,7 @@ typedef struct dt_pjrt_settings {
     int n;
     const dt_pjrt_setting *at;   /* [n], each name once */
     dt_pjrt_products products;
+    const char *cache;           /* folder of compiled programs; NULL: the environment's, or none */
     struct dt_arena *arena;      /* of a copy: what it owns */
 } dt_pjrt_settings;
 
