@@ -38,6 +38,7 @@ struct walk {
     struct words words;
     int next; /* the word to be read next */
     bool overrides; /* the verb takes key.path=value */
+    bool variable; /* of the environment; not a word */
 };
 
 /* Where an option stands and how it was written. */
@@ -60,7 +61,7 @@ static dt_status *usage(const struct walk *w, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return dt_status_create(ERROR_USAGE, "%s%s", w->verb, text);
+    return dt_status_create(w->variable ? ERROR_VARIABLE : ERROR_USAGE, "%s%s", w->verb, text);
 }
 
 /* ---- values ---- */
@@ -376,7 +377,10 @@ static dt_status *read_environment(struct walk *w, const struct option *o)
     const char *value = getenv(name);
     if (!value || !*value)
         return NULL;
-    return store(w, &(struct use){.option = o, .value = value, .written = name});
+    w->variable = true;
+    dt_status *s = store(w, &(struct use){.option = o, .value = value, .written = name});
+    w->variable = false;
+    return s;
 }
 
 static void set_fallback(struct walk *w, const struct option *o)

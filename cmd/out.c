@@ -7,10 +7,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "text.h"
@@ -425,10 +428,45 @@ void out_show_error(struct out *out, const dt_status *s)
     free(text);
 }
 
+/* ---- errors of several processes ---- */
+
+enum { MOST_TOLD = 64 };
+struct told {
+    _Atomic uint64_t hash[MOST_TOLD]; /* of their texts; 0: free */
+};
+
+void out_share_errors(struct out *out)
+{
+    if (out->told)
+        munmap(out->told, sizeof *out->told);
+    out->told = mmap(NULL, sizeof *out->told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                     -1, 0);
+    out->told = out->told == MAP_FAILED ? NULL : out->told; /* then each prints its own */
+}
+
+/* Whether another process has printed the same. If not, it counts as printed from now on. */
+static bool is_told(struct told *told, const dt_status *s)
+{
+    char *text = dt_status_format(s);
+    uint64_t hash = 0xcbf29ce484222325;
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+        hash = (hash ^ *p) * 0x100000001b3;
+    free(text);
+    hash += hash == 0;
+    for (int i = 0; i < MOST_TOLD; i++) {
+        uint64_t found = 0;
+        if (atomic_compare_exchange_strong(&told->hash[i], &found, hash))
+            return false;
+        if (found == hash)
+            return true;
+    }
+    return false;
+}
+
 int out_error(struct out *out, dt_status *s)
 {
     int code = dt_status_code(s);
-    if (s)
+    if (s && !(out->told && is_told(out->told, s)))
         out_show_error(out, s);
     dt_status_free(s);
     return code;

@@ -27,6 +27,7 @@ struct out {
     bool outlives_readers; /* a reader of standard output that goes away ends nothing: the verb has more to do than to print */
     bool bar;     /* stands on the terminal */
     int error;    /* errno of the first failed write to standard output; 0: none */
+    struct told *told; /* errors that workers of this machine have printed; NULL: there are none */
 };
 
 /* For rows that the library writes to standard output: a reader that goes away ends the process, as it ends filters. */
@@ -54,6 +55,8 @@ int out_columns(void);
 void out_note(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 void out_warn(struct out *out, const char *format, ...) DT_FORMAT(2, 3);
 int out_error(struct out *out, dt_status *s);
+/* From now on, processes that are forked print an error that several of them have once. */
+void out_share_errors(struct out *out);
 /* How a verb that makes a text ends: s NULL: the text goes to standard output; else the error, text is not looked at. Frees both, returns the exit code. */
 int out_result(struct out *out, dt_status *s, char *text);
 void out_show_error(struct out *out, const dt_status *s);

@@ -160,6 +160,7 @@ bool workers_start(struct out *out, int n, int64_t restarts, bool *again, int *c
     for (int64_t started = 0;; started++) {
         struct crew c = {.out = out, .n = n};
         *again = started > 0;
+        out_share_errors(out);
         if (!connect_all(&c)) {
             close_all(&c);
             out_note(out, "the workers cannot be connected: %s", strerror(errno));

@@ -19,6 +19,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/library.h"
 #include "fabric/peers.h"
 #include "fabric/plugin/mpi.h"
@@ -61,8 +62,8 @@ static mpi_team *team_of(const dt_member *m)
 /* The library that started this process: its launcher says so. */
 static const char *file_for_launcher(void)
 {
-    const bool open = getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK");
-    return open || !getenv("PMI_RANK") ? "dtrain-fabric-openmpi.so" : "dtrain-fabric-mpich.so";
+    const bool open = dt_environment("OMPI_COMM_WORLD_SIZE") || dt_environment("PMIX_RANK");
+    return open || !dt_environment("PMI_RANK") ? "dtrain-fabric-openmpi.so" : "dtrain-fabric-mpich.so";
 }
 
 static void add_folder(dt_str *name, const char *of, const char *below, const char *file)
@@ -105,7 +106,7 @@ static dt_status *load(mpi_team *t)
 /* Of tasks that srun started without a PMI each is an MPI job of its own. */
 static const char *cure(void)
 {
-    if (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE") || !getenv("SLURM_STEP_NUM_TASKS"))
+    if (dt_environment("OMPI_COMM_WORLD_SIZE") || dt_environment("PMI_SIZE") || !dt_environment("SLURM_STEP_NUM_TASKS"))
         return "start dtrain with the mpirun of the MPI library that its plug-in was built with";
     return "start it by 'srun --mpi=pmix' (MPICH: --mpi=pmi2), or without MPI: set MASTER_ADDR to worker 0's machine, MASTER_PORT, WORLD_SIZE and RANK";
 }

@@ -21,6 +21,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/environment.h"
 #include "fabric/peers.h"
 
 typedef struct header {
@@ -102,7 +103,7 @@ static void prepare(link_ *l)
 static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting)
 {
     (void)meeting;
-    const char *text = getenv(DT_SOCKETS_VARIABLE);
+    const char *text = dt_environment(DT_SOCKETS_VARIABLE);
     sockets_team *t = dt_alloc(sizeof *t);
     t->link = dt_alloc((DT_SOCKETS_RANKS + 1) * sizeof *t->link);
     dt_status *s = read_links(t, text ? text : "");

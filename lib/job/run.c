@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "data/map.h"
 #include "job/partition.h"
 #include "job/session.h"
@@ -101,8 +102,8 @@ static dt_status *write_report(const dt_job *j, const dt_run_options *o)
 /* A number among workers that the job does not have. */
 static dt_status *check_rank_is_used(const dt_job *j)
 {
-    const char *rank = getenv(DT_RANK_VARIABLE);
-    if (!rank || !*rank || j->strategy.launch.workers)
+    const char *rank = dt_environment(DT_RANK_VARIABLE);
+    if (!rank || j->strategy.launch.workers)
         return NULL;
     return dt_fail(DT_E_LAUNCH, &j->strategy.at, DT_RANK_VARIABLE "=%.40s: the job has no strategy.cluster_resolver that says where workers meet", rank);
 }

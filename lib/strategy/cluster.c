@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/environment.h"
 #include "fabric/fabric.h"
 #include "fabric/meeting.h"
 #include "op/workers.h"
 
 dt_status *dt_launch_secret(const dt_launch *l, dt_run_key *key, bool *has_key, bool *open)
 {
-    const char *variable = getenv(DT_SECRET_VARIABLE), *path = variable && *variable ? variable : l->secret_file;
+    const char *variable = dt_environment(DT_SECRET_VARIABLE), *path = variable ? variable : l->secret_file;
     *open = path && strcmp(path, "none") == 0;
     *has_key = path && !*open;
     dt_status *s = *has_key ? dt_run_key_read(key, path) : NULL;
@@ -21,8 +22,7 @@ dt_status *dt_launch_secret(const dt_launch *l, dt_run_key *key, bool *has_key, 
 
 const char *dt_launch_interface(void)
 {
-    const char *interface = getenv(DT_INTERFACE_VARIABLE);
-    return interface && *interface ? interface : NULL;
+    return dt_environment(DT_INTERFACE_VARIABLE);
 }
 
 static dt_status *no_address(const dt_launch *l)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/environment.h"
 #include "fabric/address.h"
 #include "fabric/fabric.h"
 #include "fabric/meeting.h"
@@ -30,16 +31,28 @@ static const struct launcher {
 };
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers, MOST = 1 << 16 };
 
-/* NULL where the variable is not set, or empty. */
-static const char *said(const char *name)
-{
-    const char *text = getenv(name);
-    return text && *text ? text : NULL;
-}
+/*
+ * What launchers set beside those. One of these alone means that the others were lost on the way,
+ * by a shell, a container or ssh. Variables that are set elsewhere, too, are not here: SLURM_LOCALID
+ * (batch scripts) and MASTER_PORT (in Kubernetes, for a service called master).
+ */
+static const struct trace {
+    const char *name, *launcher, *lacks;
+} traces[] = {
+    { "OMPI_COMM_WORLD_LOCAL_RANK", "mpirun of Open MPI",
+      "OMPI_COMM_WORLD_SIZE and OMPI_COMM_WORLD_RANK" },
+    { "PMIX_RANK", "mpirun and 'srun --mpi=pmix'",
+      "the launcher's number of processes (OMPI_COMM_WORLD_SIZE or SLURM_STEP_NUM_TASKS)" },
+    { "MPI_LOCALRANKID", "mpirun of MPICH", "PMI_SIZE and PMI_RANK" },
+    { "LOCAL_RANK", "torchrun", "WORLD_SIZE and RANK" },
+    { "LOCAL_WORLD_SIZE", "torchrun", "WORLD_SIZE and RANK" },
+    { "GROUP_RANK", "torchrun", "WORLD_SIZE and RANK" },
+    { "MASTER_ADDR", "torchrun", "WORLD_SIZE and RANK" },
+};
 
 static bool read_count(const char *name, int64_t *out)
 {
-    const char *text = said(name);
+    const char *text = dt_environment(name);
     return text && dt_parse_int64(text, out);
 }
 
@@ -82,27 +95,36 @@ static dt_status *check_addresses(const dt_launch *l, const dt_location *at, con
 /* torchrun's own agent has the port, and says so; the next one is free then. */
 static dt_status *read_master(dt_launch *out)
 {
-    const char *host = getenv("MASTER_ADDR"), *agent = getenv("TORCHELASTIC_USE_AGENT_STORE");
+    const char *host = dt_environment("MASTER_ADDR"), *number = dt_environment("MASTER_PORT");
+    const char *agent = dt_environment("TORCHELASTIC_USE_AGENT_STORE");
     int64_t port = 0;
-    if (!host || !*host || !getenv("MASTER_PORT"))
+    if (!host || !number)
         return NULL; /* which is a fault if they have to meet */
     if (!read_count("MASTER_PORT", &port) || port < 1 || port > 65534)
-        return dt_fail(DT_E_LAUNCH, NULL, "MASTER_PORT=%.40s: it must be 1 to 65534", getenv("MASTER_PORT"));
+        return dt_fail(DT_E_LAUNCH, NULL, "MASTER_PORT=%.40s: it must be 1 to 65534", number);
     dt_str text = {0};
-    const bool six = strchr(host, ':') && host[0] != '[';
+    dt_address address;
+    const char *colon = host[0] == '[' ? NULL : strchr(host, ':');
+    const bool six = colon && strchr(colon + 1, ':');
     dt_str_printf(&text, "%s%s%s:%lld", six ? "[" : "", host, six ? "]" : "", (long long)port + (agent && strcmp(agent, "True") == 0));
-    add_address(out, dt_str_text(&text));
+    dt_status *s = dt_address_read(&address, dt_str_text(&text));
+    if (s) {
+        dt_status_free(s);
+        s = dt_fail(DT_E_LAUNCH, NULL, "MASTER_ADDR=%.100s: it must be the name or the address of worker 0's machine, without a port", host);
+    } else {
+        add_address(out, dt_str_text(&text));
+    }
     dt_str_release(&text);
-    return NULL;
+    return s;
 }
 
 /* The batch script of a Slurm job has a rank, 0, and is no task of a step. */
 static dt_status *size_missing(const struct launcher *l)
 {
     int64_t rank = 0;
-    if (!said(l->rank) || (l->yields && read_count(l->rank, &rank) && rank == 0))
+    if (!dt_environment(l->rank) || (l->yields && read_count(l->rank, &rank) && rank == 0))
         return NULL;
-    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s numbers this process, but %s, the number of processes, is not set", l->rank, said(l->rank), l->size),
+    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s numbers this process, but %s, the number of processes, is not set", l->rank, dt_environment(l->rank), l->size),
                       "set %s, or unset %s to run the job in this process alone", l->size, l->rank);
 }
 
@@ -117,14 +139,14 @@ static dt_status *read_launcher(const struct launcher *l, dt_launch *out)
 {
     int64_t size = 0, rank = 0;
     *out = (dt_launch){ .by = l->size, .launcher = l->name, .fabric = l->fabric, .sure = l->sure, .yields = l->yields, .start = l->start };
-    if (!said(l->size))
+    if (!dt_environment(l->size))
         return size_missing(l);
     if (!read_count(l->size, &size) || size < 1 || size > MOST)
-        return dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s: it must be the number of processes, 1 to %d", l->size, said(l->size), MOST);
-    if (!said(l->rank) && size > 1)
+        return dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s: it must be the number of processes, 1 to %d", l->size, dt_environment(l->size), MOST);
+    if (!dt_environment(l->rank) && size > 1)
         return rank_missing(l, size);
-    if (said(l->rank) && (!read_count(l->rank, &rank) || rank < 0 || rank >= size))
-        return dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s: with %s=%lld it must be 0 to %lld", l->rank, said(l->rank), l->size, (long long)size, (long long)size - 1);
+    if (dt_environment(l->rank) && (!read_count(l->rank, &rank) || rank < 0 || rank >= size))
+        return dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s: with %s=%lld it must be 0 to %lld", l->rank, dt_environment(l->rank), l->size, (long long)size, (long long)size - 1);
     out->said = (int)size;
     out->workers = size > 1 ? (int)size : 0;
     out->rank = (int)rank;
@@ -139,20 +161,16 @@ static int64_t tasks_of(const json_t *cluster, const char *job)
     return (int64_t)(json_is_object(list) ? json_object_size(list) : json_array_size(list));
 }
 
-/* As a list, or as a mapping, in its order; false: one is no text. */
-static bool add_tasks(const json_t *cluster, const char *job, dt_launch *out)
+/* Checked ones, of a list, or of a mapping, in its order. */
+static void add_tasks(const json_t *cluster, const char *job, dt_launch *out)
 {
     json_t *list = json_object_get(cluster, job);
     void *at = json_object_iter(list);
     const int64_t n = tasks_of(cluster, job);
     for (int64_t i = 0; i < n; i++) {
-        const char *text = json_string_value(at ? json_object_iter_value(at) : json_array_get(list, (size_t)i));
-        if (!text)
-            return false;
-        add_address(out, text);
+        add_address(out, json_string_value(at ? json_object_iter_value(at) : json_array_get(list, (size_t)i)));
         at = at ? json_object_iter_next(list, at) : NULL;
     }
-    return true;
 }
 
 static const char *const types[] = { "worker", "ps", "evaluator", "chief" }; /* dt_task_type, and one more */
@@ -171,6 +189,39 @@ static dt_status *unknown_type(const char *what, const char *type)
     return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: unknown %s '%.40s'", what, type), "known: chief, worker, ps, evaluator");
 }
 
+static dt_status *check_task(const char *type, const char *number, const json_t *address)
+{
+    const char *text = json_string_value(address);
+    dt_address a;
+    if (!text)
+        return dt_fail(DT_E_LAUNCH, NULL,
+                       "TF_CONFIG: the address of %s %.20s must be a text, \"HOST:PORT\"", type,
+                       number);
+    dt_status *s = dt_address_read(&a, text);
+    if (!s && a.port != 0)
+        return NULL;
+    dt_status_free(s);
+    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: '%.100s' is not the address of %s %.20s",
+                              text, type, number),
+                      "write HOST:PORT, or [ADDRESS]:PORT for IPv6, with a port from 1 to 65535");
+}
+
+/* Of tasks that nobody asks for, too: who wrote a wrong address meant another cluster. */
+static dt_status *check_tasks(const char *type, json_t *list)
+{
+    const char *key;
+    json_t *address;
+    size_t i;
+    char number[24];
+    json_object_foreach(list, key, address)
+        DT_TRY(check_task(type, key, address));
+    json_array_foreach(list, i, address) {
+        snprintf(number, sizeof number, "%zu", i);
+        DT_TRY(check_task(type, number, address));
+    }
+    return NULL;
+}
+
 /* Tasks of a type that nobody looks for would be missing in silence. */
 static dt_status *check_cluster(json_t *cluster)
 {
@@ -183,6 +234,7 @@ static dt_status *check_cluster(json_t *cluster)
             return unknown_type("type of tasks in the cluster", type);
         if (!json_is_array(list) && !json_is_object(list))
             return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: \"%s\" in the cluster must be a list of addresses: [\"HOST:PORT\", ...]", type);
+        DT_TRY(check_tasks(type, list));
     }
     return NULL;
 }
@@ -192,6 +244,16 @@ static bool read_index(const json_t *index, int64_t *out)
 {
     *out = json_integer_value(index);
     return json_is_integer(index) || (json_is_string(index) && dt_parse_int64(json_string_value(index), out));
+}
+
+static dt_status *bad_index(const json_t *index)
+{
+    char *text = json_dumps(index, JSON_ENCODE_ANY);
+    dt_status *s = dt_fail(DT_E_LAUNCH, NULL,
+                           "TF_CONFIG: the task's \"index\" must be a whole number, got %.40s",
+                           text ? text : "another text");
+    free(text);
+    return s;
 }
 
 /* Where in its list the task with this index is; -1: nowhere. A mapping names the indices of its tasks. */
@@ -216,7 +278,9 @@ static dt_status *find_task(const json_t *whole, int64_t chiefs, dt_launch *out)
     const json_t *cluster = json_object_get(whole, "cluster"), *task = json_object_get(whole, "task");
     const char *type = json_string_value(json_object_get(task, "type"));
     int64_t index = 0;
-    if (!type || !read_index(json_object_get(task, "index"), &index))
+    if (type && json_object_get(task, "index") && !read_index(json_object_get(task, "index"), &index))
+        return bad_index(json_object_get(task, "index"));
+    if (!type || !json_object_get(task, "index"))
         return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG describes %d worker%s, but not which one this is: \"task\": {\"type\": \"worker\", \"index\": 0}", out->workers,
                        out->workers == 1 ? "" : "s");
     const int k = type_of(type);
@@ -234,7 +298,6 @@ static dt_status *find_task(const json_t *whole, int64_t chiefs, dt_launch *out)
     return NULL;
 }
 
-/* A cluster of one task that says no more, or of none, is this process. */
 /* Keys of TF_CONFIG without `cluster`: a misspelled one would make each of several processes train alone. */
 static dt_status *check_keys(const json_t *whole)
 {
@@ -255,6 +318,7 @@ static dt_status *check_keys(const json_t *whole)
     return NULL;
 }
 
+/* A cluster of one task that says no more, or of none, is this process. */
 static dt_status *take_task(const json_t *whole, dt_launch *out)
 {
     DT_TRY(check_keys(whole));
@@ -277,16 +341,16 @@ static dt_status *take_task(const json_t *whole, dt_launch *out)
     out->has_chief = chiefs > 0;
     out->ps = (int)tasks_of(cluster, "ps");
     out->first = (int)chiefs;
-    if (!add_tasks(cluster, "chief", out) || !add_tasks(cluster, "worker", out))
-        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: each of the %d workers must have an address, \"HOST:PORT\"", out->workers);
+    add_tasks(cluster, "chief", out);
+    add_tasks(cluster, "worker", out);
     return check_addresses(out, NULL, "TF_CONFIG");
 }
 
 static dt_status *read_tf_config(dt_launch *out)
 {
-    const char *text = getenv("TF_CONFIG");
+    const char *text = dt_environment("TF_CONFIG");
     *out = (dt_launch){ .by = "TF_CONFIG", .launcher = "TF_CONFIG", .fabric = &dt_fabric_zmq, .start = "TF_CONFIG's task index " };
-    if (!text || !*text)
+    if (!text)
         return NULL;
     json_t *whole = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     dt_status *s = json_is_object(whole) ? take_task(whole, out) : dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG is not a JSON object: %.60s", text);
@@ -299,9 +363,9 @@ static dt_status *read_tf_config(dt_launch *out)
 /* "RANK FD FD ...": a word for each worker behind the first. What the words are is the fabric's affair. */
 static dt_status *read_own(dt_launch *out)
 {
-    const char *text = getenv(DT_SOCKETS_VARIABLE);
+    const char *text = dt_environment(DT_SOCKETS_VARIABLE);
     *out = (dt_launch){ .by = "--workers", .launcher = "--workers", .fabric = &dt_fabric_sockets, .sure = true };
-    if (!text || !*text)
+    if (!text)
         return NULL;
     int64_t rank = -1;
     char first[24] = "";
@@ -344,6 +408,23 @@ static dt_status *join_launches(dt_launch *out, dt_launch *other)
     return s;
 }
 
+/* A launcher that numbers this process, and of which nothing else is known. With DTRAIN_RANK the
+ * job says the rest. */
+static dt_status *check_traces(void)
+{
+    for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
+        const struct trace *t = &traces[i];
+        const char *text = dt_environment(t->name);
+        if (text && !dt_environment(DT_RANK_VARIABLE))
+            return dt_suggest(dt_fail(DT_E_LAUNCH, NULL,
+                                      "%s=%.40s is set, as %s would, but not %s", t->name, text,
+                                      t->launcher, t->lacks),
+                              "set what is missing, or unset %s to run the job in this process "
+                              "alone", t->name);
+    }
+    return NULL;
+}
+
 dt_status *dt_launch_find(dt_launch *out)
 {
     DT_TRY(read_own(out));
@@ -356,6 +437,8 @@ dt_status *dt_launch_find(dt_launch *out)
         else
             dt_launch_release(&each);
     }
+    if (!s && !out->said)
+        s = check_traces();
     if (s)
         dt_launch_release(out);
     return s;
@@ -370,9 +453,9 @@ static dt_status *counts_differ(const dt_launch *l, const dt_location *at, int n
 
 dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *const *address, int n)
 {
-    const char *text = getenv(DT_RANK_VARIABLE);
+    const char *text = dt_environment(DT_RANK_VARIABLE);
     int64_t rank = -1;
-    if (text && *text && (!dt_parse_int64(text, &rank) || rank < 0 || rank >= n))
+    if (text && (!dt_parse_int64(text, &rank) || rank < 0 || rank >= n))
         return dt_fail(DT_E_LAUNCH, at, DT_RANK_VARIABLE "=%.40s: with %d workers in cluster_resolver it must be 0 to %d", text, n, n - 1);
     const dt_launch own = { .workers = n, .said = n, .rank = (int)rank, .by = DT_RANK_VARIABLE, .launcher = "cluster_resolver", .fabric = &dt_fabric_zmq, .start = "--rank " };
     const bool counts = out->workers || (out->said && !out->sure);

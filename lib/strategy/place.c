@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The devices of replicas. CPU devices are virtual: any number of them can share the real cores. */
+#include "base/environment.h"
 #include "base/thread.h"
 #include "strategy//place.h"
 
@@ -16,11 +17,11 @@ char *dt_full_name(const dt_device_name *d)
 /* Devices other than CPUs are a plug-in's, where one is named. */
 static dt_status *parse_names(dt_strategy *s, const dt_strategy_spec *spec, dt_device_name *names)
 {
-    const char *plugin = getenv(DT_PJRT_PLUGIN_ENV);
+    const char *plugin = dt_environment(DT_PJRT_PLUGIN_ENV);
     const dt_location *at = spec->at.source ? &spec->at : NULL;
     const bool chosen = dt_backend_takes_plugin(spec->backend);
 
-    if (!chosen && (spec->backend || !plugin || !*plugin))
+    if (!chosen && (spec->backend || !plugin))
         return dt_cpu_devices_parse(spec->devices, spec->n_devices, at, names);
     DT_TRY(dt_accelerators_parse(spec->devices, spec->n_devices, at, names));
     if (!chosen && names[0].type == DT_DEVICE_CPU)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "base/hash.h"
 
 static const dt_strategy_row *const rows[] = {
@@ -295,10 +296,10 @@ static dt_status *find_twice(dt_arena *arena, const dt_tree *devices, const dt_d
 
 static dt_status *find_absent(dt_arena *arena, const dt_tree *devices, const dt_strategy_spec *spec)
 {
-    const char *plugin = getenv(DT_PJRT_PLUGIN_ENV);
+    const char *plugin = dt_environment(DT_PJRT_PLUGIN_ENV);
     dt_device_name *one = dt_arena_new(arena, dt_device_name);
 
-    if (spec->backend ? dt_backend_takes_plugin(spec->backend) : plugin && *plugin)
+    if (spec->backend ? dt_backend_takes_plugin(spec->backend) : plugin != NULL)
         return NULL; /* the plug-in knows */
 
     dt_status *faults = NULL;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/environment.h"
 #include "topo/topo.h"
 
 static const char fallback[] = "v3-8";
@@ -17,12 +18,6 @@ typedef struct lookup {
     dt_error unknown;
     const dt_location *at;
 } lookup;
-
-static const char *environment(const char *name)
-{
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
 
 static dt_status *from_variable(dt_resolver *r, const lookup *how, const char *variable, const char *type, dt_slice *out)
 {
@@ -38,7 +33,7 @@ static dt_status *from_variable(dt_resolver *r, const lookup *how, const char *v
 /* TPU_TOPOLOGY gives the shape of what TPU_ACCELERATOR_TYPE counts: v4-512 may be 4x4x16, not 4x8x8. */
 static dt_status *from_type(dt_resolver *r, const lookup *how, const char *type, dt_slice *out)
 {
-    const char *shape = environment("TPU_TOPOLOGY");
+    const char *shape = dt_environment("TPU_TOPOLOGY");
     dt_slice whole;
     DT_TRY(from_variable(r, how, "TPU_ACCELERATOR_TYPE", type, out));
     if (!shape)
@@ -68,7 +63,7 @@ static bool names_a_slice(const char *name)
 /* This machine's TPU: its type as Cloud TPU says it, else the name where that is a type, else the fall-back. */
 static dt_status *from_machine(dt_resolver *r, const lookup *how, dt_slice *out)
 {
-    const char *type = environment("TPU_ACCELERATOR_TYPE"), *name = environment("TPU_NAME");
+    const char *type = dt_environment("TPU_ACCELERATOR_TYPE"), *name = dt_environment("TPU_NAME");
     if (type)
         return from_type(r, how, type, out);
     if (name && names_a_slice(name))

@@ -13,7 +13,8 @@
 
 static const char *const variables[] = {
     "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE", "PMI_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "WORLD_SIZE", "RANK", "TF_CONFIG",
-    "MASTER_ADDR", "MASTER_PORT",
+    "MASTER_ADDR", "MASTER_PORT", "PMIX_RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MPI_LOCALRANKID",
+    "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "DTRAIN_RANK",
 };
 #define CONFIG(task) "TF_CONFIG={\"cluster\": {\"chief\": [\"a:1\"], \"worker\": [\"b:1\", \"c:1\"]}" task "}"
 
@@ -49,7 +50,42 @@ static const struct {
     {{"TF_CONFIG={\"environment\": \"cloud\", \"cluster\": {}, \"task\": {}}"}, 0, 0, NULL, 0},
     {{"TF_CONFIG={\"cluster\": {\"worker\": [\"a:1\"]}}"}, 0, 0, NULL, 0},
     {{"OMPI_COMM_WORLD_SIZE=3", "OMPI_COMM_WORLD_RANK=2", CONFIG(", \"task\": {\"type\": \"worker\", \"index\": 1}")}, 3, 2, "OMPI_COMM_WORLD_SIZE", 0},
+    /* Variables beside those that count; some are set in ordinary shells, too. */
+    {{"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=1", "PMIX_RANK=1", "OMPI_COMM_WORLD_LOCAL_RANK=1"}, 2, 1, "OMPI_COMM_WORLD_SIZE", 0},
+    {{"SLURM_STEP_NUM_TASKS=1", "SLURM_PROCID=0", "PMIX_RANK=0"}, 0, 0, NULL, 0},
+    {{"WORLD_SIZE=2", "RANK=1", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2", "GROUP_RANK=0", "MASTER_ADDR=::1", "MASTER_PORT=1"}, 2, 1, "WORLD_SIZE", 0},
+    {{"WORLD_SIZE=1", "RANK=0", "LOCAL_RANK=0", "MASTER_ADDR=a"}, 0, 0, NULL, 0},
+    {{"SLURM_PROCID=0", "SLURM_LOCALID=0"}, 0, 0, NULL, 0},
+    {{"MASTER_PORT=tcp://10.0.0.1:80"}, 0, 0, NULL, 0},
+    {{"LOCAL_RANK="}, 0, 0, NULL, 0},
+    {{"LOCAL_RANK=0", "DTRAIN_RANK=0"}, 0, 0, NULL, 0},
+    {{"WORLD_SIZE=2", "RANK=1", "MASTER_ADDR=[::1]", "MASTER_PORT=1"}, 2, 1, "WORLD_SIZE", 0},
     /* faults */
+    {{"PMIX_RANK=0"}, 0, 0,
+     "PMIX_RANK=0 is set, as mpirun and 'srun --mpi=pmix' would, but not the launcher's number of processes (OMPI_COMM_WORLD_SIZE or SLURM_STEP_NUM_TASKS)", 78},
+    {{"OMPI_COMM_WORLD_LOCAL_RANK=0"}, 0, 0,
+     "OMPI_COMM_WORLD_LOCAL_RANK=0 is set, as mpirun of Open MPI would, but not OMPI_COMM_WORLD_SIZE and OMPI_COMM_WORLD_RANK", 78},
+    {{"MPI_LOCALRANKID=0"}, 0, 0, "MPI_LOCALRANKID=0 is set, as mpirun of MPICH would, but not PMI_SIZE and PMI_RANK", 78},
+    {{"LOCAL_RANK=1"}, 0, 0, "LOCAL_RANK=1 is set, as torchrun would, but not WORLD_SIZE and RANK", 78},
+    {{"LOCAL_WORLD_SIZE=1"}, 0, 0, "LOCAL_WORLD_SIZE=1 is set, as torchrun would, but not WORLD_SIZE and RANK", 78},
+    {{"GROUP_RANK=0"}, 0, 0, "GROUP_RANK=0 is set, as torchrun would, but not WORLD_SIZE and RANK", 78},
+    {{"MASTER_ADDR=a", "MASTER_PORT=1"}, 0, 0, "MASTER_ADDR=a is set, as torchrun would, but not WORLD_SIZE and RANK", 78},
+    {{"SLURM_PROCID=0", "MASTER_ADDR=a"}, 0, 0, "MASTER_ADDR=a is set, as torchrun would, but not WORLD_SIZE and RANK", 78},
+#define MASTER(host) {{"WORLD_SIZE=2", "RANK=1", "MASTER_ADDR=" host, "MASTER_PORT=1"}, 0, 0, "MASTER_ADDR=" host \
+                      ": it must be the name or the address of worker 0's machine, without a port", 78}
+    MASTER(" "), MASTER(" node0"), MASTER("node0 "), MASTER("node0:29500"), MASTER("tcp://node0"), MASTER("node0,node1"), MASTER("[::1"), MASTER("[]"),
+    MASTER("n\303\266de"),
+#undef MASTER
+    {{"TF_CONFIG={\"cluster\": {\"worker\": [\"a\"]}, \"task\": {\"type\": \"worker\", \"index\": 0}}"}, 0, 0, "TF_CONFIG: 'a' is not the address of worker 0", 78},
+    {{"TF_CONFIG={\"cluster\": {\"worker\": [7]}}"}, 0, 0, "TF_CONFIG: the address of worker 0 must be a text, \"HOST:PORT\"", 78},
+    {{"TF_CONFIG={\"cluster\": {\"worker\": [\"\"]}}"}, 0, 0, "TF_CONFIG: '' is not the address of worker 0", 78},
+    {{"TF_CONFIG={\"cluster\": {\"chief\": [\"a:1\"], \"worker\": [\"b:1\"], \"ps\": [\"c:0\"]}, \"task\": {\"type\": \"chief\", \"index\": 0}}"}, 0, 0,
+     "TF_CONFIG: 'c:0' is not the address of ps 0", 78},
+    {{"TF_CONFIG={\"cluster\": {\"worker\": {\"3\": \"a:1\", \"7\": \"b\"}}, \"task\": {\"type\": \"worker\", \"index\": 7}}"}, 0, 0,
+     "TF_CONFIG: 'b' is not the address of worker 7", 78},
+    {{CONFIG(", \"task\": {\"type\": \"worker\", \"index\": \" 0\"}")}, 0, 0, "TF_CONFIG: the task's \"index\" must be a whole number, got \" 0\"", 78},
+    {{CONFIG(", \"task\": {\"type\": \"worker\", \"index\": 0.0}")}, 0, 0, "TF_CONFIG: the task's \"index\" must be a whole number, got 0.0", 78},
+    {{CONFIG(", \"task\": {\"type\": \"worker\", \"index\": null}")}, 0, 0, "TF_CONFIG: the task's \"index\" must be a whole number, got null", 78},
     {{"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=2"}, 0, 0, "OMPI_COMM_WORLD_RANK=2: with OMPI_COMM_WORLD_SIZE=2 it must be 0 to 1", 78},
     {{"PMI_SIZE=2", "PMI_RANK=-1"}, 0, 0, "PMI_RANK=-1: with PMI_SIZE=2 it must be 0 to 1", 78},
     {{"SLURM_STEP_NUM_TASKS=9000000", "SLURM_PROCID=0"}, 0, 0, "SLURM_STEP_NUM_TASKS=9000000: it must be the number of processes, 1 to 65536", 78},
@@ -78,8 +114,7 @@ static const struct {
     {{"TF_CONFIG={\"task\": {\"type\": \"worker\", \"index\": 0}}"}, 0, 0, "TF_CONFIG: worker 0 is not in the cluster, which has 0 of them, from 0 on", 78},
     {{"TF_CONFIG={\"cluster\": {\"worker\": {\"0\": \"a:1\", \"7\": \"b:1\"}}, \"task\": {\"type\": \"worker\", \"index\": 1}}"}, 0, 0,
      "TF_CONFIG: worker 1 is not in the cluster, which has 2 of them, with other indices", 78},
-    {{CONFIG(", \"task\": {\"type\": \"worker\", \"index\": true}")}, 0, 0,
-     "TF_CONFIG describes 3 workers, but not which one this is: \"task\": {\"type\": \"worker\", \"index\": 0}", 78},
+    {{CONFIG(", \"task\": {\"type\": \"worker\", \"index\": true}")}, 0, 0, "TF_CONFIG: the task's \"index\" must be a whole number, got true", 78},
     {{"TF_CONFIG= "}, 0, 0, "TF_CONFIG is not a JSON object:  ", 78},
     {{"TF_CONFIG={\"clusters\": {\"worker\": [\"a:1\", \"b:1\"]}}"}, 0, 0, "TF_CONFIG has no \"cluster\", but an unknown key 'clusters'", 78},
     {{"TF_CONFIG={\"cluster\": {\"worker\": [\"a:1\"]}, \"task\": \"worker\"}"}, 0, 0, "TF_CONFIG: \"task\" must be an object, such as {\"type\": \"worker\", \"index\": 0}", 78},
@@ -90,7 +125,7 @@ static const struct {
     {{"TF_CONFIG={\"cluster\": {\"chief\": [\"a:1\", \"b:1\"]}, \"task\": {\"type\": \"chief\", \"index\": 0}}"}, 0, 0,
      "TF_CONFIG: 2 chiefs and 0 workers; there is one chief at most", 78},
     {{"TF_CONFIG={\"cluster\": {\"worker\": [\"a:1\", 7]}, \"task\": {\"type\": \"worker\", \"index\": 0}}"}, 0, 0,
-     "TF_CONFIG: each of the 2 workers must have an address, \"HOST:PORT\"", 78},
+     "TF_CONFIG: the address of worker 1 must be a text, \"HOST:PORT\"", 78},
     {{"TF_CONFIG={\"cluster\": {\"worker\": [\"a:1\", \"b\"]}, \"task\": {\"type\": \"worker\", \"index\": 0}}"}, 0, 0,
      "TF_CONFIG: 'b' is not the address of worker 1", 78},
     {{"TF_CONFIG={\"cluster\": {\"worker\": [\"a:1\", \"a:1\"]}, \"task\": {\"type\": \"worker\", \"index\": 0}}"}, 0, 0,

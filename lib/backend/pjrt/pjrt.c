@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "backend/pjrt/pjrt_impl.h"
+#include "base/environment.h"
 
 /* NULL: none is named. */
 static const char *path_of(const char *plugin)
 {
-    const char *path = plugin && *plugin ? plugin : getenv(DT_PJRT_PLUGIN_ENV);
-    return path && *path ? path : NULL;
+    return plugin && *plugin ? plugin : dt_environment(DT_PJRT_PLUGIN_ENV);
 }
 
 static dt_status *find_path(const dt_device_options *o, const char **out)

@@ -57,6 +57,8 @@ echo "== refused"
 show fit "$job" --workers 65
 show fit "$job" --max-restarts 2
 show fit - --workers 2
+fit --workers 3 fit.epochs=x 2>&1 | grep -c 'expected an integer'
+fit --workers 3 output.dir=/proc/none 2>&1 | grep -c 'error:.*could not open the run'
 fit --workers 2 strategy.workers=3 2>&1 | grep -q 'the job has 3 workers, but --workers says 2' && echo 'not three'
 for strategy in '{type: default}' '{replicas: 2}'; do # another strategy
     fit --workers 2 "strategy=$strategy" >"$TEST_DIR/out" 2>&1
