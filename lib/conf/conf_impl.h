@@ -80,6 +80,8 @@ dt_status *dt_tree_text_in(const dt_tree *t, const char *what, const dt_limits *
 dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected) DT_MUST_USE;
 
 /* "did you mean 'NEAREST'?", or when that is NULL "LABEL: all, of, them". */
+/* Says what Python's None is here, where `text` is that. */
+dt_status *dt_suggest_null(dt_status *s, const char *text) DT_MUST_USE;
 dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n, const char *label) DT_MUST_USE;
 
 #endif

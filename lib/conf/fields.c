@@ -34,6 +34,8 @@ static dt_status *read_choice(const dt_field *f, const dt_tree *t, int *out)
             return NULL;
         }
     dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown %s %s", f->noun ? f->noun : f->name, dt_quote(t).text);
+    if (strcmp(t->text, "None") == 0 && !f->required)
+        return dt_suggest_null(s, t->text);
     return dt_suggest_names(s, dt_nearest(t->text, f->choices, n), f->choices, n, "known");
 }
 
@@ -252,6 +254,8 @@ static dt_status *unknown_key(reading *r, const dt_entry *e)
     const char *names[MAX_FIELDS];
     int n = 0;
     dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "unknown key %s%s%s", dt_quote_text(e->key).text, IN(r->what));
+    if (*e->key && e->key[strlen(e->key) - 1] == ')') /* of a tuple that its comma has cut in two */
+        return dt_suggest(s, "lists are written in brackets: [4, 4], not (4, 4)");
     for (const dt_field *f = r->fields; f->kind != DT_FIELD_END; f++) {
         if (f->instead && strcmp(f->name, e->key) == 0)
             return dt_suggest(s, "%s", f->instead);

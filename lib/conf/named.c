@@ -97,6 +97,8 @@ static void add_aliases(names *all, const dt_kind *const *rows, int n)
 static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *noun, const dt_named *named)
 {
     dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &named->at, "unknown %s %s", noun, dt_quote_text(named->written).text);
+    if (strcmp(named->written, "None") == 0)
+        return dt_suggest_null(s, named->written);
     bool lower = named->written[0] >= 'a' && named->written[0] <= 'z';
     names all = {0};
     if (lower)

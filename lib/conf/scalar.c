@@ -47,8 +47,31 @@ dt_quoted dt_quote(const dt_tree *t)
 
 dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected)
 {
-    return dt_fail(DT_E_WRONG_TYPE, t ? &t->at : NULL, "%s%sexpected %s, got %s", what ? what : "", what ? ": " : "", expected,
-                   dt_quote(t).text);
+    dt_status *s = dt_fail(DT_E_WRONG_TYPE, t ? &t->at : NULL, "%s%sexpected %s, got %s", what ? what : "", what ? ": " : "", expected,
+                           dt_quote(t).text);
+    const bool item = what && strchr(what, '['); /* which cannot be left out */
+    return t && t->kind == DT_TREE_SCALAR && !item ? dt_suggest_null(s, t->text) : s;
+}
+
+dt_status *dt_suggest_null(dt_status *s, const char *text)
+{
+    return strcmp(text, "None") == 0 ? dt_suggest(s, "Python's None is null here; leave out a key that has a default") : s;
+}
+
+/* "write [4]" for Python's (4,). In a flow mapping its comma has ended the value: "(4". */
+static dt_status *suggest_list(dt_status *s, const char *text)
+{
+    const char *last = strchr(text, ')');
+    if (strcmp(text, "None") == 0 || strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0)
+        return s;
+    if (*text != '(')
+        return dt_suggest(s, "write [%.*s]", SHOWN, text);
+    if (!last)
+        return dt_suggest(s, "write a list in brackets: [%.*s, ...]", SHOWN, text + 1);
+    size_t n = (size_t)(last - text) - 1;
+    while (n > 0 && strchr(", ", text[n]))
+        n--;
+    return dt_suggest(s, "write [%.*s]", (int)(n < SHOWN ? n : SHOWN), text + 1);
 }
 
 dt_status *dt_tree_expect(const dt_tree *t, dt_tree_kind kind, const char *what)
@@ -56,7 +79,7 @@ dt_status *dt_tree_expect(const dt_tree *t, dt_tree_kind kind, const char *what)
     if (t && t->kind == kind)
         return NULL;
     dt_status *s = dt_wrong_type(t, what, dt_tree_kind_name(kind));
-    return kind == DT_TREE_LIST && t && t->kind == DT_TREE_SCALAR && dt_look_at(t) == DT_LOOKS_TEXT ? dt_suggest(s, "write [%.*s]", SHOWN, t->text) : s;
+    return kind == DT_TREE_LIST && t && t->kind == DT_TREE_SCALAR && dt_look_at(t) == DT_LOOKS_TEXT ? suggest_list(s, t->text) : s;
 }
 
 /* ---- what a scalar looks like ---- */
@@ -190,13 +213,28 @@ static bool exact_power(const char *text, int64_t *out)
     return true;
 }
 
+/* "write 1000" for Python's 1_000. */
+static dt_status *suggest_digits(dt_status *s, const char *text)
+{
+    char digits[32] = "";
+    size_t n = 0;
+    double x;
+    for (const char *p = text; *p && n + 1 < sizeof digits; p++)
+        if (*p != '_')
+            digits[n++] = *p;
+    const bool cut = strlen(text) >= sizeof digits;
+    return strchr(text, '_') && !cut && dt_parse_double(digits, &x) ? dt_suggest(s, "write %s", digits) : s;
+}
+
 /* A number in quotes is a text: it lacks nothing but to be written without them. */
 static dt_status *not_a_number(const dt_tree *t, const char *what, const char *expected)
 {
     double x;
     dt_status *s = dt_wrong_type(t, what, expected);
     const bool quoted = t && t->kind == DT_TREE_SCALAR && t->quoted;
-    return quoted && (is_digits(after_sign(t->text)) || dt_parse_double(t->text, &x)) ? dt_suggest(s, "write it without quotes") : s;
+    return quoted && (is_digits(after_sign(t->text)) || dt_parse_double(t->text, &x)) ? dt_suggest(s, "write it without quotes")
+           : t && t->kind == DT_TREE_SCALAR                                          ? suggest_digits(s, t->text)
+                                                                                     : s;
 }
 
 static dt_status *not_an_integer(const dt_tree *t, const char *what)

@@ -56,6 +56,7 @@ const dt_layer dt_layer_gaussian_noise = {
     .supports_masking = true,
     .build = build,
     .call = call_noise,
+    .yields = dt_yields_inputs,
 };
 const dt_layer dt_layer_gaussian_dropout = {
     .kind = { "GaussianDropout", "multiplies by normal noise around 1 during training", dropout_fields, sizeof(struct gaussian), NULL },

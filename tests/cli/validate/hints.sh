@@ -45,3 +45,19 @@ hint model.init_from=weights.txt
 "$DTRAIN" fit job.yaml -q 2>&1
 sed 's/age, plan/plan/; s/shape: \[2\]/shape: [1]/; s/SGD/Adam/' job.yaml >other.yaml
 "$DTRAIN" config diff other.yaml runs/job
+# Python's words
+echo "== as Python has it"
+python_has() {
+    "$DTRAIN" validate job.yaml "$@" 2>&1 | sed -n 's/.*error: //p; s/^ *| *\^* \(.*\)/    \1/p'
+}
+python_has compile.metrics=None
+python_has compile.metrics=True
+python_has 'compile.metrics=(accuracy)'
+python_has 'model.layers.0.Input.shape=(2,)'
+python_has 'model.layers.0.Input={name: x, shape: (2,)}'
+python_has 'model.layers.1.Dense.units=None'
+python_has 'model.layers.1.Dense.activation=None'
+python_has 'model.layers.1.Dense.kernel_regularizer=None'
+python_has 'dataset.global_batch_size=1_000'
+python_has 'dataset.global_batch_size=a_b'
+python_has 'compile.optimizer={SGD: {learning_rate: 1_0.5}}'

@@ -28,6 +28,7 @@ pair "{$sparse}" "Dense: {units: 3}, Softmax"
 pair "{$sparse}" "Dense: {units: 3}, Activation: {activation: sigmoid}"
 pair "{$sparse}" "Dense: {units: 3}, ReLU, Dropout: {rate: 0.5}, Reshape: {target_shape: [3]}"
 pair "{CategoricalCrossentropy: {from_logits: true}}" "Dense: {units: 3, activation: softmax}"
+pair "{$sparse}" "Dense: {units: 3, activation: softmax}, GaussianNoise: {stddev: 0.1}"
 pair "{CategoricalFocalCrossentropy: {from_logits: true}}" "Dense: {units: 3, activation: softmax}"
 pair "{BinaryFocalCrossentropy: {from_logits: true}}" "Dense: {units: 3, activation: sigmoid}"
 for a in sigmoid relu elu tanh; do pair "{$binary}" "Dense: {units: 1, activation: $a}"; done
