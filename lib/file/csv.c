@@ -258,6 +258,8 @@ static dt_status *begin(dt_csv *c)
     DT_TRY(read_piece(c));
     DT_TRY(dt_text_look(&text, dt_str_text(&c->window), c->window.size, &c->at));
     c->offset = (int64_t)c->at;
+    if (c->at == c->window.size) /* a byte order mark, and nothing behind it */
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: file is empty", c->path);
     const char *first = dt_str_text(&c->window);
     if (is_json(first + c->at, first + c->window.size))
         return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s: is JSON, not CSV", c->path),

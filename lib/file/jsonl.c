@@ -129,8 +129,11 @@ static dt_status *read_line(const lines *l, const dt_row_source *s, void *const 
 {
     enum { FLAGS = JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL }; /* as an integer, -0 would be 0 */
     json_error_t why;
+    const dt_text_file text = {.path = s->path, .wanted = "JSON lines", .fault = DT_E_DATA_FILE, .any_text = true};
     dt_status *bad = NULL;
-    DT_TRY(dt_text_check(&(dt_text_file){.path = s->path, .wanted = "JSON", .fault = DT_E_DATA_FILE}, dt_str_text(&l->line), l->line.size, l->records.number));
+    if (l->records.number == 1)
+        DT_TRY(dt_text_look(&text, dt_str_text(&l->line), l->line.size, &(size_t){0}));
+    DT_TRY(dt_text_check(&text, dt_str_text(&l->line), l->line.size, l->records.number));
     DT_TRY(weigh_line(l, s));
     json_t *line = dt_json_load(dt_str_text(&l->line), l->line.size, FLAGS, &why);
     if (!line)

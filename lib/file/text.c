@@ -8,7 +8,7 @@
  *       tokenizer: {type: char}
  *       element: {tokens: {shape: [256], dtype: int32}}
  *
- * The vocabulary is the training file's characters in code order; a token is a character's place in it. Example i is `tokens`, the L
+ * Lines end with LF; CRLF is read as LF. The vocabulary is the training file's characters in code order; a token is a character's place in it. Example i is `tokens`, the L
  * characters from i * L on, and `targets`, the L characters from i * L + 1 on: both are rows of one array of tokens, one of them
  * shifted by one, so nothing is copied.
  */
@@ -161,6 +161,7 @@ static dt_status *decode(const dt_str *text, codes *out)
     for (const char *p = start; p < end; out->n++) {
         while (file + 1 < out->files && p - start >= out->from[file + 1].byte)
             out->from[++file].character = out->n;
+        p += *p == '\r' && p + 1 < end && p[1] == '\n'; /* CRLF ends a line as LF does */
         size_t size = dt_utf8_next(p, (size_t)(end - p), &out->v[out->n]);
         if (size == 0 || *p == '\0') {
             const char *begin = start + out->from[file].byte; /* whose first character may be the end of one of the file before */

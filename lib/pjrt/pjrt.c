@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "pjrt/pjrt_impl.h"
 
 enum { MAJOR = 0, MOST_OPTIONS = 3, LONGEST_MESSAGE = 2000 };
@@ -111,6 +112,7 @@ static dt_status *load(dt_pjrt *p)
     const dt_pjrt_api *(*get)(void) = NULL;
     if (!*p->path) /* which dlopen takes for this program itself */
         return dt_fail(DT_E_PLUGIN, NULL, "cannot open the plug-in: its path is empty");
+    DT_TRY(dt_path_check(p->path));
     void *library = dlopen(p->path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return dt_fail(DT_E_PLUGIN, NULL, "cannot open the plug-in: %s", dlerror());
