@@ -32,21 +32,33 @@ static dt_status *misfit(const dt_type *weight, const dt_type *values)
     return s;
 }
 
-/* Leading dimensions agree or are of size 1; more of them are of size 1, fewer are repeated. */
+/* Dimensions of size 1 that weights have more than values: those behind, then those before. */
+static dt_type without_ones(dt_type w, int rank)
+{
+    int before = 0;
+    while (w.rank > rank && w.dim[w.rank - 1] == 1)
+        w.rank--;
+    while (w.rank - before > rank && w.dim[before] == 1)
+        before++;
+    return dt_type_of(w.dtype, w.rank - before, w.dim + before);
+}
+
+/* Dimensions agree, from the first, or are of size 1; where there are fewer, they are repeated. */
 dt_value dt_mask_like(dt_value mask, dt_value values)
 {
-    dt_type type = dt_type_of_value(values), w = dt_type_of_value(mask);
+    dt_type type = dt_type_of_value(values), given = dt_type_of_value(mask);
     if (!mask.trace || !values.trace)
         return (dt_value){ 0 };
+    const dt_type w = without_ones(given, type.rank);
     bool fits = true;
     for (int i = 0; i < w.rank; i++)
         fits &= w.dim[i] == 1 || (i < type.rank && w.dim[i] == type.dim[i]);
     if (!fits) {
-        dt_trace_fail(values.trace, misfit(&w, &type));
+        dt_trace_fail(values.trace, misfit(&given, &type));
         return (dt_value){ 0 };
     }
     type.dtype = w.dtype;
-    return dt_broadcast_rows(w.rank > type.rank ? dt_reshape(mask, type.rank, type.dim) : mask, &type);
+    return dt_broadcast_rows(given.rank > w.rank ? dt_reshape(mask, w.rank, w.dim) : mask, &type);
 }
 
 dt_value dt_weights_like(dt_value weight, dt_value values)
@@ -106,21 +118,38 @@ static dt_value mean_over_batch(const weighting *x)
 
 static dt_value reduce_weighted(const weighting *x)
 {
-    if (reduction_of(x) == DT_REDUCTION_NONE)
-        return x->values;
+    if (reduction_of(x) == DT_REDUCTION_NONE || dt_type_of_value(x->values).rank == 0)
+        return x->values; /* one number for all samples, as in Keras, is not divided */
     if (reduction_of(x) == DT_REDUCTION_SUM)
         return total(x->values);
     dt_value counted = dt_divisor_rows(reduction_of(x), x->w, x->counts);
     return divide(x, total(x->values), total(counted.trace ? counted : dt_like(x->values, 1)));
 }
 
-/* Losses (B) with weights (B, 1) are taken for (B, 1) too, as in Keras; it shows when nothing is reduced. */
+/* Of n losses with weights (1, n): as many dimensions, by ones in front. */
+static dt_value with_ones(dt_value values, int rank)
+{
+    const dt_type v = dt_type_of_value(values);
+    const int ones = rank - v.rank;
+    int64_t dim[DT_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        dim[i] = i < ones ? 1 : v.dim[i - ones];
+    return dt_reshape(values, rank, dim);
+}
+
+/* Losses (B) with weights (B, 1) are taken for (B, 1) too, as in Keras; it shows when nothing is
+ * reduced. */
 static dt_value shaped_like(dt_value values, dt_value weight)
 {
     dt_type v = dt_type_of_value(values), w = dt_type_of_value(weight);
     bool column = v.rank == 1 && w.rank == 2 && w.dim[1] == 1;
+    if (v.rank == 0 && w.rank == 1 && w.dim[0] == 1)
+        return values;
     if (v.rank == 0)
         return dt_broadcast_to(values, &w); /* one number for all samples */
+    const dt_type fewer = without_ones(w, v.rank);
+    if (v.dim[0] != DT_BATCH && w.dim[w.rank - 1] != 1 && w.rank > v.rank && fewer.rank == v.rank)
+        return with_ones(values, w.rank);
     return column ? dt_reshape(values, 2, (int64_t[]){ v.dim[0], 1 }) : values;
 }
 
@@ -156,7 +185,8 @@ static dt_value reduce(weighting *x, const dt_loss_call_args *c, dt_value weight
         x->values = shaped_like(x->values, weight);
         x->values = dt_multiply(x->values, dt_weights_like(weight, x->values));
         x->w = dt_convert(weight, dt_type_of_value(x->values).dtype);
-        x->counts = x->counts.trace ? dt_weights_like(x->counts, x->values) : x->counts;
+        if (x->counts.trace)
+            x->counts = dt_weights_like(shaped_like(x->counts, weight), x->values);
     }
     return reduce_weighted(x);
 }

@@ -30,10 +30,18 @@ static void return_all(dt_trace *t, const traced *my, dt_value y, dt_value p)
     }
 }
 
+static void return_gradient(dt_trace *t, const char *name, dt_value loss, dt_value x)
+{
+    dt_value gradient;
+
+    dt_gradient_values(loss, &x, 1, &gradient);
+    dt_return(t, name, gradient);
+}
+
 static void step(dt_trace *t, void *user)
 {
     const traced *my = user;
-    dt_value y = dt_arg(t, "y"), x = dt_arg(t, "p"), gradient;
+    dt_value y = dt_arg(t, "y"), x = dt_arg(t, "p");
     dt_value p = my->activation ? dt_activation_call(x, "%s", my->activation) : x;
     dt_value loss = dt_loss_call(my->loss[FORMS - 1], y, p);
 
@@ -41,8 +49,11 @@ static void step(dt_trace *t, void *user)
     dt_return(t, "prediction", p);
     if (my->loss[0])
         return_all(t, my, y, p);
-    dt_gradient_values(loss, &x, 1, &gradient);
-    dt_return(t, "gradient", gradient);
+    return_gradient(t, "gradient_of_default", loss, x);
+    if (my->weighted && !my->activation) {
+        loss = dt_loss_call_weighted(my->loss[FORMS - 1], y, p, dt_arg(t, "w"));
+        return_gradient(t, "gradient_of_default_weighted", loss, x);
+    }
 }
 
 /* The loss by its default reduction, and if `all` by each. */
@@ -133,8 +144,7 @@ static void expect_losses(const golden_case *c, verdict *v, const dt_values *res
     json_object_foreach((json_t *)c->out, key, want) {
         if (is_vector(c) && !is_same_of_vectors(c, key))
             continue;
-        bool slope = strcmp(key, "gradient_of_default") == 0;
-        expect_tensor(v, key, want, dt_values_local(results, slope ? "gradient" : key, 0), SUMS);
+        expect_tensor(v, key, want, dt_values_local(results, key, 0), SUMS);
     }
 }
 
@@ -195,7 +205,8 @@ static void run_activation(const golden_case *c, verdict *v)
     expect_ok(v, "loss", make_losses(&my, class_name, arguments, false));
     expect_ok(v, "after the activation", run_once(&my, y, logits, NULL, &results));
     expect_tensor(v, "loss", json_object_get(c->out, "loss_of_softmax_activation"), dt_values_local(results, "default", 0), SUMS);
-    expect_tensor(v, "gradient", json_object_get(c->out, "gradient_of_logits"), dt_values_local(results, "gradient", 0), SUMS);
+    expect_tensor(v, "gradient", json_object_get(c->out, "gradient_of_logits"),
+                  dt_values_local(results, "gradient_of_default", 0), SUMS);
     my.activation = NULL;
     if (json_object_get(c->out, "loss_of_plain_probabilities")) {
         expect_ok(v, "plain", run_once(&my, y, (dt_tensor *)dt_values_local(results, "prediction", 0), NULL, &plain));
