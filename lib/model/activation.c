@@ -113,6 +113,33 @@ dt_value dt_swap_last(dt_value x, int axis)
     return dt_transpose(x, perm);
 }
 
+/* The dimensions that stay, in order, then those of `dims`. */
+static void find_order(uint32_t dims, int rank, int *order)
+{
+    for (int d = 0; d < rank; d++)
+        if (!(dims >> d & 1))
+            *order++ = d;
+    for (int d = 0; d < rank; d++)
+        if (dims >> d & 1)
+            *order++ = d;
+}
+
+dt_value dt_over_dims(dt_value x, uint32_t dims, dt_value (*over_last)(dt_value))
+{
+    const int rank = dt_type_of_value(x).rank;
+    int order[DT_MAX_RANK], back[DT_MAX_RANK];
+    find_order(dims, rank, order);
+    for (int d = 0; d < rank; d++)
+        back[order[d]] = d;
+    x = dt_transpose(x, order);
+    const dt_type moved = dt_type_of_value(x);
+    dt_type joined = moved;
+    for (; joined.rank > rank - __builtin_popcount(dims) + 1; joined.rank--)
+        joined.dim[joined.rank - 2] *= joined.dim[joined.rank - 1];
+    dt_value y = over_last(dt_reshape(x, joined.rank, joined.dim));
+    return dt_transpose(dt_reshape(y, rank, moved.dim), back);
+}
+
 dt_value dt_move_last(dt_value x, int axis)
 {
     int rank = dt_type_of_value(x).rank, perm[DT_MAX_RANK], n = 0;

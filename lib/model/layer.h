@@ -240,6 +240,9 @@ int dt_axis_in(int rank, int64_t axis);       /* counted from the front; -1: the
 int dt_axis_of(dt_value x, int64_t axis);    /* counted from the front; -1, and the trace has failed: there is none */
 dt_value dt_swap_last(dt_value x, int axis); /* the axis and the last one exchanged; its own inverse */
 dt_value dt_move_last(dt_value x, int axis); /* the axis last, the others as they stand */
+/* A function of the last dimension, of several at once: moved to the end in their order and joined.
+ */
+dt_value dt_over_dims(dt_value x, uint32_t dims, dt_value (*over_last)(dt_value));
 dt_value dt_softplus(dt_value x); /* log(1 + exp x) */
 void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail); /* max(x, 0) and log(1 + exp -|x|), whose sum it is */
 

@@ -1,29 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations over one axis: softmax, its logarithm, sparsemax. Any other axis is swapped with the last one. */
+/* Activations over one axis: or several: softmax and its logarithm. Sparsemax has one axis. */
 #include "model/model.h"
 
-struct over_axis {
-    int64_t axis;
+struct over_axes {
+    dt_ints axis;
 };
 
-static const dt_field fields[] = {
-    DT_INT(struct over_axis, axis, .preset = "-1", .help = "axis along which values sum to 1"),
-    DT_END
-};
+static const dt_field fields[] = { DT_INTS(struct over_axes, axis, .preset = "-1", .lone = true,
+                                           .min = -DT_MAX_RANK, .max = DT_MAX_RANK,
+                                           .help = "axis along which values sum to 1, or a list"),
+                                   DT_END };
 
-static dt_value over_axis(const void *args, dt_value x, dt_value (*over_last)(dt_value))
+static dt_value over_axes(const void *args, dt_value x, dt_value (*over_last)(dt_value))
 {
-    int axis = dt_axis_of(x, ((const struct over_axis *)args)->axis);
-    return axis < 0 ? (dt_value){ 0 } : dt_swap_last(over_last(dt_swap_last(x, axis)), axis);
+    const dt_ints *axes = &((const struct over_axes *)args)->axis;
+    uint32_t dims = 0;
+    for (int i = 0; i < axes->n; i++) {
+        const int d = dt_axis_of(x, axes->v[i]);
+        if (d < 0)
+            return (dt_value){ 0 };
+        dims |= 1u << d;
+    }
+    return dt_over_dims(x, dims, over_last);
 }
 
 static dt_value softmax(const void *args, dt_value x)
 {
-    return over_axis(args, x, dt_softmax);
+    return over_axes(args, x, dt_softmax);
 }
 
 const dt_activation dt_activation_softmax = {
-    .kind = { "softmax", "exp(x) / sum of exp(x)", fields, sizeof(struct over_axis), NULL },
+    .kind = { "softmax", "exp(x) / sum of exp(x)", fields, sizeof(struct over_axes), NULL },
     .call = softmax,
     .range = DT_RANGE_SHARES,
 };
@@ -40,11 +47,11 @@ static dt_value log_over_last(dt_value x)
 
 static dt_value log_softmax(const void *args, dt_value x)
 {
-    return over_axis(args, x, log_over_last);
+    return over_axes(args, x, log_over_last);
 }
 
 const dt_activation dt_activation_log_softmax = {
-    .kind = { "log_softmax", "log of the softmax", fields, sizeof(struct over_axis), NULL },
+    .kind = { "log_softmax", "log of the softmax", fields, sizeof(struct over_axes), NULL },
     .call = log_softmax,
     .range = DT_RANGE_LOG_SHARES,
 };
@@ -84,13 +91,24 @@ static dt_value sparse_over_last(dt_value x)
     return dt_maximum(dt_subtract(x, dt_broadcast_rows(tau, &type)), dt_like(x, 0));
 }
 
+struct over_axis {
+    int64_t axis;
+};
+
+static const dt_field one_axis[] = {
+    DT_INT(struct over_axis, axis, .preset = "-1", .help = "axis along which values sum to 1"),
+    DT_END
+};
+
+/* Any other axis is swapped with the last one. */
 static dt_value sparsemax(const void *args, dt_value x)
 {
-    return over_axis(args, x, sparse_over_last);
+    const int axis = dt_axis_of(x, ((const struct over_axis *)args)->axis);
+    return axis < 0 ? (dt_value){ 0 } : dt_swap_last(sparse_over_last(dt_swap_last(x, axis)), axis);
 }
 
 const dt_activation dt_activation_sparsemax = {
-    .kind = { "sparsemax", "a softmax with exact zeros", fields, sizeof(struct over_axis), NULL },
+    .kind = { "sparsemax", "a softmax with exact zeros", one_axis, sizeof(struct over_axis), NULL },
     .call = sparsemax,
     .range = DT_RANGE_SHARES,
 };

@@ -29,30 +29,9 @@ static dt_status *build(dt_layer_build *b)
     return NULL;
 }
 
-/* The dimensions that stay, in order, then those of the softmax. */
-static void find_order(uint32_t dims, int rank, int *order)
-{
-    for (int d = 0; d < rank; d++)
-        if (!(dims >> d & 1))
-            *order++ = d;
-    for (int d = 0; d < rank; d++)
-        if (dims >> d & 1)
-            *order++ = d;
-}
-
 static dt_value call(const dt_layer_call *c)
 {
-    int order[DT_MAX_RANK], back[DT_MAX_RANK], rank = c->out->rank;
-    uint32_t dims = dt_axes_made(c);
-    find_order(dims, rank, order);
-    for (int d = 0; d < rank; d++)
-        back[order[d]] = d;
-    dt_value x = dt_transpose(c->x, order);
-    dt_type moved = dt_type_of_value(x), joined = moved;
-    for (joined.rank = rank; joined.rank > rank - __builtin_popcount(dims) + 1; joined.rank--)
-        joined.dim[joined.rank - 2] *= joined.dim[joined.rank - 1];
-    dt_value y = dt_reshape(dt_softmax(dt_reshape(x, joined.rank, joined.dim)), rank, moved.dim);
-    return dt_transpose(y, back);
+    return dt_over_dims(c->x, dt_axes_made(c), dt_softmax);
 }
 
 static dt_yield yields(const dt_layer_spec *l)
