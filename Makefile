@@ -171,7 +171,8 @@ $(BUILD)/dtrain: $(CMD_O) $(BUILD)/libdtrain.a
 # Not under sanitizers: MPI libraries are not built for them.
 $(BUILD)/dtrain-fabric-%.so: lib/fabric/plugin/mpi.c lib/fabric/plugin/mpi.h $(BUILD)/flags
 	$(MPICC_$*) -shared -std=gnu17 $(WARN) $(STRICT) -Ilib -fPIC -fvisibility=hidden $(HARDEN) $(CFLAGS) $(HARDEN_LD) -o $@ $<
-# The program for machines that have nothing but the C library: the wheel. What it loads (OpenBLAS) may lie in ../lib/dtrain.
+# The program for machines that have nothing but the C library: the wheel. What it loads (OpenBLAS, MPI plug-ins) may lie in ../lib/dtrain.
+# `linked` lists what the linker took, for the bill of materials.
 STATIC_LIBS := -Wl,-Bstatic -lyaml -ljansson -lcrypto -lpng -ljpeg -lz -Wl,-Bdynamic -lm -ldl -lpthread
 # The names of cmd/ are its own: jansson has some of them, too.
 $(BUILD)/portable/cmd.o: $(CMD_O)
@@ -179,7 +180,7 @@ $(BUILD)/portable/cmd.o: $(CMD_O)
 	$(LD) -r -o $@ $^
 	objcopy --keep-global-symbol=main $@
 $(BUILD)/portable/dtrain: $(BUILD)/portable/cmd.o $(BUILD)/libdtrain.a
-	$(CC) $(HARDEN_LD) $(LDFLAGS) -s -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../lib/dtrain' -o $@ $^ $(STATIC_LIBS)
+	$(CC) $(HARDEN_LD) $(LDFLAGS) -s -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../lib/dtrain' -Wl,--trace -o $@ $^ $(STATIC_LIBS) >$(@D)/linked
 
 WHOLE   := $(if $(filter-out $(ROOMS),$(ALL_ROOMS)),,yes)
 

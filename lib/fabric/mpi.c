@@ -72,7 +72,8 @@ static void add_folder(dt_str *name, const char *of, const char *below, const ch
     dt_str_printf(name, "%.*s%s%s", slash ? (int)(slash - of) + 1 : 0, of, below, file);
 }
 
-/* Beside the program, beside the library, or where packages put it. */
+/* Beside the program or the library, or where `make install` and packages put it: PREFIX/lib/dtrain, found from PREFIX/bin, PREFIX/lib and
+ * PREFIX/lib/x86_64-linux-gnu. */
 static dt_status *load(mpi_team *t)
 {
     const char *file = file_for_launcher(), *why = NULL;
@@ -82,23 +83,28 @@ static dt_status *load(mpi_team *t)
     Dl_info here = {0};
     if (!dladdr(&dt_fabric_mpi, &here) || !here.dli_fname)
         here.dli_fname = program;
-    dt_str name[3] = {{0}};
+    enum { PLACES = 5 };
+    dt_str name[PLACES] = {{0}};
     add_folder(&name[0], program, "", file);
     add_folder(&name[1], here.dli_fname, "", file);
     add_folder(&name[2], program, "../lib/dtrain/", file);
-    const char *names[] = {dt_str_text(&name[0]), dt_str_text(&name[1]), dt_str_text(&name[2]), NULL};
+    add_folder(&name[3], here.dli_fname, "dtrain/", file);
+    add_folder(&name[4], here.dli_fname, "../dtrain/", file);
     dt_status *s = NULL;
-    for (int i = 0; !s && !t->library && names[i]; i++)
-        if (access(names[i], R_OK) == 0) /* of one that is there, the loader's words say what is missing */
-            s = dt_library_open(&t->library, (const char *const[]){names[i], NULL}, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE, &why);
+    for (int i = 0; !s && !t->library && i < PLACES; i++) {
+        const char *path = dt_str_text(&name[i]);
+        if (access(path, R_OK) == 0) /* of one that is there, the loader's words say what is missing */
+            s = dt_library_open(&t->library, (const char *const[]){path, NULL}, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE, &why);
+    }
     t->mpi = t->library ? dlsym(t->library, DT_MPI_SYMBOL) : NULL;
     if (!s && !t->library)
-        s = why ? dt_fail(DT_E_KERNELS, NULL, "cannot load the MPI plug-in: %s", why)
+        s = why ? dt_suggest(dt_fail(DT_E_KERNELS, NULL, "cannot load the MPI plug-in: %s", why), "install Open MPI 4 or MPICH 4 of this system, "
+                             "the one whose mpirun starts dtrain, or start workers without MPI")
                 : dt_suggest(dt_fail(DT_E_KERNELS, NULL, "there is no MPI plug-in: %s is not beside the program", file),
-                             "build dtrain where mpicc is installed, or start workers without MPI");
+                             "install the package dtrain-openmpi or dtrain-mpich, build dtrain where mpicc is installed, or start workers without MPI");
     if (!s && (!t->mpi || t->mpi->abi != DT_MPI_ABI))
         s = dt_fail(DT_E_KERNELS, NULL, "%s belongs to another version of dtrain", file);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < PLACES; i++)
         dt_str_release(&name[i]);
     return s;
 }

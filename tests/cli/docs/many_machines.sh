@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What docs/many-machines.md shows, as far as one machine can check it: scripts are read by a shell and their options by name, the unit by systemd, the manifest
-# against the fields of an MPIJob, jobs by dtrain; the commands without MPI are run.
+# check-fast: dtrain
+# What docs/many-machines.md shows, as far as one machine can check it: options of scripts by name, the unit by systemd, the manifest against the fields of an
+# MPIJob. Every command is run, with Open MPI and with MPICH where they are installed; srun and scontrol are replaced, mpirun is kept on loopback.
+# scripts/package runs this case with the program of the packages and of the wheel.
 . tests/cli/setup.sh
 doc=docs/many-machines.md
 # block LANGUAGE TEXT: the block of that language that contains the text.
@@ -78,5 +80,113 @@ if [ -n "${zeromq:-}" ]; then
     folder=$(cd "$(dirname "$DTRAIN")" && pwd)
     (cd "$TEST_DIR" && PATH=$folder:$PATH timeout -k 3 100 sh here.sh) || cat "$TEST_DIR/err" "$TEST_DIR/err1"
     has "$TEST_DIR/out" "2 workers x 1 CPU, processes that meet as torchrun says (WORLD_SIZE)"
+fi
+
+# ---- every command, in the order of the page ----
+
+here=$TEST_DIR/here source=$PWD
+mkdir -p "$here/bin" "$here/build"
+ln -s "$DTRAIN" "$here/bin/dtrain"
+{ cat "$TEST_DIR/rest.yaml" && block yaml reproducible; } >"$here/job.yaml"
+block yaml 'cluster:' >"$here/cluster.yaml"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# MPI's own libraries leak.
+export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+
+# run WORDS: a command line in that folder; fails loudly. A run that is already whole is none, so each begins anew.
+run() {
+    rm -rf "$here/runs"
+    (cd "$here" && PATH=$here/bin:$PATH timeout -k 3 100 sh -c "$1") >"$TEST_DIR/out" 2>&1 </dev/null && return
+    echo "exit $?: $1" && tail -n 20 "$TEST_DIR/out"
+}
+
+# The lines of the page that begin with this, as commands of a block.
+lines() { sed -n "s|^    \($1 .*\)|\1|p" $doc; }
+
+# A plug-in lies beside a program that was built, and in ../lib/dtrain of one that was installed.
+folder=$(cd "$(dirname "$DTRAIN")" && pwd)
+has_plugin() { [ -e "$folder/dtrain-fabric-$1.so" ] || [ -e "$folder/../lib/dtrain/dtrain-fabric-$1.so" ]; }
+
+# An example beside its plug-ins, or one that is compiled with the library of a package and finds them from there.
+make_example() {
+    rm -f "$here"/build/*
+    if [ -e "$folder/../include/dtrain.h" ]; then
+        library=$(dirname "$(find "$folder/../lib" -name libdtrain.so)")
+        ${CC:-cc} -I"$folder/../include" -o "$here/build/workers_loop" examples/workers_loop.c "$library/libdtrain.so" -Wl,-rpath,"$library" -lm
+    elif [ -x "$BUILD/examples/workers_loop" ]; then
+        cp "$BUILD/examples/workers_loop" "$here/build"
+        for name in "$folder"/dtrain-fabric-*.so "$folder"/../lib/dtrain/dtrain-fabric-*.so; do [ ! -e "$name" ] || ln -sf "$name" "$here/build"; done
+    else
+        return 1
+    fi
+}
+
+# with_mpi NAME WORDS: what mpirun does there, and srun.
+with_mpi() {
+    if ! command -v "mpirun.$1" >"$TEST_DIR/which" || ! has_plugin "$1"; then
+        echo "$1 is not here; its commands are not run" >&2
+        return
+    fi
+    printf '#!/bin/sh\nexec mpirun.%s %s "$@"\n' "$1" "$2" >"$here/bin/mpirun"
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nshift\nexec mpirun -n 4 "$@"\n' >"$here/bin/srun"
+    chmod +x "$here/bin/mpirun" "$here/bin/srun"
+    run 'mpirun -n 4 dtrain fit job.yaml'
+    has "$TEST_DIR/out" "4 workers x 1 CPU"
+    if [ "$1" = openmpi ]; then
+        # shellcheck disable=SC2016 # quotes of Markdown
+        run "$(sed -n 's/.*`mpirun \(--mca [^`]*\) \.\.\.`.*/mpirun.openmpi --oversubscribe \1 dtrain fit job.yaml/p' $doc)"
+        has "$TEST_DIR/out" "4 workers x 1 CPU"
+    fi
+    if [ -e build/digits/x.npy ] && make_example; then
+        ln -sfn "$source/build/digits" "$here/build/digits"
+        run "$(lines mpirun | grep workers_loop)"
+    fi
+    run "$(sed -n 's/^\(srun --mpi=.*\)/\1/p' "$TEST_DIR/slurm.sh")"
+    mkdir -p "$here/data" && cp "$here/job.yaml" "$here/data"
+    run "$(sed -n 's/.*command: \[\(mpirun[^]]*\)\].*/\1/p' "$TEST_DIR/mpijob.yaml" | tr -d ',"' | sed "s|/data/|data/|")"
+    has "$TEST_DIR/out" "4 workers x 1 CPU"
+}
+
+echo "== with MPI"
+lines mpirun
+sed -n 's/.*command: \[\(mpirun[^]]*\)\].*/\1/p' "$TEST_DIR/mpijob.yaml" | tr -d ',"'
+with_mpi openmpi '--oversubscribe --mca btl self,vader --mca oob_tcp_if_include lo'
+with_mpi mpich '-iface lo'
+
+echo "== on one machine"
+# shellcheck disable=SC2016
+grep -o '`dtrain [a-z]* job.yaml [^`]*`' $doc | tr -d '`' | while read -r command; do
+    echo "$command"
+    run "$command"
+    if [ "${command#dtrain fit}" != "$command" ]; then has "$TEST_DIR/out" "4 workers x 1 CPU"; fi
+done
+
+echo "== plans"
+lines dtrain | grep cluster.yaml | while read -r command; do
+    echo "$command"
+    run "$command"
+done
+
+echo "== Slurm without MPI"
+if [ -n "${zeromq:-}" ]; then
+    echo 'echo localhost' >"$here/bin/scontrol"
+    # shellcheck disable=SC2016
+    echo 'for rank in 1 0; do SLURM_STEP_NUM_TASKS=$SLURM_NTASKS SLURM_PROCID=$rank "$@" & done; wait $!' >"$here/bin/srun"
+    chmod +x "$here/bin/scontrol" "$here/bin/srun"
+    cp "$TEST_DIR/secret" "$here/secret"
+    run "HOME=. SLURM_NTASKS=2 SLURM_JOB_NODELIST=localhost; export SLURM_NTASKS SLURM_JOB_NODELIST; $(sed "s/29500/$((port + 1))/" "$TEST_DIR/slurm_alone.sh")"
+    has "$TEST_DIR/out" "2 workers x 1 CPU"
+fi
+
+echo "== a parameter server"
+{ cat "$TEST_DIR/rest.yaml" && block yaml 'parameter_server'; } >"$here/job.yaml"
+run "$(lines dtrain | grep -x 'dtrain fit job.yaml')"
+has "$TEST_DIR/out" "parameter server"
+if [ -n "${zeromq:-}" ]; then
+    { cat "$TEST_DIR/rest.yaml" && lines strategy: | sed "s/node0:2222/localhost:$((port + 2))/; s/node1:2222/localhost:$((port + 3))/; s/node2:2222/localhost:$((port + 4))/"; } >"$here/job.yaml"
+    lines DTRAIN_SECRET_FILE=secret | sed 's/   .*//'
+    run "$(lines DTRAIN_SECRET_FILE=secret | sed -n '2s/   .*//p') >worker1 2>&1 & $(lines DTRAIN_SECRET_FILE=secret | sed -n '2s/   .*//; s/--rank 1$/--rank 2/p') >worker2 2>&1 &
+        $(lines DTRAIN_SECRET_FILE=secret | sed -n '1s/   .*//p'); s=\$?; wait; exit \$s"
 fi
 exit 0
