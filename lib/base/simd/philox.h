@@ -10,6 +10,8 @@
 #include <string.h>
 #if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #if defined(__AVX512F__)
@@ -21,6 +23,9 @@ typedef uint64_t lanes __attribute__((vector_size(32)));
 #elif defined(__SSE2__)
 typedef uint64_t lanes __attribute__((vector_size(16)));
 #define MULTIPLY(a, b) (lanes) _mm_mul_epu32((__m128i)(a), (__m128i)(b))
+#elif defined(__aarch64__)
+typedef uint64_t lanes __attribute__((vector_size(16)));
+#define MULTIPLY(a, b) (lanes) vmull_u32(vmovn_u64((uint64x2_t)(a)), vmovn_u64((uint64x2_t)(b)))
 #else
 typedef uint64_t lanes __attribute__((vector_size(16)));
 #define MULTIPLY(a, b) (((a) & UINT32_MAX) * ((b) & UINT32_MAX))

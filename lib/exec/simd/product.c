@@ -11,6 +11,8 @@
 #include <string.h>
 #if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include "exec/gemm.h"
@@ -60,6 +62,13 @@ static ALWAYS_INLINE __m128 fma_of_doubles(__m128 a, __m128 b, __m128 c)
     const __m128d high = odd_sum(_mm_mul_pd(_mm_cvtps_pd(a1), _mm_cvtps_pd(b1)), _mm_cvtps_pd(c1));
     return _mm_movelh_ps(_mm_cvtpd_ps(low), _mm_cvtpd_ps(high));
 }
+#elif defined(__aarch64__)
+enum { W = 4, VECTORS = 4, ROWS = 6 };
+typedef float32x4_t vec;
+#define LOAD vld1q_f32
+#define STORE vst1q_f32
+#define ALL vdupq_n_f32
+#define FMA(a, b, c) vfmaq_f32(c, a, b)
 #else
 enum { W = 1, VECTORS = 4, ROWS = 4 };
 typedef float vec;
@@ -118,7 +127,7 @@ static void run_rows(const tile *t, int rows)
 #if defined(__AVX512F__)
         CASE(12)
         CASE(8)
-#elif defined(__FMA__)
+#elif defined(__FMA__) || defined(__aarch64__)
         CASE(6)
 #endif
         CASE(4)
@@ -133,7 +142,7 @@ static int next_rows(int64_t left)
     static const int sizes[] = {
 #if defined(__AVX512F__)
         12, 8,
-#elif defined(__FMA__)
+#elif defined(__FMA__) || defined(__aarch64__)
         6,
 #endif
         4, 2, 1 };
