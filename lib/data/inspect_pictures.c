@@ -38,13 +38,15 @@ typedef struct look {
 
 static dt_status *decode(const char *path, const dt_str *file, int64_t *height, int64_t *width)
 {
-    DT_TRY(dt_image_size(path, file->data, file->size, height, width));
-    DT_TRY(dt_image_check_pixels(path, *height, *width));
-    const int64_t pixels = *height * *width;
-    uint8_t *out = dt_try_alloc((size_t)pixels * 3);
+    dt_image_header h;
+    DT_TRY(dt_image_read_header(path, file->data, file->size, &h));
+    *height = h.height;
+    *width = h.width;
+    DT_TRY(dt_image_check_header(path, &h, 3));
+    uint8_t *out = dt_try_alloc((size_t)(h.height * h.width) * 3);
     if (!out)
         return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", path);
-    const dt_image want = {.height = *height, .width = *width, .channels = 3, .path = path, .element = "image"};
+    const dt_image want = {.height = h.height, .width = h.width, .channels = 3, .path = path, .element = "image"};
     dt_status *s = dt_image_decode(&want, file->data, file->size, out);
     free(out);
     return s;

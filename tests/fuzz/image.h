@@ -18,13 +18,14 @@ static inline void fuzz_picture(const uint8_t *data, size_t size)
     dt_image want = {.height = 5, .width = 7, .channels = channels[data[0] % 3], .path = "picture", .element = "x"};
     uint8_t out[5 * 7 * 4];
     const uint8_t *bytes = data + 1;
-    int64_t height, width, pixels;
+    int64_t pixels;
+    dt_image_header h;
     size--;
     fuzz_done(dt_image_decode(&want, bytes, size, out));
-    dt_status *s = dt_image_size(want.path, bytes, size, &height, &width);
-    if (!s && dt_mul_fits(height, width, &pixels) && pixels <= 1 << 16) {
-        want.height = height;
-        want.width = width;
+    dt_status *s = dt_image_read_header(want.path, bytes, size, &h);
+    if (!s && dt_mul_fits(h.height, h.width, &pixels) && pixels <= 1 << 16) {
+        want.height = h.height;
+        want.width = h.width;
         uint8_t *picture = malloc((size_t)(pixels * want.channels));
         s = dt_image_decode(&want, bytes, size, picture);
         free(picture);

@@ -51,20 +51,19 @@ static int64_t big_endian(const unsigned char *p)
 }
 
 /* The header of a PNG is its first chunk: length, IHDR, width, height. */
-static dt_status *png_size(const char *path, const unsigned char *bytes, size_t n, int64_t *height, int64_t *width)
+static dt_status *png_read_header(const char *path, const unsigned char *bytes, size_t n, dt_image_header *out)
 {
     if (n < 24 || memcmp(bytes + 12, "IHDR", 4) != 0)
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: broken PNG image: no header", path);
-    *width = big_endian(bytes + 16);
-    *height = big_endian(bytes + 20);
+    *out = (dt_image_header){.width = big_endian(bytes + 16), .height = big_endian(bytes + 20)};
     return NULL;
 }
 
-dt_status *dt_image_size(const char *path, const void *bytes, size_t n, int64_t *height, int64_t *width)
+dt_status *dt_image_read_header(const char *path, const void *bytes, size_t n, dt_image_header *out)
 {
     if (is_png(bytes, n))
-        return png_size(path, bytes, n, height, width);
-    return is_jpeg(bytes, n) ? dt_jpeg_size(path, bytes, n, height, width) : no_picture(path, bytes, n);
+        return png_read_header(path, bytes, n, out);
+    return is_jpeg(bytes, n) ? dt_jpeg_read_header(path, bytes, n, out) : no_picture(path, bytes, n);
 }
 
 dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out)

@@ -28,11 +28,16 @@ bool dt_image_is_named(const char *path);
 /* Whether bytes begin as a picture that can be decoded does. */
 bool dt_image_is(const void *bytes, size_t n);
 
-/* The size that a file says its picture has; of the picture only what that takes is looked at. */
-dt_status *dt_image_size(const char *path, const void *bytes, size_t n, int64_t *height, int64_t *width) DT_MUST_USE;
+/* What the beginning of a file says of its picture. */
+typedef struct dt_image_header {
+    int64_t height, width; /* pixels */
+    int64_t working;       /* bytes that decoding takes beside the pixels: a JPEG of several scans is kept as coefficients until the last one */
+} dt_image_header;
+/* Reads no more of the file than that takes. DATA_FILE, naming the file: broken, or no picture. */
+dt_status *dt_image_read_header(const char *path, const void *bytes, size_t n, dt_image_header *out) DT_MUST_USE;
 
 /* For the decoders of one kind. */
-dt_status *dt_jpeg_size(const char *path, const void *bytes, size_t n, int64_t *height, int64_t *width) DT_MUST_USE;
+dt_status *dt_jpeg_read_header(const char *path, const void *bytes, size_t n, dt_image_header *out) DT_MUST_USE;
 dt_status *dt_png_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) DT_MUST_USE;
 dt_status *dt_jpeg_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) DT_MUST_USE;
 /* An error unless that is the size. */

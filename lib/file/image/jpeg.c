@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JPEG by libjpeg-turbo. Its errors are jumps, as in png.c. It goes on where a file is cut off, and fills the picture up with grey: here that is an
- * error, and so is more scans than a picture ever has, which a small file may hold to keep a reader busy.
+ * error. A picture of several scans (progressive ones are) is kept as coefficients until the last scan has been read: the header says how many bytes
+ * that takes. Each scan passes over all of them, however few bytes it has in the file, so the number of scans is limited by the picture's size.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -13,7 +14,8 @@
 
 #include "file/image/image.h"
 
-enum { MOST_SCANS = 500 };
+/* Encoders write about 10 scans. LEAST_SCANS are read of any picture; more only while all scans together pass over at most SCANNED pixels. */
+enum { LEAST_SCANS = 32, MOST_SCANS = 500, SCANNED = 1 << 30 };
 
 typedef struct reading {
     struct jpeg_decompress_struct jpeg;
@@ -52,12 +54,19 @@ static void on_message(j_common_ptr jpeg, int level)
         on_error(jpeg);
 }
 
+static int most_scans(const struct jpeg_decompress_struct *j)
+{
+    const int64_t fit = SCANNED / ((int64_t)j->image_height * j->image_width);
+    return fit < LEAST_SCANS ? LEAST_SCANS : fit < MOST_SCANS ? (int)fit : MOST_SCANS;
+}
+
 static void on_progress(j_common_ptr jpeg)
 {
     reading *r = reading_of(jpeg);
-    if (!jpeg->is_decompressor || r->jpeg.input_scan_number <= MOST_SCANS)
+    if (!jpeg->is_decompressor || r->jpeg.input_scan_number <= most_scans(&r->jpeg))
         return;
-    r->bad = dt_fail(DT_E_DATA_FILE, NULL, "%s: broken JPEG image: more than %d scans", r->want->path, MOST_SCANS);
+    r->bad = dt_fail(DT_E_DATA_FILE, NULL, "%s: broken JPEG image: more than %d scans of %u x %u pixels", r->want->path, most_scans(&r->jpeg),
+                     r->jpeg.image_height, r->jpeg.image_width);
     longjmp(r->jump, 1);
 }
 
@@ -117,13 +126,29 @@ dt_status *dt_jpeg_decode(const dt_image *want, const void *bytes, size_t n, uin
     return r.bad;
 }
 
-dt_status *dt_jpeg_size(const char *path, const void *bytes, size_t n, int64_t *height, int64_t *width)
+static int64_t round_up(int64_t n, int64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/* Coefficients of all components, in whole units of the sampling, as jdcoefct.c keeps them. */
+static int64_t coefficient_bytes(struct jpeg_decompress_struct *j)
+{
+    int64_t blocks = 0;
+    for (int i = 0; jpeg_has_multiple_scans(j) && i < j->num_components; i++) {
+        const jpeg_component_info *c = &j->comp_info[i];
+        blocks += round_up(c->width_in_blocks, c->h_samp_factor) * round_up(c->height_in_blocks, c->v_samp_factor);
+    }
+    return blocks * (int64_t)sizeof(JBLOCK);
+}
+
+dt_status *dt_jpeg_read_header(const char *path, const void *bytes, size_t n, dt_image_header *out)
 {
     const dt_image want = {.path = path};
     reading r = {.want = &want, .bytes = bytes, .n = n};
     begin(&r);
-    *height = r.jpeg.image_height;
-    *width = r.jpeg.image_width;
+    if (!r.bad)
+        *out = (dt_image_header){r.jpeg.image_height, r.jpeg.image_width, coefficient_bytes(&r.jpeg)};
     jpeg_destroy_decompress(&r.jpeg);
     return r.bad;
 }

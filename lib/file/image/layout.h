@@ -8,10 +8,13 @@
 #include "file/image/resize.h"
 
 #define DT_MOST_PIXELS ((int64_t)178956970) /* of a picture in its own size: where Pillow takes it for a decompression bomb */
-/* TOO_LARGE unless there are at most so many, and at least one. */
-dt_status *dt_image_check_pixels(const char *path, int64_t height, int64_t width) DT_MUST_USE;
 
-/* Memory that threads share for pictures in their own size. */
+/* Decoding a picture takes at most as much as one of so many pixels of four bytes; a progressive JPEG needs up to 9 a pixel. */
+#define DT_MOST_DECODING (4 * DT_MOST_PIXELS)
+/* TOO_LARGE unless a picture has at least one pixel and at most so many, and decoding it to so many channels takes no more than that. */
+dt_status *dt_image_check_header(const char *path, const dt_image_header *h, int channels) DT_MUST_USE;
+
+/* Memory that threads share for pictures in their own size, and for what decoding takes beside pixels. */
 typedef struct dt_image_room dt_image_room;
 dt_image_room *dt_image_room_create(dt_arena *arena);
 /* What so many threads take of it if all pictures are as large as the largest so far. */
@@ -25,7 +28,7 @@ typedef struct dt_image_layout {
     dt_interpolation interpolation;
     bool crop;        /* to the ratio of type's sides */
     int64_t num_classes;
-    dt_image_room *room; /* where it resizes */
+    dt_image_room *room; /* NULL: for one thread */
 } dt_image_layout;
 
 /* The keys of an entry of `element`. */

@@ -89,6 +89,16 @@ static void set_transforms(const reading *r)
         png_set_gray_to_rgb(r->png);
 }
 
+/* libpng inflates and keeps what comments, colour profiles and suggested palettes hold, up to 8 MB for each of 1,000; nothing here reads them.
+ * Transparency is read, and critical chunks that are unknown remain errors. */
+static void skip_the_rest(const reading *r)
+{
+    static const png_byte unread[] = "bKGD\0" "cHRM\0" "eXIf\0" "gAMA\0" "hIST\0" "iCCP\0" "iTXt\0" "oFFs\0" "pCAL\0" "pHYs\0" "sBIT\0" "sCAL\0" "sPLT\0" "sRGB\0"
+                                     "tEXt\0" "tIME\0" "zTXt";
+    png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_NEVER, unread, sizeof unread / 5);
+    png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_NEVER, NULL, 0);
+}
+
 static void read_rows(const reading *r, uint8_t *to)
 {
     int passes = png_set_interlace_handling(r->png);
@@ -111,6 +121,7 @@ static void read_picture(reading *r)
 {
     int64_t pixels = r->want->height * r->want->width;
     png_set_read_fn(r->png, r, on_read);
+    skip_the_rest(r);
     png_read_info(r->png, r->info);
     r->bad = dt_image_check_size(r->want, png_get_image_height(r->png, r->info), png_get_image_width(r->png, r->info));
     if (r->bad)
