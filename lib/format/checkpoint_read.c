@@ -38,7 +38,8 @@ static dt_status *hash_open(int fd, const char *path, int64_t size, dt_sha256 *h
 typedef struct check {
     const char *path, *sha256;
     dt_status *bad;
-    dt_file_stamp stamp; /* before it was read */
+    dt_file_stamp stamp; /* before it was read; known: fd is open */
+    int fd;
 } check;
 
 static int64_t nanoseconds(const struct timespec *t)
@@ -51,30 +52,37 @@ static dt_file_stamp stamp_of(const struct stat *st)
     return (dt_file_stamp){(int64_t)st->st_dev, (int64_t)st->st_ino, st->st_size, nanoseconds(&st->st_mtim), nanoseconds(&st->st_ctim)};
 }
 
-static bool is_unchanged(const char *path, const dt_file_stamp *since)
+static bool is_unchanged(int fd, const dt_file_stamp *since)
 {
     struct stat st;
-    if (since->inode == 0 || lstat(path, &st) != 0)
+    if (fstat(fd, &st) != 0)
         return false;
     const dt_file_stamp now = stamp_of(&st);
     return memcmp(&now, since, sizeof now) == 0;
 }
 
-static dt_status *check_file(const char *path, const char *expected, dt_file_stamp *stamp)
+static dt_status *check_open(const check *k, int64_t size)
 {
-    int fd;
+    dt_sha256 *hash = dt_sha256_create();
+    dt_status *s = hash_open(k->fd, k->path, size, hash);
+    dt_digest found = dt_sha256_end(hash);
+    if (!s && strcmp(found.hex, k->sha256) != 0)
+        s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: checksum mismatch", k->path);
+    return s;
+}
+
+/* The file stays open if it is right. */
+static dt_status *check_file(check *k)
+{
     int64_t size;
     struct stat st;
-    DT_TRY(dt_check_plain(path));
-    DT_TRY(dt_file_open(path, &fd, &size));
-    if (fstat(fd, &st) == 0)
-        *stamp = stamp_of(&st);
-    dt_sha256 *hash = dt_sha256_create();
-    dt_status *s = hash_open(fd, path, size, hash);
-    dt_digest found = dt_sha256_end(hash);
-    close(fd);
-    if (!s && strcmp(found.hex, expected) != 0)
-        s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: checksum mismatch", path);
+    DT_TRY(dt_check_plain(k->path));
+    DT_TRY(dt_file_open(k->path, &k->fd, &size));
+    dt_status *s = fstat(k->fd, &st) == 0 ? check_open(k, size) : dt_fail_errno(DT_E_IO, k->path);
+    if (s)
+        close(k->fd);
+    else
+        k->stamp = stamp_of(&st);
     return s;
 }
 
@@ -87,7 +95,7 @@ static void check_some(int lane, void *user)
 {
     checks *k = user;
     for (int i = lane; i < k->n; i += CHECKERS)
-        k->of[i].bad = check_file(k->of[i].path, k->of[i].sha256, &k->of[i].stamp);
+        k->of[i].bad = check_file(&k->of[i]);
 }
 
 /* On two threads where the system has them. */
@@ -117,8 +125,13 @@ static dt_status *check_files(dt_saved *c)
             k.of[k.n++] = (check){.path = dt_arena_printf(c->arena, "%s/%s", c->path, dt_tensor_files[i].name), .sha256 = sum};
     }
     check_all_files(&k);
-    for (int i = 0; i < DT_REQUIRED_FILES; i++)
+    for (int i = 0; i < DT_REQUIRED_FILES; i++) {
         c->checked[i] = k.of[i].stamp;
+        c->fd[i] = k.of[i].fd;
+    }
+    for (int i = DT_REQUIRED_FILES; i < k.n; i++)
+        if (!k.of[i].bad)
+            close(k.of[i].fd);
     for (int i = 0; i < k.n; i++)
         if (first)
             dt_status_free(k.of[i].bad);
@@ -149,6 +162,9 @@ dt_status *dt_saved_open(dt_saved *c, const char *path)
 
 void dt_saved_release(dt_saved *c)
 {
+    for (int i = 0; i < DT_REQUIRED_FILES; i++)
+        if (c->checked[i].inode != 0)
+            close(c->fd[i]);
     dt_arena_destroy(c->arena);
     *c = (dt_saved){0};
 }
@@ -177,19 +193,59 @@ static dt_status *open_newest(dt_saved *c, const char *ckpt, const dt_step_list 
     return list->n > 0 ? none_verifies(ckpt, list, *warnings) : NULL;
 }
 
-dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings)
+/* Inodes of the listed directories; 0: not there. Numbers of files that are removed are given out again, so times count, too. */
+static void stamp_all(const char *ckpt, const dt_step_list *list, dt_file_stamp *stamp)
+{
+    for (int i = 0; i < list->n; i++) {
+        struct stat st;
+        char *path = dt_path_join(ckpt, list->item[i].name);
+        stamp[i] = lstat(path, &st) == 0 ? stamp_of(&st) : (dt_file_stamp){0};
+        free(path);
+    }
+}
+
+/* One look for the newest. *moved: a checkpoint was removed or replaced meanwhile, as the run that writes them does. */
+static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **warnings, bool *moved)
 {
     dt_step_list list;
     dt_arena *arena = dt_arena_create();
-    char *ckpt = dt_path_join(dir, "ckpt");
-    *c = (dt_saved){0};
     dt_status *s = dt_steps_list(arena, ckpt, false, &list, warnings);
+    const int n = s ? 0 : list.n;
+    dt_step_list listed = {.n = n, .item = dt_arena_array(arena, dt_step_name, n + 1)}; /* ranking sorts the list */
+    dt_file_stamp *before = dt_arena_array(arena, dt_file_stamp, n + 1), *after = dt_arena_array(arena, dt_file_stamp, n + 1);
+    for (int i = 0; i < n; i++)
+        listed.item[i] = list.item[i];
+    stamp_all(ckpt, &listed, before);
     if (!s)
         s = dt_steps_rank(ckpt, &list, warnings);
     if (!s)
         s = open_newest(c, ckpt, &list, warnings);
-    free(ckpt);
+    if (s || *warnings) {
+        stamp_all(ckpt, &listed, after);
+        *moved = memcmp(before, after, (size_t)n * sizeof *before) != 0;
+    }
     dt_arena_destroy(arena);
+    return s;
+}
+
+/* What is missing because it was removed while we looked is not damaged: we look again. */
+dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings)
+{
+    enum { MOST_LOOKS = 100 };
+    char *ckpt = dt_path_join(dir, "ckpt");
+    dt_status *s = NULL, *found = NULL;
+    *c = (dt_saved){0};
+    bool moved = true;
+    for (int i = 0; moved && i < MOST_LOOKS; i++) {
+        dt_status_free(s);
+        dt_status_free(found);
+        dt_saved_release(c);
+        found = NULL;
+        moved = false;
+        s = look_for_newest(c, ckpt, &found, &moved);
+    }
+    dt_status_append(warnings, found);
+    free(ckpt);
     return s;
 }
 
@@ -290,33 +346,32 @@ static dt_status *check_all(const char *path, const dt_arrays *a)
     return NULL;
 }
 
-typedef dt_status *read_tensors(const char *path, const dt_arrays *a, const char *digest);
-
-/* Hashed already when the checkpoint was opened, a file is not hashed again as long as it is the same file, unchanged, before and after. */
-static dt_status *load(const dt_saved *c, int file, const dt_arrays *a, read_tensors *read)
+/* Hashed already when the checkpoint was opened, a file is not hashed again as long as nothing has changed it, before and after. */
+static dt_status *load(const dt_saved *c, int file, const dt_arrays *a, bool only_weights)
 {
     const char *const digest[DT_REQUIRED_FILES] = {c->model_sha256, c->optimizer_sha256};
+    const dt_file_stamp *stamp = &c->checked[file];
     if (!a)
         return NULL;
-    const char *path = dt_arena_printf(c->arena, "%s/%s", c->path, dt_tensor_files[file].name);
-    DT_TRY(dt_check_plain(path));
-    const bool known = is_unchanged(path, &c->checked[file]);
-    DT_TRY(read(path, a, known ? NULL : digest[file]));
-    if (known && !is_unchanged(path, &c->checked[file]))
-        DT_TRY(read(path, a, digest[file]));
-    return check_all(path, a);
+    const dt_held_file held = {.path = dt_arena_printf(c->arena, "%s/%s", c->path, dt_tensor_files[file].name), .fd = c->fd[file], .size = stamp->bytes,
+                               .only_weights = only_weights};
+    const bool known = is_unchanged(held.fd, stamp);
+    DT_TRY(dt_safetensors_read_held(&held, a, known ? NULL : digest[file]));
+    if (known && !is_unchanged(held.fd, stamp))
+        DT_TRY(dt_safetensors_read_held(&held, a, digest[file]));
+    return check_all(held.path, a);
 }
 
 dt_status *dt_saved_load(const dt_saved *c, const dt_arrays *model, const dt_arrays *optimizer)
 {
-    DT_TRY(load(c, 0, model, dt_safetensors_read));
-    return load(c, 1, optimizer, dt_safetensors_read);
+    DT_TRY(load(c, 0, model, false));
+    return load(c, 1, optimizer, false);
 }
 
 dt_status *dt_saved_load_weights(const dt_saved *c, const dt_arrays *model)
 {
     if (!c->only_weights)
-        return load(c, 0, model, dt_safetensors_read_weights);
+        return load(c, 0, model, true);
     const dt_weights_request q = {.path = c->path, .arrays = model};
     DT_TRY(dt_weights_read(&q));
     return check_all(c->path, model);

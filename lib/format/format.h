@@ -55,6 +55,14 @@ dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_
 dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char *digest) DT_MUST_USE;
 /* The same, but counters of draws may be missing, and are left as they are, or extra. */
 dt_status *dt_safetensors_read_weights(const char *path, const dt_arrays *a, const char *digest) DT_MUST_USE;
+/* The same of a file that is open: its name may be another file's by now. */
+typedef struct dt_held_file {
+    const char *path; /* for messages */
+    int fd;
+    int64_t size;      /* bytes */
+    bool only_weights; /* as dt_safetensors_read_weights */
+} dt_held_file;
+dt_status *dt_safetensors_read_held(const dt_held_file *f, const dt_arrays *a, const char *digest) DT_MUST_USE;
 /* The same of a file that may hold others too, unchecked. */
 dt_status *dt_safetensors_read_some(const char *path, const dt_arrays *a) DT_MUST_USE;
 
@@ -140,7 +148,10 @@ typedef struct dt_saved {
     bool only_weights; /* path is a file of them: no state, no optimizer */
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];
-    dt_file_stamp checked[2]; /* the two files when their sums were found right: they are hashed again only if something has changed them since */
+    /* The two files when their sums were found right. They stay open, so that the weights that are read are those that were checked, whoever replaces or
+     * removes the checkpoint meanwhile; they are hashed again only if something has changed them since. */
+    dt_file_stamp checked[2];
+    int fd[2]; /* open where the stamp is known */
 } dt_saved;
 /* Reads state.json of one checkpoint directory and checks the files' checksums. No directory of that name: NO_INPUT (66). */
 dt_status *dt_saved_open(dt_saved *c, const char *path) DT_MUST_USE;

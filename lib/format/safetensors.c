@@ -348,19 +348,30 @@ static dt_status *read_whole(const reading *r, int64_t size, const dt_arrays *a)
 }
 
 /* digest NULL: unchecked. */
-static dt_status *read_file(reading r, const dt_arrays *a, const char *digest)
+static dt_status *read_open(reading r, int64_t size, const dt_arrays *a, const char *digest)
 {
-    int64_t size;
-    DT_TRY(dt_file_open(r.path, &r.fd, &size));
     r.hash = digest ? dt_hash_begin() : NULL;
     dt_status *s = read_whole(&r, size, a);
-    close(r.fd);
     if (!r.hash)
         return s;
     dt_digest found = dt_hash_end(r.hash);
     if (!s && strcmp(found.hex, digest) != 0)
         s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: checksum mismatch", r.path);
     return s;
+}
+
+static dt_status *read_file(reading r, const dt_arrays *a, const char *digest)
+{
+    int64_t size;
+    DT_TRY(dt_file_open(r.path, &r.fd, &size));
+    dt_status *s = read_open(r, size, a, digest);
+    close(r.fd);
+    return s;
+}
+
+dt_status *dt_safetensors_read_held(const dt_held_file *f, const dt_arrays *a, const char *digest)
+{
+    return read_open((reading){.path = f->path, .fd = f->fd, .weights = f->only_weights}, f->size, a, digest);
 }
 
 dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char *digest)

@@ -130,6 +130,17 @@ static dt_status *sort(dt_stored_arrays *s)
     return NULL;
 }
 
+dt_status *dt_stored_open_held(dt_stored_arrays *s, const dt_held_file *f)
+{
+    *s = (dt_stored_arrays){.path = f->path, .fd = dup(f->fd), .size = f->size, .arena = dt_arena_create()};
+    dt_status *bad = s->fd < 0 ? dt_fail_errno(DT_E_IO, f->path) : dt_stored_safetensors(s);
+    if (!bad)
+        bad = sort(s);
+    if (bad)
+        dt_stored_close(s);
+    return bad;
+}
+
 dt_status *dt_stored_open(dt_stored_arrays *s, const char *path)
 {
     *s = (dt_stored_arrays){.path = path, .fd = -1, .arena = dt_arena_create()};

@@ -29,6 +29,8 @@ struct dt_stored_arrays {
 
 /* Opens a file and checks all of its directory: every size it names is there. NO_INPUT, CHECKPOINT. */
 dt_status *dt_stored_open(dt_stored_arrays *s, const char *path) DT_MUST_USE;
+/* The same of a checkpoint's file that is open. */
+dt_status *dt_stored_open_held(dt_stored_arrays *s, const dt_held_file *f) DT_MUST_USE;
 void dt_stored_close(dt_stored_arrays *s);
 /* The directory of an open file, by kind. */
 dt_status *dt_stored_safetensors(dt_stored_arrays *s) DT_MUST_USE;

@@ -106,7 +106,7 @@ dt_status *dt_saved_check_weights(const dt_saved *c)
     dt_digest found;
     if (c->only_weights)
         return NULL;
-    DT_TRY(dt_stored_open(&weights, dt_saved_weights(c)));
+    DT_TRY(dt_stored_open_held(&weights, &(dt_held_file){.path = dt_saved_weights(c), .fd = c->fd[0], .size = c->checked[0].bytes}));
     dt_status *s = hash_weights(&weights, &found);
     dt_stored_close(&weights);
     return s ? s : dt_weights_compare(c, &found);
