@@ -37,6 +37,25 @@ static void raise_files(void)
     }
 }
 
+/* The stack grows up to the soft limit as it is now, so a low one is raised as far as the system allows. With less than LEAST_STACK the program would be
+ * ended by a signal in the middle of its work. */
+static bool raise_stack(void)
+{
+    enum { LEAST_STACK = 64 << 10, USUAL_STACK = 8 << 20 };
+    struct rlimit stack;
+    if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur == RLIM_INFINITY)
+        return true;
+    if (stack.rlim_cur < USUAL_STACK) {
+        stack.rlim_cur = stack.rlim_max < USUAL_STACK ? stack.rlim_max : USUAL_STACK;
+        setrlimit(RLIMIT_STACK, &stack);
+    }
+    if (stack.rlim_cur >= LEAST_STACK)
+        return true;
+    fprintf(stderr, "dtrain: error: the stack is limited to %llu KiB, 64 KiB are needed; raise the limit: ulimit -s 8192 [DT115]\n",
+            (unsigned long long)stack.rlim_cur >> 10);
+    return false;
+}
+
 /* A reader that goes away and a limit on file sizes are errors of a write, not the end of the process. */
 static void ignore_signals(void)
 {
@@ -131,8 +150,10 @@ int main(int argc, char **argv)
     struct out out;
     struct words words = {.at = (const char *const *)argv + 1, .n = argc > 0 ? argc - 1 : 0};
     int used = 0;
-    await_signals(argc, argv);
     fill_descriptors();
+    if (!raise_stack())
+        return EXIT_MEMORY;
+    await_signals(argc, argv);
     raise_files();
     ignore_signals();
     on_exit(name_memory, NULL);

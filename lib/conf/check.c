@@ -20,7 +20,7 @@ dt_status *dt_yaml_check_size(const dt_source *s)
         dt_str_puts(&size, "more than 1 MiB");
     else
         dt_str_bytes(&size, (double)s->size);
-    dt_status *fault = dt_fail(DT_E_JOB_LIMIT, &(dt_location){.source = s}, "%s; a job may not exceed 1 MiB", dt_str_text(&size));
+    dt_status *fault = dt_fail(DT_E_JOB_LIMIT, &(dt_location){.source = s, .line = 1, .col = 1}, "%s; a job may not exceed 1 MiB", dt_str_text(&size));
     dt_str_release(&size);
     return fault;
 }
