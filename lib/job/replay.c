@@ -261,8 +261,9 @@ static dt_status *check_may_compute(const dt_job *j)
 {
     if (!j->sealed || !dt_backend_takes_plugin(j->backend))
         return NULL;
-    return dt_suggest(dt_fail(DT_E_BACKEND, j->backend_at.source ? &j->backend_at : NULL, "a replay computes with a plug-in, which is code, and opens none that the job names"),
-                      "name it on the command line: --plugin PATH");
+    return dt_suggest(dt_fail(DT_E_BACKEND, j->backend_at.source ? &j->backend_at : NULL,
+                              "a replay of this job needs --plugin: it computes with a plug-in, which is code, and opens only one that the command line names"),
+                      "add --plugin PATH, the plug-in that the run was trained with");
 }
 
 DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_run_options *options, char **text)

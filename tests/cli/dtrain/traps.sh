@@ -83,31 +83,47 @@ done
 { cat job.yaml && echo 'backend: {type: pjrt, plugin: ./trap.so}' && echo 'strategy: {type: mirrored}'; } >trapped.yaml
 "$DTRAIN" validate trapped.yaml
 echo "exit $?"
+"$DTRAIN" ckpt verify --replay 2 trapped.yaml 2>&1 | grep -o 'needs --plugin\|add --plugin PATH.*'
 sed -i 's/trap.so/absent.so/' trapped.yaml
 "$DTRAIN" validate trapped.yaml 2>&1
 echo "exit $?"
 
-# Paths that never end, one at a time.
-for path in pipe /dev/zero /dev/tty ./trap.so; do
-    for key in "dataset.train=$path" "dataset.validation=$path" "model.init_from=$path" "checkpoint.resume=$path" "output.dir=$path"; do
-        for verb in 'config show' validate lower 'data shards' 'fit -n'; do
-            # shellcheck disable=SC2086
-            try $verb job.yaml "$key"
-        done
+# Paths that never end, in every key that takes one, for every verb of the table.
+# trap_in KEY PATH: the job with that path.
+trap_in() {
+    case $1 in
+    extends) { echo "extends: $2" && sed /^version/d job.yaml; } ;;
+    model.keras_config) sed "s|^model: .*|model: {keras_config: $2}|" job.yaml ;;
+    vocabulary) sed "s|format: csv|map: {x: [string_lookup: {vocabulary: $2}]}, format: csv|" job.yaml ;;
+    text_vocabulary) sed "s|format: csv|map: {x: [text_vectorization: {vocabulary: $2}]}, format: csv|" job.yaml ;;
+    backend.plugin) cat job.yaml && echo "backend: {type: pjrt, plugin: $2}" ;;
+    secret_file) cat job.yaml && echo "strategy: {type: multi_worker_mirrored, cluster_resolver: {secret_file: $2}}" ;;
+    dataset.validation) sed "s|format: csv|validation: $2, format: csv|" job.yaml ;;
+    dataset.train) sed "s|train: t.csv|train: $2|" job.yaml ;;
+    model.init_from) sed "s|^model: {|model: {init_from: $2, |" job.yaml ;;
+    init_from.path) sed "s|^model: {|model: {init_from: {path: $2}, |" job.yaml ;;
+    checkpoint.resume) cat job.yaml && echo "checkpoint: {resume: $2}" ;;
+    output.dir) sed "s|dir: run|dir: $2|" job.yaml ;;
+    esac
+}
+keys='extends model.keras_config vocabulary text_vocabulary backend.plugin secret_file dataset.validation dataset.train
+    model.init_from init_from.path checkpoint.resume output.dir'
+# A key that is new in the reference and speaks of a file has to be added here.
+"$DTRAIN" config reference | sed -n 's/^| `\([a-z_.]*\)` | [^|]*text[^|]*|.*\(path\|file\|folder\|directory\).*/\1/p; s/^| `\(vocabulary\)` .*/\1/p' | sort -u
+for path in pipe /dev/zero; do
+    inspect "$path"
+    for key in $keys; do
+        trap_in "$key" "$path" >ends.yaml
+        inspect ends.yaml
     done
-    for yaml in "extends: $path" "version: 1
-model: {type: keras, keras_config: $path}" "version: 1
-model: {keras_config: $path}"; do
-        echo "$yaml" >bad.yaml
-        for verb in 'config show' validate plan lower 'fit -n'; do
+done
+for path in /dev/tty ./trap.so; do
+    for key in $keys; do
+        trap_in "$key" "$path" >ends.yaml
+        for verb in 'config show' validate lower 'fit -n'; do
             # shellcheck disable=SC2086
-            try $verb bad.yaml
+            try $verb ends.yaml
         done
-    done
-    sed "s|format: csv|map: {x: [string_lookup: {vocabulary: $path}]}, format: csv|" job.yaml >bad.yaml
-    for verb in 'config show' validate lower 'data inspect' 'fit -n'; do
-        # shellcheck disable=SC2086
-        try $verb bad.yaml
     done
 done
 cd "$base" || exit 1
