@@ -278,9 +278,10 @@ static dt_status *inflate_some(dt_inflow *f)
     DT_TRY(refill(f));
     if (f->between_members)
         return next_member(f);
-    if (f->z.avail_in == 0)
-        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: %s stream ends early", f->path, f->what);
+    const bool at_end = f->z.avail_in == 0; /* zlib may still hold the rest of a match for which the last buffer had no room */
     int r = inflate(&f->z, Z_NO_FLUSH);
+    if (at_end && r == Z_BUF_ERROR)
+        return dt_fail(DT_E_GZIP_DAMAGED, NULL, "%s: %s stream ends early", f->path, f->what);
     if (r == Z_MEM_ERROR)
         return out_of_memory(f);
     if (r == Z_STREAM_END)
