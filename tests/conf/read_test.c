@@ -86,9 +86,9 @@ static void test_large_files(void **state)
     const char *path = FOLDER "/y16.yaml";
     write_file(path, "a: 1\n", 5);
     assert_int_equal(truncate(path, 64 << 20), 0);
-    check_read(path, &(expected){"Y16", DT_E_JOB_LIMIT, 0, 0, "64.0 MiB; a job may not exceed 1 MiB", NULL}, path);
+    check_read(path, &(expected){"Y16", DT_E_JOB_LIMIT, 1, 1, "64.0 MiB; a job may not exceed 1 MiB", NULL}, path);
     assert_int_equal(truncate(path, (1 << 20) + 1), 0);
-    check_read(path, &(expected){"one byte more", DT_E_JOB_LIMIT, 0, 0, "more than 1 MiB; a job may not exceed 1 MiB", NULL}, path);
+    check_read(path, &(expected){"one byte more", DT_E_JOB_LIMIT, 1, 1, "more than 1 MiB; a job may not exceed 1 MiB", NULL}, path);
     assert_int_equal(truncate(path, 1 << 20), 0);
     check_read(path, &(expected){"zeros that fit", DT_E_JOB_BYTES, 2, 1, "control character 0x00", NULL}, path);
     unlink(path);
@@ -121,7 +121,7 @@ static void test_standard_input(void **state)
     dt_status_free(s);
 
     s = read_stdin_from(arena, "/dev/zero", &source, &tree);
-    check_fault(s, &(expected){"without end", DT_E_JOB_LIMIT, 0, 0, "more than 1 MiB; a job may not exceed 1 MiB", NULL});
+    check_fault(s, &(expected){"without end", DT_E_JOB_LIMIT, 1, 1, "more than 1 MiB; a job may not exceed 1 MiB", NULL});
     assert_null(tree);
     dt_status_free(s);
     dt_arena_destroy(arena);
