@@ -153,6 +153,122 @@ static void test_the_sum_of_a_row_keeps_its_digits(void **state)
         }
 }
 
+/* ---- sums by row number ---- */
+
+typedef struct lookup {
+    int64_t n, rows, width;
+    dt_dtype number;
+    int kind; /* which rows: all one; most of them few; some beyond the table; each once */
+    float *x;
+    int64_t *row;
+} lookup;
+
+static int64_t any_row(dt_random *r, const lookup *l, int64_t i)
+{
+    switch (l->kind) {
+    case 0: return l->rows / 2;
+    case 1: return (int64_t)((double)l->rows * pow((double)(dt_random_u32(r) % 1000) / 1000, 8));
+    case 2: return dt_random_u32(r) % (l->rows + 3) - 1;
+    default: return i * 7919 % l->rows;
+    }
+}
+
+static void *numbers(const lookup *l)
+{
+    int32_t *narrow = dt_alloc((size_t)(l->n + 1) * sizeof *narrow);
+    for (int64_t i = 0; i < l->n; i++)
+        narrow[i] = (int32_t)l->row[i];
+    return narrow;
+}
+
+static dt_value argument(dt_trace *t, const char *name, dt_dtype d, int rank, int64_t width)
+{
+    const dt_type type = dt_type_of(d, rank, (int64_t[]){ -1, width });
+    return dt_trace_declare(t, name, &type);
+}
+
+/* What the engine makes of it: (rows, width). */
+static float *scatter(const lookup *l, const dt_engine_options *o)
+{
+    dt_trace *t = dt_trace_create("scatter");
+    dt_value x = argument(t, "x", DT_FLOAT32, 2, l->width);
+    dt_value number = argument(t, "number", l->number, 1, 0);
+    dt_graph *g = NULL;
+    dt_engine *e = NULL;
+    dt_exec *exec = NULL;
+    dt_return(t, "y", dt_scatter_add(x, number, l->rows));
+    must(dt_trace_end(t, &g), 0);
+    assert_string_equal(dt_kernel_find(g, g->result[0].node)->name, "scatter_add");
+
+    dt_arena *arena = dt_arena_create();
+    void *narrow = numbers(l);
+    const int64_t dim[] = { l->n, l->width };
+    dt_view arg[] = { { dt_type_of(DT_FLOAT32, 2, dim), l->x },
+                      { dt_type_of(l->number, 1, dim), l->number == DT_INT64 ? (void *)l->row : narrow } }, result;
+    const dt_env env = { .batch = l->n, .replicas = 1 };
+    const dt_partition_options whole = { .batch = l->n, .can_split = dt_exec_can_split };
+    dt_program *p = dt_partition(g, &whole, arena);
+    must(dt_engine_open(&e, o), 0);
+    must(dt_exec_compile(&exec, e, p), 0);
+    must(dt_exec_run(exec, &env, arg, &result), 0);
+    const size_t bytes = (size_t)(l->rows * l->width) * sizeof(float);
+    float *y = memcpy(dt_alloc(bytes), result.data, bytes);
+    dt_exec_destroy(exec);
+    dt_engine_close(e);
+    dt_graph_destroy(g);
+    dt_arena_destroy(arena);
+    free(narrow);
+    return y;
+}
+
+static void expect_sums_by_row(const lookup *l, const float *y)
+{
+    const size_t cells = (size_t)(l->rows * l->width);
+    double *sum = calloc(cells, sizeof *sum), *size = calloc(cells, sizeof *size);
+    for (int64_t i = 0; i < l->n; i++)
+        for (int64_t j = 0; j < l->width && l->row[i] >= 0 && l->row[i] < l->rows; j++) {
+            sum[l->row[i] * l->width + j] += (double)l->x[i * l->width + j];
+            size[l->row[i] * l->width + j] += fabs((double)l->x[i * l->width + j]);
+        }
+    for (size_t k = 0; k < cells; k++)
+        if (!(fabs((double)y[k] - sum[k]) <= 1e-6 * size[k]))
+            fail_msg("rows of kind %d, %lld into %lld x %lld: element %zu is %.9g, wanted %.9g", l->kind,
+                     (long long)l->n, (long long)l->rows, (long long)l->width, k, (double)y[k], sum[k]);
+    free(sum);
+    free(size);
+}
+
+static const int64_t lookups[][3] = { /* ids, rows, width */
+    { 1000000, 3, 1 }, { 30000, 50, 24 }, { 33, 1, 7 }, { 16, 2, 64 }, { 17, 2, 64 }, { 2000, 5000, 5 }, { 1, 1, 1 },
+};
+
+/* Ids that a batch has often, such as padding, lose no digits. */
+static void test_sums_by_row_number_keep_their_digits(void **state)
+{
+    (void)state;
+    const dt_simd *list[DT_MAX_SIMD];
+    const int sets = dt_simd_list(list);
+    for (int k = 0; k < 4 * (int)(sizeof lookups / sizeof *lookups); k++) {
+        const int64_t *is = lookups[k / 4];
+        matrix m = draw_matrix((uint64_t)k, is[0], is[2], k % 3);
+        lookup l = { .n = is[0], .rows = is[1], .width = is[2], .number = k & 4 ? DT_INT64 : DT_INT32, .kind = k % 4,
+                     .x = m.x, .row = dt_alloc((size_t)is[0] * sizeof(int64_t)) };
+        dt_random r = dt_random_stream((uint64_t)k, "row numbers", 0);
+        for (int64_t i = 0; i < l.n; i++)
+            l.row[i] = any_row(&r, &l, i);
+        float *y = scatter(&l, &(dt_engine_options){ .threads = 1 });
+        expect_sums_by_row(&l, y);
+        for (int i = 0; i < sets; i++) {
+            float *other = scatter(&l, &(dt_engine_options){ .threads = 1 + i % 3, .isa = list[i]->name });
+            assert_memory_equal(y, other, (size_t)(l.rows * l.width) * sizeof *y);
+            free(other);
+        }
+        free(y);
+        free(l.row);
+        free(m.x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_a_column_does_not_depend_on_its_neighbours),
         cmocka_unit_test(test_narrow_rows_have_the_sums_of_floats),
         cmocka_unit_test(test_the_sum_of_a_row_keeps_its_digits),
+        cmocka_unit_test(test_sums_by_row_number_keep_their_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
