@@ -57,10 +57,10 @@ CONFIGS = {
                  "model.layers.2.Repeat.for.i=[0, 1]",
                  "model.layers.2.Repeat.layers.0.TransformerDecoder.dropout=0"],
     "resnet20": [synthetic(8, DIGITS % "32, 32, 3"), f"model.layers.3={NAMED % 'stem'}"]
-    + [f"model.layers.{i}.Repeat.layers.2={SMOOTH}" for i in (4, 13, 22)]
-    + ["model.layers.%d.Repeat.layers.6=%s" % (i, NAMED % '"{block}"') for i in (4, 13, 22)]
-    + [f"model.layers.{i}={SMOOTH}" for i in (9, 18)]
-    + [f"model.layers.12={NAMED % 'block_2a'}", f"model.layers.21={NAMED % 'block_3a'}"],
+    + [f"model.layers.{i}.Repeat.layers.2={SMOOTH}" for i in (4, 14, 24)]
+    + ["model.layers.%d.Repeat.layers.6=%s" % (i, NAMED % '"{block}"') for i in (4, 14, 24)]
+    + [f"model.layers.{i}={SMOOTH}" for i in (9, 19)]
+    + [f"model.layers.13={NAMED % 'block_2a'}", f"model.layers.23={NAMED % 'block_3a'}"],
     "spatial-cnn": ["partition=null", "model.layers.0.Input.shape=[64, 64, 3]",
                     f"model.layers.1.Repeat.layers.2={SMOOTH}",
                     synthetic(4, "{image: {shape: [64, 64, 3]}, label: {num_classes: 4}}")],
