@@ -147,16 +147,24 @@ static bool is_replica_sum(const dt_graph *g, const dt_node *n, const tiling *t)
            a->reduce.kind == DT_REDUCE_SUM && dt_is_image(&g->node[n->in[0]]) && dt_type_elements(&n->type) / a->count <= MOST_SUMS;
 }
 
-/* (tiles, ...) -> (replicas, tiles of each, ...) -> (replicas, ...) */
+/* The sum of what tiles have: of all of them, or of each replica's. (tiles, ...) -> (...) or (replicas, ...) */
+static dt_value sum_of_parts(dt_value parts, bool of_replicas, const tiling *t)
+{
+    const dt_type *type = &dt_node_of(parts)->type;
+    int64_t dim[DT_MAX_RANK + 1] = { t->replicas, of_replicas ? t->units / t->replicas : 0 };
+
+    if (!of_replicas)
+        return dt_reduce(parts, DT_REDUCE_SUM, 1u);
+    memcpy(dim + 2, type->dim + 1, (size_t)(type->rank - 1) * sizeof *dim);
+    return dt_reduce(dt_reshape(parts, type->rank + 1, dim), DT_REDUCE_SUM, 2u);
+}
+
 static dt_value emit_replica_sums(dt_trace *trace, const dt_node *n, const dt_value *in, const tiling *t)
 {
     dt_segment_attr a = *(const dt_segment_attr *)n->attr;
     a.cut = DT_CUT_TILES;
     a.count = t->units;
-    const dt_value parts = dt_emit(trace, &dt_op_segment_reduce, in, 1, &a);
-    int64_t dim[DT_MAX_RANK + 1] = { t->replicas, t->units / t->replicas };
-    memcpy(dim + 2, n->type.dim + 1, (size_t)(n->type.rank - 1) * sizeof *dim);
-    return dt_reduce(dt_reshape(parts, n->type.rank + 1, dim), DT_REDUCE_SUM, 2u);
+    return sum_of_parts(dt_emit(trace, &dt_op_segment_reduce, in, 1, &a), true, t);
 }
 
 static dt_value emit_parts(dt_trace *t, const dt_node *n, const dt_value *in, int units)
@@ -172,37 +180,75 @@ static const dt_node *input(const dt_graph *g, const dt_node *n, int k)
     return &g->node[n->in[k]];
 }
 
-/* The node x - m of a sum of (x - m) (x - m), m being the same for all that is summed; -1: the sum is another one. */
-static int difference_in(const dt_graph *g, const dt_node *sum)
+static const dt_reduce_attr *reduce_of(const dt_node *n, bool of_replicas)
+{
+    return of_replicas ? &((const dt_segment_attr *)n->attr)->reduce : dt_reduce_of(n);
+}
+
+/* The means that `repeat` gives to all rows: one, or each replica's to its own rows; -1: something else. */
+static int mean_in(const dt_graph *g, const dt_node *repeat, const dt_node *sum, bool of_replicas)
+{
+    const dt_broadcast_attr *to = repeat->attr;
+    const dt_reduce_attr *a = reduce_of(sum, of_replicas);
+    int kept = 0;
+
+    if (repeat->op != &dt_op_broadcast_in_dim || (of_replicas && to->dims[kept++] != 0))
+        return -1;
+    for (int d = 0; d < repeat->type.rank; d++)
+        if (!(a->dims >> d & 1) && to->dims[kept++] != d)
+            return -1;
+    const dt_node *segments = input(g, repeat, 0);
+    if (of_replicas && (dt_cut_of(segments) != DT_CUT_REPLICAS || segments->op != &dt_op_segment_broadcast))
+        return -1;
+    const int mean = of_replicas ? segments->in[0] : repeat->in[0];
+    return dt_type_equal(&g->node[mean].type, &sum->type) ? mean : -1;
+}
+
+/* x and m of a sum of (x - m) (x - m), m being the same for all that a sum adds; x is -1: the sum is another one. */
+typedef struct squares {
+    int x, m;
+} squares;
+
+static squares squares_in(const dt_graph *g, const dt_node *sum, bool of_replicas)
 {
     const dt_node *square = input(g, sum, 0), *difference = square->n_in > 0 ? input(g, square, 0) : square;
     if (square->op != &dt_op_multiply || square->in[0] != square->in[1] || difference->op != &dt_op_subtract)
-        return -1;
-    const dt_node *m = input(g, difference, 1);
-    const dt_broadcast_attr *to = m->attr;
-    if (m->op->role != DT_ROLE_REPEAT || !dt_type_equal(&input(g, m, 0)->type, &sum->type))
-        return -1;
-    for (int d = 0, kept = 0; d < difference->type.rank; d++)
-        if (!(dt_reduce_of(sum)->dims >> d & 1) && to->dims[kept++] != d)
-            return -1;
-    return square->in[0];
+        return (squares){ -1, -1 };
+    const int m = mean_in(g, input(g, difference, 1), sum, of_replicas);
+    return (squares){ m < 0 ? -1 : difference->in[0], m };
+}
+
+/* The mean that belongs to each tile. */
+static dt_value mean_of_parts(dt_value m, const dt_type *parts, bool of_replicas, const tiling *t)
+{
+    if (!of_replicas)
+        return dt_broadcast_to(m, parts);
+    int64_t dim[DT_MAX_RANK + 1] = { t->replicas, t->units / t->replicas };
+    int8_t dims[DT_MAX_RANK] = { 0 };
+    memcpy(dim + 2, parts->dim + 1, (size_t)(parts->rank - 1) * sizeof *dim);
+    for (int d = 1; d < parts->rank; d++)
+        dims[d] = (int8_t)(d + 1);
+    const dt_type each = dt_type_of(parts->dtype, parts->rank + 1, dim);
+    return dt_reshape(dt_broadcast_in_dim(m, &each, dims), parts->rank, parts->dim);
 }
 
 /* in: (x, m) */
-static dt_value emit_deviations(dt_trace *t, const dt_node *sum, const dt_value *in, int units)
+static dt_value emit_deviations(dt_trace *trace, const dt_node *sum, const dt_value *in, const tiling *t)
 {
-    dt_segment_attr a = dt_segment_attr_of(&(dt_fold_call){ .segments = units, .cut = DT_CUT_TILES });
-    const dt_value rows = dt_emit(t, &dt_op_segment_sizes, NULL, 0, &a);
-    a.reduce = *dt_reduce_of(sum);
-    const dt_value own = dt_emit(t, &dt_op_segment_deviations, in, 1, &a), sums = dt_emit(t, &dt_op_segment_reduce, in, 1, &a);
+    const bool of_replicas = !dt_reduce_of(sum);
+    dt_segment_attr a = dt_segment_attr_of(&(dt_fold_call){ .segments = t->units, .cut = DT_CUT_TILES });
+    const dt_value rows = dt_emit(trace, &dt_op_segment_sizes, NULL, 0, &a);
+    a.reduce = *reduce_of(sum, of_replicas);
+    const dt_value own = dt_emit(trace, &dt_op_segment_deviations, in, 1, &a), sums = dt_emit(trace, &dt_op_segment_reduce, in, 1, &a);
     const dt_type *parts = &dt_node_of(own)->type, *x = &dt_node_of(in[0])->type;
     double each = (double)-x->dim[0]; /* what an example adds to one sum */
 
     for (int d = 1; d < x->rank; d++)
         each *= a.reduce.dims >> d & 1 ? (double)x->dim[d] : 1;
-    const dt_value floats = dt_convert(rows, DT_FLOAT32), n = dt_broadcast_in_dim(dt_multiply(floats, dt_like(floats, each)), parts, (int8_t[DT_MAX_RANK]){ 0 });
-    const dt_value m = dt_broadcast_to(in[1], parts), between = dt_subtract(dt_divide(sums, n), m);
-    return dt_add(dt_reduce(own, DT_REDUCE_SUM, 1u), dt_reduce(dt_multiply(n, dt_multiply(between, between)), DT_REDUCE_SUM, 1u));
+    const dt_value floats = dt_convert(rows, DT_FLOAT32);
+    const dt_value n = dt_broadcast_in_dim(dt_multiply(floats, dt_like(floats, each)), parts, (int8_t[DT_MAX_RANK]){ 0 });
+    const dt_value between = dt_subtract(dt_divide(sums, n), mean_of_parts(in[1], parts, of_replicas, t));
+    return dt_add(sum_of_parts(own, of_replicas, t), sum_of_parts(dt_multiply(n, dt_multiply(between, between)), of_replicas, t));
 }
 
 static bool any_sums(const dt_graph *g, const tiling *t)
@@ -217,15 +263,13 @@ static dt_value add_by_pieces(const dt_rewrite_call *c)
 {
     const tiling *t = c->user;
     const dt_node *n = &c->graph->node[c->node];
-    bool is_sum = is_image_sum(c->graph, n) || is_kernel_gradient(c->graph, n);
-    const int difference = is_sum && dt_reduce_of(n) ? difference_in(c->graph, n) : -1;
-    if (difference >= 0) {
-        const dt_node *d = &c->graph->node[difference];
-        return emit_deviations(c->trace, n, (dt_value[]){ c->map[d->in[0]], c->map[input(c->graph, d, 1)->in[0]] }, t->units);
-    }
-    if (is_replica_sum(c->graph, n, t))
+    const bool of_replicas = is_replica_sum(c->graph, n, t), is_sum = is_image_sum(c->graph, n);
+    const squares of = is_sum || of_replicas ? squares_in(c->graph, n, of_replicas) : (squares){ -1, -1 };
+    if (of.x >= 0)
+        return emit_deviations(c->trace, n, (dt_value[]){ c->map[of.x], c->map[of.m] }, t);
+    if (of_replicas)
         return emit_replica_sums(c->trace, n, c->in, t);
-    return is_sum ? emit_parts(c->trace, n, c->in, t->units) : dt_emit_like(c->trace, c->graph, c->node, c->in);
+    return is_sum || is_kernel_gradient(c->graph, n) ? emit_parts(c->trace, n, c->in, t->units) : dt_emit_like(c->trace, c->graph, c->node, c->in);
 }
 
 dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph **out)
