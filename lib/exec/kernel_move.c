@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What only moves elements: slice, concatenate, pad, transpose, reverse, and the parts and joins of a batch. The result is made of boxes, each with a source:
+ * What only moves elements: slice, concatenate, pad, transpose, reverse, broadcasts that no fused loop reads, and the parts and joins of a batch. The result is made of boxes, each with a source:
  *
  *     concatenate(a, b)      [ box of a | box of b ]
  *     pad(x)                 a value everywhere, then the box of x
@@ -124,6 +124,22 @@ static dt_status *prepare_transpose(dt_exec *x, dt_step *step)
         b.size[d] = of.size[a->perm[d]];
         b.from_step[d] = of.from_step[a->perm[d]];
     }
+    return keep(step, (moves){ .n = 1, .box = { b } });
+}
+
+/* A repeated dimension does not move in the source. */
+static dt_status *prepare_broadcast(dt_exec *x, dt_step *step)
+{
+    const dt_node *n = &x->g->node[step->node];
+    const dt_broadcast_attr *a = n->attr;
+    const dt_type *to = &x->type[step->node];
+    box b = box_of(x, step->node, 0), of = b;
+    memset(b.from_step, 0, sizeof b.from_step);
+    for (int d = 0; d < of.rank; d++)
+        if (of.size[d] == to->dim[a->dims[d]])
+            b.from_step[a->dims[d]] = of.from_step[d];
+    b.rank = to->rank;
+    memcpy(b.size, to->dim, sizeof b.size);
     return keep(step, (moves){ .n = 1, .box = { b } });
 }
 
@@ -251,5 +267,6 @@ MOVES(concatenate, dt_op_concatenate);
 MOVES(pad, dt_op_pad);
 MOVES(transpose, dt_op_transpose);
 MOVES(reverse, dt_op_reverse);
+MOVES(broadcast, dt_op_broadcast_in_dim);
 MOVES(rows_part, dt_op_across_rows_part);
 MOVES(rows_join, dt_op_across_rows_join);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums and maxima of float32: over the last dimensions (a value per row), over the first ones (a sum of rows), over all; the best class. */
+/* Sums, maxima and minima of float32: over the last dimensions (a value per row), over the first ones (a sum of rows), over all; the best class. */
 #include <math.h>
 
 #include "exec/exec_impl.h"
@@ -26,9 +26,18 @@ static uint32_t last_dims(int from, int rank)
     return (1u << rank) - (1u << from);
 }
 
-static bool is_sum_or_max(const dt_graph *g, int node)
+/* A NaN, if there is one. */
+static float smallest(const float *a, int64_t n)
 {
-    return is_f32(g, node) && attr_of(g, node)->kind != DT_REDUCE_MIN;
+    float least = INFINITY;
+    for (int64_t i = 0; i < n && least == least; i++)
+        least = a[i] >= least ? least : a[i];
+    return least;
+}
+
+float (*dt_reduction_of(const dt_simd *simd, dt_reduce_kind kind))(const float *, int64_t)
+{
+    return kind == DT_REDUCE_SUM ? simd->sum : kind == DT_REDUCE_MAX ? simd->max : smallest;
 }
 
 /* ---- over the last dimensions ---- */
@@ -36,7 +45,7 @@ static bool is_sum_or_max(const dt_graph *g, int node)
 static bool fits_rows(const dt_graph *g, int node)
 {
     int kept = g->node[node].type.rank;
-    return kept > 0 && is_sum_or_max(g, node) && attr_of(g, node)->dims == last_dims(kept, input_rank(g, node));
+    return kept > 0 && is_f32(g, node) && attr_of(g, node)->dims == last_dims(kept, input_rank(g, node));
 }
 
 static void run_rows(const dt_kernel_call *c)
@@ -45,7 +54,7 @@ static void run_rows(const dt_kernel_call *c)
     int in = x->g->node[c->step->node].in[0];
     int64_t row = dt_row_elements(x, c->step->node), outs = dt_type_elements(&x->type[c->step->node]);
     int64_t n = outs ? dt_type_elements(&x->type[in]) / outs : 0;
-    float (*of)(const float *, int64_t) = attr_of(x->g, c->step->node)->kind == DT_REDUCE_SUM ? x->engine->simd->sum : x->engine->simd->max;
+    float (*of)(const float *, int64_t) = dt_reduction_of(x->engine->simd, attr_of(x->g, c->step->node)->kind);
 
     for (int64_t i = c->lo * row; i < c->hi * row; i++)
         dt_floats(x, c->step->node)[i] = of(dt_floats(x, in) + i * n, n);
@@ -95,7 +104,7 @@ static bool fits_inside(const dt_graph *g, int node)
         lo++;
     while (lo + n < rank && dims >> (lo + n) & 1)
         n++;
-    return lo > 0 && n > 0 && lo + n < rank && is_sum_or_max(g, node) && dims == last_dims(lo, lo + n);
+    return lo > 0 && n > 0 && lo + n < rank && is_f32(g, node) && dims == last_dims(lo, lo + n);
 }
 
 static void run_inside(const dt_kernel_call *c)
@@ -117,9 +126,10 @@ static void run_inside(const dt_kernel_call *c)
             dt_sum_rows(simd, &(dt_sum_source){ .at = at, .load = DT_S_COPY, .rows = middle, .n = inner, .stride = inner }, to);
             continue;
         }
-        simd->fill(to, -INFINITY, inner);
+        const bool max = a->kind == DT_REDUCE_MAX;
+        simd->fill(to, max ? -INFINITY : INFINITY, inner);
         for (int64_t m = 0; m < middle; m++)
-            simd->strip[DT_S_maximum](to, to, at + m * inner, NULL, inner);
+            simd->strip[max ? DT_S_maximum : DT_S_minimum](to, to, at + m * inner, NULL, inner);
     }
 }
 
@@ -129,17 +139,16 @@ const dt_kernel dt_kernel_reduce_inside = { .name = "reduce_inside", .op = &dt_o
 
 static bool fits_all(const dt_graph *g, int node)
 {
-    return g->node[node].type.rank == 0 && is_sum_or_max(g, node);
+    return g->node[node].type.rank == 0 && is_f32(g, node);
 }
 
 static void run_all(const dt_kernel_call *c)
 {
     const dt_exec *x = c->x;
     int in = x->g->node[c->step->node].in[0];
-    const dt_simd *simd = x->engine->simd;
-    bool sum = attr_of(x->g, c->step->node)->kind == DT_REDUCE_SUM;
+    float (*of)(const float *, int64_t) = dt_reduction_of(x->engine->simd, attr_of(x->g, c->step->node)->kind);
 
-    *dt_floats(x, c->step->node) = (sum ? simd->sum : simd->max)(dt_floats(x, in), dt_type_elements(&x->type[in]));
+    *dt_floats(x, c->step->node) = of(dt_floats(x, in), dt_type_elements(&x->type[in]));
 }
 
 const dt_kernel dt_kernel_reduce_all = { .name = "reduce_all", .op = &dt_op_reduce, .fits = fits_all, .run = run_all };

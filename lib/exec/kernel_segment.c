@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replicas that were folded into one batch, channels last: a sum over the rows of each, and a value of each for all of its rows. BatchNormalization over
+ * Replicas that were folded into one batch, channels last: a sum, maximum or minimum over the rows of each, and a value of each for all of its rows. BatchNormalization over
  * each replica's own rows is made of these. A segment has the bits of the same rows alone, in a batch of their own.
  */
+#include <math.h>
 #include <string.h>
 
 #include "exec/exec_impl.h"
@@ -28,14 +29,25 @@ static int64_t elements_of_entry(const dt_exec *x, int node)
 
 /* ---- sums ---- */
 
-static bool fits_sum(const dt_graph *g, int node)
+/* Of float32, over the first dimensions. */
+static bool reduces_rows(const dt_graph *g, int node)
 {
     const dt_node *n = &g->node[node];
     const dt_type *in = &g->node[n->in[0]].type;
     const dt_segment_attr *a = n->attr;
     const int gone = in->rank - n->type.rank + 1;
 
-    return in->dtype == DT_FLOAT32 && a->reduce.kind == DT_REDUCE_SUM && a->reduce.dims == (1u << gone) - 1;
+    return in->dtype == DT_FLOAT32 && a->reduce.dims == (1u << gone) - 1;
+}
+
+static dt_reduce_kind kind_of(const dt_graph *g, int node)
+{
+    return ((const dt_segment_attr *)g->node[node].attr)->reduce.kind;
+}
+
+static bool fits_sum(const dt_graph *g, int node)
+{
+    return reduces_rows(g, node) && kind_of(g, node) == DT_REDUCE_SUM;
 }
 
 /* A segment's sum of all is that of a row of numbers, which are floats. */
@@ -68,6 +80,39 @@ static void run_sum(const dt_kernel_call *c)
 
 const dt_kernel dt_kernel_segment_sum = {
     .name = "segment_sum", .op = &dt_op_segment_reduce, .splits = true, .fits = fits_sum, .narrow = narrow_sum, .run = run_sum,
+};
+
+/* ---- maxima and minima ---- */
+
+static bool fits_extreme(const dt_graph *g, int node)
+{
+    return reduces_rows(g, node) && kind_of(g, node) != DT_REDUCE_SUM;
+}
+
+static void run_extreme(const dt_kernel_call *c)
+{
+    const dt_exec *x = c->x;
+    const dt_node *n = &x->g->node[c->step->node];
+    const int in = n->in[0];
+    const dt_reduce_kind kind = kind_of(x->g, c->step->node);
+    const dt_simd *simd = x->engine->simd;
+    const int64_t columns = elements_of_entry(x, c->step->node), row = elements_of_entry(x, in);
+
+    for (int64_t s = c->lo; s < c->hi && columns; s++) {
+        const float *at = dt_floats(x, in) + border(x, n, in, (int)s) * row, *end = dt_floats(x, in) + border(x, n, in, (int)s + 1) * row;
+        float *to = dt_floats(x, c->step->node) + s * columns;
+        if (columns == 1) {
+            *to = dt_reduction_of(simd, kind)(at, end - at);
+            continue;
+        }
+        simd->fill(to, kind == DT_REDUCE_MAX ? -INFINITY : INFINITY, columns);
+        for (; at < end; at += columns)
+            simd->strip[kind == DT_REDUCE_MAX ? DT_S_maximum : DT_S_minimum](to, to, at, NULL, columns);
+    }
+}
+
+const dt_kernel dt_kernel_segment_extreme = {
+    .name = "segment_extreme", .op = &dt_op_segment_reduce, .splits = true, .fits = fits_extreme, .run = run_extreme,
 };
 
 /* ---- copies ---- */

@@ -2,6 +2,18 @@
 /* The text of an executable: segments, groups and their steps, and where values lie. It is the same for any number of lanes. */
 #include "exec/exec_impl.h"
 
+/* What a kernel's name does not say: " add (f32[34,4], f32[34,4]) -> f32[34,4]". */
+static void print_op(const dt_exec *x, const dt_node *n, int node, dt_str *out)
+{
+    dt_str_printf(out, " %s (", n->op->name);
+    for (int k = 0; k < n->n_in; k++) {
+        dt_str_puts(out, k ? ", " : "");
+        dt_type_print(&x->type[n->in[k]], out);
+    }
+    dt_str_puts(out, ") -> ");
+    dt_type_print(&x->type[node], out);
+}
+
 static void print_step(const dt_exec *x, const dt_step *step, dt_str *out)
 {
     dt_str_printf(out, "      %s", step->kernel->name);
@@ -15,9 +27,10 @@ static void print_step(const dt_exec *x, const dt_step *step, dt_str *out)
                 dt_str_printf(out, " %%%d", i);
         dt_fused_print(step, out);
     } else {
-        dt_str_printf(out, " %%%d%s%s", step->node, step->kernel == &dt_kernel_eval ? " " : "",
-                      step->kernel == &dt_kernel_eval ? x->g->node[step->node].op->name : "");
+        dt_str_printf(out, " %%%d", step->node);
     }
+    if (step->kernel == &dt_kernel_eval)
+        print_op(x, &x->g->node[step->node], step->node, out);
     dt_str_puts(out, "\n");
 }
 

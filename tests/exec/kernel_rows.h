@@ -150,6 +150,7 @@ static dt_value product_of_two_crossed(setting *s)
 static dt_value sums(setting *s) { return dt_reduce(s->rows, DT_REDUCE_SUM, 2); }
 static dt_value maxima(setting *s) { return dt_reduce(s->cube, DT_REDUCE_MAX, 6); }
 static dt_value minima(setting *s) { return dt_reduce(s->rows, DT_REDUCE_MIN, 2); }
+static dt_value minima_inside(setting *s) { return dt_reduce(s->cube, DT_REDUCE_MIN, 2); }
 static dt_value sums_inside(setting *s) { return dt_reduce(s->cube, DT_REDUCE_SUM, 2); }
 static dt_value maxima_inside(setting *s) { return dt_reduce(dt_reshape(s->cube, 4, (int64_t[]){ -1, 2, 2, 3 }), DT_REDUCE_MAX, 4); }
 static dt_value column_sums(setting *s) { return dt_reduce(s->rows, DT_REDUCE_SUM, 1); }
@@ -493,6 +494,16 @@ static dt_value deviations_inside(setting *s)
 }
 
 /* Of each of five segments. */
+/* (6) -> (B,6,7) */
+static dt_value repeated_in(setting *s, dt_value x)
+{
+    dt_type to = dt_type_of(dt_type_of_value(x).dtype, 3, (int64_t[]){ dt_type_of_value(s->rows).dim[0], 6, 7 });
+    return dt_broadcast_in_dim(x, &to, (int8_t[DT_MAX_RANK]){ 1 });
+}
+
+static dt_value repeated_inside(setting *s) { return repeated_in(s, s->vector); }
+static dt_value repeated_bytes(setting *s) { return repeated_in(s, dt_convert(s->vector, DT_UINT8)); }
+
 static dt_value segments_of(dt_value x, dt_reduce_attr how)
 {
     dt_segment_attr a;
@@ -506,6 +517,8 @@ static dt_value segment_sums(setting *s) { return segments_of(s->cube, (dt_reduc
 static dt_value segment_totals(setting *s) { return segments_of(s->cube, (dt_reduce_attr){ DT_REDUCE_SUM, 7 }); }
 static dt_value segment_sums_inside(setting *s) { return segments_of(s->cube, (dt_reduce_attr){ DT_REDUCE_SUM, 5 }); }
 static dt_value segment_maxima(setting *s) { return segments_of(s->cube, (dt_reduce_attr){ DT_REDUCE_MAX, 3 }); }
+static dt_value segment_minima(setting *s) { return segments_of(s->cube, (dt_reduce_attr){ DT_REDUCE_MIN, 3 }); }
+static dt_value segment_least(setting *s) { return segments_of(s->cube, (dt_reduce_attr){ DT_REDUCE_MIN, 7 }); }
 static dt_value repeated_segments(setting *s)
 {
     dt_value x = segment_sums(s);
@@ -521,8 +534,8 @@ static const row rows[] = {
     { "reverse", turned_round }, { "reverse", turned_over }, { "reverse", upside_down },
     { "reduce_window", pooled }, { "reduce_window", pooled_minima }, { "reduce_window", pooled_sums }, { "eval", pooled_channels },
     { "select_and_scatter", of_maxima }, { "select_and_scatter", of_tied_maxima }, { "select_and_scatter", of_minima },
-    { "eval", spread_inside }, { "segment_sum", parts_of_sum }, { "segment_sum", segment_sums },
-    { "segment_sum", segment_totals }, { "eval", segment_sums_inside }, { "eval", segment_maxima }, { "segment_repeat", repeated_segments }, { "deviations", deviations }, { "deviations", deviations_of_rows },
+    { "eval", spread_inside }, { "broadcast", repeated_inside }, { "broadcast", repeated_bytes }, { "segment_sum", parts_of_sum }, { "segment_sum", segment_sums },
+    { "segment_sum", segment_totals }, { "eval", segment_sums_inside }, { "segment_extreme", segment_maxima }, { "segment_extreme", segment_minima }, { "segment_extreme", segment_least }, { "segment_repeat", repeated_segments }, { "deviations", deviations }, { "deviations", deviations_of_rows },
     { "eval", deviations_inside },
     { "attention", attention }, { "attention", causal_attention }, { "attention", near_attention }, { "attention", near_causal_attention },
     { "attention", grouped_attention }, { "attention_grad", grouped_grad_of_query }, { "attention_grad", grouped_grad_of_key },
@@ -541,9 +554,9 @@ static const row rows[] = {
     { "random", uniform_numbers }, { "random", uniform_cubes }, { "eval", normal_numbers },
     { "dot_batch", product_of_heads }, { "dot_batch", product_of_scores }, { "dot_batch", product_of_turned },
     { "dot", product_of_two }, { "eval", product_of_two_crossed },
-    { "reduce_rows", sums }, { "reduce_rows", maxima }, { "eval", minima }, { "reduce_inside", sums_inside }, { "reduce_inside", maxima_inside }, { "eval", of_bytes },
+    { "reduce_rows", sums }, { "reduce_rows", maxima }, { "reduce_rows", minima }, { "reduce_inside", sums_inside }, { "reduce_inside", maxima_inside }, { "reduce_inside", minima_inside }, { "eval", of_bytes },
     { "reduce_columns", column_sums }, { "reduce_columns", column_sums_of_cube }, { "eval", column_maxima },
-    { "reduce_all", total }, { "reduce_all", top }, { "eval", bottom },
+    { "reduce_all", total }, { "reduce_all", top }, { "reduce_all", bottom },
     { "softmax", softmax }, { "softmax", softmax_of_cube }, { "eval", softmax_of_vector },
     { "entropy", entropy }, { "entropy", sparse_entropy }, { "entropy", sparse_entropy_of_int64 }, { "entropy", entropy_of_cube },
     { "entropy", sparse_entropy_of_cube }, { "entropy_grad", entropy_grad_of_cube },
