@@ -74,11 +74,20 @@ static void lay_out_repeated(const runner *r, const dt_strip_operand *o)
     }
 }
 
+/* Within a row of the operand its elements come again and again: they are loaded once, and then copied from the strip, twice as many each time. */
 static void lay_out_inside(const runner *r, const dt_strip_operand *o)
 {
     for (int64_t done = 0; done < r->n;) {
-        int64_t at = r->from + done, within = at % o->inner, n = o->inner - within < r->n - done ? o->inner - within : r->n - done;
-        load(r, o, reg(r, o->reg) + done, at / o->period * o->inner + within, n);
+        const int64_t at = r->from + done, row = at / o->period, within = at % o->inner;
+        const int64_t left = (row + 1) * o->period - at, n = left < r->n - done ? left : r->n - done;
+        const int64_t once = o->inner < n ? o->inner : n, head = o->inner - within < once ? o->inner - within : once;
+        float *to = reg(r, o->reg) + done;
+
+        load(r, o, to, row * o->inner + within, head);
+        if (once > head)
+            load(r, o, to + head, row * o->inner, once - head);
+        for (int64_t have = once; have < n; have *= 2)
+            memcpy(to + have, to, (size_t)(have < n - have ? have : n - have) * sizeof *to);
         done += n;
     }
 }
