@@ -192,13 +192,13 @@ static int mean_in(const dt_graph *g, const dt_node *repeat, const dt_node *sum,
     const dt_reduce_attr *a = reduce_of(sum, of_replicas);
     int kept = 0;
 
-    if (repeat->op != &dt_op_broadcast_in_dim || (of_replicas && to->dims[kept++] != 0))
+    if (repeat->op->role != DT_ROLE_REPEAT || (of_replicas && to->dims[kept++] != 0))
         return -1;
     for (int d = 0; d < repeat->type.rank; d++)
         if (!(a->dims >> d & 1) && to->dims[kept++] != d)
             return -1;
-    const dt_node *segments = input(g, repeat, 0);
-    if (of_replicas && (dt_cut_of(segments) != DT_CUT_REPLICAS || segments->op != &dt_op_segment_broadcast))
+    const dt_node *segments = input(g, repeat, 0); /* of the segment ops, only a repeat's result has the batch */
+    if (of_replicas && (dt_cut_of(segments) != DT_CUT_REPLICAS || !dt_type_has_batch(&segments->type)))
         return -1;
     const int mean = of_replicas ? segments->in[0] : repeat->in[0];
     return dt_type_equal(&g->node[mean].type, &sum->type) ? mean : -1;
