@@ -33,7 +33,7 @@ static const struct option options[] = {
 const struct verb verb_config_show = {
     .name = "config show",
     .group = "Inspect",
-    .line = "print a job after extends, overrides and substitutions",
+    .line = "print the job with extends, overrides and variables resolved",
     .operands = "JOB [key.path=value...]",
     .examples = "  dtrain config show job.yaml                            as a job file, with defaults\n"
                 "  dtrain config show --origin job.yaml fit.epochs=3      and where each value comes from\n",

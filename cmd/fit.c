@@ -192,7 +192,7 @@ static int run(const struct call *call)
 
 static const struct option options[] = {
     FLAG(struct fit, dry_run, "dry-run", "read, check and compile the job, write nothing", .letter = 'n', .once = true),
-    TEXT(struct fit, resume, "resume", "WHEN|PATH", "resume from a checkpoint: auto, never, must, or its path; default: the job's checkpoint.resume",
+    TEXT(struct fit, resume, "resume", "WHEN|PATH", "resume from a checkpoint: auto, never, must, or the path of a checkpoint or run; default: the job's checkpoint.resume",
          .once = true, .words = "auto never must"),
     FLAG(struct fit, fresh, "fresh", "same as --resume never: delete old checkpoints and history once a new checkpoint is saved", .once = true),
     INTEGER(struct fit, steps, "steps", "N", "save and stop when N steps are done in total", .min = 1),
@@ -224,13 +224,16 @@ const struct verb verb_fit = {
                 "  dtrain fit job.yaml --inject kill:core=5@step=120       rehearse the failure of a core\n"
                 "  dtrain fit - --json < job.yaml > run.jsonl              for programs\n",
     .more = "JOB is a file, or - for standard input. Everything is written below output.dir. SIGINT, SIGTERM and SIGHUP finish the step,\n"
-            "save and exit with 75; run it again to resume. SIGUSR1 saves and continues. SIGALRM is a time limit, and stops as SIGTERM does.\n"
+            "save and exit with 75; run it again to resume. SIGUSR1 saves and continues. SIGALRM is handled like SIGTERM.\n"
             "If standard output is closed, training continues without it.\n\n"
-            "JSON lines have an \"event\" each: start, step, epoch, eval, callback, checkpoint, warning, workers, fault, data, report, error, end. A step's loss is that of\n"
-            "its batch, its other metrics are those of the epoch so far; an eval comes before its epoch, and the end comes last whatever happens.\n\n"
+            "Each JSON line has an \"event\": start, step, epoch, eval, callback, checkpoint, warning, workers,\n"
+            "fault, data, report, error, end. `step` events carry the loss of the batch and the running metrics\n"
+            "of the epoch. `eval` precedes its `epoch`. `end` is always last.\n\n"
             "Exit codes: 0 success; 64 invalid command line; 65 data or checkpoint malformed, corrupt or from another job; 66 input missing; 69 device not\n"
-            "available; 71 out of memory; 73 output cannot be created, or another job uses it; 74 read or write failed; 75 stopped, state saved; 77 permission\n"
-            "denied; 78 job invalid, or does not fit; 79 diverged; 80 --expect not met; 130 and 143 ended by a second signal.\n",
+            "available; 70 a fault of dtrain itself; 71 out of memory; 73 output cannot be created, or another job\n"
+            "uses it; 74 read or write failed; 75 stopped, state saved; 76 workers disagree; 77 permission\n"
+            "denied; 78 job invalid, or does not fit; 79 diverged; 80 --expect not met; 130 and 143 ended by a\n"
+            "second signal.\n",
     .options = options,
     .runs_jobs = true,
     .trains = true,

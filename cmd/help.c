@@ -142,20 +142,41 @@ static bool show_kind(struct out *out, const char *name)
     return known;
 }
 
+/* The verbs that begin with `word`, as those of `ckpt`. False: there are none. */
+static bool show_group(struct out *out, const char *word)
+{
+    const size_t n = strlen(word);
+    struct text page;
+    bool any = false;
+    text_open(&page);
+    for (int i = 0; verbs[i]; i++) {
+        if (strncmp(verbs[i]->name, word, n) != 0 || verbs[i]->name[n] != ' ')
+            continue;
+        fprintf(page.to, "  dtrain %-18s  %s\n", verbs[i]->name, verbs[i]->line);
+        any = true;
+    }
+    fprintf(page.to, "\nRun 'dtrain help VERB' for options and examples.\n");
+    if (any)
+        out_page(out, text_bytes(&page));
+    text_close(&page);
+    return any;
+}
+
 static int run(const struct call *call)
 {
+    const char *word = call->operands.n == 1 ? call->operands.at[0] : NULL;
     const struct verb *verb = NULL;
     dt_status *s = NULL;
     int used = 0;
     if (call->operands.n)
         verb = verb_find(&call->operands, &used, &s);
-    if (s && call->operands.n == 1 && show_kind(call->out, call->operands.at[0])) {
+    if (s && word && (show_group(call->out, word) || show_kind(call->out, word))) {
         dt_status_free(s);
         return 0;
     }
     if (!s && used < call->operands.n)
         s = usage_error(call, "one verb expected, got '%s', too", cut_word(call->operands.at[used]).text);
-    else if (s && call->operands.n == 1)
+    else if (s && word)
         s = unknown_topic(call, s);
     if (s)
         return out_error(call->out, s);

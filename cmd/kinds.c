@@ -92,16 +92,26 @@ static void put_of_kind(const dt_job_key *k, void *user)
         put_key(p->to, k, name);
 }
 
+/* What follows `name` in a path: ".epochs" of "fit.epochs" for fit, "" of "fit.callbacks" for callbacks. NULL: it is not in it. */
+static const char *below(const char *path, const char *name)
+{
+    const size_t n = strlen(name);
+    const char *dot = strchr(path, '.');
+    if (strncmp(path, name, n) == 0 && (path[n] == '.' || path[n] == '\0'))
+        return path + n;
+    return dot && strcmp(dot + 1, name) == 0 ? dot + 1 + n : NULL;
+}
+
 static void put_of_section(const dt_job_key *k, void *user)
 {
     struct page *p = user;
-    const size_t n = strlen(p->name);
-    if (k->kind || strncmp(k->path, p->name, n) != 0 || (k->path[n] != '.' && k->path[n] != '\0'))
+    const char *rest = k->kind || k->refused ? NULL : below(k->path, p->name);
+    if (!rest)
         return;
     if (!p->any)
         fprintf(p->to, "%s: %s\n\n", k->path, k->help ? k->help : "");
-    else if (!k->refused)
-        put_key(p->to, k, k->path + n + 1);
+    else
+        put_key(p->to, k, *rest == '.' ? rest + 1 : k->path);
     p->any = true;
 }
 

@@ -727,12 +727,12 @@ DT_ERROR_TEXT(OTHER_VARIABLES, "optimizer applied to other variables",
     "some of them; create another optimizer for other variables. To train two models\n"
     "with one optimizer, apply it once to a list of the variables of both:\n\n"
     "    dt_variables_create(&both, variables, n)")
-DT_ERROR_TEXT(LAUNCH, "what started this process contradicts itself",
+DT_ERROR_TEXT(LAUNCH, "conflicting launcher settings",
     "A launcher (mpirun, srun, torchrun, or whoever set TF_CONFIG) tells each worker\n"
-    "through its environment how many workers there are and which one it is. Here two\n"
-    "of them say different things, the number of this worker is not among those that\n"
-    "there are, or the job asks for another number of workers. Start the job in one\n"
-    "way only, and leave strategy.workers out of a job that a launcher starts.\n\n"
+    "through its environment the number of workers and its rank. Here two launchers\n"
+    "disagree, the rank is out of range, or the job sets another number of workers.\n"
+    "Start the job with one launcher only, and omit strategy.workers in a job that a\n"
+    "launcher starts.\n\n"
     "    mpirun -n 4 dtrain fit job.yaml")
 DT_ERROR_TEXT(ACCELERATOR, "the accelerator failed",
     "A device that a PJRT plug-in drives did not do what it was asked: it was lost, it\n"

@@ -2,7 +2,8 @@
 /*
  * "did you mean": the nearest of some names by optimal string alignment: insertions, deletions, replacements and swaps
  * of neighbours cost 1. A name is near if about a third of its letters are wrong; then a suggestion helps more often than
- * it misleads.
+ * it misleads. Abbreviations come first: `acc` means accuracy, not auc. Without a near name the last word counts: `roc_auc`
+ * means auc.
  */
 #include <ctype.h>
 #include <string.h>
@@ -43,11 +44,40 @@ static int distance(const char *a, int m, const char *b, int n)
     return above[n];
 }
 
+static bool begins(const char *name, const char *with)
+{
+    while (*with && same(*name, *with))
+        name++, with++;
+    return *with == '\0';
+}
+
+/* The shortest name that begins with `start`; a single letter abbreviates nothing. */
+static const char *find_longer(const char *start, size_t length, const char *const *names, int n)
+{
+    const char *found = NULL;
+    for (int i = 0; i < n && length > 1; i++)
+        if (names[i] && begins(names[i], start) && (!found || strlen(names[i]) < strlen(found)))
+            found = names[i];
+    return found;
+}
+
+static const char *find_last_word(const char *name, const char *const *names, int n)
+{
+    const char *last = strrchr(name, '_');
+    for (int i = 0; i < n && last; i++)
+        if (names[i] && begins(names[i], last + 1) && strlen(names[i]) == strlen(last + 1))
+            return names[i];
+    return NULL;
+}
+
 DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
 {
     size_t length = name && names ? strlen(name) : 0;
     if (length == 0 || length > LONGEST)
         return NULL;
+    const char *longer = find_longer(name, length, names, n);
+    if (longer)
+        return longer;
     int best = (int)(length + 1) / 3 + 1; /* one more than is near */
     const char *nearest = NULL;
     for (int i = 0; i < n; i++) {
@@ -60,5 +90,5 @@ DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
             nearest = names[i];
         }
     }
-    return nearest;
+    return nearest ? nearest : find_last_word(name, names, n);
 }

@@ -140,7 +140,7 @@ static dt_status *cut_plain(cutter *k, dt_csv_field *f)
     k->col += p - f->text;
     for (; k->p < k->end && *k->p != delimiter; step(k)) {
         if (*k->p == '"')
-            return dt_csv_fail(k->c, k->line, k->col, "a quote inside a field that does not begin with one");
+            return dt_csv_fail(k->c, k->line, k->col, "stray quote in an unquoted field");
         if (*k->p == '\r')
             return dt_csv_fail(k->c, k->line, k->col, "a carriage return without a line feed: lines end with LF or CRLF");
     }

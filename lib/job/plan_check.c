@@ -273,7 +273,7 @@ void dt_plan_check_print(const struct dt_plan_check *c, dt_str *out)
     put_row(out, "  results", dt_str_bytes, (double[]){ a->output, b->output });
     put_row(out, "    in arguments' memory", dt_str_bytes, (double[]){ a->alias, b->alias });
     put_row(out, "  temporaries", dt_str_bytes, (double[]){ a->temp, b->temp });
-    put_row(out, "  in all", dt_str_bytes, (double[]){ a->total, b->total });
+    put_row(out, "  total", dt_str_bytes, (double[]){ a->total, b->total });
     put_row(out, "  usable HBM", dt_str_bytes, (double[]){ a->usable, b->usable });
     for (int k = 0; k < DT_PJRT_KINDS; k++)
         put_collective(c, k, out);

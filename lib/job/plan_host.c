@@ -173,7 +173,7 @@ static void print(const host_plan *p, const char *name, bool several, dt_str *ou
     put_row(out, "weights and optimizer", p->start.state_bytes, "exact");
     put_row(out, "data", p->start.data_bytes, "exact");
     put_row(out, "program", p->start.program_bytes, "estimate");
-    put_row(out, "in all", p->start.memory_bytes, "");
+    put_row(out, "total", p->start.memory_bytes, "");
     dt_memory_limit_print(&p->limit, &limit);
     dt_str_printf(out, "  %-24s%s%s\n", "fits", p->fits ? "yes, of " : "NO, of ", dt_str_text(&limit));
     dt_str_release(&limit);

@@ -56,7 +56,7 @@ static void put_mfu(const dt_job_plan *p, dt_str *s) { dt_str_printf(s, "%.1f %%
 static void put_dollars(const dt_job_plan *p, dt_str *s)
 {
     double dollars = dt_job_plan_dollars(p);
-    dt_str_puts(s, dollars < 0.005 ? "below $ 0.01" : "");
+    dt_str_puts(s, dollars < 0.005 ? "< $ 0.01" : "");
     if (dollars >= 0.005)
         dt_str_printf(s, "$ %.2f", dollars);
 }
@@ -93,10 +93,10 @@ typedef struct row {
 static const row rows[] = {
     { "  weights", put_weights, always, true }, { "  gradients", put_gradients, always, true }, { "  optimizer slots", put_slots, always, true },
     { "  activations at peak", put_activations, always, false }, { "    in", put_peak, always, false },
-    { "  padding of tiles", put_padding, always, false }, { "  in all", put_total, always, false }, { "  fits", put_fits, always, false },
+    { "  padding of tiles", put_padding, always, false }, { "  total", put_total, always, false }, { "  fits", put_fits, always, false },
     { "host arena, this machine", put_host, has_host, true }, { "step time (virtual)", put_step, always, false },
     { "  matrix units", put_matrix, always, false }, { "  memory", put_memory, always, false },
-    { "  vector units", put_vector, always, false }, { "  launches", put_launch, always, false }, { "  waiting for links", put_links, always, false },
+    { "  vector units", put_vector, always, false }, { "  kernel launches", put_launch, always, false }, { "  waiting for links", put_links, always, false },
     { "  waiting for slices", put_dcn, has_dcn, false }, { "  pipeline bubble", put_bubble, has_bubble, false },
     { "examples per second", put_rate, always, false }, { "received over links", put_received, always, false },
     { "model FLOPs used (MFU)", put_mfu, always, false }, { "1,000 steps", put_dollars, dt_job_plan_dollars, false },

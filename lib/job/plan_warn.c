@@ -54,7 +54,7 @@ static const rule rules[] = {
     { infeed, 0.01, "idle %.0f %% of the time waiting for data: a batch takes longer from the host than a step takes" },
     { waiting, 0.2, "%.0f %% of the step waits for links: larger batches or fewer devices per replica would hide it" },
     { bubble, 0.2, "%.0f %% of the pipeline is bubble: more micro-batches would fill it" },
-    { launches, 0.3, "%.0f %% of the step is launches of kernels too small to fill a core" },
+    { launches, 0.3, "%.0f %% of the step is kernel-launch overhead: the model is too small for this chip" },
     { again, 0.3, "%.0f %% of the products are computed again to save memory" },
 };
 

@@ -27,7 +27,7 @@ static const dt_field top_fields[] = {
     SECTION(backend, "what computes: {type: cpu}, {type: pjrt, plugin: PATH}; default: the strategy's own"),
     SECTION(strategy, "number of replicas and their devices; default: {type: default}, one replica on all cores"),
     SECTION(partition, "how values are split over the logical devices of a replica"),
-    SECTION(reproducible, "{shards: 8}: same bits on any number of machines; {strict: true}: on all kinds of them"),
+    SECTION(reproducible, "{shards: 8}: identical results on any number of machines; {strict: true}: also across processor types"),
     SECTION(dataset, "files, preprocessing, batches"),
     SECTION(model, "layers"),
     SECTION(compile, "optimizer, loss, metrics"),

@@ -71,14 +71,14 @@ static dt_status *read_cluster(dt_arena *arena, const dt_tree *t, dt_strategy_sp
 
 static const dt_field fields[] = {
     DT_INT(struct multi_worker, workers, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .set = 1 + offsetof(struct multi_worker, has_workers),
-           .help = "number of workers; a launcher (mpirun, srun) says it where it starts them, otherwise they are virtual, in this process"),
+           .help = "number of workers; set by the launcher (mpirun, srun), if any; otherwise all workers are simulated in this process"),
     DT_TREE(struct multi_worker, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST, .help = "devices of each worker: [\"CPU:0\", \"CPU:1\"]"),
     DT_INT(struct multi_worker, replicas, .min = 1, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct multi_worker, has_replicas),
            .help = "number of CPU devices on each worker, instead of devices"),
-    DT_REAL(struct multi_worker, timeout, .min = 1, .preset = "60", .help = "seconds after which a worker that does not answer is given up"),
+    DT_REAL(struct multi_worker, timeout, .min = 1, .preset = "60", .help = "seconds to wait for an unresponsive worker before treating it as lost"),
     DT_REAL(struct multi_worker, start_timeout, .min = 1, .preset = "300", .help = "seconds to wait for workers that have not started"),
     DT_TREE(struct multi_worker, cluster_resolver, .forms = dt_resolver_forms, .as = DT_TREE_MAP,
-            .help = "addresses of workers that are started one by one, with --rank; a launcher says them otherwise"),
+            .help = "worker addresses, when you start workers yourself with --rank; launchers provide them"),
     DT_TREE(struct multi_worker, cluster, .forms = cluster_forms, .as = DT_TREE_MAP, .help = "the hosts of the workers and their devices, for plan and topology"),
     DT_INSTEAD("communication", "workers in separate processes are connected by MPI or ZeroMQ, as they were started; virtual workers share memory"),
     DT_END

@@ -54,7 +54,7 @@ static const dt_field partitioner_forms[] = { DT_FORM(DT_FIELD_TABLE, .table = p
 
 static const dt_field fields[] = {
     DT_INT(struct parameter_server, workers, .min = 1, .max = MOST_WORKERS, .preset = "1", .set = 1 + offsetof(struct parameter_server, has_workers),
-           .help = "number of worker processes; dtrain starts them on this machine, unless a launcher or cluster_resolver says where they are"),
+           .help = "number of worker processes; dtrain starts them on this machine, unless a launcher or cluster_resolver places them"),
     DT_INT(struct parameter_server, parameter_servers, .min = 1, .max = MOST_SERVERS, .preset = "1",
            .help = "threads of the coordinator that send weights and receive gradients, each for its shards of the variables"),
     DT_INT(struct parameter_server, max_staleness, .min = 0, .max = 1 << 20, .set = 1 + offsetof(struct parameter_server, has_staleness),
@@ -65,10 +65,10 @@ static const dt_field fields[] = {
     DT_TREE(struct parameter_server, variable_partitioner, .forms = partitioner_forms, .as = DT_TREE_MAP,
             .help = "how variables are divided among parameter_servers: FixedShards, MinSize or MaxSize; default: each is one shard"),
     DT_FLAG(struct parameter_server, elastic, .help = "start a worker again when it is lost; otherwise the others train on without it"),
-    DT_REAL(struct parameter_server, timeout, .min = 1, .preset = "60", .help = "seconds after which the batch of a worker that does not answer is given to another"),
+    DT_REAL(struct parameter_server, timeout, .min = 1, .preset = "60", .help = "seconds to wait for an unresponsive worker before giving its batch to another one"),
     DT_REAL(struct parameter_server, start_timeout, .min = 1, .preset = "300", .help = "seconds to wait for workers of other machines that have not started"),
     DT_TREE(struct parameter_server, cluster_resolver, .forms = dt_resolver_forms, .as = DT_TREE_MAP,
-            .help = "addresses of processes that are started one by one, with --rank: the coordinator's, then those of its workers"),
+            .help = "addresses, when you start processes yourself with --rank: the coordinator's, then its workers'"),
     DT_END
 };
 

@@ -355,7 +355,7 @@ struct resolver {
 
 static const dt_field resolver_fields[] = {
     DT_TEXTS(struct resolver, workers, .required = true, .min = 3, .max = 300, .help = "HOST:PORT of each worker, the first one being the chief"),
-    DT_TEXT(struct resolver, secret_file, .min = 1, .max = 4096, .help = "file with the run's secret on each machine; DTRAIN_SECRET_FILE in its place"),
+    DT_TEXT(struct resolver, secret_file, .min = 1, .max = 4096, .help = "file with the run's secret on each machine; or set DTRAIN_SECRET_FILE"),
     DT_END
 };
 const dt_field dt_resolver_forms[] = { DT_FORM(DT_FIELD_TABLE, .table = resolver_fields), DT_END };

@@ -139,6 +139,18 @@ static dt_status *resume_newest(run *r, bool must)
     return s;
 }
 
+/* `path` is a checkpoint, or a run, whose newest checkpoint is taken. */
+static dt_status *open_path(run *r, const char *path, dt_saved *c)
+{
+    dt_status *warnings = NULL;
+    dt_status *s = dt_is_run(path) ? dt_saved_find(c, path, &warnings) : dt_saved_open(c, path);
+    if (s)
+        dt_status_free(warnings); /* its message contains them */
+    else
+        warn_all(r, warnings);
+    return s;
+}
+
 /* From an older checkpoint, or another directory's: what stands here is left behind, as on a fresh start. */
 static dt_status *resume_path(run *r, const char *path)
 {
@@ -147,8 +159,9 @@ static dt_status *resume_path(run *r, const char *path)
 
     if (!path || !*path)
         return dt_fail(DT_E_NO_INPUT, NULL, "no checkpoint path given to resume from");
-    DT_TRY(dt_saved_open(&c, path));
-    dt_status *s = go_on_from(r, &c);
+    dt_status *s = open_path(r, path, &c);
+    if (!s)
+        s = go_on_from(r, &c);
     dt_saved_release(&c);
     if (s)
         return s;

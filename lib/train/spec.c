@@ -36,7 +36,7 @@ static const dt_field fit_fields[] = {
     DT_INT(struct fit, epochs, .min = 1, .max = INT32_MAX, SET(has_epochs), .help = "number of passes over the training data (or use steps)"),
     DT_INT(struct fit, steps, .min = 1, .max = 1e15, SET(has_steps), .help = "total number of training steps (or use epochs)"),
     DT_INT(struct fit, validation_freq, .min = 1, .max = 1e15, .help = "validate every N epochs; every N steps if steps is set"),
-    DT_INT(struct fit, initial_epoch, .max = INT32_MAX, .help = "number of epochs to skip; changes the order of the data"),
+    DT_INT(struct fit, initial_epoch, .max = INT32_MAX, .help = "epoch to start counting from, as in Keras; changes the order of the data"),
     DT_INT(struct fit, gradient_accumulation_steps, .min = 1, .max = 1e6, .preset = "1", .help = "number of batches per update; the last update of an epoch uses the remaining ones"),
     DT_TREE(struct fit, callbacks, .forms = callbacks_forms, .as = DT_TREE_LIST, .help = "a list: [EarlyStopping: {patience: 3}, CSVLogger: {filename: log.csv}]"),
     DT_INT(struct fit, validation_steps, .min = 1, .max = 1e15, .help = "number of validation batches; default: all"),
@@ -125,7 +125,7 @@ static const dt_field checkpoint_fields[] = {
     DT_TREE(struct checkpoint, save_freq, .forms = save_forms, .preset = "epoch", .help = "how often to save: epoch, a number of steps, or a time: 30s, 10m, 2h"),
     DT_INT(struct checkpoint, max_to_keep, .min = 1, .max = 1e6, .preset = "3", .help = "number of checkpoints to keep"),
     DT_TREE(struct checkpoint, resume, .forms = dt_text_forms, .preset = "auto",
-            .help = "auto: resume if there is a checkpoint; never; must; or the path of a checkpoint"),
+            .help = "auto: resume if there is a checkpoint; never; must; or the path of a checkpoint or a run"),
     DT_END
 };
 

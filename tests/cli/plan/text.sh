@@ -16,7 +16,7 @@ fit: {epochs: 1}
 END
 # Times, rates, the peak and what padding and activations are: a model's. The arena depends on the cores (tests/job/host_test.c).
 mask_plan() {
-    sed '/^  \(activations\|  in \|padding\|in all\|matrix\|memory\|vector\|launches\|waiting\)/d; /^host arena/d
+    sed '/^  \(activations\|  in \|padding\|total\|matrix\|memory\|vector\|kernel launches\|waiting\)/d; /^host arena/d
          /^\(step time\|examples\|model FLOPs\|1,000\|received\|error to\|  *products\|traffic\|warning\)/d
          /^programs/s/: [0-9.]* [mu]*s/: N/g; /^layers of a step/,$d'
 }
