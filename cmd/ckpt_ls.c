@@ -14,8 +14,11 @@ static int run(const struct call *call)
     const struct ckpt_ls *my = call->settings;
     dt_status *s = call->operands.n ? take_no_job(call, "") : usage_error(call, "run missing: the directory that output.dir names");
     for (int i = 0; i < call->operands.n && !s; i++) {
+        const char *path = call->operands.at[i];
         char *text = NULL;
-        s = dt_checkpoint_list(call->operands.at[i], my->json, &text);
+        s = dt_checkpoint_list(path, my->json, &text);
+        if (!s && call->operands.n > 1 && !my->json)
+            out_line(call->out, "%s", path);
         if (!s)
             out_text(call->out, text);
         free(text);
@@ -34,7 +37,8 @@ const struct verb verb_ckpt_ls = {
     .operands = "RUN...",
     .examples = "  dtrain ckpt ls runs/quickstart\n  dtrain ckpt ls runs/* --json\n",
     .more = "Oldest first. Checksums are not verified (`dtrain ckpt verify` does that); a checkpoint that cannot be read is\n"
-            "listed as damaged.\n",
+            "listed as damaged. Where EarlyStopping restored the weights of an earlier epoch, the metrics are\n"
+            "those of that epoch: `kept epoch 17`.\n",
     .options = options,
     .size = sizeof(struct ckpt_ls),
     .run = run,

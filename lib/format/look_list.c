@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `ckpt ls`: the checkpoints of a run, a line each. Metrics are those of history.jsonl where a line of it has the checkpoint's step. */
+/* `ckpt ls`: the checkpoints of a run, a line each. Metrics are those of history.jsonl where a line of it has the checkpoint's step; where
+ * EarlyStopping restored the weights of an earlier epoch at the end, those of that epoch. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,8 +15,8 @@ enum { LARGEST_HISTORY = 64 << 20 };
 
 /* ---- metrics ---- */
 
-/* The line of that step; NULL: none. Lines that are no JSON belong to nobody. */
-static json_t *find_line(const dt_str *history, const char *path, int64_t step)
+/* The last line whose `key` ("step" or "epoch") is `number`; NULL: none. Lines that are not JSON are ignored. */
+static json_t *find_line(const dt_str *history, const char *path, const char *key, int64_t number)
 {
     json_t *found = NULL;
     const char *at = dt_str_text(history);
@@ -24,11 +25,45 @@ static json_t *find_line(const dt_str *history, const char *path, int64_t step)
         json_t *line = NULL;
         int64_t its;
         dt_status_free(dt_json_parse(&text, &line));
-        bool is = line && dt_json_get_int(line, "step", &its) && its == step;
+        bool is = line && dt_json_get_int(line, key, &its) && its == number;
         json_decref(is ? found : line);
         found = is ? line : found;
     }
     return found;
+}
+
+/* Where the weights were restored at the end: the step, or the epoch counted from 1, that they are of. */
+typedef struct origin {
+    int64_t epoch, step; /* 0: none */
+} origin;
+
+static origin origin_of(const dt_listed *x)
+{
+    origin o = {0};
+    const char *text = x->state.finished ? x->state.callbacks : NULL;
+    const dt_json_text all = {x->path, "callbacks", "key", text, text ? strlen(text) : 0, DT_E_CHECKPOINT};
+    const char *key;
+    json_t *root = NULL, *value;
+    if (x->damage || !text)
+        return o;
+    dt_status_free(dt_json_parse(&all, &root));
+    json_object_foreach(root, key, value) {
+        int64_t epoch;
+        if (!json_is_true(json_object_get(value, "restored")))
+            continue;
+        if (!dt_json_get_int(value, "best_step", &o.step) && dt_json_get_int(value, "best_epoch", &epoch))
+            o.epoch = epoch + 1;
+    }
+    json_decref(root);
+    return o;
+}
+
+/* The metrics of the checkpoint's weights. */
+static json_t *line_of(const dt_listed *x, const char *run, const dt_str *history, origin o)
+{
+    if (o.step > 0)
+        return find_line(history, run, "step", o.step);
+    return o.epoch > 0 ? find_line(history, run, "epoch", o.epoch) : find_line(history, run, "step", x->state.step);
 }
 
 static bool is_metric(const char *key, const json_t *value)
@@ -70,7 +105,7 @@ static const char *when(const dt_listed *x, char text[32])
     return text;
 }
 
-static void print_item(const dt_listed *x, json_t *line, dt_str *out)
+static void print_item(const dt_listed *x, json_t *line, origin o, dt_str *out)
 {
     char text[32];
     dt_str size = {0};
@@ -84,10 +119,12 @@ static void print_item(const dt_listed *x, json_t *line, dt_str *out)
     dt_str_escaped(out, sha, strnlen(sha, 12), 12);
     dt_str_release(&size);
     print_metrics(line, out);
+    if (o.step > 0 || o.epoch > 0)
+        dt_str_printf(out, "  kept %s %" PRId64, o.step > 0 ? "step" : "epoch", o.step > 0 ? o.step : o.epoch);
     dt_str_puts(out, x->state.finished ? "  finished\n" : "\n");
 }
 
-static void put_item(const dt_listed *x, json_t *line, dt_str *out)
+static void put_item(const dt_listed *x, json_t *line, origin o, dt_str *out)
 {
     char text[32];
     dt_json j = {.out = out};
@@ -103,6 +140,8 @@ static void put_item(const dt_listed *x, json_t *line, dt_str *out)
         dt_json_int(&j, "generation", x->state.generation);
         dt_json_string(&j, "weights_sha256", x->state.weights_sha256);
         dt_json_bool(&j, "finished", x->state.finished);
+        if (o.step > 0 || o.epoch > 0)
+            dt_json_int(&j, o.step > 0 ? "kept_step" : "kept_epoch", o.step > 0 ? o.step : o.epoch);
         put_metrics(line, &j);
     }
     dt_json_close(&j, '}');
@@ -127,8 +166,9 @@ dt_status *dt_checkpoint_list(const char *run, bool json, char **text)
     DT_TRY(dt_listing_read(&l, run));
     read_history(run, &history);
     for (int i = 0; i < l.n; i++) {
-        json_t *line = find_line(&history, run, l.item[i].state.step);
-        (json ? put_item : print_item)(&l.item[i], line, &out);
+        const origin o = origin_of(&l.item[i]);
+        json_t *line = line_of(&l.item[i], run, &history, o);
+        (json ? put_item : print_item)(&l.item[i], line, o, &out);
         json_decref(line);
     }
     dt_str_release(&history);
