@@ -44,20 +44,29 @@ static int distance(const char *a, int m, const char *b, int n)
     return above[n];
 }
 
+/* Underscores do not count: F1Score and f1_score are forms of one name. */
 static bool begins(const char *name, const char *with)
 {
-    while (*with && same(*name, *with))
-        name++, with++;
-    return *with == '\0';
+    for (; *with; name++, with++) {
+        name += *name == '_';
+        with += *with == '_';
+        if (!*with || !same(*name, *with))
+            return !*with;
+    }
+    return true;
 }
 
-/* The shortest name that begins with `start`; a single letter abbreviates nothing. */
+/* The shortest name that begins with `start`, unless others that do are no longer forms of it: `conv` means neither conv_0
+ * nor conv_1. A single letter abbreviates nothing. */
 static const char *find_longer(const char *start, size_t length, const char *const *names, int n)
 {
     const char *found = NULL;
     for (int i = 0; i < n && length > 1; i++)
-        if (names[i] && begins(names[i], start) && (!found || strlen(names[i]) < strlen(found)))
+        if (names[i] && begins(names[i], start) && (!found || (begins(found, names[i]) && !begins(names[i], found))))
             found = names[i];
+    for (int i = 0; i < n && found; i++)
+        if (names[i] && begins(names[i], start) && !begins(names[i], found))
+            return NULL;
     return found;
 }
 

@@ -137,6 +137,20 @@ static void test_nearest(void **state)
     (void)state;
     static const char longest[] = "a-name-beyond-all-limits-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
     static const char *const names[] = {"layers", "epochs", "learning_rate", "ReLU", "steps", longest};
+    static const char *const metrics[] = {"f1_score", "auc", "top_k_accuracy", "L1", "F1Score", "conv_0/bias", "conv_1/bias"};
+    static const struct {
+        const char *name, *expected;
+    } short_forms[] = {
+        {"f1", "f1_score"}, {"top_k", "top_k_accuracy"}, {"topk", "top_k_accuracy"}, {"roc_auc", "auc"},
+        {"conv", NULL},     {"f", NULL},                 {"conv_0", "conv_0/bias"},
+    };
+    for (size_t i = 0; i < sizeof short_forms / sizeof *short_forms; i++) {
+        const char *found = dt_nearest(short_forms[i].name, metrics, sizeof metrics / sizeof *metrics);
+        if (short_forms[i].expected)
+            assert_string_equal(found, short_forms[i].expected);
+        else
+            assert_null(found);
+    }
     const struct {
         const char *name, *expected;
     } cases[] = {
