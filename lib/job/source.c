@@ -131,11 +131,21 @@ static void change_kind(dt_job *j, const dt_key_table *sort, const char *assignm
         *t = (dt_tree){.at = t->at};
 }
 
-/* Whether an override names the file of a model: such ones come first, the others then meet its layers. */
+/* Whether an override says where the layers come from: it sets the whole model or its file, or removes a key beside the
+ * file. Such overrides come first; the others then meet the layers of the file. */
 static bool names_model(const char *assignment)
 {
-    static const char key[] = "model." DT_KERAS_KEY "=";
-    return strncmp(assignment, key, strlen(key)) == 0;
+    static const char *const whole[] = {"model=", "model." DT_KERAS_KEY "="};
+    static const char *const removed[] = {"model.type=", "model.layers=", "model.outputs="};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (strncmp(assignment, whole[i], strlen(whole[i])) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof removed / sizeof *removed; i++) {
+        const char *value = assignment + strlen(removed[i]);
+        if (strncmp(assignment, removed[i], strlen(removed[i])) == 0)
+            return !*value || strcmp(value, "null") == 0 || strcmp(value, "~") == 0;
+    }
+    return false;
 }
 
 static dt_status *apply_overrides(dt_job *j, const dt_job_source *source, bool of_model)

@@ -79,6 +79,15 @@ show validate "$TEST_DIR/instead.yaml"
 printf 'extends: written.yaml\nmodel: {keras_config: base/flowers.json}\n' >"$TEST_DIR/beside.yaml"
 show validate "$TEST_DIR/beside.yaml"
 
+echo "by overrides"
+for way in 'model={keras_config: base/flowers.json}' 'model.layers=null model.keras_config=base/flowers.json' \
+    'model.keras_config=base/flowers.json model.layers='; do
+    words="$way"
+    [ "${way#model=}" = "$way" ] || words=
+    # shellcheck disable=SC2086 # words are two overrides
+    "$DTRAIN" validate --no-data "$TEST_DIR/written.yaml" ${words:-"$way"} >"$TEST_DIR/out" 2>&1 || cat "$TEST_DIR/out"
+done
+
 echo "without the file"
 rm -r "$TEST_DIR/base"
 show validate "$TEST_DIR/imported.yaml"
