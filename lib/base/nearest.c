@@ -84,9 +84,6 @@ DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
     size_t length = name && names ? strlen(name) : 0;
     if (length == 0 || length > LONGEST)
         return NULL;
-    const char *longer = find_longer(name, length, names, n);
-    if (longer)
-        return longer;
     int best = (int)(length + 1) / 3 + 1; /* one more than is near */
     const char *nearest = NULL;
     for (int i = 0; i < n; i++) {
@@ -99,5 +96,8 @@ DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
             nearest = names[i];
         }
     }
+    const char *longer = best == 0 ? NULL : find_longer(name, length, names, n);
+    if (longer)
+        return longer;
     return nearest ? nearest : find_last_word(name, names, n);
 }

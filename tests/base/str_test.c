@@ -142,7 +142,7 @@ static void test_nearest(void **state)
         const char *name, *expected;
     } short_forms[] = {
         {"f1", "f1_score"}, {"top_k", "top_k_accuracy"}, {"topk", "top_k_accuracy"}, {"roc_auc", "auc"},
-        {"conv", NULL},     {"f", NULL},                 {"conv_0", "conv_0/bias"},
+        {"f1score", "F1Score"}, {"conv", NULL},     {"f", NULL},                 {"conv_0", "conv_0/bias"},
     };
     for (size_t i = 0; i < sizeof short_forms / sizeof *short_forms; i++) {
         const char *found = dt_nearest(short_forms[i].name, metrics, sizeof metrics / sizeof *metrics);
