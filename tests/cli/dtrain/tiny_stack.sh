@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A stack that is too small for any work is told at the start; a low soft limit is raised.
+# A stack that is too small for any work is reported at the start; a low soft limit is raised. Below 32 KiB the loader of
+# shared libraries itself may not have enough, depending on the environment.
 . tests/cli/setup.sh
 . tests/cli/jobs.sh
 if sanitized; then echo "a sanitizer needs a stack of its own" && exit 77; fi
 write_tiny
-for kib in 20 24 32 40 48 56; do
+for kib in 32 40 48 56; do
     for words in version "fit $tiny -q --fresh" "validate $tiny"; do
         # shellcheck disable=SC2086,SC3045
         (ulimit -s "$kib" && exits 71 $words) || echo "ulimit -s $kib"

@@ -109,6 +109,7 @@ trap_in() {
 keys='extends model.keras_config vocabulary text_vocabulary backend.plugin secret_file dataset.validation dataset.train
     model.init_from init_from.path checkpoint.resume output.dir'
 # A key that is new in the reference and speaks of a file has to be added here.
+# shellcheck disable=SC2016 # the backquotes are Markdown's
 "$DTRAIN" config reference | sed -n 's/^| `\([a-z_.]*\)` | [^|]*text[^|]*|.*\(path\|file\|folder\|directory\).*/\1/p; s/^| `\(vocabulary\)` .*/\1/p' | sort -u
 for path in pipe /dev/zero; do
     inspect "$path"

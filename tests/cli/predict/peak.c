@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peak MIB COMMAND...: runs it, and ends as it does; says so if it had more than MIB of memory at a time. */
+/* peak MIB COMMAND...: runs it, and ends as it does; says so if it had more than MIB of memory at a
+ * time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct rusage used;
     int status = 0;
-    if (argc < 3)
-        return 64;
+    if (argc < 3) return 64;
     const pid_t pid = fork();
     if (pid == 0) {
         execvp(argv[2], argv + 2);
