@@ -5,7 +5,7 @@
 #   make tests        the test programs            make test      builds and runs them, prints N passed, N failed
 #   make examples     the C examples, the sample digits and the sample text
 #   make fuzz         fuzz targets, by clang: scripts/fuzz runs them
-#   make check        rooms, shell scripts, warnings are errors
+#   make check        rooms, sizes, format, shell scripts, warnings are errors
 #   make check-fast   what a change touches, in under a minute
 #   make bench        measures against the limits of this machine
 #   make install      PREFIX=/usr/local libdir=PREFIX/lib DESTDIR=; make uninstall takes it away; install-strip: smaller
@@ -270,6 +270,8 @@ check-fast:
 check:
 	scripts/check-rooms
 	scripts/check-ops
+	scripts/check-size
+	scripts/check-format
 	shellcheck $$(scripts/shell-files)
 	$(MAKE) BUILD=$(BUILD)/werror WERROR=1 all tests
 	scripts/check-hardening $(BUILD)/werror/dtrain $(BUILD)/werror/libdtrain.so

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See again.h. Values are those that options have, so what the environment says is written out as well. */
+/* See again.h. Values are those that options have, so what the environment says is written out as
+ * well. */
 #include "again.h"
 
 #include <inttypes.h>
@@ -8,61 +9,47 @@
 
 #include "text.h"
 
-static void put_name(FILE *to, const struct option *o)
-{
-    if (o->letter)
-        fprintf(to, " -%c", o->letter);
-    else
-        fprintf(to, " --%s", o->name);
+static void put_name(FILE *to, const struct option *o) {
+    if (o->letter) fprintf(to, " -%c", o->letter);
+    else fprintf(to, " --%s", o->name);
 }
 
-static void put_text(FILE *to, const struct option *o, const char *value)
-{
+static void put_text(FILE *to, const struct option *o, const char *value) {
     put_name(to, o);
     fputc(' ', to);
     put_word(to, value);
 }
 
 /* "--tpu" alone is one of its values. */
-static void put_maybe(FILE *to, const struct option *o, const char *value)
-{
-    if (*value)
-        put_text(to, o, value);
-    else
-        put_name(to, o);
+static void put_maybe(FILE *to, const struct option *o, const char *value) {
+    if (*value) put_text(to, o, value);
+    else put_name(to, o);
 }
 
-static void put_seconds(FILE *to, const struct option *o, double seconds)
-{
+static void put_seconds(FILE *to, const struct option *o, double seconds) {
     char digits[400];
     for (int decimals = 0; decimals <= 17; decimals++) { /* times have no exponents */
         snprintf(digits, sizeof digits, "%.*f", decimals, seconds);
-        if (strtod(digits, NULL) == seconds)
-            break;
+        if (strtod(digits, NULL) == seconds) break;
     }
     put_name(to, o);
     fprintf(to, " %ss", digits);
 }
 
-static void put_option(FILE *to, const struct option *o, const void *value)
-{
+static void put_option(FILE *to, const struct option *o, const void *value) {
     const struct words *list = value;
     switch (o->kind) {
     case OPTION_FLAG:
-        if (*(const bool *)value)
-            put_name(to, o);
+        if (*(const bool *)value) put_name(to, o);
         return;
     case OPTION_TEXT:
-        if (*(const char *const *)value)
-            put_text(to, o, *(const char *const *)value);
+        if (*(const char *const *)value) put_text(to, o, *(const char *const *)value);
         return;
     case OPTION_MAYBE:
-        if (*(const char *const *)value)
-            put_maybe(to, o, *(const char *const *)value);
+        if (*(const char *const *)value) put_maybe(to, o, *(const char *const *)value);
         return;
     case OPTION_LIST:
-        for (int i = 0; i < list->n; i++)
-            put_text(to, o, list->at[i]);
+        for (int i = 0; i < list->n; i++) put_text(to, o, list->at[i]);
         return;
     case OPTION_INTEGER:
         if (*(const int64_t *)value != o->fallback)
@@ -73,24 +60,20 @@ static void put_option(FILE *to, const struct option *o, const void *value)
             fprintf(to, " --%s %" PRIu64, o->name, *(const uint64_t *)value);
         return;
     case OPTION_SECONDS:
-        if (*(const double *)value > 0)
-            put_seconds(to, o, *(const double *)value);
+        if (*(const double *)value > 0) put_seconds(to, o, *(const double *)value);
         return;
     case OPTION_CHOICE:
-        if (*(const int *)value)
-            put_text(to, o, o->choices[*(const int *)value]);
+        if (*(const int *)value) put_text(to, o, o->choices[*(const int *)value]);
         return;
     }
 }
 
-void put_again(FILE *to, const struct call *call)
-{
+void put_again(FILE *to, const struct call *call) {
     fprintf(to, "dtrain %s", call->verb->name);
     for (int i = 0; i < call->operands.n; i++) {
         fputc(' ', to);
         put_word(to, call->operands.at[i]);
     }
     for (const struct option *o = call->verb->options; o->name; o++)
-        if (!o->once)
-            put_option(to, o, (const char *)call->settings + o->at);
+        if (!o->once) put_option(to, o, (const char *)call->settings + o->at);
 }

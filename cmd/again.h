@@ -5,7 +5,8 @@
 
 #include "verb.h"
 
-/* "dtrain fit job.yaml seed=7 --time 90s": operands and options but those of rows that say `.once`, and those that all verbs have. */
+/* "dtrain fit job.yaml seed=7 --time 90s": operands and options but those of rows that say `.once`,
+ * and those that all verbs have. */
 void put_again(FILE *to, const struct call *call);
 
 #endif

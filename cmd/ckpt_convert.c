@@ -9,21 +9,18 @@ struct ckpt_convert {
     const char *output;
 };
 
-static dt_status *convert(const struct call *call)
-{
+static dt_status *convert(const struct call *call) {
     const struct ckpt_convert *my = call->settings;
     const char *suffix = my->output ? strrchr(my->output, '.') : NULL;
     if (call->operands.n != 1)
         return usage_error(call, "one run, checkpoint or file expected, got %d", call->operands.n);
-    if (!my->output)
-        return usage_error(call, "-o FILE.npz or -o FILE.safetensors is missing");
+    if (!my->output) return usage_error(call, "-o FILE.npz or -o FILE.safetensors is missing");
     if (!suffix || (strcmp(suffix, ".npz") != 0 && strcmp(suffix, ".safetensors") != 0))
         return usage_error(call, "-o '%.80s' ends neither in .npz nor in .safetensors", my->output);
     return dt_checkpoint_convert(call->operands.at[0], my->output);
 }
 
-static int run(const struct call *call)
-{
+static int run(const struct call *call) {
     const struct ckpt_convert *my = call->settings;
     dt_status *s = convert(call);
     if (!s && !call->out->quiet)
@@ -31,16 +28,17 @@ static int run(const struct call *call)
     return out_error(call->out, s);
 }
 
-static const struct option options[] = {
-    TEXT(struct ckpt_convert, output, "output", "FILE", "output file; .npz or .safetensors selects the format", .letter = 'o'),
-    OPTIONS_END
-};
+static const struct option options[] = {TEXT(struct ckpt_convert, output, "output", "FILE",
+                                             "output file; .npz or .safetensors selects the format",
+                                             .letter = 'o'),
+                                        OPTIONS_END};
 const struct verb verb_ckpt_convert = {
     .name = "ckpt convert",
     .group = "Other",
     .line = "convert the weights of a checkpoint or file to safetensors or NPZ",
     .operands = "RUN|CKPT|FILE",
-    .examples = "  dtrain ckpt convert runs/quickstart -o weights.npz\n  dtrain ckpt convert weights.npz -o weights.safetensors\n",
+    .examples = "  dtrain ckpt convert runs/quickstart -o weights.npz\n  dtrain ckpt convert "
+                "weights.npz -o weights.safetensors\n",
     .options = options,
     .size = sizeof(struct ckpt_convert),
     .run = run,

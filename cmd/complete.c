@@ -9,7 +9,7 @@
 
 /* A line as far as it is written. */
 struct line {
-    struct words words;           /* before the last one */
+    struct words words; /* before the last one */
     const char *last;
     char path[64];                /* the verb, or its beginning: "help ckpt" */
     const struct verb *verb;      /* NULL: not yet */
@@ -26,14 +26,13 @@ struct goal {
     struct text *to; /* a line break, then lines */
 };
 
-static bool begins(const char *text, const char *with)
-{
+static bool begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
 /* word[0..n) and `end`, if the last word begins so; each once. */
-static void offer(const struct goal *g, const char *word, size_t n, const char *end, const char *help)
-{
+static void offer(const struct goal *g, const char *word, size_t n, const char *end,
+                  const char *help) {
     struct text line;
     text_open(&line);
     fprintf(line.to, "%.*s%s", (int)n, word, end);
@@ -50,8 +49,7 @@ static void offer(const struct goal *g, const char *word, size_t n, const char *
 }
 
 /* "digits auto never": words apart by blanks. */
-static void offer_words(const struct goal *g, const char *words)
-{
+static void offer_words(const struct goal *g, const char *words) {
     for (size_t n; *words; words += n + (words[n] == ' ')) {
         n = strcspn(words, " ");
         offer(g, words, n, "", "");
@@ -61,97 +59,90 @@ static void offer_words(const struct goal *g, const char *words)
 /* ---- verbs ---- */
 
 /* The next words of verbs whose names begin with path, each once. */
-static void offer_verbs(const struct goal *g, const char *path)
-{
+static void offer_verbs(const struct goal *g, const char *path) {
     const size_t n = strlen(path);
     for (int i = 0; verbs[i]; i++) {
         const char *rest = verbs[i]->name + n + (n > 0);
-        if (strncmp(verbs[i]->name, path, n) != 0 || (n > 0 && verbs[i]->name[n] != ' '))
-            continue;
+        if (strncmp(verbs[i]->name, path, n) != 0 || (n > 0 && verbs[i]->name[n] != ' ')) continue;
         const size_t m = strcspn(rest, " ");
         bool told = false;
         for (int k = 0; k < i; k++)
-            told |= strncmp(verbs[k]->name, verbs[i]->name, (size_t)(rest - verbs[i]->name) + m + (rest[m] == ' ')) == 0;
-        if (!told)
-            offer(g, rest, m, "", rest[m] ? "" : verbs[i]->line);
+            told |= strncmp(verbs[k]->name, verbs[i]->name,
+                            (size_t)(rest - verbs[i]->name) + m + (rest[m] == ' ')) == 0;
+        if (!told) offer(g, rest, m, "", rest[m] ? "" : verbs[i]->line);
     }
 }
 
 /* Whether path is a verb's name, or the first words of one. */
-static bool is_path(const char *path, const struct verb **verb)
-{
+static bool is_path(const char *path, const struct verb **verb) {
     const size_t n = strlen(path);
     for (int i = 0; verbs[i]; i++)
-        if (strncmp(verbs[i]->name, path, n) == 0 && (verbs[i]->name[n] == '\0' || verbs[i]->name[n] == ' ')) {
+        if (strncmp(verbs[i]->name, path, n) == 0 &&
+            (verbs[i]->name[n] == '\0' || verbs[i]->name[n] == ' ')) {
             *verb = verbs[i]->name[n] ? *verb : verbs[i];
             return true;
         }
     return false;
 }
 
-static void take_path(struct line *l, const char *word)
-{
+static void take_path(struct line *l, const char *word) {
     char path[sizeof l->path];
     const struct verb *helped = NULL;
     const int n = snprintf(path, sizeof path, "%s%s%s", l->path, *l->path ? " " : "", word);
-    if (n < (int)sizeof path && (begins(path, "help ") ? is_path(path + strlen("help "), &helped) : is_path(path, &l->verb)))
+    if (n < (int)sizeof path && (begins(path, "help ") ? is_path(path + strlen("help "), &helped)
+                                                       : is_path(path, &l->verb)))
         memcpy(l->path, path, sizeof path);
 }
 
 /* ---- options ---- */
 
 /* By "--name", "--name=value", "-n"; NULL: none. */
-static const struct option *option_of(const struct line *l, const char *word)
-{
+static const struct option *option_of(const struct line *l, const char *word) {
     const struct option *tables[] = {l->verb ? l->verb->options : common_options, common_options};
     for (int t = 0; t < 2; t++)
         for (const struct option *o = tables[t]; o->name; o++) {
             const size_t n = strlen(o->name);
-            if (begins(word, "--") && begins(word + 2, o->name) && (word[2 + n] == '\0' || word[2 + n] == '='))
+            if (begins(word, "--") && begins(word + 2, o->name) &&
+                (word[2 + n] == '\0' || word[2 + n] == '='))
                 return o;
-            if (o->letter && word[0] == '-' && word[1] == o->letter)
-                return o;
+            if (o->letter && word[0] == '-' && word[1] == o->letter) return o;
         }
     return NULL;
 }
 
-static bool is_used(const struct line *l, const struct option *o)
-{
+static bool is_used(const struct line *l, const struct option *o) {
     for (int i = 0; i < l->words.n; i++)
         if (o->kind != OPTION_LIST && l->words.at[i][0] == '-' && option_of(l, l->words.at[i]) == o)
             return true;
     return false;
 }
 
-static void offer_options(const struct goal *g, const struct option *table)
-{
+static void offer_options(const struct goal *g, const struct option *table) {
     for (const struct option *o = table; o->name; o++) {
         const char name[] = {'-', o->letter, '\0'};
-        if (is_used(g->line, o))
-            continue;
+        if (is_used(g->line, o)) continue;
         offer(g, "--", 2, o->name, o->help);
-        if (o->letter)
-            offer(g, name, 2, "", o->help);
+        if (o->letter) offer(g, name, 2, "", o->help);
     }
 }
 
 /* ---- keys of jobs ---- */
 
-static void offer_key(const dt_job_key *k, void *user)
-{
+static void offer_key(const dt_job_key *k, void *user) {
     const struct goal *g = user;
     const char *equals = strchr(g->begun, '=');
     const size_t n = strlen(k->path), m = strlen(g->begun);
     /* Entries of lists have no name that a shell could know, and mappings are set key by key. */
-    if (k->refused || strpbrk(k->path, "[*") || begins(k->type, "mapping") || begins(k->type, "list"))
+    if (k->refused || strpbrk(k->path, "[*") || begins(k->type, "mapping") ||
+        begins(k->type, "list"))
         return;
     if (equals && strlen(k->path) == (size_t)(equals - g->begun) && begins(g->begun, k->path)) {
         const struct goal value = {g->line, g->begun, equals + 1, (int)n + 1, g->to};
         for (int i = 0; k->choices && k->choices[i]; i++)
             offer(&value, k->choices[i], strlen(k->choices[i]), "", "");
-        if (!k->choices && strcmp(k->type, "boolean") == 0)
-            offer_words(&value, "true false");
-    } else if (!equals && begins(k->path, g->begun)) { /* a step at a time: 'fit.' before 'fit.epochs=' */
+        if (!k->choices && strcmp(k->type, "boolean") == 0) offer_words(&value, "true false");
+    } else if (!equals &&
+               begins(k->path, g->begun)) { /* a step at a time: 'fit.' before 'fit.epochs=' */
         const size_t step = m + strcspn(k->path + m, ".");
         const bool whole = g->line->all_keys || !k->path[step];
         offer(g, k->path, whole ? n : step, whole ? "=" : ".", whole && k->help ? k->help : "");
@@ -160,38 +151,35 @@ static void offer_key(const dt_job_key *k, void *user)
 
 /* ---- operands and values ---- */
 
-static bool is(const char *word, size_t n, const char *known)
-{
+static bool is(const char *word, size_t n, const char *known) {
     return strlen(known) == n && memcmp(word, known, n) == 0;
 }
 
-static void offer_slices(const struct goal *g)
-{
+static void offer_slices(const struct goal *g) {
     char *names = NULL;
     dt_status *s = dt_slice_names(&names);
     dt_status_free(s); /* then there is nothing to offer */
-    for (char *p = names; p && *p; p++)
-        *p = *p == '\n' ? ' ' : *p;
+    for (char *p = names; p && *p; p++) *p = *p == '\n' ? ' ' : *p;
     offer_words(g, names ? names : "");
     free(names);
 }
 
-static void offer_errors(const struct goal *g)
-{
+static void offer_errors(const struct goal *g) {
     enum { MOST = 1000 };
     for (int i = 0; i < MOST; i++) {
         char name[16];
         snprintf(name, sizeof name, "DT%03d", i);
-        if (dt_explain(i))
-            offer(g, name, strlen(name), "", "");
+        if (dt_explain(i)) offer(g, name, strlen(name), "", "");
     }
 }
 
-/* "JOB", "RUN", "bash": a word in small letters is meant as it stands. Where any file may stand, its directories may. */
-static void offer_one(const struct goal *g, const char *word, size_t n, bool any_file)
-{
-    static const char *const files[][2] = {{"FILE", ":files"}, {"PATH", ":files"}, {"ROWS.json", ":files"}, {"DIR", ":directories"}, {"CKPT", ":directories"},
-                                           {"RUN", ":runs"}, {"JOB", ":jobs"}};
+/* "JOB", "RUN", "bash": a word in small letters is meant as it stands. Where any file may stand,
+ * its directories may. */
+static void offer_one(const struct goal *g, const char *word, size_t n, bool any_file) {
+    static const char *const files[][2] = {{"FILE", ":files"},       {"PATH", ":files"},
+                                           {"ROWS.json", ":files"},  {"DIR", ":directories"},
+                                           {"CKPT", ":directories"}, {"RUN", ":runs"},
+                                           {"JOB", ":jobs"}};
     const struct goal plain = {g->line, "", "", 0, g->to};
     const bool job = g->line->job;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
@@ -202,36 +190,29 @@ static void offer_one(const struct goal *g, const char *word, size_t n, bool any
         }
     if (job && (is(word, n, "key.path=value") || is(word, n, "KEY=VALUE")))
         dt_job_keys(offer_key, (void *)(uintptr_t)g);
-    else if (is(word, n, "TYPE"))
-        offer_slices(g);
-    else if (is(word, n, "DTnnn"))
-        offer_errors(g);
-    else if (strspn(word, "abcdefghijklmnopqrstuvwxyz-") >= n)
-        offer(g, word, n, "", "");
+    else if (is(word, n, "TYPE")) offer_slices(g);
+    else if (is(word, n, "DTnnn")) offer_errors(g);
+    else if (strspn(word, "abcdefghijklmnopqrstuvwxyz-") >= n) offer(g, word, n, "", "");
 }
 
 /* "RUN|CKPT", "JOB [key.path=value...]": any of them. Brackets and dots say how often, not what. */
-static void offer_all(const struct goal *g, const char *words)
-{
+static void offer_all(const struct goal *g, const char *words) {
     const bool any_file = strstr(words, "FILE") != NULL;
     for (size_t n; *words; words += n) {
         words += strspn(words, " []|");
         n = strcspn(words, " []|");
-        if (n > 0)
-            offer_one(g, words, n > 3 && is(words + n - 3, 3, "...") ? n - 3 : n, any_file);
+        if (n > 0) offer_one(g, words, n > 3 && is(words + n - 3, 3, "...") ? n - 3 : n, any_file);
     }
 }
 
-static void offer_values(const struct goal *g, const struct option *o)
-{
+static void offer_values(const struct goal *g, const struct option *o) {
     enum { FEW = 8 };
     for (int i = 0; o->choices && o->choices[i]; i++)
         offer(g, o->choices[i], strlen(o->choices[i]), "", "");
-    if (o->words)
-        offer_words(g, o->words);
-    if (!o->choices && o->value)
-        offer_all(g, o->value);
-    for (int64_t n = o->min; o->kind == OPTION_INTEGER && n <= o->max && o->max - o->min < FEW && o->max > 0; n++) {
+    if (o->words) offer_words(g, o->words);
+    if (!o->choices && o->value) offer_all(g, o->value);
+    for (int64_t n = o->min;
+         o->kind == OPTION_INTEGER && n <= o->max && o->max - o->min < FEW && o->max > 0; n++) {
         char digits[24];
         offer(g, digits, (size_t)snprintf(digits, sizeof digits, "%lld", (long long)n), "", "");
     }
@@ -240,19 +221,16 @@ static void offer_values(const struct goal *g, const struct option *o)
 /* ---- the line ---- */
 
 /* Whether a word is a value where one may be missing. */
-static bool is_free(const char *word)
-{
+static bool is_free(const char *word) {
     return word[0] != '-' && !strchr(word, '=') && !is_job(word);
 }
 
-static void read_line(struct line *l)
-{
+static void read_line(struct line *l) {
     for (int i = 0; i < l->words.n; i++) {
         const char *word = l->words.at[i];
         const struct option *o = l->pending;
         l->pending = NULL;
-        if (o && (o->kind != OPTION_MAYBE || is_free(word)))
-            continue;
+        if (o && (o->kind != OPTION_MAYBE || is_free(word))) continue;
         o = word[0] == '-' && word[1] ? option_of(l, word) : NULL;
         if (o && o->kind != OPTION_FLAG && !strchr(word, '=') && (word[1] == '-' || !word[2]))
             l->pending = o;
@@ -263,20 +241,17 @@ static void read_line(struct line *l)
     }
 }
 
-static void offer_last(const struct line *l, struct text *to)
-{
+static void offer_last(const struct line *l, struct text *to) {
     const struct goal whole = {l, "", l->last, 0, to};
     const struct option *o = l->last[0] == '-' ? option_of(l, l->last) : NULL;
-    const int n = begins(l->last, "--") ? (int)strcspn(l->last, "=") + 1 : 2; /* "--tpu=v3-8", "-Cfolder" */
-    if (l->pending)
-        offer_values(&whole, l->pending);
-    if (l->pending && l->pending->kind != OPTION_MAYBE)
-        return;
+    /* "--tpu=v3-8", "-Cfolder" */
+    const int n = begins(l->last, "--") ? (int)strcspn(l->last, "=") + 1 : 2;
+    if (l->pending) offer_values(&whole, l->pending);
+    if (l->pending && l->pending->kind != OPTION_MAYBE) return;
     if (o && o->kind != OPTION_FLAG && (int)strlen(l->last) >= n && (n > 2 || l->last[2])) {
         offer_values(&(struct goal){l, l->last, l->last + n, n, to}, o);
     } else if (l->last[0] == '-') {
-        if (l->verb)
-            offer_options(&whole, l->verb->options);
+        if (l->verb) offer_options(&whole, l->verb->options);
         offer_options(&whole, common_options);
     } else if (strcmp(l->path, "help") == 0 || begins(l->path, "help ")) {
         offer_verbs(&whole, l->path[4] ? l->path + strlen("help ") : "");
@@ -287,12 +262,12 @@ static void offer_last(const struct line *l, struct text *to)
     }
 }
 
-int complete_print(struct words words)
-{
+int complete_print(struct words words) {
     struct text t;
-    if (words.n < 2)
-        return EXIT_USAGE;
-    struct line l = {.words = {words.at + 1, words.n - 2}, .last = words.at[words.n - 1], .all_keys = strcmp(words.at[0], "fish") == 0};
+    if (words.n < 2) return EXIT_USAGE;
+    struct line l = {.words = {words.at + 1, words.n - 2},
+                     .last = words.at[words.n - 1],
+                     .all_keys = strcmp(words.at[0], "fish") == 0};
     read_line(&l);
     text_open(&t);
     fputc('\n', t.to);

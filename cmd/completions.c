@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain completions: what makes a shell ask `dtrain __complete` (complete.h). The shells' own part is in cmd/shell, which the build turns into lines of C. */
+/* dtrain completions: what makes a shell ask `dtrain __complete` (complete.h). The shells' own part
+ * is in cmd/shell, which the build turns into lines of C. */
 #include <string.h>
 
 #include "text.h"
@@ -7,16 +8,13 @@
 
 static const char *const bash[] = {
 #include "dtrain.bash.inc"
-    NULL
-};
+    NULL};
 static const char *const zsh[] = {
 #include "dtrain.zsh.inc"
-    NULL
-};
+    NULL};
 static const char *const fish[] = {
 #include "dtrain.fish.inc"
-    NULL
-};
+    NULL};
 static const struct {
     const char *name;
     const char *const *line; /* ends with NULL */
@@ -27,28 +25,25 @@ struct completions {
     struct common common;
 };
 
-static dt_status *find(const struct call *call, const char *const **line)
-{
+static dt_status *find(const struct call *call, const char *const **line) {
     if (call->operands.n == 0)
         return usage_error(call, "name of a shell missing: bash, zsh or fish");
     if (call->operands.n > 1)
         return usage_error(call, "one shell expected, got %d operands", call->operands.n);
     for (int i = 0; i < SHELLS && !*line; i++)
-        if (strcmp(shells[i].name, call->operands.at[0]) == 0)
-            *line = shells[i].line;
-    return *line ? NULL : usage_error(call, "expected bash, zsh or fish, got '%s'", cut_word(call->operands.at[0]).text);
+        if (strcmp(shells[i].name, call->operands.at[0]) == 0) *line = shells[i].line;
+    return *line ? NULL
+                 : usage_error(call, "expected bash, zsh or fish, got '%s'",
+                               cut_word(call->operands.at[0]).text);
 }
 
-static int run(const struct call *call)
-{
+static int run(const struct call *call) {
     const char *const *line = NULL;
     struct text t;
     dt_status *s = find(call, &line);
-    if (s)
-        return out_error(call->out, s);
+    if (s) return out_error(call->out, s);
     text_open(&t);
-    for (; *line; line++)
-        fputs(*line, t.to);
+    for (; *line; line++) fputs(*line, t.to);
     out_text(call->out, text_bytes(&t));
     text_close(&t);
     return 0;
@@ -60,7 +55,8 @@ const struct verb verb_completions = {
     .group = "Other",
     .line = "print a completion script for verbs, options, values and keys of jobs",
     .operands = "bash|zsh|fish",
-    .examples = "  source <(dtrain completions bash)          in this shell; 'make install' installs all three\n"
+    .examples = "  source <(dtrain completions bash)          in this shell; 'make install' "
+                "installs all three\n"
                 "  dtrain completions zsh > ~/.zfunc/_dtrain\n"
                 "  dtrain completions fish > ~/.config/fish/completions/dtrain.fish\n",
     .options = options,

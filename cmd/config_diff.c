@@ -15,10 +15,11 @@ struct sides {
     const char *run;
 };
 
-static dt_status *open_job(const struct call *call, const char *path, bool overridden, dt_job **out)
-{
+static dt_status *open_job(const struct call *call, const char *path, bool overridden,
+                           dt_job **out) {
     const struct config_diff *my = call->settings;
-    dt_job_source source = {.path = path, .directory = my->place.directory, .purpose = DT_FOR_TOPOLOGY};
+    dt_job_source source = {
+        .path = path, .directory = my->place.directory, .purpose = DT_FOR_TOPOLOGY};
     if (overridden) {
         source.overrides = call->operands.at + 2;
         source.n_overrides = call->operands.n - 2;
@@ -26,46 +27,44 @@ static dt_status *open_job(const struct call *call, const char *path, bool overr
     return dt_job_open(out, &source);
 }
 
-static dt_status *open_sides(const struct call *call, struct sides *sides)
-{
+static dt_status *open_sides(const struct call *call, struct sides *sides) {
     struct stat st;
     const char *const *operand = call->operands.at;
     if (count_jobs(call) != 2 || is_override(operand[0]) || is_override(operand[1]))
         return usage_error(call, "expected two jobs, or a job and the directory of a run");
     dt_status *s = open_job(call, operand[0], false, &sides->a);
-    if (s)
-        return s;
+    if (s) return s;
     if (stat(operand[1], &st) != 0 || !S_ISDIR(st.st_mode))
         return open_job(call, operand[1], true, &sides->b);
     sides->run = operand[1];
-    return call->operands.n == 2 ? NULL : usage_error(call, "a run cannot be overridden: '%s'", cut_word(operand[2]).text);
+    return call->operands.n == 2
+               ? NULL
+               : usage_error(call, "a run cannot be overridden: '%s'", cut_word(operand[2]).text);
 }
 
-static int run(const struct call *call)
-{
+static int run(const struct call *call) {
     struct sides sides = {0};
     char *text = NULL;
     dt_status *s = open_sides(call, &sides);
-    if (!s)
-        s = dt_job_config_diff(sides.a, sides.b, sides.run, &text);
+    if (!s) s = dt_job_config_diff(sides.a, sides.b, sides.run, &text);
     dt_job_unref(sides.a);
     dt_job_unref(sides.b);
     return out_result(call->out, s, text);
 }
 
-static const struct option options[] = {
-    PLACE_OPTIONS(struct config_diff),
-    OPTIONS_END
-};
+static const struct option options[] = {PLACE_OPTIONS(struct config_diff), OPTIONS_END};
 const struct verb verb_config_diff = {
     .name = "config diff",
     .group = "Inspect",
     .line = "show how two jobs, or a job and a run, differ",
     .operands = "JOB JOB|RUN [key.path=value...]",
-    .examples = "  dtrain config diff a.yaml b.yaml               compare key by key, after extends and substitutions\n"
+    .examples = "  dtrain config diff a.yaml b.yaml               compare key by key, after "
+                "extends and substitutions\n"
                 "  dtrain config diff a.yaml a.yaml seed=7        what the overrides change\n"
-                "  dtrain config diff a.yaml runs/a               what changed since the newest checkpoint of the run\n",
-    .more = "Lines with '-' are from the first, lines with '+' from the second. Prints nothing if there is no difference; the\n"
+                "  dtrain config diff a.yaml runs/a               what changed since the newest "
+                "checkpoint of the run\n",
+    .more = "Lines with '-' are from the first, lines with '+' from the second. Prints nothing if "
+            "there is no difference; the\n"
             "exit code is 0 either way.\n",
     .options = options,
     .size = sizeof(struct config_diff),

@@ -9,115 +9,145 @@ struct config_init {
 };
 
 /* Each trains as it is, on generated examples; a comment has the lines for your own data. */
-#define HEAD(name, about) \
-    "# " about " Train it with: dtrain fit FILE\n" \
-    "version: 1\n" \
-    "name: " name "\n" \
-    "seed: 42\n" \
-    "# strategy: {type: mirrored}         # a replica on each core; default: one\n" \
-    "dataset:\n" \
+#define HEAD(name, about)                                                                          \
+    "# " about " Train it with: dtrain fit FILE\n"                                                 \
+    "version: 1\n"                                                                                 \
+    "name: " name "\n"                                                                             \
+    "seed: 42\n"                                                                                   \
+    "# strategy: {type: mirrored}         # a replica on each core; default: one\n"                \
+    "dataset:\n"                                                                                   \
     "  # For your own data, use these lines instead of format, examples, element:\n"
-#define TAIL \
-    "compile:\n" \
-    "  optimizer: {Adam: {learning_rate: 0.001}}\n" \
-    "  loss: {SparseCategoricalCrossentropy: {from_logits: true}}\n" \
-    "  metrics: [accuracy]\n" \
+#define TAIL                                                                                       \
+    "compile:\n"                                                                                   \
+    "  optimizer: {Adam: {learning_rate: 0.001}}\n"                                                \
+    "  loss: {SparseCategoricalCrossentropy: {from_logits: true}}\n"                               \
+    "  metrics: [accuracy]\n"                                                                      \
     "fit: {epochs: 5}\n"
 
 static const struct {
     const char *name, *text;
 } rows[] = {
-    {"mlp", HEAD("mlp", "Small images, one hidden layer.")
-        "  #   format: idx                     # the format of MNIST; or npy\n"
-        "  #   train: {image: images-idx3-ubyte, label: labels-idx1-ubyte}\n"
-        "  #   map: {image: [rescale: {scale: 0.00392156862745098}]}\n"
-        "  format: synthetic\n"
-        "  examples: 2000\n"
-        "  element: {image: {shape: [28, 28]}, label: {num_classes: 10}}\n"
-        "  validation_split: 0.2               # the last examples\n"
-        "  shuffle: true\n"
-        "  global_batch_size: 64               # for all replicas together\n"
-        "model:\n"
-        "  layers:\n"
-        "    - Input: {name: image, shape: [28, 28]}\n"
-        "    - Flatten\n"
-        "    - Dense: {units: 128, activation: relu}\n"
-        "    - Dense: {units: 10, name: logits}   # one per class\n" TAIL},
-    {"cnn", HEAD("cnn", "Images, two convolutions.")
-        "  #   format: image_folder\n"
-        "  #   train: photos                   # a folder for each class\n"
-        "  #   element:\n"
-        "  #     image: {shape: [32, 32, 3], interpolation: bilinear}\n"
-        "  #     label: {num_classes: 10}\n"
-        "  #   map: {image: [rescale: {scale: 0.00392156862745098}]}\n"
-        "  format: synthetic\n"
-        "  examples: 500\n"
-        "  element: {image: {shape: [32, 32, 3]}, label: {num_classes: 10}}\n"
-        "  validation_split: 0.2\n"
-        "  shuffle: true\n"
-        "  global_batch_size: 32\n"
-        "model:\n"
-        "  layers:\n"
-        "    - Input: {name: image, shape: [32, 32, 3]}   # rows, columns, channels\n"
-        "    - Conv2D: {filters: 16, kernel_size: 3, padding: same, activation: relu}\n"
-        "    - MaxPooling2D: {pool_size: 2}\n"
-        "    - Conv2D: {filters: 32, kernel_size: 3, padding: same, activation: relu}\n"
-        "    - GlobalAveragePooling2D\n"
-        "    - Dense: {units: 10, name: logits}   # one per class\n" TAIL},
-    {"text", HEAD("text", "Texts, sorted into classes.")
-        "  #   format: csv\n"
-        "  #   train: texts.csv\n"
-        "  #   element:\n"
-        "  #     words: {column: text, dtype: string}\n"
-        "  #     label: {column: topic, vocabulary: [art, food, music, sport]}\n"
-        "  #   map:\n"
-        "  #     words:\n"
-        "  #       - text_vectorization: {max_tokens: 500, output_sequence_length: 64}\n"
-        "  format: synthetic\n"
-        "  examples: 1000\n"
-        "  element: {words: {shape: [64], num_classes: 500}, label: {num_classes: 4}}\n"
-        "  validation_split: 0.2\n"
-        "  shuffle: true\n"
-        "  global_batch_size: 32\n"
-        "model:\n"
-        "  layers:\n"
-        "    - Input: {name: words, shape: [64], dtype: int32}\n"
-        "    - Embedding: {input_dim: 500, output_dim: 32}   # 500: max_tokens\n"
-        "    - GlobalAveragePooling1D\n"
-        "    - Dense: {units: 32, activation: relu}\n"
-        "    - Dense: {units: 4, name: logits}    # one per class\n" TAIL},
-    {"tabular", HEAD("tabular", "Rows of a table, sorted into classes.")
-        "  #   format: csv\n"
-        "  #   train: table.csv\n"
-        "  #   element:\n"
-        "  #     x: {columns: [age, height, income, size]}\n"
-        "  #     label: {column: plan, vocabulary: [basic, plus, pro]}\n"
-        "  format: synthetic\n"
-        "  examples: 2000\n"
-        "  element: {x: {shape: [4]}, label: {num_classes: 3}}\n"
-        "  map: {x: [normalize]}               # mean 0, variance 1; keep this line\n"
-        "  validation_split: 0.2               # the last examples\n"
-        "  shuffle: true\n"
-        "  global_batch_size: 64\n"
-        "model:\n"
-        "  layers:\n"
-        "    - Input: {name: x, shape: [4]}       # one per column\n"
-        "    - Dense: {units: 64, activation: relu}\n"
-        "    - Dense: {units: 32, activation: relu}\n"
-        "    - Dense: {units: 3, name: logits}    # one per class\n" TAIL},
+    {"mlp",
+     HEAD("mlp", "Small images, one hidden layer.") "  #   format: idx                     # the "
+                                                    "format of MNIST; or npy\n"
+                                                    "  #   train: {image: images-idx3-ubyte, "
+                                                    "label: labels-idx1-ubyte}\n"
+                                                    "  #   map: {image: [rescale: {scale: "
+                                                    "0.00392156862745098}]}\n"
+                                                    "  format: synthetic\n"
+                                                    "  examples: 2000\n"
+                                                    "  element: {image: {shape: [28, 28]}, label: "
+                                                    "{num_classes: 10}}\n"
+                                                    "  validation_split: 0.2               # the "
+                                                    "last examples\n"
+                                                    "  shuffle: true\n"
+                                                    "  global_batch_size: 64               # for "
+                                                    "all replicas together\n"
+                                                    "model:\n"
+                                                    "  layers:\n"
+                                                    "    - Input: {name: image, shape: [28, 28]}\n"
+                                                    "    - Flatten\n"
+                                                    "    - Dense: {units: 128, activation: relu}\n"
+                                                    "    - Dense: {units: 10, name: logits}   # "
+                                                    "one per class\n" TAIL},
+    {"cnn", HEAD("cnn", "Images, two convolutions.") "  #   format: image_folder\n"
+                                                     "  #   train: photos                   # a "
+                                                     "folder for each class\n"
+                                                     "  #   element:\n"
+                                                     "  #     image: {shape: [32, 32, 3], "
+                                                     "interpolation: bilinear}\n"
+                                                     "  #     label: {num_classes: 10}\n"
+                                                     "  #   map: {image: [rescale: {scale: "
+                                                     "0.00392156862745098}]}\n"
+                                                     "  format: synthetic\n"
+                                                     "  examples: 500\n"
+                                                     "  element: {image: {shape: [32, 32, 3]}, "
+                                                     "label: {num_classes: 10}}\n"
+                                                     "  validation_split: 0.2\n"
+                                                     "  shuffle: true\n"
+                                                     "  global_batch_size: 32\n"
+                                                     "model:\n"
+                                                     "  layers:\n"
+                                                     "    - Input: {name: image, shape: [32, 32, "
+                                                     "3]}   # rows, columns, channels\n"
+                                                     "    - Conv2D: {filters: 16, kernel_size: 3, "
+                                                     "padding: same, activation: relu}\n"
+                                                     "    - MaxPooling2D: {pool_size: 2}\n"
+                                                     "    - Conv2D: {filters: 32, kernel_size: 3, "
+                                                     "padding: same, activation: relu}\n"
+                                                     "    - GlobalAveragePooling2D\n"
+                                                     "    - Dense: {units: 10, name: logits}   # "
+                                                     "one per class\n" TAIL},
+    {"text",
+     HEAD("text",
+          "Texts, sorted into classes.") "  #   format: csv\n"
+                                         "  #   train: texts.csv\n"
+                                         "  #   element:\n"
+                                         "  #     words: {column: text, dtype: string}\n"
+                                         "  #     label: {column: topic, vocabulary: [art, food, "
+                                         "music, sport]}\n"
+                                         "  #   map:\n"
+                                         "  #     words:\n"
+                                         "  #       - text_vectorization: {max_tokens: 500, "
+                                         "output_sequence_length: 64}\n"
+                                         "  format: synthetic\n"
+                                         "  examples: 1000\n"
+                                         "  element: {words: {shape: [64], num_classes: 500}, "
+                                         "label: {num_classes: 4}}\n"
+                                         "  validation_split: 0.2\n"
+                                         "  shuffle: true\n"
+                                         "  global_batch_size: 32\n"
+                                         "model:\n"
+                                         "  layers:\n"
+                                         "    - Input: {name: words, shape: [64], dtype: int32}\n"
+                                         "    - Embedding: {input_dim: 500, output_dim: 32}   # "
+                                         "500: max_tokens\n"
+                                         "    - GlobalAveragePooling1D\n"
+                                         "    - Dense: {units: 32, activation: relu}\n"
+                                         "    - Dense: {units: 4, name: logits}    # one per "
+                                         "class\n" TAIL},
+    {"tabular",
+     HEAD("tabular",
+          "Rows of a table, sorted into classes.") "  #   format: csv\n"
+                                                   "  #   train: table.csv\n"
+                                                   "  #   element:\n"
+                                                   "  #     x: {columns: [age, height, income, "
+                                                   "size]}\n"
+                                                   "  #     label: {column: plan, vocabulary: "
+                                                   "[basic, plus, pro]}\n"
+                                                   "  format: synthetic\n"
+                                                   "  examples: 2000\n"
+                                                   "  element: {x: {shape: [4]}, label: "
+                                                   "{num_classes: 3}}\n"
+                                                   "  map: {x: [normalize]}               # mean "
+                                                   "0, variance 1; keep this line\n"
+                                                   "  validation_split: 0.2               # the "
+                                                   "last examples\n"
+                                                   "  shuffle: true\n"
+                                                   "  global_batch_size: 64\n"
+                                                   "model:\n"
+                                                   "  layers:\n"
+                                                   "    - Input: {name: x, shape: [4]}       # one "
+                                                   "per column\n"
+                                                   "    - Dense: {units: 64, activation: relu}\n"
+                                                   "    - Dense: {units: 32, activation: relu}\n"
+                                                   "    - Dense: {units: 3, name: logits}    # one "
+                                                   "per class\n" TAIL},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-static int run(const struct call *call)
-{
+static int run(const struct call *call) {
     if (call->operands.n != 1)
-        return out_error(call->out, usage_error(call, "one kind of job is expected: mlp, cnn, text or tabular"));
+        return out_error(
+            call->out, usage_error(call, "one kind of job is expected: mlp, cnn, text or tabular"));
     for (int i = 0; i < ROWS; i++)
         if (strcmp(rows[i].name, call->operands.at[0]) == 0) {
             out_text(call->out, rows[i].text);
             return 0;
         }
-    return out_error(call->out, usage_error(call, "unknown kind of job '%s'; known: mlp, cnn, text, tabular", cut_word(call->operands.at[0]).text));
+    return out_error(call->out,
+                     usage_error(call, "unknown kind of job '%s'; known: mlp, cnn, text, tabular",
+                                 cut_word(call->operands.at[0]).text));
 }
 
 static const struct option options[] = {OPTIONS_END};
@@ -127,7 +157,8 @@ const struct verb verb_config_init = {
     .line = "print a small job to start from",
     .operands = "mlp|cnn|text|tabular",
     .examples = "  dtrain config init tabular > job.yaml && dtrain fit job.yaml\n",
-    .more = "The job trains as it is, on generated examples; its comments say what to change for your own data.\n",
+    .more = "The job trains as it is, on generated examples; its comments say what to change for "
+            "your own data.\n",
     .options = options,
     .size = sizeof(struct config_init),
     .run = run,

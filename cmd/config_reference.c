@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain config reference: every key of a job file, as Markdown (docs/job-file.md), generated from the tables that read job files. Tables have no
- * examples, so those stand here, one for each section; together they form one job.
+ * dtrain config reference: every key of a job file, as Markdown (docs/job-file.md), generated from
+ * the tables that read job files. Tables have no examples, so those stand here, one for each
+ * section; together they form one job.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,85 +28,83 @@ struct rows {
     struct row *at;
 };
 
-static char *copy(const char *text)
-{
-    return text_copy(text ? text : "");
-}
+static char *copy(const char *text) { return text_copy(text ? text : ""); }
 
-static char *join(const char *const *words)
-{
+static char *join(const char *const *words) {
     struct text t;
     text_open(&t);
-    for (int i = 0; words && words[i]; i++)
-        fprintf(t.to, "%s`%s`", i ? ", " : "", words[i]);
+    for (int i = 0; words && words[i]; i++) fprintf(t.to, "%s`%s`", i ? ", " : "", words[i]);
     char *all = text_copy(text_bytes(&t));
     text_close(&t);
     return all;
 }
 
-static void add(const dt_job_key *k, void *user)
-{
+static void add(const dt_job_key *k, void *user) {
     struct rows *all = user;
     if (all->n == all->room) {
         all->room = all->room ? 2 * all->room : 1024;
         all->at = grow(all->at, (size_t)all->room * sizeof *all->at);
     }
     all->at[all->n++] = (struct row){
-        .path = copy(k->path), .type = copy(k->type), .help = copy(k->help), .preset = copy(k->preset), .choices = join(k->choices),
-        .sort = copy(k->sort), .kind = copy(k->kind), .about = copy(k->about), .refused = k->refused, .required = k->required,
-        .has_min = k->has_min, .has_max = k->has_max, .above_min = k->above_min, .below_max = k->below_max, .min = k->min, .max = k->max,
+        .path = copy(k->path),
+        .type = copy(k->type),
+        .help = copy(k->help),
+        .preset = copy(k->preset),
+        .choices = join(k->choices),
+        .sort = copy(k->sort),
+        .kind = copy(k->kind),
+        .about = copy(k->about),
+        .refused = k->refused,
+        .required = k->required,
+        .has_min = k->has_min,
+        .has_max = k->has_max,
+        .above_min = k->above_min,
+        .below_max = k->below_max,
+        .min = k->min,
+        .max = k->max,
     };
 }
 
-static void release(const struct rows *all)
-{
+static void release(const struct rows *all) {
     for (int i = 0; i < all->n; i++) {
         const struct row *r = &all->at[i];
-        char *const texts[] = {r->path, r->type, r->help, r->preset, r->choices, r->sort, r->kind, r->about};
-        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
-            free(texts[k]);
+        char *const texts[] = {r->path,    r->type, r->help, r->preset,
+                               r->choices, r->sort, r->kind, r->about};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) free(texts[k]);
     }
     free(all->at);
 }
 
 /* ---- cells ---- */
 
-static void put_cell(FILE *to, const char *text)
-{
+static void put_cell(FILE *to, const char *text) {
     for (; *text; text++) {
-        if (*text == '|' || *text == '<' || *text == '*')
-            fputc('\\', to);
+        if (*text == '|' || *text == '<' || *text == '*') fputc('\\', to);
         fputc(*text, to);
     }
 }
 
-static void put_range(FILE *to, const struct row *r)
-{
+static void put_range(FILE *to, const struct row *r) {
     if (r->has_min && r->has_max)
-        fprintf(to, "%s%.10g to %s%.10g", r->above_min ? "above " : "", r->min, r->below_max ? "below " : "", r->max);
-    else if (r->has_min)
-        fprintf(to, "%s%.10g", r->above_min ? "above " : "at least ", r->min);
+        fprintf(to, "%s%.10g to %s%.10g", r->above_min ? "above " : "", r->min,
+                r->below_max ? "below " : "", r->max);
+    else if (r->has_min) fprintf(to, "%s%.10g", r->above_min ? "above " : "at least ", r->min);
 }
 
-static void put_row(FILE *to, const struct row *r, const char *name)
-{
+static void put_row(FILE *to, const struct row *r, const char *name) {
     fprintf(to, "| `%s` | ", name);
     put_cell(to, r->type);
     fputs(r->required ? " | required | " : *r->preset ? " | `" : " | | ", to);
-    if (!r->required && *r->preset)
-        fprintf(to, "%s` | ", r->preset);
+    if (!r->required && *r->preset) fprintf(to, "%s` | ", r->preset);
     put_range(to, r);
     fputs(" | ", to);
     put_cell(to, *r->help ? r->help : "as in Keras");
-    if (strlen(r->choices) > MOST_SHOWN)
-        fputs(": [one of these](#activations)", to);
-    else if (strstr(r->type, "name"))
-        fprintf(to, "%s%s", *r->choices ? ": " : "", r->choices);
+    if (strlen(r->choices) > MOST_SHOWN) fputs(": [one of these](#activations)", to);
+    else if (strstr(r->type, "name")) fprintf(to, "%s%s", *r->choices ? ": " : "", r->choices);
     fputs(" |\n", to);
 }
 
-static void put_head(FILE *to)
-{
+static void put_head(FILE *to) {
     fputs("\n| key | type | default | range | meaning |\n|---|---|---|---|---|\n", to);
 }
 
@@ -118,40 +117,37 @@ struct stretch {
     size_t stem;
 };
 
-static bool same(const char *a, const char *b)
-{
-    return strcmp(a, b) == 0;
-}
+static bool same(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
-/* What Keras has and dtrain does not, or has with one value only: all of it in one list at the end. */
-static bool is_later(const struct row *r)
-{
-    return r->refused && (same(r->help, "not implemented yet") || strncmp(r->help, "only ", 5) == 0);
+/* What Keras has and dtrain does not, or has with one value only: all of it in one list at the
+ * end. */
+static bool is_later(const struct row *r) {
+    return r->refused &&
+           (same(r->help, "not implemented yet") || strncmp(r->help, "only ", 5) == 0);
 }
 
 /* Keys that people try, and what to write. */
-static void put_refused(FILE *to, const struct stretch *s)
-{
+static void put_refused(FILE *to, const struct stretch *s) {
     bool any = false;
     for (int i = 0; i < s->n; i++) {
-        if (!s->at[i].refused || is_later(&s->at[i]))
-            continue;
-        fprintf(to, "%s`%s`: ", any ? "; " : "\nKeys that are not accepted, and what to do instead: ", s->at[i].path + s->stem);
+        if (!s->at[i].refused || is_later(&s->at[i])) continue;
+        fprintf(to,
+                "%s`%s`: ", any ? "; " : "\nKeys that are not accepted, and what to do instead: ",
+                s->at[i].path + s->stem);
         put_cell(to, s->at[i].help);
         any = true;
     }
     fputs(any ? ".\n" : "", to);
 }
 
-static void put_table(FILE *to, const struct stretch *s, bool (*leave_out)(const struct rows *all, const struct row *r), const struct rows *all)
-{
+static void put_table(FILE *to, const struct stretch *s,
+                      bool (*leave_out)(const struct rows *all, const struct row *r),
+                      const struct rows *all) {
     bool head = false;
     for (int i = 0; i < s->n; i++) {
         const struct row *r = &s->at[i];
-        if (r->refused || strlen(r->path) <= s->stem || (leave_out && leave_out(all, r)))
-            continue;
-        if (!head)
-            put_head(to);
+        if (r->refused || strlen(r->path) <= s->stem || (leave_out && leave_out(all, r))) continue;
+        if (!head) put_head(to);
         head = true;
         put_row(to, r, r->path + s->stem);
     }
@@ -168,41 +164,43 @@ static const struct {
     {"strategy", "strategy: {type: mirrored, replicas: 2}\n"},
     {"partition", NULL},
     {"reproducible", "reproducible: {shards: 8}\n"},
-    {"dataset", "dataset:\n  format: csv\n  train: flowers.csv\n  element:\n    x: {columns: [length, width], dtype: float32}\n"
-                "    label: {column: kind, dtype: int32, vocabulary: [round, long]}\n  map: {x: [normalize: {mean: 3, std: 2}]}\n"
+    {"dataset", "dataset:\n  format: csv\n  train: flowers.csv\n  element:\n    x: {columns: "
+                "[length, width], dtype: float32}\n"
+                "    label: {column: kind, dtype: int32, vocabulary: [round, long]}\n  map: {x: "
+                "[normalize: {mean: 3, std: 2}]}\n"
                 "  validation_split: 0.2\n  shuffle: true\n  global_batch_size: 32\n"},
-    {"model", "model:\n  type: sequential\n  layers:\n    - Input: {name: x, shape: [2]}\n    - Dense: {units: \"{width}\", activation: relu}\n"
+    {"model", "model:\n  type: sequential\n  layers:\n    - Input: {name: x, shape: [2]}\n    - "
+              "Dense: {units: \"{width}\", activation: relu}\n"
               "    - Dropout: {rate: 0.1}\n    - Dense: {units: 2, name: logits}\n"},
-    {"compile", "compile:\n  optimizer: {Adam: {learning_rate: {CosineDecay: {initial_learning_rate: 0.01, decay_steps: 1000}}}}\n"
-                "  loss: {SparseCategoricalCrossentropy: {from_logits: true}}\n  metrics: [accuracy]\n"},
-    {"fit", "fit:\n  epochs: 10\n  callbacks:\n    - EarlyStopping: {monitor: val_loss, patience: 3}\n    - CSVLogger: {filename: log.csv}\n"},
+    {"compile",
+     "compile:\n  optimizer: {Adam: {learning_rate: {CosineDecay: {initial_learning_rate: 0.01, "
+     "decay_steps: 1000}}}}\n"
+     "  loss: {SparseCategoricalCrossentropy: {from_logits: true}}\n  metrics: [accuracy]\n"},
+    {"fit", "fit:\n  epochs: 10\n  callbacks:\n    - EarlyStopping: {monitor: val_loss, patience: "
+            "3}\n    - CSVLogger: {filename: log.csv}\n"},
     {"checkpoint", "checkpoint: {save_freq: 100, max_to_keep: 2}\n"},
     {"output", "output: {dir: \"runs/{name}\", tensorboard: true}\n"},
 };
 
-static struct stretch section_rows(const struct rows *all, const char *name)
-{
+static struct stretch section_rows(const struct rows *all, const char *name) {
     struct stretch s = {NULL, 0, *name ? strlen(name) + 1 : 0};
     for (int i = 0; i < all->n; i++) {
         const struct row *r = &all->at[i];
-        bool is = !*r->kind && (*name ? strncmp(r->path, name, s.stem - 1) == 0 && r->path[s.stem - 1] == '.' : !strpbrk(r->path, ".["));
-        if (is && !s.n)
-            s.at = r;
+        bool is = !*r->kind &&
+                  (*name ? strncmp(r->path, name, s.stem - 1) == 0 && r->path[s.stem - 1] == '.'
+                         : !strpbrk(r->path, ".["));
+        if (is && !s.n) s.at = r;
         s.n += is;
     }
     return s;
 }
 
-static void put_section(FILE *to, const struct rows *all, int i)
-{
+static void put_section(FILE *to, const struct rows *all, int i) {
     const struct stretch s = section_rows(all, sections[i].name);
-    if (*sections[i].name)
-        fprintf(to, "\n## %s\n", sections[i].name);
-    else
-        fputs("\n## The top level\n", to);
+    if (*sections[i].name) fprintf(to, "\n## %s\n", sections[i].name);
+    else fputs("\n## The top level\n", to);
     put_table(to, &s, NULL, all);
-    if (sections[i].example)
-        fprintf(to, "\n```yaml\n%s```\n", sections[i].example);
+    if (sections[i].example) fprintf(to, "\n```yaml\n%s```\n", sections[i].example);
 }
 
 /* ---- kinds ---- */
@@ -212,72 +210,72 @@ static const struct {
 } sorts[] = {
     {"strategy", "Strategies", "Keys of `strategy`, next to `type`."},
     {"format", "Formats of data", "Keys of `dataset`, next to `format`; see [data.md](data.md)."},
-    {"step", "Steps of map", "In `dataset.map`, by element, a list: `image: [cast: float32, rescale: {scale: 0.5}]`."},
+    {"step", "Steps of map",
+     "In `dataset.map`, by element, a list: `image: [cast: float32, rescale: {scale: 0.5}]`."},
     {"layer", "Layers", "Entries of `model.layers`: a name, `Flatten`, or `{Dense: {units: 10}}`."},
-    {"repeat", "Repeat", "An entry of `model.layers`, too: `Repeat: {for: {i: 3}, layers: [...]}`, with `\"{i}\"` in the texts of its layers."},
+    {"repeat", "Repeat",
+     "An entry of `model.layers`, too: `Repeat: {for: {i: 3}, layers: [...]}`, with `\"{i}\"` in "
+     "the texts of its layers."},
     {"initializer", "Initialisers", "Values of `kernel_initializer` and its like."},
     {"optimizer", "Optimizers", "Values of `compile.optimizer`."},
-    {"schedule", "Learning rate schedules", "Values of an optimizer's `learning_rate`, in place of a number."},
-    {"loss", "Losses", "Values of `compile.loss`; of a model of several outputs a mapping of their names to them."},
+    {"schedule", "Learning rate schedules",
+     "Values of an optimizer's `learning_rate`, in place of a number."},
+    {"loss", "Losses",
+     "Values of `compile.loss`; of a model of several outputs a mapping of their names to them."},
     {"metric", "Metrics",
-     "Entries of `compile.metrics`. `accuracy` is, as in Keras, BinaryAccuracy of an output of one number, "
+     "Entries of `compile.metrics`. `accuracy` is, as in Keras, BinaryAccuracy of an output of one "
+     "number, "
      "SparseCategoricalAccuracy of class numbers, else CategoricalAccuracy."},
     {"callback", "Callbacks", "Entries of `fit.callbacks`; see [callbacks.md](callbacks.md)."},
 };
 enum { SECTIONS = sizeof sections / sizeof *sections, SORTS = sizeof sorts / sizeof *sorts };
 
 /* The rows of the kind that row `first` belongs to. */
-static struct stretch kind_rows(const struct rows *all, int first)
-{
+static struct stretch kind_rows(const struct rows *all, int first) {
     const struct row *r = &all->at[first];
     const char *name = strstr(r->path, r->kind);
     bool beside = !name || same(r->sort, "strategy") || same(r->sort, "format");
-    struct stretch s = {r, 0, beside ? strcspn(r->path, ".") + 1 : (size_t)(name - r->path) + strlen(r->kind) + 1};
-    while (first + s.n < all->n && same(all->at[first + s.n].sort, r->sort) && same(all->at[first + s.n].kind, r->kind))
+    struct stretch s = {
+        r, 0, beside ? strcspn(r->path, ".") + 1 : (size_t)(name - r->path) + strlen(r->kind) + 1};
+    while (first + s.n < all->n && same(all->at[first + s.n].sort, r->sort) &&
+           same(all->at[first + s.n].kind, r->kind))
         s.n++;
     return s;
 }
 
-static const char *leaf(const struct row *r)
-{
+static const char *leaf(const struct row *r) {
     const char *dot = strrchr(r->path, '.');
     return dot ? dot + 1 : r->path;
 }
 
-static int count_kinds(const struct rows *all, const char *sort)
-{
+static int count_kinds(const struct rows *all, const char *sort) {
     int n = 0;
     for (int i = 0; i < all->n; i++)
-        n += same(all->at[i].sort, sort) && (i == 0 || !same(all->at[i - 1].sort, sort) || !same(all->at[i - 1].kind, all->at[i].kind));
+        n += same(all->at[i].sort, sort) && (i == 0 || !same(all->at[i - 1].sort, sort) ||
+                                             !same(all->at[i - 1].kind, all->at[i].kind));
     return n;
 }
 
-static bool is_alike(const struct row *a, const struct row *b)
-{
+static bool is_alike(const struct row *a, const struct row *b) {
     return same(leaf(a), leaf(b)) && same(a->help, b->help) && same(a->preset, b->preset);
 }
 
 /* Nearly all kinds of the sort have it, with the same words: told once. */
-static bool is_common(const struct rows *all, const struct row *r)
-{
+static bool is_common(const struct rows *all, const struct row *r) {
     int n = 0, kinds = count_kinds(all, r->sort);
     for (int i = 0; i < all->n; i++)
         n += !all->at[i].refused && same(all->at[i].sort, r->sort) && is_alike(&all->at[i], r);
     return kinds > 4 && n * 3 >= kinds * 2;
 }
 
-static void put_common(FILE *to, const struct rows *all, const char *sort)
-{
+static void put_common(FILE *to, const struct rows *all, const char *sort) {
     bool head = false;
     for (int i = 0; i < all->n; i++) {
         const struct row *r = &all->at[i];
         bool told = false;
-        if (!same(r->sort, sort) || r->refused || !is_common(all, r))
-            continue;
-        for (int k = 0; k < i; k++)
-            told |= same(all->at[k].sort, sort) && is_alike(&all->at[k], r);
-        if (told)
-            continue;
+        if (!same(r->sort, sort) || r->refused || !is_common(all, r)) continue;
+        for (int k = 0; k < i; k++) told |= same(all->at[k].sort, sort) && is_alike(&all->at[k], r);
+        if (told) continue;
         if (!head) {
             fputs("\nNearly all have:\n", to);
             put_head(to);
@@ -287,13 +285,13 @@ static void put_common(FILE *to, const struct rows *all, const char *sort)
     }
 }
 
-static void put_sort(FILE *to, const struct rows *all, int i)
-{
+static void put_sort(FILE *to, const struct rows *all, int i) {
     fprintf(to, "\n## %s\n\n%s\n", sorts[i].title, sorts[i].text);
     put_common(to, all, sorts[i].sort);
     for (int k = 0; k < all->n; k++) {
         const struct row *r = &all->at[k];
-        if (!same(r->sort, sorts[i].sort) || (k && same(all->at[k - 1].sort, r->sort) && same(all->at[k - 1].kind, r->kind)))
+        if (!same(r->sort, sorts[i].sort) ||
+            (k && same(all->at[k - 1].sort, r->sort) && same(all->at[k - 1].kind, r->kind)))
             continue;
         const struct stretch s = kind_rows(all, k);
         fprintf(to, "\n### %s\n\n", r->kind);
@@ -303,8 +301,7 @@ static void put_sort(FILE *to, const struct rows *all, int i)
     }
 }
 
-static void put_activations(FILE *to, const struct rows *all)
-{
+static void put_activations(FILE *to, const struct rows *all) {
     for (int i = 0; i < all->n; i++)
         if (same(all->at[i].path, "model.layers[].Dense.activation"))
             fprintf(to, "\n## Activations\n\nValues of `activation`: %s.\n", all->at[i].choices);
@@ -313,26 +310,25 @@ static void put_activations(FILE *to, const struct rows *all)
 /* ---- what is to come ---- */
 
 /* Dense, or a section's name. */
-static int put_owner(FILE *to, const struct row *r, const struct row *before)
-{
+static int put_owner(FILE *to, const struct row *r, const struct row *before) {
     const int n = (int)(*r->kind ? strlen(r->kind) : strcspn(r->path, "."));
     const char *name = *r->kind ? r->kind : r->path;
-    const bool again = before && same(before->kind, r->kind) && same(before->sort, r->sort) && (*r->kind || strncmp(before->path, r->path, (size_t)n + 1) == 0);
+    const bool again = before && same(before->kind, r->kind) && same(before->sort, r->sort) &&
+                       (*r->kind || strncmp(before->path, r->path, (size_t)n + 1) == 0);
     return again ? fputs(", ", to) : fprintf(to, "\n- %.*s: ", n, name);
 }
 
-static void put_later(FILE *to, const struct rows *all)
-{
+static void put_later(FILE *to, const struct rows *all) {
     const struct row *before = NULL;
-    fputs("\n## Not implemented yet\n\nThese keys are refused, unless they have the value named beside them or `null`.\n", to);
+    fputs("\n## Not implemented yet\n\nThese keys are refused, unless they have the value named "
+          "beside them or `null`.\n",
+          to);
     for (int i = 0; i < all->n; i++) {
         const struct row *r = &all->at[i];
-        if (!is_later(r))
-            continue;
+        if (!is_later(r)) continue;
         put_owner(to, r, before);
         fprintf(to, "`%s`", leaf(r));
-        if (*r->preset && !same(r->preset, "null"))
-            fprintf(to, " (`%s`)", r->preset);
+        if (*r->preset && !same(r->preset, "null")) fprintf(to, " (`%s`)", r->preset);
         before = r;
     }
     fputs("\n", to);
@@ -340,63 +336,67 @@ static void put_later(FILE *to, const struct rows *all)
 
 /* ---- the verb ---- */
 
-static void put_all(FILE *to, const struct rows *all)
-{
+static void put_all(FILE *to, const struct rows *all) {
     fputs("# The job file\n\n"
-          "A job is one YAML file. This page lists every key; `man dtrain-job` has the same text, and\n"
+          "A job is one YAML file. This page lists every key; `man dtrain-job` has the same text, "
+          "and\n"
           "`dtrain config reference Dense` prints the part about one name.\n\n"
-          "- The key decides the type of its value. Integers are digits or an exact `1e3`, booleans are\n"
-          "  `true` and `false`, quoted values are text. `null` removes a known key, as if it were not there.\n"
-          "- Unknown keys are errors. Top-level keys that begin with `x-` are places for definitions: aliases\n"
-          "  and merge keys take from them (`x-dense: &dense {units: 64}`, then `Dense: {<<: *dense, name: a}`).\n"
+          "- The key decides the type of its value. Integers are digits or an exact `1e3`, "
+          "booleans are\n"
+          "  `true` and `false`, quoted values are text. `null` removes a known key, as if it were "
+          "not there.\n"
+          "- Unknown keys are errors. Top-level keys that begin with `x-` are places for "
+          "definitions: aliases\n"
+          "  and merge keys take from them (`x-dense: &dense {units: 64}`, then `Dense: {<<: "
+          "*dense, name: a}`).\n"
           "  A mapping's own keys win over merged ones; of a list of mappings, the first wins.\n"
-          "- Paths are relative to the file that contains them. `output.dir`, `checkpoint.resume` and\n"
+          "- Paths are relative to the file that contains them. `output.dir`, `checkpoint.resume` "
+          "and\n"
           "  `model.init_from` are relative to the working directory.\n"
-          "- Any key can be set on the command line: `dtrain fit job.yaml fit.epochs=3`. Entries of lists\n"
+          "- Any key can be set on the command line: `dtrain fit job.yaml fit.epochs=3`. Entries "
+          "of lists\n"
           "  have numbers, from 0: `model.layers.1.Dense.units=64`.\n"
-          "- `{name}`, `{run_dir}` and variables from `let` are replaced in all texts. `${VARIABLE}` and\n"
-          "  `${VARIABLE:-default}` are replaced in paths only, and records keep them as they are written\n"
+          "- `{name}`, `{run_dir}` and variables from `let` are replaced in all texts. "
+          "`${VARIABLE}` and\n"
+          "  `${VARIABLE:-default}` are replaced in paths only, and records keep them as they are "
+          "written\n"
           "  ([security.md](security.md)). A path may begin with `~/`, your home directory.\n"
-          "- For completion and checks in an editor, run `dtrain config schema > dtrain.schema.json` and\n"
+          "- For completion and checks in an editor, run `dtrain config schema > "
+          "dtrain.schema.json` and\n"
           "  begin the job with `# yaml-language-server: $schema=dtrain.schema.json`.\n\n"
-          "The examples below, one after the other, form a complete job.\n", to);
-    for (int i = 0; i < SECTIONS; i++)
-        put_section(to, all, i);
+          "The examples below, one after the other, form a complete job.\n",
+          to);
+    for (int i = 0; i < SECTIONS; i++) put_section(to, all, i);
     for (int i = 0; i < SORTS; i++) {
         put_sort(to, all, i);
-        if (same(sorts[i].sort, "repeat"))
-            put_activations(to, all);
+        if (same(sorts[i].sort, "repeat")) put_activations(to, all);
     }
     put_later(to, all);
 }
 
 /* Of some names: for people, not as Markdown. */
-static int print_names(const struct call *call)
-{
+static int print_names(const struct call *call) {
     struct text t;
     dt_status *s = NULL;
     text_open(&t);
     for (int i = 0; i < call->operands.n && !s; i++) {
         const char *name = call->operands.at[i];
         fputs(i ? "\n" : "", t.to);
-        if (kinds_put(t.to, name))
-            continue;
+        if (kinds_put(t.to, name)) continue;
         char *nearest = kinds_nearest(name);
-        s = usage_error(call, "nothing in a job file is called '%s'%s%s%s", cut_word(name).text, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+        s = usage_error(call, "nothing in a job file is called '%s'%s%s%s", cut_word(name).text,
+                        nearest ? "; did you mean '" : "", nearest ? nearest : "",
                         nearest ? "'?" : "");
         free(nearest);
     }
-    if (!s)
-        out_page(call->out, text_bytes(&t));
+    if (!s) out_page(call->out, text_bytes(&t));
     text_close(&t);
     return out_error(call->out, s);
 }
 
-static int run(const struct call *call)
-{
+static int run(const struct call *call) {
     struct text t;
-    if (call->operands.n)
-        return print_names(call);
+    if (call->operands.n) return print_names(call);
     struct rows all = {0};
     text_open(&t);
     dt_job_keys(add, &all);
@@ -413,9 +413,11 @@ const struct verb verb_config_reference = {
     .group = "Inspect",
     .line = "print the reference of job files (every key, layer, optimizer, loss, ...) as Markdown",
     .operands = "[NAME...]",
-    .examples = "  dtrain config reference > docs/job-file.md\n"
-                "  dtrain config reference Dense Adam        the keys of a layer, of an optimizer\n",
-    .more = "Generated from the tables that dtrain reads job files with, like the manual page dtrain-job(5) and the schema.\n",
+    .examples =
+        "  dtrain config reference > docs/job-file.md\n"
+        "  dtrain config reference Dense Adam        the keys of a layer, of an optimizer\n",
+    .more = "Generated from the tables that dtrain reads job files with, like the manual page "
+            "dtrain-job(5) and the schema.\n",
     .options = options,
     .size = sizeof(struct config_reference),
     .run = run,

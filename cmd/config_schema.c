@@ -6,10 +6,11 @@ struct config_schema {
     struct common common;
 };
 
-static int run(const struct call *call)
-{
+static int run(const struct call *call) {
     char *text = NULL;
-    dt_status *s = call->operands.n ? usage_error(call, "no operands expected, got '%s'", cut_word(call->operands.at[0]).text) : dt_job_schema(&text);
+    dt_status *s = call->operands.n ? usage_error(call, "no operands expected, got '%s'",
+                                                  cut_word(call->operands.at[0]).text)
+                                    : dt_job_schema(&text);
     return out_result(call->out, s, text);
 }
 
@@ -20,9 +21,11 @@ const struct verb verb_config_schema = {
     .line = "print a JSON Schema of job files, for editors",
     .operands = "",
     .examples = "  dtrain config schema > dtrain.schema.json\n",
-    .more = "JSON Schema 2020-12, generated from the tables that dtrain reads job files with. A job that begins with\n"
+    .more = "JSON Schema 2020-12, generated from the tables that dtrain reads job files with. A "
+            "job that begins with\n"
             "    # yaml-language-server: $schema=dtrain.schema.json\n"
-            "gets completion, explanations and checks in editors that use the YAML language server (VS Code, Neovim, Emacs, ...).\n",
+            "gets completion, explanations and checks in editors that use the YAML language server "
+            "(VS Code, Neovim, Emacs, ...).\n",
     .options = options,
     .size = sizeof(struct config_schema),
     .run = run,

@@ -11,11 +11,13 @@ struct data_source {
 };
 extern const char *const split_choices[];
 
-#define DATA_OPTIONS(s)                                                                                                 \
-    CHOICE(s, source.split, "split", "PART", split_choices, "which part of a job's data"),                              \
-    FLAG(s, source.json, "json", "print one JSON object")
+#define DATA_OPTIONS(s)                                                                            \
+    CHOICE(s, source.split, "split", "PART", split_choices, "which part of a job's data"),         \
+        FLAG(s, source.json, "json", "print one JSON object")
 
-/* Opens the job, if the first operand is one (- or .yaml); *job is NULL where operands are files. The caller lets go of it. */
-dt_status *take_data(const struct call *call, const struct data_source *from, dt_job **job, dt_data_request *request);
+/* Opens the job, if the first operand is one (- or .yaml); *job is NULL where operands are files.
+ * The caller lets go of it. */
+dt_status *take_data(const struct call *call, const struct data_source *from, dt_job **job,
+                     dt_data_request *request);
 
 #endif

@@ -19,17 +19,14 @@ struct names {
     int n;
 };
 
-static void add_name(struct names *names, const char *name)
-{
-    if (names->n == MOST_NAMES)
-        return;
+static void add_name(struct names *names, const char *name) {
+    if (names->n == MOST_NAMES) return;
     snprintf(names->text[names->n], LONGEST_NAME, "%s", name);
     names->name[names->n] = names->text[names->n];
     names->n++;
 }
 
-static void add_table(struct names *names, const struct option *table)
-{
+static void add_table(struct names *names, const struct option *table) {
     char name[LONGEST_NAME];
     for (const struct option *o = table; o->name; o++)
         if (o->env) {
@@ -38,13 +35,12 @@ static void add_table(struct names *names, const struct option *table)
         }
 }
 
-static void collect_names(struct names *names)
-{
+static void collect_names(struct names *names) {
     names->n = 0;
     add_table(names, common_options);
-    for (int i = 0; verbs[i]; i++)
-        add_table(names, verbs[i]->options);
-    add_name(names, "INSTRUCTIONS"); /* these are read by the library, so that other programs on it obey them, too */
+    for (int i = 0; verbs[i]; i++) add_table(names, verbs[i]->options);
+    /* these are read by the library, so that other programs on it obey them, too */
+    add_name(names, "INSTRUCTIONS");
     add_name(names, "PJRT_PLUGIN");
     add_name(names, "PJRT_CACHE");
     add_name(names, "SECRET_FILE");
@@ -54,49 +50,40 @@ static void collect_names(struct names *names)
 #endif
 }
 
-static bool is_known(const struct names *names, const char *entry)
-{
+static bool is_known(const struct names *names, const char *entry) {
     const char *rest = entry + sizeof PREFIX - 1;
     size_t n = strcspn(rest, "=");
     for (int i = 0; i < names->n; i++)
-        if (strlen(names->name[i]) == n && memcmp(names->name[i], rest, n) == 0)
-            return true;
+        if (strlen(names->name[i]) == n && memcmp(names->name[i], rest, n) == 0) return true;
     return false;
 }
 
-static void warn_of(struct out *out, const struct names *names, const char *entry)
-{
+static void warn_of(struct out *out, const struct names *names, const char *entry) {
     struct cut name = cut_word(entry);
     name.text[strcspn(name.text, "=")] = '\0';
     const char *nearest = dt_nearest(name.text + sizeof PREFIX - 1, names->name, names->n);
     if (nearest)
         out_warn(out, "unknown variable %s; did you mean " PREFIX "%s?", name.text, nearest);
-    else
-        out_warn(out, "unknown variable %s", name.text);
+    else out_warn(out, "unknown variable %s", name.text);
 }
 
-void env_warn(struct out *out)
-{
+void env_warn(struct out *out) {
     struct names names = {.n = -1};
     for (char **entry = environ; entry && *entry; entry++) {
-        if (strncmp(*entry, PREFIX, sizeof PREFIX - 1) != 0)
-            continue;
-        if (names.n < 0)
-            collect_names(&names);
-        if (!is_known(&names, *entry))
-            warn_of(out, &names, *entry);
+        if (strncmp(*entry, PREFIX, sizeof PREFIX - 1) != 0) continue;
+        if (names.n < 0) collect_names(&names);
+        if (!is_known(&names, *entry)) warn_of(out, &names, *entry);
     }
 }
 
-int env_threads(struct out *out, int64_t threads)
-{
+int env_threads(struct out *out, int64_t threads) {
     const char *value = getenv("OMP_NUM_THREADS");
-    if (threads || !value || !*value)
-        return (int)threads;
+    if (threads || !value || !*value) return (int)threads;
     char *end;
     long n = strtol(value, &end, 10);
-    if ((*end == '\0' || *end == ',') && n >= 1 && n <= MOST_THREADS) /* a list has one number for each level of nesting */
-        return (int)n;
-    out_warn(out, "OMP_NUM_THREADS: expected an integer of at least 1, got '%s'; it is ignored", cut_word(value).text);
+    /* a list has one number for each level of nesting */
+    if ((*end == '\0' || *end == ',') && n >= 1 && n <= MOST_THREADS) return (int)n;
+    out_warn(out, "OMP_NUM_THREADS: expected an integer of at least 1, got '%s'; it is ignored",
+             cut_word(value).text);
     return 0;
 }

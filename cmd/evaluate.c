@@ -20,8 +20,7 @@ struct evaluate {
 
 static const char *const splits[] = {"validation", "test", "train", NULL};
 
-static dt_status *evaluate(const struct call *call, dt_job *job, struct watch *watch)
-{
+static dt_status *evaluate(const struct call *call, dt_job *job, struct watch *watch) {
     const struct evaluate *my = call->settings;
     dt_run_options options = {
         .threads = env_threads(call->out, my->compute.threads),
@@ -33,25 +32,20 @@ static dt_status *evaluate(const struct call *call, dt_job *job, struct watch *w
     return dt_job_evaluate(job, my->checkpoint, splits[my->split], &options);
 }
 
-static int run_here(const struct call *call)
-{
+static int run_here(const struct call *call) {
     const struct evaluate *my = call->settings;
     struct expectations expectations;
     dt_job_source source;
     dt_job *job = NULL;
     dt_status *s = take_job(call, &my->place, &source);
-    if (!s)
-        s = expect_parse(call, my->expect, &expectations);
-    if (s)
-        return out_error(call->out, s);
+    if (!s) s = expect_parse(call, my->expect, &expectations);
+    if (s) return out_error(call->out, s);
     struct watch watch = {.out = call->out, .json = my->json, .path = source.path};
     source.purpose = DT_FOR_EVALUATE;
     s = dt_job_open(&job, &source);
     watch.silent = dt_job_worker(job) > 0;
-    if (!s)
-        s = expect_check(&expectations, job, false);
-    if (!s)
-        s = evaluate(call, job, &watch);
+    if (!s) s = expect_check(&expectations, job, false);
+    if (!s) s = evaluate(call, job, &watch);
     int code = s ? watch_error(&watch, s) : watch.silent ? 0 : expect_judge(&expectations, &watch);
     watch_end(&watch, code);
     watch_release(&watch);
@@ -59,8 +53,7 @@ static int run_here(const struct call *call)
     return code;
 }
 
-static int run(const struct call *call)
-{
+static int run(const struct call *call) {
     const struct evaluate *my = call->settings;
     int code = 0;
     workers_tell_rank(my->rank);
@@ -68,28 +61,32 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    TEXT(struct evaluate, checkpoint, "ckpt", "PATH", "the checkpoint; default: the newest in output.dir"),
+    TEXT(struct evaluate, checkpoint, "ckpt", "PATH",
+         "the checkpoint; default: the newest in output.dir"),
     CHOICE(struct evaluate, split, "split", "PART", splits, "the split to evaluate"),
     INTEGER(struct evaluate, steps, "steps", "N", "evaluate only the first N batches", .min = 1),
-    LIST(struct evaluate, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
+    LIST(struct evaluate, expect, "expect", "EXPR",
+         "exit with 80 unless NAME OP NUMBER holds; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
     WORKERS_OPTION(struct evaluate, "evaluate"),
     RANK_OPTION(struct evaluate),
     FLAG(struct evaluate, json, "json", "print JSON lines"),
     COMPUTE_OPTIONS(struct evaluate),
     BACKEND_OPTIONS(struct evaluate),
     PLACE_OPTIONS(struct evaluate),
-    OPTIONS_END
-};
+    OPTIONS_END};
 const struct verb verb_evaluate = {
     .name = "evaluate",
     .group = "Train",
     .line = "compute the metrics of a checkpoint",
     .operands = "JOB [key.path=value...]",
-    .examples = "  dtrain evaluate job.yaml                                        the newest checkpoint on the validation data\n"
-                "  dtrain evaluate job.yaml --ckpt runs/a/ckpt/step-00000295       this checkpoint\n"
-                "  dtrain evaluate job.yaml --split test --expect 'accuracy>=0.94'\n"
-                "  dtrain evaluate job.yaml --steps 10                             the first ten batches\n"
-                "  dtrain evaluate job.yaml --workers 4                             on four processes, with the same digits\n",
+    .examples =
+        "  dtrain evaluate job.yaml                                        the newest checkpoint "
+        "on the validation data\n"
+        "  dtrain evaluate job.yaml --ckpt runs/a/ckpt/step-00000295       this checkpoint\n"
+        "  dtrain evaluate job.yaml --split test --expect 'accuracy>=0.94'\n"
+        "  dtrain evaluate job.yaml --steps 10                             the first ten batches\n"
+        "  dtrain evaluate job.yaml --workers 4                             on four processes, "
+        "with the same digits\n",
     .options = options,
     .runs_jobs = true,
     .size = sizeof(struct evaluate),

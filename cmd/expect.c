@@ -8,23 +8,20 @@
 
 #include "text.h"
 
-static const char *skip_blanks(const char *p)
-{
-    while (*p == ' ' || *p == '\t')
-        p++;
+static const char *skip_blanks(const char *p) {
+    while (*p == ' ' || *p == '\t') p++;
     return p;
 }
 
-/* Names of metrics and outputs are any words: what an operator begins with, and blanks, are in none. */
-static const char *read_name(const char *p, struct expectation *e)
-{
+/* Names of metrics and outputs are any words: what an operator begins with, and blanks, are in
+ * none. */
+static const char *read_name(const char *p, struct expectation *e) {
     e->name = p;
     e->bytes = strcspn(p, " \t\r\n<>=!");
     return e->bytes ? skip_blanks(p + e->bytes) : NULL;
 }
 
-static const char *read_operator(const char *p, struct expectation *e)
-{
+static const char *read_operator(const char *p, struct expectation *e) {
     static const char *const operators[] = {">=", "<=", "==", ">", "<"}; /* the longer ones first */
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         if (strncmp(p, operators[i], strlen(operators[i])) == 0) {
@@ -35,8 +32,7 @@ static const char *read_operator(const char *p, struct expectation *e)
 }
 
 /* A decimal number and nothing after it; strtod alone would take "nan" and "0x1p3". */
-static bool read_number(const char *p, struct expectation *e)
-{
+static bool read_number(const char *p, struct expectation *e) {
     size_t n = strspn(p, "+-0123456789.eE");
     char *end;
     e->written = p;
@@ -44,110 +40,95 @@ static bool read_number(const char *p, struct expectation *e)
     return n > 0 && end == p + n && *skip_blanks(end) == '\0' && isfinite(e->number);
 }
 
-static bool parse(const char *text, struct expectation *e)
-{
+static bool parse(const char *text, struct expectation *e) {
     const char *p = read_name(skip_blanks(text), e);
-    if (p)
-        p = read_operator(p, e);
+    if (p) p = read_operator(p, e);
     return p && read_number(p, e);
 }
 
-dt_status *expect_parse(const struct call *call, struct words texts, struct expectations *e)
-{
+dt_status *expect_parse(const struct call *call, struct words texts, struct expectations *e) {
     e->n = 0;
     if (texts.n > MOST_EXPECTATIONS)
         return usage_error(call, "at most %d --expect can be given", MOST_EXPECTATIONS);
     for (int i = 0; i < texts.n; i++)
         if (!parse(texts.at[i], &e->at[e->n++]))
-            return usage_error(call, "--expect: expected NAME OP NUMBER with >=, <=, >, < or ==, as in 'val_accuracy>=0.94'; got '%s'",
+            return usage_error(call,
+                               "--expect: expected NAME OP NUMBER with >=, <=, >, < or ==, as in "
+                               "'val_accuracy>=0.94'; got '%s'",
                                cut_word(texts.at[i]).text);
     return NULL;
 }
 
-static bool is_of_training(const char *name)
-{
+static bool is_of_training(const char *name) {
     return strncmp(name, "val_", 4) == 0 || strcmp(name, "learning_rate") == 0;
 }
 
-enum { MOST_NAMES = 1024 }; /* 256 numbers of metrics, losses of 32 outputs and their sum, twice, are fewer */
+/* 256 numbers of metrics, losses of 32 outputs and their sum, twice, are fewer */
+enum { MOST_NAMES = 1024 };
 
 /* The metrics that will be reported; some only by fit. */
-static int list_metrics(const dt_job *job, bool training, const char **names, int most)
-{
+static int list_metrics(const dt_job *job, bool training, const char **names, int most) {
     int n = 0;
     const char *name;
     for (int i = 0; n < most && (name = dt_job_metric(job, i)); i++)
-        if (training || !is_of_training(name))
-            names[n++] = name;
+        if (training || !is_of_training(name)) names[n++] = name;
     return n;
 }
 
-static bool is_listed(const struct expectation *e, const char *const *names, int n)
-{
+static bool is_listed(const struct expectation *e, const char *const *names, int n) {
     for (int i = 0; i < n; i++)
-        if (strlen(names[i]) == e->bytes && memcmp(names[i], e->name, e->bytes) == 0)
-            return true;
+        if (strlen(names[i]) == e->bytes && memcmp(names[i], e->name, e->bytes) == 0) return true;
     return false;
 }
 
-static dt_status *unknown(const struct expectation *e, const char *const *names, int n)
-{
+static dt_status *unknown(const struct expectation *e, const char *const *names, int n) {
     struct text name, known;
     text_open(&name);
     text_open(&known);
     fwrite(e->name, 1, e->bytes, name.to);
-    for (int i = 0; i < n; i++)
-        fprintf(known.to, "%s%s", i ? ", " : "", names[i]);
+    for (int i = 0; i < n; i++) fprintf(known.to, "%s%s", i ? ", " : "", names[i]);
     const char *nearest = dt_nearest(text_bytes(&name), names, n);
-    dt_status *s = dt_status_create(ERROR_EXPECT_METRIC, "--expect: the job has no metric '%s'; it reports %s%s%s%s",
-                                    cut_word(text_bytes(&name)).text, text_bytes(&known),
-                                    nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    dt_status *s = dt_status_create(
+        ERROR_EXPECT_METRIC, "--expect: the job has no metric '%s'; it reports %s%s%s%s",
+        cut_word(text_bytes(&name)).text, text_bytes(&known), nearest ? "; did you mean '" : "",
+        nearest ? nearest : "", nearest ? "'?" : "");
     text_close(&known);
     text_close(&name);
     return s;
 }
 
-dt_status *expect_check(const struct expectations *e, const dt_job *job, bool training)
-{
+dt_status *expect_check(const struct expectations *e, const dt_job *job, bool training) {
     const char *names[MOST_NAMES];
     int n = list_metrics(job, training, names, MOST_NAMES);
     for (int i = 0; i < e->n; i++)
-        if (!is_listed(&e->at[i], names, n))
-            return unknown(&e->at[i], names, n);
+        if (!is_listed(&e->at[i], names, n)) return unknown(&e->at[i], names, n);
     return NULL;
 }
 
-static bool holds(const struct expectation *e, double value)
-{
+static bool holds(const struct expectation *e, double value) {
     bool equal = value == e->number;
-    if (e->op[0] == '>')
-        return value > e->number || (e->op[1] && equal);
-    if (e->op[0] == '<')
-        return value < e->number || (e->op[1] && equal);
+    if (e->op[0] == '>') return value > e->number || (e->op[1] && equal);
+    if (e->op[0] == '<') return value < e->number || (e->op[1] && equal);
     return equal;
 }
 
-static dt_status *broken(const struct expectation *e, double value)
-{
+static dt_status *broken(const struct expectation *e, double value) {
     struct text got;
     text_open(&got);
-    if (isnan(value))
-        fputs("but it has no value", got.to);
-    else
-        put_shortest(got.to, value);
-    dt_status *s = dt_status_create(ERROR_EXPECT, "expected %.*s %s %s, %s%s", (int)e->bytes, e->name, e->op, e->written, isnan(value) ? "" : "got ",
-                                    text_bytes(&got));
+    if (isnan(value)) fputs("but it has no value", got.to);
+    else put_shortest(got.to, value);
+    dt_status *s =
+        dt_status_create(ERROR_EXPECT, "expected %.*s %s %s, %s%s", (int)e->bytes, e->name, e->op,
+                         e->written, isnan(value) ? "" : "got ", text_bytes(&got));
     text_close(&got);
     return s;
 }
 
-int expect_judge(const struct expectations *e, const struct watch *w)
-{
+int expect_judge(const struct expectations *e, const struct watch *w) {
     int code = 0;
     for (int i = 0; i < e->n; i++) {
         double value = watch_value(w, e->at[i].name, e->at[i].bytes);
-        if (!holds(&e->at[i], value))
-            code = watch_error(w, broken(&e->at[i], value));
+        if (!holds(&e->at[i], value)) code = watch_error(w, broken(&e->at[i], value));
     }
     return code;
 }

@@ -9,7 +9,7 @@
 enum { MOST_EXPECTATIONS = 32 };
 
 struct expectation {
-    const char *name;    /* lent by the argument, and so many bytes of it */
+    const char *name; /* lent by the argument, and so many bytes of it */
     size_t bytes;
     char op[3];
     double number;
@@ -24,7 +24,8 @@ struct expectations {
 dt_status *expect_parse(const struct call *call, struct words texts, struct expectations *e);
 /* Are these metrics of the job? `training`: of fit, which reports those with val_ as well. */
 dt_status *expect_check(const struct expectations *e, const dt_job *job, bool training);
-/* Do the last values keep them? All that do not are told, each as an error of its own; the exit code, 0 or 80. */
+/* Do the last values keep them? All that do not are told, each as an error of its own; the exit
+ * code, 0 or 80. */
 int expect_judge(const struct expectations *e, const struct watch *w);
 
 #endif

@@ -34,38 +34,32 @@ struct training {
     dt_job *job;
 };
 
-static dt_resume resume_of(const struct fit *fit)
-{
+static dt_resume resume_of(const struct fit *fit) {
     static const struct {
         const char *word;
         dt_resume resume;
     } rows[] = {{"auto", DT_RESUME_AUTO}, {"never", DT_RESUME_NEVER}, {"must", DT_RESUME_MUST}};
-    if (fit->fresh)
-        return DT_RESUME_NEVER;
-    if (!fit->resume)
-        return DT_RESUME_JOB;
+    if (fit->fresh) return DT_RESUME_NEVER;
+    if (!fit->resume) return DT_RESUME_JOB;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(fit->resume, rows[i].word) == 0)
-            return rows[i].resume;
+        if (strcmp(fit->resume, rows[i].word) == 0) return rows[i].resume;
     return DT_RESUME_PATH;
 }
 
-static dt_status *read_call(struct training *t)
-{
+static dt_status *read_call(struct training *t) {
     const struct fit *fit = t->fit;
     dt_status *s = take_job(t->call, &fit->place, &t->source);
-    if (s)
-        return s;
+    if (s) return s;
     t->source.inspect = fit->dry_run;
     if (fit->fresh && fit->resume && strcmp(fit->resume, "never") != 0)
-        return usage_error(t->call, "--fresh and --resume %s contradict each other", cut_word(fit->resume).text);
+        return usage_error(t->call, "--fresh and --resume %s contradict each other",
+                           cut_word(fit->resume).text);
     if (fit->resume && !*fit->resume)
         return usage_error(t->call, "--resume: expected auto, never, must or a path, got ''");
     return expect_parse(t->call, fit->expect, &t->expectations);
 }
 
-static dt_status *train(struct training *t)
-{
+static dt_status *train(struct training *t) {
     const struct fit *fit = t->fit;
     dt_resume resume = resume_of(fit);
     dt_run_options options = {
@@ -88,32 +82,31 @@ static dt_status *train(struct training *t)
 }
 
 /* A job that says `never`, or a checkpoint's path, would not go on by itself. */
-static bool begins_elsewhere(const dt_job *job)
-{
+static bool begins_elsewhere(const dt_job *job) {
     dt_resume resume = dt_job_resume(job);
     return resume == DT_RESUME_NEVER || resume == DT_RESUME_PATH;
 }
 
-/* The command that goes on, as the user would type it: from the newest checkpoint, wherever this one began. */
-static void tell_how_to_go_on(const struct training *t)
-{
+/* The command that goes on, as the user would type it: from the newest checkpoint, wherever this
+ * one began. */
+static void tell_how_to_go_on(const struct training *t) {
     struct text command;
     text_open(&command);
     put_again(command.to, t->call);
-    if (begins_elsewhere(t->job))
-        fputs(" --resume auto", command.to);
+    if (begins_elsewhere(t->job)) fputs(" --resume auto", command.to);
     out_note(t->call->out, "to resume, run: %s", text_bytes(&command));
     text_close(&command);
 }
 
 /* A stop that was asked for is no error: s is dropped. */
-static int stopped(struct training *t, dt_status *s)
-{
+static int stopped(struct training *t, dt_status *s) {
     dt_status_free(s);
     if (t->watch.silent)
         return *stop_flag() == 2 && !t->watch.saved_after_stop ? stop_exit_code() : EXIT_STOPPED;
     if (*stop_flag() == 2 && !t->watch.saved_after_stop) {
-        out_note(t->call->out, "stopped at once; %s%s", t->watch.checkpoint ? "the newest checkpoint is " : "nothing was saved in this run",
+        out_note(t->call->out, "stopped at once; %s%s",
+                 t->watch.checkpoint ? "the newest checkpoint is "
+                                     : "nothing was saved in this run",
                  t->watch.checkpoint ? t->watch.checkpoint : "");
         return stop_exit_code();
     }
@@ -123,13 +116,11 @@ static int stopped(struct training *t, dt_status *s)
     return EXIT_STOPPED;
 }
 
-static int finish(struct training *t, dt_status *s)
-{
+static int finish(struct training *t, dt_status *s) {
     int code = dt_status_code(s);
     if (code == EXIT_STOPPED || (*stop_flag() && (code >= 128 || (code && *stop_flag() == 2))))
         return stopped(t, s);
-    if (s)
-        return watch_error(&t->watch, s);
+    if (s) return watch_error(&t->watch, s);
     if (t->fit->dry_run) {
         if (!t->fit->json && !t->call->out->quiet && !t->watch.silent)
             out_field(t->call->out, "dry run", "the job is ready to train; nothing was written");
@@ -139,23 +130,22 @@ static int finish(struct training *t, dt_status *s)
 }
 
 /* The same in each of the workers, if there are to be any. */
-static int run_here(const struct call *call)
-{
+static int run_here(const struct call *call) {
     const struct fit *fit = call->settings;
     struct training t = {.call = call, .fit = fit};
-    if (fit->json)
-        stop_tell_json();
+    if (fit->json) stop_tell_json();
     dt_status *s = read_call(&t);
-    if (s)
-        return out_error(call->out, s);
+    if (s) return out_error(call->out, s);
     workers_tell_rank(fit->rank);
-    t.watch = (struct watch){.out = call->out, .json = fit->json, .every_step = fit->every_step, .training = true, .path = t.source.path};
+    t.watch = (struct watch){.out = call->out,
+                             .json = fit->json,
+                             .every_step = fit->every_step,
+                             .training = true,
+                             .path = t.source.path};
     s = dt_job_open(&t.job, &t.source);
     t.watch.silent = dt_job_worker(t.job) > 0;
-    if (!s)
-        s = expect_check(&t.expectations, t.job, true);
-    if (!s)
-        s = train(&t);
+    if (!s) s = expect_check(&t.expectations, t.job, true);
+    if (!s) s = train(&t);
     int code = finish(&t, s);
     watch_end(&t.watch, code);
     watch_release(&t.watch);
@@ -163,24 +153,22 @@ static int run_here(const struct call *call)
     return code;
 }
 
-static dt_status *check_workers(const struct call *call)
-{
+static dt_status *check_workers(const struct call *call) {
     const struct fit *fit = call->settings;
     if (fit->max_restarts && fit->workers < 2)
         return usage_error(call, "--max-restarts needs --workers");
     return workers_check(call, fit->workers);
 }
 
-static int run(const struct call *call)
-{
+static int run(const struct call *call) {
     struct fit fit = *(const struct fit *)call->settings;
     struct call own = *call;
     bool again = false;
     int code = 0;
     dt_status *s = check_workers(call);
-    if (s)
-        return out_error(call->out, s);
-    if (fit.workers > 1 && !workers_start(call->out, (int)fit.workers, fit.max_restarts, &again, &code))
+    if (s) return out_error(call->out, s);
+    if (fit.workers > 1 &&
+        !workers_start(call->out, (int)fit.workers, fit.max_restarts, &again, &code))
         return code;
     if (again) { /* from the newest checkpoint, wherever the first ones began */
         fit.fresh = false;
@@ -191,48 +179,74 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    FLAG(struct fit, dry_run, "dry-run", "read, check and compile the job, write nothing", .letter = 'n', .once = true),
-    TEXT(struct fit, resume, "resume", "WHEN|PATH", "resume from a checkpoint: auto, never, must, or the path of a checkpoint or run; default: the job's checkpoint.resume",
+    FLAG(struct fit, dry_run, "dry-run", "read, check and compile the job, write nothing",
+         .letter = 'n', .once = true),
+    TEXT(struct fit, resume, "resume", "WHEN|PATH",
+         "resume from a checkpoint: auto, never, must, or the path of a checkpoint or run; "
+         "default: the job's checkpoint.resume",
          .once = true, .words = "auto never must"),
-    FLAG(struct fit, fresh, "fresh", "same as --resume never: delete old checkpoints and history once a new checkpoint is saved", .once = true),
-    INTEGER(struct fit, steps, "steps", "N", "save and stop when N steps are done in total", .min = 1),
-    SECONDS(struct fit, time, "time", "TIME", "save and exit with 75 after this time (90s, 55m, 1h30m), at the end of a step"),
-    LIST(struct fit, expect, "expect", "EXPR", "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, ==", .words = EXPECT_WORDS),
+    FLAG(
+        struct fit, fresh, "fresh",
+        "same as --resume never: delete old checkpoints and history once a new checkpoint is saved",
+        .once = true),
+    INTEGER(struct fit, steps, "steps", "N", "save and stop when N steps are done in total",
+            .min = 1),
+    SECONDS(struct fit, time, "time", "TIME",
+            "save and exit with 75 after this time (90s, 55m, 1h30m), at the end of a step"),
+    LIST(struct fit, expect, "expect", "EXPR",
+         "exit with 80 unless NAME OP NUMBER holds at the end; OP is >=, <=, >, <, ==",
+         .words = EXPECT_WORDS),
     WORKERS_OPTION(struct fit, "train"),
     RANK_OPTION(struct fit),
-    INTEGER(struct fit, max_restarts, "max-restarts", "K", "with --workers: start all again, at most K times, after one was lost"),
-    LIST(struct fit, inject, "inject", "FAULT", "rehearse a fault: kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7, flip:worker=1@step=7 or hbm=8GiB",
+    INTEGER(struct fit, max_restarts, "max-restarts", "K",
+            "with --workers: start all again, at most K times, after one was lost"),
+    LIST(struct fit, inject, "inject", "FAULT",
+         "rehearse a fault: kill:core=5@step=120, slow-link:x=1,y=2@step=50*4, nan@step=7, "
+         "flip:worker=1@step=7 or hbm=8GiB",
          .once = true, .words = "kill:core= slow-link:x= nan@step= hbm="),
     FLAG(struct fit, json, "json", "print one JSON object per event"),
-    FLAG(struct fit, every_step, "every-step", "with --json: print every step, not about two per second"),
+    FLAG(struct fit, every_step, "every-step",
+         "with --json: print every step, not about two per second"),
     COMPUTE_OPTIONS(struct fit),
     BACKEND_OPTIONS(struct fit),
     PLACE_OPTIONS(struct fit),
-    OPTIONS_END
-};
+    OPTIONS_END};
 const struct verb verb_fit = {
     .name = "fit",
     .group = "Train",
     .line = "train a job, evaluate it, save checkpoints",
     .operands = "JOB [key.path=value...]",
-    .examples = "  dtrain fit job.yaml                                     train; run it again to resume\n"
-                "  dtrain fit job.yaml fit.epochs=1 output.dir=runs/try    override keys of the file\n"
-                "  dtrain fit job.yaml --expect 'val_accuracy>=0.94'       quality gate for CI: exit 80 if not met\n"
-                "  dtrain fit job.yaml --time 55m                          save and exit with 75 after 55 minutes; run it again to resume\n"
-                "  dtrain fit job.yaml -n                                  check and compile, but do not train\n"
-                "  dtrain fit job.yaml --workers 4 --max-restarts 3        four processes; if one is lost, all start again from the newest checkpoint\n"
-                "  dtrain fit job.yaml --inject kill:core=5@step=120       rehearse the failure of a core\n"
-                "  dtrain fit - --json < job.yaml > run.jsonl              for programs\n",
-    .more = "JOB is a file, or - for standard input. Everything is written below output.dir. SIGINT, SIGTERM and SIGHUP finish the step,\n"
-            "save and exit with 75; run it again to resume. SIGUSR1 saves and continues. SIGALRM is handled like SIGTERM.\n"
+    .examples =
+        "  dtrain fit job.yaml                                     train; run it again to resume\n"
+        "  dtrain fit job.yaml fit.epochs=1 output.dir=runs/try    override keys of the file\n"
+        "  dtrain fit job.yaml --expect 'val_accuracy>=0.94'       quality gate for CI: exit 80 if "
+        "not met\n"
+        "  dtrain fit job.yaml --time 55m                          save and exit with 75 after 55 "
+        "minutes; run it again to resume\n"
+        "  dtrain fit job.yaml -n                                  check and compile, but do not "
+        "train\n"
+        "  dtrain fit job.yaml --workers 4 --max-restarts 3        four processes; if one is lost, "
+        "all start again from the newest checkpoint\n"
+        "  dtrain fit job.yaml --inject kill:core=5@step=120       rehearse the failure of a core\n"
+        "  dtrain fit - --json < job.yaml > run.jsonl              for programs\n",
+    .more = "JOB is a file, or - for standard input. Everything is written below output.dir. "
+            "SIGINT, SIGTERM and SIGHUP finish the step,\n"
+            "save and exit with 75; run it again to resume. SIGUSR1 saves and continues. SIGALRM "
+            "is handled like SIGTERM.\n"
             "If standard output is closed, training continues without it.\n\n"
-            "Each JSON line has an \"event\": start, step, epoch, eval, callback, checkpoint, warning, workers,\n"
-            "fault, data, report, error, end. `step` events carry the loss of the batch and the running metrics\n"
+            "Each JSON line has an \"event\": start, step, epoch, eval, callback, checkpoint, "
+            "warning, workers,\n"
+            "fault, data, report, error, end. `step` events carry the loss of the batch and the "
+            "running metrics\n"
             "of the epoch. `eval` precedes its `epoch`. `end` is always last.\n\n"
-            "Exit codes: 0 success; 64 invalid command line; 65 data or checkpoint malformed, corrupt or from another job; 66 input missing; 69 device not\n"
-            "available; 70 a fault of dtrain itself; 71 out of memory; 73 output cannot be created, or another job\n"
-            "uses it; 74 read or write failed; 75 stopped, state saved; 76 workers disagree; 77 permission\n"
-            "denied; 78 job invalid, or does not fit; 79 diverged; 80 --expect not met; 130 and 143 ended by a\n"
+            "Exit codes: 0 success; 64 invalid command line; 65 data or checkpoint malformed, "
+            "corrupt or from another job; 66 input missing; 69 device not\n"
+            "available; 70 a fault of dtrain itself; 71 out of memory; 73 output cannot be "
+            "created, or another job\n"
+            "uses it; 74 read or write failed; 75 stopped, state saved; 76 workers disagree; 77 "
+            "permission\n"
+            "denied; 78 job invalid, or does not fit; 79 diverged; 80 --expect not met; 130 and "
+            "143 ended by a\n"
             "second signal.\n",
     .options = options,
     .runs_jobs = true,

@@ -10,45 +10,36 @@
 
 enum { KEY_COLUMN = 24 };
 
-static bool is_named(const char *a, const char *b)
-{
+static bool is_named(const char *a, const char *b) {
     for (;; a++, b++) {
         a += *a == '_';
         b += *b == '_';
-        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
-            return false;
-        if (!*a)
-            return true;
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b)) return false;
+        if (!*a) return true;
     }
 }
 
 /* ---- a key ---- */
 
-static void put_range(FILE *to, const dt_job_key *k)
-{
+static void put_range(FILE *to, const dt_job_key *k) {
     if (k->has_min && k->has_max)
-        fprintf(to, ", %s%.10g to %s%.10g", k->above_min ? "above " : "", k->min, k->below_max ? "below " : "", k->max);
-    else if (k->has_min)
-        fprintf(to, ", %s%.10g", k->above_min ? "above " : "at least ", k->min);
+        fprintf(to, ", %s%.10g to %s%.10g", k->above_min ? "above " : "", k->min,
+                k->below_max ? "below " : "", k->max);
+    else if (k->has_min) fprintf(to, ", %s%.10g", k->above_min ? "above " : "at least ", k->min);
 }
 
-static void put_choices(FILE *to, const dt_job_key *k)
-{
+static void put_choices(FILE *to, const dt_job_key *k) {
     for (int i = 0; k->choices && k->choices[i]; i++)
         fprintf(to, "%s%s", i ? ", " : ": ", k->choices[i]);
 }
 
-static void put_key(FILE *to, const dt_job_key *k, const char *name)
-{
+static void put_key(FILE *to, const dt_job_key *k, const char *name) {
     fprintf(to, "  %-*s  %s", KEY_COLUMN - 2, name, k->help && *k->help ? k->help : "as in Keras");
-    if (strstr(k->type, "name"))
-        put_choices(to, k);
+    if (strstr(k->type, "name")) put_choices(to, k);
     fprintf(to, " (%s", k->type);
     put_range(to, k);
-    if (k->required)
-        fputs("; required", to);
-    else if (k->preset && *k->preset)
-        fprintf(to, "; default %s", k->preset);
+    if (k->required) fputs("; required", to);
+    else if (k->preset && *k->preset) fprintf(to, "; default %s", k->preset);
     fputs(")\n", to);
 }
 
@@ -62,9 +53,9 @@ struct page {
     bool any, section;
 };
 
-/* The key without the way to its kind: "units" of "model.layers[].Dense.units"; "" for the kind itself. */
-static const char *own_name(const dt_job_key *k)
-{
+/* The key without the way to its kind: "units" of "model.layers[].Dense.units"; "" for the kind
+ * itself. */
+static const char *own_name(const dt_job_key *k) {
     const char *kind = strstr(k->path, k->kind), *dot = strchr(k->path, '.');
     if (!kind) /* its keys stand beside its name */
         return dot ? dot + 1 : k->path;
@@ -72,57 +63,45 @@ static const char *own_name(const dt_job_key *k)
     return *kind == '.' ? kind + 1 : kind;
 }
 
-static void begin(struct page *p, const dt_job_key *k)
-{
-    if (strcmp(p->sort, k->sort) == 0)
-        return;
-    fprintf(p->to, "%s%s (%s): %s\n\n", p->any ? "\n" : "", k->kind, k->sort, k->about ? k->about : "as in Keras");
+static void begin(struct page *p, const dt_job_key *k) {
+    if (strcmp(p->sort, k->sort) == 0) return;
+    fprintf(p->to, "%s%s (%s): %s\n\n", p->any ? "\n" : "", k->kind, k->sort,
+            k->about ? k->about : "as in Keras");
     snprintf(p->sort, sizeof p->sort, "%s", k->sort);
     p->any = true;
 }
 
-static void put_of_kind(const dt_job_key *k, void *user)
-{
+static void put_of_kind(const dt_job_key *k, void *user) {
     struct page *p = user;
-    if (!k->kind || !is_named(k->kind, p->name))
-        return;
+    if (!k->kind || !is_named(k->kind, p->name)) return;
     begin(p, k);
     const char *name = own_name(k);
-    if (*name && !k->refused)
-        put_key(p->to, k, name);
+    if (*name && !k->refused) put_key(p->to, k, name);
 }
 
-/* What follows `name` in a path: ".epochs" of "fit.epochs" for fit, "" of "fit.callbacks" for callbacks. NULL: it is not in it. */
-static const char *below(const char *path, const char *name)
-{
+/* What follows `name` in a path: ".epochs" of "fit.epochs" for fit, "" of "fit.callbacks" for
+ * callbacks. NULL: it is not in it. */
+static const char *below(const char *path, const char *name) {
     const size_t n = strlen(name);
     const char *dot = strchr(path, '.');
-    if (strncmp(path, name, n) == 0 && (path[n] == '.' || path[n] == '\0'))
-        return path + n;
+    if (strncmp(path, name, n) == 0 && (path[n] == '.' || path[n] == '\0')) return path + n;
     return dot && strcmp(dot + 1, name) == 0 ? dot + 1 + n : NULL;
 }
 
-static void put_of_section(const dt_job_key *k, void *user)
-{
+static void put_of_section(const dt_job_key *k, void *user) {
     struct page *p = user;
     const char *rest = k->kind || k->refused ? NULL : below(k->path, p->name);
-    if (!rest)
-        return;
-    if (!p->any)
-        fprintf(p->to, "%s: %s\n\n", k->path, k->help ? k->help : "");
-    else
-        put_key(p->to, k, *rest == '.' ? rest + 1 : k->path);
+    if (!rest) return;
+    if (!p->any) fprintf(p->to, "%s: %s\n\n", k->path, k->help ? k->help : "");
+    else put_key(p->to, k, *rest == '.' ? rest + 1 : k->path);
     p->any = true;
 }
 
-bool kinds_put(FILE *to, const char *name)
-{
+bool kinds_put(FILE *to, const char *name) {
     struct page kinds = {.to = to, .name = name}, section = {.to = to, .name = name};
-    if (!*name)
-        return false;
+    if (!*name) return false;
     dt_job_keys(put_of_kind, &kinds);
-    if (!kinds.any)
-        dt_job_keys(put_of_section, &section);
+    if (!kinds.any) dt_job_keys(put_of_section, &section);
     return kinds.any || section.any;
 }
 
@@ -134,22 +113,19 @@ struct names {
     int n;
 };
 
-static void add_name(const dt_job_key *k, void *user)
-{
+static void add_name(const dt_job_key *k, void *user) {
     struct names *x = user;
     if (k->kind && x->n < MOST_NAMES && (x->n == 0 || strcmp(x->name[x->n - 1], k->kind) != 0))
         x->name[x->n++] = text_copy(k->kind);
 }
 
-char *kinds_nearest(const char *name)
-{
+char *kinds_nearest(const char *name) {
     struct names *x = grow(NULL, sizeof *x);
     x->n = 0;
     dt_job_keys(add_name, x);
     const char *nearest = dt_nearest(name, (const char *const *)x->name, x->n);
     char *copy = nearest ? text_copy(nearest) : NULL;
-    for (int i = 0; i < x->n; i++)
-        free(x->name[i]);
+    for (int i = 0; i < x->n; i++) free(x->name[i]);
     free(x);
     return copy;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain: finds the verb, reads its options, runs it, ends with its exit code. Nothing is opened or looked at before the
- * verb is known, so that `dtrain --version` costs no more than starting a process.
+ * dtrain: finds the verb, reads its options, runs it, ends with its exit code. Nothing is opened or
+ * looked at before the verb is known, so that `dtrain --version` costs no more than starting a
+ * process.
  */
 #define _DEFAULT_SOURCE /* on_exit */
 #include <fcntl.h>
@@ -16,20 +17,17 @@
 #include "stop.h"
 #include "verb.h"
 
-/* A descriptor 0, 1 or 2 that is closed at the start would be given to the next file opened, and a message would then land
- * in a checkpoint. */
-static void fill_descriptors(void)
-{
+/* A descriptor 0, 1 or 2 that is closed at the start would be given to the next file opened, and a
+ * message would then land in a checkpoint. */
+static void fill_descriptors(void) {
     int fd = 0;
-    while (fd >= 0 && fd <= 2)
-        fd = open("/dev/null", O_RDWR);
-    if (fd > 2)
-        close(fd);
+    while (fd >= 0 && fd <= 2) fd = open("/dev/null", O_RDWR);
+    if (fd > 2) close(fd);
 }
 
-/* As many files and connections as the system allows: the soft limit is low for the sake of select(), which nothing here calls. */
-static void raise_files(void)
-{
+/* As many files and connections as the system allows: the soft limit is low for the sake of
+ * select(), which nothing here calls. */
+static void raise_files(void) {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
         files.rlim_cur = files.rlim_max;
@@ -37,65 +35,60 @@ static void raise_files(void)
     }
 }
 
-/* The stack grows up to the soft limit as it is now, so a low one is raised as far as the system allows. With less than LEAST_STACK the program would be
- * ended by a signal in the middle of its work. */
-static bool raise_stack(void)
-{
+/* The stack grows up to the soft limit as it is now, so a low one is raised as far as the system
+ * allows. With less than LEAST_STACK the program would be ended by a signal in the middle of its
+ * work. */
+static bool raise_stack(void) {
     enum { LEAST_STACK = 64 << 10, USUAL_STACK = 8 << 20 };
     struct rlimit stack;
-    if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur == RLIM_INFINITY)
-        return true;
+    if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur == RLIM_INFINITY) return true;
     if (stack.rlim_cur < USUAL_STACK) {
         stack.rlim_cur = stack.rlim_max < USUAL_STACK ? stack.rlim_max : USUAL_STACK;
         setrlimit(RLIMIT_STACK, &stack);
     }
-    if (stack.rlim_cur >= LEAST_STACK)
-        return true;
-    fprintf(stderr, "dtrain: error: the stack is limited to %llu KiB, 64 KiB are needed; raise the limit: ulimit -s 8192 [DT115]\n",
+    if (stack.rlim_cur >= LEAST_STACK) return true;
+    fprintf(stderr,
+            "dtrain: error: the stack is limited to %llu KiB, 64 KiB are needed; raise the limit: "
+            "ulimit -s 8192 [DT115]\n",
             (unsigned long long)stack.rlim_cur >> 10);
     return false;
 }
 
-/* A reader that goes away and a limit on file sizes are errors of a write, not the end of the process. */
-static void ignore_signals(void)
-{
+/* A reader that goes away and a limit on file sizes are errors of a write, not the end of the
+ * process. */
+static void ignore_signals(void) {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Libraries that find no memory or thread for themselves end the program by exit(1), with their own words, as libgomp does; nothing here ever does. */
-static void name_memory(int code, void *unused)
-{
+/* Libraries that find no memory or thread for themselves end the program by exit(1), with their own
+ * words, as libgomp does; nothing here ever does. */
+static void name_memory(int code, void *unused) {
     (void)unused;
-    if (code == EXIT_FAILURE)
-        _exit(EXIT_MEMORY);
+    if (code == EXIT_FAILURE) _exit(EXIT_MEMORY);
 }
 
 /* After an error of the command line: where to read on. */
-static int finish(struct out *out, const struct verb *verb, int code)
-{
+static int finish(struct out *out, const struct verb *verb, int code) {
     if (code == EXIT_USAGE && verb)
         out_note(out, "    'dtrain help %s' shows operands, options and examples", verb->name);
-    else if (code == EXIT_USAGE)
-        out_note(out, "    'dtrain help' lists all commands");
+    else if (code == EXIT_USAGE) out_note(out, "    'dtrain help' lists all commands");
     return out_close(out, code);
 }
 
-static int print_help(struct out *out, const struct verb *verb)
-{
+static int print_help(struct out *out, const struct verb *verb) {
     help_show(out, verb);
     return out_close(out, 0);
 }
 
-static int print_version(struct out *out)
-{
+static int print_version(struct out *out) {
     out_line(out, "dtrain %s", dt_version());
     return out_close(out, 0);
 }
 
 /* Runs the verb with settings that are there; `operand` has room for all words. */
-static int run_verb(const struct verb *verb, void *settings, struct words words, const char **operand)
-{
+static int run_verb(const struct verb *verb, void *settings, struct words words,
+                    const char **operand) {
     struct out out;
     struct words operands = {.at = operand};
     const struct common *common = settings;
@@ -109,15 +102,13 @@ static int run_verb(const struct verb *verb, void *settings, struct words words,
     }
     if (common->help || common->version)
         return common->help ? print_help(&out, verb) : print_version(&out);
-    if (opened)
-        return out_close(&out, out_error(&out, opened));
+    if (opened) return out_close(&out, out_error(&out, opened));
     env_warn(&out);
     return finish(&out, verb, verb->run(&(struct call){verb, settings, operands, &out}));
 }
 
 /* Before anything is read: the first signal may be there already. */
-static void await_signals(int argc, char **argv)
-{
+static void await_signals(int argc, char **argv) {
     for (int i = 1; i < argc; i++)
         for (int v = 0; verbs[v]; v++)
             if (verbs[v]->trains && strcmp(verbs[v]->name, argv[i]) == 0) {
@@ -127,8 +118,7 @@ static void await_signals(int argc, char **argv)
 }
 
 /* Gives the verb its struct and the list of operands, and takes both back. */
-static int enter_verb(const struct verb *verb, const struct common *common, struct words words)
-{
+static int enter_verb(const struct verb *verb, const struct common *common, struct words words) {
     struct common *settings = calloc(1, verb->size);
     const char **operand = calloc((size_t)words.n + 1, sizeof *operand);
     int code = EXIT_MEMORY;
@@ -144,15 +134,13 @@ static int enter_verb(const struct verb *verb, const struct common *common, stru
     return code;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct common common = {0};
     struct out out;
     struct words words = {.at = (const char *const *)argv + 1, .n = argc > 0 ? argc - 1 : 0};
     int used = 0;
     fill_descriptors();
-    if (!raise_stack())
-        return EXIT_MEMORY;
+    if (!raise_stack()) return EXIT_MEMORY;
     await_signals(argc, argv);
     raise_files();
     ignore_signals();
@@ -162,18 +150,13 @@ int main(int argc, char **argv)
     dt_status *s = options_parse(&(struct parse){NULL, &common, words}, NULL, &used);
     words = (struct words){words.at + used, words.n - used};
     const struct verb *verb = NULL;
-    if (!s && words.n && !common.help && !common.version)
-        verb = verb_find(&words, &used, &s);
-    if (verb)
-        return enter_verb(verb, &common, (struct words){words.at + used, words.n - used});
+    if (!s && words.n && !common.help && !common.version) verb = verb_find(&words, &used, &s);
+    if (verb) return enter_verb(verb, &common, (struct words){words.at + used, words.n - used});
     common.log_file = NULL;
     dt_status_free(out_open(&out, &common));
-    if (s)
-        return finish(&out, NULL, out_error(&out, s));
-    if (common.version)
-        return print_version(&out);
-    if (common.help)
-        return print_help(&out, NULL);
+    if (s) return finish(&out, NULL, out_error(&out, s));
+    if (common.version) return print_version(&out);
+    if (common.help) return print_help(&out, NULL);
     usage_print(stderr);
     return EXIT_USAGE;
 }

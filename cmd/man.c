@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain man: manual pages in roff, made from the tables that command lines and job files are read by: dtrain.1, one for each verb
- * (dtrain-fit.1), and dtrain-job.5 with every key. `make install` puts them where man looks.
+ * dtrain man: manual pages in roff, made from the tables that command lines and job files are read
+ * by: dtrain.1, one for each verb (dtrain-fit.1), and dtrain-job.5 with every key. `make install`
+ * puts them where man looks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,40 +13,32 @@
 /* ---- roff ---- */
 
 /* Text as it is, whatever roff would take for its own. */
-static void put_roff(FILE *to, const char *text)
-{
+static void put_roff(FILE *to, const char *text) {
     for (bool first = true; *text; text++) {
-        if (first && (*text == '.' || *text == '\''))
-            fputs("\\&", to);
-        if (*text == '\\')
-            fputs("\\e", to);
-        else if (*text == '-')
-            fputs("\\-", to);
-        else
-            fputc(*text, to);
+        if (first && (*text == '.' || *text == '\'')) fputs("\\&", to);
+        if (*text == '\\') fputs("\\e", to);
+        else if (*text == '-') fputs("\\-", to);
+        else fputc(*text, to);
         first = *text == '\n';
     }
 }
 
-static void put_dashed(FILE *to, const char *name)
-{
-    for (; *name; name++)
-        fputs(*name == ' ' || *name == '-' ? "\\-" : (char[]){*name, '\0'}, to);
+static void put_dashed(FILE *to, const char *name) {
+    for (; *name; name++) fputs(*name == ' ' || *name == '-' ? "\\-" : (char[]){*name, '\0'}, to);
 }
 
-static void put_title(FILE *to, const char *name, int section, const char *line)
-{
+static void put_title(FILE *to, const char *name, int section, const char *line) {
     fputs(".TH dtrain", to);
     put_dashed(to, name);
-    fprintf(to, " %d \"\" \"dtrain %s\" \"dtrain\"\n.ad l\n.nh\n.SH NAME\ndtrain", section, dt_version());
+    fprintf(to, " %d \"\" \"dtrain %s\" \"dtrain\"\n.ad l\n.nh\n.SH NAME\ndtrain", section,
+            dt_version());
     put_dashed(to, name);
     fputs(" \\- ", to);
     put_roff(to, line);
     fputc('\n', to);
 }
 
-static char *line_of(const char *text)
-{
+static char *line_of(const char *text) {
     struct text line;
     text_open(&line);
     fprintf(line.to, "%.*s", (int)strcspn(text, "\n"), text);
@@ -54,22 +47,18 @@ static char *line_of(const char *text)
     return copy;
 }
 
-static const char *next_line(const char *text)
-{
+static const char *next_line(const char *text) {
     text += strcspn(text, "\n");
     return *text ? text + 1 : text;
 }
 
 /* Paragraphs, which man fills; a line that is indented stands by itself. */
-static void put_prose(FILE *to, const char *heading, const char *text)
-{
+static void put_prose(FILE *to, const char *heading, const char *text) {
     fprintf(to, ".SH %s\n", heading);
     for (; *text; text = next_line(text)) {
         char *line = line_of(text);
-        if (!*line)
-            fputs(".PP\n", to);
-        else if (*line == ' ')
-            fputs(".br\n", to);
+        if (!*line) fputs(".PP\n", to);
+        else if (*line == ' ') fputs(".br\n", to);
         put_roff(to, line + strspn(line, " "));
         fputs(*line == ' ' ? "\n.br\n" : *line ? "\n" : "", to);
         free(line);
@@ -77,13 +66,12 @@ static void put_prose(FILE *to, const char *heading, const char *text)
 }
 
 /* "  dtrain fit job.yaml      what it does": the command, and below it what it does. */
-static void put_examples(FILE *to, const char *text)
-{
+static void put_examples(FILE *to, const char *text) {
     fputs(".SH EXAMPLES\n", to);
     for (bool first = true; *text; text = next_line(text), first = false) {
-        char *line = line_of(text), *command = line + strspn(line, " "), *about = strstr(command, "  ");
-        if (about)
-            *about++ = '\0';
+        char *line = line_of(text), *command = line + strspn(line, " "),
+             *about = strstr(command, "  ");
+        if (about) *about++ = '\0';
         fputs(first ? "\\fB" : ".PP\n\\fB", to);
         put_roff(to, command);
         fputs("\\fR\n", to);
@@ -98,40 +86,31 @@ static void put_examples(FILE *to, const char *text)
 
 /* ---- options ---- */
 
-static void put_option(FILE *to, const struct option *o)
-{
+static void put_option(FILE *to, const struct option *o) {
     fputs(".TP\n", to);
-    if (o->letter)
-        fprintf(to, "\\fB\\-%c\\fR, ", o->letter);
+    if (o->letter) fprintf(to, "\\fB\\-%c\\fR, ", o->letter);
     fputs("\\fB\\-\\-", to);
     put_dashed(to, o->name);
     fputs("\\fR", to);
-    if (o->value)
-        fprintf(to, o->kind == OPTION_MAYBE ? "[=\\fI%s\\fR]" : " \\fI%s\\fR", o->value);
+    if (o->value) fprintf(to, o->kind == OPTION_MAYBE ? "[=\\fI%s\\fR]" : " \\fI%s\\fR", o->value);
     fputc('\n', to);
     put_roff(to, o->help);
     for (int i = 0; o->choices && o->choices[i]; i++)
         fprintf(to, "%s%s", i ? ", " : ": ", o->choices[i]);
-    if (o->kind == OPTION_CHOICE)
-        fprintf(to, " (default %s)", o->choices[o->fallback]);
+    if (o->kind == OPTION_CHOICE) fprintf(to, " (default %s)", o->choices[o->fallback]);
     fputs(o->kind == OPTION_LIST ? "; may be repeated\n" : "\n", to);
 }
 
-static void put_options(FILE *to, const char *heading, const struct option *table)
-{
-    if (!table->name)
-        return;
+static void put_options(FILE *to, const char *heading, const struct option *table) {
+    if (!table->name) return;
     fprintf(to, ".SH %s\n", heading);
-    for (const struct option *o = table; o->name; o++)
-        put_option(to, o);
+    for (const struct option *o = table; o->name; o++) put_option(to, o);
 }
 
-static void put_environment(FILE *to, const struct option *table)
-{
+static void put_environment(FILE *to, const struct option *table) {
     char name[64];
     for (const struct option *o = table; o->name; o++) {
-        if (!o->env)
-            continue;
+        if (!o->env) continue;
         option_env_name(o, name, sizeof name);
         fprintf(to, ".TP\n.B %s\nstands for \\fB\\-\\-", name);
         put_dashed(to, o->name);
@@ -141,16 +120,14 @@ static void put_environment(FILE *to, const struct option *table)
 
 /* ---- pages ---- */
 
-static void print_verb(FILE *to, const struct verb *verb)
-{
+static void print_verb(FILE *to, const struct verb *verb) {
     char name[64];
     snprintf(name, sizeof name, " %s", verb->name);
     put_title(to, name, 1, verb->line);
     fprintf(to, ".SH SYNOPSIS\n.B dtrain %s\n", verb->name);
     put_roff(to, verb->operands);
     fputs("\n[\\fIoptions\\fR]\n", to);
-    if (verb->more)
-        put_prose(to, "DESCRIPTION", verb->more);
+    if (verb->more) put_prose(to, "DESCRIPTION", verb->more);
     put_options(to, "OPTIONS", verb->options);
     put_options(to, "COMMON OPTIONS", common_options);
     fputs(".SH ENVIRONMENT\n", to);
@@ -184,8 +161,7 @@ static const struct {
     {143, "ended by a second SIGTERM"},
 };
 
-static void put_verbs(FILE *to)
-{
+static void put_verbs(FILE *to) {
     fputs(".SH VERBS\n", to);
     for (int i = 0; verbs[i]; i++) {
         fputs(".TP\n.BR dtrain\\-", to);
@@ -196,17 +172,21 @@ static void put_verbs(FILE *to)
     }
 }
 
-static void print_program(FILE *to)
-{
-    put_title(to, "", 1, "train neural networks from one YAML file, on one core or on a simulated pod");
+static void print_program(FILE *to) {
+    put_title(to, "", 1,
+              "train neural networks from one YAML file, on one core or on a simulated pod");
     fputs(".SH SYNOPSIS\n.B dtrain\n\\fIverb\\fR [\\fIoperands\\fR] [\\fIoptions\\fR]\n", to);
     put_verbs(to);
     put_options(to, "COMMON OPTIONS", common_options);
     fputs(".SH ENVIRONMENT\n", to);
     put_environment(to, common_options);
-    fputs(".TP\n.B DTRAIN_INSTRUCTIONS\nbase, avx2 or avx512: takes the processor for one that has no more\n"
-          ".TP\n.B DTRAIN_SECRET_FILE\nfile with the secret of a run whose workers are connected without MPI; none: no secret, on any interface\n"
-          ".TP\n.B DTRAIN_INTERFACE\nname or address of the interface on which such a worker listens\n.SH EXIT STATUS\n", to);
+    fputs(".TP\n.B DTRAIN_INSTRUCTIONS\nbase, avx2 or avx512: takes the processor for one that has "
+          "no more\n"
+          ".TP\n.B DTRAIN_SECRET_FILE\nfile with the secret of a run whose workers are connected "
+          "without MPI; none: no secret, on any interface\n"
+          ".TP\n.B DTRAIN_INTERFACE\nname or address of the interface on which such a worker "
+          "listens\n.SH EXIT STATUS\n",
+          to);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         fprintf(to, ".TP\n.B %d\n", codes[i].code);
         put_roff(to, codes[i].meaning);
@@ -217,17 +197,15 @@ static void print_program(FILE *to)
 
 /* ---- the job file ---- */
 
-static void put_limits(FILE *to, const dt_job_key *k)
-{
+static void put_limits(FILE *to, const dt_job_key *k) {
     if (k->has_min && k->has_max)
-        fprintf(to, ", %s%.17g to %s%.17g", k->above_min ? "above " : "", k->min, k->below_max ? "below " : "", k->max);
-    else if (k->has_min)
-        fprintf(to, ", %s%.17g", k->above_min ? "above " : "at least ", k->min);
+        fprintf(to, ", %s%.17g to %s%.17g", k->above_min ? "above " : "", k->min,
+                k->below_max ? "below " : "", k->max);
+    else if (k->has_min) fprintf(to, ", %s%.17g", k->above_min ? "above " : "at least ", k->min);
 }
 
 /* A long one may be broken behind a dot. */
-static void put_path(FILE *to, const char *path)
-{
+static void put_path(FILE *to, const char *path) {
     enum { LONG = 60 };
     const bool breaks = strlen(path) > LONG;
     for (const char *dot; breaks && (dot = strchr(path, '.')); path = dot + 1)
@@ -235,23 +213,19 @@ static void put_path(FILE *to, const char *path)
     put_roff(to, path);
 }
 
-static void put_key(const dt_job_key *k, void *user)
-{
+static void put_key(const dt_job_key *k, void *user) {
     FILE *to = user;
-    if (k->refused)
-        return;
+    if (k->refused) return;
     fputs(".TP\n\\fB", to);
     put_path(to, k->path);
     fprintf(to, "\\fR\n%s", k->type);
     put_limits(to, k);
-    if (k->required)
-        fputs(", required", to);
+    if (k->required) fputs(", required", to);
     if (k->preset && *k->preset) {
         fputs(", default ", to);
         put_roff(to, k->preset);
     }
-    if (k->kind && !strstr(k->path, k->kind))
-        fprintf(to, ", of %s", k->kind);
+    if (k->kind && !strstr(k->path, k->kind)) fprintf(to, ", of %s", k->kind);
     fputs("\n.br\n", to);
     put_roff(to, k->help ? k->help : "as in Keras");
     for (int i = 0; k->choices && k->choices[i]; i++)
@@ -259,12 +233,14 @@ static void put_key(const dt_job_key *k, void *user)
     fputc('\n', to);
 }
 
-static void print_job(FILE *to)
-{
+static void print_job(FILE *to) {
     put_title(to, " job", 5, "what a job file may say");
-    fputs(".SH DESCRIPTION\nA job is a YAML file; each key may be set on the command line, too, as \\fIkey.path\\fR=\\fIvalue\\fR. An entry of a list is\n"
-          "addressed by its number: model.layers.1.Dense.units=64; here it is written []. A kind (a layer, an optimizer, a loss) is a bare name or\n"
-          "a mapping of one name to its keys.\n.SH KEYS\n", to);
+    fputs(".SH DESCRIPTION\nA job is a YAML file; each key may be set on the command line, too, as "
+          "\\fIkey.path\\fR=\\fIvalue\\fR. An entry of a list is\n"
+          "addressed by its number: model.layers.1.Dense.units=64; here it is written []. A kind "
+          "(a layer, an optimizer, a loss) is a bare name or\n"
+          "a mapping of one name to its keys.\n.SH KEYS\n",
+          to);
     dt_job_keys(put_key, to);
     fputs(".SH SEE ALSO\n.BR dtrain (1),\n.BR dtrain\\-fit (1)\n", to);
 }
@@ -277,73 +253,61 @@ struct man {
 };
 
 /* "dtrain-data-synth.1" is the verb "data synth"; NULL: no page of a verb. */
-static const struct verb *verb_of(const char *page)
-{
+static const struct verb *verb_of(const char *page) {
     for (int i = 0; verbs[i]; i++) {
         char name[80];
         int n = snprintf(name, sizeof name, "dtrain-%s.1", verbs[i]->name);
         for (int c = 0; c < n && c < (int)sizeof name; c++)
             name[c] = name[c] == ' ' ? '-' : name[c];
-        if (strcmp(name, page) == 0)
-            return verbs[i];
+        if (strcmp(name, page) == 0) return verbs[i];
     }
     return NULL;
 }
 
-static void list(FILE *to)
-{
+static void list(FILE *to) {
     fputs("dtrain.1\ndtrain-job.5\n", to);
     for (int i = 0; verbs[i]; i++) {
         fputs("dtrain-", to);
-        for (const char *p = verbs[i]->name; *p; p++)
-            fputc(*p == ' ' ? '-' : *p, to);
+        for (const char *p = verbs[i]->name; *p; p++) fputc(*p == ' ' ? '-' : *p, to);
         fputs(".1\n", to);
     }
 }
 
-static dt_status *print_page(const struct call *call, FILE *to)
-{
+static dt_status *print_page(const struct call *call, FILE *to) {
     const char *page = call->operands.n ? call->operands.at[0] : "dtrain.1";
     const struct verb *verb = verb_of(page);
     if (call->operands.n > 1)
         return usage_error(call, "one page expected, got %d operands", call->operands.n);
-    if (verb)
-        print_verb(to, verb);
-    else if (strcmp(page, "dtrain.1") == 0)
-        print_program(to);
-    else if (strcmp(page, "dtrain-job.5") == 0)
-        print_job(to);
+    if (verb) print_verb(to, verb);
+    else if (strcmp(page, "dtrain.1") == 0) print_program(to);
+    else if (strcmp(page, "dtrain-job.5") == 0) print_job(to);
     else
-        return usage_error(call, "there is no page '%s'; see 'dtrain man --list'", cut_word(page).text);
+        return usage_error(call, "there is no page '%s'; see 'dtrain man --list'",
+                           cut_word(page).text);
     return NULL;
 }
 
-static int run(const struct call *call)
-{
+static int run(const struct call *call) {
     const struct man *my = call->settings;
     struct text t;
     dt_status *s = NULL;
     text_open(&t);
-    if (my->list)
-        list(t.to);
-    else
-        s = print_page(call, t.to);
-    if (!s)
-        out_text(call->out, text_bytes(&t));
+    if (my->list) list(t.to);
+    else s = print_page(call, t.to);
+    if (!s) out_text(call->out, text_bytes(&t));
     text_close(&t);
     return out_error(call->out, s);
 }
 
-static const struct option options[] = {
-    FLAG(struct man, list, "list", "list all pages"),
-    OPTIONS_END
-};
+static const struct option options[] = {FLAG(struct man, list, "list", "list all pages"),
+                                        OPTIONS_END};
 const struct verb verb_man = {
     .name = "man",
     .group = "Other",
     .line = "print a manual page of the program, a verb or job files",
     .operands = "[PAGE]",
-    .examples = "  dtrain man dtrain-fit.1 | man -l -\n  dtrain man dtrain-job.5 | man -l -      every key of a job\n  dtrain man --list\n",
+    .examples = "  dtrain man dtrain-fit.1 | man -l -\n  dtrain man dtrain-job.5 | man -l -      "
+                "every key of a job\n  dtrain man --list\n",
     .options = options,
     .size = sizeof(struct man),
     .run = run,

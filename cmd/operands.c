@@ -8,8 +8,7 @@
 #include "text.h"
 #include "verb.h"
 
-struct cut cut_word(const char *word)
-{
+struct cut cut_word(const char *word) {
     enum { MOST = 80 };
     struct cut cut;
     size_t n = strlen(word);
@@ -25,8 +24,7 @@ struct cut cut_word(const char *word)
     return cut;
 }
 
-dt_status *usage_error(const struct call *call, const char *format, ...)
-{
+dt_status *usage_error(const struct call *call, const char *format, ...) {
     char text[512];
     va_list args;
     va_start(args, format);
@@ -36,42 +34,35 @@ dt_status *usage_error(const struct call *call, const char *format, ...)
 }
 
 /* A key begins with neither a dot nor a slash: ./lr=0.1/job.yaml is a file. */
-bool is_override(const char *operand)
-{
+bool is_override(const char *operand) {
     return *operand != '.' && *operand != '/' && strchr(operand, '=') != NULL;
 }
 
-int count_jobs(const struct call *call)
-{
+int count_jobs(const struct call *call) {
     int jobs = 0;
-    for (int i = 0; i < call->operands.n; i++)
-        jobs += !is_override(call->operands.at[i]);
+    for (int i = 0; i < call->operands.n; i++) jobs += !is_override(call->operands.at[i]);
     return jobs;
 }
 
-bool is_job(const char *operand)
-{
+bool is_job(const char *operand) {
     const size_t n = strlen(operand);
-    return strcmp(operand, "-") == 0 || (n > 5 && strcmp(operand + n - 5, ".yaml") == 0) || (n > 4 && strcmp(operand + n - 4, ".yml") == 0);
+    return strcmp(operand, "-") == 0 || (n > 5 && strcmp(operand + n - 5, ".yaml") == 0) ||
+           (n > 4 && strcmp(operand + n - 4, ".yml") == 0);
 }
 
 /* `fit.epochs = 3`: the shell makes three words of it. */
-static bool is_spaced(const struct call *call)
-{
+static bool is_spaced(const struct call *call) {
     for (int i = 1; i < call->operands.n; i++)
-        if (*call->operands.at[i] == '=')
-            return true;
+        if (*call->operands.at[i] == '=') return true;
     return false;
 }
 
 /* Which operand is one too many: of a job and something that is no job file, the latter. */
-static dt_status *too_many(const struct call *call)
-{
+static dt_status *too_many(const struct call *call) {
     const char *job = NULL, *other = NULL;
     for (int i = 0; i < call->operands.n; i++) {
         const char *operand = call->operands.at[i];
-        if (is_override(operand))
-            continue;
+        if (is_override(operand)) continue;
         if (!job || (!is_job(job) && is_job(operand))) {
             other = job ? job : other;
             job = operand;
@@ -82,23 +73,24 @@ static dt_status *too_many(const struct call *call)
     if (is_spaced(call))
         return usage_error(call, "a setting has no blanks around '=': write key.path=value");
     if (is_job(other))
-        return usage_error(call, "one job file expected, got '%s' and '%s'", cut_word(job).text, cut_word(other).text);
-    return usage_error(call, "'%s' is neither a job file nor an override, key.path=value", cut_word(other).text);
+        return usage_error(call, "one job file expected, got '%s' and '%s'", cut_word(job).text,
+                           cut_word(other).text);
+    return usage_error(call, "'%s' is neither a job file nor an override, key.path=value",
+                       cut_word(other).text);
 }
 
-dt_status *take_job(const struct call *call, const struct place *place, dt_job_source *source)
-{
+dt_status *take_job(const struct call *call, const struct place *place, dt_job_source *source) {
     int jobs = count_jobs(call);
-    if (jobs == 0)
-        return usage_error(call, "job file missing");
-    if (jobs > 1)
-        return too_many(call);
+    if (jobs == 0) return usage_error(call, "job file missing");
+    if (jobs > 1) return too_many(call);
     if (place->backend && strcmp(place->backend, "cpu") != 0 && strcmp(place->backend, "pjrt") != 0)
-        return usage_error(call, "--backend: expected cpu or pjrt, got '%s'", cut_word(place->backend).text);
+        return usage_error(call, "--backend: expected cpu or pjrt, got '%s'",
+                           cut_word(place->backend).text);
     if (place->plugin && !*place->plugin)
         return usage_error(call, "--plugin: expected a path, got ''");
     if (is_override(call->operands.at[0]))
-        return usage_error(call, "the job file comes first, then '%s'", cut_word(call->operands.at[0]).text);
+        return usage_error(call, "the job file comes first, then '%s'",
+                           cut_word(call->operands.at[0]).text);
     *source = (dt_job_source){
         .path = call->operands.at[0],
         .directory = place->directory,
@@ -111,24 +103,21 @@ dt_status *take_job(const struct call *call, const struct place *place, dt_job_s
     return NULL;
 }
 
-dt_status *take_no_operands(const struct call *call)
-{
-    if (call->operands.n == 0)
-        return NULL;
+dt_status *take_no_operands(const struct call *call) {
+    if (call->operands.n == 0) return NULL;
     return usage_error(call, "no operand expected, got '%s'", cut_word(call->operands.at[0]).text);
 }
 
 /* Runs may be called as their jobs are. */
-static bool is_directory(const char *path)
-{
+static bool is_directory(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-dt_status *take_no_job(const struct call *call, const char *hint)
-{
+dt_status *take_no_job(const struct call *call, const char *hint) {
     for (int i = 0; i < call->operands.n; i++)
         if (is_job(call->operands.at[i]) && !is_directory(call->operands.at[i]))
-            return usage_error(call, "'%s' is a job: give the run that its output.dir names%s", cut_word(call->operands.at[i]).text, hint);
+            return usage_error(call, "'%s' is a job: give the run that its output.dir names%s",
+                               cut_word(call->operands.at[i]).text, hint);
     return NULL;
 }

@@ -2,8 +2,9 @@
 /*
  * Reading the command line: a walk over the words with the tables of options beside it.
  *
- * As in GNU: `--name value`, `--name=value`, `-n`, `-C DIR`, `-CDIR`, `-qn`, options and operands in any order, `--` ends the
- * options, `-` is an operand. Names are not abbreviated: a new option would change what an old script means.
+ * As in GNU: `--name value`, `--name=value`, `-n`, `-C DIR`, `-CDIR`, `-qn`, options and operands
+ * in any order, `--` ends the options, `-` is an operand. Names are not abbreviated: a new option
+ * would change what an old script means.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -26,36 +27,33 @@ const struct option common_options[] = {
     TEXT(struct common, log_file, "log-file", "FILE", "append all lines to FILE, too", .env = true),
     FLAG(struct common, help, "help", "show this text", .letter = 'h'),
     FLAG(struct common, version, "version", "show the version", .letter = 'V'),
-    OPTIONS_END
-};
+    OPTIONS_END};
 static const struct option no_options[] = {OPTIONS_END};
 
 /* One pass over the words. */
 struct walk {
     const struct option *tables[2]; /* the verb's, and those of all verbs */
-    const char *verb;                /* "fit: ", for messages */
+    const char *verb;               /* "fit: ", for messages */
     void *settings;
     struct words words;
-    int next; /* the word to be read next */
+    int next;       /* the word to be read next */
     bool overrides; /* the verb takes key.path=value */
-    bool variable; /* of the environment; not a word */
+    bool variable;  /* of the environment; not a word */
 };
 
 /* Where an option stands and how it was written. */
 struct use {
     const struct option *option;
-    const char *value; /* behind '=' or the letter; NULL: none */
+    const char *value;   /* behind '=' or the letter; NULL: none */
     const char *written; /* "--steps" or "-C" */
 };
 
-static void *field(const struct walk *w, const struct option *o)
-{
+static void *field(const struct walk *w, const struct option *o) {
     return (char *)w->settings + o->at;
 }
 
 static dt_status *usage(const struct walk *w, const char *format, ...) DT_FORMAT(2, 3);
-static dt_status *usage(const struct walk *w, const char *format, ...)
-{
+static dt_status *usage(const struct walk *w, const char *format, ...) {
     char text[512];
     va_list args;
     va_start(args, format);
@@ -67,14 +65,12 @@ static dt_status *usage(const struct walk *w, const char *format, ...)
 /* ---- values ---- */
 
 /* Decimal digits with an optional sign, nothing else. */
-static bool is_integer(const char *text)
-{
+static bool is_integer(const char *text) {
     text += *text == '-' || *text == '+';
     return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-static dt_status *read_integer(struct walk *w, const struct use *u)
-{
+static dt_status *read_integer(struct walk *w, const struct use *u) {
     const struct option *o = u->option;
     errno = 0;
     long long n = strtoll(u->value, NULL, 10); /* the nearest there is, where it is out of range */
@@ -82,28 +78,30 @@ static dt_status *read_integer(struct walk *w, const struct use *u)
     if (!is_integer(u->value))
         return usage(w, "%s: expected an integer, got '%s'", u->written, cut_word(u->value).text);
     if (n < o->min)
-        return usage(w, "%s: must be at least %" PRId64 ", got %s", u->written, o->min, cut_word(u->value).text);
+        return usage(w, "%s: must be at least %" PRId64 ", got %s", u->written, o->min,
+                     cut_word(u->value).text);
     if (n > max || (n == LLONG_MAX && errno == ERANGE))
-        return usage(w, "%s: must be at most %" PRId64 ", got %s", u->written, max, cut_word(u->value).text);
+        return usage(w, "%s: must be at most %" PRId64 ", got %s", u->written, max,
+                     cut_word(u->value).text);
     *(int64_t *)field(w, o) = n;
     return NULL;
 }
 
-static dt_status *read_unsigned(struct walk *w, const struct use *u)
-{
+static dt_status *read_unsigned(struct walk *w, const struct use *u) {
     errno = 0;
     unsigned long long n = strtoull(u->value, NULL, 10);
     if (!is_integer(u->value) || *u->value == '-')
-        return usage(w, "%s: expected an integer of at least 0, got '%s'", u->written, cut_word(u->value).text);
+        return usage(w, "%s: expected an integer of at least 0, got '%s'", u->written,
+                     cut_word(u->value).text);
     if (errno)
-        return usage(w, "%s: must be at most %" PRIu64 ", got %s", u->written, UINT64_MAX, cut_word(u->value).text);
+        return usage(w, "%s: must be at most %" PRIu64 ", got %s", u->written, UINT64_MAX,
+                     cut_word(u->value).text);
     *(uint64_t *)field(w, u->option) = n;
     return NULL;
 }
 
 /* "1h30m" in seconds; 0: not of that form, or no time at all. */
-static double seconds_of(const char *text)
-{
+static double seconds_of(const char *text) {
     static const struct {
         char letter;
         double seconds;
@@ -114,33 +112,29 @@ static double seconds_of(const char *text)
         double n = strspn(p, "0123456789.") ? strtod(p, &unit) : -1, each = 0;
         for (size_t i = 0; n >= 0 && i < sizeof units / sizeof *units; i++)
             each = *unit == units[i].letter ? units[i].seconds : each;
-        if (each == 0 || unit != p + strspn(p, "0123456789."))
-            return 0;
+        if (each == 0 || unit != p + strspn(p, "0123456789.")) return 0;
         all += n * each;
         p = unit + 1;
     }
     return all;
 }
 
-static dt_status *read_seconds(struct walk *w, const struct use *u)
-{
+static dt_status *read_seconds(struct walk *w, const struct use *u) {
     double seconds = seconds_of(u->value);
     if (!(seconds > 0) || seconds > 1e9)
-        return usage(w, "%s: expected a time as in 90s, 55m or 1h30m, got '%s'", u->written, cut_word(u->value).text);
+        return usage(w, "%s: expected a time as in 90s, 55m or 1h30m, got '%s'", u->written,
+                     cut_word(u->value).text);
     *(double *)field(w, u->option) = seconds;
     return NULL;
 }
 
-static int count_names(const char *const *names)
-{
+static int count_names(const char *const *names) {
     int n = 0;
-    while (names[n])
-        n++;
+    while (names[n]) n++;
     return n;
 }
 
-static dt_status *read_choice(struct walk *w, const struct use *u)
-{
+static dt_status *read_choice(struct walk *w, const struct use *u) {
     const char *const *choices = u->option->choices;
     int n = count_names(choices);
     for (int i = 0; i < n; i++)
@@ -150,13 +144,13 @@ static dt_status *read_choice(struct walk *w, const struct use *u)
         }
     char known[200] = "";
     for (int i = 0; i < n; i++)
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? i + 1 < n ? ", " : " or " : "", choices[i]);
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
+                 i ? i + 1 < n ? ", " : " or " : "", choices[i]);
     return usage(w, "%s: expected %s, got '%s'", u->written, known, cut_word(u->value).text);
 }
 
 /* A list never has more entries than the command line has words. */
-static dt_status *add_to_list(struct walk *w, const struct use *u)
-{
+static dt_status *add_to_list(struct walk *w, const struct use *u) {
     struct words *list = field(w, u->option);
     const char **at = (const char **)(uintptr_t)list->at;
     if (!at && !(at = calloc((size_t)w->words.n + 1, sizeof *at)))
@@ -166,84 +160,67 @@ static dt_status *add_to_list(struct walk *w, const struct use *u)
     return NULL;
 }
 
-static dt_status *store(struct walk *w, const struct use *u)
-{
+static dt_status *store(struct walk *w, const struct use *u) {
     switch (u->option->kind) {
-    case OPTION_FLAG:
-        *(bool *)field(w, u->option) = true;
-        return NULL;
+    case OPTION_FLAG: *(bool *)field(w, u->option) = true; return NULL;
     case OPTION_TEXT:
-    case OPTION_MAYBE:
-        *(const char **)field(w, u->option) = u->value ? u->value : "";
-        return NULL;
-    case OPTION_LIST:
-        return add_to_list(w, u);
-    case OPTION_INTEGER:
-        return read_integer(w, u);
-    case OPTION_UNSIGNED:
-        return read_unsigned(w, u);
-    case OPTION_SECONDS:
-        return read_seconds(w, u);
-    case OPTION_CHOICE:
-        return read_choice(w, u);
+    case OPTION_MAYBE: *(const char **)field(w, u->option) = u->value ? u->value : ""; return NULL;
+    case OPTION_LIST: return add_to_list(w, u);
+    case OPTION_INTEGER: return read_integer(w, u);
+    case OPTION_UNSIGNED: return read_unsigned(w, u);
+    case OPTION_SECONDS: return read_seconds(w, u);
+    case OPTION_CHOICE: return read_choice(w, u);
     }
     return NULL;
 }
 
 /* ---- words ---- */
 
-static bool ends_in(const char *word, const char *suffix)
-{
+static bool ends_in(const char *word, const char *suffix) {
     size_t n = strlen(word), m = strlen(suffix);
     return n >= m && strcmp(word + n - m, suffix) == 0;
 }
 
-/* May the next word be the value of an option that can do without? `dtrain topology --tpu job.yaml` names a job. */
-static bool is_free_value(const char *word)
-{
+/* May the next word be the value of an option that can do without? `dtrain topology --tpu job.yaml`
+ * names a job. */
+static bool is_free_value(const char *word) {
     return *word != '-' && !strchr(word, '=') && !ends_in(word, ".yaml") && !ends_in(word, ".yml");
 }
 
-static const char *next_word(struct walk *w)
-{
+static const char *next_word(struct walk *w) {
     return w->next < w->words.n ? w->words.at[w->next] : NULL;
 }
 
-static dt_status *use_option(struct walk *w, struct use *u)
-{
+static dt_status *use_option(struct walk *w, struct use *u) {
     enum option_kind kind = u->option->kind;
     const char *next = next_word(w);
-    if (kind == OPTION_FLAG && u->value)
-        return usage(w, "option '%s' takes no value", u->written);
+    if (kind == OPTION_FLAG && u->value) return usage(w, "option '%s' takes no value", u->written);
     bool wants = kind == OPTION_MAYBE ? next && is_free_value(next) : kind != OPTION_FLAG;
     if (!u->value && wants) {
-        if (!next)
-            return usage(w, "option '%s' needs a value: %s", u->written, u->option->value);
+        if (!next) return usage(w, "option '%s' needs a value: %s", u->written, u->option->value);
         u->value = next;
         w->next++;
     }
     if (u->value && !*u->value)
-        return usage(w, "%s: the value is empty; if it comes from a shell variable, the variable is not set", u->written);
+        return usage(
+            w, "%s: the value is empty; if it comes from a shell variable, the variable is not set",
+            u->written);
     return store(w, u);
 }
 
 /* ---- finding options ---- */
 
-static const struct option *find_letter(const struct walk *w, char letter)
-{
+static const struct option *find_letter(const struct walk *w, char letter) {
     for (int t = 0; t < 2; t++)
         for (const struct option *o = w->tables[t]; o->name; o++)
-            if (o->letter == letter)
-                return o;
+            if (o->letter == letter) return o;
     return NULL;
 }
 
-static const struct option *find_name(const struct walk *w, const char *name, size_t length)
-{
+static const struct option *find_name(const struct walk *w, const char *name, size_t length) {
     for (int t = 0; t < 2; t++)
         for (const struct option *o = w->tables[t]; o->name; o++)
-            if (strlen(o->name) == length && memcmp(o->name, name, length) == 0)
-                return o;
+            if (strlen(o->name) == length && memcmp(o->name, name, length) == 0) return o;
     return NULL;
 }
 
@@ -251,18 +228,48 @@ static const struct option *find_name(const struct walk *w, const char *name, si
 static const struct {
     const char *option, *key;
 } elsewhere[] = {
-    {"epoch", "fit.epochs"}, {"num-epochs", "fit.epochs"}, {"n-epochs", "fit.epochs"}, {"max-epochs", "fit.epochs"}, {"num-train-epochs", "fit.epochs"},
-    {"batch-size", "dataset.global_batch_size"}, {"batch", "dataset.global_batch_size"}, {"bs", "dataset.global_batch_size"},
-    {"train-batch-size", "dataset.global_batch_size"}, {"per-device-batch-size", "dataset.per_replica_batch_size"},
-    {"lr", "compile.optimizer.NAME.learning_rate"}, {"learning-rate", "compile.optimizer.NAME.learning_rate"},
-    {"weight-decay", "compile.optimizer.NAME.weight_decay"}, {"momentum", "compile.optimizer.NAME.momentum"},
-    {"output", "output.dir"}, {"output-dir", "output.dir"}, {"out", "output.dir"}, {"out-dir", "output.dir"}, {"outdir", "output.dir"},
-    {"logdir", "output.dir"}, {"log-dir", "output.dir"}, {"save-dir", "output.dir"}, {"checkpoint-dir", "output.dir"}, {"run-dir", "output.dir"},
-    {"data", "dataset.train"}, {"data-dir", "dataset.train"}, {"train-data", "dataset.train"}, {"dataset", "dataset.train"},
-    {"val-data", "dataset.validation"}, {"val-split", "dataset.validation_split"}, {"devices", "strategy.devices"}, {"device", "strategy.devices"},
-    {"num-replicas", "strategy.replicas"}, {"strategy", "strategy.type"}, {"amp", "compile.precision"}, {"dtype", "compile.precision"},
-    {"save-steps", "checkpoint.save_freq"}, {"callbacks", "fit.callbacks"}, {"optimizer", "compile.optimizer"}, {"random-seed", "seed"},
-    {"pretrained", "model.init_from"}, {"weights", "model.init_from"},
+    {"epoch", "fit.epochs"},
+    {"num-epochs", "fit.epochs"},
+    {"n-epochs", "fit.epochs"},
+    {"max-epochs", "fit.epochs"},
+    {"num-train-epochs", "fit.epochs"},
+    {"batch-size", "dataset.global_batch_size"},
+    {"batch", "dataset.global_batch_size"},
+    {"bs", "dataset.global_batch_size"},
+    {"train-batch-size", "dataset.global_batch_size"},
+    {"per-device-batch-size", "dataset.per_replica_batch_size"},
+    {"lr", "compile.optimizer.NAME.learning_rate"},
+    {"learning-rate", "compile.optimizer.NAME.learning_rate"},
+    {"weight-decay", "compile.optimizer.NAME.weight_decay"},
+    {"momentum", "compile.optimizer.NAME.momentum"},
+    {"output", "output.dir"},
+    {"output-dir", "output.dir"},
+    {"out", "output.dir"},
+    {"out-dir", "output.dir"},
+    {"outdir", "output.dir"},
+    {"logdir", "output.dir"},
+    {"log-dir", "output.dir"},
+    {"save-dir", "output.dir"},
+    {"checkpoint-dir", "output.dir"},
+    {"run-dir", "output.dir"},
+    {"data", "dataset.train"},
+    {"data-dir", "dataset.train"},
+    {"train-data", "dataset.train"},
+    {"dataset", "dataset.train"},
+    {"val-data", "dataset.validation"},
+    {"val-split", "dataset.validation_split"},
+    {"devices", "strategy.devices"},
+    {"device", "strategy.devices"},
+    {"num-replicas", "strategy.replicas"},
+    {"strategy", "strategy.type"},
+    {"amp", "compile.precision"},
+    {"dtype", "compile.precision"},
+    {"save-steps", "checkpoint.save_freq"},
+    {"callbacks", "fit.callbacks"},
+    {"optimizer", "compile.optimizer"},
+    {"random-seed", "seed"},
+    {"pretrained", "model.init_from"},
+    {"weights", "model.init_from"},
 };
 
 /* Looks for the key whose last word is the option's. */
@@ -270,8 +277,7 @@ struct wanted {
     char word[64], key[128];
 };
 
-static void match_key(const dt_job_key *k, void *user)
-{
+static void match_key(const dt_job_key *k, void *user) {
     struct wanted *x = user;
     const char *dot = strrchr(k->path, '.'), *last = dot ? dot + 1 : k->path;
     bool plain = !k->kind && !k->refused && !strpbrk(k->path, "[*");
@@ -280,61 +286,53 @@ static void match_key(const dt_job_key *k, void *user)
 }
 
 /* "--epochs 3" is fit.epochs=3 here; key "": no key is called like this. */
-static void find_key(const char *option, struct wanted *out)
-{
+static void find_key(const char *option, struct wanted *out) {
     *out = (struct wanted){0};
     snprintf(out->word, sizeof out->word, "%s", option);
-    for (char *p = out->word; *p; p++)
-        *p = *p == '-' ? '_' : *p;
+    for (char *p = out->word; *p; p++) *p = *p == '-' ? '_' : *p;
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere && !*out->key; i++)
         if (strcmp(elsewhere[i].option, option) == 0)
             snprintf(out->key, sizeof out->key, "%s", elsewhere[i].key);
-    if (!*out->key)
-        dt_job_keys(match_key, out);
+    if (!*out->key) dt_job_keys(match_key, out);
 }
 
 /* value NULL: none stands there. */
-static dt_status *say_key(const struct walk *w, const char *name, const char *value)
-{
+static dt_status *say_key(const struct walk *w, const char *name, const char *value) {
     struct wanted wanted;
-    if (!w->overrides)
-        return NULL;
+    if (!w->overrides) return NULL;
     find_key(name, &wanted);
-    if (!*wanted.key)
-        return NULL;
-    return usage(w, "unknown option '--%s'; settings of a job have no dashes: write %s=%s%s", cut_word(name).text, wanted.key,
-                 value ? cut_word(value).text : "VALUE", strstr(wanted.key, ".NAME.") ? ", where NAME is the job's optimizer" : "");
+    if (!*wanted.key) return NULL;
+    return usage(w, "unknown option '--%s'; settings of a job have no dashes: write %s=%s%s",
+                 cut_word(name).text, wanted.key, value ? cut_word(value).text : "VALUE",
+                 strstr(wanted.key, ".NAME.") ? ", where NAME is the job's optimizer" : "");
 }
 
-static dt_status *unknown_option(const struct walk *w, const char *name, const char *value)
-{
+static dt_status *unknown_option(const struct walk *w, const char *name, const char *value) {
     const char *names[64];
     int n = 0;
     for (int t = 0; t < 2; t++)
-        for (const struct option *o = w->tables[t]; o->name && n < 64; o++)
-            names[n++] = o->name;
+        for (const struct option *o = w->tables[t]; o->name && n < 64; o++) names[n++] = o->name;
     const char *nearest = dt_nearest(name, names, n);
     dt_status *key = say_key(w, name, value);
-    if (key)
-        return key;
-    if (!nearest)
-        return usage(w, "unknown option '--%s'", cut_word(name).text);
+    if (key) return key;
+    if (!nearest) return usage(w, "unknown option '--%s'", cut_word(name).text);
     return usage(w, "unknown option '--%s'; did you mean '--%s'?", cut_word(name).text, nearest);
 }
 
-/* The word that was meant as the value of an option that there is not; NULL: it is something else. */
-static const char *following(const struct walk *w)
-{
+/* The word that was meant as the value of an option that there is not; NULL: it is something
+ * else. */
+static const char *following(const struct walk *w) {
     const char *next = w->next < w->words.n ? w->words.at[w->next] : NULL;
     return next && *next && is_free_value(next) ? next : NULL;
 }
 
-static dt_status *read_long(struct walk *w, const char *word)
-{
+static dt_status *read_long(struct walk *w, const char *word) {
     const char *name = word + 2, *equals = strchr(name, '=');
     char bare[64], written[66];
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    struct use u = {.option = find_name(w, name, length), .value = equals ? equals + 1 : NULL, .written = written};
+    struct use u = {.option = find_name(w, name, length),
+                    .value = equals ? equals + 1 : NULL,
+                    .written = written};
     snprintf(bare, sizeof bare, "%.*s", (int)(length < 63 ? length : 63), name);
     snprintf(written, sizeof written, "--%s", bare);
     if (!u.option)
@@ -343,109 +341,93 @@ static dt_status *read_long(struct walk *w, const char *word)
 }
 
 /* The letters of a word like -qn or -CDIR. */
-static dt_status *read_letters(struct walk *w, const char *word)
-{
+static dt_status *read_letters(struct walk *w, const char *word) {
     dt_status *s = NULL;
     for (const char *p = word + 1; *p && !s; p++) {
         char written[] = {'-', *p, '\0'};
         struct use u = {.option = find_letter(w, *p), .written = written};
         if (!u.option)
-            return usage(w, "unknown option '%s'", (unsigned char)*p < 0x80 ? written : cut_word(word).text);
+            return usage(w, "unknown option '%s'",
+                         (unsigned char)*p < 0x80 ? written : cut_word(word).text);
         bool flag = u.option->kind == OPTION_FLAG;
-        if (!flag && p[1])
-            u.value = p + 1;
+        if (!flag && p[1]) u.value = p + 1;
         s = use_option(w, &u);
-        if (!flag)
-            break;
+        if (!flag) break;
     }
     return s;
 }
 
 /* ---- the environment, and what was not given ---- */
 
-void option_env_name(const struct option *o, char *name, size_t size)
-{
+void option_env_name(const struct option *o, char *name, size_t size) {
     snprintf(name, size, "DTRAIN_%s", o->name);
-    for (char *p = name; *p; p++)
-        *p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
+    for (char *p = name; *p; p++) *p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
 }
 
-static dt_status *read_environment(struct walk *w, const struct option *o)
-{
+static dt_status *read_environment(struct walk *w, const struct option *o) {
     char name[64];
     option_env_name(o, name, sizeof name);
     const char *value = getenv(name);
-    if (!value || !*value)
-        return NULL;
+    if (!value || !*value) return NULL;
     w->variable = true;
     dt_status *s = store(w, &(struct use){.option = o, .value = value, .written = name});
     w->variable = false;
     return s;
 }
 
-static void set_fallback(struct walk *w, const struct option *o)
-{
-    if (o->kind == OPTION_INTEGER)
-        *(int64_t *)field(w, o) = o->fallback;
-    if (o->kind == OPTION_CHOICE)
-        *(int *)field(w, o) = (int)o->fallback;
+static void set_fallback(struct walk *w, const struct option *o) {
+    if (o->kind == OPTION_INTEGER) *(int64_t *)field(w, o) = o->fallback;
+    if (o->kind == OPTION_CHOICE) *(int *)field(w, o) = (int)o->fallback;
 }
 
 /* ---- all of it ---- */
 
-static dt_status *read_words(struct walk *w, struct words *operands)
-{
+static dt_status *read_words(struct walk *w, struct words *operands) {
     dt_status *s = NULL;
     const char **operand = operands ? (const char **)(uintptr_t)operands->at : NULL;
     for (bool options = true; !s && w->next < w->words.n;) {
         const char *word = w->words.at[w->next];
         bool is_option = options && word[0] == '-' && word[1];
-        if (!is_option && !operands)
-            break;
+        if (!is_option && !operands) break;
         w->next++;
         if (!is_option && !*word)
-            s = usage(w, "operand %d is empty; if it comes from a shell variable, the variable is not set", operands->n + 1);
-        else if (!is_option)
-            operand[operands->n++] = word;
-        else if (strcmp(word, "--") == 0)
-            options = false;
-        else
-            s = word[1] == '-' ? read_long(w, word) : read_letters(w, word);
+            s = usage(
+                w,
+                "operand %d is empty; if it comes from a shell variable, the variable is not set",
+                operands->n + 1);
+        else if (!is_option) operand[operands->n++] = word;
+        else if (strcmp(word, "--") == 0) options = false;
+        else s = word[1] == '-' ? read_long(w, word) : read_letters(w, word);
     }
     return s;
 }
 
 /* What stands where no word says otherwise. */
-static dt_status *read_defaults(struct walk *w, const struct option *table)
-{
+static dt_status *read_defaults(struct walk *w, const struct option *table) {
     dt_status *s = NULL;
     for (const struct option *o = table; o->name && !s; o++) {
         set_fallback(w, o);
-        if (o->env)
-            s = read_environment(w, o);
+        if (o->env) s = read_environment(w, o);
     }
     return s;
 }
 
-/* Common options may stand before the verb, too: there the pass without a verb has read them and their defaults. */
-dt_status *options_parse(const struct parse *p, struct words *operands, int *used)
-{
+/* Common options may stand before the verb, too: there the pass without a verb has read them and
+ * their defaults. */
+dt_status *options_parse(const struct parse *p, struct words *operands, int *used) {
     char verb[40] = "";
     struct walk w = {.verb = verb, .settings = p->settings, .words = p->words};
     w.tables[0] = p->verb ? p->verb->options : no_options;
     w.tables[1] = common_options;
-    if (p->verb)
-        snprintf(verb, sizeof verb, "%s: ", p->verb->name);
+    if (p->verb) snprintf(verb, sizeof verb, "%s: ", p->verb->name);
     w.overrides = p->verb && strstr(p->verb->operands, "key.path=value");
     dt_status *s = read_defaults(&w, w.tables[p->verb ? 0 : 1]);
-    if (!s)
-        s = read_words(&w, operands);
+    if (!s) s = read_words(&w, operands);
     *used = w.next;
     return s;
 }
 
-void options_release(const struct verb *verb, void *settings)
-{
+void options_release(const struct verb *verb, void *settings) {
     for (const struct option *o = verb->options; o->name; o++)
         if (o->kind == OPTION_LIST)
             free((void *)(uintptr_t)((struct words *)(void *)((char *)settings + o->at))->at);

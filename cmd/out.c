@@ -20,7 +20,15 @@
 #include "verb.h"
 
 /* ECHO_WIDTH: of the "^C" that a terminal writes behind the bar. */
-enum { ECHO_WIDTH = 2, EXIT_PIPE = 128 + SIGPIPE, LABEL_WIDTH = 9, INDENT = 4, LEAST_WIDTH = 20, USUAL_WIDTH = 80, MOST_WIDTH = 500 };
+enum {
+    ECHO_WIDTH = 2,
+    EXIT_PIPE = 128 + SIGPIPE,
+    LABEL_WIDTH = 9,
+    INDENT = 4,
+    LEAST_WIDTH = 20,
+    USUAL_WIDTH = 80,
+    MOST_WIDTH = 500
+};
 #define BOLD "\033[1m"
 #define RED "\033[1;31m"
 #define YELLOW "\033[1;33m"
@@ -30,67 +38,64 @@ enum { ECHO_WIDTH = 2, EXIT_PIPE = 128 + SIGPIPE, LABEL_WIDTH = 9, INDENT = 4, L
 /* ---- surroundings ---- */
 
 /* The system's text for errno, begun with a small letter as all of ours. */
-static struct cut system_text(int number)
-{
+static struct cut system_text(int number) {
     struct cut text = cut_word(strerror(number));
-    if (text.text[0] >= 'A' && text.text[0] <= 'Z')
-        text.text[0] = (char)(text.text[0] - 'A' + 'a');
+    if (text.text[0] >= 'A' && text.text[0] <= 'Z') text.text[0] = (char)(text.text[0] - 'A' + 'a');
     return text;
 }
 
-static bool is_set(const char *variable)
-{
+static bool is_set(const char *variable) {
     const char *value = getenv(variable);
     return value && *value;
 }
 
-/* mpirun gives the processes that it starts terminals, and writes what they print to its own output: a file, as a rule. */
-static bool is_launched(void)
-{
+/* mpirun gives the processes that it starts terminals, and writes what they print to its own
+ * output: a file, as a rule. */
+static bool is_launched(void) {
     return is_set("OMPI_COMM_WORLD_RANK") || is_set("PMI_RANK") || is_set("PMIX_RANK");
 }
 
 /* A terminal that understands more than lines, and a person before it. */
-static bool is_lively(int fd)
-{
+static bool is_lively(int fd) {
     const char *term = getenv("TERM");
-    return isatty(fd) && term && *term && strcmp(term, "dumb") != 0 && !is_set("CI") && !is_launched();
+    return isatty(fd) && term && *term && strcmp(term, "dumb") != 0 && !is_set("CI") &&
+           !is_launched();
 }
 
-static bool wants_color(const struct common *common, int fd)
-{
-    if (common->color != COLOR_AUTO)
-        return common->color == COLOR_ALWAYS;
-    if (is_set("NO_COLOR"))
-        return false;
+static bool wants_color(const struct common *common, int fd) {
+    if (common->color != COLOR_AUTO) return common->color == COLOR_ALWAYS;
+    if (is_set("NO_COLOR")) return false;
     return is_set("FORCE_COLOR") || is_lively(fd);
 }
 
 /* The locale by its name, as setlocale would read a file to say the same. */
-static bool is_utf8(void)
-{
-    const char *name = is_set("LC_ALL") ? getenv("LC_ALL") : is_set("LC_CTYPE") ? getenv("LC_CTYPE") : getenv("LANG");
+static bool is_utf8(void) {
+    const char *name = is_set("LC_ALL")     ? getenv("LC_ALL")
+                       : is_set("LC_CTYPE") ? getenv("LC_CTYPE")
+                                            : getenv("LANG");
     const char *code = name ? strchr(name, '.') : NULL;
     return code && (strncasecmp(code, ".utf-8", 6) == 0 || strncasecmp(code, ".utf8", 5) == 0);
 }
 
-/* A pipe may be a log as long as somebody reads it: without O_NONBLOCK the open itself would wait for a reader. */
-static dt_status *open_log(struct out *out, const char *path)
-{
+/* A pipe may be a log as long as somebody reads it: without O_NONBLOCK the open itself would wait
+ * for a reader. */
+static dt_status *open_log(struct out *out, const char *path) {
     do
-        out->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0644);
+        out->log =
+            open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0644);
     while (out->log < 0 && errno == EINTR);
     if (out->log < 0 && errno == ENXIO)
-        return dt_status_create(ERROR_CANNOT_CREATE, "--log-file %s: it is a pipe that nobody reads", path);
+        return dt_status_create(ERROR_CANNOT_CREATE,
+                                "--log-file %s: it is a pipe that nobody reads", path);
     if (out->log < 0)
-        return dt_status_create(ERROR_CANNOT_CREATE, "--log-file %s: %s", path, system_text(errno).text);
+        return dt_status_create(ERROR_CANNOT_CREATE, "--log-file %s: %s", path,
+                                system_text(errno).text);
     fcntl(out->log, F_SETFL, fcntl(out->log, F_GETFL) & ~O_NONBLOCK);
     out->log_file = path;
     return NULL;
 }
 
-dt_status *out_open(struct out *out, const struct common *common)
-{
+dt_status *out_open(struct out *out, const struct common *common) {
     *out = (struct out){
         .quiet = common->quiet,
         .verbose = common->verbose,
@@ -102,9 +107,9 @@ dt_status *out_open(struct out *out, const struct common *common)
     return common->log_file ? open_log(out, common->log_file) : NULL;
 }
 
-/* COLUMNS may be older than the terminal's size, but may also ask for less: the smaller one counts. */
-static int width_of(int fd)
-{
+/* COLUMNS may be older than the terminal's size, but may also ask for less: the smaller one
+ * counts. */
+static int width_of(int fd) {
     const char *columns = getenv("COLUMNS");
     struct winsize size;
     long told = columns ? strtol(columns, NULL, 10) : 0, width = told > 0 ? told : USUAL_WIDTH;
@@ -113,91 +118,66 @@ static int width_of(int fd)
     return (int)(width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : width) - 1;
 }
 
-static int terminal_width(void)
-{
-    return width_of(STDOUT_FILENO);
-}
+static int terminal_width(void) { return width_of(STDOUT_FILENO); }
 
-int out_bar_width(void)
-{
-    return terminal_width() - ECHO_WIDTH;
-}
+int out_bar_width(void) { return terminal_width() - ECHO_WIDTH; }
 
-int out_columns(void)
-{
-    return isatty(STDOUT_FILENO) ? terminal_width() : 0;
-}
+int out_columns(void) { return isatty(STDOUT_FILENO) ? terminal_width() : 0; }
 
-const char *out_ellipsis(const struct out *out)
-{
-    return out->utf8 ? "\xe2\x80\xa6" : "...";
-}
+const char *out_ellipsis(const struct out *out) { return out->utf8 ? "\xe2\x80\xa6" : "..."; }
 
 /* ---- standard output ---- */
 
 /* Nobody reads any more: the end of a filter, by the signal that the kernel would have sent. */
-static _Noreturn void end_by_pipe(void)
-{
+static _Noreturn void end_by_pipe(void) {
     signal(SIGPIPE, SIG_DFL);
     raise(SIGPIPE);
     _exit(EXIT_PIPE); /* where the signal is blocked, and for the first process of a container */
 }
 
-void out_end_with_readers(void)
-{
-    signal(SIGPIPE, SIG_DFL);
-}
+void out_end_with_readers(void) { signal(SIGPIPE, SIG_DFL); }
 
 /* A descriptor that does not wait is waited for. */
-static bool is_worth_retrying(int fd)
-{
+static bool is_worth_retrying(int fd) {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
-    return errno == EINTR || ((errno == EAGAIN || errno == EWOULDBLOCK) && (poll(&ready, 1, -1) > 0 || errno == EINTR));
+    return errno == EINTR || ((errno == EAGAIN || errno == EWOULDBLOCK) &&
+                              (poll(&ready, 1, -1) > 0 || errno == EINTR));
 }
 
-/* After the first failure, which *error keeps, nothing more is tried: half a line in the middle would be worse than none. */
-static void write_all(int fd, const char *bytes, int *error)
-{
+/* After the first failure, which *error keeps, nothing more is tried: half a line in the middle
+ * would be worse than none. */
+static void write_all(int fd, const char *bytes, int *error) {
     size_t left = strlen(bytes);
     while (!*error && left > 0) {
         ssize_t n = write(fd, bytes, left);
-        if (n < 0 && !is_worth_retrying(fd))
-            *error = errno;
+        if (n < 0 && !is_worth_retrying(fd)) *error = errno;
         bytes += n > 0 ? n : 0;
         left -= n > 0 ? (size_t)n : 0;
     }
 }
 
-static void write_out(struct out *out, const char *bytes)
-{
+static void write_out(struct out *out, const char *bytes) {
     write_all(STDOUT_FILENO, bytes, &out->error);
-    if (out->error == EPIPE && !out->outlives_readers)
-        end_by_pipe();
+    if (out->error == EPIPE && !out->outlives_readers) end_by_pipe();
 }
 
-static void write_log(struct out *out, const char *bytes)
-{
-    if (out->log_file)
-        write_all(out->log, bytes, &out->log_error);
+static void write_log(struct out *out, const char *bytes) {
+    if (out->log_file) write_all(out->log, bytes, &out->log_error);
 }
 
-static void close_log(struct out *out)
-{
+static void close_log(struct out *out) {
     if (out->log_file && close(out->log) != 0 && errno != EINTR && !out->log_error)
         out->log_error = errno;
 }
 
 /* Takes the bar off the terminal, so that a line can stand in its place. */
-static void wipe(struct out *out)
-{
-    if (out->bar)
-        write_out(out, "\r" CLEAR);
+static void wipe(struct out *out) {
+    if (out->bar) write_out(out, "\r" CLEAR);
     out->bar = false;
 }
 
 /* Whatever it is made of, no character of a name or a file obtains anything from the terminal. */
-void out_text(struct out *out, const char *text)
-{
+void out_text(struct out *out, const char *text) {
     struct text t;
     text_open(&t);
     put_shown_lines(t.to, text);
@@ -207,18 +187,17 @@ void out_text(struct out *out, const char *text)
     text_close(&t);
 }
 
-void out_page(struct out *out, const char *text)
-{
+void out_page(struct out *out, const char *text) {
     struct text t;
     text_open(&t);
-    put_wrapped(t.to, text, terminal_width() + !isatty(STDOUT_FILENO)); /* a pipe's last column is no place where a line would be broken again */
+    /* a pipe's last column is no place where a line would be broken again */
+    put_wrapped(t.to, text, terminal_width() + !isatty(STDOUT_FILENO));
     out_text(out, text_bytes(&t));
     text_close(&t);
 }
 
 /* The text of a format, fit for a terminal. */
-static void put_format(FILE *to, const char *format, va_list args)
-{
+static void put_format(FILE *to, const char *format, va_list args) {
     struct text raw;
     text_open(&raw);
     vfprintf(raw.to, format, args);
@@ -227,8 +206,8 @@ static void put_format(FILE *to, const char *format, va_list args)
 }
 
 /* A line of a format, given to `put`. */
-static void put_line(struct out *out, void (*put)(struct out *, const char *), const char *format, va_list args)
-{
+static void put_line(struct out *out, void (*put)(struct out *, const char *), const char *format,
+                     va_list args) {
     struct text t;
     text_open(&t);
     put_format(t.to, format, args);
@@ -237,18 +216,15 @@ static void put_line(struct out *out, void (*put)(struct out *, const char *), c
     text_close(&t);
 }
 
-/* A line and its end; on a terminal it is broken between words, with what goes on below the first one's text. */
-static void put_fitting(FILE *to, const char *line, int indent, int fd)
-{
-    if (isatty(fd))
-        put_broken(to, line, indent, width_of(fd));
-    else
-        fputs(line, to);
+/* A line and its end; on a terminal it is broken between words, with what goes on below the first
+ * one's text. */
+static void put_fitting(FILE *to, const char *line, int indent, int fd) {
+    if (isatty(fd)) put_broken(to, line, indent, width_of(fd));
+    else fputs(line, to);
     fputc('\n', to);
 }
 
-void out_line(struct out *out, const char *format, ...)
-{
+void out_line(struct out *out, const char *format, ...) {
     struct text t, shown;
     va_list args;
     text_open(&t);
@@ -265,23 +241,19 @@ void out_line(struct out *out, const char *format, ...)
     text_close(&t);
 }
 
-static void put_log(struct out *out, const char *line)
-{
-    if (!out->redraws)
-        write_out(out, line);
+static void put_log(struct out *out, const char *line) {
+    if (!out->redraws) write_out(out, line);
     write_log(out, line);
 }
 
-void out_log(struct out *out, const char *format, ...)
-{
+void out_log(struct out *out, const char *format, ...) {
     va_list args;
     va_start(args, format);
     put_line(out, put_log, format, args);
     va_end(args);
 }
 
-void out_field(struct out *out, const char *label, const char *format, ...)
-{
+void out_field(struct out *out, const char *label, const char *format, ...) {
     struct text t;
     va_list args;
     text_open(&t);
@@ -307,13 +279,13 @@ void out_field(struct out *out, const char *label, const char *format, ...)
     text_close(&t);
 }
 
-void out_bar(struct out *out, const char *line)
-{
+void out_bar(struct out *out, const char *line) {
     struct text shown, t;
     text_open(&shown);
     put_shown(shown.to, line);
     text_open(&t);
-    fprintf(t.to, "\r%.*s" CLEAR, (int)text_bytes_of(text_bytes(&shown), out_bar_width()), text_bytes(&shown));
+    fprintf(t.to, "\r%.*s" CLEAR, (int)text_bytes_of(text_bytes(&shown), out_bar_width()),
+            text_bytes(&shown));
     write_out(out, text_bytes(&t));
     text_close(&t);
     text_close(&shown);
@@ -323,43 +295,40 @@ void out_bar(struct out *out, const char *line)
 /* ---- standard error ---- */
 
 /* There is nobody to be told that standard error cannot be written. */
-static void write_err(const char *bytes)
-{
+static void write_err(const char *bytes) {
     int lost = 0;
     write_all(STDERR_FILENO, bytes, &lost);
 }
 
-static void write_error(struct out *out, const char *bytes)
-{
+static void write_error(struct out *out, const char *bytes) {
     wipe(out);
     write_err(bytes);
     write_log(out, bytes);
 }
 
-void out_note(struct out *out, const char *format, ...)
-{
+void out_note(struct out *out, const char *format, ...) {
     va_list args;
     va_start(args, format);
     put_line(out, write_error, format, args);
     va_end(args);
 }
 
-/* Prints `shown`, in which `word`, "error:" or "warning:", is coloured if it is there; NULL: nothing is. The log has `line`, which is not broken. */
-static void write_marked(struct out *out, const char *line, const char *shown, const char *word)
-{
+/* Prints `shown`, in which `word`, "error:" or "warning:", is coloured if it is there; NULL:
+ * nothing is. The log has `line`, which is not broken. */
+static void write_marked(struct out *out, const char *line, const char *shown, const char *word) {
     struct text t;
     const char *at = out->color_errors && word ? strstr(shown, word) : NULL;
     wipe(out);
     write_log(out, line);
     text_open(&t);
     if (at)
-        fprintf(t.to, "%.*s%s%s" PLAIN "%s", (int)(at - shown), shown, *word == 'e' ? RED : YELLOW, word, at + strlen(word));
+        fprintf(t.to, "%.*s%s%s" PLAIN "%s", (int)(at - shown), shown, *word == 'e' ? RED : YELLOW,
+                word, at + strlen(word));
     write_err(at ? text_bytes(&t) : shown);
     text_close(&t);
 }
 
-void out_warn(struct out *out, const char *format, ...)
-{
+void out_warn(struct out *out, const char *format, ...) {
     struct text t, shown;
     va_list args;
     text_open(&t);
@@ -376,35 +345,28 @@ void out_warn(struct out *out, const char *format, ...)
 }
 
 /* Ends the first line; where the next one begins. */
-static char *end_line(char *text)
-{
+static char *end_line(char *text) {
     char *end = text + strcspn(text, "\n");
-    if (!*end)
-        return end;
+    if (!*end) return end;
     *end = '\0';
     return end + 1;
 }
 
 /* "   12 | text", or "      | ^^^^" below it. */
-static bool is_source(const char *line)
-{
+static bool is_source(const char *line) {
     const size_t digits = strspn(line, " 0123456789");
     return *line == ' ' && digits >= 6 && line[digits] == '|' && line[digits + 1] == ' ';
 }
 
-static void put_error_line(FILE *to, const char *line, const char *below)
-{
-    if (!below)
-        put_fitting(to, line, INDENT, STDERR_FILENO);
-    else if (isatty(STDERR_FILENO))
-        put_excerpt(to, line, below, width_of(STDERR_FILENO));
-    else
-        fprintf(to, "%s\n%s\n", line, below);
+static void put_error_line(FILE *to, const char *line, const char *below) {
+    if (!below) put_fitting(to, line, INDENT, STDERR_FILENO);
+    else if (isatty(STDERR_FILENO)) put_excerpt(to, line, below, width_of(STDERR_FILENO));
+    else fprintf(to, "%s\n%s\n", line, below);
 }
 
-/* A list of errors is one text: the lines of the job file in it are indented, those that begin an error are not. */
-void out_show_error(struct out *out, const dt_status *s)
-{
+/* A list of errors is one text: the lines of the job file in it are indented, those that begin an
+ * error are not. */
+void out_show_error(struct out *out, const dt_status *s) {
     struct text all, line, shown;
     char *text = dt_status_format(s);
     text_open(&all);
@@ -435,18 +397,15 @@ struct told {
     _Atomic uint64_t hash[MOST_TOLD]; /* of their texts; 0: free */
 };
 
-void out_share_errors(struct out *out)
-{
-    if (out->told)
-        munmap(out->told, sizeof *out->told);
-    out->told = mmap(NULL, sizeof *out->told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                     -1, 0);
+void out_share_errors(struct out *out) {
+    if (out->told) munmap(out->told, sizeof *out->told);
+    out->told =
+        mmap(NULL, sizeof *out->told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     out->told = out->told == MAP_FAILED ? NULL : out->told; /* then each prints its own */
 }
 
 /* Whether another process has printed the same. If not, it counts as printed from now on. */
-static bool is_told(struct told *told, const dt_status *s)
-{
+static bool is_told(struct told *told, const dt_status *s) {
     char *text = dt_status_format(s);
     uint64_t hash = 0xcbf29ce484222325;
     for (const unsigned char *p = (const unsigned char *)text; *p; p++)
@@ -455,44 +414,39 @@ static bool is_told(struct told *told, const dt_status *s)
     hash += hash == 0;
     for (int i = 0; i < MOST_TOLD; i++) {
         uint64_t found = 0;
-        if (atomic_compare_exchange_strong(&told->hash[i], &found, hash))
-            return false;
-        if (found == hash)
-            return true;
+        if (atomic_compare_exchange_strong(&told->hash[i], &found, hash)) return false;
+        if (found == hash) return true;
     }
     return false;
 }
 
-int out_error(struct out *out, dt_status *s)
-{
+int out_error(struct out *out, dt_status *s) {
     int code = dt_status_code(s);
-    if (s && !(out->told && is_told(out->told, s)))
-        out_show_error(out, s);
+    if (s && !(out->told && is_told(out->told, s))) out_show_error(out, s);
     dt_status_free(s);
     return code;
 }
 
-int out_result(struct out *out, dt_status *s, char *text)
-{
-    if (!s)
-        out_text(out, text);
+int out_result(struct out *out, dt_status *s, char *text) {
+    if (!s) out_text(out, text);
     free(text);
     return out_error(out, s);
 }
 
 /* ---- the end ---- */
 
-int out_close(struct out *out, int code)
-{
+int out_close(struct out *out, int code) {
     int failed = 0;
     wipe(out);
     if (out->error && out->error != EPIPE)
-        failed = out_error(out, dt_status_create(ERROR_STDOUT, "standard output: %s", system_text(out->error).text));
+        failed = out_error(out, dt_status_create(ERROR_STDOUT, "standard output: %s",
+                                                 system_text(out->error).text));
     close_log(out);
     if (out->log_error) {
         const char *path = out->log_file;
         out->log_file = NULL; /* this goes where people still look */
-        failed = out_error(out, dt_status_create(ERROR_IO, "--log-file %s: %s", path, system_text(out->log_error).text));
+        failed = out_error(out, dt_status_create(ERROR_IO, "--log-file %s: %s", path,
+                                                 system_text(out->log_error).text));
     }
     return code ? code : failed;
 }

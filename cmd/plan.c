@@ -25,54 +25,50 @@ struct jobs {
     int n;
 };
 
-static dt_status *with_source(const struct call *call, const char *more, dt_status *(*use)(const dt_job_source *source, void *user), void *user)
-{
+static dt_status *with_source(const struct call *call, const char *more,
+                              dt_status *(*use)(const dt_job_source *source, void *user),
+                              void *user) {
     const struct plan *my = call->settings;
     struct tpu_job job;
     dt_status *s = tpu_take_job(call, &my->place, my->tpu, more, &job);
     job.source.purpose = DT_FOR_PLAN;
-    if (my->cuda)
-        job.source.backend = "pjrt"; /* its devices are GPUs */
-    if (!s)
-        s = use(&job.source, user);
+    if (my->cuda) job.source.backend = "pjrt"; /* its devices are GPUs */
+    if (!s) s = use(&job.source, user);
     tpu_release(&job);
     return s;
 }
 
 /* One program for one kind of GPU, and no slice to compare it with. */
-static dt_status *check_cuda(const struct call *call)
-{
+static dt_status *check_cuda(const struct call *call) {
     const struct plan *my = call->settings;
     if (!my->cuda)
         return my->target ? usage_error(call, "--target needs --check-with-cuda PLUGIN") : NULL;
-    if (!my->target)
-        return usage_error(call, "--check-with-cuda needs --target GPU, such as h100");
+    if (!my->target) return usage_error(call, "--check-with-cuda needs --target GPU, such as h100");
     if (my->svg || my->search || my->what_if.n || my->libtpu || my->tpu || my->budget)
-        return usage_error(call, "--check-with-cuda cannot be combined with --svg, --search, --what-if, "
-                                 "--budget, --tpu or --check-with-libtpu");
+        return usage_error(call,
+                           "--check-with-cuda cannot be combined with --svg, --search, --what-if, "
+                           "--budget, --tpu or --check-with-libtpu");
     return NULL;
 }
 
-static dt_status *check_options(const struct call *call)
-{
+static dt_status *check_options(const struct call *call) {
     const struct plan *my = call->settings;
     dt_status *s = check_cuda(call);
-    if (s)
-        return s;
+    if (s) return s;
     if (my->svg && (my->search || my->json || my->what_if.n || my->libtpu))
-        return usage_error(call, "--svg draws one plan; it cannot be combined with --search, --json, --what-if or --check-with-libtpu");
+        return usage_error(call, "--svg draws one plan; it cannot be combined with --search, "
+                                 "--json, --what-if or --check-with-libtpu");
     if (my->search && (my->what_if.n || my->libtpu))
-        return usage_error(call, "--search cannot be combined with --what-if or --check-with-libtpu");
+        return usage_error(call,
+                           "--search cannot be combined with --what-if or --check-with-libtpu");
     return tpu_check(my->tpu);
 }
 
-static dt_status *open_one(const dt_job_source *source, void *user)
-{
+static dt_status *open_one(const dt_job_source *source, void *user) {
     return dt_job_open(user, source);
 }
 
-static dt_status *open_jobs(const struct call *call, struct jobs *jobs)
-{
+static dt_status *open_jobs(const struct call *call, struct jobs *jobs) {
     const struct plan *my = call->settings;
     dt_status *s = NULL;
     size_t n = 1 + (size_t)my->what_if.n;
@@ -83,28 +79,26 @@ static dt_status *open_jobs(const struct call *call, struct jobs *jobs)
     for (size_t i = 0; !s && i < n; i++) {
         jobs->label[i] = i ? my->what_if.at[i - 1] : "as it is";
         if (i && !is_override(jobs->label[i]))
-            return usage_error(call, "--what-if: expected key.path=value, got '%s'", cut_word(jobs->label[i]).text);
+            return usage_error(call, "--what-if: expected key.path=value, got '%s'",
+                               cut_word(jobs->label[i]).text);
         s = with_source(call, i ? jobs->label[i] : NULL, open_one, &jobs->at[i]);
         jobs->n += !s;
     }
     return s;
 }
 
-static void close_jobs(struct jobs *jobs)
-{
-    for (int i = 0; i < jobs->n; i++)
-        dt_job_unref(jobs->at[i]);
+static void close_jobs(struct jobs *jobs) {
+    for (int i = 0; i < jobs->n; i++) dt_job_unref(jobs->at[i]);
     free(jobs->at);
     free(jobs->label);
 }
 
-static dt_status *read_budget(const struct call *call, int64_t *bytes)
-{
+static dt_status *read_budget(const struct call *call, int64_t *bytes) {
     const struct plan *my = call->settings;
     *bytes = 0;
-    if (!my->budget || dt_bytes_of(my->budget, bytes))
-        return NULL;
-    return usage_error(call, "--budget: expected a size such as 16GiB, got '%s'", cut_word(my->budget).text);
+    if (!my->budget || dt_bytes_of(my->budget, bytes)) return NULL;
+    return usage_error(call, "--budget: expected a size such as 16GiB, got '%s'",
+                       cut_word(my->budget).text);
 }
 
 struct searching {
@@ -114,82 +108,90 @@ struct searching {
     bool *fits;
 };
 
-static dt_status *search_one(const dt_job_source *source, void *user)
-{
+static dt_status *search_one(const dt_job_source *source, void *user) {
     const struct searching *q = user;
-    return dt_plan_search(&(dt_search_request){.source = source, .budget = q->budget, .json = q->json}, q->text, q->fits);
+    return dt_plan_search(
+        &(dt_search_request){.source = source, .budget = q->budget, .json = q->json}, q->text,
+        q->fits);
 }
 
-static dt_status *plan(const struct call *call, char **text, bool *fits)
-{
+static dt_status *plan(const struct call *call, char **text, bool *fits) {
     const struct plan *my = call->settings;
     struct jobs jobs = {0};
-    dt_plan_request request = {.form = my->svg ? DT_PLAN_SVG : my->json ? DT_PLAN_JSON : DT_PLAN_TEXT, .verbose = my->common.verbose,
+    dt_plan_request request = {.form = my->svg    ? DT_PLAN_SVG
+                                       : my->json ? DT_PLAN_JSON
+                                                  : DT_PLAN_TEXT,
+                               .verbose = my->common.verbose,
                                .threads = env_threads(call->out, my->compute.threads),
                                .kernels = (dt_kernels)my->compute.kernels,
                                .file = my->svg && strcmp(my->svg, "-") != 0 ? my->svg : NULL,
-                               .compiler = my->cuda ? my->cuda : my->libtpu, .target = my->target};
+                               .compiler = my->cuda ? my->cuda : my->libtpu,
+                               .target = my->target};
     dt_status *s = check_options(call);
-    if (!s)
-        s = read_budget(call, &request.budget);
+    if (!s) s = read_budget(call, &request.budget);
     if (!s && my->search)
-        return with_source(call, NULL, search_one, &(struct searching){request.budget, my->json, text, fits});
-    if (!s)
-        s = open_jobs(call, &jobs);
+        return with_source(call, NULL, search_one,
+                           &(struct searching){request.budget, my->json, text, fits});
+    if (!s) s = open_jobs(call, &jobs);
     request.jobs = jobs.at;
     request.labels = jobs.label;
     request.n_jobs = jobs.n;
-    if (!s)
-        s = dt_plan_text(&request, text, fits);
+    if (!s) s = dt_plan_text(&request, text, fits);
     close_jobs(&jobs);
     return s;
 }
 
-static int run(const struct call *call)
-{
+static int run(const struct call *call) {
     const struct plan *my = call->settings;
     char *text = NULL;
     bool fits = true;
     dt_status *s = plan(call, &text, &fits);
-    if (!s)
-        out_text(call->out, text);
-    if (!s && !*text)
-        out_field(call->out, "wrote", "%s", my->svg);
+    if (!s) out_text(call->out, text);
+    if (!s && !*text) out_field(call->out, "wrote", "%s", my->svg);
     free(text);
     int code = out_error(call->out, s);
     return code ? code : fits ? 0 : EXIT_DOES_NOT_FIT;
 }
 
 static const struct option options[] = {
-    MAYBE(struct plan, tpu, "tpu", "TYPE", "use this slice instead of the job's: v3-32, v4-128, v5p:8x8x8"),
+    MAYBE(struct plan, tpu, "tpu", "TYPE",
+          "use this slice instead of the job's: v3-32, v4-128, v5p:8x8x8"),
     LIST(struct plan, what_if, "what-if", "KEY=VALUE", "add a column with this override"),
     TEXT(struct plan, budget, "budget", "SIZE", "memory limit per device: 16GiB"),
-    FLAG(struct plan, search, "search", "try replicas x logical devices x batch x rematerialization x over_replicas"),
+    FLAG(struct plan, search, "search",
+         "try replicas x logical devices x batch x rematerialization x over_replicas"),
     FLAG(struct plan, json, "json", "print one JSON object"),
-    TEXT(struct plan, svg, "svg", "FILE", "write a drawing of memory, time and layers; -: standard output"),
-    TEXT(struct plan, libtpu, "check-with-libtpu", "PATH", "also compile the step with the libtpu.so at PATH and compare"),
+    TEXT(struct plan, svg, "svg", "FILE",
+         "write a drawing of memory, time and layers; -: standard output"),
+    TEXT(struct plan, libtpu, "check-with-libtpu", "PATH",
+         "also compile the step with the libtpu.so at PATH and compare"),
     TEXT(struct plan, cuda, "check-with-cuda", "PATH",
          "compile the step with the CUDA plug-in at PATH for --target, which need not be here"),
     TEXT(struct plan, target, "target", "GPU", "the GPU to compile for: a100, h100, h200, l4",
          .words = "a100 h100 h200 l4"),
     COMPUTE_OPTIONS(struct plan),
     PLACE_OPTIONS(struct plan),
-    OPTIONS_END
-};
+    OPTIONS_END};
 const struct verb verb_plan = {
     .name = "plan",
     .group = "Check",
     .line = "report memory, time and traffic of a job without training it",
     .operands = "JOB [key.path=value...]",
-    .examples = "  dtrain plan job.yaml                                    memory per device, time per step and its parts\n"
-                "  dtrain plan job.yaml --tpu v4-128                       on another slice\n"
-                "  dtrain plan job.yaml --what-if dataset.global_batch_size=256   side by side\n"
-                "  dtrain plan job.yaml --search --budget 16GiB            the fastest shapes that fit\n"
-                "  dtrain plan job.yaml --check-with-libtpu ~/libtpu/libtpu.so    compare with the real compiler\n"
-                "  dtrain plan job.yaml --check-with-cuda xla_cuda_plugin.so --target h100    for a GPU\n",
-    .more = "Exits with 78 if the job does not fit, as fit would; with --search, if no shape fits. Times are estimates;\n"
-            "docs/simulator.md reports how accurate they are. A job without a slice is planned for this machine: memory as\n"
-            "fit announces it, and times measured by training for about a second. Nothing is written.\n",
+    .examples =
+        "  dtrain plan job.yaml                                    memory per device, time per "
+        "step and its parts\n"
+        "  dtrain plan job.yaml --tpu v4-128                       on another slice\n"
+        "  dtrain plan job.yaml --what-if dataset.global_batch_size=256   side by side\n"
+        "  dtrain plan job.yaml --search --budget 16GiB            the fastest shapes that fit\n"
+        "  dtrain plan job.yaml --check-with-libtpu ~/libtpu/libtpu.so    compare with the real "
+        "compiler\n"
+        "  dtrain plan job.yaml --check-with-cuda xla_cuda_plugin.so --target h100    for a GPU\n",
+    .more = "Exits with 78 if the job does not fit, as fit would; with --search, if no shape fits. "
+            "Times are estimates;\n"
+            "docs/simulator.md reports how accurate they are. A job without a slice is planned for "
+            "this machine: memory as\n"
+            "fit announces it, and times measured by training for about a second. Nothing is "
+            "written.\n",
     .options = options,
     .size = sizeof(struct plan),
     .run = run,

@@ -29,42 +29,33 @@ struct prediction {
     dt_job *job;
 };
 
-static const char *output_of(const struct predict *my)
-{
-    return my->output ? my->output : "-";
-}
+static const char *output_of(const struct predict *my) { return my->output ? my->output : "-"; }
 
-static dt_status *read_call(struct prediction *p)
-{
+static dt_status *read_call(struct prediction *p) {
     dt_status *s = take_job(p->call, &p->my->place, &p->source);
-    if (s)
-        return s;
+    if (s) return s;
     if (p->my->input && strcmp(p->my->input, "-") == 0 && strcmp(p->source.path, "-") == 0)
         return usage_error(p->call, "standard input holds the job or the examples, not both");
     return NULL;
 }
 
-static dt_status *open_writer(struct prediction *p)
-{
+static dt_status *open_writer(struct prediction *p) {
     const struct predict *my = p->my;
     const char *output = output_of(my);
-    if (p->watch.silent)
-        return NULL;
+    if (p->watch.silent) return NULL;
     const char *format = my->format ? formats[my->format] : strcmp(output, "-") == 0 ? "csv" : NULL;
-    if (strcmp(output, "-") == 0)
-        out_end_with_readers();
-    return dt_row_writer_open(&p->writer, &(dt_row_writer_options){.path = output, .format = format, .top = my->top});
+    if (strcmp(output, "-") == 0) out_end_with_readers();
+    return dt_row_writer_open(
+        &p->writer, &(dt_row_writer_options){.path = output, .format = format, .top = my->top});
 }
 
 /* The first worker has them all. */
-static dt_status *drop_rows(const dt_predicted_rows *rows, void *user)
-{
+static dt_status *drop_rows(const dt_predicted_rows *rows, void *user) {
     (void)rows, (void)user;
     return NULL;
 }
 
-static dt_status *predict(struct prediction *p)
-{
+static dt_status *predict(struct prediction *p) {
     const struct predict *my = p->my;
     const dt_run_options options = {
         .threads = env_threads(p->call->out, my->compute.threads),
@@ -82,34 +73,28 @@ static dt_status *predict(struct prediction *p)
     return dt_job_predict(p->job, &request, &options, NULL);
 }
 
-static dt_status *finish(struct prediction *p)
-{
+static dt_status *finish(struct prediction *p) {
     int64_t rows;
-    if (p->watch.silent)
-        return NULL;
+    if (p->watch.silent) return NULL;
     dt_status *s = dt_row_writer_finish(p->writer, &rows);
     if (!s && !p->call->out->quiet && strcmp(output_of(p->my), "-") != 0)
-        out_field(p->call->out, "wrote", "%s, outputs of %lld example%s", p->my->output, (long long)rows, rows == 1 ? "" : "s");
+        out_field(p->call->out, "wrote", "%s, outputs of %lld example%s", p->my->output,
+                  (long long)rows, rows == 1 ? "" : "s");
     return s;
 }
 
-static dt_status *run_all(struct prediction *p)
-{
+static dt_status *run_all(struct prediction *p) {
     dt_status *s = dt_job_open(&p->job, &p->source);
     p->watch.silent = dt_job_worker(p->job) > 0;
-    if (!s)
-        s = open_writer(p);
-    if (!s)
-        s = predict(p);
+    if (!s) s = open_writer(p);
+    if (!s) s = predict(p);
     return s ? s : finish(p);
 }
 
-static int run_here(const struct call *call)
-{
+static int run_here(const struct call *call) {
     struct prediction p = {.call = call, .my = call->settings};
     dt_status *s = read_call(&p);
-    if (s)
-        return out_error(call->out, s);
+    if (s) return out_error(call->out, s);
     p.watch = (struct watch){.out = call->out, .path = p.source.path};
     p.source.purpose = DT_FOR_PREDICT;
     s = run_all(&p);
@@ -121,8 +106,7 @@ static int run_here(const struct call *call)
     return code;
 }
 
-static int run(const struct call *call)
-{
+static int run(const struct call *call) {
     const struct predict *my = call->settings;
     int code = 0;
     workers_tell_rank(my->rank);
@@ -130,41 +114,61 @@ static int run(const struct call *call)
 }
 
 static const struct option options[] = {
-    TEXT(struct predict, output, "output", "FILE", "output file (.csv, .npy, .npz or .jsonl); default: -, standard output", .letter = 'o'),
-    CHOICE(struct predict, format, "format", "FORM", formats, "output format; auto: by the end of FILE, csv for standard output"),
-    TEXT(struct predict, input, "input", "FILE", "predict these examples instead of the job's data: a file, a folder of pictures (or of class folders), or - for standard input"),
-    INTEGER(struct predict, top, "top", "K", "write only the K largest values of each row, the most likely classes", .min = 1, .max = 1 << 20),
-    TEXT(struct predict, checkpoint, "ckpt", "PATH", "the checkpoint or saved model; default: the newest in output.dir"),
+    TEXT(struct predict, output, "output", "FILE",
+         "output file (.csv, .npy, .npz or .jsonl); default: -, standard output", .letter = 'o'),
+    CHOICE(struct predict, format, "format", "FORM", formats,
+           "output format; auto: by the end of FILE, csv for standard output"),
+    TEXT(struct predict, input, "input", "FILE",
+         "predict these examples instead of the job's data: a file, a folder of pictures (or of "
+         "class folders), or - for standard input"),
+    INTEGER(struct predict, top, "top", "K",
+            "write only the K largest values of each row, the most likely classes", .min = 1,
+            .max = 1 << 20),
+    TEXT(struct predict, checkpoint, "ckpt", "PATH",
+         "the checkpoint or saved model; default: the newest in output.dir"),
     WORKERS_OPTION(struct predict, "predict"),
     RANK_OPTION(struct predict),
     CHOICE(struct predict, split, "split", "PART", splits, "the split of the job's data"),
     COMPUTE_OPTIONS(struct predict),
     BACKEND_OPTIONS(struct predict),
     PLACE_OPTIONS(struct predict),
-    OPTIONS_END
-};
+    OPTIONS_END};
 const struct verb verb_predict = {
     .name = "predict",
     .group = "Train",
     .line = "write the outputs of a model",
     .operands = "JOB [key.path=value...]",
-    .examples = "  dtrain predict job.yaml                               the validation data, newest checkpoint, as CSV\n"
-                "  dtrain predict job.yaml --input x.npy -o y.npy        the examples of a file\n"
-                "  dtrain predict job.yaml --input cat.png --top 3       the three most likely classes\n"
-                "  ... | dtrain predict job.yaml --input - --format jsonl | ...      answer each row as it arrives\n",
-    .more = "The format of FILE is detected from its content: NPY, NPZ, IDX, CSV, JSON lines, TFRecord of tf.Examples, PNG or\n"
-            "JPEG, plain or gzip. The job's `map` is applied. In CSV and TFRecord, columns and features are those of the\n"
-            "job's `dataset.element`, and labels may be missing; without them, the numbers of a record are the values of the\n"
-            "inputs in order. A first CSV record without any number is a header. JSON lines are {\"INPUT\": [...]} or [...].\n"
+    .examples =
+        "  dtrain predict job.yaml                               the validation data, newest "
+        "checkpoint, as CSV\n"
+        "  dtrain predict job.yaml --input x.npy -o y.npy        the examples of a file\n"
+        "  dtrain predict job.yaml --input cat.png --top 3       the three most likely classes\n"
+        "  ... | dtrain predict job.yaml --input - --format jsonl | ...      answer each row as it "
+        "arrives\n",
+    .more = "The format of FILE is detected from its content: NPY, NPZ, IDX, CSV, JSON lines, "
+            "TFRecord of tf.Examples, PNG or\n"
+            "JPEG, plain or gzip. The job's `map` is applied. In CSV and TFRecord, columns and "
+            "features are those of the\n"
+            "job's `dataset.element`, and labels may be missing; without them, the numbers of a "
+            "record are the values of the\n"
+            "inputs in order. A first CSV record without any number is a header. JSON lines are "
+            "{\"INPUT\": [...]} or [...].\n"
             "The job needs neither `compile` nor `fit`.\n\n"
-            "CSV has a header OUTPUT_0, OUTPUT_1, ...; a JSON line is {\"OUTPUT\": [...]}. If the loss is a cross-entropy (or,\n"
-            "without `compile`, the last activation is softmax or sigmoid) the values are probabilities, even if the model\n"
-            "returns logits; a single sigmoid has two, of class 0 and of class 1. Classes that have names in the training\n"
-            "data (a vocabulary, folders, columns) keep them: OUTPUT_ring, {\"OUTPUT\": {\"ring\": 0.9, ...}}. Rows of pictures\n"
-            "from a folder begin with the file: a column `file`, \"file\": \"...\". With --top: columns OUTPUT_class_0,\n"
+            "CSV has a header OUTPUT_0, OUTPUT_1, ...; a JSON line is {\"OUTPUT\": [...]}. If the "
+            "loss is a cross-entropy (or,\n"
+            "without `compile`, the last activation is softmax or sigmoid) the values are "
+            "probabilities, even if the model\n"
+            "returns logits; a single sigmoid has two, of class 0 and of class 1. Classes that "
+            "have names in the training\n"
+            "data (a vocabulary, folders, columns) keep them: OUTPUT_ring, {\"OUTPUT\": {\"ring\": "
+            "0.9, ...}}. Rows of pictures\n"
+            "from a folder begin with the file: a column `file`, \"file\": \"...\". With --top: "
+            "columns OUTPUT_class_0,\n"
             "OUTPUT_score_0, ...; [{\"class\": \"ring\", \"score\": 0.9}, ...].\n\n"
-            "NPY and NPZ hold the outputs exactly as the model returns them, shape (rows, ...): NPY a single output, NPZ each\n"
-            "output by name. With --top, NPY holds class numbers (rows, K), and NPZ holds OUTPUT_class and OUTPUT_score.\n",
+            "NPY and NPZ hold the outputs exactly as the model returns them, shape (rows, ...): "
+            "NPY a single output, NPZ each\n"
+            "output by name. With --top, NPY holds class numbers (rows, K), and NPZ holds "
+            "OUTPUT_class and OUTPUT_score.\n",
     .options = options,
     .runs_jobs = true,
     .size = sizeof(struct predict),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See stop.h. The flags are the only global variables of the program, because a handler has no argument. */
+/* See stop.h. The flags are the only global variables of the program, because a handler has no
+ * argument. */
 #include "stop.h"
 
 #include <errno.h>
@@ -19,95 +20,82 @@ enum { GRACE_MICROSECONDS = 200000 };
 static volatile int stop, save, asked, last, stepping, json;
 static pthread_t main_thread;
 
-/* Threads of a library may have been started before main and take a signal: it is sent on, so that flags have one writer. */
-static bool is_sent_on(int number)
-{
+/* Threads of a library may have been started before main and take a signal: it is sent on, so that
+ * flags have one writer. */
+static bool is_sent_on(int number) {
     int kept = errno;
     bool elsewhere = !pthread_equal(pthread_self(), main_thread);
-    if (elsewhere)
-        pthread_kill(main_thread, number);
+    if (elsewhere) pthread_kill(main_thread, number);
     errno = kept;
     return elsewhere;
 }
 
 /* Not to a pipe that nobody empties: it may be what the run waits for. */
-static void say(int fd, const char *text)
-{
+static void say(int fd, const char *text) {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
-    ssize_t n = poll(&ready, 1, 0) == 1 && ready.revents & POLLOUT ? write(fd, text, strlen(text)) : 0;
+    ssize_t n =
+        poll(&ready, 1, 0) == 1 && ready.revents & POLLOUT ? write(fd, text, strlen(text)) : 0;
     (void)n; /* nobody is left to be told */
 }
 
 /* A handler may not format: the texts are ready. */
-static _Noreturn void leave(int code)
-{
+static _Noreturn void leave(int code) {
     static const struct {
         int code;
         const char *text, *json;
     } rows[] = {
-        {EXIT_STOPPED, "stopped before the first step; nothing to save, run it again to start\n", "{\"v\":1,\"event\":\"end\",\"exit\":75}\n"},
-        {128 + SIGINT, "stopped at once; the newest checkpoint is kept\n", "{\"v\":1,\"event\":\"end\",\"exit\":130}\n"},
-        {128 + SIGTERM, "stopped at once; the newest checkpoint is kept\n", "{\"v\":1,\"event\":\"end\",\"exit\":143}\n"},
+        {EXIT_STOPPED, "stopped before the first step; nothing to save, run it again to start\n",
+         "{\"v\":1,\"event\":\"end\",\"exit\":75}\n"},
+        {128 + SIGINT, "stopped at once; the newest checkpoint is kept\n",
+         "{\"v\":1,\"event\":\"end\",\"exit\":130}\n"},
+        {128 + SIGTERM, "stopped at once; the newest checkpoint is kept\n",
+         "{\"v\":1,\"event\":\"end\",\"exit\":143}\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].code == code) {
             say(STDERR_FILENO, rows[i].text);
-            if (json)
-                say(STDOUT_FILENO, rows[i].json);
+            if (json) say(STDOUT_FILENO, rows[i].json);
         }
     _exit(code);
 }
 
-/* A limit of time that somebody else has set. It comes again every second beyond that of the processor's time, which must not count as impatience. */
-static void on_limit(int number)
-{
-    if (is_sent_on(number))
-        return;
-    if (!stepping)
-        leave(EXIT_STOPPED);
-    if (!stop)
-        stop = 1;
+/* A limit of time that somebody else has set. It comes again every second beyond that of the
+ * processor's time, which must not count as impatience. */
+static void on_limit(int number) {
+    if (is_sent_on(number)) return;
+    if (!stepping) leave(EXIT_STOPPED);
+    if (!stop) stop = 1;
 }
 
 /* Our own timer after the second signal; else an alarm that the process was started with. */
-static void on_alarm(int number)
-{
-    if (stop == 2)
-        leave(stop_exit_code());
+static void on_alarm(int number) {
+    if (stop == 2) leave(stop_exit_code());
     on_limit(number);
 }
 
-static void on_stop(int number)
-{
+static void on_stop(int number) {
     int kept = errno;
-    if (is_sent_on(number))
-        return;
+    if (is_sent_on(number)) return;
     last = number;
-    if (!stepping)
-        leave(EXIT_STOPPED);
-    if (stop == 2)
-        leave(stop_exit_code());
+    if (!stepping) leave(EXIT_STOPPED);
+    if (stop == 2) leave(stop_exit_code());
     if (stop == 1)
         setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = GRACE_MICROSECONDS}, NULL);
     stop = stop ? 2 : 1;
     errno = kept;
 }
 
-static void on_save(int number)
-{
-    if (!is_sent_on(number))
-        save = asked = 1;
+static void on_save(int number) {
+    if (!is_sent_on(number)) save = asked = 1;
 }
 
-static void install(int number, void (*handler)(int))
-{
+static void install(int number, void (*handler)(int)) {
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(number, &action, NULL);
 }
 
-void stop_install(void)
-{
+void stop_install(void) {
     struct sigaction hangup;
     main_thread = pthread_self();
     install(SIGALRM, on_alarm);
@@ -120,34 +108,18 @@ void stop_install(void)
         install(SIGHUP, on_stop);
 }
 
-void stop_tell_json(void)
-{
-    json = 1;
-}
+void stop_tell_json(void) { json = 1; }
 
-void stop_steps_begin(void)
-{
-    stepping = 1;
-}
+void stop_steps_begin(void) { stepping = 1; }
 
-const volatile int *stop_flag(void)
-{
-    return &stop;
-}
+const volatile int *stop_flag(void) { return &stop; }
 
-volatile int *stop_save_flag(void)
-{
-    return &save;
-}
+volatile int *stop_save_flag(void) { return &save; }
 
-bool stop_save_asked(void)
-{
+bool stop_save_asked(void) {
     bool was = asked;
     asked = 0;
     return was;
 }
 
-int stop_exit_code(void)
-{
-    return 128 + (last == SIGINT ? SIGINT : SIGTERM);
-}
+int stop_exit_code(void) { return 128 + (last == SIGINT ? SIGINT : SIGTERM); }

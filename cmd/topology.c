@@ -12,39 +12,39 @@ struct topology {
     bool json;
 };
 
-static dt_status *open_job(const struct call *call, dt_job **job)
-{
+static dt_status *open_job(const struct call *call, dt_job **job) {
     const struct topology *my = call->settings;
     dt_job_source source;
     dt_status *s = take_job(call, &my->place, &source);
-    if (s)
-        return s;
+    if (s) return s;
     source.purpose = DT_FOR_TOPOLOGY;
     return dt_job_open(job, &source);
 }
 
-static dt_status *draw(const struct call *call, dt_job **job, char **text)
-{
+static dt_status *draw(const struct call *call, dt_job **job, char **text) {
     const struct topology *my = call->settings;
     if (call->operands.n == 0 && !my->slice.tpu && !my->fit)
         return usage_error(call, "a job or --tpu is missing");
     if (my->svg && (my->fit || my->json))
         return usage_error(call, "--svg draws a slice; it cannot be combined with --fit or --json");
     dt_status *s = call->operands.n ? open_job(call, job) : NULL;
-    if (s)
-        return s;
-    dt_topology_request request = {.tpu = my->slice.tpu, .job = *job, .json = my->json, .utf8 = call->out->utf8, .columns = out_columns(),
-                                   .cores_per_chip = my->slice.cores_per_chip, .fit = my->fit, .svg = my->svg};
+    if (s) return s;
+    dt_topology_request request = {.tpu = my->slice.tpu,
+                                   .job = *job,
+                                   .json = my->json,
+                                   .utf8 = call->out->utf8,
+                                   .columns = out_columns(),
+                                   .cores_per_chip = my->slice.cores_per_chip,
+                                   .fit = my->fit,
+                                   .svg = my->svg};
     return dt_topology_text(&request, text);
 }
 
-static int run(const struct call *call)
-{
+static int run(const struct call *call) {
     char *text = NULL;
     dt_job *job = NULL;
     dt_status *s = draw(call, &job, &text);
-    if (!s)
-        out_text(call->out, text);
+    if (!s) out_text(call->out, text);
     if (!s && !*text)
         out_field(call->out, "wrote", "%s", ((const struct topology *)call->settings)->svg);
     free(text);
@@ -54,12 +54,12 @@ static int run(const struct call *call)
 
 static const struct option options[] = {
     SLICE_OPTIONS(struct topology),
-    TEXT(struct topology, fit, "fit", "X,Y,Z,CORE", "list the slices and positions where a replica of this shape fits"),
+    TEXT(struct topology, fit, "fit", "X,Y,Z,CORE",
+         "list the slices and positions where a replica of this shape fits"),
     TEXT(struct topology, svg, "svg", "FILE", "write an SVG file; -: standard output"),
     FLAG(struct topology, json, "json", "print one JSON object"),
     PLACE_OPTIONS(struct topology),
-    OPTIONS_END
-};
+    OPTIONS_END};
 const struct verb verb_topology = {
     .name = "topology",
     .group = "Check",

@@ -11,10 +11,12 @@ struct tpu_job {
     char slice[256];
 };
 
-/* A slice that there is not is the command line's fault, not the job's. tpu NULL: it was not given. */
+/* A slice that there is not is the command line's fault, not the job's. tpu NULL: it was not
+ * given. */
 dt_status *tpu_check(const char *tpu);
 /* more NULL: none. To be released whatever comes back. */
-dt_status *tpu_take_job(const struct call *call, const struct place *place, const char *tpu, const char *more, struct tpu_job *out);
+dt_status *tpu_take_job(const struct call *call, const struct place *place, const char *tpu,
+                        const char *more, struct tpu_job *out);
 void tpu_release(struct tpu_job *j);
 
 #endif

@@ -20,8 +20,7 @@ static const char *const formats[] = {"text", "json", "github", NULL};
 
 /* ---- the forms of errors ---- */
 
-static void print_json(struct out *out, const dt_status *s)
-{
+static void print_json(struct out *out, const dt_status *s) {
     struct json j;
     json_open(&j);
     json_error(&j, s);
@@ -29,19 +28,17 @@ static void print_json(struct out *out, const dt_status *s)
 }
 
 /* GitHub's escapes: %, line ends, and in properties the signs that end them. */
-static void put_github(FILE *to, const char *text, const char *special)
-{
+static void put_github(FILE *to, const char *text, const char *special) {
     for (; text && *text; text++)
         if (*text == '%' || *text == '\r' || *text == '\n' || strchr(special, *text))
             fprintf(to, "%%%02X", (unsigned)(unsigned char)*text);
-        else
-            fputc(*text, to);
+        else fputc(*text, to);
 }
 
-/* ::error file=job.yaml,line=29,col=5,title=DT001::unknown key 'layesr' in model; did you mean 'layers'?
- * An annotation of what is no file, an override or standard input, would be dropped: its name begins the text. */
-static void print_github(struct out *out, const dt_status *s)
-{
+/* ::error file=job.yaml,line=29,col=5,title=DT001::unknown key 'layesr' in model; did you mean
+ * 'layers'? An annotation of what is no file, an override or standard input, would be dropped: its
+ * name begins the text. */
+static void print_github(struct out *out, const dt_status *s) {
     struct text t;
     const char *file = dt_status_file(s);
     const bool shows = file && access(file, F_OK) == 0;
@@ -69,10 +66,8 @@ static void print_github(struct out *out, const dt_status *s)
     text_close(&t);
 }
 
-static void print_errors(const struct call *call, const dt_status *s, enum form form)
-{
-    if (form == FORM_TEXT)
-        out_show_error(call->out, s);
+static void print_errors(const struct call *call, const dt_status *s, enum form form) {
+    if (form == FORM_TEXT) out_show_error(call->out, s);
     else
         for (; s; s = dt_status_next(s))
             (form == FORM_JSON ? print_json : print_github)(call->out, s);
@@ -80,8 +75,8 @@ static void print_errors(const struct call *call, const dt_status *s, enum form 
 
 /* ---- the forms of warnings ---- */
 
-static void print_warning(const struct call *call, const char *path, const char *line, enum form form)
-{
+static void print_warning(const struct call *call, const char *path, const char *line,
+                          enum form form) {
     struct text t;
     struct json j;
     if (form == FORM_TEXT) {
@@ -104,8 +99,7 @@ static void print_warning(const struct call *call, const char *path, const char 
     text_close(&t);
 }
 
-static void print_warnings(const struct call *call, const char *path, char *lines, enum form form)
-{
+static void print_warnings(const struct call *call, const char *path, char *lines, enum form form) {
     for (char *line = lines, *end; line && (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
         print_warning(call, path, line, form);
@@ -114,13 +108,12 @@ static void print_warnings(const struct call *call, const char *path, char *line
 
 /* ---- jobs ---- */
 
-/* Of several jobs' codes the one that is to be mended first: the job before its files before their contents. */
-static int worse(int a, int b)
-{
+/* Of several jobs' codes the one that is to be mended first: the job before its files before their
+ * contents. */
+static int worse(int a, int b) {
     static const int order[] = {78, 66, 65};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-        if (a == order[i] || b == order[i])
-            return order[i];
+        if (a == order[i] || b == order[i]) return order[i];
     return a ? a : b;
 }
 
@@ -129,31 +122,24 @@ struct findings {
     char *about, *warnings;
 };
 
-static dt_status *check(const dt_job_source *source, bool data, struct findings *found)
-{
+static dt_status *check(const dt_job_source *source, bool data, struct findings *found) {
     dt_job *job = NULL;
     dt_status *s = dt_job_open(&job, source);
-    if (!s && data)
-        s = dt_job_check_data(job);
-    if (!s)
-        s = dt_job_partition_text(job, &found->about);
-    if (!s)
-        s = dt_job_warnings(job, &found->warnings);
+    if (!s && data) s = dt_job_check_data(job);
+    if (!s) s = dt_job_partition_text(job, &found->about);
+    if (!s) s = dt_job_warnings(job, &found->warnings);
     dt_job_unref(job);
     return s;
 }
 
-static int check_one(const struct call *call, const dt_job_source *source)
-{
+static int check_one(const struct call *call, const dt_job_source *source) {
     const struct validate *my = call->settings;
     enum form form = my->json ? FORM_JSON : (enum form)my->format;
     struct findings found = {0};
     dt_status *s = check(source, !my->no_data, &found);
     int code = dt_status_code(s);
-    if (s)
-        print_errors(call, s, form);
-    else
-        print_warnings(call, source->path, found.warnings, form);
+    if (s) print_errors(call, s, form);
+    else print_warnings(call, source->path, found.warnings, form);
     if (!s && form == FORM_TEXT && !call->out->quiet) {
         out_line(call->out, "%s: ok", source->path);
         out_text(call->out, found.about);
@@ -165,31 +151,26 @@ static int check_one(const struct call *call, const dt_job_source *source)
 }
 
 /* Checks all jobs with the same overrides, which are those operands that have a '='. */
-static int check_all(const struct call *call, dt_job_source *source)
-{
+static int check_all(const struct call *call, dt_job_source *source) {
     int code = 0, bad = 0, jobs = count_jobs(call);
     for (int i = 0; i < call->operands.n; i++) {
-        if (is_override(call->operands.at[i]))
-            continue;
+        if (is_override(call->operands.at[i])) continue;
         source->path = call->operands.at[i];
         int one = check_one(call, source);
         code = worse(code, one);
         bad += one != 0;
     }
-    if (bad && jobs > 1)
-        out_note(call->out, "%d of %d jobs are not valid", bad, jobs);
+    if (bad && jobs > 1) out_note(call->out, "%d of %d jobs are not valid", bad, jobs);
     return code;
 }
 
-static int run(const struct call *call)
-{
+static int run(const struct call *call) {
     const struct validate *my = call->settings;
-    if (count_jobs(call) == 0)
-        return out_error(call->out, usage_error(call, "job file missing"));
+    if (count_jobs(call) == 0) return out_error(call->out, usage_error(call, "job file missing"));
     const char **overrides = calloc((size_t)call->operands.n, sizeof *overrides);
-    if (!overrides)
-        return out_error(call->out, dt_status_create(ERROR_NO_MEMORY, "out of memory"));
-    dt_job_source source = {.directory = my->place.directory, .overrides = overrides, .inspect = true};
+    if (!overrides) return out_error(call->out, dt_status_create(ERROR_NO_MEMORY, "out of memory"));
+    dt_job_source source = {
+        .directory = my->place.directory, .overrides = overrides, .inspect = true};
     for (int i = 0; i < call->operands.n; i++)
         if (is_override(call->operands.at[i]))
             overrides[source.n_overrides++] = call->operands.at[i];
@@ -202,19 +183,20 @@ static const struct option options[] = {
     CHOICE(struct validate, format, "format", "FORM", formats, "format of the errors"),
     FLAG(struct validate, json, "json", "same as --format json: one object per error"),
     FLAG(struct validate, no_data, "no-data", "do not open data files"),
-    PLACE_OPTIONS(struct validate),
-    OPTIONS_END
-};
+    PLACE_OPTIONS(struct validate), OPTIONS_END};
 const struct verb verb_validate = {
     .name = "validate",
     .group = "Check",
     .line = "report all errors of jobs (keys, types, shapes, placement, data) without training",
     .operands = "JOB... [key.path=value...]",
-    .examples = "  dtrain validate job.yaml\n"
-                "  dtrain validate --no-data configs/*.yaml             without the data files\n"
-                "  dtrain validate --format github configs/*.yaml       annotations for GitHub Actions\n",
-    .more = "Text goes to standard error; json and github go to standard output. Exit codes: 0 all jobs are valid, 78 a job\n"
-            "is invalid, 66 a file is missing, 65 data is malformed. If several apply, the first of these is used.\n",
+    .examples =
+        "  dtrain validate job.yaml\n"
+        "  dtrain validate --no-data configs/*.yaml             without the data files\n"
+        "  dtrain validate --format github configs/*.yaml       annotations for GitHub Actions\n",
+    .more = "Text goes to standard error; json and github go to standard output. Exit codes: 0 all "
+            "jobs are valid, 78 a job\n"
+            "is invalid, 66 a file is missing, 65 data is malformed. If several apply, the first "
+            "of these is used.\n",
     .options = options,
     .size = sizeof(struct validate),
     .run = run,

@@ -2,9 +2,10 @@
 /*
  * Verbs and their options.
  *
- * A verb is one file cmd/NAME.c with one row, and VERB(name) in cmd/verbs.h. The row's table of options is the only place
- * where an option is written down: from it come parsing, checking, `dtrain help VERB`, environment variables and "did you
- * mean". Options are stored in a struct of the verb's own, which begins with struct common:
+ * A verb is one file cmd/NAME.c with one row, and VERB(name) in cmd/verbs.h. The row's table of
+ * options is the only place where an option is written down: from it come parsing, checking,
+ * `dtrain help VERB`, environment variables and "did you mean". Options are stored in a struct of
+ * the verb's own, which begins with struct common:
  *
  *     struct lower { struct common common; struct compute compute; int stage; };
  *     static const struct option options[] = {
@@ -20,7 +21,17 @@
 #include "out.h"
 
 /* Rows of the error catalogue (lib/base/errors.h) that the command line uses itself. */
-enum { ERROR_VARIABLE = 11 /* as of a job's key: 78 */, ERROR_CHECKPOINTS_DIFFER = 125, ERROR_USAGE = 130, ERROR_EXPECT_METRIC = 131, ERROR_EXPECT = 132, ERROR_STDOUT = 133, ERROR_CANNOT_CREATE = 113, ERROR_IO = 114, ERROR_NO_MEMORY = 115 };
+enum {
+    ERROR_VARIABLE = 11 /* as of a job's key: 78 */,
+    ERROR_CHECKPOINTS_DIFFER = 125,
+    ERROR_USAGE = 130,
+    ERROR_EXPECT_METRIC = 131,
+    ERROR_EXPECT = 132,
+    ERROR_STDOUT = 133,
+    ERROR_CANNOT_CREATE = 113,
+    ERROR_IO = 114,
+    ERROR_NO_MEMORY = 115
+};
 
 enum { EXIT_USAGE = 64, EXIT_MEMORY = 71, EXIT_IO = 74, EXIT_STOPPED = 75, EXIT_JOB = 78 };
 
@@ -55,9 +66,11 @@ struct compute {
 };
 
 enum option_kind {
-    OPTION_FLAG,     /* bool */
-    OPTION_TEXT,     /* const char *, NULL if not given */
-    OPTION_MAYBE,    /* the same; `--name` alone is "": the next word is no value if it looks like an option or a job */
+    OPTION_FLAG, /* bool */
+    OPTION_TEXT, /* const char *, NULL if not given */
+    /* the same; `--name` alone is "": the next word is no value if it looks like an option or a
+     * job */
+    OPTION_MAYBE,
     OPTION_LIST,     /* struct words: may be given again and again */
     OPTION_INTEGER,  /* int64_t in min..max */
     OPTION_UNSIGNED, /* uint64_t */
@@ -74,36 +87,60 @@ struct option {
     size_t at; /* offset in the verb's struct */
     int64_t min, max, fallback;
     const char *const *choices; /* ends with NULL */
-    const char *words;          /* of OPTION_TEXT and OPTION_LIST: how a value may begin, for shells: "auto never must" */
+    /* of OPTION_TEXT and OPTION_LIST: how a value may begin, for shells: "auto never must" */
+    const char *words;
 };
 
-/* A row: the struct and the field, the name, the word for the value, then the help and what else the row has. */
-#define FLAG(s, f, n, ...) {.kind = OPTION_FLAG, .at = offsetof(s, f), .name = n, .help = __VA_ARGS__}
-#define TEXT(s, f, n, v, ...) {.kind = OPTION_TEXT, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
-#define MAYBE(s, f, n, v, ...) {.kind = OPTION_MAYBE, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
-#define LIST(s, f, n, v, ...) {.kind = OPTION_LIST, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
-#define INTEGER(s, f, n, v, ...) {.kind = OPTION_INTEGER, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
-#define UNSIGNED(s, f, n, v, ...) {.kind = OPTION_UNSIGNED, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
-#define SECONDS(s, f, n, v, ...) {.kind = OPTION_SECONDS, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__}
-#define CHOICE(s, f, n, v, list, ...) \
-    {.kind = OPTION_CHOICE, .at = offsetof(s, f), .name = n, .value = v, .choices = list, .help = __VA_ARGS__}
-#define OPTIONS_END {.name = NULL}
+/* A row: the struct and the field, the name, the word for the value, then the help and what else
+ * the row has. */
+#define FLAG(s, f, n, ...)                                                                         \
+    { .kind = OPTION_FLAG, .at = offsetof(s, f), .name = n, .help = __VA_ARGS__ }
+#define TEXT(s, f, n, v, ...)                                                                      \
+    { .kind = OPTION_TEXT, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__ }
+#define MAYBE(s, f, n, v, ...)                                                                     \
+    { .kind = OPTION_MAYBE, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__ }
+#define LIST(s, f, n, v, ...)                                                                      \
+    { .kind = OPTION_LIST, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__ }
+#define INTEGER(s, f, n, v, ...)                                                                   \
+    { .kind = OPTION_INTEGER, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__ }
+#define UNSIGNED(s, f, n, v, ...)                                                                  \
+    { .kind = OPTION_UNSIGNED, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__ }
+#define SECONDS(s, f, n, v, ...)                                                                   \
+    { .kind = OPTION_SECONDS, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__ }
+#define CHOICE(s, f, n, v, list, ...)                                                              \
+    {                                                                                              \
+        .kind = OPTION_CHOICE, .at = offsetof(s, f), .name = n, .value = v, .choices = list,       \
+        .help = __VA_ARGS__                                                                        \
+    }
+#define OPTIONS_END                                                                                \
+    { .name = NULL }
 
 #define EXPECT_WORDS "accuracy>= val_accuracy>= loss<= val_loss<="
 
 extern const char *const kernel_choices[];
 enum { MOST_THREADS = 4096 };
-#define PLACE_OPTIONS(s)                                                                                                \
-    TEXT(s, place.directory, "directory", "DIR", "resolve output.dir and model.init_from relative to DIR", .letter = 'C')
-#define SLICE_OPTIONS(s)                                                                                                \
-    MAYBE(s, slice.tpu, "tpu", "TYPE", "the slice: v3-8, v5e-256, v4:4x4x8_twisted; without TYPE, this machine's TPU or a simulated v3-8"), \
-    INTEGER(s, slice.cores_per_chip, "cores-per-chip", "N", "devices per chip; default: 1 for v4 and v5p, else the cores of a chip", .min = 1, .max = 2)
-#define COMPUTE_OPTIONS(s)                                                                                              \
-    INTEGER(s, compute.threads, "threads", "N", "number of computing threads (short steps may use one); default: one per core", .env = true, .min = 1, .max = MOST_THREADS), \
-    CHOICE(s, compute.kernels, "kernels", "WHICH", kernel_choices, "library for matrix products", .env = true)
-#define BACKEND_OPTIONS(s)                                                                                              \
-    TEXT(s, place.backend, "backend", "NAME", "what computes, in place of the job's: cpu, or pjrt for a plug-in's devices", .env = true, .words = "cpu pjrt"), \
-    TEXT(s, place.plugin, "plugin", "PATH", "the PJRT plug-in, in place of the job's or DTRAIN_PJRT_PLUGIN's")
+#define PLACE_OPTIONS(s)                                                                           \
+    TEXT(s, place.directory, "directory", "DIR",                                                   \
+         "resolve output.dir and model.init_from relative to DIR", .letter = 'C')
+#define SLICE_OPTIONS(s)                                                                           \
+    MAYBE(s, slice.tpu, "tpu", "TYPE",                                                             \
+          "the slice: v3-8, v5e-256, v4:4x4x8_twisted; without TYPE, this machine's TPU or a "     \
+          "simulated v3-8"),                                                                       \
+        INTEGER(s, slice.cores_per_chip, "cores-per-chip", "N",                                    \
+                "devices per chip; default: 1 for v4 and v5p, else the cores of a chip", .min = 1, \
+                .max = 2)
+#define COMPUTE_OPTIONS(s)                                                                         \
+    INTEGER(s, compute.threads, "threads", "N",                                                    \
+            "number of computing threads (short steps may use one); default: one per core",        \
+            .env = true, .min = 1, .max = MOST_THREADS),                                           \
+        CHOICE(s, compute.kernels, "kernels", "WHICH", kernel_choices,                             \
+               "library for matrix products", .env = true)
+#define BACKEND_OPTIONS(s)                                                                         \
+    TEXT(s, place.backend, "backend", "NAME",                                                      \
+         "what computes, in place of the job's: cpu, or pjrt for a plug-in's devices",             \
+         .env = true, .words = "cpu pjrt"),                                                        \
+        TEXT(s, place.plugin, "plugin", "PATH",                                                    \
+             "the PJRT plug-in, in place of the job's or DTRAIN_PJRT_PLUGIN's")
 
 struct call;
 
@@ -114,8 +151,10 @@ struct verb {
     const char *operands, *examples;
     const char *more; /* paragraphs below the options; may be NULL */
     const struct option *options;
-    bool runs_jobs; /* opens the plug-in that a job names, which is code; others open one that --plugin names */
-    bool trains; /* signals mean save and stop from the start, and output that nobody reads ends nothing */
+    /* opens the plug-in that a job names, which is code; others open one that --plugin names */
+    bool runs_jobs;
+    /* signals mean save and stop from the start, and output that nobody reads ends nothing */
+    bool trains;
     size_t size; /* of the struct that they are stored in */
     int (*run)(const struct call *call);
 };
@@ -130,7 +169,8 @@ struct call {
 
 /* verbs.c */
 extern const struct verb *const verbs[]; /* ends with NULL */
-/* The verb that the first one or two words name; *used is how many did. NULL: none, and *s says so. */
+/* The verb that the first one or two words name; *used is how many did. NULL: none, and *s says
+ * so. */
 const struct verb *verb_find(const struct words *words, int *used, dt_status **s);
 
 /* options.c */
@@ -140,8 +180,8 @@ struct parse {
     void *settings;
     struct words words;
 };
-/* Reads the words into the settings and *operands, whose array has room for all words; NULL: stops at the first operand. *used words were
- * read. */
+/* Reads the words into the settings and *operands, whose array has room for all words; NULL: stops
+ * at the first operand. *used words were read. */
 dt_status *options_parse(const struct parse *p, struct words *operands, int *used);
 void options_release(const struct verb *verb, void *settings);
 /* "DTRAIN_LOG_FILE" for "log-file", in a buffer of the caller's. */

@@ -9,8 +9,7 @@ struct version {
 };
 
 /* What a script asks for: numbers to compare, and how this one was compiled. */
-static void print_json(struct out *out)
-{
+static void print_json(struct out *out) {
     struct json j;
     json_open_event(&j, "version");
     json_string(&j, "version", dt_version());
@@ -21,20 +20,17 @@ static void print_json(struct out *out)
     json_print(&j, out);
 }
 
-static int run(const struct call *call)
-{
+static int run(const struct call *call) {
     const struct version *my = call->settings;
     dt_status *s = take_no_operands(call);
-    if (s)
-        return out_error(call->out, s);
-    if (my->json)
-        print_json(call->out);
-    else
-        out_line(call->out, "dtrain %s", dt_version());
+    if (s) return out_error(call->out, s);
+    if (my->json) print_json(call->out);
+    else out_line(call->out, "dtrain %s", dt_version());
     return 0;
 }
 
-static const struct option options[] = {FLAG(struct version, json, "json", "print one JSON object"), OPTIONS_END};
+static const struct option options[] = {FLAG(struct version, json, "json", "print one JSON object"),
+                                        OPTIONS_END};
 const struct verb verb_version = {
     .name = "version",
     .group = "Other",

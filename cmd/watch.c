@@ -12,11 +12,9 @@
 
 /* ---- remembering ---- */
 
-static void keep_metric(struct watch *w, const dt_metric *m)
-{
+static void keep_metric(struct watch *w, const dt_metric *m) {
     int i = 0;
-    while (i < w->n_last && strcmp(w->last[i].name, m->name) != 0)
-        i++;
+    while (i < w->n_last && strcmp(w->last[i].name, m->name) != 0) i++;
     if (i == w->n_last) {
         w->last = grow(w->last, (size_t)++w->n_last * sizeof *w->last);
         w->last[i].name = text_copy(m->name);
@@ -24,19 +22,16 @@ static void keep_metric(struct watch *w, const dt_metric *m)
     w->last[i].value = m->value;
 }
 
-static void keep_checkpoint(struct watch *w, const dt_event *e)
-{
+static void keep_checkpoint(struct watch *w, const dt_event *e) {
     if (e->checkpoint && (!w->checkpoint || strcmp(e->checkpoint, w->checkpoint) != 0)) {
         w->told = false;
         free(w->checkpoint);
         w->checkpoint = text_copy(e->checkpoint);
     }
-    if (e->weights_sha256)
-        snprintf(w->weights, sizeof w->weights, "%s", e->weights_sha256);
+    if (e->weights_sha256) snprintf(w->weights, sizeof w->weights, "%s", e->weights_sha256);
 }
 
-static void keep_workers(struct watch *w, const dt_event *e)
-{
+static void keep_workers(struct watch *w, const dt_event *e) {
     w->workers.updates = w->workers.sum = w->workers.most = 0;
     for (int i = 0; i < e->n_staleness; i++) {
         w->workers.updates += e->staleness[i];
@@ -48,17 +43,12 @@ static void keep_workers(struct watch *w, const dt_event *e)
 }
 
 /* A step's loss is one batch's: only whole epochs and evaluations count as results. */
-static void remember(struct watch *w, const dt_event *e)
-{
+static void remember(struct watch *w, const dt_event *e) {
     if (e->kind == DT_EVENT_EPOCH || e->kind == DT_EVENT_EVAL || e->kind == DT_EVENT_END)
-        for (int i = 0; i < e->n_metrics; i++)
-            keep_metric(w, &e->metrics[i]);
-    if (e->kind == DT_EVENT_CHECKPOINT || e->kind == DT_EVENT_END)
-        keep_checkpoint(w, e);
-    if (e->kind == DT_EVENT_STEP || e->kind == DT_EVENT_EPOCH)
-        w->trained = true;
-    if (e->kind == DT_EVENT_CHECKPOINT && *stop_flag())
-        w->saved_after_stop = true;
+        for (int i = 0; i < e->n_metrics; i++) keep_metric(w, &e->metrics[i]);
+    if (e->kind == DT_EVENT_CHECKPOINT || e->kind == DT_EVENT_END) keep_checkpoint(w, e);
+    if (e->kind == DT_EVENT_STEP || e->kind == DT_EVENT_EPOCH) w->trained = true;
+    if (e->kind == DT_EVENT_CHECKPOINT && *stop_flag()) w->saved_after_stop = true;
     if (e->kind == DT_EVENT_START) {
         w->epoch_steps = e->steps_per_epoch;
         w->step_before = e->step;
@@ -66,16 +56,13 @@ static void remember(struct watch *w, const dt_event *e)
     }
     if (e->kind == DT_EVENT_START || e->kind == DT_EVENT_EPOCH || e->kind == DT_EVENT_EVAL)
         clock_gettime(CLOCK_MONOTONIC, &w->told_line);
-    if (e->kind == DT_EVENT_WORKERS)
-        keep_workers(w, e);
-    if (e->kind == DT_EVENT_END)
-        w->virtual_s = e->virtual_s;
+    if (e->kind == DT_EVENT_WORKERS) keep_workers(w, e);
+    if (e->kind == DT_EVENT_END) w->virtual_s = e->virtual_s;
     w->step = e->step ? e->step : w->step;
     w->ended = w->ended || e->kind == DT_EVENT_END;
 }
 
-double watch_value(const struct watch *w, const char *name, size_t bytes)
-{
+double watch_value(const struct watch *w, const char *name, size_t bytes) {
     for (int i = 0; i < w->n_last; i++)
         if (strlen(w->last[i].name) == bytes && memcmp(w->last[i].name, name, bytes) == 0)
             return w->last[i].value;
@@ -84,89 +71,74 @@ double watch_value(const struct watch *w, const char *name, size_t bytes)
 
 /* ---- telling ---- */
 
-static void tell_stopping(struct watch *w)
-{
-    if (w->stopping || !*stop_flag() || w->ended)
-        return;
+static void tell_stopping(struct watch *w) {
+    if (w->stopping || !*stop_flag() || w->ended) return;
     w->stopping = true;
-    out_note(w->out, "stopping after step %lld (press Ctrl-C again to stop now) %s", (long long)w->step, out_ellipsis(w->out));
+    out_note(w->out, "stopping after step %lld (press Ctrl-C again to stop now) %s",
+             (long long)w->step, out_ellipsis(w->out));
 }
 
-void watch_event(const dt_event *e, void *user)
-{
+void watch_event(const dt_event *e, void *user) {
     struct watch *w = user;
-    if (e->kind == DT_EVENT_START)
-        stop_steps_begin();
-    if (!w->told_line.tv_sec)
-        clock_gettime(CLOCK_MONOTONIC, &w->told_line);
+    if (e->kind == DT_EVENT_START) stop_steps_begin();
+    if (!w->told_line.tv_sec) clock_gettime(CLOCK_MONOTONIC, &w->told_line);
     remember(w, e);
     if (e->kind == DT_EVENT_WAITING) /* each worker for itself: they may be on different machines */
         out_note(w->out, "%s", e->text);
-    if (w->silent)
-        return;
-    if (e->kind == DT_EVENT_STEP || e->kind == DT_EVENT_CHECKPOINT || (e->kind == DT_EVENT_EVALUATING && w->training))
+    if (w->silent) return;
+    if (e->kind == DT_EVENT_STEP || e->kind == DT_EVENT_CHECKPOINT ||
+        (e->kind == DT_EVENT_EVALUATING && w->training))
         tell_stopping(w);
-    if (e->kind == DT_EVENT_WARNING)
-        out_warn(w->out, "%s", e->text);
-    if (w->json)
-        watch_json(w, e);
-    else
-        watch_text(w, e);
+    if (e->kind == DT_EVENT_WARNING) out_warn(w->out, "%s", e->text);
+    if (w->json) watch_json(w, e);
+    else watch_text(w, e);
 }
 
-/* The first worker has the same job and speaks for all, but not of what this one alone was told (DT187) or lacks (DT192). */
-static bool first_says_it(const dt_status *s)
-{
+/* The first worker has the same job and speaks for all, but not of what this one alone was told
+ * (DT187) or lacks (DT192). */
+static bool first_says_it(const dt_status *s) {
     const int number = dt_status_number(s);
     return dt_status_code(s) == EXIT_JOB && number != 187 && number != 192;
 }
 
-int watch_error(const struct watch *w, dt_status *s)
-{
+int watch_error(const struct watch *w, dt_status *s) {
     if (s && w->silent && first_says_it(s)) {
-        nanosleep(&(struct timespec){.tv_sec = 1}, NULL); /* mpirun ends all when one fails, so the first one needs time to say it; a signal ends this */
+        /* mpirun ends all when one fails, so the first one needs time to say it; a signal ends
+         * this */
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
         dt_status_free(s);
         return EXIT_JOB;
     }
-    if (w->json && s && !w->silent)
-        watch_json_error(w, s);
+    if (w->json && s && !w->silent) watch_json_error(w, s);
     return out_error(w->out, s);
 }
 
-void watch_end(struct watch *w, int code)
-{
-    if (w->json && !w->silent)
-        watch_json_end(w, code);
+void watch_end(struct watch *w, int code) {
+    if (w->json && !w->silent) watch_json_end(w, code);
 }
 
-void watch_release(struct watch *w)
-{
-    for (int i = 0; i < w->n_last; i++)
-        free(w->last[i].name);
+void watch_release(struct watch *w) {
+    for (int i = 0; i < w->n_last; i++) free(w->last[i].name);
     free(w->last);
     free(w->checkpoint);
 }
 
 /* ---- time ---- */
 
-double seconds_between(struct timespec from, struct timespec to)
-{
+double seconds_between(struct timespec from, struct timespec to) {
     return (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
 }
 
-double watch_seconds_since(struct timespec from)
-{
+double watch_seconds_since(struct timespec from) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return seconds_between(from, now);
 }
 
-bool watch_is_due(struct watch *w, double seconds)
-{
+bool watch_is_due(struct watch *w, double seconds) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (w->shown.tv_sec && seconds_between(w->shown, now) < seconds)
-        return false;
+    if (w->shown.tv_sec && seconds_between(w->shown, now) < seconds) return false;
     w->shown = now;
     return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run as JSON Lines: one object an event, with the schema version `v` first. `end` comes last whatever happens; `step` comes
- * about twice a second, or for every step with --every-step.
+ * A run as JSON Lines: one object an event, with the schema version `v` first. `end` comes last
+ * whatever happens; `step` comes about twice a second, or for every step with --every-step.
  */
 #include <math.h>
 
@@ -11,31 +11,20 @@
 
 #define STEP_SECONDS 0.5
 
-/* Clocks tell no more than microseconds; without this every duration would be 17 digits of noise. */
-static double micro(double seconds)
-{
-    return round(seconds * 1e6) / 1e6;
-}
+/* Clocks tell no more than microseconds; without this every duration would be 17 digits of
+ * noise. */
+static double micro(double seconds) { return round(seconds * 1e6) / 1e6; }
 
 /* Parts of one, to a hundredth of a percent. */
-static double part(double x)
-{
-    return round(x * 1e4) / 1e4;
+static double part(double x) { return round(x * 1e4) / 1e4; }
+
+static double milliseconds(double seconds) { return round(seconds * 1e6) / 1e3; }
+
+static void put_metrics(struct json *j, const dt_event *e) {
+    for (int i = 0; i < e->n_metrics; i++) json_number(j, e->metrics[i].name, e->metrics[i].value);
 }
 
-static double milliseconds(double seconds)
-{
-    return round(seconds * 1e6) / 1e3;
-}
-
-static void put_metrics(struct json *j, const dt_event *e)
-{
-    for (int i = 0; i < e->n_metrics; i++)
-        json_number(j, e->metrics[i].name, e->metrics[i].value);
-}
-
-static void put_start(struct json *j, const dt_event *e)
-{
+static void put_start(struct json *j, const dt_event *e) {
     json_string(j, "job", e->job);
     json_string(j, "job_sha256", e->job_sha256);
     json_unsigned(j, "seed", e->seed);
@@ -65,19 +54,16 @@ static void put_start(struct json *j, const dt_event *e)
     }
 }
 
-static void put_step(struct json *j, const dt_event *e)
-{
+static void put_step(struct json *j, const dt_event *e) {
     json_integer(j, "step", e->step);
     json_integer(j, "epoch", e->epoch);
     put_metrics(j, e);
     json_integer(j, "examples", e->examples);
     json_number(j, "wall_ms", milliseconds(e->wall_s));
-    if (e->virtual_s > 0)
-        json_number(j, "virtual_ms", milliseconds(e->virtual_s));
+    if (e->virtual_s > 0) json_number(j, "virtual_ms", milliseconds(e->virtual_s));
 }
 
-static void put_epoch(struct json *j, const dt_event *e)
-{
+static void put_epoch(struct json *j, const dt_event *e) {
     json_integer(j, "epoch", e->epoch);
     json_integer(j, "step", e->step);
     json_integer(j, "steps", e->epoch_step);
@@ -92,55 +78,41 @@ static void put_epoch(struct json *j, const dt_event *e)
     json_number(j, "idle", part(e->idle));
 }
 
-static void put_eval(struct json *j, const dt_event *e)
-{
+static void put_eval(struct json *j, const dt_event *e) {
     json_integer(j, "step", e->step);
-    if (e->split)
-        json_string(j, "split", e->split);
+    if (e->split) json_string(j, "split", e->split);
     put_metrics(j, e);
     json_integer(j, "examples", e->examples);
 }
 
-static void put_checkpoint(struct json *j, const dt_event *e)
-{
+static void put_checkpoint(struct json *j, const dt_event *e) {
     json_integer(j, "step", e->step);
     json_string(j, "checkpoint", e->checkpoint);
-    if (e->weights_sha256)
-        json_string(j, "weights_sha256", e->weights_sha256);
+    if (e->weights_sha256) json_string(j, "weights_sha256", e->weights_sha256);
 }
 
-static void put_warning(struct json *j, const dt_event *e)
-{
-    json_string(j, "message", e->text);
-}
+static void put_warning(struct json *j, const dt_event *e) { json_string(j, "message", e->text); }
 
-static void put_fault(struct json *j, const dt_event *e)
-{
+static void put_fault(struct json *j, const dt_event *e) {
     json_integer(j, "step", e->step);
     json_string(j, "fault", e->text);
 }
 
-static void put_callback(struct json *j, const dt_event *e)
-{
+static void put_callback(struct json *j, const dt_event *e) {
     json_integer(j, "step", e->step);
     json_integer(j, "epoch", e->epoch);
     json_string(j, "callback", e->callback);
     json_string(j, "text", e->text);
 }
 
-static void put_text(struct json *j, const dt_event *e)
-{
+static void put_text(struct json *j, const dt_event *e) {
     json_integer(j, "step", e->step);
     json_string(j, "text", e->text);
 }
 
-static void put_report(struct json *j, const dt_event *e)
-{
-    json_string(j, "report", e->text);
-}
+static void put_report(struct json *j, const dt_event *e) { json_string(j, "report", e->text); }
 
-static void put_data(struct json *j, const dt_event *e)
-{
+static void put_data(struct json *j, const dt_event *e) {
     json_string(j, "part", e->split);
     json_integer(j, "files", e->files);
     json_integer(j, "bytes", e->bytes);
@@ -148,8 +120,7 @@ static void put_data(struct json *j, const dt_event *e)
     json_string(j, "hashed", e->hashed);
 }
 
-static void put_workers(struct json *j, const dt_event *e)
-{
+static void put_workers(struct json *j, const dt_event *e) {
     json_integer(j, "step", e->step);
     json_integer(j, "workers", e->workers);
     json_integer(j, "lost", e->workers_lost);
@@ -178,20 +149,16 @@ static const struct {
     [DT_EVENT_WAITING] = {"waiting", put_warning},
 };
 
-void watch_json(struct watch *w, const dt_event *e)
-{
+void watch_json(struct watch *w, const dt_event *e) {
     struct json j;
-    if ((size_t)e->kind >= sizeof rows / sizeof *rows || !rows[e->kind].put)
-        return;
-    if (e->kind == DT_EVENT_STEP && !w->every_step && !watch_is_due(w, STEP_SECONDS))
-        return;
+    if ((size_t)e->kind >= sizeof rows / sizeof *rows || !rows[e->kind].put) return;
+    if (e->kind == DT_EVENT_STEP && !w->every_step && !watch_is_due(w, STEP_SECONDS)) return;
     json_open_event(&j, rows[e->kind].name);
     rows[e->kind].put(&j, e);
     json_print(&j, w->out);
 }
 
-void watch_json_error(const struct watch *w, const dt_status *s)
-{
+void watch_json_error(const struct watch *w, const dt_status *s) {
     for (; s; s = dt_status_next(s)) {
         struct json j;
         json_open_event(&j, "error");
@@ -200,16 +167,15 @@ void watch_json_error(const struct watch *w, const dt_status *s)
     }
 }
 
-/* A run that failed has no result to name; one that was stopped, or whose expectation is not met, has. */
-void watch_json_end(const struct watch *w, int code)
-{
+/* A run that failed has no result to name; one that was stopped, or whose expectation is not met,
+ * has. */
+void watch_json_end(const struct watch *w, int code) {
     bool result = w->ended || (code == EXIT_STOPPED && w->checkpoint);
     struct json j;
     json_open_event(&j, "end");
     json_integer(&j, "exit", code);
     json_string(&j, "weights_sha256", result && *w->weights ? w->weights : NULL);
     json_string(&j, "checkpoint", result ? w->checkpoint : NULL);
-    if (w->virtual_s > 0)
-        json_number(&j, "virtual_s", w->virtual_s);
+    if (w->virtual_s > 0) json_number(&j, "virtual_s", w->virtual_s);
     json_print(&j, w->out);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See workers.h. Each two workers share a pair of sockets that they inherit; DTRAIN_WORKER tells a worker which one it is and its descriptors
- * (lib/fabric/sockets.c). Signals go to this process, which passes them on; a worker whose parent ends is ended by the kernel.
+ * See workers.h. Each two workers share a pair of sockets that they inherit; DTRAIN_WORKER tells a
+ * worker which one it is and its descriptors (lib/fabric/sockets.c). Signals go to this process,
+ * which passes them on; a worker whose parent ends is ended by the kernel.
  */
 #define _GNU_SOURCE
 #include "workers.h"
@@ -25,29 +26,25 @@ enum { LOST = 69, GRACE_MS = 5000, LOOK_MS = 20 };
 struct crew {
     struct out *out;
     int n;
-    pid_t pid[MOST_WORKERS];               /* 0: it has ended */
-    int fd[MOST_WORKERS][MOST_WORKERS];    /* [a][b]: a's end of its pair with b; -1: none */
-    int code;                              /* of the first one that failed; 0: none has */
-    int passed;                            /* the stop flag as the workers know it */
-    bool ending;                           /* those that are left are being killed */
+    pid_t pid[MOST_WORKERS];            /* 0: it has ended */
+    int fd[MOST_WORKERS][MOST_WORKERS]; /* [a][b]: a's end of its pair with b; -1: none */
+    int code;                           /* of the first one that failed; 0: none has */
+    int passed;                         /* the stop flag as the workers know it */
+    bool ending;                        /* those that are left are being killed */
 };
 
-static void close_all(struct crew *c)
-{
+static void close_all(struct crew *c) {
     for (int a = 0; a < c->n; a++)
         for (int b = 0; b < c->n; b++)
-            if (c->fd[a][b] >= 0)
-                close(c->fd[a][b]);
+            if (c->fd[a][b] >= 0) close(c->fd[a][b]);
 }
 
-static bool connect_all(struct crew *c)
-{
+static bool connect_all(struct crew *c) {
     memset(c->fd, -1, sizeof c->fd);
     for (int a = 0; a < c->n; a++)
         for (int b = a + 1; b < c->n; b++) {
             int pair[2];
-            if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-                return false;
+            if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return false;
             c->fd[a][b] = pair[0];
             c->fd[b][a] = pair[1];
         }
@@ -55,26 +52,23 @@ static bool connect_all(struct crew *c)
 }
 
 /* Worker `rank` from now on. */
-static void become(struct crew *c, int rank, pid_t parent)
-{
+static void become(struct crew *c, int rank, pid_t parent) {
     char text[16 * (MOST_WORKERS + 1)];
     int at = snprintf(text, sizeof text, "%d", rank);
     for (int b = 0; b < c->n; b++)
-        at += b == rank ? snprintf(text + at, sizeof text - (size_t)at, " -") : snprintf(text + at, sizeof text - (size_t)at, " %d", c->fd[rank][b]);
+        at += b == rank ? snprintf(text + at, sizeof text - (size_t)at, " -")
+                        : snprintf(text + at, sizeof text - (size_t)at, " %d", c->fd[rank][b]);
     for (int a = 0; a < c->n; a++)
         for (int b = 0; b < c->n; b++)
-            if (a != rank && c->fd[a][b] >= 0)
-                close(c->fd[a][b]);
+            if (a != rank && c->fd[a][b] >= 0) close(c->fd[a][b]);
     setpgid(0, 0); /* the terminal's signals come through the parent, once */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(LOST);
+    if (getppid() != parent) _exit(LOST);
     setenv("DTRAIN_WORKER", text, 1);
 }
 
 /* True in a worker. */
-static bool start_all(struct crew *c)
-{
+static bool start_all(struct crew *c) {
     const pid_t parent = getpid();
     for (int r = 0; r < c->n; r++) {
         fflush(NULL);
@@ -94,28 +88,23 @@ static bool start_all(struct crew *c)
     return false;
 }
 
-static void signal_all(const struct crew *c, int number)
-{
+static void signal_all(const struct crew *c, int number) {
     for (int r = 0; r < c->n; r++)
-        if (c->pid[r] > 0)
-            kill(c->pid[r], number);
+        if (c->pid[r] > 0) kill(c->pid[r], number);
 }
 
 /* What a worker says counts before what others say of it: they lost it. */
-static void note_end(struct crew *c, int rank, int status)
-{
+static void note_end(struct crew *c, int rank, int status) {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : LOST;
-    if (c->ending && WIFSIGNALED(status))
-        code = 0;
+    if (c->ending && WIFSIGNALED(status)) code = 0;
     else if (WIFSIGNALED(status))
-        out_note(c->out, "worker %d, process %ld, was ended by signal %d (%s)", rank, (long)c->pid[rank], WTERMSIG(status), strsignal(WTERMSIG(status)));
+        out_note(c->out, "worker %d, process %ld, was ended by signal %d (%s)", rank,
+                 (long)c->pid[rank], WTERMSIG(status), strsignal(WTERMSIG(status)));
     c->pid[rank] = 0;
-    if (code && (c->code == 0 || (c->code == LOST && code != EXIT_STOPPED)))
-        c->code = code;
+    if (code && (c->code == 0 || (c->code == LOST && code != EXIT_STOPPED))) c->code = code;
 }
 
-static bool reap(struct crew *c)
-{
+static bool reap(struct crew *c) {
     bool any = false;
     for (int r = 0; r < c->n; r++) {
         int status;
@@ -126,20 +115,18 @@ static bool reap(struct crew *c)
     return any;
 }
 
-static void pass_on(struct crew *c)
-{
+static void pass_on(struct crew *c) {
     const int stop = *stop_flag();
     if (stop > c->passed) {
         c->passed = stop;
         signal_all(c, SIGTERM);
     }
-    if (stop_save_asked())
-        signal_all(c, SIGUSR1);
+    if (stop_save_asked()) signal_all(c, SIGUSR1);
 }
 
-/* Until all have ended. Those that outlive a failed one, or the first one, whose result is the run's, are ended, also where they are stopped. */
-static void watch_all(struct crew *c)
-{
+/* Until all have ended. Those that outlive a failed one, or the first one, whose result is the
+ * run's, are ended, also where they are stopped. */
+static void watch_all(struct crew *c) {
     int waited = 0;
     while (reap(c)) {
         const bool failed = c->code && c->code != EXIT_STOPPED, over = failed || c->pid[0] == 0;
@@ -149,13 +136,11 @@ static void watch_all(struct crew *c)
         if (waited > GRACE_MS && !c->ending)
             out_note(c->out, "a worker does not end by itself: it is killed");
         c->ending |= waited > GRACE_MS;
-        if (c->ending)
-            signal_all(c, SIGKILL);
+        if (c->ending) signal_all(c, SIGKILL);
     }
 }
 
-bool workers_start(struct out *out, int n, int64_t restarts, bool *again, int *code)
-{
+bool workers_start(struct out *out, int n, int64_t restarts, bool *again, int *code) {
     stop_steps_begin();
     for (int64_t started = 0;; started++) {
         struct crew c = {.out = out, .n = n};
@@ -167,40 +152,36 @@ bool workers_start(struct out *out, int n, int64_t restarts, bool *again, int *c
             *code = EXIT_MEMORY;
             return false;
         }
-        if (start_all(&c))
-            return true;
+        if (start_all(&c)) return true;
         watch_all(&c);
         *code = c.code;
-        if (c.code != LOST || started == restarts || *stop_flag())
-            return false;
-        out_note(out, "starting the workers again, %lld of %lld times", (long long)started + 1, (long long)restarts);
+        if (c.code != LOST || started == restarts || *stop_flag()) return false;
+        out_note(out, "starting the workers again, %lld of %lld times", (long long)started + 1,
+                 (long long)restarts);
         nanosleep(&(struct timespec){.tv_sec = started < 5 ? 1 << started : 32}, NULL);
     }
 }
 
 /* ---- verbs ---- */
 
-dt_status *workers_check(const struct call *call, int64_t n)
-{
+dt_status *workers_check(const struct call *call, int64_t n) {
     if (n > 1 && call->operands.n && strcmp(call->operands.at[0], "-") == 0)
-        return usage_error(call, "--workers: a job on standard input can be read by one process only; give a file");
+        return usage_error(
+            call,
+            "--workers: a job on standard input can be read by one process only; give a file");
     return NULL;
 }
 
-bool workers_begin(const struct call *call, int64_t n, int *code)
-{
+bool workers_begin(const struct call *call, int64_t n, int *code) {
     bool again;
     dt_status *s = workers_check(call, n);
-    if (!s)
-        return n < 2 || workers_start(call->out, (int)n, 0, &again, code);
+    if (!s) return n < 2 || workers_start(call->out, (int)n, 0, &again, code);
     *code = out_error(call->out, s);
     return false;
 }
 
-void workers_tell_rank(int64_t rank)
-{
+void workers_tell_rank(int64_t rank) {
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)rank);
-    if (rank >= 0)
-        setenv("DTRAIN_RANK", text, 1);
+    if (rank >= 0) setenv("DTRAIN_RANK", text, 1);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --workers N of fit, evaluate and predict: starts the workers of a job on this machine and watches over them. */
+/* --workers N of fit, evaluate and predict: starts the workers of a job on this machine and watches
+ * over them. */
 #ifndef CMD_WORKERS_H
 #define CMD_WORKERS_H
 
@@ -12,23 +13,32 @@
 enum { MOST_WORKERS = 64 };
 
 /*
- * Starts n copies of this process, connected with each other, and returns in each of them with true; *again: they were started before and continue from
- * a checkpoint. In the process that was called it returns false when all have ended: *code is how. Where a worker was lost they are started again, at most
- * `restarts` times. Comes before any thread.
+ * Starts n copies of this process, connected with each other, and returns in each of them with
+ * true; *again: they were started before and continue from a checkpoint. In the process that was
+ * called it returns false when all have ended: *code is how. Where a worker was lost they are
+ * started again, at most `restarts` times. Comes before any thread.
  */
 bool workers_start(struct out *out, int n, int64_t restarts, bool *again, int *code);
 
 /* The usage error of a job that several processes cannot read; NULL: it is fine. */
 dt_status *workers_check(const struct call *call, int64_t n);
-/* Verbs that need not be started again: true where the verb shall go on, in this process or in one of n workers. */
+/* Verbs that need not be started again: true where the verb shall go on, in this process or in one
+ * of n workers. */
 bool workers_begin(const struct call *call, int64_t n, int *code);
-/* --rank of a job that says where its workers meet; -1: it was not given. The library reads it where it reads what launchers say, from the environment. */
+/* --rank of a job that says where its workers meet; -1: it was not given. The library reads it
+ * where it reads what launchers say, from the environment. */
 void workers_tell_rank(int64_t rank);
 
-#define WORKERS_OPTION(type, what) \
-    INTEGER(type, workers, "workers", "N", what " on N processes of this machine; a job without strategy is then multi_worker_mirrored", .min = 1, .max = MOST_WORKERS, .fallback = 1)
+#define WORKERS_OPTION(type, what)                                                                 \
+    INTEGER(                                                                                       \
+        type, workers, "workers", "N",                                                             \
+        what                                                                                       \
+        " on N processes of this machine; a job without strategy is then multi_worker_mirrored",   \
+        .min = 1, .max = MOST_WORKERS, .fallback = 1)
 
-#define RANK_OPTION(type) \
-    INTEGER(type, rank, "rank", "R", "number of this worker, from 0 on, where the job has a cluster_resolver", .env = true, .max = 65535, .fallback = -1)
+#define RANK_OPTION(type)                                                                          \
+    INTEGER(type, rank, "rank", "R",                                                               \
+            "number of this worker, from 0 on, where the job has a cluster_resolver", .env = true, \
+            .max = 65535, .fallback = -1)
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dense decoders whose sizes their authors have published. A name is compared by its letters and digits, so that "LLaMA-3 70B", "llama3-70b"
- * and "Llama 3 70B" are one.
+ * Dense decoders whose sizes their authors have published. A name is compared by its letters and
+ * digits, so that "LLaMA-3 70B", "llama3-70b" and "Llama 3 70B" are one.
  */
 #include "architectures.h"
 
@@ -9,7 +9,8 @@
 #include <string.h>
 
 static const dt_architecture architectures[] = {
-    /* "Llama 2: Open Foundation and Fine-Tuned Chat Models", 2023, and params.json of the release */
+    /* "Llama 2: Open Foundation and Fine-Tuned Chat Models", 2023, and params.json of the
+     * release */
     {"llama27b", 4096, 11008, 32, 32, 128, 32, 32000, true},
     {"llama213b", 5120, 13824, 40, 40, 128, 40, 32000, true},
     {"llama270b", 8192, 28672, 64, 8, 128, 80, 32000, true},
@@ -29,23 +30,21 @@ static const dt_architecture architectures[] = {
 };
 
 /* Letters and digits of a text, small. */
-static void squeeze(const char *text, char *out, size_t size)
-{
+static void squeeze(const char *text, char *out, size_t size) {
     size_t n = 0;
     for (; *text && n + 1 < size; text++)
-        if (isalnum((unsigned char)*text))
-            out[n++] = (char)tolower((unsigned char)*text);
+        if (isalnum((unsigned char)*text)) out[n++] = (char)tolower((unsigned char)*text);
     out[n] = '\0';
 }
 
 /* The longest name that the text has, so that 3.1 405B is not taken for 3. */
-const dt_architecture *dt_architecture_in(const char *text)
-{
+const dt_architecture *dt_architecture_in(const char *text) {
     const dt_architecture *best = NULL;
     char squeezed[512];
     squeeze(text, squeezed, sizeof squeezed);
     for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
-        if (strstr(squeezed, architectures[i].name) && (!best || strlen(architectures[i].name) > strlen(best->name)))
+        if (strstr(squeezed, architectures[i].name) &&
+            (!best || strlen(architectures[i].name) > strlen(best->name)))
             best = &architectures[i];
     return best;
 }

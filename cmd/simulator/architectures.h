@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Published architectures: data with a source, for rows that give a model's name and not its sizes. */
+/* Published architectures: data with a source, for rows that give a model's name and not its
+ * sizes. */
 #ifndef CMD_SIMULATOR_ARCHITECTURES_H
 #define CMD_SIMULATOR_ARCHITECTURES_H
 

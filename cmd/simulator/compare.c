@@ -14,27 +14,20 @@ static const dt_row_kind *const kinds[] = {
 #undef DT_ROW_KIND
 };
 
-const dt_row_kind *const *dt_row_kinds(int *n)
-{
+const dt_row_kind *const *dt_row_kinds(int *n) {
     *n = sizeof kinds / sizeof *kinds;
     return kinds;
 }
 
-static const dt_row_kind *kind_of(const dt_row *row)
-{
+static const dt_row_kind *kind_of(const dt_row *row) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i]->name, row->kind) == 0)
-            return kinds[i];
+        if (strcmp(kinds[i]->name, row->kind) == 0) return kinds[i];
     return NULL;
 }
 
-dt_prediction dt_predicted(double value)
-{
-    return (dt_prediction){.value = value};
-}
+dt_prediction dt_predicted(double value) { return (dt_prediction){.value = value}; }
 
-dt_prediction dt_not_sufficient(const dt_rows *rows, const char *format, ...)
-{
+dt_prediction dt_not_sufficient(const dt_rows *rows, const char *format, ...) {
     dt_str text = {0};
     va_list args;
     va_start(args, format);
@@ -45,36 +38,33 @@ dt_prediction dt_not_sufficient(const dt_rows *rows, const char *format, ...)
     return p;
 }
 
-void dt_rows_predict(dt_rows *rows)
-{
+void dt_rows_predict(dt_rows *rows) {
     for (int i = 0; i < rows->n; i++) {
         dt_row *row = &rows->row[i];
         const dt_row_kind *kind = kind_of(row);
-        row->prediction = kind ? kind->predict(rows, row) : dt_not_sufficient(rows, "rows of the kind '%s' are not known", row->kind);
+        row->prediction =
+            kind ? kind->predict(rows, row)
+                 : dt_not_sufficient(rows, "rows of the kind '%s' are not known", row->kind);
         if (!row->prediction.missing && !isfinite(row->prediction.value))
             row->prediction = dt_not_sufficient(rows, "its values give no finite number");
     }
 }
 
-double dt_row_error(const dt_row *row)
-{
-    if (row->prediction.missing)
-        return -1;
+double dt_row_error(const dt_row *row) {
+    if (row->prediction.missing) return -1;
     double off = fabs(row->prediction.value - row->published), scale = fabs(row->published);
     return scale > 0 ? off / scale : off > 0 ? INFINITY : 0;
 }
 
 /* Without the jobs of published models every step would count as a row that says too little. */
-static dt_status *check_configs(const char *directory)
-{
+static dt_status *check_configs(const char *directory) {
     struct stat is;
-    if (stat(directory, &is) == 0 && S_ISDIR(is.st_mode))
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "%s: no directory of published jobs", directory), "name it with --configs DIR");
+    if (stat(directory, &is) == 0 && S_ISDIR(is.st_mode)) return NULL;
+    return dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "%s: no directory of published jobs", directory),
+                      "name it with --configs DIR");
 }
 
-dt_status *simulator_compare(const char *path, const char *configs, bool json, char **text)
-{
+dt_status *simulator_compare(const char *path, const char *configs, bool json, char **text) {
     dt_rows rows;
     dt_str out = {0};
     dt_status *s = dt_rows_read(&rows, path);

@@ -5,7 +5,8 @@
  *     read.c       the file: rows, each with an id, a kind, what was published and its unit
  *     kinds.h      a row per kind of row: whether it says enough to be planned, and what we predict
  *     device.c, operation_read.c    chips, slices and operations as people write them
- *     report.c     tables, the median and the worst of each kind, rows that could not be planned; or a line of JSON a row
+ *     report.c     tables, the median and the worst of each kind, rows that could not be planned;
+ *     or a line of JSON a row
  *
  * A kind reads the row's configuration, never its id and never what was published.
  */
@@ -18,9 +19,10 @@
 #include "base/str.h"
 
 typedef struct dt_prediction {
-    double value;        /* in the row's unit */
-    const char *missing; /* NULL; else there is no prediction, and this is what the row does not say */
-    const char *family;  /* of a step (cost/expected_error.h); NULL: it is none */
+    double value; /* in the row's unit */
+    /* NULL; else there is no prediction, and this is what the row does not say */
+    const char *missing;
+    const char *family; /* of a step (cost/expected_error.h); NULL: it is none */
 } dt_prediction;
 
 /* A row as read. Texts are lent by the JSON. */
@@ -42,8 +44,9 @@ typedef struct dt_rows {
 /* A row of kinds.h. */
 typedef struct dt_row_kind {
     const char *name;
-    const char *about;                                                  /* "cycles of matrix products as the real compiler estimates them" */
-    dt_prediction (*predict)(const dt_rows *rows, const dt_row *row);  /* rows before this one may say more */
+    const char *about; /* "cycles of matrix products as the real compiler estimates them" */
+    /* rows before this one may say more */
+    dt_prediction (*predict)(const dt_rows *rows, const dt_row *row);
 } dt_row_kind;
 
 #define DT_ROW_KIND(name) extern const dt_row_kind dt_row_kind_##name;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Back ends run whole graphs. The rooms above hold devices and executables without knowing which back end they are of.
+ * Back ends run whole graphs. The rooms above hold devices and executables without knowing which
+ * back end they are of.
  *
  *   cpu   the executor on the cores of this machine
- *   sim   a simulated TPU slice: a memory limit and a clock in front of another back end, which computes
+ *   sim   a simulated TPU slice: a memory limit and a clock in front of another back end, which
+ *   computes
  *   pjrt  devices that a PJRT plug-in drives: GPUs, TPUs, XLA on the CPU
  *
- * A back end is one file, or folder, and one row in backend/backends.h; what a row has is in backend_impl.h.
+ * A back end is one file, or folder, and one row in backend/backends.h; what a row has is in
+ * backend_impl.h.
  */
 #ifndef DT_BACKEND_BACKEND_H
 #define DT_BACKEND_BACKEND_H
@@ -25,39 +28,51 @@ typedef struct dt_device dt_device;         /* an open back end */
 typedef struct dt_executable dt_executable; /* a graph that one compiled */
 
 typedef struct dt_device_options {
-    int threads;                 /* 0: one per core */
+    int threads; /* 0: one per core */
     dt_kernels kernels;
     const dt_topology *topology; /* sim: the slice; lent, outlives the device */
-    int64_t hbm;                 /* sim: what programs get of a device's memory, where that is less than the chip has; 0: all of it */
-    const char *computes;        /* sim: the back end behind it; NULL: cpu */
-    const char *plugin;          /* pjrt: path of the plug-in; NULL or "": DTRAIN_PJRT_PLUGIN */
-    const dt_pjrt_settings *settings; /* pjrt: what the job says of it; lent while it opens; NULL: nothing */
-    bool looks;                  /* pjrt: it is opened to be asked about its devices, and takes no memory of them */
-    const int *ordinal;          /* pjrt: the plug-in's devices that compute, [n_ordinals] in the order of replicas; NULL: up to n_ordinals, the first ones */
-    int n_ordinals;              /* 0: one; DT_EVERY_ORDINAL: all that there are */
+    /* sim: what programs get of a device's memory, where that is less than the chip has; 0: all
+     * of it */
+    int64_t hbm;
+    const char *computes; /* sim: the back end behind it; NULL: cpu */
+    const char *plugin;   /* pjrt: path of the plug-in; NULL or "": DTRAIN_PJRT_PLUGIN */
+    /* pjrt: what the job says of it; lent while it opens; NULL: nothing */
+    const dt_pjrt_settings *settings;
+    /* pjrt: it is opened to be asked about its devices, and takes no memory of them */
+    bool looks;
+    /* pjrt: the plug-in's devices that compute, [n_ordinals] in the order of replicas; NULL: up
+     * to n_ordinals, the first ones */
+    const int *ordinal;
+    int n_ordinals; /* 0: one; DT_EVERY_ORDINAL: all that there are */
 } dt_device_options;
 
 enum { DT_EVERY_ORDINAL = -1 };
 
 /* What a step costs where it is simulated; zeros elsewhere. */
 typedef struct dt_price {
-    double seconds;              /* of one step */
-    double infeed_s;             /* of its batch from the host, while the step before computes */
-    int64_t hbm_bytes;           /* of one core: weights, gradients, slots, activations */
+    double seconds;    /* of one step */
+    double infeed_s;   /* of its batch from the host, while the step before computes */
+    int64_t hbm_bytes; /* of one core: weights, gradients, slots, activations */
     int64_t hbm_usable;
 } dt_price;
 
 typedef struct dt_compile_request {
-    dt_graph *graph;             /* of all replicas' rows; outlives the executable */
-    int64_t rows;                /* the batch size B that it is compiled for */
-    int64_t first;               /* number of their first in the batch of all workers; back ends that are told when it runs (dt_env) need not look */
-    const int32_t *cut;          /* [cuts + 1]: rows at which work is to be cut, for bits that do not depend on the others; NULL: anywhere */
+    dt_graph *graph; /* of all replicas' rows; outlives the executable */
+    int64_t rows;    /* the batch size B that it is compiled for */
+    /* number of their first in the batch of all workers; back ends that are told when it runs
+     * (dt_env) need not look */
+    int64_t first;
+    /* [cuts + 1]: rows at which work is to be cut, for bits that do not depend on the others;
+     * NULL: anywhere */
+    const int32_t *cut;
     int cuts;
-    int replicas;                /* that have as many rows each, one after the other; 0: they may have any */
-    bool chip_products;          /* products round as the slice's chip rounds them: numerics: chip */
-    const dt_spmd *on_device;    /* what one device of the slice does, to be priced; NULL where dt_device_is_priced is false */
+    int replicas;       /* that have as many rows each, one after the other; 0: they may have any */
+    bool chip_products; /* products round as the slice's chip rounds them: numerics: chip */
+    /* what one device of the slice does, to be priced; NULL where dt_device_is_priced is false */
+    const dt_spmd *on_device;
     const dt_assignment *assignment; /* where devices are on it; NULL: core by core */
-    const dt_spmd *over;         /* of `graph`: what each of the device's dt_device_count parts does; NULL: all rows on each */
+    /* of `graph`: what each of the device's dt_device_count parts does; NULL: all rows on each */
+    const dt_spmd *over;
 } dt_compile_request;
 
 /* The row of a name, or NULL. */
@@ -71,46 +86,61 @@ const char *dt_backend_about(const dt_backend *b); /* "the cores of this machine
 /* ---- devices ---- */
 
 typedef struct dt_device_facts {
-    const char *kernels; /* "openblas 0.3.21 SkylakeX, avx512": what the bits of results depend on; lent */
+    /* "openblas 0.3.21 SkylakeX, avx512": what the bits of results depend on; lent */
+    const char *kernels;
     int threads;
-    int64_t held;        /* bytes of working memory that libraries keep for all products planned so far */
+    /* bytes of working memory that libraries keep for all products planned so far */
+    int64_t held;
 } dt_device_facts;
 
-dt_status *dt_device_open(dt_device **out, const dt_backend *b, const dt_device_options *o) DT_MUST_USE;
+dt_status *dt_device_open(dt_device **out, const dt_backend *b,
+                          const dt_device_options *o) DT_MUST_USE;
 void dt_device_close(dt_device *d); /* takes NULL */
 /* Zeros for NULL. */
 dt_device_facts dt_device_facts_of(const dt_device *d);
-/* The most memory in bytes that was in use on one of its own devices since it was opened; 0: not told, or it has none of its own. Takes NULL. */
+/* The most memory in bytes that was in use on one of its own devices since it was opened; 0: not
+ * told, or it has none of its own. Takes NULL. */
 int64_t dt_device_peak_bytes(const dt_device *d);
-/* How many machines of its own it computes with: requests may divide the graph among them (`over`). 1: it wants the graph as it is. */
+/* How many machines of its own it computes with: requests may divide the graph among them (`over`).
+ * 1: it wants the graph as it is. */
 int dt_device_count(const dt_device *d);
 /* Whether steps may overlap: the next one can start before the one at hand is finished. */
 bool dt_device_runs_ahead(const dt_device *d);
-/* While switched on, the recorder gets what each thread does. It outlives that; NULL ends it. Not while something runs. */
+/* While switched on, the recorder gets what each thread does. It outlives that; NULL ends it. Not
+ * while something runs. */
 void dt_device_record(dt_device *d, dt_recorder *r);
 /* Whether programs have a price on it, and so requests need `on_device`. */
 bool dt_device_is_priced(const dt_device *d);
-/* DOES_NOT_FIT (78) if a device of its slice has less memory than the request's `on_device` takes. NULL where nothing is priced. */
+/* DOES_NOT_FIT (78) if a device of its slice has less memory than the request's `on_device` takes.
+ * NULL where nothing is priced. */
 dt_status *dt_device_check(const dt_device *d, const dt_compile_request *r) DT_MUST_USE;
 
 /* ---- executables ---- */
 
-/* Destroy it with dt_executable_destroy, before the device. DOES_NOT_FIT (78) as in dt_device_check. */
-dt_status *dt_device_compile(dt_device *d, const dt_compile_request *r, dt_executable **out) DT_MUST_USE;
+/* Destroy it with dt_executable_destroy, before the device. DOES_NOT_FIT (78) as in
+ * dt_device_check. */
+dt_status *dt_device_compile(dt_device *d, const dt_compile_request *r,
+                             dt_executable **out) DT_MUST_USE;
 void dt_executable_destroy(dt_executable *x); /* takes NULL */
 /*
- * One step. arg[i]: concrete arrays in the order of the graph's arguments, read only. env->batch must be the request's rows. Variables are
- * read and updated. result[i] (graph order) is set to views that are good until the next run.
+ * One step. arg[i]: concrete arrays in the order of the graph's arguments, read only. env->batch
+ * must be the request's rows. Variables are read and updated. result[i] (graph order) is set to
+ * views that are good until the next run.
  *
- * In two halves, start and finish: between them the device computes, arg stays as it is, and what result[i] points to is not there yet; it is good until
- * the start after the next. Where dt_device_runs_ahead, the next step (also another executable's) may start before the one at hand is finished; they finish
- * in the order of their starts. *flies: there is something to finish; false: all is done, the batch was refused (env->refusal), or it failed.
+ * In two halves, start and finish: between them the device computes, arg stays as it is, and what
+ * result[i] points to is not there yet; it is good until the start after the next. Where
+ * dt_device_runs_ahead, the next step (also another executable's) may start before the one at hand
+ * is finished; they finish in the order of their starts. *flies: there is something to finish;
+ * false: all is done, the batch was refused (env->refusal), or it failed.
  */
-dt_status *dt_executable_start(dt_executable *x, const dt_env *env, const dt_view *arg, dt_view *result, bool *flies) DT_MUST_USE;
+dt_status *dt_executable_start(dt_executable *x, const dt_env *env, const dt_view *arg,
+                               dt_view *result, bool *flies) DT_MUST_USE;
 dt_status *dt_executable_finish(dt_executable *x) DT_MUST_USE;
 /*
- * Lends the device the arrays of a step to come, so that they are there when it starts: by any thread, also while steps run. The memory stays as it is until
- * dt_lent_take_back, after the step has finished or if it never starts; a step finds what it is given by its memory. *out NULL: the back end computes where the arrays are.
+ * Lends the device the arrays of a step to come, so that they are there when it starts: by any
+ * thread, also while steps run. The memory stays as it is until dt_lent_take_back, after the step
+ * has finished or if it never starts; a step finds what it is given by its memory. *out NULL: the
+ * back end computes where the arrays are.
  */
 typedef struct dt_lent dt_lent;
 dt_status *dt_executable_lend(dt_executable *x, const dt_view *arg, dt_lent **out) DT_MUST_USE;
@@ -120,7 +150,8 @@ bool dt_executable_flies(const dt_executable *x);
 const dt_price *dt_executable_price(const dt_executable *x);
 /* Bytes of this machine's memory that running it takes besides variables. */
 int64_t dt_executable_host_bytes(const dt_executable *x);
-/* The layer ("dense"; of the optimizer's values "optimizer") with the most of these bytes at the peak, "" where no layer is known. */
+/* The layer ("dense"; of the optimizer's values "optimizer") with the most of these bytes at the
+ * peak, "" where no layer is known. */
 const char *dt_executable_largest_layer(const dt_executable *x, dt_arena *arena, int64_t *bytes);
 /* Segments, tasks, steps and where values lie. */
 void dt_executable_print(const dt_executable *x, dt_str *out);
@@ -130,42 +161,47 @@ void dt_executable_print(const dt_executable *x, dt_str *out);
 enum { DT_ACCELERATOR_AXES = 4 };
 typedef struct dt_accelerator {
     int id;
-    char kind[104];            /* "TPU v4" */
-    int64_t memory;            /* bytes that programs get; 0: not told */
-    int n_coordinates;         /* where it is on its slice: x, y, z, core; 0: not told */
+    char kind[104];    /* "TPU v4" */
+    int64_t memory;    /* bytes that programs get; 0: not told */
+    int n_coordinates; /* where it is on its slice: x, y, z, core; 0: not told */
     int64_t coordinate[DT_ACCELERATOR_AXES];
 } dt_accelerator;
 typedef struct dt_accelerators {
-    char *platform, *about;    /* "cuda"; "cuda, PJRT 0.116, StableHLO 1.22.0" */
+    char *platform, *about; /* "cuda"; "cuda, PJRT 0.116, StableHLO 1.22.0" */
     int n;
     dt_accelerator *device;
 } dt_accelerators;
-/* The devices of the plug-in; NULL: of DTRAIN_PJRT_PLUGIN. Takes no memory of them. Settings may be NULL. Zeros, and no error, where no plug-in is named. PLUGIN (69) where it cannot be used. */
-dt_status *dt_accelerators_find(const char *plugin, const dt_pjrt_settings *settings, dt_accelerators *out) DT_MUST_USE;
+/* The devices of the plug-in; NULL: of DTRAIN_PJRT_PLUGIN. Takes no memory of them. Settings may be
+ * NULL. Zeros, and no error, where no plug-in is named. PLUGIN (69) where it cannot be used. */
+dt_status *dt_accelerators_find(const char *plugin, const dt_pjrt_settings *settings,
+                                dt_accelerators *out) DT_MUST_USE;
 void dt_accelerators_release(dt_accelerators *a);
 
 /* ---- this machine, without a device ---- */
 
 /* The program that cpu would run for a request, before it is compiled; variables need no memory. */
 dt_status *dt_host_print_program(const dt_compile_request *r, dt_str *out) DT_MUST_USE;
-/* dt_executable_host_bytes on cpu, whatever back end a job has: no memory of a chip limits it, and nothing is priced. */
-dt_status *dt_host_bytes(const dt_device_options *o, const dt_compile_request *r, int64_t *bytes) DT_MUST_USE;
+/* dt_executable_host_bytes on cpu, whatever back end a job has: no memory of a chip limits it, and
+ * nothing is priced. */
+dt_status *dt_host_bytes(const dt_device_options *o, const dt_compile_request *r,
+                         int64_t *bytes) DT_MUST_USE;
 
 /* What this machine's cpu could compute with. */
 typedef struct dt_host_library {
     const char *name; /* "openblas" */
     bool found;
-    char *about;      /* version and kernels, or why it is not there; owned */
+    char *about; /* version and kernels, or why it is not there; owned */
 } dt_host_library;
 enum { DT_HOST_SETS = 4, DT_HOST_LIBRARIES = 2 };
 typedef struct dt_host_facts {
-    const char *instructions;       /* set of our own loops in use: "avx512" */
-    const char *set[DT_HOST_SETS];  /* all that the processor has, the best first */
+    const char *instructions;      /* set of our own loops in use: "avx512" */
+    const char *set[DT_HOST_SETS]; /* all that the processor has, the best first */
     int sets;
-    bool limited;                   /* DTRAIN_INSTRUCTIONS chose it */
+    bool limited; /* DTRAIN_INSTRUCTIONS chose it */
     dt_host_library library[DT_HOST_LIBRARIES];
 } dt_host_facts;
-/* KERNELS where the environment asks for an instruction set that is not there. Loads the libraries. */
+/* KERNELS where the environment asks for an instruction set that is not there. Loads the
+ * libraries. */
 dt_status *dt_host_facts_find(dt_host_facts *out) DT_MUST_USE;
 void dt_host_facts_release(dt_host_facts *f);
 /* The set in use, "" where there is none. */

@@ -7,17 +7,17 @@
 
 struct dt_device {
     const dt_backend *backend;
-    void *state;             /* the row's own */
-    bool priced;             /* set in open: programs have a price on it */
-    int count;               /* set in open: dt_device_count; 0: one */
-    bool runs_ahead;         /* set in open: start returns before the step is done */
-    dt_device *inner;        /* the back end that computes, behind this one; NULL: this one */
+    void *state;      /* the row's own */
+    bool priced;      /* set in open: programs have a price on it */
+    int count;        /* set in open: dt_device_count; 0: one */
+    bool runs_ahead;  /* set in open: start returns before the step is done */
+    dt_device *inner; /* the back end that computes, behind this one; NULL: this one */
 };
 
 struct dt_executable {
-    dt_device *device;       /* that compiled it: the innermost */
+    dt_device *device; /* that compiled it: the innermost */
     void *state;
-    int flies;               /* starts without a finish */
+    int flies; /* starts without a finish */
     dt_price price;
 };
 
@@ -26,18 +26,22 @@ struct dt_lent {
     void *state;
 };
 
-/* A row. One that stands in front of another sets d->inner in open; it has no functions below `check`. */
+/* A row. One that stands in front of another sets d->inner in open; it has no functions below
+ * `check`. */
 struct dt_backend {
     dt_kind kind;
-    bool takes_plugin;       /* its devices are a plug-in's, and do not compute the bits of this machine's */
+    /* its devices are a plug-in's, and do not compute the bits of this machine's */
+    bool takes_plugin;
     dt_status *(*open)(dt_device *d, const dt_device_options *o);
     void (*close)(dt_device *d); /* of what `open` has made, if it did not fail */
-    dt_status *(*check)(const dt_device *d, const dt_compile_request *r, dt_price *price); /* where d->priced */
+    /* where d->priced */
+    dt_status *(*check)(const dt_device *d, const dt_compile_request *r, dt_price *price);
     dt_status *(*compile)(dt_device *d, const dt_compile_request *r, void **state);
     void (*release)(void *executable);
     dt_status *(*start)(void *executable, const dt_env *env, const dt_view *arg, dt_view *result);
     dt_status *(*finish)(void *executable); /* of the oldest start; NULL: start does it all */
-    dt_status *(*lend)(void *executable, const dt_view *arg, void **lent); /* by any thread; NULL: arrays are used where they are */
+    /* by any thread; NULL: arrays are used where they are */
+    dt_status *(*lend)(void *executable, const dt_view *arg, void **lent);
     void (*take_back)(void *lent);
     int64_t (*host_bytes)(const void *executable);
     const char *(*largest_layer)(const void *executable, dt_arena *arena, int64_t *bytes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this machine's cores could compute with: instruction sets and libraries, each asked itself. */
+/* What this machine's cores could compute with: instruction sets and libraries, each asked
+ * itself. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -9,39 +10,34 @@
 
 static_assert((int)DT_HOST_SETS >= (int)DT_MAX_SIMD, "all sets have room");
 
-static dt_host_library look_at(const char *name, dt_status *(*open)(dt_gemm_library *))
-{
-    dt_gemm_library l = { 0 };
+static dt_host_library look_at(const char *name, dt_status *(*open)(dt_gemm_library *)) {
+    dt_gemm_library l = {0};
     dt_status *s = open(&l);
-    dt_host_library found = { name, !s, dt_strdup(s ? dt_status_text(s) : l.about) };
-    if (!s)
-        l.close(&l);
+    dt_host_library found = {name, !s, dt_strdup(s ? dt_status_text(s) : l.about)};
+    if (!s) l.close(&l);
     dt_status_free(s);
     return found;
 }
 
-dt_status *dt_host_facts_find(dt_host_facts *out)
-{
+dt_status *dt_host_facts_find(dt_host_facts *out) {
     const dt_simd *chosen = NULL, *set[DT_MAX_SIMD];
-    *out = (dt_host_facts){ 0 };
+    *out = (dt_host_facts){0};
     DT_TRY(dt_instructions_choose(NULL, &chosen));
-    *out = (dt_host_facts){ .instructions = chosen->name, .sets = dt_simd_list(set), .limited = dt_instructions_limit() };
-    for (int i = 0; i < out->sets; i++)
-        out->set[i] = set[i]->name;
+    *out = (dt_host_facts){.instructions = chosen->name,
+                           .sets = dt_simd_list(set),
+                           .limited = dt_instructions_limit()};
+    for (int i = 0; i < out->sets; i++) out->set[i] = set[i]->name;
     out->library[0] = look_at("openblas", dt_gemm_open_openblas);
     out->library[1] = look_at("onednn", dt_gemm_open_onednn);
     return NULL;
 }
 
-void dt_host_facts_release(dt_host_facts *f)
-{
-    for (int i = 0; i < DT_HOST_LIBRARIES; i++)
-        free(f->library[i].about);
-    *f = (dt_host_facts){ 0 };
+void dt_host_facts_release(dt_host_facts *f) {
+    for (int i = 0; i < DT_HOST_LIBRARIES; i++) free(f->library[i].about);
+    *f = (dt_host_facts){0};
 }
 
-const char *dt_host_instructions(void)
-{
+const char *dt_host_instructions(void) {
     const dt_simd *chosen = NULL;
     dt_status *s = dt_instructions_choose(NULL, &chosen);
     dt_status_free(s);

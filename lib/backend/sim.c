@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim: a simulated slice in front of cpu or pjrt, which computes the real numbers. The slice's memory is a limit that compiling respects, and a
- * virtual clock stands in for its speed. A job that would not fit on the slice therefore fails here too, before the first step.
+ * sim: a simulated slice in front of cpu or pjrt, which computes the real numbers. The slice's
+ * memory is a limit that compiling respects, and a virtual clock stands in for its speed. A job
+ * that would not fit on the slice therefore fails here too, before the first step.
  */
 #include <stdlib.h>
 
@@ -14,74 +15,85 @@ typedef struct slice {
 
 /* ---- memory that is not there ---- */
 
-static void put_bytes(dt_str *out, const char *what, int64_t bytes)
-{
+static void put_bytes(dt_str *out, const char *what, int64_t bytes) {
     dt_str_puts(out, what);
     dt_str_bytes(out, (double)bytes);
 }
 
 /* The kinds at the peak, as they stand in its sum. */
-static dt_status *note_kinds(dt_status *s, const dt_plan_bytes *b)
-{
-    const struct { const char *name; int64_t bytes; } kinds[] = {
-        { "weights ", b->weights }, { ", gradients ", b->gradients }, { ", slots ", b->slots }, { ", activations ", b->activations }, { ", padding ", b->padding },
+static dt_status *note_kinds(dt_status *s, const dt_plan_bytes *b) {
+    const struct {
+        const char *name;
+        int64_t bytes;
+    } kinds[] = {
+        {"weights ", b->weights},           {", gradients ", b->gradients}, {", slots ", b->slots},
+        {", activations ", b->activations}, {", padding ", b->padding},
     };
-    dt_str text = { 0 };
+    dt_str text = {0};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         put_bytes(&text, kinds[i].name, kinds[i].bytes);
-    s = dt_note(s, "at the peak%s%s: %s", b->peak && *b->peak ? ", in " : "", b->peak ? b->peak : "", dt_str_text(&text));
+    s = dt_note(s, "at the peak%s%s: %s", b->peak && *b->peak ? ", in " : "",
+                b->peak ? b->peak : "", dt_str_text(&text));
     dt_str_release(&text);
     return s;
 }
 
 /* In the words of XLA's message, as far as they are true here. */
-static dt_status *does_not_fit(const dt_plan *p, int64_t usable, const dt_topology *t)
-{
-    dt_str need = { 0 }, have = { 0 }, over = { 0 };
+static dt_status *does_not_fit(const dt_plan *p, int64_t usable, const dt_topology *t) {
+    dt_str need = {0}, have = {0}, over = {0};
     dt_str_bytes(&need, (double)p->bytes.total);
     dt_str_bytes(&have, (double)usable);
     dt_str_bytes(&over, (double)(p->bytes.total - usable));
-    dt_status *s = dt_fail(DT_E_DOES_NOT_FIT, NULL, "RESOURCE_EXHAUSTED: ran out of memory in memory space hbm: used %s of %s of a device of %s, %s too much",
-                           dt_str_text(&need), dt_str_text(&have), dt_topology_name(t), dt_str_text(&over));
+    dt_status *s =
+        dt_fail(DT_E_DOES_NOT_FIT, NULL,
+                "RESOURCE_EXHAUSTED: ran out of memory in memory space hbm: used %s of %s of a "
+                "device of %s, %s too much",
+                dt_str_text(&need), dt_str_text(&have), dt_topology_name(t), dt_str_text(&over));
     dt_str_release(&need);
     dt_str_release(&have);
     dt_str_release(&over);
     return note_kinds(s, &p->bytes);
 }
 
-static int64_t usable(const slice *on, const dt_plan *p)
-{
+static int64_t usable(const slice *on, const dt_plan *p) {
     return on->hbm > 0 && on->hbm < p->bytes.usable ? on->hbm : p->bytes.usable;
 }
 
-static dt_status *check(const dt_device *d, const dt_compile_request *r, dt_price *price)
-{
+static dt_status *check(const dt_device *d, const dt_compile_request *r, dt_price *price) {
     const slice *on = d->state;
-    dt_plan *plan = dt_plan_create(&(dt_priced_program){ .program = r->on_device, .topology = on->topology, .assignment = r->assignment });
+    dt_plan *plan = dt_plan_create(&(dt_priced_program){
+        .program = r->on_device, .topology = on->topology, .assignment = r->assignment});
     const int64_t most = usable(on, plan);
     dt_status *s = plan->bytes.total > most ? does_not_fit(plan, most, on->topology) : NULL;
 
-    *price = (dt_price){ .seconds = plan->seconds, .infeed_s = plan->infeed_s, .hbm_bytes = plan->bytes.total, .hbm_usable = most };
+    *price = (dt_price){.seconds = plan->seconds,
+                        .infeed_s = plan->infeed_s,
+                        .hbm_bytes = plan->bytes.total,
+                        .hbm_usable = most};
     dt_plan_destroy(plan);
     return s;
 }
 
-static dt_status *open(dt_device *d, const dt_device_options *o)
-{
+static dt_status *open(dt_device *d, const dt_device_options *o) {
     DT_TRY(dt_device_open(&d->inner, dt_backend_find(o->computes ? o->computes : "cpu"), o));
     slice *on = d->state = dt_alloc(sizeof *on);
-    *on = (slice){ .topology = o->topology, .hbm = o->hbm };
-    d->priced = o->topology && o->topology->slice; /* one made up from coordinates has no chip to price steps by */
+    *on = (slice){.topology = o->topology, .hbm = o->hbm};
+    /* one made up from coordinates has no chip to price steps by */
+    d->priced = o->topology && o->topology->slice;
     return NULL;
 }
 
-static void close(dt_device *d)
-{
+static void close(dt_device *d) {
     dt_device_close(d->inner);
     free(d->state);
 }
 
 const dt_backend dt_backend_sim = {
-    .kind = { .name = "sim", .about = "a simulated TPU slice: computes on the CPU, with the memory and clock of the slice" },
-    .open = open, .close = close, .check = check,
+    .kind =
+        {.name = "sim",
+         .about =
+             "a simulated TPU slice: computes on the CPU, with the memory and clock of the slice"},
+    .open = open,
+    .close = close,
+    .check = check,
 };

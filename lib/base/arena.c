@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arenas are lists of zeroed blocks; an allocation is a step of a pointer. Blocks double from 4 KiB to 1 MiB, so that a
- * tiny job costs one page and a large graph few calls of the system. Under AddressSanitizer what has not been handed out
- * is poisoned, with a gap behind each piece, so that an overrun inside a block is found as well.
+ * Arenas are lists of zeroed blocks; an allocation is a step of a pointer. Blocks double from 4 KiB
+ * to 1 MiB, so that a tiny job costs one page and a large graph few calls of the system. Under
+ * AddressSanitizer what has not been handed out is poisoned, with a gap behind each piece, so that
+ * an overrun inside a block is found as well.
  */
 #include "base/arena.h"
 
@@ -30,11 +31,12 @@
 #define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
 enum { GAP = 16 };
 
-/* Read by the sanitizer when a program starts. Its leak check takes the bytes before the thread-local memory of a library that came by dlopen
- * (oneDNN) for the size of that memory, and falls over where a heap happens to lie so that they are none: it shall not look there. A
- * size that no machine has is to be refused as elsewhere, not to end the program. Weak: a program may have options of its own. */
-__attribute__((weak)) DT_API const char *__asan_default_options(void)
-{
+/* Read by the sanitizer when a program starts. Its leak check takes the bytes before the
+ * thread-local memory of a library that came by dlopen
+ * (oneDNN) for the size of that memory, and falls over where a heap happens to lie so that they are
+ *          none: it shall not look there. A size that no machine has is to be refused as elsewhere,
+ *          not to end the program. Weak: a program may have options of its own. */
+__attribute__((weak)) DT_API const char *__asan_default_options(void) {
     return "intercept_tls_get_addr=0:allocator_may_return_null=1";
 }
 #else
@@ -56,106 +58,88 @@ struct dt_arena {
     size_t next_size;
 };
 
-_Noreturn void dt_out_of_memory(void)
-{
+_Noreturn void dt_out_of_memory(void) {
     static const char text[] = "dtrain: error: out of memory [DT115]\n";
     ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
     (void)ignored; /* there is nobody left to tell */
     _exit(71);
 }
 
-static size_t size_add(size_t a, size_t b)
-{
+static size_t size_add(size_t a, size_t b) {
     size_t sum;
-    if (__builtin_add_overflow(a, b, &sum))
-        dt_out_of_memory();
+    if (__builtin_add_overflow(a, b, &sum)) dt_out_of_memory();
     return sum;
 }
 
-size_t dt_size_mul(size_t a, size_t b)
-{
+size_t dt_size_mul(size_t a, size_t b) {
     size_t product;
-    if (__builtin_mul_overflow(a, b, &product))
-        dt_out_of_memory();
+    if (__builtin_mul_overflow(a, b, &product)) dt_out_of_memory();
     return product;
 }
 
-_Bool dt_mul_fits(int64_t a, int64_t b, int64_t *out)
-{
+_Bool dt_mul_fits(int64_t a, int64_t b, int64_t *out) {
     return a >= 0 && b >= 0 && !__builtin_mul_overflow(a, b, out);
 }
 
-_Bool dt_add_fits(int64_t a, int64_t b, int64_t *out)
-{
+_Bool dt_add_fits(int64_t a, int64_t b, int64_t *out) {
     return a >= 0 && b >= 0 && !__builtin_add_overflow(a, b, out);
 }
 
 enum { LARGE_PAGE = 2 << 20 };
 
-/* What lies in whole large pages may be faulted in by these, a five-hundredth as often: faults were a seventh of a plan of 50,000 nodes. A refusal changes
- * nothing but speed. */
-static void want_large_pages(void *p, size_t n)
-{
+/* What lies in whole large pages may be faulted in by these, a five-hundredth as often: faults were
+ * a seventh of a plan of 50,000 nodes. A refusal changes nothing but speed. */
+static void want_large_pages(void *p, size_t n) {
 #ifdef MADV_HUGEPAGE
-    if (n < 2 * (size_t)LARGE_PAGE)
-        return;
-    const uintptr_t from = ((uintptr_t)p + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE, to = ((uintptr_t)p + n) / LARGE_PAGE * LARGE_PAGE;
+    if (n < 2 * (size_t)LARGE_PAGE) return;
+    const uintptr_t from = ((uintptr_t)p + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE,
+                    to = ((uintptr_t)p + n) / LARGE_PAGE * LARGE_PAGE;
     madvise((void *)from, to - from, MADV_HUGEPAGE);
 #else
     (void)p, (void)n;
 #endif
 }
 
-void *dt_alloc(size_t n)
-{
+void *dt_alloc(size_t n) {
     void *p;
     while (!(p = calloc(1, n ? n : 1)))
-        if (!dt_reserve_spend())
-            dt_out_of_memory();
+        if (!dt_reserve_spend()) dt_out_of_memory();
     want_large_pages(p, n);
     return p;
 }
 
-void *dt_realloc(void *p, size_t n)
-{
+void *dt_realloc(void *p, size_t n) {
     void *q;
     while (!(q = realloc(p, n ? n : 1)))
-        if (!dt_reserve_spend())
-            dt_out_of_memory();
+        if (!dt_reserve_spend()) dt_out_of_memory();
     return q;
 }
 
-char *dt_strdup(const char *s)
-{
+char *dt_strdup(const char *s) {
     size_t n = strlen(s) + 1;
     return memcpy(dt_alloc(n), s, n);
 }
 
-/* Whoever exceeds a container's limit is killed when it uses what it was given: so much is refused here, where somebody can still say why. */
-static bool is_too_much(size_t n)
-{
+/* Whoever exceeds a container's limit is killed when it uses what it was given: so much is refused
+ * here, where somebody can still say why. */
+static bool is_too_much(size_t n) {
     enum { LARGE = 16 << 20 };
     dt_memory_limit l;
     return n >= LARGE && !dt_memory_has_room((int64_t)n, &l);
 }
 
-void *dt_try_alloc(size_t n)
-{
-    if (n > PTRDIFF_MAX - 64 || is_too_much(n))
-        return NULL;
+void *dt_try_alloc(size_t n) {
+    if (n > PTRDIFF_MAX - 64 || is_too_much(n)) return NULL;
     return aligned_alloc(64, n ? (n + 63) / 64 * 64 : 64);
 }
 
 /* A refusal by madvise changes nothing but speed. */
-void *dt_try_alloc_dense(size_t n)
-{
+void *dt_try_alloc_dense(size_t n) {
 #ifdef MADV_HUGEPAGE
     void *p = NULL;
 
-    if (n < LARGE_PAGE || n > PTRDIFF_MAX - LARGE_PAGE)
-        return dt_try_alloc(n);
-    if (is_too_much(n) || posix_memalign(&p, LARGE_PAGE, n))
-        return NULL;
+    if (n < LARGE_PAGE || n > PTRDIFF_MAX - LARGE_PAGE) return dt_try_alloc(n);
+    if (is_too_much(n) || posix_memalign(&p, LARGE_PAGE, n)) return NULL;
     madvise(p, n, MADV_HUGEPAGE);
     return p;
 #else
@@ -163,30 +147,23 @@ void *dt_try_alloc_dense(size_t n)
 #endif
 }
 
-void dt_grow(void **items, int *cap, int n, size_t size)
-{
-    if (n <= *cap)
-        return;
+void dt_grow(void **items, int *cap, int n, size_t size) {
+    if (n <= *cap) return;
     int wanted;
-    if (__builtin_mul_overflow(*cap, 2, &wanted) || wanted < n)
-        wanted = n;
-    if (wanted < 8)
-        wanted = 8;
+    if (__builtin_mul_overflow(*cap, 2, &wanted) || wanted < n) wanted = n;
+    if (wanted < 8) wanted = 8;
     *items = dt_realloc(*items, dt_size_mul((size_t)wanted, size));
     *cap = wanted;
 }
 
-dt_arena *dt_arena_create(void)
-{
+dt_arena *dt_arena_create(void) {
     dt_arena *a = dt_alloc(sizeof *a);
     a->next_size = FIRST_BLOCK;
     return a;
 }
 
-void dt_arena_destroy(dt_arena *a)
-{
-    if (!a)
-        return;
+void dt_arena_destroy(dt_arena *a) {
+    if (!a) return;
     for (block *b = a->blocks, *next; b; b = next) {
         next = b->next;
         UNPOISON(b->bytes, b->size);
@@ -195,20 +172,18 @@ void dt_arena_destroy(dt_arena *a)
     free(a);
 }
 
-static block *block_create(size_t size)
-{
+static block *block_create(size_t size) {
     block *b = dt_alloc(size_add(sizeof *b, size));
     b->size = size;
     POISON(b->bytes, size);
     return b;
 }
 
-/* A block with room for n bytes. One large piece gets a block of its own, behind the newest, whose room stays in use. */
-static block *block_with_room(dt_arena *a, size_t n)
-{
+/* A block with room for n bytes. One large piece gets a block of its own, behind the newest, whose
+ * room stays in use. */
+static block *block_with_room(dt_arena *a, size_t n) {
     block *newest = a->blocks;
-    if (newest && newest->size - newest->used >= n)
-        return newest;
+    if (newest && newest->size - newest->used >= n) return newest;
     if (newest && n > a->next_size / 4) {
         block *own = block_create(n);
         own->next = newest->next;
@@ -218,13 +193,11 @@ static block *block_with_room(dt_arena *a, size_t n)
     block *b = block_create(n > a->next_size ? n : a->next_size);
     b->next = newest;
     a->blocks = b;
-    if (a->next_size < LAST_BLOCK)
-        a->next_size *= 2;
+    if (a->next_size < LAST_BLOCK) a->next_size *= 2;
     return b;
 }
 
-void *dt_arena_alloc(dt_arena *a, size_t n)
-{
+void *dt_arena_alloc(dt_arena *a, size_t n) {
     size_t taken = size_add(n ? n : 1, ALIGN - 1 + GAP) / ALIGN * ALIGN;
     block *b = block_with_room(a, taken);
     char *p = b->bytes + b->used;
@@ -233,21 +206,15 @@ void *dt_arena_alloc(dt_arena *a, size_t n)
     return p;
 }
 
-void *dt_arena_copy(dt_arena *a, const void *p, size_t n)
-{
+void *dt_arena_copy(dt_arena *a, const void *p, size_t n) {
     void *copy = dt_arena_alloc(a, n);
-    if (n)
-        memcpy(copy, p, n);
+    if (n) memcpy(copy, p, n);
     return copy;
 }
 
-char *dt_arena_strdup(dt_arena *a, const char *s)
-{
-    return dt_arena_copy(a, s, strlen(s) + 1);
-}
+char *dt_arena_strdup(dt_arena *a, const char *s) { return dt_arena_copy(a, s, strlen(s) + 1); }
 
-char *dt_arena_printf(dt_arena *a, const char *format, ...)
-{
+char *dt_arena_printf(dt_arena *a, const char *format, ...) {
     dt_str s = {0};
     va_list args;
     va_start(args, format);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory with one lifetime: everything taken from an arena is given back at once with it. Graphs, job trees and compiled
- * programs live in one arena each. Small host allocations do not fail: when the system has no memory left they live on a
- * reserve (base/reserve.h), and only when that is used up one hook ends the program with exit code 71 and a message.
- * Buffers whose size comes from input are taken with dt_try_alloc.
+ * Memory with one lifetime: everything taken from an arena is given back at once with it. Graphs,
+ * job trees and compiled programs live in one arena each. Small host allocations do not fail: when
+ * the system has no memory left they live on a reserve (base/reserve.h), and only when that is used
+ * up one hook ends the program with exit code 71 and a message. Buffers whose size comes from input
+ * are taken with dt_try_alloc.
  */
 #ifndef DT_BASE_ARENA_H
 #define DT_BASE_ARENA_H
@@ -27,20 +28,25 @@ char *dt_arena_strdup(dt_arena *a, const char *s);
 char *dt_arena_printf(dt_arena *a, const char *format, ...) DT_PRINTF(2, 3);
 
 #define dt_arena_new(arena, type) ((type *)dt_arena_alloc((arena), sizeof(type)))
-#define dt_arena_array(arena, type, n) ((type *)dt_arena_alloc((arena), dt_size_mul((size_t)(n), sizeof(type))))
+#define dt_arena_array(arena, type, n)                                                             \
+    ((type *)dt_arena_alloc((arena), dt_size_mul((size_t)(n), sizeof(type))))
 
-/* malloc family that ends the program with exit code 71 when there is no memory, and no reserve. dt_alloc zeroes. */
+/* malloc family that ends the program with exit code 71 when there is no memory, and no reserve.
+ * dt_alloc zeroes. */
 void *dt_alloc(size_t n);
 void *dt_realloc(void *p, size_t n);
 char *dt_strdup(const char *s);
 /* That hook: writes one line and ends the program with exit code 71. */
 _Noreturn void dt_out_of_memory(void);
-/* Products of sizes; ends the program on overflow. For sizes that come from input use the checked forms below. */
+/* Products of sizes; ends the program on overflow. For sizes that come from input use the checked
+ * forms below. */
 size_t dt_size_mul(size_t a, size_t b);
 
-/* n bytes aligned to 64, not zeroed, NULL when the system refuses: for buffers whose size the user decides. */
+/* n bytes aligned to 64, not zeroed, NULL when the system refuses: for buffers whose size the user
+ * decides. */
 void *dt_try_alloc(size_t n);
-/* The same, for arrays that a step reads and writes all over, in long strides: in large pages, where the system has them. */
+/* The same, for arrays that a step reads and writes all over, in long strides: in large pages,
+ * where the system has them. */
 void *dt_try_alloc_dense(size_t n);
 /* *out = a * b, or false on overflow or a negative factor. */
 _Bool dt_mul_fits(int64_t a, int64_t b, int64_t *out);

@@ -4,14 +4,10 @@
 
 #include <time.h>
 
-int64_t dt_now_ns(void)
-{
+int64_t dt_now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-double dt_seconds_since(int64_t ns)
-{
-    return (double)(dt_now_ns() - ns) * 1e-9;
-}
+double dt_seconds_since(int64_t ns) { return (double)(dt_now_ns() - ns) * 1e-9; }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exp, log and their kin in double precision, with the same bits on every processor: sums, products and quotients of doubles alone, in a fixed order. The C
- * library chooses among codes of different roundings when a program starts. Errors are at most
- * 1 unit in the last place, 2 of dt_portable_pow, 4 of dt_portable_expm1; special values are C's.
+ * exp, log and their kin in double precision, with the same bits on every processor: sums, products
+ * and quotients of doubles alone, in a fixed order. The C library chooses among codes of different
+ * roundings when a program starts. Errors are at most 1 unit in the last place, 2 of
+ * dt_portable_pow, 4 of dt_portable_expm1; special values are C's.
  */
 #ifndef DT_BASE_ELEMENTARY_H
 #define DT_BASE_ELEMENTARY_H

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-const char *dt_environment(const char *name)
-{
+const char *dt_environment(const char *name) {
     const char *value = getenv(name);
     return value && *value ? value : NULL;
 }

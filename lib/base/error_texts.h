@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people read about each error: DT_ERROR_TEXT(id, title, detail). The title is one line. The detail is what
- * `dtrain explain DTnnn` prints: what the error means, an example, what helps. Every row of base/errors.h has its text
- * here, in the same order (status.c does not compile otherwise). No include guard.
+ * What people read about each error: DT_ERROR_TEXT(id, title, detail). The title is one line. The
+ * detail is what `dtrain explain DTnnn` prints: what the error means, an example, what helps. Every
+ * row of base/errors.h has its text here, in the same order (status.c does not compile otherwise).
+ * No include guard.
  */
 /* clang-format off */
 DT_ERROR_TEXT(UNKNOWN_KEY, "unknown key",
@@ -235,7 +236,8 @@ DT_ERROR_TEXT(MODEL_SHAPE, "shapes do not match",
     "the operation, the rule that is broken and both shapes; B stands for the number\n"
     "of rows of a batch. Sizes broadcast as in NumPy: shapes are aligned at the last\n"
     "dimension, and a size of 1 stretches.\n\n"
-    "    image (B, 784) times a kernel (128, 10): the second dimension of the left, 784, must be the first of the right, 128")
+    "    image (B, 784) times a kernel (128, 10): the second dimension of the left, 784, must "
+    "be the first of the right, 128")
 DT_ERROR_TEXT(TRACE_VALUE, "not a value of this trace",
     "A step function used a dt_value that was not made by its own trace: it was kept\n"
     "from an earlier trace, comes from another function, or is the gradient of a\n"
@@ -378,7 +380,8 @@ DT_ERROR_TEXT(EXAMPLE, "not a tf.Example, or a feature is missing",
     "floats or byte strings. This record is something else, or a feature is missing,\n"
     "has another kind, or has a number of values that does not match the shape of the\n"
     "element.\n\n"
-    "    element: {image: {shape: [28, 28], dtype: uint8, feature: image_raw}, label: {dtype: int64}}\n\n"
+    "    element: {image: {shape: [28, 28], dtype: uint8, feature: image_raw}, label: {dtype: "
+    "int64}}\n\n"
     "int64_list is for integer dtypes, float_list for float32 and float64, bytes_list\n"
     "for uint8 (one string with the bytes of the shape).")
 DT_ERROR_TEXT(NOT_BATCHED, "elements without a batch dimension",
@@ -551,9 +554,11 @@ DT_ERROR_TEXT(STDOUT, "cannot write to standard output",
 DT_ERROR_TEXT(INJECT, "unknown fault to inject",
     "`fit --inject FAULT` makes a run encounter a fault. The option can be repeated:\n\n"
     "    kill:core=5@step=120            core 5 of the slice stops in step 120: exit code 69\n"
-    "    slow-link:x=1,y=2@step=50*4     from step 50, links of the chip at x=1, y=2 (z=0) are 4 times slower, in virtual time only\n"
+    "    slow-link:x=1,y=2@step=50*4     from step 50, links of the chip at x=1, y=2 (z=0) are "
+    "4 times slower, in virtual time only\n"
     "    nan@step=7                      a weight is NaN when step 7 begins: exit code 79\n"
-    "    hbm=8GiB                        a device has only this much memory: exit code 78 if that is too little\n\n"
+    "    hbm=8GiB                        a device has only this much memory: exit code 78 if "
+    "that is too little\n\n"
     "All but nan need a simulated slice. Cores are numbered as `dtrain topology`\n"
     "shows them, steps from 1.")
 DT_ERROR_TEXT(CANNOT_FOLD, "no folded form",
@@ -590,7 +595,8 @@ DT_ERROR_TEXT(ELEMENTS, "data set and model do not match",
     "Elements of a data set are matched by name. Each Input of the model takes the\n"
     "element with its name. The one that is left over is the target; if there are\n"
     "several, compile.target names it:\n\n"
-    "    dataset: {train: {image: x.idx, label: y.idx}}     model: Input: {name: image, ...}     the target is label")
+    "    dataset: {train: {image: x.idx, label: y.idx}}     model: Input: {name: image, ...}    "
+    " the target is label")
 DT_ERROR_TEXT(ROW_NUMBER, "row number out of range",
     "An Embedding looks up rows of a table by number, and the table does not have\n"
     "this row. The message says where in the input the number is. `input_dim` is the\n"
@@ -602,7 +608,8 @@ DT_ERROR_TEXT(ROWS, "malformed file of published rows",
     "an object with an `id` and a `kind`, the published value as `measured` or\n"
     "`answer`, and its `unit`:\n\n"
     "    {\"rows\": [{\"id\": \"a\", \"kind\": \"compiler-estimate\",\n"
-    "      \"config\": {\"gen\": \"v4\", \"dtype\": \"bfloat16\", \"m\": 64, \"k\": 4096, \"n\": 4096},\n"
+    "      \"config\": {\"gen\": \"v4\", \"dtype\": \"bfloat16\", \"m\": 64, \"k\": 4096, "
+    "\"n\": 4096},\n"
     "      \"measured\": 14269, \"unit\": \"cycles\"}]}\n\n"
     "A well-formed row that lacks information needed for a prediction is not an\n"
     "error; it is listed with what is missing.")
@@ -680,7 +687,8 @@ DT_ERROR_TEXT(REDUCE_TYPE, "values of different shapes or dtypes",
     "numeric dtype and one shape. With an axis, sizes may differ along it. After a\n"
     "partial last batch the replicas have different numbers of rows: reduce along\n"
     "axis 0.\n\n"
-    "    dt_strategy_reduce(strategy, DT_MEAN, result, \"loss\", 0, &mean)     divides by the rows of all replicas")
+    "    dt_strategy_reduce(strategy, DT_MEAN, result, \"loss\", 0, &mean)     divides by the "
+    "rows of all replicas")
 DT_ERROR_TEXT(REDUCE_BOOL, "truth values cannot be reduced along an axis",
     "Bools have neither a sum nor a mean. Convert them in the step function: the sum\n"
     "of numbers that are 0 or 1 is a count, their mean is a share.\n\n"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The line of source that an error is in, and carets below its place. It is cut to a window and made fit for a terminal when the status is
- * made, so that a status stays small however long the line is.
+ * The line of source that an error is in, and carets below its place. It is cut to a window and
+ * made fit for a terminal when the status is made, so that a status stays small however long the
+ * line is.
  */
 #define _GNU_SOURCE /* memrchr */
 #include <string.h>
@@ -20,10 +21,9 @@ typedef struct span {
     size_t size;
 } span;
 
-/* Where the line of a place begins; NULL when there is none. A text may be a million lines, or one line, and have ten thousand
- * faults: that is why places know their byte. */
-static const char *find_start(const dt_location *at)
-{
+/* Where the line of a place begins; NULL when there is none. A text may be a million lines, or one
+ * line, and have ten thousand faults: that is why places know their byte. */
+static const char *find_start(const dt_location *at) {
     const char *p = at->source->text, *end = p ? p + at->source->size : NULL;
     if (p && at->offset && at->offset <= at->source->size) {
         const char *before = memrchr(p, '\n', at->offset);
@@ -37,35 +37,27 @@ static const char *find_start(const dt_location *at)
 }
 
 /* The line of a place, without its end; text NULL when there is none. */
-static span find_line(const dt_location *at)
-{
+static span find_line(const dt_location *at) {
     const char *p = find_start(at), *end = p ? at->source->text + at->source->size : NULL;
-    if (!p)
-        return (span){0};
+    if (!p) return (span){0};
     const char *stop = memchr(p, '\n', (size_t)(end - p));
     span line = {p, (size_t)((stop ? stop : end) - p)};
-    if (line.size && line.text[line.size - 1] == '\r')
-        line.size--;
+    if (line.size && line.text[line.size - 1] == '\r') line.size--;
     return line;
 }
 
-static size_t char_length(span line, size_t at)
-{
+static size_t char_length(span line, size_t at) {
     uint32_t code;
     size_t n = dt_utf8_next(line.text + at, line.size - at, &code);
     return n ? n : 1;
 }
 
 /* One character of the line, and below it the same number of `fill`; a tab stands above a tab. */
-static void add_column(dt_status *s, dt_str *excerpt, dt_str *below, span c, char fill)
-{
+static void add_column(dt_status *s, dt_str *excerpt, dt_str *below, span c, char fill) {
     size_t before = excerpt->size;
-    if (*c.text == '\t')
-        dt_str_putc(excerpt, '\t');
-    else
-        dt_str_escaped(excerpt, c.text, c.size, 1);
-    if (fill == '\0')
-        return;
+    if (*c.text == '\t') dt_str_putc(excerpt, '\t');
+    else dt_str_escaped(excerpt, c.text, c.size, 1);
+    if (fill == '\0') return;
     size_t columns = dt_utf8_count(excerpt->data + before, excerpt->size - before);
     for (size_t i = 0; i < columns; i++)
         dt_str_putc(below, *c.text == '\t' && fill == ' ' ? '\t' : fill);
@@ -73,29 +65,24 @@ static void add_column(dt_status *s, dt_str *excerpt, dt_str *below, span c, cha
 }
 
 /* The byte of the line's column `first`: a few steps back from a place whose byte is known. */
-static size_t window_start(span line, const dt_location *at, int first)
-{
+static size_t window_start(span line, const dt_location *at, int first) {
     size_t i = at->offset ? at->offset - (size_t)(line.text - at->source->text) : 0;
     if (i > 0 && i <= line.size) {
         for (int col = at->col; col > first && i > 0; col--)
-            for (i--; i > 0 && ((unsigned char)line.text[i] & 0xc0) == 0x80;)
-                i--;
+            for (i--; i > 0 && ((unsigned char)line.text[i] & 0xc0) == 0x80;) i--;
         return i;
     }
     i = 0;
-    for (int col = 1; col < first && i < line.size; col++)
-        i += char_length(line, i);
+    for (int col = 1; col < first && i < line.size; col++) i += char_length(line, i);
     return i;
 }
 
 /* Fills in the window of the line around the place, and the line of blanks and carets below it. */
-static void set_excerpt(dt_status *s, span line, const dt_location *at)
-{
+static void set_excerpt(dt_status *s, span line, const dt_location *at) {
     dt_str excerpt = {0}, below = {0};
     int first = at->col > WINDOW_BEFORE ? at->col - WINDOW_BEFORE : 1;
     int width = at->col <= 0 ? 0 : at->width > 0 ? at->width : 1;
-    if (line.size <= WINDOW)
-        first = 1;
+    if (line.size <= WINDOW) first = 1;
     int col = first;
     if (first > 1) {
         dt_str_puts(&excerpt, "...");
@@ -118,14 +105,11 @@ static void set_excerpt(dt_status *s, span line, const dt_location *at)
     s->below = dt_str_take(&below);
 }
 
-void dt_status_set_place(dt_status *s, const dt_location *at)
-{
-    if (!at || !at->source)
-        return;
+void dt_status_set_place(dt_status *s, const dt_location *at) {
+    if (!at || !at->source) return;
     s->file = dt_strdup(at->source->name);
     s->line = at->line > 0 ? at->line : 0;
     s->col = at->line > 0 && at->col > 0 ? at->col : 0;
     span line = s->line ? find_line(at) : (span){0};
-    if (line.text)
-        set_excerpt(s, line, at);
+    if (line.text) set_excerpt(s, line, at);
 }

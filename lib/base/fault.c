@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counter behind DTRAIN_FAULT_WRITE: the only variable of the library, and absent from ordinary builds. */
+/* The counter behind DTRAIN_FAULT_WRITE: the only variable of the library, and absent from ordinary
+ * builds. */
 #include "base/fault.h"
 
 #ifdef DT_FAULTS
@@ -12,34 +13,28 @@
 static const struct {
     const char *name;
     int number;
-} faults[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO},       {"EDQUOT", EDQUOT}, {"EROFS", EROFS}, {"EMFILE", EMFILE},
-              {"EACCES", EACCES}, {"EINTR", EINTR},   {"ENOENT", ENOENT}, {"EINVAL", EINVAL}, {"SHORT", -1},  {"KILL", -2}};
+} faults[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO},       {"EDQUOT", EDQUOT}, {"EROFS", EROFS},
+              {"EMFILE", EMFILE}, {"EACCES", EACCES}, {"EINTR", EINTR},   {"ENOENT", ENOENT},
+              {"EINVAL", EINVAL}, {"SHORT", -1},      {"KILL", -2}};
 
-static int fault_number(const char *name)
-{
+static int fault_number(const char *name) {
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        if (strcmp(faults[i].name, name) == 0)
-            return faults[i].number;
+        if (strcmp(faults[i].name, name) == 0) return faults[i].number;
     abort(); /* a misspelt fault would make a test pass that tests nothing */
 }
 
-bool dt_fault(size_t *n)
-{
+bool dt_fault(size_t *n) {
     static _Atomic long calls;
     const char *spec = getenv("DTRAIN_FAULT_WRITE");
-    if (!spec)
-        return false;
+    if (!spec) return false;
     char *end;
     long call = atomic_fetch_add(&calls, 1) + 1, wanted = strtol(spec, &end, 10);
     bool persistent = *end == '+';
-    if (call < wanted || (call > wanted && !persistent))
-        return false;
+    if (call < wanted || (call > wanted && !persistent)) return false;
     int number = fault_number(end + persistent + 1);
-    if (number == -2)
-        raise(SIGKILL);
+    if (number == -2) raise(SIGKILL);
     if (number == -1) {
-        if (n && *n > 1)
-            *n /= 2;
+        if (n && *n > 1) *n /= 2;
         return false;
     }
     errno = number;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults on purpose, in builds with -DDT_FAULTS only: the Nth call of the system through which dtrain writes fails.
+ * Faults on purpose, in builds with -DDT_FAULTS only: the Nth call of the system through which
+ * dtrain writes fails.
  *
  *     DTRAIN_FAULT_WRITE=3:ENOSPC     the third call fails, once
  *     DTRAIN_FAULT_WRITE=3+:EIO       the third and all later ones
  *     DTRAIN_FAULT_WRITE=3:SHORT      a write takes half of its bytes
  *     DTRAIN_FAULT_WRITE=3:KILL       the process dies before the call
  *
- * Counted are open for writing, ftruncate, write, fsync, close, rename, unlink, mkdir and rmdir, in this process, from 1.
- * So a loop over N meets every state in which a crash or a full disk can leave the files.
+ * Counted are open for writing, ftruncate, write, fsync, close, rename, unlink, mkdir and rmdir, in
+ * this process, from 1. So a loop over N meets every state in which a crash or a full disk can
+ * leave the files.
  */
 #ifndef DT_BASE_FAULT_H
 #define DT_BASE_FAULT_H
@@ -17,11 +19,11 @@
 #include <stddef.h>
 
 #ifdef DT_FAULTS
-/* True when the next call shall fail; errno is set. *n, the size of a write, may be halved instead. n may be NULL. */
+/* True when the next call shall fail; errno is set. *n, the size of a write, may be halved instead.
+ * n may be NULL. */
 bool dt_fault(size_t *n);
 #else
-static inline bool dt_fault(size_t *n)
-{
+static inline bool dt_fault(size_t *n) {
     (void)n;
     return false;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files. Reading: regular files only (a FIFO or a device is refused, not waited for), sizes checked before anything is
- * allocated. Writing: everything dtrain writes goes through this seam, with write(2) itself, so that every error is seen,
- * EINTR and short writes are continued, a failed fsync is final, and tests can make the Nth call fail (DTRAIN_FAULT_WRITE=N:ERRNO
- * in builds with -DDT_FAULTS).
+ * Files. Reading: regular files only (a FIFO or a device is refused, not waited for), sizes checked
+ * before anything is allocated. Writing: everything dtrain writes goes through this seam, with
+ * write(2) itself, so that every error is seen, EINTR and short writes are continued, a failed
+ * fsync is final, and tests can make the Nth call fail (DTRAIN_FAULT_WRITE=N:ERRNO in builds with
+ * -DDT_FAULTS).
  *
- * Committing a file: open a temporary name, write, fsync, close, rename, fsync the directory. Nothing under a final name is ever
- * incomplete.
+ * Committing a file: open a temporary name, write, fsync, close, rename, fsync the directory.
+ * Nothing under a final name is ever incomplete.
  */
 #ifndef DT_BASE_FILE_H
 #define DT_BASE_FILE_H
@@ -19,55 +20,70 @@
 
 /* Opens a regular file for reading; *size is its length. The caller closes *fd. */
 dt_status *dt_file_open(const char *path, int *fd, int64_t *size) DT_MUST_USE;
-/* The whole of a regular file, NUL-terminated in *out (which is cleared first); more than `limit` bytes: TOO_LARGE. */
+/* The whole of a regular file, NUL-terminated in *out (which is cleared first); more than `limit`
+ * bytes: TOO_LARGE. */
 dt_status *dt_file_read(const char *path, size_t limit, dt_str *out) DT_MUST_USE;
 /* n bytes at `offset`; fewer is an error (FILE_CHANGED). */
-dt_status *dt_file_pread(int fd, const char *path, void *buffer, size_t n, int64_t offset) DT_MUST_USE;
+dt_status *dt_file_pread(int fd, const char *path, void *buffer, size_t n,
+                         int64_t offset) DT_MUST_USE;
 
-/* A file being written under `path`, created new, mode 0644 at most, never through a symbolic link. */
+/* A file being written under `path`, created new, mode 0644 at most, never through a symbolic
+ * link. */
 typedef struct dt_writer {
     int fd;
     char *path; /* NULL once it is closed */
     bool keep;  /* opened for appending: dt_writer_abandon closes it only */
 } dt_writer;
-dt_status *dt_writer_open(dt_writer *w, const char *path) DT_MUST_USE;   /* truncates an old file of that name */
-dt_status *dt_writer_append(dt_writer *w, const char *path) DT_MUST_USE; /* at the end of an old one */
+/* truncates an old file of that name */
+dt_status *dt_writer_open(dt_writer *w, const char *path) DT_MUST_USE;
+/* at the end of an old one */
+dt_status *dt_writer_append(dt_writer *w, const char *path) DT_MUST_USE;
 dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n) DT_MUST_USE;
-dt_status *dt_writer_seek(dt_writer *w, int64_t at) DT_MUST_USE; /* what is put next stands from byte `at` on */
+/* what is put next stands from byte `at` on */
+dt_status *dt_writer_seek(dt_writer *w, int64_t at) DT_MUST_USE;
 dt_status *dt_writer_sync(dt_writer *w) DT_MUST_USE;
 dt_status *dt_writer_close(dt_writer *w) DT_MUST_USE;
-void dt_writer_abandon(dt_writer *w); /* closes and removes the file; for error paths; takes a closed writer, and one that did not open */
+/* closes and removes the file; for error paths; takes a closed writer, and one that did not open */
+void dt_writer_abandon(dt_writer *w);
 /* Everything at once: temporary name, write, fsync, rename, fsync of the directory. */
 dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) DT_MUST_USE;
-/* CANT_CREATE where a rename to that name would replace what is no file: a device, a FIFO, a directory. */
+/* CANT_CREATE where a rename to that name would replace what is no file: a device, a FIFO, a
+ * directory. */
 dt_status *dt_file_check_target(const char *path) DT_MUST_USE;
 
-/* Of an output that a user names: where it is to be committed, links followed as redirection follows them, to what is not there yet, too; the caller frees it.
- * CANT_CREATE where they go round, or lead to what is no file. *path is NULL then. */
+/* Of an output that a user names: where it is to be committed, links followed as redirection
+ * follows them, to what is not there yet, too; the caller frees it. CANT_CREATE where they go
+ * round, or lead to what is no file. *path is NULL then. */
 dt_status *dt_file_target(const char *named, char **path) DT_MUST_USE;
 /* dt_file_commit there. */
 dt_status *dt_file_output(const char *named, const void *bytes, size_t n) DT_MUST_USE;
 
-/* The end of that for a file that was written by parts, is synced and closed; where it fails, the temporary one is removed. */
+/* The end of that for a file that was written by parts, is synced and closed; where it fails, the
+ * temporary one is removed. */
 dt_status *dt_file_adopt(const char *temporary, const char *path) DT_MUST_USE;
 
-dt_status *dt_dir_make(const char *path) DT_MUST_USE;   /* with its parents, mode 0755 at most; fine if it is there */
+/* with its parents, mode 0755 at most; fine if it is there */
+dt_status *dt_dir_make(const char *path) DT_MUST_USE;
 dt_status *dt_dir_sync(const char *path) DT_MUST_USE;
-/* A descriptor of a directory, for fdopendir or fsync; -1 with errno. A symbolic link of that name is refused unless `follow`. */
+/* A descriptor of a directory, for fdopendir or fsync; -1 with errno. A symbolic link of that name
+ * is refused unless `follow`. */
 int dt_dir_open(const char *path, bool follow);
 dt_status *dt_rename(const char *from, const char *to) DT_MUST_USE;
-/* Removes a directory of plain files (no recursion into sub-directories, no following of links); fine if it is not there. */
+/* Removes a directory of plain files (no recursion into sub-directories, no following of links);
+ * fine if it is not there. */
 dt_status *dt_dir_remove(const char *path) DT_MUST_USE;
 
 /* Removes a file or a symbolic link (the link itself); fine if it is not there. */
 dt_status *dt_file_remove(const char *path) DT_MUST_USE;
-/* Lets two existing names change places in one step. *done is false, and nothing happened, where the file system cannot. */
+/* Lets two existing names change places in one step. *done is false, and nothing happened, where
+ * the file system cannot. */
 dt_status *dt_file_swap(const char *a, const char *b, bool *done) DT_MUST_USE;
 
-/* NOT_LOCAL for a name that means another place: s3://bucket/run, dbfs:/run, me@host:run, C:\run, ~/run. All that is opened for writing goes through it. */
+/* NOT_LOCAL for a name that means another place: s3://bucket/run, dbfs:/run, me@host:run, C:\run,
+ * ~/run. All that is opened for writing goes through it. */
 dt_status *dt_path_check(const char *path) DT_MUST_USE;
-/* The same for a path of a job, where $HOME/run, %TEMP%/run and `x` are refused, too. *path: with the home directory in place of "~/", the caller's;
- * NULL: the path stays as it is written. */
+/* The same for a path of a job, where $HOME/run, %TEMP%/run and `x` are refused, too. *path: with
+ * the home directory in place of "~/", the caller's; NULL: the path stays as it is written. */
 dt_status *dt_path_local(const char *written, char **path) DT_MUST_USE;
 
 /* dir/name, or name alone when it is absolute or dir is "" or NULL. The caller frees it. */

@@ -10,13 +10,10 @@
 #include "base/arena.h"
 #include "base/file.h"
 
-static dt_status *check_regular(int fd, const char *path, int64_t *size)
-{
+static dt_status *check_regular(int fd, const char *path, int64_t *size) {
     struct stat st;
-    if (fstat(fd, &st) != 0)
-        return dt_fail_errno(DT_E_IO, path);
-    if (S_ISDIR(st.st_mode))
-        return dt_fail(DT_E_NOT_REGULAR, NULL, "%s: is a directory", path);
+    if (fstat(fd, &st) != 0) return dt_fail_errno(DT_E_IO, path);
+    if (S_ISDIR(st.st_mode)) return dt_fail(DT_E_NOT_REGULAR, NULL, "%s: is a directory", path);
     if (!S_ISREG(st.st_mode))
         return dt_fail(DT_E_NOT_REGULAR, NULL, "%s: not a regular file", path);
     *size = st.st_size;
@@ -24,13 +21,10 @@ static dt_status *check_regular(int fd, const char *path, int64_t *size)
 }
 
 /* Without O_NONBLOCK the open itself would wait for a FIFO's writer. */
-dt_status *dt_file_open(const char *path, int *fd, int64_t *size)
-{
-    do
-        *fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+dt_status *dt_file_open(const char *path, int *fd, int64_t *size) {
+    do *fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     while (*fd < 0 && errno == EINTR);
-    if (*fd < 0)
-        return dt_fail_errno(DT_E_NOT_REGULAR, path);
+    if (*fd < 0) return dt_fail_errno(DT_E_NOT_REGULAR, path);
     dt_status *s = check_regular(*fd, path, size);
     if (s) {
         close(*fd);
@@ -40,25 +34,20 @@ dt_status *dt_file_open(const char *path, int *fd, int64_t *size)
 }
 
 /* Reads until the end or `room` bytes; the number read, or -1. */
-static ssize_t read_fully(int fd, char *buffer, size_t room)
-{
+static ssize_t read_fully(int fd, char *buffer, size_t room) {
     size_t n = 0;
     while (n < room) {
         ssize_t got = read(fd, buffer + n, room - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -1;
+        if (got == 0) break;
         n += (size_t)got;
     }
     return (ssize_t)n;
 }
 
 /* Reads on until the end, whatever fstat said: files below /proc have size 0, and others grow. */
-static dt_status *read_open(int fd, const char *path, int64_t size, size_t limit, dt_str *out)
-{
+static dt_status *read_open(int fd, const char *path, int64_t size, size_t limit, dt_str *out) {
     enum { CHUNK = 1 << 16 };
     char *chunk = dt_alloc(CHUNK); /* not on the stack, which may be as small */
     dt_str limit_text = {0};
@@ -69,20 +58,18 @@ static dt_status *read_open(int fd, const char *path, int64_t size, size_t limit
     while (!large && got > 0) {
         got = read_fully(fd, chunk, CHUNK);
         large = got > 0 && (size_t)got > limit - out->size;
-        if (!large && got > 0)
-            dt_str_add(out, chunk, (size_t)got);
+        if (!large && got > 0) dt_str_add(out, chunk, (size_t)got);
     }
     if (large)
-        s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: larger than the limit of %s", path, dt_str_text(&limit_text));
-    else if (got < 0)
-        s = dt_fail_errno(DT_E_IO, path);
+        s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: larger than the limit of %s", path,
+                    dt_str_text(&limit_text));
+    else if (got < 0) s = dt_fail_errno(DT_E_IO, path);
     dt_str_release(&limit_text);
     free(chunk);
     return s;
 }
 
-dt_status *dt_file_read(const char *path, size_t limit, dt_str *out)
-{
+dt_status *dt_file_read(const char *path, size_t limit, dt_str *out) {
     int fd;
     int64_t size;
     dt_str_clear(out);
@@ -92,17 +79,15 @@ dt_status *dt_file_read(const char *path, size_t limit, dt_str *out)
     return s;
 }
 
-dt_status *dt_file_pread(int fd, const char *path, void *buffer, size_t n, int64_t offset)
-{
+dt_status *dt_file_pread(int fd, const char *path, void *buffer, size_t n, int64_t offset) {
     size_t have = 0;
     while (have < n) {
         ssize_t got = pread(fd, (char *)buffer + have, n - have, offset + (int64_t)have);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return dt_fail_errno(DT_E_IO, path);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return dt_fail_errno(DT_E_IO, path);
         if (got == 0)
-            return dt_fail(DT_E_FILE_CHANGED, NULL, "%s: ends at byte %lld, %zu bytes short: changed while in use", path,
+            return dt_fail(DT_E_FILE_CHANGED, NULL,
+                           "%s: ends at byte %lld, %zu bytes short: changed while in use", path,
                            (long long)offset + (long long)have, n - have);
         have += (size_t)got;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking a name away from what has it: removing a file, and letting two names change places in one step. */
+/* Taking a name away from what has it: removing a file, and letting two names change places in one
+ * step. */
 #define _GNU_SOURCE /* renameat2 */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,31 +10,27 @@
 #include "base/fault.h"
 #include "base/file.h"
 
-dt_status *dt_file_remove(const char *path)
-{
+dt_status *dt_file_remove(const char *path) {
     while (dt_fault(NULL) || unlink(path) != 0) {
-        if (errno == ENOENT)
-            return NULL;
-        if (errno != EINTR)
-            return dt_note(dt_fail_errno(DT_E_IO, path), "removing it");
+        if (errno == ENOENT) return NULL;
+        if (errno != EINTR) return dt_note(dt_fail_errno(DT_E_IO, path), "removing it");
     }
     return NULL;
 }
 
 /* What file systems and kernels without the operation answer. */
-static bool is_unsupported(int number)
-{
+static bool is_unsupported(int number) {
     return number == EINVAL || number == ENOSYS || number == EOPNOTSUPP;
 }
 
-dt_status *dt_file_swap(const char *a, const char *b, bool *done)
-{
+dt_status *dt_file_swap(const char *a, const char *b, bool *done) {
     *done = true;
     while (dt_fault(NULL) || renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE) != 0) {
-        if (errno == EINTR)
-            continue;
+        if (errno == EINTR) continue;
         *done = false;
-        return is_unsupported(errno) ? NULL : dt_note(dt_fail_errno(DT_E_IO, b), "replacing it by '%s'", a);
+        return is_unsupported(errno)
+                   ? NULL
+                   : dt_note(dt_fail_errno(DT_E_IO, b), "replacing it by '%s'", a);
     }
     return NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing files and directories: each system call appears here once, passes the fault seam, and is checked. */
+/* Writing files and directories: each system call appears here once, passes the fault seam, and is
+ * checked. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,33 +16,27 @@
 
 /* ---- the seam: what may fail on purpose ---- */
 
-static int try_open(const char *path, int flags)
-{
+static int try_open(const char *path, int flags) {
     int fd;
     do
-        fd = dt_fault(NULL) ? -1 : open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0644);
+        fd = dt_fault(NULL)
+                 ? -1
+                 : open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0644);
     while (fd < 0 && errno == EINTR);
     return fd;
 }
 
-static ssize_t try_write(int fd, const void *bytes, size_t n)
-{
+static ssize_t try_write(int fd, const void *bytes, size_t n) {
     return dt_fault(&n) ? -1 : write(fd, bytes, n);
 }
 
-static int try_truncate(int fd)
-{
-    return dt_fault(NULL) ? -1 : ftruncate(fd, 0);
-}
+static int try_truncate(int fd) { return dt_fault(NULL) ? -1 : ftruncate(fd, 0); }
 
-static int try_sync(int fd)
-{
-    return dt_fault(NULL) ? -1 : fsync(fd);
-}
+static int try_sync(int fd) { return dt_fault(NULL) ? -1 : fsync(fd); }
 
-/* On Linux the descriptor is gone whatever close returns, so EINTR means nothing and must not be repeated. */
-static int try_close(int fd)
-{
+/* On Linux the descriptor is gone whatever close returns, so EINTR means nothing and must not be
+ * repeated. */
+static int try_close(int fd) {
     bool fault = dt_fault(NULL);
     int number = errno;
     int failed = close(fd);
@@ -52,62 +47,51 @@ static int try_close(int fd)
     return failed && errno != EINTR ? -1 : 0;
 }
 
-static int try_rename(const char *from, const char *to)
-{
+static int try_rename(const char *from, const char *to) {
     return dt_fault(NULL) ? -1 : rename(from, to);
 }
 
-static int try_mkdir(const char *path)
-{
-    return dt_fault(NULL) ? -1 : mkdir(path, 0755);
-}
+static int try_mkdir(const char *path) { return dt_fault(NULL) ? -1 : mkdir(path, 0755); }
 
-static int try_unlink(int dir, const char *name, int flags)
-{
+static int try_unlink(int dir, const char *name, int flags) {
     int failed;
-    do
-        failed = dt_fault(NULL) ? -1 : unlinkat(dir, name, flags);
+    do failed = dt_fault(NULL) ? -1 : unlinkat(dir, name, flags);
     while (failed && errno == EINTR);
     return failed;
 }
 
 /* ---- one file ---- */
 
-static dt_status *create_failed(const char *path)
-{
+static dt_status *create_failed(const char *path) {
     return dt_note(dt_fail_errno(DT_E_CANT_CREATE, path), "creating it");
 }
 
-static dt_status *open_failed(const char *path)
-{
+static dt_status *open_failed(const char *path) {
     if (errno == ELOOP)
-        return dt_fail(DT_E_CANT_CREATE, NULL, "%s: is a symbolic link; output is not written through links", path);
+        return dt_fail(DT_E_CANT_CREATE, NULL,
+                       "%s: is a symbolic link; output is not written through links", path);
     if (errno == ENXIO)
         return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a regular file", path);
     return create_failed(path);
 }
 
-static dt_status *prepare(int fd, const char *path, bool truncate)
-{
+static dt_status *prepare(int fd, const char *path, bool truncate) {
     struct stat st;
-    if (fstat(fd, &st) != 0)
-        return dt_fail_errno(DT_E_IO, path);
+    if (fstat(fd, &st) != 0) return dt_fail_errno(DT_E_IO, path);
     if (!S_ISREG(st.st_mode))
         return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a regular file", path);
     if (truncate && st.st_size > 0)
         while (try_truncate(fd) != 0)
-            if (errno != EINTR)
-                return dt_fail_errno(DT_E_IO, path);
+            if (errno != EINTR) return dt_fail_errno(DT_E_IO, path);
     return NULL;
 }
 
-/* The file is emptied after the look at what it is, not by open: a device or a FIFO stays as it was. */
-static dt_status *open_writer(dt_writer *w, const char *path, bool append)
-{
+/* The file is emptied after the look at what it is, not by open: a device or a FIFO stays as it
+ * was. */
+static dt_status *open_writer(dt_writer *w, const char *path, bool append) {
     *w = (dt_writer){.fd = -1};
     int fd = try_open(path, O_WRONLY | O_CREAT | (append ? O_APPEND : 0));
-    if (fd < 0)
-        return open_failed(path);
+    if (fd < 0) return open_failed(path);
     dt_status *s = prepare(fd, path, !append);
     if (s) {
         close(fd);
@@ -117,88 +101,67 @@ static dt_status *open_writer(dt_writer *w, const char *path, bool append)
     return NULL;
 }
 
-dt_status *dt_writer_open(dt_writer *w, const char *path)
-{
-    return open_writer(w, path, false);
-}
+dt_status *dt_writer_open(dt_writer *w, const char *path) { return open_writer(w, path, false); }
 
-dt_status *dt_writer_append(dt_writer *w, const char *path)
-{
-    return open_writer(w, path, true);
-}
+dt_status *dt_writer_append(dt_writer *w, const char *path) { return open_writer(w, path, true); }
 
-dt_status *dt_writer_seek(dt_writer *w, int64_t at)
-{
+dt_status *dt_writer_seek(dt_writer *w, int64_t at) {
     while (dt_fault(NULL) || lseek(w->fd, at, SEEK_SET) < 0)
-        if (errno != EINTR)
-            return dt_fail_errno(DT_E_IO, w->path);
+        if (errno != EINTR) return dt_fail_errno(DT_E_IO, w->path);
     return NULL;
 }
 
-dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n)
-{
+dt_status *dt_writer_put(dt_writer *w, const void *bytes, size_t n) {
     const char *p = bytes;
     while (n > 0) {
         ssize_t put = try_write(w->fd, p, n);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return dt_fail_errno(DT_E_IO, w->path);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return dt_fail_errno(DT_E_IO, w->path);
         p += put;
         n -= (size_t)put;
     }
     return NULL;
 }
 
-/* Not repeated, EINTR apart: after a failed fsync the kernel may have marked the lost pages as clean, and the next would
- * report success. EINVAL is what file systems say that cannot sync a directory. */
-static dt_status *sync_fd(int fd, const char *path)
-{
+/* Not repeated, EINTR apart: after a failed fsync the kernel may have marked the lost pages as
+ * clean, and the next would report success. EINVAL is what file systems say that cannot sync a
+ * directory. */
+static dt_status *sync_fd(int fd, const char *path) {
     while (try_sync(fd) != 0) {
-        if (errno == EINVAL)
-            return NULL;
+        if (errno == EINVAL) return NULL;
         if (errno != EINTR)
-            return dt_note(dt_fail_errno(DT_E_IO, path), "fsync failed: what was written is not known to be on the disk");
+            return dt_note(dt_fail_errno(DT_E_IO, path),
+                           "fsync failed: what was written is not known to be on the disk");
     }
     return NULL;
 }
 
-dt_status *dt_writer_sync(dt_writer *w)
-{
-    return sync_fd(w->fd, w->path);
-}
+dt_status *dt_writer_sync(dt_writer *w) { return sync_fd(w->fd, w->path); }
 
-dt_status *dt_writer_close(dt_writer *w)
-{
+dt_status *dt_writer_close(dt_writer *w) {
     int failed = try_close(w->fd);
     w->fd = -1;
-    if (failed)
-        return dt_fail_errno(DT_E_IO, w->path); /* the path stays, for dt_writer_abandon */
+    if (failed) return dt_fail_errno(DT_E_IO, w->path); /* the path stays, for dt_writer_abandon */
     free(w->path);
     w->path = NULL;
     return NULL;
 }
 
-void dt_writer_abandon(dt_writer *w)
-{
-    if (w->fd >= 0)
-        close(w->fd);
-    if (w->path && !w->keep)
-        unlink(w->path);
+void dt_writer_abandon(dt_writer *w) {
+    if (w->fd >= 0) close(w->fd);
+    if (w->path && !w->keep) unlink(w->path);
     free(w->path);
     *w = (dt_writer){.fd = -1};
 }
 
-static dt_status *write_whole(dt_writer *w, const char *path, const void *bytes, size_t n)
-{
+static dt_status *write_whole(dt_writer *w, const char *path, const void *bytes, size_t n) {
     DT_TRY(dt_writer_open(w, path));
     DT_TRY(dt_writer_put(w, bytes, n));
     DT_TRY(dt_writer_sync(w));
     return dt_writer_close(w);
 }
 
-static dt_status *rename_synced(const char *from, const char *to)
-{
+static dt_status *rename_synced(const char *from, const char *to) {
     dt_status *renamed = dt_rename(from, to);
     if (renamed) {
         unlink(from);
@@ -210,53 +173,43 @@ static dt_status *rename_synced(const char *from, const char *to)
     return s;
 }
 
-/* A rename would take the name away from a device or a FIFO; a link is what is replaced, not what it points to. */
-dt_status *dt_file_check_target(const char *path)
-{
+/* A rename would take the name away from a device or a FIFO; a link is what is replaced, not what
+ * it points to. */
+dt_status *dt_file_check_target(const char *path) {
     struct stat st;
-    if (!*path)
-        return dt_fail(DT_E_CANT_CREATE, NULL, "the name of the output file is empty");
+    if (!*path) return dt_fail(DT_E_CANT_CREATE, NULL, "the name of the output file is empty");
     DT_TRY(dt_path_check(path));
-    if (lstat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
-        return NULL;
+    if (lstat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) return NULL;
     return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a regular file", path);
 }
 
-dt_status *dt_file_commit(const char *path, const void *bytes, size_t n)
-{
+dt_status *dt_file_commit(const char *path, const void *bytes, size_t n) {
     dt_str temporary = {0};
     dt_writer w = {.fd = -1};
     DT_TRY(dt_file_check_target(path));
     dt_str_printf(&temporary, "%s.tmp", path);
     dt_status *s = write_whole(&w, temporary.data, bytes, n);
-    if (s)
-        dt_writer_abandon(&w);
-    else
-        s = rename_synced(temporary.data, path);
+    if (s) dt_writer_abandon(&w);
+    else s = rename_synced(temporary.data, path);
     dt_str_release(&temporary);
     return s;
 }
 
-dt_status *dt_file_adopt(const char *temporary, const char *path)
-{
+dt_status *dt_file_adopt(const char *temporary, const char *path) {
     dt_status *s = rename_synced(temporary, path);
-    if (s)
-        dt_status_free(dt_file_remove(temporary));
+    if (s) dt_status_free(dt_file_remove(temporary));
     return s;
 }
 
 /* ---- directories and names ---- */
 
-static dt_status *make_one(const char *path)
-{
+static dt_status *make_one(const char *path) {
     struct stat st;
     while (try_mkdir(path) != 0) {
-        if (errno == EINTR)
-            continue;
+        if (errno == EINTR) continue;
         int number = errno;
         if (stat(path, &st) == 0) {
-            if (S_ISDIR(st.st_mode))
-                return NULL;
+            if (S_ISDIR(st.st_mode)) return NULL;
             return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a directory", path);
         }
         errno = number;
@@ -265,98 +218,78 @@ static dt_status *make_one(const char *path)
     return NULL;
 }
 
-dt_status *dt_dir_make(const char *path)
-{
+dt_status *dt_dir_make(const char *path) {
     DT_TRY(dt_path_check(path));
     char *parent = dt_path_dir(path);
     dt_status *s = NULL;
-    if (*parent && access(parent, F_OK) != 0)
-        s = dt_dir_make(parent);
+    if (*parent && access(parent, F_OK) != 0) s = dt_dir_make(parent);
     free(parent);
     return s ? s : make_one(path);
 }
 
-int dt_dir_open(const char *path, bool follow)
-{
+int dt_dir_open(const char *path, bool follow) {
     int fd;
-    do
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
+    do fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
     while (fd < 0 && errno == EINTR);
     return fd;
 }
 
-dt_status *dt_dir_sync(const char *path)
-{
+dt_status *dt_dir_sync(const char *path) {
     const char *name = *path ? path : ".";
     int fd = dt_dir_open(name, true);
-    if (fd < 0)
-        return dt_fail_errno(DT_E_IO, name);
+    if (fd < 0) return dt_fail_errno(DT_E_IO, name);
     dt_status *s = sync_fd(fd, name);
     close(fd);
     return s;
 }
 
-dt_status *dt_rename(const char *from, const char *to)
-{
+dt_status *dt_rename(const char *from, const char *to) {
     while (try_rename(from, to) != 0)
         if (errno != EINTR)
             return dt_note(dt_fail_errno(DT_E_IO, to), "renaming it from '%s'", from);
     return NULL;
 }
 
-static dt_status *remove_entries(DIR *dir, const char *path)
-{
+static dt_status *remove_entries(DIR *dir, const char *path) {
     errno = 0;
     for (struct dirent *e; (e = readdir(dir)); errno = 0) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
         if (try_unlink(dirfd(dir), e->d_name, 0) != 0)
             return dt_note(dt_fail_errno(DT_E_IO, path), "removing '%s' in it", e->d_name);
     }
     return errno ? dt_fail_errno(DT_E_IO, path) : NULL;
 }
 
-dt_status *dt_dir_remove(const char *path)
-{
+dt_status *dt_dir_remove(const char *path) {
     int fd = dt_dir_open(path, false);
-    if (fd < 0 && errno == ENOENT)
-        return NULL;
+    if (fd < 0 && errno == ENOENT) return NULL;
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir) {
         dt_status *s = dt_fail_errno(DT_E_IO, path);
-        if (fd >= 0)
-            close(fd);
+        if (fd >= 0) close(fd);
         return s;
     }
     dt_status *s = remove_entries(dir, path);
     closedir(dir);
-    if (!s && try_unlink(AT_FDCWD, path, AT_REMOVEDIR) != 0)
-        s = dt_fail_errno(DT_E_IO, path);
+    if (!s && try_unlink(AT_FDCWD, path, AT_REMOVEDIR) != 0) s = dt_fail_errno(DT_E_IO, path);
     return s;
 }
 
-char *dt_path_join(const char *dir, const char *name)
-{
-    if (!dir || !*dir || *name == '/')
-        return dt_strdup(name);
+char *dt_path_join(const char *dir, const char *name) {
+    if (!dir || !*dir || *name == '/') return dt_strdup(name);
     dt_str s = {0};
     dt_str_puts(&s, dir);
-    if (s.data[s.size - 1] != '/')
-        dt_str_putc(&s, '/');
+    if (s.data[s.size - 1] != '/') dt_str_putc(&s, '/');
     dt_str_puts(&s, name);
     return dt_str_take(&s);
 }
 
 /* Slashes at the end, and repeated ones, count as none and one. */
-char *dt_path_dir(const char *path)
-{
+char *dt_path_dir(const char *path) {
     size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/')
-        n--;
-    while (n > 0 && path[n - 1] != '/')
-        n--;
-    while (n > 1 && path[n - 1] == '/')
-        n--;
+    while (n > 1 && path[n - 1] == '/') n--;
+    while (n > 0 && path[n - 1] != '/') n--;
+    while (n > 1 && path[n - 1] == '/') n--;
     dt_str s = {0};
     dt_str_add(&s, path, n);
     return dt_str_take(&s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Floats of fewer digits: IEEE half precision and bfloat16, for storage (nothing computes in them), and float32 rounded to less. */
+/* Floats of fewer digits: IEEE half precision and bfloat16, for storage (nothing computes in them),
+ * and float32 rounded to less. */
 #ifndef DT_BASE_HALF_H
 #define DT_BASE_HALF_H
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SHA-256 by OpenSSL's own functions for it, which pick the processor's SHA instructions; and quick ones for maps.
+ * SHA-256 by OpenSSL's own functions for it, which pick the processor's SHA instructions; and quick
+ * ones for maps.
  *
- * Not through EVP: since OpenSSL 3 the first call there reads a configuration and sets up providers, in 4,500 allocations and a millisecond, and
- * a program that has no memory left for one of them may crash. These need neither; that 3.0 calls them deprecated is why an older interface is named.
+ * Not through EVP: since OpenSSL 3 the first call there reads a configuration and sets up
+ * providers, in 4,500 allocations and a millisecond, and a program that has no memory left for one
+ * of them may crash. These need neither; that 3.0 calls them deprecated is why an older interface
+ * is named.
  */
 #define OPENSSL_API_COMPAT 0x10101000L
 #include "base/hash.h"
@@ -18,21 +21,17 @@ struct dt_sha256 {
     SHA256_CTX context;
 };
 
-dt_sha256 *dt_sha256_create(void)
-{
+dt_sha256 *dt_sha256_create(void) {
     dt_sha256 *h = dt_alloc(sizeof *h);
     SHA256_Init(&h->context);
     return h;
 }
 
-void dt_sha256_add(dt_sha256 *h, const void *bytes, size_t n)
-{
-    if (n)
-        SHA256_Update(&h->context, bytes, n);
+void dt_sha256_add(dt_sha256 *h, const void *bytes, size_t n) {
+    if (n) SHA256_Update(&h->context, bytes, n);
 }
 
-dt_digest dt_sha256_end(dt_sha256 *h)
-{
+dt_digest dt_sha256_end(dt_sha256 *h) {
     static const char hex[] = "0123456789abcdef";
     unsigned char bytes[SHA256_DIGEST_LENGTH];
     dt_digest digest = {{0}};
@@ -45,30 +44,25 @@ dt_digest dt_sha256_end(dt_sha256 *h)
     return digest;
 }
 
-dt_digest dt_sha256_of(const void *bytes, size_t n)
-{
+dt_digest dt_sha256_of(const void *bytes, size_t n) {
     dt_sha256 *h = dt_sha256_create();
     dt_sha256_add(h, bytes, n);
     return dt_sha256_end(h);
 }
 
-uint64_t dt_name_hash(const char *name)
-{
+uint64_t dt_name_hash(const char *name) {
     uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    for (; *name; name++) h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
     return h;
 }
 
-static uint64_t mix(uint64_t h, uint64_t word)
-{
+static uint64_t mix(uint64_t h, uint64_t word) {
     h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     return h ^ h >> 29;
 }
 
 /* Eight bytes a step. */
-uint64_t dt_hash_bytes(uint64_t h, const void *bytes, size_t n)
-{
+uint64_t dt_hash_bytes(uint64_t h, const void *bytes, size_t n) {
     const unsigned char *p = bytes;
     uint64_t word;
     for (; n >= 8; n -= 8, p += 8) {
@@ -76,7 +70,6 @@ uint64_t dt_hash_bytes(uint64_t h, const void *bytes, size_t n)
         h = mix(h, word);
     }
     word = 0;
-    for (size_t i = 0; i < n; i++)
-        word |= (uint64_t)p[i] << 8 * i;
+    for (size_t i = 0; i < n; i++) word |= (uint64_t)p[i] << 8 * i;
     return n > 0 ? mix(h, word) : h;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SHA-256 (OpenSSL's) as lower-case hex, for identities that are printed and for checksums of files. */
+/* SHA-256 (OpenSSL's) as lower-case hex, for identities that are printed and for checksums of
+ * files. */
 #ifndef DT_BASE_HASH_H
 #define DT_BASE_HASH_H
 
@@ -16,14 +17,16 @@ void dt_sha256_add(dt_sha256 *h, const void *bytes, size_t n);
 dt_digest dt_sha256_end(dt_sha256 *h); /* destroys h */
 dt_digest dt_sha256_of(const void *bytes, size_t n);
 
-/* The same beside other work, by a thread of its own (hash_thread.c). What is put must stay as it is until it is hashed: wait, or end. */
+/* The same beside other work, by a thread of its own (hash_thread.c). What is put must stay as it
+ * is until it is hashed: wait, or end. */
 typedef struct dt_hash_thread dt_hash_thread;
 dt_hash_thread *dt_hash_begin(void);
 void dt_hash_put(dt_hash_thread *h, const void *bytes, size_t n);
 void dt_hash_wait(dt_hash_thread *h);
 dt_digest dt_hash_end(dt_hash_thread *h); /* destroys h */
 
-/* A 64-bit hash of bytes, for maps of this process; `h` is where it goes on from. Bytes that are padding must be set. */
+/* A 64-bit hash of bytes, for maps of this process; `h` is where it goes on from. Bytes that are
+ * padding must be set. */
 uint64_t dt_hash_bytes(uint64_t h, const void *bytes, size_t n);
 /* A 64-bit hash of a name (FNV-1a), for keys of random streams and maps. */
 uint64_t dt_name_hash(const char *name);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SHA-256 beside other work: a thread of its own hashes what is put into a queue. It begins with the first MiB; less is hashed at once, and so is all where
- * there is one core, or the system refuses a thread.
+ * SHA-256 beside other work: a thread of its own hashes what is put into a queue. It begins with
+ * the first MiB; less is hashed at once, and so is all where there is one core, or the system
+ * refuses a thread.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -20,37 +21,32 @@ typedef struct span {
 
 struct dt_hash_thread {
     dt_sha256 *hash;
-    size_t bytes;               /* put so far */
+    size_t bytes; /* put so far */
     bool runs, ends;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t come, gone;  /* something was put; all of it is hashed */
+    pthread_cond_t come, gone; /* something was put; all of it is hashed */
     span *queue;
-    int n, cap, taken, done;    /* of the queue: spans, room, taken from it, hashed */
+    int n, cap, taken, done; /* of the queue: spans, room, taken from it, hashed */
 };
 
-static void *hash_all(void *user)
-{
+static void *hash_all(void *user) {
     dt_hash_thread *h = user;
     pthread_mutex_lock(&h->lock);
     for (;;) {
-        while (h->taken == h->n && !h->ends)
-            pthread_cond_wait(&h->come, &h->lock);
-        if (h->taken == h->n)
-            break;
+        while (h->taken == h->n && !h->ends) pthread_cond_wait(&h->come, &h->lock);
+        if (h->taken == h->n) break;
         const span s = h->queue[h->taken++];
         pthread_mutex_unlock(&h->lock);
         dt_sha256_add(h->hash, s.bytes, s.n);
         pthread_mutex_lock(&h->lock);
-        if (++h->done == h->n)
-            pthread_cond_signal(&h->gone);
+        if (++h->done == h->n) pthread_cond_signal(&h->gone);
     }
     pthread_mutex_unlock(&h->lock);
     return NULL;
 }
 
-dt_hash_thread *dt_hash_begin(void)
-{
+dt_hash_thread *dt_hash_begin(void) {
     dt_hash_thread *h = dt_alloc(sizeof *h);
     *h = (dt_hash_thread){.hash = dt_sha256_create()};
     pthread_mutex_init(&h->lock, NULL);
@@ -59,19 +55,16 @@ dt_hash_thread *dt_hash_begin(void)
     return h;
 }
 
-static void start(dt_hash_thread *h)
-{
+static void start(dt_hash_thread *h) {
     sigset_t all, before;
-    if (dt_cores() == 1)
-        return;
+    if (dt_cores() == 1) return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     h->runs = pthread_create(&h->thread, NULL, hash_all, h) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void enqueue(dt_hash_thread *h, const void *bytes, size_t n)
-{
+static void enqueue(dt_hash_thread *h, const void *bytes, size_t n) {
     pthread_mutex_lock(&h->lock);
     if (h->n == h->cap) {
         h->cap = h->cap ? 2 * h->cap : 64;
@@ -82,28 +75,21 @@ static void enqueue(dt_hash_thread *h, const void *bytes, size_t n)
     pthread_mutex_unlock(&h->lock);
 }
 
-void dt_hash_put(dt_hash_thread *h, const void *bytes, size_t n)
-{
+void dt_hash_put(dt_hash_thread *h, const void *bytes, size_t n) {
     const bool were_few = h->bytes < least;
     h->bytes += n;
-    if (were_few && h->bytes >= least)
-        start(h);
-    if (h->runs)
-        enqueue(h, bytes, n);
-    else
-        dt_sha256_add(h->hash, bytes, n);
+    if (were_few && h->bytes >= least) start(h);
+    if (h->runs) enqueue(h, bytes, n);
+    else dt_sha256_add(h->hash, bytes, n);
 }
 
-void dt_hash_wait(dt_hash_thread *h)
-{
+void dt_hash_wait(dt_hash_thread *h) {
     pthread_mutex_lock(&h->lock);
-    while (h->done < h->n)
-        pthread_cond_wait(&h->gone, &h->lock);
+    while (h->done < h->n) pthread_cond_wait(&h->gone, &h->lock);
     pthread_mutex_unlock(&h->lock);
 }
 
-dt_digest dt_hash_end(dt_hash_thread *h)
-{
+dt_digest dt_hash_end(dt_hash_thread *h) {
     if (h->runs) {
         pthread_mutex_lock(&h->lock);
         h->ends = true;

@@ -5,36 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *dt_isa_name(dt_isa isa)
-{
-    static const char *const name[DT_ISAS] = { [DT_AVX512] = "avx512", [DT_AVX2] = "avx2", [DT_BASE_ISA] = "base" };
+const char *dt_isa_name(dt_isa isa) {
+    static const char *const name[DT_ISAS] = {
+        [DT_AVX512] = "avx512", [DT_AVX2] = "avx2", [DT_BASE_ISA] = "base"};
     return name[isa];
 }
 
 /* Half floats are converted by all that have AVX2. */
-bool dt_isa_is_here(dt_isa isa)
-{
+bool dt_isa_is_here(dt_isa isa) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (isa == DT_AVX512)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma");
-    if (isa == DT_AVX2)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("fma");
+    if (isa == DT_AVX2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
     return isa == DT_BASE_ISA;
 }
 
-const char *dt_isa_said(void)
-{
+const char *dt_isa_said(void) {
     const char *name = getenv(DT_INSTRUCTIONS_ENV);
     return name && *name ? name : NULL;
 }
 
-dt_isa dt_isa_find(const char *name)
-{
+dt_isa dt_isa_find(const char *name) {
     for (dt_isa isa = 0; isa < DT_ISAS; isa++)
-        if (dt_isa_is_here(isa) && (!name || strcmp(name, dt_isa_name(isa)) == 0))
-            return isa;
+        if (dt_isa_is_here(isa) && (!name || strcmp(name, dt_isa_name(isa)) == 0)) return isa;
     return DT_ISAS;
 }

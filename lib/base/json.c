@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static void put_quoted(const dt_json *j, const char *text)
-{
+static void put_quoted(const dt_json *j, const char *text) {
     dt_str *out = j->out;
     dt_str_putc(out, '"');
     for (size_t n = strlen(text), length; n; text += length, n -= length) {
@@ -19,7 +18,8 @@ static void put_quoted(const dt_json *j, const char *text)
         } else if (code == '"' || code == '\\') {
             dt_str_printf(out, "\\%c", (int)code);
         } else if (code > 0xffff && dt_is_unseen(code) && !j->yaml) {
-            dt_str_printf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+            dt_str_printf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (code >> 10),
+                          0xdc00 + (code & 0x3ff));
         } else if (code <= 0xffff && dt_is_unseen(code)) {
             dt_str_printf(out, "\\u%04" PRIx32, code);
         } else {
@@ -29,85 +29,65 @@ static void put_quoted(const dt_json *j, const char *text)
     dt_str_putc(out, '"');
 }
 
-static void begin(dt_json *j, const char *key)
-{
-    if (j->comma)
-        dt_str_puts(j->out, ", ");
+static void begin(dt_json *j, const char *key) {
+    if (j->comma) dt_str_puts(j->out, ", ");
     j->comma = true;
-    if (!key)
-        return;
+    if (!key) return;
     put_quoted(j, key);
     dt_str_puts(j->out, ": ");
 }
 
-void dt_json_open(dt_json *j, const char *key, char bracket)
-{
+void dt_json_open(dt_json *j, const char *key, char bracket) {
     begin(j, key);
     dt_str_putc(j->out, bracket);
     j->comma = false;
 }
 
-void dt_json_close(dt_json *j, char bracket)
-{
+void dt_json_close(dt_json *j, char bracket) {
     dt_str_putc(j->out, bracket);
     j->comma = true;
 }
 
-void dt_json_string(dt_json *j, const char *key, const char *value)
-{
+void dt_json_string(dt_json *j, const char *key, const char *value) {
     begin(j, key);
-    if (value)
-        put_quoted(j, value);
-    else
-        dt_str_puts(j->out, "null");
+    if (value) put_quoted(j, value);
+    else dt_str_puts(j->out, "null");
 }
 
-void dt_json_int(dt_json *j, const char *key, int64_t value)
-{
+void dt_json_int(dt_json *j, const char *key, int64_t value) {
     begin(j, key);
     dt_str_printf(j->out, "%" PRId64, value);
 }
 
 /* Readers take -0 for the integer, which has no sign. */
-static const char *other_than_digits(double value)
-{
-    if (!isfinite(value))
-        return "null";
+static const char *other_than_digits(double value) {
+    if (!isfinite(value)) return "null";
     return value == 0 && signbit(value) ? "-0.0" : NULL;
 }
 
-void dt_json_double(dt_json *j, const char *key, double value)
-{
+void dt_json_double(dt_json *j, const char *key, double value) {
     begin(j, key);
-    if (other_than_digits(value))
-        dt_str_puts(j->out, other_than_digits(value));
-    else
-        dt_str_double(j->out, value);
+    if (other_than_digits(value)) dt_str_puts(j->out, other_than_digits(value));
+    else dt_str_double(j->out, value);
 }
 
-void dt_json_float(dt_json *j, const char *key, float value)
-{
+void dt_json_float(dt_json *j, const char *key, float value) {
     begin(j, key);
-    if (other_than_digits((double)value))
-        dt_str_puts(j->out, other_than_digits((double)value));
-    else
-        dt_str_float(j->out, value);
+    if (other_than_digits((double)value)) dt_str_puts(j->out, other_than_digits((double)value));
+    else dt_str_float(j->out, value);
 }
 
-void dt_json_bool(dt_json *j, const char *key, bool value)
-{
+void dt_json_bool(dt_json *j, const char *key, bool value) {
     begin(j, key);
     dt_str_puts(j->out, value ? "true" : "false");
 }
 
-void dt_json_null(dt_json *j, const char *key)
-{
+void dt_json_null(dt_json *j, const char *key) {
     begin(j, key);
     dt_str_puts(j->out, "null");
 }
 
-void dt_json_raw(dt_json *j, const char *key, const char *json)
-{
+void dt_json_raw(dt_json *j, const char *key, const char *json) {
     begin(j, key);
     dt_str_puts(j->out, json);
 }

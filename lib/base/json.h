@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing JSON. Reading is jansson's. Commas are added by the writer; numbers are the shortest decimals that round-trip;
- * not-a-number and infinities, which JSON lacks, become null.
+ * Writing JSON. Reading is jansson's. Commas are added by the writer; numbers are the shortest
+ * decimals that round-trip; not-a-number and infinities, which JSON lacks, become null.
  */
 #ifndef DT_BASE_JSON_H
 #define DT_BASE_JSON_H
@@ -17,11 +17,13 @@ typedef struct dt_json {
     bool yaml;  /* is read as YAML, too, which knows no pairs of \u for one character */
 } dt_json;
 
-void dt_json_open(dt_json *j, const char *key, char bracket); /* '{' or '['; key NULL inside a list and at the top */
-void dt_json_close(dt_json *j, char bracket);                 /* '}' or ']' */
+/* '{' or '['; key NULL inside a list and at the top */
+void dt_json_open(dt_json *j, const char *key, char bracket);
+void dt_json_close(dt_json *j, char bracket);                        /* '}' or ']' */
 void dt_json_string(dt_json *j, const char *key, const char *value); /* value NULL: null */
 void dt_json_int(dt_json *j, const char *key, int64_t value);
-void dt_json_double(dt_json *j, const char *key, double value); /* the shortest that comes back bit for bit; not finite: null */
+/* the shortest that comes back bit for bit; not finite: null */
+void dt_json_double(dt_json *j, const char *key, double value);
 void dt_json_float(dt_json *j, const char *key, float value);
 void dt_json_bool(dt_json *j, const char *key, bool value);
 void dt_json_null(dt_json *j, const char *key);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See json_load.h. Allocation functions are jansson's for the whole program; those that somebody else has set stay. */
+/* See json_load.h. Allocation functions are jansson's for the whole program; those that somebody
+ * else has set stay. */
 #include "base/json_load.h"
 
 #include <pthread.h>
@@ -8,23 +9,19 @@
 #include "base/arena.h"
 
 /* jansson must not be refused: it would report a text that is not JSON, or abort. */
-static void *allocate(size_t n)
-{
+static void *allocate(size_t n) {
     void *p = malloc(n);
     return p || n == 0 ? p : dt_alloc(n);
 }
 
-static void set_functions(void)
-{
+static void set_functions(void) {
     json_malloc_t from;
     json_free_t to;
     json_get_alloc_funcs(&from, &to);
-    if (from == malloc && to == free)
-        json_set_alloc_funcs(allocate, free);
+    if (from == malloc && to == free) json_set_alloc_funcs(allocate, free);
 }
 
-json_t *dt_json_load(const char *text, size_t n, size_t flags, json_error_t *error)
-{
+json_t *dt_json_load(const char *text, size_t n, size_t flags, json_error_t *error) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, set_functions);
     return json_loadb(text, n, flags, error);

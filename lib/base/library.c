@@ -9,30 +9,26 @@
 #include <string.h>
 #include <sys/mman.h>
 
-
 #define ROOM ((size_t)256 << 20) /* more than any of them is large */
 
-static bool has_room(void)
-{
+static bool has_room(void) {
     void *at = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return at != MAP_FAILED && munmap(at, ROOM) == 0;
 }
 
-/* NULL: it had no memory for the words either. That it cannot map a segment has other reasons too, a file system without execution for one. */
-static bool is_memory(const char *why)
-{
+/* NULL: it had no memory for the words either. That it cannot map a segment has other reasons too,
+ * a file system without execution for one. */
+static bool is_memory(const char *why) {
     return !why || strstr(why, "emory") || (strstr(why, "map segment") && !has_room());
 }
 
-dt_status *dt_library_open(void **out, const char *const *names, int flags, const char **why)
-{
+dt_status *dt_library_open(void **out, const char *const *names, int flags, const char **why) {
     for (*out = NULL; !*out && *names; names++) {
         *out = dlopen(*names, flags);
         const char *words = *out ? NULL : dlerror();
         if (!*out && is_memory(words))
             return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory to load %s", *names);
-        if (why)
-            *why = words;
+        if (why) *why = words;
     }
     return NULL;
 }

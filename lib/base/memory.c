@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See memory.h. /proc/self/cgroup names the group of the process, /proc/self/mountinfo where groups are mounted and which of them is the mount's root:
+ * See memory.h. /proc/self/cgroup names the group of the process, /proc/self/mountinfo where groups
+ * are mounted and which of them is the mount's root:
  *
  *     version 2   0::/user/job               memory.max, memory.swap.max
  *     version 1   4:memory:/user/job         memory.limit_in_bytes, memory.memsw.limit_in_bytes
@@ -18,37 +19,32 @@
 #include "base/arena.h"
 
 enum { LARGEST = 1 << 20 };
-static const int64_t none = INT64_C(1) << 60; /* version 1 says "no limit" with a number of about 2^63 */
+/* version 1 says "no limit" with a number of about 2^63 */
+static const int64_t none = INT64_C(1) << 60;
 
-int64_t dt_memory_resident(void)
-{
+int64_t dt_memory_resident(void) {
     long pages = 0;
     FILE *f = fopen("/proc/self/statm", "re");
-    if (f && fscanf(f, "%*s %ld", &pages) != 1)
-        pages = 0;
-    if (f)
-        fclose(f);
+    if (f && fscanf(f, "%*s %ld", &pages) != 1) pages = 0;
+    if (f) fclose(f);
     return (int64_t)pages * sysconf(_SC_PAGESIZE);
 }
 
 /* ---- files ---- */
 
 /* "" where there is none. */
-static void read_text(const char *path, dt_str *out)
-{
+static void read_text(const char *path, dt_str *out) {
     char piece[4096];
     FILE *f = fopen(path, "re"); /* the kernel's files have no size */
     dt_str_clear(out);
     for (size_t n; f && out->size < LARGEST && (n = fread(piece, 1, sizeof piece, f)) > 0;)
         dt_str_add(out, piece, n);
-    if (f)
-        fclose(f);
+    if (f) fclose(f);
 }
 
 /* Below `none`, or that: "max", or no such file. */
-static int64_t read_bytes(const char *folder, const char *name)
-{
-    dt_str text = { 0 }, path = { 0 };
+static int64_t read_bytes(const char *folder, const char *name) {
+    dt_str text = {0}, path = {0};
     dt_str_printf(&path, "%s/%s", folder, name);
     read_text(dt_str_text(&path), &text);
     char *end;
@@ -60,9 +56,8 @@ static int64_t read_bytes(const char *folder, const char *name)
 }
 
 /* "SwapTotal:       2097148 kB" */
-static int64_t swap_of(const char *root)
-{
-    dt_str text = { 0 }, path = { 0 };
+static int64_t swap_of(const char *root) {
+    dt_str text = {0}, path = {0};
     dt_str_printf(&path, "%s/proc/meminfo", root);
     read_text(dt_str_text(&path), &text);
     const char *at = strstr(dt_str_text(&text), "SwapTotal:");
@@ -75,84 +70,81 @@ static int64_t swap_of(const char *root)
 /* ---- control groups ---- */
 
 typedef struct hierarchy {
-    bool unified;                    /* version 2 */
-    const char *memory, *swap;       /* the files' names; swap: more than memory, or both together in version 1 */
+    bool unified; /* version 2 */
+    /* the files' names; swap: more than memory, or both together in version 1 */
+    const char *memory, *swap;
 } hierarchy;
-static const hierarchy hierarchies[] = { { true, "memory.max", "memory.swap.max" }, { false, "memory.limit_in_bytes", "memory.memsw.limit_in_bytes" } };
+static const hierarchy hierarchies[] = {
+    {true, "memory.max", "memory.swap.max"},
+    {false, "memory.limit_in_bytes", "memory.memsw.limit_in_bytes"}};
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Of one group: its memory, and what it may swap. */
-static void take_group(const hierarchy *h, const char *folder, size_t skip, int64_t swap, dt_memory_limit *l)
-{
+static void take_group(const hierarchy *h, const char *folder, size_t skip, int64_t swap,
+                       dt_memory_limit *l) {
     const int64_t memory = read_bytes(folder, h->memory), also = read_bytes(folder, h->swap);
-    if (memory == none)
-        return;
+    if (memory == none) return;
     const int64_t bytes = h->unified ? memory + least(swap, also) : least(memory + swap, also);
-    if (bytes >= l->bytes)
-        return;
+    if (bytes >= l->bytes) return;
     l->bytes = bytes;
     snprintf(l->path, sizeof l->path, "%s/%s", folder + skip, h->memory);
 }
 
 /* Whether a list "rw,memory" has a word. */
-static bool lists(const char *list, const char *word)
-{
+static bool lists(const char *list, const char *word) {
     const size_t n = strlen(word);
     for (const char *at = list; (at = strstr(at, word)); at += n)
-        if ((at == list || at[-1] == ',') && (at[n] == '\0' || at[n] == ','))
-            return true;
+        if ((at == list || at[-1] == ',') && (at[n] == '\0' || at[n] == ',')) return true;
     return false;
 }
 
 /* The process' group in a hierarchy, as the kernel names it; "" where there is none. */
-static void find_group(const hierarchy *h, char *groups, char *out, size_t size)
-{
+static void find_group(const hierarchy *h, char *groups, char *out, size_t size) {
     char *rest = NULL;
     *out = '\0';
     for (char *line = strtok_r(groups, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
-        if (!path)
-            continue;
+        char *controllers = strchr(line, ':'),
+             *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!path) continue;
         *path++ = '\0';
         controllers++;
-        if (h->unified ? strncmp(line, "0:", 2) == 0 && *controllers == '\0' : lists(controllers, "memory"))
+        if (h->unified ? strncmp(line, "0:", 2) == 0 && *controllers == '\0'
+                       : lists(controllers, "memory"))
             snprintf(out, size, "%s", path);
     }
 }
 
 /* Where the hierarchy is mounted, and the group that is seen there as its root. */
-static bool find_mount(const hierarchy *h, char *mounts, char *root, char *point, size_t size)
-{
+static bool find_mount(const hierarchy *h, char *mounts, char *root, char *point, size_t size) {
     char *rest = NULL;
     for (char *line = strtok_r(mounts, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         char *tail = strstr(line, " - "), type[32], options[PATH_MAX];
-        if (!tail || sscanf(tail, " - %31s %*s %4095s", type, options) != 2 || sscanf(line, "%*s %*s %*s %4095s %4095s", root, point) != 2)
+        if (!tail || sscanf(tail, " - %31s %*s %4095s", type, options) != 2 ||
+            sscanf(line, "%*s %*s %*s %4095s %4095s", root, point) != 2)
             continue;
-        if (h->unified ? strcmp(type, "cgroup2") == 0 : strcmp(type, "cgroup") == 0 && lists(options, "memory"))
+        if (h->unified ? strcmp(type, "cgroup2") == 0
+                       : strcmp(type, "cgroup") == 0 && lists(options, "memory"))
             return strlen(point) < size;
     }
     return false;
 }
 
-/* What of a group's name lies below the mount; a group outside of it, as a container sees its host's, is the mount itself. */
-static const char *below(const char *group, const char *root)
-{
+/* What of a group's name lies below the mount; a group outside of it, as a container sees its
+ * host's, is the mount itself. */
+static const char *below(const char *group, const char *root) {
     const size_t n = strcmp(root, "/") == 0 ? 0 : strlen(root);
-    const bool inside = strncmp(group, root, n) == 0 && (group[n] == '/' || group[n] == '\0') && !strstr(group, "/..");
+    const bool inside = strncmp(group, root, n) == 0 && (group[n] == '/' || group[n] == '\0') &&
+                        !strstr(group, "/..");
     return inside && strcmp(group + n, "/") != 0 ? group + n : "";
 }
 
-static void look(const hierarchy *h, const char *root, char *groups, char *mounts, dt_memory_limit *l)
-{
+static void look(const hierarchy *h, const char *root, char *groups, char *mounts,
+                 dt_memory_limit *l) {
     char group[PATH_MAX], of[PATH_MAX], point[PATH_MAX];
     find_group(h, groups, group, sizeof group);
-    if (!*group || !find_mount(h, mounts, of, point, sizeof point))
-        return;
-    dt_str folder = { 0 };
+    if (!*group || !find_mount(h, mounts, of, point, sizeof point)) return;
+    dt_str folder = {0};
     dt_str_printf(&folder, "%s%s", root, point);
     const size_t top = folder.size;
     dt_str_printf(&folder, "%s", below(group, of));
@@ -166,10 +158,9 @@ static void look(const hierarchy *h, const char *root, char *groups, char *mount
     free(path);
 }
 
-bool dt_memory_limit_of_group(const char *root, dt_memory_limit *l)
-{
-    dt_str groups = { 0 }, mounts = { 0 }, path = { 0 };
-    *l = (dt_memory_limit){ .bytes = none };
+bool dt_memory_limit_of_group(const char *root, dt_memory_limit *l) {
+    dt_str groups = {0}, mounts = {0}, path = {0};
+    *l = (dt_memory_limit){.bytes = none};
     for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++) {
         dt_str_clear(&path);
         dt_str_printf(&path, "%s/proc/self/cgroup", root);
@@ -177,8 +168,7 @@ bool dt_memory_limit_of_group(const char *root, dt_memory_limit *l)
         dt_str_clear(&path);
         dt_str_printf(&path, "%s/proc/self/mountinfo", root);
         read_text(dt_str_text(&path), &mounts);
-        if (groups.size && mounts.size)
-            look(&hierarchies[i], root, groups.data, mounts.data, l);
+        if (groups.size && mounts.size) look(&hierarchies[i], root, groups.data, mounts.data, l);
     }
     dt_str_release(&groups);
     dt_str_release(&mounts);
@@ -186,27 +176,22 @@ bool dt_memory_limit_of_group(const char *root, dt_memory_limit *l)
     return l->bytes < none;
 }
 
-bool dt_memory_limit_find(dt_memory_limit *l)
-{
+bool dt_memory_limit_find(dt_memory_limit *l) {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     const bool grouped = dt_memory_limit_of_group("", l);
     const int64_t machine = pages > 0 && page > 0 ? (int64_t)pages * page + swap_of("") : none;
-    if (machine < l->bytes)
-        *l = (dt_memory_limit){ .bytes = machine };
+    if (machine < l->bytes) *l = (dt_memory_limit){.bytes = machine};
     return grouped || machine < none;
 }
 
-bool dt_memory_has_room(int64_t bytes, dt_memory_limit *l)
-{
+bool dt_memory_has_room(int64_t bytes, dt_memory_limit *l) {
     return !dt_memory_limit_find(l) || bytes <= l->bytes - dt_memory_resident();
 }
 
-dt_status *dt_memory_check_room(int64_t bytes, const char *who)
-{
+dt_status *dt_memory_check_room(int64_t bytes, const char *who) {
     dt_memory_limit l;
-    dt_str text = { 0 };
-    if (dt_memory_has_room(bytes, &l))
-        return NULL;
+    dt_str text = {0};
+    if (dt_memory_has_room(bytes, &l)) return NULL;
     const int64_t left = l.bytes - dt_memory_resident();
     dt_str_printf(&text, "%s ", who);
     dt_str_bytes(&text, (double)bytes);
@@ -219,11 +204,8 @@ dt_status *dt_memory_check_room(int64_t bytes, const char *who)
     return s;
 }
 
-void dt_memory_limit_print(const dt_memory_limit *l, dt_str *out)
-{
+void dt_memory_limit_print(const dt_memory_limit *l, dt_str *out) {
     dt_str_bytes(out, (double)l->bytes);
-    if (*l->path)
-        dt_str_printf(out, " (%s)", l->path);
-    else
-        dt_str_puts(out, " on this machine");
+    if (*l->path) dt_str_printf(out, " (%s)", l->path);
+    else dt_str_puts(out, " on this machine");
 }

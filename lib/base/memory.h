@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of this machine: what this process uses, and how much it may use. The size of the machine does not show a container's limit, and a process
- * that exceeds that is killed without a message. So the limits of the process' control group and of its parents are read.
+ * Memory of this machine: what this process uses, and how much it may use. The size of the machine
+ * does not show a container's limit, and a process that exceeds that is killed without a message.
+ * So the limits of the process' control group and of its parents are read.
  */
 #ifndef DT_BASE_MEMORY_H
 #define DT_BASE_MEMORY_H
@@ -17,7 +18,8 @@ int64_t dt_memory_resident(void);
 
 typedef struct dt_memory_limit {
     int64_t bytes;
-    char path[256];   /* the file that says so; "": it is the machine's own memory, with what it may swap */
+    /* the file that says so; "": it is the machine's own memory, with what it may swap */
+    char path[256];
 } dt_memory_limit;
 /* The least of them. False: none is known. */
 bool dt_memory_limit_find(dt_memory_limit *l);
@@ -25,7 +27,8 @@ bool dt_memory_limit_find(dt_memory_limit *l);
 bool dt_memory_limit_of_group(const char *root, dt_memory_limit *l);
 /* Whether so many bytes more stay below the limit, if what is asked for is used. */
 bool dt_memory_has_room(int64_t bytes, dt_memory_limit *l);
-/* NULL, or DOES_NOT_FIT: "the weights need 8.0 GiB, and of 4.0 GiB (/sys/fs/cgroup/memory.max) 3.9 GiB are left". */
+/* NULL, or DOES_NOT_FIT: "the weights need 8.0 GiB, and of 4.0 GiB (/sys/fs/cgroup/memory.max) 3.9
+ * GiB are left". */
 dt_status *dt_memory_check_room(int64_t bytes, const char *who) DT_MUST_USE;
 /* "8.0 GiB (/sys/fs/cgroup/memory.max)", "24.0 GiB of this machine" */
 void dt_memory_limit_print(const dt_memory_limit *l, dt_str *out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "did you mean": the nearest of some names by optimal string alignment: insertions, deletions, replacements and swaps
- * of neighbours cost 1. A name is near if about a third of its letters are wrong; then a suggestion helps more often than
- * it misleads. Abbreviations come first: `acc` means accuracy, not auc. Without a near name the last word counts: `roc_auc`
- * means auc.
+ * "did you mean": the nearest of some names by optimal string alignment: insertions, deletions,
+ * replacements and swaps of neighbours cost 1. A name is near if about a third of its letters are
+ * wrong; then a suggestion helps more often than it misleads. Abbreviations come first: `acc` means
+ * accuracy, not auc. Without a near name the last word counts: `roc_auc` means auc.
  */
 #include <ctype.h>
 #include <string.h>
@@ -12,23 +12,15 @@
 
 enum { LONGEST = 63 }; /* longer names are no typing errors of ours */
 
-static int min(int a, int b)
-{
-    return a < b ? a : b;
-}
+static int min(int a, int b) { return a < b ? a : b; }
 
-static bool same(char a, char b)
-{
-    return tolower((unsigned char)a) == tolower((unsigned char)b);
-}
+static bool same(char a, char b) { return tolower((unsigned char)a) == tolower((unsigned char)b); }
 
 /* Three rows of the table are alive: this one, the one above, and the one above that for swaps. */
-static int distance(const char *a, int m, const char *b, int n)
-{
+static int distance(const char *a, int m, const char *b, int n) {
     int rows[3][LONGEST + 1];
     int *above2 = rows[0], *above = rows[1], *row = rows[2];
-    for (int j = 0; j <= n; j++)
-        above[j] = j;
+    for (int j = 0; j <= n; j++) above[j] = j;
     for (int i = 1; i <= m; i++) {
         row[0] = i;
         for (int j = 1; j <= n; j++) {
@@ -45,33 +37,29 @@ static int distance(const char *a, int m, const char *b, int n)
 }
 
 /* Underscores do not count: F1Score and f1_score are forms of one name. */
-static bool begins(const char *name, const char *with)
-{
+static bool begins(const char *name, const char *with) {
     for (; *with; name++, with++) {
         name += *name == '_';
         with += *with == '_';
-        if (!*with || !same(*name, *with))
-            return !*with;
+        if (!*with || !same(*name, *with)) return !*with;
     }
     return true;
 }
 
-/* The shortest name that begins with `start`, unless others that do are no longer forms of it: `conv` means neither conv_0
- * nor conv_1. A single letter abbreviates nothing. */
-static const char *find_longer(const char *start, size_t length, const char *const *names, int n)
-{
+/* The shortest name that begins with `start`, unless others that do are no longer forms of it:
+ * `conv` means neither conv_0 nor conv_1. A single letter abbreviates nothing. */
+static const char *find_longer(const char *start, size_t length, const char *const *names, int n) {
     const char *found = NULL;
     for (int i = 0; i < n && length > 1; i++)
-        if (names[i] && begins(names[i], start) && (!found || (begins(found, names[i]) && !begins(names[i], found))))
+        if (names[i] && begins(names[i], start) &&
+            (!found || (begins(found, names[i]) && !begins(names[i], found))))
             found = names[i];
     for (int i = 0; i < n && found; i++)
-        if (names[i] && begins(names[i], start) && !begins(names[i], found))
-            return NULL;
+        if (names[i] && begins(names[i], start) && !begins(names[i], found)) return NULL;
     return found;
 }
 
-static const char *find_last_word(const char *name, const char *const *names, int n)
-{
+static const char *find_last_word(const char *name, const char *const *names, int n) {
     const char *last = strrchr(name, '_');
     for (int i = 0; i < n && last; i++)
         if (names[i] && begins(names[i], last + 1) && strlen(names[i]) == strlen(last + 1))
@@ -79,17 +67,14 @@ static const char *find_last_word(const char *name, const char *const *names, in
     return NULL;
 }
 
-DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
-{
+DT_API const char *dt_nearest(const char *name, const char *const *names, int n) {
     size_t length = name && names ? strlen(name) : 0;
-    if (length == 0 || length > LONGEST)
-        return NULL;
+    if (length == 0 || length > LONGEST) return NULL;
     int best = (int)(length + 1) / 3 + 1; /* one more than is near */
     const char *nearest = NULL;
     for (int i = 0; i < n; i++) {
         size_t other = names[i] ? strlen(names[i]) : LONGEST + 1;
-        if (other > LONGEST)
-            continue;
+        if (other > LONGEST) continue;
         int d = distance(name, (int)length, names[i], (int)other);
         if (d < best) {
             best = d;
@@ -97,7 +82,6 @@ DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
         }
     }
     const char *longer = best == 0 ? NULL : find_longer(name, length, names, n);
-    if (longer)
-        return longer;
+    if (longer) return longer;
     return nearest ? nearest : find_last_word(name, names, n);
 }

@@ -9,32 +9,27 @@
 
 #include "base/str.h"
 
-/* strtod in the C locale; its object is a constant in glibc, so that this neither allocates nor fails there. */
-static double read_double(const char *text, char **end)
-{
+/* strtod in the C locale; its object is a constant in glibc, so that this neither allocates nor
+ * fails there. */
+static double read_double(const char *text, char **end) {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     double x = c ? strtod_l(text, end, c) : strtod(text, end);
-    if (c)
-        freelocale(c);
+    if (c) freelocale(c);
     return x;
 }
 
-void dt_str_grouped(dt_str *s, int64_t n)
-{
+void dt_str_grouped(dt_str *s, int64_t n) {
     char digits[24];
     uint64_t magnitude = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
     int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)magnitude);
-    if (n < 0)
-        dt_str_putc(s, '-');
+    if (n < 0) dt_str_putc(s, '-');
     for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            dt_str_putc(s, ',');
+        if (i > 0 && (length - i) % 3 == 0) dt_str_putc(s, ',');
         dt_str_putc(s, digits[i]);
     }
 }
 
-void dt_str_bytes(dt_str *s, double bytes)
-{
+void dt_str_bytes(dt_str *s, double bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     enum { LAST = sizeof units / sizeof *units - 1 };
     int unit = 0;
@@ -46,51 +41,43 @@ void dt_str_bytes(dt_str *s, double bytes)
     dt_str_printf(s, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
 }
 
-static const char *skip_digits(const char *p, bool *any)
-{
-    for (; *p >= '0' && *p <= '9'; p++)
-        *any = true;
+static const char *skip_digits(const char *p, bool *any) {
+    for (; *p >= '0' && *p <= '9'; p++) *any = true;
     return p;
 }
 
 /* [+-] digits [. digits] [e [+-] digits], with a digit before or after the point. */
-static bool is_decimal(const char *p)
-{
+static bool is_decimal(const char *p) {
     bool mantissa = false, exponent = false;
-    if (*p == '+' || *p == '-')
-        p++;
+    if (*p == '+' || *p == '-') p++;
     p = skip_digits(p, &mantissa);
-    if (*p == '.')
-        p = skip_digits(p + 1, &mantissa);
-    if (!mantissa)
-        return false;
+    if (*p == '.') p = skip_digits(p + 1, &mantissa);
+    if (!mantissa) return false;
     if (*p == 'e' || *p == 'E') {
         p++;
-        if (*p == '+' || *p == '-')
-            p++;
+        if (*p == '+' || *p == '-') p++;
         p = skip_digits(p, &exponent);
-        if (!exponent)
-            return false;
+        if (!exponent) return false;
     }
     return *p == '\0';
 }
 
 /* Appends digits to m; how many there were. */
-static int take_digits(const char **p, uint64_t *m)
-{
+static int take_digits(const char **p, uint64_t *m) {
     const char *from = *p;
-    for (; **p >= '0' && **p <= '9'; ++*p)
-        *m = *m * 10 + (uint64_t)(**p - '0');
+    for (; **p >= '0' && **p <= '9'; ++*p) *m = *m * 10 + (uint64_t)(**p - '0');
     return (int)(*p - from);
 }
 
 /*
- * Most numbers in files: few digits, and a small power of ten. If both are exact doubles, one multiplication or division rounds once, as strtod does
- * (W. Clinger, How to Read Floating Point Numbers Accurately, 1990). False: anything else, whether it is a number or not.
+ * Most numbers in files: few digits, and a small power of ten. If both are exact doubles, one
+ * multiplication or division rounds once, as strtod does (W. Clinger, How to Read Floating Point
+ * Numbers Accurately, 1990). False: anything else, whether it is a number or not.
  */
-static bool read_short(const char *p, double *out)
-{
-    static const double power[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+static bool read_short(const char *p, double *out) {
+    static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     enum { LARGEST = sizeof power / sizeof *power - 1, MOST_DIGITS = 19 }; /* of an uint64_t */
     const bool negative = *p == '-';
     uint64_t m = 0, e = 0;
@@ -107,21 +94,19 @@ static bool read_short(const char *p, double *out)
         const bool smaller = *p == '-';
         p += smaller || *p == '+';
         const int n = take_digits(&p, &e);
-        if (n == 0 || n > 4)
-            return false;
+        if (n == 0 || n > 4) return false;
         exponent += smaller ? -(int)e : (int)e;
     }
-    if (*p != '\0' || digits == 0 || digits > MOST_DIGITS || m > (uint64_t)1 << 53 || exponent < -LARGEST || exponent > LARGEST)
+    if (*p != '\0' || digits == 0 || digits > MOST_DIGITS || m > (uint64_t)1 << 53 ||
+        exponent < -LARGEST || exponent > LARGEST)
         return false;
     const double x = exponent < 0 ? (double)m / power[-exponent] : (double)m * power[exponent];
     *out = negative ? -x : x;
     return true;
 }
 
-bool dt_parse_double(const char *text, double *out)
-{
-    if (read_short(text, out))
-        return true;
+bool dt_parse_double(const char *text, double *out) {
+    if (read_short(text, out)) return true;
     if (!is_decimal(text)) {
         errno = EINVAL;
         return false;
@@ -136,8 +121,7 @@ bool dt_parse_double(const char *text, double *out)
     return true;
 }
 
-bool dt_parse_int64(const char *text, int64_t *out)
-{
+bool dt_parse_int64(const char *text, int64_t *out) {
     bool any = false;
     const char *digits = text + (*text == '+' || *text == '-');
     if (*skip_digits(digits, &any) != '\0' || !any) {
@@ -146,8 +130,7 @@ bool dt_parse_int64(const char *text, int64_t *out)
     }
     errno = 0;
     long long n = strtoll(text, NULL, 10);
-    if (errno)
-        return false;
+    if (errno) return false;
     *out = n;
     return true;
 }

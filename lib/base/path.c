@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Paths as users write them. Everything is a file name to the kernel: `s3://bucket/run` would become a folder "s3:" in the working directory, and what
- * is written there is lost with the machine. So names that mean something else are refused before anything is opened.
+ * Paths as users write them. Everything is a file name to the kernel: `s3://bucket/run` would
+ * become a folder "s3:" in the working directory, and what is written there is lost with the
+ * machine. So names that mean something else are refused before anything is opened.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -13,78 +14,81 @@
 /* ---- what a name means ---- */
 
 /* "s3://bucket", "dbfs:/run", "host:/home/me", "C:\\run": letters, a colon, a slash. */
-static bool has_scheme(const char *path)
-{
+static bool has_scheme(const char *path) {
     static const char rest[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-";
     const size_t n = isalpha((unsigned char)*path) ? strspn(path, rest) : 0;
     return n > 0 && path[n] == ':' && (path[n + 1] == '/' || (n == 1 && path[n + 1] == '\\'));
 }
 
 /* "me@host:runs" of scp. */
-static bool has_host(const char *path)
-{
+static bool has_host(const char *path) {
     const size_t n = strcspn(path, "/:");
     return path[n] == ':' && memchr(path, '@', n);
 }
 
-/* The first piece that a shell would have replaced: $(date), `date`; in front of a name $NAME, ${NAME}, %NAME%. *n: its length. NULL: none. */
-static const char *unexpanded(const char *path, size_t *n)
-{
+/* The first piece that a shell would have replaced: $(date), `date`; in front of a name $NAME,
+ * ${NAME}, %NAME%. *n: its length. NULL: none. */
+static const char *unexpanded(const char *path, size_t *n) {
     for (const char *p = path; *p; p++) {
         const char *end = p + 1;
         if (*p == '`' || (*p == '$' && (p[1] == '(' || p[1] == '{')))
             end += strcspn(end, *p == '`' ? "`" : p[1] == '(' ? ")" : "}"), end += *end != '\0';
-        else if ((*p == '$' || *p == '%') && (p == path || p[-1] == '/') && (isalpha((unsigned char)p[1]) || p[1] == '_'))
-            while (isalnum((unsigned char)*end) || *end == '_')
-                end++;
+        else if ((*p == '$' || *p == '%') && (p == path || p[-1] == '/') &&
+                 (isalpha((unsigned char)p[1]) || p[1] == '_'))
+            while (isalnum((unsigned char)*end) || *end == '_') end++;
         const bool is = *p == '%' ? end > p + 1 && *end == '%' : end > p + 1;
         *n = (size_t)(end - p) + (*p == '%');
-        if (is)
-            return p;
+        if (is) return p;
     }
     return NULL;
 }
 
 /* ---- refusing ---- */
 
-dt_status *dt_path_check(const char *path)
-{
+dt_status *dt_path_check(const char *path) {
     if (strncmp(path, "file://", 7) == 0)
-        return dt_suggest(dt_fail(DT_E_NOT_LOCAL, NULL, "%s: is a URL, not a path", path), "write %s", path + 7);
+        return dt_suggest(dt_fail(DT_E_NOT_LOCAL, NULL, "%s: is a URL, not a path", path),
+                          "write %s", path + 7);
     if (isalpha((unsigned char)path[0]) && path[1] == ':' && has_scheme(path))
-        return dt_suggest(dt_fail(DT_E_NOT_LOCAL, NULL, "%s: a path of Windows", path), "write the path as this machine has it, such as /mnt/c/... in WSL");
+        return dt_suggest(dt_fail(DT_E_NOT_LOCAL, NULL, "%s: a path of Windows", path),
+                          "write the path as this machine has it, such as /mnt/c/... in WSL");
     if (has_scheme(path) || has_host(path))
-        return dt_suggest(dt_fail(DT_E_NOT_LOCAL, NULL, "%s: not a path on this machine; dtrain reads and writes local files", path),
-                          "copy the files, or mount the storage and write the path of the mount");
+        return dt_suggest(
+            dt_fail(DT_E_NOT_LOCAL, NULL,
+                    "%s: not a path on this machine; dtrain reads and writes local files", path),
+            "copy the files, or mount the storage and write the path of the mount");
     if (path[0] == '~' && (path[1] == '/' || path[1] == '\0'))
-        return dt_suggest(dt_fail(DT_E_NOT_LOCAL, NULL, "%s: the shell has not replaced '~'", path), "write the path as a word of its own (--input ~/x), or the whole path");
+        return dt_suggest(dt_fail(DT_E_NOT_LOCAL, NULL, "%s: the shell has not replaced '~'", path),
+                          "write the path as a word of its own (--input ~/x), or the whole path");
     return NULL;
 }
 
-static dt_status *expand_home(const char *written, char **path)
-{
+static dt_status *expand_home(const char *written, char **path) {
     const char *home = getenv("HOME");
-    if (written[1] && written[1] != '/') /* another user's: whose files are meant is for that user to say */
-        return dt_suggest(dt_fail(DT_E_NOT_LOCAL, NULL, "%s: only ~/ is replaced, by your home directory", written),
+    /* another user's: whose files are meant is for that user to say */
+    if (written[1] && written[1] != '/')
+        return dt_suggest(dt_fail(DT_E_NOT_LOCAL, NULL,
+                                  "%s: only ~/ is replaced, by your home directory", written),
                           "write the whole path, or ./%s for a folder of that name", written);
     if (!home || *home != '/')
-        return dt_fail(DT_E_NOT_LOCAL, NULL, "%s: the environment variable HOME is not set to a path", written);
+        return dt_fail(DT_E_NOT_LOCAL, NULL,
+                       "%s: the environment variable HOME is not set to a path", written);
     *path = written[1] ? dt_path_join(home, written + 2) : dt_strdup(home);
     return NULL;
 }
 
-dt_status *dt_path_local(const char *written, char **path)
-{
+dt_status *dt_path_local(const char *written, char **path) {
     size_t n = 0;
     *path = NULL;
     if (*written == '~' && (written[1] == '\0' || strchr(written, '/')))
         return expand_home(written, path);
     DT_TRY(dt_path_check(written));
     const char *shell = unexpanded(written, &n);
-    if (!shell)
-        return NULL;
-    dt_status *s = dt_fail(DT_E_NOT_LOCAL, NULL, "%s: '%.*s' is not replaced in a job", written, (int)n, shell);
+    if (!shell) return NULL;
+    dt_status *s = dt_fail(DT_E_NOT_LOCAL, NULL, "%s: '%.*s' is not replaced in a job", written,
+                           (int)n, shell);
     const int name = n > 2 && *shell == '%' ? (int)n - 2 : (int)n - 1;
     const bool is_name = *shell != '`' && shell[1] != '(' && shell[1] != '{';
-    return is_name ? dt_suggest(s, "write ${%.*s}", name, shell + 1) : dt_suggest(s, "have the shell replace it: dtrain fit JOB key.path=\"$(...)\"");
+    return is_name ? dt_suggest(s, "write ${%.*s}", name, shell + 1)
+                   : dt_suggest(s, "have the shell replace it: dtrain fit JOB key.path=\"$(...)\"");
 }

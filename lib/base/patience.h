@@ -18,9 +18,11 @@ enum { DT_MOST_PATIENCE = 50000 }; /* ns; a pool begins with 0 */
 
 /* A wait that has ended. */
 typedef struct dt_wait {
-    int64_t ns;   /* how long it took */
-    bool slept;   /* the waiter lost its patience */
-    bool excused; /* it tells nothing about neighbours: there was no work, or threads of this process had the core */
+    int64_t ns; /* how long it took */
+    bool slept; /* the waiter lost its patience */
+    /* it tells nothing about neighbours: there was no work, or threads of this process had the
+     * core */
+    bool excused;
 } dt_wait;
 
 /* Patience after a wait that began with so much; both 0 .. DT_MOST_PATIENCE. */

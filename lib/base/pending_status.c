@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An error that waits. A scope cannot return that it could not be entered: it is a statement, not a call. So the error is kept, for this thread,
- * until the next public call that can fail takes it.
+ * An error that waits. A scope cannot return that it could not be entered: it is a statement, not a
+ * call. So the error is kept, for this thread, until the next public call that can fail takes it.
  */
 #include "base/reserve.h"
 #include "base/status.h"
 
 static _Thread_local dt_status *waiting;
 
-void dt_status_keep(dt_status *s)
-{
-    if (waiting)
-        dt_status_free(s);
-    else
-        waiting = s;
+void dt_status_keep(dt_status *s) {
+    if (waiting) dt_status_free(s);
+    else waiting = s;
 }
 
-dt_status *dt_status_kept(void)
-{
+dt_status *dt_status_kept(void) {
     dt_status *s = waiting;
     waiting = NULL;
     return s ? s : dt_reserve_check();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Philox is Random123's. How keys follow from purposes, and numbers from words, is defined here. Nothing here calls libm, whose log and cos give
- * other bits on other processors: the same seed gives the same numbers everywhere.
+ * Philox is Random123's. How keys follow from purposes, and numbers from words, is defined here.
+ * Nothing here calls libm, whose log and cos give other bits on other processors: the same seed
+ * gives the same numbers everywhere.
  */
 #include "base/random.h"
 
@@ -12,35 +13,28 @@
 #include "base/hash.h"
 #include "base/quantile.h"
 
-static uint64_t join(uint32_t low, uint32_t high)
-{
-    return low | (uint64_t)high << 32;
-}
+static uint64_t join(uint32_t low, uint32_t high) { return low | (uint64_t)high << 32; }
 
-void dt_philox(uint64_t key, uint64_t c0, uint64_t c1, uint32_t out[4])
-{
-    philox4x32_ctr_t counter = {{(uint32_t)c0, (uint32_t)(c0 >> 32), (uint32_t)c1, (uint32_t)(c1 >> 32)}};
+void dt_philox(uint64_t key, uint64_t c0, uint64_t c1, uint32_t out[4]) {
+    philox4x32_ctr_t counter = {
+        {(uint32_t)c0, (uint32_t)(c0 >> 32), (uint32_t)c1, (uint32_t)(c1 >> 32)}};
     philox4x32_key_t k = {{(uint32_t)key, (uint32_t)(key >> 32)}};
     counter = philox4x32(counter, k);
-    for (int i = 0; i < 4; i++)
-        out[i] = counter.v[i];
+    for (int i = 0; i < 4; i++) out[i] = counter.v[i];
 }
 
 /* Philox itself mixes a seed and names into keys, so that neighbouring seeds share nothing. */
-static uint64_t make_key(uint64_t seed, const char *purpose, uint64_t more)
-{
+static uint64_t make_key(uint64_t seed, const char *purpose, uint64_t more) {
     uint32_t word[4];
     dt_philox(seed, dt_name_hash(purpose), more, word);
     return join(word[0], word[1]);
 }
 
-dt_random dt_random_stream(uint64_t seed, const char *purpose, uint64_t stream)
-{
+dt_random dt_random_stream(uint64_t seed, const char *purpose, uint64_t stream) {
     return (dt_random){.key = make_key(seed, purpose, 0), .counter = {0, stream}, .used = 4};
 }
 
-uint32_t dt_random_u32(dt_random *r)
-{
+uint32_t dt_random_u32(dt_random *r) {
     if (r->used == 4) {
         dt_philox(r->key, r->counter[0]++, r->counter[1], r->word);
         r->used = 0;
@@ -48,44 +42,41 @@ uint32_t dt_random_u32(dt_random *r)
     return r->word[r->used++];
 }
 
-static uint64_t random_u64(dt_random *r)
-{
+static uint64_t random_u64(dt_random *r) {
     uint32_t low = dt_random_u32(r);
     return join(low, dt_random_u32(r));
 }
 
-double dt_random_uniform(dt_random *r)
-{
-    return (double)(random_u64(r) >> 11) * 0x1p-53;
-}
+double dt_random_uniform(dt_random *r) { return (double)(random_u64(r) >> 11) * 0x1p-53; }
 
-uint64_t dt_random_below(dt_random *r, uint64_t n)
-{
+uint64_t dt_random_below(dt_random *r, uint64_t n) {
     assert(n > 0);
     uint64_t rest = (0 - n) % n; /* 2^64 mod n: that many words would make small values likelier */
     uint64_t x;
-    do
-        x = random_u64(r);
+    do x = random_u64(r);
     while (x < rest);
     return x % n;
 }
 
 /* p(x) = c[0] + c[1] x + ... + c[7] x^7 */
-static double polynomial(const double c[8], double x)
-{
+static double polynomial(const double c[8], double x) {
     double sum = c[7];
-    for (int i = 6; i >= 0; i--)
-        sum = sum * x + c[i];
+    for (int i = 6; i >= 0; i--) sum = sum * x + c[i];
     return sum;
 }
 
-static double normal_quantile(double p)
-{
-    static const double e[8] = {6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
-                                2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+static double normal_quantile(double p) {
+    static const double e[8] = {6.65790464350110377720e0,  5.46378491116411436990e0,
+                                1.78482653991729133580e0,  2.96560571828504891230e-1,
+                                2.65321895265761230930e-2, 1.24266094738807843860e-3,
                                 2.71155556874348757815e-5, 2.01033439929228813265e-7};
-    static const double f[8] = {1, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2,
-                                7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7,
+    static const double f[8] = {1,
+                                5.99832206555887937690e-1,
+                                1.36929880922735805310e-1,
+                                1.48753612908506148525e-2,
+                                7.86869131145613259100e-4,
+                                1.84631831751005468180e-5,
+                                1.42151175831644588870e-7,
                                 2.04426310338993978564e-15};
     double q = p - 0.5;
     if (fabs(q) <= 0.425) {
@@ -93,37 +84,33 @@ static double normal_quantile(double p)
         return q * polynomial(quantile_a, r) / polynomial(quantile_b, r);
     }
     double r = sqrt(-portable_log(q < 0 ? p : 1 - p));
-    double x = r <= 5 ? polynomial(quantile_c, r - 1.6) / polynomial(quantile_d, r - 1.6) : polynomial(e, r - 5) / polynomial(f, r - 5);
+    double x = r <= 5 ? polynomial(quantile_c, r - 1.6) / polynomial(quantile_d, r - 1.6)
+                      : polynomial(e, r - 5) / polynomial(f, r - 5);
     return q < 0 ? -x : x;
 }
 
-double dt_random_normal(dt_random *r)
-{
-    return normal_quantile(probability_of(random_u64(r)));
-}
+double dt_random_normal(dt_random *r) { return normal_quantile(probability_of(random_u64(r))); }
 
-/* Narrower halves would make the permutations of small data sets poor ones; the walk through 2^8 values is short. */
+/* Narrower halves would make the permutations of small data sets poor ones; the walk through 2^8
+ * values is short. */
 enum { LEAST_HALF_BITS = 4, ROUNDS = 6 };
 
-dt_permutation dt_permutation_make(uint64_t seed, const char *purpose, uint64_t epoch, uint64_t n)
-{
+dt_permutation dt_permutation_make(uint64_t seed, const char *purpose, uint64_t epoch, uint64_t n) {
     int half_bits = LEAST_HALF_BITS;
-    while (half_bits < 32 && n > UINT64_C(1) << 2 * half_bits)
-        half_bits++;
+    while (half_bits < 32 && n > UINT64_C(1) << 2 * half_bits) half_bits++;
     return (dt_permutation){.key = make_key(seed, purpose, epoch), .n = n, .half_bits = half_bits};
 }
 
 /* The round function: splitmix64's finisher, whose upper bits depend on all of x. */
-static uint64_t mix(uint64_t x)
-{
+static uint64_t mix(uint64_t x) {
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
     return x ^ x >> 31;
 }
 
-/* Each round is undone by itself, whatever mix returns, so this is a bijection of 2 * half_bits bits. */
-static uint64_t feistel(const dt_permutation *p, uint64_t x)
-{
+/* Each round is undone by itself, whatever mix returns, so this is a bijection of 2 * half_bits
+ * bits. */
+static uint64_t feistel(const dt_permutation *p, uint64_t x) {
     uint64_t mask = (UINT64_C(1) << p->half_bits) - 1;
     uint64_t left = x >> p->half_bits, right = x & mask;
     for (uint64_t round = 1; round <= ROUNDS; round++) {
@@ -134,12 +121,11 @@ static uint64_t feistel(const dt_permutation *p, uint64_t x)
     return left << p->half_bits | right;
 }
 
-/* Walking on from values beyond n until one is below is a bijection of 0..n-1: the walk follows a cycle of the larger one. */
-uint64_t dt_permutation_at(const dt_permutation *p, uint64_t i)
-{
+/* Walking on from values beyond n until one is below is a bijection of 0..n-1: the walk follows a
+ * cycle of the larger one. */
+uint64_t dt_permutation_at(const dt_permutation *p, uint64_t i) {
     assert(i < p->n);
-    do
-        i = feistel(p, i);
+    do i = feistel(p, i);
     while (i >= p->n);
     return i;
 }

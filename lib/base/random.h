@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random numbers without state: Philox 4x32-10 (Random123) maps (key, counter) to four words, so a number depends on its purpose alone, never on the
- * thread that asks for it or on when. Streams are keyed by (seed, purpose); counters are example and offset.
+ * Random numbers without state: Philox 4x32-10 (Random123) maps (key, counter) to four words, so a
+ * number depends on its purpose alone, never on the thread that asks for it or on when. Streams are
+ * keyed by (seed, purpose); counters are example and offset.
  */
 #ifndef DT_BASE_RANDOM_H
 #define DT_BASE_RANDOM_H
@@ -21,12 +22,13 @@ void dt_philox(uint64_t key, uint64_t c0, uint64_t c1, uint32_t out[4]);
 /* A sequence: key from (seed, purpose), counter c1 = stream, c0 counts blocks. */
 dt_random dt_random_stream(uint64_t seed, const char *purpose, uint64_t stream);
 uint32_t dt_random_u32(dt_random *r);
-double dt_random_uniform(dt_random *r);            /* [0, 1), 53 bits */
-double dt_random_normal(dt_random *r);             /* mean 0, deviation 1; by inversion: two words each, no libm */
+double dt_random_uniform(dt_random *r); /* [0, 1), 53 bits */
+/* mean 0, deviation 1; by inversion: two words each, no libm */
+double dt_random_normal(dt_random *r);
 uint64_t dt_random_below(dt_random *r, uint64_t n); /* [0, n), unbiased; n > 0 */
 
-/* Element i of a keyed permutation of 0..n-1: a bijection for every n, computed without a table (a Feistel network with
- * cycle walking, keyed by (seed, purpose, epoch)). */
+/* Element i of a keyed permutation of 0..n-1: a bijection for every n, computed without a table (a
+ * Feistel network with cycle walking, keyed by (seed, purpose, epoch)). */
 typedef struct dt_permutation {
     uint64_t key, n;
     int half_bits;

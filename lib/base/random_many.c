@@ -7,8 +7,7 @@ extern const dt_random_loops dt_random_base;
 extern const dt_random_loops dt_random_avx2, dt_random_avx512;
 #endif
 
-const dt_random_loops *dt_random_loops_of(dt_isa isa)
-{
+const dt_random_loops *dt_random_loops_of(dt_isa isa) {
     static const dt_random_loops *const loops[DT_ISAS] = {
 #if defined(__x86_64__)
         [DT_AVX512] = &dt_random_avx512,
@@ -20,23 +19,21 @@ const dt_random_loops *dt_random_loops_of(dt_isa isa)
 }
 
 /* What the environment says; a name that is not here is refused where kernels are chosen. */
-static const dt_random_loops *choose(void)
-{
+static const dt_random_loops *choose(void) {
     dt_isa isa = dt_isa_find(dt_isa_said());
     return dt_random_loops_of(isa == DT_ISAS ? DT_BASE_ISA : isa);
 }
 
-/* Beyond the reach of the nearer fraction of a tail lie p < exp(-25), near 2^-36, and 1 - p likewise; a few more do not matter. */
-bool dt_random_is_far(uint64_t word)
-{
+/* Beyond the reach of the nearer fraction of a tail lie p < exp(-25), near 2^-36, and 1 - p
+ * likewise; a few more do not matter. */
+bool dt_random_is_far(uint64_t word) {
     const uint64_t edge = UINT64_C(1) << 30;
     return word + edge < 2 * edge;
 }
 
 enum { SOME = 1024 }; /* words that stay in the first-level cache */
 
-void dt_random_uniforms(const dt_random *r, uint64_t first, int64_t n, double *out)
-{
+void dt_random_uniforms(const dt_random *r, uint64_t first, int64_t n, double *out) {
     const dt_random_loops *loops = choose();
     uint64_t word[SOME];
     for (int64_t i = 0; i < n; i += SOME) {
@@ -46,15 +43,13 @@ void dt_random_uniforms(const dt_random *r, uint64_t first, int64_t n, double *o
     }
 }
 
-static void draw_far(const dt_random *r, uint64_t stream, double *out)
-{
+static void draw_far(const dt_random *r, uint64_t stream, double *out) {
     dt_random one = *r;
     one.counter[0] = 0, one.counter[1] = stream, one.used = 4;
     *out = dt_random_normal(&one);
 }
 
-void dt_random_normals(const dt_random *r, uint64_t first, int64_t n, double *out)
-{
+void dt_random_normals(const dt_random *r, uint64_t first, int64_t n, double *out) {
     const dt_random_loops *loops = choose();
     uint64_t word[SOME];
     for (int64_t i = 0; i < n; i += SOME) {
@@ -62,7 +57,6 @@ void dt_random_normals(const dt_random *r, uint64_t first, int64_t n, double *ou
         loops->words(r->key, first + (uint64_t)i, some, word);
         loops->normal(word, some, out + i);
         for (int64_t k = 0; k < some; k++)
-            if (dt_random_is_far(word[k]))
-                draw_far(r, first + (uint64_t)(i + k), out + i + k);
+            if (dt_random_is_far(word[k])) draw_far(r, first + (uint64_t)(i + k), out + i + k);
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many random numbers at a time, each the first of a stream of its own: what dt_random_uniform and dt_random_normal give, bit for bit. */
+/* Many random numbers at a time, each the first of a stream of its own: what dt_random_uniform and
+ * dt_random_normal give, bit for bit. */
 #ifndef DT_BASE_RANDOM_MANY_H
 #define DT_BASE_RANDOM_MANY_H
 
@@ -15,7 +16,8 @@ void dt_random_normals(const dt_random *r, uint64_t first, int64_t n, double *ou
 /* ---- the loops, once per instruction set (simd/draw.c) ---- */
 
 typedef struct dt_random_loops {
-    void (*words)(uint64_t key, uint64_t first, int64_t n, uint64_t *out); /* the first two words of the blocks of (key; 0, first + i) */
+    /* the first two words of the blocks of (key; 0, first + i) */
+    void (*words)(uint64_t key, uint64_t first, int64_t n, uint64_t *out);
     void (*uniform)(const uint64_t *word, int64_t n, double *out);
     void (*normal)(const uint64_t *word, int64_t n, double *out); /* false where dt_random_is_far */
 } dt_random_loops;

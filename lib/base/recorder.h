@@ -2,15 +2,17 @@
 /*
  * What threads did, and when: spans of time for trace viewers.
  *
- * Each thread has a track, a ring of spans that it alone writes: while something is recorded there is no lock and no allocation, and where a ring is
- * full the oldest span goes. A track that is NULL, or whose recorder is switched off, costs one comparison. A mark, made before, says what a span
- * measures.
+ * Each thread has a track, a ring of spans that it alone writes: while something is recorded there
+ * is no lock and no allocation, and where a ring is full the oldest span goes. A track that is
+ * NULL, or whose recorder is switched off, costs one comparison. A mark, made before, says what a
+ * span measures.
  *
  *     int64_t since = dt_span_begin(track);
  *     work();
  *     dt_span_end(track, mark, since, (dt_numbers){{ piece }});
  *
- * One thread owns the recorder: it alone makes, switches and reads. Others may be writing meanwhile.
+ * One thread owns the recorder: it alone makes, switches and reads. Others may be writing
+ * meanwhile.
  */
 #ifndef DT_BASE_RECORDER_H
 #define DT_BASE_RECORDER_H
@@ -28,16 +30,19 @@ typedef struct dt_recorder dt_recorder;
 
 /* What spans are of. */
 typedef struct dt_mark {
-    const char *name;                     /* "dot_general", "wait for data" */
-    const char *kind;                     /* "op", "wait", "data", "run" */
-    const char *facts;                    /* members of a JSON object, "\"layer\": \"dense\""; NULL: none */
-    const char *number[DT_SPAN_NUMBERS];  /* what each span's own numbers are called; NULL: no number */
+    const char *name;  /* "dot_general", "wait for data" */
+    const char *kind;  /* "op", "wait", "data", "run" */
+    const char *facts; /* members of a JSON object, "\"layer\": \"dense\""; NULL: none */
+    /* what each span's own numbers are called; NULL: no number */
+    const char *number[DT_SPAN_NUMBERS];
 } dt_mark;
 
-typedef struct dt_numbers { int64_t at[DT_SPAN_NUMBERS]; } dt_numbers;
+typedef struct dt_numbers {
+    int64_t at[DT_SPAN_NUMBERS];
+} dt_numbers;
 
 typedef struct dt_span {
-    int64_t begin_ns, end_ns;             /* of the monotonic clock */
+    int64_t begin_ns, end_ns; /* of the monotonic clock */
     dt_numbers number;
     int mark;
 } dt_span;
@@ -45,15 +50,15 @@ typedef struct dt_span {
 typedef struct dt_track {
     const char *name;
     const dt_recorder *recorder;
-    int capacity;                         /* a power of two */
-    dt_span *span;                        /* (capacity): number i lies at i modulo capacity */
-    _Atomic uint64_t written;             /* spans in all */
+    int capacity;             /* a power of two */
+    dt_span *span;            /* (capacity): number i lies at i modulo capacity */
+    _Atomic uint64_t written; /* spans in all */
 } dt_track;
 
 /* A number of the program's as it was at a moment. */
 typedef struct dt_sample {
     int64_t ns;
-    const char *name, *unit;              /* lent for good */
+    const char *name, *unit; /* lent for good */
     double value;
 } dt_sample;
 
@@ -67,39 +72,41 @@ struct dt_recorder {
     dt_sample *sample;
 };
 
-dt_recorder *dt_recorder_create(void); /* switched off */
+dt_recorder *dt_recorder_create(void);    /* switched off */
 void dt_recorder_destroy(dt_recorder *r); /* takes NULL; nobody writes any more */
 void dt_recorder_switch(dt_recorder *r, bool on);
 /* A copy of it is kept. Returns its number. r NULL: nothing happens. */
 int dt_recorder_mark(dt_recorder *r, const dt_mark *m);
-/* The track of that name, made if there is none, with room for at least so many spans. r NULL: NULL. No two threads share one at a time. */
+/* The track of that name, made if there is none, with room for at least so many spans. r NULL:
+ * NULL. No two threads share one at a time. */
 dt_track *dt_recorder_track(dt_recorder *r, const char *name, int room);
 /* Nothing is kept while it is switched off. */
 void dt_recorder_sample(dt_recorder *r, const char *name, const char *unit, double value);
 
-/* What a track holds: its spans [*first, return value). The oldest of a full ring may just be written over, and does not count. */
+/* What a track holds: its spans [*first, return value). The oldest of a full ring may just be
+ * written over, and does not count. */
 uint64_t dt_track_spans(const dt_track *t, uint64_t *first);
-static inline const dt_span *dt_track_span(const dt_track *t, uint64_t i)
-{
+static inline const dt_span *dt_track_span(const dt_track *t, uint64_t i) {
     return &t->span[i & (uint64_t)(t->capacity - 1)];
 }
 
-static inline bool dt_is_recording(const dt_track *t)
-{
+static inline bool dt_is_recording(const dt_track *t) {
     return t && atomic_load_explicit(&t->recorder->on, memory_order_relaxed);
 }
 
 /* Now, or 0 where nothing is recorded. */
-static inline int64_t dt_span_begin(const dt_track *t)
-{
+static inline int64_t dt_span_begin(const dt_track *t) {
     return dt_is_recording(t) ? dt_now_ns() : 0;
 }
 
 /* since 0: nothing. Returns when it ended, where the next span may begin. */
 int64_t dt_span_until(dt_track *t, const dt_span *s);
-static inline int64_t dt_span_end(dt_track *t, int mark, int64_t since, dt_numbers number)
-{
-    return since ? dt_span_until(t, &(dt_span){ .begin_ns = since, .end_ns = dt_now_ns(), .number = number, .mark = mark }) : 0;
+static inline int64_t dt_span_end(dt_track *t, int mark, int64_t since, dt_numbers number) {
+    return since ? dt_span_until(t, &(dt_span){.begin_ns = since,
+                                               .end_ns = dt_now_ns(),
+                                               .number = number,
+                                               .mark = mark})
+                 : 0;
 }
 
 #endif

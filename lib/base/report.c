@@ -16,57 +16,46 @@
 #include "base/status_impl.h"
 #include "base/str.h"
 
-static void add_place(dt_str *out, const dt_status *s)
-{
+static void add_place(dt_str *out, const dt_status *s) {
     if (!s->file) {
         dt_str_puts(out, "dtrain");
         return;
     }
     dt_str_escaped(out, s->file, strlen(s->file), 4096);
-    if (s->line)
-        dt_str_printf(out, ":%d", s->line);
-    if (s->col)
-        dt_str_printf(out, ":%d", s->col);
+    if (s->line) dt_str_printf(out, ":%d", s->line);
+    if (s->col) dt_str_printf(out, ":%d", s->col);
 }
 
-static void add_excerpt(dt_str *out, const dt_status *s)
-{
+static void add_excerpt(dt_str *out, const dt_status *s) {
     dt_str_printf(out, "%5d | %s\n", s->line, s->excerpt);
     if (s->carets)
-        dt_str_printf(out, "      | %s%s%s\n", s->below, s->suggestion ? " " : "", s->suggestion ? s->suggestion : "");
+        dt_str_printf(out, "      | %s%s%s\n", s->below, s->suggestion ? " " : "",
+                      s->suggestion ? s->suggestion : "");
 }
 
-static void add_error(dt_str *out, const dt_status *s)
-{
+static void add_error(dt_str *out, const dt_status *s) {
     add_place(out, s);
     dt_str_printf(out, ": error: %s [DT%03d]\n", s->text, s->row->number);
-    if (s->excerpt)
-        add_excerpt(out, s);
-    if (s->suggestion && !s->carets)
-        dt_str_printf(out, "    %s\n", s->suggestion);
-    for (int i = 0; i < s->notes_count; i++)
-        dt_str_printf(out, "    %s\n", s->notes[i]);
+    if (s->excerpt) add_excerpt(out, s);
+    if (s->suggestion && !s->carets) dt_str_printf(out, "    %s\n", s->suggestion);
+    for (int i = 0; i < s->notes_count; i++) dt_str_printf(out, "    %s\n", s->notes[i]);
 }
 
-DT_API char *dt_status_format(const dt_status *s)
-{
+DT_API char *dt_status_format(const dt_status *s) {
     DT_LIVE(s);
     dt_str out = {0};
-    for (const dt_status *one = s; one; one = one->next)
-        add_error(&out, one);
-    if (dt_status_dropped(s))
-        dt_str_printf(&out, "and %d more\n", dt_status_dropped(s));
+    for (const dt_status *one = s; one; one = one->next) add_error(&out, one);
+    if (dt_status_dropped(s)) dt_str_printf(&out, "and %d more\n", dt_status_dropped(s));
     int count = dt_status_count(s);
     if (count > 1)
-        dt_str_printf(&out, "%d errors. For details, run 'dtrain explain DT%03d'.\n", count, s->row->number);
+        dt_str_printf(&out, "%d errors. For details, run 'dtrain explain DT%03d'.\n", count,
+                      s->row->number);
     return dt_str_take(&out);
 }
 
-DT_API int dt_report(dt_status *s)
-{
+DT_API int dt_report(dt_status *s) {
     DT_LIVE(s);
-    if (!s)
-        return 0;
+    if (!s) return 0;
     int code = dt_status_code(s);
     char *text = dt_status_format(s);
     fputs(text, stderr);
@@ -75,26 +64,24 @@ DT_API int dt_report(dt_status *s)
     return code;
 }
 
-/* "DT017  title\n\ndetail\n" as one constant per row: the number's digits are characters, which strings cannot be made of,
- * so they stand in an array before the rest. */
-#define DT_ERROR_TEXT(id, title, detail)                                                                      \
-    static const struct {                                                                                     \
-        char head[7], rest[sizeof(title "\n\n" detail "\n")];                                                 \
-    } explain_##id = {                                                                                        \
-        {'D', 'T', '0' + DT_E_##id / 100 % 10, '0' + DT_E_##id / 10 % 10, '0' + DT_E_##id % 10, ' ', ' '}, \
-        title "\n\n" detail "\n"};
+/* "DT017  title\n\ndetail\n" as one constant per row: the number's digits are characters, which
+ * strings cannot be made of, so they stand in an array before the rest. */
+#define DT_ERROR_TEXT(id, title, detail)                                                           \
+    static const struct {                                                                          \
+        char head[7], rest[sizeof(title "\n\n" detail "\n")];                                      \
+    } explain_##id = {{'D', 'T', '0' + DT_E_##id / 100 % 10, '0' + DT_E_##id / 10 % 10,            \
+                       '0' + DT_E_##id % 10, ' ', ' '},                                            \
+                      title "\n\n" detail "\n"};
 #include "base/error_texts.h"
 #undef DT_ERROR_TEXT
 
-DT_API const char *dt_explain(int number)
-{
+DT_API const char *dt_explain(int number) {
     switch (number) {
-#define DT_ERROR_TEXT(id, title, detail) \
-    case DT_E_##id:                      \
+#define DT_ERROR_TEXT(id, title, detail)                                                           \
+    case DT_E_##id:                                                                                \
         return (const char *)&explain_##id;
 #include "base/error_texts.h"
 #undef DT_ERROR_TEXT
-    default:
-        return NULL;
+    default: return NULL;
     }
 }

@@ -5,25 +5,22 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { BYTES = 4 << 20 }; /* a few of an arena's largest blocks: enough to return from a call and to report why */
+/* a few of an arena's largest blocks: enough to return from a call and to report why */
+enum { BYTES = 4 << 20 };
 
 static _Atomic(void *) reserve;
 
-dt_status *dt_reserve_check(void)
-{
+dt_status *dt_reserve_check(void) {
     void *none = NULL;
-    if (atomic_load_explicit(&reserve, memory_order_relaxed))
-        return NULL;
+    if (atomic_load_explicit(&reserve, memory_order_relaxed)) return NULL;
     void *block = malloc(BYTES);
-    if (!block)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory");
+    if (!block) return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory");
     if (!atomic_compare_exchange_strong(&reserve, &none, block))
         free(block); /* another thread was faster */
     return NULL;
 }
 
-bool dt_reserve_spend(void)
-{
+bool dt_reserve_spend(void) {
     void *block = atomic_exchange(&reserve, NULL);
     free(block);
     return block != NULL;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A reserve of memory, so that running out of it is an error like any other. The small allocations of dt_alloc and of arenas have no way to report
- * a failure. When the system refuses one, the reserve is given back to the system and the allocation is tried again; calls that can fail ask
- * dt_reserve_check at their start and in their long loops, and end with NO_MEMORY if the reserve cannot be set aside again.
+ * A reserve of memory, so that running out of it is an error like any other. The small allocations
+ * of dt_alloc and of arenas have no way to report a failure. When the system refuses one, the
+ * reserve is given back to the system and the allocation is tried again; calls that can fail ask
+ * dt_reserve_check at their start and in their long loops, and end with NO_MEMORY if the reserve
+ * cannot be set aside again.
  */
 #ifndef DT_BASE_RESERVE_H
 #define DT_BASE_RESERVE_H
@@ -11,7 +13,8 @@
 
 #include "base/status.h"
 
-/* NULL, or NO_MEMORY: the reserve is in use and cannot be refilled. Costs one load while there is a reserve. For any thread. */
+/* NULL, or NO_MEMORY: the reserve is in use and cannot be refilled. Costs one load while there is a
+ * reserve. For any thread. */
 dt_status *dt_reserve_check(void) DT_MUST_USE;
 /* Gives the reserve back to the system. False: it was in use already. For any thread. */
 bool dt_reserve_spend(void);

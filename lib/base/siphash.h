@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SipHash-2-4 (Aumasson, Bernstein 2012): a hash for tables whose keys are not trusted: without the hash's key nobody can construct collisions. */
+/* SipHash-2-4 (Aumasson, Bernstein 2012): a hash for tables whose keys are not trusted: without the
+ * hash's key nobody can construct collisions. */
 #ifndef DT_BASE_SIPHASH_H
 #define DT_BASE_SIPHASH_H
 
@@ -10,7 +11,8 @@ typedef struct dt_siphash_key {
     uint64_t word[2];
 } dt_siphash_key;
 
-/* The same all through a process, another in the next one: nothing that anybody sees may depend on it, such as the order of a table's slots. */
+/* The same all through a process, another in the next one: nothing that anybody sees may depend on
+ * it, such as the order of a table's slots. */
 dt_siphash_key dt_siphash_process_key(void);
 uint64_t dt_siphash(const dt_siphash_key *key, const void *bytes, size_t n);
 

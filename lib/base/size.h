@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* "16GiB", "1.5 MiB", "17179869184" as bytes, from 1 to 2^62; units are B, KiB, MiB, GiB and TiB. False: it is none. */
+/* "16GiB", "1.5 MiB", "17179869184" as bytes, from 1 to 2^62; units are B, KiB, MiB, GiB and TiB.
+ * False: it is none. */
 bool dt_parse_bytes(const char *text, int64_t *bytes);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Status objects: made, added to, chained, asked. The line of source that one shows is excerpt.c's, how it looks in print report.c's.
+ * Status objects: made, added to, chained, asked. The line of source that one shows is excerpt.c's,
+ * how it looks in print report.c's.
  *
- * Everything that is printed later is made fit for a terminal when it comes in, so the printer copies only.
+ * Everything that is printed later is made fit for a terminal when it comes in, so the printer
+ * copies only.
  */
 #include "base/status.h"
 
@@ -21,7 +23,8 @@ enum {
     LONGEST_TEXT = 4096, /* bytes */
 };
 
-#define DT_ERROR_TEXT(id, title, detail) static const char title_##id[] = title, detail_##id[] = detail;
+#define DT_ERROR_TEXT(id, title, detail)                                                           \
+    static const char title_##id[] = title, detail_##id[] = detail;
 #include "base/error_texts.h"
 #undef DT_ERROR_TEXT
 
@@ -31,36 +34,29 @@ static const dt_error_row rows[] = {
 #undef DT_ERROR
 };
 
-const dt_error_row *dt_error_rows(int *n)
-{
+const dt_error_row *dt_error_rows(int *n) {
     *n = (int)(sizeof rows / sizeof *rows);
     return rows;
 }
 
-const dt_error_row *dt_error_find(int number)
-{
+const dt_error_row *dt_error_find(int number) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].number == number)
-            return &rows[i];
+        if (rows[i].number == number) return &rows[i];
     return NULL;
 }
 
 /* ---- texts ---- */
 
 /* Cuts s to at most LONGEST_TEXT bytes, not inside a character. */
-static void cut(dt_str *s)
-{
-    if (s->size <= LONGEST_TEXT)
-        return;
+static void cut(dt_str *s) {
+    if (s->size <= LONGEST_TEXT) return;
     size_t n = LONGEST_TEXT - 3;
-    while (n > 0 && ((unsigned char)s->data[n] & 0xc0) == 0x80)
-        n--;
+    while (n > 0 && ((unsigned char)s->data[n] & 0xc0) == 0x80) n--;
     s->size = n;
     dt_str_puts(s, "...");
 }
 
-static char *printable(const char *format, va_list args)
-{
+static char *printable(const char *format, va_list args) {
     dt_str raw = {0}, text = {0};
     dt_str_vprintf(&raw, format, args);
     dt_str_escaped(&text, dt_str_text(&raw), raw.size, LONGEST_TEXT);
@@ -71,8 +67,7 @@ static char *printable(const char *format, va_list args)
 
 /* ---- making ---- */
 
-static dt_status *create(dt_error id, const dt_location *at)
-{
+static dt_status *create(dt_error id, const dt_location *at) {
     dt_status *s = dt_alloc(sizeof *s);
     s->refs = 1;
     s->row = dt_error_find(id);
@@ -80,8 +75,7 @@ static dt_status *create(dt_error id, const dt_location *at)
     return s;
 }
 
-dt_status *dt_fail(dt_error id, const dt_location *at, const char *format, ...)
-{
+dt_status *dt_fail(dt_error id, const dt_location *at, const char *format, ...) {
     dt_status *s = create(id, at);
     va_list args;
     va_start(args, format);
@@ -90,8 +84,7 @@ dt_status *dt_fail(dt_error id, const dt_location *at, const char *format, ...)
     return s;
 }
 
-DT_API dt_status *dt_status_create(int number, const char *format, ...)
-{
+DT_API dt_status *dt_status_create(int number, const char *format, ...) {
     dt_status *s = create(dt_error_find(number) ? (dt_error)number : DT_E_INTERNAL, NULL);
     va_list args;
     va_start(args, format);
@@ -101,82 +94,68 @@ DT_API dt_status *dt_status_create(int number, const char *format, ...)
 }
 
 /* Where something is to be made (CANT_CREATE), a missing parent is no missing input. */
-static dt_error error_of_errno(int number, dt_error otherwise)
-{
+static dt_error error_of_errno(int number, dt_error otherwise) {
     switch (number) {
     case ENOENT:
-    case ENOTDIR:
-        return otherwise == DT_E_CANT_CREATE ? otherwise : DT_E_NO_INPUT;
+    case ENOTDIR: return otherwise == DT_E_CANT_CREATE ? otherwise : DT_E_NO_INPUT;
     case EACCES:
-    case EPERM:
-        return DT_E_PERMISSION;
-    case EROFS:
-        return DT_E_CANT_CREATE;
+    case EPERM: return DT_E_PERMISSION;
+    case EROFS: return DT_E_CANT_CREATE;
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
     case EIO:
-    case EPIPE:
-        return DT_E_IO;
+    case EPIPE: return DT_E_IO;
     case ENOMEM:
     case EMFILE:
     case ENFILE:
-    case EAGAIN:
-        return DT_E_NO_MEMORY;
-    default:
-        return otherwise;
+    case EAGAIN: return DT_E_NO_MEMORY;
+    default: return otherwise;
     }
 }
 
 /* The system's text in the C locale, begun with a small letter as all of ours. */
-static void add_system_text(dt_str *s, int number)
-{
+static void add_system_text(dt_str *s, int number) {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const char *text = c ? strerror_l(number, c) : "system error";
     size_t from = s->size;
     dt_str_puts(s, text);
     if (s->data[from] >= 'A' && s->data[from] <= 'Z')
         s->data[from] = (char)(s->data[from] - 'A' + 'a');
-    if (c)
-        freelocale(c);
+    if (c) freelocale(c);
 }
 
-dt_status *dt_fail_errno(dt_error otherwise, const char *path)
-{
+dt_status *dt_fail_errno(dt_error otherwise, const char *path) {
     int number = errno;
     dt_str text = {0};
     dt_status *strange = number == ENOENT ? dt_path_check(path) : NULL;
-    if (strange)
-        return strange;
+    if (strange) return strange;
     add_system_text(&text, number);
-    dt_status *s = dt_fail(error_of_errno(number, otherwise), NULL, "%s: %s", *path ? path : "''", dt_str_text(&text));
+    dt_status *s = dt_fail(error_of_errno(number, otherwise), NULL, "%s: %s", *path ? path : "''",
+                           dt_str_text(&text));
     dt_str_release(&text);
     return s;
 }
 
 /* ---- adding ---- */
 
-dt_status *dt_want(const void *given, const char *call, const char *what)
-{
+dt_status *dt_want(const void *given, const char *call, const char *what) {
     return given ? NULL : dt_fail(DT_E_MISUSE, NULL, "%s got no %s", call, what);
 }
 
-dt_status *dt_want_texts(const char *const *given, int n, const char *call, const char *what)
-{
-    for (int i = 0; i < n; i++)
-        DT_TRY(dt_want(given ? given[i] : NULL, call, what));
+dt_status *dt_want_texts(const char *const *given, int n, const char *call, const char *what) {
+    for (int i = 0; i < n; i++) DT_TRY(dt_want(given ? given[i] : NULL, call, what));
     return n < 0 ? dt_fail(DT_E_MISUSE, NULL, "%s got a list of %d for %s", call, n, what) : NULL;
 }
 
-dt_status *dt_want_live(const void *handle, const char *call, const char *what)
-{
-    return !handle || dt_live(handle) ? NULL : dt_fail(DT_E_MISUSE, NULL, "%s got a %s that has been released", call, what);
+dt_status *dt_want_live(const void *handle, const char *call, const char *what) {
+    return !handle || dt_live(handle)
+               ? NULL
+               : dt_fail(DT_E_MISUSE, NULL, "%s got a %s that has been released", call, what);
 }
 
-dt_status *dt_note(dt_status *s, const char *format, ...)
-{
-    if (!s)
-        return NULL;
+dt_status *dt_note(dt_status *s, const char *format, ...) {
+    if (!s) return NULL;
     va_list args;
     va_start(args, format);
     DT_GROW(s->notes, s->notes_cap, s->notes_count + 1);
@@ -185,10 +164,8 @@ dt_status *dt_note(dt_status *s, const char *format, ...)
     return s;
 }
 
-dt_status *dt_suggest(dt_status *s, const char *format, ...)
-{
-    if (!s)
-        return NULL;
+dt_status *dt_suggest(dt_status *s, const char *format, ...) {
+    if (!s) return NULL;
     va_list args;
     va_start(args, format);
     free(s->suggestion);
@@ -197,16 +174,13 @@ dt_status *dt_suggest(dt_status *s, const char *format, ...)
     return s;
 }
 
-dt_status *dt_at(dt_status *s, const dt_location *at)
-{
+dt_status *dt_at(dt_status *s, const dt_location *at) {
     for (dt_status *one = s; one; one = one->next)
-        if (!one->file)
-            dt_status_set_place(one, at);
+        if (!one->file) dt_status_set_place(one, at);
     return s;
 }
 
-static void drop_place(dt_status *s)
-{
+static void drop_place(dt_status *s) {
     free(s->file);
     free(s->excerpt);
     free(s->below);
@@ -214,18 +188,14 @@ static void drop_place(dt_status *s)
     s->line = s->col = s->carets = 0;
 }
 
-dt_status *dt_without_place(dt_status *s, const char *source)
-{
+dt_status *dt_without_place(dt_status *s, const char *source) {
     for (dt_status *one = s; one; one = one->next)
-        if (one->file && strcmp(one->file, source) == 0)
-            drop_place(one);
+        if (one->file && strcmp(one->file, source) == 0) drop_place(one);
     return s;
 }
 
-static void free_one(dt_status *s)
-{
-    for (int i = 0; i < s->notes_count; i++)
-        free(s->notes[i]);
+static void free_one(dt_status *s) {
+    for (int i = 0; i < s->notes_count; i++) free(s->notes[i]);
     free(s->notes);
     free(s->text);
     free(s->file);
@@ -235,36 +205,31 @@ static void free_one(dt_status *s)
     DT_RETIRE(s);
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
+static bool is_same_text(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 /* Two steps that read the same thing find the same fault. */
-static bool is_same(const dt_status *a, const dt_status *b)
-{
-    return a->row == b->row && a->line == b->line && a->col == b->col && a->notes_count == 0 && b->notes_count == 0 && is_same_text(a->text, b->text)
-           && is_same_text(a->file, b->file) && is_same_text(a->suggestion, b->suggestion);
+static bool is_same(const dt_status *a, const dt_status *b) {
+    return a->row == b->row && a->line == b->line && a->col == b->col && a->notes_count == 0 &&
+           b->notes_count == 0 && is_same_text(a->text, b->text) &&
+           is_same_text(a->file, b->file) && is_same_text(a->suggestion, b->suggestion);
 }
 
-static bool has(const dt_status *list, const dt_status *one)
-{
+static bool has(const dt_status *list, const dt_status *one) {
     for (; list; list = list->next)
-        if (is_same(list, one))
-            return true;
+        if (is_same(list, one)) return true;
     return false;
 }
 
-void dt_status_append(dt_status **list, dt_status *more)
-{
+void dt_status_append(dt_status **list, dt_status *more) {
     if (!*list || !more) {
         *list = *list ? *list : more;
         return;
     }
     dt_status *head = *list, *last = head;
     int kept = 1;
-    for (; last->next; last = last->next)
-        kept++;
+    for (; last->next; last = last->next) kept++;
     head->dropped += more->dropped;
     for (dt_status *next; more; more = next) {
         next = more->next;
@@ -283,76 +248,61 @@ void dt_status_append(dt_status **list, dt_status *more)
 
 /* ---- asking ---- */
 
-int dt_status_dropped(const dt_status *s)
-{
-    return s ? s->dropped : 0;
-}
+int dt_status_dropped(const dt_status *s) { return s ? s->dropped : 0; }
 
-DT_API int dt_status_code(const dt_status *s)
-{
+DT_API int dt_status_code(const dt_status *s) {
     DT_LIVE(s);
     return s ? s->row->exit_code : 0;
 }
 
-DT_API int dt_status_number(const dt_status *s)
-{
+DT_API int dt_status_number(const dt_status *s) {
     DT_LIVE(s);
     return s ? s->row->number : 0;
 }
 
-DT_API const char *dt_status_kind(const dt_status *s)
-{
+DT_API const char *dt_status_kind(const dt_status *s) {
     DT_LIVE(s);
     return s ? s->row->kind : "";
 }
 
-DT_API const char *dt_status_text(const dt_status *s)
-{
+DT_API const char *dt_status_text(const dt_status *s) {
     DT_LIVE(s);
     return s ? s->text : "";
 }
 
-DT_API const char *dt_status_file(const dt_status *s)
-{
+DT_API const char *dt_status_file(const dt_status *s) {
     DT_LIVE(s);
     return s ? s->file : NULL;
 }
 
-DT_API int dt_status_line(const dt_status *s)
-{
+DT_API int dt_status_line(const dt_status *s) {
     DT_LIVE(s);
     return s ? s->line : 0;
 }
 
-DT_API int dt_status_column(const dt_status *s)
-{
+DT_API int dt_status_column(const dt_status *s) {
     DT_LIVE(s);
     return s ? s->col : 0;
 }
 
-DT_API const char *dt_status_suggestion(const dt_status *s)
-{
+DT_API const char *dt_status_suggestion(const dt_status *s) {
     DT_LIVE(s);
     return s ? s->suggestion : NULL;
 }
 
-DT_API const dt_status *dt_status_next(const dt_status *s)
-{
+DT_API const dt_status *dt_status_next(const dt_status *s) {
     DT_LIVE(s);
     return s ? s->next : NULL;
 }
 
-DT_API int dt_status_count(const dt_status *s)
-{
+DT_API int dt_status_count(const dt_status *s) {
     DT_LIVE(s);
     int n = s ? s->dropped : 0;
-    for (; s; s = s->next)
-        n++;
+    for (; s; s = s->next) n++;
     return n;
 }
 
-DT_API void dt_status_free(dt_status *s)
-{
+DT_API void dt_status_free(dt_status *s) {
     DT_LIVE(s);
     for (dt_status *next; s; s = next) {
         next = s->next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Errors. A function that can fail returns `dt_status *`: NULL for success, else an object with a number (DTnnn), a text, the source location of the
- * fault, and notes added on the way up.
+ * Errors. A function that can fail returns `dt_status *`: NULL for success, else an object with a
+ * number (DTnnn), a text, the source location of the fault, and notes added on the way up.
  *
  *     DT_TRY(dt_graph_verify(g));                                        pass it up
  *     return dt_fail(DT_E_RANGE, &at, "units must be at least 1, got %d", n);
@@ -14,9 +14,10 @@
  *           |                   ^
  *         in layer 'logits'
  *
- * Texts are lower case, have no full stop, name the fault first and quote the subject. The number selects a row of
- * base/errors.h, which gives the exit code, the kind of error (tf.distribute's words) and `dtrain explain`'s long text.
- * A status may carry further ones (`next`): a parser that goes on after a fault returns all faults of a file at once.
+ * Texts are lower case, have no full stop, name the fault first and quote the subject. The number
+ * selects a row of base/errors.h, which gives the exit code, the kind of error (tf.distribute's
+ * words) and `dtrain explain`'s long text. A status may carry further ones (`next`): a parser that
+ * goes on after a fault returns all faults of a file at once.
  */
 #ifndef DT_BASE_STATUS_H
 #define DT_BASE_STATUS_H
@@ -30,25 +31,28 @@
 #define DT_MUST_USE __attribute__((warn_unused_result))
 #define DT_PRINTF(at, first) __attribute__((format(printf, at, first)))
 
-/* A text that places point into: a file's name as the user wrote it, and its bytes. Outlives every place in it. */
+/* A text that places point into: a file's name as the user wrote it, and its bytes. Outlives every
+ * place in it. */
 typedef struct dt_source {
     const char *name; /* "job.yaml", "override 1", "<stdin>" */
     const char *text;
     size_t size;
 } dt_source;
 
-/* Where something stands. Line and column count from 1, columns in characters; line 0: no place in the text. */
+/* Where something stands. Line and column count from 1, columns in characters; line 0: no place in
+ * the text. */
 typedef struct dt_location {
     const dt_source *source; /* NULL: no file either */
     int line, col;
-    int width; /* characters to underline, 0 for one caret */
+    int width;     /* characters to underline, 0 for one caret */
     size_t offset; /* its byte in the text, so that an error need not look for it; 0: not known */
 } dt_location;
 
 /* One row of base/errors.h, with its text from base/error_texts.h. */
 typedef struct dt_error_row {
-    int number;         /* 17 for DT017 */
-    int exit_code;      /* job-spec.md's table; also the dt_status_code of statuses made with this row */
+    int number; /* 17 for DT017 */
+    /* job-spec.md's table; also the dt_status_code of statuses made with this row */
+    int exit_code;
     const char *kind;   /* "ValueError", "RuntimeError", ... */
     const char *title;  /* one line */
     const char *detail; /* paragraphs for `dtrain explain`: what it means, an example, what helps */
@@ -65,18 +69,24 @@ const dt_error_row *dt_error_find(int number);
 /* All rows, by number; *n is their count. */
 const dt_error_row *dt_error_rows(int *n);
 
-/* A new status. `at` may be NULL; its line of text is copied, so the source may go. Never returns NULL. Texts are cut at
- * 4 KiB and control characters in them are written as \xNN, so that no input can reach the terminal raw. */
-dt_status *dt_fail(dt_error id, const dt_location *at, const char *format, ...) DT_MUST_USE DT_PRINTF(3, 4);
-/* The same for a failed system call: "PATH: text of errno", the row chosen by errno (ENOENT: NO_INPUT, EACCES: PERMISSION,
- * ENOSPC and EIO: IO, ENOMEM and EMFILE: MEMORY, ...); `otherwise` where errno says nothing special. */
+/* A new status. `at` may be NULL; its line of text is copied, so the source may go. Never returns
+ * NULL. Texts are cut at 4 KiB and control characters in them are written as \xNN, so that no input
+ * can reach the terminal raw. */
+dt_status *dt_fail(dt_error id, const dt_location *at, const char *format, ...) DT_MUST_USE
+    DT_PRINTF(3, 4);
+/* The same for a failed system call: "PATH: text of errno", the row chosen by errno (ENOENT:
+ * NO_INPUT, EACCES: PERMISSION, ENOSPC and EIO: IO, ENOMEM and EMFILE: MEMORY, ...); `otherwise`
+ * where errno says nothing special. */
 dt_status *dt_fail_errno(dt_error otherwise, const char *path) DT_MUST_USE;
 
-/* MISUSE when a public call was given NULL: "dt_strategy_run got no function". NULL when all is well. */
+/* MISUSE when a public call was given NULL: "dt_strategy_run got no function". NULL when all is
+ * well. */
 dt_status *dt_want(const void *given, const char *call, const char *what) DT_MUST_USE;
 /* The same for a list of n texts, each of which must be there. A list of none may be NULL. */
-dt_status *dt_want_texts(const char *const *given, int n, const char *call, const char *what) DT_MUST_USE;
-/* MISUSE for a handle that has been released, of a list or a struct of options: "dt_plan_text got a job that has been released". NULL is none. */
+dt_status *dt_want_texts(const char *const *given, int n, const char *call,
+                         const char *what) DT_MUST_USE;
+/* MISUSE for a handle that has been released, of a list or a struct of options: "dt_plan_text got a
+ * job that has been released". NULL is none. */
 dt_status *dt_want_live(const void *handle, const char *call, const char *what) DT_MUST_USE;
 
 /* Adds a line of context below the error; returns s. */
@@ -85,7 +95,8 @@ dt_status *dt_note(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(
 dt_status *dt_suggest(dt_status *s, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 /* Gives a place to a status that has none; returns s. */
 dt_status *dt_at(dt_status *s, const dt_location *at) DT_MUST_USE;
-/* Takes places away that are in the source of that name, for a text which the reader of the error never saw; returns s. */
+/* Takes places away that are in the source of that name, for a text which the reader of the error
+ * never saw; returns s. */
 dt_status *dt_without_place(dt_status *s, const char *source) DT_MUST_USE;
 
 /* Appends `more` (may be NULL) behind *list. Beyond DT_MAX_ERRORS statuses only the count grows. */
@@ -94,9 +105,11 @@ void dt_status_append(dt_status **list, dt_status *more);
 /* Errors appended but not kept. */
 int dt_status_dropped(const dt_status *s);
 
-/* Keeps an error of this thread for the next public call that can fail; the first of several, others are freed. NULL is none. */
+/* Keeps an error of this thread for the next public call that can fail; the first of several,
+ * others are freed. NULL is none. */
 void dt_status_keep(dt_status *s);
-/* The error that was kept, which is the caller's now, or NO_MEMORY (base/reserve.h); NULL: none. Public calls begin with DT_TRY(dt_status_kept()). */
+/* The error that was kept, which is the caller's now, or NO_MEMORY (base/reserve.h); NULL: none.
+ * Public calls begin with DT_TRY(dt_status_kept()). */
 dt_status *dt_status_kept(void) DT_MUST_USE;
 
 #endif

@@ -9,11 +9,11 @@ struct dt_status {
     int refs; /* 1; 0: it has been freed */
     const dt_error_row *row;
     char *text;
-    char *file;      /* NULL: no place */
-    int line, col;   /* 0: none */
-    char *excerpt;   /* the line of source, fit to print; NULL: none */
-    char *below;     /* blanks and carets for the line under it */
-    int carets;      /* 0: no column was given */
+    char *file;    /* NULL: no place */
+    int line, col; /* 0: none */
+    char *excerpt; /* the line of source, fit to print; NULL: none */
+    char *below;   /* blanks and carets for the line under it */
+    int carets;    /* 0: no column was given */
     char *suggestion;
     char **notes;
     int notes_count, notes_cap;

@@ -9,68 +9,49 @@
 
 #include "base/arena.h"
 
-void dt_str_release(dt_str *s)
-{
+void dt_str_release(dt_str *s) {
     free(s->data);
     *s = (dt_str){0};
 }
 
-void dt_str_clear(dt_str *s)
-{
+void dt_str_clear(dt_str *s) {
     s->size = 0;
-    if (s->data)
-        s->data[0] = '\0';
+    if (s->data) s->data[0] = '\0';
 }
 
-const char *dt_str_text(const dt_str *s)
-{
-    return s->data ? s->data : "";
-}
+const char *dt_str_text(const dt_str *s) { return s->data ? s->data : ""; }
 
-char *dt_str_take(dt_str *s)
-{
+char *dt_str_take(dt_str *s) {
     char *text = s->data ? s->data : dt_strdup("");
     *s = (dt_str){0};
     return text;
 }
 
-void dt_str_reserve(dt_str *s, size_t n)
-{
+void dt_str_reserve(dt_str *s, size_t n) {
     size_t needed;
     if (__builtin_add_overflow(s->size, n, &needed) || __builtin_add_overflow(needed, 1, &needed))
         dt_out_of_memory();
-    if (needed <= s->cap)
-        return;
+    if (needed <= s->cap) return;
     size_t cap = s->cap < SIZE_MAX / 2 ? 2 * s->cap : needed;
-    if (cap < needed)
-        cap = needed;
+    if (cap < needed) cap = needed;
     s->cap = cap < 32 ? 32 : cap;
     s->data = dt_realloc(s->data, s->cap);
 }
 
-void dt_str_add(dt_str *s, const void *bytes, size_t n)
-{
+void dt_str_add(dt_str *s, const void *bytes, size_t n) {
     dt_str_reserve(s, n);
-    if (n)
-        memcpy(s->data + s->size, bytes, n);
+    if (n) memcpy(s->data + s->size, bytes, n);
     s->size += n;
     s->data[s->size] = '\0';
 }
 
-void dt_str_puts(dt_str *s, const char *text)
-{
-    dt_str_add(s, text, strlen(text));
-}
+void dt_str_puts(dt_str *s, const char *text) { dt_str_add(s, text, strlen(text)); }
 
-void dt_str_putc(dt_str *s, char c)
-{
-    dt_str_add(s, &c, 1);
-}
+void dt_str_putc(dt_str *s, char c) { dt_str_add(s, &c, 1); }
 
-/* A program that uses the library may have called setlocale, and would otherwise get numbers with commas. In glibc the
- * whole C locale is one constant object, so making it costs nothing. */
-void dt_str_vprintf(dt_str *s, const char *format, va_list args)
-{
+/* A program that uses the library may have called setlocale, and would otherwise get numbers with
+ * commas. In glibc the whole C locale is one constant object, so making it costs nothing. */
+void dt_str_vprintf(dt_str *s, const char *format, va_list args) {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     locale_t before = c ? uselocale(c) : (locale_t)0;
     va_list again;
@@ -84,62 +65,52 @@ void dt_str_vprintf(dt_str *s, const char *format, va_list args)
         dt_str_puts(s, "(a text too long to print)");
     }
     va_end(again);
-    if (!c)
-        return;
+    if (!c) return;
     uselocale(before);
     freelocale(c);
 }
 
-void dt_str_printf(dt_str *s, const char *format, ...)
-{
+void dt_str_printf(dt_str *s, const char *format, ...) {
     va_list args;
     va_start(args, format);
     dt_str_vprintf(s, format, args);
     va_end(args);
 }
 
-void dt_str_pad(dt_str *s, size_t from, int width)
-{
+void dt_str_pad(dt_str *s, size_t from, int width) {
     size_t have = from < s->size ? dt_utf8_count(s->data + from, s->size - from) : 0;
-    for (; width > 0 && have < (size_t)width; have++)
-        dt_str_putc(s, ' ');
+    for (; width > 0 && have < (size_t)width; have++) dt_str_putc(s, ' ');
 }
 
-size_t dt_utf8_next(const char *text, size_t n, uint32_t *code)
-{
+size_t dt_utf8_next(const char *text, size_t n, uint32_t *code) {
     const unsigned char *p = (const unsigned char *)text;
     /* The smallest code of each length: a longer form of a smaller code is not valid. */
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (n == 0)
-        return 0;
-    if (p[0] < 0x80)
-        return *code = p[0], 1;
-    size_t length = p[0] >= 0xf0 && p[0] < 0xf8 ? 4 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xc0 && p[0] < 0xe0 ? 2 : 0;
-    if (length == 0 || length > n)
-        return 0;
+    if (n == 0) return 0;
+    if (p[0] < 0x80) return *code = p[0], 1;
+    size_t length = p[0] >= 0xf0 && p[0] < 0xf8   ? 4
+                    : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
+                    : p[0] >= 0xc0 && p[0] < 0xe0 ? 2
+                                                  : 0;
+    if (length == 0 || length > n) return 0;
     uint32_t c = p[0] & (0x7fu >> length);
     for (size_t i = 1; i < length; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
+        if ((p[i] & 0xc0) != 0x80) return 0;
         c = c << 6 | (p[i] & 0x3fu);
     }
-    if (c < least[length] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-        return 0;
+    if (c < least[length] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return 0;
     *code = c;
     return length;
 }
 
-void dt_str_utf8(dt_str *s, uint32_t code)
-{
+void dt_str_utf8(dt_str *s, uint32_t code) {
     static const uint8_t heads[] = {0, 0xc0, 0xe0, 0xf0}; /* by the bytes that follow */
     int more = (code >= 0x80) + (code >= 0x800) + (code >= 0x10000);
     dt_str_putc(s, (char)(heads[more] | code >> (6 * more)));
-    while (more-- > 0)
-        dt_str_putc(s, (char)(0x80 | (code >> (6 * more) & 0x3f)));
+    while (more-- > 0) dt_str_putc(s, (char)(0x80 | (code >> (6 * more) & 0x3f)));
 }
 
-size_t dt_utf8_count(const char *text, size_t n)
-{
+size_t dt_utf8_count(const char *text, size_t n) {
     size_t count = 0;
     for (size_t i = 0; i < n; count++) {
         uint32_t code;
@@ -149,49 +120,63 @@ size_t dt_utf8_count(const char *text, size_t n)
     return count;
 }
 
-DT_API bool dt_is_unseen(uint32_t code)
-{
-    static const struct { uint32_t first, last; } ranges[] = {
-        {0x00, 0x1f}, {0x7f, 0xa0},          /* C0, DEL, C1, which some terminals obey; no-break space */
-        {0xad, 0xad}, {0x34f, 0x34f},        /* soft hyphen, combining grapheme joiner */
-        {0x61c, 0x61c}, {0x115f, 0x1160},    /* Arabic letter mark; fillers of Hangul */
-        {0x1680, 0x1680}, {0x17b4, 0x17b5},  /* Ogham space; Khmer vowels that are not written */
-        {0x180b, 0x180f}, {0x2000, 0x200f},  /* Mongolian selectors; spaces of many widths and of none; marks of direction */
-        {0x2028, 0x202f}, {0x205f, 0x206f},  /* separators of lines; embeddings, overrides and isolates of direction; narrow and mathematical spaces */
-        {0x2800, 0x2800}, {0x3000, 0x3000},  /* braille blank, ideographic space */
-        {0x3164, 0x3164}, {0xd800, 0xdfff},  /* Hangul filler; halves of a pair */
-        {0xfe00, 0xfe0f}, {0xfeff, 0xfeff},  /* variation selectors; byte order mark */
-        {0xffa0, 0xffa0}, {0xfff0, 0xfffb},  /* half-width Hangul filler; annotations */
-        {0xfffe, 0xffff},                    /* no characters */
-        {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, /* of shorthand and of musical notation, without a glyph */
-        {0xe0000, 0xe0fff},                  /* tags, selectors */
+DT_API bool dt_is_unseen(uint32_t code) {
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {
+        {0x00, 0x1f},
+        {0x7f, 0xa0}, /* C0, DEL, C1, which some terminals obey; no-break space */
+        {0xad, 0xad},
+        {0x34f, 0x34f}, /* soft hyphen, combining grapheme joiner */
+        {0x61c, 0x61c},
+        {0x115f, 0x1160}, /* Arabic letter mark; fillers of Hangul */
+        {0x1680, 0x1680},
+        {0x17b4, 0x17b5}, /* Ogham space; Khmer vowels that are not written */
+        /* Mongolian selectors; spaces of many widths and of none; marks of direction */
+        {0x180b, 0x180f},
+        {0x2000, 0x200f},
+        /* separators of lines; embeddings, overrides and isolates of direction; narrow and
+         * mathematical spaces */
+        {0x2028, 0x202f},
+        {0x205f, 0x206f},
+        {0x2800, 0x2800},
+        {0x3000, 0x3000}, /* braille blank, ideographic space */
+        {0x3164, 0x3164},
+        {0xd800, 0xdfff}, /* Hangul filler; halves of a pair */
+        {0xfe00, 0xfe0f},
+        {0xfeff, 0xfeff}, /* variation selectors; byte order mark */
+        {0xffa0, 0xffa0},
+        {0xfff0, 0xfffb}, /* half-width Hangul filler; annotations */
+        {0xfffe, 0xffff}, /* no characters */
+        /* of shorthand and of musical notation, without a glyph */
+        {0x1bca0, 0x1bca3},
+        {0x1d173, 0x1d17a},
+        {0xe0000, 0xe0fff}, /* tags, selectors */
     };
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges && code >= ranges[i].first; i++)
-        if (code <= ranges[i].last)
-            return true;
+        if (code <= ranges[i].last) return true;
     return code > 0x10ffff;
 }
 
-/* One character of text[0..n), made fit for a terminal: \xNN, \uNNNN or \UNNNNNNNN for one that is unseen and for bytes that
- * are not UTF-8. Returns the bytes eaten. */
-static size_t add_escaped_char(dt_str *s, const char *text, size_t n)
-{
+/* One character of text[0..n), made fit for a terminal: \xNN, \uNNNN or \UNNNNNNNN for one that is
+ * unseen and for bytes that are not UTF-8. Returns the bytes eaten. */
+static size_t add_escaped_char(dt_str *s, const char *text, size_t n) {
     uint32_t code = 0;
     size_t length = dt_utf8_next(text, n, &code);
-    if (length == 0)
-        dt_str_printf(s, "\\x%02x", (unsigned)(unsigned char)text[0]);
-    else if (!dt_is_unseen(code))
-        dt_str_add(s, text, length);
+    if (length == 0) dt_str_printf(s, "\\x%02x", (unsigned)(unsigned char)text[0]);
+    else if (!dt_is_unseen(code)) dt_str_add(s, text, length);
     else
-        dt_str_printf(s, code < 0x80 ? "\\x%02x" : code < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)code);
+        dt_str_printf(s,
+                      code < 0x80      ? "\\x%02x"
+                      : code < 0x10000 ? "\\u%04x"
+                                       : "\\U%08x",
+                      (unsigned)code);
     return length ? length : 1;
 }
 
-void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit)
-{
+void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit) {
     size_t i = 0;
     for (size_t shown = 0; i < n && shown < limit; shown++)
         i += add_escaped_char(s, text + i, n - i);
-    if (i < n)
-        dt_str_puts(s, "...");
+    if (i < n) dt_str_puts(s, "...");
 }

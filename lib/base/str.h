@@ -26,36 +26,42 @@ typedef struct dt_pair {
 } dt_pair;
 
 void dt_str_release(dt_str *s);
-void dt_str_clear(dt_str *s); /* keeps the memory */
+void dt_str_clear(dt_str *s);             /* keeps the memory */
 const char *dt_str_text(const dt_str *s); /* lent; "" when empty */
-char *dt_str_take(dt_str *s); /* the caller frees it; s is empty after */
+char *dt_str_take(dt_str *s);             /* the caller frees it; s is empty after */
 void dt_str_reserve(dt_str *s, size_t n); /* room for n more bytes and the final NUL */
 void dt_str_add(dt_str *s, const void *bytes, size_t n);
 void dt_str_puts(dt_str *s, const char *text);
 void dt_str_putc(dt_str *s, char c);
 void dt_str_printf(dt_str *s, const char *format, ...) DT_PRINTF(2, 3);
-void dt_str_vprintf(dt_str *s, const char *format, va_list args) DT_PRINTF(2, 0); /* never obeys the locale */
-void dt_str_pad(dt_str *s, size_t from, int width); /* blanks until s has `width` characters (UTF-8) since byte `from` */
+/* never obeys the locale */
+void dt_str_vprintf(dt_str *s, const char *format, va_list args) DT_PRINTF(2, 0);
+/* blanks until s has `width` characters (UTF-8) since byte `from` */
+void dt_str_pad(dt_str *s, size_t from, int width);
 
-/* The shortest decimal that reads back as x; "nan", "inf", "-inf". float32: reads back as the same float. */
+/* The shortest decimal that reads back as x; "nan", "inf", "-inf". float32: reads back as the same
+ * float. */
 void dt_str_double(dt_str *s, double x);
 void dt_str_float(dt_str *s, float x);
 /* 60000 as "60,000". */
 void dt_str_grouped(dt_str *s, int64_t n);
 /* 1717986 as "1.6 MiB". */
 void dt_str_bytes(dt_str *s, double bytes);
-/* Appends text with what dt_is_unseen, and bytes that are not UTF-8, as \xNN or \uNNNN, and at most `limit` characters of it, then "..." */
+/* Appends text with what dt_is_unseen, and bytes that are not UTF-8, as \xNN or \uNNNN, and at most
+ * `limit` characters of it, then "..." */
 void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit);
 
 /* Appends the UTF-8 character of a code that is one's. */
 void dt_str_utf8(dt_str *s, uint32_t code);
-/* The length of the UTF-8 character at `text`, of which n bytes are there, and its code; 0 if they are no valid one. */
+/* The length of the UTF-8 character at `text`, of which n bytes are there, and its code; 0 if they
+ * are no valid one. */
 size_t dt_utf8_next(const char *text, size_t n, uint32_t *code);
 /* Characters in n bytes; a byte that is not UTF-8 counts as one. */
 size_t dt_utf8_count(const char *text, size_t n);
 
-/* Whole-string number readers that know no locale, decimal digits only: no blanks, no hexadecimal, no "nan" or "inf".
- * False: not a number (errno = EINVAL) or too large (errno = ERANGE). What is too small becomes 0 or a denormal. */
+/* Whole-string number readers that know no locale, decimal digits only: no blanks, no hexadecimal,
+ * no "nan" or "inf". False: not a number (errno = EINVAL) or too large (errno = ERANGE). What is
+ * too small becomes 0 or a denormal. */
 bool dt_parse_double(const char *text, double *out);
 bool dt_parse_int64(const char *text, int64_t *out);
 

@@ -7,7 +7,8 @@
  *     UTF-8                                   the text; lines end with LF or CRLF
  *     UTF-16, UTF-32                          an error that names the encoding
  *     another byte (Latin-1), NUL             an error that names the byte, its line and its column
- *     Parquet, gzip, an HTML page, ...        an error that names the kind of file, and how to convert it
+ *     Parquet, gzip, an HTML page, ...        an error that names the kind of file, and how to
+ *     convert it
  */
 #ifndef DT_BASE_TEXT_H
 #define DT_BASE_TEXT_H
@@ -22,8 +23,8 @@
 
 /* What a file is, as its first bytes tell. */
 typedef struct dt_file_sort {
-    const char *what;      /* "a Parquet file" */
-    const char *remedy;    /* "convert it to CSV or NPY, ..."; NULL: nothing special */
+    const char *what;   /* "a Parquet file" */
+    const char *remedy; /* "convert it to CSV or NPY, ..."; NULL: nothing special */
     enum {
         DT_SORT_BINARY, /* only if the bytes are no text: a table may have a column ORC */
         DT_SORT_SURE,
@@ -42,13 +43,18 @@ typedef struct dt_text_file {
     bool any_text;      /* markup is text like any other */
 } dt_text_file;
 
-/* Looks at the first n bytes of a file: NULL when they may be text, else "x.csv: is a Parquet file, not a CSV file". *skip: bytes of a byte order mark. */
-dt_status *dt_text_look(const dt_text_file *f, const void *first, size_t n, size_t *skip) DT_MUST_USE;
+/* Looks at the first n bytes of a file: NULL when they may be text, else "x.csv: is a Parquet file,
+ * not a CSV file". *skip: bytes of a byte order mark. */
+dt_status *dt_text_look(const dt_text_file *f, const void *first, size_t n,
+                        size_t *skip) DT_MUST_USE;
 /* How many bytes at the front are UTF-8 without NUL: n, or where the first fault is. */
 size_t dt_text_valid(const char *text, size_t n);
-/* NULL when dt_text_valid takes all of it, else "x.csv:2:5: byte 0xe9 is not UTF-8". Lines count from `line`, columns from 1, in characters. */
-dt_status *dt_text_check(const dt_text_file *f, const char *text, size_t n, int64_t line) DT_MUST_USE;
-/* A whole file as checked text, without its byte order mark, in *out (which is cleared first). More than `limit` bytes: TOO_LARGE. */
+/* NULL when dt_text_valid takes all of it, else "x.csv:2:5: byte 0xe9 is not UTF-8". Lines count
+ * from `line`, columns from 1, in characters. */
+dt_status *dt_text_check(const dt_text_file *f, const char *text, size_t n,
+                         int64_t line) DT_MUST_USE;
+/* A whole file as checked text, without its byte order mark, in *out (which is cleared first). More
+ * than `limit` bytes: TOO_LARGE. */
 dt_status *dt_text_read(const dt_text_file *f, size_t limit, dt_str *out) DT_MUST_USE;
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pool is built from one part, the gate: a counter that somebody raises and others wait for. `start` opens when there is
- * work, `done` when the last lane has finished it, `join` when the last lane has come to a join.
+ * A pool is built from one part, the gate: a counter that somebody raises and others wait for.
+ * `start` opens when there is work, `done` when the last lane has finished it, `join` when the last
+ * lane has come to a join.
  *
- * A waiter spins first, then counts itself in `sleepers` and sleeps in the kernel; whoever opens the gate enters the kernel only if there are
- * sleepers. Both sides write one word and then read the other's, in sequentially consistent order, so at least one of them sees the other: no wake-up
+ * A waiter spins first, then counts itself in `sleepers` and sleeps in the kernel; whoever opens
+ * the gate enters the kernel only if there are sleepers. Both sides write one word and then read
+ * the other's, in sequentially consistent order, so at least one of them sees the other: no wake-up
  * is lost.
  *
  * How long waiters spin is learned (base/patience.h). Long waits are no sign of another process
@@ -58,18 +60,15 @@ struct dt_pool {
     lane *lanes; /* (n), the first without a thread */
 };
 
-void dt_futex_wait(_Atomic uint32_t *word, uint32_t expected)
-{
+void dt_futex_wait(_Atomic uint32_t *word, uint32_t expected) {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
 }
 
-void dt_futex_wake(_Atomic uint32_t *word)
-{
+void dt_futex_wake(_Atomic uint32_t *word) {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-static void pause_briefly(void)
-{
+static void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -77,73 +76,60 @@ static void pause_briefly(void)
 #endif
 }
 
-static void gate_open(gate *g)
-{
+static void gate_open(gate *g) {
     atomic_fetch_add(&g->count, 1);
-    if (atomic_load(&g->sleepers))
-        dt_futex_wake(&g->count);
+    if (atomic_load(&g->sleepers)) dt_futex_wake(&g->count);
 }
 
-static bool spin(gate *g, uint32_t seen, int times)
-{
+static bool spin(gate *g, uint32_t seen, int times) {
     for (int i = 0; i < times; i++) {
-        if (atomic_load_explicit(&g->count, memory_order_acquire) != seen)
-            return true;
+        if (atomic_load_explicit(&g->count, memory_order_acquire) != seen) return true;
         pause_briefly();
     }
     return false;
 }
 
-static void sleep_at(gate *g, uint32_t seen)
-{
+static void sleep_at(gate *g, uint32_t seen) {
     atomic_fetch_add(&g->sleepers, 1);
-    while (atomic_load(&g->count) == seen)
-        dt_futex_wait(&g->count, seen);
+    while (atomic_load(&g->count) == seen) dt_futex_wait(&g->count, seen);
     atomic_fetch_sub(&g->sleepers, 1);
 }
 
 /* A long wait is not another process' doing: at `start` there is no work, elsewhere our own threads
  * may have the core. `beside` changes between runs only, so waiters at `start` must not read it. */
-static bool is_excused(const dt_pool *p, const gate *g)
-{
-    return g == &p->start || (p->beside && atomic_load_explicit(p->beside, memory_order_relaxed) > 0);
+static bool is_excused(const dt_pool *p, const gate *g) {
+    return g == &p->start ||
+           (p->beside && atomic_load_explicit(p->beside, memory_order_relaxed) > 0);
 }
 
 /* Returns when the gate, one of the pool's, has been opened since it stood at `seen`. */
-static void gate_wait(dt_pool *p, gate *g, uint32_t seen)
-{
-    if (spin(g, seen, SPINS))
-        return;
+static void gate_wait(dt_pool *p, gate *g, uint32_t seen) {
+    if (spin(g, seen, SPINS)) return;
     dt_wait w = {.excused = is_excused(p, g)};
-    int64_t since = dt_now_ns(), patience = atomic_load_explicit(&p->patience, memory_order_relaxed);
-    while (!w.slept && !spin(g, seen, SPINS_A_LOOK))
-        w.slept = dt_now_ns() - since >= patience;
-    if (w.slept)
-        sleep_at(g, seen);
+    int64_t since = dt_now_ns(),
+            patience = atomic_load_explicit(&p->patience, memory_order_relaxed);
+    while (!w.slept && !spin(g, seen, SPINS_A_LOOK)) w.slept = dt_now_ns() - since >= patience;
+    if (w.slept) sleep_at(g, seen);
     w.ns = dt_now_ns() - since;
     w.excused = w.excused || is_excused(p, g);
     int64_t after = dt_patience_after(patience, w);
-    if (after != patience)
-        atomic_store_explicit(&p->patience, after, memory_order_relaxed);
+    if (after != patience) atomic_store_explicit(&p->patience, after, memory_order_relaxed);
 }
 
-static void *lane_main(void *argument)
-{
+static void *lane_main(void *argument) {
     const lane *l = argument;
     dt_pool *p = l->pool;
     for (uint32_t runs = 0;; runs++) {
         gate_wait(p, &p->start, runs);
-        if (p->stop)
-            return NULL;
+        if (p->stop) return NULL;
         p->body(l->number, p->user);
-        if (atomic_fetch_sub(&p->working, 1) == 1)
-            gate_open(&p->done);
+        if (atomic_fetch_sub(&p->working, 1) == 1) gate_open(&p->done);
     }
 }
 
-/* Threads inherit the mask of signals: with all blocked, signals reach the program's own threads only. */
-static int start_lane(lane *l)
-{
+/* Threads inherit the mask of signals: with all blocked, signals reach the program's own threads
+ * only. */
+static int start_lane(lane *l) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -152,19 +138,19 @@ static int start_lane(lane *l)
     return error;
 }
 
-dt_status *dt_pool_create(dt_pool **out, int n)
-{
+dt_status *dt_pool_create(dt_pool **out, int n) {
     *out = NULL;
     dt_pool *p = dt_try_alloc(sizeof *p);
-    if (!p)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for %d threads", n);
+    if (!p) return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for %d threads", n);
     memset(p, 0, sizeof *p);
     p->lanes = dt_alloc(dt_size_mul((size_t)n, sizeof *p->lanes));
     for (p->n = 1; p->n < n; p->n++) {
         p->lanes[p->n] = (lane){.pool = p, .number = p->n};
         int error = start_lane(&p->lanes[p->n]);
         if (error) {
-            dt_status *s = dt_fail(DT_E_NO_MEMORY, NULL, "cannot start thread %d of %d: the system has none left", p->n + 1, n);
+            dt_status *s =
+                dt_fail(DT_E_NO_MEMORY, NULL,
+                        "cannot start thread %d of %d: the system has none left", p->n + 1, n);
             dt_pool_destroy(p);
             return s;
         }
@@ -173,30 +159,20 @@ dt_status *dt_pool_create(dt_pool **out, int n)
     return NULL;
 }
 
-void dt_pool_destroy(dt_pool *p)
-{
-    if (!p)
-        return;
+void dt_pool_destroy(dt_pool *p) {
+    if (!p) return;
     p->stop = true;
     gate_open(&p->start);
-    for (int i = 1; i < p->n; i++)
-        pthread_join(p->lanes[i].thread, NULL);
+    for (int i = 1; i < p->n; i++) pthread_join(p->lanes[i].thread, NULL);
     free(p->lanes);
     free(p);
 }
 
-int dt_pool_lanes(const dt_pool *p)
-{
-    return p->n;
-}
+int dt_pool_lanes(const dt_pool *p) { return p->n; }
 
-void dt_pool_beside(dt_pool *p, const _Atomic uint32_t *threads)
-{
-    p->beside = threads;
-}
+void dt_pool_beside(dt_pool *p, const _Atomic uint32_t *threads) { p->beside = threads; }
 
-void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user)
-{
+void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user) {
     if (p->n == 1) {
         body(0, user);
         return;
@@ -210,10 +186,8 @@ void dt_pool_run(dt_pool *p, void (*body)(int lane, void *user), void *user)
     gate_wait(p, &p->done, done);
 }
 
-void dt_pool_join(dt_pool *p)
-{
-    if (p->n == 1)
-        return;
+void dt_pool_join(dt_pool *p) {
+    if (p->n == 1) return;
     /* Read before arriving: after that the last lane may open the gate at any moment. */
     uint32_t seen = atomic_load_explicit(&p->join.count, memory_order_relaxed);
     if (atomic_fetch_add(&p->arrived, 1) + 1 < (uint32_t)p->n) {
@@ -224,17 +198,16 @@ void dt_pool_join(dt_pool *p)
     gate_open(&p->join);
 }
 
-/* The mask may be longer than cpu_set_t, on machines of more than 1,024 cores; the kernel then wants a longer one. */
-int dt_cores(void)
-{
+/* The mask may be longer than cpu_set_t, on machines of more than 1,024 cores; the kernel then
+ * wants a longer one. */
+int dt_cores(void) {
     for (int room = CPU_SETSIZE; room <= 1 << 20; room *= 2) {
         size_t size = CPU_ALLOC_SIZE((size_t)room);
         cpu_set_t *set = dt_alloc(size);
         int failed = sched_getaffinity(0, size, set);
         int n = failed ? 0 : CPU_COUNT_S(size, set);
         free(set);
-        if (!failed || errno != EINVAL)
-            return n > 1 ? n : 1;
+        if (!failed || errno != EINVAL) return n > 1 ? n : 1;
     }
     return 1;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coll/dcn.h"
 
-/* The latency, one way, between two machines of a data centre: an assumption, since nobody publishes it for these. Base round trips of about 25 us
- * are reported for Google's fabrics (Swift, SIGCOMM 2020; from memory). */
+/* The latency, one way, between two machines of a data centre: an assumption, since nobody
+ * publishes it for these. Base round trips of about 25 us are reported for Google's fabrics (Swift,
+ * SIGCOMM 2020; from memory). */
 static const double one_way_s = 12.5e-6;
 
 /* Messages that follow each other, and what a chip sends of its bytes. */
@@ -11,22 +12,19 @@ static const struct {
     double times;
     bool all; /* of the whole, not of the others' part */
 } shapes[DT_COLLECTIVES] = {
-    [DT_ALL_GATHER] = {1, 1, false},          [DT_REDUCE_SCATTER] = {1, 1, false},     [DT_ALL_REDUCE] = {2, 2, false},
-    [DT_ALL_TO_ALL] = {1, 1, false},          [DT_COLLECTIVE_PERMUTE] = {1, 1, true},  [DT_COLLECTIVE_BROADCAST] = {1, 1, true},
+    [DT_ALL_GATHER] = {1, 1, false},        [DT_REDUCE_SCATTER] = {1, 1, false},
+    [DT_ALL_REDUCE] = {2, 2, false},        [DT_ALL_TO_ALL] = {1, 1, false},
+    [DT_COLLECTIVE_PERMUTE] = {1, 1, true}, [DT_COLLECTIVE_BROADCAST] = {1, 1, true},
 };
 
-static double sent(int slices, dt_collective c, double bytes)
-{
+static double sent(int slices, dt_collective c, double bytes) {
     return shapes[c].times * bytes * (shapes[c].all ? 1 : (slices - 1.0) / slices);
 }
 
-bool dt_dcn_price(const dt_chip *chip, int slices, dt_collective c, double bytes, double *seconds)
-{
+bool dt_dcn_price(const dt_chip *chip, int slices, dt_collective c, double bytes, double *seconds) {
     *seconds = 0;
-    if (slices < 2 || !(bytes > 0))
-        return true;
-    if (!(chip->dcn_Bps > 0))
-        return false;
+    if (slices < 2 || !(bytes > 0)) return true;
+    if (!(chip->dcn_Bps > 0)) return false;
     *seconds = shapes[c].steps * one_way_s + sent(slices, c, bytes) / chip->dcn_Bps;
     return true;
 }

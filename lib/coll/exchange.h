@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a collective costs where the groups that do it stand: the one entry for the rest of the program. All groups do it at the same
- * time, so they contend for links.
+ * What a collective costs where the groups that do it stand: the one entry for the rest of the
+ * program. All groups do it at the same time, so they contend for links.
  *
- * Groups that are grids (coll/grid.h) use the axes of the torus, by the schedule that is fastest for so many bytes (coll/torus.h); others
- * a ring through their places, in the order of their ranks, with contention counted link by link (coll/irregular.h). Nothing is written out:
- * thousands of chips are priced within a millisecond or two.
+ * Groups that are grids (coll/grid.h) use the axes of the torus, by the schedule that is fastest
+ * for so many bytes (coll/torus.h); others a ring through their places, in the order of their
+ * ranks, with contention counted link by link (coll/irregular.h). Nothing is written out: thousands
+ * of chips are priced within a millisecond or two.
  *
- * There are three prices. `seconds` is what hardware does: links at the efficiency that was measured, and what it takes to start. `ideal_s` is
- * the same schedule on perfect links. `textbook_s` is the rule of the book "How to Scale Your Model", which holds every axis for
- * a long ring: max(hops, V / (2 w n)).
+ * There are three prices. `seconds` is what hardware does: links at the efficiency that was
+ * measured, and what it takes to start. `ideal_s` is the same schedule on perfect links.
+ * `textbook_s` is the rule of the book "How to Scale Your Model", which holds every axis for a long
+ * ring: max(hops, V / (2 w n)).
  */
 #ifndef DT_COLL_EXCHANGE_H
 #define DT_COLL_EXCHANGE_H
@@ -19,19 +21,21 @@
 typedef struct dt_exchange {
     const dt_topology *topology; /* of a slice */
     dt_collective collective;
-    int groups, ranks;           /* ranks: of a group */
-    const int *place;            /* [groups][ranks][4]: coordinates */
-    double bytes;                /* of one group's whole buffer: the gathered or reduced array; all_to_all: all that one group holds;
-                                  * collective_permute and collective_broadcast: what one rank sends */
+    int groups, ranks; /* ranks: of a group */
+    const int *place;  /* [groups][ranks][4]: coordinates */
+    /* of one group's whole buffer: the gathered or reduced array; all_to_all: all that one group
+     * holds; collective_permute and collective_broadcast: what one rank sends */
+    double bytes;
 } dt_exchange;
 
 typedef struct dt_exchange_price {
     double seconds;
     double ideal_s, textbook_s;
-    double latency_s;     /* of seconds: what nothing at all would cost */
-    double busiest_link;  /* bytes one way over the link that carries most, all groups together */
-    double way[3][2];     /* the same of the links along x, y and z, [1] towards larger coordinates */
-    char schedule[48];    /* what was picked: "torus 6 colours 3 phases", "line"; "" where nothing travels */
+    double latency_s;    /* of seconds: what nothing at all would cost */
+    double busiest_link; /* bytes one way over the link that carries most, all groups together */
+    double way[3][2]; /* the same of the links along x, y and z, [1] towards larger coordinates */
+    /* what was picked: "torus 6 colours 3 phases", "line"; "" where nothing travels */
+    char schedule[48];
 } dt_exchange_price;
 
 void dt_exchange_price_of(const dt_exchange *x, dt_exchange_price *out);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of ranks that stand in a grid. Along each axis of the mesh a group has ranks at equal distances; side by side there are as many groups as
- * there are bases, so that all groups together are one grid again:
+ * Groups of ranks that stand in a grid. Along each axis of the mesh a group has ranks at equal
+ * distances; side by side there are as many groups as there are bases, so that all groups together
+ * are one grid again:
  *
- *     an axis of 8, ranks 4, stride 1, bases 0 and 4      a a a a b b b b       two lines (the ends of the axis may be linked, the groups' are not)
- *     an axis of 8, ranks 4, stride 2, bases 0 and 1      a b a b a b a b       two rings, if the ends are linked; every link is of both
+ *     an axis of 8, ranks 4, stride 1, bases 0 and 4      a a a a b b b b       two lines (the ends
+ *     of the axis may be linked, the groups' are not) an axis of 8, ranks 4, stride 2, bases 0 and
+ *     1      a b a b a b a b       two rings, if the ends are linked; every link is of both
  *
  * The fourth axis is that of the cores of a chip.
  */
@@ -15,7 +17,8 @@
 
 #include "topo/topo.h"
 
-enum { DT_GRID_SIDE = 256, DT_GRID_AXES = 4, DT_CORE_AXIS = 3 }; /* the longest axis of a slice is 256 */
+/* the longest axis of a slice is 256 */
+enum { DT_GRID_SIDE = 256, DT_GRID_AXES = 4, DT_CORE_AXIS = 3 };
 
 typedef struct dt_grid_axis {
     int size;  /* of the mesh */
@@ -35,7 +38,8 @@ typedef struct dt_grid {
 
 /* False: these groups are no such grid. place: [groups][ranks][4]. */
 bool dt_grid_find(const dt_topology *t, int groups, int ranks, const int *place, dt_grid *out);
-/* Axes, the cores' left out, along which a group has more than one rank; into axes[3] the longest first. */
+/* Axes, the cores' left out, along which a group has more than one rank; into axes[3] the longest
+ * first. */
 int dt_grid_axes(const dt_grid *g, int axes[3]);
 
 #endif

@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recursive halving and doubling: partners at distance 1, 2, 4, ... exchange all they have. All-gather of 4 ranks:
+ * Recursive halving and doubling: partners at distance 1, 2, 4, ... exchange all they have.
+ * All-gather of 4 ranks:
  *
  *               0       1       2       3
  *     start     a . . . . b . . . . c . . . . d
  *     round 1   a b . . a b . . . . c d . . c d      0 <-> 1, 2 <-> 3
  *     round 2   a b c d a b c d a b c d a b c d      0 <-> 2, 1 <-> 3
  *
- * log2(ranks) rounds, the fewest there can be, so it is for small buffers; the bytes are the ring's, but they go far. Backwards it is
- * recursive halving, whose sum is a balanced tree. The number of ranks must be a power of two.
+ * log2(ranks) rounds, the fewest there can be, so it is for small buffers; the bytes are the
+ * ring's, but they go far. Backwards it is recursive halving, whose sum is a balanced tree. The
+ * number of ranks must be a power of two.
  */
 #include "coll/moves.h"
 
-static void gather(int ranks, dt_moves *out)
-{
+static void gather(int ranks, dt_moves *out) {
     for (int round = 0, size = 1; size < ranks; round++, size *= 2)
         for (int to = 0; to < ranks; to++) {
             int from = to ^ size;
-            dt_moves_add(out, (dt_move){.round = round, .from = from, .to = to, .first = from / size * size, .chunks = size});
+            dt_moves_add(out, (dt_move){.round = round,
+                                        .from = from,
+                                        .to = to,
+                                        .first = from / size * size,
+                                        .chunks = size});
         }
 }
 
 const dt_algorithm dt_algorithm_halving = {
-    .name = "halving", .about = "partners at doubling distances exchange all they have", .chunks = 1, .powers_of_two_only = true,
+    .name = "halving",
+    .about = "partners at doubling distances exchange all they have",
+    .chunks = 1,
+    .powers_of_two_only = true,
     .gather = gather,
 };

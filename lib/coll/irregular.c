@@ -8,16 +8,14 @@
 #include "base/arena.h"
 #include "coll/links.h"
 
-static const int *place(const dt_exchange *x, int group, int rank)
-{
+static const int *place(const dt_exchange *x, int group, int rank) {
     return &x->place[4 * (group * x->ranks + rank)];
 }
 
 /* ---- rings ---- */
 
 /* A step of the ring: every rank sends a byte to the next one, or the one before. */
-static void add_step(dt_loads *l, const dt_exchange *x, bool back)
-{
+static void add_step(dt_loads *l, const dt_exchange *x, bool back) {
     for (int g = 0; g < x->groups; g++)
         for (int r = 0; r < x->ranks; r++) {
             const int *a = place(x, g, r), *b = place(x, g, (r + 1) % x->ranks);
@@ -25,49 +23,42 @@ static void add_step(dt_loads *l, const dt_exchange *x, bool back)
         }
 }
 
-static void note_links(dt_wire_price *p, const dt_loads *l, double bytes)
-{
+static void note_links(dt_wire_price *p, const dt_loads *l, double bytes) {
     p->busiest_link = bytes * dt_loads_link(l);
     for (int axis = 0; axis < 3; axis++)
-        for (int up = 0; up < 2; up++)
-            p->way[axis][up] = bytes * dt_loads_way(l, axis, up);
+        for (int up = 0; up < 2; up++) p->way[axis][up] = bytes * dt_loads_way(l, axis, up);
 }
 
 /* Rounds of an all-gather on what links carry in a step. */
-static double gather_seconds(const dt_exchange *x, bool both, const dt_loads *l, const dt_wires *w)
-{
+static double gather_seconds(const dt_exchange *x, bool both, const dt_loads *l,
+                             const dt_wires *w) {
     const double link = dt_loads_link(l), chip = dt_loads_chip(l), chunk = x->bytes / x->ranks;
-    if (!both)
-        return (x->ranks - 1) * dt_wires_round(w, l->hops, link * chunk, chip * chunk);
-    const int near = (x->ranks - 1) / 2, far = x->ranks / 2; /* in the last round of an even number only one half arrives from each side */
-    return near * dt_wires_round(w, l->hops, link * chunk, chip * chunk)
-        + (far - near) * dt_wires_round(w, l->hops, link * chunk / 2, chip * chunk / 2);
+    if (!both) return (x->ranks - 1) * dt_wires_round(w, l->hops, link * chunk, chip * chunk);
+    /* in the last round of an even number only one half arrives from each side */
+    const int near = (x->ranks - 1) / 2, far = x->ranks / 2;
+    return near * dt_wires_round(w, l->hops, link * chunk, chip * chunk) +
+           (far - near) * dt_wires_round(w, l->hops, link * chunk / 2, chip * chunk / 2);
 }
 
 /* One half of a ring collective: reduce-scatters go round the other way. */
-static void add_half(dt_wire_price *p, dt_loads *total, const dt_exchange *x, bool both, bool back, const dt_wires *w)
-{
+static void add_half(dt_wire_price *p, dt_loads *total, const dt_exchange *x, bool both, bool back,
+                     const dt_wires *w) {
     dt_loads l = dt_loads_create(x->topology);
     const int rounds = both ? x->ranks / 2 : x->ranks - 1;
     add_step(&l, x, back);
-    if (both)
-        add_step(&l, x, !back);
+    if (both) add_step(&l, x, !back);
     p->seconds += gather_seconds(x, both, &l, w);
     p->latency_s += rounds * l.hops * w->hop_s;
-    for (int i = 0; i < l.links; i++)
-        total->link[i] += l.link[i];
+    for (int i = 0; i < l.links; i++) total->link[i] += l.link[i];
     dt_loads_release(&l);
 }
 
-dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *w)
-{
+dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *w) {
     dt_loads total = dt_loads_create(x->topology);
     dt_wire_price p = {0};
     const double travels = x->bytes / x->ranks * (x->ranks - 1);
-    if (x->collective != DT_ALL_GATHER)
-        add_half(&p, &total, x, both, true, w);
-    if (x->collective != DT_REDUCE_SCATTER)
-        add_half(&p, &total, x, both, false, w);
+    if (x->collective != DT_ALL_GATHER) add_half(&p, &total, x, both, true, w);
+    if (x->collective != DT_REDUCE_SCATTER) add_half(&p, &total, x, both, false, w);
     note_links(&p, &total, both ? travels / 2 : travels);
     dt_loads_release(&total);
     return p;
@@ -77,10 +68,10 @@ dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *w)
 
 enum { PAIRS = 1 << 18 }; /* that are routed; of more some, evenly, for all */
 
-static void add_all_pairs(dt_loads *l, const dt_exchange *x)
-{
+static void add_all_pairs(dt_loads *l, const dt_exchange *x) {
     const double pairs = (double)x->groups * x->ranks * x->ranks;
-    const int step = pairs > PAIRS ? (int)(pairs / PAIRS) + 1 : 1, counted = (x->ranks - 2) / step + 1;
+    const int step = pairs > PAIRS ? (int)(pairs / PAIRS) + 1 : 1,
+              counted = (x->ranks - 2) / step + 1;
     const double each = x->bytes / x->ranks / x->ranks * (x->ranks - 1) / counted;
     for (int g = 0; g < x->groups; g++)
         for (int a = 0; a < x->ranks; a++)
@@ -88,21 +79,17 @@ static void add_all_pairs(dt_loads *l, const dt_exchange *x)
                 dt_loads_add(l, place(x, g, a), place(x, g, (a + d) % x->ranks), each);
 }
 
-static void add_neighbours(dt_loads *l, const dt_exchange *x)
-{
+static void add_neighbours(dt_loads *l, const dt_exchange *x) {
     for (int g = 0; g < x->groups; g++)
         for (int r = 0; r + 1 < x->ranks; r++)
             dt_loads_add(l, place(x, g, r), place(x, g, r + 1), x->bytes);
 }
 
-dt_wire_price dt_direct_cost(const dt_exchange *x, const dt_wires *w)
-{
+dt_wire_price dt_direct_cost(const dt_exchange *x, const dt_wires *w) {
     dt_loads l = dt_loads_create(x->topology);
     dt_wire_price p = {0};
-    if (x->collective == DT_ALL_TO_ALL)
-        add_all_pairs(&l, x);
-    else
-        add_neighbours(&l, x);
+    if (x->collective == DT_ALL_TO_ALL) add_all_pairs(&l, x);
+    else add_neighbours(&l, x);
     p.latency_s = l.hops * w->hop_s;
     p.seconds = p.latency_s + dt_wires_round(w, 0, dt_loads_link(&l), dt_loads_chip(&l));
     note_links(&p, &l, 1);
@@ -112,14 +99,12 @@ dt_wire_price dt_direct_cost(const dt_exchange *x, const dt_wires *w)
 
 /* ---- trees ---- */
 
-static int steps_along(const dt_grid_axis *x, int from, int to)
-{
+static int steps_along(const dt_grid_axis *x, int from, int to) {
     int steps = abs(to - from) / (x->stride ? x->stride : 1);
     return x->ring && 2 * steps > x->ranks ? x->ranks - steps : steps;
 }
 
-static dt_branch branch_in_grid(const dt_grid *grid, const int *root, const int *at)
-{
+static dt_branch branch_in_grid(const dt_grid *grid, const int *root, const int *at) {
     dt_branch b = {0};
     memcpy(b.from, at, sizeof b.from);
     for (int a = DT_GRID_AXES - 1; a >= 0; a--) {
@@ -127,7 +112,9 @@ static dt_branch branch_in_grid(const dt_grid *grid, const int *root, const int 
         const int steps = steps_along(x, root[a], at[a]), ahead = (at[a] + x->stride) % x->size;
         if (steps > 0 && b.depth == 0) {
             const bool on = at[a] + x->stride < x->size || x->ring;
-            b.from[a] = on && steps_along(x, root[a], ahead) < steps ? ahead : (at[a] - x->stride + x->size) % x->size;
+            b.from[a] = on && steps_along(x, root[a], ahead) < steps
+                            ? ahead
+                            : (at[a] - x->stride + x->size) % x->size;
         }
         b.depth += steps;
     }
@@ -135,18 +122,16 @@ static dt_branch branch_in_grid(const dt_grid *grid, const int *root, const int 
 }
 
 /* Without a grid: half of the ranks to each side. */
-dt_branch dt_branch_to(const dt_exchange *x, const dt_grid *grid, int group, int rank)
-{
+dt_branch dt_branch_to(const dt_exchange *x, const dt_grid *grid, int group, int rank) {
     const bool behind = 2 * rank > x->ranks;
-    if (grid)
-        return branch_in_grid(grid, place(x, group, 0), place(x, group, rank));
+    if (grid) return branch_in_grid(grid, place(x, group, 0), place(x, group, rank));
     dt_branch b = {.depth = behind ? x->ranks - rank : rank};
     memcpy(b.from, place(x, group, behind ? (rank + 1) % x->ranks : rank - 1), sizeof b.from);
     return b;
 }
 
-dt_wire_price dt_spread_cost(const dt_exchange *x, const dt_grid *grid, const dt_wires *w, int *pieces)
-{
+dt_wire_price dt_spread_cost(const dt_exchange *x, const dt_grid *grid, const dt_wires *w,
+                             int *pieces) {
     dt_loads l = dt_loads_create(x->topology);
     dt_wire_price p = {0};
     int depth = 0;
@@ -156,7 +141,9 @@ dt_wire_price dt_spread_cost(const dt_exchange *x, const dt_grid *grid, const dt
             dt_loads_add(&l, b.from, place(x, g, r), 1);
             depth = b.depth > depth ? b.depth : depth;
         }
-    const double all = dt_wires_round(w, 0, dt_loads_link(&l) * x->bytes, dt_loads_chip(&l) * x->bytes), way = l.hops * w->hop_s;
+    const double all = dt_wires_round(w, 0, dt_loads_link(&l) * x->bytes,
+                                      dt_loads_chip(&l) * x->bytes),
+                 way = l.hops * w->hop_s;
     *pieces = way > 0 && all > way ? (int)fmin(all / way, 1e6) : 1;
     p.latency_s = depth * way;
     p.seconds = (depth + *pieces - 1.0) * fmax(all / *pieces, way);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prices of exchanges between ranks that need not stand in a grid. Every message of all groups is routed, and counted on its links.
+ * Prices of exchanges between ranks that need not stand in a grid. Every message of all groups is
+ * routed, and counted on its links.
  */
 #ifndef DT_COLL_IRREGULAR_H
 #define DT_COLL_IRREGULAR_H
@@ -8,14 +9,18 @@
 #include "coll/exchange.h"
 #include "coll/grid.h"
 
-/* All-gather, reduce-scatter or all-reduce along a ring through the ranks of each group, one way or both ways round. */
+/* All-gather, reduce-scatter or all-reduce along a ring through the ranks of each group, one way or
+ * both ways round. */
 dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *wires);
 /* Messages straight from rank to rank: all_to_all, collective_permute. */
 dt_wire_price dt_direct_cost(const dt_exchange *x, const dt_wires *wires);
-/* Rank 0's buffer goes to all in pieces, down a tree: along the first axis of the grid, from all there along the second, and on; without a grid
- * (NULL) from rank to rank both ways. So many pieces that the first one's way costs as much as a piece; how many, into *pieces. While the tree fills,
- * rounds are counted as if it were full. */
-dt_wire_price dt_spread_cost(const dt_exchange *x, const dt_grid *grid, const dt_wires *wires, int *pieces);
+/* Rank 0's buffer goes to all in pieces, down a tree: along the first axis of the grid, from all
+ * there along the second, and on; without a grid
+ * (NULL) from rank to rank both ways. So many pieces that the first one's way costs as much as a
+ *        piece; how many, into *pieces. While the tree fills, rounds are counted as if it were
+ *        full. */
+dt_wire_price dt_spread_cost(const dt_exchange *x, const dt_grid *grid, const dt_wires *wires,
+                             int *pieces);
 
 /* The last step of the way down that tree to a rank. */
 typedef struct dt_branch {

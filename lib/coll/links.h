@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes on links: a message is routed, and what it carries is counted on every link it takes, in that link's direction.
+ * Bytes on links: a message is routed, and what it carries is counted on every link it takes, in
+ * that link's direction.
  *
- * A message goes the short way along each axis; half of it each way where both are equally long. Where it must go along several axes it is split
- * evenly over the orders in which they can follow each other (x y z, y z x, z x y), so that two places that differ in two axes are joined by
- * two disjoint ways. What stays in a chip is counted on the chip.
+ * A message goes the short way along each axis; half of it each way where both are equally long.
+ * Where it must go along several axes it is split evenly over the orders in which they can follow
+ * each other (x y z, y z x, z x y), so that two places that differ in two axes are joined by two
+ * disjoint ways. What stays in a chip is counted on the chip.
  */
 #ifndef DT_COLL_LINKS_H
 #define DT_COLL_LINKS_H
@@ -16,7 +18,7 @@ typedef struct dt_loads {
     double *link; /* [chip][axis][up] */
     double *chip; /* [chip] */
     int links, chips;
-    int hops;     /* of the longest message */
+    int hops; /* of the longest message */
 } dt_loads;
 
 dt_loads dt_loads_create(const dt_topology *t);
@@ -29,7 +31,8 @@ double dt_loads_chip(const dt_loads *l);
 /* The same of the links along an axis, in a direction. */
 double dt_loads_way(const dt_loads *l, int axis, bool up);
 
-/* How long wires need for a round of messages: its longest way, and its busiest link or chip, whichever is longer. */
+/* How long wires need for a round of messages: its longest way, and its busiest link or chip,
+ * whichever is longer. */
 double dt_wires_round(const dt_wires *w, int hops, double link, double chip);
 
 #endif

@@ -12,7 +12,8 @@ struct dt_moves {
 
 void dt_moves_add(dt_moves *m, dt_move move);
 
-/* A schedule that is being written. Of all_gather, reduce_scatter and all_reduce the moves are those of the all-gather; the rest follows. */
+/* A schedule that is being written. Of all_gather, reduce_scatter and all_reduce the moves are
+ * those of the all-gather; the rest follows. */
 typedef struct dt_draft {
     const char *name;
     dt_collective collective;

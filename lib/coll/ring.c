@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ring: everyone passes to the next what came in from the one before. All-gather of 4 ranks, chunks named by their owners:
+ * Ring: everyone passes to the next what came in from the one before. All-gather of 4 ranks, chunks
+ * named by their owners:
  *
  *               0       1       2       3
  *     start     a . . . . b . . . . c . . . . d
@@ -8,19 +9,24 @@
  *     round 2   a . c d a b . d a b c . . b c d
  *     round 3   a b c d a b c d a b c d a b c d
  *
- * ranks - 1 rounds, each a chunk over every link of the ring, one way: bytes * (N - 1) / N / link in all, whatever N. (The reduce-scatter,
- * being this backwards, goes round the other way.)
+ * ranks - 1 rounds, each a chunk over every link of the ring, one way: bytes * (N - 1) / N / link
+ * in all, whatever N. (The reduce-scatter, being this backwards, goes round the other way.)
  */
 #include "coll/moves.h"
 
-static void gather(int ranks, dt_moves *out)
-{
+static void gather(int ranks, dt_moves *out) {
     for (int round = 0; round < ranks - 1; round++)
         for (int to = 0; to < ranks; to++)
-            dt_moves_add(out, (dt_move){.round = round, .from = (to + ranks - 1) % ranks, .to = to,
-                                        .first = (to - 1 - round + 2 * ranks) % ranks, .chunks = 1});
+            dt_moves_add(out, (dt_move){.round = round,
+                                        .from = (to + ranks - 1) % ranks,
+                                        .to = to,
+                                        .first = (to - 1 - round + 2 * ranks) % ranks,
+                                        .chunks = 1});
 }
 
 const dt_algorithm dt_algorithm_ring = {
-    .name = "ring", .about = "each passes on to the next what came from the one before", .chunks = 1, .gather = gather,
+    .name = "ring",
+    .about = "each passes on to the next what came from the one before",
+    .chunks = 1,
+    .gather = gather,
 };

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives on hosts that a switch joins, with devices that a switch joins. A group of d devices on each of h hosts works in two tiers, one after the other:
+ * Collectives on hosts that a switch joins, with devices that a switch joins. A group of d devices
+ * on each of h hosts works in two tiers, one after the other:
  *
  *     inside    each device sends and receives its own rate
- *     between   each host does, for all groups that have devices on it; what its devices have in common travels once
+ *     between   each host does, for all groups that have devices on it; what its devices have in
+ *     common travels once
  *
- *                          inside, a device          between, a host           messages between, one after the other
- *     all_gather           V (d - 1) / d             V (h - 1) / h             log2 h, or 1 where h is no power of two
+ *                          inside, a device          between, a host           messages between,
+ *                          one after the other
+ *     all_gather           V (d - 1) / d             V (h - 1) / h             log2 h, or 1 where h
+ *     is no power of two
  *     reduce_scatter       V (d - 1) / d             V (h - 1) / h             the same
  *     all_reduce           2 V (d - 1) / d           2 V (h - 1) / h           twice as many
  *     all_to_all           V / (h d) (d - 1) / d     V / h (h - 1) / h         1
  *     permute, broadcast   V                         V                         1, log2 h
  *
- * V is the group's whole buffer, of a permute what one rank sends. Between hosts these are the bytes and messages of the schedules that workers run (coll/halving.c,
- * fabric/tree.c): recursive halving for powers of two, else straight to each owner. A message takes hop_s before its first byte; inside a host that is left out.
+ * V is the group's whole buffer, of a permute what one rank sends. Between hosts these are the
+ * bytes and messages of the schedules that workers run (coll/halving.c, fabric/tree.c): recursive
+ * halving for powers of two, else straight to each owner. A message takes hop_s before its first
+ * byte; inside a host that is left out.
  */
 #include "coll/switched.h"
 
@@ -26,76 +32,60 @@ typedef struct tiers {
     int sharing;        /* groups that have to do with the busiest host */
 } tiers;
 
-static int host_of(const dt_exchange *x, int group, int rank)
-{
+static int host_of(const dt_exchange *x, int group, int rank) {
     return x->place[4 * (group * x->ranks + rank) + 1];
 }
 
 /* Ranks of a group on a host. */
-static int count_on(const dt_exchange *x, int group, int host)
-{
+static int count_on(const dt_exchange *x, int group, int host) {
     int n = 0;
-    for (int k = 0; k < x->ranks; k++)
-        n += host_of(x, group, k) == host;
+    for (int k = 0; k < x->ranks; k++) n += host_of(x, group, k) == host;
     return n;
 }
 
 /* Groups stand alike: the first one tells how. */
-static tiers find_tiers(const dt_exchange *x)
-{
-    tiers t = { 0 };
+static tiers find_tiers(const dt_exchange *x) {
+    tiers t = {0};
     const int first = host_of(x, 0, 0);
     for (int k = 0; k < x->ranks; k++) {
         const int host = host_of(x, 0, k), n = count_on(x, 0, host);
         bool seen = false;
-        for (int before = 0; before < k && !seen; before++)
-            seen = host_of(x, 0, before) == host;
+        for (int before = 0; before < k && !seen; before++) seen = host_of(x, 0, before) == host;
         t.hosts += !seen;
         t.devices = n > t.devices ? n : t.devices;
     }
-    for (int g = 0; g < x->groups; g++)
-        t.sharing += count_on(x, g, first) > 0;
+    for (int g = 0; g < x->groups; g++) t.sharing += count_on(x, g, first) > 0;
     return t;
 }
 
-static double part(int n)
-{
-    return (n - 1.0) / n;
-}
+static double part(int n) { return (n - 1.0) / n; }
 
 /* Messages of a schedule that all hosts take part in, one way. */
-static double messages(int hosts)
-{
+static double messages(int hosts) {
     const bool halves = (hosts & (hosts - 1)) == 0;
     return halves ? log2(hosts) : 1;
 }
 
-void dt_switched_price(const dt_exchange *x, dt_exchange_price *out)
-{
+void dt_switched_price(const dt_exchange *x, dt_exchange_price *out) {
     const dt_chip *c = x->topology->slice->chip;
     const tiers t = find_tiers(x);
     const double d = t.devices, h = t.hosts, V = x->bytes;
     double inside = V * part(t.devices), between = V * part(t.hosts), rounds = messages(t.hosts);
     switch (x->collective) {
     case DT_ALL_GATHER:
-    case DT_REDUCE_SCATTER:
-        break;
-    case DT_ALL_REDUCE:
-        inside *= 2, between *= 2, rounds *= 2;
-        break;
-    case DT_ALL_TO_ALL:
-        inside /= h * d, between /= h, rounds = 1;
-        break;
-    case DT_COLLECTIVE_PERMUTE:
-        inside = V, between = V, rounds = 1;
-        break;
-    case DT_COLLECTIVE_BROADCAST:
-        inside = V, between = V, rounds = ceil(log2(h));
-        break;
+    case DT_REDUCE_SCATTER: break;
+    case DT_ALL_REDUCE: inside *= 2, between *= 2, rounds *= 2; break;
+    case DT_ALL_TO_ALL: inside /= h * d, between /= h, rounds = 1; break;
+    case DT_COLLECTIVE_PERMUTE: inside = V, between = V, rounds = 1; break;
+    case DT_COLLECTIVE_BROADCAST: inside = V, between = V, rounds = ceil(log2(h)); break;
     }
     out->busiest_link = t.hosts > 1 ? between * t.sharing : 0;
     out->latency_s = t.hosts > 1 ? rounds * c->hop_s : 0;
-    out->seconds = out->latency_s + (t.hosts > 1 ? out->busiest_link / c->link_Bps : 0) + (t.devices > 1 ? inside / c->core_link_Bps : 0);
+    out->seconds = out->latency_s + (t.hosts > 1 ? out->busiest_link / c->link_Bps : 0) +
+                   (t.devices > 1 ? inside / c->core_link_Bps : 0);
     out->ideal_s = out->textbook_s = out->seconds;
-    snprintf(out->schedule, sizeof out->schedule, t.hosts == 1 ? "inside hosts" : t.devices == 1 ? "between hosts" : "inside, then between hosts");
+    snprintf(out->schedule, sizeof out->schedule,
+             t.hosts == 1     ? "inside hosts"
+             : t.devices == 1 ? "between hosts"
+                              : "inside, then between hosts");
 }

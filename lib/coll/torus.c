@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ways to use a grid. The names and the numbers of colours are those that the compiler of real TPUs gives: for large buffers rings in one
- * direction, a colour for each rotation of the axes and each direction; for small ones pincers, which close in from both sides and so go
- * half as far.
+ * The ways to use a grid. The names and the numbers of colours are those that the compiler of real
+ * TPUs gives: for large buffers rings in one direction, a colour for each rotation of the axes and
+ * each direction; for small ones pincers, which close in from both sides and so go half as far.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "coll/torus.h"
 
-static void add_phase(dt_color *c, dt_phase phase)
-{
-    c->phase[c->phases++] = phase;
-}
+static void add_phase(dt_color *c, dt_phase phase) { c->phase[c->phases++] = phase; }
 
-static dt_color *add_color(dt_torus *s)
-{
+static dt_color *add_color(dt_torus *s) {
     dt_color *c = &s->color[s->colors++];
     memset(c, 0, sizeof *c);
     if (s->view[0].axis[DT_CORE_AXIS].ranks > 1)
@@ -23,22 +19,18 @@ static dt_color *add_color(dt_torus *s)
     return c;
 }
 
-static void name_it(dt_torus *s, const char *what, int axes)
-{
+static void name_it(dt_torus *s, const char *what, int axes) {
     const int phases = s->color[0].phases;
     if (axes > 1)
         snprintf(s->name, sizeof s->name, "%s %d colours %d phases", what, s->colors, phases);
-    else
-        snprintf(s->name, sizeof s->name, "%s", what);
+    else snprintf(s->name, sizeof s->name, "%s", what);
 }
 
 /* One-way rings: 2 n colours on n axes. */
-static bool one_way(const dt_grid *g, dt_torus *s)
-{
+static bool one_way(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     for (int i = 0; i < n; i++)
-        if (!g->axis[axes[i]].ring)
-            return false;
+        if (!g->axis[axes[i]].ring) return false;
     for (int down = 0; down < 2; down++)
         for (int turn = 0; turn < n; turn++) {
             dt_color *c = add_color(s);
@@ -50,8 +42,7 @@ static bool one_way(const dt_grid *g, dt_torus *s)
 }
 
 /* Both ways at once, along lines too: n colours on n axes. */
-static bool pincer(const dt_grid *g, dt_torus *s)
-{
+static bool pincer(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     bool rings = false;
     for (int turn = 0; turn < n; turn++) {
@@ -60,7 +51,8 @@ static bool pincer(const dt_grid *g, dt_torus *s)
             const int axis = axes[(turn + i) % n];
             const bool ring = g->axis[axis].ring;
             rings = rings || ring;
-            add_phase(c, (dt_phase){dt_algorithm_find(ring ? "two_way_ring" : "line"), axis, false});
+            add_phase(c,
+                      (dt_phase){dt_algorithm_find(ring ? "two_way_ring" : "line"), axis, false});
         }
     }
     name_it(s, n > 1 ? (rings ? "pincer" : "mesh") : rings ? "pincer ring" : "line", n);
@@ -68,13 +60,11 @@ static bool pincer(const dt_grid *g, dt_torus *s)
 }
 
 /* Partners at doubling distances, axis after axis. */
-static bool halving(const dt_grid *g, dt_torus *s)
-{
+static bool halving(const dt_grid *g, dt_torus *s) {
     int axes[3], n = dt_grid_axes(g, axes);
     dt_color *c = add_color(s);
     for (int i = 0; i < n; i++) {
-        if (g->axis[axes[i]].ranks & (g->axis[axes[i]].ranks - 1))
-            return false;
+        if (g->axis[axes[i]].ranks & (g->axis[axes[i]].ranks - 1)) return false;
         add_phase(c, (dt_phase){dt_algorithm_find("halving"), axes[i], false});
     }
     name_it(s, "halving", 1);
@@ -82,20 +72,19 @@ static bool halving(const dt_grid *g, dt_torus *s)
 }
 
 /* Nobody but cores of one chip. */
-static bool in_chip(const dt_grid *g, dt_torus *s)
-{
+static bool in_chip(const dt_grid *g, dt_torus *s) {
     int axes[3];
-    if (dt_grid_axes(g, axes) > 0)
-        return false;
+    if (dt_grid_axes(g, axes) > 0) return false;
     add_color(s);
     name_it(s, "in the chip", 1);
     return true;
 }
 
-int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_WAYS])
-{
-    static bool (*const makers[])(const dt_grid *, dt_torus *) = {one_way, pincer, in_chip, halving};
-    const bool twisted = t->slice && t->slice->twisted; /* far partners take other ways there than along the axis */
+int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_WAYS]) {
+    static bool (*const makers[])(const dt_grid *, dt_torus *) = {one_way, pincer, in_chip,
+                                                                  halving};
+    /* far partners take other ways there than along the axis */
+    const bool twisted = t->slice && t->slice->twisted;
     int n = dt_torus_twisted(t, g, &out[0]);
     for (size_t i = 0; i < sizeof makers / sizeof *makers - twisted; i++) {
         out[n] = (dt_torus){.view = {*g}, .twisted = {-1}, .views = 1};

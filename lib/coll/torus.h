@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives on tori, as colours and phases. A colour is an equal share of the buffer; it goes through the axes of the grid one after the
- * other, a phase each: a ring or a line along that axis, in all rows of the grid at once. Colours take the axes in another order, or go the other
- * way round, so that all links work all the time. On a torus of two axes, reduce-scatter:
+ * Collectives on tori, as colours and phases. A colour is an equal share of the buffer; it goes
+ * through the axes of the grid one after the other, a phase each: a ring or a line along that axis,
+ * in all rows of the grid at once. Colours take the axes in another order, or go the other way
+ * round, so that all links work all the time. On a torus of two axes, reduce-scatter:
  *
  *                    phase 1       phase 2
- *     colour 1       x up          y up           of V/4; after a phase there is V/4 divided by the length of the axis left,
+ *     colour 1       x up          y up           of V/4; after a phase there is V/4 divided by the
+ *     length of the axis left,
  *     colour 2       y up          x up           so the first phase is what takes time
  *     colour 3       x down        y down
  *     colour 4       y down        x down
  *
- * An all-gather is this backwards, an all-reduce both. Cores of a chip are an axis that every colour takes first, where all is still to be added
- * up: they are near.
+ * An all-gather is this backwards, an all-reduce both. Cores of a chip are an axis that every
+ * colour takes first, where all is still to be added up: they are near.
  *
- * A description is as long as it has colours and phases, whatever the number of chips. All rows of a phase do the same, so its price
- * needs one row only (dt_torus_cost); tests write its moves out and find that they cost the same on the same wires.
+ * A description is as long as it has colours and phases, whatever the number of chips. All rows of
+ * a phase do the same, so its price needs one row only (dt_torus_cost); tests write its moves out
+ * and find that they cost the same on the same wires.
  */
 #ifndef DT_COLL_TORUS_H
 #define DT_COLL_TORUS_H
@@ -27,7 +30,7 @@ enum { DT_TORUS_VIEWS = 3 };
 typedef struct dt_phase {
     const dt_algorithm *algorithm; /* along the axis */
     int axis;
-    bool down;                     /* it goes from the last rank of the axis to the first one */
+    bool down; /* it goes from the last rank of the axis to the first one */
 } dt_phase;
 
 typedef struct dt_color {
@@ -37,26 +40,31 @@ typedef struct dt_color {
 } dt_color;
 
 typedef struct dt_torus {
-    char name[48];     /* "torus 6 colours 3 phases" */
-    dt_grid view[DT_TORUS_VIEWS]; /* [0]: the grid as it is; the others: with one twisted axis as a ring (see coll/twist.c) */
-    int twisted[DT_TORUS_VIEWS];  /* that axis; -1: none */
+    char name[48]; /* "torus 6 colours 3 phases" */
+    /* [0]: the grid as it is; the others: with one twisted axis as a ring (see coll/twist.c) */
+    dt_grid view[DT_TORUS_VIEWS];
+    int twisted[DT_TORUS_VIEWS]; /* that axis; -1: none */
     int views;
     int colors;
     dt_color color[DT_COLORS];
 } dt_torus;
 
-/* All that are possible on a grid, the one that compilers prefer for large buffers first, into out[]; their number. */
+/* All that are possible on a grid, the one that compilers prefer for large buffers first, into
+ * out[]; their number. */
 enum { DT_TORUS_WAYS = 4 };
 int dt_torus_ways(const dt_topology *t, const dt_grid *g, dt_torus out[DT_TORUS_WAYS]);
 
-/* all_gather, reduce_scatter, all_reduce of a buffer of `bytes` by all groups of the grid at once. */
-dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes, const dt_wires *wires);
+/* all_gather, reduce_scatter, all_reduce of a buffer of `bytes` by all groups of the grid at
+ * once. */
+dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes,
+                            const dt_wires *wires);
 /* Colours for all chips of a twisted slice. False: it is not one, or these are not all chips. */
 bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out);
 /* all_to_all by all groups at once, every message straight to where it goes. */
 dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires);
 /* Between all chips of a twisted slice. */
-dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g, double bytes, const dt_wires *wires);
+dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g, double bytes,
+                                         const dt_wires *wires);
 /* All chips of a slice are one group. */
 bool dt_grid_is_whole(const dt_grid *g);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The price of a torus schedule from one row of each axis: all rows of a phase do the same at the same time, so what the links of one row
- * carry in a round is what all carry.
+ * The price of a torus schedule from one row of each axis: all rows of a phase do the same at the
+ * same time, so what the links of one row carry in a round is what all carry.
  *
- * An algorithm's moves along an axis are played once for each group that lies in the row (`profile`), with the part of the buffer that a colour
- * has left. Rounds, phases and their prices are those of schedules written out (tests/support/schedule_cost.c).
+ * An algorithm's moves along an axis are played once for each group that lies in the row
+ * (`profile`), with the part of the buffer that a colour has left. Rounds, phases and their prices
+ * are those of schedules written out (tests/support/schedule_cost.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +18,17 @@
 /* What the links of a row carry in the rounds of an algorithm's all-gather, in chunks. */
 typedef struct profile {
     int rounds, size;
-    int *hops;    /* [rounds] */
-    double *link; /* [rounds][2][size]: down and up; a link belongs to its lower end. Of cores: what the chip carries, at 0 */
+    int *hops; /* [rounds] */
+    /* [rounds][2][size]: down and up; a link belongs to its lower end. Of cores: what the chip
+     * carries, at 0 */
+    double *link;
 } profile;
 
-static double *row_of(const profile *p, int round, bool up)
-{
+static double *row_of(const profile *p, int round, bool up) {
     return &p->link[(size_t)(2 * round + up) * (size_t)p->size];
 }
 
-static void add_way(profile *p, int round, int from, int steps, bool up, double chunks)
-{
+static void add_way(profile *p, int round, int from, int steps, bool up, double chunks) {
     double *row = row_of(p, round, up);
     for (int i = 0, at = from; i < steps; i++) {
         const int next = (at + (up ? 1 : p->size - 1)) % p->size;
@@ -37,39 +38,32 @@ static void add_way(profile *p, int round, int from, int steps, bool up, double 
 }
 
 /* The short way, or half each way where both are. */
-static void add_message(profile *p, const dt_grid_axis *x, const dt_move *m, int from, int to)
-{
+static void add_message(profile *p, const dt_grid_axis *x, const dt_move *m, int from, int to) {
     const int ahead = (to - from + p->size) % p->size, behind = p->size - ahead;
     const bool up = x->wrap ? ahead <= behind : to > from, both = x->wrap && ahead == behind;
     const int hops = up ? ahead : behind;
-    if (up)
-        add_way(p, m->round, from, ahead, true, both ? m->chunks / 2.0 : m->chunks);
-    if (!up || both)
-        add_way(p, m->round, from, behind, false, both ? m->chunks / 2.0 : m->chunks);
-    if (hops > p->hops[m->round])
-        p->hops[m->round] = hops;
+    if (up) add_way(p, m->round, from, ahead, true, both ? m->chunks / 2.0 : m->chunks);
+    if (!up || both) add_way(p, m->round, from, behind, false, both ? m->chunks / 2.0 : m->chunks);
+    if (hops > p->hops[m->round]) p->hops[m->round] = hops;
 }
 
-static int position(const dt_grid_axis *x, const dt_phase *p, int base, int rank)
-{
+static int position(const dt_grid_axis *x, const dt_phase *p, int base, int rank) {
     return base + x->stride * (p->down ? x->ranks - 1 - rank : rank);
 }
 
-static void play(profile *out, const dt_moves *moves, const dt_grid_axis *x, const dt_phase *p, bool backwards)
-{
+static void play(profile *out, const dt_moves *moves, const dt_grid_axis *x, const dt_phase *p,
+                 bool backwards) {
     for (int base = 0; base < x->size; base++)
         for (int i = 0; x->based[base] && i < moves->n; i++) {
             const dt_move *m = &moves->at[i];
             const int a = position(x, p, base, m->from), b = position(x, p, base, m->to);
             if (p->axis == DT_CORE_AXIS)
                 out->link[(size_t)m->round * 2 * (size_t)out->size] += m->chunks;
-            else
-                add_message(out, x, m, backwards ? b : a, backwards ? a : b);
+            else add_message(out, x, m, backwards ? b : a, backwards ? a : b);
         }
 }
 
-static profile profile_of(const dt_grid *g, const dt_phase *p, bool backwards)
-{
+static profile profile_of(const dt_grid *g, const dt_phase *p, bool backwards) {
     const dt_grid_axis *x = &g->axis[p->axis];
     dt_moves moves = {0};
     p->algorithm->gather(x->ranks, &moves);
@@ -81,15 +75,15 @@ static profile profile_of(const dt_grid *g, const dt_phase *p, bool backwards)
     return out;
 }
 
-static void profile_release(profile *p)
-{
+static void profile_release(profile *p) {
     free(p->hops);
     free(p->link);
 }
 
 /* ---- phases ---- */
 
-/* What the links of the rows of all axes carry; a row has the same links whichever way they are used. */
+/* What the links of the rows of all axes carry; a row has the same links whichever way they are
+ * used. */
 typedef struct rows {
     double link[DT_GRID_AXES][2][DT_GRID_SIDE];
 } rows;
@@ -101,16 +95,13 @@ typedef struct bill {
     dt_wire_price price;
 } bill;
 
-static double most(const double *v, int n)
-{
+static double most(const double *v, int n) {
     double m = 0;
-    for (int i = 0; i < n; i++)
-        m = v[i] > m ? v[i] : m;
+    for (int i = 0; i < n; i++) m = v[i] > m ? v[i] : m;
     return m;
 }
 
-static double most_of(const dt_grid *g, const rows *r)
-{
+static double most_of(const dt_grid *g, const rows *r) {
     double m = 0;
     for (int a = 0; a < DT_CORE_AXIS; a++)
         for (int up = 0; up < 2; up++) {
@@ -121,9 +112,9 @@ static double most_of(const dt_grid *g, const rows *r)
 }
 
 /* A colour's round, alone; `chunk`: bytes, of all cores of a chip that take part. */
-static double price_round(bill *b, const profile *p, int axis, int round, double chunk)
-{
-    const int size = b->s->view[0].axis[axis].size; /* of a ring of several laps the first one: all are alike */
+static double price_round(bill *b, const profile *p, int axis, int round, double chunk) {
+    /* of a ring of several laps the first one: all are alike */
+    const int size = b->s->view[0].axis[axis].size;
     double busiest = 0;
     for (int up = 0; up < 2; up++)
         for (int i = 0; i < p->size && i < size; i++) {
@@ -131,29 +122,29 @@ static double price_round(bill *b, const profile *p, int axis, int round, double
             b->phase.link[axis][up][i] += bytes;
             busiest = bytes > busiest ? bytes : busiest;
         }
-    return axis == DT_CORE_AXIS ? dt_wires_round(b->wires, 0, 0, busiest) : dt_wires_round(b->wires, p->hops[round], busiest, 0);
+    return axis == DT_CORE_AXIS ? dt_wires_round(b->wires, 0, 0, busiest)
+                                : dt_wires_round(b->wires, p->hops[round], busiest, 0);
 }
 
 /* Bytes of a chunk of a colour's phase, of `bytes` of the colour. */
-static double chunk_bytes(const dt_torus *s, const dt_color *c, int phase, double bytes)
-{
-    for (int i = 0; i <= phase; i++)
-        bytes /= s->view[c->view].axis[c->phase[i].axis].ranks;
+static double chunk_bytes(const dt_torus *s, const dt_color *c, int phase, double bytes) {
+    for (int i = 0; i <= phase; i++) bytes /= s->view[c->view].axis[c->phase[i].axis].ranks;
     return bytes / c->phase[phase].algorithm->chunks;
 }
 
-static void larger(double *most_so_far, double v)
-{
+static void larger(double *most_so_far, double v) {
     *most_so_far = v > *most_so_far ? v : *most_so_far;
 }
 
-/* What a colour needs for a phase if nobody is in its way; all cores of a chip that take part send over its links. */
-static void price_color(bill *b, int color, int phase, bool backwards, double bytes, double *slowest, double *latency)
-{
+/* What a colour needs for a phase if nobody is in its way; all cores of a chip that take part send
+ * over its links. */
+static void price_color(bill *b, int color, int phase, bool backwards, double bytes,
+                        double *slowest, double *latency) {
     const dt_color *c = &b->s->color[color];
     const int axis = c->phase[phase].axis;
     profile p = profile_of(&b->s->view[c->view], &c->phase[phase], backwards);
-    const double chunk = chunk_bytes(b->s, c, phase, bytes) * (axis == DT_CORE_AXIS ? 1 : b->s->view[0].cores);
+    const double chunk =
+        chunk_bytes(b->s, c, phase, bytes) * (axis == DT_CORE_AXIS ? 1 : b->s->view[0].cores);
     double seconds = 0, way = 0;
     for (int round = 0; round < p.rounds; round++) {
         seconds += price_round(b, &p, axis, round, chunk);
@@ -164,13 +155,13 @@ static void price_color(bill *b, int color, int phase, bool backwards, double by
     profile_release(&p);
 }
 
-static void add_phase(bill *b, int phase, bool backwards, double bytes)
-{
+static void add_phase(bill *b, int phase, bool backwards, double bytes) {
     const dt_grid *g = &b->s->view[0];
     double slowest = 0, latency = 0;
     for (int c = 0; c < b->s->colors; c++)
         price_color(b, c, phase, backwards, bytes / b->s->colors, &slowest, &latency);
-    larger(&slowest, dt_wires_round(b->wires, 0, most_of(g, &b->phase), b->phase.link[DT_CORE_AXIS][0][0]));
+    larger(&slowest,
+           dt_wires_round(b->wires, 0, most_of(g, &b->phase), b->phase.link[DT_CORE_AXIS][0][0]));
     b->price.seconds += slowest;
     b->price.latency_s += latency;
     for (int a = 0; a < DT_CORE_AXIS; a++)
@@ -180,8 +171,7 @@ static void add_phase(bill *b, int phase, bool backwards, double bytes)
     memset(&b->phase, 0, sizeof b->phase);
 }
 
-static void note_links(bill *b)
-{
+static void note_links(bill *b) {
     const dt_grid *g = &b->s->view[0];
     b->price.busiest_link = most_of(g, &b->total);
     for (int a = 0; a < DT_CORE_AXIS; a++)
@@ -189,14 +179,12 @@ static void note_links(bill *b)
             b->price.way[a][up] = most(b->total.link[a][up], g->axis[a].size);
 }
 
-dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes, const dt_wires *wires)
-{
+dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes,
+                            const dt_wires *wires) {
     bill b = {.s = s, .wires = wires};
     const int phases = s->colors ? s->color[0].phases : 0;
-    for (int i = 0; c != DT_ALL_GATHER && i < phases; i++)
-        add_phase(&b, i, true, bytes);
-    for (int i = phases - 1; c != DT_REDUCE_SCATTER && i >= 0; i--)
-        add_phase(&b, i, false, bytes);
+    for (int i = 0; c != DT_ALL_GATHER && i < phases; i++) add_phase(&b, i, true, bytes);
+    for (int i = phases - 1; c != DT_REDUCE_SCATTER && i >= 0; i--) add_phase(&b, i, false, bytes);
     note_links(&b);
     return b.price;
 }
@@ -204,18 +192,16 @@ dt_wire_price dt_torus_cost(const dt_torus *s, dt_collective c, double bytes, co
 /* ---- all to all ---- */
 
 /* Everybody's message to everybody else in the row, at once. */
-static void gather_all_pairs(int ranks, dt_moves *out)
-{
+static void gather_all_pairs(int ranks, dt_moves *out) {
     for (int from = 0; from < ranks; from++)
         for (int to = 0; to < ranks; to++)
-            if (from != to)
-                dt_moves_add(out, (dt_move){.from = from, .to = to, .chunks = 1});
+            if (from != to) dt_moves_add(out, (dt_move){.from = from, .to = to, .chunks = 1});
 }
 
-/* On its way from rank to rank a message goes along each axis once; as all rows are alike, one of n ranks carries 1/n of what travels along it:
- * all pairs of places in the row, as often as there are pairs of rows. */
-dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires)
-{
+/* On its way from rank to rank a message goes along each axis once; as all rows are alike, one of n
+ * ranks carries 1/n of what travels along it: all pairs of places in the row, as often as there are
+ * pairs of rows. */
+dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_wires *wires) {
     static const dt_algorithm all_pairs = {.chunks = 1, .gather = gather_all_pairs};
     const dt_torus s = {.view = {*g}, .twisted = {-1}, .views = 1, .colors = 1};
     bill b = {.s = &s, .wires = wires};
@@ -226,11 +212,13 @@ dt_wire_price dt_grid_all_to_all_cost(const dt_grid *g, double bytes, const dt_w
         profile p = profile_of(g, &phase, false);
         hops += p.hops[0];
         if (g->axis[a].ranks > 1)
-            price_round(&b, &p, a, 0, a == DT_CORE_AXIS ? each : each * g->ranks / g->axis[a].ranks * g->cores);
+            price_round(&b, &p, a, 0,
+                        a == DT_CORE_AXIS ? each : each * g->ranks / g->axis[a].ranks * g->cores);
         profile_release(&p);
     }
     b.price.latency_s = hops * wires->hop_s;
-    b.price.seconds = b.price.latency_s + dt_wires_round(wires, 0, most_of(g, &b.phase), b.phase.link[DT_CORE_AXIS][0][0]);
+    b.price.seconds = b.price.latency_s + dt_wires_round(wires, 0, most_of(g, &b.phase),
+                                                         b.phase.link[DT_CORE_AXIS][0][0]);
     b.total = b.phase;
     note_links(&b);
     return b.price;

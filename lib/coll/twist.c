@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Twisted slices. Round a short axis one comes back k further on the long ones, so that a ring along it has several laps and is as long as the
- * longest axis: with k = 4, sizes 4 x 8, in x
+ * Twisted slices. Round a short axis one comes back k further on the long ones, so that a ring
+ * along it has several laps and is as long as the longest axis: with k = 4, sizes 4 x 8, in x
  *
  *     (0,0) (1,0) (2,0) (3,0)  (0,4) (1,4) (2,4) (3,4)  and back to (0,0)
  *
- * A colour whose first phase is that ring sees another grid of the same chips: 8 x 4, a ring of 8 and lines of 4. Such views let every link
- * work: six colours, whose first phases are rings of the same length along all axes, both ways. What is left for the lines is an eighth.
+ * A colour whose first phase is that ring sees another grid of the same chips: 8 x 4, a ring of 8
+ * and lines of 4. Such views let every link work: six colours, whose first phases are rings of the
+ * same length along all axes, both ways. What is left for the lines is an eighth.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,40 +17,41 @@
 #include "coll/links.h"
 #include "coll/torus.h"
 
-static int longest_axis(const dt_grid *g)
-{
+static int longest_axis(const dt_grid *g) {
     int longest = 0;
     for (int a = 1; a < DT_CORE_AXIS; a++)
         longest = g->axis[a].size >= g->axis[longest].size ? a : longest;
     return longest;
 }
 
-/* The grid as a colour sees it that goes round `axis` first: a ring of all laps; the longest axis is cut into as many blocks as there are laps. */
-static void add_view(dt_torus *s, int axis)
-{
+/* The grid as a colour sees it that goes round `axis` first: a ring of all laps; the longest axis
+ * is cut into as many blocks as there are laps. */
+static void add_view(dt_torus *s, int axis) {
     dt_grid *v = &s->view[s->views];
     *v = s->view[0];
     dt_grid_axis *ring = &v->axis[axis], *cut = &v->axis[longest_axis(v)];
     const int k = ring->size, laps = cut->size / k;
-    *ring = (dt_grid_axis){.size = laps * k, .wrap = true, .ranks = laps * k, .stride = 1, .ring = true, .bases = 1, .based = {true}};
+    *ring = (dt_grid_axis){.size = laps * k,
+                           .wrap = true,
+                           .ranks = laps * k,
+                           .stride = 1,
+                           .ring = true,
+                           .bases = 1,
+                           .based = {true}};
     cut->ranks = k;
     cut->ring = false;
     cut->bases = laps;
-    for (int lap = 0; lap < laps; lap++)
-        cut->based[lap * k] = true;
+    for (int lap = 0; lap < laps; lap++) cut->based[lap * k] = true;
     s->twisted[s->views++] = axis;
 }
 
-bool dt_grid_is_whole(const dt_grid *g)
-{
+bool dt_grid_is_whole(const dt_grid *g) {
     for (int a = 0; a < DT_CORE_AXIS; a++)
-        if (g->axis[a].ranks != g->axis[a].size)
-            return false;
+        if (g->axis[a].ranks != g->axis[a].size) return false;
     return g->axis[DT_CORE_AXIS].bases == 1;
 }
 
-static void add_color(dt_torus *s, int view, int first, bool down)
-{
+static void add_color(dt_torus *s, int view, int first, bool down) {
     dt_color *c = &s->color[s->colors++];
     *c = (dt_color){.view = view};
     if (s->view[0].axis[DT_CORE_AXIS].ranks > 1)
@@ -57,67 +59,66 @@ static void add_color(dt_torus *s, int view, int first, bool down)
     for (int i = 0; i < DT_CORE_AXIS; i++) {
         const int axis = (first + i) % DT_CORE_AXIS;
         const bool ring = s->view[view].axis[axis].ring;
-        c->phase[c->phases++] = (dt_phase){dt_algorithm_find(ring ? "ring" : "line"), axis, ring && down};
+        c->phase[c->phases++] =
+            (dt_phase){dt_algorithm_find(ring ? "ring" : "line"), axis, ring && down};
     }
 }
 
-bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out)
-{
-    if (!t->slice || !t->slice->twisted || !dt_grid_is_whole(g))
-        return false;
+bool dt_torus_twisted(const dt_topology *t, const dt_grid *g, dt_torus *out) {
+    if (!t->slice || !t->slice->twisted || !dt_grid_is_whole(g)) return false;
     *out = (dt_torus){.view = {*g}, .twisted = {-1}, .views = 1};
     for (int axis = 0; axis < DT_CORE_AXIS; axis++) {
         const bool twisted = dt_topology_twist(t, axis, longest_axis(g)) > 0;
-        if (twisted)
-            add_view(out, axis);
+        if (twisted) add_view(out, axis);
         for (int down = 0; down < 2; down++)
             add_color(out, twisted ? out->views - 1 : 0, axis, down);
     }
-    snprintf(out->name, sizeof out->name, "twisted torus %d colours %d phases", out->colors, out->color[0].phases);
+    snprintf(out->name, sizeof out->name, "twisted torus %d colours %d phases", out->colors,
+             out->color[0].phases);
     return true;
 }
 
 /* ---- all to all ---- */
 
-/* What of a message that goes as far as a chip from chip 0 runs along each axis, each way, if it is split evenly over all shortest ways. */
+/* What of a message that goes as far as a chip from chip 0 runs along each axis, each way, if it is
+ * split evenly over all shortest ways. */
 typedef struct share {
     double way[3][2];
 } share;
 
-static void add_last_steps(const dt_topology *t, share *all, int chip)
-{
+static void add_last_steps(const dt_topology *t, share *all, int chip) {
     share *s = &all[chip];
     int n = 0;
     for (int way = 0; way < 6; way++) {
         const int from = dt_topology_neighbour(t, chip, way / 2, way % 2 == 0);
-        if (from < 0 || t->distance[from] != t->distance[chip] - 1)
-            continue;
-        for (int i = 0; i < 6; i++)
-            s->way[i / 2][i % 2] += all[from].way[i / 2][i % 2];
+        if (from < 0 || t->distance[from] != t->distance[chip] - 1) continue;
+        for (int i = 0; i < 6; i++) s->way[i / 2][i % 2] += all[from].way[i / 2][i % 2];
         s->way[way / 2][way % 2]++; /* back from there: the other direction */
         n++;
     }
-    for (int i = 0; n > 0 && i < 6; i++)
-        s->way[i / 2][i % 2] /= n;
+    for (int i = 0; n > 0 && i < 6; i++) s->way[i / 2][i % 2] /= n;
 }
 
-/* All chips see the same picture, so what all of them send along an axis is spread evenly over its links. */
-dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g, double bytes, const dt_wires *wires)
-{
+/* All chips see the same picture, so what all of them send along an axis is spread evenly over its
+ * links. */
+dt_wire_price dt_twisted_all_to_all_cost(const dt_topology *t, const dt_grid *g, double bytes,
+                                         const dt_wires *wires) {
     const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], far = dt_topology_diameter(t);
     const double each = bytes / g->ranks / g->ranks * g->cores * g->cores; /* between two chips */
     share *all = dt_alloc((size_t)chips * sizeof *all);
     dt_wire_price p = {.latency_s = far * wires->hop_s};
     for (int d = 1; d <= far; d++)
         for (int chip = 0; chip < chips; chip++)
-            if (t->distance[chip] == d)
-                add_last_steps(t, all, chip);
+            if (t->distance[chip] == d) add_last_steps(t, all, chip);
     for (int chip = 0; chip < chips; chip++)
-        for (int i = 0; i < 6; i++)
-            p.way[i / 2][i % 2] += each * all[chip].way[i / 2][i % 2];
+        for (int i = 0; i < 6; i++) p.way[i / 2][i % 2] += each * all[chip].way[i / 2][i % 2];
     for (int i = 0; i < 6; i++)
-        p.busiest_link = p.way[i / 2][i % 2] > p.busiest_link ? p.way[i / 2][i % 2] : p.busiest_link;
-    p.seconds = p.latency_s + dt_wires_round(wires, 0, p.busiest_link, g->axis[DT_CORE_AXIS].ranks > 1 ? 2 * bytes / g->ranks / g->ranks : 0);
+        p.busiest_link =
+            p.way[i / 2][i % 2] > p.busiest_link ? p.way[i / 2][i % 2] : p.busiest_link;
+    p.seconds =
+        p.latency_s +
+        dt_wires_round(wires, 0, p.busiest_link,
+                       g->axis[DT_CORE_AXIS].ranks > 1 ? 2 * bytes / g->ranks / g->ranks : 0);
     free(all);
     return p;
 }

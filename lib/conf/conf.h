@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Job files. libyaml's events become a tree in which every node remembers line and column; the schema, not YAML, gives scalars their types, so `off`,
- * `1e-4`, `010` mean what the field says or are refused. Reading continues after a fault, so all faults of a file are reported in one run.
+ * Job files. libyaml's events become a tree in which every node remembers line and column; the
+ * schema, not YAML, gives scalars their types, so `off`, `1e-4`, `010` mean what the field says or
+ * are refused. Reading continues after a fault, so all faults of a file are reported in one run.
  *
- * Merge keys (`<<: *base`, `<<: [*first, *second]`) are entries of the mappings that they name; a mapping's own keys win, then the first mapping's.
+ * Merge keys (`<<: *base`, `<<: [*first, *second]`) are entries of the mappings that they name; a
+ * mapping's own keys win, then the first mapping's.
  *
- * Refused while reading: more than 1 MiB, 64 levels, 10,000 nodes (copies made by aliases count), duplicate keys, a second document, tags, keys that
- * are not strings, control characters, invalid UTF-8.
+ * Refused while reading: more than 1 MiB, 64 levels, 10,000 nodes (copies made by aliases count),
+ * duplicate keys, a second document, tags, keys that are not strings, control characters, invalid
+ * UTF-8.
  */
 #ifndef DT_CONF_CONF_H
 #define DT_CONF_CONF_H
@@ -31,43 +34,49 @@ typedef struct dt_entry {
 /* A node. Lives in the arena it was read into; strings are NUL-terminated UTF-8. */
 struct dt_tree {
     dt_tree_kind kind;
-    dt_location at;        /* of the value; width is the scalar's length */
-    bool quoted;        /* a quoted or block scalar: always a string */
-    const char *text;   /* scalar as written (escapes resolved) */
-    const char *recorded; /* scalar: what stands for `text` wherever the tree is printed; NULL: text itself */
-    bool partial;       /* a map whose `<<` could not be read: a key that is missing may have been there */
-    int n;              /* items of a list, entries of a map */
-    dt_tree **item;     /* list */
-    dt_entry *entry;    /* map, in the order of the file */
+    dt_location at;   /* of the value; width is the scalar's length */
+    bool quoted;      /* a quoted or block scalar: always a string */
+    const char *text; /* scalar as written (escapes resolved) */
+    /* scalar: what stands for `text` wherever the tree is printed; NULL: text itself */
+    const char *recorded;
+    /* a map whose `<<` could not be read: a key that is missing may have been there */
+    bool partial;
+    int n;           /* items of a list, entries of a map */
+    dt_tree **item;  /* list */
+    dt_entry *entry; /* map, in the order of the file */
 };
 
-/* Parses `source` (which must outlive the tree, like everything in the arena); the root may be of any kind, but there must be one.
- * All faults are returned. *out is NULL after a syntax error or a limit; after faults that leave a sensible tree (a duplicate key, a
- * tag) it is that tree without the refused entries, so that the caller may read on and report the rest in the same run:
+/* Parses `source` (which must outlive the tree, like everything in the arena); the root may be of
+ * any kind, but there must be one. All faults are returned. *out is NULL after a syntax error or a
+ * limit; after faults that leave a sensible tree (a duplicate key, a tag) it is that tree without
+ * the refused entries, so that the caller may read on and report the rest in the same run:
  *
  *     dt_status *faults = dt_tree_read(arena, path, &source, &tree);
  *     if (tree)
  *         dt_status_append(&faults, dt_fields_read(arena, fields, tree, NULL, NULL, &job));
- *     return faults;
- */
+ *     return faults; */
 dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
-/* The same for a part of a job that a program gives as text: where there is nothing, MISUSE says of what. */
+/* The same for a part of a job that a program gives as text: where there is nothing, MISUSE says of
+ * what. */
 dt_status *dt_fragment_parse(dt_arena *arena, const dt_source *source, dt_tree **out) DT_MUST_USE;
-/* Reads a file ("-": standard input) and parses it; the root must be a mapping. The dt_source is made in the arena.
- * Missing: NO_INPUT. */
-dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **source, dt_tree **out) DT_MUST_USE;
+/* Reads a file ("-": standard input) and parses it; the root must be a mapping. The dt_source is
+ * made in the arena. Missing: NO_INPUT. */
+dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **source,
+                        dt_tree **out) DT_MUST_USE;
 /* The value of a key, or NULL (also when t is no map or NULL). */
 dt_tree *dt_tree_get(const dt_tree *t, const char *key);
 /* A copy that shares nothing with t but texts. */
 dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t);
 /* A mapping without the keys whose value is null; t itself where there are none. */
 const dt_tree *dt_tree_without_nulls(dt_arena *arena, const dt_tree *t);
-/* Sets `a.b.c` to the value parsed from `value` (YAML flow syntax); maps on the way are made; list items are addressed by index
- * ("model.layers.1.Dense.units=64"), a bare name becomes a mapping when its arguments are meant (`optimizer: Adam` and
- * "compile.optimizer.Adam.learning_rate=0.01"). "seed=" sets null, the default. Faults point into "override N". */
-dt_status *dt_tree_override(dt_arena *arena, dt_tree *root, int number, const char *assignment) DT_MUST_USE;
-/* The tree as canonical JSON text, for hashes of jobs: keys in byte order whatever the order of the file, scalars typed by their
- * looks, numbers in one spelling, quoted scalars as strings. */
+/* Sets `a.b.c` to the value parsed from `value` (YAML flow syntax); maps on the way are made; list
+ * items are addressed by index ("model.layers.1.Dense.units=64"), a bare name becomes a mapping
+ * when its arguments are meant (`optimizer: Adam` and "compile.optimizer.Adam.learning_rate=0.01").
+ * "seed=" sets null, the default. Faults point into "override N". */
+dt_status *dt_tree_override(dt_arena *arena, dt_tree *root, int number,
+                            const char *assignment) DT_MUST_USE;
+/* The tree as canonical JSON text, for hashes of jobs: keys in byte order whatever the order of the
+ * file, scalars typed by their looks, numbers in one spelling, quoted scalars as strings. */
 void dt_tree_print(const dt_tree *t, dt_str *out);
 /* Whether both have one such text. */
 bool dt_tree_same(const dt_tree *a, const dt_tree *b);
@@ -75,9 +84,10 @@ bool dt_tree_same(const dt_tree *a, const dt_tree *b);
 /* ---- field tables ---- */
 
 /*
- * A table describes a struct; reading fills the struct and reports every unknown key, wrong type and value out of range.
- * Scalars: integers are [+-]?[0-9]+ without leading zeros, or an exact 1e3; reals are finite; booleans are true and false only; any
- * scalar is a string, quoted or not, but a quoted one is nothing else. null (`null`, `~`, nothing) means: the default.
+ * A table describes a struct; reading fills the struct and reports every unknown key, wrong type
+ * and value out of range. Scalars: integers are [+-]?[0-9]+ without leading zeros, or an exact 1e3;
+ * reals are finite; booleans are true and false only; any scalar is a string, quoted or not, but a
+ * quoted one is nothing else. null (`null`, `~`, nothing) means: the default.
  *
  *     struct dense { int64_t units; int activation; };
  *     static const dt_field fields[] = {
@@ -87,13 +97,21 @@ bool dt_tree_same(const dt_tree *a, const dt_tree *b);
  *     };
  */
 typedef enum dt_field_kind {
-    DT_FIELD_END, DT_FIELD_INT /* int64_t */, DT_FIELD_REAL /* double */, DT_FIELD_BOOL /* bool */,
-    DT_FIELD_TEXT /* const char * */, DT_FIELD_ENUM /* int */, DT_FIELD_INTS /* dt_ints */, DT_FIELD_REALS /* dt_reals */,
+    DT_FIELD_END,
+    DT_FIELD_INT /* int64_t */,
+    DT_FIELD_REAL /* double */,
+    DT_FIELD_BOOL /* bool */,
+    DT_FIELD_TEXT /* const char * */,
+    DT_FIELD_ENUM /* int */,
+    DT_FIELD_INTS /* dt_ints */,
+    DT_FIELD_REALS /* dt_reals */,
     DT_FIELD_TEXTS /* dt_texts */,
-    DT_FIELD_TREE /* const dt_tree *: read by somebody else */, DT_FIELD_TABLE /* a struct inside, with its own table */,
+    DT_FIELD_TREE /* const dt_tree *: read by somebody else */,
+    DT_FIELD_TABLE /* a struct inside, with its own table */,
     DT_FIELD_INSTEAD /* no field: a key that people try */,
     /* in `forms` alone: */
-    DT_FIELD_LIST /* of items that are one of `forms` */, DT_FIELD_MAP /* of any keys, whose values are */,
+    DT_FIELD_LIST /* of items that are one of `forms` */,
+    DT_FIELD_MAP /* of any keys, whose values are */,
     DT_FIELD_NAMED /* a thing of a job file: its name, or a mapping of its name to its arguments */
 } dt_field_kind;
 
@@ -120,59 +138,87 @@ typedef struct dt_field {
     size_t offset;
     const char *help;
     bool required;
-    bool above_min, below_max;  /* the limits themselves are excluded */
-    double min, max;            /* INT, REAL, elements of INTS and REALS; characters of TEXT and elements of TEXTS. Both 0: no limit. max
-                                   alone: min is set too; .max = INFINITY (or above_min): only min is, and may be 0 */
-    bool lone;                  /* INTS: a number in place of a list is taken too */
-    bool some;                  /* REALS: an empty list is refused */
-    const char *preset;         /* the default, written as in a job file; NULL: zero / NULL / empty / first choice */
+    bool above_min, below_max; /* the limits themselves are excluded */
+    /* INT, REAL, elements of INTS and REALS; characters of TEXT and elements of TEXTS. Both 0:
+     * no limit. max alone: min is set too; .max = INFINITY (or above_min): only min is, and may
+     * be 0 */
+    double min, max;
+    bool lone; /* INTS: a number in place of a list is taken too */
+    bool some; /* REALS: an empty list is refused */
+    /* the default, written as in a job file; NULL: zero / NULL / empty / first choice */
+    const char *preset;
     const char *const *choices; /* ENUM: names, NULL-terminated; the value is the index */
-    const char *noun;           /* ENUM: what they are, for "unknown strategy 'x'"; NULL: the field's name */
-    const struct dt_field *table; /* TABLE; left out of the file, its required fields are not missed */
-    dt_tree_kind as;            /* TREE: the kind it must have; DT_TREE_NULL: any */
-    const char *instead;        /* the key is refused with this explanation: "write 'units'"; with a preset, that value alone is taken */
-    int set;                    /* 1 + offset of a `bool` that is set when the key is given; 0: none */
-    const struct dt_field *forms; /* TREE: what it may be, for those who list keys, since its reader is code; one of these fields without names. None at
-                                     all: it can only be left out. NULL: anything. LIST, MAP: what is in it; TABLE: what other keys may have */
-    bool by_name;               /* MAP of forms: its keys are names that users give; null is as if the name were not there */
-    const char *pattern;        /* TEXT of forms: a regular expression of JSON Schema that it matches */
+    /* ENUM: what they are, for "unknown strategy 'x'"; NULL: the field's name */
+    const char *noun;
+    /* TABLE; left out of the file, its required fields are not missed */
+    const struct dt_field *table;
+    dt_tree_kind as; /* TREE: the kind it must have; DT_TREE_NULL: any */
+    /* the key is refused with this explanation: "write 'units'"; with a preset, that value alone
+     * is taken */
+    const char *instead;
+    int set; /* 1 + offset of a `bool` that is set when the key is given; 0: none */
+    /* TREE: what it may be, for those who list keys, since its reader is code; one of these
+     * fields without names. None at all: it can only be left out. NULL: anything. LIST, MAP:
+     * what is in it; TABLE: what other keys may have */
+    const struct dt_field *forms;
+    /* MAP of forms: its keys are names that users give; null is as if the name were not there */
+    bool by_name;
+    const char *pattern; /* TEXT of forms: a regular expression of JSON Schema that it matches */
 } dt_field;
 
-#define DT_FIELD(kind_, type_, member_, ...) { .kind = (kind_), .name = #member_, .offset = offsetof(type_, member_), __VA_ARGS__ }
+#define DT_FIELD(kind_, type_, member_, ...)                                                       \
+    { .kind = (kind_), .name = #member_, .offset = offsetof(type_, member_), __VA_ARGS__ }
 #define DT_INT(type, member, ...) DT_FIELD(DT_FIELD_INT, type, member, __VA_ARGS__)
 #define DT_REAL(type, member, ...) DT_FIELD(DT_FIELD_REAL, type, member, __VA_ARGS__)
 #define DT_FLAG(type, member, ...) DT_FIELD(DT_FIELD_BOOL, type, member, __VA_ARGS__)
 #define DT_TEXT(type, member, ...) DT_FIELD(DT_FIELD_TEXT, type, member, __VA_ARGS__)
-#define DT_ENUM(type, member, names, ...) DT_FIELD(DT_FIELD_ENUM, type, member, .choices = (names), __VA_ARGS__)
+#define DT_ENUM(type, member, names, ...)                                                          \
+    DT_FIELD(DT_FIELD_ENUM, type, member, .choices = (names), __VA_ARGS__)
 #define DT_INTS(type, member, ...) DT_FIELD(DT_FIELD_INTS, type, member, __VA_ARGS__)
 #define DT_REALS(type, member, ...) DT_FIELD(DT_FIELD_REALS, type, member, __VA_ARGS__)
 #define DT_TEXTS(type, member, ...) DT_FIELD(DT_FIELD_TEXTS, type, member, __VA_ARGS__)
 #define DT_TREE(type, member, ...) DT_FIELD(DT_FIELD_TREE, type, member, __VA_ARGS__)
-#define DT_TABLE(type, member, fields, ...) DT_FIELD(DT_FIELD_TABLE, type, member, .table = (fields), __VA_ARGS__)
-#define DT_INSTEAD(key_, instead_) { .kind = DT_FIELD_INSTEAD, .name = (key_), .instead = (instead_) }
+#define DT_TABLE(type, member, fields, ...)                                                        \
+    DT_FIELD(DT_FIELD_TABLE, type, member, .table = (fields), __VA_ARGS__)
+#define DT_INSTEAD(key_, instead_)                                                                 \
+    { .kind = DT_FIELD_INSTEAD, .name = (key_), .instead = (instead_) }
 /* A key that is known, and may say what is done anyway: `stateful: false`. */
-#define DT_ONLY(key_, value_) \
-    { .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = (value_), .instead = "only " value_ ", the default, is implemented" }
-/* An argument of Keras that dtrain does not have yet: known, so that the message can say more than "unknown key"; null is no wish. */
-#define DT_NOT_YET(key_) { .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = "null", .instead = "not implemented yet" }
+#define DT_ONLY(key_, value_)                                                                      \
+    {                                                                                              \
+        .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = (value_),                              \
+        .instead = "only " value_ ", the default, is implemented"                                  \
+    }
+/* An argument of Keras that dtrain does not have yet: known, so that the message can say more than
+ * "unknown key"; null is no wish. */
+#define DT_NOT_YET(key_)                                                                           \
+    { .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = "null", .instead = "not implemented yet" }
 /* The same of a key whose default may be written. */
-#define DT_NOT_YET_BUT(key_, value_) { .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = (value_), .instead = "not implemented yet" }
-#define DT_END { .kind = DT_FIELD_END }
-/* Forms: DT_FORM(DT_FIELD_INT, .min = 1), DT_WORDS(choices), DT_FORM(DT_FIELD_TABLE, .table = fields), DT_NAMED("layer"), by its sort. */
-#define DT_FORM(...) { .name = "", .kind = __VA_ARGS__ }
+#define DT_NOT_YET_BUT(key_, value_)                                                               \
+    {                                                                                              \
+        .kind = DT_FIELD_INSTEAD, .name = (key_), .preset = (value_),                              \
+        .instead = "not implemented yet"                                                           \
+    }
+#define DT_END                                                                                     \
+    { .kind = DT_FIELD_END }
+/* Forms: DT_FORM(DT_FIELD_INT, .min = 1), DT_WORDS(choices), DT_FORM(DT_FIELD_TABLE, .table =
+ * fields), DT_NAMED("layer"), by its sort. */
+#define DT_FORM(...)                                                                               \
+    { .name = "", .kind = __VA_ARGS__ }
 #define DT_WORDS(choices_) DT_FORM(DT_FIELD_ENUM, .choices = (choices_))
 extern const dt_field dt_no_forms[]; /* only left out */
 #define DT_NAMED(noun_) DT_FORM(DT_FIELD_NAMED, .noun = (noun_))
 
-/* Fills `out` (defaults first) from a map; t NULL or null: defaults only (required fields are then reported at `at`).
- * `what` names the mapping in messages ("model", "Dense"); NULL at the top. Arrays and strings go into the arena. All faults are
- * returned: UNKNOWN_KEY, placed at the key; MISSING_KEY, placed at the mapping, unless an unknown key is near to the missing one;
- * WRONG_TYPE, RANGE, AMBIGUOUS and UNKNOWN_NAME, placed at the value. */
-dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t, const dt_location *at, const char *what,
-                          void *out) DT_MUST_USE;
+/* Fills `out` (defaults first) from a map; t NULL or null: defaults only (required fields are then
+ * reported at `at`). `what` names the mapping in messages ("model", "Dense"); NULL at the top.
+ * Arrays and strings go into the arena. All faults are returned: UNKNOWN_KEY, placed at the key;
+ * MISSING_KEY, placed at the mapping, unless an unknown key is near to the missing one; WRONG_TYPE,
+ * RANGE, AMBIGUOUS and UNKNOWN_NAME, placed at the value. */
+dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t,
+                          const dt_location *at, const char *what, void *out) DT_MUST_USE;
 
 /* Single values, for what tables cannot say. `what` is the key's name in messages. */
-dt_status *dt_tree_int(const dt_tree *t, const char *what, double min, double max, int64_t *out) DT_MUST_USE;
+dt_status *dt_tree_int(const dt_tree *t, const char *what, double min, double max,
+                       int64_t *out) DT_MUST_USE;
 dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out) DT_MUST_USE;
 dt_status *dt_tree_bool(const dt_tree *t, const char *what, bool *out) DT_MUST_USE;
 dt_status *dt_tree_text(const dt_tree *t, const char *what, const char **out) DT_MUST_USE;
@@ -182,29 +228,31 @@ const char *dt_tree_kind_name(dt_tree_kind kind); /* "a mapping" */
 
 /* ---- kinds: things a job file can name ---- */
 
-/* The head of every row that a job file can name: layers, optimizers, losses, formats, strategies, back ends. */
+/* The head of every row that a job file can name: layers, optimizers, losses, formats, strategies,
+ * back ends. */
 typedef struct dt_kind {
-    const char *name;       /* "Dense": Keras' class name or the job file's word */
-    const char *about;      /* one line for help and the reference pages */
-    const dt_field *fields; /* its arguments; NULL: none */
-    size_t size;            /* of the struct they fill */
+    const char *name;           /* "Dense": Keras' class name or the job file's word */
+    const char *about;          /* one line for help and the reference pages */
+    const dt_field *fields;     /* its arguments; NULL: none */
+    size_t size;                /* of the struct they fill */
     const char *const *aliases; /* Keras' lower-case identifiers, NULL-terminated; may be NULL */
 } dt_kind;
 
-/* A kind as written: a bare name (`Flatten`, `adam`) or a one-key mapping (`{Adam: {learning_rate: 0.001}}`). */
+/* A kind as written: a bare name (`Flatten`, `adam`) or a one-key mapping (`{Adam: {learning_rate:
+ * 0.001}}`). */
 typedef struct dt_named {
     const dt_kind *kind; /* lent */
     int row;             /* its index in the table */
     bool alias;          /* written with a lower-case identifier */
     const char *written; /* as the user wrote it */
     void *args;          /* its struct, filled, in the arena */
-    dt_location at;         /* of the name */
+    dt_location at;      /* of the name */
     const dt_tree *tree; /* of the arguments, NULL: none given */
 } dt_named;
 
-/* Reads one. `noun` says what it is ("layer"); an unknown name lists or suggests the known ones. rows[n] point to structs that
- * begin with a dt_kind. */
-dt_status *dt_named_read(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun, const dt_tree *t,
-                         dt_named *out) DT_MUST_USE;
+/* Reads one. `noun` says what it is ("layer"); an unknown name lists or suggests the known ones.
+ * rows[n] point to structs that begin with a dt_kind. */
+dt_status *dt_named_read(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun,
+                         const dt_tree *t, dt_named *out) DT_MUST_USE;
 
 #endif

@@ -15,12 +15,14 @@ enum {
 
 /* ---- places ---- */
 
-/* The part of a source that libyaml reads: text[from, size). It counts marks in characters; we need bytes as well. */
+/* The part of a source that libyaml reads: text[from, size). It counts marks in characters; we need
+ * bytes as well. */
 typedef struct dt_yaml {
     const dt_source *source;
     size_t from;
-    int before;            /* characters that stand before `from` in its line */
-    size_t index, offset;  /* the mark asked for last, and its byte: marks rise, so each byte is walked over once */
+    int before; /* characters that stand before `from` in its line */
+    /* the mark asked for last, and its byte: marks rise, so each byte is walked over once */
+    size_t index, offset;
 } dt_yaml;
 
 dt_yaml dt_yaml_open(const dt_source *source, size_t from);
@@ -30,7 +32,8 @@ size_t dt_yaml_offset(dt_yaml *y, yaml_mark_t mark);
 dt_location dt_yaml_place(dt_yaml *y, yaml_mark_t start, yaml_mark_t end);
 /* Of a byte at or behind `from`. Walks over all the text before it. */
 dt_location dt_yaml_place_at(const dt_yaml *y, size_t offset);
-/* libyaml's mark of a value with an anchor or a tag is theirs; moves it to the value if that is on the same line. */
+/* libyaml's mark of a value with an anchor or a tag is theirs; moves it to the value if that is on
+ * the same line. */
 void dt_yaml_skip_properties(dt_location *at);
 
 /* ---- reading ---- */
@@ -44,21 +47,23 @@ dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml y, dt_tree **out) DT_MUST_USE;
 
 /* What stands before a syntax error, and often is its cause. */
 typedef struct dt_yaml_before {
-    bool quoted;             /* the last scalar ... */
+    bool quoted; /* the last scalar ... */
     yaml_mark_t start, end;
     const dt_location *bracket; /* the innermost one that is open; NULL: none */
 } dt_yaml_before;
 /* What libyaml stopped at, in our words. */
-dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml, const dt_yaml_before *before) DT_MUST_USE;
+dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml,
+                          const dt_yaml_before *before) DT_MUST_USE;
 
 /* ---- values ---- */
 
-/* A value as messages show it: at most 80 characters, no control characters. Small enough to be passed around. */
+/* A value as messages show it: at most 80 characters, no control characters. Small enough to be
+ * passed around. */
 typedef struct dt_quoted {
     char text[512];
 } dt_quoted;
-dt_quoted dt_quote_text(const char *text);  /* 'ten' */
-dt_quoted dt_quote(const dt_tree *t);       /* 'ten', 1.5, null, a list */
+dt_quoted dt_quote_text(const char *text); /* 'ten' */
+dt_quoted dt_quote(const dt_tree *t);      /* 'ten', 1.5, null, a list */
 
 /* What an unquoted scalar looks like. */
 typedef enum dt_look {
@@ -74,14 +79,18 @@ typedef struct dt_limits {
     double min, max;
     bool above_min, below_max;
 } dt_limits;
-dt_status *dt_tree_int_in(const dt_tree *t, const char *what, const dt_limits *limits, int64_t *out) DT_MUST_USE;
-dt_status *dt_tree_real_in(const dt_tree *t, const char *what, const dt_limits *limits, double *out) DT_MUST_USE;
-dt_status *dt_tree_text_in(const dt_tree *t, const char *what, const dt_limits *limits, const char **out) DT_MUST_USE;
+dt_status *dt_tree_int_in(const dt_tree *t, const char *what, const dt_limits *limits,
+                          int64_t *out) DT_MUST_USE;
+dt_status *dt_tree_real_in(const dt_tree *t, const char *what, const dt_limits *limits,
+                           double *out) DT_MUST_USE;
+dt_status *dt_tree_text_in(const dt_tree *t, const char *what, const dt_limits *limits,
+                           const char **out) DT_MUST_USE;
 dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected) DT_MUST_USE;
 
 /* "did you mean 'NEAREST'?", or when that is NULL "LABEL: all, of, them". */
 /* Says what Python's None is here, where `text` is that. */
 dt_status *dt_suggest_null(dt_status *s, const char *text) DT_MUST_USE;
-dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n, const char *label) DT_MUST_USE;
+dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n,
+                            const char *label) DT_MUST_USE;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a mapping by a table of fields. All defaults first, then the entries in the order of the file, then what is missing; every fault is kept,
- * so that a user can fix a file in one go.
+ * Reading a mapping by a table of fields. All defaults first, then the entries in the order of the
+ * file, then what is missing; every fault is kept, so that a user can fix a file in one go.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,20 +12,15 @@ enum { MAX_FIELDS = 64, MOST_SHOWN = 40 };
 
 const dt_field dt_no_forms[] = {DT_END};
 
-static dt_limits limits_of(const dt_field *f)
-{
+static dt_limits limits_of(const dt_field *f) {
     return (dt_limits){f->min, f->max, f->above_min, f->below_max};
 }
 
-static void *member(const dt_field *f, void *out)
-{
-    return (char *)out + f->offset;
-}
+static void *member(const dt_field *f, void *out) { return (char *)out + f->offset; }
 
 /* ---- single values ---- */
 
-static dt_status *read_choice(const dt_field *f, const dt_tree *t, int *out)
-{
+static dt_status *read_choice(const dt_field *f, const dt_tree *t, int *out) {
     DT_TRY(dt_tree_expect(t, DT_TREE_SCALAR, f->name));
     int n = 0;
     for (; f->choices[n]; n++)
@@ -33,21 +28,19 @@ static dt_status *read_choice(const dt_field *f, const dt_tree *t, int *out)
             *out = n;
             return NULL;
         }
-    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown %s %s", f->noun ? f->noun : f->name, dt_quote(t).text);
-    if (strcmp(t->text, "None") == 0 && !f->required)
-        return dt_suggest_null(s, t->text);
+    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &t->at, "unknown %s %s", f->noun ? f->noun : f->name,
+                           dt_quote(t).text);
+    if (strcmp(t->text, "None") == 0 && !f->required) return dt_suggest_null(s, t->text);
     return dt_suggest_names(s, dt_nearest(t->text, f->choices, n), f->choices, n, "known");
 }
 
 /* "shape[1]", the name of an element in messages. */
-static const char *element_name(const dt_field *f, int i, char *buffer, size_t size)
-{
+static const char *element_name(const dt_field *f, int i, char *buffer, size_t size) {
     snprintf(buffer, size, "%s[%d]", f->name, i);
     return buffer;
 }
 
-static dt_status *read_ints(dt_arena *arena, const dt_field *f, const dt_tree *t, dt_ints *out)
-{
+static dt_status *read_ints(dt_arena *arena, const dt_field *f, const dt_tree *t, dt_ints *out) {
     dt_status *faults = NULL;
     dt_limits limits = limits_of(f);
     char name[96];
@@ -58,95 +51,84 @@ static dt_status *read_ints(dt_arena *arena, const dt_field *f, const dt_tree *t
     DT_TRY(dt_tree_expect(t, DT_TREE_LIST, f->name));
     *out = (dt_ints){t->n, dt_arena_array(arena, int64_t, t->n), false};
     for (int i = 0; i < t->n; i++)
-        dt_status_append(&faults, dt_tree_int_in(t->item[i], element_name(f, i, name, sizeof name), &limits, &out->v[i]));
+        dt_status_append(&faults, dt_tree_int_in(t->item[i], element_name(f, i, name, sizeof name),
+                                                 &limits, &out->v[i]));
     return faults;
 }
 
-static dt_status *read_reals(dt_arena *arena, const dt_field *f, const dt_tree *t, dt_reals *out)
-{
+static dt_status *read_reals(dt_arena *arena, const dt_field *f, const dt_tree *t, dt_reals *out) {
     dt_status *faults = NULL;
     dt_limits limits = limits_of(f);
     char name[96];
     bool alone = t->kind == DT_TREE_SCALAR;
-    if (!alone)
-        DT_TRY(dt_tree_expect(t, DT_TREE_LIST, f->name));
+    if (!alone) DT_TRY(dt_tree_expect(t, DT_TREE_LIST, f->name));
     int n = alone ? 1 : t->n;
-    if (f->some && n == 0)
-        return dt_fail(DT_E_RANGE, &t->at, "%s must not be empty", f->name);
+    if (f->some && n == 0) return dt_fail(DT_E_RANGE, &t->at, "%s must not be empty", f->name);
     *out = (dt_reals){n, dt_arena_array(arena, double, n), alone, t->at};
-    if (alone)
-        return dt_tree_real_in(t, f->name, &limits, out->v);
+    if (alone) return dt_tree_real_in(t, f->name, &limits, out->v);
     for (int i = 0; i < n; i++)
-        dt_status_append(&faults, dt_tree_real_in(t->item[i], element_name(f, i, name, sizeof name), &limits, &out->v[i]));
+        dt_status_append(&faults, dt_tree_real_in(t->item[i], element_name(f, i, name, sizeof name),
+                                                  &limits, &out->v[i]));
     return faults;
 }
 
-static dt_status *read_texts(dt_arena *arena, const dt_field *f, const dt_tree *t, dt_texts *out)
-{
+static dt_status *read_texts(dt_arena *arena, const dt_field *f, const dt_tree *t, dt_texts *out) {
     DT_TRY(dt_tree_expect(t, DT_TREE_LIST, f->name));
     dt_status *faults = NULL;
     dt_limits limits = limits_of(f);
     char name[96];
     *out = (dt_texts){t->n, dt_arena_array(arena, const char *, t->n)};
     for (int i = 0; i < t->n; i++)
-        dt_status_append(&faults, dt_tree_text_in(t->item[i], element_name(f, i, name, sizeof name), &limits, &out->v[i]));
+        dt_status_append(&faults, dt_tree_text_in(t->item[i], element_name(f, i, name, sizeof name),
+                                                  &limits, &out->v[i]));
     return faults;
 }
 
-static bool is_by_name(const dt_field *f)
-{
+static bool is_by_name(const dt_field *f) {
     bool is = false;
     for (const dt_field *form = f->forms; form && form->kind != DT_FIELD_END; form++)
         is |= form->by_name;
     return is;
 }
 
-static dt_status *read_tree(dt_arena *arena, const dt_field *f, const dt_tree *t, const dt_tree **out)
-{
-    if (f->as != DT_TREE_NULL)
-        DT_TRY(dt_tree_expect(t, f->as, f->name));
+static dt_status *read_tree(dt_arena *arena, const dt_field *f, const dt_tree *t,
+                            const dt_tree **out) {
+    if (f->as != DT_TREE_NULL) DT_TRY(dt_tree_expect(t, f->as, f->name));
     *out = is_by_name(f) ? dt_tree_without_nulls(arena, t) : t;
     return NULL;
 }
 
-static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *t, void *out)
-{
+static dt_status *read_value(dt_arena *arena, const dt_field *f, const dt_tree *t, void *out) {
     dt_limits limits = limits_of(f);
     void *p = member(f, out);
     switch (f->kind) {
-    case DT_FIELD_INT:
-        return dt_tree_int_in(t, f->name, &limits, p);
-    case DT_FIELD_REAL:
-        return dt_tree_real_in(t, f->name, &limits, p);
-    case DT_FIELD_BOOL:
-        return dt_tree_bool(t, f->name, p);
-    case DT_FIELD_TEXT:
-        return dt_tree_text_in(t, f->name, &limits, p);
-    case DT_FIELD_ENUM:
-        return read_choice(f, t, p);
-    case DT_FIELD_INTS:
-        return read_ints(arena, f, t, p);
-    case DT_FIELD_REALS:
-        return read_reals(arena, f, t, p);
-    case DT_FIELD_TEXTS:
-        return read_texts(arena, f, t, p);
-    case DT_FIELD_TREE:
-        return read_tree(arena, f, t, p);
-    case DT_FIELD_TABLE:
-        return dt_fields_read(arena, f->table, t, &t->at, f->name, p);
-    default:
-        return NULL;
+    case DT_FIELD_INT: return dt_tree_int_in(t, f->name, &limits, p);
+    case DT_FIELD_REAL: return dt_tree_real_in(t, f->name, &limits, p);
+    case DT_FIELD_BOOL: return dt_tree_bool(t, f->name, p);
+    case DT_FIELD_TEXT: return dt_tree_text_in(t, f->name, &limits, p);
+    case DT_FIELD_ENUM: return read_choice(f, t, p);
+    case DT_FIELD_INTS: return read_ints(arena, f, t, p);
+    case DT_FIELD_REALS: return read_reals(arena, f, t, p);
+    case DT_FIELD_TEXTS: return read_texts(arena, f, t, p);
+    case DT_FIELD_TREE: return read_tree(arena, f, t, p);
+    case DT_FIELD_TABLE: return dt_fields_read(arena, f->table, t, &t->at, f->name, p);
+    default: return NULL;
     }
 }
 
 /* What a required field wanted when it got null. */
-static const char *expected(const dt_field *f)
-{
+static const char *expected(const dt_field *f) {
     static const char *const texts[] = {
-        [DT_FIELD_INT] = "an integer", [DT_FIELD_REAL] = "a number",   [DT_FIELD_BOOL] = "true or false",
-        [DT_FIELD_TEXT] = "a string",  [DT_FIELD_ENUM] = "a string",   [DT_FIELD_INTS] = "a list",
+        [DT_FIELD_INT] = "an integer",
+        [DT_FIELD_REAL] = "a number",
+        [DT_FIELD_BOOL] = "true or false",
+        [DT_FIELD_TEXT] = "a string",
+        [DT_FIELD_ENUM] = "a string",
+        [DT_FIELD_INTS] = "a list",
         [DT_FIELD_REALS] = "a number or a list",
-        [DT_FIELD_TEXTS] = "a list",   [DT_FIELD_TABLE] = "a mapping", [DT_FIELD_TREE] = "a value",
+        [DT_FIELD_TEXTS] = "a list",
+        [DT_FIELD_TABLE] = "a mapping",
+        [DT_FIELD_TREE] = "a value",
     };
     bool any = f->kind != DT_FIELD_TREE || f->as == DT_TREE_NULL;
     return any ? texts[f->kind] : dt_tree_kind_name(f->as);
@@ -154,65 +136,59 @@ static const char *expected(const dt_field *f)
 
 /* ---- defaults ---- */
 
-static void clear(const dt_field *f, void *out)
-{
+static void clear(const dt_field *f, void *out) {
     static const size_t sizes[] = {
-        [DT_FIELD_INT] = sizeof(int64_t),     [DT_FIELD_REAL] = sizeof(double),   [DT_FIELD_BOOL] = sizeof(bool),
-        [DT_FIELD_TEXT] = sizeof(char *),     [DT_FIELD_ENUM] = sizeof(int),      [DT_FIELD_INTS] = sizeof(dt_ints),
-        [DT_FIELD_REALS] = sizeof(dt_reals),
-        [DT_FIELD_TEXTS] = sizeof(dt_texts),  [DT_FIELD_TREE] = sizeof(dt_tree *),
+        [DT_FIELD_INT] = sizeof(int64_t),    [DT_FIELD_REAL] = sizeof(double),
+        [DT_FIELD_BOOL] = sizeof(bool),      [DT_FIELD_TEXT] = sizeof(char *),
+        [DT_FIELD_ENUM] = sizeof(int),       [DT_FIELD_INTS] = sizeof(dt_ints),
+        [DT_FIELD_REALS] = sizeof(dt_reals), [DT_FIELD_TEXTS] = sizeof(dt_texts),
+        [DT_FIELD_TREE] = sizeof(dt_tree *),
     };
     memset(member(f, out), 0, sizes[f->kind]);
 }
 
 /* Most presets are scalars, and need no parser. */
-static dt_status *preset_tree(dt_arena *arena, const dt_field *f, const dt_tree **out)
-{
+static dt_status *preset_tree(dt_arena *arena, const dt_field *f, const dt_tree **out) {
     dt_tree *t = dt_arena_new(arena, dt_tree);
-    bool scalar = f->kind != DT_FIELD_INTS && f->kind != DT_FIELD_REALS && f->kind != DT_FIELD_TEXTS && f->kind != DT_FIELD_TREE && f->kind != DT_FIELD_INSTEAD;
+    bool scalar = f->kind != DT_FIELD_INTS && f->kind != DT_FIELD_REALS &&
+                  f->kind != DT_FIELD_TEXTS && f->kind != DT_FIELD_TREE &&
+                  f->kind != DT_FIELD_INSTEAD;
     *out = t;
     *t = (dt_tree){.kind = DT_TREE_SCALAR, .text = f->preset};
-    if (scalar)
-        return NULL;
+    if (scalar) return NULL;
     dt_source *s = dt_arena_new(arena, dt_source);
-    *s = (dt_source){dt_arena_printf(arena, "default of %s", f->name), f->preset, strlen(f->preset)};
+    *s =
+        (dt_source){dt_arena_printf(arena, "default of %s", f->name), f->preset, strlen(f->preset)};
     dt_status *fault = dt_tree_parse(arena, s, &t);
     *out = t;
     return fault;
 }
 
-/* A preset that its own field refuses is a fault of the table; that there is no memory to read it is none. */
-static dt_status *wrong_table(const dt_field *f, dt_status *fault)
-{
-    if (dt_status_number(fault) == DT_E_NO_MEMORY)
-        return fault;
-    dt_status *s = dt_fail(DT_E_INTERNAL, NULL, "default of '%s': %s", f->name, dt_status_text(fault));
+/* A preset that its own field refuses is a fault of the table; that there is no memory to read it
+ * is none. */
+static dt_status *wrong_table(const dt_field *f, dt_status *fault) {
+    if (dt_status_number(fault) == DT_E_NO_MEMORY) return fault;
+    dt_status *s =
+        dt_fail(DT_E_INTERNAL, NULL, "default of '%s': %s", f->name, dt_status_text(fault));
     dt_status_free(fault);
     return s;
 }
 
 static dt_status *set_defaults(dt_arena *arena, const dt_field *fields, void *out);
 
-static dt_status *set_default(dt_arena *arena, const dt_field *f, void *out)
-{
-    if (f->kind == DT_FIELD_INSTEAD)
-        return NULL;
-    if (f->set)
-        *(bool *)((char *)out + f->set - 1) = false;
-    if (f->kind == DT_FIELD_TABLE)
-        return set_defaults(arena, f->table, member(f, out));
+static dt_status *set_default(dt_arena *arena, const dt_field *f, void *out) {
+    if (f->kind == DT_FIELD_INSTEAD) return NULL;
+    if (f->set) *(bool *)((char *)out + f->set - 1) = false;
+    if (f->kind == DT_FIELD_TABLE) return set_defaults(arena, f->table, member(f, out));
     clear(f, out);
-    if (!f->preset)
-        return NULL;
+    if (!f->preset) return NULL;
     const dt_tree *t;
     dt_status *fault = preset_tree(arena, f, &t);
-    if (!fault)
-        fault = read_value(arena, f, t, out);
+    if (!fault) fault = read_value(arena, f, t, out);
     return fault ? wrong_table(f, fault) : NULL;
 }
 
-static dt_status *set_defaults(dt_arena *arena, const dt_field *fields, void *out)
-{
+static dt_status *set_defaults(dt_arena *arena, const dt_field *fields, void *out) {
     for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++)
         DT_TRY(set_default(arena, f, out));
     return NULL;
@@ -226,14 +202,13 @@ typedef struct reading {
     const dt_field *fields;
     const char *what;
     void *out;
-    bool meant[MAX_FIELDS]; /* an unknown key is near to this one: it is not reported as missing as well */
+    /* an unknown key is near to this one: it is not reported as missing as well */
+    bool meant[MAX_FIELDS];
 } reading;
 
-static const dt_field *find(const dt_field *fields, const char *key)
-{
+static const dt_field *find(const dt_field *fields, const char *key) {
     for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++)
-        if (strcmp(f->name, key) == 0)
-            return f;
+        if (strcmp(f->name, key) == 0) return f;
     return NULL;
 }
 
@@ -241,26 +216,23 @@ static const dt_field *find(const dt_field *fields, const char *key)
 #define IN(what) (what) ? " in " : "", (what) ? (what) : ""
 
 /* A key that dtrain knows but does not have: another value than its default was given. */
-static dt_status *not_implemented(const reading *r, const dt_entry *e, const dt_field *f)
-{
-    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "key %s%s%s is not implemented yet", dt_quote_text(e->key).text, IN(r->what));
-    if (strcmp(f->preset, "null") == 0)
-        return dt_suggest(s, "leave it out");
+static dt_status *not_implemented(const reading *r, const dt_entry *e, const dt_field *f) {
+    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "key %s%s%s is not implemented yet",
+                           dt_quote_text(e->key).text, IN(r->what));
+    if (strcmp(f->preset, "null") == 0) return dt_suggest(s, "leave it out");
     return dt_suggest(s, "only its default, %s, is accepted", f->preset);
 }
 
-static dt_status *unknown_key(reading *r, const dt_entry *e)
-{
+static dt_status *unknown_key(reading *r, const dt_entry *e) {
     const char *names[MAX_FIELDS];
     int n = 0;
-    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "unknown key %s%s%s", dt_quote_text(e->key).text, IN(r->what));
+    dt_status *s = dt_fail(DT_E_UNKNOWN_KEY, &e->key_at, "unknown key %s%s%s",
+                           dt_quote_text(e->key).text, IN(r->what));
     if (*e->key && e->key[strlen(e->key) - 1] == ')') /* of a tuple that its comma has cut in two */
         return dt_suggest(s, "lists are written in brackets: [4, 4], not (4, 4)");
     for (const dt_field *f = r->fields; f->kind != DT_FIELD_END; f++) {
-        if (f->instead && strcmp(f->name, e->key) == 0)
-            return dt_suggest(s, "%s", f->instead);
-        if (!f->instead && n < MAX_FIELDS)
-            names[n++] = f->name;
+        if (f->instead && strcmp(f->name, e->key) == 0) return dt_suggest(s, "%s", f->instead);
+        if (!f->instead && n < MAX_FIELDS) names[n++] = f->name;
     }
     const char *nearest = dt_nearest(e->key, names, n);
     if (nearest && find(r->fields, nearest) - r->fields < MAX_FIELDS)
@@ -269,64 +241,53 @@ static dt_status *unknown_key(reading *r, const dt_entry *e)
 }
 
 /* The entry says what is done anyway. */
-static bool is_only_value(const reading *r, const dt_field *f, const dt_tree *t)
-{
+static bool is_only_value(const reading *r, const dt_field *f, const dt_tree *t) {
     const dt_tree *only = NULL;
-    if (!f->preset || t->kind == DT_TREE_NULL)
-        return f->preset;
+    if (!f->preset || t->kind == DT_TREE_NULL) return f->preset;
     dt_status_free(preset_tree(r->arena, f, &only)); /* presets parse: tables are constant */
     return dt_tree_same(t, only);
 }
 
-static dt_status *read_entry(reading *r, const dt_entry *e)
-{
+static dt_status *read_entry(reading *r, const dt_entry *e) {
     const dt_field *f = find(r->fields, e->key);
-    if (f && f->instead && is_only_value(r, f, e->value))
-        return NULL;
-    if (f && f->instead && f->preset)
-        return not_implemented(r, e, f);
-    if (!f || f->instead)
-        return unknown_key(r, e);
+    if (f && f->instead && is_only_value(r, f, e->value)) return NULL;
+    if (f && f->instead && f->preset) return not_implemented(r, e, f);
+    if (!f || f->instead) return unknown_key(r, e);
     if (e->value->kind == DT_TREE_NULL)
         return f->required ? dt_wrong_type(e->value, f->name, expected(f)) : NULL;
-    if (f->set)
-        *(bool *)((char *)r->out + f->set - 1) = true;
+    if (f->set) *(bool *)((char *)r->out + f->set - 1) = true;
     return read_value(r->arena, f, e->value, r->out);
 }
 
-static dt_status *find_missing(const reading *r, const dt_tree *t, const dt_location *at)
-{
+static dt_status *find_missing(const reading *r, const dt_tree *t, const dt_location *at) {
     dt_status *faults = NULL;
     for (const dt_field *f = r->fields; f->kind != DT_FIELD_END && !(t && t->partial); f++) {
         bool meant = f - r->fields < MAX_FIELDS && r->meant[f - r->fields];
         if (f->required && !meant && !dt_tree_get(t, f->name))
-            dt_status_append(&faults, dt_fail(DT_E_MISSING_KEY, at, "required key '%s' is missing%s%s", f->name, IN(r->what)));
+            dt_status_append(&faults,
+                             dt_fail(DT_E_MISSING_KEY, at, "required key '%s' is missing%s%s",
+                                     f->name, IN(r->what)));
     }
     return faults;
 }
 
 /* Who writes `Dropout: 0.1` means the key that it cannot do without. */
-static dt_status *expect_map(const dt_field *fields, const dt_tree *t, const char *what)
-{
+static dt_status *expect_map(const dt_field *fields, const dt_tree *t, const char *what) {
     const dt_field *f = fields;
     dt_status *s = dt_tree_expect(t, DT_TREE_MAP, what);
-    while (f->kind != DT_FIELD_END && !f->required)
-        f++;
-    if (!s || t->kind != DT_TREE_SCALAR || f->kind == DT_FIELD_END || !what)
-        return s;
+    while (f->kind != DT_FIELD_END && !f->required) f++;
+    if (!s || t->kind != DT_TREE_SCALAR || f->kind == DT_FIELD_END || !what) return s;
     return dt_suggest(s, "write %s: {%s: %.*s}", what, f->name, MOST_SHOWN, t->text);
 }
 
-dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t, const dt_location *at, const char *what, void *out)
-{
+dt_status *dt_fields_read(dt_arena *arena, const dt_field *fields, const dt_tree *t,
+                          const dt_location *at, const char *what, void *out) {
     DT_TRY(set_defaults(arena, fields, out));
     bool given = t && t->kind != DT_TREE_NULL;
-    if (given)
-        DT_TRY(expect_map(fields, t, what));
+    if (given) DT_TRY(expect_map(fields, t, what));
     dt_status *faults = NULL;
     reading r = {.arena = arena, .fields = fields, .what = what, .out = out};
-    for (int i = 0; given && i < t->n; i++)
-        dt_status_append(&faults, read_entry(&r, &t->entry[i]));
+    for (int i = 0; given && i < t->n; i++) dt_status_append(&faults, read_entry(&r, &t->entry[i]));
     dt_status_append(&faults, find_missing(&r, t, given ? &t->at : at));
     return faults;
 }

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Things that a job file names: layers, losses, optimizers, formats. A thing is written as its name alone, or as a mapping from
- * its name to its arguments; the name selects a row, the row's field table reads the arguments.
+ * Things that a job file names: layers, losses, optimizers, formats. A thing is written as its name
+ * alone, or as a mapping from its name to its arguments; the name selects a row, the row's field
+ * table reads the arguments.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf/conf_impl.h"
 
-dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n, const char *label)
-{
-    if (nearest)
-        return dt_suggest(s, "did you mean '%s'?", nearest);
+dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n,
+                            const char *label) {
+    if (nearest) return dt_suggest(s, "did you mean '%s'?", nearest);
     dt_str all = {0};
-    for (int i = 0; i < n; i++)
-        dt_str_printf(&all, "%s%s", i ? ", " : "", names[i]);
+    for (int i = 0; i < n; i++) dt_str_printf(&all, "%s%s", i ? ", " : "", names[i]);
     s = dt_suggest(s, "%s: %s", label, n ? dt_str_text(&all) : "none");
     dt_str_release(&all);
     return s;
@@ -22,18 +21,16 @@ dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const
 
 /* ---- the name ---- */
 
-/* Where one name too many stands: at the last that another source said, an override, else the whole. */
-static const dt_location *too_many_at(const dt_tree *t)
-{
+/* Where one name too many stands: at the last that another source said, an override, else the
+ * whole. */
+static const dt_location *too_many_at(const dt_tree *t) {
     for (int i = t->n - 1; i >= 0; i--)
-        if (t->entry[i].key_at.source != t->at.source)
-            return &t->entry[i].key_at;
+        if (t->entry[i].key_at.source != t->at.source) return &t->entry[i].key_at;
     return &t->at;
 }
 
 /* Splits `Flatten` or `{Dense: {...}}` into name, its place and the arguments. */
-static dt_status *split(const char *noun, const dt_tree *t, dt_named *out)
-{
+static dt_status *split(const char *noun, const dt_tree *t, dt_named *out) {
     if (t && t->kind == DT_TREE_SCALAR) {
         out->written = t->text;
         out->at = t->at;
@@ -46,24 +43,21 @@ static dt_status *split(const char *noun, const dt_tree *t, dt_named *out)
         return NULL;
     }
     if (t && t->kind == DT_TREE_MAP)
-        return dt_fail(DT_E_WRONG_TYPE, too_many_at(t), "%s: expected a name or NAME: {...}, got a mapping of %d keys", noun, t->n);
+        return dt_fail(DT_E_WRONG_TYPE, too_many_at(t),
+                       "%s: expected a name or NAME: {...}, got a mapping of %d keys", noun, t->n);
     return dt_wrong_type(t, noun, "a name or NAME: {...}");
 }
 
-static bool is_alias(const dt_kind *k, const char *name)
-{
+static bool is_alias(const dt_kind *k, const char *name) {
     for (const char *const *a = k->aliases; a && *a; a++)
-        if (strcmp(*a, name) == 0)
-            return true;
+        if (strcmp(*a, name) == 0) return true;
     return false;
 }
 
-static bool find_row(const dt_kind *const *rows, int n, dt_named *out)
-{
+static bool find_row(const dt_kind *const *rows, int n, dt_named *out) {
     for (int i = 0; i < n; i++) {
         bool exact = strcmp(rows[i]->name, out->written) == 0;
-        if (!exact && !is_alias(rows[i], out->written))
-            continue;
+        if (!exact && !is_alias(rows[i], out->written)) continue;
         out->kind = rows[i];
         out->row = i;
         out->alias = !exact;
@@ -79,35 +73,29 @@ typedef struct names {
     int n, cap;
 } names;
 
-static void add_name(names *all, const char *name)
-{
+static void add_name(names *all, const char *name) {
     DT_GROW(all->name, all->cap, all->n + 1);
     all->name[all->n++] = name;
 }
 
-static void add_aliases(names *all, const dt_kind *const *rows, int n)
-{
+static void add_aliases(names *all, const dt_kind *const *rows, int n) {
     for (int i = 0; i < n; i++)
-        for (const char *const *a = rows[i]->aliases; a && *a; a++)
-            add_name(all, *a);
+        for (const char *const *a = rows[i]->aliases; a && *a; a++) add_name(all, *a);
 }
 
-/* Who writes `adm` means `adam`, who writes `Adm` means `Adam`: of equally near names the first is taken. Without a near one
- * the classes alone are listed. */
-static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *noun, const dt_named *named)
-{
-    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &named->at, "unknown %s %s", noun, dt_quote_text(named->written).text);
-    if (strcmp(named->written, "None") == 0)
-        return dt_suggest_null(s, named->written);
+/* Who writes `adm` means `adam`, who writes `Adm` means `Adam`: of equally near names the first is
+ * taken. Without a near one the classes alone are listed. */
+static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *noun,
+                               const dt_named *named) {
+    dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &named->at, "unknown %s %s", noun,
+                           dt_quote_text(named->written).text);
+    if (strcmp(named->written, "None") == 0) return dt_suggest_null(s, named->written);
     bool lower = named->written[0] >= 'a' && named->written[0] <= 'z';
     names all = {0};
-    if (lower)
-        add_aliases(&all, rows, n);
+    if (lower) add_aliases(&all, rows, n);
     int first_class = all.n;
-    for (int i = 0; i < n; i++)
-        add_name(&all, rows[i]->name);
-    if (!lower)
-        add_aliases(&all, rows, n);
+    for (int i = 0; i < n; i++) add_name(&all, rows[i]->name);
+    if (!lower) add_aliases(&all, rows, n);
     const char *nearest = dt_nearest(named->written, all.name, all.n);
     s = dt_suggest_names(s, nearest, all.name + first_class, n, "known");
     free(all.name);
@@ -116,19 +104,18 @@ static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *no
 
 /* ---- the arguments ---- */
 
-static dt_status *read_arguments(dt_arena *arena, dt_named *out)
-{
+static dt_status *read_arguments(dt_arena *arena, dt_named *out) {
     static const dt_field none[] = {DT_END};
     const dt_kind *k = out->kind;
     out->args = k->size ? dt_arena_alloc(arena, k->size) : NULL;
-    return dt_fields_read(arena, k->fields ? k->fields : none, out->tree, &out->at, k->name, out->args);
+    return dt_fields_read(arena, k->fields ? k->fields : none, out->tree, &out->at, k->name,
+                          out->args);
 }
 
-dt_status *dt_named_read(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun, const dt_tree *t, dt_named *out)
-{
+dt_status *dt_named_read(dt_arena *arena, const dt_kind *const *rows, int n, const char *noun,
+                         const dt_tree *t, dt_named *out) {
     *out = (dt_named){0};
     DT_TRY(split(noun, t, out));
-    if (!find_row(rows, n, out))
-        return unknown_name(rows, n, noun, out);
+    if (!find_row(rows, n, out)) return unknown_name(rows, n, noun, out);
     return read_arguments(arena, out);
 }

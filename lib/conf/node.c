@@ -4,30 +4,24 @@
 
 #include "conf/conf_impl.h"
 
-dt_tree *dt_tree_get(const dt_tree *t, const char *key)
-{
+dt_tree *dt_tree_get(const dt_tree *t, const char *key) {
     for (int i = 0; t && t->kind == DT_TREE_MAP && i < t->n; i++)
-        if (strcmp(t->entry[i].key, key) == 0)
-            return t->entry[i].value;
+        if (strcmp(t->entry[i].key, key) == 0) return t->entry[i].value;
     return NULL;
 }
 
-const dt_tree *dt_tree_without_nulls(dt_arena *arena, const dt_tree *t)
-{
+const dt_tree *dt_tree_without_nulls(dt_arena *arena, const dt_tree *t) {
     dt_tree *kept = dt_arena_copy(arena, t, sizeof *t);
-    if (t->kind != DT_TREE_MAP)
-        return t;
+    if (t->kind != DT_TREE_MAP) return t;
     kept->entry = dt_arena_array(arena, dt_entry, t->n);
     kept->n = 0;
     for (int i = 0; i < t->n; i++)
-        if (t->entry[i].value->kind != DT_TREE_NULL)
-            kept->entry[kept->n++] = t->entry[i];
+        if (t->entry[i].value->kind != DT_TREE_NULL) kept->entry[kept->n++] = t->entry[i];
     return kept->n < t->n ? kept : t;
 }
 
 /* Recursion is bounded by the depth of trees. */
-dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t)
-{
+dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t) {
     dt_tree *copy = dt_arena_copy(arena, t, sizeof *t);
     if (t->kind == DT_TREE_LIST)
         copy->item = dt_arena_copy(arena, t->item, sizeof *t->item * (size_t)t->n);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Overrides: `key.path=value` from the command line. The whole assignment is a separate source, "override 1", so that every fault in it, found now or
- * later by a field table, has a location and a caret.
+ * Overrides: `key.path=value` from the command line. The whole assignment is a separate source,
+ * "override 1", so that every fault in it, found now or later by a field table, has a location and
+ * a caret.
  *
- *     fit.epochs=3    model.layers.1.Dense.units=64    strategy={type: mirrored, replicas: 4}    seed=
+ *     fit.epochs=3    model.layers.1.Dense.units=64    strategy={type: mirrored, replicas: 4}
+ *     seed=
  */
 #include <string.h>
 
@@ -16,8 +18,7 @@ typedef struct override {
     int depth;
 } override;
 
-static dt_location segment_place(const override *o)
-{
+static dt_location segment_place(const override *o) {
     const char *text = o->source->text;
     return (dt_location){
         .source = o->source,
@@ -28,38 +29,32 @@ static dt_location segment_place(const override *o)
     };
 }
 
-static const char *segment(const override *o)
-{
+static const char *segment(const override *o) {
     return dt_arena_printf(o->arena, "%.*s", (int)(o->to - o->from), o->source->text + o->from);
 }
 
 /* The path so far, without the segment at hand: the subject of its faults. */
-static dt_quoted parent(const override *o)
-{
-    if (o->from == 0)
-        return (dt_quoted){"the job"};
+static dt_quoted parent(const override *o) {
+    if (o->from == 0) return (dt_quoted){"the job"};
     return dt_quote_text(dt_arena_printf(o->arena, "%.*s", (int)o->from - 1, o->source->text));
 }
 
-static dt_status *find_item(const override *o, const dt_tree *list, dt_tree **child)
-{
+static dt_status *find_item(const override *o, const dt_tree *list, dt_tree **child) {
     dt_location at = segment_place(o);
     const char *text = segment(o);
     int64_t i;
-    if (list->n == 0)
-        return dt_fail(DT_E_BAD_OVERRIDE, &at, "%s is an empty list", parent(o).text);
+    if (list->n == 0) return dt_fail(DT_E_BAD_OVERRIDE, &at, "%s is an empty list", parent(o).text);
     if (strspn(text, "0123456789") != strlen(text) || !dt_parse_int64(text, &i) || i >= list->n)
-        return dt_fail(DT_E_BAD_OVERRIDE, &at, "%s is a list, expected the number of an item, 0 to %d, got %s", parent(o).text,
-                       list->n - 1, dt_quote_text(text).text);
+        return dt_fail(DT_E_BAD_OVERRIDE, &at,
+                       "%s is a list, expected the number of an item, 0 to %d, got %s",
+                       parent(o).text, list->n - 1, dt_quote_text(text).text);
     *child = list->item[i];
     return NULL;
 }
 
-static dt_tree *add_entry(const override *o, dt_tree *map, const char *key)
-{
+static dt_tree *add_entry(const override *o, dt_tree *map, const char *key) {
     dt_entry *entry = dt_arena_array(o->arena, dt_entry, map->n + 1);
-    if (map->n)
-        memcpy(entry, map->entry, sizeof *entry * (size_t)map->n);
+    if (map->n) memcpy(entry, map->entry, sizeof *entry * (size_t)map->n);
     dt_tree *child = dt_arena_new(o->arena, dt_tree);
     child->at = segment_place(o);
     entry[map->n] = (dt_entry){.key = key, .key_at = child->at, .value = child};
@@ -68,40 +63,33 @@ static dt_tree *add_entry(const override *o, dt_tree *map, const char *key)
     return child;
 }
 
-static void become_map(const override *o, dt_tree *t)
-{
+static void become_map(const override *o, dt_tree *t) {
     *t = (dt_tree){.kind = DT_TREE_MAP, .at = t->kind == DT_TREE_NULL ? segment_place(o) : t->at};
 }
 
-/* From a node to its child. Null becomes a mapping; so does the bare name of a kind when its arguments are meant:
- * `optimizer: Adam` and compile.optimizer.Adam.learning_rate=0.01. */
-static dt_status *step(const override *o, dt_tree *t, dt_tree **child)
-{
+/* From a node to its child. Null becomes a mapping; so does the bare name of a kind when its
+ * arguments are meant: `optimizer: Adam` and compile.optimizer.Adam.learning_rate=0.01. */
+static dt_status *step(const override *o, dt_tree *t, dt_tree **child) {
     const char *key = segment(o);
     bool bare_name = t->kind == DT_TREE_SCALAR && strcmp(t->text, key) == 0;
-    if (t->kind == DT_TREE_LIST)
-        return find_item(o, t, child);
-    if (t->kind == DT_TREE_NULL || bare_name)
-        become_map(o, t);
+    if (t->kind == DT_TREE_LIST) return find_item(o, t, child);
+    if (t->kind == DT_TREE_NULL || bare_name) become_map(o, t);
     if (t->kind == DT_TREE_SCALAR) {
         dt_location at = segment_place(o);
-        return dt_fail(DT_E_BAD_OVERRIDE, &at, "%s is %s, so it has no key %s", parent(o).text, dt_quote(t).text,
-                       dt_quote_text(key).text);
+        return dt_fail(DT_E_BAD_OVERRIDE, &at, "%s is %s, so it has no key %s", parent(o).text,
+                       dt_quote(t).text, dt_quote_text(key).text);
     }
     *child = dt_tree_get(t, key);
-    if (!*child)
-        *child = add_entry(o, t, key);
+    if (!*child) *child = add_entry(o, t, key);
     return NULL;
 }
 
-static dt_status *walk(override *o, size_t end, dt_tree *t, dt_tree **out)
-{
+static dt_status *walk(override *o, size_t end, dt_tree *t, dt_tree **out) {
     for (o->from = 0; o->from <= end; o->from = o->to + 1) {
         const char *dot = memchr(o->source->text + o->from, '.', end - o->from);
         o->to = dot ? (size_t)(dot - o->source->text) : end;
         dt_location at = segment_place(o);
-        if (o->to == o->from)
-            return dt_fail(DT_E_BAD_OVERRIDE, &at, "a key is missing here");
+        if (o->to == o->from) return dt_fail(DT_E_BAD_OVERRIDE, &at, "a key is missing here");
         if (++o->depth > DT_JOB_DEPTH)
             return dt_fail(DT_E_JOB_LIMIT, &at, "nesting deeper than %d levels", DT_JOB_DEPTH);
         DT_TRY(step(o, t, &t));
@@ -110,34 +98,34 @@ static dt_status *walk(override *o, size_t end, dt_tree *t, dt_tree **out)
     return NULL;
 }
 
-/* Nothing after the '=', `~` and `null` are null, which means: the default. As a text of their own they would be an empty job. */
-static bool is_null(const char *text)
-{
+/* Nothing after the '=', `~` and `null` are null, which means: the default. As a text of their own
+ * they would be an empty job. */
+static bool is_null(const char *text) {
     text += strspn(text, " ");
     size_t n = strcspn(text, " ");
-    return text[n + strspn(text + n, " ")] == '\0' && (n == 0 || (n == 1 && *text == '~') || (n == 4 && memcmp(text, "null", 4) == 0));
+    return text[n + strspn(text + n, " ")] == '\0' &&
+           (n == 0 || (n == 1 && *text == '~') || (n == 4 && memcmp(text, "null", 4) == 0));
 }
 
-static dt_status *read_value(const override *o, size_t from, dt_tree **value)
-{
+static dt_status *read_value(const override *o, size_t from, dt_tree **value) {
     const char *text = o->source->text + from;
-    if (!is_null(text))
-        return dt_yaml_parse(o->arena, dt_yaml_open(o->source, from), value);
+    if (!is_null(text)) return dt_yaml_parse(o->arena, dt_yaml_open(o->source, from), value);
     dt_yaml nothing = dt_yaml_open(o->source, from);
     *value = dt_arena_new(o->arena, dt_tree);
     (*value)->at = dt_yaml_place_at(&nothing, from);
     return NULL;
 }
 
-dt_status *dt_tree_override(dt_arena *arena, dt_tree *root, int number, const char *assignment)
-{
+dt_status *dt_tree_override(dt_arena *arena, dt_tree *root, int number, const char *assignment) {
     dt_source *s = dt_arena_new(arena, dt_source);
-    *s = (dt_source){dt_arena_printf(arena, "override %d", number), dt_arena_strdup(arena, assignment), strlen(assignment)};
+    *s = (dt_source){dt_arena_printf(arena, "override %d", number),
+                     dt_arena_strdup(arena, assignment), strlen(assignment)};
     dt_yaml text = dt_yaml_open(s, 0);
     DT_TRY(dt_yaml_check(&text));
     const char *equals = strchr(s->text, '=');
     if (!equals)
-        return dt_fail(DT_E_BAD_OVERRIDE, &(dt_location){.source = s}, "expected key.path=value, got %s", dt_quote_text(assignment).text);
+        return dt_fail(DT_E_BAD_OVERRIDE, &(dt_location){.source = s},
+                       "expected key.path=value, got %s", dt_quote_text(assignment).text);
     override o = {.arena = arena, .source = s};
     size_t end = (size_t)(equals - s->text);
     dt_tree *value, *target = root;

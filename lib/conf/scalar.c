@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scalars get their types from the field that reads them, never from YAML's guesses: `no` is text where text is wanted and an
- * error where true or false is; 010 is refused because half of the readers think it is 8.
+ * Scalars get their types from the field that reads them, never from YAML's guesses: `no` is text
+ * where text is wanted and an error where true or false is; 010 is refused because half of the
+ * readers think it is 8.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,8 +16,7 @@
 
 enum { SHOWN = 80 /* characters */ };
 
-dt_quoted dt_quote_text(const char *text)
-{
+dt_quoted dt_quote_text(const char *text) {
     dt_quoted said;
     dt_str shown = {0};
     size_t bytes = strlen(text), characters = bytes <= SHOWN ? bytes : dt_utf8_count(text, bytes);
@@ -28,96 +28,78 @@ dt_quoted dt_quote_text(const char *text)
     return said;
 }
 
-const char *dt_tree_kind_name(dt_tree_kind kind)
-{
+const char *dt_tree_kind_name(dt_tree_kind kind) {
     static const char *const names[] = {"null", "a string", "a list", "a mapping"};
     return names[kind];
 }
 
-dt_quoted dt_quote(const dt_tree *t)
-{
+dt_quoted dt_quote(const dt_tree *t) {
     dt_quoted said;
     dt_tree_kind kind = t ? t->kind : DT_TREE_NULL;
-    bool number = kind == DT_TREE_SCALAR && dt_look_at(t) != DT_LOOKS_TEXT && strlen(t->text) <= SHOWN;
-    if (kind == DT_TREE_SCALAR && !number)
-        return dt_quote_text(t->text);
+    bool number =
+        kind == DT_TREE_SCALAR && dt_look_at(t) != DT_LOOKS_TEXT && strlen(t->text) <= SHOWN;
+    if (kind == DT_TREE_SCALAR && !number) return dt_quote_text(t->text);
     snprintf(said.text, sizeof said.text, "%s", number ? t->text : dt_tree_kind_name(kind));
     return said;
 }
 
-dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected)
-{
-    dt_status *s = dt_fail(DT_E_WRONG_TYPE, t ? &t->at : NULL, "%s%sexpected %s, got %s", what ? what : "", what ? ": " : "", expected,
-                           dt_quote(t).text);
+dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected) {
+    dt_status *s = dt_fail(DT_E_WRONG_TYPE, t ? &t->at : NULL, "%s%sexpected %s, got %s",
+                           what ? what : "", what ? ": " : "", expected, dt_quote(t).text);
     const bool item = what && strchr(what, '['); /* which cannot be left out */
     return t && t->kind == DT_TREE_SCALAR && !item ? dt_suggest_null(s, t->text) : s;
 }
 
-dt_status *dt_suggest_null(dt_status *s, const char *text)
-{
-    return strcmp(text, "None") == 0 ? dt_suggest(s, "Python's None is null here; leave out a key that has a default") : s;
+dt_status *dt_suggest_null(dt_status *s, const char *text) {
+    return strcmp(text, "None") == 0
+               ? dt_suggest(s, "Python's None is null here; leave out a key that has a default")
+               : s;
 }
 
 /* "write [4]" for Python's (4,). In a flow mapping its comma has ended the value: "(4". */
-static dt_status *suggest_list(dt_status *s, const char *text)
-{
+static dt_status *suggest_list(dt_status *s, const char *text) {
     const char *last = strchr(text, ')');
-    if (strcmp(text, "None") == 0 || strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0)
+    if (strcmp(text, "None") == 0 || strcasecmp(text, "true") == 0 ||
+        strcasecmp(text, "false") == 0)
         return s;
-    if (*text != '(')
-        return dt_suggest(s, "write [%.*s]", SHOWN, text);
-    if (!last)
-        return dt_suggest(s, "write a list in brackets: [%.*s, ...]", SHOWN, text + 1);
+    if (*text != '(') return dt_suggest(s, "write [%.*s]", SHOWN, text);
+    if (!last) return dt_suggest(s, "write a list in brackets: [%.*s, ...]", SHOWN, text + 1);
     size_t n = (size_t)(last - text) - 1;
-    while (n > 0 && strchr(", ", text[n]))
-        n--;
+    while (n > 0 && strchr(", ", text[n])) n--;
     return dt_suggest(s, "write [%.*s]", (int)(n < SHOWN ? n : SHOWN), text + 1);
 }
 
-dt_status *dt_tree_expect(const dt_tree *t, dt_tree_kind kind, const char *what)
-{
-    if (t && t->kind == kind)
-        return NULL;
+dt_status *dt_tree_expect(const dt_tree *t, dt_tree_kind kind, const char *what) {
+    if (t && t->kind == kind) return NULL;
     dt_status *s = dt_wrong_type(t, what, dt_tree_kind_name(kind));
-    return kind == DT_TREE_LIST && t && t->kind == DT_TREE_SCALAR && dt_look_at(t) == DT_LOOKS_TEXT ? suggest_list(s, t->text) : s;
+    return kind == DT_TREE_LIST && t && t->kind == DT_TREE_SCALAR && dt_look_at(t) == DT_LOOKS_TEXT
+               ? suggest_list(s, t->text)
+               : s;
 }
 
 /* ---- what a scalar looks like ---- */
 
-static const char *after_sign(const char *text)
-{
-    return text + (*text == '+' || *text == '-');
-}
+static const char *after_sign(const char *text) { return text + (*text == '+' || *text == '-'); }
 
-static bool is_not_finite(const char *text)
-{
+static bool is_not_finite(const char *text) {
     static const char *const names[] = {"inf", ".inf", "infinity", "nan", ".nan"};
     text = after_sign(text);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcasecmp(text, names[i]) == 0)
-            return true;
+        if (strcasecmp(text, names[i]) == 0) return true;
     return false;
 }
 
-static bool is_digits(const char *text)
-{
+static bool is_digits(const char *text) {
     return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-static bool has_leading_zero(const char *digits)
-{
-    return digits[0] == '0' && digits[1] != '\0';
-}
+static bool has_leading_zero(const char *digits) { return digits[0] == '0' && digits[1] != '\0'; }
 
-dt_look dt_look_at(const dt_tree *t)
-{
-    if (t->kind != DT_TREE_SCALAR || t->quoted)
-        return DT_LOOKS_TEXT;
+dt_look dt_look_at(const dt_tree *t) {
+    if (t->kind != DT_TREE_SCALAR || t->quoted) return DT_LOOKS_TEXT;
     const char *digits = after_sign(t->text);
-    if (is_digits(digits))
-        return has_leading_zero(digits) ? DT_LOOKS_AMBIGUOUS : DT_LOOKS_INT;
-    if (is_not_finite(t->text))
-        return DT_LOOKS_NOT_FINITE;
+    if (is_digits(digits)) return has_leading_zero(digits) ? DT_LOOKS_AMBIGUOUS : DT_LOOKS_INT;
+    if (is_not_finite(t->text)) return DT_LOOKS_NOT_FINITE;
     double x;
     errno = 0;
     return dt_parse_double(t->text, &x) || errno == ERANGE ? DT_LOOKS_REAL : DT_LOOKS_TEXT;
@@ -125,87 +107,65 @@ dt_look dt_look_at(const dt_tree *t)
 
 /* ---- limits ---- */
 
-static bool has_min(const dt_limits *l)
-{
-    return l->min != 0 || l->max != 0 || l->above_min;
-}
+static bool has_min(const dt_limits *l) { return l->min != 0 || l->max != 0 || l->above_min; }
 
-static bool has_max(const dt_limits *l)
-{
-    return (l->max != 0 || l->below_max) && !isinf(l->max);
-}
+static bool has_max(const dt_limits *l) { return (l->max != 0 || l->below_max) && !isinf(l->max); }
 
-static bool inside(const dt_limits *l, double x)
-{
-    if (has_min(l) && (l->above_min ? !(x > l->min) : !(x >= l->min)))
-        return false;
+static bool inside(const dt_limits *l, double x) {
+    if (has_min(l) && (l->above_min ? !(x > l->min) : !(x >= l->min))) return false;
     return !has_max(l) || (l->below_max ? x < l->max : x <= l->max);
 }
 
-static void add_limit(dt_str *s, double x)
-{
-    if (fabs(x) < 1e15 && x == floor(x))
-        dt_str_printf(s, "%.0f", x);
-    else
-        dt_str_double(s, x);
+static void add_limit(dt_str *s, double x) {
+    if (fabs(x) < 1e15 && x == floor(x)) dt_str_printf(s, "%.0f", x);
+    else dt_str_double(s, x);
 }
 
 /* "at least 1", "in [0, 1)" */
-static void add_limits(dt_str *s, const dt_limits *l)
-{
+static void add_limits(dt_str *s, const dt_limits *l) {
     bool both = has_min(l) && has_max(l);
-    if (both)
-        dt_str_puts(s, l->above_min ? "in (" : "in [");
-    else if (has_min(l))
-        dt_str_puts(s, l->above_min ? "greater than " : "at least ");
-    else
-        dt_str_puts(s, l->below_max ? "less than " : "at most ");
-    if (has_min(l))
-        add_limit(s, l->min);
-    if (both)
-        dt_str_puts(s, ", ");
-    if (has_max(l))
-        add_limit(s, l->max);
-    if (both)
-        dt_str_putc(s, l->below_max ? ')' : ']');
+    if (both) dt_str_puts(s, l->above_min ? "in (" : "in [");
+    else if (has_min(l)) dt_str_puts(s, l->above_min ? "greater than " : "at least ");
+    else dt_str_puts(s, l->below_max ? "less than " : "at most ");
+    if (has_min(l)) add_limit(s, l->min);
+    if (both) dt_str_puts(s, ", ");
+    if (has_max(l)) add_limit(s, l->max);
+    if (both) dt_str_putc(s, l->below_max ? ')' : ']');
 }
 
 /* "units must be at least 1, got 0" */
-static dt_status *out_of_limits(const dt_tree *t, const char *what, const dt_limits *l)
-{
+static dt_status *out_of_limits(const dt_tree *t, const char *what, const dt_limits *l) {
     dt_str text = {0};
     add_limits(&text, l);
-    dt_status *s = dt_fail(DT_E_RANGE, &t->at, "%s must be %s, got %s", what, dt_str_text(&text), dt_quote(t).text);
+    dt_status *s = dt_fail(DT_E_RANGE, &t->at, "%s must be %s, got %s", what, dt_str_text(&text),
+                           dt_quote(t).text);
     dt_str_release(&text);
     return s;
 }
 
-static dt_status *out_of_range(const dt_tree *t, const char *what)
-{
+static dt_status *out_of_range(const dt_tree *t, const char *what) {
     return dt_fail(DT_E_RANGE, &t->at, "%s: %s is out of range", what, dt_quote(t).text);
 }
 
 /* ---- numbers ---- */
 
 /* "epochs: '010' is ambiguous; write 10 or 8" */
-static dt_status *ambiguous(const dt_tree *t, const char *what)
-{
+static dt_status *ambiguous(const dt_tree *t, const char *what) {
     const char *sign = *t->text == '-' ? "-" : "", *digits = after_sign(t->text);
     digits += strspn(digits, "0");
     const char *decimal = *digits ? digits : "0";
     bool octal = strlen(digits) <= 15 && *digits && digits[strspn(digits, "01234567")] == '\0';
     if (!octal || !digits[1])
-        return dt_fail(DT_E_AMBIGUOUS, &t->at, "%s: %s is ambiguous; write %s%.80s", what, dt_quote_text(t->text).text, sign, decimal);
+        return dt_fail(DT_E_AMBIGUOUS, &t->at, "%s: %s is ambiguous; write %s%.80s", what,
+                       dt_quote_text(t->text).text, sign, decimal);
     int64_t value = 0;
-    for (const char *p = digits; *p; p++)
-        value = value * 8 + (*p - '0');
-    return dt_fail(DT_E_AMBIGUOUS, &t->at, "%s: %s is ambiguous; write %s%s or %s%lld", what, dt_quote_text(t->text).text, sign,
-                   decimal, sign, (long long)value);
+    for (const char *p = digits; *p; p++) value = value * 8 + (*p - '0');
+    return dt_fail(DT_E_AMBIGUOUS, &t->at, "%s: %s is ambiguous; write %s%s or %s%lld", what,
+                   dt_quote_text(t->text).text, sign, decimal, sign, (long long)value);
 }
 
 /* 1e3 is an integer, 1.5 and 1.0 are none. Beyond 2^53 a double cannot tell. */
-static bool exact_power(const char *text, int64_t *out)
-{
+static bool exact_power(const char *text, int64_t *out) {
     double x;
     if (!strpbrk(text, "eE") || !dt_parse_double(text, &x) || x != floor(x) || fabs(x) > 0x1p53)
         return false;
@@ -214,58 +174,53 @@ static bool exact_power(const char *text, int64_t *out)
 }
 
 /* "write 1000" for Python's 1_000. */
-static dt_status *suggest_digits(dt_status *s, const char *text)
-{
+static dt_status *suggest_digits(dt_status *s, const char *text) {
     char digits[32] = "";
     size_t n = 0;
     double x;
     for (const char *p = text; *p && n + 1 < sizeof digits; p++)
-        if (*p != '_')
-            digits[n++] = *p;
+        if (*p != '_') digits[n++] = *p;
     const bool cut = strlen(text) >= sizeof digits;
-    return strchr(text, '_') && !cut && dt_parse_double(digits, &x) ? dt_suggest(s, "write %s", digits) : s;
+    return strchr(text, '_') && !cut && dt_parse_double(digits, &x)
+               ? dt_suggest(s, "write %s", digits)
+               : s;
 }
 
 /* A number in quotes is a text: it lacks nothing but to be written without them. */
-static dt_status *not_a_number(const dt_tree *t, const char *what, const char *expected)
-{
+static dt_status *not_a_number(const dt_tree *t, const char *what, const char *expected) {
     double x;
     dt_status *s = dt_wrong_type(t, what, expected);
     const bool quoted = t && t->kind == DT_TREE_SCALAR && t->quoted;
-    return quoted && (is_digits(after_sign(t->text)) || dt_parse_double(t->text, &x)) ? dt_suggest(s, "write it without quotes")
-           : t && t->kind == DT_TREE_SCALAR                                          ? suggest_digits(s, t->text)
-                                                                                     : s;
+    return quoted && (is_digits(after_sign(t->text)) || dt_parse_double(t->text, &x))
+               ? dt_suggest(s, "write it without quotes")
+           : t && t->kind == DT_TREE_SCALAR ? suggest_digits(s, t->text)
+                                            : s;
 }
 
-static dt_status *not_an_integer(const dt_tree *t, const char *what)
-{
+static dt_status *not_an_integer(const dt_tree *t, const char *what) {
     double x;
-    if (t && dt_look_at(t) == DT_LOOKS_REAL && strpbrk(t->text, "eE") && (!dt_parse_double(t->text, &x) || fabs(x) > 0x1p53))
+    if (t && dt_look_at(t) == DT_LOOKS_REAL && strpbrk(t->text, "eE") &&
+        (!dt_parse_double(t->text, &x) || fabs(x) > 0x1p53))
         return out_of_range(t, what);
     return not_a_number(t, what, "an integer");
 }
 
-dt_status *dt_tree_int_in(const dt_tree *t, const char *what, const dt_limits *limits, int64_t *out)
-{
+dt_status *dt_tree_int_in(const dt_tree *t, const char *what, const dt_limits *limits,
+                          int64_t *out) {
     int64_t n;
-    if (!t || t->quoted || t->kind != DT_TREE_SCALAR)
-        return not_an_integer(t, what);
-    if (dt_look_at(t) == DT_LOOKS_AMBIGUOUS)
-        return ambiguous(t, what);
+    if (!t || t->quoted || t->kind != DT_TREE_SCALAR) return not_an_integer(t, what);
+    if (dt_look_at(t) == DT_LOOKS_AMBIGUOUS) return ambiguous(t, what);
     if (dt_look_at(t) == DT_LOOKS_INT) {
-        if (!dt_parse_int64(t->text, &n))
-            return out_of_range(t, what);
+        if (!dt_parse_int64(t->text, &n)) return out_of_range(t, what);
     } else if (!exact_power(t->text, &n)) {
         return not_an_integer(t, what);
     }
-    if (!inside(limits, (double)n))
-        return out_of_limits(t, what, limits);
+    if (!inside(limits, (double)n)) return out_of_limits(t, what, limits);
     *out = n;
     return NULL;
 }
 
-static dt_status *not_finite(const dt_tree *t, const char *what, const dt_limits *l)
-{
+static dt_status *not_finite(const dt_tree *t, const char *what, const dt_limits *l) {
     dt_str text = {0};
     dt_str_puts(&text, "a finite number");
     if (has_min(l) || has_max(l)) {
@@ -273,55 +228,46 @@ static dt_status *not_finite(const dt_tree *t, const char *what, const dt_limits
         add_limits(&text, l);
     }
     const char *word = after_sign(t->text);
-    dt_status *s = dt_fail(DT_E_RANGE, &t->at, "%s must be %s, got %s%s", what, dt_str_text(&text), *t->text == '-' ? "-" : "",
-                           strpbrk(word, "aA") ? "nan" : "inf");
+    dt_status *s = dt_fail(DT_E_RANGE, &t->at, "%s must be %s, got %s%s", what, dt_str_text(&text),
+                           *t->text == '-' ? "-" : "", strpbrk(word, "aA") ? "nan" : "inf");
     dt_str_release(&text);
     return s;
 }
 
-dt_status *dt_tree_real_in(const dt_tree *t, const char *what, const dt_limits *limits, double *out)
-{
+dt_status *dt_tree_real_in(const dt_tree *t, const char *what, const dt_limits *limits,
+                           double *out) {
     double x;
     dt_look look = t ? dt_look_at(t) : DT_LOOKS_TEXT;
-    if (look == DT_LOOKS_TEXT)
-        return not_a_number(t, what, "a number");
-    if (look == DT_LOOKS_NOT_FINITE)
-        return not_finite(t, what, limits);
-    if (look == DT_LOOKS_AMBIGUOUS)
-        return ambiguous(t, what);
-    if (!dt_parse_double(t->text, &x))
-        return out_of_range(t, what);
-    if (!inside(limits, x))
-        return out_of_limits(t, what, limits);
+    if (look == DT_LOOKS_TEXT) return not_a_number(t, what, "a number");
+    if (look == DT_LOOKS_NOT_FINITE) return not_finite(t, what, limits);
+    if (look == DT_LOOKS_AMBIGUOUS) return ambiguous(t, what);
+    if (!dt_parse_double(t->text, &x)) return out_of_range(t, what);
+    if (!inside(limits, x)) return out_of_limits(t, what, limits);
     *out = x;
     return NULL;
 }
 
-dt_status *dt_tree_int(const dt_tree *t, const char *what, double min, double max, int64_t *out)
-{
+dt_status *dt_tree_int(const dt_tree *t, const char *what, double min, double max, int64_t *out) {
     return dt_tree_int_in(t, what, &(dt_limits){.min = min, .max = max}, out);
 }
 
-dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out)
-{
+dt_status *dt_tree_real(const dt_tree *t, const char *what, double *out) {
     return dt_tree_real_in(t, what, &(dt_limits){0}, out);
 }
 
 /* ---- the others ---- */
 
 /* What a YAML 1.1 reader would have taken `word` for. */
-static const char *meant(const char *word)
-{
-    static const char *const words[][2] = {{"yes", "true"}, {"no", "false"}, {"on", "true"}, {"off", "false"}, {"true", "true"},
-                                           {"false", "false"}, {"1", "true"}, {"0", "false"}};
+static const char *meant(const char *word) {
+    static const char *const words[][2] = {{"yes", "true"},  {"no", "false"},  {"on", "true"},
+                                           {"off", "false"}, {"true", "true"}, {"false", "false"},
+                                           {"1", "true"},    {"0", "false"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcasecmp(word, words[i][0]) == 0)
-            return words[i][1];
+        if (strcasecmp(word, words[i][0]) == 0) return words[i][1];
     return NULL;
 }
 
-dt_status *dt_tree_bool(const dt_tree *t, const char *what, bool *out)
-{
+dt_status *dt_tree_bool(const dt_tree *t, const char *what, bool *out) {
     bool plain = t && t->kind == DT_TREE_SCALAR && !t->quoted;
     if (plain && (strcmp(t->text, "true") == 0 || strcmp(t->text, "false") == 0)) {
         *out = *t->text == 't';
@@ -332,21 +278,21 @@ dt_status *dt_tree_bool(const dt_tree *t, const char *what, bool *out)
     return word ? dt_suggest(s, "write %s", word) : s;
 }
 
-dt_status *dt_tree_text_in(const dt_tree *t, const char *what, const dt_limits *limits, const char **out)
-{
+dt_status *dt_tree_text_in(const dt_tree *t, const char *what, const dt_limits *limits,
+                           const char **out) {
     DT_TRY(dt_tree_expect(t, DT_TREE_SCALAR, what));
     size_t n = dt_utf8_count(t->text, strlen(t->text));
-    if (limits->min > 0 && n == 0)
-        return dt_fail(DT_E_RANGE, &t->at, "%s must not be empty", what);
+    if (limits->min > 0 && n == 0) return dt_fail(DT_E_RANGE, &t->at, "%s must not be empty", what);
     if (limits->min > (double)n)
-        return dt_fail(DT_E_RANGE, &t->at, "%s must have at least %.0f characters, got %zu", what, limits->min, n);
+        return dt_fail(DT_E_RANGE, &t->at, "%s must have at least %.0f characters, got %zu", what,
+                       limits->min, n);
     if (limits->max > 0 && limits->max < (double)n)
-        return dt_fail(DT_E_RANGE, &t->at, "%s must have at most %.0f characters, got %zu", what, limits->max, n);
+        return dt_fail(DT_E_RANGE, &t->at, "%s must have at most %.0f characters, got %zu", what,
+                       limits->max, n);
     *out = t->text;
     return NULL;
 }
 
-dt_status *dt_tree_text(const dt_tree *t, const char *what, const char **out)
-{
+dt_status *dt_tree_text(const dt_tree *t, const char *what, const char **out) {
     return dt_tree_text_in(t, what, &(dt_limits){0}, out);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Syntax errors that help. libyaml reports the token at which its grammar failed, which is often far after the mistake: after a bracket that was
- * never closed the rest of the file is one long list. So the text is scanned again from the bracket or quote that was open, and that is named if it
- * is never closed.
+ * Syntax errors that help. libyaml reports the token at which its grammar failed, which is often
+ * far after the mistake: after a bracket that was never closed the rest of the file is one long
+ * list. So the text is scanned again from the bracket or quote that was open, and that is named if
+ * it is never closed.
  */
 #include <string.h>
 
@@ -13,18 +14,14 @@ typedef struct failure {
     dt_yaml *y;
     const yaml_parser_t *yaml;
     const dt_yaml_before *before;
-    dt_location at;   /* of the problem */
-    char c;        /* the character there, '\0' at the end */
+    dt_location at;                /* of the problem */
+    char c;                        /* the character there, '\0' at the end */
     const char *problem, *context; /* "" for none */
 } failure;
 
-static bool is(const failure *f, const char *problem)
-{
-    return strcmp(f->problem, problem) == 0;
-}
+static bool is(const failure *f, const char *problem) { return strcmp(f->problem, problem) == 0; }
 
-static dt_location context_place(const failure *f)
-{
+static dt_location context_place(const failure *f) {
     dt_location at = dt_yaml_place(f->y, f->yaml->context_mark, f->yaml->context_mark);
     at.width = 1;
     return at;
@@ -32,36 +29,29 @@ static dt_location context_place(const failure *f)
 
 /* ---- brackets ---- */
 
-static char closer(char c)
-{
-    return c == '[' ? ']' : '}';
-}
+static char closer(char c) { return c == '[' ? ']' : '}'; }
 
 /* A quote opens a string only where a value can begin: the one in `don't` does not. */
-static bool opens_string(const char *text, size_t from, size_t i)
-{
+static bool opens_string(const char *text, size_t from, size_t i) {
     return (text[i] == '"' || text[i] == '\'') && (i == from || strchr(" \t\n[{,:", text[i - 1]));
 }
 
 /* The last byte of the string that opens at i. */
-static size_t skip_string(const dt_source *s, size_t i)
-{
+static size_t skip_string(const dt_source *s, size_t i) {
     char quote = s->text[i];
     for (i++; i < s->size && s->text[i] != quote; i++)
-        if (s->text[i] == '\\' && quote == '"')
-            i++;
+        if (s->text[i] == '\\' && quote == '"') i++;
     return i;
 }
 
-static size_t skip_comment(const dt_source *s, size_t i)
-{
+static size_t skip_comment(const dt_source *s, size_t i) {
     const char *end = memchr(s->text + i, '\n', s->size - i);
     return end ? (size_t)(end - s->text) : s->size;
 }
 
-/* Whether the bracket at `from` has its match somewhere behind it. Nesting deeper than a job may have counts as a yes. */
-static bool is_closed(const dt_source *s, size_t from)
-{
+/* Whether the bracket at `from` has its match somewhere behind it. Nesting deeper than a job may
+ * have counts as a yes. */
+static bool is_closed(const dt_source *s, size_t from) {
     char open[DT_JOB_DEPTH];
     int depth = 0;
     for (size_t i = from; i < s->size; i++) {
@@ -71,62 +61,58 @@ static bool is_closed(const dt_source *s, size_t from)
         } else if (c == '#' && strchr(" \t\n", s->text[i - (i > 0)])) {
             i = skip_comment(s, i);
         } else if (c == '[' || c == '{') {
-            if (depth == DT_JOB_DEPTH)
-                return true;
+            if (depth == DT_JOB_DEPTH) return true;
             open[depth++] = c;
         } else if (c == ']' || c == '}') {
-            if (depth == 1 && closer(open[0]) != c)
-                return false;
-            if (--depth == 0)
-                return true;
+            if (depth == 1 && closer(open[0]) != c) return false;
+            if (--depth == 0) return true;
         }
     }
     return false;
 }
 
-static dt_status *in_brackets(const failure *f)
-{
+static dt_status *in_brackets(const failure *f) {
     dt_location opened = *f->before->bracket;
     opened.width = 1;
     char bracket = f->y->source->text[opened.offset];
     if ((f->c == ']' || f->c == '}') && f->c != closer(bracket))
-        return dt_fail(DT_E_YAML_SYNTAX, &f->at, "'%c' closes the '%c' opened at line %d", f->c, bracket, opened.line);
+        return dt_fail(DT_E_YAML_SYNTAX, &f->at, "'%c' closes the '%c' opened at line %d", f->c,
+                       bracket, opened.line);
     if (f->c == '\0' || !is_closed(f->y->source, opened.offset))
-        return dt_fail(DT_E_YAML_SYNTAX, &opened, "'%c' opened at line %d is never closed", bracket, opened.line);
-    return dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected ',' or '%c', for the '%c' opened at line %d", closer(bracket), bracket,
-                   opened.line);
+        return dt_fail(DT_E_YAML_SYNTAX, &opened, "'%c' opened at line %d is never closed", bracket,
+                       opened.line);
+    return dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected ',' or '%c', for the '%c' opened at line %d",
+                   closer(bracket), bracket, opened.line);
 }
 
 /* ---- quotes ---- */
 
-static dt_status *unclosed_quote(const failure *f, yaml_mark_t start)
-{
+static dt_status *unclosed_quote(const failure *f, yaml_mark_t start) {
     dt_location at = dt_yaml_place(f->y, start, start);
     at.width = 1;
-    return dt_fail(DT_E_YAML_SYNTAX, &at, "quoted string opened at line %d is never closed", at.line);
+    return dt_fail(DT_E_YAML_SYNTAX, &at, "quoted string opened at line %d is never closed",
+                   at.line);
 }
 
-/* `name: "a` goes on to the next quote, many lines below, and there the text behind it makes no sense. */
-static bool swallowed_lines(const failure *f)
-{
+/* `name: "a` goes on to the next quote, many lines below, and there the text behind it makes no
+ * sense. */
+static bool swallowed_lines(const failure *f) {
     const dt_yaml_before *s = f->before;
     return s->quoted && s->start.line < s->end.line && s->end.line == f->yaml->problem_mark.line;
 }
 
 /* ---- the rest ---- */
 
-/* Whether nothing but blanks stands before the problem in its line: then it is the indentation that is wrong. */
-static bool begins_line(const failure *f)
-{
+/* Whether nothing but blanks stands before the problem in its line: then it is the indentation that
+ * is wrong. */
+static bool begins_line(const failure *f) {
     const char *text = f->y->source->text;
     size_t i = f->at.offset;
-    while (i > 0 && text[i - 1] == ' ')
-        i--;
+    while (i > 0 && text[i - 1] == ' ') i--;
     return i == 0 || text[i - 1] == '\n';
 }
 
-static dt_status *expected_value(const failure *f)
-{
+static dt_status *expected_value(const failure *f) {
     if (f->before->bracket && strchr("]}", f->c)) /* or the end, '\0' */
         return in_brackets(f);
     if (f->c == ']' || f->c == '}')
@@ -134,61 +120,56 @@ static dt_status *expected_value(const failure *f)
     return dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected a value");
 }
 
-static dt_status *expected_key(const failure *f)
-{
-    if (f->c == ']' || f->c == '}')
-        return expected_value(f);
-    if (f->c == ':')
-        return dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected a key before ':'");
+static dt_status *expected_key(const failure *f) {
+    if (f->c == ']' || f->c == '}') return expected_value(f);
+    if (f->c == ':') return dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected a key before ':'");
     if (begins_line(f)) {
         int line = context_place(f).line;
-        dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected another key or item of the block that begins at line %d", line);
+        dt_status *s =
+            dt_fail(DT_E_YAML_SYNTAX, &f->at,
+                    "expected another key or item of the block that begins at line %d", line);
         return dt_suggest(s, "does the indentation match that of line %d?", line);
     }
     if (f->before->quoted)
-        return dt_suggest(dt_fail(DT_E_YAML_SYNTAX, &f->at, "text follows a quoted string"), "quote the whole value");
+        return dt_suggest(dt_fail(DT_E_YAML_SYNTAX, &f->at, "text follows a quoted string"),
+                          "quote the whole value");
     return dt_fail(DT_E_YAML_SYNTAX, &f->at, "text follows a value");
 }
 
-static dt_status *unexpected_colon(const failure *f)
-{
+static dt_status *unexpected_colon(const failure *f) {
     dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "unexpected ':'");
     if (f->before->start.line < f->before->end.line)
-        return dt_suggest(s, "line %zu lacks its ':', or this one is indented too far", f->before->start.line + 1);
+        return dt_suggest(s, "line %zu lacks its ':', or this one is indented too far",
+                          f->before->start.line + 1);
     return dt_suggest(s, "a value with ': ' in it needs quotes");
 }
 
-static dt_status *missing_colon(const failure *f)
-{
+static dt_status *missing_colon(const failure *f) {
     dt_location at = context_place(f);
-    return dt_suggest(dt_fail(DT_E_YAML_SYNTAX, &at, "expected ':' after this key"), "write KEY: VALUE");
+    return dt_suggest(dt_fail(DT_E_YAML_SYNTAX, &at, "expected ':' after this key"),
+                      "write KEY: VALUE");
 }
 
-static dt_status *bad_begin(const failure *f)
-{
+static dt_status *bad_begin(const failure *f) {
     dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "'%c' cannot begin a value", f->c);
     return dt_suggest(s, "put the value in quotes");
 }
 
-static dt_status *unexpected_dash(const failure *f)
-{
+static dt_status *unexpected_dash(const failure *f) {
     dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "unexpected '-'");
     return dt_suggest(s, "start the list on a new line");
 }
 
-static dt_status *bad_escape(const failure *f)
-{
+static dt_status *bad_escape(const failure *f) {
     dt_status *s = dt_fail(DT_E_YAML_SYNTAX, &f->at, "unknown escape in a string in double quotes");
     return dt_suggest(s, "write \\\\ for a backslash");
 }
 
-static dt_status *expected_comma(const failure *f)
-{
+static dt_status *expected_comma(const failure *f) {
     return f->before->bracket ? in_brackets(f) : dt_fail(DT_E_YAML_SYNTAX, &f->at, "expected ','");
 }
 
-static dt_status *bad_tag(const failure *f)
-{
+static dt_status *bad_tag(const failure *f) {
     return dt_fail(DT_E_YAML_FEATURE, &f->at, "tags are not supported");
 }
 
@@ -209,22 +190,19 @@ static const struct {
     {"found undefined tag handle", bad_tag},
 };
 
-static dt_status *explain(const failure *f)
-{
+static dt_status *explain(const failure *f) {
     if (f->c == '\t' || strstr(f->problem, "tab character"))
-        return dt_suggest(dt_fail(DT_E_YAML_SYNTAX, &f->at, "tab character in indentation"), "use spaces");
+        return dt_suggest(dt_fail(DT_E_YAML_SYNTAX, &f->at, "tab character in indentation"),
+                          "use spaces");
     if (strcmp(f->context, "while scanning a quoted scalar") == 0)
         return unclosed_quote(f, f->yaml->context_mark);
-    if (swallowed_lines(f))
-        return unclosed_quote(f, f->before->start);
+    if (swallowed_lines(f)) return unclosed_quote(f, f->before->start);
     for (size_t i = 0; i < sizeof explanations / sizeof *explanations; i++)
-        if (is(f, explanations[i].problem))
-            return explanations[i].explain(f);
+        if (is(f, explanations[i].problem)) return explanations[i].explain(f);
     return dt_fail(DT_E_YAML_SYNTAX, &f->at, "%s", *f->problem ? f->problem : "not valid YAML");
 }
 
-dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml, const dt_yaml_before *before)
-{
+dt_status *dt_yaml_syntax(dt_yaml *y, const yaml_parser_t *yaml, const dt_yaml_before *before) {
     if (yaml->error == YAML_MEMORY_ERROR)
         return dt_fail(DT_E_NO_MEMORY, NULL, "no memory to read %s", y->source->name);
     failure f = {

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From libyaml's events to a tree. The event interface is used, not yaml_parser_load, because that accepts duplicate keys,
- * ignores second documents, loads cyclic graphs, and recurses. Here a stack of at most 64 levels holds the lists and maps that
- * are open; an event either adds a node to the top one, opens a level, or closes it.
+ * From libyaml's events to a tree. The event interface is used, not yaml_parser_load, because that
+ * accepts duplicate keys, ignores second documents, loads cyclic graphs, and recurses. Here a stack
+ * of at most 64 levels holds the lists and maps that are open; an event either adds a node to the
+ * top one, opens a level, or closes it.
  *
  *     model:                   level 1, map     entries: version, dataset, | model
  *       layers:                level 2, map     entries: | layers
  *         - Dense: ...         level 3, list    items: Input, | ...
  *
- * Aliases become copies, so that overrides can change one and not the other. The copy's nodes are counted before it is made:
- * an alias bomb costs nothing.
+ * Aliases become copies, so that overrides can change one and not the other. The copy's nodes are
+ * counted before it is made: an alias bomb costs nothing.
  *
- * A merge key (`<<`) is no entry: its mappings are kept beside the level, and when the level ends, their entries come first, but for keys that the
- * mapping has itself.
+ * A merge key (`<<`) is no entry: its mappings are kept beside the level, and when the level ends,
+ * their entries come first, but for keys that the mapping has itself.
  *
- * Faults that leave a sensible tree (a duplicate key, a tag) are collected and reading goes on; syntax errors and limits end it.
+ * Faults that leave a sensible tree (a duplicate key, a tag) are collected and reading goes on;
+ * syntax errors and limits end it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,14 +38,14 @@ typedef struct slot {
 
 typedef struct level {
     dt_tree *node;
-    int anchor;       /* index, -1: none */
+    int anchor; /* index, -1: none */
     int nodes_before;
-    int height;       /* of the highest node in it */
-    bool keyed;       /* map: a key has come, its value has not */
-    bool kept;        /* ... and the key is good */
-    bool merges;      /* ... and it is `<<` */
-    dt_tree *merged;  /* map: the value of `<<`, a map or a list of maps; NULL: none */
-    slot *slot;       /* grows, and is used again by the next level at this depth */
+    int height;      /* of the highest node in it */
+    bool keyed;      /* map: a key has come, its value has not */
+    bool kept;       /* ... and the key is good */
+    bool merges;     /* ... and it is `<<` */
+    dt_tree *merged; /* map: the value of `<<`, a map or a list of maps; NULL: none */
+    slot *slot;      /* grows, and is used again by the next level at this depth */
     int n, cap;
 } level;
 
@@ -64,33 +66,29 @@ typedef struct reader {
 /* ---- limits ---- */
 
 /* A limit is the only error that is reported: what else was found may be due to the same attack. */
-static dt_status *too_much(reader *r, dt_status *s)
-{
+static dt_status *too_much(reader *r, dt_status *s) {
     dt_status_free(r->faults);
     r->faults = NULL;
     return s;
 }
 
-static dt_status *check_depth(reader *r, int depth, const dt_location *at)
-{
-    if (depth <= DT_JOB_DEPTH)
-        return NULL;
+static dt_status *check_depth(reader *r, int depth, const dt_location *at) {
+    if (depth <= DT_JOB_DEPTH) return NULL;
     return too_much(r, dt_fail(DT_E_JOB_LIMIT, at, "nesting deeper than %d levels", DT_JOB_DEPTH));
 }
 
-static dt_status *count_nodes(reader *r, int more, const dt_location *at)
-{
+static dt_status *count_nodes(reader *r, int more, const dt_location *at) {
     r->nodes += more;
-    if (r->nodes <= DT_JOB_NODES)
-        return NULL;
-    return too_much(r, dt_fail(DT_E_JOB_LIMIT, at, more > 1 ? "aliases expand to more than %d nodes" : "more than %d nodes",
-                               DT_JOB_NODES));
+    if (r->nodes <= DT_JOB_NODES) return NULL;
+    return too_much(
+        r, dt_fail(DT_E_JOB_LIMIT, at,
+                   more > 1 ? "aliases expand to more than %d nodes" : "more than %d nodes",
+                   DT_JOB_NODES));
 }
 
 /* ---- places of nodes ---- */
 
-static const char *tag_of(const yaml_event_t *e)
-{
+static const char *tag_of(const yaml_event_t *e) {
     const yaml_char_t *tag = e->type == YAML_SCALAR_EVENT           ? e->data.scalar.tag
                              : e->type == YAML_SEQUENCE_START_EVENT ? e->data.sequence_start.tag
                              : e->type == YAML_MAPPING_START_EVENT  ? e->data.mapping_start.tag
@@ -98,8 +96,7 @@ static const char *tag_of(const yaml_event_t *e)
     return (const char *)tag;
 }
 
-static const char *anchor_of(const yaml_event_t *e)
-{
+static const char *anchor_of(const yaml_event_t *e) {
     const yaml_char_t *name = e->type == YAML_SCALAR_EVENT           ? e->data.scalar.anchor
                               : e->type == YAML_SEQUENCE_START_EVENT ? e->data.sequence_start.anchor
                               : e->type == YAML_MAPPING_START_EVENT  ? e->data.mapping_start.anchor
@@ -107,85 +104,73 @@ static const char *anchor_of(const yaml_event_t *e)
     return (const char *)name;
 }
 
-static dt_location place_of(reader *r, const yaml_event_t *e)
-{
+static dt_location place_of(reader *r, const yaml_event_t *e) {
     dt_location at = dt_yaml_place(&r->text, e->start_mark, e->end_mark);
-    if (e->type == YAML_MAPPING_START_EVENT || e->type == YAML_SEQUENCE_START_EVENT)
-        at.width = 0;
-    if (anchor_of(e) || tag_of(e))
-        dt_yaml_skip_properties(&at);
+    if (e->type == YAML_MAPPING_START_EVENT || e->type == YAML_SEQUENCE_START_EVENT) at.width = 0;
+    if (anchor_of(e) || tag_of(e)) dt_yaml_skip_properties(&at);
     return at;
 }
 
 /* ---- what YAML allows and job files do not ---- */
 
-static void check_tag(reader *r, const yaml_event_t *e)
-{
+static void check_tag(reader *r, const yaml_event_t *e) {
     static const char standard[] = "tag:yaml.org,2002:";
     const char *tag = tag_of(e);
-    if (!tag)
-        return;
+    if (!tag) return;
     if (strncmp(tag, standard, sizeof standard - 1) == 0)
         tag = dt_arena_printf(r->arena, "!!%s", tag + sizeof standard - 1);
     dt_location at = dt_yaml_place(&r->text, e->start_mark, e->start_mark);
-    dt_status_append(&r->faults, dt_fail(DT_E_YAML_FEATURE, &at, "tag %s is not supported", dt_quote_text(tag).text));
+    dt_status_append(&r->faults, dt_fail(DT_E_YAML_FEATURE, &at, "tag %s is not supported",
+                                         dt_quote_text(tag).text));
 }
 
-static void check_nul(reader *r, const yaml_event_t *e, const dt_location *at)
-{
+static void check_nul(reader *r, const yaml_event_t *e, const dt_location *at) {
     if (strlen((const char *)e->data.scalar.value) < e->data.scalar.length)
-        dt_status_append(&r->faults, dt_fail(DT_E_JOB_BYTES, at, "control character 0x00 in a string"));
+        dt_status_append(&r->faults,
+                         dt_fail(DT_E_JOB_BYTES, at, "control character 0x00 in a string"));
 }
 
 /* ---- adding nodes ---- */
 
-static level *top(reader *r)
-{
-    return r->depth ? &r->level[r->depth - 1] : NULL;
-}
+static level *top(reader *r) { return r->depth ? &r->level[r->depth - 1] : NULL; }
 
-static bool expects_key(reader *r)
-{
+static bool expects_key(reader *r) {
     const level *l = top(r);
     return l && l->node->kind == DT_TREE_MAP && !l->keyed;
 }
 
-static slot *add_slot(level *l)
-{
+static slot *add_slot(level *l) {
     DT_GROW(l->slot, l->cap, l->n + 1);
     l->slot[l->n] = (slot){0};
     return &l->slot[l->n++];
 }
 
-static void refuse_key(reader *r, dt_status *fault)
-{
+static void refuse_key(reader *r, dt_status *fault) {
     dt_status_append(&r->faults, fault);
     top(r)->keyed = true;
     top(r)->kept = top(r)->merges = false;
 }
 
-static bool is_mergeable(const dt_tree *t)
-{
+static bool is_mergeable(const dt_tree *t) {
     bool is = t->kind == DT_TREE_MAP || t->kind == DT_TREE_LIST;
-    for (int i = 0; t->kind == DT_TREE_LIST && i < t->n; i++)
-        is &= t->item[i]->kind == DT_TREE_MAP;
+    for (int i = 0; t->kind == DT_TREE_LIST && i < t->n; i++) is &= t->item[i]->kind == DT_TREE_MAP;
     return is;
 }
 
 /* An alias without an anchor has been reported; it left a null without a text. */
-static void take_merged(reader *r, level *l, dt_tree *node)
-{
+static void take_merged(reader *r, level *l, dt_tree *node) {
     if (is_mergeable(node)) {
         l->merged = node;
         return;
     }
     l->node->partial = true;
     if (node->kind != DT_TREE_NULL || node->text)
-        dt_status_append(&r->faults, dt_fail(DT_E_YAML_FEATURE, &node->at, "'<<' needs a mapping or a list of mappings, got %s", dt_quote(node).text));
+        dt_status_append(&r->faults, dt_fail(DT_E_YAML_FEATURE, &node->at,
+                                             "'<<' needs a mapping or a list of mappings, got %s",
+                                             dt_quote(node).text));
 }
 
-static void put(reader *r, dt_tree *node, int height)
-{
+static void put(reader *r, dt_tree *node, int height) {
     level *l = top(r);
     if (!l) {
         r->root = node;
@@ -194,49 +179,41 @@ static void put(reader *r, dt_tree *node, int height)
     } else if (l->node->kind == DT_TREE_LIST) {
         add_slot(l)->entry.value = node;
     } else {
-        if (l->merges)
-            take_merged(r, l, node);
-        else if (l->kept)
-            l->slot[l->n - 1].entry.value = node;
+        if (l->merges) take_merged(r, l, node);
+        else if (l->kept) l->slot[l->n - 1].entry.value = node;
         l->keyed = l->merges = false;
     }
-    if (l && l->height < height)
-        l->height = height;
+    if (l && l->height < height) l->height = height;
 }
 
-static const slot *find_slot(const level *l, const char *key, uint64_t hash)
-{
+static const slot *find_slot(const level *l, const char *key, uint64_t hash) {
     for (int i = 0; i < l->n; i++)
-        if (l->slot[i].hash == hash && strcmp(l->slot[i].entry.key, key) == 0)
-            return &l->slot[i];
+        if (l->slot[i].hash == hash && strcmp(l->slot[i].entry.key, key) == 0) return &l->slot[i];
     return NULL;
 }
 
-static bool is_merge_key(const yaml_event_t *e)
-{
-    return e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && strcmp((const char *)e->data.scalar.value, "<<") == 0;
+static bool is_merge_key(const yaml_event_t *e) {
+    return e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+           strcmp((const char *)e->data.scalar.value, "<<") == 0;
 }
 
-static dt_status *bad_key(reader *r, const yaml_event_t *e, const char *key, const dt_location *at)
-{
+static dt_status *bad_key(reader *r, const yaml_event_t *e, const char *key,
+                          const dt_location *at) {
     bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     if (is_merge_key(e) && top(r)->merged)
-        return dt_suggest(dt_fail(DT_E_DUPLICATE_KEY, at, "duplicate key '<<'"), "write <<: [*FIRST, *SECOND]");
-    if (plain && !*key)
-        return dt_fail(DT_E_YAML_FEATURE, at, "keys must be strings");
-    if (e->data.scalar.anchor)
-        return dt_fail(DT_E_YAML_FEATURE, at, "a key cannot have an anchor");
-    if (is_merge_key(e))
-        return NULL;
+        return dt_suggest(dt_fail(DT_E_DUPLICATE_KEY, at, "duplicate key '<<'"),
+                          "write <<: [*FIRST, *SECOND]");
+    if (plain && !*key) return dt_fail(DT_E_YAML_FEATURE, at, "keys must be strings");
+    if (e->data.scalar.anchor) return dt_fail(DT_E_YAML_FEATURE, at, "a key cannot have an anchor");
+    if (is_merge_key(e)) return NULL;
     const slot *first = find_slot(top(r), key, dt_name_hash(key));
     if (first)
-        return dt_fail(DT_E_DUPLICATE_KEY, at, "duplicate key %s, first given at line %d", dt_quote_text(key).text,
-                       first->entry.key_at.line);
+        return dt_fail(DT_E_DUPLICATE_KEY, at, "duplicate key %s, first given at line %d",
+                       dt_quote_text(key).text, first->entry.key_at.line);
     return NULL;
 }
 
-static void take_key(reader *r, const yaml_event_t *e)
-{
+static void take_key(reader *r, const yaml_event_t *e) {
     const char *key = (const char *)e->data.scalar.value;
     dt_location at = place_of(r, e);
     check_nul(r, e, &at);
@@ -248,8 +225,7 @@ static void take_key(reader *r, const yaml_event_t *e)
     level *l = top(r);
     l->keyed = l->kept = true;
     l->merges = is_merge_key(e);
-    if (l->merges)
-        return;
+    if (l->merges) return;
     slot *s = add_slot(l);
     s->entry = (dt_entry){.key = dt_arena_strdup(r->arena, key), .key_at = at};
     s->hash = dt_name_hash(key);
@@ -257,27 +233,23 @@ static void take_key(reader *r, const yaml_event_t *e)
 
 /* ---- anchors and aliases ---- */
 
-static int set_anchor(reader *r, const yaml_event_t *e, dt_tree *node)
-{
+static int set_anchor(reader *r, const yaml_event_t *e, dt_tree *node) {
     const char *name = anchor_of(e);
-    if (!name)
-        return -1;
+    if (!name) return -1;
     DT_GROW(r->anchor, r->anchors_cap, r->anchors + 1);
-    r->anchor[r->anchors] = (anchor){.name = dt_arena_strdup(r->arena, name), .node = node, .nodes = 1};
+    r->anchor[r->anchors] =
+        (anchor){.name = dt_arena_strdup(r->arena, name), .node = node, .nodes = 1};
     return r->anchors++;
 }
 
 /* A later anchor of the same name hides the earlier one. */
-static const anchor *find_anchor(const reader *r, const char *name)
-{
+static const anchor *find_anchor(const reader *r, const char *name) {
     for (int i = r->anchors - 1; i >= 0; i--)
-        if (strcmp(r->anchor[i].name, name) == 0)
-            return &r->anchor[i];
+        if (strcmp(r->anchor[i].name, name) == 0) return &r->anchor[i];
     return NULL;
 }
 
-static dt_status *take_alias(reader *r, const yaml_event_t *e)
-{
+static dt_status *take_alias(reader *r, const yaml_event_t *e) {
     const char *name = (const char *)e->data.alias.anchor;
     dt_location at = dt_yaml_place(&r->text, e->start_mark, e->end_mark);
     const anchor *a = find_anchor(r, name);
@@ -288,7 +260,8 @@ static dt_status *take_alias(reader *r, const yaml_event_t *e)
         return NULL;
     }
     const char *shown = dt_arena_printf(r->arena, "*%s", name);
-    dt_status_append(&r->faults, dt_fail(DT_E_BAD_ALIAS, &at, a ? "alias %s refers to itself" : "alias %s has no anchor",
+    dt_status_append(&r->faults, dt_fail(DT_E_BAD_ALIAS, &at,
+                                         a ? "alias %s refers to itself" : "alias %s has no anchor",
                                          dt_quote_text(shown).text));
     DT_TRY(count_nodes(r, 1, &at));
     dt_tree *nothing = dt_arena_new(r->arena, dt_tree);
@@ -299,15 +272,14 @@ static dt_status *take_alias(reader *r, const yaml_event_t *e)
 
 /* ---- events ---- */
 
-static bool is_null(const char *text)
-{
+static bool is_null(const char *text) {
     return !*text || strcmp(text, "~") == 0 || strcmp(text, "null") == 0;
 }
 
-static dt_status *take_scalar(reader *r, const yaml_event_t *e)
-{
+static dt_status *take_scalar(reader *r, const yaml_event_t *e) {
     const char *text = (const char *)e->data.scalar.value;
-    r->before = (dt_yaml_before){e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE, e->start_mark, e->end_mark, NULL};
+    r->before = (dt_yaml_before){e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE, e->start_mark,
+                                 e->end_mark, NULL};
     check_tag(r, e);
     if (expects_key(r)) {
         take_key(r, e);
@@ -325,8 +297,7 @@ static dt_status *take_scalar(reader *r, const yaml_event_t *e)
     return NULL;
 }
 
-static dt_status *open_level(reader *r, const yaml_event_t *e, dt_tree_kind kind)
-{
+static dt_status *open_level(reader *r, const yaml_event_t *e, dt_tree_kind kind) {
     dt_location at = place_of(r, e);
     DT_TRY(check_depth(r, r->depth + 1, &at));
     DT_TRY(count_nodes(r, 1, &at));
@@ -337,43 +308,36 @@ static dt_status *open_level(reader *r, const yaml_event_t *e, dt_tree_kind kind
     level *l = &r->level[r->depth++];
     *l = (level){.node = node, .nodes_before = r->nodes - 1, .slot = l->slot, .cap = l->cap};
     l->anchor = set_anchor(r, e, node);
-    if (l->anchor >= 0)
-        r->anchor[l->anchor].open = true;
+    if (l->anchor >= 0) r->anchor[l->anchor].open = true;
     return NULL;
 }
 
-static bool has_key(const dt_entry *entry, int n, const char *key)
-{
+static bool has_key(const dt_entry *entry, int n, const char *key) {
     for (int i = 0; i < n; i++)
-        if (strcmp(entry[i].key, key) == 0)
-            return true;
+        if (strcmp(entry[i].key, key) == 0) return true;
     return false;
 }
 
-/* Behind to[0..n), what it lacks of a mapping that is merged in; what the level has itself stands in for it. */
-static int merge(const level *l, const dt_tree *map, dt_entry *to, int n)
-{
+/* Behind to[0..n), what it lacks of a mapping that is merged in; what the level has itself stands
+ * in for it. */
+static int merge(const level *l, const dt_tree *map, dt_entry *to, int n) {
     for (int i = 0; i < map->n; i++) {
         const dt_entry *e = &map->entry[i];
-        if (has_key(to, n, e->key))
-            continue;
+        if (has_key(to, n, e->key)) continue;
         const slot *own = find_slot(l, e->key, dt_name_hash(e->key));
         to[n++] = own ? own->entry : *e;
     }
     return n;
 }
 
-static void move_entries(reader *r, level *l)
-{
+static void move_entries(reader *r, level *l) {
     dt_tree *node = l->node;
     const dt_tree *merged = l->merged;
     const bool list = merged && merged->kind == DT_TREE_LIST;
     int most = l->n + (merged && !list ? merged->n : 0);
-    for (int i = 0; list && i < merged->n; i++)
-        most += merged->item[i]->n;
+    for (int i = 0; list && i < merged->n; i++) most += merged->item[i]->n;
     node->entry = dt_arena_array(r->arena, dt_entry, most);
-    if (merged && !list)
-        node->n = merge(l, merged, node->entry, 0);
+    if (merged && !list) node->n = merge(l, merged, node->entry, 0);
     for (int i = 0; list && i < merged->n; i++)
         node->n = merge(l, merged->item[i], node->entry, node->n);
     const int before = node->n;
@@ -382,8 +346,7 @@ static void move_entries(reader *r, level *l)
             node->entry[node->n++] = l->slot[i].entry;
 }
 
-static void move_slots(reader *r, level *l)
-{
+static void move_slots(reader *r, level *l) {
     dt_tree *node = l->node;
     if (node->kind == DT_TREE_MAP) {
         move_entries(r, l);
@@ -391,12 +354,10 @@ static void move_slots(reader *r, level *l)
     }
     node->n = l->n;
     node->item = dt_arena_array(r->arena, dt_tree *, l->n);
-    for (int i = 0; i < l->n; i++)
-        node->item[i] = l->slot[i].entry.value;
+    for (int i = 0; i < l->n; i++) node->item[i] = l->slot[i].entry.value;
 }
 
-static void close_level(reader *r)
-{
+static void close_level(reader *r) {
     level *l = top(r);
     move_slots(r, l);
     r->depth--;
@@ -409,121 +370,95 @@ static void close_level(reader *r)
     put(r, l->node, l->height + 1);
 }
 
-static dt_status *take_event(reader *r, const yaml_event_t *e)
-{
+static dt_status *take_event(reader *r, const yaml_event_t *e) {
     switch (e->type) {
-    case YAML_SCALAR_EVENT:
-        return take_scalar(r, e);
-    case YAML_ALIAS_EVENT:
-        return take_alias(r, e);
-    case YAML_SEQUENCE_START_EVENT:
-        return open_level(r, e, DT_TREE_LIST);
-    case YAML_MAPPING_START_EVENT:
-        return open_level(r, e, DT_TREE_MAP);
+    case YAML_SCALAR_EVENT: return take_scalar(r, e);
+    case YAML_ALIAS_EVENT: return take_alias(r, e);
+    case YAML_SEQUENCE_START_EVENT: return open_level(r, e, DT_TREE_LIST);
+    case YAML_MAPPING_START_EVENT: return open_level(r, e, DT_TREE_MAP);
     case YAML_SEQUENCE_END_EVENT:
-    case YAML_MAPPING_END_EVENT:
-        close_level(r);
-        return NULL;
+    case YAML_MAPPING_END_EVENT: close_level(r); return NULL;
     case YAML_DOCUMENT_END_EVENT:
-    case YAML_STREAM_END_EVENT:
-        r->ended = true;
-        return NULL;
-    default:
-        return NULL;
+    case YAML_STREAM_END_EVENT: r->ended = true; return NULL;
+    default: return NULL;
     }
 }
 
-/* Blanks, comments and "..." may follow the document. libyaml is not asked, so that what follows costs nothing. */
-static dt_status *check_rest(reader *r, yaml_mark_t end)
-{
+/* Blanks, comments and "..." may follow the document. libyaml is not asked, so that what follows
+ * costs nothing. */
+static dt_status *check_rest(reader *r, yaml_mark_t end) {
     const dt_source *s = r->text.source;
     size_t i = dt_yaml_offset(&r->text, end);
     bool comment = false;
     for (; i < s->size; i++)
-        if (s->text[i] == '\n')
-            comment = false;
-        else if (s->text[i] == '#')
-            comment = true;
-        else if (!comment && !strchr(" \t\r.", s->text[i]))
-            break;
-    if (i == s->size)
-        return NULL;
+        if (s->text[i] == '\n') comment = false;
+        else if (s->text[i] == '#') comment = true;
+        else if (!comment && !strchr(" \t\r.", s->text[i])) break;
+    if (i == s->size) return NULL;
     dt_location at = dt_yaml_place_at(&r->text, i);
     if (at.col == 1 && strchr("-%", s->text[i]))
         return dt_fail(DT_E_MANY_DOCUMENTS, &at, "more than one YAML document");
     return dt_fail(DT_E_YAML_SYNTAX, &at, "text follows the end of the job");
 }
 
-static dt_status *syntax_error(reader *r)
-{
+static dt_status *syntax_error(reader *r) {
     for (int i = 0; i < r->depth; i++) {
         const dt_location *at = &r->level[i].node->at;
-        if (strchr("[{", r->text.source->text[at->offset]))
-            r->before.bracket = at;
+        if (strchr("[{", r->text.source->text[at->offset])) r->before.bracket = at;
     }
     return dt_yaml_syntax(&r->text, &r->yaml, &r->before);
 }
 
-static dt_status *empty(const dt_source *source)
-{
-    return dt_fail(DT_E_EMPTY_JOB, &(dt_location){.source = source, .line = 1, .col = 1}, "the job is empty");
+static dt_status *empty(const dt_source *source) {
+    return dt_fail(DT_E_EMPTY_JOB, &(dt_location){.source = source, .line = 1, .col = 1},
+                   "the job is empty");
 }
 
-static dt_status *read_events(reader *r)
-{
+static dt_status *read_events(reader *r) {
     yaml_mark_t end = {0};
     while (!r->ended) {
         yaml_event_t e;
-        if (!yaml_parser_parse(&r->yaml, &e))
-            return syntax_error(r);
+        if (!yaml_parser_parse(&r->yaml, &e)) return syntax_error(r);
         dt_status *s = take_event(r, &e);
         end = e.end_mark;
         yaml_event_delete(&e);
         DT_TRY(s);
     }
     DT_TRY(check_rest(r, end));
-    if (!r->root || (r->root->kind == DT_TREE_NULL && !r->faults))
-        return empty(r->text.source);
+    if (!r->root || (r->root->kind == DT_TREE_NULL && !r->faults)) return empty(r->text.source);
     return NULL;
 }
 
-static void release(reader *r)
-{
+static void release(reader *r) {
     yaml_parser_delete(&r->yaml);
-    for (int i = 0; i < DT_JOB_DEPTH; i++)
-        free(r->level[i].slot);
+    for (int i = 0; i < DT_JOB_DEPTH; i++) free(r->level[i].slot);
     free(r->anchor);
 }
 
-dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml text, dt_tree **out)
-{
+dt_status *dt_yaml_parse(dt_arena *arena, dt_yaml text, dt_tree **out) {
     *out = NULL;
     DT_TRY(dt_yaml_check(&text));
-    if (text.from == text.source->size)
-        return empty(text.source);
+    if (text.from == text.source->size) return empty(text.source);
     reader r = {.arena = arena, .text = text};
     if (!yaml_parser_initialize(&r.yaml))
         return dt_fail(DT_E_NO_MEMORY, NULL, "no memory to read %s", text.source->name);
     yaml_parser_set_encoding(&r.yaml, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&r.yaml, (const unsigned char *)text.source->text + text.from, text.source->size - text.from);
+    yaml_parser_set_input_string(&r.yaml, (const unsigned char *)text.source->text + text.from,
+                                 text.source->size - text.from);
     dt_status *fatal = read_events(&r);
     dt_status_append(&r.faults, fatal);
-    if (!fatal)
-        *out = r.root;
+    if (!fatal) *out = r.root;
     release(&r);
     return r.faults;
 }
 
-dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out)
-{
+dt_status *dt_tree_parse(dt_arena *arena, const dt_source *source, dt_tree **out) {
     return dt_yaml_parse(arena, dt_yaml_open(source, 0), out);
 }
 
-dt_status *dt_fragment_parse(dt_arena *arena, const dt_source *source, dt_tree **out)
-{
+dt_status *dt_fragment_parse(dt_arena *arena, const dt_source *source, dt_tree **out) {
     dt_status *s = dt_tree_parse(arena, source, out);
-    if (dt_status_number(s) != DT_E_EMPTY_JOB)
-        return s;
+    if (dt_status_number(s) != DT_E_EMPTY_JOB) return s;
     dt_status_free(s);
     return dt_fail(DT_E_MISUSE, NULL, "%s: the text that was given is empty", source->name);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The virtual clock of a device: kernels on the chip, collectives on its links and between slices, side by side as far as the program's data allow. A
- * unit that is free takes the first item, in program order, whose inputs are ready; if there is none, it waits.
+ * The virtual clock of a device: kernels on the chip, collectives on its links and between slices,
+ * side by side as far as the program's data allow. A unit that is free takes the first item, in
+ * program order, whose inputs are ready; if there is none, it waits.
  *
  *     kernels   | F1 | F2 | F3 |       | B3 | B2 |    | B1 | U |
  *     links     | gather 2 | gather 3 | ...     | sum 3 | sum 2 | sum 1 |
  *                                  ^ waiting: time of links that nothing hides
  *
- * Weights that are gathered from other replicas for the forward pass are gathered again for the backward pass.
+ * Weights that are gathered from other replicas for the forward pass are gathered again for the
+ * backward pass.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,10 +26,10 @@ typedef struct item {
     double seconds, bytes;
     const char *schedule;
     dt_cost work;
-    bool layers;    /* a bucket of several layers' sums */
-    int waits;      /* for so many items that are not done */
-    double ready;   /* when the last of those that are done was */
-    int behind;     /* the item that was ready last, -1: none */
+    bool layers;  /* a bucket of several layers' sums */
+    int waits;    /* for so many items that are not done */
+    double ready; /* when the last of those that are done was */
+    int behind;   /* the item that was ready last, -1: none */
 } item;
 
 typedef struct edge {
@@ -42,112 +44,115 @@ typedef struct clock {
     dt_links *links;
     dt_plan *p;
     int n;
-    item *item;           /* by place */
-    int *of;              /* by node: its item, -1 */
-    int *again;           /* by node: the item that gathers it once more, -1 */
-    int *bucket;          /* by bucket: its item */
-    int *between;         /* by item: the item that goes on with it between slices, -1 */
+    item *item;   /* by place */
+    int *of;      /* by node: its item, -1 */
+    int *again;   /* by node: the item that gathers it once more, -1 */
+    int *bucket;  /* by bucket: its item */
+    int *between; /* by item: the item that goes on with it between slices, -1 */
     edge *edge;
     int n_edges, cap_edges;
-    int *first;           /* by item: its first edge, -1 */
-    int *reader;          /* by node: the first node behind the forward pass that reads it, 0: none */
+    int *first;  /* by item: its first edge, -1 */
+    int *reader; /* by node: the first node behind the forward pass that reads it, 0: none */
     dt_ready_queue queue[DT_UNITS]; /* items of a unit that wait for no other and are not done */
-    const bool *forward;  /* by node */
+    const bool *forward;            /* by node */
 } clock;
 
 /* ---- items ---- */
 
-static bool is_link(const clock *c, int i)
-{
+static bool is_link(const clock *c, int i) {
     const dt_node *n = &c->g->node[i];
     return n->op->across && n->n_in > 0 && c->k->of[i] < 0 && c->r->program->bucket[i] >= 0;
 }
 
 /* What it puts in may be cast on the way: it travels as what it becomes. */
-static double put_in(const clock *c, int i)
-{
+static double put_in(const clock *c, int i) {
     dt_type t = dt_priced_type(c->r, c->g->node[i].in[0]);
     t.dtype = dt_priced_type(c->r, i).dtype;
     return (double)dt_type_bytes(&t);
 }
 
-static int add_item(clock *c, item it)
-{
+static int add_item(clock *c, item it) {
     it.behind = -1;
     c->item[c->n] = it;
     return c->n++;
 }
 
-/* Sums over replicas are sums over all slices' replicas: what is left of them to each chip is summed over the network. */
-static bool goes_between(const clock *c, int i)
-{
+/* Sums over replicas are sums over all slices' replicas: what is left of them to each chip is
+ * summed over the network. */
+static bool goes_between(const clock *c, int i) {
     const dt_node *n = &c->g->node[i];
-    return dt_across_sums(n) && c->r->slices > 1 && (!c->r->program->mesh.replicas || (((const dt_across_attr *)n->attr)->axes & c->r->program->mesh.replicas));
+    return dt_across_sums(n) && c->r->slices > 1 &&
+           (!c->r->program->mesh.replicas ||
+            (((const dt_across_attr *)n->attr)->axes & c->r->program->mesh.replicas));
 }
 
-static void add_between(clock *c)
-{
+static void add_between(clock *c) {
     const int links = c->n;
-    for (int i = 0; i < links; i++)
-        c->between[i] = -1;
+    for (int i = 0; i < links; i++) c->between[i] = -1;
     for (int i = c->k->n; i < links; i++) {
         item *it = &c->item[i];
         double seconds = 0;
-        if (!goes_between(c, it->node))
-            continue;
-        int ranks = dt_mesh_parts(&c->r->program->mesh, ((const dt_across_attr *)c->g->node[it->node].attr)->axes);
-        dt_dcn_price(c->r->topology->slice->chip, c->r->slices, DT_ALL_REDUCE, it->bytes / ranks, &seconds);
-        c->between[i] = add_item(c, (item){ .node = it->node, .place = it->place, .unit = DT_UNIT_NETWORK, .layers = it->layers, .seconds = seconds, .bytes = it->bytes / ranks,
-                                            .schedule = "network" });
+        if (!goes_between(c, it->node)) continue;
+        int ranks = dt_mesh_parts(&c->r->program->mesh,
+                                  ((const dt_across_attr *)c->g->node[it->node].attr)->axes);
+        dt_dcn_price(c->r->topology->slice->chip, c->r->slices, DT_ALL_REDUCE, it->bytes / ranks,
+                     &seconds);
+        c->between[i] = add_item(c, (item){.node = it->node,
+                                           .place = it->place,
+                                           .unit = DT_UNIT_NETWORK,
+                                           .layers = it->layers,
+                                           .seconds = seconds,
+                                           .bytes = it->bytes / ranks,
+                                           .schedule = "network"});
         c->between[c->between[i]] = -1;
     }
 }
 
-static void find_readers(clock *c)
-{
+static void find_readers(clock *c) {
     for (int j = c->g->n_nodes - 1; j > 0; j--)
         for (int k = 0; !c->forward[j] && k < c->g->node[j].n_in; k++)
             c->reader[dt_priced_source(c->r, c->g->node[j].in[k])] = j;
 }
 
 /* The first place that reads i for backward work; n_nodes: none. */
-static int read_again_at(const clock *c, int i)
-{
+static int read_again_at(const clock *c, int i) {
     int j = c->reader[i];
     return j == 0 ? c->g->n_nodes : c->k->of[j] >= 0 ? c->k->kernel[c->k->of[j]].at : j;
 }
 
-static bool same_layer(const char *a, const char *b)
-{
+static bool same_layer(const char *a, const char *b) {
     size_t n = strcspn(a, "/");
     return n == strcspn(b, "/") && strncmp(a, b, n) == 0;
 }
 
-static void add_again(clock *c, int i)
-{
+static void add_again(clock *c, int i) {
     int place = dt_priced_is_gathered_weight(c->r, i) ? read_again_at(c, i) : c->g->n_nodes;
     c->again[i] = -1;
     if (place < c->g->n_nodes && place != c->item[c->of[i]].place && c->forward[i])
-        c->again[i] = add_item(c, (item){ .node = i, .unit = DT_UNIT_LINKS, .place = place, .bytes = put_in(c, i) * dt_priced_times(c->r, i) });
+        c->again[i] = add_item(c, (item){.node = i,
+                                         .unit = DT_UNIT_LINKS,
+                                         .place = place,
+                                         .bytes = put_in(c, i) * dt_priced_times(c->r, i)});
 }
 
 /* Blocks that stand for several travel one after the other. */
-static void price_link(clock *c, item *it)
-{
+static void price_link(clock *c, item *it) {
     double times = dt_priced_times(c->r, it->node);
     dt_link_price price = dt_links_price(c->links, it->node, it->bytes / times);
     it->seconds = price.seconds * times;
     it->schedule = price.schedule;
     for (int axis = 0; axis < 3; axis++)
-        for (int up = 0; up < 2; up++)
-            c->p->link_bytes[axis][up] += price.way[axis][up] * times;
+        for (int up = 0; up < 2; up++) c->p->link_bytes[axis][up] += price.way[axis][up] * times;
 }
 
-static void add_items(clock *c)
-{
+static void add_items(clock *c) {
     for (int i = 0; i < c->k->n; i++) {
         const dt_launch *k = &c->k->kernel[i];
-        add_item(c, (item){ .place = k->at, .node = k->head, .unit = DT_UNIT_CHIP, .seconds = k->price.seconds * k->times, .work = k->work });
+        add_item(c, (item){.place = k->at,
+                           .node = k->head,
+                           .unit = DT_UNIT_CHIP,
+                           .seconds = k->price.seconds * k->times,
+                           .work = k->work});
     }
     for (int i = 0; i < c->g->n_nodes; i++) {
         c->of[i] = c->k->of[i];
@@ -156,7 +161,7 @@ static void add_items(clock *c)
             /* Members of a bucket are one item, at the place of the last of them. */
             int bucket = c->r->program->bucket[i];
             if (c->bucket[bucket] < 0)
-                c->bucket[bucket] = add_item(c, (item){ .node = i, .unit = DT_UNIT_LINKS });
+                c->bucket[bucket] = add_item(c, (item){.node = i, .unit = DT_UNIT_LINKS});
             item *it = &c->item[c->bucket[bucket]];
             it->layers |= !same_layer(c->g->node[it->node].path, c->g->node[i].path);
             it->place = i;
@@ -165,27 +170,22 @@ static void add_items(clock *c)
             add_again(c, i);
         }
     }
-    for (int i = c->k->n; i < c->n; i++)
-        price_link(c, &c->item[i]);
+    for (int i = c->k->n; i < c->n; i++) price_link(c, &c->item[i]);
     add_between(c);
 }
 
 /* ---- what waits for what ---- */
 
-static void add_edge(clock *c, int from, int to)
-{
-    if (from < 0 || from == to)
-        return;
+static void add_edge(clock *c, int from, int to) {
+    if (from < 0 || from == to) return;
     DT_GROW(c->edge, c->cap_edges, c->n_edges + 1);
-    c->edge[c->n_edges] = (edge){ .to = to, .next = c->first[from] };
+    c->edge[c->n_edges] = (edge){.to = to, .next = c->first[from]};
     c->first[from] = c->n_edges++;
     c->item[to].waits++;
 }
 
-static void add_edges(clock *c)
-{
-    for (int i = 0; i < c->n; i++)
-        c->first[i] = -1;
+static void add_edges(clock *c) {
+    for (int i = 0; i < c->n; i++) c->first[i] = -1;
     for (int i = 0; i < c->g->n_nodes; i++)
         for (int k = 0; c->of[i] >= 0 && k < c->g->node[i].n_in; k++) {
             int from = dt_priced_source(c->r, c->g->node[i].in[k]);
@@ -194,40 +194,41 @@ static void add_edges(clock *c)
             add_edge(c, giver >= 0 && c->between[giver] >= 0 ? c->between[giver] : giver, c->of[i]);
         }
     for (int i = 0; i < c->n; i++)
-        if (c->between[i] >= 0)
-            add_edge(c, i, c->between[i]);
+        if (c->between[i] >= 0) add_edge(c, i, c->between[i]);
 }
 
 /* ---- running ---- */
 
-static void wait_for_unit(clock *c, int i)
-{
+static void wait_for_unit(clock *c, int i) {
     const item *it = &c->item[i];
-    dt_ready_queue_add(&c->queue[it->unit], &(dt_queued){ .ready = it->ready, .place = it->place, .item = i });
+    dt_ready_queue_add(&c->queue[it->unit],
+                       &(dt_queued){.ready = it->ready, .place = it->place, .item = i});
 }
 
 /* The layer that the kernel waits for is charged, or the bucket, where it is of several. */
-static void note_wait(clock *c, const item *it, double wait)
-{
-    if (wait <= 0)
-        return;
-    *(it->behind >= 0 && c->item[it->behind].unit == DT_UNIT_NETWORK ? &c->p->parts.dcn : &c->p->parts.links) += wait;
+static void note_wait(clock *c, const item *it, double wait) {
+    if (wait <= 0) return;
+    *(it->behind >= 0 && c->item[it->behind].unit == DT_UNIT_NETWORK ? &c->p->parts.dcn
+                                                                     : &c->p->parts.links) += wait;
     const item *behind = it->behind >= 0 ? &c->item[it->behind] : it;
-    dt_plan_layer *l = dt_plan_layer_of(c->p, behind->layers ? "(gradients)" : c->g->node[behind->node].path);
+    dt_plan_layer *l =
+        dt_plan_layer_of(c->p, behind->layers ? "(gradients)" : c->g->node[behind->node].path);
     l->by[DT_BOUND_LINKS] += wait;
     l->seconds += wait;
 }
 
-static void run_item(clock *c, int i, double *free_at)
-{
+static void run_item(clock *c, int i, double *free_at) {
     item *it = &c->item[i];
     double start = it->ready > *free_at ? it->ready : *free_at, end = start + it->seconds;
-    if (it->unit == DT_UNIT_CHIP)
-        note_wait(c, it, start - *free_at);
-    else
-        c->p->link_busy += it->seconds;
-    c->p->event[c->p->n_events++] = (dt_plan_event){ .start = start, .end = end, .unit = it->unit, .node = it->node, .bytes = it->bytes,
-                                                          .schedule = it->schedule, .work = it->work };
+    if (it->unit == DT_UNIT_CHIP) note_wait(c, it, start - *free_at);
+    else c->p->link_busy += it->seconds;
+    c->p->event[c->p->n_events++] = (dt_plan_event){.start = start,
+                                                    .end = end,
+                                                    .unit = it->unit,
+                                                    .node = it->node,
+                                                    .bytes = it->bytes,
+                                                    .schedule = it->schedule,
+                                                    .work = it->work};
     *free_at = end;
     for (int e = c->first[i]; e >= 0; e = c->edge[e].next) {
         item *to = &c->item[c->edge[e].to];
@@ -235,66 +236,69 @@ static void run_item(clock *c, int i, double *free_at)
             to->ready = end;
             to->behind = i;
         }
-        if (--to->waits == 0)
-            wait_for_unit(c, c->edge[e].to);
+        if (--to->waits == 0) wait_for_unit(c, c->edge[e].to);
     }
 }
 
 /* The unit whose next item starts first goes on. */
-static bool run_next(clock *c, double *free_at)
-{
+static bool run_next(clock *c, double *free_at) {
     int best = -1, next = -1;
     double soonest = INFINITY;
     for (int unit = 0; unit < DT_UNITS; unit++) {
         const dt_queued *next_on_unit = dt_ready_queue_next(&c->queue[unit], free_at[unit]);
-        double start = !next_on_unit ? INFINITY : next_on_unit->ready > free_at[unit] ? next_on_unit->ready : free_at[unit];
+        double start = !next_on_unit                         ? INFINITY
+                       : next_on_unit->ready > free_at[unit] ? next_on_unit->ready
+                                                             : free_at[unit];
         if (start < soonest) {
             soonest = start;
             best = unit;
             next = next_on_unit->item;
         }
     }
-    if (best < 0)
-        return false;
+    if (best < 0) return false;
     dt_ready_queue_take(&c->queue[best]);
     run_item(c, next, &free_at[best]);
     return true;
 }
 
-static void run(clock *c)
-{
-    double free_at[DT_UNITS] = { 0 };
+static void run(clock *c) {
+    double free_at[DT_UNITS] = {0};
     for (int i = 0; i < c->n; i++)
-        if (c->item[i].waits == 0)
-            wait_for_unit(c, i);
+        if (c->item[i].waits == 0) wait_for_unit(c, i);
     while (run_next(c, free_at))
         ;
     int last = DT_UNIT_CHIP;
-    for (int unit = 0; unit < DT_UNITS; unit++)
-        last = free_at[unit] > free_at[last] ? unit : last;
+    for (int unit = 0; unit < DT_UNITS; unit++) last = free_at[unit] > free_at[last] ? unit : last;
     c->p->seconds = free_at[last];
-    *(last == DT_UNIT_NETWORK ? &c->p->parts.dcn : &c->p->parts.links) += free_at[last] - free_at[DT_UNIT_CHIP];
+    *(last == DT_UNIT_NETWORK ? &c->p->parts.dcn : &c->p->parts.links) +=
+        free_at[last] - free_at[DT_UNIT_CHIP];
 }
 
-void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan *p)
-{
+void dt_plan_run_clock(const dt_priced_program *r, const dt_launches *k, dt_plan *p) {
     dt_arena *arena = dt_arena_create();
     const dt_graph *g = r->program->local;
     int most = k->n + 4 * g->n_nodes + 1;
-    clock c = { .r = r, .g = g, .k = k, .arena = arena, .p = p, .links = dt_links_create(r, p->arena), .item = dt_arena_array(arena, item, most),
-                .of = dt_arena_array(arena, int, g->n_nodes + 1), .again = dt_arena_array(arena, int, g->n_nodes + 1),
-                .bucket = dt_arena_array(arena, int, g->n_nodes + 1), .first = dt_arena_array(arena, int, most),
-                .between = dt_arena_array(arena, int, most), .forward = dt_priced_forward(r, arena) };
+    clock c = {.r = r,
+               .g = g,
+               .k = k,
+               .arena = arena,
+               .p = p,
+               .links = dt_links_create(r, p->arena),
+               .item = dt_arena_array(arena, item, most),
+               .of = dt_arena_array(arena, int, g->n_nodes + 1),
+               .again = dt_arena_array(arena, int, g->n_nodes + 1),
+               .bucket = dt_arena_array(arena, int, g->n_nodes + 1),
+               .first = dt_arena_array(arena, int, most),
+               .between = dt_arena_array(arena, int, most),
+               .forward = dt_priced_forward(r, arena)};
     c.reader = dt_arena_array(arena, int, g->n_nodes + 1);
-    for (int i = 0; i <= g->n_nodes; i++)
-        c.bucket[i] = -1;
+    for (int i = 0; i <= g->n_nodes; i++) c.bucket[i] = -1;
     find_readers(&c);
     add_items(&c);
     add_edges(&c);
     p->event = dt_arena_array(p->arena, dt_plan_event, c.n + 1);
     run(&c);
-    for (int unit = 0; unit < DT_UNITS; unit++)
-        dt_ready_queue_release(&c.queue[unit]);
+    for (int unit = 0; unit < DT_UNITS; unit++) dt_ready_queue_release(&c.queue[unit]);
     free(c.edge);
     dt_links_destroy(c.links);
     dt_arena_destroy(arena);

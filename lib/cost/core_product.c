@@ -1,71 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products on matrix units. A unit of s x s holds a tile of one operand while rows of the other stream through it, one a cycle:
+ * Products on matrix units. A unit of s x s holds a tile of one operand while rows of the other
+ * stream through it, one a cycle:
  *
- *     matrix   tiles of the operand that is held, times the rows that stream by; loading the next tile hides behind that, unless rows are few. The
+ *     matrix   tiles of the operand that is held, times the rows that stream by; loading the next
+ *     tile hides behind that, unless rows are few. The
  *              compiler holds whichever operand makes it quicker
- *     result   results are gathered, rounded and stored, 8 x 128 numbers at a time: products with a short sum (k) are bound by it. Columns
+ *     result   results are gathered, rounded and stored, 8 x 128 numbers at a time: products with a
+ *     short sum (k) are bound by it. Columns
  *              that fill few of 128 lanes cost less, not in proportion
- *     memory   operands and results to and from HBM. Results are made in blocks of 1,024 x 1,024, and an operand is read again for every block
+ *     memory   operands and results to and from HBM. Results are made in blocks of 1,024 x 1,024,
+ *     and an operand is read again for every block
  *              of the other's
- *     fill     the first operands that arrive and the last results that leave have nothing to hide behind
+ *     fill     the first operands that arrive and the last results that leave have nothing to hide
+ *     behind
  *
- * The first three run side by side; where two of them are alike they get in each other's way, so they are joined by a norm and not by a maximum. A
- * product by a vector (m or n = 1) is the vector units' work on most chips.
+ * The first three run side by side; where two of them are alike they get in each other's way, so
+ * they are joined by a norm and not by a maximum. A product by a vector (m or n = 1) is the vector
+ * units' work on most chips.
  *
- * A chip of two cores that are one device divides the work. Constants of a chip are its dt_kernel_rates; those here are the same for all, and were
- * calibrated with them on libtpu 0.0.42.1's estimates.
+ * A chip of two cores that are one device divides the work. Constants of a chip are its
+ * dt_kernel_rates; those here are the same for all, and were calibrated with them on libtpu
+ * 0.0.42.1's estimates.
  */
 #include <math.h>
 
 #include "cost/core_impl.h"
 
 enum { LANES = 128, SUBLANES = 8, BLOCK = 1024 };
-#define FIRST_BYTES 2e6   /* of operands, before anything can begin */
-#define LAST_BYTES 1e6    /* of results, when all is done */
-#define SPARSE_LANES 0.4  /* of a result's cycles, where hardly a lane is filled */
-#define LANE_SHARE 0.8    /* and of those that grow with the lanes */
-#define WIDE_RESULT 0.35  /* cycles of a result of 32 bits against one that is rounded to 16 */
-#define LEAST_TILE 0.06   /* of a tile's loading time: 8 of 128 rows */
+#define FIRST_BYTES 2e6  /* of operands, before anything can begin */
+#define LAST_BYTES 1e6   /* of results, when all is done */
+#define SPARSE_LANES 0.4 /* of a result's cycles, where hardly a lane is filled */
+#define LANE_SHARE 0.8   /* and of those that grow with the lanes */
+#define WIDE_RESULT 0.35 /* cycles of a result of 32 bits against one that is rounded to 16 */
+#define LEAST_TILE 0.06  /* of a tile's loading time: 8 of 128 rows */
 
-static double tiles(int64_t n, int64_t size)
-{
-    return (double)((n + size - 1) / size);
-}
+static double tiles(int64_t n, int64_t size) { return (double)((n + size - 1) / size); }
 
-double dt_core_norm(double a, double b, double c)
-{
+double dt_core_norm(double a, double b, double c) {
     return pow(pow(a, 4) + pow(b, 4) + pow(c, 4), 0.25);
 }
 
 /* ---- matrix units ---- */
 
 /* Cycles of one product with (k, columns) held. */
-static double streaming(const dt_chip *c, const dt_matrix_work *p, int64_t rows, int64_t columns)
-{
+static double streaming(const dt_chip *c, const dt_matrix_work *p, int64_t rows, int64_t columns) {
     const dt_kernel_rates *r = &c->kernel;
     bool bytes = dt_dtype_size(p->dtype) == 1;
-    double faster = bytes && r->int8_rate > 0 ? r->int8_rate : 1, unpacking = bytes ? r->int8_rows : 0;
+    double faster = bytes && r->int8_rate > 0 ? r->int8_rate : 1,
+           unpacking = bytes ? r->int8_rows : 0;
     int64_t shorter = p->k < columns ? p->k : columns;
     double part = shorter < c->mxu_size ? fmax((double)shorter / c->mxu_size, LEAST_TILE) : 1;
     double stream = (tiles(rows, SUBLANES) * SUBLANES + unpacking) / faster, load = r->tile * part;
     return tiles(p->k, c->mxu_size) * tiles(columns, c->mxu_size) * fmax(stream, load);
 }
 
-/* Matrix units' peak, as tiles a cycle: more than there are where the published peak says so (v6e, tpu7x). */
-static double units(const dt_chip *c)
-{
+/* Matrix units' peak, as tiles a cycle: more than there are where the published peak says so (v6e,
+ * tpu7x). */
+static double units(const dt_chip *c) {
     return c->core_flops / (2.0 * c->mxu_size * c->mxu_size * c->clock_hz);
 }
 
 /* bfloat16 passes for one product: float64 counts as float32 at the highest precision. */
-static double passes(const dt_matrix_work *p)
-{
-    return dt_dtype_size(p->dtype) == 8 ? 6 : 1;
-}
+static double passes(const dt_matrix_work *p) { return dt_dtype_size(p->dtype) == 8 ? 6 : 1; }
 
-static double matrix_cycles(const dt_core *c, const dt_matrix_work *p)
-{
+static double matrix_cycles(const dt_core *c, const dt_matrix_work *p) {
     double cycles = fmin(streaming(c->chip, p, p->m, p->n), streaming(c->chip, p, p->n, p->m));
     return p->count * passes(p) * cycles / (units(c->chip) * c->cores);
 }
@@ -73,32 +72,31 @@ static double matrix_cycles(const dt_core *c, const dt_matrix_work *p)
 /* ---- results ---- */
 
 /* Registers of 8 x 128 that (rows, columns) fills, by what they cost. */
-static double registers(int64_t rows, int64_t columns)
-{
+static double registers(int64_t rows, int64_t columns) {
     int64_t whole = columns / LANES, rest = columns % LANES;
     double part = rest ? fmin(1, SPARSE_LANES + LANE_SHARE * (double)rest / LANES) : 0;
     return tiles(rows, SUBLANES) * ((double)whole + part);
 }
 
-static double result_cycles(const dt_core *c, const dt_matrix_work *p)
-{
+static double result_cycles(const dt_core *c, const dt_matrix_work *p) {
     const dt_kernel_rates *r = &c->chip->kernel;
-    double wide = dt_dtype_size(p->dtype) == 2 ? 1 : WIDE_RESULT, each = registers(p->m, p->n), turned = registers(p->n, p->m);
+    double wide = dt_dtype_size(p->dtype) == 2 ? 1 : WIDE_RESULT, each = registers(p->m, p->n),
+           turned = registers(p->n, p->m);
     if ((p->m == 1 || p->n == 1) && !r->vectors)
-        return p->count * (double)p->k * (double)(p->m * p->n) / (LANES * SUBLANES) * r->result / c->cores;
-    if (turned < each && (p->count <= 1 || p->k < LANES)) /* the compiler lays small results across lanes, but not many at once */
-        each = turned;
+        return p->count * (double)p->k * (double)(p->m * p->n) / (LANES * SUBLANES) * r->result /
+               c->cores;
+    /* the compiler lays small results across lanes, but not many at once */
+    if (turned < each && (p->count <= 1 || p->k < LANES)) each = turned;
     return p->count * each * r->result * wide / c->cores;
 }
 
-dt_product_cycles dt_core_product(const dt_core *c, const dt_matrix_work *p)
-{
+dt_product_cycles dt_core_product(const dt_core *c, const dt_matrix_work *p) {
     bool by_vector = (p->m == 1 || p->n == 1) && !c->chip->kernel.vectors;
-    return (dt_product_cycles){ .matrix = by_vector ? 0 : matrix_cycles(c, p), .result = result_cycles(c, p) };
+    return (dt_product_cycles){.matrix = by_vector ? 0 : matrix_cycles(c, p),
+                               .result = result_cycles(c, p)};
 }
 
-double dt_core_fill_bytes(double bytes)
-{
+double dt_core_fill_bytes(double bytes) {
     return fmin(bytes / 2, FIRST_BYTES) + fmin(bytes / 2, LAST_BYTES);
 }
 
@@ -109,29 +107,28 @@ typedef struct traffic {
 } traffic;
 
 /* An operand that fits is fetched to the chip while other kernels run, and is free here. */
-static traffic count_traffic(const dt_chip *c, const dt_matrix_work *p, double size)
-{
-    double a = p->count * (double)p->m * (double)p->k * size, b = p->count * (double)p->k * (double)p->n * size;
+static traffic count_traffic(const dt_chip *c, const dt_matrix_work *p, double size) {
+    double a = p->count * (double)p->m * (double)p->k * size,
+           b = p->count * (double)p->k * (double)p->n * size;
     double least = fmin(a, b), most = fmax(a, b), fits = (double)c->kernel.resident;
-    traffic t = { .first = a + b, .bytes = a + b };
-    if (most <= fits)
-        t = (traffic){ least, least };
-    else if (least <= fits)
-        t = (traffic){ most, most };
+    traffic t = {.first = a + b, .bytes = a + b};
+    if (most <= fits) t = (traffic){least, least};
+    else if (least <= fits) t = (traffic){most, most};
     else if (fits > 0)
         t.bytes = a * fmax(1, (double)p->n / BLOCK) + b * fmax(1, (double)p->m / BLOCK);
     return t;
 }
 
-double dt_core_estimated_cycles(const dt_core *c, const dt_matrix_work *p)
-{
+double dt_core_estimated_cycles(const dt_core *c, const dt_matrix_work *p) {
     const dt_kernel_rates *r = &c->chip->kernel;
     double size = (double)dt_dtype_size(p->dtype), wide = size == 2 ? 2 : 4, each = fmin(size, 2);
     double results = p->count * (double)p->m * (double)p->n;
     double per_cycle = c->cores * c->chip->core_hbm_Bps * r->hbm_share / c->chip->clock_hz;
     traffic t = count_traffic(c->chip, p, size);
     dt_product_cycles cycles = dt_core_product(c, p);
-    double fill = fmin(t.first / size * each / p->count, FIRST_BYTES) + fmin(results * each / p->count, LAST_BYTES);
-    double work = dt_core_norm(cycles.matrix / r->share, cycles.result, (t.bytes + results * wide) / per_cycle);
+    double fill = fmin(t.first / size * each / p->count, FIRST_BYTES) +
+                  fmin(results * each / p->count, LAST_BYTES);
+    double work = dt_core_norm(cycles.matrix / r->share, cycles.result,
+                               (t.bytes + results * wide) / per_cycle);
     return r->launch + work + fill / per_cycle;
 }

@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time of a kernel on a device: matrix units, memory and vector units work in parallel (core_product.c), after the launch; filling and draining
- * overlap with nothing.
+ * Time of a kernel on a device: matrix units, memory and vector units work in parallel
+ * (core_product.c), after the launch; filling and draining overlap with nothing.
  *
- * This is what hardware does. The compiler's own estimate (dt_core_estimated_cycles) differs: it leaves out operands that it fetches ahead, its
- * launch is longer than what was measured on tpu7x, and its large products are slower than on v6e and faster than on tpu7x.
+ * This is what hardware does. The compiler's own estimate (dt_core_estimated_cycles) differs: it
+ * leaves out operands that it fetches ahead, its launch is longer than what was measured on tpu7x,
+ * and its large products are slower than on v6e and faster than on tpu7x.
  */
 #include <math.h>
 
 #include "cost/core_impl.h"
 
 enum { LANES = 8 * 128 };
-#define HBM_SHARE 0.83      /* copies on v6e: 1,360 of 1,638 GB/s (AI-Hypercomputer/tpu-recipes, microbenchmarks) */
-#define LAUNCH_SHARE 0.6    /* of the compiler's: on tpu7x a product of 128^3 takes 1.6 us, where the compiler says 2.6 (the same) */
-#define VECTOR_LAUNCH 0.5   /* of a kernel without products: libtpu's reduces and reshapes of 2,048 numbers against its products */
+/* copies on v6e: 1,360 of 1,638 GB/s (AI-Hypercomputer/tpu-recipes, microbenchmarks) */
+#define HBM_SHARE 0.83
+/* of the compiler's: on tpu7x a product of 128^3 takes 1.6 us, where the compiler says 2.6 (the
+ * same) */
+#define LAUNCH_SHARE 0.6
+/* of a kernel without products: libtpu's reduces and reshapes of 2,048 numbers against its
+ * products */
+#define VECTOR_LAUNCH 0.5
 
-dt_core dt_core_of(const dt_topology *t)
-{
-    return (dt_core){ .chip = t->slice->chip, .cores = dt_topology_device_cores(t) };
+dt_core dt_core_of(const dt_topology *t) {
+    return (dt_core){.chip = t->slice->chip, .cores = dt_topology_device_cores(t)};
 }
 
-static double vector_rate(const dt_core *c)
-{
+static double vector_rate(const dt_core *c) {
     return c->cores * c->chip->clock_hz * LANES * c->chip->kernel.alus;
 }
 
-dt_core_price dt_core_roofline(const dt_core *c, const dt_cost *work)
-{
+dt_core_price dt_core_roofline(const dt_core *c, const dt_cost *work) {
     double int8 = 0, peak = c->cores * c->chip->core_flops;
     for (int i = 0; i < DT_MAX_PRODUCTS; i++)
         if (work->product[i].count > 0 && dt_dtype_size(work->product[i].dtype) == 1)
@@ -40,12 +43,10 @@ dt_core_price dt_core_roofline(const dt_core *c, const dt_cost *work)
     return p;
 }
 
-static double products_s(const dt_core *c, const dt_cost *work, bool *any)
-{
+static double products_s(const dt_core *c, const dt_cost *work, bool *any) {
     double cycles = 0;
     for (int i = 0; i < DT_MAX_PRODUCTS; i++) {
-        if (work->product[i].count <= 0)
-            continue;
+        if (work->product[i].count <= 0) continue;
         dt_product_cycles p = dt_core_product(c, &work->product[i]);
         cycles += dt_core_norm(p.matrix / c->chip->kernel.measured_share, p.result, 0);
         *any = true;
@@ -53,16 +54,18 @@ static double products_s(const dt_core *c, const dt_cost *work, bool *any)
     return cycles / c->chip->clock_hz;
 }
 
-dt_core_price dt_core_time(const dt_core *c, const dt_cost *work)
-{
+dt_core_price dt_core_time(const dt_core *c, const dt_cost *work) {
     bool products = false;
-    if (c->chip->is_host)
-        return dt_core_roofline(c, work);
-    double share = c->chip->kernel.measured_hbm, Bps = c->cores * c->chip->core_hbm_Bps * (share > 0 ? share : HBM_SHARE);
-    dt_core_price p = { .matrix_s = products_s(c, work, &products), .memory_s = work->bytes / Bps, .vector_s = work->vector / vector_rate(c) };
-    if (!products && work->vector <= 0 && work->bytes <= 0)
-        return p;
-    p.launch_s = c->chip->kernel.launch * LAUNCH_SHARE * (products ? 1 : VECTOR_LAUNCH) / c->chip->clock_hz + dt_core_fill_bytes(work->bytes) / Bps;
+    if (c->chip->is_host) return dt_core_roofline(c, work);
+    double share = c->chip->kernel.measured_hbm,
+           Bps = c->cores * c->chip->core_hbm_Bps * (share > 0 ? share : HBM_SHARE);
+    dt_core_price p = {.matrix_s = products_s(c, work, &products),
+                       .memory_s = work->bytes / Bps,
+                       .vector_s = work->vector / vector_rate(c)};
+    if (!products && work->vector <= 0 && work->bytes <= 0) return p;
+    p.launch_s =
+        c->chip->kernel.launch * LAUNCH_SHARE * (products ? 1 : VECTOR_LAUNCH) / c->chip->clock_hz +
+        dt_core_fill_bytes(work->bytes) / Bps;
     p.seconds = dt_core_norm(p.matrix_s, p.memory_s, p.vector_s) + p.launch_s;
     return p;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What programs cost on chips and links. Nothing here computes a value or allocates one: types and tables go in, seconds and bytes come out.
+ * What programs cost on chips and links. Nothing here computes a value or allocates one: types and
+ * tables go in, seconds and bytes come out.
  *
- *     program for one device (pass/spmd) -> kernels (fuse.c) -> memory (hbm.c), virtual clock (clock.c) -> plan (plan.h)
+ *     program for one device (pass/spmd) -> kernels (fuse.c) -> memory (hbm.c), virtual clock
+ *     (clock.c) -> plan (plan.h)
  *
  * A device is a core, or a chip's cores as one. SI units.
  */
@@ -20,7 +22,8 @@ typedef struct dt_core {
 
 dt_core dt_core_of(const dt_topology *t);
 
-/* Where the time of a kernel goes. Its first three parts run side by side: seconds is hardly more than the longest of them, and the launch. */
+/* Where the time of a kernel goes. Its first three parts run side by side: seconds is hardly more
+ * than the longest of them, and the launch. */
 typedef struct dt_core_price {
     double seconds;
     double matrix_s, memory_s, vector_s;
@@ -29,10 +32,12 @@ typedef struct dt_core_price {
 
 /* One kernel: an op, or ops that were fused, whose bytes are those of its borders. */
 dt_core_price dt_core_time(const dt_core *c, const dt_cost *work);
-/* Cycles of the chip's clock that libtpu's compiler estimates for a product by itself, operands and results in HBM; results are of the operands'
- * dtype, of 8-bit integers int32. Not what hardware takes: see core_time.c. */
+/* Cycles of the chip's clock that libtpu's compiler estimates for a product by itself, operands and
+ * results in HBM; results are of the operands' dtype, of 8-bit integers int32. Not what hardware
+ * takes: see core_time.c. */
 double dt_core_estimated_cycles(const dt_core *c, const dt_matrix_work *product);
-/* The least that the chip's tables allow, with no constant of ours: operations over peak, bytes over nominal bandwidth. */
+/* The least that the chip's tables allow, with no constant of ours: operations over peak, bytes
+ * over nominal bandwidth. */
 dt_core_price dt_core_roofline(const dt_core *c, const dt_cost *work);
 
 /* Bytes of a concrete type in HBM, with what the chip's tiles add. */

@@ -11,11 +11,13 @@
 dt_type dt_priced_type(const dt_priced_program *r, int i);
 /* What the op costs alone. */
 dt_cost dt_priced_cost(const dt_priced_program *r, int i);
-/* The node that holds the memory that a reader of i reads: behind reshapes and numbers that are made where they are read. */
+/* The node that holds the memory that a reader of i reads: behind reshapes and numbers that are
+ * made where they are read. */
 int dt_priced_source(const dt_priced_program *r, int i);
 /* Whether i is read from memory, not made where it is read (constants, counted numbers, sizes). */
 bool dt_priced_lies_there(const dt_priced_program *r, int i);
-/* Parts of a variable brought together from other replicas: gathered once for the forward pass, once for the backward pass. */
+/* Parts of a variable brought together from other replicas: gathered once for the forward pass,
+ * once for the backward pass. */
 bool dt_priced_is_gathered_weight(const dt_priced_program *r, int i);
 /* By node: whether a result needs it; the rest is backward work and updates. In `arena`. */
 bool *dt_priced_forward(const dt_priced_program *r, dt_arena *arena);
@@ -33,10 +35,11 @@ int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena);
 bool dt_launch_takes_producers(const dt_priced_program *r, int i);
 
 typedef struct dt_launch {
-    int at;     /* its place in the program: the node where it can run first */
-    int head;   /* the node that it is called by: the one with a product, else the last */
+    int at;   /* its place in the program: the node where it can run first */
+    int head; /* the node that it is called by: the one with a product, else the last */
     double times;
-    double share; /* a pipeline's: runs for micro-batches over devices, for it is on one of them; else 1 */
+    /* a pipeline's: runs for micro-batches over devices, for it is on one of them; else 1 */
+    double share;
     dt_cost work;
     dt_core_price price;
 } dt_launch;
@@ -59,7 +62,8 @@ void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan
 
 typedef struct dt_link_price {
     double seconds;
-    double way[3][2];     /* bytes over the busiest link along x, y, z; [1]: towards larger coordinates */
+    /* bytes over the busiest link along x, y, z; [1]: towards larger coordinates */
+    double way[3][2];
     int ranks;
     const char *schedule; /* in the arena of dt_links_create */
 } dt_link_price;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values that are computed again by each reader instead of being stored, as a TPU's compiler duplicates cheap producers into the kernels that use them. These are
- * element-wise values that cost next to nothing to compute from one array. The value then counts as another name for that array: of a normalization and the activation
- * behind it, only the result of the convolution is in memory, and the gradient computes the rest again.
+ * Values that are computed again by each reader instead of being stored, as a TPU's compiler
+ * duplicates cheap producers into the kernels that use them. These are element-wise values that
+ * cost next to nothing to compute from one array. The value then counts as another name for that
+ * array: of a normalization and the activation behind it, only the result of the convolution is in
+ * memory, and the gradient computes the rest again.
  *
- * All other inputs (means, scales) must be small compared to that array, and the array must not be larger than the value itself, as the random numbers behind a mask
- * are.
+ * All other inputs (means, scales) must be small compared to that array, and the array must not be
+ * larger than the value itself, as the random numbers behind a mask are.
  */
 #include "cost/cost_impl.h"
 #include "op/op.h"
@@ -19,44 +21,38 @@ typedef struct looking {
     bool *kept; /* a result, an update, or read by what cannot make it */
 } looking;
 
-static double bytes_of(const looking *l, int i)
-{
+static double bytes_of(const looking *l, int i) {
     dt_type t = dt_priced_type(l->r, i);
     return (double)dt_type_bytes(&t);
 }
 
-static bool is_cheap(const looking *l, int i)
-{
+static bool is_cheap(const looking *l, int i) {
     const dt_node *n = &l->g->node[i];
     dt_type t = dt_priced_type(l->r, i);
-    return dt_is_elementwise(n->op) && n->n_in > 0 && t.rank > 1 && dt_priced_cost(l->r, i).vector <= FEW_OPERATIONS * (double)dt_type_elements(&t);
+    return dt_is_elementwise(n->op) && n->n_in > 0 && t.rank > 1 &&
+           dt_priced_cost(l->r, i).vector <= FEW_OPERATIONS * (double)dt_type_elements(&t);
 }
 
-/* The one large array that node i is made from; -1: there are several, or none, or it takes more room. */
-static int array_behind(const looking *l, int i)
-{
+/* The one large array that node i is made from; -1: there are several, or none, or it takes more
+ * room. */
+static int array_behind(const looking *l, int i) {
     double own = bytes_of(l, i);
     int large = -1, source = -1;
     for (int k = 0; k < l->g->node[i].n_in; k++) {
         int in = l->g->node[i].in[k], from = dt_priced_source(l->r, in);
         double bytes = dt_priced_lies_there(l->r, from) ? bytes_of(l, from) : 0;
-        if (bytes * SMALL <= own || from == source)
-            continue;
-        if (large >= 0 || bytes > own)
-            return -1;
+        if (bytes * SMALL <= own || from == source) continue;
+        if (large >= 0 || bytes > own) return -1;
         large = in;
         source = from;
     }
     return large;
 }
 
-static void look_at_readers(looking *l)
-{
-    for (int i = 0; i < l->g->n_results; i++)
-        l->kept[l->g->result[i].node] = true;
+static void look_at_readers(looking *l) {
+    for (int i = 0; i < l->g->n_results; i++) l->kept[l->g->result[i].node] = true;
     for (int i = 0; i < l->g->n_states; i++)
-        if (l->g->state[i].update >= 0)
-            l->kept[l->g->state[i].update] = true;
+        if (l->g->state[i].update >= 0) l->kept[l->g->state[i].update] = true;
     for (int i = l->g->n_nodes - 1; i >= 0; i--) {
         const dt_node *n = &l->g->node[i];
         bool name = dt_priced_source(l->r, i) != i, takes = dt_launch_takes_producers(l->r, i);
@@ -67,13 +63,14 @@ static void look_at_readers(looking *l)
     }
 }
 
-int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena)
-{
+int *dt_duplicated_values(dt_priced_program *r, dt_arena *arena) {
     int n = r->program->local->n_nodes + 1;
-    looking l = { .r = r, .g = r->program->local, .made_of = dt_arena_array(arena, int, n), .readers = dt_arena_array(arena, int, n),
-                  .kept = dt_arena_array(arena, bool, n) };
-    for (int i = 0; i < n; i++)
-        l.made_of[i] = -1;
+    looking l = {.r = r,
+                 .g = r->program->local,
+                 .made_of = dt_arena_array(arena, int, n),
+                 .readers = dt_arena_array(arena, int, n),
+                 .kept = dt_arena_array(arena, bool, n)};
+    for (int i = 0; i < n; i++) l.made_of[i] = -1;
     look_at_readers(&l);
     r->made_of = l.made_of;
     for (int i = 0; i < l.g->n_nodes; i++)

@@ -8,39 +8,40 @@
 #include "op/op.h"
 
 static const dt_expected_error table[] = {
-#define DT_EXPECTED_ERROR(kind, generation, rows, median, worst) {kind, generation, rows, median, worst},
+#define DT_EXPECTED_ERROR(kind, generation, rows, median, worst)                                   \
+    {kind, generation, rows, median, worst},
 #include "cost/expected_errors.h"
 #undef DT_EXPECTED_ERROR
 };
 
-const dt_expected_error *dt_expected_error_of(const char *kind, const char *generation)
-{
+const dt_expected_error *dt_expected_error_of(const char *kind, const char *generation) {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strcmp(table[i].kind, kind) == 0 && (!generation || strcmp(table[i].generation, generation) == 0))
+        if (strcmp(table[i].kind, kind) == 0 &&
+            (!generation || strcmp(table[i].generation, generation) == 0))
             return &table[i];
     return NULL;
 }
 
-static bool counts(const dt_graph *g, int i)
-{
-    return g->node[i].op->role == DT_ROLE_COUNTER;
-}
+static bool counts(const dt_graph *g, int i) { return g->node[i].op->role == DT_ROLE_COUNTER; }
 
 /* Which query may look at which key: attention that drops shares out writes its mask. */
-static bool is_causal_mask(const dt_graph *g, const dt_node *n)
-{
-    return n->op == &dt_op_compare && n->type.rank == 2 && counts(g, n->in[0]) && counts(g, n->in[1]);
+static bool is_causal_mask(const dt_graph *g, const dt_node *n) {
+    return n->op == &dt_op_compare && n->type.rank == 2 && counts(g, n->in[0]) &&
+           counts(g, n->in[1]);
 }
 
-const char *dt_family_of(const dt_graph *step)
-{
+const char *dt_family_of(const dt_graph *step) {
     bool attends = false, causal = false, convolves = false;
     for (int i = 0; i < step->n_nodes; i++) {
         const dt_node *n = &step->node[i];
         bool fused = n->op == &dt_op_attention;
         attends |= fused || (n->op == &dt_op_softmax && n->type.rank >= 4);
-        causal |= (fused && ((const dt_attention_attr *)n->attr)->causal) || is_causal_mask(step, n);
+        causal |=
+            (fused && ((const dt_attention_attr *)n->attr)->causal) || is_causal_mask(step, n);
         convolves |= dt_convolution_of(n) != NULL;
     }
-    return attends && causal ? "decoders" : attends ? "encoders" : convolves ? "convnets" : "others";
+    return attends && causal ? "decoders"
+           : attends         ? "encoders"
+           : convolves       ? "convnets"
+                             : "others";
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Made by scripts/expected-error: DT_EXPECTED_ERROR(kind, generation, rows, median, worst), shares. No include guard. */
+/* Made by scripts/expected-error: DT_EXPECTED_ERROR(kind, generation, rows, median, worst), shares.
+ * No include guard. */
 DT_EXPECTED_ERROR("compiler-estimate", "tpu7x", 7, 0.0256, 0.1244)
 DT_EXPECTED_ERROR("compiler-estimate", "v2", 7, 0.0056, 0.1917)
 DT_EXPECTED_ERROR("compiler-estimate", "v3", 7, 0.0198, 0.2013)

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels: nodes that a TPU's compiler would run as one launch, so that the values between them never reach memory.
+ * Kernels: nodes that a TPU's compiler would run as one launch, so that the values between them
+ * never reach memory.
  *
  *     producer    an element-wise node all of whose readers are in one kernel is computed there
- *     consumer    element-wise work on a product goes out with it: bias, activation, the sums of a normalisation
+ *     consumer    element-wise work on a product goes out with it: bias, activation, the sums of a
+ *     normalisation
  *     siblings    sums over the same array read it once
  *
- * A kernel has a place in the program. A node joins a kernel at an earlier place only if everything else that it reads comes before that place. So
- * kernels in the order of their places never wait for a later one.
+ * A kernel has a place in the program. A node joins a kernel at an earlier place only if everything
+ * else that it reads comes before that place. So kernels in the order of their places never wait
+ * for a later one.
  *
- * What makes up a kernel's bytes: each array it reads, once, and what others read of it. Reshapes and broadcasts are names for their inputs.
+ * What makes up a kernel's bytes: each array it reads, once, and what others read of it. Reshapes
+ * and broadcasts are names for their inputs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,81 +36,72 @@ typedef struct fusing {
     const dt_graph *g;
     dt_arena *arena;
     role *role;
-    int *of, *at;         /* by node: its kernel, named by its root node; -1: none. By root: the kernel's place */
-    bool *out;            /* by node: a result or an update */
-    int *reader, *begin;  /* readers of a node, behind names: reader[begin[i] .. begin[i + 1]) */
+    /* by node: its kernel, named by its root node; -1: none. By root: the kernel's place */
+    int *of, *at;
+    bool *out;           /* by node: a result or an update */
+    int *reader, *begin; /* readers of a node, behind names: reader[begin[i] .. begin[i + 1]) */
 } fusing;
 
 /* ---- roles ---- */
 
-static role role_of(const dt_priced_program *r, int i)
-{
+static role role_of(const dt_priced_program *r, int i) {
     const dt_node *n = &r->program->local->node[i];
     if (n->n_in == 0 || n->op->role == DT_ROLE_SIZE || dt_priced_source(r, i) != i)
         return ROLE_NONE;
-    if (dt_is_elementwise(n->op) || n->op->role == DT_ROLE_MOVE)
-        return ROLE_LOOP;
-    if (n->op->across)
-        return ROLE_LINK;
-    return n->op->role == DT_ROLE_REDUCE ? ROLE_REDUCE : n->op->role == DT_ROLE_PRODUCT ? ROLE_PRODUCT : ROLE_ALONE;
+    if (dt_is_elementwise(n->op) || n->op->role == DT_ROLE_MOVE) return ROLE_LOOP;
+    if (n->op->across) return ROLE_LINK;
+    return n->op->role == DT_ROLE_REDUCE    ? ROLE_REDUCE
+           : n->op->role == DT_ROLE_PRODUCT ? ROLE_PRODUCT
+                                            : ROLE_ALONE;
 }
 
-bool dt_launch_takes_producers(const dt_priced_program *r, int i)
-{
+bool dt_launch_takes_producers(const dt_priced_program *r, int i) {
     role is = role_of(r, i);
     return is == ROLE_LOOP || is == ROLE_REDUCE || is == ROLE_PRODUCT;
 }
 
 /* ---- readers ---- */
 
-static void count_readers(fusing *f)
-{
+static void count_readers(fusing *f) {
     int *n = dt_arena_array(f->arena, int, f->g->n_nodes + 2);
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < f->g->n_nodes; i++)
             for (int k = 0; f->role[i] != ROLE_NONE && k < f->g->node[i].n_in; k++) {
                 int from = dt_priced_source(f->r, f->g->node[i].in[k]);
-                if (pass == 1)
-                    f->reader[f->begin[from] + n[from]] = i;
+                if (pass == 1) f->reader[f->begin[from] + n[from]] = i;
                 n[from]++;
             }
         for (int i = 0; pass == 0 && i < f->g->n_nodes; i++) {
             f->begin[i + 1] = f->begin[i] + n[i];
             n[i] = 0;
         }
-        if (pass == 0)
-            f->reader = dt_arena_array(f->arena, int, f->begin[f->g->n_nodes] + 1);
+        if (pass == 0) f->reader = dt_arena_array(f->arena, int, f->begin[f->g->n_nodes] + 1);
     }
 }
 
 /* ---- producers ---- */
 
-static bool takes_producers(const fusing *f, int root)
-{
-    return f->role[root] == ROLE_LOOP || f->role[root] == ROLE_REDUCE || f->role[root] == ROLE_PRODUCT;
+static bool takes_producers(const fusing *f, int root) {
+    return f->role[root] == ROLE_LOOP || f->role[root] == ROLE_REDUCE ||
+           f->role[root] == ROLE_PRODUCT;
 }
 
-static bool is_same_place(const fusing *f, int a, int b)
-{
+static bool is_same_place(const fusing *f, int a, int b) {
     return f->r->program->layout[a].on == f->r->program->layout[b].on;
 }
 
 /* The one kernel that all readers are in; -1: there is none. */
-static int only_reader(const fusing *f, int i)
-{
+static int only_reader(const fusing *f, int i) {
     int k = f->out[i] || f->begin[i] == f->begin[i + 1] ? -1 : f->of[f->reader[f->begin[i]]];
     for (int j = f->begin[i]; k >= 0 && j < f->begin[i + 1]; j++)
-        if (f->of[f->reader[j]] != k)
-            return -1;
+        if (f->of[f->reader[j]] != k) return -1;
     return k >= 0 && takes_producers(f, k) && is_same_place(f, i, k) ? k : -1;
 }
 
-static void join_producers(fusing *f)
-{
+static void join_producers(fusing *f) {
     for (int i = f->g->n_nodes - 1; i >= 0; i--) {
         f->of[i] = f->at[i] = -1;
-        if (f->role[i] == ROLE_NONE || f->role[i] == ROLE_LINK)
-            continue;
+        if (f->role[i] == ROLE_NONE || f->role[i] == ROLE_LINK) continue;
         int k = f->role[i] == ROLE_LOOP ? only_reader(f, i) : -1;
         f->of[i] = k >= 0 ? k : i;
         f->at[i] = i;
@@ -120,44 +115,39 @@ typedef struct members {
     int *node, *begin;
 } members;
 
-static members list_members(const fusing *f)
-{
+static members list_members(const fusing *f) {
     int n = f->g->n_nodes;
-    members m = { .node = dt_arena_array(f->arena, int, n + 1), .begin = dt_arena_array(f->arena, int, n + 2) };
+    members m = {.node = dt_arena_array(f->arena, int, n + 1),
+                 .begin = dt_arena_array(f->arena, int, n + 2)};
     int *filled = dt_arena_array(f->arena, int, n + 1);
     for (int i = 0; i < n; i++)
-        if (f->of[i] >= 0)
-            m.begin[f->of[i] + 1]++;
+        if (f->of[i] >= 0) m.begin[f->of[i] + 1]++;
+    for (int i = 0; i < n; i++) m.begin[i + 1] += m.begin[i];
     for (int i = 0; i < n; i++)
-        m.begin[i + 1] += m.begin[i];
-    for (int i = 0; i < n; i++)
-        if (f->of[i] >= 0)
-            m.node[m.begin[f->of[i]] + filled[f->of[i]]++] = i;
+        if (f->of[i] >= 0) m.node[m.begin[f->of[i]] + filled[f->of[i]]++] = i;
     return m;
 }
 
-static double size_of(const fusing *f, int i)
-{
+static double size_of(const fusing *f, int i) {
     dt_type t = dt_priced_type(f->r, i);
     return (double)dt_type_bytes(&t);
 }
 
-/* Whether all that the kernel `root` reads stands before place `at`, but for what kernel `but` makes. */
-static bool can_run_at(const fusing *f, const members *m, int root, int at, int but)
-{
+/* Whether all that the kernel `root` reads stands before place `at`, but for what kernel `but`
+ * makes. */
+static bool can_run_at(const fusing *f, const members *m, int root, int at, int but) {
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
         for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {
             int from = dt_priced_source(f->r, f->g->node[m->node[j]].in[k]), kernel = f->of[from];
-            bool waits = kernel >= 0 ? f->at[kernel] >= at && kernel != but && kernel != root : f->role[from] == ROLE_LINK && from >= at;
-            if (waits)
-                return false;
+            bool waits = kernel >= 0 ? f->at[kernel] >= at && kernel != but && kernel != root
+                                     : f->role[from] == ROLE_LINK && from >= at;
+            if (waits) return false;
         }
     return true;
 }
 
 /* The kernel with a product whose result the kernel `root` works on. */
-static int product_read(const fusing *f, const members *m, int root)
-{
+static int product_read(const fusing *f, const members *m, int root) {
     int last = -1;
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
         for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {
@@ -165,12 +155,13 @@ static int product_read(const fusing *f, const members *m, int root)
             if (kernel >= 0 && kernel != root && (last < 0 || f->at[kernel] > f->at[last]))
                 last = kernel;
         }
-    return last >= 0 && f->role[last] == ROLE_PRODUCT && can_run_at(f, m, root, f->at[last], last) ? last : -1;
+    return last >= 0 && f->role[last] == ROLE_PRODUCT && can_run_at(f, m, root, f->at[last], last)
+               ? last
+               : -1;
 }
 
 /* An earlier kernel of sums that reads the largest array that this one does. */
-static int sibling_of(const fusing *f, const members *m, int root)
-{
+static int sibling_of(const fusing *f, const members *m, int root) {
     int largest = -1;
     for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
         for (int k = 0; k < f->g->node[m->node[j]].n_in; k++) {
@@ -178,48 +169,44 @@ static int sibling_of(const fusing *f, const members *m, int root)
             if (f->of[from] != root && (largest < 0 || size_of(f, from) > size_of(f, largest)))
                 largest = from;
         }
-    for (int j = largest < 0 ? 0 : f->begin[largest]; largest >= 0 && j < f->begin[largest + 1]; j++) {
+    for (int j = largest < 0 ? 0 : f->begin[largest]; largest >= 0 && j < f->begin[largest + 1];
+         j++) {
         int kernel = f->of[f->reader[j]];
-        if (kernel >= 0 && kernel != root && f->role[kernel] == ROLE_REDUCE && f->at[kernel] < f->at[root] && can_run_at(f, m, root, f->at[kernel], -1))
+        if (kernel >= 0 && kernel != root && f->role[kernel] == ROLE_REDUCE &&
+            f->at[kernel] < f->at[root] && can_run_at(f, m, root, f->at[kernel], -1))
             return kernel;
     }
     return -1;
 }
 
-static void join_all(fusing *f, const members *m, int root, int into)
-{
-    for (int j = m->begin[root]; j < m->begin[root + 1]; j++)
-        f->of[m->node[j]] = into;
+static void join_all(fusing *f, const members *m, int root, int into) {
+    for (int j = m->begin[root]; j < m->begin[root + 1]; j++) f->of[m->node[j]] = into;
     f->at[root] = -1;
 }
 
-/* Kernels that were joined keep their members in the lists of before: they are looked up by `of` alone. */
-static void join_consumers(fusing *f)
-{
+/* Kernels that were joined keep their members in the lists of before: they are looked up by `of`
+ * alone. */
+static void join_consumers(fusing *f) {
     const members m = list_members(f);
     for (int i = 0; i < f->g->n_nodes; i++) {
         bool root = f->of[i] == i && (f->role[i] == ROLE_LOOP || f->role[i] == ROLE_REDUCE);
         int into = root ? product_read(f, &m, i) : -1;
-        if (root && into < 0 && f->role[i] == ROLE_REDUCE)
-            into = sibling_of(f, &m, i);
-        if (into >= 0 && is_same_place(f, i, into))
-            join_all(f, &m, i, into);
+        if (root && into < 0 && f->role[i] == ROLE_REDUCE) into = sibling_of(f, &m, i);
+        if (into >= 0 && is_same_place(f, i, into)) join_all(f, &m, i, into);
     }
 }
 
 /* ---- what kernels cost ---- */
 
-static bool is_kept(const fusing *f, int i)
-{
+static bool is_kept(const fusing *f, int i) {
     for (int j = f->begin[i]; j < f->begin[i + 1]; j++)
-        if (f->of[f->reader[j]] != f->of[i])
-            return true;
+        if (f->of[f->reader[j]] != f->of[i]) return true;
     return f->out[i];
 }
 
-/* Each source that a kernel reads is counted once: seen[source] is the last kernel that did, plus 1. */
-static double read_bytes(const fusing *f, int i, int kernel, int *seen)
-{
+/* Each source that a kernel reads is counted once: seen[source] is the last kernel that did, plus
+ * 1. */
+static double read_bytes(const fusing *f, int i, int kernel, int *seen) {
     double bytes = 0;
     for (int k = 0; k < f->g->node[i].n_in; k++) {
         int from = dt_priced_source(f->r, f->g->node[i].in[k]);
@@ -232,31 +219,28 @@ static double read_bytes(const fusing *f, int i, int kernel, int *seen)
 }
 
 /* Of ops that look at parts of what they are given only the op itself knows what it reads. */
-static double own_bytes(const fusing *f, int i, const dt_cost *alone)
-{
+static double own_bytes(const fusing *f, int i, const dt_cost *alone) {
     double bytes = alone->bytes - size_of(f, i);
     for (int k = 0; k < f->g->node[i].n_in; k++) {
         int from = dt_priced_source(f->r, f->g->node[i].in[k]);
-        if (f->of[from] == f->of[i])
-            bytes -= size_of(f, from);
+        if (f->of[from] == f->of[i]) bytes -= size_of(f, from);
     }
     return bytes > 0 ? bytes : 0;
 }
 
 /* Operands of 8 bits go through matrix units faster, as if there were fewer of them. */
-static void quicken(dt_cost *work, double rate)
-{
+static void quicken(dt_cost *work, double rate) {
     for (size_t i = 0; rate > 0 && i < sizeof work->product / sizeof *work->product; i++)
         work->product[i].count /= rate;
 }
 
-static void add_member(const fusing *f, int i, dt_launch *k, int root, bool kept, int *seen)
-{
+static void add_member(const fusing *f, int i, dt_launch *k, int root, bool kept, int *seen) {
     dt_cost alone = dt_priced_cost(f->r, i);
     bool own = f->role[i] == ROLE_ALONE;
     k->work.flops += alone.flops;
     k->work.vector += alone.vector;
-    k->work.bytes += (own ? own_bytes(f, i, &alone) : read_bytes(f, i, root, seen)) + (kept ? size_of(f, i) : 0);
+    k->work.bytes +=
+        (own ? own_bytes(f, i, &alone) : read_bytes(f, i, root, seen)) + (kept ? size_of(f, i) : 0);
     if (alone.product[0].count > 0) {
         memcpy(k->work.product, alone.product, sizeof alone.product);
         quicken(&k->work, f->r->product_rate);
@@ -264,53 +248,53 @@ static void add_member(const fusing *f, int i, dt_launch *k, int root, bool kept
     }
 }
 
-static int by_place(const void *a, const void *b)
-{
+static int by_place(const void *a, const void *b) {
     const dt_launch *x = a, *y = b;
     return (x->at > y->at) - (x->at < y->at);
 }
 
-static dt_launches collect(fusing *f)
-{
-    int n = f->g->n_nodes, *number = dt_arena_array(f->arena, int, n + 1), *seen = dt_arena_array(f->arena, int, n + 1);
+static dt_launches collect(fusing *f) {
+    int n = f->g->n_nodes, *number = dt_arena_array(f->arena, int, n + 1),
+        *seen = dt_arena_array(f->arena, int, n + 1);
     const members m = list_members(f);
-    dt_launches k = { .of = f->of, .kept = dt_arena_array(f->arena, bool, n + 1), .kernel = dt_arena_array(f->arena, dt_launch, n + 1) };
-    for (int i = 0; i < n; i++)
-        k.kept[i] = f->of[i] >= 0 && is_kept(f, i);
+    dt_launches k = {.of = f->of,
+                     .kept = dt_arena_array(f->arena, bool, n + 1),
+                     .kernel = dt_arena_array(f->arena, dt_launch, n + 1)};
+    for (int i = 0; i < n; i++) k.kept[i] = f->of[i] >= 0 && is_kept(f, i);
     for (int root = 0; root < n; root++)
         if (m.begin[root] < m.begin[root + 1]) {
             dt_launch *now = &k.kernel[k.n++];
-            *now = (dt_launch){ .at = f->at[root], .head = root, .times = dt_priced_times(f->r, root), .share = 1 };
+            *now = (dt_launch){
+                .at = f->at[root], .head = root, .times = dt_priced_times(f->r, root), .share = 1};
             for (int j = m.begin[root]; j < m.begin[root + 1]; j++)
                 add_member(f, m.node[j], now, root, k.kept[m.node[j]], seen);
         }
     qsort(k.kernel, (size_t)k.n, sizeof *k.kernel, by_place);
-    for (int i = 0; i < k.n; i++)
-        number[k.kernel[i].at] = i;
-    for (int i = 0; i < n; i++)
-        k.of[i] = f->of[i] >= 0 ? number[f->at[f->of[i]]] : -1;
+    for (int i = 0; i < k.n; i++) number[k.kernel[i].at] = i;
+    for (int i = 0; i < n; i++) k.of[i] = f->of[i] >= 0 ? number[f->at[f->of[i]]] : -1;
     return k;
 }
 
-dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena)
-{
+dt_launches dt_launches_create(const dt_priced_program *r, dt_arena *arena) {
     const dt_graph *g = r->program->local;
     const dt_core core = dt_core_of(r->topology);
     int n = g->n_nodes + 2;
-    fusing f = { .r = r, .g = g, .arena = arena, .role = dt_arena_array(arena, role, n), .of = dt_arena_array(arena, int, n),
-                 .at = dt_arena_array(arena, int, n), .out = dt_arena_array(arena, bool, n), .begin = dt_arena_array(arena, int, n) };
-    for (int i = 0; i < g->n_nodes; i++)
-        f.role[i] = role_of(r, i);
-    for (int i = 0; i < g->n_results; i++)
-        f.out[dt_priced_source(r, g->result[i].node)] = true;
+    fusing f = {.r = r,
+                .g = g,
+                .arena = arena,
+                .role = dt_arena_array(arena, role, n),
+                .of = dt_arena_array(arena, int, n),
+                .at = dt_arena_array(arena, int, n),
+                .out = dt_arena_array(arena, bool, n),
+                .begin = dt_arena_array(arena, int, n)};
+    for (int i = 0; i < g->n_nodes; i++) f.role[i] = role_of(r, i);
+    for (int i = 0; i < g->n_results; i++) f.out[dt_priced_source(r, g->result[i].node)] = true;
     for (int i = 0; i < g->n_states; i++)
-        if (g->state[i].update >= 0)
-            f.out[dt_priced_source(r, g->state[i].update)] = true;
+        if (g->state[i].update >= 0) f.out[dt_priced_source(r, g->state[i].update)] = true;
     count_readers(&f);
     join_producers(&f);
     join_consumers(&f);
     dt_launches k = collect(&f);
-    for (int i = 0; i < k.n; i++)
-        k.kernel[i].price = dt_core_time(&core, &k.kernel[i].work);
+    for (int i = 0; i < k.n; i++) k.kernel[i].price = dt_core_time(&core, &k.kernel[i].work);
     return k;
 }

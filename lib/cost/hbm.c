@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device holds while it runs a program. Variables are live throughout; a value is live from the kernel or collective that computes it to the
- * last one that reads it; the peak is where most is live.
+ * What a device holds while it runs a program. Variables are live throughout; a value is live from
+ * the kernel or collective that computes it to the last one that reads it; the peak is where most
+ * is live.
  *
  *     weights     variables of the model         slots        variables of the optimizer
- *     gradients   what updates read: counted as lying there to the end of the step, each as its variable's slots do
+ *     gradients   what updates read: counted as lying there to the end of the step, each as its
+ *     variable's slots do
  *     activations all else at the peak, the batch too
  *     padding     what tiles add to these
  *
- * Parts of weights that are gathered from other replicas exist twice for a while: once for the forward pass, once for the backward pass.
+ * Parts of weights that are gathered from other replicas exist twice for a while: once for the
+ * forward pass, once for the backward pass.
  */
 #include "cost/cost_impl.h"
 #include "op/across.h"
@@ -19,28 +22,26 @@ typedef struct holding {
     const dt_graph *g;
     const dt_launches *k;
     dt_arena *arena;
-    bool *updates;         /* by kernel: makes a new value of a weight or slot */
-    bool *gradient;        /* by node */
-    const bool *forward;   /* by node */
-    int64_t *born, *dies;  /* by place: padded bytes; dies[i]: gone behind place i */
+    bool *updates;        /* by kernel: makes a new value of a weight or slot */
+    bool *gradient;       /* by node */
+    const bool *forward;  /* by node */
+    int64_t *born, *dies; /* by place: padded bytes; dies[i]: gone behind place i */
     int64_t *true_born, *true_dies;
 } holding;
 
-static int place_of(const holding *h, int i)
-{
+static int place_of(const holding *h, int i) {
     return h->k->of[i] >= 0 ? h->k->kernel[h->k->of[i]].at : i;
 }
 
-static int64_t bytes_of(const holding *h, int i, bool padded)
-{
+static int64_t bytes_of(const holding *h, int i, bool padded) {
     dt_type t = dt_priced_type(h->r, i);
-    return padded && !h->r->topology->slice->chip->is_host ? dt_padded_bytes(&t) : dt_type_bytes(&t);
+    return padded && !h->r->topology->slice->chip->is_host ? dt_padded_bytes(&t)
+                                                           : dt_type_bytes(&t);
 }
 
 /* ---- variables ---- */
 
-static void count_states(const holding *h, dt_plan *p)
-{
+static void count_states(const holding *h, dt_plan *p) {
     for (int i = 0; i < h->g->n_states; i++) {
         int node = h->g->state[i].node;
         double times = dt_priced_times(h->r, node);
@@ -50,52 +51,48 @@ static void count_states(const holding *h, dt_plan *p)
     }
 }
 
-static void mark_updates(holding *h)
-{
+static void mark_updates(holding *h) {
     h->updates = dt_arena_array(h->arena, bool, h->k->n + 1);
     for (int i = 0; i < h->g->n_states; i++) {
         const dt_state *s = &h->g->state[i];
         int kernel = s->update < 0 ? -1 : h->k->of[dt_priced_source(h->r, s->update)];
-        if (kernel >= 0 && (s->variable->trainable || s->variable->slot))
-            h->updates[kernel] = true;
+        if (kernel >= 0 && (s->variable->trainable || s->variable->slot)) h->updates[kernel] = true;
     }
 }
 
 /* ---- gradients ---- */
 
-static bool is_large(const holding *h, int i)
-{
+static bool is_large(const holding *h, int i) {
     dt_type t = dt_priced_type(h->r, i);
     return t.rank > 0 && h->g->node[i].n_in > 0;
 }
 
-/* A gradient is what a kernel that updates reads, but for variables and numbers. Each is as large as the new value that the kernel makes. */
-static void mark_gradients(holding *h, dt_plan *p)
-{
+/* A gradient is what a kernel that updates reads, but for variables and numbers. Each is as large
+ * as the new value that the kernel makes. */
+static void mark_gradients(holding *h, dt_plan *p) {
     h->gradient = dt_arena_array(h->arena, bool, h->g->n_nodes + 1);
     for (int i = 0; i < h->g->n_nodes; i++)
         for (int k = 0; k < h->g->node[i].n_in; k++) {
             int from = dt_priced_source(h->r, h->g->node[i].in[k]);
-            if (h->k->of[i] >= 0 && h->updates[h->k->of[i]] && h->k->of[from] != h->k->of[i] && is_large(h, from))
+            if (h->k->of[i] >= 0 && h->updates[h->k->of[i]] && h->k->of[from] != h->k->of[i] &&
+                is_large(h, from))
                 h->gradient[from] = true;
         }
     for (int i = 0; i < h->g->n_states; i++) {
         const dt_variable *v = h->g->state[i].variable;
         int node = h->g->state[i].update;
-        if (node < 0 || !v->trainable || v->slot)
-            continue;
+        if (node < 0 || !v->trainable || v->slot) continue;
         double times = dt_priced_times(h->r, node);
         p->bytes.gradients += (int64_t)((double)bytes_of(h, node, false) * times);
-        p->bytes.padding += (int64_t)((double)(bytes_of(h, node, true) - bytes_of(h, node, false)) * times);
+        p->bytes.padding +=
+            (int64_t)((double)(bytes_of(h, node, true) - bytes_of(h, node, false)) * times);
     }
 }
 
 /* ---- other values ---- */
 
-static void live(const holding *h, int i, int from, int to)
-{
-    if (from > to)
-        return;
+static void live(const holding *h, int i, int from, int to) {
+    if (from > to) return;
     h->born[from] += bytes_of(h, i, true);
     h->dies[to] += bytes_of(h, i, true);
     h->true_born[from] += bytes_of(h, i, false);
@@ -106,21 +103,18 @@ typedef struct span {
     int first, last, again, end; /* places of readers: in the forward pass, then of backward work */
 } span;
 
-static void read_at(span *s, int place, bool forward)
-{
-    if (forward)
-        s->last = place > s->last ? place : s->last;
+static void read_at(span *s, int place, bool forward) {
+    if (forward) s->last = place > s->last ? place : s->last;
     else {
         s->again = place < s->again ? place : s->again;
         s->end = place > s->end ? place : s->end;
     }
 }
 
-static span *spans_of(const holding *h)
-{
+static span *spans_of(const holding *h) {
     span *s = dt_arena_array(h->arena, span, h->g->n_nodes + 1);
     for (int i = 0; i < h->g->n_nodes; i++)
-        s[i] = (span){ .first = place_of(h, i), .last = -1, .again = h->g->n_nodes, .end = -1 };
+        s[i] = (span){.first = place_of(h, i), .last = -1, .again = h->g->n_nodes, .end = -1};
     for (int i = 0; i < h->g->n_nodes; i++)
         for (int k = 0; k < h->g->node[i].n_in; k++)
             read_at(&s[dt_priced_source(h->r, h->g->node[i].in[k])], place_of(h, i), h->forward[i]);
@@ -129,19 +123,15 @@ static span *spans_of(const holding *h)
     return s;
 }
 
-static bool takes_room(const holding *h, int i)
-{
-    if (h->gradient[i] || h->g->node[i].n_in == 0 || dt_priced_source(h->r, i) != i)
-        return false;
+static bool takes_room(const holding *h, int i) {
+    if (h->gradient[i] || h->g->node[i].n_in == 0 || dt_priced_source(h->r, i) != i) return false;
     return h->k->of[i] >= 0 ? h->k->kept[i] : h->g->node[i].op->across != NULL;
 }
 
-static void count_values(holding *h)
-{
+static void count_values(holding *h) {
     span *s = spans_of(h);
     for (int i = 0; i < h->g->n_nodes; i++) {
-        if (!takes_room(h, i))
-            continue;
+        if (!takes_room(h, i)) continue;
         if (dt_priced_is_gathered_weight(h->r, i) && s[i].end >= 0) {
             live(h, i, s[i].first, s[i].last);
             live(h, i, s[i].again, s[i].end);
@@ -152,26 +142,22 @@ static void count_values(holding *h)
 }
 
 /* Updates are made in the variables' own memory. */
-static void forget_updates(holding *h)
-{
+static void forget_updates(holding *h) {
     for (int i = 0; i < h->g->n_states; i++)
         if (h->g->state[i].update >= 0)
             h->gradient[dt_priced_source(h->r, h->g->state[i].update)] = true;
 }
 
-/* Nodes between layers (sums over replicas, counts of examples) have no path: the layer is that of the nearest node before that has one, or behind. */
-static const char *layer_at(const dt_graph *g, int i)
-{
+/* Nodes between layers (sums over replicas, counts of examples) have no path: the layer is that of
+ * the nearest node before that has one, or behind. */
+static const char *layer_at(const dt_graph *g, int i) {
     for (int k = i; k >= 0; k--)
-        if (*g->node[k].path)
-            return g->node[k].path;
-    while (i < g->n_nodes && !*g->node[i].path)
-        i++;
+        if (*g->node[k].path) return g->node[k].path;
+    while (i < g->n_nodes && !*g->node[i].path) i++;
     return i < g->n_nodes ? g->node[i].path : "";
 }
 
-static void find_peak(const holding *h, dt_plan *p)
-{
+static void find_peak(const holding *h, dt_plan *p) {
     int64_t now = 0, true_now = 0, most = 0, inputs = 0, true_inputs = 0;
     for (int i = 0; i < h->r->program->whole->n_args; i++) {
         inputs += bytes_of(h, h->g->arg[i].node, true);
@@ -194,19 +180,27 @@ static void find_peak(const holding *h, dt_plan *p)
     p->bytes.padding += padding;
 }
 
-void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan *p)
-{
+void dt_plan_count_hbm(const dt_priced_program *r, const dt_launches *k, dt_plan *p) {
     dt_arena *arena = dt_arena_create();
     int n = r->program->local->n_nodes + 2;
-    holding h = { .r = r, .g = r->program->local, .k = k, .arena = arena, .forward = dt_priced_forward(r, arena), .born = dt_arena_array(arena, int64_t, n),
-                  .dies = dt_arena_array(arena, int64_t, n), .true_born = dt_arena_array(arena, int64_t, n), .true_dies = dt_arena_array(arena, int64_t, n) };
+    holding h = {.r = r,
+                 .g = r->program->local,
+                 .k = k,
+                 .arena = arena,
+                 .forward = dt_priced_forward(r, arena),
+                 .born = dt_arena_array(arena, int64_t, n),
+                 .dies = dt_arena_array(arena, int64_t, n),
+                 .true_born = dt_arena_array(arena, int64_t, n),
+                 .true_dies = dt_arena_array(arena, int64_t, n)};
     mark_updates(&h);
     mark_gradients(&h, p);
     forget_updates(&h);
     count_states(&h, p);
     count_values(&h);
     find_peak(&h, p);
-    p->bytes.total = p->bytes.weights + p->bytes.gradients + p->bytes.slots + p->bytes.activations + p->bytes.padding;
-    p->bytes.usable = dt_topology_device_cores(r->topology) * r->topology->slice->chip->core_hbm_usable;
+    p->bytes.total = p->bytes.weights + p->bytes.gradients + p->bytes.slots + p->bytes.activations +
+                     p->bytes.padding;
+    p->bytes.usable =
+        dt_topology_device_cores(r->topology) * r->topology->slice->chip->core_hbm_usable;
     dt_arena_destroy(arena);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives of a program on the links of its slice. The devices of the mesh stand at places of the topology, and all groups that differ in other axes do a
- * collective at the same time, so they share links. What was asked once is kept: blocks of a model ask the same again and again.
+ * Collectives of a program on the links of its slice. The devices of the mesh stand at places of
+ * the topology, and all groups that differ in other axes do a collective at the same time, so they
+ * share links. What was asked once is kept: blocks of a model ask the same again and again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +11,19 @@
 #include "cost/cost_impl.h"
 #include "op/across.h"
 
-/* What an op is among collectives, and what of the buffer it is told of: 1, or once for each rank. */
+/* What an op is among collectives, and what of the buffer it is told of: 1, or once for each
+ * rank. */
 typedef struct kind {
     dt_collective collective;
     bool each;
 } kind;
 
 static const kind kinds[DT_ACROSS_KINDS] = {
-    [DT_ACROSS_ALL_REDUCE] = { DT_ALL_REDUCE, false },
-    [DT_ACROSS_REDUCE_SCATTER] = { DT_REDUCE_SCATTER, false },
-    [DT_ACROSS_ALL_GATHER] = { DT_ALL_GATHER, true },
-    [DT_ACROSS_ALL_TO_ALL] = { DT_ALL_TO_ALL, true },
-    [DT_ACROSS_COLLECTIVE_PERMUTE] = { DT_COLLECTIVE_PERMUTE, false },
+    [DT_ACROSS_ALL_REDUCE] = {DT_ALL_REDUCE, false},
+    [DT_ACROSS_REDUCE_SCATTER] = {DT_REDUCE_SCATTER, false},
+    [DT_ACROSS_ALL_GATHER] = {DT_ALL_GATHER, true},
+    [DT_ACROSS_ALL_TO_ALL] = {DT_ALL_TO_ALL, true},
+    [DT_ACROSS_COLLECTIVE_PERMUTE] = {DT_COLLECTIVE_PERMUTE, false},
 };
 
 typedef struct asked {
@@ -40,32 +42,34 @@ struct dt_links {
     asked *asked;
 };
 
-dt_links *dt_links_create(const dt_priced_program *r, dt_arena *arena)
-{
+dt_links *dt_links_create(const dt_priced_program *r, dt_arena *arena) {
     dt_links *l = dt_arena_new(arena, dt_links);
-    *l = (dt_links){ .r = r, .assignment = r->assignment ? dt_assignment_ref((dt_assignment *)r->assignment) : dt_assignment_each_core(r->topology), .arena = arena };
+    *l = (dt_links){.r = r,
+                    .assignment = r->assignment ? dt_assignment_ref((dt_assignment *)r->assignment)
+                                                : dt_assignment_each_core(r->topology),
+                    .arena = arena};
     return l;
 }
 
-void dt_links_destroy(dt_links *l)
-{
+void dt_links_destroy(dt_links *l) {
     dt_device_assignment_unref((dt_assignment *)l->assignment);
     free(l->asked);
 }
 
 /* ---- places ---- */
 
-static const int *place_of(const dt_links *l, int device)
-{
+static const int *place_of(const dt_links *l, int device) {
     const dt_mesh *m = &l->r->program->mesh;
     dt_mesh_axes all = ((dt_mesh_axes)1 << m->n) - 1;
-    int replica = m->replicas ? dt_mesh_rank(m, device, m->replicas) : 0, logical = dt_mesh_rank(m, device, all & ~m->replicas & ~m->time);
-    return dt_assignment_at(l->assignment, replica % l->assignment->replicas, logical % l->assignment->logical);
+    int replica = m->replicas ? dt_mesh_rank(m, device, m->replicas) : 0,
+        logical = dt_mesh_rank(m, device, all & ~m->replicas & ~m->time);
+    return dt_assignment_at(l->assignment, replica % l->assignment->replicas,
+                            logical % l->assignment->logical);
 }
 
-/* [groups][ranks][4]: devices that differ in `axes` only are a group. Micro-batches are no devices. */
-static int *groups_over(const dt_links *l, dt_mesh_axes axes, dt_exchange *x)
-{
+/* [groups][ranks][4]: devices that differ in `axes` only are a group. Micro-batches are no
+ * devices. */
+static int *groups_over(const dt_links *l, dt_mesh_axes axes, dt_exchange *x) {
     const dt_mesh *m = &l->r->program->mesh;
     dt_mesh_axes others = (((dt_mesh_axes)1 << m->n) - 1) & ~axes & ~m->time;
     int *place;
@@ -74,13 +78,13 @@ static int *groups_over(const dt_links *l, dt_mesh_axes axes, dt_exchange *x)
     place = dt_alloc(dt_size_mul((size_t)x->ranks * (size_t)x->groups, 4 * sizeof *place));
     for (int d = 0; d < dt_mesh_devices(m); d++)
         if (dt_mesh_rank(m, d, m->time) == 0)
-            memcpy(&place[4 * (dt_mesh_rank(m, d, others) * x->ranks + dt_mesh_rank(m, d, axes))], place_of(l, d), 4 * sizeof *place);
+            memcpy(&place[4 * (dt_mesh_rank(m, d, others) * x->ranks + dt_mesh_rank(m, d, axes))],
+                   place_of(l, d), 4 * sizeof *place);
     return place;
 }
 
 /* From one logical device to another of each replica, or from one to all of them. */
-static int *pairs(const dt_links *l, const dt_across_attr *a, dt_exchange *x)
-{
+static int *pairs(const dt_links *l, const dt_across_attr *a, dt_exchange *x) {
     const dt_assignment *as = l->assignment;
     int *place;
     x->groups = as->replicas;
@@ -89,31 +93,31 @@ static int *pairs(const dt_links *l, const dt_across_attr *a, dt_exchange *x)
     for (int g = 0; g < x->groups; g++)
         for (int k = 0; k < x->ranks; k++) {
             int logical = a->to < 0 ? (a->dim + k) % as->logical : k == 0 ? a->dim : a->to;
-            memcpy(&place[4 * (g * x->ranks + k)], dt_assignment_at(as, g, logical % as->logical), 4 * sizeof *place);
+            memcpy(&place[4 * (g * x->ranks + k)], dt_assignment_at(as, g, logical % as->logical),
+                   4 * sizeof *place);
         }
     return place;
 }
 
 /* ---- prices ---- */
 
-static const kind *kind_of(const dt_node *n)
-{
+static const kind *kind_of(const dt_node *n) {
     dt_across_kind k = dt_across_kind_of(n);
     return k < DT_ACROSS_KINDS ? &kinds[k] : NULL;
 }
 
 /* Halos are a part of what a device has: as large as what it receives. */
-static double sent(const dt_links *l, int i, double bytes)
-{
+static double sent(const dt_links *l, int i, double bytes) {
     const dt_node *n = &l->r->program->local->node[i];
     dt_type in = dt_priced_type(l->r, n->in[0]);
     double all = (double)dt_type_bytes(&in);
-    return all > 0 && dt_across_kind_of(n) == DT_ACROSS_COLLECTIVE_PERMUTE ? bytes * n->op->across->bytes(n->attr, &in) / all : bytes;
+    return all > 0 && dt_across_kind_of(n) == DT_ACROSS_COLLECTIVE_PERMUTE
+               ? bytes * n->op->across->bytes(n->attr, &in) / all
+               : bytes;
 }
 
 /* Of a group on more than one chip. */
-static bool uses_links_of(const dt_exchange *x, const int at[3])
-{
+static bool uses_links_of(const dt_exchange *x, const int at[3]) {
     for (int g = 0; g < x->groups; g++) {
         bool here = false, elsewhere = false;
         for (int k = 0; k < x->ranks; k++) {
@@ -122,15 +126,13 @@ static bool uses_links_of(const dt_exchange *x, const int at[3])
             here |= is;
             elsewhere |= !is;
         }
-        if (here && elsewhere)
-            return true;
+        if (here && elsewhere) return true;
     }
     return false;
 }
 
 /* A collective is as slow as the slowest of the links that it needs. */
-static double slowness(const dt_links *l, const dt_exchange *x)
-{
+static double slowness(const dt_links *l, const dt_exchange *x) {
     double most = 1;
     for (int i = 0; i < l->r->n_slow; i++)
         if (l->r->slow[i].times > most && uses_links_of(x, l->r->slow[i].at))
@@ -138,12 +140,14 @@ static double slowness(const dt_links *l, const dt_exchange *x)
     return most;
 }
 
-static dt_link_price price(const dt_links *l, int i, double bytes)
-{
+static dt_link_price price(const dt_links *l, int i, double bytes) {
     const dt_node *n = &l->r->program->local->node[i];
     const dt_across_attr *a = n->attr;
     const kind *k = kind_of(n);
-    dt_exchange x = { .topology = l->r->topology, .collective = k ? k->collective : a->to < 0 ? DT_COLLECTIVE_BROADCAST : DT_COLLECTIVE_PERMUTE };
+    dt_exchange x = {.topology = l->r->topology,
+                     .collective = k           ? k->collective
+                                   : a->to < 0 ? DT_COLLECTIVE_BROADCAST
+                                               : DT_COLLECTIVE_PERMUTE};
     dt_exchange_price p;
     int *place = k ? groups_over(l, a->axes & ~l->r->program->mesh.time, &x) : pairs(l, a, &x);
     x.place = place;
@@ -151,22 +155,23 @@ static dt_link_price price(const dt_links *l, int i, double bytes)
     dt_exchange_price_of(&x, &p);
     double seconds = p.latency_s + (p.seconds - p.latency_s) * slowness(l, &x);
     free(place);
-    dt_link_price out = { .seconds = seconds, .ranks = x.ranks, .schedule = dt_arena_strdup(l->arena, p.schedule) };
+    dt_link_price out = {
+        .seconds = seconds, .ranks = x.ranks, .schedule = dt_arena_strdup(l->arena, p.schedule)};
     memcpy(out.way, p.way, sizeof out.way);
     return out;
 }
 
-dt_link_price dt_links_price(dt_links *l, int i, double bytes)
-{
+dt_link_price dt_links_price(dt_links *l, int i, double bytes) {
     const dt_node *n = &l->r->program->local->node[i];
     const dt_across_attr *a = n->attr;
     bool pair = !kind_of(n);
     for (int k = 0; k < l->n; k++) {
         const asked *q = &l->asked[k];
-        if (q->op == n->op && q->axes == a->axes && q->bytes == bytes && (!pair || (q->from == a->dim && q->to == a->to)))
+        if (q->op == n->op && q->axes == a->axes && q->bytes == bytes &&
+            (!pair || (q->from == a->dim && q->to == a->to)))
             return q->price;
     }
     DT_GROW(l->asked, l->cap, l->n + 1);
-    l->asked[l->n++] = (asked){ n->op, a->axes, a->dim, a->to, bytes, price(l, i, bytes) };
+    l->asked[l->n++] = (asked){n->op, a->axes, a->dim, a->to, bytes, price(l, i, bytes)};
     return l->asked[l->n - 1].price;
 }

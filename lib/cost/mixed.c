@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mixed precision, as far as a price goes: which dtype each value of a program is kept in under Keras' policies. Layers cast what they read, so a weight is
- * gathered from other replicas in the narrow dtype; gradients of variables are cast back before they are summed. Both
- * narrow dtypes are of one size. The program that is marked is that of float32: what a run converts where (model/precision.c) costs a chip nothing, since
- * its compiler makes conversions part of the kernels around them.
+ * Mixed precision, as far as a price goes: which dtype each value of a program is kept in under
+ * Keras' policies. Layers cast what they read, so a weight is gathered from other replicas in the
+ * narrow dtype; gradients of variables are cast back before they are summed. Both narrow dtypes are
+ * of one size. The program that is marked is that of float32: what a run converts where
+ * (model/precision.c) costs a chip nothing, since its compiler makes conversions part of the
+ * kernels around them.
  */
 #include <string.h>
 
@@ -11,26 +13,22 @@
 #include "op/across.h"
 #include "op/op.h"
 
-/* Layers' own values; what has no layer is the work on gradients between the passes and the optimizer. */
-static bool is_of_layers(const char *path)
-{
-    static const char *const wide[] = { "optimizer", "loss", "metrics" };
+/* Layers' own values; what has no layer is the work on gradients between the passes and the
+ * optimizer. */
+static bool is_of_layers(const char *path) {
+    static const char *const wide[] = {"optimizer", "loss", "metrics"};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
         size_t n = strlen(wide[i]);
-        if (strncmp(path, wide[i], n) == 0 && (path[n] == '/' || path[n] == '\0'))
-            return false;
+        if (strncmp(path, wide[i], n) == 0 && (path[n] == '/' || path[n] == '\0')) return false;
     }
     return *path != '\0';
 }
 
-static bool is_float(const dt_graph *g, int i)
-{
-    return g->node[i].type.dtype == DT_FLOAT32;
-}
+static bool is_float(const dt_graph *g, int i) { return g->node[i].type.dtype == DT_FLOAT32; }
 
-/* A collective's value is as wide as what reads it: sums of gradients go to the optimizer, other sums to layers. */
-int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena)
-{
+/* A collective's value is as wide as what reads it: sums of gradients go to the optimizer, other
+ * sums to layers. */
+int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena) {
     const dt_graph *g = s->local;
     int8_t *dtype = dt_arena_array(arena, int8_t, g->n_nodes + 1);
     bool *for_layers = dt_arena_array(arena, bool, g->n_nodes + 1);
@@ -39,8 +37,7 @@ int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena)
         bool passes = n->op->across || *n->path == '\0';
         bool layers = passes ? for_layers[i] : is_of_layers(n->path);
         dtype[i] = (int8_t)(is_float(g, i) && layers && n->n_in > 0 ? narrow : n->type.dtype);
-        for (int k = 0; k < n->n_in; k++)
-            for_layers[n->in[k]] |= layers;
+        for (int k = 0; k < n->n_in; k++) for_layers[n->in[k]] |= layers;
     }
     return dtype;
 }

@@ -8,38 +8,37 @@
 #include "cost/cost_impl.h"
 #include "op/across.h"
 
-const char *dt_plan_bound_name(dt_plan_bound b)
-{
-    static const char *const names[] = { "matrix units", "memory", "vector units", "launches", "links" };
+const char *dt_plan_bound_name(dt_plan_bound b) {
+    static const char *const names[] = {"matrix units", "memory", "vector units", "launches",
+                                        "links"};
     return names[b];
 }
 
-/* "decoder_0/self_attention/query" and "optimizer/decoder_0/..." are of the layers decoder_0 and optimizer. */
-dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path)
-{
+/* "decoder_0/self_attention/query" and "optimizer/decoder_0/..." are of the layers decoder_0 and
+ * optimizer. */
+dt_plan_layer *dt_plan_layer_of(dt_plan *p, const char *path) {
     size_t n = strcspn(path, "/");
     const uint64_t hash = dt_hash_bytes(0, path, n);
-    for (int i = dt_hash_index_first(&p->layers_at, hash); i >= 0; i = dt_hash_index_next(&p->layers_at, i))
+    for (int i = dt_hash_index_first(&p->layers_at, hash); i >= 0;
+         i = dt_hash_index_next(&p->layers_at, i))
         if (strncmp(p->layer[i].path, path, n) == 0 && p->layer[i].path[n] == '\0')
             return &p->layer[i];
     dt_hash_index_add(&p->layers_at, hash);
-    p->layer[p->n_layers] = (dt_plan_layer){ .path = dt_arena_printf(p->arena, "%.*s", (int)n, path), .times = 1 };
+    p->layer[p->n_layers] =
+        (dt_plan_layer){.path = dt_arena_printf(p->arena, "%.*s", (int)n, path), .times = 1};
     return &p->layer[p->n_layers++];
 }
 
-static dt_plan_bound bound_of(const dt_core_price *k)
-{
+static dt_plan_bound bound_of(const dt_core_price *k) {
     if (k->launch_s >= k->matrix_s && k->launch_s >= k->memory_s && k->launch_s >= k->vector_s)
         return DT_BOUND_LAUNCH;
-    if (k->matrix_s >= k->memory_s && k->matrix_s >= k->vector_s)
-        return DT_BOUND_MATRIX;
+    if (k->matrix_s >= k->memory_s && k->matrix_s >= k->vector_s) return DT_BOUND_MATRIX;
     return k->memory_s >= k->vector_s ? DT_BOUND_MEMORY : DT_BOUND_VECTOR;
 }
 
 /* What one device does in a step: of a pipeline, the mean of its devices. */
-static void count_kernels(const dt_priced_program *r, const dt_launches *kernels, dt_plan *p)
-{
-    double *part[] = { &p->parts.matrix, &p->parts.memory, &p->parts.vector, &p->parts.launch };
+static void count_kernels(const dt_priced_program *r, const dt_launches *kernels, dt_plan *p) {
+    double *part[] = {&p->parts.matrix, &p->parts.memory, &p->parts.vector, &p->parts.launch};
     for (int i = 0; i < kernels->n; i++) {
         const dt_launch *k = &kernels->kernel[i];
         dt_plan_bound bound = bound_of(&k->price);
@@ -51,34 +50,37 @@ static void count_kernels(const dt_priced_program *r, const dt_launches *kernels
         l->times = k->times > l->times ? k->times : l->times;
         l->flops += k->work.flops * times;
         p->flops += k->work.flops * times;
-        p->model_flops += dt_is_rematerialized(&r->program->local->node[k->head]) ? 0 : k->work.flops * times;
+        p->model_flops +=
+            dt_is_rematerialized(&r->program->local->node[k->head]) ? 0 : k->work.flops * times;
     }
 }
 
-static int most_layers(const dt_graph *g)
-{
+static int most_layers(const dt_graph *g) {
     int n = 1;
-    for (int i = 1; i < g->n_nodes; i++)
-        n += strcmp(g->node[i].path, g->node[i - 1].path) != 0;
+    for (int i = 1; i < g->n_nodes; i++) n += strcmp(g->node[i].path, g->node[i - 1].path) != 0;
     return n;
 }
 
-dt_plan *dt_plan_create(const dt_priced_program *told)
-{
+dt_plan *dt_plan_create(const dt_priced_program *told) {
     dt_priced_program own = *told, *r = &own;
     dt_arena *arena = dt_arena_create(), *scratch = dt_arena_create();
     dt_plan *p = dt_arena_new(arena, dt_plan);
     const dt_chip *chip = r->topology->slice->chip;
 
-    *p = (dt_plan){ .arena = arena, .chip = chip, .devices = dt_mesh_devices(&r->program->mesh),
-                    .peak_flops = dt_topology_device_cores(r->topology) * chip->core_flops };
-    p->layer = dt_arena_array(arena, dt_plan_layer, most_layers(r->program->local) + 2); /* "(gradients)" */
+    *p = (dt_plan){.arena = arena,
+                   .chip = chip,
+                   .devices = dt_mesh_devices(&r->program->mesh),
+                   .peak_flops = dt_topology_device_cores(r->topology) * chip->core_flops};
+    /* "(gradients)" */
+    p->layer = dt_arena_array(arena, dt_plan_layer, most_layers(r->program->local) + 2);
     own.made_of = dt_duplicated_values(&own, scratch);
     dt_launches k = dt_launches_create(r, scratch);
-    /* A chip gets what its devices' replicas read; logical devices that share a part of the batch get it once each. */
+    /* A chip gets what its devices' replicas read; logical devices that share a part of the batch
+     * get it once each. */
     const dt_spmd *s = r->program;
     for (int i = 0; i < s->whole->n_args; i++) {
-        dt_type t = dt_type_at(&s->local->node[s->local->arg[i].node].type, s->batch / s->local->batch_parts);
+        dt_type t = dt_type_at(&s->local->node[s->local->arg[i].node].type,
+                               s->batch / s->local->batch_parts);
         p->infeed_bytes += (double)dt_type_bytes(&t);
     }
     p->infeed_bytes *= r->topology->mesh[3];
@@ -98,15 +100,12 @@ dt_plan *dt_plan_create(const dt_priced_program *told)
     return p;
 }
 
-void dt_plan_destroy(dt_plan *p)
-{
-    if (!p)
-        return;
+void dt_plan_destroy(dt_plan *p) {
+    if (!p) return;
     dt_hash_index_release(&p->layers_at);
     dt_arena_destroy(p->arena);
 }
 
-double dt_plan_mfu(const dt_plan *p)
-{
+double dt_plan_mfu(const dt_plan *p) {
     return p->seconds > 0 ? p->model_flops / (p->seconds * p->peak_flops) : 0;
 }

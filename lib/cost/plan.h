@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan: what a program needs of a slice, without running it. Bytes a device by kind, the time of a step and its parts, traffic, what each layer
- * is bound by.
+ * A plan: what a program needs of a slice, without running it. Bytes a device by kind, the time of
+ * a step and its parts, traffic, what each layer is bound by.
  *
  *     dt_spmd, a topology -> dt_plan_create -> dt_plan
  *
- * All devices run one program, so one device is priced; collectives are priced on all links together.
+ * All devices run one program, so one device is priced; collectives are priced on all links
+ * together.
  */
 #ifndef DT_COST_PLAN_H
 #define DT_COST_PLAN_H
@@ -23,23 +24,31 @@ typedef struct dt_slow_links {
 typedef struct dt_priced_program {
     const dt_spmd *program;
     const dt_topology *topology;
-    const dt_assignment *assignment; /* where each replica's logical devices are; NULL: core by core */
-    const int8_t *dtype;             /* by node of the program's local graph: the dt_dtype that it is priced with; NULL: its own */
-    const double *times;             /* by node: how often its work is done (repeated blocks that stand there once); NULL: once */
-    int slices;                      /* joined by a network, each with a share of the batch; 0 is 1 */
-    const int *made_of;              /* by node: the value that it is made from wherever it is read, -1; NULL: all are kept. dt_plan_create fills it */
-    const dt_slow_links *slow;       /* [n_slow] */
+    /* where each replica's logical devices are; NULL: core by core */
+    const dt_assignment *assignment;
+    /* by node of the program's local graph: the dt_dtype that it is priced with; NULL: its own */
+    const int8_t *dtype;
+    /* by node: how often its work is done (repeated blocks that stand there once); NULL: once */
+    const double *times;
+    int slices; /* joined by a network, each with a share of the batch; 0 is 1 */
+    /* by node: the value that it is made from wherever it is read, -1; NULL: all are kept.
+     * dt_plan_create fills it */
+    const int *made_of;
+    const dt_slow_links *slow; /* [n_slow] */
     int n_slow;
-    double product_rate;             /* of matrix units against bfloat16, where operands are quantised; 0 is 1 */
+    /* of matrix units against bfloat16, where operands are quantised; 0 is 1 */
+    double product_rate;
 } dt_priced_program;
 
-/* Bytes of the device that holds most. Weights, gradients and slots without padding, which is counted by itself. */
+/* Bytes of the device that holds most. Weights, gradients and slots without padding, which is
+ * counted by itself. */
 typedef struct dt_plan_bytes {
     int64_t weights, gradients, slots;
-    int64_t activations; /* what else is alive at the peak: the batch, values between layers, scratch */
-    int64_t padding;     /* what the chip's tiles add to all of these */
+    /* what else is alive at the peak: the batch, values between layers, scratch */
+    int64_t activations;
+    int64_t padding; /* what the chip's tiles add to all of these */
     int64_t total, usable;
-    const char *peak;    /* the layer at whose kernel the peak is */
+    const char *peak; /* the layer at whose kernel the peak is */
 } dt_plan_bytes;
 
 /* Seconds of a step's critical path; they add up to the step. */
@@ -49,13 +58,20 @@ typedef struct dt_plan_parts {
     double bubble;                         /* of a pipeline of stages */
 } dt_plan_parts;
 
-typedef enum dt_plan_bound { DT_BOUND_MATRIX, DT_BOUND_MEMORY, DT_BOUND_VECTOR, DT_BOUND_LAUNCH, DT_BOUND_LINKS, DT_BOUNDS } dt_plan_bound;
+typedef enum dt_plan_bound {
+    DT_BOUND_MATRIX,
+    DT_BOUND_MEMORY,
+    DT_BOUND_VECTOR,
+    DT_BOUND_LAUNCH,
+    DT_BOUND_LINKS,
+    DT_BOUNDS
+} dt_plan_bound;
 const char *dt_plan_bound_name(dt_plan_bound b);
 
 typedef struct dt_plan_layer {
-    const char *path;    /* first part of the nodes' paths */
+    const char *path; /* first part of the nodes' paths */
     double times;
-    double seconds;      /* kernels, and waiting for its collectives */
+    double seconds; /* kernels, and waiting for its collectives */
     double by[DT_BOUNDS];
     double flops;
 } dt_plan_layer;
@@ -66,46 +82,51 @@ typedef enum dt_plan_unit { DT_UNIT_CHIP, DT_UNIT_LINKS, DT_UNIT_NETWORK, DT_UNI
 /* A launch on the virtual clock of a device: all devices do the same, but in a pipeline. */
 typedef struct dt_plan_event {
     double start, end;
-    dt_plan_unit unit;   /* the chip: a kernel, or a stage's work on a micro-batch; else a collective, on links or between slices */
-    int node;            /* of the local graph; of a stage: its first one */
-    char stage;          /* 'F', 'B', 'U' (pass/timeline.h); 0: it is none */
-    int device, micro;   /* of a stage: the logical device, the micro-batch */
-    double bytes;        /* collectives: what a device puts in */
+    /* the chip: a kernel, or a stage's work on a micro-batch; else a collective, on links or
+     * between slices */
+    dt_plan_unit unit;
+    int node;             /* of the local graph; of a stage: its first one */
+    char stage;           /* 'F', 'B', 'U' (pass/timeline.h); 0: it is none */
+    int device, micro;    /* of a stage: the logical device, the micro-batch */
+    double bytes;         /* collectives: what a device puts in */
     const char *schedule; /* collectives: how */
-    dt_cost work;        /* kernels */
+    dt_cost work;         /* kernels */
 } dt_plan_event;
 
 typedef struct dt_plan {
     dt_arena *arena;
     const dt_chip *chip;
-    int devices;              /* that work */
+    int devices; /* that work */
     dt_plan_bytes bytes;
-    double seconds;           /* of a step */
+    double seconds; /* of a step */
     dt_plan_parts parts;
-    double link_busy;         /* seconds that collectives take, hidden ones too */
-    double infeed_bytes;      /* of a step's batch, from the host to a chip */
-    double infeed_s;          /* how long they take; 0: the chip's way to its host is not known */
-    double received;          /* bytes over links that a device receives in a step */
-    double link_bytes[3][2];  /* over the busiest link along x, y, z in a step; [1]: towards larger coordinates */
-    double flops;             /* of matrix units, a device, all that is done */
-    double model_flops;       /* without what is computed again */
-    double peak_flops;        /* a second, of a device, in bfloat16 */
+    double link_busy;    /* seconds that collectives take, hidden ones too */
+    double infeed_bytes; /* of a step's batch, from the host to a chip */
+    double infeed_s;     /* how long they take; 0: the chip's way to its host is not known */
+    double received;     /* bytes over links that a device receives in a step */
+    /* over the busiest link along x, y, z in a step; [1]: towards larger coordinates */
+    double link_bytes[3][2];
+    double flops;       /* of matrix units, a device, all that is done */
+    double model_flops; /* without what is computed again */
+    double peak_flops;  /* a second, of a device, in bfloat16 */
     int n_layers;
-    dt_plan_layer *layer;     /* in order of the program */
-    dt_hash_index layers_at;      /* by path */
+    dt_plan_layer *layer;    /* in order of the program */
+    dt_hash_index layers_at; /* by path */
     int n_events;
-    dt_plan_event *event;     /* in order of start */
+    dt_plan_event *event; /* in order of start */
 } dt_plan;
 
-/* What each node of the local graph is kept in, under a policy of Keras like mixed_bfloat16: what layers compute is `narrow`; variables, losses, updates and
- * sums of gradients are float32. In `arena`. */
+/* What each node of the local graph is kept in, under a policy of Keras like mixed_bfloat16: what
+ * layers compute is `narrow`; variables, losses, updates and sums of gradients are float32. In
+ * `arena`. */
 int8_t *dt_mixed_dtypes(const dt_spmd *s, dt_dtype narrow, dt_arena *arena);
 
 /* The program must outlive the plan. Free it with dt_plan_destroy. */
 dt_plan *dt_plan_create(const dt_priced_program *r);
 void dt_plan_destroy(dt_plan *p); /* takes NULL */
 double dt_plan_mfu(const dt_plan *p);
-/* The timeline of a program with places: stages, micro-batches, waiting, by 1F1B (which is priced) and by GPipe; nothing for others. */
+/* The timeline of a program with places: stages, micro-batches, waiting, by 1F1B (which is priced)
+ * and by GPipe; nothing for others. */
 void dt_plan_print_stages(const dt_priced_program *r, dt_str *out);
 
 #endif

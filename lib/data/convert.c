@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Examples into other files: one loop over the batches of a part, whose rows go to the outputs of a format (file/file.h):
+ * Examples into other files: one loop over the batches of a part, whose rows go to the outputs of a
+ * format (file/file.h):
  *
- *     one array a file    an output for each element, {element} in the name; a pass for every 256 of them
- *     records             one output after the other, NAME-00000-of-00008.SUFFIX: equal parts in order
+ *     one array a file    an output for each element, {element} in the name; a pass for every 256
+ *     of them records             one output after the other, NAME-00000-of-00008.SUFFIX: equal
+ *     parts in order
  *     others              one output
  *
- * CSV of a job's own CSV has the columns that the job looks for: its delimiter and its names; where there are none, places from 0, and what
- * no element is made of is empty between them. A column of several elements is written once, as the one that says most has it.
+ * CSV of a job's own CSV has the columns that the job looks for: its delimiter and its names; where
+ * there are none, places from 0, and what no element is made of is empty between them. A column of
+ * several elements is written once, as the one that says most has it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,101 +39,94 @@ typedef struct conversion {
     origin *from;               /* [columns] */
     const void **row;           /* [columns] */
     int columns;
-    int first, outputs;         /* of this pass: those of columns [first, first + outputs), or one of all */
-    dt_output *out;             /* [outputs] */
+    /* of this pass: those of columns [first, first + outputs), or one of all */
+    int first, outputs;
+    dt_output *out; /* [outputs] */
     char delimiter;
     bool no_header;
 } conversion;
 
-static dt_type row_type(const dt_element *e)
-{
+static dt_type row_type(const dt_element *e) {
     return dt_type_of(e->type.dtype, e->type.rank - 1, e->type.dim + 1);
 }
 
-static bool is_text(const dt_element *e)
-{
-    return e->stored && e->stored->text;
-}
+static bool is_text(const dt_element *e) { return e->stored && e->stored->text; }
 
 /* ---- columns of a job's own CSV ---- */
 
 /* Of two elements that are made of one column the one to be asked what its fields were. */
-static int says(const dt_element *e)
-{
+static int says(const dt_element *e) {
     enum { FLOATS, DOUBLES, INTEGERS, WORDS, TEXT };
-    if (is_text(e) || e->stored->vocabulary.n > 0)
-        return is_text(e) ? TEXT : WORDS;
+    if (is_text(e) || e->stored->vocabulary.n > 0) return is_text(e) ? TEXT : WORDS;
     return e->type.dtype == DT_FLOAT32 ? FLOATS : e->type.dtype == DT_FLOAT64 ? DOUBLES : INTEGERS;
 }
 
-/* By name, or by number where files have no header: the job was read, it is one, and every record has so many fields. */
-static int place_of(conversion *c, const char *name)
-{
+/* By name, or by number where files have no header: the job was read, it is one, and every record
+ * has so many fields. */
+static int place_of(conversion *c, const char *name) {
     int64_t at = 0;
-    if (c->no_header)
-        dt_parse_int64(name, &at);
-    while (!c->no_header && at < c->columns && strcmp(c->column[at].name, name) != 0)
-        at++;
+    if (c->no_header) dt_parse_int64(name, &at);
+    while (!c->no_header && at < c->columns && strcmp(c->column[at].name, name) != 0) at++;
     c->columns = at < c->columns ? c->columns : (int)at + 1;
     return (int)at;
 }
 
-static void place_own(conversion *c, const dt_element *e)
-{
+static void place_own(conversion *c, const dt_element *e) {
     for (int i = 0; i < e->stored->columns.n; i++) {
         const int at = place_of(c, e->stored->columns.v[i]);
-        if (c->from[at].element && says(e) <= says(c->from[at].element))
-            continue;
+        if (c->from[at].element && says(e) <= says(c->from[at].element)) continue;
         c->from[at] = (origin){e, i};
-        c->column[at] = (dt_output_column){.name = e->stored->columns.v[i], .row = is_text(e) ? row_type(e) : dt_scalar_type(e->type.dtype),
-                                           .text = is_text(e), .vocabulary = &e->stored->vocabulary};
+        c->column[at] =
+            (dt_output_column){.name = e->stored->columns.v[i],
+                               .row = is_text(e) ? row_type(e) : dt_scalar_type(e->type.dtype),
+                               .text = is_text(e),
+                               .vocabulary = &e->stored->vocabulary};
     }
 }
 
-static const char *shared_column(const dt_stored *a, const dt_stored *b)
-{
+static const char *shared_column(const dt_stored *a, const dt_stored *b) {
     for (int i = 0; i < a->columns.n; i++)
         for (int k = 0; k < b->columns.n; k++)
-            if (strcmp(a->columns.v[i], b->columns.v[k]) == 0)
-                return a->columns.v[i];
+            if (strcmp(a->columns.v[i], b->columns.v[k]) == 0) return a->columns.v[i];
     return NULL;
 }
 
-static bool fill_alike(const dt_stored *a, const dt_stored *b)
-{
-    return a->text || b->text || (a->has_default == b->has_default && (!a->has_default || a->default_value == b->default_value));
+static bool fill_alike(const dt_stored *a, const dt_stored *b) {
+    return a->text || b->text ||
+           (a->has_default == b->has_default &&
+            (!a->has_default || a->default_value == b->default_value));
 }
 
-/* A field that was empty is one value for this element and another for that; written is one of them. A text has the field itself. */
-static dt_status *check_defaults(const conversion *c)
-{
+/* A field that was empty is one value for this element and another for that; written is one of
+ * them. A text has the field itself. */
+static dt_status *check_defaults(const conversion *c) {
     for (int e = 0; e < c->n; e++)
         for (int k = 0; c->element[e].stored && k < e; k++) {
             const dt_stored *a = c->element[k].stored, *b = c->element[e].stored;
             const char *shared = fill_alike(a, b) ? NULL : shared_column(a, b);
             if (shared)
-                return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "column '%s' is used by '%s' and '%s' with different default values: CSV has one field for "
-                               "both; write .tfrecord or .npz instead", shared, c->element[k].name, c->element[e].name);
+                return dt_fail(DT_E_OUTPUT_FORMAT, NULL,
+                               "column '%s' is used by '%s' and '%s' with different default "
+                               "values: CSV has one field for "
+                               "both; write .tfrecord or .npz instead",
+                               shared, c->element[k].name, c->element[e].name);
         }
     return NULL;
 }
 
 /* How many columns there can be: those of all elements, or by number up to the last. */
-static int64_t most_columns(const conversion *c)
-{
+static int64_t most_columns(const conversion *c) {
     int64_t most = c->n, number;
     for (int e = 0; e < c->n; e++) {
         const dt_stored *x = c->element[e].stored;
         most += x ? x->columns.n : 0;
         for (int i = 0; x && x->numbered && i < x->columns.n; i++)
-            if (dt_parse_int64(x->columns.v[i], &number) && number >= most)
-                most = number + 1;
+            if (dt_parse_int64(x->columns.v[i], &number) && number >= most) most = number + 1;
     }
     return most;
 }
 
-static dt_status *plan_columns(conversion *c, dt_arena *arena)
-{
+static dt_status *plan_columns(conversion *c, dt_arena *arena) {
     const dt_stored *own = c->element[0].stored;
     const bool csv = c->kind == &dt_format_csv, is_own = csv && own && own->columns.n > 0;
     const int64_t most = most_columns(c);
@@ -139,8 +135,7 @@ static dt_status *plan_columns(conversion *c, dt_arena *arena)
     c->row = dt_arena_array(arena, const void *, most);
     c->delimiter = is_own ? own->delimiter : ',';
     c->no_header = is_own && own->numbered;
-    if (csv)
-        DT_TRY(check_defaults(c));
+    if (csv) DT_TRY(check_defaults(c));
     for (int e = 0; e < c->n; e++) {
         const dt_element *x = &c->element[e];
         if (is_own) {
@@ -148,8 +143,11 @@ static dt_status *plan_columns(conversion *c, dt_arena *arena)
             continue;
         }
         c->from[c->columns] = (origin){x, 0};
-        c->column[c->columns++] = (dt_output_column){.name = x->name, .row = row_type(x), .text = is_text(x),
-                                                     .vocabulary = x->stored ? &x->stored->vocabulary : NULL};
+        c->column[c->columns++] =
+            (dt_output_column){.name = x->name,
+                               .row = row_type(x),
+                               .text = is_text(x),
+                               .vocabulary = x->stored ? &x->stored->vocabulary : NULL};
     }
     return NULL;
 }
@@ -157,32 +155,35 @@ static dt_status *plan_columns(conversion *c, dt_arena *arena)
 /* ---- files ---- */
 
 /* Examples before shard k: parts differ by one at most. */
-static int64_t first_of(const conversion *c, int64_t k)
-{
-    return c->count / c->q->shards * k + (k < c->count % c->q->shards ? k : c->count % c->q->shards);
+static int64_t first_of(const conversion *c, int64_t k) {
+    return c->count / c->q->shards * k +
+           (k < c->count % c->q->shards ? k : c->count % c->q->shards);
 }
 
 /* The name of output i, or of the shard that is next. */
-static void file_name(const conversion *c, int i, dt_str *out)
-{
+static void file_name(const conversion *c, int i, dt_str *out) {
     const char *name = c->q->output, *at = strstr(name, PLACE);
     dt_str_clear(out);
     if (c->q->shards > 1)
-        dt_str_printf(out, "%.*s-%05lld-of-%05lld%s", (int)(strlen(name) - strlen(c->suffix)), name, (long long)c->shard, (long long)c->q->shards, c->suffix);
+        dt_str_printf(out, "%.*s-%05lld-of-%05lld%s", (int)(strlen(name) - strlen(c->suffix)), name,
+                      (long long)c->shard, (long long)c->q->shards, c->suffix);
     else if (at && c->kind->one_array)
-        dt_str_printf(out, "%.*s%s%s", (int)(at - name), name, c->element[c->first + i].name, at + strlen(PLACE));
-    else
-        dt_str_puts(out, name);
+        dt_str_printf(out, "%.*s%s%s", (int)(at - name), name, c->element[c->first + i].name,
+                      at + strlen(PLACE));
+    else dt_str_puts(out, name);
 }
 
-static dt_status *open_output(conversion *c, int i, dt_str *files)
-{
+static dt_status *open_output(conversion *c, int i, dt_str *files) {
     dt_str name = {0};
     dt_output *o = &c->out[i];
     file_name(c, i, &name);
     dt_str_printf(files, "%s\n", dt_str_text(&name));
-    *o = (dt_output){.kind = c->kind, .n = c->kind->one_array ? 1 : c->columns,
-                     .column = &c->column[c->first + i], .of = c->count, .delimiter = c->delimiter, .no_header = c->no_header};
+    *o = (dt_output){.kind = c->kind,
+                     .n = c->kind->one_array ? 1 : c->columns,
+                     .column = &c->column[c->first + i],
+                     .of = c->count,
+                     .delimiter = c->delimiter,
+                     .no_header = c->no_header};
     dt_status *s = dt_output_open(o, dt_str_text(&name));
     o->named = c->q->output;
     dt_str_release(&name);
@@ -190,32 +191,31 @@ static dt_status *open_output(conversion *c, int i, dt_str *files)
 }
 
 /* Parts of no examples are files too. */
-static dt_status *next_shard(conversion *c, dt_str *files)
-{
+static dt_status *next_shard(conversion *c, dt_str *files) {
     DT_TRY(dt_output_finish(&c->out[0]));
     dt_output_close(&c->out[0]);
     c->shard++;
     return open_output(c, 0, files);
 }
 
-static dt_status *put_rows(conversion *c, const dt_batch *b, dt_str *files)
-{
+static dt_status *put_rows(conversion *c, const dt_batch *b, dt_str *files) {
     for (int64_t i = 0; i < b->rows; i++, c->done++) {
         for (int k = 0; k < c->columns; k++) {
             const dt_element *e = c->from[k].element;
             const dt_type row = e ? row_type(e) : c->column[k].row;
-            c->row[k] = e ? (const char *)b->element[e - c->element].data + i * dt_type_bytes(&row) + c->from[k].value * (int64_t)dt_dtype_size(row.dtype) : NULL;
+            c->row[k] = e ? (const char *)b->element[e - c->element].data +
+                                i * dt_type_bytes(&row) +
+                                c->from[k].value * (int64_t)dt_dtype_size(row.dtype)
+                          : NULL;
         }
-        while (c->done == first_of(c, c->shard + 1))
-            DT_TRY(next_shard(c, files));
+        while (c->done == first_of(c, c->shard + 1)) DT_TRY(next_shard(c, files));
         for (int k = 0; k < c->outputs; k++)
             DT_TRY(dt_output_put(&c->out[k], c->row + c->first + k));
     }
     return NULL;
 }
 
-static dt_status *put_all(conversion *c, dt_str *files)
-{
+static dt_status *put_all(conversion *c, dt_str *files) {
     dt_feed *feed = NULL;
     dt_batch b = {0};
     int64_t bytes = 1;
@@ -224,18 +224,17 @@ static dt_status *put_all(conversion *c, dt_str *files)
         bytes += dt_type_bytes(&row);
     }
     const int64_t batch = BATCH_BYTES / bytes;
-    DT_TRY(dt_feed_open(&feed, c->q->data, &(dt_feed_options){.part = c->q->part, .batch = batch < 1 ? 1 : batch > LARGEST_BATCH ? LARGEST_BATCH : batch}));
+    DT_TRY(dt_feed_open(&feed, c->q->data,
+                        &(dt_feed_options){.part = c->q->part,
+                                           .batch = batch < 1               ? 1
+                                                    : batch > LARGEST_BATCH ? LARGEST_BATCH
+                                                                            : batch}));
     dt_status *s = NULL;
-    for (int i = 0; i < c->outputs && !s; i++)
-        s = open_output(c, i, files);
-    while (!s && !(s = dt_feed_next(feed, &b)) && b.rows > 0)
-        s = put_rows(c, &b, files);
-    while (!s && c->shard + 1 < c->q->shards)
-        s = next_shard(c, files);
-    for (int i = 0; i < c->outputs && !s; i++)
-        s = dt_output_finish(&c->out[i]);
-    for (int i = 0; i < c->outputs; i++)
-        dt_output_close(&c->out[i]);
+    for (int i = 0; i < c->outputs && !s; i++) s = open_output(c, i, files);
+    while (!s && !(s = dt_feed_next(feed, &b)) && b.rows > 0) s = put_rows(c, &b, files);
+    while (!s && c->shard + 1 < c->q->shards) s = next_shard(c, files);
+    for (int i = 0; i < c->outputs && !s; i++) s = dt_output_finish(&c->out[i]);
+    for (int i = 0; i < c->outputs; i++) dt_output_close(&c->out[i]);
     dt_feed_close(feed);
     return s;
 }
@@ -243,37 +242,46 @@ static dt_status *put_all(conversion *c, dt_str *files)
 /* ---- what can be written ---- */
 
 /* Names of elements may come from the data: none may lead to another folder. */
-static dt_status *check_places(const conversion *c)
-{
+static dt_status *check_places(const conversion *c) {
     const bool named = strstr(c->q->output, PLACE);
     if (c->n > 1 && !named)
-        return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' holds one array, but the data has %d elements: put %s in the name, or write .npz", c->q->output, c->n, PLACE);
+        return dt_fail(
+            DT_E_OUTPUT_FORMAT, NULL,
+            "'%s' holds one array, but the data has %d elements: put %s in the name, or write .npz",
+            c->q->output, c->n, PLACE);
     for (int e = 0; e < c->n && named; e++) {
         const char *name = c->element[e].name;
         if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-            return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "no file can be named after element '%.200s': write .npz", name);
+            return dt_fail(DT_E_OUTPUT_FORMAT, NULL,
+                           "no file can be named after element '%.200s': write .npz", name);
     }
     return NULL;
 }
 
-static dt_status *check(const conversion *c)
-{
+static dt_status *check(const conversion *c) {
     const dt_conversion *q = c->q;
     if (!c->kind)
-        return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "no output format for '%s': the name must end in .npy, .npz, .idx, -ubyte, .csv or .tfrecord", q->output);
+        return dt_fail(DT_E_OUTPUT_FORMAT, NULL,
+                       "no output format for '%s': the name must end in .npy, .npz, .idx, -ubyte, "
+                       ".csv or .tfrecord",
+                       q->output);
     if (q->shards > 1 && !c->kind->records)
-        return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' must be one file; only .csv and .tfrecord can be split into several", q->output);
+        return dt_fail(DT_E_OUTPUT_FORMAT, NULL,
+                       "'%s' must be one file; only .csv and .tfrecord can be split into several",
+                       q->output);
     if (q->shards < 1 || q->shards > MOST_SHARDS)
-        return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "cannot write %lld files: choose from 1 to %d", (long long)q->shards, MOST_SHARDS);
+        return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "cannot write %lld files: choose from 1 to %d",
+                       (long long)q->shards, MOST_SHARDS);
     for (int e = 0; e < c->n; e++)
         if (!c->kind->records && is_text(&c->element[e]))
-            return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "'%s' is text, which %s cannot hold; write .csv or .tfrecord, or use --mapped to write the numbers that the model gets",
+            return dt_fail(DT_E_OUTPUT_FORMAT, NULL,
+                           "'%s' is text, which %s cannot hold; write .csv or .tfrecord, or use "
+                           "--mapped to write the numbers that the model gets",
                            c->element[e].name, c->suffix);
     return c->kind->one_array ? check_places(c) : NULL;
 }
 
-dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files)
-{
+dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files) {
     conversion c = {.q = q, .count = dt_dataset_count(q->data, q->part)};
     c.n = dt_dataset_elements(q->data, &c.element);
     c.kind = dt_format_for(q->output, &c.suffix);

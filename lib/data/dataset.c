@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening: the format's examples of each part, the split, the plans of `map`, and the checks that compare parts with each other.
- * Parts may store an element in different types and in another order; after `map` they must agree.
+ * Opening: the format's examples of each part, the split, the plans of `map`, and the checks that
+ * compare parts with each other. Parts may store an element in different types and in another
+ * order; after `map` they must agree.
  */
 #include "data/dataset.h"
 
@@ -14,51 +15,46 @@
 
 /* ---- rows ---- */
 
-int64_t dt_rows_bytes(const dt_rows *r, int e)
-{
+int64_t dt_rows_bytes(const dt_rows *r, int e) {
     return dt_type_bytes(&r->stored[r->index[e]].type);
 }
 
 /* In the format's own order of elements. */
-static dt_status *whole_of(const dt_dataset *d, const dt_rows *r, int index, const void **whole)
-{
+static dt_status *whole_of(const dt_dataset *d, const dt_rows *r, int index, const void **whole) {
     *whole = NULL;
     return d->spec.format->access->whole ? d->spec.format->access->whole(r->x, index, whole) : NULL;
 }
 
-dt_status *dt_rows_whole(const dt_dataset *d, const dt_rows *r, int e, const void **whole)
-{
+dt_status *dt_rows_whole(const dt_dataset *d, const dt_rows *r, int e, const void **whole) {
     return whole_of(d, r, r->index[e], whole);
 }
 
 /* One element of an encoded example. */
-static dt_status *unpack_alone(const dt_dataset *d, const dt_rows *r, int index, int64_t row, void *out)
-{
+static dt_status *unpack_alone(const dt_dataset *d, const dt_rows *r, int index, int64_t row,
+                               void *out) {
     dt_read_buffer buffer = {0};
     dt_bytes bytes;
     void **wanted = dt_alloc((size_t)d->n * sizeof *wanted);
     wanted[index] = out;
     dt_status *s = d->spec.format->access->fetch(r->x, row, &buffer, &bytes);
-    if (!s)
-        s = d->spec.format->access->unpack(r->x, row, &bytes, wanted);
+    if (!s) s = d->spec.format->access->unpack(r->x, row, &bytes, wanted);
     free(wanted);
     dt_str_release(&buffer.bytes);
     return s;
 }
 
-dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, const void *whole, void *buffer, const void **row)
-{
+dt_status *dt_rows_get(const dt_dataset *d, const dt_rows *r, int e, int64_t i, const void *whole,
+                       void *buffer, const void **row) {
     const dt_example_access *f = d->spec.format->access;
     *row = whole ? (const char *)whole + (r->first + i) * dt_rows_bytes(r, e) : buffer;
-    if (whole)
-        return NULL;
-    return r->x->encoded ? unpack_alone(d, r, r->index[e], r->first + i, buffer) : f->read(r->x, r->index[e], r->first + i, buffer);
+    if (whole) return NULL;
+    return r->x->encoded ? unpack_alone(d, r, r->index[e], r->first + i, buffer)
+                         : f->read(r->x, r->index[e], r->first + i, buffer);
 }
 
 /* ---- opening the parts ---- */
 
-static dt_status *open_rows(dt_dataset *d, dt_part p)
-{
+static dt_status *open_rows(dt_dataset *d, dt_part p) {
     dt_rows *r = &d->rows[p];
     const dt_format_request q = dt_dataset_request(&d->spec, p, d->arena);
     DT_TRY(d->spec.format->access->open(&q, &r->x));
@@ -67,9 +63,9 @@ static dt_status *open_rows(dt_dataset *d, dt_part p)
     return NULL;
 }
 
-/* All parts are opened, so that all faults are told in one run; missing files (66) stand before bad ones (65). */
-static dt_status *open_parts(dt_dataset *d)
-{
+/* All parts are opened, so that all faults are told in one run; missing files (66) stand before bad
+ * ones (65). */
+static dt_status *open_parts(dt_dataset *d) {
     dt_status *missing = NULL, *bad = NULL;
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (d->spec.part[p] || (p == DT_PART_TRAIN && d->spec.format->access->drawn)) {
@@ -80,34 +76,30 @@ static dt_status *open_parts(dt_dataset *d)
     return missing;
 }
 
-static void name_elements(dt_dataset *d)
-{
+static void name_elements(dt_dataset *d) {
     const dt_examples *x = d->rows[DT_PART_TRAIN].x;
     d->n = x->n;
     d->element = dt_arena_array(d->arena, dt_element, d->n);
-    for (int e = 0; e < d->n; e++)
-        d->element[e].name = x->stored[e].name;
+    for (int e = 0; e < d->n; e++) d->element[e].name = x->stored[e].name;
 }
 
-/* The element of that name in the format's own order: reading the mapping has seen to it that there is one. */
-static int find_stored(const dt_rows *r, int n, const char *name)
-{
+/* The element of that name in the format's own order: reading the mapping has seen to it that there
+ * is one. */
+static int find_stored(const dt_rows *r, int n, const char *name) {
     int i = 0;
-    while (i < n - 1 && strcmp(r->stored[i].name, name) != 0)
-        i++;
+    while (i < n - 1 && strcmp(r->stored[i].name, name) != 0) i++;
     return i;
 }
 
 /* Of the same values the same fault would be told twice. */
-static bool fails_like_train(const dt_dataset *d, const dt_rows *r, int e)
-{
+static bool fails_like_train(const dt_dataset *d, const dt_rows *r, int e) {
     const dt_rows *train = &d->rows[DT_PART_TRAIN];
-    return r != train && !train->plan[e] && dt_type_equal(&train->stored[train->index[e]].type, &r->stored[r->index[e]].type);
+    return r != train && !train->plan[e] &&
+           dt_type_equal(&train->stored[train->index[e]].type, &r->stored[r->index[e]].type);
 }
 
 /* The plan of an element whose mapping has a fault is NULL. */
-static dt_status *plan_rows(dt_dataset *d, dt_rows *r)
-{
+static dt_status *plan_rows(dt_dataset *d, dt_rows *r) {
     dt_status *s = NULL;
     int *index = dt_arena_array(d->arena, int, d->n);
     r->index = index;
@@ -115,8 +107,7 @@ static dt_status *plan_rows(dt_dataset *d, dt_rows *r)
     for (int e = 0; e < d->n; e++) {
         index[e] = find_stored(r, d->n, d->element[e].name);
         dt_status *bad = fails_like_train(d, r, e) ? NULL : dt_rows_plan(d, r, e);
-        if (bad)
-            r->plan[e] = NULL;
+        if (bad) r->plan[e] = NULL;
         dt_status_append(&s, bad);
     }
     return s;
@@ -124,60 +115,59 @@ static dt_status *plan_rows(dt_dataset *d, dt_rows *r)
 
 /* ---- comparing them ---- */
 
-static dt_status *differ(const dt_stored *x, const dt_type *here, const dt_type *train)
-{
+static dt_status *differ(const dt_stored *x, const dt_type *here, const dt_type *train) {
     dt_str a = {0}, b = {0};
     dt_type_print(here, &a);
     dt_type_print(train, &b);
-    dt_status *s = dt_fail(DT_E_DATA_SHAPE, &x->at, "%s: examples of '%s' are %s, those of train %s", x->file, x->name,
-                           dt_str_text(&a), dt_str_text(&b));
+    dt_status *s =
+        dt_fail(DT_E_DATA_SHAPE, &x->at, "%s: examples of '%s' are %s, those of train %s", x->file,
+                x->name, dt_str_text(&a), dt_str_text(&b));
     dt_str_release(&a);
     dt_str_release(&b);
     return s;
 }
 
-static dt_status *compare_types(const dt_dataset *d, const dt_rows *r)
-{
+static dt_status *compare_types(const dt_dataset *d, const dt_rows *r) {
     dt_status *s = NULL;
     for (int e = 0; e < d->n; e++) {
-        const dt_type *here = dt_map_plan_type(r->plan[e]), *train = dt_map_plan_type(d->rows[DT_PART_TRAIN].plan[e]);
+        const dt_type *here = dt_map_plan_type(r->plan[e]),
+                      *train = dt_map_plan_type(d->rows[DT_PART_TRAIN].plan[e]);
         if (!dt_type_equal(here, train))
             dt_status_append(&s, differ(&r->stored[r->index[e]], here, train));
     }
     return s;
 }
 
-static void set_types(dt_dataset *d)
-{
+static void set_types(dt_dataset *d) {
     for (int e = 0; e < d->n; e++) {
         const dt_type *t = dt_map_plan_type(d->rows[DT_PART_TRAIN].plan[e]);
         dt_type batch = {.dtype = t->dtype, .rank = t->rank + 1, .dim = {DT_BATCH}};
         memcpy(batch.dim + 1, t->dim, (size_t)t->rank * sizeof *t->dim);
         d->element[e].type = batch;
-        d->element[e].stored = d->spec.as_stored ? &d->rows[DT_PART_TRAIN].stored[d->rows[DT_PART_TRAIN].index[e]] : NULL;
+        d->element[e].stored = d->spec.as_stored
+                                   ? &d->rows[DT_PART_TRAIN].stored[d->rows[DT_PART_TRAIN].index[e]]
+                                   : NULL;
         d->element[e].numbers = dt_map_plan_numbers(d->rows[DT_PART_TRAIN].plan[e]);
         d->element[e].names = *dt_map_plan_names(d->rows[DT_PART_TRAIN].plan[e]);
     }
 }
 
 /* floor(n * (1 - f)), where 10,000 * (1 - 0.2) is 8,000 whatever the product rounds to. */
-static int64_t training_count(int64_t n, double f)
-{
+static int64_t training_count(int64_t n, double f) {
     double x = (double)n * (1 - f), near = round(x);
     return (int64_t)(fabs(x - near) < 1e-9 * (double)n ? near : floor(x));
 }
 
 /* `take`, then the split: validation is the last part of what was taken. */
-static dt_status *split(dt_dataset *d)
-{
+static dt_status *split(dt_dataset *d) {
     dt_rows *train = &d->rows[DT_PART_TRAIN], *validation = &d->rows[DT_PART_VALIDATION];
-    if (d->spec.take > 0 && d->spec.take < train->count)
-        train->count = d->spec.take;
-    if (d->spec.validation_split == 0)
-        return NULL;
+    if (d->spec.take > 0 && d->spec.take < train->count) train->count = d->spec.take;
+    if (d->spec.validation_split == 0) return NULL;
     int64_t all = train->count, rest = training_count(all, d->spec.validation_split);
     if (rest == 0)
-        return dt_fail(DT_E_DATA_EMPTY, &d->spec.at, "validation_split leaves no examples to train on (%lld in all)", (long long)all);
+        return dt_fail(DT_E_DATA_EMPTY, &d->spec.at,
+                       "validation_split leaves no examples to train on (%lld in all)",
+                       (long long)all);
     *validation = *train;
     validation->first = rest;
     validation->count = all - rest;
@@ -188,19 +178,19 @@ static dt_status *split(dt_dataset *d)
 /* ---- memory of what was decoded ---- */
 
 /* Room for examples that are encoded; elements that lie in memory anyway need none. */
-static dt_example_cache *make_kept(const dt_dataset *d, const dt_rows *r)
-{
+static dt_example_cache *make_kept(const dt_dataset *d, const dt_rows *r) {
     int64_t *bytes = dt_arena_array(d->arena, int64_t, d->n);
     for (int i = 0; i < d->n; i++) {
         const void *whole = NULL;
         dt_status_free(whole_of(d, r, i, &whole)); /* if it fails, it will fail again */
         bytes[i] = whole ? 0 : dt_type_bytes(&r->stored[i].type);
     }
-    return dt_example_cache_create(r->x->count, d->n, bytes, d->spec.cache == DT_CACHE_YES ? INT64_MAX : DT_EXAMPLE_CACHE_AUTO);
+    return dt_example_cache_create(r->x->count, d->n, bytes,
+                                   d->spec.cache == DT_CACHE_YES ? INT64_MAX
+                                                                 : DT_EXAMPLE_CACHE_AUTO);
 }
 
-static void keep_parts(dt_dataset *d)
-{
+static void keep_parts(dt_dataset *d) {
     for (dt_part p = 0; p < DT_PARTS; p++) {
         dt_rows *r = &d->rows[p];
         const dt_rows *train = &d->rows[DT_PART_TRAIN];
@@ -209,31 +199,30 @@ static void keep_parts(dt_dataset *d)
     }
 }
 
-/* Elements of a text are windows on the same tokens: of what lies where the one before does, nothing is counted twice. */
-static void add_part(const dt_dataset *d, const dt_rows *r, dt_data_bytes *b)
-{
+/* Elements of a text are windows on the same tokens: of what lies where the one before does,
+ * nothing is counted twice. */
+static void add_part(const dt_dataset *d, const dt_rows *r, dt_data_bytes *b) {
     const dt_example_access *f = d->spec.format->access;
     const int64_t rows = r->x->count;
     const char *before = NULL;
     for (int i = 0; i < d->n; i++) {
-        const int64_t unread = f->unread ? f->unread(r->x, i) : 0, bytes = rows * dt_type_bytes(&r->stored[i].type);
+        const int64_t unread = f->unread ? f->unread(r->x, i) : 0,
+                      bytes = rows * dt_type_bytes(&r->stored[i].type);
         const void *whole = NULL;
         b->coming += unread;
         if (!unread)
             dt_status_free(whole_of(d, r, i, &whole)); /* reads nothing now, so nothing fails */
-        if (whole && !(before && (const char *)whole >= before && (const char *)whole < before + bytes))
+        if (whole &&
+            !(before && (const char *)whole >= before && (const char *)whole < before + bytes))
             b->present += bytes;
         before = whole;
     }
-    if (r->kept)
-        b->coming += dt_example_cache_bytes(r->kept, rows);
+    if (r->kept) b->coming += dt_example_cache_bytes(r->kept, rows);
 }
 
-dt_data_bytes dt_dataset_bytes(const dt_dataset *d)
-{
+dt_data_bytes dt_dataset_bytes(const dt_dataset *d) {
     dt_data_bytes b = {0};
-    if (d->rows[DT_PART_TRAIN].x)
-        add_part(d, &d->rows[DT_PART_TRAIN], &b);
+    if (d->rows[DT_PART_TRAIN].x) add_part(d, &d->rows[DT_PART_TRAIN], &b);
     if (d->rows[DT_PART_VALIDATION].x && d->rows[DT_PART_VALIDATION].x != d->rows[DT_PART_TRAIN].x)
         add_part(d, &d->rows[DT_PART_VALIDATION], &b);
     return b;
@@ -241,36 +230,28 @@ dt_data_bytes dt_dataset_bytes(const dt_dataset *d)
 
 /* ---- the handle ---- */
 
-static dt_status *prepare(dt_dataset *d)
-{
+static dt_status *prepare(dt_dataset *d) {
     dt_status *s = NULL;
     DT_TRY(open_parts(d));
     name_elements(d);
     DT_TRY(split(d));
     for (dt_part p = 0; p < DT_PARTS; p++)
-        if (d->rows[p].x)
-            dt_status_append(&s, plan_rows(d, &d->rows[p]));
-    if (s)
-        return s;
+        if (d->rows[p].x) dt_status_append(&s, plan_rows(d, &d->rows[p]));
+    if (s) return s;
     set_types(d);
     for (dt_part p = 1; p < DT_PARTS; p++)
-        if (d->rows[p].x)
-            dt_status_append(&s, compare_types(d, &d->rows[p]));
-    if (s)
-        return s;
+        if (d->rows[p].x) dt_status_append(&s, compare_types(d, &d->rows[p]));
+    if (s) return s;
     keep_parts(d);
     for (dt_part p = 0; p < DT_PARTS; p++)
-        if (d->rows[p].x)
-            dt_status_append(&s, dt_rows_check_limits(d, &d->rows[p]));
+        if (d->rows[p].x) dt_status_append(&s, dt_rows_check_limits(d, &d->rows[p]));
     return s;
 }
 
-dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec)
-{
+dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) {
     dt_dataset *d = dt_alloc(sizeof *d);
     *d = (dt_dataset){.refs = 1, .arena = dt_arena_create(), .spec = *spec};
-    if (spec->learned)
-        d->learned = *spec->learned;
+    if (spec->learned) d->learned = *spec->learned;
     dt_status *s = prepare(d);
     if (s) {
         dt_dataset_unref(d);
@@ -281,21 +262,16 @@ dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec)
     return NULL;
 }
 
-void dt_dataset_ref(dt_dataset *d)
-{
-    d->refs++;
-}
+void dt_dataset_ref(dt_dataset *d) { d->refs++; }
 
-void dt_dataset_unref(dt_dataset *d)
-{
-    if (!DT_LAST(d))
-        return;
+void dt_dataset_unref(dt_dataset *d) {
+    if (!DT_LAST(d)) return;
     dt_pipe_unref(d->pipe);
     for (dt_part p = 0; p < DT_PARTS; p++)
-        if (d->rows[p].x && !(p == DT_PART_VALIDATION && d->rows[p].x == d->rows[DT_PART_TRAIN].x)) {
+        if (d->rows[p].x &&
+            !(p == DT_PART_VALIDATION && d->rows[p].x == d->rows[DT_PART_TRAIN].x)) {
             dt_example_cache_destroy(d->rows[p].kept);
-            if (d->spec.format->access->close)
-                d->spec.format->access->close(d->rows[p].x);
+            if (d->spec.format->access->close) d->spec.format->access->close(d->rows[p].x);
         }
     dt_arena_destroy(d->arena);
     dt_arena_destroy(d->owned);
@@ -303,26 +279,27 @@ void dt_dataset_unref(dt_dataset *d)
 }
 
 /* The fragment is a source of its own, so that faults in it have places. held NULL: of files. */
-static dt_status *open_fragment(dt_dataset **out, dt_arena *arena, const void *held, const char *format, va_list args)
-{
+static dt_status *open_fragment(dt_dataset **out, dt_arena *arena, const void *held,
+                                const char *format, va_list args) {
     dt_source *source = dt_arena_new(arena, dt_source);
     dt_str text = {0};
     dt_tree *tree;
     dt_dataset_spec spec;
-    if (!format)
-        return dt_fail(DT_E_MISUSE, NULL, "dataset: no text was given");
+    if (!format) return dt_fail(DT_E_MISUSE, NULL, "dataset: no text was given");
     dt_str_vprintf(&text, format, args);
-    *source = (dt_source){.name = "dataset", .text = dt_arena_copy(arena, dt_str_text(&text), text.size + 1), .size = text.size};
+    *source = (dt_source){.name = "dataset",
+                          .text = dt_arena_copy(arena, dt_str_text(&text), text.size + 1),
+                          .size = text.size};
     dt_str_release(&text);
     DT_TRY(dt_fragment_parse(arena, source, &tree));
-    DT_TRY(held ? dt_dataset_read_held(arena, tree, held, &spec) : dt_dataset_read(arena, tree, "", 0, &spec));
+    DT_TRY(held ? dt_dataset_read_held(arena, tree, held, &spec)
+                : dt_dataset_read(arena, tree, "", 0, &spec));
     DT_TRY(dt_dataset_create(out, &spec));
     (*out)->owned = arena;
     return NULL;
 }
 
-dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...)
-{
+dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_dataset_open", "place for the data set"));
     dt_arena *arena = dt_arena_create();
@@ -330,19 +307,16 @@ dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...)
     va_start(args, format);
     dt_status *s = open_fragment(out, arena, NULL, format, args);
     va_end(args);
-    if (s)
-        dt_arena_destroy(arena);
+    if (s) dt_arena_destroy(arena);
     return s;
 }
 
-dt_status *dt_dataset_hold(dt_dataset **out, const dt_held *element, int n, const char *format, va_list args)
-{
+dt_status *dt_dataset_hold(dt_dataset **out, const dt_held *element, int n, const char *format,
+                           va_list args) {
     dt_arena *arena = dt_arena_create();
     const void *held = NULL;
     dt_status *s = dt_held_copy(arena, element, n, &held);
-    if (!s)
-        s = open_fragment(out, arena, held, format, args);
-    if (s)
-        dt_arena_destroy(arena);
+    if (!s) s = open_fragment(out, arena, held, format, args);
+    if (s) dt_arena_destroy(arena);
     return s;
 }

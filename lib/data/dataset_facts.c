@@ -1,94 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an open data set says of itself: how many examples, which elements, what it has learned; and the two things that a program may set. */
+/* What an open data set says of itself: how many examples, which elements, what it has learned; and
+ * the two things that a program may set. */
 #include <string.h>
 
 #include "data/dataset.h"
 #include "data/pipeline/pipe.h"
 
-int64_t dt_dataset_examples(const dt_dataset *d)
-{
+int64_t dt_dataset_examples(const dt_dataset *d) {
     DT_LIVE(d);
-    if (!d)
-        return 0;
+    if (!d) return 0;
     return d->pipe ? dt_pipe_count(d->pipe) : d->rows[DT_PART_TRAIN].count;
 }
 
-const _Atomic uint32_t *dt_dataset_preparing(const dt_dataset *d)
-{
-    return &d->preparing;
-}
+const _Atomic uint32_t *dt_dataset_preparing(const dt_dataset *d) { return &d->preparing; }
 
-int64_t dt_dataset_batch_size(const dt_dataset *d)
-{
+int64_t dt_dataset_batch_size(const dt_dataset *d) {
     DT_LIVE(d);
-    if (!d)
-        return 0;
+    if (!d) return 0;
     int64_t size = d->spec.global_batch_size;
-    if (d->pipe)
-        dt_status_free(dt_pipe_batch_size(d->pipe, &size));
+    if (d->pipe) dt_status_free(dt_pipe_batch_size(d->pipe, &size));
     return size;
 }
 
-dt_status *dt_dataset_declare(const dt_dataset *d, int element, dt_trace *t, dt_value *out)
-{
+dt_status *dt_dataset_declare(const dt_dataset *d, int element, dt_trace *t, dt_value *out) {
     const dt_rows *r = &d->rows[DT_PART_TRAIN];
     dt_type stored = dt_map_batch_type(&r->stored[r->index[element]].type);
-    return dt_map_emit(r->plan[element], dt_trace_declare(t, d->element[element].name, &stored), out);
+    return dt_map_emit(r->plan[element], dt_trace_declare(t, d->element[element].name, &stored),
+                       out);
 }
 
-int dt_dataset_elements(const dt_dataset *d, const dt_element **elements)
-{
+int dt_dataset_elements(const dt_dataset *d, const dt_element **elements) {
     *elements = d->element;
     return d->n;
 }
 
-int dt_dataset_find(const dt_dataset *d, const char *name)
-{
+int dt_dataset_find(const dt_dataset *d, const char *name) {
     for (int e = 0; e < d->n; e++)
-        if (strcmp(d->element[e].name, name) == 0)
-            return e;
+        if (strcmp(d->element[e].name, name) == 0) return e;
     return -1;
 }
 
-dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, int32_t *tokens, int64_t *n)
-{
+dt_status *dt_dataset_encode(const dt_dataset *d, const char *text, int32_t *tokens, int64_t *n) {
     return d->spec.format->access->encode(d->rows[DT_PART_TRAIN].x, text, tokens, n);
 }
 
-void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out)
-{
+void dt_dataset_decode(const dt_dataset *d, int32_t token, dt_str *out) {
     d->spec.format->access->decode(d->rows[DT_PART_TRAIN].x, token, out);
 }
 
-int64_t dt_dataset_count(const dt_dataset *d, dt_part part)
-{
+int64_t dt_dataset_count(const dt_dataset *d, dt_part part) {
     return d->rows[part].count * (part == DT_PART_TRAIN ? d->spec.repeat : 1);
 }
 
-const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t example)
-{
+const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t example) {
     const dt_examples *x = d->rows[part].x;
     return x->single ? x->paths.v[d->rows[part].first + example] : NULL;
 }
 
-const dt_learned *dt_dataset_learned(const dt_dataset *d)
-{
-    return &d->learned;
-}
+const dt_learned *dt_dataset_learned(const dt_dataset *d) { return &d->learned; }
 
-const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d)
-{
-    return &d->spec;
-}
+const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d) { return &d->spec; }
 
-void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size)
-{
+void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size) {
     d->spec.global_batch_size = global_batch_size;
 }
 
-void dt_dataset_set_seed(dt_dataset *d, uint64_t seed)
-{
+void dt_dataset_set_seed(dt_dataset *d, uint64_t seed) {
     d->spec.map_seed = seed;
-    if (!d->spec.own_shuffle_seed)
-        d->spec.shuffle_seed = seed;
+    if (!d->spec.own_shuffle_seed) d->spec.shuffle_seed = seed;
 }

@@ -2,19 +2,27 @@
 /*
  * Reading ahead. Threads fill a ring of batches, the caller empties it:
  *
- *        taken              next                    slots are counted on for ever; slot number modulo depth.
- *          v                 v                      Batches before `taken` were given to the caller. Threads take pieces of batches in
- *     |  o  |  o  |  o  | :. |     |     |          order, each the next one that nobody has; a batch is ready when all its pieces are.
+ *        taken              next                    slots are counted on for ever; slot number
+ *        modulo depth.
+ *          v                 v                      Batches before `taken` were given to the
+ *          caller. Threads take pieces of batches in
+ *     |  o  |  o  |  o  | :. |     |     |          order, each the next one that nobody has; a
+ *     batch is ready when all its pieces are.
  *
- * A batch whose examples are decoded has several pieces, so that threads share the one that is waited for. What a piece holds follows from its
- * number, so neither batches nor their order depend on who fills what; the caller takes batch after batch, and meets errors where their examples stand.
+ * A batch whose examples are decoded has several pieces, so that threads share the one that is
+ * waited for. What a piece holds follows from its number, so neither batches nor their order depend
+ * on who fills what; the caller takes batch after batch, and meets errors where their examples
+ * stand.
  *
- * A thread fills until the ring is full, then sleeps until it is half empty: it wakes rarely and works in bursts, because on a machine whose every core
- * computes, each wake-up takes a core from somebody. For the same reason there is one thread to begin with; another one is started when the caller
- * stood still for data a good part of the time. The caller, finding a batch ready, makes no system call and takes no lock.
+ * A thread fills until the ring is full, then sleeps until it is half empty: it wakes rarely and
+ * works in bursts, because on a machine whose every core computes, each wake-up takes a core from
+ * somebody. For the same reason there is one thread to begin with; another one is started when the
+ * caller stood still for data a good part of the time. The caller, finding a batch ready, makes no
+ * system call and takes no lock.
  *
- * Sleeping is safe by the old rule for two sides: each writes its own word, then reads the other's, in sequentially consistent
- * order. Either the sleeper sees the change, or the other sees the sleeper.
+ * Sleeping is safe by the old rule for two sides: each writes its own word, then reads the other's,
+ * in sequentially consistent order. Either the sleeper sees the change, or the other sees the
+ * sleeper.
  */
 #include "data/feed.h"
 
@@ -37,36 +45,39 @@ typedef struct header {
 
 /* ---- what a batch is ---- */
 
-static header header_of(const dt_feed *f, int64_t batch)
-{
+static header header_of(const dt_feed *f, int64_t batch) {
     int64_t i = f->o.first_step + batch, step = i % f->steps, left = f->count - step * f->o.batch;
-    int64_t rows = f->workers ? dt_workers_cut(f->workers, step, NULL) : left < f->o.batch ? left : f->o.batch;
+    int64_t rows = f->workers          ? dt_workers_cut(f->workers, step, NULL)
+                   : left < f->o.batch ? left
+                                       : f->o.batch;
     header h = {.epoch = f->o.epoch + i / f->steps, .step = step, .rows = rows, .to = rows};
-    if (f->o.own)
-        f->o.own(f->o.own_user, batch, rows, &h.from, &h.to);
+    if (f->o.own) f->o.own(f->o.own_user, batch, rows, &h.from, &h.to);
     return h;
 }
 
 /* Piece k of a batch: a batch of few rows has empty ones. */
-static dt_piece piece_of(const dt_feed *f, int64_t batch, int k, const dt_slot *s)
-{
+static dt_piece piece_of(const dt_feed *f, int64_t batch, int k, const dt_slot *s) {
     header h = header_of(f, batch);
-    int64_t own = h.to - h.from, from = h.from + own * k / f->pieces, to = h.from + own * (k + 1) / f->pieces;
-    return (dt_piece){.epoch = h.epoch, .step = h.step, .first = h.step * f->o.batch + from, .rows = to - from, .into = from, .element = s->element,
+    int64_t own = h.to - h.from, from = h.from + own * k / f->pieces,
+            to = h.from + own * (k + 1) / f->pieces;
+    return (dt_piece){.epoch = h.epoch,
+                      .step = h.step,
+                      .first = h.step * f->o.batch + from,
+                      .rows = to - from,
+                      .into = from,
+                      .element = s->element,
                       .load = batch >= f->depth};
 }
 
 /* ---- filling ---- */
 
 /* As fit counts steps, from 1. */
-static int64_t number_of(const dt_feed *f, int64_t batch)
-{
+static int64_t number_of(const dt_feed *f, int64_t batch) {
     return f->o.epoch * f->steps + f->o.first_step + batch + 1;
 }
 
 /* A free slot for that batch; with the ring full, not before it is half empty. False: stop. */
-static bool wait_for_room(dt_feed *f, dt_reader *r, int64_t batch)
-{
+static bool wait_for_room(dt_feed *f, dt_reader *r, int64_t batch) {
     uint32_t b = (uint32_t)batch, taken = atomic_load(&f->taken);
     if (b - taken >= f->depth) {
         int64_t since = dt_span_begin(r->track);
@@ -81,10 +92,8 @@ static bool wait_for_room(dt_feed *f, dt_reader *r, int64_t batch)
     return !atomic_load(&f->stop);
 }
 
-static void describe(const dt_feed *f, const dt_slot *s, const header *h, dt_batch *out)
-{
-    for (int e = 0; e < f->d->n; e++)
-        s->element[e].type.dim[0] = h->rows;
+static void describe(const dt_feed *f, const dt_slot *s, const header *h, dt_batch *out) {
+    for (int e = 0; e < f->d->n; e++) s->element[e].type.dim[0] = h->rows;
     out->rows = h->rows;
     out->from = h->from;
     out->to = h->to;
@@ -94,31 +103,24 @@ static void describe(const dt_feed *f, const dt_slot *s, const header *h, dt_bat
 }
 
 /* Not a batch with an error, which ends the feed. */
-static void lend(const dt_feed *f, dt_slot *s, int64_t batch)
-{
+static void lend(const dt_feed *f, dt_slot *s, int64_t batch) {
     const header h = header_of(f, batch);
     dt_batch b = {.n = f->d->n};
     for (int k = 0; k < f->pieces; k++)
-        if (s->piece[k].error)
-            return;
+        if (s->piece[k].error) return;
     describe(f, s, &h, &b);
     s->refused = f->o.lend.lend(f->o.lend.user, &b, &s->lent);
 }
 
 /* A piece is done; with the last one of its batch, that is ready. */
-static void publish(dt_feed *f, dt_slot *s, int64_t batch)
-{
-    if (atomic_fetch_sub(&s->left, 1) > 1)
-        return;
-    if (f->o.lend.lend)
-        lend(f, s, batch);
+static void publish(dt_feed *f, dt_slot *s, int64_t batch) {
+    if (atomic_fetch_sub(&s->left, 1) > 1) return;
+    if (f->o.lend.lend) lend(f, s, batch);
     atomic_store(&s->ready, (uint32_t)batch + 1);
-    if (atomic_load(&f->caller_waits))
-        dt_futex_wake(&s->ready);
+    if (atomic_load(&f->caller_waits)) dt_futex_wake(&s->ready);
 }
 
-static void fill(dt_feed *f, dt_reader *r, int64_t batch, int k)
-{
+static void fill(dt_feed *f, dt_reader *r, int64_t batch, int k) {
     dt_slot *s = &f->slots[batch % f->depth];
     dt_piece p = piece_of(f, batch, k, s);
     atomic_fetch_add_explicit(&f->d->preparing, 1, memory_order_relaxed);
@@ -126,20 +128,19 @@ static void fill(dt_feed *f, dt_reader *r, int64_t batch, int k)
     s->piece[k] = (dt_outcome){0};
     s->piece[k].error = dt_filler_run(r->filler, &p, ns);
     dt_span_end(r->track, f->fill_mark, since,
-                (dt_numbers){{number_of(f, batch), k, ns[DT_SPENT_READING], ns[DT_SPENT_DECODING], ns[DT_SPENT_MAP]}});
+                (dt_numbers){{number_of(f, batch), k, ns[DT_SPENT_READING], ns[DT_SPENT_DECODING],
+                              ns[DT_SPENT_MAP]}});
     publish(f, s, batch);
     atomic_fetch_sub_explicit(&f->d->preparing, 1, memory_order_relaxed);
 }
 
-static void *thread_main(void *argument)
-{
+static void *thread_main(void *argument) {
     dt_reader *r = argument;
     dt_feed *f = r->feed;
     for (;;) {
         int64_t number = atomic_fetch_add(&f->next, 1), batch = number / f->pieces;
         int k = (int)(number % f->pieces);
-        if (batch >= f->batches || !wait_for_room(f, r, batch))
-            return NULL;
+        if (batch >= f->batches || !wait_for_room(f, r, batch)) return NULL;
         fill(f, r, batch, k);
     }
 }
@@ -147,109 +148,97 @@ static void *thread_main(void *argument)
 /* ---- threads ---- */
 
 /* Signals are the caller's business: the thread is born with all of them blocked. */
-static dt_status *start_thread(dt_reader *r)
-{
+static dt_status *start_thread(dt_reader *r) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&r->thread, NULL, thread_main, r);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed ? dt_fail(DT_E_NO_MEMORY, NULL, "cannot start a thread to read data: the system's limit is reached") : NULL;
+    return failed ? dt_fail(DT_E_NO_MEMORY, NULL,
+                            "cannot start a thread to read data: the system's limit is reached")
+                  : NULL;
 }
 
-static dt_track *reader_track(const dt_feed *f)
-{
+static dt_track *reader_track(const dt_feed *f) {
     char name[64];
     snprintf(name, sizeof name, "%s data %d", dt_part_name(f->o.part), f->n_threads + 1);
     return dt_recorder_track(f->o.recorder, name, DT_FEED_SPANS);
 }
 
-dt_status *dt_feed_add_thread(dt_feed *f)
-{
+dt_status *dt_feed_add_thread(dt_feed *f) {
     dt_reader *r = &f->readers[f->n_threads];
     *r = (dt_reader){.feed = f, .wants = DT_FEED_AWAKE, .track = reader_track(f)};
-    DT_TRY(dt_filler_create(&r->filler, &(dt_filler_options){.d = f->d, .part = f->o.part, .looks = f->o.looks, .order = f->order, .workers = f->workers, .most_rows = f->most_rows,
+    DT_TRY(dt_filler_create(&r->filler, &(dt_filler_options){.d = f->d,
+                                                             .part = f->o.part,
+                                                             .looks = f->o.looks,
+                                                             .order = f->order,
+                                                             .workers = f->workers,
+                                                             .most_rows = f->most_rows,
                                                              .deferred = f->deferred}));
     dt_status *s = start_thread(r);
-    if (s)
-        dt_filler_destroy(r->filler);
-    else
-        f->n_threads++;
+    if (s) dt_filler_destroy(r->filler);
+    else f->n_threads++;
     return s;
 }
 
 /* A second thread that cannot be had is done without. */
-static void add_thread_if_needed(dt_feed *f)
-{
-    int64_t waited = f->waited_ns - f->waited_first_ns, all = dt_now_ns() - f->opened_ns - f->waited_first_ns;
+static void add_thread_if_needed(dt_feed *f) {
+    int64_t waited = f->waited_ns - f->waited_first_ns,
+            all = dt_now_ns() - f->opened_ns - f->waited_first_ns;
     if (f->n_threads < f->most_threads && waited > PATIENCE_NS && waited > all / PATIENCE_PART)
         dt_status_free(dt_feed_add_thread(f));
 }
 
 /* ---- emptying ---- */
 
-/* Whether a thread that sleeps may go on. It may have slept over its piece for long, while others took later ones. */
-static bool somebody_has_room(dt_feed *f)
-{
+/* Whether a thread that sleeps may go on. It may have slept over its piece for long, while others
+ * took later ones. */
+static bool somebody_has_room(dt_feed *f) {
     for (int i = 0; i < f->n_threads; i++)
-        if (atomic_load(&f->readers[i].wants) <= f->at)
-            return true;
+        if (atomic_load(&f->readers[i].wants) <= f->at) return true;
     return false;
 }
 
-void dt_feed_take_back(const dt_feed *f, dt_slot *s)
-{
-    if (s->lent)
-        f->o.lend.take_back(f->o.lend.user, s->lent);
+void dt_feed_take_back(const dt_feed *f, dt_slot *s) {
+    if (s->lent) f->o.lend.take_back(f->o.lend.user, s->lent);
     s->lent = NULL;
 }
 
 /* Gives the oldest lent slot back, and wakes threads when that leaves the ring half empty. */
-static void give_back(dt_feed *f)
-{
+static void give_back(dt_feed *f) {
     dt_slot *s = &f->slots[(f->at - f->lent) % f->depth];
-    if (f->lent <= f->o.keeps)
-        return;
+    if (f->lent <= f->o.keeps) return;
     dt_feed_take_back(f, s);
     atomic_store(&s->left, f->pieces);
     f->lent--;
     atomic_store(&f->taken, (uint32_t)(f->at - f->lent));
-    if (atomic_load(&f->sleepers) && somebody_has_room(f))
-        dt_futex_wake(&f->taken);
+    if (atomic_load(&f->sleepers) && somebody_has_room(f)) dt_futex_wake(&f->taken);
 }
 
-static int64_t wait_for(dt_feed *f, dt_slot *s, uint32_t ready)
-{
+static int64_t wait_for(dt_feed *f, dt_slot *s, uint32_t ready) {
     int64_t from = dt_now_ns();
     uint32_t seen;
     bool first = f->at == 1;
-    if (!first)
-        add_thread_if_needed(f);
+    if (!first) add_thread_if_needed(f);
     atomic_store(&f->caller_waits, 1);
-    while (seen = atomic_load(&s->ready), seen != ready)
-        dt_futex_wait(&s->ready, seen);
+    while (seen = atomic_load(&s->ready), seen != ready) dt_futex_wait(&s->ready, seen);
     atomic_store(&f->caller_waits, 0);
     int64_t waited = dt_now_ns() - from;
     if (dt_is_recording(f->caller))
         dt_span_end(f->caller, f->wait_mark, from, (dt_numbers){{number_of(f, f->at - 1)}});
     f->waited_ns += waited;
-    if (first)
-        f->waited_first_ns = waited;
+    if (first) f->waited_first_ns = waited;
     return waited;
 }
 
 /* Adds up the pieces; the first error is taken, the others are dropped. */
-static dt_status *collect(const dt_feed *f, dt_slot *s, dt_batch *out)
-{
+static dt_status *collect(const dt_feed *f, dt_slot *s, dt_batch *out) {
     dt_status *first = NULL;
     for (int k = 0; k < f->pieces; k++) {
         dt_outcome *o = &s->piece[k];
-        for (int i = 0; i < DT_SPENT_KINDS; i++)
-            out->spent_s[i] += 1e-9 * (double)o->spent_ns[i];
-        if (first)
-            dt_status_free(o->error);
-        else
-            first = o->error;
+        for (int i = 0; i < DT_SPENT_KINDS; i++) out->spent_s[i] += 1e-9 * (double)o->spent_ns[i];
+        if (first) dt_status_free(o->error);
+        else first = o->error;
         o->error = NULL;
     }
     dt_status *refused = s->refused;
@@ -257,17 +246,16 @@ static dt_status *collect(const dt_feed *f, dt_slot *s, dt_batch *out)
     return first ? first : refused;
 }
 
-dt_status *dt_feed_next(dt_feed *f, dt_batch *batch)
-{
+dt_status *dt_feed_next(dt_feed *f, dt_batch *batch) {
     *batch = (dt_batch){.n = f->d->n};
     give_back(f);
-    if (f->ended || f->at == f->batches)
-        return NULL;
+    if (f->ended || f->at == f->batches) return NULL;
     DT_TRY(dt_reserve_check());
     dt_slot *s = &f->slots[f->at % f->depth];
     header h = header_of(f, f->at++);
     uint32_t ready = (uint32_t)f->at;
-    int64_t waited = atomic_load_explicit(&s->ready, memory_order_acquire) == ready ? 0 : wait_for(f, s, ready);
+    int64_t waited =
+        atomic_load_explicit(&s->ready, memory_order_acquire) == ready ? 0 : wait_for(f, s, ready);
     dt_status *error = collect(f, s, batch);
     f->ended = error != NULL;
     f->lent += !error;
@@ -275,25 +263,18 @@ dt_status *dt_feed_next(dt_feed *f, dt_batch *batch)
     batch->rows = error ? 0 : h.rows;
     batch->waited_s = 1e-9 * (double)waited;
     batch->offsets = f->offsets;
-    if (f->offsets)
-        dt_workers_cut(f->workers, h.step, f->offsets);
+    if (f->offsets) dt_workers_cut(f->workers, h.step, f->offsets);
     return error;
 }
 
-int64_t dt_feed_waited_ns(const dt_feed *f)
-{
-    return f->waited_ns;
-}
+int64_t dt_feed_waited_ns(const dt_feed *f) { return f->waited_ns; }
 
-int dt_feed_ready(const dt_feed *f)
-{
+int dt_feed_ready(const dt_feed *f) {
     int64_t n = 0;
-    while (n < f->depth && f->at + n < f->batches && atomic_load(&f->slots[(f->at + n) % f->depth].ready) == (uint32_t)(f->at + n + 1))
+    while (n < f->depth && f->at + n < f->batches &&
+           atomic_load(&f->slots[(f->at + n) % f->depth].ready) == (uint32_t)(f->at + n + 1))
         n++;
     return (int)n;
 }
 
-int dt_feed_threads(const dt_feed *f)
-{
-    return f->n_threads;
-}
+int dt_feed_threads(const dt_feed *f) { return f->n_threads; }

@@ -19,52 +19,53 @@ typedef struct dt_outcome {
 } dt_outcome;
 
 typedef struct dt_slot {
-    _Atomic uint32_t ready;  /* the batch that it holds, plus 1 */
-    _Atomic int left;        /* pieces that are not done */
-    dt_view *element;        /* (n) */
+    _Atomic uint32_t ready; /* the batch that it holds, plus 1 */
+    _Atomic int left;       /* pieces that are not done */
+    dt_view *element;       /* (n) */
     dt_outcome piece[DT_FEED_MOST_PIECES];
-    void *lent;              /* to a device, until the slot is filled again; NULL: it is not */
-    dt_status *refused;      /* that */
+    void *lent;         /* to a device, until the slot is filled again; NULL: it is not */
+    dt_status *refused; /* that */
 } dt_slot;
 
 typedef struct dt_reader {
     struct dt_feed *feed;
     dt_filler *filler;
     pthread_t thread;
-    dt_track *track;         /* NULL: nobody listens */
-    _Atomic int64_t wants;   /* while it sleeps: how many batches must be taken before it goes on; else DT_FEED_AWAKE */
+    dt_track *track; /* NULL: nobody listens */
+    /* while it sleeps: how many batches must be taken before it goes on; else DT_FEED_AWAKE */
+    _Atomic int64_t wants;
 } dt_reader;
 
 struct dt_feed {
-    _Alignas(64) _Atomic int64_t next;  /* the piece that nobody has taken yet */
+    _Alignas(64) _Atomic int64_t next; /* the piece that nobody has taken yet */
     _Alignas(64) _Atomic uint32_t taken;
     _Atomic uint32_t sleepers;
     _Atomic uint32_t stop;
     _Alignas(64) _Atomic uint32_t caller_waits;
     /* The caller's. */
-    _Alignas(64) int64_t at;  /* the batch that comes next */
-    int64_t lent;             /* so many before it are in the caller's hands */
+    _Alignas(64) int64_t at; /* the batch that comes next */
+    int64_t lent;            /* so many before it are in the caller's hands */
     bool ended;
     int64_t opened_ns, waited_ns, waited_first_ns;
     int n_threads, most_threads;
     dt_reader readers[DT_FEED_MOST_THREADS];
     /* All read these. */
     uint32_t depth;
-    int pieces;               /* of a batch */
-    dt_slot *slots;           /* (depth) */
-    bool *deferred;           /* (d->n) */
+    int pieces;     /* of a batch */
+    dt_slot *slots; /* (depth) */
+    bool *deferred; /* (d->n) */
     dt_arena *arena;
     dt_dataset *d;
     void *memory;
     dt_feed_options o;
     const dt_rows *rows;
-    dt_track *caller;         /* where the caller tells that it waits; NULL: nobody listens */
+    dt_track *caller; /* where the caller tells that it waits; NULL: nobody listens */
     int fill_mark, room_mark, wait_mark;
     int64_t count, steps, batches; /* examples and batches of an epoch; batches in all */
-    int64_t most_rows;        /* of a batch */
+    int64_t most_rows;             /* of a batch */
     dt_order order;
-    dt_workers *workers;      /* that share the examples; NULL: one, in the order of `order` */
-    int32_t *offsets;         /* of the batch in the caller's hands */
+    dt_workers *workers; /* that share the examples; NULL: one, in the order of `order` */
+    int32_t *offsets;    /* of the batch in the caller's hands */
 };
 
 /* The device has it no longer. */

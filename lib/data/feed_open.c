@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and closing a feed: how deep its ring is, how many threads fill it, and where its batches lie. See feed.c. */
+/* Opening and closing a feed: how deep its ring is, how many threads fill it, and where its batches
+ * lie. See feed.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,60 +10,57 @@
 #include "data/feed.h"
 
 enum {
-    RING_BYTES = 4 << 20, /* how much is read ahead by itself: it should stay in the last-level cache */
+    /* how much is read ahead by itself: it should stay in the last-level cache */
+    RING_BYTES = 4 << 20,
     LEAST_AHEAD = 2,
     MOST_AHEAD = 32,
     SMALL_FILE = 1 << 20,
     MOST_BY_THEMSELVES = 16,
 };
 
-int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last)
-{
+int64_t dt_steps_per_epoch(int64_t n, int64_t batch, dt_last_batch last) {
     return n / batch + (last != DT_LAST_DROP && n % batch != 0);
 }
 
-/* Whether the first ring is filled row by row: that makes the first batch wait for its own rows only, and the whole file is
- * read when the ring is full and the caller at work. Not where the ring is a good part of the data, or the file small. */
-static bool is_deferred(const dt_feed *f, int e)
-{
+/* Whether the first ring is filled row by row: that makes the first batch wait for its own rows
+ * only, and the whole file is read when the ring is full and the caller at work. Not where the ring
+ * is a good part of the data, or the file small. */
+static bool is_deferred(const dt_feed *f, int e) {
     int64_t rows = f->rows->count;
     return rows * dt_rows_bytes(f->rows, e) > SMALL_FILE && f->o.batch < rows / (4 * f->depth);
 }
 
 /* How many at once, and at most. */
-static int choose_threads(dt_feed *f)
-{
+static int choose_threads(dt_feed *f) {
     int told = f->o.threads > 0 ? f->o.threads : f->d->spec.parallel, cores = dt_cores();
-    f->most_threads = told == 0 ? (cores < MOST_BY_THEMSELVES ? cores : MOST_BY_THEMSELVES) : told < DT_FEED_MOST_THREADS ? told : DT_FEED_MOST_THREADS;
+    f->most_threads = told == 0 ? (cores < MOST_BY_THEMSELVES ? cores : MOST_BY_THEMSELVES)
+                      : told < DT_FEED_MOST_THREADS ? told
+                                                    : DT_FEED_MOST_THREADS;
     return told == 0 ? 1 : f->most_threads;
 }
 
 /* That its threads take besides the batches. */
-static int64_t unpacking_bytes(dt_feed *f)
-{
+static int64_t unpacking_bytes(dt_feed *f) {
     const dt_example_access *access = f->d->spec.format->access;
     choose_threads(f);
     return access->unpacking && f->rows->x ? access->unpacking(f->rows->x, f->most_threads) : 0;
 }
 
 /* Rounded up, so that every element of every batch begins at a cache line. */
-static int64_t aligned(int64_t bytes)
-{
-    return (bytes + 63) & ~(int64_t)63;
-}
+static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
 
-static int64_t row_bytes(const dt_feed *f, int e)
-{
+static int64_t row_bytes(const dt_feed *f, int e) {
     return dt_type_bytes(dt_map_plan_type(f->rows->plan[e]));
 }
 
-static dt_status *batch_bytes(const dt_feed *f, int64_t *out)
-{
+static dt_status *batch_bytes(const dt_feed *f, int64_t *out) {
     *out = 0;
     for (int e = 0; e < f->d->n; e++) {
         int64_t bytes;
-        if (!dt_mul_fits(row_bytes(f, e), f->most_rows, &bytes) || !dt_add_fits(*out, bytes, out) || *out > INT64_MAX / 4096)
-            return dt_fail(DT_E_NO_MEMORY, &f->d->spec.at, "a batch of %lld examples of '%s' does not fit in memory",
+        if (!dt_mul_fits(row_bytes(f, e), f->most_rows, &bytes) || !dt_add_fits(*out, bytes, out) ||
+            *out > INT64_MAX / 4096)
+            return dt_fail(DT_E_NO_MEMORY, &f->d->spec.at,
+                           "a batch of %lld examples of '%s' does not fit in memory",
                            (long long)f->most_rows, f->d->element[e].name);
         *out += 64;
     }
@@ -70,18 +68,15 @@ static dt_status *batch_bytes(const dt_feed *f, int64_t *out)
 }
 
 /* Batches ahead of the caller, and those in its hands. No more than there are. */
-static uint32_t choose_depth(const dt_feed *f, int64_t bytes)
-{
+static uint32_t choose_depth(const dt_feed *f, int64_t bytes) {
     int64_t ahead = f->d->spec.prefetch;
     if (ahead == 0)
         ahead = RING_BYTES / (bytes + 1) < LEAST_AHEAD ? LEAST_AHEAD : RING_BYTES / (bytes + 1);
-    if (f->d->spec.prefetch == 0 && ahead > MOST_AHEAD)
-        ahead = MOST_AHEAD;
+    if (f->d->spec.prefetch == 0 && ahead > MOST_AHEAD) ahead = MOST_AHEAD;
     return (uint32_t)(ahead > f->batches ? f->batches : ahead) + 1 + (uint32_t)f->o.keeps;
 }
 
-static void lay_out(dt_feed *f)
-{
+static void lay_out(dt_feed *f) {
     char *at = f->memory;
     f->slots = dt_arena_array(f->arena, dt_slot, f->depth);
     for (uint32_t i = 0; i < f->depth; i++) {
@@ -89,38 +84,37 @@ static void lay_out(dt_feed *f)
         atomic_init(&s->left, f->pieces);
         s->element = dt_arena_array(f->arena, dt_view, f->d->n);
         for (int e = 0; e < f->d->n; e++) {
-            s->element[e] = (dt_view){.type = dt_type_at(&f->d->element[e].type, f->most_rows), .data = at};
+            s->element[e] =
+                (dt_view){.type = dt_type_at(&f->d->element[e].type, f->most_rows), .data = at};
             at += aligned(row_bytes(f, e) * f->most_rows);
         }
     }
 }
 
-static dt_status *allocate(dt_feed *f)
-{
+static dt_status *allocate(dt_feed *f) {
     int64_t bytes;
     DT_TRY(batch_bytes(f, &bytes));
     f->depth = choose_depth(f, bytes);
     f->pieces = f->rows->x && f->rows->x->encoded ? DT_FEED_MOST_PIECES : 1;
     f->memory = dt_try_alloc((size_t)(bytes * f->depth));
     if (!f->memory)
-        return dt_fail(DT_E_NO_MEMORY, &f->d->spec.at, "out of memory (wanted %lld bytes for batches read ahead)", (long long)(bytes * f->depth));
+        return dt_fail(DT_E_NO_MEMORY, &f->d->spec.at,
+                       "out of memory (wanted %lld bytes for batches read ahead)",
+                       (long long)(bytes * f->depth));
     f->deferred = dt_arena_array(f->arena, bool, f->d->n);
-    for (int e = 0; e < f->d->n; e++)
-        f->deferred[e] = is_deferred(f, e);
+    for (int e = 0; e < f->d->n; e++) f->deferred[e] = is_deferred(f, e);
     lay_out(f);
     return NULL;
 }
 
-static int64_t count_batches(const dt_feed *f)
-{
+static int64_t count_batches(const dt_feed *f) {
     int64_t all, epochs = f->o.epochs ? f->o.epochs : 1;
     if (!dt_mul_fits(f->steps, epochs, &all) || all > INT64_MAX / DT_FEED_MOST_PIECES)
         all = INT64_MAX / DT_FEED_MOST_PIECES;
     return all > f->o.first_step ? all - f->o.first_step : 0;
 }
 
-static void init(dt_feed *f, dt_dataset *d, const dt_feed_options *o)
-{
+static void init(dt_feed *f, dt_dataset *d, const dt_feed_options *o) {
     memset(f, 0, sizeof *f);
     dt_dataset_ref(d);
     f->d = d;
@@ -132,21 +126,28 @@ static void init(dt_feed *f, dt_dataset *d, const dt_feed_options *o)
     f->most_rows = o->batch < f->count ? o->batch : f->count;
     f->steps = dt_steps_per_epoch(f->count, o->batch, o->last);
     f->batches = count_batches(f);
-    f->order = dt_order_make(d->spec.shuffle_seed, f->rows->count, o->part == DT_PART_TRAIN ? d->spec.repeat : 1, o->shuffle,
-                             d->spec.reshuffle);
+    f->order =
+        dt_order_make(d->spec.shuffle_seed, f->rows->count,
+                      o->part == DT_PART_TRAIN ? d->spec.repeat : 1, o->shuffle, d->spec.reshuffle);
 }
 
 /* Several workers, or parts that are not those of a full batch. */
-static dt_status *share(dt_feed *f)
-{
+static dt_status *share(dt_feed *f) {
     dt_dealing dealing;
     DT_TRY(dt_workers_dealing(f->d, f->o.policy, f->o.workers, &dealing));
-    if (f->o.workers == 0 || (dealing == DT_DEAL_GLOBAL && !f->o.even))
-        return NULL;
+    if (f->o.workers == 0 || (dealing == DT_DEAL_GLOBAL && !f->o.even)) return NULL;
     f->workers = dt_arena_new(f->arena, dt_workers);
-    DT_TRY(dt_workers_make(f->arena, f->d, &(dt_workers_options){.part = f->o.part, .dealing = dealing, .workers = f->o.workers, .replicas = f->o.replicas,
-                                                                 .batch = f->o.batch, .repeat = f->order.repeat, .last = f->o.last, .shuffle = f->o.shuffle,
-                                                                 .even = f->o.even}, f->workers));
+    DT_TRY(dt_workers_make(f->arena, f->d,
+                           &(dt_workers_options){.part = f->o.part,
+                                                 .dealing = dealing,
+                                                 .workers = f->o.workers,
+                                                 .replicas = f->o.replicas,
+                                                 .batch = f->o.batch,
+                                                 .repeat = f->order.repeat,
+                                                 .last = f->o.last,
+                                                 .shuffle = f->o.shuffle,
+                                                 .even = f->o.even},
+                           f->workers));
     f->offsets = dt_arena_array(f->arena, int32_t, f->o.workers * f->o.replicas + 1);
     f->most_rows = f->o.batch;
     f->steps = f->workers->steps;
@@ -155,21 +156,22 @@ static dt_status *share(dt_feed *f)
 }
 
 /* What is told of a recording is called. */
-static void make_marks(dt_feed *f)
-{
+static void make_marks(dt_feed *f) {
     dt_recorder *r = f->o.recorder;
     f->caller = dt_recorder_track(r, "main", DT_FEED_SPANS);
-    f->fill_mark = dt_recorder_mark(r, &(dt_mark){"prepare data", "data", NULL, {"batch", "piece", "reading_ns", "decoding_ns", "map_ns"}});
+    f->fill_mark =
+        dt_recorder_mark(r, &(dt_mark){"prepare data",
+                                       "data",
+                                       NULL,
+                                       {"batch", "piece", "reading_ns", "decoding_ns", "map_ns"}});
     f->room_mark = dt_recorder_mark(r, &(dt_mark){"wait for room", "wait", NULL, {"batch"}});
     f->wait_mark = dt_recorder_mark(r, &(dt_mark){"wait for data", "wait", NULL, {"batch"}});
 }
 
-int64_t dt_feed_bytes(dt_dataset *d, const dt_feed_options *o)
-{
-    dt_feed f = { .d = d, .o = *o, .rows = &d->rows[o->part], .count = dt_dataset_count(d, o->part) };
+int64_t dt_feed_bytes(dt_dataset *d, const dt_feed_options *o) {
+    dt_feed f = {.d = d, .o = *o, .rows = &d->rows[o->part], .count = dt_dataset_count(d, o->part)};
     int64_t bytes, all;
-    if (f.count == 0 || d->pipe)
-        return 0;
+    if (f.count == 0 || d->pipe) return 0;
     f.most_rows = o->batch < f.count ? o->batch : f.count;
     f.steps = dt_steps_per_epoch(f.count, o->batch, o->last);
     f.batches = count_batches(&f);
@@ -179,37 +181,31 @@ int64_t dt_feed_bytes(dt_dataset *d, const dt_feed_options *o)
     return known && dt_add_fits(all, unpacking_bytes(&f), &all) ? all : INT64_MAX;
 }
 
-static dt_status *prepare(dt_feed *f)
-{
+static dt_status *prepare(dt_feed *f) {
     if (f->count == 0)
-        return dt_fail(DT_E_DATASET_KEYS, &f->d->spec.at, "the data set has no '%s' part", dt_part_name(f->o.part));
+        return dt_fail(DT_E_DATASET_KEYS, &f->d->spec.at, "the data set has no '%s' part",
+                       dt_part_name(f->o.part));
     DT_TRY(share(f));
     DT_TRY(allocate(f));
     make_marks(f);
-    for (int n = choose_threads(f); f->n_threads < n;)
-        DT_TRY(dt_feed_add_thread(f));
+    for (int n = choose_threads(f); f->n_threads < n;) DT_TRY(dt_feed_add_thread(f));
     return NULL;
 }
 
-dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *options)
-{
+dt_status *dt_feed_open(dt_feed **out, dt_dataset *d, const dt_feed_options *options) {
     dt_feed *f = dt_try_alloc(sizeof *f); /* aligned as its members want it */
     *out = NULL;
-    if (!f)
-        return dt_fail(DT_E_NO_MEMORY, &d->spec.at, "out of memory to read data");
+    if (!f) return dt_fail(DT_E_NO_MEMORY, &d->spec.at, "out of memory to read data");
     init(f, d, options);
     dt_status *s = prepare(f);
-    if (s)
-        dt_feed_close(f);
-    else
-        *out = f;
+    if (s) dt_feed_close(f);
+    else *out = f;
     return s;
 }
 
 /* ---- closing ---- */
 
-static void join_threads(dt_feed *f)
-{
+static void join_threads(dt_feed *f) {
     atomic_store(&f->stop, 1);
     atomic_fetch_add(&f->taken, 1); /* a thread about to sleep on the old value will not */
     dt_futex_wake(&f->taken);
@@ -219,16 +215,13 @@ static void join_threads(dt_feed *f)
     }
 }
 
-void dt_feed_close(dt_feed *f)
-{
-    if (!f)
-        return;
+void dt_feed_close(dt_feed *f) {
+    if (!f) return;
     join_threads(f);
     for (uint32_t i = 0; f->slots && i < f->depth; i++) {
         dt_feed_take_back(f, &f->slots[i]);
         dt_status_free(f->slots[i].refused);
-        for (int k = 0; k < f->pieces; k++)
-            dt_status_free(f->slots[i].piece[k].error);
+        for (int k = 0; k < f->pieces; k++) dt_status_free(f->slots[i].piece[k].error);
     }
     free(f->memory);
     dt_arena_destroy(f->arena);

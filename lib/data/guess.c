@@ -13,38 +13,41 @@
 enum { FIRST = 4096, MOST_FILES = 1000 };
 
 /* Through gzip and, as TFRecords may be, zlib. */
-static dt_status *first_bytes(const char *path, unsigned char *b, int64_t *n)
-{
+static dt_status *first_bytes(const char *path, unsigned char *b, int64_t *n) {
     dt_records r;
     DT_TRY(dt_records_open(&r, path, &(dt_record_options){.kind = DT_TFRECORD}));
     dt_status *s = dt_inflow_read(r.file, b, FIRST, n);
-    if (!s && *n == 0)
-        s = dt_fail(DT_E_DATA_FILE, NULL, "%s: file is empty", path);
+    if (!s && *n == 0) s = dt_fail(DT_E_DATA_FILE, NULL, "%s: file is empty", path);
     dt_records_close(&r);
     return s;
 }
 
-static dt_status *find_format(const char *path, const dt_format **out)
-{
+static dt_status *find_format(const char *path, const dt_format **out) {
     unsigned char b[FIRST];
     int64_t n = 0;
     DT_TRY(first_bytes(path, b, &n));
     const dt_format *const *f = dt_file_formats;
-    while (*f && !(((*f)->access || (*f)->arrays) && (*f)->sniff && (*f)->sniff(b, n))) /* JSON lines make no data set */
-        f++;
+    /* JSON lines make no data set */
+    while (*f && !(((*f)->access || (*f)->arrays) && (*f)->sniff && (*f)->sniff(b, n))) f++;
     *out = *f;
     if (!*out)
-        DT_TRY(dt_text_look(&(dt_text_file){.path = path, .wanted = "NPY, NPZ, IDX, TFRecord or CSV", .fault = DT_E_DATA_FILE}, b, (size_t)n, &(size_t){0}));
+        DT_TRY(dt_text_look(&(dt_text_file){.path = path,
+                                            .wanted = "NPY, NPZ, IDX, TFRecord or CSV",
+                                            .fault = DT_E_DATA_FILE},
+                            b, (size_t)n, &(size_t){0}));
     if (!*out)
-        return dt_note(dt_fail(DT_E_DATA_FILE, NULL, "%s: unknown format; npy, npz, idx, tfrecord and csv are recognized by their contents", path),
-                       "for text and images, give a job that describes the examples instead of the file");
+        return dt_note(
+            dt_fail(DT_E_DATA_FILE, NULL,
+                    "%s: unknown format; npy, npz, idx, tfrecord and csv are recognized by their "
+                    "contents",
+                    path),
+            "for text and images, give a job that describes the examples instead of the file");
     return NULL;
 }
 
 /* ---- names ---- */
 
-const char *dt_guess_path(const char *file, size_t *name)
-{
+const char *dt_guess_path(const char *file, size_t *name) {
     const size_t n = strcspn(file, "=/");
     const bool named = file[n] == '=' && *file != '.';
     *name = named ? n : 0;
@@ -52,43 +55,36 @@ const char *dt_guess_path(const char *file, size_t *name)
 }
 
 /* The file's own name up to its first dot. */
-static void put_stem(const char *path, dt_str *out)
-{
+static void put_stem(const char *path, dt_str *out) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     dt_str_add(out, name, strcspn(name, "."));
 }
 
-static void name_of(const char *file, dt_str *out)
-{
+static void name_of(const char *file, dt_str *out) {
     size_t given;
     const char *path = dt_guess_path(file, &given);
     dt_str_clear(out);
-    if (given)
-        dt_str_add(out, file, given);
-    else
-        put_stem(path, out);
+    if (given) dt_str_add(out, file, given);
+    else put_stem(path, out);
 }
 
 /* ---- arrays ---- */
 
-static dt_status *put_members(const char *path, dt_json *j)
-{
+static dt_status *put_members(const char *path, dt_json *j) {
     dt_arena *arena = dt_arena_create();
     dt_zip zip;
     dt_status *s = dt_zip_read(arena, path, &zip);
     for (int i = 0; !s && i < zip.n; i++) {
         char *name = dt_arena_strdup(arena, zip.member[i].name);
         const size_t n = strlen(name);
-        if (n >= 4 && strcmp(name + n - 4, ".npy") == 0)
-            name[n - 4] = '\0';
+        if (n >= 4 && strcmp(name + n - 4, ".npy") == 0) name[n - 4] = '\0';
         dt_json_string(j, name, path);
     }
     dt_arena_destroy(arena);
     return s;
 }
 
-static dt_status *put_arrays(const dt_guess *g, bool archive, dt_json *j)
-{
+static dt_status *put_arrays(const dt_guess *g, bool archive, dt_json *j) {
     dt_str name = {0};
     dt_status *s = NULL;
     size_t given;
@@ -96,10 +92,8 @@ static dt_status *put_arrays(const dt_guess *g, bool archive, dt_json *j)
     for (int i = 0; i < g->n && !s; i++) {
         const char *path = dt_guess_path(g->files[i], &given);
         name_of(g->files[i], &name);
-        if (archive && !given)
-            s = put_members(path, j);
-        else
-            dt_json_string(j, dt_str_text(&name), path);
+        if (archive && !given) s = put_members(path, j);
+        else dt_json_string(j, dt_str_text(&name), path);
     }
     dt_json_close(j, '}');
     dt_str_release(&name);
@@ -108,8 +102,8 @@ static dt_status *put_arrays(const dt_guess *g, bool archive, dt_json *j)
 
 /* ---- records ---- */
 
-static dt_status *put_records(const dt_guess *g, const dt_format *format, dt_json *j, dt_str *notes)
-{
+static dt_status *put_records(const dt_guess *g, const dt_format *format, dt_json *j,
+                              dt_str *notes) {
     const char **path = dt_alloc((size_t)g->n * sizeof *path);
     size_t given;
     dt_json_open(j, "train", '[');
@@ -123,39 +117,39 @@ static dt_status *put_records(const dt_guess *g, const dt_format *format, dt_jso
     return s;
 }
 
-static dt_status *check_same(const dt_guess *g, const dt_format *format)
-{
+static dt_status *check_same(const dt_guess *g, const dt_format *format) {
     size_t given;
     const dt_format *other = format;
     for (int i = 1; i < g->n; i++) {
         const char *path = dt_guess_path(g->files[i], &given);
         DT_TRY(find_format(path, &other));
         if (other != format)
-            return dt_fail(DT_E_DATA_FILE, NULL, "%s is %s, %s %s: files of one data set have one format", dt_guess_path(g->files[0], &given),
-                           format->kind.name, path, other->kind.name);
+            return dt_fail(
+                DT_E_DATA_FILE, NULL, "%s is %s, %s %s: files of one data set have one format",
+                dt_guess_path(g->files[0], &given), format->kind.name, path, other->kind.name);
     }
     return NULL;
 }
 
-dt_status *dt_guess_files(dt_guess *g)
-{
+dt_status *dt_guess_files(dt_guess *g) {
     dt_json j = {.out = &g->out};
     size_t given;
     const dt_format *format = NULL;
     if (g->n < 1 || g->n > MOST_FILES)
-        return dt_fail(DT_E_TOO_LARGE, NULL, "%d files; 1 to %d are read as one data set", g->n, MOST_FILES);
+        return dt_fail(DT_E_TOO_LARGE, NULL, "%d files; 1 to %d are read as one data set", g->n,
+                       MOST_FILES);
     DT_TRY(find_format(dt_guess_path(g->files[0], &given), &format));
     DT_TRY(check_same(g, format));
     dt_json_open(&j, NULL, '{');
     dt_json_string(&j, "format", format->kind.name);
-    DT_TRY(format->survey ? put_records(g, format, &j, &g->notes) : put_arrays(g, !format->one_array, &j));
+    DT_TRY(format->survey ? put_records(g, format, &j, &g->notes)
+                          : put_arrays(g, !format->one_array, &j));
     dt_json_int(&j, "global_batch_size", 1);
     dt_json_close(&j, '}');
     return NULL;
 }
 
-void dt_guess_release(dt_guess *g)
-{
+void dt_guess_release(dt_guess *g) {
     dt_str_release(&g->out);
     dt_str_release(&g->notes);
 }

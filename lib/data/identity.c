@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See identity.h. Files are read in small pieces, so that whoever waits for the end of it waits no longer than for one. */
+/* See identity.h. Files are read in small pieces, so that whoever waits for the end of it waits no
+ * longer than for one. */
 #include "data/identity.h"
 
 #include <stdlib.h>
@@ -21,8 +22,7 @@ typedef struct taking {
     void *piece; /* [PIECE] */
 } taking;
 
-const char *dt_hashed_name(dt_hashed h)
-{
+const char *dt_hashed_name(dt_hashed h) {
     static const char *const names[] = {"whole", "ends", "sizes"};
     return names[h];
 }
@@ -30,33 +30,28 @@ const char *dt_hashed_name(dt_hashed h)
 /* ---- the files ---- */
 
 /* The i-th, with an empty name past the last one. */
-static dt_file_identity file_of(const taking *t, int64_t i)
-{
+static dt_file_identity file_of(const taking *t, int64_t i) {
     dt_file_identity f = {.what = ""};
-    if (t->format->access->source)
-        f.path = t->format->access->source(t->x, i, &f.what);
-    else if (i < t->x->paths.n)
-        f.path = t->x->paths.v[i];
+    if (t->format->access->source) f.path = t->format->access->source(t->x, i, &f.what);
+    else if (i < t->x->paths.n) f.path = t->x->paths.v[i];
     return f;
 }
 
-static dt_status *stopped(const taking *t)
-{
-    return atomic_load_explicit(t->stop, memory_order_relaxed) ? dt_fail(DT_E_STOPPED, NULL, "the data was not read to its end") : NULL;
+static dt_status *stopped(const taking *t) {
+    return atomic_load_explicit(t->stop, memory_order_relaxed)
+               ? dt_fail(DT_E_STOPPED, NULL, "the data was not read to its end")
+               : NULL;
 }
 
-static dt_status *measure(dt_file_identity *f)
-{
+static dt_status *measure(dt_file_identity *f) {
     struct stat st;
-    if (stat(f->path, &st) != 0)
-        return dt_fail_errno(DT_E_NO_INPUT, f->path);
+    if (stat(f->path, &st) != 0) return dt_fail_errno(DT_E_NO_INPUT, f->path);
     f->bytes = st.st_size;
     f->modified_s = st.st_mtime;
     return NULL;
 }
 
-static dt_status *count(const taking *t, dt_identity *out)
-{
+static dt_status *count(const taking *t, dt_identity *out) {
     dt_file_identity f;
     for (int64_t i = 0; f = file_of(t, i), f.path; i++) {
         DT_TRY(stopped(t));
@@ -69,8 +64,8 @@ static dt_status *count(const taking *t, dt_identity *out)
 
 /* ---- what they hold ---- */
 
-static dt_status *add_bytes(const taking *t, int fd, const char *path, int64_t from, int64_t to, dt_sha256 *h)
-{
+static dt_status *add_bytes(const taking *t, int fd, const char *path, int64_t from, int64_t to,
+                            dt_sha256 *h) {
     for (int64_t at = from; at < to; at += PIECE) {
         const size_t n = to - at < PIECE ? (size_t)(to - at) : PIECE;
         DT_TRY(stopped(t));
@@ -80,63 +75,57 @@ static dt_status *add_bytes(const taking *t, int fd, const char *path, int64_t f
     return NULL;
 }
 
-static dt_status *hash_file(const taking *t, dt_file_identity *f)
-{
+static dt_status *hash_file(const taking *t, dt_file_identity *f) {
     int fd;
     DT_TRY(dt_file_open(f->path, &fd, &f->bytes));
     const int64_t n = f->bytes;
     const bool whole = t->hashed == DT_HASHED_WHOLE || n <= 2 * END;
     dt_sha256 *h = dt_sha256_create();
     dt_status *s = add_bytes(t, fd, f->path, 0, whole ? n : END, h);
-    if (!s && !whole)
-        s = add_bytes(t, fd, f->path, n - END, n, h);
+    if (!s && !whole) s = add_bytes(t, fd, f->path, n - END, n, h);
     f->sha256 = dt_sha256_end(h);
     close(fd);
     return s;
 }
 
 /* A line of the text whose hash is that of all files. */
-static void add_line(dt_sha256 *all, const dt_file_identity *f)
-{
+static void add_line(dt_sha256 *all, const dt_file_identity *f) {
     dt_str line = {0};
-    dt_str_printf(&line, "%s %lld %s\n", *f->sha256.hex ? f->sha256.hex : "-", (long long)f->bytes, f->what);
+    dt_str_printf(&line, "%s %lld %s\n", *f->sha256.hex ? f->sha256.hex : "-", (long long)f->bytes,
+                  f->what);
     dt_sha256_add(all, line.data, line.size);
     dt_str_release(&line);
 }
 
-static dt_status *hash_all(const taking *t, dt_identity *out, dt_sha256 *all)
-{
+static dt_status *hash_all(const taking *t, dt_identity *out, dt_sha256 *all) {
     for (int64_t i = 0; i < out->files; i++) {
         dt_file_identity f = file_of(t, i);
         DT_TRY(measure(&f));
-        if (t->hashed != DT_HASHED_SIZES)
-            DT_TRY(hash_file(t, &f));
+        if (t->hashed != DT_HASHED_SIZES) DT_TRY(hash_file(t, &f));
         add_line(all, &f);
-        if (out->n < DT_IDENTITY_FILES)
-            out->file[out->n++] = f;
+        if (out->n < DT_IDENTITY_FILES) out->file[out->n++] = f;
     }
     return NULL;
 }
 
-static dt_status *take(taking *t, dt_identity *out)
-{
+static dt_status *take(taking *t, dt_identity *out) {
     DT_TRY(count(t, out));
-    t->hashed = out->hashed = out->files > MOST_FILES ? DT_HASHED_SIZES : out->bytes > MOST_BYTES ? DT_HASHED_ENDS : DT_HASHED_WHOLE;
+    t->hashed = out->hashed = out->files > MOST_FILES   ? DT_HASHED_SIZES
+                              : out->bytes > MOST_BYTES ? DT_HASHED_ENDS
+                                                        : DT_HASHED_WHOLE;
     dt_sha256 *all = dt_sha256_create();
     t->piece = dt_alloc(PIECE);
     dt_status *s = hash_all(t, out, all);
     free(t->piece);
     out->sha256 = dt_sha256_end(all);
-    if (!s && out->files == 1 && t->hashed == DT_HASHED_WHOLE)
-        out->sha256 = out->file[0].sha256;
+    if (!s && out->files == 1 && t->hashed == DT_HASHED_WHOLE) out->sha256 = out->file[0].sha256;
     return s;
 }
 
-dt_status *dt_identity_take(const dt_dataset *d, dt_part part, const atomic_bool *stop, dt_identity *out)
-{
+dt_status *dt_identity_take(const dt_dataset *d, dt_part part, const atomic_bool *stop,
+                            dt_identity *out) {
     taking t = {.format = d->spec.format, .x = d->rows[part].x, .stop = stop};
     *out = (dt_identity){0};
-    if (d->pipe || !t.x || (part != DT_PART_TRAIN && t.x == d->rows[DT_PART_TRAIN].x))
-        return NULL;
+    if (d->pipe || !t.x || (part != DT_PART_TRAIN && t.x == d->rows[DT_PART_TRAIN].x)) return NULL;
     return take(&t, out);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Examples in memory: a format without files, for data that a program has made itself. It is named in no job file; dt_dataset_hold makes
- * the data set, which then takes the same way as all others: map, split, order, feed.
+ * Examples in memory: a format without files, for data that a program has made itself. It is named
+ * in no job file; dt_dataset_hold makes the data set, which then takes the same way as all others:
+ * map, split, order, feed.
  */
 #include <string.h>
 
@@ -12,37 +13,42 @@ typedef struct held_part { /* the args of the format are its examples: there is 
     void **rows; /* [n] (count, ...) */
 } held_part;
 
-static dt_status *check_element(const dt_held *e, const dt_held *first)
-{
+static dt_status *check_element(const dt_held *e, const dt_held *first) {
     if (e->type.rank == 0)
-        return dt_fail(DT_E_DATA_SHAPE, NULL, "element '%s' is a single number: its first dimension must count the examples", e->name);
+        return dt_fail(
+            DT_E_DATA_SHAPE, NULL,
+            "element '%s' is a single number: its first dimension must count the examples",
+            e->name);
     if (e->type.dim[0] == 0)
         return dt_fail(DT_E_DATA_EMPTY, NULL, "element '%s' has no example", e->name);
     if (e->type.dim[0] != first->type.dim[0])
-        return dt_fail(DT_E_DATA_ROWS, NULL, "element '%s' has %lld examples, '%s' has %lld", e->name, (long long)e->type.dim[0],
-                       first->name, (long long)first->type.dim[0]);
+        return dt_fail(DT_E_DATA_ROWS, NULL, "element '%s' has %lld examples, '%s' has %lld",
+                       e->name, (long long)e->type.dim[0], first->name,
+                       (long long)first->type.dim[0]);
     return NULL;
 }
 
 /* One example of (count, ...) rows. */
-static dt_type row_type(const dt_type *rows)
-{
+static dt_type row_type(const dt_type *rows) {
     dt_type t = *rows;
     memmove(t.dim, t.dim + 1, sizeof t.dim - sizeof *t.dim);
     t.dim[--t.rank] = 0;
     return t;
 }
 
-dt_status *dt_held_copy(dt_arena *arena, const dt_held *element, int n, const void **args)
-{
+dt_status *dt_held_copy(dt_arena *arena, const dt_held *element, int n, const void **args) {
     held_part *x = dt_arena_new(arena, held_part);
     if (n < 1)
         return dt_fail(DT_E_DATA_EMPTY, NULL, "no elements given; a data set needs at least one");
-    x->base = (dt_examples){.n = n, .count = element[0].type.rank > 0 ? element[0].type.dim[0] : 0, .stored = dt_arena_array(arena, dt_stored, n)};
+    x->base = (dt_examples){.n = n,
+                            .count = element[0].type.rank > 0 ? element[0].type.dim[0] : 0,
+                            .stored = dt_arena_array(arena, dt_stored, n)};
     x->rows = dt_arena_array(arena, void *, n);
     for (int i = 0; i < n; i++) {
         DT_TRY(check_element(&element[i], &element[0]));
-        x->base.stored[i] = (dt_stored){.name = dt_arena_strdup(arena, element[i].name), .type = row_type(&element[i].type), .file = "memory"};
+        x->base.stored[i] = (dt_stored){.name = dt_arena_strdup(arena, element[i].name),
+                                        .type = row_type(&element[i].type),
+                                        .file = "memory"};
         x->rows[i] = dt_arena_copy(arena, element[i].data, (size_t)dt_type_bytes(&element[i].type));
     }
     *args = x;
@@ -51,37 +57,34 @@ dt_status *dt_held_copy(dt_arena *arena, const dt_held *element, int n, const vo
 
 /* ---- the format ---- */
 
-static dt_status *check(const dt_format_request *r, dt_texts *names)
-{
+static dt_status *check(const dt_format_request *r, dt_texts *names) {
     const held_part *x = r->args;
     const char **v = dt_arena_array(r->arena, const char *, x->base.n);
-    for (int i = 0; i < x->base.n; i++)
-        v[i] = x->base.stored[i].name;
+    for (int i = 0; i < x->base.n; i++) v[i] = x->base.stored[i].name;
     *names = (dt_texts){x->base.n, v};
     return NULL;
 }
 
-static dt_status *open_part(const dt_format_request *r, dt_examples **out)
-{
+static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
     *out = (dt_examples *)r->args;
     return NULL;
 }
 
-static dt_status *whole(dt_examples *base, int e, const void **rows)
-{
+static dt_status *whole(dt_examples *base, int e, const void **rows) {
     held_part *x = (held_part *)base;
     *rows = x->rows[e];
     return NULL;
 }
 
-static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out)
-{
+static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out) {
     held_part *x = (held_part *)base;
     int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
     memcpy(out, (const char *)x->rows[e] + row * bytes, (size_t)bytes);
     return NULL;
 }
 
-static const dt_example_access access = {.drawn = true, .check = check, .open = open_part, .whole = whole, .read = read_row};
+static const dt_example_access access = {
+    .drawn = true, .check = check, .open = open_part, .whole = whole, .read = read_row};
 
-const dt_format dt_format_held = {.kind = {.name = "held", .about = "examples in memory"}, .access = &access};
+const dt_format dt_format_held = {.kind = {.name = "held", .about = "examples in memory"},
+                                  .access = &access};

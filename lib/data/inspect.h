@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at a data set: what its elements are, what values they have, and a few examples; and writing one in another format. */
+/* Looking at a data set: what its elements are, what values they have, and a few examples; and
+ * writing one in another format. */
 #ifndef DT_DATA_INSPECT_H
 #define DT_DATA_INSPECT_H
 
@@ -8,9 +9,9 @@
 typedef struct dt_inspection {
     dt_dataset *data;
     dt_part part;
-    const char *title;   /* whose it is: a file or a job */
-    const char *notes;   /* lines to be said beside it */
-    int64_t records;     /* so many examples are shown */
+    const char *title; /* whose it is: a file or a job */
+    const char *notes; /* lines to be said beside it */
+    int64_t records;   /* so many examples are shown */
     bool json;
 } dt_inspection;
 /* All values are read once. Appends lines, or one JSON object. */
@@ -22,23 +23,26 @@ dt_status *dt_pictures_inspect(const char *folder, bool json, dt_str *out) DT_MU
 typedef struct dt_conversion {
     dt_dataset *data;
     dt_part part;
-    const char *output;  /* its suffix is the format; {element} in it stands for an element's name */
-    int64_t shards;      /* files that records are written to; 1: `output` itself */
+    /* its suffix is the format; {element} in it stands for an element's name */
+    const char *output;
+    int64_t shards; /* files that records are written to; 1: `output` itself */
 } dt_conversion;
-/* *files: the names of what was written, a line each. Either all of a file is there under its name or none of it. */
+/* *files: the names of what was written, a line each. Either all of a file is there under its name
+ * or none of it. */
 dt_status *dt_dataset_convert(const dt_conversion *q, dt_str *files) DT_MUST_USE;
 
 typedef struct dt_sharing {
     dt_dataset *data;
     dt_part part;
     const char *title;
-    const char *policy;  /* NULL: the data set's */
-    int64_t workers;     /* 1 to 65536, */
-    int64_t replicas;    /* of each */
-    int64_t batch;       /* global */
+    const char *policy; /* NULL: the data set's */
+    int64_t workers;    /* 1 to 65536, */
+    int64_t replicas;   /* of each */
+    int64_t batch;      /* global */
     bool json;
 } dt_sharing;
-/* Distributes the examples to workers and looks who reads which: lines, or one JSON object. INTERNAL if shards overlap that must not. */
+/* Distributes the examples to workers and looks who reads which: lines, or one JSON object.
+ * INTERNAL if shards overlap that must not. */
 dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out) DT_MUST_USE;
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A folder of pictures by itself: classes, how many pictures each has, their sizes, and what is broken. Every picture is decoded whole, as training would.
+ * A folder of pictures by itself: classes, how many pictures each has, their sizes, and what is
+ * broken. Every picture is decoded whole, as training would.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,36 +28,33 @@ typedef struct look {
     dt_arena *arena;
     class *classes; /* [n] */
     int n, cap;
-    size *sizes;    /* [n_sizes] the most frequent first, in the end */
+    size *sizes; /* [n_sizes] the most frequent first, in the end */
     int n_sizes, cap_sizes;
     int64_t pictures, broken;
     int64_t folders; /* in folders of classes, where pictures ought to be */
-    dt_str faults;  /* lines, of the first few */
+    dt_str faults;   /* lines, of the first few */
 } look;
 
 /* ---- pictures ---- */
 
-static dt_status *decode(const char *path, const dt_str *file, int64_t *height, int64_t *width)
-{
+static dt_status *decode(const char *path, const dt_str *file, int64_t *height, int64_t *width) {
     dt_image_header h;
     DT_TRY(dt_image_read_header(path, file->data, file->size, &h));
     *height = h.height;
     *width = h.width;
     DT_TRY(dt_image_check_header(path, &h, 3));
     uint8_t *out = dt_try_alloc((size_t)(h.height * h.width) * 3);
-    if (!out)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", path);
-    const dt_image want = {.height = h.height, .width = h.width, .channels = 3, .path = path, .element = "image"};
+    if (!out) return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", path);
+    const dt_image want = {
+        .height = h.height, .width = h.width, .channels = 3, .path = path, .element = "image"};
     dt_status *s = dt_image_decode(&want, file->data, file->size, out);
     free(out);
     return s;
 }
 
-static void count_size(look *l, int64_t height, int64_t width)
-{
+static void count_size(look *l, int64_t height, int64_t width) {
     int i = 0;
-    while (i < l->n_sizes && (l->sizes[i].height != height || l->sizes[i].width != width))
-        i++;
+    while (i < l->n_sizes && (l->sizes[i].height != height || l->sizes[i].width != width)) i++;
     if (i == l->n_sizes) {
         DT_GROW(l->sizes, l->cap_sizes, l->n_sizes + 1);
         l->sizes[l->n_sizes++] = (size){height, width, 0};
@@ -64,100 +62,87 @@ static void count_size(look *l, int64_t height, int64_t width)
     l->sizes[i].pictures++;
 }
 
-static void note_fault(look *l, dt_status *s)
-{
-    if (l->broken++ < TOLD)
-        dt_str_printf(&l->faults, "%s\n", dt_status_text(s));
+static void note_fault(look *l, dt_status *s) {
+    if (l->broken++ < TOLD) dt_str_printf(&l->faults, "%s\n", dt_status_text(s));
     dt_status_free(s);
 }
 
-static void look_at(look *l, const char *path)
-{
+static void look_at(look *l, const char *path) {
     dt_str file = {0};
     int64_t height, width;
     dt_status *s = dt_file_read(path, LARGEST_FILE, &file);
-    if (!s)
-        s = decode(path, &file, &height, &width);
-    if (s)
-        note_fault(l, s);
-    else
-        count_size(l, height, width);
+    if (!s) s = decode(path, &file, &height, &width);
+    if (s) note_fault(l, s);
+    else count_size(l, height, width);
     dt_str_release(&file);
 }
 
 /* ---- folders ---- */
 
-static void nested(look *l, const char *path)
-{
+static void nested(look *l, const char *path) {
     l->folders++;
     note_fault(l, dt_fail(DT_E_NOT_REGULAR, NULL, "%s: is a directory", path));
 }
 
 /* pics/train/cat: somebody looks at the folder above. */
-static dt_status *refuse_nested(const char *folder, const dt_paths *entries)
-{
+static dt_status *refuse_nested(const char *folder, const dt_paths *entries) {
     const char *first = NULL;
     for (int i = 0; i < entries->n && !first; i++)
         first = dt_path_is_folder(entries->v[i]) ? entries->v[i] : NULL;
-    return dt_suggest(dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no pictures: its folders hold folders", folder), "the folder of one part is expected, such as %s",
-                      first ? first : folder);
+    return dt_suggest(
+        dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no pictures: its folders hold folders", folder),
+        "the folder of one part is expected, such as %s", first ? first : folder);
 }
 
-static dt_status *look_through(look *l, const char *folder)
-{
+static dt_status *look_through(look *l, const char *folder) {
     dt_paths files = {0};
     dt_status *s = dt_paths_list(&files, folder);
     DT_GROW(l->classes, l->cap, l->n + 1);
-    l->classes[l->n++] = (class){.name = dt_arena_strdup(l->arena, strrchr(folder, '/') + 1), .pictures = files.n};
+    l->classes[l->n++] =
+        (class){.name = dt_arena_strdup(l->arena, strrchr(folder, '/') + 1), .pictures = files.n};
     for (int i = 0; !s && i < files.n; i++)
-        if (dt_path_is_folder(files.v[i]))
-            nested(l, files.v[i]);
-        else
-            look_at(l, files.v[i]);
+        if (dt_path_is_folder(files.v[i])) nested(l, files.v[i]);
+        else look_at(l, files.v[i]);
     l->pictures += files.n;
     dt_paths_release(&files);
     return s;
 }
 
-static int compare_sizes(const void *a, const void *b)
-{
+static int compare_sizes(const void *a, const void *b) {
     const size *x = a, *y = b;
     if (x->pictures != y->pictures)
         return (x->pictures < y->pictures) - (x->pictures > y->pictures);
-    return x->height != y->height ? (x->height > y->height) - (x->height < y->height) : (x->width > y->width) - (x->width < y->width);
+    return x->height != y->height ? (x->height > y->height) - (x->height < y->height)
+                                  : (x->width > y->width) - (x->width < y->width);
 }
 
-static dt_status *look_at_all(look *l, const char *folder)
-{
+static dt_status *look_at_all(look *l, const char *folder) {
     dt_paths entries = {0};
     dt_status *s = dt_paths_list(&entries, folder);
     for (int i = 0; !s && i < entries.n; i++)
-        if (dt_path_is_folder(entries.v[i]))
-            s = look_through(l, entries.v[i]);
-    if (!s && l->folders > 0 && l->folders == l->pictures)
-        s = refuse_nested(folder, &entries);
+        if (dt_path_is_folder(entries.v[i])) s = look_through(l, entries.v[i]);
+    if (!s && l->folders > 0 && l->folders == l->pictures) s = refuse_nested(folder, &entries);
     dt_paths_release(&entries);
     if (!s && l->pictures == 0)
-        s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no pictures: each class must be a subfolder", folder);
-    if (!s && l->n_sizes > 0)
-        qsort(l->sizes, (size_t)l->n_sizes, sizeof *l->sizes, compare_sizes);
+        s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no pictures: each class must be a subfolder",
+                    folder);
+    if (!s && l->n_sizes > 0) qsort(l->sizes, (size_t)l->n_sizes, sizeof *l->sizes, compare_sizes);
     return s;
 }
 
 /* ---- telling ---- */
 
-static void put_count(dt_str *out, size_t from, int64_t n)
-{
+static void put_count(dt_str *out, size_t from, int64_t n) {
     dt_str_pad(out, from, 24);
     dt_str_grouped(out, n);
     dt_str_putc(out, '\n');
 }
 
-static void put_text(const look *l, const char *folder, dt_str *out)
-{
+static void put_text(const look *l, const char *folder, dt_str *out) {
     dt_str_printf(out, "%s   image_folder   ", folder);
     dt_str_grouped(out, l->pictures);
-    dt_str_printf(out, " picture%s in %d class%s\n\nclass                   pictures\n", l->pictures == 1 ? "" : "s", l->n, l->n == 1 ? "" : "es");
+    dt_str_printf(out, " picture%s in %d class%s\n\nclass                   pictures\n",
+                  l->pictures == 1 ? "" : "s", l->n, l->n == 1 ? "" : "es");
     for (int i = 0; i < l->n; i++) {
         const size_t from = out->size;
         dt_str_escaped(out, l->classes[i].name, strlen(l->classes[i].name), 22);
@@ -166,19 +151,18 @@ static void put_text(const look *l, const char *folder, dt_str *out)
     dt_str_puts(out, "\nrows x columns          pictures\n");
     for (int i = 0; i < l->n_sizes && i < TOLD; i++) {
         const size_t from = out->size;
-        dt_str_printf(out, "%lld x %lld", (long long)l->sizes[i].height, (long long)l->sizes[i].width);
+        dt_str_printf(out, "%lld x %lld", (long long)l->sizes[i].height,
+                      (long long)l->sizes[i].width);
         put_count(out, from, l->sizes[i].pictures);
     }
-    if (l->n_sizes > TOLD)
-        dt_str_printf(out, "and %d other sizes\n", l->n_sizes - TOLD);
-    if (l->broken == 0)
-        dt_str_puts(out, "\nall pictures can be read\n");
+    if (l->n_sizes > TOLD) dt_str_printf(out, "and %d other sizes\n", l->n_sizes - TOLD);
+    if (l->broken == 0) dt_str_puts(out, "\nall pictures can be read\n");
     else
-        dt_str_printf(out, "\n%lld cannot be read\n%s%s", (long long)l->broken, dt_str_text(&l->faults), l->broken > TOLD ? "...\n" : "");
+        dt_str_printf(out, "\n%lld cannot be read\n%s%s", (long long)l->broken,
+                      dt_str_text(&l->faults), l->broken > TOLD ? "...\n" : "");
 }
 
-static void put_json(const look *l, const char *folder, dt_str *out)
-{
+static void put_json(const look *l, const char *folder, dt_str *out) {
     dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
     dt_json_int(&j, "v", 1);
@@ -187,8 +171,7 @@ static void put_json(const look *l, const char *folder, dt_str *out)
     dt_json_int(&j, "examples", l->pictures);
     dt_json_int(&j, "broken", l->broken);
     dt_json_open(&j, "classes", '{');
-    for (int i = 0; i < l->n; i++)
-        dt_json_int(&j, l->classes[i].name, l->classes[i].pictures);
+    for (int i = 0; i < l->n; i++) dt_json_int(&j, l->classes[i].name, l->classes[i].pictures);
     dt_json_close(&j, '}');
     dt_json_open(&j, "sizes", '[');
     for (int i = 0; i < l->n_sizes; i++) {
@@ -203,12 +186,10 @@ static void put_json(const look *l, const char *folder, dt_str *out)
     dt_str_putc(out, '\n');
 }
 
-dt_status *dt_pictures_inspect(const char *folder, bool json, dt_str *out)
-{
+dt_status *dt_pictures_inspect(const char *folder, bool json, dt_str *out) {
     look l = {.arena = dt_arena_create()};
     dt_status *s = look_at_all(&l, folder);
-    if (!s)
-        (json ? put_json : put_text)(&l, folder, out);
+    if (!s) (json ? put_json : put_text)(&l, folder, out);
     free(l.classes);
     free(l.sizes);
     dt_str_release(&l.faults);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that number classes: every example is looked at before training, so that a label out of range is told with its file and its place there. */
+/* Values that number classes: every example is looked at before training, so that a label out of
+ * range is told with its file and its place there. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ typedef struct scan {
     int e;
     const dt_map_plan *plan; /* of the values that are looked at */
     int64_t classes;
-    const int64_t *ignored;  /* a number that may stand in place of a class; NULL: none */
+    const int64_t *ignored; /* a number that may stand in place of a class; NULL: none */
 } scan;
 
 /* Of several files that one is named in which the example stands, with its number there, from 0: as
@@ -26,18 +27,15 @@ typedef struct place {
     bool is_record;
 } place;
 
-static place place_of(const dt_rows *r, int e, int64_t row)
-{
+static place place_of(const dt_rows *r, int e, int64_t row) {
     const dt_examples *x = r->x;
     const int64_t number = r->first + row;
-    if (!x->first)
-        return (place){.file = r->stored[r->index[e]].file, .number = number};
+    if (!x->first) return (place){.file = r->stored[r->index[e]].file, .number = number};
     const int file = dt_files_at(x, number);
     return (place){.file = x->paths.v[file], .number = number - x->first[file], .is_record = true};
 }
 
-static dt_status *outside(const scan *c, int64_t row, double value)
-{
+static dt_status *outside(const scan *c, int64_t row, double value) {
     const place at = place_of(c->rows, c->e, row);
     return dt_fail(DT_E_LABEL_RANGE, &c->rows->stored[c->rows->index[c->e]].at,
                    "%s: label %.15g at %s %lld is %s [0, %lld)", at.file, value,
@@ -46,8 +44,7 @@ static dt_status *outside(const scan *c, int64_t row, double value)
 }
 
 static dt_status *beyond(const dt_dataset *d, dt_part part, const dt_target_range *q, int64_t row,
-                         double value)
-{
+                         double value) {
     const dt_rows *r = &d->rows[part];
     const place at = place_of(r, q->element, row);
     return dt_fail(DT_E_LABEL_RANGE, &r->stored[r->index[q->element]].at,
@@ -58,65 +55,60 @@ static dt_status *beyond(const dt_dataset *d, dt_part part, const dt_target_rang
                    q->low, q->high, isinf(q->high) ? ')' : ']');
 }
 
-void dt_dataset_locate(const dt_dataset *d, dt_part part, int element, int64_t example, dt_str *out)
-{
+void dt_dataset_locate(const dt_dataset *d, dt_part part, int element, int64_t example,
+                       dt_str *out) {
     const char *alone = dt_dataset_example_file(d, part, example);
     const place at = place_of(&d->rows[part], element, example);
-    if (alone)
-        dt_str_escaped(out, alone, strlen(alone), SIZE_MAX);
+    if (alone) dt_str_escaped(out, alone, strlen(alone), SIZE_MAX);
     else
-        dt_str_printf(out, "example %lld of %s", (long long)at.number + 1, at.file ? at.file : "the data");
+        dt_str_printf(out, "example %lld of %s", (long long)at.number + 1,
+                      at.file ? at.file : "the data");
 }
 
 /* The first of n values that is no class, and not the ignored one; -1: there is none. */
-static int64_t find_outside(const scan *c, dt_dtype dtype, const char *values, int64_t n, double *value)
-{
+static int64_t find_outside(const scan *c, dt_dtype dtype, const char *values, int64_t n,
+                            double *value) {
     for (int64_t from = 0, at; from < n; from += at + 1) {
-        at = dt_find_outside(dtype, c->classes, values + from * (int64_t)dt_dtype_size(dtype), n - from, value);
-        if (at < 0 || !c->ignored || *value != (double)*c->ignored)
-            return at < 0 ? -1 : from + at;
+        at = dt_find_outside(dtype, c->classes, values + from * (int64_t)dt_dtype_size(dtype),
+                             n - from, value);
+        if (at < 0 || !c->ignored || *value != (double)*c->ignored) return at < 0 ? -1 : from + at;
     }
     return -1;
 }
 
-static int64_t aligned(int64_t bytes)
-{
-    return (bytes + 63) & ~(int64_t)63;
-}
+static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
 
 /* memory: a stored row, a row after `plan`, and scratch. */
-static dt_status *scan_rows(const scan *c, const void *whole, char *memory)
-{
+static dt_status *scan_rows(const scan *c, const void *whole, char *memory) {
     const dt_type *t = dt_map_plan_type(c->plan);
     int64_t n = dt_type_elements(t);
     double value;
-    char *mapped = memory + aligned(dt_rows_bytes(c->rows, c->e)), *scratch = mapped + aligned(dt_type_bytes(t));
+    char *mapped = memory + aligned(dt_rows_bytes(c->rows, c->e)),
+         *scratch = mapped + aligned(dt_type_bytes(t));
     for (int64_t i = 0; i < c->rows->count; i++) {
         const void *row;
         DT_TRY(dt_rows_get(c->d, c->rows, c->e, i, whole, memory, &row));
         dt_map_run(c->plan, &(dt_map_at){.example = c->rows->first + i}, row, mapped, scratch);
-        if (find_outside(c, t->dtype, mapped, n, &value) >= 0)
-            return outside(c, i, value);
+        if (find_outside(c, t->dtype, mapped, n, &value) >= 0) return outside(c, i, value);
     }
     return NULL;
 }
 
 /* Drawn labels need no look: there may be more of them than can be looked at. */
-static bool is_known(const scan *c)
-{
-    const int64_t classes = dt_map_plan_is_empty(c->plan) ? c->rows->stored[c->rows->index[c->e]].classes : 0;
+static bool is_known(const scan *c) {
+    const int64_t classes =
+        dt_map_plan_is_empty(c->plan) ? c->rows->stored[c->rows->index[c->e]].classes : 0;
     return classes > 0 && classes <= c->classes;
 }
 
-static dt_status *scan_labels(const scan *c)
-{
+static dt_status *scan_labels(const scan *c) {
     const dt_type *t = dt_map_plan_type(c->plan);
     const dt_stored *x = &c->rows->stored[c->rows->index[c->e]];
     const void *whole;
-    if (is_known(c))
-        return NULL;
+    if (is_known(c)) return NULL;
     DT_TRY(dt_rows_whole(c->d, c->rows, c->e, &whole));
-    int64_t bytes = aligned(dt_rows_bytes(c->rows, c->e)) + aligned(dt_type_bytes(t)) + dt_map_plan_scratch(c->plan);
+    int64_t bytes = aligned(dt_rows_bytes(c->rows, c->e)) + aligned(dt_type_bytes(t)) +
+                    dt_map_plan_scratch(c->plan);
     char *memory = dt_try_alloc((size_t)bytes);
     if (!memory)
         return dt_fail(DT_E_NO_MEMORY, &x->at, "%s: out of memory for one of its rows", x->file);
@@ -125,30 +117,30 @@ static dt_status *scan_labels(const scan *c)
     return s;
 }
 
-dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes)
-{
+dt_status *dt_dataset_check_labels(dt_dataset *d, int element, int64_t classes) {
     return dt_dataset_check_labels_but(d, element, classes, NULL);
 }
 
-dt_status *dt_dataset_check_labels_but(dt_dataset *d, int element, int64_t classes, const int64_t *ignored)
-{
+dt_status *dt_dataset_check_labels_but(dt_dataset *d, int element, int64_t classes,
+                                       const int64_t *ignored) {
     dt_status *s = NULL;
     for (dt_part p = 0; p < DT_PARTS; p++) {
         const dt_rows *r = &d->rows[p];
         if (r->count > 0)
-            dt_status_append(&s, scan_labels(&(scan){d, r, element, r->plan[element], classes, ignored}));
+            dt_status_append(
+                &s, scan_labels(&(scan){d, r, element, r->plan[element], classes, ignored}));
     }
     return s;
 }
 
-dt_status *dt_rows_check_limits(const dt_dataset *d, const dt_rows *r)
-{
+dt_status *dt_rows_check_limits(const dt_dataset *d, const dt_rows *r) {
     dt_status *s = NULL;
     for (int e = 0; e < d->n; e++) {
         const dt_map_limit *limits;
         int n = dt_map_plan_limits(r->plan[e], &limits);
         for (int i = 0; i < n; i++)
-            dt_status_append(&s, scan_labels(&(scan){d, r, e, limits[i].before, limits[i].classes, NULL}));
+            dt_status_append(
+                &s, scan_labels(&(scan){d, r, e, limits[i].before, limits[i].classes, NULL}));
     }
     return s;
 }
@@ -167,8 +159,7 @@ typedef struct range_scan {
 
 /* Whether a value of the n of an example has a weight other than 0: those that do not may hold
  * anything. */
-static dt_status *weighs(const range_scan *c, int64_t row, int64_t value, int64_t n, bool *counts)
-{
+static dt_status *weighs(const range_scan *c, int64_t row, int64_t value, int64_t n, bool *counts) {
     const dt_rows *r = &c->d->rows[c->part];
     const dt_map_plan *plan = r->plan[c->q->weight];
     const dt_type *t = dt_map_plan_type(plan);
@@ -191,8 +182,7 @@ static dt_status *weighs(const range_scan *c, int64_t row, int64_t value, int64_
     return s;
 }
 
-static bool see_range(const dt_view *target, int64_t row, void *user)
-{
+static bool see_range(const dt_view *target, int64_t row, void *user) {
     range_scan *c = user;
     const int64_t n = dt_type_elements(&target->type);
     const char *values = target->data;
@@ -202,35 +192,28 @@ static bool see_range(const dt_view *target, int64_t row, void *user)
         at = dt_find_beyond(target->type.dtype, c->q->low - ROUNDING, c->q->high + ROUNDING,
                             values + from * (int64_t)dt_dtype_size(target->type.dtype), n - from,
                             &value);
-        if (at < 0)
-            return true;
-        if (c->q->weight >= 0)
-            c->bad = weighs(c, row, from + at, n, &counts);
-        if (!c->bad && counts)
-            c->bad = beyond(c->d, c->part, c->q, row, value);
+        if (at < 0) return true;
+        if (c->q->weight >= 0) c->bad = weighs(c, row, from + at, n, &counts);
+        if (!c->bad && counts) c->bad = beyond(c->d, c->part, c->q, row, value);
     }
     return !c->bad;
 }
 
 /* Of class numbers that are drawn there may be more than can be looked at. */
-static bool is_drawn_within(const dt_rows *r, const dt_target_range *q)
-{
-    const int64_t classes = dt_map_plan_is_empty(r->plan[q->element])
-                                ? r->stored[r->index[q->element]].classes
-                                : 0;
+static bool is_drawn_within(const dt_rows *r, const dt_target_range *q) {
+    const int64_t classes =
+        dt_map_plan_is_empty(r->plan[q->element]) ? r->stored[r->index[q->element]].classes : 0;
     return classes > 0 && q->low <= 0 && (double)classes - 1 <= q->high;
 }
 
-dt_status *dt_dataset_check_range(const dt_dataset *d, const dt_target_range *q)
-{
+dt_status *dt_dataset_check_range(const dt_dataset *d, const dt_target_range *q) {
     dt_status *faults = NULL;
     for (dt_part p = 0; p < DT_PARTS; p++) {
         const dt_rows *r = &d->rows[p];
-        if (r->count == 0 || is_drawn_within(r, q))
-            continue;
+        if (r->count == 0 || is_drawn_within(r, q)) continue;
         range_scan c = {.d = d, .part = p, .q = q};
-        const int64_t rows = MOST_VALUES /
-                             (dt_type_elements(dt_map_plan_type(r->plan[q->element])) + 1);
+        const int64_t rows =
+            MOST_VALUES / (dt_type_elements(dt_map_plan_type(r->plan[q->element])) + 1);
         const dt_survey all = {.data = d,
                                .part = p,
                                .element = q->element,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Planning the steps of `map`, and what they learn on the way. A plan ends before a step that has nothing learned yet; the rows of the training part
- * go through that plan, one after the other, and the step takes a look at each. Then the plan is made again. One thread in one order: the sums are
+ * Planning the steps of `map`, and what they learn on the way. A plan ends before a step that has
+ * nothing learned yet; the rows of the training part go through that plan, one after the other, and
+ * the step takes a look at each. Then the plan is made again. One thread in one order: the sums are
  * the same bits on every machine.
  */
 #include <stdlib.h>
@@ -9,18 +10,16 @@
 #include "data/dataset.h"
 #include "data/map/step.h"
 
-static int64_t aligned(int64_t bytes)
-{
-    return (bytes + 63) & ~(int64_t)63;
-}
+static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
 
 /* memory: a stored row, a row after `plan`, and scratch. */
-static dt_status *take_rows(const dt_dataset *d, int e, const dt_map_plan *plan, void *lesson, char *memory)
-{
+static dt_status *take_rows(const dt_dataset *d, int e, const dt_map_plan *plan, void *lesson,
+                            char *memory) {
     const dt_rows *train = &d->rows[DT_PART_TRAIN];
     const dt_map_stage *s = dt_map_plan_pending(plan);
     const void *whole, *row;
-    char *mapped = memory + aligned(dt_rows_bytes(train, e)), *scratch = mapped + aligned(dt_type_bytes(dt_map_plan_type(plan)));
+    char *mapped = memory + aligned(dt_rows_bytes(train, e)),
+         *scratch = mapped + aligned(dt_type_bytes(dt_map_plan_type(plan)));
     DT_TRY(dt_rows_whole(d, train, e, &whole));
     for (int64_t i = 0; i < train->count; i++) {
         DT_TRY(dt_rows_get(d, train, e, i, whole, memory, &row));
@@ -33,36 +32,36 @@ static dt_status *take_rows(const dt_dataset *d, int e, const dt_map_plan *plan,
     return NULL;
 }
 
-static void add_lesson(dt_dataset *d, const dt_lesson *lesson)
-{
+static void add_lesson(dt_dataset *d, const dt_lesson *lesson) {
     dt_lesson *all = dt_arena_array(d->arena, dt_lesson, d->learned.n + 1);
-    for (int i = 0; i < d->learned.n; i++)
-        all[i] = d->learned.lesson[i];
+    for (int i = 0; i < d->learned.n; i++) all[i] = d->learned.lesson[i];
     all[d->learned.n++] = *lesson;
     d->learned.lesson = all;
 }
 
-static dt_status *learn(dt_dataset *d, int e, const dt_map_plan *plan)
-{
+static dt_status *learn(dt_dataset *d, int e, const dt_map_plan *plan) {
     const dt_rows *train = &d->rows[DT_PART_TRAIN];
     const dt_map_stage *s = dt_map_plan_pending(plan);
     const dt_map_learning *how = s->step->learning;
-    char *memory = dt_try_alloc((size_t)(aligned(dt_rows_bytes(train, e)) + aligned(dt_type_bytes(dt_map_plan_type(plan))) + dt_map_plan_scratch(plan) + 1));
+    char *memory = dt_try_alloc((size_t)(aligned(dt_rows_bytes(train, e)) +
+                                         aligned(dt_type_bytes(dt_map_plan_type(plan))) +
+                                         dt_map_plan_scratch(plan) + 1));
     if (!memory)
         return dt_fail(DT_E_NO_MEMORY, s->at, "%s: out of memory for one of its rows", s->file);
     void *lesson = how->begin(s);
     dt_status *bad = take_rows(d, e, plan, lesson, memory);
     dt_lesson learned = {.step = s->purpose};
     how->end(lesson, s, bad ? NULL : d->arena, &learned);
-    if (!bad)
-        add_lesson(d, &learned);
+    if (!bad) add_lesson(d, &learned);
     free(memory);
     return bad;
 }
 
-dt_status *dt_rows_plan(dt_dataset *d, dt_rows *r, int e)
-{
-    const dt_map_request q = {.map = d->spec.map, .stored = &r->stored[r->index[e]], .directory = d->spec.directory, .learned = &d->learned,
+dt_status *dt_rows_plan(dt_dataset *d, dt_rows *r, int e) {
+    const dt_map_request q = {.map = d->spec.map,
+                              .stored = &r->stored[r->index[e]],
+                              .directory = d->spec.directory,
+                              .learned = &d->learned,
                               .none = d->spec.as_stored};
     DT_TRY(dt_map_plan_make(d->arena, &q, &r->plan[e]));
     while (dt_map_plan_pending(r->plan[e])) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading lists of steps, and plans. A step knows its arguments, what type it makes of what, and how to turn one example (map/step.h); everything
- * here goes over rows of their table.
+ * Reading lists of steps, and plans. A step knows its arguments, what type it makes of what, and
+ * how to turn one example (map/step.h); everything here goes over rows of their table.
  */
 #include "data/map.h"
 
@@ -21,8 +21,7 @@ static const dt_map_step *const steps[] = {
 };
 enum { STEPS = sizeof steps / sizeof *steps, MOST_BRIEF = 2 };
 
-const dt_kind *const *dt_map_kinds(int *n)
-{
+const dt_kind *const *dt_map_kinds(int *n) {
     static const dt_kind *const rows[] = {
 #define DT_MAP_ROW(name) &dt_map_##name.kind,
 #include "data/map/steps.h"
@@ -32,8 +31,7 @@ const dt_kind *const *dt_map_kinds(int *n)
     return rows;
 }
 
-const char *const *dt_map_brief(const dt_kind *step, bool *list)
-{
+const char *const *dt_map_brief(const dt_kind *step, bool *list) {
     const dt_map_step *row = (const dt_map_step *)step; /* it begins with its kind */
     *list = row->takes_list;
     return row->brief;
@@ -54,28 +52,28 @@ struct dt_map {
     chain *chains; /* (n) */
 };
 
-static const dt_map_step *step_named(const char *name)
-{
+static const dt_map_step *step_named(const char *name) {
     for (int i = 0; i < STEPS; i++)
-        if (strcmp(steps[i]->kind.name, name) == 0)
-            return steps[i];
+        if (strcmp(steps[i]->kind.name, name) == 0) return steps[i];
     return NULL;
 }
 
-/* How many arguments a value gives without naming them; 0: it names them, or is no value for that. */
-static int count_brief(const dt_map_step *row, const dt_tree *value)
-{
-    int n = value->kind == DT_TREE_SCALAR || (value->kind == DT_TREE_LIST && row->takes_list) ? 1 : value->kind == DT_TREE_LIST ? value->n : 0;
+/* How many arguments a value gives without naming them; 0: it names them, or is no value for
+ * that. */
+static int count_brief(const dt_map_step *row, const dt_tree *value) {
+    int n = value->kind == DT_TREE_SCALAR || (value->kind == DT_TREE_LIST && row->takes_list) ? 1
+            : value->kind == DT_TREE_LIST ? value->n
+                                          : 0;
     return n >= 1 && n <= MOST_BRIEF && row->brief[n - 1] ? n : 0;
 }
 
-/* {name: value} with the bare value written as the mapping that it is short for: {name: {first: value}}, {name: {first: v[0], second: v[1]}}. */
-static const dt_tree *in_full(dt_arena *arena, const dt_tree *t)
-{
-    const dt_map_step *row = t->kind == DT_TREE_MAP && t->n == 1 ? step_named(t->entry[0].key) : NULL;
+/* {name: value} with the bare value written as the mapping that it is short for: {name: {first:
+ * value}}, {name: {first: v[0], second: v[1]}}. */
+static const dt_tree *in_full(dt_arena *arena, const dt_tree *t) {
+    const dt_map_step *row =
+        t->kind == DT_TREE_MAP && t->n == 1 ? step_named(t->entry[0].key) : NULL;
     int n = row ? count_brief(row, t->entry[0].value) : 0;
-    if (n == 0)
-        return t;
+    if (n == 0) return t;
     dt_tree *value = t->entry[0].value;
     dt_tree *args = dt_arena_copy(arena, value, sizeof *args);
     dt_tree *whole = dt_arena_copy(arena, t, sizeof *whole);
@@ -87,23 +85,22 @@ static const dt_tree *in_full(dt_arena *arena, const dt_tree *t)
     for (int i = 0; i < n; i++) {
         args->entry[i] = t->entry[0];
         args->entry[i].key = row->brief[i];
-        args->entry[i].value = value->kind == DT_TREE_LIST && !row->takes_list ? value->item[i] : value;
+        args->entry[i].value =
+            value->kind == DT_TREE_LIST && !row->takes_list ? value->item[i] : value;
     }
     return whole;
 }
 
-static dt_status *read_step(dt_arena *arena, const dt_kind *const *kinds, const dt_tree *t, dt_named *out)
-{
+static dt_status *read_step(dt_arena *arena, const dt_kind *const *kinds, const dt_tree *t,
+                            dt_named *out) {
     DT_TRY(dt_named_read(arena, kinds, STEPS, "map step", in_full(arena, t), out));
     return steps[out->row]->check ? steps[out->row]->check(out->args, &out->at) : NULL;
 }
 
-static dt_status *read_chain(dt_arena *arena, const dt_entry *e, chain *out)
-{
+static dt_status *read_chain(dt_arena *arena, const dt_entry *e, chain *out) {
     const dt_kind *kinds[STEPS];
     dt_status *s = NULL;
-    for (int i = 0; i < STEPS; i++)
-        kinds[i] = &steps[i]->kind;
+    for (int i = 0; i < STEPS; i++) kinds[i] = &steps[i]->kind;
     DT_TRY(dt_tree_expect(e->value, DT_TREE_LIST, e->key));
     dt_named *named = dt_arena_array(arena, dt_named, e->value->n);
     for (int i = 0; i < e->value->n; i++)
@@ -112,30 +109,26 @@ static dt_status *read_chain(dt_arena *arena, const dt_entry *e, chain *out)
     return s;
 }
 
-bool dt_texts_have(const dt_texts *names, const char *name)
-{
+bool dt_texts_have(const dt_texts *names, const char *name) {
     for (int i = 0; i < names->n; i++)
-        if (strcmp(names->v[i], name) == 0)
-            return true;
+        if (strcmp(names->v[i], name) == 0) return true;
     return false;
 }
 
-static dt_status *check_name(const dt_entry *e, const dt_texts *names)
-{
-    if (names->n == 0 || dt_texts_have(names, e->key))
-        return NULL;
-    dt_status *s = dt_fail(DT_E_DATASET_KEYS, &e->key_at, "map names '%s', which is not an element of the data", e->key);
+static dt_status *check_name(const dt_entry *e, const dt_texts *names) {
+    if (names->n == 0 || dt_texts_have(names, e->key)) return NULL;
+    dt_status *s = dt_fail(DT_E_DATASET_KEYS, &e->key_at,
+                           "map names '%s', which is not an element of the data", e->key);
     const char *near = dt_nearest(e->key, names->v, names->n);
     return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
 }
 
-dt_status *dt_map_read(dt_arena *arena, const dt_tree *t, const dt_texts *names, const dt_map **out)
-{
+dt_status *dt_map_read(dt_arena *arena, const dt_tree *t, const dt_texts *names,
+                       const dt_map **out) {
     dt_map *m = dt_arena_new(arena, dt_map);
     dt_status *s = NULL;
     *out = m;
-    if (!t || t->kind == DT_TREE_NULL)
-        return NULL;
+    if (!t || t->kind == DT_TREE_NULL) return NULL;
     DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "map"));
     m->n = t->n;
     m->chains = dt_arena_array(arena, chain, t->n);
@@ -146,8 +139,7 @@ dt_status *dt_map_read(dt_arena *arena, const dt_tree *t, const dt_texts *names,
     return s;
 }
 
-bool dt_map_learns(const dt_map *m)
-{
+bool dt_map_learns(const dt_map *m) {
     bool learns = false;
     for (int i = 0; i < m->n; i++)
         for (int k = 0; k < m->chains[i].n; k++) {
@@ -162,100 +154,106 @@ bool dt_map_learns(const dt_map *m)
 
 struct dt_map_plan {
     dt_type type;
-    int64_t in_bytes, widest; /* bytes of an example: as stored; at its largest, rounded up to keep alignment */
-    bool text;                /* what comes last is text */
-    int64_t numbers;          /* see dt_map_plan_numbers */
-    dt_texts names;           /* see dt_map_plan_names */
+    /* bytes of an example: as stored; at its largest, rounded up to keep alignment */
+    int64_t in_bytes, widest;
+    bool text;       /* what comes last is text */
+    int64_t numbers; /* see dt_map_plan_numbers */
+    dt_texts names;  /* see dt_map_plan_names */
     int n, n_limits;
     dt_map_stage *stages;
     const dt_map_stage *pending;
     dt_map_limit *limits;
 };
 
-static const chain *find_chain(const dt_map *m, const char *name)
-{
+static const chain *find_chain(const dt_map *m, const char *name) {
     static const chain none;
     for (int i = 0; i < m->n; i++)
-        if (strcmp(m->chains[i].name, name) == 0)
-            return &m->chains[i];
+        if (strcmp(m->chains[i].name, name) == 0) return &m->chains[i];
     return &none;
 }
 
-static bool is_float_cast(const dt_named *named)
-{
+static bool is_float_cast(const dt_named *named) {
     dt_map_stage s = {.step = steps[named->row], .args = named->args};
     return s.step == &dt_map_cast && !s.step->infer(&s, NULL) && s.out.dtype == DT_FLOAT32;
 }
 
-/* Steps that read any type as float32 make a cast to that before them needless: one pass over the values instead of two. */
-static bool is_redundant(const chain *c, int i)
-{
+/* Steps that read any type as float32 make a cast to that before them needless: one pass over the
+ * values instead of two. */
+static bool is_redundant(const chain *c, int i) {
     return is_float_cast(&c->step[i]) && i + 1 < c->n && steps[c->step[i + 1].row]->reads_float32;
 }
 
-static dt_status *check_input(const dt_map_stage *s, bool is_text)
-{
+static dt_status *check_input(const dt_map_stage *s, bool is_text) {
     const char *name = s->step->kind.name;
     if (is_text != (s->step->takes == DT_TAKES_TEXT))
-        return dt_fail(DT_E_DATA_TYPE, s->at, is_text ? "%s: %s needs numbers, got text" : "%s: %s needs text, got numbers", s->file, name);
+        return dt_fail(DT_E_DATA_TYPE, s->at,
+                       is_text ? "%s: %s needs numbers, got text"
+                               : "%s: %s needs text, got numbers",
+                       s->file, name);
     if (s->step->takes == DT_TAKES_INTEGERS && dt_dtype_is_float(s->in.dtype))
-        return dt_fail(DT_E_DATA_TYPE, s->at, "%s: %s needs integers, got %s", s->file, name, dt_dtype_name(s->in.dtype));
+        return dt_fail(DT_E_DATA_TYPE, s->at, "%s: %s needs integers, got %s", s->file, name,
+                       dt_dtype_name(s->in.dtype));
     if (s->step->takes == DT_TAKES_IMAGES && s->in.rank != 2 && s->in.rank != 3)
-        return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: %s needs images, (rows, columns) or (rows, columns, channels), but examples have %d dimension%s",
+        return dt_fail(DT_E_DATA_SHAPE, s->at,
+                       "%s: %s needs images, (rows, columns) or (rows, columns, channels), but "
+                       "examples have %d dimension%s",
                        s->file, name, s->in.rank, s->in.rank == 1 ? "" : "s");
     return NULL;
 }
 
-static dt_status *check_output(const dt_map_stage *s)
-{
+static dt_status *check_output(const dt_map_stage *s) {
     int64_t bytes = (int64_t)dt_dtype_size(s->out.dtype);
     for (int i = 0; i < s->out.rank; i++)
         if (!dt_mul_fits(bytes, s->out.dim[i], &bytes) || bytes > LARGEST_EXAMPLE)
-            return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: %s makes examples of more than %lld bytes", s->file, s->step->kind.name,
-                           (long long)LARGEST_EXAMPLE);
+            return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: %s makes examples of more than %lld bytes",
+                           s->file, s->step->kind.name, (long long)LARGEST_EXAMPLE);
     return NULL;
 }
 
 /* A copy of the plan as it is now, before the step that is about to be added. */
-static void add_limit(dt_arena *arena, dt_map_plan *p, int64_t classes)
-{
-    p->limits[p->n_limits++] = (dt_map_limit){.before = dt_arena_copy(arena, p, sizeof *p), .classes = classes};
+static void add_limit(dt_arena *arena, dt_map_plan *p, int64_t classes) {
+    p->limits[p->n_limits++] =
+        (dt_map_limit){.before = dt_arena_copy(arena, p, sizeof *p), .classes = classes};
 }
 
-static int64_t wider(int64_t widest, const dt_type *t)
-{
+static int64_t wider(int64_t widest, const dt_type *t) {
     int64_t bytes = dt_type_bytes(t);
-    return bytes <= widest ? widest : bytes > INT64_MAX / 4 ? INT64_MAX / 4 : (bytes + 63) & ~(int64_t)63;
+    return bytes <= widest         ? widest
+           : bytes > INT64_MAX / 4 ? INT64_MAX / 4
+                                   : (bytes + 63) & ~(int64_t)63;
 }
 
-static const dt_lesson *find_lesson(const dt_map_request *q, const char *step)
-{
+static const dt_lesson *find_lesson(const dt_map_request *q, const char *step) {
     for (int i = 0; q->learned && i < q->learned->n; i++)
-        if (strcmp(q->learned->lesson[i].step, step) == 0)
-            return &q->learned->lesson[i];
+        if (strcmp(q->learned->lesson[i].step, step) == 0) return &q->learned->lesson[i];
     return NULL;
 }
 
 /* Step number i of the element's list. */
-static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chain *c, int i, dt_map_plan *p)
-{
+static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chain *c, int i,
+                            dt_map_plan *p) {
     const dt_named *named = &c->step[i];
     dt_map_stage *s = &p->stages[p->n];
-    *s = (dt_map_stage){.step = steps[named->row], .args = named->args, .at = &named->at, .file = q->stored->file, .directory = q->directory,
-                        .in = p->type, .out = p->type, .numbers = p->numbers, .names = p->names};
+    *s = (dt_map_stage){.step = steps[named->row],
+                        .args = named->args,
+                        .at = &named->at,
+                        .file = q->stored->file,
+                        .directory = q->directory,
+                        .in = p->type,
+                        .out = p->type,
+                        .numbers = p->numbers,
+                        .names = p->names};
     s->purpose = dt_arena_printf(arena, "map/%s/%s/%d", s->step->kind.name, c->name, i);
     s->values = dt_type_elements(&p->type);
     DT_TRY(check_input(s, p->text));
     if (s->step->learning && s->step->learning->wants(s->args)) {
         s->learned = find_lesson(q, s->purpose);
         p->pending = s->learned ? NULL : s;
-        if (p->pending)
-            return NULL;
+        if (p->pending) return NULL;
     }
     DT_TRY(s->step->infer(s, arena));
     DT_TRY(check_output(s));
-    if (s->step->classes)
-        add_limit(arena, p, s->step->classes(s->args));
+    if (s->step->classes) add_limit(arena, p, s->step->classes(s->args));
     p->type = s->out;
     p->text = false;
     p->numbers = s->step->keeps_numbers ? s->numbers : 0;
@@ -265,73 +263,56 @@ static dt_status *add_stage(dt_arena *arena, const dt_map_request *q, const chai
     return NULL;
 }
 
-dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_map_plan **out)
-{
+dt_status *dt_map_plan_make(dt_arena *arena, const dt_map_request *q, const dt_map_plan **out) {
     const dt_stored *x = q->stored;
     static const chain none;
     const chain *c = q->none ? &none : find_chain(q->map, x->name);
     dt_map_plan *p = dt_arena_new(arena, dt_map_plan);
-    *p = (dt_map_plan){.type = x->type, .in_bytes = dt_type_bytes(&x->type), .text = x->text, .numbers = x->numbers, .names = x->names};
+    *p = (dt_map_plan){.type = x->type,
+                       .in_bytes = dt_type_bytes(&x->type),
+                       .text = x->text,
+                       .numbers = x->numbers,
+                       .names = x->names};
     p->stages = dt_arena_array(arena, dt_map_stage, c->n);
     p->limits = dt_arena_array(arena, dt_map_limit, c->n);
     for (int i = 0; i < c->n && !p->pending; i++)
-        if (!is_redundant(c, i))
-            DT_TRY(add_stage(arena, q, c, i, p));
+        if (!is_redundant(c, i)) DT_TRY(add_stage(arena, q, c, i, p));
     if (p->text && !p->pending && !q->none)
-        return dt_fail(DT_E_DATA_TYPE, &x->at, "%s: '%s' is text: 'map' must turn it into numbers, with text_vectorization or string_lookup", x->file, x->name);
+        return dt_fail(DT_E_DATA_TYPE, &x->at,
+                       "%s: '%s' is text: 'map' must turn it into numbers, with text_vectorization "
+                       "or string_lookup",
+                       x->file, x->name);
     *out = p;
     return NULL;
 }
 
-const dt_map_stage *dt_map_plan_pending(const dt_map_plan *p)
-{
-    return p->pending;
-}
+const dt_map_stage *dt_map_plan_pending(const dt_map_plan *p) { return p->pending; }
 
-bool dt_map_plan_is_empty(const dt_map_plan *p)
-{
-    return p->n == 0;
-}
+bool dt_map_plan_is_empty(const dt_map_plan *p) { return p->n == 0; }
 
-bool dt_map_plan_is_plain(const dt_map_plan *p)
-{
+bool dt_map_plan_is_plain(const dt_map_plan *p) {
     for (int i = 0; i < p->n; i++)
-        if (p->stages[i].step != &dt_map_cast)
-            return false;
+        if (p->stages[i].step != &dt_map_cast) return false;
     return true;
 }
 
-const dt_type *dt_map_plan_type(const dt_map_plan *p)
-{
-    return &p->type;
-}
+const dt_type *dt_map_plan_type(const dt_map_plan *p) { return &p->type; }
 
-int64_t dt_map_plan_numbers(const dt_map_plan *p)
-{
-    return p->numbers;
-}
+int64_t dt_map_plan_numbers(const dt_map_plan *p) { return p->numbers; }
 
-const dt_texts *dt_map_plan_names(const dt_map_plan *p)
-{
-    return &p->names;
-}
+const dt_texts *dt_map_plan_names(const dt_map_plan *p) { return &p->names; }
 
-int dt_map_plan_limits(const dt_map_plan *p, const dt_map_limit **limits)
-{
+int dt_map_plan_limits(const dt_map_plan *p, const dt_map_limit **limits) {
     *limits = p->limits;
     return p->n_limits;
 }
 
-int64_t dt_map_plan_scratch(const dt_map_plan *p)
-{
-    return p->n > 1 ? 2 * p->widest : 0;
-}
+int64_t dt_map_plan_scratch(const dt_map_plan *p) { return p->n > 1 ? 2 * p->widest : 0; }
 
 /* Between steps an example goes back and forth between the halves of the scratch. */
-void dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out, void *scratch)
-{
-    if (p->n == 0)
-        memcpy(out, in, (size_t)p->in_bytes);
+void dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void *out,
+                void *scratch) {
+    if (p->n == 0) memcpy(out, in, (size_t)p->in_bytes);
     for (int i = 0; i < p->n; i++) {
         void *to = i == p->n - 1 ? out : (char *)scratch + (i % 2) * p->widest;
         p->stages[i].step->run(&p->stages[i], at, in, to);
@@ -339,18 +320,17 @@ void dt_map_run(const dt_map_plan *p, const dt_map_at *at, const void *in, void 
     }
 }
 
-dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t *seed)
-{
-    dt_random r = seed ? dt_random_stream((uint64_t)*seed, s->step->kind.name, (uint64_t)at->example)
-                       : dt_random_stream(at->seed, s->purpose, (uint64_t)at->example);
+dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t *seed) {
+    dt_random r = seed
+                      ? dt_random_stream((uint64_t)*seed, s->step->kind.name, (uint64_t)at->example)
+                      : dt_random_stream(at->seed, s->purpose, (uint64_t)at->example);
     r.counter[0] = (uint64_t)at->pass << 8; /* a step draws few blocks of numbers of an example */
     return r;
 }
 
 /* ---- in a graph ---- */
 
-dt_type dt_map_batch_type(const dt_type *t)
-{
+dt_type dt_map_batch_type(const dt_type *t) {
     dt_type batch = *t;
     memmove(batch.dim + 1, batch.dim, sizeof *batch.dim * (size_t)t->rank);
     batch.dim[0] = DT_BATCH;
@@ -359,11 +339,12 @@ dt_type dt_map_batch_type(const dt_type *t)
 }
 
 /* A variable that nothing assigns; the trace keeps it. */
-dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type, const void *v)
-{
+dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type,
+                        const void *v) {
     dt_arena *arena = dt_trace_arena(x.trace);
     dt_variable *numbers = NULL;
-    dt_status *bad = dt_variable_alloc(&numbers, dt_arena_printf(arena, "%s/%s", s->purpose, name), type, false);
+    dt_status *bad =
+        dt_variable_alloc(&numbers, dt_arena_printf(arena, "%s/%s", s->purpose, name), type, false);
     if (bad) {
         dt_trace_fail(x.trace, bad);
         return x;
@@ -374,12 +355,13 @@ dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, con
     return y;
 }
 
-dt_status *dt_map_emit(const dt_map_plan *p, dt_value x, dt_value *out)
-{
+dt_status *dt_map_emit(const dt_map_plan *p, dt_value x, dt_value *out) {
     for (int i = 0; i < p->n; i++) {
         const dt_map_stage *s = &p->stages[i];
         if (!s->step->emit)
-            return dt_suggest(dt_fail(DT_E_NO_ONNX, s->at, "map step '%s' cannot be part of a graph", s->step->kind.name),
+            return dt_suggest(dt_fail(DT_E_NO_ONNX, s->at,
+                                      "map step '%s' cannot be part of a graph",
+                                      s->step->kind.name),
                               "--without-map exports the model without 'map'");
         const char *before = dt_trace_path(x.trace, s->purpose);
         x = s->step->emit(s, x);

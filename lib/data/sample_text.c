@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A play that nobody wrote: speakers and verses from a small grammar. Language models trained on it learn what they would learn
- * first from a real one: names before speeches, lines of verse, words, the order of a sentence.
+ * A play that nobody wrote: speakers and verses from a small grammar. Language models trained on it
+ * learn what they would learn first from a real one: names before speeches, lines of verse, words,
+ * the order of a sentence.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,42 +10,62 @@
 
 #include "data/sample_text.h"
 
-/* <name> in a form stands for one of that rule's forms; forms are separated by |. No rule leads back to itself, so every text ends. */
+/* <name> in a form stands for one of that rule's forms; forms are separated by |. No rule leads
+ * back to itself, so every text ends. */
 static const struct rule {
     const char *name, *forms;
 } grammar[] = {
-    {"speaker", "ROMEO|JULIET|KING HENRY|QUEEN MARGARET|DUKE VINCENTIO|FRIAR PETER|First Citizen|Second Citizen|Third Servant|LUCENTIO|"
-                "GREMIO|BAPTISTA|XANTHIPPE|OSWALD|YORK|WARWICK|EDWARD|Nurse|Messenger|ZENO|ISABELLA|ANGELO|HORTENSIO|JOAN|KATHARINA"},
-    {"speech", "<sentence>|<sentence> <sentence>|<sentence> <sentence> <sentence>|<sentence> <sentence> <sentence> <sentence>"},
-    {"sentence", "<statement>.|<statement>.|<statement>;|<statement>: <statement>.|<statement>, <and> <statement>.|<question>?|<question>?|"
-                 "<order>!|<order>, <address>.|<cry>, <address>! <statement>.|<cry>! <statement>.|If <statement>, then <statement>.|"
+    {"speaker", "ROMEO|JULIET|KING HENRY|QUEEN MARGARET|DUKE VINCENTIO|FRIAR PETER|First "
+                "Citizen|Second Citizen|Third Servant|LUCENTIO|"
+                "GREMIO|BAPTISTA|XANTHIPPE|OSWALD|YORK|WARWICK|EDWARD|Nurse|Messenger|ZENO|"
+                "ISABELLA|ANGELO|HORTENSIO|JOAN|KATHARINA"},
+    {"speech", "<sentence>|<sentence> <sentence>|<sentence> <sentence> <sentence>|<sentence> "
+               "<sentence> <sentence> <sentence>"},
+    {"sentence", "<statement>.|<statement>.|<statement>;|<statement>: <statement>.|<statement>, "
+                 "<and> <statement>.|<question>?|<question>?|"
+                 "<order>!|<order>, <address>.|<cry>, <address>! <statement>.|<cry>! "
+                 "<statement>.|If <statement>, then <statement>.|"
                  "When <subject> <verb>, <statement>.|<address>, <question>?|<rare>."},
-    {"statement", "<subject> <verb> <object>|<subject> <verb> <object>|<subject> <will> <act> <object>|<subject> <will> not <act> <object>|"
-                  "the <noun> of <name> is <adjective>|my <noun> is <adjective> as the <noun>|there's no <noun> so <adjective>|"
+    {"statement", "<subject> <verb> <object>|<subject> <verb> <object>|<subject> <will> <act> "
+                  "<object>|<subject> <will> not <act> <object>|"
+                  "the <noun> of <name> is <adjective>|my <noun> is <adjective> as the "
+                  "<noun>|there's no <noun> so <adjective>|"
                   "'tis but a <adjective> <noun>|<subject> <verb> <object> <where>"},
-    {"question", "what <noun> is this|why <does> <subject> <act> <object>|<does> <subject> <act> <object> <where>|"
-                 "is not the <noun> <adjective>|who shall <act> the <adjective> <noun>|how came <name> <where>"},
-    {"order", "go, <act> the <noun>|speak not of <name>|come, let us <act> <object>|bring me the <adjective> <noun>|look <where>|hold thy tongue"},
+    {"question", "what <noun> is this|why <does> <subject> <act> <object>|<does> <subject> <act> "
+                 "<object> <where>|"
+                 "is not the <noun> <adjective>|who shall <act> the <adjective> <noun>|how came "
+                 "<name> <where>"},
+    {"order", "go, <act> the <noun>|speak not of <name>|come, let us <act> <object>|bring me the "
+              "<adjective> <noun>|look <where>|hold thy tongue"},
     {"cry", "O|Alas|Ay|Nay|Hark|Peace|Well-a-day|What, ho|Fie|Amen"},
-    {"address", "my lord|good sir|sweet <name>|gentle cousin|my liege|thou <adjective> villain|fair queen|you Volsces|Kate|Jove|Zounds"},
-    {"subject", "I|thou|we|they|<name>|the <noun>|my <noun>|this <adjective> <noun>|his <noun>|her <noun>|Queen <name>|Quintus"},
-    {"object", "the <noun>|my <adjective> <noun>|thy <noun>|<name>|a thousand <noun>s|his <noun> and his <noun>|our <noun>|me|thee|it"},
-    {"name", "Romeo|Juliet|Henry|Margaret|Verona|France|Tybalt|Paris|Warwick|York|Lucentio|Bianca|Padua|Rome|Angelo|England|Xerxes|Zara"},
-    {"noun", "king|crown|sword|love|heart|night|day|grave|tongue|friend|enemy|father|brother|daughter|eye|hand|blood|honour|jewel|prince|"
+    {"address", "my lord|good sir|sweet <name>|gentle cousin|my liege|thou <adjective> "
+                "villain|fair queen|you Volsces|Kate|Jove|Zounds"},
+    {"subject", "I|thou|we|they|<name>|the <noun>|my <noun>|this <adjective> <noun>|his <noun>|her "
+                "<noun>|Queen <name>|Quintus"},
+    {"object", "the <noun>|my <adjective> <noun>|thy <noun>|<name>|a thousand <noun>s|his <noun> "
+               "and his <noun>|our <noun>|me|thee|it"},
+    {"name", "Romeo|Juliet|Henry|Margaret|Verona|France|Tybalt|Paris|Warwick|York|Lucentio|Bianca|"
+             "Padua|Rome|Angelo|England|Xerxes|Zara"},
+    {"noun", "king|crown|sword|love|heart|night|day|grave|tongue|friend|enemy|father|brother|"
+             "daughter|eye|hand|blood|honour|jewel|prince|"
              "soldier|word|world|sun|moon|sea|flower|traitor|name|soul|queen|exile|prize"},
-    {"adjective", "noble|sweet|bloody|gentle|false|true|fair|foul|proud|poor|royal|cruel|heavy|quiet|valiant|unjust|vexed|dizzy|old|young|"
+    {"adjective", "noble|sweet|bloody|gentle|false|true|fair|foul|proud|poor|royal|cruel|heavy|"
+                  "quiet|valiant|unjust|vexed|dizzy|old|young|"
                   "bitter|golden|cold|good"},
-    {"verb", "loved|slew|knew well|did banish|commanded|forgot|once obeyed|forswore|betrayed|shall avenge|beheld|sought|feared|mocked"},
-    {"act", "love|slay|know|banish|crown|forget|obey|forswear|betray|avenge|behold|seek|fear|mock|buy|judge|vex|quit"},
+    {"verb", "loved|slew|knew well|did banish|commanded|forgot|once obeyed|forswore|betrayed|shall "
+             "avenge|beheld|sought|feared|mocked"},
+    {"act", "love|slay|know|banish|crown|forget|obey|forswear|betray|avenge|behold|seek|fear|mock|"
+            "buy|judge|vex|quit"},
     {"will", "will|shall|must|may|would|can|dare"},
     {"does", "doth|did|should|will|must"},
     {"and", "and|but|for|yet|so|nor"},
-    {"where", "in the field|upon the wall|at the gate|to-night|by my troth|before the king|in Padua|beneath the moon|to-morrow"},
-    {"rare", "the jailer asks but $3 for it|he bought it of Frith & Blaize for 3 crowns|read it in act 3|the price is $3"},
+    {"where", "in the field|upon the wall|at the gate|to-night|by my troth|before the king|in "
+              "Padua|beneath the moon|to-morrow"},
+    {"rare", "the jailer asks but $3 for it|he bought it of Frith & Blaize for 3 crowns|read it in "
+             "act 3|the price is $3"},
 };
 
-static const char *forms_of(const char *name, size_t size)
-{
+static const char *forms_of(const char *name, size_t size) {
     for (size_t i = 0; i < sizeof grammar / sizeof *grammar; i++)
         if (strlen(grammar[i].name) == size && memcmp(grammar[i].name, name, size) == 0)
             return grammar[i].forms;
@@ -52,13 +73,10 @@ static const char *forms_of(const char *name, size_t size)
 }
 
 /* Appends one form of a rule, drawn from r. */
-static void expand(const char *forms, dt_random *r, dt_str *out)
-{
+static void expand(const char *forms, dt_random *r, dt_str *out) {
     uint64_t n = 1;
-    for (const char *p = forms; *p; p++)
-        n += *p == '|';
-    for (uint64_t skip = dt_random_below(r, n); skip > 0; skip--)
-        forms = strchr(forms, '|') + 1;
+    for (const char *p = forms; *p; p++) n += *p == '|';
+    for (uint64_t skip = dt_random_below(r, n); skip > 0; skip--) forms = strchr(forms, '|') + 1;
     while (*forms && *forms != '|') {
         if (*forms != '<') {
             dt_str_putc(out, *forms++);
@@ -71,8 +89,7 @@ static void expand(const char *forms, dt_random *r, dt_str *out)
 }
 
 /* A speech as verse: lines of about forty characters; lines and sentences begin with a capital. */
-static void set_verse(char *words, dt_random *r, dt_str *out)
-{
+static void set_verse(char *words, dt_random *r, dt_str *out) {
     size_t column = 0, width = 0;
     bool begin = true;
     char *next = NULL;
@@ -85,8 +102,7 @@ static void set_verse(char *words, dt_random *r, dt_str *out)
             dt_str_putc(out, ' ');
             column++;
         }
-        if (column == 0)
-            width = 34 + dt_random_below(r, 16);
+        if (column == 0) width = 34 + dt_random_below(r, 16);
         char *first = word + (*word == '\'');
         if ((begin || column == 0) && *first >= 'a' && *first <= 'z')
             *first = (char)(*first - 'a' + 'A'); /* in every locale */
@@ -96,8 +112,7 @@ static void set_verse(char *words, dt_random *r, dt_str *out)
     }
 }
 
-void dt_sample_text_generate(uint64_t seed, size_t size, dt_str *out)
-{
+void dt_sample_text_generate(uint64_t seed, size_t size, dt_str *out) {
     dt_random r = dt_random_stream(seed, "synth text", 0);
     dt_str speech = {0};
     while (out->size < size) {

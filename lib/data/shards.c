@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who reads what: one pass over the examples, dealt to the workers by the code that deals them to `fit` (workers.h), and how often each came out.
+ * Who reads what: one pass over the examples, dealt to the workers by the code that deals them to
+ * `fit` (workers.h), and how often each came out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,44 +20,47 @@ typedef struct shared {
     const dt_sharing *q;
     const char *format, *policy;
     dt_dealing dealing;
-    int64_t files;           /* 0: the format has none that follow one another */
-    int64_t count;           /* examples of one pass, whatever `repeat` says */
-    uint8_t *times;          /* [count] how often each was read; 255: as often or more */
-    int64_t *read;           /* [workers] */
-    int64_t *shown;          /* [workers * SHOWN] the first ones */
+    int64_t files;  /* 0: the format has none that follow one another */
+    int64_t count;  /* examples of one pass, whatever `repeat` says */
+    uint8_t *times; /* [count] how often each was read; 255: as often or more */
+    int64_t *read;  /* [workers] */
+    int64_t *shown; /* [workers * SHOWN] the first ones */
 } shared;
 
-static void take(shared *x, int64_t worker, int64_t number)
-{
-    if (x->read[worker] < SHOWN)
-        x->shown[worker * SHOWN + x->read[worker]] = number;
+static void take(shared *x, int64_t worker, int64_t number) {
+    if (x->read[worker] < SHOWN) x->shown[worker * SHOWN + x->read[worker]] = number;
     x->read[worker]++;
     x->times[number] += x->times[number] < UINT8_MAX;
 }
 
-static void run_step(shared *x, dt_workers *w, int64_t step, dt_arena *arena)
-{
+static void run_step(shared *x, dt_workers *w, int64_t step, dt_arena *arena) {
     const int64_t all = w->n * w->replicas;
     int32_t *offsets = dt_arena_array(arena, int32_t, all + 1);
     const int64_t rows = dt_workers_cut(w, step, offsets);
-    int64_t *example = dt_arena_array(arena, int64_t, rows + 1), *pass = dt_arena_array(arena, int64_t, rows + 1);
+    int64_t *example = dt_arena_array(arena, int64_t, rows + 1),
+            *pass = dt_arena_array(arena, int64_t, rows + 1);
     dt_workers_deal(w, &(dt_dealt){.step = step, .count = rows, .example = example, .pass = pass});
     for (int64_t r = 0; r < all; r++)
-        for (int32_t i = offsets[r]; i < offsets[r + 1]; i++)
-            take(x, r / w->replicas, example[i]);
+        for (int32_t i = offsets[r]; i < offsets[r + 1]; i++) take(x, r / w->replicas, example[i]);
 }
 
 /* The order of one process has at most a batch of all examples, as in `fit`. */
-static dt_status *run_all(shared *x)
-{
+static dt_status *run_all(shared *x) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(x->q->data);
     const bool clips = x->dealing == DT_DEAL_GLOBAL && x->count < x->q->batch;
     dt_arena *arena = dt_arena_create();
     dt_workers w;
-    dt_status *s = dt_workers_make(arena, x->q->data, &(dt_workers_options){.part = x->q->part, .dealing = x->dealing, .workers = x->q->workers,
-                                                                            .replicas = x->q->replicas, .batch = clips ? x->count : x->q->batch,
-                                                                            .repeat = 1, .last = spec->last_batch,
-                                                                            .shuffle = spec->shuffle && x->q->part == DT_PART_TRAIN}, &w);
+    dt_status *s = dt_workers_make(
+        arena, x->q->data,
+        &(dt_workers_options){.part = x->q->part,
+                              .dealing = x->dealing,
+                              .workers = x->q->workers,
+                              .replicas = x->q->replicas,
+                              .batch = clips ? x->count : x->q->batch,
+                              .repeat = 1,
+                              .last = spec->last_batch,
+                              .shuffle = spec->shuffle && x->q->part == DT_PART_TRAIN},
+        &w);
     for (int64_t step = 0; !s && step < w.steps; step++) {
         dt_arena *scratch = dt_arena_create();
         run_step(x, &w, step, scratch);
@@ -67,11 +71,9 @@ static dt_status *run_all(shared *x)
 }
 
 /* Examples that were read so often: 0 times, or more than once. */
-static int64_t count_times(const shared *x, bool twice)
-{
+static int64_t count_times(const shared *x, bool twice) {
     int64_t n = 0;
-    for (int64_t i = 0; i < x->count; i++)
-        n += twice ? x->times[i] > 1 : x->times[i] == 0;
+    for (int64_t i = 0; i < x->count; i++) n += twice ? x->times[i] > 1 : x->times[i] == 0;
     return n;
 }
 
@@ -79,14 +81,16 @@ static int64_t count_times(const shared *x, bool twice)
 
 /* By dt_dealing. */
 static const char *const ways[] = {"element", "element", "file", "nothing"};
-static const char *const sayings[] = {"sharded by element", "sharded by element", "sharded by file", "not sharded"}; /* as `fit` says it */
+/* as `fit` says it */
+static const char *const sayings[] = {"sharded by element", "sharded by element", "sharded by file",
+                                      "not sharded"};
 
-static void put_text(const shared *x, dt_str *out)
-{
+static void put_text(const shared *x, dt_str *out) {
     const int64_t twice = count_times(x, true), none = count_times(x, false);
     dt_str_printf(out, "%s   %s   ", x->q->title, x->format);
     dt_str_grouped(out, x->count);
-    dt_str_printf(out, " examples in %lld file%s, %lld worker%s\n", (long long)(x->files ? x->files : 1), x->files > 1 ? "s" : "",
+    dt_str_printf(out, " examples in %lld file%s, %lld worker%s\n",
+                  (long long)(x->files ? x->files : 1), x->files > 1 ? "s" : "",
                   (long long)x->q->workers, x->q->workers == 1 ? "" : "s");
     dt_str_printf(out, "policy %s: %s", x->policy, sayings[x->dealing]);
     dt_str_puts(out, "\n\nworker   examples   first of them\n");
@@ -102,14 +106,13 @@ static void put_text(const shared *x, dt_str *out)
         dt_str_puts(out, x->read[w] > SHOWN ? ", ...\n" : "\n");
     }
     dt_str_puts(out, "\n");
-    if (twice == 0 && none == 0)
-        dt_str_puts(out, "every example is read by exactly one worker\n");
+    if (twice == 0 && none == 0) dt_str_puts(out, "every example is read by exactly one worker\n");
     else
-        dt_str_printf(out, "%lld examples are read by more than one worker, %lld by none\n", (long long)twice, (long long)none);
+        dt_str_printf(out, "%lld examples are read by more than one worker, %lld by none\n",
+                      (long long)twice, (long long)none);
 }
 
-static void put_json(const shared *x, dt_str *out)
-{
+static void put_json(const shared *x, dt_str *out) {
     dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
     dt_json_int(&j, "v", 1);
@@ -133,8 +136,7 @@ static void put_json(const shared *x, dt_str *out)
     dt_str_putc(out, '\n');
 }
 
-static dt_status *find_policy(const dt_sharing *q, const char **out)
-{
+static dt_status *find_policy(const dt_sharing *q, const char **out) {
     static const char *const known[] = {"auto", "file", "data", "off", "hint"};
     const char *name = q->policy ? q->policy : dt_dataset_spec_of(q->data)->auto_shard_policy;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -142,36 +144,36 @@ static dt_status *find_policy(const dt_sharing *q, const char **out)
             *out = name;
             return NULL;
         }
-    return dt_fail(DT_E_SHARD, NULL, "unknown policy '%s'; known: auto, file, data, off, hint", name ? name : "");
+    return dt_fail(DT_E_SHARD, NULL, "unknown policy '%s'; known: auto, file, data, off, hint",
+                   name ? name : "");
 }
 
-/* What was promised: all policies but OFF and HINT give each example to one worker. A dropped remainder is read by none. */
-static dt_status *judge(const shared *x)
-{
+/* What was promised: all policies but OFF and HINT give each example to one worker. A dropped
+ * remainder is read by none. */
+static dt_status *judge(const shared *x) {
     const bool drops = dt_dataset_spec_of(x->q->data)->last_batch == DT_LAST_DROP;
-    if (x->dealing == DT_DEAL_ALL || x->q->workers == 1)
-        return NULL;
+    if (x->dealing == DT_DEAL_ALL || x->q->workers == 1) return NULL;
     if (count_times(x, true) > 0 || (!drops && count_times(x, false) > 0))
         return dt_fail(DT_E_INTERNAL, NULL, "shards overlap, or leave examples out");
     return NULL;
 }
 
-dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out)
-{
-    shared x = {.q = q, .format = dt_dataset_spec_of(q->data)->format->kind.name, .count = q->data->rows[q->part].count};
+dt_status *dt_dataset_shares(const dt_sharing *q, dt_str *out) {
+    shared x = {.q = q,
+                .format = dt_dataset_spec_of(q->data)->format->kind.name,
+                .count = q->data->rows[q->part].count};
     DT_TRY(find_policy(q, &x.policy));
     DT_TRY(dt_workers_dealing(q->data, x.policy, q->workers, &x.dealing));
     x.files = q->data->rows[q->part].x->first ? q->data->rows[q->part].x->paths.n : 0;
     if (x.count > MOST_EXAMPLES)
-        return dt_fail(DT_E_TOO_LARGE, NULL, "%lld examples; at most %lld are numbered", (long long)x.count, (long long)MOST_EXAMPLES);
+        return dt_fail(DT_E_TOO_LARGE, NULL, "%lld examples; at most %lld are numbered",
+                       (long long)x.count, (long long)MOST_EXAMPLES);
     x.times = dt_alloc((size_t)x.count + 1);
     x.read = dt_alloc((size_t)q->workers * sizeof *x.read);
     x.shown = dt_alloc((size_t)q->workers * SHOWN * sizeof *x.shown);
     dt_status *s = run_all(&x);
-    if (!s)
-        (q->json ? put_json : put_text)(&x, out);
-    if (!s)
-        s = judge(&x);
+    if (!s) (q->json ? put_json : put_text)(&x, out);
+    if (!s) s = judge(&x);
     free(x.times);
     free(x.read);
     free(x.shown);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading the `dataset` mapping: everything that can be said about it without looking at files. The keys of the format named
- * stand beside the common ones, so both tables are joined before the mapping is read. All faults come in one run.
+ * Reading the `dataset` mapping: everything that can be said about it without looking at files. The
+ * keys of the format named stand beside the common ones, so both tables are joined before the
+ * mapping is read. All faults come in one run.
  */
 #include <string.h>
 
@@ -22,8 +23,11 @@ struct dataset {
     int last_batch, auto_shard_policy;
 };
 
-#define PART(name_, index, ...) \
-    { .kind = DT_FIELD_TREE, .name = name_, .offset = offsetof(struct dataset, part) + (index) * sizeof(dt_tree *), __VA_ARGS__ }
+#define PART(name_, index, ...)                                                                    \
+    {                                                                                              \
+        .kind = DT_FIELD_TREE, .name = name_,                                                      \
+        .offset = offsetof(struct dataset, part) + (index) * sizeof(dt_tree *), __VA_ARGS__        \
+    }
 #define SET(member) .set = 1 + offsetof(struct dataset, member)
 
 struct shuffle {
@@ -32,106 +36,119 @@ struct shuffle {
 };
 
 static const dt_field shuffle_fields[] = {
-    DT_INT(struct shuffle, buffer_size, .min = 1, .max = 1e15, .help = "accepted for compatibility; the whole epoch is always shuffled"),
-    DT_FLAG(struct shuffle, reshuffle_each_iteration, .preset = "true", .help = "shuffle again in every epoch"),
-    DT_INT(struct shuffle, seed, .min = 0, .max = 9.2e18, .set = 1 + offsetof(struct shuffle, has_seed),
-           .help = "seed; default: the job's seed"),
-    DT_END
-};
+    DT_INT(struct shuffle, buffer_size, .min = 1, .max = 1e15,
+           .help = "accepted for compatibility; the whole epoch is always shuffled"),
+    DT_FLAG(struct shuffle, reshuffle_each_iteration, .preset = "true",
+            .help = "shuffle again in every epoch"),
+    DT_INT(struct shuffle, seed, .min = 0, .max = 9.2e18,
+           .set = 1 + offsetof(struct shuffle, has_seed), .help = "seed; default: the job's seed"),
+    DT_END};
 
 static const char *const auto_words[] = {"auto", NULL};
 static const dt_field file_forms[] = {DT_FORM(DT_FIELD_TEXT), DT_END};
 static const dt_field part_forms[] = {
     DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS), DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e12),
-    DT_FORM(DT_FIELD_MAP, .forms = file_forms, .by_name = true), DT_END
-};
+    DT_FORM(DT_FIELD_MAP, .forms = file_forms, .by_name = true), DT_END};
 static const dt_field step_forms[] = {DT_NAMED("step"), DT_END};
 static const dt_field steps_forms[] = {DT_FORM(DT_FIELD_LIST, .forms = step_forms), DT_END};
-static const dt_field map_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = steps_forms, .by_name = true), DT_END};
-static const dt_field shuffle_forms[] = {DT_FORM(DT_FIELD_BOOL), DT_FORM(DT_FIELD_TABLE, .table = shuffle_fields), DT_END};
+static const dt_field map_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = steps_forms, .by_name = true),
+                                     DT_END};
+static const dt_field shuffle_forms[] = {DT_FORM(DT_FIELD_BOOL),
+                                         DT_FORM(DT_FIELD_TABLE, .table = shuffle_fields), DT_END};
 static const dt_field cache_forms[] = {DT_FORM(DT_FIELD_BOOL), DT_END};
-static const dt_field prefetch_forms[] = {DT_WORDS(auto_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = MOST_PREFETCH), DT_END};
-static const dt_field parallel_forms[] = {DT_WORDS(auto_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = MOST_PARALLEL), DT_END};
+static const dt_field prefetch_forms[] = {
+    DT_WORDS(auto_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = MOST_PREFETCH), DT_END};
+static const dt_field parallel_forms[] = {
+    DT_WORDS(auto_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = MOST_PARALLEL), DT_END};
 static const dt_field format_forms[] = {DT_NAMED("format"), DT_END};
 
 static const dt_field common[] = {
-    DT_TREE(struct dataset, format, .forms = format_forms, .required = true, .help = "csv, idx, npy, tfrecord, text, image_folder, or synthetic (generated)"),
+    DT_TREE(struct dataset, format, .forms = format_forms, .required = true,
+            .help = "csv, idx, npy, tfrecord, text, image_folder, or synthetic (generated)"),
     PART("train", DT_PART_TRAIN, .forms = part_forms,
-         .help = "training data: {element: file} for idx and npy; a file, pattern or list for csv and tfrecord; a text file; a folder of images"),
+         .help = "training data: {element: file} for idx and npy; a file, pattern or list for csv "
+                 "and tfrecord; a text file; a folder of images"),
     PART("validation", DT_PART_VALIDATION, .forms = part_forms,
          .help = "validation data, given like train; for synthetic data the number of examples"),
-    PART("test", DT_PART_TEST, .forms = part_forms, .help = "test data, given like train; used by evaluate --split test"),
+    PART("test", DT_PART_TEST, .forms = part_forms,
+         .help = "test data, given like train; used by evaluate --split test"),
     DT_REAL(struct dataset, validation_split, .min = 0, .max = 1, .below_max = true, SET(has_split),
-            .help = "fraction of `train` to use for validation: its last examples, before shuffling"),
-    DT_TREE(struct dataset, map, .forms = map_forms, .help = "preprocessing steps for each element: cast, rescale, normalize, one_hot, resize, random_flip, ..."),
-    DT_TREE(struct dataset, shuffle, .forms = shuffle_forms, .help = "true, or {reshuffle_each_iteration, seed}: shuffle the whole epoch"),
+            .help =
+                "fraction of `train` to use for validation: its last examples, before shuffling"),
+    DT_TREE(struct dataset, map, .forms = map_forms,
+            .help = "preprocessing steps for each element: cast, rescale, normalize, one_hot, "
+                    "resize, random_flip, ..."),
+    DT_TREE(struct dataset, shuffle, .forms = shuffle_forms,
+            .help = "true, or {reshuffle_each_iteration, seed}: shuffle the whole epoch"),
     DT_INT(struct dataset, global_batch_size, .min = 1, .max = LARGEST_BATCH, SET(has_global),
            .help = "examples per step, over all replicas"),
-    DT_INT(struct dataset, per_replica_batch_size, .min = 1, .max = LARGEST_BATCH, SET(has_per_replica),
+    DT_INT(struct dataset, per_replica_batch_size, .min = 1, .max = LARGEST_BATCH,
+           SET(has_per_replica),
            .help = "examples per step on each replica, instead of global_batch_size"),
-    DT_INSTEAD("batch_size", "write global_batch_size (all replicas together, never multiplied) or per_replica_batch_size"),
+    DT_INSTEAD("batch_size", "write global_batch_size (all replicas together, never multiplied) or "
+                             "per_replica_batch_size"),
     DT_INSTEAD("compression", "leave it out: gzip is seen by a file's first bytes"),
     DT_ENUM(struct dataset, last_batch, last_batches,
-            .help = "final, incomplete batch. partial: train on it; drop_remainder: skip it, unless it is the only one; "
+            .help = "final, incomplete batch. partial: train on it; drop_remainder: skip it, "
+                    "unless it is the only one; "
                     "pad: like partial, padded with zero-weight examples"),
-    DT_INT(struct dataset, take, .min = -1, .max = 1e15, .preset = "-1", .help = "use only the first N examples of `train`; -1: all"),
-    DT_INT(struct dataset, repeat, .min = 1, .max = 1e6, .preset = "1", .help = "number of passes over `train` per epoch"),
-    DT_TREE(struct dataset, cache, .forms = cache_forms, .help = "keep decoded examples in memory; default: if they take at most 256 MiB"),
-    DT_TREE(struct dataset, prefetch, .forms = prefetch_forms, .help = "number of batches to prepare ahead: auto or a number"),
-    DT_TREE(struct dataset, num_parallel_calls, .forms = parallel_forms, .help = "number of reading threads: auto (as many as needed, at most one per core) or a number"),
-    DT_ENUM(struct dataset, auto_shard_policy, policies, .help = "how to divide the data among workers; with all but auto, results depend on their number"),
-    DT_END
-};
+    DT_INT(struct dataset, take, .min = -1, .max = 1e15, .preset = "-1",
+           .help = "use only the first N examples of `train`; -1: all"),
+    DT_INT(struct dataset, repeat, .min = 1, .max = 1e6, .preset = "1",
+           .help = "number of passes over `train` per epoch"),
+    DT_TREE(struct dataset, cache, .forms = cache_forms,
+            .help = "keep decoded examples in memory; default: if they take at most 256 MiB"),
+    DT_TREE(struct dataset, prefetch, .forms = prefetch_forms,
+            .help = "number of batches to prepare ahead: auto or a number"),
+    DT_TREE(struct dataset, num_parallel_calls, .forms = parallel_forms,
+            .help = "number of reading threads: auto (as many as needed, at most one per core) or "
+                    "a number"),
+    DT_ENUM(struct dataset, auto_shard_policy, policies,
+            .help = "how to divide the data among workers; with all but auto, results depend on "
+                    "their number"),
+    DT_END};
 
 /* null means absent. */
-static const dt_tree *given(const dt_tree *t)
-{
-    return t && t->kind != DT_TREE_NULL ? t : NULL;
-}
+static const dt_tree *given(const dt_tree *t) { return t && t->kind != DT_TREE_NULL ? t : NULL; }
 
 /* ---- the format and its keys ---- */
 
 /* Examples that are held in memory have a format, and all of them are to train on (or to split). */
-static dt_status *check_held(const dt_tree *t)
-{
+static dt_status *check_held(const dt_tree *t) {
     static const char *const keys[] = {"format", "train", "validation", "test"};
     dt_status *s = NULL;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const dt_tree *value = given(dt_tree_get(t, keys[i]));
         if (value)
-            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &value->at, "the examples are in memory: leave out '%s'", keys[i]));
+            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &value->at,
+                                         "the examples are in memory: leave out '%s'", keys[i]));
     }
     return s;
 }
 
-static dt_status *read_format(dt_arena *arena, const dt_tree *t, const dt_format **out)
-{
+static dt_status *read_format(dt_arena *arena, const dt_tree *t, const dt_format **out) {
     const int n = dt_formats();
     const dt_kind **kinds = dt_arena_array(arena, const dt_kind *, n);
     dt_named named;
     const dt_tree *name = given(dt_tree_get(t, "format"));
-    if (*out)
-        return check_held(t);
+    if (*out) return check_held(t);
     if (!name) /* the table says that it is missing */
         return NULL;
-    for (int i = 0; i < n; i++)
-        kinds[i] = &dt_format_at(i)->kind;
+    for (int i = 0; i < n; i++) kinds[i] = &dt_format_at(i)->kind;
     DT_TRY(dt_named_read(arena, kinds, n, "data format", name, &named));
     *out = dt_format_at(named.row);
     return NULL;
 }
 
-static int count_fields(const dt_field *f)
-{
+static int count_fields(const dt_field *f) {
     int n = 0;
-    while (f && f[n].kind != DT_FIELD_END)
-        n++;
+    while (f && f[n].kind != DT_FIELD_END) n++;
     return n;
 }
 
-/* Appends a table whose struct stands `base` bytes into the joined one. A format that was not named requires nothing. */
-static void join(dt_field *to, int *n, const dt_field *from, size_t base, bool required)
-{
+/* Appends a table whose struct stands `base` bytes into the joined one. A format that was not named
+ * requires nothing. */
+static void join(dt_field *to, int *n, const dt_field *from, size_t base, bool required) {
     for (int i = 0; i < count_fields(from); i++) {
         dt_field *f = &to[(*n)++];
         *f = from[i];
@@ -142,13 +159,12 @@ static void join(dt_field *to, int *n, const dt_field *from, size_t base, bool r
 }
 
 /* With no known format the keys of all are let through: what is wrong with them cannot be said. */
-static dt_status *read_keys(dt_arena *arena, const dt_tree *t, const dt_format *format, struct dataset *out, const void **args)
-{
+static dt_status *read_keys(dt_arena *arena, const dt_tree *t, const dt_format *format,
+                            struct dataset *out, const void **args) {
     const size_t align = _Alignof(max_align_t), base = (sizeof *out + align - 1) / align * align;
     size_t size = base;
     int n = 0, most = count_fields(common) + 1;
-    for (int i = 0; i < dt_formats(); i++)
-        most += count_fields(dt_format_at(i)->keys.fields);
+    for (int i = 0; i < dt_formats(); i++) most += count_fields(dt_format_at(i)->keys.fields);
     dt_field *table = dt_arena_array(arena, dt_field, most);
     join(table, &n, common, 0, format != &dt_format_held);
     for (int i = 0; i < dt_formats(); i++)
@@ -160,53 +176,44 @@ static dt_status *read_keys(dt_arena *arena, const dt_tree *t, const dt_format *
     char *both = dt_arena_alloc(arena, size);
     dt_status *s = dt_fields_read(arena, table, t, &t->at, "dataset", both);
     memcpy(out, both, sizeof *out);
-    if (format != &dt_format_held)
-        *args = both + base;
+    if (format != &dt_format_held) *args = both + base;
     return s;
 }
 
 /* ---- single keys ---- */
 
-static const dt_location *key_place(const dt_tree *t, const char *key)
-{
+static const dt_location *key_place(const dt_tree *t, const char *key) {
     for (int i = 0; i < t->n; i++)
-        if (strcmp(t->entry[i].key, key) == 0)
-            return &t->entry[i].key_at;
+        if (strcmp(t->entry[i].key, key) == 0) return &t->entry[i].key_at;
     return &t->at;
 }
 
 /* A bare batch_size has been refused and explained already. */
-static dt_status *check_batch(const dt_tree *t, const struct dataset *d)
-{
+static dt_status *check_batch(const dt_tree *t, const struct dataset *d) {
     if (d->has_global && d->has_per_replica)
         return dt_fail(DT_E_BATCH_SIZE, key_place(t, "per_replica_batch_size"),
                        "give global_batch_size or per_replica_batch_size, not both");
-    if (!given(dt_tree_get(t, "global_batch_size")) && !given(dt_tree_get(t, "per_replica_batch_size")) &&
-        !dt_tree_get(t, "batch_size"))
+    if (!given(dt_tree_get(t, "global_batch_size")) &&
+        !given(dt_tree_get(t, "per_replica_batch_size")) && !dt_tree_get(t, "batch_size"))
         return dt_fail(DT_E_BATCH_SIZE, &t->at, "dataset lacks 'global_batch_size'");
     return NULL;
 }
 
-static dt_status *read_shuffle(dt_arena *arena, const dt_tree *t, dt_dataset_spec *out)
-{
+static dt_status *read_shuffle(dt_arena *arena, const dt_tree *t, dt_dataset_spec *out) {
     struct shuffle x;
     out->reshuffle = true;
-    if (!t)
-        return NULL;
-    if (t->kind != DT_TREE_MAP)
-        return dt_tree_bool(t, "shuffle", &out->shuffle);
+    if (!t) return NULL;
+    if (t->kind != DT_TREE_MAP) return dt_tree_bool(t, "shuffle", &out->shuffle);
     out->shuffle = true;
     DT_TRY(dt_fields_read(arena, shuffle_fields, t, &t->at, "shuffle", &x));
     out->reshuffle = x.reshuffle_each_iteration;
     out->own_shuffle_seed = x.has_seed;
-    if (x.has_seed)
-        out->shuffle_seed = (uint64_t)x.seed;
+    if (x.has_seed) out->shuffle_seed = (uint64_t)x.seed;
     return NULL;
 }
 
 /* 0: auto. */
-static dt_status *read_auto(const dt_tree *t, const char *key, int64_t most, int *out)
-{
+static dt_status *read_auto(const dt_tree *t, const char *key, int64_t most, int *out) {
     int64_t n = 0;
     if (t && !(t->kind == DT_TREE_SCALAR && strcmp(t->text, "auto") == 0))
         DT_TRY(dt_tree_int(t, key, 1, most, &n));
@@ -214,62 +221,68 @@ static dt_status *read_auto(const dt_tree *t, const char *key, int64_t most, int
     return NULL;
 }
 
-static dt_status *read_cache(const dt_tree *t, dt_cache *out)
-{
+static dt_status *read_cache(const dt_tree *t, dt_cache *out) {
     bool yes = false;
-    if (t && t->kind == DT_TREE_SCALAR && strcmp(t->text, "true") != 0 && strcmp(t->text, "false") != 0)
-        return dt_fail(DT_E_DATASET_KEYS, &t->at, "cache must be true or false; caching in a file is not supported, got '%s'",
+    if (t && t->kind == DT_TREE_SCALAR && strcmp(t->text, "true") != 0 &&
+        strcmp(t->text, "false") != 0)
+        return dt_fail(DT_E_DATASET_KEYS, &t->at,
+                       "cache must be true or false; caching in a file is not supported, got '%s'",
                        t->text);
-    if (t)
-        DT_TRY(dt_tree_bool(t, "cache", &yes));
+    if (t) DT_TRY(dt_tree_bool(t, "cache", &yes));
     *out = !t ? DT_CACHE_AUTO : yes ? DT_CACHE_YES : DT_CACHE_NO;
     return NULL;
 }
 
-static dt_status *check_split(const dt_tree *t, const struct dataset *d)
-{
+static dt_status *check_split(const dt_tree *t, const struct dataset *d) {
     if (d->has_split && d->validation_split > 0 && given(d->part[DT_PART_VALIDATION]))
-        return dt_fail(DT_E_DATASET_KEYS, key_place(t, "validation_split"), "give validation or validation_split, not both");
+        return dt_fail(DT_E_DATASET_KEYS, key_place(t, "validation_split"),
+                       "give validation or validation_split, not both");
     if (d->take == 0)
-        return dt_fail(DT_E_DATASET_KEYS, key_place(t, "take"), "take must be at least 1, or -1 for all, got 0");
+        return dt_fail(DT_E_DATASET_KEYS, key_place(t, "take"),
+                       "take must be at least 1, or -1 for all, got 0");
     return NULL;
 }
 
 /* ---- parts ---- */
 
 /* Both ways: no element of one part is unknown to the other. */
-static dt_status *compare_names(const dt_tree *t, dt_part part, const dt_texts *train, const dt_texts *names)
-{
+static dt_status *compare_names(const dt_tree *t, dt_part part, const dt_texts *train,
+                                const dt_texts *names) {
     dt_status *s = NULL;
     const char *name = dt_part_name(part);
     for (int i = 0; i < names->n; i++)
         if (!dt_texts_have(train, names->v[i]))
-            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, key_place(t, names->v[i]), "%s has '%s', but train does not", name,
-                                         names->v[i]));
+            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, key_place(t, names->v[i]),
+                                         "%s has '%s', but train does not", name, names->v[i]));
     for (int i = 0; i < train->n; i++)
         if (!dt_texts_have(names, train->v[i]))
-            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &t->at, "%s lacks '%s', but train has it", name, train->v[i]));
+            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &t->at,
+                                         "%s lacks '%s', but train has it", name, train->v[i]));
     return s;
 }
 
-dt_format_request dt_dataset_request(const dt_dataset_spec *spec, dt_part part, dt_arena *arena)
-{
-    return (dt_format_request){.arena = arena, .tree = spec->part[part], .train = spec->part[DT_PART_TRAIN], .at = &spec->at, .keys = spec->tree,
-                               .args = spec->format_args, .format = spec->format, .directory = spec->directory, .part = part,
-                               .seed = spec->seed, .splits = spec->validation_split > 0};
+dt_format_request dt_dataset_request(const dt_dataset_spec *spec, dt_part part, dt_arena *arena) {
+    return (dt_format_request){.arena = arena,
+                               .tree = spec->part[part],
+                               .train = spec->part[DT_PART_TRAIN],
+                               .at = &spec->at,
+                               .keys = spec->tree,
+                               .args = spec->format_args,
+                               .format = spec->format,
+                               .directory = spec->directory,
+                               .part = part,
+                               .seed = spec->seed,
+                               .splits = spec->validation_split > 0};
 }
 
-static dt_status *check_parts(dt_arena *arena, const dt_dataset_spec *spec, dt_texts *train)
-{
+static dt_status *check_parts(dt_arena *arena, const dt_dataset_spec *spec, dt_texts *train) {
     dt_status *s = NULL;
     for (dt_part p = 0; p < DT_PARTS; p++) {
         dt_texts names = {0};
-        if (p > 0 && !spec->part[p])
-            continue;
+        if (p > 0 && !spec->part[p]) continue;
         const dt_format_request r = dt_dataset_request(spec, p, arena);
         dt_status_append(&s, spec->format->access->check(&r, &names));
-        if (p == DT_PART_TRAIN)
-            *train = names;
+        if (p == DT_PART_TRAIN) *train = names;
         else if (train->n > 0 && names.n > 0)
             dt_status_append(&s, compare_names(spec->part[p], p, train, &names));
     }
@@ -278,10 +291,8 @@ static dt_status *check_parts(dt_arena *arena, const dt_dataset_spec *spec, dt_t
 
 /* ---- the whole ---- */
 
-static void copy_plain(const struct dataset *d, dt_dataset_spec *out)
-{
-    for (int p = 0; p < DT_PARTS; p++)
-        out->part[p] = given(d->part[p]);
+static void copy_plain(const struct dataset *d, dt_dataset_spec *out) {
+    for (int p = 0; p < DT_PARTS; p++) out->part[p] = given(d->part[p]);
     out->global_batch_size = d->has_global ? d->global_batch_size : 0;
     out->per_replica_batch_size = d->has_per_replica ? d->per_replica_batch_size : 0;
     out->last_batch = (dt_last_batch)d->last_batch;
@@ -292,8 +303,7 @@ static void copy_plain(const struct dataset *d, dt_dataset_spec *out)
 }
 
 /* *out: directory and seed, and of held examples the format and its args. */
-static dt_status *read_mapping(dt_arena *arena, const dt_tree *t, dt_dataset_spec *out)
-{
+static dt_status *read_mapping(dt_arena *arena, const dt_tree *t, dt_dataset_spec *out) {
     struct dataset d = {0};
     dt_texts names = {0};
     DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "dataset"));
@@ -307,27 +317,25 @@ static dt_status *read_mapping(dt_arena *arena, const dt_tree *t, dt_dataset_spe
     dt_status_append(&s, check_split(t, &d));
     dt_status_append(&s, read_shuffle(arena, given(d.shuffle), out));
     dt_status_append(&s, read_auto(given(d.prefetch), "prefetch", MOST_PREFETCH, &out->prefetch));
-    dt_status_append(&s, read_auto(given(d.num_parallel_calls), "num_parallel_calls", MOST_PARALLEL, &out->parallel));
+    dt_status_append(&s, read_auto(given(d.num_parallel_calls), "num_parallel_calls", MOST_PARALLEL,
+                                   &out->parallel));
     dt_status_append(&s, read_cache(given(d.cache), &out->cache));
-    if (out->format)
-        dt_status_append(&s, check_parts(arena, out, &names));
+    if (out->format) dt_status_append(&s, check_parts(arena, out, &names));
     dt_status_append(&s, dt_map_read(arena, d.map, &names, &out->map));
     return s;
 }
 
-dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *directory, uint64_t seed, dt_dataset_spec *out)
-{
-    *out = (dt_dataset_spec){.directory = dt_arena_strdup(arena, directory ? directory : ""), .seed = seed};
+dt_status *dt_dataset_read(dt_arena *arena, const dt_tree *t, const char *directory, uint64_t seed,
+                           dt_dataset_spec *out) {
+    *out = (dt_dataset_spec){.directory = dt_arena_strdup(arena, directory ? directory : ""),
+                             .seed = seed};
     return read_mapping(arena, t, out);
 }
 
-dt_status *dt_dataset_read_held(dt_arena *arena, const dt_tree *t, const void *args, dt_dataset_spec *out)
-{
+dt_status *dt_dataset_read_held(dt_arena *arena, const dt_tree *t, const void *args,
+                                dt_dataset_spec *out) {
     *out = (dt_dataset_spec){.directory = "", .format = &dt_format_held, .format_args = args};
     return read_mapping(arena, t, out);
 }
 
-const dt_field *dt_dataset_fields(void)
-{
-    return common;
-}
+const dt_field *dt_dataset_fields(void) { return common; }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding the kind, and what every kind needs: the shapes that the model takes, the steps of `map`, rows put into a batch. See stream.h. */
+/* Finding the kind, and what every kind needs: the shapes that the model takes, the steps of `map`,
+ * rows put into a batch. See stream.h. */
 #include "data/stream.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 /* An input on its way. */
 typedef struct track {
     const dt_map_plan *plan;
-    int64_t bytes;   /* of a row in the batch */
+    int64_t bytes; /* of a row in the batch */
 } track;
 
 struct dt_stream {
@@ -24,37 +25,36 @@ struct dt_stream {
     const dt_format *kind;
     void *state;
     bool open, end;
-    track *track;        /* [n] */
-    void **stored;       /* [n] a row as it is stored */
-    dt_element *element; /* [n] */
+    track *track;           /* [n] */
+    void **stored;          /* [n] a row as it is stored */
+    dt_element *element;    /* [n] */
     void *scratch, *looked; /* of map; a row after its first steps */
 };
 
 /* ---- opening ---- */
 
-static dt_status *open_file(dt_row_source *s, const char *path, unsigned char first[DT_PEEK], int64_t *n)
-{
+static dt_status *open_file(dt_row_source *s, const char *path, unsigned char first[DT_PEEK],
+                            int64_t *n) {
     bool is_stdin = strcmp(path, "-") == 0;
     s->is_pipe = is_stdin;
     s->path = is_stdin ? "standard input" : path;
     *n = -1;
-    if (!is_stdin && dt_path_is_folder(path))
-        return NULL;
+    if (!is_stdin && dt_path_is_folder(path)) return NULL;
     DT_TRY(is_stdin ? dt_inflow_stdin(&s->file) : dt_inflow_open(&s->file, path));
     DT_TRY(dt_inflow_peek(s->file, first, DT_PEEK, n));
     return *n > 0 ? NULL : dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples: it is empty", s->path);
 }
 
-/* {element: {NAME: {shape, dtype}}}: as the job's own data is stored. Faults of it have been told when the job was read. */
-static void read_words(const dt_tree *words, dt_stored *e)
-{
-    const dt_tree *shape = dt_tree_get(words, "shape"), *dtype = dt_tree_get(words, "dtype"), *most = dt_tree_get(words, "max_bytes");
+/* {element: {NAME: {shape, dtype}}}: as the job's own data is stored. Faults of it have been told
+ * when the job was read. */
+static void read_words(const dt_tree *words, dt_stored *e) {
+    const dt_tree *shape = dt_tree_get(words, "shape"), *dtype = dt_tree_get(words, "dtype"),
+                  *most = dt_tree_get(words, "max_bytes");
     dt_type *t = &e->type;
     e->text = dtype && dtype->kind == DT_TREE_SCALAR && strcmp(dtype->text, "string") == 0;
     if (e->text) {
         int64_t bytes = DT_TEXT_BYTES;
-        if (most)
-            dt_status_free(dt_tree_int(most, "max_bytes", 1, 1e15, &bytes));
+        if (most) dt_status_free(dt_tree_int(most, "max_bytes", 1, 1e15, &bytes));
         bytes++;
         *t = dt_type_of(DT_UINT8, 1, &bytes);
         return;
@@ -65,55 +65,57 @@ static void read_words(const dt_tree *words, dt_stored *e)
             dt_status_free(dt_tree_int(shape->item[i], "shape", 1, 1e15, &t->dim[i]));
     }
     for (int d = 0; dtype && dtype->kind == DT_TREE_SCALAR && d <= DT_FLOAT64; d++)
-        if (strcmp(dt_dtype_name((dt_dtype)d), dtype->text) == 0)
-            t->dtype = (dt_dtype)d;
+        if (strcmp(dt_dtype_name((dt_dtype)d), dtype->text) == 0) t->dtype = (dt_dtype)d;
 }
 
 /* What the job's mapping of that key says of the element; NULL: nothing. */
-static const dt_tree *said_of(const dt_stream_request *q, const char *key, const char *element)
-{
+static const dt_tree *said_of(const dt_stream_request *q, const char *key, const char *element) {
     const dt_tree *said = dt_tree_get(dt_tree_get(q->job->tree, key), element);
     return said && said->kind != DT_TREE_NULL ? said : NULL;
 }
 
-/* Of a job that says nothing of its elements: the Input's shape, and floats where `map` makes something else of them. */
-static void guess_stored(const dt_stream_request *q, const dt_element *input, dt_stored *e)
-{
+/* Of a job that says nothing of its elements: the Input's shape, and floats where `map` makes
+ * something else of them. */
+static void guess_stored(const dt_stream_request *q, const dt_element *input, dt_stored *e) {
     const dt_tree *steps = said_of(q, "map", input->name);
     const dt_type *t = &input->type;
     e->name = input->name;
     e->type = dt_type_of(steps ? DT_FLOAT32 : t->dtype, t->rank - 1, t->dim + 1);
     e->words = said_of(q, "element", input->name);
-    if (e->words)
-        read_words(e->words, e);
+    if (e->words) read_words(e->words, e);
 }
 
 /* What is fed is converted to the Input's dtype; its sizes must be right. */
-static dt_status *check_shape(const dt_stream *s, const dt_element *input, const dt_type *has)
-{
+static dt_status *check_shape(const dt_stream *s, const dt_element *input, const dt_type *has) {
     dt_str is = {0}, ought = {0};
     dt_type t = *has, wanted = dt_type_of(t.dtype, input->type.rank - 1, input->type.dim + 1);
-    if (dt_type_equal(&t, &wanted))
-        return NULL;
+    if (dt_type_equal(&t, &wanted)) return NULL;
     dt_shape_print(&wanted, &ought);
     dt_shape_print(&t, &is);
-    dt_status *bad = dt_fail(DT_E_ELEMENTS, NULL, "%s: the model expects '%.80s' to be %s, but its rows are %s", s->source.path, input->name,
-                             dt_str_text(&ought), dt_str_text(&is));
+    dt_status *bad =
+        dt_fail(DT_E_ELEMENTS, NULL, "%s: the model expects '%.80s' to be %s, but its rows are %s",
+                s->source.path, input->name, dt_str_text(&ought), dt_str_text(&is));
     dt_str_release(&is);
     dt_str_release(&ought);
     return bad;
 }
 
-static dt_status *plan_input(dt_stream *s, const dt_element *input, int e, int64_t *scratch)
-{
+static dt_status *plan_input(dt_stream *s, const dt_element *input, int e, int64_t *scratch) {
     const dt_stored *x = &s->source.element[e];
     track *t = &s->track[e];
     const dt_dataset_spec *job = s->job;
-    const dt_stored stored = {.name = x->name, .type = x->type, .file = s->source.path, .text = x->text};
-    DT_TRY(dt_map_plan_make(s->source.arena, &(dt_map_request){.map = job->map, .stored = &stored, .directory = job->directory, .learned = job->learned},
+    const dt_stored stored = {
+        .name = x->name, .type = x->type, .file = s->source.path, .text = x->text};
+    DT_TRY(dt_map_plan_make(s->source.arena,
+                            &(dt_map_request){.map = job->map,
+                                              .stored = &stored,
+                                              .directory = job->directory,
+                                              .learned = job->learned},
                             &t->plan));
     if (dt_map_plan_pending(t->plan))
-        return dt_fail(DT_E_ELEMENTS, NULL, "%s: a step of 'map' for '%.80s' is learned from the training data, and no learned values are stored",
+        return dt_fail(DT_E_ELEMENTS, NULL,
+                       "%s: a step of 'map' for '%.80s' is learned from the training data, and no "
+                       "learned values are stored",
                        s->source.path, x->name);
     const dt_type *after = dt_map_plan_type(t->plan);
     DT_TRY(check_shape(s, input, after));
@@ -123,55 +125,58 @@ static dt_status *plan_input(dt_stream *s, const dt_element *input, int e, int64
     s->stored[e] = dt_try_alloc((size_t)dt_type_bytes(&x->type) + 1);
     int64_t wants = dt_map_plan_scratch(t->plan) + dt_type_bytes(&x->type) + t->bytes;
     *scratch = wants > *scratch ? wants : *scratch;
-    return s->stored[e] ? NULL : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a row of '%s'", s->source.path, x->name);
+    return s->stored[e] ? NULL
+                        : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a row of '%s'",
+                                  s->source.path, x->name);
 }
 
-static dt_status *plan_inputs(dt_stream *s, const dt_stream_request *q)
-{
+static dt_status *plan_inputs(dt_stream *s, const dt_stream_request *q) {
     int64_t scratch = 1;
     s->track = dt_arena_array(s->source.arena, track, q->n);
     s->stored = dt_arena_array(s->source.arena, void *, q->n);
     s->element = dt_arena_array(s->source.arena, dt_element, q->n);
-    for (int e = 0; e < q->n; e++)
-        DT_TRY(plan_input(s, &q->input[e], e, &scratch));
+    for (int e = 0; e < q->n; e++) DT_TRY(plan_input(s, &q->input[e], e, &scratch));
     s->scratch = dt_try_alloc((size_t)scratch);
     s->looked = dt_try_alloc((size_t)scratch);
-    return s->scratch && s->looked ? NULL : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a row", s->source.path);
+    return s->scratch && s->looked
+               ? NULL
+               : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a row", s->source.path);
 }
 
-static dt_status *no_rows(const char *path, const unsigned char *first, int64_t n)
-{
+static dt_status *no_rows(const char *path, const unsigned char *first, int64_t n) {
     static const char wanted[] = "NPY, NPZ, IDX, CSV, JSON lines, TFRecord or a picture";
     size_t skip;
-    DT_TRY(dt_text_look(&(dt_text_file){.path = path, .wanted = wanted, .fault = DT_E_DATA_FILE}, first, (size_t)n, &skip));
+    DT_TRY(dt_text_look(&(dt_text_file){.path = path, .wanted = wanted, .fault = DT_E_DATA_FILE},
+                        first, (size_t)n, &skip));
     return dt_not_this_file(path, wanted, first, n);
 }
 
-static dt_status *open_stream(dt_stream *s, const dt_stream_request *q)
-{
+static dt_status *open_stream(dt_stream *s, const dt_stream_request *q) {
     unsigned char first[DT_PEEK] = {0};
     int64_t n;
     dt_row_source *x = &s->source;
     DT_TRY(open_file(x, q->path, first, &n));
     s->kind = dt_format_sniff(first, n);
-    if (!s->kind)
-        return no_rows(x->path, first, n);
+    if (!s->kind) return no_rows(x->path, first, n);
     x->element = dt_arena_array(x->arena, dt_stored, q->n);
-    for (x->n = 0; x->n < q->n; x->n++)
-        guess_stored(q, &q->input[x->n], &x->element[x->n]);
+    for (x->n = 0; x->n < q->n; x->n++) guess_stored(q, &q->input[x->n], &x->element[x->n]);
     for (int e = 0; e < x->n; e++)
         if (x->element[e].text && !s->kind->texts)
-            return dt_fail(DT_E_ELEMENTS, NULL, "%s: the model expects '%.80s' to be text, which %s cannot hold", x->path, x->element[e].name, s->kind->kind.name);
+            return dt_fail(DT_E_ELEMENTS, NULL,
+                           "%s: the model expects '%.80s' to be text, which %s cannot hold",
+                           x->path, x->element[e].name, s->kind->kind.name);
     DT_TRY(s->kind->open(x, &s->state));
     s->open = true;
     return plan_inputs(s, q);
 }
 
-dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q)
-{
+dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q) {
     dt_stream *s = dt_alloc(sizeof *s);
     s->job = q->job;
-    s->source = (dt_row_source){.arena = dt_arena_create(), .format = q->job->format->kind.name, .keys = q->job->tree, .count = -1};
+    s->source = (dt_row_source){.arena = dt_arena_create(),
+                                .format = q->job->format->kind.name,
+                                .keys = q->job->tree,
+                                .count = -1};
     dt_status *bad = open_stream(s, q);
     if (bad) {
         dt_stream_close(s);
@@ -181,14 +186,10 @@ dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q)
     return bad;
 }
 
-void dt_stream_close(dt_stream *s)
-{
-    if (!s)
-        return;
-    if (s->open && s->kind->close)
-        s->kind->close(s->state);
-    for (int e = 0; s->stored && e < s->source.n; e++)
-        free(s->stored[e]);
+void dt_stream_close(dt_stream *s) {
+    if (!s) return;
+    if (s->open && s->kind->close) s->kind->close(s->state);
+    for (int e = 0; s->stored && e < s->source.n; e++) free(s->stored[e]);
     free(s->scratch);
     free(s->looked);
     dt_inflow_close(s->source.file);
@@ -196,26 +197,18 @@ void dt_stream_close(dt_stream *s)
     free(s);
 }
 
-const dt_element *dt_stream_elements(const dt_stream *s)
-{
-    return s->element;
-}
+const dt_element *dt_stream_elements(const dt_stream *s) { return s->element; }
 
-int64_t dt_stream_count(const dt_stream *s)
-{
-    return s->source.count;
-}
+int64_t dt_stream_count(const dt_stream *s) { return s->source.count; }
 
-const char *dt_stream_file(const dt_stream *s, int64_t row)
-{
+const char *dt_stream_file(const dt_stream *s, int64_t row) {
     return s->kind->row_file ? s->kind->row_file(s->state, row) : NULL;
 }
 
 /* ---- rows ---- */
 
 /* Steps that number classes (one_hot) must not meet another number. */
-static dt_status *check_limits(const dt_stream *s, int e)
-{
+static dt_status *check_limits(const dt_stream *s, int e) {
     const dt_map_limit *limits;
     const track *t = &s->track[e];
     int n = dt_map_plan_limits(t->plan, &limits);
@@ -223,40 +216,40 @@ static dt_status *check_limits(const dt_stream *s, int e)
         const dt_type *looked = dt_map_plan_type(limits[i].before);
         double value;
         dt_map_run(limits[i].before, &(dt_map_at){0}, s->stored[e], s->looked, s->scratch);
-        if (dt_find_outside(looked->dtype, limits[i].classes, s->looked, dt_type_elements(looked), &value) >= 0)
-            return dt_fail(DT_E_LABEL_RANGE, NULL, "%s: '%s' of row %lld is %.15g, outside [0, %lld)", s->source.path,
-                           s->source.element[e].name, (long long)s->source.row, value, (long long)limits[i].classes);
+        if (dt_find_outside(looked->dtype, limits[i].classes, s->looked, dt_type_elements(looked),
+                            &value) >= 0)
+            return dt_fail(DT_E_LABEL_RANGE, NULL,
+                           "%s: '%s' of row %lld is %.15g, outside [0, %lld)", s->source.path,
+                           s->source.element[e].name, (long long)s->source.row, value,
+                           (long long)limits[i].classes);
     }
     return NULL;
 }
 
-static dt_status *put_row(dt_stream *s, int64_t at, void *const *rows)
-{
+static dt_status *put_row(dt_stream *s, int64_t at, void *const *rows) {
     for (int e = 0; e < s->source.n; e++) {
         const track *t = &s->track[e];
         DT_TRY(check_limits(s, e));
-        dt_map_run(t->plan, &(dt_map_at){.example = s->source.row}, s->stored[e], (char *)rows[e] + at * t->bytes, s->scratch);
+        dt_map_run(t->plan, &(dt_map_at){.example = s->source.row}, s->stored[e],
+                   (char *)rows[e] + at * t->bytes, s->scratch);
     }
     s->source.row++;
     return NULL;
 }
 
-static bool would_wait(const dt_stream *s)
-{
+static bool would_wait(const dt_stream *s) {
     bool holds = s->kind->holds && s->kind->holds(s->state);
     return !holds && s->source.file && !dt_inflow_is_ready(s->source.file);
 }
 
-dt_status *dt_stream_next(dt_stream *s, int64_t most, void *const *rows, int64_t *got)
-{
+dt_status *dt_stream_next(dt_stream *s, int64_t most, void *const *rows, int64_t *got) {
     bool more = true;
     for (*got = 0; *got < most && !s->end && !(*got > 0 && would_wait(s)); *got += more) {
         DT_TRY(s->kind->next(&s->source, s->state, s->stored, &more));
         s->end = !more;
         if (s->end && s->source.row == 0)
             return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", s->source.path);
-        if (more)
-            DT_TRY(put_row(s, *got, rows));
+        if (more) DT_TRY(put_row(s, *got, rows));
     }
     return NULL;
 }

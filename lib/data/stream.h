@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Examples that come one after the other: from a file whose kind its first bytes tell, from a folder, or from a pipe that somebody is still writing
- * to. They are what a job's model takes, through its `map`; there may be any number of them, and none is kept.
+ * Examples that come one after the other: from a file whose kind its first bytes tell, from a
+ * folder, or from a pipe that somebody is still writing to. They are what a job's model takes,
+ * through its `map`; there may be any number of them, and none is kept.
  *
- *     standard input ──▶ NPY, NPZ, IDX, CSV, JSON lines, TFRecord, picture? ──▶ a row of each input ──▶ map ──▶ the caller's batch
+ *     standard input ──▶ NPY, NPZ, IDX, CSV, JSON lines, TFRecord, picture? ──▶ a row of each input
+ *     ──▶ map ──▶ the caller's batch
  *
- * Files are read by their formats (file/file.h). What a row has depends on what the job says of its own data: the columns and features of
- * `dataset.element`, where there are such words; else values are taken in order, as many as the inputs have.
+ * Files are read by their formats (file/file.h). What a row has depends on what the job says of its
+ * own data: the columns and features of `dataset.element`, where there are such words; else values
+ * are taken in order, as many as the inputs have.
  */
 #ifndef DT_DATA_STREAM_H
 #define DT_DATA_STREAM_H
@@ -22,16 +25,18 @@ typedef struct dt_stream_request {
     int n;
 } dt_stream_request;
 
-/* Missing: NO_INPUT (66); of no kind that is known, or malformed: 65; of another shape than the model takes: ELEMENTS. */
+/* Missing: NO_INPUT (66); of no kind that is known, or malformed: 65; of another shape than the
+ * model takes: ELEMENTS. */
 dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q) DT_MUST_USE;
-/* The inputs as rows carry them, in the model's order: sizes are the model's, dtypes what `map` leaves. */
+/* The inputs as rows carry them, in the model's order: sizes are the model's, dtypes what `map`
+ * leaves. */
 const dt_element *dt_stream_elements(const dt_stream *s);
 /* How many rows there are; -1: nobody knows before the end. */
 int64_t dt_stream_count(const dt_stream *s);
 /* The file that a row is by itself, lent; NULL: files hold several. */
 const char *dt_stream_file(const dt_stream *s, int64_t row);
-/* Up to `most` rows of every input into rows[n]. Returns early with at least one where the next would have to be waited for; *got 0: the end.
- * DATA_EMPTY: it came before any row. */
+/* Up to `most` rows of every input into rows[n]. Returns early with at least one where the next
+ * would have to be waited for; *got 0: the end. DATA_EMPTY: it came before any row. */
 dt_status *dt_stream_next(dt_stream *s, int64_t most, void *const *rows, int64_t *got) DT_MUST_USE;
 void dt_stream_close(dt_stream *s); /* takes NULL */
 

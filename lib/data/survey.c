@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look at the examples of a part, one after the other, as they are outside of training: until somebody has seen enough. */
+/* A look at the examples of a part, one after the other, as they are outside of training: until
+ * somebody has seen enough. */
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "data/dataset.h"
 
-static int64_t aligned(int64_t bytes)
-{
-    return (bytes + 63) & ~(int64_t)63;
-}
+static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
 
-/* Of `most` stretches of `step` examples one each, not always the same: labels may come in turns. */
-static int64_t within(int64_t stretch, int64_t step)
-{
+/* Of `most` stretches of `step` examples one each, not always the same: labels may come in
+ * turns. */
+static int64_t within(int64_t stretch, int64_t step) {
     return step > 1 ? (int64_t)(dt_hash_bytes(0, &stretch, sizeof stretch) % (uint64_t)step) : 0;
 }
 
 /* memory: a stored row, a row after `map`, and scratch. */
-static dt_status *see_rows(const dt_survey *q, const dt_rows *r, const void *whole, char *memory)
-{
+static dt_status *see_rows(const dt_survey *q, const dt_rows *r, const void *whole, char *memory) {
     const dt_map_plan *plan = r->plan[q->element];
     const dt_type *type = dt_map_plan_type(plan);
-    char *mapped = memory + aligned(dt_rows_bytes(r, q->element)), *scratch = mapped + aligned(dt_type_bytes(type));
+    char *mapped = memory + aligned(dt_rows_bytes(r, q->element)),
+         *scratch = mapped + aligned(dt_type_bytes(type));
     const int64_t step = q->most > 0 && r->count > q->most ? r->count / q->most : 1;
     bool more = true;
     for (int64_t first = 0; more && first < r->count; first += step) {
@@ -35,23 +33,23 @@ static dt_status *see_rows(const dt_survey *q, const dt_rows *r, const void *who
     return NULL;
 }
 
-dt_status *dt_dataset_survey(const dt_survey *q)
-{
+dt_status *dt_dataset_survey(const dt_survey *q) {
     const dt_rows *r = &q->data->rows[q->part];
     const void *whole;
-    if (r->count == 0)
-        return NULL;
+    if (r->count == 0) return NULL;
     const dt_map_plan *plan = r->plan[q->element];
     DT_TRY(dt_rows_whole(q->data, r, q->element, &whole));
-    char *memory = dt_try_alloc((size_t)(aligned(dt_rows_bytes(r, q->element)) + aligned(dt_type_bytes(dt_map_plan_type(plan))) + dt_map_plan_scratch(plan)));
+    char *memory = dt_try_alloc((size_t)(aligned(dt_rows_bytes(r, q->element)) +
+                                         aligned(dt_type_bytes(dt_map_plan_type(plan))) +
+                                         dt_map_plan_scratch(plan)));
     if (!memory)
-        return dt_fail(DT_E_NO_MEMORY, &q->data->spec.at, "out of memory for a row of '%s'", q->data->element[q->element].name);
+        return dt_fail(DT_E_NO_MEMORY, &q->data->spec.at, "out of memory for a row of '%s'",
+                       q->data->element[q->element].name);
     dt_status *s = see_rows(q, r, whole, memory);
     free(memory);
     return s;
 }
 
-bool dt_dataset_is_plain(const dt_dataset *d, int element)
-{
+bool dt_dataset_is_plain(const dt_dataset *d, int element) {
     return dt_map_plan_is_plain(d->rows[DT_PART_TRAIN].plan[element]);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `dtrain data synth`: sample data that is drawn, never downloaded. digits: the same pictures are written twice, as the four
- * files of MNIST, and the training part as two NumPy arrays (pixels in [0, 1], one-hot labels). text: a play.
+ * `dtrain data synth`: sample data that is drawn, never downloaded. digits: the same pictures are
+ * written twice, as the four files of MNIST, and the training part as two NumPy arrays (pixels in
+ * [0, 1], one-hot labels). text: a play.
  */
 #include <string.h>
 #include <stdlib.h>
@@ -15,8 +16,7 @@
 enum { TRAIN = 10000, TEST = 2000, CLASSES = 10, NPY_HEADER = 128, PLAY = 1115394 };
 
 /* Pictures first .. first + n of a seed: which they are does not depend on what else is drawn. */
-static void draw(uint64_t seed, int first, int n, uint8_t *images, uint8_t *labels)
-{
+static void draw(uint64_t seed, int first, int n, uint8_t *images, uint8_t *labels) {
     for (int i = 0; i < n; i++) {
         dt_random r = dt_random_stream(seed, "synth digits", (uint64_t)(first + i));
         labels[i] = (uint8_t)dt_random_below(&r, CLASSES);
@@ -24,8 +24,7 @@ static void draw(uint64_t seed, int first, int n, uint8_t *images, uint8_t *labe
     }
 }
 
-static dt_status *commit(const char *directory, const char *name, const dt_str *bytes)
-{
+static dt_status *commit(const char *directory, const char *name, const dt_str *bytes) {
     char *path = dt_path_join(directory, name);
     dt_status *s = dt_file_commit(path, bytes->data, bytes->size);
     free(path);
@@ -34,20 +33,18 @@ static dt_status *commit(const char *directory, const char *name, const dt_str *
 
 /* ---- IDX ---- */
 
-static void put_big_endian(dt_str *out, uint32_t v)
-{
+static void put_big_endian(dt_str *out, uint32_t v) {
     const unsigned char b[4] = {v >> 24 & 255, v >> 16 & 255, v >> 8 & 255, v & 255};
     dt_str_add(out, b, sizeof b);
 }
 
 /* Unsigned bytes (0x08): n rows of `side` times `side`, or with side 0 of one value. */
-static dt_status *write_idx(const char *directory, const char *name, const uint8_t *values, int n, int side)
-{
+static dt_status *write_idx(const char *directory, const char *name, const uint8_t *values, int n,
+                            int side) {
     dt_str out = {0};
     put_big_endian(&out, 0x0800U + (side > 0 ? 3 : 1));
     put_big_endian(&out, (uint32_t)n);
-    for (int i = 0; i < 2 && side > 0; i++)
-        put_big_endian(&out, (uint32_t)side);
+    for (int i = 0; i < 2 && side > 0; i++) put_big_endian(&out, (uint32_t)side);
     dt_str_add(&out, values, (size_t)n * (size_t)(side > 0 ? side * side : 1));
     dt_status *s = commit(directory, name, &out);
     dt_str_release(&out);
@@ -56,28 +53,27 @@ static dt_status *write_idx(const char *directory, const char *name, const uint8
 
 /* ---- NPY ---- */
 
-static void put_float(dt_str *out, float v)
-{
+static void put_float(dt_str *out, float v) {
     uint32_t bits;
     memcpy(&bits, &v, sizeof bits);
     const unsigned char b[4] = {bits & 255, bits >> 8 & 255, bits >> 16 & 255, bits >> 24 & 255};
     dt_str_add(out, b, sizeof b);
 }
 
-/* Version 1: the magic, the length of the rest as 16 bits, the dictionary, blanks and a newline up to 128 bytes. */
-static void put_npy_header(dt_str *out, int rows, int columns)
-{
+/* Version 1: the magic, the length of the rest as 16 bits, the dictionary, blanks and a newline up
+ * to 128 bytes. */
+static void put_npy_header(dt_str *out, int rows, int columns) {
     const int length = NPY_HEADER - 10;
     const unsigned char length_bytes[2] = {length & 255, length >> 8};
     dt_str_add(out, "\x93NUMPY\x01\x00", 8);
     dt_str_add(out, length_bytes, 2);
-    dt_str_printf(out, "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", rows, columns);
+    dt_str_printf(out, "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", rows,
+                  columns);
     dt_str_pad(out, 10, length - 1);
     dt_str_putc(out, '\n');
 }
 
-static dt_status *write_pixels(const char *directory, const uint8_t *images, int n)
-{
+static dt_status *write_pixels(const char *directory, const uint8_t *images, int n) {
     dt_str out = {0};
     put_npy_header(&out, n, DT_DIGIT_PIXELS);
     for (size_t i = 0; i < (size_t)n * DT_DIGIT_PIXELS; i++)
@@ -87,12 +83,10 @@ static dt_status *write_pixels(const char *directory, const uint8_t *images, int
     return s;
 }
 
-static dt_status *write_one_hot(const char *directory, const uint8_t *labels, int n)
-{
+static dt_status *write_one_hot(const char *directory, const uint8_t *labels, int n) {
     dt_str out = {0};
     put_npy_header(&out, n, CLASSES);
-    for (int i = 0; i < n * CLASSES; i++)
-        put_float(&out, labels[i / CLASSES] == i % CLASSES);
+    for (int i = 0; i < n * CLASSES; i++) put_float(&out, labels[i / CLASSES] == i % CLASSES);
     dt_status *s = commit(directory, "y.npy", &out);
     dt_str_release(&out);
     return s;
@@ -100,8 +94,8 @@ static dt_status *write_one_hot(const char *directory, const uint8_t *labels, in
 
 /* ---- all of it ---- */
 
-static dt_status *write_train(const char *directory, uint64_t seed, uint8_t *images, uint8_t *labels)
-{
+static dt_status *write_train(const char *directory, uint64_t seed, uint8_t *images,
+                              uint8_t *labels) {
     draw(seed, 0, TRAIN, images, labels);
     DT_TRY(write_idx(directory, "train-images-idx3-ubyte", images, TRAIN, DT_DIGIT_SIDE));
     DT_TRY(write_idx(directory, "train-labels-idx1-ubyte", labels, TRAIN, 0));
@@ -109,26 +103,23 @@ static dt_status *write_train(const char *directory, uint64_t seed, uint8_t *ima
     return write_one_hot(directory, labels, TRAIN);
 }
 
-static dt_status *write_test(const char *directory, uint64_t seed, uint8_t *images, uint8_t *labels)
-{
+static dt_status *write_test(const char *directory, uint64_t seed, uint8_t *images,
+                             uint8_t *labels) {
     draw(seed, TRAIN, TEST, images, labels);
     DT_TRY(write_idx(directory, "t10k-images-idx3-ubyte", images, TEST, DT_DIGIT_SIDE));
     return write_idx(directory, "t10k-labels-idx1-ubyte", labels, TEST, 0);
 }
 
-static dt_status *write_digits(const char *directory, uint64_t seed)
-{
+static dt_status *write_digits(const char *directory, uint64_t seed) {
     uint8_t *images = dt_alloc((size_t)TRAIN * DT_DIGIT_PIXELS), *labels = dt_alloc(TRAIN);
     dt_status *s = write_train(directory, seed, images, labels);
-    if (!s)
-        s = write_test(directory, seed, images, labels);
+    if (!s) s = write_test(directory, seed, images, labels);
     free(images);
     free(labels);
     return s;
 }
 
-static dt_status *write_play(const char *directory, uint64_t seed)
-{
+static dt_status *write_play(const char *directory, uint64_t seed) {
     dt_str play = {0};
     dt_sample_text_generate(seed, PLAY, &play);
     dt_status *s = commit(directory, "play.txt", &play);
@@ -141,8 +132,7 @@ static const struct {
     dt_status *(*write)(const char *directory, uint64_t seed);
 } kinds[] = {{"digits", write_digits}, {"text", write_play}};
 
-dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed)
-{
+dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(kind, "dt_data_synth", "kind"));
     DT_TRY(dt_want(directory, "dt_data_synth", "directory"));

@@ -9,54 +9,97 @@
 
 DT_BEGIN_C
 
-/* ---- jobs --------------------------------------------------------------------------------------------------------- */
+/* ---- jobs ---- */
 
 /* A job file that has been read and checked: types, shapes, placement. Its data is not open yet. */
 typedef struct dt_job dt_job;
-/* What a job is opened for. This decides which sections it must have: evaluate needs no `fit`; predict and topology need no `compile` either. For a
- * plan, the job may use features that cannot be run yet. */
-typedef enum dt_purpose { DT_FOR_FIT, DT_FOR_PLAN, DT_FOR_EVALUATE, DT_FOR_PREDICT, DT_FOR_TOPOLOGY } dt_purpose;
+/* What a job is opened for. This decides which sections it must have: evaluate needs no `fit`;
+ * predict and topology need no `compile` either. For a plan, the job may use features that cannot
+ * be run yet. */
+typedef enum dt_purpose {
+    DT_FOR_FIT,
+    DT_FOR_PLAN,
+    DT_FOR_EVALUATE,
+    DT_FOR_PREDICT,
+    DT_FOR_TOPOLOGY
+} dt_purpose;
 typedef struct dt_job_source {
-    const char *path;               /* "-": standard input */
-    const char *directory;          /* the option -C: output.dir is relative to it; NULL: "." */
-    const char *const *overrides;   /* "key.path=value" */
+    const char *path;             /* "-": standard input */
+    const char *directory;        /* the option -C: output.dir is relative to it; NULL: "." */
+    const char *const *overrides; /* "key.path=value" */
     int n_overrides;
     dt_purpose purpose;
-    const char *backend;            /* "cpu", "pjrt": in place of the job's; NULL: the job's */
-    const char *plugin;             /* pjrt: path of the plug-in, likewise; alone it means pjrt */
-    bool inspect;                   /* only to look at: a plug-in that the job or the environment names stays closed, and what would compute does so on cpu.
-                                       Implied for PLAN and TOPOLOGY; not where `plugin` is set */
+    const char *backend; /* "cpu", "pjrt": in place of the job's; NULL: the job's */
+    const char *plugin;  /* pjrt: path of the plug-in, likewise; alone it means pjrt */
+    /* only to look at: a plug-in that the job or the environment names stays closed, and what
+     * would compute does so on cpu. Implied for PLAN and TOPOLOGY; not where `plugin` is set */
+    bool inspect;
 } dt_job_source;
-DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source) DT_CHECKED; /* all faults of the file are reported together */
+/* all faults of the file are reported together */
+DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source) DT_CHECKED;
 DT_API void dt_job_unref(dt_job *j);
 DT_API const char *dt_job_name(const dt_job *j);
-/* The name of the i-th metric that fit reports, lent: "loss", "accuracy", ..., then with validation data "val_loss", ..., and "learning_rate" if callbacks
- * change it. NULL: past the last. */
+/* The name of the i-th metric that fit reports, lent: "loss", "accuracy", ..., then with validation
+ * data "val_loss", ..., and "learning_rate" if callbacks change it. NULL: past the last. */
 DT_API const char *dt_job_metric(const dt_job *j, int i);
-/* Opens the data too and checks it against the model, and also the weights that training would start from. */
+/* Opens the data too and checks it against the model, and also the weights that training would
+ * start from. */
 DT_API dt_status *dt_job_check_data(dt_job *j) DT_CHECKED;
-/* Warnings about a job that is valid, one a line: an output that does not give what its loss expects, for example. "" if there are none. The caller frees
- * *text. Warnings that need the data come as events of fit and evaluate. */
+/* Warnings about a job that is valid, one a line: an output that does not give what its loss
+ * expects, for example. "" if there are none. The caller frees *text. Warnings that need the data
+ * come as events of fit and evaluate. */
 DT_API dt_status *dt_job_warnings(dt_job *j, char **text) DT_CHECKED;
-/* For images that `partition` splits by rows and columns: the tile of each logical device, layer by layer, and what it receives from its neighbours.
- * A line, too, where the number of replicas is that of the devices of a plug-in that stays closed. "" if there is nothing to say. The caller frees *text. */
+/* For images that `partition` splits by rows and columns: the tile of each logical device, layer by
+ * layer, and what it receives from its neighbours. A line, too, where the number of replicas is
+ * that of the devices of a plug-in that stays closed. "" if there is nothing to say. The caller
+ * frees *text. */
 DT_API dt_status *dt_job_partition_text(dt_job *j, char **text) DT_CHECKED;
 
-typedef enum dt_kernels { DT_KERNELS_AUTO, DT_KERNELS_OPENBLAS, DT_KERNELS_ONEDNN, DT_KERNELS_OWN } dt_kernels;
-typedef enum dt_resume { DT_RESUME_JOB, DT_RESUME_AUTO, DT_RESUME_NEVER, DT_RESUME_MUST, DT_RESUME_PATH } dt_resume;
+typedef enum dt_kernels {
+    DT_KERNELS_AUTO,
+    DT_KERNELS_OPENBLAS,
+    DT_KERNELS_ONEDNN,
+    DT_KERNELS_OWN
+} dt_kernels;
+typedef enum dt_resume {
+    DT_RESUME_JOB,
+    DT_RESUME_AUTO,
+    DT_RESUME_NEVER,
+    DT_RESUME_MUST,
+    DT_RESUME_PATH
+} dt_resume;
 /* The job's own `resume` setting; DT_RESUME_AUTO if it has none. */
 DT_API dt_resume dt_job_resume(const dt_job *j);
 
-/* The number of this process among the workers that a launcher started for the job; 0: the first one, which writes and reports, or the only one. */
+/* The number of this process among the workers that a launcher started for the job; 0: the first
+ * one, which writes and reports, or the only one. */
 DT_API int dt_job_worker(const dt_job *j);
 
-/* Something that happened, reported as it happens. Fields that an event does not use are 0 or NULL. Comments name the events that use a field. */
-typedef enum dt_event_kind { DT_EVENT_START, DT_EVENT_STEP, DT_EVENT_EPOCH, DT_EVENT_EVAL, DT_EVENT_CHECKPOINT, DT_EVENT_WARNING, DT_EVENT_END,
-    DT_EVENT_TEXT, DT_EVENT_FAULT, DT_EVENT_CALLBACK, DT_EVENT_REPORT, DT_EVENT_DATA, DT_EVENT_EVALUATING, DT_EVENT_WORKERS, DT_EVENT_WAITING } dt_event_kind;
+/* Something that happened, reported as it happens. Fields that an event does not use are 0 or NULL.
+ * Comments name the events that use a field. */
+typedef enum dt_event_kind {
+    DT_EVENT_START,
+    DT_EVENT_STEP,
+    DT_EVENT_EPOCH,
+    DT_EVENT_EVAL,
+    DT_EVENT_CHECKPOINT,
+    DT_EVENT_WARNING,
+    DT_EVENT_END,
+    DT_EVENT_TEXT,
+    DT_EVENT_FAULT,
+    DT_EVENT_CALLBACK,
+    DT_EVENT_REPORT,
+    DT_EVENT_DATA,
+    DT_EVENT_EVALUATING,
+    DT_EVENT_WORKERS,
+    DT_EVENT_WAITING
+} dt_event_kind;
 typedef struct dt_metric {
     const char *name; /* "loss", "val_accuracy" */
     double value;
-    const char *class_name; /* of the class that the number is about: f1_score_0 of 'iris'; NULL: of all, or it has no name */
+    /* of the class that the number is about: f1_score_0 of 'iris'; NULL: of all, or it has no
+     * name */
+    const char *class_name;
 } dt_metric;
 typedef struct dt_event {
     dt_event_kind kind;
@@ -64,134 +107,189 @@ typedef struct dt_event {
     const char *device;                     /* start: "sim:v3-8", "2 x CPU" */
     uint64_t seed;                          /* start */
     int replicas, logical_devices, threads; /* start */
-    int64_t steps_per_epoch, parameters, peak_bytes;   /* start; peak_bytes: planned memory of a training step */
-    /* start: the run's peak memory and its parts: training steps and evaluation, for all batch sizes; weights and optimizer state; examples in memory and
-     * batches read ahead; the program with its libraries (an estimate) */
+    /* start; peak_bytes: planned memory of a training step */
+    int64_t steps_per_epoch, parameters, peak_bytes;
+    /* start: the run's peak memory and its parts: training steps and evaluation, for all batch
+     * sizes; weights and optimizer state; examples in memory and batches read ahead; the program
+     * with its libraries (an estimate) */
     int64_t memory_bytes, step_bytes, evaluation_bytes, state_bytes, data_bytes, program_bytes;
-    /* start; evaluating, at most every 0.1 s while a part is evaluated: validation_examples is how many will be evaluated, and `examples` how many were */
+    /* start; evaluating, at most every 0.1 s while a part is evaluated: validation_examples is how
+     * many will be evaluated, and `examples` how many were */
     int64_t train_examples, validation_examples, global_batch, last_batch;
-    const char *sharding;                   /* start: the result of auto_shard_policy: "sharded by file" */
-    int64_t epochs;                         /* start, step, epoch: the total */
-    int64_t step, steps;                    /* global step, counted from 1; the total */
-    int64_t epoch;                          /* counted from 1 */
-    int64_t epoch_step;                     /* step within the epoch, from 1; epoch: its last step; callback: of a validation within the epoch, otherwise 0 */
-    int64_t examples;                       /* step, epoch, eval, evaluating */
-    double wall_s, examples_per_s;          /* step: for this step; epoch: for its training part */
-    double virtual_s;                       /* step, epoch: simulated seconds of a step; end: of all steps of this run; 0: not simulated */
-    /* epoch: the fraction of its training time that steps waited for data, and the fractions for reading, decoding and map; waited_s: the same in seconds.
-     * On a simulated slice, the fraction of simulated time that devices would wait if data were prepared as fast as on this machine. */
+    const char *sharding; /* start: the result of auto_shard_policy: "sharded by file" */
+    int64_t epochs;       /* start, step, epoch: the total */
+    int64_t step, steps;  /* global step, counted from 1; the total */
+    int64_t epoch;        /* counted from 1 */
+    /* step within the epoch, from 1; epoch: its last step; callback: of a validation within the
+     * epoch, otherwise 0 */
+    int64_t epoch_step;
+    int64_t examples;              /* step, epoch, eval, evaluating */
+    double wall_s, examples_per_s; /* step: for this step; epoch: for its training part */
+    /* step, epoch: simulated seconds of a step; end: of all steps of this run; 0: not simulated */
+    double virtual_s;
+    /*
+     * epoch: the fraction of its training time that steps waited for data, and the fractions for
+     * reading, decoding and map; waited_s: the same in seconds. On a simulated slice, the fraction
+     * of simulated time that devices would wait if data were prepared as fast as on this machine.
+     */
     double idle, idle_reading, idle_decoding, idle_map, waited_s;
-    /* step, epoch, eval; end: those of the last epoch, even if an earlier run trained it. A step's loss is that of its batch; its other metrics cover the
-     * epoch so far. */
+    /* step, epoch, eval; end: those of the last epoch, even if an earlier run trained it. A step's
+     * loss is that of its batch; its other metrics cover the epoch so far. */
     const dt_metric *metrics;
     int n_metrics;
     /* eval within an epoch of fit: the metrics of the epoch's steps so far */
     const dt_metric *training;
     int n_training;
     const char *checkpoint, *weights_sha256; /* checkpoint, end */
-    const char *split;                      /* data, evaluating, and eval from evaluate: "validation" */
-    /* data, before the end of a run that writes: the number and total size of a part's files; hashed: what data_sha256 covers, "whole", "ends" (the first
-     * and last 64 KiB of each file) or "sizes" */
+    const char *split; /* data, evaluating, and eval from evaluate: "validation" */
+    /* data, before the end of a run that writes: the number and total size of a part's files;
+     * hashed: what data_sha256 covers, "whole", "ends" (the first and last 64 KiB of each file) or
+     * "sizes" */
     int64_t files, bytes;
     const char *data_sha256, *hashed;
-    const char *text;                       /* warning; text: what GenerateText generated, with its prompt; fault: the injected fault as written;
-                                             * callback: what it did, "reducing learning rate to 0.0005"; report: the page's path, after the end */
-    const char *callback;                   /* callback: "ReduceLROnPlateau"; `epoch` is the current epoch */
-    /* workers, of a parameter server, after each epoch and when training ends: workers there are, and were lost since it began; batches that were computed
-     * again because a worker was lost, and gradients that came too late and were dropped; staleness[i]: updates that were made i updates after their worker
-     * had pulled the weights, the last one of n counting all that are later */
+    /* warning; text: what GenerateText generated, with its prompt; fault: the injected fault as
+     * written; callback: what it did, "reducing learning rate to 0.0005"; report: the page's
+     * path, after the end */
+    const char *text;
+    const char *callback; /* callback: "ReduceLROnPlateau"; `epoch` is the current epoch */
+    /* workers, of a parameter server, after each epoch and when training ends: workers there are,
+     * and were lost since it began; batches that were computed again because a worker was lost, and
+     * gradients that came too late and were dropped; staleness[i]: updates that were made i updates
+     * after their worker had pulled the weights, the last one of n counting all that are later */
     int64_t workers, workers_lost, batches_again, pushes_dropped;
     const int64_t *staleness;
     int n_staleness;
-    bool resumed;                           /* start: resumes from `step` of `checkpoint` */
+    bool resumed; /* start: resumes from `step` of `checkpoint` */
 } dt_event;
 
 typedef struct dt_run_options {
-    int threads;               /* 0: one per core */
+    int threads; /* 0: one per core */
     dt_kernels kernels;
     dt_resume resume;
-    const char *resume_path;   /* with DT_RESUME_PATH */
-    int64_t max_steps;         /* fit: stop after this many global steps, 0: the job's own; evaluate: use this many batches of the split, 0: all */
-    double max_seconds;        /* --time: after this many seconds fit finishes the step, saves and stops (75); 0: no limit */
-    bool dry_run;              /* compile and report start, but write nothing */
-    bool every_step;           /* report every step; otherwise step events are rate-limited */
+    const char *resume_path; /* with DT_RESUME_PATH */
+    /* fit: stop after this many global steps, 0: the job's own; evaluate: use this many batches
+     * of the split, 0: all */
+    int64_t max_steps;
+    /* --time: after this many seconds fit finishes the step, saves and stops (75); 0: no limit */
+    double max_seconds;
+    bool dry_run;    /* compile and report start, but write nothing */
+    bool every_step; /* report every step; otherwise step events are rate-limited */
     void (*event)(const dt_event *e, void *user); /* may be NULL */
     void *user;
-    const volatile int *stop;  /* set by signal handlers: 1 saves and stops, 2 stops immediately; NULL: none */
-    volatile int *save;        /* set by a signal handler: save and continue; cleared by fit; NULL: none */
-    const char *const *inject; /* fit: faults to simulate, "kill:core=5@step=120", "slow-link:x=1,y=2@step=50*4", "nan@step=7", "hbm=8GiB" */
+    /* set by signal handlers: 1 saves and stops, 2 stops immediately; NULL: none */
+    const volatile int *stop;
+    /* set by a signal handler: save and continue; cleared by fit; NULL: none */
+    volatile int *save;
+    /* fit: faults to simulate, "kill:core=5@step=120", "slow-link:x=1,y=2@step=50*4",
+     * "nan@step=7", "hbm=8GiB" */
+    const char *const *inject;
     int n_inject;
 } dt_run_options;
 
-/* Trains the job. options NULL: all fields 0. TEMPFAIL (75): stopped after saving, or before the first step. */
+/* Trains the job. options NULL: all fields 0. TEMPFAIL (75): stopped after saving, or before the
+ * first step. */
 DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) DT_CHECKED;
-/* Computes a checkpoint's exact metrics over a split ("validation", "test", "train"), reported as an event. checkpoint NULL: the newest in output.dir. */
-DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split, const dt_run_options *options) DT_CHECKED;
-/* The meaning of an output's values: plain numbers; probabilities of classes, exactly one of which is right; or probabilities of independent labels. A
- * single label means two classes, and its value is the probability of the second. */
-typedef enum dt_output_kind { DT_OUTPUT_VALUES, DT_OUTPUT_CLASSES, DT_OUTPUT_LABELS } dt_output_kind;
+/* Computes a checkpoint's exact metrics over a split ("validation", "test", "train"), reported as
+ * an event. checkpoint NULL: the newest in output.dir. */
+DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split,
+                                  const dt_run_options *options) DT_CHECKED;
+/* The meaning of an output's values: plain numbers; probabilities of classes, exactly one of which
+ * is right; or probabilities of independent labels. A single label means two classes, and its value
+ * is the probability of the second. */
+typedef enum dt_output_kind {
+    DT_OUTPUT_VALUES,
+    DT_OUTPUT_CLASSES,
+    DT_OUTPUT_LABELS
+} dt_output_kind;
 typedef struct dt_output_meaning {
     dt_output_kind kind;
-    bool logits;              /* values are scores that softmax (classes) or sigmoid (labels) turns into probabilities */
+    /* values are scores that softmax (classes) or sigmoid (labels) turns into probabilities */
+    bool logits;
     int n_names;
     const char *const *names; /* [n_names] of classes or labels, by number; n_names 0: no names */
 } dt_output_meaning;
-/* Some rows of a model's outputs, in the order of the examples; lent for the duration of the call. */
+/* Some rows of a model's outputs, in the order of the examples; lent for the duration of the
+ * call. */
 typedef struct dt_predicted_rows {
-    int64_t first, n_rows;          /* examples [first, first + n_rows), counted from 0 */
-    int64_t of;                     /* the total number of examples; -1: not known yet */
+    int64_t first, n_rows; /* examples [first, first + n_rows), counted from 0 */
+    int64_t of;            /* the total number of examples; -1: not known yet */
     int n_outputs;
-    const char *const *names;       /* [n_outputs] of the output layers */
-    const dt_tensor *const *values; /* [n_outputs] of shape (n_rows, ...), as the model computes them */
+    const char *const *names; /* [n_outputs] of the output layers */
+    /* [n_outputs] of shape (n_rows, ...), as the model computes them */
+    const dt_tensor *const *values;
     const dt_output_meaning *meaning; /* [n_outputs]; NULL: plain numbers */
-    const char *const *files;       /* [n_rows] the image file of each example; NULL: examples are not files */
+    /* [n_rows] the image file of each example; NULL: examples are not files */
+    const char *const *files;
 } dt_predicted_rows;
 typedef struct dt_predict_request {
     const char *checkpoint; /* of a run, or a saved model; NULL: the newest in output.dir */
-    /* Input to use instead of the job's data; the `map` of the model's inputs is applied to it. A file whose format is recognized by its content (NPY, NPZ,
-     * IDX, CSV, JSON lines, TFRecord, PNG, JPEG; gzip), a folder of images, or "-" for standard input, whose rows are processed as they arrive. NULL: none. */
+    /* Input to use instead of the job's data; the `map` of the model's inputs is applied to it. A
+     * file whose format is recognized by its content (NPY, NPZ, IDX, CSV, JSON lines, TFRecord,
+     * PNG, JPEG; gzip), a folder of images, or "-" for standard input, whose rows are processed as
+     * they arrive. NULL: none. */
     const char *input;
-    const char *split;      /* of the job's data: "validation", "test", "train" */
-    dt_status *(*rows)(const dt_predicted_rows *p, void *user); /* called with any number of rows as they are computed; an error stops the prediction. NULL: none */
+    const char *split; /* of the job's data: "validation", "test", "train" */
+    /* called with any number of rows as they are computed; an error stops the prediction. NULL:
+     * none */
+    dt_status *(*rows)(const dt_predicted_rows *p, void *user);
     void *user;
 } dt_predict_request;
-/* Computes the model's output, of shape (examples, ...), in the order of the data. With out NULL, which models with several outputs require, results go to
- * request->rows only, a batch at a time. The job needs neither `compile` nor `fit`. */
-DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *request, const dt_run_options *options, dt_tensor **out) DT_CHECKED;
+/* Computes the model's output, of shape (examples, ...), in the order of the data. With out NULL,
+ * which models with several outputs require, results go to request->rows only, a batch at a time.
+ * The job needs neither `compile` nor `fit`. */
+DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *request,
+                                 const dt_run_options *options, dt_tensor **out) DT_CHECKED;
 
-/* Writes predicted rows to a file or standard output. Use dt_row_writer_put as `rows` of a request, with the writer as its `user`. */
+/* Writes predicted rows to a file or standard output. Use dt_row_writer_put as `rows` of a request,
+ * with the writer as its `user`. */
 typedef struct dt_row_writer dt_row_writer;
 typedef struct dt_row_writer_options {
-    const char *path;   /* "-": standard output. A file appears under its name only when it is complete */
+    /* "-": standard output. A file appears under its name only when it is complete */
+    const char *path;
     const char *format; /* "csv", "npy", "npz", "jsonl"; NULL: by the path's suffix */
-    int64_t top;        /* write only the `top` largest values of each row with their indices, largest first; 0: all values */
+    /* write only the `top` largest values of each row with their indices, largest first; 0: all
+     * values */
+    int64_t top;
 } dt_row_writer_options;
-/* ROW_FORMAT: an unknown format, or (from later calls) one that cannot be written there: NPY needs a known number of rows for standard output, NPZ cannot
- * go there at all. */
-DT_API dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *options) DT_CHECKED;
+/* ROW_FORMAT: an unknown format, or (from later calls) one that cannot be written there: NPY needs
+ * a known number of rows for standard output, NPZ cannot go there at all. */
+DT_API dt_status *dt_row_writer_open(dt_row_writer **out,
+                                     const dt_row_writer_options *options) DT_CHECKED;
 DT_API dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer) DT_CHECKED;
-/* Writes what is left and puts the file in place. *rows is the number of rows written; rows may be NULL. */
+/* Writes what is left and puts the file in place. *rows is the number of rows written; rows may be
+ * NULL. */
 DT_API dt_status *dt_row_writer_finish(dt_row_writer *w, int64_t *rows) DT_CHECKED;
 DT_API void dt_row_writer_unref(dt_row_writer *w); /* removes an unfinished file */
 
-/* The job as a job file, after `extends`, overrides and substitutions. with_origin adds after each value where it comes from: "job.yaml:12",
- * "base.yaml:3", "override 1" or "default". The caller frees *text. */
+/* The job as a job file, after `extends`, overrides and substitutions. with_origin adds after each
+ * value where it comes from: "job.yaml:12", "base.yaml:3", "override 1" or "default". The caller
+ * frees *text. */
 DT_API dt_status *dt_job_config_text(const dt_job *j, bool with_origin, char **text) DT_CHECKED;
-/* The differences between jobs a and b, as lines "- fit.epochs: 5" and "+ fit.epochs: 6"; "" if there are none. b NULL: the job that the newest checkpoint
- * in the run directory `run` was trained with. The caller frees *text. */
-DT_API dt_status *dt_job_config_diff(const dt_job *a, const dt_job *b, const char *run, char **text) DT_CHECKED;
+/* The differences between jobs a and b, as lines "- fit.epochs: 5" and "+ fit.epochs: 6"; "" if
+ * there are none. b NULL: the job that the newest checkpoint in the run directory `run` was trained
+ * with. The caller frees *text. */
+DT_API dt_status *dt_job_config_diff(const dt_job *a, const dt_job *b, const char *run,
+                                     char **text) DT_CHECKED;
 
-typedef enum dt_export_format { DT_EXPORT_ONNX, DT_EXPORT_SAFETENSORS, DT_EXPORT_NPZ } dt_export_format;
+typedef enum dt_export_format {
+    DT_EXPORT_ONNX,
+    DT_EXPORT_SAFETENSORS,
+    DT_EXPORT_NPZ
+} dt_export_format;
 typedef struct dt_export_request {
     const char *checkpoint; /* of a run, or a saved model; NULL: the newest in output.dir */
     const char *path;       /* the file to write */
     dt_export_format format;
-    bool without_map;       /* ONNX: the inputs are the model's own, not the stored data before `map` */
+    bool without_map; /* ONNX: the inputs are the model's own, not the stored data before `map` */
 } dt_export_request;
-/* Writes the model as an ONNX file, or its weights under their paths. The END event reports the checkpoint, parameters and the weights' SHA-256. */
-DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *request, const dt_run_options *options) DT_CHECKED;
-/* The job at a stage of compilation: "graph", "gradient", "folded", "program", "executable", "stablehlo" or "stablehlo-gradient". The caller frees *text. */
-DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options, char **text) DT_CHECKED;
+/* Writes the model as an ONNX file, or its weights under their paths. The END event reports the
+ * checkpoint, parameters and the weights' SHA-256. */
+DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *request,
+                                const dt_run_options *options) DT_CHECKED;
+/* The job at a stage of compilation: "graph", "gradient", "folded", "program", "executable",
+ * "stablehlo" or "stablehlo-gradient". The caller frees *text. */
+DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options,
+                               char **text) DT_CHECKED;
 
 DT_END_C
 

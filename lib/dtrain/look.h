@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Information that needs no training: slices, plans, this machine's devices, published measurements, checkpoints, reports and data.
+ * Information that needs no training: slices, plans, this machine's devices, published
+ * measurements, checkpoints, reports and data.
  */
 #ifndef DTRAIN_LOOK_H
 #define DTRAIN_LOOK_H
@@ -9,148 +10,205 @@
 
 DT_BEGIN_C
 
-/* ---- looking around ----------------------------------------------------------------------------------------------- */
+/* ---- looking around ---- */
 
-/* The version of the loaded library, "0.2.0"; lent. DTRAIN_VERSION_STRING is the version of the headers. */
+/* The version of the loaded library, "0.2.0"; lent. DTRAIN_VERSION_STRING is the version of the
+ * headers. */
 DT_API const char *dt_version(void);
 
 typedef struct dt_topology_request {
-    const char *tpu;        /* "v3-8"; "": this machine's; NULL: the job's */
-    const dt_job *job;      /* draw its replicas; may be NULL */
+    const char *tpu;   /* "v3-8"; "": this machine's; NULL: the job's */
+    const dt_job *job; /* draw its replicas; may be NULL */
     bool json, utf8;
-    int columns;            /* width of the page; 0: not a page, so 80 for chips, and lines of text are not wrapped */
+    /* width of the page; 0: not a page, so 80 for chips, and lines of text are not wrapped */
+    int columns;
     int64_t cores_per_chip; /* devices per chip; 0: the chip's default */
-    const char *fit;        /* "1,2,2,2": instead of drawing, list where this computation_shape fits; NULL: draw */
-    const char *svg;        /* "FILE": write an SVG file, *text is ""; "-": *text is the SVG; NULL: no SVG */
+    /* "1,2,2,2": instead of drawing, list where this computation_shape fits; NULL: draw */
+    const char *fit;
+    /* "FILE": write an SVG file, *text is ""; "-": *text is the SVG; NULL: no SVG */
+    const char *svg;
 } dt_topology_request;
 /* The slice as a text drawing, JSON or SVG. The caller frees *text. */
 DT_API dt_status *dt_topology_text(const dt_topology_request *request, char **text) DT_CHECKED;
-/* The names of Cloud TPU's default slices, such as "v3-8", one per line, by generation and from small to large. The caller frees *text. */
+/* The names of Cloud TPU's default slices, such as "v3-8", one per line, by generation and from
+ * small to large. The caller frees *text. */
 DT_API dt_status *dt_slice_names(char **text) DT_CHECKED;
 
 typedef enum dt_plan_form {
-    DT_PLAN_TEXT,  /* tables; the jobs side by side */
-    DT_PLAN_JSON,  /* one object; alternative jobs are a list in it */
-    DT_PLAN_SVG,   /* a picture of the first job: memory, the step's timeline, layers */
-    DT_PLAN_TRACE, /* one virtual step of the first job as a Trace Event file, for Perfetto or chrome://tracing */
+    DT_PLAN_TEXT, /* tables; the jobs side by side */
+    DT_PLAN_JSON, /* one object; alternative jobs are a list in it */
+    DT_PLAN_SVG,  /* a picture of the first job: memory, the step's timeline, layers */
+    /* one virtual step of the first job as a Trace Event file, for Perfetto or chrome://tracing */
+    DT_PLAN_TRACE,
 } dt_plan_form;
-/* Reads a number of bytes from 1 to 2^62: "16GiB", "1.5 MiB", "17179869184". Units are B, KiB, MiB, GiB and TiB. False: not a number of bytes. */
+/* Reads a number of bytes from 1 to 2^62: "16GiB", "1.5 MiB", "17179869184". Units are B, KiB, MiB,
+ * GiB and TiB. False: not a number of bytes. */
 DT_API bool dt_bytes_of(const char *text, int64_t *bytes);
 
 typedef struct dt_plan_request {
-    dt_job *const *jobs;       /* [n_jobs] the job, then its alternatives; opened for training, with slices */
+    /* [n_jobs] the job, then its alternatives; opened for training, with slices */
+    dt_job *const *jobs;
     const char *const *labels; /* [n_jobs] names of the jobs */
     int n_jobs;
     dt_plan_form form;
-    int64_t budget;            /* bytes of a device's memory that may be used; 0: all of it */
-    bool verbose;              /* list every layer */
-    int threads;               /* threads that fit would use on this machine, as in dt_run_options; memory depends on them */
-    dt_kernels kernels;        /* the same for kernels */
-    const char *file;          /* write the plan to this file, completely or not at all; *text is "". NULL: the plan is *text */
-    const char *compiler;      /* path of a PJRT plug-in such as libtpu.so, which compiles the first job's step for comparison; NULL: none */
-    const char *target;        /* with a compiler for GPUs: which one, such as "h100"; NULL: the job's slice */
+    int64_t budget; /* bytes of a device's memory that may be used; 0: all of it */
+    bool verbose;   /* list every layer */
+    /* threads that fit would use on this machine, as in dt_run_options; memory depends on them */
+    int threads;
+    dt_kernels kernels; /* the same for kernels */
+    /* write the plan to this file, completely or not at all; *text is "". NULL: the plan is
+     * *text */
+    const char *file;
+    /* path of a PJRT plug-in such as libtpu.so, which compiles the first job's step for
+     * comparison; NULL: none */
+    const char *compiler;
+    /* with a compiler for GPUs: which one, such as "h100"; NULL: the job's slice */
+    const char *target;
 } dt_plan_request;
-/* Predicts what jobs need on their slices: device memory by kind, the time of a step and its parts, and traffic; and the memory of this machine if they ran
- * here (null if that is too large to compile for a plan, or cannot be run yet). Nothing is allocated and nothing runs. If all jobs run on this machine
- * itself, text and JSON report its memory and the time of steps, a few of which are run to measure it; JSON is then a list. With a target the first job's
- * step is compiled for that GPU, and its memory and number of kernels are reported, as text or JSON. *fits is whether every program
- * of the first job fits the devices' memory; fits may be NULL. The caller frees *text. Errors: NO_SLICE; with a compiler also PLUGIN, COMPILER and
- * NO_STABLEHLO. */
+/* Predicts what jobs need on their slices: device memory by kind, the time of a step and its parts,
+ * and traffic; and the memory of this machine if they ran here (null if that is too large to
+ * compile for a plan, or cannot be run yet). Nothing is allocated and nothing runs. If all jobs run
+ * on this machine itself, text and JSON report its memory and the time of steps, a few of which are
+ * run to measure it; JSON is then a list. With a target the first job's step is compiled for that
+ * GPU, and its memory and number of kernels are reported, as text or JSON. *fits is whether every
+ * program of the first job fits the devices' memory; fits may be NULL. The caller frees *text.
+ * Errors: NO_SLICE; with a compiler also PLUGIN, COMPILER and NO_STABLEHLO. */
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;
 
 typedef struct dt_search_request {
     const dt_job_source *source;
-    int64_t budget;            /* as in dt_plan_request */
+    int64_t budget; /* as in dt_plan_request */
     bool json;
 } dt_search_request;
-/* Plans the job for all combinations of replicas, logical devices, batch size, rematerialization and over_replicas, and lists them by examples per second,
- * fastest first. *fits is whether any of them fits the devices' memory; fits may be NULL. The caller frees *text. Error: NO_SLICE. */
-DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text, bool *fits) DT_CHECKED;
+/* Plans the job for all combinations of replicas, logical devices, batch size, rematerialization
+ * and over_replicas, and lists them by examples per second, fastest first. *fits is whether any of
+ * them fits the devices' memory; fits may be NULL. The caller frees *text. Error: NO_SLICE. */
+DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text,
+                                 bool *fits) DT_CHECKED;
 
-/* The back ends, devices and kernel libraries found on this machine, and why others were not found. The caller frees *text. PLUGIN, beside the text, where
- * the environment names a plug-in that does not start. */
+/* The back ends, devices and kernel libraries found on this machine, and why others were not found.
+ * The caller frees *text. PLUGIN, beside the text, where the environment names a plug-in that does
+ * not start. */
 DT_API dt_status *dt_devices_text(bool json, char **text) DT_CHECKED;
-/* Information for a bug report: versions, machine, devices, environment variables that affect dtrain, and problems found here. The caller frees *text. */
+/* Information for a bug report: versions, machine, devices, environment variables that affect
+ * dtrain, and problems found here. The caller frees *text. */
 DT_API dt_status *dt_doctor_text(bool json, char **text) DT_CHECKED;
 
 /* A key of job files, as the reader defines it. Lent for the duration of the call. */
 typedef struct dt_job_key {
-    const char *path;           /* "fit.epochs"; "compile.optimizer.Adam.beta_1"; "model.layers[].Dense.units" for entries of a list */
-    const char *type;           /* "integer", "number", "boolean", "text", "name", "integers", "numbers", "texts", "mapping", "list", "scalar", "any",
-                                   "layer" (or another sort), "list of TYPE", "mapping of TYPE", "TYPE or TYPE" */
-    const char *help;           /* NULL: none */
-    const char *preset;         /* the default, as in a job file; NULL: none. For a refused key: the only value that is accepted; "null" means that the key must be absent */
-    const char *const *choices; /* allowed names, ending with NULL; NULL: none. For types other than "name": names that may be given alone or as a mapping */
-    const char *sort, *kind, *about; /* the kind that the key belongs to, "optimizer" and "Adam", with a line about it; NULL: a key of a section */
-    bool refused;               /* known but not accepted; `help` says what to write instead. An empty type: no value is accepted */
-    bool required, has_min, has_max, above_min, below_max; /* above_min, below_max: the limits themselves are excluded */
-    double min, max;            /* of numbers; for text, of its length in characters; for lists of texts, of their number */
+    /* "fit.epochs"; "compile.optimizer.Adam.beta_1"; "model.layers[].Dense.units" for entries of
+     * a list */
+    const char *path;
+    /* "integer", "number", "boolean", "text", "name", "integers", "numbers", "texts", "mapping",
+     * "list", "scalar", "any", "layer" (or another sort), "list of TYPE", "mapping of TYPE",
+     * "TYPE or TYPE" */
+    const char *type;
+    const char *help; /* NULL: none */
+    /* the default, as in a job file; NULL: none. For a refused key: the only value that is
+     * accepted; "null" means that the key must be absent */
+    const char *preset;
+    /* allowed names, ending with NULL; NULL: none. For types other than "name": names that may
+     * be given alone or as a mapping */
+    const char *const *choices;
+    /* the kind that the key belongs to, "optimizer" and "Adam", with a line about it; NULL: a
+     * key of a section */
+    const char *sort, *kind, *about;
+    /* known but not accepted; `help` says what to write instead. An empty type: no value is
+     * accepted */
+    bool refused;
+    /* above_min, below_max: the limits themselves are excluded */
+    bool required, has_min, has_max, above_min, below_max;
+    /* of numbers; for text, of its length in characters; for lists of texts, of their number */
+    double min, max;
 } dt_job_key;
-/* Calls `key` for every key, in the order of sections and then of kinds. Completions, manual pages and the schema are generated from this. */
+/* Calls `key` for every key, in the order of sections and then of kinds. Completions, manual pages
+ * and the schema are generated from this. */
 DT_API void dt_job_keys(void (*key)(const dt_job_key *key, void *user), void *user);
 
-/* A JSON Schema (2020-12) of job files, for completion and checks in editors. The caller frees *json. */
+/* A JSON Schema (2020-12) of job files, for completion and checks in editors. The caller frees
+ * *json. */
 DT_API dt_status *dt_job_schema(char **json) DT_CHECKED;
 
-/* Checkpoints on disk, without their job. A path is a checkpoint, a run directory (its newest checkpoint), or a safetensors or NPZ file. DataLossError
- * (65): a damaged checkpoint; the message names the file and the position. The caller frees *text; with `json` it has one object per line. */
+/*
+ * Checkpoints on disk, without their job. A path is a checkpoint, a run directory (its newest
+ * checkpoint), or a safetensors or NPZ file. DataLossError (65): a damaged checkpoint; the message
+ * names the file and the position. The caller frees *text; with `json` it has one object per line.
+ */
 
-/* Lists the checkpoints of a run directory, oldest first: step, time, bytes, the weights' SHA-256 and the metrics of the epoch. Checksums are not
- * verified. A checkpoint whose state cannot be read is listed as damaged. */
+/* Lists the checkpoints of a run directory, oldest first: step, time, bytes, the weights' SHA-256
+ * and the metrics of the epoch. Checksums are not verified. A checkpoint whose state cannot be read
+ * is listed as damaged. */
 DT_API dt_status *dt_checkpoint_list(const char *run, bool json, char **text) DT_CHECKED;
-/* Describes a checkpoint: its state, and each tensor's dtype, shape, minimum, maximum, mean, norm and number of non-finite values. */
+/* Describes a checkpoint: its state, and each tensor's dtype, shape, minimum, maximum, mean, norm
+ * and number of non-finite values. */
 DT_API dt_status *dt_checkpoint_inspect(const char *path, bool json, char **text) DT_CHECKED;
-/* Reads a checkpoint, or every checkpoint of a run, completely, and verifies checksums, headers and the weights' SHA-256. *text names the intact ones; the
- * error names the damaged ones. */
+/* Reads a checkpoint, or every checkpoint of a run, completely, and verifies checksums, headers and
+ * the weights' SHA-256. *text names the intact ones; the error names the damaged ones. */
 DT_API dt_status *dt_checkpoint_verify(const char *path, bool json, char **text) DT_CHECKED;
-/* Repeats at least the last `steps` steps that led to the job's newest checkpoint, in a temporary directory, and compares weights, optimizer state and the
- * state of callbacks. It starts from the newest checkpoint that is at least `steps` older, or from the beginning of training. The strategy and the number
- * of threads may differ from the original run. CHECKPOINTS_DIFFER: at least one bit differs; *text is then the table of dt_checkpoint_diff. The job cannot
- * be used afterwards, except to release it. */
-DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_run_options *options, char **text) DT_CHECKED;
-/* The largest absolute and relative difference of each tensor. *differ is whether any bits differ or, with `within` > 0, whether |a - b| > within
- * anywhere, or whether names, shapes or dtypes differ. */
-DT_API dt_status *dt_checkpoint_diff(const char *a, const char *b, double within, bool json, char **text, bool *differ) DT_CHECKED;
+/* Repeats at least the last `steps` steps that led to the job's newest checkpoint, in a temporary
+ * directory, and compares weights, optimizer state and the state of callbacks. It starts from the
+ * newest checkpoint that is at least `steps` older, or from the beginning of training. The strategy
+ * and the number of threads may differ from the original run. CHECKPOINTS_DIFFER: at least one bit
+ * differs; *text is then the table of dt_checkpoint_diff. The job cannot be used afterwards, except
+ * to release it. */
+DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_run_options *options,
+                                char **text) DT_CHECKED;
+/* The largest absolute and relative difference of each tensor. *differ is whether any bits differ
+ * or, with `within` > 0, whether |a - b| > within anywhere, or whether names, shapes or dtypes
+ * differ. */
+DT_API dt_status *dt_checkpoint_diff(const char *a, const char *b, double within, bool json,
+                                     char **text, bool *differ) DT_CHECKED;
 /* Writes a checkpoint's weights to a file, in the format of its suffix: .safetensors or .npz. */
 DT_API dt_status *dt_checkpoint_convert(const char *from, const char *to) DT_CHECKED;
 
-/* A Trace Event file of what each thread did in the steps that the run's output.trace selects. The caller frees *text. NotFoundError: the run has no
- * trace. DataLossError: the trace is damaged. */
+/* A Trace Event file of what each thread did in the steps that the run's output.trace selects. The
+ * caller frees *text. NotFoundError: the run has no trace. DataLossError: the trace is damaged. */
 DT_API dt_status *dt_run_trace_text(const char *run, char **text) DT_CHECKED;
 
 typedef struct dt_run_report_request {
-    const char *const *runs;   /* [n_runs] run directories (output.dir) */
+    const char *const *runs; /* [n_runs] run directories (output.dir) */
     int n_runs;
-    const char *output;        /* the file to write; "-": *text is the page; NULL: report.html in the first run's directory */
+    /* the file to write; "-": *text is the page; NULL: report.html in the first run's directory */
+    const char *output;
 } dt_run_report_request;
-/* Writes a self-contained HTML page about one run, or several side by side: curves, times, memory, placement, the job, the machine and hashes. *text is the
- * file's path; the caller frees it. If a run was killed and its files are incomplete, the page shows what can be read. NotFoundError: no such directory, or
- * not a run directory. */
+/* Writes a self-contained HTML page about one run, or several side by side: curves, times, memory,
+ * placement, the job, the machine and hashes. *text is the file's path; the caller frees it. If a
+ * run was killed and its files are incomplete, the page shows what can be read. NotFoundError: no
+ * such directory, or not a run directory. */
 DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **text) DT_CHECKED;
 
 /* Generates sample data of kind "digits" or "text" in `directory`, which is created. */
 DT_API dt_status *dt_data_synth(const char *kind, const char *directory, uint64_t seed) DT_CHECKED;
 
-/* Data to examine: a job's data as its model gets it, or files, whose format is recognized by their contents. */
+/* Data to examine: a job's data as its model gets it, or files, whose format is recognized by their
+ * contents. */
 typedef struct dt_data_request {
-    dt_job *job;               /* NULL: use `files` */
-    const char *title;         /* a title, such as the job's path; NULL: the first file's path */
-    const char *const *files;  /* [n_files] "x.npy", or "image=x.npy" to name the element */
+    dt_job *job;              /* NULL: use `files` */
+    const char *title;        /* a title, such as the job's path; NULL: the first file's path */
+    const char *const *files; /* [n_files] "x.npy", or "image=x.npy" to name the element */
     int n_files;
-    const char *split;         /* "train" (or NULL), "validation", "test" */
+    const char *split; /* "train" (or NULL), "validation", "test" */
     bool json;
-    bool as_stored;            /* for a job: the stored examples, before `map` */
-    char **notes;              /* if not NULL, dt_data_convert sets *notes to lines about what it had to change, or NULL; the caller frees them */
+    bool as_stored; /* for a job: the stored examples, before `map` */
+    /* if not NULL, dt_data_convert sets *notes to lines about what it had to change, or NULL;
+     * the caller frees them */
+    char **notes;
 } dt_data_request;
-/* The elements with dtype, shape, minimum, maximum and mean, and the first `records` examples. The caller frees *text. NotFoundError: no such file.
- * InvalidArgumentError: an unknown format. */
-DT_API dt_status *dt_data_inspect(const dt_data_request *request, int64_t records, char **text) DT_CHECKED;
-/* Distributes the examples to `workers` (0: those of the job's strategy; 2 for files) with an auto-shard policy ("auto", ...; NULL: the job's), and reports
- * which worker reads which examples and whether each example is read exactly once. The caller frees *text. InvalidArgumentError: fewer files than workers. */
-DT_API dt_status *dt_data_shards(const dt_data_request *request, int workers, const char *policy, char **text) DT_CHECKED;
-/* Writes the data in the format of the suffix of `output`: .npy, .npz, .idx, .csv or .tfrecord. Records go into `shards` files. *text lists the files' names,
- * one per line; the caller frees it. ValueError: an unknown format, or one that cannot hold the data. */
-DT_API dt_status *dt_data_convert(const dt_data_request *request, const char *output, int shards, char **text) DT_CHECKED;
+/* The elements with dtype, shape, minimum, maximum and mean, and the first `records` examples. The
+ * caller frees *text. NotFoundError: no such file. InvalidArgumentError: an unknown format. */
+DT_API dt_status *dt_data_inspect(const dt_data_request *request, int64_t records,
+                                  char **text) DT_CHECKED;
+/* Distributes the examples to `workers` (0: those of the job's strategy; 2 for files) with an
+ * auto-shard policy ("auto", ...; NULL: the job's), and reports which worker reads which examples
+ * and whether each example is read exactly once. The caller frees *text. InvalidArgumentError:
+ * fewer files than workers. */
+DT_API dt_status *dt_data_shards(const dt_data_request *request, int workers, const char *policy,
+                                 char **text) DT_CHECKED;
+/* Writes the data in the format of the suffix of `output`: .npy, .npz, .idx, .csv or .tfrecord.
+ * Records go into `shards` files. *text lists the files' names, one per line; the caller frees it.
+ * ValueError: an unknown format, or one that cannot hold the data. */
+DT_API dt_status *dt_data_convert(const dt_data_request *request, const char *output, int shards,
+                                  char **text) DT_CHECKED;
 
 DT_END_C
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention in the executor: what attention_plan.c decides when compiling, and kernel_attention.c runs. */
+/* Attention in the executor: what attention_plan.c decides when compiling, and kernel_attention.c
+ * runs. */
 #ifndef DT_EXEC_ATTENTION_H
 #define DT_EXEC_ATTENTION_H
 
@@ -12,26 +13,28 @@ enum { DT_TAKEN_BACK = DT_TAKE, DT_TO_VALUE, DT_TO_QUERY, DT_TO_KEY, DT_ATTENTIO
 /* A block of queries, and the keys [first, last) that it looks at. */
 typedef struct dt_query_block {
     int64_t query, rows, first, last;
-    dt_product *product;    /* [lanes][DT_ATTENTION_PRODUCTS] */
+    dt_product *product; /* [lanes][DT_ATTENTION_PRODUCTS] */
 } dt_query_block;
 
 typedef struct dt_attended {
     dt_attention_attr attr;
     int64_t queries, keys, heads, key_heads, key_size, value_size;
-    int64_t each;           /* examples in one row of dimension 0 */
-    int in_position;        /* number of that input */
+    int64_t each;    /* examples in one row of dimension 0 */
+    int in_position; /* number of that input */
     int lanes, n_blocks;
     dt_query_block *block;
-    bool narrow;            /* query, key, value and dy are stored as bfloat16, and multiplied as such */
-    bool staged;            /* they are stored in 16 bits, and converted */
-    size_t for_products;    /* where in scratch products that need some have theirs */
-    int64_t bytes;          /* of an element of them, as it is multiplied */
-    bool narrow_to[3];      /* of narrow ones: the gradients are bfloat16, too; y is the first of them */
-    int gradient[3];        /* nodes of the gradients that this step makes; DT_OF_NONE: nobody asks */
+    bool narrow; /* query, key, value and dy are stored as bfloat16, and multiplied as such */
+    bool staged; /* they are stored in 16 bits, and converted */
+    size_t for_products; /* where in scratch products that need some have theirs */
+    int64_t bytes;       /* of an element of them, as it is multiplied */
+    /* of narrow ones: the gradients are bfloat16, too; y is the first of them */
+    bool narrow_to[3];
+    int gradient[3]; /* nodes of the gradients that this step makes; DT_OF_NONE: nobody asks */
     bool is_done_elsewhere; /* another of the three makes it */
 } dt_attended;
 
-/* From one row of queries, keys, values or results to the next: a head's part of it belongs to a row of all heads. */
+/* From one row of queries, keys, values or results to the next: a head's part of it belongs to a
+ * row of all heads. */
 typedef struct dt_head_strides {
     int64_t query, key, value, y;
 } dt_head_strides;

@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Planning attention: the blocks of queries, the keys that each looks at, and its products. kernel_attention.c says what they are for. */
+/* Planning attention: the blocks of queries, the keys that each looks at, and its products.
+ * kernel_attention.c says what they are for. */
 #include "exec/attention.h"
 
 /* ---- shapes ---- */
 
-bool dt_attention_fits(const dt_graph *g, int node)
-{
+bool dt_attention_fits(const dt_graph *g, int node) {
     const dt_node *n = &g->node[node];
     const dt_attention_attr *a = n->attr;
-    return n->type.dtype == DT_FLOAT32 && n->type.rank > 3 && a->scale > 0 && g->node[n->in[n->n_in - 1]].type.dtype == DT_INT32;
+    return n->type.dtype == DT_FLOAT32 && n->type.rank > 3 && a->scale > 0 &&
+           g->node[n->in[n->n_in - 1]].type.dtype == DT_INT32;
 }
 
-dt_attended *dt_attention_read(dt_exec *x, const dt_step *step)
-{
+dt_attended *dt_attention_read(dt_exec *x, const dt_step *step) {
     const dt_node *n = &x->g->node[step->node];
     const dt_type *q = &x->type[n->in[0]], *v = &x->type[n->in[2]];
     dt_attended *a = dt_arena_new(x->arena, dt_attended);
 
-    *a = (dt_attended){ .attr = *(const dt_attention_attr *)n->attr, .in_position = n->n_in - 1, .lanes = dt_engine_threads(x->engine),
-                      .queries = q->dim[q->rank - 3], .keys = v->dim[v->rank - 3], .heads = q->dim[q->rank - 2],
-                      .key_heads = v->dim[v->rank - 2], .key_size = q->dim[q->rank - 1], .value_size = v->dim[v->rank - 1], .each = 1, .gradient = { DT_OF_NONE, DT_OF_NONE, DT_OF_NONE } };
-    for (int d = 1; d < q->rank - 3; d++)
-        a->each *= q->dim[d];
+    *a = (dt_attended){.attr = *(const dt_attention_attr *)n->attr,
+                       .in_position = n->n_in - 1,
+                       .lanes = dt_engine_threads(x->engine),
+                       .queries = q->dim[q->rank - 3],
+                       .keys = v->dim[v->rank - 3],
+                       .heads = q->dim[q->rank - 2],
+                       .key_heads = v->dim[v->rank - 2],
+                       .key_size = q->dim[q->rank - 1],
+                       .value_size = v->dim[v->rank - 1],
+                       .each = 1,
+                       .gradient = {DT_OF_NONE, DT_OF_NONE, DT_OF_NONE}};
+    for (int d = 1; d < q->rank - 3; d++) a->each *= q->dim[d];
     a->narrow = x->type[n->in[0]].dtype == DT_BFLOAT16 && dt_engine_multiplies_bf16(x->engine);
     a->staged = dt_is_stored_narrow(x, n->in[0]) && !a->narrow;
     a->bytes = a->narrow ? 2 : 4;
@@ -29,52 +36,42 @@ dt_attended *dt_attention_read(dt_exec *x, const dt_step *step)
     return a;
 }
 
-/* All that is multiplied or nothing. The library's bfloat16 needs shares that are rounded, which the op has to say. */
-void dt_attention_narrow(dt_exec *x, int node)
-{
+/* All that is multiplied or nothing. The library's bfloat16 needs shares that are rounded, which
+ * the op has to say. */
+void dt_attention_narrow(dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     const dt_dtype d = x->type[n->in[0]].dtype;
-    bool all = d == DT_FLOAT16 || (d == DT_BFLOAT16 && (!dt_engine_multiplies_bf16(x->engine) || ((const dt_attention_attr *)n->attr)->rounded));
-    for (int k = 0; k < n->n_in - 1; k++)
-        all &= x->type[n->in[k]].dtype == d;
-    for (int k = 0; k < n->n_in - 1 && !all; k++)
-        dt_store_wide(x, n->in[k]);
-    if (!all)
-        dt_store_wide(x, node);
+    bool all =
+        d == DT_FLOAT16 || (d == DT_BFLOAT16 && (!dt_engine_multiplies_bf16(x->engine) ||
+                                                 ((const dt_attention_attr *)n->attr)->rounded));
+    for (int k = 0; k < n->n_in - 1; k++) all &= x->type[n->in[k]].dtype == d;
+    for (int k = 0; k < n->n_in - 1 && !all; k++) dt_store_wide(x, n->in[k]);
+    if (!all) dt_store_wide(x, node);
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Keys [*first, *last) are those that a query at this position may look at; none: *first = *last. */
-void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, int64_t *last)
-{
+/* Keys [*first, *last) are those that a query at this position may look at; none: *first =
+ * *last. */
+void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, int64_t *last) {
     bool is_narrow = a->attr.window > 0 && a->attr.window < a->keys + larger(position, -position);
 
     *first = is_narrow ? larger(0, position - a->attr.window + 1) : 0;
     *last = is_narrow ? smaller(a->keys, position + a->attr.window) : a->keys;
-    if (a->attr.causal)
-        *last = smaller(*last, position < a->keys ? position + 1 : a->keys);
+    if (a->attr.causal) *last = smaller(*last, position < a->keys ? position + 1 : a->keys);
     *last = larger(*last, 0);
     *first = smaller(*first, *last);
 }
 
 /* Whether query t stands where key t does. */
-static bool stands_in_order(const dt_exec *x, const dt_step *step, const dt_attended *a)
-{
+static bool stands_in_order(const dt_exec *x, const dt_step *step, const dt_attended *a) {
     const dt_node *at = &x->g->node[x->g->node[step->node].in[a->in_position]];
     return at->op == &dt_op_iota && ((const dt_iota_attr *)at->attr)->axis == at->type.rank - 1;
 }
 
-static void cut_blocks(dt_exec *x, const dt_step *step, dt_attended *a)
-{
+static void cut_blocks(dt_exec *x, const dt_step *step, dt_attended *a) {
     bool in_order = stands_in_order(x, step, a);
 
     a->n_blocks = (int)((a->queries + DT_QUERY_BLOCK - 1) / DT_QUERY_BLOCK);
@@ -95,52 +92,94 @@ static void cut_blocks(dt_exec *x, const dt_step *step, dt_attended *a)
 
 /* ---- products ---- */
 
-dt_head_strides dt_attention_strides(const dt_attended *a)
-{
+dt_head_strides dt_attention_strides(const dt_attended *a) {
     if (a->staged)
-        return (dt_head_strides){ .query = a->key_size, .key = a->key_size, .value = a->value_size, .y = a->value_size };
-    return (dt_head_strides){ .query = a->heads * a->key_size, .key = a->key_heads * a->key_size, .value = a->key_heads * a->value_size,
-                      .y = a->heads * a->value_size };
+        return (dt_head_strides){
+            .query = a->key_size, .key = a->key_size, .value = a->value_size, .y = a->value_size};
+    return (dt_head_strides){.query = a->heads * a->key_size,
+                             .key = a->key_heads * a->key_size,
+                             .value = a->key_heads * a->value_size,
+                             .y = a->heads * a->value_size};
 }
 
-/* What adds up over blocks is float32: gradients in 16 bits are summed in scratch, where a head's rows are neighbours. */
-static dt_gemm product_of(const dt_attended *a, const dt_query_block *b, int which, bool backward)
-{
+/* What adds up over blocks is float32: gradients in 16 bits are summed in scratch, where a head's
+ * rows are neighbours. */
+static dt_gemm product_of(const dt_attended *a, const dt_query_block *b, int which, bool backward) {
     int64_t keys = b->last - b->first;
     dt_head_strides s = dt_attention_strides(a);
     dt_gemm g;
 
     switch (which) {
-    case DT_SCORES: g = (dt_gemm){ .m = b->rows, .n = keys, .k = a->key_size, .trans_b = true, .lda = s.query, .ldb = s.key, .ldc = keys }; break;
-    case DT_TO_VALUE: g = (dt_gemm){ .m = keys, .n = a->value_size, .k = b->rows, .trans_a = true, .adds = true, .lda = keys, .ldb = s.y,
-                                  .ldc = a->narrow ? a->value_size : s.value }; break;
-    case DT_TO_QUERY: g = (dt_gemm){ .m = b->rows, .n = a->key_size, .k = keys, .lda = keys, .ldb = s.key, .ldc = s.query,
-                                  .out = a->narrow_to[DT_OF_QUERY] ? DT_GEMM_BF16 : DT_GEMM_F32 }; break;
-    case DT_TO_KEY: g = (dt_gemm){ .m = keys, .n = a->key_size, .k = b->rows, .trans_a = true, .adds = true, .lda = keys, .ldb = s.query,
-                                .ldc = a->narrow ? a->key_size : s.key }; break;
-    default: g = backward ? (dt_gemm){ .m = b->rows, .n = keys, .k = a->value_size, .trans_b = true, .lda = s.y, .ldb = s.value, .ldc = keys }
-                          : (dt_gemm){ .m = b->rows, .n = a->value_size, .k = keys, .lda = keys, .ldb = s.value, .ldc = s.y,
-                                       .out = a->narrow_to[0] ? DT_GEMM_BF16 : DT_GEMM_F32 };
+    case DT_SCORES:
+        g = (dt_gemm){.m = b->rows,
+                      .n = keys,
+                      .k = a->key_size,
+                      .trans_b = true,
+                      .lda = s.query,
+                      .ldb = s.key,
+                      .ldc = keys};
+        break;
+    case DT_TO_VALUE:
+        g = (dt_gemm){.m = keys,
+                      .n = a->value_size,
+                      .k = b->rows,
+                      .trans_a = true,
+                      .adds = true,
+                      .lda = keys,
+                      .ldb = s.y,
+                      .ldc = a->narrow ? a->value_size : s.value};
+        break;
+    case DT_TO_QUERY:
+        g = (dt_gemm){.m = b->rows,
+                      .n = a->key_size,
+                      .k = keys,
+                      .lda = keys,
+                      .ldb = s.key,
+                      .ldc = s.query,
+                      .out = a->narrow_to[DT_OF_QUERY] ? DT_GEMM_BF16 : DT_GEMM_F32};
+        break;
+    case DT_TO_KEY:
+        g = (dt_gemm){.m = keys,
+                      .n = a->key_size,
+                      .k = b->rows,
+                      .trans_a = true,
+                      .adds = true,
+                      .lda = keys,
+                      .ldb = s.query,
+                      .ldc = a->narrow ? a->key_size : s.key};
+        break;
+    default:
+        g = backward ? (dt_gemm){.m = b->rows,
+                                 .n = keys,
+                                 .k = a->value_size,
+                                 .trans_b = true,
+                                 .lda = s.y,
+                                 .ldb = s.value,
+                                 .ldc = keys}
+                     : (dt_gemm){.m = b->rows,
+                                 .n = a->value_size,
+                                 .k = keys,
+                                 .lda = keys,
+                                 .ldb = s.value,
+                                 .ldc = s.y,
+                                 .out = a->narrow_to[0] ? DT_GEMM_BF16 : DT_GEMM_F32};
     }
     g.in[0] = g.in[1] = a->narrow ? DT_GEMM_BF16 : DT_GEMM_F32;
     return g;
 }
 
-static dt_status *plan_block(dt_exec *x, const dt_attended *a, dt_query_block *b, bool backward)
-{
+static dt_status *plan_block(dt_exec *x, const dt_attended *a, dt_query_block *b, bool backward) {
     b->product = dt_arena_array(x->arena, dt_product, a->lanes * DT_ATTENTION_PRODUCTS);
     for (int i = 0; i < a->lanes * DT_ATTENTION_PRODUCTS; i++) {
         int which = i % DT_ATTENTION_PRODUCTS;
-        if (!backward && which >= DT_FORWARD_PRODUCTS)
-            continue;
+        if (!backward && which >= DT_FORWARD_PRODUCTS) continue;
         dt_gemm g = product_of(a, b, which, backward);
         DT_TRY(dt_product_plan(x->engine, &g, &b->product[i]));
     }
     return NULL;
 }
 
-static size_t scratch_of_products(const dt_attended *a)
-{
+static size_t scratch_of_products(const dt_attended *a) {
     size_t most = 0;
     for (int i = 0; i < a->n_blocks; i++)
         for (int k = 0; k < a->lanes * DT_ATTENTION_PRODUCTS; k++)
@@ -149,31 +188,26 @@ static size_t scratch_of_products(const dt_attended *a)
 }
 
 /* Query, key, value and y of a head; backward dy and the gradient of the query, too. */
-static int64_t staged_floats(const dt_attended *a, bool backward)
-{
-    return (a->queries + a->keys) * (a->key_size + a->value_size) + (backward ? a->queries * a->key_size : 0);
+static int64_t staged_floats(const dt_attended *a, bool backward) {
+    return (a->queries + a->keys) * (a->key_size + a->value_size) +
+           (backward ? a->queries * a->key_size : 0);
 }
 
-dt_status *dt_attention_plan(dt_exec *x, dt_step *step, dt_attended *a, bool backward)
-{
+dt_status *dt_attention_plan(dt_exec *x, dt_step *step, dt_attended *a, bool backward) {
     step->state = a;
-    int64_t scores = smaller(DT_QUERY_BLOCK, a->queries) * a->keys, floats = scores * (backward ? 2 : 1);
-    if (a->narrow)
-        floats += (scores + 1) / 2;
-    if (a->staged)
-        floats += staged_floats(a, backward);
-    if ((a->narrow || a->staged) && backward)
-        floats += a->keys * (a->key_size + a->value_size);
+    int64_t scores = smaller(DT_QUERY_BLOCK, a->queries) * a->keys,
+            floats = scores * (backward ? 2 : 1);
+    if (a->narrow) floats += (scores + 1) / 2;
+    if (a->staged) floats += staged_floats(a, backward);
+    if ((a->narrow || a->staged) && backward) floats += a->keys * (a->key_size + a->value_size);
     a->for_products = (size_t)floats * sizeof(float);
     cut_blocks(x, step, a);
-    for (int i = 0; i < a->n_blocks; i++)
-        DT_TRY(plan_block(x, a, &a->block[i], backward));
+    for (int i = 0; i < a->n_blocks; i++) DT_TRY(plan_block(x, a, &a->block[i], backward));
     step->scratch = a->for_products + scratch_of_products(a);
     return NULL;
 }
 
-void dt_attention_release(void *state)
-{
+void dt_attention_release(void *state) {
     dt_attended *a = state;
 
     for (int i = 0; a && i < a->n_blocks; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Turns a program into steps. Element-wise nodes of one shape in a group become one fused step. Such a step stays open while kernels
- * that do not depend on it are emitted; it is closed when its results are needed, or when memory that it reads is about to be written.
+ * Turns a program into steps. Element-wise nodes of one shape in a group become one fused step.
+ * Such a step stays open while kernels that do not depend on it are emitted; it is closed when its
+ * results are needed, or when memory that it reads is about to be written.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,7 @@ typedef struct assembler {
 
 /* ---- kernels ---- */
 
-const dt_kernel *dt_kernel_find(const dt_graph *g, int node)
-{
+const dt_kernel *dt_kernel_find(const dt_graph *g, int node) {
     static const dt_kernel *const rows[] = {
 #define DT_KERNEL(name) &dt_kernel_##name,
 #include "exec/kernels.h"
@@ -37,102 +37,86 @@ const dt_kernel *dt_kernel_find(const dt_graph *g, int node)
     return &dt_kernel_eval;
 }
 
-int64_t dt_row_elements(const dt_exec *x, int node)
-{
+int64_t dt_row_elements(const dt_exec *x, int node) {
     const dt_type *t = &x->type[node];
     int64_t n = 1;
-    for (int d = 1; d < t->rank; d++)
-        n *= t->dim[d];
+    for (int d = 1; d < t->rank; d++) n *= t->dim[d];
     return n;
 }
 
 /* ---- sets ---- */
 
-static dt_step *add_step(dt_group *group)
-{
+static dt_step *add_step(dt_group *group) {
     DT_GROW(group->step, group->cap_steps, group->n_steps + 1);
     return &group->step[group->n_steps++];
 }
 
-static void close_set(assembler *a, dt_group *group, int which)
-{
+static void close_set(assembler *a, dt_group *group, int which) {
     dt_fused_list *s = &a->open[which];
 
-    if (s->node.n == 0)
-        return;
+    if (s->node.n == 0) return;
     for (int i = 0; i < s->node.n; i++) {
         a->in_set[s->node.v[i]] = 0;
         a->x->fused_in[s->node.v[i]] = a->n_lists;
     }
-    *add_step(group) = (dt_step){ .kernel = &dt_kernel_fused, .node = a->n_lists, .pieces_of = s->shape };
+    *add_step(group) =
+        (dt_step){.kernel = &dt_kernel_fused, .node = a->n_lists, .pieces_of = s->shape};
     DT_GROW(a->list, a->cap_lists, a->n_lists + 1);
     a->list[a->n_lists++] = *s;
-    *s = (dt_fused_list){ 0 };
+    *s = (dt_fused_list){0};
 }
 
-static void close_all(assembler *a, dt_group *group)
-{
-    for (int i = 0; i < a->n_sets; i++)
-        close_set(a, group, i);
+static void close_all(assembler *a, dt_group *group) {
+    for (int i = 0; i < a->n_sets; i++) close_set(a, group, i);
 }
 
-static bool same_shape(const dt_type *a, const dt_type *b)
-{
+static bool same_shape(const dt_type *a, const dt_type *b) {
     return a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
 }
 
-static int set_for(assembler *a, int shape)
-{
+static int set_for(assembler *a, int shape) {
     const dt_graph *g = a->x->g;
     int spare = -1;
 
     for (int i = 0; i < a->n_sets; i++) {
-        if (a->open[i].node.n == 0)
-            spare = i;
-        else if (same_shape(&g->node[a->open[i].shape].type, &g->node[shape].type))
-            return i;
+        if (a->open[i].node.n == 0) spare = i;
+        else if (same_shape(&g->node[a->open[i].shape].type, &g->node[shape].type)) return i;
     }
     if (spare < 0) {
         DT_GROW(a->open, a->cap_sets, a->n_sets + 1);
         spare = a->n_sets++;
     }
-    a->open[spare] = (dt_fused_list){ .shape = shape, .segment = a->x->p->piece[shape].segment };
+    a->open[spare] = (dt_fused_list){.shape = shape, .segment = a->x->p->piece[shape].segment};
     return spare;
 }
 
-/* Sets other than `keep` whose results the node reads, itself or through an input that is computed within it. */
-static void close_inputs(assembler *a, dt_group *group, int node, int keep)
-{
+/* Sets other than `keep` whose results the node reads, itself or through an input that is computed
+ * within it. */
+static void close_inputs(assembler *a, dt_group *group, int node, int keep) {
     const dt_node *n = &a->x->g->node[node];
 
     for (int k = 0; k < n->n_in; k++) {
-        if (a->x->p->piece[n->in[k]].absorbed)
-            close_inputs(a, group, n->in[k], keep);
+        if (a->x->p->piece[n->in[k]].absorbed) close_inputs(a, group, n->in[k], keep);
         if (a->in_set[n->in[k]] && a->in_set[n->in[k]] - 1 != keep)
             close_set(a, group, a->in_set[n->in[k]] - 1);
     }
 }
 
-/* The bit of a set; several may share one, so a bit that is set says no more than that a look is worth while. */
-static uint64_t bit_of(int set)
-{
-    return UINT64_C(1) << (set & 63);
-}
+/* The bit of a set; several may share one, so a bit that is set says no more than that a look is
+ * worth while. */
+static uint64_t bit_of(int set) { return UINT64_C(1) << (set & 63); }
 
-static bool set_reads(const assembler *a, const dt_fused_list *s, int node)
-{
+static bool set_reads(const assembler *a, const dt_fused_list *s, int node) {
     const dt_graph *g = a->x->g;
 
     for (int i = 0; i < s->node.n; i++)
         for (int k = 0; k < g->node[s->node.v[i]].n_in; k++)
-            if (dt_named_by(g, g->node[s->node.v[i]].in[k]) == node)
-                return true;
+            if (dt_named_by(g, g->node[s->node.v[i]].in[k]) == node) return true;
     return false;
 }
 
 /* Who still reads the old value of a variable goes before it is written. */
-static void close_readers(assembler *a, dt_group *group, int node, int keep)
-{
+static void close_readers(assembler *a, dt_group *group, int node, int keep) {
     int variable = a->x->overwrites[node];
 
     for (int i = 0; variable >= 0 && a->readers[variable] && i < a->n_sets; i++)
@@ -140,8 +124,7 @@ static void close_readers(assembler *a, dt_group *group, int node, int keep)
             close_set(a, group, i);
 }
 
-static void add_fused(assembler *a, dt_group *group, int node)
-{
+static void add_fused(assembler *a, dt_group *group, int node) {
     bool sums = dt_is_fused_sum(a->x->g, node);
     int which = set_for(a, sums ? a->x->g->node[node].in[0] : node);
     dt_fused_list *s = &a->open[which];
@@ -156,36 +139,33 @@ static void add_fused(assembler *a, dt_group *group, int node)
         a->readers[dt_named_by(a->x->g, a->x->g->node[node].in[k])] |= bit_of(which);
 }
 
-static void add_kernel(assembler *a, dt_group *group, int node)
-{
+static void add_kernel(assembler *a, dt_group *group, int node) {
     close_inputs(a, group, node, -1);
     close_readers(a, group, node, -1);
-    const dt_kernel *kernel = a->x->renamed[node] ? &dt_kernel_alias : dt_kernel_find(a->x->g, node);
-    *add_step(group) = (dt_step){ .kernel = kernel, .node = node, .pieces_of = node, .made_by = node };
+    const dt_kernel *kernel =
+        a->x->renamed[node] ? &dt_kernel_alias : dt_kernel_find(a->x->g, node);
+    *add_step(group) =
+        (dt_step){.kernel = kernel, .node = node, .pieces_of = node, .made_by = node};
 }
 
 /* ---- groups ---- */
 
 /* In elements of a loop; one costs as much as four multiplications and additions of a product. */
-static double work_of(const dt_exec *x, int node)
-{
+static double work_of(const dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     dt_view in[DT_MAX_IN];
 
-    for (int k = 0; k < n->n_in; k++)
-        in[k] = (dt_view){ .type = x->type[n->in[k]] };
-    const dt_call c = { .node = n, .in = in, .out = { .type = x->type[node] } };
+    for (int k = 0; k < n->n_in; k++) in[k] = (dt_view){.type = x->type[n->in[k]]};
+    const dt_call c = {.node = n, .in = in, .out = {.type = x->type[node]}};
     return (double)dt_type_elements(&x->type[node]) + dt_cost_of(&c).flops / 8;
 }
 
-static void open_groups(dt_exec *x)
-{
+static void open_groups(dt_exec *x) {
     x->n_groups = x->p->n_groups;
     x->group = dt_arena_array(x->arena, dt_group, x->n_groups + 1);
     for (int i = 0; i < x->g->n_nodes; i++) {
         const dt_piece *piece = &x->p->piece[i];
-        if (piece->segment < 0)
-            continue;
+        if (piece->segment < 0) continue;
         dt_group *group = &x->group[piece->group];
         group->units = piece->units;
         group->node = i;
@@ -194,21 +174,17 @@ static void open_groups(dt_exec *x)
     }
 }
 
-static void assemble_group(assembler *a, int which, const int *node, int n)
-{
+static void assemble_group(assembler *a, int which, const int *node, int n) {
     for (int k = 0; k < n; k++) {
         const int i = node[k];
-        if (dt_can_fuse(a->x->g, i) && !a->x->renamed[i])
-            add_fused(a, &a->x->group[which], i);
-        else
-            add_kernel(a, &a->x->group[which], i);
+        if (dt_can_fuse(a->x->g, i) && !a->x->renamed[i]) add_fused(a, &a->x->group[which], i);
+        else add_kernel(a, &a->x->group[which], i);
     }
     close_all(a, &a->x->group[which]);
 }
 
 /* Nodes by group, in one pass. */
-static void prepare_lists(assembler *a)
-{
+static void prepare_lists(assembler *a) {
     const dt_exec *x = a->x;
     const int n = x->g->n_nodes + 1;
 
@@ -217,19 +193,15 @@ static void prepare_lists(assembler *a)
     a->node = dt_arena_array(a->scratch, int, n);
     a->first = dt_arena_array(a->scratch, int, x->n_groups + 2);
     for (int i = 0; i < x->g->n_nodes; i++)
-        if (x->p->piece[i].segment >= 0)
-            a->first[x->p->piece[i].group + 2]++;
-    for (int i = 2; i < x->n_groups + 2; i++)
-        a->first[i] += a->first[i - 1];
+        if (x->p->piece[i].segment >= 0) a->first[x->p->piece[i].group + 2]++;
+    for (int i = 2; i < x->n_groups + 2; i++) a->first[i] += a->first[i - 1];
     for (int i = 0; i < x->g->n_nodes; i++)
-        if (x->p->piece[i].segment >= 0)
-            a->node[a->first[x->p->piece[i].group + 1]++] = i;
+        if (x->p->piece[i].segment >= 0) a->node[a->first[x->p->piece[i].group + 1]++] = i;
 }
 
 /* ---- who leaves its step ---- */
 
-static void mark_stored(dt_exec *x)
-{
+static void mark_stored(dt_exec *x) {
     const dt_graph *g = x->g;
 
     for (int i = 0; i < g->n_nodes; i++) {
@@ -239,84 +211,65 @@ static void mark_stored(dt_exec *x)
             if (x->fused_in[g->node[i].in[k]] != x->fused_in[i] || x->fused_in[i] < 0)
                 x->slot[g->node[i].in[k]].stored = true;
     }
-    for (int i = 0; i < g->n_results; i++)
-        x->slot[g->result[i].node].stored = true;
+    for (int i = 0; i < g->n_results; i++) x->slot[g->result[i].node].stored = true;
     for (int i = 0; i < g->n_states; i++)
-        if (g->state[i].update >= 0)
-            x->slot[g->state[i].update].stored = true;
+        if (g->state[i].update >= 0) x->slot[g->state[i].update].stored = true;
     for (int i = 0; i < g->n_nodes; i++)
-        if (x->p->piece[i].absorbed)
-            x->slot[i].stored = false;
+        if (x->p->piece[i].absorbed) x->slot[i].stored = false;
 }
 
-static bool leaves_nothing(const assembler *a, const dt_step *step)
-{
+static bool leaves_nothing(const assembler *a, const dt_step *step) {
     const dt_node_list *of = &a->list[step->node].node;
     for (int i = 0; i < of->n; i++)
-        if (a->x->slot[of->v[i]].stored)
-            return false;
+        if (a->x->slot[of->v[i]].stored) return false;
     return true;
 }
 
-/* Fused steps, all of whose values are made again where they are read. A group of nothing else is in no segment. */
-static void drop_steps(const assembler *a, dt_group *group)
-{
+/* Fused steps, all of whose values are made again where they are read. A group of nothing else is
+ * in no segment. */
+static void drop_steps(const assembler *a, dt_group *group) {
     int kept = 0;
     for (int k = 0; k < group->n_steps; k++)
         if (group->step[k].kernel != &dt_kernel_fused || !leaves_nothing(a, &group->step[k]))
             group->step[kept++] = group->step[k];
     group->n_steps = kept;
-    if (kept == 0)
-        group->segment = -1;
+    if (kept == 0) group->segment = -1;
 }
 
 /* A constant needs memory only when a kernel reads it; a strip program has it as a number. */
-static void mark_constants(dt_exec *x)
-{
+static void mark_constants(dt_exec *x) {
     const dt_graph *g = x->g;
     bool *kernel_reads = dt_alloc((size_t)g->n_nodes + 1);
 
     for (int i = 0; i < g->n_nodes; i++)
         for (int k = 0; k < g->node[i].n_in; k++)
-            if (x->fused_in[i] < 0)
-                kernel_reads[g->node[i].in[k]] = true;
-    for (int i = 0; i < g->n_results; i++)
-        kernel_reads[g->result[i].node] = true;
+            if (x->fused_in[i] < 0) kernel_reads[g->node[i].in[k]] = true;
+    for (int i = 0; i < g->n_results; i++) kernel_reads[g->result[i].node] = true;
     for (int i = 0; i < g->n_states; i++)
-        if (g->state[i].update >= 0)
-            kernel_reads[g->state[i].update] = true;
+        if (g->state[i].update >= 0) kernel_reads[g->state[i].update] = true;
     for (int i = 0; i < g->n_nodes; i++)
-        if (g->node[i].op->role == DT_ROLE_CONSTANT)
-            x->slot[i].stored = kernel_reads[i];
+        if (g->node[i].op->role == DT_ROLE_CONSTANT) x->slot[i].stored = kernel_reads[i];
     free(kernel_reads);
 }
 
 /* ---- preparing ---- */
 
-static dt_status *prepare_step(assembler *a, dt_step *step)
-{
+static dt_status *prepare_step(assembler *a, dt_step *step) {
     DT_TRY(dt_reserve_check());
-    if (step->kernel == &dt_kernel_fused)
-        return dt_fused_step(a->x, &a->list[step->node], step);
+    if (step->kernel == &dt_kernel_fused) return dt_fused_step(a->x, &a->list[step->node], step);
     return step->kernel->prepare ? step->kernel->prepare(a->x, step) : NULL;
 }
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 63) & ~(size_t)63;
-}
+static size_t aligned(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
 /* Steps share a lane's scratch, and have what they keep for themselves. */
-static void count_memory(dt_exec *x, dt_step *step)
-{
-    if (aligned(step->scratch) > x->scratch_bytes)
-        x->scratch_bytes = aligned(step->scratch);
+static void count_memory(dt_exec *x, dt_step *step) {
+    if (aligned(step->scratch) > x->scratch_bytes) x->scratch_bytes = aligned(step->scratch);
     step->kept_at = x->kept_bytes;
     x->kept_bytes += aligned(step->kept);
 }
 
-static dt_status *prepare_steps(assembler *a)
-{
+static dt_status *prepare_steps(assembler *a) {
     dt_exec *x = a->x;
     dt_status *s = NULL;
 
@@ -329,38 +282,32 @@ static dt_status *prepare_steps(assembler *a)
 }
 
 /* Updates whose old value is read to the end are copied in a segment of their own. */
-static void add_copies(dt_exec *x)
-{
+static void add_copies(dt_exec *x) {
     dt_group *group = &x->group[x->n_groups];
 
     x->n_segments = x->p->n_segments;
     for (int s = 0; s < x->g->n_states; s++)
         if (x->g->state[s].update >= 0 && x->p->copy_back[s])
-            *add_step(group) = (dt_step){ .kernel = &dt_kernel_copy_back, .node = s };
-    if (group->n_steps == 0)
-        return;
+            *add_step(group) = (dt_step){.kernel = &dt_kernel_copy_back, .node = s};
+    if (group->n_steps == 0) return;
     group->units = 1;
     group->node = -1;
     group->segment = x->n_segments++;
     x->n_groups++;
 }
 
-static void find_updates(dt_exec *x)
-{
-    for (int i = 0; i < x->g->n_nodes; i++)
-        x->overwrites[i] = -1;
+static void find_updates(dt_exec *x) {
+    for (int i = 0; i < x->g->n_nodes; i++) x->overwrites[i] = -1;
     for (int s = x->g->n_states - 1; s >= 0; s--)
         if (x->g->state[s].update >= 0 && !x->p->copy_back[s])
             x->overwrites[x->g->state[s].update] = x->g->state[s].node;
 }
 
-dt_status *dt_build_steps(dt_exec *x)
-{
-    assembler a = { .x = x, .scratch = dt_arena_create() };
+dt_status *dt_build_steps(dt_exec *x) {
+    assembler a = {.x = x, .scratch = dt_arena_create()};
     dt_status *s;
 
-    for (int i = 0; i < x->g->n_nodes; i++)
-        x->fused_in[i] = -1;
+    for (int i = 0; i < x->g->n_nodes; i++) x->fused_in[i] = -1;
     find_updates(x);
     dt_choose_storage(x);
     open_groups(x);
@@ -369,8 +316,7 @@ dt_status *dt_build_steps(dt_exec *x)
         assemble_group(&a, i, a.node + a.first[i], a.first[i + 1] - a.first[i]);
     mark_stored(x);
     dt_plan_recomputing(x, a.list, a.n_lists);
-    for (int i = 0; i < x->n_groups; i++)
-        drop_steps(&a, &x->group[i]);
+    for (int i = 0; i < x->n_groups; i++) drop_steps(&a, &x->group[i]);
     mark_constants(x);
     s = prepare_steps(&a);
     dt_code_seal(&x->code);

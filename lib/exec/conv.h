@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions by a library, planned once per shape, on activations stored with their channels last. The library keeps kernels in a layout of its
- * own: pack a kernel once and use it for many runs of the plan.
+ * Convolutions by a library, planned once per shape, on activations stored with their channels
+ * last. The library keeps kernels in a layout of its own: pack a kernel once and use it for many
+ * runs of the plan.
  */
 #ifndef DT_EXEC_CONV_H
 #define DT_EXEC_CONV_H
@@ -15,12 +16,14 @@ typedef enum dt_conv_kind {
     DT_CONV_WEIGHTS  /* x, y -> w: the gradient of w */
 } dt_conv_kind;
 
-/* x (images, x.., groups * in), w (k.., in, groups * out) with steps of its own, y (images, y.., groups * out). */
+/* x (images, x.., groups * in), w (k.., in, groups * out) with steps of its own, y (images, y..,
+ * groups * out). */
 typedef struct dt_conv {
     dt_conv_kind kind;
-    int n;                                    /* spatial dimensions */
-    bool turned;                              /* DATA: w lies with its spatial dimensions reversed */
-    dt_gemm_float x_is, y_is, w_is;           /* elements: all float32; or what is read is bfloat16, and what is written either */
+    int n;       /* spatial dimensions */
+    bool turned; /* DATA: w lies with its spatial dimensions reversed */
+    /* elements: all float32; or what is read is bfloat16, and what is written either */
+    dt_gemm_float x_is, y_is, w_is;
     int64_t images, groups, in, out;
     int64_t x[DT_CONV_SPACE], y[DT_CONV_SPACE], k[DT_CONV_SPACE];
     int64_t stride[DT_CONV_SPACE], dilation[DT_CONV_SPACE], low[DT_CONV_SPACE];

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the three convolutions of libraries a node is. In a graph all are convolutions: an order of dimensions, and a window.
+ * Which of the three convolutions of libraries a node is. In a graph all are convolutions: an order
+ * of dimensions, and a window.
  *
- *     b01f x 01io -> b01f              FORWARD; also the gradient of lhs where the stride is 1, with the kernel turned round
+ *     b01f x 01io -> b01f              FORWARD; also the gradient of lhs where the stride is 1,
+ *     with the kernel turned round
  *     the same, lhs with holes         DATA: the gradient of lhs of a convolution with strides
  *     f01b x b01o -> i01o              WEIGHTS: features taken for the batch, the batch summed over
  */
@@ -10,19 +12,16 @@
 #include "op/cells.h"
 #include "op/segment.h"
 
-const dt_convolution_attr *dt_convolution_attr_of(const dt_node *n)
-{
+const dt_convolution_attr *dt_convolution_attr_of(const dt_node *n) {
     return dt_cut_of(n) >= 0 ? &((const dt_segment_attr *)n->attr)->convolution : n->attr;
 }
 
-dt_type dt_convolution_entry(const dt_exec *x, int node)
-{
+dt_type dt_convolution_entry(const dt_exec *x, int node) {
     dt_type t = x->type[node];
     return dt_cut_of(&x->g->node[node]) >= 0 ? dt_type_of(t.dtype, t.rank - 1, t.dim + 1) : t;
 }
 
-void dt_convolution_piece(const dt_exec *x, int node, int unit, int64_t *lo, int64_t *hi)
-{
+void dt_convolution_piece(const dt_exec *x, int node, int unit, int64_t *lo, int64_t *hi) {
     const dt_node *n = &x->g->node[node];
     int64_t rows = x->g->node[n->in[0]].type.dim[0];
     if (dt_cut_of(n) < 0) {
@@ -34,11 +33,9 @@ void dt_convolution_piece(const dt_exec *x, int node, int unit, int64_t *lo, int
     *hi *= -rows;
 }
 
-static bool in_order(const int8_t *spatial, int n)
-{
+static bool in_order(const int8_t *spatial, int n) {
     bool all = true;
-    for (int i = 0; i < n; i++)
-        all &= spatial[i] == i + 1;
+    for (int i = 0; i < n; i++) all &= spatial[i] == i + 1;
     return all;
 }
 
@@ -48,8 +45,7 @@ typedef struct operands {
 } operands;
 
 /* lhs and out are images, rhs the kernel. */
-static void read_forward(const operands *o, const int64_t *step, dt_conv *c)
-{
+static void read_forward(const operands *o, const int64_t *step, dt_conv *c) {
     const dt_convolution_attr *a = o->a;
     c->kind = DT_CONV_FORWARD;
     c->in = o->rhs->dim[a->rhs_in];
@@ -65,9 +61,9 @@ static void read_forward(const operands *o, const int64_t *step, dt_conv *c)
     }
 }
 
-/* out is the image whose gradient it is, lhs that of the result; rhs has inputs and outputs exchanged, and is turned round. */
-static bool read_data(const operands *o, const int64_t *step, dt_conv *c)
-{
+/* out is the image whose gradient it is, lhs that of the result; rhs has inputs and outputs
+ * exchanged, and is turned round. */
+static bool read_data(const operands *o, const int64_t *step, dt_conv *c) {
     const dt_convolution_attr *a = o->a;
     bool plain = true;
     c->kind = DT_CONV_DATA;
@@ -87,12 +83,12 @@ static bool read_data(const operands *o, const int64_t *step, dt_conv *c)
     return plain;
 }
 
-static bool read_images(const operands *o, dt_conv *c)
-{
+static bool read_images(const operands *o, dt_conv *c) {
     const dt_convolution_attr *a = o->a;
     int64_t step[DT_MAX_RANK];
     bool holes = false;
-    if (a->lhs_batch != 0 || a->out_batch != 0 || a->lhs_feature != a->n_spatial + 1 || a->out_feature != a->n_spatial + 1 || a->batch_groups != 1 ||
+    if (a->lhs_batch != 0 || a->out_batch != 0 || a->lhs_feature != a->n_spatial + 1 ||
+        a->out_feature != a->n_spatial + 1 || a->batch_groups != 1 ||
         !in_order(a->lhs_spatial, a->n_spatial) || !in_order(a->out_spatial, a->n_spatial))
         return false;
     dt_strides(o->rhs, step);
@@ -103,20 +99,18 @@ static bool read_images(const operands *o, dt_conv *c)
         c->dilation[i] = a->window[i].dilation;
         holes |= a->window[i].base_dilation > 1;
     }
-    if (holes)
-        return read_data(o, step, c);
+    if (holes) return read_data(o, step, c);
     read_forward(o, step, c);
     return true;
 }
 
-static bool read_weights(const operands *o, dt_conv *c)
-{
+static bool read_weights(const operands *o, dt_conv *c) {
     const dt_convolution_attr *a = o->a;
     int64_t step[DT_MAX_RANK];
-    bool plain = a->lhs_feature == 0 && a->rhs_in == 0 && a->lhs_batch == a->n_spatial + 1 && a->rhs_out == a->n_spatial + 1 &&
-                 a->feature_groups == 1 && in_order(a->lhs_spatial, a->n_spatial) && in_order(a->rhs_spatial, a->n_spatial);
-    if (!plain)
-        return false;
+    bool plain = a->lhs_feature == 0 && a->rhs_in == 0 && a->lhs_batch == a->n_spatial + 1 &&
+                 a->rhs_out == a->n_spatial + 1 && a->feature_groups == 1 &&
+                 in_order(a->lhs_spatial, a->n_spatial) && in_order(a->rhs_spatial, a->n_spatial);
+    if (!plain) return false;
     dt_strides(o->out, step);
     c->kind = DT_CONV_WEIGHTS;
     c->groups = a->batch_groups;
@@ -138,23 +132,22 @@ static bool read_weights(const operands *o, dt_conv *c)
     return plain;
 }
 
-static void note_elements(const operands *o, dt_conv *c)
-{
-    const dt_gemm_float lhs = dt_gemm_float_of(o->lhs->dtype), rhs = dt_gemm_float_of(o->rhs->dtype), out = dt_gemm_float_of(o->out->dtype);
+static void note_elements(const operands *o, dt_conv *c) {
+    const dt_gemm_float lhs = dt_gemm_float_of(o->lhs->dtype),
+                        rhs = dt_gemm_float_of(o->rhs->dtype),
+                        out = dt_gemm_float_of(o->out->dtype);
     c->x_is = c->kind == DT_CONV_DATA ? out : lhs;
     c->y_is = c->kind == DT_CONV_DATA ? lhs : c->kind == DT_CONV_WEIGHTS ? rhs : out;
     c->w_is = c->kind == DT_CONV_WEIGHTS ? out : rhs;
 }
 
-bool dt_conv_read(const dt_exec *x, int node, int64_t images, dt_conv *out)
-{
+bool dt_conv_read(const dt_exec *x, int node, int64_t images, dt_conv *out) {
     const dt_node *n = &x->g->node[node];
     const dt_convolution_attr *a = dt_convolution_attr_of(n);
     dt_type entry = dt_convolution_entry(x, node);
-    const operands o = { a, &x->type[n->in[0]], &x->type[n->in[1]], &entry };
-    *out = (dt_conv){ .n = a->n_spatial, .images = images };
-    if (!read_images(&o, out) && !read_weights(&o, out))
-        return false;
+    const operands o = {a, &x->type[n->in[0]], &x->type[n->in[1]], &entry};
+    *out = (dt_conv){.n = a->n_spatial, .images = images};
+    if (!read_images(&o, out) && !read_weights(&o, out)) return false;
     note_elements(&o, out);
     return true;
 }

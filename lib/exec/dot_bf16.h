@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether this processor has the instructions, the system saves their registers, and DTRAIN_INSTRUCTIONS does not say less. */
+/* Whether this processor has the instructions, the system saves their registers, and
+ * DTRAIN_INSTRUCTIONS does not say less. */
 bool dt_dot_bf16_is_here(void);
 
-/* A tile of C (m, n), float32 with rows of ldc, (+)= op(A) (m, k) op(B) (k, n), bfloat16 as dt_gemm has them. k is even, and not 0. */
+/* A tile of C (m, n), float32 with rows of ldc, (+)= op(A) (m, k) op(B) (k, n), bfloat16 as dt_gemm
+ * has them. k is even, and not 0. */
 typedef struct dt_dot_bf16 {
     int64_t m, n, k;
     bool trans_a, trans_b, adds;
@@ -22,6 +24,7 @@ int64_t dt_dot_bf16_room_b(const dt_dot_bf16 *t);
 void dt_dot_bf16_pack_a(const dt_dot_bf16 *t, const uint16_t *a, uint32_t *room);
 void dt_dot_bf16_pack_b(const dt_dot_bf16 *t, const uint16_t *b, uint32_t *room);
 /* a: where it lies, and its room. Only where dt_dot_bf16_is_here. */
-void dt_dot_bf16_run(const dt_dot_bf16 *t, const uint16_t *a, const uint32_t *room_a, const uint32_t *room_b, float *c);
+void dt_dot_bf16_run(const dt_dot_bf16 *t, const uint16_t *a, const uint32_t *room_a,
+                     const uint32_t *room_b, float *c);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine: lanes, the instruction set of our own loops, and the library that multiplies matrices. */
+/* The engine: lanes, the instruction set of our own loops, and the library that multiplies
+ * matrices. */
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -10,13 +11,13 @@
 
 /* ---- the library ---- */
 
-static dt_status *open_library(dt_engine *e, dt_kernels kernels)
-{
+static dt_status *open_library(dt_engine *e, dt_kernels kernels) {
     if (kernels == DT_KERNELS_OWN) {
         dt_gemm_open_own(&e->gemm, e->simd);
         return NULL;
     }
-    dt_status *s = kernels == DT_KERNELS_OPENBLAS ? dt_gemm_open_openblas(&e->gemm) : dt_gemm_open_onednn(&e->gemm);
+    dt_status *s = kernels == DT_KERNELS_OPENBLAS ? dt_gemm_open_openblas(&e->gemm)
+                                                  : dt_gemm_open_onednn(&e->gemm);
 
     if (s && kernels == DT_KERNELS_AUTO && dt_status_number(s) == DT_E_KERNELS) {
         dt_status_free(s);
@@ -26,87 +27,72 @@ static dt_status *open_library(dt_engine *e, dt_kernels kernels)
 }
 
 /*
- * Libraries hang (OpenBLAS) or crash (oneDNN) where `ulimit -v` leaves no room for their buffers. So look before they do: pages that
- * nobody touches cost nothing.
+ * Libraries hang (OpenBLAS) or crash (oneDNN) where `ulimit -v` leaves no room for their buffers.
+ * So look before they do: pages that nobody touches cost nothing.
  */
-dt_status *dt_gemm_find_room(const dt_gemm_library *l, int threads)
-{
+dt_status *dt_gemm_find_room(const dt_gemm_library *l, int threads) {
     void **at = dt_alloc((size_t)threads * sizeof *at);
     int n = 0;
 
-    while (l->room > 0 && n < threads && (at[n] = mmap(NULL, l->room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) != MAP_FAILED)
+    while (l->room > 0 && n < threads &&
+           (at[n] = mmap(NULL, l->room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                         0)) != MAP_FAILED)
         n++;
-    for (int i = 0; i < n; i++)
-        munmap(at[i], l->room);
+    for (int i = 0; i < n; i++) munmap(at[i], l->room);
     free(at);
-    if (n == threads || l->room == 0)
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_NO_MEMORY, NULL, "%s needs %zu MiB of address space for each of %d threads, but there is room for only %d", l->name,
-                              l->room >> 20, threads, n), "raise 'ulimit -v', or use fewer threads: --threads 1");
+    if (n == threads || l->room == 0) return NULL;
+    return dt_suggest(dt_fail(DT_E_NO_MEMORY, NULL,
+                              "%s needs %zu MiB of address space for each of %d threads, but there "
+                              "is room for only %d",
+                              l->name, l->room >> 20, threads, n),
+                      "raise 'ulimit -v', or use fewer threads: --threads 1");
 }
 
-static void enter_lane(int lane, void *user)
-{
+static void enter_lane(int lane, void *user) {
     const dt_engine *e = user;
     (void)lane;
     e->gemm.enter_thread(&e->gemm);
 }
 
-dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o)
-{
+dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) {
     dt_engine *e = dt_alloc(sizeof *e);
-    dt_str text = { 0 };
+    dt_str text = {0};
     dt_status *s = dt_instructions_choose(o->isa, &e->simd);
 
     e->kernels = o->kernels;
     e->bucket_bytes = o->bucket_bytes ? o->bucket_bytes : DT_BUCKET_BYTES;
-    if (!s)
-        s = open_library(e, o->kernels);
-    if (!s)
-        s = dt_pool_create(&e->pool, o->threads > 0 ? o->threads : dt_cores());
-    if (!s)
-        s = dt_gemm_find_room(&e->gemm, dt_pool_lanes(e->pool));
+    if (!s) s = open_library(e, o->kernels);
+    if (!s) s = dt_pool_create(&e->pool, o->threads > 0 ? o->threads : dt_cores());
+    if (!s) s = dt_gemm_find_room(&e->gemm, dt_pool_lanes(e->pool));
     e->gemm.alone = e->pool && dt_pool_lanes(e->pool) == 1;
     if (s) {
         dt_engine_close(e);
         return s;
     }
     dt_pool_run(e->pool, enter_lane, e);
-    e->packs_bf16 = o->kernels != DT_KERNELS_OWN && !o->isa && !e->gemm.bf16 && dt_dot_bf16_is_here();
+    e->packs_bf16 =
+        o->kernels != DT_KERNELS_OWN && !o->isa && !e->gemm.bf16 && dt_dot_bf16_is_here();
     dt_str_puts(&text, e->gemm.name);
     if (*e->gemm.about)
-        dt_str_printf(&text, " %s, %s%s", e->gemm.about, e->simd->name, e->packs_bf16 ? " with bf16" : "");
+        dt_str_printf(&text, " %s, %s%s", e->gemm.about, e->simd->name,
+                      e->packs_bf16 ? " with bf16" : "");
     e->description = dt_str_take(&text);
     *out = e;
     return NULL;
 }
 
-void dt_engine_close(dt_engine *e)
-{
-    if (!e)
-        return;
-    if (e->pool)
-        dt_pool_destroy(e->pool);
-    if (e->gemm.close)
-        e->gemm.close(&e->gemm);
-    if (e->second.close)
-        e->second.close(&e->second);
+void dt_engine_close(dt_engine *e) {
+    if (!e) return;
+    if (e->pool) dt_pool_destroy(e->pool);
+    if (e->gemm.close) e->gemm.close(&e->gemm);
+    if (e->second.close) e->second.close(&e->second);
     free(e->track);
     free(e->description);
     free(e);
 }
 
-int dt_engine_threads(const dt_engine *e)
-{
-    return dt_pool_lanes(e->pool);
-}
+int dt_engine_threads(const dt_engine *e) { return dt_pool_lanes(e->pool); }
 
-int64_t dt_engine_held(const dt_engine *e)
-{
-    return e->held;
-}
+int64_t dt_engine_held(const dt_engine *e) { return e->held; }
 
-const char *dt_engine_describe(const dt_engine *e)
-{
-    return e->description;
-}
+const char *dt_engine_describe(const dt_engine *e) { return e->description; }

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What workers exchange, beside what they compute. The gradients of a step are divided into buckets, in the order in which the backward pass makes them. A
- * bucket begins to travel when the last task that makes a part of it has ended:
+ * What workers exchange, beside what they compute. The gradients of a step are divided into
+ * buckets, in the order in which the backward pass makes them. A bucket begins to travel when the
+ * last task that makes a part of it has ended:
  *
- *     lanes      | gradients of layer 3 | of layer 2 | of layer 1 |           wait          | updates |
+ *     lanes      | gradients of layer 3 | of layer 2 | of layer 1 |           wait          |
+ *     updates |
  *     courier                           [   bucket 0   ][   bucket 1   ][   bucket 2     ]
  *
- * The order is fixed by sizes and by the graph, which all workers share, so that all make the same exchanges one after the other, whoever of them is late. A
- * bucket is large enough that the cost of a message is little beside it. Where a step has less than two, nothing travels beside anything: then the lane that
- * comes to the exchange carries it, and no other thread has to wake.
+ * The order is fixed by sizes and by the graph, which all workers share, so that all make the same
+ * exchanges one after the other, whoever of them is late. A bucket is large enough that the cost of
+ * a message is little beside it. Where a step has less than two, nothing travels beside anything:
+ * then the lane that comes to the exchange carries it, and no other thread has to wake.
  *
- * Sums are written before the segment that they belong to begins, so that their memory is taken for longer (dt_exchanges_keep_memory).
+ * Sums are written before the segment that they belong to begins, so that their memory is taken for
+ * longer (dt_exchanges_keep_memory).
  */
 #include "exec/exchange.h"
 
@@ -26,23 +30,23 @@ enum { TRACK_ROOM = 1 << 12 };
 
 struct dt_exchanges {
     int n;
-    dt_exchange *exchange;    /* [n] in order */
-    int *of;                  /* by node: its exchange, -1: none */
-    bool beside, runs;        /* a thread is to carry them; it does */
+    dt_exchange *exchange; /* [n] in order */
+    int *of;               /* by node: its exchange, -1: none */
+    bool beside, runs;     /* a thread is to carry them; it does */
     bool ends;
     pthread_t thread;
-    _Atomic uint32_t begun;   /* runs */
-    _Atomic uint32_t fed;     /* counts exchanges whose parts are there */
-    _Atomic uint32_t done;    /* of the run */
+    _Atomic uint32_t begun; /* runs */
+    _Atomic uint32_t fed;   /* counts exchanges whose parts are there */
+    _Atomic uint32_t done;  /* of the run */
     dt_track *track;
     int wait_mark;
 };
 
 /* ---- which, in which order ---- */
 
-/* By node: the longest way to it from where the graph begins; the same on all workers, unlike segments. */
-static int *find_distances(const dt_exec *x, dt_arena *scratch)
-{
+/* By node: the longest way to it from where the graph begins; the same on all workers, unlike
+ * segments. */
+static int *find_distances(const dt_exec *x, dt_arena *scratch) {
     int *far = dt_arena_array(scratch, int, x->g->n_nodes + 1);
     for (int i = 0; i < x->g->n_nodes; i++)
         for (int k = 0; k < x->g->node[i].n_in; k++)
@@ -54,35 +58,34 @@ typedef struct traveller {
     int node, far;
 } traveller;
 
-static int nearer_first(const void *a, const void *b)
-{
+static int nearer_first(const void *a, const void *b) {
     const traveller *x = a, *y = b;
     return x->far != y->far ? x->far - y->far : x->node - y->node;
 }
 
-static int lower_first(const void *a, const void *b)
-{
+static int lower_first(const void *a, const void *b) {
     return ((const traveller *)a)->node - ((const traveller *)b)->node;
 }
 
 /* Node `first` and those that could travel with it, in order; their number. */
-static int find_fellows(const dt_exec *x, int first, const int *far, traveller *out)
-{
+static int find_fellows(const dt_exec *x, int first, const int *far, traveller *out) {
     int n = 0;
     for (int i = first; i < x->g->n_nodes; i++)
-        if (x->p->piece[i].segment == x->p->piece[first].segment && dt_is_exchange(&x->g->node[i]) && x->g->node[i].op == x->g->node[first].op &&
+        if (x->p->piece[i].segment == x->p->piece[first].segment &&
+            dt_is_exchange(&x->g->node[i]) && x->g->node[i].op == x->g->node[first].op &&
             x->type[i].dtype == x->type[first].dtype)
             out[n++] = (traveller){i, far[i]};
     return n;
 }
 
-static void add_exchange(dt_exec *x, traveller *t, int n)
-{
+static void add_exchange(dt_exec *x, traveller *t, int n) {
     dt_exchanges *all = x->exchanges;
     dt_exchange *e = &all->exchange[all->n];
     qsort(t, (size_t)n, sizeof *t, lower_first);
-    *e = (dt_exchange){.kernel = dt_kernel_find(x->g, t[0].node), .n = n, .node = dt_arena_array(x->arena, int, n)};
-    e->item = dt_arena_array(x->arena, char, (int64_t)n * (int64_t)e->kernel->item_bytes);
+    *e = (dt_exchange){.kernel = dt_kernel_find(x->g, t[0].node),
+                       .n = n,
+                       .node = dt_arena_array(x->arena, int, n)};
+    e->item = dt_arena_array(x->arena, char, (int64_t)n *(int64_t)e->kernel->item_bytes);
     for (int i = 0; i < n; i++) {
         e->node[i] = t[i].node;
         all->of[t[i].node] = all->n;
@@ -91,20 +94,16 @@ static void add_exchange(dt_exec *x, traveller *t, int n)
 }
 
 /* In buckets, where there are two or more. */
-static void add_exchanges(dt_exec *x, traveller *t, int n)
-{
+static void add_exchanges(dt_exec *x, traveller *t, int n) {
     const int64_t bucket = x->engine->bucket_bytes;
     int64_t left = 0, bytes = 0;
-    for (int i = 0; i < n; i++)
-        left += dt_type_bytes(&x->type[t[i].node]);
+    for (int i = 0; i < n; i++) left += dt_type_bytes(&x->type[t[i].node]);
     const bool several = left >= 2 * bucket && n > 1;
-    if (several)
-        qsort(t, (size_t)n, sizeof *t, nearer_first);
+    if (several) qsort(t, (size_t)n, sizeof *t, nearer_first);
     for (int first = 0, i = 0; i < n; i++) {
         bytes += dt_type_bytes(&x->type[t[i].node]);
         left -= dt_type_bytes(&x->type[t[i].node]);
-        if (i + 1 < n && (!several || bytes < bucket || left < bucket))
-            continue;
+        if (i + 1 < n && (!several || bytes < bucket || left < bucket)) continue;
         x->exchanges->beside |= i + 1 < n;
         add_exchange(x, t + first, i + 1 - first);
         first = i + 1;
@@ -112,131 +111,107 @@ static void add_exchanges(dt_exec *x, traveller *t, int n)
     }
 }
 
-static int count(const dt_exec *x)
-{
+static int count(const dt_exec *x) {
     int n = 0;
-    for (int i = 0; i < x->g->n_nodes; i++)
-        n += dt_is_exchange(&x->g->node[i]);
+    for (int i = 0; i < x->g->n_nodes; i++) n += dt_is_exchange(&x->g->node[i]);
     return n;
 }
 
 /* ---- what they take ---- */
 
-static void add_part(dt_exec *x, int group, int exchange)
-{
+static void add_part(dt_exec *x, int group, int exchange) {
     dt_group *g = &x->group[group];
-    if (g->n_feeds && g->feeds[g->n_feeds - 1] == exchange)
-        return;
-    if (!g->feeds)
-        g->feeds = dt_arena_array(x->arena, int, x->exchanges->n);
+    if (g->n_feeds && g->feeds[g->n_feeds - 1] == exchange) return;
+    if (!g->feeds) g->feeds = dt_arena_array(x->arena, int, x->exchanges->n);
     g->feeds[g->n_feeds++] = exchange;
     x->exchanges->exchange[exchange].parts += g->units;
 }
 
-static void find_parts(dt_exec *x)
-{
+static void find_parts(dt_exec *x) {
     for (int i = 0; i < x->exchanges->n; i++) {
         dt_exchange *e = &x->exchanges->exchange[i];
         for (int k = 0; k < e->n; k++) {
             const dt_piece *in = &x->p->piece[x->g->node[e->node[k]].in[0]];
-            if (in->segment < 0)
-                continue;
+            if (in->segment < 0) continue;
             e->from = in->segment > e->from ? in->segment : e->from;
             add_part(x, in->group, i);
         }
     }
 }
 
-void dt_exchanges_list(dt_exec *x)
-{
+void dt_exchanges_list(dt_exec *x) {
     const int most = count(x);
-    if (most == 0)
-        return;
+    if (most == 0) return;
     dt_arena *scratch = dt_arena_create();
     const int *far = find_distances(x, scratch);
     traveller *t = dt_arena_array(scratch, traveller, most);
     x->exchanges = dt_arena_new(x->arena, dt_exchanges);
-    *x->exchanges = (dt_exchanges){.exchange = dt_arena_array(x->arena, dt_exchange, most), .of = dt_arena_array(x->arena, int, x->g->n_nodes)};
-    for (int i = 0; i < x->g->n_nodes; i++)
-        x->exchanges->of[i] = -1;
+    *x->exchanges = (dt_exchanges){.exchange = dt_arena_array(x->arena, dt_exchange, most),
+                                   .of = dt_arena_array(x->arena, int, x->g->n_nodes)};
+    for (int i = 0; i < x->g->n_nodes; i++) x->exchanges->of[i] = -1;
     for (int s = 0; s < x->n_segments; s++)
         for (int i = 0; i < x->g->n_nodes; i++)
-            if (x->p->piece[i].segment == s && dt_is_exchange(&x->g->node[i]) && x->exchanges->of[i] < 0)
+            if (x->p->piece[i].segment == s && dt_is_exchange(&x->g->node[i]) &&
+                x->exchanges->of[i] < 0)
                 add_exchanges(x, t, find_fellows(x, i, far, t));
     find_parts(x);
     dt_arena_destroy(scratch);
 }
 
-int dt_exchanges_number(const dt_exec *x)
-{
-    return x->exchanges ? x->exchanges->n : 0;
-}
+int dt_exchanges_number(const dt_exec *x) { return x->exchanges ? x->exchanges->n : 0; }
 
-bool dt_exchanges_go_beside(const dt_exec *x)
-{
-    return x->exchanges && x->exchanges->beside;
-}
+bool dt_exchanges_go_beside(const dt_exec *x) { return x->exchanges && x->exchanges->beside; }
 
 /* ---- their memory ---- */
 
-/* A sum that is made in a variable's memory cannot begin early: others still read what the variable holds. */
-static bool lie_in_arena(const dt_exec *x)
-{
+/* A sum that is made in a variable's memory cannot begin early: others still read what the variable
+ * holds. */
+static bool lie_in_arena(const dt_exec *x) {
     for (int i = 0; i < x->g->n_nodes; i++)
         if (x->exchanges->of[i] >= 0 && (x->slot[i].home != DT_HOME_ARENA || x->slot[i].owner != i))
             return false;
     return true;
 }
 
-void dt_exchanges_keep_memory(dt_exec *x)
-{
-    if (!x->exchanges)
-        return;
+void dt_exchanges_keep_memory(dt_exec *x) {
+    if (!x->exchanges) return;
     x->exchanges->beside = x->exchanges->beside && lie_in_arena(x);
     for (int i = 0; x->exchanges->beside && i < x->exchanges->n; i++) {
         const dt_exchange *e = &x->exchanges->exchange[i];
         for (int k = 0; k < e->n; k++)
-            if (e->from < x->slot[e->node[k]].first)
-                x->slot[e->node[k]].first = e->from;
+            if (e->from < x->slot[e->node[k]].first) x->slot[e->node[k]].first = e->from;
     }
 }
 
-int dt_exchanges_turn(const dt_exec *x, const dt_group *group)
-{
-    if (!dt_exchanges_go_beside(x))
-        return 0;
+int dt_exchanges_turn(const dt_exec *x, const dt_group *group) {
+    if (!dt_exchanges_go_beside(x)) return 0;
     return group->n_feeds ? group->feeds[0] : x->exchanges->n;
 }
 
 /* ---- carrying ---- */
 
-static void carry(dt_exec *x, dt_exchange *e)
-{
+static void carry(dt_exec *x, dt_exchange *e) {
     const int64_t since = dt_span_begin(x->exchanges->track);
     x->env->member->of = x->g->node[e->node[0]].path;
     x->failure = e->kernel->carry(x, e);
     x->env->member->of = NULL;
-    dt_span_end(x->exchanges->track, e->mark, since, (dt_numbers){{ e->n }});
+    dt_span_end(x->exchanges->track, e->mark, since, (dt_numbers){{e->n}});
 }
 
-static void say(_Atomic uint32_t *word, uint32_t value)
-{
+static void say(_Atomic uint32_t *word, uint32_t value) {
     atomic_store_explicit(word, value, memory_order_release);
     dt_futex_wake(word);
 }
 
-static void wait_for_parts(dt_exchanges *all, const dt_exchange *e)
-{
+static void wait_for_parts(dt_exchanges *all, const dt_exchange *e) {
     for (;;) {
         const uint32_t fed = atomic_load_explicit(&all->fed, memory_order_acquire);
-        if (atomic_load_explicit(&e->missing, memory_order_acquire) == 0)
-            return;
+        if (atomic_load_explicit(&e->missing, memory_order_acquire) == 0) return;
         dt_futex_wait(&all->fed, fed);
     }
 }
 
-static void *carry_all(void *user)
-{
+static void *carry_all(void *user) {
     dt_exec *x = user;
     dt_exchanges *all = x->exchanges;
     uint32_t run = 0;
@@ -245,19 +220,18 @@ static void *carry_all(void *user)
         while (atomic_load_explicit(&all->begun, memory_order_acquire) == run)
             dt_futex_wait(&all->begun, run);
         run = atomic_load_explicit(&all->begun, memory_order_acquire);
-        if (all->ends)
-            return NULL;
+        if (all->ends) return NULL;
         for (int i = 0, done = 0; done < all->n; i++) {
             wait_for_parts(all, &all->exchange[i]);
             carry(x, &all->exchange[i]);
             done = x->failure ? all->n : i + 1; /* nobody waits for what will not come */
-            say(&all->done, (uint32_t)done); /* of the last one: the run may end, and x be told of another */
+            /* of the last one: the run may end, and x be told of another */
+            say(&all->done, (uint32_t)done);
         }
     }
 }
 
-static void start(dt_exec *x)
-{
+static void start(dt_exec *x) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -266,35 +240,29 @@ static void start(dt_exec *x)
     x->exchanges->beside = x->exchanges->runs; /* where the system refuses a thread, lanes carry */
 }
 
-void dt_exchanges_begin(dt_exec *x)
-{
+void dt_exchanges_begin(dt_exec *x) {
     dt_exchanges *all = x->exchanges;
-    if (!all)
-        return;
-    if (all->beside && !all->runs)
-        start(x);
+    if (!all) return;
+    if (all->beside && !all->runs) start(x);
     for (int i = 0; i < all->n; i++)
-        atomic_store_explicit(&all->exchange[i].missing, all->exchange[i].parts, memory_order_relaxed);
+        atomic_store_explicit(&all->exchange[i].missing, all->exchange[i].parts,
+                              memory_order_relaxed);
     atomic_store_explicit(&all->done, 0, memory_order_relaxed);
-    if (all->runs)
-        say(&all->begun, atomic_load_explicit(&all->begun, memory_order_relaxed) + 1);
+    if (all->runs) say(&all->begun, atomic_load_explicit(&all->begun, memory_order_relaxed) + 1);
 }
 
-static void wait_for(const dt_exec *x, uint32_t n, int lane)
-{
+static void wait_for(const dt_exec *x, uint32_t n, int lane) {
     dt_exchanges *all = x->exchanges;
     dt_track *track = x->track ? x->track[lane] : NULL;
     const int64_t since = dt_span_begin(track);
     uint32_t done = atomic_load_explicit(&all->done, memory_order_acquire);
-    if (done >= n)
-        return;
+    if (done >= n) return;
     for (; done < n; done = atomic_load_explicit(&all->done, memory_order_acquire))
         dt_futex_wait(&all->done, done);
-    dt_span_end(track, all->wait_mark, since, (dt_numbers){{ n - 1 }});
+    dt_span_end(track, all->wait_mark, since, (dt_numbers){{n - 1}});
 }
 
-void dt_exchanges_reach(dt_exec *x, int node, int lane)
-{
+void dt_exchanges_reach(dt_exec *x, int node, int lane) {
     dt_exchanges *all = x->exchanges;
     const uint32_t end = (uint32_t)all->of[node] + 1;
     if (all->runs) {
@@ -302,46 +270,43 @@ void dt_exchanges_reach(dt_exec *x, int node, int lane)
         return;
     }
     for (uint32_t i = atomic_load_explicit(&all->done, memory_order_relaxed); i < end; i++) {
-        if (!x->failure)
-            carry(x, &all->exchange[i]);
+        if (!x->failure) carry(x, &all->exchange[i]);
         atomic_store_explicit(&all->done, i + 1, memory_order_relaxed);
     }
 }
 
-void dt_exchanges_feed(dt_exec *x, const dt_group *group)
-{
+void dt_exchanges_feed(dt_exec *x, const dt_group *group) {
     dt_exchanges *all = x->exchanges;
-    if (!all->runs)
-        return;
+    if (!all->runs) return;
     for (int i = 0; i < group->n_feeds; i++)
-        if (atomic_fetch_sub_explicit(&all->exchange[group->feeds[i]].missing, 1, memory_order_acq_rel) == 1) {
+        if (atomic_fetch_sub_explicit(&all->exchange[group->feeds[i]].missing, 1,
+                                      memory_order_acq_rel) == 1) {
             atomic_fetch_add_explicit(&all->fed, 1, memory_order_release);
             dt_futex_wake(&all->fed);
         }
 }
 
-void dt_exchanges_end(dt_exec *x)
-{
-    if (x->exchanges && x->exchanges->runs)
-        wait_for(x, (uint32_t)x->exchanges->n, 0);
+void dt_exchanges_end(dt_exec *x) {
+    if (x->exchanges && x->exchanges->runs) wait_for(x, (uint32_t)x->exchanges->n, 0);
 }
 
-void dt_exchanges_mark(dt_exec *x)
-{
+void dt_exchanges_mark(dt_exec *x) {
     dt_exchanges *all = x->exchanges;
     dt_recorder *r = x->engine->recorder;
-    if (!all || !all->beside)
-        return;
+    if (!all || !all->beside) return;
     all->track = dt_recorder_track(r, "exchanges", TRACK_ROOM);
-    all->wait_mark = dt_recorder_mark(r, &(dt_mark){.name = "wait for other workers", .kind = "wait", .number = {"for exchange"}});
+    all->wait_mark = dt_recorder_mark(
+        r,
+        &(dt_mark){.name = "wait for other workers", .kind = "wait", .number = {"for exchange"}});
     for (int i = 0; i < all->n; i++)
-        all->exchange[i].mark = dt_recorder_mark(r, &(dt_mark){.name = x->g->node[all->exchange[i].node[0]].op->name, .kind = "op", .number = {"values"}});
+        all->exchange[i].mark =
+            dt_recorder_mark(r, &(dt_mark){.name = x->g->node[all->exchange[i].node[0]].op->name,
+                                           .kind = "op",
+                                           .number = {"values"}});
 }
 
-void dt_exchanges_close(dt_exec *x)
-{
-    if (!x->exchanges || !x->exchanges->runs)
-        return;
+void dt_exchanges_close(dt_exec *x) {
+    if (!x->exchanges || !x->exchanges->runs) return;
     x->exchanges->ends = true;
     say(&x->exchanges->begun, atomic_load_explicit(&x->exchanges->begun, memory_order_relaxed) + 1);
     pthread_join(x->exchanges->thread, NULL);

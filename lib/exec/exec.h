@@ -2,9 +2,11 @@
 /*
  * The executor: runs a program on the cores of this machine.
  *
- * Compiling turns each group of the program into a list of prepared steps (fused element-wise groups, kernels, and the op's own eval
- * where there is no kernel), assigns every value that outlives a step an offset in one arena, whose size is known before the first
- * step, and distributes the groups' pieces over the lanes. Running walks the segments; all lanes join after each one.
+ * Compiling turns each group of the program into a list of prepared steps (fused element-wise
+ * groups, kernels, and the op's own eval where there is no kernel), assigns every value that
+ * outlives a step an offset in one arena, whose size is known before the first step, and
+ * distributes the groups' pieces over the lanes. Running walks the segments; all lanes join after
+ * each one.
  */
 #ifndef DT_EXEC_EXEC_H
 #define DT_EXEC_EXEC_H
@@ -17,22 +19,27 @@
 
 typedef struct dt_engine dt_engine;
 typedef struct dt_engine_options {
-    int threads;         /* 0: one per core */
-    dt_kernels kernels;  /* AUTO: oneDNN where it is installed, else OpenBLAS */
-    const char *isa;     /* instruction set of our own loops: "base", "avx2", "avx512"; NULL: as DTRAIN_INSTRUCTIONS says, else the best that
-                          * the processor has */
-    int64_t bucket_bytes; /* what workers sum travels in buckets of so many bytes (exchange.c), the same on all of them; 0: 4 MiB */
+    int threads;        /* 0: one per core */
+    dt_kernels kernels; /* AUTO: oneDNN where it is installed, else OpenBLAS */
+    /* instruction set of our own loops: "base", "avx2", "avx512"; NULL: as DTRAIN_INSTRUCTIONS
+     * says, else the best that the processor has */
+    const char *isa;
+    /* what workers sum travels in buckets of so many bytes (exchange.c), the same on all of
+     * them; 0: 4 MiB */
+    int64_t bucket_bytes;
 } dt_engine_options;
 /* KERNELS when the library or the instruction set is not there. */
 dt_status *dt_engine_open(dt_engine **out, const dt_engine_options *o) DT_MUST_USE;
 void dt_engine_close(dt_engine *e); /* takes NULL */
 int dt_engine_threads(const dt_engine *e);
-/* Working memory that libraries keep for all products planned so far, those of executables that are gone too; they touch it when products run. */
+/* Working memory that libraries keep for all products planned so far, those of executables that are
+ * gone too; they touch it when products run. */
 int64_t dt_engine_held(const dt_engine *e);
 /* "openblas 0.3.21 SkylakeX, avx512": what the bits of results depend on. */
 const char *dt_engine_describe(const dt_engine *e);
-/* From now on, while it is switched on, lanes tell what they do: each step of a run, piece by piece, and waiting for each other. Lane 0 tells on the track
- * "main". The recorder outlives that; NULL ends it. Not while something runs. */
+/* From now on, while it is switched on, lanes tell what they do: each step of a run, piece by
+ * piece, and waiting for each other. Lane 0 tells on the track "main". The recorder outlives that;
+ * NULL ends it. Not while something runs. */
 void dt_engine_record(dt_engine *e, dt_recorder *r);
 
 /* ---- executables ---- */
@@ -40,19 +47,23 @@ void dt_engine_record(dt_engine *e, dt_recorder *r);
 typedef struct dt_exec dt_exec;
 /* Whether rows [lo, hi) of a node can be computed by themselves: dt_partition_options.can_split. */
 bool dt_exec_can_split(const dt_graph *g, int node);
-/* Compiles for p->batch rows. Keeps e and p, which must outlive it. No array is allocated before the first run. */
+/* Compiles for p->batch rows. Keeps e and p, which must outlive it. No array is allocated before
+ * the first run. */
 dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) DT_MUST_USE;
 void dt_exec_destroy(dt_exec *x); /* takes NULL */
 /* Bytes of the arena and of the lanes' scratch, exact. */
 int64_t dt_exec_arena_bytes(const dt_exec *x);
-/* The layer ("dense"; of the optimizer's values "optimizer") with the most bytes of the arena when most of it is taken, "" where no layer is known. */
+/* The layer ("dense"; of the optimizer's values "optimizer") with the most bytes of the arena when
+ * most of it is taken, "" where no layer is known. */
 const char *dt_exec_largest_layer(const dt_exec *x, dt_arena *arena, int64_t *bytes);
 /*
- * One step. arg[i]: concrete arrays in the order of the graph's arguments, read only. env->batch must be the program's. Variables are
- * read and updated in place. result[i] (graph order) is set to views into the arena, good until the next run; one that is an argument, or
- * a variable that the step does not change, lies where that lies. NO_MEMORY on the first run.
+ * One step. arg[i]: concrete arrays in the order of the graph's arguments, read only. env->batch
+ * must be the program's. Variables are read and updated in place. result[i] (graph order) is set to
+ * views into the arena, good until the next run; one that is an argument, or a variable that the
+ * step does not change, lies where that lies. NO_MEMORY on the first run.
  */
-dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_view *result) DT_MUST_USE;
+dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg,
+                       dt_view *result) DT_MUST_USE;
 /* Segments, tasks, steps and where values lie. */
 void dt_exec_print(const dt_exec *x, dt_str *out);
 

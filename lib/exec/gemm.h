@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products: by OpenBLAS, which is required, by oneDNN where it is installed, which is 1.2 to 1.8 times faster on small products, or by our own loops,
- * which are slower and have the same bits everywhere. Libraries are loaded on first use. A product is planned once, when compiling, and run many times.
- * Each call of a library is single-threaded: the lanes are the only threads.
+ * Matrix products: by OpenBLAS, which is required, by oneDNN where it is installed, which is 1.2 to
+ * 1.8 times faster on small products, or by our own loops, which are slower and have the same bits
+ * everywhere. Libraries are loaded on first use. A product is planned once, when compiling, and run
+ * many times. Each call of a library is single-threaded: the lanes are the only threads.
  */
 #ifndef DT_EXEC_GEMM_H
 #define DT_EXEC_GEMM_H
@@ -16,30 +17,36 @@
 /* What elements of a matrix are; sums are float32 all the same. */
 typedef enum dt_gemm_float { DT_GEMM_F32, DT_GEMM_BF16, DT_GEMM_F16 } dt_gemm_float;
 
-/* C (m, n) = op(A) (m, k) op(B) (k, n), row-major; op transposes. Leading dimensions count elements of a stored row. */
+/* C (m, n) = op(A) (m, k) op(B) (k, n), row-major; op transposes. Leading dimensions count elements
+ * of a stored row. */
 typedef struct dt_gemm {
     int64_t m, n, k;
     bool trans_a, trans_b;
-    bool adds; /* C += */
+    bool adds;                /* C += */
     dt_gemm_float in[2], out; /* A, B; C */
     int64_t lda, ldb, ldc;
 } dt_gemm;
 
 typedef struct dt_gemm_library {
-    const char *name;                  /* "openblas" */
-    const char *about;                 /* version and kernels: "0.3.21 SkylakeX"; set by open; "": neither matters */
+    const char *name; /* "openblas" */
+    /* version and kernels: "0.3.21 SkylakeX"; set by open; "": neither matters */
+    const char *about;
     void *state;
     dt_status *(*plan)(const struct dt_gemm_library *l, const dt_gemm *g, void **plan);
     void (*run)(const void *plan, const void *a, const void *b, void *c);
-    bool bf16;                         /* it takes bfloat16 here, faster than float32 */
+    bool bf16; /* it takes bfloat16 here, faster than float32 */
     void (*release)(void *plan);
-    int64_t (*held)(const void *plan); /* working memory that the library keeps for it, touched when it first runs; NULL: none */
-    size_t room;                       /* bytes that it maps in each thread, come what may */
-    void (*enter_thread)(const struct dt_gemm_library *l); /* once in each thread that runs products */
-    void (*finish)(struct dt_gemm_library *l); /* before a first step runs: ends the thread that plans may have begun; NULL: they begin none */
-    bool alone;                        /* the engine has one thread, and its process may be forked: plans must begin none */
+    /* working memory that the library keeps for it, touched when it first runs; NULL: none */
+    int64_t (*held)(const void *plan);
+    size_t room; /* bytes that it maps in each thread, come what may */
+    /* once in each thread that runs products */
+    void (*enter_thread)(const struct dt_gemm_library *l);
+    /* before a first step runs: ends the thread that plans may have begun; NULL: they begin none */
+    void (*finish)(struct dt_gemm_library *l);
+    /* the engine has one thread, and its process may be forked: plans must begin none */
+    bool alone;
     void (*close)(struct dt_gemm_library *l);
-    const struct dt_conv_calls *conv;  /* exec/conv.h; NULL: it makes no convolutions */
+    const struct dt_conv_calls *conv; /* exec/conv.h; NULL: it makes no convolutions */
 } dt_gemm_library;
 
 /* UNAVAILABLE with the reason when the library is not there. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products by oneDNN: a matmul primitive per shape and strides, made when compiling. Those that oneDNN computes by its general routine share code that
- * it makes when the first of them runs, in 12 to 30 ms: a thread makes it from the first such plan on, while the rest is compiled and data are read.
- * The thread ends before the first step runs. An engine of one thread begins none: a parameter server's coordinator has such an engine and forks its workers,
- * and a fork in the middle of that thread would leave oneDNN's locks shut in them for ever.
+ * Matrix products by oneDNN: a matmul primitive per shape and strides, made when compiling. Those
+ * that oneDNN computes by its general routine share code that it makes when the first of them runs,
+ * in 12 to 30 ms: a thread makes it from the first such plan on, while the rest is compiled and
+ * data are read. The thread ends before the first step runs. An engine of one thread begins none: a
+ * parameter server's coordinator has such an engine and forks its workers, and a fork in the middle
+ * of that thread would leave oneDNN's locks shut in them for ever.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -21,7 +23,8 @@
 /* Ample for the code that it makes for each shape. */
 #define CODE_BYTES ((size_t)16 << 20)
 
-enum { WORKING_BYTES = 6, IMPL_NAME = 8 }; /* dnnl_query_memory_consumption_s64, dnnl_query_impl_info_str */
+/* dnnl_query_memory_consumption_s64, dnnl_query_impl_info_str */
+enum { WORKING_BYTES = 6, IMPL_NAME = 8 };
 
 typedef struct plan {
     const dt_dnnl_api *dnnl;
@@ -33,68 +36,61 @@ typedef struct plan {
 
 /* ---- plans ---- */
 
-static void release(void *p)
-{
+static void release(void *p) {
     plan *q = p;
 
-    if (!q)
-        return;
+    if (!q) return;
     for (int i = 0; i < 3; i++)
-        if (q->memory[i])
-            q->dnnl->memory_destroy(q->memory[i]);
-    if (q->primitive)
-        q->dnnl->primitive_destroy(q->primitive);
+        if (q->memory[i]) q->dnnl->memory_destroy(q->memory[i]);
+    if (q->primitive) q->dnnl->primitive_destroy(q->primitive);
     free(q);
 }
 
-typedef struct matrix { int64_t dims[2], strides[2]; } matrix;
+typedef struct matrix {
+    int64_t dims[2], strides[2];
+} matrix;
 
-static matrix matrix_of(int64_t rows, int64_t columns, bool transposed, int64_t ld)
-{
-    return (matrix){ { rows, columns }, { transposed ? 1 : ld, transposed ? ld : 1 } };
+static matrix matrix_of(int64_t rows, int64_t columns, bool transposed, int64_t ld) {
+    return (matrix){{rows, columns}, {transposed ? 1 : ld, transposed ? ld : 1}};
 }
 
-static bool make_primitive_desc(const dt_dnnl_api *a, const dt_dnnl_desc *md, dt_dnnl attr, dt_dnnl *out)
-{
+static bool make_primitive_desc(const dt_dnnl_api *a, const dt_dnnl_desc *md, dt_dnnl attr,
+                                dt_dnnl *out) {
     if (a->matmul_desc_3)
         return !a->matmul_desc_3(out, a->engine, md[0].h, md[1].h, NULL, md[2].h, attr);
     dt_dnnl_op *op = dt_alloc(sizeof *op);
-    bool ok = !a->matmul_desc_2(op->bytes, md[0].bytes, md[1].bytes, NULL, md[2].bytes) && !a->primitive_desc_2(out, op->bytes, attr, a->engine, NULL);
+    bool ok = !a->matmul_desc_2(op->bytes, md[0].bytes, md[1].bytes, NULL, md[2].bytes) &&
+              !a->primitive_desc_2(out, op->bytes, attr, a->engine, NULL);
     free(op);
     return ok;
 }
 
 /* "And add what is there." The attribute keeps a copy of the list. */
-static bool make_adding(const dt_dnnl_api *a, dt_dnnl *attr)
-{
+static bool make_adding(const dt_dnnl_api *a, dt_dnnl *attr) {
     dt_dnnl list = NULL;
-    bool ok = !a->post_ops_create(&list) && !(a->append_sum_3 ? a->append_sum_3(list, 1, 0, 0) : a->append_sum_2(list, 1)) &&
+    bool ok = !a->post_ops_create(&list) &&
+              !(a->append_sum_3 ? a->append_sum_3(list, 1, 0, 0) : a->append_sum_2(list, 1)) &&
               !a->attr_create(attr) && !a->attr_post_ops(*attr, list);
 
-    if (list)
-        a->post_ops_destroy(list);
+    if (list) a->post_ops_destroy(list);
     return ok;
 }
 
-static bool is_general(const dt_dnnl_api *a, dt_dnnl desc)
-{
+static bool is_general(const dt_dnnl_api *a, dt_dnnl desc) {
     const char *name = "";
     return !a->query(desc, IMPL_NAME, 0, &name) && strstr(name, "gemm:jit");
 }
 
-static bool make_primitive(plan *p, const dt_dnnl_desc *md)
-{
+static bool make_primitive(plan *p, const dt_dnnl_desc *md) {
     const dt_dnnl_api *a = p->dnnl;
     dt_dnnl desc = NULL, attr = NULL;
-    bool ok = (!p->g.adds || make_adding(a, &attr)) && make_primitive_desc(a, md, attr, &desc) && !a->primitive_create(&p->primitive, desc);
+    bool ok = (!p->g.adds || make_adding(a, &attr)) && make_primitive_desc(a, md, attr, &desc) &&
+              !a->primitive_create(&p->primitive, desc);
 
-    if (ok && a->query(desc, WORKING_BYTES, 0, &p->held))
-        p->held = 0; /* it does not tell */
+    if (ok && a->query(desc, WORKING_BYTES, 0, &p->held)) p->held = 0; /* it does not tell */
     p->general = ok && is_general(a, desc);
-    if (attr)
-        a->attr_destroy(attr);
-    if (desc)
-        a->primitive_desc_destroy(desc);
+    if (attr) a->attr_destroy(attr);
+    if (desc) a->primitive_desc_destroy(desc);
     for (int i = 0; ok && i < 3; i++)
         ok = !a->memory_create(&p->memory[i], dt_dnnl_pointer(a, &md[i]), a->engine, NULL);
     return ok;
@@ -102,39 +98,39 @@ static bool make_primitive(plan *p, const dt_dnnl_desc *md)
 
 static void begin_code(dt_dnnl_api *a);
 
-static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **out)
-{
+static dt_status *make_plan(const dt_gemm_library *l, const dt_gemm *g, void **out) {
     const dt_dnnl_api *a = l->state;
     plan *p = dt_alloc(sizeof *p);
-    matrix m[3] = { matrix_of(g->m, g->k, g->trans_a, g->lda), matrix_of(g->k, g->n, g->trans_b, g->ldb), matrix_of(g->m, g->n, false, g->ldc) };
+    matrix m[3] = {matrix_of(g->m, g->k, g->trans_a, g->lda),
+                   matrix_of(g->k, g->n, g->trans_b, g->ldb), matrix_of(g->m, g->n, false, g->ldc)};
     dt_dnnl_desc *md = dt_alloc(3 * sizeof *md); /* the library needs the stack for itself */
     bool ok = true;
 
-    *p = (plan){ .dnnl = a, .g = *g, .empty = g->m == 0 || g->n == 0 || g->k == 0 };
+    *p = (plan){.dnnl = a, .g = *g, .empty = g->m == 0 || g->n == 0 || g->k == 0};
     if (!p->empty) {
         for (int i = 0; ok && i < 3; i++)
-            ok = dt_dnnl_describe(a, (i < 2 ? g->in[i] : g->out) == DT_GEMM_BF16 ? DT_DNNL_BF16 : DT_DNNL_F32, 2, m[i].dims, m[i].strides, &md[i]);
+            ok = dt_dnnl_describe(
+                a, (i < 2 ? g->in[i] : g->out) == DT_GEMM_BF16 ? DT_DNNL_BF16 : DT_DNNL_F32, 2,
+                m[i].dims, m[i].strides, &md[i]);
         ok = ok && make_primitive(p, md);
-        for (int i = 0; i < 3; i++)
-            dt_dnnl_forget(a, &md[i]);
+        for (int i = 0; i < 3; i++) dt_dnnl_forget(a, &md[i]);
     }
     free(md);
     if (!ok) {
         release(p);
-        return dt_fail(DT_E_KERNELS, NULL, "oneDNN rejects the matrix product %lld x %lld x %lld", (long long)g->m, (long long)g->n,
-                       (long long)g->k);
+        return dt_fail(DT_E_KERNELS, NULL, "oneDNN rejects the matrix product %lld x %lld x %lld",
+                       (long long)g->m, (long long)g->n, (long long)g->k);
     }
     *out = p;
-    if (p->general && !l->alone)
-        begin_code(l->state);
+    if (p->general && !l->alone) begin_code(l->state);
     return NULL;
 }
 
-static void run(const void *q, const void *a, const void *b, void *c)
-{
+static void run(const void *q, const void *a, const void *b, void *c) {
     const plan *p = q;
     const dt_dnnl_api *dnnl = p->dnnl;
-    dt_dnnl_arg arg[3] = { { DT_DNNL_SRC, p->memory[0] }, { DT_DNNL_WEIGHTS, p->memory[1] }, { DT_DNNL_DST, p->memory[2] } };
+    dt_dnnl_arg arg[3] = {
+        {DT_DNNL_SRC, p->memory[0]}, {DT_DNNL_WEIGHTS, p->memory[1]}, {DT_DNNL_DST, p->memory[2]}};
 
     if (p->empty) {
         const int64_t size = p->g.out == DT_GEMM_F32 ? 4 : 2;
@@ -148,53 +144,44 @@ static void run(const void *q, const void *a, const void *b, void *c)
     dnnl->execute(p->primitive, dnnl->stream, 3, arg);
 }
 
-static int64_t held(const void *q)
-{
-    return ((const plan *)q)->held;
-}
+static int64_t held(const void *q) { return ((const plan *)q)->held; }
 
 /* The number of threads is a setting of each thread. */
-static void enter_thread(const dt_gemm_library *l)
-{
+static void enter_thread(const dt_gemm_library *l) {
     const dt_dnnl_api *a = l->state;
-    if (a->omp_set_num_threads)
-        a->omp_set_num_threads(1);
+    if (a->omp_set_num_threads) a->omp_set_num_threads(1);
 }
 
 /* ---- code that is made when it first runs ---- */
 
 /* Columns of a wider matrix: every version computes that by the general routine. */
-static void *run_general(void *state)
-{
+static void *run_general(void *state) {
     enum { N = 16 };
-    const dt_gemm_library l = { .state = state, .alone = true };
-    const dt_gemm g = { .m = N, .n = N, .k = N, .trans_a = true, .lda = 2 * N, .ldb = N, .ldc = N };
+    const dt_gemm_library l = {.state = state, .alone = true};
+    const dt_gemm g = {.m = N, .n = N, .k = N, .trans_a = true, .lda = 2 * N, .ldb = N, .ldc = N};
     float *x = dt_alloc(4 * N * N * sizeof *x);
     void *p = NULL;
     dt_status *s = make_plan(&l, &g, &p);
 
     enter_thread(&l);
-    if (!s)
-        run(p, x, x + 2 * N * N, x + 3 * N * N);
+    if (!s) run(p, x, x + 2 * N * N, x + 3 * N * N);
     release(p);
     dt_status_free(s); /* then the product that needs it makes it */
     free(x);
     return NULL;
 }
 
-/* A thread has a stack and a heap of its own. Where `ulimit -v` holds, oneDNN needs that room itself (dt_gemm_find_room). */
-static bool is_address_space_limited(void)
-{
+/* A thread has a stack and a heap of its own. Where `ulimit -v` holds, oneDNN needs that room
+ * itself (dt_gemm_find_room). */
+static bool is_address_space_limited(void) {
     struct rlimit most;
     return getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY;
 }
 
-static void begin_code(dt_dnnl_api *a)
-{
+static void begin_code(dt_dnnl_api *a) {
     sigset_t all, before;
 
-    if (a->begun || is_address_space_limited())
-        return;
+    if (a->begun || is_address_space_limited()) return;
     a->begun = true;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -202,30 +189,37 @@ static void begin_code(dt_dnnl_api *a)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void finish_code(dt_gemm_library *l)
-{
+static void finish_code(dt_gemm_library *l) {
     dt_dnnl_api *a = l->state;
-    if (a->begins)
-        pthread_join(a->beginning, NULL);
+    if (a->begins) pthread_join(a->beginning, NULL);
     a->begins = false;
 }
 
-static void close_library(dt_gemm_library *l)
-{
+static void close_library(dt_gemm_library *l) {
     finish_code(l);
     dt_dnnl_close(l->state);
     free((char *)l->about);
 }
 
-dt_status *dt_gemm_open_onednn(dt_gemm_library *l)
-{
+dt_status *dt_gemm_open_onednn(dt_gemm_library *l) {
     dt_dnnl_api *a = NULL;
-    dt_str about = { 0 };
+    dt_str about = {0};
 
     DT_TRY(dt_dnnl_open(&a));
-    dt_str_printf(&about, "%d.%d.%d", a->version()->major, a->version()->minor, a->version()->patch);
-    *l = (dt_gemm_library){ .name = "onednn", .about = dt_str_take(&about), .state = a, .room = CODE_BYTES, .plan = make_plan,
-                            .run = run, .release = release, .held = held, .enter_thread = enter_thread, .finish = finish_code, .close = close_library,
-                            .conv = &dt_conv_onednn, .bf16 = dt_instructions_have_amx() };
+    dt_str_printf(&about, "%d.%d.%d", a->version()->major, a->version()->minor,
+                  a->version()->patch);
+    *l = (dt_gemm_library){.name = "onednn",
+                           .about = dt_str_take(&about),
+                           .state = a,
+                           .room = CODE_BYTES,
+                           .plan = make_plan,
+                           .run = run,
+                           .release = release,
+                           .held = held,
+                           .enter_thread = enter_thread,
+                           .finish = finish_code,
+                           .close = close_library,
+                           .conv = &dt_conv_onednn,
+                           .bf16 = dt_instructions_have_amx()};
     return NULL;
 }

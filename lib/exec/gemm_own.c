@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products by our own loops (simd/product.c), for `reproducible: {strict: true}`: no library, one order of sums, and so the same bits on every processor.
- * Convolutions become such products (im2col.c).
+ * Products by our own loops (simd/product.c), for `reproducible: {strict: true}`: no library, one
+ * order of sums, and so the same bits on every processor. Convolutions become such products
+ * (im2col.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,37 +17,31 @@ typedef struct product {
     float *room; /* of the tree over blocks of k */
 } product;
 
-static size_t smaller(int64_t a, int64_t b)
-{
-    return (size_t)(a < b ? a : b);
-}
+static size_t smaller(int64_t a, int64_t b) { return (size_t)(a < b ? a : b); }
 
-/* Floats of room: a part of C for each buffer. The first buffer is C itself, unless C is added to. */
-static size_t room_of(const dt_gemm *g)
-{
+/* Floats of room: a part of C for each buffer. The first buffer is C itself, unless C is added
+ * to. */
+static size_t room_of(const dt_gemm *g) {
     const int buffers = dt_sum_levels((g->k + DT_PRODUCT_BLOCK - 1) / DT_PRODUCT_BLOCK) - !g->adds;
     return (size_t)buffers * smaller(g->m, DT_PRODUCT_ROWS) * smaller(g->n, DT_PRODUCT_COLUMNS);
 }
 
-static dt_status *plan(const dt_gemm_library *l, const dt_gemm *g, void **out)
-{
+static dt_status *plan(const dt_gemm_library *l, const dt_gemm *g, void **out) {
     const dt_simd *simd = l->state;
     if (g->in[0] != DT_GEMM_F32 || g->in[1] != DT_GEMM_F32 || g->out != DT_GEMM_F32)
         return dt_fail(DT_E_KERNELS, NULL, "dtrain's own products are of float32 only");
     product *p = dt_alloc(sizeof *p + room_of(g) * sizeof(float));
-    *p = (product){ .g = *g, .run = *simd->product, .room = (float *)(p + 1) };
+    *p = (product){.g = *g, .run = *simd->product, .room = (float *)(p + 1)};
     *out = p;
     return NULL;
 }
 
-static int64_t held(const void *planned)
-{
+static int64_t held(const void *planned) {
     const product *p = planned;
     return (int64_t)(room_of(&p->g) * sizeof(float));
 }
 
-static void run(const void *planned, const void *a, const void *b, void *c)
-{
+static void run(const void *planned, const void *a, const void *b, void *c) {
     const product *p = planned;
     const dt_gemm *g = &p->g;
     for (int64_t i = 0; g->k == 0 && !g->adds && i < g->m; i++) /* a sum of nothing is 0 */
@@ -54,12 +49,15 @@ static void run(const void *planned, const void *a, const void *b, void *c)
     p->run(g, a, b, c, p->room);
 }
 
-static void enter_thread(const dt_gemm_library *l)
-{
-    (void)l;
-}
+static void enter_thread(const dt_gemm_library *l) { (void)l; }
 
-void dt_gemm_open_own(dt_gemm_library *l, const struct dt_simd *simd)
-{
-    *l = (dt_gemm_library){ .name = "own", .about = "", .state = (void *)simd, .plan = plan, .run = run, .release = free, .held = held, .enter_thread = enter_thread };
+void dt_gemm_open_own(dt_gemm_library *l, const struct dt_simd *simd) {
+    *l = (dt_gemm_library){.name = "own",
+                           .about = "",
+                           .state = (void *)simd,
+                           .plan = plan,
+                           .run = run,
+                           .release = free,
+                           .held = held,
+                           .enter_thread = enter_thread};
 }

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolutions as matrix products: which every library computes. Every position of the window is a row of a matrix A, with what lies under the window
- * as its columns; the kernel, as it is stored, is the other matrix:
+ * Convolutions as matrix products: which every library computes. Every position of the window is a
+ * row of a matrix A, with what lies under the window as its columns; the kernel, as it is stored,
+ * is the other matrix:
  *
  *     lhs (B, h, w, i)   ->   A (B p q, k l i)  x  rhs (k l i, o)   =   y (B p q, o)
  *
- * Rows go through y's dimensions but the last, columns through rhs's but the last, both in the order of memory, so the same code computes the
- * gradients: for a kernel's, rows are its elements and columns the examples and places. A is never there as a whole: it is made in tiles that fit
- * into the cache. Where a row needs several tiles, the tree of exec/sums.h adds their products. Where rows are neighbours in lhs, as they are for a kernel's
- * gradient, a tile is made turned: its columns one after the other.
+ * Rows go through y's dimensions but the last, columns through rhs's but the last, both in the
+ * order of memory, so the same code computes the gradients: for a kernel's, rows are its elements
+ * and columns the examples and places. A is never there as a whole: it is made in tiles that fit
+ * into the cache. Where a row needs several tiles, the tree of exec/sums.h adds their products.
+ * Where rows are neighbours in lhs, as they are for a kernel's gradient, a tile is made turned: its
+ * columns one after the other.
  *
- * Sizes of tiles depend on sizes alone, so bits do not depend on threads. A segment of a kernel's gradient has its part of the columns.
+ * Sizes of tiles depend on sizes alone, so bits do not depend on threads. A segment of a kernel's
+ * gradient has its part of the columns.
  */
 #include <string.h>
 
@@ -20,12 +24,18 @@
 #include "op/segment.h"
 #include "op/window.h"
 
-enum { DIMS = DT_MAX_SPATIAL + 1, TILE = 1 << 16 /* elements of A: 256 KiB */, LEAST_ROWS = 64, FEW = 8 };
+enum {
+    DIMS = DT_MAX_SPATIAL + 1,
+    TILE = 1 << 16 /* elements of A: 256 KiB */,
+    LEAST_ROWS = 64,
+    FEW = 8
+};
 
 /* One dimension of the rows or of the columns. */
 typedef struct axis {
     int64_t size;
-    int space;    /* the spatial dimension of the window, -1: the batch (rows), the features (columns) */
+    /* the spatial dimension of the window, -1: the batch (rows), the features (columns) */
+    int space;
 } axis;
 
 typedef struct tiling {
@@ -36,32 +46,31 @@ typedef struct tiling {
 
 typedef struct convolution {
     const dt_gemm_library *library;
-    int n_dims;                      /* of the rows, and of the columns */
-    axis row[DIMS], column[DIMS];    /* the last column dimension is a run */
+    int n_dims;                   /* of the rows, and of the columns */
+    axis row[DIMS], column[DIMS]; /* the last column dimension is a run */
     dt_window window[DT_MAX_SPATIAL];
-    int64_t in[DT_MAX_SPATIAL], step[DT_MAX_SPATIAL]; /* of lhs: sizes and elements between neighbours in the spatial dimensions */
+    /* of lhs: sizes and elements between neighbours in the spatial dimensions */
+    int64_t in[DT_MAX_SPATIAL], step[DT_MAX_SPATIAL];
     int64_t batch_step, feature_step;
-    int64_t run, runs, outputs;      /* columns of a run, runs, columns of y */
-    int64_t rows_each;               /* rows of A in one row of y's dimension 0 */
-    bool turned;                     /* tiles lie by columns: rows of the last dimension are neighbours in lhs */
+    int64_t run, runs, outputs; /* columns of a run, runs, columns of y */
+    int64_t rows_each;          /* rows of A in one row of y's dimension 0 */
+    bool turned; /* tiles lie by columns: rows of the last dimension are neighbours in lhs */
     int units;
-    tiling *tiles;                   /* by unit */
-    void **plan;                     /* [units][2][2]: full or last rows, full or last runs; NULL: no such tile */
+    tiling *tiles; /* by unit */
+    void **plan;   /* [units][2][2]: full or last rows, full or last runs; NULL: no such tile */
 } convolution;
 
 /* ---- sizes ---- */
 
 /* The spatial dimension that dimension d of an operand is, -1: another one. */
-static int space_of(const int8_t *spatial, int n, int d)
-{
+static int space_of(const int8_t *spatial, int n, int d) {
     for (int i = 0; i < n; i++)
-        if (spatial[i] == d)
-            return i;
+        if (spatial[i] == d) return i;
     return -1;
 }
 
-static void read_sizes(convolution *v, const dt_convolution_attr *a, const dt_type *lhs, const dt_type *rhs, const dt_type *out)
-{
+static void read_sizes(convolution *v, const dt_convolution_attr *a, const dt_type *lhs,
+                       const dt_type *rhs, const dt_type *out) {
     int64_t step[DT_MAX_RANK];
     dt_strides(lhs, step);
     v->n_dims = a->n_spatial + 1;
@@ -70,15 +79,15 @@ static void read_sizes(convolution *v, const dt_convolution_attr *a, const dt_ty
     v->outputs = out->dim[a->out_feature];
     v->runs = 1;
     for (int d = 0; d < v->n_dims; d++) {
-        v->row[d] = (axis){ out->dim[d], space_of(a->out_spatial, a->n_spatial, d) };
-        v->column[d] = (axis){ rhs->dim[d], space_of(a->rhs_spatial, a->n_spatial, d) };
+        v->row[d] = (axis){out->dim[d], space_of(a->out_spatial, a->n_spatial, d)};
+        v->column[d] = (axis){rhs->dim[d], space_of(a->rhs_spatial, a->n_spatial, d)};
         v->runs *= d == v->n_dims - 1 ? 1 : rhs->dim[d];
     }
     v->run = rhs->dim[v->n_dims - 1];
     v->rows_each = 1;
-    for (int d = 1; d < v->n_dims; d++)
-        v->rows_each *= out->dim[d];
-    v->turned = v->row[v->n_dims - 1].space < 0 && v->batch_step == 1 && v->row[v->n_dims - 1].size >= FEW && v->column[v->n_dims - 1].space >= 0;
+    for (int d = 1; d < v->n_dims; d++) v->rows_each *= out->dim[d];
+    v->turned = v->row[v->n_dims - 1].space < 0 && v->batch_step == 1 &&
+                v->row[v->n_dims - 1].size >= FEW && v->column[v->n_dims - 1].space >= 0;
     for (int i = 0; i < a->n_spatial; i++) {
         v->window[i] = a->window[i];
         v->in[i] = lhs->dim[a->lhs_spatial[i]];
@@ -88,22 +97,14 @@ static void read_sizes(convolution *v, const dt_convolution_attr *a, const dt_ty
 
 /* ---- tiles ---- */
 
-static int64_t at_most(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static int64_t at_least(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+static int64_t at_least(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Rows of A, and runs first .. first + runs of each. */
-static tiling tile(const convolution *v, int64_t rows, int64_t first, int64_t runs)
-{
-    tiling t = { .first_run = first };
-    if (rows == 0 || runs == 0 || v->run == 0)
-        return t;
+static tiling tile(const convolution *v, int64_t rows, int64_t first, int64_t runs) {
+    tiling t = {.first_run = first};
+    if (rows == 0 || runs == 0 || v->run == 0) return t;
     t.runs = at_most(runs, at_least(1, TILE / at_most(rows, LEAST_ROWS) / v->run));
     t.rows = at_most(rows, at_least(1, TILE / (t.runs * v->run)));
     t.n_rows = (rows + t.rows - 1) / t.rows;
@@ -113,9 +114,9 @@ static tiling tile(const convolution *v, int64_t rows, int64_t first, int64_t ru
     return t;
 }
 
-/* A piece of the result is rows of it, or for a segment all of them over a part of the batch, which is the first column. */
-static tiling tile_piece(const convolution *v, const dt_exec *x, int node, int unit)
-{
+/* A piece of the result is rows of it, or for a segment all of them over a part of the batch, which
+ * is the first column. */
+static tiling tile_piece(const convolution *v, const dt_exec *x, int node, int unit) {
     int64_t lo, hi;
     if (dt_cut_of(&x->g->node[node]) != DT_CUT_TILES) {
         dt_piece_rows(x->p, node, unit, &lo, &hi);
@@ -126,42 +127,43 @@ static tiling tile_piece(const convolution *v, const dt_exec *x, int node, int u
     return tile(v, v->rows_each * v->row[0].size, lo * each, (hi - lo) * each);
 }
 
-static dt_status *plan_tiles(convolution *v, int unit)
-{
+static dt_status *plan_tiles(convolution *v, int unit) {
     const tiling *t = &v->tiles[unit];
     for (int i = 0; i < 4 && t->n_rows > 0; i++) {
         bool last_rows = i & 2, last_runs = i & 1;
         int64_t k = (last_runs ? t->last_runs : t->runs) * v->run;
         const int64_t m = last_rows ? t->last_rows : t->rows;
-        dt_gemm g = { .m = m, .n = v->outputs, .k = k, .trans_a = v->turned, .lda = v->turned ? m : k, .ldb = v->outputs, .ldc = v->outputs };
+        dt_gemm g = {.m = m,
+                     .n = v->outputs,
+                     .k = k,
+                     .trans_a = v->turned,
+                     .lda = v->turned ? m : k,
+                     .ldb = v->outputs,
+                     .ldc = v->outputs};
         bool there = (last_rows || t->n_rows > 1) && (last_runs || t->n_runs > 1);
-        if (there)
-            DT_TRY(v->library->plan(v->library, &g, &v->plan[4 * unit + i]));
+        if (there) DT_TRY(v->library->plan(v->library, &g, &v->plan[4 * unit + i]));
     }
     return NULL;
 }
 
-static size_t scratch_of(const convolution *v)
-{
+static size_t scratch_of(const convolution *v) {
     int64_t most = 0;
     for (int u = 0; u < v->units; u++) {
         const tiling *t = &v->tiles[u];
-        int64_t a = t->rows * t->runs * v->run, sums = t->n_runs > 1 ? t->rows * v->outputs * dt_sum_levels(t->n_runs) : 0;
+        int64_t a = t->rows * t->runs * v->run,
+                sums = t->n_runs > 1 ? t->rows * v->outputs * dt_sum_levels(t->n_runs) : 0;
         most = at_least(most, a + sums);
     }
     return (size_t)most * sizeof(float);
 }
 
-void dt_im2col_release(void *state)
-{
+void dt_im2col_release(void *state) {
     convolution *v = state;
     for (int i = 0; v && v->plan && i < 4 * v->units; i++)
-        if (v->plan[i])
-            v->library->release(v->plan[i]);
+        if (v->plan[i]) v->library->release(v->plan[i]);
 }
 
-dt_status *dt_im2col_prepare(dt_exec *x, int node, dt_prepared *out)
-{
+dt_status *dt_im2col_prepare(dt_exec *x, int node, dt_prepared *out) {
     const dt_node *n = &x->g->node[node];
     dt_type entry = dt_convolution_entry(x, node);
     convolution *v = dt_arena_new(x->arena, convolution);
@@ -182,57 +184,52 @@ dt_status *dt_im2col_prepare(dt_exec *x, int node, dt_prepared *out)
 /* ---- filling a tile ---- */
 
 /* A place in the rows or the columns: an index for each dimension. */
-static void find(const axis *axes, int n, int64_t at, int64_t index[DIMS])
-{
+static void find(const axis *axes, int n, int64_t at, int64_t index[DIMS]) {
     for (int d = n - 1; d >= 0; d--) {
         index[d] = at % axes[d].size;
         at /= axes[d].size;
     }
 }
 
-static void advance(const axis *axes, int n, int64_t index[DIMS])
-{
-    for (int d = n - 1; d >= 0 && ++index[d] == axes[d].size; d--)
-        index[d] = 0;
+static void advance(const axis *axes, int n, int64_t index[DIMS]) {
+    for (int d = n - 1; d >= 0 && ++index[d] == axes[d].size; d--) index[d] = 0;
 }
 
 /* Where a row begins in lhs, and where its window stands. */
-static int64_t begin_row(const convolution *v, const int64_t index[DIMS], int64_t place[DT_MAX_SPATIAL])
-{
+static int64_t begin_row(const convolution *v, const int64_t index[DIMS],
+                         int64_t place[DT_MAX_SPATIAL]) {
     int64_t at = 0;
     for (int d = 0; d < v->n_dims; d++)
-        if (v->row[d].space < 0)
-            at = index[d] * v->batch_step;
-        else
-            place[v->row[d].space] = index[d];
+        if (v->row[d].space < 0) at = index[d] * v->batch_step;
+        else place[v->row[d].space] = index[d];
     return at;
 }
 
 /* Where a run begins in lhs, -1: all of it is padding. */
-static int64_t begin_run(const convolution *v, int64_t at, const int64_t index[DIMS], const int64_t place[DT_MAX_SPATIAL])
-{
+static int64_t begin_run(const convolution *v, int64_t at, const int64_t index[DIMS],
+                         const int64_t place[DT_MAX_SPATIAL]) {
     for (int d = 0; d < v->n_dims - 1; d++) {
         int s = v->column[d].space;
         int64_t i = s < 0 ? index[d] : dt_window_at(&v->window[s], place[s], index[d], v->in[s]);
-        if (i < 0)
-            return -1;
+        if (i < 0) return -1;
         at += i * (s < 0 ? v->feature_step : v->step[s]);
     }
     return at;
 }
 
-static int64_t within(int64_t x, int64_t least, int64_t most)
-{
+static int64_t within(int64_t x, int64_t least, int64_t most) {
     return x < least ? least : x > most ? most : x;
 }
 
 /* A run over spatial dimension s, which has no holes: what is not padding stands together. */
-static void fill_places(const convolution *v, int s, const float *x, int64_t place, float *to)
-{
+static void fill_places(const convolution *v, int s, const float *x, int64_t place, float *to) {
     const dt_window *w = &v->window[s];
-    const int64_t begin = place * w->stride - w->low, step = w->dilation * v->step[s], left = v->in[s] - begin;
-    const int64_t first = within(begin < 0 ? (w->dilation - 1 - begin) / w->dilation : 0, 0, v->run);
-    const int64_t end = within(left > 0 ? (left + w->dilation - 1) / w->dilation : 0, first, v->run);
+    const int64_t begin = place * w->stride - w->low, step = w->dilation * v->step[s],
+                  left = v->in[s] - begin;
+    const int64_t first =
+        within(begin < 0 ? (w->dilation - 1 - begin) / w->dilation : 0, 0, v->run);
+    const int64_t end =
+        within(left > 0 ? (left + w->dilation - 1) / w->dilation : 0, first, v->run);
 
     memset(to, 0, (size_t)first * sizeof *to);
     for (int64_t k = first, at = begin * v->step[s] + first * step; k < end; k++, at += step)
@@ -241,16 +238,15 @@ static void fill_places(const convolution *v, int s, const float *x, int64_t pla
 }
 
 /* The last dimension of the columns. Neighbours in memory are copied; few of them not by a call. */
-static void fill_run(const convolution *v, const float *x, const int64_t place[DT_MAX_SPATIAL], float *to)
-{
+static void fill_run(const convolution *v, const float *x, const int64_t place[DT_MAX_SPATIAL],
+                     float *to) {
     int s = v->column[v->n_dims - 1].space;
     if (s < 0 && v->feature_step == 1 && v->run >= FEW) {
         memcpy(to, x, (size_t)v->run * sizeof *to);
         return;
     }
     if (s < 0) {
-        for (int64_t k = 0; k < v->run; k++)
-            to[k] = x[k * v->feature_step];
+        for (int64_t k = 0; k < v->run; k++) to[k] = x[k * v->feature_step];
         return;
     }
     if (v->window[s].base_dilation == 1) {
@@ -264,45 +260,44 @@ static void fill_run(const convolution *v, const float *x, const int64_t place[D
 }
 
 /* Rows and runs from .. from + n of A. */
-static void fill_tile(const convolution *v, const float *x, const int64_t from[2], const int64_t n[2], float *to)
-{
-    int64_t row[DIMS], first[DIMS], place[DT_MAX_SPATIAL] = { 0 };
+static void fill_tile(const convolution *v, const float *x, const int64_t from[2],
+                      const int64_t n[2], float *to) {
+    int64_t row[DIMS], first[DIMS], place[DT_MAX_SPATIAL] = {0};
     find(v->row, v->n_dims, from[0], row);
     find(v->column, v->n_dims - 1, from[1], first);
     for (int64_t r = 0; r < n[0]; r++, advance(v->row, v->n_dims, row)) {
         int64_t column[DIMS], base = begin_row(v, row, place);
         memcpy(column, first, sizeof column);
-        for (int64_t k = 0; k < n[1]; k++, advance(v->column, v->n_dims - 1, column), to += v->run) {
+        for (int64_t k = 0; k < n[1];
+             k++, advance(v->column, v->n_dims - 1, column), to += v->run) {
             int64_t at = begin_run(v, base, column, place);
-            if (at < 0)
-                memset(to, 0, (size_t)v->run * sizeof *to);
-            else
-                fill_run(v, x + at, place, to);
+            if (at < 0) memset(to, 0, (size_t)v->run * sizeof *to);
+            else fill_run(v, x + at, place, to);
         }
     }
 }
 
 /* Rows from .. from + n of one column, whose index is `column`, one after the other. */
-static void fill_column(const convolution *v, const float *x, const int64_t column[DIMS], int64_t from, int64_t n, float *to)
-{
+static void fill_column(const convolution *v, const float *x, const int64_t column[DIMS],
+                        int64_t from, int64_t n, float *to) {
     const int64_t size = v->row[v->n_dims - 1].size;
-    int64_t row[DIMS], place[DT_MAX_SPATIAL] = { 0 };
+    int64_t row[DIMS], place[DT_MAX_SPATIAL] = {0};
     find(v->row, v->n_dims, from, row);
-    for (int64_t done = 0, some; done < n; done += some, row[v->n_dims - 1] = 0, advance(v->row, v->n_dims - 1, row)) {
+    for (int64_t done = 0, some; done < n;
+         done += some, row[v->n_dims - 1] = 0, advance(v->row, v->n_dims - 1, row)) {
         const int s = v->column[v->n_dims - 1].space;
         const int64_t base = begin_row(v, row, place), at = begin_run(v, base, column, place);
-        const int64_t last = at < 0 ? -1 : dt_window_at(&v->window[s], place[s], column[v->n_dims - 1], v->in[s]);
+        const int64_t last =
+            at < 0 ? -1 : dt_window_at(&v->window[s], place[s], column[v->n_dims - 1], v->in[s]);
         some = at_most(n - done, size - row[v->n_dims - 1]);
-        if (last < 0)
-            memset(to + done, 0, (size_t)some * sizeof *to);
-        else
-            memcpy(to + done, x + at + last * v->step[s], (size_t)some * sizeof *to);
+        if (last < 0) memset(to + done, 0, (size_t)some * sizeof *to);
+        else memcpy(to + done, x + at + last * v->step[s], (size_t)some * sizeof *to);
     }
 }
 
 /* The same tile, turned. */
-static void fill_turned(const convolution *v, const float *x, const int64_t from[2], const int64_t n[2], float *to)
-{
+static void fill_turned(const convolution *v, const float *x, const int64_t from[2],
+                        const int64_t n[2], float *to) {
     int64_t column[DIMS];
     find(v->column, v->n_dims, from[1] * v->run, column);
     for (int64_t k = 0; k < n[1] * v->run; k++, advance(v->column, v->n_dims, column), to += n[0])
@@ -312,26 +307,27 @@ static void fill_turned(const convolution *v, const float *x, const int64_t from
 /* ---- running ---- */
 
 /* All tiles of one set of rows, into y. */
-static void run_rows(const convolution *v, const dt_kernel_call *c, int64_t lo, int64_t i, const float *lhs, const float *rhs, float *y)
-{
+static void run_rows(const convolution *v, const dt_kernel_call *c, int64_t lo, int64_t i,
+                     const float *lhs, const float *rhs, float *y) {
     const tiling *t = &v->tiles[c->unit];
     bool last_rows = i == t->n_rows - 1;
     const int64_t rows = last_rows ? t->last_rows : t->rows, n = rows * v->outputs;
     float *a = (float *)c->scratch, *level = t->n_runs > 1 ? a + t->rows * t->runs * v->run : y;
-    dt_sum_tree sums = { .level = level, .stride = n, .n = n, .add = c->x->engine->simd->strip[DT_S_add] };
+    dt_sum_tree sums = {
+        .level = level, .stride = n, .n = n, .add = c->x->engine->simd->strip[DT_S_add]};
     for (int64_t k = 0; k < t->n_runs; k++, dt_sum_push(&sums)) {
         bool last_runs = k == t->n_runs - 1;
-        int64_t from[2] = { lo + i * t->rows, t->first_run + k * t->runs }, count[2] = { rows, last_runs ? t->last_runs : t->runs };
+        int64_t from[2] = {lo + i * t->rows, t->first_run + k * t->runs},
+                count[2] = {rows, last_runs ? t->last_runs : t->runs};
         (v->turned ? fill_turned : fill_tile)(v, lhs, from, count, a);
-        v->library->run(v->plan[4 * c->unit + 2 * last_rows + last_runs], a, rhs + from[1] * v->run * v->outputs, dt_sum_next(&sums));
+        v->library->run(v->plan[4 * c->unit + 2 * last_rows + last_runs], a,
+                        rhs + from[1] * v->run * v->outputs, dt_sum_next(&sums));
     }
     dt_sum_end(&sums);
-    if (level != y)
-        memcpy(y, level, (size_t)n * sizeof *y);
+    if (level != y) memcpy(y, level, (size_t)n * sizeof *y);
 }
 
-void dt_im2col_run(const dt_kernel_call *c, const void *state)
-{
+void dt_im2col_run(const dt_kernel_call *c, const void *state) {
     const convolution *v = state;
     const dt_node *n = &c->x->g->node[c->step->node];
     const tiling *t = &v->tiles[c->unit];

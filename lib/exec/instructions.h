@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The instruction sets that our own loops are compiled for, and their names in the libraries. The best one that the processor supports
- * is chosen at start-up; DTRAIN_INSTRUCTIONS (base/isa.h) overrides it for loops and libraries alike.
+ * The instruction sets that our own loops are compiled for, and their names in the libraries. The
+ * best one that the processor supports is chosen at start-up; DTRAIN_INSTRUCTIONS (base/isa.h)
+ * overrides it for loops and libraries alike.
  */
 #ifndef DT_EXEC_INSTRUCTIONS_H
 #define DT_EXEC_INSTRUCTIONS_H
@@ -13,22 +14,26 @@
 typedef struct dt_instructions {
     const dt_simd *loops; /* its name is the set's: "avx2" */
     const char *openblas; /* OPENBLAS_CORETYPE: kernels that need no more */
-    int onednn;           /* dnnl_cpu_isa_t, likewise; the least that the library has code for is SSE 4.1 */
+    int onednn; /* dnnl_cpu_isa_t, likewise; the least that the library has code for is SSE 4.1 */
 } dt_instructions;
 
-/* The loops that are wanted, by name; NULL: what the environment says, and where it says nothing the best. KERNELS: the processor has no such
- * set. */
+/* The loops that are wanted, by name; NULL: what the environment says, and where it says nothing
+ * the best. KERNELS: the processor has no such set. */
 dt_status *dt_instructions_choose(const char *wanted, const dt_simd **out) DT_MUST_USE;
 /* What libraries must keep to; NULL: nothing is said, or no such set, which choosing refuses. */
 const dt_instructions *dt_instructions_limit(void);
 
-/* Whether libraries may use a matrix unit for bfloat16 (AMX): the processor has one, and no less is said. Without it oneDNN 2.6 makes products of
- * bfloat16 more slowly than those of float32, with AVX512_BF16 too, for which dot_bf16.c has our own. */
+/* Whether libraries may use a matrix unit for bfloat16 (AMX): the processor has one, and no less is
+ * said. Without it oneDNN 2.6 makes products of bfloat16 more slowly than those of float32, with
+ * AVX512_BF16 too, for which dot_bf16.c has our own. */
 bool dt_instructions_have_amx(void);
 
-/* From here on, results of this thread that are too small for a normal number (below 2^-126 in float32) become 0 of the same sign; what is read keeps
- * its value. Processors take a hundred times as long for such numbers, and averages of gradients that have become 0 decay to them: TensorFlow and
- * XLA on CPUs do the same. Returns the state before, which dt_instructions_restore puts back. */
+/*
+ * From here on, results of this thread that are too small for a normal number (below 2^-126 in
+ * float32) become 0 of the same sign; what is read keeps its value. Processors take a hundred times
+ * as long for such numbers, and averages of gradients that have become 0 decay to them: TensorFlow
+ * and XLA on CPUs do the same. Returns the state before, which dt_instructions_restore puts back.
+ */
 unsigned dt_instructions_flush(void);
 void dt_instructions_restore(unsigned state);
 

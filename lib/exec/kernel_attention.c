@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention, without the matrix of scores: a block of queries of one head at a time, whose scores are in the lane's scratch memory.
+ * Attention, without the matrix of scores: a block of queries of one head at a time, whose scores
+ * are in the lane's scratch memory.
  *
  *     forward    S = Q K'      P = softmax(scale S)      Y = P V
- *     backward   S, P again    dV += P' dY    dP = dY V'    dS = scale P (dP - sum P dP)    dQ = dS K    dK += dS' Q
+ *     backward   S, P again    dV += P' dY    dP = dY V'    dS = scale P (dP - sum P dP)    dQ = dS
+ *     K    dK += dS' Q
  *
- * Q is (block, H); K and V are the keys that at least one query of the block attends to: under a causal mask a later block has more of them. So every
- * block has products of its own sizes, planned when compiling, one set a lane. Where positions are not simply 0, 1, ..., every block has all keys.
+ * Q is (block, H); K and V are the keys that at least one query of the block attends to: under a
+ * causal mask a later block has more of them. So every block has products of its own sizes, planned
+ * when compiling, one set a lane. Where positions are not simply 0, 1, ..., every block has all
+ * keys.
  *
- * Where Q, K, V and dY lie in bfloat16, and the library takes that, so do the P and dS that are multiplied; scores, softmax and sums over blocks are
- * float32 all the same. Where it does not, a head of them is converted into scratch (staged), and its results back.
+ * Where Q, K, V and dY lie in bfloat16, and the library takes that, so do the P and dS that are
+ * multiplied; scores, softmax and sums over blocks are float32 all the same. Where it does not, a
+ * head of them is converted into scratch (staged), and its results back.
  *
- * The three gradients need the same P and dS: the first of the nodes that ask for one makes all three, the others nothing.
+ * The three gradients need the same P and dS: the first of the nodes that ask for one makes all
+ * three, the others nothing.
  */
 #include <string.h>
 
@@ -19,51 +25,48 @@
 
 /* ---- running ---- */
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* One head of queries of one example; heads of keys may answer several, whose gradients add up. */
 typedef struct head {
     const dt_kernel_call *c;
     const dt_attended *a;
-    const char *query, *key, *value, *dy;  /* first features of the head: see strides */
+    const char *query, *key, *value, *dy; /* first features of the head: see strides */
     const int32_t *position;
-    char *y, *gradient[3];                 /* gradient NULL: nobody asks */
-    float *p, *ds;                         /* (block, its keys) */
-    float *room;                           /* of staged ones: for what is converted */
-    uint16_t *half;                        /* of narrow ones: p or ds, as it is multiplied */
-    float *sum[3];                         /* (keys, features) of the gradients of key and value, over blocks; NULL: they add up in place */
+    char *y, *gradient[3]; /* gradient NULL: nobody asks */
+    float *p, *ds;         /* (block, its keys) */
+    float *room;           /* of staged ones: for what is converted */
+    uint16_t *half;        /* of narrow ones: p or ds, as it is multiplied */
+    /* (keys, features) of the gradients of key and value, over blocks; NULL: they add up in
+     * place */
+    float *sum[3];
 } head;
 
 /* What node has for head n of all queries' heads. */
-static char *head_of(const dt_kernel_call *c, int node, int64_t example, int64_t n)
-{
+static char *head_of(const dt_kernel_call *c, int node, int64_t example, int64_t n) {
     const dt_attended *a = c->step->state;
     const dt_type *t = &c->x->type[node];
     int64_t heads = t->dim[t->rank - 2], size = t->dim[t->rank - 1];
-    return (char *)c->x->at[node] + (example * t->dim[t->rank - 3] * heads + n * heads / a->heads) * size * dt_element_bytes(c->x, node);
+    return (char *)c->x->at[node] + (example * t->dim[t->rank - 3] * heads + n * heads / a->heads) *
+                                        size * dt_element_bytes(c->x, node);
 }
 
-static bool is_backward(const dt_attended *a)
-{
-    return a->in_position == 4;
-}
+static bool is_backward(const dt_attended *a) { return a->in_position == 4; }
 
-static head find_head(const dt_kernel_call *c, int64_t example, int64_t n)
-{
+static head find_head(const dt_kernel_call *c, int64_t example, int64_t n) {
     const dt_exec *x = c->x;
     const dt_attended *a = c->step->state;
     const int *in = x->g->node[c->step->node].in;
     int64_t scores = smaller(DT_QUERY_BLOCK, a->queries) * a->keys;
-    head h = { .c = c, .a = a, .query = head_of(c, in[0], example, n), .key = head_of(c, in[1], example, n), .value = head_of(c, in[2], example, n),
-               .position = (const int32_t *)x->at[in[a->in_position]] + example * a->queries, .p = (float *)c->scratch };
+    head h = {.c = c,
+              .a = a,
+              .query = head_of(c, in[0], example, n),
+              .key = head_of(c, in[1], example, n),
+              .value = head_of(c, in[2], example, n),
+              .position = (const int32_t *)x->at[in[a->in_position]] + example * a->queries,
+              .p = (float *)c->scratch};
 
     h.ds = h.p + scores;
     float *room = h.p + (is_backward(a) ? 2 : 1) * scores;
@@ -72,61 +75,60 @@ static head find_head(const dt_kernel_call *c, int64_t example, int64_t n)
         h.sum[DT_OF_VALUE] = room + a->keys * a->key_size;
         room = h.sum[DT_OF_VALUE] + a->keys * a->value_size;
     }
-    if (a->narrow)
-        h.half = (uint16_t *)room;
-    else
-        h.room = room;
+    if (a->narrow) h.half = (uint16_t *)room;
+    else h.room = room;
     return h;
 }
 
-/* `rows` of a head from where they are stored, each `size` long, one after the other into *room, which moves on. */
-static const char *stage(const head *h, int node, const char *from, int64_t rows, float **room)
-{
+/* `rows` of a head from where they are stored, each `size` long, one after the other into *room,
+ * which moves on. */
+static const char *stage(const head *h, int node, const char *from, int64_t rows, float **room) {
     const dt_exec *x = h->c->x;
     const dt_type *t = &x->type[node];
-    int64_t size = t->dim[t->rank - 1], stride = t->dim[t->rank - 2] * size * dt_element_bytes(x, node);
+    int64_t size = t->dim[t->rank - 1],
+            stride = t->dim[t->rank - 2] * size * dt_element_bytes(x, node);
     float *to = *room;
 
     for (int64_t i = 0; i < rows; i++)
-        x->engine->simd->strip[dt_strip_load(t->dtype)](to + i * size, from + i * stride, NULL, NULL, size);
+        x->engine->simd->strip[dt_strip_load(t->dtype)](to + i * size, from + i * stride, NULL,
+                                                        NULL, size);
     *room += rows * size;
     return (const char *)to;
 }
 
-static void unstage(const head *h, int node, const float *from, int64_t rows, char *to)
-{
+static void unstage(const head *h, int node, const float *from, int64_t rows, char *to) {
     const dt_exec *x = h->c->x;
     const dt_type *t = &x->type[node];
-    int64_t size = t->dim[t->rank - 1], stride = t->dim[t->rank - 2] * size * dt_element_bytes(x, node);
+    int64_t size = t->dim[t->rank - 1],
+            stride = t->dim[t->rank - 2] * size * dt_element_bytes(x, node);
 
     for (int64_t i = 0; i < rows; i++)
-        x->engine->simd->strip[dt_strip_store(t->dtype)](to + i * stride, from + i * size, NULL, NULL, size);
+        x->engine->simd->strip[dt_strip_store(t->dtype)](to + i * stride, from + i * size, NULL,
+                                                         NULL, size);
 }
 
-static void stage_inputs(head *h)
-{
+static void stage_inputs(head *h) {
     const int *in = h->c->x->g->node[h->c->step->node].in;
     h->query = stage(h, in[0], h->query, h->a->queries, &h->room);
     h->key = stage(h, in[1], h->key, h->a->keys, &h->room);
     h->value = stage(h, in[2], h->value, h->a->keys, &h->room);
-    if (h->dy)
-        h->dy = stage(h, in[3], h->dy, h->a->queries, &h->room);
+    if (h->dy) h->dy = stage(h, in[3], h->dy, h->a->queries, &h->room);
 }
 
-static void multiply(const head *h, const dt_query_block *b, int which, const void *left, const void *right, void *to)
-{
-    dt_product_run(&b->product[h->c->lane * DT_ATTENTION_PRODUCTS + which], left, right, to, h->c->scratch + h->a->for_products);
+static void multiply(const head *h, const dt_query_block *b, int which, const void *left,
+                     const void *right, void *to) {
+    dt_product_run(&b->product[h->c->lane * DT_ATTENTION_PRODUCTS + which], left, right, to,
+                   h->c->scratch + h->a->for_products);
 }
 
 /* Row `row` of an operand whose rows are `stride` elements apart. */
-static const char *row_of(const head *h, const char *operand, int64_t row, int64_t stride)
-{
+static const char *row_of(const head *h, const char *operand, int64_t row, int64_t stride) {
     return operand + row * stride * h->a->bytes;
 }
 
-/* What row r of the block takes of each of its keys; not divided by the sum, 1 / which is returned. 0 when it looks at no key. */
-static float take_shares(const head *h, const dt_query_block *b, int64_t r)
-{
+/* What row r of the block takes of each of its keys; not divided by the sum, 1 / which is returned.
+ * 0 when it looks at no key. */
+static float take_shares(const head *h, const dt_query_block *b, int64_t r) {
     const dt_attended *a = h->a;
     int64_t keys = b->last - b->first, first, last;
     float *p = h->p + r * keys;
@@ -143,28 +145,24 @@ static float take_shares(const head *h, const dt_query_block *b, int64_t r)
     return h->c->x->engine->simd->rows->shares(p + first, (float)a->attr.scale, last - first);
 }
 
-static void find_scores(const head *h, const dt_query_block *b)
-{
+static void find_scores(const head *h, const dt_query_block *b) {
     dt_head_strides s = dt_attention_strides(h->a);
-    multiply(h, b, DT_SCORES, row_of(h, h->query, b->query, s.query), row_of(h, h->key, b->first, s.key), h->p);
+    multiply(h, b, DT_SCORES, row_of(h, h->query, b->query, s.query),
+             row_of(h, h->key, b->first, s.key), h->p);
 }
 
 /* p as it is multiplied, in `room` where it is rounded and stays float32. */
-static const void *multiplied(const head *h, const dt_query_block *b, const float *p, float *room)
-{
+static const void *multiplied(const head *h, const dt_query_block *b, const float *p, float *room) {
     const dt_strip_function *strip = h->c->x->engine->simd->strip;
     int64_t n = b->rows * (b->last - b->first);
 
-    if (h->a->narrow)
-        strip[DT_S_TO_BF16](h->half, p, NULL, NULL, n);
-    else if (h->a->attr.rounded)
-        strip[DT_S_reduce_precision](room, p, NULL, NULL, n);
+    if (h->a->narrow) strip[DT_S_TO_BF16](h->half, p, NULL, NULL, n);
+    else if (h->a->attr.rounded) strip[DT_S_reduce_precision](room, p, NULL, NULL, n);
     return h->a->narrow ? (const void *)h->half : h->a->attr.rounded ? room : p;
 }
 
 /* Shares that are rounded are divided by their sum before, others' results afterwards. */
-static void run_block(const head *h, const dt_query_block *b)
-{
+static void run_block(const head *h, const dt_query_block *b) {
     const dt_attended *a = h->a;
     const dt_row_functions *rows = h->c->x->engine->simd->rows;
     int64_t keys = b->last - b->first;
@@ -175,16 +173,15 @@ static void run_block(const head *h, const dt_query_block *b)
     find_scores(h, b);
     for (int64_t r = 0; r < b->rows; r++) {
         one_over[r] = take_shares(h, b, r);
-        if (a->attr.rounded)
-            rows->times(h->p + r * keys, one_over[r], keys);
+        if (a->attr.rounded) rows->times(h->p + r * keys, one_over[r], keys);
     }
-    multiply(h, b, DT_TAKE, multiplied(h, b, h->p, h->p), row_of(h, h->value, b->first, s.value), y);
+    multiply(h, b, DT_TAKE, multiplied(h, b, h->p, h->p), row_of(h, h->value, b->first, s.value),
+             y);
     for (int64_t r = 0; r < b->rows && !a->attr.rounded; r++)
         rows->times((float *)y + r * s.y, one_over[r], a->value_size);
 }
 
-static void run_head(head *h, char *y)
-{
+static void run_head(head *h, char *y) {
     const dt_attended *a = h->a;
 
     h->y = y;
@@ -192,14 +189,11 @@ static void run_head(head *h, char *y)
         stage_inputs(h);
         h->y = (char *)h->room;
     }
-    for (int k = 0; k < a->n_blocks; k++)
-        run_block(h, &a->block[k]);
-    if (a->staged)
-        unstage(h, h->c->step->node, h->room, a->queries, y);
+    for (int k = 0; k < a->n_blocks; k++) run_block(h, &a->block[k]);
+    if (a->staged) unstage(h, h->c->step->node, h->room, a->queries, y);
 }
 
-static void run(const dt_kernel_call *c)
-{
+static void run(const dt_kernel_call *c) {
     const dt_attended *a = c->step->state;
 
     for (int64_t i = c->lo * a->each; i < c->hi * a->each; i++)
@@ -209,30 +203,35 @@ static void run(const dt_kernel_call *c)
         }
 }
 
-static dt_status *prepare(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare(dt_exec *x, dt_step *step) {
     return dt_attention_plan(x, step, dt_attention_read(x, step), false);
 }
 
 const dt_kernel dt_kernel_attention = {
-    .name = "attention", .op = &dt_op_attention, .splits = true, .fits = dt_attention_fits, .narrow = dt_attention_narrow, .prepare = prepare, .run = run, .release = dt_attention_release,
+    .name = "attention",
+    .op = &dt_op_attention,
+    .splits = true,
+    .fits = dt_attention_fits,
+    .narrow = dt_attention_narrow,
+    .prepare = prepare,
+    .run = run,
+    .release = dt_attention_release,
 };
 
 /* ---- backward ---- */
 
 /* Nodes with the same inputs and mask, made piece by piece in the same task. */
-static bool goes_with(const dt_exec *x, int node, int other)
-{
+static bool goes_with(const dt_exec *x, int node, int other) {
     const dt_node *n = &x->g->node[node], *o = &x->g->node[other];
     const dt_attention_attr *a = n->attr, *b = o->attr;
 
-    return o->op == n->op && x->p->piece[node].group == x->p->piece[other].group && x->p->piece[node].units == x->p->piece[other].units &&
-           memcmp(n->in, o->in, sizeof n->in) == 0 && a->scale == b->scale && a->window == b->window && a->causal == b->causal &&
-           a->rounded == b->rounded;
+    return o->op == n->op && x->p->piece[node].group == x->p->piece[other].group &&
+           x->p->piece[node].units == x->p->piece[other].units &&
+           memcmp(n->in, o->in, sizeof n->in) == 0 && a->scale == b->scale &&
+           a->window == b->window && a->causal == b->causal && a->rounded == b->rounded;
 }
 
-static dt_status *prepare_grad(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare_grad(dt_exec *x, dt_step *step) {
     dt_attended *a = dt_attention_read(x, step);
     int first = step->node;
 
@@ -249,108 +248,108 @@ static dt_status *prepare_grad(dt_exec *x, dt_step *step)
     return a->is_done_elsewhere ? NULL : dt_attention_plan(x, step, a, true);
 }
 
-static void find_ds(const head *h, const dt_query_block *b)
-{
+static void find_ds(const head *h, const dt_query_block *b) {
     const dt_attended *a = h->a;
     const dt_row_functions *rows = h->c->x->engine->simd->rows;
     int64_t keys = b->last - b->first;
     dt_head_strides s = dt_attention_strides(a);
 
-    multiply(h, b, DT_TAKEN_BACK, row_of(h, h->dy, b->query, s.y), row_of(h, h->value, b->first, s.value), h->ds);
+    multiply(h, b, DT_TAKEN_BACK, row_of(h, h->dy, b->query, s.y),
+             row_of(h, h->value, b->first, s.value), h->ds);
     for (int64_t r = 0; r < b->rows; r++)
         rows->shares_grad(h->ds + r * keys, h->p + r * keys, (float)a->attr.scale, keys);
 }
 
 /* Where the gradient of keys or values adds up, from the block's first key on. */
-static void *sum_of(const head *h, const dt_query_block *b, int of, int64_t stride)
-{
+static void *sum_of(const head *h, const dt_query_block *b, int of, int64_t stride) {
     const dt_attended *a = h->a;
     int64_t size = of == DT_OF_KEY ? a->key_size : a->value_size;
-    return h->sum[of] ? h->sum[of] + b->first * size : (float *)(void *)h->gradient[of] + b->first * stride;
+    return h->sum[of] ? h->sum[of] + b->first * size
+                      : (float *)(void *)h->gradient[of] + b->first * stride;
 }
 
-static void run_block_back(const head *h, const dt_query_block *b)
-{
+static void run_block_back(const head *h, const dt_query_block *b) {
     const dt_attended *a = h->a;
     const dt_row_functions *rows = h->c->x->engine->simd->rows;
     int64_t keys = b->last - b->first;
     dt_head_strides s = dt_attention_strides(a);
 
     find_scores(h, b);
-    for (int64_t r = 0; r < b->rows; r++)
-        rows->times(h->p + r * keys, take_shares(h, b, r), keys);
+    for (int64_t r = 0; r < b->rows; r++) rows->times(h->p + r * keys, take_shares(h, b, r), keys);
     if (h->gradient[DT_OF_VALUE]) /* ds is free until it is found */
-        multiply(h, b, DT_TO_VALUE, multiplied(h, b, h->p, h->ds), row_of(h, h->dy, b->query, s.y), sum_of(h, b, DT_OF_VALUE, s.value));
-    if (!h->gradient[DT_OF_QUERY] && !h->gradient[DT_OF_KEY])
-        return;
+        multiply(h, b, DT_TO_VALUE, multiplied(h, b, h->p, h->ds), row_of(h, h->dy, b->query, s.y),
+                 sum_of(h, b, DT_OF_VALUE, s.value));
+    if (!h->gradient[DT_OF_QUERY] && !h->gradient[DT_OF_KEY]) return;
     find_ds(h, b);
     const void *ds = multiplied(h, b, h->ds, h->ds);
     if (h->gradient[DT_OF_QUERY])
-        multiply(h, b, DT_TO_QUERY, ds, row_of(h, h->key, b->first, s.key), h->gradient[DT_OF_QUERY] + b->query * s.query * (a->narrow_to[DT_OF_QUERY] ? 2 : 4));
+        multiply(h, b, DT_TO_QUERY, ds, row_of(h, h->key, b->first, s.key),
+                 h->gradient[DT_OF_QUERY] +
+                     b->query * s.query * (a->narrow_to[DT_OF_QUERY] ? 2 : 4));
     if (h->gradient[DT_OF_KEY])
-        multiply(h, b, DT_TO_KEY, ds, row_of(h, h->query, b->query, s.query), sum_of(h, b, DT_OF_KEY, s.key));
+        multiply(h, b, DT_TO_KEY, ds, row_of(h, h->query, b->query, s.query),
+                 sum_of(h, b, DT_OF_KEY, s.key));
 }
 
 /* Sums over blocks begin with 0. */
-static void clear(const dt_kernel_call *c, int node)
-{
+static void clear(const dt_kernel_call *c, int node) {
     int64_t row = dt_row_elements(c->x, node);
     memset(dt_floats(c->x, node) + c->lo * row, 0, (size_t)((c->hi - c->lo) * row) * sizeof(float));
 }
 
-/* Sums in scratch begin at the first of the queries' heads that share a head of keys, and are stored at the last. */
-static void begin_sums(const head *h)
-{
-    memset(h->sum[DT_OF_KEY], 0, (size_t)(h->a->keys * (h->a->key_size + h->a->value_size)) * sizeof(float));
+/* Sums in scratch begin at the first of the queries' heads that share a head of keys, and are
+ * stored at the last. */
+static void begin_sums(const head *h) {
+    memset(h->sum[DT_OF_KEY], 0,
+           (size_t)(h->a->keys * (h->a->key_size + h->a->value_size)) * sizeof(float));
 }
 
-static void store_sums(const head *h)
-{
+static void store_sums(const head *h) {
     for (int of = DT_OF_KEY; of <= DT_OF_VALUE; of++)
         if (h->gradient[of])
             unstage(h, h->a->gradient[of], h->sum[of], h->a->keys, h->gradient[of]);
 }
 
-static void run_head_back(head *h, int64_t n)
-{
+static void run_head_back(head *h, int64_t n) {
     const dt_attended *a = h->a;
     int64_t shared = a->heads / a->key_heads;
     char *of_query = h->gradient[DT_OF_QUERY];
 
-    if (h->sum[DT_OF_KEY] && n % shared == 0)
-        begin_sums(h);
+    if (h->sum[DT_OF_KEY] && n % shared == 0) begin_sums(h);
     if (a->staged) {
         stage_inputs(h);
         h->gradient[DT_OF_QUERY] = of_query ? (char *)h->room : NULL;
     }
-    for (int k = 0; k < a->n_blocks; k++)
-        run_block_back(h, &a->block[k]);
-    if (a->staged && of_query)
-        unstage(h, a->gradient[DT_OF_QUERY], h->room, a->queries, of_query);
-    if (h->sum[DT_OF_KEY] && n % shared == shared - 1)
-        store_sums(h);
+    for (int k = 0; k < a->n_blocks; k++) run_block_back(h, &a->block[k]);
+    if (a->staged && of_query) unstage(h, a->gradient[DT_OF_QUERY], h->room, a->queries, of_query);
+    if (h->sum[DT_OF_KEY] && n % shared == shared - 1) store_sums(h);
 }
 
-static void run_grad(const dt_kernel_call *c)
-{
+static void run_grad(const dt_kernel_call *c) {
     const dt_attended *a = c->step->state;
     int dy = c->x->g->node[c->step->node].in[3];
 
-    if (a->is_done_elsewhere)
-        return;
+    if (a->is_done_elsewhere) return;
     for (int of = DT_OF_KEY; of <= DT_OF_VALUE; of++)
-        if (a->gradient[of] != DT_OF_NONE && !a->narrow && !a->staged)
-            clear(c, a->gradient[of]);
+        if (a->gradient[of] != DT_OF_NONE && !a->narrow && !a->staged) clear(c, a->gradient[of]);
     for (int64_t i = c->lo * a->each; i < c->hi * a->each; i++)
         for (int64_t n = 0; n < a->heads; n++) {
             head h = find_head(c, i, n);
             h.dy = head_of(c, dy, i, n);
             for (int of = DT_OF_QUERY; of <= DT_OF_VALUE; of++)
-                h.gradient[of] = a->gradient[of] == DT_OF_NONE ? NULL : head_of(c, a->gradient[of], i, n);
+                h.gradient[of] =
+                    a->gradient[of] == DT_OF_NONE ? NULL : head_of(c, a->gradient[of], i, n);
             run_head_back(&h, n);
         }
 }
 
 const dt_kernel dt_kernel_attention_grad = {
-    .name = "attention_grad", .op = &dt_op_attention_grad, .splits = true, .fits = dt_attention_fits, .narrow = dt_attention_narrow, .prepare = prepare_grad, .run = run_grad, .release = dt_attention_release,
+    .name = "attention_grad",
+    .op = &dt_op_attention_grad,
+    .splits = true,
+    .fits = dt_attention_fits,
+    .narrow = dt_attention_narrow,
+    .prepare = prepare_grad,
+    .run = run_grad,
+    .release = dt_attention_release,
 };

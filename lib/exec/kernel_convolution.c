@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convolution, and the segment_convolution that a pass made of a kernel's gradient (pass/tiles.c): by the library where that is fast, otherwise as
- * matrix products or by the op's eval. A piece is a range of examples; a piece of a kernel's gradient is the part of the sum that a range of examples
+ * convolution, and the segment_convolution that a pass made of a kernel's gradient (pass/tiles.c):
+ * by the library where that is fast, otherwise as matrix products or by the op's eval. A piece is a
+ * range of examples; a piece of a kernel's gradient is the part of the sum that a range of examples
  * gives.
  *
- * Libraries want kernels packed. Each lane packs its own copy at its first piece of a step, so no lane waits for another.
+ * Libraries want kernels packed. Each lane packs its own copy at its first piece of a step, so no
+ * lane waits for another.
  */
 #include <string.h>
 
@@ -21,7 +23,7 @@ typedef struct by_library {
     dt_conv_kind kind;
     int units, n_sizes;
     int64_t examples, images[2], lhs_row, rhs_row, out_row;
-    dt_conv_plan plan[2];    /* but of a kernel's gradient: */
+    dt_conv_plan plan[2]; /* but of a kernel's gradient: */
     dt_conv_sum sum[2];
     size_t packed_at[2];
 } by_library;
@@ -36,74 +38,64 @@ typedef struct convolution {
 
 /* ---- what it takes ---- */
 
-static bool has_products(const dt_convolution_attr *a)
-{
+static bool has_products(const dt_convolution_attr *a) {
     int last = a->n_spatial + 1;
-    return a->feature_groups == 1 && a->batch_groups == 1 && a->rhs_out == last && a->out_feature == last;
+    return a->feature_groups == 1 && a->batch_groups == 1 && a->rhs_out == last &&
+           a->out_feature == last;
 }
 
-static bool has_groups(const dt_convolution_attr *a)
-{
+static bool has_groups(const dt_convolution_attr *a) {
     return a->feature_groups > 1 || a->batch_groups > 1;
 }
 
-static bool fits(const dt_graph *g, int node)
-{
+static bool fits(const dt_graph *g, int node) {
     const dt_node *n = &g->node[node];
     const dt_convolution_attr *a = dt_convolution_attr_of(n);
     int cut = dt_cut_of(n);
-    return n->type.dtype == DT_FLOAT32 && (has_products(a) || has_groups(a)) && (cut < 0 || cut == DT_CUT_TILES);
+    return n->type.dtype == DT_FLOAT32 && (has_products(a) || has_groups(a)) &&
+           (cut < 0 || cut == DT_CUT_TILES);
 }
 
 /* Examples lie together in lhs and in the result: a piece is a range of them. */
-static bool fits_rows(const dt_graph *g, int node)
-{
+static bool fits_rows(const dt_graph *g, int node) {
     const dt_convolution_attr *a = g->node[node].attr;
     return fits(g, node) && a->lhs_batch == 0 && a->out_batch == 0;
 }
 
 /* ---- by the library ---- */
 
-static int64_t row_of(const dt_type *t)
-{
+static int64_t row_of(const dt_type *t) {
     int64_t n = 1;
-    for (int d = 1; d < t->rank; d++)
-        n *= t->dim[d];
+    for (int d = 1; d < t->rank; d++) n *= t->dim[d];
     return n;
 }
 
-static void note_size(by_library *v, int64_t images)
-{
+static void note_size(by_library *v, int64_t images) {
     if (v->n_sizes == 0 || (images != v->images[0] && v->n_sizes == 1))
         v->images[v->n_sizes++] = images;
 }
 
 /* A kernel's gradient as a whole is one piece, of all examples. */
-static void piece_of(const dt_exec *x, int node, const by_library *v, int unit, int64_t *lo, int64_t *hi)
-{
+static void piece_of(const dt_exec *x, int node, const by_library *v, int unit, int64_t *lo,
+                     int64_t *hi) {
     *lo = 0;
     *hi = v->examples;
-    if (v->units > 1 || v->kind != DT_CONV_WEIGHTS)
-        dt_convolution_piece(x, node, unit, lo, hi);
+    if (v->units > 1 || v->kind != DT_CONV_WEIGHTS) dt_convolution_piece(x, node, unit, lo, hi);
 }
 
-static bool plan_size(by_library *v, const dt_exec *x, const dt_conv *c, int i)
-{
-    if (v->kind == DT_CONV_WEIGHTS)
-        return dt_conv_sum_plan(x, c, &v->sum[i]);
+static bool plan_size(by_library *v, const dt_exec *x, const dt_conv *c, int i) {
+    if (v->kind == DT_CONV_WEIGHTS) return dt_conv_sum_plan(x, c, &v->sum[i]);
     return c->images == 0 || v->calls->plan(&x->engine->gemm, c, &v->plan[i]);
 }
 
-static void release_sizes(by_library *v)
-{
+static void release_sizes(by_library *v) {
     for (int i = 0; i < v->n_sizes; i++) {
         v->calls->release(&v->plan[i]);
         dt_conv_sum_release(&v->sum[i]);
     }
 }
 
-static bool plan_sizes(by_library *v, const dt_exec *x, int node)
-{
+static bool plan_sizes(by_library *v, const dt_exec *x, int node) {
     bool ok = true;
     for (int u = 0; u < v->units; u++) {
         int64_t lo, hi;
@@ -114,18 +106,15 @@ static bool plan_sizes(by_library *v, const dt_exec *x, int node)
         dt_conv c;
         ok = dt_conv_read(x, node, v->images[i], &c) && plan_size(v, x, &c, i);
     }
-    if (!ok)
-        release_sizes(v);
+    if (!ok) release_sizes(v);
     return ok;
 }
 
-static bool plan_library(const dt_exec *x, int node, by_library *v)
-{
+static bool plan_library(const dt_exec *x, int node, by_library *v) {
     const dt_node *n = &x->g->node[node];
     dt_conv c;
     v->calls = x->engine->gemm.conv;
-    if (!v->calls || !dt_conv_read(x, node, 1, &c))
-        return false;
+    if (!v->calls || !dt_conv_read(x, node, 1, &c)) return false;
     v->kind = c.kind;
     v->units = x->p->piece[node].units;
     v->examples = x->type[n->in[0]].dim[0];
@@ -135,12 +124,13 @@ static bool plan_library(const dt_exec *x, int node, by_library *v)
     return plan_sizes(v, x, node);
 }
 
-/* Everything stays in bfloat16 if the library computes it so; both operands do, since it knows no other form. */
-static void narrow(dt_exec *x, int node)
-{
+/* Everything stays in bfloat16 if the library computes it so; both operands do, since it knows no
+ * other form. */
+static void narrow(dt_exec *x, int node) {
     const int *in = x->g->node[node].in;
-    by_library v = { 0 };
-    if (x->engine->gemm.bf16 && x->type[in[0]].dtype == DT_BFLOAT16 && x->type[in[1]].dtype == DT_BFLOAT16 && plan_library(x, node, &v)) {
+    by_library v = {0};
+    if (x->engine->gemm.bf16 && x->type[in[0]].dtype == DT_BFLOAT16 &&
+        x->type[in[1]].dtype == DT_BFLOAT16 && plan_library(x, node, &v)) {
         release_sizes(&v);
         return;
     }
@@ -149,10 +139,8 @@ static void narrow(dt_exec *x, int node)
     dt_store_wide(x, node);
 }
 
-static bool prepare_library(const dt_exec *x, int node, by_library *v, dt_prepared *out)
-{
-    if (!plan_library(x, node, v))
-        return false;
+static bool prepare_library(const dt_exec *x, int node, by_library *v, dt_prepared *out) {
+    if (!plan_library(x, node, v)) return false;
     out->kept = HEADER;
     for (int i = 0; i < v->n_sizes; i++) {
         v->packed_at[i] = out->kept;
@@ -164,53 +152,51 @@ static bool prepare_library(const dt_exec *x, int node, by_library *v, dt_prepar
 }
 
 /* The packed kernel of this step; the header says for which run it was packed. */
-static const void *packed(const dt_kernel_call *c, const by_library *v, int which, const void *w)
-{
+static const void *packed(const dt_kernel_call *c, const by_library *v, int which, const void *w) {
     uint32_t *run = (uint32_t *)c->kept + which;
     void *to = c->kept + v->packed_at[which];
-    if (*run != c->x->run)
-        v->calls->pack(&v->plan[which], w, to, c->scratch);
+    if (*run != c->x->run) v->calls->pack(&v->plan[which], w, to, c->scratch);
     *run = c->x->run;
     return to;
 }
 
-static char *row_at(const dt_exec *x, int node, int64_t element)
-{
+static char *row_at(const dt_exec *x, int node, int64_t element) {
     return (char *)x->at[node] + element * dt_element_bytes(x, node);
 }
 
-static void run_library(const dt_kernel_call *c, const by_library *v)
-{
+static void run_library(const dt_kernel_call *c, const by_library *v) {
     const dt_exec *x = c->x;
     const dt_node *n = &x->g->node[c->step->node];
     bool gradient = v->kind == DT_CONV_WEIGHTS, part = dt_cut_of(n) >= 0;
     int64_t lo, hi;
     piece_of(x, c->step->node, v, c->unit, &lo, &hi);
     int which = hi - lo != v->images[0];
-    const char *lhs = row_at(x, n->in[0], lo * v->lhs_row), *rhs = row_at(x, n->in[1], gradient ? lo * v->rhs_row : 0);
-    char *y = row_at(x, c->step->node, gradient ? (part ? c->unit * v->out_row : 0) : lo * v->out_row);
-    if (hi > lo && gradient)
-        dt_conv_sum_run(&v->sum[which], lhs, rhs, y, c->scratch);
-    else if (hi > lo)
-        v->calls->run(&v->plan[which], lhs, packed(c, v, which, rhs), y, c->scratch);
+    const char *lhs = row_at(x, n->in[0], lo * v->lhs_row),
+               *rhs = row_at(x, n->in[1], gradient ? lo * v->rhs_row : 0);
+    char *y =
+        row_at(x, c->step->node, gradient ? (part ? c->unit * v->out_row : 0) : lo * v->out_row);
+    if (hi > lo && gradient) dt_conv_sum_run(&v->sum[which], lhs, rhs, y, c->scratch);
+    else if (hi > lo) v->calls->run(&v->plan[which], lhs, packed(c, v, which, rhs), y, c->scratch);
     else if (gradient) /* a sum of nothing */
-        memset(y, 0, (size_t)((part ? v->out_row : dt_type_elements(&x->type[c->step->node])) * dt_element_bytes(x, c->step->node)));
+        memset(y, 0,
+               (size_t)((part ? v->out_row : dt_type_elements(&x->type[c->step->node])) *
+                        dt_element_bytes(x, c->step->node)));
 }
 
 /* ---- by eval ---- */
 
-static void run_eval(const dt_kernel_call *c)
-{
+static void run_eval(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
     const dt_node *n = &x->g->node[c->step->node];
     if (dt_cut_of(n) < 0) {
         dt_kernel_eval.run(c);
         return;
     }
-    dt_view in[2], all = { x->type[c->step->node], x->at[c->step->node] }, y = dt_view_entry(&all, c->unit);
+    dt_view in[2], all = {x->type[c->step->node], x->at[c->step->node]},
+                   y = dt_view_entry(&all, c->unit);
     int64_t lo, hi;
     for (int k = 0; k < 2; k++) {
-        dt_view whole = { x->type[n->in[k]], x->at[n->in[k]] };
+        dt_view whole = {x->type[n->in[k]], x->at[n->in[k]]};
         dt_convolution_piece(x, c->step->node, c->unit, &lo, &hi);
         in[k] = dt_view_rows(&whole, lo, hi - lo);
     }
@@ -219,14 +205,14 @@ static void run_eval(const dt_kernel_call *c)
 
 /* ---- the kernel ---- */
 
-static dt_status *prepare(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare(dt_exec *x, dt_step *step) {
     convolution *v = dt_arena_new(x->arena, convolution);
-    dt_prepared p = { 0 };
+    dt_prepared p = {0};
     step->state = v;
     if (prepare_library(x, step->node, &v->library, &p)) {
         v->way = BY_LIBRARY;
-    } else if (x->type[x->g->node[step->node].in[0]].dtype == DT_BFLOAT16) { /* it was planned before, but there is no memory for it now */
+    } else if (x->type[x->g->node[step->node].in[0]].dtype ==
+               DT_BFLOAT16) { /* it was planned before, but there is no memory for it now */
         return dt_fail(DT_E_KERNELS, NULL, "oneDNN rejects a convolution that it took before");
     } else if (has_products(dt_convolution_attr_of(&x->g->node[step->node]))) {
         v->way = BY_PRODUCTS;
@@ -239,32 +225,45 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
     return NULL;
 }
 
-static void run(const dt_kernel_call *c)
-{
+static void run(const dt_kernel_call *c) {
     const convolution *v = c->step->state;
-    if (v->way == BY_LIBRARY)
-        run_library(c, &v->library);
-    else if (v->way == BY_PRODUCTS)
-        dt_im2col_run(c, v->products);
-    else
-        run_eval(c);
+    if (v->way == BY_LIBRARY) run_library(c, &v->library);
+    else if (v->way == BY_PRODUCTS) dt_im2col_run(c, v->products);
+    else run_eval(c);
 }
 
-static void release(void *state)
-{
+static void release(void *state) {
     convolution *v = state;
     dt_im2col_release(v->products);
-    if (v->way == BY_LIBRARY)
-        release_sizes(&v->library);
+    if (v->way == BY_LIBRARY) release_sizes(&v->library);
 }
 
 const dt_kernel dt_kernel_convolution = {
-    .name = "convolution", .op = &dt_op_convolution, .splits = true, .fits = fits_rows, .narrow = narrow, .prepare = prepare, .run = run, .release = release,
+    .name = "convolution",
+    .op = &dt_op_convolution,
+    .splits = true,
+    .fits = fits_rows,
+    .narrow = narrow,
+    .prepare = prepare,
+    .run = run,
+    .release = release,
 };
 const dt_kernel dt_kernel_kernel_gradient = {
-    .name = "kernel_gradient", .op = &dt_op_convolution, .fits = fits, .narrow = narrow, .prepare = prepare, .run = run, .release = release,
+    .name = "kernel_gradient",
+    .op = &dt_op_convolution,
+    .fits = fits,
+    .narrow = narrow,
+    .prepare = prepare,
+    .run = run,
+    .release = release,
 };
 const dt_kernel dt_kernel_kernel_gradient_part = {
-    .name = "kernel_gradient_part", .op = &dt_op_segment_convolution, .splits = true, .fits = fits, .narrow = narrow, .prepare = prepare, .run = run,
+    .name = "kernel_gradient_part",
+    .op = &dt_op_segment_convolution,
+    .splits = true,
+    .fits = fits,
+    .narrow = narrow,
+    .prepare = prepare,
+    .run = run,
     .release = release,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dot_general as one matrix product. It is one when the contracted dimensions of each operand stand together at its front or at its
- * end: then all others flatten to rows and columns. Pieces are ranges of the result's first dimension:
+ * dot_general as one matrix product. It is one when the contracted dimensions of each operand stand
+ * together at its front or at its end: then all others flatten to rows and columns. Pieces are
+ * ranges of the result's first dimension:
  *
  *     (B, k) x (k, n)      rows of A             activations
  *     (B, m)' x (B, n)     columns of A          weight gradients: every piece sums over all rows
@@ -17,8 +18,7 @@ typedef struct side {
 } side;
 
 /* The dims listed are 0 .. n-1, or the last n, in order. */
-static bool together(const int8_t *dims, int n, int rank, bool *front)
-{
+static bool together(const int8_t *dims, int n, int rank, bool *front) {
     bool first = true, last = true;
 
     for (int i = 0; i < n; i++) {
@@ -29,10 +29,8 @@ static bool together(const int8_t *dims, int n, int rank, bool *front)
     return first || last;
 }
 
-static bool read_side(const dt_type *t, const int8_t *dims, int n, side *s)
-{
-    if (!together(dims, n, t->rank, &s->front))
-        return false;
+static bool read_side(const dt_type *t, const int8_t *dims, int n, side *s) {
+    if (!together(dims, n, t->rank, &s->front)) return false;
     s->free = s->contracted = 1;
     for (int d = 0; d < t->rank; d++) {
         bool gone = s->front ? d < n : d >= t->rank - n;
@@ -41,36 +39,40 @@ static bool read_side(const dt_type *t, const int8_t *dims, int n, side *s)
     return true;
 }
 
-static bool fits(const dt_graph *g, int node)
-{
+static bool fits(const dt_graph *g, int node) {
     const dt_node *n = &g->node[node];
     const dt_dot_attr *a = n->attr;
     bool front;
 
-    return n->type.dtype == DT_FLOAT32 && g->node[n->in[0]].type.dtype == DT_FLOAT32 && g->node[n->in[1]].type.dtype == DT_FLOAT32 &&
-           a->n_batch == 0 && a->n_contract > 0 && together(a->lhs_contract, a->n_contract, g->node[n->in[0]].type.rank, &front) &&
+    return n->type.dtype == DT_FLOAT32 && g->node[n->in[0]].type.dtype == DT_FLOAT32 &&
+           g->node[n->in[1]].type.dtype == DT_FLOAT32 && a->n_batch == 0 && a->n_contract > 0 &&
+           together(a->lhs_contract, a->n_contract, g->node[n->in[0]].type.rank, &front) &&
            together(a->rhs_contract, a->n_contract, g->node[n->in[1]].type.rank, &front) &&
            g->node[n->in[0]].type.rank > a->n_contract;
 }
 
 typedef struct dot {
     side a, b;
-    int64_t step;   /* rows of the product in one row of dimension 0 */
+    int64_t step; /* rows of the product in one row of dimension 0 */
     int units;
     dt_product *product; /* by unit */
 } dot;
 
-/* Below so many rows of a piece there is nothing to gain, since the other matrix is laid out or converted anew for each. */
+/* Below so many rows of a piece there is nothing to gain, since the other matrix is laid out or
+ * converted anew for each. */
 enum { LEAST_ROWS_FOR_LIBRARY = 16, LEAST_ROWS_FOR_TILES = 32 };
 
-/* What is the same for all rows is read in every piece: where it were converted each time, it is stored as the floats that are multiplied. */
-static void narrow(dt_exec *x, int node)
-{
+/* What is the same for all rows is read in every piece: where it were converted each time, it is
+ * stored as the floats that are multiplied. */
+static void narrow(dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     const int a = n->in[0], b = n->in[1];
     const dt_type *t = &x->type[node];
     const dt_dtype in = x->type[a].dtype;
-    const int64_t rows = t->rank > 1 ? dt_type_elements(t) / (t->dim[t->rank - 1] + !t->dim[t->rank - 1]) / x->p->piece[node].units : 0;
+    const int64_t rows = t->rank > 1
+                             ? dt_type_elements(t) / (t->dim[t->rank - 1] + !t->dim[t->rank - 1]) /
+                                   x->p->piece[node].units
+                             : 0;
 
     const bool by_library = in == DT_BFLOAT16 && dt_engine_multiplies_bf16(x->engine);
 
@@ -78,31 +80,33 @@ static void narrow(dt_exec *x, int node)
         dt_store_wide(x, b);
         return;
     }
-    if (in != DT_FLOAT32 && in == x->type[b].dtype && rows >= (by_library ? LEAST_ROWS_FOR_LIBRARY : LEAST_ROWS_FOR_TILES))
+    if (in != DT_FLOAT32 && in == x->type[b].dtype &&
+        rows >= (by_library ? LEAST_ROWS_FOR_LIBRARY : LEAST_ROWS_FOR_TILES))
         return;
     dt_store_wide(x, a);
     dt_store_wide(x, b);
     dt_store_wide(x, node);
 }
 
-static dt_gemm product(const dot *d, int64_t rows)
-{
-    return (dt_gemm){ .m = rows * d->step, .n = d->b.free, .k = d->a.contracted, .trans_a = d->a.front, .trans_b = !d->b.front,
-                      .lda = d->a.front ? d->a.free : d->a.contracted, .ldb = d->b.front ? d->b.free : d->b.contracted, .ldc = d->b.free };
+static dt_gemm product(const dot *d, int64_t rows) {
+    return (dt_gemm){.m = rows * d->step,
+                     .n = d->b.free,
+                     .k = d->a.contracted,
+                     .trans_a = d->a.front,
+                     .trans_b = !d->b.front,
+                     .lda = d->a.front ? d->a.free : d->a.contracted,
+                     .ldb = d->b.front ? d->b.free : d->b.contracted,
+                     .ldc = d->b.free};
 }
 
-static void release(void *state)
-{
+static void release(void *state) {
     dot *d = state;
 
-    if (!d)
-        return;
-    for (int u = 0; u < d->units; u++)
-        dt_product_release(&d->product[u]);
+    if (!d) return;
+    for (int u = 0; u < d->units; u++) dt_product_release(&d->product[u]);
 }
 
-static dt_status *prepare(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare(dt_exec *x, dt_step *step) {
     const dt_node *n = &x->g->node[step->node];
     const dt_dot_attr *attr = n->attr;
     dot *d = dt_arena_new(x->arena, dot);
@@ -110,7 +114,8 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
     step->state = d;
     read_side(&x->type[n->in[0]], attr->lhs_contract, attr->n_contract, &d->a);
     read_side(&x->type[n->in[1]], attr->rhs_contract, attr->n_contract, &d->b);
-    /* A vector contracted as a whole counts as front and end alike: as a column, it is contracted at the front. */
+    /* A vector contracted as a whole counts as front and end alike: as a column, it is contracted
+     * at the front. */
     d->b.front |= x->type[n->in[1]].rank == attr->n_contract;
     d->units = x->p->piece[step->node].units;
     d->product = dt_arena_array(x->arena, dt_product, d->units);
@@ -119,17 +124,16 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
         int64_t lo, hi;
         dt_piece_rows(x->p, step->node, u, &lo, &hi);
         dt_gemm g = product(d, hi - lo);
-        for (int k = 0; k < 2; k++)
-            g.in[k] = dt_gemm_float_of(x->type[n->in[k]].dtype);
+        for (int k = 0; k < 2; k++) g.in[k] = dt_gemm_float_of(x->type[n->in[k]].dtype);
         g.out = dt_gemm_float_of(x->type[step->node].dtype);
         DT_TRY(dt_product_plan(x->engine, &g, &d->product[u]));
-        step->scratch = d->product[u].scratch > step->scratch ? d->product[u].scratch : step->scratch;
+        step->scratch =
+            d->product[u].scratch > step->scratch ? d->product[u].scratch : step->scratch;
     }
     return NULL;
 }
 
-static void run(const dt_kernel_call *c)
-{
+static void run(const dt_kernel_call *c) {
     const dot *d = c->step->state;
     const dt_node *n = &c->x->g->node[c->step->node];
     int64_t row = c->lo * d->step;
@@ -142,5 +146,12 @@ static void run(const dt_kernel_call *c)
 }
 
 const dt_kernel dt_kernel_dot = {
-    .name = "dot", .op = &dt_op_dot_general, .splits = true, .fits = fits, .narrow = narrow, .prepare = prepare, .run = run, .release = release,
+    .name = "dot",
+    .op = &dt_op_dot_general,
+    .splits = true,
+    .fits = fits,
+    .narrow = narrow,
+    .prepare = prepare,
+    .run = run,
+    .release = release,
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dot_general with batch dimensions: one matrix product for each index of them, wherever they stand. The heads of attention do: (B, T, N, H) by
- * (B, S, N, H) over H, a product for each example and head, whose rows lie N * H apart.
+ * dot_general with batch dimensions: one matrix product for each index of them, wherever they
+ * stand. The heads of attention do: (B, T, N, H) by (B, S, N, H) over H, a product for each example
+ * and head, whose rows lie N * H apart.
  *
- * It fits when the free dimensions of each operand are one after flattening, the contracted ones too, and one of the two is contiguous in memory.
- * Pieces are ranges of the result's first dimension, which is the first batch dimension.
+ * It fits when the free dimensions of each operand are one after flattening, the contracted ones
+ * too, and one of the two is contiguous in memory. Pieces are ranges of the result's first
+ * dimension, which is the first batch dimension.
  */
 #include <stdlib.h>
 
@@ -21,14 +23,11 @@ typedef struct operand {
     flat free, contracted;
 } operand;
 
-static bool flatten(const dt_type *t, const int64_t *stride, const int8_t *dims, int n, flat *f)
-{
-    *f = (flat){ .size = 1, .stride = 1 };
+static bool flatten(const dt_type *t, const int64_t *stride, const int8_t *dims, int n, flat *f) {
+    *f = (flat){.size = 1, .stride = 1};
     for (int i = n - 1; i >= 0; i--) {
-        if (t->dim[dims[i]] == 1)
-            continue;
-        if (f->size != 1 && stride[dims[i]] != f->size * f->stride)
-            return false;
+        if (t->dim[dims[i]] == 1) continue;
+        if (f->size != 1 && stride[dims[i]] != f->size * f->stride) return false;
         f->stride = f->size == 1 ? stride[dims[i]] : f->stride;
         f->size *= t->dim[dims[i]];
     }
@@ -36,80 +35,84 @@ static bool flatten(const dt_type *t, const int64_t *stride, const int8_t *dims,
 }
 
 /* Sizes beside B are all that matters: B is a batch dimension, or the kernel does not fit. */
-static bool read_operand(const dt_type *t, const dt_dot_attr *a, bool is_rhs, operand *o)
-{
+static bool read_operand(const dt_type *t, const dt_dot_attr *a, bool is_rhs, operand *o) {
     int64_t stride[DT_MAX_RANK];
     int8_t list[DT_MAX_RANK];
     int n = dt_dot_free(t, a, is_rhs, list);
     dt_strides(t, stride);
-    return flatten(t, stride, list, n, &o->free) && flatten(t, stride, is_rhs ? a->rhs_contract : a->lhs_contract, a->n_contract, &o->contracted) &&
+    return flatten(t, stride, list, n, &o->free) &&
+           flatten(t, stride, is_rhs ? a->rhs_contract : a->lhs_contract, a->n_contract,
+                   &o->contracted) &&
            (o->free.stride == 1 || o->contracted.stride == 1);
 }
 
-static bool is_batch_dimension(const int8_t *dims, int n)
-{
+static bool is_batch_dimension(const int8_t *dims, int n) {
     for (int i = 0; i < n; i++)
-        if (dims[i] == 0)
-            return true;
+        if (dims[i] == 0) return true;
     return n > 0;
 }
 
-static bool has_numbers(const dt_graph *g, int node, const dt_dot_attr *a, int k)
-{
+static bool has_numbers(const dt_graph *g, int node, const dt_dot_attr *a, int k) {
     const dt_type *t = &g->node[g->node[node].in[k]].type;
     dt_type at = dt_type_at(t, 1);
     operand o;
-    return t->dtype == DT_FLOAT32 && (t->dim[0] >= 0 || is_batch_dimension(k ? a->rhs_batch : a->lhs_batch, a->n_batch)) && read_operand(&at, a, k == 1, &o);
+    return t->dtype == DT_FLOAT32 &&
+           (t->dim[0] >= 0 || is_batch_dimension(k ? a->rhs_batch : a->lhs_batch, a->n_batch)) &&
+           read_operand(&at, a, k == 1, &o);
 }
 
-static bool fits(const dt_graph *g, int node)
-{
+static bool fits(const dt_graph *g, int node) {
     const dt_dot_attr *a = g->node[node].attr;
-    return a->n_batch > 0 && a->n_contract > 0 && has_numbers(g, node, a, 0) && has_numbers(g, node, a, 1);
+    return a->n_batch > 0 && a->n_contract > 0 && has_numbers(g, node, a, 0) &&
+           has_numbers(g, node, a, 1);
 }
 
 /* Below so many rows or columns, converting costs more than memory gains. */
 enum { LEAST_FOR_TILES = 16 };
 
-static void narrow(dt_exec *x, int node)
-{
+static void narrow(dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
     const dt_dtype in = x->type[n->in[0]].dtype;
     operand a, b;
 
-    if (in != DT_FLOAT32 && in == x->type[n->in[1]].dtype && read_operand(&x->type[n->in[0]], n->attr, false, &a) &&
-        read_operand(&x->type[n->in[1]], n->attr, true, &b) && a.free.size >= LEAST_FOR_TILES && b.free.size >= LEAST_FOR_TILES)
+    if (in != DT_FLOAT32 && in == x->type[n->in[1]].dtype &&
+        read_operand(&x->type[n->in[0]], n->attr, false, &a) &&
+        read_operand(&x->type[n->in[1]], n->attr, true, &b) && a.free.size >= LEAST_FOR_TILES &&
+        b.free.size >= LEAST_FOR_TILES)
         return;
-    for (int k = 0; k < 2; k++)
-        dt_store_wide(x, n->in[k]);
+    for (int k = 0; k < 2; k++) dt_store_wide(x, n->in[k]);
     dt_store_wide(x, node);
 }
 
 typedef struct dot_batch {
     int units;
-    dt_product *product; /* by unit: a plan runs in one thread at a time */
-    dt_walk batch;    /* over batch dimensions but the first: offsets in a and b */
+    dt_product *product;            /* by unit: a plan runs in one thread at a time */
+    dt_walk batch;                  /* over batch dimensions but the first: offsets in a and b */
     int64_t step_a, step_b, step_c; /* of the first batch dimension; step_c: of one product too */
 } dot_batch;
 
-static void release(void *state)
-{
+static void release(void *state) {
     dot_batch *d = state;
-    for (int u = 0; d && u < d->units; u++)
-        dt_product_release(&d->product[u]);
+    for (int u = 0; d && u < d->units; u++) dt_product_release(&d->product[u]);
 }
 
-static dt_gemm product_of(const operand *a, const operand *b)
-{
+static dt_gemm product_of(const operand *a, const operand *b) {
     bool trans_a = a->contracted.stride != 1, trans_b = b->free.stride != 1;
-    int64_t lda = trans_a ? a->contracted.stride : a->free.stride, ldb = trans_b ? b->free.stride : b->contracted.stride;
-    int64_t least_a = trans_a ? a->free.size : a->contracted.size, least_b = trans_b ? b->contracted.size : b->free.size;
-    return (dt_gemm){ .m = a->free.size, .n = b->free.size, .k = a->contracted.size, .trans_a = trans_a, .trans_b = trans_b,
-                      .lda = lda < least_a ? least_a : lda, .ldb = ldb < least_b ? least_b : ldb, .ldc = b->free.size };
+    int64_t lda = trans_a ? a->contracted.stride : a->free.stride,
+            ldb = trans_b ? b->free.stride : b->contracted.stride;
+    int64_t least_a = trans_a ? a->free.size : a->contracted.size,
+            least_b = trans_b ? b->contracted.size : b->free.size;
+    return (dt_gemm){.m = a->free.size,
+                     .n = b->free.size,
+                     .k = a->contracted.size,
+                     .trans_a = trans_a,
+                     .trans_b = trans_b,
+                     .lda = lda < least_a ? least_a : lda,
+                     .ldb = ldb < least_b ? least_b : ldb,
+                     .ldc = b->free.size};
 }
 
-static dt_status *prepare(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare(dt_exec *x, dt_step *step) {
     const dt_node *n = &x->g->node[step->node];
     const dt_dot_attr *attr = n->attr;
     const dt_type *ta = &x->type[n->in[0]], *tb = &x->type[n->in[1]];
@@ -123,15 +126,15 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
     dt_strides(ta, stride_a);
     dt_strides(tb, stride_b);
     for (int i = 1; i < attr->n_batch; i++)
-        dt_walk_add(&d->batch, ta->dim[attr->lhs_batch[i]], stride_a[attr->lhs_batch[i]], stride_b[attr->rhs_batch[i]]);
+        dt_walk_add(&d->batch, ta->dim[attr->lhs_batch[i]], stride_a[attr->lhs_batch[i]],
+                    stride_b[attr->rhs_batch[i]]);
     d->step_a = stride_a[attr->lhs_batch[0]];
     d->step_b = stride_b[attr->rhs_batch[0]];
     d->step_c = a.free.size * b.free.size;
     d->units = d->step_c == 0 ? 0 : x->p->piece[step->node].units;
     d->product = dt_arena_array(x->arena, dt_product, d->units + 1);
     dt_gemm g = product_of(&a, &b);
-    for (int k = 0; k < 2; k++)
-        g.in[k] = dt_gemm_float_of(x->type[n->in[k]].dtype);
+    for (int k = 0; k < 2; k++) g.in[k] = dt_gemm_float_of(x->type[n->in[k]].dtype);
     g.out = dt_gemm_float_of(x->type[step->node].dtype);
     for (int u = 0; u < d->units; u++) {
         DT_TRY(dt_product_plan(x->engine, &g, &d->product[u]));
@@ -140,22 +143,30 @@ static dt_status *prepare(dt_exec *x, dt_step *step)
     return NULL;
 }
 
-static void run(const dt_kernel_call *c)
-{
+static void run(const dt_kernel_call *c) {
     const dot_batch *d = c->step->state;
     const dt_node *n = &c->x->g->node[c->step->node];
     const char *a = c->x->at[n->in[0]], *b = c->x->at[n->in[1]];
-    int64_t each = dt_walk_count(&d->batch), a_bytes = dt_element_bytes(c->x, n->in[0]), b_bytes = dt_element_bytes(c->x, n->in[1]),
+    int64_t each = dt_walk_count(&d->batch), a_bytes = dt_element_bytes(c->x, n->in[0]),
+            b_bytes = dt_element_bytes(c->x, n->in[1]),
             step = d->step_c * dt_element_bytes(c->x, c->step->node);
     char *to = (char *)c->x->at[c->step->node] + c->lo * each * step;
 
     for (int64_t i = c->lo; i < c->hi && d->step_c > 0; i++) {
         dt_walk w = d->batch;
         for (int64_t k = 0; k < each; k++, dt_walk_next(&w), to += step)
-            dt_product_run(&d->product[c->unit], a + (i * d->step_a + w.at[0]) * a_bytes, b + (i * d->step_b + w.at[1]) * b_bytes, to, c->scratch);
+            dt_product_run(&d->product[c->unit], a + (i * d->step_a + w.at[0]) * a_bytes,
+                           b + (i * d->step_b + w.at[1]) * b_bytes, to, c->scratch);
     }
 }
 
 const dt_kernel dt_kernel_dot_batch = {
-    .name = "dot_batch", .op = &dt_op_dot_general, .splits = true, .fits = fits, .narrow = narrow, .prepare = prepare, .run = run, .release = release,
+    .name = "dot_batch",
+    .op = &dt_op_dot_general,
+    .splits = true,
+    .fits = fits,
+    .narrow = narrow,
+    .prepare = prepare,
+    .run = run,
+    .release = release,
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What only moves elements: slice, concatenate, pad, transpose, reverse, broadcasts that no fused loop reads, and the parts and joins of a batch. The result is made of boxes, each with a source:
+ * What only moves elements: slice, concatenate, pad, transpose, reverse, broadcasts that no fused
+ * loop reads, and the parts and joins of a batch. The result is made of boxes, each with a source:
  *
  *     concatenate(a, b)      [ box of a | box of b ]
  *     pad(x)                 a value everywhere, then the box of x
  *
- * A box is copied run by run: what is contiguous in both is copied by one memcpy. A piece is the boxes, clipped to its rows.
+ * A box is copied run by run: what is contiguous in both is copied by one memcpy. A piece is the
+ * boxes, clipped to its rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +16,12 @@
 #include "op/across.h"
 #include "op/cells.h"
 
-/* Element (i0, i1, ...) of the box, i < size, lies at `to` + sum of i * to_step in the result and at `from` + sum of i * from_step in the source. */
+/* Element (i0, i1, ...) of the box, i < size, lies at `to` + sum of i * to_step in the result and
+ * at `from` + sum of i * from_step in the source. */
 typedef struct box {
     int in;
     int rank;
-    int64_t first, every;   /* its rows in the result: first + i0 * every */
+    int64_t first, every; /* its rows in the result: first + i0 * every */
     int64_t size[DT_MAX_RANK], to_step[DT_MAX_RANK], from_step[DT_MAX_RANK];
     int64_t to, from;
 } box;
@@ -30,28 +33,27 @@ typedef struct moves {
     double fill;
 } moves;
 
-static const dt_type *in_type(const dt_exec *x, int node, int k)
-{
+static const dt_type *in_type(const dt_exec *x, int node, int k) {
     return &x->type[x->g->node[node].in[k]];
 }
 
 /* All of input k, at the start of the result. */
-static box box_of(const dt_exec *x, int node, int k)
-{
+static box box_of(const dt_exec *x, int node, int k) {
     const dt_type *in = in_type(x, node, k);
-    box b = { .in = x->g->node[node].in[k], .rank = in->rank, .every = 1 };
+    box b = {.in = x->g->node[node].in[k], .rank = in->rank, .every = 1};
     dt_strides(in, b.from_step);
     dt_strides(&x->type[node], b.to_step);
     memcpy(b.size, in->dim, sizeof b.size);
     return b;
 }
 
-/* Dimensions that lie together in both become one, so that runs are long; dimension 0 stays, which pieces cut. */
-static void merge_dimensions(box *b)
-{
+/* Dimensions that lie together in both become one, so that runs are long; dimension 0 stays, which
+ * pieces cut. */
+static void merge_dimensions(box *b) {
     for (int d = b->rank - 2; d >= 1; d--) {
         int next = d + 1;
-        if (b->to_step[d] != b->to_step[next] * b->size[next] || b->from_step[d] != b->from_step[next] * b->size[next])
+        if (b->to_step[d] != b->to_step[next] * b->size[next] ||
+            b->from_step[d] != b->from_step[next] * b->size[next])
             continue;
         b->size[d] *= b->size[next];
         b->to_step[d] = b->to_step[next];
@@ -65,10 +67,8 @@ static void merge_dimensions(box *b)
     }
 }
 
-static dt_status *keep(dt_step *step, moves m)
-{
-    for (int i = 0; i < m.n; i++)
-        merge_dimensions(&m.box[i]);
+static dt_status *keep(dt_step *step, moves m) {
+    for (int i = 0; i < m.n; i++) merge_dimensions(&m.box[i]);
     step->state = dt_alloc(sizeof m);
     *(moves *)step->state = m;
     return NULL;
@@ -76,8 +76,7 @@ static dt_status *keep(dt_step *step, moves m)
 
 /* ---- what each op moves ---- */
 
-static dt_status *prepare_slice(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare_slice(dt_exec *x, dt_step *step) {
     const dt_slice_attr *a = x->g->node[step->node].attr;
     box b = box_of(x, step->node, 0);
     for (int d = 0; d < b.rank; d++) {
@@ -85,66 +84,58 @@ static dt_status *prepare_slice(dt_exec *x, dt_step *step)
         b.from_step[d] *= a->dim[d].stride;
         b.size[d] = x->type[step->node].dim[d];
     }
-    return keep(step, (moves){ .n = 1, .box = { b } });
+    return keep(step, (moves){.n = 1, .box = {b}});
 }
 
-static moves side_by_side(const dt_exec *x, int node, int axis)
-{
-    moves m = { .n = 2, .box = { box_of(x, node, 0), box_of(x, node, 1) } };
+static moves side_by_side(const dt_exec *x, int node, int axis) {
+    moves m = {.n = 2, .box = {box_of(x, node, 0), box_of(x, node, 1)}};
     m.box[1].to = m.box[0].size[axis] * m.box[1].to_step[axis];
     m.box[1].first = axis == 0 ? m.box[0].size[0] : 0;
     return m;
 }
 
-static dt_status *prepare_concatenate(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare_concatenate(dt_exec *x, dt_step *step) {
     const dt_axis_attr *a = x->g->node[step->node].attr;
     return keep(step, side_by_side(x, step->node, (int)a->axis));
 }
 
-static dt_status *prepare_rows_join(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare_rows_join(dt_exec *x, dt_step *step) {
     return keep(step, side_by_side(x, step->node, 0));
 }
 
-static dt_status *prepare_rows_part(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare_rows_part(dt_exec *x, dt_step *step) {
     const dt_across_attr *a = x->g->node[step->node].attr;
     box b = box_of(x, step->node, 0);
     b.size[0] = x->type[step->node].dim[0];
     b.from = a->dim * b.size[0] * b.from_step[0];
-    return keep(step, (moves){ .n = 1, .box = { b } });
+    return keep(step, (moves){.n = 1, .box = {b}});
 }
 
-static dt_status *prepare_transpose(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare_transpose(dt_exec *x, dt_step *step) {
     const dt_transpose_attr *a = x->g->node[step->node].attr;
     box b = box_of(x, step->node, 0), of = b;
     for (int d = 0; d < b.rank; d++) {
         b.size[d] = of.size[a->perm[d]];
         b.from_step[d] = of.from_step[a->perm[d]];
     }
-    return keep(step, (moves){ .n = 1, .box = { b } });
+    return keep(step, (moves){.n = 1, .box = {b}});
 }
 
 /* A repeated dimension does not move in the source. */
-static dt_status *prepare_broadcast(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare_broadcast(dt_exec *x, dt_step *step) {
     const dt_node *n = &x->g->node[step->node];
     const dt_broadcast_attr *a = n->attr;
     const dt_type *to = &x->type[step->node];
     box b = box_of(x, step->node, 0), of = b;
     memset(b.from_step, 0, sizeof b.from_step);
     for (int d = 0; d < of.rank; d++)
-        if (of.size[d] == to->dim[a->dims[d]])
-            b.from_step[a->dims[d]] = of.from_step[d];
+        if (of.size[d] == to->dim[a->dims[d]]) b.from_step[a->dims[d]] = of.from_step[d];
     b.rank = to->rank;
     memcpy(b.size, to->dim, sizeof b.size);
-    return keep(step, (moves){ .n = 1, .box = { b } });
+    return keep(step, (moves){.n = 1, .box = {b}});
 }
 
-static dt_status *prepare_reverse(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare_reverse(dt_exec *x, dt_step *step) {
     const dt_reverse_attr *a = x->g->node[step->node].attr;
     box b = box_of(x, step->node, 0);
     for (int d = 0; d < b.rank; d++)
@@ -152,12 +143,11 @@ static dt_status *prepare_reverse(dt_exec *x, dt_step *step)
             b.from += (b.size[d] - 1) * b.from_step[d];
             b.from_step[d] = -b.from_step[d];
         }
-    return keep(step, (moves){ .n = 1, .box = { b } });
+    return keep(step, (moves){.n = 1, .box = {b}});
 }
 
 /* Elements 0 .. n-1 go to low + i * (interior + 1), where that is within `size`. */
-static void place_padded(box *b, int d, const dt_pad_attr *a, int64_t size)
-{
+static void place_padded(box *b, int d, const dt_pad_attr *a, int64_t size) {
     int64_t low = a->dim[d].low, every = a->dim[d].interior + 1;
     int64_t skip = low < 0 ? (-low + every - 1) / every : 0, first = low + skip * every;
     int64_t fit = first < size ? (size - 1 - first) / every + 1 : 0;
@@ -172,56 +162,45 @@ static void place_padded(box *b, int d, const dt_pad_attr *a, int64_t size)
     }
 }
 
-static dt_status *prepare_pad(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare_pad(dt_exec *x, dt_step *step) {
     const dt_pad_attr *a = x->g->node[step->node].attr;
     box b = box_of(x, step->node, 0);
-    for (int d = 0; d < b.rank; d++)
-        place_padded(&b, d, a, x->type[step->node].dim[d]);
-    return keep(step, (moves){ .n = 1, .box = { b }, .fills = true, .fill = a->value });
+    for (int d = 0; d < b.rank; d++) place_padded(&b, d, a, x->type[step->node].dim[d]);
+    return keep(step, (moves){.n = 1, .box = {b}, .fills = true, .fill = a->value});
 }
 
 /* ---- moving ---- */
 
-static void copy_strided(char *to, const char *from, const box *b, size_t size)
-{
+static void copy_strided(char *to, const char *from, const box *b, size_t size) {
     int d = b->rank - 1;
     for (int64_t i = 0; i < b->size[d]; i++)
-        memcpy(to + i * b->to_step[d] * (int64_t)size, from + i * b->from_step[d] * (int64_t)size, size);
+        memcpy(to + i * b->to_step[d] * (int64_t)size, from + i * b->from_step[d] * (int64_t)size,
+               size);
 }
 
-static void copy_floats(float *to, const float *from, const box *b)
-{
+static void copy_floats(float *to, const float *from, const box *b) {
     int d = b->rank - 1;
-    for (int64_t i = 0; i < b->size[d]; i++)
-        to[i * b->to_step[d]] = from[i * b->from_step[d]];
+    for (int64_t i = 0; i < b->size[d]; i++) to[i * b->to_step[d]] = from[i * b->from_step[d]];
 }
 
-static void copy_run(char *to, const char *from, const box *b, size_t size)
-{
+static void copy_run(char *to, const char *from, const box *b, size_t size) {
     int d = b->rank - 1;
-    if (b->to_step[d] == 1 && b->from_step[d] == 1)
-        memcpy(to, from, (size_t)b->size[d] * size);
-    else if (size == sizeof(float))
-        copy_floats((float *)to, (const float *)from, b);
-    else
-        copy_strided(to, from, b, size);
+    if (b->to_step[d] == 1 && b->from_step[d] == 1) memcpy(to, from, (size_t)b->size[d] * size);
+    else if (size == sizeof(float)) copy_floats((float *)to, (const float *)from, b);
+    else copy_strided(to, from, b, size);
 }
 
-static void copy_box(char *to, const char *from, const box *b, size_t size)
-{
-    dt_walk w = { 0 };
+static void copy_box(char *to, const char *from, const box *b, size_t size) {
+    dt_walk w = {0};
     for (int d = 0; d < b->rank - 1; d++)
         dt_walk_add(&w, b->size[d], b->to_step[d], b->from_step[d]);
-    if (b->size[b->rank - 1] == 0)
-        return;
+    if (b->size[b->rank - 1] == 0) return;
     for (int64_t i = 0, n = dt_walk_count(&w); i < n; i++, dt_walk_next(&w))
         copy_run(to + w.at[0] * (int64_t)size, from + w.at[1] * (int64_t)size, b, size);
 }
 
 /* Only what falls on rows lo .. hi - 1 of the result. */
-static void clip(box *b, int64_t lo, int64_t hi)
-{
+static void clip(box *b, int64_t lo, int64_t hi) {
     int64_t skip = lo > b->first ? (lo - b->first + b->every - 1) / b->every : 0;
     int64_t end = hi > b->first ? (hi - b->first + b->every - 1) / b->every : 0;
     b->size[0] = (end < b->size[0] ? end : b->size[0]) - skip;
@@ -230,37 +209,38 @@ static void clip(box *b, int64_t lo, int64_t hi)
     b->from += skip * b->from_step[0];
 }
 
-static void fill_rows(const dt_kernel_call *c, double value)
-{
+static void fill_rows(const dt_kernel_call *c, double value) {
     const dt_exec *x = c->x;
-    dt_view out = { .type = x->type[c->step->node], .data = x->at[c->step->node] };
+    dt_view out = {.type = x->type[c->step->node], .data = x->at[c->step->node]};
     out = dt_view_rows(&out, c->lo, c->hi - c->lo);
     for (int64_t i = 0, n = dt_type_elements(&out.type); i < n; i++)
         dt_cell_set_double(&out, i, value);
 }
 
-static void run_moves(const dt_kernel_call *c)
-{
+static void run_moves(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
     const moves *m = c->step->state;
     size_t size = dt_dtype_size(x->type[c->step->node].dtype);
-    if (m->fills)
-        fill_rows(c, m->fill);
+    if (m->fills) fill_rows(c, m->fill);
     for (int i = 0; i < m->n; i++) {
         box b = m->box[i];
         clip(&b, c->lo, c->hi);
-        copy_box((char *)x->at[c->step->node] + b.to * (int64_t)size, (const char *)x->at[b.in] + b.from * (int64_t)size, &b, size);
+        copy_box((char *)x->at[c->step->node] + b.to * (int64_t)size,
+                 (const char *)x->at[b.in] + b.from * (int64_t)size, &b, size);
     }
 }
 
-static bool has_dimensions(const dt_graph *g, int node)
-{
-    return g->node[node].type.rank > 0;
-}
+static bool has_dimensions(const dt_graph *g, int node) { return g->node[node].type.rank > 0; }
 
-#define MOVES(op_name, op_row) \
-    const dt_kernel dt_kernel_##op_name = { \
-        .name = #op_name, .op = &op_row, .splits = true, .fits = has_dimensions, .narrow = dt_narrow_alike, .prepare = prepare_##op_name, .run = run_moves, .release = free }
+#define MOVES(op_name, op_row)                                                                     \
+    const dt_kernel dt_kernel_##op_name = {.name = #op_name,                                       \
+                                           .op = &op_row,                                          \
+                                           .splits = true,                                         \
+                                           .fits = has_dimensions,                                 \
+                                           .narrow = dt_narrow_alike,                              \
+                                           .prepare = prepare_##op_name,                           \
+                                           .run = run_moves,                                       \
+                                           .release = free}
 
 MOVES(slice, dt_op_slice);
 MOVES(concatenate, dt_op_concatenate);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layer normalisation and its gradients: rows of features. The loops are of float32; what lies in 16 bits is converted into scratch, a few rows at a
- * time.
+ * Layer normalisation and its gradients: rows of features. The loops are of float32; what lies in
+ * 16 bits is converted into scratch, a few rows at a time.
  */
 #include <string.h>
 
@@ -10,49 +10,40 @@
 
 enum { SOME = 4096 }; /* floats that are converted at a time, or one row */
 
-static bool fits(const dt_graph *g, int node)
-{
-    return g->node[g->node[node].in[0]].type.dtype == DT_FLOAT32 && g->node[g->node[node].in[0]].type.rank > 1;
+static bool fits(const dt_graph *g, int node) {
+    return g->node[g->node[node].in[0]].type.dtype == DT_FLOAT32 &&
+           g->node[g->node[node].in[0]].type.rank > 1;
 }
 
 /* Gamma is read as it is, */
-static void narrow_grad(dt_exec *x, int node)
-{
-    dt_store_wide(x, x->g->node[node].in[1]);
-}
+static void narrow_grad(dt_exec *x, int node) { dt_store_wide(x, x->g->node[node].in[1]); }
 
 /* and so is beta. */
-static void narrow(dt_exec *x, int node)
-{
+static void narrow(dt_exec *x, int node) {
     narrow_grad(x, node);
     dt_store_wide(x, x->g->node[node].in[2]);
 }
 
 /* Gamma and the result, a row, too. */
-static void narrow_scale_grad(dt_exec *x, int node)
-{
-    dt_store_wide(x, node);
-}
+static void narrow_scale_grad(dt_exec *x, int node) { dt_store_wide(x, node); }
 
-static int64_t features_of(const dt_exec *x, int node)
-{
+static int64_t features_of(const dt_exec *x, int node) {
     const dt_type *t = &x->type[x->g->node[node].in[0]];
     return t->dim[t->rank - 1];
 }
 
-static int64_t rows_at_a_time(const dt_exec *x, int node)
-{
+static int64_t rows_at_a_time(const dt_exec *x, int node) {
     int64_t n = features_of(x, node);
     return n > SOME || n == 0 ? 1 : SOME / n;
 }
 
-static dt_status *prepare(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare(dt_exec *x, dt_step *step) {
     const dt_node *n = &x->g->node[step->node];
     bool any = dt_is_stored_narrow(x, step->node);
-    for (int k = 0; k < n->n_in; k++)
-        any |= dt_is_stored_narrow(x, n->in[k]);
-    step->scratch = any ? (size_t)(3 * rows_at_a_time(x, step->node) * features_of(x, step->node)) * sizeof(float) : 0;
+    for (int k = 0; k < n->n_in; k++) any |= dt_is_stored_narrow(x, n->in[k]);
+    step->scratch = any ? (size_t)(3 * rows_at_a_time(x, step->node) * features_of(x, step->node)) *
+                              sizeof(float)
+                        : 0;
     return NULL;
 }
 
@@ -63,52 +54,47 @@ typedef struct walker {
 } walker;
 
 /* Rows lo .. hi of dimension 0 of x, at most `most` at a time. */
-static walker walk(const dt_kernel_call *c, int64_t lo, int64_t hi, int64_t most)
-{
-    int64_t n = features_of(c->x, c->step->node), each = n ? dt_row_elements(c->x, c->x->g->node[c->step->node].in[0]) / n : 0;
-    return (walker){ .c = c, .features = n, .row = lo * each, .end = hi * each, .most = most };
+static walker walk(const dt_kernel_call *c, int64_t lo, int64_t hi, int64_t most) {
+    int64_t n = features_of(c->x, c->step->node),
+            each = n ? dt_row_elements(c->x, c->x->g->node[c->step->node].in[0]) / n : 0;
+    return (walker){.c = c, .features = n, .row = lo * each, .end = hi * each, .most = most};
 }
 
-static bool next(walker *w)
-{
+static bool next(walker *w) {
     w->row += w->some;
     w->some = w->end - w->row < w->most ? w->end - w->row : w->most;
     return w->some > 0;
 }
 
 /* The rows at hand of a node's value, as floats: in place, or in part `at` of the scratch. */
-static float *place(const walker *w, int node, int at)
-{
-    if (!dt_is_stored_narrow(w->c->x, node))
-        return dt_floats(w->c->x, node) + w->row * w->features;
+static float *place(const walker *w, int node, int at) {
+    if (!dt_is_stored_narrow(w->c->x, node)) return dt_floats(w->c->x, node) + w->row * w->features;
     return (float *)w->c->scratch + at * w->most * w->features;
 }
 
-static const float *fetch(const walker *w, int node, int at)
-{
+static const float *fetch(const walker *w, int node, int at) {
     float *to = place(w, node, at);
     dt_fetch_floats(w->c->x, node, w->row * w->features, w->some * w->features, to);
     return to;
 }
 
-static void store(const walker *w, int node, const float *from)
-{
+static void store(const walker *w, int node, const float *from) {
     dt_store_floats(w->c->x, node, w->row * w->features, w->some * w->features, from);
 }
 
 /* What needs no scratch goes over all rows at once. */
-static int64_t most_rows(const dt_kernel_call *c)
-{
+static int64_t most_rows(const dt_kernel_call *c) {
     return c->step->scratch ? rows_at_a_time(c->x, c->step->node) : INT64_MAX;
 }
 
-static dt_norm_args arguments(const walker *w, const dt_node *n)
-{
-    return (dt_norm_args){ .rows = w->some, .n = w->features, .epsilon = (float)((const dt_norm_attr *)n->attr)->epsilon, .x = fetch(w, n->in[0], 0) };
+static dt_norm_args arguments(const walker *w, const dt_node *n) {
+    return (dt_norm_args){.rows = w->some,
+                          .n = w->features,
+                          .epsilon = (float)((const dt_norm_attr *)n->attr)->epsilon,
+                          .x = fetch(w, n->in[0], 0)};
 }
 
-static void run(const dt_kernel_call *c)
-{
+static void run(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
     const dt_node *n = &x->g->node[c->step->node];
 
@@ -123,11 +109,16 @@ static void run(const dt_kernel_call *c)
 }
 
 const dt_kernel dt_kernel_layer_norm = {
-    .name = "layer_norm", .op = &dt_op_layer_norm, .splits = true, .fits = fits, .narrow = narrow, .prepare = prepare, .run = run,
+    .name = "layer_norm",
+    .op = &dt_op_layer_norm,
+    .splits = true,
+    .fits = fits,
+    .narrow = narrow,
+    .prepare = prepare,
+    .run = run,
 };
 
-static void run_grad(const dt_kernel_call *c)
-{
+static void run_grad(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
     const dt_node *n = &x->g->node[c->step->node];
 
@@ -142,35 +133,43 @@ static void run_grad(const dt_kernel_call *c)
 }
 
 const dt_kernel dt_kernel_layer_norm_grad = {
-    .name = "layer_norm_grad", .op = &dt_op_layer_norm_grad, .splits = true, .fits = fits, .narrow = narrow_grad, .prepare = prepare, .run = run_grad,
+    .name = "layer_norm_grad",
+    .op = &dt_op_layer_norm_grad,
+    .splits = true,
+    .fits = fits,
+    .narrow = narrow_grad,
+    .prepare = prepare,
+    .run = run_grad,
 };
 
 /* Buffers of the tree over blocks of rows, behind what is converted. */
-static int64_t tree_buffers(const dt_exec *x, int node)
-{
+static int64_t tree_buffers(const dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
-    const int64_t features = features_of(x, node), rows = features ? dt_type_elements(&x->type[n->in[0]]) / features : 0;
+    const int64_t features = features_of(x, node),
+                  rows = features ? dt_type_elements(&x->type[n->in[0]]) / features : 0;
     return dt_sum_levels(rows / DT_SUM_ROWS + 1);
 }
 
-static dt_status *prepare_scale_grad(dt_exec *x, dt_step *step)
-{
+static dt_status *prepare_scale_grad(dt_exec *x, dt_step *step) {
     const int64_t features = features_of(x, step->node);
-    step->scratch = (size_t)((2 * DT_SUM_ROWS + tree_buffers(x, step->node)) * features) * sizeof(float);
+    step->scratch =
+        (size_t)((2 * DT_SUM_ROWS + tree_buffers(x, step->node)) * features) * sizeof(float);
     return NULL;
 }
 
 /* Rows are added in blocks, and blocks by the tree of exec/sums.h. */
-static void run_scale_grad(const dt_kernel_call *c)
-{
+static void run_scale_grad(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
     const dt_node *n = &x->g->node[c->step->node];
     const int64_t features = features_of(x, c->step->node);
-    float *to = dt_floats(x, c->step->node), *level = (float *)c->scratch + 2 * DT_SUM_ROWS * features;
-    dt_sum_tree sums = { .level = level, .stride = features, .n = features, .add = x->engine->simd->strip[DT_S_add] };
+    float *to = dt_floats(x, c->step->node),
+          *level = (float *)c->scratch + 2 * DT_SUM_ROWS * features;
+    dt_sum_tree sums = {
+        .level = level, .stride = features, .n = features, .add = x->engine->simd->strip[DT_S_add]};
 
     memset(level, 0, (size_t)features * sizeof *to);
-    for (walker w = walk(c, 0, x->type[n->in[0]].dim[0], DT_SUM_ROWS); next(&w); dt_sum_push(&sums)) {
+    for (walker w = walk(c, 0, x->type[n->in[0]].dim[0], DT_SUM_ROWS); next(&w);
+         dt_sum_push(&sums)) {
         dt_norm_args a = arguments(&w, n);
         a.dy = fetch(&w, n->in[1], 1);
         a.out = dt_sum_next(&sums);
@@ -182,6 +181,10 @@ static void run_scale_grad(const dt_kernel_call *c)
 }
 
 const dt_kernel dt_kernel_layer_norm_scale_grad = {
-    .name = "layer_norm_scale_grad", .op = &dt_op_layer_norm_scale_grad, .fits = fits, .narrow = narrow_scale_grad, .prepare = prepare_scale_grad,
+    .name = "layer_norm_scale_grad",
+    .op = &dt_op_layer_norm_scale_grad,
+    .fits = fits,
+    .narrow = narrow_scale_grad,
+    .prepare = prepare_scale_grad,
     .run = run_scale_grad,
 };

@@ -2,31 +2,32 @@
 #include "exec/lane_choice.h"
 
 enum {
-    FIRST = 32,                         /* runs before the first trial: caches fill, patience is learned */
-    WARM = 4,                           /* runs at the start of a block that do not count: lanes wake */
-    LEAST_BLOCK = 8, MOST_BLOCK = 48,   /* runs, */
-    BLOCK_NS = 10000000,                /* of about so much time: some turns of the scheduler */
-    LONGEST_NS = 5000000,               /* longer runs are not tried: joins are a small part of them, trials a large one */
-    LEAST_HOLD = 32, MOST_HOLD = 128,   /* blocks */
-    WINS = 4, LOSSES = 2,               /* that end a trial */
-    FASTER = 95,                        /* percent of the current choice's time: a win, */
-    MUCH_SLOWER = 115                   /* the end of a trial at once */
+    FIRST = 32, /* runs before the first trial: caches fill, patience is learned */
+    WARM = 4,   /* runs at the start of a block that do not count: lanes wake */
+    LEAST_BLOCK = 8,
+    MOST_BLOCK = 48,     /* runs, */
+    BLOCK_NS = 10000000, /* of about so much time: some turns of the scheduler */
+    /* longer runs are not tried: joins are a small part of them, trials a large one */
+    LONGEST_NS = 5000000,
+    LEAST_HOLD = 32,
+    MOST_HOLD = 128, /* blocks */
+    WINS = 4,
+    LOSSES = 2,       /* that end a trial */
+    FASTER = 95,      /* percent of the current choice's time: a win, */
+    MUCH_SLOWER = 115 /* the end of a trial at once */
 };
 
-bool dt_lane_choice_is_alone(const dt_lane_choice *c)
-{
+bool dt_lane_choice_is_alone(const dt_lane_choice *c) {
     return c->alone != (c->phase == DT_LANES_OTHER);
 }
 
-static void begin(dt_lane_choice *c, int phase)
-{
+static void begin(dt_lane_choice *c, int phase) {
     c->phase = phase;
     c->runs = 0;
     c->ns = 0;
 }
 
-static void begin_trial(dt_lane_choice *c)
-{
+static void begin_trial(dt_lane_choice *c) {
     const int64_t each = c->ns / c->runs, runs = BLOCK_NS / (each + 1);
 
     if (each > LONGEST_NS) {
@@ -39,18 +40,14 @@ static void begin_trial(dt_lane_choice *c)
     begin(c, DT_LANES_OWN);
 }
 
-static void hold(dt_lane_choice *c, int64_t blocks)
-{
+static void hold(dt_lane_choice *c, int64_t blocks) {
     c->hold = blocks < LEAST_HOLD ? LEAST_HOLD : blocks > MOST_HOLD ? MOST_HOLD : blocks;
     begin(c, DT_LANES_HOLD);
 }
 
-static void end_pair(dt_lane_choice *c)
-{
-    if (c->ns < c->own_ns / 100 * FASTER)
-        c->wins++;
-    else
-        c->losses += c->ns > c->own_ns / 100 * MUCH_SLOWER ? LOSSES : 1;
+static void end_pair(dt_lane_choice *c) {
+    if (c->ns < c->own_ns / 100 * FASTER) c->wins++;
+    else c->losses += c->ns > c->own_ns / 100 * MUCH_SLOWER ? LOSSES : 1;
     if (c->losses >= LOSSES) {
         hold(c, 2 * c->hold);
     } else if (c->wins == WINS) {
@@ -61,19 +58,15 @@ static void end_pair(dt_lane_choice *c)
     }
 }
 
-void dt_lane_choice_ran(dt_lane_choice *c, int64_t ns)
-{
+void dt_lane_choice_ran(dt_lane_choice *c, int64_t ns) {
     c->runs++;
     if (c->phase == DT_LANES_HOLD) {
         c->ns += ns;
-        if (c->runs >= (c->hold ? c->hold * c->block : FIRST))
-            begin_trial(c);
+        if (c->runs >= (c->hold ? c->hold * c->block : FIRST)) begin_trial(c);
         return;
     }
-    if (c->runs > WARM)
-        c->ns += ns;
-    if (c->runs < WARM + c->block)
-        return;
+    if (c->runs > WARM) c->ns += ns;
+    if (c->runs < WARM + c->block) return;
     if (c->phase == DT_LANES_OTHER) {
         end_pair(c);
         return;

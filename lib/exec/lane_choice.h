@@ -21,13 +21,13 @@
 #include <stdint.h>
 
 typedef struct dt_lane_choice { /* zeroed: all lanes, until there are measurements */
-    bool alone;          /* the current choice */
+    bool alone;                 /* the current choice */
     enum { DT_LANES_HOLD, DT_LANES_OWN, DT_LANES_OTHER } phase;
-    int64_t runs, ns;    /* of the phase; in blocks, after those that warm up */
-    int64_t own_ns;      /* of the last block of the current choice */
-    int64_t hold;        /* blocks between trials; 0: before the first one */
-    int64_t block;       /* runs of a block */
-    int wins, losses;    /* of the other choice in this trial */
+    int64_t runs, ns; /* of the phase; in blocks, after those that warm up */
+    int64_t own_ns;   /* of the last block of the current choice */
+    int64_t hold;     /* blocks between trials; 0: before the first one */
+    int64_t block;    /* runs of a block */
+    int wins, losses; /* of the other choice in this trial */
 } dt_lane_choice;
 
 /* Whether the next run is lane 0's alone. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arena: every stored value gets an offset such that values alive in the same segment do not overlap. Larger ones are placed
- * first, each at the lowest free offset. Lifetimes are counted in segments, since pieces of one segment run in any order.
+ * The arena: every stored value gets an offset such that values alive in the same segment do not
+ * overlap. Larger ones are placed first, each at the lowest free offset. Lifetimes are counted in
+ * segments, since pieces of one segment run in any order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +12,12 @@
 
 enum { ALIGNMENT = 64 };
 
-int64_t dt_memory_aligned(int64_t bytes)
-{
-    return bytes > INT64_MAX - ALIGNMENT ? INT64_MAX : (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+int64_t dt_memory_aligned(int64_t bytes) {
+    return bytes > INT64_MAX - ALIGNMENT ? INT64_MAX
+                                         : (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static void find_homes(dt_exec *x)
-{
+static void find_homes(dt_exec *x) {
     const dt_graph *g = x->g;
 
     for (int i = 0; i < g->n_nodes; i++) {
@@ -27,74 +27,66 @@ static void find_homes(dt_exec *x)
         s->bytes = dt_memory_aligned(dt_type_bytes(&x->type[i]));
     }
     for (int i = 0; i < g->n_args; i++)
-        x->slot[g->arg[i].node] = (dt_slot){ .home = DT_HOME_ARG, .index = i, .owner = g->arg[i].node };
+        x->slot[g->arg[i].node] =
+            (dt_slot){.home = DT_HOME_ARG, .index = i, .owner = g->arg[i].node};
     for (int i = 0; i < g->n_states; i++) {
         const dt_state *s = &g->state[i];
-        x->slot[s->node] = (dt_slot){ .home = DT_HOME_VARIABLE, .index = i, .owner = s->node };
+        x->slot[s->node] = (dt_slot){.home = DT_HOME_VARIABLE, .index = i, .owner = s->node};
         if (s->update >= 0 && !x->p->copy_back[i])
-            x->slot[s->update] = (dt_slot){ .home = DT_HOME_VARIABLE, .index = i, .owner = s->node, .stored = true };
+            x->slot[s->update] =
+                (dt_slot){.home = DT_HOME_VARIABLE, .index = i, .owner = s->node, .stored = true};
     }
     for (int i = 0; i < g->n_nodes; i++)
         if (dt_is_renamed(x, i) && x->slot[i].home == DT_HOME_ARENA)
             x->slot[i].owner = x->slot[g->node[i].in[0]].owner;
 }
 
-/* `node` is shown at the end of the step: if it is a variable that is overwritten by then, the old value must be kept. */
-static void keep_old_value(dt_exec *x, int node)
-{
+/* `node` is shown at the end of the step: if it is a variable that is overwritten by then, the old
+ * value must be kept. */
+static void keep_old_value(dt_exec *x, int node) {
     int source = dt_named_by(x->g, node);
     dt_slot *s = &x->slot[source];
 
-    if (x->g->node[source].op->role != DT_ROLE_STATE || x->g->state[s->index].update < 0)
-        return;
+    if (x->g->node[source].op->role != DT_ROLE_STATE || x->g->state[s->index].update < 0) return;
     s->kept = true;
     s->first = 0;
     s->last = x->n_segments;
     s->bytes = dt_memory_aligned(dt_type_bytes(&x->type[source]));
 }
 
-static void keep_old_values(dt_exec *x)
-{
-    for (int i = 0; i < x->g->n_results; i++)
-        keep_old_value(x, x->g->result[i].node);
+static void keep_old_values(dt_exec *x) {
+    for (int i = 0; i < x->g->n_results; i++) keep_old_value(x, x->g->result[i].node);
     for (int i = 0; i < x->g->n_states; i++)
         if (x->g->state[i].update >= 0 && x->p->copy_back[i])
             keep_old_value(x, x->g->state[i].update);
 }
 
-static void read_until(dt_exec *x, int node, int segment)
-{
+static void read_until(dt_exec *x, int node, int segment) {
     dt_slot *owner = &x->slot[x->slot[node].owner];
-    if (segment > owner->last)
-        owner->last = segment;
+    if (segment > owner->last) owner->last = segment;
 }
 
 /* Segment in which a node's inputs are read: its own, or that of the tree which absorbs it. */
-static void note_reading(dt_exec *x, int node, int segment)
-{
+static void note_reading(dt_exec *x, int node, int segment) {
     for (int k = 0; k < x->g->node[node].n_in; k++) {
         int in = x->g->node[node].in[k];
         read_until(x, in, segment);
-        if (x->p->piece[in].absorbed)
-            note_reading(x, in, segment);
+        if (x->p->piece[in].absorbed) note_reading(x, in, segment);
     }
 }
 
-static void find_lifetimes(dt_exec *x)
-{
+static void find_lifetimes(dt_exec *x) {
     const dt_graph *g = x->g;
 
     for (int i = 0; i < g->n_nodes; i++) {
         int segment = x->p->piece[i].segment;
         dt_slot *s = &x->slot[i];
-        if (s->owner == i)
-            s->first = s->last = segment < 0 ? 0 : segment;
+        if (s->owner == i) s->first = s->last = segment < 0 ? 0 : segment;
         if (g->node[i].op->role == DT_ROLE_CONSTANT)
             s->last = x->n_segments; /* written once, before the first run */
     }
     for (int i = 0; i < g->n_nodes; i++)
-        if (x->p->piece[i].segment >= 0)
-            note_reading(x, i, x->p->piece[i].segment);
+        if (x->p->piece[i].segment >= 0) note_reading(x, i, x->p->piece[i].segment);
     for (int i = 0; i < x->n_groups; i++)
         for (int k = 0; k < x->group[i].n_steps; k++)
             if (x->group[i].step[k].kernel == &dt_kernel_fused)
@@ -108,49 +100,38 @@ static void find_lifetimes(dt_exec *x)
 
 /* ---- offsets ---- */
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Stays at INT64_MAX, which no system grants. */
-int64_t dt_memory_sum(int64_t a, int64_t b)
-{
+int64_t dt_memory_sum(int64_t a, int64_t b) {
     int64_t c;
     return dt_add_fits(a, b, &c) ? c : INT64_MAX;
 }
 
-static int larger_first(const void *a, const void *b)
-{
+static int larger_first(const void *a, const void *b) {
     const dt_taken *x = a, *y = b;
     return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x->node - y->node;
 }
 
 /* The lowest gap among the blocks that live at the same time; placed[n] in order of offsets. */
-static int64_t lowest_gap(const dt_slot *s, dt_slot *const *placed, int n)
-{
+static int64_t lowest_gap(const dt_slot *s, dt_slot *const *placed, int n) {
     int64_t at = 0;
 
     for (int i = 0; i < n; i++) {
-        if (placed[i]->first > s->last || s->first > placed[i]->last)
-            continue;
-        if (placed[i]->offset - at >= s->bytes)
-            break;
+        if (placed[i]->first > s->last || s->first > placed[i]->last) continue;
+        if (placed[i]->offset - at >= s->bytes) break;
         at = larger(at, dt_memory_sum(placed[i]->offset, placed[i]->bytes));
     }
     return at;
 }
 
 /* Takes s among the n placed ones, behind those of smaller offsets. */
-static void insert(dt_slot **placed, int n, dt_slot *s)
-{
-    for (; n > 0 && placed[n - 1]->offset > s->offset; n--)
-        placed[n] = placed[n - 1];
+static void insert(dt_slot **placed, int n, dt_slot *s) {
+    for (; n > 0 && placed[n - 1]->offset > s->offset; n--) placed[n] = placed[n - 1];
     placed[n] = s;
 }
 
-int64_t dt_place_blocks(dt_exec *x, dt_taken *blocks, int n)
-{
+int64_t dt_place_blocks(dt_exec *x, dt_taken *blocks, int n) {
     int64_t bytes = 0;
     dt_slot **placed = dt_alloc((size_t)(n + 1) * sizeof *placed);
 
@@ -165,8 +146,7 @@ int64_t dt_place_blocks(dt_exec *x, dt_taken *blocks, int n)
     return bytes;
 }
 
-void dt_plan_memory(dt_exec *x)
-{
+void dt_plan_memory(dt_exec *x) {
     dt_taken *blocks = dt_alloc((size_t)(x->g->n_nodes + 1) * sizeof *blocks);
     int n = 0;
 
@@ -177,42 +157,39 @@ void dt_plan_memory(dt_exec *x)
     dt_plan_task_memory(x);
     for (int i = 0; i < x->g->n_nodes; i++)
         if (x->slot[i].kept || (x->slot[i].home == DT_HOME_ARENA && x->slot[i].owner == i))
-            blocks[n++] = (dt_taken){ i, x->slot[i].bytes };
+            blocks[n++] = (dt_taken){i, x->slot[i].bytes};
     x->arena_bytes = dt_place_blocks(x, blocks, n);
     free(blocks);
 }
 
 /* ---- who takes it ---- */
 
-static int64_t takes(const dt_exec *x, int node, int segment)
-{
+static int64_t takes(const dt_exec *x, int node, int segment) {
     const dt_slot *s = &x->slot[node];
-    if (s->home == DT_HOME_TASK)
-        return dt_task_memory_in(x, node, segment);
-    return (s->kept || (s->home == DT_HOME_ARENA && s->owner == node)) && s->first <= segment && segment <= s->last ? s->bytes : 0;
+    if (s->home == DT_HOME_TASK) return dt_task_memory_in(x, node, segment);
+    return (s->kept || (s->home == DT_HOME_ARENA && s->owner == node)) && s->first <= segment &&
+                   segment <= s->last
+               ? s->bytes
+               : 0;
 }
 
-static int fullest_segment(const dt_exec *x)
-{
+static int fullest_segment(const dt_exec *x) {
     int64_t most = -1;
     int at = 0;
     for (int i = 0; i < x->n_segments; i++) {
         int64_t bytes = 0;
-        for (int n = 0; n < x->g->n_nodes; n++)
-            bytes = dt_memory_sum(bytes, takes(x, n, i));
+        for (int n = 0; n < x->g->n_nodes; n++) bytes = dt_memory_sum(bytes, takes(x, n, i));
         at = bytes > most ? i : at;
         most = larger(most, bytes);
     }
     return at;
 }
 
-static bool is_of(const char *path, const char *layer, size_t n)
-{
+static bool is_of(const char *path, const char *layer, size_t n) {
     return strncmp(path, layer, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
-const char *dt_exec_largest_layer(const dt_exec *x, dt_arena *arena, int64_t *bytes)
-{
+const char *dt_exec_largest_layer(const dt_exec *x, dt_arena *arena, int64_t *bytes) {
     const int segment = fullest_segment(x), n_nodes = x->g->n_nodes;
     bool *counted = dt_arena_array(arena, bool, n_nodes + 1);
     const char *largest = "";

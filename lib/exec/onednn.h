@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * oneDNN, loaded with dlopen, for the files that create its primitives. Its C interface changed between 2.x (descriptor structs, filled by the
- * library) and 3.x (everything behind handles); both are known here by their symbols. Structs of 2.x are passed through as bytes of ample size, so no
+ * oneDNN, loaded with dlopen, for the files that create its primitives. Its C interface changed
+ * between 2.x (descriptor structs, filled by the library) and 3.x (everything behind handles); both
+ * are known here by their symbols. Structs of 2.x are passed through as bytes of ample size, so no
  * header of the library is needed and one binary serves every version.
  */
 #ifndef DT_EXEC_ONEDNN_H
@@ -15,23 +16,42 @@
 #include "base/status.h"
 
 typedef void *dt_dnnl;
-typedef struct dt_dnnl_version { int major, minor, patch; } dt_dnnl_version;
-typedef struct dt_dnnl_arg { int arg; dt_dnnl memory; } dt_dnnl_arg;
+typedef struct dt_dnnl_version {
+    int major, minor, patch;
+} dt_dnnl_version;
+typedef struct dt_dnnl_arg {
+    int arg;
+    dt_dnnl memory;
+} dt_dnnl_arg;
 
 enum { DT_DNNL_BF16 = 2, DT_DNNL_F32 = 3, DT_DNNL_ANY = 1 /* a layout of its own choice */ };
 enum { /* what an argument is */
-    DT_DNNL_SRC = 1, DT_DNNL_DST = 17, DT_DNNL_WEIGHTS = 33, DT_DNNL_SCRATCHPAD = 80, DT_DNNL_DIFF_SRC = 129, DT_DNNL_DIFF_DST = 145,
-    DT_DNNL_DIFF_WEIGHTS = 161
+       DT_DNNL_SRC = 1,
+       DT_DNNL_DST = 17,
+       DT_DNNL_WEIGHTS = 33,
+       DT_DNNL_SCRATCHPAD = 80,
+       DT_DNNL_DIFF_SRC = 129,
+       DT_DNNL_DIFF_DST = 145,
+       DT_DNNL_DIFF_WEIGHTS = 161
 };
 /* sizeof(dnnl_memory_desc_t) is 696, and that of the descriptors of ops about 3,500, in 2.x. */
-typedef union dt_dnnl_desc { char bytes[2048]; dt_dnnl h; int64_t align; } dt_dnnl_desc;
-typedef union dt_dnnl_op { char bytes[16384]; int64_t align; } dt_dnnl_op;
+typedef union dt_dnnl_desc {
+    char bytes[2048];
+    dt_dnnl h;
+    int64_t align;
+} dt_dnnl_desc;
+typedef union dt_dnnl_op {
+    char bytes[16384];
+    int64_t align;
+} dt_dnnl_op;
 
 /* The functions used; those of one interface (_2, _3) are NULL under the other. */
 typedef struct dt_dnnl_api {
     void *library;
-    dt_dnnl engine, stream, own_scratchpad; /* attributes of a primitive that is given its working memory */
-    bool begun, begins;     /* see gemm_onednn.c: code is made, or was; by this thread, which has not been joined */
+    /* attributes of a primitive that is given its working memory */
+    dt_dnnl engine, stream, own_scratchpad;
+    /* see gemm_onednn.c: code is made, or was; by this thread, which has not been joined */
+    bool begun, begins;
     pthread_t beginning;
     void (*omp_set_num_threads)(int);
     const dt_dnnl_version *(*version)(void);
@@ -52,41 +72,53 @@ typedef struct dt_dnnl_api {
     size_t (*desc_size)(const void *desc);
     const void *(*query_desc)(dt_dnnl primitive_desc, int what, int index);
     int (*query)(dt_dnnl primitive_desc, int what, int index, void *out);
-    int (*reorder_desc)(dt_dnnl *, const void *from, dt_dnnl engine, const void *to, dt_dnnl to_engine, dt_dnnl attr);
+    int (*reorder_desc)(dt_dnnl *, const void *from, dt_dnnl engine, const void *to,
+                        dt_dnnl to_engine, dt_dnnl attr);
     int (*primitive_create)(dt_dnnl *, dt_dnnl desc);
     int (*primitive_desc_destroy)(dt_dnnl);
     int (*primitive_destroy)(dt_dnnl);
     int (*execute)(dt_dnnl, dt_dnnl stream, int n, const dt_dnnl_arg *);
     int (*desc_strides_2)(void *desc, int n, const int64_t *dims, int type, const int64_t *strides);
     int (*desc_tag_2)(void *desc, int n, const int64_t *dims, int type, int tag);
-    int (*matmul_desc_2)(void *op, const void *src, const void *weights, const void *bias, const void *dst);
-    int (*forward_2)(void *op, int prop, int alg, const void *src, const void *weights, const void *bias, const void *dst, const int64_t *strides,
+    int (*matmul_desc_2)(void *op, const void *src, const void *weights, const void *bias,
+                         const void *dst);
+    int (*forward_2)(void *op, int prop, int alg, const void *src, const void *weights,
+                     const void *bias, const void *dst, const int64_t *strides,
                      const int64_t *dilates, const int64_t *low, const int64_t *high);
-    int (*data_2)(void *op, int alg, const void *src, const void *weights, const void *dst, const int64_t *strides, const int64_t *dilates,
-                  const int64_t *low, const int64_t *high);
-    int (*weights_2)(void *op, int alg, const void *src, const void *weights, const void *bias, const void *dst, const int64_t *strides,
-                     const int64_t *dilates, const int64_t *low, const int64_t *high);
+    int (*data_2)(void *op, int alg, const void *src, const void *weights, const void *dst,
+                  const int64_t *strides, const int64_t *dilates, const int64_t *low,
+                  const int64_t *high);
+    int (*weights_2)(void *op, int alg, const void *src, const void *weights, const void *bias,
+                     const void *dst, const int64_t *strides, const int64_t *dilates,
+                     const int64_t *low, const int64_t *high);
     int (*append_sum_2)(dt_dnnl list, float scale);
     int (*primitive_desc_2)(dt_dnnl *, const void *op, dt_dnnl attr, dt_dnnl engine, dt_dnnl hint);
     int (*append_sum_3)(dt_dnnl list, float scale, int32_t zero_point, int type);
-    int (*desc_strides_3)(dt_dnnl *desc, int n, const int64_t *dims, int type, const int64_t *strides);
+    int (*desc_strides_3)(dt_dnnl *desc, int n, const int64_t *dims, int type,
+                          const int64_t *strides);
     int (*desc_tag_3)(dt_dnnl *desc, int n, const int64_t *dims, int type, int tag);
     int (*desc_destroy_3)(dt_dnnl);
-    int (*matmul_desc_3)(dt_dnnl *, dt_dnnl engine, dt_dnnl src, dt_dnnl weights, dt_dnnl bias, dt_dnnl dst, dt_dnnl attr);
-    int (*forward_3)(dt_dnnl *, dt_dnnl engine, int prop, int alg, dt_dnnl src, dt_dnnl weights, dt_dnnl bias, dt_dnnl dst, const int64_t *strides,
-                     const int64_t *dilates, const int64_t *low, const int64_t *high, dt_dnnl attr);
-    int (*data_3)(dt_dnnl *, dt_dnnl engine, int alg, dt_dnnl src, dt_dnnl weights, dt_dnnl dst, const int64_t *strides, const int64_t *dilates,
-                  const int64_t *low, const int64_t *high, dt_dnnl hint, dt_dnnl attr);
-    int (*weights_3)(dt_dnnl *, dt_dnnl engine, int alg, dt_dnnl src, dt_dnnl weights, dt_dnnl bias, dt_dnnl dst, const int64_t *strides,
-                     const int64_t *dilates, const int64_t *low, const int64_t *high, dt_dnnl hint, dt_dnnl attr);
+    int (*matmul_desc_3)(dt_dnnl *, dt_dnnl engine, dt_dnnl src, dt_dnnl weights, dt_dnnl bias,
+                         dt_dnnl dst, dt_dnnl attr);
+    int (*forward_3)(dt_dnnl *, dt_dnnl engine, int prop, int alg, dt_dnnl src, dt_dnnl weights,
+                     dt_dnnl bias, dt_dnnl dst, const int64_t *strides, const int64_t *dilates,
+                     const int64_t *low, const int64_t *high, dt_dnnl attr);
+    int (*data_3)(dt_dnnl *, dt_dnnl engine, int alg, dt_dnnl src, dt_dnnl weights, dt_dnnl dst,
+                  const int64_t *strides, const int64_t *dilates, const int64_t *low,
+                  const int64_t *high, dt_dnnl hint, dt_dnnl attr);
+    int (*weights_3)(dt_dnnl *, dt_dnnl engine, int alg, dt_dnnl src, dt_dnnl weights, dt_dnnl bias,
+                     dt_dnnl dst, const int64_t *strides, const int64_t *dilates,
+                     const int64_t *low, const int64_t *high, dt_dnnl hint, dt_dnnl attr);
 } dt_dnnl_api;
 
 /* KERNELS with the reason when the library is not there, or lacks what is needed. */
 dt_status *dt_dnnl_open(dt_dnnl_api **out) DT_MUST_USE;
 void dt_dnnl_close(dt_dnnl_api *a);
 
-/* An array of `type` and `rank` sizes whose neighbours stand `strides` elements apart; strides NULL: laid out as the primitive likes best. */
-bool dt_dnnl_describe(const dt_dnnl_api *a, int type, int rank, const int64_t *dims, const int64_t *strides, dt_dnnl_desc *out);
+/* An array of `type` and `rank` sizes whose neighbours stand `strides` elements apart; strides
+ * NULL: laid out as the primitive likes best. */
+bool dt_dnnl_describe(const dt_dnnl_api *a, int type, int rank, const int64_t *dims,
+                      const int64_t *strides, dt_dnnl_desc *out);
 /* What functions of either interface take for it. */
 const void *dt_dnnl_pointer(const dt_dnnl_api *a, const dt_dnnl_desc *d);
 void dt_dnnl_forget(const dt_dnnl_api *a, dt_dnnl_desc *d);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Planned matrix products. They use the engine's library. If that was chosen automatically (`auto`), OpenBLAS computes what oneDNN rejects, and what it is
- * slow at by the table of product_choice.c. The choice depends on sizes and versions alone, and so do the bits.
+ * Planned matrix products. They use the engine's library. If that was chosen automatically
+ * (`auto`), OpenBLAS computes what oneDNN rejects, and what it is slow at by the table of
+ * product_choice.c. The choice depends on sizes and versions alone, and so do the bits.
  *
- * Matrices of 16 bits go to the library where it takes them. Where the processor multiplies bfloat16, a tile of each is packed, and multiplied as it is
- * (dot_bf16.c). Elsewhere, and where it refuses, a tile at a time is converted into scratch and
- * multiplied there. A tile of A serves a whole panel of C, so that A is converted once for each of them; float32 is read where it lies:
+ * Matrices of 16 bits go to the library where it takes them. Where the processor multiplies
+ * bfloat16, a tile of each is packed, and multiplied as it is (dot_bf16.c). Elsewhere, and where it
+ * refuses, a tile at a time is converted into scratch and multiplied there. A tile of A serves a
+ * whole panel of C, so that A is converted once for each of them; float32 is read where it lies:
  *
- *     for each panel of C    for each stretch of k    float(A tile)    for each tile of the panel    C (f32) += float(A tile) float(B tile)
+ *     for each panel of C    for each stretch of k    float(A tile)    for each tile of the panel
+ *     C (f32) += float(A tile) float(B tile)
  *                            then the panel is stored as C is to be
  */
 #include <stdlib.h>
@@ -32,40 +35,35 @@ typedef enum side { A, B } side;
 
 /* ---- who makes it ---- */
 
-static dt_status *open_second(dt_engine *e)
-{
-    if (e->second.name)
-        return NULL;
+static dt_status *open_second(dt_engine *e) {
+    if (e->second.name) return NULL;
     DT_TRY(dt_gemm_open_openblas(&e->second));
     dt_status *s = dt_gemm_find_room(&e->second, dt_pool_lanes(e->pool));
     if (s) {
         e->second.close(&e->second);
-        e->second = (dt_gemm_library){ 0 };
+        e->second = (dt_gemm_library){0};
     }
     return s;
 }
 
-static dt_status *choose_library(dt_engine *e, const dt_gemm *g, const dt_gemm_library **out)
-{
+static dt_status *choose_library(dt_engine *e, const dt_gemm *g, const dt_gemm_library **out) {
     const bool second = dt_product_prefers_openblas(e, g);
-    if (second)
-        DT_TRY(open_second(e));
+    if (second) DT_TRY(open_second(e));
     *out = second ? &e->second : &e->gemm;
     return NULL;
 }
 
-static dt_status *plan_by(dt_engine *e, const dt_gemm_library *l, const dt_gemm *g, void **out)
-{
+static dt_status *plan_by(dt_engine *e, const dt_gemm_library *l, const dt_gemm *g, void **out) {
     DT_TRY(l->plan(l, g, out));
     e->held += l->held ? l->held(*out) : 0;
     return NULL;
 }
 
-static dt_status *plan_plain(dt_engine *e, const dt_gemm *g, dt_product *out)
-{
+static dt_status *plan_plain(dt_engine *e, const dt_gemm *g, dt_product *out) {
     DT_TRY(choose_library(e, g, &out->library));
     dt_status *s = plan_by(e, out->library, g, &out->plan);
-    if (!s || e->kernels != DT_KERNELS_AUTO || out->library != &e->gemm || dt_status_number(s) != DT_E_KERNELS)
+    if (!s || e->kernels != DT_KERNELS_AUTO || out->library != &e->gemm ||
+        dt_status_number(s) != DT_E_KERNELS)
         return s;
     dt_status_free(s);
     DT_TRY(open_second(e));
@@ -75,46 +73,42 @@ static dt_status *plan_plain(dt_engine *e, const dt_gemm *g, dt_product *out)
 
 /* ---- tiles ---- */
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static int64_t size_of(const dt_gemm *g, axis a)
-{
-    return a == M ? g->m : a == N ? g->n : g->k;
-}
+static int64_t size_of(const dt_gemm *g, axis a) { return a == M ? g->m : a == N ? g->n : g->k; }
 
-static int64_t tile_of(axis a)
-{
-    return a == M ? TILE_M : a == N ? TILE_N : TILE_K;
-}
+static int64_t tile_of(axis a) { return a == M ? TILE_M : a == N ? TILE_N : TILE_K; }
 
 /* The size of a full tile, or of what is left over behind them. */
-static int64_t extent(const dt_gemm *g, axis a, bool rest)
-{
+static int64_t extent(const dt_gemm *g, axis a, bool rest) {
     return rest ? size_of(g, a) % tile_of(a) : tile_of(a) <= size_of(g, a) ? tile_of(a) : 0;
 }
 
-static int64_t largest(const dt_gemm *g, axis a)
-{
-    return smaller(size_of(g, a), tile_of(a));
-}
+static int64_t largest(const dt_gemm *g, axis a) { return smaller(size_of(g, a), tile_of(a)); }
 
 /* The product of one tile. What is to be converted lies dense in scratch. */
-static dt_gemm tile_product(const dt_gemm *g, int64_t m, int64_t n, int64_t k, bool adds)
-{
-    return (dt_gemm){ .m = m, .n = n, .k = k, .trans_a = g->trans_a, .trans_b = g->trans_b, .adds = adds,
-                      .lda = g->in[A] == DT_GEMM_F32 ? g->lda : g->trans_a ? m : k,
-                      .ldb = g->in[B] == DT_GEMM_F32 ? g->ldb : g->trans_b ? k : n,
-                      .ldc = g->out == DT_GEMM_F32 ? g->ldc : smaller(g->n, PANEL_N) };
+static dt_gemm tile_product(const dt_gemm *g, int64_t m, int64_t n, int64_t k, bool adds) {
+    return (dt_gemm){.m = m,
+                     .n = n,
+                     .k = k,
+                     .trans_a = g->trans_a,
+                     .trans_b = g->trans_b,
+                     .adds = adds,
+                     .lda = g->in[A] == DT_GEMM_F32 ? g->lda
+                            : g->trans_a            ? m
+                                                    : k,
+                     .ldb = g->in[B] == DT_GEMM_F32 ? g->ldb
+                            : g->trans_b            ? k
+                                                    : n,
+                     .ldc = g->out == DT_GEMM_F32 ? g->ldc : smaller(g->n, PANEL_N)};
 }
 
-static dt_status *plan_tiles(dt_engine *e, const dt_gemm *g, const dt_gemm_library *library, struct dt_tiles *t)
-{
+static dt_status *plan_tiles(dt_engine *e, const dt_gemm *g, const dt_gemm_library *library,
+                             struct dt_tiles *t) {
     for (int i = 0; i < 16; i++) {
         int64_t m = extent(g, M, i & 8), n = extent(g, N, i & 4), k = extent(g, K, i & 2);
-        bool adds = i & 1, first = i & 2 ? size_of(g, K) < TILE_K : true, later = i & 2 ? size_of(g, K) > TILE_K : size_of(g, K) >= 2 * TILE_K;
+        bool adds = i & 1, first = i & 2 ? size_of(g, K) < TILE_K : true,
+             later = i & 2 ? size_of(g, K) > TILE_K : size_of(g, K) >= 2 * TILE_K;
         dt_gemm tile = tile_product(g, m, n, k, adds);
         if (m && n && k && (adds ? g->adds || later : first && !g->adds))
             DT_TRY(plan_by(e, library, &tile, &t->plan[i >> 3 & 1][i >> 2 & 1][i >> 1 & 1][i & 1]));
@@ -123,20 +117,24 @@ static dt_status *plan_tiles(dt_engine *e, const dt_gemm *g, const dt_gemm_libra
 }
 
 /* A tile of bfloat16; lda and the like are those of the whole matrices, and C lies as floats. */
-static dt_dot_bf16 packed_product(const dt_gemm *g, int64_t m, int64_t n, int64_t k, bool adds)
-{
-    return (dt_dot_bf16){ .m = m, .n = n, .k = k, .trans_a = g->trans_a, .trans_b = g->trans_b, .adds = adds, .lda = g->lda, .ldb = g->ldb,
-                          .ldc = g->out == DT_GEMM_F32 ? g->ldc : smaller(g->n, PANEL_N) };
+static dt_dot_bf16 packed_product(const dt_gemm *g, int64_t m, int64_t n, int64_t k, bool adds) {
+    return (dt_dot_bf16){.m = m,
+                         .n = n,
+                         .k = k,
+                         .trans_a = g->trans_a,
+                         .trans_b = g->trans_b,
+                         .adds = adds,
+                         .lda = g->lda,
+                         .ldb = g->ldb,
+                         .ldc = g->out == DT_GEMM_F32 ? g->ldc : smaller(g->n, PANEL_N)};
 }
 
-static dt_dot_bf16 largest_packed(const dt_gemm *g)
-{
+static dt_dot_bf16 largest_packed(const dt_gemm *g) {
     return packed_product(g, largest(g, M), largest(g, N), largest(g, K), false);
 }
 
 /* Floats of scratch, or what takes their place: a tile of A, one of B, a panel of C. */
-static int64_t room_of_a(const dt_gemm *g, bool packs)
-{
+static int64_t room_of_a(const dt_gemm *g, bool packs) {
     if (packs) {
         const dt_dot_bf16 t = largest_packed(g);
         return dt_dot_bf16_room_a(&t);
@@ -144,8 +142,7 @@ static int64_t room_of_a(const dt_gemm *g, bool packs)
     return g->in[A] == DT_GEMM_F32 ? 0 : largest(g, M) * largest(g, K);
 }
 
-static int64_t room_of_b(const dt_gemm *g, bool packs)
-{
+static int64_t room_of_b(const dt_gemm *g, bool packs) {
     if (packs) {
         const dt_dot_bf16 t = largest_packed(g);
         return dt_dot_bf16_room_b(&t);
@@ -153,43 +150,39 @@ static int64_t room_of_b(const dt_gemm *g, bool packs)
     return g->in[B] == DT_GEMM_F32 ? 0 : largest(g, K) * largest(g, N);
 }
 
-static int64_t room_of_c(const dt_gemm *g)
-{
+static int64_t room_of_c(const dt_gemm *g) {
     return g->out == DT_GEMM_F32 ? 0 : largest(g, M) * smaller(g->n, PANEL_N);
 }
 
-static dt_status *plan_in_tiles(dt_engine *e, const dt_gemm *g, dt_product *out)
-{
+static dt_status *plan_in_tiles(dt_engine *e, const dt_gemm *g, dt_product *out) {
     const dt_gemm full = tile_product(g, largest(g, M), largest(g, N), largest(g, K), false);
-    const bool packs = e->packs_bf16 && g->in[A] == DT_GEMM_BF16 && g->in[B] == DT_GEMM_BF16 && g->k % 2 == 0;
+    const bool packs =
+        e->packs_bf16 && g->in[A] == DT_GEMM_BF16 && g->in[B] == DT_GEMM_BF16 && g->k % 2 == 0;
 
     DT_TRY(choose_library(e, &full, &out->library));
-    out->scratch = (size_t)(room_of_a(g, packs) + room_of_b(g, packs) + room_of_c(g)) * sizeof(float);
+    out->scratch =
+        (size_t)(room_of_a(g, packs) + room_of_b(g, packs) + room_of_c(g)) * sizeof(float);
     out->tiles = dt_alloc(sizeof *out->tiles);
-    *out->tiles = (struct dt_tiles){ .g = *g, .simd = e->simd, .packs = packs };
+    *out->tiles = (struct dt_tiles){.g = *g, .simd = e->simd, .packs = packs};
     return packs ? NULL : plan_tiles(e, g, out->library, out->tiles);
 }
 
 /* What a library takes as it is: float32, and bfloat16 where it is faster for it. */
-static bool is_plain(const dt_gemm *g)
-{
+static bool is_plain(const dt_gemm *g) {
     return g->in[A] == DT_GEMM_F32 && g->in[B] == DT_GEMM_F32 && g->out == DT_GEMM_F32;
 }
 
-static bool is_bf16(const dt_engine *e, const dt_gemm *g)
-{
-    return e->gemm.bf16 && g->in[A] == DT_GEMM_BF16 && g->in[B] == DT_GEMM_BF16 && g->out != DT_GEMM_F16;
+static bool is_bf16(const dt_engine *e, const dt_gemm *g) {
+    return e->gemm.bf16 && g->in[A] == DT_GEMM_BF16 && g->in[B] == DT_GEMM_BF16 &&
+           g->out != DT_GEMM_F16;
 }
 
-dt_status *dt_product_plan(dt_engine *e, const dt_gemm *g, dt_product *out)
-{
-    if (is_plain(g))
-        return plan_plain(e, g, out);
+dt_status *dt_product_plan(dt_engine *e, const dt_gemm *g, dt_product *out) {
+    if (is_plain(g)) return plan_plain(e, g, out);
     if (is_bf16(e, g)) {
         dt_status *s = plan_by(e, &e->gemm, g, &out->plan);
         out->library = &e->gemm;
-        if (!s || dt_status_number(s) != DT_E_KERNELS)
-            return s;
+        if (!s || dt_status_number(s) != DT_E_KERNELS) return s;
         dt_status_free(s);
     }
     return plan_in_tiles(e, g, out);
@@ -197,20 +190,20 @@ dt_status *dt_product_plan(dt_engine *e, const dt_gemm *g, dt_product *out)
 
 /* ---- running ---- */
 
-static const dt_strip_op loads[] = { [DT_GEMM_F32] = DT_S_COPY, [DT_GEMM_BF16] = DT_S_FROM_BF16, [DT_GEMM_F16] = DT_S_FROM_F16 };
-static const dt_strip_op stores[] = { [DT_GEMM_F32] = DT_S_COPY, [DT_GEMM_BF16] = DT_S_TO_BF16, [DT_GEMM_F16] = DT_S_TO_F16 };
+static const dt_strip_op loads[] = {
+    [DT_GEMM_F32] = DT_S_COPY, [DT_GEMM_BF16] = DT_S_FROM_BF16, [DT_GEMM_F16] = DT_S_FROM_F16};
+static const dt_strip_op stores[] = {
+    [DT_GEMM_F32] = DT_S_COPY, [DT_GEMM_BF16] = DT_S_TO_BF16, [DT_GEMM_F16] = DT_S_TO_F16};
 
-static int64_t bytes_of(dt_gemm_float f)
-{
-    return f == DT_GEMM_F32 ? 4 : 2;
-}
+static int64_t bytes_of(dt_gemm_float f) { return f == DT_GEMM_F32 ? 4 : 2; }
 
 /* Where a tile begins; how large it is. */
 typedef struct tile {
     int64_t m, n, k, m_size, n_size, k_size;
 } tile;
 
-/* A product under way: its matrices, and room in scratch for a tile of A, one of B, a panel of C. */
+/* A product under way: its matrices, and room in scratch for a tile of A, one of B, a panel of
+ * C. */
 typedef struct work {
     const dt_product *p;
     const char *in[2];
@@ -218,68 +211,63 @@ typedef struct work {
     float *room[3];
 } work;
 
-static bool is_by_k(const dt_gemm *g, side of)
-{
-    return of == A ? g->trans_a : !g->trans_b;
-}
+static bool is_by_k(const dt_gemm *g, side of) { return of == A ? g->trans_a : !g->trans_b; }
 
 /* Where a tile of an operand begins. */
-static const char *begin_of(const work *w, side of, const tile *at)
-{
+static const char *begin_of(const work *w, side of, const tile *at) {
     const dt_gemm *g = &w->p->tiles->g;
     const int64_t ld = of == A ? g->lda : g->ldb, own = of == A ? at->m : at->n;
     return w->in[of] + (is_by_k(g, of) ? at->k * ld + own : own * ld + at->k) * bytes_of(g->in[of]);
 }
 
 /* A tile of an operand as floats: where it lies, or converted, its stored rows close together. */
-static const float *fetch(const work *w, side of, const tile *at)
-{
+static const float *fetch(const work *w, side of, const tile *at) {
     const struct dt_tiles *t = w->p->tiles;
     const dt_gemm *g = &t->g;
-    const int64_t ld = of == A ? g->lda : g->ldb, size = bytes_of(g->in[of]), own_size = of == A ? at->m_size : at->n_size;
+    const int64_t ld = of == A ? g->lda : g->ldb, size = bytes_of(g->in[of]),
+                  own_size = of == A ? at->m_size : at->n_size;
     const bool k_first = is_by_k(g, of);
     const char *from = begin_of(w, of, at);
     const int64_t rows = k_first ? at->k_size : own_size, columns = k_first ? own_size : at->k_size;
 
-    if (g->in[of] == DT_GEMM_F32)
-        return (const float *)(const void *)from;
+    if (g->in[of] == DT_GEMM_F32) return (const float *)(const void *)from;
     for (int64_t i = 0; i < rows; i++)
-        t->simd->strip[loads[g->in[of]]](w->room[of] + i * columns, from + i * ld * size, NULL, NULL, columns);
+        t->simd->strip[loads[g->in[of]]](w->room[of] + i * columns, from + i * ld * size, NULL,
+                                         NULL, columns);
     return w->room[of];
 }
 
 /* The same of bfloat16 as it is. */
-static void add_packed(const work *w, tile at, int64_t end, float *to)
-{
+static void add_packed(const work *w, tile at, int64_t end, float *to) {
     const struct dt_tiles *t = w->p->tiles;
     const bool adds = t->g.adds || at.k > 0;
     const uint16_t *a = (const uint16_t *)(const void *)begin_of(w, A, &at);
-    uint32_t *room[2] = { (uint32_t *)(void *)w->room[A], (uint32_t *)(void *)w->room[B] };
+    uint32_t *room[2] = {(uint32_t *)(void *)w->room[A], (uint32_t *)(void *)w->room[B]};
     const dt_dot_bf16 left = packed_product(&t->g, at.m_size, 0, at.k_size, adds);
 
     dt_dot_bf16_pack_a(&left, a, room[A]);
     for (const int64_t begin = at.n; at.n < end; at.n += TILE_N) {
-        const dt_dot_bf16 one = packed_product(&t->g, at.m_size, smaller(TILE_N, end - at.n), at.k_size, adds);
+        const dt_dot_bf16 one =
+            packed_product(&t->g, at.m_size, smaller(TILE_N, end - at.n), at.k_size, adds);
         dt_dot_bf16_pack_b(&one, (const uint16_t *)(const void *)begin_of(w, B, &at), room[B]);
         dt_dot_bf16_run(&one, a, room[A], room[B], to + (at.n - begin));
     }
 }
 
 /* Adds one stretch of k to a panel, `to`. */
-static void add_stretch(const work *w, tile at, int64_t end, float *to)
-{
+static void add_stretch(const work *w, tile at, int64_t end, float *to) {
     const struct dt_tiles *t = w->p->tiles;
     const float *left = fetch(w, A, &at);
 
     for (const int64_t begin = at.n; at.n < end; at.n += TILE_N) {
         at.n_size = smaller(TILE_N, end - at.n);
-        void *plan = t->plan[at.m_size < TILE_M][at.n_size < TILE_N][at.k_size < TILE_K][t->g.adds || at.k > 0];
+        void *plan = t->plan[at.m_size < TILE_M][at.n_size < TILE_N][at.k_size < TILE_K]
+                            [t->g.adds || at.k > 0];
         w->p->library->run(plan, left, fetch(w, B, &at), to + (at.n - begin));
     }
 }
 
-static void make_panel(const work *w, tile at)
-{
+static void make_panel(const work *w, tile at) {
     const struct dt_tiles *t = w->p->tiles;
     const dt_gemm *g = &t->g;
     const int64_t width = smaller(PANEL_N, g->n - at.n), ld = smaller(PANEL_N, g->n);
@@ -296,14 +284,12 @@ static void make_panel(const work *w, tile at)
 }
 
 /* A sum of nothing is 0. */
-static void clear(const dt_gemm *g, char *c)
-{
+static void clear(const dt_gemm *g, char *c) {
     for (int64_t i = 0; i < g->m && !g->adds; i++)
         memset(c + i * g->ldc * bytes_of(g->out), 0, (size_t)(g->n * bytes_of(g->out)));
 }
 
-void dt_product_run(const dt_product *p, const void *a, const void *b, void *c, void *scratch)
-{
+void dt_product_run(const dt_product *p, const void *a, const void *b, void *c, void *scratch) {
     if (!p->tiles) {
         p->library->run(p->plan, a, b, c);
         return;
@@ -311,21 +297,16 @@ void dt_product_run(const dt_product *p, const void *a, const void *b, void *c, 
     const dt_gemm *g = &p->tiles->g;
     float *room = scratch;
     const int64_t b_at = room_of_a(g, p->tiles->packs), c_at = b_at + room_of_b(g, p->tiles->packs);
-    const work w = { p, { a, b }, c, { room, room + b_at, room + c_at } };
-    if (g->k == 0)
-        clear(g, c);
-    for (tile at = { 0 }; g->k > 0 && at.m < g->m; at.m += TILE_M)
-        for (at.n = 0; at.n < g->n; at.n += PANEL_N)
-            make_panel(&w, at);
+    const work w = {p, {a, b}, c, {room, room + b_at, room + c_at}};
+    if (g->k == 0) clear(g, c);
+    for (tile at = {0}; g->k > 0 && at.m < g->m; at.m += TILE_M)
+        for (at.n = 0; at.n < g->n; at.n += PANEL_N) make_panel(&w, at);
 }
 
-void dt_product_release(dt_product *p)
-{
-    if (p->plan)
-        p->library->release(p->plan);
+void dt_product_release(dt_product *p) {
+    if (p->plan) p->library->release(p->plan);
     for (int i = 0; p->tiles && i < 16; i++)
-        if (((void **)p->tiles->plan)[i])
-            p->library->release(((void **)p->tiles->plan)[i]);
+        if (((void **)p->tiles->plan)[i]) p->library->release(((void **)p->tiles->plan)[i]);
     free(p->tiles);
-    *p = (dt_product){ 0 };
+    *p = (dt_product){0};
 }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values that are computed again instead of being stored. An element-wise value that several fused steps read would be written once and read by each;
- * often it is cheaper to compute it again from what those steps read anyway. Batch normalisation is an example:
+ * Values that are computed again instead of being stored. An element-wise value that several fused
+ * steps read would be written once and read by each; often it is cheaper to compute it again from
+ * what those steps read anyway. Batch normalisation is an example:
  *
  *     x ── centred ── squared (summed)          forward, then, after the sums are there
  *           └────────  y = relu(centred * a + b)
- *           └────────  the same in both sweeps back: only x and y lie in memory, `centred` and the relu's mask never do
+ *           └────────  the same in both sweeps back: only x and y lie in memory, `centred` and the
+ *           relu's mask never do
  *
- * Values are decided in order, so what they are made of is known: a value is made again in the steps that read it when each of them has
- * to read at most one array that it does not read by now. One that must be in memory all the same (a kernel reads it) is made again where
- * that takes no further array.
+ * Values are decided in order, so what they are made of is known: a value is made again in the
+ * steps that read it when each of them has to read at most one array that it does not read by now.
+ * One that must be in memory all the same (a kernel reads it) is made again where that takes no
+ * further array.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -23,10 +26,10 @@ typedef struct planner {
     dt_exec *x;
     dt_fused_list *list;
     int n_lists;
-    dt_node_list *reads;      /* by list: arrays of its shape that it reads */
-    dt_node_list *readers;    /* by node: other lists that read it */
-    bool *must;       /* by node: a kernel reads it, or it leaves the program */
-    int *overwritten; /* by node: the segment in which it is; INT_MAX: never */
+    dt_node_list *reads;   /* by list: arrays of its shape that it reads */
+    dt_node_list *readers; /* by node: other lists that read it */
+    bool *must;            /* by node: a kernel reads it, or it leaves the program */
+    int *overwritten;      /* by node: the segment in which it is; INT_MAX: never */
 } planner;
 
 /* What it takes to make a value. */
@@ -36,149 +39,118 @@ typedef struct recipe {
     bool fits;
 } recipe;
 
-static bool has(const dt_node_list *s, int v)
-{
+static bool has(const dt_node_list *s, int v) {
     for (int i = 0; i < s->n; i++)
-        if (s->v[i] == v)
-            return true;
+        if (s->v[i] == v) return true;
     return false;
 }
 
-static void put(dt_node_list *s, int v)
-{
-    if (has(s, v))
-        return;
+static void put(dt_node_list *s, int v) {
+    if (has(s, v)) return;
     DT_GROW(s->v, s->cap, s->n + 1);
     s->v[s->n++] = v;
 }
 
-static bool same_shape(const dt_graph *g, int a, int b)
-{
+static bool same_shape(const dt_graph *g, int a, int b) {
     const dt_type *s = &g->node[a].type, *t = &g->node[b].type;
     return s->rank == t->rank && memcmp(s->dim, t->dim, sizeof s->dim) == 0;
 }
 
 /* ---- who reads what ---- */
 
-static void note_readers(planner *p, int node)
-{
+static void note_readers(planner *p, int node) {
     const dt_graph *g = p->x->g;
     int list = p->x->fused_in[node];
 
     for (int k = 0; k < g->node[node].n_in; k++) {
         int in = g->node[node].in[k], from = p->x->fused_in[in];
         bool alike = list >= 0 && same_shape(g, in, p->list[list].shape);
-        if (list < 0 || (from >= 0 && !alike))
-            p->must[in] = true;
-        else if (from < 0 && alike)
-            put(&p->reads[list], in);
-        else if (from >= 0 && from != list)
-            put(&p->readers[in], list);
+        if (list < 0 || (from >= 0 && !alike)) p->must[in] = true;
+        else if (from < 0 && alike) put(&p->reads[list], in);
+        else if (from >= 0 && from != list) put(&p->readers[in], list);
     }
 }
 
-static void note_all(planner *p)
-{
+static void note_all(planner *p) {
     const dt_graph *g = p->x->g;
 
     for (int i = 0; i < g->n_nodes; i++) {
         p->overwritten[i] = INT_MAX;
-        if (p->x->p->piece[i].segment >= 0 || p->x->p->piece[i].absorbed)
-            note_readers(p, i);
+        if (p->x->p->piece[i].segment >= 0 || p->x->p->piece[i].absorbed) note_readers(p, i);
     }
-    for (int i = 0; i < g->n_results; i++)
-        p->must[g->result[i].node] = true;
+    for (int i = 0; i < g->n_results; i++) p->must[g->result[i].node] = true;
     for (int i = 0; i < g->n_states; i++)
         if (g->state[i].update >= 0) {
             p->must[g->state[i].update] = true;
-            p->overwritten[g->state[i].node] = p->x->p->copy_back[i] ? INT_MAX : p->x->p->piece[g->state[i].update].segment;
+            p->overwritten[g->state[i].node] =
+                p->x->p->copy_back[i] ? INT_MAX : p->x->p->piece[g->state[i].update].segment;
         }
 }
 
 /* ---- recipes ---- */
 
-static void add_array(const planner *p, recipe *r, int node, int shape)
-{
+static void add_array(const planner *p, recipe *r, int node, int shape) {
     int until = p->overwritten[dt_named_by(p->x->g, node)];
     r->until = until < r->until ? until : r->until;
-    if (!same_shape(p->x->g, node, shape))
-        return; /* read through a broadcast: few numbers */
+    if (!same_shape(p->x->g, node, shape)) return; /* read through a broadcast: few numbers */
     for (int i = 0; i < r->n_arrays; i++)
-        if (r->array[i] == node)
-            return;
+        if (r->array[i] == node) return;
     r->fits &= r->n_arrays < MOST_ARRAYS;
-    if (r->fits)
-        r->array[r->n_arrays++] = node;
+    if (r->fits) r->array[r->n_arrays++] = node;
 }
 
-static void add_op(const planner *p, recipe *r, int node)
-{
+static void add_op(const planner *p, recipe *r, int node) {
     const dt_graph *g = p->x->g;
 
     for (int i = 0; i < r->n_ops; i++)
-        if (r->op[i] == node)
-            return;
+        if (r->op[i] == node) return;
     r->fits &= r->n_ops < MOST_OPS;
-    if (!r->fits)
-        return;
+    if (!r->fits) return;
     r->op[r->n_ops++] = node;
     for (int k = 0; k < g->node[node].n_in && r->fits; k++) {
         int in = g->node[node].in[k];
-        if (g->node[in].op->role == DT_ROLE_CONSTANT)
-            continue;
+        if (g->node[in].op->role == DT_ROLE_CONSTANT) continue;
         if (p->x->fused_in[in] >= 0 && !p->x->slot[in].stored && same_shape(g, in, node))
             add_op(p, r, in);
-        else
-            add_array(p, r, in, r->op[0]);
+        else add_array(p, r, in, r->op[0]);
     }
 }
 
-static int new_arrays(const planner *p, const recipe *r, int list)
-{
+static int new_arrays(const planner *p, const recipe *r, int list) {
     int n = 0;
-    for (int i = 0; i < r->n_arrays; i++)
-        n += !has(&p->reads[list], r->array[i]);
+    for (int i = 0; i < r->n_arrays; i++) n += !has(&p->reads[list], r->array[i]);
     return n;
 }
 
-static bool can_make(const planner *p, const recipe *r, int list, int most)
-{
+static bool can_make(const planner *p, const recipe *r, int list, int most) {
     return r->fits && p->list[list].segment < r->until && new_arrays(p, r, list) <= most;
 }
 
-static void make_again(planner *p, const recipe *r, int list)
-{
-    for (int i = 0; i < r->n_ops; i++)
-        put(&p->list[list].again, r->op[i]);
-    for (int i = 0; i < r->n_arrays; i++)
-        put(&p->reads[list], r->array[i]);
+static void make_again(planner *p, const recipe *r, int list) {
+    for (int i = 0; i < r->n_ops; i++) put(&p->list[list].again, r->op[i]);
+    for (int i = 0; i < r->n_arrays; i++) put(&p->reads[list], r->array[i]);
 }
 
 /* ---- the decision ---- */
 
-static void decide(planner *p, int node)
-{
+static void decide(planner *p, int node) {
     const dt_node_list *readers = &p->readers[node];
     bool keep = p->must[node];
-    recipe r = { .fits = !dt_is_fused_sum(p->x->g, node), .until = INT_MAX }; /* a sum is there when all that is summed is */
+    /* a sum is there when all that is summed is */
+    recipe r = {.fits = !dt_is_fused_sum(p->x->g, node), .until = INT_MAX};
 
-    if (readers->n == 0)
-        return;
+    if (readers->n == 0) return;
     add_op(p, &r, node);
-    for (int i = 0; i < readers->n; i++)
-        keep |= !can_make(p, &r, readers->v[i], 1);
+    for (int i = 0; i < readers->n; i++) keep |= !can_make(p, &r, readers->v[i], 1);
     p->x->slot[node].stored = keep;
     for (int i = 0; i < readers->n; i++)
-        if (!keep || can_make(p, &r, readers->v[i], 0))
-            make_again(p, &r, readers->v[i]);
-        else
-            put(&p->reads[readers->v[i]], node);
+        if (!keep || can_make(p, &r, readers->v[i], 0)) make_again(p, &r, readers->v[i]);
+        else put(&p->reads[readers->v[i]], node);
 }
 
-void dt_plan_recomputing(dt_exec *x, dt_fused_list *list, int n_lists)
-{
+void dt_plan_recomputing(dt_exec *x, dt_fused_list *list, int n_lists) {
     int n = x->g->n_nodes;
-    planner p = { .x = x, .list = list, .n_lists = n_lists };
+    planner p = {.x = x, .list = list, .n_lists = n_lists};
 
     p.reads = dt_alloc((size_t)(n_lists + 1) * sizeof *p.reads);
     p.readers = dt_alloc((size_t)(n + 1) * sizeof *p.readers);
@@ -186,12 +158,9 @@ void dt_plan_recomputing(dt_exec *x, dt_fused_list *list, int n_lists)
     p.overwritten = dt_alloc((size_t)(n + 1) * sizeof *p.overwritten);
     note_all(&p);
     for (int i = 0; i < n; i++)
-        if (x->fused_in[i] >= 0)
-            decide(&p, i);
-    for (int i = 0; i < n_lists; i++)
-        free(p.reads[i].v);
-    for (int i = 0; i < n; i++)
-        free(p.readers[i].v);
+        if (x->fused_in[i] >= 0) decide(&p, i);
+    for (int i = 0; i < n_lists; i++) free(p.reads[i].v);
+    for (int i = 0; i < n; i++) free(p.readers[i].v);
     free(p.reads);
     free(p.readers);
     free(p.must);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records runs for a trace. Each step of the executable is a mark, created before the first recorded run, with the names, shape and layer
- * of the nodes that it computes; a span is one piece of it on one lane. Waiting between segments is recorded, too.
+ * Records runs for a trace. Each step of the executable is a mark, created before the first
+ * recorded run, with the names, shape and layer of the nodes that it computes; a span is one piece
+ * of it on one lane. Waiting between segments is recorded, too.
  *
  *     main      | train  [ dot_general ][ multiply, add ][ wait ][ dot_general ][ wait ] |
  *     worker 1          [ dot_general ][ dot_general     ]      [ dot_general      ]
@@ -17,24 +18,23 @@ enum { LANE_ROOM = 1 << 17, MOST_NAMES = 4 };
 
 /* ---- listening ---- */
 
-void dt_engine_record(dt_engine *e, dt_recorder *r)
-{
+void dt_engine_record(dt_engine *e, dt_recorder *r) {
     int lanes = dt_engine_threads(e);
     char name[32] = "main";
 
     e->recorder = r;
     e->recordings++;
-    if (!r)
-        return;
+    if (!r) return;
     free(e->track);
     e->track = dt_alloc((size_t)lanes * sizeof *e->track);
     for (int l = 0; l < lanes; l++) {
-        if (l)
-            snprintf(name, sizeof name, "worker %d", l);
+        if (l) snprintf(name, sizeof name, "worker %d", l);
         e->track[l] = dt_recorder_track(r, name, LANE_ROOM);
     }
-    e->wake_mark = dt_recorder_mark(r, &(dt_mark){ .name = "wake other threads", .kind = "wait" });
-    e->wait_mark = dt_recorder_mark(r, &(dt_mark){ .name = "wait for other threads", .kind = "wait", .number = { "after segment" } });
+    e->wake_mark = dt_recorder_mark(r, &(dt_mark){.name = "wake other threads", .kind = "wait"});
+    e->wait_mark = dt_recorder_mark(
+        r,
+        &(dt_mark){.name = "wait for other threads", .kind = "wait", .number = {"after segment"}});
 }
 
 /* ---- marks ---- */
@@ -45,33 +45,27 @@ typedef struct nodes {
 } nodes;
 
 /* A step's nodes of a fused one: those that say so. */
-static void list_nodes(const dt_exec *x, const dt_step *step, nodes *out)
-{
+static void list_nodes(const dt_exec *x, const dt_step *step, nodes *out) {
     out->n = 0;
-    if (step->kernel == &dt_kernel_copy_back)
-        return;
+    if (step->kernel == &dt_kernel_copy_back) return;
     if (step->kernel != &dt_kernel_fused) {
         out->v[out->n++] = step->node;
         return;
     }
     for (int i = 0; i < x->g->n_nodes; i++)
-        if (x->fused_in[i] >= 0 && x->fused_in[i] == x->fused_in[step->node])
-            out->v[out->n++] = i;
+        if (x->fused_in[i] >= 0 && x->fused_in[i] == x->fused_in[step->node]) out->v[out->n++] = i;
 }
 
-static void put_name(const dt_exec *x, const dt_step *step, const nodes *list, dt_str *out)
-{
+static void put_name(const dt_exec *x, const dt_step *step, const nodes *list, dt_str *out) {
     if (step->kernel == &dt_kernel_copy_back)
         dt_str_printf(out, "copy %s", x->g->state[step->node].variable->path);
     for (int i = 0; i < list->n && i < MOST_NAMES; i++)
         dt_str_printf(out, "%s%s", i ? ", " : "", x->g->node[list->v[i]].op->name);
-    if (list->n > MOST_NAMES)
-        dt_str_printf(out, " and %d more", list->n - MOST_NAMES);
+    if (list->n > MOST_NAMES) dt_str_printf(out, " and %d more", list->n - MOST_NAMES);
 }
 
-static void put_nodes(const dt_exec *x, const nodes *list, dt_json *j)
-{
-    dt_str text = { 0 };
+static void put_nodes(const dt_exec *x, const nodes *list, dt_json *j) {
+    dt_str text = {0};
 
     dt_json_open(j, "ops", '[');
     for (int i = 0; i < list->n; i++) {
@@ -79,8 +73,7 @@ static void put_nodes(const dt_exec *x, const nodes *list, dt_json *j)
         dt_str_clear(&text);
         dt_str_printf(&text, "%%%d %s ", list->v[i], n->op->name);
         dt_type_print(&x->type[list->v[i]], &text);
-        if (*n->path)
-            dt_str_printf(&text, " of %s", n->path);
+        if (*n->path) dt_str_printf(&text, " of %s", n->path);
         dt_json_string(j, NULL, dt_str_text(&text));
     }
     dt_json_close(j, ']');
@@ -88,9 +81,8 @@ static void put_nodes(const dt_exec *x, const nodes *list, dt_json *j)
 }
 
 /* The layer and the shape of a step are those of the last node that it computes. */
-static void put_facts(const dt_exec *x, const dt_step *step, const nodes *list, dt_json *j)
-{
-    dt_str shape = { 0 };
+static void put_facts(const dt_exec *x, const dt_step *step, const nodes *list, dt_json *j) {
+    dt_str shape = {0};
 
     if (list->n > 0) {
         dt_type_print(&x->type[list->v[list->n - 1]], &shape);
@@ -102,11 +94,10 @@ static void put_facts(const dt_exec *x, const dt_step *step, const nodes *list, 
     dt_str_release(&shape);
 }
 
-static int mark_step(const dt_exec *x, const dt_group *group, int number, nodes *list)
-{
+static int mark_step(const dt_exec *x, const dt_group *group, int number, nodes *list) {
     const dt_step *step = &group->step[number];
-    dt_str name = { 0 }, facts = { 0 };
-    dt_json j = { .out = &facts };
+    dt_str name = {0}, facts = {0};
+    dt_json j = {.out = &facts};
 
     list_nodes(x, step, list);
     put_name(x, step, list, &name);
@@ -114,28 +105,29 @@ static int mark_step(const dt_exec *x, const dt_group *group, int number, nodes 
     dt_json_int(&j, "segment", group->segment);
     dt_json_int(&j, "group", group - x->group);
     dt_json_int(&j, "step", number);
-    int mark = dt_recorder_mark(x->engine->recorder, &(dt_mark){ .name = dt_str_text(&name), .kind = "op", .facts = dt_str_text(&facts),
-                                                                 .number = { "piece", "from", "to" } });
+    int mark = dt_recorder_mark(x->engine->recorder, &(dt_mark){.name = dt_str_text(&name),
+                                                                .kind = "op",
+                                                                .facts = dt_str_text(&facts),
+                                                                .number = {"piece", "from", "to"}});
     dt_str_release(&name);
     dt_str_release(&facts);
     return mark;
 }
 
-static void make_marks(dt_exec *x)
-{
-    nodes list = { .v = dt_alloc((size_t)(x->g->n_nodes + 1) * sizeof *list.v) };
+static void make_marks(dt_exec *x) {
+    nodes list = {.v = dt_alloc((size_t)(x->g->n_nodes + 1) * sizeof *list.v)};
 
     for (int i = 0; i < x->n_groups; i++)
         for (int k = 0; k < x->group[i].n_steps; k++)
             x->group[i].step[k].mark = mark_step(x, &x->group[i], k, &list);
-    x->run_mark = dt_recorder_mark(x->engine->recorder, &(dt_mark){ .name = x->g->name, .kind = "run", .number = { "rows" } });
+    x->run_mark = dt_recorder_mark(
+        x->engine->recorder, &(dt_mark){.name = x->g->name, .kind = "run", .number = {"rows"}});
     dt_exchanges_mark(x);
     x->marked = x->engine->recordings;
     free(list.v);
 }
 
-void dt_exec_listen(dt_exec *x)
-{
+void dt_exec_listen(dt_exec *x) {
     const dt_engine *e = x->engine;
 
     if (e->recorder && x->marked != e->recordings)

@@ -2,9 +2,10 @@
 /*
  * Compiling and running executables.
  *
- * All lanes take part in a run. In each segment a lane first runs the tasks assigned to it when compiling (so that a slice of the
- * weights stays in one core's cache from step to step), then any that are left; then all lanes join. Which lane runs a task does
- * not change its bits. So lane 0 may run all of them alone, where that is measured to be faster (lane_choice.h).
+ * All lanes take part in a run. In each segment a lane first runs the tasks assigned to it when
+ * compiling (so that a slice of the weights stays in one core's cache from step to step), then any
+ * that are left; then all lanes join. Which lane runs a task does not change its bits. So lane 0
+ * may run all of them alone, where that is measured to be faster (lane_choice.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,24 +17,19 @@
 
 /* ---- dealing tasks out ---- */
 
-static int heavier_first(const void *a, const void *b)
-{
+static int heavier_first(const void *a, const void *b) {
     const dt_exec_task *x = a, *y = b;
-    if (x->turn != y->turn)
-        return x->turn - y->turn;
-    if (x->work != y->work)
-        return x->work < y->work ? 1 : -1;
+    if (x->turn != y->turn) return x->turn - y->turn;
+    if (x->work != y->work) return x->work < y->work ? 1 : -1;
     return x->group != y->group ? x->group - y->group : x->unit - y->unit;
 }
 
-static void collect_tasks(dt_exec *x, int segment)
-{
+static void collect_tasks(dt_exec *x, int segment) {
     dt_segment *s = &x->segment[segment];
     int n = 0;
 
     for (int i = 0; i < x->n_groups; i++)
-        if (x->group[i].segment == segment)
-            s->n_tasks += x->group[i].units;
+        if (x->group[i].segment == segment) s->n_tasks += x->group[i].units;
     s->task = dt_arena_array(x->arena, dt_exec_task, s->n_tasks + 1);
     for (int i = 0; i < x->n_groups; i++)
         for (int u = 0; x->group[i].segment == segment && u < x->group[i].units; u++) {
@@ -45,25 +41,23 @@ static void collect_tasks(dt_exec *x, int segment)
     qsort(s->task, (size_t)n, sizeof *s->task, heavier_first);
 }
 
-/* Each lane's own tasks first, in the order of the least loaded lane taking the next heaviest; then everybody else's. */
-static void deal(dt_exec *x, dt_segment *s, int lanes)
-{
+/* Each lane's own tasks first, in the order of the least loaded lane taking the next heaviest; then
+ * everybody else's. */
+static void deal(dt_exec *x, dt_segment *s, int lanes) {
     double *load = dt_alloc((size_t)lanes * sizeof *load);
     int *lane_of = dt_alloc((size_t)(s->n_tasks + 1) * sizeof *lane_of);
 
     for (int t = 0; t < s->n_tasks; t++) {
         for (int l = 1; l < lanes; l++)
-            if (load[l] < load[lane_of[t]])
-                lane_of[t] = l;
+            if (load[l] < load[lane_of[t]]) lane_of[t] = l;
         load[lane_of[t]] += s->task[t].work + 1;
     }
-    s->of_lane = dt_arena_array(x->arena, int, (int64_t)lanes * (s->n_tasks + 1));
+    s->of_lane = dt_arena_array(x->arena, int, (int64_t)lanes *(s->n_tasks + 1));
     for (int l = 0; l < lanes; l++) {
         int n = 0;
         for (int pass = 0; pass < 2; pass++)
             for (int t = 0; t < s->n_tasks; t++)
-                if ((lane_of[t] == l) == (pass == 0))
-                    s->of_lane[l * s->n_tasks + n++] = t;
+                if ((lane_of[t] == l) == (pass == 0)) s->of_lane[l * s->n_tasks + n++] = t;
     }
     free(load);
     free(lane_of);
@@ -71,19 +65,23 @@ static void deal(dt_exec *x, dt_segment *s, int lanes)
 
 /* ---- compiling ---- */
 
-dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p)
-{
+dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p) {
     dt_arena *arena = dt_arena_create();
     dt_exec *x = dt_arena_new(arena, dt_exec);
     int n = p->graph->n_nodes;
 
-    *x = (dt_exec){ .arena = arena, .engine = e, .p = p, .g = p->graph, .type = dt_arena_array(arena, dt_type, n + 1),
-                    .slot = dt_arena_array(arena, dt_slot, n + 1), .at = dt_arena_array(arena, void *, n + 1),
-                    .fused_in = dt_arena_array(arena, int, n + 1), .overwrites = dt_arena_array(arena, int, n + 1),
-                    .renamed = dt_arena_array(arena, bool, n + 1) };
+    *x = (dt_exec){.arena = arena,
+                   .engine = e,
+                   .p = p,
+                   .g = p->graph,
+                   .type = dt_arena_array(arena, dt_type, n + 1),
+                   .slot = dt_arena_array(arena, dt_slot, n + 1),
+                   .at = dt_arena_array(arena, void *, n + 1),
+                   .fused_in = dt_arena_array(arena, int, n + 1),
+                   .overwrites = dt_arena_array(arena, int, n + 1),
+                   .renamed = dt_arena_array(arena, bool, n + 1)};
     x->group = NULL;
-    for (int i = 0; i < n; i++)
-        x->type[i] = dt_type_at(&p->graph->node[i].type, p->batch);
+    for (int i = 0; i < n; i++) x->type[i] = dt_type_at(&p->graph->node[i].type, p->batch);
     dt_status *s = dt_build_steps(x);
     if (s) {
         dt_exec_destroy(x);
@@ -96,16 +94,13 @@ dt_status *dt_exec_compile(dt_exec **out, dt_engine *e, const dt_program *p)
         collect_tasks(x, i);
         deal(x, &x->segment[i], dt_engine_threads(e));
     }
-    while (x->n_alone < x->n_segments && x->segment[x->n_alone].n_tasks == 1)
-        x->n_alone++;
+    while (x->n_alone < x->n_segments && x->segment[x->n_alone].n_tasks == 1) x->n_alone++;
     *out = x;
     return NULL;
 }
 
-void dt_exec_destroy(dt_exec *x)
-{
-    if (!x)
-        return;
+void dt_exec_destroy(dt_exec *x) {
+    if (!x) return;
     dt_exchanges_close(x);
     for (int i = 0; i < x->n_groups; i++) {
         for (int k = 0; k < x->group[i].n_steps; k++)
@@ -119,43 +114,39 @@ void dt_exec_destroy(dt_exec *x)
     dt_arena_destroy(x->arena);
 }
 
-static size_t lane_scratch(const dt_exec *x)
-{
+static size_t lane_scratch(const dt_exec *x) {
     return (x->scratch_bytes + x->kept_bytes + 127) & ~(size_t)127; /* lanes share no cache line */
 }
 
-int64_t dt_exec_arena_bytes(const dt_exec *x)
-{
-    return dt_memory_sum(dt_memory_sum(x->arena_bytes, x->task_bytes), (int64_t)lane_scratch(x) * dt_engine_threads(x->engine));
+int64_t dt_exec_arena_bytes(const dt_exec *x) {
+    return dt_memory_sum(dt_memory_sum(x->arena_bytes, x->task_bytes),
+                         (int64_t)lane_scratch(x) * dt_engine_threads(x->engine));
 }
 
 /* ---- memory ---- */
 
-static void fill_splat(const dt_type *t, double value, void *p)
-{
-    dt_node n = { .op = &dt_op_constant, .type = *t };
-    dt_constant_attr a = { .type = *t, .value = value };
+static void fill_splat(const dt_type *t, double value, void *p) {
+    dt_node n = {.op = &dt_op_constant, .type = *t};
+    dt_constant_attr a = {.type = *t, .value = value};
     n.attr = &a;
-    dt_op_constant.eval(&(dt_call){ .node = &n, .out = { .type = *t, .data = p } });
+    dt_op_constant.eval(&(dt_call){.node = &n, .out = {.type = *t, .data = p}});
 }
 
-static void place_values(dt_exec *x)
-{
+static void place_values(dt_exec *x) {
     for (int i = 0; i < x->g->n_nodes; i++) {
         const dt_slot *s = &x->slot[i], *owner = &x->slot[s->owner];
-        if (s->home == DT_HOME_VARIABLE)
-            x->at[i] = x->g->state[s->index].variable->host_data;
+        if (s->home == DT_HOME_VARIABLE) x->at[i] = x->g->state[s->index].variable->host_data;
         else if (s->home == DT_HOME_ARENA && owner->home == DT_HOME_ARENA)
             x->at[i] = x->memory + owner->offset;
         else if (s->home == DT_HOME_ARENA && owner->home == DT_HOME_VARIABLE)
             x->at[i] = x->g->state[owner->index].variable->host_data;
         if (x->g->node[i].op->role == DT_ROLE_CONSTANT && s->home == DT_HOME_ARENA)
-            fill_splat(&x->type[i], ((const dt_constant_attr *)x->g->node[i].attr)->value, x->at[i]);
+            fill_splat(&x->type[i], ((const dt_constant_attr *)x->g->node[i].attr)->value,
+                       x->at[i]);
     }
 }
 
-static dt_status *allocate(dt_exec *x)
-{
+static dt_status *allocate(dt_exec *x) {
     size_t scratch = lane_scratch(x) * (size_t)dt_engine_threads(x->engine);
 
     x->memory = dt_try_alloc_dense((size_t)dt_memory_sum(x->arena_bytes, x->task_bytes));
@@ -163,8 +154,9 @@ static dt_status *allocate(dt_exec *x)
     if (!x->scratch) {
         free(x->memory);
         x->memory = NULL;
-        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: a step over %lld rows needs %lld bytes", (long long)x->p->batch,
-                       (long long)dt_exec_arena_bytes(x));
+        return dt_fail(DT_E_NO_MEMORY, NULL,
+                       "out of memory: a step over %lld rows needs %lld bytes",
+                       (long long)x->p->batch, (long long)dt_exec_arena_bytes(x));
     }
     for (int l = 0; l < dt_engine_threads(x->engine); l++)
         memset(x->scratch + (size_t)l * lane_scratch(x) + x->scratch_bytes, 0, x->kept_bytes);
@@ -175,12 +167,14 @@ static dt_status *allocate(dt_exec *x)
 
 /* ---- running ---- */
 
-static void run_task(dt_exec *x, const dt_exec_task *t, int lane)
-{
+static void run_task(dt_exec *x, const dt_exec_task *t, int lane) {
     const dt_group *group = &x->group[t->group];
     dt_track *track = x->track ? x->track[lane] : NULL;
     int64_t since = dt_span_begin(track);
-    dt_kernel_call c = { .x = dt_view_of_task(x, t, lane), .unit = t->unit, .lane = lane, .scratch = x->scratch + lane_scratch(x) * (size_t)lane };
+    dt_kernel_call c = {.x = dt_view_of_task(x, t, lane),
+                        .unit = t->unit,
+                        .lane = lane,
+                        .scratch = x->scratch + lane_scratch(x) * (size_t)lane};
 
     for (int i = 0; i < group->n_steps; i++) {
         c.step = &group->step[i];
@@ -189,29 +183,25 @@ static void run_task(dt_exec *x, const dt_exec_task *t, int lane)
             dt_part_rows(x->p, c.step->pieces_of, t->unit, group->units, &c.lo, &c.hi);
         c.step->kernel->run(&c);
         if (track)
-            since = dt_span_end(track, c.step->mark, since, (dt_numbers){{ t->unit, c.lo, c.hi }});
+            since = dt_span_end(track, c.step->mark, since, (dt_numbers){{t->unit, c.lo, c.hi}});
     }
-    if (group->n_feeds)
-        dt_exchanges_feed(x, group);
+    if (group->n_feeds) dt_exchanges_feed(x, group);
 }
 
 /* All lanes come here between segments. */
-static void join_lanes(dt_exec *x, int lane, int segment)
-{
+static void join_lanes(dt_exec *x, int lane, int segment) {
     int64_t since = x->track ? dt_span_begin(x->track[lane]) : 0;
 
     dt_pool_join(x->engine->pool);
-    if (x->track)
-        dt_span_end(x->track[lane], x->engine->wait_mark, since, (dt_numbers){{ segment }});
+    if (x->track) dt_span_end(x->track[lane], x->engine->wait_mark, since, (dt_numbers){{segment}});
 }
 
-static void run_lane(int lane, void *user)
-{
+static void run_lane(int lane, void *user) {
     dt_exec *x = user;
     const unsigned before = dt_instructions_flush();
 
     if (x->track && lane == 0)
-        dt_span_end(x->track[0], x->engine->wake_mark, x->since_ns, (dt_numbers){{ 0 }});
+        dt_span_end(x->track[0], x->engine->wake_mark, x->since_ns, (dt_numbers){{0}});
     for (int i = x->n_alone; i < x->n_segments; i++) {
         dt_segment *s = &x->segment[i];
         for (int k = 0; k < s->n_tasks; k++) {
@@ -219,26 +209,20 @@ static void run_lane(int lane, void *user)
             if (atomic_exchange_explicit(&t->taken, x->run, memory_order_relaxed) != x->run)
                 run_task(x, t, lane);
         }
-        if (i + 1 < x->n_segments && !x->alone)
-            join_lanes(x, lane, i);
+        if (i + 1 < x->n_segments && !x->alone) join_lanes(x, lane, i);
     }
     dt_instructions_restore(before);
-    if (x->track && lane == 0)
-        x->since_ns = dt_span_begin(x->track[0]);
+    if (x->track && lane == 0) x->since_ns = dt_span_begin(x->track[0]);
 }
 
-static void place_argument(dt_exec *x, int node, void *at)
-{
+static void place_argument(dt_exec *x, int node, void *at) {
     x->at[node] = at;
-    for (int l = 0; l < x->n_views; l++)
-        x->view[l].at[node] = at;
+    for (int l = 0; l < x->n_views; l++) x->view[l].at[node] = at;
 }
 
 /* Arguments, and what a reshape makes of them. */
-static void place_arguments(dt_exec *x, const dt_view *arg)
-{
-    for (int i = 0; i < x->g->n_args; i++)
-        place_argument(x, x->g->arg[i].node, arg[i].data);
+static void place_arguments(dt_exec *x, const dt_view *arg) {
+    for (int i = 0; i < x->g->n_args; i++) place_argument(x, x->g->arg[i].node, arg[i].data);
     for (int i = 0; i < x->g->n_nodes; i++)
         if (x->slot[i].home == DT_HOME_ARENA && x->slot[x->slot[i].owner].home == DT_HOME_ARG)
             place_argument(x, i, x->at[x->slot[i].owner]);
@@ -246,62 +230,52 @@ static void place_arguments(dt_exec *x, const dt_view *arg)
 
 /* ---- the step ---- */
 
-static void keep_old_values(const dt_exec *x)
-{
+static void keep_old_values(const dt_exec *x) {
     for (int i = 0; i < x->g->n_states; i++) {
         const dt_slot *s = &x->slot[x->g->state[i].node];
         if (s->kept)
-            memcpy(x->memory + s->offset, x->g->state[i].variable->host_data, (size_t)dt_type_bytes(&x->g->state[i].variable->type));
+            memcpy(x->memory + s->offset, x->g->state[i].variable->host_data,
+                   (size_t)dt_type_bytes(&x->g->state[i].variable->type));
     }
 }
 
-const void *dt_final_value(const dt_exec *x, int node)
-{
+const void *dt_final_value(const dt_exec *x, int node) {
     const dt_slot *source = &x->slot[dt_named_by(x->g, node)];
     return source->kept ? x->memory + source->offset : x->at[node];
 }
 
 /* With other workers, the time of a run tells more about them than about lanes. */
-static bool chooses_lanes(const dt_exec *x)
-{
+static bool chooses_lanes(const dt_exec *x) {
     return dt_engine_threads(x->engine) > 1 && !x->exchanges;
 }
 
 /* Recording takes time, too: such runs are not compared. */
-static void run_lanes(dt_exec *x)
-{
+static void run_lanes(dt_exec *x) {
     const int64_t since = dt_now_ns();
 
     x->alone = chooses_lanes(x) && dt_lane_choice_is_alone(&x->lanes);
-    if (x->alone)
-        run_lane(0, x);
-    else
-        dt_pool_run(x->engine->pool, run_lane, x);
-    if (chooses_lanes(x) && !x->track)
-        dt_lane_choice_ran(&x->lanes, dt_now_ns() - since);
+    if (x->alone) run_lane(0, x);
+    else dt_pool_run(x->engine->pool, run_lane, x);
+    if (chooses_lanes(x) && !x->track) dt_lane_choice_ran(&x->lanes, dt_now_ns() - since);
 }
 
 /* Nothing is won by waking others for one task: the preamble, or all of a step over one row. */
-static void run_segments(dt_exec *x)
-{
+static void run_segments(dt_exec *x) {
     const unsigned before = dt_instructions_flush();
-    for (int i = 0; i < x->n_alone; i++)
-        run_task(x, &x->segment[i].task[0], 0);
+    for (int i = 0; i < x->n_alone; i++) run_task(x, &x->segment[i].task[0], 0);
     dt_instructions_restore(before);
-    if (x->n_alone == x->n_segments)
-        return;
+    if (x->n_alone == x->n_segments) return;
     x->since_ns = x->track ? dt_span_begin(x->track[0]) : 0;
     run_lanes(x);
     if (x->track)
-        dt_span_end(x->track[0], x->engine->wait_mark, x->since_ns, (dt_numbers){{ x->n_segments - 1 }});
+        dt_span_end(x->track[0], x->engine->wait_mark, x->since_ns,
+                    (dt_numbers){{x->n_segments - 1}});
 }
 
-dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_view *result)
-{
+dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_view *result) {
     if (!x->memory) {
         DT_TRY(allocate(x));
-        if (x->engine->gemm.finish)
-            x->engine->gemm.finish(&x->engine->gemm);
+        if (x->engine->gemm.finish) x->engine->gemm.finish(&x->engine->gemm);
     }
     dt_exec_listen(x);
     int64_t since = x->track ? dt_span_begin(x->track[0]) : 0;
@@ -316,13 +290,11 @@ dt_status *dt_exec_run(dt_exec *x, const dt_env *env, const dt_view *arg, dt_vie
     dt_exchanges_end(x);
     dt_status *failure = x->failure;
     x->failure = NULL;
-    if (failure)
-        return failure;
-    if (x->track)
-        dt_span_end(x->track[0], x->run_mark, since, (dt_numbers){{ x->p->batch }});
+    if (failure) return failure;
+    if (x->track) dt_span_end(x->track[0], x->run_mark, since, (dt_numbers){{x->p->batch}});
     for (int i = 0; i < x->g->n_results; i++) {
         int node = x->g->result[i].node;
-        result[i] = (dt_view){ .type = x->type[node], .data = (void *)dt_final_value(x, node) };
+        result[i] = (dt_view){.type = x->type[node], .data = (void *)dt_final_value(x, node)};
     }
     return NULL;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strips: fused element-wise groups run over pieces of DT_STRIP elements, by generated loops (exec/strip_emit.c) or op by op, each op a plain
- * loop over operands that lie in the first-level cache. The loops (exec/simd/) are compiled once per instruction set, from one text without contraction or
- * reassociation, so that every set gives the same bits.
+ * Strips: fused element-wise groups run over pieces of DT_STRIP elements, by generated loops
+ * (exec/strip_emit.c) or op by op, each op a plain loop over operands that lie in the first-level
+ * cache. The loops (exec/simd/) are compiled once per instruction set, from one text without
+ * contraction or reassociation, so that every set gives the same bits.
  */
 #ifndef DT_EXEC_STRIP_H
 #define DT_EXEC_STRIP_H
@@ -19,8 +20,16 @@ typedef enum dt_strip_op {
 #define DT_LOOP(name, y) DT_S_##name,
 #define DT_VARIANT(name, y) DT_S_##name,
 #include "op/ops.h"
-    DT_S_LOOPS, DT_S_COPY = DT_S_LOOPS,
-    DT_S_FROM_U8, DT_S_FROM_I32, DT_S_FROM_BF16, DT_S_FROM_F16, DT_S_TO_BOOL, DT_S_TO_BF16, DT_S_TO_F16, /* a or d is not float */
+    DT_S_LOOPS,
+    DT_S_COPY = DT_S_LOOPS,
+    /* a or d is not float */
+    DT_S_FROM_U8,
+    DT_S_FROM_I32,
+    DT_S_FROM_BF16,
+    DT_S_FROM_F16,
+    DT_S_TO_BOOL,
+    DT_S_TO_BF16,
+    DT_S_TO_F16,
     DT_S_COUNT
 } dt_strip_op;
 
@@ -48,24 +57,31 @@ typedef struct dt_row_functions {
     void (*shares_grad)(float *ds, const float *p, float scale, int64_t n);
 } dt_row_functions;
 
-/* d[i] = the first word of Philox's block of (key; i, stream), as a number in [0, 1) of 24 bits (simd/random.c). */
+/* d[i] = the first word of Philox's block of (key; i, stream), as a number in [0, 1) of 24 bits
+ * (simd/random.c). */
 typedef void (*dt_uniform_function)(float *d, uint64_t key, uint64_t stream, int64_t n);
 
-/* Channels of a window, n of them. best and which: the best value so far, and the number of the element that it is. */
+/* Channels of a window, n of them. best and which: the best value so far, and the number of the
+ * element that it is. */
 typedef struct dt_window_loops {
-    void (*most)(float *best, int32_t *which, const float *x, int32_t k, int64_t n);  /* x: those of element k */
+    /* x: those of element k */
+    void (*most)(float *best, int32_t *which, const float *x, int32_t k, int64_t n);
     void (*least)(float *best, int32_t *which, const float *x, int32_t k, int64_t n);
-    void (*give)(float *dx, const float *dy, const int32_t *which, int32_t k, int64_t n); /* dx += dy where which is k */
+    /* dx += dy where which is k */
+    void (*give)(float *dx, const float *dy, const int32_t *which, int32_t k, int64_t n);
 } dt_window_loops;
 
 /*
- * C = op(A) op(B), or C += where g->adds: sums of blocks of k, each a chain of fused multiplications and additions (simd/product.c). A part of C is
- * made at a time. `room` has a part of C for each buffer of the tree over the blocks (gemm_own.c).
+ * C = op(A) op(B), or C += where g->adds: sums of blocks of k, each a chain of fused
+ * multiplications and additions (simd/product.c). A part of C is made at a time. `room` has a part
+ * of C for each buffer of the tree over the blocks (gemm_own.c).
  */
 enum { DT_PRODUCT_BLOCK = 256, DT_PRODUCT_ROWS = 240, DT_PRODUCT_COLUMNS = 512 };
-typedef void (*dt_product_function)(const struct dt_gemm *g, const float *a, const float *b, float *c, float *room);
+typedef void (*dt_product_function)(const struct dt_gemm *g, const float *a, const float *b,
+                                    float *c, float *room);
 
-/* Rows that are added one after the other. mean: NULL, or (n): the squares of differences from it are added. */
+/* Rows that are added one after the other. mean: NULL, or (n): the squares of differences from it
+ * are added. */
 typedef struct dt_sum_block {
     const float *a, *mean;
     int64_t rows, n, stride;
@@ -73,15 +89,16 @@ typedef struct dt_sum_block {
 
 /* The loops of one instruction set. */
 typedef struct dt_simd { /* declared in gemm.h */
-    const char *name; /* "avx2" */
-    bool generates;   /* the processor runs what exec/vex.h writes */
+    const char *name;    /* "avx2" */
+    bool generates;      /* the processor runs what exec/vex.h writes */
     dt_strip_function strip[DT_S_COUNT];
     const dt_window_loops *window;
     const dt_row_functions *rows;
     const dt_uniform_function *uniform;
     const dt_product_function *product;
     void (*fill)(float *d, float x, int64_t n);
-    /* d[j] = the sum over i < rows of a[i * stride + j], j < n: one chain from 0, i ascending. Of many rows: exec/sums.h. */
+    /* d[j] = the sum over i < rows of a[i * stride + j], j < n: one chain from 0, i ascending. Of
+     * many rows: exec/sums.h. */
     void (*sum_block)(const dt_sum_block *s, float *d);
     /* The sum of n elements: interleaved chains and a fixed tree over them (simd/sum.h). */
     float (*sum)(const float *a, int64_t n);
@@ -89,13 +106,16 @@ typedef struct dt_simd { /* declared in gemm.h */
     /* Rows of n: d = softmax(a). */
     void (*softmax)(float *d, const float *a, int64_t rows, int64_t n);
     /* loss[i] = -log softmax(a)[i][label]; label outside [0, n): NaN. */
-    void (*sparse_entropy)(float *loss, const float *a, const int32_t *label, int64_t rows, int64_t n);
+    void (*sparse_entropy)(float *loss, const float *a, const int32_t *label, int64_t rows,
+                           int64_t n);
     /* loss[i] = -sum over j of target log softmax(a) */
     void (*entropy)(float *loss, const float *a, const float *target, int64_t rows, int64_t n);
     /* d = (softmax(a) - onehot(label)) dy[i] */
-    void (*sparse_entropy_grad)(float *d, const float *a, const int32_t *label, const float *dy, int64_t rows, int64_t n);
+    void (*sparse_entropy_grad)(float *d, const float *a, const int32_t *label, const float *dy,
+                                int64_t rows, int64_t n);
     /* d = (softmax(a) sum(target) - target) dy[i] */
-    void (*entropy_grad)(float *d, const float *a, const float *target, const float *dy, int64_t rows, int64_t n);
+    void (*entropy_grad)(float *d, const float *a, const float *target, const float *dy,
+                         int64_t rows, int64_t n);
 } dt_simd;
 
 extern const dt_simd dt_simd_base;

@@ -2,10 +2,12 @@
 /*
  * The element compiler: turns passes of a strip program into loops of machine code.
  *
- *     r0 = g * s0;  r1 = r0 - m;  ...      for 8 elements at a time, and one by one at the end: load, compute in registers, store what is wanted
+ *     r0 = g * s0;  r1 = r0 - m;  ...      for 8 elements at a time, and one by one at the end:
+ *     load, compute in registers, store what is wanted
  *
- * Values live in vector registers from their instruction to the last one that reads them; one that is read beyond the loop, or gives way to another, lies
- * where loops in C would have it. Nothing is checked in a loop: what it goes through is what the planner has laid out.
+ * Values live in vector registers from their instruction to the last one that reads them; one that
+ * is read beyond the loop, or gives way to another, lies where loops in C would have it. Nothing is
+ * checked in a loop: what it goes through is what the planner has laid out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,139 +16,131 @@
 
 /* ---- registers ---- */
 
-enum { VALUES = 10, TEMPORARY = 10, SCRATCH = 13 }; /* vectors: values, loaded inputs X Y Z, and T U V */
-static const int stream_register[DT_PASS_STREAMS] = { 8, 9, 10, 11, 12, 13, 14, 15, DT_RBX, DT_RBP };
+/* vectors: values, loaded inputs X Y Z, and T U V */
+enum { VALUES = 10, TEMPORARY = 10, SCRATCH = 13 };
+static const int stream_register[DT_PASS_STREAMS] = {8, 9, 10, 11, 12, 13, 14, 15, DT_RBX, DT_RBP};
 
 typedef struct emitter {
     const dt_strip_program *p;
     const dt_strip_pass *pass;
     dt_code *c;
-    bool one;            /* one element at a time */
-    int *last;           /* by result: the last instruction here that reads it; n_code: a sum; -1: none does */
-    int *vector;         /* by result: its register, -1: none */
-    bool *is_home;       /* by result: it is where the interpreter would have it */
-    bool *leaves;        /* by result: read in other passes */
-    int holds[VALUES];   /* a result, -1: free */
+    bool one; /* one element at a time */
+    /* by result: the last instruction here that reads it; n_code: a sum; -1: none does */
+    int *last;
+    int *vector;       /* by result: its register, -1: none */
+    bool *is_home;     /* by result: it is where the interpreter would have it */
+    bool *leaves;      /* by result: read in other passes */
+    int holds[VALUES]; /* a result, -1: free */
 } emitter;
 
-static dt_place vector(int v)
-{
-    return (dt_place){ .vector = v };
+static dt_place vector(int v) { return (dt_place){.vector = v}; }
+
+static dt_place strip_register(int reg, int scale) {
+    return (dt_place){
+        .vector = -1, .base = DT_RDX, .scale = scale, .at = reg * DT_STRIP * (int)sizeof(float)};
 }
 
-static dt_place strip_register(int reg, int scale)
-{
-    return (dt_place){ .vector = -1, .base = DT_RDX, .scale = scale, .at = reg * DT_STRIP * (int)sizeof(float) };
-}
-
-static dt_place stream_of(const emitter *e, int node, int scale)
-{
+static dt_place stream_of(const emitter *e, int node, int scale) {
     int k = 0;
-    while (e->pass->stream[k] != node)
-        k++;
-    return (dt_place){ .vector = -1, .base = stream_register[k], .scale = scale };
+    while (e->pass->stream[k] != node) k++;
+    return (dt_place){.vector = -1, .base = stream_register[k], .scale = scale};
 }
 
-static dt_strip_op load_of(const emitter *e, int in)
-{
-    return in < 0 && e->p->operand[-1 - in].layout == DT_STRIP_WHOLE ? e->p->operand[-1 - in].load : DT_S_COPY;
+static dt_strip_op load_of(const emitter *e, int in) {
+    return in < 0 && e->p->operand[-1 - in].layout == DT_STRIP_WHOLE ? e->p->operand[-1 - in].load
+                                                                     : DT_S_COPY;
 }
 
-static bool is_splat(const emitter *e, int in)
-{
+static bool is_splat(const emitter *e, int in) {
     return in < 0 && e->p->operand[-1 - in].layout == DT_STRIP_SPLAT;
 }
 
-static dt_place place_of(const emitter *e, int in)
-{
+static dt_place place_of(const emitter *e, int in) {
     int node = dt_strip_stream(e->p, in);
-    if (in >= 0 && e->vector[in] >= 0)
-        return vector(e->vector[in]);
-    if (node >= 0)
-        return stream_of(e, node, dt_strip_formats[load_of(e, in)].scale);
-    return strip_register(in < 0 ? e->p->operand[-1 - in].reg : e->p->result[in].reg, is_splat(e, in) ? -1 : 2);
+    if (in >= 0 && e->vector[in] >= 0) return vector(e->vector[in]);
+    if (node >= 0) return stream_of(e, node, dt_strip_formats[load_of(e, in)].scale);
+    return strip_register(in < 0 ? e->p->operand[-1 - in].reg : e->p->result[in].reg,
+                          is_splat(e, in) ? -1 : 2);
 }
 
 /* ---- lines ---- */
 
-static void emit_row(const emitter *e, const dt_strip_line *l, const dt_place name[NAMES])
-{
+static void emit_row(const emitter *e, const dt_strip_line *l, const dt_place name[NAMES]) {
     for (int i = 0; i < MOST_LINES && l[i].what != DT_VEX_NONE; i++) {
-        dt_place number = { .vector = -1, .base = DT_RCX, .scale = -1, .at = (l[i].b - NAMES) * (int)sizeof *dt_strip_numbers };
+        dt_place number = {.vector = -1,
+                           .base = DT_RCX,
+                           .scale = -1,
+                           .at = (l[i].b - NAMES) * (int)sizeof *dt_strip_numbers};
         int imm = l[i].what == DT_VEX_CHOOSE ? name[l[i].imm].vector << 4 : l[i].imm;
-        dt_code_vex(e->c, l[i].what, name[l[i].to].vector, l[i].a == NONE ? -1 : name[l[i].a].vector, l[i].b < NAMES ? &name[l[i].b] : &number, (uint8_t)imm);
+        dt_code_vex(e->c, l[i].what, name[l[i].to].vector,
+                    l[i].a == NONE ? -1 : name[l[i].a].vector,
+                    l[i].b < NAMES ? &name[l[i].b] : &number, (uint8_t)imm);
     }
 }
 
-static void emit_rows(const emitter *e, const dt_strip_line *l, dt_place result, dt_place x)
-{
-    emit_row(e, l, (dt_place[NAMES]){ result, x, { 0 }, { 0 }, vector(SCRATCH), vector(SCRATCH + 1), vector(SCRATCH + 2) });
+static void emit_rows(const emitter *e, const dt_strip_line *l, dt_place result, dt_place x) {
+    emit_row(e, l,
+             (dt_place[NAMES]){
+                 result, x, {0}, {0}, vector(SCRATCH), vector(SCRATCH + 1), vector(SCRATCH + 2)});
 }
 
 /* Of memory that has no eight elements more only one is read. */
-static void emit_load(const emitter *e, int in, int to)
-{
+static void emit_load(const emitter *e, int in, int to) {
     dt_strip_op op = load_of(e, in);
     dt_place from = place_of(e, in);
     if (from.vector < 0 && e->one) {
-        dt_code_vex(e->c, dt_strip_formats[op].load_one, to, dt_strip_formats[op].load_one == DT_VEX_LOAD_32 ? -1 : to, &from, 0);
+        dt_code_vex(e->c, dt_strip_formats[op].load_one, to,
+                    dt_strip_formats[op].load_one == DT_VEX_LOAD_32 ? -1 : to, &from, 0);
         from = vector(to);
     }
-    if (op != DT_S_COPY || from.vector != to)
-        emit_rows(e, dt_strip_rows[op], vector(to), from);
+    if (op != DT_S_COPY || from.vector != to) emit_rows(e, dt_strip_rows[op], vector(to), from);
 }
 
-static void emit_store(const emitter *e, int from, dt_place to, dt_strip_op convert)
-{
+static void emit_store(const emitter *e, int from, dt_place to, dt_strip_op convert) {
     const dt_strip_format *f = &dt_strip_formats[convert];
     dt_code_vex(e->c, e->one ? f->store_one : f->store, from, -1, &to, 0);
 }
 
 /* An instruction of one line reads its last input from memory; others need theirs in registers. */
-static dt_place emit_input(const emitter *e, const dt_strip_code *code, int k)
-{
+static dt_place emit_input(const emitter *e, const dt_strip_code *code, int k) {
     const dt_strip_line *l = dt_strip_row_of(e->p, code);
     dt_place at = place_of(e, code->in[k]);
-    bool in_place = l[1].what == DT_VEX_NONE && l[0].b == X + k && load_of(e, code->in[k]) == DT_S_COPY && (!e->one || is_splat(e, code->in[k]));
-    if (at.vector >= 0 || in_place)
-        return at;
+    bool in_place = l[1].what == DT_VEX_NONE && l[0].b == X + k &&
+                    load_of(e, code->in[k]) == DT_S_COPY && (!e->one || is_splat(e, code->in[k]));
+    if (at.vector >= 0 || in_place) return at;
     emit_load(e, code->in[k], TEMPORARY + k);
     return vector(TEMPORARY + k);
 }
 
 /* ---- values ---- */
 
-static void go_home(emitter *e, int result)
-{
+static void go_home(emitter *e, int result) {
     if (!e->is_home[result])
         emit_store(e, e->vector[result], strip_register(e->p->result[result].reg, 2), DT_S_COPY);
     e->is_home[result] = true;
 }
 
-static void release(emitter *e, int result)
-{
+static void release(emitter *e, int result) {
     if (result >= 0 && e->vector[result] >= 0) {
         e->holds[e->vector[result]] = -1;
         e->vector[result] = -1;
     }
 }
 
-static bool reads(const dt_strip_code *c, int result)
-{
+static bool reads(const dt_strip_code *c, int result) {
     for (int k = 0; k < c->n_in; k++)
-        if (c->in[k] == result)
-            return true;
+        if (c->in[k] == result) return true;
     return false;
 }
 
-/* A free register; none: that of the value, not read now, which is read until the latest instruction. */
-static int take(emitter *e, const dt_strip_code *c)
-{
+/* A free register; none: that of the value, not read now, which is read until the latest
+ * instruction. */
+static int take(emitter *e, const dt_strip_code *c) {
     int latest = -1;
     for (int v = 0; v < VALUES; v++) {
-        if (e->holds[v] < 0)
-            return v;
-        if (!reads(c, e->holds[v]) && (latest < 0 || e->last[e->holds[v]] > e->last[e->holds[latest]]))
+        if (e->holds[v] < 0) return v;
+        if (!reads(c, e->holds[v]) &&
+            (latest < 0 || e->last[e->holds[v]] > e->last[e->holds[latest]]))
             latest = v;
     }
     go_home(e, e->holds[latest]);
@@ -156,8 +150,7 @@ static int take(emitter *e, const dt_strip_code *c)
 
 /* ---- instructions ---- */
 
-static void emit_result(emitter *e, int i)
-{
+static void emit_result(emitter *e, int i) {
     const dt_strip_result *r = &e->p->result[i];
     int v = e->vector[i], packed = TEMPORARY;
 
@@ -166,27 +159,24 @@ static void emit_result(emitter *e, int i)
         e->is_home[i] = true;
     } else if (r->store >= 0) {
         bool is_rounded = r->convert == DT_S_TO_BF16 && e->p->code[i].op == DT_S_reduce_precision;
-        if (!is_rounded)
-            emit_rows(e, dt_strip_rows[r->convert], vector(packed), vector(v));
-        emit_rows(e, dt_strip_formats[r->convert].pack, vector(packed), vector(is_rounded ? v : packed));
-        emit_store(e, packed, stream_of(e, r->store, dt_strip_formats[r->convert].scale), r->convert);
+        if (!is_rounded) emit_rows(e, dt_strip_rows[r->convert], vector(packed), vector(v));
+        emit_rows(e, dt_strip_formats[r->convert].pack, vector(packed),
+                  vector(is_rounded ? v : packed));
+        emit_store(e, packed, stream_of(e, r->store, dt_strip_formats[r->convert].scale),
+                   r->convert);
     }
-    if (e->leaves[i])
-        go_home(e, i);
-    if (e->last[i] < 0)
-        release(e, i);
+    if (e->leaves[i]) go_home(e, i);
+    if (e->last[i] < 0) release(e, i);
 }
 
-static void emit_instruction(emitter *e, int i)
-{
+static void emit_instruction(emitter *e, int i) {
     const dt_strip_code *c = &e->p->code[i];
-    dt_place name[NAMES] = { [T] = vector(SCRATCH), [U] = vector(SCRATCH + 1), [V] = vector(SCRATCH + 2) };
+    dt_place name[NAMES] = {
+        [T] = vector(SCRATCH), [U] = vector(SCRATCH + 1), [V] = vector(SCRATCH + 2)};
 
+    for (int k = 0; k < c->n_in; k++) name[X + k] = emit_input(e, c, k);
     for (int k = 0; k < c->n_in; k++)
-        name[X + k] = emit_input(e, c, k);
-    for (int k = 0; k < c->n_in; k++)
-        if (c->in[k] >= 0 && e->last[c->in[k]] == i)
-            release(e, c->in[k]);
+        if (c->in[k] >= 0 && e->last[c->in[k]] == i) release(e, c->in[k]);
     int v = take(e, c);
     e->vector[i] = v;
     e->holds[v] = i;
@@ -195,8 +185,7 @@ static void emit_instruction(emitter *e, int i)
     emit_result(e, i);
 }
 
-static void emit_sum(const emitter *e, const dt_strip_sum *s)
-{
+static void emit_sum(const emitter *e, const dt_strip_sum *s) {
     dt_place sums = strip_register(s->reg, 2), term = place_of(e, s->in);
     int sum = TEMPORARY + 1;
     if (term.vector < 0) {
@@ -208,9 +197,9 @@ static void emit_sum(const emitter *e, const dt_strip_sum *s)
     emit_store(e, sum, sums, DT_S_COPY);
 }
 
-/* The next strip of arrays that are not in the cache: processors do not read ahead beyond a page. */
-static void emit_prefetches(const emitter *e)
-{
+/* The next strip of arrays that are not in the cache: processors do not read ahead beyond a
+ * page. */
+static void emit_prefetches(const emitter *e) {
     for (int o = 0; o < e->p->n_operands; o++)
         for (int k = 0; k < e->pass->n_streams && e->p->operand[o].far; k++)
             if (e->pass->stream[k] == e->p->operand[o].node) {
@@ -220,63 +209,55 @@ static void emit_prefetches(const emitter *e)
             }
 }
 
-static void emit_elements(emitter *e, bool one)
-{
+static void emit_elements(emitter *e, bool one) {
     e->one = one;
     memset(e->holds, -1, sizeof e->holds);
     for (int i = 0; i < e->p->n_code; i++) {
         e->vector[i] = -1;
         e->is_home[i] = i < e->pass->from;
     }
-    if (!one)
-        emit_prefetches(e);
-    for (int i = e->pass->from; i < e->pass->to; i++)
-        emit_instruction(e, i);
-    for (int i = 0; i < e->p->n_sums && e->pass->sums; i++)
-        emit_sum(e, &e->p->sum[i]);
+    if (!one) emit_prefetches(e);
+    for (int i = e->pass->from; i < e->pass->to; i++) emit_instruction(e, i);
+    for (int i = 0; i < e->p->n_sums && e->pass->sums; i++) emit_sum(e, &e->p->sum[i]);
 }
 
 /* while (rax < rsi) { elements; rax += step; } */
-static void emit_loop(emitter *e, bool one)
-{
+static void emit_loop(emitter *e, bool one) {
     dt_code *c = e->c;
     int start = c->n;
     dt_code_bytes(c, "\x48\x39\xf0\x0f\x8d\0\0\0\0", 9); /* cmp rax, rsi; jge */
     int out = c->n - 4;
     emit_elements(e, one);
-    dt_code_bytes(c, one ? "\x48\x83\xc0\x01\xe9\0\0\0\0" : "\x48\x83\xc0\x08\xe9\0\0\0\0", 9); /* add rax, step; jmp */
+    /* add rax, step; jmp */
+    dt_code_bytes(c, one ? "\x48\x83\xc0\x01\xe9\0\0\0\0" : "\x48\x83\xc0\x08\xe9\0\0\0\0", 9);
     dt_code_land(c, c->n - 4, start);
     dt_code_land(c, out, c->n);
 }
 
-/* void f(void *const *stream, int64_t n, char *registers, const void *numbers), as dt_run_loop calls it. */
-static void emit_pass(emitter *e)
-{
+/* void f(void *const *stream, int64_t n, char *registers, const void *numbers), as dt_run_loop
+ * calls it. */
+static void emit_pass(emitter *e) {
     dt_code *c = e->c;
-    dt_code_bytes(c, "\x53\x55\x41\x54\x41\x55\x41\x56\x41\x57", 10); /* push rbx, rbp, r12 .. r15 */
-    for (int k = 0; k < e->pass->n_streams; k++)
-        dt_code_load_word(c, stream_register[k], k);
+    /* push rbx, rbp, r12 .. r15 */
+    dt_code_bytes(c, "\x53\x55\x41\x54\x41\x55\x41\x56\x41\x57", 10);
+    for (int k = 0; k < e->pass->n_streams; k++) dt_code_load_word(c, stream_register[k], k);
     dt_code_bytes(c, "\x31\xc0\x48\x83\xee\x07", 6); /* xor eax, eax; sub rsi, 7 */
     emit_loop(e, false);
     dt_code_bytes(c, "\x48\x83\xc6\x07", 4); /* add rsi, 7 */
     emit_loop(e, true);
-    dt_code_bytes(c, "\xc5\xf8\x77\x41\x5f\x41\x5e\x41\x5d\x41\x5c\x5d\x5b\xc3", 14); /* vzeroupper; pop r15 .. r12, rbp, rbx; ret */
+    /* vzeroupper; pop r15 .. r12, rbp, rbx; ret */
+    dt_code_bytes(c, "\xc5\xf8\x77\x41\x5f\x41\x5e\x41\x5d\x41\x5c\x5d\x5b\xc3", 14);
 }
 
 /* ---- who reads what ---- */
 
-static void note_reading(emitter *e, int in, int reader, bool here)
-{
-    if (in < 0)
-        return;
-    if (here)
-        e->last[in] = reader;
-    else
-        e->leaves[in] = true;
+static void note_reading(emitter *e, int in, int reader, bool here) {
+    if (in < 0) return;
+    if (here) e->last[in] = reader;
+    else e->leaves[in] = true;
 }
 
-static void note_readers(emitter *e)
-{
+static void note_readers(emitter *e) {
     const dt_strip_program *p = e->p;
     for (int i = 0; i < p->n_code; i++) {
         e->last[i] = -1;
@@ -285,22 +266,24 @@ static void note_readers(emitter *e)
     for (int i = 0; i < p->n_code; i++)
         for (int k = 0; k < p->code[i].n_in; k++)
             note_reading(e, p->code[i].in[k], i, i >= e->pass->from && i < e->pass->to);
-    for (int i = 0; i < p->n_sums; i++)
-        note_reading(e, p->sum[i].in, p->n_code, e->pass->sums);
+    for (int i = 0; i < p->n_sums; i++) note_reading(e, p->sum[i].in, p->n_code, e->pass->sums);
 }
 
-void dt_emit_loops(dt_strip_program *p, dt_code *c)
-{
+void dt_emit_loops(dt_strip_program *p, dt_code *c) {
     size_t n = (size_t)p->n_code + 1;
-    emitter e = { .p = p, .c = c, .last = dt_alloc(n * sizeof(int)), .vector = dt_alloc(n * sizeof(int)), .is_home = dt_alloc(n), .leaves = dt_alloc(n) };
+    emitter e = {.p = p,
+                 .c = c,
+                 .last = dt_alloc(n * sizeof(int)),
+                 .vector = dt_alloc(n * sizeof(int)),
+                 .is_home = dt_alloc(n),
+                 .leaves = dt_alloc(n)};
 
     dt_find_passes(p);
     for (int i = 0; i < p->n_passes && c; i++) {
         e.pass = &p->pass[i];
         p->pass[i].at = c->n;
         note_readers(&e);
-        if (p->pass[i].loop)
-            emit_pass(&e);
+        if (p->pass[i].loop) emit_pass(&e);
     }
     free(e.last);
     free(e.vector);
@@ -308,8 +291,8 @@ void dt_emit_loops(dt_strip_program *p, dt_code *c)
     free(e.leaves);
 }
 
-void dt_run_loop(const dt_strip_pass *pass, const dt_code *c, void *const *stream, int64_t n, char *registers)
-{
+void dt_run_loop(const dt_strip_pass *pass, const dt_code *c, void *const *stream, int64_t n,
+                 char *registers) {
     void (*loop)(void *const *stream, int64_t n, char *registers, const void *numbers);
     const uint8_t *at = c->base + pass->at;
     memcpy(&loop, &at, sizeof loop); /* ISO C has no cast from data to functions */

@@ -1,89 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A strip program's passes over memory: a run of instructions that all have vector instructions becomes one loop, if its memory is no more than there
- * are registers that point to it; what is between such runs goes op by op.
+ * A strip program's passes over memory: a run of instructions that all have vector instructions
+ * becomes one loop, if its memory is no more than there are registers that point to it; what is
+ * between such runs goes op by op.
  */
 #include "exec/strip_rows.h"
 
-int dt_strip_stream(const dt_strip_program *p, int in)
-{
-    if (in >= 0)
-        return p->result[in].reg < 0 ? p->result[in].store : -1;
+int dt_strip_stream(const dt_strip_program *p, int in) {
+    if (in >= 0) return p->result[in].reg < 0 ? p->result[in].store : -1;
     return p->operand[-1 - in].layout == DT_STRIP_WHOLE ? p->operand[-1 - in].node : -1;
 }
 
-static bool add_stream(dt_strip_pass *pass, int node)
-{
+static bool add_stream(dt_strip_pass *pass, int node) {
     for (int k = 0; k < pass->n_streams; k++)
-        if (pass->stream[k] == node)
-            return true;
-    if (node >= 0 && pass->n_streams < DT_PASS_STREAMS)
-        pass->stream[pass->n_streams++] = node;
-    else if (node >= 0)
-        return false;
+        if (pass->stream[k] == node) return true;
+    if (node >= 0 && pass->n_streams < DT_PASS_STREAMS) pass->stream[pass->n_streams++] = node;
+    else if (node >= 0) return false;
     return true;
 }
 
 /* False: the loop would go through too much memory; it is as it was. */
-static bool extend(const dt_strip_program *p, dt_strip_pass *pass, int i)
-{
+static bool extend(const dt_strip_program *p, dt_strip_pass *pass, int i) {
     dt_strip_pass wider = *pass;
     bool fits = true;
     for (int k = 0; k < p->code[i].n_in; k++)
         fits &= add_stream(&wider, dt_strip_stream(p, p->code[i].in[k]));
     fits &= add_stream(&wider, p->result[i].store);
     wider.to = i + 1;
-    if (fits)
-        *pass = wider;
+    if (fits) *pass = wider;
     return fits;
 }
 
-static void find_passes(dt_strip_program *p)
-{
+static void find_passes(dt_strip_program *p) {
     for (int i = 0; i < p->n_code; i++) {
         bool loop = dt_strip_rows[p->code[i].op][0].what != DT_VEX_NONE;
         dt_strip_pass *last = p->n_passes > 0 ? &p->pass[p->n_passes - 1] : NULL;
-        if (last && last->loop == loop && extend(p, last, i))
-            continue;
-        p->pass[p->n_passes] = (dt_strip_pass){ .from = i, .to = i, .loop = loop };
+        if (last && last->loop == loop && extend(p, last, i)) continue;
+        p->pass[p->n_passes] = (dt_strip_pass){.from = i, .to = i, .loop = loop};
         extend(p, &p->pass[p->n_passes++], i);
     }
-    dt_strip_pass wider = p->n_passes > 0 ? p->pass[p->n_passes - 1] : (dt_strip_pass){ 0 };
+    dt_strip_pass wider = p->n_passes > 0 ? p->pass[p->n_passes - 1] : (dt_strip_pass){0};
     wider.sums = wider.loop;
     for (int i = 0; i < p->n_sums; i++)
         wider.sums &= add_stream(&wider, dt_strip_stream(p, p->sum[i].in));
-    if (wider.sums)
-        p->pass[p->n_passes - 1] = wider;
+    if (wider.sums) p->pass[p->n_passes - 1] = wider;
 }
 
-static void lay_out(dt_strip_program *p, int in)
-{
-    if (in < 0)
-        p->operand[-1 - in].laid_out = true;
+static void lay_out(dt_strip_program *p, int in) {
+    if (in < 0) p->operand[-1 - in].laid_out = true;
 }
 
 /* What loops in C read, unless it lies in a register. */
-static void find_laid_out(dt_strip_program *p)
-{
+static void find_laid_out(dt_strip_program *p) {
     bool sums = false;
     for (int i = 0; i < p->n_passes; i++) {
         sums |= p->pass[i].sums;
         for (int k = p->pass[i].from; k < p->pass[i].to && !p->pass[i].loop; k++)
-            for (int n = 0; n < p->code[k].n_in; n++)
-                lay_out(p, p->code[k].in[n]);
+            for (int n = 0; n < p->code[k].n_in; n++) lay_out(p, p->code[k].in[n]);
     }
-    for (int i = 0; i < p->n_sums && !sums; i++)
-        lay_out(p, p->sum[i].in);
+    for (int i = 0; i < p->n_sums && !sums; i++) lay_out(p, p->sum[i].in);
 }
 
-void dt_find_passes(dt_strip_program *p)
-{
+void dt_find_passes(dt_strip_program *p) {
     find_passes(p);
     find_laid_out(p);
 }
 
-void dt_fused_print(const dt_step *step, dt_str *out)
-{
+void dt_fused_print(const dt_step *step, dt_str *out) {
     static const char *const names[DT_S_LOOPS] = {
 #define DT_LOOP(name, y) [DT_S_##name] = #name,
 #define DT_VARIANT DT_LOOP

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fused group as a strip program: nodes of one shape become instructions over registers of DT_STRIP floats.
+ * A fused group as a strip program: nodes of one shape become instructions over registers of
+ * DT_STRIP floats.
  *
- *     w (784, 128)   g (784, 128)   alpha ()      operands: whole arrays are read in place, scalars and vectors are
+ *     w (784, 128)   g (784, 128)   alpha ()      operands: whole arrays are read in place, scalars
+ *     and vectors are
  *          │              │            │          laid out once a task, per-row values once a strip
  *          ▼              ▼            ▼
  *     for each strip of the piece:   r0 = g * s0;  r1 = r0 - m;  ...;  w = w - r5
  *
- * Results that somebody else reads are written straight to their place, in place where a variable is updated.
+ * Results that somebody else reads are written straight to their place, in place where a variable
+ * is updated.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +22,12 @@
 /* ---- which ops ---- */
 
 /* The loop that computes a node; -1: there is none. */
-static int loop_of(const dt_node *n)
-{
-    static const struct { const dt_op *op; dt_strip_op loop; } loops[] = {
-#define DT_LOOP(name, y) { &dt_op_##name, DT_S_##name },
+static int loop_of(const dt_node *n) {
+    static const struct {
+        const dt_op *op;
+        dt_strip_op loop;
+    } loops[] = {
+#define DT_LOOP(name, y) {&dt_op_##name, DT_S_##name},
 #include "op/ops.h"
     };
     for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
@@ -33,32 +38,27 @@ static int loop_of(const dt_node *n)
     return -1;
 }
 
-static bool is_f32(const dt_graph *g, int node)
-{
-    return g->node[node].type.dtype == DT_FLOAT32;
-}
+static bool is_f32(const dt_graph *g, int node) { return g->node[node].type.dtype == DT_FLOAT32; }
 
 /* Leading and trailing dimensions kept, those between them new. */
-static bool layout_inside(const dt_type *from, const dt_type *to, const dt_broadcast_attr *a, int64_t *period, int64_t *inner)
-{
+static bool layout_inside(const dt_type *from, const dt_type *to, const dt_broadcast_attr *a,
+                          int64_t *period, int64_t *inner) {
     int kept = 0, gap = to->rank - from->rank;
 
-    while (kept < from->rank && a->dims[kept] == kept && from->dim[kept] == to->dim[kept])
-        kept++;
+    while (kept < from->rank && a->dims[kept] == kept && from->dim[kept] == to->dim[kept]) kept++;
     *period = *inner = 1;
-    for (int d = kept; d < to->rank; d++)
-        *period *= to->dim[d];
+    for (int d = kept; d < to->rank; d++) *period *= to->dim[d];
     for (int d = kept; d < from->rank; d++) {
-        if (a->dims[d] != d + gap || from->dim[d] != to->dim[d + gap])
-            return false;
+        if (a->dims[d] != d + gap || from->dim[d] != to->dim[d + gap]) return false;
         *inner *= from->dim[d];
     }
     return kept > 0 && *inner > 0;
 }
 
-/* Trailing dimensions kept (a vector over rows), leading ones kept (a value per row), or none (a scalar). */
-static bool layout_of(const dt_graph *g, const dt_node *n, dt_strip_layout *out, int64_t *period, int64_t *inner)
-{
+/* Trailing dimensions kept (a vector over rows), leading ones kept (a value per row), or none (a
+ * scalar). */
+static bool layout_of(const dt_graph *g, const dt_node *n, dt_strip_layout *out, int64_t *period,
+                      int64_t *inner) {
     const dt_broadcast_attr *a = n->attr;
     const dt_type *from = &g->node[n->in[0]].type, *to = &n->type;
     bool leading = true, trailing = true;
@@ -75,8 +75,7 @@ static bool layout_of(const dt_graph *g, const dt_node *n, dt_strip_layout *out,
         *period = dt_type_elements(from);
     } else if (leading) {
         *out = DT_STRIP_PER_ROW;
-        for (int d = from->rank; d < to->rank; d++)
-            *period *= to->dim[d];
+        for (int d = from->rank; d < to->rank; d++) *period *= to->dim[d];
     } else {
         *out = DT_STRIP_INSIDE;
         return layout_inside(from, to, a, period, inner);
@@ -84,41 +83,40 @@ static bool layout_of(const dt_graph *g, const dt_node *n, dt_strip_layout *out,
     return true;
 }
 
-static bool can_convert(const dt_graph *g, const dt_node *n)
-{
+static bool can_convert(const dt_graph *g, const dt_node *n) {
     dt_dtype from = g->node[n->in[0]].type.dtype;
-    return n->type.dtype == DT_FLOAT32 ? from == DT_UINT8 || from == DT_INT32 || from == DT_BOOL || dt_dtype_is_narrow(from)
-                                       : from == DT_FLOAT32 && dt_dtype_is_narrow(n->type.dtype);
+    return n->type.dtype == DT_FLOAT32
+               ? from == DT_UINT8 || from == DT_INT32 || from == DT_BOOL || dt_dtype_is_narrow(from)
+               : from == DT_FLOAT32 && dt_dtype_is_narrow(n->type.dtype);
 }
 
 /* The dimensions that stay are the last ones, and short. */
-bool dt_is_fused_sum(const dt_graph *g, int node)
-{
+bool dt_is_fused_sum(const dt_graph *g, int node) {
     const dt_node *n = &g->node[node];
     const dt_type *in = n->n_in > 0 ? &g->node[n->in[0]].type : NULL;
-    if (n->op->role != DT_ROLE_REDUCE || dt_cut_of(n) != DT_CUT_TILES || n->type.dtype != DT_FLOAT32 || g->node[n->in[0]].op->role == DT_ROLE_ARGUMENT)
+    if (n->op->role != DT_ROLE_REDUCE || dt_cut_of(n) != DT_CUT_TILES ||
+        n->type.dtype != DT_FLOAT32 || g->node[n->in[0]].op->role == DT_ROLE_ARGUMENT)
         return false;
     const dt_reduce_attr *a = &((const dt_segment_attr *)n->attr)->reduce;
     int gone = in->rank - (n->type.rank - 1);
-    return a->kind == DT_REDUCE_SUM && a->dims == (1u << gone) - 1 && dt_type_elements(&n->type) / dt_segment_count(n) <= DT_STRIP;
+    return a->kind == DT_REDUCE_SUM && a->dims == (1u << gone) - 1 &&
+           dt_type_elements(&n->type) / dt_segment_count(n) <= DT_STRIP;
 }
 
-bool dt_can_fuse(const dt_graph *g, int node)
-{
+bool dt_can_fuse(const dt_graph *g, int node) {
     const dt_node *n = &g->node[node];
     dt_strip_layout l;
     int64_t period, inner;
 
-    if (dt_is_fused_sum(g, node))
-        return true;
+    if (dt_is_fused_sum(g, node)) return true;
     if (n->op->role == DT_ROLE_REPEAT)
         return is_f32(g, node) && layout_of(g, n, &l, &period, &inner);
-    if (n->op->role == DT_ROLE_CONVERT)
-        return can_convert(g, n);
-    if (loop_of(n) < 0 || (n->type.dtype != DT_FLOAT32 && n->type.dtype != DT_BOOL))
-        return false;
-    for (int k = 0; k < n->n_in; k++) /* bools are read as floats (a condition), or written from floats (a comparison) */
-        if (!is_f32(g, n->in[k]) && (n->type.dtype == DT_BOOL || g->node[n->in[k]].type.dtype != DT_BOOL))
+    if (n->op->role == DT_ROLE_CONVERT) return can_convert(g, n);
+    if (loop_of(n) < 0 || (n->type.dtype != DT_FLOAT32 && n->type.dtype != DT_BOOL)) return false;
+    /* bools are read as floats (a condition), or written from floats (a comparison) */
+    for (int k = 0; k < n->n_in; k++)
+        if (!is_f32(g, n->in[k]) &&
+            (n->type.dtype == DT_BOOL || g->node[n->in[k]].type.dtype != DT_BOOL))
             return false;
     return true;
 }
@@ -131,68 +129,63 @@ typedef struct builder {
     dt_exec *x;
     dt_strip_program *p;
     const dt_fused_list *list;
-    int *place;       /* by node: 1 + instruction that computes it here, 0: none */
-    bool *again;      /* by node: made here, though another step makes it, too */
-    int64_t longest;  /* the longest repeated period */
+    int *place;      /* by node: 1 + instruction that computes it here, 0: none */
+    bool *again;     /* by node: made here, though another step makes it, too */
+    int64_t longest; /* the longest repeated period */
 } builder;
 
-static bool same_operand(const dt_strip_operand *a, const dt_strip_operand *b)
-{
-    return a->layout == b->layout && a->node == b->node && a->period == b->period && a->inner == b->inner && a->load == b->load &&
+static bool same_operand(const dt_strip_operand *a, const dt_strip_operand *b) {
+    return a->layout == b->layout && a->node == b->node && a->period == b->period &&
+           a->inner == b->inner && a->load == b->load &&
            memcmp(&a->value, &b->value, sizeof a->value) == 0;
 }
 
-static int add_operand(builder *b, const dt_strip_operand *o)
-{
+static int add_operand(builder *b, const dt_strip_operand *o) {
     for (int i = 0; i < b->p->n_operands; i++)
-        if (same_operand(&b->p->operand[i], o))
-            return -1 - i;
+        if (same_operand(&b->p->operand[i], o)) return -1 - i;
     b->p->operand[b->p->n_operands] = *o;
-    if (o->layout == DT_STRIP_REPEATED && o->period > b->longest)
-        b->longest = o->period;
+    if (o->layout == DT_STRIP_REPEATED && o->period > b->longest) b->longest = o->period;
     return -1 - b->p->n_operands++;
 }
 
-/* The operand that a node is to those who read it without computing it: memory, a splat, or a broadcast of either. */
-static dt_strip_operand operand_for(const builder *b, int node)
-{
+/* The operand that a node is to those who read it without computing it: memory, a splat, or a
+ * broadcast of either. */
+static dt_strip_operand operand_for(const builder *b, int node) {
     const dt_graph *g = b->x->g;
     const dt_node *n = &g->node[node];
-    dt_strip_operand o = { .layout = DT_STRIP_WHOLE, .node = node, .load = dt_strip_load(b->x->type[node].dtype) };
+    dt_strip_operand o = {
+        .layout = DT_STRIP_WHOLE, .node = node, .load = dt_strip_load(b->x->type[node].dtype)};
 
     if (n->op->role == DT_ROLE_CONSTANT)
-        return (dt_strip_operand){ .layout = DT_STRIP_SPLAT, .node = -1, .value = (float)((const dt_constant_attr *)n->attr)->value, .load = DT_S_COPY };
-    if (dt_type_elements(&b->x->type[node]) == 1)
-        o.layout = DT_STRIP_SPLAT;
-    o.far = o.layout == DT_STRIP_WHOLE && (o.load == DT_S_COPY || o.load == DT_S_FROM_BF16) && dt_type_bytes(&b->x->type[node]) >= FAR_BYTES;
+        return (dt_strip_operand){.layout = DT_STRIP_SPLAT,
+                                  .node = -1,
+                                  .value = (float)((const dt_constant_attr *)n->attr)->value,
+                                  .load = DT_S_COPY};
+    if (dt_type_elements(&b->x->type[node]) == 1) o.layout = DT_STRIP_SPLAT;
+    o.far = o.layout == DT_STRIP_WHOLE && (o.load == DT_S_COPY || o.load == DT_S_FROM_BF16) &&
+            dt_type_bytes(&b->x->type[node]) >= FAR_BYTES;
     return o;
 }
 
-static dt_strip_operand operand_of_broadcast(const builder *b, const dt_node *n)
-{
+static dt_strip_operand operand_of_broadcast(const builder *b, const dt_node *n) {
     dt_strip_operand o = operand_for(b, n->in[0]);
     o.far = false;
-    if (o.node >= 0)
-        layout_of(b->x->g, n, &o.layout, &o.period, &o.inner);
+    if (o.node >= 0) layout_of(b->x->g, n, &o.layout, &o.period, &o.inner);
     return o;
 }
 
 static void add_node(builder *b, int node);
 
 /* The input of an instruction: an earlier one of the group, or an operand. */
-static int reference(builder *b, int node)
-{
-    if (b->again[node] && !b->place[node])
-        add_node(b, node);
-    if (b->place[node])
-        return b->place[node] - 1;
+static int reference(builder *b, int node) {
+    if (b->again[node] && !b->place[node]) add_node(b, node);
+    if (b->place[node]) return b->place[node] - 1;
     dt_strip_operand o = operand_for(b, node);
     return add_operand(b, &o);
 }
 
-static void add_instruction(builder *b, int node, dt_strip_code i)
-{
-    dt_strip_result r = { .reg = -1, .store = -1, .convert = DT_S_COPY };
+static void add_instruction(builder *b, int node, dt_strip_code i) {
+    dt_strip_result r = {.reg = -1, .store = -1, .convert = DT_S_COPY};
 
     if (b->x->slot[node].stored && !b->again[node]) {
         r.store = b->x->overwrites[node] >= 0 ? b->x->overwrites[node] : node;
@@ -203,40 +196,38 @@ static void add_instruction(builder *b, int node, dt_strip_code i)
     b->place[node] = b->p->n_code;
 }
 
-static void add_node(builder *b, int node)
-{
+static void add_node(builder *b, int node) {
     const dt_node *n = &b->x->g->node[node];
-    dt_strip_code i = { .op = DT_S_COPY, .n_in = n->n_in };
+    dt_strip_code i = {.op = DT_S_COPY, .n_in = n->n_in};
 
     if (n->op->role == DT_ROLE_REPEAT) {
         dt_strip_operand o = operand_of_broadcast(b, n);
         i.in[0] = add_operand(b, &o);
     } else { /* a conversion to floats is a copy: its operand is converted when loaded */
-        i.op = n->type.dtype == DT_BFLOAT16 ? DT_S_reduce_precision : n->type.dtype == DT_FLOAT16 ? DT_S_float16_precision
-             : loop_of(n) < 0 ? DT_S_COPY : (dt_strip_op)loop_of(n);
-        for (int k = 0; k < n->n_in; k++)
-            i.in[k] = reference(b, n->in[k]);
+        i.op = n->type.dtype == DT_BFLOAT16  ? DT_S_reduce_precision
+               : n->type.dtype == DT_FLOAT16 ? DT_S_float16_precision
+               : loop_of(n) < 0              ? DT_S_COPY
+                                             : (dt_strip_op)loop_of(n);
+        for (int k = 0; k < n->n_in; k++) i.in[k] = reference(b, n->in[k]);
     }
     add_instruction(b, node, i);
 }
 
-static void add_sum(builder *b, int node)
-{
+static void add_sum(builder *b, int node) {
     const dt_node *n = &b->x->g->node[node];
     int64_t period = dt_row_elements(b->x, node);
-    b->p->sum[b->p->n_sums++] = (dt_strip_sum){ .in = reference(b, n->in[0]), .node = node, .period = period };
+    b->p->sum[b->p->n_sums++] =
+        (dt_strip_sum){.in = reference(b, n->in[0]), .node = node, .period = period};
     b->longest = period > b->longest ? period : b->longest;
 }
 
 /* Copies that nobody stores are not made: who reads them reads their operand. */
-static void forward_copies(dt_strip_program *p)
-{
+static void forward_copies(dt_strip_program *p) {
     int *to = dt_alloc((size_t)(p->n_code + 1) * sizeof *to), kept = 0;
 
     for (int i = 0; i < p->n_code; i++) {
         dt_strip_code c = p->code[i];
-        for (int k = 0; k < c.n_in; k++)
-            c.in[k] = c.in[k] >= 0 ? to[c.in[k]] : c.in[k];
+        for (int k = 0; k < c.n_in; k++) c.in[k] = c.in[k] >= 0 ? to[c.in[k]] : c.in[k];
         to[i] = c.op == DT_S_COPY && p->result[i].store < 0 ? c.in[0] : kept;
         if (to[i] == kept) {
             p->result[kept] = p->result[i];
@@ -251,8 +242,7 @@ static void forward_copies(dt_strip_program *p)
 
 /* ---- registers ---- */
 
-static int take_register(dt_strip_program *p, bool *busy)
-{
+static int take_register(dt_strip_program *p, bool *busy) {
     for (int r = 0; r < p->n_regs; r++)
         if (!busy[r]) {
             busy[r] = true;
@@ -262,76 +252,65 @@ static int take_register(dt_strip_program *p, bool *busy)
     return p->n_regs++;
 }
 
-static void free_register(const dt_strip_program *p, int result, bool *busy)
-{
-    if (p->result[result].reg >= 0)
-        busy[p->result[result].reg] = false;
+static void free_register(const dt_strip_program *p, int result, bool *busy) {
+    if (p->result[result].reg >= 0) busy[p->result[result].reg] = false;
 }
 
 /* By result: the last instruction that reads it, -1: none here; n_code: sums do, at the end. */
-static int *last_readings(const dt_strip_program *p)
-{
+static int *last_readings(const dt_strip_program *p) {
     int *last = dt_alloc((size_t)(p->n_code + 1) * sizeof *last);
 
-    for (int i = 0; i < p->n_code; i++)
-        last[i] = -1;
+    for (int i = 0; i < p->n_code; i++) last[i] = -1;
     for (int i = 0; i < p->n_code; i++)
         for (int k = 0; k < p->code[i].n_in; k++)
-            if (p->code[i].in[k] >= 0)
-                last[p->code[i].in[k]] = i;
+            if (p->code[i].in[k] >= 0) last[p->code[i].in[k]] = i;
     for (int i = 0; i < p->n_sums; i++)
-        if (p->sum[i].in >= 0)
-            last[p->sum[i].in] = p->n_code;
+        if (p->sum[i].in >= 0) last[p->sum[i].in] = p->n_code;
     return last;
 }
 
-/* Operands that need laying out keep a register of their own through the task; results give theirs back after the last reading. */
-static void assign_registers(dt_strip_program *p)
-{
+/* Operands that need laying out keep a register of their own through the task; results give theirs
+ * back after the last reading. */
+static void assign_registers(dt_strip_program *p) {
     bool *busy = dt_alloc((size_t)(p->n_operands + p->n_code + p->n_sums + 1) * sizeof *busy);
     int *last = last_readings(p);
 
     for (int o = 0; o < p->n_operands; o++)
-        p->operand[o].reg = p->operand[o].layout == DT_STRIP_WHOLE && p->operand[o].load == DT_S_COPY ? -1 : take_register(p, busy);
-    for (int i = 0; i < p->n_sums; i++)
-        p->sum[i].reg = take_register(p, busy);
+        p->operand[o].reg =
+            p->operand[o].layout == DT_STRIP_WHOLE && p->operand[o].load == DT_S_COPY
+                ? -1
+                : take_register(p, busy);
+    for (int i = 0; i < p->n_sums; i++) p->sum[i].reg = take_register(p, busy);
     for (int i = 0; i < p->n_code; i++) {
         const dt_strip_code *c = &p->code[i];
         if (p->result[i].store < 0 || p->result[i].convert != DT_S_COPY)
             p->result[i].reg = take_register(p, busy);
         for (int k = 0; k < c->n_in; k++)
-            if (c->in[k] >= 0 && last[c->in[k]] == i)
-                free_register(p, c->in[k], busy);
-        if (last[i] < 0)
-            free_register(p, i, busy); /* stored, read by nobody here */
+            if (c->in[k] >= 0 && last[c->in[k]] == i) free_register(p, c->in[k], busy);
+        if (last[i] < 0) free_register(p, i, busy); /* stored, read by nobody here */
     }
     free(busy);
     free(last);
 }
 
 /* Periods are elements of last dimensions of one shape, so each divides the longer ones. */
-static void choose_strip(dt_strip_program *p, int64_t longest)
-{
+static void choose_strip(dt_strip_program *p, int64_t longest) {
     int64_t period = longest > DT_STRIP ? 1 : longest;
 
-    if (longest > DT_STRIP)
-        p->row_break = longest;
+    if (longest > DT_STRIP) p->row_break = longest;
     for (int i = 0; i < p->n_sums && p->row_break; i++)
         period = p->sum[i].period > period ? p->sum[i].period : period;
     p->strip = period > 1 ? DT_STRIP / period * period : DT_STRIP;
 }
 
-static void add_all(builder *b)
-{
-    for (int i = 0; i < b->list->again.n; i++)
-        b->again[b->list->again.v[i]] = true;
+static void add_all(builder *b) {
+    for (int i = 0; i < b->list->again.n; i++) b->again[b->list->again.v[i]] = true;
     for (int i = 0; i < b->list->node.n; i++)
         (dt_is_fused_sum(b->x->g, b->list->node.v[i]) ? add_sum : add_node)(b, b->list->node.v[i]);
 }
 
 /* Elements of the largest piece of the batch. */
-static int64_t largest_piece(const dt_exec *x, int node)
-{
+static int64_t largest_piece(const dt_exec *x, int node) {
     int64_t most = 0, lo, hi;
     for (int u = 0; u < x->p->piece[node].units; u++) {
         dt_piece_rows(x->p, node, u, &lo, &hi);
@@ -340,23 +319,25 @@ static int64_t largest_piece(const dt_exec *x, int node)
     return most * dt_row_elements(x, node);
 }
 
-/* Reserves the buffers of the sums' trees, after the registers. Rows longer than a strip may end in a shorter strip. */
-static int add_levels(const dt_exec *x, dt_strip_program *p)
-{
+/* Reserves the buffers of the sums' trees, after the registers. Rows longer than a strip may end in
+ * a shorter strip. */
+static int add_levels(const dt_exec *x, dt_strip_program *p) {
     const int64_t shortest = p->row_break ? (p->strip + 1) / 2 : p->strip;
     const int64_t strips = p->n_sums ? largest_piece(x, p->rows_of) / shortest + 1 : 0;
     const int levels = dt_sum_levels(strips / DT_STRIP_BLOCK + 1);
 
-    for (int i = 0; i < p->n_sums; i++)
-        p->sum[i].level = p->n_regs + i * levels;
+    for (int i = 0; i < p->n_sums; i++) p->sum[i].level = p->n_regs + i * levels;
     return p->n_sums * levels;
 }
 
-dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step)
-{
+dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step) {
     dt_strip_program *p = dt_arena_new(x->arena, dt_strip_program);
     int nodes = x->g->n_nodes + 1, n = list->node.n + list->again.n;
-    builder b = { .x = x, .p = p, .list = list, .place = dt_alloc((size_t)nodes * sizeof(int)), .again = dt_alloc((size_t)nodes) };
+    builder b = {.x = x,
+                 .p = p,
+                 .list = list,
+                 .place = dt_alloc((size_t)nodes * sizeof(int)),
+                 .again = dt_alloc((size_t)nodes)};
 
     p->rows_of = list->shape;
     p->operand = dt_arena_array(x->arena, dt_strip_operand, 3 * n + 1);
@@ -371,15 +352,16 @@ dt_status *dt_fused_step(dt_exec *x, const dt_fused_list *list, dt_step *step)
     dt_emit_loops(p, x->engine->simd->generates ? &x->code : NULL);
     free(b.place);
     free(b.again);
-    *step = (dt_step){ .kernel = &dt_kernel_fused, .node = list->node.v[list->node.n - 1], .pieces_of = list->shape, .state = p,
-                       .scratch = (size_t)(p->n_regs + add_levels(x, p)) * DT_STRIP * sizeof(float) };
+    *step = (dt_step){.kernel = &dt_kernel_fused,
+                      .node = list->node.v[list->node.n - 1],
+                      .pieces_of = list->shape,
+                      .state = p,
+                      .scratch = (size_t)(p->n_regs + add_levels(x, p)) * DT_STRIP * sizeof(float)};
     return NULL;
 }
 
-void dt_fused_reads(dt_exec *x, const dt_step *step, dt_reader *read, int number)
-{
+void dt_fused_reads(dt_exec *x, const dt_step *step, dt_reader *read, int number) {
     const dt_strip_program *p = step->state;
     for (int i = 0; i < p->n_operands; i++)
-        if (p->operand[i].node >= 0)
-            read(x, p->operand[i].node, number);
+        if (p->operand[i].node >= 0) read(x, p->operand[i].node, number);
 }

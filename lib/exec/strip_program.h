@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strip programs: what strip_program.c builds, strip_pass.c divides, strip_emit.c makes loops of and strip_run.c runs. */
+/* Strip programs: what strip_program.c builds, strip_pass.c divides, strip_emit.c makes loops of
+ * and strip_run.c runs. */
 #ifndef DT_EXEC_STRIP_PROGRAM_H
 #define DT_EXEC_STRIP_PROGRAM_H
 
@@ -11,49 +12,53 @@ typedef enum dt_strip_layout {
     DT_STRIP_SPLAT,    /* one value: a constant, or one in memory */
     DT_STRIP_REPEATED, /* period elements again and again: (128) over (B, 128) */
     DT_STRIP_PER_ROW,  /* each of period elements in turn: (B) over (B, 10), period 10 */
-    DT_STRIP_INSIDE    /* rows of `inner` elements, each again and again over period elements: (B, 64) over (B, 8, 8, 64) */
+    /* rows of `inner` elements, each again and again over period elements: (B, 64) over (B, 8,
+     * 8, 64) */
+    DT_STRIP_INSIDE
 } dt_strip_layout;
 
 typedef struct dt_strip_operand {
     dt_strip_layout layout;
-    int node;              /* whose memory; -1: a constant */
-    float value;           /* of a constant */
+    int node;    /* whose memory; -1: a constant */
+    float value; /* of a constant */
     int64_t period, inner;
-    dt_strip_op load;      /* DT_S_COPY for float32: read in place; else a conversion into a register */
-    int reg;               /* register it lies in, -1: read in place */
-    bool laid_out;         /* a loop in C reads it from there; generated loops convert what they read */
-    bool far;              /* worth asking for ahead */
+    /* DT_S_COPY for float32: read in place; else a conversion into a register */
+    dt_strip_op load;
+    int reg;       /* register it lies in, -1: read in place */
+    bool laid_out; /* a loop in C reads it from there; generated loops convert what they read */
+    bool far;      /* worth asking for ahead */
 } dt_strip_operand;
 
 typedef struct dt_strip_result {
-    int reg;               /* -1: straight to the memory of `store` */
-    int store;             /* node whose memory gets it, -1: none; of an update in place the variable's */
-    dt_strip_op convert;   /* DT_S_COPY: stored as it is; else computed in reg, then converted */
+    int reg;   /* -1: straight to the memory of `store` */
+    int store; /* node whose memory gets it, -1: none; of an update in place the variable's */
+    dt_strip_op convert; /* DT_S_COPY: stored as it is; else computed in reg, then converted */
 } dt_strip_result;
 
 /* Instruction i makes result i. */
 typedef struct dt_strip_code {
     dt_strip_op op;
     int n_in;
-    int in[3];             /* >= 0: a result; < 0: operand -1 - in */
+    int in[3]; /* >= 0: a result; < 0: operand -1 - in */
 } dt_strip_code;
 
 /* Instructions [from, to): one generated loop, or loops in C, one for each. */
 enum { DT_PASS_STREAMS = 10 };
 typedef struct dt_strip_pass {
     int from, to;
-    bool loop;             /* there are vector instructions for all of it */
-    bool sums;             /* and it forms the program's sums */
-    int at;                /* where its code is */
+    bool loop;                              /* there are vector instructions for all of it */
+    bool sums;                              /* and it forms the program's sums */
+    int at;                                 /* where its code is */
     int n_streams, stream[DT_PASS_STREAMS]; /* nodes whose memory it goes through */
 } dt_strip_pass;
 
-/* The sum of a result or an operand over all rows but the last `period` elements, for one piece of the batch. */
+/* The sum of a result or an operand over all rows but the last `period` elements, for one piece of
+ * the batch. */
 typedef struct dt_strip_sum {
-    int in;                /* as in dt_strip_code */
-    int node;              /* whose memory gets it */
-    int reg;               /* a strip of sums: of the block of strips at hand */
-    int level;             /* the first of the strips of the tree over blocks (exec/sums.h) */
+    int in;    /* as in dt_strip_code */
+    int node;  /* whose memory gets it */
+    int reg;   /* a strip of sums: of the block of strips at hand */
+    int level; /* the first of the strips of the tree over blocks (exec/sums.h) */
     int64_t period;
 } dt_strip_sum;
 
@@ -68,9 +73,9 @@ typedef struct dt_strip_program {
     dt_strip_pass *pass;
     int n_sums;
     dt_strip_sum *sum;
-    int rows_of;           /* a node of the shape that it goes over */
-    int64_t strip;         /* elements a strip, a multiple of the repeated periods */
-    int64_t row_break;     /* strips do not cross multiples of it; 0: no such border */
+    int rows_of;       /* a node of the shape that it goes over */
+    int64_t strip;     /* elements a strip, a multiple of the repeated periods */
+    int64_t row_break; /* strips do not cross multiples of it; 0: no such border */
 } dt_strip_program;
 
 /* strip_pass.c: finds the passes of a program, its instructions and registers known. */
@@ -79,7 +84,9 @@ void dt_find_passes(dt_strip_program *p);
 int dt_strip_stream(const dt_strip_program *p, int in);
 /* strip_emit.c: the same, and c gets their code; NULL where no processor would run it. */
 void dt_emit_loops(dt_strip_program *p, dt_code *c);
-/* Elements [0, n) of a pass, by its code. stream: where they are in the memory of its streams; registers: strips. */
-void dt_run_loop(const dt_strip_pass *pass, const dt_code *c, void *const *stream, int64_t n, char *registers);
+/* Elements [0, n) of a pass, by its code. stream: where they are in the memory of its streams;
+ * registers: strips. */
+void dt_run_loop(const dt_strip_pass *pass, const dt_code *c, void *const *stream, int64_t n,
+                 char *registers);
 
 #endif

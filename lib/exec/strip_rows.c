@@ -1,76 +1,122 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ops as vector instructions, a row each. They round as the op's loop in C (op/ops.h, simd/math.h) does: no product and sum become one, nothing changes
- * places, so no bit changes. An op without a row is run by its loop in C: those that are long, such as exp, gain nothing here.
+ * Ops as vector instructions, a row each. They round as the op's loop in C (op/ops.h, simd/math.h)
+ * does: no product and sum become one, nothing changes places, so no bit changes. An op without a
+ * row is run by its loop in C: those that are long, such as exp, gain nothing here.
  */
 #include "exec/strip_rows.h"
 
 #include <math.h>
 
 const uint32_t dt_strip_numbers[NUMBERS - NAMES][8] = {
-#define EIGHT(x) { x, x, x, x, x, x, x, x }
-    EIGHT(0x3f800000), EIGHT(0xbf800000), EIGHT(0), EIGHT(0x80000000), EIGHT(0x7fffffff), EIGHT(0x7fff), EIGHT(0xffff0000), EIGHT(1), EIGHT(0x00400000),
+#define EIGHT(x)                                                                                   \
+    { x, x, x, x, x, x, x, x }
+    EIGHT(0x3f800000), EIGHT(0xbf800000), EIGHT(0), EIGHT(0x80000000), EIGHT(0x7fffffff),
+    EIGHT(0x7fff),     EIGHT(0xffff0000), EIGHT(1), EIGHT(0x00400000),
 };
 
-enum { EQUAL = 0x00, UNORDERED = 0x03, UNEQUAL = 0x04, LESS = 0x11, LESS_EQUAL = 0x12, GREATER_EQUAL = 0x1d, GREATER = 0x1e };
-#define COMPARED(how) { { DT_VEX_COMPARE, T, X, Y, how }, { DT_VEX_AND, R, T, ONE, 0 } }
-#define EXTREME(what, zeros) { { zeros, T, X, Y, 0 }, { DT_VEX_COMPARE, U, X, Y, EQUAL }, { what, V, X, Y, 0 }, { DT_VEX_CHOOSE, V, V, T, U }, \
-                               { DT_VEX_COMPARE, U, X, Y, UNORDERED }, { DT_VEX_ADD, T, X, Y, 0 }, { DT_VEX_CHOOSE, R, V, T, U } }
+enum {
+    EQUAL = 0x00,
+    UNORDERED = 0x03,
+    UNEQUAL = 0x04,
+    LESS = 0x11,
+    LESS_EQUAL = 0x12,
+    GREATER_EQUAL = 0x1d,
+    GREATER = 0x1e
+};
+#define COMPARED(how)                                                                              \
+    {                                                                                              \
+        {DT_VEX_COMPARE, T, X, Y, how}, { DT_VEX_AND, R, T, ONE, 0 }                               \
+    }
+#define EXTREME(what, zeros)                                                                       \
+    {                                                                                              \
+        {zeros, T, X, Y, 0}, {DT_VEX_COMPARE, U, X, Y, EQUAL}, {what, V, X, Y, 0},                 \
+            {DT_VEX_CHOOSE, V, V, T, U}, {DT_VEX_COMPARE, U, X, Y, UNORDERED},                     \
+            {DT_VEX_ADD, T, X, Y, 0}, {                                                            \
+            DT_VEX_CHOOSE, R, V, T, U                                                              \
+        }                                                                                          \
+    }
 /* Of the upper 16 bits the nearest, ties to even; a NaN is not rounded, but made quiet. */
-#define ROUNDED { { DT_VEX_SHIFT_RIGHT, T, NONE, X, 16 }, { DT_VEX_AND, T, T, INT_ONE, 0 }, { DT_VEX_ADD_INT, T, T, HALF, 0 }, { DT_VEX_ADD_INT, T, T, X, 0 }, \
-                  { DT_VEX_COMPARE, U, X, X, UNORDERED }, { DT_VEX_OR, V, X, QUIET, 0 }, { DT_VEX_CHOOSE, T, T, V, U }, { DT_VEX_AND, R, T, UPPER, 0 } }
+#define ROUNDED                                                                                    \
+    {                                                                                              \
+        {DT_VEX_SHIFT_RIGHT, T, NONE, X, 16}, {DT_VEX_AND, T, T, INT_ONE, 0},                      \
+            {DT_VEX_ADD_INT, T, T, HALF, 0}, {DT_VEX_ADD_INT, T, T, X, 0},                         \
+            {DT_VEX_COMPARE, U, X, X, UNORDERED}, {DT_VEX_OR, V, X, QUIET, 0},                     \
+            {DT_VEX_CHOOSE, T, T, V, U}, {                                                         \
+            DT_VEX_AND, R, T, UPPER, 0                                                             \
+        }                                                                                          \
+    }
 
 const dt_strip_row dt_strip_rows[DT_S_COUNT] = {
-    [DT_S_COPY] = { { DT_VEX_LOAD, R, NONE, X, 0 } },
-    [DT_S_add] = { { DT_VEX_ADD, R, X, Y, 0 } },
-    [DT_S_subtract] = { { DT_VEX_SUB, R, X, Y, 0 } },
-    [DT_S_multiply] = { { DT_VEX_MUL, R, X, Y, 0 } },
-    [DT_S_divide] = { { DT_VEX_DIV, R, X, Y, 0 } },
+    [DT_S_COPY] = {{DT_VEX_LOAD, R, NONE, X, 0}},
+    [DT_S_add] = {{DT_VEX_ADD, R, X, Y, 0}},
+    [DT_S_subtract] = {{DT_VEX_SUB, R, X, Y, 0}},
+    [DT_S_multiply] = {{DT_VEX_MUL, R, X, Y, 0}},
+    [DT_S_divide] = {{DT_VEX_DIV, R, X, Y, 0}},
     [DT_S_maximum] = EXTREME(DT_VEX_MAX, DT_VEX_AND),
     [DT_S_minimum] = EXTREME(DT_VEX_MIN, DT_VEX_OR),
-    [DT_S_negate] = { { DT_VEX_XOR, R, X, SIGN, 0 } },
-    [DT_S_abs] = { { DT_VEX_AND, R, X, SIZE, 0 } },
-    [DT_S_sqrt] = { { DT_VEX_SQRT, R, NONE, X, 0 } },
-    [DT_S_rsqrt] = { { DT_VEX_SQRT, T, NONE, X, 0 }, { DT_VEX_LOAD, U, NONE, ONE, 0 }, { DT_VEX_DIV, R, U, T, 0 } },
-    [DT_S_sign] = { { DT_VEX_COMPARE, T, X, ZERO, GREATER }, { DT_VEX_COMPARE, U, X, ZERO, LESS }, { DT_VEX_CHOOSE, R, X, ONE, T },
-                    { DT_VEX_CHOOSE, R, R, MINUS_ONE, U } },
-    [DT_S_compare] = COMPARED(EQUAL), [DT_S_unequal] = COMPARED(UNEQUAL), [DT_S_less] = COMPARED(LESS), [DT_S_less_equal] = COMPARED(LESS_EQUAL),
-    [DT_S_greater] = COMPARED(GREATER), [DT_S_greater_equal] = COMPARED(GREATER_EQUAL),
-    [DT_S_select] = { { DT_VEX_COMPARE, T, X, ZERO, UNEQUAL }, { DT_VEX_CHOOSE, R, Z, Y, T } },
+    [DT_S_negate] = {{DT_VEX_XOR, R, X, SIGN, 0}},
+    [DT_S_abs] = {{DT_VEX_AND, R, X, SIZE, 0}},
+    [DT_S_sqrt] = {{DT_VEX_SQRT, R, NONE, X, 0}},
+    [DT_S_rsqrt] = {{DT_VEX_SQRT, T, NONE, X, 0},
+                    {DT_VEX_LOAD, U, NONE, ONE, 0},
+                    {DT_VEX_DIV, R, U, T, 0}},
+    [DT_S_sign] = {{DT_VEX_COMPARE, T, X, ZERO, GREATER},
+                   {DT_VEX_COMPARE, U, X, ZERO, LESS},
+                   {DT_VEX_CHOOSE, R, X, ONE, T},
+                   {DT_VEX_CHOOSE, R, R, MINUS_ONE, U}},
+    [DT_S_compare] = COMPARED(EQUAL),
+    [DT_S_unequal] = COMPARED(UNEQUAL),
+    [DT_S_less] = COMPARED(LESS),
+    [DT_S_less_equal] = COMPARED(LESS_EQUAL),
+    [DT_S_greater] = COMPARED(GREATER),
+    [DT_S_greater_equal] = COMPARED(GREATER_EQUAL),
+    [DT_S_select] = {{DT_VEX_COMPARE, T, X, ZERO, UNEQUAL}, {DT_VEX_CHOOSE, R, Z, Y, T}},
     [DT_S_reduce_precision] = ROUNDED,
     /* from memory, or from the lowest element of a register */
-    [DT_S_FROM_U8] = { { DT_VEX_WIDEN_8, R, NONE, X, 0 }, { DT_VEX_FROM_INT, R, NONE, R, 0 } },
-    [DT_S_FROM_I32] = { { DT_VEX_FROM_INT, R, NONE, X, 0 } },
-    [DT_S_FROM_BF16] = { { DT_VEX_WIDEN_16, R, NONE, X, 0 }, { DT_VEX_SHIFT_LEFT, R, NONE, R, 16 } },
-    [DT_S_FROM_F16] = { { DT_VEX_FROM_HALF, R, NONE, X, 0 } },
+    [DT_S_FROM_U8] = {{DT_VEX_WIDEN_8, R, NONE, X, 0}, {DT_VEX_FROM_INT, R, NONE, R, 0}},
+    [DT_S_FROM_I32] = {{DT_VEX_FROM_INT, R, NONE, X, 0}},
+    [DT_S_FROM_BF16] = {{DT_VEX_WIDEN_16, R, NONE, X, 0}, {DT_VEX_SHIFT_LEFT, R, NONE, R, 16}},
+    [DT_S_FROM_F16] = {{DT_VEX_FROM_HALF, R, NONE, X, 0}},
     /* to 16 and to 8 bits, before DT_VEX_PACK */
     [DT_S_TO_BF16] = ROUNDED,
-    [DT_S_TO_F16] = { { DT_VEX_TO_HALF, X, NONE, R, 0 } },
-    [DT_S_TO_BOOL] = { { DT_VEX_COMPARE, T, X, ZERO, UNEQUAL }, { DT_VEX_AND, R, T, INT_ONE, 0 } },
+    [DT_S_TO_F16] = {{DT_VEX_TO_HALF, X, NONE, R, 0}},
+    [DT_S_TO_BOOL] = {{DT_VEX_COMPARE, T, X, ZERO, UNEQUAL}, {DT_VEX_AND, R, T, INT_ONE, 0}},
 };
 
-/* If the second input is a number and not NaN, the processor's own instruction gives the right result; of two zeros it returns the second operand. */
-static const dt_strip_row most_by_number = { { DT_VEX_MAX, R, Y, X, 0 } }, least_by_number = { { DT_VEX_MIN, R, Y, X, 0 } };
-static const dt_strip_row most_by_zero = { { DT_VEX_MAX, T, Y, X, 0 }, { DT_VEX_AND, R, T, SIZE, 0 } };
+/* If the second input is a number and not NaN, the processor's own instruction gives the right
+ * result; of two zeros it returns the second operand. */
+static const dt_strip_row most_by_number = {{DT_VEX_MAX, R, Y, X, 0}},
+                          least_by_number = {{DT_VEX_MIN, R, Y, X, 0}};
+static const dt_strip_row most_by_zero = {{DT_VEX_MAX, T, Y, X, 0}, {DT_VEX_AND, R, T, SIZE, 0}};
 
-const dt_strip_line *dt_strip_row_of(const dt_strip_program *p, const dt_strip_code *c)
-{
+const dt_strip_line *dt_strip_row_of(const dt_strip_program *p, const dt_strip_code *c) {
     const dt_strip_operand *o = c->n_in == 2 && c->in[1] < 0 ? &p->operand[-1 - c->in[1]] : NULL;
-    bool by_number = o && o->layout == DT_STRIP_SPLAT && o->node < 0 && o->value == o->value && (o->value != 0 || !signbit(o->value));
-    if (by_number && c->op == DT_S_maximum)
-        return o->value == 0 ? most_by_zero : most_by_number;
+    bool by_number = o && o->layout == DT_STRIP_SPLAT && o->node < 0 && o->value == o->value &&
+                     (o->value != 0 || !signbit(o->value));
+    if (by_number && c->op == DT_S_maximum) return o->value == 0 ? most_by_zero : most_by_number;
     return by_number && c->op == DT_S_minimum ? least_by_number : dt_strip_rows[c->op];
 }
 
 const dt_strip_format dt_strip_formats[DT_S_COUNT] = {
-    [DT_S_COPY] = { 2, DT_VEX_LOAD_32, DT_VEX_STORE, DT_VEX_STORE_32, { { 0 } } },
-    [DT_S_FROM_I32] = { .scale = 2, .load_one = DT_VEX_LOAD_32 },
-    [DT_S_FROM_U8] = { .scale = 0, .load_one = DT_VEX_LOAD_8 },
-    [DT_S_FROM_BF16] = { .scale = 1, .load_one = DT_VEX_LOAD_16 },
-    [DT_S_FROM_F16] = { .scale = 1, .load_one = DT_VEX_LOAD_16 },
-    [DT_S_TO_F16] = { 1, 0, DT_VEX_STORE_128, DT_VEX_STORE_16, { { 0 } } },
-    [DT_S_TO_BF16] = { 1, 0, DT_VEX_STORE_128, DT_VEX_STORE_16,
-                       { { DT_VEX_SHIFT_RIGHT, R, NONE, X, 16 }, { DT_VEX_UPPER_128, R, NONE, T, 1 }, { DT_VEX_PACK_32_128, R, R, T, 0 } } },
-    [DT_S_TO_BOOL] = { 0, 0, DT_VEX_STORE_64, DT_VEX_STORE_8,
-                       { { DT_VEX_UPPER_128, X, NONE, T, 1 }, { DT_VEX_PACK_32_128, R, X, T, 0 }, { DT_VEX_PACK_16_128, R, R, R, 0 } } },
+    [DT_S_COPY] = {2, DT_VEX_LOAD_32, DT_VEX_STORE, DT_VEX_STORE_32, {{0}}},
+    [DT_S_FROM_I32] = {.scale = 2, .load_one = DT_VEX_LOAD_32},
+    [DT_S_FROM_U8] = {.scale = 0, .load_one = DT_VEX_LOAD_8},
+    [DT_S_FROM_BF16] = {.scale = 1, .load_one = DT_VEX_LOAD_16},
+    [DT_S_FROM_F16] = {.scale = 1, .load_one = DT_VEX_LOAD_16},
+    [DT_S_TO_F16] = {1, 0, DT_VEX_STORE_128, DT_VEX_STORE_16, {{0}}},
+    [DT_S_TO_BF16] = {1,
+                      0,
+                      DT_VEX_STORE_128,
+                      DT_VEX_STORE_16,
+                      {{DT_VEX_SHIFT_RIGHT, R, NONE, X, 16},
+                       {DT_VEX_UPPER_128, R, NONE, T, 1},
+                       {DT_VEX_PACK_32_128, R, R, T, 0}}},
+    [DT_S_TO_BOOL] = {0,
+                      0,
+                      DT_VEX_STORE_64,
+                      DT_VEX_STORE_8,
+                      {{DT_VEX_UPPER_128, X, NONE, T, 1},
+                       {DT_VEX_PACK_32_128, R, X, T, 0},
+                       {DT_VEX_PACK_16_128, R, R, R, 0}}},
 };

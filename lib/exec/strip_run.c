@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a strip program: for each strip of a piece operands that are not read in place are laid out in registers; then every pass goes over the whole
- * strip, and what another step reads is written to memory. A pass is a generated loop, or a loop in C for each instruction: where there is no code
- * for an op or a processor, or the system refuses memory that can be executed. Memory that the next strips read is prefetched.
+ * Runs a strip program: for each strip of a piece operands that are not read in place are laid out
+ * in registers; then every pass goes over the whole strip, and what another step reads is written
+ * to memory. A pass is a generated loop, or a loop in C for each instruction: where there is no
+ * code for an op or a processor, or the system refuses memory that can be executed. Memory that the
+ * next strips read is prefetched.
  */
 #include <string.h>
 
@@ -13,35 +15,29 @@ typedef struct runner {
     const dt_kernel_call *c;
     const dt_strip_program *p;
     const dt_simd *simd;
-    bool generated; /* there are loops */
+    bool generated;  /* there are loops */
     int64_t from, n; /* the strip at hand: flat elements [from, from + n) */
     int64_t blocks;  /* of strips that have been summed */
 } runner;
 
-static float *reg(const runner *r, int i)
-{
-    return (float *)r->c->scratch + (int64_t)i * DT_STRIP;
-}
+static float *reg(const runner *r, int i) { return (float *)r->c->scratch + (int64_t)i * DT_STRIP; }
 
-static const char *memory_of(const runner *r, int node, int64_t element)
-{
+static const char *memory_of(const runner *r, int node, int64_t element) {
     return (const char *)r->c->x->at[node] + element * dt_element_bytes(r->c->x, node);
 }
 
-static void load(const runner *r, const dt_strip_operand *o, float *to, int64_t element, int64_t n)
-{
+static void load(const runner *r, const dt_strip_operand *o, float *to, int64_t element,
+                 int64_t n) {
     r->simd->strip[o->load](to, memory_of(r, o->node, element), NULL, NULL, n);
 }
 
 /* Splats and short vectors are laid out once a task. */
-static void lay_out_fixed(const runner *r)
-{
+static void lay_out_fixed(const runner *r) {
     for (int i = 0; i < r->p->n_operands; i++) {
         const dt_strip_operand *o = &r->p->operand[i];
         float one = o->value;
         if (o->layout == DT_STRIP_SPLAT) {
-            if (o->node >= 0)
-                load(r, o, &one, 0, 1);
+            if (o->node >= 0) load(r, o, &one, 0, 1);
             r->simd->fill(reg(r, o->reg), one, DT_STRIP);
         } else if (o->layout == DT_STRIP_REPEATED && !r->p->row_break) {
             for (int64_t at = 0; at < r->p->strip; at += o->period)
@@ -51,8 +47,7 @@ static void lay_out_fixed(const runner *r)
 }
 
 /* Element i of the strip is element (from + i) / period of the operand. */
-static void lay_out_rows(const runner *r, const dt_strip_operand *o)
-{
+static void lay_out_rows(const runner *r, const dt_strip_operand *o) {
     float *to = reg(r, o->reg), value;
 
     for (int64_t done = 0; done < r->n;) {
@@ -65,56 +60,51 @@ static void lay_out_rows(const runner *r, const dt_strip_operand *o)
 }
 
 /* A vector longer than a strip, or shorter ones beside it. */
-static void lay_out_repeated(const runner *r, const dt_strip_operand *o)
-{
+static void lay_out_repeated(const runner *r, const dt_strip_operand *o) {
     for (int64_t done = 0; done < r->n;) {
-        int64_t at = (r->from + done) % o->period, n = o->period - at < r->n - done ? o->period - at : r->n - done;
+        int64_t at = (r->from + done) % o->period,
+                n = o->period - at < r->n - done ? o->period - at : r->n - done;
         load(r, o, reg(r, o->reg) + done, at, n);
         done += n;
     }
 }
 
-/* Within a row of the operand its elements come again and again: they are loaded once, and then copied from the strip, twice as many each time. */
-static void lay_out_inside(const runner *r, const dt_strip_operand *o)
-{
+/* Within a row of the operand its elements come again and again: they are loaded once, and then
+ * copied from the strip, twice as many each time. */
+static void lay_out_inside(const runner *r, const dt_strip_operand *o) {
     for (int64_t done = 0; done < r->n;) {
         const int64_t at = r->from + done, row = at / o->period, within = at % o->inner;
-        const int64_t left = (row + 1) * o->period - at, n = left < r->n - done ? left : r->n - done;
-        const int64_t once = o->inner < n ? o->inner : n, head = o->inner - within < once ? o->inner - within : once;
+        const int64_t left = (row + 1) * o->period - at,
+                      n = left < r->n - done ? left : r->n - done;
+        const int64_t once = o->inner < n ? o->inner : n,
+                      head = o->inner - within < once ? o->inner - within : once;
         float *to = reg(r, o->reg) + done;
 
         load(r, o, to, row * o->inner + within, head);
-        if (once > head)
-            load(r, o, to + head, row * o->inner, once - head);
+        if (once > head) load(r, o, to + head, row * o->inner, once - head);
         for (int64_t have = once; have < n; have *= 2)
             memcpy(to + have, to, (size_t)(have < n - have ? have : n - have) * sizeof *to);
         done += n;
     }
 }
 
-static void lay_out_strip(const runner *r)
-{
+static void lay_out_strip(const runner *r) {
     for (int i = 0; i < r->p->n_operands; i++) {
         const dt_strip_operand *o = &r->p->operand[i];
-        if (o->layout == DT_STRIP_PER_ROW)
-            lay_out_rows(r, o);
-        else if (o->layout == DT_STRIP_INSIDE)
-            lay_out_inside(r, o);
-        else if (o->layout == DT_STRIP_REPEATED && r->p->row_break)
-            lay_out_repeated(r, o);
+        if (o->layout == DT_STRIP_PER_ROW) lay_out_rows(r, o);
+        else if (o->layout == DT_STRIP_INSIDE) lay_out_inside(r, o);
+        else if (o->layout == DT_STRIP_REPEATED && r->p->row_break) lay_out_repeated(r, o);
         else if (o->layout == DT_STRIP_WHOLE && o->reg >= 0 && (o->laid_out || !r->generated))
             load(r, o, reg(r, o->reg), r->from, r->n);
     }
 }
 
-static void *destination(const runner *r, int result)
-{
+static void *destination(const runner *r, int result) {
     const dt_strip_result *to = &r->p->result[result];
     return to->reg >= 0 ? (void *)reg(r, to->reg) : (void *)memory_of(r, to->store, r->from);
 }
 
-static const void *source(const runner *r, int in)
-{
+static const void *source(const runner *r, int in) {
     if (in < 0) {
         const dt_strip_operand *o = &r->p->operand[-1 - in];
         return o->reg >= 0 ? (const void *)reg(r, o->reg) : memory_of(r, o->node, r->from);
@@ -122,61 +112,56 @@ static const void *source(const runner *r, int in)
     return destination(r, in);
 }
 
-static void run_op(const runner *r, int i)
-{
+static void run_op(const runner *r, int i) {
     const dt_strip_code *c = &r->p->code[i];
     const dt_strip_result *result = &r->p->result[i];
-    const void *in[3] = { NULL, NULL, NULL };
+    const void *in[3] = {NULL, NULL, NULL};
     void *to = destination(r, i);
 
-    for (int k = 0; k < c->n_in; k++)
-        in[k] = source(r, c->in[k]);
+    for (int k = 0; k < c->n_in; k++) in[k] = source(r, c->in[k]);
     r->simd->strip[c->op](to, in[0], in[1], in[2], r->n);
     if (result->convert != DT_S_COPY)
-        r->simd->strip[result->convert]((void *)memory_of(r, result->store, r->from), to, NULL, NULL, r->n);
+        r->simd->strip[result->convert]((void *)memory_of(r, result->store, r->from), to, NULL,
+                                        NULL, r->n);
 }
 
-/* Processors do not read ahead beyond a page, and a strip is one: the next is asked for while this one is worked on, a part with each of `parts`. */
-static void fetch_ahead(const runner *r, int part, int parts)
-{
+/* Processors do not read ahead beyond a page, and a strip is one: the next is asked for while this
+ * one is worked on, a part with each of `parts`. */
+static void fetch_ahead(const runner *r, int part, int parts) {
     int64_t line = 64;
     for (int i = 0; i < r->p->n_operands; i++) {
         const dt_strip_operand *o = &r->p->operand[i];
-        if (!o->far)
-            continue;
+        if (!o->far) continue;
         const char *next = memory_of(r, o->node, r->from + r->n);
         int64_t bytes = r->n * dt_element_bytes(r->c->x, o->node);
-        for (int64_t at = bytes * part / parts / line * line; at < bytes * (part + 1) / parts; at += line)
+        for (int64_t at = bytes * part / parts / line * line; at < bytes * (part + 1) / parts;
+             at += line)
             __builtin_prefetch(next + at, 0, 2);
     }
 }
 
-static void run_loop(const runner *r, const dt_strip_pass *pass)
-{
+static void run_loop(const runner *r, const dt_strip_pass *pass) {
     void *stream[DT_PASS_STREAMS];
     for (int k = 0; k < pass->n_streams; k++)
         stream[k] = (void *)memory_of(r, pass->stream[k], r->from);
     dt_run_loop(pass, &r->c->x->code, stream, r->n, r->c->scratch);
 }
 
-static void run_ops(const runner *r, const dt_strip_pass *pass)
-{
+static void run_ops(const runner *r, const dt_strip_pass *pass) {
     for (int i = pass->from; i < pass->to; i++) {
         fetch_ahead(r, i, r->p->n_code);
         run_op(r, i);
     }
 }
 
-static void run_sums(const runner *r)
-{
+static void run_sums(const runner *r) {
     for (int i = 0; i < r->p->n_sums; i++) {
         float *sums = reg(r, r->p->sum[i].reg);
         r->simd->strip[DT_S_add](sums, sums, source(r, r->p->sum[i].in), NULL, r->n);
     }
 }
 
-static void run_strip(const runner *r)
-{
+static void run_strip(const runner *r) {
     bool summed = false;
     lay_out_strip(r);
     for (int i = 0; i < r->p->n_passes; i++) {
@@ -185,24 +170,23 @@ static void run_strip(const runner *r)
         (loop ? run_loop : run_ops)(r, pass);
         summed |= loop && pass->sums;
     }
-    if (!summed)
-        run_sums(r);
+    if (!summed) run_sums(r);
 }
 
 /* A strip of sums begins at a multiple of its period, as every strip does. */
-static void begin_block(const runner *r)
-{
-    for (int i = 0; i < r->p->n_sums; i++)
-        r->simd->fill(reg(r, r->p->sum[i].reg), 0, DT_STRIP);
+static void begin_block(const runner *r) {
+    for (int i = 0; i < r->p->n_sums; i++) r->simd->fill(reg(r, r->p->sum[i].reg), 0, DT_STRIP);
 }
 
-static dt_sum_tree tree_of(const runner *r, const dt_strip_sum *s)
-{
-    return (dt_sum_tree){ .level = reg(r, s->level), .stride = DT_STRIP, .n = DT_STRIP, .blocks = r->blocks, .add = r->simd->strip[DT_S_add] };
+static dt_sum_tree tree_of(const runner *r, const dt_strip_sum *s) {
+    return (dt_sum_tree){.level = reg(r, s->level),
+                         .stride = DT_STRIP,
+                         .n = DT_STRIP,
+                         .blocks = r->blocks,
+                         .add = r->simd->strip[DT_S_add]};
 }
 
-static void end_block(runner *r)
-{
+static void end_block(runner *r) {
     for (int i = 0; i < r->p->n_sums; i++) {
         dt_sum_tree t = tree_of(r, &r->p->sum[i]);
         memcpy(dt_sum_next(&t), reg(r, r->p->sum[i].reg), DT_STRIP * sizeof(float));
@@ -211,26 +195,30 @@ static void end_block(runner *r)
     r->blocks++;
 }
 
-static void end_sums(const runner *r)
-{
+static void end_sums(const runner *r) {
     for (int i = 0; i < r->p->n_sums; i++) {
         const dt_strip_sum *s = &r->p->sum[i];
         const dt_sum_tree t = tree_of(r, s);
-        const dt_sum_source all = { .at = t.level, .load = DT_S_COPY, .rows = r->p->strip / s->period, .n = s->period, .stride = s->period };
+        const dt_sum_source all = {.at = t.level,
+                                   .load = DT_S_COPY,
+                                   .rows = r->p->strip / s->period,
+                                   .n = s->period,
+                                   .stride = s->period};
         dt_sum_end(&t);
         dt_sum_rows(r->simd, &all, dt_floats(r->c->x, s->node) + r->c->unit * s->period);
     }
 }
 
-static void run(const dt_kernel_call *c)
-{
-    runner r = { .c = c, .p = c->step->state, .simd = c->x->engine->simd, .generated = c->x->code.base != NULL };
+static void run(const dt_kernel_call *c) {
+    runner r = {.c = c,
+                .p = c->step->state,
+                .simd = c->x->engine->simd,
+                .generated = c->x->code.base != NULL};
     int64_t row = dt_row_elements(c->x, r.p->rows_of), end = c->hi * row;
     int strips = 0; /* of the block at hand */
 
     begin_block(&r);
-    if (c->hi > c->lo)
-        lay_out_fixed(&r);
+    if (c->hi > c->lo) lay_out_fixed(&r);
     for (r.from = c->lo * row; r.from < end; r.from += r.n) {
         if (strips == DT_STRIP_BLOCK) {
             end_block(&r);
@@ -247,4 +235,4 @@ static void run(const dt_kernel_call *c)
     end_sums(&r);
 }
 
-const dt_kernel dt_kernel_fused = { .name = "fused", .splits = true, .run = run };
+const dt_kernel dt_kernel_fused = {.name = "fused", .splits = true, .run = run};

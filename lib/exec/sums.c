@@ -5,18 +5,13 @@
 #include <string.h>
 
 /* Rows that are added side by side: a power of two. */
-static int64_t rows_abreast(int64_t stride)
-{
+static int64_t rows_abreast(int64_t stride) {
     int64_t n = 1;
-    while (2 * n * stride <= DT_SUM_WIDE)
-        n *= 2;
+    while (2 * n * stride <= DT_SUM_WIDE) n *= 2;
     return n;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* A block at hand: its rows, some columns of them. */
 typedef struct block {
@@ -25,14 +20,15 @@ typedef struct block {
     int64_t rows, n, stride, abreast;
 } block;
 
-static void add_chains(const block *b, const float *a, int64_t rows, int64_t n, float *to)
-{
-    b->simd->sum_block(&(dt_sum_block){ .a = a, .mean = b->mean, .rows = rows, .n = n, .stride = b->abreast * b->stride }, to);
+static void add_chains(const block *b, const float *a, int64_t rows, int64_t n, float *to) {
+    b->simd->sum_block(
+        &(dt_sum_block){
+            .a = a, .mean = b->mean, .rows = rows, .n = n, .stride = b->abreast * b->stride},
+        to);
 }
 
 /* to (abreast, n): chain c is that of rows c, c + abreast, .. */
-static void sum_block(const block *b, float *to)
-{
+static void sum_block(const block *b, float *to) {
     const int64_t full = b->rows / b->abreast, rest = b->rows % b->abreast;
     const bool whole = b->n == b->stride; /* rows stand next to each other, and are one wide row */
     const int64_t wide = whole ? b->abreast : 1, rest_wide = whole ? rest : 1;
@@ -47,29 +43,30 @@ static void sum_block(const block *b, float *to)
 }
 
 /* Rows as floats: where they are, or converted, close together in `room`. */
-static void load_rows(const dt_simd *simd, const dt_sum_source *s, int64_t row, block *b, float *room)
-{
+static void load_rows(const dt_simd *simd, const dt_sum_source *s, int64_t row, block *b,
+                      float *room) {
     const int64_t bytes = s->load == DT_S_COPY ? sizeof(float) : sizeof(uint16_t);
     const char *from = (const char *)s->at + row * s->stride * bytes;
 
     b->a = (const float *)(const void *)from;
     b->stride = s->stride;
-    if (s->load == DT_S_COPY)
-        return;
+    if (s->load == DT_S_COPY) return;
     for (int64_t i = 0; i < b->rows; i++)
         simd->strip[s->load](room + i * b->n, from + i * s->stride * bytes, NULL, NULL, b->n);
     b->a = room;
     b->stride = b->n;
 }
 
-/* At most DT_SUM_WIDE columns with the rows abreast. Stacks of threads may be small: arrays are as large as this sum needs them. */
-static void sum_columns(const dt_simd *simd, const dt_sum_source *s, float *to)
-{
-    const int64_t abreast = rows_abreast(s->stride), blocks = (s->rows - 1) / (DT_SUM_ROWS * abreast) + 1;
+/* At most DT_SUM_WIDE columns with the rows abreast. Stacks of threads may be small: arrays are as
+ * large as this sum needs them. */
+static void sum_columns(const dt_simd *simd, const dt_sum_source *s, float *to) {
+    const int64_t abreast = rows_abreast(s->stride),
+                  blocks = (s->rows - 1) / (DT_SUM_ROWS * abreast) + 1;
     float level[dt_sum_levels(blocks) * DT_SUM_WIDE], mean[DT_SUM_WIDE];
     float room[s->load == DT_S_COPY ? 1 : DT_SUM_ROWS * DT_SUM_WIDE];
-    block b = { .simd = simd, .n = s->n, .abreast = abreast, .mean = s->mean ? mean : NULL };
-    dt_sum_tree t = { .level = level, .stride = DT_SUM_WIDE, .n = abreast * s->n, .add = simd->strip[DT_S_add] };
+    block b = {.simd = simd, .n = s->n, .abreast = abreast, .mean = s->mean ? mean : NULL};
+    dt_sum_tree t = {
+        .level = level, .stride = DT_SUM_WIDE, .n = abreast * s->n, .add = simd->strip[DT_S_add]};
 
     for (int64_t c = 0; s->mean && c < abreast; c++)
         memcpy(mean + c * s->n, s->mean, (size_t)s->n * sizeof *mean);
@@ -85,8 +82,7 @@ static void sum_columns(const dt_simd *simd, const dt_sum_source *s, float *to)
     memcpy(to, level, (size_t)s->n * sizeof *to);
 }
 
-void dt_sum_rows(const dt_simd *simd, const dt_sum_source *s, float *to)
-{
+void dt_sum_rows(const dt_simd *simd, const dt_sum_source *s, float *to) {
     if (s->rows <= 0) {
         simd->fill(to, 0, s->n);
         return;
@@ -94,7 +90,8 @@ void dt_sum_rows(const dt_simd *simd, const dt_sum_source *s, float *to)
     dt_sum_source some = *s;
     for (int64_t j = 0; j < s->n; j += some.n) {
         some.n = smaller(s->n - j, DT_SUM_WIDE);
-        some.at = (const char *)s->at + j * (s->load == DT_S_COPY ? (int64_t)sizeof(float) : (int64_t)sizeof(uint16_t));
+        some.at = (const char *)s->at +
+                  j * (s->load == DT_S_COPY ? (int64_t)sizeof(float) : (int64_t)sizeof(uint16_t));
         some.mean = s->mean ? s->mean + j : NULL;
         sum_columns(simd, &some, to + j);
     }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums of many float32 values, in an order that keeps their digits and depends on sizes alone. Values are added in short chains, each from zero; the
- * sums of chains are added by a fixed binary tree:
+ * Sums of many float32 values, in an order that keeps their digits and depends on sizes alone.
+ * Values are added in short chains, each from zero; the sums of chains are added by a fixed binary
+ * tree:
  *
- *     block   0 1 2 3 4        two sums of one level make one of the next, as a binary counter carries;
+ *     block   0 1 2 3 4        two sums of one level make one of the next, as a binary counter
+ *     carries;
  *              \/  \/  |       what is left at the end is added from the smallest level up
  *               \__/   |
  *                 \____/
  *
- * A chain of n equal values loses up to n/2 units in the last place, a tree of equal values none. So a sum of ten million values is as exact as one of
- * sixteen: within 1e-6 of the sum of their absolute values.
+ * A chain of n equal values loses up to n/2 units in the last place, a tree of equal values none.
+ * So a sum of ten million values is as exact as one of sixteen: within 1e-6 of the sum of their
+ * absolute values.
  */
 #ifndef DT_EXEC_SUMS_H
 #define DT_EXEC_SUMS_H
@@ -19,66 +22,61 @@
 #include "exec/strip.h"
 
 enum {
-    DT_SUM_ROWS = 16,  /* a chain of rows */
-    DT_SUM_WIDE = 128, /* floats that are added side by side: narrow rows stand next to each other */
+    DT_SUM_ROWS = 16, /* a chain of rows */
+    /* floats that are added side by side: narrow rows stand next to each other */
+    DT_SUM_WIDE = 128,
 };
 
 /* The tree: a stack of buffers, each the sum of a power of two of blocks, the largest first. */
 typedef struct dt_sum_tree {
-    float *level;          /* (levels, stride) */
-    int64_t stride, n;     /* floats from one buffer to the next; of a sum */
-    int64_t blocks;        /* so far */
+    float *level;      /* (levels, stride) */
+    int64_t stride, n; /* floats from one buffer to the next; of a sum */
+    int64_t blocks;    /* so far */
     dt_strip_function add;
 } dt_sum_tree;
 
 /* The buffers that so many blocks take, at least one. */
-static inline int dt_sum_levels(int64_t blocks)
-{
+static inline int dt_sum_levels(int64_t blocks) {
     int levels = 1;
-    for (; blocks > 1; blocks /= 2)
-        levels++;
+    for (; blocks > 1; blocks /= 2) levels++;
     return levels;
 }
 
 /* The buffer that the sum of the next block is to be written to. */
-static inline float *dt_sum_next(const dt_sum_tree *t)
-{
+static inline float *dt_sum_next(const dt_sum_tree *t) {
     return t->level + __builtin_popcountll((unsigned long long)t->blocks) * t->stride;
 }
 
-static inline void dt_sum_add_last(const dt_sum_tree *t, int buffers)
-{
+static inline void dt_sum_add_last(const dt_sum_tree *t, int buffers) {
     float *left = t->level + (buffers - 2) * t->stride;
     t->add(left, left, left + t->stride, NULL, t->n);
 }
 
 /* The next block's sum has been written. */
-static inline void dt_sum_push(dt_sum_tree *t)
-{
+static inline void dt_sum_push(dt_sum_tree *t) {
     int buffers = __builtin_popcountll((unsigned long long)t->blocks) + 1;
-    for (int64_t carry = t->blocks++; carry & 1; carry >>= 1)
-        dt_sum_add_last(t, buffers--);
+    for (int64_t carry = t->blocks++; carry & 1; carry >>= 1) dt_sum_add_last(t, buffers--);
 }
 
 /* The sum of all blocks, at least one, in the first buffer. */
-static inline void dt_sum_end(const dt_sum_tree *t)
-{
+static inline void dt_sum_end(const dt_sum_tree *t) {
     for (int buffers = __builtin_popcountll((unsigned long long)t->blocks); buffers > 1; buffers--)
         dt_sum_add_last(t, buffers);
 }
 
 /* Rows of a matrix of float32, or of what is converted to it. */
 typedef struct dt_sum_source {
-    const void *at;      /* element (0, 0) */
-    dt_strip_op load;    /* DT_S_COPY: floats; else what converts them */
-    int64_t rows, n;     /* n of `stride` columns are summed */
-    int64_t stride;      /* elements from one row to the next */
-    const float *mean;   /* (n); not NULL: the squares of differences from it are summed */
+    const void *at;    /* element (0, 0) */
+    dt_strip_op load;  /* DT_S_COPY: floats; else what converts them */
+    int64_t rows, n;   /* n of `stride` columns are summed */
+    int64_t stride;    /* elements from one row to the next */
+    const float *mean; /* (n); not NULL: the squares of differences from it are summed */
 } dt_sum_source;
 
 /*
- * to[j] = the sum of column j, j < n; 0 of no rows. Rows of fewer than DT_SUM_WIDE columns are added in 2, 4, 8 .. chains. Their number depends on
- * `stride`, so a column's bits do not depend on which others are summed with it.
+ * to[j] = the sum of column j, j < n; 0 of no rows. Rows of fewer than DT_SUM_WIDE columns are
+ * added in 2, 4, 8 .. chains. Their number depends on `stride`, so a column's bits do not depend on
+ * which others are summed with it.
  */
 void dt_sum_rows(const dt_simd *simd, const dt_sum_source *s, float *to);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machine code for x86-64 with AVX2: VEX instructions over 8 floats, and the memory that they run from. Code is gathered in plain memory and sealed
- * once: copied to pages of its own that can then be executed and no longer be written.
+ * Machine code for x86-64 with AVX2: VEX instructions over 8 floats, and the memory that they run
+ * from. Code is gathered in plain memory and sealed once: copied to pages of its own that can then
+ * be executed and no longer be written.
  */
 #ifndef DT_EXEC_VEX_H
 #define DT_EXEC_VEX_H
@@ -10,25 +11,56 @@
 #include <stdint.h>
 
 typedef struct dt_code {
-    uint8_t *text;    /* until it is sealed */
+    uint8_t *text; /* until it is sealed */
     int n, cap;
-    uint8_t *base;    /* sealed; NULL: not yet, or the system refuses memory that can be executed */
+    uint8_t *base; /* sealed; NULL: not yet, or the system refuses memory that can be executed */
     size_t mapped;
 } dt_code;
 
-/* Instructions on vectors. 256 bits unless the name ends with their size; a store's register is `to`. */
+/* Instructions on vectors. 256 bits unless the name ends with their size; a store's register is
+ * `to`. */
 typedef enum dt_vex {
-    DT_VEX_NONE, DT_VEX_LOAD, DT_VEX_STORE, DT_VEX_ADD, DT_VEX_SUB, DT_VEX_MUL, DT_VEX_DIV, DT_VEX_MAX, DT_VEX_MIN, DT_VEX_SQRT, DT_VEX_AND, DT_VEX_OR,
-    DT_VEX_XOR, DT_VEX_COMPARE, DT_VEX_CHOOSE /* imm: register of the mask << 4; b where it is set */, DT_VEX_SHIFT_LEFT, DT_VEX_SHIFT_RIGHT,
-    DT_VEX_ADD_INT, DT_VEX_FROM_INT, DT_VEX_WIDEN_8, DT_VEX_WIDEN_16, DT_VEX_FROM_HALF, DT_VEX_TO_HALF, DT_VEX_UPPER_128, DT_VEX_PACK_32_128,
-    DT_VEX_PACK_16_128, DT_VEX_LOAD_8, DT_VEX_LOAD_16, DT_VEX_LOAD_32, DT_VEX_STORE_8, DT_VEX_STORE_16, DT_VEX_STORE_32, DT_VEX_STORE_64,
-    DT_VEX_STORE_128, DT_VEX_COUNT
+    DT_VEX_NONE,
+    DT_VEX_LOAD,
+    DT_VEX_STORE,
+    DT_VEX_ADD,
+    DT_VEX_SUB,
+    DT_VEX_MUL,
+    DT_VEX_DIV,
+    DT_VEX_MAX,
+    DT_VEX_MIN,
+    DT_VEX_SQRT,
+    DT_VEX_AND,
+    DT_VEX_OR,
+    DT_VEX_XOR,
+    DT_VEX_COMPARE,
+    DT_VEX_CHOOSE /* imm: register of the mask << 4; b where it is set */,
+    DT_VEX_SHIFT_LEFT,
+    DT_VEX_SHIFT_RIGHT,
+    DT_VEX_ADD_INT,
+    DT_VEX_FROM_INT,
+    DT_VEX_WIDEN_8,
+    DT_VEX_WIDEN_16,
+    DT_VEX_FROM_HALF,
+    DT_VEX_TO_HALF,
+    DT_VEX_UPPER_128,
+    DT_VEX_PACK_32_128,
+    DT_VEX_PACK_16_128,
+    DT_VEX_LOAD_8,
+    DT_VEX_LOAD_16,
+    DT_VEX_LOAD_32,
+    DT_VEX_STORE_8,
+    DT_VEX_STORE_16,
+    DT_VEX_STORE_32,
+    DT_VEX_STORE_64,
+    DT_VEX_STORE_128,
+    DT_VEX_COUNT
 } dt_vex;
 
 /* What an instruction reads last: a vector register, or memory at base + index << scale + at. */
 typedef struct dt_place {
-    int vector;       /* -1: memory */
-    int base, scale;  /* general registers by number; scale -1: no index */
+    int vector;      /* -1: memory */
+    int base, scale; /* general registers by number; scale -1: no index */
     int32_t at;
 } dt_place;
 
@@ -40,7 +72,8 @@ void dt_code_vex(dt_code *c, dt_vex what, int to, int a, const dt_place *b, uint
 void dt_code_prefetch(dt_code *c, const dt_place *at);
 /* Register = word `index` of the array at RDI. */
 void dt_code_load_word(dt_code *c, int to, int index);
-/* Jumps: a distance of 4 bytes, to be filled in; and that at `hole` becomes the one to the end of the code, or to `target`. */
+/* Jumps: a distance of 4 bytes, to be filled in; and that at `hole` becomes the one to the end of
+ * the code, or to `target`. */
 void dt_code_land(dt_code *c, int hole, int target);
 
 /* Then code at `at` is at base + at. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who carries bytes between ranks. A fabric is a row of functions; `local` joins threads of one process, through memory, `mpi` the processes that
- * mpirun or srun started, `sockets` those that this program started on one machine, `zmq` those that know each other's addresses. Ranks meet in a team,
- * exchange messages in pairs, and nobody waits for ever: a message that does not come in time, a rank that has left, and a message other than the one
- * expected are errors that name the rank and what was awaited.
+ * Who carries bytes between ranks. A fabric is a row of functions; `local` joins threads of one
+ * process, through memory, `mpi` the processes that mpirun or srun started, `sockets` those that
+ * this program started on one machine, `zmq` those that know each other's addresses. Ranks meet in
+ * a team, exchange messages in pairs, and nobody waits for ever: a message that does not come in
+ * time, a rank that has left, and a message other than the one expected are errors that name the
+ * rank and what was awaited.
  *
  *     dt_team_open(&team, &dt_fabric_local, 4)           once
  *     dt_team_join(team, rank, 10.0, &member)            every rank, on its own thread
@@ -25,8 +27,9 @@
 #include "conf/conf.h"
 #include "graph/graph.h"
 
-/* What a message is part of. Sender and receiver must say the same, so that ranks that do different things are found, and never
- * added up: the number of the collective in the life of the team, and what it is. */
+/* What a message is part of. Sender and receiver must say the same, so that ranks that do different
+ * things are found, and never added up: the number of the collective in the life of the team, and
+ * what it is. */
 typedef struct dt_tag {
     uint32_t number;
     dt_collective collective;
@@ -44,7 +47,9 @@ typedef struct dt_team {
     const dt_fabric *fabric;
     int ranks;
     int own; /* the rank of this process; -1: all ranks are in it */
-    bool broken; /* a rank was lost, or this one ends with a fault: nothing more is exchanged, and nobody waits for anybody at the end */
+    /* a rank was lost, or this one ends with a fault: nothing more is exchanged, and nobody
+     * waits for anybody at the end */
+    bool broken;
 } dt_team;
 typedef struct dt_member { /* dt_env has one */
     dt_team *team;
@@ -60,7 +65,8 @@ typedef struct dt_member { /* dt_env has one */
 
 struct dt_fabric {
     dt_kind kind;
-    /* Sets ranks and own; ranks 0: as many as were started. meeting: where ranks that nobody has connected find each other; NULL: nowhere. */
+    /* Sets ranks and own; ranks 0: as many as were started. meeting: where ranks that nobody has
+     * connected find each other; NULL: nowhere. */
     dt_status *(*open)(dt_team **out, int ranks, const struct dt_meeting *meeting);
     void (*close)(dt_team *t);
     dt_status *(*join)(dt_member **out, dt_team *t, int rank, double patience_s);
@@ -69,12 +75,14 @@ struct dt_fabric {
     dt_status *(*send)(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n);
     /* Waits until all bytes sent so far may be changed; NULL: `send` copies. */
     dt_status *(*settle)(dt_member *m);
-    /* Waits, asleep, until the next message of `from` is there, which must have this tag and size. */
+    /* Waits, asleep, until the next message of `from` is there, which must have this tag and
+     * size. */
     dt_status *(*recv)(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n);
 };
 
 extern const dt_fabric dt_fabric_local, dt_fabric_mpi, dt_fabric_sockets, dt_fabric_zmq;
-/* What a process that has started workers tells each of them, for dt_fabric_sockets: "RANK FD FD ...", a descriptor for each rank, - for its own. */
+/* What a process that has started workers tells each of them, for dt_fabric_sockets: "RANK FD FD
+ * ...", a descriptor for each rank, - for its own. */
 #define DT_SOCKETS_VARIABLE "DTRAIN_WORKER"
 enum { DT_SOCKETS_RANKS = 64 };
 /* A row by name ("local"), or NULL. */
@@ -84,49 +92,64 @@ const dt_fabric *dt_fabric_find(const char *name);
 /* SCHEDULE: more ranks than the fabric takes. */
 dt_status *dt_team_open(dt_team **out, const dt_fabric *f, int ranks) DT_MUST_USE;
 /* The same for processes that nobody has connected (meeting.h). Errors of dt_meeting_hold. */
-dt_status *dt_team_meet(dt_team **out, const dt_fabric *f, const struct dt_meeting *meeting) DT_MUST_USE;
+dt_status *dt_team_meet(dt_team **out, const dt_fabric *f,
+                        const struct dt_meeting *meeting) DT_MUST_USE;
 void dt_team_close(dt_team *t); /* takes NULL; no member may be left in it */
-/* WORKERS_DISAGREE: there is no such rank, or it has joined already. A member belongs to one thread. */
+/* WORKERS_DISAGREE: there is no such rank, or it has joined already. A member belongs to one
+ * thread. */
 dt_status *dt_team_join(dt_team *t, int rank, double patience_s, dt_member **out) DT_MUST_USE;
 void dt_member_leave(dt_member *m); /* takes NULL */
 
-/* WORKER_LATE, WORKER_GONE, WORKERS_DISAGREE. What is sent stays as it is until dt_member_settle. */
-dt_status *dt_member_send(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n) DT_MUST_USE;
-dt_status *dt_member_recv(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n) DT_MUST_USE;
+/* WORKER_LATE, WORKER_GONE, WORKERS_DISAGREE. What is sent stays as it is until
+ * dt_member_settle. */
+dt_status *dt_member_send(dt_member *m, int to, const dt_tag *tag, const void *bytes,
+                          size_t n) DT_MUST_USE;
+dt_status *dt_member_recv(dt_member *m, int from, const dt_tag *tag, void *bytes,
+                          size_t n) DT_MUST_USE;
 
 dt_status *dt_member_settle(dt_member *m) DT_MUST_USE;
 
 /* ---- for fabrics ---- */
 
 bool dt_tag_same(const dt_tag *a, const dt_tag *b);
-/* WORKERS_DISAGREE with both sides: a message of n bytes was awaited from a rank, and another came. */
-dt_status *dt_tags_differ(const dt_member *m, int from, const dt_tag *awaited, size_t n, const dt_tag *came, size_t bytes) DT_MUST_USE;
+/* WORKERS_DISAGREE with both sides: a message of n bytes was awaited from a rank, and another
+ * came. */
+dt_status *dt_tags_differ(const dt_member *m, int from, const dt_tag *awaited, size_t n,
+                          const dt_tag *came, size_t bytes) DT_MUST_USE;
 /* WORKER_LATE, or WORKER_GONE where the rank is gone. */
-dt_status *dt_message_missing(const dt_member *m, int from, const dt_tag *awaited, size_t n, bool late) DT_MUST_USE;
+dt_status *dt_message_missing(const dt_member *m, int from, const dt_tag *awaited, size_t n,
+                              bool late) DT_MUST_USE;
 
 /* ---- collectives ---- */
 
-/* One of several values that are summed together: nodes of a tree (op/workers.h) as tree_part makes them, (rows, nodes, width) -> (rows, width). */
+/* One of several values that are summed together: nodes of a tree (op/workers.h) as tree_part makes
+ * them, (rows, nodes, width) -> (rows, width). */
 typedef struct dt_tree_item {
     const void *parts;
     void *sum;
     int64_t rows, width;
 } dt_tree_item;
-/* Runs a collective on several values, each of one node, as if they were one array: every rank of the team calls it with the same schedule. `parts` is
- * read, `sum` written; they may be the same. Whatever is not received is not written. Sums are integer sums that wrap, or sums in the values' own float
- * type in the schedule's order, so they do not depend on timing. Errors of send and recv; SCHEDULE: bool. */
-dt_status *dt_schedule_run(const dt_schedule *s, dt_member *m, dt_dtype dtype, const dt_tree_item *item, int n) DT_MUST_USE;
+/* Runs a collective on several values, each of one node, as if they were one array: every rank of
+ * the team calls it with the same schedule. `parts` is read, `sum` written; they may be the same.
+ * Whatever is not received is not written. Sums are integer sums that wrap, or sums in the values'
+ * own float type in the schedule's order, so they do not depend on timing. Errors of send and recv;
+ * SCHEDULE: bool. */
+dt_status *dt_schedule_run(const dt_schedule *s, dt_member *m, dt_dtype dtype,
+                           const dt_tree_item *item, int n) DT_MUST_USE;
 /* a += b, as collectives add. False: the dtype cannot be summed. */
 bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n);
 
 /* ---- sums by the tree of `reproducible` (tree.c) ---- */
 
-/* Sums over the workers, rank r of n having the shards that dt_shards_of_worker says: the bits of tree_sum over all shards. Errors of send and recv. */
-dt_status *dt_tree_all_reduce(dt_member *m, int32_t shards, dt_dtype dtype, const dt_tree_item *item, int n) DT_MUST_USE;
+/* Sums over the workers, rank r of n having the shards that dt_shards_of_worker says: the bits of
+ * tree_sum over all shards. Errors of send and recv. */
+dt_status *dt_tree_all_reduce(dt_member *m, int32_t shards, dt_dtype dtype,
+                              const dt_tree_item *item, int n) DT_MUST_USE;
 /* Room for so many bytes that are exchanged, m->room, kept for the next ones. */
 dt_status *dt_member_room(dt_member *m, size_t bytes) DT_MUST_USE;
 
-/* One of several values that ranks hold in parts: rows of dimension 0, as dt_worker_rows_begin divides them (op/workers.h). */
+/* One of several values that ranks hold in parts: rows of dimension 0, as dt_worker_rows_begin
+ * divides them (op/workers.h). */
 typedef struct dt_rows_item {
     const void *own;
     void *whole;

@@ -6,17 +6,20 @@
 #include "fabric/passage.h"
 #include "fabric/servers.h"
 
-static dt_status *finish(dt_passage *p, int fd, const dt_extents *e, int server, char *slices, bool sends)
-{
+static dt_status *finish(dt_passage *p, int fd, const dt_extents *e, int server, char *slices,
+                         bool sends) {
     int done;
-    while ((done = sends ? dt_passage_send(p, fd, e, server, slices) : dt_passage_receive(p, fd, e, server, slices)) == 0)
-        poll(&(struct pollfd){ .fd = fd, .events = sends ? POLLOUT : POLLIN }, 1, -1);
-    return done < 0 ? dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone") : NULL;
+    while ((done = sends ? dt_passage_send(p, fd, e, server, slices)
+                         : dt_passage_receive(p, fd, e, server, slices)) == 0)
+        poll(&(struct pollfd){.fd = fd, .events = sends ? POLLOUT : POLLIN}, 1, -1);
+    return done < 0
+               ? dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone")
+               : NULL;
 }
 
-static dt_status *take_part(int fd, const dt_extents *slices, int server, dt_parcel *m, void *weights, char **more)
-{
-    dt_passage p = { .part = -1 };
+static dt_status *take_part(int fd, const dt_extents *slices, int server, dt_parcel *m,
+                            void *weights, char **more) {
+    dt_passage p = {.part = -1};
     dt_status *s = finish(&p, fd, slices, server, weights, false);
     if (server == 0) {
         *m = p.head;
@@ -24,14 +27,15 @@ static dt_status *take_part(int fd, const dt_extents *slices, int server, dt_par
         return s;
     }
     free(p.more);
-    if (s || (p.head.number == m->number && p.head.version == m->version))
-        return s;
-    return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "server %d sent closure %lld, version %lld, server 0 closure %lld, version %lld", server, (long long)p.head.number,
-                   (long long)p.head.version, (long long)m->number, (long long)m->version);
+    if (s || (p.head.number == m->number && p.head.version == m->version)) return s;
+    return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                   "server %d sent closure %lld, version %lld, server 0 closure %lld, version %lld",
+                   server, (long long)p.head.number, (long long)p.head.version,
+                   (long long)m->number, (long long)m->version);
 }
 
-dt_status *dt_link_pull(const int *link, const dt_extents *slices, dt_parcel *m, void *weights, char **more)
-{
+dt_status *dt_link_pull(const int *link, const dt_extents *slices, dt_parcel *m, void *weights,
+                        char **more) {
     *more = NULL;
     DT_TRY(take_part(link[0], slices, 0, m, weights, more));
     for (int s = 1; dt_parcel_has_slices(m) && s < slices->servers; s++)
@@ -39,13 +43,14 @@ dt_status *dt_link_pull(const int *link, const dt_extents *slices, dt_parcel *m,
     return NULL;
 }
 
-dt_status *dt_link_push(const int *link, const dt_extents *slices, const dt_parcel *m, const void *gradients, const void *more)
-{
-    dt_passage p = { .head = *m, .part = -1, .more = (char *)(uintptr_t)more }; /* only read, as the gradients */
+dt_status *dt_link_push(const int *link, const dt_extents *slices, const dt_parcel *m,
+                        const void *gradients, const void *more) {
+    /* only read, as the gradients */
+    dt_passage p = {.head = *m, .part = -1, .more = (char *)(uintptr_t)more};
     p.head.magic = DT_PARCEL_MAGIC;
     DT_TRY(finish(&p, link[0], slices, 0, (char *)(uintptr_t)gradients, true));
     for (int s = 1; dt_parcel_has_slices(m) && s < slices->servers; s++) {
-        p = (dt_passage){ .head = p.head, .part = -1 };
+        p = (dt_passage){.head = p.head, .part = -1};
         p.head.more = 0;
         DT_TRY(finish(&p, link[s], slices, s, (char *)(uintptr_t)gradients, true));
     }

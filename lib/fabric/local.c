@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local: ranks are threads of one process. Each rank has an inbox with a queue per sender, one lock, and one condition on which its
- * owner sleeps:
+ * local: ranks are threads of one process. Each rank has an inbox with a queue per sender, one
+ * lock, and one condition on which its owner sleeps:
  *
  *     rank 1 --send--> inbox 0: from 1 [..][..]  <--recv-- rank 0
  *     rank 2 --send-->          from 2 [..]
  *
- * A message is a copy, so a sender never waits; a schedule bounds how far ahead it can run. Nobody spins: the threads may be more
- * than the cores.
+ * A message is a copy, so a sender never waits; a schedule bounds how far ahead it can run. Nobody
+ * spins: the threads may be more than the cores.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -43,15 +43,13 @@ typedef struct local_team {
     inbox *inboxes; /* [ranks] */
 } local_team;
 
-static inbox *inbox_of(const dt_team *t, int rank)
-{
+static inbox *inbox_of(const dt_team *t, int rank) {
     return &((const local_team *)t)->inboxes[rank];
 }
 
 /* ---- teams ---- */
 
-static void open_inbox(inbox *b, int ranks)
-{
+static void open_inbox(inbox *b, int ranks) {
     pthread_condattr_t clock;
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -59,27 +57,24 @@ static void open_inbox(inbox *b, int ranks)
     pthread_condattr_destroy(&clock);
     pthread_mutex_init(&b->lock, NULL);
     b->from = dt_alloc((size_t)ranks * sizeof *b->from);
-    for (int r = 0; r < ranks; r++)
-        b->from[r].last = &b->from[r].first;
+    for (int r = 0; r < ranks; r++) b->from[r].last = &b->from[r].first;
 }
 
-static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting)
-{
+static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting) {
     (void)meeting;
     if (ranks < 1 || ranks > DT_LOCAL_RANKS)
-        return dt_fail(DT_E_SCHEDULE, NULL, "threads of one process can be 1 to %d ranks, got %d", DT_LOCAL_RANKS, ranks);
+        return dt_fail(DT_E_SCHEDULE, NULL, "threads of one process can be 1 to %d ranks, got %d",
+                       DT_LOCAL_RANKS, ranks);
     local_team *t = dt_alloc(sizeof *t);
     t->base.ranks = ranks;
     t->base.own = -1;
     t->inboxes = dt_alloc((size_t)ranks * sizeof *t->inboxes);
-    for (int r = 0; r < ranks; r++)
-        open_inbox(&t->inboxes[r], ranks);
+    for (int r = 0; r < ranks; r++) open_inbox(&t->inboxes[r], ranks);
     *out = &t->base;
     return NULL;
 }
 
-static void drop(queue *q)
-{
+static void drop(queue *q) {
     while (q->first) {
         message *m = q->first;
         q->first = m->next;
@@ -87,12 +82,10 @@ static void drop(queue *q)
     }
 }
 
-static void close_team(dt_team *base)
-{
+static void close_team(dt_team *base) {
     local_team *t = (local_team *)base;
     for (int r = 0; r < base->ranks; r++) {
-        for (int from = 0; from < base->ranks; from++)
-            drop(&t->inboxes[r].from[from]);
+        for (int from = 0; from < base->ranks; from++) drop(&t->inboxes[r].from[from]);
         free(t->inboxes[r].from);
         pthread_cond_destroy(&t->inboxes[r].news);
         pthread_mutex_destroy(&t->inboxes[r].lock);
@@ -101,29 +94,24 @@ static void close_team(dt_team *base)
     free(t);
 }
 
-static dt_status *join(dt_member **out, dt_team *t, int rank, double patience_s)
-{
+static dt_status *join(dt_member **out, dt_team *t, int rank, double patience_s) {
     (void)patience_s;
     inbox *b = inbox_of(t, rank);
     pthread_mutex_lock(&b->lock);
     bool first = b->owner == EXPECTED;
-    if (first)
-        b->owner = THERE;
+    if (first) b->owner = THERE;
     pthread_mutex_unlock(&b->lock);
-    if (!first)
-        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
+    if (!first) return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
     *out = dt_alloc(sizeof **out);
     return NULL;
 }
 
-static void leave(dt_member *m)
-{
+static void leave(dt_member *m) {
     for (int r = 0; r < m->team->ranks; r++) {
         inbox *b = inbox_of(m->team, r);
         pthread_mutex_lock(&b->lock);
         b->from[m->rank].gone = true;
-        if (r == m->rank)
-            b->owner = LEFT;
+        if (r == m->rank) b->owner = LEFT;
         pthread_cond_signal(&b->news);
         pthread_mutex_unlock(&b->lock);
     }
@@ -132,22 +120,18 @@ static void leave(dt_member *m)
 
 /* ---- messages ---- */
 
-static dt_status *make_message(const dt_tag *tag, const void *bytes, size_t n, message **out)
-{
+static dt_status *make_message(const dt_tag *tag, const void *bytes, size_t n, message **out) {
     message *m = n < SIZE_MAX - sizeof *m ? malloc(sizeof *m + n) : NULL;
-    if (!m)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "no memory for a message of %zu bytes", n);
+    if (!m) return dt_fail(DT_E_NO_MEMORY, NULL, "no memory for a message of %zu bytes", n);
     m->next = NULL;
     m->tag = *tag;
     m->n = n;
-    if (n)
-        memcpy(m->bytes, bytes, n);
+    if (n) memcpy(m->bytes, bytes, n);
     *out = m;
     return NULL;
 }
 
-static dt_status *send(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n)
-{
+static dt_status *send(dt_member *m, int to, const dt_tag *tag, const void *bytes, size_t n) {
     inbox *b = inbox_of(m->team, to);
     message *new = NULL;
     DT_TRY(make_message(tag, bytes, n, &new));
@@ -160,14 +144,13 @@ static dt_status *send(dt_member *m, int to, const dt_tag *tag, const void *byte
         pthread_cond_signal(&b->news);
     }
     pthread_mutex_unlock(&b->lock);
-    if (!left)
-        return NULL;
+    if (!left) return NULL;
     free(new);
-    return dt_fail(DT_E_WORKER_GONE, NULL, "rank %d left before rank %d was done with it", to, m->rank);
+    return dt_fail(DT_E_WORKER_GONE, NULL, "rank %d left before rank %d was done with it", to,
+                   m->rank);
 }
 
-static struct timespec after(double seconds)
-{
+static struct timespec after(double seconds) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     seconds = seconds < 0 ? 0 : seconds < 1e9 ? seconds : 1e9; /* for ever, in a form that fits */
@@ -181,8 +164,7 @@ static struct timespec after(double seconds)
 }
 
 /* The oldest message of a sender; NULL when its patience ends first (*late) or none will come. */
-static message *await(inbox *b, int from, double patience_s, bool *late)
-{
+static message *await(inbox *b, int from, double patience_s, bool *late) {
     const struct timespec deadline = after(patience_s);
     queue *q = &b->from[from];
     pthread_mutex_lock(&b->lock);
@@ -191,29 +173,30 @@ static message *await(inbox *b, int from, double patience_s, bool *late)
     message *m = q->first;
     if (m) {
         q->first = m->next;
-        if (!q->first)
-            q->last = &q->first;
+        if (!q->first) q->last = &q->first;
     }
     pthread_mutex_unlock(&b->lock);
     return m;
 }
 
-static dt_status *recv(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n)
-{
+static dt_status *recv(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n) {
     bool late = false;
     dt_status *s = NULL;
     message *got = await(inbox_of(m->team, m->rank), from, m->patience_s, &late);
-    if (!got)
-        return dt_message_missing(m, from, tag, n, late);
+    if (!got) return dt_message_missing(m, from, tag, n, late);
     if (got->n != n || !dt_tag_same(&got->tag, tag))
         s = dt_tags_differ(m, from, tag, n, &got->tag, got->n);
-    else if (n)
-        memcpy(bytes, got->bytes, n);
+    else if (n) memcpy(bytes, got->bytes, n);
     free(got);
     return s;
 }
 
 const dt_fabric dt_fabric_local = {
     .kind = {.name = "local", .about = "ranks are threads of one process"},
-    .open = open_team, .close = close_team, .join = join, .leave = leave, .send = send, .recv = recv,
+    .open = open_team,
+    .close = close_team,
+    .join = join,
+    .leave = leave,
+    .send = send,
+    .recv = recv,
 };

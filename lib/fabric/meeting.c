@@ -4,9 +4,11 @@
  *
  *     to rank 0      meet RANK RANKS ADDRESS
  *     by rank 0      table ADDRESS ADDRESS ...       or: no REASON
- *     to others      rank RANK                       on the connection between two of them, which the higher one opens
+ *     to others      rank RANK                       on the connection between two of them, which
+ *     the higher one opens
  *
- * Messages of several parts belong to what comes after the meeting; some may come before this rank knows that it is over.
+ * Messages of several parts belong to what comes after the meeting; some may come before this rank
+ * knows that it is over.
  */
 #include "fabric/meeting.h"
 
@@ -26,56 +28,48 @@ enum { EARLY_MOST = 64, EARLY_BYTES = 1 << 16 };
 typedef struct gathering {
     const dt_meeting *how;
     dt_met *met;
-    int host;                         /* the peer that is rank 0; NOBODY here */
-    char *address[DT_MEETING_RANKS];  /* where each listens; NULL: it has not said so */
-    bool here[DT_MEETING_RANKS];      /* can be sent to, and has said which rank it is */
-    int early[DT_MEETING_RANKS];      /* messages of each in met->early */
-    bool told;                        /* rank 0: all were told the addresses; others: this one was */
+    int host;                        /* the peer that is rank 0; NOBODY here */
+    char *address[DT_MEETING_RANKS]; /* where each listens; NULL: it has not said so */
+    bool here[DT_MEETING_RANKS];     /* can be sent to, and has said which rank it is */
+    int early[DT_MEETING_RANKS];     /* messages of each in met->early */
+    bool told;                       /* rank 0: all were told the addresses; others: this one was */
     int64_t since_ns, said_ns;
 } gathering;
 
 /* ---- words ---- */
 
-static dt_status *tell(gathering *g, int peer, const char *line)
-{
-    return dt_messenger_send(g->met->m, peer, &(dt_message_part){ line, strlen(line) }, 1);
+static dt_status *tell(gathering *g, int peer, const char *line) {
+    return dt_messenger_send(g->met->m, peer, &(dt_message_part){line, strlen(line)}, 1);
 }
 
 /* A line of text of at most so many bytes; NULL: it is none. The caller frees it. */
-static char *line_of(const dt_message *x, size_t most)
-{
+static char *line_of(const dt_message *x, size_t most) {
     const dt_message_part *p = &x->part[0];
-    if (x->n != 1 || p->n == 0 || p->n > most || memchr(p->bytes, '\0', p->n))
-        return NULL;
+    if (x->n != 1 || p->n == 0 || p->n > most || memchr(p->bytes, '\0', p->n)) return NULL;
     char *text = dt_alloc(p->n + 1);
     memcpy(text, p->bytes, p->n);
     return text;
 }
 
-static bool next_number(char **rest, int64_t *out)
-{
+static bool next_number(char **rest, int64_t *out) {
     const char *word = *rest ? strsep(rest, " ") : NULL;
     return word && dt_parse_int64(word, out);
 }
 
-static int rank_of(const gathering *g, int peer)
-{
+static int rank_of(const gathering *g, int peer) {
     for (int r = 0; r < g->how->ranks; r++)
-        if (g->met->peer[r] == peer)
-            return r;
+        if (g->met->peer[r] == peer) return r;
     return NOBODY;
 }
 
-static void take_in(gathering *g, int rank, int peer)
-{
+static void take_in(gathering *g, int rank, int peer) {
     g->met->peer[rank] = peer;
     g->here[rank] = true;
 }
 
 /* ---- rank 0 ---- */
 
-static dt_status *refuse(gathering *g, int peer, dt_status *s)
-{
+static dt_status *refuse(gathering *g, int peer, dt_status *s) {
     dt_str line = {0};
     dt_str_printf(&line, "no %s", dt_status_text(s));
     for (int r = 0; r < g->how->ranks; r++)
@@ -86,8 +80,7 @@ static dt_status *refuse(gathering *g, int peer, dt_status *s)
     return s;
 }
 
-static dt_status *welcome(gathering *g, int peer, char *words)
-{
+static dt_status *welcome(gathering *g, int peer, char *words) {
     int64_t rank = NOBODY, ranks = 0;
     dt_address at;
     const bool good = next_number(&words, &rank) && next_number(&words, &ranks) && words;
@@ -97,35 +90,37 @@ static dt_status *welcome(gathering *g, int peer, char *words)
         return NULL; /* it is no worker of this version */
     }
     if (ranks != g->how->ranks)
-        return refuse(g, peer, dt_fail(DT_E_LAUNCH, NULL, "worker 0 is one of %d workers, but worker %lld says that there are %lld", g->how->ranks, (long long)rank,
-                                       (long long)ranks));
-    if (rank < 1 || rank >= ranks)
-        return NULL;
+        return refuse(
+            g, peer,
+            dt_fail(DT_E_LAUNCH, NULL,
+                    "worker 0 is one of %d workers, but worker %lld says that there are %lld",
+                    g->how->ranks, (long long)rank, (long long)ranks));
+    if (rank < 1 || rank >= ranks) return NULL;
     if (g->here[rank])
-        return refuse(g, peer, dt_fail(DT_E_LAUNCH, NULL, "two processes say that they are worker %lld: one listens on %s, the other on %s", (long long)rank,
-                                       g->address[rank], words));
+        return refuse(
+            g, peer,
+            dt_fail(
+                DT_E_LAUNCH, NULL,
+                "two processes say that they are worker %lld: one listens on %s, the other on %s",
+                (long long)rank, g->address[rank], words));
     take_in(g, (int)rank, peer);
     g->address[rank] = dt_strdup(words);
     return NULL;
 }
 
-static int count_missing(const gathering *g)
-{
+static int count_missing(const gathering *g) {
     int n = 0;
-    for (int r = 0; r < g->how->ranks; r++)
-        n += r != g->how->own && !g->here[r];
+    for (int r = 0; r < g->how->ranks; r++) n += r != g->how->own && !g->here[r];
     return n;
 }
 
-static dt_status *tell_all(gathering *g)
-{
+static dt_status *tell_all(gathering *g) {
     dt_str line = {0};
     dt_status *s = NULL;
     dt_str_puts(&line, "table");
     for (int r = 0; r < g->how->ranks; r++)
         dt_str_printf(&line, " %s", r ? g->address[r] : g->how->address[0]);
-    for (int r = 1; r < g->how->ranks && !s; r++)
-        s = tell(g, g->met->peer[r], dt_str_text(&line));
+    for (int r = 1; r < g->how->ranks && !s; r++) s = tell(g, g->met->peer[r], dt_str_text(&line));
     dt_str_release(&line);
     g->told = true;
     return s;
@@ -134,8 +129,7 @@ static dt_status *tell_all(gathering *g)
 /* ---- other ranks ---- */
 
 /* Where this one listens, as others reach it. */
-static dt_status *own_address(const gathering *g, char *out)
-{
+static dt_status *own_address(const gathering *g, char *out) {
     const dt_meeting *how = g->how;
     dt_address host, own;
     bool loopback;
@@ -154,8 +148,7 @@ static dt_status *own_address(const gathering *g, char *out)
     return NULL;
 }
 
-static dt_status *introduce(gathering *g)
-{
+static dt_status *introduce(gathering *g) {
     char address[DT_ENDPOINT_MOST], line[DT_ENDPOINT_MOST + 40];
     DT_TRY(own_address(g, address));
     snprintf(line, sizeof line, "meet %d %d %s", g->how->own, g->how->ranks, address);
@@ -163,13 +156,14 @@ static dt_status *introduce(gathering *g)
 }
 
 /* The addresses of all: connects to those before this one. */
-static dt_status *read_table(gathering *g, char *words)
-{
+static dt_status *read_table(gathering *g, char *words) {
     const int own = g->how->own;
     for (int r = 0; r < g->how->ranks; r++) {
         const char *word = words ? strsep(&words, " ") : NULL;
         if (!word)
-            return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "worker 0 knows %d addresses, worker %d needs %d", r, own, g->how->ranks);
+            return dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                           "worker 0 knows %d addresses, worker %d needs %d", r, own,
+                           g->how->ranks);
         if (r > 0 && r < own && g->met->peer[r] < 0)
             DT_TRY(dt_messenger_connect(g->met->m, word, &g->met->peer[r]));
         free(g->address[r]);
@@ -179,8 +173,7 @@ static dt_status *read_table(gathering *g, char *words)
     return NULL;
 }
 
-static dt_status *hear_host(gathering *g, char *words)
-{
+static dt_status *hear_host(gathering *g, char *words) {
     const char *verb = strsep(&words, " ");
     if (strcmp(verb, "no") == 0)
         return dt_fail(DT_E_LAUNCH, NULL, "%s", words ? words : "worker 0 refuses");
@@ -189,41 +182,35 @@ static dt_status *hear_host(gathering *g, char *words)
 
 /* ---- everybody ---- */
 
-static dt_status *hear(gathering *g, const dt_message *x)
-{
+static dt_status *hear(gathering *g, const dt_message *x) {
     char *line = line_of(x, (size_t)DT_MEETING_RANKS * DT_ENDPOINT_MOST), *words = line;
     int64_t rank = NOBODY;
     dt_status *s = NULL;
-    if (!line)
-        return NULL;
+    if (!line) return NULL;
     if (x->peer == g->host) {
         s = hear_host(g, words);
     } else {
         const char *verb = strsep(&words, " ");
-        if (strcmp(verb, "meet") == 0 && g->how->own == 0)
-            s = welcome(g, x->peer, words);
-        else if (strcmp(verb, "rank") == 0 && next_number(&words, &rank) && rank > g->how->own && rank < g->how->ranks && !g->here[rank])
+        if (strcmp(verb, "meet") == 0 && g->how->own == 0) s = welcome(g, x->peer, words);
+        else if (strcmp(verb, "rank") == 0 && next_number(&words, &rank) && rank > g->how->own &&
+                 rank < g->how->ranks && !g->here[rank])
             take_in(g, (int)rank, x->peer);
     }
     free(line);
     return s;
 }
 
-static dt_status *greet(gathering *g, int peer)
-{
+static dt_status *greet(gathering *g, int peer) {
     char line[LINE_MOST];
     const int rank = rank_of(g, peer);
-    if (rank >= 0)
-        take_in(g, rank, peer);
-    if (peer == g->host)
-        return introduce(g);
+    if (rank >= 0) take_in(g, rank, peer);
+    if (peer == g->host) return introduce(g);
     snprintf(line, sizeof line, "rank %d", g->how->own);
     return rank > 0 ? tell(g, peer, line) : NULL;
 }
 
 /* One that has not joined yet may be started again; afterwards it is lost. */
-static dt_status *miss(gathering *g, int peer)
-{
+static dt_status *miss(gathering *g, int peer) {
     const int rank = rank_of(g, peer);
     if (peer == g->host && !g->told) {
         DT_TRY(dt_messenger_connect(g->met->m, g->how->address[0], &g->host));
@@ -231,10 +218,10 @@ static dt_status *miss(gathering *g, int peer)
         g->here[0] = false;
         return NULL;
     }
-    if (rank < 0)
-        return NULL;
+    if (rank < 0) return NULL;
     if (g->told)
-        return dt_fail(DT_E_WORKER_GONE, NULL, "worker %d left before all workers were connected", rank);
+        return dt_fail(DT_E_WORKER_GONE, NULL, "worker %d left before all workers were connected",
+                       rank);
     g->met->peer[rank] = NOBODY;
     g->here[rank] = false;
     free(g->address[rank]);
@@ -243,29 +230,29 @@ static dt_status *miss(gathering *g, int peer)
 }
 
 /* Takes the message. One of a peer that has not said which worker it is, is dropped. */
-static dt_status *keep(gathering *g, dt_message *x)
-{
+static dt_status *keep(gathering *g, dt_message *x) {
     const int rank = rank_of(g, x->peer);
     dt_message **last = &g->met->early;
     size_t bytes = 0;
-    for (int i = 0; i < x->n; i++)
-        bytes += x->part[i].n;
+    for (int i = 0; i < x->n; i++) bytes += x->part[i].n;
     if (rank < 0 || bytes > EARLY_BYTES || ++g->early[rank] > EARLY_MOST) {
         dt_message_free(x);
-        return rank < 0 ? NULL : dt_fail(DT_E_WORKERS_DISAGREE, NULL, "worker %d sent more than %d messages or %d bytes before all workers were connected",
-                                         rank, EARLY_MOST, EARLY_BYTES);
+        return rank < 0 ? NULL
+                        : dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                                  "worker %d sent more than %d messages or %d bytes before all "
+                                  "workers were connected",
+                                  rank, EARLY_MOST, EARLY_BYTES);
     }
-    while (*last)
-        last = &(*last)->next;
+    while (*last) last = &(*last)->next;
     *last = x;
     return NULL;
 }
 
-static dt_status *take(gathering *g, dt_message *x)
-{
-    if (x->event == DT_PEER_MESSAGE && x->n > 1)
-        return keep(g, x);
-    dt_status *s = x->event == DT_PEER_JOINED ? greet(g, x->peer) : x->event == DT_PEER_GONE ? miss(g, x->peer) : hear(g, x);
+static dt_status *take(gathering *g, dt_message *x) {
+    if (x->event == DT_PEER_MESSAGE && x->n > 1) return keep(g, x);
+    dt_status *s = x->event == DT_PEER_JOINED ? greet(g, x->peer)
+                   : x->event == DT_PEER_GONE ? miss(g, x->peer)
+                                              : hear(g, x);
     dt_message_free(x);
     return s;
 }
@@ -273,8 +260,7 @@ static dt_status *take(gathering *g, dt_message *x)
 /* ---- who is missing ---- */
 
 /* "workers 1, 3 and 2 others of 8" */
-static void list_missing(const gathering *g, dt_str *out)
-{
+static void list_missing(const gathering *g, dt_str *out) {
     enum { SHOWN = 8 };
     const int n = count_missing(g);
     int k = 0;
@@ -284,21 +270,17 @@ static void list_missing(const gathering *g, dt_str *out)
             dt_str_printf(out, "%s%d", k == 0 ? " " : k == n - 1 ? " and " : ", ", r);
             k++;
         }
-    if (n > k)
-        dt_str_printf(out, " and %d others", n - k);
+    if (n > k) dt_str_printf(out, " and %d others", n - k);
     dt_str_printf(out, " of %d", g->how->ranks);
 }
 
-static int first_missing(const gathering *g)
-{
+static int first_missing(const gathering *g) {
     int r = 0;
-    while (r < g->how->ranks && (r == g->how->own || g->here[r]))
-        r++;
+    while (r < g->how->ranks && (r == g->how->own || g->here[r])) r++;
     return r;
 }
 
-static void describe_wait(const gathering *g, dt_str *out)
-{
+static void describe_wait(const gathering *g, dt_str *out) {
     const dt_meeting *how = g->how;
     if (how->own > 0 && !g->told) {
         const int refusals = dt_messenger_refusals(g->met->m, g->host);
@@ -306,23 +288,22 @@ static void describe_wait(const gathering *g, dt_str *out)
         if (refusals)
             dt_str_puts(out, ", where somebody answers who is not a worker with this run's secret");
         else if (!dt_messenger_reached(g->met->m, g->host))
-            dt_str_puts(out, ", which does not answer: it has not started, or its workers are all there and it takes no more");
-        else
-            dt_str_puts(out, " to connect all workers");
+            dt_str_puts(out, ", which does not answer: it has not started, or its workers are all "
+                             "there and it takes no more");
+        else dt_str_puts(out, " to connect all workers");
         return;
     }
     list_missing(g, out);
     const int r = first_missing(g);
     if (how->own == 0 && how->start)
-        dt_str_printf(out, "; start worker %d%s%s by the same command with %s%d", r, how->addresses > 1 ? " at " : "", how->addresses > 1 ? how->address[r] : "",
+        dt_str_printf(out, "; start worker %d%s%s by the same command with %s%d", r,
+                      how->addresses > 1 ? " at " : "", how->addresses > 1 ? how->address[r] : "",
                       how->start, r - how->first);
 }
 
-static void say(gathering *g)
-{
+static void say(gathering *g) {
     dt_str line = {0};
-    if (!g->how->say || dt_seconds_since(g->said_ns) < SAY_S)
-        return;
+    if (!g->how->say || dt_seconds_since(g->said_ns) < SAY_S) return;
     g->said_ns = dt_now_ns();
     dt_str_puts(&line, "waiting for ");
     describe_wait(g, &line);
@@ -330,76 +311,70 @@ static void say(gathering *g)
     dt_str_release(&line);
 }
 
-static dt_status *late(gathering *g)
-{
+static dt_status *late(gathering *g) {
     dt_str who = {0};
     describe_wait(g, &who);
-    dt_status *s = dt_fail(DT_E_WORKER_LATE, NULL, "worker %d has waited %g s for %s", g->how->own, g->how->patience_s, dt_str_text(&who));
+    dt_status *s = dt_fail(DT_E_WORKER_LATE, NULL, "worker %d has waited %g s for %s", g->how->own,
+                           g->how->patience_s, dt_str_text(&who));
     dt_str_release(&who);
     return s;
 }
 
 /* ---- the meeting ---- */
 
-static dt_status *listen_here(gathering *g)
-{
+static dt_status *listen_here(gathering *g) {
     const dt_meeting *how = g->how;
     dt_address at;
     char text[DT_ENDPOINT_MOST];
     const bool own = how->own == 0 || how->addresses > 1;
     DT_TRY(dt_address_read(&at, how->address[own ? how->own : 0]));
-    if (!own)
-        at.port = 0;
+    if (!own) at.port = 0;
     dt_address_text(&at, text);
     return dt_messenger_listen_at(g->met->m, text, how->interface, how->key || how->open);
 }
 
-static dt_status *begin(gathering *g)
-{
+static dt_status *begin(gathering *g) {
     const dt_meeting *how = g->how;
     char name[DT_PEER_NAME];
     if (how->ranks > DT_MEETING_RANKS)
-        return dt_fail(DT_E_NOT_YET, NULL, "%d workers: more than %d are not connected without MPI yet", how->ranks, DT_MEETING_RANKS);
+        return dt_fail(DT_E_NOT_YET, NULL,
+                       "%d workers: more than %d are not connected without MPI yet", how->ranks,
+                       DT_MEETING_RANKS);
     snprintf(name, sizeof name, "worker %d", how->own);
-    DT_TRY(dt_messenger_open(&g->met->m, &(dt_messenger_spec){ .key = how->key, .open = how->open, .name = name, .silence_s = how->silence_s }));
+    DT_TRY(dt_messenger_open(&g->met->m, &(dt_messenger_spec){.key = how->key,
+                                                              .open = how->open,
+                                                              .name = name,
+                                                              .silence_s = how->silence_s}));
     DT_TRY(listen_here(g));
-    if (how->own == 0)
-        return NULL;
+    if (how->own == 0) return NULL;
     DT_TRY(dt_messenger_connect(g->met->m, how->address[0], &g->host));
     g->met->peer[0] = g->host;
     return NULL;
 }
 
-static bool is_over(const gathering *g)
-{
+static bool is_over(const gathering *g) {
     return (g->how->own == 0 || g->told) && count_missing(g) == 0;
 }
 
-static dt_status *wait(gathering *g)
-{
+static dt_status *wait(gathering *g) {
     while (!is_over(g)) {
         dt_message *x = NULL;
         say(g);
         DT_TRY(dt_messenger_wait(g->met->m, 0.5, &x));
-        if (x)
-            DT_TRY(take(g, x));
-        if (!is_over(g) && dt_seconds_since(g->since_ns) > g->how->patience_s)
-            return late(g);
+        if (x) DT_TRY(take(g, x));
+        if (!is_over(g) && dt_seconds_since(g->since_ns) > g->how->patience_s) return late(g);
     }
     dt_messenger_admit(g->met->m, false);
     return g->how->own == 0 ? tell_all(g) : NULL;
 }
 
-dt_status *dt_meeting_hold(dt_met *out, const dt_meeting *how)
-{
-    gathering g = { .how = how, .met = out, .host = NOBODY, .since_ns = dt_now_ns(), .said_ns = dt_now_ns() };
-    *out = (dt_met){ .m = NULL };
-    for (int r = 0; r < DT_MEETING_RANKS; r++)
-        out->peer[r] = NOBODY;
+dt_status *dt_meeting_hold(dt_met *out, const dt_meeting *how) {
+    gathering g = {
+        .how = how, .met = out, .host = NOBODY, .since_ns = dt_now_ns(), .said_ns = dt_now_ns()};
+    *out = (dt_met){.m = NULL};
+    for (int r = 0; r < DT_MEETING_RANKS; r++) out->peer[r] = NOBODY;
     dt_status *s = begin(&g);
-    if (!s)
-        s = wait(&g);
-    for (int r = 0; r < DT_MEETING_RANKS; r++)
-        free(g.address[r]);
+    if (!s) s = wait(&g);
+    for (int r = 0; r < DT_MEETING_RANKS; r++) free(g.address[r]);
     return s;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How workers that nobody connects find each other: all connect to worker 0, whose address they know, and tell it where they listen; when all have come it
- * tells everybody everything, and each connects to those before it. Who is missing is reported while they wait.
+ * How workers that nobody connects find each other: all connect to worker 0, whose address they
+ * know, and tell it where they listen; when all have come it tells everybody everything, and each
+ * connects to those before it. Who is missing is reported while they wait.
  */
 #ifndef DT_FABRIC_MEETING_H
 #define DT_FABRIC_MEETING_H
@@ -14,13 +15,16 @@ typedef struct dt_meeting {
     int ranks, own;
     const char *const *address; /* HOST:PORT of each rank, or of rank 0 alone; texts are lent */
     int addresses;              /* ranks, or 1: the others listen on any free port */
-    const char *interface;      /* name or address to listen on; NULL: the loopback interface where rank 0 is on it, otherwise all */
-    const dt_run_key *key;      /* NULL: none */
-    bool open;                  /* without a key, other interfaces than loopback, too */
-    double patience_s;          /* until all are there */
-    double silence_s;           /* of dt_messenger_spec */
-    const char *start;          /* how each is told its rank, "RANK=": how to start a missing one; NULL: nobody knows */
-    int first;                  /* what `start` says of rank 0 */
+    /* name or address to listen on; NULL: the loopback interface where rank 0 is on it,
+     * otherwise all */
+    const char *interface;
+    const dt_run_key *key; /* NULL: none */
+    bool open;             /* without a key, other interfaces than loopback, too */
+    double patience_s;     /* until all are there */
+    double silence_s;      /* of dt_messenger_spec */
+    /* how each is told its rank, "RANK=": how to start a missing one; NULL: nobody knows */
+    const char *start;
+    int first;                                 /* what `start` says of rank 0 */
     void (*say)(void *user, const char *line); /* who is missing; NULL: nobody is told */
     void *user;
 } dt_meeting;
@@ -31,8 +35,9 @@ typedef struct dt_met {
     dt_message *early;          /* messages that belong to what comes after the meeting; a list */
 } dt_met;
 
-/* The caller closes and frees what *out has, also after an error. WORKER_LATE with who is missing; LAUNCH where workers contradict each other; errors of the
- * messenger; NOT_YET: more than DT_MEETING_RANKS. */
+/* The caller closes and frees what *out has, also after an error. WORKER_LATE with who is missing;
+ * LAUNCH where workers contradict each other; errors of the messenger; NOT_YET: more than
+ * DT_MEETING_RANKS. */
 dt_status *dt_meeting_hold(dt_met *out, const dt_meeting *how) DT_MUST_USE;
 
 #endif

@@ -10,7 +10,12 @@
 
 enum { DT_ROUTING_MOST = DT_PEER_NAME + 20 }; /* NAME/16 hex digits, another one for each process */
 
-typedef enum dt_peer_state { DT_PEER_COMES, DT_PEER_HERE, DT_PEER_ENDS, DT_PEER_PAST } dt_peer_state;
+typedef enum dt_peer_state {
+    DT_PEER_COMES,
+    DT_PEER_HERE,
+    DT_PEER_ENDS,
+    DT_PEER_PAST
+} dt_peer_state;
 typedef struct dt_peer {
     struct dt_link *link;
     char routing[DT_ROUTING_MOST]; /* of one that connected, as the server's socket calls it */
@@ -33,7 +38,7 @@ struct dt_messenger {
     void *context, *gate; /* gate: where ZeroMQ asks whether a key is welcome; NULL: no key */
     dt_messenger_spec spec;
     dt_run_key key;
-    uint8_t known[DT_KEY_BYTES]; /* the public key of those who connect */
+    uint8_t known[DT_KEY_BYTES];  /* the public key of those who connect */
     uint8_t server[DT_KEY_BYTES]; /* the public key of those who listen */
     char routing[DT_ROUTING_MOST], address[DT_ENDPOINT_MOST];
     dt_link **link;
@@ -42,7 +47,7 @@ struct dt_messenger {
     dt_door door;             /* of the server */
     unsigned char *is_closed; /* [fds] of the server's connections */
     int fds, accepted;        /* accepted: connections of the server that are open */
-    void *spare; /* a message without parts, for the next that comes; NULL: none */
+    void *spare;              /* a message without parts, for the next that comes; NULL: none */
 };
 
 #define DT_GREETING "dtrain messages 1"
@@ -52,7 +57,8 @@ int dt_peer_add(dt_messenger *m, dt_link *l, const char *name);
 
 /* A socket with its options, key and monitor, of type DT_ZMQ_ROUTER or DT_ZMQ_DEALER. */
 dt_status *dt_link_open(dt_messenger *m, int type, int peer, dt_link **out) DT_MUST_USE;
-/* Takes all reports of its monitor: sets states of peers. True: the server on the other end waits for a greeting. */
+/* Takes all reports of its monitor: sets states of peers. True: the server on the other end waits
+ * for a greeting. */
 bool dt_link_watch(dt_messenger *m, dt_link *l);
 /* Lets others connect, or not: after reports were taken. */
 void dt_link_mind_door(dt_messenger *m);

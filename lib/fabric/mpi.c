@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mpi: ranks are the processes that mpirun or srun has started. MPI places, connects and starts them; here are deadlines and the names of who failed,
- * which MPI lacks. Nothing of MPI is linked: the plug-in of the library that started this process is loaded when a job asks for it (plugin/mpi.h).
+ * mpi: ranks are the processes that mpirun or srun has started. MPI places, connects and starts
+ * them; here are deadlines and the names of who failed, which MPI lacks. Nothing of MPI is linked:
+ * the plug-in of the library that started this process is loaded when a job asks for it
+ * (plugin/mpi.h).
  *
- *     a message:   header (its tag, its size)   bytes         two transfers; the second goes straight to where it is wanted
+ *     a message:   header (its tag, its size)   bytes         two transfers; the second goes
+ *     straight to where it is wanted
  *
- * A rank that waits asks MPI again and again, later sleeping in between, and now and then looks whether the other processes of this machine still live: so a
- * killed one is named long before the deadline. After the first error nothing more is sent, and MPI_Finalize, which would wait for the dead, is left out.
+ * A rank that waits asks MPI again and again, later sleeping in between, and now and then looks
+ * whether the other processes of this machine still live: so a killed one is named long before the
+ * deadline. After the first error nothing more is sent, and MPI_Finalize, which would wait for the
+ * dead, is left out.
  */
 #define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>
@@ -52,37 +57,31 @@ typedef struct mpi_member {
     int64_t spin_ns;
 } mpi_member;
 
-static mpi_team *team_of(const dt_member *m)
-{
-    return (mpi_team *)m->team;
-}
+static mpi_team *team_of(const dt_member *m) { return (mpi_team *)m->team; }
 
 /* ---- the plug-in ---- */
 
 /* The library that started this process: its launcher says so. */
-static const char *file_for_launcher(void)
-{
+static const char *file_for_launcher(void) {
     const bool open = dt_environment("OMPI_COMM_WORLD_SIZE") || dt_environment("PMIX_RANK");
-    return open || !dt_environment("PMI_RANK") ? "dtrain-fabric-openmpi.so" : "dtrain-fabric-mpich.so";
+    return open || !dt_environment("PMI_RANK") ? "dtrain-fabric-openmpi.so"
+                                               : "dtrain-fabric-mpich.so";
 }
 
-static void add_folder(dt_str *name, const char *of, const char *below, const char *file)
-{
+static void add_folder(dt_str *name, const char *of, const char *below, const char *file) {
     const char *slash = strrchr(of, '/');
     dt_str_printf(name, "%.*s%s%s", slash ? (int)(slash - of) + 1 : 0, of, below, file);
 }
 
-/* Beside the program or the library, or where `make install` and packages put it: PREFIX/lib/dtrain, found from PREFIX/bin, PREFIX/lib and
- * PREFIX/lib/x86_64-linux-gnu. */
-static dt_status *load(mpi_team *t)
-{
+/* Beside the program or the library, or where `make install` and packages put it:
+ * PREFIX/lib/dtrain, found from PREFIX/bin, PREFIX/lib and PREFIX/lib/x86_64-linux-gnu. */
+static dt_status *load(mpi_team *t) {
     const char *file = file_for_launcher(), *why = NULL;
     char program[4096];
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     program[n > 0 ? n : 0] = '\0';
     Dl_info here = {0};
-    if (!dladdr(&dt_fabric_mpi, &here) || !here.dli_fname)
-        here.dli_fname = program;
+    if (!dladdr(&dt_fabric_mpi, &here) || !here.dli_fname) here.dli_fname = program;
     enum { PLACES = 5 };
     dt_str name[PLACES] = {{0}};
     add_folder(&name[0], program, "", file);
@@ -93,32 +92,36 @@ static dt_status *load(mpi_team *t)
     dt_status *s = NULL;
     for (int i = 0; !s && !t->library && i < PLACES; i++) {
         const char *path = dt_str_text(&name[i]);
-        if (access(path, R_OK) == 0) /* of one that is there, the loader's words say what is missing */
-            s = dt_library_open(&t->library, (const char *const[]){path, NULL}, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE, &why);
+        /* of one that is there, the loader's words say what is missing */
+        if (access(path, R_OK) == 0)
+            s = dt_library_open(&t->library, (const char *const[]){path, NULL},
+                                RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE, &why);
     }
     t->mpi = t->library ? dlsym(t->library, DT_MPI_SYMBOL) : NULL;
     if (!s && !t->library)
-        s = why ? dt_suggest(dt_fail(DT_E_KERNELS, NULL, "cannot load the MPI plug-in: %s", why), "install Open MPI 4 or MPICH 4 of this system, "
+        s = why ? dt_suggest(dt_fail(DT_E_KERNELS, NULL, "cannot load the MPI plug-in: %s", why),
+                             "install Open MPI 4 or MPICH 4 of this system, "
                              "the one whose mpirun starts dtrain, or start workers without MPI")
-                : dt_suggest(dt_fail(DT_E_KERNELS, NULL, "there is no MPI plug-in: %s is not beside the program", file),
-                             "install the package dtrain-openmpi or dtrain-mpich, build dtrain where mpicc is installed, or start workers without MPI");
+                : dt_suggest(dt_fail(DT_E_KERNELS, NULL,
+                                     "there is no MPI plug-in: %s is not beside the program", file),
+                             "install the package dtrain-openmpi or dtrain-mpich, build dtrain "
+                             "where mpicc is installed, or start workers without MPI");
     if (!s && (!t->mpi || t->mpi->abi != DT_MPI_ABI))
         s = dt_fail(DT_E_KERNELS, NULL, "%s belongs to another version of dtrain", file);
-    for (int i = 0; i < PLACES; i++)
-        dt_str_release(&name[i]);
+    for (int i = 0; i < PLACES; i++) dt_str_release(&name[i]);
     return s;
 }
 
 /* Of tasks that srun started without a PMI each is an MPI job of its own. */
-static const char *cure(void)
-{
-    if (dt_environment("OMPI_COMM_WORLD_SIZE") || dt_environment("PMI_SIZE") || !dt_environment("SLURM_STEP_NUM_TASKS"))
+static const char *cure(void) {
+    if (dt_environment("OMPI_COMM_WORLD_SIZE") || dt_environment("PMI_SIZE") ||
+        !dt_environment("SLURM_STEP_NUM_TASKS"))
         return "start dtrain with the mpirun of the MPI library that its plug-in was built with";
-    return "start it by 'srun --mpi=pmix' (MPICH: --mpi=pmi2), or without MPI: set MASTER_ADDR to worker 0's machine, MASTER_PORT, WORLD_SIZE and RANK";
+    return "start it by 'srun --mpi=pmix' (MPICH: --mpi=pmi2), or without MPI: set MASTER_ADDR to "
+           "worker 0's machine, MASTER_PORT, WORLD_SIZE and RANK";
 }
 
-static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting)
-{
+static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting) {
     (void)meeting;
     mpi_team *t = dt_alloc(sizeof *t);
     char words[512] = "";
@@ -126,7 +129,9 @@ static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *m
     if (!s && t->mpi->start(&t->base.own, &t->base.ranks, words, sizeof words))
         s = dt_fail(DT_E_KERNELS, NULL, "MPI does not start: %s", words);
     if (!s && ranks && ranks != t->base.ranks)
-        s = dt_suggest(dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the launcher started %d processes, but %s sees %d", ranks, t->mpi->library(), t->base.ranks),
+        s = dt_suggest(dt_fail(DT_E_WORKERS_DISAGREE, NULL,
+                               "the launcher started %d processes, but %s sees %d", ranks,
+                               t->mpi->library(), t->base.ranks),
                        "%s", cure());
     if (s) {
         free(t);
@@ -136,56 +141,53 @@ static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *m
     return NULL;
 }
 
-static void close_team(dt_team *base)
-{
+static void close_team(dt_team *base) {
     mpi_team *t = (mpi_team *)base;
     if (base->broken) /* others that wait see the same fault before they see this process end */
         nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
-    else
-        t->mpi->stop();
+    else t->mpi->stop();
     free(t);
 }
 
 /* ---- waiting ---- */
 
-/* A rank that gives its core away where others want it gets it back after milliseconds, so it keeps it for the time of a usual message, if there are cores for
- * all ranks. What comes late may sleep: a nap costs a tenth of a millisecond, so there is none before that is little beside the time already waited. */
-enum { SPIN_NS = 500000, YIELD_NS = 2000000, NAP_NS = 20000, LONG_NS = 50000000, LONG_NAP_NS = 200000 };
-static void pause_after(const mpi_member *m, int64_t waited_ns)
-{
-    if (waited_ns < m->spin_ns)
-        return;
-    if (waited_ns < YIELD_NS)
-        sched_yield();
-    else
-        nanosleep(&(struct timespec){.tv_nsec = waited_ns < LONG_NS ? NAP_NS : LONG_NAP_NS}, NULL);
+/* A rank that gives its core away where others want it gets it back after milliseconds, so it keeps
+ * it for the time of a usual message, if there are cores for all ranks. What comes late may sleep:
+ * a nap costs a tenth of a millisecond, so there is none before that is little beside the time
+ * already waited. */
+enum {
+    SPIN_NS = 500000,
+    YIELD_NS = 2000000,
+    NAP_NS = 20000,
+    LONG_NS = 50000000,
+    LONG_NAP_NS = 200000
+};
+static void pause_after(const mpi_member *m, int64_t waited_ns) {
+    if (waited_ns < m->spin_ns) return;
+    if (waited_ns < YIELD_NS) sched_yield();
+    else nanosleep(&(struct timespec){.tv_nsec = waited_ns < LONG_NS ? NAP_NS : LONG_NAP_NS}, NULL);
 }
 
-static dt_status *refused(mpi_member *m, int peer)
-{
+static dt_status *refused(mpi_member *m, int peer) {
     m->base.team->broken = true;
-    return dt_fail(DT_E_WORKER_GONE, NULL, "MPI lost the connection between rank %d and rank %d", m->base.rank, peer);
+    return dt_fail(DT_E_WORKER_GONE, NULL, "MPI lost the connection between rank %d and rank %d",
+                   m->base.rank, peer);
 }
 
 /* Waits for a transfer, *t, which is NULL then. */
 enum { LOOKS = 64 }; /* before it asks what the time is */
-static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_tag *tag, size_t n)
-{
+static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_tag *tag, size_t n) {
     const dt_mpi_plugin *mpi = team_of(&m->base)->mpi;
     const int64_t since = dt_now_ns();
     dt_status *s = NULL;
     for (int looks = 0, done = 0; !s; looks += looks < LOOKS) {
         done = *t ? mpi->test(*t) : 1;
-        if (done)
-            *t = NULL;
-        if (done)
-            return done < 0 ? refused(m, peer) : NULL;
-        if (looks < LOOKS)
-            continue;
+        if (done) *t = NULL;
+        if (done) return done < 0 ? refused(m, peer) : NULL;
+        if (looks < LOOKS) continue;
         const int64_t waited_ns = dt_now_ns() - since;
         pause_after(m, waited_ns);
-        if (waited_ns >= YIELD_NS)
-            s = dt_peers_look(&m->peers, &m->base, peer, tag, n);
+        if (waited_ns >= YIELD_NS) s = dt_peers_look(&m->peers, &m->base, peer, tag, n);
         if (!s && (double)waited_ns * 1e-9 > m->base.patience_s)
             s = dt_peers_late(&m->peers, &m->base, peer, tag, n);
     }
@@ -193,15 +195,15 @@ static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_ta
     return s;
 }
 
-static dt_status *is_broken(const dt_member *m)
-{
-    return m->team->broken ? dt_fail(DT_E_WORKER_GONE, NULL, "rank %d has already lost another rank", m->rank) : NULL;
+static dt_status *is_broken(const dt_member *m) {
+    return m->team->broken
+               ? dt_fail(DT_E_WORKER_GONE, NULL, "rank %d has already lost another rank", m->rank)
+               : NULL;
 }
 
 /* ---- messages ---- */
 
-static dt_status *send(dt_member *base, int to, const dt_tag *tag, const void *bytes, size_t n)
-{
+static dt_status *send(dt_member *base, int to, const dt_tag *tag, const void *bytes, size_t n) {
     mpi_member *m = (mpi_member *)base;
     const dt_mpi_plugin *mpi = team_of(base)->mpi;
     DT_TRY(is_broken(base));
@@ -216,8 +218,7 @@ static dt_status *send(dt_member *base, int to, const dt_tag *tag, const void *b
     return !x->part[0] || (n && !x->part[1]) ? refused(m, to) : NULL;
 }
 
-static dt_status *settle(dt_member *base)
-{
+static dt_status *settle(dt_member *base) {
     mpi_member *m = (mpi_member *)base;
     while (m->first) {
         sending *x = m->first;
@@ -230,8 +231,7 @@ static dt_status *settle(dt_member *base)
     return NULL;
 }
 
-static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes, size_t n)
-{
+static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes, size_t n) {
     mpi_member *m = (mpi_member *)base;
     const dt_mpi_plugin *mpi = team_of(base)->mpi;
     DT_TRY(is_broken(base));
@@ -241,34 +241,30 @@ static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes
         base->team->broken = true;
         return dt_tags_differ(base, from, tag, n, &m->came.tag, (size_t)m->came.bytes);
     }
-    if (n == 0)
-        return NULL;
+    if (n == 0) return NULL;
     t = mpi->recv(from, bytes, n);
     return t ? wait(m, &t, from, tag, n) : refused(m, from);
 }
 
 /* ---- members ---- */
 
-static void leave(dt_member *base)
-{
+static void leave(dt_member *base) {
     mpi_member *m = (mpi_member *)base;
     if (!m->first) /* what is under way reads them */
         dt_peers_release(&m->peers);
     base->team->broken |= m->first != NULL;
-    if (!m->first)
-        free(m);
+    if (!m->first) free(m);
 }
 
-static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s)
-{
+static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s) {
     mpi_team *t = (mpi_team *)base;
     if (rank != base->own)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined as rank %d", base->own, rank);
-    if (t->joined)
-        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
+    if (t->joined) return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
     t->joined = true;
     mpi_member *m = dt_alloc(sizeof *m);
-    m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s}; /* cards are exchanged as messages */
+    /* cards are exchanged as messages */
+    m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s};
     *out = &m->base;
     DT_TRY(dt_peers_meet(&m->peers, &m->base));
     m->spin_ns = dt_peers_here(&m->peers, &m->base) <= sysconf(_SC_NPROCESSORS_ONLN) ? SPIN_NS : 0;
@@ -277,5 +273,11 @@ static dt_status *join(dt_member **out, dt_team *base, int rank, double patience
 
 const dt_fabric dt_fabric_mpi = {
     .kind = {.name = "mpi", .about = "ranks are the processes that mpirun or srun started"},
-    .open = open_team, .close = close_team, .join = join, .leave = leave, .send = send, .settle = settle, .recv = recv,
+    .open = open_team,
+    .close = close_team,
+    .join = join,
+    .leave = leave,
+    .send = send,
+    .settle = settle,
+    .recv = recv,
 };

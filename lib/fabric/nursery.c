@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See nursery.h. The caller and the nursery share a pair of sockets: requests carry the worker's links as descriptors, answers its process number. */
+/* See nursery.h. The caller and the nursery share a pair of sockets: requests carry the worker's
+ * links as descriptors, answers its process number. */
 #define _GNU_SOURCE
 #include "fabric/nursery.h"
 
@@ -46,42 +47,41 @@ typedef union packet {
     char room[CMSG_SPACE(DT_NURSERY_LINKS * sizeof(int))];
 } packet;
 
-static bool send_request(int control, const request *q, const int *link)
-{
-    packet p = { 0 };
-    struct iovec part = { .iov_base = (void *)q, .iov_len = sizeof *q };
-    struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = p.room, .msg_controllen = CMSG_SPACE((size_t)q->links * sizeof(int)) };
-    p.head = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN((size_t)q->links * sizeof(int)) };
+static bool send_request(int control, const request *q, const int *link) {
+    packet p = {0};
+    struct iovec part = {.iov_base = (void *)q, .iov_len = sizeof *q};
+    struct msghdr m = {.msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = p.room,
+                       .msg_controllen = CMSG_SPACE((size_t)q->links * sizeof(int))};
+    p.head = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
+                              .cmsg_type = SCM_RIGHTS,
+                              .cmsg_len = CMSG_LEN((size_t)q->links * sizeof(int))};
     memcpy(CMSG_DATA(&p.head), link, (size_t)q->links * sizeof(int));
     return sendmsg(control, &m, MSG_NOSIGNAL) == (ssize_t)sizeof *q;
 }
 
 /* False: the caller is gone. */
-static bool receive_request(int control, request *q, int *link)
-{
-    packet p = { 0 };
-    struct iovec part = { .iov_base = q, .iov_len = sizeof *q };
-    struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = p.room, .msg_controllen = sizeof p.room };
+static bool receive_request(int control, request *q, int *link) {
+    packet p = {0};
+    struct iovec part = {.iov_base = q, .iov_len = sizeof *q};
+    struct msghdr m = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = p.room, .msg_controllen = sizeof p.room};
     ssize_t got;
-    do
-        got = recvmsg(control, &m, MSG_CMSG_CLOEXEC);
+    do got = recvmsg(control, &m, MSG_CMSG_CLOEXEC);
     while (got < 0 && errno == EINTR);
-    if (got != (ssize_t)sizeof *q || q->links < 0 || q->links > DT_NURSERY_LINKS)
-        return false;
+    if (got != (ssize_t)sizeof *q || q->links < 0 || q->links > DT_NURSERY_LINKS) return false;
     memcpy(link, CMSG_DATA(&p.head), (size_t)q->links * sizeof(int));
     return true;
 }
 
 /* ---- the nursery ---- */
 
-static void close_links(const int *link, int n)
-{
-    for (int i = 0; i < n; i++)
-        close(link[i]);
+static void close_links(const int *link, int n) {
+    for (int i = 0; i < n; i++) close(link[i]);
 }
 
-static void become_worker(const nest *n, const request *q, const int *link)
-{
+static void become_worker(const nest *n, const request *q, const int *link) {
     char name[16];
     snprintf(name, sizeof name, "dtrain-%d", q->worker);
     prctl(PR_SET_NAME, name);
@@ -89,52 +89,39 @@ static void become_worker(const nest *n, const request *q, const int *link)
     _exit(n->body(q->worker, link, n->user));
 }
 
-static void start(nest *n, const request *q, const int *link)
-{
+static void start(nest *n, const request *q, const int *link) {
     pid_t pid = n->n < (int)(sizeof n->pid / sizeof *n->pid) ? fork() : -1;
-    if (pid == 0)
-        become_worker(n, q, link);
+    if (pid == 0) become_worker(n, q, link);
     close_links(link, q->links);
-    if (pid > 0)
-        n->pid[n->n++] = pid;
+    if (pid > 0) n->pid[n->n++] = pid;
     if (send(n->control, &pid, sizeof pid, MSG_NOSIGNAL) < 0)
         return; /* the caller is gone, which the next look finds */
 }
 
-static void reap(nest *n)
-{
+static void reap(nest *n) {
     for (int i = 0; i < n->n;)
-        if (waitpid(n->pid[i], NULL, WNOHANG) == n->pid[i])
-            n->pid[i] = n->pid[--n->n];
-        else
-            i++;
+        if (waitpid(n->pid[i], NULL, WNOHANG) == n->pid[i]) n->pid[i] = n->pid[--n->n];
+        else i++;
 }
 
-static void end_all(nest *n)
-{
+static void end_all(nest *n) {
     for (int waited = 0; n->n > 0 && waited < PATIENCE_MS; waited += LOOK_MS) {
         reap(n);
-        if (n->n > 0)
-            nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000 }, NULL);
+        if (n->n > 0) nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000}, NULL);
     }
-    for (int i = 0; i < n->n; i++)
-        kill(n->pid[i], SIGKILL);
-    while (n->n > 0)
-        waitpid(n->pid[--n->n], NULL, 0);
+    for (int i = 0; i < n->n; i++) kill(n->pid[i], SIGKILL);
+    while (n->n > 0) waitpid(n->pid[--n->n], NULL, 0);
 }
 
-static int keep(nest *n)
-{
+static int keep(nest *n) {
     for (;;) {
         request q;
         int link[DT_NURSERY_LINKS];
-        struct pollfd p = { .fd = n->control, .events = POLLIN };
+        struct pollfd p = {.fd = n->control, .events = POLLIN};
         const int found = poll(&p, 1, LOOK_MS * 10);
         reap(n);
-        if (found <= 0)
-            continue;
-        if (!receive_request(n->control, &q, link))
-            break;
+        if (found <= 0) continue;
+        if (!receive_request(n->control, &q, link)) break;
         if (q.links == 0) { /* the caller needs no more */
             end_all(n);
             return 0;
@@ -146,21 +133,19 @@ static int keep(nest *n)
     return DT_EXIT_ALONE;
 }
 
-static int be_nursery(const nest *of)
-{
-    static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM, SIGPIPE };
+static int be_nursery(const nest *of) {
+    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM, SIGPIPE};
     nest *n = dt_alloc(sizeof *n);
     *n = *of;
-    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
-        signal(ignored[i], SIG_IGN);
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) signal(ignored[i], SIG_IGN);
     prctl(PR_SET_NAME, "dtrain-nursery");
     return keep(n);
 }
 
 /* ---- the caller ---- */
 
-dt_status *dt_nursery_open(dt_nursery **out, dt_worker_main body, void *user, const char *last_words)
-{
+dt_status *dt_nursery_open(dt_nursery **out, dt_worker_main body, void *user,
+                           const char *last_words) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return dt_fail(DT_E_WORKER_GONE, NULL, "workers cannot be started: %s", strerror(errno));
@@ -168,7 +153,8 @@ dt_status *dt_nursery_open(dt_nursery **out, dt_worker_main body, void *user, co
     const pid_t pid = fork();
     if (pid == 0) {
         close(pair[0]);
-        _exit(be_nursery(&(nest){ .control = pair[1], .body = body, .user = user, .last_words = last_words }));
+        _exit(be_nursery(
+            &(nest){.control = pair[1], .body = body, .user = user, .last_words = last_words}));
     }
     close(pair[1]);
     if (pid < 0) {
@@ -176,13 +162,12 @@ dt_status *dt_nursery_open(dt_nursery **out, dt_worker_main body, void *user, co
         return dt_fail(DT_E_NO_MEMORY, NULL, "workers cannot be started: %s", strerror(errno));
     }
     dt_nursery *n = dt_alloc(sizeof *n);
-    *n = (dt_nursery){ .control = pair[0], .pid = pid };
+    *n = (dt_nursery){.control = pair[0], .pid = pid};
     *out = n;
     return NULL;
 }
 
-static bool connect_links(int links, int *own, int *other)
-{
+static bool connect_links(int links, int *own, int *other) {
     for (int i = 0; i < links; i++) {
         int pair[2];
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
@@ -197,35 +182,32 @@ static bool connect_links(int links, int *own, int *other)
     return true;
 }
 
-static bool ask(dt_nursery *n, const request *q, const int *link, pid_t *pid)
-{
+static bool ask(dt_nursery *n, const request *q, const int *link, pid_t *pid) {
     ssize_t got = -1;
-    if (!send_request(n->control, q, link))
-        return false;
-    do
-        got = recv(n->control, pid, sizeof *pid, 0);
+    if (!send_request(n->control, q, link)) return false;
+    do got = recv(n->control, pid, sizeof *pid, 0);
     while (got < 0 && errno == EINTR);
     return got == (ssize_t)sizeof *pid && *pid > 0;
 }
 
-dt_status *dt_nursery_start(dt_nursery *n, int worker, int links, int *link, pid_t *pid)
-{
+dt_status *dt_nursery_start(dt_nursery *n, int worker, int links, int *link, pid_t *pid) {
     int other[DT_NURSERY_LINKS];
     if (!connect_links(links, link, other))
-        return dt_fail(DT_E_WORKER_GONE, NULL, "worker %d cannot be started: %s", worker, strerror(errno));
-    const bool started = ask(n, &(request){ worker, links }, other, pid);
+        return dt_fail(DT_E_WORKER_GONE, NULL, "worker %d cannot be started: %s", worker,
+                       strerror(errno));
+    const bool started = ask(n, &(request){worker, links}, other, pid);
     close_links(other, links);
-    if (started)
-        return NULL;
+    if (started) return NULL;
     close_links(link, links);
-    return dt_fail(DT_E_WORKER_GONE, NULL, "worker %d cannot be started: the system has no more processes, or the process that starts workers is gone", worker);
+    return dt_fail(DT_E_WORKER_GONE, NULL,
+                   "worker %d cannot be started: the system has no more processes, or the process "
+                   "that starts workers is gone",
+                   worker);
 }
 
-void dt_nursery_close(dt_nursery *n)
-{
-    if (!n)
-        return;
-    if (send(n->control, &(request){ 0 }, sizeof(request), MSG_NOSIGNAL) < 0)
+void dt_nursery_close(dt_nursery *n) {
+    if (!n) return;
+    if (send(n->control, &(request){0}, sizeof(request), MSG_NOSIGNAL) < 0)
         kill(n->pid, SIGKILL); /* it does not answer */
     waitpid(n->pid, NULL, 0);
     close(n->control);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts worker processes of this machine at any time. A process with threads cannot be forked safely, so it is forked once, before it has any:
- * the nursery, which has all that was opened by then and waits. When a worker is wanted it forks itself, and the worker runs a function of the
- * caller's. Workers are ended by their caller's death, too: the nursery sees it, waits for them, and kills those that remain.
+ * Starts worker processes of this machine at any time. A process with threads cannot be forked
+ * safely, so it is forked once, before it has any: the nursery, which has all that was opened by
+ * then and waits. When a worker is wanted it forks itself, and the worker runs a function of the
+ * caller's. Workers are ended by their caller's death, too: the nursery sees it, waits for them,
+ * and kills those that remain.
  */
 #ifndef DT_FABRIC_NURSERY_H
 #define DT_FABRIC_NURSERY_H
@@ -15,13 +17,19 @@
 enum { DT_NURSERY_WORKERS = 64, DT_NURSERY_LINKS = 16, DT_EXIT_ALONE = 69 };
 
 typedef struct dt_nursery dt_nursery;
-/* What a worker does: links are its own ends, whose others the caller has. Returns its exit code. */
+/* What a worker does: links are its own ends, whose others the caller has. Returns its exit
+ * code. */
 typedef int (*dt_worker_main)(int worker, const int *link, void *user);
 
-/* last_words: what the nursery writes on standard error when the caller is gone, where nobody else is left to say it; lent. The caller has no threads but this one. Workers ignore the signals that a run handles, because the caller decides when they end. */
-dt_status *dt_nursery_open(dt_nursery **out, dt_worker_main body, void *user, const char *last_words) DT_MUST_USE;
-/* Starts a worker with n links to it: link[i] are the caller's ends, to be closed by the caller; non-blocking streams. */
-dt_status *dt_nursery_start(dt_nursery *n, int worker, int links, int *link, pid_t *pid) DT_MUST_USE;
+/* last_words: what the nursery writes on standard error when the caller is gone, where nobody else
+ * is left to say it; lent. The caller has no threads but this one. Workers ignore the signals that
+ * a run handles, because the caller decides when they end. */
+dt_status *dt_nursery_open(dt_nursery **out, dt_worker_main body, void *user,
+                           const char *last_words) DT_MUST_USE;
+/* Starts a worker with n links to it: link[i] are the caller's ends, to be closed by the caller;
+ * non-blocking streams. */
+dt_status *dt_nursery_start(dt_nursery *n, int worker, int links, int *link,
+                            pid_t *pid) DT_MUST_USE;
 /* Ends all that are left, and the nursery. Takes NULL. */
 void dt_nursery_close(dt_nursery *n);
 

@@ -7,13 +7,12 @@
 
 #define DT_PARCEL_MAGIC 0x64747031u
 
-static inline bool dt_parcel_is_sound(const dt_parcel *m)
-{
-    return m->magic == DT_PARCEL_MAGIC && m->kind >= DT_PARCEL_WORK && m->kind <= DT_PARCEL_HELLO && m->more >= 0 && m->more <= DT_MOST_MORE;
+static inline bool dt_parcel_is_sound(const dt_parcel *m) {
+    return m->magic == DT_PARCEL_MAGIC && m->kind >= DT_PARCEL_WORK && m->kind <= DT_PARCEL_HELLO &&
+           m->more >= 0 && m->more <= DT_MOST_MORE;
 }
 
-static inline bool dt_parcel_has_slices(const dt_parcel *m)
-{
+static inline bool dt_parcel_has_slices(const dt_parcel *m) {
     return m->kind == DT_PARCEL_WORK || m->kind == DT_PARCEL_PUSH;
 }
 

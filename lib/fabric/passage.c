@@ -11,25 +11,22 @@
 
 /* ---- copies of weights ---- */
 
-dt_status *dt_shared_new(dt_shared **out, int64_t bytes)
-{
+dt_status *dt_shared_new(dt_shared **out, int64_t bytes) {
     *out = dt_try_alloc(sizeof(dt_shared) + (size_t)bytes);
     if (!*out)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for a copy of the weights (%lld bytes)", (long long)bytes);
+        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for a copy of the weights (%lld bytes)",
+                       (long long)bytes);
     atomic_init(&(*out)->refs, 1);
     return NULL;
 }
 
-dt_shared *dt_shared_ref(dt_shared *s)
-{
+dt_shared *dt_shared_ref(dt_shared *s) {
     atomic_fetch_add(&s->refs, 1);
     return s;
 }
 
-void dt_shared_unref(dt_shared *s)
-{
-    if (s && atomic_fetch_sub(&s->refs, 1) == 1)
-        free(s);
+void dt_shared_unref(dt_shared *s) {
+    if (s && atomic_fetch_sub(&s->refs, 1) == 1) free(s);
 }
 
 /* ---- parts ---- */
@@ -40,76 +37,64 @@ typedef struct part {
     int64_t bytes;
 } part;
 
-static int count_slices(const dt_passage *p, const dt_extents *e, int server)
-{
+static int count_slices(const dt_passage *p, const dt_extents *e, int server) {
     return dt_parcel_has_slices(&p->head) ? e->n[server] : 0;
 }
 
-static part part_of(dt_passage *p, const dt_extents *e, int server, char *slices)
-{
-    if (p->part < 0)
-        return (part){ (char *)&p->head, (int64_t)sizeof p->head };
+static part part_of(dt_passage *p, const dt_extents *e, int server, char *slices) {
+    if (p->part < 0) return (part){(char *)&p->head, (int64_t)sizeof p->head};
     if (p->part < count_slices(p, e, server))
-        return (part){ slices + e->slice[server][p->part].offset, e->slice[server][p->part].bytes };
-    return (part){ p->more, p->head.more };
+        return (part){slices + e->slice[server][p->part].offset, e->slice[server][p->part].bytes};
+    return (part){p->more, p->head.more};
 }
 
-static bool is_whole(const dt_passage *p, const dt_extents *e, int server)
-{
+static bool is_whole(const dt_passage *p, const dt_extents *e, int server) {
     return p->part > count_slices(p, e, server);
 }
 
-static void go_on(dt_passage *p)
-{
+static void go_on(dt_passage *p) {
     p->part++;
     p->done = 0;
 }
 
 /* What a system call said: bytes have moved; 0: later; -1: no more. */
-static int outcome(dt_passage *p, ssize_t n)
-{
-    if (n < 0 && errno != EINTR)
-        return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
+static int outcome(dt_passage *p, ssize_t n) {
+    if (n < 0 && errno != EINTR) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
     p->done += n > 0 ? n : 0;
     return 1;
 }
 
 /* ---- moving ---- */
 
-int dt_passage_send(dt_passage *p, int fd, const dt_extents *e, int server, const char *slices)
-{
+int dt_passage_send(dt_passage *p, int fd, const dt_extents *e, int server, const char *slices) {
     for (; !is_whole(p, e, server); go_on(p)) {
         const part x = part_of(p, e, server, (char *)(uintptr_t)slices); /* only read */
         while (p->done < x.bytes) {
-            const int moved = outcome(p, send(fd, x.at + p->done, (size_t)(x.bytes - p->done), MSG_NOSIGNAL | MSG_DONTWAIT));
-            if (moved <= 0)
-                return moved;
+            const int moved = outcome(p, send(fd, x.at + p->done, (size_t)(x.bytes - p->done),
+                                              MSG_NOSIGNAL | MSG_DONTWAIT));
+            if (moved <= 0) return moved;
         }
     }
     return 1;
 }
 
-/* The head has come: is it one, and is there room for the rest? A worker that was given nothing has nothing to push. */
-static bool take_head(dt_passage *p, const char *slices)
-{
-    if (!dt_parcel_is_sound(&p->head) || (dt_parcel_has_slices(&p->head) && !slices))
-        return false;
+/* The head has come: is it one, and is there room for the rest? A worker that was given nothing has
+ * nothing to push. */
+static bool take_head(dt_passage *p, const char *slices) {
+    if (!dt_parcel_is_sound(&p->head) || (dt_parcel_has_slices(&p->head) && !slices)) return false;
     p->more = dt_alloc((size_t)p->head.more + 1);
     return true;
 }
 
-int dt_passage_receive(dt_passage *p, int fd, const dt_extents *e, int server, char *slices)
-{
+int dt_passage_receive(dt_passage *p, int fd, const dt_extents *e, int server, char *slices) {
     for (; !is_whole(p, e, server); go_on(p)) {
         const part x = part_of(p, e, server, slices);
         while (p->done < x.bytes) {
             const ssize_t n = recv(fd, x.at + p->done, (size_t)(x.bytes - p->done), MSG_DONTWAIT);
             const int moved = n == 0 ? -1 : outcome(p, n);
-            if (moved <= 0)
-                return moved;
+            if (moved <= 0) return moved;
         }
-        if (p->part < 0 && !take_head(p, slices))
-            return -1;
+        if (p->part < 0 && !take_head(p, slices)) return -1;
     }
     return 1;
 }

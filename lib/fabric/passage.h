@@ -12,7 +12,8 @@ typedef struct dt_passage {
     char *more;   /* sent: whole; received: made when the head has come */
 } dt_passage;
 
-/* Both: as much as the link takes. 1: it is whole; 0: later; -1: the link is closed, or what comes is no parcel. slices: where those of the server lie in. */
+/* Both: as much as the link takes. 1: it is whole; 0: later; -1: the link is closed, or what comes
+ * is no parcel. slices: where those of the server lie in. */
 int dt_passage_send(dt_passage *p, int fd, const dt_extents *e, int server, const char *slices);
 int dt_passage_receive(dt_passage *p, int fd, const dt_extents *e, int server, char *slices);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See peers.h. A process of this machine is looked up in /proc, so that a killed one is named long before the deadline, and a stopped one by name. */
+/* See peers.h. A process of this machine is looked up in /proc, so that a killed one is named long
+ * before the deadline, and a stopped one by name. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +13,11 @@
 #include "fabric/peers.h"
 
 /* The state letter of a process of this machine; 0: there is none. */
-static char state_of(int64_t pid)
-{
+static char state_of(int64_t pid) {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
     FILE *f = fopen(path, "re");
-    if (!f)
-        return 0;
+    if (!f) return 0;
     size_t n = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[n] = '\0';
@@ -26,70 +25,59 @@ static char state_of(int64_t pid)
     return end && end[1] == ' ' ? end[2] : 0;
 }
 
-static bool is_dead(char state)
-{
-    return !state || strchr("ZXx", state);
-}
+static bool is_dead(char state) { return !state || strchr("ZXx", state); }
 
-static bool is_stopped(char state)
-{
-    return state && strchr("Tt", state);
-}
+static bool is_stopped(char state) { return state && strchr("Tt", state); }
 
-static bool is_here(const dt_peers *p, const dt_member *m, int r)
-{
-    return p->card && p->card[r].space == p->card[m->rank].space && strcmp(p->card[r].host, p->card[m->rank].host) == 0;
+static bool is_here(const dt_peers *p, const dt_member *m, int r) {
+    return p->card && p->card[r].space == p->card[m->rank].space &&
+           strcmp(p->card[r].host, p->card[m->rank].host) == 0;
 }
 
 /* The first rank of this machine in such a state; -1: none. */
-static int find(const dt_peers *p, const dt_member *m, bool (*is)(char state))
-{
+static int find(const dt_peers *p, const dt_member *m, bool (*is)(char state)) {
     for (int r = 0; r < m->team->ranks; r++)
-        if (r != m->rank && is_here(p, m, r) && is(state_of(p->card[r].pid)))
-            return r;
+        if (r != m->rank && is_here(p, m, r) && is(state_of(p->card[r].pid))) return r;
     return -1;
 }
 
-int dt_peers_here(const dt_peers *p, const dt_member *m)
-{
+int dt_peers_here(const dt_peers *p, const dt_member *m) {
     int n = 0;
-    for (int r = 0; r < m->team->ranks; r++)
-        n += is_here(p, m, r);
+    for (int r = 0; r < m->team->ranks; r++) n += is_here(p, m, r);
     return n;
 }
 
-static dt_status *with_process(const dt_peers *p, int rank, const char *more, dt_status *s)
-{
-    return p->card ? dt_note(s, "rank %d is process %lld on %s%s", rank, (long long)p->card[rank].pid, p->card[rank].host, more) : s;
+static dt_status *with_process(const dt_peers *p, int rank, const char *more, dt_status *s) {
+    return p->card ? dt_note(s, "rank %d is process %lld on %s%s", rank,
+                             (long long)p->card[rank].pid, p->card[rank].host, more)
+                   : s;
 }
 
-dt_status *dt_peers_gone(const dt_peers *p, const dt_member *m, int peer, const dt_tag *tag, size_t n)
-{
+dt_status *dt_peers_gone(const dt_peers *p, const dt_member *m, int peer, const dt_tag *tag,
+                         size_t n) {
     return with_process(p, peer, "", dt_message_missing(m, peer, tag, n, false));
 }
 
 enum { LOOK_NS = 100000000 };
-dt_status *dt_peers_look(dt_peers *p, const dt_member *m, int peer, const dt_tag *tag, size_t n)
-{
+dt_status *dt_peers_look(dt_peers *p, const dt_member *m, int peer, const dt_tag *tag, size_t n) {
     const int64_t now = dt_now_ns();
-    if (now - p->looked_ns < LOOK_NS)
-        return NULL;
+    if (now - p->looked_ns < LOOK_NS) return NULL;
     p->looked_ns = now;
     const int dead = find(p, m, is_dead);
-    if (dead < 0)
-        return NULL;
+    if (dead < 0) return NULL;
     dt_status *s = dt_peers_gone(p, m, dead, tag, n);
-    return peer == dead ? s : dt_note(s, "rank %d waited for rank %d, which waits too", m->rank, peer);
+    return peer == dead ? s
+                        : dt_note(s, "rank %d waited for rank %d, which waits too", m->rank, peer);
 }
 
-dt_status *dt_peers_late(const dt_peers *p, const dt_member *m, int peer, const dt_tag *tag, size_t n)
-{
+dt_status *dt_peers_late(const dt_peers *p, const dt_member *m, int peer, const dt_tag *tag,
+                         size_t n) {
     const int stopped = find(p, m, is_stopped), who = stopped >= 0 ? stopped : peer;
-    return with_process(p, who, stopped >= 0 ? ", which is stopped" : "", dt_message_missing(m, who, tag, n, true));
+    return with_process(p, who, stopped >= 0 ? ", which is stopped" : "",
+                        dt_message_missing(m, who, tag, n, true));
 }
 
-dt_status *dt_peers_meet(dt_peers *p, dt_member *m)
-{
+dt_status *dt_peers_meet(dt_peers *p, dt_member *m) {
     dt_peer_card own = {.pid = getpid()};
     struct stat space;
     gethostname(own.host, sizeof own.host - 1);
@@ -98,14 +86,12 @@ dt_status *dt_peers_meet(dt_peers *p, dt_member *m)
     m->of = "names of hosts";
     dt_status *s = dt_member_gather(m, &own, sizeof own, all);
     m->of = NULL;
-    for (int r = 0; r < m->team->ranks; r++)
-        all[r].host[sizeof all[r].host - 1] = '\0';
+    for (int r = 0; r < m->team->ranks; r++) all[r].host[sizeof all[r].host - 1] = '\0';
     p->card = all;
     return s;
 }
 
-void dt_peers_release(dt_peers *p)
-{
+void dt_peers_release(dt_peers *p) {
     free(p->card);
     p->card = NULL;
 }

@@ -17,123 +17,118 @@ struct dt_posts {
     dt_posts_spec spec;
     dt_messenger *m;
     int workers;
-    int *peer;               /* [workers] NOBODY: it is not there */
-    int *guest;              /* [n] processes that wait for the end */
+    int *peer;                        /* [workers] NOBODY: it is not there */
+    int *guest;                       /* [n] processes that wait for the end */
     int n_guests, cap_guests, guests; /* guests: all that belong to the run */
 };
 
 /* ---- messages ---- */
 
-static dt_status *send_parcel(dt_messenger *m, int peer, const dt_extents *e, const dt_parcel *head, const void *slices, const void *more)
-{
+static dt_status *send_parcel(dt_messenger *m, int peer, const dt_extents *e, const dt_parcel *head,
+                              const void *slices, const void *more) {
     dt_parcel own = *head;
     own.magic = DT_PARCEL_MAGIC;
-    const dt_message_part part[] = { { &own, sizeof own }, { slices, dt_parcel_has_slices(head) ? (size_t)e->bytes : 0 }, { more, (size_t)head->more } };
+    const dt_message_part part[] = {{&own, sizeof own},
+                                    {slices, dt_parcel_has_slices(head) ? (size_t)e->bytes : 0},
+                                    {more, (size_t)head->more}};
     return dt_messenger_send(m, peer, part, 3);
 }
 
-bool dt_parcel_read(const dt_message *x, const dt_extents *e, dt_parcel *out)
-{
-    if (x->event != DT_PEER_MESSAGE || x->n != 3 || x->part[0].n != sizeof *out)
-        return false;
+bool dt_parcel_read(const dt_message *x, const dt_extents *e, dt_parcel *out) {
+    if (x->event != DT_PEER_MESSAGE || x->n != 3 || x->part[0].n != sizeof *out) return false;
     memcpy(out, x->part[0].bytes, sizeof *out);
-    return dt_parcel_is_sound(out) && x->part[1].n == (dt_parcel_has_slices(out) ? (size_t)e->bytes : 0) && x->part[2].n == (size_t)out->more;
+    return dt_parcel_is_sound(out) &&
+           x->part[1].n == (dt_parcel_has_slices(out) ? (size_t)e->bytes : 0) &&
+           x->part[2].n == (size_t)out->more;
 }
 
-static char *copy_more(const dt_message *x)
-{
+static char *copy_more(const dt_message *x) {
     char *more = dt_alloc(x->part[2].n + 1);
-    if (x->part[2].n > 0)
-        memcpy(more, x->part[2].bytes, x->part[2].n);
+    if (x->part[2].n > 0) memcpy(more, x->part[2].bytes, x->part[2].n);
     return more;
 }
 
 /* ---- the coordinator ---- */
 
-dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers, int guests)
-{
+dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers, int guests) {
     dt_posts *p = dt_alloc(sizeof *p);
-    *p = (dt_posts){ .spec = *spec, .workers = workers, .guests = guests };
+    *p = (dt_posts){.spec = *spec, .workers = workers, .guests = guests};
     p->peer = dt_alloc((size_t)workers * sizeof *p->peer);
-    for (int w = 0; w < workers; w++)
-        p->peer[w] = NOBODY;
-    dt_status *s = dt_messenger_open(&p->m, &(dt_messenger_spec){ .key = spec->key, .open = spec->open, .name = "coordinator", .silence_s = spec->silence_s });
+    for (int w = 0; w < workers; w++) p->peer[w] = NOBODY;
+    dt_status *s = dt_messenger_open(&p->m, &(dt_messenger_spec){.key = spec->key,
+                                                                 .open = spec->open,
+                                                                 .name = "coordinator",
+                                                                 .silence_s = spec->silence_s});
     if (!s)
         s = dt_messenger_listen_at(p->m, spec->address, spec->interface, spec->key || spec->open);
-    if (s)
-        dt_posts_close(p, false);
-    else
-        *out = p;
+    if (s) dt_posts_close(p, false);
+    else *out = p;
     return s;
 }
 
 /* One that cannot be sent to is gone, which the next message of ZeroMQ says. */
-static void tell(const dt_posts *p, int peer, const dt_parcel *head, const void *slices, const void *more)
-{
+static void tell(const dt_posts *p, int peer, const dt_parcel *head, const void *slices,
+                 const void *more) {
     dt_status_free(send_parcel(p->m, peer, p->spec.slices, head, slices, more));
 }
 
-void dt_posts_give(dt_posts *p, int w, const dt_parcel *m, const dt_shared *weights, const void *more)
-{
-    if (p->peer[w] >= 0)
-        tell(p, p->peer[w], m, weights ? weights->data : NULL, more);
+void dt_posts_give(dt_posts *p, int w, const dt_parcel *m, const dt_shared *weights,
+                   const void *more) {
+    if (p->peer[w] >= 0) tell(p, p->peer[w], m, weights ? weights->data : NULL, more);
 }
 
 /* Strangers have no way in while everybody is there. */
-static void mind_door(dt_posts *p)
-{
+static void mind_door(dt_posts *p) {
     bool missing = p->n_guests < p->guests;
-    for (int w = 0; w < p->workers; w++)
-        missing |= p->peer[w] < 0;
+    for (int w = 0; w < p->workers; w++) missing |= p->peer[w] < 0;
     dt_messenger_admit(p->m, missing);
 }
 
-void dt_posts_drop(dt_posts *p, int w)
-{
+void dt_posts_drop(dt_posts *p, int w) {
     p->peer[w] = NOBODY;
     mind_door(p);
 }
 
-int dt_posts_guests(const dt_posts *p)
-{
-    return p->n_guests;
-}
+int dt_posts_guests(const dt_posts *p) { return p->n_guests; }
 
-static int worker_of(const dt_posts *p, int peer)
-{
+static int worker_of(const dt_posts *p, int peer) {
     for (int w = 0; w < p->workers; w++)
-        if (p->peer[w] == peer)
-            return w;
+        if (p->peer[w] == peer) return w;
     return NOBODY;
 }
 
-static void refuse(const dt_posts *p, int peer, dt_status *why)
-{
-    dt_str text = { 0 };
+static void refuse(const dt_posts *p, int peer, dt_status *why) {
+    dt_str text = {0};
     const int32_t number = (int32_t)dt_status_number(why);
     dt_str_add(&text, &number, sizeof number);
     dt_str_puts(&text, dt_status_text(why));
-    tell(p, peer, &(dt_parcel){ .kind = DT_PARCEL_FAILED, .more = (int64_t)text.size }, NULL, dt_str_text(&text));
+    tell(p, peer, &(dt_parcel){.kind = DT_PARCEL_FAILED, .more = (int64_t)text.size}, NULL,
+         dt_str_text(&text));
     dt_str_release(&text);
     dt_status_free(why);
 }
 
-static dt_status *check_guest(const dt_posts *p, const dt_message *x, const dt_parcel *m)
-{
+static dt_status *check_guest(const dt_posts *p, const dt_message *x, const dt_parcel *m) {
     const size_t n = strlen(p->spec.card);
-    if (m->more > CARD_MOST || (size_t)m->more != n || memcmp(x->part[2].bytes, p->spec.card, n) != 0)
-        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator has %s, %s has %.*s", p->spec.card, dt_messenger_peer(p->m, x->peer),
-                       m->more > CARD_MOST ? 0 : (int)m->more, m->more ? (const char *)x->part[2].bytes : "");
+    if (m->more > CARD_MOST || (size_t)m->more != n ||
+        memcmp(x->part[2].bytes, p->spec.card, n) != 0)
+        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator has %s, %s has %.*s",
+                       p->spec.card, dt_messenger_peer(p->m, x->peer),
+                       m->more > CARD_MOST ? 0 : (int)m->more,
+                       m->more ? (const char *)x->part[2].bytes : "");
     if (m->number >= p->workers || m->number < DT_POST_GUEST)
-        return dt_fail(DT_E_LAUNCH, NULL, "the coordinator has %d workers, from 1 on, but a process says that it is worker %lld", p->workers, (long long)m->number + 1);
+        return dt_fail(
+            DT_E_LAUNCH, NULL,
+            "the coordinator has %d workers, from 1 on, but a process says that it is worker %lld",
+            p->workers, (long long)m->number + 1);
     if (m->number >= 0 && p->peer[m->number] >= 0)
-        return dt_fail(DT_E_LAUNCH, NULL, "two processes say that they are worker %lld", (long long)m->number + 1);
+        return dt_fail(DT_E_LAUNCH, NULL, "two processes say that they are worker %lld",
+                       (long long)m->number + 1);
     return NULL;
 }
 
 /* The first message of a peer. */
-static bool welcome(dt_posts *p, const dt_message *x, dt_arrival *out)
-{
+static bool welcome(dt_posts *p, const dt_message *x, dt_arrival *out) {
     dt_parcel m;
     if (!dt_parcel_read(x, p->spec.slices, &m) || m.kind != DT_PARCEL_HELLO)
         return false; /* it is no worker of this version */
@@ -150,29 +145,27 @@ static bool welcome(dt_posts *p, const dt_message *x, dt_arrival *out)
     }
     p->peer[m.number] = x->peer;
     mind_door(p);
-    *out = (dt_arrival){ .worker = (int)m.number, .came = true };
+    *out = (dt_arrival){.worker = (int)m.number, .came = true};
     return true;
 }
 
 /* False: what came is nothing that a worker sends; the caller counts it as gone. */
-static bool take_push(const dt_posts *p, const dt_message *x, dt_arrival *out)
-{
+static bool take_push(const dt_posts *p, const dt_message *x, dt_arrival *out) {
     dt_parcel m;
-    if (!dt_parcel_read(x, p->spec.slices, &m) || (m.kind != DT_PARCEL_PUSH && m.kind != DT_PARCEL_ANSWER && m.kind != DT_PARCEL_FAILED))
+    if (!dt_parcel_read(x, p->spec.slices, &m) ||
+        (m.kind != DT_PARCEL_PUSH && m.kind != DT_PARCEL_ANSWER && m.kind != DT_PARCEL_FAILED))
         return false;
     out->message = m;
     if (dt_parcel_has_slices(&m)) {
         out->slices = dt_try_alloc((size_t)p->spec.slices->bytes + 1);
-        if (!out->slices)
-            return false;
+        if (!out->slices) return false;
         memcpy(out->slices, x->part[1].bytes, (size_t)p->spec.slices->bytes);
     }
     out->more = copy_more(x);
     return true;
 }
 
-static void lose_guest(dt_posts *p, int peer)
-{
+static void lose_guest(dt_posts *p, int peer) {
     for (int i = 0; i < p->n_guests; i++)
         if (p->guest[i] == peer) {
             p->guest[i] = p->guest[--p->n_guests];
@@ -182,47 +175,37 @@ static void lose_guest(dt_posts *p, int peer)
 }
 
 /* True: it is something for the caller. */
-static bool take(dt_posts *p, const dt_message *x, dt_arrival *out)
-{
+static bool take(dt_posts *p, const dt_message *x, dt_arrival *out) {
     const int w = worker_of(p, x->peer);
-    if (w < 0 && x->event == DT_PEER_GONE)
-        lose_guest(p, x->peer);
-    if (w < 0)
-        return x->event == DT_PEER_MESSAGE && welcome(p, x, out);
-    *out = (dt_arrival){ .worker = w, .gone = true };
-    if (x->event == DT_PEER_MESSAGE)
-        out->gone = !take_push(p, x, out);
+    if (w < 0 && x->event == DT_PEER_GONE) lose_guest(p, x->peer);
+    if (w < 0) return x->event == DT_PEER_MESSAGE && welcome(p, x, out);
+    *out = (dt_arrival){.worker = w, .gone = true};
+    if (x->event == DT_PEER_MESSAGE) out->gone = !take_push(p, x, out);
     return x->event != DT_PEER_JOINED;
 }
 
-bool dt_posts_next(dt_posts *p, int64_t deadline_ns, dt_arrival *out)
-{
+bool dt_posts_next(dt_posts *p, int64_t deadline_ns, dt_arrival *out) {
     for (bool found = false;;) {
         dt_message *x = NULL;
         const double left = (double)(deadline_ns - dt_now_ns()) / 1e9;
         dt_status *s = dt_messenger_wait(p->m, left > 0 ? left : 0, &x);
         if (s || !x) {
             dt_status_free(s); /* of a peer of another version */
-            if (!s || left <= 0)
-                return false;
+            if (!s || left <= 0) return false;
             continue;
         }
         found = take(p, x, out);
         dt_message_free(x);
-        if (found)
-            return true;
+        if (found) return true;
     }
 }
 
-void dt_posts_close(dt_posts *p, bool well)
-{
-    if (!p)
-        return;
+void dt_posts_close(dt_posts *p, bool well) {
+    if (!p) return;
     for (int w = 0; well && w < p->workers; w++)
-        if (p->peer[w] >= 0)
-            tell(p, p->peer[w], &(dt_parcel){ .kind = DT_PARCEL_END }, NULL, NULL);
+        if (p->peer[w] >= 0) tell(p, p->peer[w], &(dt_parcel){.kind = DT_PARCEL_END}, NULL, NULL);
     for (int i = 0; well && i < p->n_guests; i++)
-        tell(p, p->guest[i], &(dt_parcel){ .kind = DT_PARCEL_END }, NULL, NULL);
+        tell(p, p->guest[i], &(dt_parcel){.kind = DT_PARCEL_END}, NULL, NULL);
     dt_messenger_close(p->m);
     free(p->guest);
     free(p->peer);
@@ -231,26 +214,26 @@ void dt_posts_close(dt_posts *p, bool well)
 
 /* ---- the worker's side ---- */
 
-static void describe_wait(const dt_post_link *l, const dt_posts_spec *spec, dt_str *out)
-{
+static void describe_wait(const dt_post_link *l, const dt_posts_spec *spec, dt_str *out) {
     dt_str_printf(out, "the coordinator at %s", spec->address);
     if (dt_messenger_refusals(l->m, l->peer))
-        dt_str_puts(out, ", where somebody answers who is not a coordinator with this run's secret");
+        dt_str_puts(out,
+                    ", where somebody answers who is not a coordinator with this run's secret");
     else if (!dt_messenger_reached(l->m, l->peer))
-        dt_str_puts(out, ", which does not answer: it has not started, or its workers are all there and it takes no more");
+        dt_str_puts(out, ", which does not answer: it has not started, or its workers are all "
+                         "there and it takes no more");
 }
 
-static void say(const dt_post_link *l, const dt_posts_spec *spec, const dt_post_wait *wait)
-{
-    dt_str line = { 0 };
+static void say(const dt_post_link *l, const dt_posts_spec *spec, const dt_post_wait *wait) {
+    dt_str line = {0};
     dt_str_puts(&line, "waiting for ");
     describe_wait(l, spec, &line);
     wait->say(wait->user, dt_str_text(&line));
     dt_str_release(&line);
 }
 
-static dt_status *wait_for_host(dt_post_link *l, const dt_posts_spec *spec, const dt_post_wait *wait)
-{
+static dt_status *wait_for_host(dt_post_link *l, const dt_posts_spec *spec,
+                                const dt_post_wait *wait) {
     const int64_t since = dt_now_ns();
     int64_t said = since;
     for (bool joined = false; !joined;) {
@@ -259,9 +242,10 @@ static dt_status *wait_for_host(dt_post_link *l, const dt_posts_spec *spec, cons
         joined = x && x->event == DT_PEER_JOINED;
         dt_message_free(x);
         if (!joined && dt_seconds_since(since) > wait->patience_s) {
-            dt_str who = { 0 };
+            dt_str who = {0};
             describe_wait(l, spec, &who);
-            dt_status *s = dt_fail(DT_E_WORKER_LATE, NULL, "this worker has waited %g s for %s", wait->patience_s, dt_str_text(&who));
+            dt_status *s = dt_fail(DT_E_WORKER_LATE, NULL, "this worker has waited %g s for %s",
+                                   wait->patience_s, dt_str_text(&who));
             dt_str_release(&who);
             return s;
         }
@@ -273,43 +257,47 @@ static dt_status *wait_for_host(dt_post_link *l, const dt_posts_spec *spec, cons
     return NULL;
 }
 
-dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int worker, const dt_post_wait *wait)
-{
+dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int worker,
+                           const dt_post_wait *wait) {
     char name[DT_PEER_NAME];
-    *out = (dt_post_link){ .slices = spec->slices };
+    *out = (dt_post_link){.slices = spec->slices};
     snprintf(name, sizeof name, worker == DT_POST_GUEST ? "a guest" : "worker %d", worker + 1);
-    DT_TRY(dt_messenger_open(&out->m, &(dt_messenger_spec){ .key = spec->key, .open = spec->open, .name = name, .silence_s = spec->silence_s }));
+    DT_TRY(dt_messenger_open(&out->m, &(dt_messenger_spec){.key = spec->key,
+                                                           .open = spec->open,
+                                                           .name = name,
+                                                           .silence_s = spec->silence_s}));
     DT_TRY(dt_messenger_connect(out->m, spec->address, &out->peer));
     DT_TRY(wait_for_host(out, spec, wait));
-    return send_parcel(out->m, out->peer, spec->slices, &(dt_parcel){ .kind = DT_PARCEL_HELLO, .number = worker, .more = (int64_t)strlen(spec->card) }, NULL, spec->card);
+    return send_parcel(out->m, out->peer, spec->slices,
+                       &(dt_parcel){.kind = DT_PARCEL_HELLO,
+                                    .number = worker,
+                                    .more = (int64_t)strlen(spec->card)},
+                       NULL, spec->card);
 }
 
-static dt_status *refusal(const dt_message *x)
-{
+static dt_status *refusal(const dt_message *x) {
     int32_t number = DT_E_WORKER_GONE;
     const size_t n = x->part[2].n;
-    if (n >= sizeof number)
-        memcpy(&number, x->part[2].bytes, sizeof number);
-    return dt_fail(dt_error_find(number) ? (dt_error)number : DT_E_WORKER_GONE, NULL, "%.*s", n > sizeof number ? (int)(n - sizeof number) : 0,
+    if (n >= sizeof number) memcpy(&number, x->part[2].bytes, sizeof number);
+    return dt_fail(dt_error_find(number) ? (dt_error)number : DT_E_WORKER_GONE, NULL, "%.*s",
+                   n > sizeof number ? (int)(n - sizeof number) : 0,
                    n > sizeof number ? (const char *)x->part[2].bytes + sizeof number : "");
 }
 
-static dt_status *take_work(const dt_post_link *l, const dt_message *x, dt_parcel *m, void *weights, char **more)
-{
+static dt_status *take_work(const dt_post_link *l, const dt_message *x, dt_parcel *m, void *weights,
+                            char **more) {
     if (x->event == DT_PEER_GONE)
         return dt_fail(DT_E_WORKER_GONE, NULL, "the coordinator, which has the weights, is gone");
-    if (!dt_parcel_read(x, l->slices, m) || (m->kind != DT_PARCEL_WORK && m->kind != DT_PARCEL_END && m->kind != DT_PARCEL_FAILED))
+    if (!dt_parcel_read(x, l->slices, m) ||
+        (m->kind != DT_PARCEL_WORK && m->kind != DT_PARCEL_END && m->kind != DT_PARCEL_FAILED))
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "the coordinator sent an invalid message");
-    if (m->kind == DT_PARCEL_FAILED)
-        return refusal(x);
-    if (dt_parcel_has_slices(m))
-        memcpy(weights, x->part[1].bytes, x->part[1].n);
+    if (m->kind == DT_PARCEL_FAILED) return refusal(x);
+    if (dt_parcel_has_slices(m)) memcpy(weights, x->part[1].bytes, x->part[1].n);
     *more = copy_more(x);
     return NULL;
 }
 
-dt_status *dt_post_pull(dt_post_link *l, dt_parcel *m, void *weights, char **more)
-{
+dt_status *dt_post_pull(dt_post_link *l, dt_parcel *m, void *weights, char **more) {
     *more = NULL;
     for (;;) {
         dt_message *x = NULL;
@@ -324,13 +312,12 @@ dt_status *dt_post_pull(dt_post_link *l, dt_parcel *m, void *weights, char **mor
     }
 }
 
-dt_status *dt_post_push(dt_post_link *l, const dt_parcel *m, const void *gradients, const void *more)
-{
+dt_status *dt_post_push(dt_post_link *l, const dt_parcel *m, const void *gradients,
+                        const void *more) {
     return send_parcel(l->m, l->peer, l->slices, m, gradients, more);
 }
 
-void dt_post_close(dt_post_link *l)
-{
+void dt_post_close(dt_post_link *l) {
     dt_messenger_close(l->m);
     l->m = NULL;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parameter servers for workers on other machines: what servers.h does over inherited links is done here by messages of ZeroMQ, in the coordinator's own
- * thread. Workers connect whenever they like; each says which it is, and the same card as the coordinator (version, job), or it is refused and told why.
+ * Parameter servers for workers on other machines: what servers.h does over inherited links is done
+ * here by messages of ZeroMQ, in the coordinator's own thread. Workers connect whenever they like;
+ * each says which it is, and the same card as the coordinator (version, job), or it is refused and
+ * told why.
  *
- *     a message:   dt_parcel | weights or gradients, all slices | more          parts that are not there are empty
+ *     a message:   dt_parcel | weights or gradients, all slices | more          parts that are not
+ *     there are empty
  */
 #ifndef DT_FABRIC_POSTS_H
 #define DT_FABRIC_POSTS_H
@@ -14,29 +17,33 @@
 enum { DT_POST_GUEST = -1 }; /* the number of a process that only waits for the end */
 
 typedef struct dt_posts_spec {
-    const char *address;     /* of the coordinator, HOST:PORT */
-    const char *interface;   /* as of dt_meeting */
-    const dt_run_key *key;   /* likewise */
+    const char *address;   /* of the coordinator, HOST:PORT */
+    const char *interface; /* as of dt_meeting */
+    const dt_run_key *key; /* likewise */
     bool open;
     double silence_s;
     const dt_extents *slices;
-    const char *card;        /* lent; a line */
+    const char *card; /* lent; a line */
 } dt_posts_spec;
 
-/* Whatever came: false, it is no message of this layer. Parts 1 and 2 are then as long as its head says. */
+/* Whatever came: false, it is no message of this layer. Parts 1 and 2 are then as long as its head
+ * says. */
 bool dt_parcel_read(const dt_message *x, const dt_extents *e, dt_parcel *out) DT_MUST_USE;
 
 typedef struct dt_posts dt_posts;
 /* Others can connect while one of the workers or guests is missing. Errors of the messenger. */
-dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers, int guests) DT_MUST_USE;
-void dt_posts_give(dt_posts *p, int worker, const dt_parcel *message, const dt_shared *weights, const void *more);
+dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers,
+                         int guests) DT_MUST_USE;
+void dt_posts_give(dt_posts *p, int worker, const dt_parcel *message, const dt_shared *weights,
+                   const void *more);
 /* As dt_servers_next; out->came: a worker is there. */
 bool dt_posts_next(dt_posts *p, int64_t deadline_ns, dt_arrival *out);
 /* Processes that have come and wait for the end. */
 int dt_posts_guests(const dt_posts *p);
 /* Nothing more is taken from it until it comes again. */
 void dt_posts_drop(dt_posts *p, int worker);
-/* well: tells all that there is no more to do; otherwise they find the coordinator gone. Takes NULL. */
+/* well: tells all that there is no more to do; otherwise they find the coordinator gone. Takes
+ * NULL. */
 void dt_posts_close(dt_posts *p, bool well);
 
 /* ---- the worker's side ---- */
@@ -52,10 +59,12 @@ typedef struct dt_post_wait {
     void *user;
 } dt_post_wait;
 /* Connects and says who this is. WORKER_LATE: nobody answers. */
-dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int worker, const dt_post_wait *wait) DT_MUST_USE;
+dt_status *dt_post_connect(dt_post_link *out, const dt_posts_spec *spec, int worker,
+                           const dt_post_wait *wait) DT_MUST_USE;
 /* As dt_link_pull and dt_link_push. A refusal is its error. */
 dt_status *dt_post_pull(dt_post_link *l, dt_parcel *m, void *weights, char **more) DT_MUST_USE;
-dt_status *dt_post_push(dt_post_link *l, const dt_parcel *m, const void *gradients, const void *more) DT_MUST_USE;
+dt_status *dt_post_push(dt_post_link *l, const dt_parcel *m, const void *gradients,
+                        const void *more) DT_MUST_USE;
 void dt_post_close(dt_post_link *l);
 
 #endif

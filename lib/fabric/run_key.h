@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keys of a run, derived from its secret: whoever knows the secret can compute them, nobody else. One pair is that of those who listen, the other
- * that of those who connect, and each side checks the other's, so that a message is neither read nor written without the secret.
+ * The keys of a run, derived from its secret: whoever knows the secret can compute them, nobody
+ * else. One pair is that of those who listen, the other that of those who connect, and each side
+ * checks the other's, so that a message is neither read nor written without the secret.
  */
 #ifndef DT_FABRIC_RUN_KEY_H
 #define DT_FABRIC_RUN_KEY_H
@@ -18,7 +19,8 @@ typedef struct dt_run_key {
 
 /* SECRET: fewer than DT_SECRET_LEAST bytes. */
 dt_status *dt_run_key_of(dt_run_key *out, const void *secret, size_t n) DT_MUST_USE;
-/* Of the file's bytes, without the newline at their end. SECRET, and the errors of reading a file. */
+/* Of the file's bytes, without the newline at their end. SECRET, and the errors of reading a
+ * file. */
 dt_status *dt_run_key_read(dt_run_key *out, const char *path) DT_MUST_USE;
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See servers.h. A link belongs to its server's thread, apart from what waits to be sent, which the coordinator sets while nothing does, and the wish
- * to close it. All of that, and what has arrived, is guarded by one lock; bytes are moved without it.
+ * See servers.h. A link belongs to its server's thread, apart from what waits to be sent, which the
+ * coordinator sets while nothing does, and the wish to close it. All of that, and what has arrived,
+ * is guarded by one lock; bytes are moved without it.
  */
 #define _GNU_SOURCE
 #include "fabric/servers.h"
@@ -26,25 +27,25 @@ enum { NO_LINK = -1 };
 
 typedef struct link_ {
     int fd;
-    bool sending, closing, dead;   /* dead: the other end is closed, and that was told */
+    bool sending, closing, dead; /* dead: the other end is closed, and that was told */
     dt_passage out, in;
     dt_shared *weights;
 } link_;
 
 typedef struct worker {
-    bool gone;                     /* that was told */
-    int parts;                     /* of its push, that have come */
-    char *slices;                  /* where they go */
+    bool gone;    /* that was told */
+    int parts;    /* of its push, that have come */
+    char *slices; /* where they go */
     dt_parcel head;
     char *more;
 } worker;
 
 typedef struct server {
     dt_servers *all;
-    int number, wake;              /* an eventfd */
+    int number, wake; /* an eventfd */
     pthread_t thread;
-    link_ *link;                   /* [workers] */
-    struct pollfd *poll;           /* [1 + workers] */
+    link_ *link;         /* [workers] */
+    struct pollfd *poll; /* [1 + workers] */
 } server;
 
 struct dt_servers {
@@ -53,35 +54,31 @@ struct dt_servers {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool stop;
-    worker *worker;                /* [workers] */
-    server *server;                /* [slices->servers] */
-    dt_arrival *arrival;           /* [n] */
+    worker *worker;      /* [workers] */
+    server *server;      /* [slices->servers] */
+    dt_arrival *arrival; /* [n] */
     int n, cap, spare_n, spare_cap;
-    void **spare;                  /* room for slices that nobody uses */
+    void **spare; /* room for slices that nobody uses */
 };
 
 /* ---- a server ---- */
 
-static void tell(dt_servers *a, const dt_arrival *x)
-{
+static void tell(dt_servers *a, const dt_arrival *x) {
     DT_GROW(a->arrival, a->cap, a->n + 1);
     a->arrival[a->n++] = *x;
     pthread_cond_signal(&a->changed);
 }
 
-static void tell_gone(dt_servers *a, int w, link_ *l)
-{
+static void tell_gone(dt_servers *a, int w, link_ *l) {
     pthread_mutex_lock(&a->lock);
     l->dead = true;
-    if (!a->worker[w].gone && !l->closing)
-        tell(a, &(dt_arrival){ .worker = w, .gone = true });
+    if (!a->worker[w].gone && !l->closing) tell(a, &(dt_arrival){.worker = w, .gone = true});
     a->worker[w].gone = true;
     pthread_mutex_unlock(&a->lock);
 }
 
 /* A server's part is whole: with the last one, so is the message. */
-static void tell_part(dt_servers *a, int server_, int w, link_ *l)
-{
+static void tell_part(dt_servers *a, int server_, int w, link_ *l) {
     worker *x = &a->worker[w];
     pthread_mutex_lock(&a->lock);
     if (server_ == 0) {
@@ -90,11 +87,14 @@ static void tell_part(dt_servers *a, int server_, int w, link_ *l)
     } else {
         free(l->in.more);
     }
-    l->in = (dt_passage){ .part = -1 };
+    l->in = (dt_passage){.part = -1};
     x->parts++;
     const bool bare = server_ == 0 && !dt_parcel_has_slices(&x->head);
     if (bare || x->parts == a->slices->servers) {
-        tell(a, &(dt_arrival){ .worker = w, .message = x->head, .slices = bare ? NULL : x->slices, .more = x->more });
+        tell(a, &(dt_arrival){.worker = w,
+                              .message = x->head,
+                              .slices = bare ? NULL : x->slices,
+                              .more = x->more});
         x->slices = bare ? x->slices : NULL;
         x->more = NULL;
         x->parts = 0;
@@ -102,8 +102,7 @@ static void tell_part(dt_servers *a, int server_, int w, link_ *l)
     pthread_mutex_unlock(&a->lock);
 }
 
-static void finish_sending(dt_servers *a, link_ *l)
-{
+static void finish_sending(dt_servers *a, link_ *l) {
     pthread_mutex_lock(&a->lock);
     l->sending = false;
     dt_shared_unref(l->weights);
@@ -113,56 +112,53 @@ static void finish_sending(dt_servers *a, link_ *l)
     pthread_mutex_unlock(&a->lock);
 }
 
-static void close_link(dt_servers *a, link_ *l)
-{
+static void close_link(dt_servers *a, link_ *l) {
     finish_sending(a, l);
     pthread_mutex_lock(&a->lock);
     close(l->fd);
     free(l->in.more);
-    *l = (link_){ .fd = NO_LINK };
+    *l = (link_){.fd = NO_LINK};
     pthread_cond_broadcast(&a->changed);
     pthread_mutex_unlock(&a->lock);
 }
 
-static char *slices_of(dt_servers *a, int w)
-{
+static char *slices_of(dt_servers *a, int w) {
     pthread_mutex_lock(&a->lock);
     char *slices = a->worker[w].slices;
     pthread_mutex_unlock(&a->lock);
     return slices;
 }
 
-static void serve(server *s, int w, short events)
-{
+static void serve(server *s, int w, short events) {
     dt_servers *a = s->all;
     link_ *l = &s->link[w];
     pthread_mutex_lock(&a->lock);
     const bool sending = l->sending;
     pthread_mutex_unlock(&a->lock);
-    const int sent = sending ? dt_passage_send(&l->out, l->fd, a->slices, s->number, l->weights ? l->weights->data : NULL) : 0;
-    if (sent == 1)
-        finish_sending(a, l);
+    const int sent = sending ? dt_passage_send(&l->out, l->fd, a->slices, s->number,
+                                               l->weights ? l->weights->data : NULL)
+                             : 0;
+    if (sent == 1) finish_sending(a, l);
     int got = 0;
-    while (events & (POLLIN | POLLHUP | POLLERR) && (got = dt_passage_receive(&l->in, l->fd, a->slices, s->number, slices_of(a, w))) == 1)
+    while (events & (POLLIN | POLLHUP | POLLERR) &&
+           (got = dt_passage_receive(&l->in, l->fd, a->slices, s->number, slices_of(a, w))) == 1)
         tell_part(a, s->number, w, l);
-    if (sent < 0 || got < 0)
-        tell_gone(a, w, l);
+    if (sent < 0 || got < 0) tell_gone(a, w, l);
 }
 
 /* Fills the list of what to wait for; closes what is to be closed. False: stop. */
-static bool look(server *s)
-{
+static bool look(server *s) {
     dt_servers *a = s->all;
-    s->poll[0] = (struct pollfd){ .fd = s->wake, .events = POLLIN };
+    s->poll[0] = (struct pollfd){.fd = s->wake, .events = POLLIN};
     for (int w = 0; w < a->workers; w++) {
         link_ *l = &s->link[w];
         pthread_mutex_lock(&a->lock);
         const bool closing = l->closing, open = l->fd >= 0 && !l->dead, sending = l->sending;
         const int fd = l->fd;
         pthread_mutex_unlock(&a->lock);
-        if (closing)
-            close_link(a, l);
-        s->poll[1 + w] = (struct pollfd){ .fd = open && !closing ? fd : -1, .events = (short)(POLLIN | (sending ? POLLOUT : 0)) };
+        if (closing) close_link(a, l);
+        s->poll[1 + w] = (struct pollfd){.fd = open && !closing ? fd : -1,
+                                         .events = (short)(POLLIN | (sending ? POLLOUT : 0))};
     }
     pthread_mutex_lock(&a->lock);
     const bool stop = a->stop;
@@ -170,34 +166,29 @@ static bool look(server *s)
     return !stop;
 }
 
-static void *server_main(void *argument)
-{
+static void *server_main(void *argument) {
     server *s = argument;
     uint64_t times;
     while (look(s)) {
-        if (poll(s->poll, (nfds_t)(1 + s->all->workers), -1) < 0)
-            continue; /* EINTR */
+        if (poll(s->poll, (nfds_t)(1 + s->all->workers), -1) < 0) continue; /* EINTR */
         if (s->poll[0].revents && read(s->wake, &times, sizeof times) < 0)
             continue; /* somebody else woke it */
         for (int w = 0; w < s->all->workers; w++)
-            if (s->poll[1 + w].revents)
-                serve(s, w, s->poll[1 + w].revents);
+            if (s->poll[1 + w].revents) serve(s, w, s->poll[1 + w].revents);
     }
     return NULL;
 }
 
 /* ---- the coordinator ---- */
 
-static void wake_all(const dt_servers *a)
-{
+static void wake_all(const dt_servers *a) {
     const uint64_t once = 1;
     for (int i = 0; i < a->started; i++)
         if (write(a->server[i].wake, &once, sizeof once) < 0)
             continue; /* it is awake: the counter is full */
 }
 
-static int start_thread(server *s)
-{
+static int start_thread(server *s) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -206,30 +197,27 @@ static int start_thread(server *s)
     return failed;
 }
 
-static dt_status *start_server(dt_servers *a, int number)
-{
+static dt_status *start_server(dt_servers *a, int number) {
     server *s = &a->server[number];
-    *s = (server){ .all = a, .number = number, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+    *s = (server){.all = a, .number = number, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     s->link = dt_alloc((size_t)a->workers * sizeof *s->link);
     s->poll = dt_alloc((size_t)(a->workers + 1) * sizeof *s->poll);
-    for (int w = 0; w < a->workers; w++)
-        s->link[w].fd = NO_LINK;
+    for (int w = 0; w < a->workers; w++) s->link[w].fd = NO_LINK;
     if (s->wake >= 0 && start_thread(s) == 0) {
         a->started++;
         return NULL;
     }
-    if (s->wake >= 0)
-        close(s->wake);
+    if (s->wake >= 0) close(s->wake);
     free(s->link);
     free(s->poll);
-    return dt_fail(DT_E_NO_MEMORY, NULL, "cannot start a parameter server: the system has no more threads or files");
+    return dt_fail(DT_E_NO_MEMORY, NULL,
+                   "cannot start a parameter server: the system has no more threads or files");
 }
 
-dt_status *dt_servers_open(dt_servers **out, const dt_extents *slices, int workers)
-{
+dt_status *dt_servers_open(dt_servers **out, const dt_extents *slices, int workers) {
     dt_servers *a = dt_alloc(sizeof *a);
     pthread_condattr_t monotonic;
-    *a = (dt_servers){ .slices = slices, .workers = workers };
+    *a = (dt_servers){.slices = slices, .workers = workers};
     a->worker = dt_alloc((size_t)workers * sizeof *a->worker);
     a->server = dt_alloc((size_t)slices->servers * sizeof *a->server);
     pthread_mutex_init(&a->lock, NULL);
@@ -238,47 +226,37 @@ dt_status *dt_servers_open(dt_servers **out, const dt_extents *slices, int worke
     pthread_cond_init(&a->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     dt_status *s = NULL;
-    for (int i = 0; !s && i < slices->servers; i++)
-        s = start_server(a, i);
-    if (s)
-        dt_servers_close(a);
-    else
-        *out = a;
+    for (int i = 0; !s && i < slices->servers; i++) s = start_server(a, i);
+    if (s) dt_servers_close(a);
+    else *out = a;
     return s;
 }
 
-static bool is_closed(const dt_servers *a, int w)
-{
+static bool is_closed(const dt_servers *a, int w) {
     bool closed = true;
-    for (int i = 0; i < a->started; i++)
-        closed &= a->server[i].link[w].fd == NO_LINK;
+    for (int i = 0; i < a->started; i++) closed &= a->server[i].link[w].fd == NO_LINK;
     return closed;
 }
 
 /* NULL: there is no memory; the worker then cannot push, and is lost. */
-static void *find_room(dt_servers *a)
-{
-    if (a->spare_n > 0)
-        return a->spare[--a->spare_n];
+static void *find_room(dt_servers *a) {
+    if (a->spare_n > 0) return a->spare[--a->spare_n];
     return dt_try_alloc((size_t)a->slices->bytes);
 }
 
-void dt_servers_add(dt_servers *a, int w, const int *link)
-{
+void dt_servers_add(dt_servers *a, int w, const int *link) {
     pthread_mutex_lock(&a->lock);
-    while (!is_closed(a, w))
-        pthread_cond_wait(&a->changed, &a->lock);
+    while (!is_closed(a, w)) pthread_cond_wait(&a->changed, &a->lock);
     free(a->worker[w].more);
     free(a->worker[w].slices);
-    a->worker[w] = (worker){ 0 };
+    a->worker[w] = (worker){0};
     for (int i = 0; i < a->started; i++)
-        a->server[i].link[w] = (link_){ .fd = link[i], .in = { .part = -1 } };
+        a->server[i].link[w] = (link_){.fd = link[i], .in = {.part = -1}};
     pthread_mutex_unlock(&a->lock);
     wake_all(a);
 }
 
-void dt_servers_drop(dt_servers *a, int w)
-{
+void dt_servers_drop(dt_servers *a, int w) {
     pthread_mutex_lock(&a->lock);
     for (int i = 0; i < a->started; i++)
         a->server[i].link[w].closing = a->server[i].link[w].fd != NO_LINK;
@@ -286,21 +264,18 @@ void dt_servers_drop(dt_servers *a, int w)
     wake_all(a);
 }
 
-void dt_servers_give(dt_servers *a, int w, const dt_parcel *m, dt_shared *weights, const void *more)
-{
+void dt_servers_give(dt_servers *a, int w, const dt_parcel *m, dt_shared *weights,
+                     const void *more) {
     pthread_mutex_lock(&a->lock);
-    if (!a->worker[w].slices)
-        a->worker[w].slices = find_room(a);
+    if (!a->worker[w].slices) a->worker[w].slices = find_room(a);
     for (int i = 0; i < a->started; i++) {
         link_ *l = &a->server[i].link[w];
-        if (l->fd == NO_LINK || l->closing)
-            continue;
-        l->out = (dt_passage){ .head = *m, .part = -1 };
+        if (l->fd == NO_LINK || l->closing) continue;
+        l->out = (dt_passage){.head = *m, .part = -1};
         l->out.head.magic = DT_PARCEL_MAGIC;
         l->out.head.more = i == 0 ? m->more : 0;
         l->out.more = dt_alloc((size_t)l->out.head.more + 1);
-        if (l->out.head.more > 0)
-            memcpy(l->out.more, more, (size_t)m->more);
+        if (l->out.head.more > 0) memcpy(l->out.more, more, (size_t)m->more);
         l->weights = weights ? dt_shared_ref(weights) : NULL;
         l->sending = true;
     }
@@ -308,17 +283,15 @@ void dt_servers_give(dt_servers *a, int w, const dt_parcel *m, dt_shared *weight
     wake_all(a);
 }
 
-static bool wait_until(dt_servers *a, int64_t deadline_ns)
-{
-    const struct timespec t = { .tv_sec = deadline_ns / 1000000000, .tv_nsec = deadline_ns % 1000000000 };
+static bool wait_until(dt_servers *a, int64_t deadline_ns) {
+    const struct timespec t = {.tv_sec = deadline_ns / 1000000000,
+                               .tv_nsec = deadline_ns % 1000000000};
     while (a->n == 0)
-        if (pthread_cond_timedwait(&a->changed, &a->lock, &t) == ETIMEDOUT)
-            break;
+        if (pthread_cond_timedwait(&a->changed, &a->lock, &t) == ETIMEDOUT) break;
     return a->n > 0;
 }
 
-bool dt_servers_next(dt_servers *a, int64_t deadline_ns, dt_arrival *out)
-{
+bool dt_servers_next(dt_servers *a, int64_t deadline_ns, dt_arrival *out) {
     pthread_mutex_lock(&a->lock);
     const bool any = wait_until(a, deadline_ns);
     if (any) {
@@ -329,10 +302,8 @@ bool dt_servers_next(dt_servers *a, int64_t deadline_ns, dt_arrival *out)
     return any;
 }
 
-void dt_servers_recycle(dt_servers *a, void *slices)
-{
-    if (!slices)
-        return;
+void dt_servers_recycle(dt_servers *a, void *slices) {
+    if (!slices) return;
     pthread_mutex_lock(&a->lock);
     DT_GROW(a->spare, a->spare_cap, a->spare_n + 1);
     a->spare[a->spare_n++] = slices;
@@ -341,31 +312,26 @@ void dt_servers_recycle(dt_servers *a, void *slices)
 
 /* ---- the end ---- */
 
-static void stop_threads(dt_servers *a)
-{
+static void stop_threads(dt_servers *a) {
     pthread_mutex_lock(&a->lock);
     a->stop = true;
     pthread_mutex_unlock(&a->lock);
     wake_all(a);
-    for (int i = 0; i < a->started; i++)
-        pthread_join(a->server[i].thread, NULL);
+    for (int i = 0; i < a->started; i++) pthread_join(a->server[i].thread, NULL);
 }
 
-/* A worker in the middle of a message would take the end for a part of it, and finds the link closed. */
-static void say_end(link_ *l)
-{
-    const dt_parcel end = { .magic = DT_PARCEL_MAGIC, .kind = DT_PARCEL_END };
+/* A worker in the middle of a message would take the end for a part of it, and finds the link
+ * closed. */
+static void say_end(link_ *l) {
+    const dt_parcel end = {.magic = DT_PARCEL_MAGIC, .kind = DT_PARCEL_END};
     if (!l->sending && !l->dead && send(l->fd, &end, sizeof end, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         return; /* it is gone, or will find the link closed */
 }
 
-static void release_server(dt_servers *a, server *s)
-{
+static void release_server(dt_servers *a, server *s) {
     for (int w = 0; w < a->workers; w++) {
-        if (s->link[w].fd == NO_LINK)
-            continue;
-        if (s->number == 0)
-            say_end(&s->link[w]);
+        if (s->link[w].fd == NO_LINK) continue;
+        if (s->number == 0) say_end(&s->link[w]);
         close_link(a, &s->link[w]);
     }
     close(s->wake);
@@ -373,13 +339,10 @@ static void release_server(dt_servers *a, server *s)
     free(s->poll);
 }
 
-void dt_servers_close(dt_servers *a)
-{
-    if (!a)
-        return;
+void dt_servers_close(dt_servers *a) {
+    if (!a) return;
     stop_threads(a);
-    for (int i = 0; i < a->started; i++)
-        release_server(a, &a->server[i]);
+    for (int i = 0; i < a->started; i++) release_server(a, &a->server[i]);
     for (int w = 0; w < a->workers; w++) {
         free(a->worker[w].more);
         free(a->worker[w].slices);
@@ -388,8 +351,7 @@ void dt_servers_close(dt_servers *a)
         free(a->arrival[i].slices);
         free(a->arrival[i].more);
     }
-    for (int i = 0; i < a->spare_n; i++)
-        free(a->spare[i]);
+    for (int i = 0; i < a->spare_n; i++) free(a->spare[i]);
     free(a->arrival);
     free(a->spare);
     free(a->worker);

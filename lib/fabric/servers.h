@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parameter servers: threads of one process that send weights to workers and receive what comes back, each its slices of both. They move bytes and know
- * nothing of closures. Weights are sent from a copy that does not change, so the slices that a worker gets are always of the same version, and what
- * comes back is handed over when the slices of all servers have come.
+ * Parameter servers: threads of one process that send weights to workers and receive what comes
+ * back, each its slices of both. They move bytes and know nothing of closures. Weights are sent
+ * from a copy that does not change, so the slices that a worker gets are always of the same
+ * version, and what comes back is handed over when the slices of all servers have come.
  *
- *     coordinator ── dt_servers_give ──▶ server 0 ══ link 0 ══▶ ┐                       ┌ ══ link 0 ══▶ server 0 ── dt_servers_next ──▶ coordinator
- *                                        server 1 ══ link 1 ══▶ ┴ pull ── work ── push ─┴ ══ link 1 ══▶ server 1
+ *     coordinator ── dt_servers_give ──▶ server 0 ══ link 0 ══▶ ┐                       ┌ ══ link 0
+ *     ══▶ server 0 ── dt_servers_next ──▶ coordinator
+ *                                        server 1 ══ link 1 ══▶ ┴ pull ── work ── push ─┴ ══ link 1
+ *                                        ══▶ server 1
  */
 #ifndef DT_FABRIC_SERVERS_H
 #define DT_FABRIC_SERVERS_H
@@ -23,15 +26,23 @@ typedef struct dt_extent {
 typedef struct dt_extents {
     int servers;
     const int *n;                  /* [servers] */
-    const dt_extent *const *slice;  /* [servers][n] */
+    const dt_extent *const *slice; /* [servers][n] */
     int64_t bytes;                 /* of everything */
 } dt_extents;
 
-typedef enum dt_parcel_kind { DT_PARCEL_WORK = 1, DT_PARCEL_PUSH, DT_PARCEL_ANSWER, DT_PARCEL_FAILED, DT_PARCEL_END, DT_PARCEL_HELLO } dt_parcel_kind;
-/* WORK and PUSH are followed by slices on every link, and all messages by `more` bytes on link 0. */
+typedef enum dt_parcel_kind {
+    DT_PARCEL_WORK = 1,
+    DT_PARCEL_PUSH,
+    DT_PARCEL_ANSWER,
+    DT_PARCEL_FAILED,
+    DT_PARCEL_END,
+    DT_PARCEL_HELLO
+} dt_parcel_kind;
+/* WORK and PUSH are followed by slices on every link, and all messages by `more` bytes on link
+ * 0. */
 typedef struct dt_parcel {
     uint32_t magic, kind;
-    int64_t number, version;       /* of the closure; of the weights */
+    int64_t number, version; /* of the closure; of the weights */
     int64_t more;
 } dt_parcel;
 enum { DT_MOST_MORE = 1 << 26 };
@@ -47,10 +58,11 @@ void dt_shared_unref(dt_shared *s); /* takes NULL */
 
 typedef struct dt_arrival {
     int worker;
-    bool gone, came;               /* it has closed a link; it is there, of those that come by themselves: nothing else is set */
+    /* it has closed a link; it is there, of those that come by themselves: nothing else is set */
+    bool gone, came;
     dt_parcel message;
-    void *slices;                  /* PUSH: all of them, in place; the caller's until dt_servers_recycle */
-    char *more;                    /* the caller's; ends with a 0 that is not counted */
+    void *slices; /* PUSH: all of them, in place; the caller's until dt_servers_recycle */
+    char *more;   /* the caller's; ends with a 0 that is not counted */
 } dt_arrival;
 
 typedef struct dt_servers dt_servers;
@@ -59,18 +71,24 @@ dt_status *dt_servers_open(dt_servers **out, const dt_extents *slices, int worke
 /* Takes the links, one for each server: non-blocking streams. */
 void dt_servers_add(dt_servers *s, int worker, const int *link);
 void dt_servers_drop(dt_servers *s, int worker);
-/* To a worker that has nothing to do. weights are counted until they are sent; more: message->more bytes, copied. */
-void dt_servers_give(dt_servers *s, int worker, const dt_parcel *message, dt_shared *weights, const void *more);
+/* To a worker that has nothing to do. weights are counted until they are sent; more: message->more
+ * bytes, copied. */
+void dt_servers_give(dt_servers *s, int worker, const dt_parcel *message, dt_shared *weights,
+                     const void *more);
 /* Waits for something to come, at most until then. False: nothing has. */
 bool dt_servers_next(dt_servers *s, int64_t deadline_ns, dt_arrival *out);
 void dt_servers_recycle(dt_servers *s, void *slices); /* takes NULL */
 /* Tells all workers that there is no more to do. Takes NULL. */
 void dt_servers_close(dt_servers *s);
 
-/* ---- the worker's side: links are blocking streams, whose other end being closed is WORKER_GONE ---- */
+/* ---- the worker's side: links are blocking streams, whose other end being closed is WORKER_GONE
+ * ---- */
 
-/* Waits for the next message. WORK: weights are filled, *more is the caller's. END: nothing else comes. */
-dt_status *dt_link_pull(const int *link, const dt_extents *slices, dt_parcel *m, void *weights, char **more) DT_MUST_USE;
-dt_status *dt_link_push(const int *link, const dt_extents *slices, const dt_parcel *m, const void *gradients, const void *more) DT_MUST_USE;
+/* Waits for the next message. WORK: weights are filled, *more is the caller's. END: nothing else
+ * comes. */
+dt_status *dt_link_pull(const int *link, const dt_extents *slices, dt_parcel *m, void *weights,
+                        char **more) DT_MUST_USE;
+dt_status *dt_link_push(const int *link, const dt_extents *slices, const dt_parcel *m,
+                        const void *gradients, const void *more) DT_MUST_USE;
 
 #endif

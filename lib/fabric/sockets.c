@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sockets: ranks are processes of one machine that one process has started (`fit --workers`), with a socket between each two of them that they inherited:
- * no names, no ports, nothing that anybody else could open, and nothing to clean up. The kernel tells when a process ends.
+ * sockets: ranks are processes of one machine that one process has started (`fit --workers`), with
+ * a socket between each two of them that they inherited: no names, no ports, nothing that anybody
+ * else could open, and nothing to clean up. The kernel tells when a process ends.
  *
  *     a message:   header (its tag, its size)   bytes
  *
- * Nobody waits to send: messages queue, and whoever waits for anything moves what waits to be sent. All that is awaited comes from somebody who waits or
- * computes, so it comes.
+ * Nobody waits to send: messages queue, and whoever waits for anything moves what waits to be sent.
+ * All that is awaited comes from somebody who waits or computes, so it comes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -55,20 +56,19 @@ typedef struct sockets_member {
     bool spins;
 } sockets_member;
 
-static sockets_team *team_of(const dt_member *m)
-{
-    return (sockets_team *)m->team;
-}
+static sockets_team *team_of(const dt_member *m) { return (sockets_team *)m->team; }
 
 /* ---- teams: DTRAIN_WORKER, "RANK FD FD ...", a descriptor for each rank, - for this one ---- */
 
-static dt_status *not_inherited(const char *text)
-{
-    return dt_fail(DT_E_LAUNCH, NULL, DT_SOCKETS_VARIABLE "=%.60s: 'dtrain fit --workers' sets it for the processes that it starts; unset it", text);
+static dt_status *not_inherited(const char *text) {
+    return dt_fail(
+        DT_E_LAUNCH, NULL,
+        DT_SOCKETS_VARIABLE
+        "=%.60s: 'dtrain fit --workers' sets it for the processes that it starts; unset it",
+        text);
 }
 
-static dt_status *read_links(sockets_team *t, const char *text)
-{
+static dt_status *read_links(sockets_team *t, const char *text) {
     char *copy = dt_strdup(text), *rest = copy;
     const char *word = strsep(&rest, " ");
     int64_t own = -1, fd = -1;
@@ -79,7 +79,10 @@ static dt_status *read_links(sockets_team *t, const char *text)
         socklen_t size = sizeof type;
         word = strsep(&rest, " ");
         const bool self = strcmp(word, "-") == 0;
-        good = self ? n == own : dt_parse_int64(word, &fd) && fd > 2 && fd < 1 << 20 && getsockopt((int)fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
+        good = self ? n == own
+                    : dt_parse_int64(word, &fd) && fd > 2 && fd < 1 << 20 &&
+                          getsockopt((int)fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
+                          type == SOCK_STREAM;
         t->link[n++] = (link_){.fd = self ? -1 : (int)fd};
     }
     free(copy);
@@ -92,25 +95,22 @@ static dt_status *read_links(sockets_team *t, const char *text)
 
 /* As large as the kernel allows: gradients that fit are sent without waiting for their reader. */
 enum { BUFFER_BYTES = 8 << 20 };
-static void prepare(link_ *l)
-{
+static void prepare(link_ *l) {
     const int bytes = BUFFER_BYTES;
     l->last = &l->first;
-    if (l->fd >= 0)
-        setsockopt(l->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    if (l->fd >= 0) setsockopt(l->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
-static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting)
-{
+static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *meeting) {
     (void)meeting;
     const char *text = dt_environment(DT_SOCKETS_VARIABLE);
     sockets_team *t = dt_alloc(sizeof *t);
     t->link = dt_alloc((DT_SOCKETS_RANKS + 1) * sizeof *t->link);
     dt_status *s = read_links(t, text ? text : "");
     if (!s && ranks && ranks != t->base.ranks)
-        s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "%d workers were started, but %d were connected", ranks, t->base.ranks);
-    for (int r = 0; !s && r < t->base.ranks; r++)
-        prepare(&t->link[r]);
+        s = dt_fail(DT_E_WORKERS_DISAGREE, NULL, "%d workers were started, but %d were connected",
+                    ranks, t->base.ranks);
+    for (int r = 0; !s && r < t->base.ranks; r++) prepare(&t->link[r]);
     if (s) {
         free(t->link);
         free(t);
@@ -120,58 +120,53 @@ static dt_status *open_team(dt_team **out, int ranks, const struct dt_meeting *m
     return NULL;
 }
 
-static void close_team(dt_team *base)
-{
+static void close_team(dt_team *base) {
     sockets_team *t = (sockets_team *)base;
     if (base->broken) /* others that wait see the same fault before they see this process end */
         nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     for (int r = 0; r < base->ranks; r++)
-        if (t->link[r].fd >= 0)
-            close(t->link[r].fd);
+        if (t->link[r].fd >= 0) close(t->link[r].fd);
     free(t->link);
     free(t);
 }
 
 /* ---- moving bytes ---- */
 
-static void drop_first(link_ *l)
-{
+static void drop_first(link_ *l) {
     message *x = l->first;
     l->first = x->next;
-    if (!l->first)
-        l->last = &l->first;
+    if (!l->first) l->last = &l->first;
     free(x);
 }
 
 /* As much as the socket takes; false: the other end is gone. */
-static bool push(link_ *l)
-{
+static bool push(link_ *l) {
     while (l->first) {
         message *x = l->first;
-        const size_t head = sizeof x->header, all = head + (size_t)x->header.bytes, body = x->done > head ? x->done - head : 0;
-        struct iovec part[2] = {{(char *)&x->header + (x->done < head ? x->done : head), x->done < head ? head - x->done : 0},
+        const size_t head = sizeof x->header, all = head + (size_t)x->header.bytes,
+                     body = x->done > head ? x->done - head : 0;
+        struct iovec part[2] = {{(char *)&x->header + (x->done < head ? x->done : head),
+                                 x->done < head ? head - x->done : 0},
                                 {(char *)x->bytes + body, (size_t)x->header.bytes - body}};
         struct msghdr h = {.msg_iov = part, .msg_iovlen = 2};
         ssize_t n = sendmsg(l->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n < 0)
-            return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+        if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
         x->done += (size_t)n;
-        if (x->done < all)
-            continue;
+        if (x->done < all) continue;
         drop_first(l);
     }
     return true;
 }
 
-static dt_status *broken(sockets_member *m, dt_status *s)
-{
+static dt_status *broken(sockets_member *m, dt_status *s) {
     m->base.team->broken = true;
     return s;
 }
 
-static dt_status *is_broken(const dt_member *m)
-{
-    return m->team->broken ? dt_fail(DT_E_WORKER_GONE, NULL, "rank %d has already lost another rank", m->rank) : NULL;
+static dt_status *is_broken(const dt_member *m) {
+    return m->team->broken
+               ? dt_fail(DT_E_WORKER_GONE, NULL, "rank %d has already lost another rank", m->rank)
+               : NULL;
 }
 
 /* What is being waited for. */
@@ -183,8 +178,7 @@ typedef struct awaited {
 } awaited;
 
 /* What waits to be sent, as far as sockets take it. */
-static dt_status *push_all(sockets_member *m, const awaited *a)
-{
+static dt_status *push_all(sockets_member *m, const awaited *a) {
     sockets_team *t = team_of(&m->base);
     for (int r = 0; r < t->base.ranks; r++)
         if (t->link[r].first && !push(&t->link[r]))
@@ -192,10 +186,10 @@ static dt_status *push_all(sockets_member *m, const awaited *a)
     return NULL;
 }
 
-/* Sleeps until something can be moved, and sends; the status says who is lost or late. A process that has ended makes its socket readable for good, so one
- * that is not awaited is asked after only when nothing has come for a while. */
-static dt_status *wait(sockets_member *m, const awaited *a)
-{
+/* Sleeps until something can be moved, and sends; the status says who is lost or late. A process
+ * that has ended makes its socket readable for good, so one that is not awaited is asked after only
+ * when nothing has come for a while. */
+static dt_status *wait(sockets_member *m, const awaited *a) {
     sockets_team *t = team_of(&m->base);
     const int who = a->from;
     int n = 0, first = 0;
@@ -215,10 +209,10 @@ static dt_status *wait(sockets_member *m, const awaited *a)
     return s ? broken(m, s) : NULL;
 }
 
-/* Looks for a while before it sleeps, if there are cores for all ranks: to be woken takes longer than most messages do. */
+/* Looks for a while before it sleeps, if there are cores for all ranks: to be woken takes longer
+ * than most messages do. */
 enum { SPIN_NS = 300000 };
-static dt_status *take(sockets_member *m, const awaited *a, void *to, size_t n)
-{
+static dt_status *take(sockets_member *m, const awaited *a, void *to, size_t n) {
     const int fd = team_of(&m->base)->link[a->from].fd;
     int64_t idle_ns = 0; /* since when nothing has come; 0: something has */
     for (size_t done = 0; done < n;) {
@@ -238,8 +232,8 @@ static dt_status *take(sockets_member *m, const awaited *a, void *to, size_t n)
 
 /* ---- messages ---- */
 
-static dt_status *send_message(dt_member *base, int to, const dt_tag *tag, const void *bytes, size_t n)
-{
+static dt_status *send_message(dt_member *base, int to, const dt_tag *tag, const void *bytes,
+                               size_t n) {
     sockets_member *m = (sockets_member *)base;
     link_ *l = &team_of(base)->link[to];
     DT_TRY(is_broken(base));
@@ -252,14 +246,16 @@ static dt_status *send_message(dt_member *base, int to, const dt_tag *tag, const
     return push(l) ? NULL : broken(m, dt_peers_gone(&m->peers, base, to, tag, n));
 }
 
-static dt_status *settle(dt_member *base)
-{
+static dt_status *settle(dt_member *base) {
     sockets_member *m = (sockets_member *)base;
     sockets_team *t = team_of(base);
     const int64_t since = dt_now_ns();
     for (int r = 0; r < base->team->ranks; r++)
         while (t->link[r].first) {
-            const awaited a = {.from = -1, .tag = &t->link[r].first->header.tag, .n = (size_t)t->link[r].first->header.bytes, .since_ns = since};
+            const awaited a = {.from = -1,
+                               .tag = &t->link[r].first->header.tag,
+                               .n = (size_t)t->link[r].first->header.bytes,
+                               .since_ns = since};
             DT_TRY(is_broken(base));
             const dt_tag tag = *a.tag; /* the message may go while others are sent */
             DT_TRY(wait(m, &(awaited){.from = -1, .tag = &tag, .n = a.n, .since_ns = since}));
@@ -267,8 +263,8 @@ static dt_status *settle(dt_member *base)
     return NULL;
 }
 
-static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, void *bytes, size_t n)
-{
+static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, void *bytes,
+                               size_t n) {
     sockets_member *m = (sockets_member *)base;
     const awaited a = {.from = from, .tag = tag, .n = n, .since_ns = dt_now_ns()};
     header h;
@@ -282,33 +278,29 @@ static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, voi
 /* ---- members ---- */
 
 /* Those who end well wait for each other, so that an end that nobody expects is a fault. */
-static void leave(dt_member *base)
-{
+static void leave(dt_member *base) {
     sockets_member *m = (sockets_member *)base;
     const char bye = 0;
     char *all = dt_alloc((size_t)base->team->ranks);
-    if (!base->team->broken && m->peers.card)
-        dt_status_free(dt_member_gather(base, &bye, 1, all));
+    if (!base->team->broken && m->peers.card) dt_status_free(dt_member_gather(base, &bye, 1, all));
     sockets_team *t = team_of(base);
     for (int r = 0; r < base->team->ranks; r++)
-        while (t->link[r].first)
-            drop_first(&t->link[r]);
+        while (t->link[r].first) drop_first(&t->link[r]);
     free(all);
     dt_peers_release(&m->peers);
     free(m->poll);
     free(m);
 }
 
-static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s)
-{
+static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s) {
     sockets_team *t = (sockets_team *)base;
     if (rank != base->own)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined as rank %d", base->own, rank);
-    if (t->joined)
-        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
+    if (t->joined) return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
     t->joined = true;
     sockets_member *m = dt_alloc(sizeof *m);
-    m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s}; /* cards are exchanged as messages */
+    /* cards are exchanged as messages */
+    m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s};
     m->poll = dt_alloc((size_t)base->ranks * sizeof *m->poll);
     *out = &m->base;
     DT_TRY(dt_peers_meet(&m->peers, &m->base));
@@ -317,6 +309,13 @@ static dt_status *join(dt_member **out, dt_team *base, int rank, double patience
 }
 
 const dt_fabric dt_fabric_sockets = {
-    .kind = {.name = "sockets", .about = "ranks are processes of this machine, connected by whoever started them"},
-    .open = open_team, .close = close_team, .join = join, .leave = leave, .send = send_message, .settle = settle, .recv = recv_message,
+    .kind = {.name = "sockets",
+             .about = "ranks are processes of this machine, connected by whoever started them"},
+    .open = open_team,
+    .close = close_team,
+    .join = join,
+    .leave = leave,
+    .send = send_message,
+    .settle = settle,
+    .recv = recv_message,
 };

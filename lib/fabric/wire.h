@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tag as it crosses the network: DT_WIRE_BYTES of fixed layout, little-endian, so that what comes can be checked before it is believed. */
+/* A tag as it crosses the network: DT_WIRE_BYTES of fixed layout, little-endian, so that what comes
+ * can be checked before it is believed. */
 #ifndef DT_FABRIC_WIRE_H
 #define DT_FABRIC_WIRE_H
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zmq: ranks are processes that were started one by one, on any machine, and know where to meet (meeting.h). Each two have one connection.
+ * zmq: ranks are processes that were started one by one, on any machine, and know where to meet
+ * (meeting.h). Each two have one connection.
  *
  *     a message:   tag and size (wire.h)   bytes         two parts
  *
- * What comes from a rank that is not awaited waits in its queue. Bytes that are not a valid message are an error of their sender, and nothing in them is used.
+ * What comes from a rank that is not awaited waits in its queue. Bytes that are not a valid message
+ * are an error of their sender, and nothing in them is used.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,28 +37,22 @@ typedef struct zmq_member {
     bool leaves; /* others may have left before */
 } zmq_member;
 
-static zmq_team *team_of(const dt_member *m)
-{
-    return (zmq_team *)m->team;
-}
+static zmq_team *team_of(const dt_member *m) { return (zmq_team *)m->team; }
 
 /* ---- teams ---- */
 
-static int rank_of(const zmq_team *t, int peer)
-{
+static int rank_of(const zmq_team *t, int peer) {
     int r = 0;
-    while (r < t->base.ranks && (r == t->base.own || t->met.peer[r] != peer))
-        r++;
+    while (r < t->base.ranks && (r == t->base.own || t->met.peer[r] != peer)) r++;
     return r < t->base.ranks ? r : -1;
 }
 
 /* Takes the message. */
-static void store(zmq_team *t, dt_message *x)
-{
+static void store(zmq_team *t, dt_message *x) {
     const int rank = rank_of(t, x->peer);
-    if (rank < 0 || x->event != DT_PEER_MESSAGE || x->n == 1) { /* of one part is what was still said of the meeting */
-        if (rank >= 0)
-            t->from[rank].gone |= x->event == DT_PEER_GONE;
+    /* of one part is what was still said of the meeting */
+    if (rank < 0 || x->event != DT_PEER_MESSAGE || x->n == 1) {
+        if (rank >= 0) t->from[rank].gone |= x->event == DT_PEER_GONE;
         dt_message_free(x);
         return;
     }
@@ -65,23 +61,19 @@ static void store(zmq_team *t, dt_message *x)
     t->from[rank].last = &x->next;
 }
 
-static dt_message *take_first(queue *q)
-{
+static dt_message *take_first(queue *q) {
     dt_message *x = q->first;
     q->first = x->next;
-    if (!q->first)
-        q->last = &q->first;
+    if (!q->first) q->last = &q->first;
     return x;
 }
 
-static void close_team(dt_team *base)
-{
+static void close_team(dt_team *base) {
     zmq_team *t = (zmq_team *)base;
     if (base->broken) /* others that wait see the same fault before they see this process end */
         nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
     for (int r = 0; t->from && r < base->ranks; r++)
-        while (t->from[r].first)
-            dt_message_free(take_first(&t->from[r]));
+        while (t->from[r].first) dt_message_free(take_first(&t->from[r]));
     while (t->met.early) {
         dt_message *x = t->met.early;
         t->met.early = x->next;
@@ -92,17 +84,16 @@ static void close_team(dt_team *base)
     free(t);
 }
 
-static dt_status *open_team(dt_team **out, int ranks, const dt_meeting *meeting)
-{
+static dt_status *open_team(dt_team **out, int ranks, const dt_meeting *meeting) {
     if (!meeting)
-        return dt_fail(DT_E_LAUNCH, NULL, "fabric zmq connects ranks that know an address to meet at; none is known");
+        return dt_fail(DT_E_LAUNCH, NULL,
+                       "fabric zmq connects ranks that know an address to meet at; none is known");
     zmq_team *t = dt_alloc(sizeof *t);
     t->base.ranks = ranks;
     t->base.own = meeting->own;
     dt_status *s = dt_meeting_hold(&t->met, meeting);
     t->from = dt_alloc((size_t)ranks * sizeof *t->from);
-    for (int r = 0; r < ranks; r++)
-        t->from[r].last = &t->from[r].first;
+    for (int r = 0; r < ranks; r++) t->from[r].last = &t->from[r].first;
     while (t->met.early) {
         dt_message *x = t->met.early;
         t->met.early = x->next;
@@ -118,29 +109,26 @@ static dt_status *open_team(dt_team **out, int ranks, const dt_meeting *meeting)
 
 /* ---- waiting ---- */
 
-static dt_status *broken(zmq_member *m, dt_status *s)
-{
+static dt_status *broken(zmq_member *m, dt_status *s) {
     m->base.team->broken = true;
     return s;
 }
 
-static dt_status *is_broken(const dt_member *m)
-{
-    return m->team->broken ? dt_fail(DT_E_WORKER_GONE, NULL, "rank %d has already lost another rank", m->rank) : NULL;
+static dt_status *is_broken(const dt_member *m) {
+    return m->team->broken
+               ? dt_fail(DT_E_WORKER_GONE, NULL, "rank %d has already lost another rank", m->rank)
+               : NULL;
 }
 
 /* A rank that has ended; -1: none. */
-static int find_gone(const zmq_team *t)
-{
+static int find_gone(const zmq_team *t) {
     for (int r = 0; r < t->base.ranks; r++)
-        if (t->from[r].gone)
-            return r;
+        if (t->from[r].gone) return r;
     return -1;
 }
 
 /* The next message of a rank, the caller's. */
-static dt_status *next(zmq_member *m, int from, const dt_tag *tag, size_t n, dt_message **out)
-{
+static dt_status *next(zmq_member *m, int from, const dt_tag *tag, size_t n, dt_message **out) {
     zmq_team *t = team_of(&m->base);
     const int64_t since = dt_now_ns();
     for (;;) {
@@ -149,50 +137,49 @@ static dt_status *next(zmq_member *m, int from, const dt_tag *tag, size_t n, dt_
             return NULL;
         }
         const int gone = t->from[from].gone ? from : m->leaves ? -1 : find_gone(t);
-        if (gone >= 0)
-            return broken(m, dt_peers_gone(&m->peers, &m->base, gone, tag, n));
+        if (gone >= 0) return broken(m, dt_peers_gone(&m->peers, &m->base, gone, tag, n));
         dt_message *x = NULL;
         dt_status *s = dt_messenger_wait(t->met.m, 0.1, &x);
-        if (x)
-            store(t, x);
-        if (!s && !x)
-            s = dt_peers_look(&m->peers, &m->base, from, tag, n);
+        if (x) store(t, x);
+        if (!s && !x) s = dt_peers_look(&m->peers, &m->base, from, tag, n);
         if (!s && dt_seconds_since(since) > m->base.patience_s)
             s = dt_peers_late(&m->peers, &m->base, from, tag, n);
-        if (s)
-            return broken(m, s);
+        if (s) return broken(m, s);
     }
 }
 
 /* ---- messages ---- */
 
-static dt_status *send_message(dt_member *base, int to, const dt_tag *tag, const void *bytes, size_t n)
-{
+static dt_status *send_message(dt_member *base, int to, const dt_tag *tag, const void *bytes,
+                               size_t n) {
     zmq_team *t = team_of(base);
     unsigned char head[DT_WIRE_BYTES];
     DT_TRY(is_broken(base));
     dt_wire_write(head, tag, n);
-    return dt_messenger_send(t->met.m, t->met.peer[to], (const dt_message_part[]){{head, sizeof head}, {bytes, n}}, 2);
+    return dt_messenger_send(t->met.m, t->met.peer[to],
+                             (const dt_message_part[]){{head, sizeof head}, {bytes, n}}, 2);
 }
 
-static dt_status *check(const zmq_member *m, int from, const dt_tag *tag, size_t n, const dt_message *x)
-{
+static dt_status *check(const zmq_member *m, int from, const dt_tag *tag, size_t n,
+                        const dt_message *x) {
     dt_tag came;
     uint64_t bytes = 0;
-    if (x->n != 2 || !dt_wire_read(&came, &bytes, x->part[0].bytes, x->part[0].n) || bytes != x->part[1].n)
+    if (x->n != 2 || !dt_wire_read(&came, &bytes, x->part[0].bytes, x->part[0].n) ||
+        bytes != x->part[1].n)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d sent an invalid message", from);
-    return bytes == n && dt_tag_same(&came, tag) ? NULL : dt_tags_differ(&m->base, from, tag, n, &came, (size_t)bytes);
+    return bytes == n && dt_tag_same(&came, tag)
+               ? NULL
+               : dt_tags_differ(&m->base, from, tag, n, &came, (size_t)bytes);
 }
 
-static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, void *bytes, size_t n)
-{
+static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, void *bytes,
+                               size_t n) {
     zmq_member *m = (zmq_member *)base;
     dt_message *x = NULL;
     DT_TRY(is_broken(base));
     DT_TRY(next(m, from, tag, n, &x));
     dt_status *s = check(m, from, tag, n, x);
-    if (!s && n)
-        memcpy(bytes, x->part[1].bytes, n);
+    if (!s && n) memcpy(bytes, x->part[1].bytes, n);
     dt_message_free(x);
     return s ? broken(m, s) : NULL;
 }
@@ -200,34 +187,39 @@ static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, voi
 /* ---- members ---- */
 
 /* Those who end well wait for each other, so that an end that nobody expects is a fault. */
-static void leave(dt_member *base)
-{
+static void leave(dt_member *base) {
     zmq_member *m = (zmq_member *)base;
     const char bye = 0;
     char *all = dt_alloc((size_t)base->team->ranks);
     m->leaves = true;
-    if (!base->team->broken && m->peers.card)
-        dt_status_free(dt_member_gather(base, &bye, 1, all));
+    if (!base->team->broken && m->peers.card) dt_status_free(dt_member_gather(base, &bye, 1, all));
     free(all);
     dt_peers_release(&m->peers);
     free(m);
 }
 
-static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s)
-{
+static dt_status *join(dt_member **out, dt_team *base, int rank, double patience_s) {
     zmq_team *t = (zmq_team *)base;
     if (rank != base->own)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined as rank %d", base->own, rank);
-    if (t->joined)
-        return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
+    if (t->joined) return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d joined twice", rank);
     t->joined = true;
     zmq_member *m = dt_alloc(sizeof *m);
-    m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s}; /* cards are exchanged as messages */
+    /* cards are exchanged as messages */
+    m->base = (dt_member){.team = base, .rank = rank, .patience_s = patience_s};
     *out = &m->base;
     return dt_peers_meet(&m->peers, &m->base);
 }
 
 const dt_fabric dt_fabric_zmq = {
-    .kind = {.name = "zmq", .about = "ranks are processes on any machines that know where to meet, connected by ZeroMQ"},
-    .open = open_team, .close = close_team, .join = join, .leave = leave, .send = send_message, .recv = recv_message,
+    .kind =
+        {.name = "zmq",
+         .about =
+             "ranks are processes on any machines that know where to meet, connected by ZeroMQ"},
+    .open = open_team,
+    .close = close_team,
+    .join = join,
+    .leave = leave,
+    .send = send_message,
+    .recv = recv_message,
 };

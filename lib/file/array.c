@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What array files share: bytes of a header that must be there, files that are something else, and values as files have them, turned into
- * ours: byte order, order of dimensions, and the types that we do not have widened to those that we have.
+ * What array files share: bytes of a header that must be there, files that are something else, and
+ * values as files have them, turned into ours: byte order, order of dimensions, and the types that
+ * we do not have widened to those that we have.
  */
 #define _GNU_SOURCE /* madvise */
 #include <stdio.h>
@@ -14,53 +15,45 @@
 
 /* ---- headers ---- */
 
-dt_status *dt_header_bytes(dt_inflow *f, const char *path, void *buffer, int64_t n, int64_t *at)
-{
+dt_status *dt_header_bytes(dt_inflow *f, const char *path, void *buffer, int64_t n, int64_t *at) {
     int64_t got;
     DT_TRY(dt_inflow_read(f, buffer, n, &got));
     *at += got;
     if (got < n)
-        return dt_fail(DT_E_DATA_FILE, NULL, "%s: header cut at byte %lld of %lld", path, (long long)*at,
-                       (long long)(*at - got + n));
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: header cut at byte %lld of %lld", path,
+                       (long long)*at, (long long)(*at - got + n));
     return NULL;
 }
 
-dt_status *dt_not_this_file(const char *path, const char *wanted, const unsigned char *first, int64_t n)
-{
+dt_status *dt_not_this_file(const char *path, const char *wanted, const unsigned char *first,
+                            int64_t n) {
     const dt_file_sort *sort = dt_file_sort_of(first, n > 0 ? (size_t)n : 0);
     if (sort) {
         dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s: is %s, not %s", path, sort->what, wanted);
         return sort->remedy ? dt_suggest(s, "%s", sort->remedy) : s;
     }
     char hex[3 * 4 + 1] = "";
-    for (int i = 0; i < 4 && i < n; i++)
-        snprintf(hex + 3 * i, 4, " %02x", first[i]);
+    for (int i = 0; i < 4 && i < n; i++) snprintf(hex + 3 * i, 4, " %02x", first[i]);
     return dt_fail(DT_E_DATA_FILE, NULL, "%s: not %s (first bytes%s)", path, wanted, hex);
 }
 
 /* ---- values ---- */
 
-int dt_wire_size(dt_dtype dtype, dt_wire wire)
-{
+int dt_wire_size(dt_dtype dtype, dt_wire wire) {
     switch (wire) {
     case DT_WIRE_U16:
-    case DT_WIRE_F16:
-        return 2;
-    case DT_WIRE_U32:
-        return 4;
-    default:
-        return (int)dt_dtype_size(dtype);
+    case DT_WIRE_F16: return 2;
+    case DT_WIRE_U32: return 4;
+    default: return (int)dt_dtype_size(dtype);
     }
 }
 
-void dt_swap_values(void *values, int64_t n, int size)
-{
+void dt_swap_values(void *values, int64_t n, int size) {
     unsigned char *p = values;
     uint16_t a;
     uint32_t b;
     uint64_t c;
-    for (int64_t i = 0; i < n; i++, p += size)
-        switch (size) {
+    for (int64_t i = 0; i < n; i++, p += size) switch (size) {
         case 2:
             memcpy(&a, p, 2);
             a = __builtin_bswap16(a);
@@ -79,10 +72,11 @@ void dt_swap_values(void *values, int64_t n, int size)
         }
 }
 
-/* IEEE half precision: the exponent moves by 112, the fraction by 13 bits; denormals are multiples of 2^-24. */
-static float half_to_float(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023, bits;
+/* IEEE half precision: the exponent moves by 112, the fraction by 13 bits; denormals are multiples
+ * of 2^-24. */
+static float half_to_float(uint16_t h) {
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023,
+             bits;
     float f;
     if (exponent == 0) {
         f = (float)fraction * 0x1p-24f;
@@ -94,8 +88,7 @@ static float half_to_float(uint16_t h)
 }
 
 /* in and out overlap, in being at the end of out's memory: hence memcpy, and from the front. */
-static void widen(dt_wire wire, const unsigned char *in, unsigned char *out, int64_t n)
-{
+static void widen(dt_wire wire, const unsigned char *in, unsigned char *out, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         uint16_t u16;
         uint32_t u32;
@@ -112,14 +105,12 @@ static void widen(dt_wire wire, const unsigned char *in, unsigned char *out, int
             memcpy(&u32, in + 4 * i, 4);
             memcpy(out + 8 * i, &(int64_t){u32}, 8);
             break;
-        default:
-            break;
+        default: break;
         }
     }
 }
 
-static bool all_fit_int64(const unsigned char *p, int64_t n, int64_t *bad)
-{
+static bool all_fit_int64(const unsigned char *p, int64_t n, int64_t *bad) {
     for (int64_t i = 0; i < n; i++) {
         int64_t v;
         memcpy(&v, p + 8 * i, 8);
@@ -131,77 +122,69 @@ static bool all_fit_int64(const unsigned char *p, int64_t n, int64_t *bad)
     return true;
 }
 
-bool dt_unwire(const dt_header *h, void *values, int64_t n, int64_t *bad)
-{
+bool dt_unwire(const dt_header *h, void *values, int64_t n, int64_t *bad) {
     int size = dt_wire_size(h->type.dtype, h->wire), ours = (int)dt_dtype_size(h->type.dtype);
     unsigned char *out = values, *in = out + n * (ours - size);
-    if (h->swap)
-        dt_swap_values(in, n, size);
-    if (size < ours)
-        widen(h->wire, in, out, n);
+    if (h->swap) dt_swap_values(in, n, size);
+    if (size < ours) widen(h->wire, in, out, n);
     if (h->wire == DT_WIRE_BOOL)
-        for (int64_t i = 0; i < n; i++)
-            out[i] = out[i] != 0;
+        for (int64_t i = 0; i < n; i++) out[i] = out[i] != 0;
     return h->wire != DT_WIRE_U64 || all_fit_int64(out, n, bad);
 }
 
 /* ---- a file of one array ---- */
 
-enum { PIECE = 1 << 18, HUGE_PAGE = 2 << 20 }; /* values turned at a time, while they are in the cache */
+/* values turned at a time, while they are in the cache */
+enum { PIECE = 1 << 18, HUGE_PAGE = 2 << 20 };
 
-dt_status *dt_array_check_rows(const char *path, const dt_type *t)
-{
+dt_status *dt_array_check_rows(const char *path, const dt_type *t) {
     if (t->rank == 0)
-        return dt_fail(DT_E_DATA_FILE, NULL, "%s: holds a single value, not rows of examples", path);
+        return dt_fail(DT_E_DATA_FILE, NULL, "%s: holds a single value, not rows of examples",
+                       path);
     return t->dim[0] > 0 ? NULL : dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", path);
 }
 
-static dt_status *cut_short(const dt_array_file *a, int64_t bytes)
-{
+static dt_status *cut_short(const dt_array_file *a, int64_t bytes) {
     const dt_header *h = &a->header;
     const int64_t row = a->row_values * dt_wire_size(h->type.dtype, h->wire);
     if (a->streamed)
-        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: %lld of %lld rows present", a->path, (long long)(bytes / row), (long long)h->type.dim[0]);
-    return dt_fail(DT_E_DATA_SIZE, NULL, "%s: %lld of %lld data bytes present (offset %lld)", a->path, (long long)bytes,
-                   (long long)(h->type.dim[0] * row), (long long)h->offset);
+        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: %lld of %lld rows present", a->path,
+                       (long long)(bytes / row), (long long)h->type.dim[0]);
+    return dt_fail(DT_E_DATA_SIZE, NULL, "%s: %lld of %lld data bytes present (offset %lld)",
+                   a->path, (long long)bytes, (long long)(h->type.dim[0] * row),
+                   (long long)h->offset);
 }
 
-dt_status *dt_array_values(const dt_array_file *a, int64_t first, int64_t n, void *out)
-{
+dt_status *dt_array_values(const dt_array_file *a, int64_t first, int64_t n, void *out) {
     const dt_header *h = &a->header;
-    const int64_t size = dt_wire_size(h->type.dtype, h->wire), ours = (int64_t)dt_dtype_size(h->type.dtype);
+    const int64_t size = dt_wire_size(h->type.dtype, h->wire),
+                  ours = (int64_t)dt_dtype_size(h->type.dtype);
     char *in = (char *)out + n * (ours - size);
     int64_t got = n * size, bad;
     if (a->streamed || dt_inflow_is_gzip(a->file))
         DT_TRY(dt_inflow_read(a->file, in, n * size, &got));
-    else
-        DT_TRY(dt_inflow_pread(a->file, in, n * size, h->offset + first * size));
-    if (got < n * size)
-        return cut_short(a, first * size + got);
-    if (dt_unwire(h, out, n, &bad))
-        return NULL;
+    else DT_TRY(dt_inflow_pread(a->file, in, n * size, h->offset + first * size));
+    if (got < n * size) return cut_short(a, first * size + got);
+    if (dt_unwire(h, out, n, &bad)) return NULL;
     const int64_t row = h->fortran ? (first + bad) % h->type.dim[0] : (first + bad) / a->row_values;
-    return dt_fail(DT_E_DATA_TYPE, NULL, "%s: a value of row %lld does not fit int64", a->path, (long long)row);
+    return dt_fail(DT_E_DATA_TYPE, NULL, "%s: a value of row %lld does not fit int64", a->path,
+                   (long long)row);
 }
 
-/* Large pages make 25 page faults of the 11,500 that MNIST's images would take, and spare the gather most TLB misses. */
-static void *allocate_rows(int64_t bytes)
-{
-    if (bytes < HUGE_PAGE)
-        return dt_try_alloc((size_t)bytes);
+/* Large pages make 25 page faults of the 11,500 that MNIST's images would take, and spare the
+ * gather most TLB misses. */
+static void *allocate_rows(int64_t bytes) {
+    if (bytes < HUGE_PAGE) return dt_try_alloc((size_t)bytes);
     void *p = NULL;
-    if (posix_memalign(&p, HUGE_PAGE, (size_t)bytes) != 0)
-        return NULL;
+    if (posix_memalign(&p, HUGE_PAGE, (size_t)bytes) != 0) return NULL;
     madvise(p, (size_t)bytes, MADV_HUGEPAGE); /* advice: it may say no */
     return p;
 }
 
 /* n values, side by side there and `step` values apart here. */
-static void scatter(const char *in, int64_t n, size_t size, char *out, int64_t step)
-{
-#define SCATTER(type) \
-    for (int64_t i = 0; i < n; i++) \
-        ((type *)out)[i * step] = ((const type *)in)[i]; \
+static void scatter(const char *in, int64_t n, size_t size, char *out, int64_t step) {
+#define SCATTER(type)                                                                              \
+    for (int64_t i = 0; i < n; i++) ((type *)out)[i * step] = ((const type *)in)[i];               \
     break
     switch (size) {
     case 1: SCATTER(uint8_t);
@@ -214,10 +197,11 @@ static void scatter(const char *in, int64_t n, size_t size, char *out, int64_t s
 
 enum { BAND = 64, LINE = 64, SHORTEST_COLUMN = 4096 }; /* rows, bytes */
 
-/* Columns side by side, n of at most a line, become parts of rows, which are row_bytes apart: by way of a tile that stays in the cache, since
- * rows that are a power of two apart would drive each other out of it. */
-static void put_columns(const char *const *column, int n, const dt_type *t, char *out, int64_t row_bytes)
-{
+/* Columns side by side, n of at most a line, become parts of rows, which are row_bytes apart: by
+ * way of a tile that stays in the cache, since rows that are a power of two apart would drive each
+ * other out of it. */
+static void put_columns(const char *const *column, int n, const dt_type *t, char *out,
+                        int64_t row_bytes) {
     const int64_t rows = t->dim[0], size = (int64_t)dt_dtype_size(t->dtype);
     _Alignas(LINE) char tile[BAND * LINE];
     for (int64_t first = 0; first < rows; first += BAND) {
@@ -230,26 +214,22 @@ static void put_columns(const char *const *column, int n, const dt_type *t, char
 }
 
 /*
- * From Fortran's order, where the first index runs fastest, into C's, where the last does. all: what the file holds; NULL: `room` has a
- * line's columns, which are read each from its place.
+ * From Fortran's order, where the first index runs fastest, into C's, where the last does. all:
+ * what the file holds; NULL: `room` has a line's columns, which are read each from its place.
  */
-static dt_status *turn(const dt_array_file *a, const char *all, char *room, char *out)
-{
+static dt_status *turn(const dt_array_file *a, const char *all, char *room, char *out) {
     const dt_type *t = &a->header.type;
     const int64_t rows = t->dim[0], size = (int64_t)dt_dtype_size(t->dtype), wide = LINE / size;
     int64_t index[DT_MAX_RANK] = {0}, stride[DT_MAX_RANK] = {1}, from = 0;
     const char *column[LINE];
-    for (int d = 1; d < t->rank; d++)
-        stride[d] = stride[d - 1] * t->dim[d - 1];
+    for (int d = 1; d < t->rank; d++) stride[d] = stride[d - 1] * t->dim[d - 1];
     for (int64_t i = 0, n; i < a->row_values; i += n) {
         for (n = 0; n < wide && i + n < a->row_values; n++) {
             column[n] = all ? all + from * size : room + n * rows * size;
-            if (!all)
-                DT_TRY(dt_array_values(a, from, rows, room + n * rows * size));
+            if (!all) DT_TRY(dt_array_values(a, from, rows, room + n * rows * size));
             for (int d = t->rank - 1; d > 0; d--) {
                 from += stride[d];
-                if (++index[d] < t->dim[d])
-                    break;
+                if (++index[d] < t->dim[d]) break;
                 from -= stride[d] * t->dim[d];
                 index[d] = 0;
             }
@@ -260,41 +240,41 @@ static dt_status *turn(const dt_array_file *a, const char *all, char *room, char
 }
 
 /* In the file's order. */
-static dt_status *load_values(const dt_array_file *a, char *rows)
-{
-    const int64_t values = a->header.type.dim[0] * a->row_values, size = (int64_t)dt_dtype_size(a->header.type.dtype);
+static dt_status *load_values(const dt_array_file *a, char *rows) {
+    const int64_t values = a->header.type.dim[0] * a->row_values,
+                  size = (int64_t)dt_dtype_size(a->header.type.dtype);
     for (int64_t at = 0; at < values; at += PIECE)
         DT_TRY(dt_array_values(a, at, values - at < PIECE ? values - at : PIECE, rows + at * size));
     return NULL;
 }
 
-/* Columns of a plain file are read one by one unless they are short, or may hold a value that does not fit: the first in the file is named. */
-static dt_status *load_turned(const dt_array_file *a, char *rows)
-{
+/* Columns of a plain file are read one by one unless they are short, or may hold a value that does
+ * not fit: the first in the file is named. */
+static dt_status *load_turned(const dt_array_file *a, char *rows) {
     const int64_t column = a->header.type.dim[0] * (int64_t)dt_dtype_size(a->header.type.dtype);
-    const bool in_order = a->streamed || dt_inflow_is_gzip(a->file) || a->header.wire == DT_WIRE_U64 || column < SHORTEST_COLUMN;
+    const bool in_order = a->streamed || dt_inflow_is_gzip(a->file) ||
+                          a->header.wire == DT_WIRE_U64 || column < SHORTEST_COLUMN;
     const int64_t wide = LINE / (int64_t)dt_dtype_size(a->header.type.dtype);
     const int64_t bytes = column * (in_order || a->row_values < wide ? a->row_values : wide);
     char *room = allocate_rows(bytes);
     if (!room)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (wanted %lld bytes for its rows)", a->path, (long long)bytes);
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (wanted %lld bytes for its rows)",
+                       a->path, (long long)bytes);
     dt_status *s = in_order ? load_values(a, room) : NULL;
-    if (!s)
-        s = turn(a, in_order ? room : NULL, room, rows);
+    if (!s) s = turn(a, in_order ? room : NULL, room, rows);
     free(room);
     return s;
 }
 
-dt_status *dt_array_load(dt_array_file *a)
-{
-    const int64_t bytes = a->header.type.dim[0] * a->row_values * (int64_t)dt_dtype_size(a->header.type.dtype);
+dt_status *dt_array_load(dt_array_file *a) {
+    const int64_t bytes =
+        a->header.type.dim[0] * a->row_values * (int64_t)dt_dtype_size(a->header.type.dtype);
     char *rows = allocate_rows(bytes);
     if (!rows)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (wanted %lld bytes for its rows)", a->path, (long long)bytes);
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory (wanted %lld bytes for its rows)",
+                       a->path, (long long)bytes);
     dt_status *s = a->header.fortran ? load_turned(a, rows) : load_values(a, rows);
-    if (s)
-        free(rows);
-    else
-        a->rows = rows;
+    if (s) free(rows);
+    else a->rows = rows;
     return s;
 }

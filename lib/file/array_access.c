@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Array files as a data set, one an element: one loop over the formats that have a header (`header` in file/file.h). Opening reads the
- * headers and compares what they declare with the bytes that are there; nothing is allocated before that. Rows are loaded when they are
- * first wanted: a job that only looks
- * (`validate`) never reads the images, and training reads them in the feed's thread while the program is compiled. Compressed files
- * are the exception: only decompressing them shows that they are whole, so that is done at once.
+ * Array files as a data set, one an element: one loop over the formats that have a header (`header`
+ * in file/file.h). Opening reads the headers and compares what they declare with the bytes that are
+ * there; nothing is allocated before that. Rows are loaded when they are first wanted: a job that
+ * only looks (`validate`) never reads the images, and training reads them in the feed's thread
+ * while the program is compiled. Compressed files are the exception: only decompressing them shows
+ * that they are whole, so that is done at once.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -23,21 +24,20 @@ enum {
 };
 
 typedef struct array {
-    dt_array_file a;      /* its file is NULL once everything is loaded */
-    int64_t row_bytes; /* of ours */
+    dt_array_file a;    /* its file is NULL once everything is loaded */
+    int64_t row_bytes;  /* of ours */
     const char *source; /* the file itself: of an archive's member the archive */
 } array;
 
 typedef struct array_part {
     dt_examples base;
-    array *arrays;     /* (n) */
+    array *arrays; /* (n) */
     pthread_mutex_t loading;
 } array_part;
 
 /* ---- headers ---- */
 
-static dt_status *fail_shape(dt_error id, const char *path, const dt_type *t, const char *what)
-{
+static dt_status *fail_shape(dt_error id, const char *path, const dt_type *t, const char *what) {
     dt_str shape = {0};
     dt_shape_print(t, &shape);
     dt_status *s = dt_fail(id, NULL, "%s: shape %s %s", path, dt_str_text(&shape), what);
@@ -45,91 +45,84 @@ static dt_status *fail_shape(dt_error id, const char *path, const dt_type *t, co
     return s;
 }
 
-/* Values that the shape declares: more than any file can hold are refused here, with the number where it has one. */
-static dt_status *count_values(const char *path, const dt_header *h, int64_t size, int64_t *values)
-{
+/* Values that the shape declares: more than any file can hold are refused here, with the number
+ * where it has one. */
+static dt_status *count_values(const char *path, const dt_header *h, int64_t size,
+                               int64_t *values) {
     uint64_t n = 1;
     bool overflow = false;
     for (int i = 0; i < h->type.rank; i++)
         overflow |= __builtin_mul_overflow(n, (uint64_t)h->type.dim[i], &n);
-    if (overflow)
-        return fail_shape(DT_E_DATA_SIZE, path, &h->type, "overflows 64 bits");
+    if (overflow) return fail_shape(DT_E_DATA_SIZE, path, &h->type, "overflows 64 bits");
     int64_t bytes;
     if (n > INT64_MAX || !dt_mul_fits((int64_t)n, (int64_t)dt_dtype_size(h->type.dtype), &bytes))
-        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: declares %llu values, file has %lld bytes", path, (unsigned long long)n,
-                       (long long)size);
+        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: declares %llu values, file has %lld bytes", path,
+                       (unsigned long long)n, (long long)size);
     *values = (int64_t)n;
     return NULL;
 }
 
-static dt_status *bytes_after(const char *path, int64_t n, bool more)
-{
-    return dt_fail(DT_E_DATA_SIZE, NULL, "%s: %s%lld byte%s after the end of the data", path, more ? "at least " : "", (long long)n,
-                   n == 1 ? "" : "s");
+static dt_status *bytes_after(const char *path, int64_t n, bool more) {
+    return dt_fail(DT_E_DATA_SIZE, NULL, "%s: %s%lld byte%s after the end of the data", path,
+                   more ? "at least " : "", (long long)n, n == 1 ? "" : "s");
 }
 
-static dt_status *check_plain_size(const dt_array_file *a, const char *path, int64_t needed)
-{
+static dt_status *check_plain_size(const dt_array_file *a, const char *path, int64_t needed) {
     int64_t present = dt_inflow_size(a->file) - a->header.offset;
     char what[80];
     snprintf(what, sizeof what, "needs %lld bytes, file has 0", (long long)needed);
-    if (present == 0)
-        return fail_shape(DT_E_DATA_SIZE, path, &a->header.type, what);
+    if (present == 0) return fail_shape(DT_E_DATA_SIZE, path, &a->header.type, what);
     if (present < needed)
-        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: %lld of %lld data bytes present (offset %lld)", path, (long long)present, (long long)needed,
-                       (long long)a->header.offset);
+        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: %lld of %lld data bytes present (offset %lld)",
+                       path, (long long)present, (long long)needed, (long long)a->header.offset);
     return present > needed ? bytes_after(path, present - needed, false) : NULL;
 }
 
-static dt_status *check_gzip_size(const dt_array_file *a, const char *path, int64_t needed, int64_t ours)
-{
+static dt_status *check_gzip_size(const dt_array_file *a, const char *path, int64_t needed,
+                                  int64_t ours) {
     if (needed > dt_inflow_most(a->file))
-        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: declares %lld bytes, more than %lld bytes of gzip data can hold", path,
+        return dt_fail(DT_E_DATA_SIZE, NULL,
+                       "%s: declares %lld bytes, more than %lld bytes of gzip data can hold", path,
                        (long long)needed, (long long)dt_inflow_size(a->file));
     if (ours > LARGEST_GZIP)
-        return dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: %lld bytes when decompressed; at most %lld bytes of a compressed file are read",
+        return dt_note(dt_fail(DT_E_TOO_LARGE, NULL,
+                               "%s: %lld bytes when decompressed; at most %lld bytes of a "
+                               "compressed file are read",
                                path, (long long)ours, (long long)LARGEST_GZIP),
                        "gunzip it: uncompressed files may have any size");
     return NULL;
 }
 
-static dt_status *check_shape(const char *path, const dt_type *t)
-{
+static dt_status *check_shape(const char *path, const dt_type *t) {
     DT_TRY(dt_array_check_rows(path, t));
     for (int i = 1; i < t->rank; i++)
-        if (t->dim[i] == 0)
-            return fail_shape(DT_E_DATA_FILE, path, t, "has empty rows");
+        if (t->dim[i] == 0) return fail_shape(DT_E_DATA_FILE, path, t, "has empty rows");
     return NULL;
 }
 
 /* ---- rows ---- */
 
-static void close_file(dt_array_file *a)
-{
+static void close_file(dt_array_file *a) {
     dt_inflow_close(a->file);
     a->file = NULL;
 }
 
 /* Also goes on to the end of the stream, where its checksum stands. */
-static dt_status *load_gzip(dt_array_file *a)
-{
+static dt_status *load_gzip(dt_array_file *a) {
     static const size_t room = OVERHANG;
     int64_t after = 0;
     dt_status *s = dt_array_load(a);
     void *rest = dt_alloc(room);
-    if (!s)
-        s = dt_inflow_read(a->file, rest, (int64_t)room, &after);
+    if (!s) s = dt_inflow_read(a->file, rest, (int64_t)room, &after);
     free(rest);
-    if (!s && after > 0)
-        s = bytes_after(a->path, after, after == (int64_t)room);
+    if (!s && after > 0) s = bytes_after(a->path, after, after == (int64_t)room);
     close_file(a);
     return s;
 }
 
 /* ---- a part ---- */
 
-static dt_status *read_checked(array *x, dt_header_reader *read_header)
-{
+static dt_status *read_checked(array *x, dt_header_reader *read_header) {
     dt_array_file *a = &x->a;
     const dt_type *t = &a->header.type;
     int64_t values = 0;
@@ -142,19 +135,19 @@ static dt_status *read_checked(array *x, dt_header_reader *read_header)
     x->row_bytes = a->row_values * (int64_t)dt_dtype_size(t->dtype);
     const int64_t bytes = values * dt_wire_size(t->dtype, a->header.wire);
     if (a->header.fortran && t->dim[0] * x->row_bytes > LARGEST_WHOLE)
-        return dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: Fortran order, and more than %lld bytes", a->path, (long long)LARGEST_WHOLE),
+        return dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: Fortran order, and more than %lld bytes",
+                               a->path, (long long)LARGEST_WHOLE),
                        "save numpy.ascontiguousarray(x): then files may have any size");
-    if (!dt_inflow_is_gzip(a->file))
-        return check_plain_size(a, a->path, bytes);
+    if (!dt_inflow_is_gzip(a->file)) return check_plain_size(a, a->path, bytes);
     DT_TRY(check_gzip_size(a, a->path, bytes, t->dim[0] * x->row_bytes));
     return load_gzip(a);
 }
 
-static dt_status *open_array(const dt_format_request *r, array *x, dt_stored *stored)
-{
+static dt_status *open_array(const dt_format_request *r, array *x, dt_stored *stored) {
     const bool members = r->format->members;
     x->source = members ? dt_npz_archive(r->arena, stored->file) : stored->file;
-    DT_TRY(members ? dt_npz_open(r->arena, stored->name, &stored->file, &x->a.file) : dt_inflow_open(&x->a.file, stored->file));
+    DT_TRY(members ? dt_npz_open(r->arena, stored->name, &stored->file, &x->a.file)
+                   : dt_inflow_open(&x->a.file, stored->file));
     x->a.path = stored->file;
     DT_TRY(read_checked(x, r->format->header));
     const dt_type *t = &x->a.header.type;
@@ -162,42 +155,40 @@ static dt_status *open_array(const dt_format_request *r, array *x, dt_stored *st
     return NULL;
 }
 
-static dt_status *check_counts(const array_part *x)
-{
+static dt_status *check_counts(const array_part *x) {
     for (int i = 1; i < x->base.n; i++) {
         int64_t first = x->arrays[0].a.header.type.dim[0], here = x->arrays[i].a.header.type.dim[0];
         if (here != first)
-            return dt_fail(DT_E_DATA_ROWS, &x->base.stored[i].at, "%s has %lld rows, %s has %lld", x->base.stored[0].file, (long long)first,
-                           x->base.stored[i].file, (long long)here);
+            return dt_fail(DT_E_DATA_ROWS, &x->base.stored[i].at, "%s has %lld rows, %s has %lld",
+                           x->base.stored[0].file, (long long)first, x->base.stored[i].file,
+                           (long long)here);
     }
     return NULL;
 }
 
-static char *path_of(const dt_format_request *r, const char *name)
-{
+static char *path_of(const dt_format_request *r, const char *name) {
     char *joined = dt_path_join(r->directory, name);
     char *path = dt_arena_strdup(r->arena, joined);
     free(joined);
     return path;
 }
 
-/* All files are looked at, so that all faults are told in one run: first the files that are missing. */
-static dt_status *open_all(const dt_format_request *r, array_part *x)
-{
+/* All files are looked at, so that all faults are told in one run: first the files that are
+ * missing. */
+static dt_status *open_all(const dt_format_request *r, array_part *x) {
     dt_status *missing = NULL, *bad = NULL;
     for (int i = 0; i < x->base.n; i++) {
         const dt_entry *e = &r->tree->entry[i];
-        x->base.stored[i] = (dt_stored){.name = e->key, .at = e->value->at, .file = path_of(r, e->value->text)};
+        x->base.stored[i] =
+            (dt_stored){.name = e->key, .at = e->value->at, .file = path_of(r, e->value->text)};
         dt_status *s = open_array(r, &x->arrays[i], &x->base.stored[i]);
-        if (s)
-            dt_status_append(dt_status_code(s) == 66 ? &missing : &bad, dt_at(s, &e->value->at));
+        if (s) dt_status_append(dt_status_code(s) == 66 ? &missing : &bad, dt_at(s, &e->value->at));
     }
     dt_status_append(&missing, bad);
     return missing ? missing : check_counts(x);
 }
 
-static dt_status *open_part(const dt_format_request *r, dt_examples **out)
-{
+static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
     array_part *x = dt_arena_new(r->arena, array_part);
     *out = &x->base;
     x->base.n = r->tree->n;
@@ -209,8 +200,7 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out)
     return NULL;
 }
 
-static void close_part(dt_examples *base)
-{
+static void close_part(dt_examples *base) {
     array_part *x = (array_part *)base;
     for (int i = 0; i < x->base.n; i++) {
         close_file(&x->arrays[i].a);
@@ -219,16 +209,18 @@ static void close_part(dt_examples *base)
     pthread_mutex_destroy(&x->loading);
 }
 
-static dt_status *check(const dt_format_request *r, dt_texts *names)
-{
+static dt_status *check(const dt_format_request *r, dt_texts *names) {
     const char *part = dt_part_name(r->part);
     dt_status *s = NULL;
     if (!r->tree)
         return dt_fail(DT_E_DATASET_KEYS, r->at,
-                       "dataset lacks '%s': a mapping of elements to files, such as {image: x.npy, label: y.npy}", part);
+                       "dataset lacks '%s': a mapping of elements to files, such as {image: x.npy, "
+                       "label: y.npy}",
+                       part);
     DT_TRY(dt_tree_expect(r->tree, DT_TREE_MAP, part));
     if (r->tree->n == 0 || r->tree->n > MOST_ELEMENTS)
-        return dt_fail(DT_E_DATASET_KEYS, &r->tree->at, "'%s' must name 1 to %d files, got %d", part, MOST_ELEMENTS, r->tree->n);
+        return dt_fail(DT_E_DATASET_KEYS, &r->tree->at, "'%s' must name 1 to %d files, got %d",
+                       part, MOST_ELEMENTS, r->tree->n);
     names->v = dt_arena_array(r->arena, const char *, r->tree->n);
     for (int i = 0; i < r->tree->n; i++) {
         const dt_entry *e = &r->tree->entry[i];
@@ -236,68 +228,60 @@ static dt_status *check(const dt_format_request *r, dt_texts *names)
         names->v[names->n++] = e->key;
         dt_status_append(&s, dt_tree_text(e->value, e->key, &path));
         if (*path == '\0')
-            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' must name a file, got an empty string", e->key));
+            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &e->value->at,
+                                         "'%s' must name a file, got an empty string", e->key));
     }
     return s;
 }
 
-static const char *source(const dt_examples *base, int64_t i, const char **what)
-{
+static const char *source(const dt_examples *base, int64_t i, const char **what) {
     const array_part *x = (const array_part *)base;
-    if (i >= x->base.n)
-        return NULL;
+    if (i >= x->base.n) return NULL;
     *what = x->base.stored[i].name;
     return x->arrays[i].source;
 }
 
-static dt_status *load_all(dt_array_file *a)
-{
-    if (a->rows)
-        return NULL;
+static dt_status *load_all(dt_array_file *a) {
+    if (a->rows) return NULL;
     DT_TRY(dt_array_load(a));
     close_file(a);
     return NULL;
 }
 
 /* Two feeds over one part (training, and validation of a split) may come here at once. */
-static dt_status *whole(dt_examples *base, int e, const void **rows)
-{
+static dt_status *whole(dt_examples *base, int e, const void **rows) {
     array_part *x = (array_part *)base;
     array *a = &x->arrays[e];
     dt_status *s = NULL;
     pthread_mutex_lock(&x->loading);
-    if (x->base.count * a->row_bytes <= LARGEST_WHOLE)
-        s = load_all(&a->a);
+    if (x->base.count * a->row_bytes <= LARGEST_WHOLE) s = load_all(&a->a);
     *rows = a->a.rows;
     pthread_mutex_unlock(&x->loading);
     return dt_at(s, &x->base.stored[e].at);
 }
 
-static int64_t unread(dt_examples *base, int e)
-{
+static int64_t unread(dt_examples *base, int e) {
     array_part *x = (array_part *)base;
     const array *a = &x->arrays[e];
     pthread_mutex_lock(&x->loading);
-    const int64_t bytes = a->a.rows || x->base.count * a->row_bytes > LARGEST_WHOLE ? 0 : x->base.count * a->row_bytes;
+    const int64_t bytes = a->a.rows || x->base.count * a->row_bytes > LARGEST_WHOLE
+                              ? 0
+                              : x->base.count * a->row_bytes;
     pthread_mutex_unlock(&x->loading);
     return bytes;
 }
 
 /* A row by itself; one in Fortran order lies all over the file, which is loaded for it. */
-static dt_status *read_row(array *x, int64_t row, void *out)
-{
+static dt_status *read_row(array *x, int64_t row, void *out) {
     dt_array_file *a = &x->a;
-    if (a->header.fortran)
-        DT_TRY(load_all(a));
-    if (!a->rows)
-        return dt_array_values(a, row * a->row_values, a->row_values, out);
+    if (a->header.fortran) DT_TRY(load_all(a));
+    if (!a->rows) return dt_array_values(a, row * a->row_values, a->row_values, out);
     memcpy(out, a->rows + row * x->row_bytes, (size_t)x->row_bytes);
     return NULL;
 }
 
 /* Under the lock, since another thread may be loading, and closes the file when it is done. */
-static dt_status *read_example(dt_examples *base, int e, int64_t row, void *out)
-{
+static dt_status *read_example(dt_examples *base, int e, int64_t row, void *out) {
     array_part *x = (array_part *)base;
     pthread_mutex_lock(&x->loading);
     dt_status *s = read_row(&x->arrays[e], row, out);
@@ -306,5 +290,11 @@ static dt_status *read_example(dt_examples *base, int e, int64_t row, void *out)
 }
 
 const dt_example_access dt_array_access = {
-    .check = check, .open = open_part, .source = source, .whole = whole, .unread = unread, .read = read_example, .close = close_part,
+    .check = check,
+    .open = open_part,
+    .source = source,
+    .whole = whole,
+    .unread = unread,
+    .read = read_example,
+    .close = close_part,
 };

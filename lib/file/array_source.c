@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NPY and IDX, from front to back: one array, for a model of one input; and NPZ, an archive with an array for each. Headers say how many rows there
- * are; what comes is held to it. In Fortran's order the first row ends where the array does: such an array is read whole and turned round.
+ * NPY and IDX, from front to back: one array, for a model of one input; and NPZ, an archive with an
+ * array for each. Headers say how many rows there are; what comes is held to it. In Fortran's order
+ * the first row ends where the array does: such an array is read whole and turned round.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,41 +13,43 @@
 
 typedef struct arrays {
     int n;
-    bool archive;    /* files are its members; else the only one is the source's */
+    bool archive;         /* files are its members; else the only one is the source's */
     dt_array_file *array; /* [n] as the inputs */
 } arrays;
 
-static dt_status *check_array(const dt_array_file *a, const dt_type *t)
-{
+static dt_status *check_array(const dt_array_file *a, const dt_type *t) {
     int64_t values = 1, bytes;
     DT_TRY(dt_array_check_rows(a->path, t));
     for (int i = 1; i < t->rank; i++)
-        if (!dt_mul_fits(values, t->dim[i], &values))
-            values = 0;
+        if (!dt_mul_fits(values, t->dim[i], &values)) values = 0;
     if (values == 0 || !dt_mul_fits(values, 8, &bytes) || bytes > (int64_t)1 << 40)
-        return dt_fail(DT_E_DATA_SIZE, NULL, "%s: a row of no values, or of more than any memory holds", a->path);
+        return dt_fail(DT_E_DATA_SIZE, NULL,
+                       "%s: a row of no values, or of more than any memory holds", a->path);
     return NULL;
 }
 
 /* The array of input e, whose file is open. */
-static dt_status *read_head(dt_row_source *s, int e, dt_header_reader *read_header, dt_array_file *a)
-{
+static dt_status *read_head(dt_row_source *s, int e, dt_header_reader *read_header,
+                            dt_array_file *a) {
     const dt_type *t = &a->header.type;
     DT_TRY(read_header(a->file, a->path, &a->header));
     DT_TRY(check_array(a, t));
     if (e > 0 && t->dim[0] != s->count)
-        return dt_fail(DT_E_DATA_ROWS, NULL, "%s has %lld rows, %s has %lld", s->path, (long long)s->count, a->path, (long long)t->dim[0]);
+        return dt_fail(DT_E_DATA_ROWS, NULL, "%s has %lld rows, %s has %lld", s->path,
+                       (long long)s->count, a->path, (long long)t->dim[0]);
     s->count = t->dim[0];
     s->element[e].type = dt_type_of(t->dtype, t->rank - 1, t->dim + 1);
     a->row_values = dt_type_elements(&s->element[e].type);
     return NULL;
 }
 
-dt_status *dt_array_source_open(dt_row_source *s, dt_header_reader *read_header, void **state)
-{
+dt_status *dt_array_source_open(dt_row_source *s, dt_header_reader *read_header, void **state) {
     arrays *x = dt_arena_new(s->arena, arrays);
     if (s->n != 1)
-        return dt_fail(DT_E_ELEMENTS, NULL, "%s: holds one array, the model has %d inputs; NPZ, CSV and JSON lines can hold several", s->path, s->n);
+        return dt_fail(DT_E_ELEMENTS, NULL,
+                       "%s: holds one array, the model has %d inputs; NPZ, CSV and JSON lines can "
+                       "hold several",
+                       s->path, s->n);
     x->n = 1;
     x->array = dt_arena_new(s->arena, dt_array_file);
     *x->array = (dt_array_file){.file = s->file, .path = s->path, .streamed = true};
@@ -56,18 +59,15 @@ dt_status *dt_array_source_open(dt_row_source *s, dt_header_reader *read_header,
 
 /* ---- archives ---- */
 
-void dt_array_source_close(void *state)
-{
+void dt_array_source_close(void *state) {
     arrays *x = state;
     for (int e = 0; e < x->n; e++) {
-        if (x->archive)
-            dt_inflow_close(x->array[e].file);
+        if (x->archive) dt_inflow_close(x->array[e].file);
         free(x->array[e].rows);
     }
 }
 
-static dt_status *open_members(dt_row_source *s, arrays *x)
-{
+static dt_status *open_members(dt_row_source *s, arrays *x) {
     x->archive = true;
     x->array = dt_arena_array(s->arena, dt_array_file, s->n);
     x->n = s->n; /* of all, opened or not */
@@ -76,52 +76,49 @@ static dt_status *open_members(dt_row_source *s, arrays *x)
         *a = (dt_array_file){.path = s->path, .streamed = true};
         DT_TRY(dt_npz_open(s->arena, s->element[e].name, &a->path, &a->file));
     }
-    for (int e = 0; e < s->n; e++)
-        DT_TRY(read_head(s, e, dt_npy_header, &x->array[e]));
+    for (int e = 0; e < s->n; e++) DT_TRY(read_head(s, e, dt_npy_header, &x->array[e]));
     return NULL;
 }
 
 /* An archive's table of contents stands at its end. */
-dt_status *dt_array_source_npz(dt_row_source *s, void **state)
-{
+dt_status *dt_array_source_npz(dt_row_source *s, void **state) {
     arrays *x = dt_arena_new(s->arena, arrays);
     if (s->is_pipe)
-        return dt_fail(DT_E_DATA_FILE, NULL, "%s: a ZIP archive (as NPZ files are) is read from a file, not from a pipe", s->path);
+        return dt_fail(DT_E_DATA_FILE, NULL,
+                       "%s: a ZIP archive (as NPZ files are) is read from a file, not from a pipe",
+                       s->path);
     dt_status *bad = open_members(s, x);
-    if (bad)
-        dt_array_source_close(x);
+    if (bad) dt_array_source_close(x);
     *state = x;
     return bad;
 }
 
 /* ---- rows ---- */
 
-/* Nothing may follow the last row: a file that is not what its header says is not believed in the rest either. */
-static dt_status *check_end(const dt_array_file *a)
-{
+/* Nothing may follow the last row: a file that is not what its header says is not believed in the
+ * rest either. */
+static dt_status *check_end(const dt_array_file *a) {
     char byte;
     int64_t got;
     DT_TRY(dt_inflow_read(a->file, &byte, 1, &got));
-    return got == 0 ? NULL : dt_fail(DT_E_DATA_SIZE, NULL, "%s: bytes after the end of the data", a->path);
+    return got == 0 ? NULL
+                    : dt_fail(DT_E_DATA_SIZE, NULL, "%s: bytes after the end of the data", a->path);
 }
 
 /* One in Fortran's order lies all over the file, which is loaded for the first. */
-static dt_status *read_row(const dt_row_source *s, dt_array_file *a, void *row)
-{
+static dt_status *read_row(const dt_row_source *s, dt_array_file *a, void *row) {
     const int64_t size = (int64_t)dt_dtype_size(a->header.type.dtype);
     int64_t bytes;
-    if (!a->header.fortran)
-        return dt_array_values(a, s->row * a->row_values, a->row_values, row);
+    if (!a->header.fortran) return dt_array_values(a, s->row * a->row_values, a->row_values, row);
     if (!dt_mul_fits(s->count, a->row_values * size, &bytes) || bytes > DT_LARGEST_REORDERED)
-        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: Fortran order, and more than %lld bytes", a->path, (long long)DT_LARGEST_REORDERED);
-    if (!a->rows)
-        DT_TRY(dt_array_load(a));
+        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: Fortran order, and more than %lld bytes", a->path,
+                       (long long)DT_LARGEST_REORDERED);
+    if (!a->rows) DT_TRY(dt_array_load(a));
     memcpy(row, a->rows + s->row * a->row_values * size, (size_t)(a->row_values * size));
     return NULL;
 }
 
-dt_status *dt_array_source_next(dt_row_source *s, void *state, void *const *row, bool *more)
-{
+dt_status *dt_array_source_next(dt_row_source *s, void *state, void *const *row, bool *more) {
     arrays *x = state;
     *more = s->row < s->count;
     for (int e = 0; e < x->n; e++)

@@ -5,18 +5,21 @@
 
 #include "graph/graph.h"
 
-/* n values. Integers that do not fit wrap; floats are cut towards zero, saturate, and become 0 when not a number. To bool:
- * x != 0. */
+/* n values. Integers that do not fit wrap; floats are cut towards zero, saturate, and become 0 when
+ * not a number. To bool: x != 0. */
 void dt_cast(dt_dtype from, dt_dtype to, const void *in, void *out, int64_t n);
-/* Whether float32 cannot hold all values of the type: arithmetic on them is in float64, and its result is rounded once. */
+/* Whether float32 cannot hold all values of the type: arithmetic on them is in float64, and its
+ * result is rounded once. */
 bool dt_is_wide(dt_dtype d);
-/* out = in * scale + offset. Each operation is rounded to float32, as in Keras' Rescaling, unless dt_is_wide(from). */
+/* out = in * scale + offset. Each operation is rounded to float32, as in Keras' Rescaling, unless
+ * dt_is_wide(from). */
 void dt_rescale(dt_dtype from, double scale, double offset, const void *in, float *out, int64_t n);
 /* out[i][k] = in[i] == k, for k < classes; in: n integers of any type. */
 void dt_cast_one_hot(dt_dtype from, int64_t classes, const void *in, float *out, int64_t n);
 /* The first of n values that is no whole number in [0, limit): its index, or -1; *value is it. */
 int64_t dt_find_outside(dt_dtype from, int64_t limit, const void *in, int64_t n, double *value);
 /* The first of n values that is finite and not in [low, high]. */
-int64_t dt_find_beyond(dt_dtype from, double low, double high, const void *in, int64_t n, double *value);
+int64_t dt_find_beyond(dt_dtype from, double low, double high, const void *in, int64_t n,
+                       double *value);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CRC-32C. Bytes are a polynomial over GF(2), of which the CRC is the remainder. Processors with carry-less products move a block of bytes
- * on over those behind it, where it is added to them: four blocks side by side, of 64 bytes each with AVX-512, else of 16. The last 16
- * bytes, and few bytes, go by the instruction of SSE 4.2. ARM's processors have an instruction, too, since ARMv8.1. Other processors go by tables, eight bytes at a time (slicing-by-8). The tables
- * are the only state: made once, then read.
+ * CRC-32C. Bytes are a polynomial over GF(2), of which the CRC is the remainder. Processors with
+ * carry-less products move a block of bytes on over those behind it, where it is added to them:
+ * four blocks side by side, of 64 bytes each with AVX-512, else of 16. The last 16 bytes, and few
+ * bytes, go by the instruction of SSE 4.2. ARM's processors have an instruction, too, since
+ * ARMv8.1. Other processors go by tables, eight bytes at a time (slicing-by-8). The tables are the
+ * only state: made once, then read.
  */
 #include <pthread.h>
 #include <string.h>
@@ -19,32 +21,29 @@
 
 /* table[k][b]: byte b, followed by k zero bytes. */
 static uint32_t table[8][256];
-/* What the first and the second eight bytes of a block are multiplied by, to move it on over 16, 64 and 256 bytes. */
+/* What the first and the second eight bytes of a block are multiplied by, to move it on over 16, 64
+ * and 256 bytes. */
 static uint64_t over16[2], over64[2], over256[2];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* The remainder of x^n; bit 31 is x^0. */
-static uint32_t power(int n)
-{
+static uint32_t power(int n) {
     uint32_t c = 0x80000000u;
-    for (; n > 0; n--)
-        c = c >> 1 ^ (c & 1 ? POLYNOMIAL : 0);
+    for (; n > 0; n--) c = c >> 1 ^ (c & 1 ? POLYNOMIAL : 0);
     return c;
 }
 
-/* A product of reversed numbers has one power of x too many, and 32 bits in the low half of 64 have 32. */
-static void make_move(int bytes, uint64_t out[2])
-{
+/* A product of reversed numbers has one power of x too many, and 32 bits in the low half of 64 have
+ * 32. */
+static void make_move(int bytes, uint64_t out[2]) {
     out[0] = power(8 * bytes + 64 - 33);
     out[1] = power(8 * bytes - 33);
 }
 
-static void make_tables(void)
-{
+static void make_tables(void) {
     for (uint32_t b = 0; b < 256; b++) {
         uint32_t c = b;
-        for (int i = 0; i < 8; i++)
-            c = c >> 1 ^ (c & 1 ? POLYNOMIAL : 0);
+        for (int i = 0; i < 8; i++) c = c >> 1 ^ (c & 1 ? POLYNOMIAL : 0);
         table[0][b] = c;
     }
     for (int k = 1; k < 8; k++)
@@ -55,21 +54,18 @@ static void make_tables(void)
     make_move(256, over256);
 }
 
-static uint32_t by_tables(uint32_t c, const unsigned char *p, size_t n)
-{
+static uint32_t by_tables(uint32_t c, const unsigned char *p, size_t n) {
     for (; n >= 8; n -= 8, p += 8) {
         c ^= (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-        c = table[7][c & 255] ^ table[6][c >> 8 & 255] ^ table[5][c >> 16 & 255] ^ table[4][c >> 24] ^ table[3][p[4]] ^
-            table[2][p[5]] ^ table[1][p[6]] ^ table[0][p[7]];
+        c = table[7][c & 255] ^ table[6][c >> 8 & 255] ^ table[5][c >> 16 & 255] ^
+            table[4][c >> 24] ^ table[3][p[4]] ^ table[2][p[5]] ^ table[1][p[6]] ^ table[0][p[7]];
     }
-    for (; n > 0; n--)
-        c = c >> 8 ^ table[0][(c ^ *p++) & 255];
+    for (; n > 0; n--) c = c >> 8 ^ table[0][(c ^ *p++) & 255];
     return c;
 }
 
 #if defined(__x86_64__) || (defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
-static uint64_t word(const unsigned char *p)
-{
+static uint64_t word(const unsigned char *p) {
     uint64_t x;
     memcpy(&x, p, sizeof x);
     return x;
@@ -80,28 +76,25 @@ static uint64_t word(const unsigned char *p)
 #define PRODUCTS __attribute__((target("sse4.2,pclmul")))
 #define WIDE_PRODUCTS __attribute__((target("sse4.2,pclmul,avx512f,avx512dq,vpclmulqdq")))
 
-PRODUCTS static __m128i move(__m128i x, __m128i k)
-{
+PRODUCTS static __m128i move(__m128i x, __m128i k) {
     return _mm_xor_si128(_mm_clmulepi64_si128(x, k, 0x00), _mm_clmulepi64_si128(x, k, 0x11));
 }
 
-/* Four blocks, the first of which the CRC before them has joined, come to 16 bytes; these to a CRC. */
-PRODUCTS static uint64_t join(const __m128i x[4])
-{
+/* Four blocks, the first of which the CRC before them has joined, come to 16 bytes; these to a
+ * CRC. */
+PRODUCTS static uint64_t join(const __m128i x[4]) {
     const __m128i k = _mm_loadu_si128((const __m128i *)over16);
     __m128i y = x[0];
-    for (int i = 1; i < 4; i++)
-        y = _mm_xor_si128(move(y, k), x[i]);
-    return _mm_crc32_u64(_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(y)), (uint64_t)_mm_extract_epi64(y, 1));
+    for (int i = 1; i < 4; i++) y = _mm_xor_si128(move(y, k), x[i]);
+    return _mm_crc32_u64(_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(y)),
+                         (uint64_t)_mm_extract_epi64(y, 1));
 }
 
 /* All of the 64 bytes that n have, one at least; *p goes behind them. */
-PRODUCTS static uint64_t by_products(uint64_t crc, const unsigned char **p, size_t n)
-{
+PRODUCTS static uint64_t by_products(uint64_t crc, const unsigned char **p, size_t n) {
     const __m128i k = _mm_loadu_si128((const __m128i *)over64);
     __m128i x[4];
-    for (int i = 0; i < 4; i++)
-        x[i] = _mm_loadu_si128((const __m128i *)*p + i);
+    for (int i = 0; i < 4; i++) x[i] = _mm_loadu_si128((const __m128i *)*p + i);
     x[0] = _mm_xor_si128(x[0], _mm_cvtsi64_si128((long long)crc));
     for (*p += 64; n >= 128; n -= 64, *p += 64)
         for (int i = 0; i < 4; i++)
@@ -109,41 +102,35 @@ PRODUCTS static uint64_t by_products(uint64_t crc, const unsigned char **p, size
     return join(x);
 }
 
-WIDE_PRODUCTS static __m512i move_wide(__m512i x, __m512i k, __m512i onto)
-{
-    return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(x, k, 0x00), _mm512_clmulepi64_epi128(x, k, 0x11), onto, 0x96); /* xor of all */
+WIDE_PRODUCTS static __m512i move_wide(__m512i x, __m512i k, __m512i onto) {
+    /* xor of all */
+    return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(x, k, 0x00),
+                                     _mm512_clmulepi64_epi128(x, k, 0x11), onto, 0x96);
 }
 
 /* All of the 256 bytes that n have, one at least. */
-WIDE_PRODUCTS static uint64_t by_wide_products(uint64_t crc, const unsigned char **p, size_t n)
-{
+WIDE_PRODUCTS static uint64_t by_wide_products(uint64_t crc, const unsigned char **p, size_t n) {
     const __m512i k = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)over256));
     const __m512i k64 = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)over64));
     __m512i x[4];
     __m128i last[4];
-    for (int i = 0; i < 4; i++)
-        x[i] = _mm512_loadu_si512(*p + 64 * i);
+    for (int i = 0; i < 4; i++) x[i] = _mm512_loadu_si512(*p + 64 * i);
     x[0] = _mm512_xor_si512(x[0], _mm512_zextsi128_si512(_mm_cvtsi64_si128((long long)crc)));
     for (*p += 256; n >= 512; n -= 256, *p += 256)
-        for (int i = 0; i < 4; i++)
-            x[i] = move_wide(x[i], k, _mm512_loadu_si512(*p + 64 * i));
-    for (int i = 1; i < 4; i++)
-        x[i] = move_wide(x[i - 1], k64, x[i]);
+        for (int i = 0; i < 4; i++) x[i] = move_wide(x[i], k, _mm512_loadu_si512(*p + 64 * i));
+    for (int i = 1; i < 4; i++) x[i] = move_wide(x[i - 1], k64, x[i]);
     _mm512_storeu_si512(last, x[3]);
     return join(last);
 }
 
-__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint64_t crc, const unsigned char *p, const unsigned char *end)
-{
-    for (; end - p >= 8; p += 8)
-        crc = _mm_crc32_u64(crc, word(p));
-    for (; p < end; p++)
-        crc = _mm_crc32_u8((uint32_t)crc, *p);
+__attribute__((target("sse4.2"))) static uint32_t
+by_instruction(uint64_t crc, const unsigned char *p, const unsigned char *end) {
+    for (; end - p >= 8; p += 8) crc = _mm_crc32_u64(crc, word(p));
+    for (; p < end; p++) crc = _mm_crc32_u8((uint32_t)crc, *p);
     return (uint32_t)crc;
 }
 
-static uint32_t by_x86(uint32_t crc, const unsigned char *p, size_t n)
-{
+static uint32_t by_x86(uint32_t crc, const unsigned char *p, size_t n) {
     const unsigned char *end = p + n;
     uint64_t c = crc;
     if (n >= 256 && __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512dq"))
@@ -156,46 +143,32 @@ static uint32_t by_x86(uint32_t crc, const unsigned char *p, size_t n)
 /* arm_acle.h has this for files that are compiled for such processors only. */
 #define CRC32C(width, crc, x) __asm__(".arch_extension crc\n\tcrc32c" width : "+r"(crc) : "r"(x))
 
-static uint32_t by_arm(uint32_t crc, const unsigned char *p, size_t n)
-{
-    for (; n >= 8; n -= 8, p += 8)
-        CRC32C("x %w0, %w0, %x1", crc, word(p));
-    for (; n > 0; n--)
-        CRC32C("b %w0, %w0, %w1", crc, (uint32_t)*p++);
+static uint32_t by_arm(uint32_t crc, const unsigned char *p, size_t n) {
+    for (; n >= 8; n -= 8, p += 8) CRC32C("x %w0, %w0, %x1", crc, word(p));
+    for (; n > 0; n--) CRC32C("b %w0, %w0, %w1", crc, (uint32_t)*p++);
     return crc;
 }
 
-static bool arm_has_crc(void)
-{
+static bool arm_has_crc(void) {
     enum { HAS_CRC32 = 1 << 7 }; /* HWCAP_CRC32 of Linux */
     return getauxval(AT_HWCAP) & HAS_CRC32;
 }
 #endif
 
-uint32_t dt_crc32c_more(uint32_t crc, const void *bytes, size_t n)
-{
+uint32_t dt_crc32c_more(uint32_t crc, const void *bytes, size_t n) {
     pthread_once(&once, make_tables);
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("sse4.2"))
-        return ~by_x86(~crc, bytes, n);
+    if (__builtin_cpu_supports("sse4.2")) return ~by_x86(~crc, bytes, n);
 #elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    if (arm_has_crc())
-        return ~by_arm(~crc, bytes, n);
+    if (arm_has_crc()) return ~by_arm(~crc, bytes, n);
 #endif
     return ~by_tables(~crc, bytes, n);
 }
 
-uint32_t dt_crc32c(const void *bytes, size_t n)
-{
-    return dt_crc32c_more(0, bytes, n);
-}
+uint32_t dt_crc32c(const void *bytes, size_t n) { return dt_crc32c_more(0, bytes, n); }
 
-uint32_t dt_crc32c_masked(const void *bytes, size_t n)
-{
+uint32_t dt_crc32c_masked(const void *bytes, size_t n) {
     return dt_crc32c_mask(dt_crc32c(bytes, n));
 }
 
-uint32_t dt_crc32c_mask(uint32_t c)
-{
-    return (c >> 15 | c << 17) + 0xa282ead8u;
-}
+uint32_t dt_crc32c_mask(uint32_t c) { return (c >> 15 | c << 17) + 0xa282ead8u; }

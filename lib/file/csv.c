@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two passes over a record. The first looks for its end, the first line end outside quotes: a doubled quote closes and opens again, so counting
- * quotes is enough, and most bytes are passed over by memchr. The second, on a record that is whole, cuts it into fields in place and knows
- * what is wrong. No record may be longer than 1 MiB, so a file without line ends, or with a quote that never closes, costs no more.
+ * Two passes over a record. The first looks for its end, the first line end outside quotes: a
+ * doubled quote closes and opens again, so counting quotes is enough, and most bytes are passed
+ * over by memchr. The second, on a record that is whole, cuts it into fields in place and knows
+ * what is wrong. No record may be longer than 1 MiB, so a file without line ends, or with a quote
+ * that never closes, costs no more.
  */
 #include "file/csv.h"
 
@@ -16,61 +18,61 @@
 
 enum { LONGEST = 1 << 20, PIECE = 1 << 13 };
 
-dt_status *dt_csv_fail(const dt_csv *c, int64_t line, int64_t col, const char *format, ...)
-{
+dt_status *dt_csv_fail(const dt_csv *c, int64_t line, int64_t col, const char *format, ...) {
     dt_str text = {0};
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
     va_end(args);
-    dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: %s", c->path, (long long)line, (long long)col, dt_str_text(&text));
+    dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s:%lld:%lld: %s", c->path, (long long)line,
+                           (long long)col, dt_str_text(&text));
     dt_str_release(&text);
     return s;
 }
 
-static dt_text_file text_of(const dt_csv *c)
-{
+static dt_text_file text_of(const dt_csv *c) {
     return (dt_text_file){.path = c->path, .wanted = "CSV", .fault = DT_E_DATA_FILE};
 }
 
 /* ---- the window ---- */
 
-static dt_status *read_piece(dt_csv *c)
-{
+static dt_status *read_piece(dt_csv *c) {
     char piece[PIECE];
     int64_t got = 0;
-    if (c->end)
-        return NULL;
+    if (c->end) return NULL;
     if (c->at > 0) {
         memmove(c->window.data, c->window.data + c->at, c->window.size - c->at);
         c->window.size -= c->at;
         c->at = 0;
     }
-    DT_TRY(dt_inflow_some(c->file, piece, PIECE, &got)); /* a line of a pipe is there before the next one is written */
+    /* a line of a pipe is there before the next one is written */
+    DT_TRY(dt_inflow_some(c->file, piece, PIECE, &got));
     dt_str_add(&c->window, piece, (size_t)got);
     c->end = got == 0;
     return NULL;
 }
 
-/* Looks from `*seen` on, behind which an even number of quotes or (*open) an odd one stood. True: *size is the record's, line end included. */
-static bool find_end(const dt_csv *c, size_t *seen, bool *open, size_t *size)
-{
-    const char *p = dt_str_text(&c->window) + c->at, *all = p + (c->window.size - c->at), *from = p + *seen;
+/* Looks from `*seen` on, behind which an even number of quotes or (*open) an odd one stood. True:
+ * *size is the record's, line end included. */
+static bool find_end(const dt_csv *c, size_t *seen, bool *open, size_t *size) {
+    const char *p = dt_str_text(&c->window) + c->at, *all = p + (c->window.size - c->at),
+               *from = p + *seen;
     for (;;) {
-        const char *line_end = memchr(from, '\n', (size_t)(all - from)), *stop = line_end ? line_end : all;
-        for (const char *quote = from; (quote = memchr(quote, '"', (size_t)(stop - quote))); quote++)
+        const char *line_end = memchr(from, '\n', (size_t)(all - from)),
+                   *stop = line_end ? line_end : all;
+        for (const char *quote = from; (quote = memchr(quote, '"', (size_t)(stop - quote)));
+             quote++)
             *open = !*open;
         from = line_end ? line_end + 1 : all;
         *seen = (size_t)(from - p);
         *size = *seen;
-        if (!line_end || !*open)
-            return line_end != NULL;
+        if (!line_end || !*open) return line_end != NULL;
     }
 }
 
-/* The window holds a whole record of *size bytes; 0: there is none. A longer one than the limit is cut there, for messages. */
-static dt_status *fill(dt_csv *c, size_t *size, bool *whole)
-{
+/* The window holds a whole record of *size bytes; 0: there is none. A longer one than the limit is
+ * cut there, for messages. */
+static dt_status *fill(dt_csv *c, size_t *size, bool *whole) {
     size_t seen = 0;
     bool open = false;
     for (;;) {
@@ -79,8 +81,7 @@ static dt_status *fill(dt_csv *c, size_t *size, bool *whole)
             *size = LONGEST;
             *whole = false;
         }
-        if (*whole || *size == LONGEST)
-            return NULL;
+        if (*whole || *size == LONGEST) return NULL;
         DT_TRY(read_piece(c));
     }
 }
@@ -89,13 +90,12 @@ static dt_status *fill(dt_csv *c, size_t *size, bool *whole)
 
 typedef struct cutter {
     dt_csv *c;
-    char *p, *end;      /* what is left of the record, without its line end */
+    char *p, *end; /* what is left of the record, without its line end */
     int64_t line, col;
-    bool is_cut;        /* the record goes on behind `end` */
+    bool is_cut; /* the record goes on behind `end` */
 } cutter;
 
-static void step(cutter *k)
-{
+static void step(cutter *k) {
     if (*k->p == '\n') {
         k->line++;
         k->col = 0;
@@ -104,9 +104,9 @@ static void step(cutter *k)
     k->p++;
 }
 
-/* From the opening quote on; leaves k behind the closing one. Doubled quotes become one: what is kept moves to the front. */
-static dt_status *cut_quoted(cutter *k, dt_csv_field *f)
-{
+/* From the opening quote on; leaves k behind the closing one. Doubled quotes become one: what is
+ * kept moves to the front. */
+static dt_status *cut_quoted(cutter *k, dt_csv_field *f) {
     char *to = k->p + 1;
     f->text = to;
     f->quoted = true;
@@ -121,39 +121,35 @@ static dt_status *cut_quoted(cutter *k, dt_csv_field *f)
         }
         step(k);
     }
-    return dt_csv_fail(k->c, f->line, f->col, "quoted field is never closed%s", k->is_cut ? " within 1 MiB" : "");
+    return dt_csv_fail(k->c, f->line, f->col, "quoted field is never closed%s",
+                       k->is_cut ? " within 1 MiB" : "");
 }
 
-/* A character of one byte that may stand in a field without quotes; the rest is looked at one by one. */
-static bool is_plain(char c)
-{
-    return (unsigned char)(c - ' ') < 0x80 - ' ' && c != '"';
-}
+/* A character of one byte that may stand in a field without quotes; the rest is looked at one by
+ * one. */
+static bool is_plain(char c) { return (unsigned char)(c - ' ') < 0x80 - ' ' && c != '"'; }
 
-static dt_status *cut_plain(cutter *k, dt_csv_field *f)
-{
+static dt_status *cut_plain(cutter *k, dt_csv_field *f) {
     const char delimiter = k->c->delimiter, *p = k->p, *end = k->end;
     f->text = p;
-    while (p < end && *p != delimiter && is_plain(*p))
-        p++;
+    while (p < end && *p != delimiter && is_plain(*p)) p++;
     k->p += p - f->text;
     k->col += p - f->text;
     for (; k->p < k->end && *k->p != delimiter; step(k)) {
         if (*k->p == '"')
             return dt_csv_fail(k->c, k->line, k->col, "stray quote in an unquoted field");
         if (*k->p == '\r')
-            return dt_csv_fail(k->c, k->line, k->col, "a carriage return without a line feed: lines end with LF or CRLF");
+            return dt_csv_fail(k->c, k->line, k->col,
+                               "a carriage return without a line feed: lines end with LF or CRLF");
     }
     f->size = (size_t)(k->p - f->text);
     return NULL;
 }
 
 /* One field and, where one follows, its delimiter. */
-static dt_status *cut_field(cutter *k, bool *more)
-{
+static dt_status *cut_field(cutter *k, bool *more) {
     dt_csv *c = k->c;
-    if (c->n == c->cap)
-        DT_GROW(c->field, c->cap, c->n + 1);
+    if (c->n == c->cap) DT_GROW(c->field, c->cap, c->n + 1);
     dt_csv_field *f = &c->field[c->n++];
     *f = (dt_csv_field){.line = k->line, .col = k->col};
     DT_TRY(k->p < k->end && *k->p == '"' ? cut_quoted(k, f) : cut_plain(k, f));
@@ -161,75 +157,63 @@ static dt_status *cut_field(cutter *k, bool *more)
     c->end_col = k->col;
     if (*more && *k->p != c->delimiter)
         return dt_csv_fail(c, k->line, k->col, "text follows a quoted field");
-    if (*more)
-        step(k);
+    if (*more) step(k);
     ((char *)k->p - *more)[0] = '\0'; /* over the delimiter, or the line end */
     return NULL;
 }
 
-/* A line end that is whole is taken away; where the file ends without one, the window's own NUL stands there. */
-static size_t without_line_end(const char *p, size_t size)
-{
-    if (size > 0 && p[size - 1] == '\n')
-        size -= size > 1 && p[size - 2] == '\r' ? 2 : 1;
+/* A line end that is whole is taken away; where the file ends without one, the window's own NUL
+ * stands there. */
+static size_t without_line_end(const char *p, size_t size) {
+    if (size > 0 && p[size - 1] == '\n') size -= size > 1 && p[size - 2] == '\r' ? 2 : 1;
     return size;
 }
 
-static dt_status *cut(dt_csv *c, size_t size)
-{
+static dt_status *cut(dt_csv *c, size_t size) {
     char *p = c->window.data + c->at;
     cutter k = {c, p, p + without_line_end(p, size), c->line, 1, false};
     bool more = true;
     const dt_text_file text = text_of(c);
     dt_status *s = dt_text_check(&text, p, size, c->line);
-    for (c->n = 0; more && !s;)
-        s = cut_field(&k, &more);
+    for (c->n = 0; more && !s;) s = cut_field(&k, &more);
     return s;
 }
 
-static int64_t count_lines(const char *p, size_t n)
-{
+static int64_t count_lines(const char *p, size_t n) {
     int64_t lines = 0;
-    for (const char *at = p; (at = memchr(at, '\n', n - (size_t)(at - p))); at++)
-        lines++;
+    for (const char *at = p; (at = memchr(at, '\n', n - (size_t)(at - p))); at++) lines++;
     return lines;
 }
 
-/* The first MiB of what is too long is cut all the same: a quote that never closes is the likelier fault. */
-static dt_status *too_long(dt_csv *c)
-{
+/* The first MiB of what is too long is cut all the same: a quote that never closes is the likelier
+ * fault. */
+static dt_status *too_long(dt_csv *c) {
     const dt_text_file text = text_of(c);
     char *p = c->window.data + c->at;
     size_t size = LONGEST;
-    while (size > 0 && ((unsigned char)p[size] & 0xc0) == 0x80)
-        size--;
+    while (size > 0 && ((unsigned char)p[size] & 0xc0) == 0x80) size--;
     DT_TRY(dt_text_check(&text, p, size, c->line));
     cutter k = {c, p, p + LONGEST, c->line, 1, true};
     bool more = true;
-    for (c->n = 0; more;)
-        DT_TRY(cut_field(&k, &more));
+    for (c->n = 0; more;) DT_TRY(cut_field(&k, &more));
     return dt_csv_fail(c, c->line, 1, "line longer than 1 MiB");
 }
 
-dt_status *dt_csv_next(dt_csv *c, bool *more)
-{
+dt_status *dt_csv_next(dt_csv *c, bool *more) {
     size_t size;
     bool whole, empty;
     DT_TRY(dt_reserve_check());
     do {
         DT_TRY(fill(c, &size, &whole));
         *more = size > 0;
-        if (!whole)
-            return too_long(c);
-        if (!*more)
-            return NULL;
+        if (!whole) return too_long(c);
+        if (!*more) return NULL;
         const char *p = c->window.data + c->at;
         const int64_t lines = count_lines(p, size);
         empty = without_line_end(p, size) == 0;
         c->record_offset = c->offset;
         c->record_size = (int64_t)size;
-        if (!empty)
-            DT_TRY(cut(c, size));
+        if (!empty) DT_TRY(cut(c, size));
         c->at += size;
         c->offset += (int64_t)size;
         c->line += lines;
@@ -240,18 +224,15 @@ dt_status *dt_csv_next(dt_csv *c, bool *more)
 /* ---- opening ---- */
 
 /* What looks like the beginning of JSON is no table: a quote or a bracket follows the first one. */
-static bool is_json(const char *p, const char *end)
-{
+static bool is_json(const char *p, const char *end) {
     char seen[2] = "";
     int n = 0;
     for (; p < end && n < 2; p++)
-        if (!strchr(" \t\r\n", *p) || !*p)
-            seen[n++] = *p;
+        if (!strchr(" \t\r\n", *p) || !*p) seen[n++] = *p;
     return (seen[0] == '{' || seen[0] == '[') && (seen[1] == '"' || seen[1] == '{');
 }
 
-static dt_status *begin(dt_csv *c)
-{
+static dt_status *begin(dt_csv *c) {
     const dt_text_file text = text_of(c);
     if (dt_inflow_size(c->file) == 0)
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: file is empty", c->path);
@@ -262,32 +243,29 @@ static dt_status *begin(dt_csv *c)
         return dt_fail(DT_E_DATA_FILE, NULL, "%s: file is empty", c->path);
     const char *first = dt_str_text(&c->window);
     if (is_json(first + c->at, first + c->window.size))
-        return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s: is JSON, not CSV", c->path),
-                          "convert it, such as with pandas: read_json(FILE).to_csv(OUT, index=False)");
+        return dt_suggest(
+            dt_fail(DT_E_DATA_FILE, NULL, "%s: is JSON, not CSV", c->path),
+            "convert it, such as with pandas: read_json(FILE).to_csv(OUT, index=False)");
     return NULL;
 }
 
-dt_status *dt_csv_open(dt_csv *c, const char *path, char delimiter)
-{
+dt_status *dt_csv_open(dt_csv *c, const char *path, char delimiter) {
     *c = (dt_csv){.path = path, .delimiter = delimiter, .line = 1};
     DT_TRY(dt_inflow_open(&c->file, path));
     return begin(c);
 }
 
-dt_status *dt_csv_take(dt_csv *c, dt_inflow *file, const char *path, char delimiter)
-{
+dt_status *dt_csv_take(dt_csv *c, dt_inflow *file, const char *path, char delimiter) {
     *c = (dt_csv){.file = file, .path = path, .delimiter = delimiter, .line = 1};
     return begin(c);
 }
 
-void dt_csv_hold(dt_csv *c, const char *path, char delimiter, const void *bytes, size_t n)
-{
+void dt_csv_hold(dt_csv *c, const char *path, char delimiter, const void *bytes, size_t n) {
     *c = (dt_csv){.path = path, .delimiter = delimiter, .line = 1, .end = true};
     dt_str_add(&c->window, bytes, n);
 }
 
-void dt_csv_close(dt_csv *c)
-{
+void dt_csv_close(dt_csv *c) {
     dt_inflow_close(c->file);
     dt_str_release(&c->window);
     free(c->field);

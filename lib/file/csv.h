@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comma-separated values (RFC 4180), record by record: fields in quotes may hold delimiters, line ends and doubled quotes; lines end with LF or
- * CRLF, the last one need not; a byte order mark is passed over, and so are empty lines. Fields know their place, for messages.
+ * Comma-separated values (RFC 4180), record by record: fields in quotes may hold delimiters, line
+ * ends and doubled quotes; lines end with LF or CRLF, the last one need not; a byte order mark is
+ * passed over, and so are empty lines. Fields know their place, for messages.
  */
 #ifndef DT_FILE_CSV_H
 #define DT_FILE_CSV_H
@@ -12,24 +13,24 @@
 typedef struct dt_csv_field {
     const char *text; /* NUL-terminated, without its quotes */
     size_t size;
-    int64_t line;     /* from 1; of the field's beginning */
-    int64_t col;      /* from 1, in characters */
+    int64_t line; /* from 1; of the field's beginning */
+    int64_t col;  /* from 1, in characters */
     bool quoted;
 } dt_csv_field;
 
 typedef struct dt_csv {
-    dt_inflow *file;   /* NULL: all there is stands in the window */
-    const char *path;  /* lent */
+    dt_inflow *file;  /* NULL: all there is stands in the window */
+    const char *path; /* lent */
     char delimiter;
-    dt_str window;     /* what was read; from `at` on not yet handed out */
+    dt_str window; /* what was read; from `at` on not yet handed out */
     size_t at;
-    int64_t offset;    /* in the decompressed file, of what stands at `at` */
-    int64_t line;      /* the same, from 1 */
+    int64_t offset;                     /* in the decompressed file, of what stands at `at` */
+    int64_t line;                       /* the same, from 1 */
     int64_t record_offset, record_size; /* of the record handed out last, for reading it again */
-    bool end;          /* of the file, which is all in the window */
-    dt_csv_field *field; /* [n] of the record; valid until the next one */
+    bool end;                           /* of the file, which is all in the window */
+    dt_csv_field *field;                /* [n] of the record; valid until the next one */
     int n, cap;
-    int64_t end_col;   /* where the record's last line ends: a further field would stand there */
+    int64_t end_col; /* where the record's last line ends: a further field would stand there */
 } dt_csv;
 
 /* As dt_format has it. */
@@ -50,6 +51,7 @@ struct dt_output;
 dt_status *dt_csv_write_header(struct dt_output *o) DT_MUST_USE;
 dt_status *dt_csv_write_row(struct dt_output *o, const void *const *row) DT_MUST_USE;
 /* "x.csv:4:7: " and the text. */
-dt_status *dt_csv_fail(const dt_csv *c, int64_t line, int64_t col, const char *format, ...) DT_MUST_USE DT_PRINTF(4, 5);
+dt_status *dt_csv_fail(const dt_csv *c, int64_t line, int64_t col, const char *format,
+                       ...) DT_MUST_USE DT_PRINTF(4, 5);
 
 #endif

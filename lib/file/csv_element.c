@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job says of a CSV file's columns, where they stand, and values of fields; see csv_element.h. */
+/* What a job says of a CSV file's columns, where they stand, and values of fields; see
+ * csv_element.h. */
 #include "file/csv_element.h"
 
 #include <errno.h>
@@ -10,7 +11,8 @@
 
 /* ---- the job's words ---- */
 
-static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", "string", NULL};
+static const char *const dtype_names[] = {"bool",  "uint8",   "int8",    "int16",  "int32",
+                                          "int64", "float32", "float64", "string", NULL};
 enum { STRING = DT_FLOAT64 + 1 };
 
 struct words {
@@ -24,36 +26,40 @@ struct words {
 };
 
 const dt_field dt_csv_element_fields[] = {
-    DT_TEXT(struct words, column, .help = "name of the column in the header; its index from 0 if `header` is false"),
+    DT_TEXT(struct words, column,
+            .help = "name of the column in the header; its index from 0 if `header` is false"),
     DT_TEXTS(struct words, columns, .help = "several columns, concatenated"),
-    DT_INTS(struct words, shape, .min = 1, .max = 1e9, .help = "shape of one example; default: [] for column, [number of columns] for columns"),
+    DT_INTS(struct words, shape, .min = 1, .max = 1e9,
+            .help =
+                "shape of one example; default: [] for column, [number of columns] for columns"),
     DT_ENUM(struct words, dtype, dtype_names, .set = 1 + offsetof(struct words, has_dtype),
-            .help = "dtype of the values; default: int32 with a vocabulary, else float32; string: text for map"),
-    DT_INT(struct words, max_bytes, .min = 1, .max = 1 << 20, .preset = "65535", .help = "for dtype string: longest text allowed"),
-    DT_TEXTS(struct words, vocabulary, .help = "allowed texts; the value is the index of the text in this list, from 0"),
+            .help = "dtype of the values; default: int32 with a vocabulary, else float32; string: "
+                    "text for map"),
+    DT_INT(struct words, max_bytes, .min = 1, .max = 1 << 20, .preset = "65535",
+           .help = "for dtype string: longest text allowed"),
+    DT_TEXTS(struct words, vocabulary,
+             .help = "allowed texts; the value is the index of the text in this list, from 0"),
     DT_REAL(struct words, default_value, .set = 1 + offsetof(struct words, has_default),
             .help = "value of empty fields; default: an empty field is an error"),
-    DT_END
-};
+    DT_END};
 
-static dt_status *wrong(const dt_csv_element *e, const char *what)
-{
+static dt_status *wrong(const dt_csv_element *e, const char *what) {
     return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s' %s", e->name, what);
 }
 
 /* Before there is a type of so many. */
-static dt_status *check_rank(const struct words *w, const dt_csv_element *e)
-{
+static dt_status *check_rank(const struct words *w, const dt_csv_element *e) {
     if (w->shape.n > DT_MAX_RANK - 1)
-        return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s' has %d dimensions; at most %d", e->name, w->shape.n, DT_MAX_RANK - 1);
+        return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s' has %d dimensions; at most %d", e->name,
+                       w->shape.n, DT_MAX_RANK - 1);
     return NULL;
 }
 
-static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_csv_element *out)
-{
+static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_csv_element *out) {
     const bool one = w->column != NULL;
     if (one == (w->columns.n > 0))
-        return wrong(out, one ? "has both 'column' and 'columns'" : "lacks 'column', or 'columns' for several");
+        return wrong(out, one ? "has both 'column' and 'columns'"
+                              : "lacks 'column', or 'columns' for several");
     out->columns = w->columns;
     if (one) {
         out->columns = (dt_texts){1, dt_arena_array(arena, const char *, 1)};
@@ -61,50 +67,48 @@ static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_csv_ele
     }
     const int64_t n = out->columns.n, bytes = w->max_bytes + 1;
     out->text = w->dtype == STRING;
-    if (out->text)
-        out->type = dt_type_of(DT_UINT8, 1, &bytes);
+    if (out->text) out->type = dt_type_of(DT_UINT8, 1, &bytes);
     else
-        out->type = w->shape.n > 0 ? dt_type_of((dt_dtype)w->dtype, w->shape.n, w->shape.v) : dt_type_of((dt_dtype)w->dtype, !one, &n);
+        out->type = w->shape.n > 0 ? dt_type_of((dt_dtype)w->dtype, w->shape.n, w->shape.v)
+                                   : dt_type_of((dt_dtype)w->dtype, !one, &n);
     return NULL;
 }
 
-static dt_status *check_text(const struct words *w, const dt_csv_element *e)
-{
+static dt_status *check_text(const struct words *w, const dt_csv_element *e) {
     if (!w->column || w->shape.n > 0 || w->vocabulary.n > 0 || w->has_default)
-        return wrong(e, "is a string: give one 'column', and leave out 'shape', 'vocabulary' and 'default_value'");
+        return wrong(e, "is a string: give one 'column', and leave out 'shape', 'vocabulary' and "
+                        "'default_value'");
     return NULL;
 }
 
-static dt_status *check_shape(const struct words *w, const dt_csv_element *e)
-{
-    if (e->text)
-        return check_text(w, e);
+static dt_status *check_shape(const struct words *w, const dt_csv_element *e) {
+    if (e->text) return check_text(w, e);
     if (dt_type_elements(&e->type) != e->columns.n)
-        return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s' has %d column%s, but its shape has %lld values", e->name, e->columns.n,
+        return dt_fail(DT_E_DATASET_KEYS, e->at,
+                       "'%s' has %d column%s, but its shape has %lld values", e->name, e->columns.n,
                        e->columns.n == 1 ? "" : "s", (long long)dt_type_elements(&e->type));
     if (w->vocabulary.n > 0 && dt_dtype_is_float(e->type.dtype))
         return wrong(e, "has a vocabulary, so its dtype must be one of integers, such as int32");
     return NULL;
 }
 
-static dt_status *check_numbers(const dt_csv_element *e)
-{
+static dt_status *check_numbers(const dt_csv_element *e) {
     int64_t n;
     for (int i = 0; i < e->columns.n; i++)
         if (!dt_parse_int64(e->columns.v[i], &n) || n < 0)
-            return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s': columns are numbers from 0 where 'header' is false, got '%s'", e->name,
-                           e->columns.v[i]);
+            return dt_fail(DT_E_DATASET_KEYS, e->at,
+                           "'%s': columns are numbers from 0 where 'header' is false, got '%s'",
+                           e->name, e->columns.v[i]);
     return NULL;
 }
 
-dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header, dt_csv_element *out)
-{
+dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header,
+                               dt_csv_element *out) {
     struct words w;
     *out = (dt_csv_element){.name = e->key, .at = &e->value->at};
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
     DT_TRY(dt_fields_read(arena, dt_csv_element_fields, e->value, &e->value->at, e->key, &w));
-    if (!w.has_dtype)
-        w.dtype = w.vocabulary.n > 0 ? DT_INT32 : DT_FLOAT32;
+    if (!w.has_dtype) w.dtype = w.vocabulary.n > 0 ? DT_INT32 : DT_FLOAT32;
     DT_TRY(check_rank(&w, out));
     DT_TRY(set_columns(arena, &w, out));
     DT_TRY(check_shape(&w, out));
@@ -114,14 +118,12 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header, 
     return header ? NULL : check_numbers(out);
 }
 
-int64_t dt_csv_places(const dt_csv_element *e)
-{
+int64_t dt_csv_places(const dt_csv_element *e) {
     const bool place = e->default_value >= 0 && e->default_value < e->vocabulary.n;
     return e->has_default && !place ? 0 : e->vocabulary.n;
 }
 
-dt_texts dt_csv_names(const dt_csv_element *e)
-{
+dt_texts dt_csv_names(const dt_csv_element *e) {
     return e->columns.n > 1 ? e->columns : dt_csv_places(e) > 0 ? e->vocabulary : (dt_texts){0};
 }
 
@@ -136,25 +138,23 @@ typedef struct cell {
     const char *column;
 } cell;
 
-static dt_status *bad(const cell *c, const char *what, const char *than)
-{
+static dt_status *bad(const cell *c, const char *what, const char *than) {
     dt_str text = {0}, column = {0};
     dt_str_escaped(&text, c->field->text, c->field->size, SHOWN);
     dt_str_escaped(&column, c->column, strlen(c->column), SHOWN);
-    dt_status *s = dt_csv_fail(c->csv, c->field->line, c->field->col, "column '%s': '%s' %s%s", dt_str_text(&column), dt_str_text(&text), what, than);
+    dt_status *s = dt_csv_fail(c->csv, c->field->line, c->field->col, "column '%s': '%s' %s%s",
+                               dt_str_text(&column), dt_str_text(&text), what, than);
     dt_str_release(&text);
     dt_str_release(&column);
     return s;
 }
 
-#define STORE(type, least, most) \
-    if (x < (least) || x > (most)) \
-        return false; \
-    *(type *)out = (type)x; \
+#define STORE(type, least, most)                                                                   \
+    if (x < (least) || x > (most)) return false;                                                   \
+    *(type *)out = (type)x;                                                                        \
     return true
 
-static bool store_integer(dt_dtype d, int64_t x, void *out)
-{
+static bool store_integer(dt_dtype d, int64_t x, void *out) {
     switch (d) {
     case DT_BOOL: STORE(bool, 0, 1);
     case DT_UINT8: STORE(uint8_t, 0, UINT8_MAX);
@@ -165,115 +165,103 @@ static bool store_integer(dt_dtype d, int64_t x, void *out)
     }
 }
 
-static bool store_real(dt_dtype d, double x, void *out)
-{
-    if (d == DT_FLOAT64)
-        *(double *)out = x;
-    else
-        *(float *)out = (float)x;
+static bool store_real(dt_dtype d, double x, void *out) {
+    if (d == DT_FLOAT64) *(double *)out = x;
+    else *(float *)out = (float)x;
     return d == DT_FLOAT64 || isfinite(*(float *)out);
 }
 
-const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER + 1])
-{
+const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER + 1]) {
     const char *p = f->text, *end = p + f->size;
-    while (p < end && (*p == ' ' || *p == '\t'))
-        p++;
-    while (end > p && (end[-1] == ' ' || end[-1] == '\t'))
-        end--;
-    if (end - p > DT_CSV_LONGEST_NUMBER)
-        return NULL;
-    if (*end == '\0')
-        return p;
+    while (p < end && (*p == ' ' || *p == '\t')) p++;
+    while (end > p && (end[-1] == ' ' || end[-1] == '\t')) end--;
+    if (end - p > DT_CSV_LONGEST_NUMBER) return NULL;
+    if (*end == '\0') return p;
     room[end - p] = '\0';
     return memcpy(room, p, (size_t)(end - p));
 }
 
-static dt_status *put_default(const cell *c, void *out)
-{
+static dt_status *put_default(const cell *c, void *out) {
     const dt_dtype d = c->element->type.dtype;
     const double x = c->element->default_value;
     if (!c->element->has_default)
         return bad(c, "is empty, and the element has no default_value", "");
-    if (dt_dtype_is_float(d) ? !store_real(d, x, out) : fabs(x) > 0x1p62 || x != floor(x) || !store_integer(d, (int64_t)x, out))
+    if (dt_dtype_is_float(d)
+            ? !store_real(d, x, out)
+            : fabs(x) > 0x1p62 || x != floor(x) || !store_integer(d, (int64_t)x, out))
         return bad(c, "is empty, and default_value does not fit ", dt_dtype_name(d));
     return NULL;
 }
 
-static dt_status *put_number(const cell *c, const char *number, void *out)
-{
+static dt_status *put_number(const cell *c, const char *number, void *out) {
     const dt_dtype d = c->element->type.dtype;
     const bool real = dt_dtype_is_float(d);
     int64_t n = 0;
     double x = 0;
     if (real ? !dt_parse_double(number, &x) : !dt_parse_int64(number, &n)) {
-        if (errno == ERANGE)
-            return bad(c, "is out of range", "");
+        if (errno == ERANGE) return bad(c, "is out of range", "");
         return bad(c, real ? "is not a number" : "is not a valid ", real ? "" : dt_dtype_name(d));
     }
-    return (real ? store_real(d, x, out) : store_integer(d, n, out)) ? NULL : bad(c, "is out of range of ", dt_dtype_name(d));
+    return (real ? store_real(d, x, out) : store_integer(d, n, out))
+               ? NULL
+               : bad(c, "is out of range of ", dt_dtype_name(d));
 }
 
-static dt_status *put_word(const cell *c, void *out)
-{
+static dt_status *put_word(const cell *c, void *out) {
     const dt_texts *v = &c->element->vocabulary;
     for (int i = 0; i < v->n; i++)
         if (strcmp(v->v[i], c->field->text) == 0 && c->field->size == strlen(v->v[i]))
-            return store_integer(c->element->type.dtype, i, out) ? NULL : bad(c, "has an index in the vocabulary that does not fit ",
-                                                                                dt_dtype_name(c->element->type.dtype));
+            return store_integer(c->element->type.dtype, i, out)
+                       ? NULL
+                       : bad(c, "has an index in the vocabulary that does not fit ",
+                             dt_dtype_name(c->element->type.dtype));
     return bad(c, "is not in the vocabulary", "");
 }
 
-static dt_status *put_text(const cell *c, char *out)
-{
+static dt_status *put_text(const cell *c, char *out) {
     const dt_csv_field *f = c->field;
     const char *why = dt_text_put(f->text, f->size, &c->element->type, out);
     return why ? bad(c, why, "") : NULL;
 }
 
-dt_status *dt_csv_value(const dt_csv *c, const dt_csv_element *e, int i, const dt_csv_field *f, void *out)
-{
+dt_status *dt_csv_value(const dt_csv *c, const dt_csv_element *e, int i, const dt_csv_field *f,
+                        void *out) {
     const cell x = {c, f, e, e->columns.v[i]};
     char room[DT_CSV_LONGEST_NUMBER + 1];
-    if (e->text)
-        return put_text(&x, out);
-    if (e->vocabulary.n > 0 && !(f->size == 0 && e->has_default))
-        return put_word(&x, out);
+    if (e->text) return put_text(&x, out);
+    if (e->vocabulary.n > 0 && !(f->size == 0 && e->has_default)) return put_word(&x, out);
     const char *number = dt_csv_trim(f, room);
-    if (!number)
-        return bad(&x, "is not a number", "");
+    if (!number) return bad(&x, "is not a number", "");
     return *number ? put_number(&x, number, out) : put_default(&x, out);
 }
 
-dt_status *dt_csv_values(const dt_csv *c, const dt_csv_element *e, const int *index, char *out)
-{
+dt_status *dt_csv_values(const dt_csv *c, const dt_csv_element *e, const int *index, char *out) {
     const size_t size = dt_dtype_size(e->type.dtype);
     for (int i = 0; i < e->columns.n; i++, out += size)
         DT_TRY(dt_csv_value(c, e, i, &c->field[index[i]], out));
     return NULL;
 }
 
-dt_status *dt_csv_check_fields(const dt_csv *c, int wanted)
-{
-    if (c->n == wanted)
-        return NULL;
+dt_status *dt_csv_check_fields(const dt_csv *c, int wanted) {
+    if (c->n == wanted) return NULL;
     const bool more = c->n > wanted;
     const dt_csv_field *f = &c->field[more ? wanted : c->n - 1];
-    return dt_csv_fail(c, f->line, more ? f->col : c->end_col, "%d field%s, expected %d", c->n, c->n == 1 ? "" : "s", wanted);
+    return dt_csv_fail(c, f->line, more ? f->col : c->end_col, "%d field%s, expected %d", c->n,
+                       c->n == 1 ? "" : "s", wanted);
 }
 
 /* ---- columns, found by name in a header, or by number where there is none ---- */
 
 enum { MOST_NAMES = 256 };
 
-dt_status *dt_csv_check_header(const dt_csv *c)
-{
+dt_status *dt_csv_check_header(const dt_csv *c) {
     for (int i = 0; i < c->n; i++)
         for (int k = 0; k < i; k++)
             if (strcmp(c->field[i].text, c->field[k].text) == 0 && c->field[i].size > 0) {
                 dt_str name = {0};
                 dt_str_escaped(&name, c->field[i].text, c->field[i].size, 60);
-                dt_status *s = dt_csv_fail(c, c->field[i].line, c->field[i].col, "column '%s' appears twice", dt_str_text(&name));
+                dt_status *s = dt_csv_fail(c, c->field[i].line, c->field[i].col,
+                                           "column '%s' appears twice", dt_str_text(&name));
                 dt_str_release(&name);
                 return s;
             }
@@ -281,74 +269,64 @@ dt_status *dt_csv_check_header(const dt_csv *c)
 }
 
 /* A whole line in one field: another character separates the columns. */
-static char other_delimiter(const dt_csv *c)
-{
+static char other_delimiter(const dt_csv *c) {
     static const char likely[] = ";\t|,";
     for (const char *d = likely; c->n == 1 && *d; d++)
-        if (strchr(c->field[0].text, *d))
-            return *d;
+        if (strchr(c->field[0].text, *d)) return *d;
     return '\0';
 }
 
-static bool has_number(const dt_csv *c)
-{
+static bool has_number(const dt_csv *c) {
     double number;
     for (int i = 0; i < c->n; i++)
-        if (dt_parse_double(c->field[i].text, &number))
-            return true;
+        if (dt_parse_double(c->field[i].text, &number)) return true;
     return false;
 }
 
 /* Suggests a column name; or, if the header does not look like a header, how to say so. */
-static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name)
-{
+static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name) {
     const char *names[MOST_NAMES];
     int n = 0;
     const char delimiter = other_delimiter(c);
     if (delimiter)
-        return dt_suggest(s, "set dataset.field_delim: \"%s\"", delimiter == '\t' ? "\\t" : (const char[]){delimiter, '\0'});
-    for (; n < c->n && n < MOST_NAMES; n++)
-        names[n] = c->field[n].text;
+        return dt_suggest(s, "set dataset.field_delim: \"%s\"",
+                          delimiter == '\t' ? "\\t" : (const char[]){delimiter, '\0'});
+    for (; n < c->n && n < MOST_NAMES; n++) names[n] = c->field[n].text;
     const char *nearest = dt_nearest(name, names, n);
-    if (nearest)
-        return dt_suggest(s, "did you mean '%.80s'?", nearest);
-    return has_number(c) ? dt_suggest(s, "a file without a header line needs dataset.header: false, and numbers as columns, from 0") : s;
+    if (nearest) return dt_suggest(s, "did you mean '%.80s'?", nearest);
+    return has_number(c) ? dt_suggest(s, "a file without a header line needs dataset.header: "
+                                         "false, and numbers as columns, from 0")
+                         : s;
 }
 
-static dt_status *no_column(const dt_csv *c, const dt_csv_element *e, const char *name, bool header)
-{
+static dt_status *no_column(const dt_csv *c, const dt_csv_element *e, const char *name,
+                            bool header) {
     dt_str has = {0};
     for (int i = 0; i < c->n && i < 16 && header; i++) {
         dt_str_puts(&has, i ? ", " : "");
         dt_str_escaped(&has, c->field[i].text, c->field[i].size, 60);
     }
-    if (!header)
-        dt_str_printf(&has, "0 to %d", c->n - 1);
-    else if (c->n > 16)
-        dt_str_puts(&has, ", ...");
-    dt_status *s = dt_fail(DT_E_DATA_FILE, e->at, "%s: no column '%s'; columns: %s", c->path, name, dt_str_text(&has));
+    if (!header) dt_str_printf(&has, "0 to %d", c->n - 1);
+    else if (c->n > 16) dt_str_puts(&has, ", ...");
+    dt_status *s = dt_fail(DT_E_DATA_FILE, e->at, "%s: no column '%s'; columns: %s", c->path, name,
+                           dt_str_text(&has));
     dt_str_release(&has);
     return header ? suggest_column(s, c, name) : s;
 }
 
-static int find_column(const dt_csv *c, const char *name, bool header)
-{
+static int find_column(const dt_csv *c, const char *name, bool header) {
     int64_t number;
     int i = 0;
-    if (!header)
-        return dt_parse_int64(name, &number) && number < c->n ? (int)number : -1;
-    while (i < c->n && strcmp(c->field[i].text, name) != 0)
-        i++;
+    if (!header) return dt_parse_int64(name, &number) && number < c->n ? (int)number : -1;
+    while (i < c->n && strcmp(c->field[i].text, name) != 0) i++;
     return i < c->n ? i : -1;
 }
 
-dt_status *dt_csv_find_columns(const dt_csv *c, const dt_csv_element *e, bool header, int *to)
-{
+dt_status *dt_csv_find_columns(const dt_csv *c, const dt_csv_element *e, bool header, int *to) {
     dt_status *s = NULL;
     for (int i = 0; i < e->columns.n; i++) {
         to[i] = find_column(c, e->columns.v[i], header);
-        if (to[i] < 0)
-            dt_status_append(&s, no_column(c, e, e->columns.v[i], header));
+        if (to[i] < 0) dt_status_append(&s, no_column(c, e, e->columns.v[i], header));
     }
     return s;
 }

@@ -4,15 +4,18 @@
  *
  *     dataset:
  *       format: csv
- *       train: data/iris-*.csv                    # or one file, or a list; columns may stand in another order in each
+ *       train: data/iris-*.csv                    # or one file, or a list; columns may stand in
+ *       another order in each
  *       header: true                              # the default; false: columns are numbers from 0
  *       element:
  *         x:     {columns: [height, width], dtype: float32}
  *         label: {column: species, dtype: int32, vocabulary: [setosa, versicolor, virginica]}
  *
- * Read: where the job's own data is CSV its words hold: columns by name, vocabularies, defaults, and columns of other names (the label, which
- * may be missing) are passed over. Else columns are values in order, as many as the inputs have; a first record without a number is their
- * names. One that has a number is a row, or a fault of its own: taken for names, it would be missing without a word.
+ * Read: where the job's own data is CSV its words hold: columns by name, vocabularies, defaults,
+ * and columns of other names (the label, which may be missing) are passed over. Else columns are
+ * values in order, as many as the inputs have; a first record without a number is their names. One
+ * that has a number is a row, or a fault of its own: taken for names, it would be missing without a
+ * word.
  *
  * Written: a column of several values is name_0, name_1, ... Numbers read back as the same bits.
  */
@@ -24,20 +27,17 @@
 
 /* ---- what is CSV ---- */
 
-/* UTF-8, or Latin-1, which is refused with its place later: of control characters those that set text. A binary file of any length has others. */
-static bool is_text(const unsigned char *b, int64_t n)
-{
+/* UTF-8, or Latin-1, which is refused with its place later: of control characters those that set
+ * text. A binary file of any length has others. */
+static bool is_text(const unsigned char *b, int64_t n) {
     for (int64_t i = 0; i < n; i++)
-        if ((b[i] < ' ' && !(b[i] >= '\t' && b[i] <= '\r')) || b[i] == 0x7f)
-            return false;
+        if ((b[i] < ' ' && !(b[i] >= '\t' && b[i] <= '\r')) || b[i] == 0x7f) return false;
     return true;
 }
 
 /* Text with a delimiter in its first line, or numbers one below the other. */
-static bool sniff(const unsigned char *b, int64_t n)
-{
-    if (n <= 0 || !is_text(b, n))
-        return false;
+static bool sniff(const unsigned char *b, int64_t n) {
+    if (n <= 0 || !is_text(b, n)) return false;
     const unsigned char *end = memchr(b, '\n', (size_t)n);
     const size_t line = end ? (size_t)(end - b) : (size_t)n;
     return memchr(b, ',', line) || memchr(b, ';', line) || memchr(b, '\t', line) || line < 64;
@@ -48,27 +48,24 @@ static bool sniff(const unsigned char *b, int64_t n)
 typedef struct table {
     dt_csv csv;
     const dt_csv_element **element; /* [n] */
-    int **index;             /* [n][columns] where they stand */
-    int fields;              /* of a record */
+    int **index;                    /* [n][columns] where they stand */
+    int fields;                     /* of a record */
     char delimiter;
-    bool first;              /* the record at hand is the first row, not yet handed out */
+    bool first; /* the record at hand is the first row, not yet handed out */
 } table;
 
 /* Also one that no element takes: out of range, nan, inf. */
-static bool is_number(const dt_csv_field *f)
-{
+static bool is_number(const dt_csv_field *f) {
     char *end;
     strtod(f->text, &end);
     return end > f->text && end[strspn(end, " \t")] == '\0';
 }
 
 /* Names are no numbers, and some are there. */
-static bool is_header(const dt_csv *c)
-{
+static bool is_header(const dt_csv *c) {
     bool named = false;
     for (int i = 0; i < c->n; i++) {
-        if (is_number(&c->field[i]))
-            return false;
+        if (is_number(&c->field[i])) return false;
         named = named || c->field[i].size > 0;
     }
     return named;
@@ -83,38 +80,40 @@ struct csv {
     const char *field_delim;
 };
 
-static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_csv_element_fields), DT_END};
-static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
+static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_csv_element_fields),
+                                       DT_END};
+static const dt_field element_forms[] = {
+    DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
 
 static const dt_field fields[] = {
-    DT_TREE(struct csv, element, .forms = element_forms, .required = true, .help = "elements: {name: {column or columns, dtype, shape, vocabulary, default_value}}"),
-    DT_FLAG(struct csv, header, .preset = "true", .help = "the first line has the column names; false: columns are numbered from 0"),
-    DT_TEXT(struct csv, field_delim, .preset = ",", .min = 1, .max = 1, .help = "character between fields"),
-    DT_END
-};
+    DT_TREE(struct csv, element, .forms = element_forms, .required = true,
+            .help =
+                "elements: {name: {column or columns, dtype, shape, vocabulary, default_value}}"),
+    DT_FLAG(struct csv, header, .preset = "true",
+            .help = "the first line has the column names; false: columns are numbered from 0"),
+    DT_TEXT(struct csv, field_delim, .preset = ",", .min = 1, .max = 1,
+            .help = "character between fields"),
+    DT_END};
 
-static bool has_header(const dt_tree *keys)
-{
+static bool has_header(const dt_tree *keys) {
     const dt_tree *t = dt_tree_get(keys, "header");
     return !t || t->kind != DT_TREE_SCALAR || strcmp(t->text, "true") == 0;
 }
 
-static char delimiter_of(const dt_tree *keys)
-{
+static char delimiter_of(const dt_tree *keys) {
     const dt_tree *t = dt_tree_get(keys, "field_delim");
     return t && t->kind == DT_TREE_SCALAR ? *t->text : ',';
 }
 
-static dt_status *check(const dt_tree *keys, const dt_location *at)
-{
+static dt_status *check(const dt_tree *keys, const dt_location *at) {
     const char c = delimiter_of(keys);
-    if (c && !strchr("\"\r\n", c) && (unsigned char)c <= 127)
-        return NULL;
-    return dt_fail(DT_E_DATASET_KEYS, at, "field_delim must be one ASCII character other than quotes and line ends");
+    if (c && !strchr("\"\r\n", c) && (unsigned char)c <= 127) return NULL;
+    return dt_fail(DT_E_DATASET_KEYS, at,
+                   "field_delim must be one ASCII character other than quotes and line ends");
 }
 
-static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys, dt_stored *out)
-{
+static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
+                          dt_stored *out) {
     dt_csv_element *e = dt_arena_new(arena, dt_csv_element);
     const bool header = has_header(keys);
     DT_TRY(dt_csv_element_read(arena, entry, header, e));
@@ -136,19 +135,20 @@ static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree 
 }
 
 /* The record at hand is the header, or where there is none the first of the rows. */
-static dt_status *find_columns(dt_row_source *s, table *t, bool header)
-{
+static dt_status *find_columns(dt_row_source *s, table *t, bool header) {
     dt_status *bad = NULL;
-    if (header)
-        DT_TRY(dt_csv_check_header(&t->csv));
+    if (header) DT_TRY(dt_csv_check_header(&t->csv));
     for (int e = 0; e < s->n; e++) {
         dt_stored *x = &s->element[e];
         const dt_entry entry = {.key = x->name, .value = (dt_tree *)(uintptr_t)x->words};
         if (!x->own)
-            dt_status_append(&bad, x->words ? declare(s->arena, dt_arena_copy(s->arena, &entry, sizeof entry), s->keys, x)
-                                            : dt_fail(DT_E_ELEMENTS, NULL, "%s: the job's data has no element '%.80s'", s->path, x->name));
-        if (!x->own)
-            continue;
+            dt_status_append(
+                &bad,
+                x->words
+                    ? declare(s->arena, dt_arena_copy(s->arena, &entry, sizeof entry), s->keys, x)
+                    : dt_fail(DT_E_ELEMENTS, NULL, "%s: the job's data has no element '%.80s'",
+                              s->path, x->name));
+        if (!x->own) continue;
         t->element[e] = x->own;
         t->index[e] = dt_arena_array(s->arena, int, t->element[e]->columns.n);
         dt_status_append(&bad, dt_csv_find_columns(&t->csv, t->element[e], header, t->index[e]));
@@ -158,22 +158,24 @@ static dt_status *find_columns(dt_row_source *s, table *t, bool header)
 
 /* ---- columns in order ---- */
 
-static const char *column_name(const dt_row_source *s, const table *t, int i, bool header)
-{
-    return header ? dt_arena_strdup(s->arena, t->csv.field[i].text) : dt_arena_printf(s->arena, "%d", i);
+static const char *column_name(const dt_row_source *s, const table *t, int i, bool header) {
+    return header ? dt_arena_strdup(s->arena, t->csv.field[i].text)
+                  : dt_arena_printf(s->arena, "%d", i);
 }
 
-static dt_status *take_in_order(dt_row_source *s, table *t, bool header)
-{
+static dt_status *take_in_order(dt_row_source *s, table *t, bool header) {
     int64_t wanted = dt_row_source_values(s);
     int at = 0;
     if (t->csv.n != wanted)
-        return dt_fail(DT_E_ELEMENTS, NULL, "%s: %d column%s, but the model expects %lld value%s per row", s->path, t->csv.n, t->csv.n == 1 ? "" : "s",
-                       (long long)wanted, wanted == 1 ? "" : "s");
+        return dt_fail(
+            DT_E_ELEMENTS, NULL, "%s: %d column%s, but the model expects %lld value%s per row",
+            s->path, t->csv.n, t->csv.n == 1 ? "" : "s", (long long)wanted, wanted == 1 ? "" : "s");
     for (int e = 0; e < s->n; e++) {
         const bool text = s->element[e].text;
         int n = text ? 1 : (int)dt_type_elements(&s->element[e].type);
-        const dt_csv_element made = {.name = s->element[e].name, .type = s->element[e].type, .text = text,
+        const dt_csv_element made = {.name = s->element[e].name,
+                                     .type = s->element[e].type,
+                                     .text = text,
                                      .columns = {n, dt_arena_array(s->arena, const char *, n)}};
         t->element[e] = dt_arena_copy(s->arena, &made, sizeof made);
         t->index[e] = dt_arena_array(s->arena, int, n);
@@ -187,67 +189,59 @@ static dt_status *take_in_order(dt_row_source *s, table *t, bool header)
 
 /* ---- rows ---- */
 
-static dt_status *read_head(dt_row_source *s, table *t)
-{
+static dt_status *read_head(dt_row_source *s, table *t) {
     const bool by_name = strcmp(s->format, "csv") == 0;
     bool more;
     DT_TRY(dt_csv_next(&t->csv, &more));
-    if (!more)
-        return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", s->path);
+    if (!more) return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", s->path);
     t->fields = t->csv.n;
     const bool header = by_name ? has_header(s->keys) : is_header(&t->csv);
     t->first = !header;
     return by_name ? find_columns(s, t, header) : take_in_order(s, t, header);
 }
 
-static void close_table(void *state)
-{
+static void close_table(void *state) {
     table *t = state;
     t->csv.file = NULL; /* the caller's */
     dt_csv_close(&t->csv);
 }
 
-static dt_status *open_table(dt_row_source *s, void **state)
-{
+static dt_status *open_table(dt_row_source *s, void **state) {
     table *t = dt_arena_new(s->arena, table);
     t->element = dt_arena_array(s->arena, const dt_csv_element *, s->n);
     t->index = dt_arena_array(s->arena, int *, s->n);
     dt_status *bad = dt_csv_take(&t->csv, s->file, s->path, t->delimiter = delimiter_of(s->keys));
-    if (!bad)
-        bad = read_head(s, t);
-    if (bad)
-        close_table(t);
+    if (!bad) bad = read_head(s, t);
+    if (bad) close_table(t);
     *state = t;
     return bad;
 }
 
 /* A quoted field may hold line ends: then the record is waited for, which is no harm. */
-static bool holds(const void *state)
-{
+static bool holds(const void *state) {
     const table *t = state;
     const dt_str *w = &t->csv.window;
-    return t->first || (w->size > t->csv.at && memchr(w->data + t->csv.at, '\n', w->size - t->csv.at));
+    return t->first ||
+           (w->size > t->csv.at && memchr(w->data + t->csv.at, '\n', w->size - t->csv.at));
 }
 
-static dt_status *next_record(dt_row_source *s, void *state, void *const *row, bool *more)
-{
+static dt_status *next_record(dt_row_source *s, void *state, void *const *row, bool *more) {
     table *t = state;
     *more = t->first;
-    if (!t->first)
-        DT_TRY(dt_csv_next(&t->csv, more));
+    if (!t->first) DT_TRY(dt_csv_next(&t->csv, more));
     t->first = false;
-    if (!*more)
-        return NULL;
+    if (!*more) return NULL;
     DT_TRY(dt_csv_check_fields(&t->csv, t->fields));
     for (int e = 0; e < s->n; e++)
         DT_TRY(dt_csv_values(&t->csv, t->element[e], t->index[e], row[e]));
-    s->record = (dt_row_record){.number = s->row, .offset = t->csv.record_offset, .size = t->csv.record_size};
+    s->record = (dt_row_record){
+        .number = s->row, .offset = t->csv.record_offset, .size = t->csv.record_size};
     return NULL;
 }
 
 /* It has been read once and had no fault then. */
-static dt_status *record_at(const dt_row_source *s, const void *state, const dt_row_record *r, void *const *out)
-{
+static dt_status *record_at(const dt_row_source *s, const void *state, const dt_row_record *r,
+                            void *const *out) {
     const table *t = state;
     dt_csv c;
     bool more = false;
@@ -263,9 +257,22 @@ static dt_status *record_at(const dt_row_source *s, const void *state, const dt_
 }
 
 const dt_format dt_format_csv = {
-    .kind = {.name = "csv", .about = "CSV files (RFC 4180), one example per record; may be gzipped"}, .keys = {fields, sizeof(struct csv)}, .suffix = {".csv"}, .texts = true, .records = true,
+    .kind = {.name = "csv",
+             .about = "CSV files (RFC 4180), one example per record; may be gzipped"},
+    .keys = {fields, sizeof(struct csv)},
+    .suffix = {".csv"},
+    .texts = true,
+    .records = true,
     .access = &dt_record_access,
-    .sniff = sniff, .open = open_table, .next = next_record, .holds = holds, .close = close_table, .survey = dt_csv_survey,
-    .check = check, .declare = declare, .at = record_at,
-    .begin = dt_csv_write_header, .put = dt_csv_write_row,
+    .sniff = sniff,
+    .open = open_table,
+    .next = next_record,
+    .holds = holds,
+    .close = close_table,
+    .survey = dt_csv_survey,
+    .check = check,
+    .declare = declare,
+    .at = record_at,
+    .begin = dt_csv_write_header,
+    .put = dt_csv_write_row,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CSV that is written: a column for each value of a row, numbers in the fewest digits that give them back, quotes where they must be. */
+/* CSV that is written: a column for each value of a row, numbers in the fewest digits that give
+ * them back, quotes where they must be. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,22 +8,20 @@
 #include "file/csv.h"
 #include "file/file.h"
 
-void dt_csv_put(dt_str *out, const char *text, char delimiter, bool quotes_empty)
-{
+void dt_csv_put(dt_str *out, const char *text, char delimiter, bool quotes_empty) {
     const char special[] = {delimiter, '"', '\r', '\n', '\0'};
     const bool quoted = *text ? text[strcspn(text, special)] != '\0' : quotes_empty;
     dt_str_puts(out, quoted ? "\"" : "");
     for (; *text; text++) {
-        if (*text == '"')
-            dt_str_putc(out, '"');
+        if (*text == '"') dt_str_putc(out, '"');
         dt_str_putc(out, *text);
     }
     dt_str_puts(out, quoted ? "\"" : "");
 }
 
-/* An empty field in quotes: alone in a line it would be none, and readers skip empty lines. Terminals would obey control characters. */
-static void put_text(dt_output *o, const char *text)
-{
+/* An empty field in quotes: alone in a line it would be none, and readers skip empty lines.
+ * Terminals would obey control characters. */
+static void put_text(dt_output *o, const char *text) {
     dt_str clean = {0};
     if (o->plain) {
         dt_str_escaped(&clean, text, strlen(text), SIZE_MAX);
@@ -32,8 +31,7 @@ static void put_text(dt_output *o, const char *text)
     dt_str_release(&clean);
 }
 
-static void put_number(dt_output *o, dt_dtype d, const char *p)
-{
+static void put_number(dt_output *o, dt_dtype d, const char *p) {
     char text[64];
     dt_str number = {0};
     double real;
@@ -45,24 +43,20 @@ static void put_number(dt_output *o, dt_dtype d, const char *p)
         return;
     }
     dt_cast(d, DT_FLOAT64, p, &real, 1);
-    if (d == DT_FLOAT32)
-        dt_str_float(&number, (float)real);
-    else
-        dt_str_double(&number, real);
+    if (d == DT_FLOAT32) dt_str_float(&number, (float)real);
+    else dt_str_double(&number, real);
     dt_csv_put(&o->text, dt_str_text(&number), o->delimiter, true);
     dt_str_release(&number);
 }
 
 /* A default_value may be no place in the vocabulary: its field was empty. */
-static const char *word_of(const dt_texts *vocabulary, dt_dtype d, const char *p)
-{
+static const char *word_of(const dt_texts *vocabulary, dt_dtype d, const char *p) {
     int64_t place;
     dt_cast(d, DT_INT64, p, &place, 1);
     return place >= 0 && place < vocabulary->n ? vocabulary->v[place] : "";
 }
 
-dt_status *dt_csv_write_row(dt_output *o, const void *const *row)
-{
+dt_status *dt_csv_write_row(dt_output *o, const void *const *row) {
     const char gap[] = {o->delimiter, '\0'};
     for (int i = 0; i < o->n; i++) {
         const dt_output_column *c = &o->column[i];
@@ -70,22 +64,18 @@ dt_status *dt_csv_write_row(dt_output *o, const void *const *row)
         const char *p = row[i];
         for (int64_t k = 0; k < n; k++, p += p ? dt_dtype_size(c->row.dtype) : 0) {
             dt_str_puts(&o->text, i || k ? gap : "");
-            if (!p)
-                continue;
-            if (c->text)
-                put_text(o, p);
+            if (!p) continue;
+            if (c->text) put_text(o, p);
             else if (c->vocabulary && c->vocabulary->n > 0)
                 put_text(o, word_of(c->vocabulary, c->row.dtype, p));
-            else
-                put_number(o, c->row.dtype, p);
+            else put_number(o, c->row.dtype, p);
         }
     }
     dt_str_puts(&o->text, o->plain ? "\n" : "\r\n");
     return NULL;
 }
 
-dt_status *dt_csv_write_header(dt_output *o)
-{
+dt_status *dt_csv_write_header(dt_output *o) {
     const char gap[] = {o->delimiter, '\0'};
     dt_str name = {0};
     for (int i = 0; i < o->n && !o->no_header; i++) {
@@ -94,14 +84,12 @@ dt_status *dt_csv_write_header(dt_output *o)
         for (int64_t k = 0; k < (several ? dt_type_elements(&c->row) : 1); k++) {
             dt_str_clear(&name);
             dt_str_puts(&name, c->name);
-            if (several)
-                dt_str_printf(&name, "_%lld", (long long)k);
+            if (several) dt_str_printf(&name, "_%lld", (long long)k);
             dt_str_puts(&o->text, i || k ? gap : "");
             put_text(o, dt_str_text(&name));
         }
     }
-    if (!o->no_header)
-        dt_str_puts(&o->text, o->plain ? "\n" : "\r\n");
+    if (!o->no_header) dt_str_puts(&o->text, o->plain ? "\n" : "\r\n");
     dt_str_release(&name);
     return NULL;
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * File formats: files that hold rows of values. A format knows its files by their first bytes, reads their rows from front to back, finds
- * one again, and writes rows, as far as it can be done. What reads or writes examples (data sets, `predict`, `data convert`) is a loop
- * over the table in formats.h:
+ * File formats: files that hold rows of values. A format knows its files by their first bytes,
+ * reads their rows from front to back, finds one again, and writes rows, as far as it can be done.
+ * What reads or writes examples (data sets, `predict`, `data convert`) is a loop over the table in
+ * formats.h:
  *
- *     sniff, open, next, close                  a source: a file, a folder, or a pipe that somebody is still writing to
- *     access                                    a data set's examples in any order (file/examples.h), which asks
+ *     sniff, open, next, close                  a source: a file, a folder, or a pipe that somebody
+ *     is still writing to access                                    a data set's examples in any
+ *     order (file/examples.h), which asks
  *     declare, skip, look, at; or header        files of records; of arrays
  *     survey                                    which elements files have of which nothing is said
- *     begin, put, flush, finish, release        an output: what is written gets its name when it is whole
+ *     begin, put, flush, finish, release        an output: what is written gets its name when it is
+ *     whole
  *
  * Faults of files name the file and the place in it: line and column, record and offset.
  */
@@ -26,21 +29,26 @@
 /* An element as files store it: every row has this shape (no batch dimension in it). */
 typedef struct dt_stored {
     const char *name;
-    dt_type type;    /* as the job tells, unless the format knows better */
-    dt_location at;  /* of its path in the job file */
+    dt_type type;     /* as the job tells, unless the format knows better */
+    dt_location at;   /* of its path in the job file */
     const char *file; /* for messages */
-    bool text;   /* one text a row: type is its bytes, a NUL behind the last one, what follows has no meaning */
+    /* one text a row: type is its bytes, a NUL behind the last one, what follows has no meaning */
+    bool text;
     int64_t classes; /* values of the file are known to lie in [0, classes); 0: not known */
     int64_t numbers; /* values lie in [0, numbers), as of a vocabulary; 0: nobody knows */
-    dt_texts names;  /* of the classes that its values number, or of the columns that stand side by side; n 0: they have none */
-    dt_texts columns, vocabulary; /* of CSV files: their names, and the texts whose places are the values; n 0: none */
-    bool has_default;        /* of empty fields of CSV, */
+    /* of the classes that its values number, or of the columns that stand side by side; n 0:
+     * they have none */
+    dt_texts names;
+    /* of CSV files: their names, and the texts whose places are the values; n 0: none */
+    dt_texts columns, vocabulary;
+    bool has_default; /* of empty fields of CSV, */
     double default_value;
-    char delimiter;  /* of CSV files */
-    bool numbered;   /* CSV files without a header: the columns' names are numbers from 0 */
+    char delimiter;       /* of CSV files */
+    bool numbered;        /* CSV files without a header: the columns' names are numbers from 0 */
     const dt_tree *words; /* its entry in the job's `element`; NULL: none */
     const void *own;      /* what the format has read of that, see `declare`; NULL: nothing yet */
-    bool pictures;        /* TFRecords: byte strings that are files of pictures, as the first record tells */
+    /* TFRecords: byte strings that are files of pictures, as the first record tells */
+    bool pictures;
 } dt_stored;
 
 /* A record, where a format can find records again. */
@@ -54,17 +62,17 @@ typedef struct dt_row_record {
 /* What is being read. */
 typedef struct dt_row_source {
     dt_arena *arena;
-    const char *path;           /* for messages too */
-    dt_inflow *file;            /* NULL: a folder */
-    bool is_pipe;               /* standard input */
-    bool again;                 /* a data set's: rows will be wanted again, by `at` */
-    const char *format;         /* of the job's own data, whose words hold if it is this one */
-    const dt_tree *keys;        /* all that the job says of it */
+    const char *path;    /* for messages too */
+    dt_inflow *file;     /* NULL: a folder */
+    bool is_pipe;        /* standard input */
+    bool again;          /* a data set's: rows will be wanted again, by `at` */
+    const char *format;  /* of the job's own data, whose words hold if it is this one */
+    const dt_tree *keys; /* all that the job says of it */
     int n;
-    dt_stored *element;         /* [n] */
-    int64_t count;              /* of rows; -1: not known */
-    int64_t row;                /* the number of the next one, from 0 */
-    dt_row_record record;           /* that of the last row; formats with `at` set it */
+    dt_stored *element;   /* [n] */
+    int64_t count;        /* of rows; -1: not known */
+    int64_t row;          /* the number of the next one, from 0 */
+    dt_row_record record; /* that of the last row; formats with `at` set it */
 } dt_row_source;
 
 /* Values of a row as the elements want them, in order. */
@@ -72,12 +80,13 @@ int64_t dt_row_source_values(const dt_row_source *s);
 /* A number as value i of an element of dtype; false: it does not fit. */
 bool dt_row_source_put(dt_dtype dtype, double x, void *out, int64_t i);
 
-/* Files of which nothing is said: what a data set's keys must say of them goes to j, `element` among it. */
+/* Files of which nothing is said: what a data set's keys must say of them goes to j, `element`
+ * among it. */
 typedef struct dt_survey_request {
     const char *const *path; /* [n] */
     int n;
     dt_json *j;
-    dt_str *notes;           /* lines: what could not be taken as it is */
+    dt_str *notes; /* lines: what could not be taken as it is */
 } dt_survey_request;
 
 /* ---- writing ---- */
@@ -92,17 +101,18 @@ typedef struct dt_output_column {
 
 typedef struct dt_output {
     const struct dt_format *kind;
-    const char *named;          /* as the user named it, lent */
+    const char *named; /* as the user named it, lent */
     int n;
     const dt_output_column *column; /* [n] lent */
-    int64_t of, rows;           /* how many there will be, -1: nobody knows; so far */
-    char delimiter;             /* CSV */
-    bool no_header, plain;      /* CSV; plain: for people: LF, no control characters, no quotes without need */
+    int64_t of, rows;               /* how many there will be, -1: nobody knows; so far */
+    char delimiter;                 /* CSV */
+    /* CSV; plain: for people: LF, no control characters, no quotes without need */
+    bool no_header, plain;
     dt_writer file;
-    char *path, *temporary;     /* NULL: standard output */
-    dt_str text;                /* not written yet */
+    char *path, *temporary; /* NULL: standard output */
+    dt_str text;            /* not written yet */
     bool begun;
-    void *state;                /* the format's */
+    void *state; /* the format's */
 } dt_output;
 
 /* A file; or standard output. CANT_CREATE and the like. *o is to be closed in any case. */
@@ -128,41 +138,50 @@ typedef struct dt_dataset_keys {
 } dt_dataset_keys;
 
 typedef struct dt_format {
-    dt_kind kind;               /* as `format` names it; no fields: its keys stand beside the name */
+    dt_kind kind; /* as `format` names it; no fields: its keys stand beside the name */
     dt_dataset_keys keys;
-    const struct dt_example_access *access; /* of data sets in this format (file/examples.h); NULL: there are none */
-    const char *suffix[3];      /* of files that are written: ".idx", "-ubyte" */
-    bool texts;                 /* rows may hold texts */
-    bool arrays;                /* files hold an array for each element, not examples one after the other */
-    bool one_array;             /* one file, one array */
-    bool seeks;                 /* an output is a file, not a pipe */
-    bool records;               /* rows follow one another, so they may be written into several files */
+    /* of data sets in this format (file/examples.h); NULL: there are none */
+    const struct dt_example_access *access;
+    const char *suffix[3]; /* of files that are written: ".idx", "-ubyte" */
+    bool texts;            /* rows may hold texts */
+    bool arrays;    /* files hold an array for each element, not examples one after the other */
+    bool one_array; /* one file, one array */
+    bool seeks;     /* an output is a file, not a pipe */
+    bool records;   /* rows follow one another, so they may be written into several files */
     /* By the first bytes, DT_PEEK at least if there are so many; n -1: a folder. */
     bool (*sniff)(const unsigned char *first, int64_t n);
     dt_status *(*open)(dt_row_source *s, void **state);
     /* The next row of every element. *more false: there is none. */
     dt_status *(*next)(dt_row_source *s, void *state, void *const *row, bool *more);
-    const char *(*row_file)(const void *state, int64_t row);   /* the file that a row is by itself, lent; NULL: rows are no files */
-    bool (*holds)(const void *state);                          /* a whole row has been read already; NULL: never */
-    void (*close)(void *state);                                /* NULL: nothing to do */
-    dt_status *(*survey)(const dt_survey_request *q);          /* NULL: files must be told what they hold */
-    /* Data sets of records (record_access.c): what their keys say, as far as no table does; NULL: nothing. */
+    /* the file that a row is by itself, lent; NULL: rows are no files */
+    const char *(*row_file)(const void *state, int64_t row);
+    bool (*holds)(const void *state); /* a whole row has been read already; NULL: never */
+    void (*close)(void *state);       /* NULL: nothing to do */
+    /* NULL: files must be told what they hold */
+    dt_status *(*survey)(const dt_survey_request *q);
+    /* Data sets of records (record_access.c): what their keys say, as far as no table does; NULL:
+     * nothing. */
     dt_status *(*check)(const dt_tree *keys, const dt_location *at);
     /* An entry of `element`; keys: all of the data set. */
-    dt_status *(*declare)(dt_arena *arena, const dt_entry *entry, const dt_tree *keys, dt_stored *out);
-    /* Like `next`, but finds s->record alone and looks at no values; NULL: opening reads all values, and keeps them while they are few. */
+    dt_status *(*declare)(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
+                          dt_stored *out);
+    /* Like `next`, but finds s->record alone and looks at no values; NULL: opening reads all
+     * values, and keeps them while they are few. */
     dt_status *(*skip)(dt_row_source *s, void *state, bool *more);
     /* With `skip`: takes from the first record what holds for all elements. */
     void (*look)(dt_row_source *s, const dt_row_record *first);
-    /* A record's values, out[e] of each element, NULL: not wanted. Any thread, any time, after `close` too. */
-    dt_status *(*at)(const dt_row_source *s, const void *state, const dt_row_record *r, void *const *out);
-    dt_header_reader *header;                                  /* data sets of arrays (array_access.c): what a file's front says */
-    bool members;                                              /* theirs may be members of an archive */
-    dt_status *(*begin)(dt_output *o);                         /* NULL: nothing stands in front */
-    dt_status *(*put)(dt_output *o, const void *const *row);   /* adds to o->text, or to what o->state keeps */
-    dt_status *(*flush)(dt_output *o);                         /* NULL: o->text goes into the file */
-    dt_status *(*finish)(dt_output *o);                        /* NULL: nothing is left to do */
-    void (*release)(dt_output *o);                             /* of o->state, if there is any */
+    /* A record's values, out[e] of each element, NULL: not wanted. Any thread, any time, after
+     * `close` too. */
+    dt_status *(*at)(const dt_row_source *s, const void *state, const dt_row_record *r,
+                     void *const *out);
+    dt_header_reader *header; /* data sets of arrays (array_access.c): what a file's front says */
+    bool members;             /* theirs may be members of an archive */
+    dt_status *(*begin)(dt_output *o); /* NULL: nothing stands in front */
+    /* adds to o->text, or to what o->state keeps */
+    dt_status *(*put)(dt_output *o, const void *const *row);
+    dt_status *(*flush)(dt_output *o);  /* NULL: o->text goes into the file */
+    dt_status *(*finish)(dt_output *o); /* NULL: nothing is left to do */
+    void (*release)(dt_output *o);      /* of o->state, if there is any */
 } dt_format;
 
 #define DT_FILE_FORMAT(name) extern const dt_format dt_format_##name;

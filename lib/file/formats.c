@@ -12,8 +12,7 @@ const dt_format *const dt_file_formats[] = {
     NULL,
 };
 
-const dt_format *dt_format_for(const char *path, const char **suffix)
-{
+const dt_format *dt_format_for(const char *path, const char **suffix) {
     const size_t n = strlen(path);
     for (const dt_format *const *c = dt_file_formats; *c; c++)
         for (const char *const *s = (*c)->put ? (*c)->suffix : &(const char *){NULL}; *s; s++)
@@ -24,60 +23,49 @@ const dt_format *dt_format_for(const char *path, const char **suffix)
     return NULL;
 }
 
-const dt_format *dt_format_sniff(const unsigned char *first, int64_t n)
-{
+const dt_format *dt_format_sniff(const unsigned char *first, int64_t n) {
     const dt_format *const *c = dt_file_formats;
-    while (*c && !((*c)->sniff && (*c)->sniff(first, n)))
-        c++;
+    while (*c && !((*c)->sniff && (*c)->sniff(first, n))) c++;
     return *c;
 }
 
-int dt_formats(void)
-{
+int dt_formats(void) {
     int n = 0;
-    for (const dt_format *const *f = dt_file_formats; *f; f++)
-        n += (*f)->access != NULL;
+    for (const dt_format *const *f = dt_file_formats; *f; f++) n += (*f)->access != NULL;
     return n;
 }
 
-static int names_before(const char *name)
-{
+static int names_before(const char *name) {
     int n = 0;
     for (const dt_format *const *f = dt_file_formats; *f; f++)
         n += (*f)->access && strcmp((*f)->kind.name, name) < 0;
     return n;
 }
 
-const dt_format *dt_format_at(int place)
-{
+const dt_format *dt_format_at(int place) {
     const dt_format *const *f = dt_file_formats;
-    while (!(*f)->access || names_before((*f)->kind.name) != place)
-        f++;
+    while (!(*f)->access || names_before((*f)->kind.name) != place) f++;
     return *f;
 }
 
-const char *dt_part_name(dt_part p)
-{
+const char *dt_part_name(dt_part p) {
     static const char *const names[DT_PARTS] = {"train", "validation", "test"};
     return names[p];
 }
 
-int64_t dt_row_source_values(const dt_row_source *s)
-{
+int64_t dt_row_source_values(const dt_row_source *s) {
     int64_t n = 0;
     for (int e = 0; e < s->n; e++)
         n += s->element[e].text ? 1 : dt_type_elements(&s->element[e].type);
     return n;
 }
 
-#define PUT(type, least, most) \
-    if (!(x >= (double)(least) && x <= (double)(most)) || x != floor(x)) \
-        return false; \
-    ((type *)out)[i] = (type)x; \
+#define PUT(type, least, most)                                                                     \
+    if (!(x >= (double)(least) && x <= (double)(most)) || x != floor(x)) return false;             \
+    ((type *)out)[i] = (type)x;                                                                    \
     return true
 
-bool dt_row_source_put(dt_dtype dtype, double x, void *out, int64_t i)
-{
+bool dt_row_source_put(dt_dtype dtype, double x, void *out, int64_t i) {
     switch (dtype) {
     case DT_BOOL: PUT(bool, 0, 1);
     case DT_UINT8: PUT(uint8_t, 0, UINT8_MAX);

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of formats: DT_FILE_FORMAT(name), dt_format_<name>. The first that knows a file's first bytes has it: CSV comes last. */
-DT_FILE_FORMAT(npy) DT_FILE_FORMAT(npz) DT_FILE_FORMAT(idx) DT_FILE_FORMAT(picture) DT_FILE_FORMAT(image_folder) DT_FILE_FORMAT(tfrecord)
-DT_FILE_FORMAT(jsonl) DT_FILE_FORMAT(text) DT_FILE_FORMAT(synthetic) DT_FILE_FORMAT(csv)
+/* The table of formats: DT_FILE_FORMAT(name), dt_format_<name>. The first that knows a file's first
+ * bytes has it: CSV comes last. */
+DT_FILE_FORMAT(npy)
+DT_FILE_FORMAT(npz)
+DT_FILE_FORMAT(idx)
+DT_FILE_FORMAT(picture)
+DT_FILE_FORMAT(image_folder)
+DT_FILE_FORMAT(tfrecord)
+DT_FILE_FORMAT(jsonl)
+DT_FILE_FORMAT(text)
+DT_FILE_FORMAT(synthetic)
+DT_FILE_FORMAT(csv)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file read once, from front to back. One that begins like gzip, whatever its name, is decompressed on the way. */
+/* A file read once, from front to back. One that begins like gzip, whatever its name, is
+ * decompressed on the way. */
 #ifndef DT_FILE_GZIP_H
 #define DT_FILE_GZIP_H
 
@@ -17,15 +18,18 @@ typedef struct dt_inflow_member {
     uint32_t crc;
     bool deflated;
 } dt_inflow_member;
-dt_status *dt_inflow_open_member(dt_inflow **out, const char *path, const dt_inflow_member *m) DT_MUST_USE;
-/* Standard input, a pipe too: its size counts as unlimited, and it cannot be read by offset unless it is a file. */
+dt_status *dt_inflow_open_member(dt_inflow **out, const char *path,
+                                 const dt_inflow_member *m) DT_MUST_USE;
+/* Standard input, a pipe too: its size counts as unlimited, and it cannot be read by offset unless
+ * it is a file. */
 dt_status *dt_inflow_stdin(dt_inflow **out) DT_MUST_USE;
 void dt_inflow_close(dt_inflow *f); /* takes NULL */
 /* Up to n bytes; *got is less than n only at the end, where checksums have been verified. */
 dt_status *dt_inflow_read(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
 /* As soon as there is something; *got 0: the end. */
 dt_status *dt_inflow_some(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
-/* Up to n bytes, at most DT_PEEK, which stay to be read: no more than a line that somebody types. Before anything else is read. */
+/* Up to n bytes, at most DT_PEEK, which stay to be read: no more than a line that somebody types.
+ * Before anything else is read. */
 enum { DT_PEEK = 16 };
 dt_status *dt_inflow_peek(dt_inflow *f, void *buffer, int64_t n, int64_t *got) DT_MUST_USE;
 /* Whether something can be read without waiting; the end is something. */

@@ -4,17 +4,21 @@
  *
  *     dataset:
  *       format: image_folder
- *       train: data/slides/train                  # train/clear/a.png, train/clear/b.jpg, train/tumour/c.png, ...
+ *       train: data/slides/train                  # train/clear/a.png, train/clear/b.jpg,
+ *       train/tumour/c.png, ...
  *       validation: data/slides/val
  *       element:
  *         image: {shape: [1024, 1024, 3], dtype: uint8}
  *         label: {num_classes: 2}
  *
- * Pictures have that shape; with `interpolation: bilinear` (which gives float32) or `nearest` they may have any size and are brought to it.
+ * Pictures have that shape; with `interpolation: bilinear` (which gives float32) or `nearest` they
+ * may have any size and are brought to it.
  *
- * Classes are numbered as the training folder's names are sorted, by their bytes, and examples stand in the order of class and file name; with
- * `validation_split` classes are spread evenly, or else its last examples would be all of the last ones. Hidden files are left out, anything else
- * that is no .png, .jpg or .jpeg is refused. A picture is decoded when its example is wanted, by the threads that read ahead.
+ * Classes are numbered as the training folder's names are sorted, by their bytes, and examples
+ * stand in the order of class and file name; with `validation_split` classes are spread evenly, or
+ * else its last examples would be all of the last ones. Hidden files are left out, anything else
+ * that is no .png, .jpg or .jpeg is refused. A picture is decoded when its example is wanted, by
+ * the threads that read ahead.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,33 +35,37 @@ struct image_folder {
     const dt_tree *element;
 };
 
-static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_image_element_fields), DT_END};
-static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
+static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_image_element_fields),
+                                       DT_END};
+static const dt_field element_forms[] = {
+    DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
 
 static const dt_field fields[] = {
-    DT_TREE(struct image_folder, element, .forms = element_forms, .required = true, .help = "{image: {shape: [rows, columns, channels]}, label: {num_classes: N}}"),
-    DT_END
-};
+    DT_TREE(struct image_folder, element, .forms = element_forms, .required = true,
+            .help = "{image: {shape: [rows, columns, channels]}, label: {num_classes: N}}"),
+    DT_END};
 
-static dt_status *check_folder(const dt_format_request *r)
-{
+static dt_status *check_folder(const dt_format_request *r) {
     const char *part = dt_part_name(r->part), *path;
     if (!r->tree)
-        return dt_fail(DT_E_DATASET_KEYS, r->at, "dataset lacks '%s': a folder with a folder of pictures for each class", part);
+        return dt_fail(DT_E_DATASET_KEYS, r->at,
+                       "dataset lacks '%s': a folder with a folder of pictures for each class",
+                       part);
     DT_TRY(dt_tree_text(r->tree, part, &path));
-    return *path ? NULL : dt_fail(DT_E_DATASET_KEYS, &r->tree->at, "'%s' must name a folder, got an empty string", part);
+    return *path ? NULL
+                 : dt_fail(DT_E_DATASET_KEYS, &r->tree->at,
+                           "'%s' must name a folder, got an empty string", part);
 }
 
-static dt_status *check(const dt_format_request *r, dt_texts *names)
-{
+static dt_status *check(const dt_format_request *r, dt_texts *names) {
     const dt_tree *element = ((const struct image_folder *)r->args)->element;
     dt_image_layout ignored;
     dt_status *s = check_folder(r);
-    if (!element)
-        return s;
+    if (!element) return s;
     if (r->part == DT_PART_TRAIN) /* once is enough */
         dt_status_append(&s, dt_image_layout_read(r->arena, element, &ignored));
-    names->v = dt_arena_array(r->arena, const char *, element->kind == DT_TREE_MAP ? element->n : 0);
+    names->v =
+        dt_arena_array(r->arena, const char *, element->kind == DT_TREE_MAP ? element->n : 0);
     for (int i = 0; element->kind == DT_TREE_MAP && i < element->n; i++)
         names->v[names->n++] = element->entry[i].key;
     return s;
@@ -69,48 +77,41 @@ typedef struct folder_part {
     dt_examples base;
     int image, label;
     dt_image_layout layout;
-    int32_t *class;        /* [paths.n] of the pictures */
+    int32_t *class; /* [paths.n] of the pictures */
     int cap;
 } folder_part;
 
-static const char *name_of(const char *path)
-{
-    return strrchr(path, '/') + 1;
-}
+static const char *name_of(const char *path) { return strrchr(path, '/') + 1; }
 
 /* The folders in a part's folder: its classes. */
-static dt_status *list_classes(const dt_format_request *r, const dt_tree *part, dt_paths *out)
-{
+static dt_status *list_classes(const dt_format_request *r, const dt_tree *part, dt_paths *out) {
     char *folder = dt_path_join(r->directory, part->text);
     dt_paths all = {0};
     dt_status *s = dt_paths_list(&all, folder);
     for (int i = 0; !s && i < all.n; i++)
-        if (dt_path_is_folder(all.v[i]))
-            dt_paths_add(out, all.v[i]);
+        if (dt_path_is_folder(all.v[i])) dt_paths_add(out, all.v[i]);
     dt_paths_release(&all);
     free(folder);
     return dt_at(s, &part->at);
 }
 
-static int compare_names(const void *name, const void *path)
-{
+static int compare_names(const void *name, const void *path) {
     return strcmp(name, name_of(*(char *const *)path));
 }
 
 /* The number of a class: its place among those of train; -1: it is not there. */
-static int32_t number_of(const dt_paths *classes, const char *name)
-{
+static int32_t number_of(const dt_paths *classes, const char *name) {
     char **found = bsearch(name, classes->v, (size_t)classes->n, sizeof *classes->v, compare_names);
     return found ? (int32_t)(found - classes->v) : -1;
 }
 
-static dt_status *add_pictures(folder_part *x, const char *folder, int32_t class)
-{
+static dt_status *add_pictures(folder_part *x, const char *folder, int32_t class) {
     dt_paths files = {0};
     dt_status *s = dt_paths_list(&files, folder);
     for (int i = 0; !s && i < files.n; i++) {
         if (!dt_image_is_named(files.v[i])) {
-            s = dt_fail(DT_E_DATA_FILE, NULL, "%s: a folder of pictures holds files .png, .jpg and .jpeg", files.v[i]);
+            s = dt_fail(DT_E_DATA_FILE, NULL,
+                        "%s: a folder of pictures holds files .png, .jpg and .jpeg", files.v[i]);
             break;
         }
         DT_GROW(x->class, x->cap, x->base.paths.n + 1);
@@ -121,36 +122,34 @@ static dt_status *add_pictures(folder_part *x, const char *folder, int32_t class
     return s;
 }
 
-static dt_status *add_classes(folder_part *x, const dt_paths *folders, const dt_paths *classes)
-{
+static dt_status *add_classes(folder_part *x, const dt_paths *folders, const dt_paths *classes) {
     for (int i = 0; i < folders->n; i++) {
         int32_t class = number_of(classes, name_of(folders->v[i]));
         if (class < 0)
-            return dt_fail(DT_E_DATA_FILE, NULL, "%s: the training data has no class '%s'", folders->v[i], name_of(folders->v[i]));
+            return dt_fail(DT_E_DATA_FILE, NULL, "%s: the training data has no class '%s'",
+                           folders->v[i], name_of(folders->v[i]));
         DT_TRY(add_pictures(x, folders->v[i], class));
     }
     return NULL;
 }
 
-static void name_classes(const dt_format_request *r, const dt_paths *classes, dt_stored *label)
-{
+static void name_classes(const dt_format_request *r, const dt_paths *classes, dt_stored *label) {
     label->names = (dt_texts){classes->n, dt_arena_array(r->arena, const char *, classes->n)};
     for (int i = 0; i < classes->n; i++)
         label->names.v[i] = dt_arena_strdup(r->arena, name_of(classes->v[i]));
 }
 
-static dt_status *find_pictures(const dt_format_request *r, const dt_image_layout *l, folder_part *x)
-{
+static dt_status *find_pictures(const dt_format_request *r, const dt_image_layout *l,
+                                folder_part *x) {
     dt_paths classes = {0}, folders = {0};
     dt_status *s = list_classes(r, r->train, &classes);
     if (!s && classes.n != l->num_classes)
-        s = dt_fail(DT_E_DATA_FILE, &r->train->at, "%s: has %d folders, one per class, but '%s' has %lld classes", r->train->text, classes.n,
-                    x->base.stored[l->label].name, (long long)l->num_classes);
+        s = dt_fail(DT_E_DATA_FILE, &r->train->at,
+                    "%s: has %d folders, one per class, but '%s' has %lld classes", r->train->text,
+                    classes.n, x->base.stored[l->label].name, (long long)l->num_classes);
     name_classes(r, &classes, &x->base.stored[x->label]);
-    if (!s)
-        s = list_classes(r, r->tree, &folders);
-    if (!s)
-        s = dt_at(add_classes(x, &folders, &classes), &r->tree->at);
+    if (!s) s = list_classes(r, r->tree, &folders);
+    if (!s) s = dt_at(add_classes(x, &folders, &classes), &r->tree->at);
     if (!s && x->base.paths.n == 0)
         s = dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: no pictures", r->tree->text);
     dt_paths_release(&classes);
@@ -158,8 +157,7 @@ static dt_status *find_pictures(const dt_format_request *r, const dt_image_layou
     return s;
 }
 
-static void spread(const dt_image_layout *l, folder_part *x)
-{
+static void spread(const dt_image_layout *l, folder_part *x) {
     int n = x->base.paths.n, *order = dt_alloc((size_t)n * sizeof *order);
     char **path = dt_alloc((size_t)n * sizeof *path);
     int32_t *class = dt_alloc((size_t)n * sizeof *class);
@@ -177,45 +175,42 @@ static void spread(const dt_image_layout *l, folder_part *x)
 
 /* ---- pictures ---- */
 
-static dt_status *fetch(dt_examples *base, int64_t row, dt_read_buffer *buffer, dt_bytes *out)
-{
+static dt_status *fetch(dt_examples *base, int64_t row, dt_read_buffer *buffer, dt_bytes *out) {
     folder_part *x = (folder_part *)base;
-    DT_TRY(dt_at(dt_file_read(x->base.paths.v[row], LARGEST_FILE, &buffer->bytes), &x->base.stored[x->image].at));
+    DT_TRY(dt_at(dt_file_read(x->base.paths.v[row], LARGEST_FILE, &buffer->bytes),
+                 &x->base.stored[x->image].at));
     *out = (dt_bytes){dt_str_text(&buffer->bytes), buffer->bytes.size};
     return NULL;
 }
 
-static dt_status *decode(const folder_part *x, int64_t row, const dt_bytes *bytes, void *out)
-{
-    return dt_image_fit(&x->layout, &(dt_image_name){x->base.paths.v[row], x->base.stored[x->image].name}, bytes->data, bytes->n, out);
+static dt_status *decode(const folder_part *x, int64_t row, const dt_bytes *bytes, void *out) {
+    return dt_image_fit(&x->layout,
+                        &(dt_image_name){x->base.paths.v[row], x->base.stored[x->image].name},
+                        bytes->data, bytes->n, out);
 }
 
-static dt_status *unpack(dt_examples *base, int64_t row, const dt_bytes *bytes, void *const *out)
-{
+static dt_status *unpack(dt_examples *base, int64_t row, const dt_bytes *bytes, void *const *out) {
     folder_part *x = (folder_part *)base;
-    if (out[x->label])
-        memcpy(out[x->label], &x->class[row], sizeof x->class[row]);
-    return out[x->image] ? dt_at(decode(x, row, bytes, out[x->image]), &x->base.stored[x->image].at) : NULL;
+    if (out[x->label]) memcpy(out[x->label], &x->class[row], sizeof x->class[row]);
+    return out[x->image] ? dt_at(decode(x, row, bytes, out[x->image]), &x->base.stored[x->image].at)
+                         : NULL;
 }
 
 /* The first picture has been decoded, so its size is known. */
-static int64_t unpacking(const dt_examples *base, int threads)
-{
+static int64_t unpacking(const dt_examples *base, int threads) {
     const folder_part *x = (const folder_part *)base;
     return dt_image_room_bytes(x->layout.room, threads);
 }
 
 /* ---- the format ---- */
 
-static void close_part(dt_examples *base)
-{
+static void close_part(dt_examples *base) {
     folder_part *x = (folder_part *)base;
     dt_paths_release(&x->base.paths);
     free(x->class);
 }
 
-static void name_elements(const dt_format_request *r, const dt_image_layout *l, folder_part *x)
-{
+static void name_elements(const dt_format_request *r, const dt_image_layout *l, folder_part *x) {
     const dt_tree *element = ((const struct image_folder *)r->args)->element;
     x->base.n = 2;
     x->base.stored = dt_arena_array(r->arena, dt_stored, 2);
@@ -224,29 +219,31 @@ static void name_elements(const dt_format_request *r, const dt_image_layout *l, 
     x->image = l->image;
     x->label = l->label;
     for (int e = 0; e < 2; e++)
-        x->base.stored[e] = (dt_stored){.name = element->entry[e].key, .type = e == l->image ? l->type : dt_type_of(DT_INT32, 0, NULL), .at = r->tree->at,
-                                        .file = r->tree->text};
+        x->base.stored[e] =
+            (dt_stored){.name = element->entry[e].key,
+                        .type = e == l->image ? l->type : dt_type_of(DT_INT32, 0, NULL),
+                        .at = r->tree->at,
+                        .file = r->tree->text};
     x->base.stored[l->label].classes = l->num_classes;
 }
 
 /* The first picture is looked at, so that a wrong shape is told before training. */
-static dt_status *try_first(folder_part *x)
-{
+static dt_status *try_first(folder_part *x) {
     const dt_stored *e = &x->base.stored[x->image];
     void *room = dt_try_alloc((size_t)dt_type_bytes(&e->type)), *out[2] = {NULL, NULL};
     dt_read_buffer buffer = {0};
     dt_bytes bytes;
-    dt_status *s = room ? fetch(&x->base, 0, &buffer, &bytes) : dt_fail(DT_E_NO_MEMORY, &e->at, "out of memory for an example of '%s'", e->name);
+    dt_status *s =
+        room ? fetch(&x->base, 0, &buffer, &bytes)
+             : dt_fail(DT_E_NO_MEMORY, &e->at, "out of memory for an example of '%s'", e->name);
     out[x->image] = room;
-    if (!s)
-        s = unpack(&x->base, 0, &bytes, out);
+    if (!s) s = unpack(&x->base, 0, &bytes, out);
     dt_str_release(&buffer.bytes);
     free(room);
     return s;
 }
 
-static dt_status *open_part(const dt_format_request *r, dt_examples **out)
-{
+static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
     dt_image_layout l;
     DT_TRY(dt_image_layout_read(r->arena, ((const struct image_folder *)r->args)->element, &l));
     folder_part *x = dt_arena_new(r->arena, folder_part);
@@ -254,43 +251,49 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out)
     name_elements(r, &l, x);
     DT_TRY(find_pictures(r, &l, x));
     x->base.count = x->base.paths.n;
-    if (r->splits)
-        spread(&l, x);
+    if (r->splits) spread(&l, x);
     return try_first(x);
 }
 
 /* What a picture is told apart by: "class/file". */
-static const char *source(const dt_examples *base, int64_t i, const char **what)
-{
+static const char *source(const dt_examples *base, int64_t i, const char **what) {
     const folder_part *x = (const folder_part *)base;
-    if (i >= x->base.paths.n)
-        return NULL;
+    if (i >= x->base.paths.n) return NULL;
     const char *path = x->base.paths.v[i], *slash = name_of(path) - 1;
-    while (slash > path && slash[-1] != '/')
-        slash--;
+    while (slash > path && slash[-1] != '/') slash--;
     *what = slash;
     return path;
 }
 
-static dt_status *whole(dt_examples *base, int e, const void **rows)
-{
+static dt_status *whole(dt_examples *base, int e, const void **rows) {
     folder_part *x = (folder_part *)base;
     *rows = e == x->label ? x->class : NULL;
     return NULL;
 }
 
-static bool sniff(const unsigned char *first, int64_t n)
-{
+static bool sniff(const unsigned char *first, int64_t n) {
     (void)first;
     return n < 0;
 }
 
 static const dt_example_access access = {
-    .check = check, .open = open_part, .source = source, .whole = whole, .fetch = fetch, .unpack = unpack, .unpacking = unpacking, .close = close_part,
+    .check = check,
+    .open = open_part,
+    .source = source,
+    .whole = whole,
+    .fetch = fetch,
+    .unpack = unpack,
+    .unpacking = unpacking,
+    .close = close_part,
 };
 
 const dt_format dt_format_image_folder = {
-    .kind = {.name = "image_folder", .about = "PNG and JPEG files, one folder per class"}, .keys = {fields, sizeof(struct image_folder)},
+    .kind = {.name = "image_folder", .about = "PNG and JPEG files, one folder per class"},
+    .keys = {fields, sizeof(struct image_folder)},
     .access = &access,
-    .sniff = sniff, .open = dt_pictures_open, .next = dt_pictures_next, .row_file = dt_pictures_file, .close = dt_pictures_close,
+    .sniff = sniff,
+    .open = dt_pictures_open,
+    .next = dt_pictures_next,
+    .row_file = dt_pictures_file,
+    .close = dt_pictures_close,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jansson parses by recursion and takes up to 240 bytes a value, so a small file can ask for much: 5 MB of "[" nest five million deep, 16
- * MiB of "{}," become a gigabyte. The text is therefore weighed first, in one pass that takes no memory.
+ * jansson parses by recursion and takes up to 240 bytes a value, so a small file can ask for much:
+ * 5 MB of "[" nest five million deep, 16 MiB of "{}," become a gigabyte. The text is therefore
+ * weighed first, in one pass that takes no memory.
  */
 #include "file/json_read.h"
 
@@ -13,7 +14,8 @@
 
 enum {
     DEEPEST = 64,
-    LIST_BYTES = 240,  /* jansson 2.14: an object with its table of 8 buckets, allocator's overhead included */
+    /* jansson 2.14: an object with its table of 8 buckets, allocator's overhead included */
+    LIST_BYTES = 240,
     VALUE_BYTES = 100, /* a short string or a member of an object */
 };
 static const size_t heaviest = (size_t)192 << 20;
@@ -24,17 +26,14 @@ typedef struct weighing {
 } weighing;
 
 /* The position behind the string that opens at i. */
-static size_t skip_string(const char *text, size_t i, size_t n)
-{
+static size_t skip_string(const char *text, size_t i, size_t n) {
     for (i++; i < n && text[i] != '"'; i++)
-        if (text[i] == '\\')
-            i++;
+        if (text[i] == '\\') i++;
     return i + 1;
 }
 
 /* Of the first n bytes. What is not JSON is weighed as if it were; jansson finds the fault. */
-static weighing weigh(const char *text, size_t n)
-{
+static weighing weigh(const char *text, size_t n) {
     weighing w = {0};
     for (size_t i = 0; i < n;) {
         char c = text[i];
@@ -45,8 +44,7 @@ static weighing weigh(const char *text, size_t n)
         i++;
         if (c == '[' || c == '{') {
             w.bytes += LIST_BYTES;
-            if (++w.depth > w.deepest)
-                w.deepest = w.depth;
+            if (++w.depth > w.deepest) w.deepest = w.depth;
         } else if (c == ']' || c == '}') {
             w.depth--;
         } else if (c == ',' || c == ':') {
@@ -56,52 +54,48 @@ static weighing weigh(const char *text, size_t n)
     return w;
 }
 
-/* jansson says where it stopped, which is behind the closing quote of the key; the opening one is the nearest that no backslash escapes. */
-static dt_status *twice(const dt_json_text *t, size_t stop)
-{
-    if (stop > t->size)
-        stop = t->size;
+/* jansson says where it stopped, which is behind the closing quote of the key; the opening one is
+ * the nearest that no backslash escapes. */
+static dt_status *twice(const dt_json_text *t, size_t stop) {
+    if (stop > t->size) stop = t->size;
     size_t end = stop > 0 ? stop - 1 : 0, begin = end;
     while (begin > 0) {
         size_t slashes = 0;
         begin--;
-        while (slashes < begin && t->text[begin - 1 - slashes] == '\\')
-            slashes++;
-        if (t->text[begin] == '"' && slashes % 2 == 0)
-            break;
+        while (slashes < begin && t->text[begin - 1 - slashes] == '\\') slashes++;
+        if (t->text[begin] == '"' && slashes % 2 == 0) break;
     }
     bool outermost = weigh(t->text, begin).depth == 1;
     int length = end - begin > 81 ? 80 : (int)(end - begin) - 1;
-    return dt_fail(t->fault, NULL, "%s: %s '%.*s' appears twice", t->path, outermost ? t->member : "key", length > 0 ? length : 0,
-                   t->text + begin + 1);
+    return dt_fail(t->fault, NULL, "%s: %s '%.*s' appears twice", t->path,
+                   outermost ? t->member : "key", length > 0 ? length : 0, t->text + begin + 1);
 }
 
-static dt_status *explain(const dt_json_text *t, const json_error_t *error)
-{
+static dt_status *explain(const dt_json_text *t, const json_error_t *error) {
     if (json_error_code(error) == json_error_duplicate_key)
         return twice(t, (size_t)error->position);
-    return dt_fail(t->fault, NULL, "%s: %s is not JSON (offset %d): %s", t->path, t->part, error->position, error->text);
+    return dt_fail(t->fault, NULL, "%s: %s is not JSON (offset %d): %s", t->path, t->part,
+                   error->position, error->text);
 }
 
-dt_status *dt_json_weigh(const dt_json_text *t)
-{
+dt_status *dt_json_weigh(const dt_json_text *t) {
     const weighing w = weigh(t->text, t->size);
     if (w.deepest > DEEPEST)
         return dt_fail(t->fault, NULL, "%s: %s nested deeper than %d", t->path, t->part, DEEPEST);
     if (w.bytes > heaviest)
-        return dt_fail(t->fault, NULL, "%s: %s has too many values; reading them would take %zu MiB, the limit is %zu", t->path, t->part,
-                       w.bytes >> 20, heaviest >> 20);
+        return dt_fail(
+            t->fault, NULL,
+            "%s: %s has too many values; reading them would take %zu MiB, the limit is %zu",
+            t->path, t->part, w.bytes >> 20, heaviest >> 20);
     return NULL;
 }
 
-dt_status *dt_json_parse(const dt_json_text *t, json_t **out)
-{
+dt_status *dt_json_parse(const dt_json_text *t, json_t **out) {
     json_error_t error;
     *out = NULL;
     DT_TRY(dt_json_weigh(t));
     json_t *root = dt_json_load(t->text, t->size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-    if (!root)
-        return explain(t, &error);
+    if (!root) return explain(t, &error);
     if (!json_is_object(root)) {
         json_decref(root);
         return dt_fail(t->fault, NULL, "%s: %s is JSON but not an object", t->path, t->part);
@@ -110,23 +104,19 @@ dt_status *dt_json_parse(const dt_json_text *t, json_t **out)
     return NULL;
 }
 
-bool dt_json_get_int(const json_t *object, const char *key, int64_t *out)
-{
+bool dt_json_get_int(const json_t *object, const char *key, int64_t *out) {
     const json_t *value = json_object_get(object, key);
-    if (!json_is_integer(value))
-        return false;
+    if (!json_is_integer(value)) return false;
     *out = json_integer_value(value);
     return true;
 }
 
-bool dt_json_texts(dt_arena *arena, const json_t *list, dt_texts *out)
-{
+bool dt_json_texts(dt_arena *arena, const json_t *list, dt_texts *out) {
     const int n = (int)json_array_size(list);
     *out = (dt_texts){n, dt_arena_array(arena, const char *, n)};
     for (int i = 0; i < n; i++) {
         const char *text = json_string_value(json_array_get(list, (size_t)i));
-        if (!text)
-            return false;
+        if (!text) return false;
         out->v[i] = dt_arena_strdup(arena, text);
     }
     return !list || json_is_array(list);

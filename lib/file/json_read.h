@@ -15,14 +15,16 @@ typedef struct dt_json_text {
     const char *member; /* "tensor": what a key of the outermost object names */
     const char *text;   /* need not end in NUL */
     size_t size;
-    dt_error fault;     /* the row of errors that says so */
+    dt_error fault; /* the row of errors that says so */
 } dt_json_text;
 
-/* Refused (t->fault): nesting deeper than 64, more values than fit into 192 MiB of jansson's memory. Takes no memory. */
+/* Refused (t->fault): nesting deeper than 64, more values than fit into 192 MiB of jansson's
+ * memory. Takes no memory. */
 dt_status *dt_json_weigh(const dt_json_text *t) DT_MUST_USE;
 
-/* *out is an object, which the caller gives to json_decref. Refused (t->fault): what is no JSON or no object, nesting deeper than 64, a
- * key given twice, more values than fit into 192 MiB of jansson's memory. */
+/* *out is an object, which the caller gives to json_decref. Refused (t->fault): what is no JSON or
+ * no object, nesting deeper than 64, a key given twice, more values than fit into 192 MiB of
+ * jansson's memory. */
 dt_status *dt_json_parse(const dt_json_text *t, json_t **out) DT_MUST_USE;
 
 /* The integer under `key`; false: absent, of another type. */

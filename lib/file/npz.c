@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NPZ archives: members that are read, see npz.h; and rows that are written, an array for each column. Arrays stand in the archive one after
- * the other, and rows come with a piece of each: the first array goes straight into the archive, the others wait in one file beside it, batch
- * by batch, and are copied behind it at the end. How many rows there are and what the checksums are is known only then, too.
+ * NPZ archives: members that are read, see npz.h; and rows that are written, an array for each
+ * column. Arrays stand in the archive one after the other, and rows come with a piece of each: the
+ * first array goes straight into the archive, the others wait in one file beside it, batch by
+ * batch, and are copied behind it at the end. How many rows there are and what the checksums are is
+ * known only then, too.
  *
  *     y.npz.tmp      header, array 0 .............................. | array 1, array 2, directory
  *     y.npz.1.tmp    array 1 | array 2 | array 1 | array 2 | ...      a piece for each batch
@@ -18,60 +20,57 @@
 #include "file/array.h"
 #include "file/file.h"
 
-/* "data.npz/x" is a member, unless data.npz is a folder: then it is a file in it. Returns "/x", or NULL. */
-static const char *find_member(dt_arena *arena, const char *path)
-{
+/* "data.npz/x" is a member, unless data.npz is a folder: then it is a file in it. Returns "/x", or
+ * NULL. */
+static const char *find_member(dt_arena *arena, const char *path) {
     const char *at = strstr(path, ".npz/");
     struct stat st;
-    if (!at)
-        return NULL;
-    const bool folder = stat(dt_arena_printf(arena, "%.*s", (int)(at + 4 - path), path), &st) == 0 && S_ISDIR(st.st_mode);
+    if (!at) return NULL;
+    const bool folder =
+        stat(dt_arena_printf(arena, "%.*s", (int)(at + 4 - path), path), &st) == 0 &&
+        S_ISDIR(st.st_mode);
     return folder ? NULL : at + 4;
 }
 
-static const dt_zip_member *find_in(const dt_zip *zip, const char *name)
-{
+static const dt_zip_member *find_in(const dt_zip *zip, const char *name) {
     const size_t n = strlen(name);
     for (int i = 0; i < zip->n; i++)
-        if (strncmp(zip->member[i].name, name, n) == 0 && (zip->member[i].name[n] == '\0' || strcmp(zip->member[i].name + n, ".npy") == 0))
+        if (strncmp(zip->member[i].name, name, n) == 0 &&
+            (zip->member[i].name[n] == '\0' || strcmp(zip->member[i].name + n, ".npy") == 0))
             return &zip->member[i];
     return NULL;
 }
 
-static dt_status *no_member(const char *path, const char *name, const dt_zip *zip)
-{
+static dt_status *no_member(const char *path, const char *name, const dt_zip *zip) {
     dt_str has = {0};
     for (int i = 0; i < zip->n && i < 16; i++) {
         const char *member = zip->member[i].name, *dot = strstr(member, ".npy");
         dt_str_puts(&has, i ? ", " : "");
         dt_str_escaped(&has, member, dot ? (size_t)(dot - member) : strlen(member), 60);
     }
-    dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s: no member '%s'; it has: %s%s", path, name, dt_str_text(&has), zip->n > 16 ? ", ..." : "");
+    dt_status *s = dt_fail(DT_E_DATA_FILE, NULL, "%s: no member '%s'; it has: %s%s", path, name,
+                           dt_str_text(&has), zip->n > 16 ? ", ..." : "");
     dt_str_release(&has);
     return s;
 }
 
-static dt_status *open_member(dt_arena *arena, const char *path, const char *name, dt_inflow **out)
-{
+static dt_status *open_member(dt_arena *arena, const char *path, const char *name,
+                              dt_inflow **out) {
     dt_zip zip;
     DT_TRY(dt_zip_read(arena, path, &zip));
     const dt_zip_member *m = find_in(&zip, name);
     return m ? dt_zip_open(out, path, m) : no_member(path, name, &zip);
 }
 
-const char *dt_npz_archive(dt_arena *arena, const char *path)
-{
+const char *dt_npz_archive(dt_arena *arena, const char *path) {
     const char *member = find_member(arena, path);
     return member ? dt_arena_printf(arena, "%.*s", (int)(member - path), path) : path;
 }
 
-dt_status *dt_npz_open(dt_arena *arena, const char *element, const char **file, dt_inflow **out)
-{
+dt_status *dt_npz_open(dt_arena *arena, const char *element, const char **file, dt_inflow **out) {
     const char *path = *file, *member = find_member(arena, path);
-    if (member)
-        return open_member(arena, dt_npz_archive(arena, path), member + 1, out);
-    if (!dt_zip_is(path))
-        return dt_inflow_open(out, path);
+    if (member) return open_member(arena, dt_npz_archive(arena, path), member + 1, out);
+    if (!dt_zip_is(path)) return dt_inflow_open(out, path);
     DT_TRY(open_member(arena, path, element, out));
     *file = dt_arena_printf(arena, "%s/%s", path, element);
     return NULL;
@@ -83,30 +82,26 @@ enum { COPIED = 1 << 20 };
 
 typedef struct npz {
     dt_archive archive;
-    size_t head;         /* bytes of the first array's NPY header */
-    dt_str *rows;        /* [n] of the batch at hand */
-    uLong *crc;          /* [n] of what was written of them */
-    dt_writer aside;     /* where all but the first wait */
-    char *path;          /* of that file; NULL: there is none */
-    int64_t *batch;      /* [batches] rows of each */
+    size_t head;     /* bytes of the first array's NPY header */
+    dt_str *rows;    /* [n] of the batch at hand */
+    uLong *crc;      /* [n] of what was written of them */
+    dt_writer aside; /* where all but the first wait */
+    char *path;      /* of that file; NULL: there is none */
+    int64_t *batch;  /* [batches] rows of each */
     int batches, cap;
-    int64_t batched;     /* rows in batches */
+    int64_t batched; /* rows in batches */
 } npz;
 
-static dt_status *open_aside(const dt_output *o, npz *z)
-{
+static dt_status *open_aside(const dt_output *o, npz *z) {
     dt_str path = {0};
     dt_str_printf(&path, "%s.1.tmp", o->path);
     dt_status *s = dt_writer_open(&z->aside, dt_str_text(&path));
-    if (s)
-        dt_str_release(&path); /* whatever has that name is not ours */
-    else
-        z->path = dt_str_take(&path);
+    if (s) dt_str_release(&path); /* whatever has that name is not ours */
+    else z->path = dt_str_take(&path);
     return s;
 }
 
-static dt_status *begin_member(dt_output *o, int i, const dt_archived *facts)
-{
+static dt_status *begin_member(dt_output *o, int i, const dt_archived *facts) {
     npz *z = o->state;
     dt_str name = {0};
     dt_str_printf(&name, "%s.npy", o->column[i].name);
@@ -115,79 +110,75 @@ static dt_status *begin_member(dt_output *o, int i, const dt_archived *facts)
     return s;
 }
 
-static dt_status *begin_npz(dt_output *o)
-{
+static dt_status *begin_npz(dt_output *o) {
     npz *z = o->state = dt_alloc(sizeof *z);
     dt_str head = {0};
     *z = (npz){.archive.file = &o->file, .aside.fd = -1};
     z->rows = dt_alloc((size_t)o->n * sizeof *z->rows);
     z->crc = dt_alloc((size_t)o->n * sizeof *z->crc);
-    if (o->n > 1)
-        DT_TRY(open_aside(o, z));
+    if (o->n > 1) DT_TRY(open_aside(o, z));
     const dt_type t = dt_output_type(&o->column[0], DT_MOST_ROWS);
     dt_npy_print_header(&t, 0, &head);
     z->head = head.size;
     dt_status *s = begin_member(o, 0, &(dt_archived){0});
-    if (!s)
-        s = dt_archive_put(&z->archive, head.data, head.size);
+    if (!s) s = dt_archive_put(&z->archive, head.data, head.size);
     dt_str_release(&head);
     return s;
 }
 
-static dt_status *flush_npz(dt_output *o)
-{
+static dt_status *flush_npz(dt_output *o) {
     npz *z = o->state;
-    if (o->rows == z->batched)
-        return NULL;
+    if (o->rows == z->batched) return NULL;
     DT_GROW(z->batch, z->cap, z->batches + 1);
     z->batch[z->batches++] = o->rows - z->batched;
     z->batched = o->rows;
     for (int i = 0; i < o->n; i++) {
         dt_str *r = &z->rows[i];
         z->crc[i] = crc32_z(z->crc[i], (const Bytef *)r->data, r->size);
-        DT_TRY(i == 0 ? dt_archive_put(&z->archive, r->data, r->size) : dt_writer_put(&z->aside, r->data, r->size));
+        DT_TRY(i == 0 ? dt_archive_put(&z->archive, r->data, r->size)
+                      : dt_writer_put(&z->aside, r->data, r->size));
         dt_str_clear(r);
     }
     return NULL;
 }
 
-static dt_status *put_npz(dt_output *o, const void *const *row)
-{
+static dt_status *put_npz(dt_output *o, const void *const *row) {
     npz *z = o->state;
     size_t all = 0;
     for (int i = 0; i < o->n; i++) {
         dt_str_add(&z->rows[i], row[i], (size_t)dt_type_bytes(&o->column[i].row));
         all += z->rows[i].size;
     }
-    if (all < COPIED)
-        return NULL;
+    if (all < COPIED) return NULL;
     o->rows++; /* this one, too */
     dt_status *s = flush_npz(o);
     o->rows--;
     return s;
 }
 
-/* The NPY header of all rows, `bytes` long (0: as it comes), and with it the member's checksum and size. */
-static dt_archived facts_of(const dt_output *o, int i, size_t bytes, dt_str *head)
-{
+/* The NPY header of all rows, `bytes` long (0: as it comes), and with it the member's checksum and
+ * size. */
+static dt_archived facts_of(const dt_output *o, int i, size_t bytes, dt_str *head) {
     const dt_type t = dt_output_type(&o->column[i], o->rows);
     dt_npy_print_header(&t, bytes, head);
     const uLong crc = crc32_z(crc32(0, NULL, 0), (const Bytef *)head->data, head->size);
-    return (dt_archived){.crc = (uint32_t)crc32_combine(crc, ((const npz *)o->state)->crc[i], dt_type_bytes(&t)),
-                         .size = (int64_t)head->size + dt_type_bytes(&t)};
+    return (dt_archived){
+        .crc = (uint32_t)crc32_combine(crc, ((const npz *)o->state)->crc[i], dt_type_bytes(&t)),
+        .size = (int64_t)head->size + dt_type_bytes(&t)};
 }
 
 /* Array i out of the file where it waits in pieces. */
-static dt_status *copy(const dt_output *o, int i, int fd, char *piece)
-{
+static dt_status *copy(const dt_output *o, int i, int fd, char *piece) {
     npz *z = o->state;
-    int64_t before = 0, width = 0, at = 0; /* bytes of a row before array i, in all; where the batch begins */
+    /* bytes of a row before array i, in all; where the batch begins */
+    int64_t before = 0, width = 0, at = 0;
     for (int k = 1; k < o->n; k++) {
         before += k < i ? dt_type_bytes(&o->column[k].row) : 0;
         width += dt_type_bytes(&o->column[k].row);
     }
     for (int b = 0; b < z->batches; at += z->batch[b++] * width) {
-        const int64_t from = at + z->batch[b] * before, bytes = z->batch[b] * dt_type_bytes(&o->column[i].row);
+        const int64_t from = at + z->batch[b] * before,
+                      bytes = z->batch[b] * dt_type_bytes(&o->column[i].row);
         for (int64_t done = 0; done < bytes; done += COPIED) {
             const size_t n = (size_t)(bytes - done < COPIED ? bytes - done : COPIED);
             DT_TRY(dt_file_pread(fd, z->path, piece, n, from + done));
@@ -198,16 +189,14 @@ static dt_status *copy(const dt_output *o, int i, int fd, char *piece)
 }
 
 /* Before the archive gets its name: whoever is told that it is written finds nothing beside it. */
-static dt_status *remove_aside(npz *z)
-{
+static dt_status *remove_aside(npz *z) {
     DT_TRY(dt_file_remove(z->path)); /* release_npz tries again */
     free(z->path);
     z->path = NULL;
     return NULL;
 }
 
-static dt_status *append_all(dt_output *o)
-{
+static dt_status *append_all(dt_output *o) {
     npz *z = o->state;
     int fd;
     int64_t size;
@@ -219,10 +208,8 @@ static dt_status *append_all(dt_output *o)
         dt_str head = {0};
         const dt_archived facts = facts_of(o, i, 0, &head);
         s = begin_member(o, i, &facts);
-        if (!s)
-            s = dt_archive_put(&z->archive, head.data, head.size);
-        if (!s)
-            s = copy(o, i, fd, piece);
+        if (!s) s = dt_archive_put(&z->archive, head.data, head.size);
+        if (!s) s = copy(o, i, fd, piece);
         dt_str_release(&head);
     }
     free(piece);
@@ -230,26 +217,21 @@ static dt_status *append_all(dt_output *o)
     return s ? s : remove_aside(z);
 }
 
-static dt_status *finish_npz(dt_output *o)
-{
+static dt_status *finish_npz(dt_output *o) {
     npz *z = o->state;
     dt_str head = {0};
     const dt_archived facts = facts_of(o, 0, z->head, &head);
     dt_status *s = dt_archive_amend(&z->archive, 0, &facts, head.data, head.size);
     dt_str_release(&head);
-    if (!s && o->n > 1)
-        s = append_all(o);
+    if (!s && o->n > 1) s = append_all(o);
     return s ? s : dt_archive_put_directory(&z->archive);
 }
 
-static void release_npz(dt_output *o)
-{
+static void release_npz(dt_output *o) {
     npz *z = o->state;
     dt_writer_abandon(&z->aside);
-    if (z->path)
-        dt_status_free(dt_file_remove(z->path));
-    for (int i = 0; i < o->n; i++)
-        dt_str_release(&z->rows[i]);
+    if (z->path) dt_status_free(dt_file_remove(z->path));
+    for (int i = 0; i < o->n; i++) dt_str_release(&z->rows[i]);
     dt_archive_release(&z->archive);
     free(z->rows);
     free(z->crc);
@@ -261,7 +243,17 @@ static void release_npz(dt_output *o)
 /* ---- the format ---- */
 
 const dt_format dt_format_npz = {
-    .kind.name = "npz", .suffix = {".npz"}, .arrays = true, .seeks = true,
-    .sniff = dt_zip_sniff, .open = dt_array_source_npz, .next = dt_array_source_next, .close = dt_array_source_close,
-    .begin = begin_npz, .put = put_npz, .flush = flush_npz, .finish = finish_npz, .release = release_npz,
+    .kind.name = "npz",
+    .suffix = {".npz"},
+    .arrays = true,
+    .seeks = true,
+    .sniff = dt_zip_sniff,
+    .open = dt_array_source_npz,
+    .next = dt_array_source_next,
+    .close = dt_array_source_close,
+    .begin = begin_npz,
+    .put = put_npz,
+    .flush = flush_npz,
+    .finish = finish_npz,
+    .release = release_npz,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outputs: rows are gathered and go through the write seam; a file gets its name when it is whole. See file.h. */
+/* Outputs: rows are gathered and go through the write seam; a file gets its name when it is whole.
+ * See file.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,54 +10,43 @@
 
 enum { GATHERED = 1 << 20 };
 
-void dt_output_stdout(dt_output *o)
-{
+void dt_output_stdout(dt_output *o) {
     o->file = (dt_writer){.fd = STDOUT_FILENO, .path = dt_strdup("standard output"), .keep = true};
 }
 
-dt_status *dt_output_open(dt_output *o, const char *named)
-{
+dt_status *dt_output_open(dt_output *o, const char *named) {
     dt_str temporary = {0};
     o->named = named;
     DT_TRY(dt_file_target(named, &o->path));
     dt_str_printf(&temporary, "%s.tmp", o->path);
     dt_status *s = dt_writer_open(&o->file, dt_str_text(&temporary));
-    if (s)
-        dt_str_release(&temporary);
-    else
-        o->temporary = dt_str_take(&temporary);
+    if (s) dt_str_release(&temporary);
+    else o->temporary = dt_str_take(&temporary);
     return s;
 }
 
-dt_status *dt_output_begin(dt_output *o)
-{
+dt_status *dt_output_begin(dt_output *o) {
     o->begun = true;
     return o->kind->begin ? o->kind->begin(o) : NULL;
 }
 
-dt_status *dt_output_flush(dt_output *o)
-{
-    if (o->begun && o->kind->flush)
-        return o->kind->flush(o);
+dt_status *dt_output_flush(dt_output *o) {
+    if (o->begun && o->kind->flush) return o->kind->flush(o);
     dt_status *s = dt_writer_put(&o->file, dt_str_text(&o->text), o->text.size);
     dt_str_clear(&o->text);
     return s;
 }
 
-dt_status *dt_output_put(dt_output *o, const void *const *row)
-{
+dt_status *dt_output_put(dt_output *o, const void *const *row) {
     DT_TRY(o->kind->put(o, row));
     o->rows++;
     return o->text.size < GATHERED ? NULL : dt_output_flush(o);
 }
 
-dt_status *dt_output_finish(dt_output *o)
-{
+dt_status *dt_output_finish(dt_output *o) {
     DT_TRY(dt_output_flush(o));
-    if (o->begun && o->kind->finish)
-        DT_TRY(o->kind->finish(o));
-    if (!o->path)
-        return NULL;
+    if (o->begun && o->kind->finish) DT_TRY(o->kind->finish(o));
+    if (!o->path) return NULL;
     DT_TRY(dt_writer_sync(&o->file));
     DT_TRY(dt_writer_close(&o->file));
     dt_status *s = dt_file_adopt(o->temporary, o->path);
@@ -65,14 +55,10 @@ dt_status *dt_output_finish(dt_output *o)
     return s;
 }
 
-void dt_output_close(dt_output *o)
-{
-    if (!o->path)
-        free(o->file.path); /* standard output stays open */
-    else if (o->temporary)
-        dt_writer_abandon(&o->file);
-    if (o->state)
-        o->kind->release(o);
+void dt_output_close(dt_output *o) {
+    if (!o->path) free(o->file.path); /* standard output stays open */
+    else if (o->temporary) dt_writer_abandon(&o->file);
+    if (o->state) o->kind->release(o);
     dt_str_release(&o->text);
     free(o->temporary);
     free(o->path);

@@ -11,16 +11,13 @@
 #include "base/file.h"
 #include "file/records.h"
 
-void dt_paths_release(dt_paths *paths)
-{
-    for (int i = 0; i < paths->n; i++)
-        free(paths->v[i]);
+void dt_paths_release(dt_paths *paths) {
+    for (int i = 0; i < paths->n; i++) free(paths->v[i]);
     free(paths->v);
     *paths = (dt_paths){0};
 }
 
-void dt_paths_add(dt_paths *paths, const char *path)
-{
+void dt_paths_add(dt_paths *paths, const char *path) {
     DT_GROW(paths->v, paths->cap, paths->n + 1);
     paths->v[paths->n++] = dt_strdup(path);
 }
@@ -28,25 +25,27 @@ void dt_paths_add(dt_paths *paths, const char *path)
 /* ---- shards ---- */
 
 /* "00002-of-00004" within a path: where its first digit stands, and both numbers. */
-static const char *find_shard(const char *path, int64_t *index, int64_t *count)
-{
+static const char *find_shard(const char *path, int64_t *index, int64_t *count) {
     const char *name = strrchr(path, '/');
     const char *of = strstr(name ? name : path, "-of-");
     char digits[16];
-    while (of && (of - path < 5 || strspn(of + 4, "0123456789") < 5 || strspn(of - 5, "0123456789") != 5))
+    while (of &&
+           (of - path < 5 || strspn(of + 4, "0123456789") < 5 || strspn(of - 5, "0123456789") != 5))
         of = strstr(of + 1, "-of-"); /* "bag-of-words-00000-of-00002" */
-    if (!of)
-        return NULL;
+    if (!of) return NULL;
     snprintf(digits, sizeof digits, "%.5s", of - 5);
     *index = strtoll(digits, NULL, 10);
-    snprintf(digits, sizeof digits, "%.*s", (int)strspn(of + 4, "0123456789") < 10 ? (int)strspn(of + 4, "0123456789") : 10, of + 4);
+    snprintf(digits, sizeof digits, "%.*s",
+             (int)strspn(of + 4, "0123456789") < 10 ? (int)strspn(of + 4, "0123456789") : 10,
+             of + 4);
     *count = strtoll(digits, NULL, 10);
     return of - 5;
 }
 
-/* The first shard that is not among the paths; all of them have the same front and back as `path`. */
-static dt_status *missing_shard(const dt_paths *paths, int first, const char *path, const char *at, int64_t count)
-{
+/* The first shard that is not among the paths; all of them have the same front and back as
+ * `path`. */
+static dt_status *missing_shard(const dt_paths *paths, int first, const char *path, const char *at,
+                                int64_t count) {
     int64_t present = 0, absent = -1, index, n;
     for (int64_t k = 0; k < count; k++) {
         bool found = false;
@@ -56,26 +55,27 @@ static dt_status *missing_shard(const dt_paths *paths, int first, const char *pa
                     memcmp(paths->v[i], path, (size_t)(at - path)) == 0;
         }
         present += found;
-        if (!found && absent < 0)
-            absent = k;
+        if (!found && absent < 0) absent = k;
     }
-    if (absent < 0)
-        return NULL;
-    return dt_fail(DT_E_NO_INPUT, NULL, "%.*s%05lld%s: missing; %lld of %lld shards present", (int)(at - path), path, (long long)absent,
-                   at + 5, (long long)present, (long long)count);
+    if (absent < 0) return NULL;
+    return dt_fail(DT_E_NO_INPUT, NULL, "%.*s%05lld%s: missing; %lld of %lld shards present",
+                   (int)(at - path), path, (long long)absent, at + 5, (long long)present,
+                   (long long)count);
 }
 
 enum { MOST_SHARDS = 4096 }; /* sets larger than this are not looked through */
 
-/* One name, two numbers of shards: an older set was left lying, and its examples would be read twice. */
-static dt_status *check_one_set(const dt_paths *paths, int first, const char *pattern)
-{
+/* One name, two numbers of shards: an older set was left lying, and its examples would be read
+ * twice. */
+static dt_status *check_one_set(const dt_paths *paths, int first, const char *pattern) {
     const char *path = NULL, *at = NULL;
     int64_t index, count, whole = 0;
     for (int i = first; i < paths->n; i++) {
         const char *digits = find_shard(paths->v[i], &index, &count);
-        if (digits && path && count != whole && digits - paths->v[i] == at - path && memcmp(paths->v[i], path, (size_t)(at - path)) == 0)
-            return dt_fail(DT_E_RECORD, NULL, "%s: two sets of shards match, of %lld and of %lld", pattern, (long long)whole, (long long)count);
+        if (digits && path && count != whole && digits - paths->v[i] == at - path &&
+            memcmp(paths->v[i], path, (size_t)(at - path)) == 0)
+            return dt_fail(DT_E_RECORD, NULL, "%s: two sets of shards match, of %lld and of %lld",
+                           pattern, (long long)whole, (long long)count);
         if (digits) {
             path = paths->v[i];
             at = digits;
@@ -85,8 +85,7 @@ static dt_status *check_one_set(const dt_paths *paths, int first, const char *pa
     return NULL;
 }
 
-static dt_status *check_shards(const dt_paths *paths, int first, const char *pattern)
-{
+static dt_status *check_shards(const dt_paths *paths, int first, const char *pattern) {
     DT_TRY(check_one_set(paths, first, pattern));
     for (int i = first; i < paths->n; i++) {
         int64_t index, count;
@@ -101,12 +100,10 @@ static dt_status *check_shards(const dt_paths *paths, int first, const char *pat
 /* ---- patterns ---- */
 
 /* The folder's name has no wildcards, whatever it looks like. */
-static char *escaped_join(const char *folder, const char *pattern)
-{
+static char *escaped_join(const char *folder, const char *pattern) {
     dt_str escaped = {0};
     for (; folder && *folder; folder++) {
-        if (strchr("*?[]\\", *folder))
-            dt_str_putc(&escaped, '\\');
+        if (strchr("*?[]\\", *folder)) dt_str_putc(&escaped, '\\');
         dt_str_putc(&escaped, *folder);
     }
     char *path = dt_path_join(dt_str_text(&escaped), pattern);
@@ -114,32 +111,29 @@ static char *escaped_join(const char *folder, const char *pattern)
     return path;
 }
 
-static dt_status *match(dt_paths *paths, const char *folder, const char *pattern, const char *told)
-{
+static dt_status *match(dt_paths *paths, const char *folder, const char *pattern,
+                        const char *told) {
     glob_t found;
     char *path = escaped_join(folder, pattern);
     int r = glob(path, 0, NULL, &found);
     free(path);
     if (r == GLOB_NOSPACE)
         return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for the files that match '%s'", told);
-    if (r != 0)
-        return dt_fail(DT_E_NO_INPUT, NULL, "no file matches '%s'", told);
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        dt_paths_add(paths, found.gl_pathv[i]);
+    if (r != 0) return dt_fail(DT_E_NO_INPUT, NULL, "no file matches '%s'", told);
+    for (size_t i = 0; i < found.gl_pathc; i++) dt_paths_add(paths, found.gl_pathv[i]);
     globfree(&found);
     return NULL;
 }
 
-/* A name without wildcards is taken as it is: that it is missing is told when it is opened, in the system's words. So is one that is there. */
-dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pattern)
-{
+/* A name without wildcards is taken as it is: that it is missing is told when it is opened, in the
+ * system's words. So is one that is there. */
+dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pattern) {
     int first = paths->n;
     char *path = dt_path_join(directory, pattern);
     dt_status *s = NULL;
     if (strpbrk(pattern, "*?[") && access(path, F_OK) != 0) {
         s = match(paths, directory, pattern, path);
-        if (!s)
-            s = check_shards(paths, first, path);
+        if (!s) s = check_shards(paths, first, path);
     } else {
         dt_paths_add(paths, path);
     }
@@ -149,21 +143,17 @@ dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pa
 
 /* ---- folders ---- */
 
-static int compare(const void *a, const void *b)
-{
+static int compare(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-dt_status *dt_paths_list(dt_paths *paths, const char *folder)
-{
+dt_status *dt_paths_list(dt_paths *paths, const char *folder) {
     int first = paths->n;
     DIR *d = opendir(folder);
-    if (!d)
-        return dt_fail_errno(DT_E_NOT_REGULAR, folder);
+    if (!d) return dt_fail_errno(DT_E_NOT_REGULAR, folder);
     for (const struct dirent *e = readdir(d); e; e = readdir(d)) {
         char *path = dt_path_join(folder, e->d_name);
-        if (e->d_name[0] != '.')
-            dt_paths_add(paths, path);
+        if (e->d_name[0] != '.') dt_paths_add(paths, path);
         free(path);
     }
     closedir(d);
@@ -172,8 +162,7 @@ dt_status *dt_paths_list(dt_paths *paths, const char *folder)
     return NULL;
 }
 
-bool dt_path_is_folder(const char *path)
-{
+bool dt_path_is_folder(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }

@@ -14,17 +14,15 @@ typedef struct pictures {
     dt_paths paths;
 } pictures;
 
-static bool is_picture(const unsigned char *first, int64_t n)
-{
+static bool is_picture(const unsigned char *first, int64_t n) {
     return n >= 4 && (memcmp(first, "\x89PNG", 4) == 0 || memcmp(first, "\xff\xd8\xff", 3) == 0);
 }
 
-/* As the job's folders are read, if that input is their picture. Faults of it have been told when the job was read. */
-static bool read_layout(const dt_row_source *s, dt_image_layout *out)
-{
+/* As the job's folders are read, if that input is their picture. Faults of it have been told when
+ * the job was read. */
+static bool read_layout(const dt_row_source *s, dt_image_layout *out) {
     const dt_tree *element = dt_tree_get(s->keys, "element");
-    if (!element || strcmp(s->format, "image_folder") != 0)
-        return false;
+    if (!element || strcmp(s->format, "image_folder") != 0) return false;
     element = dt_tree_without_nulls(s->arena, element);
     dt_status *bad = dt_image_layout_read(s->arena, element, out);
     const bool found = !bad && strcmp(element->entry[out->image].key, s->element[0].name) == 0;
@@ -33,72 +31,66 @@ static bool read_layout(const dt_row_source *s, dt_image_layout *out)
 }
 
 /* The input as (rows, columns) or (rows, columns, channels). */
-static dt_status *open_pictures(dt_row_source *s, void **state)
-{
+static dt_status *open_pictures(dt_row_source *s, void **state) {
     pictures *p = dt_arena_new(s->arena, pictures);
     dt_type *t = &s->element[0].type;
     int channels = t->rank == 3 && t->dim[2] <= 4 ? (int)t->dim[2] : t->rank == 2;
     if (s->n != 1 || (channels != 1 && channels != 3 && channels != 4))
-        return dt_fail(DT_E_ELEMENTS, NULL, "%s: the model does not accept images: it has %d input%s, and exactly one of (rows, columns) "
-                       "or (rows, columns, channels) is needed", s->path, s->n, s->n == 1 ? "" : "s");
+        return dt_fail(DT_E_ELEMENTS, NULL,
+                       "%s: the model does not accept images: it has %d input%s, and exactly one "
+                       "of (rows, columns) "
+                       "or (rows, columns, channels) is needed",
+                       s->path, s->n, s->n == 1 ? "" : "s");
     t->dtype = DT_UINT8;
-    if (!read_layout(s, &p->layout))
-        p->layout = (dt_image_layout){.type = *t};
+    if (!read_layout(s, &p->layout)) p->layout = (dt_image_layout){.type = *t};
     *t = p->layout.type;
     *state = p;
     return NULL;
 }
 
-static dt_status *open_picture(dt_row_source *s, void **state)
-{
+static dt_status *open_picture(dt_row_source *s, void **state) {
     s->count = 1;
     return open_pictures(s, state);
 }
 
 /* Folders in a folder are a data set's classes; what is deeper is left out. */
-static dt_status *list_pictures(const char *folder, bool descends, dt_paths *out)
-{
+static dt_status *list_pictures(const char *folder, bool descends, dt_paths *out) {
     dt_paths all = {0};
     dt_status *bad = dt_paths_list(&all, folder);
     for (int i = 0; i < all.n && !bad; i++)
         if (dt_path_is_folder(all.v[i]))
             bad = descends ? list_pictures(all.v[i], false, out) : NULL;
-        else if (dt_image_is_named(all.v[i]))
-            dt_paths_add(out, all.v[i]);
+        else if (dt_image_is_named(all.v[i])) dt_paths_add(out, all.v[i]);
     dt_paths_release(&all);
     return bad;
 }
 
-static dt_status *list_folder(const dt_row_source *s, pictures *p)
-{
+static dt_status *list_folder(const dt_row_source *s, pictures *p) {
     DT_TRY(list_pictures(s->path, true, &p->paths));
-    return p->paths.n > 0 ? NULL : dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no images (.png, .jpg, .jpeg) in the folder or its subfolders", s->path);
+    return p->paths.n > 0
+               ? NULL
+               : dt_fail(DT_E_DATA_EMPTY, NULL,
+                         "%s: no images (.png, .jpg, .jpeg) in the folder or its subfolders",
+                         s->path);
 }
 
-dt_status *dt_pictures_open(dt_row_source *s, void **state)
-{
+dt_status *dt_pictures_open(dt_row_source *s, void **state) {
     DT_TRY(open_pictures(s, state));
     pictures *p = *state;
     dt_status *bad = list_folder(s, p);
     s->count = p->paths.n;
-    if (bad)
-        dt_paths_release(&p->paths);
+    if (bad) dt_paths_release(&p->paths);
     return bad;
 }
 
-void dt_pictures_close(void *state)
-{
-    dt_paths_release(&((pictures *)state)->paths);
-}
+void dt_pictures_close(void *state) { dt_paths_release(&((pictures *)state)->paths); }
 
-const char *dt_pictures_file(const void *state, int64_t row)
-{
+const char *dt_pictures_file(const void *state, int64_t row) {
     const pictures *p = state;
     return row < p->paths.n ? p->paths.v[row] : NULL;
 }
 
-static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out)
-{
+static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out) {
     char piece[4096];
     int64_t got = 1;
     while (got > 0) {
@@ -111,19 +103,18 @@ static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out)
 }
 
 /* A file of the folder, or what stands in the stream. */
-dt_status *dt_pictures_next(dt_row_source *s, void *state, void *const *row, bool *more)
-{
+dt_status *dt_pictures_next(dt_row_source *s, void *state, void *const *row, bool *more) {
     const pictures *p = state;
     dt_str bytes = {0};
     *more = s->row < s->count;
-    if (!*more)
-        return NULL;
+    if (!*more) return NULL;
     const dt_image_name name = {s->file ? s->path : p->paths.v[s->row], s->element[0].name};
-    dt_status *bad = s->file ? read_all(s->file, s->path, &bytes) : dt_file_read(name.path, LARGEST_FILE, &bytes);
-    if (!bad)
-        bad = dt_image_fit(&p->layout, &name, dt_str_text(&bytes), bytes.size, row[0]);
+    dt_status *bad = s->file ? read_all(s->file, s->path, &bytes)
+                             : dt_file_read(name.path, LARGEST_FILE, &bytes);
+    if (!bad) bad = dt_image_fit(&p->layout, &name, dt_str_text(&bytes), bytes.size, row[0]);
     dt_str_release(&bytes);
     return bad;
 }
 
-const dt_format dt_format_picture = {.kind.name = "picture", .sniff = is_picture, .open = open_picture, .next = dt_pictures_next};
+const dt_format dt_format_picture = {
+    .kind.name = "picture", .sniff = is_picture, .open = open_picture, .next = dt_pictures_next};

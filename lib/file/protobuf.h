@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protocol buffers on the wire. A message is a sequence of fields; a field is a tag, which is the number of the field and its wire type, and a value.
- * Integers are varints: base 128, low digits first, with the highest bit of a byte set if more follow.
+ * Protocol buffers on the wire. A message is a sequence of fields; a field is a tag, which is the
+ * number of the field and its wire type, and a value. Integers are varints: base 128, low digits
+ * first, with the highest bit of a byte set if more follow.
  *
- * There is no generated code: the messages that are read and written here have few fields, whose numbers never change, and a generated struct would
- * be a second copy of every weight. Bytes that are read are hostile: lengths are checked before they are used, and nothing is allocated.
+ * There is no generated code: the messages that are read and written here have few fields, whose
+ * numbers never change, and a generated struct would be a second copy of every weight. Bytes that
+ * are read are hostile: lengths are checked before they are used, and nothing is allocated.
  */
 #ifndef DT_FILE_PROTOBUF_H
 #define DT_FILE_PROTOBUF_H
@@ -14,7 +16,14 @@
 
 #include "base/str.h"
 
-typedef enum dt_pb_type { DT_PB_VARINT, DT_PB_FIXED64, DT_PB_BYTES, DT_PB_GROUP, DT_PB_END_GROUP, DT_PB_FIXED32 } dt_pb_type;
+typedef enum dt_pb_type {
+    DT_PB_VARINT,
+    DT_PB_FIXED64,
+    DT_PB_BYTES,
+    DT_PB_GROUP,
+    DT_PB_END_GROUP,
+    DT_PB_FIXED32
+} dt_pb_type;
 /* The tag of field `number`. */
 #define DT_PB_TAG(number, type) ((number) << 3 | (type))
 
@@ -27,19 +36,19 @@ typedef struct dt_pb_span {
 typedef struct dt_pb_field {
     uint64_t number;
     dt_pb_type type;
-    uint64_t value;    /* DT_PB_VARINT */
-    dt_pb_span bytes;  /* of the value, of every other type; a group's are those of its fields */
+    uint64_t value;   /* DT_PB_VARINT */
+    dt_pb_span bytes; /* of the value, of every other type; a group's are those of its fields */
 } dt_pb_field;
 
 /*
- * The number, the field at the front of s, which is taken away; before a field s is not empty. *why, if it fails: "varint too long", else as
- * it was. The usual ones are read here, from copies whose address nobody takes, so that they stay in registers.
+ * The number, the field at the front of s, which is taken away; before a field s is not empty.
+ * *why, if it fails: "varint too long", else as it was. The usual ones are read here, from copies
+ * whose address nobody takes, so that they stay in registers.
  */
 bool dt_pb_long_varint(dt_pb_span *s, uint64_t *out, const char **why);
 bool dt_pb_other_field(dt_pb_span *s, dt_pb_field *f, const char **why);
 
-static inline bool dt_pb_varint(dt_pb_span *s, uint64_t *out, const char **why)
-{
+static inline bool dt_pb_varint(dt_pb_span *s, uint64_t *out, const char **why) {
     const unsigned char *p = s->at;
     if (s->end - p >= 2 && (p[0] & p[1]) < 128) { /* of one byte or two */
         const bool two = p[0] >= 128;
@@ -55,12 +64,12 @@ static inline bool dt_pb_varint(dt_pb_span *s, uint64_t *out, const char **why)
     return ok;
 }
 
-static inline bool dt_pb_next(dt_pb_span *s, dt_pb_field *f, const char **why)
-{
+static inline bool dt_pb_next(dt_pb_span *s, dt_pb_field *f, const char **why) {
     const unsigned tag = *s->at;
     dt_pb_span rest = {s->at + 1, s->end};
     uint64_t n;
-    if (tag < 128 && tag >> 3 > 0 && (tag & 7) == DT_PB_BYTES && dt_pb_varint(&rest, &n, why) && n <= (uint64_t)(rest.end - rest.at)) {
+    if (tag < 128 && tag >> 3 > 0 && (tag & 7) == DT_PB_BYTES && dt_pb_varint(&rest, &n, why) &&
+        n <= (uint64_t)(rest.end - rest.at)) {
         f->number = tag >> 3;
         f->type = DT_PB_BYTES;
         f->bytes.at = rest.at;
@@ -83,7 +92,8 @@ void dt_pb_put_int(dt_str *out, int tag, int64_t x);
 void dt_pb_put_double(dt_str *out, int tag, double x);
 void dt_pb_put_bytes(dt_str *out, int tag, const void *bytes, size_t n);
 void dt_pb_put_text(dt_str *out, int tag, const char *text);
-/* The message is empty afterwards; the first keeps its memory for the next one, the second releases it. */
+/* The message is empty afterwards; the first keeps its memory for the next one, the second releases
+ * it. */
 void dt_pb_put_message(dt_str *out, int tag, dt_str *message);
 void dt_pb_move_message(dt_str *out, int tag, dt_str *message);
 /* A message that is written in place, between the two: the first returns what the second takes. */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of records as a data set: one loop over the formats that can find a record again (`at` in file/file.h).
+ * Files of records as a data set: one loop over the formats that can find a record again (`at` in
+ * file/file.h).
  *
- * Opening reads every file once from front to back. Where a format can `skip`, that gives an index of records: example i is then read from
- * its place. Else all values are read, so that a bad one is told, with line and column, before training; they are kept as they come,
- * and if they turn out too large they are dropped for the index. Compressed files have no places: their records or values are kept.
+ * Opening reads every file once from front to back. Where a format can `skip`, that gives an index
+ * of records: example i is then read from its place. Else all values are read, so that a bad one is
+ * told, with line and column, before training; they are kept as they come, and if they turn out too
+ * large they are dropped for the index. Compressed files have no places: their records or values
+ * are kept.
  */
 #include "file/examples.h"
 
@@ -19,109 +22,104 @@
 enum { MOST_RECORDS = 1 << 30 };
 
 typedef struct place {
-    int64_t offset;      /* in the file; in `unpacked` for compressed ones */
-    int32_t size, file;  /* no record is longer than 1 GiB */
+    int64_t offset;     /* in the file; in `unpacked` for compressed ones */
+    int32_t size, file; /* no record is longer than 1 GiB */
 } place;
 
 typedef struct record_part {
     dt_examples base;
     const dt_format *kind;
-    dt_row_source *source;   /* [paths.n] whose file is NULL when records are not read from it */
-    void **state;            /* [paths.n] */
-    place *place;            /* [count]; NULL: values are kept */
+    dt_row_source *source; /* [paths.n] whose file is NULL when records are not read from it */
+    void **state;          /* [paths.n] */
+    place *place;          /* [count]; NULL: values are kept */
     int cap;
-    dt_str unpacked;         /* records of compressed files */
+    dt_str unpacked; /* records of compressed files */
     bool kept;
-    dt_str *rows;            /* [n] all values; of texts the bytes alone, one after the other, */
-    int64_t **text;          /* [n][count] which begin there; NULL: no texts */
-    int *text_cap;           /* [n] */
-    void **row;              /* [n] where the next one goes */
-    char *longest;           /* room for a text */
+    dt_str *rows;   /* [n] all values; of texts the bytes alone, one after the other, */
+    int64_t **text; /* [n][count] which begin there; NULL: no texts */
+    int *text_cap;  /* [n] */
+    void **row;     /* [n] where the next one goes */
+    char *longest;  /* room for a text */
 } record_part;
 
 /* ---- keys ---- */
 
-static dt_status *check_element(const dt_format_request *r, const dt_entry *e)
-{
+static dt_status *check_element(const dt_format_request *r, const dt_entry *e) {
     return r->format->declare(r->arena, e, r->keys, dt_arena_new(r->arena, dt_stored));
 }
 
-static dt_status *check(const dt_format_request *r, dt_texts *names)
-{
+static dt_status *check(const dt_format_request *r, dt_texts *names) {
     const dt_tree *element = dt_tree_get(r->keys, "element");
     dt_status *s = dt_files_check(r);
     if (r->format->check && r->part == DT_PART_TRAIN)
         dt_status_append(&s, r->format->check(r->keys, r->at));
-    dt_status_append(&s, dt_files_check_elements(r, element && element->kind != DT_TREE_NULL ? element : NULL, names, check_element));
+    dt_status_append(
+        &s, dt_files_check_elements(r, element && element->kind != DT_TREE_NULL ? element : NULL,
+                                    names, check_element));
     return s;
 }
 
 /* ---- values that are kept ---- */
 
 /* Room for one more row of element e, at the end of those that are kept, or always the same. */
-static char *make_row(record_part *x, int e)
-{
+static char *make_row(record_part *x, int e) {
     static const char none[4096];
     const int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
     dt_str *rows = &x->rows[e];
-    if (!x->kept)
-        dt_str_clear(rows);
+    if (!x->kept) dt_str_clear(rows);
     for (int64_t n = bytes; n > 0; n -= (int64_t)sizeof none)
         dt_str_add(rows, none, (size_t)(n < (int64_t)sizeof none ? n : (int64_t)sizeof none));
     return rows->data + rows->size - bytes;
 }
 
-static void make_rows(record_part *x)
-{
+static void make_rows(record_part *x) {
     for (int e = 0; e < x->base.n; e++)
         x->row[e] = x->base.stored[e].text ? x->longest : make_row(x, e);
 }
 
-static void take_back_rows(record_part *x)
-{
+static void take_back_rows(record_part *x) {
     for (int e = 0; e < x->base.n && x->kept; e++)
         if (!x->base.stored[e].text)
             x->rows[e].size -= (size_t)dt_type_bytes(&x->base.stored[e].type);
 }
 
-static void keep_text(record_part *x, int e)
-{
+static void keep_text(record_part *x, int e) {
     DT_GROW(x->text[e], x->text_cap[e], (int)x->base.count + 1);
     x->text[e][x->base.count] = (int64_t)x->rows[e].size;
     dt_str_add(&x->rows[e], x->longest, strlen(x->longest) + 1);
 }
 
-static int64_t bytes_kept(const record_part *x)
-{
+static int64_t bytes_kept(const record_part *x) {
     int64_t bytes = 0;
-    for (int e = 0; e < x->base.n; e++)
-        bytes += (int64_t)x->rows[e].size;
+    for (int e = 0; e < x->base.n; e++) bytes += (int64_t)x->rows[e].size;
     return bytes;
 }
 
-static dt_status *drop_rows(record_part *x, const dt_row_source *s)
-{
+static dt_status *drop_rows(record_part *x, const dt_row_source *s) {
     if (dt_inflow_is_gzip(s->file))
-        return dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes of values in a compressed file", s->path, (long long)LARGEST_KEPT),
+        return dt_note(dt_fail(DT_E_TOO_LARGE, NULL,
+                               "%s: more than %lld bytes of values in a compressed file", s->path,
+                               (long long)LARGEST_KEPT),
                        "gunzip it: uncompressed files may have any size");
-    for (int e = 0; e < x->base.n; e++)
-        dt_str_release(&x->rows[e]);
+    for (int e = 0; e < x->base.n; e++) dt_str_release(&x->rows[e]);
     x->kept = false;
     return NULL;
 }
 
 /* ---- the index ---- */
 
-static dt_status *add_record(record_part *x, int file)
-{
+static dt_status *add_record(record_part *x, int file) {
     const dt_row_source *s = &x->source[file];
     place p = {s->record.offset, (int32_t)s->record.size, file};
     if (x->base.count == MOST_RECORDS)
-        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d records in all", s->path, MOST_RECORDS);
+        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d records in all", s->path,
+                       MOST_RECORDS);
     if (s->record.bytes) {
         p.offset = (int64_t)x->unpacked.size;
         if (p.offset + p.size > LARGEST_UNPACKED)
-            return dt_note(dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes when decompressed", s->path, (long long)LARGEST_UNPACKED),
+            return dt_note(dt_fail(DT_E_TOO_LARGE, NULL,
+                                   "%s: more than %lld bytes when decompressed", s->path,
+                                   (long long)LARGEST_UNPACKED),
                            "uncompressed files may have any size");
         dt_str_add(&x->unpacked, s->record.bytes, (size_t)p.size);
     }
@@ -130,19 +128,16 @@ static dt_status *add_record(record_part *x, int file)
     return NULL;
 }
 
-static dt_status *skip_all(record_part *x, int file)
-{
+static dt_status *skip_all(record_part *x, int file) {
     bool more = true;
     for (;;) {
         DT_TRY(x->kind->skip(&x->source[file], x->state[file], &more));
-        if (!more)
-            return NULL;
+        if (!more) return NULL;
         DT_TRY(add_record(x, file));
     }
 }
 
-static dt_status *read_all(record_part *x, int file)
-{
+static dt_status *read_all(record_part *x, int file) {
     dt_row_source *s = &x->source[file];
     bool more = true;
     for (;; s->row++) {
@@ -153,16 +148,13 @@ static dt_status *read_all(record_part *x, int file)
             return NULL;
         }
         for (int e = 0; e < x->base.n && x->kept; e++)
-            if (x->base.stored[e].text)
-                keep_text(x, e);
-        if (x->kept && bytes_kept(x) > LARGEST_KEPT)
-            DT_TRY(drop_rows(x, s));
+            if (x->base.stored[e].text) keep_text(x, e);
+        if (x->kept && bytes_kept(x) > LARGEST_KEPT) DT_TRY(drop_rows(x, s));
         DT_TRY(add_record(x, file));
     }
 }
 
-static dt_status *read_file(dt_examples *base, int file)
-{
+static dt_status *read_file(dt_examples *base, int file) {
     record_part *x = (record_part *)base;
     dt_row_source *s = &x->source[file];
     DT_TRY(dt_inflow_open(&s->file, s->path));
@@ -178,13 +170,15 @@ static dt_status *read_file(dt_examples *base, int file)
     return bad;
 }
 
-/* What was read from compressed files cannot be read again, so it must have been kept to the end. */
-static dt_status *settle(const dt_format_request *r, record_part *x)
-{
+/* What was read from compressed files cannot be read again, so it must have been kept to the
+ * end. */
+static dt_status *settle(const dt_format_request *r, record_part *x) {
     for (int i = 0; i < x->base.paths.n && !x->kind->skip; i++) {
         if (!x->kept && !x->source[i].file)
-            return dt_fail(DT_E_TOO_LARGE, &r->tree->at, "%s: compressed, and the files hold more than %lld bytes of values together",
-                           x->base.paths.v[i], (long long)LARGEST_KEPT);
+            return dt_fail(
+                DT_E_TOO_LARGE, &r->tree->at,
+                "%s: compressed, and the files hold more than %lld bytes of values together",
+                x->base.paths.v[i], (long long)LARGEST_KEPT);
         if (x->kept) {
             dt_inflow_close(x->source[i].file);
             x->source[i].file = NULL;
@@ -200,31 +194,29 @@ static dt_status *settle(const dt_format_request *r, record_part *x)
 
 /* ---- examples ---- */
 
-static bool make_room(dt_str *buffer, size_t n)
-{
-    if (buffer->cap >= n)
-        return true;
+static bool make_room(dt_str *buffer, size_t n) {
+    if (buffer->cap >= n) return true;
     dt_str_release(buffer);
     *buffer = (dt_str){.data = dt_try_alloc(n), .cap = n};
-    if (!buffer->data)
-        buffer->cap = 0;
+    if (!buffer->data) buffer->cap = 0;
     return buffer->data != NULL;
 }
 
-/* Examples that are read in turn are read many at a time, up to twice as much as was wanted so far. */
-static int64_t bytes_ahead(const place *p, const dt_inflow *file, int64_t run)
-{
+/* Examples that are read in turn are read many at a time, up to twice as much as was wanted so
+ * far. */
+static int64_t bytes_ahead(const place *p, const dt_inflow *file, int64_t run) {
     enum { MOST = 1 << 18 };
-    const int64_t left = dt_inflow_size(file) - p->offset, most = 2 * run < MOST ? 2 * run : MOST, wanted = most < left ? most : left;
+    const int64_t left = dt_inflow_size(file) - p->offset, most = 2 * run < MOST ? 2 * run : MOST,
+                  wanted = most < left ? most : left;
     return wanted > p->size ? wanted : p->size;
 }
 
-static dt_status *fill(const dt_row_source *s, const place *p, dt_read_buffer *b)
-{
+static dt_status *fill(const dt_row_source *s, const place *p, dt_read_buffer *b) {
     const int64_t n = bytes_ahead(p, s->file, b->run);
     b->bytes.size = 0;
     if (!make_room(&b->bytes, (size_t)n))
-        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a record of %lld bytes", s->path, (long long)p->size);
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for a record of %lld bytes",
+                       s->path, (long long)p->size);
     DT_TRY(dt_inflow_pread(s->file, b->bytes.data, n, p->offset));
     b->bytes.size = (size_t)n;
     b->file = p->file;
@@ -233,53 +225,49 @@ static dt_status *fill(const dt_row_source *s, const place *p, dt_read_buffer *b
 }
 
 /* The record's bytes: of the buffer, or what was unpacked. */
-static dt_status *fetch(dt_examples *base, int64_t row, dt_read_buffer *b, dt_bytes *out)
-{
+static dt_status *fetch(dt_examples *base, int64_t row, dt_read_buffer *b, dt_bytes *out) {
     const record_part *x = (const record_part *)base;
     const place *p = &x->place[row];
     const dt_row_source *s = &x->source[p->file];
     *out = (dt_bytes){dt_str_text(&x->unpacked) + p->offset, (size_t)p->size};
-    if (!s->file)
-        return NULL;
+    if (!s->file) return NULL;
     b->run = row == b->next ? b->run + p->size : 0;
     b->next = row + 1;
-    const bool is_here = p->file == b->file && p->offset >= b->offset && p->offset + p->size <= b->offset + (int64_t)b->bytes.size;
-    if (!is_here)
-        DT_TRY(fill(s, p, b));
+    const bool is_here = p->file == b->file && p->offset >= b->offset &&
+                         p->offset + p->size <= b->offset + (int64_t)b->bytes.size;
+    if (!is_here) DT_TRY(fill(s, p, b));
     out->data = b->bytes.data + (p->offset - b->offset);
     return NULL;
 }
 
-static dt_status *unpack(dt_examples *base, int64_t row, const dt_bytes *bytes, void *const *out)
-{
+static dt_status *unpack(dt_examples *base, int64_t row, const dt_bytes *bytes, void *const *out) {
     const record_part *x = (const record_part *)base;
     const place *p = &x->place[row];
     const dt_row_source *s = &x->source[p->file];
-    const dt_row_record record = {.number = row - x->base.first[p->file], .offset = p->offset, .size = p->size, .bytes = bytes->data, .checked = !s->file};
+    const dt_row_record record = {.number = row - x->base.first[p->file],
+                                  .offset = p->offset,
+                                  .size = p->size,
+                                  .bytes = bytes->data,
+                                  .checked = !s->file};
     return x->kind->at(s, x->state[p->file], &record, out);
 }
 
-static dt_status *whole(dt_examples *base, int e, const void **rows)
-{
+static dt_status *whole(dt_examples *base, int e, const void **rows) {
     const record_part *x = (const record_part *)base;
     *rows = x->kept && !x->base.stored[e].text ? dt_str_text(&x->rows[e]) : NULL;
     return NULL;
 }
 
-static dt_status *read_example(dt_examples *base, int e, int64_t row, void *out)
-{
+static dt_status *read_example(dt_examples *base, int e, int64_t row, void *out) {
     const record_part *x = (const record_part *)base;
     const int64_t bytes = dt_type_bytes(&x->base.stored[e].type);
-    if (x->base.stored[e].text)
-        strcpy(out, x->rows[e].data + x->text[e][row]);
-    else
-        memcpy(out, x->rows[e].data + row * bytes, (size_t)bytes);
+    if (x->base.stored[e].text) strcpy(out, x->rows[e].data + x->text[e][row]);
+    else memcpy(out, x->rows[e].data + row * bytes, (size_t)bytes);
     return NULL;
 }
 
 /* The first example is looked at, so that a wrong shape or name is told before training. */
-static dt_status *try_first(const dt_format_request *r, record_part *x)
-{
+static dt_status *try_first(const dt_format_request *r, record_part *x) {
     void **out = dt_arena_array(r->arena, void *, x->base.n);
     dt_status *s = NULL;
     dt_read_buffer buffer = {0};
@@ -287,26 +275,26 @@ static dt_status *try_first(const dt_format_request *r, record_part *x)
     for (int e = 0; e < x->base.n && !s; e++) {
         out[e] = dt_try_alloc((size_t)dt_type_bytes(&x->base.stored[e].type) + 1);
         if (!out[e])
-            s = dt_fail(DT_E_NO_MEMORY, &x->base.stored[e].at, "out of memory for an example of '%s'", x->base.stored[e].name);
+            s = dt_fail(DT_E_NO_MEMORY, &x->base.stored[e].at,
+                        "out of memory for an example of '%s'", x->base.stored[e].name);
     }
-    if (!s)
-        s = dt_at(fetch(&x->base, 0, &buffer, &bytes), &x->base.stored[0].at);
+    if (!s) s = dt_at(fetch(&x->base, 0, &buffer, &bytes), &x->base.stored[0].at);
     if (!s) {
         dt_row_source *first = &x->source[x->place[0].file];
         if (x->kind->look)
-            x->kind->look(first, &(dt_row_record){.size = x->place[0].size, .bytes = bytes.data, .checked = !first->file});
+            x->kind->look(first, &(dt_row_record){.size = x->place[0].size,
+                                                  .bytes = bytes.data,
+                                                  .checked = !first->file});
         s = unpack(&x->base, 0, &bytes, out);
     }
-    for (int e = 0; e < x->base.n; e++)
-        free(out[e]);
+    for (int e = 0; e < x->base.n; e++) free(out[e]);
     dt_str_release(&buffer.bytes);
     return s;
 }
 
 /* ---- a part ---- */
 
-static dt_status *declare_elements(const dt_format_request *r, record_part *x)
-{
+static dt_status *declare_elements(const dt_format_request *r, record_part *x) {
     const dt_tree *element = dt_tree_get(r->keys, "element");
     const char *file = dt_arena_strdup(r->arena, x->base.paths.v[0]);
     int64_t longest = 1;
@@ -325,11 +313,9 @@ static dt_status *declare_elements(const dt_format_request *r, record_part *x)
     return NULL;
 }
 
-static void close_part(dt_examples *base)
-{
+static void close_part(dt_examples *base) {
     record_part *x = (record_part *)base;
-    for (int i = 0; x->source && i < x->base.paths.n; i++)
-        dt_inflow_close(x->source[i].file);
+    for (int i = 0; x->source && i < x->base.paths.n; i++) dt_inflow_close(x->source[i].file);
     for (int e = 0; x->text && e < x->base.n; e++) {
         dt_str_release(&x->rows[e]);
         free(x->text[e]);
@@ -340,8 +326,7 @@ static void close_part(dt_examples *base)
     dt_paths_release(&x->base.paths);
 }
 
-static dt_status *open_part(const dt_format_request *r, dt_examples **out)
-{
+static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
     record_part *x = dt_arena_new(r->arena, record_part);
     *out = &x->base;
     x->kind = r->format;
@@ -352,13 +337,25 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out)
     x->state = dt_arena_array(r->arena, void *, n);
     x->source = dt_arena_array(r->arena, dt_row_source, n);
     for (int i = 0; i < n; i++)
-        x->source[i] = (dt_row_source){.arena = r->arena, .path = x->base.paths.v[i], .again = true, .format = x->kind->kind.name, .keys = r->keys,
-                                       .n = x->base.n, .element = x->base.stored, .count = -1};
+        x->source[i] = (dt_row_source){.arena = r->arena,
+                                       .path = x->base.paths.v[i],
+                                       .again = true,
+                                       .format = x->kind->kind.name,
+                                       .keys = r->keys,
+                                       .n = x->base.n,
+                                       .element = x->base.stored,
+                                       .count = -1};
     DT_TRY(dt_files_read(r, &x->base, read_file));
     DT_TRY(settle(r, x));
     return x->kind->skip ? try_first(r, x) : NULL;
 }
 
 const dt_example_access dt_record_access = {
-    .check = check, .open = open_part, .whole = whole, .read = read_example, .fetch = fetch, .unpack = unpack, .close = close_part,
+    .check = check,
+    .open = open_part,
+    .whole = whole,
+    .read = read_example,
+    .fetch = fetch,
+    .unpack = unpack,
+    .close = close_part,
 };

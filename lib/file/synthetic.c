@@ -10,9 +10,10 @@
  *         image: {shape: [784], dtype: float32}
  *         label: {num_classes: 10}
  *
- * An element with num_classes is a label, drawn evenly. Every other one is its class's template plus noise, so that the label can
- * be learnt from it; the class is the first label's. The template is even in [-0.5, 0.5), the noise in [-1, 1); integers are 64
- * times that, unsigned ones around 128. Nothing is stored: a row is drawn again each time.
+ * An element with num_classes is a label, drawn evenly. Every other one is its class's template
+ * plus noise, so that the label can be learnt from it; the class is the first label's. The template
+ * is even in [-0.5, 0.5), the noise in [-1, 1); integers are 64 times that, unsigned ones around
+ * 128. Nothing is stored: a row is drawn again each time.
  */
 #include <string.h>
 
@@ -31,7 +32,8 @@ struct synthetic {
 
 /* ---- elements ---- */
 
-static const char *const dtype_names[] = {"bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64", NULL};
+static const char *const dtype_names[] = {"bool",  "uint8",   "int8",    "int16", "int32",
+                                          "int64", "float32", "float64", NULL};
 
 struct element {
     dt_ints shape;
@@ -41,49 +43,54 @@ struct element {
 };
 
 static const dt_field element_fields[] = {
-    DT_INTS(struct element, shape, .min = 1, .max = 1e12, .help = "shape of one example; default: [], a single value"),
-    DT_ENUM(struct element, dtype, dtype_names, .preset = "float32", .set = 1 + offsetof(struct element, has_dtype),
+    DT_INTS(struct element, shape, .min = 1, .max = 1e12,
+            .help = "shape of one example; default: [], a single value"),
+    DT_ENUM(struct element, dtype, dtype_names, .preset = "float32",
+            .set = 1 + offsetof(struct element, has_dtype),
             .help = "dtype; default: float32, or int32 for labels"),
-    DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24, .help = "marks a label; labels are in [0, num_classes)"),
-    DT_END
-};
+    DT_INT(struct element, num_classes, .min = 1, .max = 1 << 24,
+           .help = "marks a label; labels are in [0, num_classes)"),
+    DT_END};
 
 static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = element_fields), DT_END};
-static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
+static const dt_field element_forms[] = {
+    DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
 
 static const dt_field fields[] = {
-    DT_INT(struct synthetic, examples, .min = 1, .max = 1e12, .required = true, .help = "number of training examples"),
+    DT_INT(struct synthetic, examples, .min = 1, .max = 1e12, .required = true,
+           .help = "number of training examples"),
     DT_TREE(struct synthetic, element, .forms = element_forms, .required = true,
             .help = "elements: {name: {shape, dtype}} or {name: {num_classes}} for labels"),
-    DT_END
-};
+    DT_END};
 
 /* The largest label of num_classes must fit the type. */
-static bool holds(dt_dtype d, int64_t num_classes)
-{
-    static const int64_t most[] = {[DT_BOOL] = 1, [DT_UINT8] = UINT8_MAX, [DT_INT8] = INT8_MAX, [DT_INT16] = INT16_MAX,
-                                   [DT_INT32] = INT32_MAX, [DT_INT64] = INT64_MAX, [DT_FLOAT32] = -1, [DT_FLOAT64] = -1};
+static bool holds(dt_dtype d, int64_t num_classes) {
+    static const int64_t most[] = {
+        [DT_BOOL] = 1,          [DT_UINT8] = UINT8_MAX, [DT_INT8] = INT8_MAX,
+        [DT_INT16] = INT16_MAX, [DT_INT32] = INT32_MAX, [DT_INT64] = INT64_MAX,
+        [DT_FLOAT32] = -1,      [DT_FLOAT64] = -1};
     return num_classes == 0 || num_classes - 1 <= most[d];
 }
 
-static dt_status *check_element(const dt_entry *e, const struct element *x, const dt_type *t)
-{
+static dt_status *check_element(const dt_entry *e, const struct element *x, const dt_type *t) {
     if (!holds(t->dtype, x->num_classes))
-        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s': %lld classes do not fit %s", e->key, (long long)x->num_classes,
-                       dt_dtype_name(t->dtype));
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s': %lld classes do not fit %s", e->key,
+                       (long long)x->num_classes, dt_dtype_name(t->dtype));
     if (dt_type_bytes(t) > LARGEST_EXAMPLE)
-        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s': an example may not exceed %lld bytes", e->key,
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at,
+                       "'%s': an example may not exceed %lld bytes", e->key,
                        (long long)LARGEST_EXAMPLE);
     return NULL;
 }
 
-static dt_status *read_element(dt_arena *arena, const dt_entry *e, dt_type *type, int64_t *num_classes)
-{
+static dt_status *read_element(dt_arena *arena, const dt_entry *e, dt_type *type,
+                               int64_t *num_classes) {
     struct element x;
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
     DT_TRY(dt_fields_read(arena, element_fields, e->value, &e->value->at, e->key, &x));
     if (x.shape.n > DT_MAX_RANK - 1)
-        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' has %d dimensions; at most %d", e->key, x.shape.n, DT_MAX_RANK - 1);
+        return dt_fail(DT_E_DATASET_KEYS, &e->value->at, "'%s' has %d dimensions; at most %d",
+                       e->key, x.shape.n, DT_MAX_RANK - 1);
     dt_dtype d = x.num_classes > 0 && !x.has_dtype ? DT_INT32 : (dt_dtype)x.dtype;
     *type = dt_type_of(d, x.shape.n, x.shape.v);
     *num_classes = x.num_classes;
@@ -91,11 +98,11 @@ static dt_status *read_element(dt_arena *arena, const dt_entry *e, dt_type *type
 }
 
 /* `validation: 1000`; for train, `examples`. */
-static dt_status *read_count(const dt_format_request *r, int64_t *count)
-{
+static dt_status *read_count(const dt_format_request *r, int64_t *count) {
     const struct synthetic *a = r->args;
     if (r->part == DT_PART_TRAIN && r->tree)
-        return dt_fail(DT_E_DATASET_KEYS, &r->tree->at, "synthetic data has no 'train'; set 'examples' to the number to generate");
+        return dt_fail(DT_E_DATASET_KEYS, &r->tree->at,
+                       "synthetic data has no 'train'; set 'examples' to the number to generate");
     if (r->part == DT_PART_TRAIN) {
         *count = a->examples;
         return NULL;
@@ -103,24 +110,24 @@ static dt_status *read_count(const dt_format_request *r, int64_t *count)
     return dt_tree_int(r->tree, dt_part_name(r->part), 1, 1e12, count);
 }
 
-static dt_status *check(const dt_format_request *r, dt_texts *names)
-{
+static dt_status *check(const dt_format_request *r, dt_texts *names) {
     const struct synthetic *a = r->args;
     int64_t count, num_classes;
     dt_type type;
     dt_status *s = read_count(r, &count);
-    if (!a->element)
-        return s;
+    if (!a->element) return s;
     dt_status_append(&s, dt_tree_expect(a->element, DT_TREE_MAP, "element"));
     int n = a->element->kind == DT_TREE_MAP ? a->element->n : 0;
     names->v = dt_arena_array(r->arena, const char *, n);
     for (int i = 0; i < n; i++) {
         names->v[names->n++] = a->element->entry[i].key;
         if (r->part == DT_PART_TRAIN) /* once is enough */
-            dt_status_append(&s, read_element(r->arena, &a->element->entry[i], &type, &num_classes));
+            dt_status_append(&s,
+                             read_element(r->arena, &a->element->entry[i], &type, &num_classes));
     }
     if (a->element->kind == DT_TREE_MAP && n == 0)
-        dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &a->element->at, "'element' must name at least one element"));
+        dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &a->element->at,
+                                     "'element' must name at least one element"));
     return s;
 }
 
@@ -133,94 +140,70 @@ typedef struct synthetic_part {
     int64_t *num_classes; /* (n), 0: no label */
 } synthetic_part;
 
-static dt_status *open_part(const dt_format_request *r, dt_examples **out)
-{
+static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
     const dt_tree *e = ((const struct synthetic *)r->args)->element;
     synthetic_part *x = dt_arena_new(r->arena, synthetic_part);
-    *x = (synthetic_part){.base.n = e->n, .part_key = dt_name_hash(dt_part_name(r->part)), .seed = r->seed, .label = -1};
+    *x = (synthetic_part){.base.n = e->n,
+                          .part_key = dt_name_hash(dt_part_name(r->part)),
+                          .seed = r->seed,
+                          .label = -1};
     x->base.stored = dt_arena_array(r->arena, dt_stored, e->n);
     x->num_classes = dt_arena_array(r->arena, int64_t, e->n);
     DT_TRY(read_count(r, &x->base.count));
     for (int i = 0; i < e->n; i++) {
-        x->base.stored[i] = (dt_stored){.name = e->entry[i].key, .at = e->entry[i].value->at, .file = "synthetic data"};
+        x->base.stored[i] = (dt_stored){
+            .name = e->entry[i].key, .at = e->entry[i].value->at, .file = "synthetic data"};
         DT_TRY(read_element(r->arena, &e->entry[i], &x->base.stored[i].type, &x->num_classes[i]));
         x->base.stored[i].classes = x->num_classes[i];
-        if (x->num_classes[i] > 0 && x->label < 0)
-            x->label = i;
+        if (x->num_classes[i] > 0 && x->label < 0) x->label = i;
     }
     *out = &x->base;
     return NULL;
 }
 
 /* A stream of 16 bytes a block: what it is for, which element, which row or class. */
-static uint64_t stream_key(const synthetic_part *x, const char *purpose, int e, uint64_t part, uint64_t row)
-{
+static uint64_t stream_key(const synthetic_part *x, const char *purpose, int e, uint64_t part,
+                           uint64_t row) {
     uint32_t word[4];
-    dt_philox(x->seed ^ dt_name_hash(purpose), part + dt_name_hash(x->base.stored[e].name), row, word);
+    dt_philox(x->seed ^ dt_name_hash(purpose), part + dt_name_hash(x->base.stored[e].name), row,
+              word);
     return word[0] | (uint64_t)word[1] << 32;
 }
 
-static int64_t draw_label(const synthetic_part *x, int e, int64_t row, int64_t i)
-{
+static int64_t draw_label(const synthetic_part *x, int e, int64_t row, int64_t i) {
     uint32_t word[4];
-    dt_philox(stream_key(x, "synthetic label", e, x->part_key, (uint64_t)row), (uint64_t)i, 0, word);
+    dt_philox(stream_key(x, "synthetic label", e, x->part_key, (uint64_t)row), (uint64_t)i, 0,
+              word);
     return (int64_t)((word[0] | (uint64_t)word[1] << 32) % (uint64_t)x->num_classes[e]);
 }
 
-static void put(dt_dtype d, void *out, int64_t i, double value)
-{
+static void put(dt_dtype d, void *out, int64_t i, double value) {
     switch (d) {
-    case DT_BOOL:
-        ((uint8_t *)out)[i] = value >= 0;
-        break;
-    case DT_UINT8:
-        ((uint8_t *)out)[i] = (uint8_t)(128 + 64 * value);
-        break;
-    case DT_INT8:
-        ((int8_t *)out)[i] = (int8_t)(64 * value);
-        break;
-    case DT_INT16:
-        ((int16_t *)out)[i] = (int16_t)(64 * value);
-        break;
-    case DT_INT32:
-        ((int32_t *)out)[i] = (int32_t)(64 * value);
-        break;
-    case DT_INT64:
-        ((int64_t *)out)[i] = (int64_t)(64 * value);
-        break;
-    case DT_FLOAT32:
-        ((float *)out)[i] = (float)value;
-        break;
-    case DT_FLOAT64:
-        ((double *)out)[i] = value;
-        break;
-    default: /* its fields name no other */
-        break;
+    case DT_BOOL: ((uint8_t *)out)[i] = value >= 0; break;
+    case DT_UINT8: ((uint8_t *)out)[i] = (uint8_t)(128 + 64 * value); break;
+    case DT_INT8: ((int8_t *)out)[i] = (int8_t)(64 * value); break;
+    case DT_INT16: ((int16_t *)out)[i] = (int16_t)(64 * value); break;
+    case DT_INT32: ((int32_t *)out)[i] = (int32_t)(64 * value); break;
+    case DT_INT64: ((int64_t *)out)[i] = (int64_t)(64 * value); break;
+    case DT_FLOAT32: ((float *)out)[i] = (float)value; break;
+    case DT_FLOAT64: ((double *)out)[i] = value; break;
+    default: /* its fields name no other */ break;
     }
 }
 
-static void put_label(dt_dtype d, void *out, int64_t i, int64_t value)
-{
+static void put_label(dt_dtype d, void *out, int64_t i, int64_t value) {
     switch (dt_dtype_size(d)) {
-    case 1:
-        ((uint8_t *)out)[i] = (uint8_t)value;
-        break;
-    case 2:
-        ((int16_t *)out)[i] = (int16_t)value;
-        break;
-    case 4:
-        ((int32_t *)out)[i] = (int32_t)value;
-        break;
-    default:
-        ((int64_t *)out)[i] = value;
+    case 1: ((uint8_t *)out)[i] = (uint8_t)value; break;
+    case 2: ((int16_t *)out)[i] = (int16_t)value; break;
+    case 4: ((int32_t *)out)[i] = (int32_t)value; break;
+    default: ((int64_t *)out)[i] = value;
     }
 }
 
 /* Values are multiples of 1/256 in [-1.5, 1.5): exact in every type that holds them. */
-static void draw_features(const synthetic_part *x, int e, int64_t row, int64_t n, void *out)
-{
+static void draw_features(const synthetic_part *x, int e, int64_t row, int64_t n, void *out) {
     int64_t class = x->label < 0 ? 0 : draw_label(x, x->label, row, 0);
-    uint64_t template = stream_key(x, "synthetic template", e, 0, (uint64_t)class);
+    uint64_t template = stream_key(x, "synthetic template", e, 0, (uint64_t) class);
     uint64_t noise = stream_key(x, "synthetic noise", e, x->part_key, (uint64_t)row);
     for (int64_t i = 0; i < n; i += BLOCK) {
         uint32_t a[4], b[4];
@@ -234,22 +217,22 @@ static void draw_features(const synthetic_part *x, int e, int64_t row, int64_t n
     }
 }
 
-static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out)
-{
+static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out) {
     synthetic_part *x = (synthetic_part *)base;
     const dt_type *t = &x->base.stored[e].type;
     int64_t n = dt_type_elements(t);
-    if (x->num_classes[e] == 0)
-        draw_features(x, e, row, n, out);
+    if (x->num_classes[e] == 0) draw_features(x, e, row, n, out);
     else
-        for (int64_t i = 0; i < n; i++)
-            put_label(t->dtype, out, i, draw_label(x, e, row, i));
+        for (int64_t i = 0; i < n; i++) put_label(t->dtype, out, i, draw_label(x, e, row, i));
     return NULL;
 }
 
-static const dt_example_access access = {.drawn = true, .check = check, .open = open_part, .read = read_row};
+static const dt_example_access access = {
+    .drawn = true, .check = check, .open = open_part, .read = read_row};
 
 const dt_format dt_format_synthetic = {
-    .kind = {.name = "synthetic", .about = "examples generated from the seed: class templates with noise; no files"},
-    .keys = {fields, sizeof(struct synthetic)}, .access = &access,
+    .kind = {.name = "synthetic",
+             .about = "examples generated from the seed: class templates with noise; no files"},
+    .keys = {fields, sizeof(struct synthetic)},
+    .access = &access,
 };

@@ -8,9 +8,10 @@
  *       tokenizer: {type: char}
  *       element: {tokens: {shape: [256], dtype: int32}}
  *
- * Lines end with LF; CRLF is read as LF. The vocabulary is the training file's characters in code order; a token is a character's place in it. Example i is `tokens`, the L
- * characters from i * L on, and `targets`, the L characters from i * L + 1 on: both are rows of one array of tokens, one of them
- * shifted by one, so nothing is copied.
+ * Lines end with LF; CRLF is read as LF. The vocabulary is the training file's characters in code
+ * order; a token is a character's place in it. Example i is `tokens`, the L characters from i * L
+ * on, and `targets`, the L characters from i * L + 1 on: both are rows of one array of tokens, one
+ * of them shifted by one, so nothing is copied.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +39,7 @@ struct tokens {
 static const dt_field token_fields[] = {
     DT_INTS(struct tokens, shape, .min = 1, .max = 1 << 24, .required = true, .help = "[L]"),
     DT_ENUM(struct tokens, dtype, dtype_names, .preset = "int32", .help = "dtype of the tokens"),
-    DT_END
-};
+    DT_END};
 
 struct tokenizer {
     int type;
@@ -47,46 +47,46 @@ struct tokenizer {
 
 static const dt_field tokenizer_fields[] = {
     DT_ENUM(struct tokenizer, type, tokenizer_names, .preset = "char", .help = "kind of tokenizer"),
-    DT_END
-};
+    DT_END};
 
 static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = token_fields), DT_END};
-static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
-static const dt_field tokenizer_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = tokenizer_fields), DT_END};
+static const dt_field element_forms[] = {
+    DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
+static const dt_field tokenizer_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = tokenizer_fields),
+                                           DT_END};
 
 static const dt_field fields[] = {
-    DT_TREE(struct text, element, .forms = element_forms, .required = true, .help = "{tokens: {shape: [L], dtype: int32}}: L characters per example"),
-    DT_TREE(struct text, tokenizer, .forms = tokenizer_forms, .help = "{type: char}: one token per character, in code point order"),
-    DT_END
-};
+    DT_TREE(struct text, element, .forms = element_forms, .required = true,
+            .help = "{tokens: {shape: [L], dtype: int32}}: L characters per example"),
+    DT_TREE(struct text, tokenizer, .forms = tokenizer_forms,
+            .help = "{type: char}: one token per character, in code point order"),
+    DT_END};
 
-static dt_status *check_tokenizer(dt_arena *arena, const dt_tree *t)
-{
+static dt_status *check_tokenizer(dt_arena *arena, const dt_tree *t) {
     struct tokenizer x;
-    if (!t || t->kind == DT_TREE_NULL)
-        return NULL;
+    if (!t || t->kind == DT_TREE_NULL) return NULL;
     DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "tokenizer"));
     return dt_fields_read(arena, tokenizer_fields, t, &t->at, "tokenizer", &x);
 }
 
 /* The one element, `tokens`, and its length. */
-static dt_status *read_length(dt_arena *arena, const dt_tree *element, int64_t *length)
-{
+static dt_status *read_length(dt_arena *arena, const dt_tree *element, int64_t *length) {
     struct tokens x;
     DT_TRY(dt_tree_expect(element, DT_TREE_MAP, "element"));
     if (element->n != 1 || strcmp(element->entry[0].key, "tokens") != 0)
-        return dt_fail(DT_E_DATASET_KEYS, &element->at, "'element' must have one key, 'tokens'; 'targets' are derived from it");
+        return dt_fail(DT_E_DATASET_KEYS, &element->at,
+                       "'element' must have one key, 'tokens'; 'targets' are derived from it");
     const dt_tree *t = element->entry[0].value;
     DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "tokens"));
     DT_TRY(dt_fields_read(arena, token_fields, t, &t->at, "tokens", &x));
     if (x.shape.n != 1)
-        return dt_fail(DT_E_DATASET_KEYS, &t->at, "'tokens' must have one dimension, got %d", x.shape.n);
+        return dt_fail(DT_E_DATASET_KEYS, &t->at, "'tokens' must have one dimension, got %d",
+                       x.shape.n);
     *length = x.shape.v[0];
     return NULL;
 }
 
-static dt_status *check(const dt_format_request *r, dt_texts *names)
-{
+static dt_status *check(const dt_format_request *r, dt_texts *names) {
     const struct text *a = r->args;
     int64_t length;
     dt_status *s = dt_files_check(r);
@@ -105,8 +105,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names)
 static const char *const wanted = "text";
 
 /* What a file holds goes behind what is there, without its byte order mark. */
-static dt_status *read_file(const char *path, dt_str *out)
-{
+static dt_status *read_file(const char *path, dt_str *out) {
     dt_inflow *f;
     char *piece = dt_alloc(PIECE);
     int64_t got = PIECE;
@@ -116,11 +115,14 @@ static dt_status *read_file(const char *path, dt_str *out)
     while (!s && got == PIECE) {
         s = dt_inflow_read(f, piece, PIECE, &got);
         if (!s && (int64_t)out->size + got > LARGEST_TEXT)
-            s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes of text", path, (long long)LARGEST_TEXT);
+            s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %lld bytes of text", path,
+                        (long long)LARGEST_TEXT);
         if (!s && out->size == before)
-            s = dt_text_look(&(dt_text_file){.path = path, .wanted = wanted, .fault = DT_E_DATA_FILE, .any_text = true}, piece, (size_t)got, &skip);
-        if (!s)
-            dt_str_add(out, piece + skip, (size_t)got - skip);
+            s = dt_text_look(
+                &(dt_text_file){
+                    .path = path, .wanted = wanted, .fault = DT_E_DATA_FILE, .any_text = true},
+                piece, (size_t)got, &skip);
+        if (!s) dt_str_add(out, piece + skip, (size_t)got - skip);
         skip = 0;
     }
     dt_inflow_close(f);
@@ -134,9 +136,10 @@ typedef struct origin {
     int64_t byte, character;
 } origin;
 
-/* All files of a part, one after the other. A character that is cut by a file's end goes on in the next file. */
-static dt_status *read_files(const dt_paths *paths, const dt_location *at, origin *from, dt_str *out)
-{
+/* All files of a part, one after the other. A character that is cut by a file's end goes on in the
+ * next file. */
+static dt_status *read_files(const dt_paths *paths, const dt_location *at, origin *from,
+                             dt_str *out) {
     for (int i = 0; i < paths->n; i++) {
         from[i] = (origin){.path = paths->v[i], .byte = (int64_t)out->size, .character = INT64_MAX};
         DT_TRY(dt_at(read_file(paths->v[i], out), at));
@@ -151,11 +154,11 @@ typedef struct codes {
     int files;
 } codes;
 
-static dt_status *decode(const dt_str *text, codes *out)
-{
+static dt_status *decode(const dt_str *text, codes *out) {
     out->v = dt_try_alloc((text->size + 1) * sizeof *out->v);
     if (!out->v)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for %zu characters", out->from->path, text->size);
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for %zu characters",
+                       out->from->path, text->size);
     const char *start = dt_str_text(text), *end = start + text->size;
     int file = -1;
     for (const char *p = start; p < end; out->n++) {
@@ -164,10 +167,13 @@ static dt_status *decode(const dt_str *text, codes *out)
         p += *p == '\r' && p + 1 < end && p[1] == '\n'; /* CRLF ends a line as LF does */
         size_t size = dt_utf8_next(p, (size_t)(end - p), &out->v[out->n]);
         if (size == 0 || *p == '\0') {
-            const char *begin = start + out->from[file].byte; /* whose first character may be the end of one of the file before */
-            while (begin < p && ((unsigned char)*begin & 0xc0) == 0x80)
-                begin++;
-            return dt_text_check(&(dt_text_file){.path = out->from[file].path, .wanted = wanted, .fault = DT_E_DATA_FILE}, begin, (size_t)(end - begin), 1);
+            /* whose first character may be the end of one of the file before */
+            const char *begin = start + out->from[file].byte;
+            while (begin < p && ((unsigned char)*begin & 0xc0) == 0x80) begin++;
+            return dt_text_check(&(dt_text_file){.path = out->from[file].path,
+                                                 .wanted = wanted,
+                                                 .fault = DT_E_DATA_FILE},
+                                 begin, (size_t)(end - begin), 1);
         }
         p += size;
     }
@@ -179,23 +185,18 @@ typedef struct numbering {
     int32_t *page[PAGES];
 } numbering;
 
-static void numbering_release(numbering *x)
-{
-    for (int p = 0; p < PAGES; p++)
-        free(x->page[p]);
+static void numbering_release(numbering *x) {
+    for (int p = 0; p < PAGES; p++) free(x->page[p]);
 }
 
-static int32_t *page_of(numbering *x, uint32_t code)
-{
+static int32_t *page_of(numbering *x, uint32_t code) {
     int32_t **page = &x->page[code / PAGE];
-    if (!*page)
-        *page = memset(dt_alloc(PAGE * sizeof **page), -1, PAGE * sizeof **page);
+    if (!*page) *page = memset(dt_alloc(PAGE * sizeof **page), -1, PAGE * sizeof **page);
     return *page;
 }
 
 /* The vocabulary in order, in the arena; *n: how many. */
-static const uint32_t *number_codes(const codes *c, numbering *x, dt_arena *arena, int64_t *n)
-{
+static const uint32_t *number_codes(const codes *c, numbering *x, dt_arena *arena, int64_t *n) {
     *n = 0;
     for (int64_t i = 0; i < c->n; i++) {
         int32_t *token = &page_of(x, c->v[i])[c->v[i] % PAGE];
@@ -212,23 +213,20 @@ static const uint32_t *number_codes(const codes *c, numbering *x, dt_arena *aren
     return code;
 }
 
-static dt_status *unknown(const codes *c, int64_t at)
-{
+static dt_status *unknown(const codes *c, int64_t at) {
     const origin *from = &c->from[c->files - 1];
-    while (from->character > at)
-        from--;
-    return dt_fail(DT_E_DATA_FILE, NULL, "%s: character %lld (U+%04X) does not occur in the training text", from->path,
+    while (from->character > at) from--;
+    return dt_fail(DT_E_DATA_FILE, NULL,
+                   "%s: character %lld (U+%04X) does not occur in the training text", from->path,
                    (long long)(at - from->character), (unsigned)c->v[at]);
 }
 
 /* In place: both are 32 bits wide. */
-static dt_status *replace_codes(codes *c, const numbering *x)
-{
+static dt_status *replace_codes(codes *c, const numbering *x) {
     for (int64_t i = 0; i < c->n; i++) {
         const int32_t *page = x->page[c->v[i] / PAGE];
         const int32_t t = page ? page[c->v[i] % PAGE] : -1;
-        if (t < 0)
-            return unknown(c, i);
+        if (t < 0) return unknown(c, i);
         c->v[i] = (uint32_t)t;
     }
     return NULL;
@@ -243,35 +241,31 @@ typedef struct text_part {
     const uint32_t *code; /* [vocabulary] in order */
 } text_part;
 
-static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, dt_paths *paths, codes *out)
-{
+static dt_status *read_codes(const dt_format_request *r, const dt_tree *names, dt_paths *paths,
+                             codes *out) {
     dt_str text = {0};
     dt_status *s = dt_files_find(r, names, paths);
     *out = (codes){.from = dt_arena_array(r->arena, origin, paths->n), .files = paths->n};
-    if (!s)
-        s = read_files(paths, &names->at, out->from, &text);
-    if (!s)
-        s = dt_at(decode(&text, out), &names->at);
+    if (!s) s = read_files(paths, &names->at, out->from, &text);
+    if (!s) s = dt_at(decode(&text, out), &names->at);
     dt_str_release(&text);
     return s;
 }
 
 /* Other parts than train take train's vocabulary, so its text is looked through again. */
-static dt_status *tokenize(const dt_format_request *r, text_part *x, numbering *numbers)
-{
+static dt_status *tokenize(const dt_format_request *r, text_part *x, numbering *numbers) {
     codes train = {0};
     dt_paths paths = {0};
     dt_status *s = NULL;
-    if (r->part != DT_PART_TRAIN)
-        s = read_codes(r, r->train, &paths, &train);
+    if (r->part != DT_PART_TRAIN) s = read_codes(r, r->train, &paths, &train);
     dt_paths_release(&paths);
-    x->code = number_codes(r->part == DT_PART_TRAIN ? &x->tokens : &train, numbers, r->arena, &x->vocabulary);
+    x->code = number_codes(r->part == DT_PART_TRAIN ? &x->tokens : &train, numbers, r->arena,
+                           &x->vocabulary);
     free(train.v);
     return s ? s : dt_at(replace_codes(&x->tokens, numbers), &r->tree->at);
 }
 
-static dt_status *read_part(const dt_format_request *r, text_part *x)
-{
+static dt_status *read_part(const dt_format_request *r, text_part *x) {
     DT_TRY(read_length(r->arena, ((const struct text *)r->args)->element, &x->length));
     DT_TRY(read_codes(r, r->tree, &x->base.paths, &x->tokens));
     const char *file = x->base.paths.v[0];
@@ -279,43 +273,43 @@ static dt_status *read_part(const dt_format_request *r, text_part *x)
     dt_status *s = tokenize(r, x, numbers);
     numbering_release(numbers);
     free(numbers);
-    if (s)
-        return s;
+    if (s) return s;
     x->base.count = x->tokens.n > 0 ? (x->tokens.n - 1) / x->length : 0;
     if (x->base.count == 0)
-        return dt_fail(DT_E_DATA_EMPTY, &r->tree->at, "%s: %lld characters are too few: an example needs %lld and the next one", file,
-                       (long long)x->tokens.n, (long long)x->length);
+        return dt_fail(DT_E_DATA_EMPTY, &r->tree->at,
+                       "%s: %lld characters are too few: an example needs %lld and the next one",
+                       file, (long long)x->tokens.n, (long long)x->length);
     x->base.n = 2;
     x->base.stored = dt_arena_array(r->arena, dt_stored, 2);
     for (int e = 0; e < 2; e++)
-        x->base.stored[e] = (dt_stored){.name = e ? "targets" : "tokens", .type = dt_type_of(DT_INT32, 1, &x->length), .at = r->tree->at, .file = file,
-                                        .classes = x->vocabulary, .numbers = x->vocabulary};
+        x->base.stored[e] = (dt_stored){.name = e ? "targets" : "tokens",
+                                        .type = dt_type_of(DT_INT32, 1, &x->length),
+                                        .at = r->tree->at,
+                                        .file = file,
+                                        .classes = x->vocabulary,
+                                        .numbers = x->vocabulary};
     return NULL;
 }
 
-static void close_part(dt_examples *base)
-{
+static void close_part(dt_examples *base) {
     text_part *x = (text_part *)base;
     free(x->tokens.v);
     dt_paths_release(&x->base.paths);
 }
 
-static dt_status *open_part(const dt_format_request *r, dt_examples **out)
-{
+static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
     text_part *x = dt_arena_new(r->arena, text_part);
     *out = &x->base;
     return read_part(r, x);
 }
 
-static dt_status *whole(dt_examples *base, int e, const void **rows)
-{
+static dt_status *whole(dt_examples *base, int e, const void **rows) {
     text_part *x = (text_part *)base;
     *rows = x->tokens.v + e;
     return NULL;
 }
 
-static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out)
-{
+static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out) {
     text_part *x = (text_part *)base;
     memcpy(out, x->tokens.v + e + row * x->length, (size_t)x->length * sizeof *x->tokens.v);
     return NULL;
@@ -323,31 +317,33 @@ static dt_status *read_row(dt_examples *base, int e, int64_t row, void *out)
 
 /* ---- text and tokens ---- */
 
-static int compare_codes(const void *a, const void *b)
-{
+static int compare_codes(const void *a, const void *b) {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
 
-static dt_status *find_tokens(const dt_examples *base, const char *text, int32_t *tokens, int64_t *n)
-{
+static dt_status *find_tokens(const dt_examples *base, const char *text, int32_t *tokens,
+                              int64_t *n) {
     const text_part *x = (const text_part *)base;
     size_t size = strlen(text), step;
     uint32_t code = 0;
     *n = 0;
     for (size_t i = 0; i < size; i += step) {
         step = dt_utf8_next(text + i, size - i, &code);
-        const uint32_t *at = step ? bsearch(&code, x->code, (size_t)x->vocabulary, sizeof code, compare_codes) : NULL;
+        const uint32_t *at =
+            step ? bsearch(&code, x->code, (size_t)x->vocabulary, sizeof code, compare_codes)
+                 : NULL;
         if (!at)
-            return dt_fail(DT_E_RANGE, NULL, "character %lld, U+%04X, does not occur in the training text", (long long)*n, (unsigned)code);
+            return dt_fail(DT_E_RANGE, NULL,
+                           "character %lld, U+%04X, does not occur in the training text",
+                           (long long)*n, (unsigned)code);
         tokens[(*n)++] = (int32_t)(at - x->code);
     }
     return NULL;
 }
 
 /* A model may have more tokens than the text has characters: those mean nothing. */
-static void put_token(const dt_examples *base, int32_t token, dt_str *out)
-{
+static void put_token(const dt_examples *base, int32_t token, dt_str *out) {
     const text_part *x = (const text_part *)base;
     enum { REPLACEMENT_CHARACTER = 0xfffd };
     bool is_known = token >= 0 && token < x->vocabulary;
@@ -355,10 +351,19 @@ static void put_token(const dt_examples *base, int32_t token, dt_str *out)
 }
 
 static const dt_example_access access = {
-    .check = check, .open = open_part, .whole = whole, .read = read_row, .encode = find_tokens, .decode = put_token, .close = close_part,
+    .check = check,
+    .open = open_part,
+    .whole = whole,
+    .read = read_row,
+    .encode = find_tokens,
+    .decode = put_token,
+    .close = close_part,
 };
 
 const dt_format dt_format_text = {
-    .kind = {.name = "text", .about = "text in UTF-8: each example is L characters, its targets the same shifted by one; may be gzipped"},
-    .keys = {fields, sizeof(struct text)}, .access = &access,
+    .kind = {.name = "text",
+             .about = "text in UTF-8: each example is L characters, its targets the same shifted "
+                      "by one; may be gzipped"},
+    .keys = {fields, sizeof(struct text)},
+    .access = &access,
 };

@@ -9,12 +9,13 @@
  *         image: {shape: [28, 28], dtype: uint8, feature: image_raw}
  *         label: {dtype: int64}
  *
- * `feature` names the feature of an element; by default it has the element's name. Lists of any length (VarLen) become rows of one with `padding_value`;
- * `default_value` stands for features that are missing. Byte strings that are PNG or JPEG files, as the first example tells, are decoded where
- * their element is a picture: (rows, columns) or (rows, columns, channels) of uint8.
+ * `feature` names the feature of an element; by default it has the element's name. Lists of any
+ * length (VarLen) become rows of one with `padding_value`; `default_value` stands for features that
+ * are missing. Byte strings that are PNG or JPEG files, as the first example tells, are decoded
+ * where their element is a picture: (rows, columns) or (rows, columns, channels) of uint8.
  *
- * Read: of a job whose data is TFRecords all that it says of its elements holds: names of features, padding, pictures, texts. Else a feature has
- * the input's name, and as many values as that.
+ * Read: of a job whose data is TFRecords all that it says of its elements holds: names of features,
+ * padding, pictures, texts. Else a feature has the input's name, and as many values as that.
  */
 #include <string.h>
 
@@ -30,16 +31,18 @@ struct tfrecord {
     const dt_tree *element;
 };
 
-static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_tf_element_fields), DT_END};
-static const dt_field element_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
+static const dt_field entry_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = dt_tf_element_fields),
+                                       DT_END};
+static const dt_field element_forms[] = {
+    DT_FORM(DT_FIELD_MAP, .forms = entry_forms, .by_name = true), DT_END};
 
-static const dt_field fields[] = {
-    DT_TREE(struct tfrecord, element, .forms = element_forms, .required = true, .help = "elements: {name: {shape, dtype, feature}}"),
-    DT_END
-};
+static const dt_field fields[] = {DT_TREE(struct tfrecord, element, .forms = element_forms,
+                                          .required = true,
+                                          .help = "elements: {name: {shape, dtype, feature}}"),
+                                  DT_END};
 
-static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys, dt_stored *out)
-{
+static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
+                          dt_stored *out) {
     dt_tf_element *f = dt_arena_new(arena, dt_tf_element);
     (void)keys;
     DT_TRY(dt_tf_element_read(arena, entry, f));
@@ -60,125 +63,116 @@ typedef struct reader {
 } reader;
 
 /* A length, and its checksum. */
-static bool sniff(const unsigned char *first, int64_t n)
-{
+static bool sniff(const unsigned char *first, int64_t n) {
     return n >= DT_TFRECORD_HEADER && dt_tfrecord_verify(first, 8);
 }
 
-static dt_status *read_element(const dt_row_source *s, dt_stored *x)
-{
+static dt_status *read_element(const dt_row_source *s, dt_stored *x) {
     const dt_entry entry = {.key = x->name, .value = (dt_tree *)(uintptr_t)x->words};
-    const dt_tf_element plain = {.element = x->name, .name = x->name, .type = x->type, .text = x->text};
-    if (x->own)
-        return NULL;
+    const dt_tf_element plain = {
+        .element = x->name, .name = x->name, .type = x->type, .text = x->text};
+    if (x->own) return NULL;
     if (x->words && strcmp(s->format, "tfrecord") == 0)
         return declare(s->arena, dt_arena_copy(s->arena, &entry, sizeof entry), s->keys, x);
     x->own = dt_arena_copy(s->arena, &plain, sizeof plain);
     return NULL;
 }
 
-static dt_status *open_records(dt_row_source *s, void **state)
-{
+static dt_status *open_records(dt_row_source *s, void **state) {
     static const dt_record_options options = {.kind = DT_TFRECORD};
     reader *r = dt_arena_new(s->arena, reader);
     *state = r;
-    for (int e = 0; e < s->n; e++)
-        DT_TRY(read_element(s, &s->element[e]));
-    if (s->again)
-        return dt_records_take(&r->records, s->file, s->path, &options);
+    for (int e = 0; e < s->n; e++) DT_TRY(read_element(s, &s->element[e]));
+    if (s->again) return dt_records_take(&r->records, s->file, s->path, &options);
     r->records = (dt_records){.file = s->file, .path = s->path, .options = options};
     return NULL;
 }
 
-static void close_records(void *state)
-{
+static void close_records(void *state) {
     reader *r = state;
     dt_parsed_example_release(&r->parsed);
     dt_str_release(&r->records.window);
     dt_str_release(&r->record);
 }
 
-static bool holds(const void *state)
-{
-    return dt_records_hold(&((const reader *)state)->records);
-}
+static bool holds(const void *state) { return dt_records_hold(&((const reader *)state)->records); }
 
 /* Header by header; what is compressed has to be read. */
-static dt_status *skip_record(dt_row_source *s, void *state, bool *more)
-{
+static dt_status *skip_record(dt_row_source *s, void *state, bool *more) {
     reader *r = state;
     const int64_t number = r->records.number;
     int64_t length = 0;
     if (dt_inflow_is_gzip(s->file)) {
         DT_TRY(dt_records_next(&r->records, &r->record, more));
-        s->record = (dt_row_record){.number = number, .size = (int64_t)r->record.size, .bytes = dt_str_text(&r->record), .checked = true};
+        s->record = (dt_row_record){.number = number,
+                                    .size = (int64_t)r->record.size,
+                                    .bytes = dt_str_text(&r->record),
+                                    .checked = true};
         return NULL;
     }
     DT_TRY(dt_tfrecord_look(&r->records, &length, more));
-    s->record = (dt_row_record){.number = number, .offset = r->records.offset + DT_TFRECORD_HEADER, .size = length + DT_TFRECORD_FOOTER};
+    s->record = (dt_row_record){.number = number,
+                                .offset = r->records.offset + DT_TFRECORD_HEADER,
+                                .size = length + DT_TFRECORD_FOOTER};
     r->records.offset += DT_TFRECORD_HEADER + length + DT_TFRECORD_FOOTER;
     r->records.number++;
     return NULL;
 }
 
-static dt_status *in_record(dt_status *s, const char *path, int64_t number)
-{
-    if (!s)
-        return NULL;
-    dt_status *named = dt_fail((dt_error)dt_status_number(s), NULL, "%s: record %lld: %s", path, (long long)number, dt_status_text(s));
+static dt_status *in_record(dt_status *s, const char *path, int64_t number) {
+    if (!s) return NULL;
+    dt_status *named = dt_fail((dt_error)dt_status_number(s), NULL, "%s: record %lld: %s", path,
+                               (long long)number, dt_status_text(s));
     dt_status_free(s);
     return named;
 }
 
-static dt_status *parse(const dt_row_source *s, const dt_row_record *r, dt_parsed_example *parsed)
-{
+static dt_status *parse(const dt_row_source *s, const dt_row_record *r, dt_parsed_example *parsed) {
     const char *why = "";
-    if (dt_parsed_example_read(parsed, r->bytes, (size_t)r->size, &why))
-        return NULL;
-    return in_record(dt_fail(DT_E_EXAMPLE, NULL, "is not a tf.Example%s%s%s", *why ? " (" : "", why, *why ? ")" : ""), s->path, r->number);
+    if (dt_parsed_example_read(parsed, r->bytes, (size_t)r->size, &why)) return NULL;
+    return in_record(dt_fail(DT_E_EXAMPLE, NULL, "is not a tf.Example%s%s%s", *why ? " (" : "", why,
+                             *why ? ")" : ""),
+                     s->path, r->number);
 }
 
-static dt_status *put_element(const dt_row_source *s, int e, const dt_parsed_example *parsed, int64_t number, void *out)
-{
+static dt_status *put_element(const dt_row_source *s, int e, const dt_parsed_example *parsed,
+                              int64_t number, void *out) {
     const dt_stored *x = &s->element[e];
-    return in_record((x->pictures ? dt_tf_element_picture : dt_tf_element_values)(parsed, x->own, out), s->path, number);
+    return in_record(
+        (x->pictures ? dt_tf_element_picture : dt_tf_element_values)(parsed, x->own, out), s->path,
+        number);
 }
 
-/* What the first example has is what all have: a file of a picture may be as long as its pixels are. */
-static void find_pictures(dt_row_source *s, const dt_parsed_example *parsed)
-{
+/* What the first example has is what all have: a file of a picture may be as long as its pixels
+ * are. */
+static void find_pictures(dt_row_source *s, const dt_parsed_example *parsed) {
     for (int e = 0; e < s->n; e++)
         s->element[e].pictures = dt_tf_element_is_picture(parsed, s->element[e].own);
 }
 
-static dt_status *next_record(dt_row_source *s, void *state, void *const *row, bool *more)
-{
+static dt_status *next_record(dt_row_source *s, void *state, void *const *row, bool *more) {
     reader *r = state;
     dt_bytes bytes = {0};
     DT_TRY(dt_records_lend(&r->records, &r->record, &bytes, more));
-    if (!*more)
-        return NULL;
-    const dt_row_record record = {.number = r->records.number - 1, .size = (int64_t)bytes.n, .bytes = bytes.data};
+    if (!*more) return NULL;
+    const dt_row_record record = {
+        .number = r->records.number - 1, .size = (int64_t)bytes.n, .bytes = bytes.data};
     DT_TRY(parse(s, &record, &r->parsed));
-    if (record.number == 0)
-        find_pictures(s, &r->parsed);
-    for (int e = 0; e < s->n; e++)
-        DT_TRY(put_element(s, e, &r->parsed, record.number, row[e]));
+    if (record.number == 0) find_pictures(s, &r->parsed);
+    for (int e = 0; e < s->n; e++) DT_TRY(put_element(s, e, &r->parsed, record.number, row[e]));
     return NULL;
 }
 
 /* ---- records in any order ---- */
 
 /* Without its checksum. */
-static dt_row_record data_of(const dt_row_record *r)
-{
+static dt_row_record data_of(const dt_row_record *r) {
     dt_row_record data = *r;
     data.size -= r->checked ? 0 : DT_TFRECORD_FOOTER;
     return data;
 }
 
-static void look(dt_row_source *s, const dt_row_record *first)
-{
+static void look(dt_row_source *s, const dt_row_record *first) {
     const dt_row_record data = data_of(first);
     dt_parsed_example parsed = {0};
     const char *why;
@@ -187,26 +181,25 @@ static void look(dt_row_source *s, const dt_row_record *first)
     dt_parsed_example_release(&parsed);
 }
 
-static dt_status *record_at(const dt_row_source *s, const void *state, const dt_row_record *r, void *const *out)
-{
+static dt_status *record_at(const dt_row_source *s, const void *state, const dt_row_record *r,
+                            void *const *out) {
     const dt_row_record data = data_of(r);
     dt_parsed_example parsed = {0};
     (void)state;
     if (!r->checked && !dt_tfrecord_verify(r->bytes, data.size))
-        return dt_fail(DT_E_RECORD, &s->element[0].at, "%s: record %lld at offset %lld: data checksum mismatch", s->path, (long long)r->number,
-                       (long long)(r->offset - DT_TFRECORD_HEADER));
+        return dt_fail(DT_E_RECORD, &s->element[0].at,
+                       "%s: record %lld at offset %lld: data checksum mismatch", s->path,
+                       (long long)r->number, (long long)(r->offset - DT_TFRECORD_HEADER));
     dt_status *bad = dt_at(parse(s, &data, &parsed), &s->element[0].at);
     for (int e = 0; e < s->n && !bad; e++)
-        if (out[e])
-            bad = dt_at(put_element(s, e, &parsed, r->number, out[e]), &s->element[e].at);
+        if (out[e]) bad = dt_at(put_element(s, e, &parsed, r->number, out[e]), &s->element[e].at);
     dt_parsed_example_release(&parsed);
     return bad;
 }
 
 /* ---- writing ---- */
 
-static void put_floats(dt_str *out, dt_dtype d, const char *p, int64_t n)
-{
+static void put_floats(dt_str *out, dt_dtype d, const char *p, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         float f;
         uint32_t bits;
@@ -216,8 +209,7 @@ static void put_floats(dt_str *out, dt_dtype d, const char *p, int64_t n)
     }
 }
 
-static void put_integers(dt_str *out, dt_dtype d, const char *p, int64_t n)
-{
+static void put_integers(dt_str *out, dt_dtype d, const char *p, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         int64_t x;
         dt_cast(d, DT_INT64, p + i * (int64_t)dt_dtype_size(d), &x, 1);
@@ -227,22 +219,21 @@ static void put_integers(dt_str *out, dt_dtype d, const char *p, int64_t n)
 
 enum { BYTES_LIST = 1, FLOAT_LIST = 2, INT64_LIST = 3 }; /* fields of Feature */
 
-/* Arrays of bytes are one byte string; floats are float_list, which has no doubles; the rest int64_list. */
-static int list_of(const dt_type *row)
-{
-    return dt_dtype_is_float(row->dtype) ? FLOAT_LIST : row->dtype == DT_UINT8 && row->rank > 0 ? BYTES_LIST : INT64_LIST;
+/* Arrays of bytes are one byte string; floats are float_list, which has no doubles; the rest
+ * int64_list. */
+static int list_of(const dt_type *row) {
+    return dt_dtype_is_float(row->dtype)             ? FLOAT_LIST
+           : row->dtype == DT_UINT8 && row->rank > 0 ? BYTES_LIST
+                                                     : INT64_LIST;
 }
 
 /* An entry of Features: name, then Feature { list { values } }. */
-static void put_feature(dt_str *features, const dt_output_column *c, const void *values)
-{
+static void put_feature(dt_str *features, const dt_output_column *c, const void *values) {
     const int64_t n = dt_type_elements(&c->row);
     const int list = list_of(&c->row);
     dt_str packed = {0}, inside = {0}, feature = {0}, entry = {0};
-    if (list == BYTES_LIST)
-        dt_str_add(&packed, values, c->text ? strlen(values) : (size_t)n);
-    else
-        (list == FLOAT_LIST ? put_floats : put_integers)(&packed, c->row.dtype, values, n);
+    if (list == BYTES_LIST) dt_str_add(&packed, values, c->text ? strlen(values) : (size_t)n);
+    else (list == FLOAT_LIST ? put_floats : put_integers)(&packed, c->row.dtype, values, n);
     dt_pb_put_message(&inside, DT_PB_TAG(1, DT_PB_BYTES), &packed);
     dt_pb_put_message(&feature, DT_PB_TAG(list, DT_PB_BYTES), &inside);
     dt_str_puts(&inside, c->name);
@@ -255,11 +246,9 @@ static void put_feature(dt_str *features, const dt_output_column *c, const void 
     dt_str_release(&entry);
 }
 
-static dt_status *put(dt_output *o, const void *const *row)
-{
+static dt_status *put(dt_output *o, const void *const *row) {
     dt_str features = {0}, example = {0};
-    for (int i = 0; i < o->n; i++)
-        put_feature(&features, &o->column[i], row[i]);
+    for (int i = 0; i < o->n; i++) put_feature(&features, &o->column[i], row[i]);
     dt_pb_put_message(&example, DT_PB_TAG(1, DT_PB_BYTES), &features);
     const size_t at = o->text.size;
     dt_put_little(&o->text, example.size, 8);
@@ -272,10 +261,22 @@ static dt_status *put(dt_output *o, const void *const *row)
 }
 
 const dt_format dt_format_tfrecord = {
-    .kind = {.name = "tfrecord", .about = "TFRecord files of tf.Examples; may be compressed by gzip or zlib"}, .keys = {fields, sizeof(struct tfrecord)},
-    .suffix = {".tfrecord"}, .texts = true, .records = true,
+    .kind = {.name = "tfrecord",
+             .about = "TFRecord files of tf.Examples; may be compressed by gzip or zlib"},
+    .keys = {fields, sizeof(struct tfrecord)},
+    .suffix = {".tfrecord"},
+    .texts = true,
+    .records = true,
     .access = &dt_record_access,
-    .sniff = sniff, .open = open_records, .next = next_record, .holds = holds, .close = close_records, .survey = dt_tfrecord_survey,
-    .declare = declare, .skip = skip_record, .look = look, .at = record_at,
+    .sniff = sniff,
+    .open = open_records,
+    .next = next_record,
+    .holds = holds,
+    .close = close_records,
+    .survey = dt_tfrecord_survey,
+    .declare = declare,
+    .skip = skip_record,
+    .look = look,
+    .at = record_at,
     .put = put,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of TFRecords: which feature they are, and what stands for values that an example does not have. */
+/* Elements of TFRecords: which feature they are, and what stands for values that an example does
+ * not have. */
 #ifndef DT_FILE_TFRECORD_ELEMENT_H
 #define DT_FILE_TFRECORD_ELEMENT_H
 
@@ -28,9 +29,12 @@ extern const dt_field dt_tf_element_fields[];
 /* One entry of `element`. */
 dt_status *dt_tf_element_read(dt_arena *arena, const dt_entry *e, dt_tf_element *out) DT_MUST_USE;
 /* A feature's values, and what the element says of those that are not there. */
-dt_status *dt_tf_element_values(const dt_parsed_example *parsed, const dt_tf_element *f, void *out) DT_MUST_USE;
-/* Whether that is a byte string with a file of a picture, for pixels; and those pixels, decoded. What is no byte string is taken as it is. */
+dt_status *dt_tf_element_values(const dt_parsed_example *parsed, const dt_tf_element *f,
+                                void *out) DT_MUST_USE;
+/* Whether that is a byte string with a file of a picture, for pixels; and those pixels, decoded.
+ * What is no byte string is taken as it is. */
 bool dt_tf_element_is_picture(const dt_parsed_example *parsed, const dt_tf_element *f);
-dt_status *dt_tf_element_picture(const dt_parsed_example *parsed, const dt_tf_element *f, void *out) DT_MUST_USE;
+dt_status *dt_tf_element_picture(const dt_parsed_example *parsed, const dt_tf_element *f,
+                                 void *out) DT_MUST_USE;
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ZIP archives, such as numpy.savez writes: where members lie and how they are packed; and writing them. */
+/* ZIP archives, such as numpy.savez writes: where members lie and how they are packed; and writing
+ * them. */
 #ifndef DT_FILE_ZIP_H
 #define DT_FILE_ZIP_H
 
@@ -9,9 +10,9 @@
 
 typedef struct dt_zip_member {
     const char *name;
-    int64_t header;          /* where the member's own header stands */
-    int64_t packed, size;    /* bytes in the archive; unpacked */
-    uint32_t crc;            /* CRC-32 of the unpacked bytes */
+    int64_t header;       /* where the member's own header stands */
+    int64_t packed, size; /* bytes in the archive; unpacked */
+    uint32_t crc;         /* CRC-32 of the unpacked bytes */
     int method, flags;
 } dt_zip_member;
 
@@ -25,7 +26,8 @@ bool dt_zip_is(const char *path);
 bool dt_zip_sniff(const unsigned char *first, int64_t n);
 /* Reads and checks the whole directory. */
 dt_status *dt_zip_read(dt_arena *arena, const char *path, dt_zip *out) DT_MUST_USE;
-/* A member as if it were a file by itself. One that is stored is read through, to see that its checksum is right. */
+/* A member as if it were a file by itself. One that is stored is read through, to see that its
+ * checksum is right. */
 dt_status *dt_zip_open(dt_inflow **out, const char *path, const dt_zip_member *m) DT_MUST_USE;
 
 /* ---- writing: members are stored as they are ---- */
@@ -44,10 +46,13 @@ typedef struct dt_archive {
 } dt_archive;
 
 /* What is put next belongs to a member of that name. TOO_LARGE: the name does not fit. */
-dt_status *dt_archive_begin(dt_archive *a, const char *name, uint32_t crc, int64_t size) DT_MUST_USE;
+dt_status *dt_archive_begin(dt_archive *a, const char *name, uint32_t crc,
+                            int64_t size) DT_MUST_USE;
 dt_status *dt_archive_put(dt_archive *a, const void *bytes, size_t n) DT_MUST_USE;
-/* Member i has this checksum and this size: its header is written again, `head` (n bytes) behind it, and what is put next goes to the end. */
-dt_status *dt_archive_amend(dt_archive *a, int i, const dt_archived *facts, const void *head, size_t n) DT_MUST_USE;
+/* Member i has this checksum and this size: its header is written again, `head` (n bytes) behind
+ * it, and what is put next goes to the end. */
+dt_status *dt_archive_amend(dt_archive *a, int i, const dt_archived *facts, const void *head,
+                            size_t n) DT_MUST_USE;
 dt_status *dt_archive_put_directory(dt_archive *a) DT_MUST_USE;
 void dt_archive_release(dt_archive *a); /* takes a zeroed one; the file stays open */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding and reading checkpoints. A damaged one is passed over with a warning as long as an older one verifies; never does training start
- * over because of one.
+ * Finding and reading checkpoints. A damaged one is passed over with a warning as long as an older
+ * one verifies; never does training start over because of one.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -19,16 +19,14 @@ enum { CHECKERS = 2 };
 
 /* ---- one checkpoint ---- */
 
-static dt_status *hash_open(int fd, const char *path, int64_t size, dt_sha256 *hash)
-{
+static dt_status *hash_open(int fd, const char *path, int64_t size, dt_sha256 *hash) {
     static const size_t block = 1 << 18;
     char *buffer = dt_alloc(block);
     dt_status *s = NULL;
     for (int64_t at = 0; at < size && !s; at += (int64_t)block) {
         size_t part = size - at < (int64_t)block ? (size_t)(size - at) : block;
         s = dt_file_pread(fd, path, buffer, part, at);
-        if (!s)
-            dt_sha256_add(hash, buffer, part);
+        if (!s) dt_sha256_add(hash, buffer, part);
     }
     free(buffer);
     return s;
@@ -42,27 +40,23 @@ typedef struct check {
     int fd;
 } check;
 
-static int64_t nanoseconds(const struct timespec *t)
-{
+static int64_t nanoseconds(const struct timespec *t) {
     return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
-static dt_file_stamp stamp_of(const struct stat *st)
-{
-    return (dt_file_stamp){(int64_t)st->st_dev, (int64_t)st->st_ino, st->st_size, nanoseconds(&st->st_mtim), nanoseconds(&st->st_ctim)};
+static dt_file_stamp stamp_of(const struct stat *st) {
+    return (dt_file_stamp){(int64_t)st->st_dev, (int64_t)st->st_ino, st->st_size,
+                           nanoseconds(&st->st_mtim), nanoseconds(&st->st_ctim)};
 }
 
-static bool is_unchanged(int fd, const dt_file_stamp *since)
-{
+static bool is_unchanged(int fd, const dt_file_stamp *since) {
     struct stat st;
-    if (fstat(fd, &st) != 0)
-        return false;
+    if (fstat(fd, &st) != 0) return false;
     const dt_file_stamp now = stamp_of(&st);
     return memcmp(&now, since, sizeof now) == 0;
 }
 
-static dt_status *check_open(const check *k, int64_t size)
-{
+static dt_status *check_open(const check *k, int64_t size) {
     dt_sha256 *hash = dt_sha256_create();
     dt_status *s = hash_open(k->fd, k->path, size, hash);
     dt_digest found = dt_sha256_end(hash);
@@ -72,17 +66,14 @@ static dt_status *check_open(const check *k, int64_t size)
 }
 
 /* The file stays open if it is right. */
-static dt_status *check_file(check *k)
-{
+static dt_status *check_file(check *k) {
     int64_t size;
     struct stat st;
     DT_TRY(dt_check_plain(k->path));
     DT_TRY(dt_file_open(k->path, &k->fd, &size));
     dt_status *s = fstat(k->fd, &st) == 0 ? check_open(k, size) : dt_fail_errno(DT_E_IO, k->path);
-    if (s)
-        close(k->fd);
-    else
-        k->stamp = stamp_of(&st);
+    if (s) close(k->fd);
+    else k->stamp = stamp_of(&st);
     return s;
 }
 
@@ -91,16 +82,13 @@ typedef struct checks {
     check of[DT_TENSOR_FILES];
 } checks;
 
-static void check_some(int lane, void *user)
-{
+static void check_some(int lane, void *user) {
     checks *k = user;
-    for (int i = lane; i < k->n; i += CHECKERS)
-        k->of[i].bad = check_file(&k->of[i]);
+    for (int i = lane; i < k->n; i += CHECKERS) k->of[i].bad = check_file(&k->of[i]);
 }
 
 /* On two threads where the system has them. */
-static void check_all_files(checks *k)
-{
+static void check_all_files(checks *k) {
     dt_pool *pool = NULL;
     dt_status *refused = dt_cores() > 1 ? dt_pool_create(&pool, CHECKERS) : NULL;
     dt_status_free(refused);
@@ -109,20 +97,20 @@ static void check_all_files(checks *k)
         dt_pool_destroy(pool);
         return;
     }
-    for (int lane = 0; lane < CHECKERS; lane++)
-        check_some(lane, k);
+    for (int lane = 0; lane < CHECKERS; lane++) check_some(lane, k);
 }
 
 /* The first file that is bad is the one to name. */
-static dt_status *check_files(dt_saved *c)
-{
+static dt_status *check_files(dt_saved *c) {
     checks k = {0};
     dt_status *first = NULL;
     const char *required[DT_REQUIRED_FILES] = {c->model_sha256, c->optimizer_sha256};
     for (int i = 0; i < DT_TENSOR_FILES; i++) {
         const char *sum = i < DT_REQUIRED_FILES ? required[i] : *dt_state_sha256(&c->state, i);
         if (sum)
-            k.of[k.n++] = (check){.path = dt_arena_printf(c->arena, "%s/%s", c->path, dt_tensor_files[i].name), .sha256 = sum};
+            k.of[k.n++] = (check){
+                .path = dt_arena_printf(c->arena, "%s/%s", c->path, dt_tensor_files[i].name),
+                .sha256 = sum};
     }
     check_all_files(&k);
     for (int i = 0; i < DT_REQUIRED_FILES; i++) {
@@ -130,18 +118,14 @@ static dt_status *check_files(dt_saved *c)
         c->fd[i] = k.of[i].fd;
     }
     for (int i = DT_REQUIRED_FILES; i < k.n; i++)
-        if (!k.of[i].bad)
-            close(k.of[i].fd);
+        if (!k.of[i].bad) close(k.of[i].fd);
     for (int i = 0; i < k.n; i++)
-        if (first)
-            dt_status_free(k.of[i].bad);
-        else
-            first = k.of[i].bad;
+        if (first) dt_status_free(k.of[i].bad);
+        else first = k.of[i].bad;
     return first;
 }
 
-static dt_status *open_into(dt_saved *c)
-{
+static dt_status *open_into(dt_saved *c) {
     dt_state_read r = {.arena = c->arena, .path = c->path};
     DT_TRY(dt_state_load(&r));
     c->state = r.state;
@@ -150,21 +134,17 @@ static dt_status *open_into(dt_saved *c)
     return check_files(c);
 }
 
-dt_status *dt_saved_open(dt_saved *c, const char *path)
-{
+dt_status *dt_saved_open(dt_saved *c, const char *path) {
     *c = (dt_saved){.arena = dt_arena_create()};
     c->path = dt_arena_strdup(c->arena, path);
     dt_status *s = open_into(c);
-    if (s)
-        dt_saved_release(c);
+    if (s) dt_saved_release(c);
     return s;
 }
 
-void dt_saved_release(dt_saved *c)
-{
+void dt_saved_release(dt_saved *c) {
     for (int i = 0; i < DT_REQUIRED_FILES; i++)
-        if (c->checked[i].inode != 0)
-            close(c->fd[i]);
+        if (c->checked[i].inode != 0) close(c->fd[i]);
     dt_arena_destroy(c->arena);
     *c = (dt_saved){0};
 }
@@ -172,30 +152,31 @@ void dt_saved_release(dt_saved *c)
 /* ---- the newest ---- */
 
 /* Some are there, and all of them are among the warnings. */
-static dt_status *none_verifies(const char *ckpt, const dt_step_list *list, const dt_status *warnings)
-{
-    dt_status *s = dt_fail(DT_E_CHECKPOINT_NONE, NULL, "%s: has %d checkpoint%s, none of which verifies", ckpt, list->n, list->n > 1 ? "s" : "");
+static dt_status *none_verifies(const char *ckpt, const dt_step_list *list,
+                                const dt_status *warnings) {
+    dt_status *s =
+        dt_fail(DT_E_CHECKPOINT_NONE, NULL, "%s: has %d checkpoint%s, none of which verifies", ckpt,
+                list->n, list->n > 1 ? "s" : "");
     for (; warnings; warnings = dt_status_next(warnings))
         s = dt_note(s, "%s", dt_status_text(warnings));
     return s;
 }
 
-static dt_status *open_newest(dt_saved *c, const char *ckpt, const dt_step_list *list, dt_status **warnings)
-{
+static dt_status *open_newest(dt_saved *c, const char *ckpt, const dt_step_list *list,
+                              dt_status **warnings) {
     for (int i = list->n - 1; i >= 0 && list->item[i].generation >= 0; i--) {
         char *path = dt_path_join(ckpt, list->item[i].name);
         dt_status *s = dt_saved_open(c, path);
         free(path);
-        if (!s || !dt_state_is_damage(s))
-            return s;
+        if (!s || !dt_state_is_damage(s)) return s;
         dt_status_append(warnings, s);
     }
     return list->n > 0 ? none_verifies(ckpt, list, *warnings) : NULL;
 }
 
-/* Inodes of the listed directories; 0: not there. Numbers of files that are removed are given out again, so times count, too. */
-static void stamp_all(const char *ckpt, const dt_step_list *list, dt_file_stamp *stamp)
-{
+/* Inodes of the listed directories; 0: not there. Numbers of files that are removed are given out
+ * again, so times count, too. */
+static void stamp_all(const char *ckpt, const dt_step_list *list, dt_file_stamp *stamp) {
     for (int i = 0; i < list->n; i++) {
         struct stat st;
         char *path = dt_path_join(ckpt, list->item[i].name);
@@ -204,22 +185,22 @@ static void stamp_all(const char *ckpt, const dt_step_list *list, dt_file_stamp 
     }
 }
 
-/* One look for the newest. *moved: a checkpoint was removed or replaced meanwhile, as the run that writes them does. */
-static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **warnings, bool *moved)
-{
+/* One look for the newest. *moved: a checkpoint was removed or replaced meanwhile, as the run that
+ * writes them does. */
+static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **warnings,
+                                  bool *moved) {
     dt_step_list list;
     dt_arena *arena = dt_arena_create();
     dt_status *s = dt_steps_list(arena, ckpt, false, &list, warnings);
     const int n = s ? 0 : list.n;
-    dt_step_list listed = {.n = n, .item = dt_arena_array(arena, dt_step_name, n + 1)}; /* ranking sorts the list */
-    dt_file_stamp *before = dt_arena_array(arena, dt_file_stamp, n + 1), *after = dt_arena_array(arena, dt_file_stamp, n + 1);
-    for (int i = 0; i < n; i++)
-        listed.item[i] = list.item[i];
+    /* ranking sorts the list */
+    dt_step_list listed = {.n = n, .item = dt_arena_array(arena, dt_step_name, n + 1)};
+    dt_file_stamp *before = dt_arena_array(arena, dt_file_stamp, n + 1),
+                  *after = dt_arena_array(arena, dt_file_stamp, n + 1);
+    for (int i = 0; i < n; i++) listed.item[i] = list.item[i];
     stamp_all(ckpt, &listed, before);
-    if (!s)
-        s = dt_steps_rank(ckpt, &list, warnings);
-    if (!s)
-        s = open_newest(c, ckpt, &list, warnings);
+    if (!s) s = dt_steps_rank(ckpt, &list, warnings);
+    if (!s) s = open_newest(c, ckpt, &list, warnings);
     if (s || *warnings) {
         stamp_all(ckpt, &listed, after);
         *moved = memcmp(before, after, (size_t)n * sizeof *before) != 0;
@@ -229,8 +210,7 @@ static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **war
 }
 
 /* What is missing because it was removed while we looked is not damaged: we look again. */
-dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings)
-{
+dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings) {
     enum { MOST_LOOKS = 100 };
     char *ckpt = dt_path_join(dir, "ckpt");
     dt_status *s = NULL, *found = NULL;
@@ -249,17 +229,14 @@ dt_status *dt_saved_newest(dt_saved *c, const char *dir, dt_status **warnings)
     return s;
 }
 
-dt_status *dt_checkpoints_generation(const char *dir, int64_t *generation)
-{
+dt_status *dt_checkpoints_generation(const char *dir, int64_t *generation) {
     dt_step_list list;
     dt_arena *arena = dt_arena_create();
     char *ckpt = dt_path_join(dir, "ckpt");
     *generation = -1;
     dt_status *s = dt_steps_list(arena, ckpt, false, &list, NULL);
-    if (!s)
-        s = dt_steps_rank(ckpt, &list, NULL);
-    if (!s && list.n > 0)
-        *generation = list.item[list.n - 1].generation;
+    if (!s) s = dt_steps_rank(ckpt, &list, NULL);
+    if (!s && list.n > 0) *generation = list.item[list.n - 1].generation;
     free(ckpt);
     dt_arena_destroy(arena);
     return s;
@@ -267,94 +244,83 @@ dt_status *dt_checkpoints_generation(const char *dir, int64_t *generation)
 
 /* ---- by any name ---- */
 
-static dt_status *take_file(dt_saved *c, const char *path)
-{
+static dt_status *take_file(dt_saved *c, const char *path) {
     *c = (dt_saved){.arena = dt_arena_create(), .only_weights = true};
     c->path = dt_arena_strdup(c->arena, path);
     return NULL;
 }
 
-static dt_status *take_run(dt_saved *c, const char *path, dt_status **warnings)
-{
+static dt_status *take_run(dt_saved *c, const char *path, dt_status **warnings) {
     DT_TRY(dt_saved_newest(c, path, warnings));
     return c->path ? NULL : dt_fail(DT_E_NO_INPUT, NULL, "%s: has no checkpoint", path);
 }
 
-dt_status *dt_saved_find(dt_saved *c, const char *path, dt_status **warnings)
-{
+dt_status *dt_saved_find(dt_saved *c, const char *path, dt_status **warnings) {
     struct stat st;
-    if (dt_is_run(path))
-        return take_run(c, path, warnings);
-    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode) ? take_file(c, path) : dt_saved_open(c, path);
+    if (dt_is_run(path)) return take_run(c, path, warnings);
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode) ? take_file(c, path)
+                                                        : dt_saved_open(c, path);
 }
 
 /* ---- its tensors ---- */
 
-const char *dt_saved_weights(const dt_saved *c)
-{
+const char *dt_saved_weights(const dt_saved *c) {
     return c->only_weights ? c->path : dt_arena_printf(c->arena, "%s/" DT_MODEL_FILE, c->path);
 }
 
 enum { RUN = 4096 };
 
-static int is_odd(uint32_t bits)
-{
-    return (bits & 0x7f800000) == 0x7f800000;
-}
+static int is_odd(uint32_t bits) { return (bits & 0x7f800000) == 0x7f800000; }
 
 /* By the bits and in runs of one length, so that compilers make vector loops of it. */
-static int64_t count_float32(const uint32_t *x, int64_t n)
-{
+static int64_t count_float32(const uint32_t *x, int64_t n) {
     int64_t bad = 0;
     for (; n >= RUN; x += RUN, n -= RUN) {
         int here = 0;
-        for (int i = 0; i < RUN; i++)
-            here += is_odd(x[i]);
+        for (int i = 0; i < RUN; i++) here += is_odd(x[i]);
         bad += here;
     }
-    for (int64_t i = 0; i < n; i++)
-        bad += is_odd(x[i]);
+    for (int64_t i = 0; i < n; i++) bad += is_odd(x[i]);
     return bad;
 }
 
-static int64_t count_float64(const double *x, int64_t n)
-{
+static int64_t count_float64(const double *x, int64_t n) {
     int64_t bad = 0;
-    for (int64_t i = 0; i < n; i++)
-        bad += !isfinite(x[i]);
+    for (int64_t i = 0; i < n; i++) bad += !isfinite(x[i]);
     return bad;
 }
 
-int64_t dt_count_not_finite(const dt_named_array *a)
-{
+int64_t dt_count_not_finite(const dt_named_array *a) {
     const int64_t n = dt_type_elements(&a->type);
-    return a->type.dtype == DT_FLOAT32 ? count_float32(a->data, n) : a->type.dtype == DT_FLOAT64 ? count_float64(a->data, n) : 0;
+    return a->type.dtype == DT_FLOAT32   ? count_float32(a->data, n)
+           : a->type.dtype == DT_FLOAT64 ? count_float64(a->data, n)
+                                         : 0;
 }
 
-static dt_status *check_finite(const char *path, const dt_named_array *a)
-{
+static dt_status *check_finite(const char *path, const dt_named_array *a) {
     const int64_t bad = dt_count_not_finite(a);
-    if (bad == 0)
-        return NULL;
-    return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL, "%s: tensor '%s' holds %" PRId64 " non-finite value%s", path, a->name, bad, bad > 1 ? "s" : "");
+    if (bad == 0) return NULL;
+    return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL,
+                   "%s: tensor '%s' holds %" PRId64 " non-finite value%s", path, a->name, bad,
+                   bad > 1 ? "s" : "");
 }
 
-static dt_status *check_all(const char *path, const dt_arrays *a)
-{
-    for (int i = 0; i < a->n; i++)
-        DT_TRY(check_finite(path, &a->array[i]));
+static dt_status *check_all(const char *path, const dt_arrays *a) {
+    for (int i = 0; i < a->n; i++) DT_TRY(check_finite(path, &a->array[i]));
     return NULL;
 }
 
-/* Hashed already when the checkpoint was opened, a file is not hashed again as long as nothing has changed it, before and after. */
-static dt_status *load(const dt_saved *c, int file, const dt_arrays *a, bool only_weights)
-{
+/* Hashed already when the checkpoint was opened, a file is not hashed again as long as nothing has
+ * changed it, before and after. */
+static dt_status *load(const dt_saved *c, int file, const dt_arrays *a, bool only_weights) {
     const char *const digest[DT_REQUIRED_FILES] = {c->model_sha256, c->optimizer_sha256};
     const dt_file_stamp *stamp = &c->checked[file];
-    if (!a)
-        return NULL;
-    const dt_held_file held = {.path = dt_arena_printf(c->arena, "%s/%s", c->path, dt_tensor_files[file].name), .fd = c->fd[file], .size = stamp->bytes,
-                               .only_weights = only_weights};
+    if (!a) return NULL;
+    const dt_held_file held = {
+        .path = dt_arena_printf(c->arena, "%s/%s", c->path, dt_tensor_files[file].name),
+        .fd = c->fd[file],
+        .size = stamp->bytes,
+        .only_weights = only_weights};
     const bool known = is_unchanged(held.fd, stamp);
     DT_TRY(dt_safetensors_read_held(&held, a, known ? NULL : digest[file]));
     if (known && !is_unchanged(held.fd, stamp))
@@ -362,35 +328,28 @@ static dt_status *load(const dt_saved *c, int file, const dt_arrays *a, bool onl
     return check_all(held.path, a);
 }
 
-dt_status *dt_saved_load(const dt_saved *c, const dt_arrays *model, const dt_arrays *optimizer)
-{
+dt_status *dt_saved_load(const dt_saved *c, const dt_arrays *model, const dt_arrays *optimizer) {
     DT_TRY(load(c, 0, model, false));
     return load(c, 1, optimizer, false);
 }
 
-dt_status *dt_saved_load_weights(const dt_saved *c, const dt_arrays *model)
-{
-    if (!c->only_weights)
-        return load(c, 0, model, true);
+dt_status *dt_saved_load_weights(const dt_saved *c, const dt_arrays *model) {
+    if (!c->only_weights) return load(c, 0, model, true);
     const dt_weights_request q = {.path = c->path, .arrays = model};
     DT_TRY(dt_weights_read(&q));
     return check_all(c->path, model);
 }
 
-dt_status *dt_saved_load_callbacks(const dt_saved *c, const dt_arrays *wanted)
-{
+dt_status *dt_saved_load_callbacks(const dt_saved *c, const dt_arrays *wanted) {
     const char *path = dt_arena_printf(c->arena, "%s/" DT_CALLBACKS_FILE, c->path);
-    if (wanted->n == 0)
-        return NULL;
+    if (wanted->n == 0) return NULL;
     DT_TRY(dt_check_plain(path));
     return dt_safetensors_read_some(path, wanted);
 }
 
-dt_status *dt_saved_load_variables(const dt_saved *c, const dt_arrays *variables)
-{
+dt_status *dt_saved_load_variables(const dt_saved *c, const dt_arrays *variables) {
     const char *path = dt_arena_printf(c->arena, "%s/" DT_VARIABLES_FILE, c->path);
-    if (variables->n == 0 && !c->state.variables_sha256)
-        return NULL;
+    if (variables->n == 0 && !c->state.variables_sha256) return NULL;
     DT_TRY(dt_check_plain(path));
     return dt_safetensors_read(path, variables, c->state.variables_sha256);
 }

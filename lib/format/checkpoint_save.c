@@ -2,13 +2,17 @@
 /*
  * Saving a checkpoint, and deleting old ones.
  *
- *     step-00000310.tmp/   model, optimizer, what callbacks and loops keep: written, synced, read back and compared, while other threads hash them;
- *                          state.json with their sums: written, synced, read back; the directory synced
- *     step-00000310/       by one rename, or, where an older one has the name, by letting the two change places
+ *     step-00000310.tmp/   model, optimizer, what callbacks and loops keep: written, synced, read
+ *     back and compared, while other threads hash them;
+ *                          state.json with their sums: written, synced, read back; the directory
+ *                          synced
+ *     step-00000310/       by one rename, or, where an older one has the name, by letting the two
+ *     change places
  *     ckpt/                synced: from here on the new one counts
  *     step-00000280.tmp/   the oldest, renamed; ckpt/ synced; emptied; gone
  *
- * Stopped anywhere in it, the last complete checkpoint is where it was, and at the next start dt_checkpoints_clean removes what ends in .tmp.
+ * Stopped anywhere in it, the last complete checkpoint is where it was, and at the next start
+ * dt_checkpoints_clean removes what ends in .tmp.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,48 +33,37 @@ typedef struct saving {
     const char *ckpt, *name, *final, *temporary;
 } saving;
 
-static bool exists(const char *path)
-{
+static bool exists(const char *path) {
     struct stat st;
     return lstat(path, &st) == 0;
 }
 
 /* A directory with files in it, a file or a link, whatever has the name. */
-static dt_status *remove_any(const char *path)
-{
+static dt_status *remove_any(const char *path) {
     struct stat st;
-    if (lstat(path, &st) != 0)
-        return errno == ENOENT ? NULL : dt_fail_errno(DT_E_IO, path);
+    if (lstat(path, &st) != 0) return errno == ENOENT ? NULL : dt_fail_errno(DT_E_IO, path);
     return S_ISDIR(st.st_mode) ? dt_dir_remove(path) : dt_file_remove(path);
 }
 
 /* ---- writing ---- */
 
-static dt_status *write_state(const char *path, const dt_str *text)
-{
+static dt_status *write_state(const char *path, const dt_str *text) {
     dt_writer w;
     dt_status *s = dt_writer_open(&w, path);
-    if (!s)
-        s = dt_writer_put(&w, text->data, text->size);
-    if (!s)
-        s = dt_writer_sync(&w);
-    if (!s)
-        s = dt_writer_close(&w);
-    if (s)
-        dt_writer_abandon(&w);
+    if (!s) s = dt_writer_put(&w, text->data, text->size);
+    if (!s) s = dt_writer_sync(&w);
+    if (!s) s = dt_writer_close(&w);
+    if (s) dt_writer_abandon(&w);
     return s;
 }
 
-static const char *tensor_file(const saving *v, int i)
-{
+static const char *tensor_file(const saving *v, int i) {
     return dt_arena_printf(v->arena, "%s/%s", v->temporary, dt_tensor_files[i].name);
 }
 
 /* What file i of dt_tensor_files gets; NULL: it is not written. */
-static const dt_arrays *tensors_of(const saving *v, int i)
-{
-    if (i < DT_REQUIRED_FILES)
-        return i == 0 ? v->model : v->optimizer;
+static const dt_arrays *tensors_of(const saving *v, int i) {
+    if (i < DT_REQUIRED_FILES) return i == 0 ? v->model : v->optimizer;
     const dt_arrays *arrays = dt_state_arrays(v->state, i);
     return arrays && arrays->n > 0 ? arrays : NULL;
 }
@@ -80,35 +73,30 @@ typedef struct hashes {
     dt_hash_thread *file[DT_TENSOR_FILES], *weights;
 } hashes;
 
-static dt_status *compare_tensors(const saving *v)
-{
+static dt_status *compare_tensors(const saving *v) {
     for (int i = 0; i < DT_TENSOR_FILES; i++)
-        if (tensors_of(v, i))
-            DT_TRY(dt_safetensors_compare(tensor_file(v, i), tensors_of(v, i)));
+        if (tensors_of(v, i)) DT_TRY(dt_safetensors_compare(tensor_file(v, i), tensors_of(v, i)));
     return NULL;
 }
 
-static dt_status *read_state(const saving *v)
-{
+static dt_status *read_state(const saving *v) {
     dt_state_read r = {.arena = v->arena, .path = v->temporary};
     return dt_state_load(&r);
 }
 
 /* What cannot be read now would not be a checkpoint later. */
-static dt_status *read_back(const saving *v, dt_status *(*read)(const saving *))
-{
+static dt_status *read_back(const saving *v, dt_status *(*read)(const saving *)) {
     dt_status *s = read(v);
-    if (!s || !dt_state_is_damage(s))
-        return s;
-    dt_status *unlike = dt_fail(DT_E_IO, NULL, "%s: reads back differently from what was written: %s", v->temporary, dt_status_text(s));
+    if (!s || !dt_state_is_damage(s)) return s;
+    dt_status *unlike =
+        dt_fail(DT_E_IO, NULL, "%s: reads back differently from what was written: %s", v->temporary,
+                dt_status_text(s));
     dt_status_free(s);
     return unlike;
 }
 
-static dt_status *write_tensors(const saving *v, hashes *h)
-{
-    if (v->state->weights)
-        h->weights = dt_weights_hash(v->model, v->arena);
+static dt_status *write_tensors(const saving *v, hashes *h) {
+    if (v->state->weights) h->weights = dt_weights_hash(v->model, v->arena);
     for (int i = 0; i < DT_TENSOR_FILES; i++)
         if (tensors_of(v, i))
             DT_TRY(dt_safetensors_write_hashing(tensor_file(v, i), tensors_of(v, i), &h->file[i]));
@@ -116,17 +104,13 @@ static dt_status *write_tensors(const saving *v, hashes *h)
 }
 
 /* Waits for all hashes, also where something has failed. */
-static void end_hashes(const saving *v, hashes *h, dt_digest digest[DT_TENSOR_FILES])
-{
+static void end_hashes(const saving *v, hashes *h, dt_digest digest[DT_TENSOR_FILES]) {
     for (int i = 0; i < DT_TENSOR_FILES; i++)
-        if (h->file[i])
-            digest[i] = dt_hash_end(h->file[i]);
-    if (h->weights)
-        *v->state->weights = dt_hash_end(h->weights);
+        if (h->file[i]) digest[i] = dt_hash_end(h->file[i]);
+    if (h->weights) *v->state->weights = dt_hash_end(h->weights);
 }
 
-static dt_status *write_files(const saving *v)
-{
+static dt_status *write_files(const saving *v) {
     dt_digest digest[DT_TENSOR_FILES];
     dt_state_file state = *v->state;
     dt_str text = {0};
@@ -135,11 +119,9 @@ static dt_status *write_files(const saving *v)
     DT_TRY(dt_dir_make(v->temporary));
     dt_status *s = write_tensors(v, &h);
     end_hashes(v, &h, digest);
-    if (s)
-        return s;
+    if (s) return s;
     for (int i = DT_REQUIRED_FILES; i < DT_TENSOR_FILES; i++)
-        if (tensors_of(v, i))
-            *dt_state_sha256(&state, i) = digest[i].hex;
+        if (tensors_of(v, i)) *dt_state_sha256(&state, i) = digest[i].hex;
     dt_state_print(&state, &digest[0], &digest[1], &text);
     s = write_state(dt_arena_printf(v->arena, "%s/" DT_STATE_FILE, v->temporary), &text);
     dt_str_release(&text);
@@ -148,59 +130,52 @@ static dt_status *write_files(const saving *v)
     return dt_dir_sync(v->temporary);
 }
 
-/* A new one takes the name of an old one in one step where the file system can; elsewhere the name is free for a moment. */
-static dt_status *take_name(const saving *v)
-{
+/* A new one takes the name of an old one in one step where the file system can; elsewhere the name
+ * is free for a moment. */
+static dt_status *take_name(const saving *v) {
     bool done = false;
     if (exists(v->final)) {
         DT_TRY(dt_file_swap(v->temporary, v->final, &done));
-        if (!done)
-            DT_TRY(remove_any(v->final));
+        if (!done) DT_TRY(remove_any(v->final));
     }
     return done ? NULL : dt_rename(v->temporary, v->final);
 }
 
 /* The run directory is synced too, for ckpt may be new in it. */
-static dt_status *commit(const saving *v)
-{
+static dt_status *commit(const saving *v) {
     DT_TRY(take_name(v));
     DT_TRY(dt_dir_sync(v->ckpt));
-    if (v->run)
-        DT_TRY(dt_dir_sync(v->run->path));
+    if (v->run) DT_TRY(dt_dir_sync(v->run->path));
     return remove_any(v->temporary);
 }
 
 /* ---- deleting ---- */
 
 /* A half-deleted directory must not have a checkpoint's name, not even after a power failure. */
-static dt_status *delete_checkpoint(dt_arena *arena, const char *ckpt, const char *name)
-{
-    const char *from = dt_arena_printf(arena, "%s/%s", ckpt, name), *to = dt_arena_printf(arena, "%s.tmp", from);
+static dt_status *delete_checkpoint(dt_arena *arena, const char *ckpt, const char *name) {
+    const char *from = dt_arena_printf(arena, "%s/%s", ckpt, name),
+               *to = dt_arena_printf(arena, "%s.tmp", from);
     DT_TRY(remove_any(to));
     DT_TRY(dt_rename(from, to));
     DT_TRY(dt_dir_sync(ckpt));
     return remove_any(to);
 }
 
-static dt_status *delete_oldest(const saving *v, int max_to_keep)
-{
+static dt_status *delete_oldest(const saving *v, int max_to_keep) {
     dt_step_list list;
     DT_TRY(dt_steps_list(v->arena, v->ckpt, false, &list, NULL));
     int surplus = list.n - max_to_keep;
-    if (surplus <= 0)
-        return NULL;
+    if (surplus <= 0) return NULL;
     DT_TRY(dt_steps_rank(v->ckpt, &list, NULL));
     for (int i = 0; i < list.n && surplus > 0; i++) {
-        if (strcmp(list.item[i].name, v->name) == 0)
-            continue;
+        if (strcmp(list.item[i].name, v->name) == 0) continue;
         DT_TRY(delete_checkpoint(v->arena, v->ckpt, list.item[i].name));
         surplus--;
     }
     return NULL;
 }
 
-static dt_status *delete_temporary(dt_arena *arena, const char *ckpt)
-{
+static dt_status *delete_temporary(dt_arena *arena, const char *ckpt) {
     dt_step_list list;
     DT_TRY(dt_steps_list(arena, ckpt, true, &list, NULL));
     for (int i = 0; i < list.n; i++)
@@ -209,19 +184,15 @@ static dt_status *delete_temporary(dt_arena *arena, const char *ckpt)
 }
 
 /* The last part of a path that may end in slashes. */
-static const char *last_part(dt_arena *arena, const char *path)
-{
+static const char *last_part(dt_arena *arena, const char *path) {
     size_t end = path ? strlen(path) : 0;
-    while (end > 0 && path[end - 1] == '/')
-        end--;
+    while (end > 0 && path[end - 1] == '/') end--;
     size_t begin = end;
-    while (begin > 0 && path[begin - 1] != '/')
-        begin--;
+    while (begin > 0 && path[begin - 1] != '/') begin--;
     return dt_arena_printf(arena, "%.*s", (int)(end - begin), path ? path + begin : "");
 }
 
-static dt_status *delete_all_but(dt_arena *arena, const char *ckpt, const char *keep)
-{
+static dt_status *delete_all_but(dt_arena *arena, const char *ckpt, const char *keep) {
     dt_step_list list;
     const char *kept = last_part(arena, keep);
     DT_TRY(dt_steps_list(arena, ckpt, false, &list, NULL));
@@ -234,51 +205,45 @@ static dt_status *delete_all_but(dt_arena *arena, const char *ckpt, const char *
 /* ---- the calls ---- */
 
 /* A run directory that was removed, or made anew by another job, is not ours any more. */
-static dt_status *check_lock(const saving *v)
-{
+static dt_status *check_lock(const saving *v) {
     struct stat ours, there;
     const char *path = v->run->path;
-    if (!exists(path))
-        return dt_fail(DT_E_CANT_CREATE, NULL, "%s: was removed while in use", path);
-    if (fstat(v->run->lock.fd, &ours) != 0)
-        return dt_fail_errno(DT_E_IO, path);
-    if (stat(dt_arena_printf(v->arena, "%s/.lock", path), &there) == 0 && (ours.st_ino != there.st_ino || ours.st_dev != there.st_dev))
-        return dt_fail(DT_E_IN_USE, NULL, "%s: was replaced while in use; another job now holds its lock", path);
+    if (!exists(path)) return dt_fail(DT_E_CANT_CREATE, NULL, "%s: was removed while in use", path);
+    if (fstat(v->run->lock.fd, &ours) != 0) return dt_fail_errno(DT_E_IO, path);
+    if (stat(dt_arena_printf(v->arena, "%s/.lock", path), &there) == 0 &&
+        (ours.st_ino != there.st_ino || ours.st_dev != there.st_dev))
+        return dt_fail(DT_E_IN_USE, NULL,
+                       "%s: was replaced while in use; another job now holds its lock", path);
     return NULL;
 }
 
 /* Nothing here is input: what is not there was taken away between two steps of a save. */
-static dt_status *name_removal(const saving *v, dt_status *s)
-{
-    if (!s || dt_status_number(s) != DT_E_NO_INPUT)
-        return s;
-    dt_status *removed = dt_note(dt_fail(DT_E_CANT_CREATE, NULL, "%s: was removed while in use", v->run->path), "%s", dt_status_text(s));
+static dt_status *name_removal(const saving *v, dt_status *s) {
+    if (!s || dt_status_number(s) != DT_E_NO_INPUT) return s;
+    dt_status *removed =
+        dt_note(dt_fail(DT_E_CANT_CREATE, NULL, "%s: was removed while in use", v->run->path), "%s",
+                dt_status_text(s));
     dt_status_free(s);
     return removed;
 }
 
-static dt_status *write_whole(const saving *v)
-{
+static dt_status *write_whole(const saving *v) {
     dt_status *s = write_files(v);
-    if (s)
-        dt_status_free(remove_any(v->temporary)); /* or else at the next start */
+    if (s) dt_status_free(remove_any(v->temporary)); /* or else at the next start */
     return s;
 }
 
-static dt_status *save(const saving *v, int max_to_keep)
-{
+static dt_status *save(const saving *v, int max_to_keep) {
     DT_TRY(dt_reserve_check());
     DT_TRY(check_lock(v));
     dt_status *s = write_whole(v);
-    if (s)
-        return dt_note(s, "checkpoint of step %lld not written", (long long)v->state->step);
+    if (s) return dt_note(s, "checkpoint of step %lld not written", (long long)v->state->step);
     DT_TRY(commit(v));
     return delete_oldest(v, max_to_keep);
 }
 
-dt_status *dt_run_dir_save(const dt_run_dir *r, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer,
-                              int max_to_keep, char **path)
-{
+dt_status *dt_run_dir_save(const dt_run_dir *r, const dt_state_file *state, const dt_arrays *model,
+                           const dt_arrays *optimizer, int max_to_keep, char **path) {
     saving v = {dt_arena_create(), r, state, model, optimizer, NULL, NULL, NULL, NULL};
     v.ckpt = dt_arena_printf(v.arena, "%s/ckpt", r->path);
     v.name = dt_step_format(v.arena, state->step);
@@ -292,48 +257,44 @@ dt_status *dt_run_dir_save(const dt_run_dir *r, const dt_state_file *state, cons
 
 /* ---- one by itself ---- */
 
-/* What is there is replaced only if it looks like a checkpoint: a path mistyped must not cost somebody's folder. */
-static dt_status *check_place(const saving *v)
-{
+/* What is there is replaced only if it looks like a checkpoint: a path mistyped must not cost
+ * somebody's folder. */
+static dt_status *check_place(const saving *v) {
     if (!exists(v->final) || exists(dt_arena_printf(v->arena, "%s/" DT_STATE_FILE, v->final)))
         return NULL;
-    return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a checkpoint; not replaced", v->final);
+    return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a checkpoint; not replaced",
+                   v->final);
 }
 
 /* Without the slashes at its end. */
-static const char *trimmed(dt_arena *arena, const char *path)
-{
+static const char *trimmed(dt_arena *arena, const char *path) {
     size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/')
-        n--;
+    while (n > 1 && path[n - 1] == '/') n--;
     return dt_arena_printf(arena, "%.*s", (int)n, path);
 }
 
-dt_status *dt_saved_write(const char *path, const dt_state_file *state, const dt_arrays *model, const dt_arrays *optimizer)
-{
+dt_status *dt_saved_write(const char *path, const dt_state_file *state, const dt_arrays *model,
+                          const dt_arrays *optimizer) {
     saving v = {.arena = dt_arena_create(), .state = state, .model = model, .optimizer = optimizer};
     char *parent = NULL;
     v.final = trimmed(v.arena, path);
-    v.temporary = dt_arena_printf(v.arena, "%s.dtrain-tmp", v.final); /* nobody else's: it is removed first */
+    /* nobody else's: it is removed first */
+    v.temporary = dt_arena_printf(v.arena, "%s.dtrain-tmp", v.final);
     parent = dt_path_dir(v.final);
     v.ckpt = parent;
     dt_status *s = check_place(&v);
-    if (!s)
-        s = write_whole(&v);
-    if (!s)
-        s = commit(&v);
+    if (!s) s = write_whole(&v);
+    if (!s) s = commit(&v);
     free(parent);
     dt_arena_destroy(v.arena);
     return s;
 }
 
-dt_status *dt_checkpoints_clean(const dt_run_dir *r, bool all, const char *keep)
-{
+dt_status *dt_checkpoints_clean(const dt_run_dir *r, bool all, const char *keep) {
     dt_arena *arena = dt_arena_create();
     const char *ckpt = dt_arena_printf(arena, "%s/ckpt", r->path);
     dt_status *s = delete_temporary(arena, ckpt);
-    if (!s && all)
-        s = delete_all_but(arena, ckpt, keep);
+    if (!s && all) s = delete_all_but(arena, ckpt, keep);
     dt_arena_destroy(arena);
     return s;
 }

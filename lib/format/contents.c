@@ -12,53 +12,47 @@
 
 /* ---- one ---- */
 
-static dt_status *open_file(dt_contents *c, const char *path, const char *title)
-{
+static dt_status *open_file(dt_contents *c, const char *path, const char *title) {
     DT_TRY(dt_stored_open(&c->file[c->n].arrays, path));
     c->file[c->n++].title = title;
     return NULL;
 }
 
-static dt_status *open_files(dt_contents *c)
-{
+static dt_status *open_files(dt_contents *c) {
     dt_saved *k = &c->checkpoint;
     DT_TRY(open_file(c, dt_saved_weights(k), dt_tensor_files[0].title));
     for (int i = 1; i < DT_TENSOR_FILES && !k->only_weights; i++)
         if (i < DT_REQUIRED_FILES || *dt_state_sha256(&k->state, i))
-            DT_TRY(open_file(c, dt_arena_printf(k->arena, "%s/%s", k->path, dt_tensor_files[i].name), dt_tensor_files[i].title));
+            DT_TRY(open_file(c,
+                             dt_arena_printf(k->arena, "%s/%s", k->path, dt_tensor_files[i].name),
+                             dt_tensor_files[i].title));
     return NULL;
 }
 
-dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnings)
-{
+dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnings) {
     dt_status *unheard = NULL;
     *c = (dt_contents){0};
     dt_status *s = dt_saved_find(&c->checkpoint, path, warnings ? warnings : &unheard);
     dt_status_free(unheard);
-    if (!s)
-        s = open_files(c);
-    if (s)
-        dt_contents_close(c);
+    if (!s) s = open_files(c);
+    if (s) dt_contents_close(c);
     return s;
 }
 
-void dt_contents_close(dt_contents *c)
-{
-    for (int i = 0; i < c->n; i++)
-        dt_stored_close(&c->file[i].arrays);
+void dt_contents_close(dt_contents *c) {
+    for (int i = 0; i < c->n; i++) dt_stored_close(&c->file[i].arrays);
     dt_saved_release(&c->checkpoint);
     *c = (dt_contents){0};
 }
 
-dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a, void **data)
-{
+dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a, void **data) {
     *data = NULL;
-    if (!a->known)
-        return NULL;
+    if (!a->known) return NULL;
     int64_t bytes = dt_type_bytes(&a->type);
     *data = dt_try_alloc((size_t)(bytes > 0 ? bytes : 1));
     if (!*data)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: no memory for the %lld bytes of '%.200s'", s->path, (long long)bytes, a->name);
+        return dt_fail(DT_E_NO_MEMORY, NULL, "%s: no memory for the %lld bytes of '%.200s'",
+                       s->path, (long long)bytes, a->name);
     dt_status *bad = s->read(s, a, *data);
     if (bad) {
         free(*data);
@@ -69,8 +63,7 @@ dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a,
 
 /* ---- all of a run ---- */
 
-bool dt_is_run(const char *path)
-{
+bool dt_is_run(const char *path) {
     struct stat st;
     char *ckpt = dt_path_join(path, "ckpt");
     bool is = stat(ckpt, &st) == 0 && S_ISDIR(st.st_mode);
@@ -78,32 +71,31 @@ bool dt_is_run(const char *path)
     return is;
 }
 
-static void measure(dt_arena *arena, dt_listed *x)
-{
+static void measure(dt_arena *arena, dt_listed *x) {
     struct stat st;
-    for (int i = 0; i <= DT_TENSOR_FILES; i++) /* state.json comes last: when it was written counts */
-        if (lstat(dt_arena_printf(arena, "%s/%s", x->path, i < DT_TENSOR_FILES ? dt_tensor_files[i].name : DT_STATE_FILE), &st) == 0) {
+    /* state.json comes last: when it was written counts */
+    for (int i = 0; i <= DT_TENSOR_FILES; i++)
+        if (lstat(dt_arena_printf(arena, "%s/%s", x->path,
+                                  i < DT_TENSOR_FILES ? dt_tensor_files[i].name : DT_STATE_FILE),
+                  &st) == 0) {
             x->bytes += st.st_size;
             x->saved_s = st.st_mtime;
         }
 }
 
-static dt_status *read_item(dt_listing *l, const char *path)
-{
+static dt_status *read_item(dt_listing *l, const char *path) {
     dt_listed *x = &l->item[l->n++];
     dt_state_read r = {.arena = l->arena, .path = path};
     x->path = path;
     measure(l->arena, x);
     dt_status *s = dt_state_load(&r);
     x->state = r.state;
-    if (s && !dt_state_is_damage(s))
-        return s;
+    if (s && !dt_state_is_damage(s)) return s;
     x->damage = s;
     return NULL;
 }
 
-static dt_status *read_items(dt_listing *l, const char *ckpt)
-{
+static dt_status *read_items(dt_listing *l, const char *ckpt) {
     dt_step_list list;
     DT_TRY(dt_steps_list(l->arena, ckpt, false, &list, NULL));
     DT_TRY(dt_steps_rank(ckpt, &list, NULL));
@@ -113,23 +105,21 @@ static dt_status *read_items(dt_listing *l, const char *ckpt)
     return NULL;
 }
 
-dt_status *dt_listing_read(dt_listing *l, const char *run)
-{
+dt_status *dt_listing_read(dt_listing *l, const char *run) {
     char *ckpt = dt_path_join(run, "ckpt");
     *l = (dt_listing){.arena = dt_arena_create()};
-    dt_status *s = dt_is_run(run)           ? read_items(l, ckpt)
-                   : access(run, F_OK) != 0 ? dt_fail_errno(DT_E_NO_INPUT, run)
-                                            : dt_fail(DT_E_NO_INPUT, NULL, "%s: is not a run directory: it has no ckpt/", run);
+    dt_status *s =
+        dt_is_run(run) ? read_items(l, ckpt)
+        : access(run, F_OK) != 0
+            ? dt_fail_errno(DT_E_NO_INPUT, run)
+            : dt_fail(DT_E_NO_INPUT, NULL, "%s: is not a run directory: it has no ckpt/", run);
     free(ckpt);
-    if (s)
-        dt_listing_release(l);
+    if (s) dt_listing_release(l);
     return s;
 }
 
-void dt_listing_release(dt_listing *l)
-{
-    for (int i = 0; i < l->n; i++)
-        dt_status_free(l->item[i].damage);
+void dt_listing_release(dt_listing *l) {
+    for (int i = 0; i < l->n; i++) dt_status_free(l->item[i].damage);
     dt_arena_destroy(l->arena);
     *l = (dt_listing){0};
 }

@@ -6,36 +6,42 @@
 #include "format/state.h"
 #include "format/weights.h"
 
-/* A checkpoint, the newest of a run, or a file of weights, with its tensors' directories; the data stay on disk. */
+/* A checkpoint, the newest of a run, or a file of weights, with its tensors' directories; the data
+ * stay on disk. */
 typedef struct dt_contents {
     dt_saved checkpoint;
-    int n;                    /* files, in the order of dt_tensor_files, without those that are not there */
+    int n; /* files, in the order of dt_tensor_files, without those that are not there */
     struct {
-        const char *title;    /* "weights" */
+        const char *title; /* "weights" */
         dt_stored_arrays arrays;
     } file[DT_TENSOR_FILES];
 } dt_contents;
-/* Checksums are checked. What was passed over on the way to the newest is appended to *warnings (may be NULL). */
+/* Checksums are checked. What was passed over on the way to the newest is appended to *warnings
+ * (may be NULL). */
 dt_status *dt_contents_open(dt_contents *c, const char *path, dt_status **warnings) DT_MUST_USE;
 void dt_contents_close(dt_contents *c); /* takes a zeroed one */
 /* A tensor's values, freed by the caller; NULL where we do not have its type. */
-dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a, void **data) DT_MUST_USE;
+dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a,
+                            void **data) DT_MUST_USE;
 
-/* What weights_sha256 is made of: name, dtype and shape as text, then the data as they lie in memory, little-endian on every machine dtrain runs on. */
+/* What weights_sha256 is made of: name, dtype and shape as text, then the data as they lie in
+ * memory, little-endian on every machine dtrain runs on. */
 void dt_hash_array(dt_sha256 *h, const dt_named_array *a);
 /* Of all, by name, in a thread of its own; the arrays and the arena stay until dt_hash_end. */
 dt_hash_thread *dt_weights_hash(const dt_arrays *a, dt_arena *arena);
 /* The infinities and NaNs in an array. */
 int64_t dt_count_not_finite(const dt_named_array *a);
-/* CHECKPOINT unless the weights have the SHA-256 that the checkpoint's state names; files of weights name none. */
+/* CHECKPOINT unless the weights have the SHA-256 that the checkpoint's state names; files of
+ * weights name none. */
 dt_status *dt_weights_check(const dt_contents *c) DT_MUST_USE;
 
-/* The checkpoints below a run's directory, the oldest first; damaged ones, whose state cannot be read, before them. Not verified. */
+/* The checkpoints below a run's directory, the oldest first; damaged ones, whose state cannot be
+ * read, before them. Not verified. */
 typedef struct dt_listed {
     const char *path;
     dt_state_file state;
-    int64_t bytes, saved_s;   /* all files; when, in seconds since 1970 */
-    dt_status *damage;        /* NULL: none that state.json shows */
+    int64_t bytes, saved_s; /* all files; when, in seconds since 1970 */
+    dt_status *damage;      /* NULL: none that state.json shows */
 } dt_listed;
 typedef struct dt_listing {
     dt_arena *arena;

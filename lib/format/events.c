@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See events.h. A message within a message is written by itself and then added, so that its length is known: they are small. */
+/* See events.h. A message within a message is written by itself and then added, so that its length
+ * is known: they are small. */
 #include "format/events.h"
 
 #include <math.h>
@@ -9,19 +10,28 @@
 #include "file/protobuf.h"
 
 enum {
-    EVENT_WALL_TIME = DT_PB_TAG(1, DT_PB_FIXED64), EVENT_STEP = DT_PB_TAG(2, DT_PB_VARINT), EVENT_VERSION = DT_PB_TAG(3, DT_PB_BYTES), EVENT_SUMMARY = DT_PB_TAG(5, DT_PB_BYTES),
-    SUMMARY_VALUE = DT_PB_TAG(1, DT_PB_BYTES), VALUE_TAG = DT_PB_TAG(1, DT_PB_BYTES), VALUE_TENSOR = DT_PB_TAG(8, DT_PB_BYTES), VALUE_METADATA = DT_PB_TAG(9, DT_PB_BYTES),
-    METADATA_PLUGIN = DT_PB_TAG(1, DT_PB_BYTES), PLUGIN_NAME = DT_PB_TAG(1, DT_PB_BYTES),
-    TENSOR_DTYPE = DT_PB_TAG(1, DT_PB_VARINT), TENSOR_SHAPE = DT_PB_TAG(2, DT_PB_BYTES), TENSOR_CONTENT = DT_PB_TAG(4, DT_PB_BYTES),
-    SHAPE_DIM = DT_PB_TAG(2, DT_PB_BYTES), DIM_SIZE = DT_PB_TAG(1, DT_PB_VARINT),
+    EVENT_WALL_TIME = DT_PB_TAG(1, DT_PB_FIXED64),
+    EVENT_STEP = DT_PB_TAG(2, DT_PB_VARINT),
+    EVENT_VERSION = DT_PB_TAG(3, DT_PB_BYTES),
+    EVENT_SUMMARY = DT_PB_TAG(5, DT_PB_BYTES),
+    SUMMARY_VALUE = DT_PB_TAG(1, DT_PB_BYTES),
+    VALUE_TAG = DT_PB_TAG(1, DT_PB_BYTES),
+    VALUE_TENSOR = DT_PB_TAG(8, DT_PB_BYTES),
+    VALUE_METADATA = DT_PB_TAG(9, DT_PB_BYTES),
+    METADATA_PLUGIN = DT_PB_TAG(1, DT_PB_BYTES),
+    PLUGIN_NAME = DT_PB_TAG(1, DT_PB_BYTES),
+    TENSOR_DTYPE = DT_PB_TAG(1, DT_PB_VARINT),
+    TENSOR_SHAPE = DT_PB_TAG(2, DT_PB_BYTES),
+    TENSOR_CONTENT = DT_PB_TAG(4, DT_PB_BYTES),
+    SHAPE_DIM = DT_PB_TAG(2, DT_PB_BYTES),
+    DIM_SIZE = DT_PB_TAG(1, DT_PB_VARINT),
 };
 enum { FLOAT = 1, DOUBLE = 2 }; /* TensorFlow's numbers of dtypes */
 enum { BUCKETS = 30 };
 
 /* ---- records ---- */
 
-static void put_record(dt_str *out, dt_str *event)
-{
+static void put_record(dt_str *out, dt_str *event) {
     size_t at = out->size;
     dt_put_little(out, event->size, 8);
     dt_put_little(out, dt_crc32c_masked(out->data + at, 8), 4);
@@ -30,8 +40,7 @@ static void put_record(dt_str *out, dt_str *event)
     dt_str_release(event);
 }
 
-void dt_events_version(dt_str *out, double wall_s)
-{
+void dt_events_version(dt_str *out, double wall_s) {
     dt_str event = {0};
     dt_pb_put_double(&event, EVENT_WALL_TIME, wall_s);
     dt_pb_put_text(&event, EVENT_VERSION, "brain.Event:2");
@@ -39,8 +48,8 @@ void dt_events_version(dt_str *out, double wall_s)
 }
 
 /* One value of a summary: tag, tensor (which is taken), whose plug-in it is. */
-static void put_value(dt_str *out, const dt_event_time *at, const char *tag, dt_str *tensor, const char *plugin)
-{
+static void put_value(dt_str *out, const dt_event_time *at, const char *tag, dt_str *tensor,
+                      const char *plugin) {
     dt_str event = {0}, summary = {0}, value = {0}, metadata = {0}, data = {0};
     dt_pb_put_text(&data, PLUGIN_NAME, plugin);
     dt_pb_move_message(&metadata, METADATA_PLUGIN, &data);
@@ -54,8 +63,7 @@ static void put_value(dt_str *out, const dt_event_time *at, const char *tag, dt_
     put_record(out, &event);
 }
 
-void dt_events_scalar(dt_str *out, const dt_event_time *at, const char *tag, double value)
-{
+void dt_events_scalar(dt_str *out, const dt_event_time *at, const char *tag, double value) {
     dt_str tensor = {0};
     const float content = (float)value;
     dt_pb_put_int(&tensor, TENSOR_DTYPE, FLOAT);
@@ -70,13 +78,12 @@ typedef struct bucket {
     double left, right, count;
 } bucket;
 
-static double value_at(const dt_named_array *a, int64_t i)
-{
-    return a->type.dtype == DT_FLOAT64 ? ((const double *)a->data)[i] : (double)((const float *)a->data)[i];
+static double value_at(const dt_named_array *a, int64_t i) {
+    return a->type.dtype == DT_FLOAT64 ? ((const double *)a->data)[i]
+                                       : (double)((const float *)a->data)[i];
 }
 
-static bool find_limits(const dt_named_array *a, int64_t n, double *least, double *most)
-{
+static bool find_limits(const dt_named_array *a, int64_t n, double *least, double *most) {
     bool finite = n > 0;
     *least = INFINITY;
     *most = -INFINITY;
@@ -90,8 +97,7 @@ static bool find_limits(const dt_named_array *a, int64_t n, double *least, doubl
 }
 
 /* Where all are one value, it stands in the last bucket. */
-static void count(const dt_named_array *a, int64_t n, double least, double most, bucket *b)
-{
+static void count(const dt_named_array *a, int64_t n, double least, double most, bucket *b) {
     const double width = (most - least) / BUCKETS;
     for (int k = 0; k < BUCKETS; k++)
         b[k] = (bucket){least + k * width, k + 1 < BUCKETS ? least + (k + 1) * width : most, 0};
@@ -101,13 +107,14 @@ static void count(const dt_named_array *a, int64_t n, double least, double most,
     }
 }
 
-void dt_events_histogram(dt_str *out, const dt_event_time *at, const char *tag, const dt_named_array *values)
-{
+void dt_events_histogram(dt_str *out, const dt_event_time *at, const char *tag,
+                         const dt_named_array *values) {
     const int64_t n = dt_type_elements(&values->type);
     dt_str tensor = {0}, shape = {0}, dim = {0};
     bucket buckets[BUCKETS];
     double least, most;
-    if ((values->type.dtype != DT_FLOAT32 && values->type.dtype != DT_FLOAT64) || !find_limits(values, n, &least, &most))
+    if ((values->type.dtype != DT_FLOAT32 && values->type.dtype != DT_FLOAT64) ||
+        !find_limits(values, n, &least, &most))
         return;
     count(values, n, least, most, buckets);
     dt_pb_put_int(&dim, DIM_SIZE, BUCKETS);

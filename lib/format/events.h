@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Event files, as TensorBoard reads them: TFRecords of tensorflow.Event, the first of which names the version. Scalars and histograms are tensors with
- * the names of TensorBoard's plug-ins beside them, as TensorFlow 2 and Keras write them.
+ * Event files, as TensorBoard reads them: TFRecords of tensorflow.Event, the first of which names
+ * the version. Scalars and histograms are tensors with the names of TensorBoard's plug-ins beside
+ * them, as TensorFlow 2 and Keras write them.
  *
- * Why no generated code: of event.proto, summary.proto and tensor.proto a dozen fields are written and none is read. They have not changed since 2018;
- * that the bytes are right is for TensorBoard's own reader to say, in the tests.
+ * Why no generated code: of event.proto, summary.proto and tensor.proto a dozen fields are written
+ * and none is read. They have not changed since 2018; that the bytes are right is for TensorBoard's
+ * own reader to say, in the tests.
  */
 #ifndef DT_FORMAT_EVENTS_H
 #define DT_FORMAT_EVENTS_H
@@ -13,14 +15,16 @@
 
 /* When, and at which step. */
 typedef struct dt_event_time {
-    double wall_s;           /* since 1970 */
+    double wall_s; /* since 1970 */
     int64_t step;
 } dt_event_time;
 
 /* Each adds one record to *out. */
 void dt_events_version(dt_str *out, double wall_s);
 void dt_events_scalar(dt_str *out, const dt_event_time *at, const char *tag, double value);
-/* Thirty buckets of equal width from the least to the largest; values that are not finite: nothing is added. */
-void dt_events_histogram(dt_str *out, const dt_event_time *at, const char *tag, const dt_named_array *values);
+/* Thirty buckets of equal width from the least to the largest; values that are not finite: nothing
+ * is added. */
+void dt_events_histogram(dt_str *out, const dt_event_time *at, const char *tag,
+                         const dt_named_array *values);
 
 #endif

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lock is the kernel's (an open file description lock): it goes with its process, however that ends, and works between hosts on
- * NFSv4. The text in the file only tells others whom they are waiting for:
+ * The lock is the kernel's (an open file description lock): it goes with its process, however that
+ * ends, and works between hosts on NFSv4. The text in the file only tells others whom they are
+ * waiting for:
  *
  *     pid 4412 on node-b since 2025-11-21T09:53:07Z
  *     boot 1b4e28ba-2fa1-11d2-883f-0016d3cca427
  *
- * Between taking the lock and writing the text a moment passes in which the file is empty or names a dead holder. A killed process keeps
- * its lock until the kernel has freed its memory, which takes seconds where there is much. Who is refused in either case tries again.
- * The file is never removed: somebody might have opened it, and would lock what has no name any more while a third locks the new one.
+ * Between taking the lock and writing the text a moment passes in which the file is empty or names
+ * a dead holder. A killed process keeps its lock until the kernel has freed its memory, which takes
+ * seconds where there is much. Who is refused in either case tries again. The file is never
+ * removed: somebody might have opened it, and would lock what has no name any more while a third
+ * locks the new one.
  */
 #define _GNU_SOURCE /* F_OFD_SETLK */
 #include "format/lock.h"
@@ -39,19 +42,16 @@ typedef struct holder {
 
 /* ---- who we are ---- */
 
-static void read_boot_id(char *out, size_t size)
-{
+static void read_boot_id(char *out, size_t size) {
     dt_str text = {0};
     dt_status *s = dt_file_read("/proc/sys/kernel/random/boot_id", 64, &text);
     snprintf(out, size, "%.*s", (int)strcspn(dt_str_text(&text), "\n"), dt_str_text(&text));
-    if (s || !*out)
-        snprintf(out, size, "unknown");
+    if (s || !*out) snprintf(out, size, "unknown");
     dt_status_free(s);
     dt_str_release(&text);
 }
 
-static holder ourselves(void)
-{
+static holder ourselves(void) {
     holder h = {.pid = getpid()};
     struct tm utc;
     time_t now = time(NULL);
@@ -62,42 +62,38 @@ static holder ourselves(void)
     return h;
 }
 
-static dt_status *put_text(dt_writer *w, const char *path)
-{
+static dt_status *put_text(dt_writer *w, const char *path) {
     holder h = ourselves();
     dt_str text = {0};
     dt_str_printf(&text, "pid %ld on %s since %s\nboot %s\n", h.pid, h.host, h.since, h.boot);
     dt_status *s = dt_writer_open(w, path);
-    if (!s)
-        s = dt_writer_put(w, text.data, text.size);
-    if (!s)
-        s = dt_writer_close(w);
+    if (!s) s = dt_writer_put(w, text.data, text.size);
+    if (!s) s = dt_writer_close(w);
     dt_str_release(&text);
     return s;
 }
 
-/* Through a second descriptor, which truncates; unlike POSIX locks, ours does not go when that one is closed. */
-static dt_status *write_text(const char *path)
-{
+/* Through a second descriptor, which truncates; unlike POSIX locks, ours does not go when that one
+ * is closed. */
+static dt_status *write_text(const char *path) {
     dt_writer w;
     dt_status *s = put_text(&w, path);
     w.keep = true; /* the name stays in any case */
-    if (s)
-        dt_writer_abandon(&w);
+    if (s) dt_writer_abandon(&w);
     return s;
 }
 
 /* ---- who has it ---- */
 
-static bool parse_text(const char *text, holder *h)
-{
+static bool parse_text(const char *text, holder *h) {
     *h = (holder){0};
-    return sscanf(text, "pid %ld on %255s since %31s boot %63s", &h->pid, h->host, h->since, h->boot) == 4 && text[strlen(text) - 1] == '\n';
+    return sscanf(text, "pid %ld on %255s since %31s boot %63s", &h->pid, h->host, h->since,
+                  h->boot) == 4 &&
+           text[strlen(text) - 1] == '\n';
 }
 
 /* What follows `key` in a file of /proc/PID; NULL: there is none. */
-static const char *read_process(long pid, const char *file, const char *key, dt_str *text)
-{
+static const char *read_process(long pid, const char *file, const char *key, dt_str *text) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld/%s", pid, file);
     dt_str_clear(text);
@@ -108,42 +104,38 @@ static const char *read_process(long pid, const char *file, const char *key, dt_
 }
 
 /* Killed, with the signal still pending, or already on its way out. */
-static bool is_ending(long pid)
-{
+static bool is_ending(long pid) {
     dt_str text = {0};
     const char *pending = read_process(pid, "status", "\nSigPnd:", &text);
     unsigned long flags = 0;
     bool killed = pending && strtoull(pending, NULL, 16) & 1ULL << (SIGKILL - 1);
-    const char *stat = killed ? NULL : read_process(pid, "stat", "", &text), *name_end = stat ? strrchr(stat, ')') : NULL;
+    const char *stat = killed ? NULL : read_process(pid, "stat", "", &text),
+               *name_end = stat ? strrchr(stat, ')') : NULL;
     if (name_end) /* a name may hold anything, parentheses too */
         sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %lu", &flags);
     dt_str_release(&text);
     return killed || flags & EXITING;
 }
 
-static bool is_here(const holder *h)
-{
+static bool is_here(const holder *h) {
     holder us = ourselves();
     return strcmp(h->host, us.host) == 0 && strcmp(h->boot, us.boot) == 0 && h->pid > 0;
 }
 
 /* Of this host and boot, but no such process: the text is older than the lock. */
-static bool is_dead(const holder *h)
-{
+static bool is_dead(const holder *h) {
     return is_here(h) && kill((pid_t)h->pid, 0) != 0 && errno == ESRCH;
 }
 
-dt_status *dt_lock_refusal(const char *dir, const char *text)
-{
+dt_status *dt_lock_refusal(const char *dir, const char *text) {
     holder h;
-    if (!parse_text(text, &h) || is_dead(&h))
-        return NULL;
-    return dt_fail(DT_E_IN_USE, NULL, "%s: in use by pid %ld on %s since %s", dir, h.pid, h.host, h.since);
+    if (!parse_text(text, &h) || is_dead(&h)) return NULL;
+    return dt_fail(DT_E_IN_USE, NULL, "%s: in use by pid %ld on %s since %s", dir, h.pid, h.host,
+                   h.since);
 }
 
 /* The refusal that names the holder; NULL: nobody alive is named, or *ending. */
-static dt_status *read_holder(const char *dir, const char *path, bool *ending)
-{
+static dt_status *read_holder(const char *dir, const char *path, bool *ending) {
     holder h;
     dt_str text = {0};
     dt_status *unread = dt_file_read(path, 1024, &text); /* nobody to name, then */
@@ -156,32 +148,30 @@ static dt_status *read_holder(const char *dir, const char *path, bool *ending)
 
 /* ---- taking it ---- */
 
-static dt_status *set_lock(int fd, const char *dir, const char *path)
-{
+static dt_status *set_lock(int fd, const char *dir, const char *path) {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     bool ending = false;
     for (int tries = 0; fcntl(fd, F_OFD_SETLK, &whole) != 0; tries++) {
-        if (errno == EINTR)
-            continue;
+        if (errno == EINTR) continue;
         if (errno != EAGAIN && errno != EACCES)
-            return dt_note(dt_fail_errno(DT_E_CANT_CREATE, path), "locking it; output.dir must be on a file system that supports locks");
+            return dt_note(dt_fail_errno(DT_E_CANT_CREATE, path),
+                           "locking it; output.dir must be on a file system that supports locks");
         DT_TRY(read_holder(dir, path, &ending));
         if (tries >= (ending ? ENDING_TRIES : NAMELESS_TRIES))
-            return dt_fail(DT_E_IN_USE, NULL, "%s: in use by a process that is ending, or that is not named in '%s'", dir, path);
+            return dt_fail(DT_E_IN_USE, NULL,
+                           "%s: in use by a process that is ending, or that is not named in '%s'",
+                           dir, path);
         nanosleep(&pause, NULL);
     }
     return write_text(path);
 }
 
-dt_status *dt_lock_take(dt_writer *lock, const char *dir)
-{
+dt_status *dt_lock_take(dt_writer *lock, const char *dir) {
     char *path = dt_path_join(dir, ".lock");
     dt_status *s = dt_writer_append(lock, path);
-    if (!s)
-        s = set_lock(lock->fd, dir, path);
-    if (s)
-        dt_writer_abandon(lock);
+    if (!s) s = set_lock(lock->fd, dir, path);
+    if (s) dt_writer_abandon(lock);
     free(path);
     return s;
 }

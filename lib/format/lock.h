@@ -5,7 +5,8 @@
 
 #include "base/file.h"
 
-/* Takes dir/.lock and writes who has it; held until the writer is abandoned. IN_USE naming the holder. */
+/* Takes dir/.lock and writes who has it; held until the writer is abandoned. IN_USE naming the
+ * holder. */
 dt_status *dt_lock_take(dt_writer *lock, const char *dir) DT_MUST_USE;
 /* That error by the text of the file; NULL: it names nobody who could have the lock. */
 dt_status *dt_lock_refusal(const char *dir, const char *text) DT_MUST_USE;

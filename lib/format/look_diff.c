@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `ckpt diff`: two checkpoints, tensor by tensor. Both lists are by name, so one walk over the two meets every name once. */
+/* `ckpt diff`: two checkpoints, tensor by tensor. Both lists are by name, so one walk over the two
+ * meets every name once. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,19 +18,18 @@ typedef struct diff {
     dt_str out;
 } diff;
 
-/* How two tensors of one type differ: relative to the larger of two values. NaN against NaN is no difference, against a number an infinite one. */
+/* How two tensors of one type differ: relative to the larger of two values. NaN against NaN is no
+ * difference, against a number an infinite one. */
 typedef struct distance {
     double absolute, relative;
     int64_t values;
 } distance;
 
-static distance measure(const dt_view *a, const dt_view *b)
-{
+static distance measure(const dt_view *a, const dt_view *b) {
     distance d = {0};
     for (int64_t i = 0, n = dt_type_elements(&a->type); i < n; i++) {
         double x = dt_cell_double(a, i), y = dt_cell_double(b, i), far = fabs(x - y);
-        if (x == y || (isnan(x) && isnan(y)))
-            continue;
+        if (x == y || (isnan(x) && isnan(y))) continue;
         far = isnan(far) ? INFINITY : far;
         d.values++;
         d.absolute = fmax(d.absolute, far);
@@ -40,15 +40,13 @@ static distance measure(const dt_view *a, const dt_view *b)
 
 /* ---- lines ---- */
 
-static void put_name(diff *d, const char *name, int width)
-{
+static void put_name(diff *d, const char *name, int width) {
     size_t from = d->out.size;
     dt_str_escaped(&d->out, name, strlen(name), LONGEST_SHOWN);
     dt_str_pad(&d->out, from, width);
 }
 
-static void put_word(diff *d, const char *name, const char *word, const char *with)
-{
+static void put_word(diff *d, const char *name, const char *word, const char *with) {
     dt_json j = {.out = &d->out};
     d->differ = true;
     if (d->json) {
@@ -65,8 +63,7 @@ static void put_word(diff *d, const char *name, const char *word, const char *wi
     }
 }
 
-static void put_distance(diff *d, const char *name, const distance *far)
-{
+static void put_distance(diff *d, const char *name, const distance *far) {
     dt_json j = {.out = &d->out};
     if (d->json) {
         dt_json_open(&j, NULL, '{');
@@ -78,8 +75,8 @@ static void put_distance(diff *d, const char *name, const distance *far)
         dt_str_putc(&d->out, '\n');
     } else {
         put_name(d, name, 40);
-        dt_str_printf(&d->out, " %" PRId64 " value%s, at most %.4g, relative %.4g\n", far->values, far->values == 1 ? "" : "s", far->absolute,
-                      far->relative);
+        dt_str_printf(&d->out, " %" PRId64 " value%s, at most %.4g, relative %.4g\n", far->values,
+                      far->values == 1 ? "" : "s", far->absolute, far->relative);
     }
 }
 
@@ -90,55 +87,45 @@ typedef struct sides {
 } sides;
 
 /* Equal values may still be other bits, as 0 and -0 are. */
-static void judge(diff *d, const char *name, const dt_view *x, const dt_view *y)
-{
-    if (memcmp(x->data, y->data, (size_t)dt_type_bytes(&x->type)) == 0)
-        return;
+static void judge(diff *d, const char *name, const dt_view *x, const dt_view *y) {
+    if (memcmp(x->data, y->data, (size_t)dt_type_bytes(&x->type)) == 0) return;
     distance far = measure(x, y);
-    if (d->within > 0 && far.absolute <= d->within)
-        return;
+    if (d->within > 0 && far.absolute <= d->within) return;
     d->differ = true;
     put_distance(d, name, &far);
 }
 
-static dt_status *compare_values(diff *d, const sides *s, const dt_stored_array *a, const dt_stored_array *b)
-{
+static dt_status *compare_values(diff *d, const sides *s, const dt_stored_array *a,
+                                 const dt_stored_array *b) {
     void *x = NULL, *y = NULL;
     dt_status *bad = dt_contents_read(s->a, a, &x);
-    if (!bad)
-        bad = dt_contents_read(s->b, b, &y);
-    if (!bad && x && y)
-        judge(d, a->name, &(dt_view){a->type, x}, &(dt_view){b->type, y});
-    else if (!bad)
-        put_word(d, a->name, "of a type that cannot be compared", "");
+    if (!bad) bad = dt_contents_read(s->b, b, &y);
+    if (!bad && x && y) judge(d, a->name, &(dt_view){a->type, x}, &(dt_view){b->type, y});
+    else if (!bad) put_word(d, a->name, "of a type that cannot be compared", "");
     free(x);
     free(y);
     return bad;
 }
 
-static dt_status *compare(diff *d, const sides *s, const dt_stored_array *a, const dt_stored_array *b)
-{
+static dt_status *compare(diff *d, const sides *s, const dt_stored_array *a,
+                          const dt_stored_array *b) {
     if (a->type.rank != b->type.rank || memcmp(a->type.dim, b->type.dim, sizeof a->type.dim) != 0)
         put_word(d, a->name, "of another shape", "");
     else if (a->known != b->known || a->type.dtype != b->type.dtype)
         put_word(d, a->name, "of another dtype", "");
-    else
-        return compare_values(d, s, a, b);
+    else return compare_values(d, s, a, b);
     return NULL;
 }
 
-static dt_status *compare_files(diff *d, const sides *s)
-{
+static dt_status *compare_files(diff *d, const sides *s) {
     int i = 0, k = 0;
     while (i < s->a->n || k < s->b->n) {
-        const dt_stored_array *a = i < s->a->n ? &s->a->array[i] : NULL, *b = k < s->b->n ? &s->b->array[k] : NULL;
+        const dt_stored_array *a = i < s->a->n ? &s->a->array[i] : NULL,
+                              *b = k < s->b->n ? &s->b->array[k] : NULL;
         int order = !a ? 1 : !b ? -1 : strcmp(a->name, b->name);
-        if (order < 0)
-            put_word(d, a->name, "only in ", s->a->path);
-        else if (order > 0)
-            put_word(d, b->name, "only in ", s->b->path);
-        else
-            DT_TRY(compare(d, s, a, b));
+        if (order < 0) put_word(d, a->name, "only in ", s->a->path);
+        else if (order > 0) put_word(d, b->name, "only in ", s->b->path);
+        else DT_TRY(compare(d, s, a, b));
         i += order <= 0;
         k += order >= 0;
     }
@@ -146,19 +133,19 @@ static dt_status *compare_files(diff *d, const sides *s)
 }
 
 /* Files other than the weights where both have them. */
-static dt_status *compare_contents(diff *d, const dt_contents *a, const dt_contents *b)
-{
+static dt_status *compare_contents(diff *d, const dt_contents *a, const dt_contents *b) {
     for (int i = 0; i < a->n; i++)
         for (int k = 0; k < b->n; k++)
             if (strcmp(a->file[i].title, b->file[k].title) == 0)
                 DT_TRY(compare_files(d, &(sides){&a->file[i].arrays, &b->file[k].arrays}));
     if (!d->differ && !d->json)
-        dt_str_puts(&d->out, d->within > 0 ? "no difference that large\n" : "the same, bit for bit\n");
+        dt_str_puts(&d->out,
+                    d->within > 0 ? "no difference that large\n" : "the same, bit for bit\n");
     return NULL;
 }
 
-dt_status *dt_checkpoint_diff(const char *a, const char *b, double within, bool json, char **text, bool *differ)
-{
+dt_status *dt_checkpoint_diff(const char *a, const char *b, double within, bool json, char **text,
+                              bool *differ) {
     diff d = {.within = within, .json = json};
     dt_contents x = {0}, y = {0};
     DT_TRY(dt_status_kept());
@@ -167,16 +154,12 @@ dt_status *dt_checkpoint_diff(const char *a, const char *b, double within, bool 
     DT_TRY(dt_want(text, "dt_checkpoint_diff", "place for the text"));
     DT_TRY(dt_want(differ, "dt_checkpoint_diff", "place for the answer"));
     dt_status *bad = dt_contents_open(&x, a, NULL);
-    if (!bad)
-        bad = dt_contents_open(&y, b, NULL);
-    if (!bad)
-        bad = compare_contents(&d, &x, &y);
+    if (!bad) bad = dt_contents_open(&y, b, NULL);
+    if (!bad) bad = compare_contents(&d, &x, &y);
     dt_contents_close(&x);
     dt_contents_close(&y);
     *differ = d.differ;
-    if (bad)
-        dt_str_release(&d.out);
-    else
-        *text = dt_str_take(&d.out);
+    if (bad) dt_str_release(&d.out);
+    else *text = dt_str_take(&d.out);
     return bad;
 }

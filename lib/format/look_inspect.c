@@ -17,8 +17,7 @@ typedef struct figures {
     int64_t not_finite;
 } figures;
 
-static figures measure(const dt_view *v)
-{
+static figures measure(const dt_view *v) {
     int64_t n = dt_type_elements(&v->type), finite = 0;
     figures f = {.least = INFINITY, .greatest = -INFINITY};
     double sum = 0, squares = 0;
@@ -42,20 +41,18 @@ static figures measure(const dt_view *v)
 /* ---- as text ---- */
 
 /* Names are a file's words: a line end in one must not begin a line. */
-static void put_name(const char *name, dt_str *out)
-{
+static void put_name(const char *name, dt_str *out) {
     dt_str_escaped(out, name, strlen(name), LONGEST_SHOWN);
 }
 
-static void print_state(const dt_saved *c, dt_str *out)
-{
+static void print_state(const dt_saved *c, dt_str *out) {
     const dt_state_file *s = &c->state;
     dt_str_puts(out, "path     ");
     put_name(c->path, out);
     dt_str_putc(out, '\n');
-    if (c->only_weights)
-        return;
-    dt_str_printf(out, "step     %" PRId64 ", %" PRId64 " epoch%s done%s\n", s->step, s->epoch, s->epoch == 1 ? "" : "s", s->finished ? ", finished" : "");
+    if (c->only_weights) return;
+    dt_str_printf(out, "step     %" PRId64 ", %" PRId64 " epoch%s done%s\n", s->step, s->epoch,
+                  s->epoch == 1 ? "" : "s", s->finished ? ", finished" : "");
     dt_str_puts(out, "weights  sha ");
     put_name(s->weights_sha256 ? s->weights_sha256 : "?", out);
     dt_str_puts(out, "\njob      sha ");
@@ -63,15 +60,13 @@ static void print_state(const dt_saved *c, dt_str *out)
     dt_str_printf(out, ", seed %" PRIu64 "\nkernels  ", s->seed);
     put_name(s->kernels && *s->kernels ? s->kernels : "not known", out);
     dt_str_putc(out, '\n');
-    if (!s->loop)
-        return;
+    if (!s->loop) return;
     dt_str_puts(out, "loop     ");
     put_name(s->loop, out);
     dt_str_putc(out, '\n');
 }
 
-static void print_tensor(const dt_stored_array *a, const figures *f, dt_str *out)
-{
+static void print_tensor(const dt_stored_array *a, const figures *f, dt_str *out) {
     size_t from = out->size;
     put_name(a->name, out);
     dt_str_pad(out, from, 36);
@@ -80,13 +75,11 @@ static void print_tensor(const dt_stored_array *a, const figures *f, dt_str *out
     dt_str_pad(out, from, 64);
     if (f && f->least <= f->greatest)
         dt_str_printf(out, " %11.4g %11.4g %11.4g %11.4g", f->least, f->greatest, f->mean, f->norm);
-    if (f && f->not_finite > 0)
-        dt_str_printf(out, "  %" PRId64 " not finite", f->not_finite);
+    if (f && f->not_finite > 0) dt_str_printf(out, "  %" PRId64 " not finite", f->not_finite);
     dt_str_putc(out, '\n');
 }
 
-static void print_head(const char *title, dt_str *out)
-{
+static void print_head(const char *title, dt_str *out) {
     size_t from = (dt_str_putc(out, '\n'), out->size);
     dt_str_puts(out, title);
     dt_str_pad(out, from, 64);
@@ -95,12 +88,10 @@ static void print_head(const char *title, dt_str *out)
 
 /* ---- as JSON ---- */
 
-static void put_state(const dt_saved *c, dt_json *j)
-{
+static void put_state(const dt_saved *c, dt_json *j) {
     const dt_state_file *s = &c->state;
     dt_json_string(j, "path", c->path);
-    if (c->only_weights)
-        return;
+    if (c->only_weights) return;
     dt_json_int(j, "step", s->step);
     dt_json_int(j, "epoch", s->epoch);
     dt_json_int(j, "epoch_step", s->epoch_step);
@@ -108,18 +99,15 @@ static void put_state(const dt_saved *c, dt_json *j)
     dt_json_string(j, "job_sha256", s->job_sha256);
     dt_json_string(j, "kernels", s->kernels);
     dt_json_bool(j, "finished", s->finished);
-    if (s->loop)
-        dt_json_string(j, "loop", s->loop);
+    if (s->loop) dt_json_string(j, "loop", s->loop);
 }
 
-static void put_tensor(const dt_stored_array *a, const figures *f, dt_json *j)
-{
+static void put_tensor(const dt_stored_array *a, const figures *f, dt_json *j) {
     dt_json_open(j, NULL, '{');
     dt_json_string(j, "name", a->name);
     dt_json_string(j, "dtype", a->dtype);
     dt_json_open(j, "shape", '[');
-    for (int i = 0; i < a->type.rank; i++)
-        dt_json_int(j, NULL, a->type.dim[i]);
+    for (int i = 0; i < a->type.rank; i++) dt_json_int(j, NULL, a->type.dim[i]);
     dt_json_close(j, ']');
     if (f) {
         dt_json_double(j, "min", f->least);
@@ -139,36 +127,26 @@ typedef struct page {
     dt_str out;
 } page;
 
-static dt_status *add_tensor(page *p, const dt_stored_arrays *s, const dt_stored_array *a)
-{
+static dt_status *add_tensor(page *p, const dt_stored_arrays *s, const dt_stored_array *a) {
     figures f = {0};
     void *data;
     DT_TRY(dt_contents_read(s, a, &data));
-    if (data)
-        f = measure(&(dt_view){a->type, data});
-    if (p->json)
-        put_tensor(a, data ? &f : NULL, &p->j);
-    else
-        print_tensor(a, data ? &f : NULL, &p->out);
+    if (data) f = measure(&(dt_view){a->type, data});
+    if (p->json) put_tensor(a, data ? &f : NULL, &p->j);
+    else print_tensor(a, data ? &f : NULL, &p->out);
     free(data);
     return NULL;
 }
 
-static dt_status *add_file(page *p, const char *title, const dt_stored_arrays *s)
-{
-    if (p->json)
-        dt_json_open(&p->j, title, '[');
-    else
-        print_head(title, &p->out);
-    for (int i = 0; i < s->n; i++)
-        DT_TRY(add_tensor(p, s, &s->array[i]));
-    if (p->json)
-        dt_json_close(&p->j, ']');
+static dt_status *add_file(page *p, const char *title, const dt_stored_arrays *s) {
+    if (p->json) dt_json_open(&p->j, title, '[');
+    else print_head(title, &p->out);
+    for (int i = 0; i < s->n; i++) DT_TRY(add_tensor(p, s, &s->array[i]));
+    if (p->json) dt_json_close(&p->j, ']');
     return NULL;
 }
 
-static dt_status *add_contents(page *p, const dt_contents *c)
-{
+static dt_status *add_contents(page *p, const dt_contents *c) {
     p->j.out = &p->out;
     if (p->json) {
         dt_json_open(&p->j, NULL, '{');
@@ -176,16 +154,13 @@ static dt_status *add_contents(page *p, const dt_contents *c)
     } else {
         print_state(&c->checkpoint, &p->out);
     }
-    for (int i = 0; i < c->n; i++)
-        DT_TRY(add_file(p, c->file[i].title, &c->file[i].arrays));
-    if (p->json)
-        dt_json_close(&p->j, '}');
+    for (int i = 0; i < c->n; i++) DT_TRY(add_file(p, c->file[i].title, &c->file[i].arrays));
+    if (p->json) dt_json_close(&p->j, '}');
     dt_str_puts(&p->out, p->json ? "\n" : "");
     return NULL;
 }
 
-dt_status *dt_checkpoint_inspect(const char *path, bool json, char **text)
-{
+dt_status *dt_checkpoint_inspect(const char *path, bool json, char **text) {
     page p = {.json = json};
     dt_contents c = {0};
     dt_status *warnings = NULL;
@@ -194,12 +169,9 @@ dt_status *dt_checkpoint_inspect(const char *path, bool json, char **text)
     DT_TRY(dt_want(text, "dt_checkpoint_inspect", "place for the text"));
     dt_status *bad = dt_contents_open(&c, path, &warnings);
     dt_status_free(warnings); /* the path of what was opened is shown */
-    if (!bad)
-        bad = add_contents(&p, &c);
+    if (!bad) bad = add_contents(&p, &c);
     dt_contents_close(&c);
-    if (bad)
-        dt_str_release(&p.out);
-    else
-        *text = dt_str_take(&p.out);
+    if (bad) dt_str_release(&p.out);
+    else *text = dt_str_take(&p.out);
     return bad;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `ckpt ls`: the checkpoints of a run, a line each. Metrics are those of history.jsonl where a line of it has the checkpoint's step; where
- * EarlyStopping restored the weights of an earlier epoch at the end, those of that epoch. */
+/* `ckpt ls`: the checkpoints of a run, a line each. Metrics are those of history.jsonl where a line
+ * of it has the checkpoint's step; where EarlyStopping restored the weights of an earlier epoch at
+ * the end, those of that epoch. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,9 +16,9 @@ enum { LARGEST_HISTORY = 64 << 20 };
 
 /* ---- metrics ---- */
 
-/* The last line whose `key` ("step" or "epoch") is `number`; NULL: none. Lines that are not JSON are ignored. */
-static json_t *find_line(const dt_str *history, const char *path, const char *key, int64_t number)
-{
+/* The last line whose `key` ("step" or "epoch") is `number`; NULL: none. Lines that are not JSON
+ * are ignored. */
+static json_t *find_line(const dt_str *history, const char *path, const char *key, int64_t number) {
     json_t *found = NULL;
     const char *at = dt_str_text(history);
     for (const char *end; (end = strchr(at, '\n')); at = end + 1) {
@@ -32,26 +33,26 @@ static json_t *find_line(const dt_str *history, const char *path, const char *ke
     return found;
 }
 
-/* Where the weights were restored at the end: the step, or the epoch counted from 1, that they are of. */
+/* Where the weights were restored at the end: the step, or the epoch counted from 1, that they are
+ * of. */
 typedef struct origin {
     int64_t epoch, step; /* 0: none */
 } origin;
 
-static origin origin_of(const dt_listed *x)
-{
+static origin origin_of(const dt_listed *x) {
     origin o = {0};
     const char *text = x->state.finished ? x->state.callbacks : NULL;
-    const dt_json_text all = {x->path, "callbacks", "key", text, text ? strlen(text) : 0, DT_E_CHECKPOINT};
+    const dt_json_text all = {x->path,        "callbacks", "key", text, text ? strlen(text) : 0,
+                              DT_E_CHECKPOINT};
     const char *key;
     json_t *root = NULL, *value;
-    if (x->damage || !text)
-        return o;
+    if (x->damage || !text) return o;
     dt_status_free(dt_json_parse(&all, &root));
     json_object_foreach(root, key, value) {
         int64_t epoch;
-        if (!json_is_true(json_object_get(value, "restored")))
-            continue;
-        if (!dt_json_get_int(value, "best_step", &o.step) && dt_json_get_int(value, "best_epoch", &epoch))
+        if (!json_is_true(json_object_get(value, "restored"))) continue;
+        if (!dt_json_get_int(value, "best_step", &o.step) &&
+            dt_json_get_int(value, "best_epoch", &epoch))
             o.epoch = epoch + 1;
     }
     json_decref(root);
@@ -59,54 +60,45 @@ static origin origin_of(const dt_listed *x)
 }
 
 /* The metrics of the checkpoint's weights. */
-static json_t *line_of(const dt_listed *x, const char *run, const dt_str *history, origin o)
-{
-    if (o.step > 0)
-        return find_line(history, run, "step", o.step);
-    return o.epoch > 0 ? find_line(history, run, "epoch", o.epoch) : find_line(history, run, "step", x->state.step);
+static json_t *line_of(const dt_listed *x, const char *run, const dt_str *history, origin o) {
+    if (o.step > 0) return find_line(history, run, "step", o.step);
+    return o.epoch > 0 ? find_line(history, run, "epoch", o.epoch)
+                       : find_line(history, run, "step", x->state.step);
 }
 
-static bool is_metric(const char *key, const json_t *value)
-{
+static bool is_metric(const char *key, const json_t *value) {
     return json_is_number(value) && strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0;
 }
 
-static void print_metrics(json_t *line, dt_str *out)
-{
+static void print_metrics(json_t *line, dt_str *out) {
     const char *key;
     json_t *value;
-    json_object_foreach(line, key, value)
-        if (is_metric(key, value)) {
-            dt_str_puts(out, "  ");
-            dt_str_escaped(out, key, strlen(key), 40);
-            dt_str_printf(out, " %.4f", json_number_value(value));
-        }
+    json_object_foreach(line, key, value) if (is_metric(key, value)) {
+        dt_str_puts(out, "  ");
+        dt_str_escaped(out, key, strlen(key), 40);
+        dt_str_printf(out, " %.4f", json_number_value(value));
+    }
 }
 
-static void put_metrics(json_t *line, dt_json *j)
-{
+static void put_metrics(json_t *line, dt_json *j) {
     const char *key;
     json_t *value;
     dt_json_open(j, "metrics", '{');
-    json_object_foreach(line, key, value)
-        if (is_metric(key, value))
-            dt_json_double(j, key, json_number_value(value));
+    json_object_foreach(line, key, value) if (is_metric(key, value))
+        dt_json_double(j, key, json_number_value(value));
     dt_json_close(j, '}');
 }
 
 /* ---- lines ---- */
 
-static const char *when(const dt_listed *x, char text[32])
-{
+static const char *when(const dt_listed *x, char text[32]) {
     struct tm t;
     time_t s = (time_t)x->saved_s;
-    if (!gmtime_r(&s, &t) || strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &t) == 0)
-        strcpy(text, "?");
+    if (!gmtime_r(&s, &t) || strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &t) == 0) strcpy(text, "?");
     return text;
 }
 
-static void print_item(const dt_listed *x, json_t *line, origin o, dt_str *out)
-{
+static void print_item(const dt_listed *x, json_t *line, origin o, dt_str *out) {
     char text[32];
     dt_str size = {0};
     if (x->damage) {
@@ -115,23 +107,23 @@ static void print_item(const dt_listed *x, json_t *line, origin o, dt_str *out)
     }
     dt_str_bytes(&size, (double)x->bytes);
     const char *sha = x->state.weights_sha256 ? x->state.weights_sha256 : "?";
-    dt_str_printf(out, "%08" PRId64 "  %s  %-10s  sha ", x->state.step, when(x, text), dt_str_text(&size));
+    dt_str_printf(out, "%08" PRId64 "  %s  %-10s  sha ", x->state.step, when(x, text),
+                  dt_str_text(&size));
     dt_str_escaped(out, sha, strnlen(sha, 12), 12);
     dt_str_release(&size);
     print_metrics(line, out);
     if (o.step > 0 || o.epoch > 0)
-        dt_str_printf(out, "  kept %s %" PRId64, o.step > 0 ? "step" : "epoch", o.step > 0 ? o.step : o.epoch);
+        dt_str_printf(out, "  kept %s %" PRId64, o.step > 0 ? "step" : "epoch",
+                      o.step > 0 ? o.step : o.epoch);
     dt_str_puts(out, x->state.finished ? "  finished\n" : "\n");
 }
 
-static void put_item(const dt_listed *x, json_t *line, origin o, dt_str *out)
-{
+static void put_item(const dt_listed *x, json_t *line, origin o, dt_str *out) {
     char text[32];
     dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
     dt_json_string(&j, "path", x->path);
-    if (x->damage)
-        dt_json_string(&j, "damage", dt_status_text(x->damage));
+    if (x->damage) dt_json_string(&j, "damage", dt_status_text(x->damage));
     dt_json_string(&j, "saved", when(x, text));
     dt_json_int(&j, "bytes", x->bytes);
     if (!x->damage) {
@@ -149,15 +141,13 @@ static void put_item(const dt_listed *x, json_t *line, origin o, dt_str *out)
 }
 
 /* A run without a history, or with one that cannot be read, has no metrics to show. */
-static void read_history(const char *run, dt_str *out)
-{
+static void read_history(const char *run, dt_str *out) {
     char *path = dt_path_join(run, "history.jsonl");
     dt_status_free(dt_file_read(path, LARGEST_HISTORY, out));
     free(path);
 }
 
-dt_status *dt_checkpoint_list(const char *run, bool json, char **text)
-{
+dt_status *dt_checkpoint_list(const char *run, bool json, char **text) {
     dt_listing l = {0};
     dt_str history = {0}, out = {0};
     DT_TRY(dt_status_kept());

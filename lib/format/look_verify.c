@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `ckpt verify`: everything that can be known of a checkpoint without its job. state.json's own checksum and those of the files (dt_saved_open), the
- * headers of the files, and that the weights are those whose SHA-256 the state names: a file that was put there whole, from elsewhere, is found by that.
+ * `ckpt verify`: everything that can be known of a checkpoint without its job. state.json's own
+ * checksum and those of the files (dt_saved_open), the headers of the files, and that the weights
+ * are those whose SHA-256 the state names: a file that was put there whole, from elsewhere, is
+ * found by that.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,43 +15,38 @@
 #include "format/contents.h"
 #include "format/state.h"
 
-static int count_tensors(const dt_contents *c)
-{
+static int count_tensors(const dt_contents *c) {
     int n = 0;
-    for (int i = 0; i < c->n; i++)
-        n += c->file[i].arrays.n;
+    for (int i = 0; i < c->n; i++) n += c->file[i].arrays.n;
     return n;
 }
 
-static void tell(const dt_contents *c, bool json, dt_str *out)
-{
+static void tell(const dt_contents *c, bool json, dt_str *out) {
     const dt_saved *k = &c->checkpoint;
     dt_json j = {.out = out};
     if (!json) {
         dt_str_printf(out, "ok       %s, %d tensors", k->path, count_tensors(c));
         if (!k->only_weights)
-            dt_str_printf(out, ", step %" PRId64 ", weights sha %.12s", k->state.step, k->state.weights_sha256 ? k->state.weights_sha256 : "?");
+            dt_str_printf(out, ", step %" PRId64 ", weights sha %.12s", k->state.step,
+                          k->state.weights_sha256 ? k->state.weights_sha256 : "?");
         dt_str_putc(out, '\n');
         return;
     }
     dt_json_open(&j, NULL, '{');
     dt_json_string(&j, "path", k->path);
     dt_json_bool(&j, "ok", true);
-    if (!k->only_weights)
-        dt_json_int(&j, "step", k->state.step);
+    if (!k->only_weights) dt_json_int(&j, "step", k->state.step);
     dt_json_close(&j, '}');
     dt_str_putc(out, '\n');
 }
 
 /* A checksum says that a file is damaged, its header often where. */
-static dt_status *name_place(const char *path, dt_status *bad)
-{
+static dt_status *name_place(const char *path, dt_status *bad) {
     for (int i = 0; i < DT_TENSOR_FILES; i++) {
         char *file = dt_path_join(path, dt_tensor_files[i].name);
         dt_stored_arrays s = {.fd = -1};
         dt_status *why = access(file, F_OK) == 0 ? dt_stored_open(&s, file) : NULL;
-        if (!why)
-            dt_stored_close(&s);
+        if (!why) dt_stored_close(&s);
         if (why && strcmp(dt_status_text(why), dt_status_text(bad)) != 0)
             bad = dt_note(bad, "%s", dt_status_text(why));
         dt_status_free(why);
@@ -58,34 +55,29 @@ static dt_status *name_place(const char *path, dt_status *bad)
     return bad;
 }
 
-static dt_status *verify_one(const char *path, bool json, dt_str *out)
-{
+static dt_status *verify_one(const char *path, bool json, dt_str *out) {
     dt_contents c = {0};
     dt_status *bad = dt_contents_open(&c, path, NULL);
     if (bad)
-        return dt_status_number(bad) == DT_E_CHECKPOINT && !dt_zip_is(path) ? name_place(path, bad) : bad;
+        return dt_status_number(bad) == DT_E_CHECKPOINT && !dt_zip_is(path) ? name_place(path, bad)
+                                                                            : bad;
     bad = dt_weights_check(&c);
-    if (!bad)
-        tell(&c, json, out);
+    if (!bad) tell(&c, json, out);
     dt_contents_close(&c);
     return bad;
 }
 
-static dt_status *verify_run(const char *run, bool json, dt_str *out)
-{
+static dt_status *verify_run(const char *run, bool json, dt_str *out) {
     dt_listing l = {0};
     dt_status *bad = NULL;
     DT_TRY(dt_listing_read(&l, run));
-    if (l.n == 0)
-        bad = dt_fail(DT_E_NO_INPUT, NULL, "%s: has no checkpoint", run);
-    for (int i = 0; i < l.n; i++)
-        dt_status_append(&bad, verify_one(l.item[i].path, json, out));
+    if (l.n == 0) bad = dt_fail(DT_E_NO_INPUT, NULL, "%s: has no checkpoint", run);
+    for (int i = 0; i < l.n; i++) dt_status_append(&bad, verify_one(l.item[i].path, json, out));
     dt_listing_release(&l);
     return bad;
 }
 
-dt_status *dt_checkpoint_verify(const char *path, bool json, char **text)
-{
+dt_status *dt_checkpoint_verify(const char *path, bool json, char **text) {
     dt_str out = {0};
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(path, "dt_checkpoint_verify", "path"));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing NPZ, what numpy.savez writes: a ZIP archive with a member NAME.npy for each array, stored as it is, little-endian. */
+/* Writing NPZ, what numpy.savez writes: a ZIP archive with a member NAME.npy for each array, stored
+ * as it is, little-endian. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -11,8 +12,7 @@
 #include "strategy/values.h"
 
 /* crc32 takes 32 bits of a length at a time. */
-static uint32_t crc_of(const dt_str *header, const dt_named_array *a)
-{
+static uint32_t crc_of(const dt_str *header, const dt_named_array *a) {
     int64_t n = dt_type_bytes(&a->type), step = 1 << 30;
     uLong crc = crc32(crc32(0, NULL, 0), (const Bytef *)header->data, (uInt)header->size);
     for (int64_t at = 0; at < n; at += step)
@@ -20,38 +20,31 @@ static uint32_t crc_of(const dt_str *header, const dt_named_array *a)
     return (uint32_t)crc;
 }
 
-static dt_status *put_member(dt_archive *a, const dt_named_array *x)
-{
+static dt_status *put_member(dt_archive *a, const dt_named_array *x) {
     dt_str name = {0}, header = {0};
     dt_str_printf(&name, "%s.npy", x->name);
     dt_npy_print_header(&x->type, 0, &header);
     const int64_t bytes = dt_type_bytes(&x->type);
-    dt_status *s = dt_archive_begin(a, dt_str_text(&name), crc_of(&header, x), (int64_t)header.size + bytes);
-    if (!s)
-        s = dt_archive_put(a, header.data, header.size);
-    if (!s)
-        s = dt_archive_put(a, x->data, (size_t)bytes);
+    dt_status *s =
+        dt_archive_begin(a, dt_str_text(&name), crc_of(&header, x), (int64_t)header.size + bytes);
+    if (!s) s = dt_archive_put(a, header.data, header.size);
+    if (!s) s = dt_archive_put(a, x->data, (size_t)bytes);
     dt_str_release(&header);
     dt_str_release(&name);
     return s;
 }
 
-static dt_status *put_all(dt_archive *a, const dt_arrays *x)
-{
-    for (int i = 0; i < x->n; i++)
-        DT_TRY(put_member(a, &x->array[i]));
+static dt_status *put_all(dt_archive *a, const dt_arrays *x) {
+    for (int i = 0; i < x->n; i++) DT_TRY(put_member(a, &x->array[i]));
     return dt_archive_put_directory(a);
 }
 
-dt_status *dt_npz_write(const char *path, const dt_arrays *x)
-{
+dt_status *dt_npz_write(const char *path, const dt_arrays *x) {
     dt_output o = {0};
     dt_archive a = {.file = &o.file};
     dt_status *s = dt_output_open(&o, path);
-    if (!s)
-        s = put_all(&a, x);
-    if (!s)
-        s = dt_output_finish(&o);
+    if (!s) s = put_all(&a, x);
+    if (!s) s = dt_output_finish(&o);
     dt_archive_release(&a);
     dt_output_close(&o);
     return s;

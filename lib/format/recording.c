@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trace Event JSON: one process, "this machine", with a track for each thread and one for each counter. A recording is ten times as long as its file, so it
- * is compressed as it is written: no more than some of its text is ever in memory.
+ * Trace Event JSON: one process, "this machine", with a track for each thread and one for each
+ * counter. A recording is ten times as long as its file, so it is compressed as it is written: no
+ * more than some of its text is ever in memory.
  */
 #include "format/recording.h"
 
@@ -24,8 +25,7 @@ typedef struct sheet {
 
 /* ---- compressing ---- */
 
-static void deflate_text(sheet *s, int flush)
-{
+static void deflate_text(sheet *s, int flush) {
     unsigned char buffer[8192];
 
     s->z.next_in = (unsigned char *)s->text.data;
@@ -39,16 +39,13 @@ static void deflate_text(sheet *s, int flush)
     dt_str_clear(&s->text);
 }
 
-static void maybe_deflate(sheet *s)
-{
-    if (s->text.size >= CHUNK)
-        deflate_text(s, Z_NO_FLUSH);
+static void maybe_deflate(sheet *s) {
+    if (s->text.size >= CHUNK) deflate_text(s, Z_NO_FLUSH);
 }
 
 /* ---- events ---- */
 
-static void begin_event(dt_json *j, const char *phase, const char *name, int tid)
-{
+static void begin_event(dt_json *j, const char *phase, const char *name, int tid) {
     dt_json_open(j, NULL, '{');
     dt_json_string(j, "ph", phase);
     dt_json_string(j, "name", name);
@@ -56,8 +53,7 @@ static void begin_event(dt_json *j, const char *phase, const char *name, int tid
     dt_json_int(j, "tid", tid);
 }
 
-static void put_name(dt_json *j, const char *what, int tid, const char *name)
-{
+static void put_name(dt_json *j, const char *what, int tid, const char *name) {
     begin_event(j, "M", what, tid);
     dt_json_open(j, "args", '{');
     dt_json_string(j, "name", name);
@@ -66,8 +62,7 @@ static void put_name(dt_json *j, const char *what, int tid, const char *name)
 }
 
 /* Viewers sort threads by name, where they are not told better. */
-static void put_place(dt_json *j, int tid)
-{
+static void put_place(dt_json *j, int tid) {
     begin_event(j, "M", "thread_sort_index", tid);
     dt_json_open(j, "args", '{');
     dt_json_int(j, "sort_index", tid);
@@ -75,8 +70,7 @@ static void put_place(dt_json *j, int tid)
     dt_json_close(j, '}');
 }
 
-static void put_facts(dt_json *j, const dt_mark *m, const dt_numbers *number)
-{
+static void put_facts(dt_json *j, const dt_mark *m, const dt_numbers *number) {
     dt_json_open(j, "args", '{');
     if (m->facts && *m->facts) {
         dt_str_puts(j->out, m->facts);
@@ -88,13 +82,9 @@ static void put_facts(dt_json *j, const dt_mark *m, const dt_numbers *number)
 }
 
 /* Microseconds, as the format has them. */
-static double microseconds(int64_t ns)
-{
-    return (double)ns / 1000;
-}
+static double microseconds(int64_t ns) { return (double)ns / 1000; }
 
-static void put_span(sheet *s, const dt_recorder *r, const dt_span *span, int tid)
-{
+static void put_span(sheet *s, const dt_recorder *r, const dt_span *span, int tid) {
     const dt_mark *m = &r->mark[span->mark];
     dt_json *j = &s->json;
 
@@ -107,8 +97,7 @@ static void put_span(sheet *s, const dt_recorder *r, const dt_span *span, int ti
     maybe_deflate(s);
 }
 
-static void put_sample(sheet *s, const dt_sample *sample)
-{
+static void put_sample(sheet *s, const dt_sample *sample) {
     dt_json *j = &s->json;
 
     begin_event(j, "C", sample->name, 0);
@@ -122,22 +111,18 @@ static void put_sample(sheet *s, const dt_sample *sample)
 
 /* ---- the whole ---- */
 
-static void put_track(sheet *s, const dt_recorder *r, int number)
-{
+static void put_track(sheet *s, const dt_recorder *r, int number) {
     const dt_track *t = r->track[number];
     uint64_t first, end = dt_track_spans(t, &first);
 
-    if (end == first)
-        return;
+    if (end == first) return;
     put_name(&s->json, "thread_name", number + 1, t->name);
     put_place(&s->json, number + 1);
-    for (uint64_t i = first; i < end; i++)
-        put_span(s, r, dt_track_span(t, i), number + 1);
+    for (uint64_t i = first; i < end; i++) put_span(s, r, dt_track_span(t, i), number + 1);
 }
 
 /* The earliest moment that is told of; and how many spans are not there any more. */
-static int64_t find_zero(const dt_recorder *r, int64_t *lost)
-{
+static int64_t find_zero(const dt_recorder *r, int64_t *lost) {
     int64_t zero = r->n_samples ? r->sample[0].ns : INT64_MAX;
 
     *lost = 0;
@@ -151,8 +136,7 @@ static int64_t find_zero(const dt_recorder *r, int64_t *lost)
     return zero;
 }
 
-static void put_about(dt_json *j, const dt_recording *what, int64_t lost)
-{
+static void put_about(dt_json *j, const dt_recording *what, int64_t lost) {
     dt_json_string(j, "displayTimeUnit", "ms");
     dt_json_open(j, "otherData", '{');
     dt_json_string(j, "job", what->job);
@@ -162,27 +146,23 @@ static void put_about(dt_json *j, const dt_recording *what, int64_t lost)
     dt_json_close(j, '}');
 }
 
-static void put_all(sheet *s, const dt_recording *what, int64_t lost)
-{
+static void put_all(sheet *s, const dt_recording *what, int64_t lost) {
     const dt_recorder *r = what->recorder;
 
     dt_json_open(&s->json, NULL, '{');
     put_about(&s->json, what, lost);
     dt_json_open(&s->json, "traceEvents", '[');
     put_name(&s->json, "process_name", 0, "this machine");
-    for (int i = 0; i < r->n_tracks; i++)
-        put_track(s, r, i);
-    for (int i = 0; i < r->n_samples; i++)
-        put_sample(s, &r->sample[i]);
+    for (int i = 0; i < r->n_tracks; i++) put_track(s, r, i);
+    for (int i = 0; i < r->n_samples; i++) put_sample(s, &r->sample[i]);
     dt_json_close(&s->json, ']');
     dt_json_close(&s->json, '}');
     dt_str_putc(&s->text, '\n');
 }
 
-dt_status *dt_recording_write(const char *path, const dt_recording *what, int64_t *lost)
-{
+dt_status *dt_recording_write(const char *path, const dt_recording *what, int64_t *lost) {
     int64_t none;
-    sheet s = { .zero_ns = find_zero(what->recorder, lost ? lost : &none) };
+    sheet s = {.zero_ns = find_zero(what->recorder, lost ? lost : &none)};
 
     s.json.out = &s.text;
     if (deflateInit2(&s.z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP, 8, Z_DEFAULT_STRATEGY) != Z_OK)
@@ -190,7 +170,8 @@ dt_status *dt_recording_write(const char *path, const dt_recording *what, int64_
     put_all(&s, what, lost ? *lost : none);
     deflate_text(&s, Z_FINISH);
     deflateEnd(&s.z);
-    dt_status *bad = s.failed ? dt_fail(DT_E_INTERNAL, NULL, "the recording cannot be compressed") : dt_file_commit(path, s.packed.data, s.packed.size);
+    dt_status *bad = s.failed ? dt_fail(DT_E_INTERNAL, NULL, "the recording cannot be compressed")
+                              : dt_file_commit(path, s.packed.data, s.packed.size);
     dt_str_release(&s.text);
     dt_str_release(&s.packed);
     return bad;

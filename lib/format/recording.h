@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recorder heard, as a file for trace viewers: Trace Event JSON, gzipped. Perfetto and chrome://tracing read it as it is. */
+/* What a recorder heard, as a file for trace viewers: Trace Event JSON, gzipped. Perfetto and
+ * chrome://tracing read it as it is. */
 #ifndef DT_FORMAT_RECORDING_H
 #define DT_FORMAT_RECORDING_H
 
@@ -10,9 +11,10 @@
 typedef struct dt_recording {
     const dt_recorder *recorder; /* switched off */
     const char *job;
-    int64_t first, last;         /* steps */
+    int64_t first, last; /* steps */
 } dt_recording;
 /* Committed by rename. *lost (may be NULL): spans that had no room. */
-dt_status *dt_recording_write(const char *path, const dt_recording *what, int64_t *lost) DT_MUST_USE;
+dt_status *dt_recording_write(const char *path, const dt_recording *what,
+                              int64_t *lost) DT_MUST_USE;
 
 #endif

@@ -2,9 +2,12 @@
 /*
  * What is written of a row of outputs, by format:
  *
- *     CSV           logits_0, logits_1, ... for the scores of output `logits`, logits_ring, ... where its classes have names; of the largest
- *                   only logits_class_0, logits_score_0, ... Examples that are files have a first column `file`
- *     NPY, NPZ      an array (rows, ...) for each output, by its name, of the output's type; of the largest only their numbers, int32 (rows, K):
+ *     CSV           logits_0, logits_1, ... for the scores of output `logits`, logits_ring, ...
+ *     where its classes have names; of the largest
+ *                   only logits_class_0, logits_score_0, ... Examples that are files have a first
+ *                   column `file`
+ *     NPY, NPZ      an array (rows, ...) for each output, by its name, of the output's type; of the
+ *     largest only their numbers, int32 (rows, K):
  *                   NAME_class, and in NPZ NAME_score beside it
  *     JSON lines    an object; see rows_json.c
  */
@@ -22,69 +25,55 @@ enum { MOST_TOP = 1 << 20 };
 
 /* ---- values ---- */
 
-int64_t dt_row_values(const dt_predicted_rows *p, int o)
-{
+int64_t dt_row_values(const dt_predicted_rows *p, int o) {
     dt_type row = p->values[o]->type;
     row.dim[0] = 1;
     return dt_type_elements(&row);
 }
 
-static const dt_output_meaning *meaning_of(const dt_predicted_rows *p, int o)
-{
+static const dt_output_meaning *meaning_of(const dt_predicted_rows *p, int o) {
     static const dt_output_meaning numbers;
     return p->meaning ? &p->meaning[o] : &numbers;
 }
 
 /* One label is there or not: two classes. */
-static bool is_lone(const dt_predicted_rows *p, int o)
-{
+static bool is_lone(const dt_predicted_rows *p, int o) {
     return meaning_of(p, o)->kind == DT_OUTPUT_LABELS && dt_row_values(p, o) == 1;
 }
 
-int64_t dt_row_scores(const dt_predicted_rows *p, int o)
-{
+int64_t dt_row_scores(const dt_predicted_rows *p, int o) {
     return is_lone(p, o) ? 2 : dt_row_values(p, o);
 }
 
-int64_t dt_row_top(const dt_row_writer *w, const dt_predicted_rows *p, int o)
-{
+int64_t dt_row_top(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
     const int64_t scores = dt_row_scores(p, o);
     return scores == 1 ? 0 : w->options.top < scores ? w->options.top : scores;
 }
 
-const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i)
-{
+const char *dt_row_class(const dt_predicted_rows *p, int o, int64_t i) {
     const dt_output_meaning *m = meaning_of(p, o);
-    const bool flat = p->values[o]->type.rank <= 2; /* else a class has a value at each step or pixel */
+    /* else a class has a value at each step or pixel */
+    const bool flat = p->values[o]->type.rank <= 2;
     return flat && i < m->n_names ? m->names[i] : NULL;
 }
 
 /* Each exp is of a number <= 0. */
-static double sigmoid(double x)
-{
-    return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
-}
+static double sigmoid(double x) { return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x)); }
 
-static void softmax(double *x, int64_t n)
-{
+static void softmax(double *x, int64_t n) {
     double most = -INFINITY, sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        most = x[i] > most ? x[i] : most;
-    for (int64_t i = 0; i < n; i++)
-        sum += exp(x[i] - most);
-    for (int64_t i = 0; i < n; i++)
-        x[i] = exp(x[i] - most) / sum;
+    for (int64_t i = 0; i < n; i++) most = x[i] > most ? x[i] : most;
+    for (int64_t i = 0; i < n; i++) sum += exp(x[i] - most);
+    for (int64_t i = 0; i < n; i++) x[i] = exp(x[i] - most) / sum;
 }
 
-void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row)
-{
+void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row) {
     const dt_output_meaning *m = meaning_of(p, o);
     const dt_tensor *t = p->values[o];
     const dt_view view = {.type = t->type, .data = t->data};
     const int64_t n = dt_row_values(p, o), last = t->type.dim[t->type.rank - 1];
     double *x = w->score;
-    for (int64_t i = 0; i < n; i++)
-        x[i] = dt_cell_double(&view, row * n + i);
+    for (int64_t i = 0; i < n; i++) x[i] = dt_cell_double(&view, row * n + i);
     if (is_lone(p, o)) {
         const double value = x[0];
         x[0] = m->logits ? sigmoid(-value) : 1 - value;
@@ -92,26 +81,23 @@ void dt_row_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t r
         return;
     }
     if (m->logits && m->kind == DT_OUTPUT_CLASSES)
-        for (int64_t i = 0; i < n; i += last)
-            softmax(x + i, last);
+        for (int64_t i = 0; i < n; i += last) softmax(x + i, last);
     if (m->logits && m->kind == DT_OUTPUT_LABELS)
-        for (int64_t i = 0; i < n; i++)
-            x[i] = sigmoid(x[i]);
+        for (int64_t i = 0; i < n; i++) x[i] = sigmoid(x[i]);
 }
 
 /* Insertion into a short list: an output has few classes that matter. */
-int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row)
-{
+int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row) {
     const int64_t scores = dt_row_scores(p, o);
     int n = 0;
     dt_row_score(w, p, o, row);
     for (int64_t i = 0; i < scores; i++) {
         dt_ranked x = {i, w->score[i]};
         int at = n;
-        while (at > 0 && (w->ranked[at - 1].value < x.value || (isnan(w->ranked[at - 1].value) && !isnan(x.value))))
+        while (at > 0 && (w->ranked[at - 1].value < x.value ||
+                          (isnan(w->ranked[at - 1].value) && !isnan(x.value))))
             at--;
-        if (at == w->options.top)
-            continue;
+        if (at == w->options.top) continue;
         n += n < w->options.top;
         memmove(&w->ranked[at + 1], &w->ranked[at], (size_t)(n - at - 1) * sizeof x);
         w->ranked[at] = x;
@@ -121,28 +107,29 @@ int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row
 
 /* ---- columns ---- */
 
-static dt_output_column *add(dt_row_writer *w, dt_type row, const char *name, const char *part)
-{
+static dt_output_column *add(dt_row_writer *w, dt_type row, const char *name, const char *part) {
     dt_output_column *c = &w->column[w->out.n++];
     *c = (dt_output_column){.name = dt_arena_printf(w->arena, "%s%s", name, part), .row = row};
     return c;
 }
 
 /* How many columns a row of the output makes at most. */
-static int64_t columns_of(const dt_row_writer *w, const dt_predicted_rows *p, int o)
-{
+static int64_t columns_of(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
     const int64_t top = dt_row_top(w, p, o);
     return w->kind != &dt_format_csv ? 2 : top > 0 ? 2 * top : dt_row_scores(p, o);
 }
 
-static void add_cells(dt_row_writer *w, const dt_predicted_rows *p, int o)
-{
-    const dt_type score = dt_scalar_type(p->values[o]->type.dtype == DT_FLOAT32 ? DT_FLOAT32 : DT_FLOAT64), number = dt_scalar_type(DT_INT32);
+static void add_cells(dt_row_writer *w, const dt_predicted_rows *p, int o) {
+    const dt_type score = dt_scalar_type(p->values[o]->type.dtype == DT_FLOAT32 ? DT_FLOAT32
+                                                                                : DT_FLOAT64),
+                  number = dt_scalar_type(DT_INT32);
     const int64_t top = dt_row_top(w, p, o);
     for (int64_t i = 0; i < (top > 0 ? top : dt_row_scores(p, o)); i++) {
-        const char *class = dt_row_class(p, o, i), *digits = dt_arena_printf(w->arena, "_%lld", (long long)i);
+        const char *class = dt_row_class(p, o, i),
+                   *digits = dt_arena_printf(w->arena, "_%lld", (long long)i);
         if (top > 0) {
-            add(w, number, p->names[o], dt_arena_printf(w->arena, "_class%s", digits))->text = dt_row_class(p, o, 0) != NULL;
+            add(w, number, p->names[o], dt_arena_printf(w->arena, "_class%s", digits))->text =
+                dt_row_class(p, o, 0) != NULL;
             add(w, score, p->names[o], dt_arena_printf(w->arena, "_score%s", digits));
         } else {
             add(w, score, p->names[o], class ? dt_arena_printf(w->arena, "_%s", class) : digits);
@@ -150,8 +137,7 @@ static void add_cells(dt_row_writer *w, const dt_predicted_rows *p, int o)
     }
 }
 
-static void add_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o)
-{
+static void add_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o) {
     const dt_type *t = &p->values[o]->type;
     const int64_t top = dt_row_top(w, p, o);
     if (top == 0) {
@@ -159,93 +145,86 @@ static void add_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o)
         return;
     }
     add(w, dt_type_of(DT_INT32, 1, &top), p->names[o], "_class");
-    if (w->kind == &dt_format_npz)
-        add(w, dt_type_of(t->dtype, 1, &top), p->names[o], "_score");
+    if (w->kind == &dt_format_npz) add(w, dt_type_of(t->dtype, 1, &top), p->names[o], "_score");
 }
 
 /* ---- rows ---- */
 
 /* A class by its name or, where it has none, by its number. */
-static void fill_class(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t class, int at)
-{
+static void fill_class(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t class, int at) {
     const char *name = dt_row_class(p, o, class);
     dt_row_cell *cell = &w->cell[at];
     w->row[at] = name ? (const void *)name : cell;
     if (w->column[at].text && !name)
         snprintf(cell->text, sizeof cell->text, "%lld", (long long)class);
-    else
-        cell->i = (int32_t)class;
+    else cell->i = (int32_t) class;
 }
 
 /* Fills w->row from column *at on. */
-static void fill_cells(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, int *at)
-{
-    const int64_t top = dt_row_top(w, p, o), n = top > 0 ? dt_row_rank(w, p, o, row) : dt_row_scores(p, o);
-    if (top == 0)
-        dt_row_score(w, p, o, row);
+static void fill_cells(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, int *at) {
+    const int64_t top = dt_row_top(w, p, o),
+                  n = top > 0 ? dt_row_rank(w, p, o, row) : dt_row_scores(p, o);
+    if (top == 0) dt_row_score(w, p, o, row);
     for (int64_t i = 0; i < n; i++, ++*at) {
         const int64_t class = top > 0 ? w->ranked[i].index : i;
-        if (top > 0)
-            fill_class(w, p, o, class, (*at)++);
+        if (top > 0) fill_class(w, p, o, class, (*at)++);
         const dt_view cell = {.type = w->column[*at].row, .data = &w->cell[*at]};
         dt_cell_set_double(&cell, 0, w->score[class]);
         w->row[*at] = cell.data;
     }
 }
 
-static void fill_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, int *at)
-{
+static void fill_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row, int *at) {
     const dt_tensor *t = p->values[o];
     int32_t *class = (int32_t *)&w->largest[2 * o * w->options.top];
     if (dt_row_top(w, p, o) == 0) {
-        w->row[(*at)++] = t->data + row * dt_row_values(p, o) * (int64_t)dt_dtype_size(t->type.dtype);
+        w->row[(*at)++] =
+            t->data + row * dt_row_values(p, o) * (int64_t)dt_dtype_size(t->type.dtype);
         return;
     }
     const int n = dt_row_rank(w, p, o, row);
-    for (int i = 0; i < n; i++)
-        class[i] = (int32_t)w->ranked[i].index;
+    for (int i = 0; i < n; i++) class[i] = (int32_t)w->ranked[i].index;
     w->row[(*at)++] = class;
-    if (w->kind != &dt_format_npz)
-        return;
-    const dt_view score = {.type = w->column[*at].row, .data = &w->largest[(2 * o + 1) * w->options.top]};
-    for (int i = 0; i < n; i++)
-        dt_cell_set_double(&score, i, w->score[class[i]]);
+    if (w->kind != &dt_format_npz) return;
+    const dt_view score = {.type = w->column[*at].row,
+                           .data = &w->largest[(2 * o + 1) * w->options.top]};
+    for (int i = 0; i < n; i++) dt_cell_set_double(&score, i, w->score[class[i]]);
     w->row[(*at)++] = score.data;
 }
 
-static dt_status *put_row(dt_row_writer *w, const dt_predicted_rows *p, int64_t row)
-{
+static dt_status *put_row(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
     int at = 0;
     if (w->kind == &dt_format_jsonl) {
         dt_row_json(w, p, row);
         w->out.rows++;
         return w->out.text.size > 1 << 20 ? dt_output_flush(&w->out) : NULL;
     }
-    if (p->files && w->kind == &dt_format_csv)
-        w->row[at++] = p->files[row];
+    if (p->files && w->kind == &dt_format_csv) w->row[at++] = p->files[row];
     for (int o = 0; o < p->n_outputs; o++)
         (w->kind == &dt_format_csv ? fill_cells : fill_arrays)(w, p, o, row, &at);
     return dt_output_put(&w->out, w->row);
 }
 
 /* What was asked for are classes: some output must have them. */
-static dt_status *check_top(const dt_row_writer *w, const dt_predicted_rows *p)
-{
+static dt_status *check_top(const dt_row_writer *w, const dt_predicted_rows *p) {
     bool any = w->options.top == 0;
-    for (int o = 0; o < p->n_outputs; o++)
-        any = any || dt_row_top(w, p, o) > 0;
-    if (any)
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_ROW_FORMAT, NULL, "output '%s' is one number for each example: there are no classes to choose the most likely from",
-                              p->names[0]), "leave out --top (in C: top 0)");
+    for (int o = 0; o < p->n_outputs; o++) any = any || dt_row_top(w, p, o) > 0;
+    if (any) return NULL;
+    return dt_suggest(dt_fail(DT_E_ROW_FORMAT, NULL,
+                              "output '%s' is one number for each example: there are no classes to "
+                              "choose the most likely from",
+                              p->names[0]),
+                      "leave out --top (in C: top 0)");
 }
 
-static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
-{
+static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p) {
     int64_t most = 1, columns = 1;
     DT_TRY(check_top(w, p));
     if (w->kind == &dt_format_npy && p->n_outputs != 1)
-        return dt_fail(DT_E_ROW_FORMAT, NULL, "an NPY file holds one array, the model has %d outputs: write npz, csv or jsonl", p->n_outputs);
+        return dt_fail(
+            DT_E_ROW_FORMAT, NULL,
+            "an NPY file holds one array, the model has %d outputs: write npz, csv or jsonl",
+            p->n_outputs);
     for (int o = 0; o < p->n_outputs; o++) {
         most = dt_row_scores(p, o) > most ? dt_row_scores(p, o) : most;
         columns += columns_of(w, p, o);
@@ -263,51 +242,47 @@ static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p)
     return dt_output_begin(&w->out);
 }
 
-dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer)
-{
+dt_status *dt_row_writer_put(const dt_predicted_rows *p, void *writer) {
     dt_row_writer *w = dt_live(writer);
     DT_TRY(dt_want(p, "dt_row_writer_put", "rows"));
     DT_TRY(dt_want(w, "dt_row_writer_put", "writer"));
-    if (!w->out.begun)
-        DT_TRY(begin(w, p));
-    for (int64_t i = 0; i < p->n_rows; i++)
-        DT_TRY(put_row(w, p, i));
+    if (!w->out.begun) DT_TRY(begin(w, p));
+    for (int64_t i = 0; i < p->n_rows; i++) DT_TRY(put_row(w, p, i));
     return dt_output_flush(&w->out);
 }
 
 /* ---- the file ---- */
 
-static dt_status *known(dt_status *s)
-{
-    return dt_suggest(s, "known: csv, npy, npz, jsonl");
-}
+static dt_status *known(dt_status *s) { return dt_suggest(s, "known: csv, npy, npz, jsonl"); }
 
-static dt_status *find_kind(const dt_row_writer_options *o, const dt_format **out)
-{
-    static const dt_format *const kinds[] = {&dt_format_csv, &dt_format_npy, &dt_format_npz, &dt_format_jsonl};
+static dt_status *find_kind(const dt_row_writer_options *o, const dt_format **out) {
+    static const dt_format *const kinds[] = {&dt_format_csv, &dt_format_npy, &dt_format_npz,
+                                             &dt_format_jsonl};
     const char *suffix = strrchr(o->path, '.');
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (o->format ? strcmp(kinds[i]->kind.name, o->format) == 0 : suffix && strcmp(kinds[i]->suffix[0], suffix) == 0) {
+        if (o->format ? strcmp(kinds[i]->kind.name, o->format) == 0
+                      : suffix && strcmp(kinds[i]->suffix[0], suffix) == 0) {
             *out = kinds[i];
             return NULL;
         }
     if (o->format)
         return known(dt_fail(DT_E_ROW_FORMAT, NULL, "unknown format of rows '%.80s'", o->format));
-    return known(dt_fail(DT_E_ROW_FORMAT, NULL, "cannot tell the format from the name '%.80s': end it in .csv, .npy, .npz or .jsonl, or give a format",
+    return known(dt_fail(DT_E_ROW_FORMAT, NULL,
+                         "cannot tell the format from the name '%.80s': end it in .csv, .npy, .npz "
+                         "or .jsonl, or give a format",
                          o->path));
 }
 
 /* Output to what is no file would replace a device by one, as root. */
-static dt_status *check_path(const char *path)
-{
+static dt_status *check_path(const char *path) {
     struct stat st;
     if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return dt_fail(DT_E_CANT_CREATE, NULL, "%s: exists and is not a regular file; '-' is standard output", path);
+        return dt_fail(DT_E_CANT_CREATE, NULL,
+                       "%s: exists and is not a regular file; '-' is standard output", path);
     return NULL;
 }
 
-dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *o)
-{
+dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *o) {
     const dt_format *kind = NULL;
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_row_writer_open", "place for the writer"));
@@ -315,18 +290,24 @@ dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *
     DT_TRY(dt_want(o->path, "dt_row_writer_open", "path"));
     DT_TRY(find_kind(o, &kind));
     if (kind->seeks && strcmp(o->path, "-") == 0)
-        return dt_fail(DT_E_ROW_FORMAT, NULL, "%s can only be written to a file; for standard output, use csv, jsonl or npy", kind->kind.name);
+        return dt_fail(
+            DT_E_ROW_FORMAT, NULL,
+            "%s can only be written to a file; for standard output, use csv, jsonl or npy",
+            kind->kind.name);
     if (o->top < 0 || o->top > MOST_TOP)
-        return dt_fail(DT_E_ROW_FORMAT, NULL, "top must be in [0, %d], got %lld", MOST_TOP, (long long)o->top);
+        return dt_fail(DT_E_ROW_FORMAT, NULL, "top must be in [0, %d], got %lld", MOST_TOP,
+                       (long long)o->top);
     DT_TRY(check_path(o->path));
     dt_row_writer *w = dt_alloc(sizeof *w);
-    *w = (dt_row_writer){.refs = 1, .kind = kind, .options = *o, .arena = dt_arena_create(), .out = {.kind = kind, .delimiter = ',', .plain = true}};
+    *w = (dt_row_writer){.refs = 1,
+                         .kind = kind,
+                         .options = *o,
+                         .arena = dt_arena_create(),
+                         .out = {.kind = kind, .delimiter = ',', .plain = true}};
     w->ranked = dt_alloc(((size_t)o->top + 1) * sizeof *w->ranked);
     dt_status *s = NULL;
-    if (strcmp(o->path, "-") == 0)
-        dt_output_stdout(&w->out);
-    else
-        s = dt_output_open(&w->out, o->path);
+    if (strcmp(o->path, "-") == 0) dt_output_stdout(&w->out);
+    else s = dt_output_open(&w->out, o->path);
     if (s) {
         dt_row_writer_unref(w);
         return s;
@@ -336,19 +317,15 @@ dt_status *dt_row_writer_open(dt_row_writer **out, const dt_row_writer_options *
     return NULL;
 }
 
-dt_status *dt_row_writer_finish(dt_row_writer *w, int64_t *rows)
-{
+dt_status *dt_row_writer_finish(dt_row_writer *w, int64_t *rows) {
     DT_LIVE(w);
     DT_TRY(dt_want(w, "dt_row_writer_finish", "writer"));
-    if (rows)
-        *rows = w->out.rows;
+    if (rows) *rows = w->out.rows;
     return dt_output_finish(&w->out);
 }
 
-void dt_row_writer_unref(dt_row_writer *w)
-{
-    if (!DT_LAST(w))
-        return;
+void dt_row_writer_unref(dt_row_writer *w) {
+    if (!DT_LAST(w)) return;
     dt_output_close(&w->out);
     dt_arena_destroy(w->arena);
     free(w->ranked);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON lines, an object an example: {"logits": [0.5, -1.25]}, of the shape that the output has; where its classes have names, {"logits": {"circle":
- * 0.9, "ring": 0.1}}; of the largest only {"logits": [{"class": 0, "score": 0.5}, ...]}. Examples that are files begin with {"file": "a.png", ...}. What
- * is not finite is null.
+ * JSON lines, an object an example: {"logits": [0.5, -1.25]}, of the shape that the output has;
+ * where its classes have names, {"logits": {"circle": 0.9, "ring": 0.1}}; of the largest only
+ * {"logits": [{"class": 0, "score": 0.5}, ...]}. Examples that are files begin with {"file":
+ * "a.png", ...}. What is not finite is null.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,25 +12,19 @@
 #include "format/rows.h"
 
 /* w->score[i] as decimal digits that read back as it is. */
-static void put_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t i)
-{
+static void put_score(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t i) {
     const double x = w->score[i];
-    if (!isfinite(x))
-        dt_str_puts(&w->out.text, "null");
-    else if (p->values[o]->type.dtype == DT_FLOAT32)
-        dt_str_float(&w->out.text, (float)x);
-    else
-        dt_str_double(&w->out.text, x);
+    if (!isfinite(x)) dt_str_puts(&w->out.text, "null");
+    else if (p->values[o]->type.dtype == DT_FLOAT32) dt_str_float(&w->out.text, (float)x);
+    else dt_str_double(&w->out.text, x);
 }
 
-static void put_text(dt_row_writer *w, const char *text)
-{
+static void put_text(dt_row_writer *w, const char *text) {
     dt_json_string(&(dt_json){.out = &w->out.text}, NULL, text);
 }
 
 /* The scores below dimension d; *at counts them. Recursion is bounded by the rank. */
-static void put_scores(dt_row_writer *w, const dt_predicted_rows *p, int o, int d, int64_t *at)
-{
+static void put_scores(dt_row_writer *w, const dt_predicted_rows *p, int o, int d, int64_t *at) {
     const dt_type *t = &p->values[o]->type;
     if (d == t->rank) {
         put_score(w, p, o, (*at)++);
@@ -43,8 +38,7 @@ static void put_scores(dt_row_writer *w, const dt_predicted_rows *p, int o, int 
     dt_str_putc(&w->out.text, ']');
 }
 
-static void put_named(dt_row_writer *w, const dt_predicted_rows *p, int o)
-{
+static void put_named(dt_row_writer *w, const dt_predicted_rows *p, int o) {
     dt_str_putc(&w->out.text, '{');
     for (int64_t i = 0; i < dt_row_scores(p, o); i++) {
         char number[24];
@@ -58,8 +52,7 @@ static void put_named(dt_row_writer *w, const dt_predicted_rows *p, int o)
 }
 
 /* Of a lone label, which has one value. */
-static void put_both(dt_row_writer *w, const dt_predicted_rows *p, int o)
-{
+static void put_both(dt_row_writer *w, const dt_predicted_rows *p, int o) {
     dt_str_putc(&w->out.text, '[');
     put_score(w, p, o, 0);
     dt_str_puts(&w->out.text, ", ");
@@ -67,29 +60,22 @@ static void put_both(dt_row_writer *w, const dt_predicted_rows *p, int o)
     dt_str_putc(&w->out.text, ']');
 }
 
-static void put_all(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row)
-{
+static void put_all(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row) {
     int64_t at = 0;
     dt_row_score(w, p, o, row);
-    if (dt_row_class(p, o, 0))
-        put_named(w, p, o);
-    else if (dt_row_scores(p, o) > dt_row_values(p, o))
-        put_both(w, p, o);
-    else
-        put_scores(w, p, o, 1, &at);
+    if (dt_row_class(p, o, 0)) put_named(w, p, o);
+    else if (dt_row_scores(p, o) > dt_row_values(p, o)) put_both(w, p, o);
+    else put_scores(w, p, o, 1, &at);
 }
 
-static void put_largest(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row)
-{
+static void put_largest(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row) {
     const int n = dt_row_rank(w, p, o, row);
     dt_str_putc(&w->out.text, '[');
     for (int i = 0; i < n; i++) {
         const int64_t class = w->ranked[i].index;
         dt_str_puts(&w->out.text, i ? ", {\"class\": " : "{\"class\": ");
-        if (dt_row_class(p, o, class))
-            put_text(w, dt_row_class(p, o, class));
-        else
-            dt_str_printf(&w->out.text, "%lld", (long long)class);
+        if (dt_row_class(p, o, class)) put_text(w, dt_row_class(p, o, class));
+        else dt_str_printf(&w->out.text, "%lld", (long long)class);
         dt_str_puts(&w->out.text, ", \"score\": ");
         put_score(w, p, o, class);
         dt_str_putc(&w->out.text, '}');
@@ -97,8 +83,7 @@ static void put_largest(dt_row_writer *w, const dt_predicted_rows *p, int o, int
     dt_str_putc(&w->out.text, ']');
 }
 
-void dt_row_json(dt_row_writer *w, const dt_predicted_rows *p, int64_t row)
-{
+void dt_row_json(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
     dt_str_putc(&w->out.text, '{');
     if (p->files) {
         dt_str_puts(&w->out.text, "\"file\": ");

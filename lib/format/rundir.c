@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening the run directory: everything that would stop the first checkpoint is found here, before the first step. The order matters:
- * nothing is written before the lock is ours.
+ * Opening the run directory: everything that would stop the first checkpoint is found here, before
+ * the first step. The order matters: nothing is written before the lock is ours.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,95 +16,84 @@
 enum { PROBE_BYTES = 4096 };
 
 /* In a directory that is gone nothing can be made, and the fault is not the name's. */
-static dt_status *check_here(const char *path)
-{
+static dt_status *check_here(const char *path) {
     char *here = getcwd(NULL, 0);
     bool gone = !here && errno == ENOENT;
     free(here);
-    return gone && *path != '/' ? dt_fail(DT_E_NO_INPUT, NULL, "%s: the current directory was removed", path) : NULL;
+    return gone && *path != '/'
+               ? dt_fail(DT_E_NO_INPUT, NULL, "%s: the current directory was removed", path)
+               : NULL;
 }
 
 /* Others could replace what is in it, unless the sticky bit keeps them from it. */
-static dt_status *check_mode(const char *path)
-{
+static dt_status *check_mode(const char *path) {
     struct stat st;
-    if (stat(path, &st) != 0)
-        return dt_fail_errno(DT_E_CANT_CREATE, path);
+    if (stat(path, &st) != 0) return dt_fail_errno(DT_E_CANT_CREATE, path);
     if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
-        return dt_fail(DT_E_PERMISSION, NULL, "%s: is world-writable without the sticky bit; run 'chmod o-w' on it", path);
+        return dt_fail(DT_E_PERMISSION, NULL,
+                       "%s: is world-writable without the sticky bit; run 'chmod o-w' on it", path);
     return NULL;
 }
 
 /* As dt_dir_make, but each directory that is new is also synced into the one above it. */
-static dt_status *make_durable(const char *path)
-{
+static dt_status *make_durable(const char *path) {
     struct stat st;
     DT_TRY(dt_path_check(path));
     if (stat(path, &st) == 0)
         return dt_dir_make(path); /* says what is wrong if it is no directory */
     char *parent = dt_path_dir(path);
     dt_status *s = *parent ? make_durable(parent) : NULL;
-    if (!s)
-        s = dt_dir_make(path);
-    if (!s)
-        s = dt_dir_sync(parent);
+    if (!s) s = dt_dir_make(path);
+    if (!s) s = dt_dir_sync(parent);
     free(parent);
     return s;
 }
 
 /* output.dir itself may be a link, which the user made; ckpt in it may not. */
-static dt_status *make_ckpt(const char *path)
-{
+static dt_status *make_ckpt(const char *path) {
     struct stat st;
     if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
-        return dt_fail(DT_E_CANT_CREATE, NULL, "%s: is a symbolic link; checkpoints are not written through links", path);
+        return dt_fail(DT_E_CANT_CREATE, NULL,
+                       "%s: is a symbolic link; checkpoints are not written through links", path);
     DT_TRY(make_durable(path));
     return check_mode(path);
 }
 
 /* Removed in any case: dt_checkpoints_clean knows its name too. */
-static dt_status *write_probe(const char *path)
-{
+static dt_status *write_probe(const char *path) {
     static const char zeros[PROBE_BYTES];
     dt_writer w;
     dt_status *s = dt_writer_open(&w, path);
-    if (!s)
-        s = dt_writer_put(&w, zeros, sizeof zeros);
-    if (!s)
-        s = dt_writer_sync(&w);
+    if (!s) s = dt_writer_put(&w, zeros, sizeof zeros);
+    if (!s) s = dt_writer_sync(&w);
     dt_writer_abandon(&w);
     return s;
 }
 
-static dt_status *check_space(const char *path, int64_t checkpoint_bytes)
-{
+static dt_status *check_space(const char *path, int64_t checkpoint_bytes) {
     struct statvfs fs;
     int64_t needed;
-    if (statvfs(path, &fs) != 0)
-        return dt_fail_errno(DT_E_IO, path);
-    if (!dt_mul_fits(checkpoint_bytes, 2, &needed))
-        needed = INT64_MAX;
+    if (statvfs(path, &fs) != 0) return dt_fail_errno(DT_E_IO, path);
+    if (!dt_mul_fits(checkpoint_bytes, 2, &needed)) needed = INT64_MAX;
     double free_bytes = (double)fs.f_bavail * (double)fs.f_frsize;
-    if (free_bytes >= (double)needed)
-        return NULL;
+    if (free_bytes >= (double)needed) return NULL;
     dt_str has = {0}, wants = {0};
     dt_str_bytes(&has, free_bytes);
     dt_str_bytes(&wants, (double)needed);
-    dt_status *s = dt_fail(DT_E_IO, NULL, "%s: %s free, two checkpoints need %s", path, dt_str_text(&has), dt_str_text(&wants));
+    dt_status *s = dt_fail(DT_E_IO, NULL, "%s: %s free, two checkpoints need %s", path,
+                           dt_str_text(&has), dt_str_text(&wants));
     dt_str_release(&has);
     dt_str_release(&wants);
     return s;
 }
 
-static dt_status *prepare(const char *ckpt, const char *probe, int64_t checkpoint_bytes)
-{
+static dt_status *prepare(const char *ckpt, const char *probe, int64_t checkpoint_bytes) {
     DT_TRY(make_ckpt(ckpt));
     DT_TRY(write_probe(probe));
     return check_space(ckpt, checkpoint_bytes);
 }
 
-dt_status *dt_run_dir_open(dt_run_dir *r, const char *path, int64_t checkpoint_bytes)
-{
+dt_status *dt_run_dir_open(dt_run_dir *r, const char *path, int64_t checkpoint_bytes) {
     *r = (dt_run_dir){.lock.fd = -1};
     DT_TRY(check_here(path));
     DT_TRY(make_durable(path));
@@ -113,18 +102,15 @@ dt_status *dt_run_dir_open(dt_run_dir *r, const char *path, int64_t checkpoint_b
     r->path = dt_strdup(path);
     char *ckpt = dt_path_join(path, "ckpt"), *probe = dt_path_join(ckpt, "probe.tmp");
     dt_status *s = prepare(ckpt, probe, checkpoint_bytes);
-    if (s)
-        dt_run_dir_close(r);
+    if (s) dt_run_dir_close(r);
     free(probe);
     free(ckpt);
     return s;
 }
 
 /* A zeroed one has no path: descriptor 0 is not its lock. */
-void dt_run_dir_close(dt_run_dir *r)
-{
-    if (r->path)
-        dt_writer_abandon(&r->lock);
+void dt_run_dir_close(dt_run_dir *r) {
+    if (r->path) dt_writer_abandon(&r->lock);
     free(r->path);
     *r = (dt_run_dir){.lock.fd = -1};
 }

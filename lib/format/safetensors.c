@@ -2,8 +2,9 @@
 /*
  * Writing and reading safetensors files (the format: safetensors_header.c).
  *
- * Data stand in the order of their element sizes, the largest first, behind a header padded to a multiple of 8, so that every tensor is
- * aligned for readers that map the file. Bytes are hashed by another thread while they are written or read.
+ * Data stand in the order of their element sizes, the largest first, behind a header padded to a
+ * multiple of 8, so that every tensor is aligned for readers that map the file. Bytes are hashed by
+ * another thread while they are written or read.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,25 +20,22 @@ static const size_t block = 1 << 18; /* within the cache */
 
 /* ---- writing ---- */
 
-/* The arrays in the order of their data: largest elements first, otherwise as given. Freed by the caller. */
-static const dt_named_array **file_order(const dt_arrays *a)
-{
+/* The arrays in the order of their data: largest elements first, otherwise as given. Freed by the
+ * caller. */
+static const dt_named_array **file_order(const dt_arrays *a) {
     const dt_named_array **order = dt_alloc(dt_size_mul((size_t)a->n, sizeof *order));
     int k = 0;
     for (size_t size = 8; size > 0; size /= 2)
         for (int i = 0; i < a->n; i++)
-            if (dt_dtype_size(a->array[i].type.dtype) == size)
-                order[k++] = &a->array[i];
+            if (dt_dtype_size(a->array[i].type.dtype) == size) order[k++] = &a->array[i];
     return order;
 }
 
-static void put_entry(dt_json *j, const dt_named_array *a, int64_t begin)
-{
+static void put_entry(dt_json *j, const dt_named_array *a, int64_t begin) {
     dt_json_open(j, a->name, '{');
     dt_json_string(j, "dtype", dt_stored_type_of(a->type.dtype)->name);
     dt_json_open(j, "shape", '[');
-    for (int i = 0; i < a->type.rank; i++)
-        dt_json_int(j, NULL, a->type.dim[i]);
+    for (int i = 0; i < a->type.rank; i++) dt_json_int(j, NULL, a->type.dim[i]);
     dt_json_close(j, ']');
     dt_json_open(j, "data_offsets", '[');
     dt_json_int(j, NULL, begin);
@@ -52,28 +50,23 @@ typedef struct metadata {
     int n;
 } metadata;
 
-static void put_metadata(dt_json *j, const metadata *m)
-{
+static void put_metadata(dt_json *j, const metadata *m) {
     dt_json_open(j, "__metadata__", '{');
-    for (int i = 0; i < m->n; i++)
-        dt_json_string(j, m->pair[i].key, m->pair[i].value);
+    for (int i = 0; i < m->n; i++) dt_json_string(j, m->pair[i].key, m->pair[i].value);
     dt_json_close(j, '}');
 }
 
-static void put_header(dt_str *out, const dt_named_array *const *order, int n, const metadata *m)
-{
+static void put_header(dt_str *out, const dt_named_array *const *order, int n, const metadata *m) {
     int64_t at = 0;
     dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
-    if (m->n > 0)
-        put_metadata(&j, m);
+    if (m->n > 0) put_metadata(&j, m);
     for (int i = 0; i < n; i++) {
         put_entry(&j, order[i], at);
         at += dt_type_bytes(&order[i]->type);
     }
     dt_json_close(&j, '}');
-    while (out->size % 8)
-        dt_str_putc(out, ' ');
+    while (out->size % 8) dt_str_putc(out, ' ');
 }
 
 /* A file under way, and the hash of what went into it. */
@@ -82,8 +75,7 @@ typedef struct hashed_writer {
     dt_hash_thread *hash;
 } hashed_writer;
 
-static dt_status *put(hashed_writer *w, const void *bytes, size_t n)
-{
+static dt_status *put(hashed_writer *w, const void *bytes, size_t n) {
     dt_hash_put(w->hash, bytes, n);
     for (const char *p = bytes; n > 0;) {
         size_t part = n < block ? n : block;
@@ -94,8 +86,8 @@ static dt_status *put(hashed_writer *w, const void *bytes, size_t n)
     return NULL;
 }
 
-static dt_status *put_all(hashed_writer *w, const dt_str *header, const dt_named_array *const *order, int n)
-{
+static dt_status *put_all(hashed_writer *w, const dt_str *header,
+                          const dt_named_array *const *order, int n) {
     uint64_t length = header->size;
     DT_TRY(put(w, &length, sizeof length));
     DT_TRY(put(w, header->data, header->size));
@@ -106,8 +98,8 @@ static dt_status *put_all(hashed_writer *w, const dt_str *header, const dt_named
     return dt_writer_close(&w->file);
 }
 
-static dt_status *write_file(const char *path, const dt_arrays *a, const metadata *m, dt_hash_thread **hash)
-{
+static dt_status *write_file(const char *path, const dt_arrays *a, const metadata *m,
+                             dt_hash_thread **hash) {
     hashed_writer w;
     *hash = NULL;
     DT_TRY(dt_writer_open(&w.file, path));
@@ -127,31 +119,27 @@ static dt_status *write_file(const char *path, const dt_arrays *a, const metadat
     return s;
 }
 
-dt_status *dt_safetensors_write_hashing(const char *path, const dt_arrays *a, dt_hash_thread **hash)
-{
+dt_status *dt_safetensors_write_hashing(const char *path, const dt_arrays *a,
+                                        dt_hash_thread **hash) {
     return write_file(path, a, &(metadata){0}, hash);
 }
 
-dt_status *dt_safetensors_write(const char *path, const dt_arrays *a, dt_digest *digest)
-{
+dt_status *dt_safetensors_write(const char *path, const dt_arrays *a, dt_digest *digest) {
     dt_hash_thread *hash;
     DT_TRY(dt_safetensors_write_hashing(path, a, &hash));
     *digest = dt_hash_end(hash);
     return NULL;
 }
 
-dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_pair *pair, int n)
-{
+dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_pair *pair, int n) {
     dt_hash_thread *hash;
     dt_str temporary = {0};
     char *target;
     DT_TRY(dt_file_target(path, &target));
     dt_str_printf(&temporary, "%s.tmp", target);
     dt_status *s = write_file(dt_str_text(&temporary), a, &(metadata){pair, n}, &hash);
-    if (hash)
-        dt_hash_end(hash);
-    if (!s)
-        s = dt_file_adopt(dt_str_text(&temporary), target);
+    if (hash) dt_hash_end(hash);
+    if (!s) s = dt_file_adopt(dt_str_text(&temporary), target);
     dt_str_release(&temporary);
     free(target);
     return s;
@@ -167,13 +155,13 @@ typedef struct comparing {
     int64_t at;
 } comparing;
 
-static dt_status *compare_bytes(comparing *c, const void *bytes, size_t n)
-{
+static dt_status *compare_bytes(comparing *c, const void *bytes, size_t n) {
     for (const char *p = bytes; n > 0;) {
         size_t part = n < block ? n : block;
         DT_TRY(dt_file_pread(c->fd, c->path, c->buffer, part, c->at));
         if (memcmp(c->buffer, p, part) != 0)
-            return dt_fail(DT_E_CHECKPOINT, NULL, "%s: other bytes within %zu from %" PRId64, c->path, part, c->at);
+            return dt_fail(DT_E_CHECKPOINT, NULL, "%s: other bytes within %zu from %" PRId64,
+                           c->path, part, c->at);
         c->at += (int64_t)part;
         p += part;
         n -= part;
@@ -181,18 +169,19 @@ static dt_status *compare_bytes(comparing *c, const void *bytes, size_t n)
     return NULL;
 }
 
-static dt_status *compare_all(comparing *c, int64_t size, const dt_str *header, const dt_named_array *const *order, int n)
-{
+static dt_status *compare_all(comparing *c, int64_t size, const dt_str *header,
+                              const dt_named_array *const *order, int n) {
     uint64_t length = header->size;
     DT_TRY(compare_bytes(c, &length, sizeof length));
     DT_TRY(compare_bytes(c, header->data, header->size));
     for (int i = 0; i < n; i++)
         DT_TRY(compare_bytes(c, order[i]->data, (size_t)dt_type_bytes(&order[i]->type)));
-    return c->at == size ? NULL : dt_fail(DT_E_CHECKPOINT, NULL, "%s: has %" PRId64 " bytes, not %" PRId64, c->path, size, c->at);
+    return c->at == size ? NULL
+                         : dt_fail(DT_E_CHECKPOINT, NULL, "%s: has %" PRId64 " bytes, not %" PRId64,
+                                   c->path, size, c->at);
 }
 
-dt_status *dt_safetensors_compare(const char *path, const dt_arrays *a)
-{
+dt_status *dt_safetensors_compare(const char *path, const dt_arrays *a) {
     int64_t size;
     comparing c = {.path = path};
     DT_TRY(dt_file_open(path, &c.fd, &size));
@@ -218,58 +207,55 @@ typedef struct reading {
     bool weights;         /* counters of draws need not be the same */
 } reading;
 
-static int by_name(const void *pa, const void *pb)
-{
+static int by_name(const void *pa, const void *pb) {
     const dt_named_array *const *a = pa, *const *b = pb;
     return strcmp((*a)->name, (*b)->name);
 }
 
 /* The arrays by name. Freed by the caller. */
-static const dt_named_array **name_order(const dt_arrays *a)
-{
+static const dt_named_array **name_order(const dt_arrays *a) {
     const dt_named_array **order = dt_alloc(dt_size_mul((size_t)a->n, sizeof *order));
-    for (int i = 0; i < a->n; i++)
-        order[i] = &a->array[i];
+    for (int i = 0; i < a->n; i++) order[i] = &a->array[i];
     qsort(order, (size_t)a->n, sizeof *order, by_name);
     return order;
 }
 
 /* The place of `name` in the order, or -1. */
-static int find(const dt_named_array *const *order, int n, const char *name)
-{
+static int find(const dt_named_array *const *order, int n, const char *name) {
     dt_named_array key = {.name = name};
     const dt_named_array *wanted = &key, *const *found = NULL;
-    if (n > 0)
-        found = bsearch(&wanted, order, (size_t)n, sizeof *order, by_name);
+    if (n > 0) found = bsearch(&wanted, order, (size_t)n, sizeof *order, by_name);
     return found ? (int)(found - order) : -1;
 }
 
-static dt_status *other_shape(const char *path, const dt_stored_tensor *t, const dt_type *wanted)
-{
+static dt_status *other_shape(const char *path, const dt_stored_tensor *t, const dt_type *wanted) {
     dt_str here = {0}, there = {0};
     dt_type stored = dt_type_of(wanted->dtype, t->rank, t->dim);
     dt_shape_print(&stored, &here);
     dt_shape_print(wanted, &there);
-    dt_status *s = dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%s': checkpoint has %s, model has %s", path, t->name, dt_str_text(&here),
-                           dt_str_text(&there));
+    dt_status *s =
+        dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%s': checkpoint has %s, model has %s",
+                path, t->name, dt_str_text(&here), dt_str_text(&there));
     dt_str_release(&here);
     dt_str_release(&there);
     return s;
 }
 
-static dt_status *compare(const char *path, const dt_stored_tensor *t, const dt_type *wanted)
-{
+static dt_status *compare(const char *path, const dt_stored_tensor *t, const dt_type *wanted) {
     if (t->type->dtype != (int)wanted->dtype)
-        return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%s': checkpoint has dtype %s, model has %s", path, t->name, t->type->name,
-                       dt_stored_type_of(wanted->dtype)->name);
-    if (t->rank != wanted->rank || memcmp(t->dim, wanted->dim, sizeof *t->dim * (size_t)t->rank) != 0)
+        return dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
+                       "%s: tensor '%s': checkpoint has dtype %s, model has %s", path, t->name,
+                       t->type->name, dt_stored_type_of(wanted->dtype)->name);
+    if (t->rank != wanted->rank ||
+        memcmp(t->dim, wanted->dim, sizeof *t->dim * (size_t)t->rank) != 0)
         return other_shape(path, t, wanted);
     return NULL;
 }
 
-/* target[i] becomes the array of tensor i, NULL where nobody asks for it. All differences are reported. */
-static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a, const dt_named_array **target)
-{
+/* target[i] becomes the array of tensor i, NULL where nobody asks for it. All differences are
+ * reported. */
+static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a,
+                        const dt_named_array **target) {
     const char *path = r->path;
     dt_status *errors = NULL;
     const dt_named_array **order = name_order(a);
@@ -277,11 +263,11 @@ static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a
     for (int i = 0; i < h->n; i++) {
         const dt_stored_tensor *t = &h->tensor[i];
         int k = find(order, a->n, t->name);
-        if (k < 0 && (r->some || (r->weights && dt_noise_is_counter(t->name))))
-            continue;
+        if (k < 0 && (r->some || (r->weights && dt_noise_is_counter(t->name)))) continue;
         if (k < 0) {
-            dt_status_append(&errors, dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%.200s' is unknown to the model", path,
-                                              t->name));
+            dt_status_append(&errors,
+                             dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
+                                     "%s: tensor '%.200s' is unknown to the model", path, t->name));
             continue;
         }
         found[k] = true;
@@ -290,7 +276,8 @@ static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a
     }
     for (int k = 0; k < a->n; k++)
         if (!found[k] && !(r->weights && dt_noise_is_counter(order[k]->name)))
-            dt_status_append(&errors, dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%s' is missing", path, order[k]->name));
+            dt_status_append(&errors, dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
+                                              "%s: tensor '%s' is missing", path, order[k]->name));
     free(found);
     free(order);
     return errors;
@@ -298,70 +285,57 @@ static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a
 
 /* ---- reading: the data ---- */
 
-static dt_status *read_data(const reading *r, char *data, int64_t n, int64_t offset)
-{
+static dt_status *read_data(const reading *r, char *data, int64_t n, int64_t offset) {
     for (int64_t at = 0; at < n; at += (int64_t)block) {
         size_t part = n - at < (int64_t)block ? (size_t)(n - at) : block;
         DT_TRY(dt_file_pread(r->fd, r->path, data + at, part, offset + at));
-        if (r->hash)
-            dt_hash_put(r->hash, data + at, part);
+        if (r->hash) dt_hash_put(r->hash, data + at, part);
     }
     return NULL;
 }
 
-static dt_status *read_tensor(const reading *r, const dt_header *h, const dt_stored_tensor *t, const dt_named_array *target)
-{
+static dt_status *read_tensor(const reading *r, const dt_header *h, const dt_stored_tensor *t,
+                              const dt_named_array *target) {
     int64_t n = t->end - t->begin;
-    if (!target && !r->hash)
-        return NULL;
+    if (!target && !r->hash) return NULL;
     char *unwanted = target ? NULL : dt_alloc((size_t)n); /* part of the digest all the same */
     dt_status *s = read_data(r, target ? target->data : unwanted, n, h->size + t->begin);
-    if (unwanted && r->hash)
-        dt_hash_wait(r->hash);
+    if (unwanted && r->hash) dt_hash_wait(r->hash);
     free(unwanted);
     return s;
 }
 
 /* The tensors cover the file from the header to its end, so this hashes all of it. */
-static dt_status *fill(const reading *r, const dt_header *h, const dt_arrays *a)
-{
+static dt_status *fill(const reading *r, const dt_header *h, const dt_arrays *a) {
     const dt_named_array **target = dt_alloc(dt_size_mul((size_t)h->n, sizeof *target));
     dt_status *s = match(r, h, a, target);
-    for (int i = 0; i < h->n && !s; i++)
-        s = read_tensor(r, h, &h->tensor[i], target[i]);
+    for (int i = 0; i < h->n && !s; i++) s = read_tensor(r, h, &h->tensor[i], target[i]);
     free(target);
     return s;
 }
 
-static dt_status *read_whole(const reading *r, int64_t size, const dt_arrays *a)
-{
+static dt_status *read_whole(const reading *r, int64_t size, const dt_arrays *a) {
     dt_header h;
     dt_status *s = dt_header_read(&h, r->fd, r->path, size);
-    if (!s && r->hash)
-        dt_hash_put(r->hash, h.bytes, (size_t)h.size);
-    if (!s)
-        s = fill(r, &h, a);
-    if (r->hash)
-        dt_hash_wait(r->hash);
+    if (!s && r->hash) dt_hash_put(r->hash, h.bytes, (size_t)h.size);
+    if (!s) s = fill(r, &h, a);
+    if (r->hash) dt_hash_wait(r->hash);
     dt_header_release(&h);
     return s;
 }
 
 /* digest NULL: unchecked. */
-static dt_status *read_open(reading r, int64_t size, const dt_arrays *a, const char *digest)
-{
+static dt_status *read_open(reading r, int64_t size, const dt_arrays *a, const char *digest) {
     r.hash = digest ? dt_hash_begin() : NULL;
     dt_status *s = read_whole(&r, size, a);
-    if (!r.hash)
-        return s;
+    if (!r.hash) return s;
     dt_digest found = dt_hash_end(r.hash);
     if (!s && strcmp(found.hex, digest) != 0)
         s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: checksum mismatch", r.path);
     return s;
 }
 
-static dt_status *read_file(reading r, const dt_arrays *a, const char *digest)
-{
+static dt_status *read_file(reading r, const dt_arrays *a, const char *digest) {
     int64_t size;
     DT_TRY(dt_file_open(r.path, &r.fd, &size));
     dt_status *s = read_open(r, size, a, digest);
@@ -369,22 +343,19 @@ static dt_status *read_file(reading r, const dt_arrays *a, const char *digest)
     return s;
 }
 
-dt_status *dt_safetensors_read_held(const dt_held_file *f, const dt_arrays *a, const char *digest)
-{
-    return read_open((reading){.path = f->path, .fd = f->fd, .weights = f->only_weights}, f->size, a, digest);
+dt_status *dt_safetensors_read_held(const dt_held_file *f, const dt_arrays *a, const char *digest) {
+    return read_open((reading){.path = f->path, .fd = f->fd, .weights = f->only_weights}, f->size,
+                     a, digest);
 }
 
-dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char *digest)
-{
+dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char *digest) {
     return read_file((reading){.path = path}, a, digest);
 }
 
-dt_status *dt_safetensors_read_weights(const char *path, const dt_arrays *a, const char *digest)
-{
+dt_status *dt_safetensors_read_weights(const char *path, const dt_arrays *a, const char *digest) {
     return read_file((reading){.path = path, .weights = true}, a, digest);
 }
 
-dt_status *dt_safetensors_read_some(const char *path, const dt_arrays *a)
-{
+dt_status *dt_safetensors_read_some(const char *path, const dt_arrays *a) {
     return read_file((reading){.path = path, .some = true}, a, NULL);
 }

@@ -2,10 +2,12 @@
 /*
  * safetensors: u64 length of the header, little-endian; the header, JSON; the data.
  *
- *     {"dense/kernel": {"dtype": "F32", "shape": [784, 128], "data_offsets": [0, 401408]}, ..., "__metadata__": {...}}
+ *     {"dense/kernel": {"dtype": "F32", "shape": [784, 128], "data_offsets": [0, 401408]}, ...,
+ *     "__metadata__": {...}}
  *
- * The format is small so that a reader can check all of it: every byte of the data belongs to exactly one tensor, and each tensor has as
- * many bytes as its shape asks for. Sizes are compared with the file before anything is allocated, products are checked for overflow.
+ * The format is small so that a reader can check all of it: every byte of the data belongs to
+ * exactly one tensor, and each tensor has as many bytes as its shape asks for. Sizes are compared
+ * with the file before anything is allocated, products are checked for overflow.
  */
 #include "format/safetensors_header.h"
 
@@ -16,7 +18,8 @@
 #include "base/file.h"
 #include "file/json_read.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data go to the file as they lie in memory, which must be little-endian");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "data go to the file as they lie in memory, which must be little-endian");
 
 enum {
     LENGTH_BYTES = 8,
@@ -25,31 +28,29 @@ enum {
 };
 
 static const dt_stored_type types[] = {
-    {"BOOL", 1, DT_BOOL}, {"U8", 1, DT_UINT8},    {"I8", 1, DT_INT8},     {"I16", 2, DT_INT16}, {"I32", 4, DT_INT32}, {"I64", 8, DT_INT64},
-    {"F32", 4, DT_FLOAT32}, {"F64", 8, DT_FLOAT64}, {"F16", 2, -1},       {"BF16", 2, -1},      {"U16", 2, -1},       {"U32", 4, -1},
-    {"U64", 8, -1},       {"C64", 8, -1},         {"F8_E4M3", 1, -1},     {"F8_E5M2", 1, -1},
+    {"BOOL", 1, DT_BOOL}, {"U8", 1, DT_UINT8},  {"I8", 1, DT_INT8},     {"I16", 2, DT_INT16},
+    {"I32", 4, DT_INT32}, {"I64", 8, DT_INT64}, {"F32", 4, DT_FLOAT32}, {"F64", 8, DT_FLOAT64},
+    {"F16", 2, -1},       {"BF16", 2, -1},      {"U16", 2, -1},         {"U32", 4, -1},
+    {"U64", 8, -1},       {"C64", 8, -1},       {"F8_E4M3", 1, -1},     {"F8_E5M2", 1, -1},
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 
-const dt_stored_type *dt_stored_type_find(const char *name)
-{
+const dt_stored_type *dt_stored_type_find(const char *name) {
     for (int i = 0; i < N_TYPES; i++)
-        if (strcmp(types[i].name, name) == 0)
-            return &types[i];
+        if (strcmp(types[i].name, name) == 0) return &types[i];
     return NULL;
 }
 
-const dt_stored_type *dt_stored_type_of(dt_dtype dtype)
-{
+const dt_stored_type *dt_stored_type_of(dt_dtype dtype) {
     for (int i = 0; i < N_TYPES; i++)
-        if (types[i].dtype == (int)dtype)
-            return &types[i];
+        if (types[i].dtype == (int)dtype) return &types[i];
     return NULL;
 }
 
 /* ---- the length ---- */
 
-/* Files that are taken for safetensors by mistake. Read as a length, the first bytes of each exceed any header. */
+/* Files that are taken for safetensors by mistake. Read as a length, the first bytes of each exceed
+ * any header. */
 static const struct {
     const char *bytes;
     size_t n;
@@ -67,33 +68,41 @@ static const struct {
 };
 
 /* Eight letters and blanks are a length that no file has. */
-static bool is_text(const char *bytes)
-{
+static bool is_text(const char *bytes) {
     bool is = true;
     for (int i = 0; i < LENGTH_BYTES; i++)
-        is = is && ((bytes[i] >= ' ' && bytes[i] <= '~') || bytes[i] == '\n' || bytes[i] == '\r' || bytes[i] == '\t');
+        is = is && ((bytes[i] >= ' ' && bytes[i] <= '~') || bytes[i] == '\n' || bytes[i] == '\r' ||
+                    bytes[i] == '\t');
     return is;
 }
 
-static dt_status *refuse_length(const char *path, const char *bytes, uint64_t length, int64_t size)
-{
+static dt_status *refuse_length(const char *path, const char *bytes, uint64_t length,
+                                int64_t size) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (length > LONGEST_HEADER && memcmp(bytes, others[i].bytes, others[i].n) == 0)
-            return dt_note(dt_fail(DT_E_CHECKPOINT, NULL, "%s: is %s; refused", path, others[i].what), "save the weights as .safetensors or .npz: docs/coming-from-keras.md#weights");
+            return dt_note(
+                dt_fail(DT_E_CHECKPOINT, NULL, "%s: is %s; refused", path, others[i].what),
+                "save the weights as .safetensors or .npz: docs/coming-from-keras.md#weights");
     if (length > LONGEST_HEADER && is_text(bytes))
-        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: is text, not weights; expected a .safetensors or .npz file, or the folder of a run", path);
+        return dt_fail(DT_E_CHECKPOINT, NULL,
+                       "%s: is text, not weights; expected a .safetensors or .npz file, or the "
+                       "folder of a run",
+                       path);
     if (length > (uint64_t)size - LENGTH_BYTES)
-        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: header of %" PRIu64 " bytes, file has %" PRId64, path, length, size);
-    return dt_fail(DT_E_CHECKPOINT, NULL, "%s: header of %" PRIu64 " bytes, the limit is %d", path, length, LONGEST_HEADER);
+        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: header of %" PRIu64 " bytes, file has %" PRId64,
+                       path, length, size);
+    return dt_fail(DT_E_CHECKPOINT, NULL, "%s: header of %" PRIu64 " bytes, the limit is %d", path,
+                   length, LONGEST_HEADER);
 }
 
 /* The bytes of length and header. */
-static dt_status *read_bytes(dt_header *h, int fd, const char *path, int64_t size)
-{
+static dt_status *read_bytes(dt_header *h, int fd, const char *path, int64_t size) {
     unsigned char start[LENGTH_BYTES];
     uint64_t length;
     if (size < LENGTH_BYTES)
-        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: cut inside the header length: %" PRId64 " of %d bytes", path, size, LENGTH_BYTES);
+        return dt_fail(DT_E_CHECKPOINT, NULL,
+                       "%s: cut inside the header length: %" PRId64 " of %d bytes", path, size,
+                       LENGTH_BYTES);
     DT_TRY(dt_file_pread(fd, path, start, sizeof start, 0));
     memcpy(&length, start, sizeof length);
     if (length > LONGEST_HEADER || length > (uint64_t)size - LENGTH_BYTES)
@@ -113,50 +122,43 @@ typedef struct check {
 } check;
 
 static dt_status *bad(const check *c, const char *format, ...) DT_PRINTF(2, 3);
-static dt_status *bad(const check *c, const char *format, ...)
-{
+static dt_status *bad(const check *c, const char *format, ...) {
     dt_str name = {0}, what = {0};
     va_list args;
     dt_str_escaped(&name, c->name, strlen(c->name), LONGEST_NAME);
     va_start(args, format);
     dt_str_vprintf(&what, format, args);
     va_end(args);
-    dt_status *s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: tensor '%s': %s", c->path, dt_str_text(&name), dt_str_text(&what));
+    dt_status *s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: tensor '%s': %s", c->path,
+                           dt_str_text(&name), dt_str_text(&what));
     dt_str_release(&name);
     dt_str_release(&what);
     return s;
 }
 
-static dt_status *read_type(const check *c, const json_t *value, dt_stored_tensor *t)
-{
+static dt_status *read_type(const check *c, const json_t *value, dt_stored_tensor *t) {
     const char *name = json_string_value(value);
-    if (!name)
-        return bad(c, "'dtype' must be a string");
+    if (!name) return bad(c, "'dtype' must be a string");
     t->type = dt_stored_type_find(name);
     return t->type ? NULL : bad(c, "unknown dtype '%.20s'", name);
 }
 
-static dt_status *read_shape(const check *c, const json_t *list, dt_stored_tensor *t)
-{
+static dt_status *read_shape(const check *c, const json_t *list, dt_stored_tensor *t) {
     size_t rank = json_array_size(list);
-    if (!json_is_array(list))
-        return bad(c, "'shape' must be a list of sizes");
+    if (!json_is_array(list)) return bad(c, "'shape' must be a list of sizes");
     if (rank > DT_MAX_RANK)
         return bad(c, "has %zu dimensions, at most %d are possible", rank, DT_MAX_RANK);
     t->rank = (int)rank;
     for (size_t i = 0; i < rank; i++) {
         const json_t *value = json_array_get(list, i);
-        if (!json_is_integer(value))
-            return bad(c, "'shape' must be a list of sizes");
+        if (!json_is_integer(value)) return bad(c, "'shape' must be a list of sizes");
         t->dim[i] = json_integer_value(value);
-        if (t->dim[i] < 0)
-            return bad(c, "size %" PRId64 " in 'shape' is negative", t->dim[i]);
+        if (t->dim[i] < 0) return bad(c, "size %" PRId64 " in 'shape' is negative", t->dim[i]);
     }
     return NULL;
 }
 
-static dt_status *read_offsets(const check *c, const json_t *list, dt_stored_tensor *t)
-{
+static dt_status *read_offsets(const check *c, const json_t *list, dt_stored_tensor *t) {
     const json_t *begin = json_array_get(list, 0), *end = json_array_get(list, 1);
     if (json_array_size(list) != 2 || !json_is_integer(begin) || !json_is_integer(end))
         return bad(c, "'data_offsets' must be two numbers");
@@ -170,30 +172,25 @@ static dt_status *read_offsets(const check *c, const json_t *list, dt_stored_ten
 }
 
 /* Shape and dtype must account for every byte. */
-static dt_status *check_bytes(const check *c, const dt_stored_tensor *t)
-{
+static dt_status *check_bytes(const check *c, const dt_stored_tensor *t) {
     int64_t bytes = t->type->size;
     for (int i = 0; i < t->rank; i++)
-        if (!dt_mul_fits(bytes, t->dim[i], &bytes))
-            return bad(c, "shape overflows");
-    if (bytes == t->end - t->begin)
-        return NULL;
+        if (!dt_mul_fits(bytes, t->dim[i], &bytes)) return bad(c, "shape overflows");
+    if (bytes == t->end - t->begin) return NULL;
     dt_type shape = dt_type_of(DT_UINT8, t->rank, t->dim);
     dt_str text = {0};
     dt_shape_print(&shape, &text);
-    dt_status *s = bad(c, "%s %s needs %" PRId64 " bytes, has %" PRId64, dt_str_text(&text), t->type->name, bytes, t->end - t->begin);
+    dt_status *s = bad(c, "%s %s needs %" PRId64 " bytes, has %" PRId64, dt_str_text(&text),
+                       t->type->name, bytes, t->end - t->begin);
     dt_str_release(&text);
     return s;
 }
 
-static dt_status *read_tensor(const check *c, const json_t *entry, dt_stored_tensor *t)
-{
+static dt_status *read_tensor(const check *c, const json_t *entry, dt_stored_tensor *t) {
     static const char *const keys[] = {"dtype", "shape", "data_offsets"};
-    if (!json_is_object(entry))
-        return bad(c, "must be an object");
+    if (!json_is_object(entry)) return bad(c, "must be an object");
     for (int i = 0; i < 3; i++)
-        if (!json_object_get(entry, keys[i]))
-            return bad(c, "has no '%s'", keys[i]);
+        if (!json_object_get(entry, keys[i])) return bad(c, "has no '%s'", keys[i]);
     if (json_object_size(entry) != 3)
         return bad(c, "has keys besides 'dtype', 'shape' and 'data_offsets'");
     t->name = c->name;
@@ -205,63 +202,61 @@ static dt_status *read_tensor(const check *c, const json_t *entry, dt_stored_ten
 
 /* ---- all tensors ---- */
 
-static dt_status *check_metadata(const char *path, json_t *metadata)
-{
+static dt_status *check_metadata(const char *path, json_t *metadata) {
     const char *key;
     json_t *value;
     if (!json_is_object(metadata))
         return dt_fail(DT_E_CHECKPOINT, NULL, "%s: '__metadata__' must be an object", path);
-    json_object_foreach(metadata, key, value)
-        if (!json_is_string(value))
-            return dt_fail(DT_E_CHECKPOINT, NULL, "%s: '__metadata__' must hold strings only", path);
+    json_object_foreach(metadata, key, value) if (!json_is_string(value)) return dt_fail(
+        DT_E_CHECKPOINT, NULL, "%s: '__metadata__' must hold strings only", path);
     return NULL;
 }
 
-static dt_status *read_tensors(dt_header *h, check *c)
-{
+static dt_status *read_tensors(dt_header *h, check *c) {
     json_t *entry;
     h->tensor = dt_alloc(dt_size_mul(json_object_size(h->root), sizeof *h->tensor));
     json_object_foreach(h->root, c->name, entry) {
-        if (strcmp(c->name, "__metadata__") == 0)
-            DT_TRY(check_metadata(c->path, entry));
-        else
-            DT_TRY(read_tensor(c, entry, &h->tensor[h->n++]));
+        if (strcmp(c->name, "__metadata__") == 0) DT_TRY(check_metadata(c->path, entry));
+        else DT_TRY(read_tensor(c, entry, &h->tensor[h->n++]));
     }
     return NULL;
 }
 
-static int by_begin(const void *pa, const void *pb)
-{
+static int by_begin(const void *pa, const void *pb) {
     const dt_stored_tensor *a = pa, *b = pb;
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
+    if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
     return (a->end > b->end) - (a->end < b->end);
 }
 
 /* Sorted by where they begin, each must begin where the one before ends. */
-static dt_status *check_tiling(const dt_header *h, const check *c)
-{
+static dt_status *check_tiling(const dt_header *h, const check *c) {
     int64_t at = 0;
     for (int i = 0; i < h->n; at = h->tensor[i++].end) {
         const dt_stored_tensor *t = &h->tensor[i];
         if (t->begin < at)
-            return dt_fail(DT_E_CHECKPOINT, NULL, "%s: tensors '%.*s' and '%.*s' overlap", c->path, LONGEST_NAME, t[-1].name, LONGEST_NAME,
-                           t->name);
+            return dt_fail(DT_E_CHECKPOINT, NULL, "%s: tensors '%.*s' and '%.*s' overlap", c->path,
+                           LONGEST_NAME, t[-1].name, LONGEST_NAME, t->name);
         if (t->begin > at)
-            return dt_fail(DT_E_CHECKPOINT, NULL, "%s: bytes %" PRId64 "..%" PRId64 " belong to no tensor", c->path, at, t->begin);
+            return dt_fail(DT_E_CHECKPOINT, NULL,
+                           "%s: bytes %" PRId64 "..%" PRId64 " belong to no tensor", c->path, at,
+                           t->begin);
     }
     if (at < c->data)
-        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: bytes %" PRId64 "..%" PRId64 " belong to no tensor", c->path, at, c->data);
+        return dt_fail(DT_E_CHECKPOINT, NULL,
+                       "%s: bytes %" PRId64 "..%" PRId64 " belong to no tensor", c->path, at,
+                       c->data);
     return NULL;
 }
 
-dt_status *dt_header_read(dt_header *h, int fd, const char *path, int64_t size)
-{
+dt_status *dt_header_read(dt_header *h, int fd, const char *path, int64_t size) {
     *h = (dt_header){0};
     DT_TRY(read_bytes(h, fd, path, size));
     if (h->size == LENGTH_BYTES || h->bytes[LENGTH_BYTES] != '{')
-        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: header is not JSON (offset 0): it must begin with '{'", path);
-    dt_json_text text = {path, "header", "tensor", h->bytes + LENGTH_BYTES, (size_t)h->size - LENGTH_BYTES, DT_E_CHECKPOINT};
+        return dt_fail(DT_E_CHECKPOINT, NULL,
+                       "%s: header is not JSON (offset 0): it must begin with '{'", path);
+    dt_json_text text = {
+        path,           "header", "tensor", h->bytes + LENGTH_BYTES, (size_t)h->size - LENGTH_BYTES,
+        DT_E_CHECKPOINT};
     DT_TRY(dt_json_parse(&text, &h->root));
     check c = {.path = path, .data = size - h->size};
     DT_TRY(read_tensors(h, &c));
@@ -269,8 +264,7 @@ dt_status *dt_header_read(dt_header *h, int fd, const char *path, int64_t size)
     return check_tiling(h, &c);
 }
 
-void dt_header_release(dt_header *h)
-{
+void dt_header_release(dt_header *h) {
     json_decref(h->root);
     free(h->tensor);
     free(h->bytes);

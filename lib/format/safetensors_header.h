@@ -24,14 +24,16 @@ typedef struct dt_stored_tensor {
 } dt_stored_tensor;
 
 typedef struct dt_header {
-    char *bytes;      /* as they stand in the file, the 8 of the length too */
-    int64_t size;     /* of them; the data follow */
+    char *bytes;  /* as they stand in the file, the 8 of the length too */
+    int64_t size; /* of them; the data follow */
     int n;
-    dt_stored_tensor *tensor; /* [n], by begin: each begins where the one before ends, the last ends with the file */
+    /* [n], by begin: each begins where the one before ends, the last ends with the file */
+    dt_stored_tensor *tensor;
     struct json_t *root;
 } dt_header;
 
-/* The header of an open file of `size` bytes. CHECKPOINT errors; *h needs dt_header_release in any case. */
+/* The header of an open file of `size` bytes. CHECKPOINT errors; *h needs dt_header_release in any
+ * case. */
 dt_status *dt_header_read(dt_header *h, int fd, const char *path, int64_t size) DT_MUST_USE;
 void dt_header_release(dt_header *h);
 

@@ -7,7 +7,7 @@
 #include "base/status.h"
 
 typedef struct dt_step_name {
-    const char *name;   /* "step-00000295", "step-00000310.tmp" */
+    const char *name; /* "step-00000295", "step-00000310.tmp" */
     int64_t step;
     int64_t generation; /* of dt_steps_rank; -1: state.json cannot be read */
 } dt_step_name;
@@ -22,12 +22,15 @@ bool dt_step_parse(const char *name, int64_t *step);
 /* The arena's. */
 char *dt_step_format(dt_arena *arena, int64_t step);
 
-/* What stands in the directory: checkpoints by step, or with `temporary` those ending in .tmp. No directory: none. Other names are appended to
- * *strange (may be NULL) unless they end in .tmp or begin with a dot. */
-dt_status *dt_steps_list(dt_arena *arena, const char *ckpt, bool temporary, dt_step_list *out, dt_status **strange) DT_MUST_USE;
+/* What stands in the directory: checkpoints by step, or with `temporary` those ending in .tmp. No
+ * directory: none. Other names are appended to *strange (may be NULL) unless they end in .tmp or
+ * begin with a dot. */
+dt_status *dt_steps_list(dt_arena *arena, const char *ckpt, bool temporary, dt_step_list *out,
+                         dt_status **strange) DT_MUST_USE;
 
-/* Reads each state.json for its generation and sorts by (generation, step), the oldest first. Unreadable ones come first of all and are
- * appended to *warnings (may be NULL). Fails only where the system does. */
+/* Reads each state.json for its generation and sorts by (generation, step), the oldest first.
+ * Unreadable ones come first of all and are appended to *warnings (may be NULL). Fails only where
+ * the system does. */
 dt_status *dt_steps_rank(const char *ckpt, dt_step_list *list, dt_status **warnings) DT_MUST_USE;
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Weights by their names, from a file that anybody may have written: safetensors or NPZ, told apart by content.
+ * Weights by their names, from a file that anybody may have written: safetensors or NPZ, told apart
+ * by content.
  *
- * What lies in a file and what a model wants are compared as wholes before anything is read: a weight that is missing (with the nearest name
- * that is there), one of another shape or type, and what the file has besides. With `skip_mismatch`, Keras' word, these are warnings: such
- * weights keep what they were drawn as. A file that has no weight of the model is an error in any case. Counters of draws are no difference:
- * what is missing stays, what is too much is passed over.
+ * What lies in a file and what a model wants are compared as wholes before anything is read: a
+ * weight that is missing (with the nearest name that is there), one of another shape or type, and
+ * what the file has besides. With `skip_mismatch`, Keras' word, these are warnings: such weights
+ * keep what they were drawn as. A file that has no weight of the model is an error in any case.
+ * Counters of draws are no difference: what is missing stays, what is too much is passed over.
  */
 #include "format/weights.h"
 
@@ -20,155 +22,131 @@
 
 /* ---- comparing ---- */
 
-static int by_name(const void *pa, const void *pb)
-{
+static int by_name(const void *pa, const void *pb) {
     const dt_stored_array *a = pa, *b = pb;
     return strcmp(a->name, b->name);
 }
 
-static dt_stored_array *find(const dt_stored_arrays *s, const char *name)
-{
+static dt_stored_array *find(const dt_stored_arrays *s, const char *name) {
     dt_stored_array key = {.name = name};
     return s->n > 0 ? bsearch(&key, s->array, (size_t)s->n, sizeof key, by_name) : NULL;
 }
 
-static dt_status *missing(const char *path, const dt_stored_arrays *s, const char *name)
-{
+static dt_status *missing(const char *path, const dt_stored_arrays *s, const char *name) {
     const char **names = dt_alloc(dt_size_mul((size_t)s->n + 1, sizeof *names));
-    for (int i = 0; i < s->n; i++)
-        names[i] = s->array[i].name;
+    for (int i = 0; i < s->n; i++) names[i] = s->array[i].name;
     const char *nearest = dt_nearest(name, names, s->n);
     dt_status *bad = dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has no '%.200s'", path, name);
-    if (nearest)
-        bad = dt_suggest(bad, "did you mean '%.200s'?", nearest);
+    if (nearest) bad = dt_suggest(bad, "did you mean '%.200s'?", nearest);
     free(names);
     return bad;
 }
 
-static dt_status *other_type(const char *path, const dt_stored_array *s, const dt_named_array *a)
-{
+static dt_status *other_type(const char *path, const dt_stored_array *s, const dt_named_array *a) {
     dt_str there = {0}, here = {0};
     dt_shape_print(&s->type, &there);
     dt_shape_print(&a->type, &here);
-    dt_status *bad = dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: '%.200s' is %s %s, the model's is %s %s", path, a->name, s->dtype, dt_str_text(&there),
-                             dt_dtype_name(a->type.dtype), dt_str_text(&here));
+    dt_status *bad = dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
+                             "%s: '%.200s' is %s %s, the model's is %s %s", path, a->name, s->dtype,
+                             dt_str_text(&there), dt_dtype_name(a->type.dtype), dt_str_text(&here));
     dt_str_release(&there);
     dt_str_release(&here);
     return bad;
 }
 
 /* wanted[i]: where array i of the model lies; NULL: nowhere. Differences. */
-static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_arrays *a, dt_stored_array **wanted)
-{
+static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_arrays *a,
+                          dt_stored_array **wanted) {
     dt_status *differences = NULL;
     for (int i = 0; i < a->n; i++) {
         dt_stored_array *found = find(s, a->array[i].name);
-        if (!found && dt_noise_is_counter(a->array[i].name))
-            continue;
-        if (!found)
-            dt_status_append(&differences, missing(path, s, a->array[i].name));
+        if (!found && dt_noise_is_counter(a->array[i].name)) continue;
+        if (!found) dt_status_append(&differences, missing(path, s, a->array[i].name));
         else if (!found->known || !dt_type_equal(&found->type, &a->array[i].type))
             dt_status_append(&differences, other_type(path, found, &a->array[i]));
-        else
-            wanted[i] = found;
-        if (found)
-            found->named = true;
+        else wanted[i] = found;
+        if (found) found->named = true;
     }
     for (int i = 0; i < s->n; i++)
         if (!s->array[i].named && !dt_noise_is_counter(s->array[i].name))
-            dt_status_append(&differences, dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: '%.200s' is not a weight of the model", path, s->array[i].name));
+            dt_status_append(&differences, dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
+                                                   "%s: '%.200s' is not a weight of the model",
+                                                   path, s->array[i].name));
     return differences;
 }
 
 /* A file of another model altogether is no file of weights that only differ. */
-static dt_status *check_some(const dt_weights_request *q, dt_stored_array *const *wanted)
-{
+static dt_status *check_some(const dt_weights_request *q, dt_stored_array *const *wanted) {
     int found = 0, weights = 0;
     for (int i = 0; i < q->arrays->n; i++)
         if (!dt_noise_is_counter(q->arrays->array[i].name)) {
             weights++;
             found += wanted[i] != NULL;
         }
-    if (found > 0 || weights == 0)
-        return NULL;
-    return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has none of the model's %d weights", q->path, weights);
+    if (found > 0 || weights == 0) return NULL;
+    return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has none of the model's %d weights", q->path,
+                   weights);
 }
 
 /* ---- reading ---- */
 
-static dt_status *fill(const dt_weights_request *q, const dt_stored_arrays *s, dt_stored_array *const *wanted)
-{
+static dt_status *fill(const dt_weights_request *q, const dt_stored_arrays *s,
+                       dt_stored_array *const *wanted) {
     for (int i = 0; i < q->arrays->n; i++)
-        if (wanted[i])
-            DT_TRY(s->read(s, wanted[i], q->arrays->array[i].data));
+        if (wanted[i]) DT_TRY(s->read(s, wanted[i], q->arrays->array[i].data));
     return NULL;
 }
 
-static dt_status *take(const dt_weights_request *q, const dt_stored_arrays *s)
-{
+static dt_status *take(const dt_weights_request *q, const dt_stored_arrays *s) {
     dt_stored_array **wanted = dt_alloc(dt_size_mul((size_t)q->arrays->n + 1, sizeof *wanted));
     dt_status *bad = compare(q->path, s, q->arrays, wanted);
     if (bad && q->skip_mismatch) {
         dt_status_append(q->warnings, bad);
         bad = NULL;
     }
-    if (!bad)
-        bad = check_some(q, wanted);
-    if (!bad && !q->only_compared)
-        bad = fill(q, s, wanted);
+    if (!bad) bad = check_some(q, wanted);
+    if (!bad && !q->only_compared) bad = fill(q, s, wanted);
     free(wanted);
     return bad;
 }
 
-static dt_status *sort(dt_stored_arrays *s)
-{
-    if (s->n > 1)
-        qsort(s->array, (size_t)s->n, sizeof *s->array, by_name);
+static dt_status *sort(dt_stored_arrays *s) {
+    if (s->n > 1) qsort(s->array, (size_t)s->n, sizeof *s->array, by_name);
     for (int i = 1; i < s->n; i++)
         if (strcmp(s->array[i - 1].name, s->array[i].name) == 0)
-            return dt_fail(DT_E_CHECKPOINT, NULL, "%s: has '%.200s' twice", s->path, s->array[i].name);
+            return dt_fail(DT_E_CHECKPOINT, NULL, "%s: has '%.200s' twice", s->path,
+                           s->array[i].name);
     return NULL;
 }
 
-dt_status *dt_stored_open_held(dt_stored_arrays *s, const dt_held_file *f)
-{
-    *s = (dt_stored_arrays){.path = f->path, .fd = dup(f->fd), .size = f->size, .arena = dt_arena_create()};
+dt_status *dt_stored_open_held(dt_stored_arrays *s, const dt_held_file *f) {
+    *s = (dt_stored_arrays){
+        .path = f->path, .fd = dup(f->fd), .size = f->size, .arena = dt_arena_create()};
     dt_status *bad = s->fd < 0 ? dt_fail_errno(DT_E_IO, f->path) : dt_stored_safetensors(s);
-    if (!bad)
-        bad = sort(s);
-    if (bad)
-        dt_stored_close(s);
+    if (!bad) bad = sort(s);
+    if (bad) dt_stored_close(s);
     return bad;
 }
 
-dt_status *dt_stored_open(dt_stored_arrays *s, const char *path)
-{
+dt_status *dt_stored_open(dt_stored_arrays *s, const char *path) {
     *s = (dt_stored_arrays){.path = path, .fd = -1, .arena = dt_arena_create()};
     dt_status *bad = dt_file_open(path, &s->fd, &s->size);
-    if (bad)
-        s->fd = -1;
-    else
-        bad = dt_zip_is(path) ? dt_stored_npz(s) : dt_stored_safetensors(s);
-    if (!bad)
-        bad = sort(s);
-    if (bad)
-        dt_stored_close(s);
+    if (bad) s->fd = -1;
+    else bad = dt_zip_is(path) ? dt_stored_npz(s) : dt_stored_safetensors(s);
+    if (!bad) bad = sort(s);
+    if (bad) dt_stored_close(s);
     return bad;
 }
 
-void dt_stored_close(dt_stored_arrays *s)
-{
-    if (s->fd >= 0)
-        close(s->fd);
+void dt_stored_close(dt_stored_arrays *s) {
+    if (s->fd >= 0) close(s->fd);
     s->fd = -1;
-    if (s->header)
-        dt_header_release(s->header);
+    if (s->header) dt_header_release(s->header);
     dt_arena_destroy(s->arena);
     *s = (dt_stored_arrays){.fd = -1};
 }
 
-dt_status *dt_weights_read(const dt_weights_request *q)
-{
+dt_status *dt_weights_read(const dt_weights_request *q) {
     dt_stored_arrays s;
     DT_TRY(dt_stored_open(&s, q->path));
     dt_status *bad = take(q, &s);
@@ -178,13 +156,11 @@ dt_status *dt_weights_read(const dt_weights_request *q)
 
 /* ---- safetensors ---- */
 
-static dt_status *read_plain(const dt_stored_arrays *s, const dt_stored_array *a, void *data)
-{
+static dt_status *read_plain(const dt_stored_arrays *s, const dt_stored_array *a, void *data) {
     return dt_file_pread(s->fd, s->path, data, (size_t)dt_type_bytes(&a->type), a->offset);
 }
 
-dt_status *dt_stored_safetensors(dt_stored_arrays *s)
-{
+dt_status *dt_stored_safetensors(dt_stored_arrays *s) {
     dt_header *h = dt_arena_new(s->arena, dt_header);
     s->header = h;
     DT_TRY(dt_header_read(h, s->fd, s->path, s->size));
@@ -194,8 +170,12 @@ dt_status *dt_stored_safetensors(dt_stored_arrays *s)
     for (int i = 0; i < s->n; i++) {
         const dt_stored_tensor *t = &h->tensor[i];
         dt_dtype dtype = t->type->dtype < 0 ? DT_UINT8 : (dt_dtype)t->type->dtype;
-        s->array[i] = (dt_stored_array){.name = t->name, .known = t->type->dtype >= 0, .dtype = t->type->name, .type = dt_type_of(dtype, t->rank, t->dim),
-                                        .offset = h->size + t->begin, .bytes = t->end - t->begin};
+        s->array[i] = (dt_stored_array){.name = t->name,
+                                        .known = t->type->dtype >= 0,
+                                        .dtype = t->type->name,
+                                        .type = dt_type_of(dtype, t->rank, t->dim),
+                                        .offset = h->size + t->begin,
+                                        .bytes = t->end - t->begin};
     }
     return NULL;
 }

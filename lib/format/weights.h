@@ -6,9 +6,9 @@
 #include "format/format.h"
 
 typedef struct dt_stored_array {
-    const char *name;      /* lent by the file's */
-    const char *dtype;     /* as the file calls it */
-    bool known;            /* we have that type; else type.dtype says nothing */
+    const char *name;  /* lent by the file's */
+    const char *dtype; /* as the file calls it */
+    bool known;        /* we have that type; else type.dtype says nothing */
     dt_type type;
     int64_t offset, bytes; /* of what lies in the file */
     const void *member;    /* NPZ: the archive's */
@@ -17,17 +17,18 @@ typedef struct dt_stored_array {
 
 typedef struct dt_stored_arrays dt_stored_arrays;
 struct dt_stored_arrays {
-    const char *path;      /* lent */
+    const char *path; /* lent */
     int fd;
     int64_t size;
     dt_arena *arena;
-    void *header;          /* of safetensors: a dt_header */
+    void *header; /* of safetensors: a dt_header */
     int n;
     dt_stored_array *array; /* [n], by name */
     dt_status *(*read)(const dt_stored_arrays *s, const dt_stored_array *a, void *data);
 };
 
-/* Opens a file and checks all of its directory: every size it names is there. NO_INPUT, CHECKPOINT. */
+/* Opens a file and checks all of its directory: every size it names is there. NO_INPUT,
+ * CHECKPOINT. */
 dt_status *dt_stored_open(dt_stored_arrays *s, const char *path) DT_MUST_USE;
 /* The same of a checkpoint's file that is open. */
 dt_status *dt_stored_open_held(dt_stored_arrays *s, const dt_held_file *f) DT_MUST_USE;

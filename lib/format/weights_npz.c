@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NPZ files as files of named arrays: each member NAME.npy is read through once for its type, and again for its values, checksum and all. */
+/* NPZ files as files of named arrays: each member NAME.npy is read through once for its type, and
+ * again for its values, checksum and all. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,27 +9,26 @@
 #include "format/weights.h"
 
 /* The name without .npy; NULL: a member that is no array. */
-static const char *array_name(dt_arena *arena, const char *member)
-{
+static const char *array_name(dt_arena *arena, const char *member) {
     size_t n = strlen(member);
-    return n > 4 && strcmp(member + n - 4, ".npy") == 0 ? dt_arena_printf(arena, "%.*s", (int)(n - 4), member) : NULL;
+    return n > 4 && strcmp(member + n - 4, ".npy") == 0
+               ? dt_arena_printf(arena, "%.*s", (int)(n - 4), member)
+               : NULL;
 }
 
 /* The array's member, opened, its header read. */
-static dt_status *open_array(const dt_stored_arrays *s, const dt_zip_member *m, dt_inflow **in, dt_header *h)
-{
+static dt_status *open_array(const dt_stored_arrays *s, const dt_zip_member *m, dt_inflow **in,
+                             dt_header *h) {
     DT_TRY(dt_zip_open(in, s->path, m));
     return dt_npy_header(*in, m->name, h);
 }
 
-static dt_status *read_type(const dt_stored_arrays *s, const dt_zip_member *m, dt_stored_array *a)
-{
+static dt_status *read_type(const dt_stored_arrays *s, const dt_zip_member *m, dt_stored_array *a) {
     dt_header h = {0};
     dt_inflow *in = NULL;
     dt_status *bad = open_array(s, m, &in, &h);
     dt_inflow_close(in);
-    if (bad)
-        return bad;
+    if (bad) return bad;
     a->type = h.type;
     a->known = h.wire == DT_WIRE_SAME && !h.swap && (!h.fortran || h.type.rank < 2);
     a->dtype = a->known ? dt_dtype_name(h.type.dtype) : "of another type or order";
@@ -36,37 +36,38 @@ static dt_status *read_type(const dt_stored_arrays *s, const dt_zip_member *m, d
     return NULL;
 }
 
-static dt_status *read_values(const dt_stored_arrays *s, const dt_stored_array *a, void *data)
-{
+static dt_status *read_values(const dt_stored_arrays *s, const dt_stored_array *a, void *data) {
     dt_header h = {0};
     dt_inflow *in = NULL;
     int64_t wanted = dt_type_bytes(&a->type), got = 0;
     char end;
     dt_status *bad = open_array(s, a->member, &in, &h);
     if (!bad && !dt_type_equal(&h.type, &a->type))
-        bad = dt_fail(DT_E_FILE_CHANGED, NULL, "%s: '%.200s' changed while it was read", s->path, a->name);
-    if (!bad)
-        bad = dt_inflow_read(in, data, wanted, &got);
+        bad = dt_fail(DT_E_FILE_CHANGED, NULL, "%s: '%.200s' changed while it was read", s->path,
+                      a->name);
+    if (!bad) bad = dt_inflow_read(in, data, wanted, &got);
     if (!bad && got < wanted)
-        bad = dt_fail(DT_E_CHECKPOINT, NULL, "%s: '%.200s' has %lld of %lld bytes", s->path, a->name, (long long)got, (long long)wanted);
-    if (!bad)
-        bad = dt_inflow_read(in, &end, 1, &got); /* the checksum is looked at where the member ends */
+        bad = dt_fail(DT_E_CHECKPOINT, NULL, "%s: '%.200s' has %lld of %lld bytes", s->path,
+                      a->name, (long long)got, (long long)wanted);
+    if (!bad) /* the checksum is looked at where the member ends */
+        bad = dt_inflow_read(in, &end, 1, &got);
     dt_inflow_close(in);
     return bad;
 }
 
-/* A header's word for the size is not to be allocated unseen: deflated data grow to about 1,032 times their size at most. */
-static dt_status *check_size(const dt_stored_arrays *s, const dt_stored_array *a, const dt_zip_member *m)
-{
+/* A header's word for the size is not to be allocated unseen: deflated data grow to about 1,032
+ * times their size at most. */
+static dt_status *check_size(const dt_stored_arrays *s, const dt_stored_array *a,
+                             const dt_zip_member *m) {
     int64_t bytes = dt_type_bytes(&a->type);
-    if (bytes <= m->size && m->size / 1100 <= m->packed)
-        return NULL;
-    return dt_fail(DT_E_CHECKPOINT, NULL, "%s: '%.200s' cannot hold the %lld bytes that its header declares", s->path, a->name, (long long)bytes);
+    if (bytes <= m->size && m->size / 1100 <= m->packed) return NULL;
+    return dt_fail(DT_E_CHECKPOINT, NULL,
+                   "%s: '%.200s' cannot hold the %lld bytes that its header declares", s->path,
+                   a->name, (long long)bytes);
 }
 
 /* Members that lie in each other would be unpacked again and again. */
-static dt_status *check_room(const dt_stored_arrays *s, const dt_zip *zip)
-{
+static dt_status *check_room(const dt_stored_arrays *s, const dt_zip *zip) {
     int64_t bytes = 0;
     for (int i = 0; i < zip->n; i++)
         if (!dt_add_fits(bytes, zip->member[i].packed, &bytes) || bytes > s->size)
@@ -74,8 +75,7 @@ static dt_status *check_room(const dt_stored_arrays *s, const dt_zip *zip)
     return NULL;
 }
 
-dt_status *dt_stored_npz(dt_stored_arrays *s)
-{
+dt_status *dt_stored_npz(dt_stored_arrays *s) {
     dt_zip zip;
     DT_TRY(dt_zip_read(s->arena, s->path, &zip));
     DT_TRY(check_room(s, &zip));
@@ -84,8 +84,7 @@ dt_status *dt_stored_npz(dt_stored_arrays *s)
     for (int i = 0; i < zip.n; i++) {
         const char *name = array_name(s->arena, zip.member[i].name);
         dt_stored_array *a = &s->array[s->n];
-        if (!name)
-            continue;
+        if (!name) continue;
         *a = (dt_stored_array){.name = name, .bytes = zip.member[i].packed};
         DT_TRY(read_type(s, &zip.member[i], a));
         DT_TRY(check_size(s, a, &zip.member[i]));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weights_sha256, the hash that a run announces of its weights. Files and their checksums can be replaced together, so whoever reads the weights of a run
- * compares it.
+ * weights_sha256, the hash that a run announces of its weights. Files and their checksums can be
+ * replaced together, so whoever reads the weights of a run compares it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,8 +12,7 @@
 
 enum { BLOCK = 1 << 20 };
 
-static dt_str head_of(const char *name, const dt_type *type)
-{
+static dt_str head_of(const char *name, const dt_type *type) {
     dt_str head = {0};
     dt_str_printf(&head, "%s\n%s\n", name, dt_dtype_name(type->dtype));
     for (int d = 0; d < type->rank; d++)
@@ -22,30 +21,26 @@ static dt_str head_of(const char *name, const dt_type *type)
     return head;
 }
 
-static void hash_type(dt_sha256 *h, const char *name, const dt_type *type)
-{
+static void hash_type(dt_sha256 *h, const char *name, const dt_type *type) {
     dt_str head = head_of(name, type);
     dt_sha256_add(h, head.data, head.size);
     dt_str_release(&head);
 }
 
-void dt_hash_array(dt_sha256 *h, const dt_named_array *a)
-{
+void dt_hash_array(dt_sha256 *h, const dt_named_array *a) {
     hash_type(h, a->name, &a->type);
     dt_sha256_add(h, a->data, (size_t)dt_type_bytes(&a->type));
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp((*(const dt_named_array *const *)a)->name, (*(const dt_named_array *const *)b)->name);
+static int by_name(const void *a, const void *b) {
+    return strcmp((*(const dt_named_array *const *)a)->name,
+                  (*(const dt_named_array *const *)b)->name);
 }
 
-dt_hash_thread *dt_weights_hash(const dt_arrays *a, dt_arena *arena)
-{
+dt_hash_thread *dt_weights_hash(const dt_arrays *a, dt_arena *arena) {
     const dt_named_array **sorted = dt_arena_array(arena, const dt_named_array *, a->n + 1);
     dt_hash_thread *h = dt_hash_begin();
-    for (int i = 0; i < a->n; i++)
-        sorted[i] = &a->array[i];
+    for (int i = 0; i < a->n; i++) sorted[i] = &a->array[i];
     qsort(sorted, (size_t)a->n, sizeof *sorted, by_name);
     for (int i = 0; i < a->n; i++) {
         dt_str head = head_of(sorted[i]->name, &sorted[i]->type);
@@ -57,8 +52,8 @@ dt_hash_thread *dt_weights_hash(const dt_arrays *a, dt_arena *arena)
 }
 
 /* A tensor of a safetensors file, block by block: it may be large. */
-static dt_status *hash_stored(const dt_stored_arrays *s, const dt_stored_array *a, char *block, dt_sha256 *h)
-{
+static dt_status *hash_stored(const dt_stored_arrays *s, const dt_stored_array *a, char *block,
+                              dt_sha256 *h) {
     hash_type(h, a->name, &a->type);
     for (int64_t at = 0; at < a->bytes; at += BLOCK) {
         const size_t part = a->bytes - at < BLOCK ? (size_t)(a->bytes - at) : BLOCK;
@@ -69,44 +64,41 @@ static dt_status *hash_stored(const dt_stored_arrays *s, const dt_stored_array *
 }
 
 /* As a model's weights are (train/weights.c): by name. */
-static dt_status *hash_weights(const dt_stored_arrays *s, dt_digest *out)
-{
+static dt_status *hash_weights(const dt_stored_arrays *s, dt_digest *out) {
     dt_sha256 *h = dt_sha256_create();
     char *block = dt_alloc(BLOCK);
     dt_status *bad = NULL;
     for (int i = 0; i < s->n && !bad; i++)
-        if (s->array[i].known)
-            bad = hash_stored(s, &s->array[i], block, h);
+        if (s->array[i].known) bad = hash_stored(s, &s->array[i], block, h);
     free(block);
     *out = dt_sha256_end(h);
     return bad;
 }
 
-dt_status *dt_weights_compare(const dt_saved *c, const dt_digest *found)
-{
+dt_status *dt_weights_compare(const dt_saved *c, const dt_digest *found) {
     const char *saved = c->state.weights_sha256;
-    if (c->only_weights || !saved || strcmp(saved, found->hex) == 0)
-        return NULL;
-    dt_status *s = dt_fail(DT_E_CHECKPOINT, NULL, "%s: the weights have sha %.12s, but state.json says %.12s", c->path, found->hex, saved);
-    return dt_suggest(s, "the files were changed after they were saved: use an older checkpoint, or train again with --fresh");
+    if (c->only_weights || !saved || strcmp(saved, found->hex) == 0) return NULL;
+    dt_status *s =
+        dt_fail(DT_E_CHECKPOINT, NULL, "%s: the weights have sha %.12s, but state.json says %.12s",
+                c->path, found->hex, saved);
+    return dt_suggest(s, "the files were changed after they were saved: use an older checkpoint, "
+                         "or train again with --fresh");
 }
 
-dt_status *dt_weights_check(const dt_contents *c)
-{
+dt_status *dt_weights_check(const dt_contents *c) {
     dt_digest found;
-    if (c->checkpoint.only_weights)
-        return NULL;
+    if (c->checkpoint.only_weights) return NULL;
     DT_TRY(hash_weights(&c->file[0].arrays, &found));
     return dt_weights_compare(&c->checkpoint, &found);
 }
 
-dt_status *dt_saved_check_weights(const dt_saved *c)
-{
+dt_status *dt_saved_check_weights(const dt_saved *c) {
     dt_stored_arrays weights = {0};
     dt_digest found;
-    if (c->only_weights)
-        return NULL;
-    DT_TRY(dt_stored_open_held(&weights, &(dt_held_file){.path = dt_saved_weights(c), .fd = c->fd[0], .size = c->checked[0].bytes}));
+    if (c->only_weights) return NULL;
+    DT_TRY(dt_stored_open_held(
+        &weights,
+        &(dt_held_file){.path = dt_saved_weights(c), .fd = c->fd[0], .size = c->checked[0].bytes}));
     dt_status *s = hash_weights(&weights, &found);
     dt_stored_close(&weights);
     return s ? s : dt_weights_compare(c, &found);

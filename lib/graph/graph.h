@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The graph: a static, typed, device-free program in StableHLO's terms. A node is one op applied to earlier nodes and has one
- * result; nodes are ordered so that every input comes before its use. A graph is never changed: a pass reads one and
- * emits another (dt_trace is the builder of both traces and passes).
+ * The graph: a static, typed, device-free program in StableHLO's terms. A node is one op applied to
+ * earlier nodes and has one result; nodes are ordered so that every input comes before its use. A
+ * graph is never changed: a pass reads one and emits another (dt_trace is the builder of both
+ * traces and passes).
  *
- * Sizes: dimension 0 of every fed value is B, the number of rows of the batch at hand, unknown until the program runs. All other
- * sizes are numbers. A size >= 0 is a number, -k stands for k * B.
+ * Sizes: dimension 0 of every fed value is B, the number of rows of the batch at hand, unknown
+ * until the program runs. All other sizes are numbers. A size >= 0 is a number, -k stands for k *
+ * B.
  *
- * Everything specific to a kind of node is in its op row (one file per op in the room op), so that passes loop over nodes and
- * never switch on names.
+ * Everything specific to a kind of node is in its op row (one file per op in the room op), so that
+ * passes loop over nodes and never switch on names.
  */
 #ifndef DT_GRAPH_GRAPH_H
 #define DT_GRAPH_GRAPH_H
@@ -38,17 +40,19 @@ bool dt_type_equal(const dt_type *a, const dt_type *b);
 bool dt_type_has_batch(const dt_type *t);
 /* The type with B = batch. */
 dt_type dt_type_at(const dt_type *t, int64_t batch);
-/* Elements of a concrete type; of a symbolic one with B = 1. INT64_MAX where that is too little to count them (or the bytes). */
+/* Elements of a concrete type; of a symbolic one with B = 1. INT64_MAX where that is too little to
+ * count them (or the bytes). */
 int64_t dt_type_elements(const dt_type *t);
 int64_t dt_type_bytes(const dt_type *t);
 size_t dt_dtype_size(dt_dtype d);
-const char *dt_dtype_name(dt_dtype d);   /* "float32": job files and messages */
-const char *dt_dtype_short(dt_dtype d);  /* "f32": graph text, StableHLO's */
+const char *dt_dtype_name(dt_dtype d);  /* "float32": job files and messages */
+const char *dt_dtype_short(dt_dtype d); /* "f32": graph text, StableHLO's */
 bool dt_dtype_parse(const char *name, dt_dtype *out);
 bool dt_dtype_is_float(dt_dtype d);
-/* float16 and bfloat16: an op on them is the op on float32, its result rounded (pass/upcast.c, op/interpret.c). */
+/* float16 and bfloat16: an op on them is the op on float32, its result rounded (pass/upcast.c,
+ * op/interpret.c). */
 bool dt_dtype_is_narrow(dt_dtype d);
-bool dt_dtype_is_known(int64_t d);       /* a number that somebody gave */
+bool dt_dtype_is_known(int64_t d); /* a number that somebody gave */
 /* "f32[B,784]" */
 void dt_type_print(const dt_type *t, dt_str *out);
 /* "(B, 784)", "()": shapes in messages */
@@ -57,60 +61,81 @@ void dt_shape_print(const dt_type *t, dt_str *out);
 /* ---- variables ---- */
 
 /*
- * State that outlives a step: weights, optimizer slots. Uniform over replicas, so one copy per memory space. Counted.
+ * State that outlives a step: weights, optimizer slots. Uniform over replicas, so one copy per
+ * memory space. Counted.
  *
- * A variable whose copies may differ between replicas keeps them all in `stack`, a variable of type (R, ...) whose first entry is its
- * own data. The graph of one replica reads and assigns the variable, the folded graph its stack.
+ * A variable whose copies may differ between replicas keeps them all in `stack`, a variable of type
+ * (R, ...) whose first entry is its own data. The graph of one replica reads and assigns the
+ * variable, the folded graph its stack.
  */
 struct dt_variable { /* declared in dtrain.h */
     int refs;
-    char *path;        /* "dense/kernel" */
-    dt_type type;      /* no batch dimension */
+    char *path;   /* "dense/kernel" */
+    dt_type type; /* no batch dimension */
     bool trainable;
-    bool slot;         /* of an optimizer: not part of weights_sha256 */
-    const dt_variable *of; /* a slot's: the variable that it belongs to, lent, only to be compared; NULL: none */
-    bool on_all;       /* a slot's: the host reads and changes it on every worker (running means), so none keeps a part of it */
-    int lacks;         /* a slot's: 1 + the dimension of `of` that it is a mean over; 0: it is as large */
-    void *host_data;   /* aligned to 64, type's elements, row-major; the rooms above exec use dt_host_data and dt_host_edit */
-    const struct dt_variable_holder *newer; /* the device whose copy is newer than host_data; NULL: host_data is current */
-    const struct dt_variable_holder *held; /* the device that has a copy, newer or not, and is told when the variable goes; NULL: none */
-    unsigned written;  /* counts changes by the host, for devices that hold copies */
-    dt_variable *stack;      /* all replicas' copies; NULL: one for all */
-    bool may_diverge;        /* gets a stack when replicas assign values that differ; else that is an error */
-    struct dt_sharding_attr *sharding;       /* how it is divided over the logical devices of a replica (op/op.h), owned; NULL: nothing is said */
-    struct dt_weight_constraint *constraint; /* what an optimizer makes of it after each update (model/constraint.c), owned; NULL: nothing */
-    unsigned revision;       /* counts what a compiled step depends on: copies of its own, another sharding */
-    struct dt_strategy *strategy; /* whose scope it was made in; NULL: a plain one */
+    bool slot; /* of an optimizer: not part of weights_sha256 */
+    /* a slot's: the variable that it belongs to, lent, only to be compared; NULL: none */
+    const dt_variable *of;
+    /* a slot's: the host reads and changes it on every worker (running means), so none keeps a
+     * part of it */
+    bool on_all;
+    int lacks; /* a slot's: 1 + the dimension of `of` that it is a mean over; 0: it is as large */
+    /* aligned to 64, type's elements, row-major; the rooms above exec use dt_host_data and
+     * dt_host_edit */
+    void *host_data;
+    /* the device whose copy is newer than host_data; NULL: host_data is current */
+    const struct dt_variable_holder *newer;
+    /* the device that has a copy, newer or not, and is told when the variable goes; NULL: none */
+    const struct dt_variable_holder *held;
+    unsigned written;   /* counts changes by the host, for devices that hold copies */
+    dt_variable *stack; /* all replicas' copies; NULL: one for all */
+    /* gets a stack when replicas assign values that differ; else that is an error */
+    bool may_diverge;
+    /* how it is divided over the logical devices of a replica (op/op.h), owned; NULL: nothing is
+     * said */
+    struct dt_sharding_attr *sharding;
+    /* what an optimizer makes of it after each update (model/constraint.c), owned; NULL: nothing */
+    struct dt_weight_constraint *constraint;
+    /* counts what a compiled step depends on: copies of its own, another sharding */
+    unsigned revision;
+    struct dt_strategy *strategy;     /* whose scope it was made in; NULL: a plain one */
     int synchronization, aggregation; /* dt_synchronization, dt_aggregation of dtrain.h */
-    void (*forget)(dt_variable *v); /* gives up what the maker has hung on it; NULL: nothing */
+    void (*forget)(dt_variable *v);   /* gives up what the maker has hung on it; NULL: nothing */
 };
 
 /* A variable without memory: steps can be traced with it, and never run. */
 dt_variable *dt_variable_declare(const char *path, const dt_type *type, bool trainable);
 /* A zeroed variable; NO_MEMORY naming it when the system refuses. */
-dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type *type, bool trainable) DT_MUST_USE;
-/* From now on each of the replicas has a copy of its own, all equal to what it holds; fine when it has already. */
+dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type *type,
+                             bool trainable) DT_MUST_USE;
+/* From now on each of the replicas has a copy of its own, all equal to what it holds; fine when it
+ * has already. */
 dt_status *dt_variable_diverge(dt_variable *v, int replicas) DT_MUST_USE;
 
 /* A device that holds a copy of a variable: one device at a time. */
 typedef struct dt_variable_holder {
-    dt_status *(*fetch)(void *state, dt_variable *v); /* copies the value to host_data, or to that of the stack */
+    /* copies the value to host_data, or to that of the stack */
+    dt_status *(*fetch)(void *state, dt_variable *v);
     void *state;
-    void (*forget)(void *state);                      /* the variable goes, or another device takes it; NULL: nothing is kept */
+    /* the variable goes, or another device takes it; NULL: nothing is kept */
+    void (*forget)(void *state);
 } dt_variable_holder;
 
-/* From now on that device has the copy; one that another device has is fetched and given up. NULL: no device has one any more. */
+/* From now on that device has the copy; one that another device has is fetched and given up. NULL:
+ * no device has one any more. */
 dt_status *dt_variable_hold(dt_variable *v, const dt_variable_holder *by) DT_MUST_USE;
 /* Whether it was declared without memory. */
 bool dt_variable_is_outline(const dt_variable *v);
 /* Makes the host's copy current; fails only if a device does. */
 dt_status *dt_variable_fetch(const dt_variable *v) DT_MUST_USE;
 dt_status *dt_variables_fetch(dt_variable *const *v, int n) DT_MUST_USE;
-/* The host's copy of a variable that has been fetched since the last step: type's elements, for each replica where it has a stack. NULL: an outline. */
+/* The host's copy of a variable that has been fetched since the last step: type's elements, for
+ * each replica where it has a stack. NULL: an outline. */
 const void *dt_host_data(const dt_variable *v);
 /* Both: its copy is current, and about to be changed in part. */
 dt_status *dt_variable_edit(dt_variable *v) DT_MUST_USE;
-/* The same to be changed: from now on the host's copy is the newest. Fetch it first unless all of it is overwritten. */
+/* The same to be changed: from now on the host's copy is the newest. Fetch it first unless all of
+ * it is overwritten. */
 void *dt_host_edit(dt_variable *v);
 
 struct dt_variables { /* declared in dtrain.h; owns only lists of dt_variables_create */
@@ -127,8 +152,10 @@ typedef struct dt_node {
     dt_type type;
     int n_in;
     int in[DT_MAX_IN];
-    const void *attr;  /* op->attr_size bytes, zeroed padding: attributes compare with memcmp; NULL when size 0 */
-    const char *path;  /* the layer it came from ("dense", "optimizer/dense/kernel"), "" when none */
+    /* op->attr_size bytes, zeroed padding: attributes compare with memcmp; NULL when size 0 */
+    const void *attr;
+    /* the layer it came from ("dense", "optimizer/dense/kernel"), "" when none */
+    const char *path;
 } dt_node;
 
 typedef struct dt_named_node {
@@ -147,20 +174,26 @@ typedef struct dt_graph {
     const char *name;
     int n_nodes, n_args, n_states, n_results;
     const dt_node *node;
-    const dt_named_node *arg;    /* in order of declaration */
+    const dt_named_node *arg; /* in order of declaration */
     const dt_state *state;
     const dt_named_node *result;
-    int batch_parts;   /* -k in a type is k * B / batch_parts; 1 but in programs that cut the batch over devices (op/mesh.h) */
-    int n_values;      /* of the trace that made it */
-    const int *became; /* became[i]: the node that value i of the trace is here; -1: nothing needed it */
+    /* -k in a type is k * B / batch_parts; 1 but in programs that cut the batch over devices
+     * (op/mesh.h) */
+    int batch_parts;
+    int n_values; /* of the trace that made it */
+    /* became[i]: the node that value i of the trace is here; -1: nothing needed it */
+    const int *became;
 } dt_graph;
 
 void dt_graph_destroy(dt_graph *g);
-/* One node a line, the layer behind it: `%3 = dot_general(%0, %1) contracting [1]x[0] : f32[B,128]  // dense`; see print.c. */
+/* One node a line, the layer behind it: `%3 = dot_general(%0, %1) contracting [1]x[0] : f32[B,128]
+ * // dense`; see print.c. */
 void dt_graph_print(const dt_graph *g, dt_str *out);
 /* The same, with `note(g, node, out, user)` appending to each line; note may be NULL. */
-void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int, dt_str *, void *), void *user, dt_str *out);
-/* Order, arity, types inferred anew, updates of the variable's type. INTERNAL naming the first bad node. */
+void dt_graph_print_notes(const dt_graph *g, void (*note)(const dt_graph *, int, dt_str *, void *),
+                          void *user, dt_str *out);
+/* Order, arity, types inferred anew, updates of the variable's type. INTERNAL naming the first bad
+ * node. */
 dt_status *dt_graph_verify(const dt_graph *g) DT_MUST_USE;
 /* The same but for types inferred anew: a trace has inferred them when it emitted the nodes. */
 dt_status *dt_graph_verify_order(const dt_graph *g) DT_MUST_USE;
@@ -175,8 +208,9 @@ typedef struct dt_view {
     void *data;
 } dt_view;
 
-/* What an op found wrong with its inputs while it ran, if it did: a row number that there is no row for. Whoever runs a graph looks at the
- * end; until then results are what the op says of such inputs. The first finder's stays. */
+/* What an op found wrong with its inputs while it ran, if it did: a row number that there is no row
+ * for. Whoever runs a graph looks at the end; until then results are what the op says of such
+ * inputs. The first finder's stays. */
 typedef struct dt_refusal {
     _Atomic int finders;
     int64_t number, rows;
@@ -189,16 +223,21 @@ dt_status *dt_refusal_status(const dt_refusal *r) DT_MUST_USE;
 
 /* What an op may know of the run besides its inputs. */
 typedef struct dt_env {
-    int64_t batch;            /* B */
-    int64_t first;            /* number of its first example in the global batch */
+    int64_t batch; /* B */
+    int64_t first; /* number of its first example in the global batch */
     int replica, replicas;
-    const int32_t *offsets;   /* [segments + 1]: first row of each replica in the folded batch; NULL when not folded */
+    /* [segments + 1]: first row of each replica in the folded batch; NULL when not folded */
+    const int32_t *offsets;
     int segments;
-    const int32_t *shards;    /* [n_shards + 1]: first row of each reproducibility shard; NULL: none */
+    /* [n_shards + 1]: first row of each reproducibility shard; NULL: none */
+    const int32_t *shards;
     int n_shards;
-    dt_refusal *refusal;      /* NULL: nobody looks */
-    const _Atomic uint32_t *beside; /* threads of this process that work beside the step at the moment, such as those that prepare batches; NULL: none */
-    struct dt_member *member; /* of a worker that shares the batch with others (fabric/fabric.h); NULL: all rows are here */
+    dt_refusal *refusal; /* NULL: nobody looks */
+    /* threads of this process that work beside the step at the moment, such as those that
+     * prepare batches; NULL: none */
+    const _Atomic uint32_t *beside;
+    /* of a worker that shares the batch with others (fabric/fabric.h); NULL: all rows are here */
+    struct dt_member *member;
 } dt_env;
 
 /* One application of an op to arrays. */
@@ -217,10 +256,12 @@ typedef struct dt_infer {
     const void *attr;
     dt_type out; /* to be filled */
 } dt_infer;
-/* MODEL_SHAPE error, the op's name before the text: dt_bad_shape(q, "cannot join ...") says "dot_general cannot join ...". */
+/* MODEL_SHAPE error, the op's name before the text: dt_bad_shape(q, "cannot join ...") says
+ * "dot_general cannot join ...". */
 dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...) DT_MUST_USE DT_PRINTF(2, 3);
 
-/* A gradient rule reads in, out, dout and fills din[i] where wants[i]; left at trace NULL: no dependence. */
+/* A gradient rule reads in, out, dout and fills din[i] where wants[i]; left at trace NULL: no
+ * dependence. */
 typedef struct dt_grad {
     dt_trace *trace;
     const dt_node *node;
@@ -229,11 +270,14 @@ typedef struct dt_grad {
     dt_value din[DT_MAX_IN];
 } dt_grad;
 
-/* How an op may be split: every dimension names a factor (0, 1, ...). Splitting a factor splits all dimensions that name it; one that
- * the output lacks is summed (or maximised), so a split leaves partial results. -1: this dimension must be whole.
- * dot_general of (m, k), (k, n): in {{0, 1}, {1, 2}}, out {0, 2}.
- * A dimension that is SHARED is shorter than its factor: an element of it serves a run of the factor's. Over devices (pass/spmd) it is cut as the factor is,
- * or, once it lies in single elements, by the first of the axes alone: the parts that one element serves all have it. */
+/*
+ * How an op may be split: every dimension names a factor (0, 1, ...). Splitting a factor splits all
+ * dimensions that name it; one that the output lacks is summed (or maximised), so a split leaves
+ * partial results. -1: this dimension must be whole. dot_general of (m, k), (k, n): in {{0, 1}, {1,
+ * 2}}, out {0, 2}. A dimension that is SHARED is shorter than its factor: an element of it serves a
+ * run of the factor's. Over devices (pass/spmd) it is cut as the factor is, or, once it lies in
+ * single elements, by the first of the axes alone: the parts that one element serves all have it.
+ */
 typedef struct dt_rule {
     int8_t in[DT_MAX_IN][DT_MAX_RANK];
     int8_t out[DT_MAX_RANK];
@@ -250,19 +294,22 @@ typedef struct dt_matrix_work {
 } dt_matrix_work;
 
 typedef struct dt_cost {
-    double flops; /* of matrix units: multiply and add count 2 */
+    double flops;  /* of matrix units: multiply and add count 2 */
     double vector; /* element operations besides */
-    double bytes; /* read and written */
-    dt_matrix_work product[DT_MAX_PRODUCTS]; /* the flops by shape: scores of attention, and what is taken by them; padding of convolutions counts here */
+    double bytes;  /* read and written */
+    /* the flops by shape: scores of attention, and what is taken by them; padding of
+     * convolutions counts here */
+    dt_matrix_work product[DT_MAX_PRODUCTS];
 } dt_cost;
 
-/* An op in a folded graph (pass/fold.c), where the rows of all replicas are stacked and per-replica values carry a leading dimension. */
+/* An op in a folded graph (pass/fold.c), where the rows of all replicas are stacked and per-replica
+ * values carry a leading dimension. */
 typedef struct dt_fold_call {
     dt_trace *trace;
-    const dt_node *node;  /* in the unfolded graph */
-    const dt_value *in;   /* folded inputs */
-    int segments;         /* S, the size of that dimension */
-    int cut;              /* dt_cut of op.h: whose segments */
+    const dt_node *node; /* in the unfolded graph */
+    const dt_value *in;  /* folded inputs */
+    int segments;        /* S, the size of that dimension */
+    int cut;             /* dt_cut of op.h: whose segments */
 } dt_fold_call;
 
 struct dt_hlo_call;
@@ -270,8 +317,9 @@ struct dt_partition_call;
 struct dt_hlo_value;
 
 /*
- * What an op is to those who do not care which one it is: passes, prices and back ends ask for roles, so that a new op has its place by its row.
- * Roles with one op only name its attributes, too.
+ * What an op is to those who do not care which one it is: passes, prices and back ends ask for
+ * roles, so that a new op has its place by its row. Roles with one op only name its attributes,
+ * too.
  */
 typedef enum dt_role {
     DT_ROLE_OTHER,     /* none of these: its rule, cost and eval say all */
@@ -292,43 +340,66 @@ typedef enum dt_role {
 } dt_role;
 
 struct dt_op {
-    const char *name;   /* StableHLO's, or ours for composites */
+    const char *name; /* StableHLO's, or ours for composites */
     const char *about;
     int n_in;
     size_t attr_size;
     dt_role role;
-    bool read_through;  /* no work of its own for who compiles a whole program: its readers read its input */
-    bool varying;       /* differs between replicas by itself (replica_id, sizes of the batch) */
-    unsigned linear;    /* bit i: linear in input i while the others are fixed (multiply 3, divide 1, reshape 1) */
-    bool (*linear_when)(const void *attr, const dt_type *in); /* whether it is linear in its only input, where that is not always so; NULL: see linear */
-    bool positive;      /* defined and smooth for positive inputs: where tests of all ops look */
-    bool exact;         /* results are elements of inputs, or their negatives: what stands in few digits needs no rounding again */
-    bool additive;      /* f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
-    int (*loop)(const void *attr); /* which of its loops in op/ops.h: 0, its variants from 1 on; -1: none computes this. NULL: 0 */
-    const char *onnx;   /* ONNX' operator of the same inputs and meaning; NULL: a form of onnx/forms.c, or none */
-    double operations;  /* of the vector unit for an element of the result, where there is no `cost`, as many additions as take as long; 0: one.
-                         * Of functions: what libtpu 0.0.42.1 adds to a fusion for v5e for one more of them (log1p, expm1, power: counted) */
-    bool collective;    /* over replicas: eval gets the inputs of all replicas, in order, as in[0 .. replicas-1] */
+    /* no work of its own for who compiles a whole program: its readers read its input */
+    bool read_through;
+    bool varying; /* differs between replicas by itself (replica_id, sizes of the batch) */
+    /* bit i: linear in input i while the others are fixed (multiply 3, divide 1, reshape 1) */
+    unsigned linear;
+    /* whether it is linear in its only input, where that is not always so; NULL: see linear */
+    bool (*linear_when)(const void *attr, const dt_type *in);
+    bool positive; /* defined and smooth for positive inputs: where tests of all ops look */
+    /* results are elements of inputs, or their negatives: what stands in few digits needs no
+     * rounding again */
+    bool exact;
+    bool additive; /* f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
+    /* which of its loops in op/ops.h: 0, its variants from 1 on; -1: none computes this. NULL: 0 */
+    int (*loop)(const void *attr);
+    /* ONNX' operator of the same inputs and meaning; NULL: a form of onnx/forms.c, or none */
+    const char *onnx;
+    /* of the vector unit for an element of the result, where there is no `cost`, as many
+     * additions as take as long; 0: one. Of functions: what libtpu 0.0.42.1 adds to a fusion for
+     * v5e for one more of them (log1p, expm1, power: counted) */
+    double operations;
+    /* over replicas: eval gets the inputs of all replicas, in order, as in[0 .. replicas-1] */
+    bool collective;
     dt_status *(*infer)(dt_infer *q);
-    void (*grad)(dt_grad *g);                            /* NULL: no gradient flows */
+    void (*grad)(dt_grad *g); /* NULL: no gradient flows */
     void (*rule)(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
-    void (*cost)(const dt_call *c, dt_cost *cost);       /* reads types only; NULL: `operations` for each element of the output, bytes of all (dt_cost_of) */
-    void (*eval)(const dt_call *c);                      /* plain C: the definition */
-    void (*print)(const void *attr, dt_str *out);        /* without blanks around it; NULL: no attributes to show */
-    dt_value (*stack)(const dt_fold_call *c);   /* over inputs with one more, leading dimension; NULL: none, or element-wise */
-    dt_value (*segment)(const dt_fold_call *c); /* over stacked rows, one result per segment; NULL: none */
+    /* reads types only; NULL: `operations` for each element of the output, bytes of all
+     * (dt_cost_of) */
+    void (*cost)(const dt_call *c, dt_cost *cost);
+    void (*eval)(const dt_call *c); /* plain C: the definition */
+    /* without blanks around it; NULL: no attributes to show */
+    void (*print)(const void *attr, dt_str *out);
+    /* over inputs with one more, leading dimension; NULL: none, or element-wise */
+    dt_value (*stack)(const dt_fold_call *c);
+    /* over stacked rows, one result per segment; NULL: none */
+    dt_value (*segment)(const dt_fold_call *c);
     unsigned multiplied; /* bit i: matrix units multiply input i by others */
-    size_t rounds_inside; /* where in attr an int64 says that they round what is made inside: 1 + its offset; 0: nothing is */
-    size_t numbered;    /* where in attr a uint64 makes it another op of the same kind, as a stream of random numbers: 1 + its offset; 0: nowhere */
+    /* where in attr an int64 says that they round what is made inside: 1 + its offset; 0:
+     * nothing is */
+    size_t rounds_inside;
+    /* where in attr a uint64 makes it another op of the same kind, as a stream of random
+     * numbers: 1 + its offset; 0: nowhere */
+    size_t numbered;
     size_t result_type; /* where in attr a dt_type is the result's: 1 + its offset; 0: nowhere */
-    const struct dt_partition_row *over_devices; /* more ways to be split over devices (op/partition.h); NULL: as `rule` says */
-    const struct dt_across_row *across;          /* collectives over devices (op/across.h); NULL: it is none */
-    struct dt_hlo_value (*stablehlo)(const struct dt_hlo_call *c);  /* the op in StableHLO (op/stablehlo.h); NULL: it has no form of its own */
-    dt_value (*decompose)(struct dt_partition_call *c); /* the op in others, nothing being cut (op/partition.h), for formats that lack it; NULL: in none */
+    /* more ways to be split over devices (op/partition.h); NULL: as `rule` says */
+    const struct dt_partition_row *over_devices;
+    /* collectives over devices (op/across.h); NULL: it is none */
+    const struct dt_across_row *across;
+    /* the op in StableHLO (op/stablehlo.h); NULL: it has no form of its own */
+    struct dt_hlo_value (*stablehlo)(const struct dt_hlo_call *c);
+    /* the op in others, nothing being cut (op/partition.h), for formats that lack it; NULL: in
+     * none */
+    dt_value (*decompose)(struct dt_partition_call *c);
 };
 
-static inline bool dt_is_elementwise(const dt_op *op)
-{
+static inline bool dt_is_elementwise(const dt_op *op) {
     return op->role == DT_ROLE_ELEMENT || op->role == DT_ROLE_CONVERT;
 }
 
@@ -337,27 +408,32 @@ void dt_rule_whole(dt_rule *rule);
 
 /* ---- tracing ---- */
 
-/* A trace is a graph under construction; it keeps its first error. All emitting calls on a failed trace do nothing. */
+/* A trace is a graph under construction; it keeps its first error. All emitting calls on a failed
+ * trace do nothing. */
 dt_trace *dt_trace_create(const char *name);
 void dt_trace_destroy(dt_trace *t); /* takes NULL */
 /*
- * Ends the trace: its error, or *out, a verified graph. Destroys t. Nodes are numbered anew (out->became): arguments, variables,
- * then what results and updates need; the rest is dropped. The order depends on what is computed, not on how a compiler evaluates
- * the arguments of dt_add(f(x), g(x)), and puts updates behind the readers of old values where that is possible (order.c). States stay
- * in the order of first use: read variables in statements of their own.
+ * Ends the trace: its error, or *out, a verified graph. Destroys t. Nodes are numbered anew
+ * (out->became): arguments, variables, then what results and updates need; the rest is dropped. The
+ * order depends on what is computed, not on how a compiler evaluates the arguments of dt_add(f(x),
+ * g(x)), and puts updates behind the readers of old values where that is possible (order.c). States
+ * stay in the order of first use: read variables in statements of their own.
  */
 dt_status *dt_trace_end(dt_trace *t, dt_graph **out) DT_MUST_USE;
 bool dt_trace_lives(const dt_trace *t); /* a trace of this thread that has not ended */
 /* The same. If not, the thread's next public call says so, unless t is NULL. */
 bool dt_trace_is_live(const dt_trace *t);
 dt_status *dt_trace_error(const dt_trace *t); /* lent, NULL: none so far */
-/* Whether v may be used in t: false, and t has failed, when it comes from nowhere or from another trace. `user` names who wants it. */
+/* Whether v may be used in t: false, and t has failed, when it comes from nowhere or from another
+ * trace. `user` names who wants it. */
 bool dt_trace_owns(dt_trace *t, dt_value v, const char *user);
-/* The same for a value of any trace of this thread; what has ended is an error of the latest one. */
+/* The same for a value of any trace of this thread; what has ended is an error of the latest
+ * one. */
 bool dt_trace_has(dt_value v, const char *user);
 dt_arena *dt_trace_arena(dt_trace *t);
 
-/* Emits a node. n_in inputs of the same trace; attr (op->attr_size bytes) is copied. A node with the same op, inputs and attributes is reused. */
+/* Emits a node. n_in inputs of the same trace; attr (op->attr_size bytes) is copied. A node with
+ * the same op, inputs and attributes is reused. */
 dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, const void *attr);
 /* The type of a value; a float32 scalar for the value of a failed call. */
 dt_type dt_type_of_value(dt_value v);
@@ -378,13 +454,16 @@ void dt_assign(dt_trace *t, dt_variable *v, dt_value value);
 /* Replicas of the strategy that traces, for num_replicas_in_sync: 1 unless set. */
 void dt_trace_set_replicas(dt_trace *t, int replicas);
 int dt_trace_replicas(const dt_trace *t);
-/* Logical devices of a replica: 1 unless set. What is said of variables for so many is noted where they are read. */
+/* Logical devices of a replica: 1 unless set. What is said of variables for so many is noted where
+ * they are read. */
 void dt_trace_set_logical(dt_trace *t, int logical);
-/* Rows of all replicas together, when the trace is for just that number; -1, as it is unless set: any. */
+/* Rows of all replicas together, when the trace is for just that number; -1, as it is unless set:
+ * any. */
 void dt_trace_set_rows(dt_trace *t, int64_t rows);
 /*
- * Replicas whose arguments have different shapes are traced one by one. all_gather in one of them needs to know the sizes
- * of the others: each trace notes its own, and all are traced again until nothing is new.
+ * Replicas whose arguments have different shapes are traced one by one. all_gather in one of them
+ * needs to know the sizes of the others: each trace notes its own, and all are traced again until
+ * nothing is new.
  */
 typedef struct dt_each {
     int replica;     /* whose trace it is */
@@ -399,27 +478,29 @@ void dt_trace_set_each(dt_trace *t, dt_each *each); /* lent */
 bool dt_trace_set_merging(dt_trace *t, bool merging);
 
 /*
- * Where variables are kept elsewhere, as with parameter servers: what a step would change them by is handed over, in the order of the changes. The step
- * itself sees what dt_variable_assign returns, and of an optimizer's update nothing.
+ * Where variables are kept elsewhere, as with parameter servers: what a step would change them by
+ * is handed over, in the order of the changes. The step itself sees what dt_variable_assign
+ * returns, and of an optimizer's update nothing.
  */
 typedef struct dt_deferral {
     void (*write)(void *user, dt_variable *v, int how, dt_value value); /* how: a dt_write */
-    void (*update)(void *user, struct dt_optimizer *o, const struct dt_variables *v, const dt_value *gradient);
+    void (*update)(void *user, struct dt_optimizer *o, const struct dt_variables *v,
+                   const dt_value *gradient);
     void *user;
 } dt_deferral;
 void dt_trace_set_deferral(dt_trace *t, const dt_deferral *d); /* lent */
 const dt_deferral *dt_trace_deferral(const dt_trace *t);       /* NULL: variables are kept here */
 
 /* For passes. */
-/* Fills order[] (room for dt_trace_count) with the nodes that the roots need, inputs before users, depth first from left to right; returns
- * their count. The order depends on the structure alone. */
+/* Fills order[] (room for dt_trace_count) with the nodes that the roots need, inputs before users,
+ * depth first from left to right; returns their count. The order depends on the structure alone. */
 int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order);
-int dt_trace_count(const dt_trace *t);             /* nodes so far */
+int dt_trace_count(const dt_trace *t); /* nodes so far */
 const dt_node *dt_trace_node(const dt_trace *t, int i);
 /* The graph's batch_parts. */
 void dt_trace_set_batch_parts(dt_trace *t, int parts);
-/* Where the order is free, node i comes before all but arguments, variables and what it needs; of several the first told comes first. One that nothing needs is dropped all
- * the same. */
+/* Where the order is free, node i comes before all but arguments, variables and what it needs; of
+ * several the first told comes first. One that nothing needs is dropped all the same. */
 void dt_trace_put_first(dt_trace *t, int i);
 /* Copies node `i` of g with new inputs (attributes, path included). */
 dt_value dt_emit_like(dt_trace *t, const dt_graph *g, int i, const dt_value *in);

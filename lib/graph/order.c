@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of a graph's nodes. It depends on the structure alone: C leaves open which of f(x) and g(x) runs first in
- * dt_add(f(x), g(x)), so numbers given while tracing differ between compilers; texts, sums and bits must not.
+ * The order of a graph's nodes. It depends on the structure alone: C leaves open which of f(x) and
+ * g(x) runs first in dt_add(f(x), g(x)), so numbers given while tracing differ between compilers;
+ * texts, sums and bits must not.
  *
- * Nodes are taken depth first from the roots, inputs from left to right. Two rules change that order:
+ * Nodes are taken depth first from the roots, inputs from left to right. Two rules change that
+ * order:
  *
  *     an update comes after the readers of the old value      so that it can be made in place
- *     updates run from the last variable to the first          a backward pass meets its layers in that order, and a gradient
- *                                                              is freed as soon as its layer's weights have used it
+ *     updates run from the last variable to the first          a backward pass meets its layers in
+ *     that order, and a gradient
+ *                                                              is freed as soon as its layer's
+ *                                                              weights have used it
  *
- *     dz ---> dV = h' dz ---> V := V - dV        V may not be overwritten before dh = dz V', so the update of V
+ *     dz ---> dV = h' dz ---> V := V - dV        V may not be overwritten before dh = dz V', so the
+ *     update of V
  *      \----> dh = dz V'  ---> ...               waits for dh as if it were an input
  */
 #include "graph/trace.h"
@@ -34,91 +39,78 @@ typedef struct walk {
     int depth, n;
 } walk;
 
-static int *ints(int n)
-{
-    return dt_alloc(dt_size_mul((size_t)n, sizeof(int)));
-}
+static int *ints(int n) { return dt_alloc(dt_size_mul((size_t)n, sizeof(int))); }
 
-static int *minus_ones(int n)
-{
+static int *minus_ones(int n) {
     int *list = ints(n);
-    for (int i = 0; i < n; i++)
-        list[i] = -1;
+    for (int i = 0; i < n; i++) list[i] = -1;
     return list;
 }
 
 /* The next node that must come before `node`; -1: no more. */
-static int take(walk *w, int node)
-{
+static int take(walk *w, int node) {
     const dt_node *n = w->trace->node[node];
-    if (w->next[node] < n->n_in)
-        return n->in[w->next[node]++];
+    if (w->next[node] < n->n_in) return n->in[w->next[node]++];
     int at = w->waits ? w->waits->first[node] : -1;
-    if (at < 0)
-        return -1;
+    if (at < 0) return -1;
     w->waits->first[node] = w->waits->list[at].next;
     return w->waits->list[at].node;
 }
 
-static void meet(walk *w, int node)
-{
-    if (w->next[node] >= 0)
-        return;
+static void meet(walk *w, int node) {
+    if (w->next[node] >= 0) return;
     w->next[node] = 0;
     w->stack[w->depth++] = node;
 }
 
-static void visit(walk *w, int root)
-{
+static void visit(walk *w, int root) {
     meet(w, root);
     while (w->depth > 0) {
         int top = w->stack[w->depth - 1], before = take(w, top);
-        if (before >= 0)
-            meet(w, before);
-        else
-            w->order[w->n++] = w->stack[--w->depth];
+        if (before >= 0) meet(w, before);
+        else w->order[w->n++] = w->stack[--w->depth];
     }
 }
 
-static int order_from(const dt_trace *t, wait_lists *waits, const int *root, int n_roots, int *order)
-{
-    walk w = { .trace = t, .waits = waits, .next = minus_ones(t->n_nodes), .stack = ints(t->n_nodes), .order = order };
-    for (int i = 0; i < n_roots; i++)
-        visit(&w, root[i]);
+static int order_from(const dt_trace *t, wait_lists *waits, const int *root, int n_roots,
+                      int *order) {
+    walk w = {.trace = t,
+              .waits = waits,
+              .next = minus_ones(t->n_nodes),
+              .stack = ints(t->n_nodes),
+              .order = order};
+    for (int i = 0; i < n_roots; i++) visit(&w, root[i]);
     free(w.next);
     free(w.stack);
     return w.n;
 }
 
-int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order)
-{
+int dt_trace_order(const dt_trace *t, const int *root, int n_roots, int *order) {
     return order_from(t, NULL, root, n_roots, order);
 }
 
 /* ---- updates wait for readers ---- */
 
-/* by[i]: the update that overwrites the variable whose old value is node i; -1: none. The caller frees it. */
-static int *list_overwriting(const dt_trace *t)
-{
+/* by[i]: the update that overwrites the variable whose old value is node i; -1: none. The caller
+ * frees it. */
+static int *list_overwriting(const dt_trace *t) {
     int *by = minus_ones(t->n_nodes);
     for (int i = 0; i < t->n_states; i++)
-        if (t->state[i].now != t->state[i].node)
-            by[t->state[i].node] = t->state[i].now;
+        if (t->state[i].now != t->state[i].node) by[t->state[i].node] = t->state[i].now;
     return by;
 }
 
 /* For each update the readers of the value it overwrites, in the order given. */
-static wait_lists find_waits(const dt_trace *t, const int *order, int n)
-{
+static wait_lists find_waits(const dt_trace *t, const int *order, int n) {
     int *by = list_overwriting(t), count = 0;
-    wait_lists w = { minus_ones(t->n_nodes), dt_alloc(dt_size_mul((size_t)n, DT_MAX_IN * sizeof *w.list)) };
+    wait_lists w = {minus_ones(t->n_nodes),
+                    dt_alloc(dt_size_mul((size_t)n, DT_MAX_IN * sizeof *w.list))};
     for (int i = n - 1; i >= 0; i--) {
         const dt_node *reader = t->node[order[i]];
         for (int k = 0; k < reader->n_in; k++) {
             int update = by[reader->in[k]];
-            if (update < 0 || update == order[i])
-                continue;
-            w.list[count] = (wait){ order[i], w.first[update] };
+            if (update < 0 || update == order[i]) continue;
+            w.list[count] = (wait){order[i], w.first[update]};
             w.first[update] = count++;
         }
     }
@@ -126,27 +118,24 @@ static wait_lists find_waits(const dt_trace *t, const int *order, int n)
     return w;
 }
 
-/* Whether every input stands before its use: not so where a reader of an old value needs the new one too. */
-static bool is_ordered(const dt_trace *t, const int *order, int n)
-{
+/* Whether every input stands before its use: not so where a reader of an old value needs the new
+ * one too. */
+static bool is_ordered(const dt_trace *t, const int *order, int n) {
     bool *done = dt_alloc((size_t)t->n_nodes), good = true;
     for (int i = 0; i < n; i++) {
         const dt_node *node = t->node[order[i]];
-        for (int k = 0; k < node->n_in; k++)
-            good &= done[node->in[k]];
+        for (int k = 0; k < node->n_in; k++) good &= done[node->in[k]];
         done[order[i]] = true;
     }
     free(done);
     return good;
 }
 
-int dt_trace_order_updates(const dt_trace *t, const int *root, int n_roots, int *order)
-{
+int dt_trace_order_updates(const dt_trace *t, const int *root, int n_roots, int *order) {
     int *plain = ints(t->n_nodes), n = dt_trace_order(t, root, n_roots, plain);
     wait_lists w = find_waits(t, plain, n);
     if (order_from(t, &w, root, n_roots, order) != n || !is_ordered(t, order, n))
-        for (int i = 0; i < n; i++)
-            order[i] = plain[i];
+        for (int i = 0; i < n; i++) order[i] = plain[i];
     free(plain);
     free(w.first);
     free(w.list);

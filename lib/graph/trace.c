@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces: graphs under construction. Step functions and passes emit nodes through dt_emit, which infers the type and numbers values: the same op on
- * the same inputs with the same attributes is the same node, so that no caller has to remember what was computed before. (Ops have no effects;
+ * Traces: graphs under construction. Step functions and passes emit nodes through dt_emit, which
+ * infers the type and numbers values: the same op on the same inputs with the same attributes is
+ * the same node, so that no caller has to remember what was computed before. (Ops have no effects;
  * assignments are kept beside the nodes.)
  *
- * A trace keeps its first error, and what is emitted after it goes nowhere: builders read as mathematics, and the error is looked
- * at once, at the end.
+ * A trace keeps its first error, and what is emitted after it goes nowhere: builders read as
+ * mathematics, and the error is looked at once, at the end.
  */
 #include "graph/trace.h"
 #include "base/hash.h"
@@ -15,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The traces of this thread that have not ended, the latest first: what tells a value that is kept too long from a good one. */
+/* The traces of this thread that have not ended, the latest first: what tells a value that is kept
+ * too long from a good one. */
 static _Thread_local struct live {
     dt_trace *top;
     unsigned begun;
@@ -24,8 +26,7 @@ static _Thread_local struct live {
 /* A type must be addressable at the largest global batch a job may have. */
 static const int64_t largest_batch = 1 << 24;
 
-dt_trace *dt_trace_create(const char *name)
-{
+dt_trace *dt_trace_create(const char *name) {
     dt_trace *t = dt_alloc(sizeof *t);
     t->arena = dt_arena_create();
     t->name = dt_arena_strdup(t->arena, name);
@@ -38,48 +39,38 @@ dt_trace *dt_trace_create(const char *name)
     return t;
 }
 
-static void end_life(const dt_trace *t)
-{
+static void end_life(const dt_trace *t) {
     dt_trace **p = &live.top;
 
-    while (*p != t)
-        p = &(*p)->below;
+    while (*p != t) p = &(*p)->below;
     *p = t->below;
 }
 
-static bool is_live(const dt_trace *t)
-{
+static bool is_live(const dt_trace *t) {
     const dt_trace *p = live.top;
 
-    while (p && p != t)
-        p = p->below;
+    while (p && p != t) p = p->below;
     return p != NULL;
 }
 
-bool dt_trace_lives(const dt_trace *t)
-{
-    return t && is_live(t);
-}
+bool dt_trace_lives(const dt_trace *t) { return t && is_live(t); }
 
-bool dt_trace_is_live(const dt_trace *t)
-{
-    if (!t || is_live(t))
-        return t != NULL;
-    dt_status_keep(dt_fail(DT_E_TRACE_VALUE, NULL, "a step function was used after it was recorded: its trace and values end with it"));
+bool dt_trace_is_live(const dt_trace *t) {
+    if (!t || is_live(t)) return t != NULL;
+    dt_status_keep(dt_fail(
+        DT_E_TRACE_VALUE, NULL,
+        "a step function was used after it was recorded: its trace and values end with it"));
     return false;
 }
 
-void dt_trace_destroy(dt_trace *t)
-{
-    if (!t)
-        return;
+void dt_trace_destroy(dt_trace *t) {
+    if (!t) return;
     end_life(t);
     dt_arena_destroy(t->arena);
     dt_status_free(t->error);
     free(t->node);
     free(t->arg);
-    for (int i = 0; i < t->n_states; i++)
-        dt_variable_unref(t->state[i].variable);
+    for (int i = 0; i < t->n_states; i++) dt_variable_unref(t->state[i].variable);
     free(t->state);
     free(t->result);
     free(t->slot);
@@ -90,153 +81,106 @@ void dt_trace_destroy(dt_trace *t)
     free(t);
 }
 
-dt_arena *dt_trace_arena(dt_trace *t)
-{
-    return t->arena;
-}
+dt_arena *dt_trace_arena(dt_trace *t) { return t->arena; }
 
-dt_status *dt_trace_error(const dt_trace *t)
-{
-    return t->error;
-}
+dt_status *dt_trace_error(const dt_trace *t) { return t->error; }
 
-void dt_trace_fail(dt_trace *t, dt_status *s)
-{
+void dt_trace_fail(dt_trace *t, dt_status *s) {
     DT_LIVE(s);
-    if (!s)
-        return;
-    if (!dt_trace_is_live(t) || t->error)
-        dt_status_free(s);
-    else
-        t->error = *t->path ? dt_note(s, "in layer '%s'", t->path) : s;
+    if (!s) return;
+    if (!dt_trace_is_live(t) || t->error) dt_status_free(s);
+    else t->error = *t->path ? dt_note(s, "in layer '%s'", t->path) : s;
 }
 
-void dt_trace_set_replicas(dt_trace *t, int replicas)
-{
-    t->replicas = replicas;
-}
+void dt_trace_set_replicas(dt_trace *t, int replicas) { t->replicas = replicas; }
 
-void dt_trace_set_logical(dt_trace *t, int logical)
-{
-    t->logical = logical;
-}
+void dt_trace_set_logical(dt_trace *t, int logical) { t->logical = logical; }
 
-int dt_trace_replicas(const dt_trace *t)
-{
-    return t && is_live(t) ? t->replicas : 1;
-}
+int dt_trace_replicas(const dt_trace *t) { return t && is_live(t) ? t->replicas : 1; }
 
-void dt_trace_set_batch_parts(dt_trace *t, int parts)
-{
-    t->batch_parts = parts;
-}
+void dt_trace_set_batch_parts(dt_trace *t, int parts) { t->batch_parts = parts; }
 
-void dt_trace_set_rows(dt_trace *t, int64_t rows)
-{
-    t->rows = rows;
-}
+void dt_trace_set_rows(dt_trace *t, int64_t rows) { t->rows = rows; }
 
-void dt_trace_set_each(dt_trace *t, dt_each *each)
-{
+void dt_trace_set_each(dt_trace *t, dt_each *each) {
     t->each = each;
     each->collectives = each->gathers = 0;
 }
 
-void dt_trace_set_deferral(dt_trace *t, const dt_deferral *d)
-{
-    t->deferral = d;
-}
+void dt_trace_set_deferral(dt_trace *t, const dt_deferral *d) { t->deferral = d; }
 
-const dt_deferral *dt_trace_deferral(const dt_trace *t)
-{
-    return t->deferral;
-}
+const dt_deferral *dt_trace_deferral(const dt_trace *t) { return t->deferral; }
 
-bool dt_trace_set_merging(dt_trace *t, bool merging)
-{
+bool dt_trace_set_merging(dt_trace *t, bool merging) {
     bool before = t->merging;
     t->merging = merging;
     return before;
 }
 
-int dt_trace_count(const dt_trace *t)
-{
-    return t->n_nodes;
-}
+int dt_trace_count(const dt_trace *t) { return t->n_nodes; }
 
-const dt_node *dt_trace_node(const dt_trace *t, int i)
-{
+const dt_node *dt_trace_node(const dt_trace *t, int i) {
     assert(i >= 0 && i < t->n_nodes);
     return t->node[i];
 }
 
-const char *dt_trace_path(dt_trace *t, const char *path)
-{
-    if (!t || !is_live(t))
-        return "";
+const char *dt_trace_path(dt_trace *t, const char *path) {
+    if (!t || !is_live(t)) return "";
     const char *before = t->path;
-    if (strcmp(path, before) != 0)
-        t->path = dt_arena_strdup(t->arena, path);
+    if (strcmp(path, before) != 0) t->path = dt_arena_strdup(t->arena, path);
     return before;
 }
 
-dt_value dt_value_of(dt_trace *t, int i)
-{
-    return (dt_value){ t, i, t->generation };
+dt_value dt_value_of(dt_trace *t, int i) { return (dt_value){t, i, t->generation}; }
+
+static bool is_good(dt_value v) {
+    return is_live(v.trace) && v.generation == v.trace->generation && v.node >= 0 &&
+           v.node < v.trace->n_nodes;
 }
 
-static bool is_good(dt_value v)
-{
-    return is_live(v.trace) && v.generation == v.trace->generation && v.node >= 0 && v.node < v.trace->n_nodes;
-}
-
-const dt_node *dt_node_of(dt_value v)
-{
+const dt_node *dt_node_of(dt_value v) {
     return v.trace && is_good(v) ? dt_trace_node(v.trace, v.node) : NULL;
 }
 
-dt_type dt_type_of_value(dt_value v)
-{
+dt_type dt_type_of_value(dt_value v) {
     const dt_node *n = dt_node_of(v);
     return n ? n->type : dt_scalar_type(DT_FLOAT32);
 }
 
-const dt_named_node *dt_named_find(const dt_named_node *list, const dt_hash_index *at, const char *name)
-{
+const dt_named_node *dt_named_find(const dt_named_node *list, const dt_hash_index *at,
+                                   const char *name) {
     for (int i = dt_hash_index_first(at, dt_name_hash(name)); i >= 0; i = dt_hash_index_next(at, i))
-        if (strcmp(list[i].name, name) == 0)
-            return &list[i];
+        if (strcmp(list[i].name, name) == 0) return &list[i];
     return NULL;
 }
 
-bool dt_trace_owns(dt_trace *t, dt_value v, const char *user)
-{
-    if (v.trace == t && is_good(v))
-        return true;
-    if (t->error)
-        return false;
+bool dt_trace_owns(dt_trace *t, dt_value v, const char *user) {
+    if (v.trace == t && is_good(v)) return true;
+    if (t->error) return false;
     if (v.trace && !is_good(v))
-        dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "%s got a value of a trace that has ended: values end with the step function that made them", user));
+        dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL,
+                                 "%s got a value of a trace that has ended: values end with the "
+                                 "step function that made them",
+                                 user));
     else if (v.trace)
-        dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "%s got a value of another trace ('%s')", user, v.trace->name));
+        dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "%s got a value of another trace ('%s')",
+                                 user, v.trace->name));
     else
-        dt_trace_fail(t, dt_fail(DT_E_TRACE_VALUE, NULL, "%s got no value: the call that should have made it failed", user));
+        dt_trace_fail(t,
+                      dt_fail(DT_E_TRACE_VALUE, NULL,
+                              "%s got no value: the call that should have made it failed", user));
     return false;
 }
 
-bool dt_trace_has(dt_value v, const char *user)
-{
+bool dt_trace_has(dt_value v, const char *user) {
     if (v.trace && is_live(v.trace) && v.generation == v.trace->generation)
         return dt_trace_owns(v.trace, v, user);
-    if (v.trace && live.top)
-        dt_trace_owns(live.top, v, user);
+    if (v.trace && live.top) dt_trace_owns(live.top, v, user);
     return false;
 }
 
-void dt_return(dt_trace *t, const char *name, dt_value value)
-{
-    if (!dt_trace_is_live(t) || t->error || !dt_trace_owns(t, value, "dt_return"))
-        return;
+void dt_return(dt_trace *t, const char *name, dt_value value) {
+    if (!dt_trace_is_live(t) || t->error || !dt_trace_owns(t, value, "dt_return")) return;
     if (!name) {
         dt_trace_fail(t, dt_want(name, "dt_return", "name"));
         return;
@@ -247,19 +191,17 @@ void dt_return(dt_trace *t, const char *name, dt_value value)
     }
     dt_hash_index_add(&t->results_at, dt_name_hash(name));
     DT_GROW(t->result, t->cap_results, t->n_results + 1);
-    t->result[t->n_results++] = (dt_named_node){ dt_arena_strdup(t->arena, name), value.node };
+    t->result[t->n_results++] = (dt_named_node){dt_arena_strdup(t->arena, name), value.node};
 }
 
-void dt_trace_put_first(dt_trace *t, int i)
-{
+void dt_trace_put_first(dt_trace *t, int i) {
     assert(i >= 0 && i < t->n_nodes);
     DT_GROW(t->early, t->cap_early, t->n_early + 1);
     t->early[t->n_early++] = i;
 }
 
-dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...)
-{
-    dt_str text = { 0 };
+dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...) {
+    dt_str text = {0};
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
@@ -271,61 +213,51 @@ dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...)
 
 /* ---- value numbering ---- */
 
-static uint64_t hash_node(const dt_node *n)
-{
+static uint64_t hash_node(const dt_node *n) {
     uint64_t h = dt_hash_bytes((uint64_t)(uintptr_t)n->op, n->in, (size_t)n->n_in * sizeof *n->in);
     h = dt_hash_bytes(h, n->attr, n->op->attr_size);
     return h ^ h >> 32; /* the table looks at the low bits */
 }
 
-static bool same_node(const dt_node *a, const dt_node *b)
-{
-    return a->op == b->op && a->n_in == b->n_in && memcmp(a->in, b->in, sizeof a->in) == 0
-        && (a->op->attr_size == 0 || memcmp(a->attr, b->attr, a->op->attr_size) == 0);
+static bool same_node(const dt_node *a, const dt_node *b) {
+    return a->op == b->op && a->n_in == b->n_in && memcmp(a->in, b->in, sizeof a->in) == 0 &&
+           (a->op->attr_size == 0 || memcmp(a->attr, b->attr, a->op->attr_size) == 0);
 }
 
 /* The slot where `n` stands or should stand; the table is never full. */
-static dt_trace_slot *find_slot(dt_trace *t, const dt_node *n, uint32_t hash)
-{
+static dt_trace_slot *find_slot(dt_trace *t, const dt_node *n, uint32_t hash) {
     uint32_t mask = (uint32_t)t->n_slots - 1;
     for (uint32_t i = hash & mask;; i = (i + 1) & mask)
-        if (t->slot[i].node < 0 || (t->slot[i].hash == hash && same_node(t->node[t->slot[i].node], n)))
+        if (t->slot[i].node < 0 ||
+            (t->slot[i].hash == hash && same_node(t->node[t->slot[i].node], n)))
             return &t->slot[i];
 }
 
-static void put_slot(dt_trace *t, const dt_trace_slot *s)
-{
+static void put_slot(dt_trace *t, const dt_trace_slot *s) {
     uint32_t mask = (uint32_t)t->n_slots - 1, at = s->hash & mask;
-    while (t->slot[at].node >= 0)
-        at = (at + 1) & mask;
+    while (t->slot[at].node >= 0) at = (at + 1) & mask;
     t->slot[at] = *s;
 }
 
 /* Makes room for one more node: at least every second slot stays free. */
-static void grow_slots(dt_trace *t)
-{
-    if (t->n_nodes + 1 <= t->n_slots / 2)
-        return;
+static void grow_slots(dt_trace *t) {
+    if (t->n_nodes + 1 <= t->n_slots / 2) return;
     int had = t->n_slots;
     dt_trace_slot *old = t->slot;
     t->n_slots = had ? 2 * had : 64;
     t->slot = dt_alloc(dt_size_mul((size_t)t->n_slots, sizeof *t->slot));
-    for (int i = 0; i < t->n_slots; i++)
-        t->slot[i].node = -1;
+    for (int i = 0; i < t->n_slots; i++) t->slot[i].node = -1;
     for (int i = 0; i < had; i++)
-        if (old[i].node >= 0)
-            put_slot(t, &old[i]);
+        if (old[i].node >= 0) put_slot(t, &old[i]);
     free(old);
 }
 
 /* ---- emitting ---- */
 
-static dt_status *infer_type(const dt_trace *t, dt_node *n)
-{
+static dt_status *infer_type(const dt_trace *t, dt_node *n) {
     dt_type in[DT_MAX_IN];
-    for (int i = 0; i < n->n_in; i++)
-        in[i] = t->node[n->in[i]]->type;
-    dt_infer q = { .op = n->op, .in = in, .n_in = n->n_in, .attr = n->attr };
+    for (int i = 0; i < n->n_in; i++) in[i] = t->node[n->in[i]]->type;
+    dt_infer q = {.op = n->op, .in = in, .n_in = n->n_in, .attr = n->attr};
     DT_TRY(n->op->infer(&q));
     dt_type largest = dt_type_at(&q.out, largest_batch);
     if (dt_type_bytes(&largest) == INT64_MAX)
@@ -335,8 +267,7 @@ static dt_status *infer_type(const dt_trace *t, dt_node *n)
 }
 
 /* Copies what `n` lends into the arena and appends it. */
-static int append(dt_trace *t, const dt_node *n)
-{
+static int append(dt_trace *t, const dt_node *n) {
     dt_node *kept = dt_arena_copy(t->arena, n, sizeof *n);
     kept->attr = n->op->attr_size ? dt_arena_copy(t->arena, n->attr, n->op->attr_size) : NULL;
     kept->path = t->path;
@@ -345,16 +276,13 @@ static int append(dt_trace *t, const dt_node *n)
     return t->n_nodes++;
 }
 
-dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, const void *attr)
-{
-    static const dt_value none = { 0 };
-    if (!dt_trace_is_live(t) || t->error)
-        return none;
+dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, const void *attr) {
+    static const dt_value none = {0};
+    if (!dt_trace_is_live(t) || t->error) return none;
     assert(n_in == op->n_in && (attr || op->attr_size == 0));
-    dt_node n = { .op = op, .n_in = n_in, .attr = attr };
+    dt_node n = {.op = op, .n_in = n_in, .attr = attr};
     for (int i = 0; i < n_in; i++) {
-        if (!dt_trace_owns(t, in[i], op->name))
-            return none;
+        if (!dt_trace_owns(t, in[i], op->name)) return none;
         n.in[i] = in[i].node;
     }
     grow_slots(t);
@@ -367,13 +295,12 @@ dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, con
             dt_trace_fail(t, s);
             return none;
         }
-        *slot = (dt_trace_slot){ append(t, &n), hash };
+        *slot = (dt_trace_slot){append(t, &n), hash};
     }
     return dt_value_of(t, slot->node);
 }
 
-dt_value dt_emit_like(dt_trace *t, const dt_graph *g, int i, const dt_value *in)
-{
+dt_value dt_emit_like(dt_trace *t, const dt_graph *g, int i, const dt_value *in) {
     const dt_node *n = &g->node[i];
     const char *before = dt_trace_path(t, n->path);
     dt_value v = dt_emit(t, n->op, in, n->n_in, n->attr);

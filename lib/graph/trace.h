@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of a trace, for the room itself and for those builders of room op that make rows of their own (arguments and
- * variables: op/state.c). Everybody else uses graph.h.
+ * The inside of a trace, for the room itself and for those builders of room op that make rows of
+ * their own (arguments and variables: op/state.c). Everybody else uses graph.h.
  *
- * Nodes stay where they are while the trace grows, so that a `const dt_node *` is good until dt_trace_end; only then are they
- * laid side by side.
+ * Nodes stay where they are while the trace grows, so that a `const dt_node *` is good until
+ * dt_trace_end; only then are they laid side by side.
  */
 #ifndef DT_GRAPH_TRACE_H
 #define DT_GRAPH_TRACE_H
@@ -26,15 +26,16 @@ typedef struct dt_trace_slot {
 struct dt_trace {
     dt_trace *below;     /* the trace of this thread that was begun before and has not ended */
     unsigned generation; /* no two traces of a thread have the same */
-    dt_arena *arena; /* becomes the graph's */
+    dt_arena *arena;     /* becomes the graph's */
     const char *name;
     const char *path;
     dt_status *error; /* the first */
     int replicas, logical, batch_parts;
-    int64_t rows;    /* of all replicas together, where they are fixed; -1: they differ from run to run */
-    dt_each *each;   /* NULL: one trace is of all replicas */
+    /* of all replicas together, where they are fixed; -1: they differ from run to run */
+    int64_t rows;
+    dt_each *each; /* NULL: one trace is of all replicas */
     const dt_deferral *deferral;
-    bool merging;    /* in a function called by dt_merge_call */
+    bool merging; /* in a function called by dt_merge_call */
     int n_nodes, cap_nodes, n_args, cap_args, n_states, cap_states, n_results, cap_results;
     const dt_node **node;
     dt_named_node *arg;
@@ -52,6 +53,7 @@ dt_value dt_value_of(dt_trace *t, int i);
 /* dt_trace_order, with updates behind the readers of the old values where that is possible. */
 int dt_trace_order_updates(const dt_trace *t, const int *root, int n_roots, int *order);
 /* The entry of that name in a list whose places are `at`, or NULL. */
-const dt_named_node *dt_named_find(const dt_named_node *list, const dt_hash_index *at, const char *name);
+const dt_named_node *dt_named_find(const dt_named_node *list, const dt_hash_index *at,
+                                   const char *name);
 
 #endif

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables: values that outlive a step. Their memory is allocated up front, so that a lack of it is reported when a model is built. */
+/* Variables: values that outlive a step. Their memory is allocated up front, so that a lack of it
+ * is reported when a model is built. */
 #include "graph/graph.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-dt_variable *dt_variable_declare(const char *path, const dt_type *type, bool trainable)
-{
+dt_variable *dt_variable_declare(const char *path, const dt_type *type, bool trainable) {
     dt_variable *v = dt_alloc(sizeof *v);
-    *v = (dt_variable){ .refs = 1, .path = dt_strdup(path), .type = *type, .trainable = trainable };
+    *v = (dt_variable){.refs = 1, .path = dt_strdup(path), .type = *type, .trainable = trainable};
     return v;
 }
 
-dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type *type, bool trainable)
-{
+dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type *type,
+                             bool trainable) {
     assert(!dt_type_has_batch(type));
     int64_t bytes = dt_type_bytes(type);
     void *data = bytes == INT64_MAX ? NULL : dt_try_alloc_dense((size_t)(bytes > 0 ? bytes : 1));
     if (!data) {
-        dt_str text = { 0 };
+        dt_str text = {0};
         dt_type_print(type, &text);
-        dt_status *s = dt_fail(DT_E_NO_MEMORY, NULL, "no memory for the variable '%s' of type %s", path, dt_str_text(&text));
+        dt_status *s = dt_fail(DT_E_NO_MEMORY, NULL, "no memory for the variable '%s' of type %s",
+                               path, dt_str_text(&text));
         dt_str_release(&text);
         return s;
     }
@@ -32,8 +33,7 @@ dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type 
 }
 
 /* (R, ...) */
-static dt_type stacked_type(const dt_type *own, int replicas)
-{
+static dt_type stacked_type(const dt_type *own, int replicas) {
     dt_type t = *own;
 
     memmove(t.dim + 1, t.dim, (DT_MAX_RANK - 1) * sizeof *t.dim);
@@ -42,12 +42,13 @@ static dt_type stacked_type(const dt_type *own, int replicas)
     return t;
 }
 
-dt_status *dt_variable_diverge(dt_variable *v, int replicas)
-{
-    if (v->stack)
-        return NULL;
+dt_status *dt_variable_diverge(dt_variable *v, int replicas) {
+    if (v->stack) return NULL;
     if (v->type.rank == DT_MAX_RANK)
-        return dt_fail(DT_E_MODEL_SHAPE, NULL, "the variable '%s' has %d dimensions: too many to hold one value per replica", v->path, DT_MAX_RANK);
+        return dt_fail(
+            DT_E_MODEL_SHAPE, NULL,
+            "the variable '%s' has %d dimensions: too many to hold one value per replica", v->path,
+            DT_MAX_RANK);
     DT_TRY(dt_variable_fetch(v));
     dt_type type = stacked_type(&v->type, replicas);
     size_t bytes = (size_t)dt_type_bytes(&v->type);
@@ -62,84 +63,64 @@ dt_status *dt_variable_diverge(dt_variable *v, int replicas)
 
 /* ---- the host's copy ---- */
 
-bool dt_variable_is_outline(const dt_variable *v)
-{
-    return !v->host_data;
-}
+bool dt_variable_is_outline(const dt_variable *v) { return !v->host_data; }
 
 /* What devices know: the variable, or all replicas' copies of it. */
-static dt_variable *stored(const dt_variable *v)
-{
+static dt_variable *stored(const dt_variable *v) {
     return (dt_variable *)(v->stack ? v->stack : v);
 }
 
-dt_status *dt_variable_fetch(const dt_variable *v)
-{
+dt_status *dt_variable_fetch(const dt_variable *v) {
     dt_variable *is = stored(v);
 
-    if (!is->newer)
-        return NULL;
+    if (!is->newer) return NULL;
     DT_TRY(is->newer->fetch(is->newer->state, is));
     is->newer = NULL;
     return NULL;
 }
 
-dt_status *dt_variables_fetch(dt_variable *const *v, int n)
-{
-    for (int i = 0; i < n; i++)
-        DT_TRY(dt_variable_fetch(v[i]));
+dt_status *dt_variables_fetch(dt_variable *const *v, int n) {
+    for (int i = 0; i < n; i++) DT_TRY(dt_variable_fetch(v[i]));
     return NULL;
 }
 
-const void *dt_host_data(const dt_variable *v)
-{
+const void *dt_host_data(const dt_variable *v) {
     assert(!stored(v)->newer);
     return v->host_data;
 }
 
-void *dt_host_edit(dt_variable *v)
-{
+void *dt_host_edit(dt_variable *v) {
     stored(v)->newer = NULL;
     stored(v)->written++;
     return v->host_data;
 }
 
-dt_status *dt_variable_edit(dt_variable *v)
-{
+dt_status *dt_variable_edit(dt_variable *v) {
     DT_TRY(dt_variable_fetch(v));
     dt_host_edit(v);
     return NULL;
 }
 
-static void give_up(dt_variable *v)
-{
+static void give_up(dt_variable *v) {
     const dt_variable_holder *held = v->held;
     v->held = v->newer = NULL;
-    if (held && held->forget)
-        held->forget(held->state);
+    if (held && held->forget) held->forget(held->state);
 }
 
-dt_status *dt_variable_hold(dt_variable *v, const dt_variable_holder *by)
-{
-    if (v->held == by)
-        return NULL;
+dt_status *dt_variable_hold(dt_variable *v, const dt_variable_holder *by) {
+    if (v->held == by) return NULL;
     DT_TRY(dt_variable_fetch(v));
     give_up(v);
     v->held = by;
     return NULL;
 }
 
-void dt_variable_unref(dt_variable *v)
-{
-    if (!DT_LAST(v))
-        return;
+void dt_variable_unref(dt_variable *v) {
+    if (!DT_LAST(v)) return;
     give_up(v);
-    if (v->forget)
-        v->forget(v);
-    if (v->stack)
-        dt_variable_unref(v->stack);
-    else
-        free(v->host_data);
+    if (v->forget) v->forget(v);
+    if (v->stack) dt_variable_unref(v->stack);
+    else free(v->host_data);
     free(v->constraint);
     free(v->sharding);
     free(v->path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The resolved job: after `extends`, overrides and substitutions every value still knows its source location. And the differences between two jobs,
- * or a job and a run.
+ * The resolved job: after `extends`, overrides and substitutions every value still knows its source
+ * location. And the differences between two jobs, or a job and a run.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -14,37 +14,30 @@ enum { ORIGIN_COLUMN = 60 };
 
 /* ---- values ---- */
 
-static bool is_plain(const char *text)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+/-";
+static bool is_plain(const char *text) {
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+/-";
     return *text && *text != '-' && text[strspn(text, letters)] == '\0';
 }
 
-static void put_key(dt_str *out, const char *key)
-{
+static void put_key(dt_str *out, const char *key) {
     const dt_tree t = {.kind = DT_TREE_SCALAR, .text = key, .quoted = true};
-    if (is_plain(key))
-        dt_str_puts(out, key);
-    else
-        dt_tree_print(&t, out);
+    if (is_plain(key)) dt_str_puts(out, key);
+    else dt_tree_print(&t, out);
 }
 
 /* Written on the key's line: all but mappings, and lists that hold some. */
-static bool is_leaf(const dt_tree *t)
-{
+static bool is_leaf(const dt_tree *t) {
     bool leaf = t->kind != DT_TREE_MAP || t->n == 0;
-    for (int i = 0; t->kind == DT_TREE_LIST && i < t->n; i++)
-        leaf = leaf && is_leaf(t->item[i]);
+    for (int i = 0; t->kind == DT_TREE_LIST && i < t->n; i++) leaf = leaf && is_leaf(t->item[i]);
     return leaf;
 }
 
 /* As in a job file: a word as it was written, everything else as JSON, which YAML reads. */
-static void put_leaf(dt_str *out, const dt_tree *t)
-{
+static void put_leaf(dt_str *out, const dt_tree *t) {
     if (t->kind == DT_TREE_SCALAR && !t->recorded && !t->quoted && is_plain(t->text))
         dt_str_puts(out, t->text);
-    else
-        dt_tree_print(t, out);
+    else dt_tree_print(t, out);
 }
 
 /* ---- the whole, in lines ---- */
@@ -55,18 +48,14 @@ typedef struct page {
     size_t line; /* where the line at hand begins */
 } page;
 
-static void end_line(page *p, const dt_location *at)
-{
+static void end_line(page *p, const dt_location *at) {
     if (p->origin) {
         dt_str_pad(p->out, p->line, ORIGIN_COLUMN);
-        if (!at->source)
-            dt_str_puts(p->out, " # default");
+        if (!at->source) dt_str_puts(p->out, " # default");
         else if (strncmp(at->source->name, "override ", 9) == 0)
             dt_str_printf(p->out, " # %s", at->source->name);
-        else if (at->line == 0)
-            dt_str_printf(p->out, " # %s", at->source->name);
-        else
-            dt_str_printf(p->out, " # %s:%d", at->source->name, at->line);
+        else if (at->line == 0) dt_str_printf(p->out, " # %s", at->source->name);
+        else dt_str_printf(p->out, " # %s:%d", at->source->name, at->line);
     }
     dt_str_putc(p->out, '\n');
     p->line = p->out->size;
@@ -75,8 +64,7 @@ static void end_line(page *p, const dt_location *at)
 static void put_tree(page *p, const dt_tree *t, int indent, bool dash);
 
 /* "key: value", or "key:" and what it holds below. */
-static void put_entry(page *p, const dt_entry *e, int indent, bool dash)
-{
+static void put_entry(page *p, const dt_entry *e, int indent, bool dash) {
     dt_str_printf(p->out, "%*s%s", dash ? indent - 2 : indent, "", dash ? "- " : "");
     put_key(p->out, e->key);
     dt_str_putc(p->out, ':');
@@ -91,8 +79,7 @@ static void put_entry(page *p, const dt_entry *e, int indent, bool dash)
     put_tree(p, e->value, indent + 2, false);
 }
 
-static void put_item(page *p, const dt_tree *t, int indent)
-{
+static void put_item(page *p, const dt_tree *t, int indent) {
     if (!is_leaf(t)) {
         put_tree(p, t, indent + 2, true);
         return;
@@ -102,32 +89,27 @@ static void put_item(page *p, const dt_tree *t, int indent)
     end_line(p, &t->at);
 }
 
-/* dash: an item of a list, whose first line begins with "- ". Recursion is bounded by the depth of trees. */
-static void put_tree(page *p, const dt_tree *t, int indent, bool dash)
-{
+/* dash: an item of a list, whose first line begins with "- ". Recursion is bounded by the depth of
+ * trees. */
+static void put_tree(page *p, const dt_tree *t, int indent, bool dash) {
     if (t->kind == DT_TREE_LIST && dash) {
         dt_str_printf(p->out, "%*s-\n", indent - 2, "");
         p->line = p->out->size;
     }
     for (int i = 0; i < t->n; i++) {
-        if (t->kind == DT_TREE_MAP)
-            put_entry(p, &t->entry[i], indent, dash && i == 0);
-        else
-            put_item(p, t->item[i], indent);
+        if (t->kind == DT_TREE_MAP) put_entry(p, &t->entry[i], indent, dash && i == 0);
+        else put_item(p, t->item[i], indent);
     }
 }
 
 /* ---- defaults ---- */
 
-static dt_tree *child(dt_arena *arena, dt_tree *map, const char *key, dt_tree_kind kind)
-{
+static dt_tree *child(dt_arena *arena, dt_tree *map, const char *key, dt_tree_kind kind) {
     dt_tree *t = dt_tree_get(map, key);
-    if (t && t->kind != DT_TREE_NULL)
-        return t;
+    if (t && t->kind != DT_TREE_NULL) return t;
     if (!t) {
         dt_entry *entry = dt_arena_array(arena, dt_entry, map->n + 1);
-        if (map->n > 0)
-            memcpy(entry, map->entry, sizeof *entry * (size_t)map->n);
+        if (map->n > 0) memcpy(entry, map->entry, sizeof *entry * (size_t)map->n);
         t = dt_arena_new(arena, dt_tree);
         entry[map->n++] = (dt_entry){.key = key, .value = t};
         map->entry = entry;
@@ -137,38 +119,41 @@ static dt_tree *child(dt_arena *arena, dt_tree *map, const char *key, dt_tree_ki
 }
 
 /* What a job means where it says nothing, in the sections that every job has. */
-static void add_defaults(const dt_job *j, dt_tree *root)
-{
+static void add_defaults(const dt_job *j, dt_tree *root) {
     const struct {
         const char *section, *key, *value;
     } rows[] = {
-        {NULL, "name", j->name}, {NULL, "seed", "0"},
-        {"dataset", "shuffle", "false"}, {"dataset", "last_batch", "partial"}, {"dataset", "auto_shard_policy", "auto"}, {"dataset", "prefetch", "auto"},
-        {"checkpoint", "save_freq", "epoch"}, {"checkpoint", "max_to_keep", "3"}, {"checkpoint", "resume", "auto"},
-        {"output", "dir", j->run_dir}, {"output", "tensorboard", "false"}, {"output", "trace", "none"}, {"output", "report", "none"},
+        {NULL, "name", j->name},
+        {NULL, "seed", "0"},
+        {"dataset", "shuffle", "false"},
+        {"dataset", "last_batch", "partial"},
+        {"dataset", "auto_shard_policy", "auto"},
+        {"dataset", "prefetch", "auto"},
+        {"checkpoint", "save_freq", "epoch"},
+        {"checkpoint", "max_to_keep", "3"},
+        {"checkpoint", "resume", "auto"},
+        {"output", "dir", j->run_dir},
+        {"output", "tensorboard", "false"},
+        {"output", "trace", "none"},
+        {"output", "report", "none"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_tree *map = rows[i].section ? child(j->arena, root, rows[i].section, DT_TREE_MAP) : root;
-        if (map->kind != DT_TREE_MAP || !rows[i].value)
-            continue;
+        if (map->kind != DT_TREE_MAP || !rows[i].value) continue;
         dt_tree *t = child(j->arena, map, rows[i].key, DT_TREE_SCALAR);
-        if (!t->text && t->kind == DT_TREE_SCALAR)
-            t->text = rows[i].value;
+        if (!t->text && t->kind == DT_TREE_SCALAR) t->text = rows[i].value;
     }
 }
 
 /* Texts have the values of its words already, which nothing uses any more. */
-static void leave_let(dt_tree *root)
-{
+static void leave_let(dt_tree *root) {
     int n = 0;
     for (int i = 0; i < root->n; i++)
-        if (strcmp(root->entry[i].key, "let") != 0)
-            root->entry[n++] = root->entry[i];
+        if (strcmp(root->entry[i].key, "let") != 0) root->entry[n++] = root->entry[i];
     root->n = n;
 }
 
-DT_API dt_status *dt_job_config_text(const dt_job *j, bool with_origin, char **text)
-{
+DT_API dt_status *dt_job_config_text(const dt_job *j, bool with_origin, char **text) {
     DT_LIVE(j);
     dt_str out = {0};
     DT_TRY(dt_status_kept());
@@ -176,8 +161,7 @@ DT_API dt_status *dt_job_config_text(const dt_job *j, bool with_origin, char **t
     DT_TRY(dt_want(text, "dt_job_config_text", "place for the text"));
     dt_tree *root = dt_tree_copy(j->arena, j->tree);
     add_defaults(j, root);
-    if (!with_origin)
-        leave_let(root);
+    if (!with_origin) leave_let(root);
     page p = {.out = &out, .origin = with_origin};
     put_tree(&p, root, 0, false);
     *text = dt_str_take(&out);
@@ -187,65 +171,58 @@ DT_API dt_status *dt_job_config_text(const dt_job *j, bool with_origin, char **t
 /* ---- differences ---- */
 
 /* A text that would be one without quotes, too. */
-static bool is_bare_word(const dt_tree *t)
-{
+static bool is_bare_word(const dt_tree *t) {
     static const char *const others[] = {"true", "false", "null", "nan", "inf", "infinity"};
     if (t->kind != DT_TREE_SCALAR || !is_plain(t->text) || !isalpha((unsigned char)t->text[0]))
         return false;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcasecmp(t->text, others[i]) == 0)
-            return false;
+        if (strcasecmp(t->text, others[i]) == 0) return false;
     return true;
 }
 
-static void put_side(dt_str *out, char sign, const char *path, const dt_tree *t)
-{
-    if (!t)
-        return;
+static void put_side(dt_str *out, char sign, const char *path, const dt_tree *t) {
+    if (!t) return;
     dt_str_printf(out, "%c %s: ", sign, path);
     if (is_bare_word(t)) /* a checkpoint has it in quotes */
         dt_str_puts(out, t->text);
-    else
-        put_leaf(out, t);
+    else put_leaf(out, t);
     dt_str_putc(out, '\n');
 }
 
 static void compare(dt_str *out, const char *path, const dt_tree *a, const dt_tree *b);
 
-static void compare_child(dt_str *out, const char *path, const char *key, const dt_tree *a, const dt_tree *b)
-{
+static void compare_child(dt_str *out, const char *path, const char *key, const dt_tree *a,
+                          const dt_tree *b) {
     dt_str longer = {0};
     dt_str_printf(&longer, "%s%s%s", path, *path ? "." : "", key);
     compare(out, dt_str_text(&longer), a, b);
     dt_str_release(&longer);
 }
 
-static void compare_maps(dt_str *out, const char *path, const dt_tree *a, const dt_tree *b)
-{
+static void compare_maps(dt_str *out, const char *path, const dt_tree *a, const dt_tree *b) {
     for (int i = 0; i < a->n; i++)
-        compare_child(out, path, a->entry[i].key, a->entry[i].value, dt_tree_get(b, a->entry[i].key));
+        compare_child(out, path, a->entry[i].key, a->entry[i].value,
+                      dt_tree_get(b, a->entry[i].key));
     for (int i = 0; i < b->n; i++)
         if (!dt_tree_get(a, b->entry[i].key))
             compare_child(out, path, b->entry[i].key, NULL, b->entry[i].value);
 }
 
-static void compare_lists(dt_str *out, const char *path, const dt_tree *a, const dt_tree *b)
-{
+static void compare_lists(dt_str *out, const char *path, const dt_tree *a, const dt_tree *b) {
     char number[16];
     for (int i = 0; i < a->n || i < b->n; i++) {
         snprintf(number, sizeof number, "%d", i);
-        compare_child(out, path, number, i < a->n ? a->item[i] : NULL, i < b->n ? b->item[i] : NULL);
+        compare_child(out, path, number, i < a->n ? a->item[i] : NULL,
+                      i < b->n ? b->item[i] : NULL);
     }
 }
 
 /* NULL: not said at all, which null means too. */
-static void compare(dt_str *out, const char *path, const dt_tree *a, const dt_tree *b)
-{
+static void compare(dt_str *out, const char *path, const dt_tree *a, const dt_tree *b) {
     a = a && a->kind == DT_TREE_NULL ? NULL : a;
     b = b && b->kind == DT_TREE_NULL ? NULL : b;
     bool alike = a && b && a->kind == b->kind;
-    if (alike && a->kind == DT_TREE_MAP)
-        compare_maps(out, path, a, b);
+    if (alike && a->kind == DT_TREE_MAP) compare_maps(out, path, a, b);
     else if (alike && a->kind == DT_TREE_LIST && !(is_leaf(a) && is_leaf(b)))
         compare_lists(out, path, a, b);
     else if (!(alike && dt_tree_same(a, b))) {
@@ -255,24 +232,24 @@ static void compare(dt_str *out, const char *path, const dt_tree *a, const dt_tr
 }
 
 /* The job that a run's newest checkpoint was trained with. */
-static dt_status *read_recorded(const dt_job *a, const char *run, dt_tree **out)
-{
+static dt_status *read_recorded(const dt_job *a, const char *run, dt_tree **out) {
     dt_saved c = {0};
     dt_status *warnings = NULL, *s = dt_saved_newest(&c, run, &warnings);
     dt_status_free(warnings); /* older ones are not asked */
-    if (!s && !c.path)
-        s = dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", run);
+    if (!s && !c.path) s = dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", run);
     if (!s) {
         dt_source *source = dt_arena_new(a->arena, dt_source);
-        *source = (dt_source){.name = dt_arena_strdup(a->arena, c.path), .text = dt_arena_strdup(a->arena, c.state.job), .size = strlen(c.state.job)};
+        *source = (dt_source){.name = dt_arena_strdup(a->arena, c.path),
+                              .text = dt_arena_strdup(a->arena, c.state.job),
+                              .size = strlen(c.state.job)};
         s = dt_tree_parse(a->arena, source, out);
     }
     dt_saved_release(&c);
     return s;
 }
 
-DT_API dt_status *dt_job_config_diff(const dt_job *a, const dt_job *b, const char *run, char **text)
-{
+DT_API dt_status *dt_job_config_diff(const dt_job *a, const dt_job *b, const char *run,
+                                     char **text) {
     DT_LIVE(a);
     DT_LIVE(b);
     dt_str out = {0};
@@ -286,7 +263,6 @@ DT_API dt_status *dt_job_config_diff(const dt_job *a, const dt_job *b, const cha
     }
     compare(&out, "", a->tree, other);
     *text = dt_str_take(&out);
-    if (!*text)
-        *text = dt_strdup("");
+    if (!*text) *text = dt_strdup("");
     return NULL;
 }

@@ -2,24 +2,20 @@
 /* The data set of a job, opened once and held against the model. */
 #include "job/job.h"
 
-dt_status *dt_job_open_data(dt_job *j)
-{
-    if (j->data)
-        return NULL;
+dt_status *dt_job_open_data(dt_job *j) {
+    if (j->data) return NULL;
     DT_TRY(dt_dataset_create(&j->data, &j->dataset));
     return dt_job_check_targets(j);
 }
 
-DT_API dt_status *dt_job_check_data(dt_job *j)
-{
+DT_API dt_status *dt_job_check_data(dt_job *j) {
     DT_LIVE(j);
     const dt_compile_spec *c = NULL;
     dt_match match;
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(j, "dt_job_check_data", "job"));
     DT_TRY(dt_job_open_data(j));
-    if (j->has_compile)
-        c = &j->compile;
+    if (j->has_compile) c = &j->compile;
     dt_status *faults = dt_match_data(j->data, &j->model, c, &match);
     if (!faults && c && j->has_fit)
         faults = dt_match_class_weight(j->data, &j->model, c, &match, &j->fit.class_weight);
@@ -29,12 +25,10 @@ DT_API dt_status *dt_job_check_data(dt_job *j)
     return faults;
 }
 
-dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c)
-{
+dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) {
     const dt_learned *learned;
     DT_TRY(dt_learned_read(c, j->arena, &learned));
-    if (!learned)
-        return NULL;
+    if (!learned) return NULL;
     j->dataset.learned = learned;
     dt_dataset_unref(j->data); /* opened before with what the files say today */
     j->data = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain devices: what this machine can compute with, and why the rest is not available. The code that uses each part is asked: the instruction set
- * of the loops, the libraries that multiply matrices, the table of back ends, the resolver of slices.
+ * dtrain devices: what this machine can compute with, and why the rest is not available. The code
+ * that uses each part is asked: the instruction set of the loops, the libraries that multiply
+ * matrices, the table of back ends, the resolver of slices.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,30 +25,28 @@ typedef struct machine {
     int backends;
     dt_resolver *tpu;
     dt_accelerators plugin;
-    dt_status *fault;  /* of the plug-in; NULL: it starts, or none was named */
-    char *no_plugin;   /* why its devices are not known; NULL: they are, or none was named */
+    dt_status *fault; /* of the plug-in; NULL: it starts, or none was named */
+    char *no_plugin;  /* why its devices are not known; NULL: they are, or none was named */
 } machine;
 
 /* ---- looking ---- */
 
-static dt_status *look(machine *m)
-{
+static dt_status *look(machine *m) {
     DT_TRY(dt_host_facts_find(&m->host));
     m->cores = dt_cores();
     int n;
     const dt_backend *const *rows = dt_backends(&n);
     for (int i = 0; i < n && m->backends < MOST_BACKENDS - 1; i++)
-        m->backend[m->backends++] = (found){dt_backend_name(rows[i]), true, dt_strdup(dt_backend_about(rows[i]))};
+        m->backend[m->backends++] =
+            (found){dt_backend_name(rows[i]), true, dt_strdup(dt_backend_about(rows[i]))};
     m->fault = dt_accelerators_find(NULL, NULL, &m->plugin);
     m->no_plugin = m->fault ? dt_strdup(dt_status_text(m->fault)) : NULL;
     return dt_resolver_open(&m->tpu, "", DT_E_UNKNOWN_SLICE, NULL);
 }
 
-static void forget(machine *m)
-{
+static void forget(machine *m) {
     dt_host_facts_release(&m->host);
-    for (int i = 0; i < m->backends; i++)
-        free(m->backend[i].about);
+    for (int i = 0; i < m->backends; i++) free(m->backend[i].about);
     dt_accelerators_release(&m->plugin);
     free(m->no_plugin);
     dt_resolver_unref(m->tpu);
@@ -56,42 +55,36 @@ static void forget(machine *m)
 /* ---- telling ---- */
 
 /* One line each: the heading stands before the first. */
-static void tell(const char *heading, const found *f, int n, dt_str *out)
-{
+static void tell(const char *heading, const found *f, int n, dt_str *out) {
     for (int i = 0; i < n; i++)
-        dt_str_printf(out, "%-12s%-10s%s%s\n", i == 0 ? heading : "", f[i].name, f[i].found ? "" : "not here: ", f[i].about);
+        dt_str_printf(out, "%-12s%-10s%s%s\n", i == 0 ? heading : "", f[i].name,
+                      f[i].found ? "" : "not here: ", f[i].about);
 }
 
 /* From the smallest to the largest of each generation. */
-static void list_slices(dt_str *out)
-{
+static void list_slices(dt_str *out) {
     int n, slices;
     const dt_chip *const *chip = dt_chips(&n);
     for (int i = 0; i < n; i++) {
         dt_slice *all = dt_slices_of(chip[i], &slices);
         int last = slices - 1;
-        while (strchr(all[last].name, ':'))
-            last--;
+        while (strchr(all[last].name, ':')) last--;
         dt_str_printf(out, "%ssim:%s to %s", i ? ", " : "", all[0].name, all[last].name);
         free(all);
     }
 }
 
-static void print_coordinates(const dt_accelerator *d, dt_str *out)
-{
+static void print_coordinates(const dt_accelerator *d, dt_str *out) {
     for (int k = 0; k < d->n_coordinates; k++)
         dt_str_printf(out, "%s%lld", k ? ", " : ", at (", (long long)d->coordinate[k]);
-    if (d->n_coordinates)
-        dt_str_putc(out, ')');
+    if (d->n_coordinates) dt_str_putc(out, ')');
 }
 
-/* "pjrt        0         TPU v4, 30.5 GiB, at (0, 0, 0, 0)": numbers are those of names such as GPU:0. */
-static void print_plugin(const machine *m, dt_str *out)
-{
-    if (m->no_plugin)
-        dt_str_printf(out, "%-12snot here: %s\n", "plug-in", m->no_plugin);
-    if (m->plugin.about)
-        dt_str_printf(out, "%-12s%s\n", "plug-in", m->plugin.about);
+/* "pjrt        0         TPU v4, 30.5 GiB, at (0, 0, 0, 0)": numbers are those of names such as
+ * GPU:0. */
+static void print_plugin(const machine *m, dt_str *out) {
+    if (m->no_plugin) dt_str_printf(out, "%-12snot here: %s\n", "plug-in", m->no_plugin);
+    if (m->plugin.about) dt_str_printf(out, "%-12s%s\n", "plug-in", m->plugin.about);
     for (int i = 0; i < m->plugin.n; i++) {
         const dt_accelerator *d = &m->plugin.device[i];
         dt_str_printf(out, "%-12s%-10d%s", i ? "" : "  devices", i, d->kind);
@@ -104,18 +97,19 @@ static void print_plugin(const machine *m, dt_str *out)
     }
 }
 
-static void print_text(const machine *m, dt_str *out)
-{
+static void print_text(const machine *m, dt_str *out) {
     dt_str slices = {0};
     list_slices(&slices);
-    dt_str_printf(out, "%-12s%d core%s; CPU:0 and as many more virtual CPU devices as a job asks for\n", "cpu", m->cores,
-                  m->cores == 1 ? "" : "s");
+    dt_str_printf(out,
+                  "%-12s%d core%s; CPU:0 and as many more virtual CPU devices as a job asks for\n",
+                  "cpu", m->cores, m->cores == 1 ? "" : "s");
     /* "avx512, of avx512, avx2, base": DTRAIN_INSTRUCTIONS may ask for any of them. */
     dt_str_printf(out, "%-12s%s, of ", "loops", m->host.instructions);
     for (int i = 0; i < m->host.sets; i++)
         dt_str_printf(out, "%s%s", i ? ", " : "", m->host.set[i]);
     dt_str_printf(out, "%s\n", m->host.limited ? " (" DT_INSTRUCTIONS_ENV ")" : "");
-    dt_str_printf(out, "%-12s%s, %s\n", "tpu", m->tpu->slice->name, m->tpu->why ? m->tpu->why : "simulated");
+    dt_str_printf(out, "%-12s%s, %s\n", "tpu", m->tpu->slice->name,
+                  m->tpu->why ? m->tpu->why : "simulated");
     tell("kernels", m->host.library, DT_HOST_LIBRARIES, out);
     tell("back ends", m->backend, m->backends, out);
     print_plugin(m, out);
@@ -123,8 +117,7 @@ static void print_text(const machine *m, dt_str *out)
     dt_str_release(&slices);
 }
 
-static void put_found(dt_json *j, const char *key, const found *f, int n)
-{
+static void put_found(dt_json *j, const char *key, const found *f, int n) {
     dt_json_open(j, key, '[');
     for (int i = 0; i < n; i++) {
         dt_json_open(j, NULL, '{');
@@ -137,27 +130,24 @@ static void put_found(dt_json *j, const char *key, const found *f, int n)
 }
 
 /* Those whose names count; other shapes are spelled out, as v4:4x4x16. */
-static void put_slices(dt_json *j)
-{
+static void put_slices(dt_json *j) {
     int n, slices;
     const dt_chip *const *chip = dt_chips(&n);
     dt_json_open(j, "slices", '[');
     for (int i = 0; i < n; i++) {
         dt_slice *all = dt_slices_of(chip[i], &slices);
         for (int k = 0; k < slices; k++)
-            if (!strchr(all[k].name, ':'))
-                dt_json_string(j, NULL, all[k].name);
+            if (!strchr(all[k].name, ':')) dt_json_string(j, NULL, all[k].name);
         free(all);
     }
     dt_json_close(j, ']');
 }
 
-static void put_plugin(dt_json *j, const machine *m)
-{
-    if (!m->plugin.about && !m->no_plugin)
-        return;
+static void put_plugin(dt_json *j, const machine *m) {
+    if (!m->plugin.about && !m->no_plugin) return;
     dt_json_open(j, "plugin", '{');
-    dt_json_string(j, m->no_plugin ? "why" : "about", m->no_plugin ? m->no_plugin : m->plugin.about);
+    dt_json_string(j, m->no_plugin ? "why" : "about",
+                   m->no_plugin ? m->no_plugin : m->plugin.about);
     dt_json_string(j, "platform", m->plugin.platform);
     dt_json_open(j, "devices", '[');
     for (int i = 0; i < m->plugin.n; i++) {
@@ -167,8 +157,7 @@ static void put_plugin(dt_json *j, const machine *m)
         dt_json_string(j, "kind", d->kind);
         dt_json_int(j, "memory", d->memory);
         dt_json_open(j, "coordinates", '[');
-        for (int k = 0; k < d->n_coordinates; k++)
-            dt_json_int(j, NULL, d->coordinate[k]);
+        for (int k = 0; k < d->n_coordinates; k++) dt_json_int(j, NULL, d->coordinate[k]);
         dt_json_close(j, ']');
         dt_json_close(j, '}');
     }
@@ -176,15 +165,13 @@ static void put_plugin(dt_json *j, const machine *m)
     dt_json_close(j, '}');
 }
 
-static void print_json(const machine *m, dt_str *out)
-{
+static void print_json(const machine *m, dt_str *out) {
     dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
     dt_json_int(&j, "cores", m->cores);
     dt_json_string(&j, "instructions", m->host.instructions);
     dt_json_open(&j, "instruction_sets", '[');
-    for (int i = 0; i < m->host.sets; i++)
-        dt_json_string(&j, NULL, m->host.set[i]);
+    for (int i = 0; i < m->host.sets; i++) dt_json_string(&j, NULL, m->host.set[i]);
     dt_json_close(&j, ']');
     dt_json_open(&j, "tpu", '{');
     dt_json_string(&j, "type", m->tpu->slice->name);
@@ -199,8 +186,7 @@ static void print_json(const machine *m, dt_str *out)
     dt_str_putc(out, '\n');
 }
 
-DT_API dt_status *dt_devices_text(bool json, char **text)
-{
+DT_API dt_status *dt_devices_text(bool json, char **text) {
     machine m = {0};
     dt_str out = {0};
     DT_TRY(dt_status_kept());

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain doctor: a report of a fault is worth as much as it says of the machine. Facts are words under a label, so that text and JSON have the same;
- * problems are what will get in the way here, looked for one by one.
+ * dtrain doctor: a report of a fault is worth as much as it says of the machine. Facts are words
+ * under a label, so that text and JSON have the same; problems are what will get in the way here,
+ * looked for one by one.
  */
 #define _GNU_SOURCE /* environ */
 #include <gnu/libc-version.h>
@@ -41,22 +42,17 @@ typedef struct patient {
     char *devices, *devices_json;
 } patient;
 
-static dt_str *add(patient *p, const char *label)
-{
+static dt_str *add(patient *p, const char *label) {
     fact *f = &p->fact[p->facts++];
     f->label = label;
     return &f->words;
 }
 
-static dt_str *problem(patient *p)
-{
-    return &p->problem[p->problems++];
-}
+static dt_str *problem(patient *p) { return &p->problem[p->problems++]; }
 
 /* ---- the program ---- */
 
-static void look_at_program(patient *p)
-{
+static void look_at_program(patient *p) {
     dt_str_printf(add(p, "version"), "%s, compiled by %s %s", dt_version(),
 #ifdef __clang__
                   "clang",
@@ -64,34 +60,31 @@ static void look_at_program(patient *p)
                   "gcc",
 #endif
                   __VERSION__);
-    dt_str_printf(add(p, "libraries"), "glibc %s, libyaml %s, jansson %s, %s, zlib %s, libpng %s, libjpeg %d", gnu_get_libc_version(),
-                  yaml_get_version_string(), JANSSON_VERSION, OpenSSL_version(OPENSSL_VERSION), zlibVersion(), png_get_libpng_ver(NULL),
+    dt_str_printf(add(p, "libraries"),
+                  "glibc %s, libyaml %s, jansson %s, %s, zlib %s, libpng %s, libjpeg %d",
+                  gnu_get_libc_version(), yaml_get_version_string(), JANSSON_VERSION,
+                  OpenSSL_version(OPENSSL_VERSION), zlibVersion(), png_get_libpng_ver(NULL),
                   JPEG_LIB_VERSION);
 }
 
 /* ---- the machine ---- */
 
-static void print_gibibytes(int64_t bytes, dt_str *out)
-{
+static void print_gibibytes(int64_t bytes, dt_str *out) {
     dt_str_printf(out, "%.1f GiB", (double)bytes / (double)(INT64_C(1) << 30));
 }
 
-static void print_limit(dt_str *out, const char *what, int resource)
-{
+static void print_limit(dt_str *out, const char *what, int resource) {
     struct rlimit l;
     if (getrlimit(resource, &l) != 0 || l.rlim_cur == RLIM_INFINITY)
         dt_str_printf(out, "%s unlimited", what);
-    else
-        dt_str_printf(out, "%s %llu", what, (unsigned long long)l.rlim_cur);
+    else dt_str_printf(out, "%s %llu", what, (unsigned long long)l.rlim_cur);
 }
 
 /* A container's. */
-static void look_at_group(patient *p, dt_str *out)
-{
+static void look_at_group(patient *p, dt_str *out) {
     enum { LITTLE = 256 << 20 };
     dt_memory_limit l;
-    if (!dt_memory_limit_of_group("", &l))
-        return;
+    if (!dt_memory_limit_of_group("", &l)) return;
     dt_str_puts(out, ", of the control group ");
     dt_memory_limit_print(&l, out);
     if (l.bytes < LITTLE) {
@@ -101,8 +94,7 @@ static void look_at_group(patient *p, dt_str *out)
     }
 }
 
-static void look_at_folder(patient *p, const char *label, const char *path)
-{
+static void look_at_folder(patient *p, const char *label, const char *path) {
     struct statvfs v;
     dt_str *out = add(p, label);
     const bool known = statvfs(path, &v) == 0, writable = access(path, W_OK) == 0;
@@ -113,8 +105,7 @@ static void look_at_folder(patient *p, const char *label, const char *path)
         print_gibibytes(room, out);
         dt_str_puts(out, " free");
     }
-    if (!writable)
-        dt_str_printf(problem(p), "%s cannot be written to", dt_str_text(out));
+    if (!writable) dt_str_printf(problem(p), "%s cannot be written to", dt_str_text(out));
     else if (known && room < LITTLE_SPACE)
         dt_str_printf(problem(p), "%s: that is little", dt_str_text(out));
 }
@@ -122,18 +113,22 @@ static void look_at_folder(patient *p, const char *label, const char *path)
 /* ---- the environment ---- */
 
 /* What dtrain and the libraries under it obey. Others may hold what nobody else is to see. */
-static bool is_obeyed(const char *entry)
-{
-    static const char *const names[] = {"DTRAIN_", "TPU_", "OMP_", "OPENBLAS_", "DNNL_", "ONEDNN_", "TF_CONFIG=", "CUDA_VISIBLE_DEVICES=", "TMPDIR=",
-                                        "NO_COLOR=", "FORCE_COLOR=", "TERM=", "CI=", "LANG=", "LC_ALL=", "LC_CTYPE=", "COLUMNS=", "SOURCE_DATE_EPOCH="};
+static bool is_obeyed(const char *entry) {
+    static const char *const names[] = {"DTRAIN_",      "TPU_",
+                                        "OMP_",         "OPENBLAS_",
+                                        "DNNL_",        "ONEDNN_",
+                                        "TF_CONFIG=",   "CUDA_VISIBLE_DEVICES=",
+                                        "TMPDIR=",      "NO_COLOR=",
+                                        "FORCE_COLOR=", "TERM=",
+                                        "CI=",          "LANG=",
+                                        "LC_ALL=",      "LC_CTYPE=",
+                                        "COLUMNS=",     "SOURCE_DATE_EPOCH="};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(entry, names[i], strlen(names[i])) == 0)
-            return true;
+        if (strncmp(entry, names[i], strlen(names[i])) == 0) return true;
     return false;
 }
 
-static void look_at_environment(patient *p)
-{
+static void look_at_environment(patient *p) {
     enum { LONGEST = 200 };
     dt_str *out = add(p, "variables");
     for (char **e = environ; *e; e++)
@@ -141,26 +136,23 @@ static void look_at_environment(patient *p)
             dt_str_puts(out, out->size ? ", " : "");
             dt_str_escaped(out, *e, strlen(*e), LONGEST);
         }
-    if (out->size == 0)
-        dt_str_puts(out, "none that count");
+    if (out->size == 0) dt_str_puts(out, "none that count");
 }
 
 /* A plug-in that does not start is in the text, and no reason to say nothing else. */
-static dt_status *list_devices(bool json, char **text)
-{
+static dt_status *list_devices(bool json, char **text) {
     dt_status *s = dt_devices_text(json, text);
-    if (!*text)
-        return s;
+    if (!*text) return s;
     dt_status_free(s);
     return NULL;
 }
 
-static dt_status *look(patient *p)
-{
+static dt_status *look(patient *p) {
     const char *temporary = getenv("TMPDIR");
     look_at_program(p);
     struct utsname u;
-    const long page = sysconf(_SC_PAGESIZE), pages = sysconf(_SC_PHYS_PAGES), free_pages = sysconf(_SC_AVPHYS_PAGES);
+    const long page = sysconf(_SC_PAGESIZE), pages = sysconf(_SC_PHYS_PAGES),
+               free_pages = sysconf(_SC_AVPHYS_PAGES);
     if (uname(&u) == 0)
         dt_str_printf(add(p, "system"), "%s %s %s", u.sysname, u.release, u.machine);
     if (!dt_host_processor(add(p, "processor")))
@@ -177,7 +169,8 @@ static dt_status *look(patient *p)
     print_limit(out, ", memory", RLIMIT_AS);
     look_at_group(p, out);
     if (getrlimit(RLIMIT_NOFILE, &l) == 0 && l.rlim_cur < FEW_FILES)
-        dt_str_printf(problem(p), "only %llu files may be open at a time (ulimit -n)", (unsigned long long)l.rlim_cur);
+        dt_str_printf(problem(p), "only %llu files may be open at a time (ulimit -n)",
+                      (unsigned long long)l.rlim_cur);
     look_at_folder(p, "folder", ".");
     look_at_folder(p, "temporary", temporary && *temporary ? temporary : "/tmp");
     look_at_environment(p);
@@ -189,44 +182,36 @@ static dt_status *look(patient *p)
 
 /* ---- telling ---- */
 
-static void print_text(const patient *p, dt_str *out)
-{
+static void print_text(const patient *p, dt_str *out) {
     for (int i = 0; i < p->facts; i++)
         dt_str_printf(out, "%-12s%s\n", p->fact[i].label, dt_str_text(&p->fact[i].words));
     dt_str_puts(out, p->devices);
     for (int i = 0; i < p->problems; i++)
         dt_str_printf(out, "%-12s%s\n", i ? "" : "problems", dt_str_text(&p->problem[i]));
-    if (p->problems == 0)
-        dt_str_printf(out, "%-12snone found\n", "problems");
+    if (p->problems == 0) dt_str_printf(out, "%-12snone found\n", "problems");
 }
 
-static void print_json(const patient *p, dt_str *out)
-{
+static void print_json(const patient *p, dt_str *out) {
     dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
     for (int i = 0; i < p->facts; i++)
         dt_json_string(&j, p->fact[i].label, dt_str_text(&p->fact[i].words));
     dt_json_raw(&j, "devices", p->devices_json);
     dt_json_open(&j, "problems", '[');
-    for (int i = 0; i < p->problems; i++)
-        dt_json_string(&j, NULL, dt_str_text(&p->problem[i]));
+    for (int i = 0; i < p->problems; i++) dt_json_string(&j, NULL, dt_str_text(&p->problem[i]));
     dt_json_close(&j, ']');
     dt_json_close(&j, '}');
     dt_str_putc(out, '\n');
 }
 
-static void forget(patient *p)
-{
-    for (int i = 0; i < p->facts; i++)
-        dt_str_release(&p->fact[i].words);
-    for (int i = 0; i < p->problems; i++)
-        dt_str_release(&p->problem[i]);
+static void forget(patient *p) {
+    for (int i = 0; i < p->facts; i++) dt_str_release(&p->fact[i].words);
+    for (int i = 0; i < p->problems; i++) dt_str_release(&p->problem[i]);
     free(p->devices);
     free(p->devices_json);
 }
 
-DT_API dt_status *dt_doctor_text(bool json, char **text)
-{
+DT_API dt_status *dt_doctor_text(bool json, char **text) {
     patient p = {0};
     dt_str out = {0};
     DT_TRY(dt_status_kept());

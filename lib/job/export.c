@@ -17,54 +17,51 @@ typedef struct exporting {
 
 enum { FACTS = 5 };
 
-static int tell_facts(const exporting *e, dt_pair facts[FACTS])
-{
+static int tell_facts(const exporting *e, dt_pair facts[FACTS]) {
     dt_arena *arena = e->job->arena;
     facts[0] = (dt_pair){"job", e->job->name};
     facts[1] = (dt_pair){"weights_sha256", e->weights.hex};
-    if (e->checkpoint.only_weights || !e->checkpoint.state.job_sha256)
-        return 2;
+    if (e->checkpoint.only_weights || !e->checkpoint.state.job_sha256) return 2;
     facts[2] = (dt_pair){"job_sha256", e->checkpoint.state.job_sha256};
-    facts[3] = (dt_pair){"step", dt_arena_printf(arena, "%lld", (long long)e->checkpoint.state.step)};
+    facts[3] =
+        (dt_pair){"step", dt_arena_printf(arena, "%lld", (long long)e->checkpoint.state.step)};
     facts[4] = (dt_pair){"classes", e->checkpoint.state.classes};
     return e->checkpoint.state.classes ? FACTS : FACTS - 1;
 }
 
 /* ---- formats ---- */
 
-/* The types of examples are the data set's: it is opened, unless the model is exported without `map`. */
-static dt_status *trace(const exporting *e, dt_graph **out)
-{
+/* The types of examples are the data set's: it is opened, unless the model is exported without
+ * `map`. */
+static dt_status *trace(const exporting *e, dt_graph **out) {
     dt_match match;
-    if (e->q->without_map)
-        return dt_export_trace(e->session.model, NULL, NULL, out);
+    if (e->q->without_map) return dt_export_trace(e->session.model, NULL, NULL, out);
     DT_TRY(dt_job_open_data(e->job));
     DT_TRY(dt_match_types(e->job->data, &e->job->model, NULL, &match));
     return dt_export_trace(e->session.model, e->job->data, &match, out);
 }
 
-static dt_status *write_onnx(const exporting *e)
-{
+static dt_status *write_onnx(const exporting *e) {
     const dt_model_spec *m = &e->job->model;
     dt_graph *g = NULL;
     dt_str text = {0};
     dt_pair facts[FACTS];
     DT_TRY(trace(e, &g));
     const char *result[DT_MAX_OUTPUTS];
-    for (int i = 0; i < m->n_outputs; i++)
-        result[i] = m->output[i].name;
-    const dt_onnx_request q = {.graph = g, .name = e->job->name, .result = result, .metadata = facts,
+    for (int i = 0; i < m->n_outputs; i++) result[i] = m->output[i].name;
+    const dt_onnx_request q = {.graph = g,
+                               .name = e->job->name,
+                               .result = result,
+                               .metadata = facts,
                                .n_metadata = tell_facts(e, facts)};
     dt_status *bad = dt_onnx_write(&q, &text);
-    if (!bad)
-        bad = dt_file_output(e->q->path, dt_str_text(&text), text.size);
+    if (!bad) bad = dt_file_output(e->q->path, dt_str_text(&text), text.size);
     dt_str_release(&text);
     dt_graph_destroy(g);
     return bad;
 }
 
-static dt_status *write_safetensors(const exporting *e)
-{
+static dt_status *write_safetensors(const exporting *e) {
     dt_pair facts[FACTS];
     dt_arrays weights;
     DT_TRY(dt_model_arrays(e->session.model, e->job->arena, &weights));
@@ -72,8 +69,7 @@ static dt_status *write_safetensors(const exporting *e)
     return dt_safetensors_export(e->q->path, &weights, facts, n);
 }
 
-static dt_status *write_npz(const exporting *e)
-{
+static dt_status *write_npz(const exporting *e) {
     dt_arrays weights;
     DT_TRY(dt_model_arrays(e->session.model, e->job->arena, &weights));
     return dt_npz_write(e->q->path, &weights);
@@ -81,10 +77,11 @@ static dt_status *write_npz(const exporting *e)
 
 /* ---- all of it ---- */
 
-static dt_status *export(exporting *e, const dt_run_options *o)
-{
+static dt_status *export(exporting *e, const dt_run_options *o) {
     static dt_status *(*const writers[])(const exporting *) = {
-        [DT_EXPORT_ONNX] = write_onnx, [DT_EXPORT_SAFETENSORS] = write_safetensors, [DT_EXPORT_NPZ] = write_npz,
+        [DT_EXPORT_ONNX] = write_onnx,
+        [DT_EXPORT_SAFETENSORS] = write_safetensors,
+        [DT_EXPORT_NPZ] = write_npz,
     };
     DT_TRY(dt_job_find_checkpoint(e->job, e->q->checkpoint, o, &e->checkpoint));
     DT_TRY(dt_job_take_learned(e->job, &e->checkpoint));
@@ -94,15 +91,18 @@ static dt_status *export(exporting *e, const dt_run_options *o)
     return writers[e->q->format](e);
 }
 
-static void tell_end(const exporting *e, const dt_run_options *o)
-{
+static void tell_end(const exporting *e, const dt_run_options *o) {
     if (o->event)
-        o->event(&(dt_event){.kind = DT_EVENT_END, .step = e->checkpoint.state.step, .checkpoint = e->checkpoint.path,
-                             .weights_sha256 = e->weights.hex, .parameters = e->job->model.parameters}, o->user);
+        o->event(&(dt_event){.kind = DT_EVENT_END,
+                             .step = e->checkpoint.state.step,
+                             .checkpoint = e->checkpoint.path,
+                             .weights_sha256 = e->weights.hex,
+                             .parameters = e->job->model.parameters},
+                 o->user);
 }
 
-DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *q, const dt_run_options *options)
-{
+DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *q,
+                                const dt_run_options *options) {
     DT_LIVE(j);
     static const dt_run_options none = {0};
     exporting e = {.job = j, .q = q};
@@ -112,8 +112,7 @@ DT_API dt_status *dt_job_export(dt_job *j, const dt_export_request *q, const dt_
     DT_TRY(dt_want(q->path, "dt_job_export", "path of the file"));
     options = options ? options : &none;
     dt_status *bad = export(&e, options);
-    if (!bad)
-        tell_end(&e, options);
+    if (!bad) tell_end(&e, options);
     dt_session_close(&e.session);
     dt_saved_release(&e.checkpoint);
     return bad;

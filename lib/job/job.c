@@ -7,13 +7,12 @@
 
 /* ---- opening ---- */
 
-/* What fit will report: loss and metrics, then the same of the validation data, then what callbacks add. */
-static void list_metrics(dt_job *j)
-{
+/* What fit will report: loss and metrics, then the same of the validation data, then what callbacks
+ * add. */
+static void list_metrics(dt_job *j) {
     static const char *const prefixes[] = {"", "val_"};
     bool validates = j->dataset.part[DT_PART_VALIDATION] || j->dataset.validation_split > 0;
-    if (!j->has_compile)
-        return;
+    if (!j->has_compile) return;
     const char *key[DT_MAX_KEYS];
     int n = dt_compile_keys(&j->compile, key);
     j->metric = dt_arena_array(j->arena, const char *, 2 * n + 1);
@@ -24,50 +23,41 @@ static void list_metrics(dt_job *j)
         j->metric[j->n_metrics++] = "learning_rate"; /* which these add to the logs */
 }
 
-static void add_entry(dt_job *j, dt_tree *map, const dt_entry *entry)
-{
+static void add_entry(dt_job *j, dt_tree *map, const dt_entry *entry) {
     dt_entry *all = dt_arena_array(j->arena, dt_entry, map->n + 1);
-    if (map->n > 0)
-        memcpy(all, map->entry, sizeof *all * (size_t)map->n);
+    if (map->n > 0) memcpy(all, map->entry, sizeof *all * (size_t)map->n);
     all[map->n++] = *entry;
     map->entry = all;
 }
 
-/* The type that a job leaves out is added to its tree, so it is recorded as if it had been written. */
-static void add_strategy(dt_job *j)
-{
+/* The type that a job leaves out is added to its tree, so it is recorded as if it had been
+ * written. */
+static void add_strategy(dt_job *j) {
     dt_tree *given = dt_tree_get(j->tree, "strategy"), *type = dt_arena_new(j->arena, dt_tree);
     dt_entry *only = dt_arena_new(j->arena, dt_entry);
     *type = (dt_tree){.kind = DT_TREE_SCALAR, .text = dt_strategy_unnamed(given)->kind.name};
     *only = (dt_entry){.key = "type", .value = type};
     const dt_tree strategy = {.kind = DT_TREE_MAP, .n = 1, .entry = only};
-    if (given && given->kind == DT_TREE_NULL)
-        *given = strategy;
+    if (given && given->kind == DT_TREE_NULL) *given = strategy;
     dt_tree *of_given = given && given->kind == DT_TREE_MAP ? dt_tree_get(given, "type") : NULL;
-    if (of_given && of_given->kind == DT_TREE_NULL)
-        *of_given = *type;
-    else if (given && given->kind == DT_TREE_MAP && !of_given)
-        add_entry(j, given, only);
-    if (given)
-        return;
+    if (of_given && of_given->kind == DT_TREE_NULL) *of_given = *type;
+    else if (given && given->kind == DT_TREE_MAP && !of_given) add_entry(j, given, only);
+    if (given) return;
     dt_tree *added = dt_arena_new(j->arena, dt_tree);
     *added = strategy;
     add_entry(j, j->tree, &(dt_entry){.key = "strategy", .value = added});
 }
 
 /* Faults of the file (78) come before devices that this machine does not have (69). */
-static dt_status *read_job(dt_job *j, const dt_job_source *source)
-{
+static dt_status *read_job(dt_job *j, const dt_job_source *source) {
     dt_status *missing = NULL, *faults = dt_job_read_tree(j, source);
-    if (!j->tree)
-        return faults;
+    if (!j->tree) return faults;
     add_strategy(j);
     dt_status_append(&faults, dt_job_substitute(j, source->path));
     dt_job_move_paths(j);
     dt_status *s = dt_job_recall_model(j);
     dt_status_append(&faults, s);
-    if (s)
-        return faults;
+    if (s) return faults;
     dt_job_read_sections(j, source, &faults, &missing);
     dt_status_append(&faults, dt_job_check(j));
     dt_status_append(&faults, missing);
@@ -80,23 +70,23 @@ static dt_status *read_job(dt_job *j, const dt_job_source *source)
     return faults;
 }
 
-static dt_status *check_call(dt_job **out, const dt_job_source *source)
-{
+static dt_status *check_call(dt_job **out, const dt_job_source *source) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_job_open", "place for the job"));
     DT_TRY(dt_want(source, "dt_job_open", "source"));
     DT_TRY(dt_want(source->path, "dt_job_open", "path"));
-    return dt_want_texts(source->overrides, source->n_overrides, "dt_job_open", "text of an override");
+    return dt_want_texts(source->overrides, source->n_overrides, "dt_job_open",
+                         "text of an override");
 }
 
-DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source)
-{
+DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source) {
     DT_TRY(check_call(out, source));
     dt_job *j = dt_alloc(sizeof *j);
     j->refs = 1;
     j->arena = dt_arena_create();
     j->purpose = source->purpose;
-    j->sealed = !source->plugin && (source->inspect || source->purpose == DT_FOR_PLAN || source->purpose == DT_FOR_TOPOLOGY);
+    j->sealed = !source->plugin && (source->inspect || source->purpose == DT_FOR_PLAN ||
+                                    source->purpose == DT_FOR_TOPOLOGY);
     dt_status *s = read_job(j, source);
     if (s) {
         dt_job_unref(j);
@@ -107,10 +97,8 @@ DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source)
     return NULL;
 }
 
-DT_API void dt_job_unref(dt_job *j)
-{
-    if (!DT_LAST(j))
-        return;
+DT_API void dt_job_unref(dt_job *j) {
+    if (!DT_LAST(j)) return;
     dt_dataset_unref(j->data);
     dt_strategy_spec_release(&j->strategy);
     dt_arena_destroy(j->arena);
@@ -119,20 +107,17 @@ DT_API void dt_job_unref(dt_job *j)
 
 /* ---- answers ---- */
 
-DT_API const char *dt_job_name(const dt_job *j)
-{
+DT_API const char *dt_job_name(const dt_job *j) {
     DT_LIVE(j);
     return j ? j->name : NULL;
 }
 
-DT_API const char *dt_job_metric(const dt_job *j, int i)
-{
+DT_API const char *dt_job_metric(const dt_job *j, int i) {
     DT_LIVE(j);
     return j && i >= 0 && i < j->n_metrics ? j->metric[i] : NULL;
 }
 
-DT_API dt_status *dt_job_warnings(dt_job *j, char **text)
-{
+DT_API dt_status *dt_job_warnings(dt_job *j, char **text) {
     DT_LIVE(j);
     dt_str lines = {0};
     dt_texts warnings = {0};
@@ -141,14 +126,12 @@ DT_API dt_status *dt_job_warnings(dt_job *j, char **text)
     DT_TRY(dt_want(text, "dt_job_warnings", "place for the text"));
     if (j->has_model && j->has_compile)
         dt_output_warnings(&j->model, &j->compile, j->arena, &warnings);
-    for (int i = 0; i < warnings.n; i++)
-        dt_str_printf(&lines, "%s\n", warnings.v[i]);
+    for (int i = 0; i < warnings.n; i++) dt_str_printf(&lines, "%s\n", warnings.v[i]);
     *text = dt_str_take(&lines);
     return NULL;
 }
 
-DT_API dt_resume dt_job_resume(const dt_job *j)
-{
+DT_API dt_resume dt_job_resume(const dt_job *j) {
     DT_LIVE(j);
     return j && j->checkpoint.resume != DT_RESUME_JOB ? j->checkpoint.resume : DT_RESUME_AUTO;
 }

@@ -6,16 +6,19 @@
  *     extends.c     the base of a job, merged below it
  *     model.c       a model that Keras wrote, in the place of its file's name
  *     substitute.c  {name}, {run_dir}, ${VARIABLE:-default}; let.c: words of `let`
- *     sections.c    the tree's sections, each read by the room that knows it; keys.c: all their keys, told
+ *     sections.c    the tree's sections, each read by the room that knows it; keys.c: all their
+ *     keys, told
  *     check.c       what only several sections together can get wrong
  *     partition.c   `partition`: names, shapes, and notes in the graph of a step
  *     data.c        the data set, opened and held against the model
  *     begin.c       the weights that training begins with
- *     run.c         fit, evaluate, predict, lower; team.c: on several workers; export.c: the model as a file for others
+ *     run.c         fit, evaluate, predict, lower; team.c: on several workers; export.c: the model
+ *     as a file for others
  *     topology.c    a slice with the job's replicas; devices.c: what this machine has
  *
- * Opening a job finds all faults of its file in one run and opens no data; what the file names is looked for only when the file
- * itself is right. This header is for the files of this room; the public face is dtrain.h.
+ * Opening a job finds all faults of its file in one run and opens no data; what the file names is
+ * looked for only when the file itself is right. This header is for the files of this room; the
+ * public face is dtrain.h.
  */
 #ifndef DT_JOB_JOB_H
 #define DT_JOB_JOB_H
@@ -27,55 +30,61 @@ struct dt_job { /* the public handle */
     int refs;
     dt_arena *arena;
     dt_purpose purpose;
-    bool sealed;                 /* no plug-in may be opened: the job is only looked at */
-    dt_tree *tree;               /* resolved: base, overrides and substitutions are in it */
-    dt_location at;                 /* of the whole */
-    const dt_source *base;       /* the file that it extends; NULL: none */
-    bool overridden;             /* on the command line */
-    dt_status *no_model;         /* the file of its model is missing, and the run may have what it said; else NULL */
-    const char *data_directory;  /* relative data files start here: the job file's */
-    const char *work_directory;  /* output does here: -C, or "" */
+    bool sealed;           /* no plug-in may be opened: the job is only looked at */
+    dt_tree *tree;         /* resolved: base, overrides and substitutions are in it */
+    dt_location at;        /* of the whole */
+    const dt_source *base; /* the file that it extends; NULL: none */
+    bool overridden;       /* on the command line */
+    /* the file of its model is missing, and the run may have what it said; else NULL */
+    dt_status *no_model;
+    const char *data_directory; /* relative data files start here: the job file's */
+    const char *work_directory; /* output does here: -C, or "" */
     const char *name;
-    const char *run_dir;         /* output.dir as the job says it */
+    const char *run_dir; /* output.dir as the job says it */
     int n_variables;
-    dt_pair *variable;           /* of the environment, as written, and the values in paths, which no record holds */
-    const char *json;            /* the tree as canonical JSON */
-    dt_digest sha256;            /* of json */
+    /* of the environment, as written, and the values in paths, which no record holds */
+    dt_pair *variable;
+    const char *json; /* the tree as canonical JSON */
+    dt_digest sha256; /* of json */
 
     uint64_t seed;
-    dt_compute_spec how;         /* what `reproducible` and `partition` say of steps */
-    bool strict;                 /* `reproducible`: the same bits on every processor */
+    dt_compute_spec how;                /* what `reproducible` and `partition` say of steps */
+    bool strict;                        /* `reproducible`: the same bits on every processor */
     struct dt_job_partition *partition; /* NULL: none */
-    dt_strategy *annotates;      /* whose logical devices steps are annotated for, while they are traced; lent */
-    const char *backend;         /* "cpu", as told; NULL: the strategy's own */
-    const char *plugin;          /* of back end pjrt; NULL: the environment's */
+    /* whose logical devices steps are annotated for, while they are traced; lent */
+    dt_strategy *annotates;
+    const char *backend;              /* "cpu", as told; NULL: the strategy's own */
+    const char *plugin;               /* of back end pjrt; NULL: the environment's */
     const dt_pjrt_settings *settings; /* of the plug-in; NULL: none */
     dt_location backend_at;
     dt_strategy_spec strategy;
-    dt_cluster *cluster;         /* while a job of several workers trains; NULL: there is one process */
+    dt_cluster *cluster; /* while a job of several workers trains; NULL: there is one process */
     dt_dataset_spec dataset;
-    dt_texts elements;           /* of the data set */
+    dt_texts elements; /* of the data set */
     dt_model_spec model;
     dt_compile_spec compile;
     dt_fit_spec fit;
     dt_checkpoint_spec checkpoint;
-    dt_steps_recorded trace;     /* output.trace */
-    bool report;                 /* `output.report: html` */
-    int64_t replicas;            /* 0: the strategy is faulty */
-    bool uncounted;              /* replicas is 1 in place of a number that only the plug-in knows, which stays closed */
-    int64_t workers;             /* hosts that feed the replicas; 0 likewise */
+    dt_steps_recorded trace; /* output.trace */
+    bool report;             /* `output.report: html` */
+    int64_t replicas;        /* 0: the strategy is faulty */
+    /* replicas is 1 in place of a number that only the plug-in knows, which stays closed */
+    bool uncounted;
+    int64_t workers; /* hosts that feed the replicas; 0 likewise */
     bool has_strategy, has_dataset, has_model, has_compile, has_fit; /* read without faults */
 
     int n_metrics;
-    const char **metric;         /* what fit reports, in order */
-    dt_dataset *data;            /* once it is opened */
+    const char **metric; /* what fit reports, in order */
+    dt_dataset *data;    /* once it is opened */
 };
 
 /* ---- source.c ---- */
 
-/* Reads j->tree from file, base and overrides, and sets the directories; what cannot be read at all leaves it NULL. All faults. */
+/* Reads j->tree from file, base and overrides, and sets the directories; what cannot be read at all
+ * leaves it NULL. All faults. */
 dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) DT_MUST_USE;
-/* Takes away the top-level keys that begin with `x-`: places for definitions, whose aliases have been replaced while reading. */
+/* Takes away the top-level keys that begin with `x-`: places for definitions, whose aliases have
+ * been replaced while reading. */
 void dt_job_drop_definitions(dt_tree *root);
 /* Makes the paths to data files of an extended base relative to the job's own file. */
 void dt_job_move_paths(dt_job *j);
@@ -87,20 +96,24 @@ dt_status *dt_job_extend(dt_job *j) DT_MUST_USE;
 
 /* ---- model.c ---- */
 
-/* Puts what the file under model.keras_config says in its place; sets j->no_model where that can wait. */
+/* Puts what the file under model.keras_config says in its place; sets j->no_model where that can
+ * wait. */
 dt_status *dt_job_import_model(dt_job *j) DT_MUST_USE;
 /* In place of a file that is missing, what the run has trained; once output.dir is known. */
 dt_status *dt_job_recall_model(dt_job *j) DT_MUST_USE;
 
 /* ---- substitute.c ---- */
 
-/* Finds j->name and j->run_dir, then replaces substitutions in all texts of the tree. All faults. `path` is the job file's. */
+/* Finds j->name and j->run_dir, then replaces substitutions in all texts of the tree. All faults.
+ * `path` is the job file's. */
 dt_status *dt_job_substitute(dt_job *j, const char *path) DT_MUST_USE;
 
 /* ---- sections.c ---- */
 
-/* Faults of the job (78) are appended to *faults; devices that are not there (69), which are told after them, to *missing. */
-void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **faults, dt_status **missing);
+/* Faults of the job (78) are appended to *faults; devices that are not there (69), which are told
+ * after them, to *missing. */
+void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **faults,
+                          dt_status **missing);
 /* Whether a job for this purpose has the key. */
 bool dt_job_needs(const char *key, dt_purpose purpose);
 /* The tables of the top level and of sections that this room reads. */
@@ -127,7 +140,8 @@ dt_status *dt_job_check(dt_job *j) DT_MUST_USE;
 
 /* Sets j->data, once. */
 dt_status *dt_job_open_data(dt_job *j) DT_MUST_USE;
-/* What steps of `map` learned in the checkpoint's run holds from here on, whatever the files of the training part say now. */
+/* What steps of `map` learned in the checkpoint's run holds from here on, whatever the files of the
+ * training part say now. */
 dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) DT_MUST_USE;
 
 /* Said by the job's file or its base, not by an override. source.c */
@@ -153,4 +167,3 @@ dt_status *dt_job_check_targets(const dt_job *j) DT_MUST_USE;
 dt_status *dt_job_annotate_model(dt_job *j, dt_model *m) DT_MUST_USE;
 
 #endif
-

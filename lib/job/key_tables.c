@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of keys, by where they apply in a job file: sections, and things with a name. See keys.h. */
+/* The tables of keys, by where they apply in a job file: sections, and things with a name. See
+ * keys.h. */
 #include <string.h>
 
 #include "data/map.h"
@@ -8,47 +9,47 @@
 
 /* ---- sections ---- */
 
-static const dt_field *partition_fields(void)
-{
+static const dt_field *partition_fields(void) {
     const dt_field *others;
     return dt_partition_fields(&others);
 }
 
 static const dt_section sections[] = {
-    {"backend", dt_backend_fields}, {"strategy", dt_strategy_fields}, {"partition", partition_fields}, {"reproducible", dt_reproducible_fields},
-    {"dataset", dt_dataset_fields}, {"model", dt_model_fields},       {"compile", dt_compile_fields},  {"fit", dt_fit_fields},
+    {"backend", dt_backend_fields},       {"strategy", dt_strategy_fields},
+    {"partition", partition_fields},      {"reproducible", dt_reproducible_fields},
+    {"dataset", dt_dataset_fields},       {"model", dt_model_fields},
+    {"compile", dt_compile_fields},       {"fit", dt_fit_fields},
     {"checkpoint", dt_checkpoint_fields}, {"output", dt_output_fields},
 };
 
-const dt_section *dt_sections(int *n)
-{
+const dt_section *dt_sections(int *n) {
     *n = sizeof sections / sizeof *sections;
     return sections;
 }
 
 /* ---- kinds ---- */
 
-static dt_job_kind strategy_at(int i)
-{
+static dt_job_kind strategy_at(int i) {
     int n;
     const dt_strategy_row *const *rows = dt_strategy_rows(&n);
-    return i < n ? (dt_job_kind){&rows[i]->kind, rows[i]->kind.name, rows[i]->kind.about, rows[i]->kind.fields, NULL} : (dt_job_kind){0};
+    return i < n ? (dt_job_kind){&rows[i]->kind, rows[i]->kind.name, rows[i]->kind.about,
+                                 rows[i]->kind.fields, NULL}
+                 : (dt_job_kind){0};
 }
 
-static dt_job_kind format_at(int i)
-{
-    if (i >= dt_formats())
-        return (dt_job_kind){0};
+static dt_job_kind format_at(int i) {
+    if (i >= dt_formats()) return (dt_job_kind){0};
     const dt_format *f = dt_format_at(i);
     return (dt_job_kind){&f->kind, f->kind.name, f->kind.about, f->keys.fields, NULL};
 }
 
-#define KINDS(function, rows_of)                                                                                                \
-    static dt_job_kind function(int i)                                                                                          \
-    {                                                                                                                           \
-        int n;                                                                                                                  \
-        const dt_kind *const *rows = rows_of(&n);                                                                               \
-        return i < n ? (dt_job_kind){rows[i], rows[i]->name, rows[i]->about, rows[i]->fields, rows[i]->aliases} : (dt_job_kind){0}; \
+#define KINDS(function, rows_of)                                                                   \
+    static dt_job_kind function(int i) {                                                           \
+        int n;                                                                                     \
+        const dt_kind *const *rows = rows_of(&n);                                                  \
+        return i < n ? (dt_job_kind){rows[i], rows[i]->name, rows[i]->about, rows[i]->fields,      \
+                                     rows[i]->aliases}                                             \
+                     : (dt_job_kind){0};                                                           \
     }
 KINDS(layer_at, dt_layers)
 KINDS(repeat_at, dt_repeats)
@@ -79,16 +80,13 @@ static const dt_key_table sorts[] = {
 };
 enum { SORTS = sizeof sorts / sizeof *sorts };
 
-const dt_key_table *dt_key_tables(int *n)
-{
+const dt_key_table *dt_key_tables(int *n) {
     *n = SORTS;
     return sorts;
 }
 
-const dt_key_table *dt_sort_named(const char *noun)
-{
+const dt_key_table *dt_sort_named(const char *noun) {
     for (int i = 0; i < SORTS; i++)
-        if (strcmp(sorts[i].noun, noun) == 0)
-            return &sorts[i];
+        if (strcmp(sorts[i].noun, noun) == 0) return &sorts[i];
     return NULL;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists every key that a job file may have, for completions, manual pages and the reference. This file only knows where in a job the tables apply: a
- * section has its own, and a key that names a kind ("compile.optimizer") has one for each kind, whose keys are in a mapping of the kind's name
+ * Lists every key that a job file may have, for completions, manual pages and the reference. This
+ * file only knows where in a job the tables apply: a section has its own, and a key that names a
+ * kind ("compile.optimizer") has one for each kind, whose keys are in a mapping of the kind's name
  * ("compile.optimizer.Adam.beta_1") or beside the key ("strategy.replicas").
  */
 #include <math.h>
@@ -18,66 +19,57 @@ enum { LONGEST_PATH = 256, MOST_KINDS = 256 };
 typedef struct telling {
     void (*key)(const dt_job_key *key, void *user);
     void *user;
-    const dt_key_table *sort;   /* whose keys are told; NULL: a section's */
+    const dt_key_table *sort; /* whose keys are told; NULL: a section's */
     const dt_job_kind *of;
 } telling;
 
 static void put_type(const dt_field *f, dt_str *out);
 
-static void put_types(const dt_field *forms, dt_str *out)
-{
+static void put_types(const dt_field *forms, dt_str *out) {
     for (const dt_field *f = forms; f->kind != DT_FIELD_END; f++) {
-        if (f != forms)
-            dt_str_puts(out, " or ");
+        if (f != forms) dt_str_puts(out, " or ");
         put_type(f, out);
     }
 }
 
-static void put_type(const dt_field *f, dt_str *out)
-{
+static void put_type(const dt_field *f, dt_str *out) {
     static const char *const names[] = {
-        [DT_FIELD_INT] = "integer",        [DT_FIELD_REAL] = "number",        [DT_FIELD_BOOL] = "boolean",        [DT_FIELD_TEXT] = "text",
-        [DT_FIELD_ENUM] = "name",          [DT_FIELD_INTS] = "integers",      [DT_FIELD_REALS] = "numbers",       [DT_FIELD_TEXTS] = "texts",
-        [DT_FIELD_TABLE] = "mapping",      [DT_FIELD_LIST] = "list of ",      [DT_FIELD_MAP] = "mapping of ",
+        [DT_FIELD_INT] = "integer",   [DT_FIELD_REAL] = "number",     [DT_FIELD_BOOL] = "boolean",
+        [DT_FIELD_TEXT] = "text",     [DT_FIELD_ENUM] = "name",       [DT_FIELD_INTS] = "integers",
+        [DT_FIELD_REALS] = "numbers", [DT_FIELD_TEXTS] = "texts",     [DT_FIELD_TABLE] = "mapping",
+        [DT_FIELD_LIST] = "list of ", [DT_FIELD_MAP] = "mapping of ",
     };
-    const char *trees = f->as == DT_TREE_MAP ? "mapping" : f->as == DT_TREE_LIST ? "list" : f->as == DT_TREE_SCALAR ? "scalar" : "any";
+    const char *trees = f->as == DT_TREE_MAP      ? "mapping"
+                        : f->as == DT_TREE_LIST   ? "list"
+                        : f->as == DT_TREE_SCALAR ? "scalar"
+                                                  : "any";
     if (f->kind == DT_FIELD_TREE && f->forms && f->forms->kind != DT_FIELD_END)
         put_types(f->forms, out);
-    else if (f->kind == DT_FIELD_TREE && f->forms)
-        dt_str_puts(out, "null");
+    else if (f->kind == DT_FIELD_TREE && f->forms) dt_str_puts(out, "null");
     else
-        dt_str_puts(out, f->kind == DT_FIELD_TREE ? trees : f->kind == DT_FIELD_NAMED ? f->noun : names[f->kind]);
-    if (f->kind == DT_FIELD_INTS && f->lone)
-        dt_str_puts(out, " or integer");
-    if (f->kind == DT_FIELD_LIST || f->kind == DT_FIELD_MAP)
-        put_types(f->forms, out);
+        dt_str_puts(out, f->kind == DT_FIELD_TREE    ? trees
+                         : f->kind == DT_FIELD_NAMED ? f->noun
+                                                     : names[f->kind]);
+    if (f->kind == DT_FIELD_INTS && f->lone) dt_str_puts(out, " or integer");
+    if (f->kind == DT_FIELD_LIST || f->kind == DT_FIELD_MAP) put_types(f->forms, out);
 }
 
 /* As the fields are read: both limits 0 are none, and a lone maximum has 0 below it. */
-bool dt_field_has_min(const dt_field *f)
-{
-    return f->min != 0 || f->max != 0 || f->above_min;
-}
+bool dt_field_has_min(const dt_field *f) { return f->min != 0 || f->max != 0 || f->above_min; }
 
-bool dt_field_has_max(const dt_field *f)
-{
+bool dt_field_has_max(const dt_field *f) {
     return dt_field_has_min(f) && isfinite(f->max) && (f->max != 0 || f->below_max);
 }
 
-const char *dt_field_default(const dt_field *f)
-{
+const char *dt_field_default(const dt_field *f) {
     bool zero = !dt_field_has_min(f) || (f->min <= 0 && !f->above_min);
-    if (f->preset || f->required || f->set)
-        return f->preset;
-    if (f->kind == DT_FIELD_BOOL)
-        return "false";
-    if (f->kind == DT_FIELD_ENUM)
-        return f->choices[0];
+    if (f->preset || f->required || f->set) return f->preset;
+    if (f->kind == DT_FIELD_BOOL) return "false";
+    if (f->kind == DT_FIELD_ENUM) return f->choices[0];
     return (f->kind == DT_FIELD_INT || f->kind == DT_FIELD_REAL) && zero ? "0" : NULL;
 }
 
-static void set_range(const dt_field *f, dt_job_key *key)
-{
+static void set_range(const dt_field *f, dt_job_key *key) {
     key->has_min = dt_field_has_min(f);
     key->has_max = dt_field_has_max(f);
     key->min = f->min;
@@ -88,41 +80,36 @@ static void set_range(const dt_field *f, dt_job_key *key)
 
 /* ---- names ---- */
 
-static const dt_key_table *sort_of(const char *path)
-{
+static const dt_key_table *sort_of(const char *path) {
     int n;
     const dt_key_table *sorts = dt_key_tables(&n);
     for (int i = 0; i < n; i++)
-        if (sorts[i].key && strcmp(sorts[i].key, path) == 0)
-            return &sorts[i];
+        if (sorts[i].key && strcmp(sorts[i].key, path) == 0) return &sorts[i];
     return NULL;
 }
 
-static const dt_field *form_of(const dt_field *f, dt_field_kind kind)
-{
-    for (const dt_field *form = f->kind == DT_FIELD_TREE ? f->forms : NULL; form && form->kind != DT_FIELD_END; form++)
-        if (form->kind == kind)
-            return form;
+static const dt_field *form_of(const dt_field *f, dt_field_kind kind) {
+    for (const dt_field *form = f->kind == DT_FIELD_TREE ? f->forms : NULL;
+         form && form->kind != DT_FIELD_END; form++)
+        if (form->kind == kind) return form;
     return NULL;
 }
 
 /* What says the limits of numbers. */
-static const dt_field *numbers_of(const dt_field *f)
-{
+static const dt_field *numbers_of(const dt_field *f) {
     const dt_field *integer = form_of(f, DT_FIELD_INT), *real = form_of(f, DT_FIELD_REAL);
     return integer ? integer : real ? real : f;
 }
 
 /* Names that a key may have, NULL behind the last; they are room for the caller's. */
-static const char *const *names_of(const dt_field *f, const char *path, const char *names[MOST_KINDS])
-{
-    const dt_field *words = f->kind == DT_FIELD_ENUM ? f : form_of(f, DT_FIELD_ENUM), *named = form_of(f, DT_FIELD_NAMED);
+static const char *const *names_of(const dt_field *f, const char *path,
+                                   const char *names[MOST_KINDS]) {
+    const dt_field *words = f->kind == DT_FIELD_ENUM ? f : form_of(f, DT_FIELD_ENUM),
+                   *named = form_of(f, DT_FIELD_NAMED);
     const dt_key_table *s = named ? dt_sort_named(named->noun) : sort_of(path);
     int n = 0;
-    if (!s)
-        return words ? words->choices : NULL;
-    for (dt_job_kind k = s->at(0); k.name && n < MOST_KINDS - 1; k = s->at(++n))
-        names[n] = k.name;
+    if (!s) return words ? words->choices : NULL;
+    for (dt_job_kind k = s->at(0); k.name && n < MOST_KINDS - 1; k = s->at(++n)) names[n] = k.name;
     names[n] = NULL;
     return names;
 }
@@ -132,89 +119,84 @@ static const char *const *names_of(const dt_field *f, const char *path, const ch
 static void tell_fields(const telling *t, const char *stem, const dt_field *fields);
 
 /* The keys of mappings that a tree may be. */
-static void tell_forms(const telling *t, const char *path, const dt_field *forms)
-{
+static void tell_forms(const telling *t, const char *path, const dt_field *forms) {
     char below[LONGEST_PATH];
     for (const dt_field *f = forms; f && f->kind != DT_FIELD_END; f++) {
-        if (f->kind == DT_FIELD_TABLE)
-            tell_fields(t, path, f->table);
-        if (f->kind != DT_FIELD_LIST && f->kind != DT_FIELD_MAP)
-            continue;
+        if (f->kind == DT_FIELD_TABLE) tell_fields(t, path, f->table);
+        if (f->kind != DT_FIELD_LIST && f->kind != DT_FIELD_MAP) continue;
         snprintf(below, sizeof below, "%s%s", path, f->kind == DT_FIELD_LIST ? "[]" : ".*");
         tell_forms(t, below, f->forms);
     }
 }
 
 /* An optimizer's learning rate is the row's unless the job says one. */
-static const char *preset_of(const telling *t, const dt_field *f, char buffer[32])
-{
-    bool rate = t->of && strcmp(t->sort->noun, "optimizer") == 0 && strcmp(f->name, "learning_rate") == 0;
-    if (rate)
-        snprintf(buffer, 32, "%.10g", ((const dt_optimizer_row *)t->of->row)->rate);
+static const char *preset_of(const telling *t, const dt_field *f, char buffer[32]) {
+    bool rate =
+        t->of && strcmp(t->sort->noun, "optimizer") == 0 && strcmp(f->name, "learning_rate") == 0;
+    if (rate) snprintf(buffer, 32, "%.10g", ((const dt_optimizer_row *)t->of->row)->rate);
     return rate ? buffer : dt_field_default(f);
 }
 
-static void tell_field(const telling *t, const char *stem, const dt_field *f)
-{
+static void tell_field(const telling *t, const char *stem, const dt_field *f) {
     char path[LONGEST_PATH], preset[32];
     const char *names[MOST_KINDS];
     dt_str type = {0};
     snprintf(path, sizeof path, "%s%s%s", stem, *stem ? "." : "", f->name);
     put_type(f, &type);
-    dt_job_key key = {.path = path, .type = dt_str_text(&type), .help = f->help, .preset = preset_of(t, f, preset), .choices = names_of(f, path, names),
-                      .required = f->required, .refused = f->forms && f->forms->kind == DT_FIELD_END};
-    if (t->of)
-        key.sort = t->sort->noun, key.kind = t->of->name, key.about = t->of->about;
+    dt_job_key key = {.path = path,
+                      .type = dt_str_text(&type),
+                      .help = f->help,
+                      .preset = preset_of(t, f, preset),
+                      .choices = names_of(f, path, names),
+                      .required = f->required,
+                      .refused = f->forms && f->forms->kind == DT_FIELD_END};
+    if (t->of) key.sort = t->sort->noun, key.kind = t->of->name, key.about = t->of->about;
     set_range(numbers_of(f), &key);
     t->key(&key, t->user);
     dt_str_release(&type);
-    if (f->kind == DT_FIELD_TABLE)
-        tell_fields(t, path, f->table);
-    if (f->kind == DT_FIELD_TREE)
-        tell_forms(t, path, f->forms);
+    if (f->kind == DT_FIELD_TABLE) tell_fields(t, path, f->table);
+    if (f->kind == DT_FIELD_TREE) tell_forms(t, path, f->forms);
 }
 
-static void tell_instead(const telling *t, const char *stem, const dt_field *f)
-{
+static void tell_instead(const telling *t, const char *stem, const dt_field *f) {
     char path[LONGEST_PATH];
     snprintf(path, sizeof path, "%s%s%s", stem, *stem ? "." : "", f->name);
-    dt_job_key key = {.path = path, .type = "", .help = f->instead, .preset = f->preset, .refused = true};
-    if (t->of)
-        key.sort = t->sort->noun, key.kind = t->of->name, key.about = t->of->about;
+    dt_job_key key = {
+        .path = path, .type = "", .help = f->instead, .preset = f->preset, .refused = true};
+    if (t->of) key.sort = t->sort->noun, key.kind = t->of->name, key.about = t->of->about;
     t->key(&key, t->user);
 }
 
-static void tell_fields(const telling *t, const char *stem, const dt_field *fields)
-{
+static void tell_fields(const telling *t, const char *stem, const dt_field *fields) {
     for (const dt_field *f = fields; f && f->kind != DT_FIELD_END; f++)
-        if (f->kind == DT_FIELD_INSTEAD)
-            tell_instead(t, stem, f);
-        else
-            tell_field(t, stem, f);
+        if (f->kind == DT_FIELD_INSTEAD) tell_instead(t, stem, f);
+        else tell_field(t, stem, f);
 }
 
 /* A kind without keys is told all the same, by its name alone. */
-static void tell_kind(const telling *t, const dt_key_table *s, const dt_job_kind *k)
-{
+static void tell_kind(const telling *t, const dt_key_table *s, const dt_job_kind *k) {
     char stem[LONGEST_PATH];
     const telling of = {t->key, t->user, s, k};
     snprintf(stem, sizeof stem, "%s.%s", s->stem, k->name);
     if (!s->beside)
-        t->key(&(dt_job_key){.path = stem, .type = "mapping", .help = k->about, .sort = s->noun, .kind = k->name, .about = k->about}, t->user);
+        t->key(&(dt_job_key){.path = stem,
+                             .type = "mapping",
+                             .help = k->about,
+                             .sort = s->noun,
+                             .kind = k->name,
+                             .about = k->about},
+               t->user);
     tell_fields(&of, s->beside ? s->stem : stem, k->fields);
 }
 
-DT_API void dt_job_keys(void (*key)(const dt_job_key *key, void *user), void *user)
-{
-    if (!key)
-        return;
+DT_API void dt_job_keys(void (*key)(const dt_job_key *key, void *user), void *user) {
+    if (!key) return;
     const telling t = {key, user, NULL, NULL};
     int n_sections, n_sorts;
     const dt_section *sections = dt_sections(&n_sections);
     const dt_key_table *sorts = dt_key_tables(&n_sorts);
     tell_fields(&t, "", dt_job_fields());
-    for (int i = 0; i < n_sections; i++)
-        tell_fields(&t, sections[i].name, sections[i].fields());
+    for (int i = 0; i < n_sections; i++) tell_fields(&t, sections[i].name, sections[i].fields());
     for (int i = 0; i < n_sorts; i++)
         for (int n = 0; sorts[i].at(n).name; n++) {
             const dt_job_kind k = sorts[i].at(n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables that job files are read by, as lists: the source of completions, manual pages, the reference and the schema. For this room only. */
+/* The tables that job files are read by, as lists: the source of completions, manual pages, the
+ * reference and the schema. For this room only. */
 #ifndef DT_JOB_KEYS_H
 #define DT_JOB_KEYS_H
 
@@ -24,7 +25,8 @@ typedef struct dt_key_table {
     const char *stem; /* where the keys of a kind stand, below its name; beside: without it */
     bool beside;
     dt_job_kind (*at)(int i);
-    const char *const *(*brief)(const dt_kind *row, bool *list); /* see dt_map_brief; NULL: no kind has such arguments */
+    /* see dt_map_brief; NULL: no kind has such arguments */
+    const char *const *(*brief)(const dt_kind *row, bool *list);
 } dt_key_table;
 
 const dt_section *dt_sections(int *n);

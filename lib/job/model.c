@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A model that Keras wrote, in a job. Its file is read before overrides, so that these can change its layers; its path is relative to the file that
- * names it. If the file is gone, evaluate, predict and export take the layers from the run's newest checkpoint. Training without it is an error.
+ * A model that Keras wrote, in a job. Its file is read before overrides, so that these can change
+ * its layers; its path is relative to the file that names it. If the file is gone, evaluate,
+ * predict and export take the layers from the run's newest checkpoint. Training without it is an
+ * error.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,66 +14,62 @@
 /* ---- the file ---- */
 
 /* The file is there before anybody knows what words stand for. */
-static dt_status *check_name(const dt_tree *value)
-{
-    if (!value || value->kind != DT_TREE_SCALAR || !strchr(value->text, '{'))
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_SUBSTITUTION, &value->at, "nothing is substituted in " DT_KERAS_KEY ", got '%.80s'", value->text),
+static dt_status *check_name(const dt_tree *value) {
+    if (!value || value->kind != DT_TREE_SCALAR || !strchr(value->text, '{')) return NULL;
+    return dt_suggest(dt_fail(DT_E_SUBSTITUTION, &value->at,
+                              "nothing is substituted in " DT_KERAS_KEY ", got '%.80s'",
+                              value->text),
                       "an override says another file: model." DT_KERAS_KEY "=FILE");
 }
 
-dt_status *dt_job_import_model(dt_job *j)
-{
+dt_status *dt_job_import_model(dt_job *j) {
     dt_tree *model = dt_tree_get(j->tree, "model");
     const dt_tree *value = dt_tree_get(model, DT_KERAS_KEY);
     DT_TRY(check_name(value));
-    bool of_base = value && j->base && value->at.source == j->base, trains = j->purpose == DT_FOR_FIT || j->purpose == DT_FOR_PLAN;
+    bool of_base = value && j->base && value->at.source == j->base,
+         trains = j->purpose == DT_FOR_FIT || j->purpose == DT_FOR_PLAN;
     char *directory = of_base ? dt_path_dir(j->base->name) : dt_strdup(j->data_directory);
     dt_status *s = dt_keras_import(j->arena, directory, model);
     free(directory);
-    if (dt_status_number(s) != DT_E_NO_INPUT || trains)
-        return s;
+    if (dt_status_number(s) != DT_E_NO_INPUT || trains) return s;
     j->no_model = s;
     return NULL;
 }
 
 /* ---- the run ---- */
 
-static dt_status *read_trained(dt_job *j, const dt_saved *c, dt_tree **model)
-{
+static dt_status *read_trained(dt_job *j, const dt_saved *c, dt_tree **model) {
     dt_source *source = dt_arena_new(j->arena, dt_source);
     dt_tree *job;
-    *source = (dt_source){.name = dt_arena_strdup(j->arena, c->path), .text = dt_arena_strdup(j->arena, c->state.job), .size = strlen(c->state.job)};
+    *source = (dt_source){.name = dt_arena_strdup(j->arena, c->path),
+                          .text = dt_arena_strdup(j->arena, c->state.job),
+                          .size = strlen(c->state.job)};
     DT_TRY(dt_tree_parse(j->arena, source, &job));
     *model = dt_tree_get(job, "model");
     return NULL;
 }
 
 /* *model: as the run's newest checkpoint has it; NULL: there is none. */
-static dt_status *find_trained(dt_job *j, dt_tree **model)
-{
+static dt_status *find_trained(dt_job *j, dt_tree **model) {
     dt_saved c = {0};
     dt_status *warnings = NULL;
     char *directory = dt_job_output(j);
     dt_status *s = dt_saved_newest(&c, directory, &warnings);
     free(directory);
     dt_status_free(warnings); /* who reads weights tells them */
-    if (!s && c.path && c.state.job)
-        s = read_trained(j, &c, model);
+    if (!s && c.path && c.state.job) s = read_trained(j, &c, model);
     dt_saved_release(&c);
     return s;
 }
 
-dt_status *dt_job_recall_model(dt_job *j)
-{
+dt_status *dt_job_recall_model(dt_job *j) {
     dt_tree *trained = NULL, *model = dt_tree_get(j->tree, "model");
     dt_status *missing = j->no_model;
     j->no_model = NULL;
-    if (!missing)
-        return NULL;
-    dt_status_free(find_trained(j, &trained)); /* that the file is missing is what a user can mend */
-    if (!dt_tree_get(trained, "layers") || dt_tree_get(model, "layers"))
-        return missing;
+    if (!missing) return NULL;
+    /* that the file is missing is what a user can mend */
+    dt_status_free(find_trained(j, &trained));
+    if (!dt_tree_get(trained, "layers") || dt_tree_get(model, "layers")) return missing;
     dt_status_free(missing);
     dt_keras_replace(j->arena, model, trained);
     return NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `partition`: how values are placed on the logical devices of a replica. Elements of the data, layers and values within them are named, weights
- * match rules; all of it becomes annotations in the graph of a step, like those of dt_strategy_split_to_logical_devices.
+ * `partition`: how values are placed on the logical devices of a replica. Elements of the data,
+ * layers and values within them are named, weights match rules; all of it becomes annotations in
+ * the graph of a step, like those of dt_strategy_split_to_logical_devices.
  *
  *     partition:
  *       image:  {split: [1, 2, 4, 1]}
@@ -9,8 +10,9 @@
  *       weights:
  *         - {match: "dense_?/kernel", split: [1, 8]}         the first rule that matches
  *
- * It is without effect while a replica has one logical device, so that changing the strategy alone works; but names must be right. Sizes are
- * known as soon as the job is read, but for the targets': they come with the data.
+ * It is without effect while a replica has one logical device, so that changing the strategy alone
+ * works; but names must be right. Sizes are known as soon as the job is read, but for the targets':
+ * they come with the data.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,105 +21,106 @@
 #include "job/partition.h"
 #include "op/placement.h"
 
-static int logical_devices(const dt_job *j)
-{
-    return j->has_strategy && j->strategy.assignment ? dt_device_assignment_logical_devices(j->strategy.assignment) : 1;
+static int logical_devices(const dt_job *j) {
+    return j->has_strategy && j->strategy.assignment
+               ? dt_device_assignment_logical_devices(j->strategy.assignment)
+               : 1;
 }
 
 /* The same, also of a block that does not fit. */
-static int devices_asked_for(const dt_job *j)
-{
-    const dt_tree *shape = dt_tree_get(dt_tree_get(dt_tree_get(j->tree, "strategy"), "device_assignment"), "computation_shape");
+static int devices_asked_for(const dt_job *j) {
+    const dt_tree *shape = dt_tree_get(
+        dt_tree_get(dt_tree_get(j->tree, "strategy"), "device_assignment"), "computation_shape");
     int64_t devices = logical_devices(j), size;
     for (int k = 0; !j->has_strategy && shape && shape->kind == DT_TREE_LIST && k < shape->n; k++) {
-        dt_status *bad = dt_tree_int(shape->item[k], "computation_shape", 1, DT_MAX_REPLICAS, &size);
+        dt_status *bad =
+            dt_tree_int(shape->item[k], "computation_shape", 1, DT_MAX_REPLICAS, &size);
         dt_status_free(bad);
-        if (bad || !dt_mul_fits(devices, size, &devices) || devices > DT_MAX_REPLICAS)
-            return 1;
+        if (bad || !dt_mul_fits(devices, size, &devices) || devices > DT_MAX_REPLICAS) return 1;
     }
     return (int)devices;
 }
 
-
 /* ---- how something may lie ---- */
 
-/* Something that is said to lie somehow; without a type only the number of parts can be looked at. */
+/* Something that is said to lie somehow; without a type only the number of parts can be looked
+ * at. */
 typedef struct subject {
     const char *noun, *name; /* "layer", "logits" */
     const dt_type *type;
-    int64_t rows;            /* that B stands for; 0: unknown */
+    int64_t rows; /* that B stands for; 0: unknown */
 } subject;
 
 /* Rows of a replica in a full batch; 0: not the same on all. */
-static int64_t rows_of_replica(const dt_job *j)
-{
+static int64_t rows_of_replica(const dt_job *j) {
     int64_t each = j->dataset.per_replica_batch_size, all = j->dataset.global_batch_size, replicas;
-    if (!j->has_dataset)
-        return 0;
+    if (!j->has_dataset) return 0;
     replicas = dt_device_assignment_replicas(j->strategy.assignment);
     return each > 0 ? each : all % replicas == 0 ? all / replicas : 0;
 }
 
 /* The number that cannot be, else the whole list. */
-static const dt_location *split_place(const dt_lying *how, const subject *x)
-{
+static const dt_location *split_place(const dt_lying *how, const subject *x) {
     const dt_tree *list = how->tree;
-    dt_type type = !x->type ? (dt_type){.rank = -1} : x->rows ? dt_type_at(x->type, x->rows) : *x->type;
+    dt_type type = !x->type  ? (dt_type){.rank = -1}
+                   : x->rows ? dt_type_at(x->type, x->rows)
+                             : *x->type;
     for (int d = 0; type.rank == list->n && list->kind == DT_TREE_LIST && d < list->n; d++)
-        if (type.dim[d] >= 0 && type.dim[d] % how->parts.v[d] != 0)
-            return &list->item[d]->at;
+        if (type.dim[d] >= 0 && type.dim[d] % how->parts.v[d] != 0) return &list->item[d]->at;
     return &list->at;
 }
 
-static dt_status *check_split(const dt_job *j, const dt_lying *how, const subject *x)
-{
+static dt_status *check_split(const dt_job *j, const dt_lying *how, const subject *x) {
     char *of = dt_arena_printf(j->arena, "%s '%.200s'", x->noun, x->name);
-    const dt_split split = {.what = "split", .name = "split", .of = of, .type = x->type, .rows = x->rows, .parts = how->parts.v,
-                            .n = how->parts.n, .logical = logical_devices(j)};
+    const dt_split split = {.what = "split",
+                            .name = "split",
+                            .of = of,
+                            .type = x->type,
+                            .rows = x->rows,
+                            .parts = how->parts.v,
+                            .n = how->parts.n,
+                            .logical = logical_devices(j)};
     dt_status *s = dt_split_check_parts(&split);
-    if (s)
-        return dt_at(s, &how->tree->at);
+    if (s) return dt_at(s, &how->tree->at);
     s = x->type ? dt_split_check(&split) : NULL;
     return s ? dt_at(s, split_place(how, x)) : NULL;
 }
 
-static dt_status *check_assign(const dt_job *j, const dt_lying *how, const subject *x)
-{
+static dt_status *check_assign(const dt_job *j, const dt_lying *how, const subject *x) {
     int devices = logical_devices(j);
     if (j->strategy.spmd)
-        return dt_suggest(dt_fail(DT_E_LOGICAL_DEVICE, &how->tree->at, "with spmd_partitioning no value is assigned to a single logical device, %s "
-                                  "'%.200s' neither", x->noun, x->name), "split or replicate it");
+        return dt_suggest(
+            dt_fail(DT_E_LOGICAL_DEVICE, &how->tree->at,
+                    "with spmd_partitioning no value is assigned to a single logical device, %s "
+                    "'%.200s' neither",
+                    x->noun, x->name),
+            "split or replicate it");
     if (how->device >= devices)
-        return dt_fail(DT_E_LOGICAL_DEVICE, &how->tree->at, "no logical device %lld for %s '%.200s': a replica has %d",
+        return dt_fail(DT_E_LOGICAL_DEVICE, &how->tree->at,
+                       "no logical device %lld for %s '%.200s': a replica has %d",
                        (long long)how->device, x->noun, x->name, devices);
     return NULL;
 }
 
 /* Against the devices of a replica, where there are several. */
-static dt_status *check_lying(const dt_job *j, const dt_lying *how, const subject *x)
-{
-    if (logical_devices(j) == 1 || how->kind == DT_SHARDING_REPLICATED)
-        return NULL;
+static dt_status *check_lying(const dt_job *j, const dt_lying *how, const subject *x) {
+    if (logical_devices(j) == 1 || how->kind == DT_SHARDING_REPLICATED) return NULL;
     return how->kind == DT_SHARDING_MAXIMAL ? check_assign(j, how, x) : check_split(j, how, x);
 }
 
 /* ---- values ---- */
 
-static dt_status *check_value(const dt_job *j, const dt_job_tensors *list, const dt_job_value *v)
-{
+static dt_status *check_value(const dt_job *j, const dt_job_tensors *list, const dt_job_value *v) {
     const dt_job_tensor *t = dt_job_find_tensor(list, v->name);
     subject x = {.noun = t ? t->noun : "value", .name = v->name, .type = t ? &t->type : NULL};
-    if (t && dt_type_has_batch(&t->type) && logical_devices(j) > 1)
-        x.rows = rows_of_replica(j);
+    if (t && dt_type_has_batch(&t->type) && logical_devices(j) > 1) x.rows = rows_of_replica(j);
     return check_lying(j, &v->how, &x);
 }
 
-static dt_status *check_values(const dt_job *j)
-{
+static dt_status *check_values(const dt_job *j) {
     dt_job_tensors list = {0};
     dt_status *faults = j->has_model ? dt_job_list_tensors(j, &list) : NULL;
-    if (!faults && j->has_model && j->has_dataset)
-        faults = dt_job_check_names(j, &list);
+    if (!faults && j->has_model && j->has_dataset) faults = dt_job_check_names(j, &list);
     for (int i = 0; i < j->partition->n_values; i++)
         dt_status_append(&faults, check_value(j, &list, &j->partition->value[i]));
     dt_job_tensors_release(&list);
@@ -126,55 +129,51 @@ static dt_status *check_values(const dt_job *j)
 
 /* ---- weights ---- */
 
-static bool matches(const dt_job_rule *r, const dt_weight_spec *w)
-{
+static bool matches(const dt_job_rule *r, const dt_weight_spec *w) {
     return dt_glob_matches(r->pattern, r->n, w->path);
 }
 
 /* The rule for a weight; NULL: none. */
-static const dt_job_rule *rule_for(const dt_job_partition *p, const dt_weight_spec *w)
-{
+static const dt_job_rule *rule_for(const dt_job_partition *p, const dt_weight_spec *w) {
     for (int i = 0; i < p->n_rules; i++)
-        if (matches(&p->rule[i], w))
-            return &p->rule[i];
+        if (matches(&p->rule[i], w)) return &p->rule[i];
     return NULL;
 }
 
-static dt_status *no_match(const dt_job *j, const dt_job_rule *r)
-{
+static dt_status *no_match(const dt_job *j, const dt_job_rule *r) {
     enum { MOST_SHOWN = 6 };
     const dt_model_spec *m = &j->model;
     const char **names = dt_arena_array(j->arena, const char *, m->n_weights + 1);
     dt_str all = {0};
     for (int i = 0; i < m->n_weights; i++) {
         names[i] = m->weight[i]->path;
-        if (i < MOST_SHOWN)
-            dt_str_printf(&all, "%s%s", i ? ", " : "", names[i]);
+        if (i < MOST_SHOWN) dt_str_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
     dt_status *s = dt_fail(DT_E_PARTITION, &r->at, "no weight matches '%s'", r->match);
     const char *nearest = dt_nearest(r->match, names, m->n_weights);
-    s = nearest           ? dt_suggest(s, "did you mean '%s'?", nearest)
-      : m->n_weights == 0 ? dt_suggest(s, "the model has no weights")
-                          : dt_suggest(s, "there are %s%s", dt_str_text(&all), m->n_weights > MOST_SHOWN ? ", ..." : "");
+    s = nearest             ? dt_suggest(s, "did you mean '%s'?", nearest)
+        : m->n_weights == 0 ? dt_suggest(s, "the model has no weights")
+                            : dt_suggest(s, "there are %s%s", dt_str_text(&all),
+                                         m->n_weights > MOST_SHOWN ? ", ..." : "");
     dt_str_release(&all);
     return s;
 }
 
-/* A rule that matches nothing is a mistake; of the weights that a rule is taken for and does not fit, the first is told. */
-static dt_status *check_rule(const dt_job *j, const dt_job_rule *r)
-{
+/* A rule that matches nothing is a mistake; of the weights that a rule is taken for and does not
+ * fit, the first is told. */
+static dt_status *check_rule(const dt_job *j, const dt_job_rule *r) {
     bool found = false;
     for (int i = 0; i < j->model.n_weights; i++) {
         const dt_weight_spec *w = j->model.weight[i];
         found = found || matches(r, w);
         if (rule_for(j->partition, w) == r)
-            DT_TRY(check_lying(j, &r->how, &(subject){.noun = "weight", .name = w->path, .type = &w->type}));
+            DT_TRY(check_lying(j, &r->how,
+                               &(subject){.noun = "weight", .name = w->path, .type = &w->type}));
     }
     return found ? NULL : no_match(j, r);
 }
 
-static dt_status *check_rules(const dt_job *j)
-{
+static dt_status *check_rules(const dt_job *j) {
     dt_status *faults = NULL;
     for (int i = 0; j->has_model && i < j->partition->n_rules; i++)
         dt_status_append(&faults, check_rule(j, &j->partition->rule[i]));
@@ -184,22 +183,21 @@ static dt_status *check_rules(const dt_job *j)
 /* ---- the whole ---- */
 
 /* The place is partition's, or what asks for it. */
-static dt_status *no_partition_of(const dt_job *j, const char *input)
-{
+static dt_status *no_partition_of(const dt_job *j, const char *input) {
     const dt_tree *spmd = dt_tree_get(dt_tree_get(j->tree, "strategy"), "spmd_partitioning");
     const dt_location *asks = spmd ? &spmd->at : &j->strategy.at;
-    dt_status *s = dt_fail(DT_E_NOT_PARTITIONED, j->partition ? &j->partition->at : asks, "input '%s' is neither split nor replicated", input);
+    dt_status *s = dt_fail(DT_E_NOT_PARTITIONED, j->partition ? &j->partition->at : asks,
+                           "input '%s' is neither split nor replicated", input);
     s = dt_suggest(s, "spmd_partitioning (line %d) needs one of them for every input", asks->line);
-    return j->partition ? dt_note(s, "= add '%s: replicate'", input) : dt_note(s, "= add 'partition: {%s: replicate}'", input);
+    return j->partition ? dt_note(s, "= add '%s: replicate'", input)
+                        : dt_note(s, "= add 'partition: {%s: replicate}'", input);
 }
 
 /* The SPMD mode wants to know of every input where it lies. */
-static dt_status *check_inputs(const dt_job *j)
-{
+static dt_status *check_inputs(const dt_job *j) {
     const dt_tree *given = dt_tree_get(j->tree, "partition");
     dt_status *faults = NULL;
-    if (!j->has_dataset || !j->strategy.spmd || devices_asked_for(j) == 1)
-        return NULL;
+    if (!j->has_dataset || !j->strategy.spmd || devices_asked_for(j) == 1) return NULL;
     for (int i = 0; i < j->elements.n; i++) {
         const dt_tree *said = dt_tree_get(given, j->elements.v[i]);
         if (!said || said->kind == DT_TREE_NULL)
@@ -208,22 +206,21 @@ static dt_status *check_inputs(const dt_job *j)
     return faults;
 }
 
-static dt_status *check_micro_batches(const dt_job *j)
-{
-    int64_t micro = j->how.micro_batches, rows = logical_devices(j) > 1 ? rows_of_replica(j) : 0, fits = micro;
-    if (rows == 0 || rows % micro == 0)
-        return NULL;
-    while (rows % fits)
-        fits--;
-    return dt_suggest(dt_fail(DT_E_PARTITION, &j->partition->micro_at, "a replica's batch of %lld examples does not divide into %lld micro-batches",
-                              (long long)rows, (long long)micro), "%lld would do", (long long)fits);
+static dt_status *check_micro_batches(const dt_job *j) {
+    int64_t micro = j->how.micro_batches, rows = logical_devices(j) > 1 ? rows_of_replica(j) : 0,
+            fits = micro;
+    if (rows == 0 || rows % micro == 0) return NULL;
+    while (rows % fits) fits--;
+    return dt_suggest(
+        dt_fail(DT_E_PARTITION, &j->partition->micro_at,
+                "a replica's batch of %lld examples does not divide into %lld micro-batches",
+                (long long)rows, (long long)micro),
+        "%lld would do", (long long)fits);
 }
 
-dt_status *dt_job_check_partition(const dt_job *j)
-{
+dt_status *dt_job_check_partition(const dt_job *j) {
     dt_status *faults = check_inputs(j);
-    if (!j->partition)
-        return faults;
+    if (!j->partition) return faults;
     dt_status_append(&faults, check_values(j));
     dt_status_append(&faults, check_rules(j));
     dt_status_append(&faults, check_micro_batches(j));
@@ -231,61 +228,61 @@ dt_status *dt_job_check_partition(const dt_job *j)
 }
 
 /* The data is open: sizes of elements that are no input are known now. */
-dt_status *dt_job_check_targets(const dt_job *j)
-{
+dt_status *dt_job_check_targets(const dt_job *j) {
     dt_status *faults = NULL;
     const dt_element *element;
     int n = dt_dataset_elements(j->data, &element);
-    if (!j->partition || logical_devices(j) == 1)
-        return NULL;
+    if (!j->partition || logical_devices(j) == 1) return NULL;
     for (int i = 0; i < j->partition->n_values; i++)
         for (int k = 0; k < n; k++)
-            if (strcmp(element[k].name, j->partition->value[i].name) == 0 && !dt_model_find_input(&j->model, element[k].name))
-                dt_status_append(&faults, check_lying(j, &j->partition->value[i].how, &(subject){
-                    .noun = "target", .name = element[k].name, .type = &element[k].type, .rows = rows_of_replica(j)}));
+            if (strcmp(element[k].name, j->partition->value[i].name) == 0 &&
+                !dt_model_find_input(&j->model, element[k].name))
+                dt_status_append(&faults, check_lying(j, &j->partition->value[i].how,
+                                                      &(subject){.noun = "target",
+                                                                 .name = element[k].name,
+                                                                 .type = &element[k].type,
+                                                                 .rows = rows_of_replica(j)}));
     return faults;
 }
 
 /* ---- annotating ---- */
 
-static dt_value annotate_value(const void *job, const char *name, dt_value x)
-{
+static dt_value annotate_value(const void *job, const char *name, dt_value x) {
     const dt_job *j = job;
     for (int i = 0; x.trace && i < j->partition->n_values; i++) {
         const dt_lying *how = &j->partition->value[i].how;
         if (strcmp(j->partition->value[i].name, name) == 0)
-            return how->kind == DT_SHARDING_OTHER     ? dt_strategy_split_to_logical_devices(j->annotates, x, how->parts.v, how->parts.n)
-                   : how->kind == DT_SHARDING_MAXIMAL ? dt_strategy_assign_to_logical_device(j->annotates, x, (int)how->device)
-                                                      : dt_strategy_replicate_to_logical_devices(j->annotates, x);
+            return how->kind == DT_SHARDING_OTHER ? dt_strategy_split_to_logical_devices(
+                                                        j->annotates, x, how->parts.v, how->parts.n)
+                   : how->kind == DT_SHARDING_MAXIMAL
+                       ? dt_strategy_assign_to_logical_device(j->annotates, x, (int)how->device)
+                       : dt_strategy_replicate_to_logical_devices(j->annotates, x);
     }
     return x;
 }
 
 /* A layer that is assigned to a device takes its inputs there, so that all of it runs there. */
-static dt_value enter_layer(const void *job, const char *name, dt_value x)
-{
+static dt_value enter_layer(const void *job, const char *name, dt_value x) {
     const dt_job *j = job;
     for (int i = 0; x.trace && i < j->partition->n_values; i++)
-        if (j->partition->value[i].how.kind == DT_SHARDING_MAXIMAL && strcmp(j->partition->value[i].name, name) == 0)
+        if (j->partition->value[i].how.kind == DT_SHARDING_MAXIMAL &&
+            strcmp(j->partition->value[i].name, name) == 0)
             return dt_move_to(x, (int)j->partition->value[i].how.device);
     return x;
 }
 
-static dt_status *annotate_weight(dt_strategy *s, const dt_lying *how, dt_variable *v)
-{
-    return how->kind == DT_SHARDING_OTHER   ? dt_strategy_split_variable(s, v, how->parts.v, how->parts.n)
-         : how->kind == DT_SHARDING_MAXIMAL ? dt_strategy_assign_variable(s, v, (int)how->device)
-                                            : dt_strategy_replicate_variable(s, v);
+static dt_status *annotate_weight(dt_strategy *s, const dt_lying *how, dt_variable *v) {
+    return how->kind == DT_SHARDING_OTHER
+               ? dt_strategy_split_variable(s, v, how->parts.v, how->parts.n)
+           : how->kind == DT_SHARDING_MAXIMAL ? dt_strategy_assign_variable(s, v, (int)how->device)
+                                              : dt_strategy_replicate_variable(s, v);
 }
 
-dt_status *dt_job_annotate_model(dt_job *j, dt_model *m)
-{
-    if (!j->partition || m->strategy->logical == 1)
-        return NULL;
+dt_status *dt_job_annotate_model(dt_job *j, dt_model *m) {
+    if (!j->partition || m->strategy->logical == 1) return NULL;
     for (int i = 0; i < m->n_weights; i++) {
         const dt_job_rule *r = rule_for(j->partition, m->spec.weight[i]);
-        if (r)
-            DT_TRY(annotate_weight(m->strategy, &r->how, m->weight[i]));
+        if (r) DT_TRY(annotate_weight(m->strategy, &r->how, m->weight[i]));
     }
     j->annotates = m->strategy;
     m->annotate = annotate_value;

@@ -2,10 +2,12 @@
 /*
  * `partition`, read:
  *
- *     image:         {split: [1, 2, 4, 1]}         a value: an element of the data, a layer's output, a value within a layer
+ *     image:         {split: [1, 2, 4, 1]}         a value: an element of the data, a layer's
+ *     output, a value within a layer
  *     weights:       [{match: "*" , split: [2]}]   rules for weights, the first that matches
  *     over_replicas: none | optimizer | weights    what is kept in parts over the replicas too
- *     micro_batches: 4                             parts that a batch passes through a pipeline of layers in
+ *     micro_batches: 4                             parts that a batch passes through a pipeline of
+ *     layers in
  */
 #ifndef DT_JOB_PARTITION_H
 #define DT_JOB_PARTITION_H
@@ -16,10 +18,10 @@
 
 /* How something is asked to lie on the logical devices of a replica. */
 typedef struct dt_lying {
-    dt_sharding_kind kind;   /* OTHER: split */
-    dt_ints parts;           /* OTHER */
-    int64_t device;          /* MAXIMAL */
-    const dt_tree *tree;     /* of the list or the number; of the word */
+    dt_sharding_kind kind; /* OTHER: split */
+    dt_ints parts;         /* OTHER */
+    int64_t device;        /* MAXIMAL */
+    const dt_tree *tree;   /* of the list or the number; of the word */
 } dt_lying;
 
 typedef struct dt_job_value {
@@ -31,14 +33,14 @@ typedef struct dt_job_value {
 typedef struct dt_job_rule {
     const char *match;
     dt_location at;
-    int n;                      /* patterns that it stands for */
+    int n; /* patterns that it stands for */
     const char *const *pattern;
     dt_lying how;
 } dt_job_rule;
 
 struct dt_job_partition {
-    dt_location at;             /* of the key */
-    int n_values, n_rules;   /* read without faults */
+    dt_location at;        /* of the key */
+    int n_values, n_rules; /* read without faults */
     dt_job_value *value;
     dt_job_rule *rule;
     dt_location over_at, micro_at;
@@ -46,7 +48,8 @@ struct dt_job_partition {
 
 /* ---- partition_read.c ---- */
 
-/* All faults; j->partition and j->how hold what has none. `key` is where the mapping's key stands. */
+/* All faults; j->partition and j->how hold what has none. `key` is where the mapping's key
+ * stands. */
 dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_location *key) DT_MUST_USE;
 
 /* ---- partition_names.c ---- */
@@ -63,8 +66,8 @@ typedef struct dt_job_tensors {
     dt_hash_index at; /* by name */
 } dt_job_tensors;
 
-/* The input, every layer's output and the values within layers, in the order in which a forward pass makes them, traced without memory for
- * weights. Free it with dt_job_tensors_release. */
+/* The input, every layer's output and the values within layers, in the order in which a forward
+ * pass makes them, traced without memory for weights. Free it with dt_job_tensors_release. */
 dt_status *dt_job_list_tensors(const dt_job *j, dt_job_tensors *out) DT_MUST_USE;
 void dt_job_tensors_release(dt_job_tensors *list);
 const dt_job_tensor *dt_job_find_tensor(const dt_job_tensors *list, const char *name);

@@ -16,29 +16,33 @@ struct lying {
     bool replicate, has_assign;
 };
 
-#define LYING_FIELDS \
-    DT_INTS(struct lying, split, .min = 1, .max = DT_MAX_REPLICAS, .help = "number of parts along each dimension"), \
-    DT_INT(struct lying, assign, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct lying, has_assign), .help = "index of a logical device"), \
-    DT_FLAG(struct lying, replicate, .help = "keep a whole copy on every logical device")
+#define LYING_FIELDS                                                                               \
+    DT_INTS(struct lying, split, .min = 1, .max = DT_MAX_REPLICAS,                                 \
+            .help = "number of parts along each dimension"),                                       \
+        DT_INT(struct lying, assign, .max = DT_MAX_REPLICAS,                                       \
+               .set = 1 + offsetof(struct lying, has_assign),                                      \
+               .help = "index of a logical device"),                                               \
+        DT_FLAG(struct lying, replicate, .help = "keep a whole copy on every logical device")
 
-static const dt_field value_fields[] = { LYING_FIELDS, DT_END };
+static const dt_field value_fields[] = {LYING_FIELDS, DT_END};
 static const char *const replicate_words[] = {"replicate", NULL};
-static const dt_field value_forms[] = {DT_WORDS(replicate_words), DT_FORM(DT_FIELD_TABLE, .table = value_fields), DT_END};
+static const dt_field value_forms[] = {DT_WORDS(replicate_words),
+                                       DT_FORM(DT_FIELD_TABLE, .table = value_fields), DT_END};
 static const dt_field rule_fields[] = {
-    DT_TEXT(struct lying, match, .min = 1, .max = LONGEST_MATCH, .required = true, .help = "pattern of weight paths: *, ?, [...], {a,b}"),
-    LYING_FIELDS,
-    DT_END
-};
+    DT_TEXT(struct lying, match, .min = 1, .max = LONGEST_MATCH, .required = true,
+            .help = "pattern of weight paths: *, ?, [...], {a,b}"),
+    LYING_FIELDS, DT_END};
 
 /* Which of the three a mapping has; false: none, or several. */
-static bool take(const dt_tree *t, const struct lying *x, dt_lying *out)
-{
-    const dt_tree *split = dt_tree_get(t, "split"), *assign = dt_tree_get(t, "assign"), *replicate = dt_tree_get(t, "replicate");
+static bool take(const dt_tree *t, const struct lying *x, dt_lying *out) {
+    const dt_tree *split = dt_tree_get(t, "split"), *assign = dt_tree_get(t, "assign"),
+                  *replicate = dt_tree_get(t, "replicate");
 
-    if ((split != NULL) + (assign != NULL) + (replicate != NULL) != 1 || (replicate && !x->replicate) || (assign && !x->has_assign))
+    if ((split != NULL) + (assign != NULL) + (replicate != NULL) != 1 ||
+        (replicate && !x->replicate) || (assign && !x->has_assign))
         return false;
     *out = split    ? (dt_lying){.kind = DT_SHARDING_OTHER, .parts = x->split, .tree = split}
-         : assign   ? (dt_lying){.kind = DT_SHARDING_MAXIMAL, .device = x->assign, .tree = assign}
+           : assign ? (dt_lying){.kind = DT_SHARDING_MAXIMAL, .device = x->assign, .tree = assign}
                     : (dt_lying){.kind = DT_SHARDING_REPLICATED, .tree = replicate};
     return true;
 }
@@ -46,50 +50,50 @@ static bool take(const dt_tree *t, const struct lying *x, dt_lying *out)
 /* ---- values ---- */
 
 /* `split: [1, 2]`, `assign: 1`, `replicate: true`, or the word replicate. */
-static dt_status *read_value(dt_arena *arena, const dt_entry *e, dt_job_value *out)
-{
+static dt_status *read_value(dt_arena *arena, const dt_entry *e, dt_job_value *out) {
     const dt_tree *t = e->value;
     struct lying x;
 
-    *out = (dt_job_value){.name = e->key, .at = e->key_at, .how = {.kind = DT_SHARDING_REPLICATED, .tree = t}};
-    if (t->kind == DT_TREE_SCALAR && strcmp(t->text, "replicate") == 0)
-        return NULL;
+    *out = (dt_job_value){
+        .name = e->key, .at = e->key_at, .how = {.kind = DT_SHARDING_REPLICATED, .tree = t}};
+    if (t->kind == DT_TREE_SCALAR && strcmp(t->text, "replicate") == 0) return NULL;
     if (t->kind == DT_TREE_MAP && t->n == 1) {
         DT_TRY(dt_fields_read(arena, value_fields, t, &t->at, e->key, &x));
-        if (take(t, &x, &out->how))
-            return NULL;
+        if (take(t, &x, &out->how)) return NULL;
     }
-    return dt_fail(DT_E_PARTITION, &t->at, "partition of '%.80s' must be replicate, {split: [...]} or {assign: N}", e->key);
+    return dt_fail(DT_E_PARTITION, &t->at,
+                   "partition of '%.80s' must be replicate, {split: [...]} or {assign: N}", e->key);
 }
 
 /* ---- rules for weights ---- */
 
-static dt_status *read_match(dt_arena *arena, const dt_tree *t, const struct lying *x, dt_job_rule *out)
-{
+static dt_status *read_match(dt_arena *arena, const dt_tree *t, const struct lying *x,
+                             dt_job_rule *out) {
     out->match = x->match;
     out->at = dt_tree_get(t, "match")->at;
     out->n = dt_glob_expand(arena, x->match, MOST_PATTERNS, &out->pattern);
     if (out->n == DT_GLOB_OPEN)
         return dt_fail(DT_E_PARTITION, &out->at, "match: '{' is never closed in '%s'", x->match);
     if (out->n == DT_GLOB_MANY)
-        return dt_fail(DT_E_PARTITION, &out->at, "match: the groups of '%s' expand to more than %d patterns", x->match, MOST_PATTERNS);
+        return dt_fail(DT_E_PARTITION, &out->at,
+                       "match: the groups of '%s' expand to more than %d patterns", x->match,
+                       MOST_PATTERNS);
     return NULL;
 }
 
-static dt_status *read_rule(dt_arena *arena, const dt_tree *t, dt_job_rule *out)
-{
+static dt_status *read_rule(dt_arena *arena, const dt_tree *t, dt_job_rule *out) {
     struct lying x;
 
     DT_TRY(dt_tree_expect(t, DT_TREE_MAP, "weights"));
     DT_TRY(dt_fields_read(arena, rule_fields, t, &t->at, "weights", &x));
     DT_TRY(read_match(arena, t, &x, out));
-    if (take(t, &x, &out->how))
-        return NULL;
-    return dt_fail(DT_E_PARTITION, &t->at, "a rule of weights has a match and one of split: [...], replicate: true and assign: N");
+    if (take(t, &x, &out->how)) return NULL;
+    return dt_fail(
+        DT_E_PARTITION, &t->at,
+        "a rule of weights has a match and one of split: [...], replicate: true and assign: N");
 }
 
-static dt_status *read_rules(dt_arena *arena, const dt_tree *t, dt_job_partition *out)
-{
+static dt_status *read_rules(dt_arena *arena, const dt_tree *t, dt_job_partition *out) {
     dt_status *faults = NULL;
 
     DT_TRY(dt_tree_expect(t, DT_TREE_LIST, "weights"));
@@ -109,27 +113,27 @@ struct reserved {
     int over_replicas;
     int64_t micro_batches;
 };
-static const char *const over_replicas[] = {"none", "optimizer", "weights", NULL}; /* dt_over_replicas */
+/* dt_over_replicas */
+static const char *const over_replicas[] = {"none", "optimizer", "weights", NULL};
 static const dt_field rule_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = rule_fields), DT_END};
 static const dt_field rules_forms[] = {DT_FORM(DT_FIELD_LIST, .forms = rule_forms), DT_END};
 static const dt_field reserved_fields[] = {
-    DT_TREE(struct reserved, weights, .forms = rules_forms, .as = DT_TREE_LIST, .help = "[{match: GLOB, split: [...]}, ...]: the first matching rule applies"),
-    DT_ENUM(struct reserved, over_replicas, over_replicas, .help = "what to divide among replicas: none, optimizer (state), or weights"),
-    DT_INT(struct reserved, micro_batches, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1", .help = "number of micro-batches in a pipeline of layers"),
-    DT_END
-};
+    DT_TREE(struct reserved, weights, .forms = rules_forms, .as = DT_TREE_LIST,
+            .help = "[{match: GLOB, split: [...]}, ...]: the first matching rule applies"),
+    DT_ENUM(struct reserved, over_replicas, over_replicas,
+            .help = "what to divide among replicas: none, optimizer (state), or weights"),
+    DT_INT(struct reserved, micro_batches, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1",
+           .help = "number of micro-batches in a pipeline of layers"),
+    DT_END};
 
-static bool is_reserved(const char *key)
-{
+static bool is_reserved(const char *key) {
     for (const dt_field *f = reserved_fields; f->kind != DT_FIELD_END; f++)
-        if (strcmp(f->name, key) == 0)
-            return true;
+        if (strcmp(f->name, key) == 0) return true;
     return false;
 }
 
 /* The entries of t that are reserved, or are not; null means absent. */
-static dt_tree pick(dt_arena *arena, const dt_tree *t, bool reserved)
-{
+static dt_tree pick(dt_arena *arena, const dt_tree *t, bool reserved) {
     dt_tree some = *t;
 
     some.entry = dt_arena_array(arena, dt_entry, t->n + 1);
@@ -140,14 +144,12 @@ static dt_tree pick(dt_arena *arena, const dt_tree *t, bool reserved)
     return some;
 }
 
-static dt_location place_of(const dt_tree *t, const char *key)
-{
+static dt_location place_of(const dt_tree *t, const char *key) {
     const dt_tree *value = dt_tree_get(t, key);
     return value ? value->at : t->at;
 }
 
-static dt_status *read_reserved(dt_job *j, const dt_tree *t, dt_job_partition *out)
-{
+static dt_status *read_reserved(dt_job *j, const dt_tree *t, dt_job_partition *out) {
     const dt_tree keys = pick(j->arena, t, true);
     struct reserved x;
     dt_status *faults = dt_fields_read(j->arena, reserved_fields, &keys, &t->at, "partition", &x);
@@ -156,13 +158,11 @@ static dt_status *read_reserved(dt_job *j, const dt_tree *t, dt_job_partition *o
     j->how.micro_batches = (int)x.micro_batches;
     out->over_at = place_of(t, "over_replicas");
     out->micro_at = place_of(t, "micro_batches");
-    if (x.weights)
-        dt_status_append(&faults, read_rules(j->arena, x.weights, out));
+    if (x.weights) dt_status_append(&faults, read_rules(j->arena, x.weights, out));
     return faults;
 }
 
-dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_location *key)
-{
+dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_location *key) {
     dt_job_partition *p = j->partition = dt_arena_new(j->arena, dt_job_partition);
     const dt_tree values = pick(j->arena, t, false);
     dt_status *faults = NULL;
@@ -178,8 +178,7 @@ dt_status *dt_job_partition_read(dt_job *j, const dt_tree *t, const dt_location 
     return faults;
 }
 
-const dt_field *dt_partition_fields(const dt_field **others)
-{
+const dt_field *dt_partition_fields(const dt_field **others) {
     *others = value_forms;
     return reserved_fields;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a logical device has of images that are cut by rows and columns, and what it gets from its neighbours: the forward pass of one replica,
- * cut as a step is, layer by layer. A layer whose windows do not divide stands there as whole.
+ * What a logical device has of images that are cut by rows and columns, and what it gets from its
+ * neighbours: the forward pass of one replica, cut as a step is, layer by layer. A layer whose
+ * windows do not divide stands there as whole.
  *
  *     each of 8 logical devices has, and gets from its neighbours (before + behind):
  *       image   512 rows x 256 columns
@@ -16,8 +17,7 @@
 
 /* ---- the forward pass, cut ---- */
 
-static dt_status *trace_forward(const dt_model *m, dt_graph **out)
-{
+static dt_status *trace_forward(const dt_model *m, dt_graph **out) {
     dt_trace *t = dt_trace_create("forward");
     dt_value x[DT_MAX_INPUTS], y[DT_MAX_OUTPUTS];
 
@@ -30,8 +30,7 @@ static dt_status *trace_forward(const dt_model *m, dt_graph **out)
     return dt_trace_end(t, out);
 }
 
-static dt_status *make_outline(dt_job *j, dt_model **out)
-{
+static dt_status *make_outline(dt_job *j, dt_model **out) {
     dt_strategy *strategy = NULL;
 
     DT_TRY(dt_strategy_open(&strategy, &j->strategy));
@@ -50,27 +49,24 @@ typedef struct tile {
     bool gets;
 } tile;
 
-static bool is_of(const dt_node *n, const char *layer)
-{
+static bool is_of(const dt_node *n, const char *layer) {
     size_t length = strlen(layer);
-    return strncmp(n->path, layer, length) == 0 && (n->path[length] == '\0' || n->path[length] == '/');
+    return strncmp(n->path, layer, length) == 0 &&
+           (n->path[length] == '\0' || n->path[length] == '/');
 }
 
-static void add_halo(tile *t, const dt_across_attr *a)
-{
+static void add_halo(tile *t, const dt_across_attr *a) {
     t->before[a->dim] = a->low > t->before[a->dim] ? a->low : t->before[a->dim];
     t->behind[a->dim] = a->high > t->behind[a->dim] ? a->high : t->behind[a->dim];
     t->gets = true;
 }
 
 /* Its last node is its output: in a forward pass every other one goes into it. */
-static tile tile_of(const dt_spmd *s, const char *layer)
-{
+static tile tile_of(const dt_spmd *s, const char *layer) {
     tile t = {0};
     for (int i = 0; i < s->local->n_nodes; i++) {
         const dt_node *n = &s->local->node[i];
-        if (!is_of(n, layer))
-            continue;
+        if (!is_of(n, layer)) continue;
         if (dt_across_kind_of(n) == DT_ACROSS_COLLECTIVE_PERMUTE) {
             add_halo(&t, n->attr);
             continue;
@@ -81,8 +77,7 @@ static tile tile_of(const dt_spmd *s, const char *layer)
     return t;
 }
 
-static tile tile_of_input(const dt_spmd *s, const char *name)
-{
+static tile tile_of_input(const dt_spmd *s, const char *name) {
     for (int i = 0; i < s->local->n_args; i++)
         if (strcmp(s->local->arg[i].name, name) == 0)
             return (tile){.type = s->local->node[s->local->arg[i].node].type, .layout = s->arg[i]};
@@ -92,80 +87,73 @@ static tile tile_of_input(const dt_spmd *s, const char *name)
 /* ---- text ---- */
 
 /* Dimensions between the batch and the channels, by rank. */
-static const char *const words[][3] = {[3] = {"steps"}, [4] = {"rows", "columns"}, [5] = {"planes", "rows", "columns"}};
+static const char *const words[][3] = {
+    [3] = {"steps"}, [4] = {"rows", "columns"}, [5] = {"planes", "rows", "columns"}};
 
-static bool is_cut(const tile *t)
-{
+static bool is_cut(const tile *t) {
     for (int d = 1; d < t->type.rank - 1; d++)
-        if (t->layout.axes[d])
-            return true;
+        if (t->layout.axes[d]) return true;
     return false;
 }
 
-static void print_tile(const tile *t, int width, const char *name, dt_str *out)
-{
+static void print_tile(const tile *t, int width, const char *name, dt_str *out) {
     int rank = t->type.rank;
     dt_str_printf(out, "    %-*s", width, name);
     for (int d = 1; d < rank - 1; d++)
-        dt_str_printf(out, "%s%lld %s", d > 1 ? " x " : "  ", (long long)t->type.dim[d], words[rank][d - 1]);
-    if (!is_cut(t))
-        dt_str_puts(out, ", whole");
+        dt_str_printf(out, "%s%lld %s", d > 1 ? " x " : "  ", (long long)t->type.dim[d],
+                      words[rank][d - 1]);
+    if (!is_cut(t)) dt_str_puts(out, ", whole");
     for (int d = 1; t->gets && d < rank - 1; d++)
-        dt_str_printf(out, "%s%s %lld + %lld", d > 1 ? ", " : "  ", words[rank][d - 1], (long long)t->before[d], (long long)t->behind[d]);
+        dt_str_printf(out, "%s%s %lld + %lld", d > 1 ? ", " : "  ", words[rank][d - 1],
+                      (long long)t->before[d], (long long)t->behind[d]);
     dt_str_putc(out, '\n');
 }
 
 /* The layers whose outputs have the rank of images. */
-static void print_tiles(const dt_job *j, const dt_spmd *s, dt_str *out)
-{
+static void print_tiles(const dt_job *j, const dt_spmd *s, dt_str *out) {
     const int rank = j->model.input[0].type.rank;
     int width = 0;
     for (int i = 0; i < j->model.n_layers; i++)
         if (j->model.layer[i].out.rank == rank && (int)strlen(j->model.layer[i].name) > width)
             width = (int)strlen(j->model.layer[i].name);
-    dt_str_printf(out, "  each of %d logical devices has, and gets from its neighbours (before + behind):\n", dt_mesh_devices(&s->mesh));
+    dt_str_printf(
+        out, "  each of %d logical devices has, and gets from its neighbours (before + behind):\n",
+        dt_mesh_devices(&s->mesh));
     for (int i = 0; i < j->model.n_layers; i++) {
         const dt_layer_spec *layer = &j->model.layer[i];
         tile t = layer->n_in == 0 ? tile_of_input(s, layer->name) : tile_of(s, layer->name);
-        if (t.type.rank == rank && layer->out.rank == rank)
-            print_tile(&t, width, layer->name, out);
+        if (t.type.rank == rank && layer->out.rank == rank) print_tile(&t, width, layer->name, out);
     }
 }
 
 /* ---- the whole ---- */
 
 /* Whether something is split between its batch and its last dimension. */
-static bool splits_images(const dt_job_partition *p)
-{
+static bool splits_images(const dt_job_partition *p) {
     for (int i = 0; i < p->n_values; i++)
         for (int d = 1; d < p->value[i].how.parts.n - 1; d++)
-            if (p->value[i].how.parts.v[d] > 1)
-                return true;
+            if (p->value[i].how.parts.v[d] > 1) return true;
     return false;
 }
 
-static dt_status *describe(dt_job *j, int devices, dt_str *out)
-{
+static dt_status *describe(dt_job *j, int devices, dt_str *out) {
     dt_model *m = NULL;
     dt_graph *g = NULL;
     dt_spmd *s = NULL;
-    int64_t each = j->dataset.per_replica_batch_size, replicas = dt_device_assignment_replicas(j->strategy.assignment);
+    int64_t each = j->dataset.per_replica_batch_size,
+            replicas = dt_device_assignment_replicas(j->strategy.assignment);
     int64_t rows = each > 0 ? each : (j->dataset.global_batch_size + replicas - 1) / replicas;
     dt_status *bad = make_outline(j, &m);
-    if (!bad)
-        bad = trace_forward(m, &g);
-    if (!bad)
-        bad = dt_spmd_create(&s, g, &(dt_spmd_options){.devices = devices, .batch = rows});
-    if (!bad)
-        print_tiles(j, s, out);
+    if (!bad) bad = trace_forward(m, &g);
+    if (!bad) bad = dt_spmd_create(&s, g, &(dt_spmd_options){.devices = devices, .batch = rows});
+    if (!bad) print_tiles(j, s, out);
     dt_spmd_destroy(s);
     dt_graph_destroy(g);
     dt_model_unref(m);
     return bad;
 }
 
-DT_API dt_status *dt_job_partition_text(dt_job *j, char **text)
-{
+DT_API dt_status *dt_job_partition_text(dt_job *j, char **text) {
     DT_LIVE(j);
     dt_str out = {0};
     dt_status *bad = NULL;
@@ -173,15 +161,16 @@ DT_API dt_status *dt_job_partition_text(dt_job *j, char **text)
     DT_TRY(dt_want(j, "dt_job_partition_text", "job"));
     DT_TRY(dt_want(text, "dt_job_partition_text", "place for the text"));
     int rank = j->model.n_inputs > 0 ? j->model.input[0].type.rank : 0;
-    int devices = j->strategy.assignment ? dt_device_assignment_logical_devices(j->strategy.assignment) : 1;
-    if (j->partition && j->has_dataset && devices > 1 && rank >= 3 && rank <= 5 && splits_images(j->partition))
+    int devices =
+        j->strategy.assignment ? dt_device_assignment_logical_devices(j->strategy.assignment) : 1;
+    if (j->partition && j->has_dataset && devices > 1 && rank >= 3 && rank <= 5 &&
+        splits_images(j->partition))
         bad = describe(j, devices, &out);
     if (j->uncounted)
-        dt_str_puts(&out, "the number of replicas is unknown: the plug-in is opened by fit, evaluate, predict and devices, or where --plugin names it; "
+        dt_str_puts(&out, "the number of replicas is unknown: the plug-in is opened by fit, "
+                          "evaluate, predict and devices, or where --plugin names it; "
                           "checked as 1 replica\n");
-    if (bad)
-        dt_str_release(&out);
-    else
-        *text = dt_str_take(&out);
+    if (bad) dt_str_release(&out);
+    else *text = dt_str_take(&out);
     return bad;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job planned: what each program of its run needs of the slice it would run on. Nothing as large as a tensor is allocated.
+ * A job planned: what each program of its run needs of the slice it would run on. Nothing as large
+ * as a tensor is allocated.
  *
  *     plan.c        a job's programs, priced
  *     plan_text.c   tables for people       plan_json.c   for programs
@@ -16,25 +17,30 @@
 
 /* Beside the job; zeros are what is usual. */
 typedef struct dt_plan_options {
-    int64_t budget;                       /* bytes of a device that may be used */
-    double product_rate;                  /* of matrix units against bfloat16: 2 where operands of products are quantised to 8 bits */
-    bool host;                            /* the host's memory is asked for, too */
-    int threads;                          /* of that host, as dt_run_options has them */
+    int64_t budget; /* bytes of a device that may be used */
+    /* of matrix units against bfloat16: 2 where operands of products are quantised to 8 bits */
+    double product_rate;
+    bool host;   /* the host's memory is asked for, too */
+    int threads; /* of that host, as dt_run_options has them */
     dt_kernels kernels;
 } dt_plan_options;
 
 typedef struct dt_job_plan {
-    dt_job *job;                          /* lent, outlives the plan */
+    dt_job *job; /* lent, outlives the plan */
     dt_session session;
-    int n;                                /* programs of the run; the first is what a step of training is */
+    int n; /* programs of the run; the first is what a step of training is */
     dt_outlined step[DT_MOST_OUTLINED];
     const dt_spmd *program[DT_MOST_OUTLINED];
     dt_plan *plan[DT_MOST_OUTLINED];
     int replicas, logical;
-    double parameters, parameters_here;   /* elements of variables that are trained: of the model, on one device */
-    int64_t host_bytes;                   /* that fit would allocate on this machine for a step, besides variables; 0: nobody asked, or it is too large to tell */
+    /* elements of variables that are trained: of the model, on one device */
+    double parameters, parameters_here;
+    /* that fit would allocate on this machine for a step, besides variables; 0: nobody asked, or
+     * it is too large to tell */
+    int64_t host_bytes;
     dt_plan_options o;
-    struct dt_plan_check *check;          /* against a compiler (plan_check.h), owned; NULL: nobody asked for it */
+    /* against a compiler (plan_check.h), owned; NULL: nobody asked for it */
+    struct dt_plan_check *check;
 } dt_job_plan;
 
 /* options NULL: none. NO_SLICE: the strategy has no slice. Free it with dt_job_plan_destroy. */
@@ -60,7 +66,8 @@ void dt_job_plan_svg(const dt_job_plan *p, dt_str *out);
 void dt_job_plan_trace(const dt_job_plan *p, dt_str *out);
 /* One line each; nothing where all is well. */
 void dt_job_plan_warn(const dt_job_plan *p, void (*line)(void *user, const char *text), void *user);
-/* Layers whose names differ in numbers only are one: "decoder_*", how many, and their sums. In `arena`, the longest first; *n of them. */
+/* Layers whose names differ in numbers only are one: "decoder_*", how many, and their sums. In
+ * `arena`, the longest first; *n of them. */
 dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n);
 /* "13.4 ms" */
 void dt_put_seconds(dt_str *s, double seconds);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a compiler that the user has says of a job: dtrain plan --check-with-libtpu, --check-with-cuda. */
+/* What a compiler that the user has says of a job: dtrain plan --check-with-libtpu,
+ * --check-with-cuda. */
 #ifndef DT_JOB_PLAN_CHECK_H
 #define DT_JOB_PLAN_CHECK_H
 
@@ -12,27 +13,31 @@
 typedef struct dt_plan_figures {
     double argument, output, alias, temp, total, usable;
     double compute_s;
-    struct { int n; double bytes; } collective[DT_PJRT_KINDS]; /* launches, and bytes that go in */
+    struct {
+        int n;
+        double bytes;
+    } collective[DT_PJRT_KINDS]; /* launches, and bytes that go in */
 } dt_plan_figures;
 
 struct dt_plan_check {
-    dt_str compiler;      /* what it is */
-    double took_s;        /* to compile */
-    int loops;            /* of the compiler's program, whose bodies count once */
-    double unknown;       /* runs of its kernels without an estimate */
-    unsigned left_out;    /* bits: what the job has and the program that was compiled has not */
+    dt_str compiler;   /* what it is */
+    double took_s;     /* to compile */
+    int loops;         /* of the compiler's program, whose bodies count once */
+    double unknown;    /* runs of its kernels without an estimate */
+    unsigned left_out; /* bits: what the job has and the program that was compiled has not */
     dt_plan_figures ours, theirs;
 };
 
 /* Compiles the training step of a plan for its slice. Free it with dt_plan_check_destroy. */
-dt_status *dt_plan_check_create(struct dt_plan_check **out, const dt_job_plan *p, const char *plugin) DT_MUST_USE;
+dt_status *dt_plan_check_create(struct dt_plan_check **out, const dt_job_plan *p,
+                                const char *plugin) DT_MUST_USE;
 void dt_plan_check_destroy(struct dt_plan_check *c); /* takes NULL */
 void dt_plan_check_print(const struct dt_plan_check *c, dt_str *out);
 void dt_plan_check_json(const struct dt_plan_check *c, dt_json *j);
 
-/* plan_gpu.c: of the request's first job, for its target, as text or JSON; *fits (may be NULL): a GPU
- * has the memory. USAGE for an unknown target, and for strategies that are no single program on GPUs;
- * PLUGIN, COMPILER. */
+/* plan_gpu.c: of the request's first job, for its target, as text or JSON; *fits (may be NULL): a
+ * GPU has the memory. USAGE for an unknown target, and for strategies that are no single program on
+ * GPUs; PLUGIN, COMPILER. */
 dt_status *dt_plan_of_gpu(const dt_plan_request *q, dt_str *out, bool *fits) DT_MUST_USE;
 
 #endif

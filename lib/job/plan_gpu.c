@@ -18,10 +18,10 @@ static const double usual_fraction = 0.75; /* of a GPU's memory: what plug-ins t
 typedef struct gpu_check {
     const dt_pjrt_gpu *gpu;
     const dt_job *job;
-    int n;                 /* GPUs */
-    bool uncounted;        /* n is 1 in place of all that a machine has */
-    int64_t rows;          /* of the batch */
-    int64_t usable;        /* bytes of one */
+    int n;          /* GPUs */
+    bool uncounted; /* n is 1 in place of all that a machine has */
+    int64_t rows;   /* of the batch */
+    int64_t usable; /* bytes of one */
     double took_s;
     dt_str compiler;
     dt_pjrt_report report;
@@ -29,62 +29,58 @@ typedef struct gpu_check {
 
 /* ---- compiling ---- */
 
-static dt_status *check_target(const dt_plan_request *q, gpu_check *c)
-{
-    dt_str names = { 0 };
+static dt_status *check_target(const dt_plan_request *q, gpu_check *c) {
+    dt_str names = {0};
     c->gpu = dt_pjrt_gpu_find(q->target);
-    if (c->gpu)
-        return NULL;
+    if (c->gpu) return NULL;
     dt_pjrt_gpu_names(&names);
-    dt_status *s = dt_fail(DT_E_USAGE, NULL,
-                           "--target: no GPU named '%.40s' is known; expected one of %s", q->target,
-                           dt_str_text(&names));
+    dt_status *s =
+        dt_fail(DT_E_USAGE, NULL, "--target: no GPU named '%.40s' is known; expected one of %s",
+                q->target, dt_str_text(&names));
     dt_str_release(&names);
     return s;
 }
 
-static dt_status *check_strategy(const dt_job *j)
-{
+static dt_status *check_strategy(const dt_job *j) {
     const bool shares = j->strategy.launch.workers || j->strategy.servers.workers;
     const char *why = dt_strategy_spec_topology(&j->strategy) ? "describes TPUs or a cluster"
-                      : shares ? "shares the step among processes" : NULL;
-    if (!why)
-        return NULL;
+                      : shares                                ? "shares the step among processes"
+                                                              : NULL;
+    if (!why) return NULL;
     return dt_suggest(dt_fail(DT_E_USAGE, &j->strategy.at,
                               "--check-with-cuda compiles one program for the GPUs of one machine; "
-                              "the job's strategy %s", why),
+                              "the job's strategy %s",
+                              why),
                       "leave the strategy out, or use mirrored with a replica for each GPU");
 }
 
-static int64_t usable_bytes(const gpu_check *c)
-{
+static int64_t usable_bytes(const gpu_check *c) {
     const dt_pjrt_setting *s = dt_pjrt_settings_find(c->job->settings, "memory_fraction");
     return (int64_t)((double)c->gpu->memory * (s ? s->value.number : usual_fraction));
 }
 
-static dt_status *write_program(const gpu_check *c, const dt_spmd *s, dt_str *out)
-{
+static dt_status *write_program(const gpu_check *c, const dt_spmd *s, dt_str *out) {
     const bool rounds = c->job->settings && c->job->settings->products == DT_PJRT_TENSORFLOAT32;
-    dt_hlo_request q = { .loops = true, .precision = rounds ? "HIGH" : "HIGHEST" };
+    dt_hlo_request q = {.loops = true, .precision = rounds ? "HIGH" : "HIGHEST"};
     dt_hlo_aim(&q, "cuda", c->usable);
     return dt_stablehlo_write_spmd(s, &q, out, NULL);
 }
 
-static dt_status *compile(gpu_check *c, const dt_pjrt *plugin, const dt_spmd *s)
-{
-    dt_str program = { 0 }, target = { 0 };
+static dt_status *compile(gpu_check *c, const dt_pjrt *plugin, const dt_spmd *s) {
+    dt_str program = {0}, target = {0};
     c->n = dt_mesh_devices(&s->mesh);
     int64_t *device = dt_alloc(dt_size_mul((size_t)c->n, sizeof *device));
-    for (int i = 0; i < c->n; i++)
-        device[i] = i;
+    for (int i = 0; i < c->n; i++) device[i] = i;
     dt_status *bad = write_program(c, s, &program);
     dt_pjrt_gpu_write(c->gpu, &target);
-    const dt_pjrt_order order = { .slice = c->gpu->name, .target = dt_str_text(&target),
-                                  .n_devices = c->n, .device = device,
-                                  .program = dt_str_text(&program), .size = program.size };
+    const dt_pjrt_order order = {.slice = c->gpu->name,
+                                 .target = dt_str_text(&target),
+                                 .n_devices = c->n,
+                                 .device = device,
+                                 .program = dt_str_text(&program),
+                                 .size = program.size};
     const int64_t start = dt_now_ns();
-    if (!bad)
-        bad = dt_pjrt_compile(plugin, &order, &c->report);
+    if (!bad) bad = dt_pjrt_compile(plugin, &order, &c->report);
     c->took_s = dt_seconds_since(start);
     dt_pjrt_print_version(plugin, &c->compiler);
     free(device);
@@ -93,9 +89,8 @@ static dt_status *compile(gpu_check *c, const dt_pjrt *plugin, const dt_spmd *s)
     return bad;
 }
 
-static dt_status *compile_job(gpu_check *c, dt_job *j, const dt_pjrt *plugin)
-{
-    dt_session s = { 0 };
+static dt_status *compile_job(gpu_check *c, dt_job *j, const dt_pjrt *plugin) {
+    dt_session s = {0};
     dt_outlined step[DT_MOST_OUTLINED];
     const dt_spmd *program = NULL;
     j->strategy.backend = "pjrt"; /* devices are GPUs; plans open no plug-in to count them */
@@ -108,33 +103,26 @@ static dt_status *compile_job(gpu_check *c, dt_job *j, const dt_pjrt *plugin)
         c->rows = step[0].rows;
         bad = dt_trainer_priced(s.trainer, &step[0], &program);
     }
-    if (!bad)
-        bad = compile(c, plugin, program);
+    if (!bad) bad = compile(c, plugin, program);
     dt_session_close(&s);
     return bad;
 }
 
 /* ---- what is told ---- */
 
-static int64_t total_bytes(const dt_pjrt_report *r)
-{
+static int64_t total_bytes(const dt_pjrt_report *r) {
     return r->argument + r->output - r->alias + r->temp;
 }
 
-static bool fits_in(const gpu_check *c)
-{
-    return total_bytes(&c->report) <= c->usable;
-}
+static bool fits_in(const gpu_check *c) { return total_bytes(&c->report) <= c->usable; }
 
-static void put_bytes(dt_str *out, const char *name, int64_t bytes)
-{
+static void put_bytes(dt_str *out, const char *name, int64_t bytes) {
     dt_str_printf(out, "  %-24s", name);
     dt_str_bytes(out, (double)bytes);
     dt_str_putc(out, '\n');
 }
 
-static void print(const gpu_check *c, dt_str *out)
-{
+static void print(const gpu_check *c, dt_str *out) {
     const dt_pjrt_report *r = &c->report;
     dt_str_printf(out, "%s for %d x %s   global batch %lld\n", c->job->name, c->n, c->gpu->title,
                   (long long)c->rows);
@@ -164,17 +152,26 @@ static void print(const gpu_check *c, dt_str *out)
         }
 }
 
-static void put_json(const gpu_check *c, dt_str *out)
-{
+static void put_json(const gpu_check *c, dt_str *out) {
     const dt_pjrt_report *r = &c->report;
-    const struct { const char *key; double value; } counts[] = {
-        { "gpus", c->n }, { "global_batch", (double)c->rows }, { "compile_s", c->took_s },
-        { "arguments", (double)r->argument }, { "results", (double)r->output },
-        { "aliased", (double)r->alias }, { "temporaries", (double)r->temp },
-        { "total", (double)total_bytes(r) }, { "usable", (double)c->usable },
-        { "kernels", r->kernels }, { "loop_turns", r->turns }, { "loops_uncounted", r->loops },
+    const struct {
+        const char *key;
+        double value;
+    } counts[] = {
+        {"gpus", c->n},
+        {"global_batch", (double)c->rows},
+        {"compile_s", c->took_s},
+        {"arguments", (double)r->argument},
+        {"results", (double)r->output},
+        {"aliased", (double)r->alias},
+        {"temporaries", (double)r->temp},
+        {"total", (double)total_bytes(r)},
+        {"usable", (double)c->usable},
+        {"kernels", r->kernels},
+        {"loop_turns", r->turns},
+        {"loops_uncounted", r->loops},
     };
-    dt_json j = { .out = out };
+    dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
     dt_json_string(&j, "name", c->job->name);
     dt_json_string(&j, "target", c->gpu->name);
@@ -196,9 +193,8 @@ static void put_json(const gpu_check *c, dt_str *out)
     dt_str_putc(out, '\n');
 }
 
-dt_status *dt_plan_of_gpu(const dt_plan_request *q, dt_str *out, bool *fits)
-{
-    gpu_check c = { .job = q->jobs[0] };
+dt_status *dt_plan_of_gpu(const dt_plan_request *q, dt_str *out, bool *fits) {
+    gpu_check c = {.job = q->jobs[0]};
     dt_pjrt *plugin = NULL;
     DT_TRY(check_target(q, &c));
     DT_TRY(check_strategy(c.job));
@@ -206,10 +202,8 @@ dt_status *dt_plan_of_gpu(const dt_plan_request *q, dt_str *out, bool *fits)
     c.usable = usable_bytes(&c);
     dt_status *s = compile_job(&c, q->jobs[0], plugin);
     dt_pjrt_close(plugin);
-    if (!s)
-        (q->form == DT_PLAN_JSON ? put_json : print)(&c, out);
-    if (!s && fits)
-        *fits = fits_in(&c);
+    if (!s) (q->form == DT_PLAN_JSON ? put_json : print)(&c, out);
+    if (!s && fits) *fits = fits_in(&c);
     dt_str_release(&c.compiler);
     return s;
 }

@@ -16,69 +16,90 @@
 enum { LABEL = 26, COLUMN = 18, FEW_LAYERS = 8 };
 
 /* The next column, or two blanks where the text before it is long. */
-static void go_to(dt_str *out, size_t from, int column)
-{
+static void go_to(dt_str *out, size_t from, int column) {
     dt_str_puts(out, "  ");
     dt_str_pad(out, from, column);
 }
 
-static const dt_plan *train_of(const dt_job_plan *p)
-{
-    return p->plan[0];
-}
+static const dt_plan *train_of(const dt_job_plan *p) { return p->plan[0]; }
 
 /* ---- cells ---- */
 
-static void put_weights(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, (double)train_of(p)->bytes.weights); }
-static void put_gradients(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, (double)train_of(p)->bytes.gradients); }
-static void put_slots(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, (double)train_of(p)->bytes.slots); }
-static void put_activations(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, (double)train_of(p)->bytes.activations); }
-static void put_padding(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, (double)train_of(p)->bytes.padding); }
-static void put_total(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, (double)train_of(p)->bytes.total); }
-static void put_host(const dt_job_plan *p, dt_str *s)
-{
-    if (p->host_bytes > 0)
-        dt_str_bytes(s, (double)p->host_bytes);
-    else
-        dt_str_puts(s, "-");
+static void put_weights(const dt_job_plan *p, dt_str *s) {
+    dt_str_bytes(s, (double)train_of(p)->bytes.weights);
+}
+static void put_gradients(const dt_job_plan *p, dt_str *s) {
+    dt_str_bytes(s, (double)train_of(p)->bytes.gradients);
+}
+static void put_slots(const dt_job_plan *p, dt_str *s) {
+    dt_str_bytes(s, (double)train_of(p)->bytes.slots);
+}
+static void put_activations(const dt_job_plan *p, dt_str *s) {
+    dt_str_bytes(s, (double)train_of(p)->bytes.activations);
+}
+static void put_padding(const dt_job_plan *p, dt_str *s) {
+    dt_str_bytes(s, (double)train_of(p)->bytes.padding);
+}
+static void put_total(const dt_job_plan *p, dt_str *s) {
+    dt_str_bytes(s, (double)train_of(p)->bytes.total);
+}
+static void put_host(const dt_job_plan *p, dt_str *s) {
+    if (p->host_bytes > 0) dt_str_bytes(s, (double)p->host_bytes);
+    else dt_str_puts(s, "-");
 }
 
-static void put_matrix(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.matrix); }
-static void put_memory(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.memory); }
-static void put_vector(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.vector); }
-static void put_launch(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.launch); }
-static void put_links(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.links); }
+static void put_matrix(const dt_job_plan *p, dt_str *s) {
+    dt_put_seconds(s, train_of(p)->parts.matrix);
+}
+static void put_memory(const dt_job_plan *p, dt_str *s) {
+    dt_put_seconds(s, train_of(p)->parts.memory);
+}
+static void put_vector(const dt_job_plan *p, dt_str *s) {
+    dt_put_seconds(s, train_of(p)->parts.vector);
+}
+static void put_launch(const dt_job_plan *p, dt_str *s) {
+    dt_put_seconds(s, train_of(p)->parts.launch);
+}
+static void put_links(const dt_job_plan *p, dt_str *s) {
+    dt_put_seconds(s, train_of(p)->parts.links);
+}
 static void put_dcn(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.dcn); }
-static void put_bubble(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->parts.bubble); }
+static void put_bubble(const dt_job_plan *p, dt_str *s) {
+    dt_put_seconds(s, train_of(p)->parts.bubble);
+}
 static void put_step(const dt_job_plan *p, dt_str *s) { dt_put_seconds(s, train_of(p)->seconds); }
-static void put_received(const dt_job_plan *p, dt_str *s) { dt_str_bytes(s, train_of(p)->received); }
-static void put_mfu(const dt_job_plan *p, dt_str *s) { dt_str_printf(s, "%.1f %%", dt_plan_mfu(train_of(p)) * 100); }
-static void put_dollars(const dt_job_plan *p, dt_str *s)
-{
+static void put_received(const dt_job_plan *p, dt_str *s) {
+    dt_str_bytes(s, train_of(p)->received);
+}
+static void put_mfu(const dt_job_plan *p, dt_str *s) {
+    dt_str_printf(s, "%.1f %%", dt_plan_mfu(train_of(p)) * 100);
+}
+static void put_dollars(const dt_job_plan *p, dt_str *s) {
     double dollars = dt_job_plan_dollars(p);
     dt_str_puts(s, dollars < 0.005 ? "< $ 0.01" : "");
-    if (dollars >= 0.005)
-        dt_str_printf(s, "$ %.2f", dollars);
+    if (dollars >= 0.005) dt_str_printf(s, "$ %.2f", dollars);
 }
 
-
 /* The layer's own name: what is within it is -v's and --json's to tell. */
-static void put_peak(const dt_job_plan *p, dt_str *s)
-{
+static void put_peak(const dt_job_plan *p, dt_str *s) {
     const char *peak = train_of(p)->bytes.peak ? train_of(p)->bytes.peak : "-";
     dt_str_add(s, peak, strcspn(peak, "/"));
 }
 
-static void put_rate(const dt_job_plan *p, dt_str *s) { dt_str_grouped(s, (int64_t)dt_job_plan_examples_per_s(p)); }
+static void put_rate(const dt_job_plan *p, dt_str *s) {
+    dt_str_grouped(s, (int64_t)dt_job_plan_examples_per_s(p));
+}
 
-static void put_fits(const dt_job_plan *p, dt_str *s)
-{
+static void put_fits(const dt_job_plan *p, dt_str *s) {
     int64_t usable = train_of(p)->bytes.usable;
     dt_str_puts(s, dt_job_plan_fits(p) ? "yes, of " : "NO, of ");
     dt_str_bytes(s, (double)(p->o.budget > 0 && p->o.budget < usable ? p->o.budget : usable));
 }
 
-static double always(const dt_job_plan *p) { (void)p; return 1; }
+static double always(const dt_job_plan *p) {
+    (void)p;
+    return 1;
+}
 static double has_host(const dt_job_plan *p) { return (double)p->host_bytes; }
 static double has_dcn(const dt_job_plan *p) { return train_of(p)->parts.dcn; }
 static double has_bubble(const dt_job_plan *p) { return train_of(p)->parts.bubble; }
@@ -91,42 +112,51 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-    { "  weights", put_weights, always, true }, { "  gradients", put_gradients, always, true }, { "  optimizer slots", put_slots, always, true },
-    { "  activations at peak", put_activations, always, false }, { "    in", put_peak, always, false },
-    { "  padding of tiles", put_padding, always, false }, { "  total", put_total, always, false }, { "  fits", put_fits, always, false },
-    { "host arena, this machine", put_host, has_host, true }, { "step time (virtual)", put_step, always, false },
-    { "  matrix units", put_matrix, always, false }, { "  memory", put_memory, always, false },
-    { "  vector units", put_vector, always, false }, { "  kernel launches", put_launch, always, false }, { "  waiting for links", put_links, always, false },
-    { "  waiting for slices", put_dcn, has_dcn, false }, { "  pipeline bubble", put_bubble, has_bubble, false },
-    { "examples per second", put_rate, always, false }, { "received over links", put_received, always, false },
-    { "model FLOPs used (MFU)", put_mfu, always, false }, { "1,000 steps", put_dollars, dt_job_plan_dollars, false },
+    {"  weights", put_weights, always, true},
+    {"  gradients", put_gradients, always, true},
+    {"  optimizer slots", put_slots, always, true},
+    {"  activations at peak", put_activations, always, false},
+    {"    in", put_peak, always, false},
+    {"  padding of tiles", put_padding, always, false},
+    {"  total", put_total, always, false},
+    {"  fits", put_fits, always, false},
+    {"host arena, this machine", put_host, has_host, true},
+    {"step time (virtual)", put_step, always, false},
+    {"  matrix units", put_matrix, always, false},
+    {"  memory", put_memory, always, false},
+    {"  vector units", put_vector, always, false},
+    {"  kernel launches", put_launch, always, false},
+    {"  waiting for links", put_links, always, false},
+    {"  waiting for slices", put_dcn, has_dcn, false},
+    {"  pipeline bubble", put_bubble, has_bubble, false},
+    {"examples per second", put_rate, always, false},
+    {"received over links", put_received, always, false},
+    {"model FLOPs used (MFU)", put_mfu, always, false},
+    {"1,000 steps", put_dollars, dt_job_plan_dollars, false},
 };
 
-static void print_row(const dt_plan_columns *c, const row *r, dt_str *out)
-{
+static void print_row(const dt_plan_columns *c, const row *r, dt_str *out) {
     size_t from = out->size;
     bool shown = false;
-    for (int i = 0; i < c->n; i++)
-        shown |= r->shown(c->p[i]) > 0;
-    if (!shown)
-        return;
+    for (int i = 0; i < c->n; i++) shown |= r->shown(c->p[i]) > 0;
+    if (!shown) return;
     dt_str_puts(out, r->label);
     for (int i = 0; i < c->n; i++) {
         go_to(out, from, LABEL + i * COLUMN);
         r->put(c->p[i], out);
     }
-    if (r->exact)
-        go_to(out, from, LABEL + c->n * COLUMN);
+    if (r->exact) go_to(out, from, LABEL + c->n * COLUMN);
     dt_str_puts(out, r->exact ? "exact\n" : "\n");
 }
 
-static void print_head(const dt_job_plan *p, dt_str *out)
-{
+static void print_head(const dt_job_plan *p, dt_str *out) {
     dt_str_printf(out, "%s on ", p->job->name);
-    if (dt_job_plan_slices(p) > 1)
-        dt_str_printf(out, "%d slices of ", dt_job_plan_slices(p));
-    dt_str_printf(out, "%s%s   %d replica%s x %d logical device%s%s   ", dt_job_plan_topology(p)->slice->chip->is_host ? "" : "sim:", dt_topology_name(dt_job_plan_topology(p)), p->replicas, p->replicas == 1 ? "" : "s",
-                  p->logical, p->logical == 1 ? "" : "s", dt_job_plan_slices(p) > 1 ? " each" : "");
+    if (dt_job_plan_slices(p) > 1) dt_str_printf(out, "%d slices of ", dt_job_plan_slices(p));
+    dt_str_printf(out, "%s%s   %d replica%s x %d logical device%s%s   ",
+                  dt_job_plan_topology(p)->slice->chip->is_host ? "" : "sim:",
+                  dt_topology_name(dt_job_plan_topology(p)), p->replicas,
+                  p->replicas == 1 ? "" : "s", p->logical, p->logical == 1 ? "" : "s",
+                  dt_job_plan_slices(p) > 1 ? " each" : "");
     dt_str_grouped(out, (int64_t)p->parameters);
     dt_str_puts(out, " parameters");
     if (p->parameters_here != p->parameters) {
@@ -139,95 +169,83 @@ static void print_head(const dt_job_plan *p, dt_str *out)
 
 /* ---- programs, layers, links, warnings ---- */
 
-static void print_programs(const dt_job_plan *p, dt_str *out)
-{
+static void print_programs(const dt_job_plan *p, dt_str *out) {
     size_t from = out->size;
     dt_str_puts(out, "programs");
     dt_str_pad(out, from, LABEL);
     for (int i = 0; i < p->n; i++) {
-        dt_str_printf(out, "%s%s of %lld: ", i ? ", " : "", p->step[i].name, (long long)p->step[i].rows);
+        dt_str_printf(out, "%s%s of %lld: ", i ? ", " : "", p->step[i].name,
+                      (long long)p->step[i].rows);
         dt_put_seconds(out, p->plan[i]->seconds);
     }
     dt_str_putc(out, '\n');
 }
 
-static int by_seconds(const void *a, const void *b)
-{
+static int by_seconds(const void *a, const void *b) {
     const dt_plan_layer *x = a, *y = b;
     return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-/* "decoder_12" as "decoder_*", "conv2d_7" as "conv2d_*": a number stands behind a line or at the end. */
-static const char *pattern_of(const char *path, dt_arena *arena)
-{
+/* "decoder_12" as "decoder_*", "conv2d_7" as "conv2d_*": a number stands behind a line or at the
+ * end. */
+static const char *pattern_of(const char *path, dt_arena *arena) {
     char *out = dt_arena_strdup(arena, path), *to = out;
     for (const char *p = path; *p;) {
         size_t digits = strspn(p, "0123456789"), n = digits ? digits : 1;
         bool counts = digits && (p[digits] == '\0' || (p > path && p[-1] == '_'));
-        if (counts)
-            *to++ = '*';
-        else
-            to = (char *)memcpy(to, p, n) + n;
+        if (counts) *to++ = '*';
+        else to = (char *)memcpy(to, p, n) + n;
         p += n;
     }
     *to = '\0';
     return out;
 }
 
-static void add_layer(dt_plan_layer *to, const dt_plan_layer *l)
-{
+static void add_layer(dt_plan_layer *to, const dt_plan_layer *l) {
     to->times += l->times;
     to->seconds += l->seconds;
     to->flops += l->flops;
-    for (int b = 0; b < DT_BOUNDS; b++)
-        to->by[b] += l->by[b];
+    for (int b = 0; b < DT_BOUNDS; b++) to->by[b] += l->by[b];
 }
 
-dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n)
-{
+dt_plan_layer *dt_plan_layer_groups(const dt_plan *p, dt_arena *arena, int *n) {
     dt_plan_layer *group = dt_arena_array(arena, dt_plan_layer, p->n_layers + 1);
     *n = 0;
     for (int i = 0; i < p->n_layers; i++) {
         const char *pattern = pattern_of(p->layer[i].path, arena);
         int k = 0;
-        while (k < *n && strcmp(group[k].path, pattern) != 0)
-            k++;
-        if (k == *n)
-            group[(*n)++] = (dt_plan_layer){ .path = pattern };
+        while (k < *n && strcmp(group[k].path, pattern) != 0) k++;
+        if (k == *n) group[(*n)++] = (dt_plan_layer){.path = pattern};
         add_layer(&group[k], &p->layer[i]);
     }
     qsort(group, (size_t)*n, sizeof *group, by_seconds);
     return group;
 }
 
-static void print_layer(const dt_plan_layer *l, double whole, dt_str *out)
-{
+static void print_layer(const dt_plan_layer *l, double whole, dt_str *out) {
     size_t from = out->size;
     int bound = 0;
-    for (int b = 1; b < DT_BOUNDS; b++)
-        bound = l->by[b] > l->by[bound] ? b : bound;
+    for (int b = 1; b < DT_BOUNDS; b++) bound = l->by[b] > l->by[bound] ? b : bound;
     dt_str_printf(out, "  %s", *l->path ? l->path : "(between layers)");
-    if (l->times > 1)
-        dt_str_printf(out, " x %g", l->times);
+    if (l->times > 1) dt_str_printf(out, " x %g", l->times);
     go_to(out, from, LABEL);
     dt_put_seconds(out, l->seconds);
     go_to(out, from, LABEL + 12);
     dt_str_printf(out, "%4.1f %%", l->seconds / whole * 100);
     go_to(out, from, LABEL + 22);
-    dt_str_printf(out, "%.0f %% bound by %s\n", l->seconds > 0 ? l->by[bound] / l->seconds * 100 : 0, dt_plan_bound_name((dt_plan_bound)bound));
+    dt_str_printf(out, "%.0f %% bound by %s\n",
+                  l->seconds > 0 ? l->by[bound] / l->seconds * 100 : 0,
+                  dt_plan_bound_name((dt_plan_bound)bound));
 }
 
-static void print_layers(const dt_job_plan *p, bool all, dt_str *out)
-{
+static void print_layers(const dt_job_plan *p, bool all, dt_str *out) {
     dt_arena *arena = dt_arena_create();
     int n, shown;
     dt_plan_layer *group = dt_plan_layer_groups(train_of(p), arena, &n);
     shown = all || n <= FEW_LAYERS ? n : FEW_LAYERS;
     dt_str_puts(out, "layers of a step\n");
-    for (int i = 0; i < shown; i++)
-        print_layer(&group[i], train_of(p)->seconds, out);
-    if (shown < n)
-        dt_str_printf(out, "  and %d more (-v shows them)\n", n - shown);
+    for (int i = 0; i < shown; i++) print_layer(&group[i], train_of(p)->seconds, out);
+    if (shown < n) dt_str_printf(out, "  and %d more (-v shows them)\n", n - shown);
     dt_arena_destroy(arena);
 }
 
@@ -241,20 +259,18 @@ typedef struct collective {
 
 enum { MOST_COLLECTIVES = 64 };
 
-static int list_collectives(const dt_job_plan *p, collective *list)
-{
+static int list_collectives(const dt_job_plan *p, collective *list) {
     const dt_plan *plan = train_of(p);
     int n = 0;
     for (int i = 0; i < plan->n_events; i++) {
         const dt_plan_event *e = &plan->event[i];
         const char *name = p->program[0]->local->node[e->node].op->name;
         int k = 0;
-        while (e->unit && k < n && (strcmp(list[k].name, name) != 0 || strcmp(list[k].schedule, e->schedule) != 0))
+        while (e->unit && k < n &&
+               (strcmp(list[k].name, name) != 0 || strcmp(list[k].schedule, e->schedule) != 0))
             k++;
-        if (!e->unit || k == MOST_COLLECTIVES)
-            continue;
-        if (k == n)
-            list[n++] = (collective){ .name = name, .schedule = e->schedule };
+        if (!e->unit || k == MOST_COLLECTIVES) continue;
+        if (k == n) list[n++] = (collective){.name = name, .schedule = e->schedule};
         list[k].launches++;
         list[k].bytes += e->bytes;
         list[k].seconds += e->end - e->start;
@@ -262,8 +278,7 @@ static int list_collectives(const dt_job_plan *p, collective *list)
     return n;
 }
 
-static void print_collectives(const dt_job_plan *p, dt_str *out)
-{
+static void print_collectives(const dt_job_plan *p, dt_str *out) {
     collective list[MOST_COLLECTIVES];
     int n = list_collectives(p, list);
     dt_str_puts(out, n ? "collectives of a step\n" : "");
@@ -279,49 +294,48 @@ static void print_collectives(const dt_job_plan *p, dt_str *out)
     }
 }
 
-static void print_links(const dt_job_plan *p, dt_str *out)
-{
+static void print_links(const dt_job_plan *p, dt_str *out) {
     size_t from = out->size;
     bool any = false;
     dt_str_puts(out, "traffic per link");
     dt_str_pad(out, from, LABEL);
     for (int axis = 0; axis < 3; axis++)
         for (int up = 1; up >= 0; up--) {
-            if (train_of(p)->link_bytes[axis][up] <= 0)
-                continue;
+            if (train_of(p)->link_bytes[axis][up] <= 0) continue;
             if (any && axis == 2 && up) {
                 dt_str_putc(out, '\n');
                 from = out->size;
                 dt_str_pad(out, from, LABEL);
             }
-            dt_str_printf(out, "%s%c%c ", out->size > from + LABEL ? ", " : "", "xyz"[axis], up ? '+' : '-');
+            dt_str_printf(out, "%s%c%c ", out->size > from + LABEL ? ", " : "", "xyz"[axis],
+                          up ? '+' : '-');
             dt_str_bytes(out, train_of(p)->link_bytes[axis][up]);
             any = true;
         }
     dt_str_puts(out, any ? "\n" : "none\n");
 }
 
-static void print_warning(void *user, const char *text)
-{
+static void print_warning(void *user, const char *text) {
     dt_str_printf(user, "warning: %s\n", text);
 }
 
-/* How far predictions of that kind were off on this generation of chips, else on another one: docs/simulator.md. */
-static void print_error(const char *what, const char *kind, const char *generation, dt_str *out)
-{
-    const dt_expected_error *e = dt_expected_error_of(kind, generation), *other = e ? NULL : dt_expected_error_of(kind, NULL);
+/* How far predictions of that kind were off on this generation of chips, else on another one:
+ * docs/simulator.md. */
+static void print_error(const char *what, const char *kind, const char *generation, dt_str *out) {
+    const dt_expected_error *e = dt_expected_error_of(kind, generation),
+                            *other = e ? NULL : dt_expected_error_of(kind, NULL);
     dt_str_printf(out, "%s: ", what);
     if (!e)
-        dt_str_puts(out, other ? "none compared on this chip; on " : "not known; no similar step was compared");
-    if (other)
-        dt_str_printf(out, "%s ", other->generation);
+        dt_str_puts(out, other ? "none compared on this chip; on "
+                               : "not known; no similar step was compared");
+    if (other) dt_str_printf(out, "%s ", other->generation);
     e = e ? e : other;
     if (e)
-        dt_str_printf(out, "median %.1f %%, worst %.1f %% of %d published", 100 * e->median, 100 * e->worst, e->rows);
+        dt_str_printf(out, "median %.1f %%, worst %.1f %% of %d published", 100 * e->median,
+                      100 * e->worst, e->rows);
 }
 
-static void print_errors(const dt_job_plan *p, dt_str *out)
-{
+static void print_errors(const dt_job_plan *p, dt_str *out) {
     const dt_chip *chip = train_of(p)->chip;
     const char *family = dt_family_of(p->program[0]->whole), *set_on = chip->kernel.calibrated;
     char what[64];
@@ -332,7 +346,8 @@ static void print_errors(const dt_job_plan *p, dt_str *out)
         dt_str_puts(out, "not known: times follow from the rates that the job gives\n");
         return;
     }
-    snprintf(what, sizeof what, "steps%s%s", strcmp(family, "others") == 0 ? "" : " of ", strcmp(family, "others") == 0 ? "" : family);
+    snprintf(what, sizeof what, "steps%s%s", strcmp(family, "others") == 0 ? "" : " of ",
+             strcmp(family, "others") == 0 ? "" : family);
     print_error(what, family, chip->generation, out);
     dt_str_puts(out, set_on && strcmp(set_on, family) == 0 ? ", calibrated on them\n" : "\n");
     from = out->size;
@@ -341,13 +356,11 @@ static void print_errors(const dt_job_plan *p, dt_str *out)
     dt_str_putc(out, '\n');
 }
 
-void dt_job_plans_print(const dt_plan_columns *c, dt_str *out)
-{
+void dt_job_plans_print(const dt_plan_columns *c, dt_str *out) {
     print_head(c->p[0], out);
     /* Long labels go above, numbered. */
     size_t from;
-    for (int i = 1; i < c->n; i++)
-        dt_str_printf(out, "[%d] %s\n", i, c->label[i]);
+    for (int i = 1; i < c->n; i++) dt_str_printf(out, "[%d] %s\n", i, c->label[i]);
     from = out->size;
     dt_str_puts(out, "per logical device");
     for (int i = 0; c->n > 1 && i < c->n; i++) {
@@ -355,14 +368,11 @@ void dt_job_plans_print(const dt_plan_columns *c, dt_str *out)
         dt_str_printf(out, i ? "[%d]" : "as it is", i);
     }
     dt_str_putc(out, '\n');
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        print_row(c, &rows[i], out);
-    if (!train_of(c->p[0])->chip->is_host)
-        print_links(c->p[0], out);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) print_row(c, &rows[i], out);
+    if (!train_of(c->p[0])->chip->is_host) print_links(c->p[0], out);
     print_programs(c->p[0], out);
     print_errors(c->p[0], out);
     print_layers(c->p[0], c->verbose, out);
-    if (c->verbose)
-        print_collectives(c->p[0], out);
+    if (c->verbose) print_collectives(c->p[0], out);
     dt_job_plan_warn(c->p[0], print_warning, out);
 }

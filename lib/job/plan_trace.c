@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One virtual step as a Trace Event file, which Perfetto and chrome://tracing read: a process for each device, with a track for kernels and one for
- * collectives. All devices do the same, each on its own part; of large slices the first ones are written.
+ * One virtual step as a Trace Event file, which Perfetto and chrome://tracing read: a process for
+ * each device, with a track for kernels and one for collectives. All devices do the same, each on
+ * its own part; of large slices the first ones are written.
  */
 #include "base/json.h"
 #include "job/plan.h"
 
 enum { MOST_DEVICES = 64, MOST_EVENTS = 400000 };
 
-static void put_name(dt_json *j, int pid, int tid, const char *what, const char *name)
-{
+static void put_name(dt_json *j, int pid, int tid, const char *what, const char *name) {
     dt_json_open(j, NULL, '{');
     dt_json_string(j, "ph", "M");
     dt_json_string(j, "name", what);
@@ -21,25 +21,22 @@ static void put_name(dt_json *j, int pid, int tid, const char *what, const char 
     dt_json_close(j, '}');
 }
 
-static void put_device(dt_json *j, const dt_job_plan *p, int d)
-{
-    dt_str name = { 0 };
-    dt_str_printf(&name, "plan (virtual time): replica %d, logical device %d", d / p->logical, d % p->logical);
+static void put_device(dt_json *j, const dt_job_plan *p, int d) {
+    dt_str name = {0};
+    dt_str_printf(&name, "plan (virtual time): replica %d, logical device %d", d / p->logical,
+                  d % p->logical);
     put_name(j, d, 0, "process_name", dt_str_text(&name));
     put_name(j, d, 0, "thread_name", "kernels");
     put_name(j, d, 1, "thread_name", "links");
-    if (dt_job_plan_slices(p) > 1)
-        put_name(j, d, 2, "thread_name", "network between slices");
+    if (dt_job_plan_slices(p) > 1) put_name(j, d, 2, "thread_name", "network between slices");
     dt_str_release(&name);
 }
 
-static const char *stage_name(char kind)
-{
+static const char *stage_name(char kind) {
     return kind == 'F' ? "forward" : kind == 'B' ? "backward" : "update";
 }
 
-static void put_event(dt_json *j, const dt_graph *g, const dt_plan_event *e, int pid)
-{
+static void put_event(dt_json *j, const dt_graph *g, const dt_plan_event *e, int pid) {
     const dt_node *n = &g->node[e->node];
     dt_json_open(j, NULL, '{');
     dt_json_string(j, "ph", "X");
@@ -65,11 +62,11 @@ static void put_event(dt_json *j, const dt_graph *g, const dt_plan_event *e, int
     dt_json_close(j, '}');
 }
 
-void dt_job_plan_trace(const dt_job_plan *p, dt_str *out)
-{
+void dt_job_plan_trace(const dt_job_plan *p, dt_str *out) {
     const dt_plan *plan = p->plan[0];
-    dt_json j = { .out = out };
-    int devices = p->replicas * p->logical, most = plan->n_events > 0 ? MOST_EVENTS / plan->n_events + 1 : 1;
+    dt_json j = {.out = out};
+    int devices = p->replicas * p->logical,
+        most = plan->n_events > 0 ? MOST_EVENTS / plan->n_events + 1 : 1;
     devices = devices > MOST_DEVICES ? MOST_DEVICES : devices;
     devices = devices > most ? most : devices;
     dt_json_open(&j, NULL, '{');

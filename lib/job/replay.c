@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `ckpt verify --replay N`: repeats the steps that led to the newest checkpoint, in a scratch directory, and compares the result with it, tensor by
- * tensor, bit by bit. This finds a processor that sometimes computes wrong results, data that changed, and another kernel library, earlier than
- * anything else would. Strategy and number of threads may differ from those of the run: the bits are the same.
+ * `ckpt verify --replay N`: repeats the steps that led to the newest checkpoint, in a scratch
+ * directory, and compares the result with it, tensor by tensor, bit by bit. This finds a processor
+ * that sometimes computes wrong results, data that changed, and another kernel library, earlier
+ * than anything else would. Strategy and number of threads may differ from those of the run: the
+ * bits are the same.
  *
- *     begin (a checkpoint N steps or more before, or nothing) ── fit ──▶ scratch/ckpt/step-B   =   run/ckpt/step-B ?
+ *     begin (a checkpoint N steps or more before, or nothing) ── fit ──▶ scratch/ckpt/step-B   =
+ *     run/ckpt/step-B ?
  */
 #define _XOPEN_SOURCE 700 /* nftw, mkdtemp */
 #include <errno.h>
@@ -25,26 +28,24 @@ typedef struct replay {
     const dt_run_options *options;
     bool json;
     dt_saved end;  /* the one to come to */
-    char *begin;        /* the one to begin at; NULL: where training began */
-    int64_t first;      /* the step after it */
-    int64_t steps;      /* of the job as it is now, in all */
+    char *begin;   /* the one to begin at; NULL: where training began */
+    int64_t first; /* the step after it */
+    int64_t steps; /* of the job as it is now, in all */
     char *scratch;
-    char *saved;        /* what was come to */
+    char *saved; /* what was come to */
     int64_t saved_step;
 } replay;
 
 /* ---- from where to where ---- */
 
 /* By their names, .../step-00000120: damage leaves nothing else. */
-static bool is_newer(const char *path, const char *than)
-{
+static bool is_newer(const char *path, const char *than) {
     size_t n = strlen(path), m = strlen(than);
     return n > m || (n == m && strcmp(path, than) > 0);
 }
 
 /* fit goes on from the one before a damaged one; who verifies wants to know of it. */
-static dt_status *check_newer(const replay *r, const char *run)
-{
+static dt_status *check_newer(const replay *r, const char *run) {
     dt_listing l = {0};
     dt_status *s = dt_listing_read(&l, run);
     for (int i = 0; !s && i < l.n; i++)
@@ -57,27 +58,28 @@ static dt_status *check_newer(const replay *r, const char *run)
     return s;
 }
 
-static dt_status *find_end(replay *r, const char *run)
-{
+static dt_status *find_end(replay *r, const char *run) {
     dt_status *warnings = NULL;
     dt_status *s = dt_saved_newest(&r->end, run, &warnings);
     for (const dt_status *w = warnings; w && r->options->event; w = dt_status_next(w))
-        r->options->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = dt_status_text(w)}, r->options->user);
+        r->options->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = dt_status_text(w)},
+                          r->options->user);
     dt_status_free(warnings);
     if (!s && !r->end.path)
-        s = dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", run), "'dtrain fit' writes one");
+        s = dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", run),
+                       "'dtrain fit' writes one");
     return s ? s : check_newer(r, run);
 }
 
 /* The last one of the same training that lies far enough before the end. */
-static dt_status *find_begin(replay *r, const char *run, int64_t steps)
-{
+static dt_status *find_begin(replay *r, const char *run, int64_t steps) {
     dt_listing l = {0};
     const dt_listed *best = NULL;
     DT_TRY(dt_listing_read(&l, run));
     for (int i = 0; i < l.n; i++) {
         const dt_state_file *s = &l.item[i].state;
-        if (!l.item[i].damage && s->generation == r->end.state.generation && s->step <= r->end.state.step - steps && (!best || s->step > best->state.step))
+        if (!l.item[i].damage && s->generation == r->end.state.generation &&
+            s->step <= r->end.state.step - steps && (!best || s->step > best->state.step))
             best = &l.item[i];
     }
     r->begin = best ? dt_strdup(best->path) : NULL;
@@ -86,26 +88,24 @@ static dt_status *find_begin(replay *r, const char *run, int64_t steps)
     return NULL;
 }
 
-static dt_status *find(replay *r, int64_t steps)
-{
+static dt_status *find(replay *r, int64_t steps) {
     char *run = dt_path_join(r->job->work_directory, r->job->run_dir);
     dt_status *s = find_end(r, run);
-    if (!s)
-        s = find_begin(r, run, steps);
+    if (!s) s = find_begin(r, run, steps);
     free(run);
     return s;
 }
 
 /* ---- a directory for the time being ---- */
 
-static dt_status *make_scratch(replay *r)
-{
+static dt_status *make_scratch(replay *r) {
     const char *temporary = getenv("TMPDIR");
     dt_str path = {0};
     dt_str_printf(&path, "%s/dtrain-replay-XXXXXX", temporary && *temporary ? temporary : "/tmp");
     char *name = dt_str_take(&path);
     if (!mkdtemp(name)) {
-        dt_status *s = dt_note(dt_fail_errno(DT_E_CANT_CREATE, name), "TMPDIR says where such directories are made");
+        dt_status *s = dt_note(dt_fail_errno(DT_E_CANT_CREATE, name),
+                               "TMPDIR says where such directories are made");
         free(name);
         return s;
     }
@@ -113,16 +113,14 @@ static dt_status *make_scratch(replay *r)
     return NULL;
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
     (void)st;
     (void)kind;
     (void)at;
     return remove(path);
 }
 
-static dt_status *remove_scratch(const replay *r)
-{
+static dt_status *remove_scratch(const replay *r) {
     enum { MOST_OPEN = 8 };
     if (!r->scratch || nftw(r->scratch, remove_one, MOST_OPEN, FTW_DEPTH | FTW_PHYS) == 0)
         return NULL;
@@ -131,8 +129,7 @@ static dt_status *remove_scratch(const replay *r)
 
 /* ---- doing it again ---- */
 
-static void listen(const dt_event *e, void *user)
-{
+static void listen(const dt_event *e, void *user) {
     replay *r = user;
     if (e->kind == DT_EVENT_END) {
         free(r->saved);
@@ -143,29 +140,28 @@ static void listen(const dt_event *e, void *user)
     }
 }
 
-static dt_status *interrupted(dt_status *s)
-{
+static dt_status *interrupted(dt_status *s) {
     if (dt_status_number(s) != DT_E_STOPPED && dt_status_number(s) != DT_E_STOPPED_AT_ONCE)
         return s;
     dt_status_free(s);
-    return dt_fail(DT_E_REPLAY_STOPPED, NULL, "stopped before all steps were replayed: the checkpoint is neither confirmed nor refuted");
+    return dt_fail(
+        DT_E_REPLAY_STOPPED, NULL,
+        "stopped before all steps were replayed: the checkpoint is neither confirmed nor refuted");
 }
 
-static dt_status *other_end(const replay *r)
-{
-    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "the job ends before step %" PRId64 ", that of checkpoint %s", r->end.state.step, r->end.path),
+static dt_status *other_end(const replay *r) {
+    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL,
+                              "the job ends before step %" PRId64 ", that of checkpoint %s",
+                              r->end.state.step, r->end.path),
                       "use the `fit` section that it was trained with");
 }
 
-static void note_steps(const dt_event *e, void *user)
-{
-    if (e->kind == DT_EVENT_START)
-        ((replay *)user)->steps = e->steps;
+static void note_steps(const dt_event *e, void *user) {
+    if (e->kind == DT_EVENT_START) ((replay *)user)->steps = e->steps;
 }
 
 /* How far the job would go, from a run that only looks. */
-static dt_status *measure(replay *r)
-{
+static dt_status *measure(replay *r) {
     dt_run_options o = *r->options;
     o.resume = DT_RESUME_NEVER;
     o.max_steps = 0;
@@ -176,9 +172,9 @@ static dt_status *measure(replay *r)
     return r->steps < r->end.state.step ? other_end(r) : NULL;
 }
 
-/* At the end of all its steps a training takes averages, and callbacks have their say: so a limit is set only where it ended before. */
-static dt_status *do_again(replay *r)
-{
+/* At the end of all its steps a training takes averages, and callbacks have their say: so a limit
+ * is set only where it ended before. */
+static dt_status *do_again(replay *r) {
     dt_run_options o = *r->options;
     /* Nothing but the last state is wanted. */
     dt_job *j = r->job;
@@ -201,28 +197,37 @@ static dt_status *do_again(replay *r)
 
 /* ---- what came of it ---- */
 
-static dt_status *differ(const replay *r)
-{
+static dt_status *differ(const replay *r) {
     dt_saved again = {0};
-    dt_status *s = dt_fail(DT_E_CHECKPOINTS_DIFFER, NULL, "%s: steps %" PRId64 " to %" PRId64 " give other bits when they are replayed", r->end.path, r->first,
-                           r->end.state.step);
+    dt_status *s =
+        dt_fail(DT_E_CHECKPOINTS_DIFFER, NULL,
+                "%s: steps %" PRId64 " to %" PRId64 " give other bits when they are replayed",
+                r->end.path, r->first, r->end.state.step);
     dt_status *bad = dt_saved_open(&again, r->saved);
-    if (!bad && again.state.kernels && r->end.state.kernels && strcmp(again.state.kernels, r->end.state.kernels) != 0)
-        s = dt_suggest(s, "it was computed with '%s', and here with '%s', which may round differently", r->end.state.kernels, again.state.kernels);
+    if (!bad && again.state.kernels && r->end.state.kernels &&
+        strcmp(again.state.kernels, r->end.state.kernels) != 0)
+        s = dt_suggest(s,
+                       "it was computed with '%s', and here with '%s', which may round differently",
+                       r->end.state.kernels, again.state.kernels);
     else if (r->steps > r->end.state.step && r->end.state.finished)
-        s = dt_suggest(s, "the job now runs to step %" PRId64 ": use the `fit` section that the checkpoint was trained with", r->steps);
+        s = dt_suggest(s,
+                       "the job now runs to step %" PRId64
+                       ": use the `fit` section that the checkpoint was trained with",
+                       r->steps);
     dt_status_free(bad);
     dt_saved_release(&again);
     return s;
 }
 
-static void tell(const replay *r, dt_str *out)
-{
+static void tell(const replay *r, dt_str *out) {
     const dt_state_file *s = &r->end.state;
     dt_json j = {.out = out};
     if (!r->json) {
-        dt_str_printf(out, "ok       %s, steps %" PRId64 " to %" PRId64 " replayed%s: the same bits, weights sha %.12s\n", r->end.path, r->first, s->step,
-                      r->begin ? "" : " from the beginning", s->weights_sha256 ? s->weights_sha256 : "?");
+        dt_str_printf(out,
+                      "ok       %s, steps %" PRId64 " to %" PRId64
+                      " replayed%s: the same bits, weights sha %.12s\n",
+                      r->end.path, r->first, s->step, r->begin ? "" : " from the beginning",
+                      s->weights_sha256 ? s->weights_sha256 : "?");
         return;
     }
     dt_json_open(&j, NULL, '{');
@@ -235,21 +240,17 @@ static void tell(const replay *r, dt_str *out)
     dt_str_putc(out, '\n');
 }
 
-static dt_status *compare(const replay *r, dt_str *out)
-{
+static dt_status *compare(const replay *r, dt_str *out) {
     bool differs = false;
     char *table = NULL;
     DT_TRY(dt_checkpoint_diff(r->end.path, r->saved, 0, r->json, &table, &differs));
-    if (differs)
-        dt_str_puts(out, table);
-    else
-        tell(r, out);
+    if (differs) dt_str_puts(out, table);
+    else tell(r, out);
     free(table);
     return differs ? differ(r) : NULL;
 }
 
-static dt_status *replay_all(replay *r, int64_t steps, dt_str *out)
-{
+static dt_status *replay_all(replay *r, int64_t steps, dt_str *out) {
     DT_TRY(find(r, steps));
     DT_TRY(make_scratch(r));
     DT_TRY(do_again(r));
@@ -257,17 +258,16 @@ static dt_status *replay_all(replay *r, int64_t steps, dt_str *out)
 }
 
 /* On another back end than the run's, bits would differ. */
-static dt_status *check_may_compute(const dt_job *j)
-{
-    if (!j->sealed || !dt_backend_takes_plugin(j->backend))
-        return NULL;
+static dt_status *check_may_compute(const dt_job *j) {
+    if (!j->sealed || !dt_backend_takes_plugin(j->backend)) return NULL;
     return dt_suggest(dt_fail(DT_E_BACKEND, j->backend_at.source ? &j->backend_at : NULL,
-                              "a replay of this job needs --plugin: it computes with a plug-in, which is code, and opens only one that the command line names"),
+                              "a replay of this job needs --plugin: it computes with a plug-in, "
+                              "which is code, and opens only one that the command line names"),
                       "add --plugin PATH, the plug-in that the run was trained with");
 }
 
-DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_run_options *options, char **text)
-{
+DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_run_options *options,
+                                char **text) {
     DT_LIVE(j);
     static const dt_run_options none = {0};
     dt_str out = {0};
@@ -278,8 +278,7 @@ DT_API dt_status *dt_job_replay(dt_job *j, int64_t steps, bool json, const dt_ru
     replay r = {.job = j, .options = options ? options : &none, .json = json};
     dt_status *s = replay_all(&r, steps, &out);
     dt_status *left = remove_scratch(&r);
-    if (s)
-        dt_status_free(left);
+    if (s) dt_status_free(left);
     *text = dt_str_take(&out);
     j->run_dir = "";
     dt_saved_release(&r.end);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job at work: fit, evaluate, predict, lower over what session.c makes of it, on the workers that team.c connects. */
+/* A job at work: fit, evaluate, predict, lower over what session.c makes of it, on the workers that
+ * team.c connects. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +12,21 @@
 #include "job/session.h"
 
 /* Options that were not given say nothing. */
-static const dt_run_options *or_none(const dt_run_options *o)
-{
+static const dt_run_options *or_none(const dt_run_options *o) {
     static const dt_run_options none = {0};
     return o ? o : &none;
 }
 
-static void warn(const dt_run_options *o, const char *text)
-{
-    if (o->event)
-        o->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = text}, o->user);
+static void warn(const dt_run_options *o, const char *text) {
+    if (o->event) o->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = text}, o->user);
 }
 
-/* The first layer whose results in training depend on how replicas divide the batch; NULL: there is none, or one replica. */
-static const dt_layer_spec *find_divided(const dt_job *j)
-{
+/* The first layer whose results in training depend on how replicas divide the batch; NULL: there is
+ * none, or one replica. */
+static const dt_layer_spec *find_divided(const dt_job *j) {
     for (int i = 0; j->replicas > 1 && i < j->model.n_layers; i++) {
         const dt_layer_spec *l = &j->model.layer[i];
-        if (l->row->by_replica && l->row->by_replica(l->args))
-            return l;
+        if (l->row->by_replica && l->row->by_replica(l->args)) return l;
     }
     return NULL;
 }
@@ -37,95 +34,120 @@ static const dt_layer_spec *find_divided(const dt_job *j)
 enum { MOST_LIMITS = 5 };
 
 /* What the user might take for granted, and is not so. */
-static dt_texts limits_of(const dt_job *j, const dt_run_options *o)
-{
-    bool several = j->strategy.assignment && dt_device_assignment_logical_devices(j->strategy.assignment) > 1;
+static dt_texts limits_of(const dt_job *j, const dt_run_options *o) {
+    bool several =
+        j->strategy.assignment && dt_device_assignment_logical_devices(j->strategy.assignment) > 1;
     dt_texts t = {.v = dt_arena_array(j->arena, const char *, MOST_LIMITS)};
     if (several && !j->partition)
-        t.v[t.n++] = "a replica has several logical devices, but the job has no partition: the first one computes";
+        t.v[t.n++] = "a replica has several logical devices, but the job has no partition: the "
+                     "first one computes";
     else if (several && j->how.shards > 0)
-        t.v[t.n++] = "reproducible: the logical devices of a replica compute as one; partition is checked";
+        t.v[t.n++] =
+            "reproducible: the logical devices of a replica compute as one; partition is checked";
     else if (!several && j->partition && j->how.over_replicas == DT_OVER_NONE)
         t.v[t.n++] = "partition is without effect: each replica has one logical device";
     if (j->strategy.verify_replicas && !j->strategy.launch.workers)
-        t.v[t.n++] = "verify_replicas is without effect: replicas of one process share one copy of the weights";
+        t.v[t.n++] = "verify_replicas is without effect: replicas of one process share one copy of "
+                     "the weights";
     if (j->strategy.servers.workers && o->threads > 1)
-        t.v[t.n++] = dt_arena_printf(j->arena, "%d threads are without effect: the coordinator and each worker of a parameter server have one", o->threads);
-    if (j->strategy.resolver && j->strategy.resolver->why)
-        t.v[t.n++] = j->strategy.resolver->why;
+        t.v[t.n++] = dt_arena_printf(j->arena,
+                                     "%d threads are without effect: the coordinator and each "
+                                     "worker of a parameter server have one",
+                                     o->threads);
+    if (j->strategy.resolver && j->strategy.resolver->why) t.v[t.n++] = j->strategy.resolver->why;
     const dt_layer_spec *divided = find_divided(j);
     if (divided)
-        t.v[t.n++] = dt_arena_printf(j->arena, "%s uses the statistics of each replica's part of the batch, so results depend on the number of "
-                                            "replicas; set synchronized: true to avoid that", divided->row->kind.name);
+        t.v[t.n++] = dt_arena_printf(j->arena,
+                                     "%s uses the statistics of each replica's part of the batch, "
+                                     "so results depend on the number of "
+                                     "replicas; set synchronized: true to avoid that",
+                                     divided->row->kind.name);
     return t;
 }
 
 /* ---- fit ---- */
 
-static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, dt_texts told, int64_t called_ns)
-{
+static dt_status *fit(dt_job *j, const dt_run_options *o, const dt_session *s, dt_texts told,
+                      int64_t called_ns) {
     char *directory = dt_job_output(j);
-    char *resume = j->checkpoint.resume_path ? dt_path_join(j->work_directory, j->checkpoint.resume_path) : NULL;
+    char *resume = j->checkpoint.resume_path
+                       ? dt_path_join(j->work_directory, j->checkpoint.resume_path)
+                       : NULL;
     dt_checkpoint_spec checkpoint = j->checkpoint;
     checkpoint.resume_path = resume;
     const dt_init_from begin = dt_job_first_weights(j);
     char *config = NULL;
     dt_status *bad = dt_job_config_text(j, true, &config);
     if (!bad)
-        bad = dt_fit(&(dt_fit_request){.init_from = begin.path ? &begin : NULL, .trainer = s->trainer, .fit = &j->fit, .checkpoint = &checkpoint, .directory = directory,
-                                       .name = j->name, .job = j->json, .job_sha256 = j->sha256.hex, .config = config, .n_hidden = j->n_variables, .hidden = j->variable, .told = told, .seed = j->seed, .run = o,
-                                       .called_ns = called_ns, .faults = s->faults, .trace = j->trace});
+        bad = dt_fit(&(dt_fit_request){.init_from = begin.path ? &begin : NULL,
+                                       .trainer = s->trainer,
+                                       .fit = &j->fit,
+                                       .checkpoint = &checkpoint,
+                                       .directory = directory,
+                                       .name = j->name,
+                                       .job = j->json,
+                                       .job_sha256 = j->sha256.hex,
+                                       .config = config,
+                                       .n_hidden = j->n_variables,
+                                       .hidden = j->variable,
+                                       .told = told,
+                                       .seed = j->seed,
+                                       .run = o,
+                                       .called_ns = called_ns,
+                                       .faults = s->faults,
+                                       .trace = j->trace});
     free(config);
     free(resume);
     free(directory);
     return bad;
 }
 
-/* Of a run that trained, however far: one that did not come so far may have found another at work in its directory. */
-static bool is_worth_a_report(const dt_job *j, const dt_run_options *o, const dt_status *s)
-{
+/* Of a run that trained, however far: one that did not come so far may have found another at work
+ * in its directory. */
+static bool is_worth_a_report(const dt_job *j, const dt_run_options *o, const dt_status *s) {
     int number = dt_status_number(s);
-    return j->report && j->strategy.launch.rank == 0 && j->strategy.launch.task == DT_TASK_WORKER && !o->dry_run && (!s || number == DT_E_STOPPED || number == DT_E_DIVERGED);
+    return j->report && j->strategy.launch.rank == 0 && j->strategy.launch.task == DT_TASK_WORKER &&
+           !o->dry_run && (!s || number == DT_E_STOPPED || number == DT_E_DIVERGED);
 }
 
-static dt_status *write_report(const dt_job *j, const dt_run_options *o)
-{
+static dt_status *write_report(const dt_job *j, const dt_run_options *o) {
     char *directory = dt_job_output(j), *path = NULL;
-    dt_status *s = dt_run_report(&(dt_run_report_request){.runs = (const char *const[]){directory}, .n_runs = 1}, &path);
-    if (!s && o->event)
-        o->event(&(dt_event){.kind = DT_EVENT_REPORT, .text = path}, o->user);
+    dt_status *s = dt_run_report(
+        &(dt_run_report_request){.runs = (const char *const[]){directory}, .n_runs = 1}, &path);
+    if (!s && o->event) o->event(&(dt_event){.kind = DT_EVENT_REPORT, .text = path}, o->user);
     free(path);
     free(directory);
     return s;
 }
 
 /* A number among workers that the job does not have. */
-static dt_status *check_rank_is_used(const dt_job *j)
-{
+static dt_status *check_rank_is_used(const dt_job *j) {
     const char *rank = dt_environment(DT_RANK_VARIABLE);
-    if (!rank || j->strategy.launch.workers)
-        return NULL;
-    return dt_fail(DT_E_LAUNCH, &j->strategy.at, DT_RANK_VARIABLE "=%.40s: the job has no strategy.cluster_resolver that says where workers meet", rank);
+    if (!rank || j->strategy.launch.workers) return NULL;
+    return dt_fail(DT_E_LAUNCH, &j->strategy.at,
+                   DT_RANK_VARIABLE
+                   "=%.40s: the job has no strategy.cluster_resolver that says where workers meet",
+                   rank);
 }
 
 /* A job that says where its workers meet is not trained by one of them alone. */
-static dt_status *check_is_numbered(const dt_job *j)
-{
+static dt_status *check_is_numbered(const dt_job *j) {
     const dt_launch *l = &j->strategy.launch;
     if (l->addresses && !l->workers)
-        return dt_suggest(dt_fail(DT_E_LAUNCH, &j->strategy.at, "cluster_resolver names %d workers, and nothing says which one this is", l->addresses),
-                          "start each with its number, --rank 0 to --rank %d", l->addresses - 1);
+        return dt_suggest(
+            dt_fail(DT_E_LAUNCH, &j->strategy.at,
+                    "cluster_resolver names %d workers, and nothing says which one this is",
+                    l->addresses),
+            "start each with its number, --rank 0 to --rank %d", l->addresses - 1);
     return check_rank_is_used(j);
 }
 
-DT_API int dt_job_worker(const dt_job *j)
-{
+DT_API int dt_job_worker(const dt_job *j) {
     DT_LIVE(j);
     return j ? j->strategy.launch.rank : 0;
 }
 
-DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
-{
+DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options) {
     DT_LIVE(j);
     dt_session s = {0};
     int64_t called_ns = dt_now_ns();
@@ -133,94 +155,83 @@ DT_API dt_status *dt_job_fit(dt_job *j, const dt_run_options *options)
     DT_TRY(dt_want(j, "dt_job_fit", "job"));
     DT_TRY(check_is_numbered(j));
     if (dt_job_meets_coordinator(j)) /* as soon as it can compute */
-        j->strategy.servers.card = dt_arena_printf(j->arena, "dtrain %s, job %s", dt_version(), j->sha256.hex);
-    else
-        DT_TRY(dt_job_open_team(j, options));
+        j->strategy.servers.card =
+            dt_arena_printf(j->arena, "dtrain %s, job %s", dt_version(), j->sha256.hex);
+    else DT_TRY(dt_job_open_team(j, options));
     options = or_none(options);
     dt_texts told = limits_of(j, options);
-    for (int i = 0; i < told.n; i++)
-        warn(options, told.v[i]);
-    dt_status *bad = dt_cluster_agree(j->cluster, "prepare its training", dt_session_open(j, options, true, &s));
-    if (!bad)
-        bad = fit(j, options, &s, told, called_ns);
+    for (int i = 0; i < told.n; i++) warn(options, told.v[i]);
+    dt_status *bad =
+        dt_cluster_agree(j->cluster, "prepare its training", dt_session_open(j, options, true, &s));
+    if (!bad) bad = fit(j, options, &s, told, called_ns);
     dt_session_close(&s);
     dt_job_close_team(j, bad);
     dt_status *unwritten = is_worth_a_report(j, options, bad) ? write_report(j, options) : NULL;
-    if (!bad)
-        return unwritten;
+    if (!bad) return unwritten;
     dt_status_free(unwritten); /* how training ended is the one to tell */
     return bad;
 }
 
 /* ---- evaluate ---- */
 
-static dt_status *find_part(const dt_job *j, const char *split, dt_part *out)
-{
+static dt_status *find_part(const dt_job *j, const char *split, dt_part *out) {
     for (dt_part p = 0; p < DT_PARTS; p++)
         if (strcmp(split, dt_part_name(p)) == 0) {
             bool is_split = p == DT_PART_VALIDATION && j->dataset.validation_split > 0;
             *out = p;
-            if (p == DT_PART_TRAIN || j->dataset.part[p] || is_split)
-                return NULL;
+            if (p == DT_PART_TRAIN || j->dataset.part[p] || is_split) return NULL;
             return dt_fail(DT_E_NO_SPLIT, &j->dataset.at, "the data set has no '%s' part", split);
         }
-    return dt_suggest(dt_fail(DT_E_NO_SPLIT, NULL, "unknown split '%.80s'", split), "known: train, validation, test");
+    return dt_suggest(dt_fail(DT_E_NO_SPLIT, NULL, "unknown split '%.80s'", split),
+                      "known: train, validation, test");
 }
 
-static void warn_all(const dt_run_options *o, dt_status *warnings)
-{
-    for (const dt_status *w = warnings; w; w = dt_status_next(w))
-        warn(o, dt_status_text(w));
+static void warn_all(const dt_run_options *o, dt_status *warnings) {
+    for (const dt_status *w = warnings; w; w = dt_status_next(w)) warn(o, dt_status_text(w));
     dt_status_free(warnings);
 }
 
-static dt_status *open_newest(const dt_job *j, const dt_run_options *o, dt_saved *c)
-{
+static dt_status *open_newest(const dt_job *j, const dt_run_options *o, dt_saved *c) {
     dt_status *warnings = NULL;
     char *directory = dt_job_output(j);
     dt_status *s = dt_saved_newest(c, directory, &warnings);
     warn_all(o, warnings);
     if (!s && !c->path)
-        s = dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", directory), "'dtrain fit' writes one");
+        s = dt_suggest(dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s", directory),
+                       "'dtrain fit' writes one");
     free(directory);
     return s;
 }
 
-dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_run_options *o, dt_saved *c)
-{
+dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_run_options *o,
+                                  dt_saved *c) {
     dt_status *warnings = NULL;
-    if (!path)
-        return open_newest(j, o, c);
+    if (!path) return open_newest(j, o, c);
     dt_status *s = dt_saved_find(c, path, &warnings);
     warn_all(o, warnings);
     return s;
 }
 
-dt_status *dt_job_load_weights(const dt_job *j, const dt_saved *c, const dt_session *s)
-{
+dt_status *dt_job_load_weights(const dt_job *j, const dt_saved *c, const dt_session *s) {
     dt_arrays model = dt_model_arrays_to_fill(s->model, j->arena);
     DT_TRY(dt_saved_load_weights(c, &model));
     return dt_saved_check_weights(c);
 }
 
-static void tell_result(const dt_event *result, const dt_run_options *o)
-{
+static void tell_result(const dt_event *result, const dt_run_options *o) {
     dt_event end = *result;
-    if (!o->event)
-        return;
+    if (!o->event) return;
     o->event(result, o->user);
     end.kind = DT_EVENT_END;
     o->event(&end, o->user);
 }
 
-static void warn_texts(const dt_run_options *o, const dt_texts *warnings)
-{
-    for (int i = 0; i < warnings->n; i++)
-        warn(o, warnings->v[i]);
+static void warn_texts(const dt_run_options *o, const dt_texts *warnings) {
+    for (int i = 0; i < warnings->n; i++) warn(o, warnings->v[i]);
 }
 
-static dt_status *warn_about_evaluation(const dt_job *j, dt_part part, const dt_session *s, const dt_run_options *o)
-{
+static dt_status *warn_about_evaluation(const dt_job *j, dt_part part, const dt_session *s,
+                                        const dt_run_options *o) {
     dt_texts warnings;
     dt_output_warnings(&j->model, &j->compile, j->arena, &warnings);
     warn_texts(o, &warnings);
@@ -229,8 +240,8 @@ static dt_status *warn_about_evaluation(const dt_job *j, dt_part part, const dt_
     return NULL;
 }
 
-static dt_status *evaluate(dt_part part, const dt_saved *c, const dt_session *s, const dt_run_options *o)
-{
+static dt_status *evaluate(dt_part part, const dt_saved *c, const dt_session *s,
+                           const dt_run_options *o) {
     dt_metric metrics[DT_MAX_KEYS];
     dt_sums sums = {0};
     dt_status *bad = dt_trainer_evaluate(s->trainer, part, o->max_steps, o, &sums);
@@ -245,24 +256,33 @@ static dt_status *evaluate(dt_part part, const dt_saved *c, const dt_session *s,
         return bad;
     }
     int n = dt_trainer_metrics(s->trainer, &sums, false, metrics);
-    tell_result(&(dt_event){.kind = DT_EVENT_EVAL, .step = c->state.step, .examples = (int64_t)sums.examples, .metrics = metrics,
-                            .n_metrics = n, .split = dt_part_name(part), .checkpoint = c->path, .weights_sha256 = weights.hex}, o);
+    tell_result(&(dt_event){.kind = DT_EVENT_EVAL,
+                            .step = c->state.step,
+                            .examples = (int64_t)sums.examples,
+                            .metrics = metrics,
+                            .n_metrics = n,
+                            .split = dt_part_name(part),
+                            .checkpoint = c->path,
+                            .weights_sha256 = weights.hex},
+                o);
     dt_sums_release(&sums);
-    if (n == 0 || isfinite(metrics[0].value))
-        return NULL;
-    return dt_fail(DT_E_DIVERGED, NULL, "the loss of the %s data is not finite, although the data is: the model computes NaN or infinity", dt_part_name(part));
+    if (n == 0 || isfinite(metrics[0].value)) return NULL;
+    return dt_fail(DT_E_DIVERGED, NULL,
+                   "the loss of the %s data is not finite, although the data is: the model "
+                   "computes NaN or infinity",
+                   dt_part_name(part));
 }
 
-static dt_status *prepare_evaluation(dt_job *j, const char *checkpoint, const dt_run_options *o, dt_saved *c, dt_session *s)
-{
+static dt_status *prepare_evaluation(dt_job *j, const char *checkpoint, const dt_run_options *o,
+                                     dt_saved *c, dt_session *s) {
     DT_TRY(dt_job_find_checkpoint(j, checkpoint, o, c));
     DT_TRY(dt_job_take_learned(j, c));
     DT_TRY(dt_session_open(j, o, false, s));
     return dt_job_load_weights(j, c, s);
 }
 
-DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split, const dt_run_options *options)
-{
+DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char *split,
+                                  const dt_run_options *options) {
     DT_LIVE(j);
     dt_session s = {0};
     dt_saved c = {0};
@@ -274,13 +294,11 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
     DT_TRY(find_part(j, split, &part));
     DT_TRY(check_rank_is_used(j));
     DT_TRY(dt_job_open_team(j, options));
-    dt_status *bad = dt_cluster_agree(j->cluster, "prepare its evaluation", prepare_evaluation(j, checkpoint, options, &c, &s));
-    if (!bad)
-        bad = dt_job_compare_team(j, &s, &c);
-    if (!bad)
-        bad = warn_about_evaluation(j, part, &s, options);
-    if (!bad)
-        bad = evaluate(part, &c, &s, options);
+    dt_status *bad = dt_cluster_agree(j->cluster, "prepare its evaluation",
+                                      prepare_evaluation(j, checkpoint, options, &c, &s));
+    if (!bad) bad = dt_job_compare_team(j, &s, &c);
+    if (!bad) bad = warn_about_evaluation(j, part, &s, options);
+    if (!bad) bad = evaluate(part, &c, &s, options);
     dt_session_close(&s);
     dt_saved_release(&c);
     dt_job_close_team(j, bad);
@@ -290,26 +308,25 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
 /* ---- predict ---- */
 
 /* The Inputs as batches carry them. */
-static dt_status *open_stream(const dt_job *j, const char *path, dt_stream **out)
-{
+static dt_status *open_stream(const dt_job *j, const char *path, dt_stream **out) {
     dt_element *input = dt_arena_array(j->arena, dt_element, j->model.n_inputs);
     for (int i = 0; i < j->model.n_inputs; i++)
         input[i] = (dt_element){.name = j->model.input[i].name, .type = j->model.input[i].type};
-    return dt_stream_open(out, &(dt_stream_request){.path = path, .job = &j->dataset, .input = input, .n = j->model.n_inputs});
+    return dt_stream_open(
+        out, &(dt_stream_request){
+                 .path = path, .job = &j->dataset, .input = input, .n = j->model.n_inputs});
 }
 
 /* Where a file of weights does not say what steps of `map` learned, they learn it again. */
-static dt_status *learn_for_stream(dt_job *j)
-{
-    if (j->dataset.learned || !dt_map_learns(j->dataset.map))
-        return NULL;
+static dt_status *learn_for_stream(dt_job *j) {
+    if (j->dataset.learned || !dt_map_learns(j->dataset.map)) return NULL;
     DT_TRY(dt_job_open_data(j));
     j->dataset.learned = dt_dataset_learned(j->data);
     return NULL;
 }
 
-static dt_status *open_rows(dt_job *j, const dt_predict_request *q, const dt_saved *c, dt_predict_rows *out)
-{
+static dt_status *open_rows(dt_job *j, const dt_predict_request *q, const dt_saved *c,
+                            dt_predict_rows *out) {
     DT_TRY(dt_job_take_learned(j, c));
     if (q->input) {
         DT_TRY(learn_for_stream(j));
@@ -321,40 +338,34 @@ static dt_status *open_rows(dt_job *j, const dt_predict_request *q, const dt_sav
     return NULL;
 }
 
-static int64_t batch_of(const dt_job *j, const dt_model *m)
-{
+static int64_t batch_of(const dt_job *j, const dt_model *m) {
     int64_t each = j->dataset.per_replica_batch_size;
     return each > 0 ? each * m->strategy->replicas : j->dataset.global_batch_size;
 }
 
 /* As the checkpoint has them; one that has none leaves them to data that is open anyway. */
-static dt_status *name_classes(const dt_job *j, const dt_saved *c, dt_class_names *out)
-{
+static dt_status *name_classes(const dt_job *j, const dt_saved *c, dt_class_names *out) {
     dt_match match;
     DT_TRY(dt_class_names_read(c, &j->model, j->arena, out));
-    if (c->state.classes || !j->data || !j->has_compile)
-        return NULL;
-    dt_status *unmatched = dt_match_types(j->data, &j->model, &j->compile, &match); /* data to predict need no targets */
-    if (!unmatched)
-        dt_class_names_of(j->data, &j->compile, &match, out);
+    if (c->state.classes || !j->data || !j->has_compile) return NULL;
+    /* data to predict need no targets */
+    dt_status *unmatched = dt_match_types(j->data, &j->model, &j->compile, &match);
+    if (!unmatched) dt_class_names_of(j->data, &j->compile, &match, out);
     dt_status_free(unmatched);
     return NULL;
 }
 
-static dt_status *predict(dt_job *j, const dt_saved *c, const dt_run_options *o, dt_predict_rows *from)
-{
+static dt_status *predict(dt_job *j, const dt_saved *c, const dt_run_options *o,
+                          dt_predict_rows *from) {
     dt_session s = {0};
     dt_class_names names;
     dt_status *bad = name_classes(j, c, &names);
     from->compile = j->has_compile ? &j->compile : NULL;
     from->names = &names;
-    if (!bad)
-        bad = dt_session_open_model(j, o, &s);
-    if (!bad)
-        bad = dt_job_load_weights(j, c, &s);
+    if (!bad) bad = dt_session_open_model(j, o, &s);
+    if (!bad) bad = dt_job_load_weights(j, c, &s);
     bad = dt_cluster_agree(j->cluster, "prepare its prediction", bad);
-    if (!bad)
-        bad = dt_job_compare_team(j, &s, c);
+    if (!bad) bad = dt_job_compare_team(j, &s, c);
     if (!bad) {
         from->batch = batch_of(j, s.model);
         bad = dt_predict(s.model, from);
@@ -363,22 +374,22 @@ static dt_status *predict(dt_job *j, const dt_saved *c, const dt_run_options *o,
     return bad;
 }
 
-static dt_status *check_request(const dt_job *j, const dt_predict_request *q, dt_tensor **out)
-{
+static dt_status *check_request(const dt_job *j, const dt_predict_request *q, dt_tensor **out) {
     DT_TRY(dt_want(j, "dt_job_predict", "job"));
     DT_TRY(dt_want(q, "dt_job_predict", "request"));
-    if (!q->rows)
-        DT_TRY(dt_want(out, "dt_job_predict", "place for the tensor"));
+    if (!q->rows) DT_TRY(dt_want(out, "dt_job_predict", "place for the tensor"));
     return q->input ? NULL : dt_want(q->split, "dt_job_predict", "split or input");
 }
 
 /* Each worker reads all of what comes, and computes with some. */
-static dt_status *check_input_of_team(const dt_job *j, const dt_predict_request *q)
-{
-    if (!j->strategy.launch.workers || !q->input || strcmp(q->input, "-") != 0)
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_MISUSE, NULL, "standard input can be read by one process only, and %s says that this is one of %d", j->strategy.launch.by,
-                              j->strategy.launch.workers), "give a file, or predict in one process");
+static dt_status *check_input_of_team(const dt_job *j, const dt_predict_request *q) {
+    if (!j->strategy.launch.workers || !q->input || strcmp(q->input, "-") != 0) return NULL;
+    return dt_suggest(
+        dt_fail(
+            DT_E_MISUSE, NULL,
+            "standard input can be read by one process only, and %s says that this is one of %d",
+            j->strategy.launch.by, j->strategy.launch.workers),
+        "give a file, or predict in one process");
 }
 
 /* To the caller's tensor and to the caller's function, one or both. */
@@ -387,37 +398,34 @@ typedef struct audience {
     dt_gathered *gathered;
 } audience;
 
-static dt_status *tell_rows(const dt_predicted_rows *p, void *user)
-{
+static dt_status *tell_rows(const dt_predicted_rows *p, void *user) {
     const audience *a = user;
-    if (a->gathered)
-        DT_TRY(dt_gather_rows(p, a->gathered));
+    if (a->gathered) DT_TRY(dt_gather_rows(p, a->gathered));
     return a->q->rows ? a->q->rows(p, a->q->user) : NULL;
 }
 
-static void tell_warning(const char *text, const void *options)
-{
-    warn(options, text);
-}
+static void tell_warning(const char *text, const void *options) { warn(options, text); }
 
-DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const dt_run_options *options, dt_tensor **out)
-{
+DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q,
+                                 const dt_run_options *options, dt_tensor **out) {
     DT_LIVE(j);
     dt_gathered g = {0};
     DT_TRY(dt_status_kept());
     DT_TRY(check_request(j, q, out));
     audience a = {q, out ? &g : NULL};
-    dt_predict_rows from = {.rows = tell_rows, .user = &a, .everyone = out != NULL, .warn = tell_warning, .warn_user = or_none(options)};
+    dt_predict_rows from = {.rows = tell_rows,
+                            .user = &a,
+                            .everyone = out != NULL,
+                            .warn = tell_warning,
+                            .warn_user = or_none(options)};
     dt_saved c = {0};
     DT_TRY(check_input_of_team(j, q));
     DT_TRY(check_rank_is_used(j));
     DT_TRY(dt_job_open_team(j, options));
     dt_status *bad = dt_job_find_checkpoint(j, q->checkpoint, or_none(options), &c);
-    if (!bad)
-        bad = open_rows(j, q, &c, &from);
+    if (!bad) bad = open_rows(j, q, &c, &from);
     bad = dt_cluster_agree(j->cluster, "open what it predicts with", bad);
-    if (!bad)
-        bad = predict(j, &c, or_none(options), &from);
+    if (!bad) bad = predict(j, &c, or_none(options), &from);
     dt_stream_close(from.stream);
     dt_saved_release(&c);
     dt_job_close_team(j, bad);
@@ -426,18 +434,17 @@ DT_API dt_status *dt_job_predict(dt_job *j, const dt_predict_request *q, const d
 
 /* ---- lower ---- */
 
-/* Only what is compiled needs memory; text for another compiler has no shards, as it has none to keep the bits of. */
-static dt_status *open_for(dt_job *j, const char *stage, const dt_run_options *o, dt_session *s)
-{
+/* Only what is compiled needs memory; text for another compiler has no shards, as it has none to
+ * keep the bits of. */
+static dt_status *open_for(dt_job *j, const char *stage, const dt_run_options *o, dt_session *s) {
     bool ours = strncmp(stage, "stablehlo", strlen("stablehlo")) != 0;
 
-    if (strcmp(stage, "executable") == 0)
-        return dt_session_open(j, o, true, s);
+    if (strcmp(stage, "executable") == 0) return dt_session_open(j, o, true, s);
     return dt_session_outline(j, ours ? j->how.shards : 0, s);
 }
 
-DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options, char **text)
-{
+DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_options *options,
+                               char **text) {
     DT_LIVE(j);
     dt_session s = {0};
     dt_str out = {0};
@@ -447,12 +454,9 @@ DT_API dt_status *dt_job_lower(dt_job *j, const char *stage, const dt_run_option
     DT_TRY(dt_want(text, "dt_job_lower", "place for the text"));
     options = or_none(options);
     dt_status *bad = open_for(j, stage, options, &s);
-    if (!bad)
-        bad = dt_trainer_lower(s.trainer, stage, &out);
+    if (!bad) bad = dt_trainer_lower(s.trainer, stage, &out);
     dt_session_close(&s);
-    if (bad)
-        dt_str_release(&out);
-    else
-        *text = dt_str_take(&out);
+    if (bad) dt_str_release(&out);
+    else *text = dt_str_take(&out);
     return bad;
 }

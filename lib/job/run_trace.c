@@ -8,35 +8,31 @@
 
 enum { PART = 1 << 20, LARGEST = 1 << 30 };
 
-static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out)
-{
+static dt_status *read_all(dt_inflow *f, const char *path, dt_str *out) {
     char *part = dt_alloc(PART);
     dt_status *s = NULL;
     for (int64_t got = PART; !s && got == PART;) {
         s = dt_inflow_read(f, part, PART, &got);
         if (!s && out->size + (size_t)got > LARGEST)
             s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: more than %d MiB", path, LARGEST >> 20);
-        if (!s)
-            dt_str_add(out, part, (size_t)got);
+        if (!s) dt_str_add(out, part, (size_t)got);
     }
     free(part);
     return s;
 }
 
-static dt_status *read_file(const char *path, dt_str *out)
-{
+static dt_status *read_file(const char *path, dt_str *out) {
     dt_inflow *f = NULL;
     dt_status *s = dt_inflow_open(&f, path);
-    if (!s)
-        s = read_all(f, path, out);
+    if (!s) s = read_all(f, path, out);
     dt_inflow_close(f);
     if (!s && (out->size == 0 || out->data[0] != '{')) /* it goes to a terminal, perhaps */
-        s = dt_fail(DT_E_DATA_FILE, NULL, "%s: not a recording of a run, which begins with '{'", path);
+        s = dt_fail(DT_E_DATA_FILE, NULL, "%s: not a recording of a run, which begins with '{'",
+                    path);
     return s;
 }
 
-DT_API dt_status *dt_run_trace_text(const char *run, char **text)
-{
+DT_API dt_status *dt_run_trace_text(const char *run, char **text) {
     dt_str out = {0};
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(run, "dt_run_trace_text", "run"));
@@ -46,9 +42,7 @@ DT_API dt_status *dt_run_trace_text(const char *run, char **text)
     if (s && dt_status_number(s) == DT_E_NO_INPUT)
         s = dt_suggest(s, "to record one, train with 'output.trace={steps: [10, 12]}'");
     free(path);
-    if (s)
-        dt_str_release(&out);
-    else
-        *text = dt_str_take(&out);
+    if (s) dt_str_release(&out);
+    else *text = dt_str_take(&out);
     return s;
 }

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schema of job files, JSON Schema 2020-12: the field tables in words that editors and other programs understand.
+ * The schema of job files, JSON Schema 2020-12: the field tables in words that editors and other
+ * programs understand.
  *
  *     # yaml-language-server: $schema=dtrain.schema.json
  *
- * It is as strict as the reader where a schema can be: types, limits, names, and no unknown keys. What a reader accepts besides is in it, too: null
- * for a key that may be left out; and for a value of any type a text with a "{word}" of `let` or `Repeat`, which becomes that value. It does not say
- * what values say about each other (shapes, files, metrics that fit no loss): `dtrain validate` does.
+ * It is as strict as the reader where a schema can be: types, limits, names, and no unknown keys.
+ * What a reader accepts besides is in it, too: null for a key that may be left out; and for a value
+ * of any type a text with a "{word}" of `let` or `Repeat`, which becomes that value. It does not
+ * say what values say about each other (shapes, files, metrics that fit no loss): `dtrain validate`
+ * does.
  *
- * A job that `extends` another has the rest there: of it nothing is required. So objects of sections say what they may have, and what they must have is
- * said once, at the top, of jobs that extend nothing.
+ * A job that `extends` another has the rest there: of it nothing is required. So objects of
+ * sections say what they may have, and what they must have is said once, at the top, of jobs that
+ * extend nothing.
  */
 #include <string.h>
 
@@ -18,31 +22,26 @@
 
 /* ---- kinds ---- */
 
-static bool is_bare(const dt_job_kind *k)
-{
+static bool is_bare(const dt_job_kind *k) {
     for (const dt_field *f = k->fields; f && f->kind != DT_FIELD_END; f++)
-        if (f->required)
-            return false;
+        if (f->required) return false;
     return true;
 }
 
-static const char *ref_text(const dt_key_table *s, const dt_job_kind *k, dt_str *out)
-{
+static const char *ref_text(const dt_key_table *s, const dt_job_kind *k, dt_str *out) {
     out->size = 0;
     dt_str_printf(out, "#/$defs/%s.%s", s->noun, k->name);
     return dt_str_text(out);
 }
 
-static void put_ref(dt_json *j, const char *key, const char *ref)
-{
+static void put_ref(dt_json *j, const char *key, const char *ref) {
     dt_json_open(j, key, '{');
     dt_json_string(j, "$ref", ref);
     dt_json_close(j, '}');
 }
 
 /* A mapping of one name to its arguments. */
-static void put_mapping(dt_json *j, const dt_key_table *s)
-{
+static void put_mapping(dt_json *j, const dt_key_table *s) {
     dt_str ref = {0};
     dt_json_open(j, NULL, '{');
     dt_schema_type(j, "object", false, false);
@@ -53,8 +52,7 @@ static void put_mapping(dt_json *j, const dt_key_table *s)
         const dt_job_kind k = s->at(i);
         ref_text(s, &k, &ref);
         put_ref(j, k.name, dt_str_text(&ref));
-        for (const char *const *a = k.aliases; a && *a; a++)
-            put_ref(j, *a, dt_str_text(&ref));
+        for (const char *const *a = k.aliases; a && *a; a++) put_ref(j, *a, dt_str_text(&ref));
     }
     dt_json_close(j, '}');
     dt_json_bool(j, "additionalProperties", false);
@@ -62,31 +60,27 @@ static void put_mapping(dt_json *j, const dt_key_table *s)
     dt_str_release(&ref);
 }
 
-static void put_sort(dt_json *j, const dt_key_table *s)
-{
+static void put_sort(dt_json *j, const dt_key_table *s) {
     dt_json_open(j, s->noun, '{');
     dt_json_open(j, "anyOf", '[');
     /* Names that stand by themselves. */
     bool any = false;
     for (int i = 0; s->at(i).name; i++) {
         const dt_job_kind k = s->at(i);
-        if (!is_bare(&k) && !s->beside)
-            continue;
+        if (!is_bare(&k) && !s->beside) continue;
         if (!any) {
             dt_json_open(j, NULL, '{');
             dt_json_open(j, "enum", '[');
         }
         any = true;
         dt_json_string(j, NULL, k.name);
-        for (const char *const *a = k.aliases; a && *a; a++)
-            dt_json_string(j, NULL, *a);
+        for (const char *const *a = k.aliases; a && *a; a++) dt_json_string(j, NULL, *a);
     }
     if (any) {
         dt_json_close(j, ']');
         dt_json_close(j, '}');
     }
-    if (!s->beside)
-        put_mapping(j, s);
+    if (!s->beside) put_mapping(j, s);
     dt_schema_word(j);
     dt_json_close(j, ']');
     dt_json_close(j, '}');
@@ -94,16 +88,13 @@ static void put_sort(dt_json *j, const dt_key_table *s)
 
 /* ---- arguments of a kind ---- */
 
-static const dt_field *field_named(const dt_field *fields, const char *name)
-{
-    while (fields->kind != DT_FIELD_END && strcmp(fields->name, name) != 0)
-        fields++;
+static const dt_field *field_named(const dt_field *fields, const char *name) {
+    while (fields->kind != DT_FIELD_END && strcmp(fields->name, name) != 0) fields++;
     return fields;
 }
 
 /* {height, width} written as [32, 32]; a single one as itself. */
-static void put_brief(dt_json *j, const dt_job_kind *k, const char *const *brief)
-{
+static void put_brief(dt_json *j, const dt_job_kind *k, const char *const *brief) {
     int n = 0;
     if (!brief[1]) {
         dt_schema_form(j, field_named(k->fields, brief[0]));
@@ -112,16 +103,14 @@ static void put_brief(dt_json *j, const dt_job_kind *k, const char *const *brief
     dt_json_open(j, NULL, '{');
     dt_schema_type(j, "array", false, false);
     dt_json_open(j, "prefixItems", '[');
-    for (; brief[n]; n++)
-        dt_schema_form(j, field_named(k->fields, brief[n]));
+    for (; brief[n]; n++) dt_schema_form(j, field_named(k->fields, brief[n]));
     dt_json_close(j, ']');
     dt_json_int(j, "minItems", n);
     dt_json_int(j, "maxItems", n);
     dt_json_close(j, '}');
 }
 
-static void put_arguments(dt_json *j, const dt_job_kind *k)
-{
+static void put_arguments(dt_json *j, const dt_job_kind *k) {
     static const dt_field none[] = {DT_END};
     dt_schema_type(j, "object", true, is_bare(k));
     dt_schema_properties(j, k->fields ? k->fields : none, NULL);
@@ -129,8 +118,7 @@ static void put_arguments(dt_json *j, const dt_job_kind *k)
 }
 
 /* The arguments, or what is short for them. */
-static void put_kind(dt_json *j, const dt_key_table *s, const dt_job_kind *k)
-{
+static void put_kind(dt_json *j, const dt_key_table *s, const dt_job_kind *k) {
     bool list = false;
     const char *const *brief = s->brief ? s->brief(k->row, &list) : NULL;
     dt_json_string(j, "description", k->about);
@@ -147,8 +135,7 @@ static void put_kind(dt_json *j, const dt_key_table *s, const dt_job_kind *k)
 }
 
 /* Its keys stand beside those of all. */
-static void put_beside(dt_json *j, const dt_field *common, const dt_job_kind *k)
-{
+static void put_beside(dt_json *j, const dt_field *common, const dt_job_kind *k) {
     dt_json_string(j, "description", k->about);
     dt_json_open(j, "properties", '{');
     dt_schema_fields(j, common);
@@ -159,29 +146,24 @@ static void put_beside(dt_json *j, const dt_field *common, const dt_job_kind *k)
 
 /* ---- sections ---- */
 
-static const dt_section *section_named(const char *name)
-{
+static const dt_section *section_named(const char *name) {
     int n;
     const dt_section *sections = dt_sections(&n);
     for (int i = 0; i < n; i++)
-        if (strcmp(sections[i].name, name) == 0)
-            return &sections[i];
+        if (strcmp(sections[i].name, name) == 0) return &sections[i];
     return NULL;
 }
 
 /* The sort whose kinds have their keys in this section, beside the section's own. */
-static const dt_key_table *sort_beside(const char *section)
-{
+static const dt_key_table *sort_beside(const char *section) {
     int n;
     const dt_key_table *sorts = dt_key_tables(&n);
     for (int i = 0; i < n; i++)
-        if (sorts[i].beside && strcmp(sorts[i].stem, section) == 0)
-            return &sorts[i];
+        if (sorts[i].beside && strcmp(sorts[i].stem, section) == 0) return &sorts[i];
     return NULL;
 }
 
-static void put_defs(dt_json *j)
-{
+static void put_defs(dt_json *j) {
     int n;
     dt_str name = {0};
     const dt_key_table *sorts = dt_key_tables(&n);
@@ -191,10 +173,8 @@ static void put_defs(dt_json *j)
         for (int k = 0; sorts[i].at(k).name; k++) {
             const dt_job_kind kind = sorts[i].at(k);
             dt_json_open(j, ref_text(&sorts[i], &kind, &name) + strlen("#/$defs/"), '{');
-            if (sorts[i].beside)
-                put_beside(j, section_named(sorts[i].stem)->fields(), &kind);
-            else
-                put_kind(j, &sorts[i], &kind);
+            if (sorts[i].beside) put_beside(j, section_named(sorts[i].stem)->fields(), &kind);
+            else put_kind(j, &sorts[i], &kind);
             dt_json_close(j, '}');
         }
     }
@@ -203,8 +183,7 @@ static void put_defs(dt_json *j)
 }
 
 /* `if` the section's key names the kind, `then` ...: opened, for the caller to close. */
-static void open_if(dt_json *j, const dt_key_table *s, const dt_job_kind *k)
-{
+static void open_if(dt_json *j, const dt_key_table *s, const dt_job_kind *k) {
     const char *key = strrchr(s->key, '.') + 1;
     dt_json_open(j, NULL, '{');
     dt_json_open(j, "if", '{');
@@ -220,14 +199,12 @@ static void open_if(dt_json *j, const dt_key_table *s, const dt_job_kind *k)
     dt_json_open(j, "then", '{');
 }
 
-static void close_if(dt_json *j)
-{
+static void close_if(dt_json *j) {
     dt_json_close(j, '}');
     dt_json_close(j, '}');
 }
 
-static void put_by_kind(dt_json *j, const dt_key_table *s, const dt_field *common)
-{
+static void put_by_kind(dt_json *j, const dt_key_table *s, const dt_field *common) {
     dt_str ref = {0};
     dt_json_open(j, "properties", '{');
     dt_schema_fields(j, common);
@@ -243,19 +220,15 @@ static void put_by_kind(dt_json *j, const dt_key_table *s, const dt_field *commo
     dt_str_release(&ref);
 }
 
-static void put_section(dt_json *j, const dt_field *f, const dt_section *section)
-{
+static void put_section(dt_json *j, const dt_field *f, const dt_section *section) {
     const dt_key_table *sort = sort_beside(section->name);
     const dt_field *others = NULL;
-    if (strcmp(section->name, "partition") == 0)
-        dt_partition_fields(&others);
+    if (strcmp(section->name, "partition") == 0) dt_partition_fields(&others);
     dt_json_open(j, f->name, '{');
     dt_json_string(j, "description", f->help);
     dt_schema_type(j, "object", true, !dt_job_needs(f->name, DT_FOR_FIT));
-    if (sort)
-        put_by_kind(j, sort, section->fields());
-    else
-        dt_schema_properties(j, section->fields(), others);
+    if (sort) put_by_kind(j, sort, section->fields());
+    else dt_schema_properties(j, section->fields(), others);
     dt_json_close(j, '}');
 }
 
@@ -269,11 +242,9 @@ static const struct {
     {"fit", "epochs", "steps"},
 };
 
-static void put_alternatives(dt_json *j, const char *section)
-{
+static void put_alternatives(dt_json *j, const char *section) {
     for (size_t i = 0; i < sizeof alternatives / sizeof *alternatives; i++) {
-        if (strcmp(alternatives[i].section, section) != 0)
-            continue;
+        if (strcmp(alternatives[i].section, section) != 0) continue;
         const char *const keys[] = {alternatives[i].one, alternatives[i].other};
         dt_json_open(j, "oneOf", '[');
         for (int k = 0; k < 2; k++) {
@@ -290,63 +261,56 @@ static void put_alternatives(dt_json *j, const char *section)
     }
 }
 
-static void put_needs(dt_json *j, const dt_section *section)
-{
+static void put_needs(dt_json *j, const dt_section *section) {
     const dt_key_table *s = sort_beside(section->name);
     dt_json_open(j, section->name, '{');
     dt_schema_required(j, section->fields());
     put_alternatives(j, section->name);
-    if (s)
-        dt_json_open(j, "allOf", '[');
+    if (s) dt_json_open(j, "allOf", '[');
     for (int i = 0; s && s->at(i).name; i++) {
         const dt_job_kind k = s->at(i);
         open_if(j, s, &k);
         dt_schema_required(j, k.fields);
         close_if(j);
     }
-    if (s)
-        dt_json_close(j, ']');
+    if (s) dt_json_close(j, ']');
     dt_json_close(j, '}');
 }
 
-static void put_all_needs(dt_json *j)
-{
+static void put_all_needs(dt_json *j) {
     int n;
     const dt_section *sections = dt_sections(&n);
-    dt_json_raw(j, "if", "{\"not\": {\"required\": [\"extends\"], \"properties\": {\"extends\": {\"type\": \"string\"}}}}");
+    dt_json_raw(j, "if",
+                "{\"not\": {\"required\": [\"extends\"], \"properties\": {\"extends\": {\"type\": "
+                "\"string\"}}}}");
     dt_json_open(j, "then", '{');
     dt_json_open(j, "required", '[');
     for (const dt_field *f = dt_job_fields(); f->kind != DT_FIELD_END; f++)
-        if (f->required || dt_job_needs(f->name, DT_FOR_FIT))
-            dt_json_string(j, NULL, f->name);
+        if (f->required || dt_job_needs(f->name, DT_FOR_FIT)) dt_json_string(j, NULL, f->name);
     dt_json_close(j, ']');
     dt_json_open(j, "properties", '{');
-    for (int i = 0; i < n; i++)
-        put_needs(j, &sections[i]);
+    for (int i = 0; i < n; i++) put_needs(j, &sections[i]);
     dt_json_close(j, '}');
     dt_json_close(j, '}');
 }
 
 /* ---- the whole ---- */
 
-static void put_top(dt_json *j)
-{
+static void put_top(dt_json *j) {
     dt_json_open(j, "properties", '{');
     for (const dt_field *f = dt_job_fields(); f->kind != DT_FIELD_END; f++) {
         const dt_section *section = section_named(f->name);
         const dt_field one[] = {*f, DT_END};
-        if (section)
-            put_section(j, f, section);
-        else
-            dt_schema_fields(j, one);
+        if (section) put_section(j, f, section);
+        else dt_schema_fields(j, one);
     }
     dt_json_close(j, '}');
-    dt_json_raw(j, "patternProperties", "{\"^x-\": {\"description\": \"definitions for aliases; no part of the job\"}}");
+    dt_json_raw(j, "patternProperties",
+                "{\"^x-\": {\"description\": \"definitions for aliases; no part of the job\"}}");
     dt_json_bool(j, "additionalProperties", false);
 }
 
-dt_status *dt_job_schema(char **json)
-{
+dt_status *dt_job_schema(char **json) {
     dt_str text = {0};
     dt_json j = {.out = &text};
     DT_TRY(dt_status_kept());

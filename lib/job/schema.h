@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schema of job files, from the inside: schema.c says where things stand, schema_value.c what a value may be. All write what stands within an object. */
+/* The schema of job files, from the inside: schema.c says where things stand, schema_value.c what a
+ * value may be. All write what stands within an object. */
 #ifndef DT_JOB_SCHEMA_H
 #define DT_JOB_SCHEMA_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtrain plan --search: the same job over replicas x logical devices x batch x rematerialisation x over_replicas. Every candidate is the job with
- * overrides, opened and planned as the user could do it; what a candidate's own checks refuse is counted and told.
+ * dtrain plan --search: the same job over replicas x logical devices x batch x rematerialisation x
+ * over_replicas. Every candidate is the job with overrides, opened and planned as the user could do
+ * it; what a candidate's own checks refuse is counted and told.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,50 +38,48 @@ typedef struct search {
 } search;
 
 /* By dt_rematerialize and dt_over_replicas, as jobs say them. */
-static const char *const remat_words[] = { "none", "full" }, *const over_words[] = { "none", "optimizer", "weights" };
+static const char *const remat_words[] = {"none", "full"}, *const over_words[] = {
+                                                               "none", "optimizer", "weights"};
 
 /* ---- candidates ---- */
 
 /* Cores of a chip first, then neighbours along x, y, z. False: no block of so many. */
-static bool block_of(const int mesh[4], int devices, int shape[4])
-{
-    static const int order[] = { 3, 0, 1, 2 };
-    for (int k = 0; k < 4; k++)
-        shape[k] = 1;
+static bool block_of(const int mesh[4], int devices, int shape[4]) {
+    static const int order[] = {3, 0, 1, 2};
+    for (int k = 0; k < 4; k++) shape[k] = 1;
     for (int k = 0; k < 4 && devices > 1; k++) {
         int axis = order[k], most = mesh[axis] < devices ? mesh[axis] : devices;
-        while (most > 1 && (devices % most || mesh[axis] % most))
-            most--;
+        while (most > 1 && (devices % most || mesh[axis] % most)) most--;
         shape[axis] = most;
         devices /= most;
     }
     return devices == 1;
 }
 
-static void add_word(const search *s, candidate *c, const char *format, const char *value)
-{
+static void add_word(const search *s, candidate *c, const char *format, const char *value) {
     c->word[c->words++] = dt_arena_printf(s->arena, format, value);
 }
 
-static bool place(const search *s, candidate *c)
-{
+static bool place(const search *s, candidate *c) {
     int shape[4], all = s->mesh[0] * s->mesh[1] * s->mesh[2] * s->mesh[3];
     if (!block_of(s->mesh, c->logical, shape) || (c->logical > 1 && !s->has_partition))
         return false;
     c->replicas = all / c->logical;
-    if (!s->has_assignment && c->logical == 1)
-        return true;
-    c->word[c->words++] = dt_arena_printf(s->arena, "strategy.device_assignment.computation_shape=[%d,%d,%d,%d]", shape[0], shape[1], shape[2], shape[3]);
-    c->word[c->words++] = dt_arena_printf(s->arena, "strategy.device_assignment.num_replicas=%d", c->replicas);
+    if (!s->has_assignment && c->logical == 1) return true;
+    c->word[c->words++] =
+        dt_arena_printf(s->arena, "strategy.device_assignment.computation_shape=[%d,%d,%d,%d]",
+                        shape[0], shape[1], shape[2], shape[3]);
+    c->word[c->words++] =
+        dt_arena_printf(s->arena, "strategy.device_assignment.num_replicas=%d", c->replicas);
     return true;
 }
 
-static void add_candidate(search *s, candidate c)
-{
+static void add_candidate(search *s, candidate c) {
     int64_t batch = s->by_replica ? c.batch / c.replicas : c.batch;
-    if (batch < 1)
-        return;
-    c.word[c.words++] = dt_arena_printf(s->arena, "dataset.%s=%lld", s->by_replica ? "per_replica_batch_size" : "global_batch_size", (long long)batch);
+    if (batch < 1) return;
+    c.word[c.words++] = dt_arena_printf(
+        s->arena, "dataset.%s=%lld", s->by_replica ? "per_replica_batch_size" : "global_batch_size",
+        (long long)batch);
     add_word(s, &c, "model.rematerialize=%s", c.rematerialize);
     add_word(s, &c, "partition.over_replicas=%s", c.over_replicas);
     DT_GROW(s->at, s->cap, s->n + 1);
@@ -88,21 +87,19 @@ static void add_candidate(search *s, candidate c)
 }
 
 /* A batch that there are too few examples for is a smaller one. */
-static bool has_examples(search *s, int64_t batch)
-{
+static bool has_examples(search *s, int64_t batch) {
     bool has = s->examples == 0 || batch <= s->examples;
     s->bounded = s->bounded || !has;
     return has;
 }
 
 /* Larger batches of a job that fits, smaller ones of one that does not. */
-static void list_candidates(search *s)
-{
-    const int64_t least = s->base.fits ? s->base.batch : s->base.batch / 8, most = s->base.fits ? 4 * s->base.batch : s->base.batch;
+static void list_candidates(search *s) {
+    const int64_t least = s->base.fits ? s->base.batch : s->base.batch / 8,
+                  most = s->base.fits ? 4 * s->base.batch : s->base.batch;
     for (int logical = 1; logical <= MOST_LOGICAL; logical *= 2) {
-        candidate c = { .logical = logical };
-        if (!place(s, &c))
-            continue;
+        candidate c = {.logical = logical};
+        if (!place(s, &c)) continue;
         for (int64_t batch = most; batch >= least && batch > 0; batch /= 2)
             for (size_t r = 0; r < 2 && has_examples(s, batch); r++)
                 for (size_t o = 0; o < (c.replicas > 1 ? 3 : 1); o++) {
@@ -116,23 +113,20 @@ static void list_candidates(search *s)
 
 /* ---- planning one ---- */
 
-static dt_status *open_with(const search *s, const candidate *c, dt_job **job)
-{
+static dt_status *open_with(const search *s, const candidate *c, dt_job **job) {
     const dt_job_source *from = s->q->source;
     dt_job_source source = *from;
     int n = from->n_overrides + c->words;
     const char **word = dt_arena_array(s->arena, const char *, n + 1);
     if (from->n_overrides > 0)
         memcpy(word, from->overrides, (size_t)from->n_overrides * sizeof *word);
-    if (c->words > 0)
-        memcpy(word + from->n_overrides, c->word, (size_t)c->words * sizeof *word);
+    if (c->words > 0) memcpy(word + from->n_overrides, c->word, (size_t)c->words * sizeof *word);
     source.overrides = word;
     source.n_overrides = n;
     return dt_job_open(job, &source);
 }
 
-static void keep(candidate *c, const dt_job_plan *p)
-{
+static void keep(candidate *c, const dt_job_plan *p) {
     c->logical = p->logical;
     c->replicas = p->replicas;
     c->batch = p->step[0].rows;
@@ -142,28 +136,23 @@ static void keep(candidate *c, const dt_job_plan *p)
     c->rate = dt_job_plan_examples_per_s(p);
 }
 
-static dt_status *plan_one(const search *s, candidate *c)
-{
+static dt_status *plan_one(const search *s, candidate *c) {
     dt_job *job = NULL;
     dt_job_plan *p = NULL;
     dt_status *bad = open_with(s, c, &job);
-    if (!bad)
-        bad = dt_job_plan_create(&p, job, &(dt_plan_options){ .budget = s->q->budget });
-    if (!bad)
-        keep(c, p);
+    if (!bad) bad = dt_job_plan_create(&p, job, &(dt_plan_options){.budget = s->q->budget});
+    if (!bad) keep(c, p);
     dt_job_plan_destroy(p);
     dt_job_unref(job);
     return bad;
 }
 
 /* The job as it is says what there is to vary. */
-static dt_status *plan_base(search *s)
-{
+static dt_status *plan_base(search *s) {
     dt_job *job = NULL;
     dt_job_plan *p = NULL;
     dt_status *bad = open_with(s, &s->base, &job);
-    if (!bad)
-        bad = dt_job_plan_create(&p, job, &(dt_plan_options){ .budget = s->q->budget });
+    if (!bad) bad = dt_job_plan_create(&p, job, &(dt_plan_options){.budget = s->q->budget});
     if (!bad) {
         keep(&s->base, p);
         s->base.rematerialize = remat_words[job->model.rematerialize];
@@ -171,7 +160,8 @@ static dt_status *plan_base(search *s)
         s->examples = dt_dataset_count(p->session.made_of.data, DT_PART_TRAIN);
         s->has_partition = job->partition && p->logical > 1;
         s->has_assignment = job->strategy.assignment != NULL;
-        s->by_replica = dt_tree_get(dt_tree_get(job->tree, "dataset"), "per_replica_batch_size") != NULL;
+        s->by_replica =
+            dt_tree_get(dt_tree_get(job->tree, "dataset"), "per_replica_batch_size") != NULL;
         memcpy(s->mesh, dt_job_plan_topology(p)->mesh, sizeof s->mesh);
     }
     dt_job_plan_destroy(p);
@@ -179,8 +169,7 @@ static dt_status *plan_base(search *s)
     return bad;
 }
 
-static void plan_all(search *s)
-{
+static void plan_all(search *s) {
     int kept = 0;
     for (int i = 0; i < s->n; i++) {
         dt_status *bad = plan_one(s, &s->at[i]);
@@ -188,8 +177,7 @@ static void plan_all(search *s)
             s->at[kept++] = s->at[i];
             continue;
         }
-        if (s->refused++ == 0)
-            s->why = dt_arena_strdup(s->arena, dt_status_text(bad));
+        if (s->refused++ == 0) s->why = dt_arena_strdup(s->arena, dt_status_text(bad));
         dt_status_free(bad);
     }
     s->n = kept;
@@ -198,16 +186,13 @@ static void plan_all(search *s)
 /* ---- showing ---- */
 
 /* What fits first, then the rate. */
-static int by_merit(const void *a, const void *b)
-{
+static int by_merit(const void *a, const void *b) {
     const candidate *x = a, *y = b;
-    if (x->fits != y->fits)
-        return y->fits - x->fits;
+    if (x->fits != y->fits) return y->fits - x->fits;
     return (x->rate < y->rate) - (x->rate > y->rate);
 }
 
-static void print_line(const candidate *c, const char *mark, dt_str *out)
-{
+static void print_line(const candidate *c, const char *mark, dt_str *out) {
     size_t from = out->size;
     dt_str_printf(out, "%-2s %d x %d", mark, c->replicas, c->logical);
     dt_str_pad(out, from, 16);
@@ -225,15 +210,14 @@ static void print_line(const candidate *c, const char *mark, dt_str *out)
     dt_str_puts(out, c->fits ? "\n" : "  does not fit\n");
 }
 
-static void print(const search *s, dt_str *out)
-{
+static void print(const search *s, dt_str *out) {
     dt_str_printf(out, "%d shapes planned, the fastest that fit first\n\n", s->n);
-    dt_str_puts(out, "   devices      batch     rematerialize over_replicas step       examples/s memory\n");
+    dt_str_puts(
+        out,
+        "   devices      batch     rematerialize over_replicas step       examples/s memory\n");
     print_line(&s->base, "=", out);
-    for (int i = 0; i < s->n && i < SHOWN; i++)
-        print_line(&s->at[i], "", out);
-    if (s->n > SHOWN)
-        dt_str_printf(out, "   and %d more (--json has all)\n", s->n - SHOWN);
+    for (int i = 0; i < s->n && i < SHOWN; i++) print_line(&s->at[i], "", out);
+    if (s->n > SHOWN) dt_str_printf(out, "   and %d more (--json has all)\n", s->n - SHOWN);
     dt_str_puts(out, "\n=  the job as it is\n");
     if (s->bounded) {
         dt_str_puts(out, "larger batches were left out: there are ");
@@ -242,16 +226,14 @@ static void print(const search *s, dt_str *out)
     }
     if (s->n > 0 && s->at[0].fits) {
         dt_str_puts(out, "the first of them: dtrain plan JOB");
-        for (int i = 0; i < s->at[0].words; i++)
-            dt_str_printf(out, " '%s'", s->at[0].word[i]);
+        for (int i = 0; i < s->at[0].words; i++) dt_str_printf(out, " '%s'", s->at[0].word[i]);
         dt_str_putc(out, '\n');
     }
     if (s->refused > 0)
         dt_str_printf(out, "%d shapes were refused, the first because: %s\n", s->refused, s->why);
 }
 
-static void put_candidate(dt_json *j, const char *key, const candidate *c)
-{
+static void put_candidate(dt_json *j, const char *key, const candidate *c) {
     dt_json_open(j, key, '{');
     dt_json_int(j, "replicas", c->replicas);
     dt_json_int(j, "logical_devices", c->logical);
@@ -263,20 +245,17 @@ static void put_candidate(dt_json *j, const char *key, const candidate *c)
     dt_json_int(j, "total", c->bytes);
     dt_json_bool(j, "fits", c->fits);
     dt_json_open(j, "overrides", '[');
-    for (int i = 0; i < c->words; i++)
-        dt_json_string(j, NULL, c->word[i]);
+    for (int i = 0; i < c->words; i++) dt_json_string(j, NULL, c->word[i]);
     dt_json_close(j, ']');
     dt_json_close(j, '}');
 }
 
-static void print_json(const search *s, dt_str *out)
-{
-    dt_json j = { .out = out };
+static void print_json(const search *s, dt_str *out) {
+    dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
     put_candidate(&j, "as_it_is", &s->base);
     dt_json_open(&j, "candidates", '[');
-    for (int i = 0; i < s->n; i++)
-        put_candidate(&j, NULL, &s->at[i]);
+    for (int i = 0; i < s->n; i++) put_candidate(&j, NULL, &s->at[i]);
     dt_json_close(&j, ']');
     dt_json_int(&j, "examples", s->examples);
     dt_json_int(&j, "refused", s->refused);
@@ -285,23 +264,21 @@ static void print_json(const search *s, dt_str *out)
     dt_str_putc(out, '\n');
 }
 
-DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text, bool *fits)
-{
+DT_API dt_status *dt_plan_search(const dt_search_request *request, char **text, bool *fits) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(request, "dt_plan_search", "request"));
     DT_TRY(dt_want(request->source, "dt_plan_search", "source of the job"));
-    DT_TRY(dt_want_texts(request->source->overrides, request->source->n_overrides, "dt_plan_search", "text of an override"));
+    DT_TRY(dt_want_texts(request->source->overrides, request->source->n_overrides, "dt_plan_search",
+                         "text of an override"));
     DT_TRY(dt_want(text, "dt_plan_search", "place for the text"));
-    search s = { .q = request, .arena = dt_arena_create() };
-    dt_str out = { 0 };
+    search s = {.q = request, .arena = dt_arena_create()};
+    dt_str out = {0};
     dt_status *bad = plan_base(&s);
     if (!bad) {
         list_candidates(&s);
         plan_all(&s);
-        if (s.n > 0)
-            qsort(s.at, (size_t)s.n, sizeof *s.at, by_merit);
-        if (fits)
-            *fits = s.base.fits || (s.n > 0 && s.at[0].fits);
+        if (s.n > 0) qsort(s.at, (size_t)s.n, sizeof *s.at, by_merit);
+        if (fits) *fits = s.base.fits || (s.n > 0 && s.at[0].fits);
         (request->json ? print_json : print)(&s, &out);
         *text = dt_str_take(&out);
     }

@@ -16,65 +16,63 @@ static const char *const backends[] = {
 #define DT_BACKEND(name) #name,
 #include "backend/backends.h"
 #undef DT_BACKEND
-    NULL
-};
-static const char *const precisions[] = {"float32", "tensorfloat32", NULL}; /* as dt_pjrt_products */
+    NULL};
+/* as dt_pjrt_products */
+static const char *const precisions[] = {"float32", "tensorfloat32", NULL};
 static const dt_field any_forms[] = {DT_FORM(DT_FIELD_TREE), DT_END};
 static const dt_field options_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = any_forms), DT_END};
 static const dt_field backend_fields[] = {
-    DT_ENUM(struct backend, type, backends, .required = true, .noun = "back end", .help = "what computes"),
+    DT_ENUM(struct backend, type, backends, .required = true, .noun = "back end",
+            .help = "what computes"),
     DT_TREE(struct backend, plugin, .forms = dt_text_forms, .as = DT_TREE_SCALAR,
             .help = "pjrt: path of the plug-in; default: DTRAIN_PJRT_PLUGIN"),
     DT_REAL(struct backend, memory_fraction, .above_min = true, .max = 1, .preset = "0.75",
             .set = 1 + offsetof(struct backend, has_fraction),
-            .help = "pjrt on GPUs: part of each GPU's memory that the plug-in may take; default: the plug-in's, 0.75"),
-    DT_FLAG(struct backend, preallocate, .preset = "true", .set = 1 + offsetof(struct backend, has_preallocate),
-            .help = "pjrt on GPUs: take that memory at the start, not when it is needed; default: the plug-in's, true"),
+            .help = "pjrt on GPUs: part of each GPU's memory that the plug-in may take; default: "
+                    "the plug-in's, 0.75"),
+    DT_FLAG(struct backend, preallocate, .preset = "true",
+            .set = 1 + offsetof(struct backend, has_preallocate),
+            .help = "pjrt on GPUs: take that memory at the start, not when it is needed; default: "
+                    "the plug-in's, true"),
     DT_ENUM(struct backend, matmul_precision, precisions, .noun = "precision",
-            .help = "pjrt: operands of float32 products and convolutions keep all digits, or are rounded to "
+            .help = "pjrt: operands of float32 products and convolutions keep all digits, or are "
+                    "rounded to "
                     "TensorFloat-32, which GPUs multiply faster"),
     DT_TREE(struct backend, compilation_cache, .forms = dt_text_forms, .as = DT_TREE_SCALAR,
             .help = "pjrt: folder that keeps compiled programs for the next start; "
                     "default: DTRAIN_PJRT_CACHE, or none"),
     DT_TREE(struct backend, options, .forms = options_forms, .as = DT_TREE_MAP,
             .help = "pjrt: other options of the plug-in's client by name: {allocator: cuda_async}"),
-    DT_END
-};
+    DT_END};
 
-const dt_field *dt_backend_fields(void)
-{
-    return backend_fields;
-}
+const dt_field *dt_backend_fields(void) { return backend_fields; }
 
-/* A plug-in is code: a file that somebody else wrote and this one extends does not choose it. A path is relative to where the job runs, as output.dir is. */
-static dt_status *read_plugin(dt_job *j, const dt_tree *t)
-{
+/* A plug-in is code: a file that somebody else wrote and this one extends does not choose it. A
+ * path is relative to where the job runs, as output.dir is. */
+static dt_status *read_plugin(dt_job *j, const dt_tree *t) {
     DT_TRY(dt_tree_text(t, "backend.plugin", &j->plugin));
     if (j->base && t->at.source == j->base)
-        return dt_suggest(dt_fail(DT_E_BACKEND, &t->at, "backend.plugin is code that runs here, and cannot come from the file that a job extends"),
+        return dt_suggest(dt_fail(DT_E_BACKEND, &t->at,
+                                  "backend.plugin is code that runs here, and cannot come from the "
+                                  "file that a job extends"),
                           "name it in the job itself, with --plugin, or in " DT_PJRT_PLUGIN_ENV);
-    if (!*j->plugin)
-        return dt_fail(DT_E_BACKEND, &t->at, "backend.plugin must be a path");
+    if (!*j->plugin) return dt_fail(DT_E_BACKEND, &t->at, "backend.plugin must be a path");
     return NULL;
 }
 
 /* What is kept there is code that runs, as a plug-in is. */
-static dt_status *read_cache(const dt_job *j, const dt_tree *t, const char **out)
-{
+static dt_status *read_cache(const dt_job *j, const dt_tree *t, const char **out) {
     char *local = NULL;
-    if (!t)
-        return NULL;
+    if (!t) return NULL;
     DT_TRY(dt_tree_text(t, "backend.compilation_cache", out));
     if (j->base && t->at.source == j->base)
         return dt_suggest(dt_fail(DT_E_BACKEND, &t->at,
                                   "backend.compilation_cache holds code that runs here, and cannot "
                                   "come from the file that a job extends"),
                           "name it in the job itself, or in DTRAIN_PJRT_CACHE");
-    if (!**out)
-        return dt_fail(DT_E_BACKEND, &t->at, "backend.compilation_cache must be a path");
+    if (!**out) return dt_fail(DT_E_BACKEND, &t->at, "backend.compilation_cache must be a path");
     DT_TRY(dt_at(dt_path_local(*out, &local), &t->at));
-    if (local)
-        *out = dt_arena_strdup(j->arena, local);
+    if (local) *out = dt_arena_strdup(j->arena, local);
     free(local);
     return NULL;
 }
@@ -82,19 +80,19 @@ static dt_status *read_cache(const dt_job *j, const dt_tree *t, const char **out
 /* ---- options of the client ---- */
 
 /* Whether `s`, of a value that may be read in another way, is no error; frees it. */
-static bool worked(dt_status *s)
-{
+static bool worked(dt_status *s) {
     dt_status_free(s);
     return !s;
 }
 
-static dt_status *read_list(dt_arena *arena, const dt_tree *t, const char *what, dt_pjrt_setting *out)
-{
+static dt_status *read_list(dt_arena *arena, const dt_tree *t, const char *what,
+                            dt_pjrt_setting *out) {
     const int n = t->kind == DT_TREE_LIST ? t->n : 1;
     int64_t *list = dt_arena_array(arena, int64_t, n + 1);
     dt_status *faults = NULL;
     for (int i = 0; i < n; i++)
-        dt_status_append(&faults, dt_tree_int(t->kind == DT_TREE_LIST ? t->item[i] : t, what, -INFINITY, INFINITY, &list[i]));
+        dt_status_append(&faults, dt_tree_int(t->kind == DT_TREE_LIST ? t->item[i] : t, what,
+                                              -INFINITY, INFINITY, &list[i]));
     out->kind = DT_PJRT_INT64_LIST;
     out->value.list = list;
     out->n = n;
@@ -102,8 +100,8 @@ static dt_status *read_list(dt_arena *arena, const dt_tree *t, const char *what,
 }
 
 /* By the kind that GPU plug-ins expect. */
-static dt_status *read_known(dt_arena *arena, const dt_tree *t, const char *what, dt_pjrt_setting *out)
-{
+static dt_status *read_known(dt_arena *arena, const dt_tree *t, const char *what,
+                             dt_pjrt_setting *out) {
     switch (out->kind) {
     case DT_PJRT_STRING: return dt_tree_text(t, what, &out->value.text);
     case DT_PJRT_INT64: return dt_tree_int(t, what, -INFINITY, INFINITY, &out->value.whole);
@@ -115,37 +113,33 @@ static dt_status *read_known(dt_arena *arena, const dt_tree *t, const char *what
 }
 
 /* An option that another plug-in may have: by the value's own form. */
-static dt_status *read_unknown(dt_arena *arena, const dt_tree *t, const char *what, dt_pjrt_setting *out)
-{
-    if (t->kind == DT_TREE_LIST)
-        return read_list(arena, t, what, out);
+static dt_status *read_unknown(dt_arena *arena, const dt_tree *t, const char *what,
+                               dt_pjrt_setting *out) {
+    if (t->kind == DT_TREE_LIST) return read_list(arena, t, what, out);
     out->kind = DT_PJRT_BOOL;
-    if (!t->quoted && worked(dt_tree_bool(t, what, &out->value.flag)))
-        return NULL;
+    if (!t->quoted && worked(dt_tree_bool(t, what, &out->value.flag))) return NULL;
     out->kind = DT_PJRT_INT64;
     if (!t->quoted && worked(dt_tree_int(t, what, -INFINITY, INFINITY, &out->value.whole)))
         return NULL;
     out->kind = DT_PJRT_FLOAT;
-    if (!t->quoted && worked(dt_tree_real(t, what, &out->value.number)))
-        return NULL;
+    if (!t->quoted && worked(dt_tree_real(t, what, &out->value.number))) return NULL;
     out->kind = DT_PJRT_STRING;
     return dt_tree_text(t, what, &out->value.text);
 }
 
-static dt_status *read_option(dt_arena *arena, const dt_entry *e, dt_pjrt_setting *out)
-{
+static dt_status *read_option(dt_arena *arena, const dt_entry *e, dt_pjrt_setting *out) {
     dt_str what = {0};
     *out = (dt_pjrt_setting){.name = e->key};
     dt_str_printf(&what, "backend.options.%s", e->key);
-    dt_status *s = dt_pjrt_kind_of(e->key, &out->kind) ? read_known(arena, e->value, dt_str_text(&what), out)
-                                                      : read_unknown(arena, e->value, dt_str_text(&what), out);
+    dt_status *s = dt_pjrt_kind_of(e->key, &out->kind)
+                       ? read_known(arena, e->value, dt_str_text(&what), out)
+                       : read_unknown(arena, e->value, dt_str_text(&what), out);
     dt_str_release(&what);
     return s;
 }
 
 /* The keys of their own come first; an option may not say the same again. */
-static dt_status *read_settings(dt_job *j, const struct backend *x)
-{
+static dt_status *read_settings(dt_job *j, const struct backend *x) {
     const int n = x->options ? x->options->n : 0;
     dt_pjrt_setting *at = dt_arena_array(j->arena, dt_pjrt_setting, n + 2);
     dt_pjrt_settings *s = dt_arena_new(j->arena, dt_pjrt_settings);
@@ -153,19 +147,21 @@ static dt_status *read_settings(dt_job *j, const struct backend *x)
     const char *cache = NULL;
 
     DT_TRY(read_cache(j, x->compilation_cache, &cache));
-    *s = (dt_pjrt_settings){.at = at, .cache = cache,
-                            .products = (dt_pjrt_products)x->matmul_precision};
+    *s = (dt_pjrt_settings){
+        .at = at, .cache = cache, .products = (dt_pjrt_products)x->matmul_precision};
     if (x->has_fraction)
-        at[s->n++] = (dt_pjrt_setting){"memory_fraction", DT_PJRT_FLOAT, .value.number = x->memory_fraction};
+        at[s->n++] =
+            (dt_pjrt_setting){"memory_fraction", DT_PJRT_FLOAT, .value.number = x->memory_fraction};
     if (x->has_preallocate)
         at[s->n++] = (dt_pjrt_setting){"preallocate", DT_PJRT_BOOL, .value.flag = x->preallocate};
     for (int i = 0; i < n; i++) {
         const dt_entry *e = &x->options->entry[i];
         if (dt_pjrt_settings_find(s, e->key))
-            dt_status_append(&faults, dt_fail(DT_E_BACKEND, &e->key_at, "backend.options.%s: backend.%s says the same; remove one of them",
-                                              e->key, e->key));
-        else
-            dt_status_append(&faults, read_option(j->arena, e, &at[s->n++]));
+            dt_status_append(
+                &faults, dt_fail(DT_E_BACKEND, &e->key_at,
+                                 "backend.options.%s: backend.%s says the same; remove one of them",
+                                 e->key, e->key));
+        else dt_status_append(&faults, read_option(j->arena, e, &at[s->n++]));
     }
     j->settings = s;
     return faults;
@@ -173,29 +169,25 @@ static dt_status *read_settings(dt_job *j, const struct backend *x)
 
 /* ---- the section ---- */
 
-static dt_status *refuse_keys(const dt_tree *t)
-{
-    static const char *const keys[] = {"plugin", "memory_fraction", "preallocate", "matmul_precision",
-                                       "compilation_cache", "options"};
+static dt_status *refuse_keys(const dt_tree *t) {
+    static const char *const keys[] = {"plugin",           "memory_fraction",   "preallocate",
+                                       "matmul_precision", "compilation_cache", "options"};
     dt_status *faults = NULL;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (dt_tree_get(t, keys[i]))
-            dt_status_append(&faults, dt_suggest(dt_fail(DT_E_UNKNOWN_KEY, dt_job_place(t, keys[i]), "unknown key '%s' in backend", keys[i]),
+            dt_status_append(&faults, dt_suggest(dt_fail(DT_E_UNKNOWN_KEY, dt_job_place(t, keys[i]),
+                                                         "unknown key '%s' in backend", keys[i]),
                                                  "only valid for type: pjrt"));
     return faults;
 }
 
-dt_status *dt_job_read_backend(dt_job *j, const dt_tree *t)
-{
+dt_status *dt_job_read_backend(dt_job *j, const dt_tree *t) {
     struct backend x;
-    if (!t)
-        return NULL;
+    if (!t) return NULL;
     DT_TRY(dt_fields_read(j->arena, backend_fields, t, &t->at, "backend", &x));
-    if (!dt_backend_takes_plugin(backends[x.type]))
-        DT_TRY(refuse_keys(t));
+    if (!dt_backend_takes_plugin(backends[x.type])) DT_TRY(refuse_keys(t));
     else {
-        if (x.plugin)
-            DT_TRY(read_plugin(j, x.plugin));
+        if (x.plugin) DT_TRY(read_plugin(j, x.plugin));
         DT_TRY(read_settings(j, &x));
     }
     j->backend = backends[x.type];
@@ -203,15 +195,13 @@ dt_status *dt_job_read_backend(dt_job *j, const dt_tree *t)
     return NULL;
 }
 
-void dt_job_take_backend(dt_job *j, const dt_job_source *source)
-{
+void dt_job_take_backend(dt_job *j, const dt_job_source *source) {
     if (source->backend) {
         j->backend = source->backend;
         j->backend_at = (dt_location){0};
     }
     if (source->plugin) {
         j->plugin = source->plugin;
-        if (!source->backend)
-            j->backend = "pjrt";
+        if (!source->backend) j->backend = "pjrt";
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sections of a job. The table below is the top level; each section is read by the room that it configures. Every section is read even if another
- * one is faulty, so that all faults of a file are reported in one run. Keys of later versions are refused by name, never ignored.
+ * The sections of a job. The table below is the top level; each section is read by the room that it
+ * configures. Every section is read even if another one is faulty, so that all faults of a file are
+ * reported in one run. Keys of later versions are refused by name, never ignored.
  */
 #include <string.h>
 
@@ -9,25 +10,36 @@
 
 struct top {
     int64_t version, seed;
-    const dt_tree *name, *let, *extends, *backend, *strategy, *partition, *reproducible, *dataset, *model, *compile, *fit, *checkpoint, *output;
+    const dt_tree *name, *let, *extends, *backend, *strategy, *partition, *reproducible, *dataset,
+        *model, *compile, *fit, *checkpoint, *output;
 };
 
 #define SECTION(member, help_) DT_TREE(struct top, member, .as = DT_TREE_MAP, .help = help_)
 
-static const dt_field name_forms[] = {DT_FORM(DT_FIELD_TEXT, .pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]*$"), DT_END};
+static const dt_field name_forms[] = {
+    DT_FORM(DT_FIELD_TEXT, .pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]*$"), DT_END};
 static const dt_field any_forms[] = {DT_FORM(DT_FIELD_TREE), DT_END};
 static const dt_field let_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = any_forms), DT_END};
 
 static const dt_field top_fields[] = {
-    DT_INT(struct top, version, .min = 1, .max = INFINITY, .required = true, .help = "version of the job format: 1"),
-    DT_TREE(struct top, name, .forms = name_forms, .as = DT_TREE_SCALAR, .help = "name of the run: letters, digits, '.', '_', '-'; default: the file's name"),
-    DT_INT(struct top, seed, .max = INFINITY, .help = "seed of initial weights, shuffling and generated data"),
-    DT_TREE(struct top, let, .as = DT_TREE_MAP, .forms = let_forms, .help = "variables: {width: 32} replaces '{width}' in all texts of the job"),
-    DT_TREE(struct top, extends, .forms = dt_text_forms, .as = DT_TREE_SCALAR, .help = "base job file; this file overrides its keys"),
-    SECTION(backend, "what computes: {type: cpu}, {type: pjrt, plugin: PATH}; default: the strategy's own"),
-    SECTION(strategy, "number of replicas and their devices; default: {type: default}, one replica on all cores"),
+    DT_INT(struct top, version, .min = 1, .max = INFINITY, .required = true,
+           .help = "version of the job format: 1"),
+    DT_TREE(struct top, name, .forms = name_forms, .as = DT_TREE_SCALAR,
+            .help = "name of the run: letters, digits, '.', '_', '-'; default: the file's name"),
+    DT_INT(struct top, seed, .max = INFINITY,
+           .help = "seed of initial weights, shuffling and generated data"),
+    DT_TREE(struct top, let, .as = DT_TREE_MAP, .forms = let_forms,
+            .help = "variables: {width: 32} replaces '{width}' in all texts of the job"),
+    DT_TREE(struct top, extends, .forms = dt_text_forms, .as = DT_TREE_SCALAR,
+            .help = "base job file; this file overrides its keys"),
+    SECTION(backend,
+            "what computes: {type: cpu}, {type: pjrt, plugin: PATH}; default: the strategy's own"),
+    SECTION(
+        strategy,
+        "number of replicas and their devices; default: {type: default}, one replica on all cores"),
     SECTION(partition, "how values are split over the logical devices of a replica"),
-    SECTION(reproducible, "{shards: 8}: identical results on any number of machines; {strict: true}: also across processor types"),
+    SECTION(reproducible, "{shards: 8}: identical results on any number of machines; {strict: "
+                          "true}: also across processor types"),
     SECTION(dataset, "files, preprocessing, batches"),
     SECTION(model, "layers"),
     SECTION(compile, "optimizer, loss, metrics"),
@@ -42,45 +54,46 @@ static const dt_field top_fields[] = {
     DT_INSTEAD("metrics", "write compile.metrics"),
     DT_INSTEAD("epochs", "write fit.epochs"),
     DT_INSTEAD("batch_size", "write dataset.global_batch_size"),
-    DT_INSTEAD("learning_rate", "give it to the optimizer: compile: {optimizer: {Adam: {learning_rate: 0.001}}}"),
-    DT_INSTEAD("lr", "give it to the optimizer: compile: {optimizer: {Adam: {learning_rate: 0.001}}}"),
-    DT_END
-};
+    DT_INSTEAD("learning_rate",
+               "give it to the optimizer: compile: {optimizer: {Adam: {learning_rate: 0.001}}}"),
+    DT_INSTEAD("lr",
+               "give it to the optimizer: compile: {optimizer: {Adam: {learning_rate: 0.001}}}"),
+    DT_END};
 enum { TOP_FIELDS = sizeof top_fields / sizeof *top_fields };
 
-const dt_location *dt_job_place(const dt_tree *map, const char *key)
-{
+const dt_location *dt_job_place(const dt_tree *map, const char *key) {
     const dt_tree *value = dt_tree_get(map, key);
     return value ? &value->at : &map->at;
 }
 
 /* ---- the top ---- */
 
-bool dt_job_needs(const char *key, dt_purpose purpose)
-{
+bool dt_job_needs(const char *key, dt_purpose purpose) {
     static const struct {
         const char *key;
         dt_purpose last; /* the last purpose, in their order, that needs it */
     } rows[] = {
-        {"dataset", DT_FOR_TOPOLOGY}, {"model", DT_FOR_TOPOLOGY},
-        {"compile", DT_FOR_EVALUATE},  {"fit", DT_FOR_FIT},
+        {"dataset", DT_FOR_TOPOLOGY},
+        {"model", DT_FOR_TOPOLOGY},
+        {"compile", DT_FOR_EVALUATE},
+        {"fit", DT_FOR_FIT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].key, key) == 0)
-            return purpose <= rows[i].last;
+        if (strcmp(rows[i].key, key) == 0) return purpose <= rows[i].last;
     return false;
 }
 
-static dt_status *read_top(dt_job *j, struct top *x)
-{
+static dt_status *read_top(dt_job *j, struct top *x) {
     dt_field fields[TOP_FIELDS];
     memcpy(fields, top_fields, sizeof fields);
     for (dt_field *f = fields; f->kind != DT_FIELD_END; f++)
         f->required |= dt_job_needs(f->name, j->purpose);
     dt_status *faults = dt_fields_read(j->arena, fields, j->tree, &j->at, NULL, x);
     if (x->version > 1)
-        dt_status_append(&faults, dt_fail(DT_E_RANGE, dt_job_place(j->tree, "version"),
-                                          "version %lld of job files is not known; this dtrain reads version 1", (long long)x->version));
+        dt_status_append(
+            &faults, dt_fail(DT_E_RANGE, dt_job_place(j->tree, "version"),
+                             "version %lld of job files is not known; this dtrain reads version 1",
+                             (long long)x->version));
     j->seed = (uint64_t)x->seed;
     return faults;
 }
@@ -94,16 +107,15 @@ struct reproducible {
 static const dt_field reproducible_fields[] = {
     DT_INT(struct reproducible, shards, .min = 1, .max = DT_MAX_REPLICAS,
            .help = "parts of a global batch, summed in one fixed order"),
-    DT_FLAG(struct reproducible, strict, .help = "same bits on every processor, by dtrain's own kernels instead of libraries"),
-    DT_END
-};
+    DT_FLAG(struct reproducible, strict,
+            .help = "same bits on every processor, by dtrain's own kernels instead of libraries"),
+    DT_END};
 
-static dt_status *read_reproducible(dt_job *j, const dt_tree *t)
-{
+static dt_status *read_reproducible(dt_job *j, const dt_tree *t) {
     struct reproducible x;
-    if (!t)
-        return NULL;
-    dt_status *faults = dt_fields_read(j->arena, reproducible_fields, t, &t->at, "reproducible", &x);
+    if (!t) return NULL;
+    dt_status *faults =
+        dt_fields_read(j->arena, reproducible_fields, t, &t->at, "reproducible", &x);
     j->how.shards = (int)x.shards;
     j->strict = x.strict;
     return faults;
@@ -111,8 +123,7 @@ static dt_status *read_reproducible(dt_job *j, const dt_tree *t)
 
 /* ---- model ---- */
 
-static dt_status *read_model(dt_job *j, const dt_tree *t)
-{
+static dt_status *read_model(dt_job *j, const dt_tree *t) {
     dt_status *s = t ? dt_model_read(j->arena, t, &j->at, &j->model) : NULL;
     j->has_model = t && !s;
     return s;
@@ -126,63 +137,63 @@ struct output {
     const dt_tree *trace;
     int report;
 };
-struct traced { dt_ints steps; };
-static const dt_field trace_fields[] = {
-    DT_INTS(struct traced, steps, .min = 1, .max = INFINITY, .required = true, .help = "[first, last], counted from 1"),
-    DT_END
+struct traced {
+    dt_ints steps;
 };
+static const dt_field trace_fields[] = {DT_INTS(struct traced, steps, .min = 1, .max = INFINITY,
+                                                .required = true,
+                                                .help = "[first, last], counted from 1"),
+                                        DT_END};
 
 static const char *const none_words[] = {"none", NULL};
 static const char *const reports[] = {"none", "html", NULL};
-static const dt_field trace_forms[] = {DT_WORDS(none_words), DT_FORM(DT_FIELD_TABLE, .table = trace_fields), DT_END};
+static const dt_field trace_forms[] = {DT_WORDS(none_words),
+                                       DT_FORM(DT_FIELD_TABLE, .table = trace_fields), DT_END};
 static const dt_field output_fields[] = {
-    DT_TEXT(struct output, dir, .min = 1, .max = 4000, .help = "directory of the run: checkpoints, history, report"),
+    DT_TEXT(struct output, dir, .min = 1, .max = 4000,
+            .help = "directory of the run: checkpoints, history, report"),
     DT_FLAG(struct output, tensorboard, .help = "write event files for TensorBoard"),
-    DT_TREE(struct output, trace, .forms = trace_forms, .help = "none, or {steps: [first, last]}: record these steps in trace.json.gz"),
-    DT_ENUM(struct output, report, reports, .help = "none, or html: write report.html when the run ends"),
-    DT_END
-};
+    DT_TREE(struct output, trace, .forms = trace_forms,
+            .help = "none, or {steps: [first, last]}: record these steps in trace.json.gz"),
+    DT_ENUM(struct output, report, reports,
+            .help = "none, or html: write report.html when the run ends"),
+    DT_END};
 
-static bool is_none(const dt_tree *t)
-{
+static bool is_none(const dt_tree *t) {
     return !t || (t->kind == DT_TREE_SCALAR && strcmp(t->text, "none") == 0);
 }
 
 /* Found here rather than after an hour, by the first checkpoint. */
-static dt_status *check_dir(const char *dir, const dt_location *at)
-{
+static dt_status *check_dir(const char *dir, const dt_location *at) {
     for (const char *part = dir; part && *part;) {
         size_t n = strcspn(part, "/");
-        if (n > 255)
-            return dt_fail(DT_E_RANGE, at, "output.dir: file name too long, %zu bytes", n);
+        if (n > 255) return dt_fail(DT_E_RANGE, at, "output.dir: file name too long, %zu bytes", n);
         part += n + (part[n] == '/');
     }
     return NULL;
 }
 
-static dt_status *read_trace(dt_job *j, const dt_tree *t)
-{
+static dt_status *read_trace(dt_job *j, const dt_tree *t) {
     struct traced x;
-    if (is_none(t))
-        return NULL;
+    if (is_none(t)) return NULL;
     DT_TRY(dt_fields_read(j->arena, trace_fields, t, &t->at, "output.trace", &x));
     if (x.steps.n != 2 || x.steps.v[0] > x.steps.v[1])
-        return dt_suggest(dt_fail(DT_E_RANGE, dt_job_place(t, "steps"), "steps must be the first and the last step, at least 1, in this order"),
-                          "steps: [10, 12]");
+        return dt_suggest(
+            dt_fail(DT_E_RANGE, dt_job_place(t, "steps"),
+                    "steps must be the first and the last step, at least 1, in this order"),
+            "steps: [10, 12]");
     j->trace = (dt_steps_recorded){x.steps.v[0], x.steps.v[1]};
     return NULL;
 }
 
-static dt_status *read_output(dt_job *j, const dt_tree *t)
-{
+static dt_status *read_output(dt_job *j, const dt_tree *t) {
     struct output x;
-    if (!t)
-        return NULL;
+    if (!t) return NULL;
     dt_status *faults = dt_fields_read(j->arena, output_fields, t, &t->at, "output", &x);
-    if (x.dir)
-        dt_status_append(&faults, check_dir(x.dir, dt_job_place(t, "dir")));
+    if (x.dir) dt_status_append(&faults, check_dir(x.dir, dt_job_place(t, "dir")));
     if (x.tensorboard && j->has_fit)
-        dt_status_append(&faults, dt_callbacks_add_tensorboard(j->arena, dt_job_place(t, "tensorboard"), &j->fit.callbacks));
+        dt_status_append(&faults, dt_callbacks_add_tensorboard(
+                                      j->arena, dt_job_place(t, "tensorboard"), &j->fit.callbacks));
     dt_status_append(&faults, read_trace(j, x.trace));
     j->report = x.report > 0;
     return faults;
@@ -190,55 +201,50 @@ static dt_status *read_output(dt_job *j, const dt_tree *t)
 
 /* ---- sections that other rooms read ---- */
 
-static dt_status *read_strategy(dt_job *j, const dt_tree *t)
-{
-    j->strategy = (dt_strategy_spec){.backend = j->backend, .plugin = j->plugin, .settings = j->settings, .sealed = j->sealed};
+static dt_status *read_strategy(dt_job *j, const dt_tree *t) {
+    j->strategy = (dt_strategy_spec){
+        .backend = j->backend, .plugin = j->plugin, .settings = j->settings, .sealed = j->sealed};
     dt_status *s = t ? dt_strategy_read(j->arena, t, &j->at, &j->strategy) : NULL;
     j->has_strategy = t && !s;
     return s;
 }
 
-static const dt_location *key_place(const dt_tree *map, const char *key)
-{
+static const dt_location *key_place(const dt_tree *map, const char *key) {
     for (int i = 0; i < map->n; i++)
-        if (strcmp(map->entry[i].key, key) == 0)
-            return &map->entry[i].key_at;
+        if (strcmp(map->entry[i].key, key) == 0) return &map->entry[i].key_at;
     return &map->at;
 }
 
-static dt_status *read_partition(dt_job *j, const dt_tree *t)
-{
+static dt_status *read_partition(dt_job *j, const dt_tree *t) {
     return t ? dt_job_partition_read(j, t, key_place(j->tree, "partition")) : NULL;
 }
 
-static dt_status *read_dataset(dt_job *j, const dt_tree *t)
-{
+static dt_status *read_dataset(dt_job *j, const dt_tree *t) {
     dt_status *s = t ? dt_dataset_read(j->arena, t, j->data_directory, j->seed, &j->dataset) : NULL;
     j->has_dataset = t && !s;
     return s;
 }
 
-static dt_status *read_compile(dt_job *j, const dt_tree *t)
-{
-    dt_status *s = t ? dt_compile_read(j->arena, t, &j->at, j->has_model ? &j->model : NULL, &j->compile) : NULL;
+static dt_status *read_compile(dt_job *j, const dt_tree *t) {
+    dt_status *s =
+        t ? dt_compile_read(j->arena, t, &j->at, j->has_model ? &j->model : NULL, &j->compile)
+          : NULL;
     j->has_compile = t && !s;
     return s;
 }
 
-static dt_status *read_fit(dt_job *j, const dt_tree *t)
-{
+static dt_status *read_fit(dt_job *j, const dt_tree *t) {
     dt_status *s = t ? dt_fit_read(j->arena, t, &j->at, &j->fit) : NULL;
     j->has_fit = t && !s;
     return s;
 }
 
-static dt_status *read_checkpoint(dt_job *j, const dt_tree *t)
-{
+static dt_status *read_checkpoint(dt_job *j, const dt_tree *t) {
     return dt_checkpoint_spec_read(j->arena, t, &j->at, &j->checkpoint);
 }
 
-void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **faults, dt_status **missing)
-{
+void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **faults,
+                          dt_status **missing) {
     struct top x = {0};
     dt_status_append(faults, read_top(j, &x));
     dt_status_append(faults, dt_job_read_backend(j, x.backend));
@@ -257,17 +263,8 @@ void dt_job_read_sections(dt_job *j, const dt_job_source *source, dt_status **fa
 
 /* ---- the tables, for lists of all keys ---- */
 
-const dt_field *dt_job_fields(void)
-{
-    return top_fields;
-}
+const dt_field *dt_job_fields(void) { return top_fields; }
 
-const dt_field *dt_reproducible_fields(void)
-{
-    return reproducible_fields;
-}
+const dt_field *dt_reproducible_fields(void) { return reproducible_fields; }
 
-const dt_field *dt_output_fields(void)
-{
-    return output_fields;
-}
+const dt_field *dt_output_fields(void) { return output_fields; }

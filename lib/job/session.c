@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strategy, model, optimizer and trainer made as a job says: with memory to compute, or as an outline to be planned. */
+/* Strategy, model, optimizer and trainer made as a job says: with memory to compute, or as an
+ * outline to be planned. */
 #include "job/session.h"
 
 #include "job/partition.h"
 
-static dt_status *check_sections(const dt_job *j, bool training)
-{
+static dt_status *check_sections(const dt_job *j, bool training) {
     if (!j->has_compile)
         return dt_fail(DT_E_MISSING_KEY, &j->at, "required key 'compile' is missing");
     if (training && !j->has_fit)
@@ -13,8 +13,7 @@ static dt_status *check_sections(const dt_job *j, bool training)
     return NULL;
 }
 
-static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s)
-{
+static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s) {
     DT_TRY(dt_want_texts(o->inject, o->n_inject, "dt_run_options", "text of a fault"));
     DT_TRY(dt_faults_read(j->arena, o->inject, o->n_inject, &s->faults));
     DT_TRY(dt_faults_check(&s->faults, dt_resolver_slice(s->strategy->resolver)));
@@ -23,20 +22,23 @@ static dt_status *read_faults(dt_job *j, const dt_run_options *o, dt_session *s)
 }
 
 /* Strict bits are those of our own kernels. */
-static dt_status *choose_engine(const dt_job *j, const dt_run_options *o, dt_session *s)
-{
+static dt_status *choose_engine(const dt_job *j, const dt_run_options *o, dt_session *s) {
     const int threads = j->strategy.servers.workers ? 1 : o->threads;
     if (j->strict && (o->kernels == DT_KERNELS_OPENBLAS || o->kernels == DT_KERNELS_ONEDNN))
-        return dt_fail(DT_E_USAGE, NULL, "--kernels: the job says reproducible: {strict: true}, which only dtrain's own kernels can; leave --kernels out");
+        return dt_fail(DT_E_USAGE, NULL,
+                       "--kernels: the job says reproducible: {strict: true}, which only dtrain's "
+                       "own kernels can; leave --kernels out");
     dt_strategy_set_engine(s->strategy, threads, j->strict ? DT_KERNELS_OWN : o->kernels);
     return NULL;
 }
 
-dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s)
-{
+dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s) {
     if (j->strategy.launch.workers && !j->cluster && !j->strategy.servers.card)
-        return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at, "%s says that this is one of %d processes; only fit, evaluate and predict share their work among them",
-                                  j->strategy.launch.by, j->strategy.launch.workers), "run this command without %s", j->strategy.launch.launcher);
+        return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at,
+                                  "%s says that this is one of %d processes; only fit, evaluate "
+                                  "and predict share their work among them",
+                                  j->strategy.launch.by, j->strategy.launch.workers),
+                          "run this command without %s", j->strategy.launch.launcher);
     DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
     s->strategy->cluster = j->cluster;
     DT_TRY(choose_engine(j, o, s));
@@ -46,48 +48,45 @@ dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session 
     return dt_job_annotate_model(j, s->model);
 }
 
-static void tell_trainer(const dt_job *j, dt_session *s)
-{
-    s->made_of = (dt_trainer_options){.strategy = s->strategy, .model = s->model, .compile = &j->compile, .optimizer = s->optimizer,
-                                      .data = j->data, .fit = j->has_fit ? &j->fit : NULL, .how = j->how};
+static void tell_trainer(const dt_job *j, dt_session *s) {
+    s->made_of = (dt_trainer_options){.strategy = s->strategy,
+                                      .model = s->model,
+                                      .compile = &j->compile,
+                                      .optimizer = s->optimizer,
+                                      .data = j->data,
+                                      .fit = j->has_fit ? &j->fit : NULL,
+                                      .how = j->how};
 }
 
 /* Larger weights are asked of the slice before this machine makes them. */
 enum { LARGE_WEIGHTS = 1 << 26 }; /* numbers */
 
-static dt_status *outline_fits(dt_job *j, const dt_run_options *o, dt_session *s)
-{
+static dt_status *outline_fits(dt_job *j, const dt_run_options *o, dt_session *s) {
     DT_TRY(dt_session_outline(j, 0, s));
     DT_TRY(choose_engine(j, o, s));
     DT_TRY(read_faults(j, o, s));
     return dt_model_parameters(s->model) < LARGE_WEIGHTS ? NULL : dt_trainer_check_fits(s->trainer);
 }
 
-static dt_status *check_slice(dt_job *j, const dt_run_options *o)
-{
+static dt_status *check_slice(dt_job *j, const dt_run_options *o) {
     dt_session s = {0};
-    if (!dt_resolver_slice(j->strategy.resolver))
-        return NULL;
+    if (!dt_resolver_slice(j->strategy.resolver)) return NULL;
     dt_status *bad = outline_fits(j, o, &s);
     dt_session_close(&s);
     return bad;
 }
 
-dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training, dt_session *s)
-{
+dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training, dt_session *s) {
     DT_TRY(check_sections(j, training));
     DT_TRY(dt_job_open_data(j));
-    if (training)
-        DT_TRY(check_slice(j, o));
+    if (training) DT_TRY(check_slice(j, o));
     DT_TRY(dt_session_open_model(j, o, s));
-    if (training)
-        s->optimizer = dt_optimizer_compiled(&j->compile);
+    if (training) s->optimizer = dt_optimizer_compiled(&j->compile);
     tell_trainer(j, s);
     return dt_trainer_create(&s->trainer, &s->made_of);
 }
 
-dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s)
-{
+dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s) {
     DT_TRY(check_sections(j, false));
     DT_TRY(dt_job_open_data(j));
     DT_TRY(dt_strategy_open(&s->strategy, &j->strategy));
@@ -100,8 +99,7 @@ dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s)
     return dt_trainer_outline(&s->trainer, &s->made_of);
 }
 
-void dt_session_close(dt_session *s)
-{
+void dt_session_close(dt_session *s) {
     dt_trainer_destroy(s->trainer);
     dt_optimizer_unref(s->optimizer);
     dt_model_unref(s->model);

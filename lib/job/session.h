@@ -12,39 +12,43 @@ typedef struct dt_session {
     dt_optimizer *optimizer;
     dt_trainer_options made_of;
     dt_trainer *trainer;
-    dt_faults faults;   /* that a run is to meet */
+    dt_faults faults; /* that a run is to meet */
 } dt_session;
 
 /* Strategy and model, annotated as `partition` says. */
 dt_status *dt_session_open_model(dt_job *j, const dt_run_options *o, dt_session *s) DT_MUST_USE;
 /* All of it; without an optimizer unless it trains. */
-dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training, dt_session *s) DT_MUST_USE;
+dt_status *dt_session_open(dt_job *j, const dt_run_options *o, bool training,
+                           dt_session *s) DT_MUST_USE;
 /*
- * The same as an outline, whose trainer answers dt_trainer_outlined and dt_trainer_priced, and prints what is not compiled: no tensor is allocated, no engine
- * opened. shards: 0 for what a slice does; how sums over the batch keep their bits is this machine's business.
+ * The same as an outline, whose trainer answers dt_trainer_outlined and dt_trainer_priced, and
+ * prints what is not compiled: no tensor is allocated, no engine opened. shards: 0 for what a slice
+ * does; how sums over the batch keep their bits is this machine's business.
  */
 dt_status *dt_session_outline(dt_job *j, int shards, dt_session *s) DT_MUST_USE;
 void dt_session_close(dt_session *s);
 
 /* ---- team.c ---- */
 
-/* Meets the other workers, sets j->cluster; nothing where this process is alone. WORKERS_DISAGREE where job or version differ. LAUNCH or NOT_YET for a launcher's
- * processes that do not share the job's work. o (may be NULL) is told who is missing. */
+/* Meets the other workers, sets j->cluster; nothing where this process is alone. WORKERS_DISAGREE
+ * where job or version differ. LAUNCH or NOT_YET for a launcher's processes that do not share the
+ * job's work. o (may be NULL) is told who is missing. */
 dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o) DT_MUST_USE;
 /* s: how the work of this worker has ended; one that was stopped, all were. */
 void dt_job_close_team(dt_job *j, const dt_status *s);
-/* WORKERS_DISAGREE unless all have the same weights, of the same checkpoint, and the same kernels. */
+/* WORKERS_DISAGREE unless all have the same weights, of the same checkpoint, and the same
+ * kernels. */
 dt_status *dt_job_compare_team(const dt_job *j, const dt_session *s, const dt_saved *c) DT_MUST_USE;
 
 /* ---- run.c ---- */
 
 /* The checkpoint of that path; NULL: the newest below output.dir, where there must be one. */
-dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_run_options *o, dt_saved *c) DT_MUST_USE;
+dt_status *dt_job_find_checkpoint(const dt_job *j, const char *path, const dt_run_options *o,
+                                  dt_saved *c) DT_MUST_USE;
 dt_status *dt_job_load_weights(const dt_job *j, const dt_saved *c, const dt_session *s) DT_MUST_USE;
 
 /* It is one of several processes around a coordinator, with a parameter server. */
-static inline bool dt_job_meets_coordinator(const dt_job *j)
-{
+static inline bool dt_job_meets_coordinator(const dt_job *j) {
     return j->strategy.servers.workers && j->strategy.launch.workers;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From files to one tree: the job's file or standard input, its base, a model that Keras wrote, the overrides. Data files are relative to the job's file,
- * output to the working directory; on standard input there is no file, so everything is relative to the working directory.
+ * From files to one tree: the job's file or standard input, its base, a model that Keras wrote, the
+ * overrides. Data files are relative to the job's file, output to the working directory; on
+ * standard input there is no file, so everything is relative to the working directory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,136 +11,131 @@
 #include "job/keys.h"
 #include "model/keras/keras.h"
 
-static bool is_stdin(const char *path)
-{
-    return strcmp(path, "-") == 0;
-}
+static bool is_stdin(const char *path) { return strcmp(path, "-") == 0; }
 
-static const char *directory_of(dt_job *j, const char *path)
-{
-    if (is_stdin(path))
-        return j->work_directory;
+static const char *directory_of(dt_job *j, const char *path) {
+    if (is_stdin(path)) return j->work_directory;
     char *directory = dt_path_dir(path);
     const char *kept = dt_arena_strdup(j->arena, directory);
     free(directory);
     return kept;
 }
 
-/* A base is part of what the file is; `extends=...` on the command line would come too late to be one. */
-static dt_status *check_override(dt_arena *arena, int number, const char *assignment)
-{
+/* A base is part of what the file is; `extends=...` on the command line would come too late to be
+ * one. */
+static dt_status *check_override(dt_arena *arena, int number, const char *assignment) {
     const size_t n = strlen("extends");
     if (strncmp(assignment, "extends", n) != 0 || !assignment[n] || !strchr("=.", assignment[n]))
         return NULL;
-    dt_source source = {dt_arena_printf(arena, "override %d", number), assignment, strlen(assignment)};
+    dt_source source = {dt_arena_printf(arena, "override %d", number), assignment,
+                        strlen(assignment)};
     dt_location at = {.source = &source, .line = 1, .col = 1, .width = (int)n};
-    return dt_fail(DT_E_BAD_OVERRIDE, &at, "extends belongs in the job file and cannot be overridden");
+    return dt_fail(DT_E_BAD_OVERRIDE, &at,
+                   "extends belongs in the job file and cannot be overridden");
 }
 
-/* What overrides said below a node: of mappings their entries alone, lists whole. Gives the source of the first of them; NULL: none said anything. */
-static const dt_source *leave_overrides(dt_tree *t)
-{
-    const dt_source *first = t->at.source && strncmp(t->at.source->name, "override ", strlen("override ")) == 0 ? t->at.source : NULL;
+/* What overrides said below a node: of mappings their entries alone, lists whole. Gives the source
+ * of the first of them; NULL: none said anything. */
+static const dt_source *leave_overrides(dt_tree *t) {
+    const dt_source *first =
+        t->at.source && strncmp(t->at.source->name, "override ", strlen("override ")) == 0
+            ? t->at.source
+            : NULL;
     int n = 0;
-    if (first)
-        return first;
+    if (first) return first;
     for (int i = 0; t->kind == DT_TREE_LIST && i < t->n && !first; i++)
         first = leave_overrides(t->item[i]);
     for (int i = 0; t->kind == DT_TREE_MAP && i < t->n; i++) {
         const dt_source *its = leave_overrides(t->entry[i].value);
         first = first ? first : its;
-        if (its)
-            t->entry[n++] = t->entry[i];
+        if (its) t->entry[n++] = t->entry[i];
     }
-    if (first && t->kind == DT_TREE_MAP)
-        t->n = n;
+    if (first && t->kind == DT_TREE_MAP) t->n = n;
     return first;
 }
 
-/* Faults of a key are told where its override says it, not at a line of the file that is another strategy's: strategy.KEY... */
-static void move_key(dt_entry *e, const dt_source *override)
-{
+/* Faults of a key are told where its override says it, not at a line of the file that is another
+ * strategy's: strategy.KEY... */
+static void move_key(dt_entry *e, const dt_source *override) {
     const size_t from = strlen("strategy.");
     if (e->key_at.source != override && strncmp(override->text, "strategy.", from) == 0)
-        e->key_at = (dt_location){.source = override, .line = 1, .col = (int)from + 1, .width = (int)dt_utf8_count(e->key, strlen(e->key)), .offset = from};
+        e->key_at = (dt_location){.source = override,
+                                  .line = 1,
+                                  .col = (int)from + 1,
+                                  .width = (int)dt_utf8_count(e->key, strlen(e->key)),
+                                  .offset = from};
 }
 
-/* As of a base: a strategy of another type has nothing of the file's, what overrides said of it stays. */
-static void change_strategy(dt_job *j, const char *assignment)
-{
+/* As of a base: a strategy of another type has nothing of the file's, what overrides said of it
+ * stays. */
+static void change_strategy(dt_job *j, const char *assignment) {
     static const char key[] = "strategy.type=";
     dt_tree *strategy = dt_tree_get(j->tree, "strategy");
-    const dt_tree *type = strategy && strategy->kind == DT_TREE_MAP ? dt_tree_get(strategy, "type") : NULL;
-    if (strncmp(assignment, key, strlen(key)) != 0 || !type || type->kind != DT_TREE_SCALAR || strcmp(type->text, assignment + strlen(key)) == 0)
+    const dt_tree *type =
+        strategy && strategy->kind == DT_TREE_MAP ? dt_tree_get(strategy, "type") : NULL;
+    if (strncmp(assignment, key, strlen(key)) != 0 || !type || type->kind != DT_TREE_SCALAR ||
+        strcmp(type->text, assignment + strlen(key)) == 0)
         return;
     int n = 0;
     for (int i = 0; i < strategy->n; i++) {
         dt_entry *e = &strategy->entry[i];
         const dt_source *override = e->value == type ? NULL : leave_overrides(e->value);
-        if (override)
-            move_key(e, override);
-        if (override || e->value == type)
-            strategy->entry[n++] = *e;
+        if (override) move_key(e, override);
+        if (override || e->value == type) strategy->entry[n++] = *e;
     }
     strategy->n = n;
 }
 
-static bool is_called(const dt_job_kind *k, const char *name)
-{
+static bool is_called(const dt_job_kind *k, const char *name) {
     bool is = strcmp(k->name, name) == 0;
-    for (const char *const *a = k->aliases; a && *a; a++)
-        is |= strcmp(*a, name) == 0;
+    for (const char *const *a = k->aliases; a && *a; a++) is |= strcmp(*a, name) == 0;
     return is;
 }
 
 /* The number of the kind of that name; -1: there is none. */
-static int find_kind(const dt_key_table *sort, const char *name)
-{
+static int find_kind(const dt_key_table *sort, const char *name) {
     dt_job_kind k = sort->at(0);
     for (int i = 0; k.name; k = sort->at(++i))
-        if (is_called(&k, name))
-            return i;
+        if (is_called(&k, name)) return i;
     return -1;
 }
 
-bool dt_job_is_of_files(const dt_job *j, const dt_source *source)
-{
+bool dt_job_is_of_files(const dt_job *j, const dt_source *source) {
     return source == j->tree->at.source || (j->base && source == j->base);
 }
 
 /* Said by an override before: a second one of another kind is a fault, and told as one. */
-static bool is_overridden(const dt_job *j, const dt_tree *t)
-{
-    return !dt_job_is_of_files(j, t->kind == DT_TREE_MAP && t->n > 0 ? t->entry[0].key_at.source : t->at.source);
+static bool is_overridden(const dt_job *j, const dt_tree *t) {
+    return !dt_job_is_of_files(j, t->kind == DT_TREE_MAP && t->n > 0 ? t->entry[0].key_at.source
+                                                                     : t->at.source);
 }
 
-/* As of a base: `compile.optimizer.Adam.learning_rate=0.1` over `{SGD: {...}}` means another one, which has nothing of the file's. Of the same one
- * by another name, `adam`, the arguments stay. */
-static void change_kind(dt_job *j, const dt_key_table *sort, const char *assignment)
-{
+/* As of a base: `compile.optimizer.Adam.learning_rate=0.1` over `{SGD: {...}}` means another one,
+ * which has nothing of the file's. Of the same one by another name, `adam`, the arguments stay. */
+static void change_kind(dt_job *j, const dt_key_table *sort, const char *assignment) {
     const size_t n = strlen(sort->key), stem = strlen("compile.");
     dt_tree *t = dt_tree_get(dt_tree_get(j->tree, "compile"), sort->key + stem);
     if (strncmp(assignment, sort->key, n) != 0 || assignment[n] != '.' || !t || is_overridden(j, t))
         return;
-    const char **written = t->kind == DT_TREE_SCALAR ? &t->text : t->kind == DT_TREE_MAP && t->n == 1 ? &t->entry[0].key : NULL;
-    const char *name = dt_arena_printf(j->arena, "%.*s", (int)strcspn(assignment + n + 1, ".="), assignment + n + 1);
+    const char **written = t->kind == DT_TREE_SCALAR             ? &t->text
+                           : t->kind == DT_TREE_MAP && t->n == 1 ? &t->entry[0].key
+                                                                 : NULL;
+    const char *name = dt_arena_printf(j->arena, "%.*s", (int)strcspn(assignment + n + 1, ".="),
+                                       assignment + n + 1);
     const int said = written ? find_kind(sort, *written) : -1, meant = find_kind(sort, name);
-    if (said < 0 || meant < 0)
-        return;
+    if (said < 0 || meant < 0) return;
     *written = name;
-    if (said != meant)
-        *t = (dt_tree){.at = t->at};
+    if (said != meant) *t = (dt_tree){.at = t->at};
 }
 
-/* Whether an override says where the layers come from: it sets the whole model or its file, or removes a key beside the
- * file. Such overrides come first; the others then meet the layers of the file. */
-static bool names_model(const char *assignment)
-{
+/* Whether an override says where the layers come from: it sets the whole model or its file, or
+ * removes a key beside the file. Such overrides come first; the others then meet the layers of the
+ * file. */
+static bool names_model(const char *assignment) {
     static const char *const whole[] = {"model=", "model." DT_KERAS_KEY "="};
     static const char *const removed[] = {"model.type=", "model.layers=", "model.outputs="};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        if (strncmp(assignment, whole[i], strlen(whole[i])) == 0)
-            return true;
+        if (strncmp(assignment, whole[i], strlen(whole[i])) == 0) return true;
     for (size_t i = 0; i < sizeof removed / sizeof *removed; i++) {
         const char *value = assignment + strlen(removed[i]);
         if (strncmp(assignment, removed[i], strlen(removed[i])) == 0)
@@ -148,100 +144,83 @@ static bool names_model(const char *assignment)
     return false;
 }
 
-static dt_status *apply_overrides(dt_job *j, const dt_job_source *source, bool of_model)
-{
+static dt_status *apply_overrides(dt_job *j, const dt_job_source *source, bool of_model) {
     dt_status *faults = NULL;
     for (int i = 0; i < source->n_overrides; i++) {
-        if (names_model(source->overrides[i]) != of_model)
-            continue;
+        if (names_model(source->overrides[i]) != of_model) continue;
         dt_status *s = check_override(j->arena, i + 1, source->overrides[i]);
         change_strategy(j, source->overrides[i]);
         change_kind(j, dt_sort_named("optimizer"), source->overrides[i]);
         change_kind(j, dt_sort_named("loss"), source->overrides[i]);
-        if (!s)
-            s = dt_tree_override(j->arena, j->tree, i + 1, source->overrides[i]);
+        if (!s) s = dt_tree_override(j->arena, j->tree, i + 1, source->overrides[i]);
         dt_status_append(&faults, s);
     }
     return faults;
 }
 
-void dt_job_drop_definitions(dt_tree *root)
-{
+void dt_job_drop_definitions(dt_tree *root) {
     int n = 0;
     for (int i = 0; i < root->n; i++)
-        if (strncmp(root->entry[i].key, "x-", 2) != 0)
-            root->entry[n++] = root->entry[i];
+        if (strncmp(root->entry[i].key, "x-", 2) != 0) root->entry[n++] = root->entry[i];
     root->n = n;
 }
 
-dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source)
-{
+dt_status *dt_job_read_tree(dt_job *j, const dt_job_source *source) {
     const dt_source *text;
     j->work_directory = dt_arena_strdup(j->arena, source->directory ? source->directory : "");
     j->data_directory = directory_of(j, source->path);
     j->overridden = source->n_overrides > 0;
     dt_status *faults = dt_tree_read(j->arena, source->path, &text, &j->tree);
-    if (!j->tree)
-        return faults;
+    if (!j->tree) return faults;
     dt_job_drop_definitions(j->tree);
     j->at = j->tree->at;
     dt_status *s = dt_job_extend(j);
-    if (!s)
-        s = apply_overrides(j, source, true);
-    if (!s)
-        s = dt_job_import_model(j);
+    if (!s) s = apply_overrides(j, source, true);
+    if (!s) s = dt_job_import_model(j);
     if (s) /* without its base or its layers, nothing more can be said about the job */
         j->tree = NULL;
     dt_status_append(&faults, s);
-    if (j->tree)
-        dt_status_append(&faults, apply_overrides(j, source, false));
+    if (j->tree) dt_status_append(&faults, apply_overrides(j, source, false));
     return faults;
 }
 
 /* ---- data files of a base ---- */
 
 /* The directory of the base's file, seen from the job's: it was found from there. */
-static char *directory_of_base(const dt_job *j)
-{
+static char *directory_of_base(const dt_job *j) {
     const char *base = j->base->name;
     size_t n = strlen(j->data_directory);
-    if (n > 0 && strncmp(base, j->data_directory, n) == 0 && base[n] == '/')
-        base += n + 1;
+    if (n > 0 && strncmp(base, j->data_directory, n) == 0 && base[n] == '/') base += n + 1;
     return dt_path_dir(base);
 }
 
-static void move_path(const dt_job *j, const char *directory, dt_tree *t)
-{
-    if (t->kind != DT_TREE_SCALAR || t->at.source != j->base || !*t->text)
-        return;
+static void move_path(const dt_job *j, const char *directory, dt_tree *t) {
+    if (t->kind != DT_TREE_SCALAR || t->at.source != j->base || !*t->text) return;
     char *path = dt_path_join(directory, t->text);
     t->text = dt_arena_strdup(j->arena, path);
     free(path);
-    if (!t->recorded || strchr("$~", *t->recorded)) /* whether that is a whole path, the variable says */
-        return;
+    /* whether that is a whole path, the variable says */
+    if (!t->recorded || strchr("$~", *t->recorded)) return;
     path = dt_path_join(directory, t->recorded);
     t->recorded = dt_arena_strdup(j->arena, path);
     free(path);
 }
 
 /* `validation: 1000` of synthetic data names no file. */
-static bool is_count(const dt_tree *t)
-{
+static bool is_count(const dt_tree *t) {
     int64_t n;
     return t->kind == DT_TREE_SCALAR && !t->quoted && dt_parse_int64(t->text, &n);
 }
 
-void dt_job_move_paths(dt_job *j)
-{
-    if (!j->base)
-        return;
+void dt_job_move_paths(dt_job *j) {
+    if (!j->base) return;
     char *directory = directory_of_base(j);
     for (dt_part p = 0; p < DT_PARTS; p++) {
         dt_tree *part = dt_tree_get(dt_tree_get(j->tree, "dataset"), dt_part_name(p));
-        if (part && !is_count(part))
-            move_path(j, directory, part);
+        if (part && !is_count(part)) move_path(j, directory, part);
         for (int i = 0; part && part->kind != DT_TREE_SCALAR && i < part->n; i++)
-            move_path(j, directory, part->kind == DT_TREE_MAP ? part->entry[i].value : part->item[i]);
+            move_path(j, directory,
+                      part->kind == DT_TREE_MAP ? part->entry[i].value : part->item[i]);
     }
     free(directory);
 }

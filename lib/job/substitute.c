@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Substitution in the texts of a job: {name}, {run_dir}, the words of its `let` (let.c), and in paths ${VARIABLE} and ${VARIABLE:-default}. Every other
- * {word} is an error, so that a misspelt one does not become a directory; but the variables of a Repeat stay in its layers, for the model to replace.
- * First are the values of let, then the name, then output.dir, which may use it, then all others, which may use both. What is substituted is not
- * looked at again.
+ * Substitution in the texts of a job: {name}, {run_dir}, the words of its `let` (let.c), and in
+ * paths ${VARIABLE} and ${VARIABLE:-default}. Every other {word} is an error, so that a misspelt
+ * one does not become a directory; but the variables of a Repeat stay in its layers, for the model
+ * to replace. First are the values of let, then the name, then output.dir, which may use it, then
+ * all others, which may use both. What is substituted is not looked at again.
  *
- * The environment holds secrets, and what a run leaves behind is shared. So a path with ${VARIABLE} is two texts: its value, which files are opened
- * by, and the text with ${VARIABLE} as it was written, which is all that hashes, checkpoints, records and reports know. Where a run's record says a
- * path again, as in a warning, j->variable has what to put back. Values must be UTF-8 without control characters, and all texts together may not grow
- * beyond the size of a job file.
+ * The environment holds secrets, and what a run leaves behind is shared. So a path with ${VARIABLE}
+ * is two texts: its value, which files are opened by, and the text with ${VARIABLE} as it was
+ * written, which is all that hashes, checkpoints, records and reports know. Where a run's record
+ * says a path again, as in a warning, j->variable has what to put back. Values must be UTF-8
+ * without control characters, and all texts together may not grow beyond the size of a job file.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -30,8 +32,7 @@ typedef struct texts {
     bool differ;
 } texts;
 
-static void put(texts *out, const char *text, size_t n)
-{
+static void put(texts *out, const char *text, size_t n) {
     dt_str_add(&out->value, text, n);
     dt_str_add(&out->recorded, text, n);
 }
@@ -40,48 +41,46 @@ static dt_status *expand(dt_substitution *c, const piece *p, texts *out);
 
 /* ---- {name} ---- */
 
-size_t dt_word_length(const char *from, const char *to)
-{
+size_t dt_word_length(const char *from, const char *to) {
     const char *p = from;
-    while (p < to && (isalnum((unsigned char)*p) || *p == '_') && !(p == from && isdigit((unsigned char)*p)))
+    while (p < to && (isalnum((unsigned char)*p) || *p == '_') &&
+           !(p == from && isdigit((unsigned char)*p)))
         p++;
     return (size_t)(p - from);
 }
 
-static bool is_variable(const dt_substitution_scope *s, const char *word)
-{
+static bool is_variable(const dt_substitution_scope *s, const char *word) {
     for (; s; s = s->outer)
-        if (dt_tree_get(s->variables, word))
-            return true;
+        if (dt_tree_get(s->variables, word)) return true;
     return false;
 }
 
-static dt_status *unknown(const dt_substitution *c, const dt_location *at, const char *word)
-{
+static dt_status *unknown(const dt_substitution *c, const dt_location *at, const char *word) {
     const char **known = dt_arena_array(c->arena, const char *, c->n_let + 2);
     int n = 0;
     known[n++] = "name";
     known[n++] = "run_dir";
-    for (int i = 0; i < c->n_let; i++)
-        known[n++] = c->let->entry[i].key;
+    for (int i = 0; i < c->n_let; i++) known[n++] = c->let->entry[i].key;
     const char *nearest = dt_nearest(word, known, n);
     dt_status *s = dt_fail(DT_E_SUBSTITUTION, at, "unknown substitution '{%.80s}'", word);
     return nearest ? dt_suggest(s, "did you mean '{%s}'?", nearest)
-                   : dt_suggest(s, "known: {name}, {run_dir}, in paths ${VARIABLE:-default}, and the names in 'let'");
+                   : dt_suggest(s, "known: {name}, {run_dir}, in paths ${VARIABLE:-default}, and "
+                                   "the names in 'let'");
 }
 
-static dt_status *put_let(const dt_location *at, const char *word, const dt_tree *value, texts *out)
-{
+static dt_status *put_let(const dt_location *at, const char *word, const dt_tree *value,
+                          texts *out) {
     if (value->kind != DT_TREE_SCALAR)
-        return dt_fail(DT_E_SUBSTITUTION, at, "'{%.80s}' is %s and cannot be part of a text", word, dt_tree_kind_name(value->kind));
+        return dt_fail(DT_E_SUBSTITUTION, at, "'{%.80s}' is %s and cannot be part of a text", word,
+                       dt_tree_kind_name(value->kind));
     dt_str_puts(&out->value, value->text);
     dt_str_puts(&out->recorded, value->recorded ? value->recorded : value->text);
     out->differ |= value->recorded != NULL;
     return NULL;
 }
 
-static dt_status *put_word(const dt_substitution *c, const dt_location *at, const char *word, texts *out)
-{
+static dt_status *put_word(const dt_substitution *c, const dt_location *at, const char *word,
+                           texts *out) {
     bool is_name = strcmp(word, "name") == 0;
     const char *value = is_name ? c->name : c->run_dir;
     if (is_variable(c->scope, word)) {
@@ -91,12 +90,11 @@ static dt_status *put_word(const dt_substitution *c, const dt_location *at, cons
         return NULL;
     }
     const dt_tree *let = dt_let_value(c, word, strlen(word));
-    if (let)
-        return put_let(at, word, let, out);
-    if (!is_name && strcmp(word, "run_dir") != 0)
-        return unknown(c, at, word);
+    if (let) return put_let(at, word, let, out);
+    if (!is_name && strcmp(word, "run_dir") != 0) return unknown(c, at, word);
     if (!value)
-        return dt_fail(DT_E_SUBSTITUTION, at, "'{%s}' cannot be used in %s", word, c->name ? "output.dir" : "name");
+        return dt_fail(DT_E_SUBSTITUTION, at, "'{%s}' cannot be used in %s", word,
+                       c->name ? "output.dir" : "name");
     const char *recorded = is_name ? value : c->recorded_dir;
     dt_str_puts(&out->value, value);
     dt_str_puts(&out->recorded, recorded ? recorded : value);
@@ -107,18 +105,24 @@ static dt_status *put_word(const dt_substitution *c, const dt_location *at, cons
 /* ---- ${VARIABLE} ---- */
 
 /* A step of map takes a file for its words. */
-static bool is_vocabulary(const char *key)
-{
+static bool is_vocabulary(const char *key) {
     static const char vocabulary[] = ".vocabulary";
     const size_t n = key ? strlen(key) : 0, stem = strlen("dataset.map."), end = strlen(vocabulary);
-    return n > stem + end && strncmp(key, "dataset.map.", stem) == 0 && strcmp(key + n - end, vocabulary) == 0;
+    return n > stem + end && strncmp(key, "dataset.map.", stem) == 0 &&
+           strcmp(key + n - end, vocabulary) == 0;
 }
 
 /* Where it is replaced. Values of `let` are looked at where they are used. */
-static bool is_path(const char *key)
-{
-    static const char *const keys[] = {"let", "output.dir", "model.init_from", "backend.plugin", "checkpoint.resume", "dataset.train",
-                                       "dataset.validation", "dataset.test", "strategy.cluster_resolver.secret_file"};
+static bool is_path(const char *key) {
+    static const char *const keys[] = {"let",
+                                       "output.dir",
+                                       "model.init_from",
+                                       "backend.plugin",
+                                       "checkpoint.resume",
+                                       "dataset.train",
+                                       "dataset.validation",
+                                       "dataset.test",
+                                       "strategy.cluster_resolver.secret_file"};
     const size_t n = key ? strlen(key) : 0;
     for (size_t i = 0; n && i < sizeof keys / sizeof *keys; i++) {
         const size_t length = strlen(keys[i]);
@@ -128,71 +132,66 @@ static bool is_path(const char *key)
     return is_vocabulary(key);
 }
 
-static dt_status *not_a_path(const dt_tree *t)
-{
-    return dt_suggest(dt_fail(DT_E_SUBSTITUTION, &t->at, "${VARIABLE} is replaced in paths only, got '%.80s'", t->text),
+static dt_status *not_a_path(const dt_tree *t) {
+    return dt_suggest(dt_fail(DT_E_SUBSTITUTION, &t->at,
+                              "${VARIABLE} is replaced in paths only, got '%.80s'", t->text),
                       "have the shell replace it: dtrain fit JOB key.path=\"$VARIABLE\"");
 }
 
 /* A value that occurs in paths: records have the variable in its place. */
-static void note_variable(dt_job *j, const char *variable, const char *value)
-{
+static void note_variable(dt_job *j, const char *variable, const char *value) {
     dt_pair *all = dt_arena_array(j->arena, dt_pair, j->n_variables + 1);
     for (int i = 0; i < j->n_variables; i++)
-        if (strcmp(j->variable[i].value, value) == 0)
-            return;
-    if (!*value)
-        return;
-    if (j->n_variables)
-        memcpy(all, j->variable, sizeof *all * (size_t)j->n_variables);
-    all[j->n_variables++] = (dt_pair){dt_arena_printf(j->arena, "${%s}", variable), dt_arena_strdup(j->arena, value)};
+        if (strcmp(j->variable[i].value, value) == 0) return;
+    if (!*value) return;
+    if (j->n_variables) memcpy(all, j->variable, sizeof *all * (size_t)j->n_variables);
+    all[j->n_variables++] =
+        (dt_pair){dt_arena_printf(j->arena, "${%s}", variable), dt_arena_strdup(j->arena, value)};
     j->variable = all;
 }
 
-static dt_status *check_value(const dt_location *at, const char *variable, const char *value)
-{
+static dt_status *check_value(const dt_location *at, const char *variable, const char *value) {
     size_t n = strlen(value), step;
     uint32_t code;
     for (size_t i = 0; i < n; i += step) {
         step = dt_utf8_next(value + i, n - i, &code);
         if (step == 0 || code < 0x20 || code == 0x7f)
-            return dt_fail(DT_E_SUBSTITUTION, at, "the value of ${%.80s} is not plain UTF-8 text", variable);
+            return dt_fail(DT_E_SUBSTITUTION, at, "the value of ${%.80s} is not plain UTF-8 text",
+                           variable);
     }
     return NULL;
 }
 
 /* The bracket that closes the one before `from`. */
-static const char *closing(const char *from, const char *to)
-{
+static const char *closing(const char *from, const char *to) {
     int open = 1;
     for (const char *p = from; p < to; p++) {
         open += (*p == '{') - (*p == '}');
-        if (open == 0)
-            return p;
+        if (open == 0) return p;
     }
     return NULL;
 }
 
-static dt_status *malformed(const piece *p)
-{
+static dt_status *malformed(const piece *p) {
     int shown = p->to - p->from > 80 ? 80 : (int)(p->to - p->from);
-    return dt_fail(DT_E_SUBSTITUTION, p->at, "write ${VARIABLE} or ${VARIABLE:-default}, got '${%.*s}'", shown, p->from);
+    return dt_fail(DT_E_SUBSTITUTION, p->at,
+                   "write ${VARIABLE} or ${VARIABLE:-default}, got '${%.*s}'", shown, p->from);
 }
 
 /* As in a shell, `:-` also stands for a variable that is there and empty. */
-static dt_status *put_variable(dt_substitution *c, const piece *p, texts *out)
-{
+static dt_status *put_variable(dt_substitution *c, const piece *p, texts *out) {
     size_t n = dt_word_length(p->from, p->to);
     const char *rest = p->from + n;
     bool has_default = p->to - rest >= 2 && rest[0] == ':' && rest[1] == '-';
-    if (n == 0 || (rest < p->to && !has_default))
-        return malformed(p);
-    const char *variable = dt_arena_printf(c->arena, "%.*s", (int)n, p->from), *value = getenv(variable);
+    if (n == 0 || (rest < p->to && !has_default)) return malformed(p);
+    const char *variable = dt_arena_printf(c->arena, "%.*s", (int)n, p->from),
+               *value = getenv(variable);
     if (has_default && (!value || !*value))
         return expand(c, &(piece){p->at, rest + 2, p->to, p->depth + 1}, out);
     if (!value)
-        return dt_suggest(dt_fail(DT_E_SUBSTITUTION, p->at, "the environment has no variable '%.80s'", variable),
-                          "a default is written ${%.80s:-default}", variable);
+        return dt_suggest(
+            dt_fail(DT_E_SUBSTITUTION, p->at, "the environment has no variable '%.80s'", variable),
+            "a default is written ${%.80s:-default}", variable);
     DT_TRY(check_value(p->at, variable, value));
     dt_str_puts(&out->value, value);
     note_variable(c->job, variable, value);
@@ -201,14 +200,12 @@ static dt_status *put_variable(dt_substitution *c, const piece *p, texts *out)
 
 /* ---- texts ---- */
 
-/* What begins at p->from with '{' or "${"; *end is behind it. A variable is recorded as it stands, so that what is recorded is the same whether it is set
- * or its default is taken. */
-static dt_status *put_one(dt_substitution *c, const piece *p, texts *out, const char **end)
-{
+/* What begins at p->from with '{' or "${"; *end is behind it. A variable is recorded as it stands,
+ * so that what is recorded is the same whether it is set or its default is taken. */
+static dt_status *put_one(dt_substitution *c, const piece *p, texts *out, const char **end) {
     if (*p->from == '$') {
         const char *close = closing(p->from + 2, p->to);
-        if (!close)
-            return dt_fail(DT_E_SUBSTITUTION, p->at, "'${' is never closed");
+        if (!close) return dt_fail(DT_E_SUBSTITUTION, p->at, "'${' is never closed");
         *end = close + 1;
         size_t before = out->recorded.size;
         DT_TRY(put_variable(c, &(piece){p->at, p->from + 2, close, p->depth}, out));
@@ -218,7 +215,8 @@ static dt_status *put_one(dt_substitution *c, const piece *p, texts *out, const 
         return NULL;
     }
     size_t n = dt_word_length(p->from + 1, p->to);
-    if (n == 0 || p->from + 1 + n == p->to || p->from[1 + n] != '}') { /* no substitution, just a bracket */
+    /* no substitution, just a bracket */
+    if (n == 0 || p->from + 1 + n == p->to || p->from[1 + n] != '}') {
         put(out, "{", 1);
         *end = p->from + 1;
         return NULL;
@@ -227,16 +225,14 @@ static dt_status *put_one(dt_substitution *c, const piece *p, texts *out, const 
     return put_word(c, p->at, dt_arena_printf(c->arena, "%.*s", (int)n, p->from + 1), out);
 }
 
-static dt_status *expand(dt_substitution *c, const piece *p, texts *out)
-{
+static dt_status *expand(dt_substitution *c, const piece *p, texts *out) {
     if (p->depth > MOST_DEPTH)
-        return dt_fail(DT_E_SUBSTITUTION, p->at, "defaults inside defaults deeper than %d levels", MOST_DEPTH);
+        return dt_fail(DT_E_SUBSTITUTION, p->at, "defaults inside defaults deeper than %d levels",
+                       MOST_DEPTH);
     for (const char *at = p->from; at < p->to;) {
         bool begins = *at == '{' || (*at == '$' && at + 1 < p->to && at[1] == '{');
-        if (begins)
-            DT_TRY(put_one(c, &(piece){p->at, at, p->to, p->depth}, out, &at));
-        else
-            put(out, at++, 1);
+        if (begins) DT_TRY(put_one(c, &(piece){p->at, at, p->to, p->depth}, out, &at));
+        else put(out, at++, 1);
         if (c->bytes + out->value.size + out->recorded.size > MOST_BYTES)
             return dt_fail(DT_E_JOB_LIMIT, p->at, "substitutions make the job larger than 1 MiB");
     }
@@ -244,52 +240,42 @@ static dt_status *expand(dt_substitution *c, const piece *p, texts *out)
 }
 
 /* The value of let that the text is and nothing else; NULL: it is something else. */
-static const dt_tree *whole_value(const dt_substitution *c, const char *text)
-{
+static const dt_tree *whole_value(const dt_substitution *c, const char *text) {
     size_t n = *text == '{' ? dt_word_length(text + 1, text + strlen(text)) : 0;
-    if (n == 0 || strcmp(text + 1 + n, "}") != 0 || is_variable(c->scope, dt_arena_printf(c->arena, "%.*s", (int)n, text + 1)))
+    if (n == 0 || strcmp(text + 1 + n, "}") != 0 ||
+        is_variable(c->scope, dt_arena_printf(c->arena, "%.*s", (int)n, text + 1)))
         return NULL;
     return dt_let_value(c, text + 1, n);
 }
 
-static size_t count_nodes(const dt_tree *t)
-{
+static size_t count_nodes(const dt_tree *t) {
     size_t n = 1;
     for (int i = 0; t->kind != DT_TREE_SCALAR && i < t->n; i++)
         n += count_nodes(t->kind == DT_TREE_MAP ? t->entry[i].value : t->item[i]);
     return n;
 }
 
-static dt_status *take_value(dt_substitution *c, dt_tree *t, const dt_tree *value)
-{
+static dt_status *take_value(dt_substitution *c, dt_tree *t, const dt_tree *value) {
     c->bytes += NODE_BYTES * count_nodes(value);
     if (c->bytes > MOST_BYTES)
         return dt_fail(DT_E_JOB_LIMIT, &t->at, "substitutions make the job larger than 1 MiB");
     const dt_location used = t->at;
     *t = *dt_tree_copy(c->arena, value);
-    if (!t->recorded || is_path(c->key))
-        return NULL;
+    if (!t->recorded || is_path(c->key)) return NULL;
     t->text = t->recorded;
     t->at = used;
     return not_a_path(t);
 }
 
 /* Texts of a model that Keras wrote stand in no line of a job file; they mean what they say. */
-static bool is_of_keras(const dt_tree *t)
-{
-    return t->at.source && t->at.line == 0;
-}
+static bool is_of_keras(const dt_tree *t) { return t->at.source && t->at.line == 0; }
 
-static dt_status *substitute_text(dt_substitution *c, dt_tree *t)
-{
+static dt_status *substitute_text(dt_substitution *c, dt_tree *t) {
     texts text = {0};
-    if (!strchr(t->text, '{') || is_of_keras(t))
-        return NULL;
+    if (!strchr(t->text, '{') || is_of_keras(t)) return NULL;
     const dt_tree *value = whole_value(c, t->text);
-    if (value)
-        return take_value(c, t, value);
-    if (strstr(t->text, "${") && !is_path(c->key))
-        return not_a_path(t);
+    if (value) return take_value(c, t, value);
+    if (strstr(t->text, "${") && !is_path(c->key)) return not_a_path(t);
     dt_status *s = expand(c, &(piece){&t->at, t->text, t->text + strlen(t->text), 0}, &text);
     c->bytes += text.value.size;
     if (!s) {
@@ -309,14 +295,12 @@ static dt_status *substitute_text(dt_substitution *c, dt_tree *t)
 /* ---- the tree ---- */
 
 /* A path means a place on this machine; records keep "~/", as they keep variables. */
-static dt_status *localize(dt_substitution *c, dt_tree *t)
-{
+static dt_status *localize(dt_substitution *c, dt_tree *t) {
     char *path = NULL;
     if (!is_path(c->key) || strncmp(c->key, "let", 3) == 0 || t->kind != DT_TREE_SCALAR)
         return NULL;
     DT_TRY(dt_at(dt_path_local(t->text, &path), &t->at));
-    if (!path)
-        return NULL;
+    if (!path) return NULL;
     t->recorded = t->recorded ? t->recorded : t->text;
     t->text = dt_arena_strdup(c->arena, path);
     t->quoted = true;
@@ -325,13 +309,12 @@ static dt_status *localize(dt_substitution *c, dt_tree *t)
     return NULL;
 }
 
-/* What stands under a key. `match` holds patterns, and `filepath` names of metrics, whose brackets are their own; a Repeat has variables of its own. */
-static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e)
-{
+/* What stands under a key. `match` holds patterns, and `filepath` names of metrics, whose brackets
+ * are their own; a Repeat has variables of its own. */
+static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e) {
     const dt_tree *variables = strcmp(e->key, "Repeat") == 0 ? dt_tree_get(e->value, "for") : NULL;
     const dt_substitution_scope *outer = c->scope, inner = {variables, outer};
-    if (strcmp(e->key, "match") == 0 || strcmp(e->key, "filepath") == 0)
-        return NULL;
+    if (strcmp(e->key, "match") == 0 || strcmp(e->key, "filepath") == 0) return NULL;
     dt_status *faults = dt_let_check_variables(c, variables);
     const char *above = c->key;
     c->key = above && *above ? dt_arena_printf(c->arena, "%s.%s", above, e->key) : e->key;
@@ -343,11 +326,9 @@ static dt_status *substitute_entry(dt_substitution *c, const dt_entry *e)
 }
 
 /* Recursion is bounded by the depth of trees. */
-dt_status *dt_substitute(dt_substitution *c, dt_tree *t)
-{
+dt_status *dt_substitute(dt_substitution *c, dt_tree *t) {
     dt_status *faults = NULL;
-    if (t == c->done[0] || t == c->done[1] || t == c->done[2])
-        return NULL;
+    if (t == c->done[0] || t == c->done[1] || t == c->done[2]) return NULL;
     if (t->kind == DT_TREE_SCALAR) {
         DT_TRY(substitute_text(c, t));
         return localize(c, t);
@@ -356,35 +337,32 @@ dt_status *dt_substitute(dt_substitution *c, dt_tree *t)
     if (t->kind == DT_TREE_LIST && is_vocabulary(key))
         c->key = NULL; /* words, not a file of them */
     for (int i = 0; i < t->n; i++)
-        dt_status_append(&faults, t->kind == DT_TREE_MAP ? substitute_entry(c, &t->entry[i]) : dt_substitute(c, t->item[i]));
+        dt_status_append(&faults, t->kind == DT_TREE_MAP ? substitute_entry(c, &t->entry[i])
+                                                         : dt_substitute(c, t->item[i]));
     c->key = key;
     return faults;
 }
 
 /* ---- name and output.dir ---- */
 
-static bool is_name(const char *name)
-{
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    return *name && *name != '.' && strlen(name) <= LONGEST_NAME && name[strspn(name, allowed)] == '\0';
+static bool is_name(const char *name) {
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    return *name && *name != '.' && strlen(name) <= LONGEST_NAME &&
+           name[strspn(name, allowed)] == '\0';
 }
 
 /* "job" of "dir/job.yaml". */
-static const char *name_of_file(dt_arena *arena, const char *path)
-{
+static const char *name_of_file(dt_arena *arena, const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     size_t n = strlen(base);
-    if (strcmp(path, "-") == 0)
-        return "job";
-    if (n > 5 && strcmp(base + n - 5, ".yaml") == 0)
-        n -= 5;
-    else if (n > 4 && strcmp(base + n - 4, ".yml") == 0)
-        n -= 4;
+    if (strcmp(path, "-") == 0) return "job";
+    if (n > 5 && strcmp(base + n - 5, ".yaml") == 0) n -= 5;
+    else if (n > 4 && strcmp(base + n - 4, ".yml") == 0) n -= 4;
     return dt_arena_printf(arena, "%.*s", (int)n, base);
 }
 
-static dt_status *find_name(dt_job *j, dt_substitution *c, const char *path)
-{
+static dt_status *find_name(dt_job *j, dt_substitution *c, const char *path) {
     dt_tree *t = dt_tree_get(j->tree, "name");
     bool given = t && t->kind != DT_TREE_NULL;
     c->done[0] = given ? t : NULL;
@@ -394,20 +372,20 @@ static dt_status *find_name(dt_job *j, dt_substitution *c, const char *path)
         DT_TRY(substitute_text(c, t));
         j->name = t->text;
     }
-    if (is_name(j->name))
-        return NULL;
+    if (is_name(j->name)) return NULL;
     if (given)
-        return dt_suggest(dt_fail(DT_E_JOB_NAME, &t->at, "'%.80s' cannot be the name of a job", j->name),
-                          "letters, digits, '.', '_' and '-', no leading dot");
-    return dt_suggest(dt_fail(DT_E_JOB_NAME, &j->at, "the file's name '%.80s' cannot be the name of the job", j->name), "write name: ...");
+        return dt_suggest(
+            dt_fail(DT_E_JOB_NAME, &t->at, "'%.80s' cannot be the name of a job", j->name),
+            "letters, digits, '.', '_' and '-', no leading dot");
+    return dt_suggest(dt_fail(DT_E_JOB_NAME, &j->at,
+                              "the file's name '%.80s' cannot be the name of the job", j->name),
+                      "write name: ...");
 }
 
-static dt_status *find_run_dir(dt_job *j, dt_substitution *c)
-{
+static dt_status *find_run_dir(dt_job *j, dt_substitution *c) {
     dt_tree *t = dt_tree_get(dt_tree_get(j->tree, "output"), "dir");
     j->run_dir = dt_arena_printf(j->arena, "runs/%s", j->name);
-    if (!t || t->kind != DT_TREE_SCALAR)
-        return NULL;
+    if (!t || t->kind != DT_TREE_SCALAR) return NULL;
     c->done[1] = t;
     c->key = "output.dir";
     DT_TRY(substitute_text(c, t));
@@ -418,8 +396,7 @@ static dt_status *find_run_dir(dt_job *j, dt_substitution *c)
 }
 
 /* What is planned may have another value, of --tpu or --what-if, where a word of `let` was. */
-dt_status *dt_job_substitute(dt_job *j, const char *path)
-{
+dt_status *dt_job_substitute(dt_job *j, const char *path) {
     dt_substitution c = {.arena = j->arena, .job = j};
     dt_status *faults = dt_let_find(j, &c);
     dt_status_append(&faults, find_name(j, &c, path));

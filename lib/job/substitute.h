@@ -13,16 +13,16 @@ typedef struct dt_substitution_scope {
 
 typedef struct dt_substitution {
     dt_arena *arena;
-    dt_job *job;                /* is told the variables */
-    const char *key;            /* of what is looked at, from the top: "dataset.train" */
-    dt_tree *let;               /* a mapping; NULL: none */
-    int n_let;                  /* words that have their values */
-    bool *used;                 /* [let->n] */
-    const dt_substitution_scope *scope;         /* of what is looked at */
-    const char *name, *run_dir; /* NULL: cannot be used here */
-    const char *recorded_dir;   /* run_dir as it is recorded; NULL: as it is */
-    const dt_tree *done[3];     /* nodes that were looked at before */
-    size_t bytes;               /* grown so far */
+    dt_job *job;                        /* is told the variables */
+    const char *key;                    /* of what is looked at, from the top: "dataset.train" */
+    dt_tree *let;                       /* a mapping; NULL: none */
+    int n_let;                          /* words that have their values */
+    bool *used;                         /* [let->n] */
+    const dt_substitution_scope *scope; /* of what is looked at */
+    const char *name, *run_dir;         /* NULL: cannot be used here */
+    const char *recorded_dir;           /* run_dir as it is recorded; NULL: as it is */
+    const dt_tree *done[3];             /* nodes that were looked at before */
+    size_t bytes;                       /* grown so far */
 } dt_substitution;
 
 /* Letters, digits and '_', no leading digit: how many there are at `from`. */

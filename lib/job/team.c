@@ -1,53 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workers that share a job's work, where a launcher has started several: they meet, compare what they are about to do, and part. */
+/* The workers that share a job's work, where a launcher has started several: they meet, compare
+ * what they are about to do, and part. */
 #include "job/session.h"
 
-static dt_status *check_what_they_share(const dt_job *j)
-{
+static dt_status *check_what_they_share(const dt_job *j) {
     if (j->how.over_replicas == DT_OVER_WEIGHTS && dt_backend_takes_plugin(j->backend))
         return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at,
-                                  "partition: {over_replicas: weights} is not implemented yet for workers with a plug-in's devices"),
+                                  "partition: {over_replicas: weights} is not implemented yet for "
+                                  "workers with a plug-in's devices"),
                           "over_replicas: optimizer divides the optimizer's state among them");
     return NULL;
 }
 
-static void tell_waiting(void *user, const char *line)
-{
+static void tell_waiting(void *user, const char *line) {
     const dt_run_options *o = user;
-    if (o && o->event)
-        o->event(&(dt_event){.kind = DT_EVENT_WAITING, .text = line}, o->user);
+    if (o && o->event) o->event(&(dt_event){.kind = DT_EVENT_WAITING, .text = line}, o->user);
 }
 
-dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o)
-{
-    if (!j->strategy.launch.workers)
-        return dt_launched_alone();
+dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o) {
+    if (!j->strategy.launch.workers) return dt_launched_alone();
     if (j->strategy.servers.workers)
-        return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at, "%s says that this is one of %d processes; with a parameter server only fit shares its work among them",
-                                  j->strategy.launch.by, j->strategy.launch.workers), "run this command without %s", j->strategy.launch.launcher);
+        return dt_suggest(dt_fail(DT_E_NOT_YET, &j->strategy.at,
+                                  "%s says that this is one of %d processes; with a parameter "
+                                  "server only fit shares its work among them",
+                                  j->strategy.launch.by, j->strategy.launch.workers),
+                          "run this command without %s", j->strategy.launch.launcher);
     DT_TRY(check_what_they_share(j));
-    DT_TRY(dt_cluster_open(&j->cluster, &j->strategy.launch, &(dt_cluster_spec){.start_s = j->strategy.start_timeout, .message_s = j->strategy.launch_timeout,
-                                                                                .say = tell_waiting, .user = (void *)o}));
+    DT_TRY(dt_cluster_open(&j->cluster, &j->strategy.launch,
+                           &(dt_cluster_spec){.start_s = j->strategy.start_timeout,
+                                              .message_s = j->strategy.launch_timeout,
+                                              .say = tell_waiting,
+                                              .user = (void *)o}));
     dt_status *s = dt_cluster_compare(j->cluster, "dtrain's version", dt_version());
-    if (!s)
-        s = dt_cluster_compare(j->cluster, "the SHA-256 of the job", j->sha256.hex);
-    if (s)
-        dt_job_close_team(j, s);
+    if (!s) s = dt_cluster_compare(j->cluster, "the SHA-256 of the job", j->sha256.hex);
+    if (s) dt_job_close_team(j, s);
     return s;
 }
 
-void dt_job_close_team(dt_job *j, const dt_status *s)
-{
+void dt_job_close_team(dt_job *j, const dt_status *s) {
     dt_cluster_close(j->cluster, s && dt_status_number(s) != DT_E_STOPPED);
     j->cluster = NULL;
 }
 
-dt_status *dt_job_compare_team(const dt_job *j, const dt_session *s, const dt_saved *c)
-{
+dt_status *dt_job_compare_team(const dt_job *j, const dt_session *s, const dt_saved *c) {
     dt_digest weights;
     dt_device *device = NULL;
-    if (!j->cluster)
-        return NULL;
+    if (!j->cluster) return NULL;
     DT_TRY(dt_weights_digest(s->model, &weights));
     DT_TRY(dt_strategy_device_of(s->strategy, &device));
     DT_TRY(dt_cluster_compare(j->cluster, "the checkpoint", c->path));

@@ -4,12 +4,8 @@
 
 #include "base/size.h"
 
-DT_API const char *dt_version(void)
-{
-    return DTRAIN_VERSION_STRING;
-}
+DT_API const char *dt_version(void) { return DTRAIN_VERSION_STRING; }
 
-DT_API bool dt_bytes_of(const char *text, int64_t *bytes)
-{
+DT_API bool dt_bytes_of(const char *text, int64_t *bytes) {
     return text && bytes && dt_parse_bytes(text, bytes);
 }

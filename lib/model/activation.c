@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Applying activations: by name in `activation:` fields, and as a traced call with arguments. Their formulas are in lib/model/activation, by family.
+ * Applying activations: by name in `activation:` fields, and as a traced call with arguments. Their
+ * formulas are in lib/model/activation, by family.
  *
- * The derivatives at the corners are Keras': maximum and minimum give the gradient of a tie to their second input, so that the order of
- * inputs says who gets it: relu'(0) = 0, but clipping to [-1, 1] lets it pass at -1 and 1.
+ * The derivatives at the corners are Keras': maximum and minimum give the gradient of a tie to
+ * their second input, so that the order of inputs says who gets it: relu'(0) = 0, but clipping to
+ * [-1, 1] lets it pass at -1 and 1.
  */
 #include <string.h>
 
@@ -12,12 +14,10 @@
 #define DT_ACTIVATION_ROW(row, name) name,
 const char *const dt_activations[] = {
 #include "model/activations.h"
-    NULL
-};
+    NULL};
 #undef DT_ACTIVATION_ROW
 
-static const dt_activation *row_at(int i)
-{
+static const dt_activation *row_at(int i) {
 #define DT_ACTIVATION_ROW(row, name) &dt_activation_##row,
     static const dt_activation *const rows[] = {
 #include "model/activations.h"
@@ -26,111 +26,94 @@ static const dt_activation *row_at(int i)
     return rows[i];
 }
 
-int dt_activation_find(const char *name)
-{
+int dt_activation_find(const char *name) {
     for (int i = 0; dt_activations[i]; i++)
-        if (strcmp(dt_activations[i], name) == 0)
-            return i;
+        if (strcmp(dt_activations[i], name) == 0) return i;
     return -1;
 }
 
-/* Activations are for floats with at least one axis where they look at axes; the builders say what is wrong else. */
-static dt_value call_named(dt_value x, const dt_named *named)
-{
+/* Activations are for floats with at least one axis where they look at axes; the builders say what
+ * is wrong else. */
+static dt_value call_named(dt_value x, const dt_named *named) {
     dt_type type = dt_type_of_value(x);
     if (dt_dtype_is_float(type.dtype))
         return ((const dt_activation *)named->kind)->call(named->args, x);
-    dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "%s needs floating-point values, got %s", named->kind->name, dt_dtype_name(type.dtype)));
-    return (dt_value){ 0 };
+    dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "%s needs floating-point values, got %s",
+                                   named->kind->name, dt_dtype_name(type.dtype)));
+    return (dt_value){0};
 }
 
-static dt_value call_tree(dt_value x, const dt_tree *t)
-{
+static dt_value call_tree(dt_value x, const dt_tree *t) {
     dt_named named;
     int n;
     const dt_kind *const *rows = dt_activation_kinds(&n);
     dt_status *s = dt_named_read(dt_trace_arena(x.trace), rows, n, "activation", t, &named);
-    if (!s)
-        return call_named(x, &named);
+    if (!s) return call_named(x, &named);
     dt_trace_fail(x.trace, s);
-    return (dt_value){ 0 };
+    return (dt_value){0};
 }
 
-dt_value dt_activate(int activation, dt_value x)
-{
-    const dt_tree name = { .kind = DT_TREE_SCALAR, .text = row_at(activation)->kind.name };
+dt_value dt_activate(int activation, dt_value x) {
+    const dt_tree name = {.kind = DT_TREE_SCALAR, .text = row_at(activation)->kind.name};
     return x.trace ? call_tree(x, &name) : x;
 }
 
-dt_yield dt_activation_yields(int activation, const dt_type *out)
-{
+dt_yield dt_activation_yields(int activation, const dt_type *out) {
     const dt_activation *row = row_at(activation);
     const bool shares = row->range == DT_RANGE_SHARES || row->range == DT_RANGE_LOG_SHARES;
     const bool one = shares && out->rank > 1 && out->dim[out->rank - 1] == 1;
-    return (dt_yield){ one ? DT_RANGE_ONE_SHARE : row->range, row->kind.name };
+    return (dt_yield){one ? DT_RANGE_ONE_SHARE : row->range, row->kind.name};
 }
 
-dt_value dt_activation_call(dt_value x, const char *format, ...)
-{
+dt_value dt_activation_call(dt_value x, const char *format, ...) {
     dt_tree *tree = NULL;
     va_list args;
-    if (!dt_trace_has(x, "dt_activation_call"))
-        return (dt_value){ 0 };
+    if (!dt_trace_has(x, "dt_activation_call")) return (dt_value){0};
     va_start(args, format);
     dt_status *s = dt_fragment_read(dt_trace_arena(x.trace), "activation", format, args, &tree);
     va_end(args);
-    if (!s)
-        return call_tree(x, tree);
+    if (!s) return call_tree(x, tree);
     dt_trace_fail(x.trace, s);
-    return (dt_value){ 0 };
+    return (dt_value){0};
 }
 
 /* ---- axes ---- */
 
-int dt_axis_in(int rank, int64_t axis)
-{
+int dt_axis_in(int rank, int64_t axis) {
     int64_t found = axis < 0 ? axis + rank : axis;
     return found >= 0 && found < rank ? (int)found : -1;
 }
 
-int dt_axis_of(dt_value x, int64_t axis)
-{
+int dt_axis_of(dt_value x, int64_t axis) {
     int rank = dt_type_of_value(x).rank, found = dt_axis_in(rank, axis);
-    if (found >= 0)
-        return found;
-    dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "axis must be in [%d, %d) for %d dimensions, got %lld", -rank, rank, rank,
-                                   (long long)axis));
+    if (found >= 0) return found;
+    dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL,
+                                   "axis must be in [%d, %d) for %d dimensions, got %lld", -rank,
+                                   rank, rank, (long long)axis));
     return -1;
 }
 
-dt_value dt_swap_last(dt_value x, int axis)
-{
+dt_value dt_swap_last(dt_value x, int axis) {
     int rank = dt_type_of_value(x).rank, perm[DT_MAX_RANK];
-    for (int i = 0; i < rank; i++)
-        perm[i] = i;
+    for (int i = 0; i < rank; i++) perm[i] = i;
     perm[axis] = rank - 1;
     perm[rank - 1] = axis;
     return dt_transpose(x, perm);
 }
 
 /* The dimensions that stay, in order, then those of `dims`. */
-static void find_order(uint32_t dims, int rank, int *order)
-{
+static void find_order(uint32_t dims, int rank, int *order) {
     for (int d = 0; d < rank; d++)
-        if (!(dims >> d & 1))
-            *order++ = d;
+        if (!(dims >> d & 1)) *order++ = d;
     for (int d = 0; d < rank; d++)
-        if (dims >> d & 1)
-            *order++ = d;
+        if (dims >> d & 1) *order++ = d;
 }
 
-dt_value dt_over_dims(dt_value x, uint32_t dims, dt_value (*over_last)(dt_value))
-{
+dt_value dt_over_dims(dt_value x, uint32_t dims, dt_value (*over_last)(dt_value)) {
     const int rank = dt_type_of_value(x).rank;
     int order[DT_MAX_RANK], back[DT_MAX_RANK];
     find_order(dims, rank, order);
-    for (int d = 0; d < rank; d++)
-        back[order[d]] = d;
+    for (int d = 0; d < rank; d++) back[order[d]] = d;
     x = dt_transpose(x, order);
     const dt_type moved = dt_type_of_value(x);
     dt_type joined = moved;
@@ -140,12 +123,10 @@ dt_value dt_over_dims(dt_value x, uint32_t dims, dt_value (*over_last)(dt_value)
     return dt_transpose(dt_reshape(y, rank, moved.dim), back);
 }
 
-dt_value dt_move_last(dt_value x, int axis)
-{
+dt_value dt_move_last(dt_value x, int axis) {
     int rank = dt_type_of_value(x).rank, perm[DT_MAX_RANK], n = 0;
     for (int i = 0; i < rank; i++)
-        if (i != axis)
-            perm[n++] = i;
+        if (i != axis) perm[n++] = i;
     perm[n] = axis;
     return dt_transpose(x, perm);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of reading `compile`: its keys (compile.c), settings per output (compile_outputs.c), metrics (compile_metrics.c). */
+/* The inside of reading `compile`: its keys (compile.c), settings per output (compile_outputs.c),
+ * metrics (compile_metrics.c). */
 #ifndef DT_MODEL_COMPILE_H
 #define DT_MODEL_COMPILE_H
 
@@ -11,10 +12,13 @@ typedef struct dt_outputs {
     const dt_output_spec *v;
 } dt_outputs;
 
-/* Whether t is a mapping by outputs rather than {KIND: {...}}: it has another number of keys than one, or the key is an output, or no kind of these. */
+/* Whether t is a mapping by outputs rather than {KIND: {...}}: it has another number of keys than
+ * one, or the key is an output, or no kind of these. */
 bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const *rows, int n);
-/* A mapping by outputs, or a list with an entry for each, taken apart: of[o->n], NULL where it says nothing. All faults, at the names. */
-dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what, const dt_tree **of) DT_MUST_USE;
+/* A mapping by outputs, or a list with an entry for each, taken apart: of[o->n], NULL where it says
+ * nothing. All faults, at the names. */
+dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
+                        const dt_tree **of) DT_MUST_USE;
 /* UNKNOWN_NAME at t's place, with the nearest. */
 dt_status *dt_no_output(const dt_outputs *o, const dt_location *at, const char *name) DT_MUST_USE;
 
@@ -25,9 +29,11 @@ typedef struct dt_compile_trees {
 /* Losses that fit the shapes: "crossentropy", "ce". */
 extern const char *const dt_fitting_losses[];
 /* out->output, all faults. */
-dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o, dt_compile_spec *out) DT_MUST_USE;
+dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o,
+                                  dt_compile_spec *out) DT_MUST_USE;
 /* out->metric, all faults; losses are read. */
-dt_status *dt_compile_read_metrics(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o, dt_compile_spec *out) DT_MUST_USE;
+dt_status *dt_compile_read_metrics(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o,
+                                   dt_compile_spec *out) DT_MUST_USE;
 
 /* What a short word stands for, by the shapes of predictions and targets: as in Keras. */
 typedef struct dt_fitting {
@@ -37,12 +43,10 @@ typedef struct dt_fitting {
 } dt_fitting;
 /* Reads what fits the output at the place of *named, with the arguments' defaults; *if_sparse: for
  * targets that are class numbers, NULL: the same. output NULL: of a faulty model. */
-dt_status *dt_read_fitting(dt_arena *arena, const dt_fitting *fitting,
-                           const dt_type *output, dt_named *named,
-                           const dt_named **if_sparse) DT_MUST_USE;
+dt_status *dt_read_fitting(dt_arena *arena, const dt_fitting *fitting, const dt_type *output,
+                           dt_named *named, const dt_named **if_sparse) DT_MUST_USE;
 
-static inline const dt_tree *dt_given(const dt_tree *t)
-{
+static inline const dt_tree *dt_given(const dt_tree *t) {
     return t && t->kind != DT_TREE_NULL ? t : NULL;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The settings of `compile` for each output: its loss, the loss's weight, and the data elements that hold its targets and sample weights. A
- * model of one output has one of each. For several outputs they are mappings by output, or lists in the outputs' order; a single loss
- * applies to all outputs, and null means no loss.
+ * The settings of `compile` for each output: its loss, the loss's weight, and the data elements
+ * that hold its targets and sample weights. A model of one output has one of each. For several
+ * outputs they are mappings by output, or lists in the outputs' order; a single loss applies to all
+ * outputs, and null means no loss.
  *
  *     loss: {kind: SparseCategoricalCrossentropy, age: {Huber: {delta: 2}}}
  *     loss_weights: {age: 0.1}
@@ -16,94 +17,90 @@
 
 /* ---- by output ---- */
 
-static int find_output(const dt_outputs *o, const char *name)
-{
+static int find_output(const dt_outputs *o, const char *name) {
     for (int i = 0; i < o->n; i++)
-        if (strcmp(o->v[i].name, name) == 0)
-            return i;
+        if (strcmp(o->v[i].name, name) == 0) return i;
     return -1;
 }
 
-static bool is_kind(const dt_kind *const *rows, int n, const char *name)
-{
+static bool is_kind(const dt_kind *const *rows, int n, const char *name) {
     bool is = false;
     for (int i = 0; i < n; i++) {
         is |= strcmp(rows[i]->name, name) == 0;
-        for (const char *const *a = rows[i]->aliases; a && *a; a++)
-            is |= strcmp(*a, name) == 0;
+        for (const char *const *a = rows[i]->aliases; a && *a; a++) is |= strcmp(*a, name) == 0;
     }
     return is;
 }
 
-bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const *rows, int n)
-{
-    if (t->kind != DT_TREE_MAP)
-        return false;
-    return t->n != 1 || find_output(o, t->entry[0].key) >= 0 || (o->n > 1 && !is_kind(rows, n, t->entry[0].key));
+bool dt_is_by_output(const dt_outputs *o, const dt_tree *t, const dt_kind *const *rows, int n) {
+    if (t->kind != DT_TREE_MAP) return false;
+    return t->n != 1 || find_output(o, t->entry[0].key) >= 0 ||
+           (o->n > 1 && !is_kind(rows, n, t->entry[0].key));
 }
 
-dt_status *dt_no_output(const dt_outputs *o, const dt_location *at, const char *name)
-{
+dt_status *dt_no_output(const dt_outputs *o, const dt_location *at, const char *name) {
     const char *names[DT_MAX_OUTPUTS];
-    dt_str list = { 0 };
+    dt_str list = {0};
     for (int i = 0; i < o->n; i++) {
         names[i] = o->v[i].name;
         dt_str_printf(&list, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = dt_nearest(name, names, o->n);
     dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, at, "the model has no output '%.80s'", name);
-    s = near ? dt_suggest(s, "did you mean '%s'?", near) : dt_suggest(s, "it has %s", dt_str_text(&list));
+    s = near ? dt_suggest(s, "did you mean '%s'?", near)
+             : dt_suggest(s, "it has %s", dt_str_text(&list));
     dt_str_release(&list);
     return s;
 }
 
-static dt_status *take_map(const dt_outputs *o, const dt_tree *t, const dt_tree **of)
-{
+static dt_status *take_map(const dt_outputs *o, const dt_tree *t, const dt_tree **of) {
     dt_status *faults = NULL;
     for (int i = 0; i < t->n; i++) {
         int k = find_output(o, t->entry[i].key);
-        if (k < 0)
-            dt_status_append(&faults, dt_no_output(o, &t->entry[i].key_at, t->entry[i].key));
-        else
-            of[k] = t->entry[i].value;
+        if (k < 0) dt_status_append(&faults, dt_no_output(o, &t->entry[i].key_at, t->entry[i].key));
+        else of[k] = t->entry[i].value;
     }
     return faults;
 }
 
-dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what, const dt_tree **of)
-{
+dt_status *dt_by_output(const dt_outputs *o, const dt_tree *t, const char *what,
+                        const dt_tree **of) {
     memset(of, 0, (size_t)o->n * sizeof *of);
-    if (t->kind == DT_TREE_MAP)
-        return take_map(o, t, of);
+    if (t->kind == DT_TREE_MAP) return take_map(o, t, of);
     if (t->kind != DT_TREE_LIST)
-        return dt_fail(DT_E_WRONG_TYPE, &t->at, "%s of a model of %d outputs: expected {OUTPUT: ...} or a list, got '%.80s'", what, o->n, t->text);
+        return dt_fail(DT_E_WRONG_TYPE, &t->at,
+                       "%s of a model of %d outputs: expected {OUTPUT: ...} or a list, got '%.80s'",
+                       what, o->n, t->text);
     if (t->n != o->n)
-        return dt_suggest(dt_fail(DT_E_RANGE, &t->at, "%s has %d entries, but the model has %d output%s", what, t->n, o->n, o->n == 1 ? "" : "s"),
-                          "list one per output, in the order of model.outputs, or map them by output name");
-    for (int i = 0; i < o->n; i++)
-        of[i] = t->item[i];
+        return dt_suggest(
+            dt_fail(DT_E_RANGE, &t->at, "%s has %d entries, but the model has %d output%s", what,
+                    t->n, o->n, o->n == 1 ? "" : "s"),
+            "list one per output, in the order of model.outputs, or map them by output name");
+    for (int i = 0; i < o->n; i++) of[i] = t->item[i];
     return NULL;
 }
 
 /* ---- losses ---- */
 
-/* fit divides sums over examples by their number: what is no such quotient is for loops of one's own. */
-static dt_status *check_loss(const dt_named *loss)
-{
+/* fit divides sums over examples by their number: what is no such quotient is for loops of one's
+ * own. */
+static dt_status *check_loss(const dt_named *loss) {
     int reduction = ((const dt_loss_head *)loss->args)->reduction;
     if (reduction == DT_REDUCTION_SUM || reduction == DT_REDUCTION_NONE)
-        return dt_suggest(dt_fail(DT_E_NOT_YET, &loss->at, "fit averages over examples: reduction '%s' works only in custom training loops",
-                                  dt_reductions[reduction]), "leave it out");
+        return dt_suggest(
+            dt_fail(
+                DT_E_NOT_YET, &loss->at,
+                "fit averages over examples: reduction '%s' works only in custom training loops",
+                dt_reductions[reduction]),
+            "leave it out");
     return NULL;
 }
 
-const char *const dt_fitting_losses[] = { "crossentropy", "ce", NULL };
-static const dt_fitting crossentropies = { dt_loss_read, "BinaryCrossentropy",
-                                           "CategoricalCrossentropy",
-                                           "SparseCategoricalCrossentropy" };
+const char *const dt_fitting_losses[] = {"crossentropy", "ce", NULL};
+static const dt_fitting crossentropies = {
+    dt_loss_read, "BinaryCrossentropy", "CategoricalCrossentropy", "SparseCategoricalCrossentropy"};
 
-static bool is_fitting(const dt_tree *t)
-{
+static bool is_fitting(const dt_tree *t) {
     bool is = false;
     for (int i = 0; t->kind == DT_TREE_SCALAR && dt_fitting_losses[i]; i++)
         is |= strcasecmp(t->text, dt_fitting_losses[i]) == 0;
@@ -112,24 +109,19 @@ static bool is_fitting(const dt_tree *t)
 
 /* type: of the output; NULL: of a faulty model. */
 static dt_status *read_loss(dt_arena *arena, const dt_tree *t, const dt_type *type,
-                            dt_output_use *out)
-{
-    out->loss = (dt_named){ .at = t->at };
+                            dt_output_use *out) {
+    out->loss = (dt_named){.at = t->at};
     if (is_fitting(t))
         return dt_read_fitting(arena, &crossentropies, type, &out->loss, &out->if_sparse);
     DT_TRY(dt_loss_read(arena, t, &out->loss));
     return check_loss(&out->loss);
 }
 
-static const dt_type *type_of(const dt_outputs *o, int i)
-{
-    return o->n ? &o->v[i].type : NULL;
-}
+static const dt_type *type_of(const dt_outputs *o, int i) { return o->n ? &o->v[i].type : NULL; }
 
 /* The same for all outputs, whose faults are the same. */
 static dt_status *share_loss(dt_arena *arena, const dt_tree *t, const dt_outputs *o,
-                             dt_compile_spec *out)
-{
+                             dt_compile_spec *out) {
     dt_status *s = NULL;
     for (int i = 0; !s && i < out->n_outputs; i++)
         s = read_loss(arena, t, type_of(o, i), &out->output[i]);
@@ -137,48 +129,47 @@ static dt_status *share_loss(dt_arena *arena, const dt_tree *t, const dt_outputs
     return s;
 }
 
-static bool has_loss(const dt_compile_spec *c)
-{
+static bool has_loss(const dt_compile_spec *c) {
     bool has = false;
-    for (int i = 0; i < c->n_outputs; i++)
-        has |= c->output[i].loss.kind != NULL;
+    for (int i = 0; i < c->n_outputs; i++) has |= c->output[i].loss.kind != NULL;
     return has;
 }
 
-static dt_status *read_each_loss(dt_arena *arena, const dt_tree *t, const dt_outputs *o, dt_compile_spec *out)
-{
+static dt_status *read_each_loss(dt_arena *arena, const dt_tree *t, const dt_outputs *o,
+                                 dt_compile_spec *out) {
     const dt_tree *of[DT_MAX_OUTPUTS];
     dt_status *faults = dt_by_output(o, t, "loss", of);
-    if (faults)
-        return faults;
+    if (faults) return faults;
     for (int i = 0; i < o->n; i++)
         if (dt_given(of[i]))
             dt_status_append(&faults, read_loss(arena, of[i], type_of(o, i), &out->output[i]));
         else if (!of[i])
-            dt_status_append(&faults, dt_suggest(dt_fail(DT_E_MISSING_KEY, &t->at, "no loss for output '%s'", o->v[i].name),
-                                                 "add one, or write '%s: null' to leave the output out of the loss", o->v[i].name));
+            dt_status_append(
+                &faults,
+                dt_suggest(
+                    dt_fail(DT_E_MISSING_KEY, &t->at, "no loss for output '%s'", o->v[i].name),
+                    "add one, or write '%s: null' to leave the output out of the loss",
+                    o->v[i].name));
     if (!faults && !has_loss(out))
         return dt_fail(DT_E_RANGE, &t->at, "no output has a loss: there is nothing to train");
     return faults;
 }
 
-static dt_status *read_losses(dt_arena *arena, const dt_tree *t, const dt_outputs *o, dt_compile_spec *out)
-{
+static dt_status *read_losses(dt_arena *arena, const dt_tree *t, const dt_outputs *o,
+                              dt_compile_spec *out) {
     int n;
     const dt_kind *const *rows = dt_losses(&n);
     bool each = t->kind == DT_TREE_LIST || dt_is_by_output(o, t, rows, n);
     out->loss_at = t->at;
-    if (!each)
-        return share_loss(arena, t, o, out);
-    return o->n ? read_each_loss(arena, t, o, out) : NULL; /* of a faulty model nobody knows the names */
+    if (!each) return share_loss(arena, t, o, out);
+    /* of a faulty model nobody knows the names */
+    return o->n ? read_each_loss(arena, t, o, out) : NULL;
 }
 
 /* Keras' names: an output's own loss has one where there are several. */
-static void name_losses(dt_arena *arena, const dt_outputs *o, dt_compile_spec *out)
-{
+static void name_losses(dt_arena *arena, const dt_outputs *o, dt_compile_spec *out) {
     int n = 0;
-    for (int i = 0; i < o->n; i++)
-        n += out->output[i].loss.kind != NULL;
+    for (int i = 0; i < o->n; i++) n += out->output[i].loss.kind != NULL;
     for (int i = 0; n > 1 && i < o->n; i++)
         if (out->output[i].loss.kind)
             out->output[i].loss_key = dt_arena_printf(arena, "%s_loss", o->v[i].name);
@@ -186,23 +177,20 @@ static void name_losses(dt_arena *arena, const dt_outputs *o, dt_compile_spec *o
 
 /* ---- what a loss counts ---- */
 
-static dt_status *read_loss_weight(const dt_tree *t, dt_output_use *out)
-{
+static dt_status *read_loss_weight(const dt_tree *t, dt_output_use *out) {
     DT_TRY(dt_tree_real(t, "loss_weights", &out->loss_weight));
-    return out->loss_weight >= 0 ? NULL : dt_fail(DT_E_RANGE, &t->at, "loss_weights must not be negative, got %s", t->text);
+    return out->loss_weight >= 0
+               ? NULL
+               : dt_fail(DT_E_RANGE, &t->at, "loss_weights must not be negative, got %s", t->text);
 }
 
-static dt_status *read_loss_weights(const dt_tree *t, const dt_outputs *o, dt_compile_spec *out)
-{
+static dt_status *read_loss_weights(const dt_tree *t, const dt_outputs *o, dt_compile_spec *out) {
     const dt_tree *of[DT_MAX_OUTPUTS];
-    if (o->n == 0)
-        return NULL;
-    if (t->kind == DT_TREE_SCALAR && o->n == 1)
-        return read_loss_weight(t, &out->output[0]);
+    if (o->n == 0) return NULL;
+    if (t->kind == DT_TREE_SCALAR && o->n == 1) return read_loss_weight(t, &out->output[0]);
     dt_status *faults = dt_by_output(o, t, "loss_weights", of);
     for (int i = 0; !faults && i < o->n; i++)
-        if (dt_given(of[i]))
-            dt_status_append(&faults, read_loss_weight(of[i], &out->output[i]));
+        if (dt_given(of[i])) dt_status_append(&faults, read_loss_weight(of[i], &out->output[i]));
     return faults;
 }
 
@@ -214,44 +202,41 @@ typedef struct elements {
     bool shared;     /* one name may be for all outputs */
 } elements;
 
-static const elements targets = { "target", offsetof(dt_output_use, target), offsetof(dt_output_use, target_at), false };
-static const elements weights = { "sample_weight", offsetof(dt_output_use, sample_weight), offsetof(dt_output_use, sample_weight_at), true };
+static const elements targets = {"target", offsetof(dt_output_use, target),
+                                 offsetof(dt_output_use, target_at), false};
+static const elements weights = {"sample_weight", offsetof(dt_output_use, sample_weight),
+                                 offsetof(dt_output_use, sample_weight_at), true};
 
-static dt_status *read_element(const elements *e, const dt_tree *t, dt_output_use *out)
-{
+static dt_status *read_element(const elements *e, const dt_tree *t, dt_output_use *out) {
     *(dt_location *)((char *)out + e->at) = t->at;
     return dt_tree_text(t, e->key, (const char **)((char *)out + e->name));
 }
 
-static dt_status *read_elements(const elements *e, const dt_tree *t, const dt_outputs *o, dt_compile_spec *out)
-{
+static dt_status *read_elements(const elements *e, const dt_tree *t, const dt_outputs *o,
+                                dt_compile_spec *out) {
     const dt_tree *of[DT_MAX_OUTPUTS];
     bool one = t->kind == DT_TREE_SCALAR && (out->n_outputs == 1 || e->shared);
     dt_status *faults = NULL;
-    if (o->n == 0 && !one)
-        return NULL;
-    if (!one)
-        faults = dt_by_output(o, t, e->key, of);
+    if (o->n == 0 && !one) return NULL;
+    if (!one) faults = dt_by_output(o, t, e->key, of);
     for (int i = 0; !faults && i < out->n_outputs; i++)
         if (one || dt_given(of[i]))
             dt_status_append(&faults, read_element(e, one ? t : of[i], &out->output[i]));
     return faults;
 }
 
-dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o, dt_compile_spec *out)
-{
+dt_status *dt_compile_read_losses(dt_arena *arena, const dt_compile_trees *t, const dt_outputs *o,
+                                  dt_compile_spec *out) {
     dt_status *faults = NULL;
     out->n_outputs = o->n ? o->n : 1;
     out->output = dt_arena_array(arena, dt_output_use, out->n_outputs);
     for (int i = 0; i < out->n_outputs; i++)
-        out->output[i] = (dt_output_use){ .name = o->n ? o->v[i].name : NULL, .loss_weight = 1 };
-    if (dt_given(t->loss))
-        faults = read_losses(arena, t->loss, o, out);
+        out->output[i] = (dt_output_use){.name = o->n ? o->v[i].name : NULL, .loss_weight = 1};
+    if (dt_given(t->loss)) faults = read_losses(arena, t->loss, o, out);
     name_losses(arena, o, out);
     if (dt_given(t->loss_weights))
         dt_status_append(&faults, read_loss_weights(t->loss_weights, o, out));
-    if (dt_given(t->target))
-        dt_status_append(&faults, read_elements(&targets, t->target, o, out));
+    if (dt_given(t->target)) dt_status_append(&faults, read_elements(&targets, t->target, o, out));
     if (dt_given(t->sample_weight))
         dt_status_append(&faults, read_elements(&weights, t->sample_weight, o, out));
     return faults;

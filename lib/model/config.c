@@ -1,82 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Configurations: the arguments of a row as JSON, in Keras' words. What was read by a field table is written by the same table; an
- * argument that is left out and has no default is null.
+ * Configurations: the arguments of a row as JSON, in Keras' words. What was read by a field table
+ * is written by the same table; an argument that is left out and has no default is null.
  */
 #include "model/model.h"
 
-static const void *member(const dt_field *f, const void *args)
-{
+static const void *member(const dt_field *f, const void *args) {
     return (const char *)args + f->offset;
 }
 
-static bool is_unset(const dt_field *f, const void *args)
-{
+static bool is_unset(const dt_field *f, const void *args) {
     return f->set && !f->preset && !*(const bool *)((const char *)args + f->set - 1);
 }
 
-static void print_ints(dt_json *j, const char *key, const dt_ints *list)
-{
+static void print_ints(dt_json *j, const char *key, const dt_ints *list) {
     dt_json_open(j, key, '[');
-    for (int i = 0; i < list->n; i++)
-        dt_json_int(j, NULL, list->v[i]);
+    for (int i = 0; i < list->n; i++) dt_json_int(j, NULL, list->v[i]);
     dt_json_close(j, ']');
 }
 
-static void print_reals(dt_json *j, const char *key, const dt_reals *list)
-{
+static void print_reals(dt_json *j, const char *key, const dt_reals *list) {
     if (list->alone) {
         dt_json_double(j, key, list->v[0]);
         return;
     }
     dt_json_open(j, key, '[');
-    for (int i = 0; i < list->n; i++)
-        dt_json_double(j, NULL, list->v[i]);
+    for (int i = 0; i < list->n; i++) dt_json_double(j, NULL, list->v[i]);
     dt_json_close(j, ']');
 }
 
-static void print_field(dt_json *j, const dt_field *f, const void *args)
-{
+static void print_field(dt_json *j, const dt_field *f, const void *args) {
     const void *p = member(f, args);
     if (is_unset(f, args)) {
         dt_json_null(j, f->name);
         return;
     }
     switch (f->kind) {
-    case DT_FIELD_INT:
-        dt_json_int(j, f->name, *(const int64_t *)p);
-        break;
-    case DT_FIELD_REAL:
-        dt_json_double(j, f->name, *(const double *)p);
-        break;
-    case DT_FIELD_BOOL:
-        dt_json_bool(j, f->name, *(const bool *)p);
-        break;
-    case DT_FIELD_TEXT:
-        dt_json_string(j, f->name, *(const char *const *)p);
-        break;
-    case DT_FIELD_ENUM:
-        dt_json_string(j, f->name, f->choices[*(const int *)p]);
-        break;
-    case DT_FIELD_INTS:
-        print_ints(j, f->name, p);
-        break;
-    case DT_FIELD_REALS:
-        print_reals(j, f->name, p);
-        break;
-    default:
-        break; /* read by somebody else, who writes it too */
+    case DT_FIELD_INT: dt_json_int(j, f->name, *(const int64_t *)p); break;
+    case DT_FIELD_REAL: dt_json_double(j, f->name, *(const double *)p); break;
+    case DT_FIELD_BOOL: dt_json_bool(j, f->name, *(const bool *)p); break;
+    case DT_FIELD_TEXT: dt_json_string(j, f->name, *(const char *const *)p); break;
+    case DT_FIELD_ENUM: dt_json_string(j, f->name, f->choices[*(const int *)p]); break;
+    case DT_FIELD_INTS: print_ints(j, f->name, p); break;
+    case DT_FIELD_REALS: print_reals(j, f->name, p); break;
+    default: break; /* read by somebody else, who writes it too */
     }
 }
 
-void dt_config_fields(const dt_named *named, dt_json *j)
-{
+void dt_config_fields(const dt_named *named, dt_json *j) {
     for (const dt_field *f = named->kind->fields; f && f->kind != DT_FIELD_END; f++)
         print_field(j, f, named->args);
 }
 
-void dt_config_print(const dt_named *named, dt_json *j, const char *key)
-{
+void dt_config_print(const dt_named *named, dt_json *j, const char *key) {
     dt_json_open(j, key, '{');
     dt_config_fields(named, j);
     dt_json_close(j, '}');

@@ -2,45 +2,34 @@
 /* Resolves a key `axis` to dimensions of a layer's input or of a weight. */
 #include "model/layer.h"
 
-static dt_status *refuse(const dt_dims_of *of, int64_t axis, const char *why)
-{
-    dt_str text = { 0 };
-    if (of->who)
-        dt_str_printf(&text, "%s: ", of->who);
+static dt_status *refuse(const dt_dims_of *of, int64_t axis, const char *why) {
+    dt_str text = {0};
+    if (of->who) dt_str_printf(&text, "%s: ", of->who);
     dt_str_printf(&text, "axis %lld is %s for ", (long long)axis, why);
-    if (of->weight)
-        dt_str_printf(&text, "the weight '%s' of shape ", of->weight);
-    else
-        dt_str_puts(&text, "input shape ");
+    if (of->weight) dt_str_printf(&text, "the weight '%s' of shape ", of->weight);
+    else dt_str_puts(&text, "input shape ");
     dt_shape_print(of->type, &text);
     dt_status *s = dt_fail(DT_E_MODEL_SHAPE, of->at, "%s", dt_str_text(&text));
     dt_str_release(&text);
     return s;
 }
 
-static dt_status *add_dim(const dt_dims_of *of, const dt_tree *axis, uint32_t *dims)
-{
+static dt_status *add_dim(const dt_dims_of *of, const dt_tree *axis, uint32_t *dims) {
     int64_t given;
     DT_TRY(dt_tree_int(axis, "axis", -DT_MAX_RANK, DT_MAX_RANK, &given));
     const int64_t d = given < 0 ? given + of->type->rank : given;
-    if (d < 0 || d >= of->type->rank)
-        return refuse(of, given, "out of bounds");
-    if (d == 0 && !of->weight)
-        return refuse(of, given, "the batch, which has no fixed size,");
-    if (*dims >> d & 1)
-        return refuse(of, given, "named twice");
+    if (d < 0 || d >= of->type->rank) return refuse(of, given, "out of bounds");
+    if (d == 0 && !of->weight) return refuse(of, given, "the batch, which has no fixed size,");
+    if (*dims >> d & 1) return refuse(of, given, "named twice");
     *dims |= 1u << d;
     return NULL;
 }
 
-dt_status *dt_dims_read(const dt_dims_of *of, const dt_tree *axis, uint32_t *dims)
-{
+dt_status *dt_dims_read(const dt_dims_of *of, const dt_tree *axis, uint32_t *dims) {
     *dims = 0;
     if (axis->kind == DT_TREE_LIST && axis->n == 0)
         return dt_fail(DT_E_RANGE, &axis->at, "axis must name a dimension");
-    if (axis->kind != DT_TREE_LIST)
-        return add_dim(of, axis, dims);
-    for (int i = 0; i < axis->n; i++)
-        DT_TRY(add_dim(of, axis->item[i], dims));
+    if (axis->kind != DT_TREE_LIST) return add_dim(of, axis, dims);
+    for (int i = 0; i < axis->n; i++) DT_TRY(add_dim(of, axis->item[i], dims));
     return NULL;
 }

@@ -4,30 +4,28 @@
 
 /* ---- forward ---- */
 
-static bool fits_input(const dt_type *given, const dt_type *wanted)
-{
+static bool fits_input(const dt_type *given, const dt_type *wanted) {
     bool fits = given->rank == wanted->rank;
-    for (int i = 1; fits && i < wanted->rank; i++)
-        fits = given->dim[i] == wanted->dim[i];
+    for (int i = 1; fits && i < wanted->rank; i++) fits = given->dim[i] == wanted->dim[i];
     return fits;
 }
 
-static dt_status *bad_input(const dt_input_spec *input, const dt_type *given)
-{
-    dt_str is = { 0 }, ought = { 0 };
+static dt_status *bad_input(const dt_input_spec *input, const dt_type *given) {
+    dt_str is = {0}, ought = {0};
     dt_shape_print(given, &is);
     dt_shape_print(&input->type, &ought);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "input '%s' is %s, but the model expects %s", input->name, dt_str_text(&is), dt_str_text(&ought));
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "input '%s' is %s, but the model expects %s",
+                           input->name, dt_str_text(&is), dt_str_text(&ought));
     dt_str_release(&is);
     dt_str_release(&ought);
     return s;
 }
 
-static dt_status *check_inputs(const dt_model *m, const dt_value *input, int n)
-{
+static dt_status *check_inputs(const dt_model *m, const dt_value *input, int n) {
     dt_status *faults = NULL;
     if (n != m->spec.n_inputs)
-        return dt_fail(DT_E_MODEL_SHAPE, NULL, "the model expects %d inputs, got %d", m->spec.n_inputs, n);
+        return dt_fail(DT_E_MODEL_SHAPE, NULL, "the model expects %d inputs, got %d",
+                       m->spec.n_inputs, n);
     for (int i = 0; i < n; i++) {
         dt_type given = dt_type_of_value(input[i]);
         if (!fits_input(&given, &m->spec.input[i].type))
@@ -36,20 +34,17 @@ static dt_status *check_inputs(const dt_model *m, const dt_value *input, int n)
     return faults;
 }
 
-dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y)
-{
+dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y) {
     return c->model->annotate ? c->model->annotate(c->model->annotate_user, name, y) : y;
 }
 
 /* One layer, whose first weight is the model's weight `first`. */
-static dt_given_value emit_layer(const dt_model *m, int i, int first, const dt_layer_call *c)
-{
+static dt_given_value emit_layer(const dt_model *m, int i, int first, const dt_layer_call *c) {
     const dt_layer_spec *layer = &m->spec.layer[i];
     dt_layer_call call = *c;
     dt_value weight[DT_MAX_WEIGHTS + DT_MAX_BORROWED];
     const char *before = dt_trace_path(c->trace, layer->name);
-    for (int k = 0; k < layer->n_weights; k++)
-        weight[k] = dt_read(c->trace, m->weight[first + k]);
+    for (int k = 0; k < layer->n_weights; k++) weight[k] = dt_read(c->trace, m->weight[first + k]);
     for (int k = 0; k < layer->n_borrowed; k++)
         weight[layer->n_weights + k] = dt_read(c->trace, m->weight[layer->borrowed[k]]);
     call.x = c->xs[0];
@@ -60,16 +55,18 @@ static dt_given_value emit_layer(const dt_model *m, int i, int first, const dt_l
     call.seed = m->seed;
     call.weight = weight;
     call.out = &layer->out;
-    dt_given_value given = { .y = dt_layer_value(&call, layer->name, dt_layer_apply(layer->row, &call, layer->n_weights + layer->n_borrowed)) };
-    if (layer->out_mask)
-        given.mask = dt_layer_mask(layer->row, &call);
+    dt_given_value given = {
+        .y = dt_layer_value(
+            &call, layer->name,
+            dt_layer_apply(layer->row, &call, layer->n_weights + layer->n_borrowed))};
+    if (layer->out_mask) given.mask = dt_layer_mask(layer->row, &call);
     dt_trace_path(c->trace, before);
     return given;
 }
 
 /* What layer i takes, into x and masks: what layers above gave, or the next input. How many. */
-static int take_inputs(const dt_layer_spec *layer, const dt_given_value *done, const dt_value **input, dt_value *x, dt_value *masks)
-{
+static int take_inputs(const dt_layer_spec *layer, const dt_given_value *done,
+                       const dt_value **input, dt_value *x, dt_value *masks) {
     if (layer->n_in == 0) {
         *x = *(*input)++;
         return 1;
@@ -81,14 +78,12 @@ static int take_inputs(const dt_layer_spec *layer, const dt_given_value *done, c
     return layer->n_in;
 }
 
-static void enter_layer(const dt_model *m, const dt_layer_spec *layer, dt_value *x, int n)
-{
-    for (int k = 0; m->enter && k < n; k++)
-        x[k] = m->enter(m->annotate_user, layer->name, x[k]);
+static void enter_layer(const dt_model *m, const dt_layer_spec *layer, dt_value *x, int n) {
+    for (int k = 0; m->enter && k < n; k++) x[k] = m->enter(m->annotate_user, layer->name, x[k]);
 }
 
-const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n, bool training)
-{
+const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n,
+                                           bool training) {
     dt_trace *trace = input[0].trace;
     dt_arena *arena = dt_trace_arena(trace);
     dt_status *bad = check_inputs(m, input, n);
@@ -99,95 +94,97 @@ const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *in
     dt_given_value *done = dt_arena_array(arena, dt_given_value, m->spec.n_layers);
     for (int i = 0, first = 0; i < m->spec.n_layers; i++) {
         const dt_layer_spec *layer = &m->spec.layer[i];
-        dt_value *x = dt_arena_array(arena, dt_value, layer->n_in + 1), *masks = dt_arena_array(arena, dt_value, layer->n_in + 1);
+        dt_value *x = dt_arena_array(arena, dt_value, layer->n_in + 1),
+                 *masks = dt_arena_array(arena, dt_value, layer->n_in + 1);
         int n_in = take_inputs(layer, done, &input, x, masks);
         enter_layer(m, layer, x, n_in);
-        done[i] = emit_layer(m, i, first, &(dt_layer_call){ .trace = trace, .xs = x, .masks = masks, .n_in = n_in, .training = training,
-                                                             .compute = dt_policy_dtype(m->precision), .model = m });
+        done[i] = emit_layer(m, i, first,
+                             &(dt_layer_call){.trace = trace,
+                                              .xs = x,
+                                              .masks = masks,
+                                              .n_in = n_in,
+                                              .training = training,
+                                              .compute = dt_policy_dtype(m->precision),
+                                              .model = m});
         first += layer->n_weights;
     }
     return done;
 }
 
-void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training, dt_value *output)
-{
+void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training,
+                           dt_value *output) {
     const dt_given_value *done = dt_model_emit_layers(m, input, n, training);
     for (int i = 0; i < m->spec.n_outputs; i++)
-        output[i] = done ? done[m->spec.output[i].layer].y : (dt_value){ 0 };
+        output[i] = done ? done[m->spec.output[i].layer].y : (dt_value){0};
 }
 
-const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i)
-{
-    return m->n_outputs == 1 ? "prediction" : dt_arena_printf(arena, "prediction/%s", m->output[i].name);
+const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i) {
+    return m->n_outputs == 1 ? "prediction"
+                             : dt_arena_printf(arena, "prediction/%s", m->output[i].name);
 }
 
-dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training)
-{
+dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training) {
     dt_value output[DT_MAX_OUTPUTS];
     if (m->spec.n_outputs > 1) {
-        dt_trace_fail(input[0].trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "the model has %d outputs; expected one", m->spec.n_outputs));
-        return (dt_value){ 0 };
+        dt_trace_fail(input[0].trace,
+                      dt_fail(DT_E_MODEL_SHAPE, NULL, "the model has %d outputs; expected one",
+                              m->spec.n_outputs));
+        return (dt_value){0};
     }
     dt_model_emit_outputs(m, input, n, training, output);
     return output[0];
 }
 
-dt_value dt_model_emit(const dt_model *m, dt_value input, bool training)
-{
+dt_value dt_model_emit(const dt_model *m, dt_value input, bool training) {
     return input.trace ? dt_model_emit_inputs(m, &input, 1, training) : input;
 }
 
-const dt_variables *dt_model_trainable(const dt_model *m)
-{
+const dt_variables *dt_model_trainable(const dt_model *m) {
     DT_LIVE(m);
     return m ? &m->trainable : NULL;
 }
 
 /* ---- gradients ---- */
 
-void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_value *out)
-{
-    if (n > 0 && of && out)
-        dt_gradients_of(loss, of, n, out);
+void dt_gradient_values(dt_value loss, const dt_value *of, int n, dt_value *out) {
+    if (n > 0 && of && out) dt_gradients_of(loss, of, n, out);
     else if (loss.trace && n != 0)
-        dt_trace_fail(loss.trace, dt_fail(DT_E_NO_GRADIENT, NULL, "cannot compute gradients with respect to %d values: %s", n,
-                                          of ? out ? "the number must not be negative" : "no array for the gradients was passed" : "no values were passed"));
+        dt_trace_fail(loss.trace,
+                      dt_fail(DT_E_NO_GRADIENT, NULL,
+                              "cannot compute gradients with respect to %d values: %s", n,
+                              of ? out ? "the number must not be negative"
+                                       : "no array for the gradients was passed"
+                                 : "no values were passed"));
 }
 
 /* A loss computed before an update of the variable depends on the value that it read: the first. */
-static void gradients_of_variables(dt_value loss, const dt_variables *v, dt_value *g)
-{
+static void gradients_of_variables(dt_value loss, const dt_variables *v, dt_value *g) {
     dt_arena *arena = dt_trace_arena(loss.trace);
-    dt_value *x = dt_arena_array(arena, dt_value, 2 * (size_t)v->n), *both = dt_arena_array(arena, dt_value, 2 * (size_t)v->n);
+    dt_value *x = dt_arena_array(arena, dt_value, 2 * (size_t)v->n),
+             *both = dt_arena_array(arena, dt_value, 2 * (size_t)v->n);
     for (int i = 0; i < v->n; i++) {
         x[2 * i] = dt_read(loss.trace, v->v[i]);
         x[2 * i + 1] = dt_read_first(loss.trace, v->v[i]);
     }
     dt_gradients_of(loss, x, 2 * v->n, both);
-    for (int i = 0; i < v->n; i++)
-        g[i] = both[2 * i].trace ? both[2 * i] : both[2 * i + 1];
+    for (int i = 0; i < v->n; i++) g[i] = both[2 * i].trace ? both[2 * i] : both[2 * i + 1];
 }
 
-dt_gradients dt_gradient(dt_value loss, const dt_variables *variables)
-{
-    static const dt_gradients nothing = { 0 };
-    if (!dt_trace_has(loss, "dt_gradient"))
-        return nothing;
+dt_gradients dt_gradient(dt_value loss, const dt_variables *variables) {
+    static const dt_gradients nothing = {0};
+    if (!dt_trace_has(loss, "dt_gradient")) return nothing;
     if (!variables) {
-        dt_trace_fail(loss.trace, dt_fail(DT_E_NO_GRADIENT, NULL, "no variables to compute a gradient for"));
+        dt_trace_fail(loss.trace,
+                      dt_fail(DT_E_NO_GRADIENT, NULL, "no variables to compute a gradient for"));
         return nothing;
     }
     dt_value *g = dt_arena_array(dt_trace_arena(loss.trace), dt_value, variables->n);
     gradients_of_variables(loss, variables, g);
-    return (dt_gradients){ variables, g, loss.trace };
+    return (dt_gradients){variables, g, loss.trace};
 }
 
-int dt_variables_count(const dt_variables *v)
-{
-    return v ? v->n : 0;
-}
+int dt_variables_count(const dt_variables *v) { return v ? v->n : 0; }
 
-const char *dt_variables_path(const dt_variables *v, int i)
-{
+const char *dt_variables_path(const dt_variables *v, int i) {
     return v && i >= 0 && i < v->n ? v->v[i]->path : NULL;
 }

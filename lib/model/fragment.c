@@ -5,33 +5,29 @@
 
 #include "model/model.h"
 
-dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args, dt_tree **out)
-{
-    dt_str text = { 0 };
+dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args,
+                            dt_tree **out) {
+    dt_str text = {0};
 
-    if (!format)
-        return dt_fail(DT_E_MISUSE, NULL, "%s: no text was given", name);
+    if (!format) return dt_fail(DT_E_MISUSE, NULL, "%s: no text was given", name);
     dt_str_vprintf(&text, format, args);
-    dt_source source = { .name = name, .text = dt_arena_strdup(arena, dt_str_text(&text)), .size = text.size };
+    dt_source source = {
+        .name = name, .text = dt_arena_strdup(arena, dt_str_text(&text)), .size = text.size};
     dt_str_release(&text);
     return dt_fragment_parse(arena, dt_arena_copy(arena, &source, sizeof source), out);
 }
 
-/* Whether Keras puts a "_" before s[i]: where a word of lower-case letters begins ("RMS|prop" has none, "Max|Pooling" has one), or a
- * lower-case letter is followed by a capital. */
-static bool begins_word(const char *s, size_t i)
-{
-    if (i == 0 || !isupper((unsigned char)s[i]))
-        return false;
+/* Whether Keras puts a "_" before s[i]: where a word of lower-case letters begins ("RMS|prop" has
+ * none, "Max|Pooling" has one), or a lower-case letter is followed by a capital. */
+static bool begins_word(const char *s, size_t i) {
+    if (i == 0 || !isupper((unsigned char)s[i])) return false;
     return islower((unsigned char)s[i + 1]) || islower((unsigned char)s[i - 1]);
 }
 
-char *dt_snake_case(dt_arena *arena, const char *class_name)
-{
+char *dt_snake_case(dt_arena *arena, const char *class_name) {
     char *out = dt_arena_alloc(arena, 2 * strlen(class_name) + 1), *p = out;
     for (size_t i = 0; class_name[i]; i++) {
-        if (begins_word(class_name, i))
-            *p++ = '_';
+        if (begins_word(class_name, i)) *p++ = '_';
         *p++ = (char)tolower((unsigned char)class_name[i]);
     }
     return out;

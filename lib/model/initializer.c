@@ -1,50 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Initialisers at work. Element i of a variable is drawn from a stream of its own, keyed by (seed, path, i): adding a layer, or drawing in another
- * order or on another thread, changes no other weight. Values are drawn in double and rounded once to the variable's dtype.
+ * Initialisers at work. Element i of a variable is drawn from a stream of its own, keyed by (seed,
+ * path, i): adding a layer, or drawing in another order or on another thread, changes no other
+ * weight. Values are drawn in double and rounded once to the variable's dtype.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/model.h"
 
-dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset, dt_named *out)
-{
-    dt_tree named = { .kind = DT_TREE_SCALAR, .text = preset };
-    if (!t || t->kind == DT_TREE_NULL)
-        t = dt_arena_copy(arena, &named, sizeof named);
+dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset,
+                               dt_named *out) {
+    dt_tree named = {.kind = DT_TREE_SCALAR, .text = preset};
+    if (!t || t->kind == DT_TREE_NULL) t = dt_arena_copy(arena, &named, sizeof named);
     int n;
     const dt_kind *const *rows = dt_initializers(&n);
     return dt_named_read(arena, rows, n, "initializer", t, out);
 }
 
-dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type)
-{
+dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type) {
     const dt_initializer *row = (const dt_initializer *)initializer->kind;
     return row->check ? row->check(type) : NULL;
 }
 
-dt_status *dt_initializer_refuse(const char *makes, const dt_type *type)
-{
-    dt_str shape = { 0 };
+dt_status *dt_initializer_refuse(const char *makes, const dt_type *type) {
+    dt_str shape = {0};
     dt_shape_print(type, &shape);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "%s; shape %s has %d", makes, dt_str_text(&shape), type->rank);
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "%s; shape %s has %d", makes,
+                           dt_str_text(&shape), type->rank);
     dt_str_release(&shape);
     return s;
 }
 
-static double product(const dt_type *type, int first, int end)
-{
+static double product(const dt_type *type, int first, int end) {
     double n = 1;
-    for (int i = first; i < end; i++)
-        n *= (double)type->dim[i];
+    for (int i = first; i < end; i++) n *= (double)type->dim[i];
     return n;
 }
 
-/* Kernels are (inputs ..., outputs ...) where `n_inputs` says how many of each, else (receptive field ..., inputs, outputs); a vector has as many
- * inputs as outputs. */
-static void find_fans(dt_draw *d, int n_inputs)
-{
+/* Kernels are (inputs ..., outputs ...) where `n_inputs` says how many of each, else (receptive
+ * field ..., inputs, outputs); a vector has as many inputs as outputs. */
+static void find_fans(dt_draw *d, int n_inputs) {
     const dt_type *type = &d->type;
     int rank = type->rank;
     if (n_inputs > 0) {
@@ -57,27 +53,23 @@ static void find_fans(dt_draw *d, int n_inputs)
     d->fan_out = rank == 0 ? 1 : field * (double)type->dim[rank - 1];
 }
 
-void dt_initializer_describe(const dt_named *initializer, const dt_type *type, dt_json *j)
-{
+void dt_initializer_describe(const dt_named *initializer, const dt_type *type, dt_json *j) {
     const dt_initializer *row = (const dt_initializer *)initializer->kind;
-    dt_draw d = { .row = row, .type = *type };
+    dt_draw d = {.row = row, .type = *type};
     find_fans(&d, 0);
     dt_json_double(j, "fan_in", d.fan_in);
     dt_json_double(j, "fan_out", d.fan_out);
-    if (row->facts)
-        row->facts(initializer->args, &d, j);
+    if (row->facts) row->facts(initializer->args, &d, j);
 }
 
-dt_random dt_draw_at(const dt_draw *d, int64_t i)
-{
+dt_random dt_draw_at(const dt_draw *d, int64_t i) {
     dt_random r = d->stream;
     r.counter[1] = (uint64_t)i;
     return r;
 }
 
-static dt_random make_stream(uint64_t seed, const char *path)
-{
-    dt_str purpose = { 0 };
+static dt_random make_stream(uint64_t seed, const char *path) {
+    dt_str purpose = {0};
     dt_str_printf(&purpose, "initial value of %s", path);
     dt_random r = dt_random_stream(seed, dt_str_text(&purpose), 0);
     dt_str_release(&purpose);
@@ -85,25 +77,23 @@ static dt_random make_stream(uint64_t seed, const char *path)
 }
 
 /* One of its own seed is the same for all weights. */
-static dt_random stream_of(const dt_named *initializer, uint64_t seed, const char *path)
-{
-    const dt_seed_head *head = ((const dt_initializer *)initializer->kind)->draws ? initializer->args : NULL;
-    return head && head->has_seed ? make_stream((uint64_t)head->seed, "any weight") : make_stream(seed, path);
+static dt_random stream_of(const dt_named *initializer, uint64_t seed, const char *path) {
+    const dt_seed_head *head =
+        ((const dt_initializer *)initializer->kind)->draws ? initializer->args : NULL;
+    return head && head->has_seed ? make_stream((uint64_t)head->seed, "any weight")
+                                  : make_stream(seed, path);
 }
 
-static void store(dt_dtype dtype, void *data, int64_t first, int64_t n, const double *x)
-{
+static void store(dt_dtype dtype, void *data, int64_t first, int64_t n, const double *x) {
     if (dtype == DT_FLOAT64) {
         memcpy((double *)data + first, x, (size_t)n * sizeof *x);
         return;
     }
     float *out = (float *)data + first;
-    for (int64_t i = 0; i < n; i++)
-        out[i] = (float)x[i];
+    for (int64_t i = 0; i < n; i++) out[i] = (float)x[i];
 }
 
-void dt_initialize(const dt_named *initializer, uint64_t seed, int n_inputs, dt_variable *v)
-{
+void dt_initialize(const dt_named *initializer, uint64_t seed, int n_inputs, dt_variable *v) {
     enum { CHUNK = 1024 };
     const dt_initializer *row = (const dt_initializer *)initializer->kind;
     void *data = dt_host_edit(v);
@@ -111,7 +101,7 @@ void dt_initialize(const dt_named *initializer, uint64_t seed, int n_inputs, dt_
         memset(data, 0, (size_t)dt_type_bytes(&v->type));
         return;
     }
-    dt_draw d = { .row = row, .type = v->type, .stream = stream_of(initializer, seed, v->path) };
+    dt_draw d = {.row = row, .type = v->type, .stream = stream_of(initializer, seed, v->path)};
     find_fans(&d, n_inputs);
     int64_t all = dt_type_elements(&v->type), chunk = row->whole ? all : CHUNK;
     double *x = dt_alloc(dt_size_mul((size_t)chunk + 1, sizeof *x));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rows of this room share: reading fragments and arguments. Initialisers: the initial values of weights. */
+/* What rows of this room share: reading fragments and arguments. Initialisers: the initial values
+ * of weights. */
 #ifndef DT_MODEL_INITIALIZER_H
 #define DT_MODEL_INITIALIZER_H
 
@@ -13,8 +14,10 @@
 
 /* ---- reading ---- */
 
-/* Formats a fragment of a job file and parses it; `name` stands for it in messages ("loss"). Text and tree live in the arena. */
-dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args, dt_tree **out) DT_MUST_USE DT_PRINTF(3, 0);
+/* Formats a fragment of a job file and parses it; `name` stands for it in messages ("loss"). Text
+ * and tree live in the arena. */
+dt_status *dt_fragment_read(dt_arena *arena, const char *name, const char *format, va_list args,
+                            dt_tree **out) DT_MUST_USE DT_PRINTF(3, 0);
 
 /* "SparseCategoricalAccuracy" as Keras makes names of classes: "sparse_categorical_accuracy". */
 char *dt_snake_case(dt_arena *arena, const char *class_name);
@@ -30,22 +33,28 @@ typedef struct dt_initializer dt_initializer;
 /* Elements first .. first + n - 1 of a variable, to be drawn. */
 typedef struct dt_draw {
     const dt_initializer *row;
-    dt_type type;         /* of the whole variable */
+    dt_type type;           /* of the whole variable */
     double fan_in, fan_out; /* as Keras computes them */
-    dt_random stream;     /* keyed by seed and path: see dt_draw_at */
+    dt_random stream;       /* keyed by seed and path: see dt_draw_at */
     int64_t first, n;
 } dt_draw;
-/* The random numbers of element i: a pure function of (seed, path, i), whoever draws and in whatever order. */
+/* The random numbers of element i: a pure function of (seed, path, i), whoever draws and in
+ * whatever order. */
 dt_random dt_draw_at(const dt_draw *d, int64_t i);
 
-/* The head of the args of initialisers that draw: theirs begins with it, their table has DT_SEED_FIELD. */
+/* The head of the args of initialisers that draw: theirs begins with it, their table has
+ * DT_SEED_FIELD. */
 typedef struct dt_seed_head {
     int64_t seed;
     bool has_seed;
 } dt_seed_head;
-#define DT_SEED_FIELD(type, member) \
-    { .kind = DT_FIELD_INT, .name = "seed", .offset = offsetof(type, member.seed), .max = INFINITY, .set = 1 + offsetof(type, member.has_seed), \
-      .help = "seed; weights of one shape with the same seed start equal; default: from the job's seed and the weight's path" }
+#define DT_SEED_FIELD(type, member)                                                                \
+    {                                                                                              \
+        .kind = DT_FIELD_INT, .name = "seed", .offset = offsetof(type, member.seed),               \
+        .max = INFINITY, .set = 1 + offsetof(type, member.has_seed),                               \
+        .help = "seed; weights of one shape with the same seed start equal; default: from the "    \
+                "job's seed and the weight's path"                                                 \
+    }
 
 struct dt_initializer {
     dt_kind kind;
@@ -53,22 +62,28 @@ struct dt_initializer {
     const void *preset; /* the row's own constants: rows may share a fill */
     bool whole;         /* fill makes all elements at once, or they would not fit together */
     bool draws;         /* its args begin with a dt_seed_head */
-    dt_status *(*check)(const dt_type *type); /* MODEL_SHAPE where such a variable cannot be made; NULL: all can */
-    void (*facts)(const void *args, const dt_draw *d, dt_json *j); /* entries that say what is drawn from; NULL: the arguments do */
+    /* MODEL_SHAPE where such a variable cannot be made; NULL: all can */
+    dt_status *(*check)(const dt_type *type);
+    /* entries that say what is drawn from; NULL: the arguments do */
+    void (*facts)(const void *args, const dt_draw *d, dt_json *j);
 };
 const dt_kind *const *dt_initializers(int *n);
 /* What arguments may be that a table reads as trees. */
-extern const dt_field dt_initializer_forms[], dt_regularizer_forms[], dt_constraint_forms[], dt_learning_rate_forms[], dt_schedule_forms[], dt_layer_forms[], dt_layers_forms[];
+extern const dt_field dt_initializer_forms[], dt_regularizer_forms[], dt_constraint_forms[],
+    dt_learning_rate_forms[], dt_schedule_forms[], dt_layer_forms[], dt_layers_forms[];
 extern const dt_field dt_integers_forms[], dt_amounts_forms[], dt_text_forms[], dt_names_forms[];
 /* Reads `kernel_initializer: he_normal`; t NULL or null: the one named `preset`. */
-dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset, dt_named *out) DT_MUST_USE;
+dt_status *dt_initializer_read(dt_arena *arena, const dt_tree *t, const char *preset,
+                               dt_named *out) DT_MUST_USE;
 /* What the row's check says of a variable of that type. */
 dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type) DT_MUST_USE;
 /* MODEL_SHAPE: "Identity needs exactly 2 dimensions; shape (3) has 1", for checks. */
 dt_status *dt_initializer_refuse(const char *makes, const dt_type *type) DT_MUST_USE;
-/* Fans by the rule of convolutions, and limits or deviations of what is drawn, as entries of JSON. */
+/* Fans by the rule of convolutions, and limits or deviations of what is drawn, as entries of
+ * JSON. */
 void dt_initializer_describe(const dt_named *initializer, const dt_type *type, dt_json *j);
-/* Draws a variable's value anew; integers become 0. The first `n_inputs` dimensions are inputs, the others outputs; 0: as of a convolution. */
+/* Draws a variable's value anew; integers become 0. The first `n_inputs` dimensions are inputs, the
+ * others outputs; 0: as of a convolution. */
 void dt_initialize(const dt_named *initializer, uint64_t seed, int n_inputs, dt_variable *v);
 
 #define DT_INITIALIZER_ROW(name) extern const dt_initializer dt_initializer_##name;

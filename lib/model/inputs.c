@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inputs of layers. A layer of a functional model names its inputs, which must be earlier layers, so that no cycle can arise. Without
- * names it uses the layer before it, as all layers of a sequential model do.
+ * The inputs of layers. A layer of a functional model names its inputs, which must be earlier
+ * layers, so that no cycle can arise. Without names it uses the layer before it, as all layers of a
+ * sequential model do.
  *
  *     - Conv2D: {name: a, filters: 16, kernel_size: 3, padding: same}      from the layer before
  *     - Add:    {name: sum, inputs: [image, a]}                            from two
@@ -12,49 +13,48 @@
 
 /* ---- names ---- */
 
-int dt_reader_find(const dt_reader *r, const char *name, int n)
-{
+int dt_reader_find(const dt_reader *r, const char *name, int n) {
     for (int i = 0; i < n; i++)
-        if (r->name[i] && strcmp(r->name[i], name) == 0)
-            return i;
+        if (r->name[i] && strcmp(r->name[i], name) == 0) return i;
     return -1;
 }
 
 /* Whether one of the first n layers could not be read, so that nobody knows its name. */
-static bool is_one_faulty(const dt_reader *r, int n)
-{
+static bool is_one_faulty(const dt_reader *r, int n) {
     for (int i = 0; i < n; i++)
-        if (!r->named[i].kind)
-            return true;
+        if (!r->named[i].kind) return true;
     return false;
 }
 
 /* The `name` of item i, which has not been read yet. */
-static bool has_name(const dt_reader *r, int i, const char *name)
-{
+static bool has_name(const dt_reader *r, int i, const char *name) {
     const dt_tree *item = r->list->item[i];
-    const dt_tree *given = item->kind == DT_TREE_MAP && item->n == 1 ? dt_tree_get(item->entry[0].value, "name") : NULL;
+    const dt_tree *given = item->kind == DT_TREE_MAP && item->n == 1
+                               ? dt_tree_get(item->entry[0].value, "name")
+                               : NULL;
     return given && given->kind == DT_TREE_SCALAR && strcmp(given->text, name) == 0;
 }
 
 /* Layer i names what is no layer above it. */
-static dt_status *no_layer(const dt_reader *r, int i, const dt_tree *t)
-{
+static dt_status *no_layer(const dt_reader *r, int i, const dt_tree *t) {
     if (strcmp(r->name[i], t->text) == 0)
         return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' cannot be its own input", t->text);
     for (int k = i + 1; k < r->list->n; k++)
         if (has_name(r, k, t->text))
-            return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' uses '%s', which is defined later", r->name[i], t->text),
+            return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, &t->at,
+                                      "layer '%s' uses '%s', which is defined later", r->name[i],
+                                      t->text),
                               "list inputs first");
-    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' uses '%.80s', but no earlier layer has that name", r->name[i], t->text);
+    dt_status *s =
+        dt_fail(DT_E_MODEL_INPUTS, &t->at,
+                "layer '%s' uses '%.80s', but no earlier layer has that name", r->name[i], t->text);
     const char *near = dt_nearest(t->text, r->name, i);
     return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
 }
 
 /* ---- one layer ---- */
 
-static dt_status *find_input(const dt_reader *r, int i, const dt_tree *t, int *out)
-{
+static dt_status *find_input(const dt_reader *r, int i, const dt_tree *t, int *out) {
     const char *name;
     DT_TRY(dt_tree_text(t, "inputs", &name));
     *out = dt_reader_find(r, name, i);
@@ -62,72 +62,66 @@ static dt_status *find_input(const dt_reader *r, int i, const dt_tree *t, int *o
 }
 
 /* The k-th of those that are written: one name stands for a list of it. */
-static const dt_tree *written(const dt_tree *t, int k)
-{
+static const dt_tree *written(const dt_tree *t, int k) {
     return t->kind == DT_TREE_LIST ? t->item[k] : t;
 }
 
-static dt_status *find_inputs(dt_reader *r, int i, const dt_tree *t)
-{
+static dt_status *find_inputs(dt_reader *r, int i, const dt_tree *t) {
     int n = t->kind == DT_TREE_LIST ? t->n : 1, *from = dt_arena_array(r->arena, int, n + 1);
     bool known = true;
     dt_status *faults = NULL;
     if (n == 0)
-        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' has an empty list of inputs", r->name[i]);
+        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "layer '%s' has an empty list of inputs",
+                       r->name[i]);
     for (int k = 0; k < n; k++) {
         from[k] = -1;
         dt_status_append(&faults, find_input(r, i, written(t, k), &from[k]));
         known &= from[k] >= 0;
     }
-    if (known)
-        r->source[i] = (dt_sources){ n, from };
+    if (known) r->source[i] = (dt_sources){n, from};
     return faults;
 }
 
-static dt_status *check_number(const dt_reader *r, int i)
-{
+static dt_status *check_number(const dt_reader *r, int i) {
     const dt_layer *row = (const dt_layer *)r->named[i].kind;
     int n = r->source[i].n, least = row->least ? row->least : 1, most = row->most ? row->most : 1;
     const dt_tree *given = dt_reader_head(r, i)->inputs;
     const dt_location *at = given ? &given->at : &r->named[i].at;
-    if (n == 0 || (n >= least && n <= most))
-        return NULL;
+    if (n == 0 || (n >= least && n <= most)) return NULL;
     if (most == 1)
-        return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, at, "%s takes one input, got %d", row->kind.name, n),
-                          "combine layers with Add, Concatenate or another merging layer");
-    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, at, "%s needs %s%d inputs, got %d", row->kind.name, least < most ? "at least " : "", least, n);
-    return dt_suggest(s, r->functional ? "inputs: [FIRST, SECOND] names them" : "in a model of 'type: functional' layers name their inputs");
+        return dt_suggest(
+            dt_fail(DT_E_MODEL_INPUTS, at, "%s takes one input, got %d", row->kind.name, n),
+            "combine layers with Add, Concatenate or another merging layer");
+    dt_status *s = dt_fail(DT_E_MODEL_INPUTS, at, "%s needs %s%d inputs, got %d", row->kind.name,
+                           least < most ? "at least " : "", least, n);
+    return dt_suggest(s, r->functional
+                             ? "inputs: [FIRST, SECOND] names them"
+                             : "in a model of 'type: functional' layers name their inputs");
 }
 
-static dt_status *take_the_one_before(dt_reader *r, int i)
-{
+static dt_status *take_the_one_before(dt_reader *r, int i) {
     int *from = dt_arena_array(r->arena, int, 1);
     *from = i - 1;
-    if (i > 0)
-        r->source[i] = (dt_sources){ 1, from };
+    if (i > 0) r->source[i] = (dt_sources){1, from};
     return NULL;
 }
 
-dt_status *dt_read_inputs(dt_reader *r, int i)
-{
-    if (dt_reader_is_input(r, i))
-        return NULL;
+dt_status *dt_read_inputs(dt_reader *r, int i) {
+    if (dt_reader_is_input(r, i)) return NULL;
     const dt_tree *t = dt_reader_head(r, i)->inputs;
     if (t && !r->functional)
-        return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, &t->at, "layers of a sequential model have no 'inputs': each uses the layer before it"),
-                          "in a model of 'type: functional' layers name their inputs");
+        return dt_suggest(
+            dt_fail(DT_E_MODEL_INPUTS, &t->at,
+                    "layers of a sequential model have no 'inputs': each uses the layer before it"),
+            "in a model of 'type: functional' layers name their inputs");
     dt_status *s = t ? find_inputs(r, i, t) : take_the_one_before(r, i);
-    if (!s)
-        s = check_number(r, i);
-    if (s)
-        r->source[i].n = 0;
+    if (!s) s = check_number(r, i);
+    if (s) r->source[i].n = 0;
     return s;
 }
 
-const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *name)
-{
+const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *name) {
     for (int i = 0; i < m->n_inputs; i++)
-        if (strcmp(m->input[i].name, name) == 0)
-            return &m->input[i];
+        if (strcmp(m->input[i].name, name) == 0) return &m->input[i];
     return NULL;
 }

@@ -5,17 +5,16 @@
 
 #include "model/model.h"
 
-static dt_status *check_size(const dt_layer_build *b, const dt_weight_request *w, const dt_type *type)
-{
+static dt_status *check_size(const dt_layer_build *b, const dt_weight_request *w,
+                             const dt_type *type) {
     double bytes = (double)dt_dtype_size(type->dtype);
-    for (int i = 0; i < type->rank; i++)
-        bytes *= (double)type->dim[i];
-    if (bytes <= DT_MAX_WEIGHT_BYTES)
-        return NULL;
-    dt_str shape = { 0 }, size = { 0 };
+    for (int i = 0; i < type->rank; i++) bytes *= (double)type->dim[i];
+    if (bytes <= DT_MAX_WEIGHT_BYTES) return NULL;
+    dt_str shape = {0}, size = {0};
     dt_shape_print(type, &shape);
     dt_str_bytes(&size, bytes);
-    dt_status *s = dt_fail(DT_E_MODEL_SIZE, &b->at, "weight '%s/%s' of shape %s needs %s; one weight may take at most 1 TiB",
+    dt_status *s = dt_fail(DT_E_MODEL_SIZE, &b->at,
+                           "weight '%s/%s' of shape %s needs %s; one weight may take at most 1 TiB",
                            b->name, w->name, dt_str_text(&shape), dt_str_text(&size));
     dt_str_release(&shape);
     dt_str_release(&size);
@@ -23,22 +22,25 @@ static dt_status *check_size(const dt_layer_build *b, const dt_weight_request *w
 }
 
 /* "kernel" of "query/kernel" and "lstm_cell/recurrent_kernel": by the last word. */
-int dt_layer_role(const char *weight)
-{
+int dt_layer_role(const char *weight) {
     static const char *const roles[DT_ON_WEIGHTS] = {
-        [DT_ON_KERNEL] = "kernel",                     [DT_ON_BIAS] = "bias",                         [DT_ON_RECURRENT] = "recurrent_kernel",
-        [DT_ON_DEPTHWISE] = "depthwise_kernel",        [DT_ON_POINTWISE] = "pointwise_kernel",        [DT_ON_EMBEDDINGS] = "embeddings",
-        [DT_ON_GAMMA] = "gamma",                       [DT_ON_BETA] = "beta",                         [DT_ON_ALPHA] = "alpha",
+        [DT_ON_KERNEL] = "kernel",
+        [DT_ON_BIAS] = "bias",
+        [DT_ON_RECURRENT] = "recurrent_kernel",
+        [DT_ON_DEPTHWISE] = "depthwise_kernel",
+        [DT_ON_POINTWISE] = "pointwise_kernel",
+        [DT_ON_EMBEDDINGS] = "embeddings",
+        [DT_ON_GAMMA] = "gamma",
+        [DT_ON_BETA] = "beta",
+        [DT_ON_ALPHA] = "alpha",
     };
     const char *slash = strrchr(weight, '/'), *name = slash ? slash + 1 : weight;
     for (int i = 0; i < DT_ON_WEIGHTS; i++)
-        if (strcmp(roles[i], name) == 0)
-            return i;
+        if (strcmp(roles[i], name) == 0) return i;
     return -1;
 }
 
-dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w)
-{
+dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) {
     const dt_layer_head *head = b->args;
     assert(b->n_weights < DT_MAX_WEIGHTS);
     dt_weight_spec *spec = &b->weight[b->n_weights];
@@ -61,28 +63,27 @@ dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w)
 /* ---- weights of others ---- */
 
 /* A weight of its name, or the only one below it. */
-static bool is_meant(const char *path, const char *wanted)
-{
+static bool is_meant(const char *path, const char *wanted) {
     size_t n = strlen(wanted);
     return strncmp(path, wanted, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-static dt_status *no_weight(const dt_layer_build *b, const dt_tree *path, int found)
-{
-    const char **names = dt_arena_array(b->arena, const char *, DT_MAX_WEIGHTS * (size_t)b->n_earlier + 1);
+static dt_status *no_weight(const dt_layer_build *b, const dt_tree *path, int found) {
+    const char **names =
+        dt_arena_array(b->arena, const char *, DT_MAX_WEIGHTS *(size_t)b->n_earlier + 1);
     int n = 0;
     for (int i = 0; i < b->n_earlier; i++)
-        for (int k = 0; k < b->earlier[i].n_weights; k++)
-            names[n++] = b->earlier[i].weight[k].path;
+        for (int k = 0; k < b->earlier[i].n_weights; k++) names[n++] = b->earlier[i].weight[k].path;
     if (found > 1)
-        return dt_fail(DT_E_WEIGHT, &path->at, "'%.80s' has %d weights: name one of them", path->text, found);
-    dt_status *s = dt_fail(DT_E_WEIGHT, &path->at, "no layer before '%s' has a weight '%.80s'", b->name, path->text);
+        return dt_fail(DT_E_WEIGHT, &path->at, "'%.80s' has %d weights: name one of them",
+                       path->text, found);
+    dt_status *s = dt_fail(DT_E_WEIGHT, &path->at, "no layer before '%s' has a weight '%.80s'",
+                           b->name, path->text);
     const char *near = dt_nearest(path->text, names, n);
     return near ? dt_suggest(s, "did you mean '%.80s'?", near) : s;
 }
 
-dt_status *dt_layer_borrow(dt_layer_build *b, const dt_tree *path, dt_type *type)
-{
+dt_status *dt_layer_borrow(dt_layer_build *b, const dt_tree *path, dt_type *type) {
     int number = 0, found = 0;
     assert(b->n_borrowed < DT_MAX_BORROWED);
     for (int i = 0; i < b->n_earlier; i++)
@@ -98,57 +99,54 @@ dt_status *dt_layer_borrow(dt_layer_build *b, const dt_tree *path, dt_type *type
 
 /* ---- masks ---- */
 
-dt_value dt_mask_along(dt_value mask, dt_value x)
-{
+dt_value dt_mask_along(dt_value mask, dt_value x) {
     dt_type type = dt_type_of_value(x);
     type.dtype = DT_BOOL;
     return dt_broadcast_rows(mask, &type);
 }
 
-dt_value dt_masks_joined(const dt_layer_call *c)
-{
+dt_value dt_masks_joined(const dt_layer_call *c) {
     dt_value mask = c->masks[0];
-    for (int k = 1; k < c->n_in; k++)
-        mask = dt_maximum(mask, c->masks[k]);
+    for (int k = 1; k < c->n_in; k++) mask = dt_maximum(mask, c->masks[k]);
     return mask;
 }
 
 /* ---- inputs ---- */
 
-dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank)
-{
-    static const char *const shapes[] = { "()", "(B)", "(B, features)", "(B, steps, features)" };
-    dt_str in = { 0 };
+dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank) {
+    static const char *const shapes[] = {"()", "(B)", "(B, features)", "(B, steps, features)"};
+    dt_str in = {0};
     dt_status *s = NULL;
     dt_shape_print(&b->in, &in);
     if (b->in.rank < rank)
-        s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s needs %s or more dimensions, got %s", kind, shapes[rank], dt_str_text(&in));
+        s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s needs %s or more dimensions, got %s", kind,
+                    shapes[rank], dt_str_text(&in));
     else if (!dt_dtype_is_float(b->in.dtype))
-        s = dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s needs floating-point values, got %s", kind, dt_dtype_name(b->in.dtype)),
+        s = dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s needs floating-point values, got %s",
+                               kind, dt_dtype_name(b->in.dtype)),
                        "set 'dtype: float32' on the Input to convert the values");
     dt_str_release(&in);
     return s;
 }
 
-dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int rank, const char *shape)
-{
-    dt_str in = { 0 };
+dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int rank,
+                                  const char *shape) {
+    dt_str in = {0};
     dt_status *s = NULL;
-    if (b->in.rank == rank)
-        return dt_layer_wants(b, kind, 1);
+    if (b->in.rank == rank) return dt_layer_wants(b, kind, 1);
     dt_shape_print(&b->in, &in);
-    s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "input 0 of %s has %d dimensions, %s; expected %d, %s", kind, b->in.rank, dt_str_text(&in), rank, shape);
+    s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "input 0 of %s has %d dimensions, %s; expected %d, %s",
+                kind, b->in.rank, dt_str_text(&in), rank, shape);
     dt_str_release(&in);
     return s;
 }
 
-dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i, int k)
-{
-    dt_str one = { 0 }, other = { 0 };
+dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i, int k) {
+    dt_str one = {0}, other = {0};
     dt_type_print(&b->ins[i], &one);
     dt_type_print(&b->ins[k], &other);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s cannot combine '%s', %s, and '%s', %s", kind, b->from[i], dt_str_text(&one), b->from[k],
-                           dt_str_text(&other));
+    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s cannot combine '%s', %s, and '%s', %s",
+                           kind, b->from[i], dt_str_text(&one), b->from[k], dt_str_text(&other));
     dt_str_release(&one);
     dt_str_release(&other);
     return s;

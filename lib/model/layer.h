@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers: the interface for checking shapes and emitting graph; activations; regularisers and constraints of their weights. */
+/* Layers: the interface for checking shapes and emitting graph; activations; regularisers and
+ * constraints of their weights. */
 #ifndef DT_MODEL_LAYER_H
 #define DT_MODEL_LAYER_H
 
@@ -18,10 +19,10 @@ typedef enum dt_range {
     DT_RANGE_POSITIVE,
     DT_RANGE_NEGATIVE,
     DT_RANGE_LOG_SHARES, /* logarithms of probabilities that sum to 1 */
-    DT_RANGE_SIGNED,    /* from -1 to 1 */
-    DT_RANGE_UNIT,      /* from 0 to 1 */
-    DT_RANGE_SHARES,    /* the same, and they sum to 1 */
-    DT_RANGE_ONE_SHARE, /* the same, of one value: always 1, or its logarithm 0 */
+    DT_RANGE_SIGNED,     /* from -1 to 1 */
+    DT_RANGE_UNIT,       /* from 0 to 1 */
+    DT_RANGE_SHARES,     /* the same, and they sum to 1 */
+    DT_RANGE_ONE_SHARE,  /* the same, of one value: always 1, or its logarithm 0 */
 } dt_range;
 typedef struct dt_yield {
     dt_range range;
@@ -30,17 +31,18 @@ typedef struct dt_yield {
 
 /* ---- layers ---- */
 
-/* The largest weight, and the largest value that one example may become on its way through a model. */
+/* The largest weight, and the largest value that one example may become on its way through a
+ * model. */
 #define DT_MAX_WEIGHT_BYTES 0x1p40
 #define DT_MAX_EXAMPLE_BYTES 0x1p32
 
 typedef struct dt_weight_spec {
-    const char *name;   /* "kernel" */
-    const char *path;   /* "dense/kernel" */
+    const char *name; /* "kernel" */
+    const char *path; /* "dense/kernel" */
     dt_type type;
     bool trainable;
     dt_named initializer;
-    int n_inputs;       /* see dt_initialize */
+    int n_inputs;         /* see dt_initialize */
     dt_named regularizer; /* kind NULL: none */
     dt_named constraint;  /* kind NULL: none */
 } dt_weight_spec;
@@ -52,28 +54,46 @@ typedef struct dt_dims_of {
     const char *who;    /* whose key it is; NULL: the message's place says so */
     const dt_location *at;
 } dt_dims_of;
-/* The dimensions that `axis` names, a number or a list of numbers, negative ones counted from the end; MODEL_SHAPE at `at` when there is no
- * such dimension, it is the batch, or one is named twice; RANGE when a list is empty. */
+/* The dimensions that `axis` names, a number or a list of numbers, negative ones counted from the
+ * end; MODEL_SHAPE at `at` when there is no such dimension, it is the batch, or one is named twice;
+ * RANGE when a list is empty. */
 dt_status *dt_dims_read(const dt_dims_of *of, const dt_tree *axis, uint32_t *dims) DT_MUST_USE;
 
 /* What a penalty or a constraint is on: weights by their last word, or what the layer gives. */
 enum {
-    DT_ON_KERNEL, DT_ON_BIAS, DT_ON_RECURRENT, DT_ON_DEPTHWISE, DT_ON_POINTWISE, DT_ON_EMBEDDINGS, DT_ON_GAMMA, DT_ON_BETA, DT_ON_ALPHA, DT_ON_WEIGHTS,
-    DT_ON_ACTIVITY = DT_ON_WEIGHTS, DT_ON_ANY
+    DT_ON_KERNEL,
+    DT_ON_BIAS,
+    DT_ON_RECURRENT,
+    DT_ON_DEPTHWISE,
+    DT_ON_POINTWISE,
+    DT_ON_EMBEDDINGS,
+    DT_ON_GAMMA,
+    DT_ON_BETA,
+    DT_ON_ALPHA,
+    DT_ON_WEIGHTS,
+    DT_ON_ACTIVITY = DT_ON_WEIGHTS,
+    DT_ON_ANY
 };
 /* Which weights that is; negative: none of them. */
 int dt_layer_role(const char *weight);
-#define DT_HEAD_TREE(type, member, on, ...) \
-    { .kind = DT_FIELD_TREE, .offset = offsetof(type, head.member) + (on) * sizeof(const dt_tree *), __VA_ARGS__ }
+#define DT_HEAD_TREE(type, member, on, ...)                                                        \
+    {                                                                                              \
+        .kind = DT_FIELD_TREE,                                                                     \
+        .offset = offsetof(type, head.member) + (on) * sizeof(const dt_tree *), __VA_ARGS__        \
+    }
 /* A layer's field for one. */
-#define DT_REGULARIZER(type, what, key) \
-    DT_HEAD_TREE(type, regularizer, DT_ON_##what, .name = (key), .forms = dt_regularizer_forms, \
-                 .help = "penalty added to the loss: l2, {L1: {l1: 0.001}}, {L1L2: {l1: 0.001, l2: 0.01}}")
-#define DT_CONSTRAINT(type, what, key) \
-    DT_HEAD_TREE(type, constraint, DT_ON_##what, .name = (key), .forms = dt_constraint_forms, \
-                 .help = "constraint applied after each update: non_neg, {MaxNorm: {max_value: 2, axis: 0}}")
+#define DT_REGULARIZER(type, what, key)                                                            \
+    DT_HEAD_TREE(                                                                                  \
+        type, regularizer, DT_ON_##what, .name = (key), .forms = dt_regularizer_forms,             \
+        .help = "penalty added to the loss: l2, {L1: {l1: 0.001}}, {L1L2: {l1: 0.001, l2: 0.01}}")
+#define DT_CONSTRAINT(type, what, key)                                                             \
+    DT_HEAD_TREE(                                                                                  \
+        type, constraint, DT_ON_##what, .name = (key), .forms = dt_constraint_forms,               \
+        .help =                                                                                    \
+            "constraint applied after each update: non_neg, {MaxNorm: {max_value: 2, axis: 0}}")
 
-/* The head of every layer's args: a layer's struct begins with `dt_layer_head head`, its table with DT_LAYER_FIELDS. */
+/* The head of every layer's args: a layer's struct begins with `dt_layer_head head`, its table with
+ * DT_LAYER_FIELDS. */
 typedef struct dt_layer_head {
     const char *name; /* NULL: Keras' name for an unnamed layer */
     bool trainable;
@@ -86,16 +106,27 @@ typedef struct dt_layer_head {
 
 /* Keras' words for what layers compute in. Variables are float32 under any. */
 extern const char *const dt_policies[];
-typedef enum dt_policy { DT_POLICY_FLOAT32, DT_POLICY_MIXED_BFLOAT16, DT_POLICY_MIXED_FLOAT16 } dt_policy;
+typedef enum dt_policy {
+    DT_POLICY_FLOAT32,
+    DT_POLICY_MIXED_BFLOAT16,
+    DT_POLICY_MIXED_FLOAT16
+} dt_policy;
 dt_dtype dt_policy_dtype(int policy);
-#define DT_HEAD_FIELD(kind_, type, member, ...) { .kind = (kind_), .name = #member, .offset = offsetof(type, head.member), __VA_ARGS__ }
-#define DT_NAME_FIELD(type) DT_HEAD_FIELD(DT_FIELD_TEXT, type, name, .help = "name of the layer, unique in the model; weights are NAME/kernel, ...")
-#define DT_LAYER_FIELDS(type) \
-    DT_NAME_FIELD(type), \
-    DT_HEAD_FIELD(DT_FIELD_BOOL, type, trainable, .preset = "true", .help = "false: freeze the weights"), \
-    DT_HEAD_FIELD(DT_FIELD_TREE, type, inputs, .forms = dt_names_forms, .help = "for functional models: the input layer, or a list of layers"), \
-    DT_HEAD_FIELD(DT_FIELD_ENUM, type, dtype, .choices = dt_policies, .set = 1 + offsetof(type, head.has_dtype), \
-                  .help = "dtype policy of this layer, such as float32 in a mixed-precision model")
+#define DT_HEAD_FIELD(kind_, type, member, ...)                                                    \
+    { .kind = (kind_), .name = #member, .offset = offsetof(type, head.member), __VA_ARGS__ }
+#define DT_NAME_FIELD(type)                                                                        \
+    DT_HEAD_FIELD(DT_FIELD_TEXT, type, name,                                                       \
+                  .help = "name of the layer, unique in the model; weights are NAME/kernel, ...")
+#define DT_LAYER_FIELDS(type)                                                                      \
+    DT_NAME_FIELD(type),                                                                           \
+        DT_HEAD_FIELD(DT_FIELD_BOOL, type, trainable, .preset = "true",                            \
+                      .help = "false: freeze the weights"),                                        \
+        DT_HEAD_FIELD(DT_FIELD_TREE, type, inputs, .forms = dt_names_forms,                        \
+                      .help = "for functional models: the input layer, or a list of layers"),      \
+        DT_HEAD_FIELD(                                                                             \
+            DT_FIELD_ENUM, type, dtype, .choices = dt_policies,                                    \
+            .set = 1 + offsetof(type, head.has_dtype),                                             \
+            .help = "dtype policy of this layer, such as float32 in a mixed-precision model")
 
 #define DT_MAX_WEIGHTS 32
 #define DT_MAX_BORROWED 2
@@ -103,123 +134,150 @@ dt_dtype dt_policy_dtype(int policy);
 typedef struct dt_layer_build {
     dt_arena *arena;
     const struct dt_layer *row;
-    const void *args;     /* begins with a dt_layer_head */
-    const char *name;     /* "dense_1" */
-    dt_named within;      /* the layer that it wraps, read; kind NULL: it wraps none */
+    const void *args; /* begins with a dt_layer_head */
+    const char *name; /* "dense_1" */
+    dt_named within;  /* the layer that it wraps, read; kind NULL: it wraps none */
     const char *within_name;
     dt_location at;          /* of the layer in the job file */
-    dt_type in;           /* (B, ...): of the first input */
-    int n_in;             /* 0: an Input */
-    const dt_type *ins;   /* [n_in] */
+    dt_type in;              /* (B, ...): of the first input */
+    int n_in;                /* 0: an Input */
+    const dt_type *ins;      /* [n_in] */
     const char *const *from; /* [n_in] the layers' names */
-    const bool *masks;    /* [n_in] which come with a mask: see dt_layer */
-    dt_type out;          /* to be filled */
-    bool out_mask;        /* whether it gives one; comes as that of the first input where the row supports masking */
-    int n_weights;        /* to be filled: dt_layer_weight adds one */
+    const bool *masks;       /* [n_in] which come with a mask: see dt_layer */
+    dt_type out;             /* to be filled */
+    /* whether it gives one; comes as that of the first input where the row supports masking */
+    bool out_mask;
+    int n_weights; /* to be filled: dt_layer_weight adds one */
     dt_weight_spec weight[DT_MAX_WEIGHTS];
-    int n_earlier;        /* layers before this one */
+    int n_earlier; /* layers before this one */
     const struct dt_layer_spec *earlier;
-    int n_borrowed;       /* to be filled: dt_layer_borrow adds one */
+    int n_borrowed;                /* to be filled: dt_layer_borrow adds one */
     int borrowed[DT_MAX_BORROWED]; /* numbers of weights, counted through the model */
-    const void *made;     /* may be filled: what call wants to know besides args; in `arena` */
+    const void *made; /* may be filled: what call wants to know besides args; in `arena` */
 } dt_layer_build;
 
 typedef struct dt_weight_request {
-    const char *name;           /* its path is LAYER/name */
+    const char *name; /* its path is LAYER/name */
     dt_dtype dtype;
     int rank;
     int64_t dim[DT_MAX_RANK];
     const dt_tree *initializer; /* as the job has it, NULL: the preset */
     const char *preset;
-    int n_inputs;               /* of a kernel that sums over its first dimensions: how many; see dt_initialize */
-    bool fixed;                 /* never trained, whatever the layer's `trainable` */
+    /* of a kernel that sums over its first dimensions: how many; see dt_initialize */
+    int n_inputs;
+    bool fixed; /* never trained, whatever the layer's `trainable` */
 } dt_weight_request;
 /* Adds a weight; MODEL_SIZE when it is larger than DT_MAX_WEIGHT_BYTES. */
 dt_status *dt_layer_weight(dt_layer_build *b, const dt_weight_request *w) DT_MUST_USE;
-/* Makes a weight of an earlier layer this one's too, behind its own: `path` is the weight's, or that of the layer or part whose only one it is.
- * WEIGHT at the path when there is no such weight. */
+/*
+ * Makes a weight of an earlier layer this one's too, behind its own: `path` is the weight's, or
+ * that of the layer or part whose only one it is. WEIGHT at the path when there is no such weight.
+ */
 dt_status *dt_layer_borrow(dt_layer_build *b, const dt_tree *path, dt_type *type) DT_MUST_USE;
-/* MODEL_SHAPE at the layer unless `in` is of floats and has at least `rank` dimensions, B included. */
+/* MODEL_SHAPE at the layer unless `in` is of floats and has at least `rank` dimensions, B
+ * included. */
 dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank) DT_MUST_USE;
 /* The same with exactly `rank` dimensions: `shape` names them. */
-dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int rank, const char *shape) DT_MUST_USE;
+dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int rank,
+                                  const char *shape) DT_MUST_USE;
 
 /* MODEL_SHAPE: inputs i and k, whose names and types are told. */
-dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i, int k) DT_MUST_USE;
+dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i,
+                                int k) DT_MUST_USE;
 
 typedef struct dt_layer_call {
     dt_trace *trace;
     const void *args, *made; /* as build left them */
-    dt_value x;             /* the first input */
-    const dt_value *xs;     /* [n_in] all of them */
-    const dt_value *masks;  /* [n_in] see dt_layer; no value: all counts */
+    dt_value x;              /* the first input */
+    const dt_value *xs;      /* [n_in] all of them */
+    const dt_value *masks;   /* [n_in] see dt_layer; no value: all counts */
     int n_in;
     const char *name;
     const dt_value *weight; /* in the order of build, the borrowed ones last */
-    dt_variable *const *variable; /* the same, to be assigned what is kept from step to step: equal on all replicas */
-    const dt_type *out;     /* as build said */
-    uint64_t seed;          /* the model's */
+    /* the same, to be assigned what is kept from step to step: equal on all replicas */
+    dt_variable *const *variable;
+    const dt_type *out; /* as build said */
+    uint64_t seed;      /* the model's */
     bool training;
-    dt_dtype compute;       /* of the policy; float32: nothing is converted */
+    dt_dtype compute; /* of the policy; float32: nothing is converted */
     const struct dt_model *model;
 } dt_layer_call;
-/* Inside of `call`: y, a value of the layer that users can name, by its full name ("decoder_0/self_attention"), with what the model's owner has
- * to say of it. Use the result instead of y. */
+/* Inside of `call`: y, a value of the layer that users can name, by its full name
+ * ("decoder_0/self_attention"), with what the model's owner has to say of it. Use the result
+ * instead of y. */
 dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y);
 
 /*
- * What a layer computes in under a policy of mixed precision, whose dtype is `compute` of the call. Variables are float32 under any.
+ * What a layer computes in under a policy of mixed precision, whose dtype is `compute` of the call.
+ * Variables are float32 under any.
  *
  *     NARROW    inputs and weights are converted, all of it is in that dtype
- *     WIDE      inputs are made float32, weights stay; what comes out is converted: layers that Keras keeps in float32
+ *     WIDE      inputs are made float32, weights stay; what comes out is converted: layers that
+ *     Keras keeps in float32
  *     BY_PARTS  inputs are converted, weights stay: its parts are asked each
  *     AS_IT_IS  nothing is converted: an Input
  */
-typedef enum dt_layer_precision { DT_LAYER_NARROW, DT_LAYER_WIDE, DT_LAYER_BY_PARTS, DT_LAYER_AS_IT_IS } dt_layer_precision;
+typedef enum dt_layer_precision {
+    DT_LAYER_NARROW,
+    DT_LAYER_WIDE,
+    DT_LAYER_BY_PARTS,
+    DT_LAYER_AS_IT_IS
+} dt_layer_precision;
 
 /*
- * Masks. Of a sequence that was padded some steps do not count. Its mask, bools of the shape of its values without the last dimension, goes along with
- * what layers make of it, as Keras' does: a layer that supports masking may read its inputs' masks, and the first one is that of what it gives, unless
- * it says otherwise; behind any other layer there is none. What comes out with a mask has losses and metrics where that is true alone.
+ * Masks. Of a sequence that was padded some steps do not count. Its mask, bools of the shape of its
+ * values without the last dimension, goes along with what layers make of it, as Keras' does: a
+ * layer that supports masking may read its inputs' masks, and the first one is that of what it
+ * gives, unless it says otherwise; behind any other layer there is none. What comes out with a mask
+ * has losses and metrics where that is true alone.
  */
 #define DT_MANY_LAYERS 1024
 typedef struct dt_layer {
     dt_kind kind;
     dt_layer_precision precision;
-    int least, most;        /* how many layers it takes from; both 0: one */
-    int sides;              /* of layers over space: 1 of steps, 2 of images, 3 of volumes */
+    int least, most; /* how many layers it takes from; both 0: one */
+    int sides;       /* of layers over space: 1 of steps, 2 of images, 3 of volumes */
     dt_status *(*build)(dt_layer_build *b);
     dt_value (*call)(const dt_layer_call *c);
     bool supports_masking;
     int64_t (*rows)(const void *args); /* numbers that it takes lie below that; NULL: any */
-    dt_status *(*within)(dt_arena *arena, const void *args, dt_named *out); /* reads the layer that it wraps; NULL: it wraps none */
-    dt_value (*mask)(const dt_layer_call *c); /* of what it gives, where build said so; NULL: that of the first input */
+    /* reads the layer that it wraps; NULL: it wraps none */
+    dt_status *(*within)(dt_arena *arena, const void *args, dt_named *out);
+    /* of what it gives, where build said so; NULL: that of the first input */
+    dt_value (*mask)(const dt_layer_call *c);
     dt_yield (*yields)(const struct dt_layer_spec *l); /* NULL: nothing is known of its values */
-    bool (*by_replica)(const void *args); /* how the batch is divided over replicas changes what it gives in training; NULL: never */
+    /* how the batch is divided over replicas changes what it gives in training; NULL: never */
+    bool (*by_replica)(const void *args);
 } dt_layer;
-/* `yields` of layers that keep values, and of those that apply an activation last; of a layer of that type. */
+/* `yields` of layers that keep values, and of those that apply an activation last; of a layer of
+ * that type. */
 dt_yield dt_yields_inputs(const struct dt_layer_spec *l);
 dt_yield dt_yields_between(const struct dt_layer_spec *l);
 dt_yield dt_activation_yields(int activation, const dt_type *out);
 /* The mask of what the layer gives; called where it has one. */
 dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c);
 dt_value dt_mask_along(dt_value mask, dt_value x); /* repeated over the last dimension of x */
-dt_value dt_masks_joined(const dt_layer_call *c);  /* true where one of the inputs' is: they are of one shape */
-/* b->row->build and row->call, of layers with data_format: channels_first around transposed values. */
+/* true where one of the inputs' is: they are of one shape */
+dt_value dt_masks_joined(const dt_layer_call *c);
+/* b->row->build and row->call, of layers with data_format: channels_first around transposed
+ * values. */
 extern const char *const dt_data_formats[]; /* channels_last, channels_first */
-#define DT_DATA_FORMAT(type) \
-    DT_ENUM(type, data_format, dt_data_formats, .help = "order of the dimensions: channels_last (B, ..., channels) or channels_first (B, channels, ...)")
+#define DT_DATA_FORMAT(type)                                                                       \
+    DT_ENUM(type, data_format, dt_data_formats,                                                    \
+            .help = "order of the dimensions: channels_last (B, ..., channels) or channels_first " \
+                    "(B, channels, ...)")
 dt_status *dt_layer_build_row(dt_layer_build *b) DT_MUST_USE;
 dt_value dt_layer_call_row(const dt_layer *row, const dt_layer_call *c);
-/* row->call, with inputs and weights in the dtypes that the call's policy, or the layer's own `dtype`, asks for. n_weights: all, the borrowed too. */
+/* row->call, with inputs and weights in the dtypes that the call's policy, or the layer's own
+ * `dtype`, asks for. n_weights: all, the borrowed too. */
 dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weights);
 dt_value dt_to_float32(dt_value x); /* what is of few digits converted, all else as it is */
 const dt_kind *const *dt_layers(int *n);
 /* What stands beside them in a list of layers. */
 const dt_kind *const *dt_repeats(int *n);
 
-/* Activations are for floats. Names for `activation:` fields (index 0 "linear") and their graph with default arguments; dt_activation_call
- * takes arguments too. */
+/* Activations are for floats. Names for `activation:` fields (index 0 "linear") and their graph
+ * with default arguments; dt_activation_call takes arguments too. */
 typedef struct dt_activation {
     dt_kind kind;
     dt_value (*call)(const void *args, dt_value x);
@@ -236,28 +294,33 @@ typedef struct dt_relu_args {
 } dt_relu_args;
 dt_value dt_relu(const dt_relu_args *r, dt_value x);
 dt_value dt_hard_sigmoid(dt_value x);
-int dt_axis_in(int rank, int64_t axis);       /* counted from the front; -1: there is none */
-int dt_axis_of(dt_value x, int64_t axis);    /* counted from the front; -1, and the trace has failed: there is none */
-dt_value dt_swap_last(dt_value x, int axis); /* the axis and the last one exchanged; its own inverse */
+int dt_axis_in(int rank, int64_t axis); /* counted from the front; -1: there is none */
+/* counted from the front; -1, and the trace has failed: there is none */
+int dt_axis_of(dt_value x, int64_t axis);
+/* the axis and the last one exchanged; its own inverse */
+dt_value dt_swap_last(dt_value x, int axis);
 dt_value dt_move_last(dt_value x, int axis); /* the axis last, the others as they stand */
 /* A function of the last dimension, of several at once: moved to the end in their order and joined.
  */
 dt_value dt_over_dims(dt_value x, uint32_t dims, dt_value (*over_last)(dt_value));
 dt_value dt_softplus(dt_value x); /* log(1 + exp x) */
-void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail); /* max(x, 0) and log(1 + exp -|x|), whose sum it is */
+/* max(x, 0) and log(1 + exp -|x|), whose sum it is */
+void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail);
 
 /* ---- regularisers ---- */
 
 /* What is added to the loss: of each element, or of all as a scalar. */
 typedef struct dt_regularizer {
     dt_kind kind;
-    dt_status *(*check)(const dt_type *type);        /* MODEL_SHAPE where such a weight cannot have it; NULL: all can */
-    dt_value (*each)(const void *args, dt_value x);  /* NULL: see whole */
+    /* MODEL_SHAPE where such a weight cannot have it; NULL: all can */
+    dt_status *(*check)(const dt_type *type);
+    dt_value (*each)(const void *args, dt_value x); /* NULL: see whole */
     dt_value (*whole)(const void *args, dt_value x);
 } dt_regularizer;
 const dt_kind *const *dt_regularizers(int *n);
 /* Reads what the layer's head says of that weight, by its name; of what the layer gives. */
-dt_status *dt_regularizer_read(dt_arena *arena, const dt_layer_head *head, dt_weight_spec *weight) DT_MUST_USE;
+dt_status *dt_regularizer_read(dt_arena *arena, const dt_layer_head *head,
+                               dt_weight_spec *weight) DT_MUST_USE;
 dt_status *dt_activity_read(dt_arena *arena, const dt_layer_head *head, dt_named *out) DT_MUST_USE;
 
 /* ---- constraints ---- */
@@ -275,7 +338,8 @@ typedef struct dt_constraint {
 } dt_constraint;
 const dt_kind *const *dt_constraints(int *n);
 /* Reads what the layer's head says of that weight, by its name. */
-dt_status *dt_constraint_read(dt_arena *arena, const dt_layer_head *head, dt_weight_spec *weight) DT_MUST_USE;
+dt_status *dt_constraint_read(dt_arena *arena, const dt_layer_head *head,
+                              dt_weight_spec *weight) DT_MUST_USE;
 /* From now on optimizers hold the variable to it, for as long as it lives: it keeps a copy. */
 void dt_constrain(dt_variable *v, const dt_named *constraint);
 /* w as v's constraint has it; w where there is none. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Losses and metrics: both are graph over targets and predictions; a loss is also a metric of its name. */
+/* Losses and metrics: both are graph over targets and predictions; a loss is also a metric of its
+ * name. */
 #ifndef DT_MODEL_LOSS_H
 #define DT_MODEL_LOSS_H
 
@@ -9,30 +10,39 @@
 
 /* How the losses of samples become one number; Keras' words. */
 typedef enum dt_reduction {
-    DT_REDUCTION_SUM_OVER_BATCH_SIZE, DT_REDUCTION_MEAN, DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT, DT_REDUCTION_SUM, DT_REDUCTION_NONE
+    DT_REDUCTION_SUM_OVER_BATCH_SIZE,
+    DT_REDUCTION_MEAN,
+    DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT,
+    DT_REDUCTION_SUM,
+    DT_REDUCTION_NONE
 } dt_reduction;
 extern const char *const dt_reductions[];
 
-/* The head of every loss's args: its struct begins with `dt_loss_head head`, its table with DT_LOSS_FIELDS. */
+/* The head of every loss's args: its struct begins with `dt_loss_head head`, its table with
+ * DT_LOSS_FIELDS. */
 typedef struct dt_loss_head {
     int reduction; /* dt_reduction */
     const char *name;
 } dt_loss_head;
 #define DT_LOSS_ARGS_SIZE 128 /* room for the args of any loss: a metric of its name has the same */
-#define DT_LOSS_FIELDS(type) \
-    DT_HEAD_FIELD(DT_FIELD_ENUM, type, reduction, .choices = dt_reductions, \
-                  .help = "what the weighted sum of losses is divided by. sum_over_batch_size, mean: the number of samples in the global batch; " \
-                          "mean_with_sample_weight: the sum of their weights"), \
-    DT_HEAD_FIELD(DT_FIELD_TEXT, type, name, .help = "name, used as the key in the history"), DT_NOT_YET("dtype")
-extern const dt_field dt_binary_crossentropy_fields[], dt_categorical_crossentropy_fields[], dt_sparse_categorical_crossentropy_fields[];
+#define DT_LOSS_FIELDS(type)                                                                       \
+    DT_HEAD_FIELD(DT_FIELD_ENUM, type, reduction, .choices = dt_reductions,                        \
+                  .help = "what the weighted sum of losses is divided by. sum_over_batch_size, "   \
+                          "mean: the number of samples in the global batch; "                      \
+                          "mean_with_sample_weight: the sum of their weights"),                    \
+        DT_HEAD_FIELD(DT_FIELD_TEXT, type, name, .help = "name, used as the key in the history"),  \
+        DT_NOT_YET("dtype")
+extern const dt_field dt_binary_crossentropy_fields[], dt_categorical_crossentropy_fields[],
+    dt_sparse_categorical_crossentropy_fields[];
 
 typedef struct dt_loss_call_args {
     const void *args;
-    dt_value target;      /* (B) or (B, 1) integers, or (B, ..., C) */
-    dt_value prediction;  /* (B, ..., C); a softmax node remembers its logits */
+    dt_value target;     /* (B) or (B, 1) integers, or (B, ..., C) */
+    dt_value prediction; /* (B, ..., C); a softmax node remembers its logits */
 } dt_loss_call_args;
 
-/* NULL if targets and predictions of these types can go together, else LABELS; types are (B, ...). */
+/* NULL if targets and predictions of these types can go together, else LABELS; types are (B,
+ * ...). */
 typedef dt_status *dt_check_fn(const void *args, const dt_type *target, const dt_type *prediction);
 
 /* Numbers that targets or predictions may be; low == high: any. */
@@ -45,7 +55,8 @@ typedef struct dt_limits {
 enum {
     DT_PROBABILITIES = DT_RANGES(UNIT) | DT_RANGES(SHARES) | DT_RANGES(ONE_SHARE),
     DT_NO_LESS_THAN_0 = DT_PROBABILITIES | DT_RANGES(NONNEGATIVE) | DT_RANGES(POSITIVE),
-    DT_SCORES = DT_RANGES(REAL) | DT_RANGES(BENT) | DT_RANGES(LOG_SHARES), /* logits of a softmax: only their differences count */
+    /* logits of a softmax: only their differences count */
+    DT_SCORES = DT_RANGES(REAL) | DT_RANGES(BENT) | DT_RANGES(LOG_SHARES),
 };
 /* What a loss expects its predictions to be. */
 typedef struct dt_expects {
@@ -57,18 +68,23 @@ typedef struct dt_expects {
 #define DT_LOSS_PARTS 4
 typedef struct dt_loss_row {
     dt_kind kind;
-    dt_output_kind of;    /* what predictions are that it is for */
-    bool sparse;          /* targets are class numbers */
-    dt_limits targets;    /* for which it is defined */
+    dt_output_kind of; /* what predictions are that it is for */
+    bool sparse;       /* targets are class numbers */
+    dt_limits targets; /* for which it is defined */
     dt_expects expects;
     dt_check_fn *check;
     dt_value (*rows)(const dt_loss_call_args *c); /* float (B, ...): one loss per sample */
-    dt_value (*mask)(const dt_loss_call_args *c); /* bool (B, ...): samples that count; no value, or NULL: all */
-    const int64_t *(*ignored)(const void *args);  /* the label of those that do not; NULL: there is none */
-    /* Of a loss that is a function of sums; all NULL: it is none. With the batch's dimension among those that are summed it is one number for the batch. */
-    uint32_t (*summed)(const void *args, const dt_type *prediction);        /* the dimensions */
-    int (*parts)(const dt_loss_call_args *c, dt_value part[DT_LOSS_PARTS]); /* what is summed, of the predictions' shape; their number */
-    dt_value (*join)(const void *args, const dt_value *sum);                /* the loss from the sums; its mean counts where sums are several */
+    /* bool (B, ...): samples that count; no value, or NULL: all */
+    dt_value (*mask)(const dt_loss_call_args *c);
+    /* the label of those that do not; NULL: there is none */
+    const int64_t *(*ignored)(const void *args);
+    /* Of a loss that is a function of sums; all NULL: it is none. With the batch's dimension among
+     * those that are summed it is one number for the batch. */
+    uint32_t (*summed)(const void *args, const dt_type *prediction); /* the dimensions */
+    /* what is summed, of the predictions' shape; their number */
+    int (*parts)(const dt_loss_call_args *c, dt_value part[DT_LOSS_PARTS]);
+    /* the loss from the sums; its mean counts where sums are several */
+    dt_value (*join)(const void *args, const dt_value *sum);
 } dt_loss_row;
 const dt_kind *const *dt_losses(int *n);
 /* Whether it is one number for the batch: no sum over examples, nothing to be weighed. */
@@ -78,24 +94,32 @@ bool dt_loss_takes_logits(const dt_named *named);
 dt_status *dt_loss_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 
 /* What rows of losses and metrics share. */
-dt_value dt_logits_of(dt_value prediction, const dt_op *activation);   /* the input of that node; trace NULL: it is no such node */
-dt_value dt_class_numbers(dt_value target);                            /* (B) of (B) or (B, 1) */
-dt_value dt_targets_like(dt_value target, dt_value prediction);        /* converted, and reshaped between (B) and (B, 1) */
-dt_value dt_sum_last(dt_value x);                                      /* (B, ...) of (B, ..., C); (B) stays */
+/* the input of that node; trace NULL: it is no such node */
+dt_value dt_logits_of(dt_value prediction, const dt_op *activation);
+dt_value dt_class_numbers(dt_value target); /* (B) of (B) or (B, 1) */
+/* converted, and reshaped between (B) and (B, 1) */
+dt_value dt_targets_like(dt_value target, dt_value prediction);
+dt_value dt_sum_last(dt_value x); /* (B, ...) of (B, ..., C); (B) stays */
 dt_value dt_mean_last(dt_value x);
-dt_value dt_mean_per_example(dt_value x);                              /* (B) of (B, ...) */
-dt_value dt_clip_between(dt_value x, double low, double high);         /* passes the gradient at both limits */
-/* -log p of the labelled class, (B, ...) of scores or probabilities (B, ..., classes); straight after a softmax by its input. */
+dt_value dt_mean_per_example(dt_value x); /* (B) of (B, ...) */
+/* passes the gradient at both limits */
+dt_value dt_clip_between(dt_value x, double low, double high);
+/* -log p of the labelled class, (B, ...) of scores or probabilities (B, ..., classes); straight
+ * after a softmax by its input. */
 dt_value dt_sparse_crossentropy(dt_value target, dt_value prediction, bool from_logits);
-dt_value dt_clip_probability(dt_value p);                              /* to [1e-7, 1 - 1e-7], Keras' epsilon */
-dt_value dt_smooth_labels(dt_value target, double smoothing, double classes); /* target * (1 - smoothing) + smoothing / classes */
+dt_value dt_clip_probability(dt_value p); /* to [1e-7, 1 - 1e-7], Keras' epsilon */
+/* target * (1 - smoothing) + smoothing / classes */
+dt_value dt_smooth_labels(dt_value target, double smoothing, double classes);
 dt_value dt_cosine_similarity(dt_value target, dt_value prediction, int64_t axis);
-dt_value dt_weights_like(dt_value weight, dt_value values);            /* of the values' dtype and shape: (B) to (B, T) */
-/* What samples add to the divisor of a mean: their weights or 1, where the mask (1 or 0, of the values' dtype and shape) lets them count. Either may be
- * no value: all 1. No value comes out where each sample adds 1. */
+/* of the values' dtype and shape: (B) to (B, T) */
+dt_value dt_weights_like(dt_value weight, dt_value values);
+/* What samples add to the divisor of a mean: their weights or 1, where the mask (1 or 0, of the
+ * values' dtype and shape) lets them count. Either may be no value: all 1. No value comes out where
+ * each sample adds 1. */
 dt_value dt_divisor_rows(int reduction, dt_value weight, dt_value mask);
-dt_value dt_mask_like(dt_value mask, dt_value values);                 /* of the values' shape, bools as they are */
-dt_value dt_divide_no_nan(dt_value a, dt_value b);                     /* a / b, and 0 where b is 0 */
+/* of the values' shape, bools as they are */
+dt_value dt_mask_like(dt_value mask, dt_value values);
+dt_value dt_divide_no_nan(dt_value a, dt_value b); /* a / b, and 0 where b is 0 */
 dt_check_fn dt_check_sparse, dt_check_one_hot, dt_check_same_shape;
 
 struct dt_loss { /* the public handle */
@@ -118,37 +142,52 @@ typedef struct dt_metric_parts {
 } dt_metric_parts;
 
 /*
- * Metrics are sums over examples, added up over batches and replicas in double, and a function of the sums: exact however batches divide.
- * Most are means: `update` gives a value per example (or per output, of which the mean counts). The others have `parts` and `results`.
+ * Metrics are sums over examples, added up over batches and replicas in double, and a function of
+ * the sums: exact however batches divide. Most are means: `update` gives a value per example (or
+ * per output, of which the mean counts). The others have `parts` and `results`.
  */
 typedef enum dt_better { DT_BETTER_UNKNOWN, DT_BETTER_MORE, DT_BETTER_LESS } dt_better;
 
 typedef struct dt_metric_row {
     dt_kind kind;
-    const char *label;                                     /* its key in the history, by default; NULL: the class name in snake case, as most are in Keras */
-    dt_better better;                                      /* which way, for callbacks that watch it; Keras' direction */
-    bool by_class;                                         /* of several numbers, each is of a class */
-    int sums;                                              /* of a mean: 1. 0: `accuracy`, which stands for another row until compile, and those with parts */
-    bool alone;                                            /* of values as they come: they stand as prediction, there is no target */
-    dt_limits targets;                                     /* what it is for; of a metric that is a loss by name, see dt_metric_targets */
-    bool unmasked;                                         /* a mean that no mask weighs, as in the original */
+    /* its key in the history, by default; NULL: the class name in snake case, as most are in
+     * Keras */
+    const char *label;
+    dt_better better; /* which way, for callbacks that watch it; Keras' direction */
+    bool by_class;    /* of several numbers, each is of a class */
+    /* of a mean: 1. 0: `accuracy`, which stands for another row until compile, and those with
+     * parts */
+    int sums;
+    bool alone; /* of values as they come: they stand as prediction, there is no target */
+    /* what it is for; of a metric that is a loss by name, see dt_metric_targets */
+    dt_limits targets;
+    bool unmasked; /* a mean that no mask weighs, as in the original */
     dt_check_fn *check;
-    void (*follow)(void *args, bool from_logits);          /* takes over what the loss beside it says, unless told; NULL: nothing */
-    dt_value (*update)(const dt_loss_call_args *c);        /* float (B, ...) */
-    dt_value (*mask)(const dt_loss_call_args *c);          /* bool (B, ...): values that weights count; no value, or NULL: all */
-    double (*result)(const void *args, const double *sum, double examples); /* examples: or the sum of their weights; 0: the result is 0 */
+    /* takes over what the loss beside it says, unless told; NULL: nothing */
+    void (*follow)(void *args, bool from_logits);
+    dt_value (*update)(const dt_loss_call_args *c); /* float (B, ...) */
+    /* bool (B, ...): values that weights count; no value, or NULL: all */
+    dt_value (*mask)(const dt_loss_call_args *c);
+    /* examples: or the sum of their weights; 0: the result is 0 */
+    double (*result)(const void *args, const double *sum, double examples);
     void (*parts)(dt_metric_parts *m);
-    int (*n_sums)(const void *args);                       /* numbers in all parts; NULL: as many as came */
+    int (*n_sums)(const void *args); /* numbers in all parts; NULL: as many as came */
     /* From the sums of all parts, one after the other: how many results, at most n, in out. */
     int (*results)(const void *args, const double *sum, int n, double *out);
-    dt_status *(*fault)(const void *args, const double *sum, int n); /* METRICS where the sums show that there is no result; NULL: there is one */
+    /* METRICS where the sums show that there is no result; NULL: there is one */
+    dt_status *(*fault)(const void *args, const double *sum, int n);
 } dt_metric_row;
 const dt_kind *const *dt_metrics(int *n);
-/* Of a mean, with weights of samples: rows, and what the sum of rows is divided by; (B) each, or of rank 0. Keras' rule: values are averaged down to
- * the dimensions of the weights, the weights repeated to the shape of the values, and both averaged down to the example. No weight: no divisor. */
-void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight, dt_value *rows, dt_value *divisor);
-/* How many numbers the metric gives for targets and predictions of these types; 0: they do not fit. */
-int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target, const dt_type *prediction);
+/* Of a mean, with weights of samples: rows, and what the sum of rows is divided by; (B) each, or of
+ * rank 0. Keras' rule: values are averaged down to the dimensions of the weights, the weights
+ * repeated to the shape of the values, and both averaged down to the example. No weight: no
+ * divisor. */
+void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight,
+                    dt_value *rows, dt_value *divisor);
+/* How many numbers the metric gives for targets and predictions of these types; 0: they do not
+ * fit. */
+int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target,
+                    const dt_type *prediction);
 /* The row's, or those of the loss of that name. */
 dt_limits dt_metric_targets(const dt_metric_row *row);
 /* sum / examples, 0 without examples: the `result` of most rows. */

@@ -8,30 +8,25 @@
 /* ---- means ---- */
 
 /* (B) or (B, 1) beside each other: the one with more dimensions, as in Keras. */
-static dt_value same_rank(dt_value x, dt_value as)
-{
+static dt_value same_rank(dt_value x, dt_value as) {
     dt_type is = dt_type_of_value(x), ought = dt_type_of_value(as);
-    if (is.rank + 1 != ought.rank || ought.dim[ought.rank - 1] != 1)
-        return x;
+    if (is.rank + 1 != ought.rank || ought.dim[ought.rank - 1] != 1) return x;
     is.dim[is.rank++] = 1;
     return dt_reshape(x, is.rank, is.dim);
 }
 
 /* The mean over the dimensions behind the first `rank`. */
-static dt_value mean_behind(dt_value x, int rank)
-{
-    while (dt_type_of_value(x).rank > 1 && dt_type_of_value(x).rank > rank)
-        x = dt_mean_last(x);
-    if (dt_type_of_value(x).rank <= rank)
-        return x;
+static dt_value mean_behind(dt_value x, int rank) {
+    while (dt_type_of_value(x).rank > 1 && dt_type_of_value(x).rank > rank) x = dt_mean_last(x);
+    if (dt_type_of_value(x).rank <= rank) return x;
     dt_value sum = dt_reduce_sum(x, 0);
     return dt_divide(sum, dt_convert(dt_dim_value(x, 0), dt_type_of_value(sum).dtype));
 }
 
 /* mask: 1 or 0 for each of the values; no value: all 1. */
-static void weigh(dt_value *x, dt_value *w, dt_value mask)
-{
-    *w = dt_divisor_rows(DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT, dt_convert(*w, dt_type_of_value(*x).dtype), mask);
+static void weigh(dt_value *x, dt_value *w, dt_value mask) {
+    *w = dt_divisor_rows(DT_REDUCTION_MEAN_WITH_SAMPLE_WEIGHT,
+                         dt_convert(*w, dt_type_of_value(*x).dtype), mask);
     *x = same_rank(*x, *w);
     *w = same_rank(*w, *x);
     *x = mean_behind(*x, dt_type_of_value(*w).rank);
@@ -40,9 +35,9 @@ static void weigh(dt_value *x, dt_value *w, dt_value mask)
     *w = mean_behind(*w, 1);
 }
 
-void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight, dt_value *rows, dt_value *divisor)
-{
-    dt_value x = row->update(c), mask = weight.trace && row->mask ? row->mask(c) : (dt_value){ 0 };
+void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_value weight,
+                    dt_value *rows, dt_value *divisor) {
+    dt_value x = row->update(c), mask = weight.trace && row->mask ? row->mask(c) : (dt_value){0};
     if (weight.trace)
         weigh(&x, &weight, mask.trace ? dt_convert(mask, dt_type_of_value(x).dtype) : mask);
     *rows = mean_behind(x, 1);
@@ -51,8 +46,7 @@ void dt_metric_rows(const dt_metric_row *row, const dt_loss_call_args *c, dt_val
 
 /* ---- targets ---- */
 
-dt_limits dt_metric_targets(const dt_metric_row *row)
-{
+dt_limits dt_metric_targets(const dt_metric_row *row) {
     int n;
     const dt_kind *const *losses = dt_losses(&n);
     for (int i = 0; i < n && row->targets.low >= row->targets.high; i++)
@@ -63,8 +57,7 @@ dt_limits dt_metric_targets(const dt_metric_row *row)
 
 /* ---- numbers ---- */
 
-static int count_sums(const dt_graph *g)
-{
+static int count_sums(const dt_graph *g) {
     int n = 0;
     for (int i = 0; i < g->n_results; i++)
         n += (int)dt_type_elements(&g->node[g->result[i].node].type);
@@ -72,20 +65,19 @@ static int count_sums(const dt_graph *g)
 }
 
 /* The parts, traced, tell how many sums there are, and these how many results. */
-static int count_results(const dt_metric_row *row, const void *args, const dt_graph *g)
-{
+static int count_results(const dt_metric_row *row, const void *args, const dt_graph *g) {
     int n = count_sums(g);
-    double *sum = dt_alloc(dt_size_mul((size_t)n + 1, sizeof *sum)), *out = dt_alloc(dt_size_mul((size_t)n + 1, sizeof *out));
+    double *sum = dt_alloc(dt_size_mul((size_t)n + 1, sizeof *sum)),
+           *out = dt_alloc(dt_size_mul((size_t)n + 1, sizeof *out));
     int results = row->results(args, sum, n, out);
     free(sum);
     free(out);
     return results;
 }
 
-int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target, const dt_type *prediction)
-{
-    if (!row->parts)
-        return 1;
+int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *target,
+                    const dt_type *prediction) {
+    if (!row->parts) return 1;
     dt_status *s = row->check ? row->check(args, target, prediction) : NULL;
     if (s) { /* parts count on it */
         dt_status_free(s);
@@ -93,10 +85,11 @@ int dt_metric_width(const dt_metric_row *row, const void *args, const dt_type *t
     }
     dt_trace *t = dt_trace_create("metric");
     dt_graph *g = NULL;
-    dt_metric_parts parts = { .args = args, .target = dt_trace_declare(t, "target", target), .prediction = dt_trace_declare(t, "prediction", prediction) };
+    dt_metric_parts parts = {.args = args,
+                             .target = dt_trace_declare(t, "target", target),
+                             .prediction = dt_trace_declare(t, "prediction", prediction)};
     row->parts(&parts);
-    for (int i = 0; i < parts.n; i++)
-        dt_return(t, (char[]){ (char)('0' + i), '\0' }, parts.part[i]);
+    for (int i = 0; i < parts.n; i++) dt_return(t, (char[]){(char)('0' + i), '\0'}, parts.part[i]);
     s = dt_trace_end(t, &g);
     int n = s ? 0 : count_results(row, args, g);
     dt_status_free(s);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Models: layers, losses, metrics, optimizers and initialisers. Each is one file and one row in a table (layers.h, losses.h,
- * metrics.h, optimizers.h, initializers.h); a row begins with a dt_kind, so its arguments are read from the job file by a field
- * table, with Keras' names and defaults. What a row does is emit graph; nothing here computes on data but initialisers.
+ * Models: layers, losses, metrics, optimizers and initialisers. Each is one file and one row in a
+ * table (layers.h, losses.h, metrics.h, optimizers.h, initializers.h); a row begins with a dt_kind,
+ * so its arguments are read from the job file by a field table, with Keras' names and defaults.
+ * What a row does is emit graph; nothing here computes on data but initialisers.
  *
- * Reading is apart from creating: dt_model_read checks every shape and lists the weights without allocating one, so that a job is
- * validated, and planned, without memory.
+ * Reading is apart from creating: dt_model_read checks every shape and lists the weights without
+ * allocating one, so that a job is validated, and planned, without memory.
  *
  * Keras is 3.15: where a number or a formula below has no other source, it is that version's.
  */
@@ -25,20 +26,20 @@ typedef struct dt_layer_spec {
     const char *name;
     dt_location at;
     int n_in;
-    const int *from;                /* [n_in] numbers of layers above */
+    const int *from; /* [n_in] numbers of layers above */
     dt_type in, out;
-    bool out_mask;       /* what it gives comes with a mask */
+    bool out_mask; /* what it gives comes with a mask */
     int n_weights, n_borrowed;
     const dt_weight_spec *weight;
     const int *borrowed; /* numbers of earlier layers' weights in the model */
     const void *made;
-    dt_named activity;   /* what its values add to the loss; kind NULL: nothing */
-    int turn;            /* of a Repeat that it stands in, counted over the model from 1; 0: none */
+    dt_named activity; /* what its values add to the loss; kind NULL: nothing */
+    int turn;          /* of a Repeat that it stands in, counted over the model from 1; 0: none */
 } dt_layer_spec;
 
 typedef struct dt_input_spec {
     const char *name;
-    dt_type type; /* (B, ...) */
+    dt_type type;             /* (B, ...) */
     dt_location at, shape_at; /* of its name, of its shape */
 } dt_input_spec;
 
@@ -55,31 +56,35 @@ typedef enum dt_rematerialize { DT_REMAT_NONE, DT_REMAT_FULL } dt_rematerialize;
 #define DT_MAX_OUTPUTS 32
 /* `init_from`: where the weights are taken from that training begins with. */
 typedef struct dt_init_from {
-    const char *path;               /* a checkpoint, a run's directory or a file of weights; NULL: weights are drawn */
-    bool skip_mismatch;             /* those that are not there, or of another shape, are drawn */
+    /* a checkpoint, a run's directory or a file of weights; NULL: weights are drawn */
+    const char *path;
+    bool skip_mismatch; /* those that are not there, or of another shape, are drawn */
     dt_location at;
 } dt_init_from;
 
 /* A model, checked. Lives in its arena. */
 typedef struct dt_model_spec {
     dt_init_from init_from;
-    int n_inputs;                   /* 1 to DT_MAX_INPUTS */
-    const dt_input_spec *input;     /* in the order of the file */
-    int n_layers;                   /* in the order of the file, Inputs too: layers take from layers above */
+    int n_inputs;               /* 1 to DT_MAX_INPUTS */
+    const dt_input_spec *input; /* in the order of the file */
+    int n_layers; /* in the order of the file, Inputs too: layers take from layers above */
     const dt_layer_spec *layer;
-    int n_outputs;                  /* 1 to DT_MAX_OUTPUTS */
-    const dt_output_spec *output;   /* in the order of the job's `outputs` */
-    int n_weights;                  /* all, in creation order */
+    int n_outputs;                /* 1 to DT_MAX_OUTPUTS */
+    const dt_output_spec *output; /* in the order of the job's `outputs` */
+    int n_weights;                /* all, in creation order */
     const dt_weight_spec *const *weight;
     int64_t parameters;
     dt_rematerialize rematerialize;
 } dt_model_spec;
 
-/* The list of layers with every Repeat written out. turns[i]: layer i stands in that turn of a Repeat, counted from 1; 0: in none. All faults. */
-dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out, const int **turns) DT_MUST_USE;
-/* Reads a job's `model`, or the list of layers alone, which is a sequential model. All faults that can be told apart are returned; they name
- * layer, shape and line. */
-dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_location *at, dt_model_spec *out) DT_MUST_USE;
+/* The list of layers with every Repeat written out. turns[i]: layer i stands in that turn of a
+ * Repeat, counted from 1; 0: in none. All faults. */
+dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out,
+                            const int **turns) DT_MUST_USE;
+/* Reads a job's `model`, or the list of layers alone, which is a sequential model. All faults that
+ * can be told apart are returned; they name layer, shape and line. */
+dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_location *at,
+                         dt_model_spec *out) DT_MUST_USE;
 /* What is known of the values of each layer, [n_layers]. */
 void dt_model_yields(const dt_model_spec *m, dt_yield *out);
 /* The Input of that name; NULL: there is none. */
@@ -92,26 +97,30 @@ const dt_input_spec *dt_model_find_input(const dt_model_spec *m, const char *nam
 typedef struct dt_metric_use {
     const dt_metric_row *row;
     const void *args;
-    const dt_named *if_sparse; /* of `accuracy`: what takes the row's place where targets are class
-                                  numbers; NULL: nothing */
-    const char *key; /* "accuracy" for the short form, else `name` or the snake-case class name; "kind_accuracy" of one of several outputs */
-    int n;           /* how many numbers it gives */
-    const char *const *keys; /* [n] in the history: key; of several numbers "f1_score_0", "f1_score_1", ... */
+    /* of `accuracy`: what takes the row's place where targets are class numbers; NULL: nothing */
+    const dt_named *if_sparse;
+    /* "accuracy" for the short form, else `name` or the snake-case class name; "kind_accuracy"
+     * of one of several outputs */
+    const char *key;
+    int n; /* how many numbers it gives */
+    /* [n] in the history: key; of several numbers "f1_score_0", "f1_score_1", ... */
+    const char *const *keys;
     dt_location at;
-    int output;      /* of the model */
-    bool weighted;   /* examples count as the loss beside it says */
-    bool is_told;    /* the job says the key, by `name` or by a word such as "acc"; else it is the class's */
+    int output;    /* of the model */
+    bool weighted; /* examples count as the loss beside it says */
+    /* the job says the key, by `name` or by a word such as "acc"; else it is the class's */
+    bool is_told;
 } dt_metric_use;
 
 /* What an output is trained towards. */
 typedef struct dt_output_use {
-    const char *name;      /* the output's; NULL: the model is faulty */
-    dt_named loss;         /* kind NULL: none */
-    const dt_named *if_sparse; /* of `crossentropy`: what takes its place where targets are class
-                                  numbers; NULL: nothing */
-    double loss_weight;    /* what it counts in the whole */
-    const char *loss_key;  /* "kind_loss"; NULL: the model has no other, and the whole is it */
-    const char *target;    /* element name; NULL: see dt_match_names */
+    const char *name; /* the output's; NULL: the model is faulty */
+    dt_named loss;    /* kind NULL: none */
+    /* of `crossentropy`: what takes its place where targets are class numbers; NULL: nothing */
+    const dt_named *if_sparse;
+    double loss_weight;   /* what it counts in the whole */
+    const char *loss_key; /* "kind_loss"; NULL: the model has no other, and the whole is it */
+    const char *target;   /* element name; NULL: see dt_match_names */
     dt_location target_at;
     const char *sample_weight; /* element name; NULL: examples count alike */
     dt_location sample_weight_at;
@@ -119,25 +128,29 @@ typedef struct dt_output_use {
 
 typedef struct dt_compile_spec {
     dt_named optimizer;
-    int n_outputs;               /* the model's; 1 where that is faulty */
-    dt_output_use *output;       /* in their order */
+    int n_outputs;         /* the model's; 1 where that is faulty */
+    dt_output_use *output; /* in their order */
     dt_location loss_at;
     int n_metrics;
     dt_metric_use *metric;
-    dt_policy precision;         /* what layers compute in; variables are float32 */
+    dt_policy precision; /* what layers compute in; variables are float32 */
     dt_location precision_at;
-    dt_loss_scale scaling;       /* under mixed_float16, unless told otherwise */
+    dt_loss_scale scaling; /* under mixed_float16, unless told otherwise */
 } dt_compile_spec;
 /* Reads `compile`. model: NULL if it is faulty. precision is one of dt_policies. `accuracy` and
  * `crossentropy` are what fits one-hot targets, or one unit, until dt_compile_see_targets. */
-dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location *at, const dt_model_spec *model, dt_compile_spec *out) DT_MUST_USE;
+dt_status *dt_compile_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
+                           const dt_model_spec *model, dt_compile_spec *out) DT_MUST_USE;
 /* Takes what fits targets of that type in place of `accuracy` and `crossentropy` of the output, for
  * good. */
 void dt_compile_see_targets(const dt_compile_spec *c, int output, const dt_type *target,
                             const dt_type *prediction);
-/* Pairs of an output and its loss that cannot be meant, as sentences in the arena: a softmax before from_logits: true, for example. None where it is not certain. */
-void dt_output_warnings(const dt_model_spec *m, const dt_compile_spec *c, dt_arena *arena, dt_texts *out);
-/* The keys of the history, without those of validation: "loss", losses of single outputs, metrics. Their number. */
+/* Pairs of an output and its loss that cannot be meant, as sentences in the arena: a softmax before
+ * from_logits: true, for example. None where it is not certain. */
+void dt_output_warnings(const dt_model_spec *m, const dt_compile_spec *c, dt_arena *arena,
+                        dt_texts *out);
+/* The keys of the history, without those of validation: "loss", losses of single outputs, metrics.
+ * Their number. */
 #define DT_MAX_KEYS (1 + DT_MAX_OUTPUTS + DT_MAX_NUMBERS)
 int dt_compile_keys(const dt_compile_spec *c, const char *key[DT_MAX_KEYS]);
 /* The tables of `compile` and `model`, for lists of all keys. */
@@ -152,44 +165,50 @@ dt_optimizer *dt_optimizer_compiled(const dt_compile_spec *c);
 struct dt_model {
     int refs;
     dt_arena *arena;
-    const dt_tree *tree;            /* as written, see dt_model_read; NULL: made from a job's spec */
+    const dt_tree *tree; /* as written, see dt_model_read; NULL: made from a job's spec */
     dt_model_spec spec;
     int n_weights;
-    dt_variable **weight;           /* in creation order */
+    dt_variable **weight; /* in creation order */
     dt_variables trainable;
     uint64_t seed;
-    dt_policy precision;            /* what layers compute in */
-    struct dt_strategy *strategy;   /* the captured scope; counted by train */
+    dt_policy precision;          /* what layers compute in */
+    struct dt_strategy *strategy; /* the captured scope; counted by train */
     bool compiled;
-    const dt_tree *compile_tree;    /* as written */
+    const dt_tree *compile_tree; /* as written */
     dt_compile_spec compile;
     dt_optimizer *optimizer;
-    void *runner;                   /* train's */
-    /* What becomes of an input, a layer's output and a value within a layer, by name; NULL: nothing. */
+    void *runner; /* train's */
+    /* What becomes of an input, a layer's output and a value within a layer, by name; NULL:
+     * nothing. */
     dt_value (*annotate)(const void *user, const char *name, dt_value x);
     /* What becomes of what a layer takes, by the layer's name; NULL: nothing. */
     dt_value (*enter)(const void *user, const char *name, dt_value x);
     const void *annotate_user;
-    dt_digest *digest;              /* of dt_model_weights_sha256 */
+    dt_digest *digest; /* of dt_model_weights_sha256 */
 };
 /* The weight of that path; an error that names the nearest. */
 dt_status *dt_model_find_weight(const dt_model *m, const char *path, dt_variable **out) DT_MUST_USE;
-/* The forward pass; emits into the inputs' trace. There are as many as the model has Inputs, in their order; each is converted to its dtype. What
- * comes out goes into output[spec.n_outputs]; no values, and the trace has failed, where inputs do not fit. */
-void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training, dt_value *output);
+/* The forward pass; emits into the inputs' trace. There are as many as the model has Inputs, in
+ * their order; each is converted to its dtype. What comes out goes into output[spec.n_outputs]; no
+ * values, and the trace has failed, where inputs do not fit. */
+void dt_model_emit_outputs(const dt_model *m, const dt_value *input, int n, bool training,
+                           dt_value *output);
 /* What a layer gives; mask: see dt_layer, no value: all counts. */
 typedef struct dt_given_value {
     dt_value y, mask;
 } dt_given_value;
 /* The same, of all layers in order; NULL, and the trace has failed, where inputs do not fit. */
-const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n, bool training);
+const dt_given_value *dt_model_emit_layers(const dt_model *m, const dt_value *input, int n,
+                                           bool training);
 /* What trained weights add to the loss, a scalar, the same on all replicas; no value: nothing. */
 dt_value dt_model_penalty(const dt_model *m, dt_trace *t);
 /* What values of layers add to it, (B), a number for each example; no value: nothing. */
 dt_value dt_model_activity(const dt_model *m, const dt_given_value *done);
-/* What results of traces are called: "prediction", of one of several outputs "prediction/kind"; in `arena`. */
+/* What results of traces are called: "prediction", of one of several outputs "prediction/kind"; in
+ * `arena`. */
 const char *dt_output_result(dt_arena *arena, const dt_model_spec *m, int i);
-/* The forward pass of a model of one output: MODEL_SHAPE where it has more; and of one input too. */
+/* The forward pass of a model of one output: MODEL_SHAPE where it has more; and of one input
+ * too. */
 dt_value dt_model_emit_inputs(const dt_model *m, const dt_value *input, int n, bool training);
 dt_value dt_model_emit(const dt_model *m, dt_value input, bool training);
 

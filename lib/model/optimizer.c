@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Optimizers: reading one, the handle, and its state. What it does to variables is emitted by optimizer_emit.c. */
+/* Optimizers: reading one, the handle, and its state. What it does to variables is emitted by
+ * optimizer_emit.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,55 +10,58 @@
 
 /* ---- reading ---- */
 
-static dt_status *read_rate(dt_arena *arena, const dt_optimizer_row *row, dt_optimizer_head *head)
-{
+static dt_status *read_rate(dt_arena *arena, const dt_optimizer_row *row, dt_optimizer_head *head) {
     const dt_tree *t = head->learning_rate;
     head->rate = row->rate;
-    if (!t || t->kind == DT_TREE_NULL)
-        return NULL;
-    if (t->kind == DT_TREE_MAP)
-        return dt_rate_read(arena, t, &head->schedule);
+    if (!t || t->kind == DT_TREE_NULL) return NULL;
+    if (t->kind == DT_TREE_MAP) return dt_rate_read(arena, t, &head->schedule);
     DT_TRY(dt_tree_real(t, "learning_rate", &head->rate));
-    return head->rate >= 0 ? NULL : dt_fail(DT_E_RANGE, &t->at, "learning_rate must be at least 0, got %s", t->text);
+    return head->rate >= 0
+               ? NULL
+               : dt_fail(DT_E_RANGE, &t->at, "learning_rate must be at least 0, got %s", t->text);
 }
 
 /* "clipnorm 1, clipvalue 0.5": those that are given. */
-static void print_clips(const dt_optimizer_head *head, dt_str *out)
-{
-    const struct { bool given; const char *name; double value; } clips[] = {
-        { head->has_clipnorm, "clipnorm", head->clipnorm },
-        { head->has_clipvalue, "clipvalue", head->clipvalue },
-        { head->has_global_clipnorm, "global_clipnorm", head->global_clipnorm },
+static void print_clips(const dt_optimizer_head *head, dt_str *out) {
+    const struct {
+        bool given;
+        const char *name;
+        double value;
+    } clips[] = {
+        {head->has_clipnorm, "clipnorm", head->clipnorm},
+        {head->has_clipvalue, "clipvalue", head->clipvalue},
+        {head->has_global_clipnorm, "global_clipnorm", head->global_clipnorm},
     };
     for (size_t i = 0; i < sizeof clips / sizeof *clips; i++)
         if (clips[i].given)
             dt_str_printf(out, "%s%s %.17g", out->size ? ", " : "", clips[i].name, clips[i].value);
 }
 
-static dt_status *check_clips(const dt_optimizer_head *head, const dt_location *at)
-{
-    if (head->has_clipvalue + head->has_clipnorm + head->has_global_clipnorm <= 1)
-        return NULL;
-    dt_str given = { 0 };
+static dt_status *check_clips(const dt_optimizer_head *head, const dt_location *at) {
+    if (head->has_clipvalue + head->has_clipnorm + head->has_global_clipnorm <= 1) return NULL;
+    dt_str given = {0};
     print_clips(head, &given);
-    dt_status *s = dt_fail(DT_E_RANGE, at, "only one of clipnorm, clipvalue and global_clipnorm can be set, got %s", dt_str_text(&given));
+    dt_status *s = dt_fail(DT_E_RANGE, at,
+                           "only one of clipnorm, clipvalue and global_clipnorm can be set, got %s",
+                           dt_str_text(&given));
     dt_str_release(&given);
     return s;
 }
 
-static dt_status *check_steps(const dt_optimizer_head *head, const dt_location *at)
-{
+static dt_status *check_steps(const dt_optimizer_head *head, const dt_location *at) {
     if (head->gradient_accumulation_steps != 0 && head->gradient_accumulation_steps < 2)
-        return dt_fail(DT_E_RANGE, at, "gradient_accumulation_steps must be at least 2, got %lld", (long long)head->gradient_accumulation_steps);
+        return dt_fail(DT_E_RANGE, at, "gradient_accumulation_steps must be at least 2, got %lld",
+                       (long long)head->gradient_accumulation_steps);
     if (head->use_ema && (head->ema_momentum < 0 || head->ema_momentum > 1))
-        return dt_fail(DT_E_RANGE, at, "ema_momentum must be in [0, 1], got %.17g", head->ema_momentum);
+        return dt_fail(DT_E_RANGE, at, "ema_momentum must be in [0, 1], got %.17g",
+                       head->ema_momentum);
     if (head->use_ema && head->ema_overwrite_frequency < 0)
-        return dt_fail(DT_E_RANGE, at, "ema_overwrite_frequency must be at least 1, got %lld", (long long)head->ema_overwrite_frequency);
+        return dt_fail(DT_E_RANGE, at, "ema_overwrite_frequency must be at least 1, got %lld",
+                       (long long)head->ema_overwrite_frequency);
     return NULL;
 }
 
-bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path)
-{
+bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path) {
     const char *last = strrchr(path, '/'), *name = last ? last + 1 : path;
     bool is = false;
     for (int i = 0; i < head->exclude_from_weight_decay.n; i++) {
@@ -67,8 +71,7 @@ bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path)
     return is;
 }
 
-dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out)
-{
+dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out) {
     int n;
     const dt_kind *const *rows = dt_optimizers(&n);
     DT_TRY(dt_named_read(arena, rows, n, "optimizer", t, out));
@@ -76,39 +79,34 @@ dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out)
     dt_status_append(&s, check_clips(out->args, &out->at));
     dt_status_append(&s, check_steps(out->args, &out->at));
     const dt_optimizer_row *row = (const dt_optimizer_row *)out->kind;
-    if (row->check)
-        dt_status_append(&s, row->check(out->args, &out->at));
+    if (row->check) dt_status_append(&s, row->check(out->args, &out->at));
     return s;
 }
 
 /* ---- the handle ---- */
 
-dt_optimizer *dt_optimizer_over(const dt_named *named)
-{
+dt_optimizer *dt_optimizer_over(const dt_named *named) {
     dt_optimizer *o = dt_alloc(sizeof *o);
-    *o = (dt_optimizer){ .refs = 1, .named = *named };
+    *o = (dt_optimizer){.refs = 1, .named = *named};
     return o;
 }
 
-dt_optimizer *dt_optimizer_compiled(const dt_compile_spec *c)
-{
+dt_optimizer *dt_optimizer_compiled(const dt_compile_spec *c) {
     dt_optimizer *o = dt_optimizer_over(&c->optimizer);
     o->scaling = c->scaling;
     return o;
 }
 
-static dt_status *read_handle(dt_optimizer *o, const char *format, va_list args)
-{
+static dt_status *read_handle(dt_optimizer *o, const char *format, va_list args) {
     dt_tree *tree;
     DT_TRY(dt_fragment_read(o->arena, "optimizer", format, args, &tree));
     return dt_optimizer_read(o->arena, tree, &o->named);
 }
 
-dt_status *dt_optimizer_create(dt_optimizer **out, const char *format, ...)
-{
+dt_status *dt_optimizer_create(dt_optimizer **out, const char *format, ...) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_optimizer_create", "place for the optimizer"));
-    dt_optimizer *o = dt_optimizer_over(&(dt_named){ 0 });
+    dt_optimizer *o = dt_optimizer_over(&(dt_named){0});
     o->arena = dt_arena_create();
     va_list args;
     va_start(args, format);
@@ -123,13 +121,10 @@ dt_status *dt_optimizer_create(dt_optimizer **out, const char *format, ...)
     return NULL;
 }
 
-void dt_optimizer_unref(dt_optimizer *o)
-{
-    if (!DT_LAST(o))
-        return;
+void dt_optimizer_unref(dt_optimizer *o) {
+    if (!DT_LAST(o)) return;
     for (int i = 0; i < o->n; i++)
-        for (int k = 0; k < o->slot[i].n; k++)
-            dt_variable_unref(o->slot[i].slot[k]);
+        for (int k = 0; k < o->slot[i].n; k++) dt_variable_unref(o->slot[i].slot[k]);
     dt_variable_unref(o->examples);
     dt_variable_unref(o->scale);
     dt_variable_unref(o->good_steps);
@@ -146,8 +141,7 @@ void dt_optimizer_unref(dt_optimizer *o)
 /* ---- what it was made with ---- */
 
 /* Keras' form of an object: class and arguments. */
-static void print_schedule(const dt_named *schedule, dt_json *j)
-{
+static void print_schedule(const dt_named *schedule, dt_json *j) {
     dt_json_open(j, "learning_rate", '{');
     dt_json_string(j, "module", "keras.optimizers.schedules");
     dt_json_string(j, "class_name", schedule->kind->name);
@@ -156,20 +150,17 @@ static void print_schedule(const dt_named *schedule, dt_json *j)
     dt_json_close(j, '}');
 }
 
-dt_status *dt_optimizer_config(const dt_optimizer *o, char **json)
-{
+dt_status *dt_optimizer_config(const dt_optimizer *o, char **json) {
     DT_LIVE(o);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(o, "dt_optimizer_config", "optimizer"));
     DT_TRY(dt_want(json, "dt_optimizer_config", "place for the text"));
     const dt_optimizer_head *head = o->named.args;
-    dt_str text = { 0 };
-    dt_json j = { .out = &text };
+    dt_str text = {0};
+    dt_json j = {.out = &text};
     dt_json_open(&j, NULL, '{');
-    if (head->schedule.kind)
-        print_schedule(&head->schedule, &j);
-    else
-        dt_json_double(&j, "learning_rate", head->rate);
+    if (head->schedule.kind) print_schedule(&head->schedule, &j);
+    else dt_json_double(&j, "learning_rate", head->rate);
     dt_config_fields(&o->named, &j);
     dt_json_close(&j, '}');
     *json = dt_str_take(&text);
@@ -178,76 +169,61 @@ dt_status *dt_optimizer_config(const dt_optimizer *o, char **json)
 
 /* ---- state ---- */
 
-static const dt_optimizer_row *row_of(const dt_optimizer *o)
-{
+static const dt_optimizer_row *row_of(const dt_optimizer *o) {
     return (const dt_optimizer_row *)o->named.kind;
 }
 
-static uint64_t place_of(const dt_variable *v)
-{
-    return dt_hash_bytes(0, &v, sizeof v);
-}
+static uint64_t place_of(const dt_variable *v) { return dt_hash_bytes(0, &v, sizeof v); }
 
-struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v)
-{
-    for (int i = dt_hash_index_first(&o->slots_at, place_of(v)); i >= 0; i = dt_hash_index_next(&o->slots_at, i))
-        if (o->slot[i].of == v)
-            return &o->slot[i];
+struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v) {
+    for (int i = dt_hash_index_first(&o->slots_at, place_of(v)); i >= 0;
+         i = dt_hash_index_next(&o->slots_at, i))
+        if (o->slot[i].of == v) return &o->slot[i];
     return NULL;
 }
 
-static void fill(dt_variable *v, double value)
-{
+static void fill(dt_variable *v, double value) {
     void *data = dt_host_edit(v);
-    for (int64_t i = 0, n = value == 0 ? 0 : dt_type_elements(&v->type); i < n; i++) /* it comes zeroed */
-        if (v->type.dtype == DT_FLOAT64)
-            ((double *)data)[i] = value;
-        else
-            ((float *)data)[i] = (float)value;
+    /* it comes zeroed */
+    for (int64_t i = 0, n = value == 0 ? 0 : dt_type_elements(&v->type); i < n; i++)
+        if (v->type.dtype == DT_FLOAT64) ((double *)data)[i] = value;
+        else ((float *)data)[i] = (float)value;
 }
 
 /* Without memory beside a variable that has none. */
-static dt_status *create_slot(dt_variable **out, const char *path, const dt_slot_spec *spec, bool outline)
-{
-    if (outline)
-        *out = dt_variable_declare(path, &spec->type, false);
-    else
-        DT_TRY(dt_variable_alloc(out, path, &spec->type, false));
+static dt_status *create_slot(dt_variable **out, const char *path, const dt_slot_spec *spec,
+                              bool outline) {
+    if (outline) *out = dt_variable_declare(path, &spec->type, false);
+    else DT_TRY(dt_variable_alloc(out, path, &spec->type, false));
     (*out)->slot = true;
     (*out)->lacks = spec->lacks;
-    if (!outline)
-        fill(*out, spec->initial);
+    if (!outline) fill(*out, spec->initial);
     return NULL;
 }
 
 /* The row's slots, and those that its head asks for. */
-static int list_slots(const dt_optimizer *o, const dt_type *type, int *own, dt_slot_spec *slot)
-{
+static int list_slots(const dt_optimizer *o, const dt_type *type, int *own, dt_slot_spec *slot) {
     const dt_optimizer_head *head = o->named.args;
     const dt_optimizer_row *row = row_of(o);
-    for (int k = 0; k < DT_ALL_SLOTS; k++)
-        slot[k] = (dt_slot_spec){ .type = *type };
+    for (int k = 0; k < DT_ALL_SLOTS; k++) slot[k] = (dt_slot_spec){.type = *type};
     int n = *own = row->slots ? row->slots(head, type, slot) : 0;
-    if (head->use_ema)
-        slot[n++] = (dt_slot_spec){ .name = "average", .type = *type };
+    if (head->use_ema) slot[n++] = (dt_slot_spec){.name = "average", .type = *type};
     if (head->gradient_accumulation_steps || o->accumulates)
-        slot[n++] = (dt_slot_spec){ .name = "gradient_accumulator", .type = *type };
+        slot[n++] = (dt_slot_spec){.name = "gradient_accumulator", .type = *type};
     return n;
 }
 
-static bool is_named(const dt_optimizer *o, const char *path)
-{
-    for (int i = dt_hash_index_first(&o->all_at, dt_name_hash(path)); i >= 0; i = dt_hash_index_next(&o->all_at, i))
-        if (strcmp(o->all[i]->path, path) == 0)
-            return true;
+static bool is_named(const dt_optimizer *o, const char *path) {
+    for (int i = dt_hash_index_first(&o->all_at, dt_name_hash(path)); i >= 0;
+         i = dt_hash_index_next(&o->all_at, i))
+        if (strcmp(o->all[i]->path, path) == 0) return true;
     return false;
 }
 
-/* "optimizer/dense/kernel/momentum"; of another model's variable with the same path "optimizer/dense/kernel_1/momentum", as its slots are told apart by
- * name alone. */
-static char *slot_path(const dt_optimizer *o, const dt_variable *v, const char *slot)
-{
-    dt_str path = { 0 };
+/* "optimizer/dense/kernel/momentum"; of another model's variable with the same path
+ * "optimizer/dense/kernel_1/momentum", as its slots are told apart by name alone. */
+static char *slot_path(const dt_optimizer *o, const dt_variable *v, const char *slot) {
+    dt_str path = {0};
     dt_str_printf(&path, "optimizer/%s/%s", v->path, slot);
     for (int k = 1; is_named(o, dt_str_text(&path)); k++) {
         dt_str_clear(&path);
@@ -256,15 +232,14 @@ static char *slot_path(const dt_optimizer *o, const dt_variable *v, const char *
     return dt_str_take(&path);
 }
 
-static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
-{
+static dt_status *add_slots(dt_optimizer *o, const dt_variable *v) {
     const dt_optimizer_head *head = o->named.args;
     dt_slot_spec spec[DT_ALL_SLOTS];
     int own, n = list_slots(o, &v->type, &own, spec);
     DT_GROW(o->slot, o->cap, o->n + 1);
     struct dt_optimizer_slot *s = &o->slot[o->n++];
     dt_hash_index_add(&o->slots_at, place_of(v));
-    *s = (struct dt_optimizer_slot){ .of = v, .own = own };
+    *s = (struct dt_optimizer_slot){.of = v, .own = own};
     for (int k = 0; k < n; k++) {
         char *path = slot_path(o, v, spec[k].name);
         dt_status *fault = create_slot(&s->slot[k], path, &spec[k], dt_variable_is_outline(v));
@@ -277,120 +252,111 @@ static dt_status *add_slots(dt_optimizer *o, const dt_variable *v)
         dt_hash_index_add(&o->all_at, dt_name_hash(s->slot[k]->path));
     }
     s->average = head->use_ema ? s->slot[own] : NULL;
-    if (s->average)
-        s->average->on_all = true;
+    if (s->average) s->average->on_all = true;
     s->sum = head->gradient_accumulation_steps || o->accumulates ? s->slot[n - 1] : NULL;
     return NULL;
 }
 
 /* Of those that are not there yet; an outline's take none. */
-static dt_status *check_room(const dt_optimizer *o, const dt_variables *v)
-{
+static dt_status *check_room(const dt_optimizer *o, const dt_variables *v) {
     dt_slot_spec spec[DT_ALL_SLOTS];
     int64_t all = 0;
     for (int i = 0; i < v->n; i++)
-        for (int own, k = !dt_variable_is_outline(v->v[i]) && !dt_optimizer_find(o, v->v[i]) ? list_slots(o, &v->v[i]->type, &own, spec) : 0; k-- > 0;)
+        for (int own, k = !dt_variable_is_outline(v->v[i]) && !dt_optimizer_find(o, v->v[i])
+                              ? list_slots(o, &v->v[i]->type, &own, spec)
+                              : 0;
+             k-- > 0;)
             all = dt_add_fits(all, dt_type_bytes(&spec[k].type), &all) ? all : INT64_MAX;
     dt_status *s = all ? dt_memory_check_room(all, "the state of the optimizer needs") : NULL;
-    return s ? dt_note(s, "%s keeps state for every weight; SGD without momentum keeps none", o->named.kind->name) : NULL;
+    return s ? dt_note(s, "%s keeps state for every weight; SGD without momentum keeps none",
+                       o->named.kind->name)
+             : NULL;
 }
 
-static dt_status *create_scale(dt_optimizer *o)
-{
-    const dt_slot_spec scale = { .type = dt_scalar_type(DT_FLOAT32), .initial = o->scaling.initial }, steps = { .type = dt_scalar_type(DT_INT64) };
-    if (!o->scaling.growth || o->scale)
-        return NULL;
+static dt_status *create_scale(dt_optimizer *o) {
+    const dt_slot_spec scale = {.type = dt_scalar_type(DT_FLOAT32), .initial = o->scaling.initial},
+                       steps = {.type = dt_scalar_type(DT_INT64)};
+    if (!o->scaling.growth || o->scale) return NULL;
     DT_TRY(create_slot(&o->scale, "optimizer/dynamic_scale", &scale, false));
     return create_slot(&o->good_steps, "optimizer/step_counter", &steps, false);
 }
 
-static dt_status *prepare_accumulation(dt_optimizer *o)
-{
+static dt_status *prepare_accumulation(dt_optimizer *o) {
     const dt_optimizer_head *head = o->named.args;
-    const dt_slot_spec examples = { .type = dt_scalar_type(DT_FLOAT32) };
-    if (!o->accumulates || o->examples)
-        return NULL;
+    const dt_slot_spec examples = {.type = dt_scalar_type(DT_FLOAT32)};
+    if (!o->accumulates || o->examples) return NULL;
     if (head->gradient_accumulation_steps)
-        return dt_fail(DT_E_RANGE, &o->named.at, "gradients are accumulated by the optimizer's gradient_accumulation_steps and by fit's: only one can be set");
+        return dt_fail(DT_E_RANGE, &o->named.at,
+                       "gradients are accumulated by the optimizer's gradient_accumulation_steps "
+                       "and by fit's: only one can be set");
     if (o->n > 0)
-        return dt_fail(DT_E_RANGE, &o->named.at, "the optimizer has state without accumulated gradients: compile the model again");
+        return dt_fail(
+            DT_E_RANGE, &o->named.at,
+            "the optimizer has state without accumulated gradients: compile the model again");
     return create_slot(&o->examples, "optimizer/accumulated_examples", &examples, false);
 }
 
 /* No slot: a checkpoint has it beside them, for the same job may run with callbacks and without. */
-dt_status *dt_optimizer_vary_rate(dt_optimizer *o)
-{
+dt_status *dt_optimizer_vary_rate(dt_optimizer *o) {
     const dt_type scalar = dt_scalar_type(DT_FLOAT32);
     const dt_optimizer_head *head = o->named.args;
-    if (o->rate || head->schedule.kind)
-        return NULL;
+    if (o->rate || head->schedule.kind) return NULL;
     DT_TRY(dt_variable_alloc(&o->rate, "optimizer/learning_rate", &scalar, false));
     fill(o->rate, head->rate);
     return NULL;
 }
 
-dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v)
-{
+dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) {
     DT_TRY(prepare_accumulation(o));
-    const dt_slot_spec iteration = { .type = dt_scalar_type(DT_INT64) };
-    if (!o->iteration)
-        DT_TRY(create_slot(&o->iteration, "optimizer/iteration", &iteration, false));
+    const dt_slot_spec iteration = {.type = dt_scalar_type(DT_INT64)};
+    if (!o->iteration) DT_TRY(create_slot(&o->iteration, "optimizer/iteration", &iteration, false));
     DT_TRY(create_scale(o));
     DT_TRY(check_room(o, v));
     for (int i = 0; i < v->n; i++)
-        if (!dt_optimizer_find(o, v->v[i]))
-            DT_TRY(add_slots(o, v->v[i]));
+        if (!dt_optimizer_find(o, v->v[i])) DT_TRY(add_slots(o, v->v[i]));
     return NULL;
 }
 
-void dt_optimizer_reset(dt_optimizer *o)
-{
-    dt_variable *const own[] = { o->iteration, o->scale, o->good_steps, o->examples };
+void dt_optimizer_reset(dt_optimizer *o) {
+    dt_variable *const own[] = {o->iteration, o->scale, o->good_steps, o->examples};
     dt_slot_spec spec[DT_ALL_SLOTS];
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (own[i])
-            memset(dt_host_edit(own[i]), 0, (size_t)dt_type_bytes(&own[i]->type));
-    if (o->scale)
-        fill(o->scale, o->scaling.initial);
+        if (own[i]) memset(dt_host_edit(own[i]), 0, (size_t)dt_type_bytes(&own[i]->type));
+    if (o->scale) fill(o->scale, o->scaling.initial);
     for (int i = 0, n; i < o->n; i++) {
         list_slots(o, &o->slot[i].of->type, &n, spec);
         for (int k = 0; k < o->slot[i].n; k++) {
-            memset(dt_host_edit(o->slot[i].slot[k]), 0, (size_t)dt_type_bytes(&o->slot[i].slot[k]->type));
+            memset(dt_host_edit(o->slot[i].slot[k]), 0,
+                   (size_t)dt_type_bytes(&o->slot[i].slot[k]->type));
             fill(o->slot[i].slot[k], spec[k].initial);
         }
     }
 }
 
-dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int *n)
-{
+dt_variable **dt_optimizer_variables(const dt_optimizer *o, dt_arena *arena, int *n) {
     dt_variable **all = dt_arena_array(arena, dt_variable *, 4 + DT_ALL_SLOTS * (size_t)o->n);
-    dt_variable *const own[] = { o->iteration, o->scale, o->good_steps, o->examples };
+    dt_variable *const own[] = {o->iteration, o->scale, o->good_steps, o->examples};
     *n = 0;
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (own[i])
-            all[(*n)++] = own[i];
+        if (own[i]) all[(*n)++] = own[i];
     for (int i = 0; i < o->n; i++)
-        for (int k = 0; k < o->slot[i].n; k++)
-            all[(*n)++] = o->slot[i].slot[k];
+        for (int k = 0; k < o->slot[i].n; k++) all[(*n)++] = o->slot[i].slot[k];
     return all;
 }
 
 /* To every copy of v. */
-static void copy_average(dt_variable *v, const dt_variable *average)
-{
+static void copy_average(dt_variable *v, const dt_variable *average) {
     size_t bytes = (size_t)dt_type_bytes(&v->type);
     char *copies = dt_host_edit(v);
     for (int64_t r = 0, n = v->stack ? v->stack->type.dim[0] : 1; r < n; r++)
         memcpy(copies + (size_t)r * bytes, dt_host_data(average), bytes);
 }
 
-dt_status *dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v, bool *any)
-{
+dt_status *dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v, bool *any) {
     *any = false;
     for (int i = 0; i < v->n; i++) {
         const struct dt_optimizer_slot *s = dt_optimizer_find(o, v->v[i]);
-        if (!s || !s->average)
-            continue;
+        if (!s || !s->average) continue;
         DT_TRY(dt_variable_fetch(s->average));
         copy_average(v->v[i], s->average);
         *any = true;
@@ -398,13 +364,11 @@ dt_status *dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables 
     return NULL;
 }
 
-dt_status *dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables *v)
-{
+dt_status *dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables *v) {
     for (int i = 0; i < v->n; i++) {
         const struct dt_optimizer_slot *s = dt_optimizer_find(o, v->v[i]);
         size_t bytes = s && s->average ? (size_t)dt_type_bytes(&v->v[i]->type) : 0;
-        if (bytes == 0)
-            continue;
+        if (bytes == 0) continue;
         DT_TRY(dt_variable_fetch(v->v[i]));
         DT_TRY(dt_variable_fetch(s->average));
         void *weight = dt_alloc(bytes);

@@ -10,63 +10,85 @@
 
 typedef struct dt_rate {
     dt_kind kind;
-    dt_status *(*check)(const void *args, const dt_location *where); /* what no field can say; NULL: nothing */
-    dt_value (*at)(const void *args, dt_value step);              /* step: int64 scalar; the rate: float32 scalar */
+    /* what no field can say; NULL: nothing */
+    dt_status *(*check)(const void *args, const dt_location *where);
+    /* step: int64 scalar; the rate: float32 scalar */
+    dt_value (*at)(const void *args, dt_value step);
 } dt_rate;
 const dt_kind *const *dt_rates(int *n);
 dt_status *dt_rate_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 dt_value dt_rate_emit(const dt_named *named, dt_value step);
-dt_status *dt_rate_value(const dt_named *named, int64_t step, double *rate) DT_MUST_USE; /* the number */
-dt_value dt_rate_step(dt_value step);  /* as float32 */
-dt_value dt_rate_floor(dt_value x);    /* x >= 0 without its fraction */
+/* the number */
+dt_status *dt_rate_value(const dt_named *named, int64_t step, double *rate) DT_MUST_USE;
+dt_value dt_rate_step(dt_value step); /* as float32 */
+dt_value dt_rate_floor(dt_value x);   /* x >= 0 without its fraction */
 
 /* ---- optimizers ---- */
 
-/* The head of every optimizer's args: its struct begins with `dt_optimizer_head head`, its table with DT_OPTIMIZER_FIELDS. */
+/* The head of every optimizer's args: its struct begins with `dt_optimizer_head head`, its table
+ * with DT_OPTIMIZER_FIELDS. */
 typedef struct dt_optimizer_head {
     const dt_tree *learning_rate;
-    double rate;            /* what learning_rate says, else the row's */
-    dt_named schedule;      /* kind NULL: the rate is constant */
-    double weight_decay;    /* decoupled: w -= w * weight_decay * rate before the step; 0: none */
-    double clipvalue, clipnorm, global_clipnorm; /* of gradients summed over replicas; at most one is given, and clips when above 0 */
-    double ema_momentum, loss_scale_factor;      /* the latter 0: none */
+    double rate;         /* what learning_rate says, else the row's */
+    dt_named schedule;   /* kind NULL: the rate is constant */
+    double weight_decay; /* decoupled: w -= w * weight_decay * rate before the step; 0: none */
+    /* of gradients summed over replicas; at most one is given, and clips when above 0 */
+    double clipvalue, clipnorm, global_clipnorm;
+    double ema_momentum, loss_scale_factor;                       /* the latter 0: none */
     int64_t ema_overwrite_frequency, gradient_accumulation_steps; /* 0: none */
     dt_texts exclude_from_weight_decay;
     bool use_ema;
-    bool has_decay, has_clipvalue, has_clipnorm, has_global_clipnorm, has_frequency, has_scale, has_accumulation; /* given */
+    /* given */
+    bool has_decay, has_clipvalue, has_clipnorm, has_global_clipnorm, has_frequency, has_scale,
+        has_accumulation;
 } dt_optimizer_head;
 #define DT_HEAD_SET(type, flag) .set = 1 + offsetof(type, head.flag)
 #define DT_OPTIMIZER_FIELDS(type) DT_OPTIMIZER_FIELDS_DECAYING(type, NULL)
-#define DT_OPTIMIZER_FIELDS_DECAYING(type, decay) \
-    DT_HEAD_FIELD(DT_FIELD_TREE, type, learning_rate, .forms = dt_learning_rate_forms, .help = "learning rate: a number above 0, or a schedule"), \
-    DT_HEAD_FIELD(DT_FIELD_REAL, type, weight_decay, .preset = (decay), .max = INFINITY, DT_HEAD_SET(type, has_decay), \
-                  .help = "weight decay: multiplied by the rate at each step"), \
-    DT_HEAD_FIELD(DT_FIELD_TEXTS, type, exclude_from_weight_decay, \
-                  .help = "weights without decay: words in their names, [bias, gamma], or paths, dense_1/bias"), \
-    DT_HEAD_FIELD(DT_FIELD_REAL, type, clipvalue, DT_HEAD_SET(type, has_clipvalue), .help = "clip each element of the gradients to +- this value"), \
-    DT_HEAD_FIELD(DT_FIELD_REAL, type, clipnorm, DT_HEAD_SET(type, has_clipnorm), .help = "clip each gradient to this norm"), \
-    DT_HEAD_FIELD(DT_FIELD_REAL, type, global_clipnorm, DT_HEAD_SET(type, has_global_clipnorm), \
-                  .help = "clip all gradients together to this norm"), \
-    DT_HEAD_FIELD(DT_FIELD_BOOL, type, use_ema, .help = "keep a moving average of the weights"), \
-    DT_HEAD_FIELD(DT_FIELD_REAL, type, ema_momentum, .preset = "0.99", .help = "momentum of the moving average"), \
-    DT_HEAD_FIELD(DT_FIELD_INT, type, ema_overwrite_frequency, DT_HEAD_SET(type, has_frequency), \
-                  .help = "overwrite the weights with the average every N steps; default: only at the end"), \
-    DT_HEAD_FIELD(DT_FIELD_REAL, type, loss_scale_factor, DT_HEAD_SET(type, has_scale), \
-                  .help = "factor of the loss; gradients are divided by it"), \
-    DT_HEAD_FIELD(DT_FIELD_INT, type, gradient_accumulation_steps, DT_HEAD_SET(type, has_accumulation), \
-                  .help = "number of steps whose gradients are averaged per update"), \
-    DT_INSTEAD("lr", "write 'learning_rate'"), DT_NOT_YET("name")
+#define DT_OPTIMIZER_FIELDS_DECAYING(type, decay)                                                  \
+    DT_HEAD_FIELD(DT_FIELD_TREE, type, learning_rate, .forms = dt_learning_rate_forms,             \
+                  .help = "learning rate: a number above 0, or a schedule"),                       \
+        DT_HEAD_FIELD(DT_FIELD_REAL, type, weight_decay, .preset = (decay), .max = INFINITY,       \
+                      DT_HEAD_SET(type, has_decay),                                                \
+                      .help = "weight decay: multiplied by the rate at each step"),                \
+        DT_HEAD_FIELD(DT_FIELD_TEXTS, type, exclude_from_weight_decay,                             \
+                      .help = "weights without decay: words in their names, [bias, gamma], or "    \
+                              "paths, dense_1/bias"),                                              \
+        DT_HEAD_FIELD(DT_FIELD_REAL, type, clipvalue, DT_HEAD_SET(type, has_clipvalue),            \
+                      .help = "clip each element of the gradients to +- this value"),              \
+        DT_HEAD_FIELD(DT_FIELD_REAL, type, clipnorm, DT_HEAD_SET(type, has_clipnorm),              \
+                      .help = "clip each gradient to this norm"),                                  \
+        DT_HEAD_FIELD(DT_FIELD_REAL, type, global_clipnorm,                                        \
+                      DT_HEAD_SET(type, has_global_clipnorm),                                      \
+                      .help = "clip all gradients together to this norm"),                         \
+        DT_HEAD_FIELD(DT_FIELD_BOOL, type, use_ema,                                                \
+                      .help = "keep a moving average of the weights"),                             \
+        DT_HEAD_FIELD(DT_FIELD_REAL, type, ema_momentum, .preset = "0.99",                         \
+                      .help = "momentum of the moving average"),                                   \
+        DT_HEAD_FIELD(                                                                             \
+            DT_FIELD_INT, type, ema_overwrite_frequency, DT_HEAD_SET(type, has_frequency),         \
+            .help =                                                                                \
+                "overwrite the weights with the average every N steps; default: only at the end"), \
+        DT_HEAD_FIELD(DT_FIELD_REAL, type, loss_scale_factor, DT_HEAD_SET(type, has_scale),        \
+                      .help = "factor of the loss; gradients are divided by it"),                  \
+        DT_HEAD_FIELD(DT_FIELD_INT, type, gradient_accumulation_steps,                             \
+                      DT_HEAD_SET(type, has_accumulation),                                         \
+                      .help = "number of steps whose gradients are averaged per update"),          \
+        DT_INSTEAD("lr", "write 'learning_rate'"), DT_NOT_YET("name")
 
-/* State of a variable: zero, or filled with one number, of the variable's type unless the row says another. */
+/* State of a variable: zero, or filled with one number, of the variable's type unless the row says
+ * another. */
 typedef struct dt_slot_spec {
     const char *name; /* "momentum" for optimizer/dense/kernel/momentum */
     dt_type type;
     double initial;
-    int lacks;        /* 1 + the variable's dimension that it is a mean over, so that it lies as the others do; 0: of the variable's shape */
+    /* 1 + the variable's dimension that it is a mean over, so that it lies as the others do; 0:
+     * of the variable's shape */
+    int lacks;
 } dt_slot_spec;
 
 #define DT_MAX_SLOTS 4
-#define DT_ALL_SLOTS (DT_MAX_SLOTS + 2) /* the rows', the mean of the weights, the sum of gradients */
+/* the rows', the mean of the weights, the sum of gradients */
+#define DT_ALL_SLOTS (DT_MAX_SLOTS + 2)
 /* One variable's update: reads w, g, slots; writes the new ones. All of the variable's dtype. */
 typedef struct dt_update {
     dt_trace *trace;
@@ -79,8 +101,9 @@ typedef struct dt_update {
 
 typedef struct dt_optimizer_row {
     dt_kind kind;
-    double rate;                 /* the learning rate unless the job has one */
-    dt_status *(*check)(const void *args, const dt_location *where); /* what no field can say; NULL: nothing */
+    double rate; /* the learning rate unless the job has one */
+    /* what no field can say; NULL: nothing */
+    dt_status *(*check)(const void *args, const dt_location *where);
     /* How many; fills slot[0 ..], which come with the variable's type. NULL: none. */
     int (*slots)(const void *args, const dt_type *variable, dt_slot_spec *slot);
     void (*apply)(dt_update *u);
@@ -89,8 +112,9 @@ const dt_kind *const *dt_optimizers(int *n);
 dt_status *dt_optimizer_read(dt_arena *arena, const dt_tree *t, dt_named *out) DT_MUST_USE;
 
 /*
- * Keras' LossScaleOptimizer: the loss is multiplied by a scale while gradients are taken, so that those of few digits do not vanish. After `growth`
- * updates in a row it doubles; gradients that are not finite halve it, and that update is left out.
+ * Keras' LossScaleOptimizer: the loss is multiplied by a scale while gradients are taken, so that
+ * those of few digits do not vanish. After `growth` updates in a row it doubles; gradients that are
+ * not finite halve it, and that update is left out.
  */
 typedef struct dt_loss_scale {
     double initial;
@@ -101,23 +125,29 @@ struct dt_optimizer { /* the public handle */
     int refs;
     dt_arena *arena;
     dt_named named;
-    bool accumulates;            /* gradients are added up over steps of their own kind: dt_optimizer_add_sums */
-    dt_variable *examples;       /* float32 scalar, "optimizer/accumulated_examples"; NULL: they are not */
+    /* gradients are added up over steps of their own kind: dt_optimizer_add_sums */
+    bool accumulates;
+    /* float32 scalar, "optimizer/accumulated_examples"; NULL: they are not */
+    dt_variable *examples;
     dt_loss_scale scaling;
-    dt_variable *scale, *good_steps; /* float32 and int64 scalars, "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL: not scaled */
-    dt_variable *iteration;      /* int64 scalar, "optimizer/iteration"; made with the first slot */
-    dt_variable *rate;           /* float32 scalar, where callbacks change the learning rate; NULL: it is as the job says */
+    /* float32 and int64 scalars, "optimizer/dynamic_scale" and "optimizer/step_counter"; NULL:
+     * not scaled */
+    dt_variable *scale, *good_steps;
+    dt_variable *iteration; /* int64 scalar, "optimizer/iteration"; made with the first slot */
+    /* float32 scalar, where callbacks change the learning rate; NULL: it is as the job says */
+    dt_variable *rate;
     int n, cap;
     struct dt_optimizer_slot {
         const dt_variable *of;
-        int n, own;              /* all; those of the row come first */
+        int n, own; /* all; those of the row come first */
         dt_variable *slot[DT_ALL_SLOTS];
         dt_variable *average, *sum; /* among them; NULL: none */
-    } *slot;                     /* per trainable variable */
-    dt_hash_index slots_at;          /* by address of the variable */
+    } * slot;                       /* per trainable variable */
+    dt_hash_index slots_at;         /* by address of the variable */
     int n_all, cap_all;
-    const dt_variable **all;         /* slots of all variables, lent by `slot`, in the order in which they were made */
-    dt_hash_index all_at;            /* by path */
+    /* slots of all variables, lent by `slot`, in the order in which they were made */
+    const dt_variable **all;
+    dt_hash_index all_at; /* by path */
 };
 /* Whether weight_decay leaves the weight of that path alone. */
 bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path);
@@ -125,25 +155,33 @@ bool dt_optimizer_excludes(const dt_optimizer_head *head, const char *path);
 dt_optimizer *dt_optimizer_over(const dt_named *named);
 /* The state of one variable; NULL: it has none yet. */
 struct dt_optimizer_slot *dt_optimizer_find(const dt_optimizer *o, const dt_variable *v);
-/* From now on the learning rate is a variable, which begins as the job says: steps recorded before do not know of it. */
+/* From now on the learning rate is a variable, which begins as the job says: steps recorded before
+ * do not know of it. */
 dt_status *dt_optimizer_vary_rate(dt_optimizer *o) DT_MUST_USE;
-/* Makes iteration and the slots of these variables, with their first values, where they are missing. */
+/* Makes iteration and the slots of these variables, with their first values, where they are
+ * missing. */
 dt_status *dt_optimizer_prepare(dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
 /* All state as it was made. */
 void dt_optimizer_reset(dt_optimizer *o);
-/* Emits the update of every variable from its gradient, which is already summed over replicas; variables without one are left alone.
- * Iteration + 1. All must be prepared. */
-void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v, const dt_value *gradient);
-/* The loss as gradients should be taken of it: times loss_scale_factor, or the scale of the moment. */
+/* Emits the update of every variable from its gradient, which is already summed over replicas;
+ * variables without one are left alone. Iteration + 1. All must be prepared. */
+void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v,
+                       const dt_value *gradient);
+/* The loss as gradients should be taken of it: times loss_scale_factor, or the scale of the
+ * moment. */
 dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss);
-/* Of an optimizer that accumulates. add: gradients, summed over a batch and replicas, and the number of its examples are added to those kept. take: what
- * is kept comes to them (in place), and is 0 again. */
-void dt_optimizer_add_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v, const dt_value *gradient, dt_value examples);
-void dt_optimizer_take_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v, dt_value *gradient, dt_value *examples);
+/* Of an optimizer that accumulates. add: gradients, summed over a batch and replicas, and the
+ * number of its examples are added to those kept. take: what is kept comes to them (in place), and
+ * is 0 again. */
+void dt_optimizer_add_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v,
+                           const dt_value *gradient, dt_value examples);
+void dt_optimizer_take_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v,
+                            dt_value *gradient, dt_value *examples);
 /* Clips gradients (in place) as the head says. */
 void dt_optimizer_clip(const dt_optimizer_head *head, dt_value *gradient, int n);
 /* With use_ema, variables become their running means; *any: whether there were any. */
-dt_status *dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v, bool *any) DT_MUST_USE;
+dt_status *dt_optimizer_take_averages(const dt_optimizer *o, const dt_variables *v,
+                                      bool *any) DT_MUST_USE;
 /* With use_ema, variables and their running means change places. */
 dt_status *dt_optimizer_swap_averages(const dt_optimizer *o, const dt_variables *v) DT_MUST_USE;
 /* All slots and iteration, for checkpoints: in a fixed order; *n of them, lent array in arena. */

@@ -2,12 +2,16 @@
 /*
  * What an optimizer does in a step, in Keras' order:
  *
- *     gradients ──▶ all_reduce SUM ──▶ / loss scale ──▶ accumulate ──▶ clip ──▶ weight decay ──▶ the row's step ──▶ mean of weights ──▶ constraint
+ *     gradients ──▶ all_reduce SUM ──▶ / loss scale ──▶ accumulate ──▶ clip ──▶ weight decay ──▶
+ *     the row's step ──▶ mean of weights ──▶ constraint
  *
- * and iteration + 1; a step whose gradients are not finite, under a scale that moves, leaves all that as it was. Keras clips before the sum, so that its results depend on the number of replicas; here they do not.
+ * and iteration + 1; a step whose gradients are not finite, under a scale that moves, leaves all
+ * that as it was. Keras clips before the sum, so that its results depend on the number of replicas;
+ * here they do not.
  *
- * With gradient accumulation, every k-th step updates, by the mean of k gradients. The update is computed in each step and taken in
- * one: a step is one program, whatever its number. Schedules count steps, all other formulas count updates.
+ * With gradient accumulation, every k-th step updates, by the mean of k gradients. The update is
+ * computed in each step and taken in one: a step is one program, whatever its number. Schedules
+ * count steps, all other formulas count updates.
  */
 #include "model/model.h"
 
@@ -24,34 +28,28 @@ typedef struct step {
     dt_value finite;  /* bool: all gradients are; no trace: nobody asks */
 } step;
 
-static dt_value int64(dt_trace *t, int64_t value)
-{
-    return dt_scalar(t, DT_INT64, (double)value);
-}
+static dt_value int64(dt_trace *t, int64_t value) { return dt_scalar(t, DT_INT64, (double)value); }
 
 /* Whether n is a multiple of k. */
-static dt_value is_multiple(dt_value n, int64_t k)
-{
+static dt_value is_multiple(dt_value n, int64_t k) {
     dt_value size = int64(n.trace, k);
     return dt_compare(dt_multiply(dt_divide(n, size), size), n, DT_EQ);
 }
 
 /* a where a scalar says so, else b */
-static dt_value choose(dt_value scalar, dt_value a, dt_value b)
-{
+static dt_value choose(dt_value scalar, dt_value a, dt_value b) {
     dt_type type = dt_type_of_value(a);
     return scalar.trace ? dt_select(dt_broadcast_to(scalar, &type), a, b) : a;
 }
 
 /* What v is after the step: its value, or what it was where gradients are not finite. */
-static void keep(const step *s, dt_variable *v, dt_value value)
-{
-    dt_assign(s->trace, v, s->finite.trace ? choose(s->finite, value, dt_read(s->trace, v)) : value);
+static void keep(const step *s, dt_variable *v, dt_value value) {
+    dt_assign(s->trace, v,
+              s->finite.trace ? choose(s->finite, value, dt_read(s->trace, v)) : value);
 }
 
-static step begin(const dt_optimizer *o, dt_trace *t)
-{
-    step s = { .o = o, .head = o->named.args, .trace = t };
+static step begin(const dt_optimizer *o, dt_trace *t) {
+    step s = {.o = o, .head = o->named.args, .trace = t};
     int64_t k = s.head->gradient_accumulation_steps;
     s.done = s.before = dt_read(t, o->iteration);
     s.t = dt_add(s.before, int64(t, 1));
@@ -60,22 +58,18 @@ static step begin(const dt_optimizer *o, dt_trace *t)
         s.done = dt_divide(s.before, int64(t, k));
         s.t = dt_add(s.done, int64(t, 1));
     }
-    if (s.head->schedule.kind)
-        s.rate = dt_rate_emit(&s.head->schedule, s.before);
-    if (o->rate)
-        s.rate = dt_read(t, o->rate);
+    if (s.head->schedule.kind) s.rate = dt_rate_emit(&s.head->schedule, s.before);
+    if (o->rate) s.rate = dt_read(t, o->rate);
     return s;
 }
 
 /* ---- a scale that moves ---- */
 
 /* g - g is 0 where g is finite, else NaN, and so is its sum. */
-static dt_value all_finite(const dt_value *g, int n)
-{
-    dt_value sum = { 0 };
+static dt_value all_finite(const dt_value *g, int n) {
+    dt_value sum = {0};
     for (int i = 0; i < n; i++) {
-        if (!g[i].trace)
-            continue;
+        if (!g[i].trace) continue;
         dt_value own = dt_convert(dt_reduce_sum(dt_subtract(g[i], g[i]), DT_NO_AXIS), DT_FLOAT32);
         sum = sum.trace ? dt_add(sum, own) : own;
     }
@@ -83,12 +77,13 @@ static dt_value all_finite(const dt_value *g, int n)
 }
 
 /* Doubled after so many good steps in a row, halved by a bad one. */
-static void move_scale(const step *s)
-{
+static void move_scale(const step *s) {
     const dt_optimizer *o = s->o;
-    dt_value scale = dt_read(s->trace, o->scale), steps = dt_read(s->trace, o->good_steps), zero = dt_like(steps, 0);
+    dt_value scale = dt_read(s->trace, o->scale), steps = dt_read(s->trace, o->good_steps),
+             zero = dt_like(steps, 0);
     dt_value grows = dt_compare(steps, int64(s->trace, o->scaling.growth - 1), DT_EQ);
-    dt_value good = dt_select(grows, dt_multiply(scale, dt_like(scale, 2)), scale), bad = dt_multiply(scale, dt_like(scale, 0.5));
+    dt_value good = dt_select(grows, dt_multiply(scale, dt_like(scale, 2)), scale),
+             bad = dt_multiply(scale, dt_like(scale, 0.5));
     dt_value counted = dt_select(grows, zero, dt_add(steps, dt_like(steps, 1)));
     dt_assign(s->trace, o->scale, dt_select(s->finite, good, bad));
     dt_assign(s->trace, o->good_steps, dt_select(s->finite, counted, zero));
@@ -97,30 +92,24 @@ static void move_scale(const step *s)
 /* ---- gradients ---- */
 
 /* Adds g to the sum so far, or gives the mean of all k and begins anew. */
-static dt_value accumulated(const step *s, const struct dt_optimizer_slot *slots, dt_value g)
-{
+static dt_value accumulated(const step *s, const struct dt_optimizer_slot *slots, dt_value g) {
     dt_value sum = dt_add(g, dt_read(s->trace, slots->sum));
     keep(s, slots->sum, choose(s->updates, dt_like(sum, 0), sum));
     return dt_divide(sum, dt_like(sum, (double)s->head->gradient_accumulation_steps));
 }
 
 /* Nodes from here on are "optimizer/dense/kernel"'s. */
-static void enter(dt_trace *t, const dt_variable *v)
-{
+static void enter(dt_trace *t, const dt_variable *v) {
     dt_trace_path(t, dt_arena_printf(dt_trace_arena(t), "optimizer/%s", v->path));
 }
 
-static void prepare_gradients(const step *s, const dt_variables *v, dt_value *g)
-{
-    dt_value scale = s->o->scale ? dt_read(s->trace, s->o->scale) : (dt_value){ 0 };
+static void prepare_gradients(const step *s, const dt_variables *v, dt_value *g) {
+    dt_value scale = s->o->scale ? dt_read(s->trace, s->o->scale) : (dt_value){0};
     for (int i = 0; i < v->n; i++) {
-        if (!g[i].trace)
-            continue;
+        if (!g[i].trace) continue;
         enter(s->trace, v->v[i]);
-        if (s->head->has_scale)
-            g[i] = dt_divide(g[i], dt_like(g[i], s->head->loss_scale_factor));
-        if (scale.trace)
-            g[i] = dt_divide(g[i], dt_convert(scale, dt_type_of_value(g[i]).dtype));
+        if (s->head->has_scale) g[i] = dt_divide(g[i], dt_like(g[i], s->head->loss_scale_factor));
+        if (scale.trace) g[i] = dt_divide(g[i], dt_convert(scale, dt_type_of_value(g[i]).dtype));
         if (s->head->gradient_accumulation_steps)
             g[i] = accumulated(s, dt_optimizer_find(s->o, v->v[i]), g[i]);
     }
@@ -130,30 +119,28 @@ static void prepare_gradients(const step *s, const dt_variables *v, dt_value *g)
 
 /* ---- sums over several steps ---- */
 
-void dt_optimizer_add_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v, const dt_value *gradient, dt_value examples)
-{
+void dt_optimizer_add_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v,
+                           const dt_value *gradient, dt_value examples) {
     const char *before = dt_trace_path(t, "optimizer");
     dt_assign(t, o->examples, dt_add(dt_read(t, o->examples), dt_convert(examples, DT_FLOAT32)));
     for (int i = 0; i < v->n; i++) {
         dt_variable *sum = dt_optimizer_find(o, v->v[i])->sum;
-        if (!gradient[i].trace)
-            continue;
+        if (!gradient[i].trace) continue;
         enter(t, v->v[i]);
         dt_assign(t, sum, dt_add(dt_read(t, sum), gradient[i]));
     }
     dt_trace_path(t, before);
 }
 
-void dt_optimizer_take_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v, dt_value *gradient, dt_value *examples)
-{
+void dt_optimizer_take_sums(const dt_optimizer *o, dt_trace *t, const dt_variables *v,
+                            dt_value *gradient, dt_value *examples) {
     const char *before = dt_trace_path(t, "optimizer");
     dt_value kept = dt_read(t, o->examples);
     *examples = dt_add(dt_convert(kept, dt_type_of_value(*examples).dtype), *examples);
     dt_assign(t, o->examples, dt_like(kept, 0));
     for (int i = 0; i < v->n; i++) {
         dt_variable *sum = dt_optimizer_find(o, v->v[i])->sum;
-        if (!gradient[i].trace)
-            continue;
+        if (!gradient[i].trace) continue;
         enter(t, v->v[i]);
         gradient[i] = dt_add(dt_read(t, sum), gradient[i]);
         dt_assign(t, sum, dt_like(gradient[i], 0));
@@ -161,36 +148,37 @@ void dt_optimizer_take_sums(const dt_optimizer *o, dt_trace *t, const dt_variabl
     dt_trace_path(t, before);
 }
 
-dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss)
-{
+dt_value dt_optimizer_scale_loss(const dt_optimizer *o, dt_value loss) {
     const dt_optimizer_head *head = o->named.args;
     if (o->scale)
-        return dt_multiply(loss, dt_convert(dt_read(loss.trace, o->scale), dt_type_of_value(loss).dtype));
+        return dt_multiply(loss,
+                           dt_convert(dt_read(loss.trace, o->scale), dt_type_of_value(loss).dtype));
     return head->has_scale ? dt_multiply(loss, dt_like(loss, head->loss_scale_factor)) : loss;
 }
 
 /* ---- variables ---- */
 
 /* w - w * weight_decay * rate */
-static dt_value decayed(const dt_update *u, double weight_decay)
-{
-    if (weight_decay == 0)
-        return u->w;
-    return dt_subtract(u->w, dt_multiply(u->w, dt_multiply(u->rate, dt_like(u->rate, weight_decay))));
+static dt_value decayed(const dt_update *u, double weight_decay) {
+    if (weight_decay == 0) return u->w;
+    return dt_subtract(u->w,
+                       dt_multiply(u->w, dt_multiply(u->rate, dt_like(u->rate, weight_decay))));
 }
 
-static void update_variable(const step *s, dt_variable *v, dt_value gradient)
-{
+static void update_variable(const step *s, dt_variable *v, dt_value gradient) {
     const struct dt_optimizer_slot *slots = dt_optimizer_find(s->o, v);
     dt_trace *t = s->trace;
     dt_dtype dtype = v->type.dtype;
     dt_value w = dt_read(t, v);
     dt_update u = {
-        .trace = t, .args = s->head, .w = w, .g = gradient, .t = dt_convert(s->t, dtype),
+        .trace = t,
+        .args = s->head,
+        .w = w,
+        .g = gradient,
+        .t = dt_convert(s->t, dtype),
         .rate = s->rate.trace ? dt_convert(s->rate, dtype) : dt_scalar(t, dtype, s->head->rate),
     };
-    for (int k = 0; k < slots->own; k++)
-        u.slot[k] = dt_read(t, slots->slot[k]);
+    for (int k = 0; k < slots->own; k++) u.slot[k] = dt_read(t, slots->slot[k]);
     u.w = dt_optimizer_excludes(s->head, v->path) ? w : decayed(&u, s->head->weight_decay);
     ((const dt_optimizer_row *)s->o->named.kind)->apply(&u);
     for (int k = 0; k < slots->own; k++)
@@ -199,8 +187,7 @@ static void update_variable(const step *s, dt_variable *v, dt_value gradient)
 }
 
 /* mean = m mean + (1 - m) w, with m 0 for the first update; every so often w becomes the mean. */
-static void update_average(const step *s, dt_variable *v)
-{
+static void update_average(const step *s, dt_variable *v) {
     dt_variable *average = dt_optimizer_find(s->o, v)->average;
     dt_value w = dt_read(s->trace, v), mean = dt_read(s->trace, average);
     dt_value later = dt_convert(dt_compare(s->done, dt_like(s->done, 0), DT_NE), v->type.dtype);
@@ -211,56 +198,52 @@ static void update_average(const step *s, dt_variable *v)
         keep(s, v, choose(is_multiple(s->t, s->head->ema_overwrite_frequency), mean, w));
 }
 
-void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v, const dt_value *gradient)
-{
+void dt_optimizer_emit(dt_optimizer *o, dt_trace *t, const dt_variables *v,
+                       const dt_value *gradient) {
     const char *before = dt_trace_path(t, "optimizer");
     step s = begin(o, t);
-    if (o->scale)
-        s.finite = all_finite(gradient, v->n);
+    if (o->scale) s.finite = all_finite(gradient, v->n);
     dt_value *g = dt_arena_copy(dt_trace_arena(t), gradient, dt_size_mul((size_t)v->n, sizeof *g));
     prepare_gradients(&s, v, g);
     for (int i = 0; i < v->n && s.t.trace; i++) {
         enter(t, v->v[i]);
-        if (g[i].trace)
-            update_variable(&s, v->v[i], g[i]);
-        if (s.head->use_ema)
-            update_average(&s, v->v[i]);
+        if (g[i].trace) update_variable(&s, v->v[i], g[i]);
+        if (s.head->use_ema) update_average(&s, v->v[i]);
         if (g[i].trace && v->v[i]->constraint)
             keep(&s, v->v[i], dt_constrained(v->v[i], dt_read(t, v->v[i])));
     }
     dt_trace_path(t, "optimizer");
     keep(&s, o->iteration, dt_add(s.before, int64(t, 1)));
-    if (s.finite.trace)
-        move_scale(&s);
+    if (s.finite.trace) move_scale(&s);
     dt_trace_path(t, before);
 }
 
 /* ---- the public call ---- */
 
 /* That of any gradient; NULL: there is none. */
-static dt_trace *trace_of(const dt_gradients *g)
-{
+static dt_trace *trace_of(const dt_gradients *g) {
     for (int i = 0; i < g->variables->n; i++)
-        if (g->value[i].trace)
-            return g->value[i].trace;
+        if (g->value[i].trace) return g->value[i].trace;
     return NULL;
 }
 
 /* As in Keras: the first call builds it. */
-static dt_status *check_variables(const dt_optimizer *o, const dt_variables *v)
-{
+static dt_status *check_variables(const dt_optimizer *o, const dt_variables *v) {
     for (int i = 0; o->n > 0 && i < v->n; i++)
         if (!dt_optimizer_find(o, v->v[i]))
-            return dt_suggest(dt_fail(DT_E_OTHER_VARIABLES, NULL, "the optimizer was built for other variables: '%s' is not among them", v->v[i]->path),
-                              "create another optimizer for it, or apply this one to all variables together");
+            return dt_suggest(
+                dt_fail(DT_E_OTHER_VARIABLES, NULL,
+                        "the optimizer was built for other variables: '%s' is not among them",
+                        v->v[i]->path),
+                "create another optimizer for it, or apply this one to all variables together");
     return NULL;
 }
 
-void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients)
-{
+void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients) {
     DT_LIVE(o);
     const dt_variables *v = gradients.variables;
-    if (!v || (gradients.trace && (!dt_trace_is_live(gradients.trace) || dt_trace_error(gradients.trace))))
+    if (!v || (gradients.trace &&
+               (!dt_trace_is_live(gradients.trace) || dt_trace_error(gradients.trace))))
         return; /* said already */
     dt_trace *t = gradients.value ? trace_of(&gradients) : NULL;
     if (!o) {
@@ -268,13 +251,15 @@ void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients)
         return;
     }
     if (!t) {
-        dt_trace_fail(gradients.trace,
-                      dt_fail(DT_E_NO_GRADIENT, NULL, "no gradients provided for any variable: the loss depends on none of the %d", v->n));
+        dt_trace_fail(
+            gradients.trace,
+            dt_fail(DT_E_NO_GRADIENT, NULL,
+                    "no gradients provided for any variable: the loss depends on none of the %d",
+                    v->n));
         return;
     }
     dt_status *s = check_variables(o, v);
-    if (!s)
-        s = dt_optimizer_prepare(o, v);
+    if (!s) s = dt_optimizer_prepare(o, v);
     if (s) {
         dt_trace_fail(t, s);
         return;
@@ -282,15 +267,12 @@ void dt_optimizer_apply(dt_optimizer *o, dt_gradients gradients)
     const char *before = dt_trace_path(t, "optimizer");
     dt_value *sum = dt_arena_array(dt_trace_arena(t), dt_value, v->n);
     for (int i = 0; i < v->n; i++) {
-        if (!gradients.value[i].trace)
-            continue;
+        if (!gradients.value[i].trace) continue;
         enter(t, v->v[i]);
         sum[i] = dt_all_reduce(DT_SUM, gradients.value[i]);
     }
     dt_trace_path(t, before);
     const dt_deferral *elsewhere = dt_trace_deferral(t);
-    if (elsewhere)
-        elsewhere->update(elsewhere->user, o, v, sum);
-    else
-        dt_optimizer_emit(o, t, v, sum);
+    if (elsewhere) elsewhere->update(elsewhere->user, o, v, sum);
+    else dt_optimizer_emit(o, t, v, sum);
 }

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of optimizers: DT_OPTIMIZER_ROW(name), one file lib/model/optimizer/<name>.c each. No include guard. */
-DT_OPTIMIZER_ROW(sgd) DT_OPTIMIZER_ROW(adam) DT_OPTIMIZER_ROW(adamw) DT_OPTIMIZER_ROW(adamax) DT_OPTIMIZER_ROW(nadam)
-DT_OPTIMIZER_ROW(rmsprop) DT_OPTIMIZER_ROW(adagrad) DT_OPTIMIZER_ROW(adadelta) DT_OPTIMIZER_ROW(adafactor)
-DT_OPTIMIZER_ROW(lamb) DT_OPTIMIZER_ROW(lion) DT_OPTIMIZER_ROW(ftrl)
+/* The table of optimizers: DT_OPTIMIZER_ROW(name), one file lib/model/optimizer/<name>.c each. No
+ * include guard. */
+DT_OPTIMIZER_ROW(sgd)
+DT_OPTIMIZER_ROW(adam)
+DT_OPTIMIZER_ROW(adamw)
+DT_OPTIMIZER_ROW(adamax)
+DT_OPTIMIZER_ROW(nadam)
+DT_OPTIMIZER_ROW(rmsprop)
+DT_OPTIMIZER_ROW(adagrad)
+DT_OPTIMIZER_ROW(adadelta)
+DT_OPTIMIZER_ROW(adafactor)
+DT_OPTIMIZER_ROW(lamb)
+DT_OPTIMIZER_ROW(lion)
+DT_OPTIMIZER_ROW(ftrl)

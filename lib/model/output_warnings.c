@@ -15,14 +15,10 @@ typedef struct looker {
     dt_texts *out;
 } looker;
 
-static bool has(unsigned ranges, dt_range r)
-{
-    return ranges >> r & 1;
-}
+static bool has(unsigned ranges, dt_range r) { return ranges >> r & 1; }
 
 /* What values of that range are; they complete "gives". */
-static const char *words_of(dt_range r)
-{
+static const char *words_of(dt_range r) {
     static const char *const words[] = {
         [DT_RANGE_REAL] = "any number",
         [DT_RANGE_BENT] = "hardly any negative number",
@@ -39,8 +35,7 @@ static const char *words_of(dt_range r)
 
 /* ---- layers ---- */
 
-static void look_at_layer(const looker *k, int i)
-{
+static void look_at_layer(const looker *k, int i) {
     const dt_layer_spec *l = &k->model->layer[i];
     const dt_yield y = k->yields[i];
     const bool moves = l->row->yields == dt_yields_inputs || l->row->yields == dt_yields_between;
@@ -61,8 +56,7 @@ static void look_at_layer(const looker *k, int i)
 
 /* ---- losses ---- */
 
-static const char *cure_of(const looker *k, const dt_named *loss, dt_range r)
-{
+static const char *cure_of(const looker *k, const dt_named *loss, dt_range r) {
     const dt_loss_row *row = (const dt_loss_row *)loss->kind;
     if (dt_loss_takes_logits(loss))
         return has(row->expects.ranges, r) ? "leave out the activation, or set from_logits: false"
@@ -71,14 +65,12 @@ static const char *cure_of(const looker *k, const dt_named *loss, dt_range r)
                            has(row->expects.logits, r) ? ", or set from_logits: true" : "");
 }
 
-static void look_at_output(const looker *k, const dt_output_spec *o, const dt_named *loss)
-{
+static void look_at_output(const looker *k, const dt_output_spec *o, const dt_named *loss) {
     const dt_loss_row *row = (const dt_loss_row *)loss->kind;
     const dt_yield y = k->yields[o->layer];
     const bool logits = dt_loss_takes_logits(loss);
     const unsigned ranges = logits ? row->expects.logits : row->expects.ranges;
-    if (y.range == DT_RANGE_ONE_SHARE)
-        return; /* the layer has been told */
+    if (y.range == DT_RANGE_ONE_SHARE) return; /* the layer has been told */
     if (row->of == DT_OUTPUT_CLASSES && o->type.rank > 1 && o->type.dim[o->type.rank - 1] == 1) {
         k->out->v[k->out->n++] =
             dt_arena_printf(k->arena,
@@ -88,8 +80,7 @@ static void look_at_output(const looker *k, const dt_output_spec *o, const dt_na
                             row->kind.name, o->name);
         return;
     }
-    if (!ranges || y.range == DT_RANGE_UNKNOWN || has(ranges, y.range))
-        return;
+    if (!ranges || y.range == DT_RANGE_UNKNOWN || has(ranges, y.range)) return;
     k->out->v[k->out->n++] = dt_arena_printf(
         k->arena, "%s%s expects %s, but output '%s' (%s) gives %s: %s", row->kind.name,
         logits ? " with from_logits: true" : "", logits ? "logits" : row->expects.what, o->name,
@@ -97,15 +88,12 @@ static void look_at_output(const looker *k, const dt_output_spec *o, const dt_na
 }
 
 void dt_output_warnings(const dt_model_spec *m, const dt_compile_spec *c, dt_arena *arena,
-                        dt_texts *out)
-{
+                        dt_texts *out) {
     dt_yield *yields = dt_arena_array(arena, dt_yield, m->n_layers);
-    *out = (dt_texts){ .v = dt_arena_array(arena, const char *, m->n_layers + m->n_outputs) };
-    const looker k = { m, yields, arena, out };
+    *out = (dt_texts){.v = dt_arena_array(arena, const char *, m->n_layers + m->n_outputs)};
+    const looker k = {m, yields, arena, out};
     dt_model_yields(m, yields);
-    for (int i = 0; i < m->n_layers; i++)
-        look_at_layer(&k, i);
+    for (int i = 0; i < m->n_layers; i++) look_at_layer(&k, i);
     for (int i = 0; i < c->n_outputs && i < m->n_outputs; i++)
-        if (c->output[i].loss.kind)
-            look_at_output(&k, &m->output[i], &c->output[i].loss);
+        if (c->output[i].loss.kind) look_at_output(&k, &m->output[i], &c->output[i].loss);
 }

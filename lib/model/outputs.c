@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The outputs of a model. The last layer is the output unless the model names one or several; otherwise outputs are ordinary layers, which others may
- * use. Every other layer must be used, so that none is left untrained.
+ * The outputs of a model. The last layer is the output unless the model names one or several;
+ * otherwise outputs are ordinary layers, which others may use. Every other layer must be used, so
+ * that none is left untrained.
  *
  *     outputs: logits
  *     outputs: [kind, age]      named so in losses, metrics, targets and predictions
@@ -14,46 +15,40 @@ typedef struct found {
     int n, *layer; /* [DT_MAX_OUTPUTS] */
 } found;
 
-static bool is_output(const found *f, int layer)
-{
+static bool is_output(const found *f, int layer) {
     bool is = false;
-    for (int i = 0; i < f->n; i++)
-        is |= f->layer[i] == layer;
+    for (int i = 0; i < f->n; i++) is |= f->layer[i] == layer;
     return is;
 }
 
 /* ---- by name ---- */
 
-static dt_status *no_layer(const dt_reader *r, const dt_tree *t, const char *name)
-{
+static dt_status *no_layer(const dt_reader *r, const dt_tree *t, const char *name) {
     dt_status *s = dt_fail(DT_E_MODEL_INPUTS, &t->at, "unknown output layer '%.80s'", name);
     const char *near = dt_nearest(name, r->name, r->list->n);
     return near ? dt_suggest(s, "did you mean '%s'?", near) : s;
 }
 
-static dt_status *add_output(const dt_reader *r, const dt_tree *t, found *f)
-{
+static dt_status *add_output(const dt_reader *r, const dt_tree *t, found *f) {
     const char *name;
     DT_TRY(dt_tree_text(t, "outputs", &name));
     int layer = dt_reader_find(r, name, r->list->n);
-    if (layer < 0)
-        return no_layer(r, t, name);
+    if (layer < 0) return no_layer(r, t, name);
     if (is_output(f, layer))
         return dt_fail(DT_E_MODEL_INPUTS, &t->at, "outputs lists '%s' twice", name);
     f->layer[f->n++] = layer;
     return NULL;
 }
 
-static dt_status *find_outputs(const dt_reader *r, found *f)
-{
+static dt_status *find_outputs(const dt_reader *r, found *f) {
     const dt_tree *t = r->outputs;
     bool is_list = t->kind == DT_TREE_LIST;
     int n = is_list ? t->n : 1;
     dt_status *faults = NULL;
-    if (n == 0)
-        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "outputs must list at least one layer");
+    if (n == 0) return dt_fail(DT_E_MODEL_INPUTS, &t->at, "outputs must list at least one layer");
     if (n > DT_MAX_OUTPUTS)
-        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "a model has at most %d outputs, got %d", DT_MAX_OUTPUTS, n);
+        return dt_fail(DT_E_MODEL_INPUTS, &t->at, "a model has at most %d outputs, got %d",
+                       DT_MAX_OUTPUTS, n);
     for (int i = 0; i < n; i++)
         dt_status_append(&faults, add_output(r, is_list ? t->item[i] : t, f));
     return faults;
@@ -61,37 +56,34 @@ static dt_status *find_outputs(const dt_reader *r, found *f)
 
 /* ---- the whole ---- */
 
-static dt_status *unused(const dt_reader *r, const found *f, int i)
-{
+static dt_status *unused(const dt_reader *r, const found *f, int i) {
     const dt_location *at = &r->named[i].at;
     if (f->n == 1)
-        return dt_fail(DT_E_MODEL_INPUTS, at, "no layer uses '%s', and the output is '%s'", r->name[i], r->name[f->layer[0]]);
-    return dt_suggest(dt_fail(DT_E_MODEL_INPUTS, at, "no layer uses '%s', and it is not an output", r->name[i]),
-                      "add it to model.outputs, or leave it out");
+        return dt_fail(DT_E_MODEL_INPUTS, at, "no layer uses '%s', and the output is '%s'",
+                       r->name[i], r->name[f->layer[0]]);
+    return dt_suggest(
+        dt_fail(DT_E_MODEL_INPUTS, at, "no layer uses '%s', and it is not an output", r->name[i]),
+        "add it to model.outputs, or leave it out");
 }
 
-static dt_status *check_used(const dt_reader *r, const found *f)
-{
+static dt_status *check_used(const dt_reader *r, const found *f) {
     dt_status *faults = NULL;
     bool *used = dt_arena_array(r->arena, bool, r->list->n);
     for (int i = 0; i < r->list->n; i++)
-        for (int k = 0; k < r->source[i].n; k++)
-            used[r->source[i].from[k]] = true;
+        for (int k = 0; k < r->source[i].n; k++) used[r->source[i].from[k]] = true;
     for (int i = 0; i < r->list->n; i++)
-        if (!used[i] && !is_output(f, i))
-            dt_status_append(&faults, unused(r, f, i));
+        if (!used[i] && !is_output(f, i)) dt_status_append(&faults, unused(r, f, i));
     return faults;
 }
 
-dt_status *dt_read_outputs(const dt_reader *r, int *n, int layer[DT_MAX_OUTPUTS])
-{
-    found f = { 0, layer };
+dt_status *dt_read_outputs(const dt_reader *r, int *n, int layer[DT_MAX_OUTPUTS]) {
+    found f = {0, layer};
     if (!r->functional && r->outputs)
-        return dt_fail(DT_E_MODEL_INPUTS, &r->outputs->at, "the output of a sequential model is its last layer; outputs is for 'type: functional'");
-    if (r->outputs)
-        DT_TRY(find_outputs(r, &f));
-    else
-        f.layer[f.n++] = r->list->n - 1;
+        return dt_fail(DT_E_MODEL_INPUTS, &r->outputs->at,
+                       "the output of a sequential model is its last layer; outputs is for 'type: "
+                       "functional'");
+    if (r->outputs) DT_TRY(find_outputs(r, &f));
+    else f.layer[f.n++] = r->list->n - 1;
     *n = f.n;
     return r->functional ? check_used(r, &f) : NULL;
 }

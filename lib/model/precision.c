@@ -1,48 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mixed precision, as Keras' policies have it: variables are float32, layers compute in 16 bits. Every layer converts what it reads, so a gradient
- * comes back to its weight through that conversion, as float32; what a layer makes stays narrow until a layer, the loss or a metric that wants
- * float32 reads it. All of it is in the graph, which is what runs and what is priced.
+ * Mixed precision, as Keras' policies have it: variables are float32, layers compute in 16 bits.
+ * Every layer converts what it reads, so a gradient comes back to its weight through that
+ * conversion, as float32; what a layer makes stays narrow until a layer, the loss or a metric that
+ * wants float32 reads it. All of it is in the graph, which is what runs and what is priced.
  */
 #include "model/model.h"
 
-const char *const dt_policies[] = { "float32", "mixed_bfloat16", "mixed_float16", NULL };
+const char *const dt_policies[] = {"float32", "mixed_bfloat16", "mixed_float16", NULL};
 
-dt_dtype dt_policy_dtype(int policy)
-{
-    static const dt_dtype computes[] = { DT_FLOAT32, DT_BFLOAT16, DT_FLOAT16 };
+dt_dtype dt_policy_dtype(int policy) {
+    static const dt_dtype computes[] = {DT_FLOAT32, DT_BFLOAT16, DT_FLOAT16};
     return computes[policy];
 }
 
-dt_value dt_to_float32(dt_value x)
-{
+dt_value dt_to_float32(dt_value x) {
     return dt_dtype_is_narrow(dt_type_of_value(x).dtype) ? dt_convert(x, DT_FLOAT32) : x;
 }
 
 /* Integers stay, and float64, which no policy speaks of. */
-static dt_value converted(dt_value x, dt_dtype to)
-{
+static dt_value converted(dt_value x, dt_dtype to) {
     dt_dtype from = dt_type_of_value(x).dtype;
     return from == DT_FLOAT32 || dt_dtype_is_narrow(from) ? dt_convert(x, to) : x;
 }
 
-static dt_value *convert_all(dt_trace *t, const dt_value *x, int n, dt_dtype to)
-{
+static dt_value *convert_all(dt_trace *t, const dt_value *x, int n, dt_dtype to) {
     dt_value *y = dt_arena_array(dt_trace_arena(t), dt_value, (size_t)n + 1);
-    for (int i = 0; i < n; i++)
-        y[i] = converted(x[i], to);
+    for (int i = 0; i < n; i++) y[i] = converted(x[i], to);
     return y;
 }
 
-static dt_value apply_in(const dt_layer *row, const dt_layer_call *c, int n_weights)
-{
+static dt_value apply_in(const dt_layer *row, const dt_layer_call *c, int n_weights) {
     dt_layer_call call = *c;
     const dt_dtype inside = row->precision == DT_LAYER_WIDE ? DT_FLOAT32 : c->compute;
     dt_type out = *c->out;
-    if (out.dtype == DT_FLOAT32)
-        out.dtype = inside;
-    if (c->n_in > 0)
-        call.xs = convert_all(c->trace, c->xs, c->n_in, inside);
+    if (out.dtype == DT_FLOAT32) out.dtype = inside;
+    if (c->n_in > 0) call.xs = convert_all(c->trace, c->xs, c->n_in, inside);
     call.x = c->n_in > 0 ? call.xs[0] : converted(c->x, inside);
     if (row->precision == DT_LAYER_NARROW)
         call.weight = convert_all(c->trace, c->weight, n_weights, inside);
@@ -50,33 +43,30 @@ static dt_value apply_in(const dt_layer *row, const dt_layer_call *c, int n_weig
     return converted(dt_layer_call_row(row, &call), c->compute);
 }
 
-static dt_dtype compute_of(const dt_layer_call *c)
-{
+static dt_dtype compute_of(const dt_layer_call *c) {
     const dt_layer_head *head = c->args;
     return head->has_dtype ? dt_policy_dtype(head->dtype) : c->compute;
 }
 
 /* Nothing is converted; a layer that has a policy of its own may stand in one that has another. */
-static bool is_plain(const dt_layer_call *c)
-{
+static bool is_plain(const dt_layer_call *c) {
     return c->compute == DT_FLOAT32 && !((const dt_layer_head *)c->args)->has_dtype;
 }
 
-dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c)
-{
+dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c) {
     dt_layer_call call = *c;
-    if (!row->mask)
-        return c->masks[0];
+    if (!row->mask) return c->masks[0];
     if (!is_plain(c) && row->precision != DT_LAYER_AS_IT_IS) {
-        call.xs = convert_all(c->trace, c->xs, c->n_in, row->precision == DT_LAYER_WIDE ? DT_FLOAT32 : compute_of(c));
+        call.xs = convert_all(c->trace, c->xs, c->n_in,
+                              row->precision == DT_LAYER_WIDE ? DT_FLOAT32 : compute_of(c));
         call.x = call.xs[0];
     }
     return row->mask(&call);
 }
 
-dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weights)
-{
+dt_value dt_layer_apply(const dt_layer *row, const dt_layer_call *c, int n_weights) {
     dt_layer_call call = *c;
     call.compute = compute_of(c);
-    return is_plain(c) || row->precision == DT_LAYER_AS_IT_IS ? dt_layer_call_row(row, &call) : apply_in(row, &call, n_weights);
+    return is_plain(c) || row->precision == DT_LAYER_AS_IT_IS ? dt_layer_call_row(row, &call)
+                                                              : apply_in(row, &call, n_weights);
 }

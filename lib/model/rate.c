@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Learning-rate schedules: a rate as a function of the step, emitted where the optimizer reads it, so that it follows the step counter; and computed
- * alone, to be printed. Rates are computed in float32, as in Keras.
+ * Learning-rate schedules: a rate as a function of the step, emitted where the optimizer reads it,
+ * so that it follows the step counter; and computed alone, to be printed. Rates are computed in
+ * float32, as in Keras.
  */
 #include <stdlib.h>
 
@@ -9,25 +10,19 @@
 
 /* ---- graph ---- */
 
-dt_value dt_rate_step(dt_value step)
-{
-    return dt_convert(step, DT_FLOAT32);
-}
+dt_value dt_rate_step(dt_value step) { return dt_convert(step, DT_FLOAT32); }
 
-dt_value dt_rate_floor(dt_value x)
-{
+dt_value dt_rate_floor(dt_value x) {
     return dt_convert(dt_convert(x, DT_INT64), dt_type_of_value(x).dtype);
 }
 
-dt_value dt_rate_emit(const dt_named *named, dt_value step)
-{
+dt_value dt_rate_emit(const dt_named *named, dt_value step) {
     return ((const dt_rate *)named->kind)->at(named->args, step);
 }
 
 /* ---- reading ---- */
 
-dt_status *dt_rate_read(dt_arena *arena, const dt_tree *t, dt_named *out)
-{
+dt_status *dt_rate_read(dt_arena *arena, const dt_tree *t, dt_named *out) {
     int n;
     const dt_kind *const *rows = dt_rates(&n);
     DT_TRY(dt_named_read(arena, rows, n, "learning rate schedule", t, out));
@@ -37,10 +32,9 @@ dt_status *dt_rate_read(dt_arena *arena, const dt_tree *t, dt_named *out)
 
 /* ---- by itself ---- */
 
-dt_status *dt_rate_value(const dt_named *named, int64_t step, double *rate)
-{
+dt_status *dt_rate_value(const dt_named *named, int64_t step, double *rate) {
     static const int64_t no_rows = 1;
-    const dt_view arg = { dt_scalar_type(DT_INT64), &step };
+    const dt_view arg = {dt_scalar_type(DT_INT64), &step};
     dt_trace *t = dt_trace_create("rate");
     dt_graph *g = NULL;
     dt_interpretation result;
@@ -63,20 +57,18 @@ struct dt_rate_schedule {
     dt_named named;
 };
 
-static dt_status *read_handle(dt_rate_schedule *r, const char *format, va_list args)
-{
+static dt_status *read_handle(dt_rate_schedule *r, const char *format, va_list args) {
     dt_tree *tree;
     DT_TRY(dt_fragment_read(r->arena, "schedule", format, args, &tree));
     return dt_rate_read(r->arena, tree, &r->named);
 }
 
-dt_status *dt_rate_schedule_create(dt_rate_schedule **out, const char *format, ...)
-{
+dt_status *dt_rate_schedule_create(dt_rate_schedule **out, const char *format, ...) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_rate_schedule_create", "place for the schedule"));
     DT_TRY(dt_want(format, "dt_rate_schedule_create", "fragment"));
     dt_rate_schedule *r = dt_alloc(sizeof *r);
-    *r = (dt_rate_schedule){ .refs = 1, .arena = dt_arena_create() };
+    *r = (dt_rate_schedule){.refs = 1, .arena = dt_arena_create()};
     va_list args;
     va_start(args, format);
     dt_status *s = read_handle(r, format, args);
@@ -90,16 +82,13 @@ dt_status *dt_rate_schedule_create(dt_rate_schedule **out, const char *format, .
     return NULL;
 }
 
-void dt_rate_schedule_unref(dt_rate_schedule *r)
-{
-    if (!DT_LAST(r))
-        return;
+void dt_rate_schedule_unref(dt_rate_schedule *r) {
+    if (!DT_LAST(r)) return;
     dt_arena_destroy(r->arena);
     DT_RETIRE(r);
 }
 
-dt_status *dt_rate_schedule_at(const dt_rate_schedule *r, int64_t step, double *rate)
-{
+dt_status *dt_rate_schedule_at(const dt_rate_schedule *r, int64_t step, double *rate) {
     DT_LIVE(r);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(r, "dt_rate_schedule_at", "schedule"));
@@ -107,20 +96,18 @@ dt_status *dt_rate_schedule_at(const dt_rate_schedule *r, int64_t step, double *
     return dt_rate_value(&r->named, step, rate);
 }
 
-dt_value dt_rate_schedule_call(const dt_rate_schedule *r, dt_value step)
-{
+dt_value dt_rate_schedule_call(const dt_rate_schedule *r, dt_value step) {
     DT_LIVE(r);
     return step.trace && r ? dt_rate_emit(&r->named, step) : step;
 }
 
-dt_status *dt_rate_schedule_config(const dt_rate_schedule *r, char **json)
-{
+dt_status *dt_rate_schedule_config(const dt_rate_schedule *r, char **json) {
     DT_LIVE(r);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(r, "dt_rate_schedule_config", "schedule"));
     DT_TRY(dt_want(json, "dt_rate_schedule_config", "place for the text"));
-    dt_str text = { 0 };
-    dt_json j = { .out = &text };
+    dt_str text = {0};
+    dt_json j = {.out = &text};
     dt_config_print(&r->named, &j, NULL);
     *json = dt_str_take(&text);
     return NULL;

@@ -3,10 +3,12 @@
  * Reading a model: the list of layers becomes a checked specification.
  *
  *     list ── repeat.c ──▶ list without Repeat
- *     list item ──▶ layer, name ──▶ what it takes from (inputs.c) ──▶ shapes and weights, layer by layer
+ *     list item ──▶ layer, name ──▶ what it takes from (inputs.c) ──▶ shapes and weights, layer by
+ *     layer
  *
- * Every item is read and named before any shape is looked at, so that all faults of a job are reported in one run. Shapes are inferred up to the
- * first layer that cannot be built, since nothing is known after it. A sequential model is the case in which no layer names its inputs.
+ * Every item is read and named before any shape is looked at, so that all faults of a job are
+ * reported in one run. Shapes are inferred up to the first layer that cannot be built, since
+ * nothing is known after it. A sequential model is the case in which no layer names its inputs.
  */
 #include <string.h>
 
@@ -15,99 +17,95 @@
 /* ---- names ---- */
 
 /* Where layer i's name stands. */
-static const dt_location *name_place(const dt_reader *r, int i)
-{
+static const dt_location *name_place(const dt_reader *r, int i) {
     const dt_tree *name = dt_tree_get(r->named[i].tree, "name");
     return name ? &name->at : &r->named[i].at;
 }
 
 /* Keras names layers after their classes, two of which it exports under other names. */
-static const char *class_of(const dt_kind *kind)
-{
-    return kind == &dt_layer_input.kind ? "InputLayer" : kind == &dt_layer_group_query_attention.kind ? "GroupedQueryAttention" : kind->name;
+static const char *class_of(const dt_kind *kind) {
+    return kind == &dt_layer_input.kind                   ? "InputLayer"
+           : kind == &dt_layer_group_query_attention.kind ? "GroupedQueryAttention"
+                                                          : kind->name;
 }
 
 /* "dense", "dense_1", ...: what Keras calls layers without a name. */
-static const char *next_name(dt_reader *r, const dt_kind *kind)
-{
+static const char *next_name(dt_reader *r, const dt_kind *kind) {
     const char *base = dt_snake_case(r->arena, class_of(kind));
     int n, row = 0;
     const dt_kind *const *rows = dt_layers(&n);
-    while (rows[row] != kind)
-        row++;
+    while (rows[row] != kind) row++;
     int number = r->unnamed[row]++;
     return number ? dt_arena_printf(r->arena, "%s_%d", base, number) : base;
 }
 
-/* The name that the layer has, or gets: one that another wraps is counted with its like, as in Keras. */
-static const char *name_of(dt_reader *r, const dt_named *n)
-{
+/* The name that the layer has, or gets: one that another wraps is counted with its like, as in
+ * Keras. */
+static const char *name_of(dt_reader *r, const dt_named *n) {
     const char *given = ((const dt_layer_head *)n->args)->name;
     return given ? given : next_name(r, n->kind);
 }
 
-static bool has_control(const char *name)
-{
+static bool has_control(const char *name) {
     for (const unsigned char *p = (const unsigned char *)name; *p; p++)
-        if (*p < 0x20 || *p == 0x7f)
-            return true;
+        if (*p < 0x20 || *p == 0x7f) return true;
     return false;
 }
 
 /* Names become parts of weight paths. */
-static dt_status *check_name(const dt_reader *r, int i)
-{
+static dt_status *check_name(const dt_reader *r, int i) {
     const char *name = r->name[i];
     if (!*name)
         return dt_fail(DT_E_LAYER_NAME, name_place(r, i), "the name of layers[%d] is empty", i);
     if (has_control(name))
-        return dt_fail(DT_E_LAYER_NAME, name_place(r, i), "layer name '%s' contains control characters", name);
+        return dt_fail(DT_E_LAYER_NAME, name_place(r, i),
+                       "layer name '%s' contains control characters", name);
     if (strchr(name, '/') || strstr(name, ".."))
-        return dt_fail(DT_E_LAYER_NAME, name_place(r, i), "layer name '%s' contains '/' or '..', which are not allowed", name);
+        return dt_fail(DT_E_LAYER_NAME, name_place(r, i),
+                       "layer name '%s' contains '/' or '..', which are not allowed", name);
     for (int k = 0; k < i; k++)
         if (r->named[k].kind && strcmp(r->name[k], name) == 0)
-            return dt_fail(DT_E_LAYER_NAME, name_place(r, i), "'%s' is already the name of layers[%d]", name, k);
+            return dt_fail(DT_E_LAYER_NAME, name_place(r, i),
+                           "'%s' is already the name of layers[%d]", name, k);
     return NULL;
 }
 
 /* ---- items ---- */
 
-static dt_status *check_order(const dt_reader *r, int i)
-{
+static dt_status *check_order(const dt_reader *r, int i) {
     bool is_input = dt_reader_is_input(r, i);
     const dt_location *at = &r->named[i].at;
     if (i > 0 && is_input && !r->functional)
-        return dt_suggest(dt_fail(DT_E_MODEL_LAYERS, at, "layers[%d] is an Input; a sequential model has one, as its first layer", i),
-                          "models of 'type: functional' may have several");
+        return dt_suggest(
+            dt_fail(DT_E_MODEL_LAYERS, at,
+                    "layers[%d] is an Input; a sequential model has one, as its first layer", i),
+            "models of 'type: functional' may have several");
     if (i == 0 && !is_input)
-        return dt_suggest(dt_fail(DT_E_MODEL_LAYERS, at, "the first layer must be an Input, got %s", r->named[i].kind->name),
+        return dt_suggest(dt_fail(DT_E_MODEL_LAYERS, at, "the first layer must be an Input, got %s",
+                                  r->named[i].kind->name),
                           "put '- Input: {shape: [...]}' before it");
     return NULL;
 }
 
 /* The layer, and the one that it wraps. */
-static dt_status *read_layer(dt_reader *r, int i)
-{
+static dt_status *read_layer(dt_reader *r, int i) {
     int n;
     const dt_kind *const *rows = dt_layers(&n);
     dt_named *layer = &r->named[i];
     dt_status *s = dt_named_read(r->arena, rows, n, "layer", r->list->item[i], layer);
-    if (s)
-        return !layer->kind && layer->written ? dt_layer_hint(s, layer->written) : s;
+    if (s) return !layer->kind && layer->written ? dt_layer_hint(s, layer->written) : s;
     const dt_layer *row = (const dt_layer *)layer->kind;
     return row->within ? row->within(r->arena, layer->args, &r->within[i]) : NULL;
 }
 
-static dt_status *read_item(dt_reader *r, int i)
-{
+static dt_status *read_item(dt_reader *r, int i) {
     dt_status *s = read_layer(r, i);
     if (s) {
         r->named[i].kind = NULL;
         return s;
     }
     r->name[i] = name_of(r, &r->named[i]);
-    if (r->within[i].kind)
-        r->within_name[i] = name_of(r, &r->within[i]);
+    if (r->within[i].kind) r->within_name[i] = name_of(r, &r->within[i]);
     s = check_name(r, i);
     dt_status_append(&s, check_order(r, i));
     dt_status_append(&s, dt_read_inputs(r, i));
@@ -116,26 +114,23 @@ static dt_status *read_item(dt_reader *r, int i)
 
 /* ---- shapes ---- */
 
-static dt_status *check_example(const dt_layer_build *b)
-{
+static dt_status *check_example(const dt_layer_build *b) {
     double bytes = (double)dt_dtype_size(b->out.dtype);
-    for (int i = 1; i < b->out.rank; i++)
-        bytes *= (double)b->out.dim[i];
-    if (bytes <= DT_MAX_EXAMPLE_BYTES)
-        return NULL;
-    dt_str shape = { 0 }, size = { 0 };
+    for (int i = 1; i < b->out.rank; i++) bytes *= (double)b->out.dim[i];
+    if (bytes <= DT_MAX_EXAMPLE_BYTES) return NULL;
+    dt_str shape = {0}, size = {0};
     dt_shape_print(&b->out, &shape);
     dt_str_bytes(&size, bytes);
-    dt_status *s = dt_fail(DT_E_MODEL_SIZE, &b->at, "an example of shape %s needs %s; one may take at most 4 GiB", dt_str_text(&shape),
-                           dt_str_text(&size));
+    dt_status *s = dt_fail(DT_E_MODEL_SIZE, &b->at,
+                           "an example of shape %s needs %s; one may take at most 4 GiB",
+                           dt_str_text(&shape), dt_str_text(&size));
     dt_str_release(&shape);
     dt_str_release(&size);
     return s;
 }
 
-static dt_status *note_layer(dt_status *s, const dt_layer_build *b)
-{
-    dt_str in = { 0 };
+static dt_status *note_layer(dt_status *s, const dt_layer_build *b) {
+    dt_str in = {0};
     for (int k = 0; k < b->n_in; k++) {
         dt_str_puts(&in, k ? ", " : " on ");
         dt_type_print(&b->ins[k], &in);
@@ -146,8 +141,7 @@ static dt_status *note_layer(dt_status *s, const dt_layer_build *b)
 }
 
 /* What layer i takes, from layers that are built. */
-static void give_inputs(const dt_reader *r, int i, dt_layer_build *b)
-{
+static void give_inputs(const dt_reader *r, int i, dt_layer_build *b) {
     const dt_sources *source = &r->source[i];
     dt_type *ins = dt_arena_array(r->arena, dt_type, source->n + 1);
     const char **from = dt_arena_array(r->arena, const char *, source->n + 1);
@@ -164,57 +158,68 @@ static void give_inputs(const dt_reader *r, int i, dt_layer_build *b)
     b->in = ins[0]; /* of rank 0 for an Input, which has none */
 }
 
-static dt_status *build_layer(dt_reader *r, int i)
-{
+static dt_status *build_layer(dt_reader *r, int i) {
     const dt_layer *row = (const dt_layer *)r->named[i].kind;
     dt_layer_build *b = dt_arena_new(r->arena, dt_layer_build);
-    *b = (dt_layer_build){ .arena = r->arena, .row = row, .args = r->named[i].args, .name = r->name[i], .at = r->named[i].at,
-                           .within = r->within[i], .within_name = r->within_name[i], .n_earlier = i, .earlier = r->layer };
+    *b = (dt_layer_build){.arena = r->arena,
+                          .row = row,
+                          .args = r->named[i].args,
+                          .name = r->name[i],
+                          .at = r->named[i].at,
+                          .within = r->within[i],
+                          .within_name = r->within_name[i],
+                          .n_earlier = i,
+                          .earlier = r->layer};
     give_inputs(r, i, b);
     b->out_mask = row->supports_masking && b->masks[0];
     dt_named activity;
     dt_status *s = dt_layer_build_row(b);
-    if (!s)
-        s = check_example(b);
-    if (!s)
-        s = dt_activity_read(r->arena, b->args, &activity);
-    if (s)
-        return note_layer(dt_at(s, &b->at), b);
+    if (!s) s = check_example(b);
+    if (!s) s = dt_activity_read(r->arena, b->args, &activity);
+    if (s) return note_layer(dt_at(s, &b->at), b);
     r->layer[i] = (dt_layer_spec){
-        .row = row, .args = b->args, .name = b->name, .at = b->at, .n_in = b->n_in, .from = r->source[i].from, .in = b->in, .out = b->out,
+        .row = row,
+        .args = b->args,
+        .name = b->name,
+        .at = b->at,
+        .n_in = b->n_in,
+        .from = r->source[i].from,
+        .in = b->in,
+        .out = b->out,
         .out_mask = b->out_mask,
-        .n_weights = b->n_weights, .weight = b->weight, .n_borrowed = b->n_borrowed, .borrowed = b->borrowed, .made = b->made,
-        .activity = activity, .turn = r->turn ? r->turn[i] : 0,
+        .n_weights = b->n_weights,
+        .weight = b->weight,
+        .n_borrowed = b->n_borrowed,
+        .borrowed = b->borrowed,
+        .made = b->made,
+        .activity = activity,
+        .turn = r->turn ? r->turn[i] : 0,
     };
     r->built[i] = true;
     return NULL;
 }
 
 /* Where a fault stands before it, it has been told already. */
-static bool can_build(const dt_reader *r, int i)
-{
-    bool can = r->named[i].kind && (dt_reader_is_input(r, i) ? i == 0 || r->functional : r->source[i].n > 0);
-    for (int k = 0; can && k < r->source[i].n; k++)
-        can = r->built[r->source[i].from[k]];
+static bool can_build(const dt_reader *r, int i) {
+    bool can = r->named[i].kind &&
+               (dt_reader_is_input(r, i) ? i == 0 || r->functional : r->source[i].n > 0);
+    for (int k = 0; can && k < r->source[i].n; k++) can = r->built[r->source[i].from[k]];
     return can;
 }
 
-static dt_status *build_layers(dt_reader *r)
-{
+static dt_status *build_layers(dt_reader *r) {
     dt_status *faults = NULL;
     for (int i = 0; i < r->list->n; i++)
-        if (can_build(r, i))
-            dt_status_append(&faults, build_layer(r, i));
+        if (can_build(r, i)) dt_status_append(&faults, build_layer(r, i));
     return faults;
 }
 
 /* ---- the whole ---- */
 
-static void list_weights(const dt_reader *r, dt_model_spec *out)
-{
-    for (int i = 0; i < out->n_layers; i++)
-        out->n_weights += out->layer[i].n_weights;
-    const dt_weight_spec **weight = dt_arena_array(r->arena, const dt_weight_spec *, out->n_weights);
+static void list_weights(const dt_reader *r, dt_model_spec *out) {
+    for (int i = 0; i < out->n_layers; i++) out->n_weights += out->layer[i].n_weights;
+    const dt_weight_spec **weight =
+        dt_arena_array(r->arena, const dt_weight_spec *, out->n_weights);
     out->weight = weight;
     for (int i = 0; i < out->n_layers; i++)
         for (int k = 0; k < out->layer[i].n_weights; k++) {
@@ -224,39 +229,40 @@ static void list_weights(const dt_reader *r, dt_model_spec *out)
         }
 }
 
-static dt_location shape_place(const dt_reader *r, int i)
-{
+static dt_location shape_place(const dt_reader *r, int i) {
     const dt_tree *shape = dt_tree_get(r->named[i].tree, "shape");
     return shape ? shape->at : *name_place(r, i);
 }
 
-static void list_inputs(const dt_reader *r, dt_model_spec *out)
-{
+static void list_inputs(const dt_reader *r, dt_model_spec *out) {
     dt_input_spec *input = dt_arena_array(r->arena, dt_input_spec, out->n_layers);
     for (int i = 0; i < out->n_layers; i++)
         if (dt_reader_is_input(r, i))
-            input[out->n_inputs++] = (dt_input_spec){ .name = r->name[i], .type = r->layer[i].out, .at = *name_place(r, i), .shape_at = shape_place(r, i) };
+            input[out->n_inputs++] = (dt_input_spec){.name = r->name[i],
+                                                     .type = r->layer[i].out,
+                                                     .at = *name_place(r, i),
+                                                     .shape_at = shape_place(r, i)};
     out->input = input;
 }
 
-static void list_outputs(const dt_reader *r, int n, const int *layer, dt_model_spec *out)
-{
+static void list_outputs(const dt_reader *r, int n, const int *layer, dt_model_spec *out) {
     dt_output_spec *output = dt_arena_array(r->arena, dt_output_spec, n);
     for (int i = 0; i < n; i++)
-        output[i] = (dt_output_spec){ .layer = layer[i], .name = r->name[layer[i]], .type = r->layer[layer[i]].out };
+        output[i] = (dt_output_spec){
+            .layer = layer[i], .name = r->name[layer[i]], .type = r->layer[layer[i]].out};
     out->n_outputs = n;
     out->output = output;
 }
 
-static dt_status *fill_spec(const dt_reader *r, int n_outputs, const int *outputs, dt_model_spec *out)
-{
-    *out = (dt_model_spec){ .n_layers = r->list->n, .layer = r->layer };
+static dt_status *fill_spec(const dt_reader *r, int n_outputs, const int *outputs,
+                            dt_model_spec *out) {
+    *out = (dt_model_spec){.n_layers = r->list->n, .layer = r->layer};
     list_outputs(r, n_outputs, outputs, out);
     list_inputs(r, out);
     list_weights(r, out);
-    if (out->n_inputs <= DT_MAX_INPUTS)
-        return NULL;
-    return dt_fail(DT_E_MODEL_LAYERS, &out->input[DT_MAX_INPUTS].at, "the model has %d Inputs; at most %d are possible", out->n_inputs,
+    if (out->n_inputs <= DT_MAX_INPUTS) return NULL;
+    return dt_fail(DT_E_MODEL_LAYERS, &out->input[DT_MAX_INPUTS].at,
+                   "the model has %d Inputs; at most %d are possible", out->n_inputs,
                    DT_MAX_INPUTS);
 }
 
@@ -267,53 +273,60 @@ struct model {
     int type, rematerialize;
     const dt_tree *layers, *outputs, *keras_config, *init_from;
 };
-static const char *const types[] = { "sequential", "functional", NULL };
-static const char *const rematerialize[] = { [DT_REMAT_NONE] = "none", [DT_REMAT_FULL] = "full", NULL };
+static const char *const types[] = {"sequential", "functional", NULL};
+static const char *const rematerialize[] = {
+    [DT_REMAT_NONE] = "none", [DT_REMAT_FULL] = "full", NULL};
 static const dt_field init_fields[] = {
-    DT_TEXT(dt_init_from, path, .required = true, .help = "a checkpoint, a run, or a file of weights, relative to the working directory"),
-    DT_FLAG(dt_init_from, skip_mismatch, .help = "initialize weights that are missing or have another shape, with a warning each"),
-    DT_END
-};
-static const dt_field init_forms[] = { DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TABLE, .table = init_fields), DT_END };
+    DT_TEXT(dt_init_from, path, .required = true,
+            .help = "a checkpoint, a run, or a file of weights, relative to the working directory"),
+    DT_FLAG(dt_init_from, skip_mismatch,
+            .help =
+                "initialize weights that are missing or have another shape, with a warning each"),
+    DT_END};
+static const dt_field init_forms[] = {DT_FORM(DT_FIELD_TEXT),
+                                      DT_FORM(DT_FIELD_TABLE, .table = init_fields), DT_END};
 
 static const dt_field fields[] = {
-    DT_ENUM(struct model, type, types, .noun = "type of model", .help = "sequential, or functional (layers name their inputs)"),
-    DT_TREE(struct model, layers, .forms = dt_layers_forms, .help = "list of layers; the first is an Input"),
+    DT_ENUM(struct model, type, types, .noun = "type of model",
+            .help = "sequential, or functional (layers name their inputs)"),
+    DT_TREE(struct model, layers, .forms = dt_layers_forms,
+            .help = "list of layers; the first is an Input"),
     DT_TREE(struct model, outputs, .forms = dt_names_forms,
-            .help = "for functional models: the output layer, or a list of layers; default: the last layer"),
+            .help = "for functional models: the output layer, or a list of layers; default: the "
+                    "last layer"),
     DT_ENUM(struct model, rematerialize, rematerialize, .noun = "rematerialisation",
-            .help = "full: save memory by recomputing activations in the backward pass; only the inputs of each Repeat block (or layer) are kept"),
+            .help = "full: save memory by recomputing activations in the backward pass; only the "
+                    "inputs of each Repeat block (or layer) are kept"),
     DT_TREE(struct model, keras_config, .forms = dt_text_forms,
             .help = "file of model.to_json() or model.save(), instead of type, layers and outputs"),
-    DT_TREE(struct model, init_from, .forms = init_forms,
-            .help = "initial weights: a checkpoint, a run or a file, relative to the working directory; "
-                    "{path, skip_mismatch: true} initializes those that do not fit"),
-    DT_END
-};
+    DT_TREE(
+        struct model, init_from, .forms = init_forms,
+        .help =
+            "initial weights: a checkpoint, a run or a file, relative to the working directory; "
+            "{path, skip_mismatch: true} initializes those that do not fit"),
+    DT_END};
 
 /* ---- init_from ---- */
 
 /* A path, or {path: ..., skip_mismatch: true}. */
-static dt_status *read_init_from(dt_arena *arena, const dt_tree *t, dt_init_from *out)
-{
-    if (!t || t->kind == DT_TREE_NULL)
-        return NULL;
+static dt_status *read_init_from(dt_arena *arena, const dt_tree *t, dt_init_from *out) {
+    if (!t || t->kind == DT_TREE_NULL) return NULL;
     if (t->kind == DT_TREE_MAP)
         DT_TRY(dt_fields_read(arena, init_fields, t, &t->at, "init_from", out));
-    else
-        DT_TRY(dt_tree_expect(t, DT_TREE_SCALAR, "init_from"));
-    if (t->kind == DT_TREE_SCALAR)
-        out->path = t->text;
+    else DT_TRY(dt_tree_expect(t, DT_TREE_SCALAR, "init_from"));
+    if (t->kind == DT_TREE_SCALAR) out->path = t->text;
     out->at = t->at;
     return NULL;
 }
 
-static dt_reader make_reader(dt_arena *arena, const struct model *m, const dt_tree *list)
-{
+static dt_reader make_reader(dt_arena *arena, const struct model *m, const dt_tree *list) {
     int rows, n = list->n;
     dt_layers(&rows);
     return (dt_reader){
-        .arena = arena, .list = list, .functional = m->type == FUNCTIONAL, .outputs = m->outputs,
+        .arena = arena,
+        .list = list,
+        .functional = m->type == FUNCTIONAL,
+        .outputs = m->outputs,
         .named = dt_arena_array(arena, dt_named, n),
         .name = dt_arena_array(arena, const char *, n),
         .within = dt_arena_array(arena, dt_named, n),
@@ -325,8 +338,8 @@ static dt_reader make_reader(dt_arena *arena, const struct model *m, const dt_tr
     };
 }
 
-static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_location *at, dt_model_spec *out)
-{
+static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_location *at,
+                              dt_model_spec *out) {
     const dt_tree *list = m->layers;
     const int *turn = NULL;
     int n_outputs = 0, outputs[DT_MAX_OUTPUTS];
@@ -335,12 +348,13 @@ static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_l
         DT_TRY(dt_layers_expand(arena, list, &list, &turn));
     }
     if (!list || list->n == 0)
-        return dt_suggest(dt_fail(DT_E_MODEL_LAYERS, list ? &list->at : at, "the model has no layers"), "the first one is an Input");
+        return dt_suggest(
+            dt_fail(DT_E_MODEL_LAYERS, list ? &list->at : at, "the model has no layers"),
+            "the first one is an Input");
     dt_reader r = make_reader(arena, m, list);
     r.turn = turn;
     dt_status *s = NULL;
-    for (int i = 0; i < list->n; i++)
-        dt_status_append(&s, read_item(&r, i));
+    for (int i = 0; i < list->n; i++) dt_status_append(&s, read_item(&r, i));
     dt_status_append(&s, s ? NULL : dt_read_outputs(&r, &n_outputs, outputs));
     dt_status_append(&s, build_layers(&r));
     DT_TRY(s);
@@ -349,23 +363,19 @@ static dt_status *read_layers(dt_arena *arena, const struct model *m, const dt_l
     return s;
 }
 
-dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_location *at, dt_model_spec *out)
-{
-    struct model m = { .layers = model };
+dt_status *dt_model_read(dt_arena *arena, const dt_tree *model, const dt_location *at,
+                         dt_model_spec *out) {
+    struct model m = {.layers = model};
     dt_status *faults = NULL;
     if (model && model->kind == DT_TREE_MAP) {
         at = &model->at;
         faults = dt_fields_read(arena, fields, model, at, "model", &m);
     }
-    dt_init_from init_from = { 0 };
+    dt_init_from init_from = {0};
     dt_status_append(&faults, read_init_from(arena, m.init_from, &init_from));
-    if (!faults || m.layers)
-        dt_status_append(&faults, read_layers(arena, &m, at, out));
+    if (!faults || m.layers) dt_status_append(&faults, read_layers(arena, &m, at, out));
     out->init_from = init_from;
     return faults;
 }
 
-const dt_field *dt_model_fields(void)
-{
-    return fields;
-}
+const dt_field *dt_model_fields(void) { return fields; }

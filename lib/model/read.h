@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a model, from the inside: read.c reads layers and follows shapes, inputs.c says what each layer takes from, outputs.c which are outputs. */
+/* Reading a model, from the inside: read.c reads layers and follows shapes, inputs.c says what each
+ * layer takes from, outputs.c which are outputs. */
 #ifndef DT_MODEL_READ_H
 #define DT_MODEL_READ_H
 
@@ -13,27 +14,25 @@ typedef struct dt_sources {
 typedef struct dt_reader {
     dt_arena *arena;
     const dt_tree *list;
-    const int *turn;        /* [n] of a Repeat, 0: none */
+    const int *turn; /* [n] of a Repeat, 0: none */
     bool functional;
-    const dt_tree *outputs; /* as written; NULL: the last layer */
-    dt_named *named;        /* [n] kind NULL: faulty */
-    const char **name;      /* [n] NULL: faulty */
-    dt_named *within;       /* [n] the layer that it wraps; kind NULL: none */
+    const dt_tree *outputs;   /* as written; NULL: the last layer */
+    dt_named *named;          /* [n] kind NULL: faulty */
+    const char **name;        /* [n] NULL: faulty */
+    dt_named *within;         /* [n] the layer that it wraps; kind NULL: none */
     const char **within_name; /* [n] */
-    int *unnamed;           /* [rows] layers of each kind that got Keras' name so far */
-    dt_sources *source;     /* [n] */
-    dt_layer_spec *layer;   /* [n] */
-    bool *built;            /* [n] */
+    int *unnamed;             /* [rows] layers of each kind that got Keras' name so far */
+    dt_sources *source;       /* [n] */
+    dt_layer_spec *layer;     /* [n] */
+    bool *built;              /* [n] */
 } dt_reader;
 
 /* The head of layer i's arguments. */
-static inline const dt_layer_head *dt_reader_head(const dt_reader *r, int i)
-{
+static inline const dt_layer_head *dt_reader_head(const dt_reader *r, int i) {
     return r->named[i].args;
 }
 
-static inline bool dt_reader_is_input(const dt_reader *r, int i)
-{
+static inline bool dt_reader_is_input(const dt_reader *r, int i) {
     return r->named[i].kind == &dt_layer_input.kind;
 }
 

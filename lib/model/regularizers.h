@@ -1,3 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of regularisers: DT_REGULARIZER_ROW(name), in files of lib/model/regularizer. No include guard. */
-DT_REGULARIZER_ROW(l1) DT_REGULARIZER_ROW(l2) DT_REGULARIZER_ROW(l1_l2) DT_REGULARIZER_ROW(orthogonal_regularizer)
+/* The table of regularisers: DT_REGULARIZER_ROW(name), in files of lib/model/regularizer. No
+ * include guard. */
+DT_REGULARIZER_ROW(l1)
+DT_REGULARIZER_ROW(l2)
+DT_REGULARIZER_ROW(l1_l2)
+DT_REGULARIZER_ROW(orthogonal_regularizer)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Repeat: layers that are written once and repeated. `for` gives variables their values, in lists of one length; what is under `layers` is copied for
- * each index of these lists, with "{variable}" in its texts replaced:
+ * Repeat: layers that are written once and repeated. `for` gives variables their values, in lists
+ * of one length; what is under `layers` is copied for each index of these lists, with "{variable}"
+ * in its texts replaced:
  *
  *     - Repeat:
  *         for: {i: [0, 1], filters: [32, 64]}
@@ -10,9 +11,10 @@
  *
  * A number N in place of a list stands for 0, 1, ..., N - 1: `for: {i: 32}`.
  *
- * A text that is nothing but one variable becomes that variable's value as it is written, a number, a word or a list; it keeps its own
- * place in the file, so that a bad number is told where it stands. The list is expanded before anybody reads a layer: nothing else knows
- * of Repeat. It may stand in another one.
+ * A text that is nothing but one variable becomes that variable's value as it is written, a number,
+ * a word or a list; it keeps its own place in the file, so that a bad number is told where it
+ * stands. The list is expanded before anybody reads a layer: nothing else knows of Repeat. It may
+ * stand in another one.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -26,16 +28,22 @@ struct repeat {
     const dt_tree *variables, *layers;
 };
 
-static const dt_field any[] = { DT_FORM(DT_FIELD_TREE), DT_END };
-static const dt_field variable_values[] = { DT_FORM(DT_FIELD_INT, .min = 1, .max = MOST_VALUES), DT_FORM(DT_FIELD_LIST, .forms = any), DT_END };
-static const dt_field variable_forms[] = { DT_FORM(DT_FIELD_MAP, .forms = variable_values), DT_END };
+static const dt_field any[] = {DT_FORM(DT_FIELD_TREE), DT_END};
+static const dt_field variable_values[] = {DT_FORM(DT_FIELD_INT, .min = 1, .max = MOST_VALUES),
+                                           DT_FORM(DT_FIELD_LIST, .forms = any), DT_END};
+static const dt_field variable_forms[] = {DT_FORM(DT_FIELD_MAP, .forms = variable_values), DT_END};
 
 static const dt_field fields[] = {
-    { .kind = DT_FIELD_TREE, .name = "for", .offset = offsetof(struct repeat, variables), .as = DT_TREE_MAP, .forms = variable_forms, .required = true,
-      .help = "{variable: [value, ...]}: lists of equal length; or a number N for 0 to N - 1" },
-    DT_TREE(struct repeat, layers, .forms = dt_layers_forms, .as = DT_TREE_LIST, .required = true, .help = "layers to repeat; '{variable}' is replaced in their texts"),
-    DT_END
-};
+    {.kind = DT_FIELD_TREE,
+     .name = "for",
+     .offset = offsetof(struct repeat, variables),
+     .as = DT_TREE_MAP,
+     .forms = variable_forms,
+     .required = true,
+     .help = "{variable: [value, ...]}: lists of equal length; or a number N for 0 to N - 1"},
+    DT_TREE(struct repeat, layers, .forms = dt_layers_forms, .as = DT_TREE_LIST, .required = true,
+            .help = "layers to repeat; '{variable}' is replaced in their texts"),
+    DT_END};
 
 /* One pass over the lists, inside another one's. */
 typedef struct turn {
@@ -49,7 +57,7 @@ typedef struct expansion {
     int n, cap;
     dt_tree **item;
     int cap_turns, turns, *turn; /* by item: which turn of a Repeat it stands in, 0: none */
-    int values; /* copied so far */
+    int values;                  /* copied so far */
 } expansion;
 
 static dt_status *expand(expansion *e, const dt_tree *list, const turn *outer);
@@ -57,17 +65,14 @@ static dt_status *expand(expansion *e, const dt_tree *list, const turn *outer);
 /* ---- one text ---- */
 
 /* The length of "{word}" at p; 0: there is no such thing. */
-static size_t variable_length(const char *p)
-{
+static size_t variable_length(const char *p) {
     size_t n = 1;
-    while (isalnum((unsigned char)p[n]) || p[n] == '_')
-        n++;
+    while (isalnum((unsigned char)p[n]) || p[n] == '_') n++;
     return n > 1 && p[n] == '}' ? n + 1 : 0;
 }
 
 /* The value of the "{word}" of n bytes at p, NULL if this turn has no such variable. */
-static const dt_tree *value_at(const turn *t, const char *p, size_t n)
-{
+static const dt_tree *value_at(const turn *t, const char *p, size_t n) {
     for (int i = 0; i < t->variables->n; i++) {
         const dt_entry *e = &t->variables->entry[i];
         if (strlen(e->key) == n - 2 && strncmp(e->key, p + 1, n - 2) == 0)
@@ -76,26 +81,23 @@ static const dt_tree *value_at(const turn *t, const char *p, size_t n)
     return NULL;
 }
 
-static dt_status *put_value(const dt_tree *value, const char *word, size_t n, dt_str *out)
-{
+static dt_status *put_value(const dt_tree *value, const char *word, size_t n, dt_str *out) {
     if (value->kind != DT_TREE_SCALAR)
-        return dt_fail(DT_E_WRONG_TYPE, &value->at, "%.*s is used within a text: expected a number or a word, got %s", (int)n, word,
-                       dt_tree_kind_name(value->kind));
+        return dt_fail(DT_E_WRONG_TYPE, &value->at,
+                       "%.*s is used within a text: expected a number or a word, got %s", (int)n,
+                       word, dt_tree_kind_name(value->kind));
     dt_str_puts(out, value->text);
     return NULL;
 }
 
-static dt_status *replace_within(expansion *e, const turn *t, dt_tree *text)
-{
-    dt_str out = { 0 };
+static dt_status *replace_within(expansion *e, const turn *t, dt_tree *text) {
+    dt_str out = {0};
     dt_status *s = NULL;
     for (const char *p = text->text; *p && !s;) {
         size_t n = *p == '{' ? variable_length(p) : 0;
         const dt_tree *value = n ? value_at(t, p, n) : NULL;
-        if (value)
-            s = put_value(value, p, n, &out);
-        else
-            dt_str_putc(&out, *p);
+        if (value) s = put_value(value, p, n, &out);
+        else dt_str_putc(&out, *p);
         p += value ? n : 1;
     }
     text->text = dt_arena_strdup(e->arena, dt_str_text(&out));
@@ -103,34 +105,31 @@ static dt_status *replace_within(expansion *e, const turn *t, dt_tree *text)
     return s;
 }
 
-static dt_status *replace_text(expansion *e, const turn *t, dt_tree *text)
-{
+static dt_status *replace_text(expansion *e, const turn *t, dt_tree *text) {
     size_t n = *text->text == '{' ? variable_length(text->text) : 0;
     const dt_tree *whole = n && text->text[n] == '\0' ? value_at(t, text->text, n) : NULL;
-    if (whole)
-        *text = *dt_tree_copy(e->arena, whole);
-    else if (strchr(text->text, '{'))
-        return replace_within(e, t, text);
+    if (whole) *text = *dt_tree_copy(e->arena, whole);
+    else if (strchr(text->text, '{')) return replace_within(e, t, text);
     return NULL;
 }
 
 /* ---- one turn ---- */
 
 /* Recursion is bounded by the depth of trees. */
-static dt_status *replace(expansion *e, const turn *t, dt_tree *node)
-{
+static dt_status *replace(expansion *e, const turn *t, dt_tree *node) {
     dt_status *faults = NULL;
     if (++e->values > MOST_VALUES)
-        return dt_fail(DT_E_JOB_LIMIT, &t->variables->at, "repeated layers hold more than %d values", MOST_VALUES);
-    if (node->kind == DT_TREE_SCALAR)
-        return replace_text(e, t, node);
+        return dt_fail(DT_E_JOB_LIMIT, &t->variables->at,
+                       "repeated layers hold more than %d values", MOST_VALUES);
+    if (node->kind == DT_TREE_SCALAR) return replace_text(e, t, node);
     for (int i = 0; i < node->n && e->values <= MOST_VALUES; i++)
-        dt_status_append(&faults, replace(e, t, node->kind == DT_TREE_MAP ? node->entry[i].value : node->item[i]));
+        dt_status_append(
+            &faults,
+            replace(e, t, node->kind == DT_TREE_MAP ? node->entry[i].value : node->item[i]));
     return faults;
 }
 
-static dt_status *take_turn(expansion *e, const dt_tree *layers, const turn *t)
-{
+static dt_status *take_turn(expansion *e, const dt_tree *layers, const turn *t) {
     dt_tree *copy = dt_tree_copy(e->arena, layers);
     DT_TRY(replace(e, t, copy));
     e->turns++;
@@ -141,31 +140,33 @@ static dt_status *take_turn(expansion *e, const dt_tree *layers, const turn *t)
 
 /* ---- one Repeat ---- */
 
-static bool is_taken(const char *variable, const turn *outer)
-{
+static bool is_taken(const char *variable, const turn *outer) {
     for (; outer; outer = outer->outer)
-        if (dt_tree_get(outer->variables, variable))
-            return true;
+        if (dt_tree_get(outer->variables, variable)) return true;
     return strcmp(variable, "name") == 0 || strcmp(variable, "run_dir") == 0;
 }
 
 /* `i: 3` is `i: [0, 1, 2]`. */
-static dt_status *count_up(expansion *e, const char *variable, dt_tree *value)
-{
+static dt_status *count_up(expansion *e, const char *variable, dt_tree *value) {
     int64_t n;
     if (value->kind != DT_TREE_SCALAR || value->quoted || !dt_parse_int64(value->text, &n))
         return NULL;
     DT_TRY(dt_tree_int(value, variable, 1, MOST_VALUES, &n));
-    dt_tree list = { .kind = DT_TREE_LIST, .at = value->at, .n = (int)n, .item = dt_arena_array(e->arena, dt_tree *, n) };
+    dt_tree list = {.kind = DT_TREE_LIST,
+                    .at = value->at,
+                    .n = (int)n,
+                    .item = dt_arena_array(e->arena, dt_tree *, n)};
     for (int i = 0; i < list.n; i++)
-        list.item[i] = dt_arena_copy(e->arena, &(dt_tree){ .kind = DT_TREE_SCALAR, .at = value->at, .text = dt_arena_printf(e->arena, "%d", i) },
+        list.item[i] = dt_arena_copy(e->arena,
+                                     &(dt_tree){.kind = DT_TREE_SCALAR,
+                                                .at = value->at,
+                                                .text = dt_arena_printf(e->arena, "%d", i)},
                                      sizeof *list.item[i]);
     *value = list;
     return NULL;
 }
 
-static dt_status *count_variables(expansion *e, const dt_tree **variables)
-{
+static dt_status *count_variables(expansion *e, const dt_tree **variables) {
     dt_status *faults = NULL;
     dt_tree *counted = dt_tree_copy(e->arena, *variables);
     for (int i = 0; i < counted->n; i++)
@@ -174,51 +175,51 @@ static dt_status *count_variables(expansion *e, const dt_tree **variables)
     return faults;
 }
 
-static dt_status *check_variable(const dt_tree *variables, int i, const turn *outer)
-{
+static dt_status *check_variable(const dt_tree *variables, int i, const turn *outer) {
     const dt_entry *e = &variables->entry[i], *first = &variables->entry[0];
     if (is_taken(e->key, outer))
-        return dt_fail(DT_E_MODEL_LAYERS, &e->key_at, "'{%.80s}' already has a meaning; rename the variable", e->key);
+        return dt_fail(DT_E_MODEL_LAYERS, &e->key_at,
+                       "'{%.80s}' already has a meaning; rename the variable", e->key);
     DT_TRY(dt_tree_expect(e->value, DT_TREE_LIST, e->key));
     if (e->value->n == 0)
-        return dt_fail(DT_E_MODEL_LAYERS, &e->value->at, "the list of '%.80s' is empty: Repeat needs at least one value", e->key);
+        return dt_fail(DT_E_MODEL_LAYERS, &e->value->at,
+                       "the list of '%.80s' is empty: Repeat needs at least one value", e->key);
     if (first->value->kind == DT_TREE_LIST && e->value->n != first->value->n)
-        return dt_fail(DT_E_MODEL_LAYERS, &e->value->at, "'%.80s' has %d values, '%.80s' has %d; the lists of a Repeat must have the same length", e->key,
-                       e->value->n, first->key, first->value->n);
+        return dt_fail(DT_E_MODEL_LAYERS, &e->value->at,
+                       "'%.80s' has %d values, '%.80s' has %d; the lists of a Repeat must have the "
+                       "same length",
+                       e->key, e->value->n, first->key, first->value->n);
     return NULL;
 }
 
-static dt_status *check_variables(const dt_tree *variables, const turn *outer)
-{
+static dt_status *check_variables(const dt_tree *variables, const turn *outer) {
     dt_status *faults = NULL;
     if (variables->n == 0)
-        return dt_fail(DT_E_MODEL_LAYERS, &variables->at, "Repeat has no variable: write for: {i: [0, 1, 2]}");
+        return dt_fail(DT_E_MODEL_LAYERS, &variables->at,
+                       "Repeat has no variable: write for: {i: [0, 1, 2]}");
     for (int i = 0; i < variables->n; i++)
         dt_status_append(&faults, check_variable(variables, i, outer));
     return faults;
 }
 
 /* A fault that all turns share is told once. */
-static dt_status *repeat_layers(expansion *e, const dt_entry *entry, const turn *outer)
-{
-    struct repeat r = { 0 };
+static dt_status *repeat_layers(expansion *e, const dt_entry *entry, const turn *outer) {
+    struct repeat r = {0};
     DT_TRY(dt_fields_read(e->arena, fields, entry->value, &entry->key_at, "Repeat", &r));
     DT_TRY(count_variables(e, &r.variables));
     DT_TRY(check_variables(r.variables, outer));
     for (int k = 0; k < r.variables->entry[0].value->n; k++)
-        DT_TRY(take_turn(e, r.layers, &(turn){ r.variables, k, outer }));
+        DT_TRY(take_turn(e, r.layers, &(turn){r.variables, k, outer}));
     return NULL;
 }
 
 /* ---- the list ---- */
 
-static bool is_repeat(const dt_tree *item)
-{
+static bool is_repeat(const dt_tree *item) {
     return item->kind == DT_TREE_MAP && item->n == 1 && strcmp(item->entry[0].key, "Repeat") == 0;
 }
 
-static dt_status *expand(expansion *e, const dt_tree *list, const turn *outer)
-{
+static dt_status *expand(expansion *e, const dt_tree *list, const turn *outer) {
     dt_status *faults = NULL;
     for (int i = 0; i < list->n; i++) {
         if (is_repeat(list->item[i])) {
@@ -233,9 +234,9 @@ static dt_status *expand(expansion *e, const dt_tree *list, const turn *outer)
     return faults;
 }
 
-dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out, const int **turns)
-{
-    expansion e = { .arena = arena };
+dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tree **out,
+                            const int **turns) {
+    expansion e = {.arena = arena};
     dt_status *s = expand(&e, layers, NULL);
     dt_tree *list = dt_arena_copy(arena, layers, sizeof *layers);
     list->n = e.n;
@@ -247,10 +248,10 @@ dt_status *dt_layers_expand(dt_arena *arena, const dt_tree *layers, const dt_tre
     return s;
 }
 
-const dt_kind *const *dt_repeats(int *n)
-{
-    static const dt_kind repeat = { "Repeat", "layers that are written once and repeated", fields, sizeof(struct repeat), NULL };
-    static const dt_kind *const rows[] = { &repeat };
+const dt_kind *const *dt_repeats(int *n) {
+    static const dt_kind repeat = {"Repeat", "layers that are written once and repeated", fields,
+                                   sizeof(struct repeat), NULL};
+    static const dt_kind *const rows[] = {&repeat};
     *n = 1;
     return rows;
 }

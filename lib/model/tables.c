@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of rows: layers.h, activations.h, rates.h, losses.h, metrics.h, optimizers.h, regularizers.h, constraints.h and initializers.h as arrays of their kinds; and what
- * arguments may be that name one of them. */
+/* The tables of rows: layers.h, activations.h, rates.h, losses.h, metrics.h, optimizers.h,
+ * regularizers.h, constraints.h and initializers.h as arrays of their kinds; and what arguments may
+ * be that name one of them. */
 #include "model/model.h"
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
 
-const dt_kind *const *dt_layers(int *n)
-{
+const dt_kind *const *dt_layers(int *n) {
 #define DT_LAYER_ROW(name) &dt_layer_##name.kind,
     static const dt_kind *const rows[] = {
 #include "model/layers.h"
@@ -16,8 +16,7 @@ const dt_kind *const *dt_layers(int *n)
     return rows;
 }
 
-const dt_kind *const *dt_activation_kinds(int *n)
-{
+const dt_kind *const *dt_activation_kinds(int *n) {
 #define DT_ACTIVATION_ROW(row, name) &dt_activation_##row.kind,
 #define DT_ACTIVATION_CALL_ROW(row) &dt_activation_##row.kind,
     static const dt_kind *const rows[] = {
@@ -29,8 +28,7 @@ const dt_kind *const *dt_activation_kinds(int *n)
     return rows;
 }
 
-const dt_kind *const *dt_losses(int *n)
-{
+const dt_kind *const *dt_losses(int *n) {
 #define DT_LOSS_ROW(name) &dt_loss_##name.kind,
     static const dt_kind *const rows[] = {
 #include "model/losses.h"
@@ -40,8 +38,7 @@ const dt_kind *const *dt_losses(int *n)
     return rows;
 }
 
-const dt_kind *const *dt_metrics(int *n)
-{
+const dt_kind *const *dt_metrics(int *n) {
 #define DT_METRIC_ROW(name) &dt_metric_##name.kind,
     static const dt_kind *const rows[] = {
 #include "model/metrics.h"
@@ -51,8 +48,7 @@ const dt_kind *const *dt_metrics(int *n)
     return rows;
 }
 
-const dt_kind *const *dt_rates(int *n)
-{
+const dt_kind *const *dt_rates(int *n) {
 #define DT_RATE_ROW(name) &dt_rate_##name.kind,
     static const dt_kind *const rows[] = {
 #include "model/rates.h"
@@ -62,8 +58,7 @@ const dt_kind *const *dt_rates(int *n)
     return rows;
 }
 
-const dt_kind *const *dt_optimizers(int *n)
-{
+const dt_kind *const *dt_optimizers(int *n) {
 #define DT_OPTIMIZER_ROW(name) &dt_optimizer_##name.kind,
     static const dt_kind *const rows[] = {
 #include "model/optimizers.h"
@@ -73,8 +68,7 @@ const dt_kind *const *dt_optimizers(int *n)
     return rows;
 }
 
-const dt_kind *const *dt_regularizers(int *n)
-{
+const dt_kind *const *dt_regularizers(int *n) {
 #define DT_REGULARIZER_ROW(name) &dt_regularizer_##name.kind,
     static const dt_kind *const rows[] = {
 #include "model/regularizers.h"
@@ -84,8 +78,7 @@ const dt_kind *const *dt_regularizers(int *n)
     return rows;
 }
 
-const dt_kind *const *dt_constraints(int *n)
-{
+const dt_kind *const *dt_constraints(int *n) {
 #define DT_CONSTRAINT_ROW(name) &dt_constraint_##name.kind,
     static const dt_kind *const rows[] = {
 #include "model/constraints.h"
@@ -95,8 +88,7 @@ const dt_kind *const *dt_constraints(int *n)
     return rows;
 }
 
-const dt_kind *const *dt_initializers(int *n)
-{
+const dt_kind *const *dt_initializers(int *n) {
 #define DT_INITIALIZER_ROW(name) &dt_initializer_##name.kind,
     static const dt_kind *const rows[] = {
 #include "model/initializers.h"
@@ -108,16 +100,19 @@ const dt_kind *const *dt_initializers(int *n)
 
 /* ---- forms ---- */
 
-const dt_field dt_initializer_forms[] = { DT_NAMED("initializer"), DT_END };
-const dt_field dt_regularizer_forms[] = { DT_NAMED("regularizer"), DT_END };
-const dt_field dt_constraint_forms[] = { DT_NAMED("constraint"), DT_END };
-const dt_field dt_schedule_forms[] = { DT_NAMED("schedule"), DT_END };
-const dt_field dt_learning_rate_forms[] = { DT_FORM(DT_FIELD_REAL, .above_min = true, .max = INFINITY), DT_NAMED("schedule"), DT_END };
-const dt_field dt_layer_forms[] = { DT_NAMED("layer"), DT_END };
-static const dt_field items[] = { DT_NAMED("layer"), DT_NAMED("repeat"), DT_END };
-const dt_field dt_layers_forms[] = { DT_FORM(DT_FIELD_LIST, .forms = items), DT_END };
-const dt_field dt_integers_forms[] = { DT_FORM(DT_FIELD_INT), DT_FORM(DT_FIELD_INTS), DT_END };
-static const dt_field amounts[] = { DT_FORM(DT_FIELD_INT, .max = 0x1p30), DT_FORM(DT_FIELD_INTS, .max = 0x1p30), DT_END };
-const dt_field dt_amounts_forms[] = { DT_FORM(DT_FIELD_INT, .max = 0x1p30), DT_FORM(DT_FIELD_LIST, .forms = amounts), DT_END };
-const dt_field dt_text_forms[] = { DT_FORM(DT_FIELD_TEXT), DT_END };
-const dt_field dt_names_forms[] = { DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS), DT_END };
+const dt_field dt_initializer_forms[] = {DT_NAMED("initializer"), DT_END};
+const dt_field dt_regularizer_forms[] = {DT_NAMED("regularizer"), DT_END};
+const dt_field dt_constraint_forms[] = {DT_NAMED("constraint"), DT_END};
+const dt_field dt_schedule_forms[] = {DT_NAMED("schedule"), DT_END};
+const dt_field dt_learning_rate_forms[] = {
+    DT_FORM(DT_FIELD_REAL, .above_min = true, .max = INFINITY), DT_NAMED("schedule"), DT_END};
+const dt_field dt_layer_forms[] = {DT_NAMED("layer"), DT_END};
+static const dt_field items[] = {DT_NAMED("layer"), DT_NAMED("repeat"), DT_END};
+const dt_field dt_layers_forms[] = {DT_FORM(DT_FIELD_LIST, .forms = items), DT_END};
+const dt_field dt_integers_forms[] = {DT_FORM(DT_FIELD_INT), DT_FORM(DT_FIELD_INTS), DT_END};
+static const dt_field amounts[] = {DT_FORM(DT_FIELD_INT, .max = 0x1p30),
+                                   DT_FORM(DT_FIELD_INTS, .max = 0x1p30), DT_END};
+const dt_field dt_amounts_forms[] = {DT_FORM(DT_FIELD_INT, .max = 0x1p30),
+                                     DT_FORM(DT_FIELD_LIST, .forms = amounts), DT_END};
+const dt_field dt_text_forms[] = {DT_FORM(DT_FIELD_TEXT), DT_END};
+const dt_field dt_names_forms[] = {DT_FORM(DT_FIELD_TEXT), DT_FORM(DT_FIELD_TEXTS), DT_END};

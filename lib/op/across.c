@@ -5,18 +5,15 @@
 #include "op/cells.h"
 #include "op/shapes.h"
 
-dt_value dt_across(dt_value x, const dt_op *op, const dt_across_attr *attr)
-{
+dt_value dt_across(dt_value x, const dt_op *op, const dt_across_attr *attr) {
     return attr->axes ? dt_emit(x.trace, op, &x, 1, attr) : x;
 }
 
-int dt_across_rank(const dt_across_attr *a, int device)
-{
+int dt_across_rank(const dt_across_attr *a, int device) {
     return dt_mesh_rank(&a->mesh, device, a->axes);
 }
 
-int dt_across_peer(const dt_across_attr *a, int device, int rank)
-{
+int dt_across_peer(const dt_across_attr *a, int device, int rank) {
     return dt_mesh_peer(&a->mesh, device, a->axes, rank);
 }
 
@@ -27,10 +24,9 @@ typedef struct pair {
     int64_t at, from;
 } pair;
 
-static pair walk_block(const dt_view *out, const dt_view *in, const dt_block *b)
-{
+static pair walk_block(const dt_view *out, const dt_view *in, const dt_block *b) {
     int64_t to[DT_MAX_RANK], of[DT_MAX_RANK];
-    pair p = { 0 };
+    pair p = {0};
     dt_strides(&out->type, to);
     dt_strides(&in->type, of);
     for (int d = 0; d < out->type.rank; d++) {
@@ -41,90 +37,78 @@ static pair walk_block(const dt_view *out, const dt_view *in, const dt_block *b)
     return p;
 }
 
-void dt_copy_block(const dt_view *out, const dt_view *in, const dt_block *b)
-{
+void dt_copy_block(const dt_view *out, const dt_view *in, const dt_block *b) {
     pair p = walk_block(out, in, b);
     for (int64_t i = 0, n = dt_walk_count(&p.walk); i < n; i++, dt_walk_next(&p.walk))
         dt_cell_copy(out, p.at + p.walk.at[0], in, p.from + p.walk.at[1]);
 }
 
-static double joined(double a, double b, int kind)
-{
-    return kind == DT_REDUCE_SUM ? a + b : kind == DT_REDUCE_MAX ? dt_double_max(a, b) : dt_double_min(a, b);
+static double joined(double a, double b, int kind) {
+    return kind == DT_REDUCE_SUM   ? a + b
+           : kind == DT_REDUCE_MAX ? dt_double_max(a, b)
+                                   : dt_double_min(a, b);
 }
 
-static int64_t joined_ints(int64_t a, int64_t b, int kind)
-{
+static int64_t joined_ints(int64_t a, int64_t b, int kind) {
     return kind == DT_REDUCE_SUM ? dt_int_add(a, b) : (kind == DT_REDUCE_MAX) == (a > b) ? a : b;
 }
 
-void dt_join_block(const dt_view *out, const dt_view *in, const dt_block *b, int kind)
-{
+void dt_join_block(const dt_view *out, const dt_view *in, const dt_block *b, int kind) {
     pair p = walk_block(out, in, b);
     bool is_float = dt_dtype_is_float(out->type.dtype);
     for (int64_t i = 0, n = dt_walk_count(&p.walk); i < n; i++, dt_walk_next(&p.walk)) {
         int64_t y = p.at + p.walk.at[0], x = p.from + p.walk.at[1];
         if (is_float)
             dt_cell_set_double(out, y, joined(dt_cell_double(out, y), dt_cell_double(in, x), kind));
-        else
-            dt_cell_set_int(out, y, joined_ints(dt_cell_int(out, y), dt_cell_int(in, x), kind));
+        else dt_cell_set_int(out, y, joined_ints(dt_cell_int(out, y), dt_cell_int(in, x), kind));
     }
 }
 
-dt_block dt_whole_block(const dt_type *x)
-{
-    dt_block b = { 0 };
-    for (int d = 0; d < x->rank; d++)
-        b.size[d] = x->dim[d];
+dt_block dt_whole_block(const dt_type *x) {
+    dt_block b = {0};
+    for (int d = 0; d < x->rank; d++) b.size[d] = x->dim[d];
     return b;
 }
 
 /* ---- parts and joins of values ---- */
 
-dt_value dt_part_of(dt_value x, int dim, int part, int parts)
-{
+dt_value dt_part_of(dt_value x, int dim, int part, int parts) {
     dt_type t = dt_type_of_value(x);
-    if (parts == 1)
-        return x;
+    if (parts == 1) return x;
     if (!dt_is_batch(&t, dim))
         return dt_slice_axis(x, dim, part * (t.dim[dim] / parts), t.dim[dim] / parts, 1);
-    dt_across_attr attr = { .dim = part, .to = parts };
+    dt_across_attr attr = {.dim = part, .to = parts};
     return dt_emit(x.trace, &dt_op_across_rows_part, &x, 1, &attr);
 }
 
-static dt_value join_rows(dt_value a, dt_value b)
-{
-    dt_across_attr attr = { 0 };
-    return dt_emit(a.trace, &dt_op_across_rows_join, (dt_value[]){ a, b }, 2, &attr);
+static dt_value join_rows(dt_value a, dt_value b) {
+    dt_across_attr attr = {0};
+    return dt_emit(a.trace, &dt_op_across_rows_join, (dt_value[]){a, b}, 2, &attr);
 }
 
-dt_value dt_join_parts(const dt_value *x, int n, int dim)
-{
+dt_value dt_join_parts(const dt_value *x, int n, int dim) {
     dt_type t = dt_type_of_value(x[0]);
     dt_value y = x[0];
-    if (!dt_is_batch(&t, dim))
-        return dt_concatenate(x, n, dim);
-    for (int i = 1; i < n; i++)
-        y = join_rows(y, x[i]);
+    if (!dt_is_batch(&t, dim)) return dt_concatenate(x, n, dim);
+    for (int i = 1; i < n; i++) y = join_rows(y, x[i]);
     return y;
 }
 
-dt_value dt_reduce_pair(dt_value a, dt_value b, int kind)
-{
-    return kind == DT_REDUCE_SUM ? dt_add(a, b) : kind == DT_REDUCE_MAX ? dt_maximum(a, b) : dt_minimum(a, b);
+dt_value dt_reduce_pair(dt_value a, dt_value b, int kind) {
+    return kind == DT_REDUCE_SUM   ? dt_add(a, b)
+           : kind == DT_REDUCE_MAX ? dt_maximum(a, b)
+                                   : dt_minimum(a, b);
 }
 
 /* ---- text, rule ---- */
 
-void dt_across_print(const void *attr, dt_str *out)
-{
+void dt_across_print(const void *attr, dt_str *out) {
     const dt_across_attr *a = attr;
     dt_str_puts(out, "over ");
     dt_mesh_print_axes(a->axes, out);
 }
 
-void dt_rule_none(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+void dt_rule_none(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)in, (void)out, (void)attr;
     dt_rule_whole(rule);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives over the devices of a mesh: the ops that a partitioned program has besides those of the table. One file each in op/across,
- * one row in op/acrosses.h. They have three meanings that must agree:
+ * Collectives over the devices of a mesh: the ops that a partitioned program has besides those of
+ * the table. One file each in op/across, one row in op/acrosses.h. They have three meanings that
+ * must agree:
  *
- *   eval    in lockstep: in[d] is what device d holds, env->replica the device whose result is wanted (the interpreter runs a program so)
- *   plain   within one memory space: the same in slices, joins and sums, since all devices' values are at hand (pass/spmd/expand.c)
+ *   eval    in lockstep: in[d] is what device d holds, env->replica the device whose result is
+ *   wanted (the interpreter runs a program so) plain   within one memory space: the same in slices,
+ *   joins and sums, since all devices' values are at hand (pass/spmd/expand.c)
  *   bytes   what a device receives over links
  */
 #ifndef DT_OP_ACROSS_H
@@ -20,7 +22,7 @@
 /* Shared by all: an op uses what its file names. */
 typedef struct dt_across_attr {
     dt_mesh mesh;
-    dt_mesh_axes axes;      /* who takes part: the devices that differ in these axes only */
+    dt_mesh_axes axes; /* who takes part: the devices that differ in these axes only */
     int32_t kind;      /* dt_reduce_kind */
     int32_t dim, to;   /* dimensions */
     int32_t unused;    /* 0: attributes are compared byte by byte, so there are no gaps */
@@ -28,7 +30,10 @@ typedef struct dt_across_attr {
     int64_t drift;     /* how much further on each device's range begins than the one before it */
     double fill;       /* what lies beyond the first and the last device */
 } dt_across_attr;
-_Static_assert(sizeof(dt_across_attr) == sizeof(dt_mesh) + sizeof(dt_mesh_axes) + 4 * sizeof(int32_t) + 3 * sizeof(int64_t) + sizeof(double), "gaps");
+_Static_assert(sizeof(dt_across_attr) == sizeof(dt_mesh) + sizeof(dt_mesh_axes) +
+                                             4 * sizeof(int32_t) + 3 * sizeof(int64_t) +
+                                             sizeof(double),
+               "gaps");
 
 /* One device's share of an op, all devices' inputs being values of one trace. */
 typedef struct dt_plain_call {
@@ -38,10 +43,17 @@ typedef struct dt_plain_call {
     int device;
 } dt_plain_call;
 
-/* Which exchange it is, for tables of prices and of compilers' names. XLA has no collectives for those after the count. */
+/* Which exchange it is, for tables of prices and of compilers' names. XLA has no collectives for
+ * those after the count. */
 typedef enum dt_across_kind {
-    DT_ACROSS_ALL_REDUCE, DT_ACROSS_ALL_GATHER, DT_ACROSS_REDUCE_SCATTER, DT_ACROSS_ALL_TO_ALL, DT_ACROSS_COLLECTIVE_PERMUTE, DT_ACROSS_KINDS,
-    DT_ACROSS_TRANSFER = DT_ACROSS_KINDS, DT_ACROSS_NOTHING
+    DT_ACROSS_ALL_REDUCE,
+    DT_ACROSS_ALL_GATHER,
+    DT_ACROSS_REDUCE_SCATTER,
+    DT_ACROSS_ALL_TO_ALL,
+    DT_ACROSS_COLLECTIVE_PERMUTE,
+    DT_ACROSS_KINDS,
+    DT_ACROSS_TRANSFER = DT_ACROSS_KINDS,
+    DT_ACROSS_NOTHING
 } dt_across_kind;
 
 /* The part of a dt_op row that only collectives have. */
@@ -53,17 +65,17 @@ struct dt_across_row {
 };
 
 /* DT_ACROSS_NOTHING where the node is no collective. */
-static inline dt_across_kind dt_across_kind_of(const dt_node *n)
-{
+static inline dt_across_kind dt_across_kind_of(const dt_node *n) {
     return n->op->across ? n->op->across->kind : DT_ACROSS_NOTHING;
 }
 /* Whether devices get sums of what they hold. */
-static inline bool dt_across_sums(const dt_node *n)
-{
-    return dt_across_kind_of(n) == DT_ACROSS_ALL_REDUCE || dt_across_kind_of(n) == DT_ACROSS_REDUCE_SCATTER;
+static inline bool dt_across_sums(const dt_node *n) {
+    return dt_across_kind_of(n) == DT_ACROSS_ALL_REDUCE ||
+           dt_across_kind_of(n) == DT_ACROSS_REDUCE_SCATTER;
 }
 
-/* The input where nothing is to be done (no axes). `attr` is filled as its builder says; the mesh is always given. */
+/* The input where nothing is to be done (no axes). `attr` is filled as its builder says; the mesh
+ * is always given. */
 dt_value dt_across(dt_value x, const dt_op *op, const dt_across_attr *attr);
 
 /* ---- for op/across ---- */
@@ -72,7 +84,9 @@ dt_value dt_across(dt_value x, const dt_op *op, const dt_across_attr *attr);
 int dt_across_rank(const dt_across_attr *a, int device);
 int dt_across_peer(const dt_across_attr *a, int device, int rank);
 /* out[at ..] = in[from ..], `size` cells of it, by dimension. */
-typedef struct dt_block { int64_t at[DT_MAX_RANK], from[DT_MAX_RANK], size[DT_MAX_RANK]; } dt_block;
+typedef struct dt_block {
+    int64_t at[DT_MAX_RANK], from[DT_MAX_RANK], size[DT_MAX_RANK];
+} dt_block;
 void dt_copy_block(const dt_view *out, const dt_view *in, const dt_block *b);
 /* The block that is all of x. */
 dt_block dt_whole_block(const dt_type *x);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * all_reduce: y = the sum or the mean of the replicas' x, the same on all of them. Floats are added in double, in
- * replica order; integers wrap. The mean divides by the number of replicas.
+ * all_reduce: y = the sum or the mean of the replicas' x, the same on all of them. Floats are added
+ * in double, in replica order; integers wrap. The mean divides by the number of replicas.
  *
  * (C1) x has no batch dimension: replicas differ in its size.
  * (C2) x is of numbers, of floats for the mean.
  *
- * call: dt_value dt_all_reduce(dt_reduce_op op, dt_value x)
- * computes: The sum or the mean of the replicas' values, the same on all of them. Floats are added in replica order, in double; integers wrap, and become
+ * call: dt_value dt_all_reduce(dt_reduce_op op, dt_value x) computes: The sum or the mean of the
+ * replicas' values, the same on all of them. Floats are added in replica order, in double; integers
+ * wrap, and become
  *   floats for the mean.
  * shape: that of x
  * expects: (C1) x has the same shape on all replicas; (C2) x holds numbers; replica context
@@ -35,25 +36,23 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_all_reduce_attr *a = q->attr;
     if (dt_type_has_batch(&q->in[0]))
-        return dt_bad_shape(q, "(C1) cannot add %s over replicas, whose batches differ in size", dt_text_of(&q->in[0]).s);
+        return dt_bad_shape(q, "(C1) cannot add %s over replicas, whose batches differ in size",
+                            dt_text_of(&q->in[0]).s);
     DT_TRY(dt_want_dtype(q, 0, 2, a->op == DT_MEAN ? DT_WANT_FLOATS : DT_WANT_NUMBERS));
     q->out = q->in[0];
     return NULL;
 }
 
 /* Every replica's y depends on every replica's x, so dx collects the dy of all. */
-static void grad(dt_grad *g)
-{
+static void grad(dt_grad *g) {
     const dt_all_reduce_attr *a = g->node->attr;
     g->din[0] = dt_all_reduce((dt_reduce_op)a->op, g->dout);
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_all_reduce_attr *a = c->node->attr;
     int replicas = c->env->replicas;
     bool is_float = dt_dtype_is_float(c->out.type.dtype);
@@ -61,36 +60,42 @@ static void eval(const dt_call *c)
         double sum = 0;
         int64_t ints = 0;
         for (int r = 0; r < replicas; r++)
-            if (is_float)
-                sum += dt_cell_double(&c->in[r], i);
-            else
-                ints = dt_int_add(ints, dt_cell_int(&c->in[r], i));
-        if (is_float)
-            dt_cell_set_double(&c->out, i, a->op == DT_MEAN ? sum / replicas : sum);
-        else
-            dt_cell_set_int(&c->out, i, ints);
+            if (is_float) sum += dt_cell_double(&c->in[r], i);
+            else ints = dt_int_add(ints, dt_cell_int(&c->in[r], i));
+        if (is_float) dt_cell_set_double(&c->out, i, a->op == DT_MEAN ? sum / replicas : sum);
+        else dt_cell_set_int(&c->out, i, ints);
     }
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     const dt_all_reduce_attr *a = attr;
     dt_str_puts(out, a->op == DT_MEAN ? "mean" : "sum");
 }
 
 /* Of one replica's graph: a device is a replica. */
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_all_reduce_attr *a = c->node->attr;
-    dt_mesh all = { .n = 1, .size = { c->hlo->devices } };
+    dt_mesh all = {.n = 1, .size = {c->hlo->devices}};
     char *groups = dt_hlo_groups(&all, 1);
-    dt_hlo_value sum = dt_hlo_joined(c->hlo, "all_reduce", DT_REDUCE_SUM, c->in, 1, &c->type, "replica_groups = %s", groups);
+    dt_hlo_value sum = dt_hlo_joined(c->hlo, "all_reduce", DT_REDUCE_SUM, c->in, 1, &c->type,
+                                     "replica_groups = %s", groups);
     free(groups);
-    return a->op == DT_MEAN ? dt_hlo_binary(c->hlo, "divide", sum, dt_hlo_like(c->hlo, sum, c->hlo->devices)) : sum;
+    return a->op == DT_MEAN
+               ? dt_hlo_binary(c->hlo, "divide", sum, dt_hlo_like(c->hlo, sum, c->hlo->devices))
+               : sum;
 }
 
 const dt_op dt_op_all_reduce = {
-    .name = "all_reduce", .about = "the sum or mean over replicas", .n_in = 1, .role = DT_ROLE_COLLECTIVE,
-    .attr_size = sizeof(dt_all_reduce_attr), .collective = true,
-    .infer = infer, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .print = print, .stablehlo = stablehlo,
+    .name = "all_reduce",
+    .about = "the sum or mean over replicas",
+    .n_in = 1,
+    .role = DT_ROLE_COLLECTIVE,
+    .attr_size = sizeof(dt_all_reduce_attr),
+    .collective = true,
+    .infer = infer,
+    .grad = grad,
+    .rule = dt_rule_elementwise,
+    .eval = eval,
+    .print = print,
+    .stablehlo = stablehlo,
 };

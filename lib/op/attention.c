@@ -2,26 +2,30 @@
 /*
  * attention: every query takes from the values what their keys say fits it, head by head:
  *
- *     query     (B.., T, N, H)       p[t, s] = softmax over s of scale * sum over h of query[t, h] key[s, h]
+ *     query     (B.., T, N, H)       p[t, s] = softmax over s of scale * sum over h of query[t, h]
+ *     key[s, h]
  *     key       (B.., S, K, H)       y[t, v] = sum over s of p[t, s] value[s, v]
  *     value     (B.., S, K, V)
  *     position  (B.., T)             which key stands where the query does
  *     y         (B.., T, N, V)
  *
- * N is a multiple of K: each head of keys and values answers N / K heads of queries that are neighbours, all of them as a rule (K = N), or the
- * groups of grouped-query attention (J. Ainslie et al., GQA, 2023).
+ * N is a multiple of K: each head of keys and values answers N / K heads of queries that are
+ * neighbours, all of them as a rule (K = N), or the groups of grouped-query attention (J. Ainslie
+ * et al., GQA, 2023).
  *
- * A query at position p looks at keys s <= p alone where it is causal, and at those with |s - p| < window where there is a window
- * (0: none). One that may look at no key gives 0.
+ * A query at position p looks at keys s <= p alone where it is causal, and at those with |s - p| <
+ * window where there is a window (0: none). One that may look at no key gives 0.
  *
  * (C1) Query, key and value are of one dtype of floats, position is of integers.
  * (C2) Their dimensions agree as above; B can only be among the leading ones.
  * (C3) There is at least one key.
  *
- * A composite of dot_general and softmax, kept whole so that no step has to store (B.., N, T, S) scores.
+ * A composite of dot_general and softmax, kept whole so that no step has to store (B.., N, T, S)
+ * scores.
  *
- * Splitting: along all leading dimensions, queries (positions go with them), heads (K's into fewer parts than N's, where each has one head that its
- * queries share), and features of values. Every query needs all keys.
+ * Splitting: along all leading dimensions, queries (positions go with them), heads (K's into fewer
+ * parts than N's, where each has one head that its queries share), and features of values. Every
+ * query needs all keys.
  *
  * A. Vaswani et al., Attention Is All You Need (2017).
  */
@@ -40,45 +44,45 @@
 /* ---- shapes ---- */
 
 /* The leading dimensions of `t` are those of the query, `rest` more follow. */
-static bool leads(const dt_type *query, const dt_type *t, int rest)
-{
+static bool leads(const dt_type *query, const dt_type *t, int rest) {
     int lead = query->rank - 3;
     return t->rank == lead + rest && memcmp(query->dim, t->dim, (size_t)lead * sizeof *t->dim) == 0;
 }
 
 /* Without heads there is nothing to share. */
-static bool are_groups(int64_t heads, int64_t key_heads)
-{
+static bool are_groups(int64_t heads, int64_t key_heads) {
     return heads == key_heads || (key_heads > 0 && heads % key_heads == 0);
 }
 
-static bool agree(const dt_type *query, const dt_type *key, const dt_type *value, const dt_type *position)
-{
+static bool agree(const dt_type *query, const dt_type *key, const dt_type *value,
+                  const dt_type *position) {
     int t = query->rank - 3;
-    return t >= 0 && leads(query, key, 3) && leads(query, value, 3) && leads(query, position, 1) && position->dim[t] == query->dim[t] &&
-           value->dim[t] == key->dim[t] && are_groups(query->dim[t + 1], key->dim[t + 1]) && value->dim[t + 1] == key->dim[t + 1] &&
+    return t >= 0 && leads(query, key, 3) && leads(query, value, 3) && leads(query, position, 1) &&
+           position->dim[t] == query->dim[t] && value->dim[t] == key->dim[t] &&
+           are_groups(query->dim[t + 1], key->dim[t + 1]) && value->dim[t + 1] == key->dim[t + 1] &&
            key->dim[t + 2] == query->dim[t + 2];
 }
 
-static bool has_fixed_rest(const dt_type *t, int from)
-{
+static bool has_fixed_rest(const dt_type *t, int from) {
     for (int d = from; d < t->rank; d++)
-        if (dt_is_batch(t, d))
-            return false;
+        if (dt_is_batch(t, d)) return false;
     return true;
 }
 
-dt_status *dt_attention_check(const dt_infer *q, int position, dt_type *out)
-{
+dt_status *dt_attention_check(const dt_infer *q, int position, dt_type *out) {
     const dt_type *query = &q->in[0], *key = &q->in[1], *value = &q->in[2], *at = &q->in[position];
     int t = query->rank - 3;
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_FLOATS));
-    if (key->dtype != query->dtype || value->dtype != query->dtype || dt_dtype_is_float(at->dtype) || at->dtype == DT_BOOL)
-        return dt_bad_shape(q, "(C1) expected floats of one dtype and integers, got %s, %s, %s and %s", dt_text_of(query).s, dt_text_of(key).s,
-                            dt_text_of(value).s, dt_text_of(at).s);
-    if (!agree(query, key, value, at) || !has_fixed_rest(query, t) || !has_fixed_rest(key, t) || !has_fixed_rest(value, t))
-        return dt_bad_shape(q, "(C2) cannot join queries %s, keys %s, values %s and positions %s", dt_text_of(query).s, dt_text_of(key).s,
-                            dt_text_of(value).s, dt_text_of(at).s);
+    if (key->dtype != query->dtype || value->dtype != query->dtype ||
+        dt_dtype_is_float(at->dtype) || at->dtype == DT_BOOL)
+        return dt_bad_shape(
+            q, "(C1) expected floats of one dtype and integers, got %s, %s, %s and %s",
+            dt_text_of(query).s, dt_text_of(key).s, dt_text_of(value).s, dt_text_of(at).s);
+    if (!agree(query, key, value, at) || !has_fixed_rest(query, t) || !has_fixed_rest(key, t) ||
+        !has_fixed_rest(value, t))
+        return dt_bad_shape(q, "(C2) cannot join queries %s, keys %s, values %s and positions %s",
+                            dt_text_of(query).s, dt_text_of(key).s, dt_text_of(value).s,
+                            dt_text_of(at).s);
     if (key->dim[t] < 1)
         return dt_bad_shape(q, "(C3) expected keys to look at, got %s", dt_text_of(key).s);
     *out = *query;
@@ -86,169 +90,179 @@ dt_status *dt_attention_check(const dt_infer *q, int position, dt_type *out)
     return NULL;
 }
 
-static dt_status *infer(dt_infer *q)
-{
-    return dt_attention_check(q, 3, &q->out);
-}
+static dt_status *infer(dt_infer *q) { return dt_attention_check(q, 3, &q->out); }
 
-void dt_attention_rule_inputs(const dt_type *in, int position, dt_rule *rule)
-{
+void dt_attention_rule_inputs(const dt_type *in, int position, dt_rule *rule) {
     int t = in[0].rank - 3;
     dt_rule_whole(rule);
     for (int d = 0; d < t; d++)
-        for (int i = 0; i <= position; i++)
-            rule->in[i][d] = (int8_t)d;
+        for (int i = 0; i <= position; i++) rule->in[i][d] = (int8_t)d;
     rule->in[0][t] = rule->in[position][t] = (int8_t)t;
-    for (int i = 0; i < 3; i++)
-        rule->in[i][t + 1] = (int8_t)(t + 1);
+    for (int i = 0; i < 3; i++) rule->in[i][t + 1] = (int8_t)(t + 1);
     for (int i = 1; i < 3 && in[i].dim[t + 1] < in[0].dim[t + 1]; i++)
         rule->shared_in[i] = (uint8_t)(1 << (t + 1));
     rule->in[2][t + 2] = (int8_t)(t + 2);
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)attr;
     dt_attention_rule_inputs(in, 3, rule);
-    for (int d = 0; d < out->rank; d++)
-        rule->out[d] = (int8_t)d;
+    for (int d = 0; d < out->rank; d++) rule->out[d] = (int8_t)d;
 }
 
 /* ---- gradient ---- */
 
-static void grad(dt_grad *g)
-{
-    dt_value in[] = { g->in[0], g->in[1], g->in[2], g->dout, g->in[3] };
+static void grad(dt_grad *g) {
+    dt_value in[] = {g->in[0], g->in[1], g->in[2], g->dout, g->in[3]};
     dt_attention_attr a = *(const dt_attention_attr *)g->node->attr;
     for (a.of = 0; a.of < 3; a.of++)
-        if (g->wants[a.of])
-            g->din[a.of] = dt_emit(g->trace, &dt_op_attention_grad, in, 5, &a);
+        if (g->wants[a.of]) g->din[a.of] = dt_emit(g->trace, &dt_op_attention_grad, in, 5, &a);
 }
 
 /* ---- the definition ---- */
 
-dt_attending dt_attention_of(const dt_call *c, int position)
-{
+dt_attending dt_attention_of(const dt_call *c, int position) {
     const dt_type *q = &c->in[0].type, *v = &c->in[2].type;
     int t = q->rank - 3;
-    dt_attending a = { .attr = c->node->attr, .query = &c->in[0], .key = &c->in[1], .value = &c->in[2], .position = &c->in[position],
-                       .examples = 1, .queries = q->dim[t], .keys = v->dim[t], .heads = q->dim[t + 1], .key_heads = v->dim[t + 1],
-                       .key_size = q->dim[t + 2], .value_size = v->dim[t + 2] };
-    for (int d = 0; d < t; d++)
-        a.examples *= q->dim[d];
+    dt_attending a = {.attr = c->node->attr,
+                      .query = &c->in[0],
+                      .key = &c->in[1],
+                      .value = &c->in[2],
+                      .position = &c->in[position],
+                      .examples = 1,
+                      .queries = q->dim[t],
+                      .keys = v->dim[t],
+                      .heads = q->dim[t + 1],
+                      .key_heads = v->dim[t + 1],
+                      .key_size = q->dim[t + 2],
+                      .value_size = v->dim[t + 2]};
+    for (int d = 0; d < t; d++) a.examples *= q->dim[d];
     return a;
 }
 
-int64_t dt_attention_at(const dt_attending *a, const dt_view *v, int64_t example, int64_t row, int64_t head)
-{
+int64_t dt_attention_at(const dt_attending *a, const dt_view *v, int64_t example, int64_t row,
+                        int64_t head) {
     const dt_type *t = &v->type;
     int64_t heads = t->dim[t->rank - 2];
-    return ((example * t->dim[t->rank - 3] + row) * heads + head * heads / a->heads) * t->dim[t->rank - 1];
+    return ((example * t->dim[t->rank - 3] + row) * heads + head * heads / a->heads) *
+           t->dim[t->rank - 1];
 }
 
-static bool looks_at(const dt_attending *a, int64_t position, int64_t key)
-{
+static bool looks_at(const dt_attending *a, int64_t position, int64_t key) {
     int64_t apart = key > position ? key - position : position - key;
-    return !(a->attr->causal && key > position) && !(a->attr->window > 0 && apart >= a->attr->window);
+    return !(a->attr->causal && key > position) &&
+           !(a->attr->window > 0 && apart >= a->attr->window);
 }
 
-static double score(const dt_attending *a, int64_t query_at, int64_t key_at)
-{
+static double score(const dt_attending *a, int64_t query_at, int64_t key_at) {
     double sum = 0;
     for (int64_t h = 0; h < a->key_size; h++)
         sum += dt_cell_double(a->query, query_at + h) * dt_cell_double(a->key, key_at + h);
     return a->attr->scale * sum;
 }
 
-void dt_attention_shares(const dt_attending *a, int64_t example, int64_t query, int64_t head, double *p)
-{
-    int64_t position = dt_cell_int(a->position, example * a->queries + query), from = dt_attention_at(a, a->query, example, query, head);
+void dt_attention_shares(const dt_attending *a, int64_t example, int64_t query, int64_t head,
+                         double *p) {
+    int64_t position = dt_cell_int(a->position, example * a->queries + query),
+            from = dt_attention_at(a, a->query, example, query, head);
     double max = -INFINITY, sum = 0;
     for (int64_t s = 0; s < a->keys; s++) {
-        p[s] = looks_at(a, position, s) ? score(a, from, dt_attention_at(a, a->key, example, s, head)) : -INFINITY;
+        p[s] = looks_at(a, position, s)
+                   ? score(a, from, dt_attention_at(a, a->key, example, s, head))
+                   : -INFINITY;
         max = dt_double_max(max, p[s]);
     }
     for (int64_t s = 0; s < a->keys; s++)
         sum += p[s] = max == -INFINITY ? 0 : dt_portable_exp(p[s] - max);
-    for (int64_t s = 0; s < a->keys && sum != 0; s++)
-        p[s] /= sum;
+    for (int64_t s = 0; s < a->keys && sum != 0; s++) p[s] /= sum;
 }
 
-double dt_attention_multiplied(const dt_attending *a, double x)
-{
+double dt_attention_multiplied(const dt_attending *a, double x) {
     return a->attr->rounded ? (double)dt_float_rounded((float)x, 7) : x;
 }
 
-static void eval_query(const dt_call *c, const dt_attending *a, int64_t example, int64_t query, int64_t head, double *p)
-{
+static void eval_query(const dt_call *c, const dt_attending *a, int64_t example, int64_t query,
+                       int64_t head, double *p) {
     int64_t to = dt_attention_at(a, &c->out, example, query, head);
     dt_attention_shares(a, example, query, head, p);
-    for (int64_t s = 0; s < a->keys; s++)
-        p[s] = dt_attention_multiplied(a, p[s]);
+    for (int64_t s = 0; s < a->keys; s++) p[s] = dt_attention_multiplied(a, p[s]);
     for (int64_t v = 0; v < a->value_size; v++) {
         double sum = 0;
         for (int64_t s = 0; s < a->keys; s++)
-            sum += p[s] == 0 ? 0 : p[s] * dt_cell_double(a->value, dt_attention_at(a, a->value, example, s, head) + v);
+            sum += p[s] == 0
+                       ? 0
+                       : p[s] * dt_cell_double(a->value,
+                                               dt_attention_at(a, a->value, example, s, head) + v);
         dt_cell_set_double(&c->out, to + v, sum);
     }
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     dt_attending a = dt_attention_of(c, 3);
     double *p = dt_alloc(dt_size_mul((size_t)a.keys, sizeof *p));
     for (int64_t i = 0; i < a.examples; i++)
         for (int64_t t = 0; t < a.queries; t++)
-            for (int64_t n = 0; n < a.heads; n++)
-                eval_query(c, &a, i, t, n, p);
+            for (int64_t n = 0; n < a.heads; n++) eval_query(c, &a, i, t, n, p);
     free(p);
 }
 
-/* Pairs of a query and a key, of all heads, that a kernel in blocks of BLOCK queries and keys computes: none where a query may look at no
- * key of the block. As positions are when nothing is said of them: query i stands at i. */
-static double pairs_of(const dt_attending *a)
-{
-    enum { BLOCK = 512 }; /* rows and columns of a score block: "block_q", "block_kv" of jax's splash attention */
+/* Pairs of a query and a key, of all heads, that a kernel in blocks of BLOCK queries and keys
+ * computes: none where a query may look at no key of the block. As positions are when nothing is
+ * said of them: query i stands at i. */
+static double pairs_of(const dt_attending *a) {
+    /* rows and columns of a score block: "block_q", "block_kv" of jax's splash attention */
+    enum { BLOCK = 512 };
     double seen = 0;
     for (int64_t i = 0; i < a->queries; i += BLOCK) {
         int64_t behind = i + BLOCK < a->queries ? i + BLOCK : a->queries;
         int64_t end = a->attr->causal && behind < a->keys ? behind : a->keys;
-        int64_t reach = i - a->attr->window + 1, begin = a->attr->window > 0 && reach > 0 ? reach / BLOCK * BLOCK : 0;
+        int64_t reach = i - a->attr->window + 1,
+                begin = a->attr->window > 0 && reach > 0 ? reach / BLOCK * BLOCK : 0;
         seen += (double)(behind - i) * (double)(end > begin ? end - begin : 0);
     }
     return seen * (double)(a->examples * a->heads);
 }
 
-dt_cost dt_attention_cost(const dt_call *c, int position, dt_attention_work work)
-{
+dt_cost dt_attention_cost(const dt_call *c, int position, dt_attention_work work) {
     dt_attending a = dt_attention_of(c, position);
-    double pairs = pairs_of(&a), share = a.queries > 0 && a.keys > 0 ? pairs / ((double)a.queries * (double)a.keys) : 0;
-    dt_matrix_work p[] = { { .count = work.scores * share, .m = a.queries, .k = a.key_size, .n = a.keys },
-                           { .count = work.taken * share, .m = a.queries, .k = a.keys, .n = a.value_size } };
+    double pairs = pairs_of(&a),
+           share = a.queries > 0 && a.keys > 0 ? pairs / ((double)a.queries * (double)a.keys) : 0;
+    dt_matrix_work p[] = {
+        {.count = work.scores * share, .m = a.queries, .k = a.key_size, .n = a.keys},
+        {.count = work.taken * share, .m = a.queries, .k = a.keys, .n = a.value_size}};
     dt_cost cost = dt_cost_products(c, p, 2);
     cost.vector = (work.vector + work.exponentials * dt_op_exponential.operations) * pairs;
     return cost;
 }
 
-/* In blocks, whose scores are never written: two products; scale, mask, maximum, difference, exponential, sum for each pair. */
-static void cost(const dt_call *c, dt_cost *cost)
-{
-    *cost = dt_attention_cost(c, 3, (dt_attention_work){ .scores = 1, .taken = 1, .vector = 6, .exponentials = 1 });
+/* In blocks, whose scores are never written: two products; scale, mask, maximum, difference,
+ * exponential, sum for each pair. */
+static void cost(const dt_call *c, dt_cost *cost) {
+    *cost = dt_attention_cost(
+        c, 3, (dt_attention_work){.scores = 1, .taken = 1, .vector = 6, .exponentials = 1});
 }
 
-void dt_attention_print(const void *attr, dt_str *out)
-{
+void dt_attention_print(const void *attr, dt_str *out) {
     const dt_attention_attr *a = attr;
     dt_str_printf(out, "scale=%g%s", a->scale, a->causal ? " causal" : "");
-    if (a->window > 0)
-        dt_str_printf(out, " window=%lld", (long long)a->window);
-    if (a->rounded)
-        dt_str_puts(out, " rounded");
+    if (a->window > 0) dt_str_printf(out, " window=%lld", (long long)a->window);
+    if (a->rounded) dt_str_puts(out, " rounded");
 }
 
 const dt_op dt_op_attention = {
-    .name = "attention", .about = "scaled dot-product attention", .n_in = 4, .attr_size = sizeof(dt_attention_attr), .linear = 4,
-    .multiplied = 7, .rounds_inside = 1 + offsetof(dt_attention_attr, rounded),
-    .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = dt_attention_print, .stack = dt_stack_same,
+    .name = "attention",
+    .about = "scaled dot-product attention",
+    .n_in = 4,
+    .attr_size = sizeof(dt_attention_attr),
+    .linear = 4,
+    .multiplied = 7,
+    .rounds_inside = 1 + offsetof(dt_attention_attr, rounded),
+    .infer = infer,
+    .grad = grad,
+    .rule = rule,
+    .cost = cost,
+    .eval = eval,
+    .print = dt_attention_print,
+    .stack = dt_stack_same,
     .decompose = dt_attention_decompose,
 };

@@ -2,8 +2,9 @@
 /*
  * Builders of ops that combine replicas: sums over them, and the concatenation of their tensors.
  *
- * all_gather is composed of other ops: each replica writes its rows into its part of a tensor of zeros, and the sum over replicas is the result. So
- * gradients need no rule: each replica gets the part of the summed gradient that its rows had.
+ * all_gather is composed of other ops: each replica writes its rows into its part of a tensor of
+ * zeros, and the sum over replicas is the result. So gradients need no rule: each replica gets the
+ * part of the summed gradient that its rows had.
  */
 #include <ctype.h>
 #include <string.h>
@@ -12,67 +13,66 @@
 #include "op/op.h"
 #include "op/shapes.h"
 
-static const dt_value none = { 0 };
+static const dt_value none = {0};
 
-static dt_value fail(dt_trace *t, dt_status *s)
-{
+static dt_value fail(dt_trace *t, dt_status *s) {
     dt_trace_fail(t, s);
     return none;
 }
 
 /* ---- names of operations ---- */
 
-dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op)
-{
-    static const char *const names[] = { [DT_SUM] = "SUM", [DT_MEAN] = "MEAN" };
-    dt_str upper = { 0 };
+dt_status *dt_reduce_op_named(const char *name, dt_reduce_op *op) {
+    static const char *const names[] = {[DT_SUM] = "SUM", [DT_MEAN] = "MEAN"};
+    dt_str upper = {0};
     int found = -1;
 
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(name, "dt_reduce_op_named", "name"));
     DT_TRY(dt_want(op, "dt_reduce_op_named", "place for the operation"));
-    for (const char *p = name; *p; p++)
-        dt_str_printf(&upper, "%c", toupper((unsigned char)*p));
+    for (const char *p = name; *p; p++) dt_str_printf(&upper, "%c", toupper((unsigned char)*p));
     for (int i = 0; i < 2; i++)
-        if (strcmp(dt_str_text(&upper), names[i]) == 0)
-            found = i;
-    dt_status *s = found >= 0 ? NULL : dt_fail(DT_E_REDUCE, NULL, "'%s' is not a valid ReduceOp: use SUM or MEAN, in any letter case", dt_str_text(&upper));
+        if (strcmp(dt_str_text(&upper), names[i]) == 0) found = i;
+    dt_status *s =
+        found >= 0 ? NULL
+                   : dt_fail(DT_E_REDUCE, NULL,
+                             "'%s' is not a valid ReduceOp: use SUM or MEAN, in any letter case",
+                             dt_str_text(&upper));
     dt_str_release(&upper);
-    if (!s)
-        *op = (dt_reduce_op)found;
+    if (!s) *op = (dt_reduce_op)found;
     return s;
 }
 
 /* ---- sums ---- */
 
-dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged)
-{
-    dt_all_reduce_attr attr = { op, merged, x.trace && x.trace->each ? ++x.trace->each->collectives : 0 };
+dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged) {
+    dt_all_reduce_attr attr = {op, merged,
+                               x.trace && x.trace->each ? ++x.trace->each->collectives : 0};
 
     if ((unsigned)op > DT_MEAN)
-        return fail(x.trace, dt_fail(DT_E_REDUCE, NULL, "%d is not a valid ReduceOp: use DT_SUM or DT_MEAN", (int)op));
-    if (op == DT_MEAN)
-        x = dt_as_float(x);
+        return fail(x.trace, dt_fail(DT_E_REDUCE, NULL,
+                                     "%d is not a valid ReduceOp: use DT_SUM or DT_MEAN", (int)op));
+    if (op == DT_MEAN) x = dt_as_float(x);
     return dt_emit(x.trace, &dt_op_all_reduce, &x, 1, &attr);
 }
 
-/* Whether replicas can speak to each other here: not in a function called by dt_merge_call, which sees them all. */
-static bool in_replica(dt_value x, const char *call)
-{
-    if (!dt_trace_has(x, call))
-        return false;
+/* Whether replicas can speak to each other here: not in a function called by dt_merge_call, which
+ * sees them all. */
+static bool in_replica(dt_value x, const char *call) {
+    if (!dt_trace_has(x, call)) return false;
     if (x.trace->merging)
-        dt_trace_fail(x.trace, dt_fail(DT_E_SCOPE, NULL, "%s needs replica context, but this function runs in cross-replica context; use dt_merge_reduce", call));
+        dt_trace_fail(x.trace, dt_fail(DT_E_SCOPE, NULL,
+                                       "%s needs replica context, but this function runs in "
+                                       "cross-replica context; use dt_merge_reduce",
+                                       call));
     return !dt_trace_error(x.trace);
 }
 
-dt_value dt_all_reduce(dt_reduce_op op, dt_value x)
-{
+dt_value dt_all_reduce(dt_reduce_op op, dt_value x) {
     return in_replica(x, "dt_all_reduce") ? dt_reduce_replicas(op, x, false) : none;
 }
 
-dt_value dt_all_reduce_named(const char *op, dt_value x)
-{
+dt_value dt_all_reduce_named(const char *op, dt_value x) {
     dt_reduce_op found = DT_SUM;
     dt_status *s = x.trace ? dt_reduce_op_named(op, &found) : NULL;
 
@@ -82,8 +82,7 @@ dt_value dt_all_reduce_named(const char *op, dt_value x)
 /* ---- joining ---- */
 
 /* x with dimension `axis` in front, or back where it was. */
-static dt_value rotate(dt_value x, int axis, bool back)
-{
+static dt_value rotate(dt_value x, int axis, bool back) {
     dt_type type = dt_type_of_value(x);
     int perm[DT_MAX_RANK];
 
@@ -93,15 +92,13 @@ static dt_value rotate(dt_value x, int axis, bool back)
 }
 
 /* The sizes of all replicas in the gather at hand, where each is traced by itself. */
-static const int64_t *sizes_of_each(dt_trace *t, int64_t own)
-{
+static const int64_t *sizes_of_each(dt_trace *t, int64_t own) {
     dt_each *e = t->each;
     const int at = e->gathers++ * t->replicas;
     if (e->gathers > e->n) {
         e->n = e->gathers;
         DT_GROW(e->size, e->cap, e->n * t->replicas);
-        for (int r = 0; r < t->replicas; r++)
-            e->size[at + r] = -1;
+        for (int r = 0; r < t->replicas; r++) e->size[at + r] = -1;
     }
     e->learnt |= e->size[at + e->replica] != own;
     e->size[at + e->replica] = own;
@@ -109,8 +106,7 @@ static const int64_t *sizes_of_each(dt_trace *t, int64_t own)
 }
 
 /* Sizes that are not known yet are taken to be this replica's: it is traced again. */
-static dt_value places_of_each(dt_value x, int64_t own, int64_t *rows)
-{
+static dt_value places_of_each(dt_value x, int64_t own, int64_t *rows) {
     dt_trace *t = x.trace;
     const dt_type index = dt_type_of(DT_INT32, 1, &own);
     const int64_t *size = sizes_of_each(t, own);
@@ -121,12 +117,12 @@ static dt_value places_of_each(dt_value x, int64_t own, int64_t *rows)
         first += r < t->each->replica ? n : 0;
         *rows += n;
     }
-    return dt_add(dt_iota(t, &index, 0), dt_broadcast_to(dt_scalar(t, DT_INT32, (double)first), &index));
+    return dt_add(dt_iota(t, &index, 0),
+                  dt_broadcast_to(dt_scalar(t, DT_INT32, (double)first), &index));
 }
 
 /* Where the rows of this replica belong, and how many there are of all replicas. */
-static dt_value own_places(dt_value x, int64_t *rows)
-{
+static dt_value own_places(dt_value x, int64_t *rows) {
     dt_trace *t = x.trace;
     dt_type type = dt_type_of_value(x), index = dt_type_of(DT_INT32, 1, type.dim);
 
@@ -134,35 +130,34 @@ static dt_value own_places(dt_value x, int64_t *rows)
         *rows = t->rows;
         return dt_example_id(t);
     }
-    if (t->each)
-        return places_of_each(x, type.dim[0], rows);
+    if (t->each) return places_of_each(x, type.dim[0], rows);
     if (type.dim[0] < 0)
-        return fail(t, dt_fail(DT_E_NEEDS_ROWS, NULL, "dt_all_gather needs to know how many rows all replicas have"));
+        return fail(t, dt_fail(DT_E_NEEDS_ROWS, NULL,
+                               "dt_all_gather needs to know how many rows all replicas have"));
     *rows = type.dim[0] * t->replicas;
     dt_value first = dt_multiply(dt_replica_id(t), dt_scalar(t, DT_INT32, (double)type.dim[0]));
     return dt_add(dt_iota(t, &index, 0), dt_broadcast_to(first, &index));
 }
 
-static dt_value join_rows(dt_value x)
-{
+static dt_value join_rows(dt_value x) {
     int64_t rows = 0;
 
-    if (!x.trace)
-        return none;
+    if (!x.trace) return none;
     dt_value place = own_places(x, &rows);
     return rows > 0 ? dt_reduce_replicas(DT_SUM, dt_scatter_add(x, place, rows), false) : x;
 }
 
-dt_value dt_all_gather(dt_value x, int axis)
-{
+dt_value dt_all_gather(dt_value x, int axis) {
     dt_type type = dt_type_of_value(x);
     int at = axis < 0 ? axis + type.rank : axis;
 
-    if (!in_replica(x, "dt_all_gather"))
-        return none;
+    if (!in_replica(x, "dt_all_gather")) return none;
     if (at < 0 || at >= type.rank)
-        return fail(x.trace, dt_fail(DT_E_REDUCE, NULL, "axis %d is out of range for a value of type %s, which has %d dimension%s", axis, dt_text_of(&type).s, type.rank,
-                                     type.rank == 1 ? "" : "s"));
+        return fail(
+            x.trace,
+            dt_fail(DT_E_REDUCE, NULL,
+                    "axis %d is out of range for a value of type %s, which has %d dimension%s",
+                    axis, dt_text_of(&type).s, type.rank, type.rank == 1 ? "" : "s"));
     dt_value number = type.dtype == DT_BOOL ? dt_convert(x, DT_INT32) : x;
     dt_value all = rotate(join_rows(rotate(number, at, false)), at, true);
     return type.dtype == DT_BOOL && all.trace ? dt_compare(all, dt_like(all, 0), DT_NE) : all;

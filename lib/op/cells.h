@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cells: single elements of arrays of any dtype, for the definitions of ops (`eval`), which are meant to be read, not
- * to be fast. A cell is read and written as a double (floats: float32 is rounded once, on writing) or as an int64
- * (integers and bool: wraps at the width of the dtype).
+ * Cells: single elements of arrays of any dtype, for the definitions of ops (`eval`), which are
+ * meant to be read, not to be fast. A cell is read and written as a double (floats: float32 is
+ * rounded once, on writing) or as an int64 (integers and bool: wraps at the width of the dtype).
  *
- * A walk visits the indices of a box in row-major order and keeps, for two arrays at once, the offset of the cell
- * that belongs to the index. An array that lacks a dimension has stride 0 there.
+ * A walk visits the indices of a box in row-major order and keeps, for two arrays at once, the
+ * offset of the cell that belongs to the index. An array that lacks a dimension has stride 0 there.
  *
  *     dt_walk w = {0};
  *     dt_walk_add(&w, rows, row_stride_of_a, row_stride_of_b);      outermost first
  *     for (int64_t i = 0, n = dt_walk_count(&w); i < n; i++, dt_walk_next(&w))
- *         ... a[w.at[0]], b[w.at[1]] ...                            after n steps w is at its start again
+ *         ... a[w.at[0]], b[w.at[1]] ...                            after n steps w is at its start
+ *         again
  */
 #ifndef DT_OP_CELLS_H
 #define DT_OP_CELLS_H
@@ -20,7 +21,8 @@
 double dt_cell_double(const dt_view *v, int64_t i);
 int64_t dt_cell_int(const dt_view *v, int64_t i);
 void dt_cell_set_double(const dt_view *v, int64_t i, double x);
-void dt_cell_set_int(const dt_view *v, int64_t i, int64_t x); /* a float cell takes the nearest float */
+/* a float cell takes the nearest float */
+void dt_cell_set_int(const dt_view *v, int64_t i, int64_t x);
 /* to[i] = from[j]; both have the same dtype. */
 void dt_cell_copy(const dt_view *to, int64_t i, const dt_view *from, int64_t j);
 

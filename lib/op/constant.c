@@ -24,16 +24,14 @@
 
 #include <math.h>
 
-static bool fits(double value, dt_dtype d)
-{
-    if (dt_dtype_is_float(d))
-        return true;
+static bool fits(double value, dt_dtype d) {
+    if (dt_dtype_is_float(d)) return true;
     /* highest + 1 is a power of two, hence a double, as highest itself is not for int64 */
-    return value == trunc(value) && value >= (double)dt_int_lowest(d) && value < (double)((uint64_t)dt_int_highest(d) + 1);
+    return value == trunc(value) && value >= (double)dt_int_lowest(d) &&
+           value < (double)((uint64_t)dt_int_highest(d) + 1);
 }
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_constant_attr *a = q->attr;
     q->out = a->type;
     if (!fits(a->value, a->type.dtype))
@@ -41,33 +39,35 @@ static dt_status *infer(dt_infer *q)
     return dt_check_result(q, 1);
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_constant_attr *a = c->node->attr;
     bool is_float = dt_dtype_is_float(c->out.type.dtype);
     for (int64_t i = 0, n = dt_type_elements(&c->out.type); i < n; i++)
-        if (is_float)
-            dt_cell_set_double(&c->out, i, a->value);
-        else
-            dt_cell_set_int(&c->out, i, (int64_t)a->value);
+        if (is_float) dt_cell_set_double(&c->out, i, a->value);
+        else dt_cell_set_int(&c->out, i, (int64_t)a->value);
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     const dt_constant_attr *a = attr;
-    if (a->type.dtype == DT_FLOAT32)
-        dt_str_float(out, (float)a->value);
-    else
-        dt_str_double(out, a->value);
+    if (a->type.dtype == DT_FLOAT32) dt_str_float(out, (float)a->value);
+    else dt_str_double(out, a->value);
 }
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     return dt_hlo_splat(c->hlo, &c->type, ((const dt_constant_attr *)c->node->attr)->value);
 }
 
 const dt_op dt_op_constant = {
-    .name = "constant", .about = "one number in every element", .n_in = 0, .role = DT_ROLE_CONSTANT, .attr_size = sizeof(dt_constant_attr),
-    .result_type = 1 + offsetof(dt_constant_attr, type), .infer = infer, .rule = dt_rule_elementwise, .cost = dt_cost_none, .eval = eval, .print = print,
+    .name = "constant",
+    .about = "one number in every element",
+    .n_in = 0,
+    .role = DT_ROLE_CONSTANT,
+    .attr_size = sizeof(dt_constant_attr),
+    .result_type = 1 + offsetof(dt_constant_attr, type),
+    .infer = infer,
+    .rule = dt_rule_elementwise,
+    .cost = dt_cost_none,
+    .eval = eval,
+    .print = print,
     .stablehlo = stablehlo,
 };

@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convolution: rhs, the kernel, goes as a window over the spatial dimensions of lhs; for each place of the window
+ * convolution: rhs, the kernel, goes as a window over the spatial dimensions of lhs; for each place
+ * of the window
  *
- *     y[b, p.., o] = sum over k.., i of lhs[b, p * stride - low + k * dilation.., i] * rhs[k.., i, o]
+ *     y[b, p.., o] = sum over k.., i of lhs[b, p * stride - low + k * dilation.., i] * rhs[k.., i,
+ *     o]
  *
- * Every operand may have its dimensions in any order: the attribute says which is the batch, which the feature, which the spatial ones.
- * (So gradients are convolutions too: for the kernel, features are taken for the batch and the batch for the features.) Before the
- * window goes over it, lhs may be stretched (base_dilation - 1 holes between neighbours) and padded; what is padding counts as zero.
+ * Every operand may have its dimensions in any order: the attribute says which is the batch, which
+ * the feature, which the spatial ones. (So gradients are convolutions too: for the kernel, features
+ * are taken for the batch and the batch for the features.) Before the window goes over it, lhs may
+ * be stretched (base_dilation - 1 holes between neighbours) and padded; what is padding counts as
+ * zero.
  *
- * Groups: with feature_groups = G, features of lhs and of y fall into G groups, and group g of y sees group g of lhs alone. With
- * batch_groups = G the batch of lhs falls into G groups instead, and group g of y's features sees group g of it.
+ * Groups: with feature_groups = G, features of lhs and of y fall into G groups, and group g of y
+ * sees group g of lhs alone. With batch_groups = G the batch of lhs falls into G groups instead,
+ * and group g of y's features sees group g of it.
  *
  * (C1) lhs and rhs are of floats of one dtype, with one to three spatial dimensions.
  * (C2) The dimensions of each operand are numbered, each once.
- * (C3) Groups divide what they group: one of the two counts is 1, lhs has feature_groups times the features that rhs takes.
+ * (C3) Groups divide what they group: one of the two counts is 1, lhs has feature_groups times the
+ *      features that rhs takes.
  * (C4) Windows have strides and dilations of at least 1, and there is at least one.
  * (C5) B is dimension 0 of the result; spatial and grouped dimensions are numbers.
  *
- * Splitting: the batch splits lhs and y, the outputs rhs and y, the inputs lhs and rhs (partial sums); grouped ones stay whole.
+ * Splitting: the batch splits lhs and y, the outputs rhs and y, the inputs lhs and rhs (partial
+ * sums); grouped ones stay whole.
  */
 #include "op/convolution.h"
 
@@ -34,94 +41,95 @@
 
 /* ---- shapes ---- */
 
-static bool numbers_all(int rank, int a, int b, const int8_t *spatial)
-{
+static bool numbers_all(int rank, int a, int b, const int8_t *spatial) {
     uint32_t seen = 0;
     for (int i = 0; i < rank; i++) {
         int d = i == 0 ? a : i == 1 ? b : spatial[i - 2];
-        if (d < 0 || d >= rank || seen >> d & 1)
-            return false;
+        if (d < 0 || d >= rank || seen >> d & 1) return false;
         seen |= 1u << d;
     }
     return true;
 }
 
-static dt_status *check_operands(const dt_infer *q, const dt_convolution_attr *a)
-{
+static dt_status *check_operands(const dt_infer *q, const dt_convolution_attr *a) {
     const dt_type *x = &q->in[0], *w = &q->in[1];
     int rank = a->n_spatial + 2;
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_FLOATS));
-    if (x->dtype != w->dtype || a->n_spatial < 1 || a->n_spatial > DT_MAX_SPATIAL || x->rank != rank || w->rank != rank)
-        return dt_bad_shape(q, "(C1) cannot go over %s with %s in %d spatial dimensions", dt_text_of(x).s, dt_text_of(w).s, a->n_spatial);
-    if (!numbers_all(rank, a->lhs_batch, a->lhs_feature, a->lhs_spatial) || !numbers_all(rank, a->rhs_in, a->rhs_out, a->rhs_spatial) ||
+    if (x->dtype != w->dtype || a->n_spatial < 1 || a->n_spatial > DT_MAX_SPATIAL ||
+        x->rank != rank || w->rank != rank)
+        return dt_bad_shape(q, "(C1) cannot go over %s with %s in %d spatial dimensions",
+                            dt_text_of(x).s, dt_text_of(w).s, a->n_spatial);
+    if (!numbers_all(rank, a->lhs_batch, a->lhs_feature, a->lhs_spatial) ||
+        !numbers_all(rank, a->rhs_in, a->rhs_out, a->rhs_spatial) ||
         !numbers_all(rank, a->out_batch, a->out_feature, a->out_spatial))
-        return dt_bad_shape(q, "(C2) expected every dimension of %s and %s numbered once", dt_text_of(x).s, dt_text_of(w).s);
+        return dt_bad_shape(q, "(C2) expected every dimension of %s and %s numbered once",
+                            dt_text_of(x).s, dt_text_of(w).s);
     return NULL;
 }
 
-static dt_status *check_groups(const dt_infer *q, const dt_convolution_attr *a)
-{
+static dt_status *check_groups(const dt_infer *q, const dt_convolution_attr *a) {
     const dt_type *x = &q->in[0], *w = &q->in[1];
     int64_t groups = a->feature_groups, of_batch = a->batch_groups;
-    int64_t features = x->dim[a->lhs_feature], taken = w->dim[a->rhs_in], outputs = w->dim[a->rhs_out], batch = x->dim[a->lhs_batch];
+    int64_t features = x->dim[a->lhs_feature], taken = w->dim[a->rhs_in],
+            outputs = w->dim[a->rhs_out], batch = x->dim[a->lhs_batch];
     bool none = groups == 1 && of_batch == 1;
     if (groups < 1 || of_batch < 1 || (groups > 1 && of_batch > 1))
-        return dt_bad_shape(q, "(C3) cannot make %lld groups of features and %lld of the batch", (long long)groups, (long long)of_batch);
+        return dt_bad_shape(q, "(C3) cannot make %lld groups of features and %lld of the batch",
+                            (long long)groups, (long long)of_batch);
     if (groups > 1 && (features < 0 || taken < 0))
         return dt_bad_shape(q, "(C5) cannot group the batch of %s as features", dt_text_of(x).s);
-    if (!none && (outputs < 0 || outputs % (groups * of_batch) || (of_batch > 1 && (batch < 0 || batch % of_batch))))
-        return dt_bad_shape(q, "(C3) cannot divide %s and %s into %lld groups", dt_text_of(x).s, dt_text_of(w).s,
-                            (long long)(groups * of_batch));
+    if (!none && (outputs < 0 || outputs % (groups * of_batch) ||
+                  (of_batch > 1 && (batch < 0 || batch % of_batch))))
+        return dt_bad_shape(q, "(C3) cannot divide %s and %s into %lld groups", dt_text_of(x).s,
+                            dt_text_of(w).s, (long long)(groups * of_batch));
     if (features % groups || features / groups != taken)
-        return dt_bad_shape(q, "(C3) cannot give the features of %s, in %lld groups, to %s", dt_text_of(x).s, (long long)groups,
-                            dt_text_of(w).s);
+        return dt_bad_shape(q, "(C3) cannot give the features of %s, in %lld groups, to %s",
+                            dt_text_of(x).s, (long long)groups, dt_text_of(w).s);
     return NULL;
 }
 
-dt_status *dt_convolution_infer(const dt_infer *q, const dt_convolution_attr *a, dt_type *out)
-{
+dt_status *dt_convolution_infer(const dt_infer *q, const dt_convolution_attr *a, dt_type *out) {
     const dt_type *x = &q->in[0], *w = &q->in[1];
     DT_TRY(check_operands(q, a));
     DT_TRY(check_groups(q, a));
     *out = *x;
-    out->dim[a->out_batch] = a->batch_groups > 1 ? x->dim[a->lhs_batch] / a->batch_groups : x->dim[a->lhs_batch];
+    out->dim[a->out_batch] =
+        a->batch_groups > 1 ? x->dim[a->lhs_batch] / a->batch_groups : x->dim[a->lhs_batch];
     out->dim[a->out_feature] = w->dim[a->rhs_out];
     for (int i = 0; i < a->n_spatial; i++) {
-        int64_t in = x->dim[a->lhs_spatial[i]], size = w->dim[a->rhs_spatial[i]], *n = &out->dim[a->out_spatial[i]];
+        int64_t in = x->dim[a->lhs_spatial[i]], size = w->dim[a->rhs_spatial[i]],
+                *n = &out->dim[a->out_spatial[i]];
         if (in < 0 || size < 0)
-            return dt_bad_shape(q, "(C5) cannot go over the batch of %s with %s", dt_text_of(x).s, dt_text_of(w).s);
+            return dt_bad_shape(q, "(C5) cannot go over the batch of %s with %s", dt_text_of(x).s,
+                                dt_text_of(w).s);
         if (!dt_window_count(&a->window[i], size, in, n) || *n == 0)
-            return dt_bad_shape(q, "(C4) has no place for %s on %s in spatial dimension %d", dt_text_of(w).s, dt_text_of(x).s, i);
+            return dt_bad_shape(q, "(C4) has no place for %s on %s in spatial dimension %d",
+                                dt_text_of(w).s, dt_text_of(x).s, i);
     }
     return NULL;
 }
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     DT_TRY(dt_convolution_infer(q, q->attr, &q->out));
     return dt_check_result(q, 5);
 }
 
-void dt_convolution_rule(const dt_type *in, const dt_convolution_attr *a, dt_rule *rule)
-{
+void dt_convolution_rule(const dt_type *in, const dt_convolution_attr *a, dt_rule *rule) {
     bool feature_groups = a->feature_groups > 1, batch_groups = a->batch_groups > 1;
     (void)in;
     dt_rule_whole(rule);
-    if (!batch_groups)
-        rule->in[0][a->lhs_batch] = rule->out[a->out_batch] = 0;
-    if (!feature_groups && !batch_groups)
-        rule->in[1][a->rhs_out] = rule->out[a->out_feature] = 1;
-    if (!feature_groups)
-        rule->in[0][a->lhs_feature] = rule->in[1][a->rhs_in] = 2;
+    if (!batch_groups) rule->in[0][a->lhs_batch] = rule->out[a->out_batch] = 0;
+    if (!feature_groups && !batch_groups) rule->in[1][a->rhs_out] = rule->out[a->out_feature] = 1;
+    if (!feature_groups) rule->in[0][a->lhs_feature] = rule->in[1][a->rhs_in] = 2;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)out;
     dt_convolution_rule(in, attr, rule);
 }
 
-/* ---- the definition: sums are formed in double, over k, then over the features of the group, in order ---- */
+/* ---- the definition: sums are formed in double, over k, then over the features of the group, in
+ * order ---- */
 
 /* Sizes and steps by what dimensions mean; spatial ones that are not there have one element. */
 typedef struct geometry {
@@ -130,12 +138,11 @@ typedef struct geometry {
     dt_window window[DT_MAX_SPATIAL];
     int64_t in[DT_MAX_SPATIAL], k[DT_MAX_SPATIAL], p[DT_MAX_SPATIAL]; /* sizes of lhs, rhs, out */
     int64_t lhs_step[DT_MAX_SPATIAL], rhs_step[DT_MAX_SPATIAL], out_step[DT_MAX_SPATIAL];
-    int64_t batch, features, outputs;          /* of out, of one group of lhs, of one group of out */
+    int64_t batch, features, outputs; /* of out, of one group of lhs, of one group of out */
     int64_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature; /* steps */
 } geometry;
 
-static void lay_out_space(geometry *g, const int64_t *lhs, const int64_t *rhs, const int64_t *out)
-{
+static void lay_out_space(geometry *g, const int64_t *lhs, const int64_t *rhs, const int64_t *out) {
     const dt_convolution_attr *a = g->a;
     for (int i = 0; i < DT_MAX_SPATIAL; i++) {
         bool there = i < a->n_spatial;
@@ -149,10 +156,11 @@ static void lay_out_space(geometry *g, const int64_t *lhs, const int64_t *rhs, c
     }
 }
 
-static geometry lay_out(const dt_convolution_attr *a, const dt_view *lhs, const dt_view *rhs, const dt_view *out)
-{
-    int64_t l[DT_MAX_RANK], r[DT_MAX_RANK], o[DT_MAX_RANK], groups = a->feature_groups * a->batch_groups;
-    geometry g = { .a = a, .lhs = lhs, .rhs = rhs, .out = out };
+static geometry lay_out(const dt_convolution_attr *a, const dt_view *lhs, const dt_view *rhs,
+                        const dt_view *out) {
+    int64_t l[DT_MAX_RANK], r[DT_MAX_RANK], o[DT_MAX_RANK],
+        groups = a->feature_groups * a->batch_groups;
+    geometry g = {.a = a, .lhs = lhs, .rhs = rhs, .out = out};
     dt_strides(&lhs->type, l);
     dt_strides(&rhs->type, r);
     dt_strides(&out->type, o);
@@ -172,36 +180,30 @@ static geometry lay_out(const dt_convolution_attr *a, const dt_view *lhs, const 
 enum { BLOCK = 32 };
 
 /* sum[n] += the features of lhs from `at` on, times as many rows of rhs from `from` on. */
-static void add_features(const geometry *g, int64_t at, int64_t from, int n, double *sum)
-{
+static void add_features(const geometry *g, int64_t at, int64_t from, int n, double *sum) {
     for (int64_t i = 0; i < g->features; i++, at += g->lhs_feature, from += g->rhs_in) {
         if (g->out->type.dtype == DT_FLOAT32) {
             const double x = (double)((const float *)g->lhs->data)[at];
             const float *w = (const float *)g->rhs->data + from;
-            for (int o = 0; o < n; o++)
-                sum[o] += x * (double)w[o * g->rhs_out];
+            for (int o = 0; o < n; o++) sum[o] += x * (double)w[o * g->rhs_out];
         } else {
             const double x = ((const double *)g->lhs->data)[at];
             const double *w = (const double *)g->rhs->data + from;
-            for (int o = 0; o < n; o++)
-                sum[o] += x * w[o * g->rhs_out];
+            for (int o = 0; o < n; o++) sum[o] += x * w[o * g->rhs_out];
         }
     }
 }
 
 /* One place of the window: p. `at` and `from` are where the group begins in lhs and rhs. */
-static void add_window(const geometry *g, const int64_t p[DT_MAX_SPATIAL], int64_t at, int64_t from, int n, double *sum)
-{
+static void add_window(const geometry *g, const int64_t p[DT_MAX_SPATIAL], int64_t at, int64_t from,
+                       int n, double *sum) {
     int64_t i[DT_MAX_SPATIAL], k[DT_MAX_SPATIAL];
     for (k[0] = 0; k[0] < g->k[0]; k[0]++) {
-        if ((i[0] = dt_window_at(&g->window[0], p[0], k[0], g->in[0])) < 0)
-            continue;
+        if ((i[0] = dt_window_at(&g->window[0], p[0], k[0], g->in[0])) < 0) continue;
         for (k[1] = 0; k[1] < g->k[1]; k[1]++) {
-            if ((i[1] = dt_window_at(&g->window[1], p[1], k[1], g->in[1])) < 0)
-                continue;
+            if ((i[1] = dt_window_at(&g->window[1], p[1], k[1], g->in[1])) < 0) continue;
             for (k[2] = 0; k[2] < g->k[2]; k[2]++) {
-                if ((i[2] = dt_window_at(&g->window[2], p[2], k[2], g->in[2])) < 0)
-                    continue;
+                if ((i[2] = dt_window_at(&g->window[2], p[2], k[2], g->in[2])) < 0) continue;
                 int64_t x = at, w = from;
                 for (int d = 0; d < DT_MAX_SPATIAL; d++) {
                     x += i[d] * g->lhs_step[d];
@@ -214,59 +216,59 @@ static void add_window(const geometry *g, const int64_t p[DT_MAX_SPATIAL], int64
 }
 
 /* All outputs of one group at one place of one example. */
-static void convolve_place(const geometry *g, int64_t group, int64_t b, const int64_t p[DT_MAX_SPATIAL])
-{
+static void convolve_place(const geometry *g, int64_t group, int64_t b,
+                           const int64_t p[DT_MAX_SPATIAL]) {
     bool by_batch = g->a->batch_groups > 1;
-    int64_t at = (by_batch ? group * g->batch + b : b) * g->lhs_batch + (by_batch ? 0 : group * g->features * g->lhs_feature);
+    int64_t at = (by_batch ? group * g->batch + b : b) * g->lhs_batch +
+                 (by_batch ? 0 : group * g->features * g->lhs_feature);
     int64_t to = b * g->out_batch;
-    for (int d = 0; d < DT_MAX_SPATIAL; d++)
-        to += p[d] * g->out_step[d];
+    for (int d = 0; d < DT_MAX_SPATIAL; d++) to += p[d] * g->out_step[d];
     for (int64_t done = 0; done < g->outputs; done += BLOCK) {
         int n = g->outputs - done < BLOCK ? (int)(g->outputs - done) : BLOCK;
         int64_t first = group * g->outputs + done;
-        double sum[BLOCK] = { 0 };
+        double sum[BLOCK] = {0};
         add_window(g, p, at, first * g->rhs_out, n, sum);
         for (int o = 0; o < n; o++)
             dt_cell_set_double(g->out, to + (first + o) * g->out_feature, sum[o]);
     }
 }
 
-void dt_convolution_eval(const dt_convolution_attr *a, const dt_view *lhs, const dt_view *rhs, const dt_view *out)
-{
+void dt_convolution_eval(const dt_convolution_attr *a, const dt_view *lhs, const dt_view *rhs,
+                         const dt_view *out) {
     const geometry g = lay_out(a, lhs, rhs, out);
     int64_t p[DT_MAX_SPATIAL];
     for (int64_t b = 0; b < g.batch; b++)
         for (int64_t group = 0; group < a->feature_groups * a->batch_groups; group++)
             for (p[0] = 0; p[0] < g.p[0]; p[0]++)
                 for (p[1] = 0; p[1] < g.p[1]; p[1]++)
-                    for (p[2] = 0; p[2] < g.p[2]; p[2]++)
-                        convolve_place(&g, group, b, p);
+                    for (p[2] = 0; p[2] < g.p[2]; p[2]++) convolve_place(&g, group, b, p);
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     dt_convolution_eval(c->node->attr, &c->in[0], &c->in[1], &c->out);
 }
 
 /* ---- folded, cost, text ---- */
 
-static dt_value segment(const dt_fold_call *c)
-{
+static dt_value segment(const dt_fold_call *c) {
     dt_segment_attr a = dt_segment_attr_of(c);
     a.convolution = *(const dt_convolution_attr *)c->node->attr;
     return dt_emit(c->trace, &dt_op_segment_convolution, c->in, 2, &a);
 }
 
-/* Seen as matrices: a row for each place of the window, a column for each output, and the sum runs over what lies under the window. Units go over
- * padding too (`product`), but not over holes; what counts as work is neither (`flops`). */
-void dt_convolution_cost(const dt_convolution_attr *a, const dt_call *c, dt_cost *cost)
-{
+/* Seen as matrices: a row for each place of the window, a column for each output, and the sum runs
+ * over what lies under the window. Units go over padding too (`product`), but not over holes; what
+ * counts as work is neither (`flops`). */
+void dt_convolution_cost(const dt_convolution_attr *a, const dt_call *c, dt_cost *cost) {
     const dt_type *x = &c->in[0].type, *w = &c->in[1].type;
     int64_t groups = (int64_t)a->feature_groups * a->batch_groups;
-    dt_matrix_work p = { .count = (double)groups, .m = x->dim[a->lhs_batch] / a->batch_groups, .n = w->dim[a->rhs_out] / groups };
+    dt_matrix_work p = {.count = (double)groups,
+                        .m = x->dim[a->lhs_batch] / a->batch_groups,
+                        .n = w->dim[a->rhs_out] / groups};
     double taps = 1, real = 1;
     for (int i = 0; i < a->n_spatial; i++) {
-        dt_window_taps t = dt_window_count_taps(&a->window[i], w->dim[a->rhs_spatial[i]], x->dim[a->lhs_spatial[i]]);
+        dt_window_taps t = dt_window_count_taps(&a->window[i], w->dim[a->rhs_spatial[i]],
+                                                x->dim[a->lhs_spatial[i]]);
         p.m *= t.windows;
         taps *= t.windows > 0 ? t.all / (double)t.windows : 0;
         real *= t.all > 0 ? t.real / t.all : 0;
@@ -276,89 +278,88 @@ void dt_convolution_cost(const dt_convolution_attr *a, const dt_call *c, dt_cost
     cost->flops = 2 * p.count * (double)p.m * (double)p.n * (double)w->dim[a->rhs_in] * taps * real;
 }
 
-static void cost(const dt_call *c, dt_cost *cost)
-{
-    dt_convolution_cost(c->node->attr, c, cost);
-}
+static void cost(const dt_call *c, dt_cost *cost) { dt_convolution_cost(c->node->attr, c, cost); }
 
 /* "b01f": what each dimension is */
-static void print_order(const char *separator, const dt_convolution_attr *a, const int8_t *spatial, int first, int second, const char *letters,
-                        dt_str *out)
-{
-    char text[DT_MAX_SPATIAL + 3] = { 0 };
+static void print_order(const char *separator, const dt_convolution_attr *a, const int8_t *spatial,
+                        int first, int second, const char *letters, dt_str *out) {
+    char text[DT_MAX_SPATIAL + 3] = {0};
     text[first] = letters[0];
     text[second] = letters[1];
-    for (int i = 0; i < a->n_spatial; i++)
-        text[spatial[i]] = (char)('0' + i);
+    for (int i = 0; i < a->n_spatial; i++) text[spatial[i]] = (char)('0' + i);
     dt_str_printf(out, "%s%s", separator, text);
 }
 
-void dt_convolution_print(const dt_convolution_attr *a, dt_str *out)
-{
+void dt_convolution_print(const dt_convolution_attr *a, dt_str *out) {
     print_order("", a, a->lhs_spatial, a->lhs_batch, a->lhs_feature, "bf", out);
     print_order(" x ", a, a->rhs_spatial, a->rhs_in, a->rhs_out, "io", out);
     print_order(" -> ", a, a->out_spatial, a->out_batch, a->out_feature, "bf", out);
     dt_window_print(a->window, NULL, a->n_spatial, out);
-    if (a->feature_groups > 1)
-        dt_str_printf(out, " feature_groups=%d", (int)a->feature_groups);
-    if (a->batch_groups > 1)
-        dt_str_printf(out, " batch_groups=%d", (int)a->batch_groups);
+    if (a->feature_groups > 1) dt_str_printf(out, " feature_groups=%d", (int)a->feature_groups);
+    if (a->batch_groups > 1) dt_str_printf(out, " batch_groups=%d", (int)a->batch_groups);
 }
 
-static void print(const void *attr, dt_str *out)
-{
-    dt_convolution_print(attr, out);
-}
+static void print(const void *attr, dt_str *out) { dt_convolution_print(attr, out); }
 
 /* "[b, 0, 1, f]": what each dimension of an operand is. */
-static dt_hlo_text dimensions(const int8_t *at, char a, char b, int n)
-{
+static dt_hlo_text dimensions(const int8_t *at, char a, char b, int n) {
     dt_hlo_text t;
     char names[DT_MAX_SPATIAL + 2];
     size_t used = 0;
     names[at[0]] = a;
     names[at[1]] = b;
-    for (int i = 0; i < n; i++)
-        names[at[2 + i]] = (char)('0' + i);
+    for (int i = 0; i < n; i++) names[at[2 + i]] = (char)('0' + i);
     for (int d = 0; d < n + 2; d++)
         used += (size_t)snprintf(t.s + used, sizeof t.s - used, "%s%c", d ? ", " : "[", names[d]);
     snprintf(t.s + used, sizeof t.s - used, "]");
     return t;
 }
 
-static dt_hlo_text operand(int8_t first, int8_t second, const int8_t *spatial, const char *names, int n)
-{
-    int8_t at[DT_MAX_SPATIAL + 2] = { first, second };
+static dt_hlo_text operand(int8_t first, int8_t second, const int8_t *spatial, const char *names,
+                           int n) {
+    int8_t at[DT_MAX_SPATIAL + 2] = {first, second};
     memcpy(at + 2, spatial, (size_t)n);
     return dimensions(at, names[0], names[1], n);
 }
 
-dt_hlo_value dt_convolution_hlo(dt_hlo *h, const dt_convolution_attr *a, const dt_hlo_value in[2], const dt_type *out)
-{
+dt_hlo_value dt_convolution_hlo(dt_hlo *h, const dt_convolution_attr *a, const dt_hlo_value in[2],
+                                const dt_type *out) {
     int n = a->n_spatial;
     dt_hlo_windows w = dt_hlo_windows_of(a->window, n);
     return dt_hlo_op(h, "convolution", in, 2, out,
-                     "dimension_numbers = #stablehlo.conv<%sx%s->%s>, window_strides = %s, padding = %s, lhs_dilation = %s, rhs_dilation = %s, "
+                     "dimension_numbers = #stablehlo.conv<%sx%s->%s>, window_strides = %s, padding "
+                     "= %s, lhs_dilation = %s, rhs_dilation = %s, "
                      "feature_group_count = %d : i64, batch_group_count = %d : i64%s",
-                     operand(a->lhs_batch, a->lhs_feature, a->lhs_spatial, "bf", n).s, operand(a->rhs_in, a->rhs_out, a->rhs_spatial, "io", n).s,
-                     operand(a->out_batch, a->out_feature, a->out_spatial, "bf", n).s, w.stride.s, w.padding.s, w.base.s, w.dilation.s,
-                     a->feature_groups, a->batch_groups, dt_hlo_precision(h).s);
+                     operand(a->lhs_batch, a->lhs_feature, a->lhs_spatial, "bf", n).s,
+                     operand(a->rhs_in, a->rhs_out, a->rhs_spatial, "io", n).s,
+                     operand(a->out_batch, a->out_feature, a->out_spatial, "bf", n).s, w.stride.s,
+                     w.padding.s, w.base.s, w.dilation.s, a->feature_groups, a->batch_groups,
+                     dt_hlo_precision(h).s);
 }
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     return dt_convolution_hlo(c->hlo, c->node->attr, c->in, &c->type);
 }
 
-const dt_convolution_attr *dt_convolution_of(const dt_node *n)
-{
+const dt_convolution_attr *dt_convolution_of(const dt_node *n) {
     return n->op == &dt_op_convolution ? n->attr : NULL;
 }
 
 const dt_op dt_op_convolution = {
-    .name = "convolution", .about = "a kernel moved over spatial dimensions", .n_in = 2, .role = DT_ROLE_PRODUCT,
-    .attr_size = sizeof(dt_convolution_attr), .linear = 3,
+    .name = "convolution",
+    .about = "a kernel moved over spatial dimensions",
+    .n_in = 2,
+    .role = DT_ROLE_PRODUCT,
+    .attr_size = sizeof(dt_convolution_attr),
+    .linear = 3,
     .multiplied = 3,
-    .infer = infer, .grad = dt_convolution_grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .segment = segment,
-    .over_devices = &dt_convolution_over_devices, .stablehlo = stablehlo,
+    .infer = infer,
+    .grad = dt_convolution_grad,
+    .rule = rule,
+    .cost = cost,
+    .eval = eval,
+    .print = print,
+    .segment = segment,
+    .over_devices = &dt_convolution_over_devices,
+    .stablehlo = stablehlo,
 };

@@ -7,14 +7,18 @@
 #include "op/stablehlo.h"
 
 /* Constraints (C1) to (C5); *out is the type of the result. */
-dt_status *dt_convolution_infer(const dt_infer *q, const dt_convolution_attr *a, dt_type *out) DT_MUST_USE;
+dt_status *dt_convolution_infer(const dt_infer *q, const dt_convolution_attr *a,
+                                dt_type *out) DT_MUST_USE;
 void dt_convolution_rule(const dt_type *in, const dt_convolution_attr *a, dt_rule *rule);
 /* Views are concrete. */
-void dt_convolution_eval(const dt_convolution_attr *a, const dt_view *lhs, const dt_view *rhs, const dt_view *out);
+void dt_convolution_eval(const dt_convolution_attr *a, const dt_view *lhs, const dt_view *rhs,
+                         const dt_view *out);
 void dt_convolution_cost(const dt_convolution_attr *a, const dt_call *c, dt_cost *cost);
-void dt_convolution_print(const dt_convolution_attr *a, dt_str *out); /* "b01f x 01io -> b01f stride=[2,2]" */
+/* "b01f x 01io -> b01f stride=[2,2]" */
+void dt_convolution_print(const dt_convolution_attr *a, dt_str *out);
 /* In StableHLO: of a result of that type. */
-dt_hlo_value dt_convolution_hlo(dt_hlo *h, const dt_convolution_attr *a, const dt_hlo_value in[2], const dt_type *out);
+dt_hlo_value dt_convolution_hlo(dt_hlo *h, const dt_convolution_attr *a, const dt_hlo_value in[2],
+                                const dt_type *out);
 /* The op's gradient (convolution_grad.c). */
 void dt_convolution_grad(dt_grad *g);
 
@@ -22,9 +26,12 @@ void dt_convolution_grad(dt_grad *g);
 
 extern const dt_partition_row dt_convolution_over_devices;
 /* Of a convolution whose result is of type `out`, whatever the op's is. */
-void dt_convolution_rule_over_devices(const dt_type *in, const dt_type *out, const dt_convolution_attr *a, dt_rule *rule);
-bool dt_convolution_can_split(const dt_partition_call *c, const dt_convolution_attr *a, const dt_type *out);
+void dt_convolution_rule_over_devices(const dt_type *in, const dt_type *out,
+                                      const dt_convolution_attr *a, dt_rule *rule);
+bool dt_convolution_can_split(const dt_partition_call *c, const dt_convolution_attr *a,
+                              const dt_type *out);
 /* Brings what the windows reach to c->in[0]; the attribute of what each device does then. */
-dt_convolution_attr dt_convolution_split(dt_partition_call *c, const dt_convolution_attr *a, const dt_type *out);
+dt_convolution_attr dt_convolution_split(dt_partition_call *c, const dt_convolution_attr *a,
+                                         const dt_type *out);
 
 #endif

@@ -2,8 +2,10 @@
 /*
  * How a convolution is split over devices, besides what its rule says.
  *
- *     space    a spatial dimension of lhs is cut together with the places of the window, which are the result's; in the kernel's gradient, where
- *              dy is taken for the kernel, its elements are taken for places, and the sum over them is partial. Either way a device needs
+ *     space    a spatial dimension of lhs is cut together with the places of the window, which are
+ *     the result's; in the kernel's gradient, where
+ *              dy is taken for the kernel, its elements are taken for places, and the sum over them
+ *              is partial. Either way a device needs
  *              what lies under its places: the borders of its neighbours (op/halo.h)
  *     groups   each device has some of the groups, of features or of the batch
  */
@@ -14,24 +16,23 @@
 
 enum { SPACE = 3, GROUPS = SPACE + DT_MAX_SPATIAL };
 
-/* Of kernel and result that one has the places which has the examples too, unless it has a single place; without a batch, the larger one. */
-static bool sums_over_places(const dt_type *rhs, const dt_type *out, const dt_convolution_attr *a, int i)
-{
+/* Of kernel and result that one has the places which has the examples too, unless it has a single
+ * place; without a batch, the larger one. */
+static bool sums_over_places(const dt_type *rhs, const dt_type *out, const dt_convolution_attr *a,
+                             int i) {
     int64_t size = rhs->dim[a->rhs_spatial[i]], places = out->dim[a->out_spatial[i]];
-    if (size == 1 || places == 1)
-        return places == 1;
+    if (size == 1 || places == 1) return places == 1;
     return dt_type_has_batch(rhs) || (!dt_type_has_batch(out) && size > places);
 }
 
-void dt_convolution_rule_over_devices(const dt_type *in, const dt_type *out, const dt_convolution_attr *a, dt_rule *rule)
-{
+void dt_convolution_rule_over_devices(const dt_type *in, const dt_type *out,
+                                      const dt_convolution_attr *a, dt_rule *rule) {
     dt_convolution_rule(in, a, rule);
     for (int i = 0; i < a->n_spatial; i++) {
         rule->in[0][a->lhs_spatial[i]] = (int8_t)(SPACE + i);
         if (sums_over_places(&in[1], out, a, i))
             rule->in[1][a->rhs_spatial[i]] = (int8_t)(SPACE + i);
-        else
-            rule->out[a->out_spatial[i]] = (int8_t)(SPACE + i);
+        else rule->out[a->out_spatial[i]] = (int8_t)(SPACE + i);
     }
     if (a->feature_groups > 1)
         rule->in[0][a->lhs_feature] = rule->in[1][a->rhs_out] = rule->out[a->out_feature] = GROUPS;
@@ -40,47 +41,46 @@ void dt_convolution_rule_over_devices(const dt_type *in, const dt_type *out, con
 }
 
 /* Where places are the kernel's elements, strides and dilations change places. */
-static dt_window exchanged(dt_window w)
-{
+static dt_window exchanged(dt_window w) {
     int64_t stride = w.stride;
     w.stride = w.dilation;
     w.dilation = stride;
     return w;
 }
 
-static bool find(const dt_partition_call *c, const dt_convolution_attr *a, const dt_type *out, int i, dt_halo *r)
-{
+static bool find(const dt_partition_call *c, const dt_convolution_attr *a, const dt_type *out,
+                 int i, dt_halo *r) {
     bool sums = sums_over_places(&c->type[1], out, a, i);
     int64_t size = c->type[1].dim[a->rhs_spatial[i]], places = out->dim[a->out_spatial[i]];
-    dt_sweep s = { .window = a->window[i], .taps = size, .places = places, .in = c->type[0].dim[a->lhs_spatial[i]] };
+    dt_sweep s = {.window = a->window[i],
+                  .taps = size,
+                  .places = places,
+                  .in = c->type[0].dim[a->lhs_spatial[i]]};
     if (sums) {
         s.window = exchanged(s.window);
         s.taps = places;
         s.places = size;
     }
-    if (!dt_halo_find(&s, dt_mesh_parts(c->mesh, c->factor[SPACE + i]), r))
-        return false;
+    if (!dt_halo_find(&s, dt_mesh_parts(c->mesh, c->factor[SPACE + i]), r)) return false;
     r->window = sums ? exchanged(r->window) : r->window;
     return true;
 }
 
-bool dt_convolution_can_split(const dt_partition_call *c, const dt_convolution_attr *a, const dt_type *out)
-{
+bool dt_convolution_can_split(const dt_partition_call *c, const dt_convolution_attr *a,
+                              const dt_type *out) {
     dt_halo r;
     for (int i = 0; i < a->n_spatial; i++)
-        if (c->factor[SPACE + i] && !find(c, a, out, i, &r))
-            return false;
+        if (c->factor[SPACE + i] && !find(c, a, out, i, &r)) return false;
     return a->feature_groups * a->batch_groups % dt_mesh_parts(c->mesh, c->factor[GROUPS]) == 0;
 }
 
-dt_convolution_attr dt_convolution_split(dt_partition_call *c, const dt_convolution_attr *a, const dt_type *out)
-{
+dt_convolution_attr dt_convolution_split(dt_partition_call *c, const dt_convolution_attr *a,
+                                         const dt_type *out) {
     dt_convolution_attr local = *a;
     int groups = dt_mesh_parts(c->mesh, c->factor[GROUPS]);
     for (int i = 0; i < a->n_spatial; i++) {
         dt_halo r;
-        if (!c->factor[SPACE + i] || !find(c, a, out, i, &r))
-            continue;
+        if (!c->factor[SPACE + i] || !find(c, a, out, i, &r)) continue;
         c->in[0] = dt_halo_exchange(c, c->in[0], a->lhs_spatial[i], c->factor[SPACE + i], &r, 0);
         local.window[i] = r.window;
     }
@@ -89,20 +89,17 @@ dt_convolution_attr dt_convolution_split(dt_partition_call *c, const dt_convolut
     return local;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     dt_convolution_rule_over_devices(in, out, attr, rule);
 }
 
-static bool can(const dt_partition_call *c)
-{
+static bool can(const dt_partition_call *c) {
     return dt_convolution_can_split(c, c->node->attr, &c->node->type);
 }
 
-static dt_value emit(dt_partition_call *c)
-{
+static dt_value emit(dt_partition_call *c) {
     dt_convolution_attr local = dt_convolution_split(c, c->node->attr, &c->node->type);
     return dt_convolution(c->in[0], c->in[1], &local);
 }
 
-const dt_partition_row dt_convolution_over_devices = { rule, can, emit };
+const dt_partition_row dt_convolution_over_devices = {rule, can, emit};

@@ -10,19 +10,21 @@
 #include "op/elementwise.h"
 #include "op/stablehlo.h"
 
-
 /* dx = -dy * sin x */
-static void grad(dt_grad *g)
-{
-    g->din[0] = dt_multiply(g->dout, dt_negate(dt_sine(g->in[0])));
-}
+static void grad(dt_grad *g) { g->din[0] = dt_multiply(g->dout, dt_negate(dt_sine(g->in[0]))); }
 
-static void eval(const dt_call *c)
-{
-    dt_eval_unary(c, dt_portable_cos, NULL);
-}
+static void eval(const dt_call *c) { dt_eval_unary(c, dt_portable_cos, NULL); }
 
 const dt_op dt_op_cosine = {
-    .name = "cosine", .about = "the cosine", .n_in = 1, .role = DT_ROLE_ELEMENT, .operations = 118,
-    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Cos",
+    .name = "cosine",
+    .about = "the cosine",
+    .n_in = 1,
+    .role = DT_ROLE_ELEMENT,
+    .operations = 118,
+    .infer = dt_infer_floats,
+    .grad = grad,
+    .rule = dt_rule_elementwise,
+    .eval = eval,
+    .stablehlo = dt_hlo_same,
+    .onnx = "Cos",
 };

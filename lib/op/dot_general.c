@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dot_general: the product of a and b, summed over pairs of contracted dimensions, for each index of the pairs of
- * batch dimensions:
+ * dot_general: the product of a and b, summed over pairs of contracted dimensions, for each index
+ * of the pairs of batch dimensions:
  *
  *     y[batch.., free of a.., free of b..] = sum over k.. of a[batch, free, k] * b[batch, free, k]
  *
- * A matrix product contracts dimension 1 of a with dimension 0 of b: (m, k), (k, n) -> (m, n). (A "batch dimension"
- * of a product is a word of StableHLO; the batch of the data is B.)
+ * A matrix product contracts dimension 1 of a with dimension 0 of b: (m, k), (k, n) -> (m, n). (A
+ * "batch dimension" of a product is a word of StableHLO; the batch of the data is B.)
  *
  * (C1) a and b are of one dtype of numbers.
  * (C2) Batch and contracted dimensions exist, and none is listed twice.
@@ -19,8 +19,8 @@
  * expects: a and b have these shapes and one dtype of numbers
  * gradient: da = dy b^T, db = a^T dy
  *
- * Splitting: a batch dimension splits a, b and y; a free one its operand and y; a contracted one a and b, and leaves
- * partial sums.
+ * Splitting: a batch dimension splits a, b and y; a free one its operand and y; a contracted one a
+ * and b, and leaves partial sums.
  */
 #include "op/dot_general.h"
 
@@ -29,21 +29,21 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-static dt_status *check_list(const dt_infer *q, int operand, const int8_t *dims, int n, uint32_t *seen)
-{
+static dt_status *check_list(const dt_infer *q, int operand, const int8_t *dims, int n,
+                             uint32_t *seen) {
     const dt_type *t = &q->in[operand];
     if (n < 0 || n > t->rank)
         return dt_bad_shape(q, "(C2) cannot take %d dimensions of %s", n, dt_text_of(t).s);
     for (int i = 0; i < n; i++) {
         if (dims[i] < 0 || dims[i] >= t->rank || *seen >> dims[i] & 1)
-            return dt_bad_shape(q, "(C2) cannot take dimension %d of %s, or not again", dims[i], dt_text_of(t).s);
+            return dt_bad_shape(q, "(C2) cannot take dimension %d of %s, or not again", dims[i],
+                                dt_text_of(t).s);
         *seen |= 1u << dims[i];
     }
     return NULL;
 }
 
-static dt_status *check_lists(const dt_infer *q, const dt_dot_attr *d)
-{
+static dt_status *check_lists(const dt_infer *q, const dt_dot_attr *d) {
     uint32_t lhs = 0, rhs = 0;
     DT_TRY(check_list(q, 0, d->lhs_batch, d->n_batch, &lhs));
     DT_TRY(check_list(q, 0, d->lhs_contract, d->n_contract, &lhs));
@@ -51,40 +51,36 @@ static dt_status *check_lists(const dt_infer *q, const dt_dot_attr *d)
     return check_list(q, 1, d->rhs_contract, d->n_contract, &rhs);
 }
 
-static dt_status *check_pairs(const dt_infer *q, const int8_t *lhs, const int8_t *rhs, int n)
-{
+static dt_status *check_pairs(const dt_infer *q, const int8_t *lhs, const int8_t *rhs, int n) {
     const dt_type *a = &q->in[0], *b = &q->in[1];
     for (int i = 0; i < n; i++)
         if (a->dim[lhs[i]] != b->dim[rhs[i]])
-            return dt_bad_shape(q, "(C3) cannot join dimension %d of %s with dimension %d of %s", lhs[i],
-                                dt_text_of(a).s, rhs[i], dt_text_of(b).s);
+            return dt_bad_shape(q, "(C3) cannot join dimension %d of %s with dimension %d of %s",
+                                lhs[i], dt_text_of(a).s, rhs[i], dt_text_of(b).s);
     return NULL;
 }
 
-static uint32_t listed(const int8_t *dims, int n)
-{
+static uint32_t listed(const int8_t *dims, int n) {
     uint32_t set = 0;
-    for (int i = 0; i < n; i++)
-        set |= 1u << dims[i];
+    for (int i = 0; i < n; i++) set |= 1u << dims[i];
     return set;
 }
 
-int dt_dot_free(const dt_type *t, const dt_dot_attr *d, bool is_rhs, int8_t list[DT_MAX_RANK])
-{
-    uint32_t taken = is_rhs ? listed(d->rhs_batch, d->n_batch) | listed(d->rhs_contract, d->n_contract)
-                            : listed(d->lhs_batch, d->n_batch) | listed(d->lhs_contract, d->n_contract);
+int dt_dot_free(const dt_type *t, const dt_dot_attr *d, bool is_rhs, int8_t list[DT_MAX_RANK]) {
+    uint32_t taken =
+        is_rhs ? listed(d->rhs_batch, d->n_batch) | listed(d->rhs_contract, d->n_contract)
+               : listed(d->lhs_batch, d->n_batch) | listed(d->lhs_contract, d->n_contract);
     int n = 0;
     for (int i = 0; i < t->rank; i++)
-        if (!(taken >> i & 1))
-            list[n++] = (int8_t)i;
+        if (!(taken >> i & 1)) list[n++] = (int8_t)i;
     return n;
 }
 
-dt_status *dt_dot_infer(const dt_infer *q, const dt_dot_attr *d, dt_type *out)
-{
+dt_status *dt_dot_infer(const dt_infer *q, const dt_dot_attr *d, dt_type *out) {
     const dt_type *a = &q->in[0], *b = &q->in[1];
     if (a->dtype != b->dtype || a->dtype == DT_BOOL)
-        return dt_bad_shape(q, "(C1) expected numbers of one dtype, got %s and %s", dt_text_of(a).s, dt_text_of(b).s);
+        return dt_bad_shape(q, "(C1) expected numbers of one dtype, got %s and %s", dt_text_of(a).s,
+                            dt_text_of(b).s);
     DT_TRY(check_lists(q, d));
     DT_TRY(check_pairs(q, d->lhs_batch, d->rhs_batch, d->n_batch));
     DT_TRY(check_pairs(q, d->lhs_contract, d->rhs_contract, d->n_contract));
@@ -92,100 +88,85 @@ dt_status *dt_dot_infer(const dt_infer *q, const dt_dot_attr *d, dt_type *out)
     int n_lhs = dt_dot_free(a, d, false, lhs), n_rhs = dt_dot_free(b, d, true, rhs);
     *out = dt_scalar_type(a->dtype);
     out->rank = d->n_batch + n_lhs + n_rhs;
-    if (out->rank > DT_MAX_RANK)
-        return NULL;
-    for (int i = 0; i < d->n_batch; i++)
-        out->dim[i] = a->dim[d->lhs_batch[i]];
-    for (int i = 0; i < n_lhs; i++)
-        out->dim[d->n_batch + i] = a->dim[lhs[i]];
-    for (int i = 0; i < n_rhs; i++)
-        out->dim[d->n_batch + n_lhs + i] = b->dim[rhs[i]];
+    if (out->rank > DT_MAX_RANK) return NULL;
+    for (int i = 0; i < d->n_batch; i++) out->dim[i] = a->dim[d->lhs_batch[i]];
+    for (int i = 0; i < n_lhs; i++) out->dim[d->n_batch + i] = a->dim[lhs[i]];
+    for (int i = 0; i < n_rhs; i++) out->dim[d->n_batch + n_lhs + i] = b->dim[rhs[i]];
     return NULL;
 }
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     DT_TRY(dt_dot_infer(q, q->attr, &q->out));
     return dt_check_result(q, 4);
 }
 
-void dt_dot_rule(const dt_type *in, const dt_dot_attr *d, dt_rule *rule)
-{
+void dt_dot_rule(const dt_type *in, const dt_dot_attr *d, dt_rule *rule) {
     int8_t lhs[DT_MAX_RANK], rhs[DT_MAX_RANK], factor = 0;
     int n_lhs = dt_dot_free(&in[0], d, false, lhs), n_rhs = dt_dot_free(&in[1], d, true, rhs);
     dt_rule_whole(rule);
     for (int i = 0; i < d->n_batch; i++, factor++)
         rule->in[0][d->lhs_batch[i]] = rule->in[1][d->rhs_batch[i]] = rule->out[factor] = factor;
-    for (int i = 0; i < n_lhs; i++, factor++)
-        rule->in[0][lhs[i]] = rule->out[factor] = factor;
-    for (int i = 0; i < n_rhs; i++, factor++)
-        rule->in[1][rhs[i]] = rule->out[factor] = factor;
+    for (int i = 0; i < n_lhs; i++, factor++) rule->in[0][lhs[i]] = rule->out[factor] = factor;
+    for (int i = 0; i < n_rhs; i++, factor++) rule->in[1][rhs[i]] = rule->out[factor] = factor;
     for (int i = 0; i < d->n_contract; i++, factor++)
         rule->in[0][d->lhs_contract[i]] = rule->in[1][d->rhs_contract[i]] = factor;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)out;
     dt_dot_rule(in, attr, rule);
 }
 
 /* ---- the definition: sums run over k in order; floats in double, integers wrap ---- */
 
-/* What is summed for each element of y: the contracted dimensions, the innermost apart, since it is most of the work. */
+/* What is summed for each element of y: the contracted dimensions, the innermost apart, since it is
+ * most of the work. */
 typedef struct dot_sum {
     const dt_view *a, *b;
     dt_walk outer;
     int64_t n, step_a, step_b;
 } dot_sum;
 
-static double add_row(const dot_sum *s, int64_t i, int64_t j, double sum)
-{
+static double add_row(const dot_sum *s, int64_t i, int64_t j, double sum) {
     if (s->a->type.dtype == DT_FLOAT32) {
         const float *a = s->a->data, *b = s->b->data;
         for (int64_t k = 0; k < s->n; k++)
             sum += (double)a[i + k * s->step_a] * (double)b[j + k * s->step_b];
     } else {
         const double *a = s->a->data, *b = s->b->data;
-        for (int64_t k = 0; k < s->n; k++)
-            sum += a[i + k * s->step_a] * b[j + k * s->step_b];
+        for (int64_t k = 0; k < s->n; k++) sum += a[i + k * s->step_a] * b[j + k * s->step_b];
     }
     return sum;
 }
 
-static int64_t add_int_row(const dot_sum *s, int64_t i, int64_t j, int64_t sum)
-{
+static int64_t add_int_row(const dot_sum *s, int64_t i, int64_t j, int64_t sum) {
     for (int64_t k = 0; k < s->n; k++)
-        sum = dt_int_add(sum, dt_int_multiply(dt_cell_int(s->a, i + k * s->step_a), dt_cell_int(s->b, j + k * s->step_b)));
+        sum = dt_int_add(sum, dt_int_multiply(dt_cell_int(s->a, i + k * s->step_a),
+                                              dt_cell_int(s->b, j + k * s->step_b)));
     return sum;
 }
 
 /* One element of y, from offsets i and j of a and b on. */
-static void dot_one(dot_sum *s, int64_t i, int64_t j, const dt_view *y, int64_t at)
-{
+static void dot_one(dot_sum *s, int64_t i, int64_t j, const dt_view *y, int64_t at) {
     double sum = 0;
     int64_t ints = 0;
     bool is_float = dt_dtype_is_float(y->type.dtype);
     for (int64_t k = dt_walk_count(&s->outer); k > 0; k--, dt_walk_next(&s->outer))
-        if (is_float)
-            sum = add_row(s, i + s->outer.at[0], j + s->outer.at[1], sum);
-        else
-            ints = add_int_row(s, i + s->outer.at[0], j + s->outer.at[1], ints);
-    if (is_float)
-        dt_cell_set_double(y, at, sum);
-    else
-        dt_cell_set_int(y, at, ints);
+        if (is_float) sum = add_row(s, i + s->outer.at[0], j + s->outer.at[1], sum);
+        else ints = add_int_row(s, i + s->outer.at[0], j + s->outer.at[1], ints);
+    if (is_float) dt_cell_set_double(y, at, sum);
+    else dt_cell_set_int(y, at, ints);
 }
 
-static dot_sum make_sum(const dt_dot_attr *d, const dt_view *a, const dt_view *b)
-{
-    dot_sum s = { .a = a, .b = b, .n = 1 };
+static dot_sum make_sum(const dt_dot_attr *d, const dt_view *a, const dt_view *b) {
+    dot_sum s = {.a = a, .b = b, .n = 1};
     int64_t step_a[DT_MAX_RANK], step_b[DT_MAX_RANK];
     dt_strides(&a->type, step_a);
     dt_strides(&b->type, step_b);
     int last = d->n_contract - 1;
     for (int i = 0; i < last; i++)
-        dt_walk_add(&s.outer, a->type.dim[d->lhs_contract[i]], step_a[d->lhs_contract[i]], step_b[d->rhs_contract[i]]);
+        dt_walk_add(&s.outer, a->type.dim[d->lhs_contract[i]], step_a[d->lhs_contract[i]],
+                    step_b[d->rhs_contract[i]]);
     if (last >= 0) {
         s.n = a->type.dim[d->lhs_contract[last]];
         s.step_a = step_a[d->lhs_contract[last]];
@@ -195,9 +176,8 @@ static dot_sum make_sum(const dt_dot_attr *d, const dt_view *a, const dt_view *b
 }
 
 /* y in row-major order, with the offsets in a and b where each element's sum begins. */
-static dt_walk walk_result(const dt_dot_attr *d, const dt_type *a, const dt_type *b)
-{
-    dt_walk w = { 0 };
+static dt_walk walk_result(const dt_dot_attr *d, const dt_type *a, const dt_type *b) {
+    dt_walk w = {0};
     int64_t step_a[DT_MAX_RANK], step_b[DT_MAX_RANK];
     int8_t lhs[DT_MAX_RANK], rhs[DT_MAX_RANK];
     int n_lhs = dt_dot_free(a, d, false, lhs), n_rhs = dt_dot_free(b, d, true, rhs);
@@ -205,39 +185,29 @@ static dt_walk walk_result(const dt_dot_attr *d, const dt_type *a, const dt_type
     dt_strides(b, step_b);
     for (int i = 0; i < d->n_batch; i++)
         dt_walk_add(&w, a->dim[d->lhs_batch[i]], step_a[d->lhs_batch[i]], step_b[d->rhs_batch[i]]);
-    for (int i = 0; i < n_lhs; i++)
-        dt_walk_add(&w, a->dim[lhs[i]], step_a[lhs[i]], 0);
-    for (int i = 0; i < n_rhs; i++)
-        dt_walk_add(&w, b->dim[rhs[i]], 0, step_b[rhs[i]]);
+    for (int i = 0; i < n_lhs; i++) dt_walk_add(&w, a->dim[lhs[i]], step_a[lhs[i]], 0);
+    for (int i = 0; i < n_rhs; i++) dt_walk_add(&w, b->dim[rhs[i]], 0, step_b[rhs[i]]);
     return w;
 }
 
-void dt_dot_eval(const dt_dot_attr *d, const dt_view *a, const dt_view *b, const dt_view *y)
-{
+void dt_dot_eval(const dt_dot_attr *d, const dt_view *a, const dt_view *b, const dt_view *y) {
     dot_sum sum = make_sum(d, a, b);
     dt_walk w = walk_result(d, &a->type, &b->type);
     for (int64_t i = 0, n = dt_walk_count(&w); i < n; i++, dt_walk_next(&w))
         dot_one(&sum, w.at[0], w.at[1], y, i);
 }
 
-static void eval(const dt_call *c)
-{
-    dt_dot_eval(c->node->attr, &c->in[0], &c->in[1], &c->out);
-}
+static void eval(const dt_call *c) { dt_dot_eval(c->node->attr, &c->in[0], &c->in[1], &c->out); }
 
 /* ---- folded: the leading dimension of stacked values is one more batch dimension ---- */
 
-static void shift(int8_t *dims, int n, bool prepend)
-{
+static void shift(int8_t *dims, int n, bool prepend) {
     for (int i = n - 1; i >= 0; i--)
-        if (i + prepend < DT_MAX_RANK)
-            dims[i + prepend] = (int8_t)(dims[i] + 1);
-    if (prepend)
-        dims[0] = 0;
+        if (i + prepend < DT_MAX_RANK) dims[i + prepend] = (int8_t)(dims[i] + 1);
+    if (prepend) dims[0] = 0;
 }
 
-static dt_value stack(const dt_fold_call *c)
-{
+static dt_value stack(const dt_fold_call *c) {
     dt_dot_attr d = *(const dt_dot_attr *)c->node->attr;
     shift(d.lhs_batch, d.n_batch, true);
     shift(d.rhs_batch, d.n_batch, true);
@@ -247,8 +217,7 @@ static dt_value stack(const dt_fold_call *c)
     return dt_dot_general(c->in[0], c->in[1], &d);
 }
 
-static dt_value segment(const dt_fold_call *c)
-{
+static dt_value segment(const dt_fold_call *c) {
     dt_segment_attr a = dt_segment_attr_of(c);
     a.dot = *(const dt_dot_attr *)c->node->attr;
     return dt_emit(c->trace, &dt_op_segment_dot_general, c->in, 2, &a);
@@ -256,31 +225,25 @@ static dt_value segment(const dt_fold_call *c)
 
 /* ---- cost, text ---- */
 
-static int64_t sizes_of(const dt_type *t, const int8_t *dims, int n)
-{
+static int64_t sizes_of(const dt_type *t, const int8_t *dims, int n) {
     int64_t product = 1;
-    for (int i = 0; i < n; i++)
-        product *= t->dim[dims[i]];
+    for (int i = 0; i < n; i++) product *= t->dim[dims[i]];
     return product;
 }
 
-void dt_dot_cost(const dt_dot_attr *d, const dt_call *c, dt_cost *cost)
-{
+void dt_dot_cost(const dt_dot_attr *d, const dt_call *c, dt_cost *cost) {
     const dt_type *a = &c->in[0].type, *b = &c->in[1].type;
-    dt_matrix_work p = { .count = (double)sizes_of(a, d->lhs_batch, d->n_batch), .k = sizes_of(a, d->lhs_contract, d->n_contract) };
+    dt_matrix_work p = {.count = (double)sizes_of(a, d->lhs_batch, d->n_batch),
+                        .k = sizes_of(a, d->lhs_contract, d->n_contract)};
     int8_t free[DT_MAX_RANK];
     p.m = sizes_of(a, free, dt_dot_free(a, d, false, free));
     p.n = sizes_of(b, free, dt_dot_free(b, d, true, free));
     *cost = dt_cost_products(c, &p, 1);
 }
 
-static void cost(const dt_call *c, dt_cost *cost)
-{
-    dt_dot_cost(c->node->attr, c, cost);
-}
+static void cost(const dt_call *c, dt_cost *cost) { dt_dot_cost(c->node->attr, c, cost); }
 
-void dt_dot_print(const dt_dot_attr *d, dt_str *out)
-{
+void dt_dot_print(const dt_dot_attr *d, dt_str *out) {
     if (d->n_batch > 0) {
         dt_print_dims(out, "batch ", d->lhs_batch, d->n_batch);
         dt_print_dims(out, "x", d->rhs_batch, d->n_batch);
@@ -290,34 +253,43 @@ void dt_dot_print(const dt_dot_attr *d, dt_str *out)
     dt_print_dims(out, "x", d->rhs_contract, d->n_contract);
 }
 
-static void print(const void *attr, dt_str *out)
-{
-    dt_dot_print(attr, out);
-}
+static void print(const void *attr, dt_str *out) { dt_dot_print(attr, out); }
 
-dt_hlo_value dt_dot_hlo(dt_hlo *h, const dt_dot_attr *d, const dt_hlo_value in[2], const dt_type *type)
-{
+dt_hlo_value dt_dot_hlo(dt_hlo *h, const dt_dot_attr *d, const dt_hlo_value in[2],
+                        const dt_type *type) {
     return dt_hlo_op(h, "dot_general", in, 2, type,
-                     "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = %s, rhs_batching_dimensions = %s, "
+                     "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = %s, "
+                     "rhs_batching_dimensions = %s, "
                      "lhs_contracting_dimensions = %s, rhs_contracting_dimensions = %s>%s",
-                     dt_hlo_list(d->lhs_batch, d->n_batch).s, dt_hlo_list(d->rhs_batch, d->n_batch).s,
-                     dt_hlo_list(d->lhs_contract, d->n_contract).s, dt_hlo_list(d->rhs_contract, d->n_contract).s, dt_hlo_precision(h).s);
+                     dt_hlo_list(d->lhs_batch, d->n_batch).s,
+                     dt_hlo_list(d->rhs_batch, d->n_batch).s,
+                     dt_hlo_list(d->lhs_contract, d->n_contract).s,
+                     dt_hlo_list(d->rhs_contract, d->n_contract).s, dt_hlo_precision(h).s);
 }
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     return dt_dot_hlo(c->hlo, c->node->attr, c->in, &c->type);
 }
 
-const dt_dot_attr *dt_dot_of(const dt_node *n)
-{
+const dt_dot_attr *dt_dot_of(const dt_node *n) {
     return n->op == &dt_op_dot_general ? n->attr : NULL;
 }
 
 const dt_op dt_op_dot_general = {
-    .name = "dot_general", .about = "the product of two arrays, summed over contracted dimensions", .n_in = 2, .role = DT_ROLE_PRODUCT,
-    .attr_size = sizeof(dt_dot_attr), .linear = 3,
+    .name = "dot_general",
+    .about = "the product of two arrays, summed over contracted dimensions",
+    .n_in = 2,
+    .role = DT_ROLE_PRODUCT,
+    .attr_size = sizeof(dt_dot_attr),
+    .linear = 3,
     .multiplied = 3,
-    .infer = infer, .grad = dt_dot_grad, .rule = rule, .cost = cost, .eval = eval, .print = print,
-    .stack = stack, .segment = segment, .stablehlo = stablehlo,
+    .infer = infer,
+    .grad = dt_dot_grad,
+    .rule = rule,
+    .cost = cost,
+    .eval = eval,
+    .print = print,
+    .stack = stack,
+    .segment = segment,
+    .stablehlo = stablehlo,
 };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element-wise ops: out[i] = f(in[0][i], in[1][i], ...). Their files hold f and its derivative; the rest is here.
+ * Element-wise ops: out[i] = f(in[0][i], in[1][i], ...). Their files hold f and its derivative; the
+ * rest is here.
  *
- * Their constraints are the same everywhere. With two inputs: (C1) both have one type, (C2) of a dtype that f is
- * defined for. With one input the latter is (C1). Nothing broadcasts; builders do that before.
+ * Their constraints are the same everywhere. With two inputs: (C1) both have one type, (C2) of a
+ * dtype that f is defined for. With one input the latter is (C1). Nothing broadcasts; builders do
+ * that before.
  *
  * Floats are computed in double and rounded to the dtype once. Integers wrap.
  */
@@ -12,7 +14,8 @@
 
 #include "op/op.h"
 
-typedef enum dt_wanted { DT_WANT_ANY, DT_WANT_NUMBERS, DT_WANT_FLOATS } dt_wanted; /* numbers: all but bool */
+/* numbers: all but bool */
+typedef enum dt_wanted { DT_WANT_ANY, DT_WANT_NUMBERS, DT_WANT_FLOATS } dt_wanted;
 
 /* Constraint `c`: input i has a dtype of that class. */
 dt_status *dt_want_dtype(const dt_infer *q, int i, int c, dt_wanted wanted) DT_MUST_USE;
@@ -28,7 +31,8 @@ void dt_rule_elementwise(const dt_type *in, const dt_type *out, const void *attr
 
 /* `floats` for float dtypes, `ints` for the others (NULL where infer lets none pass). */
 void dt_eval_unary(const dt_call *c, double (*floats)(double), int64_t (*ints)(int64_t));
-void dt_eval_binary(const dt_call *c, double (*floats)(double, double), int64_t (*ints)(int64_t, int64_t));
+void dt_eval_binary(const dt_call *c, double (*floats)(double, double),
+                    int64_t (*ints)(int64_t, int64_t));
 
 /* dy where `pred`, else 0. */
 dt_value dt_placement(dt_value pred, dt_value dy);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * example_id: y[i] = the number of example i in the global batch, (B) of int32: replicas count on where the one before them ends, so that
- * what is drawn by these numbers does not depend on how a batch divides.
+ * example_id: y[i] = the number of example i in the global batch, (B) of int32: replicas count on
+ * where the one before them ends, so that what is drawn by these numbers does not depend on how a
+ * batch divides.
  *
- * Folded, the rows of all replicas are stacked, and it is iota. A part would have to know where it begins: it cannot be split.
+ * Folded, the rows of all replicas are stacked, and it is iota. A part would have to know where it
+ * begins: it cannot be split.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
@@ -11,42 +13,47 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
-{
-    q->out = dt_type_of(DT_INT32, 1, (int64_t[]){ DT_BATCH });
+static dt_status *infer(dt_infer *q) {
+    q->out = dt_type_of(DT_INT32, 1, (int64_t[]){DT_BATCH});
     return NULL;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)in, (void)out, (void)attr;
     dt_rule_whole(rule);
 }
 
-static void eval(const dt_call *c)
-{
-    for (int64_t i = 0; i < c->out.type.dim[0]; i++)
-        dt_cell_set_int(&c->out, i, c->env->first + i);
+static void eval(const dt_call *c) {
+    for (int64_t i = 0; i < c->out.type.dim[0]; i++) dt_cell_set_int(&c->out, i, c->env->first + i);
 }
 
 /* Over devices, which cut what is folded, it is iota. */
-static dt_value emit_iota(dt_partition_call *c)
-{
+static dt_value emit_iota(dt_partition_call *c) {
     dt_type type = dt_partition_type(c);
-    return c->factor[0] ? dt_convert(dt_partition_iota(c, &type, 0, c->factor[0]), DT_INT32) : dt_iota(c->trace, &type, 0);
+    return c->factor[0] ? dt_convert(dt_partition_iota(c, &type, 0, c->factor[0]), DT_INT32)
+                        : dt_iota(c->trace, &type, 0);
 }
 
-static const dt_partition_row over_devices = { .rule = dt_rule_elementwise, .emit = emit_iota };
+static const dt_partition_row over_devices = {.rule = dt_rule_elementwise, .emit = emit_iota};
 
 /* Of one replica's graph, where all have as many rows. */
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
-    dt_hlo_value own = dt_hlo_op(c->hlo, "iota", NULL, 0, &c->type, "%s", "iota_dimension = 0 : i64"), device = dt_hlo_convert(c->hlo, dt_hlo_device(c->hlo), DT_INT32);
-    dt_hlo_value first = dt_hlo_binary(c->hlo, "multiply", device, dt_hlo_like(c->hlo, device, (double)c->type.dim[0]));
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
+    dt_hlo_value own =
+                     dt_hlo_op(c->hlo, "iota", NULL, 0, &c->type, "%s", "iota_dimension = 0 : i64"),
+                 device = dt_hlo_convert(c->hlo, dt_hlo_device(c->hlo), DT_INT32);
+    dt_hlo_value first = dt_hlo_binary(c->hlo, "multiply", device,
+                                       dt_hlo_like(c->hlo, device, (double)c->type.dim[0]));
     return dt_hlo_binary(c->hlo, "add", own, dt_hlo_broadcast(c->hlo, first, &c->type, NULL));
 }
 
 const dt_op dt_op_example_id = {
-    .name = "example_id", .about = "the numbers of a replica's examples in the global batch", .n_in = 0, .role = DT_ROLE_COUNTER,
-    .infer = infer, .rule = rule, .eval = eval, .over_devices = &over_devices, .stablehlo = stablehlo,
+    .name = "example_id",
+    .about = "the numbers of a replica's examples in the global batch",
+    .n_in = 0,
+    .role = DT_ROLE_COUNTER,
+    .infer = infer,
+    .rule = rule,
+    .eval = eval,
+    .over_devices = &over_devices,
+    .stablehlo = stablehlo,
 };

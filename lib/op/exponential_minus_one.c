@@ -10,19 +10,20 @@
 #include "op/elementwise.h"
 #include "op/stablehlo.h"
 
-
 /* dx = dy * e^x */
-static void grad(dt_grad *g)
-{
-    g->din[0] = dt_multiply(g->dout, dt_exponential(g->in[0]));
-}
+static void grad(dt_grad *g) { g->din[0] = dt_multiply(g->dout, dt_exponential(g->in[0])); }
 
-static void eval(const dt_call *c)
-{
-    dt_eval_unary(c, dt_portable_expm1, NULL);
-}
+static void eval(const dt_call *c) { dt_eval_unary(c, dt_portable_expm1, NULL); }
 
 const dt_op dt_op_exponential_minus_one = {
-    .name = "exponential_minus_one", .about = "e^x - 1", .n_in = 1, .role = DT_ROLE_ELEMENT, .operations = 4,
-    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
+    .name = "exponential_minus_one",
+    .about = "e^x - 1",
+    .n_in = 1,
+    .role = DT_ROLE_ELEMENT,
+    .operations = 4,
+    .infer = dt_infer_floats,
+    .grad = grad,
+    .rule = dt_rule_elementwise,
+    .eval = eval,
+    .stablehlo = dt_hlo_same,
 };

@@ -1,83 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * get_dimension_size: y = the size of dimension `axis` of x, an int32 scalar. That of a batch dimension is known when
- * the step runs, and differs between replicas.
+ * get_dimension_size: y = the size of dimension `axis` of x, an int32 scalar. That of a batch
+ * dimension is known when the step runs, and differs between replicas.
  *
  * (C1) axis is a dimension of x.
  * (C2) The size fits in int32.
  *
- * call: dt_value dt_dim_value(dt_value x, int axis)
- * computes: The size of an axis when the step runs: for the batch, the number of this replica's examples. See dt_dim.
- * shape: an int32 scalar
- * expects: the axis exists; (C2) the size fits in int32
- * gradient: none
- * stablehlo: constant
+ * call: dt_value dt_dim_value(dt_value x, int axis) computes: The size of an axis when the step
+ * runs: for the batch, the number of this replica's examples. See dt_dim. shape: an int32 scalar
+ * expects: the axis exists; (C2) the size fits in int32 gradient: none stablehlo: constant
  *
- * Only x's type is read, so nothing has to be moved; x counts as whole, since a part has another size.
+ * Only x's type is read, so nothing has to be moved; x counts as whole, since a part has another
+ * size.
  */
 #include "op/cells.h"
 #include "op/partition.h"
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_axis_attr *a = q->attr;
     const dt_type *x = &q->in[0];
     if (a->axis < 0 || a->axis >= x->rank)
-        return dt_bad_shape(q, "(C1) cannot measure dimension %lld of %s", (long long)a->axis, dt_text_of(x).s);
+        return dt_bad_shape(q, "(C1) cannot measure dimension %lld of %s", (long long)a->axis,
+                            dt_text_of(x).s);
     if (x->dim[a->axis] > INT32_MAX)
-        return dt_bad_shape(q, "(C2) cannot count dimension %lld of %s in int32", (long long)a->axis, dt_text_of(x).s);
+        return dt_bad_shape(q, "(C2) cannot count dimension %lld of %s in int32",
+                            (long long)a->axis, dt_text_of(x).s);
     q->out = dt_scalar_type(DT_INT32);
     return NULL;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)in, (void)out, (void)attr;
     dt_rule_whole(rule);
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_axis_attr *a = c->node->attr;
     dt_cell_set_int(&c->out, 0, c->in[0].type.dim[a->axis]);
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     const dt_axis_attr *a = attr;
     dt_str_printf(out, "axis=%lld", (long long)a->axis);
 }
 
 /* Over devices x may lie in any way: its whole size is known when the program is made. */
-static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr,
+                              dt_rule *rule) {
     (void)out, (void)attr;
-    for (int d = 0; d < in[0].rank; d++)
-        rule->in[0][d] = (int8_t)d;
+    for (int d = 0; d < in[0].rank; d++) rule->in[0][d] = (int8_t)d;
 }
 
-static dt_value emit_size(dt_partition_call *c)
-{
+static dt_value emit_size(dt_partition_call *c) {
     const dt_axis_attr *a = c->node->attr;
     dt_type whole = dt_type_at(&c->type[0], c->batch);
     c->out.partial = 0;
     return dt_scalar(c->trace, DT_INT32, (double)whole.dim[a->axis]);
 }
 
-static const dt_partition_row over_devices = { .rule = rule_over_devices, .emit = emit_size };
+static const dt_partition_row over_devices = {.rule = rule_over_devices, .emit = emit_size};
 
 /* A number, as the function is written for one size of batch. */
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_axis_attr *a = c->node->attr;
     return dt_hlo_splat(c->hlo, &c->type, (double)c->in[0].type.dim[a->axis]);
 }
 
 const dt_op dt_op_get_dimension_size = {
-    .name = "get_dimension_size", .about = "the size of a dimension", .n_in = 1, .role = DT_ROLE_SIZE,
-    .attr_size = sizeof(dt_axis_attr), .varying = true,
-    .infer = infer, .rule = rule, .cost = dt_cost_none, .eval = eval, .print = print,
-    .over_devices = &over_devices, .stablehlo = stablehlo,
+    .name = "get_dimension_size",
+    .about = "the size of a dimension",
+    .n_in = 1,
+    .role = DT_ROLE_SIZE,
+    .attr_size = sizeof(dt_axis_attr),
+    .varying = true,
+    .infer = infer,
+    .rule = rule,
+    .cost = dt_cost_none,
+    .eval = eval,
+    .print = print,
+    .over_devices = &over_devices,
+    .stablehlo = stablehlo,
 };

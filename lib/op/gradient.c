@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reverse mode: the gradient of a scalar (of the sum, if the loss has a shape), emitted into the trace that computed it. A forward sweep marks the
- * nodes through which the loss can depend on the given values; a backward sweep applies the rule of each marked node's row:
+ * Reverse mode: the gradient of a scalar (of the sum, if the loss has a shape), emitted into the
+ * trace that computed it. A forward sweep marks the nodes through which the loss can depend on the
+ * given values; a backward sweep applies the rule of each marked node's row:
  *
  *     x ---> a ---> loss          d loss / d node is complete when the sweep reaches the node,
  *      \---> b -----^             because all its uses come after it
  *
- * Nodes are swept in an order that depends on the structure alone (dt_trace_order), and contributions are added in that order: the
- * same function gives the same sums, however it was written down.
+ * Nodes are swept in an order that depends on the structure alone (dt_trace_order), and
+ * contributions are added in that order: the same function gives the same sums, however it was
+ * written down.
  */
 #include <stdlib.h>
 
@@ -17,18 +19,16 @@
 
 typedef struct sweep {
     dt_trace *trace;
-    int n_order;      /* nodes that the loss needs */
-    int *order;       /* [n_order] inputs first; the loss is the last */
-    int n;            /* nodes of the trace when the sweep began */
-    bool *needed;     /* [n] depends on an x by differentiable ops */
-    dt_value *total;  /* [n] d loss / d node so far; trace NULL: none */
+    int n_order;     /* nodes that the loss needs */
+    int *order;      /* [n_order] inputs first; the loss is the last */
+    int n;           /* nodes of the trace when the sweep began */
+    bool *needed;    /* [n] depends on an x by differentiable ops */
+    dt_value *total; /* [n] d loss / d node so far; trace NULL: none */
 } sweep;
 
-static void mark(sweep *s, const dt_value *x, int n_x)
-{
+static void mark(sweep *s, const dt_value *x, int n_x) {
     for (int i = 0; i < n_x; i++)
-        if (x[i].trace == s->trace)
-            s->needed[x[i].node] = true;
+        if (x[i].trace == s->trace) s->needed[x[i].node] = true;
     for (int i = 0; i < s->n_order; i++) {
         const dt_node *node = dt_trace_node(s->trace, s->order[i]);
         for (int k = 0; k < node->n_in && node->op->grad; k++)
@@ -37,74 +37,67 @@ static void mark(sweep *s, const dt_value *x, int n_x)
 }
 
 /* Adds one use's share to the total of node i. */
-static void accumulate(sweep *s, int i, dt_value share)
-{
+static void accumulate(sweep *s, int i, dt_value share) {
     dt_type is = dt_type_of_value(share), ought = dt_trace_node(s->trace, i)->type;
-    if (dt_trace_error(s->trace))
-        return;
+    if (dt_trace_error(s->trace)) return;
     if (dt_type_equal(&is, &ought))
         s->total[i] = s->total[i].trace ? dt_add(s->total[i], share) : share;
     else
-        dt_trace_fail(s->trace, dt_fail(DT_E_INTERNAL, NULL, "the gradient of %%%d is %s, the node %s", i, dt_text_of(&is).s,
-                                        dt_text_of(&ought).s));
+        dt_trace_fail(s->trace,
+                      dt_fail(DT_E_INTERNAL, NULL, "the gradient of %%%d is %s, the node %s", i,
+                              dt_text_of(&is).s, dt_text_of(&ought).s));
 }
 
 /* Applies node i's gradient rule, under the node's own layer. */
-static void visit(sweep *s, int i)
-{
+static void visit(sweep *s, int i) {
     const dt_node *node = dt_trace_node(s->trace, i);
-    dt_grad g = { .trace = s->trace, .node = node, .out = dt_value_of(s->trace, i), .dout = s->total[i] };
+    dt_grad g = {
+        .trace = s->trace, .node = node, .out = dt_value_of(s->trace, i), .dout = s->total[i]};
     bool any = false;
     for (int k = 0; k < node->n_in; k++) {
         g.in[k] = dt_value_of(s->trace, node->in[k]);
         any |= g.wants[k] = s->needed[node->in[k]];
     }
-    if (!any || !node->op->grad)
-        return;
+    if (!any || !node->op->grad) return;
     const char *before = dt_trace_path(s->trace, node->path);
     node->op->grad(&g);
     for (int k = 0; k < node->n_in; k++)
-        if (g.wants[k] && g.din[k].trace)
-            accumulate(s, node->in[k], g.din[k]);
+        if (g.wants[k] && g.din[k].trace) accumulate(s, node->in[k], g.din[k]);
     dt_trace_path(s->trace, before);
 }
 
 /* Whether `loss` can be differentiated, and by these; fails its trace if not. */
-static bool check(dt_value loss, const dt_value *x, int n)
-{
+static bool check(dt_value loss, const dt_value *x, int n) {
     dt_type type = dt_type_of_value(loss);
     if (!dt_dtype_is_float(type.dtype)) {
-        dt_trace_fail(loss.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "a gradient needs a loss of floating-point numbers, got %s",
-                                          dt_text_of(&type).s));
+        dt_trace_fail(loss.trace,
+                      dt_fail(DT_E_MODEL_SHAPE, NULL,
+                              "a gradient needs a loss of floating-point numbers, got %s",
+                              dt_text_of(&type).s));
         return false;
     }
     for (int i = 0; i < n; i++)
-        if (x[i].trace && !dt_trace_owns(loss.trace, x[i], "a gradient"))
-            return false;
+        if (x[i].trace && !dt_trace_owns(loss.trace, x[i], "a gradient")) return false;
     return true;
 }
 
-void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out)
-{
-    for (int i = 0; i < n; i++)
-        out[i] = (dt_value){ 0 };
-    if (!dt_trace_is_live(loss.trace) || dt_trace_error(loss.trace) || !dt_trace_owns(loss.trace, loss, "a gradient") || !check(loss, x, n))
+void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out) {
+    for (int i = 0; i < n; i++) out[i] = (dt_value){0};
+    if (!dt_trace_is_live(loss.trace) || dt_trace_error(loss.trace) ||
+        !dt_trace_owns(loss.trace, loss, "a gradient") || !check(loss, x, n))
         return;
     loss = dt_reduce_sum(loss, DT_NO_AXIS); /* itself when it is a scalar */
-    sweep s = { .trace = loss.trace, .n = dt_trace_count(loss.trace) };
+    sweep s = {.trace = loss.trace, .n = dt_trace_count(loss.trace)};
     s.order = dt_alloc((size_t)s.n * sizeof *s.order);
     s.needed = dt_alloc((size_t)s.n * sizeof *s.needed);
     s.total = dt_alloc((size_t)s.n * sizeof *s.total);
     s.n_order = dt_trace_order(s.trace, &loss.node, 1, s.order);
     mark(&s, x, n);
-    if (s.needed[loss.node])
-        s.total[loss.node] = dt_like(loss, 1);
+    if (s.needed[loss.node]) s.total[loss.node] = dt_like(loss, 1);
     for (int i = s.n_order - 1; i >= 0; i--)
-        if (s.total[s.order[i]].trace)
-            visit(&s, s.order[i]);
+        if (s.total[s.order[i]].trace) visit(&s, s.order[i]);
     for (int i = 0; i < n; i++)
-        if (x[i].trace == s.trace && !dt_trace_error(s.trace))
-            out[i] = s.total[x[i].node];
+        if (x[i].trace == s.trace && !dt_trace_error(s.trace)) out[i] = s.total[x[i].node];
     free(s.order);
     free(s.needed);
     free(s.total);

@@ -4,33 +4,31 @@
 
 #include "op/window.h"
 
-static int64_t floor_divide(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
+static int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
-static int64_t ceil_divide(int64_t a, int64_t b)
-{
-    return -floor_divide(-a, b);
-}
+static int64_t ceil_divide(int64_t a, int64_t b) { return -floor_divide(-a, b); }
 
-bool dt_halo_find(const dt_sweep *s, int parts, dt_halo *out)
-{
+bool dt_halo_find(const dt_sweep *s, int parts, dt_halo *out) {
     const dt_window *w = &s->window;
     int64_t places = s->places / parts, own = s->in / parts, base = w->base_dilation;
-    if (places < 1 || own < 1 || s->taps < 1 || s->places % parts || s->in % parts || places * w->stride % base)
+    if (places < 1 || own < 1 || s->taps < 1 || s->places % parts || s->in % parts ||
+        places * w->stride % base)
         return false;
-    /* on the stretched dimension, seen from where the device's part begins, its windows lie over start .. end */
+    /* on the stretched dimension, seen from where the device's part begins, its windows lie over
+     * start .. end */
     int64_t start = -w->low, end = (places - 1) * w->stride - w->low + (s->taps - 1) * w->dilation;
     int64_t first = ceil_divide(start, base), last = floor_divide(end, base);
-    *out = (dt_halo){ .low = -first, .high = last - (own - 1), .drift = places * w->stride / base - own, .window = *w };
+    *out = (dt_halo){.low = -first,
+                     .high = last - (own - 1),
+                     .drift = places * w->stride / base - own,
+                     .window = *w};
     out->window.low = first * base - start;
     out->window.high = end - last * base;
     return last >= first;
 }
 
-dt_value dt_halo_exchange(const dt_partition_call *c, dt_value x, int dim, dt_mesh_axes axes, const dt_halo *r, double fill)
-{
+dt_value dt_halo_exchange(const dt_partition_call *c, dt_value x, int dim, dt_mesh_axes axes,
+                          const dt_halo *r, double fill) {
     dt_across_attr a = dt_partition_across(c, axes);
     a.dim = dim;
     a.low = r->low;

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Halos: what a device needs of its neighbours, where the inputs of windows are divided among devices.
+ * Halos: what a device needs of its neighbours, where the inputs of windows are divided among
+ * devices.
  *
- * A dimension of x is cut in parts, and so are the places of a window that goes over it: every device has the same count of either. The input under a
- * device's places is a range that begins `low` elements before its own part of x (from the second device on `drift` elements further each), and ends
- * `high` behind it: collective_permute brings it, and then `window` goes over what has come.
+ * A dimension of x is cut in parts, and so are the places of a window that goes over it: every
+ * device has the same count of either. The input under a device's places is a range that begins
+ * `low` elements before its own part of x (from the second device on `drift` elements further
+ * each), and ends `high` behind it: collective_permute brings it, and then `window` goes over what
+ * has come.
  *
  *     3 taps, padding SAME, 8 elements and places on 2 devices   0123|4567   ->   -01234, 34567-
  *
- * The range is shorter than low and high of the window say where the window skips elements. It has all padding that is seen in it, so that the
- * window over it has none, but for what holes leave at its ends.
+ * The range is shorter than low and high of the window say where the window skips elements. It has
+ * all padding that is seen in it, so that the window over it has none, but for what holes leave at
+ * its ends.
  */
 #ifndef DT_OP_HALO_H
 #define DT_OP_HALO_H
@@ -30,6 +34,7 @@ typedef struct dt_sweep {
 /* False: the devices' ranges do not lie at equal distances, or something does not divide. */
 bool dt_halo_find(const dt_sweep *s, int parts, dt_halo *out);
 /* The range, brought: x is what a device holds, cut along `dim` by `axes`. */
-dt_value dt_halo_exchange(const dt_partition_call *c, dt_value x, int dim, dt_mesh_axes axes, const dt_halo *r, double fill);
+dt_value dt_halo_exchange(const dt_partition_call *c, dt_value x, int dim, dt_mesh_axes axes,
+                          const dt_halo *r, double fill);
 
 #endif

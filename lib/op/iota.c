@@ -6,7 +6,8 @@
  * (C2) axis is a dimension of the type.
  * (C3) The elements are numbers.
  *
- * Splitting: along every dimension but axis, where a part would have to know where it begins. Devices know.
+ * Splitting: along every dimension but axis, where a part would have to know where it begins.
+ * Devices know.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
@@ -14,27 +15,25 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_iota_attr *a = q->attr;
     q->out = a->type;
     DT_TRY(dt_check_result(q, 1));
     if (a->axis < 0 || a->axis >= a->type.rank)
-        return dt_bad_shape(q, "(C2) cannot count along dimension %lld of %s", (long long)a->axis, dt_text_of(&a->type).s);
+        return dt_bad_shape(q, "(C2) cannot count along dimension %lld of %s", (long long)a->axis,
+                            dt_text_of(&a->type).s);
     if (a->type.dtype == DT_BOOL)
         return dt_bad_shape(q, "(C3) expected numbers, got %s", dt_text_of(&a->type).s);
     return NULL;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     const dt_iota_attr *a = attr;
     dt_rule_elementwise(in, out, attr, rule);
     rule->out[a->axis] = -1;
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_iota_attr *a = c->node->attr;
     const dt_type *t = &c->out.type;
     int64_t stride[DT_MAX_RANK];
@@ -45,31 +44,37 @@ static void eval(const dt_call *c)
     }
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     const dt_iota_attr *a = attr;
     dt_str_printf(out, "axis=%lld", (long long)a->axis);
 }
 
-static dt_value emit_part(dt_partition_call *c)
-{
+static dt_value emit_part(dt_partition_call *c) {
     const dt_iota_attr *a = c->node->attr;
     dt_type type = dt_partition_type(c);
-    if (!c->factor[a->axis])
-        return dt_partition_same(c);
+    if (!c->factor[a->axis]) return dt_partition_same(c);
     return dt_convert(dt_partition_iota(c, &type, (int)a->axis, c->factor[a->axis]), type.dtype);
 }
 
-static const dt_partition_row over_devices = { .rule = dt_rule_elementwise, .emit = emit_part };
+static const dt_partition_row over_devices = {.rule = dt_rule_elementwise, .emit = emit_part};
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_iota_attr *a = c->node->attr;
-    return dt_hlo_op(c->hlo, "iota", NULL, 0, &c->type, "iota_dimension = %lld : i64", (long long)a->axis);
+    return dt_hlo_op(c->hlo, "iota", NULL, 0, &c->type, "iota_dimension = %lld : i64",
+                     (long long)a->axis);
 }
 
 const dt_op dt_op_iota = {
-    .name = "iota", .about = "0, 1, 2, ... along a dimension", .n_in = 0, .role = DT_ROLE_COUNTER, .attr_size = sizeof(dt_iota_attr),
-    .result_type = 1 + offsetof(dt_iota_attr, type), .infer = infer, .rule = rule, .eval = eval, .print = print,
-    .over_devices = &over_devices, .stablehlo = stablehlo,
+    .name = "iota",
+    .about = "0, 1, 2, ... along a dimension",
+    .n_in = 0,
+    .role = DT_ROLE_COUNTER,
+    .attr_size = sizeof(dt_iota_attr),
+    .result_type = 1 + offsetof(dt_iota_attr, type),
+    .infer = infer,
+    .rule = rule,
+    .eval = eval,
+    .print = print,
+    .over_devices = &over_devices,
+    .stablehlo = stablehlo,
 };

@@ -9,7 +9,8 @@
  * (C1) x is of floats and has at least one feature, in the last dimension, which is not the batch.
  * (C2) gamma and beta are of x's dtype and have one number for each feature.
  *
- * A composite of reduce, rsqrt and element-wise ops, kept whole so that a back end can read x once. J. L. Ba et al., Layer Normalization (2016).
+ * A composite of reduce, rsqrt and element-wise ops, kept whole so that a back end can read x once.
+ * J. L. Ba et al., Layer Normalization (2016).
  */
 #include "op/layer_norm.h"
 
@@ -19,111 +20,115 @@
 #include "op/elementwise.h"
 #include "op/shapes.h"
 
-dt_status *dt_norm_check(const dt_infer *q, int vector)
-{
+dt_status *dt_norm_check(const dt_infer *q, int vector) {
     const dt_type *x = &q->in[0];
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_FLOATS));
     if (x->rank < 1 || x->dim[x->rank - 1] < 1)
-        return dt_bad_shape(q, "(C1) expected features in the last dimension, got %s", dt_text_of(x).s);
+        return dt_bad_shape(q, "(C1) expected features in the last dimension, got %s",
+                            dt_text_of(x).s);
     dt_type features = dt_type_of(x->dtype, 1, &x->dim[x->rank - 1]);
     if (vector >= 0 && !dt_type_equal(&q->in[vector], &features))
-        return dt_bad_shape(q, "(C2) expected a vector %s, got %s", dt_text_of(&features).s, dt_text_of(&q->in[vector]).s);
+        return dt_bad_shape(q, "(C2) expected a vector %s, got %s", dt_text_of(&features).s,
+                            dt_text_of(&q->in[vector]).s);
     return NULL;
 }
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     DT_TRY(dt_norm_check(q, 1));
     DT_TRY(dt_norm_check(q, 2));
     q->out = q->in[0];
     return NULL;
 }
 
-void dt_norm_rule_rows(const dt_type *x, int8_t *factors)
-{
-    for (int d = 0; d < x->rank - 1; d++)
-        factors[d] = (int8_t)d;
+void dt_norm_rule_rows(const dt_type *x, int8_t *factors) {
+    for (int d = 0; d < x->rank - 1; d++) factors[d] = (int8_t)d;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)out, (void)attr;
     dt_rule_whole(rule);
     dt_norm_rule_rows(&in[0], rule->in[0]);
     dt_norm_rule_rows(&in[0], rule->out);
 }
 
-static void grad(dt_grad *g)
-{
+static void grad(dt_grad *g) {
     int rank = dt_type_of_value(g->in[0]).rank;
     if (g->wants[0])
-        g->din[0] = dt_emit(g->trace, &dt_op_layer_norm_grad, (dt_value[]){ g->in[0], g->in[1], g->dout }, 3, g->node->attr);
+        g->din[0] = dt_emit(g->trace, &dt_op_layer_norm_grad,
+                            (dt_value[]){g->in[0], g->in[1], g->dout}, 3, g->node->attr);
     if (g->wants[1])
-        g->din[1] = dt_emit(g->trace, &dt_op_layer_norm_scale_grad, (dt_value[]){ g->in[0], g->dout }, 2, g->node->attr);
-    if (g->wants[2])
-        g->din[2] = dt_reduce(g->dout, DT_REDUCE_SUM, dt_all_dims(rank - 1));
+        g->din[1] = dt_emit(g->trace, &dt_op_layer_norm_scale_grad, (dt_value[]){g->in[0], g->dout},
+                            2, g->node->attr);
+    if (g->wants[2]) g->din[2] = dt_reduce(g->dout, DT_REDUCE_SUM, dt_all_dims(rank - 1));
 }
 
 /* ---- the definition ---- */
 
-dt_norm_row dt_norm_row_of(const dt_view *x, int64_t row, double epsilon)
-{
+dt_norm_row dt_norm_row_of(const dt_view *x, int64_t row, double epsilon) {
     int64_t n = x->type.dim[x->type.rank - 1];
-    dt_norm_row r = { .at = row * n, .n = n };
+    dt_norm_row r = {.at = row * n, .n = n};
     double squares = 0;
-    for (int64_t i = 0; i < n; i++)
-        r.mean += dt_cell_double(x, r.at + i) / (double)n;
+    for (int64_t i = 0; i < n; i++) r.mean += dt_cell_double(x, r.at + i) / (double)n;
     for (int64_t i = 0; i < n; i++)
         squares += (dt_cell_double(x, r.at + i) - r.mean) * (dt_cell_double(x, r.at + i) - r.mean);
     r.inverse = 1 / sqrt(squares / (double)n + epsilon);
     return r;
 }
 
-double dt_norm_cell(const dt_view *x, const dt_norm_row *r, int64_t i)
-{
+double dt_norm_cell(const dt_view *x, const dt_norm_row *r, int64_t i) {
     return (dt_cell_double(x, r->at + i) - r->mean) * r->inverse;
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_norm_attr *a = c->node->attr;
     int64_t n = c->out.type.dim[c->out.type.rank - 1];
     for (int64_t row = 0, rows = dt_type_elements(&c->out.type) / n; row < rows; row++) {
         dt_norm_row r = dt_norm_row_of(&c->in[0], row, a->epsilon);
         for (int64_t i = 0; i < n; i++)
-            dt_cell_set_double(&c->out, r.at + i, dt_norm_cell(&c->in[0], &r, i) * dt_cell_double(&c->in[1], i) + dt_cell_double(&c->in[2], i));
+            dt_cell_set_double(&c->out, r.at + i,
+                               dt_norm_cell(&c->in[0], &r, i) * dt_cell_double(&c->in[1], i) +
+                                   dt_cell_double(&c->in[2], i));
     }
 }
 
 /* ---- folded: entries have a gamma and a beta of their own ---- */
 
-dt_value dt_norm_plain(dt_value x, double epsilon)
-{
-    dt_type t = dt_type_of_value(x), features = dt_type_of(t.dtype, 1, t.rank > 0 ? &t.dim[t.rank - 1] : t.dim);
-    return dt_layer_norm(x, dt_splat(x.trace, &features, 1), dt_splat(x.trace, &features, 0), epsilon);
+dt_value dt_norm_plain(dt_value x, double epsilon) {
+    dt_type t = dt_type_of_value(x),
+            features = dt_type_of(t.dtype, 1, t.rank > 0 ? &t.dim[t.rank - 1] : t.dim);
+    return dt_layer_norm(x, dt_splat(x.trace, &features, 1), dt_splat(x.trace, &features, 0),
+                         epsilon);
 }
 
-static dt_value stack(const dt_fold_call *c)
-{
+static dt_value stack(const dt_fold_call *c) {
     dt_type t = dt_type_of_value(c->in[0]);
-    int8_t dims[DT_MAX_RANK] = { 0, (int8_t)(t.rank - 1) };
+    int8_t dims[DT_MAX_RANK] = {0, (int8_t)(t.rank - 1)};
     dt_value y = dt_norm_plain(c->in[0], ((const dt_norm_attr *)c->node->attr)->epsilon);
-    return dt_add(dt_multiply(y, dt_broadcast_in_dim(c->in[1], &t, dims)), dt_broadcast_in_dim(c->in[2], &t, dims));
+    return dt_add(dt_multiply(y, dt_broadcast_in_dim(c->in[1], &t, dims)),
+                  dt_broadcast_in_dim(c->in[2], &t, dims));
 }
 
 /* sum; difference, square, sum; difference, product, product, sum */
-static void cost(const dt_call *c, dt_cost *cost)
-{
+static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, 8 * (double)dt_type_elements(&c->out.type));
 }
 
-void dt_norm_print(const void *attr, dt_str *out)
-{
+void dt_norm_print(const void *attr, dt_str *out) {
     dt_str_printf(out, "epsilon=%g", ((const dt_norm_attr *)attr)->epsilon);
 }
 
 const dt_op dt_op_layer_norm = {
-    .name = "layer_norm", .about = "rows normalized to mean 0 and deviation 1, scaled and shifted", .n_in = 3, .attr_size = sizeof(dt_norm_attr),
-    .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = dt_norm_print, .stack = stack,
-    .over_devices = &dt_norm_over_devices, .decompose = dt_norm_decompose,
+    .name = "layer_norm",
+    .about = "rows normalized to mean 0 and deviation 1, scaled and shifted",
+    .n_in = 3,
+    .attr_size = sizeof(dt_norm_attr),
+    .infer = infer,
+    .grad = grad,
+    .rule = rule,
+    .cost = cost,
+    .eval = eval,
+    .print = dt_norm_print,
+    .stack = stack,
+    .over_devices = &dt_norm_over_devices,
+    .decompose = dt_norm_decompose,
 };

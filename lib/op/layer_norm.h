@@ -5,7 +5,8 @@
 
 #include "op/partition.h"
 
-/* Constraints (C1) and (C2): x has rows of a fixed number of features, and input `vector` (-1: none) has one number for each. */
+/* Constraints (C1) and (C2): x has rows of a fixed number of features, and input `vector` (-1:
+ * none) has one number for each. */
 dt_status *dt_norm_check(const dt_infer *q, int vector) DT_MUST_USE;
 /* One factor for each dimension of x but the last; x is input 0. */
 void dt_norm_rule_rows(const dt_type *x, int8_t *factors);
@@ -13,8 +14,8 @@ void dt_norm_print(const void *attr, dt_str *out);
 
 /* A row of x, as its gradients need it. */
 typedef struct dt_norm_row {
-    int64_t at, n;           /* its first cell, and how many */
-    double mean, inverse;    /* 1 / sqrt(variance + epsilon) */
+    int64_t at, n;        /* its first cell, and how many */
+    double mean, inverse; /* 1 / sqrt(variance + epsilon) */
 } dt_norm_row;
 dt_norm_row dt_norm_row_of(const dt_view *x, int64_t row, double epsilon);
 /* Feature i of the row at mean 0 and deviation 1. */
@@ -24,7 +25,8 @@ double dt_norm_cell(const dt_view *x, const dt_norm_row *r, int64_t i);
 dt_value dt_norm_plain(dt_value x, double epsilon);
 
 /* How they are split over devices (layer_norm_split.c). */
-extern const dt_partition_row dt_norm_over_devices, dt_norm_grad_over_devices, dt_norm_scale_grad_over_devices;
+extern const dt_partition_row dt_norm_over_devices, dt_norm_grad_over_devices,
+    dt_norm_scale_grad_over_devices;
 dt_value dt_norm_decompose(dt_partition_call *c);
 dt_value dt_norm_grad_decompose(dt_partition_call *c);
 dt_value dt_norm_scale_grad_decompose(dt_partition_call *c);

@@ -13,17 +13,21 @@
 #include <math.h>
 
 /* dx = dy / x */
-static void grad(dt_grad *g)
-{
-    g->din[0] = dt_divide(g->dout, g->in[0]);
-}
+static void grad(dt_grad *g) { g->din[0] = dt_divide(g->dout, g->in[0]); }
 
-static void eval(const dt_call *c)
-{
-    dt_eval_unary(c, dt_portable_log, NULL);
-}
+static void eval(const dt_call *c) { dt_eval_unary(c, dt_portable_log, NULL); }
 
 const dt_op dt_op_log = {
-    .name = "log", .about = "the natural logarithm", .n_in = 1, .role = DT_ROLE_ELEMENT, .positive = true, .operations = 2,
-    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Log",
+    .name = "log",
+    .about = "the natural logarithm",
+    .n_in = 1,
+    .role = DT_ROLE_ELEMENT,
+    .positive = true,
+    .operations = 2,
+    .infer = dt_infer_floats,
+    .grad = grad,
+    .rule = dt_rule_elementwise,
+    .eval = eval,
+    .stablehlo = dt_hlo_same,
+    .onnx = "Log",
 };

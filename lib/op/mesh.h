@@ -2,26 +2,32 @@
 /*
  * Meshes and layouts: how a value is divided over the devices that compute one program.
  *
- * The devices form a mesh with axes, the first one major: device 5 of a mesh [2, 4] is at (1, 1). A layout says for every dimension of
- * a value which axes cut it; axes that cut no dimension hold copies. Axes of one dimension cut it in their order, the first
- * one major, so that a part is a run of neighbours and its number is the rank of the device among those axes.
+ * The devices form a mesh with axes, the first one major: device 5 of a mesh [2, 4] is at (1, 1). A
+ * layout says for every dimension of a value which axes cut it; axes that cut no dimension hold
+ * copies. Axes of one dimension cut it in their order, the first one major, so that a part is a run
+ * of neighbours and its number is the rank of the device among those axes.
  *
- *     mesh [2, 4], f32[8,12] with axes {0} on dimension 1:   devices 0..3 hold [:, 0:6], devices 4..7 hold [:, 6:12]
+ *     mesh [2, 4], f32[8,12] with axes {0} on dimension 1:   devices 0..3 hold [:, 0:6], devices
+ *     4..7 hold [:, 6:12]
  *
- * A value is PARTIAL over axes when the devices along them hold terms of it: it is their sum (or their maximum).
+ * A value is PARTIAL over axes when the devices along them hold terms of it: it is their sum (or
+ * their maximum).
  *
- * MICRO-BATCHES are one more axis, the first: it cuts the batch in time instead of over devices. A device does one part after the other; to add up along
- * this axis is to accumulate, and no byte travels.
+ * MICRO-BATCHES are one more axis, the first: it cuts the batch in time instead of over devices. A
+ * device does one part after the other; to add up along this axis is to accumulate, and no byte
+ * travels.
  *
- * The batch: while a program is cut over devices, "-k" in a type counts k * B / parts rows, parts being the most pieces that any value's
- * batch is cut into, so that every part of the batch has a size. The whole batch is then -k * parts.
+ * The batch: while a program is cut over devices, "-k" in a type counts k * B / parts rows, parts
+ * being the most pieces that any value's batch is cut into, so that every part of the batch has a
+ * size. The whole batch is then -k * parts.
  */
 #ifndef DT_OP_MESH_H
 #define DT_OP_MESH_H
 
 #include "graph/graph.h"
 
-enum { DT_MAX_AXES = 20 }; /* a slice of 9,216 chips of two cores has 13 prime factors; micro-batches are one more */
+/* a slice of 9,216 chips of two cores has 13 prime factors; micro-batches are one more */
+enum { DT_MAX_AXES = 20 };
 
 /* Axes as a set: bit a is axis a. */
 typedef uint32_t dt_mesh_axes;
@@ -29,8 +35,10 @@ typedef uint32_t dt_mesh_axes;
 typedef struct dt_mesh {
     int32_t n;
     int32_t size[DT_MAX_AXES]; /* unused ones are 0 */
-    dt_mesh_axes replicas;     /* the axes along which replicas stand, the innermost ones, if the mesh has more than one replica's devices */
-    dt_mesh_axes time;         /* the axis of micro-batches, if there are several */
+    /* the axes along which replicas stand, the innermost ones, if the mesh has more than one
+     * replica's devices */
+    dt_mesh_axes replicas;
+    dt_mesh_axes time; /* the axis of micro-batches, if there are several */
 } dt_mesh;
 
 int dt_mesh_devices(const dt_mesh *m); /* each micro-batch counts as a device of its own */

@@ -17,25 +17,24 @@
 #include "op/stablehlo.h"
 
 /* da = dy where a < b, db = dy where b <= a */
-static void grad(dt_grad *g)
-{
-    if (g->wants[0])
-        g->din[0] = dt_placement(dt_compare(g->in[0], g->in[1], DT_LT), g->dout);
-    if (g->wants[1])
-        g->din[1] = dt_placement(dt_compare(g->in[1], g->in[0], DT_LE), g->dout);
+static void grad(dt_grad *g) {
+    if (g->wants[0]) g->din[0] = dt_placement(dt_compare(g->in[0], g->in[1], DT_LT), g->dout);
+    if (g->wants[1]) g->din[1] = dt_placement(dt_compare(g->in[1], g->in[0], DT_LE), g->dout);
 }
 
-static int64_t ints(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static int64_t ints(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static void eval(const dt_call *c)
-{
-    dt_eval_binary(c, dt_double_min, ints);
-}
+static void eval(const dt_call *c) { dt_eval_binary(c, dt_double_min, ints); }
 
 const dt_op dt_op_minimum = {
-    .name = "minimum", .exact = true, .about = "the smaller of a and b", .n_in = 2, .role = DT_ROLE_ELEMENT,
-    .infer = dt_infer_any, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same,
+    .name = "minimum",
+    .exact = true,
+    .about = "the smaller of a and b",
+    .n_in = 2,
+    .role = DT_ROLE_ELEMENT,
+    .infer = dt_infer_any,
+    .grad = grad,
+    .rule = dt_rule_elementwise,
+    .eval = eval,
+    .stablehlo = dt_hlo_same,
 };

@@ -12,25 +12,25 @@
 #include "op/stablehlo.h"
 
 /* da = dy * b, db = dy * a */
-static void grad(dt_grad *g)
-{
-    if (g->wants[0])
-        g->din[0] = dt_multiply(g->dout, g->in[1]);
-    if (g->wants[1])
-        g->din[1] = dt_multiply(g->dout, g->in[0]);
+static void grad(dt_grad *g) {
+    if (g->wants[0]) g->din[0] = dt_multiply(g->dout, g->in[1]);
+    if (g->wants[1]) g->din[1] = dt_multiply(g->dout, g->in[0]);
 }
 
-static double floats(double a, double b)
-{
-    return a * b;
-}
+static double floats(double a, double b) { return a * b; }
 
-static void eval(const dt_call *c)
-{
-    dt_eval_binary(c, floats, dt_int_multiply);
-}
+static void eval(const dt_call *c) { dt_eval_binary(c, floats, dt_int_multiply); }
 
 const dt_op dt_op_multiply = {
-    .name = "multiply", .about = "a * b", .n_in = 2, .role = DT_ROLE_ELEMENT, .linear = 3,
-    .infer = dt_infer_numbers, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Mul",
+    .name = "multiply",
+    .about = "a * b",
+    .n_in = 2,
+    .role = DT_ROLE_ELEMENT,
+    .linear = 3,
+    .infer = dt_infer_numbers,
+    .grad = grad,
+    .rule = dt_rule_elementwise,
+    .eval = eval,
+    .stablehlo = dt_hlo_same,
+    .onnx = "Mul",
 };

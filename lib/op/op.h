@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The op table: one file per op in this folder, one row in op/ops.h. A row holds the whole meaning of an op: shape rule, gradient,
- * how it may be split, cost, and `eval`, plain C that defines it. Everything else (passes, kernels, back ends) is tested against `eval`.
+ * The op table: one file per op in this folder, one row in op/ops.h. A row holds the whole meaning
+ * of an op: shape rule, gradient, how it may be split, cost, and `eval`, plain C that defines it.
+ * Everything else (passes, kernels, back ends) is tested against `eval`.
  *
- * This header has what builds nodes. The public ones (dt_add, dt_matmul, ...) stand in dtrain.h; those here broadcast nothing
- * unless they say so.
+ * This header has what builds nodes. The public ones (dt_add, dt_matmul, ...) stand in dtrain.h;
+ * those here broadcast nothing unless they say so.
  */
 #ifndef DT_OP_OP_H
 #define DT_OP_OP_H
@@ -23,80 +24,149 @@ dt_cost dt_cost_of(const dt_call *c);
 
 /* ---- attributes ---- */
 
-typedef struct dt_constant_attr { dt_type type; double value; } dt_constant_attr;      /* a splat; type may contain B */
-typedef struct dt_iota_attr { dt_type type; int64_t axis; } dt_iota_attr;               /* 0, 1, ... along axis */
-typedef struct dt_index_attr { dt_type type; int64_t index; } dt_index_attr;            /* parameter, variable */
-typedef struct dt_convert_attr { int64_t dtype; } dt_convert_attr;
-typedef struct dt_precision_attr { int64_t mantissa_bits, exponent_bits; } dt_precision_attr; /* the latter 0: the dtype's */
-typedef struct dt_broadcast_attr { dt_type type; int8_t dims[DT_MAX_RANK]; } dt_broadcast_attr; /* dims[i]: output dimension of input dimension i; -1 beyond its rank */
-typedef struct dt_reshape_attr { dt_type type; } dt_reshape_attr;
-typedef struct dt_transpose_attr { int8_t perm[DT_MAX_RANK]; } dt_transpose_attr;       /* out dim i is in dim perm[i] */
+/* a splat; type may contain B */
+typedef struct dt_constant_attr {
+    dt_type type;
+    double value;
+} dt_constant_attr;
+/* 0, 1, ... along axis */
+typedef struct dt_iota_attr {
+    dt_type type;
+    int64_t axis;
+} dt_iota_attr;
+/* parameter, variable */
+typedef struct dt_index_attr {
+    dt_type type;
+    int64_t index;
+} dt_index_attr;
+typedef struct dt_convert_attr {
+    int64_t dtype;
+} dt_convert_attr;
+/* the latter 0: the dtype's */
+typedef struct dt_precision_attr {
+    int64_t mantissa_bits, exponent_bits;
+} dt_precision_attr;
+/* dims[i]: output dimension of input dimension i; -1 beyond its rank */
+typedef struct dt_broadcast_attr {
+    dt_type type;
+    int8_t dims[DT_MAX_RANK];
+} dt_broadcast_attr;
+typedef struct dt_reshape_attr {
+    dt_type type;
+} dt_reshape_attr;
+/* out dim i is in dim perm[i] */
+typedef struct dt_transpose_attr {
+    int8_t perm[DT_MAX_RANK];
+} dt_transpose_attr;
 typedef enum dt_reduce_kind { DT_REDUCE_SUM, DT_REDUCE_MAX, DT_REDUCE_MIN } dt_reduce_kind;
-typedef struct dt_reduce_attr { int32_t kind; uint32_t dims; } dt_reduce_attr;          /* dims: bit i = dimension i goes */
-typedef struct dt_dot_attr {                                                            /* as StableHLO's dot_dimension_numbers */
+/* dims: bit i = dimension i goes */
+typedef struct dt_reduce_attr {
+    int32_t kind;
+    uint32_t dims;
+} dt_reduce_attr;
+typedef struct dt_dot_attr { /* as StableHLO's dot_dimension_numbers */
     int8_t n_batch, n_contract;
     int8_t lhs_batch[DT_MAX_RANK], rhs_batch[DT_MAX_RANK];
     int8_t lhs_contract[DT_MAX_RANK], rhs_contract[DT_MAX_RANK];
 } dt_dot_attr; /* result: batch dims, free dims of lhs, free dims of rhs */
-typedef struct dt_compare_attr { int64_t direction; } dt_compare_attr;
-typedef struct dt_axis_attr { int64_t axis; } dt_axis_attr;                             /* argmax, get_dimension_size, concatenate */
-/* How a window goes along one dimension: window o lies over elements o * stride - low + k * dilation, k = 0 .. size - 1, of the
- * dimension after base_dilation - 1 holes were put between its elements. What is outside, or a hole, counts as padding. */
-typedef struct dt_window { int64_t stride, low, high, base_dilation, dilation; } dt_window;
-#define DT_WINDOW_ONE ((dt_window){ .stride = 1, .base_dilation = 1, .dilation = 1 }) /* over a single element: changes nothing */
+typedef struct dt_compare_attr {
+    int64_t direction;
+} dt_compare_attr;
+/* argmax, get_dimension_size, concatenate */
+typedef struct dt_axis_attr {
+    int64_t axis;
+} dt_axis_attr;
+/* How a window goes along one dimension: window o lies over elements o * stride - low + k *
+ * dilation, k = 0 .. size - 1, of the dimension after base_dilation - 1 holes were put between its
+ * elements. What is outside, or a hole, counts as padding. */
+typedef struct dt_window {
+    int64_t stride, low, high, base_dilation, dilation;
+} dt_window;
+/* over a single element: changes nothing */
+#define DT_WINDOW_ONE ((dt_window){.stride = 1, .base_dilation = 1, .dilation = 1})
 enum { DT_MAX_SPATIAL = 3 };
-typedef struct dt_convolution_attr {                                                    /* as StableHLO's conv: b01f x 01io -> b01f is Keras' order */
+/* as StableHLO's conv: b01f x 01io -> b01f is Keras' order */
+typedef struct dt_convolution_attr {
     int8_t n_spatial;
     int8_t lhs_batch, lhs_feature, rhs_in, rhs_out, out_batch, out_feature;
     int8_t lhs_spatial[DT_MAX_SPATIAL], rhs_spatial[DT_MAX_SPATIAL], out_spatial[DT_MAX_SPATIAL];
     int32_t feature_groups, batch_groups; /* 1: none; at most one of them is larger */
     dt_window window[DT_MAX_SPATIAL];     /* their sizes are rhs's; unused ones are zero */
 } dt_convolution_attr;
-typedef struct dt_reduce_window_attr {                                                  /* select_and_scatter too; unused dimensions are zero */
+typedef struct dt_reduce_window_attr { /* select_and_scatter too; unused dimensions are zero */
     int64_t kind, size[DT_MAX_RANK];
     dt_window window[DT_MAX_RANK];
 } dt_reduce_window_attr;
 typedef struct dt_pad_attr {
     double value;
-    struct { int64_t low, high, interior; } dim[DT_MAX_RANK];                           /* low, high < 0: cuts off */
+    struct {
+        int64_t low, high, interior;
+    } dim[DT_MAX_RANK]; /* low, high < 0: cuts off */
 } dt_pad_attr;
-typedef struct dt_slice_attr { struct { int64_t start, size, stride; } dim[DT_MAX_RANK]; } dt_slice_attr; /* size: of the result; B stays whole */
-typedef struct dt_reverse_attr { uint32_t dims; } dt_reverse_attr;
-/* Which cut of the batch a segment op uses: the replicas', the shards' of `reproducible`, or equal pieces, which are the threads' (pass/tiles.c). */
+/* size: of the result; B stays whole */
+typedef struct dt_slice_attr {
+    struct {
+        int64_t start, size, stride;
+    } dim[DT_MAX_RANK];
+} dt_slice_attr;
+typedef struct dt_reverse_attr {
+    uint32_t dims;
+} dt_reverse_attr;
+/* Which cut of the batch a segment op uses: the replicas', the shards' of `reproducible`, or equal
+ * pieces, which are the threads' (pass/tiles.c). */
 typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_TILES } dt_cut;
 /*
- * The segment ops appear in folded graphs, where the rows of all replicas are stacked and B counts them all. A cut has S = count
- * segments; env->offsets (replicas) or env->shards holds the S + 1 borders in examples (piece s of B begins at B s / S); a dimension k * B is cut at k times them.
- *   segment_reduce(x)           (B, ...) -> (S, ...): a reduce per segment over `dims`, which contain dimension 0; an empty sum is 0
- *   segment_deviations(x)       (B, ...) -> (S, ...): a sum per segment of the squares of differences from the segment's mean
- *   segment_dot_general(a, b)   -> (S, ...): a dot_general per segment, contracting dimension 0 of both among others
- *   segment_convolution(a, b)   -> (S, ...): a convolution per segment, summing over dimension 0 of both
- *   segment_broadcast(x)        (S, ...) -> `type` = (B, ...): every row gets the entry of its segment
+ * The segment ops appear in folded graphs, where the rows of all replicas are stacked and B counts
+ * them all. A cut has S = count segments; env->offsets (replicas) or env->shards holds the S + 1
+ * borders in examples (piece s of B begins at B s / S); a dimension k * B is cut at k times them.
+ *   segment_reduce(x)           (B, ...) -> (S, ...): a reduce per segment over `dims`, which
+ *   contain dimension 0; an empty sum is 0 segment_deviations(x)       (B, ...) -> (S, ...): a sum
+ *   per segment of the squares of differences from the segment's mean segment_dot_general(a, b)
+ *   -> (S, ...): a dot_general per segment, contracting dimension 0 of both among others
+ *   segment_convolution(a, b)   -> (S, ...): a convolution per segment, summing over dimension 0 of
+ *   both segment_broadcast(x)        (S, ...) -> `type` = (B, ...): every row gets the entry of its
+ *   segment
  *   segment_sizes()             -> int32 (S): examples in each segment
- *   tree_sum(x)                 (S, ...) -> (...): the fixed binary tree: node i of a level is node 2i plus node 2i + 1 below, a missing right one is left out
+ *   tree_sum(x)                 (S, ...) -> (...): the fixed binary tree: node i of a level is node
+ *   2i plus node 2i + 1 below, a missing right one is left out
  */
 typedef struct dt_segment_attr {
     int32_t cut, count;
-    dt_reduce_attr reduce; /* segment_reduce, segment_deviations */
-    dt_dot_attr dot;       /* segment_dot_general */
+    dt_reduce_attr reduce;           /* segment_reduce, segment_deviations */
+    dt_dot_attr dot;                 /* segment_dot_general */
     dt_convolution_attr convolution; /* segment_convolution */
-    dt_type type;          /* segment_broadcast */
+    dt_type type;                    /* segment_broadcast */
 } dt_segment_attr;
-typedef struct dt_rows_attr { int64_t rows; } dt_rows_attr;                             /* scatter_add */
+typedef struct dt_rows_attr {
+    int64_t rows;
+} dt_rows_attr; /* scatter_add */
 typedef enum dt_random_kind { DT_RANDOM_UNIFORM, DT_RANDOM_NORMAL } dt_random_kind;
-typedef struct dt_random_attr { dt_type type; int64_t kind; uint64_t key; } dt_random_attr; /* dt_random_kind */
-/* dt_reduce_op; merged: in a dt_merge_call, one value for all; call: its number where each replica has a graph of its own, else 0 */
-typedef struct dt_all_reduce_attr { int32_t op, merged, call; } dt_all_reduce_attr;
+/* dt_random_kind */
+typedef struct dt_random_attr {
+    dt_type type;
+    int64_t kind;
+    uint64_t key;
+} dt_random_attr;
+/* dt_reduce_op; merged: in a dt_merge_call, one value for all; call: its number where each replica
+ * has a graph of its own, else 0 */
+typedef struct dt_all_reduce_attr {
+    int32_t op, merged, call;
+} dt_all_reduce_attr;
 
-typedef struct dt_attention_attr {                                                      /* attention, attention_grad: its input `of` */
+typedef struct dt_attention_attr { /* attention, attention_grad: its input `of` */
     double scale;
-    int64_t window, rounded;                                                            /* rounded: shares are multiplied as bfloat16 (pass/chip.c) */
+    int64_t window, rounded; /* rounded: shares are multiplied as bfloat16 (pass/chip.c) */
     int32_t causal, of;
 } dt_attention_attr;
-typedef struct dt_norm_attr { double epsilon; } dt_norm_attr;                           /* layer_norm, its gradients */
-typedef struct dt_gelu_attr { int64_t approximate; } dt_gelu_attr;                      /* by tanh; gelu, gelu_grad */
+typedef struct dt_norm_attr {
+    double epsilon;
+} dt_norm_attr; /* layer_norm, its gradients */
+typedef struct dt_gelu_attr {
+    int64_t approximate;
+} dt_gelu_attr; /* by tanh; gelu, gelu_grad */
 
-/* custom_call @Sharding: parts by dimension of OTHER, the device of MAXIMAL; what does not belong to the kind is 0. */
+/* custom_call @Sharding: parts by dimension of OTHER, the device of MAXIMAL; what does not belong
+ * to the kind is 0. */
 typedef struct dt_sharding_attr {
     int32_t kind; /* dt_sharding_kind */
     int32_t rank; /* OTHER: numbers in parts */
@@ -110,29 +180,38 @@ const dt_dot_attr *dt_dot_of(const dt_node *n);
 const dt_convolution_attr *dt_convolution_of(const dt_node *n);
 const dt_precision_attr *dt_precision_of(const dt_node *n);
 const dt_pad_attr *dt_pad_of(const dt_node *n);
-/* How parts of what it computes are to be joined: dt_reduce_kind, of a reduce for each segment, too; others sum, if anything. */
+/* How parts of what it computes are to be joined: dt_reduce_kind, of a reduce for each segment,
+ * too; others sum, if anything. */
 int dt_reduce_kind_of(const dt_node *n);
 
 /* ---- builders ---- */
 
-/* The axis counted from the front, or -1 when x has none of that number and its trace has failed. */
+/* The axis counted from the front, or -1 when x has none of that number and its trace has
+ * failed. */
 int dt_value_axis(dt_value x, int axis);
 dt_value dt_splat(dt_trace *t, const dt_type *type, double value);
-dt_value dt_like(dt_value x, double value);                   /* a splat of x's type */
+dt_value dt_like(dt_value x, double value); /* a splat of x's type */
 dt_value dt_iota(dt_trace *t, const dt_type *type, int axis);
 dt_value dt_broadcast_in_dim(dt_value x, const dt_type *type, const int8_t *dims);
-dt_value dt_broadcast_to(dt_value x, const dt_type *type);    /* NumPy's rule: aligned at the last dimension; sizes 1 stretch */
-dt_value dt_broadcast_rows(dt_value x, const dt_type *type);  /* aligned at the first dimension: (B) to (B, 10) */
+/* NumPy's rule: aligned at the last dimension; sizes 1 stretch */
+dt_value dt_broadcast_to(dt_value x, const dt_type *type);
+/* aligned at the first dimension: (B) to (B, 10) */
+dt_value dt_broadcast_rows(dt_value x, const dt_type *type);
 dt_value dt_reduce(dt_value x, dt_reduce_kind kind, uint32_t dims);
 dt_value dt_dot_general(dt_value a, dt_value b, const dt_dot_attr *attr);
-/* MEAN is a true division: integers become floats that hold them as TensorFlow's reductions over replicas do. */
+/* MEAN is a true division: integers become floats that hold them as TensorFlow's reductions over
+ * replicas do. */
 dt_value dt_as_float(dt_value x);
-dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged); /* all_reduce, also in a function called by dt_merge_call */
-dt_value dt_scatter_add(dt_value x, dt_value index, int64_t rows); /* (i..., ...), (i...): (rows, ...) */
-dt_value dt_example_id(dt_trace *t);                          /* (B) of int32: the examples' numbers in the global batch */
-/* (B, ...) of floats, whatever the division of the batch: see op/random.c. step: int64 scalar; attr->type says the shape. */
+/* all_reduce, also in a function called by dt_merge_call */
+dt_value dt_reduce_replicas(dt_reduce_op op, dt_value x, bool merged);
+/* (i..., ...), (i...): (rows, ...) */
+dt_value dt_scatter_add(dt_value x, dt_value index, int64_t rows);
+dt_value dt_example_id(dt_trace *t); /* (B) of int32: the examples' numbers in the global batch */
+/* (B, ...) of floats, whatever the division of the batch: see op/random.c. step: int64 scalar;
+ * attr->type says the shape. */
 dt_value dt_random_numbers(dt_value step, const dt_random_attr *attr);
-/* (B, C) logits; target (B) of an integer dtype, or (B, C) of the logits' dtype: one loss per row (B), -sum of y log softmax(z). */
+/* (B, C) logits; target (B) of an integer dtype, or (B, C) of the logits' dtype: one loss per row
+ * (B), -sum of y log softmax(z). */
 dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
 
 /* ---- builders of composites (build_composite.c) ---- */
@@ -140,22 +219,26 @@ dt_value dt_softmax_cross_entropy(dt_value logits, dt_value target);
 /* 0, 1, ... for the queries (.., T, N, H): (.., T) of int32. */
 dt_value dt_positions(dt_value query);
 typedef struct dt_attention_how {
-    double scale;      /* of scores: 1 / sqrt(H) as a rule */
-    bool causal;       /* no query looks at keys behind its position */
-    int64_t window;    /* none looks at keys this far away or further; 0: at any */
-    dt_value position; /* (.., T) of integers: which key stands where each query does; no value: dt_positions */
+    double scale;   /* of scores: 1 / sqrt(H) as a rule */
+    bool causal;    /* no query looks at keys behind its position */
+    int64_t window; /* none looks at keys this far away or further; 0: at any */
+    /* (.., T) of integers: which key stands where each query does; no value: dt_positions */
+    dt_value position;
 } dt_attention_how;
-/* query (.., T, N, H), key (.., S, K, H), value (.., S, K, V): (.., T, N, V), K divides N; see op/attention.c. */
+/* query (.., T, N, H), key (.., S, K, H), value (.., S, K, V): (.., T, N, V), K divides N; see
+ * op/attention.c. */
 dt_value dt_attention(dt_value query, dt_value key, dt_value value, const dt_attention_how *how);
-dt_value dt_layer_norm(dt_value x, dt_value gamma, dt_value beta, double epsilon); /* over the last dimension */
+/* over the last dimension */
+dt_value dt_layer_norm(dt_value x, dt_value gamma, dt_value beta, double epsilon);
 dt_value dt_gelu(dt_value x, bool approximate);
 
 /* ---- builders of spatial ops (build_spatial.c) ---- */
 
-/* Room at both ends, and between neighbours, of every dimension, filled with `value`; x itself when there is none. */
+/* Room at both ends, and between neighbours, of every dimension, filled with `value`; x itself when
+ * there is none. */
 dt_value dt_pad(dt_value x, const dt_pad_attr *attr);
 /* Elements start, start + stride, ... of `axis`: `size` of them. */
-dt_value dt_reverse(dt_value x, uint32_t dims);              /* x itself when dims is empty */
+dt_value dt_reverse(dt_value x, uint32_t dims); /* x itself when dims is empty */
 dt_value dt_convolution(dt_value lhs, dt_value rhs, const dt_convolution_attr *attr);
 /* Keras' order of dimensions, nothing padded or dilated, no groups: to be changed at will. */
 dt_convolution_attr dt_convolution_channels_last(int n_spatial);
@@ -164,37 +247,49 @@ dt_value dt_reduce_window(dt_value x, const dt_reduce_window_attr *attr);
 dt_reduce_window_attr dt_windows_of_one(dt_reduce_kind kind, int rank);
 
 dt_value dt_annotate(dt_value x, const dt_sharding_attr *attr);
-/* From now on steps whose replicas have as many logical devices as attr speaks of (REPLICATED: any number) read the variable through that note;
- * NULL: without one. */
+/* From now on steps whose replicas have as many logical devices as attr speaks of (REPLICATED: any
+ * number) read the variable through that note; NULL: without one. */
 void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr);
 
-/* The gradient of `loss` (of its sum, if it has a shape) with respect to n values: out[i], trace NULL where it does not depend on x[i].
- * Emits into the trace of loss. (It stands here because gradient rules do; the pass that lowers whole jobs calls it.) */
+/* The gradient of `loss` (of its sum, if it has a shape) with respect to n values: out[i], trace
+ * NULL where it does not depend on x[i]. Emits into the trace of loss. (It stands here because
+ * gradient rules do; the pass that lowers whole jobs calls it.) */
 void dt_gradients_of(dt_value loss, const dt_value *x, int n, dt_value *out);
 
 /* ---- the reference interpreter ---- */
 
-/* Per-replica inputs of a graph, and what it gives back. arg[r * n_args + i]: concrete views; results are allocated by the interpreter:
- * result[r * n_results + i].data is freed with dt_interpretation_release. */
+/* Per-replica inputs of a graph, and what it gives back. arg[r * n_args + i]: concrete views;
+ * results are allocated by the interpreter: result[r * n_results + i].data is freed with
+ * dt_interpretation_release. */
 typedef struct dt_interpretation {
     int replicas;
-    dt_view *result;        /* [replicas][n_results] */
-    dt_view *update;        /* [n_states] of replica 0, all replicas' (R, ...) where the variable has a stack; data NULL where unchanged */
+    dt_view *result; /* [replicas][n_results] */
+    /* [n_states] of replica 0, all replicas' (R, ...) where the variable has a stack; data NULL
+     * where unchanged */
+    dt_view *update;
     int n_results, n_states;
-    int differs;            /* of dt_interpret_each: a state without a stack that replicas would change differently; -1: none */
+    /* of dt_interpret_each: a state without a stack that replicas would change differently; -1:
+     * none */
+    int differs;
 } dt_interpretation;
 
 /*
- * Runs g with each op's eval, node by node, replicas one after the other (all_reduce sums in replica order). batch[r]: rows of replica r. Variables are
- * read, not written: updates come back. env carries offsets and shards for folded graphs (replicas = 1 then). The oracle for every pass and back end.
+ * Runs g with each op's eval, node by node, replicas one after the other (all_reduce sums in
+ * replica order). batch[r]: rows of replica r. Variables are read, not written: updates come back.
+ * env carries offsets and shards for folded graphs (replicas = 1 then). The oracle for every pass
+ * and back end.
  */
-dt_status *dt_interpret(const dt_graph *g, const dt_env *env, int replicas, const int64_t *batch, const dt_view *arg, dt_interpretation *out) DT_MUST_USE;
-/* The same with a graph for each replica, which may have other shapes: arguments, results, variables and collectives are the same ones in the same
- * order. REDUCE_TYPE where replicas come to different collectives, or to one with different shapes. */
-dt_status *dt_interpret_each(const dt_graph *const *g, const dt_env *env, int replicas, const int64_t *batch, const dt_view *arg,
+dt_status *dt_interpret(const dt_graph *g, const dt_env *env, int replicas, const int64_t *batch,
+                        const dt_view *arg, dt_interpretation *out) DT_MUST_USE;
+/* The same with a graph for each replica, which may have other shapes: arguments, results,
+ * variables and collectives are the same ones in the same order. REDUCE_TYPE where replicas come to
+ * different collectives, or to one with different shapes. */
+dt_status *dt_interpret_each(const dt_graph *const *g, const dt_env *env, int replicas,
+                             const int64_t *batch, const dt_view *arg,
                              dt_interpretation *out) DT_MUST_USE;
 void dt_interpretation_release(dt_interpretation *r);
-/* Makes of the attributes of n, which has floats of 16 bits, those of the op on float32 that defines it. attr: a copy of n's. */
+/* Makes of the attributes of n, which has floats of 16 bits, those of the op on float32 that
+ * defines it. attr: a copy of n's. */
 void dt_op_widen(const dt_node *n, void *attr);
 
 #endif

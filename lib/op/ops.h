@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of ops: one row per file of lib/op, under the headings of the public header (scripts/op-header). No include guard: expanded
- * wherever a form of it is wanted, with those of these macros that it needs; the others are nothing.
+ * The table of ops: one row per file of lib/op, under the headings of the public header
+ * (scripts/op-header). No include guard: expanded wherever a form of it is wanted, with those of
+ * these macros that it needs; the others are nothing.
  *
  *   DT_OP(name)           an op
  *   DT_UNARY(name)        one of one input without attributes: dt_name(x) is made of its row
  *   DT_BINARY(name)       one of two inputs: dt_name(a, b), which broadcasts as NumPy does
- *   DT_LOOP(name, y)      the executor's loop of an element-wise op over float32: y is an element of the result, X, Y, Z those of its inputs;
+ *   DT_LOOP(name, y)      the executor's loop of an element-wise op over float32: y is an element
+ *   of the result, X, Y, Z those of its inputs;
  *                         functions are those of exec/simd/math.h
- *   DT_VARIANT(name, y)   one more loop of the op above it, for other attributes: `loop` of the op's row chooses
+ *   DT_VARIANT(name, y)   one more loop of the op above it, for other attributes: `loop` of the
+ *   op's row chooses
  */
 #ifndef DT_OP
 #define DT_OP(name)
@@ -26,6 +29,8 @@
 #define DT_VARIANT(name, y)
 #endif
 
+/* An op and its loop stand on one line. */
+/* clang-format off */
 /* ---- numbers ---- */
 DT_OP(parameter) DT_OP(variable) DT_OP(constant) DT_OP(iota)
 
@@ -52,17 +57,21 @@ DT_UNARY(exponential_minus_one)
 DT_UNARY(cosine)
 DT_UNARY(sine)
 DT_OP(compare) DT_LOOP(compare, X == Y ? 1.0f : 0.0f) /* variants in the order of dt_direction */
-DT_VARIANT(unequal, X != Y ? 1.0f : 0.0f) DT_VARIANT(less, X < Y ? 1.0f : 0.0f) DT_VARIANT(less_equal, X <= Y ? 1.0f : 0.0f)
+DT_VARIANT(unequal, X != Y ? 1.0f : 0.0f) DT_VARIANT(less, X < Y ? 1.0f : 0.0f)
+DT_VARIANT(less_equal, X <= Y ? 1.0f : 0.0f)
 DT_VARIANT(greater, X > Y ? 1.0f : 0.0f) DT_VARIANT(greater_equal, X >= Y ? 1.0f : 0.0f)
 DT_OP(select) DT_LOOP(select, X != 0 ? Y : Z)
 DT_OP(convert)
-DT_OP(reduce_precision) DT_LOOP(reduce_precision, bfloat16_one(X)) DT_VARIANT(float16_precision, float16_one(X))
+DT_OP(reduce_precision) DT_LOOP(reduce_precision, bfloat16_one(X))
+DT_VARIANT(float16_precision, float16_one(X))
 DT_UNARY(stop_gradient) DT_OP(optimization_barrier)
 DT_OP(gelu) DT_LOOP(gelu, gelu_one(X)) DT_VARIANT(near_gelu, near_gelu_one(X))
-DT_OP(gelu_grad) DT_LOOP(gelu_grad, gelu_slope(X) * Y) DT_VARIANT(near_gelu_grad, near_gelu_slope(X) * Y)
+DT_OP(gelu_grad) DT_LOOP(gelu_grad, gelu_slope(X) * Y)
+DT_VARIANT(near_gelu_grad, near_gelu_slope(X) * Y)
 
 /* ---- shapes ---- */
-DT_OP(broadcast_in_dim) DT_OP(reshape) DT_OP(transpose) DT_OP(get_dimension_size) DT_OP(pad) DT_OP(slice) DT_OP(concatenate) DT_OP(reverse)
+DT_OP(broadcast_in_dim) DT_OP(reshape) DT_OP(transpose) DT_OP(get_dimension_size) DT_OP(pad)
+DT_OP(slice) DT_OP(concatenate) DT_OP(reverse)
 
 /* ---- over dimensions ---- */
 DT_OP(reduce) DT_OP(argmax) DT_OP(reduce_window) DT_OP(select_and_scatter)
@@ -80,9 +89,11 @@ DT_OP(example_id) DT_OP(random)
 
 /* ---- replicas ---- */
 DT_OP(replica_id) DT_OP(all_reduce) DT_OP(sharding)
-DT_OP(segment_reduce) DT_OP(segment_deviations) DT_OP(segment_dot_general) DT_OP(segment_convolution) DT_OP(segment_broadcast) DT_OP(segment_sizes)
+DT_OP(segment_reduce) DT_OP(segment_deviations) DT_OP(segment_dot_general)
+DT_OP(segment_convolution) DT_OP(segment_broadcast) DT_OP(segment_sizes)
 DT_OP(tree_sum)
 
+/* clang-format on */
 #undef DT_OP
 #undef DT_UNARY
 #undef DT_BINARY

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * optimization_barrier: y = x, once `after` is there. StableHLO's takes any number of values and gives them all back; here it gives the first.
+ * optimization_barrier: y = x, once `after` is there. StableHLO's takes any number of values and
+ * gives them all back; here it gives the first.
  *
- * An op on y is not the same node as that op on x, because value numbering and simplify compare nodes. So a value can be made a second time, late
- * (pass/remat.c). Nothing is copied: y is another name for x, in a segment of its own (pass/partition.c).
+ * An op on y is not the same node as that op on x, because value numbering and simplify compare
+ * nodes. So a value can be made a second time, late (pass/remat.c). Nothing is copied: y is another
+ * name for x, in a segment of its own (pass/partition.c).
  *
  * x and `after` may differ in dtype and shape; where both have rows, they are of the same examples.
  */
@@ -13,71 +15,70 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     q->out = q->in[0];
     return NULL;
 }
 
-static bool share_rows(const dt_type *in)
-{
+static bool share_rows(const dt_type *in) {
     return in[0].rank > 0 && in[1].rank > 0 && in[0].dim[0] < 0 && in[1].dim[0] < 0;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)attr;
     dt_rule_whole(rule);
-    for (int d = 0; d < out->rank; d++)
-        rule->in[0][d] = rule->out[d] = (int8_t)d;
-    if (share_rows(in))
-        rule->in[1][0] = 0;
+    for (int d = 0; d < out->rank; d++) rule->in[0][d] = rule->out[d] = (int8_t)d;
+    if (share_rows(in)) rule->in[1][0] = 0;
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     for (int64_t i = 0, n = dt_type_elements(&c->out.type); i < n; i++)
         dt_cell_copy(&c->out, i, &c->in[0], i);
 }
 
-static void grad(dt_grad *g)
-{
+static void grad(dt_grad *g) {
     g->din[0] = g->dout;
-    if (g->wants[1])
-        g->din[1] = dt_like(g->in[1], 0);
+    if (g->wants[1]) g->din[1] = dt_like(g->in[1], 0);
 }
 
 /* Of both, however they lie. */
-static dt_value stack(const dt_fold_call *c)
-{
+static dt_value stack(const dt_fold_call *c) {
     return dt_emit(c->trace, c->node->op, c->in, 2, NULL);
 }
 
 /* ---- over devices: `after` comes as it is, and leaves nothing to be summed ---- */
 
-static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r)
-{
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     rule(in, out, attr, r);
     for (int d = 0; d < in[1].rank; d++)
-        if (r->in[1][d] < 0)
-            r->in[1][d] = (int8_t)(DT_MAX_RANK + d);
+        if (r->in[1][d] < 0) r->in[1][d] = (int8_t)(DT_MAX_RANK + d);
 }
 
-static dt_value emit(dt_partition_call *c)
-{
+static dt_value emit(dt_partition_call *c) {
     c->out.partial = 0;
     return dt_partition_same(c);
 }
 
-static const dt_partition_row over_devices = { .rule = rule_over_devices, .emit = emit };
+static const dt_partition_row over_devices = {.rule = rule_over_devices, .emit = emit};
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     return dt_hlo_barrier(c->hlo, c->in[0], c->in[1]);
 }
 
 const dt_op dt_op_optimization_barrier = {
-    .name = "optimization_barrier", .exact = true, .about = "x, after another value is computed", .n_in = 2, .role = DT_ROLE_NAME, .read_through = true, .linear = 1,
-    .infer = infer, .grad = grad, .rule = rule, .cost = dt_cost_none, .eval = eval, .stack = stack, .over_devices = &over_devices,
+    .name = "optimization_barrier",
+    .exact = true,
+    .about = "x, after another value is computed",
+    .n_in = 2,
+    .role = DT_ROLE_NAME,
+    .read_through = true,
+    .linear = 1,
+    .infer = infer,
+    .grad = grad,
+    .rule = rule,
+    .cost = dt_cost_none,
+    .eval = eval,
+    .stack = stack,
+    .over_devices = &over_devices,
     .stablehlo = stablehlo,
 };

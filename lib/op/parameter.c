@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parameter: an argument of the step, fed each time it runs. Its attribute is its type and its number among the graph's arguments; there is nothing
- * to evaluate.
+ * parameter: an argument of the step, fed each time it runs. Its attribute is its type and its
+ * number among the graph's arguments; there is nothing to evaluate.
  *
  * (C1) Only dimension 0 of the type may be the batch.
  */
 #include "op/elementwise.h"
 #include "op/shapes.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_index_attr *a = q->attr;
     q->out = a->type;
     return dt_check_result(q, 1);
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     const dt_index_attr *a = attr;
     dt_str_printf(out, "%lld", (long long)a->index);
 }
 
 const dt_op dt_op_parameter = {
-    .name = "parameter", .exact = true, .about = "an argument of the step", .n_in = 0, .role = DT_ROLE_ARGUMENT, .attr_size = sizeof(dt_index_attr),
-    .infer = infer, .rule = dt_rule_elementwise, .cost = dt_cost_none, .print = print,
+    .name = "parameter",
+    .exact = true,
+    .about = "an argument of the step",
+    .n_in = 0,
+    .role = DT_ROLE_ARGUMENT,
+    .attr_size = sizeof(dt_index_attr),
+    .infer = infer,
+    .rule = dt_rule_elementwise,
+    .cost = dt_cost_none,
+    .print = print,
 };

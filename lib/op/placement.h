@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where an op runs, in a replica of several logical devices without the SPMD mode. As the reference has it:
+ * Where an op runs, in a replica of several logical devices without the SPMD mode. As the reference
+ * has it:
  *
- *   device 0 unless something else is said; `assign` moves an op, and with it those that follow
- *   an op that reads a value which is split, or on all devices, runs on all
- *   what needs no argument (constants, variables, sizes, what is made of them alone) goes where it is needed
+ *   device 0 unless something else is said; `assign` moves an op, and with it those that follow an
+ *   op that reads a value which is split, or on all devices, runs on all what needs no argument
+ *   (constants, variables, sizes, what is made of them alone) goes where it is needed
  *
- * Of inputs on different devices one that was moved counts more than one that is where everything begins, then the larger one, then the later one.
+ * Of inputs on different devices one that was moved counts more than one that is where everything
+ * begins, then the larger one, then the later one.
  */
 #ifndef DT_OP_PLACEMENT_H
 #define DT_OP_PLACEMENT_H

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce: y = the sum, the maximum or the minimum of x over the dimensions in `dims`, which go; the others keep their
- * order.
+ * reduce: y = the sum, the maximum or the minimum of x over the dimensions in `dims`, which go; the
+ * others keep their order.
  *
  * (C1) x is of numbers.
  * (C2) The kind is one of the three, and dims are dimensions of x.
  *
- * call: dt_value dt_reduce_sum(dt_value x, int axis)
- * computes: The sum over an axis, which is removed; DT_NO_AXIS: over all elements. The sum of nothing is 0.
- * shape: that of x without the axis; a scalar for DT_NO_AXIS
- * expects: x holds numbers; the axis exists
- * gradient: dx = dy, repeated along the axis
+ * call: dt_value dt_reduce_sum(dt_value x, int axis) computes: The sum over an axis, which is
+ * removed; DT_NO_AXIS: over all elements. The sum of nothing is 0. shape: that of x without the
+ * axis; a scalar for DT_NO_AXIS expects: x holds numbers; the axis exists gradient: dx = dy,
+ * repeated along the axis
  *
  * call: dt_value dt_reduce_mean(dt_value x, int axis)
  * computes: The sum divided by the number of elements. Integers become floats first.
@@ -19,23 +18,21 @@
  * gradient: dx = dy / n, repeated along the axis
  * stablehlo: reduce, divide
  *
- * call: dt_value dt_reduce_max(dt_value x, int axis)
- * computes: The largest element; NaN if there is one; the lowest number of the dtype for no elements.
- * shape: that of x without the axis; a scalar for DT_NO_AXIS
- * expects: x holds numbers; the axis exists
- * gradient: dx = dy at the largest element; equal ones share it
+ * call: dt_value dt_reduce_max(dt_value x, int axis) computes: The largest element; NaN if there is
+ * one; the lowest number of the dtype for no elements. shape: that of x without the axis; a scalar
+ * for DT_NO_AXIS expects: x holds numbers; the axis exists gradient: dx = dy at the largest
+ * element; equal ones share it
  *
- * call: dt_value dt_reduce_min(dt_value x, int axis)
- * computes: The smallest element; NaN if there is one; the highest number of the dtype for no elements.
- * shape: that of x without the axis; a scalar for DT_NO_AXIS
- * expects: x holds numbers; the axis exists
- * gradient: dx = dy at the smallest element; equal ones share it
+ * call: dt_value dt_reduce_min(dt_value x, int axis) computes: The smallest element; NaN if there
+ * is one; the highest number of the dtype for no elements. shape: that of x without the axis; a
+ * scalar for DT_NO_AXIS expects: x holds numbers; the axis exists gradient: dx = dy at the smallest
+ * element; equal ones share it
  *
- * Floats are added in double, in row-major order. An empty sum is 0, an empty maximum is the lowest value of the
- * dtype (-inf), an empty minimum the highest. NaN wins every maximum and minimum.
+ * Floats are added in double, in row-major order. An empty sum is 0, an empty maximum is the lowest
+ * value of the dtype (-inf), an empty minimum the highest. NaN wins every maximum and minimum.
  *
- * Splitting: a part of a kept dimension is a part of y; a part of a reduced one gives a y that is to be reduced
- * further.
+ * Splitting: a part of a kept dimension is a part of y; a part of a reduced one gives a y that is
+ * to be reduced further.
  */
 #include "op/reduce.h"
 
@@ -47,43 +44,36 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-dt_status *dt_reduce_infer(const dt_infer *q, const dt_reduce_attr *a, dt_type *out)
-{
+dt_status *dt_reduce_infer(const dt_infer *q, const dt_reduce_attr *a, dt_type *out) {
     const dt_type *x = &q->in[0];
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_NUMBERS));
     if (a->kind < DT_REDUCE_SUM || a->kind > DT_REDUCE_MIN)
         return dt_bad_shape(q, "(C2) unknown kind %d", (int)a->kind);
     if (a->dims & ~dt_all_dims(x->rank))
-        return dt_bad_shape(q, "(C2) expected dimensions of %s, got the set 0x%x", dt_text_of(x).s, (unsigned)a->dims);
+        return dt_bad_shape(q, "(C2) expected dimensions of %s, got the set 0x%x", dt_text_of(x).s,
+                            (unsigned)a->dims);
     *out = dt_scalar_type(x->dtype);
     for (int d = 0; d < x->rank; d++)
-        if (!(a->dims >> d & 1))
-            out->dim[out->rank++] = x->dim[d];
+        if (!(a->dims >> d & 1)) out->dim[out->rank++] = x->dim[d];
     return NULL;
 }
 
-static dt_status *infer(dt_infer *q)
-{
-    return dt_reduce_infer(q, q->attr, &q->out);
-}
+static dt_status *infer(dt_infer *q) { return dt_reduce_infer(q, q->attr, &q->out); }
 
 /* y (or dy) as large as x again. */
-static dt_value spread(const dt_grad *g, dt_value y)
-{
+static dt_value spread(const dt_grad *g, dt_value y) {
     const dt_reduce_attr *a = g->node->attr;
     dt_type x = dt_type_of_value(g->in[0]);
-    int8_t dims[DT_MAX_RANK] = { 0 };
+    int8_t dims[DT_MAX_RANK] = {0};
     int n = 0;
     for (int d = 0; d < x.rank; d++)
-        if (!(a->dims >> d & 1))
-            dims[n++] = (int8_t)d;
+        if (!(a->dims >> d & 1)) dims[n++] = (int8_t)d;
     x.dtype = dt_type_of_value(y).dtype;
     return dt_broadcast_in_dim(y, &x, dims);
 }
 
 /* A sum passes dy on to all; the elements that are the maximum share it equally. */
-static void grad(dt_grad *g)
-{
+static void grad(dt_grad *g) {
     const dt_reduce_attr *a = g->node->attr;
     if (a->kind == DT_REDUCE_SUM) {
         g->din[0] = spread(g, g->dout);
@@ -95,43 +85,38 @@ static void grad(dt_grad *g)
     g->din[0] = dt_placement(is_top, spread(g, share));
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)out;
     const dt_reduce_attr *a = attr;
     dt_rule_whole(rule);
     for (int d = 0, kept = 0; d < in[0].rank; d++) {
         rule->in[0][d] = (int8_t)d;
-        if (!(a->dims >> d & 1))
-            rule->out[kept++] = (int8_t)d;
+        if (!(a->dims >> d & 1)) rule->out[kept++] = (int8_t)d;
     }
 }
 
-static double join_double(int kind, double a, double b)
-{
-    return kind == DT_REDUCE_SUM ? a + b : kind == DT_REDUCE_MAX ? dt_double_max(a, b) : dt_double_min(a, b);
+static double join_double(int kind, double a, double b) {
+    return kind == DT_REDUCE_SUM   ? a + b
+           : kind == DT_REDUCE_MAX ? dt_double_max(a, b)
+                                   : dt_double_min(a, b);
 }
 
-static int64_t join_int(int kind, int64_t a, int64_t b)
-{
-    if (kind == DT_REDUCE_SUM)
-        return dt_int_add(a, b);
+static int64_t join_int(int kind, int64_t a, int64_t b) {
+    if (kind == DT_REDUCE_SUM) return dt_int_add(a, b);
     return (kind == DT_REDUCE_MAX) == (a > b) ? a : b;
 }
 
-static double empty_double(int kind)
-{
+static double empty_double(int kind) {
     return kind == DT_REDUCE_SUM ? 0 : kind == DT_REDUCE_MAX ? -INFINITY : INFINITY;
 }
 
-static int64_t empty_int(int kind, dt_dtype d)
-{
+static int64_t empty_int(int kind, dt_dtype d) {
     return kind == DT_REDUCE_SUM ? 0 : kind == DT_REDUCE_MAX ? dt_int_lowest(d) : dt_int_highest(d);
 }
 
 /* One element of y: what `inner` visits of x, from offset `at` on. */
-static void reduce_one(const dt_reduce_attr *a, const dt_view *x, int64_t at, dt_walk *inner, const dt_view *y, int64_t i)
-{
+static void reduce_one(const dt_reduce_attr *a, const dt_view *x, int64_t at, dt_walk *inner,
+                       const dt_view *y, int64_t i) {
     int64_t n = dt_walk_count(inner);
     if (dt_dtype_is_float(x->type.dtype)) {
         double sum = empty_double(a->kind);
@@ -146,10 +131,9 @@ static void reduce_one(const dt_reduce_attr *a, const dt_view *x, int64_t at, dt
     }
 }
 
-void dt_reduce_eval(const dt_reduce_attr *a, const dt_view *x, const dt_view *y)
-{
+void dt_reduce_eval(const dt_reduce_attr *a, const dt_view *x, const dt_view *y) {
     int64_t stride[DT_MAX_RANK];
-    dt_walk outer = { 0 }, inner = { 0 };
+    dt_walk outer = {0}, inner = {0};
     dt_strides(&x->type, stride);
     for (int d = 0; d < x->type.rank; d++)
         dt_walk_add(a->dims >> d & 1 ? &inner : &outer, x->type.dim[d], stride[d], 0);
@@ -157,73 +141,68 @@ void dt_reduce_eval(const dt_reduce_attr *a, const dt_view *x, const dt_view *y)
         reduce_one(a, x, outer.at[0], &inner, y, i);
 }
 
-static void eval(const dt_call *c)
-{
-    dt_reduce_eval(c->node->attr, &c->in[0], &c->out);
-}
+static void eval(const dt_call *c) { dt_reduce_eval(c->node->attr, &c->in[0], &c->out); }
 
-static dt_value stack(const dt_fold_call *c)
-{
+static dt_value stack(const dt_fold_call *c) {
     const dt_reduce_attr *a = c->node->attr;
     return dt_reduce(c->in[0], (dt_reduce_kind)a->kind, a->dims << 1);
 }
 
-static dt_value segment(const dt_fold_call *c)
-{
+static dt_value segment(const dt_fold_call *c) {
     dt_segment_attr a = dt_segment_attr_of(c);
     a.reduce = *(const dt_reduce_attr *)c->node->attr;
     return dt_emit(c->trace, &dt_op_segment_reduce, c->in, 1, &a);
 }
 
-void dt_reduce_cost(const dt_call *c, dt_cost *cost)
-{
+void dt_reduce_cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (double)dt_type_elements(&c->in[0].type));
 }
 
-void dt_reduce_print(const dt_reduce_attr *a, dt_str *out)
-{
-    static const char *const names[] = { "sum ", "max ", "min " };
+void dt_reduce_print(const dt_reduce_attr *a, dt_str *out) {
+    static const char *const names[] = {"sum ", "max ", "min "};
     int8_t dims[DT_MAX_RANK];
     int n = 0;
     for (int d = 0; d < DT_MAX_RANK; d++)
-        if (a->dims >> d & 1)
-            dims[n++] = (int8_t)d;
+        if (a->dims >> d & 1) dims[n++] = (int8_t)d;
     dt_str_puts(out, names[a->kind]);
     dt_print_dims(out, "dims=", dims, n);
 }
 
-static void print(const void *attr, dt_str *out)
-{
-    dt_reduce_print(attr, out);
-}
+static void print(const void *attr, dt_str *out) { dt_reduce_print(attr, out); }
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_reduce_attr *a = c->node->attr;
     int8_t dims[DT_MAX_RANK];
     int n = 0;
     for (int d = 0; d < c->in[0].type.rank; d++)
-        if (a->dims >> d & 1)
-            dims[n++] = (int8_t)d;
-    dt_hlo_value in[] = { c->in[0], dt_hlo_nothing(c->hlo, a->kind, c->type.dtype) };
-    return dt_hlo_joined(c->hlo, "reduce", a->kind, in, 2, &c->type, "dimensions = %s", dt_hlo_array(dims, n).s);
+        if (a->dims >> d & 1) dims[n++] = (int8_t)d;
+    dt_hlo_value in[] = {c->in[0], dt_hlo_nothing(c->hlo, a->kind, c->type.dtype)};
+    return dt_hlo_joined(c->hlo, "reduce", a->kind, in, 2, &c->type, "dimensions = %s",
+                         dt_hlo_array(dims, n).s);
 }
 
-const dt_reduce_attr *dt_reduce_of(const dt_node *n)
-{
+const dt_reduce_attr *dt_reduce_of(const dt_node *n) {
     return n->op == &dt_op_reduce ? n->attr : NULL;
 }
 
-int dt_reduce_kind_of(const dt_node *n)
-{
-    if (n->op == &dt_op_segment_reduce)
-        return ((const dt_segment_attr *)n->attr)->reduce.kind;
+int dt_reduce_kind_of(const dt_node *n) {
+    if (n->op == &dt_op_segment_reduce) return ((const dt_segment_attr *)n->attr)->reduce.kind;
     return n->op == &dt_op_reduce ? ((const dt_reduce_attr *)n->attr)->kind : DT_REDUCE_SUM;
 }
 
 const dt_op dt_op_reduce = {
-    .name = "reduce", .about = "sum, maximum or minimum over dimensions", .n_in = 1, .role = DT_ROLE_REDUCE,
+    .name = "reduce",
+    .about = "sum, maximum or minimum over dimensions",
+    .n_in = 1,
+    .role = DT_ROLE_REDUCE,
     .attr_size = sizeof(dt_reduce_attr),
-    .infer = infer, .grad = grad, .rule = rule, .cost = dt_reduce_cost, .eval = eval, .print = print,
-    .stack = stack, .segment = segment, .stablehlo = stablehlo,
+    .infer = infer,
+    .grad = grad,
+    .rule = rule,
+    .cost = dt_reduce_cost,
+    .eval = eval,
+    .print = print,
+    .stack = stack,
+    .segment = segment,
+    .stablehlo = stablehlo,
 };

@@ -6,10 +6,14 @@
 #include "op/op.h"
 
 /* Constraints (C1) to (C3) of reduce_window over q->in[0]; *out is the type of its result. */
-dt_status *dt_windows_infer(const dt_infer *q, const dt_reduce_window_attr *a, dt_type *out) DT_MUST_USE;
-double dt_windows_elements(const dt_reduce_window_attr *a, const dt_type *out); /* those that all windows look at, padding too */
-dt_reduce_window_attr dt_windows_stacked(const dt_reduce_window_attr *a, int rank); /* of tensors stacked along a new dimension 0; rank: without it */
-void dt_windows_print(const dt_reduce_window_attr *a, dt_str *out); /* "max size=[1,2,2,1] stride=[1,2,2,1]" */
+dt_status *dt_windows_infer(const dt_infer *q, const dt_reduce_window_attr *a,
+                            dt_type *out) DT_MUST_USE;
+/* those that all windows look at, padding too */
+double dt_windows_elements(const dt_reduce_window_attr *a, const dt_type *out);
+/* of tensors stacked along a new dimension 0; rank: without it */
+dt_reduce_window_attr dt_windows_stacked(const dt_reduce_window_attr *a, int rank);
+/* "max size=[1,2,2,1] stride=[1,2,2,1]" */
+void dt_windows_print(const dt_reduce_window_attr *a, dt_str *out);
 
 /*
  * Visits, for each element of the result, the elements of x under its window, in row-major order:
@@ -21,12 +25,13 @@ void dt_windows_print(const dt_reduce_window_attr *a, dt_str *out); /* "max size
  */
 typedef struct dt_windows {
     const dt_reduce_window_attr *a;
-    int64_t n;                   /* windows */
-    int rank, wide[DT_MAX_RANK]; /* the dimensions in which windows are more than single elements; their count */
+    int64_t n; /* windows */
+    /* the dimensions in which windows are more than single elements; their count */
+    int rank, wide[DT_MAX_RANK];
     int n_wide;
     int64_t in[DT_MAX_RANK], step[DT_MAX_RANK]; /* of x: sizes, elements between neighbours */
     int64_t out[DT_MAX_RANK], place[DT_MAX_RANK], k[DT_MAX_RANK];
-    int64_t base;                /* where the window begins, wide dimensions left out */
+    int64_t base; /* where the window begins, wide dimensions left out */
 } dt_windows;
 dt_windows dt_windows_begin(const dt_reduce_window_attr *a, const dt_type *x, const dt_type *out);
 void dt_windows_next(dt_windows *w);

@@ -13,29 +13,29 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     q->out = dt_scalar_type(DT_INT32);
     return NULL;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)in, (void)out, (void)attr;
     dt_rule_whole(rule);
 }
 
-static void eval(const dt_call *c)
-{
-    dt_cell_set_int(&c->out, 0, c->env->replica);
-}
+static void eval(const dt_call *c) { dt_cell_set_int(&c->out, 0, c->env->replica); }
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     return dt_hlo_convert(c->hlo, dt_hlo_device(c->hlo), DT_INT32);
 }
 
 const dt_op dt_op_replica_id = {
-    .name = "replica_id", .about = "the number of this replica", .n_in = 0, .varying = true,
-    .infer = infer, .rule = rule, .eval = eval, .stablehlo = stablehlo,
+    .name = "replica_id",
+    .about = "the number of this replica",
+    .n_in = 0,
+    .varying = true,
+    .infer = infer,
+    .rule = rule,
+    .eval = eval,
+    .stablehlo = stablehlo,
 };

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scatter_add: the gradient of gather: y[v, d..] = the sum of x[i.., d..] over all i.. where index[i..] = v. Numbers that y has no row for
- * add nothing. Floats are added in double, in the order of i.., and rounded once; integers wrap.
+ * scatter_add: the gradient of gather: y[v, d..] = the sum of x[i.., d..] over all i.. where
+ * index[i..] = v. Numbers that y has no row for add nothing. Floats are added in double, in the
+ * order of i.., and rounded once; integers wrap.
  *
  * (C1) index is of integers.
  * (C2) x begins with the dimensions of the index.
  * (C3) y has at least one row; the result has no B: what x has of it is in the index.
  *
- * Splitting: along the dimensions of the index, which leaves partial sums, and along those of the rows. Over devices along y's rows too: each
- * counts from where its own begin, and has no row for the others'.
+ * Splitting: along the dimensions of the index, which leaves partial sums, and along those of the
+ * rows. Over devices along y's rows too: each counts from where its own begin, and has no row for
+ * the others'.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
@@ -20,37 +22,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_rows_attr *a = q->attr;
     const dt_type *x = &q->in[0], *index = &q->in[1];
     if (dt_dtype_is_float(index->dtype) || index->dtype == DT_BOOL)
-        return dt_bad_shape(q, "(C1) expected row numbers of integers, got %s", dt_text_of(index).s);
+        return dt_bad_shape(q, "(C1) expected row numbers of integers, got %s",
+                            dt_text_of(index).s);
     bool begins = index->rank <= x->rank && x->dtype != DT_BOOL;
-    for (int d = 0; begins && d < index->rank; d++)
-        begins = x->dim[d] == index->dim[d];
+    for (int d = 0; begins && d < index->rank; d++) begins = x->dim[d] == index->dim[d];
     if (!begins)
-        return dt_bad_shape(q, "(C2) expected numbers for each of %s, got %s", dt_text_of(index).s, dt_text_of(x).s);
-    if (a->rows < 1)
-        return dt_bad_shape(q, "(C3) cannot make %lld rows", (long long)a->rows);
-    q->out = (dt_type){ .dtype = x->dtype, .rank = 1 + x->rank - index->rank, .dim = { a->rows } };
+        return dt_bad_shape(q, "(C2) expected numbers for each of %s, got %s", dt_text_of(index).s,
+                            dt_text_of(x).s);
+    if (a->rows < 1) return dt_bad_shape(q, "(C3) cannot make %lld rows", (long long)a->rows);
+    q->out = (dt_type){.dtype = x->dtype, .rank = 1 + x->rank - index->rank, .dim = {a->rows}};
     if (q->out.rank <= DT_MAX_RANK)
         memcpy(q->out.dim + 1, x->dim + index->rank, (size_t)(q->out.rank - 1) * sizeof *x->dim);
     return dt_check_result(q, 3);
 }
 
-static void grad(dt_grad *g)
-{
-    if (g->wants[0])
-        g->din[0] = dt_gather(g->dout, g->in[1]);
+static void grad(dt_grad *g) {
+    if (g->wants[0]) g->din[0] = dt_gather(g->dout, g->in[1]);
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)out, (void)attr;
     dt_rule_whole(rule);
-    for (int d = 0; d < in[1].rank; d++)
-        rule->in[0][d] = rule->in[1][d] = (int8_t)d;
+    for (int d = 0; d < in[1].rank; d++) rule->in[0][d] = rule->in[1][d] = (int8_t)d;
     for (int d = in[1].rank, to = 1; d < in[0].rank; d++, to++)
         rule->in[0][d] = rule->out[to] = (int8_t)d;
 }
@@ -62,57 +59,48 @@ typedef struct lists {
     int64_t *first, *next;
 } lists;
 
-static lists make_lists(const dt_view *index, int64_t rows)
-{
+static lists make_lists(const dt_view *index, int64_t rows) {
     int64_t n = dt_type_elements(&index->type);
-    lists l = { dt_alloc(dt_size_mul((size_t)rows + 1, sizeof *l.first)), dt_alloc(dt_size_mul((size_t)n + 1, sizeof *l.next)) };
-    for (int64_t v = 0; v < rows; v++)
-        l.first[v] = -1;
+    lists l = {dt_alloc(dt_size_mul((size_t)rows + 1, sizeof *l.first)),
+               dt_alloc(dt_size_mul((size_t)n + 1, sizeof *l.next))};
+    for (int64_t v = 0; v < rows; v++) l.first[v] = -1;
     for (int64_t i = n - 1; i >= 0; i--) {
         int64_t v = dt_cell_int(index, i);
-        if (v < 0 || v >= rows)
-            continue;
+        if (v < 0 || v >= rows) continue;
         l.next[i] = l.first[v];
         l.first[v] = i;
     }
     return l;
 }
 
-static void sum_row(const dt_call *c, const lists *l, int64_t v, int64_t width)
-{
+static void sum_row(const dt_call *c, const lists *l, int64_t v, int64_t width) {
     const dt_view *x = &c->in[0];
     bool floats = dt_dtype_is_float(x->type.dtype);
     for (int64_t d = 0; d < width; d++) {
         double sum = 0;
         int64_t ints = 0;
         for (int64_t i = l->first[v]; i >= 0; i = l->next[i])
-            if (floats)
-                sum += dt_cell_double(x, i * width + d);
-            else
-                ints = dt_int_add(ints, dt_cell_int(x, i * width + d));
-        if (floats)
-            dt_cell_set_double(&c->out, v * width + d, sum);
-        else
-            dt_cell_set_int(&c->out, v * width + d, ints);
+            if (floats) sum += dt_cell_double(x, i * width + d);
+            else ints = dt_int_add(ints, dt_cell_int(x, i * width + d));
+        if (floats) dt_cell_set_double(&c->out, v * width + d, sum);
+        else dt_cell_set_int(&c->out, v * width + d, ints);
     }
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     int64_t rows = c->out.type.dim[0], width = dt_type_elements(&c->out.type) / (rows ? rows : 1);
     lists l = make_lists(&c->in[1], rows);
-    for (int64_t v = 0; v < rows; v++)
-        sum_row(c, &l, v, width);
+    for (int64_t v = 0; v < rows; v++) sum_row(c, &l, v, width);
     free(l.first);
     free(l.next);
 }
 
 /* ---- folded: a sum for each segment is one over all rows into as many tables ---- */
 
-static dt_value segment(const dt_fold_call *c)
-{
+static dt_value segment(const dt_fold_call *c) {
     const dt_rows_attr *a = c->node->attr;
-    dt_type out = c->node->type, index = dt_type_of_value(c->in[1]), number = dt_type_of(DT_INT64, 1, (int64_t[]){ c->segments });
+    dt_type out = c->node->type, index = dt_type_of_value(c->in[1]),
+            number = dt_type_of(DT_INT64, 1, (int64_t[]){c->segments});
     dt_segment_attr to_rows = dt_segment_attr_of(c);
     to_rows.type = dt_type_of(DT_INT64, 1, index.dim);
     index.dtype = DT_INT64;
@@ -126,14 +114,12 @@ static dt_value segment(const dt_fold_call *c)
 }
 
 /* y is filled with zeros once; then every row that is named is read and written. */
-static void cost(const dt_call *c, dt_cost *cost)
-{
+static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (double)dt_type_elements(&c->in[0].type));
     cost->bytes += 2 * (double)dt_type_bytes(&c->in[0].type);
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     const dt_rows_attr *a = attr;
     dt_str_printf(out, "rows=%lld", (long long)a->rows);
 }
@@ -142,14 +128,12 @@ static void print(const void *attr, dt_str *out)
 
 enum { ROWS = DT_MAX_RANK }; /* the factor of y's rows */
 
-static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r)
-{
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     rule(in, out, attr, r);
     r->out[0] = ROWS;
 }
 
-static dt_value emit_part(dt_partition_call *c)
-{
+static dt_value emit_part(dt_partition_call *c) {
     dt_type part = dt_partition_type(c), numbers = dt_type_of_value(c->in[1]);
     dt_value index = c->in[1];
     numbers.dtype = DT_INT64;
@@ -160,23 +144,34 @@ static dt_value emit_part(dt_partition_call *c)
     return dt_scatter_add(c->in[0], index, part.dim[0]);
 }
 
-static const dt_partition_row over_devices = { .rule = rule_over_devices, .emit = emit_part };
+static const dt_partition_row over_devices = {.rule = rule_over_devices, .emit = emit_part};
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     int8_t window[DT_MAX_RANK];
     int rank = c->in[1].type.rank, n = c->type.rank - 1;
-    dt_hlo_value in[] = { dt_hlo_splat(c->hlo, &c->type, 0), c->in[1], c->in[0] };
-    for (int d = 0; d < n; d++)
-        window[d] = (int8_t)(rank + d);
+    dt_hlo_value in[] = {dt_hlo_splat(c->hlo, &c->type, 0), c->in[1], c->in[0]};
+    for (int d = 0; d < n; d++) window[d] = (int8_t)(rank + d);
     return dt_hlo_joined(c->hlo, "scatter", DT_REDUCE_SUM, in, 3, &c->type,
-                         "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = %s, inserted_window_dims = [0], "
-                         "scatter_dims_to_operand_dims = [0], index_vector_dim = %d>, indices_are_sorted = false, unique_indices = false",
+                         "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = %s, "
+                         "inserted_window_dims = [0], "
+                         "scatter_dims_to_operand_dims = [0], index_vector_dim = %d>, "
+                         "indices_are_sorted = false, unique_indices = false",
                          dt_hlo_list(window, n).s, rank);
 }
 
 const dt_op dt_op_scatter_add = {
-    .name = "scatter_add", .about = "sums by row index, the gradient of gather", .n_in = 2, .attr_size = sizeof(dt_rows_attr), .linear = 1,
-    .infer = infer, .grad = grad, .rule = rule, .cost = cost, .eval = eval, .print = print, .segment = segment,
-    .over_devices = &over_devices, .stablehlo = stablehlo,
+    .name = "scatter_add",
+    .about = "sums by row index, the gradient of gather",
+    .n_in = 2,
+    .attr_size = sizeof(dt_rows_attr),
+    .linear = 1,
+    .infer = infer,
+    .grad = grad,
+    .rule = rule,
+    .cost = cost,
+    .eval = eval,
+    .print = print,
+    .segment = segment,
+    .over_devices = &over_devices,
+    .stablehlo = stablehlo,
 };

@@ -9,23 +9,22 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-dt_status *dt_segment_check(const dt_infer *q, int c)
-{
+dt_status *dt_segment_check(const dt_infer *q, int c) {
     const dt_segment_attr *a = q->attr;
     if (a->cut < DT_CUT_REPLICAS || a->cut > DT_CUT_TILES || a->count < 1)
-        return dt_bad_shape(q, "(C%d) unknown cut %d into %d segments", c, (int)a->cut, (int)a->count);
+        return dt_bad_shape(q, "(C%d) unknown cut %d into %d segments", c, (int)a->cut,
+                            (int)a->count);
     return NULL;
 }
 
-dt_status *dt_segment_wants_batch(const dt_infer *q, const dt_type *t, int c)
-{
+dt_status *dt_segment_wants_batch(const dt_infer *q, const dt_type *t, int c) {
     if (t->rank < 1 || !dt_is_batch(t, 0))
-        return dt_bad_shape(q, "(C%d) expected the batch as dimension 0, got %s", c, dt_text_of(t).s);
+        return dt_bad_shape(q, "(C%d) expected the batch as dimension 0, got %s", c,
+                            dt_text_of(t).s);
     return NULL;
 }
 
-dt_segment_attr dt_segment_attr_of(const dt_fold_call *c)
-{
+dt_segment_attr dt_segment_attr_of(const dt_fold_call *c) {
     dt_segment_attr a;
     memset(&a, 0, sizeof a); /* its padding too: attributes compare with memcmp */
     a.cut = c->cut;
@@ -33,26 +32,21 @@ dt_segment_attr dt_segment_attr_of(const dt_fold_call *c)
     return a;
 }
 
-int dt_cut_of(const dt_node *n)
-{
-    bool segments = n->op == &dt_op_segment_reduce || n->op == &dt_op_segment_dot_general || n->op == &dt_op_segment_convolution ||
-                    n->op == &dt_op_segment_broadcast || n->op == &dt_op_segment_sizes || n->op == &dt_op_segment_deviations;
+int dt_cut_of(const dt_node *n) {
+    bool segments = n->op == &dt_op_segment_reduce || n->op == &dt_op_segment_dot_general ||
+                    n->op == &dt_op_segment_convolution || n->op == &dt_op_segment_broadcast ||
+                    n->op == &dt_op_segment_sizes || n->op == &dt_op_segment_deviations;
     return segments ? ((const dt_segment_attr *)n->attr)->cut : -1;
 }
 
-int dt_segment_count(const dt_node *n)
-{
-    return ((const dt_segment_attr *)n->attr)->count;
-}
+int dt_segment_count(const dt_node *n) { return ((const dt_segment_attr *)n->attr)->count; }
 
-void dt_segment_piece(int64_t batch, int count, int s, int64_t *lo, int64_t *hi)
-{
+void dt_segment_piece(int64_t batch, int count, int s, int64_t *lo, int64_t *hi) {
     *lo = batch * s / count;
     *hi = batch * (s + 1) / count;
 }
 
-int64_t dt_segment_border(const dt_call *c, int s)
-{
+int64_t dt_segment_border(const dt_call *c, int s) {
     const dt_segment_attr *a = c->node->attr;
     int64_t lo, hi;
     if (a->cut != DT_CUT_TILES)
@@ -61,39 +55,34 @@ int64_t dt_segment_border(const dt_call *c, int s)
     return lo;
 }
 
-dt_view dt_segment_rows(const dt_call *c, const dt_view *x, int s)
-{
+dt_view dt_segment_rows(const dt_call *c, const dt_view *x, int s) {
     const dt_segment_attr *a = c->node->attr;
-    int64_t examples = dt_segment_border(c, a->count), from = dt_segment_border(c, s), to = dt_segment_border(c, s + 1);
+    int64_t examples = dt_segment_border(c, a->count), from = dt_segment_border(c, s),
+            to = dt_segment_border(c, s + 1);
     int64_t rows_each = examples > 0 ? x->type.dim[0] / examples : 0;
     return dt_view_rows(x, rows_each * from, rows_each * (to - from));
 }
 
-void dt_segment_stack_rule(const dt_type *out, dt_rule *rule)
-{
+void dt_segment_stack_rule(const dt_type *out, dt_rule *rule) {
     rule->in[0][0] = rule->in[1][0] = -1;
-    for (int d = out->rank - 1; d > 0; d--)
-        rule->out[d] = rule->out[d - 1];
+    for (int d = out->rank - 1; d > 0; d--) rule->out[d] = rule->out[d - 1];
     rule->out[0] = -1;
 }
 
 /* ---- in StableHLO ---- */
 
-bool dt_segment_hlo_is_even(const dt_hlo_call *c)
-{
+bool dt_segment_hlo_is_even(const dt_hlo_call *c) {
     return !c->hlo->offsets || ((const dt_segment_attr *)c->node->attr)->cut != DT_CUT_REPLICAS;
 }
 
-int64_t dt_segment_hlo_border(const dt_hlo_call *c, const dt_type *x, int s)
-{
+int64_t dt_segment_hlo_border(const dt_hlo_call *c, const dt_type *x, int s) {
     const dt_segment_attr *a = c->node->attr;
     const int64_t rows = x->dim[0], examples = c->hlo->batch;
     return dt_segment_hlo_is_even(c) ? rows / a->count * s : rows / examples * c->hlo->offsets[s];
 }
 
 /* The number of rows of segment s. */
-static int64_t slice_rows(const dt_hlo_call *c, int s, dt_hlo_value in[2])
-{
+static int64_t slice_rows(const dt_hlo_call *c, int s, dt_hlo_value in[2]) {
     int64_t rows = 0;
     for (int k = 0; k < 2; k++) {
         const int64_t from = dt_segment_hlo_border(c, &c->in[k].type, s);
@@ -103,8 +92,9 @@ static int64_t slice_rows(const dt_hlo_call *c, int s, dt_hlo_value in[2])
     return rows;
 }
 
-dt_hlo_value dt_segment_hlo(const dt_hlo_call *c, dt_hlo_value (*entry)(const dt_hlo_call *c, const dt_hlo_value *in, const dt_type *type))
-{
+dt_hlo_value dt_segment_hlo(const dt_hlo_call *c,
+                            dt_hlo_value (*entry)(const dt_hlo_call *c, const dt_hlo_value *in,
+                                                  const dt_type *type)) {
     const int count = dt_segment_count(c->node);
     dt_hlo_value *of = dt_alloc(dt_size_mul((size_t)count, sizeof *of));
     dt_type one = c->type, product = dt_type_of(one.dtype, one.rank - 1, one.dim + 1);
@@ -112,7 +102,8 @@ dt_hlo_value dt_segment_hlo(const dt_hlo_call *c, dt_hlo_value (*entry)(const dt
     one.dim[0] = 1;
     for (int s = 0; s < count; s++) {
         dt_hlo_value in[2];
-        dt_hlo_value v = slice_rows(c, s, in) > 0 ? entry(c, in, &product) : dt_hlo_splat(c->hlo, &product, 0);
+        dt_hlo_value v =
+            slice_rows(c, s, in) > 0 ? entry(c, in, &product) : dt_hlo_splat(c->hlo, &product, 0);
         of[s] = dt_hlo_reshape(c->hlo, v, one.rank, one.dim);
     }
     dt_hlo_value all = dt_hlo_concatenate(c->hlo, of, count, 0);
@@ -120,9 +111,8 @@ dt_hlo_value dt_segment_hlo(const dt_hlo_call *c, dt_hlo_value (*entry)(const dt
     return all;
 }
 
-void dt_segment_print(const dt_segment_attr *a, dt_str *out)
-{
-    static const char *const names[] = { "replicas", "shards", "pieces" };
+void dt_segment_print(const dt_segment_attr *a, dt_str *out) {
+    static const char *const names[] = {"replicas", "shards", "pieces"};
     dt_str_printf(out, "%s %d", names[a->cut], (int)a->count);
 }
 
@@ -130,25 +120,21 @@ void dt_segment_print(const dt_segment_attr *a, dt_str *out)
 
 enum { REPLICA_FACTOR = DT_MAX_FACTORS - 1 };
 
-void dt_segment_replica_factor(dt_rule *rule, int n_in)
-{
+void dt_segment_replica_factor(dt_rule *rule, int n_in) {
     rule->out[0] = REPLICA_FACTOR;
-    for (int i = 0; i < n_in; i++)
-        rule->in[i][0] = REPLICA_FACTOR;
+    for (int i = 0; i < n_in; i++) rule->in[i][0] = REPLICA_FACTOR;
 }
 
-bool dt_segment_can(const dt_partition_call *c)
-{
+bool dt_segment_can(const dt_partition_call *c) {
     const dt_segment_attr *a = c->node->attr;
     dt_mesh_axes axes = c->factor[REPLICA_FACTOR];
-    return !axes || (axes == c->mesh->replicas && a->cut == DT_CUT_REPLICAS && a->count == dt_mesh_parts(c->mesh, axes));
+    return !axes || (axes == c->mesh->replicas && a->cut == DT_CUT_REPLICAS &&
+                     a->count == dt_mesh_parts(c->mesh, axes));
 }
 
-dt_value dt_segment_emit(dt_partition_call *c)
-{
+dt_value dt_segment_emit(dt_partition_call *c) {
     dt_segment_attr a = *(const dt_segment_attr *)c->node->attr;
     a.count /= dt_mesh_parts(c->mesh, c->factor[REPLICA_FACTOR]);
-    if (c->node->op->result_type)
-        a.type = dt_partition_type(c);
+    if (c->node->op->result_type) a.type = dt_partition_type(c);
     return dt_emit(c->trace, c->node->op, c->in, c->node->n_in, &a);
 }

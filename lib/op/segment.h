@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the segment ops share: the borders of a cut. A cut divides the examples of a folded batch into `count`
- * segments; those that see k rows for each example (dimension 0 is k * B) are cut at k times the borders.
+ * What the segment ops share: the borders of a cut. A cut divides the examples of a folded batch
+ * into `count` segments; those that see k rows for each example (dimension 0 is k * B) are cut at k
+ * times the borders.
  */
 #ifndef DT_OP_SEGMENT_H
 #define DT_OP_SEGMENT_H
@@ -23,24 +24,30 @@ void dt_segment_piece(int64_t batch, int count, int s, int64_t *lo, int64_t *hi)
 int64_t dt_segment_border(const dt_call *c, int s);
 /* The rows of x that belong to segment s. */
 dt_view dt_segment_rows(const dt_call *c, const dt_view *x, int s);
-/* From the rule of an op that sums over rows to that of the op for each segment: rows stay whole, results have a dimension before theirs. */
+/* From the rule of an op that sums over rows to that of the op for each segment: rows stay whole,
+ * results have a dimension before theirs. */
 void dt_segment_stack_rule(const dt_type *out, dt_rule *rule);
-/* Over devices, replicas being an axis of the mesh: each device has the rows of its replicas, and their segments (op/partition.h). Adds the factor
- * that stands for replicas to dimension 0 of the result and of n_in inputs. */
+/* Over devices, replicas being an axis of the mesh: each device has the rows of its replicas, and
+ * their segments (op/partition.h). Adds the factor that stands for replicas to dimension 0 of the
+ * result and of n_in inputs. */
 void dt_segment_replica_factor(dt_rule *rule, int n_in);
 bool dt_segment_can(const dt_partition_call *c);
 dt_value dt_segment_emit(dt_partition_call *c);
-/* In StableHLO, of x with rows for each example: the rows before segment s. Replicas that have as many each, unless the text is for others (dt_hlo.offsets). */
+/* In StableHLO, of x with rows for each example: the rows before segment s. Replicas that have as
+ * many each, unless the text is for others (dt_hlo.offsets). */
 int64_t dt_segment_hlo_border(const struct dt_hlo_call *c, const dt_type *x, int s);
 /* Whether all segments have as many rows there. */
 bool dt_segment_hlo_is_even(const struct dt_hlo_call *c);
-/* Of a product: one for each segment, by `entry`, joined. in: the segment's rows; one without rows gives zeros. */
+/* Of a product: one for each segment, by `entry`, joined. in: the segment's rows; one without rows
+ * gives zeros. */
 struct dt_hlo_value dt_segment_hlo(const struct dt_hlo_call *c,
-                                   struct dt_hlo_value (*entry)(const struct dt_hlo_call *c, const struct dt_hlo_value *in, const dt_type *type));
+                                   struct dt_hlo_value (*entry)(const struct dt_hlo_call *c,
+                                                                const struct dt_hlo_value *in,
+                                                                const dt_type *type));
 void dt_segment_print(const dt_segment_attr *a, dt_str *out); /* "replicas 8" */
 
-
-/* Of segment_reduce and segment_deviations: their type, constraints (C1), (C3), (C4); "replicas 8 sum dims=[0]". */
+/* Of segment_reduce and segment_deviations: their type, constraints (C1), (C3), (C4); "replicas 8
+ * sum dims=[0]". */
 dt_status *dt_segment_reduce_infer(dt_infer *q) DT_MUST_USE;
 void dt_segment_reduce_print(const void *attr, dt_str *out);
 

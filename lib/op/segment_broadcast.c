@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * segment_broadcast: every row of y is the entry of x for the segment the row is in: (S, ...) -> (B, ...).
+ * segment_broadcast: every row of y is the entry of x for the segment the row is in: (S, ...) ->
+ * (B, ...).
  *
  * (C1) The cut is one of the three, and has at least one segment.
  * (C2) Dimension 0 of y is the batch, and no other dimension.
@@ -16,8 +17,7 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_segment_attr *a = q->attr;
     q->out = a->type;
     DT_TRY(dt_segment_check(q, 1));
@@ -26,19 +26,17 @@ static dt_status *infer(dt_infer *q)
     dt_type wanted = q->out;
     wanted.dim[0] = a->count;
     if (!dt_type_equal(&q->in[0], &wanted))
-        return dt_bad_shape(q, "(C3) expected %s to make %s, got %s", dt_text_of(&wanted).s, dt_text_of(&q->out).s,
-                            dt_text_of(&q->in[0]).s);
+        return dt_bad_shape(q, "(C3) expected %s to make %s, got %s", dt_text_of(&wanted).s,
+                            dt_text_of(&q->out).s, dt_text_of(&q->in[0]).s);
     return NULL;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     dt_rule_elementwise(in, out, attr, rule);
     rule->in[0][0] = rule->out[0] = -1;
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_segment_attr *a = c->node->attr;
     for (int s = 0; s < a->count; s++) {
         dt_view entry = dt_view_entry(&c->in[0], s), rows = dt_segment_rows(c, &c->out, s);
@@ -48,33 +46,30 @@ static void eval(const dt_call *c)
     }
 }
 
-static void print(const void *attr, dt_str *out)
-{
-    dt_segment_print(attr, out);
-}
+static void print(const void *attr, dt_str *out) { dt_segment_print(attr, out); }
 
-static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r)
-{
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     rule(in, out, attr, r);
     dt_segment_replica_factor(r, 1);
 }
 
-static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
+static const dt_partition_row over_devices = {
+    .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit};
 
 /* One after the other, and joined. */
-static dt_hlo_value apart(const dt_hlo_call *c)
-{
+static dt_hlo_value apart(const dt_hlo_call *c) {
     const dt_segment_attr *a = c->node->attr;
     dt_hlo_value *rows = dt_alloc(dt_size_mul((size_t)a->count, sizeof *rows));
     dt_type part = c->type;
-    int8_t dims[DT_MAX_RANK] = { 0 };
+    int8_t dims[DT_MAX_RANK] = {0};
 
-    for (int d = 1; d < part.rank; d++)
-        dims[d - 1] = (int8_t)d;
+    for (int d = 1; d < part.rank; d++) dims[d - 1] = (int8_t)d;
     for (int s = 0; s < a->count; s++) {
-        part.dim[0] = dt_segment_hlo_border(c, &c->type, s + 1) - dt_segment_hlo_border(c, &c->type, s);
+        part.dim[0] =
+            dt_segment_hlo_border(c, &c->type, s + 1) - dt_segment_hlo_border(c, &c->type, s);
         dt_hlo_value entry = dt_hlo_slice(c->hlo, c->in[0], 0, s, 1);
-        rows[s] = dt_hlo_broadcast(c->hlo, dt_hlo_reshape(c->hlo, entry, part.rank - 1, part.dim + 1), &part, dims);
+        rows[s] = dt_hlo_broadcast(
+            c->hlo, dt_hlo_reshape(c->hlo, entry, part.rank - 1, part.dim + 1), &part, dims);
     }
     dt_hlo_value all = dt_hlo_concatenate(c->hlo, rows, a->count, 0);
     free(rows);
@@ -82,26 +77,36 @@ static dt_hlo_value apart(const dt_hlo_call *c)
 }
 
 /* All segments having as many rows. */
-static dt_hlo_value together(const dt_hlo_call *c)
-{
+static dt_hlo_value together(const dt_hlo_call *c) {
     const dt_segment_attr *a = c->node->attr;
-    dt_type wide = { .dtype = c->type.dtype, .rank = c->type.rank + 1, .dim = { a->count, c->type.dim[0] / a->count } };
-    int8_t dims[DT_MAX_RANK] = { 0 };
+    dt_type wide = {.dtype = c->type.dtype,
+                    .rank = c->type.rank + 1,
+                    .dim = {a->count, c->type.dim[0] / a->count}};
+    int8_t dims[DT_MAX_RANK] = {0};
     for (int d = 1; d < c->type.rank; d++) {
         wide.dim[d + 1] = c->type.dim[d];
         dims[d] = (int8_t)(d + 1);
     }
-    return dt_hlo_reshape(c->hlo, dt_hlo_broadcast(c->hlo, c->in[0], &wide, dims), c->type.rank, c->type.dim);
+    return dt_hlo_reshape(c->hlo, dt_hlo_broadcast(c->hlo, c->in[0], &wide, dims), c->type.rank,
+                          c->type.dim);
 }
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     return dt_segment_hlo_is_even(c) ? together(c) : apart(c);
 }
 
 const dt_op dt_op_segment_broadcast = {
-    .name = "segment_broadcast", .exact = true, .about = "assigns each row the entry of its segment", .n_in = 1, .read_through = true,
+    .name = "segment_broadcast",
+    .exact = true,
+    .about = "assigns each row the entry of its segment",
+    .n_in = 1,
+    .read_through = true,
     .attr_size = sizeof(dt_segment_attr),
-    .result_type = 1 + offsetof(dt_segment_attr, type), .infer = infer, .rule = rule, .eval = eval, .print = print,
-    .over_devices = &over_devices, .stablehlo = stablehlo,
+    .result_type = 1 + offsetof(dt_segment_attr, type),
+    .infer = infer,
+    .rule = rule,
+    .eval = eval,
+    .print = print,
+    .over_devices = &over_devices,
+    .stablehlo = stablehlo,
 };

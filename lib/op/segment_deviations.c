@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * segment_deviations: y[s, ...] = the sum of squares of what the rows of segment s differ from their mean by: (B, ...) -> (S, ...); 0 without rows. It is what
- * a variance needs of a segment before the mean of all of them is known (pass/tiles.c).
+ * segment_deviations: y[s, ...] = the sum of squares of what the rows of segment s differ from
+ * their mean by: (B, ...) -> (S, ...); 0 without rows. It is what a variance needs of a segment
+ * before the mean of all of them is known (pass/tiles.c).
  *
  * (C1) As of reduce: the dimensions are x's.
  * (C2) x has floats, and the reduce is a sum.
@@ -15,16 +16,15 @@
 #include "op/segment.h"
 #include "op/shapes.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_segment_attr *a = q->attr;
     if (!dt_dtype_is_float(q->in[0].dtype) || a->reduce.kind != DT_REDUCE_SUM)
-        return dt_bad_shape(q, "(C2) expected a sum of floats, got one of %s", dt_text_of(&q->in[0]).s);
+        return dt_bad_shape(q, "(C2) expected a sum of floats, got one of %s",
+                            dt_text_of(&q->in[0]).s);
     return dt_segment_reduce_infer(q);
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)out;
     const dt_segment_attr *a = attr;
     dt_rule_whole(rule);
@@ -36,8 +36,7 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
 }
 
 /* One element: what `inner` visits of x, from offset `at` on. */
-static double deviations(const dt_view *x, int64_t at, dt_walk *inner)
-{
+static double deviations(const dt_view *x, int64_t at, dt_walk *inner) {
     const int64_t n = dt_walk_count(inner);
     double sum = 0, squares = 0;
 
@@ -50,13 +49,12 @@ static double deviations(const dt_view *x, int64_t at, dt_walk *inner)
     return squares;
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_segment_attr *a = c->node->attr;
 
     for (int s = 0; s < a->count; s++) {
         const dt_view x = dt_segment_rows(c, &c->in[0], s), y = dt_view_entry(&c->out, s);
-        dt_walk outer = { 0 }, inner = { 0 };
+        dt_walk outer = {0}, inner = {0};
         int64_t stride[DT_MAX_RANK];
         dt_strides(&x.type, stride);
         for (int d = 0; d < x.type.rank; d++)
@@ -66,22 +64,27 @@ static void eval(const dt_call *c)
     }
 }
 
-static void cost(const dt_call *c, dt_cost *cost)
-{
+static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, 4 * (double)dt_type_elements(&c->in[0].type));
 }
 
-static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r)
-{
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     rule(in, out, attr, r);
     dt_segment_replica_factor(r, 1);
 }
 
-static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
+static const dt_partition_row over_devices = {
+    .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit};
 
 const dt_op dt_op_segment_deviations = {
-    .name = "segment_deviations", .about = "squares of the differences from the mean, summed for each segment of the batch", .n_in = 1,
+    .name = "segment_deviations",
+    .about = "squares of the differences from the mean, summed for each segment of the batch",
+    .n_in = 1,
     .attr_size = sizeof(dt_segment_attr),
-    .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = dt_segment_reduce_print,
+    .infer = infer,
+    .rule = rule,
+    .cost = cost,
+    .eval = eval,
+    .print = dt_segment_reduce_print,
     .over_devices = &over_devices,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * segment_dot_general: y[s, ...] = dot_general of the rows of segment s of a and b: the products of each replica's
- * rows, side by side.
+ * segment_dot_general: y[s, ...] = dot_general of the rows of segment s of a and b: the products of
+ * each replica's rows, side by side.
  *
  * (C1), (C2), (C3) of dot_general.
  * (C4) The result has at most 8 dimensions.
@@ -18,38 +18,32 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-static bool contracts_rows(const dt_dot_attr *d)
-{
+static bool contracts_rows(const dt_dot_attr *d) {
     for (int i = 0; i < d->n_contract && i < DT_MAX_RANK; i++)
-        if (d->lhs_contract[i] == 0 && d->rhs_contract[i] == 0)
-            return true;
+        if (d->lhs_contract[i] == 0 && d->rhs_contract[i] == 0) return true;
     return false;
 }
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_segment_attr *a = q->attr;
     DT_TRY(dt_segment_check(q, 5));
-    for (int i = 0; i < 2; i++)
-        DT_TRY(dt_segment_wants_batch(q, &q->in[i], 6));
+    for (int i = 0; i < 2; i++) DT_TRY(dt_segment_wants_batch(q, &q->in[i], 6));
     if (!contracts_rows(&a->dot))
-        return dt_bad_shape(q, "(C6) must contract dimension 0 of %s and %s", dt_text_of(&q->in[0]).s,
-                            dt_text_of(&q->in[1]).s);
+        return dt_bad_shape(q, "(C6) must contract dimension 0 of %s and %s",
+                            dt_text_of(&q->in[0]).s, dt_text_of(&q->in[1]).s);
     dt_type entry;
     DT_TRY(dt_dot_infer(q, &a->dot, &entry));
     q->out = dt_stack_type(a->count, &entry);
     return dt_check_result(q, 4);
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     const dt_segment_attr *a = attr;
     dt_dot_rule(in, &a->dot, rule);
     dt_segment_stack_rule(out, rule);
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_segment_attr *a = c->node->attr;
     for (int s = 0; s < a->count; s++) {
         dt_view lhs = dt_segment_rows(c, &c->in[0], s), rhs = dt_segment_rows(c, &c->in[1], s);
@@ -58,43 +52,46 @@ static void eval(const dt_call *c)
     }
 }
 
-static void cost(const dt_call *c, dt_cost *cost)
-{
+static void cost(const dt_call *c, dt_cost *cost) {
     const dt_segment_attr *a = c->node->attr;
     dt_dot_cost(&a->dot, c, cost);
     dt_cost_segments(cost, a->count);
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     const dt_segment_attr *a = attr;
     dt_segment_print(a, out);
     dt_str_putc(out, ' ');
     dt_dot_print(&a->dot, out);
 }
 
-static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r)
-{
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     rule(in, out, attr, r);
     dt_segment_replica_factor(r, 2);
 }
 
-static dt_hlo_value entry_hlo(const dt_hlo_call *c, const dt_hlo_value in[2], const dt_type *type)
-{
+static dt_hlo_value entry_hlo(const dt_hlo_call *c, const dt_hlo_value in[2], const dt_type *type) {
     const dt_segment_attr *a = c->node->attr;
     return dt_dot_hlo(c->hlo, &a->dot, in, type);
 }
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
-    return dt_segment_hlo(c, entry_hlo);
-}
+static dt_hlo_value stablehlo(const dt_hlo_call *c) { return dt_segment_hlo(c, entry_hlo); }
 
-static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
+static const dt_partition_row over_devices = {
+    .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit};
 
 const dt_op dt_op_segment_dot_general = {
-    .name = "segment_dot_general", .about = "a dot_general for each segment of the batch", .n_in = 2, .role = DT_ROLE_PRODUCT,
+    .name = "segment_dot_general",
+    .about = "a dot_general for each segment of the batch",
+    .n_in = 2,
+    .role = DT_ROLE_PRODUCT,
     .attr_size = sizeof(dt_segment_attr),
-    .multiplied = 3, .infer = infer, .rule = rule, .cost = cost, .eval = eval, .print = print,
-    .over_devices = &over_devices, .stablehlo = stablehlo,
+    .multiplied = 3,
+    .infer = infer,
+    .rule = rule,
+    .cost = cost,
+    .eval = eval,
+    .print = print,
+    .over_devices = &over_devices,
+    .stablehlo = stablehlo,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * segment_reduce: y[s, ...] = reduce of the rows of segment s: (B, ...) -> (S, ...). What reduce says of empty sums
- * and order holds for each segment.
+ * segment_reduce: y[s, ...] = reduce of the rows of segment s: (B, ...) -> (S, ...). What reduce
+ * says of empty sums and order holds for each segment.
  *
  * (C1), (C2) of reduce.
  * (C3) The cut is one of the three, and has at least one segment.
@@ -17,8 +17,7 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-dt_status *dt_segment_reduce_infer(dt_infer *q)
-{
+dt_status *dt_segment_reduce_infer(dt_infer *q) {
     const dt_segment_attr *a = q->attr;
     DT_TRY(dt_segment_check(q, 3));
     DT_TRY(dt_segment_wants_batch(q, &q->in[0], 4));
@@ -30,20 +29,17 @@ dt_status *dt_segment_reduce_infer(dt_infer *q)
     return NULL;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)out;
     const dt_segment_attr *a = attr;
     dt_rule_whole(rule);
     for (int d = 1, kept = 1; d < in[0].rank; d++) {
         rule->in[0][d] = (int8_t)d;
-        if (!(a->reduce.dims >> d & 1))
-            rule->out[kept++] = (int8_t)d;
+        if (!(a->reduce.dims >> d & 1)) rule->out[kept++] = (int8_t)d;
     }
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_segment_attr *a = c->node->attr;
     for (int s = 0; s < a->count; s++) {
         dt_view x = dt_segment_rows(c, &c->in[0], s), y = dt_view_entry(&c->out, s);
@@ -51,25 +47,23 @@ static void eval(const dt_call *c)
     }
 }
 
-void dt_segment_reduce_print(const void *attr, dt_str *out)
-{
+void dt_segment_reduce_print(const void *attr, dt_str *out) {
     const dt_segment_attr *a = attr;
     dt_segment_print(a, out);
     dt_str_putc(out, ' ');
     dt_reduce_print(&a->reduce, out);
 }
 
-static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r)
-{
+static void rule_over_devices(const dt_type *in, const dt_type *out, const void *attr, dt_rule *r) {
     rule(in, out, attr, r);
     dt_segment_replica_factor(r, 1);
 }
 
-static const dt_partition_row over_devices = { .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit };
+static const dt_partition_row over_devices = {
+    .rule = rule_over_devices, .can = dt_segment_can, .emit = dt_segment_emit};
 
 /* One after the other, and joined. */
-static dt_hlo_value apart(const dt_hlo_call *c)
-{
+static dt_hlo_value apart(const dt_hlo_call *c) {
     const dt_segment_attr *a = c->node->attr;
     const dt_type *x = &c->in[0].type;
     dt_hlo_value *entry = dt_alloc(dt_size_mul((size_t)a->count, sizeof *entry));
@@ -79,12 +73,14 @@ static dt_hlo_value apart(const dt_hlo_call *c)
 
     one.dim[0] = 1;
     for (int d = 0; d < x->rank; d++)
-        if (a->reduce.dims >> d & 1)
-            dims[n++] = (int8_t)d;
+        if (a->reduce.dims >> d & 1) dims[n++] = (int8_t)d;
     for (int s = 0; s < a->count; s++) {
-        const int64_t from = dt_segment_hlo_border(c, x, s), to = dt_segment_hlo_border(c, x, s + 1);
-        dt_hlo_value in[] = { dt_hlo_slice(c->hlo, c->in[0], 0, from, to - from), dt_hlo_nothing(c->hlo, a->reduce.kind, x->dtype) };
-        dt_hlo_value sum = dt_hlo_joined(c->hlo, "reduce", a->reduce.kind, in, 2, &row, "dimensions = %s", dt_hlo_array(dims, n).s);
+        const int64_t from = dt_segment_hlo_border(c, x, s),
+                      to = dt_segment_hlo_border(c, x, s + 1);
+        dt_hlo_value in[] = {dt_hlo_slice(c->hlo, c->in[0], 0, from, to - from),
+                             dt_hlo_nothing(c->hlo, a->reduce.kind, x->dtype)};
+        dt_hlo_value sum = dt_hlo_joined(c->hlo, "reduce", a->reduce.kind, in, 2, &row,
+                                         "dimensions = %s", dt_hlo_array(dims, n).s);
         entry[s] = dt_hlo_reshape(c->hlo, sum, one.rank, one.dim);
     }
     dt_hlo_value all = dt_hlo_concatenate(c->hlo, entry, a->count, 0);
@@ -93,30 +89,37 @@ static dt_hlo_value apart(const dt_hlo_call *c)
 }
 
 /* All segments having as many rows: (B, ...) is (S, B / S, ...). */
-static dt_hlo_value together(const dt_hlo_call *c)
-{
+static dt_hlo_value together(const dt_hlo_call *c) {
     const dt_segment_attr *a = c->node->attr;
     const dt_type *x = &c->in[0].type;
-    int64_t dim[DT_MAX_RANK + 1] = { a->count, x->dim[0] / a->count };
+    int64_t dim[DT_MAX_RANK + 1] = {a->count, x->dim[0] / a->count};
     int8_t dims[DT_MAX_RANK];
     int n = 0;
     for (int d = 0; d < x->rank; d++) {
         dim[d + 1] = d ? x->dim[d] : dim[1];
-        if (a->reduce.dims >> d & 1)
-            dims[n++] = (int8_t)(d + 1);
+        if (a->reduce.dims >> d & 1) dims[n++] = (int8_t)(d + 1);
     }
-    dt_hlo_value in[] = { dt_hlo_reshape(c->hlo, c->in[0], x->rank + 1, dim), dt_hlo_nothing(c->hlo, a->reduce.kind, x->dtype) };
-    return dt_hlo_joined(c->hlo, "reduce", a->reduce.kind, in, 2, &c->type, "dimensions = %s", dt_hlo_array(dims, n).s);
+    dt_hlo_value in[] = {dt_hlo_reshape(c->hlo, c->in[0], x->rank + 1, dim),
+                         dt_hlo_nothing(c->hlo, a->reduce.kind, x->dtype)};
+    return dt_hlo_joined(c->hlo, "reduce", a->reduce.kind, in, 2, &c->type, "dimensions = %s",
+                         dt_hlo_array(dims, n).s);
 }
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     return dt_segment_hlo_is_even(c) ? together(c) : apart(c);
 }
 
 const dt_op dt_op_segment_reduce = {
-    .name = "segment_reduce", .about = "a reduce for each segment of the batch", .n_in = 1, .role = DT_ROLE_REDUCE,
+    .name = "segment_reduce",
+    .about = "a reduce for each segment of the batch",
+    .n_in = 1,
+    .role = DT_ROLE_REDUCE,
     .attr_size = sizeof(dt_segment_attr),
-    .infer = dt_segment_reduce_infer, .rule = rule, .cost = dt_reduce_cost, .eval = eval, .print = dt_segment_reduce_print,
-    .over_devices = &over_devices, .stablehlo = stablehlo,
+    .infer = dt_segment_reduce_infer,
+    .rule = rule,
+    .cost = dt_reduce_cost,
+    .eval = eval,
+    .print = dt_segment_reduce_print,
+    .over_devices = &over_devices,
+    .stablehlo = stablehlo,
 };

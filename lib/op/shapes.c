@@ -4,84 +4,68 @@
 
 #include <stdio.h>
 
-dt_text dt_text_of(const dt_type *t)
-{
+dt_text dt_text_of(const dt_type *t) {
     dt_text text;
-    dt_str s = { 0 };
+    dt_str s = {0};
     dt_type_print(t, &s);
     snprintf(text.s, sizeof text.s, "%s", dt_str_text(&s));
     dt_str_release(&s);
     return text;
 }
 
-bool dt_is_batch(const dt_type *t, int i)
-{
-    return t->dim[i] < 0;
-}
+bool dt_is_batch(const dt_type *t, int i) { return t->dim[i] < 0; }
 
-dt_type dt_stack_type(int count, const dt_type *entry)
-{
-    dt_type t = { .dtype = entry->dtype, .rank = entry->rank + 1, .dim = { count } };
-    for (int d = 0; d < entry->rank && d + 1 < DT_MAX_RANK; d++)
-        t.dim[d + 1] = entry->dim[d];
+dt_type dt_stack_type(int count, const dt_type *entry) {
+    dt_type t = {.dtype = entry->dtype, .rank = entry->rank + 1, .dim = {count}};
+    for (int d = 0; d < entry->rank && d + 1 < DT_MAX_RANK; d++) t.dim[d + 1] = entry->dim[d];
     return t;
 }
 
-uint32_t dt_all_dims(int rank)
-{
-    return (1u << rank) - 1;
-}
+uint32_t dt_all_dims(int rank) { return (1u << rank) - 1; }
 
-dt_status *dt_check_result(const dt_infer *q, int c)
-{
+dt_status *dt_check_result(const dt_infer *q, int c) {
     const dt_type *t = &q->out;
     if (t->rank < 0 || t->rank > DT_MAX_RANK)
-        return dt_bad_shape(q, "(C%d) makes %d dimensions; there can be at most %d", c, t->rank, DT_MAX_RANK);
+        return dt_bad_shape(q, "(C%d) makes %d dimensions; there can be at most %d", c, t->rank,
+                            DT_MAX_RANK);
     for (int i = 1; i < t->rank; i++)
         if (dt_is_batch(t, i))
-            return dt_bad_shape(q, "(C%d) makes %s with the batch at dimension %d; it can only be dimension 0", c,
-                                dt_text_of(t).s, i);
+            return dt_bad_shape(
+                q, "(C%d) makes %s with the batch at dimension %d; it can only be dimension 0", c,
+                dt_text_of(t).s, i);
     return NULL;
 }
 
-void dt_rule_rows(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+void dt_rule_rows(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)out, (void)attr;
     dt_rule_whole(rule);
     for (int d = 0; d < in[0].rank - 1; d++) {
-        for (int i = 0; i < DT_MAX_IN; i++)
-            rule->in[i][d] = (int8_t)d;
+        for (int i = 0; i < DT_MAX_IN; i++) rule->in[i][d] = (int8_t)d;
         rule->out[d] = (int8_t)d;
     }
 }
 
-dt_value dt_stack_same(const dt_fold_call *c)
-{
+dt_value dt_stack_same(const dt_fold_call *c) {
     return dt_emit(c->trace, c->node->op, c->in, c->node->n_in, c->node->attr);
 }
 
-void dt_cost_none(const dt_call *c, dt_cost *cost)
-{
+void dt_cost_none(const dt_call *c, dt_cost *cost) {
     (void)c;
-    *cost = (dt_cost){ 0 };
+    *cost = (dt_cost){0};
 }
 
-double dt_cost_bytes(const dt_call *c)
-{
+double dt_cost_bytes(const dt_call *c) {
     double bytes = (double)dt_type_bytes(&c->out.type);
-    for (int i = 0; i < c->node->n_in; i++)
-        bytes += (double)dt_type_bytes(&c->in[i].type);
+    for (int i = 0; i < c->node->n_in; i++) bytes += (double)dt_type_bytes(&c->in[i].type);
     return bytes;
 }
 
-dt_cost dt_cost_vector(const dt_call *c, double operations)
-{
-    return (dt_cost){ .vector = operations, .bytes = dt_cost_bytes(c) };
+dt_cost dt_cost_vector(const dt_call *c, double operations) {
+    return (dt_cost){.vector = operations, .bytes = dt_cost_bytes(c)};
 }
 
-dt_cost dt_cost_products(const dt_call *c, const dt_matrix_work *product, int n)
-{
-    dt_cost cost = { .bytes = dt_cost_bytes(c) };
+dt_cost dt_cost_products(const dt_call *c, const dt_matrix_work *product, int n) {
+    dt_cost cost = {.bytes = dt_cost_bytes(c)};
     for (int i = 0; i < n; i++) {
         const dt_matrix_work *p = &product[i];
         cost.product[i] = *p;
@@ -91,27 +75,24 @@ dt_cost dt_cost_products(const dt_call *c, const dt_matrix_work *product, int n)
     return cost;
 }
 
-void dt_cost_segments(dt_cost *cost, int count)
-{
+void dt_cost_segments(dt_cost *cost, int count) {
     dt_matrix_work *p = &cost->product[0];
     p->count *= count;
     p->k = (p->k + count - 1) / count;
 }
 
-dt_cost dt_cost_of(const dt_call *c)
-{
+dt_cost dt_cost_of(const dt_call *c) {
     const dt_op *op = c->node->op;
     dt_cost cost;
     if (!op->cost)
-        return dt_cost_vector(c, (op->operations > 0 ? op->operations : 1) * (double)dt_type_elements(&c->out.type));
+        return dt_cost_vector(c, (op->operations > 0 ? op->operations : 1) *
+                                     (double)dt_type_elements(&c->out.type));
     op->cost(c, &cost);
     return cost;
 }
 
-void dt_print_dims(dt_str *out, const char *label, const int8_t *dims, int n)
-{
+void dt_print_dims(dt_str *out, const char *label, const int8_t *dims, int n) {
     dt_str_printf(out, "%s[", label);
-    for (int i = 0; i < n; i++)
-        dt_str_printf(out, "%s%d", i ? "," : "", dims[i]);
+    for (int i = 0; i < n; i++) dt_str_printf(out, "%s%d", i ? "," : "", dims[i]);
     dt_str_putc(out, ']');
 }

@@ -11,8 +11,8 @@ typedef struct dt_text {
 } dt_text;
 dt_text dt_text_of(const dt_type *t); /* "f32[B,784]" */
 
-/* What every result must be, whatever op makes it, as constraint `c` of q->op: at most DT_MAX_RANK dimensions, and B only at
- * dimension 0. (dt_emit refuses what is too large to count.) */
+/* What every result must be, whatever op makes it, as constraint `c` of q->op: at most DT_MAX_RANK
+ * dimensions, and B only at dimension 0. (dt_emit refuses what is too large to count.) */
 dt_status *dt_check_result(const dt_infer *q, int c) DT_MUST_USE;
 
 /* Whether dimension i of t is a multiple of B. */
@@ -21,10 +21,12 @@ bool dt_is_batch(const dt_type *t, int i);
 dt_type dt_stack_type(int count, const dt_type *entry);
 uint32_t dt_all_dims(int rank); /* the bits of dimensions 0 .. rank - 1 */
 
-/* One factor for each dimension of the first input but the last, shared by all inputs and the output. */
+/* One factor for each dimension of the first input but the last, shared by all inputs and the
+ * output. */
 void dt_rule_rows(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
 
-/* `stack` of ops that take leading dimensions as they come: the same node over the stacked inputs. */
+/* `stack` of ops that take leading dimensions as they come: the same node over the stacked
+ * inputs. */
 dt_value dt_stack_same(const dt_fold_call *c);
 
 /* Costs of ops that move nothing, or that are there only while compiling. */
@@ -35,7 +37,8 @@ double dt_cost_bytes(const dt_call *c);
 dt_cost dt_cost_vector(const dt_call *c, double operations);
 /* Those bytes, and products, whose operands are of the first input's dtype. */
 dt_cost dt_cost_products(const dt_call *c, const dt_matrix_work *product, int n);
-/* Of a product over all rows makes those over `count` segments: every row is in one of them, so the flops stay. */
+/* Of a product over all rows makes those over `count` segments: every row is in one of them, so the
+ * flops stay. */
 void dt_cost_segments(dt_cost *cost, int count);
 
 /* "dims=[0,2]" */

@@ -1,81 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom_call @Sharding: y = x, annotated with its placement on the logical devices of a replica, in the words of XLA's OpSharding.
+ * custom_call @Sharding: y = x, annotated with its placement on the logical devices of a replica,
+ * in the words of XLA's OpSharding.
  *
- *     {devices=[1,2,4,1]0,1,2,3,4,5,6,7}   cut into tiles, one for each device, the last dimension fastest
+ *     {devices=[1,2,4,1]0,1,2,3,4,5,6,7}   cut into tiles, one for each device, the last dimension
+ *     fastest
  *     {maximal device=1}                   whole, on one device
  *     {replicated}                         whole, on each device
  *
  * (C1) Tiles are cut along every dimension of x, each into at least one part.
  * (C2) The device has a number of at least 0.
  *
- * What comes back through it is asked to lie alike, or to go back to the device that x is on. Nothing is computed: whoever runs one device per replica reads x (pass/unannotate.c).
+ * What comes back through it is asked to lie alike, or to go back to the device that x is on.
+ * Nothing is computed: whoever runs one device per replica reads x (pass/unannotate.c).
  */
 #include "op/cells.h"
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 #include "op/placement.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_sharding_attr *a = q->attr;
     q->out = q->in[0];
     if (a->kind == DT_SHARDING_OTHER && a->rank != q->in[0].rank)
-        return dt_bad_shape(q, "(C1) expected a number of parts for each of the %d dimensions of %s, got %d", q->in[0].rank,
-                            dt_text_of(&q->in[0]).s, a->rank);
+        return dt_bad_shape(
+            q, "(C1) expected a number of parts for each of the %d dimensions of %s, got %d",
+            q->in[0].rank, dt_text_of(&q->in[0]).s, a->rank);
     for (int d = 0; d < a->rank; d++)
         if (a->parts[d] < 1)
-            return dt_bad_shape(q, "(C1) cannot cut dimension %d into %lld parts", d, (long long)a->parts[d]);
-    if (a->device < 0)
-        return dt_bad_shape(q, "(C2) unknown device %lld", (long long)a->device);
+            return dt_bad_shape(q, "(C1) cannot cut dimension %d into %lld parts", d,
+                                (long long)a->parts[d]);
+    if (a->device < 0) return dt_bad_shape(q, "(C2) unknown device %lld", (long long)a->device);
     return NULL;
 }
 
-/* The gradient of a value lies as the value does; that of what was moved goes back to where it came from. */
-static void grad(dt_grad *g)
-{
+/* The gradient of a value lies as the value does; that of what was moved goes back to where it came
+ * from. */
+static void grad(dt_grad *g) {
     const dt_sharding_attr *a = g->node->attr;
     int from = dt_placement_of_value(g->in[0]).device;
     bool back = a->kind == DT_SHARDING_MAXIMAL && from >= 0;
     g->din[0] = back ? dt_move_to(g->dout, from) : dt_annotate(g->dout, a);
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)in, (void)attr;
     dt_rule_whole(rule);
-    for (int d = 0; d < out->rank; d++)
-        rule->in[0][d] = rule->out[d] = (int8_t)d;
+    for (int d = 0; d < out->rank; d++) rule->in[0][d] = rule->out[d] = (int8_t)d;
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     for (int64_t i = 0, n = dt_type_elements(&c->out.type); i < n; i++)
         dt_cell_copy(&c->out, i, &c->in[0], i);
 }
 
 /* The replicas' dimension is no cut of a replica's own devices. */
-static dt_value stack(const dt_fold_call *c)
-{
+static dt_value stack(const dt_fold_call *c) {
     dt_sharding_attr a = *(const dt_sharding_attr *)c->node->attr;
     if (a.kind == DT_SHARDING_OTHER) {
-        for (int d = a.rank++; d > 0; d--)
-            a.parts[d] = a.parts[d - 1];
+        for (int d = a.rank++; d > 0; d--) a.parts[d] = a.parts[d - 1];
         a.parts[0] = 1;
     }
     return dt_annotate(c->in[0], &a);
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     const dt_sharding_attr *a = attr;
     int64_t devices = 1;
     if (a->kind == DT_SHARDING_MAXIMAL)
         dt_str_printf(out, "@Sharding {maximal device=%lld}", (long long)a->device);
-    if (a->kind == DT_SHARDING_REPLICATED)
-        dt_str_puts(out, "@Sharding {replicated}");
-    if (a->kind != DT_SHARDING_OTHER)
-        return;
+    if (a->kind == DT_SHARDING_REPLICATED) dt_str_puts(out, "@Sharding {replicated}");
+    if (a->kind != DT_SHARDING_OTHER) return;
     dt_str_puts(out, "@Sharding {devices=[");
     for (int d = 0; d < a->rank; devices *= a->parts[d++])
         dt_str_printf(out, "%s%lld", d ? "," : "", (long long)a->parts[d]);
@@ -85,13 +80,23 @@ static void print(const void *attr, dt_str *out)
     dt_str_puts(out, devices > 64 ? ",...}" : "}");
 }
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
-    return c->in[0];
-}
+static dt_hlo_value stablehlo(const dt_hlo_call *c) { return c->in[0]; }
 
 const dt_op dt_op_sharding = {
-    .name = "custom_call", .exact = true, .about = "x, with its layout over the logical devices of a replica", .n_in = 1, .role = DT_ROLE_NOTE, .read_through = true,
-    .attr_size = sizeof(dt_sharding_attr), .linear = 1, .infer = infer, .grad = grad, .rule = rule, .cost = dt_cost_none, .eval = eval,
-    .print = print, .stack = stack, .stablehlo = stablehlo,
+    .name = "custom_call",
+    .exact = true,
+    .about = "x, with its layout over the logical devices of a replica",
+    .n_in = 1,
+    .role = DT_ROLE_NOTE,
+    .read_through = true,
+    .attr_size = sizeof(dt_sharding_attr),
+    .linear = 1,
+    .infer = infer,
+    .grad = grad,
+    .rule = rule,
+    .cost = dt_cost_none,
+    .eval = eval,
+    .print = print,
+    .stack = stack,
+    .stablehlo = stablehlo,
 };

@@ -10,19 +10,20 @@
 #include "op/elementwise.h"
 #include "op/stablehlo.h"
 
-
 /* dx = dy * cos x */
-static void grad(dt_grad *g)
-{
-    g->din[0] = dt_multiply(g->dout, dt_cosine(g->in[0]));
-}
+static void grad(dt_grad *g) { g->din[0] = dt_multiply(g->dout, dt_cosine(g->in[0])); }
 
-static void eval(const dt_call *c)
-{
-    dt_eval_unary(c, dt_portable_sin, NULL);
-}
+static void eval(const dt_call *c) { dt_eval_unary(c, dt_portable_sin, NULL); }
 
 const dt_op dt_op_sine = {
-    .name = "sine", .about = "the sine", .n_in = 1, .role = DT_ROLE_ELEMENT,
-    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Sin",
+    .name = "sine",
+    .about = "the sine",
+    .n_in = 1,
+    .role = DT_ROLE_ELEMENT,
+    .infer = dt_infer_floats,
+    .grad = grad,
+    .rule = dt_rule_elementwise,
+    .eval = eval,
+    .stablehlo = dt_hlo_same,
+    .onnx = "Sin",
 };

@@ -15,7 +15,8 @@ typedef struct dt_xent_row {
     double max, sum;     /* of the logits; of e^(z - max) */
 } dt_xent_row;
 dt_xent_row dt_xent_row_at(const dt_view *logits, int64_t row);
-/* The target's y for class j of row `row`: an integer target is one-hot, NaN everywhere if it is no class. */
+/* The target's y for class j of row `row`: an integer target is one-hot, NaN everywhere if it is no
+ * class. */
 double dt_xent_target(const dt_view *target, const dt_xent_row *r, int64_t row, int64_t j);
 
 /* How they are split over devices (softmax_cross_entropy_split.c). */

@@ -12,17 +12,21 @@
 #include <math.h>
 
 /* dx = dy / (2 y) */
-static void grad(dt_grad *g)
-{
-    g->din[0] = dt_divide(g->dout, dt_add(g->out, g->out));
-}
+static void grad(dt_grad *g) { g->din[0] = dt_divide(g->dout, dt_add(g->out, g->out)); }
 
-static void eval(const dt_call *c)
-{
-    dt_eval_unary(c, sqrt, NULL);
-}
+static void eval(const dt_call *c) { dt_eval_unary(c, sqrt, NULL); }
 
 const dt_op dt_op_sqrt = {
-    .name = "sqrt", .about = "the square root", .n_in = 1, .role = DT_ROLE_ELEMENT, .positive = true, .operations = 2,
-    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Sqrt",
+    .name = "sqrt",
+    .about = "the square root",
+    .n_in = 1,
+    .role = DT_ROLE_ELEMENT,
+    .positive = true,
+    .operations = 2,
+    .infer = dt_infer_floats,
+    .grad = grad,
+    .rule = dt_rule_elementwise,
+    .eval = eval,
+    .stablehlo = dt_hlo_same,
+    .onnx = "Sqrt",
 };

@@ -2,13 +2,15 @@
 /*
  * What ops are in StableHLO, as text: a row says it by one of two functions.
  *
- *   stablehlo   one or a few operations of StableHLO that are the op; of those that have StableHLO's name and meaning, dt_hlo_same
- *   decompose   in terms of other ops of the table: composites, which StableHLO does not know (it gets a call without axes)
+ *   stablehlo   one or a few operations of StableHLO that are the op; of those that have
+ *   StableHLO's name and meaning, dt_hlo_same decompose   in terms of other ops of the table:
+ *   composites, which StableHLO does not know (it gets a call without axes)
  *
  * A row with both is one for formats that lack the op.
  *
- * The text keeps to the generic form ("stablehlo.add"(%1, %2) : (T, T) -> T), which parsers of all versions read. Values are numbered as
- * they come: %0, %1, ... A whole function is written by the room stablehlo.
+ * The text keeps to the generic form ("stablehlo.add"(%1, %2) : (T, T) -> T), which parsers of all
+ * versions read. Values are numbered as they come: %0, %1, ... A whole function is written by the
+ * room stablehlo.
  */
 #ifndef DT_OP_STABLEHLO_H
 #define DT_OP_STABLEHLO_H
@@ -20,27 +22,30 @@
 typedef struct dt_hlo_value {
     int id;
     dt_type type;
-    int part; /* 1 + its number among the results of an operation that has several; 0: the only one */
+    /* 1 + its number among the results of an operation that has several; 0: the only one */
+    int part;
 } dt_hlo_value;
 
 typedef struct dt_hlo {
-    dt_str *out;     /* statements, each on its line */
-    int values;      /* so far */
-    int64_t batch;   /* what B is on a device: -k counts k * batch */
-    int devices;     /* that run the function, numbered as the mesh has them; each is a replica of XLA's */
-    int channels;    /* of collectives, so far */
+    dt_str *out;   /* statements, each on its line */
+    int values;    /* so far */
+    int64_t batch; /* what B is on a device: -k counts k * batch */
+    /* that run the function, numbered as the mesh has them; each is a replica of XLA's */
+    int devices;
+    int channels;           /* of collectives, so far */
     const int32_t *offsets; /* [segments + 1] first rows of segments; NULL: all have as many */
-    const char *precision; /* of products' operands: "HIGHEST", "HIGH"; NULL: the compiler's own */
-    bool names_layers; /* statements end in a comment: */
-    const char *layer; /* the path of what is being written; NULL: nothing is */
+    const char *precision;  /* of products' operands: "HIGHEST", "HIGH"; NULL: the compiler's own */
+    bool names_layers;      /* statements end in a comment: */
+    const char *layer;      /* the path of what is being written; NULL: nothing is */
 } dt_hlo;
 
 typedef struct dt_hlo_call {
     dt_hlo *hlo;
     const dt_node *node;
-    dt_type type;                /* of the result, concrete */
+    dt_type type; /* of the result, concrete */
     dt_hlo_value in[DT_MAX_IN];
-    const dt_hlo_value *number;  /* in place of what the row calls `numbered`: a uint64 scalar; NULL: as the attributes say */
+    /* in place of what the row calls `numbered`: a uint64 scalar; NULL: as the attributes say */
+    const dt_hlo_value *number;
 } dt_hlo_call;
 
 /* "stablehlo.<name of the op>" of the inputs. */
@@ -48,18 +53,22 @@ dt_hlo_value dt_hlo_same(const dt_hlo_call *c);
 
 /* ---- statements ---- */
 
-/* One operation: `name` without its dialect. The format makes its attributes, "" for none: dt_hlo_op(h, "iota", NULL, 0, &t, "iota_dimension = 0 : i64"). */
-dt_hlo_value dt_hlo_op(dt_hlo *h, const char *name, const dt_hlo_value *in, int n, const dt_type *type, const char *attributes, ...) DT_PRINTF(6, 7);
-/* The same with a region that joins two scalars of the result's dtype: add, maximum, minimum by dt_reduce_kind. */
-dt_hlo_value dt_hlo_joined(dt_hlo *h, const char *name, int kind, const dt_hlo_value *in, int n, const dt_type *type, const char *attributes, ...)
-    DT_PRINTF(7, 8);
+/* One operation: `name` without its dialect. The format makes its attributes, "" for none:
+ * dt_hlo_op(h, "iota", NULL, 0, &t, "iota_dimension = 0 : i64"). */
+dt_hlo_value dt_hlo_op(dt_hlo *h, const char *name, const dt_hlo_value *in, int n,
+                       const dt_type *type, const char *attributes, ...) DT_PRINTF(6, 7);
+/* The same with a region that joins two scalars of the result's dtype: add, maximum, minimum by
+ * dt_reduce_kind. */
+dt_hlo_value dt_hlo_joined(dt_hlo *h, const char *name, int kind, const dt_hlo_value *in, int n,
+                           const dt_type *type, const char *attributes, ...) DT_PRINTF(7, 8);
 dt_hlo_value dt_hlo_unary(dt_hlo *h, const char *name, dt_hlo_value x);
 dt_hlo_value dt_hlo_binary(dt_hlo *h, const char *name, dt_hlo_value a, dt_hlo_value b);
 dt_hlo_value dt_hlo_compare(dt_hlo *h, dt_direction direction, dt_hlo_value a, dt_hlo_value b);
 dt_hlo_value dt_hlo_select(dt_hlo *h, dt_hlo_value pred, dt_hlo_value a, dt_hlo_value b);
 dt_hlo_value dt_hlo_splat(dt_hlo *h, const dt_type *type, double value);
 dt_hlo_value dt_hlo_like(dt_hlo *h, dt_hlo_value x, double value);
-dt_hlo_value dt_hlo_word(dt_hlo *h, const dt_type *type, uint64_t value); /* a splat of bits, for integers that a double cannot hold */
+/* a splat of bits, for integers that a double cannot hold */
+dt_hlo_value dt_hlo_word(dt_hlo *h, const dt_type *type, uint64_t value);
 dt_hlo_value dt_hlo_convert(dt_hlo *h, dt_hlo_value x, dt_dtype dtype);
 dt_hlo_value dt_hlo_reshape(dt_hlo *h, dt_hlo_value x, int rank, const int64_t *dim);
 /* dims[i]: dimension of the result that dimension i of x is. */
@@ -68,14 +77,17 @@ dt_hlo_value dt_hlo_broadcast(dt_hlo *h, dt_hlo_value x, const dt_type *type, co
 dt_hlo_value dt_hlo_slice(dt_hlo *h, dt_hlo_value x, int d, int64_t from, int64_t size);
 dt_hlo_value dt_hlo_concatenate(dt_hlo *h, const dt_hlo_value *x, int n, int d);
 /* `size` elements of dimension d from `from` on, an int64 of the device's own. */
-dt_hlo_value dt_hlo_dynamic_slice(dt_hlo *h, dt_hlo_value x, int d, dt_hlo_value from, int64_t size);
+dt_hlo_value dt_hlo_dynamic_slice(dt_hlo *h, dt_hlo_value x, int d, dt_hlo_value from,
+                                  int64_t size);
 /* What a reduction of nothing gives: 0, the lowest value, the highest. */
 dt_hlo_value dt_hlo_nothing(dt_hlo *h, int kind, dt_dtype dtype);
 
 /* Rows of a table by their numbers; a number that there is no row for names the nearest. */
 dt_hlo_value dt_hlo_gather(dt_hlo *h, dt_hlo_value table, dt_hlo_value index, const dt_type *type);
-/* select_and_scatter of {x, dy, zero}: the first element e of a window with e `direction` every other one. */
-dt_hlo_value dt_hlo_chosen(dt_hlo *h, const char *direction, const dt_hlo_value in[3], const dt_type *type, const char *attributes, ...) DT_PRINTF(5, 6);
+/* select_and_scatter of {x, dy, zero}: the first element e of a window with e `direction` every
+ * other one. */
+dt_hlo_value dt_hlo_chosen(dt_hlo *h, const char *direction, const dt_hlo_value in[3],
+                           const dt_type *type, const char *attributes, ...) DT_PRINTF(5, 6);
 /* x, once `after` is there. */
 dt_hlo_value dt_hlo_barrier(dt_hlo *h, dt_hlo_value x, dt_hlo_value after);
 /* random of op/random.c; in: step, example. */
@@ -89,11 +101,11 @@ void dt_hlo_print_value(dt_hlo_value v, dt_str *out); /* "%3", "%3#1" */
 typedef struct dt_hlo_text {
     char s[256];
 } dt_hlo_text;
-dt_hlo_text dt_hlo_array(const int8_t *v, int n);     /* "array<i64: 0, 1>"; "array<i64>" */
+dt_hlo_text dt_hlo_array(const int8_t *v, int n); /* "array<i64: 0, 1>"; "array<i64>" */
 dt_hlo_text dt_hlo_array64(const int64_t *v, int n);
 /* Behind the attributes of a product: the precision of its operands; "" where nobody asks. */
 dt_hlo_text dt_hlo_precision(const dt_hlo *h);
-dt_hlo_text dt_hlo_list(const int8_t *v, int n);      /* "[0, 1]" */
+dt_hlo_text dt_hlo_list(const int8_t *v, int n); /* "[0, 1]" */
 /* Windows along n dimensions. */
 typedef struct dt_hlo_windows {
     dt_hlo_text stride, base, dilation, padding; /* "dense<[[0, 1]]> : tensor<1x2xi64>" */
@@ -107,7 +119,8 @@ void dt_hlo_print_type(const dt_type *t, dt_str *out); /* "tensor<2x3xf32>" */
 dt_hlo_value dt_hlo_device(dt_hlo *h);
 /* Its rank among those that differ in `axes` only. */
 dt_hlo_value dt_hlo_rank(dt_hlo *h, const dt_mesh *m, dt_mesh_axes axes);
-/* "dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>": who takes part together, in the order of ranks; free it. axes 0: nobody with anybody. */
+/* "dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>": who takes part together, in the order of ranks; free
+ * it. axes 0: nobody with anybody. */
 char *dt_hlo_groups(const dt_mesh *m, dt_mesh_axes axes);
 
 #endif

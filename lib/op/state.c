@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes into a trace: arguments and variables. The functions are declared in graph.h; they stand here because they make rows
- * of the op table, and a room knows only the rooms above it.
+ * What goes into a trace: arguments and variables. The functions are declared in graph.h; they
+ * stand here because they make rows of the op table, and a room knows only the rooms above it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,73 +11,65 @@
 #include "op/op.h"
 #include "op/shapes.h"
 
-static const dt_value none = { 0 };
+static const dt_value none = {0};
 
 /* ---- arguments ---- */
 
 /* The argument `name` again: fine when it is of the same type. */
-static dt_value declare_again(dt_trace *t, const dt_named_node *arg, const dt_type *type)
-{
+static dt_value declare_again(dt_trace *t, const dt_named_node *arg, const dt_type *type) {
     const dt_value v = dt_value_of(t, arg->node);
-    if (dt_type_equal(&dt_node_of(v)->type, type))
-        return v;
-    dt_trace_fail(t, dt_fail(DT_E_NAME_TAKEN, NULL, "two arguments of different types are called '%s'", arg->name));
+    if (dt_type_equal(&dt_node_of(v)->type, type)) return v;
+    dt_trace_fail(t, dt_fail(DT_E_NAME_TAKEN, NULL,
+                             "two arguments of different types are called '%s'", arg->name));
     return none;
 }
 
-dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type)
-{
+dt_value dt_trace_declare(dt_trace *t, const char *name, const dt_type *type) {
     const dt_named_node *old = dt_named_find(t->arg, &t->args_at, name);
-    if (old)
-        return declare_again(t, old, type);
-    dt_index_attr attr = { *type, t->n_args };
+    if (old) return declare_again(t, old, type);
+    dt_index_attr attr = {*type, t->n_args};
     dt_value v = dt_emit(t, &dt_op_parameter, NULL, 0, &attr);
-    if (!v.trace)
-        return none;
+    if (!v.trace) return none;
     dt_hash_index_add(&t->args_at, dt_name_hash(name));
     DT_GROW(t->arg, t->cap_args, t->n_args + 1);
-    t->arg[t->n_args++] = (dt_named_node){ dt_arena_strdup(t->arena, name), v.node };
+    t->arg[t->n_args++] = (dt_named_node){dt_arena_strdup(t->arena, name), v.node};
     return v;
 }
 
 /* "no argument 'imge'; there are image, label" */
-static dt_status *no_argument(const dt_trace *t, const char *name)
-{
+static dt_status *no_argument(const dt_trace *t, const char *name) {
     if (t->n_args == 0)
-        return dt_fail(DT_E_NO_ARGUMENT, NULL, "no argument '%s'; the step takes no arguments", name);
-    dt_str known = { 0 };
+        return dt_fail(DT_E_NO_ARGUMENT, NULL, "no argument '%s'; the step takes no arguments",
+                       name);
+    dt_str known = {0};
     const char **names = dt_arena_array(t->arena, const char *, t->n_args);
     for (int i = 0; i < t->n_args; i++) {
         names[i] = t->arg[i].name;
         dt_str_printf(&known, "%s%s", i ? ", " : "", names[i]);
     }
-    dt_status *s = dt_fail(DT_E_NO_ARGUMENT, NULL, "no argument '%s'; the step takes %s", name, dt_str_text(&known));
+    dt_status *s = dt_fail(DT_E_NO_ARGUMENT, NULL, "no argument '%s'; the step takes %s", name,
+                           dt_str_text(&known));
     dt_str_release(&known);
     const char *nearest = dt_nearest(name, names, t->n_args);
     return nearest ? dt_suggest(s, "did you mean '%s'?", nearest) : s;
 }
 
-dt_value dt_arg_at(dt_trace *t, int i)
-{
-    if (!dt_trace_is_live(t) || t->error)
-        return none;
-    if (i >= 0 && i < t->n_args)
-        return dt_value_of(t, t->arg[i].node);
-    dt_trace_fail(t, dt_fail(DT_E_NO_ARGUMENT, NULL, "no argument %d; there %s %d", i, t->n_args == 1 ? "is" : "are", t->n_args));
+dt_value dt_arg_at(dt_trace *t, int i) {
+    if (!dt_trace_is_live(t) || t->error) return none;
+    if (i >= 0 && i < t->n_args) return dt_value_of(t, t->arg[i].node);
+    dt_trace_fail(t, dt_fail(DT_E_NO_ARGUMENT, NULL, "no argument %d; there %s %d", i,
+                             t->n_args == 1 ? "is" : "are", t->n_args));
     return none;
 }
 
-dt_value dt_arg(dt_trace *t, const char *name)
-{
-    if (!dt_trace_is_live(t) || t->error)
-        return none;
+dt_value dt_arg(dt_trace *t, const char *name) {
+    if (!dt_trace_is_live(t) || t->error) return none;
     if (!name) {
         dt_trace_fail(t, dt_want(name, "dt_arg", "name"));
         return none;
     }
     const dt_named_node *arg = dt_named_find(t->arg, &t->args_at, name);
-    if (arg)
-        return dt_value_of(t, arg->node);
+    if (arg) return dt_value_of(t, arg->node);
     dt_trace_fail(t, no_argument(t, name));
     return none;
 }
@@ -85,110 +77,88 @@ dt_value dt_arg(dt_trace *t, const char *name)
 /* ---- variables ---- */
 
 /* The trace's entry for v, made on first use; NULL when the trace has failed. */
-static dt_trace_state *state_of(dt_trace *t, dt_variable *v)
-{
+static dt_trace_state *state_of(dt_trace *t, dt_variable *v) {
     const uint64_t hash = (uint64_t)(uintptr_t)v >> 4;
-    for (int i = dt_hash_index_first(&t->states_at, hash); i >= 0; i = dt_hash_index_next(&t->states_at, i))
-        if (t->state[i].variable == v)
-            return &t->state[i];
-    dt_index_attr attr = { v->type, t->n_states };
-    const char *before = dt_trace_path(t, ""); /* a variable belongs to no layer: its own path says more */
+    for (int i = dt_hash_index_first(&t->states_at, hash); i >= 0;
+         i = dt_hash_index_next(&t->states_at, i))
+        if (t->state[i].variable == v) return &t->state[i];
+    dt_index_attr attr = {v->type, t->n_states};
+    /* a variable belongs to no layer: its own path says more */
+    const char *before = dt_trace_path(t, "");
     dt_value start = dt_emit(t, &dt_op_variable, NULL, 0, &attr);
     dt_trace_path(t, before);
-    if (!start.trace)
-        return NULL;
+    if (!start.trace) return NULL;
     dt_hash_index_add(&t->states_at, hash);
     DT_GROW(t->state, t->cap_states, t->n_states + 1);
-    t->state[t->n_states] = (dt_trace_state){ v, start.node, start.node };
+    t->state[t->n_states] = (dt_trace_state){v, start.node, start.node};
     v->refs++; /* a step function may let go of what it made */
     return &t->state[t->n_states++];
 }
 
-void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr)
-{
+void dt_variable_annotate(dt_variable *v, const dt_sharding_attr *attr) {
     dt_sharding_attr *kept = attr ? dt_alloc(sizeof *attr) : NULL;
-    if (kept)
-        memcpy(kept, attr, sizeof *attr);
+    if (kept) memcpy(kept, attr, sizeof *attr);
     free(v->sharding);
     v->sharding = kept;
     v->revision++;
 }
 
 /* Whether a note speaks of a replica of so many devices. */
-static bool speaks_of(const dt_sharding_attr *a, int logical)
-{
+static bool speaks_of(const dt_sharding_attr *a, int logical) {
     int64_t parts = 1;
-    for (int d = 0; d < a->rank; d++)
-        parts *= a->parts[d];
+    for (int d = 0; d < a->rank; d++) parts *= a->parts[d];
     return a->kind == DT_SHARDING_OTHER ? parts == logical : a->device < logical;
 }
 
-/* What a variable is at the start of the step: its node, or one note straight on it. Passes' traces know of no logical devices: the notes
- * are in their graphs already. */
-static dt_value start_of(dt_trace *t, const dt_trace_state *s)
-{
+/* What a variable is at the start of the step: its node, or one note straight on it. Passes' traces
+ * know of no logical devices: the notes are in their graphs already. */
+static dt_value start_of(dt_trace *t, const dt_trace_state *s) {
     const dt_value own = dt_value_of(t, s->node);
     const dt_sharding_attr *said = s->variable->sharding;
-    if (!said || t->logical <= 1 || !speaks_of(said, t->logical))
-        return own;
+    if (!said || t->logical <= 1 || !speaks_of(said, t->logical)) return own;
     const char *before = dt_trace_path(t, "");
     const dt_value noted = dt_annotate(own, said);
     dt_trace_path(t, before);
     return noted;
 }
 
-dt_value dt_read(dt_trace *t, dt_variable *v)
-{
-    if (!dt_trace_is_live(t) || t->error)
-        return none;
+dt_value dt_read(dt_trace *t, dt_variable *v) {
+    if (!dt_trace_is_live(t) || t->error) return none;
     const dt_trace_state *s = state_of(t, v);
     return !s ? none : s->now == s->node ? start_of(t, s) : dt_value_of(t, s->now);
 }
 
-dt_value dt_read_first(dt_trace *t, dt_variable *v)
-{
-    if (!dt_trace_is_live(t) || t->error)
-        return none;
+dt_value dt_read_first(dt_trace *t, dt_variable *v) {
+    if (!dt_trace_is_live(t) || t->error) return none;
     const dt_trace_state *s = state_of(t, v);
     return s ? start_of(t, s) : none;
 }
 
-static dt_status *bad_assignment(const dt_variable *v, const dt_type *type)
-{
-    return dt_fail(DT_E_MODEL_SHAPE, NULL, "cannot assign %s to the variable '%s' of type %s", dt_text_of(type).s, v->path,
-                   dt_text_of(&v->type).s);
+static dt_status *bad_assignment(const dt_variable *v, const dt_type *type) {
+    return dt_fail(DT_E_MODEL_SHAPE, NULL, "cannot assign %s to the variable '%s' of type %s",
+                   dt_text_of(type).s, v->path, dt_text_of(&v->type).s);
 }
 
-void dt_assign(dt_trace *t, dt_variable *v, dt_value value)
-{
-    if (!dt_trace_is_live(t) || t->error || !dt_trace_owns(t, value, "dt_assign"))
-        return;
+void dt_assign(dt_trace *t, dt_variable *v, dt_value value) {
+    if (!dt_trace_is_live(t) || t->error || !dt_trace_owns(t, value, "dt_assign")) return;
     dt_trace_state *s = state_of(t, v);
-    if (!s)
-        return;
+    if (!s) return;
     const dt_type *type = &dt_node_of(value)->type;
-    if (dt_type_equal(type, &v->type))
-        s->now = value.node;
-    else
-        dt_trace_fail(t, bad_assignment(v, type));
+    if (dt_type_equal(type, &v->type)) s->now = value.node;
+    else dt_trace_fail(t, bad_assignment(v, type));
 }
 
 /* ---- whole graphs, for passes ---- */
 
-void dt_trace_import(dt_trace *t, const dt_graph *g, dt_value *map)
-{
+void dt_trace_import(dt_trace *t, const dt_graph *g, dt_value *map) {
     dt_trace_set_batch_parts(t, g->batch_parts);
     for (int i = 0; i < g->n_args; i++)
         map[g->arg[i].node] = dt_trace_declare(t, g->arg[i].name, &g->node[g->arg[i].node].type);
-    for (int i = 0; i < g->n_states; i++)
-        map[g->state[i].node] = dt_read(t, g->state[i].variable);
+    for (int i = 0; i < g->n_states; i++) map[g->state[i].node] = dt_read(t, g->state[i].variable);
 }
 
-void dt_trace_export(dt_trace *t, const dt_graph *g, const dt_value *map)
-{
-    for (int i = 0; i < g->n_results; i++)
-        dt_return(t, g->result[i].name, map[g->result[i].node]);
+void dt_trace_export(dt_trace *t, const dt_graph *g, const dt_value *map) {
+    for (int i = 0; i < g->n_results; i++) dt_return(t, g->result[i].name, map[g->result[i].node]);
     for (int i = 0; i < g->n_states; i++)
-        if (g->state[i].update >= 0)
-            dt_assign(t, g->state[i].variable, map[g->state[i].update]);
+        if (g->state[i].update >= 0) dt_assign(t, g->state[i].variable, map[g->state[i].update]);
 }

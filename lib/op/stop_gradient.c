@@ -5,26 +5,32 @@
  * gradient: none
  * stablehlo: x itself
  *
- * For terms whose gradients are known to cancel: the mean that a variance is taken around, say. dt_simplify takes it away.
+ * For terms whose gradients are known to cancel: the mean that a variance is taken around, say.
+ * dt_simplify takes it away.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     int64_t n = dt_type_elements(&c->out.type);
-    for (int64_t i = 0; i < n; i++)
-        dt_cell_copy(&c->out, i, &c->in[0], i);
+    for (int64_t i = 0; i < n; i++) dt_cell_copy(&c->out, i, &c->in[0], i);
 }
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
-    return c->in[0];
-}
+static dt_hlo_value stablehlo(const dt_hlo_call *c) { return c->in[0]; }
 
 const dt_op dt_op_stop_gradient = {
-    .name = "stop_gradient", .exact = true, .about = "x, with no gradient", .n_in = 1, .role = DT_ROLE_ELEMENT, .read_through = true, .linear = 1,
-    .infer = dt_infer_any, .rule = dt_rule_elementwise, .cost = dt_cost_none, .eval = eval, .stablehlo = stablehlo,
+    .name = "stop_gradient",
+    .exact = true,
+    .about = "x, with no gradient",
+    .n_in = 1,
+    .role = DT_ROLE_ELEMENT,
+    .read_through = true,
+    .linear = 1,
+    .infer = dt_infer_any,
+    .rule = dt_rule_elementwise,
+    .cost = dt_cost_none,
+    .eval = eval,
+    .stablehlo = stablehlo,
 };

@@ -12,18 +12,23 @@
 #include <math.h>
 
 /* dx = dy * (1 - y^2) */
-static void grad(dt_grad *g)
-{
+static void grad(dt_grad *g) {
     dt_value slope = dt_subtract(dt_like(g->out, 1), dt_multiply(g->out, g->out));
     g->din[0] = dt_multiply(g->dout, slope);
 }
 
-static void eval(const dt_call *c)
-{
-    dt_eval_unary(c, tanh, NULL);
-}
+static void eval(const dt_call *c) { dt_eval_unary(c, tanh, NULL); }
 
 const dt_op dt_op_tanh = {
-    .name = "tanh", .about = "the hyperbolic tangent", .n_in = 1, .role = DT_ROLE_ELEMENT, .operations = 2,
-    .infer = dt_infer_floats, .grad = grad, .rule = dt_rule_elementwise, .eval = eval, .stablehlo = dt_hlo_same, .onnx = "Tanh",
+    .name = "tanh",
+    .about = "the hyperbolic tangent",
+    .n_in = 1,
+    .role = DT_ROLE_ELEMENT,
+    .operations = 2,
+    .infer = dt_infer_floats,
+    .grad = grad,
+    .rule = dt_rule_elementwise,
+    .eval = eval,
+    .stablehlo = dt_hlo_same,
+    .onnx = "Tanh",
 };

@@ -1,49 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree_join: the sum of what tree_part made on all workers: see op/workers.h. Workers exchange what they have where it is computed (exec); `eval` is of a
- * worker that has all shards, whose one node is the sum.
+ * tree_join: the sum of what tree_part made on all workers: see op/workers.h. Workers exchange what
+ * they have where it is computed (exec); `eval` is of a worker that has all shards, whose one node
+ * is the sum.
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
 #include "op/workers.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_tree_join_attr *a = q->attr;
-    const int64_t m = a->type.rank ? a->type.dim[0] : 1, all = dt_type_elements(&a->type) * a->nodes;
+    const int64_t m = a->type.rank ? a->type.dim[0] : 1,
+                  all = dt_type_elements(&a->type) * a->nodes;
     q->out = a->type;
     DT_TRY(dt_check_result(q, 1));
-    if (a->nodes < 1 || dt_type_elements(&q->in[0]) != all || q->in[0].dtype != a->type.dtype || (a->type.rank && q->in[0].dim[0] != m))
-        return dt_bad_shape(q, "expected %d nodes of %s, got %s", (int)a->nodes, dt_text_of(&a->type).s, dt_text_of(&q->in[0]).s);
+    if (a->nodes < 1 || dt_type_elements(&q->in[0]) != all || q->in[0].dtype != a->type.dtype ||
+        (a->type.rank && q->in[0].dim[0] != m))
+        return dt_bad_shape(q, "expected %d nodes of %s, got %s", (int)a->nodes,
+                            dt_text_of(&a->type).s, dt_text_of(&q->in[0]).s);
     return NULL;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)in, (void)out, (void)attr;
     dt_rule_whole(rule);
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     for (int64_t i = 0, n = dt_type_elements(&c->out.type); i < n; i++)
         dt_cell_copy(&c->out, i, &c->in[0], i);
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     const dt_tree_join_attr *a = attr;
     dt_str_printf(out, "shards %d, nodes %d", (int)a->shards, (int)a->nodes);
 }
 
-bool dt_is_tree_join(const dt_node *n)
-{
-    return n->op == &dt_op_tree_join;
-}
+bool dt_is_tree_join(const dt_node *n) { return n->op == &dt_op_tree_join; }
 
 const dt_op dt_op_tree_join = {
-    .name = "tree_join", .about = "the sum over all workers by a fixed tree", .n_in = 1, .role = DT_ROLE_COLLECTIVE,
-    .attr_size = sizeof(dt_tree_join_attr), .result_type = 1 + offsetof(dt_tree_join_attr, type),
-    .infer = infer, .rule = rule, .eval = eval, .print = print,
+    .name = "tree_join",
+    .about = "the sum over all workers by a fixed tree",
+    .n_in = 1,
+    .role = DT_ROLE_COLLECTIVE,
+    .attr_size = sizeof(dt_tree_join_attr),
+    .result_type = 1 + offsetof(dt_tree_join_attr, type),
+    .infer = infer,
+    .rule = rule,
+    .eval = eval,
+    .print = print,
 };

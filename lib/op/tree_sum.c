@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree_sum: y = the sum of the entries of x, (S, ...) -> (...), by one fixed binary tree, each sum rounded to the
- * dtype:
+ * tree_sum: y = the sum of the entries of x, (S, ...) -> (...), by one fixed binary tree, each sum
+ * rounded to the dtype:
  *
  *     x0   x1   x2   x3   x4
  *      \  /      \  /     |        node i of a level is node 2i plus node 2i + 1 below it;
@@ -11,8 +11,8 @@
  *              \       /
  *                  y
  *
- * Whoever adds complete subtrees and later their sums gets the same bits: that is what makes sums over shards
- * independent of where the shards are computed.
+ * Whoever adds complete subtrees and later their sums gets the same bits: that is what makes sums
+ * over shards independent of where the shards are computed.
  *
  * (C1) x is of numbers.
  * (C2) x has a dimension 0 with at least one entry, which is not the batch.
@@ -24,69 +24,62 @@
 #include "op/shapes.h"
 #include "op/workers.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_type *x = &q->in[0];
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_NUMBERS));
     if (x->rank < 1 || x->dim[0] < 1)
-        return dt_bad_shape(q, "(C2) expected a number of entries as dimension 0, got %s", dt_text_of(x).s);
+        return dt_bad_shape(q, "(C2) expected a number of entries as dimension 0, got %s",
+                            dt_text_of(x).s);
     q->out = dt_type_of(x->dtype, x->rank - 1, x->dim + 1);
     return NULL;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)in, (void)attr;
     dt_rule_whole(rule);
-    for (int d = 0; d < out->rank; d++)
-        rule->in[0][d + 1] = rule->out[d] = (int8_t)d;
+    for (int d = 0; d < out->rank; d++) rule->in[0][d + 1] = rule->out[d] = (int8_t)d;
 }
 
-int64_t dt_tree_left(int64_t n)
-{
+int64_t dt_tree_left(int64_t n) {
     return INT64_C(1) << (63 - __builtin_clzll((unsigned long long)(n - 1)));
 }
 
-static double round_to(dt_dtype d, double x)
-{
-    return d == DT_FLOAT32 ? (double)(float)x : x;
-}
+static double round_to(dt_dtype d, double x) { return d == DT_FLOAT32 ? (double)(float)x : x; }
 
 /* The sum of n cells from `at` on, `step` apart. The depth is that of the tree. */
-static double sum_doubles(const dt_view *x, int64_t at, int64_t step, int64_t n)
-{
-    if (n == 1)
-        return dt_cell_double(x, at);
+static double sum_doubles(const dt_view *x, int64_t at, int64_t step, int64_t n) {
+    if (n == 1) return dt_cell_double(x, at);
     int64_t left = dt_tree_left(n);
     double a = sum_doubles(x, at, step, left), b = sum_doubles(x, at + left * step, step, n - left);
     return round_to(x->type.dtype, a + b);
 }
 
-static int64_t sum_ints(const dt_view *x, int64_t at, int64_t step, int64_t n)
-{
+static int64_t sum_ints(const dt_view *x, int64_t at, int64_t step, int64_t n) {
     int64_t sum = 0; /* wraps: the order makes no difference */
-    for (int64_t i = 0; i < n; i++)
-        sum = dt_int_add(sum, dt_cell_int(x, at + i * step));
+    for (int64_t i = 0; i < n; i++) sum = dt_int_add(sum, dt_cell_int(x, at + i * step));
     return sum;
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_view *x = &c->in[0];
     int64_t n = dt_type_elements(&c->out.type);
     for (int64_t i = 0; i < n; i++)
         if (dt_dtype_is_float(x->type.dtype))
             dt_cell_set_double(&c->out, i, sum_doubles(x, i, n, x->type.dim[0]));
-        else
-            dt_cell_set_int(&c->out, i, sum_ints(x, i, n, x->type.dim[0]));
+        else dt_cell_set_int(&c->out, i, sum_ints(x, i, n, x->type.dim[0]));
 }
 
-static void cost(const dt_call *c, dt_cost *cost)
-{
+static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (double)dt_type_elements(&c->in[0].type));
 }
 
 const dt_op dt_op_tree_sum = {
-    .name = "tree_sum", .about = "the sum over dimension 0 by a fixed tree", .n_in = 1, .role = DT_ROLE_REDUCE,
-    .infer = infer, .rule = rule, .cost = cost, .eval = eval,
+    .name = "tree_sum",
+    .about = "the sum over dimension 0 by a fixed tree",
+    .n_in = 1,
+    .role = DT_ROLE_REDUCE,
+    .infer = infer,
+    .rule = rule,
+    .cost = cost,
+    .eval = eval,
 };

@@ -1,29 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * variable: what a variable holds at the start of the step. Its attribute is its type and its number among the graph's
- * states; there is nothing to evaluate.
+ * variable: what a variable holds at the start of the step. Its attribute is its type and its
+ * number among the graph's states; there is nothing to evaluate.
  *
  * (C1) The type has no batch dimension: a variable outlives every batch.
  */
 #include "op/elementwise.h"
 #include "op/shapes.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_index_attr *a = q->attr;
     q->out = a->type;
     if (dt_type_has_batch(&a->type))
-        return dt_bad_shape(q, "(C1) expected a shape without the batch, got %s", dt_text_of(&a->type).s);
+        return dt_bad_shape(q, "(C1) expected a shape without the batch, got %s",
+                            dt_text_of(&a->type).s);
     return dt_check_result(q, 1);
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     const dt_index_attr *a = attr;
     dt_str_printf(out, "%lld", (long long)a->index);
 }
 
 const dt_op dt_op_variable = {
-    .name = "variable", .exact = true, .about = "a variable at the start of the step", .n_in = 0, .role = DT_ROLE_STATE, .attr_size = sizeof(dt_index_attr),
-    .infer = infer, .rule = dt_rule_elementwise, .cost = dt_cost_none, .print = print,
+    .name = "variable",
+    .exact = true,
+    .about = "a variable at the start of the step",
+    .n_in = 0,
+    .role = DT_ROLE_STATE,
+    .attr_size = sizeof(dt_index_attr),
+    .infer = infer,
+    .rule = dt_rule_elementwise,
+    .cost = dt_cost_none,
+    .print = print,
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows along one dimension (dt_window): how many there are, and which elements are under them. */
+/* Windows along one dimension (dt_window): how many there are, and which elements are under
+ * them. */
 #ifndef DT_OP_WINDOW_H
 #define DT_OP_WINDOW_H
 
 #include "op/op.h"
 
-/* Windows of `size` elements over a dimension of `in`; false when strides, dilations or sizes are none, or too large to count. */
+/* Windows of `size` elements over a dimension of `in`; false when strides, dilations or sizes are
+ * none, or too large to count. */
 bool dt_window_count(const dt_window *w, int64_t size, int64_t in, int64_t *out);
 /* What windows along a dimension meet: elements and padding, but no holes. */
 typedef struct dt_window_taps {
@@ -18,17 +20,14 @@ dt_window_taps dt_window_count_taps(const dt_window *w, int64_t size, int64_t in
 bool dt_window_is_one(const dt_window *w, int64_t size);
 
 /* The element under element k of window o; -1: padding or a hole. */
-static inline int64_t dt_window_at(const dt_window *w, int64_t o, int64_t k, int64_t in)
-{
+static inline int64_t dt_window_at(const dt_window *w, int64_t o, int64_t k, int64_t in) {
     int64_t i = o * w->stride - w->low + k * w->dilation;
-    if (w->base_dilation > 1)
-        i = i % w->base_dilation ? -1 : i / w->base_dilation;
+    if (w->base_dilation > 1) i = i % w->base_dilation ? -1 : i / w->base_dilation;
     return i >= 0 && i < in ? i : -1;
 }
 
 /* Elements with the holes between them: (n - 1) * dilation + 1, 0 for none. */
-static inline int64_t dt_dilated(int64_t n, int64_t dilation)
-{
+static inline int64_t dt_dilated(int64_t n, int64_t dilation) {
     return n > 0 ? (n - 1) * dilation + 1 : 0;
 }
 

@@ -1,73 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * worker_rows: the rows that each worker holds of a value, put together: see op/workers.h. Workers exchange them where it is computed (exec); `eval` is of a
- * worker that holds all of them.
+ * worker_rows: the rows that each worker holds of a value, put together: see op/workers.h. Workers
+ * exchange them where it is computed (exec); `eval` is of a worker that holds all of them.
  *
- *     x   (own, rest...)     y   (rows, rest...)      worker r of w holds rows [r * rows / w, (r + 1) * rows / w)
+ *     x   (own, rest...)     y   (rows, rest...)      worker r of w holds rows [r * rows / w, (r +
+ *     1) * rows / w)
  */
 #include "op/cells.h"
 #include "op/elementwise.h"
 #include "op/shapes.h"
 #include "op/workers.h"
 
-int64_t dt_worker_rows_begin(int64_t rows, int workers, int rank)
-{
+int64_t dt_worker_rows_begin(int64_t rows, int workers, int rank) {
     return rows / workers * rank + rows % workers * rank / workers;
 }
 
-dt_type dt_worker_rows_type(const dt_type *whole, int workers, int rank)
-{
+dt_type dt_worker_rows_type(const dt_type *whole, int workers, int rank) {
     dt_type own = *whole;
-    own.dim[0] = dt_worker_rows_begin(whole->dim[0], workers, rank + 1) - dt_worker_rows_begin(whole->dim[0], workers, rank);
+    own.dim[0] = dt_worker_rows_begin(whole->dim[0], workers, rank + 1) -
+                 dt_worker_rows_begin(whole->dim[0], workers, rank);
     return own;
 }
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_worker_rows_attr *a = q->attr;
     q->out = a->type;
     DT_TRY(dt_check_result(q, 1));
-    if (a->type.rank < 1)
-        return dt_bad_shape(q, "expected rows, got %s", dt_text_of(&a->type).s);
+    if (a->type.rank < 1) return dt_bad_shape(q, "expected rows, got %s", dt_text_of(&a->type).s);
     const dt_type own = dt_worker_rows_type(&a->type, a->workers, a->rank);
     if (!dt_type_equal(&own, &q->in[0]))
-        return dt_bad_shape(q, "expected the rows %s, got %s", dt_text_of(&own).s, dt_text_of(&q->in[0]).s);
+        return dt_bad_shape(q, "expected the rows %s, got %s", dt_text_of(&own).s,
+                            dt_text_of(&q->in[0]).s);
     return NULL;
 }
 
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule)
-{
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
     (void)in, (void)out, (void)attr;
     dt_rule_whole(rule);
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_worker_rows_attr *a = c->node->attr;
-    const int64_t n = dt_type_elements(&c->in[0].type), row = a->type.dim[0] ? dt_type_elements(&a->type) / a->type.dim[0] : 0;
+    const int64_t n = dt_type_elements(&c->in[0].type),
+                  row = a->type.dim[0] ? dt_type_elements(&a->type) / a->type.dim[0] : 0;
     const int64_t to = dt_worker_rows_begin(a->type.dim[0], a->workers, a->rank) * row;
-    for (int64_t i = 0; i < n; i++)
-        dt_cell_copy(&c->out, to + i, &c->in[0], i);
+    for (int64_t i = 0; i < n; i++) dt_cell_copy(&c->out, to + i, &c->in[0], i);
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     const dt_worker_rows_attr *a = attr;
     dt_str_printf(out, "worker %d of %d", (int)a->rank, (int)a->workers);
 }
 
-bool dt_is_worker_rows(const dt_node *n)
-{
-    return n->op == &dt_op_worker_rows;
-}
+bool dt_is_worker_rows(const dt_node *n) { return n->op == &dt_op_worker_rows; }
 
-bool dt_is_exchange(const dt_node *n)
-{
-    return dt_is_tree_join(n) || dt_is_worker_rows(n);
-}
+bool dt_is_exchange(const dt_node *n) { return dt_is_tree_join(n) || dt_is_worker_rows(n); }
 
 const dt_op dt_op_worker_rows = {
-    .name = "worker_rows", .about = "the rows of all workers", .n_in = 1, .role = DT_ROLE_COLLECTIVE,
-    .attr_size = sizeof(dt_worker_rows_attr), .result_type = 1 + offsetof(dt_worker_rows_attr, type),
-    .infer = infer, .rule = rule, .eval = eval, .print = print,
+    .name = "worker_rows",
+    .about = "the rows of all workers",
+    .n_in = 1,
+    .role = DT_ROLE_COLLECTIVE,
+    .attr_size = sizeof(dt_worker_rows_attr),
+    .result_type = 1 + offsetof(dt_worker_rows_attr, type),
+    .infer = infer,
+    .rule = rule,
+    .eval = eval,
+    .print = print,
 };

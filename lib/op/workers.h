@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums over a batch whose shards lie with several workers, each a process with a memory of its own (pass/workers.c). The tree of tree_sum over V shards is
- * cut between workers: each makes the largest nodes that its shards fill, and all of them together are added as the tree would have added them.
+ * Sums over a batch whose shards lie with several workers, each a process with a memory of its own
+ * (pass/workers.c). The tree of tree_sum over V shards is cut between workers: each makes the
+ * largest nodes that its shards fill, and all of them together are added as the tree would have
+ * added them.
  *
  *     shard       0 1 2 3 4 5 6 7
  *                 \_/ \_/ \_/ \_/
- *     3 workers   0 0 1 1 1 2 2 2     worker 0: the node over 0, 1    worker 1: over 2, 3 and 4    worker 2: over 5 and 6, 7
+ *     3 workers   0 0 1 1 1 2 2 2     worker 0: the node over 0, 1    worker 1: over 2, 3 and 4
+ *     worker 2: over 5 and 6, 7
  *
- * These ops stand in workers' programs alone, so they are in no table: nothing is traced, split or exported with them.
+ * These ops stand in workers' programs alone, so they are in no table: nothing is traced, split or
+ * exported with them.
  */
 #ifndef DT_OP_WORKERS_H
 #define DT_OP_WORKERS_H
@@ -15,32 +19,48 @@
 #include "op/op.h"
 
 /* Shards first .. first + count - 1 of `shards`; the whole batch: 0, shards. */
-typedef struct dt_shard_range { int32_t shards, first, count, unused; } dt_shard_range;
-/* tree_part(x): (count, ...) -> a node of the tree for each that the range fills, by rows: (m, nodes * rest) of (m, rest...), (nodes) of a scalar. */
+typedef struct dt_shard_range {
+    int32_t shards, first, count, unused;
+} dt_shard_range;
+/* tree_part(x): (count, ...) -> a node of the tree for each that the range fills, by rows: (m,
+ * nodes * rest) of (m, rest...), (nodes) of a scalar. */
 extern const dt_op dt_op_tree_part; /* dt_shard_range */
 
-typedef struct dt_tree_join_attr { dt_type type; int32_t shards, nodes; } dt_tree_join_attr;
-/* tree_join(x): what tree_part made on this worker and all others, added; the same bits everywhere. eval: of a worker that has all shards. */
+typedef struct dt_tree_join_attr {
+    dt_type type;
+    int32_t shards, nodes;
+} dt_tree_join_attr;
+/* tree_join(x): what tree_part made on this worker and all others, added; the same bits everywhere.
+ * eval: of a worker that has all shards. */
 extern const dt_op dt_op_tree_join; /* dt_tree_join_attr */
 
 /* A node of the tree: number `index` of its level, over shards index << level and on. */
-typedef struct dt_tree_node { int32_t level, index; } dt_tree_node;
+typedef struct dt_tree_node {
+    int32_t level, index;
+} dt_tree_node;
 enum { DT_TREE_NODES = 64 }; /* no range fills more */
 /* The nodes that a range fills, in order; their number. */
 int dt_tree_nodes(const dt_shard_range *r, dt_tree_node out[DT_TREE_NODES]);
 /* The shards [*from, *to) under a node. */
 void dt_tree_leaves(int32_t shards, dt_tree_node n, int32_t *from, int32_t *to);
-/* The largest power of two below n, for n > 1: as many leaves hang from the left child of a tree with n. */
+/* The largest power of two below n, for n > 1: as many leaves hang from the left child of a tree
+ * with n. */
 int64_t dt_tree_left(int64_t n);
 /* Range of worker `rank` of `workers`. */
 dt_shard_range dt_shards_of_worker(int32_t shards, int workers, int rank);
-/* Whether a node adds shards by the tree, and how many nodes of the tree it makes (tree_sum: 1); 0: it is another op. */
+/* Whether a node adds shards by the tree, and how many nodes of the tree it makes (tree_sum: 1); 0:
+ * it is another op. */
 int dt_tree_results(const dt_node *n);
-const dt_shard_range *dt_shard_range_of(const dt_node *n); /* of a tree_part; NULL: it is another op */
+/* of a tree_part; NULL: it is another op */
+const dt_shard_range *dt_shard_range_of(const dt_node *n);
 bool dt_is_tree_join(const dt_node *n);
 
-/* What is kept in parts: worker `rank` of `workers` has rows of dimension 0. worker_rows(x): those of all workers, in order; the same everywhere. */
-typedef struct dt_worker_rows_attr { dt_type type; int32_t workers, rank; } dt_worker_rows_attr;
+/* What is kept in parts: worker `rank` of `workers` has rows of dimension 0. worker_rows(x): those
+ * of all workers, in order; the same everywhere. */
+typedef struct dt_worker_rows_attr {
+    dt_type type;
+    int32_t workers, rank;
+} dt_worker_rows_attr;
 extern const dt_op dt_op_worker_rows; /* dt_worker_rows_attr */
 bool dt_is_worker_rows(const dt_node *n);
 /* The first row of a worker; of number `workers`: their number. */

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products as a TPU makes them of float32: matrix units round what they multiply to bfloat16, to the nearest and ties to even, and add up in
- * float32. That is the default precision of XLA there, and what numerics: chip asks for.
+ * Products as a TPU makes them of float32: matrix units round what they multiply to bfloat16, to
+ * the nearest and ties to even, and add up in float32. That is the default precision of XLA there,
+ * and what numerics: chip asks for.
  *
  *     dot_general(x, w)     becomes     dot_general(reduce_precision(x), reduce_precision(w))
  *
- * An op's row says which of its inputs are multiplied, and where in its attributes products of values that it makes inside are marked. A
- * value that many multiply is rounded once. It is the last of the passes: gradients are those of products that do not round, as XLA's are.
+ * An op's row says which of its inputs are multiplied, and where in its attributes products of
+ * values that it makes inside are marked. A value that many multiply is rounded once. It is the
+ * last of the passes: gradients are those of products that do not round, as XLA's are.
  */
 #include <string.h>
 
 #include "pass/pass.h"
 
-static const dt_precision_attr bfloat16 = { .mantissa_bits = 7 };
+static const dt_precision_attr bfloat16 = {.mantissa_bits = 7};
 
-static dt_value rounded(const dt_rewrite_call *c, dt_value x)
-{
-    return dt_type_of_value(x).dtype == DT_FLOAT32 ? dt_emit(c->trace, &dt_op_reduce_precision, &x, 1, &bfloat16) : x;
+static dt_value rounded(const dt_rewrite_call *c, dt_value x) {
+    return dt_type_of_value(x).dtype == DT_FLOAT32
+               ? dt_emit(c->trace, &dt_op_reduce_precision, &x, 1, &bfloat16)
+               : x;
 }
 
 /* The node's attributes, marked: its own products round, too. */
-static const void *marked(const dt_rewrite_call *c, const dt_node *n)
-{
+static const void *marked(const dt_rewrite_call *c, const dt_node *n) {
     const int64_t yes = 1;
     char *attr;
-    if (!n->op->rounds_inside)
-        return n->attr;
+    if (!n->op->rounds_inside) return n->attr;
     attr = dt_arena_copy(dt_trace_arena(c->trace), n->attr, n->op->attr_size);
     memcpy(attr + n->op->rounds_inside - 1, &yes, sizeof yes);
     return attr;
 }
 
-static dt_value round_inputs(const dt_rewrite_call *c)
-{
+static dt_value round_inputs(const dt_rewrite_call *c) {
     const dt_node *n = &c->graph->node[c->node];
     dt_value in[DT_MAX_IN];
 
@@ -43,7 +43,6 @@ static dt_value round_inputs(const dt_rewrite_call *c)
     return dt_emit(c->trace, n->op, in, n->n_in, marked(c, n));
 }
 
-dt_status *dt_chip_products(const dt_graph *g, dt_graph **out)
-{
+dt_status *dt_chip_products(const dt_graph *g, dt_graph **out) {
     return dt_rewrite(g, round_inputs, NULL, out);
 }

@@ -10,8 +10,8 @@ typedef struct dt_folder {
     dt_trace *t;
     int replicas;
     const dt_replication *spread;
-    bool *need, *need_sum;  /* by node */
-    dt_value *value, *sum;  /* by node: folded, and summed over replicas */
+    bool *need, *need_sum; /* by node */
+    dt_value *value, *sum; /* by node: folded, and summed over replicas */
 } dt_folder;
 
 /* What an op does to rows (fold_values.c). */

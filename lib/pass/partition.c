@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partition over the threads of one memory space. Between threads an all-gather is a join and costs microseconds, so nothing is
- * copied and nothing is summed twice: activations are cut over rows, weight gradients over their own first dimension, and
- * the owner of a piece updates it.
+ * Partition over the threads of one memory space. Between threads an all-gather is a join and costs
+ * microseconds, so nothing is copied and nothing is summed twice: activations are cut over rows,
+ * weight gradients over their own first dimension, and the owner of a piece updates it.
  *
- *     segment 0   rows:    h = relu(x W + b)   z = h V + c   loss, dz   dh          pieces of B rows
+ *     segment 0   rows:    h = relu(x W + b)   z = h V + c   loss, dz   dh          pieces of B
+ *     rows
  *     ---- join: everybody's dz and dh are there ----
- *     segment 1   slices:  dW = x' dh, Adam, W    dV = h' dz, Adam, V    ...         pieces of each gradient's rows
+ *     segment 1   slices:  dW = x' dh, Adam, W    dV = h' dz, Adam, V    ...         pieces of each
+ *     gradient's rows
  *
- * A node stays in the segment of an input if it needs of it only the same piece (the op's rule maps dimension 0 to
- * dimension 0, cut alike); else it comes one segment later. Nodes so connected form a group, whose pieces are the tasks.
+ * A node stays in the segment of an input if it needs of it only the same piece (the op's rule maps
+ * dimension 0 to dimension 0, cut alike); else it comes one segment later. Nodes so connected form
+ * a group, whose pieces are the tasks.
  *
- * A few numbers made of numbers (1 / rows, the optimizer's rate) have a segment of their own before all others: whoever runs
- * the program makes them in passing, and no piece has to wait for another task because of them.
+ * A few numbers made of numbers (1 / rows, the optimizer's rate) have a segment of their own before
+ * all others: whoever runs the program makes them in passing, and no piece has to wait for another
+ * task because of them.
  *
- * Under `reproducible` rows are cut at the borders of shards instead: libraries choose their kernels by the number of rows in a call, so a row has the same
- * bits only where it is computed beside the same other rows, on whichever worker.
+ * Under `reproducible` rows are cut at the borders of shards instead: libraries choose their
+ * kernels by the number of rows in a call, so a row has the same bits only where it is computed
+ * beside the same other rows, on whichever worker.
  */
 #include <math.h>
 
@@ -28,81 +33,69 @@
 
 enum { LEAST_SUMMED = 100000, MOST_SEGMENTS = 16 };
 
-/* 100,000 elements in 2, 800,000 in 4, 6.4 million in 16. Each piece of a product reads all of the other factor: it has some rows. */
-static int units_for_elements(const dt_node *n)
-{
+/* 100,000 elements in 2, 800,000 in 4, 6.4 million in 16. Each piece of a product reads all of the
+ * other factor: it has some rows. */
+static int units_for_elements(const dt_node *n) {
     const int nodes = dt_tree_results(n); /* of a part of a sum, which is cut as the sum is */
-    int units = dt_tiles_below(sqrt((double)(dt_type_elements(&n->type) / (nodes ? nodes : 1)) / 25000)), least = dt_dot_of(n) ? 128 : 16;
-    while (units > 1 && n->type.dim[0] < least * units)
-        units /= 2;
+    int units = dt_tiles_below(
+            sqrt((double)(dt_type_elements(&n->type) / (nodes ? nodes : 1)) / 25000)),
+        least = dt_dot_of(n) ? 128 : 16;
+    while (units > 1 && n->type.dim[0] < least * units) units /= 2;
     return units;
 }
 
-static const dt_node *input(const dt_cutter *c, int i, int k)
-{
+static const dt_node *input(const dt_cutter *c, int i, int k) {
     return &c->g->node[c->g->node[i].in[k]];
 }
 
-bool dt_absorbs(const dt_cutter *c, int i)
-{
+bool dt_absorbs(const dt_cutter *c, int i) {
     const dt_node *n = &c->g->node[i];
     return dt_tree_results(n) && c->p->piece[n->in[0]].absorbed;
 }
 
-static bool can_split(const dt_cutter *c, int i)
-{
+static bool can_split(const dt_cutter *c, int i) {
     return !c->o->can_split || c->o->can_split(c->g, i);
 }
 
 /* Each makes the sums of some replicas, or shards. A join costs more than few rows. */
-static int units_for_segments(const dt_cutter *c, int i)
-{
+static int units_for_segments(const dt_cutter *c, int i) {
     const dt_type *in = &input(c, i, 0)->type;
     const int count = dt_segment_count(&c->g->node[i]);
     int64_t elements = c->p->batch;
-    for (int d = 0; d < in->rank; d++)
-        elements *= in->dim[d] < 0 ? -in->dim[d] : in->dim[d];
+    for (int d = 0; d < in->rank; d++) elements *= in->dim[d] < 0 ? -in->dim[d] : in->dim[d];
     return elements < LEAST_SUMMED ? 1 : count < MOST_SEGMENTS ? count : MOST_SEGMENTS;
 }
 
-static int units_of(const dt_cutter *c, int i)
-{
+static int units_of(const dt_cutter *c, int i) {
     const dt_node *n = &c->g->node[i];
 
-    if (dt_cut_of(n) == DT_CUT_TILES)
-        return can_split(c, i) ? dt_segment_count(n) : 1;
+    if (dt_cut_of(n) == DT_CUT_TILES) return can_split(c, i) ? dt_segment_count(n) : 1;
     if (dt_cut_of(n) >= 0 && n->op->role == DT_ROLE_REDUCE)
         return can_split(c, i) && !c->p->piece[i].absorbed ? units_for_segments(c, i) : 1;
-    if (dt_is_leaf(n) || c->p->piece[i].absorbed || n->type.rank == 0 || c->rule[i].out[0] < 0 || !can_split(c, i))
+    if (dt_is_leaf(n) || c->p->piece[i].absorbed || n->type.rank == 0 || c->rule[i].out[0] < 0 ||
+        !can_split(c, i))
         return 1;
-    if (n->type.dim[0] < 0)
-        return dt_is_image(n) ? c->image_units : c->row_units;
+    if (n->type.dim[0] < 0) return dt_is_image(n) ? c->image_units : c->row_units;
     return units_for_elements(n);
 }
 
 /* ---- the preamble ---- */
 
-static bool is_few(const dt_type *t)
-{
-    return !dt_type_has_batch(t) && dt_type_elements(t) <= 64;
-}
+static bool is_few(const dt_type *t) { return !dt_type_has_batch(t) && dt_type_elements(t) <= 64; }
 
-static bool is_preamble(const dt_cutter *c, int i)
-{
+static bool is_preamble(const dt_cutter *c, int i) {
     const dt_node *n = &c->g->node[i];
 
-    if (dt_is_leaf(n) || c->p->piece[i].absorbed || !is_few(&n->type))
-        return false;
+    if (dt_is_leaf(n) || c->p->piece[i].absorbed || !is_few(&n->type)) return false;
     for (int k = 0; k < n->n_in; k++) {
-        bool is_number = dt_is_leaf(input(c, i, k)) && (is_few(&input(c, i, k)->type) || n->op->role == DT_ROLE_SIZE);
-        if (!is_number && !c->preamble[n->in[k]])
-            return false;
+        bool is_number = dt_is_leaf(input(c, i, k)) &&
+                         (is_few(&input(c, i, k)->type) || n->op->role == DT_ROLE_SIZE);
+        if (!is_number && !c->preamble[n->in[k]]) return false;
     }
     return true;
 }
 
-static void find_preamble(dt_cutter *c)
-{
+static void find_preamble(dt_cutter *c) {
     for (int i = 0; i < c->g->n_nodes; i++) {
         c->preamble[i] = is_preamble(c, i);
         c->body |= c->preamble[i];
@@ -111,66 +104,58 @@ static void find_preamble(dt_cutter *c)
 
 /* ---- segments ---- */
 
-bool dt_in_one_task(const dt_cutter *c, int i, int j)
-{
+bool dt_in_one_task(const dt_cutter *c, int i, int j) {
     return c->p->piece[i].units == 1 && c->p->piece[j].units == 1;
 }
 
 /* What stands behind a barrier waits for all of it, so that values before it and behind it never
- * lie side by side; what workers exchange is there before the first exchange of a segment begins, so that all of them make one. */
-bool dt_is_aligned(const dt_cutter *c, int i, int k)
-{
+ * lie side by side; what workers exchange is there before the first exchange of a segment begins,
+ * so that all of them make one. */
+bool dt_is_aligned(const dt_cutter *c, int i, int k) {
     int j = c->g->node[i].in[k];
 
     if (c->g->node[i].op == &dt_op_optimization_barrier || dt_is_exchange(&c->g->node[i]))
         return false;
-    if (dt_in_one_task(c, i, j))
-        return true;
+    if (dt_in_one_task(c, i, j)) return true;
     if (dt_cut_of(&c->g->node[i]) == DT_CUT_TILES) /* part u is the sum over piece u */
         return dt_is_batch(&c->g->node[j].type, 0) && c->p->piece[i].units == c->p->piece[j].units;
-    return !dt_absorbs(c, i) && c->g->node[j].type.rank > 0 && c->rule[i].in[k][0] >= 0 && c->rule[i].in[k][0] == c->rule[i].out[0] &&
-           dt_cut_alike(c, i, j);
+    return !dt_absorbs(c, i) && c->g->node[j].type.rank > 0 && c->rule[i].in[k][0] >= 0 &&
+           c->rule[i].in[k][0] == c->rule[i].out[0] && dt_cut_alike(c, i, j);
 }
 
-/* What a tree absorbs is summed over the batch: all rows of it must be there, unless one task makes everything. */
-static int after_absorbed(const dt_cutter *c, int i)
-{
+/* What a tree absorbs is summed over the batch: all rows of it must be there, unless one task makes
+ * everything. */
+static int after_absorbed(const dt_cutter *c, int i) {
     const dt_node *n = input(c, i, 0);
     int segment = c->body;
 
     for (int k = 0; k < n->n_in; k++) {
         const dt_piece *in = &c->p->piece[n->in[k]];
         int after = in->segment + (dt_in_one_task(c, i, n->in[k]) ? 0 : 1);
-        if (in->segment >= 0 && after > segment)
-            segment = after;
+        if (in->segment >= 0 && after > segment) segment = after;
     }
     return segment;
 }
 
-static int earliest(const dt_cutter *c, int i)
-{
+static int earliest(const dt_cutter *c, int i) {
     const dt_node *n = &c->g->node[i];
     int segment = c->preamble[i] ? 0 : c->body;
 
-    if (dt_absorbs(c, i))
-        return after_absorbed(c, i);
+    if (dt_absorbs(c, i)) return after_absorbed(c, i);
     for (int k = 0; k < n->n_in; k++) {
         const dt_piece *in = &c->p->piece[n->in[k]];
         int after = in->segment + (dt_is_aligned(c, i, k) ? 0 : 1);
-        if (in->segment >= 0 && after > segment)
-            segment = after;
+        if (in->segment >= 0 && after > segment) segment = after;
     }
     return segment;
 }
 
-static void place_node(dt_cutter *c, int i)
-{
+static void place_node(dt_cutter *c, int i) {
     dt_piece *piece = &c->p->piece[i];
 
     piece->units = units_of(c, i);
     piece->segment = -1;
-    if (dt_is_leaf(&c->g->node[i]) || piece->absorbed)
-        return;
+    if (dt_is_leaf(&c->g->node[i]) || piece->absorbed) return;
     piece->segment = earliest(c, i);
     if (c->depth[i] > 0 && dt_is_exchange(&c->g->node[i]) && c->meets[c->depth[i]] > piece->segment)
         piece->segment = c->meets[c->depth[i]];
@@ -178,17 +163,18 @@ static void place_node(dt_cutter *c, int i)
         int after = dt_after_readers(c, i, c->overwrites[i] - 1);
         piece->segment = after > piece->segment ? after : piece->segment;
     }
-    if (piece->segment >= c->p->n_segments)
-        c->p->n_segments = piece->segment + 1;
+    if (piece->segment >= c->p->n_segments) c->p->n_segments = piece->segment + 1;
 }
 
-/* By node: how many exchanges between workers stand before it on the longest way, itself included. */
-static int find_depths(dt_cutter *c)
-{
+/* By node: how many exchanges between workers stand before it on the longest way, itself
+ * included. */
+static int find_depths(dt_cutter *c) {
     int most = 0;
     for (int i = 0; i < c->g->n_nodes; i++) {
         for (int k = 0; k < c->g->node[i].n_in; k++)
-            c->depth[i] = c->depth[c->g->node[i].in[k]] > c->depth[i] ? c->depth[c->g->node[i].in[k]] : c->depth[i];
+            c->depth[i] = c->depth[c->g->node[i].in[k]] > c->depth[i]
+                              ? c->depth[c->g->node[i].in[k]]
+                              : c->depth[i];
         c->depth[i] += dt_is_exchange(&c->g->node[i]);
         most = c->depth[i] > most ? c->depth[i] : most;
     }
@@ -196,78 +182,80 @@ static int find_depths(dt_cutter *c)
 }
 
 /*
- * Workers have other numbers of rows, so other pieces and segments, but must make the same exchanges in the same order: exchanges of one depth, which do not
- * wait for each other, are one segment, the first in which all of them can be made. Segments only move on, so this ends.
+ * Workers have other numbers of rows, so other pieces and segments, but must make the same
+ * exchanges in the same order: exchanges of one depth, which do not wait for each other, are one
+ * segment, the first in which all of them can be made. Segments only move on, so this ends.
  */
-static void place_nodes(dt_cutter *c, dt_arena *scratch)
-{
+static void place_nodes(dt_cutter *c, dt_arena *scratch) {
     c->depth = dt_arena_array(scratch, int, c->g->n_nodes + 1);
     c->meets = dt_arena_array(scratch, int, find_depths(c) + 1);
     for (bool moved = true; moved;) {
         moved = false;
         c->p->n_segments = 0;
-        for (int i = 0; i < c->g->n_nodes; i++)
-            place_node(c, i);
+        for (int i = 0; i < c->g->n_nodes; i++) place_node(c, i);
         for (int i = 0; i < c->g->n_nodes; i++)
             if (dt_is_exchange(&c->g->node[i]) && c->p->piece[i].segment > c->meets[c->depth[i]]) {
                 c->meets[c->depth[i]] = c->p->piece[i].segment;
                 moved = true;
             }
         for (int i = 0; i < c->g->n_nodes; i++)
-            moved |= dt_is_exchange(&c->g->node[i]) && c->p->piece[i].segment < c->meets[c->depth[i]];
+            moved |=
+                dt_is_exchange(&c->g->node[i]) && c->p->piece[i].segment < c->meets[c->depth[i]];
     }
 }
 
 /* ---- the pass ---- */
 
-static void read_rules(dt_cutter *c)
-{
+static void read_rules(dt_cutter *c) {
     for (int i = 0; i < c->g->n_nodes; i++) {
         const dt_node *n = &c->g->node[i];
         dt_type in[DT_MAX_IN];
-        for (int k = 0; k < n->n_in; k++)
-            in[k] = input(c, i, k)->type;
+        for (int k = 0; k < n->n_in; k++) in[k] = input(c, i, k)->type;
         dt_rule_whole(&c->rule[i]);
         n->op->rule(in, &n->type, n->attr, &c->rule[i]);
         c->parent[i] = i;
     }
 }
 
-static void absorb_segments(dt_cutter *c)
-{
+static void absorb_segments(dt_cutter *c) {
     for (int i = 0; i < c->g->n_nodes; i++) {
         const dt_node *n = &c->g->node[i];
-        bool tree = dt_tree_results(n) > 0, parts = tree && dt_cut_of(input(c, i, 0)) == DT_CUT_TILES;
+        bool tree = dt_tree_results(n) > 0,
+             parts = tree && dt_cut_of(input(c, i, 0)) == DT_CUT_TILES;
         if (tree && !parts && c->uses[n->in[0]] == 1 && input(c, i, 0)->n_in > 0)
             c->p->piece[n->in[0]].absorbed = true;
     }
 }
 
 /* Without the shards that have no rows. */
-static void take_cuts(dt_program *p, const dt_partition_options *o, dt_arena *arena)
-{
-    if (!o->cut || p->graph->batch_parts != 1)
-        return;
+static void take_cuts(dt_program *p, const dt_partition_options *o, dt_arena *arena) {
+    if (!o->cut || p->graph->batch_parts != 1) return;
     int32_t *cut = dt_arena_array(arena, int32_t, o->cuts + 1);
     for (int i = 1; i <= o->cuts; i++)
-        if (o->cut[i] > o->cut[i - 1])
-            cut[++p->cuts] = o->cut[i];
+        if (o->cut[i] > o->cut[i - 1]) cut[++p->cuts] = o->cut[i];
     p->cut = p->cuts ? cut : NULL;
 }
 
-dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, dt_arena *arena)
-{
+dt_program *dt_partition(dt_graph *graph, const dt_partition_options *options, dt_arena *arena) {
     dt_arena *scratch = dt_arena_create();
     dt_program *p = dt_arena_new(arena, dt_program);
     dt_cutter c = {
-        .g = graph, .o = options, .p = p, .uses = dt_graph_uses(graph, scratch),
-        .rule = dt_arena_array(scratch, dt_rule, graph->n_nodes + 1), .parent = dt_arena_array(scratch, int, graph->n_nodes + 1),
-        .preamble = dt_arena_array(scratch, bool, graph->n_nodes + 1), .fixed = dt_arena_array(scratch, bool, graph->n_nodes + 1),
-        .overwritten_by = dt_arena_array(scratch, int, graph->n_nodes + 1), .overwrites = dt_arena_array(scratch, int, graph->n_nodes + 1),
+        .g = graph,
+        .o = options,
+        .p = p,
+        .uses = dt_graph_uses(graph, scratch),
+        .rule = dt_arena_array(scratch, dt_rule, graph->n_nodes + 1),
+        .parent = dt_arena_array(scratch, int, graph->n_nodes + 1),
+        .preamble = dt_arena_array(scratch, bool, graph->n_nodes + 1),
+        .fixed = dt_arena_array(scratch, bool, graph->n_nodes + 1),
+        .overwritten_by = dt_arena_array(scratch, int, graph->n_nodes + 1),
+        .overwrites = dt_arena_array(scratch, int, graph->n_nodes + 1),
     };
 
-    *p = (dt_program){ .graph = graph, .batch = options->batch / graph->batch_parts, .piece = dt_arena_array(arena, dt_piece, graph->n_nodes + 1),
-                       .copy_back = dt_arena_array(arena, bool, graph->n_states + 1) };
+    *p = (dt_program){.graph = graph,
+                      .batch = options->batch / graph->batch_parts,
+                      .piece = dt_arena_array(arena, dt_piece, graph->n_nodes + 1),
+                      .copy_back = dt_arena_array(arena, bool, graph->n_states + 1)};
     take_cuts(p, options, arena);
     read_rules(&c);
     dt_list_readings(&c, scratch);

@@ -2,42 +2,38 @@
 /*
  * Groups: nodes whose pieces are made by one task, one after the other.
  *
- *     group 0   2 pieces   h = x W    z = h V    dz    dh          what hands pieces on in one segment
- *     group 1   1 piece    dV = h' dz, Adam, V    sums of rows     a whole gradient of a kernel, with the odds and ends of the segment
- *     group 2   1 piece    dW = x' dh, Adam, W                     another one: two threads make them at a time
+ *     group 0   2 pieces   h = x W    z = h V    dz    dh          what hands pieces on in one
+ *     segment group 1   1 piece    dV = h' dz, Adam, V    sums of rows     a whole gradient of a
+ *     kernel, with the odds and ends of the segment group 2   1 piece    dW = x' dh, Adam, W
+ *     another one: two threads make them at a time
  */
 #include <stdlib.h>
 
 #include "op/workers.h"
 #include "pass/partition_impl.h"
 
-int dt_find_group(dt_cutter *c, int i)
-{
-    while (c->parent[i] != i)
-        i = c->parent[i] = c->parent[c->parent[i]];
+int dt_find_group(dt_cutter *c, int i) {
+    while (c->parent[i] != i) i = c->parent[i] = c->parent[c->parent[i]];
     return i;
 }
 
 /* What hands pieces on to each other in one segment. */
-static void join_inputs(dt_cutter *c, int i, const dt_node *reader)
-{
+static void join_inputs(dt_cutter *c, int i, const dt_node *reader) {
     for (int k = 0; k < reader->n_in; k++) {
         const int j = reader->in[k];
-        if (c->p->piece[j].absorbed)
-            join_inputs(c, i, &c->g->node[j]);
+        if (c->p->piece[j].absorbed) join_inputs(c, i, &c->g->node[j]);
         else if (c->p->piece[j].segment == c->p->piece[i].segment)
             c->parent[dt_find_group(c, i)] = dt_find_group(c, j);
     }
 }
 
-static bool is_whole(const dt_cutter *c, int i)
-{
+static bool is_whole(const dt_cutter *c, int i) {
     return c->p->piece[i].segment >= 0 && c->p->piece[i].units == 1;
 }
 
-/* By node, where it stands for its group: the group makes the gradient of a kernel, and takes part in no exchange, whose order all workers share. */
-static bool *find_products(dt_cutter *c, dt_arena *scratch)
-{
+/* By node, where it stands for its group: the group makes the gradient of a kernel, and takes part
+ * in no exchange, whose order all workers share. */
+static bool *find_products(dt_cutter *c, dt_arena *scratch) {
     bool *product = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
     for (int i = 0; i < c->g->n_nodes; i++)
         if (is_whole(c, i))
@@ -48,36 +44,31 @@ static bool *find_products(dt_cutter *c, dt_arena *scratch)
     return product;
 }
 
-/* Whole ones: gradients of kernels, each with what is made of it, are tasks of their own; all odds and ends of a segment go with the first. */
-static void join_odds_and_ends(dt_cutter *c, dt_arena *scratch)
-{
+/* Whole ones: gradients of kernels, each with what is made of it, are tasks of their own; all odds
+ * and ends of a segment go with the first. */
+static void join_odds_and_ends(dt_cutter *c, dt_arena *scratch) {
     const bool *product = find_products(c, scratch);
-    int *first = dt_arena_array(scratch, int, c->p->n_segments + 1); /* by segment: 1 + a node of the group that they join */
+    /* by segment: 1 + a node of the group that they join */
+    int *first = dt_arena_array(scratch, int, c->p->n_segments + 1);
 
     for (int i = c->g->n_nodes - 1; i >= 0; i--)
-        if (is_whole(c, i) && product[dt_find_group(c, i)])
-            first[c->p->piece[i].segment] = i + 1;
+        if (is_whole(c, i) && product[dt_find_group(c, i)]) first[c->p->piece[i].segment] = i + 1;
     for (int i = 0; i < c->g->n_nodes; i++) {
-        if (!is_whole(c, i) || product[dt_find_group(c, i)])
-            continue;
+        if (!is_whole(c, i) || product[dt_find_group(c, i)]) continue;
         int *with = &first[c->p->piece[i].segment];
-        if (!*with)
-            *with = i + 1;
+        if (!*with) *with = i + 1;
         c->parent[dt_find_group(c, i)] = dt_find_group(c, *with - 1);
     }
 }
 
-static void join_groups(dt_cutter *c, dt_arena *scratch)
-{
+static void join_groups(dt_cutter *c, dt_arena *scratch) {
     for (int i = 0; i < c->g->n_nodes; i++)
-        if (c->p->piece[i].segment >= 0)
-            join_inputs(c, i, &c->g->node[i]);
+        if (c->p->piece[i].segment >= 0) join_inputs(c, i, &c->g->node[i]);
     dt_join_readers(c);
     join_odds_and_ends(c, scratch);
 }
 
-static void number_groups(dt_cutter *c)
-{
+static void number_groups(dt_cutter *c) {
     int *number = dt_alloc(((size_t)c->g->n_nodes + 1) * sizeof *number);
 
     for (int i = 0; i < c->g->n_nodes; i++) {
@@ -86,15 +77,13 @@ static void number_groups(dt_cutter *c)
             continue;
         }
         int root = dt_find_group(c, i);
-        if (!number[root])
-            number[root] = ++c->p->n_groups;
+        if (!number[root]) number[root] = ++c->p->n_groups;
         c->p->piece[i].group = number[root] - 1;
     }
     free(number);
 }
 
-void dt_make_groups(dt_cutter *c, dt_arena *scratch)
-{
+void dt_make_groups(dt_cutter *c, dt_arena *scratch) {
     join_groups(c, scratch);
     number_groups(c);
 }

@@ -2,10 +2,12 @@
 /*
  * What need not be made in the first segment in which it can be:
  *
- *     cheap values      wait for their first reader, so that they are fused with it and nobody stores them
- *     whole gradients   of kernels, in a segment that has no pieces to be cut, would keep the other threads waiting:
+ *     cheap values      wait for their first reader, so that they are fused with it and nobody
+ *     stores them whole gradients   of kernels, in a segment that has no pieces to be cut, would
+ *     keep the other threads waiting:
  *
- *         segment 4   1 piece      sums of rows, dK = gradient of a kernel, K - rate * dK        one thread works
+ *         segment 4   1 piece      sums of rows, dK = gradient of a kernel, K - rate * dK
+ *         one thread works
  *         segment 5   16 pieces    dx, sums
  *
  *     so they go with their updates to the next segment, beside the pieces that all threads share:
@@ -19,29 +21,28 @@
 
 /* ---- cheap values ---- */
 
-/* A broadcast is no work where it is fused with who reads it, a comparison is mostly of values that are there until the sweep back, and what an optimizer
- * makes of its slots alone (beta * m) would have to be stored until the gradient comes: they wait for their first reader. A number of the preamble, a rate,
- * is repeated for many gradients, which would have to be one group if that were done in their segment. */
-static bool can_wait(const dt_cutter *c, int i)
-{
+/* A broadcast is no work where it is fused with who reads it, a comparison is mostly of values that
+ * are there until the sweep back, and what an optimizer makes of its slots alone (beta * m) would
+ * have to be stored until the gradient comes: they wait for their first reader. A number of the
+ * preamble, a rate, is repeated for many gradients, which would have to be one group if that were
+ * done in their segment. */
+static bool can_wait(const dt_cutter *c, int i) {
     const dt_op *op = c->g->node[i].op;
-    if (op->role == DT_ROLE_REPEAT)
-        return !c->preamble[c->g->node[i].in[0]];
+    if (op->role == DT_ROLE_REPEAT) return !c->preamble[c->g->node[i].in[0]];
     return !c->preamble[i] && (op == &dt_op_compare || (c->fixed[i] && dt_is_elementwise(op)));
 }
 
-static bool is_fixed(const dt_cutter *c, int i)
-{
+static bool is_fixed(const dt_cutter *c, int i) {
     const dt_node *n = &c->g->node[i];
-    bool fixed = n->n_in > 0 ? n->op->role != DT_ROLE_SIZE : n->op->role == DT_ROLE_STATE || n->op->role == DT_ROLE_CONSTANT;
+    bool fixed = n->n_in > 0 ? n->op->role != DT_ROLE_SIZE
+                             : n->op->role == DT_ROLE_STATE || n->op->role == DT_ROLE_CONSTANT;
     for (int k = 0; k < n->n_in; k++)
         fixed = fixed && (c->fixed[n->in[k]] || c->preamble[n->in[k]]);
     return fixed;
 }
 
 /* The last segment in which all that node i reads is there. */
-static int all_readable_until(const dt_cutter *c, int i)
-{
+static int all_readable_until(const dt_cutter *c, int i) {
     int last = c->p->n_segments;
     for (int k = 0; k < c->g->node[i].n_in; k++) {
         int in = dt_readable_until(c, i, k);
@@ -50,27 +51,20 @@ static int all_readable_until(const dt_cutter *c, int i)
     return last;
 }
 
-static int later(int a, int b)
-{
-    return a > b ? a : b;
-}
+static int later(int a, int b) { return a > b ? a : b; }
 
-static void note_segment(int *first, int node, int segment)
-{
-    if (segment < first[node])
-        first[node] = segment;
+static void note_segment(int *first, int node, int segment) {
+    if (segment < first[node]) first[node] = segment;
 }
 
 /* The last segments in which what node i reads may be made, itself or by what it absorbs. */
-static void note_inputs(const dt_cutter *c, int i, int *first)
-{
+static void note_inputs(const dt_cutter *c, int i, int *first) {
     const dt_node *n = &c->g->node[i];
     const int segment = c->p->piece[i].segment;
 
     for (int k = 0; k < n->n_in; k++)
         note_segment(first, n->in[k], segment - (dt_is_aligned(c, i, k) ? 0 : 1));
-    if (!dt_absorbs(c, i))
-        return;
+    if (!dt_absorbs(c, i)) return;
     n = &c->g->node[n->in[0]];
     for (int k = 0; k < n->n_in; k++)
         note_segment(first, n->in[k], segment - (dt_in_one_task(c, i, n->in[k]) ? 0 : 1));
@@ -78,15 +72,13 @@ static void note_inputs(const dt_cutter *c, int i, int *first)
 
 /* ---- whole gradients ---- */
 
-bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n)
-{
+bool dt_is_kernel_gradient(const dt_graph *g, const dt_node *n) {
     const dt_node *of = dt_reduce_of(n) ? &g->node[n->in[0]] : n;
     return of->op->multiplied && !dt_type_has_batch(&of->type);
 }
 
 /* By segment: it has pieces that will stay in it. */
-static bool *find_shared(const dt_cutter *c, dt_arena *scratch)
-{
+static bool *find_shared(const dt_cutter *c, dt_arena *scratch) {
     bool *shared = dt_arena_array(scratch, bool, c->p->n_segments + 2);
     for (int i = 0; i < c->g->n_nodes; i++)
         if (c->p->piece[i].segment >= 0 && !can_wait(c, i))
@@ -94,16 +86,17 @@ static bool *find_shared(const dt_cutter *c, dt_arena *scratch)
     return shared;
 }
 
-/* By node: it may go to the next segment, being such a gradient or, in the same task, made of one. */
-static bool *find_whole(const dt_cutter *c, dt_arena *scratch)
-{
+/* By node: it may go to the next segment, being such a gradient or, in the same task, made of
+ * one. */
+static bool *find_whole(const dt_cutter *c, dt_arena *scratch) {
     const bool *shared = find_shared(c, scratch);
     bool *whole = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
 
     for (int i = 0; i < c->g->n_nodes; i++) {
         const dt_node *n = &c->g->node[i];
         const int segment = c->p->piece[i].segment;
-        if (segment < 0 || c->p->piece[i].units > 1 || shared[segment] || !shared[segment + 1] || dt_is_exchange(n))
+        if (segment < 0 || c->p->piece[i].units > 1 || shared[segment] || !shared[segment + 1] ||
+            dt_is_exchange(n))
             continue;
         whole[i] = dt_is_kernel_gradient(c->g, n);
         for (int k = 0; k < n->n_in; k++)
@@ -114,15 +107,14 @@ static bool *find_whole(const dt_cutter *c, dt_arena *scratch)
 
 /* ---- the sweep back ---- */
 
-/* The last segment in which node i can be made, given where its readers are; `first`: the first in which one of them wants it. */
-static int latest(const dt_cutter *c, int i, int first)
-{
+/* The last segment in which node i can be made, given where its readers are; `first`: the first in
+ * which one of them wants it. */
+static int latest(const dt_cutter *c, int i, int first) {
     const int gone = all_readable_until(c, i);
     return gone < first ? gone : first;
 }
 
-void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch)
-{
+void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch) {
     const int none = c->p->n_segments;
     int *first = dt_arena_array(scratch, int, c->g->n_nodes + 1);
 
@@ -133,12 +125,10 @@ void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch)
     const bool *whole = find_whole(c, scratch);
     for (int i = c->g->n_nodes - 1; i >= 0; i--) {
         dt_piece *piece = &c->p->piece[i];
-        if (piece->segment < 0)
-            continue;
+        if (piece->segment < 0) continue;
         if (can_wait(c, i) && first[i] < none)
             piece->segment = later(piece->segment, latest(c, i, first[i]));
-        else if (whole[i] && latest(c, i, first[i]) > piece->segment)
-            piece->segment++;
+        else if (whole[i] && latest(c, i, first[i]) > piece->segment) piece->segment++;
         note_inputs(c, i, first);
     }
 }

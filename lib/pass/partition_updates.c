@@ -1,104 +1,99 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Updates in place: a variable is overwritten piece by piece in its own memory. So every reader of the old value must have read it before:
+ * Updates in place: a variable is overwritten piece by piece in its own memory. So every reader of
+ * the old value must have read it before:
  *
  *     the same piece       in the task that overwrites it, before it does
  *     anything more        a segment before
- *     for the new value    not possible: then the new value is made elsewhere and copied back at the end, as it is when others want it, too
+ *     for the new value    not possible: then the new value is made elsewhere and copied back at
+ *     the end, as it is when others want it, too
  */
 #include <stdlib.h>
 
 #include "pass/partition_impl.h"
 
 /* Names do not read. */
-static int read_by(const dt_cutter *c, int r, int k)
-{
+static int read_by(const dt_cutter *c, int r, int k) {
     return dt_is_name(&c->g->node[r]) ? c->g->n_nodes : dt_named_by(c->g, c->g->node[r].in[k]);
 }
 
-void dt_list_readings(dt_cutter *c, dt_arena *scratch)
-{
+void dt_list_readings(dt_cutter *c, dt_arena *scratch) {
     const int n = c->g->n_nodes;
     int *first = dt_arena_array(scratch, int, n + 3), all = 0;
 
     for (int r = 0; r < n; r++)
-        for (int k = 0; k < c->g->node[r].n_in; k++, all++)
-            first[read_by(c, r, k) + 2]++;
-    for (int i = 2; i < n + 3; i++)
-        first[i] += first[i - 1];
+        for (int k = 0; k < c->g->node[r].n_in; k++, all++) first[read_by(c, r, k) + 2]++;
+    for (int i = 2; i < n + 3; i++) first[i] += first[i - 1];
     c->reading = dt_arena_array(scratch, dt_reading, all + 1);
     for (int r = 0; r < n; r++)
         for (int k = 0; k < c->g->node[r].n_in; k++)
-            c->reading[first[read_by(c, r, k) + 1]++] = (dt_reading){ .node = r, .input = k };
+            c->reading[first[read_by(c, r, k) + 1]++] = (dt_reading){.node = r, .input = k};
     c->first_reading = first;
 }
 
 /* Piece u of the reader needs piece u of the variable, which the update's piece u overwrites. */
-static bool reads_same_piece(const dt_cutter *c, int r, int k, int update)
-{
-    if (c->p->piece[r].units == 1 && c->p->piece[update].units == 1)
-        return true;
+static bool reads_same_piece(const dt_cutter *c, int r, int k, int update) {
+    if (c->p->piece[r].units == 1 && c->p->piece[update].units == 1) return true;
     bool by_name = dt_is_name(&c->g->node[c->g->node[r].in[k]]);
-    return !by_name && dt_cut_alike(c, r, update) && c->rule[r].in[k][0] >= 0 && c->rule[r].in[k][0] == c->rule[r].out[0];
+    return !by_name && dt_cut_alike(c, r, update) && c->rule[r].in[k][0] >= 0 &&
+           c->rule[r].in[k][0] == c->rule[r].out[0];
 }
 
-/* Whoever reads the old value goes before it is overwritten: in the same task where it needs that piece only, else a segment before. */
-int dt_after_readers(const dt_cutter *c, int update, int variable_node)
-{
+/* Whoever reads the old value goes before it is overwritten: in the same task where it needs that
+ * piece only, else a segment before. */
+int dt_after_readers(const dt_cutter *c, int update, int variable_node) {
     int segment = 0;
 
     for (int i = c->first_reading[variable_node]; i < c->first_reading[variable_node + 1]; i++) {
         int r = c->reading[i].node;
         if (r < update && c->p->piece[r].segment >= 0) {
-            int after = c->p->piece[r].segment + !reads_same_piece(c, r, c->reading[i].input, update);
+            int after =
+                c->p->piece[r].segment + !reads_same_piece(c, r, c->reading[i].input, update);
             segment = after > segment ? after : segment;
         }
     }
     return segment;
 }
 
-static bool reads_later(const dt_cutter *c, int update, int variable_node)
-{
+static bool reads_later(const dt_cutter *c, int update, int variable_node) {
     for (int i = c->first_reading[variable_node]; i < c->first_reading[variable_node + 1]; i++)
-        if (c->reading[i].node > update)
-            return true;
+        if (c->reading[i].node > update) return true;
     return false;
 }
 
-static bool is_copied(const dt_cutter *c, const dt_state *s, const bool *claimed)
-{
+static bool is_copied(const dt_cutter *c, const dt_state *s, const bool *claimed) {
     const dt_node *update = &c->g->node[s->update];
-    return claimed[s->update] || dt_is_leaf(update) || dt_is_name(update) || reads_later(c, s->update, s->node);
+    return claimed[s->update] || dt_is_leaf(update) || dt_is_name(update) ||
+           reads_later(c, s->update, s->node);
 }
 
-/* Claimed: results, and updates of a variable before, which may not be made in the memory of another. */
-void dt_choose_copies(dt_cutter *c, dt_arena *scratch)
-{
+/* Claimed: results, and updates of a variable before, which may not be made in the memory of
+ * another. */
+void dt_choose_copies(dt_cutter *c, dt_arena *scratch) {
     bool *claimed = dt_arena_array(scratch, bool, c->g->n_nodes + 1);
 
     for (int k = 0; k < c->g->n_results; k++)
         claimed[dt_named_by(c->g, c->g->result[k].node)] = true;
     for (int s = 0; s < c->g->n_states; s++) {
         const dt_state *state = &c->g->state[s];
-        if (state->update < 0)
-            continue;
+        if (state->update < 0) continue;
         c->p->copy_back[s] = is_copied(c, state, claimed);
         claimed[state->update] = true;
-        if (c->p->copy_back[s])
-            continue;
+        if (c->p->copy_back[s]) continue;
         c->overwritten_by[state->node] = state->update + 1;
         c->overwrites[state->update] = state->node + 1;
     }
 }
 
-int dt_readable_until(const dt_cutter *c, int i, int k)
-{
+int dt_readable_until(const dt_cutter *c, int i, int k) {
     int update = c->overwritten_by[dt_named_by(c->g, c->g->node[i].in[k])] - 1;
-    return update < 0 || update == i ? c->p->n_segments : c->p->piece[update].segment - (i < update && reads_same_piece(c, i, k, update) ? 0 : 1);
+    return update < 0 || update == i
+               ? c->p->n_segments
+               : c->p->piece[update].segment -
+                     (i < update && reads_same_piece(c, i, k, update) ? 0 : 1);
 }
 
-static void join_readers_of(dt_cutter *c, const dt_state *s)
-{
+static void join_readers_of(dt_cutter *c, const dt_state *s) {
     for (int i = c->first_reading[s->node]; i < c->first_reading[s->node + 1]; i++) {
         int r = c->reading[i].node;
         if (c->p->piece[r].segment == c->p->piece[s->update].segment)
@@ -106,9 +101,7 @@ static void join_readers_of(dt_cutter *c, const dt_state *s)
     }
 }
 
-void dt_join_readers(dt_cutter *c)
-{
+void dt_join_readers(dt_cutter *c) {
     for (int s = 0; s < c->g->n_states; s++)
-        if (c->g->state[s].update >= 0 && !c->p->copy_back[s])
-            join_readers_of(c, &c->g->state[s]);
+        if (c->g->state[s].update >= 0 && !c->p->copy_back[s]) join_readers_of(c, &c->g->state[s]);
 }

@@ -2,7 +2,8 @@
 /*
  * Passes: graph in, new graph out. Analyses are arrays beside a graph, by node number.
  *
- *     traced graph -> dt_simplify -> dt_fold -> dt_shards (if reproducible) -> dt_simplify -> (pass/spmd.h) -> dt_partition -> program
+ *     traced graph -> dt_simplify -> dt_fold -> dt_shards (if reproducible) -> dt_simplify ->
+ *     (pass/spmd.h) -> dt_partition -> program
  *
  * Each is tested against the reference interpreter on random graphs.
  */
@@ -17,15 +18,17 @@
 typedef struct dt_rewrite_call {
     dt_trace *trace;
     const dt_graph *graph;
-    int node;           /* of graph; neither an argument nor a variable */
-    const dt_value *in; /* what became of its inputs */
+    int node;            /* of graph; neither an argument nor a variable */
+    const dt_value *in;  /* what became of its inputs */
     const dt_value *map; /* what became of any node before it */
     const void *user;
 } dt_rewrite_call;
 /* What becomes of a node, in the new graph. */
 typedef dt_value dt_rewriter(const dt_rewrite_call *c);
-/* g with every node as the rewriter has it: arguments, variables, results, updates and layers' paths stay. */
-dt_status *dt_rewrite(const dt_graph *g, dt_rewriter *rewriter, const void *user, dt_graph **out) DT_MUST_USE;
+/* g with every node as the rewriter has it: arguments, variables, results, updates and layers'
+ * paths stay. */
+dt_status *dt_rewrite(const dt_graph *g, dt_rewriter *rewriter, const void *user,
+                      dt_graph **out) DT_MUST_USE;
 
 /* ---- varying and uniform ---- */
 
@@ -37,32 +40,39 @@ dt_status *dt_rewrite(const dt_graph *g, dt_rewriter *rewriter, const void *user
  */
 typedef enum dt_replication { DT_UNIFORM, DT_ROWS, DT_STACKED } dt_replication;
 
-/* The spread of every node. distributed[i]: argument i has one value per replica (all with a batch dimension do); NULL: all have.
- * VARYING_UPDATE naming the variable when replicas would assign different values to one that is uniform. */
-dt_status *dt_replication_of(const dt_graph *g, const bool *distributed, dt_arena *arena, dt_replication **out) DT_MUST_USE;
+/* The spread of every node. distributed[i]: argument i has one value per replica (all with a batch
+ * dimension do); NULL: all have. VARYING_UPDATE naming the variable when replicas would assign
+ * different values to one that is uniform. */
+dt_status *dt_replication_of(const dt_graph *g, const bool *distributed, dt_arena *arena,
+                             dt_replication **out) DT_MUST_USE;
 
 /* Gives variables that may diverge a copy for each replica, where g assigns values that differ. */
-dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int replicas) DT_MUST_USE;
+dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed,
+                                int replicas) DT_MUST_USE;
 
 /* ---- fold ---- */
 
 typedef struct dt_folded {
-    dt_graph *graph;   /* arguments: ROWS ones as before, STACKED ones with a leading R, UNIFORM ones as before */
+    /* arguments: ROWS ones as before, STACKED ones with a leading R, UNIFORM ones as before */
+    dt_graph *graph;
     dt_replication *arg, *result; /* in graph->arena */
     int replicas;
 } dt_folded;
-/* The replicas of one memory space as one program over their stacked rows. CANNOT_FOLD (INTERNAL) when an op has no folded form: the
- * caller then runs replica by replica. */
-dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas, dt_folded *out) DT_MUST_USE;
+/* The replicas of one memory space as one program over their stacked rows. CANNOT_FOLD (INTERNAL)
+ * when an op has no folded form: the caller then runs replica by replica. */
+dt_status *dt_fold(const dt_graph *g, const bool *distributed, int replicas,
+                   dt_folded *out) DT_MUST_USE;
 
 /* ---- reproducible shards ---- */
 
-/* Every sum over the batch as `shards` partial sums, added by one fixed tree: the bits no longer depend on where rows are summed. */
+/* Every sum over the batch as `shards` partial sums, added by one fixed tree: the bits no longer
+ * depend on where rows are summed. */
 dt_status *dt_shards(const dt_graph *folded, int shards, dt_graph **out) DT_MUST_USE;
 
 /* ---- simplify ---- */
 
-/* Constants folded, neutral operations and nodes that nothing needs removed. Bits of results are unchanged. */
+/* Constants folded, neutral operations and nodes that nothing needs removed. Bits of results are
+ * unchanged. */
 dt_status *dt_simplify(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- rematerialisation ---- */
@@ -75,55 +85,66 @@ typedef struct dt_layer_units {
 } dt_layer_units;
 /* g, in which units keep their inputs alone for the backward pass. */
 dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **out) DT_MUST_USE;
-/* Whether a node is work done a second time: it counts as what the hardware does, not as what the model needs. */
+/* Whether a node is work done a second time: it counts as what the hardware does, not as what the
+ * model needs. */
 bool dt_is_rematerialized(const dt_node *n);
 
 /* ---- pieces of images ---- */
 
-/* Into how many pieces a batch of `rows` is cut: values in general, and in graphs with convolutions those whose rows are large (images). */
+/* Into how many pieces a batch of `rows` is cut: values in general, and in graphs with convolutions
+ * those whose rows are large (images). */
 int dt_row_units(const dt_graph *g, int64_t batch);
 /* The largest power of two that is at most x, in [1, 16]. */
 int dt_tiles_below(double x);
 int dt_image_units(const dt_graph *g, int64_t rows);
 bool dt_is_image(const dt_node *n);
 /*
- * For `rows` rows: sums over a batch of images as sums over pieces, and a sum of these. *out NULL: there are none. replicas: that have as many rows each,
- * whose own sums are made so, too; 0: they may have any.
+ * For `rows` rows: sums over a batch of images as sums over pieces, and a sum of these. *out NULL:
+ * there are none. replicas: that have as many rows each, whose own sums are made so, too; 0: they
+ * may have any.
  */
 dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph **out) DT_MUST_USE;
 
 /* ---- partition over the threads of one memory space ---- */
 
 /*
- * Owner computes: rows of activations are cut into blocks, uniform values (weight gradients) along their first dimension, and whoever
- * makes a piece goes on with it as long as the next op needs no other's. A segment is what runs between two joins. Cuts are
- * fixed here, by sizes alone, never by the number of threads: so the calls are the same calls, and the bits the same bits, on any.
+ * Owner computes: rows of activations are cut into blocks, uniform values (weight gradients) along
+ * their first dimension, and whoever makes a piece goes on with it as long as the next op needs no
+ * other's. A segment is what runs between two joins. Cuts are fixed here, by sizes alone, never by
+ * the number of threads: so the calls are the same calls, and the bits the same bits, on any.
  *
- * A state's update is made in the variable's own memory unless copy_back says that it is copied there at the end. Its old value as a
- * result, or as another state's update, is the back end's to keep: nothing here waits for that.
+ * A state's update is made in the variable's own memory unless copy_back says that it is copied
+ * there at the end. Its old value as a result, or as another state's update, is the back end's to
+ * keep: nothing here waits for that.
  */
 typedef struct dt_piece {
-    int units;    /* pieces along dimension 0; 1: whole */
-    int segment;  /* -1: no work (argument, variable, constant) */
-    int group;    /* nodes of a group run piece by piece, one after the other */
-    bool absorbed; /* a segment op read by one tree_sum alone, which computes it piece by piece: no value of its own */
+    int units;   /* pieces along dimension 0; 1: whole */
+    int segment; /* -1: no work (argument, variable, constant) */
+    int group;   /* nodes of a group run piece by piece, one after the other */
+    /* a segment op read by one tree_sum alone, which computes it piece by piece: no value of its
+     * own */
+    bool absorbed;
 } dt_piece;
 
 typedef struct dt_program {
     dt_graph *graph;
-    int64_t batch;       /* B it is cut for */
-    const int32_t *cut;  /* [cuts + 1]: rows of the batch at which it is cut, under `reproducible`; NULL: in equal pieces */
+    int64_t batch; /* B it is cut for */
+    /* [cuts + 1]: rows of the batch at which it is cut, under `reproducible`; NULL: in equal
+     * pieces */
+    const int32_t *cut;
     int cuts;
-    dt_piece *piece;     /* by node */
-    bool *copy_back;     /* by state: the update is copied at the end, because a later node reads the old value */
+    dt_piece *piece; /* by node */
+    /* by state: the update is copied at the end, because a later node reads the old value */
+    bool *copy_back;
     int n_segments, n_groups;
 } dt_program;
 
 typedef struct dt_partition_options {
     int64_t batch;
-    const int32_t *cut;  /* [cuts + 1]: the borders of shards, 0 first; NULL: pieces by sizes */
+    const int32_t *cut; /* [cuts + 1]: the borders of shards, 0 first; NULL: pieces by sizes */
     int cuts;
-    /* Whether the back end can compute rows [lo, hi) of a node's result; NULL: whatever the op's rule allows. */
+    /* Whether the back end can compute rows [lo, hi) of a node's result; NULL: whatever the op's
+     * rule allows. */
     bool (*can_split)(const dt_graph *g, int node);
 } dt_partition_options;
 /* The program keeps `graph` (not owned) and lives in `arena`. */
@@ -140,7 +161,8 @@ void dt_program_print(const dt_program *p, dt_str *out);
 
 /* ---- products as chips make them ---- */
 
-/* Inputs of products, and what attention multiplies inside, rounded to bfloat16: see chip.c. The last pass before dt_partition. */
+/* Inputs of products, and what attention multiplies inside, rounded to bfloat16: see chip.c. The
+ * last pass before dt_partition. */
 dt_status *dt_chip_products(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- few digits ---- */

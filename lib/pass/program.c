@@ -2,27 +2,23 @@
 /* Programs: the rows of a piece, and the text. */
 #include "pass/pass.h"
 
-bool dt_is_name(const dt_node *n)
-{
-    return n->op->role == DT_ROLE_NAME;
-}
+bool dt_is_name(const dt_node *n) { return n->op->role == DT_ROLE_NAME; }
 
-int dt_named_by(const dt_graph *g, int node)
-{
-    while (dt_is_name(&g->node[node]))
-        node = g->node[node].in[0];
+int dt_named_by(const dt_graph *g, int node) {
+    while (dt_is_name(&g->node[node])) node = g->node[node].in[0];
     return node;
 }
 
-void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi)
-{
+void dt_piece_rows(const dt_program *p, int node, int unit, int64_t *lo, int64_t *hi) {
     dt_part_rows(p, node, unit, p->piece[node].units, lo, hi);
 }
 
-void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *lo, int64_t *hi)
-{
+void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *lo, int64_t *hi) {
     const dt_type *t = &p->graph->node[node].type;
-    int64_t size = t->rank == 0 ? 1 : t->dim[0] < 0 ? p->batch : t->dim[0], k = t->rank && t->dim[0] < 0 ? -t->dim[0] : 1;
+    int64_t size = t->rank == 0    ? 1
+                   : t->dim[0] < 0 ? p->batch
+                                   : t->dim[0],
+            k = t->rank && t->dim[0] < 0 ? -t->dim[0] : 1;
 
     if (p->cut && t->rank && t->dim[0] < 0 && units == p->cuts && units > 1) {
         *lo = p->cut[unit] * k;
@@ -35,24 +31,23 @@ void dt_part_rows(const dt_program *p, int node, int unit, int units, int64_t *l
 
 /* ---- text ---- */
 
-static void print_piece(const dt_graph *g, int i, dt_str *out, void *user)
-{
+static void print_piece(const dt_graph *g, int i, dt_str *out, void *user) {
     const dt_program *p = user;
     const dt_piece *piece = &p->piece[i];
 
     (void)g;
-    if (piece->absorbed)
-        dt_str_puts(out, "  [within the tree]");
+    if (piece->absorbed) dt_str_puts(out, "  [within the tree]");
     else if (piece->segment >= 0 && piece->units > 1)
-        dt_str_printf(out, "  [segment %d, group %d, %d pieces]", piece->segment, piece->group, piece->units);
+        dt_str_printf(out, "  [segment %d, group %d, %d pieces]", piece->segment, piece->group,
+                      piece->units);
     else if (piece->segment >= 0)
         dt_str_printf(out, "  [segment %d, group %d, whole]", piece->segment, piece->group);
 }
 
-void dt_program_print(const dt_program *p, dt_str *out)
-{
-    dt_str_printf(out, "program for B = %lld: %d segment%s, %d group%s\n", (long long)p->batch, p->n_segments,
-                  p->n_segments == 1 ? "" : "s", p->n_groups, p->n_groups == 1 ? "" : "s");
+void dt_program_print(const dt_program *p, dt_str *out) {
+    dt_str_printf(out, "program for B = %lld: %d segment%s, %d group%s\n", (long long)p->batch,
+                  p->n_segments, p->n_segments == 1 ? "" : "s", p->n_groups,
+                  p->n_groups == 1 ? "" : "s");
     dt_graph_print_notes(p->graph, print_piece, (void *)p, out);
     for (int s = 0; s < p->graph->n_states; s++)
         if (p->copy_back[s])

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rematerialisation: the values that the forward pass of a unit (a few layers) computes for its backward pass are not kept. They are
- * recomputed from the unit's inputs when the gradient of its output is known:
+ * Rematerialisation: the values that the forward pass of a unit (a few layers) computes for its
+ * backward pass are not kept. They are recomputed from the unit's inputs when the gradient of its
+ * output is known:
  *
  *     forward    x ──▶ a ──▶ b ──▶ y                    a, b die with the forward pass, x stays
  *     backward   x' = barrier(x, dy);  x' ──▶ a' ──▶ b'       then dy, a', b' ──▶ dx, dW
  *
- * Nodes that results need are forward, all others (gradients, updates) are backward. A unit's outputs are kept, since the next unit starts
- * from them; so are results of collectives and values that do not depend on examples (constants, masks, weights). The barrier gives x a new
- * name, so that value numbering does not merge a' with a, and keeps a' from being scheduled early. The unit's forward pass has a barrier
- * too: where memory is planned by segments, units can then reuse each other's memory.
+ * Nodes that results need are forward, all others (gradients, updates) are backward. A unit's
+ * outputs are kept, since the next unit starts from them; so are results of collectives and values
+ * that do not depend on examples (constants, masks, weights). The barrier gives x a new name, so
+ * that value numbering does not merge a' with a, and keeps a' from being scheduled early. The
+ * unit's forward pass has a barrier too: where memory is planned by segments, units can then reuse
+ * each other's memory.
  *
- * A unit whose gradient has no rows is left unchanged. Recomputation repeats the same operations on the same numbers: the same bits.
+ * A unit whose gradient has no rows is left unchanged. Recomputation repeats the same operations on
+ * the same numbers: the same bits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,48 +30,41 @@ typedef struct remat {
     const dt_graph *g;
     dt_arena *arena;
     dt_trace *trace;
-    int *unit;        /* by node: its unit, -1: none */
-    bool *forward;    /* by node: a result needs it */
-    bool *follows;    /* by node: it depends on examples */
-    bool *leaves;     /* by node: other units read it */
-    int *after;       /* by unit: the gradient that its backward pass waits for, -1: none, nothing is made again */
+    int *unit;     /* by node: its unit, -1: none */
+    bool *forward; /* by node: a result needs it */
+    bool *follows; /* by node: it depends on examples */
+    bool *leaves;  /* by node: other units read it */
+    /* by unit: the gradient that its backward pass waits for, -1: none, nothing is made again */
+    int *after;
     dt_value *kept, *again; /* by node */
 } remat;
 
-static const dt_node *node_at(const remat *r, int i)
-{
-    return &r->g->node[i];
-}
+static const dt_node *node_at(const remat *r, int i) { return &r->g->node[i]; }
 
 /* ---- what there is ---- */
 
-static void find_units(remat *r, const dt_layer_units *u)
-{
-    dt_hash_index at = { 0 };
-    for (int i = 0; i < u->n; i++)
-        dt_hash_index_add(&at, dt_name_hash(u->layer[i]));
+static void find_units(remat *r, const dt_layer_units *u) {
+    dt_hash_index at = {0};
+    for (int i = 0; i < u->n; i++) dt_hash_index_add(&at, dt_name_hash(u->layer[i]));
     for (int i = 0; i < r->g->n_nodes; i++) {
         const char *path = node_at(r, i)->path;
         const char *layer = dt_arena_printf(r->arena, "%.*s", (int)strcspn(path, "/"), path);
         r->unit[i] = -1;
-        for (int k = dt_hash_index_first(&at, dt_name_hash(layer)); k >= 0; k = dt_hash_index_next(&at, k))
-            if (strcmp(u->layer[k], layer) == 0)
-                r->unit[i] = u->unit[k];
+        for (int k = dt_hash_index_first(&at, dt_name_hash(layer)); k >= 0;
+             k = dt_hash_index_next(&at, k))
+            if (strcmp(u->layer[k], layer) == 0) r->unit[i] = u->unit[k];
     }
     dt_hash_index_release(&at);
 }
 
-static void find_forward(remat *r)
-{
-    for (int i = 0; i < r->g->n_results; i++)
-        r->forward[r->g->result[i].node] = true;
+static void find_forward(remat *r) {
+    for (int i = 0; i < r->g->n_results; i++) r->forward[r->g->result[i].node] = true;
     for (int i = r->g->n_nodes - 1; i >= 0; i--)
         for (int k = 0; r->forward[i] && k < node_at(r, i)->n_in; k++)
             r->forward[node_at(r, i)->in[k]] = true;
 }
 
-static void find_flow(remat *r)
-{
+static void find_flow(remat *r) {
     for (int i = 0; i < r->g->n_nodes; i++) {
         const dt_node *n = node_at(r, i);
         r->follows[i] = dt_type_has_batch(&n->type);
@@ -77,21 +74,18 @@ static void find_flow(remat *r)
             r->leaves[in] |= r->forward[i] && r->unit[in] != r->unit[i];
         }
     }
-    for (int i = 0; i < r->g->n_results; i++)
-        r->leaves[r->g->result[i].node] = true;
+    for (int i = 0; i < r->g->n_results; i++) r->leaves[r->g->result[i].node] = true;
 }
 
 /* The first gradient with rows that comes into each unit's backward pass. */
-static void find_gradients(remat *r, int n_units)
-{
-    for (int u = 0; u < n_units; u++)
-        r->after[u] = -1;
+static void find_gradients(remat *r, int n_units) {
+    for (int u = 0; u < n_units; u++) r->after[u] = -1;
     for (int i = 0; i < r->g->n_nodes; i++)
         for (int k = 0; !r->forward[i] && r->unit[i] >= 0 && k < node_at(r, i)->n_in; k++) {
             int in = node_at(r, i)->in[k], *after = &r->after[r->unit[i]];
-            bool comes = !r->forward[in] && r->unit[in] != r->unit[i] && dt_type_has_batch(&node_at(r, in)->type);
-            if (comes && (*after < 0 || in < *after))
-                *after = in;
+            bool comes = !r->forward[in] && r->unit[in] != r->unit[i] &&
+                         dt_type_has_batch(&node_at(r, in)->type);
+            if (comes && (*after < 0 || in < *after)) *after = in;
         }
 }
 
@@ -108,81 +102,76 @@ typedef struct wants {
     item v[2 * DT_MAX_IN + 1];
 } wants;
 
-static bool has_rows_of(const remat *r, int a, int b)
-{
+static bool has_rows_of(const remat *r, int a, int b) {
     const dt_type *s = &node_at(r, a)->type, *t = &node_at(r, b)->type;
     return s->rank > 0 && t->rank > 0 && s->dim[0] < 0 && s->dim[0] == t->dim[0];
 }
 
-static bool is_remade(const remat *r, int i)
-{
-    return r->unit[i] >= 0 && r->after[r->unit[i]] >= 0 && r->forward[i] && r->follows[i] && !r->leaves[i] && !node_at(r, i)->op->collective;
+static bool is_remade(const remat *r, int i) {
+    return r->unit[i] >= 0 && r->after[r->unit[i]] >= 0 && r->forward[i] && r->follows[i] &&
+           !r->leaves[i] && !node_at(r, i)->op->collective;
 }
 
 /* Whether reader i, itself made again or not, takes its input made again. */
-static bool takes_again(const remat *r, item i, int in)
-{
+static bool takes_again(const remat *r, item i, int in) {
     return is_remade(r, in) && (i.again ? r->unit[in] == r->unit[i.node] : !r->forward[i.node]);
 }
 
-/* The gradient that input `in` waits for on its way into i; `in` itself at the border of a forward unit; -1: no barrier. */
-static int barrier_at(const remat *r, item i, int in)
-{
+/* The gradient that input `in` waits for on its way into i; `in` itself at the border of a forward
+ * unit; -1: no barrier. */
+static int barrier_at(const remat *r, item i, int in) {
     if (!i.again && r->forward[i.node] && r->unit[i.node] >= 0 && r->after[r->unit[i.node]] >= 0)
         return r->unit[in] != r->unit[i.node] && dt_type_has_batch(&node_at(r, in)->type) ? in : -1;
-    if (!i.again || takes_again(r, i, in))
-        return -1;
+    if (!i.again || takes_again(r, i, in)) return -1;
     int after = r->after[r->unit[i.node]];
     return has_rows_of(r, in, after) ? after : -1;
 }
 
-static wants list_wants(const remat *r, item i)
-{
-    wants w = { 0 };
+static wants list_wants(const remat *r, item i) {
+    wants w = {0};
     for (int k = 0; k < node_at(r, i.node)->n_in; k++) {
         int in = node_at(r, i.node)->in[k], after = barrier_at(r, i, in);
-        w.v[w.n++] = (item){ in, takes_again(r, i, in) };
-        if (after >= 0)
-            w.v[w.n++] = (item){ after, false };
+        w.v[w.n++] = (item){in, takes_again(r, i, in)};
+        if (after >= 0) w.v[w.n++] = (item){after, false};
     }
     if (i.again && node_at(r, i.node)->n_in == 0) {
-        w.v[w.n++] = (item){ i.node, false };
-        w.v[w.n++] = (item){ r->after[r->unit[i.node]], false };
+        w.v[w.n++] = (item){i.node, false};
+        w.v[w.n++] = (item){r->after[r->unit[i.node]], false};
     }
     return w;
 }
 
-static dt_value *place_of(remat *r, item i)
-{
+static dt_value *place_of(remat *r, item i) {
     return i.again ? &r->again[i.node] : &r->kept[i.node];
 }
 
-static dt_value behind(remat *r, int node, int after)
-{
-    const dt_value in[] = { r->kept[node], r->kept[after] };
+static dt_value behind(remat *r, int node, int after) {
+    const dt_value in[] = {r->kept[node], r->kept[after]};
     return dt_emit(r->trace, &dt_op_optimization_barrier, in, 2, NULL);
 }
 
-static dt_value emit(remat *r, item i)
-{
+static dt_value emit(remat *r, item i) {
     const dt_node *n = node_at(r, i.node);
     dt_value in[DT_MAX_IN];
-    const char *before = dt_trace_path(r->trace, i.again ? dt_arena_printf(r->arena, "%s/%s", n->path, again_name) : n->path);
+    const char *before = dt_trace_path(
+        r->trace, i.again ? dt_arena_printf(r->arena, "%s/%s", n->path, again_name) : n->path);
     for (int k = 0; k < n->n_in; k++) {
         int after = barrier_at(r, i, n->in[k]);
-        in[k] = after >= 0 ? behind(r, n->in[k], after) : *place_of(r, (item){ n->in[k], takes_again(r, i, n->in[k]) });
+        in[k] = after >= 0 ? behind(r, n->in[k], after)
+                           : *place_of(r, (item){n->in[k], takes_again(r, i, n->in[k])});
     }
-    dt_value v = i.again && n->n_in == 0 ? behind(r, i.node, r->after[r->unit[i.node]]) : dt_emit(r->trace, n->op, in, n->n_in, n->attr);
+    dt_value v = i.again && n->n_in == 0 ? behind(r, i.node, r->after[r->unit[i.node]])
+                                         : dt_emit(r->trace, n->op, in, n->n_in, n->attr);
     dt_trace_path(r->trace, before);
     return v;
 }
 
-/* Depth first: a value made again may wait for a gradient that stands further behind in the old order. */
-static void emit_all(remat *r, int root, item **stack, int *cap)
-{
+/* Depth first: a value made again may wait for a gradient that stands further behind in the old
+ * order. */
+static void emit_all(remat *r, int root, item **stack, int *cap) {
     int n = 0;
     DT_GROW(*stack, *cap, 1);
-    (*stack)[n++] = (item){ root, false };
+    (*stack)[n++] = (item){root, false};
     while (n > 0 && !dt_trace_error(r->trace)) {
         item top = (*stack)[n - 1];
         wants w = list_wants(r, top);
@@ -192,35 +181,29 @@ static void emit_all(remat *r, int root, item **stack, int *cap)
                 DT_GROW(*stack, *cap, n + 1);
                 (*stack)[n++] = w.v[k];
             }
-        if (n > had)
-            continue;
-        if (!place_of(r, top)->trace)
-            *place_of(r, top) = emit(r, top);
+        if (n > had) continue;
+        if (!place_of(r, top)->trace) *place_of(r, top) = emit(r, top);
         n--;
     }
 }
 
-static dt_status *rewrite(remat *r, dt_graph **out)
-{
+static dt_status *rewrite(remat *r, dt_graph **out) {
     const dt_graph *g = r->g;
     item *stack = NULL;
     int cap = 0;
     r->trace = dt_trace_create(g->name);
     dt_trace_import(r->trace, g, r->kept);
-    for (int i = 0; i < g->n_results; i++)
-        emit_all(r, g->result[i].node, &stack, &cap);
+    for (int i = 0; i < g->n_results; i++) emit_all(r, g->result[i].node, &stack, &cap);
     for (int i = 0; i < g->n_states; i++)
-        if (g->state[i].update >= 0)
-            emit_all(r, g->state[i].update, &stack, &cap);
+        if (g->state[i].update >= 0) emit_all(r, g->state[i].update, &stack, &cap);
     free(stack);
     dt_trace_export(r->trace, g, r->kept);
     return dt_trace_end(r->trace, out);
 }
 
-dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **out)
-{
+dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **out) {
     int n = g->n_nodes + 1, n_units = 0;
-    remat r = { .g = g, .arena = dt_arena_create() };
+    remat r = {.g = g, .arena = dt_arena_create()};
     for (int i = 0; i < units->n; i++)
         n_units = units->unit[i] >= n_units ? units->unit[i] + 1 : n_units;
     r.unit = dt_arena_array(r.arena, int, n);
@@ -239,8 +222,7 @@ dt_status *dt_remat(const dt_graph *g, const dt_layer_units *units, dt_graph **o
     return s;
 }
 
-bool dt_is_rematerialized(const dt_node *n)
-{
+bool dt_is_rematerialized(const dt_node *n) {
     size_t length = strlen(n->path), own = sizeof again_name - 1;
     return length >= own && strcmp(n->path + length - own, again_name) == 0;
 }

@@ -1,33 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the values that differ between replicas (varying) and those that do not (uniform). What is fed to them, their number, and whatever depends
- * on these varies; weights, constants and what all_reduce returns do not. The analysis says what fold stores once, and finds the one error that
+ * Finds the values that differ between replicas (varying) and those that do not (uniform). What is
+ * fed to them, their number, and whatever depends on these varies; weights, constants and what
+ * all_reduce returns do not. The analysis says what fold stores once, and finds the one error that
  * tf.distribute users know: a variable that is one for all replicas, assigned a value that is not.
  */
 #include "pass/pass.h"
 
 /* A size that is a number is the same for all. */
-static bool differs_by_itself(const dt_graph *g, const dt_node *n)
-{
-    if (n->op->role != DT_ROLE_SIZE)
-        return n->op->varying;
+static bool differs_by_itself(const dt_graph *g, const dt_node *n) {
+    if (n->op->role != DT_ROLE_SIZE) return n->op->varying;
     return g->node[n->in[0]].type.dim[((const dt_axis_attr *)n->attr)->axis] < 0;
 }
 
-static bool reads_varying(const dt_node *n, const dt_replication *spread)
-{
+static bool reads_varying(const dt_node *n, const dt_replication *spread) {
     for (int k = 0; k < n->n_in && n->op->role != DT_ROLE_SIZE; k++)
-        if (spread[n->in[k]] != DT_UNIFORM)
-            return true;
+        if (spread[n->in[k]] != DT_UNIFORM) return true;
     return false;
 }
 
-static dt_replication spread_of_node(const dt_graph *g, const dt_node *n, const bool *distributed, const dt_replication *spread)
-{
-    if (dt_type_has_batch(&n->type))
-        return DT_ROWS;
-    if (n->op->collective)
-        return DT_UNIFORM;
+static dt_replication spread_of_node(const dt_graph *g, const dt_node *n, const bool *distributed,
+                                     const dt_replication *spread) {
+    if (dt_type_has_batch(&n->type)) return DT_ROWS;
+    if (n->op->collective) return DT_UNIFORM;
     if (n->op->role == DT_ROLE_ARGUMENT) {
         const dt_index_attr *a = n->attr;
         return !distributed || distributed[a->index] ? DT_STACKED : DT_UNIFORM;
@@ -36,14 +31,12 @@ static dt_replication spread_of_node(const dt_graph *g, const dt_node *n, const 
 }
 
 /* Variables that have a copy for each replica differ by themselves. */
-static void spread_of_states(const dt_graph *g, dt_replication *spread)
-{
+static void spread_of_states(const dt_graph *g, dt_replication *spread) {
     for (int i = 0; i < g->n_states; i++)
         spread[g->state[i].node] = g->state[i].variable->stack ? DT_STACKED : DT_UNIFORM;
 }
 
-static dt_replication *spread_all(const dt_graph *g, const bool *distributed, dt_arena *arena)
-{
+static dt_replication *spread_all(const dt_graph *g, const bool *distributed, dt_arena *arena) {
     dt_replication *spread = dt_arena_array(arena, dt_replication, g->n_nodes);
 
     spread_of_states(g, spread);
@@ -53,14 +46,12 @@ static dt_replication *spread_all(const dt_graph *g, const bool *distributed, dt
     return spread;
 }
 
-static bool updates_differ(const dt_state *s, const dt_replication *spread)
-{
+static bool updates_differ(const dt_state *s, const dt_replication *spread) {
     return s->update >= 0 && !s->variable->stack && spread[s->update] != DT_UNIFORM;
 }
 
 /* One that gets copies may make another's update differ: until none is left. */
-dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int replicas)
-{
+dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int replicas) {
     dt_arena *arena = dt_arena_create();
     dt_status *bad = NULL;
 
@@ -75,14 +66,15 @@ dt_status *dt_diverge_variables(const dt_graph *g, const bool *distributed, int 
     return bad;
 }
 
-dt_status *dt_replication_of(const dt_graph *g, const bool *distributed, dt_arena *arena, dt_replication **out)
-{
+dt_status *dt_replication_of(const dt_graph *g, const bool *distributed, dt_arena *arena,
+                             dt_replication **out) {
     dt_replication *spread = spread_all(g, distributed, arena);
 
     for (int i = 0; i < g->n_states; i++)
         if (updates_differ(&g->state[i], spread))
             return dt_fail(DT_E_VARYING_UPDATE, NULL,
-                           "variable '%s' is one for all replicas, but each would assign its own value: sum or average it with all_reduce first",
+                           "variable '%s' is one for all replicas, but each would assign its own "
+                           "value: sum or average it with all_reduce first",
                            g->state[i].variable->path);
     *out = spread;
     return NULL;

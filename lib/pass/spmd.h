@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partition over devices: one program that every device of a mesh runs on its part of every value (SPMD), with collectives between the parts. The
- * files in pass/spmd describe the design.
+ * Partition over devices: one program that every device of a mesh runs on its part of every value
+ * (SPMD), with collectives between the parts. The files in pass/spmd describe the design.
  *
- *     folded graph -> dt_spmd_create -> a local program, printed, priced -> dt_spmd_expand -> a graph for this machine
+ *     folded graph -> dt_spmd_create -> a local program, printed, priced -> dt_spmd_expand -> a
+ *     graph for this machine
  *
- * Layouts start from annotations in the graph (custom_call @Sharding, op/sharding.c) and are propagated to all other values.
+ * Layouts start from annotations in the graph (custom_call @Sharding, op/sharding.c) and are
+ * propagated to all other values.
  */
 #ifndef DT_PASS_SPMD_H
 #define DT_PASS_SPMD_H
@@ -20,31 +22,38 @@ enum { DT_INSIDE = -1 };
 typedef enum dt_over_replicas { DT_OVER_NONE, DT_OVER_OPTIMIZER, DT_OVER_WEIGHTS } dt_over_replicas;
 
 /*
- * How the steps of a job are to be computed, besides what its strategy and its model say. `job` fills it, trainers and compiled steps carry it
- * whole, and who acts on a member reads it here: a new key needs its row and its reader in `job`, a member, and that one.
+ * How the steps of a job are to be computed, besides what its strategy and its model say. `job`
+ * fills it, trainers and compiled steps carry it whole, and who acts on a member reads it here: a
+ * new key needs its row and its reader in `job`, a member, and that one.
  */
 typedef struct dt_compute_spec {
     int shards;                     /* `reproducible`; 0: none */
     dt_over_replicas over_replicas; /* `partition` */
-    int micro_batches;              /* `partition`: that a batch passes through a pipeline in; 0 is 1 */
+    int micro_batches; /* `partition`: that a batch passes through a pipeline in; 0 is 1 */
 } dt_compute_spec;
 
 typedef struct dt_spmd_options {
-    int devices;     /* logical devices of a replica */
-    int64_t batch;   /* B: rows of all replicas */
-    /* Replicas as one more axis, for printing and pricing what a core does; 0 or 1: all replicas' rows belong to everybody, as where they run here. */
+    int devices;   /* logical devices of a replica */
+    int64_t batch; /* B: rows of all replicas */
+    /* Replicas as one more axis, for printing and pricing what a core does; 0 or 1: all replicas'
+     * rows belong to everybody, as where they run here. */
     int replicas;
-    const dt_replication *arg; /* by argument, where there are several replicas; NULL: all that have rows are divided */
+    /* by argument, where there are several replicas; NULL: all that have rows are divided */
+    const dt_replication *arg;
     dt_compute_spec how;
-    bool places;     /* every op has a place: one device, or all (op/placement.h); false: all ops run on all devices (SPMD) */
-    int micro;       /* micro-batches that the batch is cut into, or the next smaller number that divides it; 0 is 1 */
+    /* every op has a place: one device, or all (op/placement.h); false: all ops run on all
+     * devices (SPMD) */
+    bool places;
+    /* micro-batches that the batch is cut into, or the next smaller number that divides it; 0 is
+     * 1 */
+    int micro;
 } dt_spmd_options;
 
 /* Bytes that one device holds. */
 typedef struct dt_spmd_bytes {
     int64_t weights, slots; /* variables; those of the optimizer */
-    int64_t values;         /* what is alive at once, at the peak: arguments, activations, gradients */
-    int peak;               /* the node of local behind which that is */
+    int64_t values; /* what is alive at once, at the peak: arguments, activations, gradients */
+    int peak;       /* the node of local behind which that is */
 } dt_spmd_bytes;
 
 /* Variables that over_replicas is to divide and that replicas do not divide evenly. */
@@ -58,20 +67,27 @@ typedef struct dt_spmd {
     const dt_graph *whole; /* lent */
     dt_mesh mesh;
     int64_t batch;
-    dt_graph *local;       /* args, states and results are those of `whole`, in its order; variables are outlines of the parts on a device */
+    /* args, states and results are those of `whole`, in its order; variables are outlines of the
+     * parts on a device */
+    dt_graph *local;
     dt_layout *arg, *state, *result; /* of `whole`; a state's update lies as the state does */
-    dt_layout *layout;     /* by node of local; of kind DT_INSIDE: it is between the values of the whole, which nobody asks where it lies */
-    const char **note;     /* by node of local: what is worth a word (a fall-back), or NULL */
+    /* by node of local; of kind DT_INSIDE: it is between the values of the whole, which nobody
+     * asks where it lies */
+    dt_layout *layout;
+    const char **note; /* by node of local: what is worth a word (a fall-back), or NULL */
     dt_spmd_undivided undivided;
-    int *bucket;           /* by node of local: collectives of one number are one launch (spmd/buckets.c); -1: nothing travels */
+    /* by node of local: collectives of one number are one launch (spmd/buckets.c); -1: nothing
+     * travels */
+    int *bucket;
 } dt_spmd;
 
 /* Keeps g, which must outlive it. Free it with dt_spmd_destroy. */
 dt_status *dt_spmd_create(dt_spmd **out, const dt_graph *g, const dt_spmd_options *o) DT_MUST_USE;
 void dt_spmd_destroy(dt_spmd *s); /* takes NULL */
 /*
- * All devices' work as one graph for one memory space, with the arguments, states and results of the whole one. What devices compute alike is one
- * node, since a trace numbers values; collectives become slices, joins and sums.
+ * All devices' work as one graph for one memory space, with the arguments, states and results of
+ * the whole one. What devices compute alike is one node, since a trace numbers values; collectives
+ * become slices, joins and sums.
  */
 dt_status *dt_spmd_expand(const dt_spmd *s, dt_graph **out) DT_MUST_USE;
 dt_spmd_bytes dt_spmd_count_bytes(const dt_spmd *s);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cuts a worker's program where it exchanges something with other workers (op/workers.h), for devices that run whole programs and cannot stop in the middle.
- * As in the bulk synchronous model (Valiant, 1990), computing and exchanging take turns:
+ * Cuts a worker's program where it exchanges something with other workers (op/workers.h), for
+ * devices that run whole programs and cannot stop in the middle. As in the bulk synchronous model
+ * (Valiant, 1990), computing and exchanging take turns:
  *
- *     superstep 0: loss, gradients of own rows  |  exchange: sums of gradients  |  superstep 1: the optimizer
+ *     superstep 0: loss, gradients of own rows  |  exchange: sums of gradients  |  superstep 1: the
+ *     optimizer
  *
- * A value is made as early as its inputs allow, and goes along to each later superstep that needs it. What is made of variables alone, without rows, is made
- * wherever it is needed. Variables change in the last superstep, so that all others read them as they were.
+ * A value is made as early as its inputs allow, and goes along to each later superstep that needs
+ * it. What is made of variables alone, without rows, is made wherever it is needed. Variables
+ * change in the last superstep, so that all others read them as they were.
  */
 #include "pass/supersteps.h"
 
@@ -17,28 +20,29 @@
 
 typedef struct cutting {
     const dt_graph *g;
-    int64_t first;  /* number of its first row */
+    int64_t first; /* number of its first row */
     dt_supersteps *s;
-    int *home;      /* [nodes] the superstep that makes it, or from which on an exchange's result is there */
+    /* [nodes] the superstep that makes it, or from which on an exchange's result is there */
+    int *home;
     bool *anywhere; /* [nodes] made of variables alone */
     bool **needed;  /* [supersteps][nodes] */
     bool *leaves;   /* [nodes] another superstep, an exchange or the caller takes it */
 } cutting;
 
-static bool is_given(const dt_node *n)
-{
+static bool is_given(const dt_node *n) {
     return n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE;
 }
 
 /* ---- when ---- */
 
-static void find_homes(cutting *c)
-{
+static void find_homes(cutting *c) {
     const dt_graph *g = c->g;
     c->s->n = 1;
     for (int i = 0; i < g->n_nodes; i++) {
         const dt_node *n = &g->node[i];
-        c->anywhere[i] = n->op->role == DT_ROLE_STATE || (n->op->role != DT_ROLE_ARGUMENT && !dt_is_exchange(n) && !dt_type_has_batch(&n->type));
+        c->anywhere[i] =
+            n->op->role == DT_ROLE_STATE ||
+            (n->op->role != DT_ROLE_ARGUMENT && !dt_is_exchange(n) && !dt_type_has_batch(&n->type));
         for (int k = 0; k < n->n_in; k++) {
             c->anywhere[i] &= c->anywhere[n->in[k]];
             c->home[i] = c->home[n->in[k]] > c->home[i] ? c->home[n->in[k]] : c->home[i];
@@ -48,31 +52,27 @@ static void find_homes(cutting *c)
     }
 }
 
-static bool is_made_in(const cutting *c, int step, int i)
-{
+static bool is_made_in(const cutting *c, int step, int i) {
     const dt_node *n = &c->g->node[i];
     return !is_given(n) && !dt_is_exchange(n) && (c->anywhere[i] || c->home[i] == step);
 }
 
 /* ---- what ---- */
 
-/* The caller's results that are made anywhere, or only handed on, come with the last one. -1: an exchange gives it. */
-static int home_of_result(const cutting *c, int node)
-{
-    if (dt_is_exchange(&c->g->node[node]))
-        return -1;
+/* The caller's results that are made anywhere, or only handed on, come with the last one. -1: an
+ * exchange gives it. */
+static int home_of_result(const cutting *c, int node) {
+    if (dt_is_exchange(&c->g->node[node])) return -1;
     return is_given(&c->g->node[node]) || c->anywhere[node] ? c->s->n - 1 : c->home[node];
 }
 
-static void need_roots(cutting *c)
-{
+static void need_roots(cutting *c) {
     const dt_graph *g = c->g;
     for (int i = 0; i < g->n_results; i++)
         if (home_of_result(c, g->result[i].node) >= 0)
             c->needed[home_of_result(c, g->result[i].node)][g->result[i].node] = true;
     for (int i = 0; i < g->n_states; i++)
-        if (g->state[i].update >= 0)
-            c->needed[c->s->n - 1][g->state[i].update] = true;
+        if (g->state[i].update >= 0) c->needed[c->s->n - 1][g->state[i].update] = true;
     for (int i = 0; i < g->n_nodes; i++)
         if (dt_is_exchange(&g->node[i])) {
             c->needed[c->s->exchange_after[i]][g->node[i].in[0]] = true;
@@ -81,13 +81,11 @@ static void need_roots(cutting *c)
 }
 
 /* Backwards, so that users come before what they use. */
-static void need_inputs(cutting *c)
-{
+static void need_inputs(cutting *c) {
     for (int step = c->s->n - 1; step >= 0; step--)
         for (int i = c->g->n_nodes - 1; i >= 0; i--) {
             const dt_node *n = &c->g->node[i];
-            if (!c->needed[step][i])
-                continue;
+            if (!c->needed[step][i]) continue;
             for (int k = 0; k < n->n_in && is_made_in(c, step, i); k++)
                 c->needed[step][n->in[k]] = true;
             if (!is_made_in(c, step, i) && !is_given(n) && !dt_is_exchange(n))
@@ -97,16 +95,14 @@ static void need_inputs(cutting *c)
 
 /* ---- graphs ---- */
 
-static dt_value take(const cutting *c, dt_trace *t, dt_superstep *s, int i, const char *name)
-{
+static dt_value take(const cutting *c, dt_trace *t, dt_superstep *s, int i, const char *name) {
     char made[24];
     snprintf(made, sizeof made, "value %d", i);
     s->in[s->n_in++] = i;
     return dt_trace_declare(t, name ? name : made, &c->g->node[i].type);
 }
 
-static void give(dt_trace *t, dt_superstep *s, int i, dt_value value)
-{
+static void give(dt_trace *t, dt_superstep *s, int i, dt_value value) {
     char made[24];
     snprintf(made, sizeof made, "value %d", i);
     s->out[s->n_out++] = i;
@@ -114,8 +110,7 @@ static void give(dt_trace *t, dt_superstep *s, int i, dt_value value)
 }
 
 /* Arguments and variables come first, in the order of the whole. */
-static void import(const cutting *c, dt_trace *t, int step, dt_value *map)
-{
+static void import(const cutting *c, dt_trace *t, int step, dt_value *map) {
     const dt_graph *g = c->g;
     const bool *needed = c->needed[step];
     dt_trace_set_batch_parts(t, g->batch_parts);
@@ -127,19 +122,16 @@ static void import(const cutting *c, dt_trace *t, int step, dt_value *map)
             map[g->state[i].node] = dt_read(t, g->state[i].variable);
 }
 
-static void copy(const cutting *c, dt_trace *t, int step, dt_value *map)
-{
+static void copy(const cutting *c, dt_trace *t, int step, dt_value *map) {
     for (int i = 0; i < c->g->n_nodes; i++) {
         const dt_node *n = &c->g->node[i];
         dt_value in[DT_MAX_IN];
-        if (!c->needed[step][i] || is_given(n))
-            continue;
+        if (!c->needed[step][i] || is_given(n)) continue;
         if (!is_made_in(c, step, i)) {
             map[i] = take(c, t, &c->s->step[step], i, NULL);
             continue;
         }
-        for (int k = 0; k < n->n_in; k++)
-            in[k] = map[n->in[k]];
+        for (int k = 0; k < n->n_in; k++) in[k] = map[n->in[k]];
         const char *path = dt_trace_path(t, n->path);
         map[i] = dt_emit_like(t, c->g, i, in);
         if (n->op == &dt_op_example_id && c->first)
@@ -148,27 +140,23 @@ static void copy(const cutting *c, dt_trace *t, int step, dt_value *map)
     }
 }
 
-static bool is_result(const cutting *c, int step, int i)
-{
+static bool is_result(const cutting *c, int step, int i) {
     for (int k = 0; k < c->g->n_results; k++)
-        if (c->g->result[k].node == i && home_of_result(c, i) == step)
-            return true;
+        if (c->g->result[k].node == i && home_of_result(c, i) == step) return true;
     return false;
 }
 
-static void export(const cutting *c, dt_trace *t, int step, const dt_value *map)
-{
+static void export(const cutting *c, dt_trace *t, int step, const dt_value *map) {
     const dt_graph *g = c->g;
     for (int i = 0; i < g->n_nodes; i++)
-        if (c->needed[step][i] && ((c->leaves[i] && is_made_in(c, step, i)) || is_result(c, step, i)))
+        if (c->needed[step][i] &&
+            ((c->leaves[i] && is_made_in(c, step, i)) || is_result(c, step, i)))
             give(t, &c->s->step[step], i, map[i]);
     for (int i = 0; step == c->s->n - 1 && i < g->n_states; i++)
-        if (g->state[i].update >= 0)
-            dt_assign(t, g->state[i].variable, map[g->state[i].update]);
+        if (g->state[i].update >= 0) dt_assign(t, g->state[i].variable, map[g->state[i].update]);
 }
 
-static dt_status *make(const cutting *c, int step)
-{
+static dt_status *make(const cutting *c, int step) {
     const int n = c->g->n_nodes + 1;
     dt_superstep *s = &c->s->step[step];
     dt_trace *t = dt_trace_create(c->g->name);
@@ -181,41 +169,36 @@ static dt_status *make(const cutting *c, int step)
     return dt_trace_end(t, &s->graph);
 }
 
-bool dt_has_exchanges(const dt_graph *g)
-{
+bool dt_has_exchanges(const dt_graph *g) {
     for (int i = 0; i < g->n_nodes; i++)
-        if (dt_is_exchange(&g->node[i]))
-            return true;
+        if (dt_is_exchange(&g->node[i])) return true;
     return false;
 }
 
-dt_status *dt_supersteps_create(const dt_graph *g, int64_t first, dt_supersteps *out)
-{
+dt_status *dt_supersteps_create(const dt_graph *g, int64_t first, dt_supersteps *out) {
     const int n = g->n_nodes + 1;
-    *out = (dt_supersteps){ .arena = dt_arena_create() };
+    *out = (dt_supersteps){.arena = dt_arena_create()};
     out->exchange_after = dt_arena_array(out->arena, int, n);
-    cutting c = { .g = g, .first = first, .s = out, .home = dt_arena_array(out->arena, int, n), .anywhere = dt_arena_array(out->arena, bool, n),
-                  .leaves = dt_arena_array(out->arena, bool, n) };
+    cutting c = {.g = g,
+                 .first = first,
+                 .s = out,
+                 .home = dt_arena_array(out->arena, int, n),
+                 .anywhere = dt_arena_array(out->arena, bool, n),
+                 .leaves = dt_arena_array(out->arena, bool, n)};
     find_homes(&c);
     c.needed = dt_arena_array(out->arena, bool *, out->n);
-    for (int k = 0; k < out->n; k++)
-        c.needed[k] = dt_arena_array(out->arena, bool, n);
+    for (int k = 0; k < out->n; k++) c.needed[k] = dt_arena_array(out->arena, bool, n);
     need_roots(&c);
     need_inputs(&c);
     out->step = dt_arena_array(out->arena, dt_superstep, out->n);
     dt_status *s = NULL;
-    for (int k = 0; !s && k < out->n; k++)
-        s = make(&c, k);
-    if (s)
-        dt_supersteps_release(out);
+    for (int k = 0; !s && k < out->n; k++) s = make(&c, k);
+    if (s) dt_supersteps_release(out);
     return s;
 }
 
-void dt_supersteps_release(dt_supersteps *s)
-{
-    for (int k = 0; s->step && k < s->n; k++)
-        dt_graph_destroy(s->step[k].graph);
-    if (s->arena)
-        dt_arena_destroy(s->arena);
-    *s = (dt_supersteps){ 0 };
+void dt_supersteps_release(dt_supersteps *s) {
+    for (int k = 0; s->step && k < s->n; k++) dt_graph_destroy(s->step[k].graph);
+    if (s->arena) dt_arena_destroy(s->arena);
+    *s = (dt_supersteps){0};
 }

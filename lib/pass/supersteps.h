@@ -16,12 +16,14 @@ typedef struct dt_supersteps {
     dt_arena *arena;
     int n;
     dt_superstep *step; /* [n] in order; the last one updates the variables */
-    int *exchange_after; /* [nodes of the whole] the superstep that an exchange follows; -1: the node is no exchange */
+    /* [nodes of the whole] the superstep that an exchange follows; -1: the node is no exchange */
+    int *exchange_after;
 } dt_supersteps;
 
 /* Whether workers meet in g. */
 bool dt_has_exchanges(const dt_graph *g);
-/* Cuts g at its exchanges. Its first row is number `first` of those of all workers, which is written into the pieces. *out is to be released, if there is no error. */
+/* Cuts g at its exchanges. Its first row is number `first` of those of all workers, which is
+ * written into the pieces. *out is to be released, if there is no error. */
 dt_status *dt_supersteps_create(const dt_graph *g, int64_t first, dt_supersteps *out) DT_MUST_USE;
 void dt_supersteps_release(dt_supersteps *s); /* takes zeros */
 

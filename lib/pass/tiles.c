@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small tiles of a batch, for graphs that go over images. A row of theirs is tens of kilobytes, so a tile of the usual number of rows (partition.c)
- * is much larger than a core's cache. Cut finer, what a convolution writes is still there when batch normalisation and the next
- * convolution read it:
+ * Small tiles of a batch, for graphs that go over images. A row of theirs is tens of kilobytes, so
+ * a tile of the usual number of rows (partition.c) is much larger than a core's cache. Cut finer,
+ * what a convolution writes is still there when batch normalisation and the next convolution read
+ * it:
  *
  *     coarse   conv  conv  conv ... | relu relu relu ...          each value to memory and back
  *     fine     conv relu conv | conv relu conv | ...
  *
- * Sums over the batch of such values become a sum for each tile, made where the tile is, and a sum of these:
+ * Sums over the batch of such values become a sum for each tile, made where the tile is, and a sum
+ * of these:
  *
  *     reduce(x)  ->  reduce(segment_reduce(x))        (B, h, w, c) -> (tiles, c) -> (c)
  *
- * and so do kernels' gradients. A variance needs the mean first. So that nobody waits for it, each tile adds the squares of what differs from its own mean
- * m(t); what is missing follows from the tiles' sums, n(t) being how many numbers are in tile t, and that for any number m (Chan, Golub and LeVeque, 1979):
+ * and so do kernels' gradients. A variance needs the mean first. So that nobody waits for it, each
+ * tile adds the squares of what differs from its own mean m(t); what is missing follows from the
+ * tiles' sums, n(t) being how many numbers are in tile t, and that for any number m (Chan, Golub
+ * and LeVeque, 1979):
  *
  *     reduce((x - m)^2)  ->  reduce(segment_deviations(x)) + reduce(n(t) (m(t) - m)^2)
  *
- * Each replica's own sums (segment_reduce) are made of those of its tiles in the same way, where all replicas have as many rows.
+ * Each replica's own sums (segment_reduce) are made of those of its tiles in the same way, where
+ * all replicas have as many rows.
  *
  * How many tiles there are depends on sizes alone, so the bits do too.
  */
@@ -28,39 +33,38 @@
 #include "op/segment.h"
 #include "pass/pass.h"
 
-enum { PIECE_BYTES = 512 << 10, MOST_PIECES = 16, IMAGE = 1024 /* elements of a row */, MOST_SUMS = 1024 };
+enum {
+    PIECE_BYTES = 512 << 10,
+    MOST_PIECES = 16,
+    IMAGE = 1024 /* elements of a row */,
+    MOST_SUMS = 1024
+};
 
 /* ---- how many ---- */
 
-static int64_t row_elements(const dt_type *t)
-{
+static int64_t row_elements(const dt_type *t) {
     return t->rank > 0 && t->dim[0] < 0 ? dt_type_elements(t) : 0; /* with B = 1 */
 }
 
-int dt_tiles_below(double x)
-{
+int dt_tiles_below(double x) {
     int units = 1;
-    while (units * 2 <= x && units < MOST_PIECES)
-        units *= 2;
+    while (units * 2 <= x && units < MOST_PIECES) units *= 2;
     return units;
 }
 
 /* Rows of a matrix product that one example makes: the steps of a sequence are rows, too. */
-static int64_t product_rows(const dt_graph *g, const dt_node *n)
-{
+static int64_t product_rows(const dt_graph *g, const dt_node *n) {
     const dt_type *in = n->n_in > 0 ? &g->node[n->in[0]].type : NULL;
     const dt_dot_attr *a = dt_dot_of(n);
     int64_t rows = 1;
 
-    if (!a || !dt_type_has_batch(&n->type) || !dt_type_has_batch(in))
-        return 1;
+    if (!a || !dt_type_has_batch(&n->type) || !dt_type_has_batch(in)) return 1;
     for (int d = 0; d < in->rank - a->n_contract && a->n_batch == 0; d++)
         rows *= n->type.dim[d] < 0 ? -n->type.dim[d] : n->type.dim[d];
     return rows;
 }
 
-static int64_t most_product_rows(const dt_graph *g)
-{
+static int64_t most_product_rows(const dt_graph *g) {
     int64_t most = 1;
     for (int i = 0; i < g->n_nodes; i++) {
         int64_t rows = product_rows(g, &g->node[i]);
@@ -70,31 +74,25 @@ static int64_t most_product_rows(const dt_graph *g)
 }
 
 /*
- * 64 rows in 2, 512 in 4, 1,024 in 8, 4,096 in 16. A product rearranges all of the weights for each piece, so a piece has at least 128 rows
- * (with 64, a 784 x 1024 layer takes 3 to 4 % longer on one core), save where that would leave a second core without one.
+ * 64 rows in 2, 512 in 4, 1,024 in 8, 4,096 in 16. A product rearranges all of the weights for each
+ * piece, so a piece has at least 128 rows (with 64, a 784 x 1024 layer takes 3 to 4 % longer on one
+ * core), save where that would leave a second core without one.
  */
-static int units_for_rows(int64_t rows)
-{
+static int units_for_rows(int64_t rows) {
     int units = dt_tiles_below(fmin(sqrt((double)rows / 16), (double)rows / 128));
     return units == 1 && rows >= 64 ? 2 : units;
 }
 
 /* All that has rows is cut alike. A piece has at least one example. */
-int dt_row_units(const dt_graph *g, int64_t batch)
-{
+int dt_row_units(const dt_graph *g, int64_t batch) {
     int units = units_for_rows(batch * most_product_rows(g));
-    while (units > 1 && units > batch)
-        units /= 2;
+    while (units > 1 && units > batch) units /= 2;
     return units;
 }
 
-bool dt_is_image(const dt_node *n)
-{
-    return !dt_dot_of(n) && row_elements(&n->type) >= IMAGE;
-}
+bool dt_is_image(const dt_node *n) { return !dt_dot_of(n) && row_elements(&n->type) >= IMAGE; }
 
-static int64_t largest_row(const dt_graph *g)
-{
+static int64_t largest_row(const dt_graph *g) {
     int64_t most = 0;
     bool convolves = false;
     for (int i = 0; i < g->n_nodes; i++) {
@@ -106,10 +104,10 @@ static int64_t largest_row(const dt_graph *g)
 }
 
 /* Not more than rows. */
-int dt_image_units(const dt_graph *g, int64_t rows)
-{
+int dt_image_units(const dt_graph *g, int64_t rows) {
     double bytes = (double)largest_row(g) * (double)rows * sizeof(float);
-    int units = dt_tiles_below(fmin(bytes / PIECE_BYTES, (double)rows)), others = dt_row_units(g, rows);
+    int units = dt_tiles_below(fmin(bytes / PIECE_BYTES, (double)rows)),
+        others = dt_row_units(g, rows);
     return units > others ? units : others;
 }
 
@@ -120,161 +118,159 @@ typedef struct tiling {
     int replicas; /* that have as many rows each; 0: they may have any */
 } tiling;
 
-static bool is_image_sum(const dt_graph *g, const dt_node *n)
-{
+static bool is_image_sum(const dt_graph *g, const dt_node *n) {
     const dt_reduce_attr *a = dt_reduce_of(n);
-    return a && n->type.dtype == DT_FLOAT32 && a->kind == DT_REDUCE_SUM && (a->dims & 1) && dt_is_image(&g->node[n->in[0]]) &&
-           dt_type_elements(&n->type) <= MOST_SUMS;
+    return a && n->type.dtype == DT_FLOAT32 && a->kind == DT_REDUCE_SUM && (a->dims & 1) &&
+           dt_is_image(&g->node[n->in[0]]) && dt_type_elements(&n->type) <= MOST_SUMS;
 }
 
 /* The parts of large kernels would be more to read than images are. */
-static bool is_kernel_gradient(const dt_graph *g, const dt_node *n)
-{
+static bool is_kernel_gradient(const dt_graph *g, const dt_node *n) {
     const dt_convolution_attr *a = dt_convolution_of(n);
-    if (!a || n->type.dtype != DT_FLOAT32 || a->lhs_feature != 0 || a->rhs_in != 0)
-        return false;
+    if (!a || n->type.dtype != DT_FLOAT32 || a->lhs_feature != 0 || a->rhs_in != 0) return false;
     const dt_node *lhs = &g->node[n->in[0]], *rhs = &g->node[n->in[1]];
-    return dt_is_image(lhs) && dt_is_image(rhs) && dt_type_elements(&n->type) <= 4 * row_elements(&lhs->type) + 4 * row_elements(&rhs->type);
+    return dt_is_image(lhs) && dt_is_image(rhs) &&
+           dt_type_elements(&n->type) <=
+               4 * row_elements(&lhs->type) + 4 * row_elements(&rhs->type);
 }
 
 /* Of each replica's rows, whose borders are borders of tiles. */
-static bool is_replica_sum(const dt_graph *g, const dt_node *n, const tiling *t)
-{
-    if (n->op->role != DT_ROLE_REDUCE || dt_cut_of(n) != DT_CUT_REPLICAS)
-        return false;
+static bool is_replica_sum(const dt_graph *g, const dt_node *n, const tiling *t) {
+    if (n->op->role != DT_ROLE_REDUCE || dt_cut_of(n) != DT_CUT_REPLICAS) return false;
     const dt_segment_attr *a = n->attr;
-    return t->replicas > 0 && a->count == t->replicas && t->units % t->replicas == 0 && n->type.dtype == DT_FLOAT32 &&
-           a->reduce.kind == DT_REDUCE_SUM && dt_is_image(&g->node[n->in[0]]) && dt_type_elements(&n->type) / a->count <= MOST_SUMS;
+    return t->replicas > 0 && a->count == t->replicas && t->units % t->replicas == 0 &&
+           n->type.dtype == DT_FLOAT32 && a->reduce.kind == DT_REDUCE_SUM &&
+           dt_is_image(&g->node[n->in[0]]) && dt_type_elements(&n->type) / a->count <= MOST_SUMS;
 }
 
-/* The sum of what tiles have: of all of them, or of each replica's. (tiles, ...) -> (...) or (replicas, ...) */
-static dt_value sum_of_parts(dt_value parts, bool of_replicas, const tiling *t)
-{
+/* The sum of what tiles have: of all of them, or of each replica's. (tiles, ...) -> (...) or
+ * (replicas, ...) */
+static dt_value sum_of_parts(dt_value parts, bool of_replicas, const tiling *t) {
     const dt_type *type = &dt_node_of(parts)->type;
-    int64_t dim[DT_MAX_RANK + 1] = { t->replicas, of_replicas ? t->units / t->replicas : 0 };
+    int64_t dim[DT_MAX_RANK + 1] = {t->replicas, of_replicas ? t->units / t->replicas : 0};
 
-    if (!of_replicas)
-        return dt_reduce(parts, DT_REDUCE_SUM, 1u);
+    if (!of_replicas) return dt_reduce(parts, DT_REDUCE_SUM, 1u);
     memcpy(dim + 2, type->dim + 1, (size_t)(type->rank - 1) * sizeof *dim);
     return dt_reduce(dt_reshape(parts, type->rank + 1, dim), DT_REDUCE_SUM, 2u);
 }
 
-static dt_value emit_replica_sums(dt_trace *trace, const dt_node *n, const dt_value *in, const tiling *t)
-{
+static dt_value emit_replica_sums(dt_trace *trace, const dt_node *n, const dt_value *in,
+                                  const tiling *t) {
     dt_segment_attr a = *(const dt_segment_attr *)n->attr;
     a.cut = DT_CUT_TILES;
     a.count = t->units;
     return sum_of_parts(dt_emit(trace, &dt_op_segment_reduce, in, 1, &a), true, t);
 }
 
-static dt_value emit_parts(dt_trace *t, const dt_node *n, const dt_value *in, int units)
-{
-    dt_value parts = n->op->segment(&(dt_fold_call){ .trace = t, .node = n, .in = in, .segments = units, .cut = DT_CUT_TILES });
+static dt_value emit_parts(dt_trace *t, const dt_node *n, const dt_value *in, int units) {
+    dt_value parts = n->op->segment(
+        &(dt_fold_call){.trace = t, .node = n, .in = in, .segments = units, .cut = DT_CUT_TILES});
     return dt_reduce(parts, DT_REDUCE_SUM, 1u);
 }
 
 /* ---- variances ---- */
 
-static const dt_node *input(const dt_graph *g, const dt_node *n, int k)
-{
+static const dt_node *input(const dt_graph *g, const dt_node *n, int k) {
     return &g->node[n->in[k]];
 }
 
-static const dt_reduce_attr *reduce_of(const dt_node *n, bool of_replicas)
-{
+static const dt_reduce_attr *reduce_of(const dt_node *n, bool of_replicas) {
     return of_replicas ? &((const dt_segment_attr *)n->attr)->reduce : dt_reduce_of(n);
 }
 
-/* The means that `repeat` gives to all rows: one, or each replica's to its own rows; -1: something else. */
-static int mean_in(const dt_graph *g, const dt_node *repeat, const dt_node *sum, bool of_replicas)
-{
+/* The means that `repeat` gives to all rows: one, or each replica's to its own rows; -1: something
+ * else. */
+static int mean_in(const dt_graph *g, const dt_node *repeat, const dt_node *sum, bool of_replicas) {
     const dt_broadcast_attr *to = repeat->attr;
     const dt_reduce_attr *a = reduce_of(sum, of_replicas);
     int kept = 0;
 
-    if (repeat->op->role != DT_ROLE_REPEAT || (of_replicas && to->dims[kept++] != 0))
-        return -1;
+    if (repeat->op->role != DT_ROLE_REPEAT || (of_replicas && to->dims[kept++] != 0)) return -1;
     for (int d = 0; d < repeat->type.rank; d++)
-        if (!(a->dims >> d & 1) && to->dims[kept++] != d)
-            return -1;
-    const dt_node *segments = input(g, repeat, 0); /* of the segment ops, only a repeat's result has the batch */
-    if (of_replicas && (dt_cut_of(segments) != DT_CUT_REPLICAS || !dt_type_has_batch(&segments->type)))
+        if (!(a->dims >> d & 1) && to->dims[kept++] != d) return -1;
+    /* of the segment ops, only a repeat's result has the batch */
+    const dt_node *segments = input(g, repeat, 0);
+    if (of_replicas &&
+        (dt_cut_of(segments) != DT_CUT_REPLICAS || !dt_type_has_batch(&segments->type)))
         return -1;
     const int mean = of_replicas ? segments->in[0] : repeat->in[0];
     return dt_type_equal(&g->node[mean].type, &sum->type) ? mean : -1;
 }
 
-/* x and m of a sum of (x - m) (x - m), m being the same for all that a sum adds; x is -1: the sum is another one. */
+/* x and m of a sum of (x - m) (x - m), m being the same for all that a sum adds; x is -1: the sum
+ * is another one. */
 typedef struct squares {
     int x, m;
 } squares;
 
-static squares squares_in(const dt_graph *g, const dt_node *sum, bool of_replicas)
-{
-    const dt_node *square = input(g, sum, 0), *difference = square->n_in > 0 ? input(g, square, 0) : square;
-    if (square->op != &dt_op_multiply || square->in[0] != square->in[1] || difference->op != &dt_op_subtract)
-        return (squares){ -1, -1 };
+static squares squares_in(const dt_graph *g, const dt_node *sum, bool of_replicas) {
+    const dt_node *square = input(g, sum, 0),
+                  *difference = square->n_in > 0 ? input(g, square, 0) : square;
+    if (square->op != &dt_op_multiply || square->in[0] != square->in[1] ||
+        difference->op != &dt_op_subtract)
+        return (squares){-1, -1};
     const int m = mean_in(g, input(g, difference, 1), sum, of_replicas);
-    return (squares){ m < 0 ? -1 : difference->in[0], m };
+    return (squares){m < 0 ? -1 : difference->in[0], m};
 }
 
 /* The mean that belongs to each tile. */
-static dt_value mean_of_parts(dt_value m, const dt_type *parts, bool of_replicas, const tiling *t)
-{
-    if (!of_replicas)
-        return dt_broadcast_to(m, parts);
-    int64_t dim[DT_MAX_RANK + 1] = { t->replicas, t->units / t->replicas };
-    int8_t dims[DT_MAX_RANK] = { 0 };
+static dt_value mean_of_parts(dt_value m, const dt_type *parts, bool of_replicas, const tiling *t) {
+    if (!of_replicas) return dt_broadcast_to(m, parts);
+    int64_t dim[DT_MAX_RANK + 1] = {t->replicas, t->units / t->replicas};
+    int8_t dims[DT_MAX_RANK] = {0};
     memcpy(dim + 2, parts->dim + 1, (size_t)(parts->rank - 1) * sizeof *dim);
-    for (int d = 1; d < parts->rank; d++)
-        dims[d] = (int8_t)(d + 1);
+    for (int d = 1; d < parts->rank; d++) dims[d] = (int8_t)(d + 1);
     const dt_type each = dt_type_of(parts->dtype, parts->rank + 1, dim);
     return dt_reshape(dt_broadcast_in_dim(m, &each, dims), parts->rank, parts->dim);
 }
 
 /* in: (x, m) */
-static dt_value emit_deviations(dt_trace *trace, const dt_node *sum, const dt_value *in, const tiling *t)
-{
+static dt_value emit_deviations(dt_trace *trace, const dt_node *sum, const dt_value *in,
+                                const tiling *t) {
     const bool of_replicas = !dt_reduce_of(sum);
-    dt_segment_attr a = dt_segment_attr_of(&(dt_fold_call){ .segments = t->units, .cut = DT_CUT_TILES });
+    dt_segment_attr a =
+        dt_segment_attr_of(&(dt_fold_call){.segments = t->units, .cut = DT_CUT_TILES});
     const dt_value rows = dt_emit(trace, &dt_op_segment_sizes, NULL, 0, &a);
     a.reduce = *reduce_of(sum, of_replicas);
-    const dt_value own = dt_emit(trace, &dt_op_segment_deviations, in, 1, &a), sums = dt_emit(trace, &dt_op_segment_reduce, in, 1, &a);
+    const dt_value own = dt_emit(trace, &dt_op_segment_deviations, in, 1, &a),
+                   sums = dt_emit(trace, &dt_op_segment_reduce, in, 1, &a);
     const dt_type *parts = &dt_node_of(own)->type, *x = &dt_node_of(in[0])->type;
     double each = (double)-x->dim[0]; /* what an example adds to one sum */
 
-    for (int d = 1; d < x->rank; d++)
-        each *= a.reduce.dims >> d & 1 ? (double)x->dim[d] : 1;
+    for (int d = 1; d < x->rank; d++) each *= a.reduce.dims >> d & 1 ? (double)x->dim[d] : 1;
     const dt_value floats = dt_convert(rows, DT_FLOAT32);
-    const dt_value n = dt_broadcast_in_dim(dt_multiply(floats, dt_like(floats, each)), parts, (int8_t[DT_MAX_RANK]){ 0 });
-    const dt_value between = dt_subtract(dt_divide(sums, n), mean_of_parts(in[1], parts, of_replicas, t));
-    return dt_add(sum_of_parts(own, of_replicas, t), sum_of_parts(dt_multiply(n, dt_multiply(between, between)), of_replicas, t));
+    const dt_value n = dt_broadcast_in_dim(dt_multiply(floats, dt_like(floats, each)), parts,
+                                           (int8_t[DT_MAX_RANK]){0});
+    const dt_value between =
+        dt_subtract(dt_divide(sums, n), mean_of_parts(in[1], parts, of_replicas, t));
+    return dt_add(sum_of_parts(own, of_replicas, t),
+                  sum_of_parts(dt_multiply(n, dt_multiply(between, between)), of_replicas, t));
 }
 
-static bool any_sums(const dt_graph *g, const tiling *t)
-{
+static bool any_sums(const dt_graph *g, const tiling *t) {
     for (int i = 0; i < g->n_nodes; i++)
-        if (is_image_sum(g, &g->node[i]) || is_kernel_gradient(g, &g->node[i]) || is_replica_sum(g, &g->node[i], t))
+        if (is_image_sum(g, &g->node[i]) || is_kernel_gradient(g, &g->node[i]) ||
+            is_replica_sum(g, &g->node[i], t))
             return true;
     return false;
 }
 
-static dt_value add_by_pieces(const dt_rewrite_call *c)
-{
+static dt_value add_by_pieces(const dt_rewrite_call *c) {
     const tiling *t = c->user;
     const dt_node *n = &c->graph->node[c->node];
     const bool of_replicas = is_replica_sum(c->graph, n, t), is_sum = is_image_sum(c->graph, n);
-    const squares of = is_sum || of_replicas ? squares_in(c->graph, n, of_replicas) : (squares){ -1, -1 };
-    if (of.x >= 0)
-        return emit_deviations(c->trace, n, (dt_value[]){ c->map[of.x], c->map[of.m] }, t);
-    if (of_replicas)
-        return emit_replica_sums(c->trace, n, c->in, t);
-    return is_sum || is_kernel_gradient(c->graph, n) ? emit_parts(c->trace, n, c->in, t->units) : dt_emit_like(c->trace, c->graph, c->node, c->in);
+    const squares of =
+        is_sum || of_replicas ? squares_in(c->graph, n, of_replicas) : (squares){-1, -1};
+    if (of.x >= 0) return emit_deviations(c->trace, n, (dt_value[]){c->map[of.x], c->map[of.m]}, t);
+    if (of_replicas) return emit_replica_sums(c->trace, n, c->in, t);
+    return is_sum || is_kernel_gradient(c->graph, n)
+               ? emit_parts(c->trace, n, c->in, t->units)
+               : dt_emit_like(c->trace, c->graph, c->node, c->in);
 }
 
-dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph **out)
-{
-    tiling t = { .units = largest_row(g) > 0 && g->batch_parts == 1 ? dt_image_units(g, rows) : 1, .replicas = replicas };
+dt_status *dt_tile_batch(const dt_graph *g, int64_t rows, int replicas, dt_graph **out) {
+    tiling t = {.units = largest_row(g) > 0 && g->batch_parts == 1 ? dt_image_units(g, rows) : 1,
+                .replicas = replicas};
     *out = NULL;
     return t.units > 1 && any_sums(g, &t) ? dt_rewrite(g, add_by_pieces, &t, out) : NULL;
 }

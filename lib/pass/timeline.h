@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pipeline in time: which stage works on which micro-batch when. Pure data, like the schedules of collectives: tasks with a device and a length go in, a start
- * and an end for each of their runs come out.
+ * A pipeline in time: which stage works on which micro-batch when. Pure data, like the schedules of
+ * collectives: tasks with a device and a length go in, a start and an end for each of their runs
+ * come out.
  *
  *     GPIPE    a device does all its forward work before any backward work
- *     1F1B     backward work goes first, and a stage is never more than its distance from the end ahead, so that few micro-batches are under way
+ *     1F1B     backward work goes first, and a stage is never more than its distance from the end
+ *     ahead, so that few micro-batches are under way
  *
  * Both take (M + S - 1) (f + b) for M micro-batches through S stages of f forward and b backward.
  */
@@ -19,12 +21,14 @@
 typedef enum dt_pipeline_order { DT_1F1B, DT_GPIPE } dt_pipeline_order;
 
 typedef struct dt_stage_task {
-    int device, stage; /* stages count from 0 within forward work; a backward task has the number of its forward one */
-    char kind;         /* 'F', 'B', run for each micro-batch; 'U', once */
-    double seconds;    /* of one run */
+    /* stages count from 0 within forward work; a backward task has the number of its forward one */
+    int device, stage;
+    char kind;      /* 'F', 'B', run for each micro-batch; 'U', once */
+    double seconds; /* of one run */
 } dt_stage_task;
 
-/* `to` needs what `from` gives for the same micro-batch, for all of them where one of the two runs once; `seconds` later. */
+/* `to` needs what `from` gives for the same micro-batch, for all of them where one of the two runs
+ * once; `seconds` later. */
 typedef struct dt_task_edge {
     int from, to;
     double seconds;
@@ -34,7 +38,8 @@ typedef struct dt_pipeline {
     int devices, micro, n_tasks, n_edges;
     const dt_stage_task *task; /* inputs before users */
     const dt_task_edge *edge;
-    const int *of;             /* by node of the program that it is made of: its task, -1: none; NULL: of no program */
+    /* by node of the program that it is made of: its task, -1: none; NULL: of no program */
+    const int *of;
     dt_pipeline_order order;
 } dt_pipeline;
 
@@ -45,9 +50,9 @@ typedef struct dt_run {
 
 typedef struct dt_timeline {
     int n;
-    dt_run *run;     /* by start */
-    double seconds;  /* of the whole */
-    double bubble;   /* share of all devices' time in which they wait */
+    dt_run *run;    /* by start */
+    double seconds; /* of the whole */
+    double bubble;  /* share of all devices' time in which they wait */
 } dt_timeline;
 
 /* Lives in `arena`. */

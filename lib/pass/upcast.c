@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Computes float16 and bfloat16 in float32 on this machine. The op that makes a value of low precision becomes the op on float32 with its result
- * rounded (and exec/storage.c stores it in 16 bits again):
+ * Computes float16 and bfloat16 in float32 on this machine. The op that makes a value of low
+ * precision becomes the op on float32 with its result rounded (and exec/storage.c stores it in 16
+ * bits again):
  *
- *     y = dot_general(x, w) : bf16       becomes       y = reduce_precision(dot_general(x, w)) : f32, 7 digits
+ *     y = dot_general(x, w) : bf16       becomes       y = reduce_precision(dot_general(x, w)) :
+ *     f32, 7 digits
  *
- * which is how the interpreter defines such an op. So sums are float32, every kernel can be used, and roundings join the fused steps
- * around them. Ops that only move elements need no rounding; nor do partial sums over segments, whose tree is rounded instead. Arguments, variables
- * and results keep their dtypes: they are converted where they come in and where they leave.
+ * which is how the interpreter defines such an op. So sums are float32, every kernel can be used,
+ * and roundings join the fused steps around them. Ops that only move elements need no rounding; nor
+ * do partial sums over segments, whose tree is rounded instead. Arguments, variables and results
+ * keep their dtypes: they are converted where they come in and where they leave.
  *
- * Only programs that run here use this pass. The cost on a chip is estimated without it, in the dtypes of the graph.
+ * Only programs that run here use this pass. The cost on a chip is estimated without it, in the
+ * dtypes of the graph.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +23,8 @@
 #include "op/workers.h"
 #include "pass/pass.h"
 
-static const dt_precision_attr of_bfloat16 = { .mantissa_bits = 7 }, of_float16 = { .mantissa_bits = 10, .exponent_bits = 5 };
+static const dt_precision_attr of_bfloat16 = {.mantissa_bits = 7},
+                               of_float16 = {.mantissa_bits = 10, .exponent_bits = 5};
 
 typedef struct widening {
     dt_trace *t;
@@ -27,24 +32,22 @@ typedef struct widening {
     dt_value *map; /* [nodes] of the old graph: wide, but for arguments and variables */
 } widening;
 
-static dt_value widen(dt_value x)
-{
+static dt_value widen(dt_value x) {
     return dt_dtype_is_narrow(dt_type_of_value(x).dtype) ? dt_convert(x, DT_FLOAT32) : x;
 }
 
-static dt_value rounded(dt_value x, dt_dtype to)
-{
-    return dt_emit(x.trace, &dt_op_reduce_precision, &x, 1, to == DT_BFLOAT16 ? &of_bfloat16 : &of_float16);
+static dt_value rounded(dt_value x, dt_dtype to) {
+    return dt_emit(x.trace, &dt_op_reduce_precision, &x, 1,
+                   to == DT_BFLOAT16 ? &of_bfloat16 : &of_float16);
 }
 
-static double nearest(double x, dt_dtype d)
-{
-    return d == DT_BFLOAT16 ? dt_bfloat_to_double(dt_bfloat_of(x)) : dt_half_to_double(dt_half_of(x));
+static double nearest(double x, dt_dtype d) {
+    return d == DT_BFLOAT16 ? dt_bfloat_to_double(dt_bfloat_of(x))
+                            : dt_half_to_double(dt_half_of(x));
 }
 
 /* A constant is rounded here and now. */
-static dt_value widened_constant(const widening *w, const dt_node *n)
-{
+static dt_value widened_constant(const widening *w, const dt_node *n) {
     dt_constant_attr a = *(const dt_constant_attr *)n->attr;
     if (dt_dtype_is_narrow(n->type.dtype)) {
         a.value = nearest(a.value, n->type.dtype);
@@ -54,45 +57,37 @@ static dt_value widened_constant(const widening *w, const dt_node *n)
 }
 
 /* The attributes of the op on float32. */
-static const void *widened_attr(const widening *w, const dt_node *n)
-{
-    if (!n->op->result_type && !n->op->rounds_inside)
-        return n->attr;
+static const void *widened_attr(const widening *w, const dt_node *n) {
+    if (!n->op->result_type && !n->op->rounds_inside) return n->attr;
     char *attr = dt_arena_copy(dt_trace_arena(w->t), n->attr, n->op->attr_size);
     dt_op_widen(n, attr);
     return attr;
 }
 
 /* From float32 to few digits is a rounding; back there is nothing to do. */
-static dt_value converted(const dt_node *n, dt_value x)
-{
+static dt_value converted(const dt_node *n, dt_value x) {
     dt_dtype to = n->type.dtype;
     return dt_dtype_is_narrow(to) ? rounded(dt_convert(x, DT_FLOAT32), to) : dt_convert(x, to);
 }
 
-static bool is_partial(const dt_node *n)
-{
-    return dt_shard_range_of(n) || (dt_cut_of(n) >= 0 && (n->op->role == DT_ROLE_REDUCE || n->op->role == DT_ROLE_PRODUCT));
+static bool is_partial(const dt_node *n) {
+    return dt_shard_range_of(n) ||
+           (dt_cut_of(n) >= 0 && (n->op->role == DT_ROLE_REDUCE || n->op->role == DT_ROLE_PRODUCT));
 }
 
-static dt_value widened(const widening *w, int i)
-{
+static dt_value widened(const widening *w, int i) {
     const dt_node *n = &w->g->node[i];
     dt_value in[DT_MAX_IN];
     bool narrow = dt_dtype_is_narrow(n->type.dtype);
-    for (int k = 0; k < n->n_in; k++)
-        in[k] = widen(w->map[n->in[k]]);
-    if (n->op->role == DT_ROLE_CONSTANT)
-        return widened_constant(w, n);
-    if (n->op->role == DT_ROLE_CONVERT)
-        return converted(n, in[0]);
+    for (int k = 0; k < n->n_in; k++) in[k] = widen(w->map[n->in[k]]);
+    if (n->op->role == DT_ROLE_CONSTANT) return widened_constant(w, n);
+    if (n->op->role == DT_ROLE_CONVERT) return converted(n, in[0]);
     dt_value y = dt_emit(w->t, n->op, in, n->n_in, widened_attr(w, n));
     return narrow && !n->op->exact && !is_partial(n) ? rounded(y, n->type.dtype) : y;
 }
 
 /* What leaves the graph has the dtype that it had. */
-static void narrow_ends(const widening *w)
-{
+static void narrow_ends(const widening *w) {
     for (int i = 0; i < w->g->n_results; i++) {
         int node = w->g->result[i].node;
         w->map[node] = dt_convert(w->map[node], w->g->node[node].type.dtype);
@@ -104,25 +99,22 @@ static void narrow_ends(const widening *w)
         }
 }
 
-static bool has_narrow(const dt_graph *g)
-{
+static bool has_narrow(const dt_graph *g) {
     for (int i = 0; i < g->n_nodes; i++)
-        if (dt_dtype_is_narrow(g->node[i].type.dtype))
-            return true;
+        if (dt_dtype_is_narrow(g->node[i].type.dtype)) return true;
     return false;
 }
 
-dt_status *dt_upcast(const dt_graph *g, dt_graph **out)
-{
+dt_status *dt_upcast(const dt_graph *g, dt_graph **out) {
     *out = NULL;
-    if (!has_narrow(g))
-        return NULL;
-    widening w = { .t = dt_trace_create(g->name), .g = g, .map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *w.map)) };
+    if (!has_narrow(g)) return NULL;
+    widening w = {.t = dt_trace_create(g->name),
+                  .g = g,
+                  .map = dt_alloc(dt_size_mul((size_t)g->n_nodes + 1, sizeof *w.map))};
     dt_trace_import(w.t, g, w.map);
     for (int i = 0; i < g->n_nodes; i++) {
         const char *path = dt_trace_path(w.t, g->node[i].path);
-        if (!w.map[i].trace)
-            w.map[i] = widened(&w, i);
+        if (!w.map[i].trace) w.map[i] = widened(&w, i);
         dt_trace_path(w.t, path);
     }
     narrow_ends(&w);

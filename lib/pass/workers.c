@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the program of one memory space to that of one worker, whose memory has some rows of the batch. Rows meet in sums over the batch alone, which
- * are cut into shards as dt_shards cuts them: a worker adds its own, and tree_join adds what all have.
+ * From the program of one memory space to that of one worker, whose memory has some rows of the
+ * batch. Rows meet in sums over the batch alone, which are cut into shards as dt_shards cuts them:
+ * a worker adds its own, and tree_join adds what all have.
  *
- *     dot_general(x', dy)      ->   tree_join(tree_part(segment_dot_general(x', dy)))       (own shards, m, n) -> (m, nodes * n) -> (m, n)
+ *     dot_general(x', dy)      ->   tree_join(tree_part(segment_dot_general(x', dy)))       (own
+ *     shards, m, n) -> (m, nodes * n) -> (m, n)
  *     get_dimension_size(x)    ->   a number: the rows of all
  *     iota along the batch     ->   example_id, which begins at the worker's first row
- *     segment_reduce(x)        ->   worker_rows(segment_reduce(x)), of own replicas: one value for each replica, then of all
+ *     segment_reduce(x)        ->   worker_rows(segment_reduce(x)), of own replicas: one value for
+ *     each replica, then of all
  *     segment_broadcast(v)     ->   segment_broadcast(own replicas' part of v)
  *
- * Everything else works row by row, or on values that are the same on all workers; what does not is refused here. The order of joins is that of the nodes
- * and the same on all workers, since the graph differs in sizes alone.
+ * Everything else works row by row, or on values that are the same on all workers; what does not is
+ * refused here. The order of joins is that of the nodes and the same on all workers, since the
+ * graph differs in sizes alone.
  */
 #include "pass/workers.h"
 
@@ -21,23 +25,20 @@
 
 /* ---- what can be split ---- */
 
-static bool counts_rows(const dt_node *n)
-{
-    return n->op->role == DT_ROLE_COUNTER && n->n_in == 0 && n->type.rank > 0 && n->type.dim[0] == -1;
+static bool counts_rows(const dt_node *n) {
+    return n->op->role == DT_ROLE_COUNTER && n->n_in == 0 && n->type.rank > 0 &&
+           n->type.dim[0] == -1;
 }
 
-static bool measures_batch(const dt_graph *g, const dt_node *n)
-{
+static bool measures_batch(const dt_graph *g, const dt_node *n) {
     return n->op->role == DT_ROLE_SIZE && dt_type_has_batch(&g->node[n->in[0]].type);
 }
 
 /* Every dimension of rows in an input is one of rows in the result, and the other way round. */
-static bool goes_by_rows(const dt_graph *g, const dt_node *n)
-{
+static bool goes_by_rows(const dt_graph *g, const dt_node *n) {
     dt_type in[DT_MAX_IN];
     dt_rule rule;
-    for (int k = 0; k < n->n_in; k++)
-        in[k] = g->node[n->in[k]].type;
+    for (int k = 0; k < n->n_in; k++) in[k] = g->node[n->in[k]].type;
     dt_rule_whole(&rule);
     n->op->rule(in, &n->type, n->attr, &rule);
     for (int k = 0; k < n->n_in; k++)
@@ -45,55 +46,56 @@ static bool goes_by_rows(const dt_graph *g, const dt_node *n)
             bool kept = !dt_is_batch(&in[k], d);
             for (int o = 0; !kept && o < n->type.rank; o++)
                 kept = dt_is_batch(&n->type, o) && rule.out[o] >= 0 && rule.out[o] == rule.in[k][d];
-            if (!kept)
-                return false;
+            if (!kept) return false;
         }
     for (int o = 0; o < n->type.rank; o++)
-        if (dt_is_batch(&n->type, o) && rule.out[o] < 0)
-            return false;
+        if (dt_is_batch(&n->type, o) && rule.out[o] < 0) return false;
     return true;
 }
 
-static bool touches_rows(const dt_graph *g, const dt_node *n)
-{
+static bool touches_rows(const dt_graph *g, const dt_node *n) {
     bool touches = dt_type_has_batch(&n->type);
-    for (int k = 0; k < n->n_in; k++)
-        touches |= dt_type_has_batch(&g->node[n->in[k]].type);
+    for (int k = 0; k < n->n_in; k++) touches |= dt_type_has_batch(&g->node[n->in[k]].type);
     return touches || dt_cut_of(n) >= 0;
 }
 
 /* Values of replicas and their rows: one for each replica from its rows, or the other way round. */
-static bool goes_by_replicas(const dt_node *n, const dt_worker_share *share)
-{
-    return share->replicas && dt_cut_of(n) == DT_CUT_REPLICAS && dt_segment_count(n) == share->replicas * share->workers;
+static bool goes_by_replicas(const dt_node *n, const dt_worker_share *share) {
+    return share->replicas && dt_cut_of(n) == DT_CUT_REPLICAS &&
+           dt_segment_count(n) == share->replicas * share->workers;
 }
 
-static bool can_split(const dt_graph *g, int i, const dt_worker_share *share)
-{
+static bool can_split(const dt_graph *g, int i, const dt_worker_share *share) {
     const dt_node *n = &g->node[i];
-    if (goes_by_replicas(n, share))
+    if (goes_by_replicas(n, share)) return true;
+    if (n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE ||
+        n->op->role == DT_ROLE_CONSTANT || !touches_rows(g, n))
         return true;
-    if (n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE || n->op->role == DT_ROLE_CONSTANT || !touches_rows(g, n))
-        return true;
-    return dt_cut_of(n) < 0 && (dt_sums_batch(g, n) || counts_rows(n) || measures_batch(g, n) || goes_by_rows(g, n));
+    return dt_cut_of(n) < 0 &&
+           (dt_sums_batch(g, n) || counts_rows(n) || measures_batch(g, n) || goes_by_rows(g, n));
 }
 
-static dt_status *refuse(const dt_node *n)
-{
+static dt_status *refuse(const dt_node *n) {
     const bool by_replica = dt_cut_of(n) == DT_CUT_REPLICAS;
-    dt_status *s = dt_fail(DT_E_NOT_YET, NULL, "layer '%s' %s, which workers in separate processes cannot do yet (%s)", n->path[0] ? n->path : "loss",
-                           by_replica ? "treats the rows of each replica by themselves" : "joins rows of the batch in another way than by a sum", n->op->name);
-    return by_replica ? dt_suggest(s, "BatchNormalization: write synchronized: true") : dt_suggest(s, "train in one process");
+    dt_status *s = dt_fail(DT_E_NOT_YET, NULL,
+                           "layer '%s' %s, which workers in separate processes cannot do yet (%s)",
+                           n->path[0] ? n->path : "loss",
+                           by_replica ? "treats the rows of each replica by themselves"
+                                      : "joins rows of the batch in another way than by a sum",
+                           n->op->name);
+    return by_replica ? dt_suggest(s, "BatchNormalization: write synchronized: true")
+                      : dt_suggest(s, "train in one process");
 }
 
-static dt_status *check(const dt_graph *g, const dt_worker_share *share)
-{
+static dt_status *check(const dt_graph *g, const dt_worker_share *share) {
     if (share->shards < share->workers)
-        return dt_fail(DT_E_REPLICAS, NULL, "reproducible.shards: %d are fewer than the %d workers, each of which needs one", (int)share->shards, share->workers);
+        return dt_fail(
+            DT_E_REPLICAS, NULL,
+            "reproducible.shards: %d are fewer than the %d workers, each of which needs one",
+            (int)share->shards, share->workers);
     dt_status *s = NULL;
     for (int i = 0; !s && i < g->n_nodes; i++)
-        if (!can_split(g, i, share))
-            s = refuse(&g->node[i]);
+        if (!can_split(g, i, share)) s = refuse(&g->node[i]);
     for (int i = 0; !s && !share->replicas && i < g->n_results; i++)
         if (dt_type_has_batch(&g->node[g->result[i].node].type))
             s = refuse(&g->node[g->result[i].node]);
@@ -102,15 +104,13 @@ static dt_status *check(const dt_graph *g, const dt_worker_share *share)
 
 /* ---- splitting ---- */
 
-static dt_value count_from_first(const dt_rewrite_call *c)
-{
+static dt_value count_from_first(const dt_rewrite_call *c) {
     const dt_type *t = &c->graph->node[c->node].type;
     dt_value numbers = dt_convert(dt_example_id(c->trace), t->dtype);
     return t->rank > 1 ? dt_broadcast_rows(numbers, t) : numbers;
 }
 
-static dt_value size_of_all(const dt_rewrite_call *c, int64_t batch)
-{
+static dt_value size_of_all(const dt_rewrite_call *c, int64_t batch) {
     const dt_node *n = &c->graph->node[c->node];
     const dt_axis_attr *a = n->attr;
     const dt_type whole = dt_type_at(&c->graph->node[n->in[0]].type, batch);
@@ -118,22 +118,21 @@ static dt_value size_of_all(const dt_rewrite_call *c, int64_t batch)
 }
 
 /* A sum of all own rows as the op makes it, in the form of the one node that it is. */
-static dt_value sum_plainly(const dt_rewrite_call *c)
-{
+static dt_value sum_plainly(const dt_rewrite_call *c) {
     const dt_type *t = &c->graph->node[c->node].type;
     const int64_t rows = t->rank ? t->dim[0] : 1;
     dt_value sum = dt_emit_like(c->trace, c->graph, c->node, c->in);
-    return dt_reshape(sum, t->rank ? 2 : 1, (int64_t[]){rows, rows ? dt_type_elements(t) / rows : 0});
+    return dt_reshape(sum, t->rank ? 2 : 1,
+                      (int64_t[]){rows, rows ? dt_type_elements(t) / rows : 0});
 }
 
-static dt_value sum_by_shards(const dt_rewrite_call *c, const dt_shard_range *own)
-{
+static dt_value sum_by_shards(const dt_rewrite_call *c, const dt_shard_range *own) {
     dt_value shards = dt_sum_shards(c, own->count);
     return dt_emit(c->trace, &dt_op_tree_part, &shards, 1, own);
 }
 
-static dt_value join(const dt_rewrite_call *c, const dt_worker_share *share, const dt_shard_range *own)
-{
+static dt_value join(const dt_rewrite_call *c, const dt_worker_share *share,
+                     const dt_shard_range *own) {
     dt_tree_node node[DT_TREE_NODES];
     dt_tree_join_attr a;
     memset(&a, 0, sizeof a); /* its padding too: attributes compare with memcmp */
@@ -144,17 +143,18 @@ static dt_value join(const dt_rewrite_call *c, const dt_worker_share *share, con
     return dt_emit(c->trace, &dt_op_tree_join, &part, 1, &a);
 }
 
-static dt_value by_replicas(const dt_rewrite_call *c, const dt_worker_share *share)
-{
+static dt_value by_replicas(const dt_rewrite_call *c, const dt_worker_share *share) {
     const dt_node *n = &c->graph->node[c->node];
     dt_segment_attr own = *(const dt_segment_attr *)n->attr;
     dt_value in[DT_MAX_IN];
     own.count = share->replicas;
     for (int k = 0; k < n->n_in; k++)
-        in[k] = dt_type_has_batch(&c->graph->node[n->in[k]].type) ? c->in[k] : dt_slice_axis(c->in[k], 0, (int64_t)share->rank * share->replicas, share->replicas, 1);
+        in[k] = dt_type_has_batch(&c->graph->node[n->in[k]].type)
+                    ? c->in[k]
+                    : dt_slice_axis(c->in[k], 0, (int64_t)share->rank * share->replicas,
+                                    share->replicas, 1);
     dt_value part = dt_emit(c->trace, n->op, in, n->n_in, &own);
-    if (dt_type_has_batch(&n->type))
-        return part;
+    if (dt_type_has_batch(&n->type)) return part;
     dt_worker_rows_attr a;
     memset(&a, 0, sizeof a); /* its padding too: attributes compare with memcmp */
     a.type = n->type;
@@ -163,22 +163,19 @@ static dt_value by_replicas(const dt_rewrite_call *c, const dt_worker_share *sha
     return dt_emit(c->trace, &dt_op_worker_rows, &part, 1, &a);
 }
 
-static dt_value split(const dt_rewrite_call *c)
-{
+static dt_value split(const dt_rewrite_call *c) {
     const dt_worker_share *share = c->user;
     const dt_node *n = &c->graph->node[c->node];
     const dt_shard_range own = dt_shards_of_worker(share->shards, share->workers, share->rank);
-    if (goes_by_replicas(n, share))
-        return by_replicas(c, share);
-    if (dt_sums_batch(c->graph, n))
-        return join(c, share, &own);
-    if (measures_batch(c->graph, n))
-        return size_of_all(c, share->batch);
-    return counts_rows(n) && n->type.rank > 0 && !goes_by_rows(c->graph, n) ? count_from_first(c) : dt_emit_like(c->trace, c->graph, c->node, c->in);
+    if (goes_by_replicas(n, share)) return by_replicas(c, share);
+    if (dt_sums_batch(c->graph, n)) return join(c, share, &own);
+    if (measures_batch(c->graph, n)) return size_of_all(c, share->batch);
+    return counts_rows(n) && n->type.rank > 0 && !goes_by_rows(c->graph, n)
+               ? count_from_first(c)
+               : dt_emit_like(c->trace, c->graph, c->node, c->in);
 }
 
-dt_status *dt_workers_split(const dt_graph *g, const dt_worker_share *share, dt_graph **out)
-{
+dt_status *dt_workers_split(const dt_graph *g, const dt_worker_share *share, dt_graph **out) {
     DT_TRY(check(g, share));
     return dt_rewrite(g, split, share, out);
 }

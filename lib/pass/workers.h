@@ -8,26 +8,32 @@
 
 typedef struct dt_worker_share {
     int workers, rank;
-    int32_t shards;  /* V, at least as many as workers */
-    bool plain;      /* a worker with one shard may add its rows in any order: nobody asks for the bits of shards */
-    int64_t batch;   /* rows of all workers */
-    int replicas;    /* of each worker, whose rows are those of its replicas: then values that differ between replicas, and rows as results, can be shared, too; 0:
-                        rows are cut by shards alone */
+    int32_t shards; /* V, at least as many as workers */
+    /* a worker with one shard may add its rows in any order: nobody asks for the bits of shards */
+    bool plain;
+    int64_t batch; /* rows of all workers */
+    /* of each worker, whose rows are those of its replicas: then values that differ between
+     * replicas, and rows as results, can be shared, too; 0: rows are cut by shards alone */
+    int replicas;
 } dt_worker_share;
 
-/* g, a folded graph, for the rows of one worker: B counts those. Sums over the batch are those that dt_shards makes. NOT_YET with the layer and the op where rows
- * of several workers meet in any other way than in a sum. */
-dt_status *dt_workers_split(const dt_graph *g, const dt_worker_share *share, dt_graph **out) DT_MUST_USE;
+/* g, a folded graph, for the rows of one worker: B counts those. Sums over the batch are those that
+ * dt_shards makes. NOT_YET with the layer and the op where rows of several workers meet in any
+ * other way than in a sum. */
+dt_status *dt_workers_split(const dt_graph *g, const dt_worker_share *share,
+                            dt_graph **out) DT_MUST_USE;
 
 /* ---- workers_divide.c ---- */
 
-/* The variable that holds this worker's rows of one that is kept in parts (dt_worker_rows_type); NULL: it is whole. */
+/* The variable that holds this worker's rows of one that is kept in parts (dt_worker_rows_type);
+ * NULL: it is whole. */
 typedef struct dt_worker_parts {
     dt_variable *(*of)(void *user, dt_variable *whole);
     void *user;
 } dt_worker_parts;
 /* A worker's program, in which the states that have parts are their parts. */
-dt_status *dt_workers_divide(const dt_graph *g, const dt_worker_share *share, const dt_worker_parts *parts, dt_graph **out) DT_MUST_USE;
+dt_status *dt_workers_divide(const dt_graph *g, const dt_worker_share *share,
+                             const dt_worker_parts *parts, dt_graph **out) DT_MUST_USE;
 
 /* ---- shards.c ---- */
 

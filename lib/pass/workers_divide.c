@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program of a worker that keeps a part of the optimizer's state, or of the weights, too: rows of dimension 0 of each. What is computed element by element
- * from such rows is computed for these rows alone, and only what is needed as a whole, the new weights, is put together:
+ * The program of a worker that keeps a part of the optimizer's state, or of the weights, too: rows
+ * of dimension 0 of each. What is computed element by element from such rows is computed for these
+ * rows alone, and only what is needed as a whole, the new weights, is put together:
  *
  *     m' = b * m + (1 - b) * g          ->   own rows of g, of m and of m'
  *     w' = w - rate * m'                ->   worker_rows(own rows of w - rate * own rows of m')
  *
- * A weight that is kept in parts stays so when it is updated. Who reads it as a whole beside rows of the batch, a product forwards or backwards, gets one of its
- * own, which is put together when those rows are there and goes when they have been read; so few weights are whole at a time:
+ * A weight that is kept in parts stays so when it is updated. Who reads it as a whole beside rows
+ * of the batch, a product forwards or backwards, gets one of its own, which is put together when
+ * those rows are there and goes when they have been read; so few weights are whole at a time:
  *
  *     y = x W        ->   x worker_rows(barrier(own rows of W, x))
  *     dx = dy W'     ->   dy worker_rows(barrier(own rows of W, dy))'
@@ -26,14 +28,13 @@ typedef struct dividing {
     const dt_worker_share *share;
     const dt_worker_parts *parts;
     dt_trace *t;
-    bool *local;              /* by node: made of own rows, for own rows */
-    dt_value *whole, *own;    /* by node; no trace: not made yet */
+    bool *local;           /* by node: made of own rows, for own rows */
+    dt_value *whole, *own; /* by node; no trace: not made yet */
 } dividing;
 
 static dt_value own_of(dividing *d, int i);
 
-static dt_value put_together(dividing *d, int i, dt_value own)
-{
+static dt_value put_together(dividing *d, int i, dt_value own) {
     dt_worker_rows_attr a;
     memset(&a, 0, sizeof a); /* its padding too: attributes compare with memcmp */
     a.type = d->g->node[i].type;
@@ -45,22 +46,19 @@ static dt_value put_together(dividing *d, int i, dt_value own)
     return whole;
 }
 
-static dt_value whole_of(dividing *d, int i)
-{
-    if (!d->whole[i].trace)
-        d->whole[i] = put_together(d, i, own_of(d, i));
+static dt_value whole_of(dividing *d, int i) {
+    if (!d->whole[i].trace) d->whole[i] = put_together(d, i, own_of(d, i));
     return d->whole[i];
 }
 
 /* A number repeated. */
-static bool is_repeated(const dividing *d, int i)
-{
+static bool is_repeated(const dividing *d, int i) {
     const dt_node *n = &d->g->node[i];
-    return n->op->role == DT_ROLE_CONSTANT || (n->op->role == DT_ROLE_REPEAT && d->g->node[n->in[0]].type.rank == 0);
+    return n->op->role == DT_ROLE_CONSTANT ||
+           (n->op->role == DT_ROLE_REPEAT && d->g->node[n->in[0]].type.rank == 0);
 }
 
-static dt_value repeat(dividing *d, int i)
-{
+static dt_value repeat(dividing *d, int i) {
     const dt_node *n = &d->g->node[i];
     const dt_type own = dt_worker_rows_type(&n->type, d->share->workers, d->share->rank);
     const int8_t none[DT_MAX_RANK] = {0};
@@ -69,32 +67,33 @@ static dt_value repeat(dividing *d, int i)
     return dt_broadcast_in_dim(whole_of(d, n->in[0]), &own, none);
 }
 
-static dt_value cut(dividing *d, int i)
-{
-    const int64_t rows = d->g->node[i].type.dim[0], begin = dt_worker_rows_begin(rows, d->share->workers, d->share->rank);
-    return dt_slice_axis(whole_of(d, i), 0, begin, dt_worker_rows_begin(rows, d->share->workers, d->share->rank + 1) - begin, 1);
+static dt_value cut(dividing *d, int i) {
+    const int64_t rows = d->g->node[i].type.dim[0],
+                  begin = dt_worker_rows_begin(rows, d->share->workers, d->share->rank);
+    return dt_slice_axis(whole_of(d, i), 0, begin,
+                         dt_worker_rows_begin(rows, d->share->workers, d->share->rank + 1) - begin,
+                         1);
 }
 
-static bool is_by_element(const dividing *d, int i)
-{
+static bool is_by_element(const dividing *d, int i) {
     const dt_node *n = &d->g->node[i];
     for (int k = 0; k < n->n_in; k++)
-        if (d->g->node[n->in[k]].type.rank > 0 && (d->g->node[n->in[k]].type.rank != n->type.rank || d->g->node[n->in[k]].type.dim[0] != n->type.dim[0]))
+        if (d->g->node[n->in[k]].type.rank > 0 &&
+            (d->g->node[n->in[k]].type.rank != n->type.rank ||
+             d->g->node[n->in[k]].type.dim[0] != n->type.dim[0]))
             return false;
-    return dt_is_elementwise(n->op) && n->type.rank > 0 && n->n_in > 0 && !dt_type_has_batch(&n->type);
+    return dt_is_elementwise(n->op) && n->type.rank > 0 && n->n_in > 0 &&
+           !dt_type_has_batch(&n->type);
 }
 
-/* Own rows of what is there as a whole, too: what leads to them element by element is made for them alone. */
-static dt_value own_of(dividing *d, int i)
-{
+/* Own rows of what is there as a whole, too: what leads to them element by element is made for them
+ * alone. */
+static dt_value own_of(dividing *d, int i) {
     const dt_node *n = &d->g->node[i];
     dt_value in[DT_MAX_IN];
-    if (d->own[i].trace)
-        return d->own[i];
-    if (is_repeated(d, i))
-        return d->own[i] = repeat(d, i);
-    if (!is_by_element(d, i))
-        return d->own[i] = cut(d, i);
+    if (d->own[i].trace) return d->own[i];
+    if (is_repeated(d, i)) return d->own[i] = repeat(d, i);
+    if (!is_by_element(d, i)) return d->own[i] = cut(d, i);
     for (int k = 0; k < n->n_in; k++)
         in[k] = d->g->node[n->in[k]].type.rank == 0 ? whole_of(d, n->in[k]) : own_of(d, n->in[k]);
     const char *path = dt_trace_path(d->t, n->path);
@@ -103,11 +102,11 @@ static dt_value own_of(dividing *d, int i)
     return d->own[i];
 }
 
-static void import(dividing *d)
-{
+static void import(dividing *d) {
     dt_trace_set_batch_parts(d->t, d->g->batch_parts);
     for (int i = 0; i < d->g->n_args; i++)
-        d->whole[d->g->arg[i].node] = dt_trace_declare(d->t, d->g->arg[i].name, &d->g->node[d->g->arg[i].node].type);
+        d->whole[d->g->arg[i].node] =
+            dt_trace_declare(d->t, d->g->arg[i].name, &d->g->node[d->g->arg[i].node].type);
     for (int i = 0; i < d->g->n_states; i++) {
         const dt_state *s = &d->g->state[i];
         dt_variable *part = d->parts->of(d->parts->user, s->variable);
@@ -117,61 +116,61 @@ static void import(dividing *d)
 }
 
 /* What a reader beside rows of the batch gets of a value that is kept in parts. */
-static dt_value whole_late(dividing *d, int i, dt_value rows)
-{
+static dt_value whole_late(dividing *d, int i, dt_value rows) {
     const dt_value in[] = {own_of(d, i), rows};
     dt_value own = dt_emit(d->t, &dt_op_optimization_barrier, in, 2, NULL);
     return put_together(d, i, own);
 }
 
-static int rows_beside(const dividing *d, int i)
-{
+static int rows_beside(const dividing *d, int i) {
     const dt_node *n = &d->g->node[i];
     for (int k = 0; k < n->n_in; k++)
-        if (dt_type_has_batch(&d->g->node[n->in[k]].type))
-            return n->in[k];
+        if (dt_type_has_batch(&d->g->node[n->in[k]].type)) return n->in[k];
     return -1;
 }
 
-static void copy(dividing *d, int i)
-{
+static void copy(dividing *d, int i) {
     const dt_node *n = &d->g->node[i];
     const int beside = rows_beside(d, i);
     dt_value in[DT_MAX_IN];
-    for (int k = 0; k < n->n_in; k++)
-        d->local[i] |= d->local[n->in[k]] && is_by_element(d, i);
+    for (int k = 0; k < n->n_in; k++) d->local[i] |= d->local[n->in[k]] && is_by_element(d, i);
     if (d->local[i]) {
         own_of(d, i);
         return;
     }
     for (int k = 0; k < n->n_in; k++)
-        in[k] = beside >= 0 && d->local[n->in[k]] ? whole_late(d, n->in[k], whole_of(d, beside)) : whole_of(d, n->in[k]);
+        in[k] = beside >= 0 && d->local[n->in[k]] ? whole_late(d, n->in[k], whole_of(d, beside))
+                                                  : whole_of(d, n->in[k]);
     const char *path = dt_trace_path(d->t, n->path);
     d->whole[i] = dt_emit_like(d->t, d->g, i, in);
     dt_trace_path(d->t, path);
 }
 
-static void export(dividing *d)
-{
+static void export(dividing *d) {
     for (int i = 0; i < d->g->n_results; i++)
         dt_return(d->t, d->g->result[i].name, whole_of(d, d->g->result[i].node));
     for (int i = 0; i < d->g->n_states; i++) {
         const dt_state *s = &d->g->state[i];
         dt_variable *part = d->parts->of(d->parts->user, s->variable);
         if (s->update >= 0)
-            dt_assign(d->t, part ? part : s->variable, part ? own_of(d, s->update) : whole_of(d, s->update));
+            dt_assign(d->t, part ? part : s->variable,
+                      part ? own_of(d, s->update) : whole_of(d, s->update));
     }
 }
 
-dt_status *dt_workers_divide(const dt_graph *g, const dt_worker_share *share, const dt_worker_parts *parts, dt_graph **out)
-{
+dt_status *dt_workers_divide(const dt_graph *g, const dt_worker_share *share,
+                             const dt_worker_parts *parts, dt_graph **out) {
     dt_arena *arena = dt_arena_create();
-    dividing d = {.g = g, .share = share, .parts = parts, .t = dt_trace_create(g->name), .local = dt_arena_array(arena, bool, g->n_nodes + 1),
-                  .whole = dt_arena_array(arena, dt_value, g->n_nodes + 1), .own = dt_arena_array(arena, dt_value, g->n_nodes + 1)};
+    dividing d = {.g = g,
+                  .share = share,
+                  .parts = parts,
+                  .t = dt_trace_create(g->name),
+                  .local = dt_arena_array(arena, bool, g->n_nodes + 1),
+                  .whole = dt_arena_array(arena, dt_value, g->n_nodes + 1),
+                  .own = dt_arena_array(arena, dt_value, g->n_nodes + 1)};
     import(&d);
     for (int i = 0; i < g->n_nodes; i++)
-        if (!d.whole[i].trace && !d.own[i].trace)
-            copy(&d, i);
+        if (!d.whole[i].trace && !d.own[i].trace) copy(&d, i);
     export(&d);
     dt_arena_destroy(arena);
     return dt_trace_end(d.t, out);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of the PJRT C API that is used here: the layouts of a plug-in's table and of its functions' arguments. They are facts of the
- * published interface (OpenXLA's pjrt_c_api.h, versions 0.81 to 0.116), written independently; nothing of that header is copied.
+ * The part of the PJRT C API that is used here: the layouts of a plug-in's table and of its
+ * functions' arguments. They are facts of the published interface (OpenXLA's pjrt_c_api.h, versions
+ * 0.81 to 0.116), written independently; nothing of that header is copied.
  *
- * GetPjrtApi returns a table: its size, a list of extensions, a version, then pointers to functions in a fixed order. A function takes one struct and
- * returns an error or NULL. Every struct begins with its size, as its user knows it, and a list of extensions; later versions only add members. A
+ * GetPjrtApi returns a table: its size, a list of extensions, a version, then pointers to functions
+ * in a fixed order. A function takes one struct and returns an error or NULL. Every struct begins
+ * with its size, as its user knows it, and a list of extensions; later versions only add members. A
  * function is there only if the table is long enough and its pointer is set.
  */
 #ifndef DT_PJRT_API_H
@@ -25,7 +27,10 @@ typedef void *(*dt_pjrt_function)(void *arguments); /* an error, or NULL */
 
 typedef struct dt_pjrt_api {
     dt_pjrt_head head;
-    struct { dt_pjrt_head head; int major, minor; } version;
+    struct {
+        dt_pjrt_head head;
+        int major, minor;
+    } version;
     dt_pjrt_function function[]; /* by dt_pjrt_slot */
 } dt_pjrt_api;
 
@@ -39,14 +44,40 @@ typedef enum dt_pjrt_extension_type { DT_PJRT_GPU_CUSTOM_CALL = 0 } dt_pjrt_exte
 
 /* Places in the table. */
 typedef enum dt_pjrt_slot {
-    DT_PJRT_ERROR_DESTROY = 0, DT_PJRT_ERROR_MESSAGE = 1, DT_PJRT_ERROR_GET_CODE = 2, DT_PJRT_PLUGIN_INITIALIZE = 3, DT_PJRT_PLUGIN_ATTRIBUTES = 4,
-    DT_PJRT_EVENT_DESTROY = 5, DT_PJRT_EVENT_AWAIT = 8, DT_PJRT_CLIENT_CREATE = 10, DT_PJRT_CLIENT_DESTROY = 11, DT_PJRT_CLIENT_PLATFORM_NAME = 12,
-    DT_PJRT_CLIENT_PLATFORM_VERSION = 14, DT_PJRT_CLIENT_ADDRESSABLE_DEVICES = 16, DT_PJRT_CLIENT_COMPILE = 20, DT_PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER = 22,
-    DT_PJRT_DEVICE_DESCRIPTION_ID = 23, DT_PJRT_DEVICE_DESCRIPTION_ATTRIBUTES = 25, DT_PJRT_DEVICE_DESCRIPTION_KIND = 26,
-    DT_PJRT_DEVICE_GET_DESCRIPTION = 29, DT_PJRT_DEVICE_MEMORY_STATS = 34, DT_PJRT_EXECUTABLE_DESTROY = 40, DT_PJRT_EXECUTABLE_NUM_OUTPUTS = 44,
-    DT_PJRT_EXECUTABLE_OPTIMIZED_PROGRAM = 48, DT_PJRT_EXECUTABLE_SERIALIZE = 49, DT_PJRT_LOADED_EXECUTABLE_DESTROY = 50, DT_PJRT_LOADED_EXECUTABLE_GET_EXECUTABLE = 51,
-    DT_PJRT_LOADED_EXECUTABLE_EXECUTE = 55, DT_PJRT_EXECUTABLE_DESERIALIZE_AND_LOAD = 56, DT_PJRT_BUFFER_DESTROY = 58, DT_PJRT_BUFFER_TO_HOST_BUFFER = 70, DT_PJRT_TOPOLOGY_CREATE = 82,
-    DT_PJRT_TOPOLOGY_DESTROY = 83, DT_PJRT_TOPOLOGY_GET_DEVICE_DESCRIPTIONS = 86, DT_PJRT_COMPILE = 89, DT_PJRT_EXECUTABLE_GET_COMPILED_MEMORY_STATS = 96,
+    DT_PJRT_ERROR_DESTROY = 0,
+    DT_PJRT_ERROR_MESSAGE = 1,
+    DT_PJRT_ERROR_GET_CODE = 2,
+    DT_PJRT_PLUGIN_INITIALIZE = 3,
+    DT_PJRT_PLUGIN_ATTRIBUTES = 4,
+    DT_PJRT_EVENT_DESTROY = 5,
+    DT_PJRT_EVENT_AWAIT = 8,
+    DT_PJRT_CLIENT_CREATE = 10,
+    DT_PJRT_CLIENT_DESTROY = 11,
+    DT_PJRT_CLIENT_PLATFORM_NAME = 12,
+    DT_PJRT_CLIENT_PLATFORM_VERSION = 14,
+    DT_PJRT_CLIENT_ADDRESSABLE_DEVICES = 16,
+    DT_PJRT_CLIENT_COMPILE = 20,
+    DT_PJRT_CLIENT_BUFFER_FROM_HOST_BUFFER = 22,
+    DT_PJRT_DEVICE_DESCRIPTION_ID = 23,
+    DT_PJRT_DEVICE_DESCRIPTION_ATTRIBUTES = 25,
+    DT_PJRT_DEVICE_DESCRIPTION_KIND = 26,
+    DT_PJRT_DEVICE_GET_DESCRIPTION = 29,
+    DT_PJRT_DEVICE_MEMORY_STATS = 34,
+    DT_PJRT_EXECUTABLE_DESTROY = 40,
+    DT_PJRT_EXECUTABLE_NUM_OUTPUTS = 44,
+    DT_PJRT_EXECUTABLE_OPTIMIZED_PROGRAM = 48,
+    DT_PJRT_EXECUTABLE_SERIALIZE = 49,
+    DT_PJRT_LOADED_EXECUTABLE_DESTROY = 50,
+    DT_PJRT_LOADED_EXECUTABLE_GET_EXECUTABLE = 51,
+    DT_PJRT_LOADED_EXECUTABLE_EXECUTE = 55,
+    DT_PJRT_EXECUTABLE_DESERIALIZE_AND_LOAD = 56,
+    DT_PJRT_BUFFER_DESTROY = 58,
+    DT_PJRT_BUFFER_TO_HOST_BUFFER = 70,
+    DT_PJRT_TOPOLOGY_CREATE = 82,
+    DT_PJRT_TOPOLOGY_DESTROY = 83,
+    DT_PJRT_TOPOLOGY_GET_DEVICE_DESCRIPTIONS = 86,
+    DT_PJRT_COMPILE = 89,
+    DT_PJRT_EXECUTABLE_GET_COMPILED_MEMORY_STATS = 96,
     DT_PJRT_SLOTS
 } dt_pjrt_slot;
 
@@ -58,15 +89,34 @@ typedef struct dt_pjrt_named_value {
     const char *name;
     size_t name_size;
     dt_pjrt_kind kind;
-    union { const char *string; int64_t int64; const int64_t *list; float number; bool boolean; } value;
+    union {
+        const char *string;
+        int64_t int64;
+        const int64_t *list;
+        float number;
+        bool boolean;
+    } value;
     size_t value_size; /* characters or numbers; 1 */
 } dt_pjrt_named_value;
 
 /* ---- what functions take; members behind "gives" are filled by the plug-in ---- */
 
-typedef struct dt_pjrt_of { dt_pjrt_head head; void *object; } dt_pjrt_of; /* of those that take an object alone */
-typedef struct dt_pjrt_error_message { dt_pjrt_head head; void *error; /* gives */ const char *message; size_t size; } dt_pjrt_error_message;
-typedef struct dt_pjrt_attributes { dt_pjrt_head head; /* gives */ const dt_pjrt_named_value *value; size_t n; } dt_pjrt_attributes;
+/* of those that take an object alone */
+typedef struct dt_pjrt_of {
+    dt_pjrt_head head;
+    void *object;
+} dt_pjrt_of;
+typedef struct dt_pjrt_error_message {
+    dt_pjrt_head head;
+    void *error; /* gives */
+    const char *message;
+    size_t size;
+} dt_pjrt_error_message;
+typedef struct dt_pjrt_attributes {
+    dt_pjrt_head head; /* gives */
+    const dt_pjrt_named_value *value;
+    size_t n;
+} dt_pjrt_attributes;
 typedef struct dt_pjrt_topology_create {
     dt_pjrt_head head;
     const char *name;
@@ -75,14 +125,25 @@ typedef struct dt_pjrt_topology_create {
     size_t n_options;
     /* gives */ void *topology;
 } dt_pjrt_topology_create;
-typedef struct dt_pjrt_descriptions { dt_pjrt_head head; void *topology; /* gives */ void *const *description; size_t n; } dt_pjrt_descriptions;
+typedef struct dt_pjrt_descriptions {
+    dt_pjrt_head head;
+    void *topology; /* gives */
+    void *const *description;
+    size_t n;
+} dt_pjrt_descriptions;
 typedef struct dt_pjrt_description_attributes {
     dt_pjrt_head head;
     void *description;
     /* gives */ size_t n;
     const dt_pjrt_named_value *value;
 } dt_pjrt_description_attributes;
-typedef struct dt_pjrt_program { dt_pjrt_head head; char *code; size_t code_size; const char *format; size_t format_size; } dt_pjrt_program;
+typedef struct dt_pjrt_program {
+    dt_pjrt_head head;
+    char *code;
+    size_t code_size;
+    const char *format;
+    size_t format_size;
+} dt_pjrt_program;
 typedef struct dt_pjrt_compile_arguments {
     dt_pjrt_head head;
     const void *topology;
@@ -102,8 +163,10 @@ typedef struct dt_pjrt_memory_stats {
 
 /* ---- a client: programs that run ---- */
 
-/* Processes that share one program find each other through keys and values, which whoever creates the client keeps for them. */
-typedef void *(*dt_pjrt_make_error)(int code, const char *message, size_t size); /* the plug-in's: what a callback returns when it fails */
+/* Processes that share one program find each other through keys and values, which whoever creates
+ * the client keeps for them. */
+/* the plug-in's: what a callback returns when it fails */
+typedef void *(*dt_pjrt_make_error)(int code, const char *message, size_t size);
 typedef struct dt_pjrt_kv_get {
     dt_pjrt_head head;
     const char *key;
@@ -136,17 +199,45 @@ typedef struct dt_pjrt_client_create {
     void *(*try_get)(void *);
     void *try_get_user;
 } dt_pjrt_client_create;
-typedef struct dt_pjrt_text_of { dt_pjrt_head head; void *object; /* gives */ const char *text; size_t size; } dt_pjrt_text_of; /* platform's name, device's kind */
-typedef struct dt_pjrt_devices { dt_pjrt_head head; void *client; /* gives */ void *const *device; size_t n; } dt_pjrt_devices;
-typedef struct dt_pjrt_object_of { dt_pjrt_head head; void *object; /* gives */ void *part; } dt_pjrt_object_of;
-typedef struct dt_pjrt_number_of { dt_pjrt_head head; void *object; /* gives */ int number; } dt_pjrt_number_of; /* a device's id, an error's code */
-typedef struct dt_pjrt_count_of { dt_pjrt_head head; void *object; /* gives */ size_t n; } dt_pjrt_count_of;
-typedef struct dt_pjrt_statistic { int64_t value; bool is_set; } dt_pjrt_statistic;
+/* platform's name, device's kind */
+typedef struct dt_pjrt_text_of {
+    dt_pjrt_head head;
+    void *object; /* gives */
+    const char *text;
+    size_t size;
+} dt_pjrt_text_of;
+typedef struct dt_pjrt_devices {
+    dt_pjrt_head head;
+    void *client; /* gives */
+    void *const *device;
+    size_t n;
+} dt_pjrt_devices;
+typedef struct dt_pjrt_object_of {
+    dt_pjrt_head head;
+    void *object; /* gives */
+    void *part;
+} dt_pjrt_object_of;
+/* a device's id, an error's code */
+typedef struct dt_pjrt_number_of {
+    dt_pjrt_head head;
+    void *object; /* gives */
+    int number;
+} dt_pjrt_number_of;
+typedef struct dt_pjrt_count_of {
+    dt_pjrt_head head;
+    void *object; /* gives */
+    size_t n;
+} dt_pjrt_count_of;
+typedef struct dt_pjrt_statistic {
+    int64_t value;
+    bool is_set;
+} dt_pjrt_statistic;
 typedef struct dt_pjrt_device_memory {
     dt_pjrt_head head;
     void *device;
     /* gives */ int64_t in_use;
-    dt_pjrt_statistic peak, allocations, largest, limit, reserved, peak_reserved, reservable, largest_free, pool, peak_pool;
+    dt_pjrt_statistic peak, allocations, largest, limit, reserved, peak_reserved, reservable,
+        largest_free, pool, peak_pool;
 } dt_pjrt_device_memory;
 typedef struct dt_pjrt_client_compile {
     dt_pjrt_head head;
@@ -168,7 +259,12 @@ typedef struct dt_pjrt_layout {
     size_t n_tiles;
     int type; /* 0: tiled */
 } dt_pjrt_layout;
-typedef enum dt_pjrt_semantics { DT_PJRT_DURING_CALL, DT_PJRT_UNTIL_DONE, DT_PJRT_LENT } dt_pjrt_semantics; /* how long the host's memory is read */
+/* how long the host's memory is read */
+typedef enum dt_pjrt_semantics {
+    DT_PJRT_DURING_CALL,
+    DT_PJRT_UNTIL_DONE,
+    DT_PJRT_LENT
+} dt_pjrt_semantics;
 typedef struct dt_pjrt_from_host {
     dt_pjrt_head head;
     void *client;
@@ -202,7 +298,7 @@ typedef struct dt_pjrt_execute_options {
     size_t n_tasks;
     int *task;
     int64_t *incarnation;
-    void *later[8];      /* what newer versions have here; zeros ask for nothing */
+    void *later[8]; /* what newer versions have here; zeros ask for nothing */
 } dt_pjrt_execute_options;
 typedef struct dt_pjrt_execute_arguments {
     dt_pjrt_head head;
@@ -210,8 +306,8 @@ typedef struct dt_pjrt_execute_arguments {
     dt_pjrt_execute_options *options;
     void *const *const *argument; /* [device][argument] */
     size_t n_devices, n_arguments;
-    void **const *result;         /* [device][result] */
-    void **complete;              /* [device] events; NULL: nobody asks */
+    void **const *result; /* [device][result] */
+    void **complete;      /* [device] events; NULL: nobody asks */
     void *device;
 } dt_pjrt_execute_arguments;
 typedef struct dt_pjrt_serialize {
@@ -231,6 +327,10 @@ typedef struct dt_pjrt_deserialize {
     const char *options; /* in place of those that it was compiled with; NULL: none */
     size_t options_size;
 } dt_pjrt_deserialize;
-typedef struct dt_pjrt_optimized { dt_pjrt_head head; void *executable; dt_pjrt_program *program; } dt_pjrt_optimized;
+typedef struct dt_pjrt_optimized {
+    dt_pjrt_head head;
+    void *executable;
+    dt_pjrt_program *program;
+} dt_pjrt_optimized;
 
 #endif

@@ -20,33 +20,31 @@
 enum { HEAD_SIZE = sizeof MAGIC - 1 + 64 + 1 };
 static const size_t longest = (size_t)4 << 30;
 
-dt_status *dt_pjrt_cache_open(const char *folder)
-{
+dt_status *dt_pjrt_cache_open(const char *folder) {
     struct stat st;
     DT_TRY(dt_path_check(folder));
     DT_TRY(dt_dir_make(folder));
-    if (stat(folder, &st) != 0)
-        return dt_fail_errno(DT_E_CANT_CREATE, folder);
+    if (stat(folder, &st) != 0) return dt_fail_errno(DT_E_CANT_CREATE, folder);
     if ((st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & (S_IWGRP | S_IWOTH)))
-        return dt_suggest(dt_fail(DT_E_BACKEND, NULL,
-                                  "compilation cache %s: others can write to it, and it holds code that "
-                                  "runs as you", folder),
-                          "name a folder of your own, with mode 0755 or less");
+        return dt_suggest(
+            dt_fail(DT_E_BACKEND, NULL,
+                    "compilation cache %s: others can write to it, and it holds code that "
+                    "runs as you",
+                    folder),
+            "name a folder of your own, with mode 0755 or less");
     return NULL;
 }
 
 /* ---- names ---- */
 
-static void add_text(dt_sha256 *h, const char *text)
-{
+static void add_text(dt_sha256 *h, const char *text) {
     dt_sha256_add(h, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
 /* A plug-in that was replaced may have the version that it had. */
-static void add_file(dt_sha256 *h, const char *path)
-{
+static void add_file(dt_sha256 *h, const char *path) {
     struct stat st;
-    int64_t facts[3] = { 0 };
+    int64_t facts[3] = {0};
     if (stat(path, &st) == 0) {
         facts[0] = st.st_size;
         facts[1] = st.st_mtim.tv_sec;
@@ -56,25 +54,21 @@ static void add_file(dt_sha256 *h, const char *path)
 }
 
 /* Programs for a processor use what it can; folders of a home are read on many machines. */
-static void add_processor(dt_sha256 *h)
-{
+static void add_processor(dt_sha256 *h) {
     char line[8192];
     FILE *f = fopen("/proc/cpuinfo", "re");
     while (f && fgets(line, sizeof line, f)) {
-        if (strncmp(line, "model name", 10) == 0)
-            add_text(h, line);
+        if (strncmp(line, "model name", 10) == 0) add_text(h, line);
         if (strncmp(line, "flags", 5) == 0 || strncmp(line, "Features", 8) == 0) {
             add_text(h, line);
             break;
         }
     }
-    if (f)
-        fclose(f);
+    if (f) fclose(f);
 }
 
 dt_digest dt_pjrt_cache_name(const dt_pjrt *p, const char *about, const char *kind,
-                             const dt_pjrt_text *t, const dt_str *options)
-{
+                             const dt_pjrt_text *t, const dt_str *options) {
     dt_sha256 *h = dt_sha256_create();
     add_text(h, about);
     add_text(h, kind);
@@ -87,43 +81,39 @@ dt_digest dt_pjrt_cache_name(const dt_pjrt *p, const char *about, const char *ki
     return dt_sha256_end(h);
 }
 
-static char *path_of(const dt_pjrt_cached *c)
-{
-    dt_str path = { 0 };
+static char *path_of(const dt_pjrt_cached *c) {
+    dt_str path = {0};
     dt_str_printf(&path, "%s/%s.xla", c->folder, c->name.hex);
     return dt_str_take(&path);
 }
 
 /* ---- reading ---- */
 
-static bool is_whole(const dt_str *file)
-{
-    if (file->size <= HEAD_SIZE || memcmp(file->data, MAGIC, sizeof MAGIC - 1) != 0)
-        return false;
+static bool is_whole(const dt_str *file) {
+    if (file->size <= HEAD_SIZE || memcmp(file->data, MAGIC, sizeof MAGIC - 1) != 0) return false;
     const dt_digest sum = dt_sha256_of(file->data + HEAD_SIZE, file->size - HEAD_SIZE);
     return memcmp(file->data + sizeof MAGIC - 1, sum.hex, 64) == 0;
 }
 
-static void *load_bytes(const dt_pjrt_cached *c, const char *bytes, size_t n)
-{
-    static const dt_pjrt_step load = { DT_PJRT_EXECUTABLE_DESERIALIZE_AND_LOAD,
-                                       "PJRT_Executable_DeserializeAndLoad", "cache", DT_E_PLUGIN };
-    dt_pjrt_deserialize a = { DT_PJRT_HEAD(dt_pjrt_deserialize), .client = c->client, .bytes = bytes,
-                              .size = n };
+static void *load_bytes(const dt_pjrt_cached *c, const char *bytes, size_t n) {
+    static const dt_pjrt_step load = {DT_PJRT_EXECUTABLE_DESERIALIZE_AND_LOAD,
+                                      "PJRT_Executable_DeserializeAndLoad", "cache", DT_E_PLUGIN};
+    dt_pjrt_deserialize a = {DT_PJRT_HEAD(dt_pjrt_deserialize), .client = c->client, .bytes = bytes,
+                             .size = n};
     dt_status *bad = dt_pjrt_call(c->plugin, &load, &a);
-    if (!bad)
-        return a.executable;
-    dt_status_free(bad); /* another version's, or made for a device that is not here: compiled again */
+    if (!bad) return a.executable;
+    /* another version's, or made for a device that is not here: compiled again */
+    dt_status_free(bad);
     return NULL;
 }
 
-void *dt_pjrt_cache_load(const dt_pjrt_cached *c)
-{
+void *dt_pjrt_cache_load(const dt_pjrt_cached *c) {
     char *path = path_of(c);
-    dt_str file = { 0 };
+    dt_str file = {0};
     dt_status *bad = dt_file_read(path, longest, &file); /* most often: it is not there */
-    void *loaded = !bad && is_whole(&file) ? load_bytes(c, file.data + HEAD_SIZE, file.size - HEAD_SIZE)
-                                           : NULL;
+    void *loaded = !bad && is_whole(&file)
+                       ? load_bytes(c, file.data + HEAD_SIZE, file.size - HEAD_SIZE)
+                       : NULL;
     dt_status_free(bad);
     dt_str_release(&file);
     free(path);
@@ -132,50 +122,37 @@ void *dt_pjrt_cache_load(const dt_pjrt_cached *c)
 
 /* ---- writing ---- */
 
-static dt_status *write_file(const char *temporary, const char *bytes, size_t n)
-{
+static dt_status *write_file(const char *temporary, const char *bytes, size_t n) {
     const dt_digest sum = dt_sha256_of(bytes, n);
     dt_writer w;
     dt_status *s = dt_writer_open(&w, temporary);
-    if (!s)
-        s = dt_writer_put(&w, MAGIC, sizeof MAGIC - 1);
-    if (!s)
-        s = dt_writer_put(&w, sum.hex, 64);
-    if (!s)
-        s = dt_writer_put(&w, "\n", 1);
-    if (!s)
-        s = dt_writer_put(&w, bytes, n);
-    if (!s)
-        s = dt_writer_sync(&w);
-    if (!s)
-        s = dt_writer_close(&w);
-    if (s)
-        dt_writer_abandon(&w);
+    if (!s) s = dt_writer_put(&w, MAGIC, sizeof MAGIC - 1);
+    if (!s) s = dt_writer_put(&w, sum.hex, 64);
+    if (!s) s = dt_writer_put(&w, "\n", 1);
+    if (!s) s = dt_writer_put(&w, bytes, n);
+    if (!s) s = dt_writer_sync(&w);
+    if (!s) s = dt_writer_close(&w);
+    if (s) dt_writer_abandon(&w);
     return s;
 }
 
-static dt_status *store_bytes(const dt_pjrt_cached *c, const char *bytes, size_t n)
-{
+static dt_status *store_bytes(const dt_pjrt_cached *c, const char *bytes, size_t n) {
     char *path = path_of(c);
-    dt_str temporary = { 0 };
+    dt_str temporary = {0};
     dt_str_printf(&temporary, "%s.%ld.tmp", path, (long)getpid());
     dt_status *s = write_file(dt_str_text(&temporary), bytes, n);
-    if (!s)
-        s = dt_file_adopt(dt_str_text(&temporary), path);
+    if (!s) s = dt_file_adopt(dt_str_text(&temporary), path);
     dt_str_release(&temporary);
     free(path);
     return s;
 }
 
-void dt_pjrt_cache_store(const dt_pjrt_cached *c, void *executable)
-{
-    static const dt_pjrt_step serialize = { DT_PJRT_EXECUTABLE_SERIALIZE, "PJRT_Executable_Serialize",
-                                            "cache", DT_E_PLUGIN };
-    dt_pjrt_serialize a = { DT_PJRT_HEAD(dt_pjrt_serialize), .executable = executable };
+void dt_pjrt_cache_store(const dt_pjrt_cached *c, void *executable) {
+    static const dt_pjrt_step serialize = {DT_PJRT_EXECUTABLE_SERIALIZE,
+                                           "PJRT_Executable_Serialize", "cache", DT_E_PLUGIN};
+    dt_pjrt_serialize a = {DT_PJRT_HEAD(dt_pjrt_serialize), .executable = executable};
     dt_status *s = dt_pjrt_call(c->plugin, &serialize, &a);
-    if (!s && a.bytes && a.size)
-        s = store_bytes(c, a.bytes, a.size);
-    if (a.serialized && a.free_serialized)
-        a.free_serialized(a.serialized);
+    if (!s && a.bytes && a.size) s = store_bytes(c, a.bytes, a.size);
+    if (a.serialized && a.free_serialized) a.free_serialized(a.serialized);
     dt_status_free(s); /* a full disk ends no training; the next start compiles again */
 }

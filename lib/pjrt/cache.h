@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compiled programs kept in a folder, so that the next start does not compile them again. A file is
- * named by a hash of all that the compiler was given. What is read is code that will run, so the folder
- * must be one that nobody else can write to.
+ * named by a hash of all that the compiler was given. What is read is code that will run, so the
+ * folder must be one that nobody else can write to.
  */
 #ifndef DT_PJRT_CACHE_H
 #define DT_PJRT_CACHE_H
@@ -20,7 +20,7 @@ typedef struct dt_pjrt_cached {
     const dt_pjrt *plugin;
     void *client;
     const char *folder;
-    dt_digest name;      /* dt_pjrt_cache_name */
+    dt_digest name; /* dt_pjrt_cache_name */
 } dt_pjrt_cached;
 /* Of a program for the plug-in that `about` describes, on devices of this kind. */
 dt_digest dt_pjrt_cache_name(const dt_pjrt *p, const char *about, const char *kind,

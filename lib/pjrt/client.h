@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plug-in that computes: its devices, arrays on them, programs that run. Everything is a thin layer over the published calls; what a program means, and which
- * arrays are variables, is the business of the room backend.
+ * A plug-in that computes: its devices, arrays on them, programs that run. Everything is a thin
+ * layer over the published calls; what a program means, and which arrays are variables, is the
+ * business of the room backend.
  *
- * Errors: PLUGIN where the plug-in lacks a function or has no device, COMPILER where it refuses a program, DOES_NOT_FIT where a device has no memory left,
- * ACCELERATOR for whatever else a device reports.
+ * Errors: PLUGIN where the plug-in lacks a function or has no device, COMPILER where it refuses a
+ * program, DOES_NOT_FIT where a device has no memory left, ACCELERATOR for whatever else a device
+ * reports.
  */
 #ifndef DT_PJRT_CLIENT_H
 #define DT_PJRT_CLIENT_H
@@ -13,12 +15,15 @@
 #include "pjrt/settings.h"
 
 typedef struct dt_pjrt_client dt_pjrt_client;
-typedef struct dt_pjrt_buffer dt_pjrt_buffer;   /* an array on a device: the plug-in's own object */
-typedef struct dt_pjrt_loaded dt_pjrt_loaded;  /* a program that can run: the plug-in's own object */
+typedef struct dt_pjrt_buffer dt_pjrt_buffer; /* an array on a device: the plug-in's own object */
+/* a program that can run: the plug-in's own object */
+typedef struct dt_pjrt_loaded dt_pjrt_loaded;
 
-/* Several processes that run one program meet through keys and values. Both functions may be called by threads of the plug-in. */
+/* Several processes that run one program meet through keys and values. Both functions may be called
+ * by threads of the plug-in. */
 typedef struct dt_pjrt_store {
-    /* Waits until the key is there, at most so long. NOT_FOUND of the plug-in's codes where it does not come. */
+    /* Waits until the key is there, at most so long. NOT_FOUND of the plug-in's codes where it does
+     * not come. */
     dt_status *(*get)(void *user, const char *key, size_t n, int timeout_ms, dt_str *value);
     dt_status *(*put)(void *user, const char *key, size_t n, const char *value, size_t size);
     void *user;
@@ -28,14 +33,16 @@ typedef struct dt_pjrt_store {
 typedef struct dt_pjrt_opening {
     const dt_pjrt_store *store;       /* outlives the client; NULL: a process by itself */
     const dt_pjrt_settings *settings; /* of the job; NULL: none */
-    const int *ordinal;               /* [n_ordinals] the devices that will compute; NULL: any of them may */
+    const int *ordinal; /* [n_ordinals] the devices that will compute; NULL: any of them may */
     int n_ordinals;
-    bool looks;                       /* it is asked about its devices, and takes no memory of them */
+    bool looks; /* it is asked about its devices, and takes no memory of them */
 } dt_pjrt_opening;
-/* GPU plug-ins also get the options that JAX reads in the environment (XLA_PYTHON_CLIENT_MEM_FRACTION and
- * others; BACKEND for a bad value), and use no other devices than ordinal[]. */
-dt_status *dt_pjrt_client_open(dt_pjrt_client **out, const char *path, const dt_pjrt_opening *how) DT_MUST_USE;
-void dt_pjrt_client_close(dt_pjrt_client *c); /* takes NULL */
+/* GPU plug-ins also get the options that JAX reads in the environment
+ * (XLA_PYTHON_CLIENT_MEM_FRACTION and others; BACKEND for a bad value), and use no other devices
+ * than ordinal[]. */
+dt_status *dt_pjrt_client_open(dt_pjrt_client **out, const char *path,
+                               const dt_pjrt_opening *how) DT_MUST_USE;
+void dt_pjrt_client_close(dt_pjrt_client *c);                 /* takes NULL */
 const char *dt_pjrt_client_platform(const dt_pjrt_client *c); /* "cpu", "cuda", "tpu" */
 /* "cuda, PJRT 0.116, StableHLO 1.22.0; jaxlib 0.12.0.1": what bits of results depend on. */
 const char *dt_pjrt_client_describe(const dt_pjrt_client *c);
@@ -45,43 +52,57 @@ bool dt_pjrt_client_is_confined(const dt_pjrt_client *c);
 
 typedef struct dt_pjrt_device_facts {
     int id;
-    char kind[104];     /* "TPU v4", "NVIDIA H100" */
-    int64_t memory;     /* bytes that programs get; 0: not told */
-    int n_coordinates;  /* on its slice: x, y, z, core; 0: not told */
+    char kind[104];    /* "TPU v4", "NVIDIA H100" */
+    int64_t memory;    /* bytes that programs get; 0: not told */
+    int n_coordinates; /* on its slice: x, y, z, core; 0: not told */
     int64_t coordinate[4];
 } dt_pjrt_device_facts;
-dt_status *dt_pjrt_client_device(const dt_pjrt_client *c, int i, dt_pjrt_device_facts *out) DT_MUST_USE;
+dt_status *dt_pjrt_client_device(const dt_pjrt_client *c, int i,
+                                 dt_pjrt_device_facts *out) DT_MUST_USE;
 
-/* What programs have of a device's memory, in bytes; 0: not told. peak: the most that was in use at a time since the client was opened. */
-typedef struct dt_pjrt_memory { int64_t limit, in_use, peak; } dt_pjrt_memory;
+/* What programs have of a device's memory, in bytes; 0: not told. peak: the most that was in use at
+ * a time since the client was opened. */
+typedef struct dt_pjrt_memory {
+    int64_t limit, in_use, peak;
+} dt_pjrt_memory;
 dt_pjrt_memory dt_pjrt_client_memory(const dt_pjrt_client *c, int i);
 
 /* ---- arrays ---- */
 
 /* A copy on device i of x, a concrete array, whose memory may change as soon as it returns. */
-dt_status *dt_pjrt_upload(const dt_pjrt_client *c, int i, const dt_view *x, dt_pjrt_buffer **out) DT_MUST_USE;
-/* Lends it x's memory instead, which stays as it is until the buffer is destroyed and *free, an event or NULL, has been awaited. */
-dt_status *dt_pjrt_lend(const dt_pjrt_client *c, int i, const dt_view *x, dt_pjrt_buffer **out, void **free) DT_MUST_USE;
+dt_status *dt_pjrt_upload(const dt_pjrt_client *c, int i, const dt_view *x,
+                          dt_pjrt_buffer **out) DT_MUST_USE;
+/* Lends it x's memory instead, which stays as it is until the buffer is destroyed and *free, an
+ * event or NULL, has been awaited. */
+dt_status *dt_pjrt_lend(const dt_pjrt_client *c, int i, const dt_view *x, dt_pjrt_buffer **out,
+                        void **free) DT_MUST_USE;
 /* That a buffer has as many bytes as x: one that had more would be written beyond it. */
-dt_status *dt_pjrt_check_size(const dt_pjrt_client *c, dt_pjrt_buffer *b, const dt_view *x) DT_MUST_USE;
-/* Asks for all elements, row-major, of a buffer that has x's type and size; they are at x->data when *ready has been awaited. */
-dt_status *dt_pjrt_download(const dt_pjrt_client *c, dt_pjrt_buffer *b, const dt_view *x, void **ready) DT_MUST_USE;
+dt_status *dt_pjrt_check_size(const dt_pjrt_client *c, dt_pjrt_buffer *b,
+                              const dt_view *x) DT_MUST_USE;
+/* Asks for all elements, row-major, of a buffer that has x's type and size; they are at x->data
+ * when *ready has been awaited. */
+dt_status *dt_pjrt_download(const dt_pjrt_client *c, dt_pjrt_buffer *b, const dt_view *x,
+                            void **ready) DT_MUST_USE;
 dt_status *dt_pjrt_await(const dt_pjrt_client *c, void *event) DT_MUST_USE; /* which is gone then */
-void dt_pjrt_buffer_destroy(const dt_pjrt_client *c, dt_pjrt_buffer *b); /* takes NULL */
+void dt_pjrt_buffer_destroy(const dt_pjrt_client *c, dt_pjrt_buffer *b);    /* takes NULL */
 
 /* ---- programs ---- */
 
-/* Compiles StableHLO text for these devices, each of which is a replica of XLA's. n_results: what the text returns, which the plug-in has to agree with. */
+/* Compiles StableHLO text for these devices, each of which is a replica of XLA's. n_results: what
+ * the text returns, which the plug-in has to agree with. */
 typedef struct dt_pjrt_text {
     const char *text;
     size_t size;
     const int *device;
     int n_devices, n_results;
 } dt_pjrt_text;
-dt_status *dt_pjrt_load_program(const dt_pjrt_client *c, const dt_pjrt_text *t, dt_pjrt_loaded **out) DT_MUST_USE;
+dt_status *dt_pjrt_load_program(const dt_pjrt_client *c, const dt_pjrt_text *t,
+                                dt_pjrt_loaded **out) DT_MUST_USE;
 void dt_pjrt_loaded_destroy(const dt_pjrt_client *c, dt_pjrt_loaded *x); /* takes NULL */
-/* argument[device][n_arguments]; fills result[device][..], which the caller destroys. Arguments whose memory a result takes are invalid afterwards, also after an error. */
-dt_status *dt_pjrt_execute(const dt_pjrt_client *c, dt_pjrt_loaded *x, int n_devices, dt_pjrt_buffer *const *const *argument, int n_arguments,
+/* argument[device][n_arguments]; fills result[device][..], which the caller destroys. Arguments
+ * whose memory a result takes are invalid afterwards, also after an error. */
+dt_status *dt_pjrt_execute(const dt_pjrt_client *c, dt_pjrt_loaded *x, int n_devices,
+                           dt_pjrt_buffer *const *const *argument, int n_arguments,
                            dt_pjrt_buffer **const *result) DT_MUST_USE;
 /* Bytes of a device besides arguments and results; 0: not told. */
 int64_t dt_pjrt_temporary_bytes(const dt_pjrt_client *c, dt_pjrt_loaded *x);

@@ -8,11 +8,11 @@
 #include "base/str.h"
 
 typedef struct dt_pjrt_gpu {
-    const char *name, *title;      /* "h100", "NVIDIA H100 80GB HBM3" */
-    int major, minor;              /* compute capability; `special`: with its own instructions */
+    const char *name, *title; /* "h100", "NVIDIA H100 80GB HBM3" */
+    int major, minor;         /* compute capability; `special`: with its own instructions */
     bool special;
-    int cores, fpus, threads;      /* multiprocessors; float32 units and resident threads of each */
-    int shared, shared_by_choice;  /* KiB of a multiprocessor, and of a block that asks for much */
+    int cores, fpus, threads;     /* multiprocessors; float32 units and resident threads of each */
+    int shared, shared_by_choice; /* KiB of a multiprocessor, and of a block that asks for much */
     double clock_ghz;
     int64_t memory, bandwidth, l2; /* bytes, bytes a second, bytes */
 } dt_pjrt_gpu;

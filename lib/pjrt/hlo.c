@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The few fields of HloModuleProto that are read, and CompileOptionsProto as far as it is written. Numbers of fields are those
- * of xla/service/hlo.proto, xla/xla_data.proto and xla/pjrt/proto/compile_options.proto.
+ * The few fields of HloModuleProto that are read, and CompileOptionsProto as far as it is written.
+ * Numbers of fields are those of xla/service/hlo.proto, xla/xla_data.proto and
+ * xla/pjrt/proto/compile_options.proto.
  *
- *     HloModuleProtoWithConfig 1 module -> 3 computations -> 5 id, 2 instructions: 2 opcode, 3 shape, 8 literal -> 4 s32s, 35 id, 36 operands,
- *         38 called computations (of a loop body and condition), 43 backend_config (JSON text), 63 comparison direction
+ *     HloModuleProtoWithConfig 1 module -> 3 computations -> 5 id, 2 instructions: 2 opcode, 3
+ *     shape, 8 literal -> 4 s32s, 35 id, 36 operands,
+ *         38 called computations (of a loop body and condition), 43 backend_config (JSON text), 63
+ *         comparison direction
  *
  * A computation counts as often as it runs: a loop's body as often as its condition says.
  *
@@ -21,26 +24,23 @@
 #include "base/arena.h"
 #include "base/hash_index.h"
 
-const char *const dt_pjrt_kinds[DT_PJRT_KINDS] = { "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute" };
+const char *const dt_pjrt_kinds[DT_PJRT_KINDS] = {"all-reduce", "all-gather", "reduce-scatter",
+                                                  "all-to-all", "collective-permute"};
 
 /* ---- reading ---- */
 
 /* The next field of s; false at its end, and where it is malformed: then *bad is set. */
-static bool next(dt_pb_span *s, dt_pb_field *f, bool *bad)
-{
+static bool next(dt_pb_span *s, dt_pb_field *f, bool *bad) {
     const char *why;
-    if (*bad || s->at == s->end)
-        return false;
+    if (*bad || s->at == s->end) return false;
     *bad = !dt_pb_next(s, f, &why);
     return !*bad;
 }
 
 /* The next number of a packed list, likewise. */
-static bool next_number(dt_pb_span *s, uint64_t *x, bool *bad)
-{
+static bool next_number(dt_pb_span *s, uint64_t *x, bool *bad) {
     const char *why;
-    if (*bad || s->at == s->end)
-        return false;
+    if (*bad || s->at == s->end) return false;
     *bad = !dt_pb_varint(s, x, &why);
     return !*bad;
 }
@@ -50,35 +50,29 @@ static bool next_number(dt_pb_span *s, uint64_t *x, bool *bad)
 enum { DEEPEST = 16 };
 
 /* Bytes of an element by PrimitiveType; what is not listed (tokens, half bytes) counts 0. */
-static double element_bytes(uint64_t type)
-{
-    static const unsigned char sizes[] = { [1] = 1, [2] = 1, [3] = 2, [4] = 4, [5] = 8, [6] = 1, [7] = 2, [8] = 4, [9] = 8, [10] = 2, [11] = 4, [12] = 8,
-                                           [15] = 8, [16] = 2, [18] = 16, [19] = 1, [20] = 1 };
+static double element_bytes(uint64_t type) {
+    static const unsigned char sizes[] = {
+        [1] = 1,  [2] = 1,  [3] = 2,  [4] = 4,  [5] = 8,  [6] = 1,   [7] = 2,  [8] = 4, [9] = 8,
+        [10] = 2, [11] = 4, [12] = 8, [15] = 8, [16] = 2, [18] = 16, [19] = 1, [20] = 1};
     return type < sizeof sizes ? sizes[type] : 0;
 }
 
-static double product_of(dt_pb_span packed, bool *bad)
-{
+static double product_of(dt_pb_span packed, bool *bad) {
     double product = 1;
     uint64_t n;
-    while (next_number(&packed, &n, bad))
-        product *= (double)n;
+    while (next_number(&packed, &n, bad)) product *= (double)n;
     return product;
 }
 
 /* Bytes of a value, a tuple's parts together. */
-static double shape_bytes(dt_pb_span s, int depth, bool *bad)
-{
+static double shape_bytes(dt_pb_span s, int depth, bool *bad) {
     double size = 0, elements = 1, parts = 0;
     dt_pb_field f;
     *bad = *bad || depth > DEEPEST;
     while (next(&s, &f, bad))
-        if (f.number == 2 && f.type == DT_PB_VARINT)
-            size = element_bytes(f.value);
-        else if (f.number == 3 && f.type == DT_PB_BYTES)
-            elements *= product_of(f.bytes, bad);
-        else if (f.number == 3 && f.type == DT_PB_VARINT)
-            elements *= (double)f.value;
+        if (f.number == 2 && f.type == DT_PB_VARINT) size = element_bytes(f.value);
+        else if (f.number == 3 && f.type == DT_PB_BYTES) elements *= product_of(f.bytes, bad);
+        else if (f.number == 3 && f.type == DT_PB_VARINT) elements *= (double)f.value;
         else if (f.number == 4 && f.type == DT_PB_BYTES)
             parts += shape_bytes(f.bytes, depth + 1, bad);
     return size * elements + parts;
@@ -88,12 +82,11 @@ static double shape_bytes(dt_pb_span s, int depth, bool *bad)
 
 typedef struct instruction {
     dt_pb_span opcode, shape, literal, backend, operands, called, direction;
-    uint64_t id, operand;  /* operand: the only one, where it is not packed */
+    uint64_t id, operand; /* operand: the only one, where it is not packed */
     bool has_operand;
 } instruction;
 
-static dt_pb_span *field_of(instruction *i, uint64_t number)
-{
+static dt_pb_span *field_of(instruction *i, uint64_t number) {
     switch (number) {
     case 2: return &i->opcode;
     case 3: return &i->shape;
@@ -106,65 +99,55 @@ static dt_pb_span *field_of(instruction *i, uint64_t number)
     }
 }
 
-static instruction read_instruction(dt_pb_span s, bool *bad)
-{
-    instruction i = { 0 };
+static instruction read_instruction(dt_pb_span s, bool *bad) {
+    instruction i = {0};
     dt_pb_field f;
     while (next(&s, &f, bad)) {
         dt_pb_span *to = f.type == DT_PB_BYTES ? field_of(&i, f.number) : NULL;
-        if (to)
-            *to = f.bytes;
-        else if (f.number == 35 && f.type == DT_PB_VARINT)
-            i.id = f.value;
+        if (to) *to = f.bytes;
+        else if (f.number == 35 && f.type == DT_PB_VARINT) i.id = f.value;
         else if (f.number == 36 && f.type == DT_PB_VARINT)
             i.operand = f.value, i.has_operand = true;
     }
     return i;
 }
 
-static bool is_text(dt_pb_span s, const char *text, const char *suffix)
-{
+static bool is_text(dt_pb_span s, const char *text, const char *suffix) {
     size_t n = strlen(text), m = strlen(suffix);
-    return (size_t)(s.end - s.at) == n + m && memcmp(s.at, text, n) == 0 && memcmp(s.at + n, suffix, m) == 0;
+    return (size_t)(s.end - s.at) == n + m && memcmp(s.at, text, n) == 0 &&
+           memcmp(s.at + n, suffix, m) == 0;
 }
 
 /* A larger count is not an estimate: compilers write INT64_MAX where they have none. */
 static const double no_estimate = 4e18;
 
 /* A number of the backend's JSON, 0 where it has none: {.., "estimated_cycles":"1234", ..}. */
-static double number_of(dt_pb_span s, const char *key)
-{
+static double number_of(dt_pb_span s, const char *key) {
     size_t n = strlen(key);
     double number = 0;
-    while ((size_t)(s.end - s.at) > n && memcmp(s.at, key, n) != 0)
-        s.at++;
-    if ((size_t)(s.end - s.at) <= n)
-        return 0;
+    while ((size_t)(s.end - s.at) > n && memcmp(s.at, key, n) != 0) s.at++;
+    if ((size_t)(s.end - s.at) <= n) return 0;
     for (s.at += n; s.at < s.end && *s.at >= '0' && *s.at <= '9'; s.at++)
         number = number * 10 + (*s.at - '0');
     return number;
 }
 
 /* The bytes of instruction `id` of a computation. */
-static double bytes_of(dt_pb_span computation, uint64_t id, bool *bad)
-{
+static double bytes_of(dt_pb_span computation, uint64_t id, bool *bad) {
     dt_pb_field f;
     while (next(&computation, &f, bad))
         if (f.number == 2 && f.type == DT_PB_BYTES) {
             instruction i = read_instruction(f.bytes, bad);
-            if (i.id == id)
-                return shape_bytes(i.shape, 0, bad);
+            if (i.id == id) return shape_bytes(i.shape, 0, bad);
         }
     return 0;
 }
 
-static double operand_bytes(dt_pb_span computation, const instruction *i, bool *bad)
-{
+static double operand_bytes(dt_pb_span computation, const instruction *i, bool *bad) {
     double sum = i->has_operand ? bytes_of(computation, i->operand, bad) : 0;
     dt_pb_span ids = i->operands;
     uint64_t id;
-    while (next_number(&ids, &id, bad))
-        sum += bytes_of(computation, id, bad);
+    while (next_number(&ids, &id, bad)) sum += bytes_of(computation, id, bad);
     return sum;
 }
 
@@ -173,7 +156,7 @@ static double operand_bytes(dt_pb_span computation, const instruction *i, bool *
 typedef struct computation {
     dt_pb_span at;
     uint64_t id;
-    double times; /* that it runs in a step */
+    double times;  /* that it runs in a step */
     bool launches; /* its instructions are kernels; else they are inside of one */
 } computation;
 
@@ -185,97 +168,82 @@ typedef struct module {
 
 static const double most_times = 1e12; /* products stay finite */
 
-static void add_computation(module *m, dt_pb_span s, bool *bad)
-{
-    computation c = { .at = s };
+static void add_computation(module *m, dt_pb_span s, bool *bad) {
+    computation c = {.at = s};
     dt_pb_field f;
     while (next(&s, &f, bad))
-        if (f.number == 5 && f.type == DT_PB_VARINT)
-            c.id = f.value;
+        if (f.number == 5 && f.type == DT_PB_VARINT) c.id = f.value;
     DT_GROW(m->c, m->cap, m->n + 1);
     m->c[m->n++] = c;
     dt_hash_index_add(&m->places, c.id);
 }
 
 /* NULL: there is none before `before`; callers come after what they call. */
-static computation *find_computation(const module *m, uint64_t id, int before)
-{
+static computation *find_computation(const module *m, uint64_t id, int before) {
     for (int i = dt_hash_index_first(&m->places, id); i >= 0; i = dt_hash_index_next(&m->places, i))
-        if (i < before && m->c[i].id == id)
-            return &m->c[i];
+        if (i < before && m->c[i].id == id) return &m->c[i];
     return NULL;
 }
 
-static double integer_of(dt_pb_span literal, bool *bad)
-{
+static double integer_of(dt_pb_span literal, bool *bad) {
     uint64_t x = 0;
     dt_pb_field f;
     while (next(&literal, &f, bad))
-        if (f.number == 4 && f.type == DT_PB_BYTES)
-            next_number(&f.bytes, &x, bad);
+        if (f.number == 4 && f.type == DT_PB_BYTES) next_number(&f.bytes, &x, bad);
     return x <= INT32_MAX ? (double)x : 0;
 }
 
-/* A condition `counter < n` of a loop that counts from 0, as stablehlo writes them: n. 0: it is another one. */
-static double trips_of(dt_pb_span condition, bool *bad)
-{
+/* A condition `counter < n` of a loop that counts from 0, as stablehlo writes them: n. 0: it is
+ * another one. */
+static double trips_of(dt_pb_span condition, bool *bad) {
     double n = 0;
     int compared = 0, constants = 0;
     dt_pb_field f;
     while (next(&condition, &f, bad)) {
-        if (f.number != 2 || f.type != DT_PB_BYTES)
-            continue;
+        if (f.number != 2 || f.type != DT_PB_BYTES) continue;
         instruction i = read_instruction(f.bytes, bad);
         if (is_text(i.opcode, "constant", "")) {
             n = integer_of(i.literal, bad);
             constants++;
-        } else if (is_text(i.opcode, "compare", "") && is_text(i.direction, "LT", ""))
-            compared++;
+        } else if (is_text(i.opcode, "compare", "") && is_text(i.direction, "LT", "")) compared++;
         else if (!is_text(i.opcode, "parameter", "") && !is_text(i.opcode, "get-tuple-element", ""))
             return 0;
     }
     return constants == 1 && compared == 1 ? n : 0;
 }
 
-static bool is_one_of(dt_pb_span opcode, const char *const *list)
-{
-    while (*list && !is_text(opcode, *list, ""))
-        list++;
+static bool is_one_of(dt_pb_span opcode, const char *const *list) {
+    while (*list && !is_text(opcode, *list, "")) list++;
     return *list != NULL;
 }
 
 /* As the compiler says it, or as the condition does; 0: neither does. */
-static double turns_of(const instruction *i, const computation *condition, bool *bad)
-{
+static double turns_of(const instruction *i, const computation *condition, bool *bad) {
     const double said = number_of(i->backend, "\"known_trip_count\":{\"n\":\"");
     return said > 0 ? fmin(said, most_times) : condition ? trips_of(condition->at, bad) : 0;
 }
 
 /* What an instruction of computation `at` calls runs so many times more. */
-static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report *out, bool *bad)
-{
-    static const char *const flow[] = { "call", "conditional", "async-start", NULL };
+static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report *out, bool *bad) {
+    static const char *const flow[] = {"call", "conditional", "async-start", NULL};
     const bool loop = is_text(i->opcode, "while", "");
     const bool flows = m->c[at].launches && is_one_of(i->opcode, flow);
     dt_pb_span ids = i->called;
-    computation *called[2] = { NULL, NULL }, *c;
+    computation *called[2] = {NULL, NULL}, *c;
     uint64_t id;
     for (int k = 0; next_number(&ids, &id, bad); k++) {
         c = find_computation(m, id, at);
-        if (c && loop && k < 2)
-            called[k] = c;
+        if (c && loop && k < 2) called[k] = c;
         else if (c) {
             c->times = fmin(c->times + m->c[at].times, most_times);
             c->launches |= flows;
         }
     }
-    if (!loop)
-        return;
+    if (!loop) return;
     const double trips = turns_of(i, called[1], bad);
     out->loops += trips == 0;
     out->turns = fmin(out->turns + m->c[at].times * fmax(trips, 1), most_times);
-    if (called[0])
-        called[0]->launches |= m->c[at].launches;
+    if (called[0]) called[0]->launches |= m->c[at].launches;
     for (int k = 0; k < 2 && called[k]; k++)
         called[k]->times = fmin(called[k]->times + m->c[at].times * fmax(trips, 1), most_times);
 }
@@ -283,35 +251,46 @@ static void count_calls(module *m, int at, const instruction *i, dt_pjrt_report 
 /* ---- what it takes ---- */
 
 /* Nothing is launched for these: names of memory, control, second halves of what was started. */
-static bool is_launched(const instruction *i)
-{
-    static const char *const names[] = {
-        "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "while", "call",
-        "conditional", "after-all", "add-dependency", "opt-barrier", "async-start", "async-update",
-        "async-done", "copy-done", "send-done", "recv-done", "all-reduce-done", "all-gather-done",
-        "collective-permute-done", NULL
-    };
+static bool is_launched(const instruction *i) {
+    static const char *const names[] = {"parameter",
+                                        "constant",
+                                        "tuple",
+                                        "get-tuple-element",
+                                        "bitcast",
+                                        "while",
+                                        "call",
+                                        "conditional",
+                                        "after-all",
+                                        "add-dependency",
+                                        "opt-barrier",
+                                        "async-start",
+                                        "async-update",
+                                        "async-done",
+                                        "copy-done",
+                                        "send-done",
+                                        "recv-done",
+                                        "all-reduce-done",
+                                        "all-gather-done",
+                                        "collective-permute-done",
+                                        NULL};
     return !is_one_of(i->opcode, names);
 }
 
-static void add_instruction(const computation *c, const instruction *i, dt_pjrt_report *out, bool *bad)
-{
-    if (c->launches && is_launched(i))
-        out->kernels = fmin(out->kernels + c->times, most_times);
+static void add_instruction(const computation *c, const instruction *i, dt_pjrt_report *out,
+                            bool *bad) {
+    if (c->launches && is_launched(i)) out->kernels = fmin(out->kernels + c->times, most_times);
     const double cycles = number_of(i->backend, "\"estimated_cycles\":\"");
-    if (cycles < no_estimate)
-        out->cycles += c->times * cycles;
-    else
-        out->unknown = fmin(out->unknown + c->times, most_times);
+    if (cycles < no_estimate) out->cycles += c->times * cycles;
+    else out->unknown = fmin(out->unknown + c->times, most_times);
     for (int k = 0; k < DT_PJRT_KINDS; k++)
-        if (is_text(i->opcode, dt_pjrt_kinds[k], "") || is_text(i->opcode, dt_pjrt_kinds[k], "-start")) {
+        if (is_text(i->opcode, dt_pjrt_kinds[k], "") ||
+            is_text(i->opcode, dt_pjrt_kinds[k], "-start")) {
             out->collective[k].n = (int)fmin(out->collective[k].n + c->times, INT_MAX);
             out->collective[k].bytes += c->times * operand_bytes(c->at, i, bad);
         }
 }
 
-static void read_computation(module *m, int at, dt_pjrt_report *out, bool *bad)
-{
+static void read_computation(module *m, int at, dt_pjrt_report *out, bool *bad) {
     computation *c = &m->c[at];
     dt_pb_span s = c->at;
     dt_pb_field f;
@@ -327,42 +306,37 @@ static void read_computation(module *m, int at, dt_pjrt_report *out, bool *bad)
         }
 }
 
-static int read_module(dt_pb_span s, dt_pjrt_report *out, bool *bad)
-{
-    module m = { 0 };
+static int read_module(dt_pb_span s, dt_pjrt_report *out, bool *bad) {
+    module m = {0};
     dt_pb_field f;
     while (next(&s, &f, bad))
-        if (f.number == 3 && f.type == DT_PB_BYTES)
-            add_computation(&m, f.bytes, bad);
-    for (int at = m.n - 1; at >= 0; at--)
-        read_computation(&m, at, out, bad);
+        if (f.number == 3 && f.type == DT_PB_BYTES) add_computation(&m, f.bytes, bad);
+    for (int at = m.n - 1; at >= 0; at--) read_computation(&m, at, out, bad);
     free(m.c);
     dt_hash_index_release(&m.places);
     return m.n;
 }
 
-dt_status *dt_pjrt_read_hlo(const void *bytes, size_t n, dt_pjrt_report *out)
-{
-    dt_pb_span s = { bytes, (const unsigned char *)bytes + n };
+dt_status *dt_pjrt_read_hlo(const void *bytes, size_t n, dt_pjrt_report *out) {
+    dt_pb_span s = {bytes, (const unsigned char *)bytes + n};
     int computations = 0;
     bool bad = false;
     dt_pb_field f;
     while (next(&s, &f, &bad))
-        if (f.number == 1 && f.type == DT_PB_BYTES)
-            computations += read_module(f.bytes, out, &bad);
+        if (f.number == 1 && f.type == DT_PB_BYTES) computations += read_module(f.bytes, out, &bad);
     if (bad || computations == 0)
-        return dt_fail(DT_E_COMPILER, NULL, "the optimized program cannot be read: %s", bad ? "malformed HLO" : "it contains no HLO module");
+        return dt_fail(DT_E_COMPILER, NULL, "the optimized program cannot be read: %s",
+                       bad ? "malformed HLO" : "it contains no HLO module");
     return NULL;
 }
 
 /* ---- writing ---- */
 
-/* executable_build_options (3): num_replicas (4), num_partitions (5), device_assignment (9): replica_count (1), computation_count (2), computation_devices (3): ids (1). */
-void dt_pjrt_write_options(const int64_t *device, int n, dt_str *out)
-{
-    dt_str ids = { 0 }, devices = { 0 }, assignment = { 0 }, build = { 0 };
-    for (int i = 0; i < n; i++)
-        dt_pb_put_varint(&ids, (uint64_t)device[i]);
+/* executable_build_options (3): num_replicas (4), num_partitions (5), device_assignment (9):
+ * replica_count (1), computation_count (2), computation_devices (3): ids (1). */
+void dt_pjrt_write_options(const int64_t *device, int n, dt_str *out) {
+    dt_str ids = {0}, devices = {0}, assignment = {0}, build = {0};
+    for (int i = 0; i < n; i++) dt_pb_put_varint(&ids, (uint64_t)device[i]);
     dt_pb_move_message(&devices, DT_PB_TAG(1, DT_PB_BYTES), &ids);
     dt_pb_put_int(&assignment, DT_PB_TAG(1, DT_PB_VARINT), n);
     dt_pb_put_int(&assignment, DT_PB_TAG(2, DT_PB_VARINT), 1);
@@ -374,24 +348,21 @@ void dt_pjrt_write_options(const int64_t *device, int n, dt_str *out)
 }
 
 /* env_option_overrides (7): a map from names (1) to values (2); a text is (1), a bool (2). */
-static void put_override(const char *name, dt_str *value, dt_str *out)
-{
-    dt_str entry = { 0 };
+static void put_override(const char *name, dt_str *value, dt_str *out) {
+    dt_str entry = {0};
     dt_pb_put_text(&entry, DT_PB_TAG(1, DT_PB_BYTES), name);
     dt_pb_move_message(&entry, DT_PB_TAG(2, DT_PB_BYTES), value);
     dt_pb_move_message(out, DT_PB_TAG(7, DT_PB_BYTES), &entry);
 }
 
-void dt_pjrt_write_override(const char *name, bool value, dt_str *out)
-{
-    dt_str text = { 0 };
+void dt_pjrt_write_override(const char *name, bool value, dt_str *out) {
+    dt_str text = {0};
     dt_pb_put_int(&text, DT_PB_TAG(2, DT_PB_VARINT), value);
     put_override(name, &text, out);
 }
 
-void dt_pjrt_write_override_text(const char *name, const char *value, dt_str *out)
-{
-    dt_str text = { 0 };
+void dt_pjrt_write_override_text(const char *name, const char *value, dt_str *out) {
+    dt_str text = {0};
     dt_pb_put_text(&text, DT_PB_TAG(1, DT_PB_BYTES), value);
     put_override(name, &text, out);
 }

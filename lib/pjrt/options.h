@@ -10,11 +10,12 @@
 typedef struct dt_pjrt_options {
     int n;
     dt_pjrt_named_value *at;
-    int64_t *visible;    /* the devices it is confined to, ascending; NULL: all that there are */
+    int64_t *visible; /* the devices it is confined to, ascending; NULL: all that there are */
 } dt_pjrt_options;
-/* Release it with dt_pjrt_options_release, also after an error: BACKEND where a variable of the environment
- * has no value of its option. Settings are lent. */
-dt_status *dt_pjrt_options_of(const dt_pjrt *p, const dt_pjrt_opening *how, dt_pjrt_options *out) DT_MUST_USE;
+/* Release it with dt_pjrt_options_release, also after an error: BACKEND where a variable of the
+ * environment has no value of its option. Settings are lent. */
+dt_status *dt_pjrt_options_of(const dt_pjrt *p, const dt_pjrt_opening *how,
+                              dt_pjrt_options *out) DT_MUST_USE;
 void dt_pjrt_options_release(dt_pjrt_options *o);
 /* The callbacks of a process among others. */
 void dt_pjrt_share(dt_pjrt_client_create *a, const dt_pjrt_store *store);

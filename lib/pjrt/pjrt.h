@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uses a compiler that the user has installed: a plug-in with the PJRT C API, opened at run time. A program is compiled for a slice that need
- * not exist, to find out how much memory it needs. Nothing is linked or shipped, and the program is never run.
+ * Uses a compiler that the user has installed: a plug-in with the PJRT C API, opened at run time. A
+ * program is compiled for a slice that need not exist, to find out how much memory it needs.
+ * Nothing is linked or shipped, and the program is never run.
  */
 #ifndef DT_PJRT_PJRT_H
 #define DT_PJRT_PJRT_H
@@ -14,20 +15,22 @@ typedef struct dt_pjrt dt_pjrt;
 
 /* PLUGIN when the file is no plug-in of an API that is known here. */
 dt_status *dt_pjrt_open(dt_pjrt **out, const char *path) DT_MUST_USE;
-void dt_pjrt_close(dt_pjrt *p); /* takes NULL; the library stays loaded, as such libraries want to */
+/* takes NULL; the library stays loaded, as such libraries want to */
+void dt_pjrt_close(dt_pjrt *p);
 /* "PJRT 0.112, StableHLO 1.17.0" */
 void dt_pjrt_print_version(const dt_pjrt *p, dt_str *out);
 
 /* For whom, and what. */
 typedef struct dt_pjrt_order {
-    const char *slice;       /* "v4:2x2x2"; of GPUs any name */
-    const char *target;      /* of GPUs: what each is (gpus.h), and TPUs' figures are not read; NULL: TPUs */
+    const char *slice; /* "v4:2x2x2"; of GPUs any name */
+    /* of GPUs: what each is (gpus.h), and TPUs' figures are not read; NULL: TPUs */
+    const char *target;
     bool wrap[3];
-    int host[3];             /* chips of a host */
+    int host[3]; /* chips of a host */
     bool megacore;
-    int n_devices;           /* that run the program: XLA's replicas, in order */
-    const int64_t *device;   /* their ids */
-    const char *program;     /* StableHLO text */
+    int n_devices;         /* that run the program: XLA's replicas, in order */
+    const int64_t *device; /* their ids */
+    const char *program;   /* StableHLO text */
     size_t size;
 } dt_pjrt_order;
 
@@ -36,21 +39,27 @@ extern const char *const dt_pjrt_kinds[DT_PJRT_KINDS];
 
 typedef struct dt_pjrt_report {
     int64_t code, argument, output, alias, temp, peak; /* bytes of a device; peak 0: not told */
-    int64_t hbm;             /* that programs get of a device; 0: not told */
-    double cycles;           /* estimated, all instructions together; a loop's body counts as often as it runs */
-    int loops;               /* that do not say how often; their bodies count once */
-    double unknown;          /* runs of kernels that have no estimate, and are not in `cycles` */
-    double kernels;          /* launches in a step; those of loops as often as they run */
-    double turns;            /* of loops, all together */
-    struct { int n; double bytes; } collective[DT_PJRT_KINDS]; /* launches, and bytes that go in */
+    int64_t hbm; /* that programs get of a device; 0: not told */
+    /* estimated, all instructions together; a loop's body counts as often as it runs */
+    double cycles;
+    int loops;      /* that do not say how often; their bodies count once */
+    double unknown; /* runs of kernels that have no estimate, and are not in `cycles` */
+    double kernels; /* launches in a step; those of loops as often as they run */
+    double turns;   /* of loops, all together */
+    struct {
+        int n;
+        double bytes;
+    } collective[DT_PJRT_KINDS]; /* launches, and bytes that go in */
 } dt_pjrt_report;
-/* COMPILER with its words when the compiler refuses, PLUGIN when the plug-in lacks what it takes. */
-dt_status *dt_pjrt_compile(const dt_pjrt *p, const dt_pjrt_order *o, dt_pjrt_report *out) DT_MUST_USE;
+/* COMPILER with its words when the compiler refuses, PLUGIN when the plug-in lacks what it
+ * takes. */
+dt_status *dt_pjrt_compile(const dt_pjrt *p, const dt_pjrt_order *o,
+                           dt_pjrt_report *out) DT_MUST_USE;
 
 /* ---- parts, for tests ---- */
 
-/* Reads an optimized HLO module (with its configuration, as the API gives it): cycles, kernels, loops,
- * collectives. COMPILER when it is malformed. */
+/* Reads an optimized HLO module (with its configuration, as the API gives it): cycles, kernels,
+ * loops, collectives. COMPILER when it is malformed. */
 dt_status *dt_pjrt_read_hlo(const void *bytes, size_t n, dt_pjrt_report *out) DT_MUST_USE;
 /* CompileOptionsProto for replicas on these devices. */
 void dt_pjrt_write_options(const int64_t *device, int n, dt_str *out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls into a plug-in's table, shared by those that only compile (pjrt.c) and those that run (client.c). */
+/* Calls into a plug-in's table, shared by those that only compile (pjrt.c) and those that run
+ * (client.c). */
 #ifndef DT_PJRT_PJRT_IMPL_H
 #define DT_PJRT_PJRT_IMPL_H
 
@@ -12,7 +13,7 @@ struct dt_pjrt {
     int64_t stablehlo[3]; /* the version that it reads; zeros: not told */
 };
 
-#define DT_PJRT_HEAD(type) .head = { .size = sizeof(type) }
+#define DT_PJRT_HEAD(type) .head = {.size = sizeof(type)}
 
 /* A call: which function, its published name, what for, and the error that its failures are. */
 typedef struct dt_pjrt_step {
@@ -24,10 +25,12 @@ typedef struct dt_pjrt_step {
 /* dt_pjrt_open, which leaves the environment as it is. */
 dt_status *dt_pjrt_load(dt_pjrt **out, const char *path) DT_MUST_USE;
 bool dt_pjrt_has(const dt_pjrt *p, dt_pjrt_slot slot);
-/* PLUGIN where the table lacks the function. RESOURCE_EXHAUSTED of a device or a compiler is DOES_NOT_FIT. */
+/* PLUGIN where the table lacks the function. RESOURCE_EXHAUSTED of a device or a compiler is
+ * DOES_NOT_FIT. */
 dt_status *dt_pjrt_call(const dt_pjrt *p, const dt_pjrt_step *s, void *arguments) DT_MUST_USE;
 /* The words of a plug-in's error, which is freed. */
-dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing, void *error) DT_MUST_USE;
+dt_status *dt_pjrt_failed(const dt_pjrt *p, dt_error id, const char *doing,
+                          void *error) DT_MUST_USE;
 /* Of an object that nobody needs any more, or NULL; what goes wrong then is nobody's concern. */
 void dt_pjrt_destroy(const dt_pjrt *p, dt_pjrt_slot slot, void *object);
 /* Whether its devices are GPUs: NVIDIA's and AMD's plug-ins have an extension that others lack. */

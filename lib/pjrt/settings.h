@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a user says of a plug-in besides its path: options for its client, by the names that the plug-in
- * knows, and how float32 products are computed. Plug-ins differ in the options that they take: GPU
- * plug-ins refuse an unknown name and a value of another kind, XLA on the CPU ignores all of them.
+ * What a user says of a plug-in besides its path: options for its client, by the names that the
+ * plug-in knows, and how float32 products are computed. Plug-ins differ in the options that they
+ * take: GPU plug-ins refuse an unknown name and a value of another kind, XLA on the CPU ignores all
+ * of them.
  */
 #ifndef DT_PJRT_SETTINGS_H
 #define DT_PJRT_SETTINGS_H
@@ -12,26 +13,36 @@
 
 /* The published kinds of values. */
 typedef enum dt_pjrt_kind {
-    DT_PJRT_STRING, DT_PJRT_INT64, DT_PJRT_INT64_LIST, DT_PJRT_FLOAT, DT_PJRT_BOOL
+    DT_PJRT_STRING,
+    DT_PJRT_INT64,
+    DT_PJRT_INT64_LIST,
+    DT_PJRT_FLOAT,
+    DT_PJRT_BOOL
 } dt_pjrt_kind;
 
 typedef struct dt_pjrt_setting {
     const char *name;
     dt_pjrt_kind kind;
-    union { const char *text; int64_t whole; const int64_t *list; double number; bool flag; } value;
-    int n;                       /* of the list */
+    union {
+        const char *text;
+        int64_t whole;
+        const int64_t *list;
+        double number;
+        bool flag;
+    } value;
+    int n; /* of the list */
 } dt_pjrt_setting;
 
-/* How products and convolutions of float32 are computed: with all digits, or with operands rounded to
- * the 10 bits of TensorFloat-32, which GPUs multiply several times faster. */
+/* How products and convolutions of float32 are computed: with all digits, or with operands rounded
+ * to the 10 bits of TensorFloat-32, which GPUs multiply several times faster. */
 typedef enum dt_pjrt_products { DT_PJRT_FLOAT32, DT_PJRT_TENSORFLOAT32 } dt_pjrt_products;
 
 typedef struct dt_pjrt_settings {
     int n;
-    const dt_pjrt_setting *at;   /* [n], each name once */
+    const dt_pjrt_setting *at; /* [n], each name once */
     dt_pjrt_products products;
-    const char *cache;           /* folder of compiled programs; NULL: the environment's, or none */
-    struct dt_arena *arena;      /* of a copy: what it owns */
+    const char *cache;      /* folder of compiled programs; NULL: the environment's, or none */
+    struct dt_arena *arena; /* of a copy: what it owns */
 } dt_pjrt_settings;
 
 /* A copy that owns its texts; NULL for NULL. */

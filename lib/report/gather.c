@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runs as the JSON that page.js draws: what the record says as it says it, curves with the points that a screen can show, and what takes all of a run to
- * know (its outcome, the best values, sums, its job as a list of keys). */
+/* The runs as the JSON that page.js draws: what the record says as it says it, curves with the
+ * points that a screen can show, and what takes all of a run to know (its outcome, the best values,
+ * sums, its job as a list of keys). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,28 +11,22 @@
 enum { EARLY = 20, LATE = 80, MOST_REMARKS = 20, BINS = 120 };
 
 /* Of a long list the first and last ones: the item behind i. */
-static int next_of(int i, int n)
-{
-    return i + 1 == EARLY && n > EARLY + LATE ? n - LATE : i + 1;
-}
+static int next_of(int i, int n) { return i + 1 == EARLY && n > EARLY + LATE ? n - LATE : i + 1; }
 
 /* Depth is bounded by whoever parsed it. */
-static void put_tree(dt_json *j, const char *key, const json_t *tree)
-{
+static void put_tree(dt_json *j, const char *key, const json_t *tree) {
     const char *name;
     json_t *value;
     size_t i;
     switch (tree ? json_typeof(tree) : JSON_NULL) {
     case JSON_OBJECT:
         dt_json_open(j, key, '{');
-        json_object_foreach((json_t *)(uintptr_t)tree, name, value)
-            put_tree(j, name, value);
+        json_object_foreach((json_t *)(uintptr_t)tree, name, value) put_tree(j, name, value);
         dt_json_close(j, '}');
         break;
     case JSON_ARRAY:
         dt_json_open(j, key, '[');
-        json_array_foreach(tree, i, value)
-            put_tree(j, NULL, value);
+        json_array_foreach(tree, i, value) put_tree(j, NULL, value);
         dt_json_close(j, ']');
         break;
     case JSON_STRING: dt_json_string(j, key, json_string_value(tree)); break;
@@ -46,8 +41,7 @@ static void put_tree(dt_json *j, const char *key, const json_t *tree)
 /* ---- what was recorded ---- */
 
 /* The job's text and its YAML have members of their own. */
-static void put_start(const dt_report_run *r, dt_json *j)
-{
+static void put_start(const dt_report_run *r, dt_json *j) {
     json_t *start = r->start ? json_copy(r->start) : NULL;
     json_object_del(start, "job");
     json_object_del(start, "config");
@@ -55,8 +49,7 @@ static void put_start(const dt_report_run *r, dt_json *j)
     json_decref(start);
 }
 
-static void put_attempts(const dt_report_run *r, dt_json *j)
-{
+static void put_attempts(const dt_report_run *r, dt_json *j) {
     dt_json_int(j, "attempts_in_all", r->n_attempts);
     dt_json_open(j, "attempts", '[');
     for (int i = 0; i < r->n_attempts; i = next_of(i, r->n_attempts)) {
@@ -69,14 +62,17 @@ static void put_attempts(const dt_report_run *r, dt_json *j)
         dt_json_bool(j, "resumed", a->resumed);
         dt_json_bool(j, "over", a->ended);
         dt_json_int(j, "exit", a->exit);
-        dt_json_string(j, "how", a->error ? a->error : a->stopped_early ? "stopped early by a callback" : a->finished ? "completed" : "ended");
+        dt_json_string(j, "how",
+                       a->error           ? a->error
+                       : a->stopped_early ? "stopped early by a callback"
+                       : a->finished      ? "completed"
+                                          : "ended");
         dt_json_close(j, '}');
     }
     dt_json_close(j, ']');
 }
 
-static void put_messages(const dt_report_run *r, dt_json *j)
-{
+static void put_messages(const dt_report_run *r, dt_json *j) {
     const dt_message_line *all[DT_MESSAGE_KINDS * 2 * DT_MESSAGE_ENDS];
     const int n = dt_messages_list(&r->messages, all);
     dt_json_open(j, "messages", '[');
@@ -104,8 +100,7 @@ static void put_messages(const dt_report_run *r, dt_json *j)
     dt_json_close(j, ']');
 }
 
-static void put_checkpoints(const dt_report_run *r, dt_json *j)
-{
+static void put_checkpoints(const dt_report_run *r, dt_json *j) {
     const dt_listing *l = &r->checkpoints;
     dt_json_int(j, "checkpoints_in_all", l->n);
     dt_json_open(j, "checkpoints", '[');
@@ -128,8 +123,7 @@ static void put_checkpoints(const dt_report_run *r, dt_json *j)
     dt_json_close(j, ']');
 }
 
-static void put_remarks(const dt_report_run *r, dt_json *j)
-{
+static void put_remarks(const dt_report_run *r, dt_json *j) {
     dt_json_open(j, "remarks", '[');
     for (int i = 0; i < r->n_remarks && i < MOST_REMARKS; i++)
         dt_json_string(j, NULL, dt_report_shown(r, r->remark[i]));
@@ -137,49 +131,41 @@ static void put_remarks(const dt_report_run *r, dt_json *j)
     dt_json_int(j, "remarks_in_all", r->n_remarks);
 }
 
-static void put_workers(const dt_report_run *r, dt_json *j)
-{
+static void put_workers(const dt_report_run *r, dt_json *j) {
     const dt_report_workers *last = &r->workers, *before = &r->workers_before;
     int n = DT_REPORT_STALENESS;
-    if (!r->has_workers)
-        return;
-    while (n > 0 && last->staleness[n - 1] + before->staleness[n - 1] == 0)
-        n--;
+    if (!r->has_workers) return;
+    while (n > 0 && last->staleness[n - 1] + before->staleness[n - 1] == 0) n--;
     dt_json_open(j, "workers", '{');
     dt_json_int(j, "n", last->n);
     dt_json_int(j, "lost", last->lost + before->lost);
     dt_json_int(j, "again", last->again + before->again);
     dt_json_int(j, "dropped", last->dropped + before->dropped);
     dt_json_open(j, "staleness", '[');
-    for (int i = 0; i < n; i++)
-        dt_json_int(j, NULL, last->staleness[i] + before->staleness[i]);
+    for (int i = 0; i < n; i++) dt_json_int(j, NULL, last->staleness[i] + before->staleness[i]);
     dt_json_close(j, ']');
     dt_json_close(j, '}');
 }
 
 /* ---- the job ---- */
 
-static bool is_leaf(const json_t *t)
-{
+static bool is_leaf(const json_t *t) {
     size_t i;
     const json_t *item;
-    if (!json_is_object(t) && !json_is_array(t))
-        return true;
-    if (json_is_object(t))
-        return json_object_size(t) == 0;
-    json_array_foreach(t, i, item)
-        if (!is_leaf(item) || json_is_object(item))
-            return false;
+    if (!json_is_object(t) && !json_is_array(t)) return true;
+    if (json_is_object(t)) return json_object_size(t) == 0;
+    json_array_foreach(t, i, item) if (!is_leaf(item) || json_is_object(item)) return false;
     return true;
 }
 
-/* All keys as "fit.epochs", in order, with their values as text, since no number of JavaScript has 64 bits. Depth is bounded by whoever parsed it. */
-static void put_keys(dt_arena *arena, const json_t *t, const char *path, dt_json *j)
-{
+/* All keys as "fit.epochs", in order, with their values as text, since no number of JavaScript has
+ * 64 bits. Depth is bounded by whoever parsed it. */
+static void put_keys(dt_arena *arena, const json_t *t, const char *path, dt_json *j) {
     const char *key;
     json_t *value;
     if (is_leaf(t)) {
-        char *text = json_is_string(t) ? dt_strdup(json_string_value(t)) : json_dumps(t, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+        char *text = json_is_string(t) ? dt_strdup(json_string_value(t))
+                                       : json_dumps(t, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
         dt_json_string(j, path, text);
         free(text);
         return;
@@ -191,28 +177,24 @@ static void put_keys(dt_arena *arena, const json_t *t, const char *path, dt_json
 }
 
 /* `config show --origin`; of a run that was not recorded the JSON that its checkpoint holds. */
-static void put_job(const dt_report_run *r, bool alone, dt_json *j)
-{
+static void put_job(const dt_report_run *r, bool alone, dt_json *j) {
     const char *config = r->start ? dt_report_text(r->start, "config") : NULL;
     char *text = config || !r->job ? NULL : json_dumps(r->job, JSON_INDENT(2));
     dt_json_string(j, "config", config ? config : text);
     free(text);
     dt_json_open(j, "job", '{');
-    if (r->job && !alone && json_object_size(r->job) > 0)
-        put_keys(r->arena, r->job, "", j);
+    if (r->job && !alone && json_object_size(r->job) > 0) put_keys(r->arena, r->job, "", j);
     dt_json_close(j, '}');
     dt_json_string(j, "format", dt_report_text(json_object_get(r->job, "dataset"), "format"));
 }
 
 /* ---- what it comes to ---- */
 
-static void put_figures(const dt_report_run *r, dt_json *j)
-{
+static void put_figures(const dt_report_run *r, dt_json *j) {
     dt_json_open(j, "figures", '{');
     for (int i = 0; i < r->by_epoch.n; i++) {
         const dt_series *s = &r->by_epoch.v[i];
-        if (s->n == 0 || strcmp(s->name, "learning_rate") == 0)
-            continue;
+        if (s->n == 0 || strcmp(s->name, "learning_rate") == 0) continue;
         const dt_figure f = dt_report_figure(r, s);
         dt_json_open(j, s->name, '{');
         dt_json_double(j, "last", f.last);
@@ -226,8 +208,7 @@ static void put_figures(const dt_report_run *r, dt_json *j)
     dt_json_close(j, '}');
 }
 
-static void put_outcome(const dt_report_run *r, dt_json *j)
-{
+static void put_outcome(const dt_report_run *r, dt_json *j) {
     const dt_outcome o = dt_report_outcome(r);
     dt_str why = {0};
     dt_report_explain(r, &why);
@@ -238,15 +219,15 @@ static void put_outcome(const dt_report_run *r, dt_json *j)
 }
 
 /* Of epochs those that ended: what a killed one did has no line. */
-static void put_sums(const dt_report_run *r, dt_json *j)
-{
-    static const char *const steps[] = {"n", "seconds"}, *const epochs[] = {"wall_s", "examples", "waited_s"};
+static void put_sums(const dt_report_run *r, dt_json *j) {
+    static const char *const steps[] = {"n", "seconds"}, *const epochs[] = {"wall_s", "examples",
+                                                                            "waited_s"};
     double all = 0;
     int64_t last = r->n_attempts > 0 ? r->attempt[r->n_attempts - 1].to : 0;
-    for (int i = 0; i < r->n_attempts; i++)
-        all += r->attempt[i].seconds;
+    for (int i = 0; i < r->n_attempts; i++) all += r->attempt[i].seconds;
     for (int i = 0; i < r->checkpoints.n; i++)
-        if (dt_report_is_own(r, &r->checkpoints.item[i]) && r->checkpoints.item[i].state.step > last)
+        if (dt_report_is_own(r, &r->checkpoints.item[i]) &&
+            r->checkpoints.item[i].state.step > last)
             last = r->checkpoints.item[i].state.step;
     dt_json_int(j, "step", last);
     dt_json_double(j, "seconds", all);
@@ -262,22 +243,17 @@ static void put_sums(const dt_report_run *r, dt_json *j)
 
 /* ---- curves ---- */
 
-static void put_points(dt_json *j, const char *x, const char *y, const dt_point *p, int n)
-{
+static void put_points(dt_json *j, const char *x, const char *y, const dt_point *p, int n) {
     dt_json_open(j, x, '[');
-    for (int i = 0; i < n; i++)
-        dt_json_double(j, NULL, p[i].x);
+    for (int i = 0; i < n; i++) dt_json_double(j, NULL, p[i].x);
     dt_json_close(j, ']');
     dt_json_open(j, y, '[');
-    for (int i = 0; i < n; i++)
-        dt_json_double(j, NULL, p[i].y);
+    for (int i = 0; i < n; i++) dt_json_double(j, NULL, p[i].y);
     dt_json_close(j, ']');
 }
 
-static void put_curve(dt_json *j, const dt_series *s)
-{
-    if (s->n == 0)
-        return;
+static void put_curve(dt_json *j, const dt_series *s) {
+    if (s->n == 0) return;
     dt_json_open(j, s->name, '{');
     put_points(j, "x", "y", s->p, s->n);
     if (s->of > 0) {
@@ -287,18 +263,21 @@ static void put_curve(dt_json *j, const dt_series *s)
     dt_json_close(j, '}');
 }
 
-/* factor * sum of `above` / sum of `below` over bins of neighbouring points, so that many short steps are no hedge. */
+/* factor * sum of `above` / sum of `below` over bins of neighbouring points, so that many short
+ * steps are no hedge. */
 static const struct {
     const char *name, *above, *below;
     double factor;
 } ratios[] = {
-    {"examples_per_s", "examples", "seconds", 1}, {"step_ms", "seconds", "n", 1e3}, {"waiting_percent", "waited_s", "seconds", 100},
+    {"examples_per_s", "examples", "seconds", 1},
+    {"step_ms", "seconds", "n", 1e3},
+    {"waiting_percent", "waited_s", "seconds", 100},
 };
 
-static void put_ratios(const dt_report_run *r, dt_json *j)
-{
+static void put_ratios(const dt_report_run *r, dt_json *j) {
     for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
-        const dt_series *a = dt_series_find(&r->work, ratios[i].above), *b = dt_series_find(&r->work, ratios[i].below);
+        const dt_series *a = dt_series_find(&r->work, ratios[i].above),
+                        *b = dt_series_find(&r->work, ratios[i].below);
         const int n = a && b ? a->n < b->n ? a->n : b->n : 0, each = (n + BINS - 1) / BINS;
         dt_series made = {.name = ratios[i].name};
         for (int k = 0; k < n; k += each) {
@@ -308,66 +287,68 @@ static void put_ratios(const dt_report_run *r, dt_json *j)
                 above += a->p[m].y;
                 below += b->p[m].y;
             }
-            dt_series_add(&made, a->p[end - 1].x, below > 0 ? ratios[i].factor * above / below : (double)NAN);
+            dt_series_add(&made, a->p[end - 1].x,
+                          below > 0 ? ratios[i].factor * above / below : (double)NAN);
         }
         put_curve(j, &made);
         free(made.p);
     }
 }
 
-static void put_curves(const dt_report_run *r, dt_json *j)
-{
+static void put_curves(const dt_report_run *r, dt_json *j) {
     dt_json_open(j, "by_epoch", '{');
-    for (int i = 0; i < r->by_epoch.n; i++)
-        put_curve(j, &r->by_epoch.v[i]);
+    for (int i = 0; i < r->by_epoch.n; i++) put_curve(j, &r->by_epoch.v[i]);
     dt_json_close(j, '}');
     dt_json_open(j, "by_step", '{');
-    for (int i = 0; i < r->by_step.n; i++)
-        put_curve(j, &r->by_step.v[i]);
+    for (int i = 0; i < r->by_step.n; i++) put_curve(j, &r->by_step.v[i]);
     put_ratios(r, j);
     dt_json_close(j, '}');
 }
 
 /* ---- the slice ---- */
 
-static bool read_four(const json_t *start, const char *key, int64_t out[4])
-{
+static bool read_four(const json_t *start, const char *key, int64_t out[4]) {
     const json_t *list = json_object_get(start, key);
-    for (size_t i = 0; i < 4; i++)
-        out[i] = json_integer_value(json_array_get(list, i));
+    for (size_t i = 0; i < 4; i++) out[i] = json_integer_value(json_array_get(list, i));
     return json_array_size(list) == 4;
 }
 
-static dt_status *place(const json_t *start, const dt_topology *t, dt_assignment **out)
-{
+static dt_status *place(const json_t *start, const dt_topology *t, dt_assignment **out) {
     int64_t shape[4], stride[4], order = dt_report_int(start, "order");
-    if (!read_four(start, "computation_shape", shape) || !read_four(start, "computation_stride", stride)) {
+    if (!read_four(start, "computation_shape", shape) ||
+        !read_four(start, "computation_stride", stride)) {
         *out = dt_assignment_each_core(t);
         return NULL;
     }
-    for (int i = 0; i < 4; i++)
-        stride[i] = stride[i] > 0 ? stride[i] : 1; /* none was said */
-    return dt_device_assignment_build(out, t, &(dt_device_assignment_options){
-        .computation_shape = shape, .shape_rank = 4, .computation_stride = stride, .stride_rank = 4,
-        .num_replicas = (int)dt_report_int(start, "replicas"), .device_order_mode = order <= DT_ORDER_MESH ? (dt_device_order)order : DT_ORDER_AUTO});
+    for (int i = 0; i < 4; i++) stride[i] = stride[i] > 0 ? stride[i] : 1; /* none was said */
+    return dt_device_assignment_build(
+        out, t,
+        &(dt_device_assignment_options){
+            .computation_shape = shape,
+            .shape_rank = 4,
+            .computation_stride = stride,
+            .stride_rank = 4,
+            .num_replicas = (int)dt_report_int(start, "replicas"),
+            .device_order_mode = order <= DT_ORDER_MESH ? (dt_device_order)order : DT_ORDER_AUTO});
 }
 
-/* As `topology --svg` draws it. A slice that this version does not know is not drawn; its name stands among the facts. */
-static void put_slice(const dt_report_run *r, dt_json *j)
-{
+/* As `topology --svg` draws it. A slice that this version does not know is not drawn; its name
+ * stands among the facts. */
+static void put_slice(const dt_report_run *r, dt_json *j) {
     dt_resolver *resolver = NULL;
     dt_assignment *a = NULL;
     dt_str svg = {0};
-    if (!r->start || !dt_report_text(r->start, "slice"))
-        return;
-    dt_status *s = dt_resolver_open(&resolver, dt_report_text(r->start, "slice"), DT_E_UNKNOWN_SLICE_OPTION, NULL);
-    if (!s)
-        s = dt_resolver_show_cores(resolver, dt_report_int(r->start, "cores_per_chip"), NULL);
-    if (!s)
-        s = place(r->start, resolver->topology, &a);
+    if (!r->start || !dt_report_text(r->start, "slice")) return;
+    dt_status *s = dt_resolver_open(&resolver, dt_report_text(r->start, "slice"),
+                                    DT_E_UNKNOWN_SLICE_OPTION, NULL);
+    if (!s) s = dt_resolver_show_cores(resolver, dt_report_int(r->start, "cores_per_chip"), NULL);
+    if (!s) s = place(r->start, resolver->topology, &a);
     if (!s) {
-        dt_topology_svg(&(dt_topology_picture){.topology = resolver->topology, .assignment = a,
-                                               .simulated = json_is_true(json_object_get(r->start, "simulated"))}, &svg);
+        dt_topology_svg(&(dt_topology_picture){.topology = resolver->topology,
+                                               .assignment = a,
+                                               .simulated = json_is_true(
+                                                   json_object_get(r->start, "simulated"))},
+                        &svg);
         dt_json_string(j, "picture", dt_str_text(&svg));
     }
     dt_status_free(s);
@@ -378,8 +359,7 @@ static void put_slice(const dt_report_run *r, dt_json *j)
 
 /* ---- all ---- */
 
-void dt_report_gather(const dt_report_run *r, bool alone, dt_json *j)
-{
+void dt_report_gather(const dt_report_run *r, bool alone, dt_json *j) {
     dt_json_open(j, NULL, '{');
     dt_json_string(j, "label", r->label);
     dt_json_string(j, "path", r->shown);
@@ -390,8 +370,7 @@ void dt_report_gather(const dt_report_run *r, bool alone, dt_json *j)
     put_start(r, j);
     put_job(r, alone, j);
     dt_json_open(j, "data", '{');
-    for (int i = 0; i < DT_REPORT_PARTS; i++)
-        put_tree(j, dt_report_parts[i], r->data[i]);
+    for (int i = 0; i < DT_REPORT_PARTS; i++) put_tree(j, dt_report_parts[i], r->data[i]);
     dt_json_close(j, '}');
     dt_json_string(j, "weights_sha256", r->weights_sha256);
     dt_json_string(j, "job_sha256", r->job_sha256);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The messages of a run: warnings, actions of callbacks, injected faults, generated texts. A run may repeat a message half a million times, so of each
- * kind the first and the last ones are kept, with the count, and of a long text its beginning.
+ * The messages of a run: warnings, actions of callbacks, injected faults, generated texts. A run
+ * may repeat a message half a million times, so of each kind the first and the last ones are kept,
+ * with the count, and of a long text its beginning.
  */
 #ifndef DT_REPORT_MESSAGES_H
 #define DT_REPORT_MESSAGES_H
@@ -12,21 +13,23 @@
 enum { DT_MESSAGE_KINDS = 4, DT_MESSAGE_ENDS = 50 };
 
 typedef struct dt_message_line {
-    const char *who, *text;   /* who: a callback; NULL: the run */
+    const char *who, *text; /* who: a callback; NULL: the run */
     int kind;
-    int64_t step, epoch;      /* 0: not known */
-    int64_t order;            /* among all */
-    int64_t left_out;         /* letters of the text that are not here */
+    int64_t step, epoch; /* 0: not known */
+    int64_t order;       /* among all */
+    int64_t left_out;    /* letters of the text that are not here */
 } dt_message_line;
 
 typedef struct dt_messages {
-    int64_t n;                /* of all kinds */
+    int64_t n; /* of all kinds */
     int64_t of[DT_MESSAGE_KINDS];
-    dt_message_line *line[DT_MESSAGE_KINDS]; /* [2 * DT_MESSAGE_ENDS] each; NULL: none of that kind */
+    /* [2 * DT_MESSAGE_ENDS] each; NULL: none of that kind */
+    dt_message_line *line[DT_MESSAGE_KINDS];
 } dt_messages;
 /* A copy is kept, terminated; line->order and left_out are not looked at. */
 void dt_messages_add(dt_messages *s, const dt_message_line *line);
-/* Those that are kept in their order, into all[DT_MESSAGE_KINDS * 2 * DT_MESSAGE_ENDS]; returns how many. */
+/* Those that are kept in their order, into all[DT_MESSAGE_KINDS * 2 * DT_MESSAGE_ENDS]; returns how
+ * many. */
 int dt_messages_list(const dt_messages *s, const dt_message_line **all);
 /* Of a kind: its word, "warning", "callback", "fault", "text", and how many are not kept. */
 const char *dt_message_kind(int kind);

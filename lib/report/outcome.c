@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a run ended: the last attempt says, and where nothing was recorded its newest checkpoint; and what it reached. */
+/* How a run ended: the last attempt says, and where nothing was recorded its newest checkpoint; and
+ * what it reached. */
 #include <string.h>
 #include <time.h>
 
@@ -7,132 +8,114 @@
 
 enum { DIVERGED = 79, STOPPED = 75 };
 
-static bool is_finished(const dt_report_run *r)
-{
+static bool is_finished(const dt_report_run *r) {
     for (int i = r->checkpoints.n - 1; i >= 0; i--)
-        if (!r->checkpoints.item[i].damage)
-            return r->checkpoints.item[i].state.finished;
+        if (!r->checkpoints.item[i].damage) return r->checkpoints.item[i].state.finished;
     return false;
 }
 
-dt_outcome dt_report_outcome(const dt_report_run *r)
-{
+dt_outcome dt_report_outcome(const dt_report_run *r) {
     const dt_attempt *a = r->n_attempts > 0 ? &r->attempt[r->n_attempts - 1] : NULL;
-    if (r->running)
-        return (dt_outcome){"running", "fair"};
+    if (r->running) return (dt_outcome){"running", "fair"};
     if (!a)
-        return is_finished(r) ? (dt_outcome){"completed", "good"} : (dt_outcome){"not recorded", "plain"};
-    if (!a->ended)
-        return (dt_outcome){"interrupted", "bad"};
-    if (a->exit == DIVERGED)
-        return (dt_outcome){"diverged", "bad"};
-    if (a->exit == STOPPED)
-        return (dt_outcome){"stopped", "fair"};
-    if (a->exit != 0)
-        return (dt_outcome){"failed", "bad"};
-    return a->stopped_early ? (dt_outcome){"stopped early", "good"} : (dt_outcome){"completed", "good"};
+        return is_finished(r) ? (dt_outcome){"completed", "good"}
+                              : (dt_outcome){"not recorded", "plain"};
+    if (!a->ended) return (dt_outcome){"interrupted", "bad"};
+    if (a->exit == DIVERGED) return (dt_outcome){"diverged", "bad"};
+    if (a->exit == STOPPED) return (dt_outcome){"stopped", "fair"};
+    if (a->exit != 0) return (dt_outcome){"failed", "bad"};
+    return a->stopped_early ? (dt_outcome){"stopped early", "good"}
+                            : (dt_outcome){"completed", "good"};
 }
 
-static int times_resumed(const dt_report_run *r)
-{
+static int times_resumed(const dt_report_run *r) {
     int n = 0;
     for (int i = 0; i < r->n_attempts; i++)
         n += r->attempt[i].resumed && r->attempt[i].to > r->attempt[i].from;
     return n;
 }
 
-static void put_steps(const char *before, int64_t n, dt_str *out)
-{
+static void put_steps(const char *before, int64_t n, dt_str *out) {
     dt_str_puts(out, before);
     dt_str_grouped(out, n);
 }
 
-/* What is not yet written is not known: the record lags behind by a second or two, and by the steps that make one line of it. */
-static void explain_running(const dt_report_run *r, const dt_attempt *a, dt_str *out)
-{
+/* What is not yet written is not known: the record lags behind by a second or two, and by the steps
+ * that make one line of it. */
+static void explain_running(const dt_report_run *r, const dt_attempt *a, dt_str *out) {
     int64_t steps = r->start ? dt_report_int(r->start, "steps") : 0;
     dt_str_puts(out, "still training");
     char text[64];
     struct tm utc;
     time_t s = (time_t)r->as_of_s;
-    if (s > 0 && gmtime_r(&s, &utc) && strftime(text, sizeof text, " as of %Y-%m-%d %H:%M:%S UTC", &utc) > 0)
+    if (s > 0 && gmtime_r(&s, &utc) &&
+        strftime(text, sizeof text, " as of %Y-%m-%d %H:%M:%S UTC", &utc) > 0)
         dt_str_puts(out, text);
-    if (a && steps > 0)
-        put_steps(": step ", a->to, out);
-    if (a && steps > 0)
-        put_steps(" of ", steps, out);
+    if (a && steps > 0) put_steps(": step ", a->to, out);
+    if (a && steps > 0) put_steps(" of ", steps, out);
 }
 
-static void explain_killed(const dt_attempt *a, dt_str *out)
-{
+static void explain_killed(const dt_attempt *a, dt_str *out) {
     put_steps("killed, or the machine stopped, after step ", a->to, out);
     dt_str_puts(out, "; run the same command again to resume from the newest checkpoint");
 }
 
-void dt_report_explain(const dt_report_run *r, dt_str *out)
-{
+void dt_report_explain(const dt_report_run *r, dt_str *out) {
     const dt_attempt *a = r->n_attempts > 0 ? &r->attempt[r->n_attempts - 1] : NULL;
     int resumed = times_resumed(r);
-    if (a && a->error && !r->running)
-        dt_str_puts(out, a->error);
-    else if (r->running)
-        explain_running(r, a, out);
-    else if (a && !a->ended)
-        explain_killed(a, out);
-    else if (a && a->stopped_early)
-        put_steps("stopped by a callback after step ", a->to, out);
+    if (a && a->error && !r->running) dt_str_puts(out, a->error);
+    else if (r->running) explain_running(r, a, out);
+    else if (a && !a->ended) explain_killed(a, out);
+    else if (a && a->stopped_early) put_steps("stopped by a callback after step ", a->to, out);
     if (resumed > 0)
-        dt_str_printf(out, "%sresumed %d time%s", out->size ? "; " : "", resumed, resumed == 1 ? "" : "s");
+        dt_str_printf(out, "%sresumed %d time%s", out->size ? "; " : "", resumed,
+                      resumed == 1 ? "" : "s");
 }
 
 /* ---- the last and the best value of a metric ---- */
 
-static bool ends_in(const char *text, const char *end)
-{
+static bool ends_in(const char *text, const char *end) {
     size_t n = strlen(text), m = strlen(end);
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-const char *dt_report_base(const char *metric)
-{
+const char *dt_report_base(const char *metric) {
     return strncmp(metric, "val_", 4) == 0 ? metric + 4 : metric;
 }
 
-/* What sounds as if it were better when it is smaller: all there is to go by where the run's record does not say. */
-static bool is_cost(const char *name)
-{
-    static const char *const words[] = {"loss", "error", "crossentropy", "perplexity", "Perplexity", "divergence", "hinge", "poisson", "logcosh", "log_cosh"};
+/* What sounds as if it were better when it is smaller: all there is to go by where the run's record
+ * does not say. */
+static bool is_cost(const char *name) {
+    static const char *const words[] = {"loss",       "error",      "crossentropy", "perplexity",
+                                        "Perplexity", "divergence", "hinge",        "poisson",
+                                        "logcosh",    "log_cosh"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (ends_in(name, words[i]))
-            return true;
+        if (ends_in(name, words[i])) return true;
     return false;
 }
 
-static bool is_listed(const json_t *names, const char *name)
-{
+static bool is_listed(const json_t *names, const char *name) {
     size_t i;
     json_t *x;
-    json_array_foreach(names, i, x)
-        if (json_is_string(x) && strcmp(json_string_value(x), name) == 0)
-            return true;
+    json_array_foreach(names, i, x) if (json_is_string(x) &&
+                                        strcmp(json_string_value(x), name) == 0) return true;
     return false;
 }
 
 /* 1: more is better, -1: less, 0: nobody knows. */
-static int way_of(const dt_report_run *r, const char *name)
-{
-    const json_t *less = json_object_get(r->start, "less_is_better"), *more = json_object_get(r->start, "more_is_better");
-    if (!less && !more)
-        return is_cost(name) ? -1 : 1;
+static int way_of(const dt_report_run *r, const char *name) {
+    const json_t *less = json_object_get(r->start, "less_is_better"),
+                 *more = json_object_get(r->start, "more_is_better");
+    if (!less && !more) return is_cost(name) ? -1 : 1;
     return is_listed(more, dt_report_base(name)) - is_listed(less, dt_report_base(name));
 }
 
-dt_figure dt_report_figure(const dt_report_run *r, const dt_series *s)
-{
+dt_figure dt_report_figure(const dt_report_run *r, const dt_series *s) {
     const int way = way_of(r, s->name);
     dt_figure f = {.last = s->p[s->n - 1].y};
     for (int i = 0; i < s->n && way; i++)
         if (isfinite(s->p[i].y) && (!f.has_best || way * s->p[i].y > way * f.best))
-            f = (dt_figure){.last = f.last, .has_best = true, .best = s->p[i].y, .epoch = (int64_t)s->p[i].x};
+            f = (dt_figure){
+                .last = f.last, .has_best = true, .best = s->p[i].y, .epoch = (int64_t)s->p[i].x};
     return f;
 }

@@ -17,8 +17,7 @@
 
 enum { PIECE = 1 << 20, LONGEST_LINE = 16 << 20 };
 
-void dt_report_remark(dt_report_run *r, const char *format, ...)
-{
+void dt_report_remark(dt_report_run *r, const char *format, ...) {
     dt_str text = {0};
     va_list args;
     va_start(args, format);
@@ -39,13 +38,13 @@ typedef struct reading {
     const char *name;
     take_line *take;
     dt_str line;
-    bool skips;  /* to the end of a line that is too long */
+    bool skips; /* to the end of a line that is too long */
     int64_t bad;
 } reading;
 
-static void end_line(reading *f)
-{
-    const dt_json_text t = {f->name, "a line", "key", dt_str_text(&f->line), f->line.size, DT_E_CHECKPOINT};
+static void end_line(reading *f) {
+    const dt_json_text t = {f->name,      "a line",       "key", dt_str_text(&f->line),
+                            f->line.size, DT_E_CHECKPOINT};
     json_t *line = NULL;
     if (f->line.size > 0 && !f->skips)
         dt_status_free(dt_json_parse(&t, &line)); /* counted, and told as a remark */
@@ -55,22 +54,19 @@ static void end_line(reading *f)
     dt_str_clear(&f->line);
 }
 
-static void read_piece(reading *f, const char *at, const char *end)
-{
+static void read_piece(reading *f, const char *at, const char *end) {
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const size_t n = (size_t)((newline ? newline : end) - at);
         f->skips |= f->line.size + n > LONGEST_LINE;
-        if (!f->skips)
-            dt_str_add(&f->line, at, n);
-        if (newline)
-            end_line(f);
+        if (!f->skips) dt_str_add(&f->line, at, n);
+        if (newline) end_line(f);
         at += n + (newline != NULL);
     }
 }
 
-static dt_status *read_lines(dt_report_run *r, const char *name, const char *path, take_line *take)
-{
+static dt_status *read_lines(dt_report_run *r, const char *name, const char *path,
+                             take_line *take) {
     reading f = {.r = r, .name = name, .take = take};
     int64_t size;
     int fd;
@@ -80,17 +76,19 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
     for (int64_t at = 0; !s && at < size && at < LARGEST; at += PIECE) {
         const size_t n = size - at < PIECE ? (size_t)(size - at) : PIECE;
         s = dt_file_pread(fd, path, piece, n, at);
-        if (!s)
-            read_piece(&f, piece, piece + n);
+        if (!s) read_piece(&f, piece, piece + n);
     }
     if (!s && size > LARGEST) {
-        dt_report_remark(r, "%s has %lld bytes; only the first %lld were read", name, (long long)size, (long long)LARGEST);
+        dt_report_remark(r, "%s has %lld bytes; only the first %lld were read", name,
+                         (long long)size, (long long)LARGEST);
     } else if (!s && (f.line.size > 0 || f.skips)) {
-        dt_report_remark(r, "%s ends in the middle of a line: the run was killed while writing it", name);
+        dt_report_remark(r, "%s ends in the middle of a line: the run was killed while writing it",
+                         name);
         end_line(&f);
     }
     if (!s && f.bad > 0)
-        dt_report_remark(r, "%s: %lld line%s could not be read and %s left out", name, (long long)f.bad, f.bad == 1 ? "" : "s", f.bad == 1 ? "is" : "are");
+        dt_report_remark(r, "%s: %lld line%s could not be read and %s left out", name,
+                         (long long)f.bad, f.bad == 1 ? "" : "s", f.bad == 1 ? "is" : "are");
     close(fd);
     free(piece);
     dt_str_release(&f.line);
@@ -98,8 +96,7 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
 }
 
 /* *there: the file is. */
-static dt_status *read_file(dt_report_run *r, const char *name, take_line *take, bool *there)
-{
+static dt_status *read_file(dt_report_run *r, const char *name, take_line *take, bool *there) {
     char *path = dt_path_join(r->path, name);
     dt_status *s = read_lines(r, name, path, take);
     *there = !s || dt_status_code(s) != 66;
@@ -111,49 +108,45 @@ static dt_status *read_file(dt_report_run *r, const char *name, take_line *take,
     return s;
 }
 
-bool dt_report_is_own(const dt_report_run *r, const dt_listed *c)
-{
+bool dt_report_is_own(const dt_report_run *r, const dt_listed *c) {
     return !c->damage && (!r->start || c->state.generation == r->generation);
 }
 
-/* Until its first checkpoint an attempt that begins anew leaves older state as it is, the history too. */
-static bool has_own_state(const dt_report_run *r)
-{
+/* Until its first checkpoint an attempt that begins anew leaves older state as it is, the history
+ * too. */
+static bool has_own_state(const dt_report_run *r) {
     bool older = false;
     for (int i = 0; i < r->checkpoints.n; i++) {
-        if (dt_report_is_own(r, &r->checkpoints.item[i]))
-            return true;
+        if (dt_report_is_own(r, &r->checkpoints.item[i])) return true;
         older |= !r->checkpoints.item[i].damage;
     }
     return !older;
 }
 
 /* Its own history then lies beside the old one. */
-static dt_status *read_history(dt_report_run *r, bool *there)
-{
+static dt_status *read_history(dt_report_run *r, bool *there) {
     const char *beside = dt_arena_printf(r->arena, "history.%lld.jsonl", (long long)r->generation);
     *there = false;
-    if (r->start)
-        DT_TRY(read_file(r, beside, dt_report_history_line, there));
-    return *there || !has_own_state(r) ? NULL : read_file(r, "history.jsonl", dt_report_history_line, there);
+    if (r->start) DT_TRY(read_file(r, beside, dt_report_history_line, there));
+    return *there || !has_own_state(r)
+               ? NULL
+               : read_file(r, "history.jsonl", dt_report_history_line, there);
 }
 
 /* ---- checkpoints, lock, job ---- */
 
-static void tell_damage(dt_report_run *r)
-{
+static void tell_damage(dt_report_run *r) {
     for (int i = 0; i < r->checkpoints.n; i++)
         if (r->checkpoints.item[i].damage)
-            dt_report_remark(r, "damaged checkpoint: %s", dt_status_text(r->checkpoints.item[i].damage));
+            dt_report_remark(r, "damaged checkpoint: %s",
+                             dt_status_text(r->checkpoints.item[i].damage));
 }
 
 /* Where there is one of them, it will do. */
-static dt_status *read_history_and_checkpoints(dt_report_run *r, bool record)
-{
+static dt_status *read_history_and_checkpoints(dt_report_run *r, bool record) {
     bool history;
     dt_status *none = dt_listing_read(&r->checkpoints, r->path);
-    if (none && dt_status_code(none) != 66)
-        return none;
+    if (none && dt_status_code(none) != 66) return none;
     dt_status *s = read_history(r, &history);
     if (s || record || history) {
         dt_status_free(none);
@@ -163,65 +156,56 @@ static dt_status *read_history_and_checkpoints(dt_report_run *r, bool record)
     return s ? s : none;
 }
 
-static bool is_locked(const char *directory)
-{
+static bool is_locked(const char *directory) {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     char *path = dt_path_join(directory, ".lock");
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool held = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    if (fd >= 0)
-        close(fd);
+    if (fd >= 0) close(fd);
     free(path);
     return held;
 }
 
 /* When the last line was written, for those who read it while more are. */
-static void take_time(dt_report_run *r)
-{
+static void take_time(dt_report_run *r) {
     struct stat st;
     char *path = dt_path_join(r->path, DT_RECORD_FILE);
-    if (stat(path, &st) == 0)
-        r->as_of_s = st.st_mtime;
+    if (stat(path, &st) == 0) r->as_of_s = st.st_mtime;
     free(path);
 }
 
-static const dt_listed *newest(const dt_report_run *r)
-{
+static const dt_listed *newest(const dt_report_run *r) {
     const dt_listed *found = NULL;
     for (int i = 0; i < r->checkpoints.n; i++)
-        if (dt_report_is_own(r, &r->checkpoints.item[i]))
-            found = &r->checkpoints.item[i];
+        if (dt_report_is_own(r, &r->checkpoints.item[i])) found = &r->checkpoints.item[i];
     return found;
 }
 
-static void take_job(dt_report_run *r)
-{
+static void take_job(dt_report_run *r) {
     const dt_listed *c = newest(r);
     const char *text = r->start ? dt_report_text(r->start, "job") : c ? c->state.job : NULL;
-    const dt_json_text t = {r->path, "the job", "key", text, text ? strlen(text) : 0, DT_E_CHECKPOINT};
+    const dt_json_text t = {r->path,        "the job", "key", text, text ? strlen(text) : 0,
+                            DT_E_CHECKPOINT};
     dt_status *s = text ? dt_json_parse(&t, &r->job) : NULL;
-    if (s)
-        dt_report_remark(r, "the recorded job cannot be read: %s", dt_status_text(s));
+    if (s) dt_report_remark(r, "the recorded job cannot be read: %s", dt_status_text(s));
     dt_status_free(s);
-    r->job_sha256 = r->start ? dt_report_text(r->start, "job_sha256") : c ? c->state.job_sha256 : NULL;
-    if (!r->weights_sha256 && c)
-        r->weights_sha256 = c->state.weights_sha256;
+    r->job_sha256 = r->start ? dt_report_text(r->start, "job_sha256")
+                    : c      ? c->state.job_sha256
+                             : NULL;
+    if (!r->weights_sha256 && c) r->weights_sha256 = c->state.weights_sha256;
 }
 
 /* What is written into the run's directory must not say what the environment held. */
-static void take_shown(dt_report_run *r)
-{
+static void take_shown(dt_report_run *r) {
     const json_t *output = r->job ? json_object_get(r->job, "output") : NULL;
     const char *dir = json_is_object(output) ? dt_report_text(output, "dir") : NULL;
     r->shown = dir && strstr(dir, "${") ? dt_arena_strdup(r->arena, dir) : r->path;
 }
 
-const char *dt_report_shown(const dt_report_run *r, const char *text)
-{
+const char *dt_report_shown(const dt_report_run *r, const char *text) {
     dt_str shown = {0};
     const size_t n = strlen(r->path);
-    if (r->shown == r->path || n == 0)
-        return text;
+    if (r->shown == r->path || n == 0) return text;
     for (const char *found; (found = strstr(text, r->path)); text = found + n) {
         dt_str_add(&shown, text, (size_t)(found - text));
         dt_str_puts(&shown, r->shown);
@@ -232,66 +216,66 @@ const char *dt_report_shown(const dt_report_run *r, const char *text)
     return text;
 }
 
-static void take_label(dt_report_run *r)
-{
-    const char *name = r->start ? dt_report_text(r->start, "name") : r->job ? dt_report_text(r->job, "name") : NULL;
+static void take_label(dt_report_run *r) {
+    const char *name = r->start ? dt_report_text(r->start, "name")
+                       : r->job ? dt_report_text(r->job, "name")
+                                : NULL;
     size_t n = strlen(r->path);
-    while (n > 1 && r->path[n - 1] == '/')
-        n--;
-    const char *whole = dt_arena_printf(r->arena, "%.*s", (int)n, r->path), *slash = strrchr(whole, '/');
-    r->label = name && *name ? dt_arena_strdup(r->arena, name) : slash && slash[1] ? slash + 1 : whole;
+    while (n > 1 && r->path[n - 1] == '/') n--;
+    const char *whole = dt_arena_printf(r->arena, "%.*s", (int)n, r->path),
+               *slash = strrchr(whole, '/');
+    r->label = name && *name       ? dt_arena_strdup(r->arena, name)
+               : slash && slash[1] ? slash + 1
+                                   : whole;
 }
 
 /* ---- all ---- */
 
-static dt_status *read_all(dt_report_run *r)
-{
+static dt_status *read_all(dt_report_run *r) {
     struct stat st;
     bool record;
-    if (stat(r->path, &st) != 0)
-        return dt_fail_errno(DT_E_NO_INPUT, r->path);
+    if (stat(r->path, &st) != 0) return dt_fail_errno(DT_E_NO_INPUT, r->path);
     DT_TRY(read_file(r, DT_RECORD_FILE, dt_report_record_line, &record));
     DT_TRY(read_history_and_checkpoints(r, record));
     if (r->by_epoch.passed_over || r->by_step.passed_over)
         dt_report_remark(r, "too many metrics to show; only the first ones are listed");
     for (int i = 0; i < DT_REPORT_PARTS; i++)
         if (r->other_data[i])
-            dt_report_remark(r, "the files of dataset.%s changed between attempts: the run resumed with different data", dt_report_parts[i]);
+            dt_report_remark(r,
+                             "the files of dataset.%s changed between attempts: the run resumed "
+                             "with different data",
+                             dt_report_parts[i]);
     r->running = is_locked(r->path);
     take_time(r);
     take_job(r);
     take_shown(r);
     take_label(r);
     if (!record)
-        dt_report_remark(r, "no " DT_RECORD_FILE ": times, memory, machine and warnings are unknown");
+        dt_report_remark(r,
+                         "no " DT_RECORD_FILE ": times, memory, machine and warnings are unknown");
     return NULL;
 }
 
-dt_status *dt_report_run_read(dt_report_run *r, const char *path)
-{
+dt_status *dt_report_run_read(dt_report_run *r, const char *path) {
     *r = (dt_report_run){.arena = dt_arena_create()};
     r->path = dt_arena_strdup(r->arena, path);
     dt_status *s = read_all(r);
-    if (s)
-        dt_report_run_release(r);
+    if (s) dt_report_run_release(r);
     return s;
 }
 
-void dt_report_run_release(dt_report_run *r)
-{
+void dt_report_run_release(dt_report_run *r) {
     dt_series_release(&r->by_epoch);
     dt_series_release(&r->by_step);
     dt_series_release(&r->work);
     dt_series_release(&r->of_epochs);
     dt_listing_release(&r->checkpoints);
     json_decref(r->start);
-    for (int i = 0; i < DT_REPORT_PARTS; i++)
-        json_decref(r->data[i]);
+    for (int i = 0; i < DT_REPORT_PARTS; i++) json_decref(r->data[i]);
     json_decref(r->job);
     free(r->attempt);
     dt_messages_clear(&r->messages);
     free(r->remark);
-    if (r->arena)
-        dt_arena_destroy(r->arena);
+    if (r->arena) dt_arena_destroy(r->arena);
     *r = (dt_report_run){0};
 }

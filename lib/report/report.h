@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A report: one HTML file that needs nothing else, about one run or about several side by side. C reads and sums up, the page itself draws:
+ * A report: one HTML file that needs nothing else, about one run or about several side by side. C
+ * reads and sums up, the page itself draws:
  *
- *     read.c, read_record.c     a run's directory (run.h); messages.c: warnings and events, the first and last of many
+ *     read.c, read_record.c     a run's directory (run.h); messages.c: warnings and events, the
+ *     first and last of many
  *     series.c, downsample.c          curves, and of very long ones what a screen can show
  *     outcome.c                 how a run ended, and what it reached
  *     gather.c                  all of that as JSON
- *     page.c                    a page with that JSON in it, and page.css and page.js, which are compiled in; a table of metrics where there is no script
+ *     page.c                    a page with that JSON in it, and page.css and page.js, which are
+ *     compiled in; a table of metrics where there is no script
  *
- * A page has no network address in it, and says so itself: its Content-Security-Policy allows its own style and the one script whose hash it names. Text
- * from files reaches it as JSON in which no "<" is left, and the document as text nodes, never as markup (page.js, `put`).
+ * A page has no network address in it, and says so itself: its Content-Security-Policy allows its
+ * own style and the one script whose hash it names. Text from files reaches it as JSON in which no
+ * "<" is left, and the document as text nodes, never as markup (page.js, `put`).
  */
 #ifndef DT_REPORT_REPORT_H
 #define DT_REPORT_REPORT_H

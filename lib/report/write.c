@@ -10,21 +10,18 @@
 enum { PAGE_POINTS = 20000, CURVE_POINTS = 1000 };
 
 /* How much of their paths all runs share: whole directories, and something of each stays. */
-static size_t shared(const dt_report_run *all, int n)
-{
+static size_t shared(const dt_report_run *all, int n) {
     size_t end = 0;
     for (size_t i = 0; all[0].path[i]; i++) {
         for (int k = 1; k < n; k++)
-            if (all[k].path[i] != all[0].path[i])
-                return end;
+            if (all[k].path[i] != all[0].path[i]) return end;
         end = all[0].path[i] == '/' && all[0].path[i + 1] ? i + 1 : end;
     }
     return end;
 }
 
 /* Runs of one name are told apart by their directories. */
-static void tell_apart(dt_report_run *all, int n)
-{
+static void tell_apart(dt_report_run *all, int n) {
     for (int i = 0; i < n; i++)
         for (int k = 0; k < n; k++)
             if (k != i && strcmp(all[i].label, all[k].label) == 0) {
@@ -37,42 +34,40 @@ static void tell_apart(dt_report_run *all, int n)
 
 /* ---- curves that share what a page has room for ---- */
 
-static int64_t points_of(const dt_series_list *l)
-{
+static int64_t points_of(const dt_series_list *l) {
     int64_t n = 0;
-    for (int i = 0; i < l->n; i++)
-        n += l->v[i].n < CURVE_POINTS ? l->v[i].n : CURVE_POINTS;
+    for (int i = 0; i < l->n; i++) n += l->v[i].n < CURVE_POINTS ? l->v[i].n : CURVE_POINTS;
     return n;
 }
 
-static dt_series_list *list_of(dt_report_run *r, bool by_step)
-{
+static dt_series_list *list_of(dt_report_run *r, bool by_step) {
     return by_step ? &r->by_step : &r->by_epoch;
 }
 
-/* Those of one chart: a metric of all runs, in training and validation. Each is thinned with the first of them. */
-static void thin_chart(dt_report_run *run, int n, bool by_step, const char *metric, int most)
-{
+/* Those of one chart: a metric of all runs, in training and validation. Each is thinned with the
+ * first of them. */
+static void thin_chart(dt_report_run *run, int n, bool by_step, const char *metric, int most) {
     dt_series **curve = dt_alloc((size_t)n * 2 * sizeof *curve);
     int k = 0;
     for (int i = 0; i < n; i++) {
         dt_series_list *l = list_of(&run[i], by_step);
         for (int m = 0; m < l->n; m++)
-            if (strcmp(dt_report_base(l->v[m].name), metric) == 0 && k < 2 * n && l->v[m].n > 0 && l->v[m].of == 0)
+            if (strcmp(dt_report_base(l->v[m].name), metric) == 0 && k < 2 * n && l->v[m].n > 0 &&
+                l->v[m].of == 0)
                 curve[k++] = &l->v[m];
     }
     dt_thin(curve, k, most);
     free(curve);
 }
 
-static void thin_all(dt_report_run *run, int n)
-{
+static void thin_all(dt_report_run *run, int n) {
     int64_t all = 0;
+    for (int i = 0; i < n; i++) all += points_of(&run[i].by_epoch) + points_of(&run[i].by_step);
+    const int most =
+        all > PAGE_POINTS ? (int)((int64_t)CURVE_POINTS * PAGE_POINTS / all) : CURVE_POINTS;
     for (int i = 0; i < n; i++)
-        all += points_of(&run[i].by_epoch) + points_of(&run[i].by_step);
-    const int most = all > PAGE_POINTS ? (int)((int64_t)CURVE_POINTS * PAGE_POINTS / all) : CURVE_POINTS;
-    for (int i = 0; i < n; i++)
-        dt_thin_band(dt_series_of(&run[i].by_step, "loss_min"), dt_series_of(&run[i].by_step, "loss_max"), most);
+        dt_thin_band(dt_series_of(&run[i].by_step, "loss_min"),
+                     dt_series_of(&run[i].by_step, "loss_max"), most);
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < n; i++) {
             dt_series_list *l = list_of(&run[i], pass);
@@ -81,15 +76,12 @@ static void thin_all(dt_report_run *run, int n)
         }
 }
 
-static dt_status *read_runs(const dt_run_report_request *q, dt_report_run *run, int *n)
-{
-    for (; *n < q->n_runs; ++*n)
-        DT_TRY(dt_report_run_read(&run[*n], q->runs[*n]));
+static dt_status *read_runs(const dt_run_report_request *q, dt_report_run *run, int *n) {
+    for (; *n < q->n_runs; ++*n) DT_TRY(dt_report_run_read(&run[*n], q->runs[*n]));
     return NULL;
 }
 
-static dt_status *make(const dt_run_report_request *q, dt_str *out)
-{
+static dt_status *make(const dt_run_report_request *q, dt_str *out) {
     dt_report_run *run = dt_alloc((size_t)q->n_runs * sizeof *run);
     int n = 0;
     dt_status *s = read_runs(q, run, &n);
@@ -98,18 +90,15 @@ static dt_status *make(const dt_run_report_request *q, dt_str *out)
         thin_all(run, n);
         dt_report_page(run, n, out);
     }
-    for (int i = 0; i < n; i++)
-        dt_report_run_release(&run[i]);
+    for (int i = 0; i < n; i++) dt_report_run_release(&run[i]);
     free(run);
     return s;
 }
 
 /* A page is a file; who names a folder may mean one in it. */
-static dt_status *check_output(const char *path)
-{
+static dt_status *check_output(const char *path) {
     struct stat st;
-    if (!path || stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
-        return NULL;
+    if (!path || stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) return NULL;
     char *file = dt_path_join(path, "report.html");
     dt_status *s = dt_fail(DT_E_CANT_CREATE, NULL, "%s: is a directory", path);
     s = dt_note(s, "the page is one file, such as %s", file);
@@ -117,8 +106,7 @@ static dt_status *check_output(const char *path)
     return s;
 }
 
-DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **text)
-{
+DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **text) {
     dt_str out = {0};
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(request, "dt_run_report", "request"));
@@ -128,15 +116,13 @@ DT_API dt_status *dt_run_report(const dt_run_report_request *request, char **tex
     DT_TRY(dt_want_texts(request->runs, request->n_runs, "dt_run_report", "run"));
     DT_TRY(check_output(request->output));
     dt_status *s = make(request, &out);
-    char *path = request->output ? dt_strdup(request->output) : dt_path_join(request->runs[0], "report.html");
+    char *path = request->output ? dt_strdup(request->output)
+                                 : dt_path_join(request->runs[0], "report.html");
     bool to_text = strcmp(path, "-") == 0;
     if (!s && !to_text)
         s = (request->output ? dt_file_output : dt_file_commit)(path, dt_str_text(&out), out.size);
-    if (s || !to_text)
-        dt_str_release(&out);
-    if (!s)
-        *text = to_text ? dt_str_take(&out) : path;
-    if (s || to_text)
-        free(path);
+    if (s || !to_text) dt_str_release(&out);
+    if (!s) *text = to_text ? dt_str_take(&out) : path;
+    if (s || to_text) free(path);
     return s;
 }

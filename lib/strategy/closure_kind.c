@@ -11,10 +11,11 @@
 
 /* By one assignment, or one dt_optimizer_apply. */
 typedef struct change {
-    dt_optimizer *optimizer;     /* NULL: an assignment */
-    int how;                     /* a dt_write */
-    int first, n;                /* its values among those pushed */
-    dt_variable **of;            /* [n_of] variables of the optimizer's call, whether they have a gradient or not */
+    dt_optimizer *optimizer; /* NULL: an assignment */
+    int how;                 /* a dt_write */
+    int first, n;            /* its values among those pushed */
+    /* [n_of] variables of the optimizer's call, whether they have a gradient or not */
+    dt_variable **of;
     int n_of;
 } change;
 
@@ -24,20 +25,20 @@ typedef struct recording {
     change *change;
 } recording;
 
-static int find_pushed(const dt_closure_kind *k, const dt_variable *v)
-{
+static int find_pushed(const dt_closure_kind *k, const dt_variable *v) {
     for (int i = 0; i < k->n_pushed; i++)
-        if (k->pushed[i] == v)
-            return i;
+        if (k->pushed[i] == v) return i;
     return -1;
 }
 
-static void push(recording *r, dt_variable *v, dt_value value)
-{
+static void push(recording *r, dt_variable *v, dt_value value) {
     dt_closure_kind *k = r->kind;
     if (find_pushed(k, v) >= 0) {
-        dt_trace_fail(value.trace, dt_fail(DT_E_VARIABLE, NULL, "a scheduled function changes variable '%s' twice; schedule a function for each change, or add the values first",
-                                           v->path));
+        dt_trace_fail(value.trace,
+                      dt_fail(DT_E_VARIABLE, NULL,
+                              "a scheduled function changes variable '%s' twice; schedule a "
+                              "function for each change, or add the values first",
+                              v->path));
         return;
     }
     const char *name = dt_arena_printf(k->arena, "for %d %s", k->n_pushed, v->path);
@@ -49,38 +50,36 @@ static void push(recording *r, dt_variable *v, dt_value value)
     dt_return(value.trace, name, value);
 }
 
-static change *add_change(recording *r, const change *x)
-{
+static change *add_change(recording *r, const change *x) {
     DT_GROW(r->change, r->cap, r->n + 1);
     r->change[r->n] = *x;
     return &r->change[r->n++];
 }
 
-static void defer_write(void *user, dt_variable *v, int how, dt_value value)
-{
+static void defer_write(void *user, dt_variable *v, int how, dt_value value) {
     recording *r = user;
-    add_change(r, &(change){ .how = how, .first = r->kind->n_pushed, .n = 1 });
+    add_change(r, &(change){.how = how, .first = r->kind->n_pushed, .n = 1});
     push(r, v, value);
 }
 
-static void defer_update(void *user, dt_optimizer *o, const dt_variables *v, const dt_value *gradient)
-{
+static void defer_update(void *user, dt_optimizer *o, const dt_variables *v,
+                         const dt_value *gradient) {
     recording *r = user;
-    change *x = add_change(r, &(change){ .optimizer = o, .first = r->kind->n_pushed, .n_of = v->n });
+    change *x = add_change(r, &(change){.optimizer = o, .first = r->kind->n_pushed, .n_of = v->n});
     x->of = dt_arena_array(r->kind->arena, dt_variable *, v->n + 1);
     for (int i = 0; i < v->n; i++) {
         x->of[i] = v->v[i];
-        if (gradient[i].trace)
-            push(r, v->v[i], gradient[i]);
+        if (gradient[i].trace) push(r, v->v[i], gradient[i]);
     }
     x->n = r->kind->n_pushed - x->first;
 }
 
 /* ---- the coordinator's half ---- */
 
-static void emit_change(const dt_closure_kind *k, const change *x, dt_trace *t, const dt_value *value)
-{
-    static dt_value (*const write[])(dt_trace *, dt_variable *, dt_value) = { dt_variable_assign, dt_variable_assign_add, dt_variable_assign_sub };
+static void emit_change(const dt_closure_kind *k, const change *x, dt_trace *t,
+                        const dt_value *value) {
+    static dt_value (*const write[])(dt_trace *, dt_variable *, dt_value) = {
+        dt_variable_assign, dt_variable_assign_add, dt_variable_assign_sub};
     if (!x->optimizer) {
         write[x->how](t, k->pushed[x->first], value[x->first]);
         return;
@@ -88,13 +87,11 @@ static void emit_change(const dt_closure_kind *k, const change *x, dt_trace *t, 
     dt_value *gradient = dt_arena_array(dt_trace_arena(t), dt_value, x->n_of + 1);
     for (int i = 0; i < x->n_of; i++)
         for (int p = x->first; p < x->first + x->n; p++)
-            if (k->pushed[p] == x->of[i])
-                gradient[i] = value[p];
-    dt_optimizer_emit(x->optimizer, t, &(dt_variables){ x->n_of, x->of }, gradient);
+            if (k->pushed[p] == x->of[i]) gradient[i] = value[p];
+    dt_optimizer_emit(x->optimizer, t, &(dt_variables){x->n_of, x->of}, gradient);
 }
 
-static dt_status *trace_update(const recording *r, dt_graph **out)
-{
+static dt_status *trace_update(const recording *r, dt_graph **out) {
     const dt_closure_kind *k = r->kind;
     dt_trace *t = dt_trace_create("update");
     dt_value *value = dt_arena_array(dt_trace_arena(t), dt_value, k->n_pushed + 1);
@@ -102,80 +99,69 @@ static dt_status *trace_update(const recording *r, dt_graph **out)
     dt_trace_set_replicas(t, 1);
     for (int i = 0; i < k->n_pushed; i++)
         value[i] = dt_trace_declare(t, k->name[i], &k->pushed[i]->type);
-    for (int i = 0; i < r->n; i++)
-        emit_change(k, &r->change[i], t, value);
+    for (int i = 0; i < r->n; i++) emit_change(k, &r->change[i], t, value);
     return dt_trace_end(t, out);
 }
 
-static dt_status *make_update(const recording *r, dt_strategy *s)
-{
+static dt_status *make_update(const recording *r, dt_strategy *s) {
     dt_closure_kind *k = r->kind;
     dt_graph *g = NULL;
-    if (k->n_pushed == 0)
-        return NULL;
+    if (k->n_pushed == 0) return NULL;
     DT_TRY(trace_update(r, &g));
     const bool *uniform = dt_arena_array(k->arena, bool, g->n_args + 1);
     k->argument = dt_arena_array(k->arena, dt_view, g->n_args + 1);
     k->no_result = dt_arena_array(k->arena, dt_view, g->n_results + 1);
-    DT_TRY(dt_compiled_create(&k->update, s, g, &(dt_compile_options){ .distributed = uniform }));
+    DT_TRY(dt_compiled_create(&k->update, s, g, &(dt_compile_options){.distributed = uniform}));
     return dt_compiled_prepare(k->update, 1, NULL);
 }
 
 /* ---- both ---- */
 
-static void sign(dt_closure_kind *k, const dt_step_call *call)
-{
-    dt_str text = { 0 };
+static void sign(dt_closure_kind *k, const dt_step_call *call) {
+    dt_str text = {0};
     dt_step_sign(call, &text);
     free(k->signature);
     k->signature = dt_str_take(&text);
 }
 
 /* A function whose shapes do not fit any number of rows is recorded for these. */
-static dt_status *record(recording *r, dt_function *f, dt_step_call *call)
-{
-    const dt_deferral deferral = { defer_write, defer_update, r };
+static dt_status *record(recording *r, dt_function *f, dt_step_call *call) {
+    const dt_deferral deferral = {defer_write, defer_update, r};
     call->deferral = &deferral;
     dt_status *s = dt_step_record(f, call, &r->kind->worker);
-    if (s && call->sizing == DT_SIZES_ANY && (dt_status_number(s) == DT_E_NEEDS_ROWS || dt_status_number(s) == DT_E_MODEL_SHAPE) && dt_step_has_rows(call)) {
+    if (s && call->sizing == DT_SIZES_ANY &&
+        (dt_status_number(s) == DT_E_NEEDS_ROWS || dt_status_number(s) == DT_E_MODEL_SHAPE) &&
+        dt_step_has_rows(call)) {
         dt_status_free(s);
-        while (r->kind->n_pushed > 0)
-            dt_variable_unref(r->kind->pushed[--r->kind->n_pushed]);
+        while (r->kind->n_pushed > 0) dt_variable_unref(r->kind->pushed[--r->kind->n_pushed]);
         r->n = 0;
         call->sizing = DT_SIZES_EXACT;
         s = dt_step_record(f, call, &r->kind->worker);
     }
     r->kind->worker.sizing = call->sizing;
     call->deferral = NULL;
-    if (!s)
-        sign(r->kind, call);
+    if (!s) sign(r->kind, call);
     return s;
 }
 
-dt_status *dt_closure_kind_make(dt_closure_kind **out, dt_function *f, dt_step_call *call)
-{
+dt_status *dt_closure_kind_make(dt_closure_kind **out, dt_function *f, dt_step_call *call) {
     dt_closure_kind *k = dt_alloc(sizeof *k);
-    *k = (dt_closure_kind){ .function = dt_function_ref(f), .arena = dt_arena_create() };
-    recording r = { .kind = k };
+    *k = (dt_closure_kind){.function = dt_function_ref(f), .arena = dt_arena_create()};
+    recording r = {.kind = k};
     dt_status *s = record(&r, f, call);
-    if (!s)
-        s = make_update(&r, call->strategy);
+    if (!s) s = make_update(&r, call->strategy);
     free(r.change);
-    if (s)
-        dt_closure_kind_free(k);
-    else
-        *out = k;
+    if (s) dt_closure_kind_free(k);
+    else *out = k;
     return s;
 }
 
-void dt_closure_kind_free(dt_closure_kind *k)
-{
+void dt_closure_kind_free(dt_closure_kind *k) {
     dt_compiled_destroy(k->update);
     dt_compiled_destroy(k->worker.compiled);
     free(k->worker.single);
     free(k->worker.constant);
-    for (int i = 0; i < k->n_pushed; i++)
-        dt_variable_unref(k->pushed[i]);
+    for (int i = 0; i < k->n_pushed; i++) dt_variable_unref(k->pushed[i]);
     free(k->pushed);
     free(k->name);
     free(k->signature);
@@ -184,36 +170,34 @@ void dt_closure_kind_free(dt_closure_kind *k)
     free(k);
 }
 
-bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_step_call *call)
-{
-    dt_str text = { 0 };
+bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_step_call *call) {
+    dt_str text = {0};
     call->sizing = k->worker.sizing;
     dt_step_sign(call, &text);
-    const bool fits = k->function == f && strcmp(dt_str_text(&text), k->signature) == 0 && !dt_compiled_is_stale(k->worker.compiled);
+    const bool fits = k->function == f && strcmp(dt_str_text(&text), k->signature) == 0 &&
+                      !dt_compiled_is_stale(k->worker.compiled);
     dt_str_release(&text);
     return fits;
 }
 
-static int place_of(const dt_named_node *list, int n, const char *name)
-{
+static int place_of(const dt_named_node *list, int n, const char *name) {
     for (int i = 0; i < n; i++)
-        if (strcmp(list[i].name, name) == 0)
-            return i;
+        if (strcmp(list[i].name, name) == 0) return i;
     return -1;
 }
 
-/* State that the step moves without an assignment of the function's: means of BatchNormalization, seeds. */
-static bool moves(const dt_graph *worker, const dt_variable *v)
-{
+/* State that the step moves without an assignment of the function's: means of BatchNormalization,
+ * seeds. */
+static bool moves(const dt_graph *worker, const dt_variable *v) {
     for (int i = 0; i < worker->n_states; i++)
         if (worker->state[i].variable == v)
             return worker->state[i].update >= 0 && worker->state[i].update != worker->state[i].node;
     return false;
 }
 
-dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_shipment *s, dt_arena *arena)
-{
-    const dt_graph *worker = dt_compiled_step(k->worker.compiled), *update = k->update ? dt_compiled_step(k->update) : NULL;
+dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_shipment *s, dt_arena *arena) {
+    const dt_graph *worker = dt_compiled_step(k->worker.compiled),
+                   *update = k->update ? dt_compiled_step(k->update) : NULL;
     k->halves = dt_halves_none(arena, s->n);
     k->changes = k->n_pushed > 0;
     for (int i = 0; i < s->n; i++) {
@@ -229,11 +213,9 @@ dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_shipment *s, dt_ar
     return dt_halves_check(&k->halves, s, worker);
 }
 
-bool dt_closure_kind_returns(const dt_closure_kind *k, int i)
-{
+bool dt_closure_kind_returns(const dt_closure_kind *k, int i) {
     const char *name = dt_compiled_step(k->worker.compiled)->result[i].name;
     for (int p = 0; p < k->n_pushed; p++)
-        if (strcmp(k->name[p], name) == 0)
-            return false;
+        if (strcmp(k->name[p], name) == 0) return false;
     return true;
 }

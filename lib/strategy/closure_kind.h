@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scheduled function in two halves. While it is recorded, what it would change is handed over in place of being changed (dt_deferral): a worker computes
- * gradients and values to be assigned, and the coordinator applies them by a program of its own, with the variables and slots that it has by then.
+ * A scheduled function in two halves. While it is recorded, what it would change is handed over in
+ * place of being changed (dt_deferral): a worker computes gradients and values to be assigned, and
+ * the coordinator applies them by a program of its own, with the variables and slots that it has by
+ * then.
  */
 #ifndef DT_STRATEGY_CLOSURE_KIND_H
 #define DT_STRATEGY_CLOSURE_KIND_H
@@ -11,25 +13,28 @@
 
 /* A function for arguments of one signature. */
 typedef struct dt_closure_kind {
-    dt_function *function;       /* counted */
+    dt_function *function; /* counted */
     char *signature;
     dt_arena *arena;
     dt_traced worker;
-    dt_compiled *update;         /* NULL: it changes nothing by itself */
+    dt_compiled *update; /* NULL: it changes nothing by itself */
     int n_pushed;
-    dt_variable **pushed;        /* [n] whose values are results of the worker and arguments of the update, by name; counted */
-    const char **name;           /* [n] */
-    bool changes;                /* anything: pushes carry slices */
-    dt_halves halves;            /* of the shipment at hand */
+    /* [n] whose values are results of the worker and arguments of the update, by name; counted */
+    dt_variable **pushed;
+    const char **name;             /* [n] */
+    bool changes;                  /* anything: pushes carry slices */
+    dt_halves halves;              /* of the shipment at hand */
     dt_view *argument, *no_result; /* of the update */
 } dt_closure_kind;
 
 /* Records it for these arguments. call->sizing may become EXACT. */
-dt_status *dt_closure_kind_make(dt_closure_kind **out, dt_function *f, dt_step_call *call) DT_MUST_USE;
+dt_status *dt_closure_kind_make(dt_closure_kind **out, dt_function *f,
+                                dt_step_call *call) DT_MUST_USE;
 void dt_closure_kind_free(dt_closure_kind *k);
 bool dt_closure_kind_fits(const dt_closure_kind *k, const dt_function *f, dt_step_call *call);
 /* Fills halves for variables that are sent now. arena: theirs. */
-dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_shipment *s, dt_arena *arena) DT_MUST_USE;
+dt_status *dt_closure_kind_match(dt_closure_kind *k, const dt_shipment *s,
+                                 dt_arena *arena) DT_MUST_USE;
 /* Whether result i is the caller's, and not a value for a variable. */
 bool dt_closure_kind_returns(const dt_closure_kind *k, int i);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See closures.h. Deadlines can all be met exactly if, in the order of their versions, the i-th closure is not older than version - staleness + i:
- * one update is made for each. Closures are given out in the order of versions, so that is the order of the table.
+ * See closures.h. Deadlines can all be met exactly if, in the order of their versions, the i-th
+ * closure is not older than version - staleness + i: one update is made for each. Closures are
+ * given out in the order of versions, so that is the order of the table.
  */
 #include "strategy/closures.h"
 
@@ -10,124 +11,98 @@
 
 #include "base/arena.h"
 
-void dt_closures_release(dt_closures *c)
-{
+void dt_closures_release(dt_closures *c) {
     free(c->closure);
     c->closure = NULL;
     c->n = c->cap = 0;
 }
 
-void dt_closures_begin(dt_closures *c, int64_t first, int64_t end)
-{
+void dt_closures_begin(dt_closures *c, int64_t first, int64_t end) {
     c->n = 0;
     c->first = c->next = c->version = first;
     c->end = end;
 }
 
-int64_t dt_closures_extend(dt_closures *c)
-{
-    return c->end++;
-}
+int64_t dt_closures_extend(dt_closures *c) { return c->end++; }
 
-void dt_closures_drain(dt_closures *c)
-{
-    c->end = c->next;
-}
+void dt_closures_drain(dt_closures *c) { c->end = c->next; }
 
-bool dt_closures_rest(const dt_closures *c)
-{
-    return c->n == 0 && c->next == c->end;
-}
+bool dt_closures_rest(const dt_closures *c) { return c->n == 0 && c->next == c->end; }
 
-static void take_out(dt_closures *c, int at)
-{
+static void take_out(dt_closures *c, int at) {
     memmove(&c->closure[at], &c->closure[at + 1], (size_t)(c->n - at - 1) * sizeof *c->closure);
     c->n--;
 }
 
-void dt_closures_cancel(dt_closures *c)
-{
+void dt_closures_cancel(dt_closures *c) {
     dt_closures_drain(c);
     for (int i = c->n - 1; i >= 0; i--)
-        if (c->closure[i].state == DT_CLOSURE_LOST)
-            take_out(c, i);
+        if (c->closure[i].state == DT_CLOSURE_LOST) take_out(c, i);
 }
 
-static int place_of(const dt_closures *c, int64_t number)
-{
+static int place_of(const dt_closures *c, int64_t number) {
     int at = 0;
-    while (c->closure[at].number != number)
-        at++;
+    while (c->closure[at].number != number) at++;
     return at;
 }
 
-void dt_closures_drop(dt_closures *c, int64_t number)
-{
-    take_out(c, place_of(c, number));
-}
+void dt_closures_drop(dt_closures *c, int64_t number) { take_out(c, place_of(c, number)); }
 
 /* ---- giving ---- */
 
-static int find_lost(const dt_closures *c)
-{
+static int find_lost(const dt_closures *c) {
     int found = -1;
     for (int i = 0; i < c->n; i++)
-        if (c->closure[i].state == DT_CLOSURE_LOST && (found < 0 || c->closure[i].number < c->closure[found].number))
+        if (c->closure[i].state == DT_CLOSURE_LOST &&
+            (found < 0 || c->closure[i].number < c->closure[found].number))
             found = i;
     return found;
 }
 
 /* Those that are out besides the lost ones, which no update waits for. */
-static int count_out(const dt_closures *c)
-{
+static int count_out(const dt_closures *c) {
     int n = 0;
-    for (int i = 0; i < c->n; i++)
-        n += c->closure[i].state != DT_CLOSURE_LOST;
+    for (int i = 0; i < c->n; i++) n += c->closure[i].state != DT_CLOSURE_LOST;
     return n;
 }
 
-static int64_t version_in_order(const dt_closures *c, int64_t number)
-{
+static int64_t version_in_order(const dt_closures *c, int64_t number) {
     const int64_t version = number - c->staleness;
     return version > c->first ? version : c->first;
 }
 
 /* As the youngest of those out it is applied when all others are. */
-static bool may_give(const dt_closures *c, int64_t number)
-{
-    if (c->in_order)
-        return version_in_order(c, number) <= c->version;
+static bool may_give(const dt_closures *c, int64_t number) {
+    if (c->in_order) return version_in_order(c, number) <= c->version;
     return c->staleness == DT_ANY_STALENESS || count_out(c) <= c->staleness;
 }
 
-static void add(dt_closures *c, const dt_closure *x)
-{
+static void add(dt_closures *c, const dt_closure *x) {
     DT_GROW(c->closure, c->cap, c->n + 1);
     c->closure[c->n++] = *x;
 }
 
-bool dt_closures_give(dt_closures *c, int worker, dt_closure *out)
-{
+bool dt_closures_give(dt_closures *c, int worker, dt_closure *out) {
     const int lost = find_lost(c);
     const int64_t number = lost >= 0 ? c->closure[lost].number : c->next;
-    if ((lost < 0 && c->next >= c->end) || !may_give(c, number))
-        return false;
-    if (lost >= 0)
-        take_out(c, lost);
-    else
-        c->next++;
+    if ((lost < 0 && c->next >= c->end) || !may_give(c, number)) return false;
+    if (lost >= 0) take_out(c, lost);
+    else c->next++;
     c->again += lost >= 0;
-    *out = (dt_closure){ .number = number, .version = c->in_order ? version_in_order(c, number) : c->version, .worker = worker, .state = DT_CLOSURE_OUT };
+    *out = (dt_closure){.number = number,
+                        .version = c->in_order ? version_in_order(c, number) : c->version,
+                        .worker = worker,
+                        .state = DT_CLOSURE_OUT};
     add(c, out);
     return true;
 }
 
 /* ---- coming back ---- */
 
-bool dt_closures_push(dt_closures *c, int worker, int64_t number)
-{
+bool dt_closures_push(dt_closures *c, int worker, int64_t number) {
     for (int i = 0; i < c->n; i++)
-        if (c->closure[i].number == number && c->closure[i].worker == worker && c->closure[i].state == DT_CLOSURE_OUT) {
+        if (c->closure[i].number == number && c->closure[i].worker == worker &&
+            c->closure[i].state == DT_CLOSURE_OUT) {
             c->closure[i].state = DT_CLOSURE_PUSHED;
             return true;
         }
@@ -135,8 +110,7 @@ bool dt_closures_push(dt_closures *c, int worker, int64_t number)
     return false;
 }
 
-int dt_closures_lose(dt_closures *c, int worker)
-{
+int dt_closures_lose(dt_closures *c, int worker) {
     int n = 0;
     for (int i = 0; i < c->n; i++)
         if (c->closure[i].worker == worker && c->closure[i].state == DT_CLOSURE_OUT) {
@@ -149,33 +123,27 @@ int dt_closures_lose(dt_closures *c, int worker)
 /* ---- applying ---- */
 
 /* Whether all others can still come in time when that one is applied. */
-static bool leaves_time(const dt_closures *c, int applied)
-{
-    int64_t update = c->version + 1; /* the version at which the next of them is applied, at the earliest */
+static bool leaves_time(const dt_closures *c, int applied) {
+    /* the version at which the next of them is applied, at the earliest */
+    int64_t update = c->version + 1;
     for (int i = 0; i < c->n; i++) {
-        if (i == applied || c->closure[i].state == DT_CLOSURE_LOST)
-            continue;
-        if (update > c->closure[i].version + c->staleness)
-            return false;
+        if (i == applied || c->closure[i].state == DT_CLOSURE_LOST) continue;
+        if (update > c->closure[i].version + c->staleness) return false;
         update++;
     }
     return true;
 }
 
-const dt_closure *dt_closures_ready(const dt_closures *c)
-{
+const dt_closure *dt_closures_ready(const dt_closures *c) {
     for (int i = 0; i < c->n; i++) {
         const dt_closure *x = &c->closure[i];
-        if (x->state != DT_CLOSURE_PUSHED || (c->in_order && x->number != c->version))
-            continue;
-        if (c->in_order || c->staleness == DT_ANY_STALENESS || leaves_time(c, i))
-            return x;
+        if (x->state != DT_CLOSURE_PUSHED || (c->in_order && x->number != c->version)) continue;
+        if (c->in_order || c->staleness == DT_ANY_STALENESS || leaves_time(c, i)) return x;
     }
     return NULL;
 }
 
-int64_t dt_closures_applied(dt_closures *c, int64_t number)
-{
+int64_t dt_closures_applied(dt_closures *c, int64_t number) {
     const int at = place_of(c, number);
     const int64_t stale = c->version - c->closure[at].version;
     take_out(c, at);
@@ -184,15 +152,12 @@ int64_t dt_closures_applied(dt_closures *c, int64_t number)
     return stale;
 }
 
-int64_t dt_closures_oldest(const dt_closures *c)
-{
+int64_t dt_closures_oldest(const dt_closures *c) {
     return c->in_order ? version_in_order(c, c->version) : c->version;
 }
 
-int dt_closures_bins(const dt_closures *c)
-{
+int dt_closures_bins(const dt_closures *c) {
     int n = DT_STALENESS_BINS;
-    while (n > 0 && c->stale[n - 1] == 0)
-        n--;
+    while (n > 0 && c->stale[n - 1] == 0) n--;
     return n;
 }

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The closures of a parameter server: which numbers are out with which worker, and whose push may be applied. It is a table and knows neither
- * processes nor weights, so its promises can be tested by themselves:
+ * The closures of a parameter server: which numbers are out with which worker, and whose push may
+ * be applied. It is a table and knows neither processes nor weights, so its promises can be tested
+ * by themselves:
  *
- *  - every number of a window [first, end) is applied exactly once, whichever workers are lost or late;
- *  - a push is applied at most `staleness` updates after its pull. Each closure that is out has a deadline, its version + staleness. Pushes are
- *    applied as they come, unless that made it impossible to meet the deadlines of all others;
- *  - in order: number n pulls the version n - staleness and is applied as the n-th, so all that follows is the same for any number of workers.
+ *  - every number of a window [first, end) is applied exactly once, whichever workers are lost or
+ *    late;
+ *  - a push is applied at most `staleness` updates after its pull. Each closure that is out has a
+ *    deadline, its version + staleness. Pushes are applied as they come, unless that made it
+ *    impossible to meet the deadlines of all others;
+ *  - in order: number n pulls the version n - staleness and is applied as the n-th, so all that
+ *    follows is the same for any number of workers.
  *
- * A version is the number of updates that weights have seen, so the n-th update makes version n + 1 of version n.
+ * A version is the number of updates that weights have seen, so the n-th update makes version n + 1
+ * of version n.
  */
 #ifndef DT_STRATEGY_CLOSURES_H
 #define DT_STRATEGY_CLOSURES_H
@@ -20,7 +25,11 @@
 
 #define DT_ANY_STALENESS (-1)
 
-typedef enum dt_closure_state { DT_CLOSURE_LOST, DT_CLOSURE_OUT, DT_CLOSURE_PUSHED } dt_closure_state;
+typedef enum dt_closure_state {
+    DT_CLOSURE_LOST,
+    DT_CLOSURE_OUT,
+    DT_CLOSURE_PUSHED
+} dt_closure_state;
 typedef struct dt_closure {
     int64_t number, version; /* version: what it pulled */
     int worker;
@@ -28,14 +37,17 @@ typedef struct dt_closure {
 } dt_closure;
 
 typedef struct dt_closures {
-    int64_t staleness;       /* DT_ANY_STALENESS: no limit */
+    int64_t staleness; /* DT_ANY_STALENESS: no limit */
     bool in_order;
-    int64_t first, end;      /* numbers of the window; those from `next` on have not been given out */
-    int64_t next, version;   /* version: updates applied, of all windows */
+    int64_t first, end;    /* numbers of the window; those from `next` on have not been given out */
+    int64_t next, version; /* version: updates applied, of all windows */
     int n, cap;
-    dt_closure *closure;     /* [n] given out and not applied, in the order in which they were given */
-    int64_t again, dropped;  /* closures that were given out again; pushes that were not wanted */
-    int64_t stale[DT_STALENESS_BINS]; /* updates by the number of others between pull and push; the last bin counts all that are older */
+    /* [n] given out and not applied, in the order in which they were given */
+    dt_closure *closure;
+    int64_t again, dropped; /* closures that were given out again; pushes that were not wanted */
+    /* updates by the number of others between pull and push; the last bin counts all that are
+     * older */
+    int64_t stale[DT_STALENESS_BINS];
 } dt_closures;
 
 void dt_closures_release(dt_closures *c);
@@ -45,21 +57,25 @@ void dt_closures_begin(dt_closures *c, int64_t first, int64_t end);
 int64_t dt_closures_extend(dt_closures *c);
 /* No more numbers are given out for the first time. */
 void dt_closures_drain(dt_closures *c);
-/* Nor are those that were lost given out again: only what is with a worker, or has come from one, is left. */
+/* Nor are those that were lost given out again: only what is with a worker, or has come from one,
+ * is left. */
 void dt_closures_cancel(dt_closures *c);
 /* It is done without an update: it failed, or changes no weights. */
 void dt_closures_drop(dt_closures *c, int64_t number);
 /* Nothing is out, and nothing is left to give. */
 bool dt_closures_rest(const dt_closures *c);
-/* The next closure for a worker that has none, with the version to pull: one that was lost comes first. False: there is none now. */
+/* The next closure for a worker that has none, with the version to pull: one that was lost comes
+ * first. False: there is none now. */
 bool dt_closures_give(dt_closures *c, int worker, dt_closure *out);
-/* A worker pushes. False: the closure is not its own any more, or has been applied; the push is dropped. */
+/* A worker pushes. False: the closure is not its own any more, or has been applied; the push is
+ * dropped. */
 bool dt_closures_push(dt_closures *c, int worker, int64_t number);
 /* What the worker has out is to be given out again; their number. What it has pushed stays. */
 int dt_closures_lose(dt_closures *c, int worker);
 /* The push to be applied now; NULL: none may be yet. Good until the next call. */
 const dt_closure *dt_closures_ready(const dt_closures *c);
-/* It has been applied: there is a new version. Returns how many updates came between its pull and its push. */
+/* It has been applied: there is a new version. Returns how many updates came between its pull and
+ * its push. */
 int64_t dt_closures_applied(dt_closures *c, int64_t number);
 /* Bins of `stale` up to the last one that counts something. */
 int dt_closures_bins(const dt_closures *c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Internals of a compiled step, shared by the folded form (compiled.c) and the one that runs replica by replica
- * (unfolded.c).
+ * Internals of a compiled step, shared by the folded form (compiled.c) and the one that runs
+ * replica by replica (unfolded.c).
  */
 #ifndef DT_STRATEGY_COMPILED_H
 #define DT_STRATEGY_COMPILED_H
@@ -10,24 +10,28 @@
 
 enum { DT_SIZES = 16 }; /* executables kept */
 
-/* What this process computes of a batch of `rows`: shards of `reproducible`, and their rows, of which a worker may have none. */
+/* What this process computes of a batch of `rows`: shards of `reproducible`, and their rows, of
+ * which a worker may have none. */
 typedef struct dt_share {
     int64_t first, rows;
     int shards;
-    int32_t *border;        /* [shards + 1] rows from `first` on; NULL: there are no shards; owned */
+    int32_t *border; /* [shards + 1] rows from `first` on; NULL: there are no shards; owned */
 } dt_share;
 
 /* The step for one number of rows. */
 typedef struct dt_sized {
     int64_t rows;
-    bool even;              /* all replicas have as many rows, and no worker is beside this process */
+    bool even; /* all replicas have as many rows, and no worker is beside this process */
     dt_share share;
-    dt_graph *own;          /* the program of this worker, of several; NULL: all rows are computed here */
-    dt_spmd *spmd;          /* cut over the logical devices, to be computed so; NULL: a replica computes as one */
-    dt_graph *unrolled;     /* all devices' work, of spmd */
-    dt_spmd *priced;        /* what each device of each replica does; NULL: nobody asks */
-    dt_graph *bare;         /* without notes of logical devices, of over; NULL: they are kept, or there are none */
-    dt_spmd *over;          /* what each of the back end's devices does; NULL: it has one, or rows do not divide */
+    dt_graph *own; /* the program of this worker, of several; NULL: all rows are computed here */
+    /* cut over the logical devices, to be computed so; NULL: a replica computes as one */
+    dt_spmd *spmd;
+    dt_graph *unrolled; /* all devices' work, of spmd */
+    dt_spmd *priced;    /* what each device of each replica does; NULL: nobody asks */
+    /* without notes of logical devices, of over; NULL: they are kept, or there are none */
+    dt_graph *bare;
+    /* what each of the back end's devices does; NULL: it has one, or rows do not divide */
+    dt_spmd *over;
     dt_executable *executable;
 } dt_sized;
 
@@ -40,16 +44,17 @@ typedef struct dt_priced {
 struct dt_compiled {
     dt_strategy *strategy;
     dt_arena *arena;
-    dt_graph *step;         /* one replica's, simplified */
-    dt_folded folded;       /* graph NULL: it has no folded form */
-    dt_graph *unsharded;    /* the folded graph before it was cut into shards; NULL: it was not */
-    dt_graph *alone;        /* what runs replica by replica where that is not `step`; NULL: it is */
-    bool annotated;         /* the folded graph says how values lie on logical devices */
+    dt_graph *step;      /* one replica's, simplified */
+    dt_folded folded;    /* graph NULL: it has no folded form */
+    dt_graph *unsharded; /* the folded graph before it was cut into shards; NULL: it was not */
+    dt_graph *alone;     /* what runs replica by replica where that is not `step`; NULL: it is */
+    bool annotated;      /* the folded graph says how values lie on logical devices */
     const dt_replication *arg, *result; /* by argument and result */
-    unsigned *revision;     /* [states] of the step: the variable's, when it was compiled */
+    unsigned *revision; /* [states] of the step: the variable's, when it was compiled */
     dt_compute_spec how;
     const _Atomic uint32_t *beside; /* as dt_env has it */
-    const struct dt_cluster *cluster; /* of workers that share each batch; NULL: all of it is computed here */
+    /* of workers that share each batch; NULL: all of it is computed here */
+    const struct dt_cluster *cluster;
     dt_view *own_arg;       /* [args] with this worker's rows, of the run at hand */
     int own_replicas;       /* of each worker, whose rows are theirs; 0: rows are cut by shards */
     const int32_t *offsets; /* of the run at hand, for those */
@@ -57,32 +62,38 @@ struct dt_compiled {
     void **gathered;        /* [results] rows of all workers, owned; NULL: none */
     int n_parts;            /* states of which this worker keeps a part (divided.h) */
     struct dt_divided **part;
-    int shards;             /* of how.shards; at least one for each worker; 0: none */
-    int n, next;            /* sizes made, the one to be replaced next */
+    int shards;  /* of how.shards; at least one for each worker; 0: none */
+    int n, next; /* sizes made, the one to be replaced next */
     dt_sized size[DT_SIZES];
     int n_priced;
     dt_priced priced[DT_SIZES]; /* asked for by dt_compiled_priced */
-    void **joined;          /* unfolded: [results] of the last run, owned */
+    void **joined;              /* unfolded: [results] of the last run, owned */
 };
 
 /* Sums and products are made as the slice's chip makes them: numerics: chip. */
 bool dt_compiled_is_chip(const dt_compiled *c);
-/* What a back end gets for a batch of `rows`: all of *z but the executable and what is priced. Of a step that has a folded form. */
+/* What a back end gets for a batch of `rows`: all of *z but the executable and what is priced. Of a
+ * step that has a folded form. */
 dt_status *dt_compiled_cut(const dt_compiled *c, int64_t rows, dt_sized *z) DT_MUST_USE;
 void dt_sized_release(dt_sized *z); /* takes a zeroed one */
 /* What a back end is asked to compile; lends from both. */
 dt_compile_request dt_compiled_request(const dt_compiled *c, const dt_sized *z);
-/* For a back end with several devices: what each of them does, into z->over. NULL: all rows on each, where they do not divide. */
+/* For a back end with several devices: what each of them does, into z->over. NULL: all rows on
+ * each, where they do not divide. */
 dt_status *dt_compiled_cut_over(const dt_compiled *c, int devices, dt_sized *z) DT_MUST_USE;
-/* Whether logical devices compute on their own: placement is not meaning, under `reproducible` they do not. */
+/* Whether logical devices compute on their own: placement is not meaning, under `reproducible` they
+ * do not. */
 bool dt_compiled_uses_logical_devices(const dt_compiled *c);
 /* As many as asked for, or the next smaller number that divides the rows of every replica. */
 int dt_compiled_micro_batches(const dt_compiled *c, int64_t rows);
 /* Of a step that does not fit the slice's memory: notes of what would, each tried. Returns s. */
-dt_status *dt_compiled_what_fits(const dt_compiled *c, int64_t rows, const dt_device *d, dt_status *s) DT_MUST_USE;
-dt_status *dt_compiled_cut_for_pricing(const dt_compiled *c, int64_t rows, dt_spmd **out) DT_MUST_USE;
+dt_status *dt_compiled_what_fits(const dt_compiled *c, int64_t rows, const dt_device *d,
+                                 dt_status *s) DT_MUST_USE;
+dt_status *dt_compiled_cut_for_pricing(const dt_compiled *c, int64_t rows,
+                                       dt_spmd **out) DT_MUST_USE;
 
 /* One step through the interpreter, arguments and results as dt_compiled_run has them. */
-dt_status *dt_unfolded_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg, dt_view *result) DT_MUST_USE;
+dt_status *dt_unfolded_run(dt_compiled *c, const int32_t *offsets, const dt_view *arg,
+                           dt_view *result) DT_MUST_USE;
 
 #endif

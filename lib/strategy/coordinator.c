@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ClusterCoordinator. Functions become closures of a crew (crew.h). Workers are forks of this process and know what it knew then, so a new function,
- * signature or data set means new workers, once all that is out has come back. Nothing happens between calls: results are taken in, applied, and workers
- * get the next functions, in schedule, join, done and fetch.
+ * ClusterCoordinator. Functions become closures of a crew (crew.h). Workers are forks of this
+ * process and know what it knew then, so a new function, signature or data set means new workers,
+ * once all that is out has come back. Nothing happens between calls: results are taken in, applied,
+ * and workers get the next functions, in schedule, join, done and fetch.
  */
 #include "strategy/coordinator.h"
 
@@ -15,51 +16,43 @@ enum { LOOK_NS = 100000000 };
 
 /* ---- functions that have been scheduled ---- */
 
-static dt_task *find_task(dt_coordinator *c, int64_t number)
-{
+static dt_task *find_task(dt_coordinator *c, int64_t number) {
     int low = 0, high = c->n_tasks - 1;
     while (low < high) {
         const int middle = (low + high) / 2;
-        if (c->task[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
+        if (c->task[middle].number < number) low = middle + 1;
+        else high = middle;
     }
     return low < c->n_tasks && c->task[low].number == number ? &c->task[low] : NULL;
 }
 
-static void end_task(dt_coordinator *c, dt_task *t, dt_remote_state state)
-{
+static void end_task(dt_coordinator *c, dt_task *t, dt_remote_state state) {
     t->remote->state = state;
     t->remote->coordinator = NULL;
     dt_remote_unref(t->remote);
     free(t->more);
     memmove(t, t + 1, (size_t)(&c->task[--c->n_tasks] - t) * sizeof *t);
-    int64_t *counts[] = { [DT_REMOTE_FINISHED] = &c->past.finished, [DT_REMOTE_FAILED] = &c->past.failed, [DT_REMOTE_CANCELLED] = &c->past.cancelled };
+    int64_t *counts[] = {[DT_REMOTE_FINISHED] = &c->past.finished,
+                         [DT_REMOTE_FAILED] = &c->past.failed,
+                         [DT_REMOTE_CANCELLED] = &c->past.cancelled};
     ++*counts[state];
 }
 
-static bool is_with_worker(dt_coordinator *c, int64_t number)
-{
+static bool is_with_worker(dt_coordinator *c, int64_t number) {
     const dt_closures *x = c->crew ? dt_crew_closures(c->crew) : NULL;
     for (int i = 0; x && i < x->n; i++)
-        if (x->closure[i].number == number)
-            return true;
+        if (x->closure[i].number == number) return true;
     return false;
 }
 
 /* Those that no worker has. */
-static void cancel(dt_coordinator *c)
-{
-    if (c->crew)
-        dt_closures_cancel(dt_crew_closures(c->crew));
+static void cancel(dt_coordinator *c) {
+    if (c->crew) dt_closures_cancel(dt_crew_closures(c->crew));
     for (int i = c->n_tasks - 1; i >= 0; i--)
-        if (!is_with_worker(c, c->task[i].number))
-            end_task(c, &c->task[i], DT_REMOTE_CANCELLED);
+        if (!is_with_worker(c, c->task[i].number)) end_task(c, &c->task[i], DT_REMOTE_CANCELLED);
 }
 
-static void fail_task(dt_coordinator *c, int64_t number, dt_status *why)
-{
+static void fail_task(dt_coordinator *c, int64_t number, dt_status *why) {
     dt_task *t = find_task(c, number);
     t->remote->error = (int)dt_status_number(why);
     t->remote->text = dt_strdup(dt_status_text(why));
@@ -74,49 +67,41 @@ static void fail_task(dt_coordinator *c, int64_t number, dt_status *why)
 
 /* ---- what the crew asks ---- */
 
-static dt_status *pack(void *user, char *into)
-{
+static dt_status *pack(void *user, char *into) {
     const dt_coordinator *c = user;
     return dt_shipment_pack(&c->shipment, into);
 }
 
-static const void *describe(void *user, int64_t number, int64_t *n)
-{
+static const void *describe(void *user, int64_t number, int64_t *n) {
     const dt_task *t = find_task(user, number);
     *n = t->n;
     return t->more;
 }
 
-static bool is_whole(void *user, const dt_arrival *a)
-{
+static bool is_whole(void *user, const dt_arrival *a) {
     dt_coordinator *c = user;
     const dt_task *t = find_task(c, a->message.number);
     return t && c->kind[t->kind]->changes == (a->slices != NULL);
 }
 
-static dt_status *failed(void *user, const dt_arrival *a)
-{
+static dt_status *failed(void *user, const dt_arrival *a) {
     fail_task(user, a->message.number, dt_crew_failure(a, "function"));
     return NULL;
 }
 
-static void warn(void *user, const char *text)
-{
+static void warn(void *user, const char *text) {
     (void)user, (void)text; /* dt_coordinator_count says it */
 }
 
 /* ---- workers ---- */
 
-static void close_crew(dt_coordinator *c)
-{
-    if (!c->crew)
-        return;
+static void close_crew(dt_coordinator *c) {
+    if (!c->crew) return;
     const dt_closures *x = dt_crew_closures(c->crew);
     c->past.workers_lost += dt_crew_lost(c->crew);
     c->past.again += x->again;
     c->past.dropped += x->dropped;
-    for (int i = 0; i < DT_STALENESS_BINS; i++)
-        c->past.staleness[i] += x->stale[i];
+    for (int i = 0; i < DT_STALENESS_BINS; i++) c->past.staleness[i] += x->stale[i];
     c->next = x->end;
     dt_crew_close(c->crew);
     c->crew = NULL;
@@ -124,17 +109,14 @@ static void close_crew(dt_coordinator *c)
     c->arena = NULL;
 }
 
-static bool has(dt_variable *const *list, int n, const dt_variable *v)
-{
+static bool has(dt_variable *const *list, int n, const dt_variable *v) {
     for (int i = 0; i < n; i++)
-        if (list[i] == v)
-            return true;
+        if (list[i] == v) return true;
     return false;
 }
 
 /* All variables that functions read, each once. */
-static dt_variable **collect(dt_coordinator *c, int *n)
-{
+static dt_variable **collect(dt_coordinator *c, int *n) {
     int most = 0;
     for (int k = 0; k < c->n_kinds; k++)
         most += dt_compiled_step(c->kind[k]->worker.compiled)->n_states;
@@ -143,30 +125,40 @@ static dt_variable **collect(dt_coordinator *c, int *n)
     for (int k = 0; k < c->n_kinds; k++) {
         const dt_graph *g = dt_compiled_step(c->kind[k]->worker.compiled);
         for (int i = 0; i < g->n_states; i++)
-            if (!has(all, *n, g->state[i].variable))
-                all[(*n)++] = g->state[i].variable;
+            if (!has(all, *n, g->state[i].variable)) all[(*n)++] = g->state[i].variable;
     }
     return all;
 }
 
-static dt_status *open_crew(dt_coordinator *c)
-{
+static dt_status *open_crew(dt_coordinator *c) {
     int n = 0;
     c->arena = dt_arena_create();
     dt_variable **variables = collect(c, &n);
     DT_TRY(dt_shipment_make(&c->shipment, c->arena, variables, n, &c->strategy->servers));
     for (int k = 0; k < c->n_kinds; k++)
         DT_TRY(dt_closure_kind_match(c->kind[k], &c->shipment, c->arena));
-    DT_TRY(dt_crew_open(&c->crew, &(dt_crew_spec){ .how = &c->strategy->servers, .slices = &c->shipment.slices, .closure = "function", .body = dt_scheduled_worker,
-                                                   .body_user = c, .last_words = "libdtrain: the coordinator, which has the variables, is gone: its workers stop",
-                                                   .pack = pack, .describe = describe, .is_whole = is_whole, .failed = failed, .warn = warn, .user = c }));
+    DT_TRY(dt_crew_open(
+        &c->crew,
+        &(dt_crew_spec){
+            .how = &c->strategy->servers,
+            .slices = &c->shipment.slices,
+            .closure = "function",
+            .body = dt_scheduled_worker,
+            .body_user = c,
+            .last_words =
+                "libdtrain: the coordinator, which has the variables, is gone: its workers stop",
+            .pack = pack,
+            .describe = describe,
+            .is_whole = is_whole,
+            .failed = failed,
+            .warn = warn,
+            .user = c}));
     dt_closures_begin(dt_crew_closures(c->crew), c->next, c->next);
     return NULL;
 }
 
 /* The crew is of no use any more, and with it all that was to be done. */
-static dt_status *lose_all(dt_coordinator *c, dt_status *why)
-{
+static dt_status *lose_all(dt_coordinator *c, dt_status *why) {
     close_crew(c);
     cancel(c);
     return why;
@@ -174,16 +166,16 @@ static dt_status *lose_all(dt_coordinator *c, dt_status *why)
 
 /* ---- results ---- */
 
-static dt_status *take_result(dt_coordinator *c, const dt_arrival *a, dt_values **out)
-{
+static dt_status *take_result(dt_coordinator *c, const dt_arrival *a, dt_values **out) {
     dt_closure_kind *k = c->kind[find_task(c, a->message.number)->kind];
     DT_TRY(dt_values_create(out));
     DT_TRY(dt_closure_values_read(a->more, (size_t)a->message.more, *out));
-    return k->changes ? dt_shipment_apply(&c->shipment, &k->halves, k->update, k->argument, k->no_result, a->slices) : NULL;
+    return k->changes ? dt_shipment_apply(&c->shipment, &k->halves, k->update, k->argument,
+                                          k->no_result, a->slices)
+                      : NULL;
 }
 
-static dt_status *finish(dt_coordinator *c, const dt_arrival *a)
-{
+static dt_status *finish(dt_coordinator *c, const dt_arrival *a) {
     const int64_t number = a->message.number;
     dt_values *values = NULL;
     int64_t stale = 0;
@@ -203,31 +195,25 @@ static dt_status *finish(dt_coordinator *c, const dt_arrival *a)
 }
 
 /* Takes in what has come, waiting for something until then. */
-static dt_status *look(dt_coordinator *c, int64_t deadline_ns)
-{
+static dt_status *look(dt_coordinator *c, int64_t deadline_ns) {
     bool came = true;
     dt_arrival a;
     dt_status *s = NULL;
     for (; !s && came && c->n_tasks > 0; deadline_ns = 0) {
         s = dt_crew_wait(c->crew, deadline_ns, &came);
-        while (!s && dt_crew_ready(c->crew, &a))
-            s = finish(c, &a);
+        while (!s && dt_crew_ready(c->crew, &a)) s = finish(c, &a);
     }
     return s ? lose_all(c, s) : NULL;
 }
 
-static dt_status *wait_for_all(dt_coordinator *c)
-{
-    while (c->n_tasks > 0)
-        DT_TRY(look(c, dt_now_ns() + LOOK_NS));
+static dt_status *wait_for_all(dt_coordinator *c) {
+    while (c->n_tasks > 0) DT_TRY(look(c, dt_now_ns() + LOOK_NS));
     return NULL;
 }
 
 /* The error of a function that failed, when nothing runs any more. */
-static dt_status *raise(dt_coordinator *c)
-{
-    if (!c->error)
-        return NULL;
+static dt_status *raise(dt_coordinator *c) {
+    if (!c->error) return NULL;
     dt_status *lost = wait_for_all(c);
     dt_status_free(lost); /* the function's own error came first */
     dt_status *s = dt_fail((dt_error)c->error, NULL, "%s", c->text);
@@ -239,29 +225,24 @@ static dt_status *raise(dt_coordinator *c)
 
 /* ---- scheduling ---- */
 
-static int find_own(const dt_coordinator *c, const dt_per_worker *p)
-{
+static int find_own(const dt_coordinator *c, const dt_per_worker *p) {
     for (int i = 0; i < c->n_own; i++)
-        if (c->own[i] == p)
-            return i;
+        if (c->own[i] == p) return i;
     return -1;
 }
 
 /* Workers do not know what is new: others take their place when they are done. */
-static dt_status *renew(dt_coordinator *c)
-{
+static dt_status *renew(dt_coordinator *c) {
     DT_TRY(wait_for_all(c));
     close_crew(c);
     return raise(c);
 }
 
-static dt_status *find_kind(dt_coordinator *c, dt_function *f, dt_step_call *call, int *out)
-{
+static dt_status *find_kind(dt_coordinator *c, dt_function *f, dt_step_call *call, int *out) {
     dt_closure_kind *made = NULL;
     DT_TRY(dt_step_check(call));
     for (*out = 0; *out < c->n_kinds; ++*out)
-        if (dt_closure_kind_fits(c->kind[*out], f, call))
-            return NULL;
+        if (dt_closure_kind_fits(c->kind[*out], f, call)) return NULL;
     call->sizing = DT_SIZES_ANY;
     DT_TRY(renew(c));
     DT_TRY(dt_closure_kind_make(&made, f, call));
@@ -271,21 +252,18 @@ static dt_status *find_kind(dt_coordinator *c, dt_function *f, dt_step_call *cal
 }
 
 /* What the function gets in all, as far as this process knows. */
-static dt_status *sample(const dt_closure_arguments *a, dt_values *into)
-{
+static dt_status *sample(const dt_closure_arguments *a, dt_values *into) {
     DT_TRY(dt_arguments_add(into, a->values, false));
     for (int i = 0; i < DT_MOST_PER_WORKER && a->per_worker[i]; i++)
         DT_TRY(dt_arguments_add(into, a->per_worker[i]->sample, false));
     return NULL;
 }
 
-static dt_status *add_own(dt_coordinator *c, const dt_closure_arguments *a, dt_work_head *h)
-{
+static dt_status *add_own(dt_coordinator *c, const dt_closure_arguments *a, dt_work_head *h) {
     for (; h->n_own < DT_MOST_PER_WORKER && a->per_worker[h->n_own]; h->n_own++) {
         dt_per_worker *p = a->per_worker[h->n_own];
         h->own[h->n_own] = find_own(c, p);
-        if (h->own[h->n_own] >= 0)
-            continue;
+        if (h->own[h->n_own] >= 0) continue;
         DT_TRY(renew(c));
         DT_GROW(c->own, c->cap_own, c->n_own + 1);
         h->own[h->n_own] = c->n_own;
@@ -295,21 +273,27 @@ static dt_status *add_own(dt_coordinator *c, const dt_closure_arguments *a, dt_w
     return NULL;
 }
 
-static dt_status *add_task(dt_coordinator *c, const dt_work_head *h, const dt_values *values, dt_remote **out)
-{
-    dt_str more = { 0 };
+static dt_status *add_task(dt_coordinator *c, const dt_work_head *h, const dt_values *values,
+                           dt_remote **out) {
+    dt_str more = {0};
     dt_str_add(&more, h, sizeof *h);
     dt_closure_values_write(values, &more);
     const size_t n = more.size;
     if (n > DT_MOST_MORE) {
         dt_str_release(&more);
-        return dt_fail(DT_E_RANGE, NULL, "the arguments of a scheduled function have %zu bytes; they may have %d. Workers can read data themselves: dt_coordinator_per_worker_dataset",
+        return dt_fail(DT_E_RANGE, NULL,
+                       "the arguments of a scheduled function have %zu bytes; they may have %d. "
+                       "Workers can read data themselves: dt_coordinator_per_worker_dataset",
                        n, DT_MOST_MORE);
     }
     dt_remote *r = dt_alloc(sizeof *r);
-    *r = (dt_remote){ .refs = out ? 2 : 1, .coordinator = c, .staleness = -1 };
+    *r = (dt_remote){.refs = out ? 2 : 1, .coordinator = c, .staleness = -1};
     DT_GROW(c->task, c->cap_tasks, c->n_tasks + 1);
-    c->task[c->n_tasks++] = (dt_task){ .number = dt_closures_extend(dt_crew_closures(c->crew)), .kind = h->kind, .n = (int64_t)n, .remote = r, .more = dt_str_take(&more) };
+    c->task[c->n_tasks++] = (dt_task){.number = dt_closures_extend(dt_crew_closures(c->crew)),
+                                      .kind = h->kind,
+                                      .n = (int64_t)n,
+                                      .remote = r,
+                                      .more = dt_str_take(&more)};
     if (out) {
         dt_remote_unref(*out);
         *out = r;
@@ -317,19 +301,19 @@ static dt_status *add_task(dt_coordinator *c, const dt_work_head *h, const dt_va
     return NULL;
 }
 
-static dt_status *schedule(dt_coordinator *c, dt_function *f, const dt_closure_arguments *a, dt_values *args, dt_remote **out)
-{
-    int32_t offsets[2] = { 0 };
-    dt_work_head h = { 0 };
+static dt_status *schedule(dt_coordinator *c, dt_function *f, const dt_closure_arguments *a,
+                           dt_values *args, dt_remote **out) {
+    int32_t offsets[2] = {0};
+    dt_work_head h = {0};
     int kind = 0;
     DT_TRY(sample(a, args));
-    DT_TRY(find_kind(c, f, &(dt_step_call){ .strategy = c->strategy, .args = args, .offsets = offsets }, &kind));
+    DT_TRY(find_kind(
+        c, f, &(dt_step_call){.strategy = c->strategy, .args = args, .offsets = offsets}, &kind));
     h.kind = kind;
     DT_TRY(add_own(c, a, &h));
     if (!c->crew) {
         dt_status *s = open_crew(c);
-        if (s)
-            return lose_all(c, s);
+        if (s) return lose_all(c, s);
     }
     DT_TRY(add_task(c, &h, a->values, out));
     return look(c, 0);
@@ -337,32 +321,30 @@ static dt_status *schedule(dt_coordinator *c, dt_function *f, const dt_closure_a
 
 /* ---- the calls ---- */
 
-dt_status *dt_coordinator_create(dt_coordinator **out, dt_strategy *strategy)
-{
+dt_status *dt_coordinator_create(dt_coordinator **out, dt_strategy *strategy) {
     DT_LIVE(strategy);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_coordinator_create", "handle to fill"));
     DT_TRY(dt_want(strategy, "dt_coordinator_create", "strategy"));
     if (!strategy->servers.workers)
-        return dt_suggest(dt_fail(DT_E_MISUSE, NULL, "a coordinator needs a parameter server strategy, got a %s strategy", strategy->row->kind.name),
-                          "create it with dt_parameter_server_strategy");
+        return dt_suggest(
+            dt_fail(DT_E_MISUSE, NULL,
+                    "a coordinator needs a parameter server strategy, got a %s strategy",
+                    strategy->row->kind.name),
+            "create it with dt_parameter_server_strategy");
     dt_coordinator *c = dt_alloc(sizeof *c);
-    *c = (dt_coordinator){ .refs = 1, .strategy = dt_strategy_ref(strategy) };
+    *c = (dt_coordinator){.refs = 1, .strategy = dt_strategy_ref(strategy)};
     dt_coordinator_unref(*out);
     *out = c;
     return NULL;
 }
 
-void dt_coordinator_unref(dt_coordinator *c)
-{
-    if (!DT_LAST(c))
-        return;
+void dt_coordinator_unref(dt_coordinator *c) {
+    if (!DT_LAST(c)) return;
     close_crew(c);
     cancel(c);
-    for (int i = 0; i < c->n_kinds; i++)
-        dt_closure_kind_free(c->kind[i]);
-    for (int i = 0; i < c->n_own; i++)
-        dt_per_worker_unref(c->own[i]);
+    for (int i = 0; i < c->n_kinds; i++) dt_closure_kind_free(c->kind[i]);
+    for (int i = 0; i < c->n_own; i++) dt_per_worker_unref(c->own[i]);
     free(c->kind);
     free(c->own);
     free(c->task);
@@ -371,15 +353,13 @@ void dt_coordinator_unref(dt_coordinator *c)
     DT_RETIRE(c);
 }
 
-const dt_strategy *dt_coordinator_strategy(const dt_coordinator *c)
-{
+const dt_strategy *dt_coordinator_strategy(const dt_coordinator *c) {
     DT_LIVE(c);
     return c ? c->strategy : NULL;
 }
 
-static dt_status *make_own(dt_coordinator *c, dt_per_worker *p, dt_per_worker **out)
-{
-    dt_belongings b = { 0 };
+static dt_status *make_own(dt_coordinator *c, dt_per_worker *p, dt_per_worker **out) {
+    dt_belongings b = {0};
     dt_status *s = dt_per_worker_next(p, c->strategy, 0, &b, &p->sample);
     dt_belongings_release(&b);
     if (s) {
@@ -391,68 +371,62 @@ static dt_status *make_own(dt_coordinator *c, dt_per_worker *p, dt_per_worker **
     return NULL;
 }
 
-static dt_status *check_own(const dt_coordinator *c, bool has_function, dt_per_worker **out, const char *call)
-{
+static dt_status *check_own(const dt_coordinator *c, bool has_function, dt_per_worker **out,
+                            const char *call) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(c, call, "coordinator"));
     DT_TRY(has_function ? NULL : dt_want(NULL, call, "function"));
     return dt_want(out, call, "handle to fill");
 }
 
-dt_status *dt_coordinator_per_worker_dataset(dt_coordinator *c, dt_dataset_fn fn, void *user, dt_per_worker **out)
-{
+dt_status *dt_coordinator_per_worker_dataset(dt_coordinator *c, dt_dataset_fn fn, void *user,
+                                             dt_per_worker **out) {
     DT_LIVE(c);
     DT_TRY(check_own(c, fn, out, "dt_coordinator_per_worker_dataset"));
     dt_per_worker *p = dt_alloc(sizeof *p);
-    *p = (dt_per_worker){ .refs = 1, .dataset = fn, .user = user };
+    *p = (dt_per_worker){.refs = 1, .dataset = fn, .user = user};
     return make_own(c, p, out);
 }
 
-dt_status *dt_coordinator_per_worker_values(dt_coordinator *c, dt_value_fn fn, void *user, dt_per_worker **out)
-{
+dt_status *dt_coordinator_per_worker_values(dt_coordinator *c, dt_value_fn fn, void *user,
+                                            dt_per_worker **out) {
     DT_LIVE(c);
     DT_TRY(check_own(c, fn, out, "dt_coordinator_per_worker_values"));
     dt_per_worker *p = dt_alloc(sizeof *p);
-    *p = (dt_per_worker){ .refs = 1, .values = fn, .user = user };
+    *p = (dt_per_worker){.refs = 1, .values = fn, .user = user};
     return make_own(c, p, out);
 }
 
-void dt_per_worker_unref(dt_per_worker *p)
-{
-    if (!DT_LAST(p))
-        return;
+void dt_per_worker_unref(dt_per_worker *p) {
+    if (!DT_LAST(p)) return;
     dt_values_unref(p->sample);
     DT_RETIRE(p);
 }
 
-dt_status *dt_coordinator_schedule(dt_coordinator *c, dt_function *f, const dt_closure_arguments *arguments, dt_remote **remote)
-{
+dt_status *dt_coordinator_schedule(dt_coordinator *c, dt_function *f,
+                                   const dt_closure_arguments *arguments, dt_remote **remote) {
     DT_LIVE(c);
     DT_LIVE(f);
-    dt_closure_arguments a = { 0 };
+    dt_closure_arguments a = {0};
     dt_values *args = NULL;
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(c, "dt_coordinator_schedule", "coordinator"));
     DT_TRY(dt_want(f, "dt_coordinator_schedule", "function"));
-    if (arguments)
-        a = *arguments;
+    if (arguments) a = *arguments;
     DT_TRY(dt_want_live(a.values, "dt_coordinator_schedule", "list of values"));
     for (int i = 0; i < DT_MOST_PER_WORKER && a.per_worker[i]; i++)
         DT_TRY(dt_want_live(a.per_worker[i], "dt_coordinator_schedule", "dt_per_worker"));
     DT_TRY(raise(c));
     dt_status *s = dt_values_create(&args);
     DT_SCOPE(c->strategy) {
-        if (!s)
-            s = dt_status_kept(); /* of another strategy's scope */
-        if (!s)
-            s = schedule(c, f, &a, args, remote);
+        if (!s) s = dt_status_kept(); /* of another strategy's scope */
+        if (!s) s = schedule(c, f, &a, args, remote);
     }
     dt_values_unref(args);
     return s;
 }
 
-dt_status *dt_coordinator_join(dt_coordinator *c)
-{
+dt_status *dt_coordinator_join(dt_coordinator *c) {
     DT_LIVE(c);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(c, "dt_coordinator_join", "coordinator"));
@@ -460,8 +434,7 @@ dt_status *dt_coordinator_join(dt_coordinator *c)
     return raise(c);
 }
 
-dt_status *dt_coordinator_done(dt_coordinator *c, bool *done)
-{
+dt_status *dt_coordinator_done(dt_coordinator *c, bool *done) {
     DT_LIVE(c);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(c, "dt_coordinator_done", "coordinator"));
@@ -472,60 +445,50 @@ dt_status *dt_coordinator_done(dt_coordinator *c, bool *done)
     return NULL;
 }
 
-bool dt_coordinator_count(const dt_coordinator *c, dt_coordinator_counts *out)
-{
+bool dt_coordinator_count(const dt_coordinator *c, dt_coordinator_counts *out) {
     DT_LIVE(c);
-    if (!out)
-        return false;
-    *out = c ? c->past : (dt_coordinator_counts){ 0 };
-    if (!c || !c->crew)
-        return c != NULL;
+    if (!out) return false;
+    *out = c ? c->past : (dt_coordinator_counts){0};
+    if (!c || !c->crew) return c != NULL;
     const dt_closures *x = dt_crew_closures(c->crew);
     out->workers = dt_crew_workers(c->crew);
     out->workers_lost += dt_crew_lost(c->crew);
     out->again += x->again;
     out->dropped += x->dropped;
-    for (int i = 0; i < DT_STALENESS_BINS; i++)
-        out->staleness[i] += x->stale[i];
+    for (int i = 0; i < DT_STALENESS_BINS; i++) out->staleness[i] += x->stale[i];
     return true;
 }
 
 /* ---- what functions return ---- */
 
-dt_status *dt_remote_fetch(dt_remote *r, dt_values **out)
-{
+dt_status *dt_remote_fetch(dt_remote *r, dt_values **out) {
     DT_LIVE(r);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(r, "dt_remote_fetch", "remote value"));
     DT_TRY(dt_want(out, "dt_remote_fetch", "handle to fill"));
-    while (r->coordinator)
-        DT_TRY(look(r->coordinator, dt_now_ns() + LOOK_NS));
-    if (r->state == DT_REMOTE_FAILED)
-        return dt_fail((dt_error)r->error, NULL, "%s", r->text);
+    while (r->coordinator) DT_TRY(look(r->coordinator, dt_now_ns() + LOOK_NS));
+    if (r->state == DT_REMOTE_FAILED) return dt_fail((dt_error)r->error, NULL, "%s", r->text);
     if (r->state == DT_REMOTE_CANCELLED)
-        return dt_fail(DT_E_CANCELLED, NULL, "the function was cancelled before a worker finished it");
+        return dt_fail(DT_E_CANCELLED, NULL,
+                       "the function was cancelled before a worker finished it");
     r->values->refs++;
     dt_values_unref(*out);
     *out = r->values;
     return NULL;
 }
 
-dt_remote_state dt_remote_state_of(const dt_remote *r)
-{
+dt_remote_state dt_remote_state_of(const dt_remote *r) {
     DT_LIVE(r);
     return r ? r->state : DT_REMOTE_CANCELLED;
 }
 
-int64_t dt_remote_staleness(const dt_remote *r)
-{
+int64_t dt_remote_staleness(const dt_remote *r) {
     DT_LIVE(r);
     return r ? r->staleness : -1;
 }
 
-void dt_remote_unref(dt_remote *r)
-{
-    if (!DT_LAST(r))
-        return;
+void dt_remote_unref(dt_remote *r) {
+    if (!DT_LAST(r)) return;
     dt_values_unref(r->values);
     free(r->text);
     DT_RETIRE(r);

@@ -14,7 +14,8 @@ enum { LOST_IN_A_ROW = 8 };
 
 typedef struct colleague {
     pid_t pid;
-    bool there, busy, late;      /* late: its closure was given to another, and it has not answered since */
+    /* late: its closure was given to another, and it has not answered since */
+    bool there, busy, late;
     int64_t given_ns;
 } colleague;
 
@@ -27,172 +28,156 @@ typedef struct edition {
 struct dt_crew {
     dt_crew_spec spec;
     dt_nursery *nursery;
-    dt_servers *servers;         /* of workers that it starts */
-    dt_posts *posts;             /* of those that come by themselves; NULL: servers */
+    dt_servers *servers; /* of workers that it starts */
+    dt_posts *posts;     /* of those that come by themselves; NULL: servers */
     dt_closures closures;
-    colleague *worker;           /* [how->workers] */
-    dt_arrival *pushed;          /* [n] waiting to be applied */
+    colleague *worker;  /* [how->workers] */
+    dt_arrival *pushed; /* [n] waiting to be applied */
     int n_pushed, cap_pushed;
-    edition *edition;            /* [n] oldest first */
+    edition *edition; /* [n] oldest first */
     int n_editions, cap_editions;
-    int64_t alone_ns;            /* when the last worker was lost, of those that may come again */
-    bool failed;                 /* it cannot go on */
-    int64_t lost;                /* workers */
-    int64_t lost_in_a_row;       /* without a closure finished between them */
+    int64_t alone_ns;      /* when the last worker was lost, of those that may come again */
+    bool failed;           /* it cannot go on */
+    int64_t lost;          /* workers */
+    int64_t lost_in_a_row; /* without a closure finished between them */
 };
 
 /* ---- carriers ---- */
 
-static void give(dt_crew *c, int w, const dt_parcel *m, dt_shared *weights, const void *more)
-{
-    if (c->posts)
-        dt_posts_give(c->posts, w, m, weights, more);
-    else
-        dt_servers_give(c->servers, w, m, weights, more);
+static void give(dt_crew *c, int w, const dt_parcel *m, dt_shared *weights, const void *more) {
+    if (c->posts) dt_posts_give(c->posts, w, m, weights, more);
+    else dt_servers_give(c->servers, w, m, weights, more);
 }
 
-static bool next(dt_crew *c, int64_t deadline_ns, dt_arrival *out)
-{
-    return c->posts ? dt_posts_next(c->posts, deadline_ns, out) : dt_servers_next(c->servers, deadline_ns, out);
+static bool next(dt_crew *c, int64_t deadline_ns, dt_arrival *out) {
+    return c->posts ? dt_posts_next(c->posts, deadline_ns, out)
+                    : dt_servers_next(c->servers, deadline_ns, out);
 }
 
-static void recycle(dt_crew *c, void *slices)
-{
-    if (c->posts)
-        free(slices);
-    else
-        dt_servers_recycle(c->servers, slices);
+static void recycle(dt_crew *c, void *slices) {
+    if (c->posts) free(slices);
+    else dt_servers_recycle(c->servers, slices);
 }
 
 /* ---- workers ---- */
 
-static dt_status *start_worker(dt_crew *c, int w)
-{
+static dt_status *start_worker(dt_crew *c, int w) {
     int link[DT_NURSERY_LINKS];
     pid_t pid = 0;
     DT_TRY(dt_nursery_start(c->nursery, w, c->spec.how->servers, link, &pid));
     dt_servers_add(c->servers, w, link);
-    c->worker[w] = (colleague){ .pid = pid, .there = true };
+    c->worker[w] = (colleague){.pid = pid, .there = true};
     return NULL;
 }
 
-static int count_workers(const dt_crew *c, bool late)
-{
+static int count_workers(const dt_crew *c, bool late) {
     int n = 0;
     for (int w = 0; w < c->spec.how->workers; w++)
         n += c->worker[w].there && c->worker[w].late <= late;
     return n;
 }
 
-static void tell_lost(const dt_crew *c, int w, int closures, const char *how)
-{
-    dt_str text = { 0 };
-    if (c->posts)
-        dt_str_printf(&text, "worker %d %s", w + 1, how);
-    else
-        dt_str_printf(&text, "worker %d (process %lld) %s", w, (long long)c->worker[w].pid, how);
-    if (closures)
-        dt_str_printf(&text, "; its %s is given to another worker", c->spec.closure);
-    dt_str_puts(&text, c->spec.how->elastic && !c->posts ? "; another one is started in its place" : "");
+static void tell_lost(const dt_crew *c, int w, int closures, const char *how) {
+    dt_str text = {0};
+    if (c->posts) dt_str_printf(&text, "worker %d %s", w + 1, how);
+    else dt_str_printf(&text, "worker %d (process %lld) %s", w, (long long)c->worker[w].pid, how);
+    if (closures) dt_str_printf(&text, "; its %s is given to another worker", c->spec.closure);
+    dt_str_puts(&text,
+                c->spec.how->elastic && !c->posts ? "; another one is started in its place" : "");
     c->spec.warn(c->spec.user, dt_str_text(&text));
     dt_str_release(&text);
 }
 
-static dt_status *lose_worker(dt_crew *c, int w)
-{
+static dt_status *lose_worker(dt_crew *c, int w) {
     const int closures = dt_closures_lose(&c->closures, w);
-    if (c->posts)
-        dt_posts_drop(c->posts, w);
-    else
-        dt_servers_drop(c->servers, w);
+    if (c->posts) dt_posts_drop(c->posts, w);
+    else dt_servers_drop(c->servers, w);
     c->worker[w].there = c->worker[w].busy = false;
     c->lost++;
     tell_lost(c, w, closures, "was lost");
     if (++c->lost_in_a_row > LOST_IN_A_ROW * (int64_t)c->spec.how->workers)
-        return dt_fail(DT_E_WORKER_GONE, NULL, "%lld workers were lost one after the other, and none of them computed anything", (long long)c->lost_in_a_row);
-    if (c->spec.how->elastic && !c->posts)
-        return start_worker(c, w);
+        return dt_fail(
+            DT_E_WORKER_GONE, NULL,
+            "%lld workers were lost one after the other, and none of them computed anything",
+            (long long)c->lost_in_a_row);
+    if (c->spec.how->elastic && !c->posts) return start_worker(c, w);
     if (count_workers(c, true) > 0 || c->spec.how->elastic) {
         c->alone_ns = dt_now_ns();
         return NULL;
     }
-    return dt_fail(DT_E_WORKER_GONE, NULL, "all %d workers are lost; elastic: true starts lost workers again", c->spec.how->workers);
+    return dt_fail(DT_E_WORKER_GONE, NULL,
+                   "all %d workers are lost; elastic: true starts lost workers again",
+                   c->spec.how->workers);
 }
 
 /* Those that have not answered for long: others get their closures. */
-static dt_status *look_for_late_ones(dt_crew *c)
-{
+static dt_status *look_for_late_ones(dt_crew *c) {
     for (int w = 0; w < c->spec.how->workers; w++) {
         colleague *x = &c->worker[w];
-        if (!x->there || !x->busy || x->late || dt_seconds_since(x->given_ns) < c->spec.how->timeout)
+        if (!x->there || !x->busy || x->late ||
+            dt_seconds_since(x->given_ns) < c->spec.how->timeout)
             continue;
         x->late = true;
         tell_lost(c, w, dt_closures_lose(&c->closures, w), "does not answer");
-        if (c->spec.how->elastic && !c->posts) { /* one that is stopped would hold its place for ever */
+        /* one that is stopped would hold its place for ever */
+        if (c->spec.how->elastic && !c->posts) {
             kill(x->pid, SIGKILL);
             x->late = false;
             x->given_ns = dt_now_ns();
         }
     }
-    if (count_workers(c, false) > 0)
-        return NULL;
+    if (count_workers(c, false) > 0) return NULL;
     if (count_workers(c, true) == 0) /* they may come again */
         return dt_seconds_since(c->alone_ns) < c->spec.how->start_timeout
-                   ? NULL : dt_fail(DT_E_WORKER_GONE, NULL, "all %d workers are lost, and none has come back for %g s", c->spec.how->workers, c->spec.how->start_timeout);
-    return dt_fail(DT_E_WORKER_LATE, NULL, "no worker has answered for %g s; see strategy.timeout", c->spec.how->timeout);
+                   ? NULL
+                   : dt_fail(DT_E_WORKER_GONE, NULL,
+                             "all %d workers are lost, and none has come back for %g s",
+                             c->spec.how->workers, c->spec.how->start_timeout);
+    return dt_fail(DT_E_WORKER_LATE, NULL, "no worker has answered for %g s; see strategy.timeout",
+                   c->spec.how->timeout);
 }
 
 /* ---- weights ---- */
 
-static void drop_editions(dt_crew *c, int64_t below)
-{
+static void drop_editions(dt_crew *c, int64_t below) {
     int kept = 0;
     for (int i = 0; i < c->n_editions; i++)
-        if (c->edition[i].version < below)
-            dt_shared_unref(c->edition[i].weights);
-        else
-            c->edition[kept++] = c->edition[i];
+        if (c->edition[i].version < below) dt_shared_unref(c->edition[i].weights);
+        else c->edition[kept++] = c->edition[i];
     c->n_editions = kept;
 }
 
-static dt_status *publish(dt_crew *c)
-{
+static dt_status *publish(dt_crew *c) {
     dt_shared *weights = NULL;
     DT_TRY(dt_shared_new(&weights, c->spec.slices->bytes));
     DT_GROW(c->edition, c->cap_editions, c->n_editions + 1);
-    c->edition[c->n_editions++] = (edition){ c->closures.version, weights };
+    c->edition[c->n_editions++] = (edition){c->closures.version, weights};
     return c->spec.pack(c->spec.user, weights->data);
 }
 
 /* Of the version at hand they are copied when first asked for. */
-static dt_status *find_edition(dt_crew *c, int64_t version, dt_shared **out)
-{
+static dt_status *find_edition(dt_crew *c, int64_t version, dt_shared **out) {
     if (c->n_editions == 0 || c->edition[c->n_editions - 1].version < c->closures.version)
         DT_TRY(publish(c));
     for (int i = 0; i < c->n_editions; i++)
-        if (c->edition[i].version == version)
-            *out = c->edition[i].weights;
+        if (c->edition[i].version == version) *out = c->edition[i].weights;
     return NULL;
 }
 
-void dt_crew_forget(dt_crew *c)
-{
-    drop_editions(c, INT64_MAX);
-}
+void dt_crew_forget(dt_crew *c) { drop_editions(c, INT64_MAX); }
 
 /* ---- closures ---- */
 
-static dt_status *give_out(dt_crew *c)
-{
+static dt_status *give_out(dt_crew *c) {
     dt_closure x;
     dt_shared *weights = NULL;
     for (int w = 0; w < c->spec.how->workers; w++) {
         colleague *k = &c->worker[w];
-        if (!k->there || k->busy || !dt_closures_give(&c->closures, w, &x))
-            continue;
+        if (!k->there || k->busy || !dt_closures_give(&c->closures, w, &x)) continue;
         DT_TRY(find_edition(c, x.version, &weights));
-        dt_parcel m = { .kind = DT_PARCEL_WORK, .number = x.number, .version = x.version };
-        const void *more = c->spec.describe ? c->spec.describe(c->spec.user, x.number, &m.more) : NULL;
+        dt_parcel m = {.kind = DT_PARCEL_WORK, .number = x.number, .version = x.version};
+        const void *more =
+            c->spec.describe ? c->spec.describe(c->spec.user, x.number, &m.more) : NULL;
         k->busy = true;
         k->given_ns = dt_now_ns();
         give(c, w, &m, weights, more);
@@ -200,26 +185,25 @@ static dt_status *give_out(dt_crew *c)
     return NULL;
 }
 
-static void release_arrival(dt_crew *c, const dt_arrival *a)
-{
+static void release_arrival(dt_crew *c, const dt_arrival *a) {
     recycle(c, a->slices);
     free(a->more);
 }
 
-dt_status *dt_crew_failure(const dt_arrival *a, const char *closure)
-{
+dt_status *dt_crew_failure(const dt_arrival *a, const char *closure) {
     int32_t number = 0;
-    if (a->message.more >= (int64_t)sizeof number)
-        memcpy(&number, a->more, sizeof number);
-    dt_status *s = dt_fail(dt_error_find(number) ? (dt_error)number : DT_E_WORKERS_DISAGREE, NULL, "%s", a->message.more > (int64_t)sizeof number ? a->more + sizeof number : "a worker failed");
+    if (a->message.more >= (int64_t)sizeof number) memcpy(&number, a->more, sizeof number);
+    dt_status *s = dt_fail(
+        dt_error_find(number) ? (dt_error)number : DT_E_WORKERS_DISAGREE, NULL, "%s",
+        a->message.more > (int64_t)sizeof number ? a->more + sizeof number : "a worker failed");
     return dt_note(s, "worker %d, %s %lld", a->worker, closure, (long long)a->message.number + 1);
 }
 
-static dt_status *take_push(dt_crew *c, const dt_arrival *a)
-{
+static dt_status *take_push(dt_crew *c, const dt_arrival *a) {
     const bool failed = a->message.kind == DT_PARCEL_FAILED;
     dt_status *s = NULL;
-    if ((failed || c->spec.is_whole(c->spec.user, a)) && dt_closures_push(&c->closures, a->worker, a->message.number)) {
+    if ((failed || c->spec.is_whole(c->spec.user, a)) &&
+        dt_closures_push(&c->closures, a->worker, a->message.number)) {
         if (!failed) {
             DT_GROW(c->pushed, c->cap_pushed, c->n_pushed + 1);
             c->pushed[c->n_pushed++] = *a;
@@ -232,36 +216,29 @@ static dt_status *take_push(dt_crew *c, const dt_arrival *a)
     return s;
 }
 
-static dt_status *take_arrival(dt_crew *c, const dt_arrival *a)
-{
+static dt_status *take_arrival(dt_crew *c, const dt_arrival *a) {
     if (a->came) {
-        c->worker[a->worker] = (colleague){ .there = true };
+        c->worker[a->worker] = (colleague){.there = true};
         return NULL;
     }
-    if (a->gone)
-        return c->worker[a->worker].there ? lose_worker(c, a->worker) : NULL;
+    if (a->gone) return c->worker[a->worker].there ? lose_worker(c, a->worker) : NULL;
     c->worker[a->worker].busy = c->worker[a->worker].late = false;
     return take_push(c, a);
 }
 
-dt_closures *dt_crew_closures(dt_crew *c)
-{
-    return &c->closures;
-}
+dt_closures *dt_crew_closures(dt_crew *c) { return &c->closures; }
 
-dt_status *dt_crew_wait(dt_crew *c, int64_t deadline_ns, bool *came)
-{
+dt_status *dt_crew_wait(dt_crew *c, int64_t deadline_ns, bool *came) {
     dt_arrival a;
     dt_status *s = give_out(c);
     *came = !s && next(c, deadline_ns, &a);
-    if (!s)
-        s = *came ? take_arrival(c, &a) : look_for_late_ones(c); /* what came is applied before its worker pulls again: less is stale */
+    if (!s) /* what came is applied before its worker pulls again: less is stale */
+        s = *came ? take_arrival(c, &a) : look_for_late_ones(c);
     c->failed |= s != NULL;
     return s;
 }
 
-bool dt_crew_ready(dt_crew *c, dt_arrival *out)
-{
+bool dt_crew_ready(dt_crew *c, dt_arrival *out) {
     const dt_closure *x = dt_closures_ready(&c->closures);
     for (int i = 0; x && i < c->n_pushed; i++)
         if (c->pushed[i].message.number == x->number) {
@@ -272,65 +249,59 @@ bool dt_crew_ready(dt_crew *c, dt_arrival *out)
     return false;
 }
 
-dt_status *dt_crew_finish(dt_crew *c, const dt_arrival *a, bool updated, int64_t *stale)
-{
+dt_status *dt_crew_finish(dt_crew *c, const dt_arrival *a, bool updated, int64_t *stale) {
     int64_t own = 0;
-    if (updated)
-        own = dt_closures_applied(&c->closures, a->message.number);
-    else
-        dt_closures_drop(&c->closures, a->message.number);
-    if (stale)
-        *stale = own;
+    if (updated) own = dt_closures_applied(&c->closures, a->message.number);
+    else dt_closures_drop(&c->closures, a->message.number);
+    if (stale) *stale = own;
     c->lost_in_a_row = 0;
     release_arrival(c, a);
     drop_editions(c, dt_closures_oldest(&c->closures));
     return updated && c->spec.how->in_order ? publish(c) : NULL;
 }
 
-int dt_crew_workers(const dt_crew *c)
-{
-    return count_workers(c, true);
-}
+int dt_crew_workers(const dt_crew *c) { return count_workers(c, true); }
 
-int64_t dt_crew_lost(const dt_crew *c)
-{
-    return c->lost;
-}
+int64_t dt_crew_lost(const dt_crew *c) { return c->lost; }
 
 /* ---- opening ---- */
 
-static dt_status *start_all(dt_crew *c)
-{
+static dt_status *start_all(dt_crew *c) {
     const dt_crew_spec *q = &c->spec;
     DT_TRY(dt_nursery_open(&c->nursery, q->body, q->body_user, q->last_words));
     DT_TRY(dt_servers_open(&c->servers, q->slices, q->how->workers));
-    for (int w = 0; w < q->how->workers; w++)
-        DT_TRY(start_worker(c, w));
+    for (int w = 0; w < q->how->workers; w++) DT_TRY(start_worker(c, w));
     return NULL;
 }
 
 /* Where coordinator and workers meet; key is room. */
-static dt_status *place_of(const dt_crew_spec *q, dt_run_key *key, dt_posts_spec *out)
-{
+static dt_status *place_of(const dt_crew_spec *q, dt_run_key *key, dt_posts_spec *out) {
     const dt_launch *l = &q->how->launch;
     bool has_key = false, open = false;
     if (!l->address)
-        return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "%s describes %d processes, but not where they can meet", l->by, l->workers),
-                          "set MASTER_ADDR and MASTER_PORT to a name and a port of the coordinator's machine");
+        return dt_suggest(
+            dt_fail(DT_E_LAUNCH, NULL, "%s describes %d processes, but not where they can meet",
+                    l->by, l->workers),
+            "set MASTER_ADDR and MASTER_PORT to a name and a port of the coordinator's machine");
     DT_TRY(dt_launch_secret(l, key, &has_key, &open));
-    *out = (dt_posts_spec){ .address = l->address[0], .interface = dt_launch_interface(), .key = has_key ? key : NULL, .open = open, .silence_s = 2 * q->how->timeout,
-                            .slices = q->slices, .card = q->how->card ? q->how->card : "" };
+    *out = (dt_posts_spec){.address = l->address[0],
+                           .interface = dt_launch_interface(),
+                           .key = has_key ? key : NULL,
+                           .open = open,
+                           .silence_s = 2 * q->how->timeout,
+                           .slices = q->slices,
+                           .card = q->how->card ? q->how->card : ""};
     return NULL;
 }
 
 /* "workers 1 and 3 of 4; start worker 1 at node1:2222 by the same command with --rank 1" */
-static void describe_missing(const dt_crew *c, dt_str *out)
-{
+static void describe_missing(const dt_crew *c, dt_str *out) {
     const dt_launch *l = &c->spec.how->launch;
     const int n = c->spec.how->workers - count_workers(c, true);
     int k = 0, first = -1;
     if (n == 0) {
-        dt_str_printf(out, "tasks of type ps, of which %d of %d are there", dt_posts_guests(c->posts), l->ps);
+        dt_str_printf(out, "tasks of type ps, of which %d of %d are there",
+                      dt_posts_guests(c->posts), l->ps);
         return;
     }
     dt_str_puts(out, n == 1 ? "worker" : "workers");
@@ -341,28 +312,25 @@ static void describe_missing(const dt_crew *c, dt_str *out)
             k++;
         }
     dt_str_printf(out, " of %d; start worker %d", c->spec.how->workers, first);
-    if (l->addresses > 1)
-        dt_str_printf(out, " at %s", l->address[first]);
+    if (l->addresses > 1) dt_str_printf(out, " at %s", l->address[first]);
     dt_str_printf(out, " by the same command with %s%d", l->start, first - l->first);
 }
 
 /* And those that wait for the end: one that comes after it would wait for nobody. */
-static bool all_are_there(const dt_crew *c)
-{
-    return count_workers(c, true) == c->spec.how->workers && dt_posts_guests(c->posts) >= c->spec.how->launch.ps;
+static bool all_are_there(const dt_crew *c) {
+    return count_workers(c, true) == c->spec.how->workers &&
+           dt_posts_guests(c->posts) >= c->spec.how->launch.ps;
 }
 
-static dt_status *wait_for_workers(dt_crew *c)
-{
+static dt_status *wait_for_workers(dt_crew *c) {
     enum { LOOK_NS = 500000000, SAY_S = 5 };
     const int64_t since = dt_now_ns();
     int64_t said = since;
     while (!all_are_there(c)) {
-        dt_str who = { 0 };
+        dt_str who = {0};
         dt_arrival a;
         dt_status *s = NULL;
-        if (next(c, dt_now_ns() + LOOK_NS, &a))
-            s = take_arrival(c, &a);
+        if (next(c, dt_now_ns() + LOOK_NS, &a)) s = take_arrival(c, &a);
         const bool late = dt_seconds_since(since) > c->spec.how->start_timeout;
         if (s || (!late && dt_seconds_since(said) < SAY_S) || all_are_there(c)) {
             DT_TRY(s);
@@ -372,17 +340,16 @@ static dt_status *wait_for_workers(dt_crew *c)
         dt_str_puts(&who, "waiting for ");
         describe_missing(c, &who);
         if (late)
-            s = dt_fail(DT_E_WORKER_LATE, NULL, "the coordinator has waited %g s for %s", c->spec.how->start_timeout, dt_str_text(&who) + strlen("waiting for "));
-        else if (c->spec.say)
-            c->spec.say(c->spec.user, dt_str_text(&who));
+            s = dt_fail(DT_E_WORKER_LATE, NULL, "the coordinator has waited %g s for %s",
+                        c->spec.how->start_timeout, dt_str_text(&who) + strlen("waiting for "));
+        else if (c->spec.say) c->spec.say(c->spec.user, dt_str_text(&who));
         dt_str_release(&who);
         DT_TRY(s);
     }
     return NULL;
 }
 
-static dt_status *meet_all(dt_crew *c)
-{
+static dt_status *meet_all(dt_crew *c) {
     dt_run_key key;
     dt_posts_spec at;
     DT_TRY(place_of(&c->spec, &key, &at));
@@ -390,26 +357,22 @@ static dt_status *meet_all(dt_crew *c)
     return wait_for_workers(c);
 }
 
-dt_status *dt_crew_open(dt_crew **out, const dt_crew_spec *spec)
-{
+dt_status *dt_crew_open(dt_crew **out, const dt_crew_spec *spec) {
     dt_crew *c = dt_alloc(sizeof *c);
-    *c = (dt_crew){ .spec = *spec, .closures = { .staleness = spec->how->staleness, .in_order = spec->how->in_order } };
+    *c =
+        (dt_crew){.spec = *spec,
+                  .closures = {.staleness = spec->how->staleness, .in_order = spec->how->in_order}};
     c->worker = dt_alloc((size_t)spec->how->workers * sizeof *c->worker);
     dt_status *s = spec->how->launch.workers ? meet_all(c) : start_all(c);
     c->failed = s != NULL;
-    if (s)
-        dt_crew_close(c);
-    else
-        *out = c;
+    if (s) dt_crew_close(c);
+    else *out = c;
     return s;
 }
 
-void dt_crew_close(dt_crew *c)
-{
-    if (!c)
-        return;
-    for (int i = 0; i < c->n_pushed; i++)
-        release_arrival(c, &c->pushed[i]);
+void dt_crew_close(dt_crew *c) {
+    if (!c) return;
+    for (int i = 0; i < c->n_pushed; i++) release_arrival(c, &c->pushed[i]);
     drop_editions(c, INT64_MAX);
     dt_servers_close(c->servers);
     dt_posts_close(c->posts, !c->failed);
@@ -423,33 +386,36 @@ void dt_crew_close(dt_crew *c)
 
 /* ---- the worker's side ---- */
 
-dt_status *dt_crew_join(dt_post_link *out, const dt_crew_spec *q)
-{
+dt_status *dt_crew_join(dt_post_link *out, const dt_crew_spec *q) {
     const dt_launch *l = &q->how->launch;
     dt_run_key key;
     dt_posts_spec at;
     DT_TRY(place_of(q, &key, &at));
-    return dt_post_connect(out, &at, l->task == DT_TASK_PS ? DT_POST_GUEST : l->rank - 1, &(dt_post_wait){ q->how->start_timeout, q->say, q->user });
+    return dt_post_connect(out, &at, l->task == DT_TASK_PS ? DT_POST_GUEST : l->rank - 1,
+                           &(dt_post_wait){q->how->start_timeout, q->say, q->user});
 }
 
-dt_status *dt_worker_pull(const dt_worker_link *l, dt_parcel *m, void *weights, char **more)
-{
-    return l->fd ? dt_link_pull(l->fd, l->slices, m, weights, more) : dt_post_pull(l->post, m, weights, more);
+dt_status *dt_worker_pull(const dt_worker_link *l, dt_parcel *m, void *weights, char **more) {
+    return l->fd ? dt_link_pull(l->fd, l->slices, m, weights, more)
+                 : dt_post_pull(l->post, m, weights, more);
 }
 
-dt_status *dt_worker_push(const dt_worker_link *l, const dt_parcel *m, const void *gradients, const void *more)
-{
-    return l->fd ? dt_link_push(l->fd, l->slices, m, gradients, more) : dt_post_push(l->post, m, gradients, more);
+dt_status *dt_worker_push(const dt_worker_link *l, const dt_parcel *m, const void *gradients,
+                          const void *more) {
+    return l->fd ? dt_link_push(l->fd, l->slices, m, gradients, more)
+                 : dt_post_push(l->post, m, gradients, more);
 }
 
-dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_parcel *work, dt_status *bad)
-{
-    dt_str text = { 0 };
+dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_parcel *work, dt_status *bad) {
+    dt_str text = {0};
     const int32_t number = (int32_t)dt_status_number(bad);
     dt_str_add(&text, &number, sizeof number);
     dt_str_puts(&text, dt_status_text(bad));
     dt_status_free(bad);
-    bad = dt_worker_push(l, &(dt_parcel){ .kind = DT_PARCEL_FAILED, .number = work->number, .more = (int64_t)text.size }, NULL, dt_str_text(&text));
+    bad = dt_worker_push(
+        l,
+        &(dt_parcel){.kind = DT_PARCEL_FAILED, .number = work->number, .more = (int64_t)text.size},
+        NULL, dt_str_text(&text));
     dt_str_release(&text);
     return bad;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The workers of a parameter server, seen from the coordinator: they come and go, closures (closures.h) are given to those that have nothing to do, and
- * what they push waits until it may be applied. What a closure is, and what applying means, is its owner's affair: a step of `fit` or a function that a
- * program has scheduled.
+ * The workers of a parameter server, seen from the coordinator: they come and go, closures
+ * (closures.h) are given to those that have nothing to do, and what they push waits until it may be
+ * applied. What a closure is, and what applying means, is its owner's affair: a step of `fit` or a
+ * function that a program has scheduled.
  */
 #ifndef DT_STRATEGY_CREW_H
 #define DT_STRATEGY_CREW_H
@@ -16,17 +17,19 @@
 typedef struct dt_crew_spec {
     const dt_servers_spec *how;
     const dt_extents *slices;
-    const char *closure;         /* what messages call one: "batch" */
+    const char *closure; /* what messages call one: "batch" */
     dt_worker_main body;
-    void *body_user;             /* as it is before any worker is started */
-    const char *last_words;      /* of dt_nursery_open */
+    void *body_user;        /* as it is before any worker is started */
+    const char *last_words; /* of dt_nursery_open */
     /* Of the owner, who gets `user`. */
-    dt_status *(*pack)(void *user, char *into);                     /* the weights of the version at hand */
-    const void *(*describe)(void *user, int64_t number, int64_t *n); /* n bytes that go with a closure; NULL: none ever do */
-    bool (*is_whole)(void *user, const dt_arrival *a);              /* false: a push that is dropped */
-    dt_status *(*failed)(void *user, const dt_arrival *a);          /* the closure could not be computed; it is not out any more */
+    dt_status *(*pack)(void *user, char *into); /* the weights of the version at hand */
+    /* n bytes that go with a closure; NULL: none ever do */
+    const void *(*describe)(void *user, int64_t number, int64_t *n);
+    bool (*is_whole)(void *user, const dt_arrival *a); /* false: a push that is dropped */
+    /* the closure could not be computed; it is not out any more */
+    dt_status *(*failed)(void *user, const dt_arrival *a);
     void (*warn)(void *user, const char *text);
-    void (*say)(void *user, const char *text);                      /* who is awaited */
+    void (*say)(void *user, const char *text); /* who is awaited */
     void *user;
 } dt_crew_spec;
 
@@ -40,10 +43,13 @@ dt_closures *dt_crew_closures(dt_crew *c);
 void dt_crew_forget(dt_crew *c);
 /* Gives out what may be, and takes what has come or comes until then. *came: something did. */
 dt_status *dt_crew_wait(dt_crew *c, int64_t deadline_ns, bool *came) DT_MUST_USE;
-/* The push to be applied next, which belongs to the caller until dt_crew_finish; false: none may be yet. */
+/* The push to be applied next, which belongs to the caller until dt_crew_finish; false: none may be
+ * yet. */
 bool dt_crew_ready(dt_crew *c, dt_arrival *out);
-/* It has been applied, if it changes weights. Frees what it has. *stale (may be NULL): updates between its pull and its own. */
-dt_status *dt_crew_finish(dt_crew *c, const dt_arrival *a, bool updated, int64_t *stale) DT_MUST_USE;
+/* It has been applied, if it changes weights. Frees what it has. *stale (may be NULL): updates
+ * between its pull and its own. */
+dt_status *dt_crew_finish(dt_crew *c, const dt_arrival *a, bool updated,
+                          int64_t *stale) DT_MUST_USE;
 /* Workers that are there, those that have been lost. */
 int dt_crew_workers(const dt_crew *c);
 int64_t dt_crew_lost(const dt_crew *c);
@@ -52,16 +58,20 @@ dt_status *dt_crew_failure(const dt_arrival *a, const char *closure) DT_MUST_USE
 
 /* The worker's side: a link to the coordinator of either kind. */
 typedef struct dt_worker_link {
-    const int *fd;               /* [servers] inherited; NULL: post */
+    const int *fd; /* [servers] inherited; NULL: post */
     struct dt_post_link *post;
     const dt_extents *slices;
 } dt_worker_link;
 /* As dt_link_pull and dt_link_push. */
-dt_status *dt_worker_pull(const dt_worker_link *l, dt_parcel *m, void *weights, char **more) DT_MUST_USE;
-dt_status *dt_worker_push(const dt_worker_link *l, const dt_parcel *m, const void *gradients, const void *more) DT_MUST_USE;
+dt_status *dt_worker_pull(const dt_worker_link *l, dt_parcel *m, void *weights,
+                          char **more) DT_MUST_USE;
+dt_status *dt_worker_push(const dt_worker_link *l, const dt_parcel *m, const void *gradients,
+                          const void *more) DT_MUST_USE;
 /* An error of its own becomes a message that dt_crew_failure reads. Takes `bad`. */
-dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_parcel *work, dt_status *bad) DT_MUST_USE;
-/* Of a process that is a worker by itself (how->launch): meets the coordinator. say: of dt_post_wait. */
+dt_status *dt_worker_push_failure(const dt_worker_link *l, const dt_parcel *work,
+                                  dt_status *bad) DT_MUST_USE;
+/* Of a process that is a worker by itself (how->launch): meets the coordinator. say: of
+ * dt_post_wait. */
 dt_status *dt_crew_join(struct dt_post_link *out, const dt_crew_spec *spec) DT_MUST_USE;
 
 #endif

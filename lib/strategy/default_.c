@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The default strategy, which applies where no other was chosen: one replica, nothing distributed. */
+/* The default strategy, which applies where no other was chosen: one replica, nothing
+ * distributed. */
 #include "strategy/place.h"
 
 const dt_strategy_row dt_strategy_default_ = {
-    .kind = { .name = "default", .about = "one replica, nothing distributed" },
+    .kind = {.name = "default", .about = "one replica, nothing distributed"},
     .place = dt_place_cpus,
     .backend = "cpu",
     .is_default = true,

@@ -14,60 +14,54 @@
 
 struct dt_divided {
     dt_variable_holder holder;
-    dt_variable *whole;   /* it hangs on this one */
-    dt_variable *own;     /* this worker's rows */
+    dt_variable *whole; /* it hangs on this one */
+    dt_variable *own;   /* this worker's rows */
     dt_cluster *cluster;
     bool filled;
-    unsigned written;     /* whole's, as the part knows it */
+    unsigned written; /* whole's, as the part knows it */
 };
 
-static bool is_slot(const dt_variable *v)
-{
+static bool is_slot(const dt_variable *v) {
     return v->slot && !v->on_all && v->of && v->lacks == 0;
 }
 
 enum { LEAST_BYTES = 65536 }; /* of a weight: less is not worth a message in each step */
-static bool is_large_weight(const dt_variable *v)
-{
+static bool is_large_weight(const dt_variable *v) {
     return v->trainable && !v->slot && v->type.rank > 1 && dt_type_bytes(&v->type) >= LEAST_BYTES;
 }
 
-bool dt_divided_fits(const dt_variable *v, dt_over_replicas over, int workers)
-{
-    const bool fits = !v->stack && !dt_variable_is_outline(v) && v->type.rank > 0 && v->type.dim[0] >= workers;
+bool dt_divided_fits(const dt_variable *v, dt_over_replicas over, int workers) {
+    const bool fits =
+        !v->stack && !dt_variable_is_outline(v) && v->type.rank > 0 && v->type.dim[0] >= workers;
     return fits && (is_slot(v) || (over == DT_OVER_WEIGHTS && is_large_weight(v)));
 }
 
-static size_t row_bytes(const dt_divided *p)
-{
+static size_t row_bytes(const dt_divided *p) {
     return (size_t)(dt_type_bytes(&p->whole->type) / p->whole->type.dim[0]);
 }
 
-static size_t begin_of(const dt_divided *p, int rank)
-{
-    return (size_t)dt_worker_rows_begin(p->whole->type.dim[0], p->cluster->workers, rank) * row_bytes(p);
+static size_t begin_of(const dt_divided *p, int rank) {
+    return (size_t)dt_worker_rows_begin(p->whole->type.dim[0], p->cluster->workers, rank) *
+           row_bytes(p);
 }
 
 /* ---- to the host ---- */
 
-static dt_status *fetch(void *state, dt_variable *v)
-{
+static dt_status *fetch(void *state, dt_variable *v) {
     dt_divided *p = state;
     DT_TRY(dt_variable_fetch(p->own));
     size_t *n = dt_alloc((size_t)p->cluster->workers * sizeof *n);
-    for (int r = 0; r < p->cluster->workers; r++)
-        n[r] = begin_of(p, r + 1) - begin_of(p, r);
+    for (int r = 0; r < p->cluster->workers; r++) n[r] = begin_of(p, r + 1) - begin_of(p, r);
     void *host = dt_host_edit(v);
-    dt_status *s = (v->slot ? dt_cluster_collect : dt_cluster_spread)(p->cluster, v->path, dt_host_data(p->own), n, host);
+    dt_status *s = (v->slot ? dt_cluster_collect : dt_cluster_spread)(
+        p->cluster, v->path, dt_host_data(p->own), n, host);
     p->written = v->written;
-    if (s)
-        v->newer = &p->holder;
+    if (s) v->newer = &p->holder;
     free(n);
     return s;
 }
 
-static void forget(void *state)
-{
+static void forget(void *state) {
     dt_divided *p = state;
     dt_variable_unref(p->own);
     free(p);
@@ -75,19 +69,16 @@ static void forget(void *state)
 
 /* ---- making ---- */
 
-static bool is_divided(const dt_variable *v)
-{
-    return v->held && v->held->fetch == fetch;
-}
+static bool is_divided(const dt_variable *v) { return v->held && v->held->fetch == fetch; }
 
-dt_status *dt_divided_make(dt_divided **out, dt_variable *v, dt_cluster *c)
-{
+dt_status *dt_divided_make(dt_divided **out, dt_variable *v, dt_cluster *c) {
     if (is_divided(v) && ((dt_divided *)v->held->state)->cluster == c) {
         *out = v->held->state;
         return NULL;
     }
     dt_divided *p = dt_alloc(sizeof *p);
-    *p = (dt_divided){ .holder = { .fetch = fetch, .state = p, .forget = forget }, .whole = v, .cluster = c };
+    *p = (dt_divided){
+        .holder = {.fetch = fetch, .state = p, .forget = forget}, .whole = v, .cluster = c};
     const dt_type type = dt_worker_rows_type(&v->type, c->workers, c->rank);
     dt_status *s = dt_variable_alloc(&p->own, v->path, &type, false);
     if (!s) {
@@ -105,53 +96,43 @@ dt_status *dt_divided_make(dt_divided **out, dt_variable *v, dt_cluster *c)
     return NULL;
 }
 
-dt_variable *dt_divided_own(const dt_divided *p)
-{
-    return p->own;
-}
+dt_variable *dt_divided_own(const dt_divided *p) { return p->own; }
 
-const dt_variable *dt_divided_whole(const dt_divided *p)
-{
-    return p->whole;
-}
+const dt_variable *dt_divided_whole(const dt_divided *p) { return p->whole; }
 
-dt_status *dt_divided_put_together(dt_variable *const *v, int n)
-{
+dt_status *dt_divided_put_together(dt_variable *const *v, int n) {
     for (int i = 0; i < n; i++)
-        if (is_divided(v[i]))
-            DT_TRY(dt_variable_fetch(v[i]));
+        if (is_divided(v[i])) DT_TRY(dt_variable_fetch(v[i]));
     return NULL;
 }
 
-int64_t dt_divided_bytes(const dt_variable *v)
-{
-    return dt_type_bytes(is_divided(v) ? &((const dt_divided *)v->held->state)->own->type : &v->type);
+int64_t dt_divided_bytes(const dt_variable *v) {
+    return dt_type_bytes(is_divided(v) ? &((const dt_divided *)v->held->state)->own->type
+                                       : &v->type);
 }
 
 /* ---- steps ---- */
 
-void dt_divided_ready(dt_divided *p)
-{
-    if (p->whole->newer == &p->holder || (p->filled && p->written == p->whole->written))
-        return;
-    memcpy(dt_host_edit(p->own), (const char *)dt_host_data(p->whole) + begin_of(p, p->cluster->rank), (size_t)dt_type_bytes(&p->own->type));
+void dt_divided_ready(dt_divided *p) {
+    if (p->whole->newer == &p->holder || (p->filled && p->written == p->whole->written)) return;
+    memcpy(dt_host_edit(p->own),
+           (const char *)dt_host_data(p->whole) + begin_of(p, p->cluster->rank),
+           (size_t)dt_type_bytes(&p->own->type));
     p->written = p->whole->written;
     p->filled = true;
 }
 
 /* Of whole pages: what they held is in the parts. */
-static void give_back(const dt_variable *v)
-{
+static void give_back(const dt_variable *v) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)dt_host_data(v);
-    const uintptr_t from = (first + page - 1) & ~(page - 1), to = (first + (size_t)dt_type_bytes(&v->type)) & ~(page - 1);
-    if (to > from)
-        madvise((void *)from, to - from, MADV_DONTNEED); /* a hint: where it is refused nothing changes */
+    const uintptr_t from = (first + page - 1) & ~(page - 1),
+                    to = (first + (size_t)dt_type_bytes(&v->type)) & ~(page - 1);
+    if (to > from) /* a hint: where it is refused nothing changes */
+        madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
-void dt_divided_changed(dt_divided *p)
-{
-    if (p->whole->newer == &p->holder)
-        return;
+void dt_divided_changed(dt_divided *p) {
+    if (p->whole->newer == &p->holder) return;
     give_back(p->whole);
     p->whole->newer = &p->holder;
 }

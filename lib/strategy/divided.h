@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables that workers keep in parts (`partition: {over_replicas: optimizer}`, or weights): each has its rows of a slot or of a weight, and steps see these
- * alone. The whole one keeps its address but, between two checkpoints, no memory:
+ * Variables that workers keep in parts (`partition: {over_replicas: optimizer}`, or weights): each
+ * has its rows of a slot or of a weight, and steps see these alone. The whole one keeps its address
+ * but, between two checkpoints, no memory:
  *
- *     host writes (zeros, a checkpoint)  ->  the next step takes own rows, the memory of all rows is given back
- *     host reads (a checkpoint)          ->  worker 0 gets the rows of all, of weights every worker; all workers must ask, in the same order
+ *     host writes (zeros, a checkpoint)  ->  the next step takes own rows, the memory of all rows
+ *     is given back host reads (a checkpoint)          ->  worker 0 gets the rows of all, of
+ *     weights every worker; all workers must ask, in the same order
  */
 #ifndef DT_STRATEGY_DIVIDED_H
 #define DT_STRATEGY_DIVIDED_H
@@ -15,8 +17,9 @@
 
 typedef struct dt_divided dt_divided;
 
-/* Whether v is one of them, for so many workers, each of which gets a row: a slot of its weight's shape that no host code changes on every worker; with
- * DT_OVER_WEIGHTS a matrix of 64 KiB and more that is trained, too. */
+/* Whether v is one of them, for so many workers, each of which gets a row: a slot of its weight's
+ * shape that no host code changes on every worker; with DT_OVER_WEIGHTS a matrix of 64 KiB and more
+ * that is trained, too. */
 bool dt_divided_fits(const dt_variable *v, dt_over_replicas over, int workers);
 /* The part of v, made when first asked for; it hangs on the variable. */
 dt_status *dt_divided_make(dt_divided **out, dt_variable *v, dt_cluster *c) DT_MUST_USE;
@@ -27,7 +30,8 @@ void dt_divided_ready(dt_divided *p);
 /* After it: the part is newer. */
 void dt_divided_changed(dt_divided *p);
 
-/* Before anything that every worker does alone with weights: those of v that are kept in parts are put together on all of them. All must call it. */
+/* Before anything that every worker does alone with weights: those of v that are kept in parts are
+ * put together on all of them. All must call it. */
 dt_status *dt_divided_put_together(dt_variable *const *v, int n) DT_MUST_USE;
 
 /* Bytes that this process keeps of any variable between two checkpoints: all, or its part. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Distributed data sets and iterators, as distribute.c makes and reads them and position.c finds their place again. */
+/* Distributed data sets and iterators, as distribute.c makes and reads them and position.c finds
+ * their place again. */
 #ifndef DT_STRATEGY_ITERATORS_H
 #define DT_STRATEGY_ITERATORS_H
 
@@ -8,17 +9,17 @@
 struct dt_dist_dataset {
     int refs;
     dt_strategy *strategy;
-    dt_dataset *data;     /* a job's; NULL: pipes */
-    int64_t batch;        /* global; the data set's own may be set anew for another strategy */
-    int workers;          /* that share a job's data set, */
-    const char *policy;   /* and how; NULL: as it says itself */
+    dt_dataset *data;   /* a job's; NULL: pipes */
+    int64_t batch;      /* global; the data set's own may be set anew for another strategy */
+    int workers;        /* that share a job's data set, */
+    const char *policy; /* and how; NULL: as it says itself */
     bool even;
     dt_str decision;
     dt_dist_pipes *pipes;
-    int64_t epoch;        /* of the next iterator */
-    dt_iterator *newest;  /* not counted; NULL: it has been released */
-    dt_resumed *pending;  /* what the next iterator is; NULL: it begins */
-    bool tracked;         /* iterators keep their last batch */
+    int64_t epoch;       /* of the next iterator */
+    dt_iterator *newest; /* not counted; NULL: it has been released */
+    dt_resumed *pending; /* what the next iterator is; NULL: it begins */
+    bool tracked;        /* iterators keep their last batch */
 };
 
 struct dt_iterator {
@@ -32,7 +33,7 @@ struct dt_iterator {
     int64_t epoch, steps;     /* which iteration of the data set this is; batches taken */
     bool ended, tracked;
     int n_last;
-    dt_tensor **last;         /* [n_last] of the last batch, where it is kept */
+    dt_tensor **last; /* [n_last] of the last batch, where it is kept */
 };
 
 struct dt_resumed {
@@ -40,7 +41,8 @@ struct dt_resumed {
 };
 
 /* The feed of an epoch of a job's data set, from that batch on. */
-dt_status *dt_dist_dataset_feed(const dt_dist_dataset *d, int64_t epoch, int64_t first_step, dt_feed **out) DT_MUST_USE;
+dt_status *dt_dist_dataset_feed(const dt_dist_dataset *d, int64_t epoch, int64_t first_step,
+                                dt_feed **out) DT_MUST_USE;
 /* The next batch; NULL: the end. */
 dt_status *dt_iterator_read(dt_iterator *it, dt_values **batch) DT_MUST_USE;
 /* Ends what reads, and forgets the last batch. */

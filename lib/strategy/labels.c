@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks the labels that are passed to a step: a class number without a score is an error before the step runs, as
- * in TensorFlow. Labels of data sets are checked when a job opens; these come from custom loops.
+ * Checks the labels that are passed to a step: a class number without a score is an error before
+ * the step runs, as in TensorFlow. Labels of data sets are checked when a job opens; these come
+ * from custom loops.
  */
 #include <math.h>
 
@@ -11,31 +12,29 @@
 enum { MOST_SHOWN = 20 };
 
 /* The argument that node i comes from by reshaping and converting alone; -1: none. */
-static int argument_behind(const dt_graph *g, int i)
-{
+static int argument_behind(const dt_graph *g, int i) {
     while (g->node[i].op->role == DT_ROLE_NAME || g->node[i].op->role == DT_ROLE_CONVERT)
         i = g->node[i].in[0];
     for (int k = 0; k < g->n_args; k++)
-        if (g->arg[k].node == i)
-            return k;
+        if (g->arg[k].node == i) return k;
     return -1;
 }
 
-static dt_status *out_of_range(const dt_view *labels, double label, int64_t classes)
-{
+static dt_status *out_of_range(const dt_view *labels, double label, int64_t classes) {
     int64_t n = dt_type_elements(&labels->type);
-    dt_str text = { 0 };
+    dt_str text = {0};
     for (int64_t i = 0; i < n && i < MOST_SHOWN; i++)
         dt_str_printf(&text, " %.15g", dt_cell_double(labels, i));
-    dt_status *s = dt_fail(DT_E_LABEL_RANGE, NULL, "label %.15g is %s [0, %lld), the classes that have a score; labels are%s%s", label,
-                           label == trunc(label) ? "outside of" : "not a whole number in", (long long)classes, dt_str_text(&text),
-                           n > MOST_SHOWN ? " ..." : "");
+    dt_status *s =
+        dt_fail(DT_E_LABEL_RANGE, NULL,
+                "label %.15g is %s [0, %lld), the classes that have a score; labels are%s%s", label,
+                label == trunc(label) ? "outside of" : "not a whole number in", (long long)classes,
+                dt_str_text(&text), n > MOST_SHOWN ? " ..." : "");
     dt_str_release(&text);
     return s;
 }
 
-static dt_status *check(const dt_view *labels, int64_t classes)
-{
+static dt_status *check(const dt_view *labels, int64_t classes) {
     for (int64_t i = 0, n = dt_type_elements(&labels->type); i < n; i++) {
         double label = dt_cell_double(labels, i);
         if (!(label >= 0 && label < (double)classes && label == trunc(label)))
@@ -44,16 +43,13 @@ static dt_status *check(const dt_view *labels, int64_t classes)
     return NULL;
 }
 
-dt_status *dt_check_labels(const dt_graph *g, const dt_view *arg)
-{
+dt_status *dt_check_labels(const dt_graph *g, const dt_view *arg) {
     for (int i = 0; i < g->n_nodes; i++) {
         const dt_node *n = &g->node[i];
-        if (n->op != &dt_op_softmax_cross_entropy)
-            continue;
+        if (n->op != &dt_op_softmax_cross_entropy) continue;
         const dt_type *logits = &g->node[n->in[0]].type, *target = &g->node[n->in[1]].type;
         int k = dt_dtype_is_float(target->dtype) ? -1 : argument_behind(g, n->in[1]);
-        if (k >= 0)
-            DT_TRY(check(&arg[k], logits->dim[logits->rank - 1]));
+        if (k >= 0) DT_TRY(check(&arg[k], logits->dim[logits->rank - 1]));
     }
     return NULL;
 }

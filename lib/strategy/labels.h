@@ -5,7 +5,8 @@
 
 #include "strategy/strategy.h"
 
-/* LABEL_RANGE when an argument holds class numbers that a cross-entropy of g has no place for; arg[k]: all rows of argument k. */
+/* LABEL_RANGE when an argument holds class numbers that a cross-entropy of g has no place for;
+ * arg[k]: all rows of argument k. */
 dt_status *dt_check_labels(const dt_graph *g, const dt_view *arg) DT_MUST_USE;
 
 #endif

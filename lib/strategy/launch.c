@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launchers start several processes for one job and describe each in its environment: how many there are, and which one this is. What MPI's mpirun says
- * counts before what stands around it (a batch system's variables are those of mpirun's own processes); TF_CONFIG and torchrun's RANK must say the same
- * where they are there, too. Where they are there alone, they also say where the workers can meet.
+ * Launchers start several processes for one job and describe each in its environment: how many
+ * there are, and which one this is. What MPI's mpirun says counts before what stands around it (a
+ * batch system's variables are those of mpirun's own processes); TF_CONFIG and torchrun's RANK must
+ * say the same where they are there, too. Where they are there alone, they also say where the
+ * workers can meet.
  *
- * A strategy that does not span processes is refused in one of several, each of which would train the whole job.
+ * A strategy that does not span processes is refused in one of several, each of which would train
+ * the whole job.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -24,93 +27,96 @@ static const struct launcher {
     bool sure, yields;
     const char *start;
 } launchers[] = {
-    { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun of Open MPI", &dt_fabric_mpi, true, false, NULL },
-    { "PMI_SIZE", "PMI_RANK", "mpirun of MPICH", &dt_fabric_mpi, true, false, NULL },
-    { "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun", &dt_fabric_mpi, true, true, NULL },
-    { "WORLD_SIZE", "RANK", "torchrun", &dt_fabric_zmq, false, false, "RANK=" },
+    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun of Open MPI", &dt_fabric_mpi, true,
+     false, NULL},
+    {"PMI_SIZE", "PMI_RANK", "mpirun of MPICH", &dt_fabric_mpi, true, false, NULL},
+    {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun", &dt_fabric_mpi, true, true, NULL},
+    {"WORLD_SIZE", "RANK", "torchrun", &dt_fabric_zmq, false, false, "RANK="},
 };
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers, MOST = 1 << 16 };
 
 /*
  * What launchers set beside those. One of these alone means that the others were lost on the way,
- * by a shell, a container or ssh. Variables that are set elsewhere, too, are not here: SLURM_LOCALID
- * (batch scripts) and MASTER_PORT (in Kubernetes, for a service called master).
+ * by a shell, a container or ssh. Variables that are set elsewhere, too, are not here:
+ * SLURM_LOCALID (batch scripts) and MASTER_PORT (in Kubernetes, for a service called master).
  */
 static const struct trace {
     const char *name, *launcher, *lacks;
 } traces[] = {
-    { "OMPI_COMM_WORLD_LOCAL_RANK", "mpirun of Open MPI",
-      "OMPI_COMM_WORLD_SIZE and OMPI_COMM_WORLD_RANK" },
-    { "PMIX_RANK", "mpirun and 'srun --mpi=pmix'",
-      "the launcher's number of processes (OMPI_COMM_WORLD_SIZE or SLURM_STEP_NUM_TASKS)" },
-    { "MPI_LOCALRANKID", "mpirun of MPICH", "PMI_SIZE and PMI_RANK" },
-    { "LOCAL_RANK", "torchrun", "WORLD_SIZE and RANK" },
-    { "LOCAL_WORLD_SIZE", "torchrun", "WORLD_SIZE and RANK" },
-    { "GROUP_RANK", "torchrun", "WORLD_SIZE and RANK" },
-    { "MASTER_ADDR", "torchrun", "WORLD_SIZE and RANK" },
+    {"OMPI_COMM_WORLD_LOCAL_RANK", "mpirun of Open MPI",
+     "OMPI_COMM_WORLD_SIZE and OMPI_COMM_WORLD_RANK"},
+    {"PMIX_RANK", "mpirun and 'srun --mpi=pmix'",
+     "the launcher's number of processes (OMPI_COMM_WORLD_SIZE or SLURM_STEP_NUM_TASKS)"},
+    {"MPI_LOCALRANKID", "mpirun of MPICH", "PMI_SIZE and PMI_RANK"},
+    {"LOCAL_RANK", "torchrun", "WORLD_SIZE and RANK"},
+    {"LOCAL_WORLD_SIZE", "torchrun", "WORLD_SIZE and RANK"},
+    {"GROUP_RANK", "torchrun", "WORLD_SIZE and RANK"},
+    {"MASTER_ADDR", "torchrun", "WORLD_SIZE and RANK"},
 };
 
-static bool read_count(const char *name, int64_t *out)
-{
+static bool read_count(const char *name, int64_t *out) {
     const char *text = dt_environment(name);
     return text && dt_parse_int64(text, out);
 }
 
 /* ---- where to meet ---- */
 
-void dt_launch_release(dt_launch *l)
-{
-    for (int i = 0; i < l->addresses; i++)
-        free((char *)l->address[i]);
+void dt_launch_release(dt_launch *l) {
+    for (int i = 0; i < l->addresses; i++) free((char *)l->address[i]);
     free(l->address);
     l->address = NULL;
     l->addresses = 0;
 }
 
-static void add_address(dt_launch *out, const char *text)
-{
+static void add_address(dt_launch *out, const char *text) {
     out->address = dt_realloc(out->address, (size_t)(out->addresses + 1) * sizeof *out->address);
     out->address[out->addresses++] = dt_strdup(text);
 }
 
 /* Of those that users wrote: each is one, and no two are the same. `of`: "TF_CONFIG". */
-static dt_status *check_addresses(const dt_launch *l, const dt_location *at, const char *of)
-{
+static dt_status *check_addresses(const dt_launch *l, const dt_location *at, const char *of) {
     for (int i = 0; i < l->addresses; i++) {
         dt_address a;
         dt_status *s = dt_address_read(&a, l->address[i]);
         if (s || a.port == 0) {
             dt_status_free(s);
-            return dt_suggest(dt_fail(DT_E_LAUNCH, at, "%s: '%.100s' is not the address of worker %d", of, l->address[i], i),
-                              "write HOST:PORT, or [ADDRESS]:PORT for IPv6, with a port from 1 to 65535");
+            return dt_suggest(
+                dt_fail(DT_E_LAUNCH, at, "%s: '%.100s' is not the address of worker %d", of,
+                        l->address[i], i),
+                "write HOST:PORT, or [ADDRESS]:PORT for IPv6, with a port from 1 to 65535");
         }
     }
-    for (int i = 0; l->addresses <= DT_MEETING_RANKS && i < l->addresses; i++) /* more are refused later */
+    /* more are refused later */
+    for (int i = 0; l->addresses <= DT_MEETING_RANKS && i < l->addresses; i++)
         for (int k = 0; k < i; k++)
             if (strcmp(l->address[i], l->address[k]) == 0)
-                return dt_fail(DT_E_LAUNCH, at, "%s: workers %d and %d have the same address, %.100s", of, k, i, l->address[i]);
+                return dt_fail(DT_E_LAUNCH, at,
+                               "%s: workers %d and %d have the same address, %.100s", of, k, i,
+                               l->address[i]);
     return NULL;
 }
 
 /* torchrun's own agent has the port, and says so; the next one is free then. */
-static dt_status *read_master(dt_launch *out)
-{
+static dt_status *read_master(dt_launch *out) {
     const char *host = dt_environment("MASTER_ADDR"), *number = dt_environment("MASTER_PORT");
     const char *agent = dt_environment("TORCHELASTIC_USE_AGENT_STORE");
     int64_t port = 0;
-    if (!host || !number)
-        return NULL; /* which is a fault if they have to meet */
+    if (!host || !number) return NULL; /* which is a fault if they have to meet */
     if (!read_count("MASTER_PORT", &port) || port < 1 || port > 65534)
         return dt_fail(DT_E_LAUNCH, NULL, "MASTER_PORT=%.40s: it must be 1 to 65534", number);
     dt_str text = {0};
     dt_address address;
     const char *colon = host[0] == '[' ? NULL : strchr(host, ':');
     const bool six = colon && strchr(colon + 1, ':');
-    dt_str_printf(&text, "%s%s%s:%lld", six ? "[" : "", host, six ? "]" : "", (long long)port + (agent && strcmp(agent, "True") == 0));
+    dt_str_printf(&text, "%s%s%s:%lld", six ? "[" : "", host, six ? "]" : "",
+                  (long long)port + (agent && strcmp(agent, "True") == 0));
     dt_status *s = dt_address_read(&address, dt_str_text(&text));
     if (s) {
         dt_status_free(s);
-        s = dt_fail(DT_E_LAUNCH, NULL, "MASTER_ADDR=%.100s: it must be the name or the address of worker 0's machine, without a port", host);
+        s = dt_fail(DT_E_LAUNCH, NULL,
+                    "MASTER_ADDR=%.100s: it must be the name or the address of worker 0's machine, "
+                    "without a port",
+                    host);
     } else {
         add_address(out, dt_str_text(&text));
     }
@@ -119,34 +125,43 @@ static dt_status *read_master(dt_launch *out)
 }
 
 /* The batch script of a Slurm job has a rank, 0, and is no task of a step. */
-static dt_status *size_missing(const struct launcher *l)
-{
+static dt_status *size_missing(const struct launcher *l) {
     int64_t rank = 0;
     if (!dt_environment(l->rank) || (l->yields && read_count(l->rank, &rank) && rank == 0))
         return NULL;
-    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s numbers this process, but %s, the number of processes, is not set", l->rank, dt_environment(l->rank), l->size),
-                      "set %s, or unset %s to run the job in this process alone", l->size, l->rank);
+    return dt_suggest(
+        dt_fail(DT_E_LAUNCH, NULL,
+                "%s=%.40s numbers this process, but %s, the number of processes, is not set",
+                l->rank, dt_environment(l->rank), l->size),
+        "set %s, or unset %s to run the job in this process alone", l->size, l->rank);
 }
 
-static dt_status *rank_missing(const struct launcher *l, int64_t size)
-{
-    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "%s=%lld, but %s, the number of this process, is not set", l->size, (long long)size, l->rank),
-                      "set %s to 0 to %lld, another in each process, or unset %s to run the job in this process alone", l->rank, (long long)size - 1, l->size);
+static dt_status *rank_missing(const struct launcher *l, int64_t size) {
+    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL,
+                              "%s=%lld, but %s, the number of this process, is not set", l->size,
+                              (long long)size, l->rank),
+                      "set %s to 0 to %lld, another in each process, or unset %s to run the job in "
+                      "this process alone",
+                      l->rank, (long long)size - 1, l->size);
 }
 
 /* workers 0: it has started none, or one. */
-static dt_status *read_launcher(const struct launcher *l, dt_launch *out)
-{
+static dt_status *read_launcher(const struct launcher *l, dt_launch *out) {
     int64_t size = 0, rank = 0;
-    *out = (dt_launch){ .by = l->size, .launcher = l->name, .fabric = l->fabric, .sure = l->sure, .yields = l->yields, .start = l->start };
-    if (!dt_environment(l->size))
-        return size_missing(l);
+    *out = (dt_launch){.by = l->size,
+                       .launcher = l->name,
+                       .fabric = l->fabric,
+                       .sure = l->sure,
+                       .yields = l->yields,
+                       .start = l->start};
+    if (!dt_environment(l->size)) return size_missing(l);
     if (!read_count(l->size, &size) || size < 1 || size > MOST)
-        return dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s: it must be the number of processes, 1 to %d", l->size, dt_environment(l->size), MOST);
-    if (!dt_environment(l->rank) && size > 1)
-        return rank_missing(l, size);
+        return dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s: it must be the number of processes, 1 to %d",
+                       l->size, dt_environment(l->size), MOST);
+    if (!dt_environment(l->rank) && size > 1) return rank_missing(l, size);
     if (dt_environment(l->rank) && (!read_count(l->rank, &rank) || rank < 0 || rank >= size))
-        return dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s: with %s=%lld it must be 0 to %lld", l->rank, dt_environment(l->rank), l->size, (long long)size, (long long)size - 1);
+        return dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s: with %s=%lld it must be 0 to %lld", l->rank,
+                       dt_environment(l->rank), l->size, (long long)size, (long long)size - 1);
     out->said = (int)size;
     out->workers = size > 1 ? (int)size : 0;
     out->rank = (int)rank;
@@ -155,42 +170,39 @@ static dt_status *read_launcher(const struct launcher *l, dt_launch *out)
 
 /* ---- TF_CONFIG ---- */
 
-static int64_t tasks_of(const json_t *cluster, const char *job)
-{
+static int64_t tasks_of(const json_t *cluster, const char *job) {
     const json_t *list = json_object_get(cluster, job);
     return (int64_t)(json_is_object(list) ? json_object_size(list) : json_array_size(list));
 }
 
 /* Checked ones, of a list, or of a mapping, in its order. */
-static void add_tasks(const json_t *cluster, const char *job, dt_launch *out)
-{
+static void add_tasks(const json_t *cluster, const char *job, dt_launch *out) {
     json_t *list = json_object_get(cluster, job);
     void *at = json_object_iter(list);
     const int64_t n = tasks_of(cluster, job);
     for (int64_t i = 0; i < n; i++) {
-        add_address(out, json_string_value(at ? json_object_iter_value(at) : json_array_get(list, (size_t)i)));
+        add_address(out, json_string_value(at ? json_object_iter_value(at)
+                                              : json_array_get(list, (size_t)i)));
         at = at ? json_object_iter_next(list, at) : NULL;
     }
 }
 
-static const char *const types[] = { "worker", "ps", "evaluator", "chief" }; /* dt_task_type, and one more */
+/* dt_task_type, and one more */
+static const char *const types[] = {"worker", "ps", "evaluator", "chief"};
 enum { TYPES = sizeof types / sizeof *types, CHIEF = TYPES - 1 };
 
-static int type_of(const char *name)
-{
+static int type_of(const char *name) {
     int k = 0;
-    while (k < TYPES && strcmp(name, types[k]) != 0)
-        k++;
+    while (k < TYPES && strcmp(name, types[k]) != 0) k++;
     return k;
 }
 
-static dt_status *unknown_type(const char *what, const char *type)
-{
-    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: unknown %s '%.40s'", what, type), "known: chief, worker, ps, evaluator");
+static dt_status *unknown_type(const char *what, const char *type) {
+    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: unknown %s '%.40s'", what, type),
+                      "known: chief, worker, ps, evaluator");
 }
 
-static dt_status *check_task(const char *type, const char *number, const json_t *address)
-{
+static dt_status *check_task(const char *type, const char *number, const json_t *address) {
     const char *text = json_string_value(address);
     dt_address a;
     if (!text)
@@ -198,23 +210,21 @@ static dt_status *check_task(const char *type, const char *number, const json_t 
                        "TF_CONFIG: the address of %s %.20s must be a text, \"HOST:PORT\"", type,
                        number);
     dt_status *s = dt_address_read(&a, text);
-    if (!s && a.port != 0)
-        return NULL;
+    if (!s && a.port != 0) return NULL;
     dt_status_free(s);
-    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: '%.100s' is not the address of %s %.20s",
-                              text, type, number),
+    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL,
+                              "TF_CONFIG: '%.100s' is not the address of %s %.20s", text, type,
+                              number),
                       "write HOST:PORT, or [ADDRESS]:PORT for IPv6, with a port from 1 to 65535");
 }
 
 /* Of tasks that nobody asks for, too: who wrote a wrong address meant another cluster. */
-static dt_status *check_tasks(const char *type, json_t *list)
-{
+static dt_status *check_tasks(const char *type, json_t *list) {
     const char *key;
     json_t *address;
     size_t i;
     char number[24];
-    json_object_foreach(list, key, address)
-        DT_TRY(check_task(type, key, address));
+    json_object_foreach(list, key, address) DT_TRY(check_task(type, key, address));
     json_array_foreach(list, i, address) {
         snprintf(number, sizeof number, "%zu", i);
         DT_TRY(check_task(type, number, address));
@@ -223,31 +233,33 @@ static dt_status *check_tasks(const char *type, json_t *list)
 }
 
 /* Tasks of a type that nobody looks for would be missing in silence. */
-static dt_status *check_cluster(json_t *cluster)
-{
+static dt_status *check_cluster(json_t *cluster) {
     const char *type;
     json_t *list;
     if (cluster && !json_is_object(cluster))
-        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: \"cluster\" must be an object: {\"worker\": [\"HOST:PORT\", ...]}");
+        return dt_fail(
+            DT_E_LAUNCH, NULL,
+            "TF_CONFIG: \"cluster\" must be an object: {\"worker\": [\"HOST:PORT\", ...]}");
     json_object_foreach(cluster, type, list) {
-        if (type_of(type) == TYPES)
-            return unknown_type("type of tasks in the cluster", type);
+        if (type_of(type) == TYPES) return unknown_type("type of tasks in the cluster", type);
         if (!json_is_array(list) && !json_is_object(list))
-            return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: \"%s\" in the cluster must be a list of addresses: [\"HOST:PORT\", ...]", type);
+            return dt_fail(DT_E_LAUNCH, NULL,
+                           "TF_CONFIG: \"%s\" in the cluster must be a list of addresses: "
+                           "[\"HOST:PORT\", ...]",
+                           type);
         DT_TRY(check_tasks(type, list));
     }
     return NULL;
 }
 
 /* A number, or its text, as TensorFlow takes it. */
-static bool read_index(const json_t *index, int64_t *out)
-{
+static bool read_index(const json_t *index, int64_t *out) {
     *out = json_integer_value(index);
-    return json_is_integer(index) || (json_is_string(index) && dt_parse_int64(json_string_value(index), out));
+    return json_is_integer(index) ||
+           (json_is_string(index) && dt_parse_int64(json_string_value(index), out));
 }
 
-static dt_status *bad_index(const json_t *index)
-{
+static dt_status *bad_index(const json_t *index) {
     char *text = json_dumps(index, JSON_ENCODE_ANY);
     dt_status *s = dt_fail(DT_E_LAUNCH, NULL,
                            "TF_CONFIG: the task's \"index\" must be a whole number, got %.40s",
@@ -256,52 +268,57 @@ static dt_status *bad_index(const json_t *index)
     return s;
 }
 
-/* Where in its list the task with this index is; -1: nowhere. A mapping names the indices of its tasks. */
-static int64_t find_index(json_t *list, int64_t index)
-{
+/* Where in its list the task with this index is; -1: nowhere. A mapping names the indices of its
+ * tasks. */
+static int64_t find_index(json_t *list, int64_t index) {
     const char *key;
     json_t *address;
     int64_t at = 0, number;
     if (!json_is_object(list))
         return index >= 0 && index < (int64_t)json_array_size(list) ? index : -1;
     json_object_foreach(list, key, address) {
-        if (dt_parse_int64(key, &number) && number == index)
-            return at;
+        if (dt_parse_int64(key, &number) && number == index) return at;
         at++;
     }
     return -1;
 }
 
 /* An evaluator is no part of the cluster, so it may be missing there. */
-static dt_status *find_task(const json_t *whole, int64_t chiefs, dt_launch *out)
-{
-    const json_t *cluster = json_object_get(whole, "cluster"), *task = json_object_get(whole, "task");
+static dt_status *find_task(const json_t *whole, int64_t chiefs, dt_launch *out) {
+    const json_t *cluster = json_object_get(whole, "cluster"),
+                 *task = json_object_get(whole, "task");
     const char *type = json_string_value(json_object_get(task, "type"));
     int64_t index = 0;
-    if (type && json_object_get(task, "index") && !read_index(json_object_get(task, "index"), &index))
+    if (type && json_object_get(task, "index") &&
+        !read_index(json_object_get(task, "index"), &index))
         return bad_index(json_object_get(task, "index"));
     if (!type || !json_object_get(task, "index"))
-        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG describes %d worker%s, but not which one this is: \"task\": {\"type\": \"worker\", \"index\": 0}", out->workers,
-                       out->workers == 1 ? "" : "s");
+        return dt_fail(DT_E_LAUNCH, NULL,
+                       "TF_CONFIG describes %d worker%s, but not which one this is: \"task\": "
+                       "{\"type\": \"worker\", \"index\": 0}",
+                       out->workers, out->workers == 1 ? "" : "s");
     const int k = type_of(type);
-    if (k == TYPES)
-        return unknown_type("task type", type);
+    if (k == TYPES) return unknown_type("task type", type);
     const int64_t all = tasks_of(cluster, type);
     int64_t at = find_index(json_object_get(cluster, type), index);
-    if (at < 0 && k == DT_TASK_EVALUATOR && all == 0 && index >= 0 && index < MOST)
-        at = index;
+    if (at < 0 && k == DT_TASK_EVALUATOR && all == 0 && index >= 0 && index < MOST) at = index;
     if (at < 0)
-        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: %s %lld is not in the cluster, which has %lld of them%s", type, (long long)index, (long long)all,
-                       json_is_object(json_object_get(cluster, type)) ? ", with other indices" : ", from 0 on");
+        return dt_fail(DT_E_LAUNCH, NULL,
+                       "TF_CONFIG: %s %lld is not in the cluster, which has %lld of them%s", type,
+                       (long long)index, (long long)all,
+                       json_is_object(json_object_get(cluster, type)) ? ", with other indices"
+                                                                      : ", from 0 on");
     out->task = k == CHIEF ? DT_TASK_WORKER : (dt_task_type)k;
     out->rank = (int)(at + (out->task != DT_TASK_WORKER ? out->workers : k == CHIEF ? 0 : chiefs));
     return NULL;
 }
 
-/* Keys of TF_CONFIG without `cluster`: a misspelled one would make each of several processes train alone. */
-static dt_status *check_keys(const json_t *whole)
-{
-    static const char *const known[] = { "cluster", "task", "environment", "rpc_layer", "session_master", "eval_session_master", "service", "model_dir" };
+/* Keys of TF_CONFIG without `cluster`: a misspelled one would make each of several processes train
+ * alone. */
+static dt_status *check_keys(const json_t *whole) {
+    static const char *const known[] = {"cluster",   "task",           "environment",
+                                        "rpc_layer", "session_master", "eval_session_master",
+                                        "service",   "model_dir"};
     const char *key;
     json_t *value;
 
@@ -310,33 +327,36 @@ static dt_status *check_keys(const json_t *whole)
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             is_known = is_known || strcmp(key, known[i]) == 0;
         if (!is_known && !json_object_get(whole, "cluster"))
-            return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG has no \"cluster\", but an unknown key '%s'", key),
-                              "write the addresses under \"cluster\", or unset TF_CONFIG to run the job in this process alone");
+            return dt_suggest(dt_fail(DT_E_LAUNCH, NULL,
+                                      "TF_CONFIG has no \"cluster\", but an unknown key '%s'", key),
+                              "write the addresses under \"cluster\", or unset TF_CONFIG to run "
+                              "the job in this process alone");
         if (strcmp(key, "task") == 0 && !json_is_object(value))
-            return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: \"task\" must be an object, such as {\"type\": \"worker\", \"index\": 0}");
+            return dt_fail(DT_E_LAUNCH, NULL,
+                           "TF_CONFIG: \"task\" must be an object, such as {\"type\": \"worker\", "
+                           "\"index\": 0}");
     }
     return NULL;
 }
 
 /* A cluster of one task that says no more, or of none, is this process. */
-static dt_status *take_task(const json_t *whole, dt_launch *out)
-{
+static dt_status *take_task(const json_t *whole, dt_launch *out) {
     DT_TRY(check_keys(whole));
     json_t *cluster = json_object_get(whole, "cluster"), *task = json_object_get(whole, "task");
     DT_TRY(check_cluster(cluster));
     const int64_t chiefs = tasks_of(cluster, "chief"), workers = tasks_of(cluster, "worker");
     const int64_t all = chiefs + workers + tasks_of(cluster, "ps") + tasks_of(cluster, "evaluator");
     if (chiefs > 1 || chiefs + workers > MOST)
-        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: %lld chiefs and %lld workers; there is one chief at most", (long long)chiefs, (long long)workers);
+        return dt_fail(DT_E_LAUNCH, NULL,
+                       "TF_CONFIG: %lld chiefs and %lld workers; there is one chief at most",
+                       (long long)chiefs, (long long)workers);
     out->workers = (int)(chiefs + workers);
-    if (all > 1 || json_object_size(task) > 0)
-        DT_TRY(find_task(whole, chiefs, out));
+    if (all > 1 || json_object_size(task) > 0) DT_TRY(find_task(whole, chiefs, out));
     if (all == 1 && out->task == DT_TASK_WORKER) {
         out->workers = 0;
         out->said = 1;
     }
-    if (all < 2)
-        return NULL;
+    if (all < 2) return NULL;
     out->said = out->workers;
     out->has_chief = chiefs > 0;
     out->ps = (int)tasks_of(cluster, "ps");
@@ -346,34 +366,40 @@ static dt_status *take_task(const json_t *whole, dt_launch *out)
     return check_addresses(out, NULL, "TF_CONFIG");
 }
 
-static dt_status *read_tf_config(dt_launch *out)
-{
+static dt_status *read_tf_config(dt_launch *out) {
     const char *text = dt_environment("TF_CONFIG");
-    *out = (dt_launch){ .by = "TF_CONFIG", .launcher = "TF_CONFIG", .fabric = &dt_fabric_zmq, .start = "TF_CONFIG's task index " };
-    if (!text)
-        return NULL;
+    *out = (dt_launch){.by = "TF_CONFIG",
+                       .launcher = "TF_CONFIG",
+                       .fabric = &dt_fabric_zmq,
+                       .start = "TF_CONFIG's task index "};
+    if (!text) return NULL;
     json_t *whole = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    dt_status *s = json_is_object(whole) ? take_task(whole, out) : dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG is not a JSON object: %.60s", text);
+    dt_status *s = json_is_object(whole)
+                       ? take_task(whole, out)
+                       : dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG is not a JSON object: %.60s", text);
     json_decref(whole);
     return s;
 }
 
 /* ---- fit --workers ---- */
 
-/* "RANK FD FD ...": a word for each worker behind the first. What the words are is the fabric's affair. */
-static dt_status *read_own(dt_launch *out)
-{
+/* "RANK FD FD ...": a word for each worker behind the first. What the words are is the fabric's
+ * affair. */
+static dt_status *read_own(dt_launch *out) {
     const char *text = dt_environment(DT_SOCKETS_VARIABLE);
-    *out = (dt_launch){ .by = "--workers", .launcher = "--workers", .fabric = &dt_fabric_sockets, .sure = true };
-    if (!text)
-        return NULL;
+    *out = (dt_launch){
+        .by = "--workers", .launcher = "--workers", .fabric = &dt_fabric_sockets, .sure = true};
+    if (!text) return NULL;
     int64_t rank = -1;
     char first[24] = "";
     snprintf(first, sizeof first, "%.*s", (int)strcspn(text, " "), text);
-    for (const char *c = text; *c; c++)
-        out->workers += *c == ' ';
+    for (const char *c = text; *c; c++) out->workers += *c == ' ';
     if (out->workers < 2 || !dt_parse_int64(first, &rank) || rank < 0 || rank >= out->workers)
-        return dt_fail(DT_E_LAUNCH, NULL, DT_SOCKETS_VARIABLE "=%.60s: 'dtrain fit --workers' sets it for the processes that it starts; unset it", text);
+        return dt_fail(
+            DT_E_LAUNCH, NULL,
+            DT_SOCKETS_VARIABLE
+            "=%.60s: 'dtrain fit --workers' sets it for the processes that it starts; unset it",
+            text);
     out->rank = (int)rank;
     out->said = out->workers;
     return NULL;
@@ -381,19 +407,19 @@ static dt_status *read_own(dt_launch *out)
 
 /* ---- all of them ---- */
 
-static dt_status *same(const dt_launch *a, const dt_launch *b)
-{
-    if (a->said == b->said && a->rank == b->rank)
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "%s says that this is worker %d of %d, but %s says worker %d of %d", a->by, a->rank, a->said, b->by, b->rank,
-                              b->said), "unset %s, or start the job without %s", b->by, a->launcher);
+static dt_status *same(const dt_launch *a, const dt_launch *b) {
+    if (a->said == b->said && a->rank == b->rank) return NULL;
+    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL,
+                              "%s says that this is worker %d of %d, but %s says worker %d of %d",
+                              a->by, a->rank, a->said, b->by, b->rank, b->said),
+                      "unset %s, or start the job without %s", b->by, a->launcher);
 }
 
 /* *out so far, and what another one says, which is taken or released. */
-static dt_status *join_launches(dt_launch *out, dt_launch *other)
-{
+static dt_status *join_launches(dt_launch *out, dt_launch *other) {
     const bool around = out->sure && other->sure; /* of a batch system, around mpirun */
-    const bool one = out->sure && out->said == 1; /* a step or an mpirun of one process, in which others are started */
+    /* a step or an mpirun of one process, in which others are started */
+    const bool one = out->sure && out->said == 1;
     dt_status *s = out->said && other->said && !around && !one ? same(out, other) : NULL;
     if (!s && other->said && !out->workers) {
         *out = *other;
@@ -410,59 +436,60 @@ static dt_status *join_launches(dt_launch *out, dt_launch *other)
 
 /* A launcher that numbers this process, and of which nothing else is known. With DTRAIN_RANK the
  * job says the rest. */
-static dt_status *check_traces(void)
-{
+static dt_status *check_traces(void) {
     for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
         const struct trace *t = &traces[i];
         const char *text = dt_environment(t->name);
         if (text && !dt_environment(DT_RANK_VARIABLE))
-            return dt_suggest(dt_fail(DT_E_LAUNCH, NULL,
-                                      "%s=%.40s is set, as %s would, but not %s", t->name, text,
-                                      t->launcher, t->lacks),
+            return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s is set, as %s would, but not %s",
+                                      t->name, text, t->launcher, t->lacks),
                               "set what is missing, or unset %s to run the job in this process "
-                              "alone", t->name);
+                              "alone",
+                              t->name);
     }
     return NULL;
 }
 
-dt_status *dt_launch_find(dt_launch *out)
-{
+dt_status *dt_launch_find(dt_launch *out) {
     DT_TRY(read_own(out));
     dt_status *s = NULL;
     for (int i = 0; i <= LAUNCHERS && !s; i++) {
         dt_launch each;
         s = i < LAUNCHERS ? read_launcher(&launchers[i], &each) : read_tf_config(&each);
-        if (!s)
-            s = join_launches(out, &each);
-        else
-            dt_launch_release(&each);
+        if (!s) s = join_launches(out, &each);
+        else dt_launch_release(&each);
     }
-    if (!s && !out->said)
-        s = check_traces();
-    if (s)
-        dt_launch_release(out);
+    if (!s && !out->said) s = check_traces();
+    if (s) dt_launch_release(out);
     return s;
 }
 
 /* ---- a job's cluster_resolver ---- */
 
-static dt_status *counts_differ(const dt_launch *l, const dt_location *at, int n)
-{
-    return dt_fail(DT_E_LAUNCH, at, "cluster_resolver has %d workers, but %s says %d", n, l->by, l->said);
+static dt_status *counts_differ(const dt_launch *l, const dt_location *at, int n) {
+    return dt_fail(DT_E_LAUNCH, at, "cluster_resolver has %d workers, but %s says %d", n, l->by,
+                   l->said);
 }
 
-dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *const *address, int n)
-{
+dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *const *address,
+                             int n) {
     const char *text = dt_environment(DT_RANK_VARIABLE);
     int64_t rank = -1;
     if (text && (!dt_parse_int64(text, &rank) || rank < 0 || rank >= n))
-        return dt_fail(DT_E_LAUNCH, at, DT_RANK_VARIABLE "=%.40s: with %d workers in cluster_resolver it must be 0 to %d", text, n, n - 1);
-    const dt_launch own = { .workers = n, .said = n, .rank = (int)rank, .by = DT_RANK_VARIABLE, .launcher = "cluster_resolver", .fabric = &dt_fabric_zmq, .start = "--rank " };
+        return dt_fail(DT_E_LAUNCH, at,
+                       DT_RANK_VARIABLE
+                       "=%.40s: with %d workers in cluster_resolver it must be 0 to %d",
+                       text, n, n - 1);
+    const dt_launch own = {.workers = n,
+                           .said = n,
+                           .rank = (int)rank,
+                           .by = DT_RANK_VARIABLE,
+                           .launcher = "cluster_resolver",
+                           .fabric = &dt_fabric_zmq,
+                           .start = "--rank "};
     const bool counts = out->workers || (out->said && !out->sure);
-    if (counts && out->said != n)
-        return counts_differ(out, at, n);
-    if (counts && rank >= 0)
-        DT_TRY(same(out, &own));
+    if (counts && out->said != n) return counts_differ(out, at, n);
+    if (counts && rank >= 0) DT_TRY(same(out, &own));
     if (out->sure && !out->yields && out->workers) /* which connects them itself */
         return NULL;
     const int known = rank >= 0 ? (int)rank : out->workers ? out->rank : -1;
@@ -470,21 +497,25 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *
     *out = own;
     out->rank = known < 0 ? 0 : known;
     out->workers = known < 0 ? 0 : n;
-    for (int i = 0; i < n; i++)
-        add_address(out, address[i]);
+    for (int i = 0; i < n; i++) add_address(out, address[i]);
     return check_addresses(out, at, "cluster_resolver");
 }
 
-dt_status *dt_launched_alone(void)
-{
+dt_status *dt_launched_alone(void) {
     dt_launch l;
     DT_TRY(dt_launch_find(&l));
     dt_launch_release(&l);
-    if (l.workers == 0)
-        return NULL;
+    if (l.workers == 0) return NULL;
     if (l.fabric == &dt_fabric_sockets)
-        return dt_fail(DT_E_NOT_YET, NULL, "--workers shares the work of multi_worker_mirrored jobs; add 'strategy={type: multi_worker_mirrored}'");
-    return dt_suggest(dt_fail(DT_E_NOT_YET, NULL, "%s says that this is one of %d processes; each would do all of the job's work, because only "
-                              "strategy: {type: multi_worker_mirrored} shares it", l.by, l.workers),
-                      "to work in this process alone, unset %s; to share the work, write that strategy into the job", l.by);
+        return dt_fail(DT_E_NOT_YET, NULL,
+                       "--workers shares the work of multi_worker_mirrored jobs; add "
+                       "'strategy={type: multi_worker_mirrored}'");
+    return dt_suggest(dt_fail(DT_E_NOT_YET, NULL,
+                              "%s says that this is one of %d processes; each would do all of the "
+                              "job's work, because only "
+                              "strategy: {type: multi_worker_mirrored} shares it",
+                              l.by, l.workers),
+                      "to work in this process alone, unset %s; to share the work, write that "
+                      "strategy into the job",
+                      l.by);
 }

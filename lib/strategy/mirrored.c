@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MirroredStrategy: one replica on each of several devices of this machine, all with the same weights. CPU devices
- * are virtual, so `replicas: 4` is short for CPU:0 to CPU:3. Without `replicas` and `devices` there is one for
- * each core.
+ * MirroredStrategy: one replica on each of several devices of this machine, all with the same
+ * weights. CPU devices are virtual, so `replicas: 4` is short for CPU:0 to CPU:3. Without
+ * `replicas` and `devices` there is one for each core.
  */
 #include "strategy/read.h"
 
@@ -14,31 +14,37 @@ struct mirrored {
 };
 
 /* TensorFlow's. Replicas of one process are summed in one place, in one order. */
-static const char *const ways_to_sum[] = { "ReductionToOneDevice", "HierarchicalCopyAllReduce", "NcclAllReduce", NULL };
+static const char *const ways_to_sum[] = {"ReductionToOneDevice", "HierarchicalCopyAllReduce",
+                                          "NcclAllReduce", NULL};
 
 static const dt_field fields[] = {
-    DT_TREE(struct mirrored, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST, .help = "virtual CPU devices: [\"CPU:0\", \"CPU:1\"]"),
-    DT_INT(struct mirrored, replicas, .min = 1, .max = DT_MAX_REPLICAS, .set = 1 + offsetof(struct mirrored, has_replicas),
+    DT_TREE(struct mirrored, devices, .forms = dt_devices_forms, .as = DT_TREE_LIST,
+            .help = "virtual CPU devices: [\"CPU:0\", \"CPU:1\"]"),
+    DT_INT(struct mirrored, replicas, .min = 1, .max = DT_MAX_REPLICAS,
+           .set = 1 + offsetof(struct mirrored, has_replicas),
            .help = "number of virtual CPU devices, instead of devices"),
-    DT_ENUM(struct mirrored, cross_device_ops, ways_to_sum, .help = "accepted but ignored, since replicas in one process are always summed in the same order"),
-    DT_END
-};
+    DT_ENUM(struct mirrored, cross_device_ops, ways_to_sum,
+            .help = "accepted but ignored, since replicas in one process are always summed in the "
+                    "same order"),
+    DT_END};
 
-static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out)
-{
+static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out) {
     const struct mirrored *x = args;
     int listed = x->devices ? x->devices->n : 0;
 
     if (x->devices && x->has_replicas && x->replicas != listed)
-        return dt_fail(DT_E_REPLICAS, dt_value_place(t, "replicas"), "%d device%s, but replicas: %lld", listed, listed == 1 ? "" : "s",
+        return dt_fail(DT_E_REPLICAS, dt_value_place(t, "replicas"),
+                       "%d device%s, but replicas: %lld", listed, listed == 1 ? "" : "s",
                        (long long)x->replicas);
     out->replicas = x->has_replicas ? x->replicas : 0;
     return x->devices ? dt_strategy_devices(arena, x->devices, out) : NULL;
 }
 
 const dt_strategy_row dt_strategy_mirrored = {
-    .kind = { .name = "mirrored", .about = "one replica on each device of this machine, with the same weights", .fields = fields,
-              .size = sizeof(struct mirrored) },
+    .kind = {.name = "mirrored",
+             .about = "one replica on each device of this machine, with the same weights",
+             .fields = fields,
+             .size = sizeof(struct mirrored)},
     .read = read,
     .place = dt_place_cpus,
     .backend = "cpu",

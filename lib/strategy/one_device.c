@@ -6,20 +6,22 @@ struct one_device {
     const dt_tree *device;
 };
 
-static const dt_field fields[] = {
-    DT_TREE(struct one_device, device, .forms = dt_device_forms, .required = true, .as = DT_TREE_SCALAR, .help = "the device: \"CPU:0\""),
-    DT_END
-};
+static const dt_field fields[] = {DT_TREE(struct one_device, device, .forms = dt_device_forms,
+                                          .required = true, .as = DT_TREE_SCALAR,
+                                          .help = "the device: \"CPU:0\""),
+                                  DT_END};
 
-static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out)
-{
+static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out) {
     const struct one_device *x = args;
     (void)t;
     return dt_strategy_devices(arena, x->device, out);
 }
 
 const dt_strategy_row dt_strategy_one_device = {
-    .kind = { .name = "one_device", .about = "one replica on one device", .fields = fields, .size = sizeof(struct one_device) },
+    .kind = {.name = "one_device",
+             .about = "one replica on one device",
+             .fields = fields,
+             .size = sizeof(struct one_device)},
     .read = read,
     .place = dt_place_cpus,
     .backend = "cpu",

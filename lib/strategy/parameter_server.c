@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ParameterServerStrategy: weights lie with a coordinator, and workers compute the gradients of one batch each without waiting for each other. A
- * worker is one replica, so the global batch is the batch of a closure. Evaluation and everything else happen in the coordinator's process, which
+ * ParameterServerStrategy: weights lie with a coordinator, and workers compute the gradients of one
+ * batch each without waiting for each other. A worker is one replica, so the global batch is the
+ * batch of a closure. Evaluation and everything else happen in the coordinator's process, which
  * therefore is a strategy of one replica.
  */
 #include <stdlib.h>
@@ -13,9 +14,15 @@
 enum { MOST_WORKERS = 64, MOST_SERVERS = 16, DEFAULT_STALENESS = 8 };
 
 struct partitioner {
-    struct fixed { int64_t num_shards; } FixedShards;
-    struct size { int64_t min_shard_bytes, max_shards; } MinSize;
-    struct most { int64_t max_shard_bytes, max_shards; } MaxSize;
+    struct fixed {
+        int64_t num_shards;
+    } FixedShards;
+    struct size {
+        int64_t min_shard_bytes, max_shards;
+    } MinSize;
+    struct most {
+        int64_t max_shard_bytes, max_shards;
+    } MaxSize;
     bool has_fixed, has_min, has_max;
 };
 
@@ -28,122 +35,169 @@ struct parameter_server {
 };
 
 enum { ASYNCHRONOUS, VIRTUAL };
-static const char *const schedules[] = { [ASYNCHRONOUS] = "asynchronous", [VIRTUAL] = "virtual", NULL };
+static const char *const schedules[] = {
+    [ASYNCHRONOUS] = "asynchronous", [VIRTUAL] = "virtual", NULL};
 
 static const dt_field fixed_fields[] = {
-    DT_INT(struct fixed, num_shards, .min = 1, .max = 65536, .required = true, .help = "shards of each variable, at most its first dimension"),
-    DT_END
-};
+    DT_INT(struct fixed, num_shards, .min = 1, .max = 65536, .required = true,
+           .help = "shards of each variable, at most its first dimension"),
+    DT_END};
 static const dt_field min_fields[] = {
-    DT_INT(struct size, min_shard_bytes, .min = 1, .max = 1e15, .preset = "262144", .help = "a shard has at least so many bytes"),
-    DT_INT(struct size, max_shards, .min = 1, .max = 65536, .preset = "1", .help = "shards of a variable, at most"),
-    DT_END
-};
+    DT_INT(struct size, min_shard_bytes, .min = 1, .max = 1e15, .preset = "262144",
+           .help = "a shard has at least so many bytes"),
+    DT_INT(struct size, max_shards, .min = 1, .max = 65536, .preset = "1",
+           .help = "shards of a variable, at most"),
+    DT_END};
 static const dt_field max_fields[] = {
-    DT_INT(struct most, max_shard_bytes, .min = 1, .max = 1e15, .required = true, .help = "a shard has at most so many bytes, if one row fits"),
-    DT_INT(struct most, max_shards, .min = 1, .max = 65536, .preset = "65536", .help = "shards of a variable, at most"),
-    DT_END
-};
+    DT_INT(struct most, max_shard_bytes, .min = 1, .max = 1e15, .required = true,
+           .help = "a shard has at most so many bytes, if one row fits"),
+    DT_INT(struct most, max_shards, .min = 1, .max = 65536, .preset = "65536",
+           .help = "shards of a variable, at most"),
+    DT_END};
 static const dt_field partitioner_fields[] = {
-    DT_TABLE(struct partitioner, FixedShards, fixed_fields, .set = 1 + offsetof(struct partitioner, has_fixed), .help = "the same number of shards for each variable"),
-    DT_TABLE(struct partitioner, MinSize, min_fields, .set = 1 + offsetof(struct partitioner, has_min), .help = "as many shards as have a least size"),
-    DT_TABLE(struct partitioner, MaxSize, max_fields, .set = 1 + offsetof(struct partitioner, has_max), .help = "as few shards as keep below a size"),
-    DT_END
-};
-static const dt_field partitioner_forms[] = { DT_FORM(DT_FIELD_TABLE, .table = partitioner_fields), DT_END };
+    DT_TABLE(struct partitioner, FixedShards, fixed_fields,
+             .set = 1 + offsetof(struct partitioner, has_fixed),
+             .help = "the same number of shards for each variable"),
+    DT_TABLE(struct partitioner, MinSize, min_fields,
+             .set = 1 + offsetof(struct partitioner, has_min),
+             .help = "as many shards as have a least size"),
+    DT_TABLE(struct partitioner, MaxSize, max_fields,
+             .set = 1 + offsetof(struct partitioner, has_max),
+             .help = "as few shards as keep below a size"),
+    DT_END};
+static const dt_field partitioner_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = partitioner_fields),
+                                             DT_END};
 
 static const dt_field fields[] = {
-    DT_INT(struct parameter_server, workers, .min = 1, .max = MOST_WORKERS, .preset = "1", .set = 1 + offsetof(struct parameter_server, has_workers),
-           .help = "number of worker processes; dtrain starts them on this machine, unless a launcher or cluster_resolver places them"),
+    DT_INT(struct parameter_server, workers, .min = 1, .max = MOST_WORKERS, .preset = "1",
+           .set = 1 + offsetof(struct parameter_server, has_workers),
+           .help = "number of worker processes; dtrain starts them on this machine, unless a "
+                   "launcher or cluster_resolver places them"),
     DT_INT(struct parameter_server, parameter_servers, .min = 1, .max = MOST_SERVERS, .preset = "1",
-           .help = "threads of the coordinator that send weights and receive gradients, each for its shards of the variables"),
-    DT_INT(struct parameter_server, max_staleness, .min = 0, .max = 1 << 20, .set = 1 + offsetof(struct parameter_server, has_staleness),
-           .help = "most updates of other workers between a worker's pull of the weights and the update by its gradients; default: no limit, with schedule: virtual 8"),
+           .help = "threads of the coordinator that send weights and receive gradients, each for "
+                   "its shards of the variables"),
+    DT_INT(struct parameter_server, max_staleness, .min = 0, .max = 1 << 20,
+           .set = 1 + offsetof(struct parameter_server, has_staleness),
+           .help = "most updates of other workers between a worker's pull of the weights and the "
+                   "update by its gradients; default: no limit, with schedule: virtual 8"),
     DT_ENUM(struct parameter_server, schedule, schedules,
-            .help = "asynchronous: gradients are applied as they come; virtual: in the order of batches, always max_staleness updates after the pull, so that the result "
+            .help = "asynchronous: gradients are applied as they come; virtual: in the order of "
+                    "batches, always max_staleness updates after the pull, so that the result "
                     "is the same for any number of workers"),
-    DT_TREE(struct parameter_server, variable_partitioner, .forms = partitioner_forms, .as = DT_TREE_MAP,
-            .help = "how variables are divided among parameter_servers: FixedShards, MinSize or MaxSize; default: each is one shard"),
-    DT_FLAG(struct parameter_server, elastic, .help = "start a worker again when it is lost; otherwise the others train on without it"),
-    DT_REAL(struct parameter_server, timeout, .min = 1, .preset = "60", .help = "seconds to wait for an unresponsive worker before giving its batch to another one"),
-    DT_REAL(struct parameter_server, start_timeout, .min = 1, .preset = "300", .help = "seconds to wait for workers of other machines that have not started"),
-    DT_TREE(struct parameter_server, cluster_resolver, .forms = dt_resolver_forms, .as = DT_TREE_MAP,
-            .help = "addresses, when you start processes yourself with --rank: the coordinator's, then its workers'"),
-    DT_END
-};
+    DT_TREE(struct parameter_server, variable_partitioner, .forms = partitioner_forms,
+            .as = DT_TREE_MAP,
+            .help = "how variables are divided among parameter_servers: FixedShards, MinSize or "
+                    "MaxSize; default: each is one shard"),
+    DT_FLAG(struct parameter_server, elastic,
+            .help =
+                "start a worker again when it is lost; otherwise the others train on without it"),
+    DT_REAL(
+        struct parameter_server, timeout, .min = 1, .preset = "60",
+        .help =
+            "seconds to wait for an unresponsive worker before giving its batch to another one"),
+    DT_REAL(struct parameter_server, start_timeout, .min = 1, .preset = "300",
+            .help = "seconds to wait for workers of other machines that have not started"),
+    DT_TREE(struct parameter_server, cluster_resolver, .forms = dt_resolver_forms,
+            .as = DT_TREE_MAP,
+            .help = "addresses, when you start processes yourself with --rank: the coordinator's, "
+                    "then its workers'"),
+    DT_END};
 
-static dt_status *read_partitioner(dt_arena *arena, const dt_tree *t, dt_partitioner *out)
-{
-    struct partitioner x = { 0 };
-    if (!t)
-        return NULL;
+static dt_status *read_partitioner(dt_arena *arena, const dt_tree *t, dt_partitioner *out) {
+    struct partitioner x = {0};
+    if (!t) return NULL;
     DT_TRY(dt_fields_read(arena, partitioner_fields, t, &t->at, "variable_partitioner", &x));
     if (x.has_fixed + x.has_min + x.has_max != 1)
-        return dt_fail(DT_E_WRONG_TYPE, &t->at, "variable_partitioner: expected one of FixedShards, MinSize and MaxSize, got %d", t->n);
+        return dt_fail(
+            DT_E_WRONG_TYPE, &t->at,
+            "variable_partitioner: expected one of FixedShards, MinSize and MaxSize, got %d", t->n);
     if (x.has_fixed)
-        *out = (dt_partitioner){ DT_PARTITION_FIXED, .shards = x.FixedShards.num_shards };
+        *out = (dt_partitioner){DT_PARTITION_FIXED, .shards = x.FixedShards.num_shards};
     else if (x.has_min)
-        *out = (dt_partitioner){ DT_PARTITION_MIN_SIZE, .shards = x.MinSize.max_shards, .bytes = x.MinSize.min_shard_bytes };
+        *out = (dt_partitioner){DT_PARTITION_MIN_SIZE, .shards = x.MinSize.max_shards,
+                                .bytes = x.MinSize.min_shard_bytes};
     else
-        *out = (dt_partitioner){ DT_PARTITION_MAX_SIZE, .shards = x.MaxSize.max_shards, .bytes = x.MaxSize.max_shard_bytes };
+        *out = (dt_partitioner){DT_PARTITION_MAX_SIZE, .shards = x.MaxSize.max_shards,
+                                .bytes = x.MaxSize.max_shard_bytes};
     return NULL;
 }
 
-/* The processes that a launcher has started, or that the job names: the first one is the coordinator. */
-static dt_status *read_launch(dt_arena *arena, const struct parameter_server *x, const dt_tree *t, dt_strategy_spec *out)
-{
+/* The processes that a launcher has started, or that the job names: the first one is the
+ * coordinator. */
+static dt_status *read_launch(dt_arena *arena, const struct parameter_server *x, const dt_tree *t,
+                              dt_strategy_spec *out) {
     dt_launch *l = &out->launch;
     DT_TRY(dt_launch_find(l));
-    if (x->cluster_resolver)
-        DT_TRY(dt_resolver_read(arena, x->cluster_resolver, l));
-    if (!l->workers)
-        return NULL;
+    if (x->cluster_resolver) DT_TRY(dt_resolver_read(arena, x->cluster_resolver, l));
+    if (!l->workers) return NULL;
     if (!l->start)
-        return dt_suggest(dt_fail(DT_E_LAUNCH, t ? &t->at : NULL, "%s has started %d processes, and ends them all when one is lost; a parameter server does without those that are lost",
-                                  l->launcher, l->workers), "start the processes one by one, by TF_CONFIG or cluster_resolver and --rank, or let one process start its workers: workers: 4");
+        return dt_suggest(dt_fail(DT_E_LAUNCH, t ? &t->at : NULL,
+                                  "%s has started %d processes, and ends them all when one is "
+                                  "lost; a parameter server does without those that are lost",
+                                  l->launcher, l->workers),
+                          "start the processes one by one, by TF_CONFIG or cluster_resolver and "
+                          "--rank, or let one process start its workers: workers: 4");
     if (l->task == DT_TASK_EVALUATOR)
-        return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: the coordinator evaluates by itself, so an evaluator has nothing to do"), "run 'dtrain evaluate' for a checkpoint of your choice");
+        return dt_suggest(dt_fail(DT_E_LAUNCH, NULL,
+                                  "TF_CONFIG: the coordinator evaluates by itself, so an evaluator "
+                                  "has nothing to do"),
+                          "run 'dtrain evaluate' for a checkpoint of your choice");
     if (l->by && strcmp(l->by, "TF_CONFIG") == 0 && !l->has_chief)
-        return dt_fail(DT_E_LAUNCH, NULL, "TF_CONFIG: a cluster with parameter servers has a chief, the coordinator: {\"cluster\": {\"chief\": [\"HOST:PORT\"], ...}}");
+        return dt_fail(DT_E_LAUNCH, NULL,
+                       "TF_CONFIG: a cluster with parameter servers has a chief, the coordinator: "
+                       "{\"cluster\": {\"chief\": [\"HOST:PORT\"], ...}}");
     if (l->workers < 2 || l->workers - 1 > MOST_WORKERS)
-        return dt_fail(DT_E_LAUNCH, NULL, "%s has a coordinator and %d workers; there must be 1 to %d", l->by, l->workers - 1, MOST_WORKERS);
+        return dt_fail(DT_E_LAUNCH, NULL,
+                       "%s has a coordinator and %d workers; there must be 1 to %d", l->by,
+                       l->workers - 1, MOST_WORKERS);
     if (x->has_workers && x->workers != l->workers - 1)
-        return dt_fail(DT_E_LAUNCH, dt_value_place(t, "workers"), "the job has %lld workers, but %s has %d beside the coordinator; leave workers out of the job", (long long)x->workers,
-                       l->by, l->workers - 1);
+        return dt_fail(DT_E_LAUNCH, dt_value_place(t, "workers"),
+                       "the job has %lld workers, but %s has %d beside the coordinator; leave "
+                       "workers out of the job",
+                       (long long)x->workers, l->by, l->workers - 1);
     out->servers.workers = l->workers - 1;
     return NULL;
 }
 
-static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out)
-{
+static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out) {
     const struct parameter_server *x = args;
     out->replicas = 1;
-    out->servers = (dt_servers_spec){ .workers = (int)x->workers, .servers = (int)x->parameter_servers, .in_order = x->schedule == VIRTUAL, .elastic = x->elastic,
-                                      .timeout = x->timeout, .staleness = x->has_staleness ? x->max_staleness : x->schedule == VIRTUAL ? DEFAULT_STALENESS : DT_ANY_STALENESS };
+    out->servers = (dt_servers_spec){.workers = (int)x->workers,
+                                     .servers = (int)x->parameter_servers,
+                                     .in_order = x->schedule == VIRTUAL,
+                                     .elastic = x->elastic,
+                                     .timeout = x->timeout,
+                                     .staleness = x->has_staleness         ? x->max_staleness
+                                                  : x->schedule == VIRTUAL ? DEFAULT_STALENESS
+                                                                           : DT_ANY_STALENESS};
     out->start_timeout = x->start_timeout;
     DT_TRY(read_launch(arena, x, t, out));
     return read_partitioner(arena, x->variable_partitioner, &out->servers.partitioner);
 }
 
-static dt_status *place(dt_strategy *s, const dt_strategy_spec *spec)
-{
-    dt_str what = { 0 };
+static dt_status *place(dt_strategy *s, const dt_strategy_spec *spec) {
+    dt_str what = {0};
     DT_TRY(dt_place_cpus(s, spec));
     s->servers = spec->servers;
     s->servers.launch = spec->launch; /* whose texts are lent */
     s->servers.start_timeout = spec->start_timeout;
-    dt_str_printf(&what, "%d worker%s, %d parameter server%s", s->servers.workers, s->servers.workers == 1 ? "" : "s", s->servers.servers,
+    dt_str_printf(&what, "%d worker%s, %d parameter server%s", s->servers.workers,
+                  s->servers.workers == 1 ? "" : "s", s->servers.servers,
                   s->servers.servers == 1 ? "" : "s");
     if (spec->launch.workers)
-        dt_str_printf(&what, ", processes that meet as %s says (%s)", spec->launch.launcher, spec->launch.by);
+        dt_str_printf(&what, ", processes that meet as %s says (%s)", spec->launch.launcher,
+                      spec->launch.by);
     free(s->what);
     s->what = dt_str_take(&what);
     return NULL;
 }
 
 const dt_strategy_row dt_strategy_parameter_server = {
-    .kind = { .name = "parameter_server", .about = "workers that do not wait for each other, and a coordinator that has the weights", .fields = fields,
-              .size = sizeof(struct parameter_server) },
+    .kind = {.name = "parameter_server",
+             .about =
+                 "workers that do not wait for each other, and a coordinator that has the weights",
+             .fields = fields,
+             .size = sizeof(struct parameter_server)},
     .read = read,
     .place = place,
     .backend = "cpu",
@@ -152,13 +206,11 @@ const dt_strategy_row dt_strategy_parameter_server = {
 
 /* ---- the C API ---- */
 
-static dt_status *out_of_range(const char *what, double got, const char *range)
-{
+static dt_status *out_of_range(const char *what, double got, const char *range) {
     return dt_fail(DT_E_RANGE, NULL, "%s must be %s, got %g", what, range, got);
 }
 
-static dt_status *check_options(const dt_parameter_server_options *o)
-{
+static dt_status *check_options(const dt_parameter_server_options *o) {
     if (o->workers < 0 || o->workers > MOST_WORKERS)
         return out_of_range("workers", o->workers, "in [0, 64]");
     if (o->parameter_servers < 0 || o->parameter_servers > MOST_SERVERS)
@@ -166,19 +218,20 @@ static dt_status *check_options(const dt_parameter_server_options *o)
     if ((unsigned)o->partitioner > DT_PARTITION_MAX_SIZE)
         return out_of_range("partitioner", o->partitioner, "a dt_partitioner_kind");
     if (o->shards < (o->partitioner == DT_PARTITION_FIXED) || o->shards > 65536)
-        return out_of_range("shards", (double)o->shards, o->partitioner == DT_PARTITION_FIXED ? "in [1, 65536]" : "in [0, 65536]");
+        return out_of_range("shards", (double)o->shards,
+                            o->partitioner == DT_PARTITION_FIXED ? "in [1, 65536]"
+                                                                 : "in [0, 65536]");
     if (o->shard_bytes < (o->partitioner == DT_PARTITION_MAX_SIZE))
-        return out_of_range("shard_bytes", (double)o->shard_bytes, o->partitioner == DT_PARTITION_MAX_SIZE ? "at least 1" : "at least 0");
+        return out_of_range("shard_bytes", (double)o->shard_bytes,
+                            o->partitioner == DT_PARTITION_MAX_SIZE ? "at least 1" : "at least 0");
     if (o->limit_staleness && o->max_staleness < 0)
         return out_of_range("max_staleness", (double)o->max_staleness, "at least 0");
-    if (!(o->timeout >= 0))
-        return out_of_range("timeout", o->timeout, "at least 0");
+    if (!(o->timeout >= 0)) return out_of_range("timeout", o->timeout, "at least 0");
     return NULL;
 }
 
-static dt_partitioner partitioner_of(const dt_parameter_server_options *o)
-{
-    dt_partitioner p = { o->partitioner, .shards = o->shards, .bytes = o->shard_bytes };
+static dt_partitioner partitioner_of(const dt_parameter_server_options *o) {
+    dt_partitioner p = {o->partitioner, .shards = o->shards, .bytes = o->shard_bytes};
     if (p.kind == DT_PARTITION_MIN_SIZE) {
         p.shards = p.shards ? p.shards : 1;
         p.bytes = p.bytes ? p.bytes : 262144;
@@ -186,8 +239,8 @@ static dt_partitioner partitioner_of(const dt_parameter_server_options *o)
     return p;
 }
 
-dt_status *dt_parameter_server_strategy(dt_strategy **out, const dt_parameter_server_options *options)
-{
+dt_status *dt_parameter_server_strategy(dt_strategy **out,
+                                        const dt_parameter_server_options *options) {
     static const dt_parameter_server_options none;
     const dt_parameter_server_options *o = options ? options : &none;
 
@@ -195,23 +248,27 @@ dt_status *dt_parameter_server_strategy(dt_strategy **out, const dt_parameter_se
     DT_TRY(dt_want(out, "dt_parameter_server_strategy", "handle to fill"));
     DT_TRY(check_options(o));
     DT_TRY(dt_launched_alone());
-    DT_TRY(dt_strategy_open(out, &(dt_strategy_spec){ .row = &dt_strategy_parameter_server, .replicas = 1,
-                                                      .servers = { .workers = o->workers ? o->workers : 1, .servers = o->parameter_servers ? o->parameter_servers : 1,
-                                                                   .staleness = o->limit_staleness ? o->max_staleness : DT_ANY_STALENESS, .elastic = o->elastic,
-                                                                   .timeout = o->timeout > 0 ? o->timeout : 60, .partitioner = partitioner_of(o) } }));
+    DT_TRY(dt_strategy_open(
+        out, &(dt_strategy_spec){
+                 .row = &dt_strategy_parameter_server,
+                 .replicas = 1,
+                 .servers = {.workers = o->workers ? o->workers : 1,
+                             .servers = o->parameter_servers ? o->parameter_servers : 1,
+                             .staleness = o->limit_staleness ? o->max_staleness : DT_ANY_STALENESS,
+                             .elastic = o->elastic,
+                             .timeout = o->timeout > 0 ? o->timeout : 60,
+                             .partitioner = partitioner_of(o)}}));
     dt_strategy_set_engine(*out, 1, (*out)->kernels); /* a process with threads cannot be forked */
     return NULL;
 }
 
-int dt_strategy_shards(const dt_strategy *s, const dt_variable *v, int64_t *rows, int n)
-{
+int dt_strategy_shards(const dt_strategy *s, const dt_variable *v, int64_t *rows, int n) {
     DT_LIVE(s);
     DT_LIVE(v);
-    if (!s || !v || !s->servers.workers)
-        return 0;
+    if (!s || !v || !s->servers.workers) return 0;
     const int64_t all = v->type.rank > 0 && v->type.dim[0] > 0 ? v->type.dim[0] : 1;
-    const int shards = (int)dt_partitioner_shards(&s->servers.partitioner, all, dt_type_bytes(&v->type) / all);
-    for (int i = 0; rows && i < n && i < shards; i++)
-        rows[i] = all / shards + (i < all % shards);
+    const int shards =
+        (int)dt_partitioner_shards(&s->servers.partitioner, all, dt_type_bytes(&v->type) / all);
+    for (int i = 0; rows && i < n && i < shards; i++) rows[i] = all / shards + (i < all % shards);
     return shards;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts between pipelines and values: an item in the data room is a list of arrays, and here it becomes a list
- * of named tensors, and back. The caller's functions (filter, map, interleave) only see elements in that form.
- * Each conversion copies, so that a tensor belongs to its holder alone.
+ * Converts between pipelines and values: an item in the data room is a list of arrays, and here it
+ * becomes a list of named tensors, and back. The caller's functions (filter, map, interleave) only
+ * see elements in that form. Each conversion copies, so that a tensor belongs to its holder alone.
  */
 #include "strategy/pipelines.h"
 
@@ -13,23 +13,20 @@
 
 /* ---- items to values ---- */
 
-dt_status *dt_tensor_of_array(const dt_array *a, dt_tensor **out)
-{
+dt_status *dt_tensor_of_array(const dt_array *a, dt_tensor **out) {
     DT_TRY(dt_tensor_new(out, &a->type));
     memcpy((*out)->data, a->data, (size_t)dt_type_bytes(&a->type));
     return NULL;
 }
 
-dt_status *dt_values_of_item(const dt_item_spec *spec, const dt_item *item, dt_values **out)
-{
+dt_status *dt_values_of_item(const dt_item_spec *spec, const dt_item *item, dt_values **out) {
     dt_values *v = NULL;
     dt_status *s = dt_values_create(&v);
 
     for (int i = 0; i < item->n && !s; i++) {
         dt_tensor *t = NULL;
         s = dt_tensor_of_array(item->array[i], &t);
-        if (!s)
-            s = dt_values_set(v, spec->c[i].name, t);
+        if (!s) s = dt_values_set(v, spec->c[i].name, t);
         dt_tensor_unref(t);
     }
     if (s) {
@@ -42,68 +39,66 @@ dt_status *dt_values_of_item(const dt_item_spec *spec, const dt_item *item, dt_v
 
 /* ---- values to items ---- */
 
-static dt_status *array_of_value(const dt_values *v, const char *name, dt_array **out)
-{
+static dt_status *array_of_value(const dt_values *v, const char *name, dt_array **out) {
     const dt_tensor *t = dt_values_local(v, name, 0);
 
-    if (!t)
-        return dt_fail(DT_E_PIPELINE, NULL, "the element has no component '%s'", name);
+    if (!t) return dt_fail(DT_E_PIPELINE, NULL, "the element has no component '%s'", name);
     if (dt_values_is_per_replica(v, name))
-        return dt_fail(DT_E_PIPELINE, NULL, "'%s' has a value per replica; a component of an element is one tensor", name);
+        return dt_fail(DT_E_PIPELINE, NULL,
+                       "'%s' has a value per replica; a component of an element is one tensor",
+                       name);
     DT_TRY(dt_array_new(out, &t->type));
     memcpy((*out)->data, t->data, (size_t)dt_type_bytes(&t->type));
     return NULL;
 }
 
-static dt_status *item_of_values(const dt_item_spec *spec, const dt_values *v, dt_item *out)
-{
+static dt_status *item_of_values(const dt_item_spec *spec, const dt_values *v, dt_item *out) {
     dt_status *s = NULL;
 
     if (dt_values_count(v) != spec->n)
-        return dt_fail(DT_E_PIPELINE, NULL, "the element has %d components, expected %d", dt_values_count(v), spec->n);
+        return dt_fail(DT_E_PIPELINE, NULL, "the element has %d components, expected %d",
+                       dt_values_count(v), spec->n);
     *out = dt_item_make(spec->n);
-    for (int i = 0; i < spec->n && !s; i++)
-        s = array_of_value(v, spec->c[i].name, &out->array[i]);
-    if (s)
-        dt_item_release(out);
+    for (int i = 0; i < spec->n && !s; i++) s = array_of_value(v, spec->c[i].name, &out->array[i]);
+    if (s) dt_item_release(out);
     return s;
 }
 
 /* ---- specs ---- */
 
-static dt_status *spec_of_values(const dt_values *v, dt_item_spec *out)
-{
+static dt_status *spec_of_values(const dt_values *v, dt_item_spec *out) {
     int n = v ? dt_values_count(v) : 0;
 
-    if (n == 0)
-        return dt_fail(DT_E_PIPELINE, NULL, "an element needs at least one component");
+    if (n == 0) return dt_fail(DT_E_PIPELINE, NULL, "an element needs at least one component");
     *out = dt_spec_make(n);
     for (int i = 0; i < n; i++) {
         const char *name = dt_values_name(v, i);
-        out->c[i] = (dt_component){ dt_strdup(name), dt_values_local(v, name, 0)->type };
+        out->c[i] = (dt_component){dt_strdup(name), dt_values_local(v, name, 0)->type};
     }
     return NULL;
 }
 
-static dt_status *check_spec(const dt_spec *s)
-{
+static dt_status *check_spec(const dt_spec *s) {
     if (!s->name || !dt_dtype_is_known(s->dtype) || s->rank < 0 || s->rank > DT_MAX_RANK)
-        return dt_fail(DT_E_PIPELINE, NULL, "the spec of '%s' needs a name, a dtype and 0 to %d dimensions", s->name ? s->name : "?", DT_MAX_RANK);
+        return dt_fail(DT_E_PIPELINE, NULL,
+                       "the spec of '%s' needs a name, a dtype and 0 to %d dimensions",
+                       s->name ? s->name : "?", DT_MAX_RANK);
     for (int d = 0; d < s->rank; d++)
         if (s->shape[d] < DT_UNKNOWN_DIM)
-            return dt_fail(DT_E_PIPELINE, NULL, "dimension %d of the spec of '%s' is %lld; -1 is unknown", d, s->name, (long long)s->shape[d]);
+            return dt_fail(DT_E_PIPELINE, NULL,
+                           "dimension %d of the spec of '%s' is %lld; -1 is unknown", d, s->name,
+                           (long long)s->shape[d]);
     return NULL;
 }
 
-static dt_status *read_specs(const dt_spec *spec, int n, dt_item_spec *out)
-{
+static dt_status *read_specs(const dt_spec *spec, int n, dt_item_spec *out) {
     if (!spec || n < 1 || n > 4096)
         return dt_fail(DT_E_PIPELINE, NULL, "a spec must have 1 to 4096 components, got %d", n);
-    for (int i = 0; i < n; i++)
-        DT_TRY(check_spec(&spec[i]));
+    for (int i = 0; i < n; i++) DT_TRY(check_spec(&spec[i]));
     *out = dt_spec_make(n);
     for (int i = 0; i < n; i++)
-        out->c[i] = (dt_component){ dt_strdup(spec[i].name), dt_type_of(spec[i].dtype, spec[i].rank, spec[i].shape) };
+        out->c[i] = (dt_component){dt_strdup(spec[i].name),
+                                   dt_type_of(spec[i].dtype, spec[i].rank, spec[i].shape)};
     return NULL;
 }
 
@@ -111,8 +106,7 @@ static dt_status *read_specs(const dt_spec *spec, int n, dt_item_spec *out)
 
 typedef dt_status *builder(dt_dataset **out, dt_item *item, dt_item_spec spec);
 
-static dt_status *build_held(dt_dataset **out, const dt_values *v, builder *build)
-{
+static dt_status *build_held(dt_dataset **out, const dt_values *v, builder *build) {
     dt_item_spec spec;
     dt_item item;
 
@@ -126,14 +120,12 @@ static dt_status *build_held(dt_dataset **out, const dt_values *v, builder *buil
     return build(out, &item, spec);
 }
 
-dt_status *dt_dataset_from_tensors(dt_dataset **out, const dt_values *v)
-{
+dt_status *dt_dataset_from_tensors(dt_dataset **out, const dt_values *v) {
     DT_LIVE(v);
     return build_held(out, v, dt_dataset_build_tensors);
 }
 
-dt_status *dt_dataset_from_tensor_slices(dt_dataset **out, const dt_values *v)
-{
+dt_status *dt_dataset_from_tensor_slices(dt_dataset **out, const dt_values *v) {
     DT_LIVE(v);
     return build_held(out, v, dt_dataset_build_slices);
 }
@@ -148,23 +140,20 @@ typedef struct caller {
     void *user;
 } caller;
 
-static caller *caller_of(const dt_dataset *in, void *user)
-{
+static caller *caller_of(const dt_dataset *in, void *user) {
     caller *c = dt_alloc(sizeof *c);
-    *c = (caller){ .in = dt_spec_copy(&dt_dataset_pipe(in)->spec), .user = user };
+    *c = (caller){.in = dt_spec_copy(&dt_dataset_pipe(in)->spec), .user = user};
     return c;
 }
 
-static void release_caller(void *user)
-{
+static void release_caller(void *user) {
     caller *c = user;
     dt_spec_release(&c->in);
     dt_spec_release(&c->out);
     free(c);
 }
 
-static dt_status *call_filter(const dt_item *item, void *user, bool *keep)
-{
+static dt_status *call_filter(const dt_item *item, void *user, bool *keep) {
     const caller *c = user;
     dt_values *v;
 
@@ -174,8 +163,7 @@ static dt_status *call_filter(const dt_item *item, void *user, bool *keep)
     return s;
 }
 
-static dt_status *call_map(const dt_item *item, void *user, dt_item *out)
-{
+static dt_status *call_map(const dt_item *item, void *user, dt_item *out) {
     const caller *c = user;
     dt_values *v = NULL, *result = NULL;
     dt_status *s = NULL;
@@ -190,8 +178,7 @@ out:
     return s;
 }
 
-static dt_status *call_expand(const dt_item *item, void *user, dt_pipe **out)
-{
+static dt_status *call_expand(const dt_item *item, void *user, dt_pipe **out) {
     const caller *c = user;
     dt_dataset *d = NULL;
     dt_values *v;
@@ -199,47 +186,43 @@ static dt_status *call_expand(const dt_item *item, void *user, dt_pipe **out)
     DT_TRY(dt_values_of_item(&c->in, item, &v));
     dt_status *s = c->expand(v, c->user, &d);
     dt_values_unref(v);
-    if (!s)
-        s = dt_pipeline_input(d, "interleave");
+    if (!s) s = dt_pipeline_input(d, "interleave");
     if (!s && dt_dataset_pipe(d)->spec.n != c->out.n)
-        s = dt_fail(DT_E_PIPELINE, NULL, "interleave: the function's data set has %d components, but the spec has %d", dt_dataset_pipe(d)->spec.n, c->out.n);
-    if (!s)
-        *out = dt_pipe_ref(dt_dataset_pipe(d));
+        s = dt_fail(DT_E_PIPELINE, NULL,
+                    "interleave: the function's data set has %d components, but the spec has %d",
+                    dt_dataset_pipe(d)->spec.n, c->out.n);
+    if (!s) *out = dt_pipe_ref(dt_dataset_pipe(d));
     dt_dataset_unref(d);
     return s;
 }
 
-dt_status *dt_dataset_filter(dt_dataset **out, const dt_dataset *in, dt_filter_fn fn, void *user)
-{
+dt_status *dt_dataset_filter(dt_dataset **out, const dt_dataset *in, dt_filter_fn fn, void *user) {
     DT_LIVE(in);
     DT_TRY(dt_pipeline_input(in, "filter"));
-    if (!fn)
-        return dt_fail(DT_E_PIPELINE, NULL, "filter: no function was given");
+    if (!fn) return dt_fail(DT_E_PIPELINE, NULL, "filter: no function was given");
     caller *c = caller_of(in, user);
     c->filter = fn;
-    return dt_dataset_build_filter(out, in, &(dt_item_function){ .filter = call_filter, .user = c, .release = release_caller });
+    return dt_dataset_build_filter(
+        out, in, &(dt_item_function){.filter = call_filter, .user = c, .release = release_caller});
 }
 
-dt_status *dt_dataset_map(dt_dataset **out, const dt_dataset *in, const dt_map_options *options)
-{
+dt_status *dt_dataset_map(dt_dataset **out, const dt_dataset *in, const dt_map_options *options) {
     DT_LIVE(in);
     dt_item_spec spec;
 
     DT_TRY(dt_pipeline_input(in, "map"));
-    if (!options || !options->fn)
-        return dt_fail(DT_E_PIPELINE, NULL, "map: no function was given");
-    if (options->spec)
-        DT_TRY(read_specs(options->spec, options->n_spec, &spec));
-    else
-        spec = dt_spec_copy(&dt_dataset_pipe(in)->spec);
+    if (!options || !options->fn) return dt_fail(DT_E_PIPELINE, NULL, "map: no function was given");
+    if (options->spec) DT_TRY(read_specs(options->spec, options->n_spec, &spec));
+    else spec = dt_spec_copy(&dt_dataset_pipe(in)->spec);
     caller *c = caller_of(in, options->user);
     c->map = options->fn;
     c->out = dt_spec_copy(&spec);
-    return dt_dataset_build_map(out, in, &(dt_item_function){ .map = call_map, .user = c, .release = release_caller }, spec);
+    return dt_dataset_build_map(
+        out, in, &(dt_item_function){.map = call_map, .user = c, .release = release_caller}, spec);
 }
 
-dt_status *dt_dataset_interleave(dt_dataset **out, const dt_dataset *in, const dt_interleave_options *options)
-{
+dt_status *dt_dataset_interleave(dt_dataset **out, const dt_dataset *in,
+                                 const dt_interleave_options *options) {
     DT_LIVE(in);
     dt_item_spec spec;
 
@@ -250,49 +233,45 @@ dt_status *dt_dataset_interleave(dt_dataset **out, const dt_dataset *in, const d
     caller *c = caller_of(in, options->user);
     c->expand = options->fn;
     c->out = dt_spec_copy(&spec);
-    const dt_expander x = { call_expand, c, release_caller, options->cycle_length ? options->cycle_length : 1,
-                            options->block_length ? options->block_length : 1 };
+    const dt_expander x = {call_expand, c, release_caller,
+                           options->cycle_length ? options->cycle_length : 1,
+                           options->block_length ? options->block_length : 1};
     return dt_dataset_build_interleave(out, in, &x, false, spec);
 }
 
 /* ---- into memory ---- */
 
-static dt_status *read_all(dt_dataset *d, dt_items *items)
-{
+static dt_status *read_all(dt_dataset *d, dt_items *items) {
     dt_cursor *c;
     dt_item item;
     dt_status *s = NULL;
 
     DT_TRY(dt_cursor_open(&c, dt_dataset_pipe(d), dt_dataset_begin(d)));
-    while (!(s = dt_cursor_next(c, &item)) && item.n > 0)
-        dt_items_push(items, &item);
+    while (!(s = dt_cursor_next(c, &item)) && item.n > 0) dt_items_push(items, &item);
     dt_cursor_close(c);
     return s;
 }
 
-static dt_status *hold(dt_dataset **out, const dt_item_spec *spec, const dt_items *items, const char *format, va_list args)
-{
+static dt_status *hold(dt_dataset **out, const dt_item_spec *spec, const dt_items *items,
+                       const char *format, va_list args) {
     dt_held *held = dt_alloc((size_t)spec->n * sizeof *held);
-    dt_item all = { 0 };
+    dt_item all = {0};
     dt_status *s = NULL;
 
-    if (items->n == 0)
-        s = dt_fail(DT_E_DATA_EMPTY, NULL, "the pipeline has no elements");
-    if (!s)
-        s = dt_items_join(items->v, items->n, &all);
+    if (items->n == 0) s = dt_fail(DT_E_DATA_EMPTY, NULL, "the pipeline has no elements");
+    if (!s) s = dt_items_join(items->v, items->n, &all);
     for (int i = 0; i < spec->n && !s; i++)
-        held[i] = (dt_held){ .name = spec->c[i].name, .type = all.array[i]->type, .data = all.array[i]->data };
-    if (!s)
-        s = dt_dataset_hold(out, held, spec->n, format, args);
+        held[i] = (dt_held){
+            .name = spec->c[i].name, .type = all.array[i]->type, .data = all.array[i]->data};
+    if (!s) s = dt_dataset_hold(out, held, spec->n, format, args);
     dt_item_release(&all);
     free(held);
     return s;
 }
 
-dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *format, ...)
-{
+dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *format, ...) {
     DT_LIVE(in);
-    dt_items items = { 0 };
+    dt_items items = {0};
     int64_t rows;
     va_list args;
 
@@ -300,12 +279,12 @@ dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *form
     DT_TRY(dt_pipeline_input(in, "collect"));
     DT_TRY(dt_spec_rows(&dt_dataset_pipe(in)->spec, &rows));
     if (dt_pipe_count(dt_dataset_pipe(in)) == DT_ENDLESS)
-        return dt_fail(DT_E_PIPELINE, NULL, "collect: the pipeline is endless; limit it with dt_dataset_take");
+        return dt_fail(DT_E_PIPELINE, NULL,
+                       "collect: the pipeline is endless; limit it with dt_dataset_take");
     dt_pipe *kept = dt_pipe_ref(dt_dataset_pipe(in)); /* *out may be the input's handle */
     va_start(args, format);
     dt_status *s = read_all(in, &items);
-    if (!s)
-        s = hold(out, &kept->spec, &items, format, args);
+    if (!s) s = hold(out, &kept->spec, &items, format, args);
     va_end(args);
     dt_items_clear(&items);
     dt_pipe_unref(kept);

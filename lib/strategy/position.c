@@ -10,35 +10,27 @@
 
 /* ---- where they are ---- */
 
-dt_iterator *dt_iterator_ref(dt_iterator *it)
-{
+dt_iterator *dt_iterator_ref(dt_iterator *it) {
     it->refs++;
     return it;
 }
 
-dt_dist_dataset *dt_dist_dataset_ref(dt_dist_dataset *d)
-{
+dt_dist_dataset *dt_dist_dataset_ref(dt_dist_dataset *d) {
     d->refs++;
     return d;
 }
 
-void dt_iterator_track(dt_iterator *it)
-{
-    it->tracked = true;
-}
+void dt_iterator_track(dt_iterator *it) { it->tracked = true; }
 
-void dt_dist_dataset_track(dt_dist_dataset *d)
-{
+void dt_dist_dataset_track(dt_dist_dataset *d) {
     d->tracked = true;
-    if (d->newest)
-        d->newest->tracked = true;
+    if (d->newest) d->newest->tracked = true;
 }
 
 /* Whole where all replicas' rows lie together, so that it does not depend on their number. */
-static dt_digest digest_of(const dt_iterator *it)
-{
+static dt_digest digest_of(const dt_iterator *it) {
     dt_sha256 *h = dt_sha256_create();
-    dt_str type = { 0 };
+    dt_str type = {0};
 
     for (int i = 0; i < it->n_last; i++) {
         const dt_tensor *t = it->last[i];
@@ -51,52 +43,39 @@ static dt_digest digest_of(const dt_iterator *it)
     return dt_sha256_end(h);
 }
 
-dt_position dt_iterator_position(const dt_iterator *it)
-{
-    dt_position p = { .epoch = it->epoch, .steps = it->steps, .ended = it->ended };
+dt_position dt_iterator_position(const dt_iterator *it) {
+    dt_position p = {.epoch = it->epoch, .steps = it->steps, .ended = it->ended};
 
-    if (it->n_last > 0)
-        p.last = digest_of(it);
+    if (it->n_last > 0) p.last = digest_of(it);
     return p;
 }
 
-bool dt_iterator_is_replaced(const dt_iterator *it)
-{
+bool dt_iterator_is_replaced(const dt_iterator *it) {
     return it->refs == 1 && it->of && it->of->newest && it->of->newest != it;
 }
 
-static bool is_under_way(const dt_dist_dataset *d)
-{
-    return d->newest && !d->newest->ended;
+static bool is_under_way(const dt_dist_dataset *d) { return d->newest && !d->newest->ended; }
+
+dt_position dt_dist_dataset_position(const dt_dist_dataset *d) {
+    if (is_under_way(d)) return dt_iterator_position(d->newest);
+    return d->pending ? dt_iterator_position(&d->pending->it) : (dt_position){.epoch = d->epoch};
 }
 
-dt_position dt_dist_dataset_position(const dt_dist_dataset *d)
-{
-    if (is_under_way(d))
-        return dt_iterator_position(d->newest);
-    return d->pending ? dt_iterator_position(&d->pending->it) : (dt_position){ .epoch = d->epoch };
-}
-
-int64_t dt_dist_dataset_epoch(const dt_dist_dataset *d)
-{
+int64_t dt_dist_dataset_epoch(const dt_dist_dataset *d) {
     DT_LIVE(d);
     return !d ? 0 : is_under_way(d) ? d->newest->epoch : d->epoch;
 }
 
 /* ---- finding a place again ---- */
 
-static dt_status *open_source(dt_iterator *it, const dt_position *p)
-{
-    if (it->from)
-        return dt_cursor_open(&it->alone, dt_dataset_pipe(it->from), (uint64_t)p->epoch);
-    if (it->of->pipes)
-        return dt_dist_cursors_open(&it->cursors, it->of->pipes, (uint64_t)p->epoch);
+static dt_status *open_source(dt_iterator *it, const dt_position *p) {
+    if (it->from) return dt_cursor_open(&it->alone, dt_dataset_pipe(it->from), (uint64_t)p->epoch);
+    if (it->of->pipes) return dt_dist_cursors_open(&it->cursors, it->of->pipes, (uint64_t)p->epoch);
     it->offsets = dt_alloc(((size_t)it->of->strategy->replicas + 1) * sizeof *it->offsets);
     return dt_dist_dataset_feed(it->of, p->epoch, p->steps > 0 ? p->steps - 1 : 0, &it->feed);
 }
 
-static dt_status *skip_alone(dt_cursor *c, bool *ended)
-{
+static dt_status *skip_alone(dt_cursor *c, bool *ended) {
     dt_item item;
 
     DT_TRY(dt_cursor_next(c, &item));
@@ -106,91 +85,82 @@ static dt_status *skip_alone(dt_cursor *c, bool *ended)
 }
 
 /* All batches but the last. A feed begins there. */
-static dt_status *skip(dt_iterator *it, const dt_position *p)
-{
+static dt_status *skip(dt_iterator *it, const dt_position *p) {
     bool ended = false;
 
     it->steps = it->feed && p->steps > 0 ? p->steps - 1 : 0;
     while (it->steps + 1 < p->steps && !ended) {
-        DT_TRY(it->alone ? skip_alone(it->alone, &ended) : dt_dist_cursors_skip(it->cursors, &ended));
+        DT_TRY(it->alone ? skip_alone(it->alone, &ended)
+                         : dt_dist_cursors_skip(it->cursors, &ended));
         it->steps += !ended;
     }
     return NULL;
 }
 
-static dt_status *check_last(const dt_iterator *it, const dt_position *p)
-{
-    if (!*p->last.hex || strcmp(digest_of(it).hex, p->last.hex) == 0)
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_CHECKPOINT_DATA, NULL, "batch %lld of iteration %lld is not the batch that was read when it was saved", (long long)p->steps,
-                              (long long)p->epoch + 1),
-                      "use the same files, transformations, seed, global batch size and sharding; functions of map, filter and interleave must depend on "
-                      "their element alone");
+static dt_status *check_last(const dt_iterator *it, const dt_position *p) {
+    if (!*p->last.hex || strcmp(digest_of(it).hex, p->last.hex) == 0) return NULL;
+    return dt_suggest(
+        dt_fail(DT_E_CHECKPOINT_DATA, NULL,
+                "batch %lld of iteration %lld is not the batch that was read when it was saved",
+                (long long)p->steps, (long long)p->epoch + 1),
+        "use the same files, transformations, seed, global batch size and sharding; functions of "
+        "map, filter and interleave must depend on "
+        "their element alone");
 }
 
-static dt_status *go_there(dt_iterator *it, const dt_position *p)
-{
+static dt_status *go_there(dt_iterator *it, const dt_position *p) {
     dt_values *batch = NULL;
 
     DT_TRY(open_source(it, p));
     DT_TRY(skip(it, p));
-    if (p->steps > 0)
-        DT_TRY(dt_iterator_read(it, &batch));
+    if (p->steps > 0) DT_TRY(dt_iterator_read(it, &batch));
     dt_values_unref(batch);
     if (it->steps < p->steps)
-        return dt_fail(DT_E_CHECKPOINT_DATA, NULL, "iteration %lld has fewer batches than the %lld that were read when it was saved", (long long)p->epoch + 1,
-                       (long long)p->steps);
+        return dt_fail(
+            DT_E_CHECKPOINT_DATA, NULL,
+            "iteration %lld has fewer batches than the %lld that were read when it was saved",
+            (long long)p->epoch + 1, (long long)p->steps);
     it->ended = p->ended;
     return check_last(it, p);
 }
 
-dt_status *dt_resumed_open(dt_resumed **out, const dt_iterator *of, const dt_position *p)
-{
+dt_status *dt_resumed_open(dt_resumed **out, const dt_iterator *of, const dt_position *p) {
     dt_resumed *r = dt_alloc(sizeof *r);
 
-    *r = (dt_resumed){ .it = { .of = of->of, .from = of->from, .epoch = p->epoch, .tracked = true } };
+    *r = (dt_resumed){.it = {.of = of->of, .from = of->from, .epoch = p->epoch, .tracked = true}};
     dt_status *s = go_there(&r->it, p);
-    if (s)
-        dt_resumed_discard(r);
-    else
-        *out = r;
+    if (s) dt_resumed_discard(r);
+    else *out = r;
     return s;
 }
 
-dt_status *dt_resumed_open_data(dt_resumed **out, dt_dist_dataset *of, const dt_position *p)
-{
-    return dt_resumed_open(out, &(dt_iterator){ .of = of }, p);
+dt_status *dt_resumed_open_data(dt_resumed **out, dt_dist_dataset *of, const dt_position *p) {
+    return dt_resumed_open(out, &(dt_iterator){.of = of}, p);
 }
 
-void dt_resumed_discard(dt_resumed *r)
-{
-    if (r)
-        dt_iterator_close(&r->it);
+void dt_resumed_discard(dt_resumed *r) {
+    if (r) dt_iterator_close(&r->it);
     free(r);
 }
 
 /* ---- going there ---- */
 
-void dt_iterator_resume(dt_iterator *it, dt_resumed *r)
-{
+void dt_iterator_resume(dt_iterator *it, dt_resumed *r) {
     const dt_iterator before = *it;
 
     dt_iterator_close(it);
     *it = r->it;
     it->refs = before.refs;
     free(r);
-    if (it->from)
-        dt_dataset_begin_at(it->from, (uint64_t)it->epoch + 1);
-    if (!it->of)
-        return;
+    if (it->from) dt_dataset_begin_at(it->from, (uint64_t)it->epoch + 1);
+    if (!it->of) return;
     dt_resumed_discard(it->of->pending);
     it->of->pending = NULL;
     it->of->newest = it;
     it->of->epoch = it->epoch + 1;
 }
 
-void dt_dist_dataset_resume(dt_dist_dataset *d, dt_resumed *r)
-{
+void dt_dist_dataset_resume(dt_dist_dataset *d, dt_resumed *r) {
     if (is_under_way(d)) {
         dt_iterator_resume(d->newest, r);
         return;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where iterators are, for checkpoints. Everything that a data set does follows from its description and the number of the iteration, so a position is
- * that number and the batches taken. To find it again, a job's data set is opened at that batch, and a pipeline read up to it. The last batch is then
- * compared with the one that was saved: with other data, another global batch, or a function of the caller's that does not depend on its element
- * alone, training would not resume where it stopped.
+ * Where iterators are, for checkpoints. Everything that a data set does follows from its
+ * description and the number of the iteration, so a position is that number and the batches taken.
+ * To find it again, a job's data set is opened at that batch, and a pipeline read up to it. The
+ * last batch is then compared with the one that was saved: with other data, another global batch,
+ * or a function of the caller's that does not depend on its element alone, training would not
+ * resume where it stopped.
  *
- * A data set that is distributed is where its newest iterator is, or at the beginning of the next one if that has ended or been released.
+ * A data set that is distributed is where its newest iterator is, or at the beginning of the next
+ * one if that has ended or been released.
  */
 #ifndef DT_STRATEGY_POSITION_H
 #define DT_STRATEGY_POSITION_H
@@ -15,9 +18,10 @@
 #include "strategy/pipelines.h"
 
 typedef struct dt_position {
-    int64_t epoch, steps; /* which iteration of the data set, from 0, and the batches taken from it */
-    bool ended;           /* by itself; a data set of an iterator that has ended is at its next one */
-    dt_digest last;       /* of the last batch; "": none, or not known */
+    /* which iteration of the data set, from 0, and the batches taken from it */
+    int64_t epoch, steps;
+    bool ended;     /* by itself; a data set of an iterator that has ended is at its next one */
+    dt_digest last; /* of the last batch; "": none, or not known */
 } dt_position;
 
 dt_iterator *dt_iterator_ref(dt_iterator *it);
@@ -31,11 +35,15 @@ dt_position dt_dist_dataset_position(const dt_dist_dataset *d);
 /* Whether only a checkpoint has it, and its data set a newer one: the loop reads from that. */
 bool dt_iterator_is_replaced(const dt_iterator *it);
 
-/* An iterator at a position, which nobody has yet. CHECKPOINT_DATA: there is no such batch, or another one. */
+/* An iterator at a position, which nobody has yet. CHECKPOINT_DATA: there is no such batch, or
+ * another one. */
 typedef struct dt_resumed dt_resumed;
-dt_status *dt_resumed_open(dt_resumed **out, const dt_iterator *of, const dt_position *p) DT_MUST_USE;
-dt_status *dt_resumed_open_data(dt_resumed **out, dt_dist_dataset *of, const dt_position *p) DT_MUST_USE;
-/* Puts `it`, or the data set's newest iterator if it has not ended and else its next one, there. Takes r. */
+dt_status *dt_resumed_open(dt_resumed **out, const dt_iterator *of,
+                           const dt_position *p) DT_MUST_USE;
+dt_status *dt_resumed_open_data(dt_resumed **out, dt_dist_dataset *of,
+                                const dt_position *p) DT_MUST_USE;
+/* Puts `it`, or the data set's newest iterator if it has not ended and else its next one, there.
+ * Takes r. */
 void dt_iterator_resume(dt_iterator *it, dt_resumed *r);
 void dt_dist_dataset_resume(dt_dist_dataset *d, dt_resumed *r);
 void dt_resumed_discard(dt_resumed *r); /* takes NULL */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a job's `strategy` mapping. `type` selects a row of the table of strategies. The row's keys appear next to
- * it, so its fields are joined with the common ones before the mapping is read. A key that belongs only to another
- * strategy is refused with the name of that type, so that somebody who switches strategies knows what happened to
- * the key.
+ * Reads a job's `strategy` mapping. `type` selects a row of the table of strategies. The row's keys
+ * appear next to it, so its fields are joined with the common ones before the mapping is read. A
+ * key that belongs only to another strategy is refused with the name of that type, so that somebody
+ * who switches strategies knows what happened to the key.
  */
 #include "strategy/read.h"
 
@@ -29,16 +29,19 @@ struct common {
     bool verify_replicas;
 };
 
-static const dt_field type_forms[] = { DT_NAMED("strategy"), DT_END };
+static const dt_field type_forms[] = {DT_NAMED("strategy"), DT_END};
 static const dt_field common[] = {
-    DT_TREE(struct common, type, .forms = type_forms, .preset = "default", .help = "default, one_device, mirrored, multi_worker_mirrored, parameter_server or tpu; "
-            "mirrored if you give only replicas or devices, multi_worker_mirrored if several processes were started"),
-    DT_FLAG(struct common, verify_replicas, .help = "compare the weights of workers in separate processes every 100 steps; replicas of one process share theirs"),
-    DT_END
-};
+    DT_TREE(struct common, type, .forms = type_forms, .preset = "default",
+            .help =
+                "default, one_device, mirrored, multi_worker_mirrored, parameter_server or tpu; "
+                "mirrored if you give only replicas or devices, multi_worker_mirrored if several "
+                "processes were started"),
+    DT_FLAG(struct common, verify_replicas,
+            .help = "compare the weights of workers in separate processes every 100 steps; "
+                    "replicas of one process share theirs"),
+    DT_END};
 
-const dt_location *dt_value_place(const dt_tree *map, const char *key)
-{
+const dt_location *dt_value_place(const dt_tree *map, const char *key) {
     const dt_tree *value = dt_tree_get(map, key);
     return value ? &value->at : &map->at;
 }
@@ -46,39 +49,37 @@ const dt_location *dt_value_place(const dt_tree *map, const char *key)
 /* ---- the type ---- */
 
 /* What other tools call a strategy: names that are near to a wrong one, or to none. */
-static dt_status *suggest_type(dt_status *s, const char *type)
-{
+static dt_status *suggest_type(dt_status *s, const char *type) {
     static const struct {
         const char *type, *hint;
     } hints[] = {
-        { "gpu", "a GPU is a device, not a strategy: use mirrored, with --backend pjrt --plugin PATH (docs/accelerators.md)" },
-        { "cuda", "a GPU is a device, not a strategy: use mirrored, with --backend pjrt --plugin PATH (docs/accelerators.md)" },
-        { "cpu", "leave strategy out: one replica uses all cores" },
-        { "ddp", "did you mean 'mirrored'?" },
-        { "data_parallel", "did you mean 'mirrored'?" },
-        { "MirroredStrategy", "did you mean 'mirrored'?" },
-        { "MultiWorkerMirroredStrategy", "did you mean 'multi_worker_mirrored'?" },
-        { "OneDeviceStrategy", "did you mean 'one_device'?" },
-        { "ParameterServerStrategy", "did you mean 'parameter_server'?" },
-        { "TPUStrategy", "did you mean 'tpu'?" },
+        {"gpu", "a GPU is a device, not a strategy: use mirrored, with --backend pjrt --plugin "
+                "PATH (docs/accelerators.md)"},
+        {"cuda", "a GPU is a device, not a strategy: use mirrored, with --backend pjrt --plugin "
+                 "PATH (docs/accelerators.md)"},
+        {"cpu", "leave strategy out: one replica uses all cores"},
+        {"ddp", "did you mean 'mirrored'?"},
+        {"data_parallel", "did you mean 'mirrored'?"},
+        {"MirroredStrategy", "did you mean 'mirrored'?"},
+        {"MultiWorkerMirroredStrategy", "did you mean 'multi_worker_mirrored'?"},
+        {"OneDeviceStrategy", "did you mean 'one_device'?"},
+        {"ParameterServerStrategy", "did you mean 'parameter_server'?"},
+        {"TPUStrategy", "did you mean 'tpu'?"},
     };
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
-        if (strcmp(hints[i].type, type) == 0)
-            return dt_suggest(s, "%s", hints[i].hint);
+        if (strcmp(hints[i].type, type) == 0) return dt_suggest(s, "%s", hints[i].hint);
     return s;
 }
 
-static bool names_any(const dt_tree *t, const dt_field *fields)
-{
+static bool names_any(const dt_tree *t, const dt_field *fields) {
     for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++)
-        if (!f->instead && dt_tree_get(t, f->name))
-            return true;
+        if (!f->instead && dt_tree_get(t, f->name)) return true;
     return false;
 }
 
-/* Whether this process is one of several workers. What is wrong with a launcher's variables is reported when work starts (dt_launched_alone). */
-static bool is_worker(void)
-{
+/* Whether this process is one of several workers. What is wrong with a launcher's variables is
+ * reported when work starts (dt_launched_alone). */
+static bool is_worker(void) {
     dt_launch l;
     dt_status *bad = dt_launch_find(&l);
     if (bad) {
@@ -89,41 +90,35 @@ static bool is_worker(void)
     return l.workers > 0 && l.ps == 0;
 }
 
-const dt_strategy_row *dt_strategy_unnamed(const dt_tree *t)
-{
+const dt_strategy_row *dt_strategy_unnamed(const dt_tree *t) {
     if (t && t->kind == DT_TREE_MAP && names_any(t, dt_strategy_mirrored.kind.fields))
         return &dt_strategy_mirrored;
     return is_worker() ? &dt_strategy_multi_worker_mirrored : &dt_strategy_default_;
 }
 
-static int index_of(const dt_strategy_row *row)
-{
+static int index_of(const dt_strategy_row *row) {
     int i = 0;
-    while (rows[i] != row)
-        i++;
+    while (rows[i] != row) i++;
     return i;
 }
 
 /* Index in rows; -1: none. */
-static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row)
-{
+static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row) {
     dt_kind kinds[ROWS]; /* names alone: their keys stand beside `type` */
     const dt_kind *names[ROWS];
     const dt_tree *type = dt_tree_get(t, "type");
     dt_named named;
 
     *row = index_of(dt_strategy_unnamed(t));
-    if (!type || type->kind == DT_TREE_NULL)
-        return NULL;
+    if (!type || type->kind == DT_TREE_NULL) return NULL;
     *row = -1;
     DT_TRY(dt_tree_expect(type, DT_TREE_SCALAR, "type"));
     for (int i = 0; i < ROWS; i++) {
-        kinds[i] = (dt_kind){ .name = rows[i]->kind.name };
+        kinds[i] = (dt_kind){.name = rows[i]->kind.name};
         names[i] = &kinds[i];
     }
     dt_status *s = dt_named_read(arena, names, ROWS, "strategy", type, &named);
-    if (s)
-        return suggest_type(s, type->text);
+    if (s) return suggest_type(s, type->text);
     *row = named.row;
     return NULL;
 }
@@ -135,24 +130,20 @@ typedef struct table {
     int n;
 } table;
 
-static bool has(const table *t, const char *key)
-{
+static bool has(const table *t, const char *key) {
     for (int i = 0; i < t->n; i++)
-        if (strcmp(t->field[i].name, key) == 0)
-            return true;
+        if (strcmp(t->field[i].name, key) == 0) return true;
     return false;
 }
 
-static void add(table *t, const dt_field *f)
-{
-    if (t->n < MOST_FIELDS && !has(t, f->name))
-        t->field[t->n++] = *f;
+static void add(table *t, const dt_field *f) {
+    if (t->n < MOST_FIELDS && !has(t, f->name)) t->field[t->n++] = *f;
     t->field[t->n] = (dt_field)DT_END;
 }
 
-/* A table whose struct stands `base` bytes into the joined one. Of a type that is not known nothing is required. */
-static void add_table(table *t, const dt_field *fields, size_t base, bool required)
-{
+/* A table whose struct stands `base` bytes into the joined one. Of a type that is not known nothing
+ * is required. */
+static void add_table(table *t, const dt_field *fields, size_t base, bool required) {
     for (const dt_field *f = fields; f && f->kind != DT_FIELD_END; f++) {
         dt_field moved = *f;
         moved.offset += base;
@@ -162,14 +153,12 @@ static void add_table(table *t, const dt_field *fields, size_t base, bool requir
     }
 }
 
-static void refuse(dt_arena *arena, table *t, const char *key, const char *type)
-{
+static void refuse(dt_arena *arena, table *t, const char *key, const char *type) {
     add(t, &(dt_field)DT_INSTEAD(key, dt_arena_printf(arena, "only valid for type: %s", type)));
 }
 
 /* "multi_worker_mirrored, tpu" */
-static const char *types_with(dt_arena *arena, const char *key)
-{
+static const char *types_with(dt_arena *arena, const char *key) {
     const char *all = "";
     for (int i = 0; i < ROWS; i++)
         for (const dt_field *f = rows[i]->kind.fields; f && f->kind != DT_FIELD_END; f++)
@@ -178,8 +167,7 @@ static const char *types_with(dt_arena *arena, const char *key)
     return all;
 }
 
-static void refuse_others(dt_arena *arena, table *t)
-{
+static void refuse_others(dt_arena *arena, table *t) {
     for (int i = 0; i < ROWS; i++)
         for (const dt_field *f = rows[i]->kind.fields; f && f->kind != DT_FIELD_END; f++)
             if (!f->instead && !has(t, f->name))
@@ -188,14 +176,13 @@ static void refuse_others(dt_arena *arena, table *t)
 
 /* ---- the mapping ---- */
 
-static size_t aligned(size_t bytes)
-{
+static size_t aligned(size_t bytes) {
     const size_t align = _Alignof(max_align_t);
     return (bytes + align - 1) / align * align;
 }
 
-static dt_status *read_row(dt_arena *arena, const dt_strategy_row *row, const dt_tree *t, dt_strategy_spec *out)
-{
+static dt_status *read_row(dt_arena *arena, const dt_strategy_row *row, const dt_tree *t,
+                           dt_strategy_spec *out) {
     const size_t base = aligned(sizeof(struct common));
     char *both = dt_arena_alloc(arena, base + row->kind.size);
     table *all = dt_arena_new(arena, table);
@@ -206,14 +193,12 @@ static dt_status *read_row(dt_arena *arena, const dt_strategy_row *row, const dt
     refuse_others(arena, all);
     dt_status *faults = dt_fields_read(arena, all->field, t, &t->at, "strategy", both);
     out->verify_replicas = !faults && ((const struct common *)(const void *)both)->verify_replicas;
-    if (!faults && row->read)
-        faults = row->read(arena, both + base, t, out);
+    if (!faults && row->read) faults = row->read(arena, both + base, t, out);
     return faults;
 }
 
 /* Without a known type the keys of all are let through: what is wrong with them cannot be said. */
-static dt_status *read_any(dt_arena *arena, const dt_tree *t)
-{
+static dt_status *read_any(dt_arena *arena, const dt_tree *t) {
     size_t base = aligned(sizeof(struct common));
     table *all = dt_arena_new(arena, table);
 
@@ -225,27 +210,27 @@ static dt_status *read_any(dt_arena *arena, const dt_tree *t)
     return dt_fields_read(arena, all->field, t, &t->at, "strategy", dt_arena_alloc(arena, base));
 }
 
-dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location *at, dt_strategy_spec *out)
-{
+dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location *at,
+                            dt_strategy_spec *out) {
     int row;
 
-    *out = (dt_strategy_spec){ .at = t ? t->at : *at, .backend = out->backend, .plugin = out->plugin, .settings = out->settings, .sealed = out->sealed };
+    *out = (dt_strategy_spec){.at = t ? t->at : *at,
+                              .backend = out->backend,
+                              .plugin = out->plugin,
+                              .settings = out->settings,
+                              .sealed = out->sealed};
     dt_status *s = dt_tree_expect(t, DT_TREE_MAP, "strategy");
-    if (s)
-        return dt_at(s, at);
+    if (s) return dt_at(s, at);
     s = read_type(arena, t, &row);
-    if (row < 0)
-        dt_status_append(&s, read_any(arena, t));
+    if (row < 0) dt_status_append(&s, read_any(arena, t));
     return row < 0 ? s : read_row(arena, rows[row], t, out);
 }
 
-const dt_topology *dt_strategy_spec_topology(const dt_strategy_spec *spec)
-{
+const dt_topology *dt_strategy_spec_topology(const dt_strategy_spec *spec) {
     return spec->cluster ? spec->cluster : dt_resolver_slice(spec->resolver);
 }
 
-void dt_strategy_spec_release(dt_strategy_spec *spec)
-{
+void dt_strategy_spec_release(dt_strategy_spec *spec) {
     dt_resolver_unref((dt_resolver *)spec->resolver); /* the spec's own count */
     dt_device_assignment_unref((dt_device_assignment *)spec->assignment);
     dt_launch_release(&spec->launch);
@@ -257,45 +242,44 @@ void dt_strategy_spec_release(dt_strategy_spec *spec)
 
 /* ---- devices ---- */
 
-const dt_field dt_device_forms[] = { DT_FORM(DT_FIELD_TEXT), DT_END };
-const dt_field dt_devices_forms[] = { DT_FORM(DT_FIELD_TEXTS), DT_END };
+const dt_field dt_device_forms[] = {DT_FORM(DT_FIELD_TEXT), DT_END};
+const dt_field dt_devices_forms[] = {DT_FORM(DT_FIELD_TEXTS), DT_END};
 
 /* All of them one by one, so that each fault has the place of its device. */
-static dt_status *parse_names(const dt_tree *devices, dt_device_name *out)
-{
+static dt_status *parse_names(const dt_tree *devices, dt_device_name *out) {
     dt_status *faults = NULL;
     for (int i = 0; i < devices->n; i++)
-        dt_status_append(&faults, dt_device_name_parse(devices->item[i]->text, &devices->item[i]->at, &out[i]));
+        dt_status_append(
+            &faults, dt_device_name_parse(devices->item[i]->text, &devices->item[i]->at, &out[i]));
     return faults;
 }
 
-static uint64_t hash_of(const dt_device_name *d)
-{
-    return dt_name_hash(d->job) ^ ((uint64_t)(unsigned)d->replica << 40) ^ ((uint64_t)(unsigned)d->task << 20) ^
-           ((uint64_t)d->type << 60) ^ ((uint64_t)(unsigned)d->index * 0x9e3779b97f4a7c15u);
+static uint64_t hash_of(const dt_device_name *d) {
+    return dt_name_hash(d->job) ^ ((uint64_t)(unsigned)d->replica << 40) ^
+           ((uint64_t)(unsigned)d->task << 20) ^ ((uint64_t)d->type << 60) ^
+           ((uint64_t)(unsigned)d->index * 0x9e3779b97f4a7c15u);
 }
 
 /* A table of twice as many slots: job files may list thousands. */
-static dt_status *find_twice(dt_arena *arena, const dt_tree *devices, const dt_device_name *name)
-{
+static dt_status *find_twice(dt_arena *arena, const dt_tree *devices, const dt_device_name *name) {
     uint64_t slots = 2 * (uint64_t)devices->n;
     const dt_device_name **slot = dt_arena_array(arena, const dt_device_name *, slots);
     dt_status *faults = NULL;
 
     for (int i = 0; i < devices->n; i++) {
         uint64_t at = hash_of(&name[i]) % slots;
-        while (slot[at] && !dt_device_name_equal(slot[at], &name[i]))
-            at = (at + 1) % slots;
+        while (slot[at] && !dt_device_name_equal(slot[at], &name[i])) at = (at + 1) % slots;
         if (slot[at])
-            dt_status_append(&faults, dt_fail(DT_E_DEVICE_TWICE, &devices->item[i]->at, "devices: '%.80s' is listed twice",
-                                              devices->item[i]->text));
+            dt_status_append(&faults,
+                             dt_fail(DT_E_DEVICE_TWICE, &devices->item[i]->at,
+                                     "devices: '%.80s' is listed twice", devices->item[i]->text));
         slot[at] = &name[i];
     }
     return faults;
 }
 
-static dt_status *find_absent(dt_arena *arena, const dt_tree *devices, const dt_strategy_spec *spec)
-{
+static dt_status *find_absent(dt_arena *arena, const dt_tree *devices,
+                              const dt_strategy_spec *spec) {
     const char *plugin = dt_environment(DT_PJRT_PLUGIN_ENV);
     dt_device_name *one = dt_arena_new(arena, dt_device_name);
 
@@ -304,22 +288,21 @@ static dt_status *find_absent(dt_arena *arena, const dt_tree *devices, const dt_
 
     dt_status *faults = NULL;
     for (int i = 0; i < devices->n; i++)
-        dt_status_append(&faults, dt_cpu_devices_parse(&devices->item[i]->text, 1, &devices->item[i]->at, one));
+        dt_status_append(
+            &faults, dt_cpu_devices_parse(&devices->item[i]->text, 1, &devices->item[i]->at, one));
     return faults;
 }
 
-static dt_status *read_texts(const dt_tree *devices, const char **out)
-{
+static dt_status *read_texts(const dt_tree *devices, const char **out) {
     dt_status *faults = NULL;
     for (int i = 0; i < devices->n; i++)
         dt_status_append(&faults, dt_tree_text(devices->item[i], "devices", &out[i]));
     return faults;
 }
 
-dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices, dt_strategy_spec *out)
-{
-    dt_tree *item[1] = { (dt_tree *)devices }; /* a single name is a list of one; only read */
-    dt_tree one = { .kind = DT_TREE_LIST, .at = devices->at, .n = 1, .item = item };
+dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices, dt_strategy_spec *out) {
+    dt_tree *item[1] = {(dt_tree *)devices}; /* a single name is a list of one; only read */
+    dt_tree one = {.kind = DT_TREE_LIST, .at = devices->at, .n = 1, .item = item};
     const dt_tree *list = devices->kind == DT_TREE_LIST ? devices : &one;
     const char **text = dt_arena_array(arena, const char *, list->n);
     dt_device_name *name = dt_arena_array(arena, dt_device_name, list->n);
@@ -335,13 +318,9 @@ dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices, dt_strat
     return NULL;
 }
 
-const dt_field *dt_strategy_fields(void)
-{
-    return common;
-}
+const dt_field *dt_strategy_fields(void) { return common; }
 
-const dt_strategy_row *const *dt_strategy_rows(int *n)
-{
+const dt_strategy_row *const *dt_strategy_rows(int *n) {
     *n = ROWS;
     return rows;
 }
@@ -354,14 +333,14 @@ struct resolver {
 };
 
 static const dt_field resolver_fields[] = {
-    DT_TEXTS(struct resolver, workers, .required = true, .min = 3, .max = 300, .help = "HOST:PORT of each worker, the first one being the chief"),
-    DT_TEXT(struct resolver, secret_file, .min = 1, .max = 4096, .help = "file with the run's secret on each machine; or set DTRAIN_SECRET_FILE"),
-    DT_END
-};
-const dt_field dt_resolver_forms[] = { DT_FORM(DT_FIELD_TABLE, .table = resolver_fields), DT_END };
+    DT_TEXTS(struct resolver, workers, .required = true, .min = 3, .max = 300,
+             .help = "HOST:PORT of each worker, the first one being the chief"),
+    DT_TEXT(struct resolver, secret_file, .min = 1, .max = 4096,
+            .help = "file with the run's secret on each machine; or set DTRAIN_SECRET_FILE"),
+    DT_END};
+const dt_field dt_resolver_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = resolver_fields), DT_END};
 
-dt_status *dt_resolver_read(dt_arena *arena, const dt_tree *t, dt_launch *out)
-{
+dt_status *dt_resolver_read(dt_arena *arena, const dt_tree *t, dt_launch *out) {
     struct resolver r;
     DT_TRY(dt_fields_read(arena, resolver_fields, t, &t->at, "cluster_resolver", &r));
     if (r.workers.n < 2)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce: combines the replicas' values of one entry into one tensor. Sums run in replica order, in double for
- * floats and in 64 bits for integers. A mean of integers is a fraction, as in TensorFlow: float64 for 32- and
- * 64-bit integers, float32 for smaller ones.
+ * reduce: combines the replicas' values of one entry into one tensor. Sums run in replica order, in
+ * double for floats and in 64 bits for integers. A mean of integers is a fraction, as in
+ * TensorFlow: float64 for 32- and 64-bit integers, float32 for smaller ones.
  *
- * Along axes, each replica's tensor is summed first, then the replicas are. A mean divides by the number of all
- * summed values, however unevenly replicas share them.
+ * Along axes, each replica's tensor is summed first, then the replicas are. A mean divides by the
+ * number of all summed values, however unevenly replicas share them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,69 +16,65 @@
 typedef struct reduction {
     dt_reduce_op op;
     const char *name;
-    const dt_axes *axes;  /* NULL: none */
-    uint32_t along;       /* bit d: dimension d of the replicas' tensors goes */
-    dt_type from, to;     /* from: of replica 0 */
-    double *sum;          /* [elements of to], floats and means */
-    int64_t *whole;       /* [elements of to], sums of integers */
-    double count;         /* values added to each element */
+    const dt_axes *axes; /* NULL: none */
+    uint32_t along;      /* bit d: dimension d of the replicas' tensors goes */
+    dt_type from, to;    /* from: of replica 0 */
+    double *sum;         /* [elements of to], floats and means */
+    int64_t *whole;      /* [elements of to], sums of integers */
+    double count;        /* values added to each element */
 } reduction;
 
-static dt_status *check_op(dt_reduce_op op)
-{
-    return (unsigned)op <= DT_MEAN ? NULL : dt_fail(DT_E_REDUCE, NULL, "%d is not a valid ReduceOp; use DT_SUM or DT_MEAN", (int)op);
+static dt_status *check_op(dt_reduce_op op) {
+    return (unsigned)op <= DT_MEAN
+               ? NULL
+               : dt_fail(DT_E_REDUCE, NULL, "%d is not a valid ReduceOp; use DT_SUM or DT_MEAN",
+                         (int)op);
 }
 
 /* ---- what is reduced to what ---- */
 
-static dt_dtype result_dtype(dt_dtype d, dt_reduce_op op)
-{
-    if (op == DT_SUM || dt_dtype_is_float(d))
-        return d;
+static dt_dtype result_dtype(dt_dtype d, dt_reduce_op op) {
+    if (op == DT_SUM || dt_dtype_is_float(d)) return d;
     return dt_dtype_size(d) >= 4 ? DT_FLOAT64 : DT_FLOAT32;
 }
 
-static dt_status *find_axis(reduction *r, int axis)
-{
+static dt_status *find_axis(reduction *r, int axis) {
     int d = axis < 0 ? axis + r->from.rank : axis;
 
     if (d < 0 || d >= r->from.rank)
-        return dt_fail(DT_E_REDUCE, NULL, "axis %d is out of range for '%s', which has %d dimension%s", axis, r->name, r->from.rank,
-                       r->from.rank == 1 ? "" : "s");
+        return dt_fail(DT_E_REDUCE, NULL,
+                       "axis %d is out of range for '%s', which has %d dimension%s", axis, r->name,
+                       r->from.rank, r->from.rank == 1 ? "" : "s");
     if (r->along >> d & 1)
         return dt_fail(DT_E_REDUCE, NULL, "axis %d of '%s' is given twice", axis, r->name);
     r->along |= 1u << d;
     return NULL;
 }
 
-static dt_status *plan(reduction *r, const dt_tensor *first)
-{
+static dt_status *plan(reduction *r, const dt_tensor *first) {
     r->from = first->type;
     if (r->from.dtype == DT_BOOL)
-        return dt_suggest(dt_fail(r->axes ? DT_E_REDUCE_BOOL : DT_E_REDUCE_TYPE, NULL, "'%s' is bool, which cannot be summed", r->name),
+        return dt_suggest(dt_fail(r->axes ? DT_E_REDUCE_BOOL : DT_E_REDUCE_TYPE, NULL,
+                                  "'%s' is bool, which cannot be summed", r->name),
                           "convert it to numbers with dt_convert in the step function");
-    for (int i = 0; r->axes && i < r->axes->n; i++)
-        DT_TRY(find_axis(r, r->axes->axis[i]));
+    for (int i = 0; r->axes && i < r->axes->n; i++) DT_TRY(find_axis(r, r->axes->axis[i]));
     r->to = dt_scalar_type(result_dtype(r->from.dtype, r->op));
     for (int d = 0; d < r->from.rank; d++)
-        if (!(r->along >> d & 1))
-            r->to.dim[r->to.rank++] = r->from.dim[d];
+        if (!(r->along >> d & 1)) r->to.dim[r->to.rank++] = r->from.dim[d];
     return NULL;
 }
 
-static dt_status *check_part(const reduction *r, const dt_tensor *t, int replica)
-{
-    dt_str was = { 0 }, is = { 0 };
+static dt_status *check_part(const reduction *r, const dt_tensor *t, int replica) {
+    dt_str was = {0}, is = {0};
     bool same = t->type.dtype == r->from.dtype && t->type.rank == r->from.rank;
 
     for (int d = 0; same && d < r->from.rank; d++)
         same = r->along >> d & 1 || t->type.dim[d] == r->from.dim[d];
-    if (same)
-        return NULL;
+    if (same) return NULL;
     dt_type_print(&r->from, &was);
     dt_type_print(&t->type, &is);
-    dt_status *s = dt_fail(DT_E_REDUCE_TYPE, NULL, "'%s' is %s on replica 0 and %s on replica %d", r->name, dt_str_text(&was),
-                           dt_str_text(&is), replica);
+    dt_status *s = dt_fail(DT_E_REDUCE_TYPE, NULL, "'%s' is %s on replica 0 and %s on replica %d",
+                           r->name, dt_str_text(&was), dt_str_text(&is), replica);
     dt_str_release(&was);
     dt_str_release(&is);
     return r->axes ? s : dt_suggest(s, "reduce along axis 0 when the last batch is partial");
@@ -86,18 +82,17 @@ static dt_status *check_part(const reduction *r, const dt_tensor *t, int replica
 
 /* ---- summing ---- */
 
-static void add_cell(reduction *r, const dt_view *v, int64_t from, int64_t to)
-{
+static void add_cell(reduction *r, const dt_view *v, int64_t from, int64_t to) {
     r->sum[to] += dt_cell_double(v, from);
     r->whole[to] = dt_int_add(r->whole[to], dt_cell_int(v, from));
 }
 
-/* Strides of the result beside those of the part; along an axis that goes the result stands still. */
-static void add_part(reduction *r, const dt_tensor *t)
-{
-    const dt_view v = { t->type, t->data };
+/* Strides of the result beside those of the part; along an axis that goes the result stands
+ * still. */
+static void add_part(reduction *r, const dt_tensor *t) {
+    const dt_view v = {t->type, t->data};
     int64_t in[DT_MAX_RANK], out[DT_MAX_RANK], count = 1;
-    dt_walk w = { 0 };
+    dt_walk w = {0};
 
     dt_strides(&t->type, in);
     dt_strides(&r->to, out);
@@ -113,19 +108,16 @@ static void add_part(reduction *r, const dt_tensor *t)
 }
 
 /* Integers wrap at their width. */
-static void store(const reduction *r, const dt_tensor *t)
-{
-    const dt_view v = { t->type, t->data };
+static void store(const reduction *r, const dt_tensor *t) {
+    const dt_view v = {t->type, t->data};
 
     for (int64_t i = 0, n = dt_type_elements(&t->type); i < n; i++)
         if (dt_dtype_is_float(t->type.dtype))
             dt_cell_set_double(&v, i, r->op == DT_MEAN ? r->sum[i] / r->count : r->sum[i]);
-        else
-            dt_cell_set_int(&v, i, r->whole[i]);
+        else dt_cell_set_int(&v, i, r->whole[i]);
 }
 
-static dt_status *reduce_entry(reduction *r, const dt_value_entry *e, dt_tensor **out)
-{
+static dt_status *reduce_entry(reduction *r, const dt_value_entry *e, dt_tensor **out) {
     dt_tensor *t = NULL;
     int64_t n = dt_type_elements(&r->to);
 
@@ -142,19 +134,22 @@ static dt_status *reduce_entry(reduction *r, const dt_value_entry *e, dt_tensor 
     return NULL;
 }
 
-/* Without an axis, one value for all replicas, or that of an only one, is its own mean, whatever its dtype; a sum of it, of zeros too, is most likely a
- * mistake. */
-static dt_status *reduce_shared(const dt_strategy *s, const reduction *r, const dt_tensor *t, dt_tensor **out)
-{
+/* Without an axis, one value for all replicas, or that of an only one, is its own mean, whatever
+ * its dtype; a sum of it, of zeros too, is most likely a mistake. */
+static dt_status *reduce_shared(const dt_strategy *s, const reduction *r, const dt_tensor *t,
+                                dt_tensor **out) {
     if (s->replicas > 1 && r->op == DT_SUM)
-        return dt_fail(DT_E_REDUCE, NULL, "'%s' is one value for all %d replicas: it cannot be summed over them", r->name, s->replicas);
+        return dt_fail(DT_E_REDUCE, NULL,
+                       "'%s' is one value for all %d replicas: it cannot be summed over them",
+                       r->name, s->replicas);
     return dt_tensor_create(out, t->type.dtype, t->type.rank, t->type.dim, t->data);
 }
 
-/* A constant that each replica returned, and any one value along an axis, counts once for each replica. */
-static dt_status *reduce_repeated(const dt_strategy *s, reduction *r, dt_tensor *t, dt_tensor **out)
-{
-    const dt_value_entry one = { .n = 1, .local = &t };
+/* A constant that each replica returned, and any one value along an axis, counts once for each
+ * replica. */
+static dt_status *reduce_repeated(const dt_strategy *s, reduction *r, dt_tensor *t,
+                                  dt_tensor **out) {
+    const dt_value_entry one = {.n = 1, .local = &t};
 
     DT_TRY(plan(r, t));
     DT_TRY(reduce_entry(r, &one, out));
@@ -166,39 +161,40 @@ static dt_status *reduce_repeated(const dt_strategy *s, reduction *r, dt_tensor 
     return NULL;
 }
 
-static dt_status *reduce_each(const dt_strategy *s, reduction *r, const dt_value_entry *e, dt_tensor **out)
-{
+static dt_status *reduce_each(const dt_strategy *s, reduction *r, const dt_value_entry *e,
+                              dt_tensor **out) {
     if (e->n != s->replicas)
-        return dt_fail(DT_E_REDUCE, NULL, "'%s' has values for %d replicas, but the strategy has %d", r->name, e->n, s->replicas);
-    if (e->n == 1 && !r->axes)
-        return reduce_shared(s, r, dt_entry_local(e, 0), out);
+        return dt_fail(DT_E_REDUCE, NULL,
+                       "'%s' has values for %d replicas, but the strategy has %d", r->name, e->n,
+                       s->replicas);
+    if (e->n == 1 && !r->axes) return reduce_shared(s, r, dt_entry_local(e, 0), out);
     DT_TRY(plan(r, dt_entry_local(e, 0)));
     return reduce_entry(r, e, out);
 }
 
 /* ---- the call ---- */
 
-static dt_status *reduce(const dt_strategy *s, reduction *r, const dt_values *values, dt_tensor **out)
-{
+static dt_status *reduce(const dt_strategy *s, reduction *r, const dt_values *values,
+                         dt_tensor **out) {
     const dt_value_entry *e = dt_values_find(values, r->name);
 
     DT_TRY(dt_status_kept()); /* of another strategy's scope */
     DT_TRY(check_op(r->op));
     if (r->axes && (r->axes->n < 0 || r->axes->n > DT_MAX_RANK))
-        return dt_fail(DT_E_REDUCE, NULL, "cannot reduce along %d axes: a tensor has at most %d", r->axes->n, DT_MAX_RANK);
-    if (!e)
-        return dt_fail(DT_E_REDUCE, NULL, "no value '%s' to reduce", r->name);
-    if (e->per_replica)
-        return reduce_each(s, r, e, out);
+        return dt_fail(DT_E_REDUCE, NULL, "cannot reduce along %d axes: a tensor has at most %d",
+                       r->axes->n, DT_MAX_RANK);
+    if (!e) return dt_fail(DT_E_REDUCE, NULL, "no value '%s' to reduce", r->name);
+    if (e->per_replica) return reduce_each(s, r, e, out);
     dt_tensor *t = dt_entry_local(e, 0);
-    return r->axes || (e->each > 1 && e->each == s->replicas) ? reduce_repeated(s, r, t, out) : reduce_shared(s, r, t, out);
+    return r->axes || (e->each > 1 && e->each == s->replicas) ? reduce_repeated(s, r, t, out)
+                                                              : reduce_shared(s, r, t, out);
 }
 
-dt_status *dt_strategy_reduce_axes(dt_strategy *s, dt_reduce_op op, const dt_values *values, const char *name, const dt_axes *axes, dt_tensor **out)
-{
+dt_status *dt_strategy_reduce_axes(dt_strategy *s, dt_reduce_op op, const dt_values *values,
+                                   const char *name, const dt_axes *axes, dt_tensor **out) {
     DT_LIVE(s);
     DT_LIVE(values);
-    reduction r = { .op = op, .name = name, .axes = axes };
+    reduction r = {.op = op, .name = name, .axes = axes};
     dt_status *bad = NULL;
 
     DT_TRY(dt_want(s, "dt_strategy_reduce", "strategy"));
@@ -206,18 +202,17 @@ dt_status *dt_strategy_reduce_axes(dt_strategy *s, dt_reduce_op op, const dt_val
     DT_TRY(dt_want(name, "dt_strategy_reduce", "name of a value"));
     DT_TRY(dt_want(out, "dt_strategy_reduce", "handle to fill"));
     DT_SCOPE(s)
-        bad = reduce(s, &r, values, out);
-    if (!bad)
-        dt_tensor_set_device(*out, dt_strategy_host_device(s));
+    bad = reduce(s, &r, values, out);
+    if (!bad) dt_tensor_set_device(*out, dt_strategy_host_device(s));
     free(r.sum);
     free(r.whole);
     return bad;
 }
 
-dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_values *values, const char *name, int axis, dt_tensor **out)
-{
+dt_status *dt_strategy_reduce(dt_strategy *s, dt_reduce_op op, const dt_values *values,
+                              const char *name, int axis, dt_tensor **out) {
     DT_LIVE(s);
     DT_LIVE(values);
-    const dt_axes one = { 1, { axis } };
+    const dt_axes one = {1, {axis}};
     return dt_strategy_reduce_axes(s, op, values, name, axis == DT_NO_AXIS ? NULL : &one, out);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The current strategy. As in tf.distribute it belongs to the thread: a stack of entered scopes above the default
- * strategy. This stack, the error of a scope that could not be entered (base/pending_status.c), and the key that frees both
- * when a thread ends are the only mutable state in the library that no handle owns.
+ * The current strategy. As in tf.distribute it belongs to the thread: a stack of entered scopes
+ * above the default strategy. This stack, the error of a scope that could not be entered
+ * (base/pending_status.c), and the key that frees both when a thread ends are the only mutable
+ * state in the library that no handle owns.
  */
 #include "strategy/place.h"
 
@@ -16,7 +17,7 @@ typedef struct context {
     int depth;
     dt_strategy *entered[MAX_DEPTH];
     dt_context where;
-    dt_trace *trace;       /* of the step function that runs */
+    dt_trace *trace; /* of the step function that runs */
 } context;
 
 static _Thread_local context current;
@@ -25,8 +26,7 @@ static _Thread_local context current;
 
 static pthread_key_t key;
 
-static void forget(void *thread)
-{
+static void forget(void *thread) {
     const context *c = thread;
     dt_status_free(dt_status_kept());
     dt_strategy_unref(c->fallback);
@@ -35,15 +35,11 @@ static void forget(void *thread)
 
 static int key_error; /* of errno.h, 0: there is a key */
 
-static void make_key(void)
-{
-    key_error = pthread_key_create(&key, forget);
-}
+static void make_key(void) { key_error = pthread_key_create(&key, forget); }
 
-/* What the thread has kept goes with it: its default strategy may have lanes of its own. Without a key, or memory for it, that is lost with the
- * thread, and the next public call reports it. */
-static void forget_at_end(void)
-{
+/* What the thread has kept goes with it: its default strategy may have lanes of its own. Without a
+ * key, or memory for it, that is lost with the thread, and the next public call reports it. */
+static void forget_at_end(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, make_key);
@@ -52,78 +48,67 @@ static void forget_at_end(void)
 }
 
 /* NULL: no error, but from now on the thread has something to forget. */
-static void keep_error(dt_status *s)
-{
+static void keep_error(dt_status *s) {
     forget_at_end();
     dt_status_keep(s);
 }
 
 /* ---- what is current ---- */
 
-dt_context dt_context_now(void)
-{
-    return current.where;
-}
+dt_context dt_context_now(void) { return current.where; }
 
-dt_trace *dt_context_trace(dt_trace *t)
-{
+dt_trace *dt_context_trace(dt_trace *t) {
     dt_trace *before = current.trace;
     current.trace = t;
     return before;
 }
 
-dt_context dt_context_enter(dt_context c)
-{
+dt_context dt_context_enter(dt_context c) {
     dt_context before = current.where;
     current.where = c;
     return before;
 }
 
-dt_strategy *dt_get_strategy(void)
-{
-    if (current.depth > 0)
-        return current.entered[current.depth - 1];
-    if (current.global)
-        return current.global;
+dt_strategy *dt_get_strategy(void) {
+    if (current.depth > 0) return current.entered[current.depth - 1];
+    if (current.global) return current.global;
     if (!current.fallback)
-        keep_error(dt_strategy_open(&current.fallback, &(dt_strategy_spec){ .row = &dt_strategy_default_ }));
+        keep_error(
+            dt_strategy_open(&current.fallback, &(dt_strategy_spec){.row = &dt_strategy_default_}));
     return current.fallback;
 }
 
-bool dt_has_strategy(void)
-{
+bool dt_has_strategy(void) {
     const dt_strategy *s = dt_get_strategy();
     return s && !s->row->is_default;
 }
 
-bool dt_in_cross_replica_context(void)
-{
-    return current.where == DT_IN_MERGE || (current.where == DT_OUTSIDE && (current.depth > 0 || current.global));
+bool dt_in_cross_replica_context(void) {
+    return current.where == DT_IN_MERGE ||
+           (current.where == DT_OUTSIDE && (current.depth > 0 || current.global));
 }
 
-bool dt_get_replica_context(dt_replica_context *out)
-{
+bool dt_get_replica_context(dt_replica_context *out) {
     const dt_strategy *s = dt_get_strategy();
 
-    if (dt_in_cross_replica_context() || !s)
-        return false;
+    if (dt_in_cross_replica_context() || !s) return false;
     if (out)
-        *out = (dt_replica_context){ .strategy = s, .trace = current.trace, .num_replicas_in_sync = s->replicas,
-                                     .replica_id_in_sync_group = current.trace ? -1 : 0 };
+        *out = (dt_replica_context){.strategy = s,
+                                    .trace = current.trace,
+                                    .num_replicas_in_sync = s->replicas,
+                                    .replica_id_in_sync_group = current.trace ? -1 : 0};
     return true;
 }
 
-dt_status *dt_set_strategy(dt_strategy *s)
-{
+dt_status *dt_set_strategy(dt_strategy *s) {
     DT_LIVE(s);
     DT_TRY(dt_status_kept());
     if (current.depth > 0 || current.where != DT_OUTSIDE)
-        return dt_fail(DT_E_SCOPE, NULL, "dt_set_strategy must not be called inside a scope or a step function");
+        return dt_fail(DT_E_SCOPE, NULL,
+                       "dt_set_strategy must not be called inside a scope or a step function");
     forget_at_end();
-    if (s && !s->row->is_default)
-        dt_strategy_ref(s);
-    else
-        s = NULL;
+    if (s && !s->row->is_default) dt_strategy_ref(s);
+    else s = NULL;
     dt_strategy_unref(current.global);
     current.global = s;
     return NULL;
@@ -132,44 +117,48 @@ dt_status *dt_set_strategy(dt_strategy *s)
 /* ---- entering and leaving ---- */
 
 /* Another strategy's scope must not be open; the default strategy's own may hold any. */
-dt_status *dt_scope_fits(const dt_strategy *s)
-{
-    const dt_strategy *outer = current.depth > 0 ? current.entered[current.depth - 1] : current.global;
+dt_status *dt_scope_fits(const dt_strategy *s) {
+    const dt_strategy *outer =
+        current.depth > 0 ? current.entered[current.depth - 1] : current.global;
 
-    if (!outer || outer == s || outer->row->is_default)
-        return NULL;
+    if (!outer || outer == s || outer->row->is_default) return NULL;
     if (s->row->is_default)
-        return dt_fail(DT_E_SCOPE, NULL, "cannot enter the default strategy's scope inside the scope of a %s strategy", outer->row->kind.name);
-    return dt_fail(DT_E_SCOPE, NULL, "mixing different strategies: the scope of a %s strategy is open (%s), but a different %s strategy is entered or used (%s)",
+        return dt_fail(
+            DT_E_SCOPE, NULL,
+            "cannot enter the default strategy's scope inside the scope of a %s strategy",
+            outer->row->kind.name);
+    return dt_fail(DT_E_SCOPE, NULL,
+                   "mixing different strategies: the scope of a %s strategy is open (%s), but a "
+                   "different %s strategy is entered or used (%s)",
                    outer->row->kind.name, outer->what, s->row->kind.name, s->what);
 }
 
-static dt_status *check_entering(const dt_strategy *s)
-{
+static dt_status *check_entering(const dt_strategy *s) {
     if (current.where == DT_IN_REPLICA)
-        return dt_fail(DT_E_SCOPE, NULL, "scopes, run and reduce cannot be used in a step function; use dt_all_reduce to sum, or dt_merge_call to leave replica context");
+        return dt_fail(DT_E_SCOPE, NULL,
+                       "scopes, run and reduce cannot be used in a step function; use "
+                       "dt_all_reduce to sum, or dt_merge_call to leave replica context");
     if (current.depth == MAX_DEPTH)
         return dt_fail(DT_E_SCOPE, NULL, "scopes are nested deeper than %d", MAX_DEPTH);
     return dt_scope_fits(s);
 }
 
-dt_scope dt_scope_enter(dt_strategy *strategy)
-{
+dt_scope dt_scope_enter(dt_strategy *strategy) {
     DT_LIVE(strategy);
-    dt_status *s = strategy ? check_entering(strategy) : dt_fail(DT_E_SCOPE, NULL, "cannot enter a scope: no strategy was given");
+    dt_status *s = strategy
+                       ? check_entering(strategy)
+                       : dt_fail(DT_E_SCOPE, NULL, "cannot enter a scope: no strategy was given");
 
     if (s) {
         keep_error(s);
-        return (dt_scope){ NULL };
+        return (dt_scope){NULL};
     }
     current.entered[current.depth++] = dt_strategy_ref(strategy);
-    return (dt_scope){ strategy };
+    return (dt_scope){strategy};
 }
 
-void dt_scope_leave(dt_scope *scope)
-{
-    if (!scope || !scope->entered)
-        return;
+void dt_scope_leave(dt_scope *scope) {
+    if (!scope || !scope->entered) return;
     current.depth--;
     dt_strategy_unref(scope->entered);
     scope->entered = NULL;

@@ -11,14 +11,10 @@ enum { ALIGN = 64 };
 
 /* ---- slices ---- */
 
-static int64_t rows_of(const dt_type *t)
-{
-    return t->rank > 0 && t->dim[0] > 0 ? t->dim[0] : 1;
-}
+static int64_t rows_of(const dt_type *t) { return t->rank > 0 && t->dim[0] > 0 ? t->dim[0] : 1; }
 
 /* Every shard of every variable: to one server after the other. */
-static int count_shards(const dt_shipment *s, const dt_partitioner *p)
-{
+static int count_shards(const dt_shipment *s, const dt_partitioner *p) {
     int n = 0;
     for (int i = 0; i < s->n; i++) {
         const int64_t rows = rows_of(&s->variable[i]->type);
@@ -27,8 +23,7 @@ static int count_shards(const dt_shipment *s, const dt_partitioner *p)
     return n;
 }
 
-static void deal(dt_shipment *s, dt_arena *arena, const dt_servers_spec *how)
-{
+static void deal(dt_shipment *s, dt_arena *arena, const dt_servers_spec *how) {
     const int all = count_shards(s, &how->partitioner), servers = how->servers;
     int *n = dt_arena_array(arena, int, servers), next = 0;
     dt_extent **slice = dt_arena_array(arena, dt_extent *, servers);
@@ -36,25 +31,30 @@ static void deal(dt_shipment *s, dt_arena *arena, const dt_servers_spec *how)
     for (int k = 0; k < servers; k++)
         slice[k] = dt_arena_array(arena, dt_extent, all / servers + 1);
     for (int i = 0; i < s->n; i++) {
-        const int64_t rows = rows_of(&s->variable[i]->type), row = s->bytes[i] / rows, shards = dt_partitioner_shards(&how->partitioner, rows, row);
+        const int64_t rows = rows_of(&s->variable[i]->type), row = s->bytes[i] / rows,
+                      shards = dt_partitioner_shards(&how->partitioner, rows, row);
         int32_t *first = dt_arena_array(arena, int32_t, shards + 1);
         dt_cut_rows(rows, rows, (int)shards, first);
         for (int64_t k = 0; k < shards; k++, next++)
-            slice[next % servers][n[next % servers]++] = (dt_extent){ s->offset[i] + first[k] * row, (first[k + 1] - first[k]) * row };
+            slice[next % servers][n[next % servers]++] =
+                (dt_extent){s->offset[i] + first[k] * row, (first[k + 1] - first[k]) * row};
     }
     s->slices.servers = servers;
     s->slices.n = n;
     s->slices.slice = (const dt_extent *const *)slice;
 }
 
-dt_status *dt_shipment_make(dt_shipment *s, dt_arena *arena, dt_variable *const *variable, int n, const dt_servers_spec *how)
-{
-    *s = (dt_shipment){ .n = n, .variable = variable };
+dt_status *dt_shipment_make(dt_shipment *s, dt_arena *arena, dt_variable *const *variable, int n,
+                            const dt_servers_spec *how) {
+    *s = (dt_shipment){.n = n, .variable = variable};
     s->offset = dt_arena_array(arena, int64_t, n + 1);
     s->bytes = dt_arena_array(arena, int64_t, n + 1);
     for (int i = 0; i < n; i++) {
         if (variable[i]->stack)
-            return dt_fail(DT_E_NOT_YET, NULL, "a parameter server has one value of each variable, and '%s' has one for each replica", variable[i]->path);
+            return dt_fail(DT_E_NOT_YET, NULL,
+                           "a parameter server has one value of each variable, and '%s' has one "
+                           "for each replica",
+                           variable[i]->path);
         s->offset[i] = s->slices.bytes;
         s->bytes[i] = dt_type_bytes(&variable[i]->type);
         s->slices.bytes += (s->bytes[i] + ALIGN - 1) / ALIGN * ALIGN;
@@ -65,97 +65,95 @@ dt_status *dt_shipment_make(dt_shipment *s, dt_arena *arena, dt_variable *const 
 
 /* ---- which is which ---- */
 
-dt_halves dt_halves_none(dt_arena *arena, int n)
-{
-    dt_halves h = { .result = dt_arena_array(arena, int, n + 1), .argument = dt_arena_array(arena, int, n + 1), .moves = dt_arena_array(arena, bool, n + 1) };
-    for (int i = 0; i < n; i++)
-        h.result[i] = h.argument[i] = -1;
+dt_halves dt_halves_none(dt_arena *arena, int n) {
+    dt_halves h = {.result = dt_arena_array(arena, int, n + 1),
+                   .argument = dt_arena_array(arena, int, n + 1),
+                   .moves = dt_arena_array(arena, bool, n + 1)};
+    for (int i = 0; i < n; i++) h.result[i] = h.argument[i] = -1;
     return h;
 }
 
-static bool can_move(dt_dtype dtype)
-{
-    return dtype == DT_FLOAT32 || dtype == DT_FLOAT64 || dtype == DT_INT32 || dtype == DT_INT64 || dtype == DT_UINT32;
+static bool can_move(dt_dtype dtype) {
+    return dtype == DT_FLOAT32 || dtype == DT_FLOAT64 || dtype == DT_INT32 || dtype == DT_INT64 ||
+           dtype == DT_UINT32;
 }
 
-dt_status *dt_halves_check(const dt_halves *h, const dt_shipment *s, const dt_graph *worker)
-{
+dt_status *dt_halves_check(const dt_halves *h, const dt_shipment *s, const dt_graph *worker) {
     for (int i = 0; i < s->n; i++) {
         const dt_variable *v = s->variable[i];
         if (h->moves[i] && !can_move(v->type.dtype))
-            return dt_fail(DT_E_NOT_YET, NULL, "a parameter server cannot add up changes of '%s', which is %s", v->path, dt_dtype_name(v->type.dtype));
-        if (h->result[i] >= 0 && !dt_type_equal(&worker->node[worker->result[h->result[i]].node].type, &v->type))
-            return dt_fail(DT_E_NOT_YET, NULL, "a parameter server cannot take gradients of '%s' that have another dtype than it", v->path);
+            return dt_fail(DT_E_NOT_YET, NULL,
+                           "a parameter server cannot add up changes of '%s', which is %s", v->path,
+                           dt_dtype_name(v->type.dtype));
+        if (h->result[i] >= 0 &&
+            !dt_type_equal(&worker->node[worker->result[h->result[i]].node].type, &v->type))
+            return dt_fail(
+                DT_E_NOT_YET, NULL,
+                "a parameter server cannot take gradients of '%s' that have another dtype than it",
+                v->path);
     }
     return NULL;
 }
 
 /* ---- packing ---- */
 
-dt_status *dt_shipment_pack(const dt_shipment *s, char *into)
-{
+dt_status *dt_shipment_pack(const dt_shipment *s, char *into) {
     DT_TRY(dt_variables_fetch(s->variable, s->n));
     for (int i = 0; i < s->n; i++)
         memcpy(into + s->offset[i], dt_host_data(s->variable[i]), (size_t)s->bytes[i]);
     return NULL;
 }
 
-void dt_shipment_unpack(const dt_shipment *s, const char *from)
-{
+void dt_shipment_unpack(const dt_shipment *s, const char *from) {
     for (int i = 0; i < s->n; i++)
         memcpy(dt_host_edit(s->variable[i]), from + s->offset[i], (size_t)s->bytes[i]);
 }
 
-#define SUBTRACT(type)                                     \
-    for (int64_t i = 0; i < n; i++)                        \
+#define SUBTRACT(type)                                                                             \
+    for (int64_t i = 0; i < n; i++)                                                                \
         ((type *)into)[i] = ((const type *)after)[i] - ((const type *)before)[i];
 
 /* Counters wrap. */
-static void subtract(dt_dtype dtype, void *into, const void *after, const void *before, int64_t n)
-{
-    if (dtype == DT_FLOAT32)
-        SUBTRACT(float)
-    else if (dtype == DT_FLOAT64)
-        SUBTRACT(double)
-    else if (dtype == DT_INT64)
-        SUBTRACT(uint64_t)
-    else
-        SUBTRACT(uint32_t)
+static void subtract(dt_dtype dtype, void *into, const void *after, const void *before, int64_t n) {
+    if (dtype == DT_FLOAT32) SUBTRACT(float)
+    else if (dtype == DT_FLOAT64) SUBTRACT(double)
+    else if (dtype == DT_INT64) SUBTRACT(uint64_t)
+    else SUBTRACT(uint32_t)
 }
 
-dt_status *dt_shipment_pack_step(const dt_shipment *s, const dt_halves *h, const dt_view *result, const char *before, char *into)
-{
+dt_status *dt_shipment_pack_step(const dt_shipment *s, const dt_halves *h, const dt_view *result,
+                                 const char *before, char *into) {
     DT_TRY(dt_variables_fetch(s->variable, s->n));
     for (int i = 0; i < s->n; i++) {
         const dt_type *t = &s->variable[i]->type;
         if (h->result[i] >= 0)
             memcpy(into + s->offset[i], result[h->result[i]].data, (size_t)s->bytes[i]);
         else if (h->moves[i])
-            subtract(t->dtype, into + s->offset[i], dt_host_data(s->variable[i]), before + s->offset[i], dt_type_elements(t));
+            subtract(t->dtype, into + s->offset[i], dt_host_data(s->variable[i]),
+                     before + s->offset[i], dt_type_elements(t));
     }
     return NULL;
 }
 
-static dt_status *move_state(const dt_shipment *s, const dt_halves *h, const char *from)
-{
+static dt_status *move_state(const dt_shipment *s, const dt_halves *h, const char *from) {
     for (int i = 0; i < s->n; i++) {
         const dt_type *t = &s->variable[i]->type;
-        if (!h->moves[i])
-            continue;
+        if (!h->moves[i]) continue;
         DT_TRY(dt_variable_edit(s->variable[i]));
-        if (!dt_array_add(t->dtype, dt_host_edit(s->variable[i]), from + s->offset[i], dt_type_elements(t)))
+        if (!dt_array_add(t->dtype, dt_host_edit(s->variable[i]), from + s->offset[i],
+                          dt_type_elements(t)))
             return dt_fail(DT_E_INTERNAL, NULL, "'%s' cannot be added to", s->variable[i]->path);
     }
     return NULL;
 }
 
-dt_status *dt_shipment_apply(const dt_shipment *s, const dt_halves *h, dt_compiled *update, dt_view *argument, dt_view *result, char *from)
-{
-    const int32_t rows[] = { 0, 1 };
+dt_status *dt_shipment_apply(const dt_shipment *s, const dt_halves *h, dt_compiled *update,
+                             dt_view *argument, dt_view *result, char *from) {
+    const int32_t rows[] = {0, 1};
     for (int i = 0; i < s->n; i++)
         if (h->argument[i] >= 0)
-            argument[h->argument[i]] = (dt_view){ .type = s->variable[i]->type, .data = from + s->offset[i] };
-    if (update)
-        DT_TRY(dt_compiled_run(update, rows, argument, result));
+            argument[h->argument[i]] =
+                (dt_view){.type = s->variable[i]->type, .data = from + s->offset[i]};
+    if (update) DT_TRY(dt_compiled_run(update, rows, argument, result));
     return move_state(s, h, from);
 }

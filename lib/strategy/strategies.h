@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of strategies: DT_STRATEGY_ROW(name), with one file lib/strategy/<name>.c each. `default` is a C
- * keyword, so its row is called default_.
+ * The table of strategies: DT_STRATEGY_ROW(name), with one file lib/strategy/<name>.c each.
+ * `default` is a C keyword, so its row is called default_.
  */
-DT_STRATEGY_ROW(default_) DT_STRATEGY_ROW(one_device) DT_STRATEGY_ROW(mirrored) DT_STRATEGY_ROW(multi_worker_mirrored)
-DT_STRATEGY_ROW(parameter_server) DT_STRATEGY_ROW(tpu)
+DT_STRATEGY_ROW(default_)
+DT_STRATEGY_ROW(one_device)
+DT_STRATEGY_ROW(mirrored)
+DT_STRATEGY_ROW(multi_worker_mirrored)
+DT_STRATEGY_ROW(parameter_server)
+DT_STRATEGY_ROW(tpu)

@@ -5,7 +5,8 @@
 
 #include "graph/graph.h"
 
-/* "shape=(2,) dtype=float32, numpy=array([1., 2.], dtype=float32)": `comma` stands behind the shape, "" or ",". */
+/* "shape=(2,) dtype=float32, numpy=array([1., 2.], dtype=float32)": `comma` stands behind the
+ * shape, "" or ",". */
 void dt_text_array(const dt_view *v, const char *comma, dt_str *out);
 
 #endif

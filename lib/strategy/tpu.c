@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TPUStrategy: one replica on each core of a slice. The slice is looked up and replicas are placed while the job
- * is read, so that an error such as a block that does not fit has a source location in the job file.
+ * TPUStrategy: one replica on each core of a slice. The slice is looked up and replicas are placed
+ * while the job is read, so that an error such as a block that does not fit has a source location
+ * in the job file.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,141 +28,158 @@ struct tpu {
     bool spmd_partitioning;
 };
 
-static const char *const numerics[] = { [DT_NUMERICS_EXACT] = "exact", [DT_NUMERICS_CHIP] = "chip", NULL };
-static const char *const orders[] = { "auto", "ring", "mesh", NULL };
+static const char *const numerics[] = {
+    [DT_NUMERICS_EXACT] = "exact", [DT_NUMERICS_CHIP] = "chip", NULL};
+static const char *const orders[] = {"auto", "ring", "mesh", NULL};
 
 static const dt_field resolver_fields[] = {
-    DT_TEXT(struct resolver, tpu, .preset = "", .help = "TPU slice: sim:v3-8, sim:v3-32, ...; \"\": the TPU of this machine"),
-    DT_ENUM(struct resolver, numerics, numerics, .help = "exact: float32, same results as one device; chip: products rounded as on the chip"),
-    DT_INT(struct resolver, cores_per_chip, .min = 1, .max = 2, .set = 1 + offsetof(struct resolver, has_cores),
+    DT_TEXT(struct resolver, tpu, .preset = "",
+            .help = "TPU slice: sim:v3-8, sim:v3-32, ...; \"\": the TPU of this machine"),
+    DT_ENUM(
+        struct resolver, numerics, numerics,
+        .help =
+            "exact: float32, same results as one device; chip: products rounded as on the chip"),
+    DT_INT(struct resolver, cores_per_chip, .min = 1, .max = 2,
+           .set = 1 + offsetof(struct resolver, has_cores),
            .help = "devices per chip; default: v4 and v5p show both cores as one"),
-    DT_INT(struct resolver, num_slices, .min = 1, .max = 4096, .preset = "1", .help = "number of slices that share the batch over a network; for plan only"),
-    DT_END
-};
+    DT_INT(struct resolver, num_slices, .min = 1, .max = 4096, .preset = "1",
+           .help = "number of slices that share the batch over a network; for plan only"),
+    DT_END};
 
 static const dt_field assignment_fields[] = {
-    DT_INTS(struct assignment, computation_shape, .help = "[x, y, z, core]: block of cores of one replica"),
-    DT_INTS(struct assignment, computation_stride, .help = "[x, y, z, core]: stride between the cores of a block"),
+    DT_INTS(struct assignment, computation_shape,
+            .help = "[x, y, z, core]: block of cores of one replica"),
+    DT_INTS(struct assignment, computation_stride,
+            .help = "[x, y, z, core]: stride between the cores of a block"),
     DT_INT(struct assignment, num_replicas, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1",
            .help = "number of replicas"),
     DT_ENUM(struct assignment, device_order_mode, orders, .help = "order of replicas on the mesh"),
-    DT_END
-};
+    DT_END};
 
-static const dt_field assignment_forms[] = { DT_FORM(DT_FIELD_TABLE, .table = assignment_fields), DT_END };
+static const dt_field assignment_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = assignment_fields),
+                                            DT_END};
 
 static const dt_field fields[] = {
     DT_TABLE(struct tpu, cluster_resolver, resolver_fields, .help = "the TPU slice"),
-    DT_TREE(struct tpu, device_assignment, .forms = assignment_forms, .as = DT_TREE_MAP, .help = "placement of replicas; default: one on each core"),
+    DT_TREE(struct tpu, device_assignment, .forms = assignment_forms, .as = DT_TREE_MAP,
+            .help = "placement of replicas; default: one on each core"),
     DT_FLAG(struct tpu, spmd_partitioning, .help = "split values over a replica's logical devices"),
     DT_INSTEAD("tpu", "write cluster_resolver: {tpu: ...}"),
     DT_INSTEAD("topology", "write cluster_resolver: {tpu: ...}"),
     DT_INSTEAD("experimental_device_assignment", "write 'device_assignment'"),
     DT_INSTEAD("experimental_spmd_xla_partitioning", "write 'spmd_partitioning'"),
-    DT_END
-};
+    DT_END};
 
 /* ---- cluster_resolver ---- */
 
 /*
- * This machine's TPU, as its plug-in describes it: "v4:2x2x1" of devices that say "TPU v4" and where they are. "" where no plug-in was asked for, or it drives
- * something else; the environment then says which slice it is.
+ * This machine's TPU, as its plug-in describes it: "v4:2x2x1" of devices that say "TPU v4" and
+ * where they are. "" where no plug-in was asked for, or it drives something else; the environment
+ * then says which slice it is.
  */
-static dt_status *find_tpu(const dt_strategy_spec *spec, char name[32])
-{
-    static const struct { const char *kind, *generation; bool flat; } rows[] = {
-        { "TPU v2", "v2", true }, { "TPU v3", "v3", true }, { "TPU v4", "v4", false }, { "TPU v5 lite", "v5e", true }, { "TPU v5e", "v5e", true },
-        { "TPU v5", "v5p", false }, { "TPU v5p", "v5p", false }, { "TPU v6 lite", "v6e", true }, { "TPU v6e", "v6e", true }, { "TPU7x", "tpu7x", false },
+static dt_status *find_tpu(const dt_strategy_spec *spec, char name[32]) {
+    static const struct {
+        const char *kind, *generation;
+        bool flat;
+    } rows[] = {
+        {"TPU v2", "v2", true},       {"TPU v3", "v3", true},       {"TPU v4", "v4", false},
+        {"TPU v5 lite", "v5e", true}, {"TPU v5e", "v5e", true},     {"TPU v5", "v5p", false},
+        {"TPU v5p", "v5p", false},    {"TPU v6 lite", "v6e", true}, {"TPU v6e", "v6e", true},
+        {"TPU7x", "tpu7x", false},
     };
     dt_accelerators all;
-    int64_t size[3] = { 1, 1, 1 };
+    int64_t size[3] = {1, 1, 1};
 
     *name = 0;
-    if (!dt_backend_takes_plugin(spec->backend) || spec->sealed)
-        return NULL;
+    if (!dt_backend_takes_plugin(spec->backend) || spec->sealed) return NULL;
     DT_TRY(dt_accelerators_find(spec->plugin, spec->settings, &all));
     for (int i = 0; i < all.n; i++)
         for (int d = 0; d < 3 && d < all.device[i].n_coordinates; d++)
-            size[d] = all.device[i].coordinate[d] >= size[d] ? all.device[i].coordinate[d] + 1 : size[d];
+            size[d] =
+                all.device[i].coordinate[d] >= size[d] ? all.device[i].coordinate[d] + 1 : size[d];
     for (size_t k = 0; k < sizeof rows / sizeof *rows && all.n; k++)
         if (strcmp(all.device[0].kind, rows[k].kind) == 0 && all.device[0].n_coordinates >= 3)
-            snprintf(name, 32, rows[k].flat ? "%s:%lldx%lld" : "%s:%lldx%lldx%lld", rows[k].generation, (long long)size[0], (long long)size[1], (long long)size[2]);
+            snprintf(name, 32, rows[k].flat ? "%s:%lldx%lld" : "%s:%lldx%lldx%lld",
+                     rows[k].generation, (long long)size[0], (long long)size[1],
+                     (long long)size[2]);
     dt_accelerators_release(&all);
     return NULL;
 }
 
-static dt_status *open_resolver(const struct resolver *x, const dt_strategy_spec *spec, const dt_location *at, dt_resolver **out)
-{
+static dt_status *open_resolver(const struct resolver *x, const dt_strategy_spec *spec,
+                                const dt_location *at, dt_resolver **out) {
     const bool here = !*x->tpu || strcmp(x->tpu, "local") == 0;
     char name[32] = "";
 
-    if (here)
-        DT_TRY(find_tpu(spec, name));
+    if (here) DT_TRY(find_tpu(spec, name));
     DT_TRY(dt_resolver_open(out, *name ? name : x->tpu, DT_E_UNKNOWN_SLICE, at));
     (*out)->simulated = !*name;
-    if (*name && *x->tpu)
-        strcpy((*out)->job, "localhost");
+    if (*name && *x->tpu) strcpy((*out)->job, "localhost");
     return NULL;
 }
 
-static dt_status *read_resolver(const struct resolver *x, const dt_tree *t, const dt_strategy_spec *spec, dt_resolver **out)
-{
+static dt_status *read_resolver(const struct resolver *x, const dt_tree *t,
+                                const dt_strategy_spec *spec, dt_resolver **out) {
     const dt_tree *map = dt_tree_get(t, "cluster_resolver");
     const dt_location *at = map && map->kind == DT_TREE_MAP ? dt_value_place(map, "tpu") : &t->at;
     dt_status *faults = open_resolver(x, spec, at, out);
 
-    if (*out)
-        (*out)->numerics = (dt_numerics)x->numerics;
+    if (*out) (*out)->numerics = (dt_numerics)x->numerics;
     if (*out && x->has_cores)
-        dt_status_append(&faults, dt_resolver_show_cores(*out, x->cores_per_chip, dt_value_place(map, "cores_per_chip")));
+        dt_status_append(&faults, dt_resolver_show_cores(*out, x->cores_per_chip,
+                                                         dt_value_place(map, "cores_per_chip")));
     return faults;
 }
 
 /* ---- device_assignment ---- */
 
-static const dt_location *place_of(const dt_tree *t, const dt_status *s)
-{
+static const dt_location *place_of(const dt_tree *t, const dt_status *s) {
     switch (dt_status_number(s)) {
-    case DT_E_TOO_MANY_REPLICAS:
-        return dt_value_place(t, "num_replicas");
-    case DT_E_DEVICE_ORDER:
-        return dt_value_place(t, "device_order_mode");
+    case DT_E_TOO_MANY_REPLICAS: return dt_value_place(t, "num_replicas");
+    case DT_E_DEVICE_ORDER: return dt_value_place(t, "device_order_mode");
     default:
-        return dt_value_place(t, dt_tree_get(t, "computation_shape") ? "computation_shape" : "computation_stride");
+        return dt_value_place(t, dt_tree_get(t, "computation_shape") ? "computation_shape"
+                                                                     : "computation_stride");
     }
 }
 
 /* Of a block that does not fit, the number that is too large. */
-static const dt_location *size_place(const dt_tree *t, const struct assignment *x, const dt_topology *slice, const dt_status *s)
-{
-    const dt_tree *shape = dt_tree_get(t, "computation_shape"), *stride = dt_tree_get(t, "computation_stride");
+static const dt_location *size_place(const dt_tree *t, const struct assignment *x,
+                                     const dt_topology *slice, const dt_status *s) {
+    const dt_tree *shape = dt_tree_get(t, "computation_shape"),
+                  *stride = dt_tree_get(t, "computation_stride");
     const dt_tree *list = shape ? shape : stride;
-    for (int k = 0; k < 4 && dt_status_number(s) == DT_E_COMPUTATION_SHAPE && list && list->n == 4; k++) {
+    for (int k = 0; k < 4 && dt_status_number(s) == DT_E_COMPUTATION_SHAPE && list && list->n == 4;
+         k++) {
         int64_t size = 1;
         bool fits = (!shape || dt_mul_fits(size, x->computation_shape.v[k], &size)) &&
-                    (!stride || x->computation_stride.n != 4 || dt_mul_fits(size, x->computation_stride.v[k], &size));
-        if (!fits || size > slice->mesh[k])
-            return &list->item[k]->at;
+                    (!stride || x->computation_stride.n != 4 ||
+                     dt_mul_fits(size, x->computation_stride.v[k], &size));
+        if (!fits || size > slice->mesh[k]) return &list->item[k]->at;
     }
     return place_of(t, s);
 }
 
-static dt_status *read_assignment(dt_arena *arena, const dt_tree *t, const dt_topology *slice, dt_device_assignment **out)
-{
+static dt_status *read_assignment(dt_arena *arena, const dt_tree *t, const dt_topology *slice,
+                                  dt_device_assignment **out) {
     struct assignment x;
     DT_TRY(dt_fields_read(arena, assignment_fields, t, &t->at, "device_assignment", &x));
-    dt_status *s = dt_device_assignment_build(out, slice, &(dt_device_assignment_options){
-        .computation_shape = x.computation_shape.v, .shape_rank = x.computation_shape.n,
-        .computation_stride = x.computation_stride.v, .stride_rank = x.computation_stride.n,
-        .num_replicas = x.num_replicas, .device_order_mode = (dt_device_order)x.device_order_mode,
-    });
+    dt_status *s =
+        dt_device_assignment_build(out, slice,
+                                   &(dt_device_assignment_options){
+                                       .computation_shape = x.computation_shape.v,
+                                       .shape_rank = x.computation_shape.n,
+                                       .computation_stride = x.computation_stride.v,
+                                       .stride_rank = x.computation_stride.n,
+                                       .num_replicas = x.num_replicas,
+                                       .device_order_mode = (dt_device_order)x.device_order_mode,
+                                   });
     return s ? dt_at(s, size_place(t, &x, slice, s)) : NULL;
 }
 
 /* ---- the row ---- */
 
-static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out)
-{
+static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_strategy_spec *out) {
     const struct tpu *x = args;
     dt_resolver *resolver = NULL;
     dt_device_assignment *assignment = NULL;
@@ -171,14 +189,17 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
     out->spmd = x->spmd_partitioning;
     out->slices = x->cluster_resolver.num_slices;
     if (resolver && x->device_assignment)
-        dt_status_append(&faults, read_assignment(arena, x->device_assignment, resolver->topology, &assignment));
+        dt_status_append(
+            &faults, read_assignment(arena, x->device_assignment, resolver->topology, &assignment));
     out->assignment = assignment;
     return faults;
 }
 
 const dt_strategy_row dt_strategy_tpu = {
-    .kind = { .name = "tpu", .about = "one replica on each core of a TPU slice, real or simulated", .fields = fields,
-              .size = sizeof(struct tpu) },
+    .kind = {.name = "tpu",
+             .about = "one replica on each core of a TPU slice, real or simulated",
+             .fields = fields,
+             .size = sizeof(struct tpu)},
     .read = read,
     .place = dt_place_slice,
     .backend = "sim",

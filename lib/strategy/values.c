@@ -10,24 +10,23 @@
 
 /* ---- tensors ---- */
 
-static void buffer_unref(dt_buffer *b)
-{
+static void buffer_unref(dt_buffer *b) {
     if (b && --b->refs == 0) {
         free(b->data);
         free(b);
     }
 }
 
-dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type)
-{
+dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) {
     int64_t bytes = dt_type_bytes(type);
     void *data = bytes < INT64_MAX - 64 ? dt_try_alloc((size_t)bytes + 64) : NULL;
 
     if (!data)
-        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: a tensor needs %lld bytes", (long long)bytes);
+        return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: a tensor needs %lld bytes",
+                       (long long)bytes);
     dt_tensor *t = dt_alloc(sizeof *t);
     t->buffer = dt_alloc(sizeof *t->buffer);
-    *t->buffer = (dt_buffer){ .refs = 1, .data = data };
+    *t->buffer = (dt_buffer){.refs = 1, .data = data};
     t->refs = 1;
     t->type = *type;
     t->data = data;
@@ -35,26 +34,28 @@ dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type)
     return NULL;
 }
 
-dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape)
-{
+dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape) {
     int64_t elements = 1;
 
     if (!dt_dtype_is_known(dtype))
         return dt_fail(DT_E_TENSOR, NULL, "%d is not a dtype", (int)dtype);
     if (rank < 0 || rank > DT_MAX_RANK)
-        return dt_fail(DT_E_TENSOR, NULL, "a tensor can have 0 to %d dimensions, got %d", DT_MAX_RANK, rank);
+        return dt_fail(DT_E_TENSOR, NULL, "a tensor can have 0 to %d dimensions, got %d",
+                       DT_MAX_RANK, rank);
     if (rank > 0 && !shape)
         return dt_fail(DT_E_TENSOR, NULL, "a tensor with %d dimensions needs a shape", rank);
     for (int d = 0; d < rank; d++)
         if (shape[d] < 0 || !dt_mul_fits(elements, shape[d], &elements))
-            return dt_fail(DT_E_TENSOR, NULL, "dimension %d of a tensor cannot be %lld", d, (long long)shape[d]);
+            return dt_fail(DT_E_TENSOR, NULL, "dimension %d of a tensor cannot be %lld", d,
+                           (long long)shape[d]);
     if (elements > INT64_MAX / 16)
-        return dt_fail(DT_E_TENSOR, NULL, "a tensor of %lld elements is too large", (long long)elements);
+        return dt_fail(DT_E_TENSOR, NULL, "a tensor of %lld elements is too large",
+                       (long long)elements);
     return NULL;
 }
 
-dt_status *dt_tensor_create(dt_tensor **out, dt_dtype dtype, int rank, const int64_t *shape, const void *data)
-{
+dt_status *dt_tensor_create(dt_tensor **out, dt_dtype dtype, int rank, const int64_t *shape,
+                            const void *data) {
     dt_tensor *t = NULL;
 
     DT_TRY(dt_status_kept());
@@ -62,93 +63,82 @@ dt_status *dt_tensor_create(dt_tensor **out, dt_dtype dtype, int rank, const int
     DT_TRY(dt_tensor_check(dtype, rank, shape));
     dt_type type = dt_type_of(dtype, rank, shape);
     DT_TRY(dt_tensor_new(&t, &type));
-    if (data)
-        memcpy(t->data, data, (size_t)dt_type_bytes(&type));
-    else
-        memset(t->data, 0, (size_t)dt_type_bytes(&type));
+    if (data) memcpy(t->data, data, (size_t)dt_type_bytes(&type));
+    else memset(t->data, 0, (size_t)dt_type_bytes(&type));
     dt_tensor_unref(*out);
     *out = t;
     return NULL;
 }
 
-dt_tensor *dt_tensor_ref(dt_tensor *t)
-{
+dt_tensor *dt_tensor_ref(dt_tensor *t) {
     t->refs++;
     return t;
 }
 
-void dt_tensor_unref(dt_tensor *t)
-{
-    if (!DT_LAST(t))
-        return;
+void dt_tensor_unref(dt_tensor *t) {
+    if (!DT_LAST(t)) return;
     buffer_unref(t->buffer);
     free(t->device);
     DT_RETIRE(t);
 }
 
-dt_dtype dt_tensor_dtype(const dt_tensor *t)
-{
+dt_dtype dt_tensor_dtype(const dt_tensor *t) {
     DT_LIVE(t);
     return t ? t->type.dtype : DT_FLOAT32;
 }
 
-int dt_tensor_rank(const dt_tensor *t)
-{
+int dt_tensor_rank(const dt_tensor *t) {
     DT_LIVE(t);
     return t ? t->type.rank : 0;
 }
 
-int64_t dt_tensor_dim(const dt_tensor *t, int axis)
-{
+int64_t dt_tensor_dim(const dt_tensor *t, int axis) {
     DT_LIVE(t);
     return t && axis >= 0 && axis < t->type.rank ? t->type.dim[axis] : -1;
 }
 
-int64_t dt_tensor_elements(const dt_tensor *t)
-{
+int64_t dt_tensor_elements(const dt_tensor *t) {
     DT_LIVE(t);
     return t ? dt_type_elements(&t->type) : 0;
 }
 
-const void *dt_tensor_data(const dt_tensor *t)
-{
+const void *dt_tensor_data(const dt_tensor *t) {
     DT_LIVE(t);
     return t ? t->data : NULL;
 }
 
-void dt_tensor_set_device(dt_tensor *t, const char *device)
-{
+void dt_tensor_set_device(dt_tensor *t, const char *device) {
     char *copy = device ? dt_strdup(device) : NULL;
     free(t->device);
     t->device = copy;
 }
 
-const char *dt_tensor_device(const dt_tensor *t)
-{
+const char *dt_tensor_device(const dt_tensor *t) {
     DT_LIVE(t);
     return t && t->device ? t->device : "/job:localhost/replica:0/task:0/device:CPU:0";
 }
 
-double dt_tensor_item(const dt_tensor *t)
-{
+double dt_tensor_item(const dt_tensor *t) {
     DT_LIVE(t);
-    return t && dt_type_elements(&t->type) == 1 ? dt_cell_double(&(dt_view){ t->type, t->data }, 0) : (double)NAN;
+    return t && dt_type_elements(&t->type) == 1 ? dt_cell_double(&(dt_view){t->type, t->data}, 0)
+                                                : (double)NAN;
 }
 
 /* A part of t's memory as a tensor. */
-static dt_tensor *view_of(const dt_tensor *t, const dt_type *type, int64_t element)
-{
+static dt_tensor *view_of(const dt_tensor *t, const dt_type *type, int64_t element) {
     dt_tensor *v = dt_alloc(sizeof *v);
 
     t->buffer->refs++;
-    *v = (dt_tensor){ .refs = 1, .type = *type, .buffer = t->buffer, .data = t->data + element * (int64_t)dt_dtype_size(type->dtype) };
+    *v = (dt_tensor){.refs = 1,
+                     .type = *type,
+                     .buffer = t->buffer,
+                     .data = t->data + element * (int64_t)dt_dtype_size(type->dtype)};
     return v;
 }
 
 /* ---- lists ---- */
 
-dt_status *dt_values_create(dt_values **out)
-{
+dt_status *dt_values_create(dt_values **out) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_values_create", "handle to fill"));
     dt_values *v = dt_alloc(sizeof *v);
@@ -158,10 +148,8 @@ dt_status *dt_values_create(dt_values **out)
     return NULL;
 }
 
-static void release_entry(dt_value_entry *e)
-{
-    for (int i = 0; i < e->n; i++)
-        dt_tensor_unref(e->local[i]);
+static void release_entry(dt_value_entry *e) {
+    for (int i = 0; i < e->n; i++) dt_tensor_unref(e->local[i]);
     dt_tensor_unref(e->whole);
     dt_strategy_unref(e->strategy);
     free(e->local);
@@ -169,39 +157,31 @@ static void release_entry(dt_value_entry *e)
     free(e->name);
 }
 
-void dt_values_unref(dt_values *v)
-{
-    if (!DT_LAST(v))
-        return;
-    for (int i = 0; i < v->n; i++)
-        release_entry(&v->entry[i]);
+void dt_values_unref(dt_values *v) {
+    if (!DT_LAST(v)) return;
+    for (int i = 0; i < v->n; i++) release_entry(&v->entry[i]);
     free(v->entry);
     DT_RETIRE(v);
 }
 
-int dt_values_count(const dt_values *v)
-{
+int dt_values_count(const dt_values *v) {
     DT_LIVE(v);
     return v ? v->n : 0;
 }
 
-const char *dt_values_name(const dt_values *v, int i)
-{
+const char *dt_values_name(const dt_values *v, int i) {
     DT_LIVE(v);
     return v && i >= 0 && i < v->n ? v->entry[i].name : NULL;
 }
 
-const dt_value_entry *dt_values_find(const dt_values *v, const char *name)
-{
+const dt_value_entry *dt_values_find(const dt_values *v, const char *name) {
     for (int i = 0; v && name && i < v->n; i++)
-        if (strcmp(v->entry[i].name, name) == 0)
-            return &v->entry[i];
+        if (strcmp(v->entry[i].name, name) == 0) return &v->entry[i];
     return NULL;
 }
 
 /* The entry of that name, emptied, or a new one. The name may be the entry's own. */
-static dt_value_entry *entry_for(dt_values *v, const char *name, int n)
-{
+static dt_value_entry *entry_for(dt_values *v, const char *name, int n) {
     dt_value_entry *e = (dt_value_entry *)dt_values_find(v, name);
     char *kept = dt_strdup(name);
 
@@ -211,20 +191,21 @@ static dt_value_entry *entry_for(dt_values *v, const char *name, int n)
         DT_GROW(v->entry, v->cap, v->n + 1);
         e = &v->entry[v->n++];
     }
-    *e = (dt_value_entry){ .name = kept, .kind = "Tensor", .n = n, .local = dt_alloc(dt_size_mul((size_t)n, sizeof *e->local)) };
+    *e = (dt_value_entry){.name = kept,
+                          .kind = "Tensor",
+                          .n = n,
+                          .local = dt_alloc(dt_size_mul((size_t)n, sizeof *e->local))};
     return e;
 }
 
 /* Of a public call that sets an entry. */
-static dt_status *check_entry(const dt_values *v, const char *name, const char *call)
-{
+static dt_status *check_entry(const dt_values *v, const char *name, const char *call) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(v, call, "values"));
     return dt_want(name, call, "name");
 }
 
-dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t)
-{
+dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t) {
     DT_LIVE(v);
     DT_LIVE(t);
     DT_TRY(check_entry(v, name, "dt_values_set"));
@@ -234,18 +215,18 @@ dt_status *dt_values_set(dt_values *v, const char *name, dt_tensor *t)
     return NULL;
 }
 
-dt_status *dt_values_set_per_replica(dt_values *v, const char *name, dt_tensor *const *t, int n)
-{
+dt_status *dt_values_set_per_replica(dt_values *v, const char *name, dt_tensor *const *t, int n) {
     DT_LIVE(v);
     DT_TRY(check_entry(v, name, "dt_values_set_per_replica"));
     DT_TRY(dt_want(t, "dt_values_set_per_replica", "tensors"));
     if (n < 1 || n > DT_MAX_REPLICAS)
-        return dt_fail(DT_E_TENSOR, NULL, "'%s' has values for %d replicas; expected 1 to %d", name, n, DT_MAX_REPLICAS);
+        return dt_fail(DT_E_TENSOR, NULL, "'%s' has values for %d replicas; expected 1 to %d", name,
+                       n, DT_MAX_REPLICAS);
     for (int i = 0; i < n; i++)
         if (!dt_live(t[i]))
-            return dt_fail(DT_E_MISUSE, NULL, "dt_values_set_per_replica got no tensor for replica %d", i);
-    for (int i = 0; i < n; i++)
-        dt_tensor_ref(t[i]);
+            return dt_fail(DT_E_MISUSE, NULL,
+                           "dt_values_set_per_replica got no tensor for replica %d", i);
+    for (int i = 0; i < n; i++) dt_tensor_ref(t[i]);
     dt_value_entry *e = entry_for(v, name, n);
     memcpy(e->local, t, (size_t)n * sizeof(dt_tensor *));
     e->per_replica = true;
@@ -254,17 +235,15 @@ dt_status *dt_values_set_per_replica(dt_values *v, const char *name, dt_tensor *
 }
 
 /* Borders in rows: a reshape may have made several rows of each example. */
-static int64_t *row_offsets(const dt_whole *w, int n)
-{
-    int64_t *offsets = dt_alloc(((size_t)n + 1) * sizeof *offsets), each = w->offsets[n] ? w->tensor->type.dim[0] / w->offsets[n] : 1;
+static int64_t *row_offsets(const dt_whole *w, int n) {
+    int64_t *offsets = dt_alloc(((size_t)n + 1) * sizeof *offsets),
+            each = w->offsets[n] ? w->tensor->type.dim[0] / w->offsets[n] : 1;
 
-    for (int r = 0; r <= n; r++)
-        offsets[r] = w->offsets[r] * each;
+    for (int r = 0; r <= n; r++) offsets[r] = w->offsets[r] * each;
     return offsets;
 }
 
-void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *w)
-{
+void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *w) {
     int n = w->strategy ? w->strategy->replicas : 1;
     dt_value_entry *e = entry_for(v, name, n);
 
@@ -276,22 +255,18 @@ void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *w)
     e->offsets = w->spread == DT_ROWS ? row_offsets(w, n) : NULL;
 }
 
-void dt_values_set_each(dt_values *v, const char *name, int replicas)
-{
+void dt_values_set_each(dt_values *v, const char *name, int replicas) {
     ((dt_value_entry *)dt_values_find(v, name))->each = replicas;
 }
 
 /* ---- one replica's ---- */
 
-static dt_tensor *cut_from_whole(const dt_value_entry *e, int replica)
-{
+static dt_tensor *cut_from_whole(const dt_value_entry *e, int replica) {
     dt_type type = e->whole->type;
     int64_t row = 1;
 
-    if (e->spread == DT_UNIFORM)
-        return view_of(e->whole, &type, 0);
-    for (int d = 1; d < type.rank; d++)
-        row *= type.dim[d];
+    if (e->spread == DT_UNIFORM) return view_of(e->whole, &type, 0);
+    for (int d = 1; d < type.rank; d++) row *= type.dim[d];
     if (e->spread == DT_ROWS) {
         type.dim[0] = e->offsets[replica + 1] - e->offsets[replica];
         return view_of(e->whole, &type, e->offsets[replica] * row);
@@ -301,45 +276,39 @@ static dt_tensor *cut_from_whole(const dt_value_entry *e, int replica)
     return view_of(e->whole, &type, replica * row);
 }
 
-dt_tensor *dt_entry_local(const dt_value_entry *e, int replica)
-{
-    if (replica < 0 || replica >= e->n)
-        return NULL;
+dt_tensor *dt_entry_local(const dt_value_entry *e, int replica) {
+    if (replica < 0 || replica >= e->n) return NULL;
     if (!e->local[replica]) {
         e->local[replica] = cut_from_whole(e, replica);
-        e->local[replica]->device = e->strategy ? dt_strdup(e->strategy->device_name[replica]) : NULL;
+        e->local[replica]->device =
+            e->strategy ? dt_strdup(e->strategy->device_name[replica]) : NULL;
     }
     return e->local[replica];
 }
 
-int dt_values_locals(const dt_values *v, const char *name)
-{
+int dt_values_locals(const dt_values *v, const char *name) {
     DT_LIVE(v);
     const dt_value_entry *e = dt_values_find(v, name);
     return e ? e->n : 0;
 }
 
-bool dt_entry_is_distributed(const dt_value_entry *e)
-{
+bool dt_entry_is_distributed(const dt_value_entry *e) {
     return e->per_replica && !(e->whole && e->n == 1);
 }
 
-bool dt_values_is_per_replica(const dt_values *v, const char *name)
-{
+bool dt_values_is_per_replica(const dt_values *v, const char *name) {
     DT_LIVE(v);
     const dt_value_entry *e = dt_values_find(v, name);
     return e && dt_entry_is_distributed(e);
 }
 
-const char *dt_values_kind(const dt_values *v, const char *name)
-{
+const char *dt_values_kind(const dt_values *v, const char *name) {
     DT_LIVE(v);
     const dt_value_entry *e = dt_values_find(v, name);
     return e ? e->kind : NULL;
 }
 
-const dt_tensor *dt_values_local(const dt_values *v, const char *name, int replica)
-{
+const dt_tensor *dt_values_local(const dt_values *v, const char *name, int replica) {
     DT_LIVE(v);
     const dt_value_entry *e = dt_values_find(v, name);
     return e ? dt_entry_local(e, replica) : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Internals of tensors and named values. A tensor is a view of a reference-counted buffer. A step's arguments and
- * results stay whole, with all replicas' rows one after the other; the tensor of a single replica is a view,
- * created on demand.
+ * Internals of tensors and named values. A tensor is a view of a reference-counted buffer. A step's
+ * arguments and results stay whole, with all replicas' rows one after the other; the tensor of a
+ * single replica is a view, created on demand.
  */
 #ifndef DT_STRATEGY_VALUES_H
 #define DT_STRATEGY_VALUES_H
@@ -17,21 +17,23 @@ typedef struct dt_buffer {
 
 struct dt_tensor {
     int refs;
-    dt_type type;      /* concrete */
+    dt_type type; /* concrete */
     dt_buffer *buffer;
-    char *data;        /* within the buffer */
-    char *device;      /* full name; NULL: the host's CPU:0 */
+    char *data;   /* within the buffer */
+    char *device; /* full name; NULL: the host's CPU:0 */
 };
 
 typedef struct dt_value_entry {
     char *name;
     bool per_replica;
-    const char *kind;      /* dt_values_kind */
-    int n;                 /* tensors: 1, or replicas */
-    int each;              /* replicas that made this one value, a constant of their step; 0: nobody did, or it is not one value */
+    const char *kind; /* dt_values_kind */
+    int n;            /* tensors: 1, or replicas */
+    /* replicas that made this one value, a constant of their step; 0: nobody did, or it is not
+     * one value */
+    int each;
     dt_tensor **local;     /* [n]; those not asked for yet are NULL when there is a whole */
     dt_tensor *whole;      /* NULL: only the locals */
-    dt_replication spread;      /* of the whole */
+    dt_replication spread; /* of the whole */
     int64_t *offsets;      /* ROWS: [n + 1], in rows of the whole */
     dt_strategy *strategy; /* whose devices the locals lie on; NULL: the host. Counted */
 } dt_value_entry;
@@ -54,9 +56,10 @@ dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape) DT_MU
 /* All replicas' values in one tensor. */
 typedef struct dt_whole {
     dt_tensor *tensor;
-    dt_replication spread;       /* UNIFORM: the same for each replica */
-    dt_strategy *strategy;  /* whose replicas; NULL: one value for all, UNIFORM */
-    const int32_t *offsets; /* ROWS: [replicas + 1], in examples; one of them may have several rows */
+    dt_replication spread; /* UNIFORM: the same for each replica */
+    dt_strategy *strategy; /* whose replicas; NULL: one value for all, UNIFORM */
+    /* ROWS: [replicas + 1], in examples; one of them may have several rows */
+    const int32_t *offsets;
 } dt_whole;
 /* Adds (or replaces) an entry; tensor and strategy are kept, offsets copied. */
 void dt_values_set_whole(dt_values *v, const char *name, const dt_whole *whole);

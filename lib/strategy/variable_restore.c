@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A variable from a checkpoint. One that was saved with a copy for each replica comes back as it was under as many replicas. Elsewhere its copies are
- * combined by the aggregation that it was saved with, so that it reads the same in cross-replica context; copies that are all equal need none.
+ * A variable from a checkpoint. One that was saved with a copy for each replica comes back as it
+ * was under as many replicas. Elsewhere its copies are combined by the aggregation that it was
+ * saved with, so that it reads the same in cross-replica context; copies that are all equal need
+ * none.
  */
 #include "op/cells.h"
 #include "strategy/variable.h"
 
 #include <string.h>
 
-static dt_view copy_of(const dt_variable *v, const void *data, int64_t copy)
-{
-    return (dt_view){ v->type, (char *)data + copy * dt_type_bytes(&v->type) };
+static dt_view copy_of(const dt_variable *v, const void *data, int64_t copy) {
+    return (dt_view){v->type, (char *)data + copy * dt_type_bytes(&v->type)};
 }
 
-static bool are_equal(const dt_variable *v, const void *data, int64_t copies)
-{
+static bool are_equal(const dt_variable *v, const void *data, int64_t copies) {
     bool are = true;
 
     for (int64_t r = 1; r < copies && are; r++)
@@ -22,33 +22,33 @@ static bool are_equal(const dt_variable *v, const void *data, int64_t copies)
     return are;
 }
 
-/* Whether replicas get the values that they had: as many as there are now, of a variable whose copies may differ. */
-static bool are_kept_apart(const dt_variable *v, int64_t copies)
-{
+/* Whether replicas get the values that they had: as many as there are now, of a variable whose
+ * copies may differ. */
+static bool are_kept_apart(const dt_variable *v, int64_t copies) {
     return copies > 1 && copies == dt_variable_copies(v) && (v->stack || v->may_diverge);
 }
 
-static dt_aggregation aggregation_of(const dt_variable *v, const dt_saved_copies *from)
-{
-    return (dt_aggregation)(from->aggregation == DT_AGGREGATE_NONE ? v->aggregation : from->aggregation);
+static dt_aggregation aggregation_of(const dt_variable *v, const dt_saved_copies *from) {
+    return (dt_aggregation)(from->aggregation == DT_AGGREGATE_NONE ? v->aggregation
+                                                                   : from->aggregation);
 }
 
-dt_status *dt_variable_prepare_restore(dt_variable *v, const dt_saved_copies *from)
-{
+dt_status *dt_variable_prepare_restore(dt_variable *v, const dt_saved_copies *from) {
     const dt_aggregation how = aggregation_of(v, from);
     const bool adds = how == DT_AGGREGATE_SUM || how == DT_AGGREGATE_MEAN;
 
-    if (are_kept_apart(v, from->copies))
-        return dt_variable_diverge(v, (int)from->copies);
-    if (from->copies == 1 || how == DT_AGGREGATE_ONLY_FIRST_REPLICA || (adds ? v->type.dtype != DT_BOOL : are_equal(v, from->data, from->copies)))
+    if (are_kept_apart(v, from->copies)) return dt_variable_diverge(v, (int)from->copies);
+    if (from->copies == 1 || how == DT_AGGREGATE_ONLY_FIRST_REPLICA ||
+        (adds ? v->type.dtype != DT_BOOL : are_equal(v, from->data, from->copies)))
         return NULL;
-    return dt_fail(DT_E_CHECKPOINT_PARTS, NULL, "was saved with copies for %lld replicas, which cannot be combined for %d: %s", (long long)from->copies,
-                   dt_variable_copies(v), adds ? "they are bool" : "they differ, and the variable has no aggregation");
+    return dt_fail(DT_E_CHECKPOINT_PARTS, NULL,
+                   "was saved with copies for %lld replicas, which cannot be combined for %d: %s",
+                   (long long)from->copies, dt_variable_copies(v),
+                   adds ? "they are bool" : "they differ, and the variable has no aggregation");
 }
 
 /* Sums in double, and integers in 64 bits, in replica order, into the first copy. */
-static void add_up(const dt_variable *v, const dt_saved_copies *from)
-{
+static void add_up(const dt_variable *v, const dt_saved_copies *from) {
     const int64_t copies = from->copies;
     const dt_view sum = copy_of(v, from->data, 0);
     const double share = aggregation_of(v, from) == DT_AGGREGATE_MEAN ? (double)copies : 1;
@@ -58,25 +58,21 @@ static void add_up(const dt_variable *v, const dt_saved_copies *from)
         int64_t whole = 0;
         for (int64_t r = 0; r < copies; r++) {
             const dt_view copy = copy_of(v, from->data, r);
-            if (dt_dtype_is_float(v->type.dtype))
-                real += dt_cell_double(&copy, i);
-            else
-                whole = dt_int_add(whole, dt_cell_int(&copy, i));
+            if (dt_dtype_is_float(v->type.dtype)) real += dt_cell_double(&copy, i);
+            else whole = dt_int_add(whole, dt_cell_int(&copy, i));
         }
-        if (dt_dtype_is_float(v->type.dtype))
-            dt_cell_set_double(&sum, i, real / share);
-        else
-            dt_cell_set_int(&sum, i, whole);
+        if (dt_dtype_is_float(v->type.dtype)) dt_cell_set_double(&sum, i, real / share);
+        else dt_cell_set_int(&sum, i, whole);
     }
 }
 
-void dt_variable_restore(dt_variable *v, const dt_saved_copies *from)
-{
+void dt_variable_restore(dt_variable *v, const dt_saved_copies *from) {
     const dt_aggregation how = aggregation_of(v, from);
     const int64_t copies = from->copies;
     void *data = from->data;
     const size_t bytes = (size_t)dt_type_bytes(&v->type);
-    const bool divides = v->aggregation == DT_AGGREGATE_SUM && dt_variable_is_on_read(v); /* the first copy has it all */
+    /* the first copy has it all */
+    const bool divides = v->aggregation == DT_AGGREGATE_SUM && dt_variable_is_on_read(v);
 
     char *own = dt_host_edit(v);
 
@@ -84,12 +80,11 @@ void dt_variable_restore(dt_variable *v, const dt_saved_copies *from)
         memcpy(own, data, bytes * (size_t)copies);
         return;
     }
-    if (copies > 1 && (how == DT_AGGREGATE_SUM || (how == DT_AGGREGATE_MEAN && !are_equal(v, data, copies))))
+    if (copies > 1 &&
+        (how == DT_AGGREGATE_SUM || (how == DT_AGGREGATE_MEAN && !are_equal(v, data, copies))))
         add_up(v, from);
     memcpy(own, data, bytes);
     for (int64_t r = 1; v->stack && r < v->stack->type.dim[0]; r++)
-        if (divides)
-            memset(own + (size_t)r * bytes, 0, bytes);
-        else
-            memcpy(own + (size_t)r * bytes, data, bytes);
+        if (divides) memset(own + (size_t)r * bytes, 0, bytes);
+        else memcpy(own + (size_t)r * bytes, data, bytes);
 }

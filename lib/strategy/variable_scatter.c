@@ -1,48 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scatter: changes numbered rows of a variable in each copy separately. It is therefore only supported where
- * copies need not agree on what is written.
+ * Scatter: changes numbered rows of a variable in each copy separately. It is therefore only
+ * supported where copies need not agree on what is written.
  */
 #include "op/cells.h"
 #include "strategy/variable.h"
 
-static const char *const names[] = { "scatter_update", "scatter_add", "scatter_sub", "scatter_mul", "scatter_div", "scatter_min", "scatter_max" };
+static const char *const names[] = {"scatter_update", "scatter_add", "scatter_sub", "scatter_mul",
+                                    "scatter_div",    "scatter_min", "scatter_max"};
 
-static dt_status *check_kind(const dt_variable *v, dt_scatter how)
-{
+static dt_status *check_kind(const dt_variable *v, dt_scatter how) {
     if ((unsigned)how > DT_SCATTER_MAX)
         return dt_fail(DT_E_VARIABLE, NULL, "%d is not a dt_scatter", (int)how);
     if (dt_variable_is_on_read(v))
-        return dt_fail(DT_E_SCATTER, NULL, "variable '%s' has synchronization ON_READ, which does not support %s", v->path, names[how]);
+        return dt_fail(DT_E_SCATTER, NULL,
+                       "variable '%s' has synchronization ON_READ, which does not support %s",
+                       v->path, names[how]);
     if (v->strategy && (v->aggregation == DT_AGGREGATE_SUM || v->aggregation == DT_AGGREGATE_MEAN))
-        return dt_fail(DT_E_SCATTER, NULL, "variable '%s' has aggregation %s: %s is supported with NONE and ONLY_FIRST_REPLICA", v->path,
-                       dt_aggregation_name(v->aggregation), names[how]);
+        return dt_fail(
+            DT_E_SCATTER, NULL,
+            "variable '%s' has aggregation %s: %s is supported with NONE and ONLY_FIRST_REPLICA",
+            v->path, dt_aggregation_name(v->aggregation), names[how]);
     return NULL;
 }
 
 /* updates are (index..., rest of the variable's dimensions). */
-static dt_status *check_shapes(const dt_variable *v, const dt_tensor *index, const dt_tensor *updates)
-{
+static dt_status *check_shapes(const dt_variable *v, const dt_tensor *index,
+                               const dt_tensor *updates) {
     const dt_type *i = &index->type, *u = &updates->type;
-    bool fits = v->type.rank > 0 && u->dtype == v->type.dtype && u->rank == i->rank + v->type.rank - 1;
+    bool fits =
+        v->type.rank > 0 && u->dtype == v->type.dtype && u->rank == i->rank + v->type.rank - 1;
 
     if (dt_dtype_is_float(i->dtype) || i->dtype == DT_BOOL)
-        return dt_fail(DT_E_VARIABLE, NULL, "row numbers must be integers, got %s", dt_dtype_name(i->dtype));
+        return dt_fail(DT_E_VARIABLE, NULL, "row numbers must be integers, got %s",
+                       dt_dtype_name(i->dtype));
     for (int d = 0; fits && d < u->rank; d++)
         fits = u->dim[d] == (d < i->rank ? i->dim[d] : v->type.dim[d - i->rank + 1]);
     if (!fits)
-        return dt_fail(DT_E_VARIABLE, NULL, "updates of type %s do not fit rows of the variable '%s' of type %s", dt_text_of(u).s, v->path,
-                       dt_text_of(&v->type).s);
+        return dt_fail(DT_E_VARIABLE, NULL,
+                       "updates of type %s do not fit rows of the variable '%s' of type %s",
+                       dt_text_of(u).s, v->path, dt_text_of(&v->type).s);
     for (int64_t k = 0; k < dt_type_elements(i); k++) {
-        int64_t row = dt_cell_int(&(dt_view){ *i, index->data }, k);
+        int64_t row = dt_cell_int(&(dt_view){*i, index->data}, k);
         if (row < 0 || row >= v->type.dim[0])
-            return dt_fail(DT_E_VARIABLE, NULL, "row %lld is out of range for variable '%s', which has %lld", (long long)row, v->path, (long long)v->type.dim[0]);
+            return dt_fail(DT_E_VARIABLE, NULL,
+                           "row %lld is out of range for variable '%s', which has %lld",
+                           (long long)row, v->path, (long long)v->type.dim[0]);
     }
     return NULL;
 }
 
-static double combined(dt_scatter how, double old, double x)
-{
+static double combined(dt_scatter how, double old, double x) {
     switch (how) {
     case DT_SCATTER_ADD: return old + x;
     case DT_SCATTER_SUB: return old - x;
@@ -56,8 +64,7 @@ static double combined(dt_scatter how, double old, double x)
 }
 
 /* Of 64 bits: what lies above INT64_MAX is positive. */
-static uint64_t combined_uint64(dt_scatter how, uint64_t old, uint64_t x)
-{
+static uint64_t combined_uint64(dt_scatter how, uint64_t old, uint64_t x) {
     switch (how) {
     case DT_SCATTER_ADD: return old + x;
     case DT_SCATTER_SUB: return old - x;
@@ -70,8 +77,7 @@ static uint64_t combined_uint64(dt_scatter how, uint64_t old, uint64_t x)
     return x;
 }
 
-static int64_t combined_int(dt_scatter how, int64_t old, int64_t x)
-{
+static int64_t combined_int(dt_scatter how, int64_t old, int64_t x) {
     switch (how) {
     case DT_SCATTER_ADD: return dt_int_add(old, x);
     case DT_SCATTER_SUB: return dt_int_subtract(old, x);
@@ -84,24 +90,29 @@ static int64_t combined_int(dt_scatter how, int64_t old, int64_t x)
     return x;
 }
 
-static void scatter(const dt_view *copy, dt_scatter how, const dt_view *index, const dt_view *updates)
-{
+static void scatter(const dt_view *copy, dt_scatter how, const dt_view *index,
+                    const dt_view *updates) {
     int64_t width = copy->type.dim[0] ? dt_type_elements(&copy->type) / copy->type.dim[0] : 0;
 
     for (int64_t k = 0; k < dt_type_elements(&index->type); k++)
         for (int64_t d = 0; d < width; d++) {
             int64_t to = dt_cell_int(index, k) * width + d, from = k * width + d;
             if (dt_dtype_is_float(copy->type.dtype))
-                dt_cell_set_double(copy, to, combined(how, dt_cell_double(copy, to), dt_cell_double(updates, from)));
+                dt_cell_set_double(
+                    copy, to,
+                    combined(how, dt_cell_double(copy, to), dt_cell_double(updates, from)));
             else if (copy->type.dtype == DT_UINT64)
-                dt_cell_set_int(copy, to, (int64_t)combined_uint64(how, (uint64_t)dt_cell_int(copy, to), (uint64_t)dt_cell_int(updates, from)));
+                dt_cell_set_int(copy, to,
+                                (int64_t)combined_uint64(how, (uint64_t)dt_cell_int(copy, to),
+                                                         (uint64_t)dt_cell_int(updates, from)));
             else
-                dt_cell_set_int(copy, to, combined_int(how, dt_cell_int(copy, to), dt_cell_int(updates, from)));
+                dt_cell_set_int(
+                    copy, to, combined_int(how, dt_cell_int(copy, to), dt_cell_int(updates, from)));
         }
 }
 
-dt_status *dt_variable_scatter(dt_variable *v, dt_scatter how, const dt_tensor *index, const dt_tensor *updates)
-{
+dt_status *dt_variable_scatter(dt_variable *v, dt_scatter how, const dt_tensor *index,
+                               const dt_tensor *updates) {
     DT_LIVE(v);
     DT_LIVE(index);
     DT_LIVE(updates);
@@ -113,7 +124,8 @@ dt_status *dt_variable_scatter(dt_variable *v, dt_scatter how, const dt_tensor *
     DT_TRY(dt_variable_edit(v));
     for (int r = 0; r < (v->stack ? dt_variable_copies(v) : 1); r++) {
         dt_view copy = dt_variable_copy(v, r);
-        scatter(&copy, how, &(dt_view){ index->type, index->data }, &(dt_view){ updates->type, updates->data });
+        scatter(&copy, how, &(dt_view){index->type, index->data},
+                &(dt_view){updates->type, updates->data});
     }
     return NULL;
 }

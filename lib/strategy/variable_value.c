@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables outside of step functions: reading, assigning and adding. Writes apply to each copy; the copies of a
- * SyncOnReadVariable are combined when it is read.
+ * Variables outside of step functions: reading, assigning and adding. Writes apply to each copy;
+ * the copies of a SyncOnReadVariable are combined when it is read.
  */
 #include "op/cells.h"
 #include "strategy/variable.h"
@@ -9,21 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the scope of the variable's strategy: another's must not be open, nor a step function be running. */
-dt_status *dt_variable_outside(const dt_variable *v, const char *call)
-{
+/* In the scope of the variable's strategy: another's must not be open, nor a step function be
+ * running. */
+dt_status *dt_variable_outside(const dt_variable *v, const char *call) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want_variable(v, call));
     if (dt_context_now() != DT_OUTSIDE)
-        return dt_fail(DT_E_SCOPE, NULL, "%s cannot be called in a step function; use dt_variable_read or dt_variable_assign there", call);
+        return dt_fail(DT_E_SCOPE, NULL,
+                       "%s cannot be called in a step function; use dt_variable_read or "
+                       "dt_variable_assign there",
+                       call);
     return v->strategy ? dt_scope_fits(v->strategy) : NULL;
 }
 
 /* ---- reading ---- */
 
 /* Sums in double, and integers in 64 bits, in replica order. */
-static void aggregate(const dt_variable *v, const dt_view *out)
-{
+static void aggregate(const dt_variable *v, const dt_view *out) {
     int replicas = dt_variable_copies(v);
     bool mean = v->aggregation == DT_AGGREGATE_MEAN;
 
@@ -32,49 +34,45 @@ static void aggregate(const dt_variable *v, const dt_view *out)
         int64_t whole = 0;
         for (int r = 0; r < replicas; r++) {
             dt_view copy = dt_variable_copy(v, r);
-            if (dt_dtype_is_float(v->type.dtype))
-                sum += dt_cell_double(&copy, i);
-            else
-                whole = dt_int_add(whole, dt_cell_int(&copy, i));
+            if (dt_dtype_is_float(v->type.dtype)) sum += dt_cell_double(&copy, i);
+            else whole = dt_int_add(whole, dt_cell_int(&copy, i));
         }
         if (dt_dtype_is_float(v->type.dtype))
             dt_cell_set_double(out, i, mean ? sum / replicas : sum);
-        else
-            dt_cell_set_int(out, i, whole);
+        else dt_cell_set_int(out, i, whole);
     }
 }
 
-static dt_status *check_readable(const dt_variable *v)
-{
-    if (!dt_variable_is_on_read(v) || v->aggregation != DT_AGGREGATE_NONE)
-        return NULL;
-    return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' cannot be read here: its aggregation is NONE; read one replica's copy with dt_variable_local",
+static dt_status *check_readable(const dt_variable *v) {
+    if (!dt_variable_is_on_read(v) || v->aggregation != DT_AGGREGATE_NONE) return NULL;
+    return dt_fail(DT_E_VARIABLE, NULL,
+                   "variable '%s' cannot be read here: its aggregation is NONE; read one replica's "
+                   "copy with dt_variable_local",
                    v->path);
 }
 
-dt_status *dt_variable_value(dt_variable *v, dt_tensor **out)
-{
+dt_status *dt_variable_value(dt_variable *v, dt_tensor **out) {
     DT_LIVE(v);
     dt_tensor *t = NULL;
 
     DT_TRY(dt_variable_outside(v, "dt_variable_value"));
     DT_TRY(dt_want(out, "dt_variable_value", "handle to fill"));
     DT_TRY(check_readable(v));
-    if (v->type.dtype == DT_BOOL && dt_variable_is_on_read(v) && v->aggregation != DT_AGGREGATE_ONLY_FIRST_REPLICA)
-        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is bool: its copies cannot be summed", v->path);
+    if (v->type.dtype == DT_BOOL && dt_variable_is_on_read(v) &&
+        v->aggregation != DT_AGGREGATE_ONLY_FIRST_REPLICA)
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is bool: its copies cannot be summed",
+                       v->path);
     DT_TRY(dt_variable_fetch(v));
     DT_TRY(dt_tensor_new(&t, &v->type));
     if (dt_variable_is_on_read(v) && v->aggregation != DT_AGGREGATE_ONLY_FIRST_REPLICA)
-        aggregate(v, &(dt_view){ t->type, t->data });
-    else
-        memcpy(t->data, dt_host_data(v), (size_t)dt_type_bytes(&v->type));
+        aggregate(v, &(dt_view){t->type, t->data});
+    else memcpy(t->data, dt_host_data(v), (size_t)dt_type_bytes(&v->type));
     dt_tensor_unref(*out);
     *out = t;
     return NULL;
 }
 
-dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out)
-{
+dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out) {
     DT_LIVE(v);
     dt_tensor *t = NULL;
 
@@ -82,7 +80,8 @@ dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out)
     DT_TRY(dt_want_variable(v, "dt_variable_local"));
     DT_TRY(dt_want(out, "dt_variable_local", "handle to fill"));
     if (replica < 0 || replica >= dt_variable_copies(v))
-        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' has no copy %d; it has %d", v->path, replica, dt_variable_copies(v));
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' has no copy %d; it has %d", v->path,
+                       replica, dt_variable_copies(v));
     DT_TRY(dt_variable_fetch(v));
     DT_TRY(dt_tensor_new(&t, &v->type));
     memcpy(t->data, dt_variable_copy(v, replica).data, (size_t)dt_type_bytes(&v->type));
@@ -92,8 +91,7 @@ dt_status *dt_variable_local(dt_variable *v, int replica, dt_tensor **out)
     return NULL;
 }
 
-dt_status *dt_values_set_variable(dt_values *values, const char *name, dt_variable *v)
-{
+dt_status *dt_values_set_variable(dt_values *values, const char *name, dt_variable *v) {
     DT_LIVE(values);
     DT_LIVE(v);
     int n = dt_variable_copies(v);
@@ -102,14 +100,12 @@ dt_status *dt_values_set_variable(dt_values *values, const char *name, dt_variab
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want_variable(v, "dt_values_set_variable"));
     dt_tensor **t = dt_alloc((size_t)n * sizeof *t);
-    for (int r = 0; r < n && !s; r++)
-        s = dt_variable_local(v, r, &t[r]);
+    for (int r = 0; r < n && !s; r++) s = dt_variable_local(v, r, &t[r]);
     if (!s)
-        s = v->strategy ? dt_values_set_per_replica(values, name, t, n) : dt_values_set(values, name, t[0]);
-    if (!s)
-        ((dt_value_entry *)dt_values_find(values, name))->kind = dt_variable_kind(v);
-    for (int r = 0; r < n; r++)
-        dt_tensor_unref(t[r]);
+        s = v->strategy ? dt_values_set_per_replica(values, name, t, n)
+                        : dt_values_set(values, name, t[0]);
+    if (!s) ((dt_value_entry *)dt_values_find(values, name))->kind = dt_variable_kind(v);
+    for (int r = 0; r < n; r++) dt_tensor_unref(t[r]);
     free(t);
     return s;
 }
@@ -122,79 +118,79 @@ typedef struct writing {
     int64_t share; /* copies get value / share */
 } writing;
 
-static const char *const verbs[] = { [DT_ASSIGN] = "assign", [DT_ASSIGN_ADD] = "assign_add", [DT_ASSIGN_SUB] = "assign_sub" };
+static const char *const verbs[] = {
+    [DT_ASSIGN] = "assign", [DT_ASSIGN_ADD] = "assign_add", [DT_ASSIGN_SUB] = "assign_sub"};
 
-static dt_status *check_write(const writing *w)
-{
+static dt_status *check_write(const writing *w) {
     const dt_variable *v = w->v;
 
     if ((unsigned)w->how > DT_ASSIGN_SUB)
         return dt_fail(DT_E_VARIABLE, NULL, "%d is not a dt_write", (int)w->how);
     if (w->how != DT_ASSIGN && v->type.dtype == DT_BOOL)
-        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is bool: nothing can be added to it", v->path);
+        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is bool: nothing can be added to it",
+                       v->path);
     DT_TRY(check_readable(v));
     if (dt_variable_is_on_read(v) && v->aggregation == DT_AGGREGATE_SUM && w->how != DT_ASSIGN)
-        return dt_fail(DT_E_VARIABLE, NULL, "variable '%s' is the sum of its %d copies: %s is only possible in a step function; assign it", v->path,
-                       dt_variable_copies(v), verbs[w->how]);
+        return dt_fail(DT_E_VARIABLE, NULL,
+                       "variable '%s' is the sum of its %d copies: %s is only possible in a step "
+                       "function; assign it",
+                       v->path, dt_variable_copies(v), verbs[w->how]);
     return NULL;
 }
 
-static dt_status *check_value(const dt_variable *v, const dt_tensor *t)
-{
-    dt_str is = { 0 }, ought = { 0 };
+static dt_status *check_value(const dt_variable *v, const dt_tensor *t) {
+    dt_str is = {0}, ought = {0};
 
-    if (dt_type_equal(&t->type, &v->type))
-        return NULL;
+    if (dt_type_equal(&t->type, &v->type)) return NULL;
     dt_type_print(&t->type, &is);
     dt_type_print(&v->type, &ought);
-    dt_status *s = dt_fail(DT_E_VARIABLE, NULL, "cannot assign %s to the variable '%s' of type %s", dt_str_text(&is), v->path, dt_str_text(&ought));
+    dt_status *s = dt_fail(DT_E_VARIABLE, NULL, "cannot assign %s to the variable '%s' of type %s",
+                           dt_str_text(&is), v->path, dt_str_text(&ought));
     dt_str_release(&is);
     dt_str_release(&ought);
     return s;
 }
 
-static void write_cell(const writing *w, const dt_view *copy, const dt_view *value, int64_t i)
-{
+static void write_cell(const writing *w, const dt_view *copy, const dt_view *value, int64_t i) {
     if (dt_dtype_is_float(copy->type.dtype)) {
         double x = dt_cell_double(value, i) / (double)w->share, old = dt_cell_double(copy, i);
-        dt_cell_set_double(copy, i, w->how == DT_ASSIGN ? x : w->how == DT_ASSIGN_ADD ? old + x : old - x);
+        dt_cell_set_double(copy, i,
+                           w->how == DT_ASSIGN       ? x
+                           : w->how == DT_ASSIGN_ADD ? old + x
+                                                     : old - x);
     } else {
         int64_t x = dt_cell_int(value, i) / w->share, old = dt_cell_int(copy, i);
-        dt_cell_set_int(copy, i, w->how == DT_ASSIGN ? x : w->how == DT_ASSIGN_ADD ? dt_int_add(old, x) : dt_int_subtract(old, x));
+        dt_cell_set_int(copy, i,
+                        w->how == DT_ASSIGN       ? x
+                        : w->how == DT_ASSIGN_ADD ? dt_int_add(old, x)
+                                                  : dt_int_subtract(old, x));
     }
 }
 
-static void write_copy(const writing *w, int replica, const dt_tensor *value)
-{
-    dt_view copy = dt_variable_copy(w->v, replica), from = { value->type, value->data };
+static void write_copy(const writing *w, int replica, const dt_tensor *value) {
+    dt_view copy = dt_variable_copy(w->v, replica), from = {value->type, value->data};
 
     for (int64_t i = 0, n = dt_type_elements(&copy.type); i < n; i++)
         write_cell(w, &copy, &from, i);
 }
 
-static int distinct_copies(const dt_variable *v)
-{
-    return v->stack ? dt_variable_copies(v) : 1;
-}
+static int distinct_copies(const dt_variable *v) { return v->stack ? dt_variable_copies(v) : 1; }
 
-static dt_status *write_single(writing *w, const dt_tensor *value)
-{
+static dt_status *write_single(writing *w, const dt_tensor *value) {
     DT_TRY(check_write(w));
     DT_TRY(check_value(w->v, value));
     DT_TRY(dt_variable_edit(w->v));
-    for (int r = 0; r < distinct_copies(w->v); r++)
-        write_copy(w, r, value);
+    for (int r = 0; r < distinct_copies(w->v); r++) write_copy(w, r, value);
     return NULL;
 }
 
-static writing begin(dt_variable *v, dt_write how)
-{
-    bool shares = dt_variable_is_on_read(v) && v->aggregation == DT_AGGREGATE_SUM && how == DT_ASSIGN;
-    return (writing){ v, how, shares ? dt_variable_copies(v) : 1 };
+static writing begin(dt_variable *v, dt_write how) {
+    bool shares =
+        dt_variable_is_on_read(v) && v->aggregation == DT_AGGREGATE_SUM && how == DT_ASSIGN;
+    return (writing){v, how, shares ? dt_variable_copies(v) : 1};
 }
 
-dt_status *dt_variable_set(dt_variable *v, dt_write how, dt_tensor *value)
-{
+dt_status *dt_variable_set(dt_variable *v, dt_write how, dt_tensor *value) {
     DT_LIVE(v);
     DT_LIVE(value);
     DT_TRY(dt_variable_outside(v, "dt_variable_set"));
@@ -204,23 +200,20 @@ dt_status *dt_variable_set(dt_variable *v, dt_write how, dt_tensor *value)
 }
 
 /* Copy i gets the i-th value. */
-static dt_status *write_each(writing *w, const dt_value_entry *e)
-{
+static dt_status *write_each(writing *w, const dt_value_entry *e) {
     DT_TRY(check_write(w));
     if (e->n != dt_variable_copies(w->v))
-        return dt_fail(DT_E_VARIABLE, NULL, "'%s' has values for %d replicas, but variable '%s' has %d copies", e->name, e->n, w->v->path,
-                       dt_variable_copies(w->v));
-    for (int r = 0; r < e->n; r++)
-        DT_TRY(check_value(w->v, dt_entry_local(e, r)));
-    if (w->v->strategy)
-        DT_TRY(dt_variable_diverge(w->v, e->n));
-    for (int r = 0; r < e->n; r++)
-        write_copy(w, r, dt_entry_local(e, r));
+        return dt_fail(DT_E_VARIABLE, NULL,
+                       "'%s' has values for %d replicas, but variable '%s' has %d copies", e->name,
+                       e->n, w->v->path, dt_variable_copies(w->v));
+    for (int r = 0; r < e->n; r++) DT_TRY(check_value(w->v, dt_entry_local(e, r)));
+    if (w->v->strategy) DT_TRY(dt_variable_diverge(w->v, e->n));
+    for (int r = 0; r < e->n; r++) write_copy(w, r, dt_entry_local(e, r));
     return NULL;
 }
 
-dt_status *dt_variable_set_from(dt_variable *v, dt_write how, const dt_values *values, const char *name)
-{
+dt_status *dt_variable_set_from(dt_variable *v, dt_write how, const dt_values *values,
+                                const char *name) {
     DT_LIVE(v);
     DT_LIVE(values);
     DT_TRY(dt_variable_outside(v, "dt_variable_set_from"));
@@ -230,6 +223,7 @@ dt_status *dt_variable_set_from(dt_variable *v, dt_write how, const dt_values *v
     writing w = begin(v, how);
 
     if (!e)
-        return dt_fail(DT_E_VARIABLE, NULL, "no value '%s' to assign to the variable '%s'", name, v->path);
+        return dt_fail(DT_E_VARIABLE, NULL, "no value '%s' to assign to the variable '%s'", name,
+                       v->path);
     return e->per_replica ? write_each(&w, e) : write_single(&w, dt_entry_local(e, 0));
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the cores of each replica: tf.tpu.experimental.DeviceAssignment.build, step by step as in TensorFlow,
- * because users compare coordinates.
+ * Chooses the cores of each replica: tf.tpu.experimental.DeviceAssignment.build, step by step as in
+ * TensorFlow, because users compare coordinates.
  *
- * A replica is a block of computation_shape cores, computation_stride apart. The mesh is divided into such blocks,
- * and the replicas get a grid of them that is as close to a cube as possible, so that they are near each other. If
- * replicas use whole chips and fill the mesh, both the chips in a block and the blocks in the mesh follow rings
- * (ring.c):
+ * A replica is a block of computation_shape cores, computation_stride apart. The mesh is divided
+ * into such blocks, and the replicas get a grid of them that is as close to a cube as possible, so
+ * that they are near each other. If replicas use whole chips and fill the mesh, both the chips in a
+ * block and the blocks in the mesh follow rings (ring.c):
  *
  *     v3-8, computation_shape [1,1,1,2], 4 replicas         r0 -- r1
  *                                                            |     |
@@ -32,20 +32,20 @@ typedef struct plan {
 
 /* ---- checks, in TensorFlow's order ---- */
 
-static dt_status *check_rank(const char *name, int rank)
-{
+static dt_status *check_rank(const char *name, int rank) {
     if (rank != 4)
-        return dt_fail(DT_E_COMPUTATION_SHAPE, NULL, "%s must have 4 numbers, [x, y, z, core], got %d", name, rank);
+        return dt_fail(DT_E_COMPUTATION_SHAPE, NULL,
+                       "%s must have 4 numbers, [x, y, z, core], got %d", name, rank);
     return NULL;
 }
 
-static dt_status *check_positive(const char *name, const int64_t v[4])
-{
+static dt_status *check_positive(const char *name, const int64_t v[4]) {
     for (int k = 0; k < 4; k++)
         if (v[k] < 1) {
             dt_str text = {0};
             dt_list_print(&text, v, 4);
-            dt_status *s = dt_fail(DT_E_COMPUTATION_SHAPE, NULL, "%s must be positive, got %s", name, dt_str_text(&text));
+            dt_status *s = dt_fail(DT_E_COMPUTATION_SHAPE, NULL, "%s must be positive, got %s",
+                                   name, dt_str_text(&text));
             dt_str_release(&text);
             return s;
         }
@@ -53,73 +53,73 @@ static dt_status *check_positive(const char *name, const int64_t v[4])
 }
 
 /* How many replicas of a block there is room for. */
-static int64_t room_for(const int mesh[4], const int64_t block[4], const int64_t stride[4])
-{
+static int64_t room_for(const int mesh[4], const int64_t block[4], const int64_t stride[4]) {
     int64_t room = 1, footprint;
     for (int k = 0; k < 4; k++)
-        room *= dt_mul_fits(block[k], stride[k], &footprint) && footprint <= mesh[k] ? mesh[k] / footprint * stride[k] : 0;
+        room *= dt_mul_fits(block[k], stride[k], &footprint) && footprint <= mesh[k]
+                    ? mesh[k] / footprint * stride[k]
+                    : 0;
     return room;
 }
 
-/* A block of as many cores that does fit, as often as is wanted: whole chips before many of them. */
-static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4], int64_t replicas, int64_t block[4])
-{
+/* A block of as many cores that does fit, as often as is wanted: whole chips before many of
+ * them. */
+static bool find_block(const int mesh[4], int64_t cores, const int64_t stride[4], int64_t replicas,
+                       int64_t block[4]) {
     for (block[3] = mesh[3]; block[3] >= 1; block[3]--)
         for (block[2] = 1; block[2] <= mesh[2]; block[2]++)
             for (block[1] = 1; block[1] <= mesh[1]; block[1]++) {
                 int64_t layer = block[3] * block[2] * block[1];
                 block[0] = cores / layer;
-                if (cores % layer == 0 && room_for(mesh, block, stride) >= replicas)
-                    return true;
+                if (cores % layer == 0 && room_for(mesh, block, stride) >= replicas) return true;
             }
     return false;
 }
 
-/* "use tpu: sim:v4-16 with cores_per_chip: 2, mesh [2,2,2,2]": the smallest slice of these chips (NULL: of any) with room for so many blocks;
- * nothing where there is none. */
-static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footprint[4], int64_t blocks)
-{
+/* "use tpu: sim:v4-16 with cores_per_chip: 2, mesh [2,2,2,2]": the smallest slice of these chips
+ * (NULL: of any) with room for so many blocks; nothing where there is none. */
+static void print_slice(dt_str *text, const dt_chip *chip, const int64_t footprint[4],
+                        int64_t blocks) {
     dt_slice s;
     int devices;
-    if (!dt_slice_with_room(chip, footprint, blocks, &s, &devices))
-        return;
+    if (!dt_slice_with_room(chip, footprint, blocks, &s, &devices)) return;
     dt_str_printf(text, "use tpu: sim:%s", s.name);
-    if (devices != s.chip->devices)
-        dt_str_printf(text, " with cores_per_chip: %d", devices);
+    if (devices != s.chip->devices) dt_str_printf(text, " with cores_per_chip: %d", devices);
     dt_str_puts(text, ", mesh ");
     dt_list_print_4(text, (int[4]){s.chips[0], s.chips[1], s.chips[2], devices});
 }
 
-/* What would do instead, with room for all replicas: another block of as many cores, another slice. Memory is not looked at: that is what plan does next. */
-static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t shape[4], const int64_t stride[4], int64_t replicas)
-{
+/* What would do instead, with room for all replicas: another block of as many cores, another slice.
+ * Memory is not looked at: that is what plan does next. */
+static dt_status *note_block(dt_status *s, const dt_topology *t, const int64_t shape[4],
+                             const int64_t stride[4], int64_t replicas) {
     int64_t cores = 1, steps = 1, block[4], footprint[4];
     for (int k = 0; k < 4; k++)
-        if (!dt_mul_fits(cores, shape[k], &cores) || !dt_mul_fits(steps, stride[k], &steps) || !dt_mul_fits(shape[k], stride[k], &footprint[k]))
+        if (!dt_mul_fits(cores, shape[k], &cores) || !dt_mul_fits(steps, stride[k], &steps) ||
+            !dt_mul_fits(shape[k], stride[k], &footprint[k]))
             return s;
-    const int64_t blocks = replicas > steps ? (replicas + steps - 1) / steps : 1; /* replicas of one stride lie in each other's gaps */
+    /* replicas of one stride lie in each other's gaps */
+    const int64_t blocks = replicas > steps ? (replicas + steps - 1) / steps : 1;
     dt_str text = {0}, slice = {0};
     if (find_block(t->mesh, cores, stride, replicas > 1 ? replicas : 1, block)) {
         dt_str_printf(&text, "%lld logical devices that fit: ", (long long)cores);
         dt_list_print(&text, block, 4);
     }
     print_slice(&slice, t->slice ? t->slice->chip : NULL, footprint, blocks);
-    if (slice.size == 0)
-        print_slice(&slice, NULL, footprint, blocks);
+    if (slice.size == 0) print_slice(&slice, NULL, footprint, blocks);
     if (text.size || slice.size)
-        s = dt_note(s, "= %s%s%s", dt_str_text(&text), text.size && slice.size ? "; or " : "", dt_str_text(&slice));
+        s = dt_note(s, "= %s%s%s", dt_str_text(&text), text.size && slice.size ? "; or " : "",
+                    dt_str_text(&slice));
     dt_str_release(&text);
     dt_str_release(&slice);
     return s;
 }
 
 /* ", a footprint of [4,1,1,1]," */
-static void print_stride(dt_str *text, const int64_t shape[4], const int64_t stride[4])
-{
+static void print_stride(dt_str *text, const int64_t shape[4], const int64_t stride[4]) {
     int64_t footprint[4];
     bool known = true;
-    for (int k = 0; k < 4; k++)
-        known = dt_mul_fits(shape[k], stride[k], &footprint[k]) && known;
+    for (int k = 0; k < 4; k++) known = dt_mul_fits(shape[k], stride[k], &footprint[k]) && known;
     dt_str_puts(text, " with computation_stride ");
     dt_list_print(text, stride, 4);
     if (known) {
@@ -129,9 +129,10 @@ static void print_stride(dt_str *text, const int64_t shape[4], const int64_t str
     }
 }
 
-/* "computation_shape [1,2,2,2] does not fit v3-8, mesh [2,2,1,2]", with strides their product too. */
-static dt_status *does_not_fit(const dt_topology *t, const int64_t shape[4], const int64_t stride[4], int64_t replicas, int axis)
-{
+/* "computation_shape [1,2,2,2] does not fit v3-8, mesh [2,2,1,2]", with strides their product
+ * too. */
+static dt_status *does_not_fit(const dt_topology *t, const int64_t shape[4],
+                               const int64_t stride[4], int64_t replicas, int axis) {
     static const char *const names[] = {"x", "y", "z", "core"};
     dt_str text = {0};
     dt_str_puts(&text, "computation_shape ");
@@ -144,12 +145,13 @@ static dt_status *does_not_fit(const dt_topology *t, const int64_t shape[4], con
     dt_str_release(&text);
     int64_t size;
     if (dt_mul_fits(shape[axis], stride[axis], &size))
-        s = dt_suggest(s, "%s is %lld, the slice has %d", names[axis], (long long)size, t->mesh[axis]);
+        s = dt_suggest(s, "%s is %lld, the slice has %d", names[axis], (long long)size,
+                       t->mesh[axis]);
     return note_block(s, t, shape, stride, replicas);
 }
 
-static dt_status *check_footprint(const dt_topology *t, const int64_t shape[4], const int64_t stride[4], int64_t replicas)
-{
+static dt_status *check_footprint(const dt_topology *t, const int64_t shape[4],
+                                  const int64_t stride[4], int64_t replicas) {
     for (int k = 0; k < 4; k++) {
         int64_t footprint;
         if (!dt_mul_fits(shape[k], stride[k], &footprint) || footprint > t->mesh[k])
@@ -158,10 +160,10 @@ static dt_status *check_footprint(const dt_topology *t, const int64_t shape[4], 
     return NULL;
 }
 
-static dt_status *too_many(const plan *p, int64_t replicas)
-{
+static dt_status *too_many(const plan *p, int64_t replicas) {
     dt_str text = {0};
-    dt_str_printf(&text, "requested %lld replicas but only %lld with computation_shape ", (long long)replicas, (long long)p->most);
+    dt_str_printf(&text, "requested %lld replicas but only %lld with computation_shape ",
+                  (long long)replicas, (long long)p->most);
     dt_list_print_4(&text, p->shape);
     dt_str_puts(&text, " and computation_stride ");
     dt_list_print_4(&text, p->stride);
@@ -172,8 +174,7 @@ static dt_status *too_many(const plan *p, int64_t replicas)
     return s;
 }
 
-static dt_status *check(const dt_topology *t, const dt_device_assignment_options *spec, plan *p)
-{
+static dt_status *check(const dt_topology *t, const dt_device_assignment_options *spec, plan *p) {
     static const int64_t ones[4] = {1, 1, 1, 1};
     const int64_t *shape = spec->computation_shape ? spec->computation_shape : ones;
     const int64_t *stride = spec->computation_stride ? spec->computation_stride : ones;
@@ -191,36 +192,32 @@ static dt_status *check(const dt_topology *t, const dt_device_assignment_options
         p->most *= p->count[k];
         p->logical *= p->shape[k];
     }
-    if (spec->num_replicas > p->most)
-        return too_many(p, spec->num_replicas);
+    if (spec->num_replicas > p->most) return too_many(p, spec->num_replicas);
     if (spec->num_replicas < 0)
-        return dt_fail(DT_E_TOO_MANY_REPLICAS, NULL, "num_replicas must be at least 0, got %lld", (long long)spec->num_replicas);
+        return dt_fail(DT_E_TOO_MANY_REPLICAS, NULL, "num_replicas must be at least 0, got %lld",
+                       (long long)spec->num_replicas);
     p->replicas = (int)spec->num_replicas;
     return NULL;
 }
 
 /* ---- placing ---- */
 
-static int *core_of(dt_assignment *a, int replica, int logical)
-{
+static int *core_of(dt_assignment *a, int replica, int logical) {
     return a->core[(size_t)replica * (size_t)a->logical + (size_t)logical];
 }
 
 /* The smallest s with s^power >= n: ceil(n^(1/power)) without a power that is a hair too large. */
-static int64_t root_above(int64_t n, int power)
-{
+static int64_t root_above(int64_t n, int power) {
     for (int64_t s = 1;; s++) {
         int64_t product = 1;
-        for (int i = 0; i < power && product < n; i++)
-            product *= s;
-        if (product >= n)
-            return s;
+        for (int i = 0; i < power && product < n; i++) product *= s;
+        if (product >= n) return s;
     }
 }
 
-/* The grid of replicas: near a cube, the axis with the least room first; core before x, y, z among equals. */
-static void replica_grid(const plan *p, int grid[4])
-{
+/* The grid of replicas: near a cube, the axis with the least room first; core before x, y, z among
+ * equals. */
+static void replica_grid(const plan *p, int grid[4]) {
     static const int visit[4] = {3, 0, 1, 2};
     bool done[4] = {false};
     int64_t left = p->replicas;
@@ -236,19 +233,17 @@ static void replica_grid(const plan *p, int grid[4])
     }
 }
 
-static bool rings_fit(const plan *p)
-{
+static bool rings_fit(const plan *p) {
     for (int k = 0; k < 4; k++)
-        if (p->stride[k] != 1)
-            return false;
+        if (p->stride[k] != 1) return false;
     return p->shape[3] == p->topology->mesh[3] && p->replicas == p->most;
 }
 
 /* Blocks along a ring, and in each block chips along a ring with their cores. */
-static void place_on_rings(const plan *p, const int grid[4], dt_assignment *a)
-{
+static void place_on_rings(const plan *p, const int grid[4], dt_assignment *a) {
     const int chips = p->shape[0] * p->shape[1] * p->shape[2], cores = p->shape[3];
-    int(*inner)[3] = dt_alloc((size_t)chips * sizeof *inner), (*outer)[3] = dt_alloc((size_t)p->replicas * sizeof *outer);
+    int(*inner)[3] = dt_alloc((size_t)chips * sizeof *inner),
+    (*outer)[3] = dt_alloc((size_t)p->replicas * sizeof *outer);
     dt_ring(p->shape, inner);
     dt_ring(grid, outer);
     for (int r = 0; r < p->replicas; r++)
@@ -263,8 +258,7 @@ static void place_on_rings(const plan *p, const int grid[4], dt_assignment *a)
 }
 
 /* Replicas by coordinates, core fastest, then x, y, z; in a block x slowest, core fastest. */
-static void place_on_mesh(const plan *p, const int grid[4], dt_assignment *a)
-{
+static void place_on_mesh(const plan *p, const int grid[4], dt_assignment *a) {
     static const int digit[4] = {3, 0, 1, 2};
     for (int r = 0; r < p->replicas; r++) {
         int offset[4], rest = r;
@@ -285,41 +279,43 @@ static void place_on_mesh(const plan *p, const int grid[4], dt_assignment *a)
 }
 
 /* With devices missing blocks mean nothing: replicas are runs of the devices that are there. */
-static dt_status *place_in_task_order(const plan *p, dt_assignment *a)
-{
+static dt_status *place_in_task_order(const plan *p, dt_assignment *a) {
     const dt_topology *t = p->topology;
     for (int k = 0; k < 4; k++)
         if (p->stride[k] != 1)
-            return dt_fail(DT_E_MISSING_DEVICES, NULL, "%d positions of the mesh have no device; every computation_stride must be 1", t->missing);
+            return dt_fail(
+                DT_E_MISSING_DEVICES, NULL,
+                "%d positions of the mesh have no device; every computation_stride must be 1",
+                t->missing);
     int64_t needed = (int64_t)p->replicas * p->logical, there = (int64_t)t->tasks * t->devices;
     if (needed > there)
-        return dt_fail(DT_E_MISSING_DEVICES, NULL, "%d replicas with %d logical devices each need %lld devices, but the topology has %lld", p->replicas,
-                       p->logical, (long long)needed, (long long)there);
+        return dt_fail(
+            DT_E_MISSING_DEVICES, NULL,
+            "%d replicas with %d logical devices each need %lld devices, but the topology has %lld",
+            p->replicas, p->logical, (long long)needed, (long long)there);
     memcpy(a->core, t->coordinates, (size_t)needed * sizeof *a->core);
     return NULL;
 }
 
-static dt_status *place(const plan *p, dt_device_order order, dt_assignment *a)
-{
-    if (p->topology->missing)
-        return place_in_task_order(p, a);
+static dt_status *place(const plan *p, dt_device_order order, dt_assignment *a) {
+    if (p->topology->missing) return place_in_task_order(p, a);
     bool rings = rings_fit(p);
     if (order == DT_ORDER_RING && !rings)
-        return dt_fail(DT_E_DEVICE_ORDER, NULL, "device_order_mode ring is not possible: the replicas do not fill all 3 axes of %s with whole chips at stride 1; "
-                                                "use auto", dt_topology_name(p->topology));
-    if (p->replicas == 0)
-        return NULL;
+        return dt_fail(DT_E_DEVICE_ORDER, NULL,
+                       "device_order_mode ring is not possible: the replicas do not fill all 3 "
+                       "axes of %s with whole chips at stride 1; "
+                       "use auto",
+                       dt_topology_name(p->topology));
+    if (p->replicas == 0) return NULL;
     int grid[4];
     replica_grid(p, grid);
-    if (rings && order != DT_ORDER_MESH)
-        place_on_rings(p, grid, a);
-    else
-        place_on_mesh(p, grid, a);
+    if (rings && order != DT_ORDER_MESH) place_on_rings(p, grid, a);
+    else place_on_mesh(p, grid, a);
     return NULL;
 }
 
-DT_API dt_status *dt_device_assignment_build(dt_device_assignment **out, const dt_topology *t, const dt_device_assignment_options *options)
-{
+DT_API dt_status *dt_device_assignment_build(dt_device_assignment **out, const dt_topology *t,
+                                             const dt_device_assignment_options *options) {
     DT_LIVE(t);
     static const dt_device_assignment_options one = {.num_replicas = 1};
     const dt_device_assignment_options *spec = options ? options : &one;

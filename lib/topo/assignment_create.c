@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Assignments that are given core by core or put one replica on each core, and the reference counts of all
- * assignments. An assignment keeps its topology alive.
+ * Assignments that are given core by core or put one replica on each core, and the reference counts
+ * of all assignments. An assignment keeps its topology alive.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,28 +14,25 @@ enum { MOST_CORES = 1 << 24 };
 
 /* ---- life ---- */
 
-dt_assignment *dt_assignment_new(const dt_topology *t, int replicas, int logical)
-{
+dt_assignment *dt_assignment_new(const dt_topology *t, int replicas, int logical) {
     dt_assignment *a = dt_alloc(sizeof *a);
     a->refs = 1;
     a->topology = dt_topology_ref(t);
     a->replicas = replicas;
     a->logical = logical;
-    a->core = dt_alloc(dt_size_mul(dt_size_mul((size_t)replicas, (size_t)logical) + 1, sizeof *a->core));
+    a->core =
+        dt_alloc(dt_size_mul(dt_size_mul((size_t)replicas, (size_t)logical) + 1, sizeof *a->core));
     return a;
 }
 
-dt_assignment *dt_assignment_ref(const dt_assignment *a)
-{
+dt_assignment *dt_assignment_ref(const dt_assignment *a) {
     dt_assignment *counted = (dt_assignment *)a; /* the count is no part of what is constant */
     counted->refs++;
     return counted;
 }
 
-DT_API void dt_device_assignment_unref(dt_device_assignment *a)
-{
-    if (!DT_LAST(a))
-        return;
+DT_API void dt_device_assignment_unref(dt_device_assignment *a) {
+    if (!DT_LAST(a)) return;
     dt_topology_unref(a->topology);
     free(a->core);
     DT_RETIRE(a);
@@ -43,44 +40,51 @@ DT_API void dt_device_assignment_unref(dt_device_assignment *a)
 
 /* ---- core by core ---- */
 
-dt_status *dt_topology_given(const dt_topology *t)
-{
+dt_status *dt_topology_given(const dt_topology *t) {
     if (!t)
-        return dt_fail(DT_E_TOPOLOGY, NULL, "no topology was given; get one from dt_tpu_initialize or dt_topology_create");
+        return dt_fail(
+            DT_E_TOPOLOGY, NULL,
+            "no topology was given; get one from dt_tpu_initialize or dt_topology_create");
     return NULL;
 }
 
 /* [replicas][logical devices][4] */
-static dt_status *check_core_shape(const int64_t *shape, int rank)
-{
+static dt_status *check_core_shape(const int64_t *shape, int rank) {
     int64_t n;
     dt_status *s = NULL;
     dt_str text = {0};
     dt_list_print(&text, shape, rank < 0 ? 0 : rank < 8 ? rank : 8);
     if (rank != 3)
-        s = dt_fail(DT_E_TOPOLOGY, NULL, "core_assignment must have the 3 dimensions [replicas, logical devices, 4], got %d: %s", rank,
-                    dt_str_text(&text));
+        s = dt_fail(
+            DT_E_TOPOLOGY, NULL,
+            "core_assignment must have the 3 dimensions [replicas, logical devices, 4], got %d: %s",
+            rank, dt_str_text(&text));
     else if (shape[2] != 4)
-        s = dt_fail(DT_E_TOPOLOGY, NULL, "the last dimension (-1) of core_assignment must be the 4 coordinates, got shape %s", dt_str_text(&text));
+        s = dt_fail(
+            DT_E_TOPOLOGY, NULL,
+            "the last dimension (-1) of core_assignment must be the 4 coordinates, got shape %s",
+            dt_str_text(&text));
     else if (shape[0] < 0 || shape[1] < 0 || !dt_mul_fits(shape[0], shape[1], &n) || n > MOST_CORES)
-        s = dt_fail(DT_E_TOPOLOGY, NULL, "core_assignment can have 0 to %d logical devices, got shape %s", MOST_CORES, dt_str_text(&text));
+        s = dt_fail(DT_E_TOPOLOGY, NULL,
+                    "core_assignment can have 0 to %d logical devices, got shape %s", MOST_CORES,
+                    dt_str_text(&text));
     dt_str_release(&text);
     return s;
 }
 
 /* No core there: IndexError outside the mesh, and where a device is missing. */
-static dt_status *check_core(const dt_topology *t, const int64_t at[4], int64_t replica, int64_t logical)
-{
+static dt_status *check_core(const dt_topology *t, const int64_t at[4], int64_t replica,
+                             int64_t logical) {
     bool inside = true;
-    for (int k = 0; k < 4; k++)
-        inside = inside && at[k] >= 0 && at[k] < t->mesh[k];
+    for (int k = 0; k < 4; k++) inside = inside && at[k] >= 0 && at[k] < t->mesh[k];
     if (inside && dt_topology_has(t, (dt_coords){(int)at[0], (int)at[1], (int)at[2], (int)at[3]}))
         return NULL;
     dt_str text = {0}, mesh = {0};
     dt_list_print(&text, at, 4);
     dt_list_print_4(&mesh, t->mesh);
-    dt_status *s = dt_fail(DT_E_COORDINATES, NULL, "replica %lld, logical device %lld: no core at %s in %s", (long long)replica,
-                           (long long)logical, dt_str_text(&text), dt_topology_name(t));
+    dt_status *s =
+        dt_fail(DT_E_COORDINATES, NULL, "replica %lld, logical device %lld: no core at %s in %s",
+                (long long)replica, (long long)logical, dt_str_text(&text), dt_topology_name(t));
     for (int k = 0; k < 4 && !inside; k++)
         if (at[k] < 0 || at[k] >= t->mesh[k]) {
             s = dt_note(s, "= mesh %s: axis %d has size %d", dt_str_text(&mesh), k, t->mesh[k]);
@@ -91,28 +95,27 @@ static dt_status *check_core(const dt_topology *t, const int64_t at[4], int64_t 
     return s;
 }
 
-DT_API dt_status *dt_device_assignment_create(dt_device_assignment **out, const dt_topology *t, const int64_t *core, const int64_t *shape,
-                                              int rank)
-{
+DT_API dt_status *dt_device_assignment_create(dt_device_assignment **out, const dt_topology *t,
+                                              const int64_t *core, const int64_t *shape, int rank) {
     DT_LIVE(t);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_device_assignment_create", "place for the assignment"));
     DT_TRY(dt_topology_given(t));
     if (!core || !shape)
-        return dt_fail(DT_E_TOPOLOGY, NULL, "core_assignment must be given, with its shape [replicas, logical devices, 4]");
+        return dt_fail(
+            DT_E_TOPOLOGY, NULL,
+            "core_assignment must be given, with its shape [replicas, logical devices, 4]");
     DT_TRY(check_core_shape(shape, rank));
     for (int64_t i = 0; i < shape[0] * shape[1]; i++)
         DT_TRY(check_core(t, &core[4 * i], i / shape[1], i % shape[1]));
     dt_assignment *a = dt_assignment_new(t, (int)shape[0], (int)shape[1]);
-    for (int64_t i = 0; i < 4 * shape[0] * shape[1]; i++)
-        a->core[i / 4][i % 4] = (int)core[i];
+    for (int64_t i = 0; i < 4 * shape[0] * shape[1]; i++) a->core[i / 4][i % 4] = (int)core[i];
     dt_device_assignment_unref(*out);
     *out = a;
     return NULL;
 }
 
-dt_assignment *dt_assignment_each_core(const dt_topology *t)
-{
+dt_assignment *dt_assignment_each_core(const dt_topology *t) {
     dt_assignment *a = dt_assignment_new(t, t->tasks * t->devices, 1);
     memcpy(a->shape, (int[4]){1, 1, 1, 1}, sizeof a->shape);
     memcpy(a->core, t->coordinates, (size_t)a->replicas * sizeof *a->core);

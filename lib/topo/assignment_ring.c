@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queries on an assignment: where a replica is, which replicas a host has, and the order in which a ring
- * collective should visit them. Counting up makes a bad ring where hosts are numbered in blocks: on v3-8 with a
- * replica per core it crosses the square twice. The ring through all chips (ring.c) visits the replicas in a
- * better order.
+ * Queries on an assignment: where a replica is, which replicas a host has, and the order in which a
+ * ring collective should visit them. Counting up makes a bad ring where hosts are numbered in
+ * blocks: on v3-8 with a replica per core it crosses the square twice. The ring through all chips
+ * (ring.c) visits the replicas in a better order.
  *
  *     r0 r1 -- r2 r3        0 1 2 3 4 5 6 7: from 3 to 4 and from 7 to 0 two links
  *       |        |
@@ -16,52 +16,48 @@
 #include "topo/ring.h"
 #include "topo/topo.h"
 
-const int *dt_assignment_at(const dt_assignment *a, int replica, int logical)
-{
+const int *dt_assignment_at(const dt_assignment *a, int replica, int logical) {
     return a->core[(size_t)replica * (size_t)a->logical + (size_t)logical];
 }
 
-int dt_assignment_lookup(const dt_assignment *a, const dt_topology *t, int task, int logical, int *replicas)
-{
+int dt_assignment_lookup(const dt_assignment *a, const dt_topology *t, int task, int logical,
+                         int *replicas) {
     int n = 0;
     for (int r = 0; r < a->replicas && logical >= 0 && logical < a->logical; r++)
-        if (dt_topology_task(t, dt_assignment_at(a, r, logical)) == task)
-            replicas[n++] = r;
+        if (dt_topology_task(t, dt_assignment_at(a, r, logical)) == task) replicas[n++] = r;
     return n;
 }
 
-static int64_t length_of(const dt_assignment *a, const dt_topology *t, const int *order)
-{
+static int64_t length_of(const dt_assignment *a, const dt_topology *t, const int *order) {
     int64_t hops = 0;
     for (int i = 0; i < a->replicas; i++)
-        hops += dt_topology_hops(t, dt_assignment_at(a, order[i], 0), dt_assignment_at(a, order[(i + 1) % a->replicas], 0));
+        hops += dt_topology_hops(t, dt_assignment_at(a, order[i], 0),
+                                 dt_assignment_at(a, order[(i + 1) % a->replicas], 0));
     return hops;
 }
 
 /* Replicas as a ring through all chips meets their first cores. */
-static void order_by_ring(const dt_assignment *a, const dt_topology *t, int *order)
-{
+static void order_by_ring(const dt_assignment *a, const dt_topology *t, int *order) {
     const int chips = t->mesh[0] * t->mesh[1] * t->mesh[2], cores = t->mesh[3];
     int(*ring)[3] = dt_alloc((size_t)chips * sizeof *ring);
-    int *owner = dt_alloc((size_t)chips * (size_t)cores * sizeof *owner); /* by id: 1 + replica, 0: none */
+    /* by id: 1 + replica, 0: none */
+    int *owner = dt_alloc((size_t)chips * (size_t)cores * sizeof *owner);
     dt_ring(t->mesh, ring);
     for (int r = 0; r < a->replicas; r++)
         owner[dt_topology_id(t, dt_assignment_at(a, r, 0))] = 1 + r;
     for (int i = 0, n = 0; i < chips; i++)
         for (int core = 0; core < cores; core++) {
-            int who = owner[dt_topology_id(t, (dt_coords){ring[i][0], ring[i][1], ring[i][2], core})];
-            if (who)
-                order[n++] = who - 1;
+            int who =
+                owner[dt_topology_id(t, (dt_coords){ring[i][0], ring[i][1], ring[i][2], core})];
+            if (who) order[n++] = who - 1;
         }
     free(owner);
     free(ring);
 }
 
-void dt_assignment_ring(const dt_assignment *a, const dt_topology *t, int *order)
-{
+void dt_assignment_ring(const dt_assignment *a, const dt_topology *t, int *order) {
     int *other = dt_alloc((size_t)a->replicas * sizeof *other);
-    for (int r = 0; r < a->replicas; r++)
-        order[r] = r;
+    for (int r = 0; r < a->replicas; r++) order[r] = r;
     order_by_ring(a, t, other);
     if (length_of(a, t, other) < length_of(a, t, order))
         memcpy(order, other, (size_t)a->replicas * sizeof *order);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sheet of characters: draw on it in any order, then print it line by line without trailing blanks. */
+/* A sheet of characters: draw on it in any order, then print it line by line without trailing
+ * blanks. */
 #ifndef DT_TOPO_CANVAS_H
 #define DT_TOPO_CANVAS_H
 
@@ -12,7 +13,8 @@ typedef struct dt_canvas {
 
 dt_canvas dt_canvas_create(int lines, int columns);
 void dt_canvas_release(dt_canvas *c);
-/* Text (UTF-8) from a place to the right; what falls off the sheet is cut. The number of its characters. */
+/* Text (UTF-8) from a place to the right; what falls off the sheet is cut. The number of its
+ * characters. */
 int dt_canvas_put(dt_canvas *c, int line, int column, const char *text);
 /* The same character n times. */
 void dt_canvas_fill(dt_canvas *c, int line, int column, int n, const char *one);

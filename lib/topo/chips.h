@@ -1,187 +1,257 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Generations of chips, one row each: DT_CHIP(generation, fields of dt_chip). No include guard: expanded wherever a form of the
- * table is wanted. SI units; links are counted one way (a link of "164 GB/s" in some tables is two times 82). A number that nobody
- * has published is left out: 0.
+ * Generations of chips, one row each: DT_CHIP(generation, fields of dt_chip). No include guard:
+ * expanded wherever a form of the table is wanted. SI units; links are counted one way (a link of
+ * "164 GB/s" in some tables is two times 82). A number that nobody has published is left out: 0.
  *
- * Sources: [docs] the Cloud TPU pages of the generation; [hc] the TPUv2/v3 talk at Hot Chips 2020; [lib] libtpu 0.0.42.1 asked through
- * its C API; [jax] jax 0.10.2, pallas/mosaic/tpu_info.py; [dssa] the paper "A Domain-Specific Supercomputer for Training Deep
- * Neural Networks", from memory; [sb] the book "How to Scale Your Model"; [dawn] an entry of DAWNBench, 2018; [list] Google Cloud's list
- * prices, from memory; [recipes] AI-Hypercomputer/tpu-recipes, microbenchmarks; [mb] AI-Hypercomputer/accelerator-microbenchmarks, whose GB/s of a
- * psum are 2 V (N - 1) / N / seconds. [fit] calibrated on what libtpu 0.0.42.1 estimates for 111 products of matrices a generation
- * (tests/golden/products.h has others, to check): see lib/cost/core_product.c.
+ * Sources: [docs] the Cloud TPU pages of the generation; [hc] the TPUv2/v3 talk at Hot Chips 2020;
+ * [lib] libtpu 0.0.42.1 asked through its C API; [jax] jax 0.10.2, pallas/mosaic/tpu_info.py;
+ * [dssa] the paper "A Domain-Specific Supercomputer for Training Deep Neural Networks", from
+ * memory; [sb] the book "How to Scale Your Model"; [dawn] an entry of DAWNBench, 2018; [list]
+ * Google Cloud's list prices, from memory; [recipes] AI-Hypercomputer/tpu-recipes, microbenchmarks;
+ * [mb] AI-Hypercomputer/accelerator-microbenchmarks, whose GB/s of a psum are 2 V (N - 1) / N /
+ * seconds. [fit] calibrated on what libtpu 0.0.42.1 estimates for 111 products of matrices a
+ * generation (tests/golden/products.h has others, to check): see lib/cost/core_product.c.
  */
-DT_CHIP(v2,
-    .kind = "TPU v2",                  /* [lib] */
-    .cores = 2, .devices = 2,          /* [jax, lib] */
-    .counts_cores = true,              /* [docs] v2-8: 8 cores */
-    .core_flops = 46e12 / 2,           /* [jax] 46 TFLOP/s a chip; 2 * 128 * 128 * 0.7 GHz = 22.9e12 */
-    .clock_hz = 700e6,                 /* [hc] */
-    .mxus = 1, .mxu_size = 128,        /* [jax, docs] */
-    .core_hbm = INT64_C(16) << 29,     /* [docs] 16 GiB a chip */
-    .core_hbm_usable = 8034172928,     /* [lib] memory limit of a device */
-    .core_hbm_Bps = 700e9 / 2,         /* [hc] 700 GB/s a chip; [jax] 716 */
-    .core_vmem = INT64_C(16) << 20,    /* [jax] */
-    .kernel = { .launch = 950, .tile = 140, .share = 0.98, .result = 14.2, .hbm_share = 0.98, /* [fit] */
-                .measured_share = 1.0, .alus = 2 }, /* [sb] the profile of a 2048-class product: 100 % */
-    .links = 4, .link_Bps = 62e9,      /* [dssa] 496 Gbit/s; [sb] 120 GB/s for both ways */
-    .hop_s = 1e-6,                     /* [sb] */
-    .ring_efficiency = 0.96, .line_efficiency = 0.96, /* calibrated on [sb]'s profile: a reduce-scatter, 1.1 ms by its formula, took 1.13 ms */
-    .collective_s = 5e-6,              /* calibrated on v5e */
-    .usd_hour = 4.50 / 4,              /* [dawn] 4.50 for a v2-8 */
-    .dims = 2, .wrap = 16,             /* [lib] 8x16 wraps y, 16x16 both */
-    .shapes = "1x1 2x2 4x4 8x8 8x16 16x16", /* [lib] */
-    .host = {2, 2, 1})                 /* [lib] 4 chips */
-DT_CHIP(v3,
-    .kind = "TPU v3",                  /* [lib] */
-    .cores = 2, .devices = 2,          /* [jax, lib] */
-    .counts_cores = true,              /* [docs] v3-8: 8 cores */
-    .core_flops = 123e12 / 2,          /* [docs] 123 TFLOP/s a chip = clock arithmetic; [sb, jax] say 140 */
-    .clock_hz = 940e6,                 /* [hc] */
-    .mxus = 2, .mxu_size = 128,        /* [jax, docs] */
-    .core_hbm = INT64_C(32) << 29,     /* [docs] 32 GiB a chip */
-    .core_hbm_usable = 16624107520,    /* [lib] memory limit of a device */
-    .core_hbm_Bps = 900e9 / 2,         /* [docs] 900 GB/s a chip; [jax] 825 */
-    .core_vmem = INT64_C(16) << 20,    /* [jax] */
-    .kernel = { .launch = 900, .tile = 190, .share = 0.96, .result = 14.3, .hbm_share = 0.95, /* [fit] */
-                .measured_share = 0.96, .alus = 2, /* [fit] */
-                .measured_hbm = 0.70, .calibrated = "convnets" }, /* calibrated on ResNet-50 of MLPerf 0.6 on v3-32 and v3-128 */
-    .links = 4, .link_Bps = 82e9,      /* [dssa] 656 Gbit/s; [docs] pod all-reduce 340 TB/s over 1024 chips of 4 links: 83 */
-    .hop_s = 1e-6,                     /* [sb] */
-    .ring_efficiency = 0.96, .line_efficiency = 0.96, /* as v2 */
-    .collective_s = 5e-6,              /* calibrated on v5e */
-    .usd_hour = 8.00 / 4,              /* [list] 8.00 for a v3-8 */
-    .dims = 2, .wrap = 32,             /* [lib] 16x16 does not wrap, 16x32 wraps y, 32x32 both */
-    .shapes = "1x1 2x2 4x2 4x4 4x8 8x8 8x16 16x16 16x32 32x32", /* [lib] */
-    .host = {2, 2, 1})                 /* [docs] a v3-8 machine has 4 chips */
-DT_CHIP(v4,
-    .kind = "TPU v4",                  /* [lib] */
-    .cores = 2, .devices = 1,          /* [docs, lib] megacore, Cloud TPU's default; 2 where a program asks for them */
-    .counts_cores = true,              /* [docs] v4-8: 4 chips */
-    .core_flops = 275e12 / 2,          /* [docs] 275 TFLOP/s a chip */
-    .core_int8_ops = 275e12 / 2,       /* [docs] "275 teraflops (bf16 or int8)" */
-    .clock_hz = 1050e6,                /* 275e12 / (8 * 2 * 128 * 128) */
-    .mxus = 4, .mxu_size = 128,        /* [jax, docs] */
-    .core_hbm = INT64_C(32) << 29,     /* [docs] 32 GiB a chip */
-    .core_hbm_usable = 32745848832 / 2, /* [lib] memory limit of a device, both cores */
-    .core_hbm_Bps = 1200e9 / 2,        /* [docs] 1,200 GB/s a chip; [jax] 1,230 */
-    .core_vmem = INT64_C(16) << 20,    /* [jax] */
-    .cmem = INT64_C(128) << 20,        /* [jax] shared by both cores */
-    .kernel = { .launch = 1600, .tile = 73, .share = 0.875, .result = 14.0, .hbm_share = 0.73, .int8_rows = 105, /* [fit] */
-                .measured_share = 0.73, .resident = INT64_C(128) << 20, .alus = 2, .calibrated = "decoders" }, /* calibrated on MaxText's steps of a 22B decoder */
-    .links = 6, .link_Bps = 45e9,      /* [sb]; [docs] pod all-reduce 1.1 PB/s over 4096 chips of 6 links: 44.8 */
-    .hop_s = 1e-6,                     /* [sb] */
+DT_CHIP(v2, .kind = "TPU v2",       /* [lib] */
+        .cores = 2, .devices = 2,   /* [jax, lib] */
+        .counts_cores = true,       /* [docs] v2-8: 8 cores */
+        .core_flops = 46e12 / 2,    /* [jax] 46 TFLOP/s a chip; 2 * 128 * 128 * 0.7 GHz = 22.9e12 */
+        .clock_hz = 700e6,          /* [hc] */
+        .mxus = 1, .mxu_size = 128, /* [jax, docs] */
+        .core_hbm = INT64_C(16) << 29,  /* [docs] 16 GiB a chip */
+        .core_hbm_usable = 8034172928,  /* [lib] memory limit of a device */
+        .core_hbm_Bps = 700e9 / 2,      /* [hc] 700 GB/s a chip; [jax] 716 */
+        .core_vmem = INT64_C(16) << 20, /* [jax] */
+        /* [fit] */
+        .kernel = {.launch = 950,
+                   .tile = 140,
+                   .share = 0.98,
+                   .result = 14.2,
+                   .hbm_share = 0.98,
+                   /* [sb] the profile of a 2048-class product: 100 % */
+                   .measured_share = 1.0,
+                   .alus = 2},
+        .links = 4, .link_Bps = 62e9, /* [dssa] 496 Gbit/s; [sb] 120 GB/s for both ways */
+        .hop_s = 1e-6,                /* [sb] */
+        /* calibrated on [sb]'s profile: a reduce-scatter, 1.1 ms by its formula, took 1.13 ms */
+        .ring_efficiency = 0.96, .line_efficiency = 0.96,
+        .collective_s = 5e-6,                   /* calibrated on v5e */
+        .usd_hour = 4.50 / 4,                   /* [dawn] 4.50 for a v2-8 */
+        .dims = 2, .wrap = 16,                  /* [lib] 8x16 wraps y, 16x16 both */
+        .shapes = "1x1 2x2 4x4 8x8 8x16 16x16", /* [lib] */
+        .host = {2, 2, 1})                      /* [lib] 4 chips */
+DT_CHIP(v3, .kind = "TPU v3",                   /* [lib] */
+        .cores = 2, .devices = 2,               /* [jax, lib] */
+        .counts_cores = true,                   /* [docs] v3-8: 8 cores */
+        /* [docs] 123 TFLOP/s a chip = clock arithmetic; [sb, jax] say 140 */
+        .core_flops = 123e12 / 2, .clock_hz = 940e6, /* [hc] */
+        .mxus = 2, .mxu_size = 128,                  /* [jax, docs] */
+        .core_hbm = INT64_C(32) << 29,               /* [docs] 32 GiB a chip */
+        .core_hbm_usable = 16624107520,              /* [lib] memory limit of a device */
+        .core_hbm_Bps = 900e9 / 2,                   /* [docs] 900 GB/s a chip; [jax] 825 */
+        .core_vmem = INT64_C(16) << 20,              /* [jax] */
+        /* [fit] */
+        .kernel = {.launch = 900,
+                   .tile = 190,
+                   .share = 0.96,
+                   .result = 14.3,
+                   .hbm_share = 0.95,
+                   .measured_share = 0.96,
+                   .alus = 2, /* [fit] */
+                   /* calibrated on ResNet-50 of MLPerf 0.6 on v3-32 and v3-128 */
+                   .measured_hbm = 0.70,
+                   .calibrated = "convnets"},
+        /* [dssa] 656 Gbit/s; [docs] pod all-reduce 340 TB/s over 1024 chips of 4 links: 83 */
+        .links = 4, .link_Bps = 82e9, .hop_s = 1e-6,      /* [sb] */
+        .ring_efficiency = 0.96, .line_efficiency = 0.96, /* as v2 */
+        .collective_s = 5e-6,                             /* calibrated on v5e */
+        .usd_hour = 8.00 / 4,                             /* [list] 8.00 for a v3-8 */
+        .dims = 2, .wrap = 32, /* [lib] 16x16 does not wrap, 16x32 wraps y, 32x32 both */
+        .shapes = "1x1 2x2 4x2 4x4 4x8 8x8 8x16 16x16 16x32 32x32", /* [lib] */
+        .host = {2, 2, 1}) /* [docs] a v3-8 machine has 4 chips */
+DT_CHIP(
+    v4, .kind = "TPU v4", /* [lib] */
+    /* [docs, lib] megacore, Cloud TPU's default; 2 where a program asks for them */
+    .cores = 2, .devices = 1, .counts_cores = true, /* [docs] v4-8: 4 chips */
+    .core_flops = 275e12 / 2,                       /* [docs] 275 TFLOP/s a chip */
+    .core_int8_ops = 275e12 / 2,                    /* [docs] "275 teraflops (bf16 or int8)" */
+    .clock_hz = 1050e6,                             /* 275e12 / (8 * 2 * 128 * 128) */
+    .mxus = 4, .mxu_size = 128,                     /* [jax, docs] */
+    .core_hbm = INT64_C(32) << 29,                  /* [docs] 32 GiB a chip */
+    .core_hbm_usable = 32745848832 / 2,             /* [lib] memory limit of a device, both cores */
+    .core_hbm_Bps = 1200e9 / 2,                     /* [docs] 1,200 GB/s a chip; [jax] 1,230 */
+    .core_vmem = INT64_C(16) << 20,                 /* [jax] */
+    .cmem = INT64_C(128) << 20,                     /* [jax] shared by both cores */
+    /* [fit] */
+    .kernel = {.launch = 1600,
+               .tile = 73,
+               .share = 0.875,
+               .result = 14.0,
+               .hbm_share = 0.73,
+               .int8_rows = 105,
+               /* calibrated on MaxText's steps of a 22B decoder */
+               .measured_share = 0.73,
+               .resident = INT64_C(128) << 20,
+               .alus = 2,
+               .calibrated = "decoders"},
+    /* [sb]; [docs] pod all-reduce 1.1 PB/s over 4096 chips of 6 links: 44.8 */
+    .links = 6, .link_Bps = 45e9, .hop_s = 1e-6,      /* [sb] */
     .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as v5e */
-    .collective_s = 5e-6,              /* calibrated on v5e */
-    .pcie_Bps = 16e9,                  /* [sb] */
-    .dcn_Bps = 6.25e9,                 /* [sb] */
-    .usd_hour = 3.22,                  /* [list] */
-    .dims = 3, .wrap = 4,              /* [lib] cubes of 4x4x4 behind optical switches */
+    .collective_s = 5e-6,                             /* calibrated on v5e */
+    .pcie_Bps = 16e9,                                 /* [sb] */
+    .dcn_Bps = 6.25e9,                                /* [sb] */
+    .usd_hour = 3.22,                                 /* [list] */
+    .dims = 3, .wrap = 4, /* [lib] cubes of 4x4x4 behind optical switches */
     .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */
-    .cubes = 64, .any_order = true,    /* [lib] */
-    .host = {2, 2, 1})                 /* [lib] 4 chips */
-DT_CHIP(v5e,
-    .kind = "TPU v5 lite",             /* [lib] */
-    .type = "v5litepod",               /* [docs] v5litepod-16 */
-    .aliases = {"v5lite", "v5 lite"},  /* [jax] */
-    .cores = 1, .devices = 1,          /* [jax, lib] */
-    .core_flops = 197e12,              /* [docs] */
-    .core_int8_ops = 393e12,           /* [docs] */
-    .clock_hz = 1500e6,                /* [sb]; 197e12 / (4 * 2 * 128 * 128) = 1.503e9 */
-    .mxus = 4, .mxu_size = 128,        /* [jax, docs] */
-    .core_hbm = INT64_C(16) << 30,     /* [docs] 16 GiB */
-    .core_hbm_usable = 16909334528,    /* [lib] memory limit of a device */
-    .core_hbm_Bps = 819e9,             /* [docs] later copies say 800; [jax] 820 */
-    .core_vmem = INT64_C(128) << 20,   /* [jax] */
-    .kernel = { .launch = 3700, .tile = 33, .share = 0.985, .result = 14.1, .hbm_share = 0.755, .int8_rate = 2, /* [fit] */
-                .measured_share = 0.85, .resident = INT64_C(112) << 20, .alus = 3, .calibrated = "decoders" }, /* calibrated on MaxText's steps of 16B to 128B decoders */
-    .links = 4, .link_Bps = 45e9,      /* [sb]; [docs] 400 GB/s a chip both ways: 50 nominal */
-    .hop_s = 1e-6,                     /* [sb] */
-    .ring_efficiency = 0.95,           /* [sb] measured along the 16 of 8x16, from 10 MB up */
-    .line_efficiency = 0.83,           /* calibrated on [sb]'s profile: an all-gather of 33.5 MB over 4 without wraparound, 680 us */
-    .collective_s = 5e-6,              /* calibrated on [sb]'s profile of v5e: an all-gather of 131 kB in 8 us, of which 3 are hops */
-    .pcie_Bps = 16e9,                  /* [sb] */
-    .dcn_Bps = 3.125e9,                /* [docs] a host of 8 chips has 2 x 100 Gbit/s */
-    .usd_hour = 1.20,                  /* [sb] */
-    .dims = 2, .wrap = 16,             /* [lib] 8x16 wraps y, 16x16 both */
+    .cubes = 64, .any_order = true,                  /* [lib] */
+    .host = {2, 2, 1})                               /* [lib] 4 chips */
+DT_CHIP(
+    v5e, .kind = "TPU v5 lite",       /* [lib] */
+    .type = "v5litepod",              /* [docs] v5litepod-16 */
+    .aliases = {"v5lite", "v5 lite"}, /* [jax] */
+    .cores = 1, .devices = 1,         /* [jax, lib] */
+    .core_flops = 197e12,             /* [docs] */
+    .core_int8_ops = 393e12,          /* [docs] */
+    .clock_hz = 1500e6,               /* [sb]; 197e12 / (4 * 2 * 128 * 128) = 1.503e9 */
+    .mxus = 4, .mxu_size = 128,       /* [jax, docs] */
+    .core_hbm = INT64_C(16) << 30,    /* [docs] 16 GiB */
+    .core_hbm_usable = 16909334528,   /* [lib] memory limit of a device */
+    .core_hbm_Bps = 819e9,            /* [docs] later copies say 800; [jax] 820 */
+    .core_vmem = INT64_C(128) << 20,  /* [jax] */
+    /* [fit] */
+    .kernel = {.launch = 3700,
+               .tile = 33,
+               .share = 0.985,
+               .result = 14.1,
+               .hbm_share = 0.755,
+               .int8_rate = 2,
+               /* calibrated on MaxText's steps of 16B to 128B decoders */
+               .measured_share = 0.85,
+               .resident = INT64_C(112) << 20,
+               .alus = 3,
+               .calibrated = "decoders"},
+    .links = 4, .link_Bps = 45e9, /* [sb]; [docs] 400 GB/s a chip both ways: 50 nominal */
+    .hop_s = 1e-6,                /* [sb] */
+    .ring_efficiency = 0.95,      /* [sb] measured along the 16 of 8x16, from 10 MB up */
+    /* calibrated on [sb]'s profile: an all-gather of 33.5 MB over 4 without wraparound, 680 us */
+    .line_efficiency = 0.83,
+    /* calibrated on [sb]'s profile of v5e: an all-gather of 131 kB in 8 us, of which 3 are hops */
+    .collective_s = 5e-6, .pcie_Bps = 16e9, /* [sb] */
+    .dcn_Bps = 3.125e9,                     /* [docs] a host of 8 chips has 2 x 100 Gbit/s */
+    .usd_hour = 1.20,                       /* [sb] */
+    .dims = 2, .wrap = 16,                  /* [lib] 8x16 wraps y, 16x16 both */
     .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16", /* [lib, docs] */
-    .host = {2, 2, 1}, .lone_host = {2, 4, 1}) /* [docs] machines of 4 chips; up to 8 chips are one machine */
-DT_CHIP(v5p,
-    .kind = "TPU v5",                  /* [lib] */
-    .aliases = {"v5"},                 /* [jax] */
-    .cores = 2, .devices = 1,          /* [jax, lib] megacore */
-    .counts_cores = true,              /* [docs] v5p-8: 4 chips */
-    .core_flops = 459e12 / 2,          /* [docs] 459 TFLOP/s a chip */
-    .core_int8_ops = 918e12 / 2,       /* [docs] */
-    .core_fp8_flops = 459e12 / 2,      /* [jax] as bfloat16 */
-    .clock_hz = 1750e6,                /* [sb]; 459e12 / (8 * 2 * 128 * 128) */
-    .mxus = 4, .mxu_size = 128,        /* [jax, docs] */
-    .core_hbm = INT64_C(95) << 29,     /* [docs] 95 GiB a chip */
-    .core_hbm_usable = 102803437568 / 2, /* [lib] memory limit of a device, both cores: above the 95 GiB of the docs */
-    .core_hbm_Bps = 2765e9 / 2,        /* [docs] 2,765 GB/s a chip; [jax] 2,460 */
-    .core_vmem = INT64_C(64) << 20,    /* [jax] */
-    .kernel = { .launch = 4430, .tile = 30, .share = 0.955, .result = 11.2, .hbm_share = 0.63, .int8_rate = 2, /* [fit] */
-                .measured_share = 0.82, .resident = INT64_C(48) << 20, .alus = 2, .calibrated = "decoders" }, /* calibrated on MaxText's steps of 64B to 1,024B decoders */
-    .links = 6, .link_Bps = 90e9,      /* [sb]; [docs] 1,200 GB/s a chip both ways: 100 nominal */
-    .hop_s = 1e-6,                     /* [sb] */
+    /* [docs] machines of 4 chips; up to 8 chips are one machine */
+    .host = {2, 2, 1}, .lone_host = {2, 4, 1})
+DT_CHIP(
+    v5p, .kind = "TPU v5",         /* [lib] */
+    .aliases = {"v5"},             /* [jax] */
+    .cores = 2, .devices = 1,      /* [jax, lib] megacore */
+    .counts_cores = true,          /* [docs] v5p-8: 4 chips */
+    .core_flops = 459e12 / 2,      /* [docs] 459 TFLOP/s a chip */
+    .core_int8_ops = 918e12 / 2,   /* [docs] */
+    .core_fp8_flops = 459e12 / 2,  /* [jax] as bfloat16 */
+    .clock_hz = 1750e6,            /* [sb]; 459e12 / (8 * 2 * 128 * 128) */
+    .mxus = 4, .mxu_size = 128,    /* [jax, docs] */
+    .core_hbm = INT64_C(95) << 29, /* [docs] 95 GiB a chip */
+    /* [lib] memory limit of a device, both cores: above the 95 GiB of the docs */
+    .core_hbm_usable = 102803437568 / 2,
+    .core_hbm_Bps = 2765e9 / 2,     /* [docs] 2,765 GB/s a chip; [jax] 2,460 */
+    .core_vmem = INT64_C(64) << 20, /* [jax] */
+    /* [fit] */
+    .kernel = {.launch = 4430,
+               .tile = 30,
+               .share = 0.955,
+               .result = 11.2,
+               .hbm_share = 0.63,
+               .int8_rate = 2,
+               /* calibrated on MaxText's steps of 64B to 1,024B decoders */
+               .measured_share = 0.82,
+               .resident = INT64_C(48) << 20,
+               .alus = 2,
+               .calibrated = "decoders"},
+    .links = 6, .link_Bps = 90e9, /* [sb]; [docs] 1,200 GB/s a chip both ways: 100 nominal */
+    .hop_s = 1e-6,                /* [sb] */
     .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as v5e */
-    .collective_s = 5e-6,              /* calibrated on v5e */
-    .pcie_Bps = 16e9,                  /* [sb] */
-    .dcn_Bps = 6.25e9,                 /* [docs] 50 Gbit/s a chip */
-    .usd_hour = 4.20,                  /* [sb] */
-    .dims = 3, .wrap = 4,              /* [lib] cubes of 4x4x4 behind optical switches */
+    .collective_s = 5e-6,                             /* calibrated on v5e */
+    .pcie_Bps = 16e9,                                 /* [sb] */
+    .dcn_Bps = 6.25e9,                                /* [docs] 50 Gbit/s a chip */
+    .usd_hour = 4.20,                                 /* [sb] */
+    .dims = 3, .wrap = 4, /* [lib] cubes of 4x4x4 behind optical switches */
     .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */
-    .cubes = 140,                      /* [lib] 16x20x28; the largest job is 16x16x24 [docs] */
-    .host = {2, 2, 1})                 /* [lib] 4 chips */
-DT_CHIP(v6e,
-    .kind = "TPU v6 lite",             /* [lib] */
-    .aliases = {"v6lite", "v6 lite"},  /* [lib] */
-    .cores = 1, .devices = 1,          /* [jax, lib] */
-    .core_flops = 918e12,              /* [docs] */
-    .core_int8_ops = 1836e12,          /* [docs] */
-    .core_fp8_flops = 918e12,          /* [jax] as bfloat16 */
-    .clock_hz = 1750e6,                /* unknown; at this one the peak is 524288 FLOP a cycle, twice what 2 MXUs of 256 x 256 do [docs] */
-    .mxus = 2, .mxu_size = 256,        /* [jax, docs] */
-    .core_hbm = INT64_C(32) << 30,     /* [docs] 32 GiB */
-    .core_hbm_usable = 33550235648,    /* [lib] memory limit of a device */
-    .core_hbm_Bps = 1638e9,            /* [docs] */
-    .core_vmem = INT64_C(128) << 20,   /* [jax] */
-    .kernel = { .launch = 4300, .tile = 127, .share = 0.845, .result = 7.6, .hbm_share = 0.845, .int8_rate = 1.5, /* [fit] */
-                .measured_share = 0.9, .resident = INT64_C(96) << 20, .alus = 2.7 }, /* [recipes] 8192^3: 90 % */
-    .links = 4, .link_Bps = 90e9,      /* [sb]; [docs] 800 GB/s a chip both ways: 100 nominal */
-    .hop_s = 1e-6,                     /* [sb] */
-    .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as v5e */
-    .sum_efficiency = 0.69,            /* calibrated on the psum of 606 MB over 16x16 of [recipes], by [mb] 5.12 ms */
-    .collective_s = 5e-6,              /* calibrated on v5e */
-    .pcie_Bps = 32e9,                  /* [sb] */
-    .dcn_Bps = 12.5e9,                 /* [docs] a host of 8 chips has 4 x 200 Gbit/s */
-    .usd_hour = 2.70,                  /* [list] */
-    .dims = 2, .wrap = 16,             /* [lib] 8x16 wraps y, 16x16 both */
-    .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16", /* [lib, docs] */
-    .host = {2, 2, 1}, .lone_host = {2, 4, 1}) /* [docs] machines of 4 chips; up to 8 chips are one machine */
-DT_CHIP(tpu7x,
-    .kind = "TPU7x",                   /* [lib] */
+    .cubes = 140,                         /* [lib] 16x20x28; the largest job is 16x16x24 [docs] */
+    .host = {2, 2, 1})                    /* [lib] 4 chips */
+DT_CHIP(v6e, .kind = "TPU v6 lite",       /* [lib] */
+        .aliases = {"v6lite", "v6 lite"}, /* [lib] */
+        .cores = 1, .devices = 1,         /* [jax, lib] */
+        .core_flops = 918e12,             /* [docs] */
+        .core_int8_ops = 1836e12,         /* [docs] */
+        .core_fp8_flops = 918e12,         /* [jax] as bfloat16 */
+        /* unknown; at this one the peak is 524288 FLOP a cycle, twice what 2 MXUs of 256 x 256 do
+     * [docs] */
+        .clock_hz = 1750e6, .mxus = 2, .mxu_size = 256, /* [jax, docs] */
+        .core_hbm = INT64_C(32) << 30,                  /* [docs] 32 GiB */
+        .core_hbm_usable = 33550235648,                 /* [lib] memory limit of a device */
+        .core_hbm_Bps = 1638e9,                         /* [docs] */
+        .core_vmem = INT64_C(128) << 20,                /* [jax] */
+        /* [fit] */
+        .kernel = {.launch = 4300,
+                   .tile = 127,
+                   .share = 0.845,
+                   .result = 7.6,
+                   .hbm_share = 0.845,
+                   .int8_rate = 1.5,
+                   /* [recipes] 8192^3: 90 % */
+                   .measured_share = 0.9,
+                   .resident = INT64_C(96) << 20,
+                   .alus = 2.7},
+        .links = 4, .link_Bps = 90e9, /* [sb]; [docs] 800 GB/s a chip both ways: 100 nominal */
+        .hop_s = 1e-6,                /* [sb] */
+        .ring_efficiency = 0.95, .line_efficiency = 0.83, /* as v5e */
+        /* calibrated on the psum of 606 MB over 16x16 of [recipes], by [mb] 5.12 ms */
+        .sum_efficiency = 0.69, .collective_s = 5e-6, /* calibrated on v5e */
+        .pcie_Bps = 32e9,                             /* [sb] */
+        .dcn_Bps = 12.5e9,     /* [docs] a host of 8 chips has 4 x 200 Gbit/s */
+        .usd_hour = 2.70,      /* [list] */
+        .dims = 2, .wrap = 16, /* [lib] 8x16 wraps y, 16x16 both */
+        .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16", /* [lib, docs] */
+        /* [docs] machines of 4 chips; up to 8 chips are one machine */
+        .host = {2, 2, 1}, .lone_host = {2, 4, 1})
+DT_CHIP(
+    tpu7x, .kind = "TPU7x",               /* [lib] */
     .aliases = {"v7x", "7x", "ironwood"}, /* [docs] Ironwood */
-    .cores = 2, .devices = 2,          /* [jax, lib] two chiplets, each a device */
-    .counts_cores = true,              /* [docs] tpu7x-8: 4 chips */
-    .core_flops = 2307e12 / 2,         /* [docs] 2,307 TFLOP/s a chip */
-    .core_fp8_flops = 4614e12 / 2,     /* [docs] 4,614 TFLOP/s a chip */
-    .clock_hz = 2200e6,                /* unknown; at this one the peak is 524288 FLOP a cycle, twice what 2 MXUs of 256 x 256 do [docs] */
-    .mxus = 2, .mxu_size = 256,        /* [jax, docs] */
-    .core_hbm = INT64_C(192) << 29,    /* [docs] 192 GiB a chip */
-    .core_hbm_usable = 101732839424,   /* [lib] memory limit of a device */
-    .core_hbm_Bps = 7380e9 / 2,        /* [docs] 7,380 GB/s a chip */
-    .core_vmem = INT64_C(64) << 20,    /* [jax] */
-    .kernel = { .launch = 5460, .tile = 119, .share = 0.88, .result = 4.15, .hbm_share = 0.78, .int8_rows = 200, .vectors = true, /* [fit] */
-                .measured_share = 0.83, .resident = INT64_C(48) << 20, .alus = 2.6 }, /* [recipes] 16384^3: 82.4 %, 32768^3: 82.9 % */
-    .links = 6, .link_Bps = 100e9,     /* [docs] 1,200 GB/s a chip both ways, nominal */
-    .hop_s = 1e-6,                     /* [sb] of v5p; of tpu7x unknown */
-    .ring_efficiency = 0.86, .line_efficiency = 0.75, /* as v5e, of 90 % of the nominal rate, as [sb] counts all other generations */
-    .collective_s = 5e-6,              /* calibrated on v5e */
-    .core_link_Bps = 6 * 2 * 100e9,    /* [docs] between the chiplets, six times a link; from memory */
-    .dcn_Bps = 12.5e9,                 /* [docs] 100 Gbit/s a chip */
-    .dims = 3, .wrap = 4,              /* [lib] cubes of 4x4x4 behind optical switches */
+    .cores = 2, .devices = 2,             /* [jax, lib] two chiplets, each a device */
+    .counts_cores = true,                 /* [docs] tpu7x-8: 4 chips */
+    .core_flops = 2307e12 / 2,            /* [docs] 2,307 TFLOP/s a chip */
+    .core_fp8_flops = 4614e12 / 2,        /* [docs] 4,614 TFLOP/s a chip */
+    /* unknown; at this one the peak is 524288 FLOP a cycle, twice what 2 MXUs of 256 x 256 do
+     * [docs] */
+    .clock_hz = 2200e6, .mxus = 2, .mxu_size = 256, /* [jax, docs] */
+    .core_hbm = INT64_C(192) << 29,                 /* [docs] 192 GiB a chip */
+    .core_hbm_usable = 101732839424,                /* [lib] memory limit of a device */
+    .core_hbm_Bps = 7380e9 / 2,                     /* [docs] 7,380 GB/s a chip */
+    .core_vmem = INT64_C(64) << 20,                 /* [jax] */
+    /* [fit] */
+    .kernel = {.launch = 5460,
+               .tile = 119,
+               .share = 0.88,
+               .result = 4.15,
+               .hbm_share = 0.78,
+               .int8_rows = 200,
+               .vectors = true,
+               /* [recipes] 16384^3: 82.4 %, 32768^3: 82.9 % */
+               .measured_share = 0.83,
+               .resident = INT64_C(48) << 20,
+               .alus = 2.6},
+    .links = 6, .link_Bps = 100e9, /* [docs] 1,200 GB/s a chip both ways, nominal */
+    .hop_s = 1e-6,                 /* [sb] of v5p; of tpu7x unknown */
+    /* as v5e, of 90 % of the nominal rate, as [sb] counts all other generations */
+    .ring_efficiency = 0.86, .line_efficiency = 0.75, .collective_s = 5e-6, /* calibrated on v5e */
+    /* [docs] between the chiplets, six times a link; from memory */
+    .core_link_Bps = 6 * 2 * 100e9, .dcn_Bps = 12.5e9, /* [docs] 100 Gbit/s a chip */
+    .dims = 3, .wrap = 4, /* [lib] cubes of 4x4x4 behind optical switches */
     .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */
-    .cubes = 144, .long_twists = true, /* [lib] 9,216 chips */
-    .host = {2, 2, 1})                 /* [docs] 4 chips */
+    .cubes = 144, .long_twists = true,               /* [lib] 9,216 chips */
+    .host = {2, 2, 1})                               /* [docs] 4 chips */
 #undef DT_CHIP

@@ -1,30 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cluster: hosts on a network, each with devices that are linked inside, as a job describes them. It is a topology like that of a slice, whose chips are the
- * hosts and whose cores are their devices, of a chip of which no more is known than its rates:
+ * A cluster: hosts on a network, each with devices that are linked inside, as a job describes them.
+ * It is a topology like that of a slice, whose chips are the hosts and whose cores are their
+ * devices, of a chip of which no more is known than its rates:
  *
  *     4 hosts x 2 devices      mesh [x 1, y 4, z 1, core 2]
  *
- * Hosts are joined by a switch, and so are the devices of a host: each sends and receives at its own rate, whoever the others are (coll/switched.c).
+ * Hosts are joined by a switch, and so are the devices of a host: each sends and receives at its
+ * own rate, whoever the others are (coll/switched.c).
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "topo/draw.h"
 
-/* Vector work goes at half the rate of products: there is no second operation to a number. One lane of dt_core_roofline's is 1,024 numbers. */
+/* Vector work goes at half the rate of products: there is no second operation to a number. One lane
+ * of dt_core_roofline's is 1,024 numbers. */
 enum { LANES = 1024, SHOWN = 16 };
 
-dt_topology *dt_topology_of_cluster(const dt_cluster_facts *f)
-{
+dt_topology *dt_topology_of_cluster(const dt_cluster_facts *f) {
     const dt_chip chip = {
-        .generation = "cluster", .kind = "device", .is_host = true, .cores = f->devices, .devices = f->devices, .counts_cores = true,
-        .core_flops = f->flops, .clock_hz = f->flops / 2 / LANES, .core_hbm = f->memory, .core_hbm_usable = f->memory, .core_hbm_Bps = f->memory_Bps,
-        .kernel = { .alus = 1 }, .link_Bps = f->between_Bps, .core_link_Bps = f->inside_Bps, .hop_s = f->latency_s, .usd_hour = f->usd_hour,
-        .dims = 2, .host = { 1, 1, 1 }, .lone_host = { 1, 1, 1 },
+        .generation = "cluster",
+        .kind = "device",
+        .is_host = true,
+        .cores = f->devices,
+        .devices = f->devices,
+        .counts_cores = true,
+        .core_flops = f->flops,
+        .clock_hz = f->flops / 2 / LANES,
+        .core_hbm = f->memory,
+        .core_hbm_usable = f->memory,
+        .core_hbm_Bps = f->memory_Bps,
+        .kernel = {.alus = 1},
+        .link_Bps = f->between_Bps,
+        .core_link_Bps = f->inside_Bps,
+        .hop_s = f->latency_s,
+        .usd_hour = f->usd_hour,
+        .dims = 2,
+        .host = {1, 1, 1},
+        .lone_host = {1, 1, 1},
     };
-    dt_slice s = { .chip = &chip, .chips = { 1, f->hosts, 1 } };
-    snprintf(s.name, sizeof s.name, "%d host%s x %d device%s", f->hosts, f->hosts == 1 ? "" : "s", f->devices, f->devices == 1 ? "" : "s");
+    dt_slice s = {.chip = &chip, .chips = {1, f->hosts, 1}};
+    snprintf(s.name, sizeof s.name, "%d host%s x %d device%s", f->hosts, f->hosts == 1 ? "" : "s",
+             f->devices, f->devices == 1 ? "" : "s");
     dt_topology *t = dt_topology_of_slice(&s);
     t->described = chip;
     t->own.chip = &t->described;
@@ -33,26 +51,24 @@ dt_topology *dt_topology_of_cluster(const dt_cluster_facts *f)
 
 /* ---- text ---- */
 
-void dt_cluster_header(const dt_topology *t, dt_str *out)
-{
+void dt_cluster_header(const dt_topology *t, dt_str *out) {
     const dt_chip *c = t->slice->chip;
     dt_str_printf(out, "%s   ", t->slice->name);
     dt_str_bytes(out, (double)c->core_hbm);
     dt_str_printf(out, " memory, %g TFLOP/s per device\n", c->core_flops / 1e12);
 }
 
-void dt_cluster_traffic(const dt_topology *t, dt_str *out)
-{
+void dt_cluster_traffic(const dt_topology *t, dt_str *out) {
     const dt_chip *c = t->slice->chip;
     if (t->devices > 1)
         dt_str_printf(out, "Devices of a host exchange %g GB/s each way. ", c->core_link_Bps / 1e9);
     if (t->tasks > 1)
-        dt_str_printf(out, "Hosts exchange %g GB/s each way, %g us after a message begins.", c->link_Bps / 1e9, c->hop_s * 1e6);
+        dt_str_printf(out, "Hosts exchange %g GB/s each way, %g us after a message begins.",
+                      c->link_Bps / 1e9, c->hop_s * 1e6);
 }
 
 /* Of many devices the first two and the last one. */
-static void put_host(const dt_topology *t, bool replicas, int host, dt_str *out)
-{
+static void put_host(const dt_topology *t, bool replicas, int host, dt_str *out) {
     dt_str_printf(out, "host %-4d [", host);
     for (int d = 0; d < t->devices; d++) {
         dt_str_printf(out, replicas ? "%s r%d" : "%s %d", d ? " |" : "", host * t->devices + d);
@@ -64,8 +80,7 @@ static void put_host(const dt_topology *t, bool replicas, int host, dt_str *out)
     dt_str_puts(out, " ]\n");
 }
 
-void dt_cluster_draw(const dt_topology_picture *p, int columns, dt_str *out)
-{
+void dt_cluster_draw(const dt_topology_picture *p, int columns, dt_str *out) {
     const dt_topology *t = p->topology;
     dt_str words = {0};
     dt_cluster_header(t, out);

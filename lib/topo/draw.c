@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A slice as text: one plane of chips for each z, with rows y and columns x; each chip shows its cores.
+ * A slice as text: one plane of chips for each z, with rows y and columns x; each chip shows its
+ * cores.
  *
  *     v3-8   4 chips (2x2)   8 cores   16 GiB HBM per core   1 host   mesh [x 2, y 2, z 1, core 2]
  *
@@ -16,8 +17,8 @@
  *              ||  ||  ||  ||
  *      y=1    ~4===5---6===7~
  *
- * All labels are as wide as the longest, so that cells and links line up. The legend stands beside a single plane
- * if there is room, otherwise below.
+ * All labels are as wide as the longest, so that cells and links line up. The legend stands beside
+ * a single plane if there is room, otherwise below.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,49 +36,41 @@ typedef struct pen {
     const char *fold, *fold_down;
 } pen;
 
-static const pen *pen_of(const dt_sketch *k)
-{
+static const pen *pen_of(const dt_sketch *k) {
     static const pen ascii = {"-", "|", "=", "||", "~", ":", "...", "."};
-    static const pen utf8 = {"\u2500", "\u2502", "\u2550", "\u2551", "\u2504", "\u250a", "\u00b7\u00b7\u00b7", "\u22ee"};
+    static const pen utf8 = {
+        "\u2500", "\u2502", "\u2550", "\u2551", "\u2504", "\u250a", "\u00b7\u00b7\u00b7", "\u22ee"};
     return k->p->utf8 ? &utf8 : &ascii;
 }
 
 /* ---- labels ---- */
 
-static void label_devices(dt_sketch *k)
-{
+static void label_devices(dt_sketch *k) {
     for (int i = 0; i < k->t->tasks * k->t->devices; i++) {
         int id = dt_topology_id(k->t, k->t->coordinates[i]);
         snprintf(k->label[id], sizeof *k->label, "%d", id);
     }
 }
 
-static void label_replicas(dt_sketch *k, const dt_assignment *a)
-{
+static void label_replicas(dt_sketch *k, const dt_assignment *a) {
     for (int r = 0; r < a->replicas; r++)
         for (int l = 0; l < a->logical; l++) {
             char *label = k->label[dt_topology_id(k->t, dt_assignment_at(a, r, l))];
             k->used += !*label;
-            if (a->logical > 1)
-                snprintf(label, sizeof *k->label, "r%d.L%d", r, l);
-            else
-                snprintf(label, sizeof *k->label, "r%d", r);
+            if (a->logical > 1) snprintf(label, sizeof *k->label, "r%d.L%d", r, l);
+            else snprintf(label, sizeof *k->label, "r%d", r);
         }
 }
 
-static void label_cores(dt_sketch *k)
-{
+static void label_cores(dt_sketch *k) {
     int n = k->t->mesh[0] * k->t->mesh[1] * k->t->mesh[2] * k->t->mesh[3];
     k->label = dt_alloc(dt_size_mul((size_t)n, sizeof *k->label));
     k->label_width = 1;
-    if (k->p->assignment)
-        label_replicas(k, k->p->assignment);
-    else
-        label_devices(k);
+    if (k->p->assignment) label_replicas(k, k->p->assignment);
+    else label_devices(k);
     for (int id = 0; id < n; id++) {
         int width = (int)strlen(k->label[id]);
-        if (width > k->label_width)
-            k->label_width = width;
+        if (width > k->label_width) k->label_width = width;
     }
 }
 
@@ -88,26 +81,23 @@ typedef struct frame {
     int z, line, column; /* line of its first row of chips */
 } frame;
 
-static int column_of(const dt_sketch *k, const frame *f, int i)
-{
+static int column_of(const dt_sketch *k, const frame *f, int i) {
     return f->column + dt_sketch_column(k, i);
 }
 
 /* The chip at the i-th column and j-th row that are shown. */
-static void place_of(const dt_sketch *k, const frame *f, int i, int j, dt_coords at)
-{
-    memcpy(at, (dt_coords){dt_cut_at(&k->cut[0], i), dt_cut_at(&k->cut[1], j), f->z, 0}, sizeof(dt_coords));
+static void place_of(const dt_sketch *k, const frame *f, int i, int j, dt_coords at) {
+    memcpy(at, (dt_coords){dt_cut_at(&k->cut[0], i), dt_cut_at(&k->cut[1], j), f->z, 0},
+           sizeof(dt_coords));
 }
 
 /* Whether two neighbours of a slice of several hosts are on the same one. */
-static bool same_host(const dt_sketch *k, const dt_coords a, const dt_coords b)
-{
+static bool same_host(const dt_sketch *k, const dt_coords a, const dt_coords b) {
     return k->t->tasks > 1 && dt_topology_task(k->t, a) == dt_topology_task(k->t, b);
 }
 
 /* Columns that the chip takes. */
-static int draw_chip(dt_sketch *k, const frame *f, int i, int j)
-{
+static int draw_chip(dt_sketch *k, const frame *f, int i, int j) {
     dt_coords at;
     place_of(k, f, i, j, at);
     dt_str text = {0};
@@ -116,8 +106,7 @@ static int draw_chip(dt_sketch *k, const frame *f, int i, int j)
         dt_str_puts(&text, k->roomy ? at[3] ? " | " : "[ " : at[3] ? "|" : "");
         size_t from = text.size;
         dt_str_puts(&text, *label ? label : idle);
-        if (k->roomy)
-            dt_str_pad(&text, from, k->label_width);
+        if (k->roomy) dt_str_pad(&text, from, k->label_width);
     }
     dt_str_puts(&text, k->roomy ? " ]" : "");
     int n = dt_canvas_put(&k->canvas, f->line + 2 * j, column_of(k, f, i), dt_str_text(&text));
@@ -126,49 +115,48 @@ static int draw_chip(dt_sketch *k, const frame *f, int i, int j)
 }
 
 /* From a chip that ends at column `from` to the next one, or the fold. */
-static void draw_across(dt_sketch *k, const frame *f, int i, int j, int from)
-{
+static void draw_across(dt_sketch *k, const frame *f, int i, int j, int from) {
     const pen *with = pen_of(k);
     dt_coords a, b;
     int line = f->line + 2 * j, to = column_of(k, f, i + 1), inset = k->roomy;
     place_of(k, f, i, j, a);
     place_of(k, f, i + 1, j, b);
-    if (b[0] != a[0] + 1)
-        dt_canvas_put(&k->canvas, line, to - 4, with->fold);
+    if (b[0] != a[0] + 1) dt_canvas_put(&k->canvas, line, to - 4, with->fold);
     else
-        dt_canvas_fill(&k->canvas, line, from + inset, to - from - 2 * inset, same_host(k, a, b) ? with->host_across : with->across);
+        dt_canvas_fill(&k->canvas, line, from + inset, to - from - 2 * inset,
+                       same_host(k, a, b) ? with->host_across : with->across);
 }
 
-static void draw_down(dt_sketch *k, const frame *f, int i, int j)
-{
+static void draw_down(dt_sketch *k, const frame *f, int i, int j) {
     const pen *with = pen_of(k);
     dt_coords a, b;
     int column = column_of(k, f, i) + (k->roomy ? k->cell / 2 : 0), line = f->line + 2 * j + 1;
     place_of(k, f, i, j, a);
     place_of(k, f, i, j + 1, b);
-    dt_canvas_put(&k->canvas, line, column, b[1] != a[1] + 1 ? with->fold_down : same_host(k, a, b) ? with->host_down : with->down);
+    dt_canvas_put(&k->canvas, line, column,
+                  b[1] != a[1] + 1     ? with->fold_down
+                  : same_host(k, a, b) ? with->host_down
+                                       : with->down);
 }
 
-static void draw_row(dt_sketch *k, const frame *f, int j)
-{
+static void draw_row(dt_sketch *k, const frame *f, int j) {
     const int n = k->cut[0].n, line = f->line + 2 * j;
     int end = 0;
     for (int i = 0; i < n; i++) {
         end = column_of(k, f, i) + draw_chip(k, f, i, j);
-        if (i + 1 < n)
-            draw_across(k, f, i, j, end);
-        if (j + 1 < k->cut[1].n)
-            draw_down(k, f, i, j);
+        if (i + 1 < n) draw_across(k, f, i, j, end);
+        if (j + 1 < k->cut[1].n) draw_down(k, f, i, j);
     }
     if (dt_topology_wraps(k->t, 0)) {
         dt_canvas_put(&k->canvas, line, f->column, pen_of(k)->round_across);
-        dt_canvas_fill(&k->canvas, line, end + k->roomy, f->column + dt_sketch_plane_width(k) - end - k->roomy, pen_of(k)->round_across);
+        dt_canvas_fill(&k->canvas, line, end + k->roomy,
+                       f->column + dt_sketch_plane_width(k) - end - k->roomy,
+                       pen_of(k)->round_across);
     }
 }
 
 /* Stubs above the first row and below the last one. */
-static void draw_rounds(dt_sketch *k, const frame *f)
-{
+static void draw_rounds(dt_sketch *k, const frame *f) {
     for (int i = 0; i < k->cut[0].n && dt_topology_wraps(k->t, 1); i++) {
         int column = column_of(k, f, i) + (k->roomy ? k->cell / 2 : 0);
         dt_canvas_put(&k->canvas, f->line - 1, column, pen_of(k)->round_down);
@@ -177,27 +165,27 @@ static void draw_rounds(dt_sketch *k, const frame *f)
 }
 
 /* Column heads, centred above the chips where there is room. */
-static void draw_heads(dt_sketch *k, const frame *f, int line)
-{
+static void draw_heads(dt_sketch *k, const frame *f, int line) {
     for (int i = 0; i < k->cut[0].n; i++) {
         char head[16];
-        int length = snprintf(head, sizeof head, k->roomy || i == 0 ? "x=%d" : "%d", dt_cut_at(&k->cut[0], i));
-        dt_canvas_put(&k->canvas, line, column_of(k, f, i) + (k->roomy ? (k->cell - length) / 2 : 0), head);
+        int length = snprintf(head, sizeof head, k->roomy || i == 0 ? "x=%d" : "%d",
+                              dt_cut_at(&k->cut[0], i));
+        dt_canvas_put(&k->canvas, line,
+                      column_of(k, f, i) + (k->roomy ? (k->cell - length) / 2 : 0), head);
     }
     char head[16];
     snprintf(head, sizeof head, "z=%d", f->z);
-    if (k->t->mesh[2] > 1)
-        dt_canvas_put(&k->canvas, line - 1, column_of(k, f, 0), head);
+    if (k->t->mesh[2] > 1) dt_canvas_put(&k->canvas, line - 1, column_of(k, f, 0), head);
 }
 
-static void draw_plane(dt_sketch *k, int plane, int top)
-{
+static void draw_plane(dt_sketch *k, int plane, int top) {
     const int heads = 1 + (k->t->mesh[2] > 1);
-    frame f = {.z = dt_cut_at(&k->cut[2], plane), .line = top + heads + dt_topology_wraps(k->t, 1), .column = dt_sketch_plane_column(k, plane)};
+    frame f = {.z = dt_cut_at(&k->cut[2], plane),
+               .line = top + heads + dt_topology_wraps(k->t, 1),
+               .column = dt_sketch_plane_column(k, plane)};
     draw_heads(k, &f, top + heads - 1);
     draw_rounds(k, &f);
-    for (int j = 0; j < k->cut[1].n; j++)
-        draw_row(k, &f, j);
+    for (int j = 0; j < k->cut[1].n; j++) draw_row(k, &f, j);
     if (k->cut[2].folded && plane == k->cut[2].n - 1 && plane % k->per_band)
         dt_canvas_put(&k->canvas, f.line + k->cut[1].n - 1, f.column - 5, pen_of(k)->fold);
     else if (k->cut[2].folded && plane == k->cut[2].n - 1)
@@ -205,8 +193,7 @@ static void draw_plane(dt_sketch *k, int plane, int top)
 }
 
 /* "y=0" before each row of a band. */
-static void draw_margin(dt_sketch *k, int top)
-{
+static void draw_margin(dt_sketch *k, int top) {
     const int first = top + 1 + (k->t->mesh[2] > 1) + dt_topology_wraps(k->t, 1);
     for (int j = 0; j < k->cut[1].n; j++) {
         char head[16];
@@ -217,39 +204,37 @@ static void draw_margin(dt_sketch *k, int top)
 
 /* ---- the page ---- */
 
-static void draw_planes(dt_sketch *k)
-{
+static void draw_planes(dt_sketch *k) {
     const int bands = dt_sketch_bands(k), lines = dt_sketch_plane_lines(k) + 1;
     int wide = k->per_band < k->cut[2].n ? k->per_band : k->cut[2].n;
-    k->canvas = dt_canvas_create(bands * lines - 1, dt_sketch_plane_column(k, wide - 1) + dt_sketch_plane_width(k) + 8);
-    for (int z = 0; z < k->cut[2].n; z++)
-        draw_plane(k, z, z / k->per_band * lines);
-    for (int band = 0; band < bands; band++)
-        draw_margin(k, band * lines);
+    k->canvas = dt_canvas_create(bands * lines - 1, dt_sketch_plane_column(k, wide - 1) +
+                                                        dt_sketch_plane_width(k) + 8);
+    for (int z = 0; z < k->cut[2].n; z++) draw_plane(k, z, z / k->per_band * lines);
+    for (int band = 0; band < bands; band++) draw_margin(k, band * lines);
 }
 
 /* Where a legend that stands beside the planes begins; 0: it does not fit. */
-static int legend_column(const dt_sketch *k, const dt_str *legend, int n)
-{
+static int legend_column(const dt_sketch *k, const dt_str *legend, int n) {
     int widest = 0, column = 0;
     for (int i = 0; i < n; i++) {
         int width = (int)dt_utf8_count(dt_str_text(&legend[i]), legend[i].size);
         widest = width > widest ? width : widest;
     }
     for (int line = 0; line < k->canvas.lines; line++)
-        column = dt_canvas_used(&k->canvas, line) > column ? dt_canvas_used(&k->canvas, line) : column;
+        column =
+            dt_canvas_used(&k->canvas, line) > column ? dt_canvas_used(&k->canvas, line) : column;
     column += BESIDE;
-    return k->t->mesh[2] == 1 && column + widest <= (k->p->columns ? k->p->columns : LEGEND) ? column : 0;
+    return k->t->mesh[2] == 1 && column + widest <= (k->p->columns ? k->p->columns : LEGEND)
+               ? column
+               : 0;
 }
 
 /* Planes, with n lines of legend beside them from their second line on. */
-static void print_planes(const dt_sketch *k, const dt_str *legend, int n, int column, dt_str *out)
-{
+static void print_planes(const dt_sketch *k, const dt_str *legend, int n, int column, dt_str *out) {
     const int lines = n + 1 > k->canvas.lines ? n + 1 : k->canvas.lines;
     for (int line = 0; line < lines; line++) {
         size_t from = out->size;
-        if (line < k->canvas.lines)
-            dt_canvas_print_line(&k->canvas, line, out);
+        if (line < k->canvas.lines) dt_canvas_print_line(&k->canvas, line, out);
         if (line > 0 && line <= n) {
             dt_str_pad(out, from, column);
             dt_str_puts(out, dt_str_text(&legend[line - 1]));
@@ -260,23 +245,22 @@ static void print_planes(const dt_sketch *k, const dt_str *legend, int n, int co
 }
 
 /* The legend stands beside the planes or below. */
-static void print_page(dt_sketch *k, dt_str *out)
-{
+static void print_page(dt_sketch *k, dt_str *out) {
     dt_str legend[DT_MOST_LEGEND] = {{0}};
     const int n = dt_draw_legend(k, legend), column = legend_column(k, legend, n);
     print_planes(k, legend, column ? n : 0, column, out);
     for (int i = 0; i < n; i++) {
-        if (!column)
-            dt_draw_prose(out, dt_str_text(&legend[i]), k->text, 4);
+        if (!column) dt_draw_prose(out, dt_str_text(&legend[i]), k->text, 4);
         dt_str_release(&legend[i]);
     }
-    if (!column)
-        dt_str_putc(out, '\n');
+    if (!column) dt_str_putc(out, '\n');
 }
 
-void dt_topology_draw(const dt_topology_picture *p, dt_str *out)
-{
-    dt_sketch k = {.p = p, .t = p->topology, .page = p->columns ? p->columns : PAGE, .text = p->columns ? p->columns : UNBROKEN};
+void dt_topology_draw(const dt_topology_picture *p, dt_str *out) {
+    dt_sketch k = {.p = p,
+                   .t = p->topology,
+                   .page = p->columns ? p->columns : PAGE,
+                   .text = p->columns ? p->columns : UNBROKEN};
     dt_str words = {0};
     if (p->topology->slice->chip->is_host) {
         dt_cluster_draw(p, k.text, out);

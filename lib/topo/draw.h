@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a slice's picture: its text (header, legend, lines below) and how much of the slice is shown. */
+/* The parts of a slice's picture: its text (header, legend, lines below) and how much of the slice
+ * is shown. */
 #ifndef DT_TOPO_DRAW_H
 #define DT_TOPO_DRAW_H
 
@@ -22,12 +23,12 @@ typedef struct dt_sketch {
     char (*label)[24]; /* by id; "": idle */
     int used;          /* cores with a replica */
     int label_width;
-    bool roomy;        /* "[ 0 | 1 ] -- [ 2 | 3 ]", not "0|1-2|3" */
+    bool roomy; /* "[ 0 | 1 ] -- [ 2 | 3 ]", not "0|1-2|3" */
     dt_cut cut[3];
-    int cell, gap;     /* characters of a chip, and of the link beside it */
-    int margin;        /* before the planes: "y=0" */
-    int per_band;      /* planes side by side */
-    int page, text;    /* columns for planes, and for lines of words */
+    int cell, gap;  /* characters of a chip, and of the link beside it */
+    int margin;     /* before the planes: "y=0" */
+    int per_band;   /* planes side by side */
+    int page, text; /* columns for planes, and for lines of words */
     dt_canvas canvas;
 } dt_sketch;
 
@@ -44,14 +45,17 @@ int dt_sketch_plane_column(const dt_sketch *k, int plane);
 
 /* The lines before the planes, at most so many columns wide. */
 void dt_draw_header(const dt_topology_picture *p, int columns, dt_str *out);
-/* Appends text, its lines broken between words, each ended; what was broken goes on `indent` columns in. */
+/* Appends text, its lines broken between words, each ended; what was broken goes on `indent`
+ * columns in. */
 void dt_draw_prose(dt_str *out, const char *text, int columns, int indent);
 /* Explains the marks; at most DT_MOST_LEGEND lines. */
 int dt_draw_legend(const dt_sketch *k, dt_str line[DT_MOST_LEGEND]);
-/* The lines under the drawing: where the logical devices of a replica lie, and which links gradients use. */
+/* The lines under the drawing: where the logical devices of a replica lie, and which links
+ * gradients use. */
 void dt_draw_traffic(const dt_topology_picture *p, dt_str *out);
 
-/* Of a cluster (cluster.c): its first line; what its links carry; hosts, a line each, with their devices. */
+/* Of a cluster (cluster.c): its first line; what its links carry; hosts, a line each, with their
+ * devices. */
 void dt_cluster_header(const dt_topology *t, dt_str *out);
 void dt_cluster_traffic(const dt_topology *t, dt_str *out);
 void dt_cluster_draw(const dt_topology_picture *p, int columns, dt_str *out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a block of logical devices fits. On a given slice, all blocks with that number of devices are sorted into
- * those that fit and those that do not, by the axis that is too short. For each generation, the smallest slices
- * with room are listed.
+ * Where a block of logical devices fits. On a given slice, all blocks with that number of devices
+ * are sorted into those that fit and those that do not, by the axis that is too short. For each
+ * generation, the smallest slices with room are listed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +29,7 @@ typedef struct blocks {
     int n, cap;
 } blocks;
 
-static void count_replicas(const int mesh[4], block *b)
-{
+static void count_replicas(const int mesh[4], block *b) {
     b->replicas = 1;
     for (int axis = 3; axis >= 0; axis--) {
         b->replicas *= mesh[axis] / b->side[axis];
@@ -39,8 +38,7 @@ static void count_replicas(const int mesh[4], block *b)
 }
 
 /* All blocks of so many devices, whole chips first. */
-static blocks blocks_of(int64_t devices, const int mesh[4])
-{
+static blocks blocks_of(int64_t devices, const int mesh[4]) {
     blocks all = {0};
     for (int64_t core = devices; core >= 1; core--)
         for (int64_t z = 1; core * z <= devices && devices % core == 0; z++)
@@ -53,27 +51,26 @@ static blocks blocks_of(int64_t devices, const int mesh[4])
     return all;
 }
 
-static void print_replicas(dt_str *out, int64_t n)
-{
+static void print_replicas(dt_str *out, int64_t n) {
     dt_str_printf(out, "%lld replica%s", (long long)n, n == 1 ? "" : "s");
 }
 
 /* ---- on a slice ---- */
 
-static void tell_fits(const blocks *all, const int64_t want[4], dt_str *out)
-{
+static void tell_fits(const blocks *all, const int64_t want[4], dt_str *out) {
     for (int i = 0; i < all->n; i++)
         if (all->at[i].replicas) {
             dt_str_puts(out, "  fits          ");
             dt_list_print(out, all->at[i].side, 4);
             dt_str_puts(out, "   ");
             print_replicas(out, all->at[i].replicas);
-            dt_str_printf(out, "%s\n", memcmp(all->at[i].side, want, sizeof all->at[i].side) == 0 ? "   (requested)" : "");
+            dt_str_printf(
+                out, "%s\n",
+                memcmp(all->at[i].side, want, sizeof all->at[i].side) == 0 ? "   (requested)" : "");
         }
 }
 
-static void tell_misfits(const blocks *all, const int mesh[4], int axis, int columns, dt_str *out)
-{
+static void tell_misfits(const blocks *all, const int mesh[4], int axis, int columns, dt_str *out) {
     dt_str words = {0};
     int n = 0;
     for (int i = 0; i < all->n; i++)
@@ -81,19 +78,18 @@ static void tell_misfits(const blocks *all, const int mesh[4], int axis, int col
             dt_str_puts(&words, words.size ? " " : "");
             dt_list_print(&words, all->at[i].side, 4);
         }
-    if (n > MOST_MISFITS)
-        dt_str_printf(&words, " and %d more", n - MOST_MISFITS);
+    if (n > MOST_MISFITS) dt_str_printf(&words, " and %d more", n - MOST_MISFITS);
     if (words.size) {
         dt_str whole = {0};
-        dt_str_printf(&whole, "  does not fit  %s is larger than the slice's %d: %s", axis_name[axis], mesh[axis], dt_str_text(&words));
+        dt_str_printf(&whole, "  does not fit  %s is larger than the slice's %d: %s",
+                      axis_name[axis], mesh[axis], dt_str_text(&words));
         dt_draw_prose(out, dt_str_text(&whole), columns, INDENT);
         dt_str_release(&whole);
     }
     dt_str_release(&words);
 }
 
-static void tell_slice(const dt_topology *t, const int64_t want[4], int columns, dt_str *out)
-{
+static void tell_slice(const dt_topology *t, const int64_t want[4], int columns, dt_str *out) {
     const int64_t devices = want[0] * want[1] * want[2] * want[3];
     blocks all = blocks_of(devices, t->mesh);
     /* "[1,2,2,2] does not fit v3-8, mesh [2,2,1,2]: z is 2, the slice has 1" */
@@ -105,11 +101,12 @@ static void tell_slice(const dt_topology *t, const int64_t want[4], int columns,
     if (b.replicas)
         dt_str_printf(out, ", %lld time%s\n\n", (long long)b.replicas, b.replicas == 1 ? "" : "s");
     else
-        dt_str_printf(out, ": %s is %lld, the slice has %d\n\n", axis_name[b.axis], (long long)want[b.axis], t->mesh[b.axis]);
-    dt_str_printf(out, "blocks of %lld logical device%s\n", (long long)devices, devices == 1 ? "" : "s");
+        dt_str_printf(out, ": %s is %lld, the slice has %d\n\n", axis_name[b.axis],
+                      (long long)want[b.axis], t->mesh[b.axis]);
+    dt_str_printf(out, "blocks of %lld logical device%s\n", (long long)devices,
+                  devices == 1 ? "" : "s");
     tell_fits(&all, want, out);
-    for (int axis = 0; axis < 4; axis++)
-        tell_misfits(&all, t->mesh, axis, columns, out);
+    for (int axis = 0; axis < 4; axis++) tell_misfits(&all, t->mesh, axis, columns, out);
     dt_str_putc(out, '\n');
     free(all.at);
 }
@@ -123,32 +120,27 @@ typedef struct room {
     int64_t replicas;
 } room;
 
-static bool has_room(const dt_slice *s, const int64_t want[4], room *out)
-{
+static bool has_room(const dt_slice *s, const int64_t want[4], room *out) {
     for (int devices = s->chip->devices; devices <= s->chip->cores; devices++) {
         *out = (room){*s, devices, dt_slice_room(s, devices, want)};
-        if (out->replicas)
-            return true;
+        if (out->replicas) return true;
     }
     return false;
 }
 
-/* The smallest of a generation with room, the usual shapes only unless no other has it; their number. */
-static int find_rooms(const dt_chip *c, const int64_t want[4], room found[HANDFUL])
-{
+/* The smallest of a generation with room, the usual shapes only unless no other has it; their
+ * number. */
+static int find_rooms(const dt_chip *c, const int64_t want[4], room found[HANDFUL]) {
     int all, n = 0;
     dt_slice *slice = dt_slices_of(c, &all);
     for (int i = 0; i < all && n < HANDFUL; i++)
-        if (!strchr(slice[i].name, ':'))
-            n += has_room(&slice[i], want, &found[n]);
-    for (int i = 0; i < all && n == 0; i++)
-        n += has_room(&slice[i], want, &found[n]);
+        if (!strchr(slice[i].name, ':')) n += has_room(&slice[i], want, &found[n]);
+    for (int i = 0; i < all && n == 0; i++) n += has_room(&slice[i], want, &found[n]);
     free(slice);
     return n;
 }
 
-static void tell_generation(const dt_chip *c, const int64_t want[4], int columns, dt_str *out)
-{
+static void tell_generation(const dt_chip *c, const int64_t want[4], int columns, dt_str *out) {
     room found[HANDFUL];
     dt_str words = {0};
     const int n = find_rooms(c, want, found);
@@ -157,10 +149,8 @@ static void tell_generation(const dt_chip *c, const int64_t want[4], int columns
         dt_str_printf(&words, "with cores_per_chip: %d  ", found[0].devices);
     for (int i = 0; i < n; i++) {
         dt_str_printf(&words, "%s%s (", i ? ", " : "", found[i].slice.name);
-        if (i == 0)
-            print_replicas(&words, found[i].replicas);
-        else
-            dt_str_printf(&words, "%lld", (long long)found[i].replicas);
+        if (i == 0) print_replicas(&words, found[i].replicas);
+        else dt_str_printf(&words, "%lld", (long long)found[i].replicas);
         dt_str_putc(&words, ')');
     }
     dt_str_puts(&words, n ? "" : "none");
@@ -168,32 +158,26 @@ static void tell_generation(const dt_chip *c, const int64_t want[4], int columns
     dt_str_release(&words);
 }
 
-void dt_topology_fit(const dt_topology *t, const int64_t want[4], int columns, dt_str *out)
-{
+void dt_topology_fit(const dt_topology *t, const int64_t want[4], int columns, dt_str *out) {
     int n;
     const dt_chip *const *chip = dt_chips(&n);
     columns = columns ? columns : UNBROKEN;
-    if (t)
-        tell_slice(t, want, columns, out);
+    if (t) tell_slice(t, want, columns, out);
     dt_str_puts(out, "slices with room for ");
     dt_list_print(out, want, 4);
     dt_str_puts(out, ", the smallest of each generation\n");
-    for (int i = 0; i < n; i++)
-        tell_generation(chip[i], want, columns, out);
+    for (int i = 0; i < n; i++) tell_generation(chip[i], want, columns, out);
 }
 
 /* ---- JSON ---- */
 
-static void put_sides(dt_json *j, const char *key, const int64_t side[4])
-{
+static void put_sides(dt_json *j, const char *key, const int64_t side[4]) {
     dt_json_open(j, key, '[');
-    for (int axis = 0; axis < 4; axis++)
-        dt_json_int(j, NULL, side[axis]);
+    for (int axis = 0; axis < 4; axis++) dt_json_int(j, NULL, side[axis]);
     dt_json_close(j, ']');
 }
 
-static void put_blocks(dt_json *j, const dt_topology *t, const int64_t want[4])
-{
+static void put_blocks(dt_json *j, const dt_topology *t, const int64_t want[4]) {
     blocks all = blocks_of(want[0] * want[1] * want[2] * want[3], t->mesh);
     dt_json_string(j, "type", dt_topology_name(t));
     put_sides(j, "mesh_shape", (int64_t[4]){t->mesh[0], t->mesh[1], t->mesh[2], t->mesh[3]});
@@ -202,16 +186,14 @@ static void put_blocks(dt_json *j, const dt_topology *t, const int64_t want[4])
         dt_json_open(j, NULL, '{');
         put_sides(j, "computation_shape", all.at[i].side);
         dt_json_int(j, "replicas", all.at[i].replicas);
-        if (!all.at[i].replicas)
-            dt_json_string(j, "too_short", axis_name[all.at[i].axis]);
+        if (!all.at[i].replicas) dt_json_string(j, "too_short", axis_name[all.at[i].axis]);
         dt_json_close(j, '}');
     }
     dt_json_close(j, ']');
     free(all.at);
 }
 
-static void put_rooms(dt_json *j, const dt_chip *c, const int64_t want[4])
-{
+static void put_rooms(dt_json *j, const dt_chip *c, const int64_t want[4]) {
     room found[HANDFUL];
     const int n = find_rooms(c, want, found);
     for (int i = 0; i < n; i++) {
@@ -224,18 +206,15 @@ static void put_rooms(dt_json *j, const dt_chip *c, const int64_t want[4])
     }
 }
 
-void dt_topology_fit_json(const dt_topology *t, const int64_t want[4], dt_str *out)
-{
+void dt_topology_fit_json(const dt_topology *t, const int64_t want[4], dt_str *out) {
     int n;
     const dt_chip *const *chip = dt_chips(&n);
     dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
     put_sides(&j, "computation_shape", want);
-    if (t)
-        put_blocks(&j, t, want);
+    if (t) put_blocks(&j, t, want);
     dt_json_open(&j, "slices", '[');
-    for (int i = 0; i < n; i++)
-        put_rooms(&j, chip[i], want);
+    for (int i = 0; i < n; i++) put_rooms(&j, chip[i], want);
     dt_json_close(&j, ']');
     dt_json_close(&j, '}');
     dt_str_putc(out, '\n');

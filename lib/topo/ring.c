@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings through blocks of chips, the same as tf.tpu's, so that replicas get the coordinates that TensorFlow gives
- * them. A flat ring goes out and back along pairs of rows and returns through column 0, so that every step is one
- * link, including the last one back to the start:
+ * Rings through blocks of chips, the same as tf.tpu's, so that replicas get the coordinates that
+ * TensorFlow gives them. A flat ring goes out and back along pairs of rows and returns through
+ * column 0, so that every step is one link, including the last one back to the start:
  *
  *     0 - 1 - 2 - 3
  *     |           |        4 x 4
@@ -12,9 +12,9 @@
  *     |           |
  *    13 -12 -11 -10
  *
- * In three dimensions each layer is a flat ring without its corner (0,0), forwards on even layers and backwards on
- * odd ones, and the corners lead back. That needs even sizes; a block with an odd size is visited row by row, which
- * is not a ring of neighbours.
+ * In three dimensions each layer is a flat ring without its corner (0,0), forwards on even layers
+ * and backwards on odd ones, and the corners lead back. That needs even sizes; a block with an odd
+ * size is visited row by row, which is not a ring of neighbours.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -27,36 +27,30 @@ typedef struct path {
     int fast, slow; /* axes of the flat ring */
 } path;
 
-static void visit(path *p, int fast, int slow)
-{
+static void visit(path *p, int fast, int slow) {
     int *at = p->out[p->n++];
     memset(at, 0, sizeof *p->out);
     at[p->fast] = fast;
     at[p->slow] = slow;
 }
 
-static void flat(path *p, int a, int b)
-{
+static void flat(path *p, int a, int b) {
     visit(p, 0, 0);
     for (int row = 0; row < b; row++) {
-        for (int i = 1; i < a; i++)
-            visit(p, row % 2 ? a - i : i, row);
+        for (int i = 1; i < a; i++) visit(p, row % 2 ? a - i : i, row);
     }
-    for (int row = b - 1; row > 0; row--)
-        visit(p, 0, row);
+    for (int row = b - 1; row > 0; row--) visit(p, 0, row);
 }
 
-static void rows(const int size[3], int (*out)[3])
-{
+static void rows(const int size[3], int (*out)[3]) {
     for (int z = 0; z < size[2]; z++)
         for (int y = 0; y < size[1]; y++)
-            for (int x = 0; x < size[0]; x++, out++)
-                memcpy(*out, (int[3]){x, y, z}, sizeof *out);
+            for (int x = 0; x < size[0]; x++, out++) memcpy(*out, (int[3]){x, y, z}, sizeof *out);
 }
 
-/* The ring of layer 0 lies in out[0 .. layer-1]; layers are copies of it without its first point. */
-static void solid(const int size[3], int (*out)[3])
-{
+/* The ring of layer 0 lies in out[0 .. layer-1]; layers are copies of it without its first
+ * point. */
+static void solid(const int size[3], int (*out)[3]) {
     path p = {.out = out, .fast = 0, .slow = 1};
     flat(&p, size[0], size[1]);
     int layer = p.n;
@@ -65,12 +59,10 @@ static void solid(const int size[3], int (*out)[3])
             const int *from = out[z % 2 ? layer - i : i];
             memcpy(out[p.n++], (int[3]){from[0], from[1], z}, sizeof *out);
         }
-    for (int z = size[2] - 1; z > 0; z--)
-        memcpy(out[p.n++], (int[3]){0, 0, z}, sizeof *out);
+    for (int z = size[2] - 1; z > 0; z--) memcpy(out[p.n++], (int[3]){0, 0, z}, sizeof *out);
 }
 
-void dt_ring(const int size[3], int (*out)[3])
-{
+void dt_ring(const int size[3], int (*out)[3]) {
     int above_one = 0;
     bool odd = false;
     for (int axis = 0; axis < 3; axis++) {

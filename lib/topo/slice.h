@@ -5,14 +5,17 @@
 
 #include "topo/topo.h"
 
-/* The slice of a generation that Cloud TPU hands out for so many chips; of that shape. False: there is none, *out is untouched. */
+/* The slice of a generation that Cloud TPU hands out for so many chips; of that shape. False: there
+ * is none, *out is untouched. */
 bool dt_slice_of_chips(const dt_chip *c, int chips, dt_slice *out);
 bool dt_slice_of_shape(const dt_chip *c, const int side[3], bool twisted, dt_slice *out);
-/* Blocks of a size that lie side by side in the mesh of a slice whose chips show so many devices. */
+/* Blocks of a size that lie side by side in the mesh of a slice whose chips show so many
+ * devices. */
 int64_t dt_slice_room(const dt_slice *s, int devices, const int64_t block[4]);
-/* The smallest slice of a generation (NULL: of any, the oldest of as many chips) with room for so many blocks of that size, and the devices
- * that each chip must show; false: there is none. */
-bool dt_slice_with_room(const dt_chip *c, const int64_t block[4], int64_t blocks, dt_slice *out, int *devices);
+/* The smallest slice of a generation (NULL: of any, the oldest of as many chips) with room for so
+ * many blocks of that size, and the devices that each chip must show; false: there is none. */
+bool dt_slice_with_room(const dt_chip *c, const int64_t block[4], int64_t blocks, dt_slice *out,
+                        int *devices);
 /* Chips of one of its hosts. */
 void dt_slice_host(const dt_slice *s, int host[3]);
 

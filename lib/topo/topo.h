@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where things are: chips, slices of a pod, the topology of a slice (as in tf.tpu), the assignment of replicas to
- * its cores, and device names. Pure data: nothing here computes, sends or depends on a strategy.
+ * Where things are: chips, slices of a pod, the topology of a slice (as in tf.tpu), the assignment
+ * of replicas to its cores, and device names. Pure data: nothing here computes, sends or depends on
+ * a strategy.
  *
  *     chip       one generation's numbers                      topo/chips.h
  *     slice      "v3-8": chips in a grid, wrapped or not        topo/slices.c
  *     topology   mesh_shape, tasks, coordinates of devices
  *     assignment replica, logical device -> coordinates
  *
- * Coordinates are (x, y, z, core). Within a task, devices are ordered with core varying fastest, then x, then y.
- * The id of a core in its slice is core + C * (x + X * (y + Y * z)).
+ * Coordinates are (x, y, z, core). Within a task, devices are ordered with core varying fastest,
+ * then x, then y. The id of a core in its slice is core + C * (x + X * (y + Y * z)).
  */
 #ifndef DT_TOPO_TOPO_H
 #define DT_TOPO_TOPO_H
@@ -24,63 +25,86 @@ typedef int dt_coords[4]; /* x, y, z, core */
 
 /* ---- chips and slices ---- */
 
-/* A generation of chips; SI units, 0: unknown or none. The sources of the numbers stand beside them in topo/chips.h. */
-/* What a compiled kernel gets out of a core; cycles are of clock_hz. lib/cost says how they come together. */
+/* A generation of chips; SI units, 0: unknown or none. The sources of the numbers stand beside them
+ * in topo/chips.h. */
+/* What a compiled kernel gets out of a core; cycles are of clock_hz. lib/cost says how they come
+ * together. */
 typedef struct dt_kernel_rates {
-    double launch;          /* cycles until a kernel with products is under way */
-    double tile;            /* cycles to load a tile of mxu_size squared into a matrix unit */
-    double share;           /* of the matrix units' cycles, as the compiler estimates large products */
-    double measured_share;  /* the same on hardware: as measured products or steps of training show it (topo/chips.h says which) */
-    double result;          /* cycles to bring out 1,024 results of 16 bits */
-    double hbm_share;       /* of core_hbm_Bps, as the compiler estimates */
-    double measured_hbm;    /* the same, as steps of training show it; 0: as copies do (cost/core_time.c) */
-    const char *calibrated; /* the family (cost/expected_error.h) whose published steps one of the two was set on; NULL: none */
-    double int8_rate;       /* 8-bit integers against bfloat16; 0: as bfloat16 */
-    double int8_rows;       /* rows that unpacking a tile of 8-bit integers takes as long as */
-    bool vectors;           /* a product by a vector is done by matrix units; else by vector units */
-    int64_t resident;       /* bytes of an operand that the compiler fetches ahead to the chip: its memory but what kernels have for themselves; 0: none */
-    double alus;            /* additions for each of 8 x 128 lanes and cycle in a long chain, as the compiler estimates; there are 2 ALUs a lane, or 4 [sb] */
+    double launch; /* cycles until a kernel with products is under way */
+    double tile;   /* cycles to load a tile of mxu_size squared into a matrix unit */
+    double share;  /* of the matrix units' cycles, as the compiler estimates large products */
+    /* the same on hardware: as measured products or steps of training show it (topo/chips.h says
+     * which) */
+    double measured_share;
+    double result;    /* cycles to bring out 1,024 results of 16 bits */
+    double hbm_share; /* of core_hbm_Bps, as the compiler estimates */
+    /* the same, as steps of training show it; 0: as copies do (cost/core_time.c) */
+    double measured_hbm;
+    /* the family (cost/expected_error.h) whose published steps one of the two was set on; NULL:
+     * none */
+    const char *calibrated;
+    double int8_rate; /* 8-bit integers against bfloat16; 0: as bfloat16 */
+    double int8_rows; /* rows that unpacking a tile of 8-bit integers takes as long as */
+    bool vectors;     /* a product by a vector is done by matrix units; else by vector units */
+    /* bytes of an operand that the compiler fetches ahead to the chip: its memory but what
+     * kernels have for themselves; 0: none */
+    int64_t resident;
+    /* additions for each of 8 x 128 lanes and cycle in a long chain, as the compiler estimates;
+     * there are 2 ALUs a lane, or 4 [sb] */
+    double alus;
 } dt_kernel_rates;
 
 typedef struct dt_chip {
-    const char *generation;   /* "v3" */
-    const char *type;         /* how accelerator types begin where that is something else: "v5litepod" of v5litepod-16; else NULL */
-    const char *aliases[4];   /* what else it is called; the rest NULL */
-    const char *kind;         /* what the real device calls itself: "TPU v5 lite" */
-    int cores;                /* TensorCores of a chip */
-    int devices;              /* what programs see of a chip unless they ask: one device per core, or one for both (megacore) */
-    bool counts_cores;        /* the N of v3-N is cores; else chips (v5e, v6e) */
-    double core_flops;        /* bfloat16 FLOP/s of a core; float32 products run as bfloat16 passes, at the same rate */
-    double core_int8_ops;     /* int8 operations/s of a core */
-    double core_fp8_flops;    /* 8-bit floating point FLOP/s of a core */
+    const char *generation; /* "v3" */
+    /* how accelerator types begin where that is something else: "v5litepod" of v5litepod-16;
+     * else NULL */
+    const char *type;
+    const char *aliases[4]; /* what else it is called; the rest NULL */
+    const char *kind;       /* what the real device calls itself: "TPU v5 lite" */
+    int cores;              /* TensorCores of a chip */
+    /* what programs see of a chip unless they ask: one device per core, or one for both
+     * (megacore) */
+    int devices;
+    bool counts_cores; /* the N of v3-N is cores; else chips (v5e, v6e) */
+    /* bfloat16 FLOP/s of a core; float32 products run as bfloat16 passes, at the same rate */
+    double core_flops;
+    double core_int8_ops;  /* int8 operations/s of a core */
+    double core_fp8_flops; /* 8-bit floating point FLOP/s of a core */
     double clock_hz;
-    int mxus, mxu_size;       /* of a core; rows and columns of one */
-    int64_t core_hbm;         /* bytes, as sold */
-    int64_t core_hbm_usable;  /* bytes that programs get */
+    int mxus, mxu_size;      /* of a core; rows and columns of one */
+    int64_t core_hbm;        /* bytes, as sold */
+    int64_t core_hbm_usable; /* bytes that programs get */
     double core_hbm_Bps;
-    int64_t core_vmem;        /* bytes of a core's vector memory */
-    int64_t cmem;             /* bytes of a chip's common memory */
+    int64_t core_vmem; /* bytes of a core's vector memory */
+    int64_t cmem;      /* bytes of a chip's common memory */
     dt_kernel_rates kernel;
-    int links;                /* of a chip */
-    double link_Bps;          /* one link, one way */
-    double hop_s;             /* latency of one link */
-    double core_link_Bps;     /* between the cores of a chip, both ways together; 0: they exchange through HBM */
-    double ring_efficiency;   /* part of link_Bps that collectives reach where the ends of all axes are linked */
-    double line_efficiency;   /* and where some are not */
-    double sum_efficiency;    /* of these an all-reduce reaches this part; 0: all */
-    double collective_s;      /* of a collective beside hops and bytes: starting it, and everybody being there */
-    double pcie_Bps;          /* between a chip and its host */
-    double dcn_Bps;           /* a chip's part of the network between slices, one way */
-    double usd_hour;          /* price of a chip for an hour, US dollars */
-    int dims;                 /* of the torus: 2 or 3 */
-    int wrap;                 /* 2: sides of this length wrap; 3: all do where every side is a multiple of it (a slice of whole cubes) */
-    const char *shapes;       /* slices one by one: "1x1 2x2"; 3: those below a cube */
-    int cubes;                /* 3: boxes of up to so many cubes, */
-    bool any_order;           /*    with sides in any order, else from short to long; */
-    bool long_twists;         /*    twisted also as k x 2k x 4k and longer */
-    int host[3];              /* chips of a host in x, y, z where there are several hosts */
-    bool is_host;             /* of a cluster (topo/cluster.c): links go to a switch, cores are devices with these rates and nothing else */
-    int lone_host[3];         /* a slice within these is one host; 0: host is all there is */
+    int links;       /* of a chip */
+    double link_Bps; /* one link, one way */
+    double hop_s;    /* latency of one link */
+    /* between the cores of a chip, both ways together; 0: they exchange through HBM */
+    double core_link_Bps;
+    /* part of link_Bps that collectives reach where the ends of all axes are linked */
+    double ring_efficiency;
+    double line_efficiency; /* and where some are not */
+    double sum_efficiency;  /* of these an all-reduce reaches this part; 0: all */
+    /* of a collective beside hops and bytes: starting it, and everybody being there */
+    double collective_s;
+    double pcie_Bps; /* between a chip and its host */
+    double dcn_Bps;  /* a chip's part of the network between slices, one way */
+    double usd_hour; /* price of a chip for an hour, US dollars */
+    int dims;        /* of the torus: 2 or 3 */
+    /* 2: sides of this length wrap; 3: all do where every side is a multiple of it (a slice of
+     * whole cubes) */
+    int wrap;
+    const char *shapes; /* slices one by one: "1x1 2x2"; 3: those below a cube */
+    int cubes;          /* 3: boxes of up to so many cubes, */
+    bool any_order;     /*    with sides in any order, else from short to long; */
+    bool long_twists;   /*    twisted also as k x 2k x 4k and longer */
+    int host[3];        /* chips of a host in x, y, z where there are several hosts */
+    /* of a cluster (topo/cluster.c): links go to a switch, cores are devices with these rates
+     * and nothing else */
+    bool is_host;
+    int lone_host[3]; /* a slice within these is one host; 0: host is all there is */
 } dt_chip;
 
 /* The row of a generation or of an alias ("v3", "v5litepod"), in any case, or NULL. */
@@ -91,18 +115,23 @@ const dt_chip *const *dt_chips(int *n);
 
 /* A part of a pod that can be had. A value: copied freely. */
 typedef struct dt_slice {
-    char name[40];       /* "v3-8"; "v4:4x4x16" where another shape of as many chips is the usual one, "v4:4x4x8_twisted" */
+    /* "v3-8"; "v4:4x4x16" where another shape of as many chips is the usual one,
+     * "v4:4x4x8_twisted" */
+    char name[40];
     const dt_chip *chip;
-    int chips[3];        /* X, Y, Z */
-    bool wrap[3];        /* the last chip of this axis is linked to the first one */
-    bool twisted;        /* which of the two sits elsewhere on the long axes, see topo/wiring.c */
+    int chips[3]; /* X, Y, Z */
+    bool wrap[3]; /* the last chip of this axis is linked to the first one */
+    bool twisted; /* which of the two sits elsewhere on the long axes, see topo/wiring.c */
 } dt_slice;
 
-/* All slices of a generation, smallest first, among as many chips the usual shape first; *n is their count, the caller frees them. */
+/* All slices of a generation, smallest first, among as many chips the usual shape first; *n is
+ * their count, the caller frees them. */
 dt_slice *dt_slices_of(const dt_chip *c, int *n);
-/* "v3-8", "sim:v3-8", "v3:2x2", "v4:4x4x8_twisted", "v4:4x4x8_untwisted", in any case. None of that name: an error of the row `unknown`
- * (UNKNOWN_SLICE for a job, UNKNOWN_SLICE_OPTION for the command line) that names the nearest. `at` may be NULL. */
-dt_status *dt_slice_find(const char *name, dt_error unknown, const dt_location *at, dt_slice *out) DT_MUST_USE;
+/* "v3-8", "sim:v3-8", "v3:2x2", "v4:4x4x8_twisted", "v4:4x4x8_untwisted", in any case. None of that
+ * name: an error of the row `unknown` (UNKNOWN_SLICE for a job, UNKNOWN_SLICE_OPTION for the
+ * command line) that names the nearest. `at` may be NULL. */
+dt_status *dt_slice_find(const char *name, dt_error unknown, const dt_location *at,
+                         dt_slice *out) DT_MUST_USE;
 int dt_slice_chips(const dt_slice *s);
 int dt_slice_hosts(const dt_slice *s);
 
@@ -111,7 +140,7 @@ int dt_slice_hosts(const dt_slice *s);
 /* tf.tpu.experimental.Topology (declared in dtrain.h, counted). Never changed once made. */
 struct dt_topology {
     _Atomic int refs;
-    const dt_slice *slice;  /* &own; NULL: made up from coordinates */
+    const dt_slice *slice; /* &own; NULL: made up from coordinates */
     dt_slice own;
     dt_chip described;      /* own's, of a cluster */
     int mesh[4];            /* x, y, z, core: sizes, all >= 1 */
@@ -121,8 +150,8 @@ struct dt_topology {
     int *place;             /* [x][y][z][core]: index into coordinates, -1: no such device */
     int missing;            /* places of the mesh without a device */
     int *missing_place;     /* [missing] which, row-major */
-    int *distance;          /* links from chip 0 to each chip where the slice is twisted, else NULL */
-    dt_str serialized;      /* TopologyProto bytes: as read, or written when it was made */
+    int *distance;     /* links from chip 0 to each chip where the slice is twisted, else NULL */
+    dt_str serialized; /* TopologyProto bytes: as read, or written when it was made */
 };
 
 dt_topology *dt_topology_ref(const dt_topology *t);
@@ -138,13 +167,14 @@ dt_topology *dt_topology_of_slice(const dt_slice *s);
 dt_topology *dt_topology_of_cores(const dt_slice *s, int cores);
 /* Hosts and devices of a cluster, SI units. */
 typedef struct dt_cluster_facts {
-    int hosts, devices;      /* of each host */
-    double flops;            /* FLOP/s that products of a device reach */
-    int64_t memory;          /* bytes of a device that programs get */
-    double memory_Bps;       /* of a device */
-    double inside_Bps, between_Bps; /* one way: of a device to others of its host; of a host to other hosts. 0: there are none */
-    double latency_s;        /* between hosts, one way */
-    double usd_hour;         /* of a host, US dollars; 0: not told */
+    int hosts, devices; /* of each host */
+    double flops;       /* FLOP/s that products of a device reach */
+    int64_t memory;     /* bytes of a device that programs get */
+    double memory_Bps;  /* of a device */
+    /* one way: of a device to others of its host; of a host to other hosts. 0: there are none */
+    double inside_Bps, between_Bps;
+    double latency_s; /* between hosts, one way */
+    double usd_hour;  /* of a host, US dollars; 0: not told */
 } dt_cluster_facts;
 dt_topology *dt_topology_of_cluster(const dt_cluster_facts *f);
 /* Cores that make one device of a topology of a slice. */
@@ -158,56 +188,65 @@ int dt_topology_device(const dt_topology *t, const dt_coords at);
 /* core + C * (x + X * (y + Y * z)) */
 int dt_topology_id(const dt_topology *t, const dt_coords at);
 /*
- * Chips are numbered x + X * (y + Y * z) here. The neighbour of a chip along an axis, towards larger coordinates when `up`, round the end
- * where it wraps, with the twist; -1: none. Two chips of a wrapped axis of two are linked once.
+ * Chips are numbered x + X * (y + Y * z) here. The neighbour of a chip along an axis, towards
+ * larger coordinates when `up`, round the end where it wraps, with the twist; -1: none. Two chips
+ * of a wrapped axis of two are linked once.
  */
 int dt_topology_neighbour(const dt_topology *t, int chip, int axis, bool up);
 bool dt_topology_wraps(const dt_topology *t, int axis);
-/* How many chips further on axis `along` one comes back who goes once round `axis`; 0 where nothing is twisted. */
+/* How many chips further on axis `along` one comes back who goes once round `axis`; 0 where nothing
+ * is twisted. */
 int dt_topology_twist(const dt_topology *t, int axis, int along);
-/* All links, each once. The one upwards from a chip along an axis is that chip's; downwards it is the neighbour's. */
+/* All links, each once. The one upwards from a chip along an axis is that chip's; downwards it is
+ * the neighbour's. */
 int dt_topology_links(const dt_topology *t);
-/* Links between two chips on the shortest way; 0 within a chip. And between the two that are farthest apart. */
+/* Links between two chips on the shortest way; 0 within a chip. And between the two that are
+ * farthest apart. */
 int dt_topology_hops(const dt_topology *t, const dt_coords a, const dt_coords b);
 int dt_topology_diameter(const dt_topology *t);
-/* One step of a message from chip to chip: along `axis`, towards larger coordinates (or round the end) when `up`. */
+/* One step of a message from chip to chip: along `axis`, towards larger coordinates (or round the
+ * end) when `up`. */
 typedef struct dt_link {
     int from, to; /* chips */
     int axis;
     bool up;
 } dt_link;
-/* The links of a shortest way, x first, then y, then z wherever that is one; their number, dt_topology_hops. links must have room for
- * mesh[0] + mesh[1] + mesh[2]. */
+/* The links of a shortest way, x first, then y, then z wherever that is one; their number,
+ * dt_topology_hops. links must have room for mesh[0] + mesh[1] + mesh[2]. */
 int dt_topology_route(const dt_topology *t, const dt_coords a, const dt_coords b, dt_link *links);
 /* What to call it in messages and headers: the slice's name, or "this topology". */
 const char *dt_topology_name(const dt_topology *t);
 
 /* ---- device assignment ---- */
 
-/* tf.tpu.experimental.DeviceAssignment (declared in dtrain.h, counted): where each replica's logical devices are. */
+/* tf.tpu.experimental.DeviceAssignment (declared in dtrain.h, counted): where each replica's
+ * logical devices are. */
 typedef struct dt_device_assignment dt_assignment;
 struct dt_device_assignment {
     _Atomic int refs;
     dt_topology *topology; /* counted */
     int replicas;
-    int logical;           /* devices of a replica */
-    int shape[4];          /* computation_shape; all 0: it was given core by core */
-    int stride[4];         /* computation_stride */
+    int logical;   /* devices of a replica */
+    int shape[4];  /* computation_shape; all 0: it was given core by core */
+    int stride[4]; /* computation_stride */
     dt_device_order order;
-    dt_coords *core;       /* [replicas][logical] */
+    dt_coords *core; /* [replicas][logical] */
 };
 
 /* Not filled. */
 dt_assignment *dt_assignment_new(const dt_topology *t, int replicas, int logical);
 dt_assignment *dt_assignment_ref(const dt_assignment *a);
-/* One replica per core, in the order of tasks and their devices: TPUStrategy without an assignment. */
+/* One replica per core, in the order of tasks and their devices: TPUStrategy without an
+ * assignment. */
 dt_assignment *dt_assignment_each_core(const dt_topology *t);
 /* Coordinates of a replica's logical device. */
 const int *dt_assignment_at(const dt_assignment *a, int replica, int logical);
-/* Replicas whose logical device lies in the task, ascending, into replicas[a->replicas]; their number. */
-int dt_assignment_lookup(const dt_assignment *a, const dt_topology *t, int task, int logical, int *replicas);
-/* An order of the replicas in which neighbours lie near each other, for rings of collectives: that of a ring through all chips where
- * it is shorter than the order of numbers. order[a->replicas]. */
+/* Replicas whose logical device lies in the task, ascending, into replicas[a->replicas]; their
+ * number. */
+int dt_assignment_lookup(const dt_assignment *a, const dt_topology *t, int task, int logical,
+                         int *replicas);
+/* An order of the replicas in which neighbours lie near each other, for rings of collectives: that
+ * of a ring through all chips where it is shorter than the order of numbers. order[a->replicas]. */
 void dt_assignment_ring(const dt_assignment *a, const dt_topology *t, int *order);
 
 /* ---- names of devices ---- */
@@ -221,44 +260,54 @@ typedef struct dt_device_name {
     int index;
 } dt_device_name;
 
-/* "CPU:0", "/cpu:0", "/device:CPU:0", "/job:worker/replica:0/task:1/device:TPU:3", in any case; what is left out is
- * /job:localhost, /replica:0, /task:0. DEVICE_NAME; `at` may be NULL. */
-dt_status *dt_device_name_parse(const char *text, const dt_location *at, dt_device_name *out) DT_MUST_USE;
+/* "CPU:0", "/cpu:0", "/device:CPU:0", "/job:worker/replica:0/task:1/device:TPU:3", in any case;
+ * what is left out is /job:localhost, /replica:0, /task:0. DEVICE_NAME; `at` may be NULL. */
+dt_status *dt_device_name_parse(const char *text, const dt_location *at,
+                                dt_device_name *out) DT_MUST_USE;
 /* Copies the name of a job: 1 to 31 letters, digits and _. DEVICE_NAME. */
-dt_status *dt_job_name_parse(const char *job, const dt_location *at, char out[DT_JOB_NAME]) DT_MUST_USE;
+dt_status *dt_job_name_parse(const char *job, const dt_location *at,
+                             char out[DT_JOB_NAME]) DT_MUST_USE;
 /* "/job:localhost/replica:0/task:0/device:CPU:0" */
 void dt_device_name_print(const dt_device_name *d, dt_str *out);
 bool dt_device_name_equal(const dt_device_name *a, const dt_device_name *b);
-/* n names of CPU devices of this machine, all different (virtual ones: any index below DT_MAX_CPU_DEVICES). DEVICE_NAME,
- * DEVICE_TWICE, NO_DEVICE. */
+/* n names of CPU devices of this machine, all different (virtual ones: any index below
+ * DT_MAX_CPU_DEVICES). DEVICE_NAME, DEVICE_TWICE, NO_DEVICE. */
 #define DT_MAX_CPU_DEVICES 65536
-dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_location *at, dt_device_name *out) DT_MUST_USE;
-/* The same of a plug-in's devices ("GPU:0"), all of one kind. How many there are, only the plug-in knows. */
-dt_status *dt_accelerators_parse(const char *const *names, int n, const dt_location *at, dt_device_name *out) DT_MUST_USE;
+dt_status *dt_cpu_devices_parse(const char *const *names, int n, const dt_location *at,
+                                dt_device_name *out) DT_MUST_USE;
+/* The same of a plug-in's devices ("GPU:0"), all of one kind. How many there are, only the plug-in
+ * knows. */
+dt_status *dt_accelerators_parse(const char *const *names, int n, const dt_location *at,
+                                 dt_device_name *out) DT_MUST_USE;
 
 /* ---- resolvers ---- */
 
 /* TPUClusterResolver (declared in dtrain.h, counted): a slice, and how we came to it. */
-/* How products are computed on a simulated slice. EXACT: in float32, and what a replica cuts over logical devices in one piece, so that numbers
- * are those of one device. CHIP: as the chip does it: operands rounded to bfloat16, sums of what is cut in parts. */
+/* How products are computed on a simulated slice. EXACT: in float32, and what a replica cuts over
+ * logical devices in one piece, so that numbers are those of one device. CHIP: as the chip does it:
+ * operands rounded to bfloat16, sums of what is cut in parts. */
 typedef enum dt_numerics { DT_NUMERICS_EXACT, DT_NUMERICS_CHIP } dt_numerics;
 
 struct dt_resolver {
     int refs;
     const dt_slice *slice; /* the topology's */
     dt_topology *topology; /* NULL: workers without a slice */
-    bool simulated;  /* always, until there is a back end for real ones */
+    bool simulated;        /* always, until there is a back end for real ones */
     char job[DT_JOB_NAME]; /* of device names: "worker"; "localhost" for this machine's own */
-    int tasks, task; /* of the job; this process' own */
+    int tasks, task;       /* of the job; this process' own */
     dt_numerics numerics;
-    char *why;       /* "simulated: this machine has no TPU (...)"; NULL when a simulated one was asked for */
+    /* "simulated: this machine has no TPU (...)"; NULL when a simulated one was asked for */
+    char *why;
 };
-/* dt_tpu_resolver with the row for unknown slices and a place; *out is NULL or a resolver that is replaced. */
-dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown, const dt_location *at) DT_MUST_USE;
+/* dt_tpu_resolver with the row for unknown slices and a place; *out is NULL or a resolver that is
+ * replaced. */
+dt_status *dt_resolver_open(dt_resolver **out, const char *tpu, dt_error unknown,
+                            const dt_location *at) DT_MUST_USE;
 dt_resolver *dt_resolver_ref(dt_resolver *r);
 /* The slice of a resolver, lent; NULL: it has none, or there is no resolver. */
 const dt_topology *dt_resolver_slice(const dt_resolver *r);
-/* From now on each chip of the resolver's slice shows so many devices. RANGE: it cannot. Before anybody has asked for the topology. */
+/* From now on each chip of the resolver's slice shows so many devices. RANGE: it cannot. Before
+ * anybody has asked for the topology. */
 dt_status *dt_resolver_show_cores(dt_resolver *r, int64_t cores, const dt_location *at) DT_MUST_USE;
 /* Virtual workers of this process: no slice. This is task 0 of them, the chief. */
 dt_resolver *dt_resolver_of_workers(int workers);
@@ -271,21 +320,25 @@ typedef struct dt_topology_picture {
     const char *why;                 /* resolver's: printed when it is not NULL */
     bool simulated;                  /* for JSON */
     bool utf8;                       /* lines as box drawing characters */
-    int columns;                     /* of the page; 0: it is none: 80 for planes, lines of words are not broken */
+    int columns; /* of the page; 0: it is none: 80 for planes, lines of words are not broken */
 } dt_topology_picture;
-/* A header, one plane of chips for each z with links, a legend, and which links gradients use; folded where it is large. */
+/* A header, one plane of chips for each z with links, a legend, and which links gradients use;
+ * folded where it is large. */
 void dt_topology_draw(const dt_topology_picture *p, dt_str *out);
-/* One line of JSON: type, generation, simulated, chips, hosts, cores_per_chip, mesh_shape[4], wrap[3], twisted,
- * devices: [{id, task, coords[4]}], and with an assignment replicas: [[id, ...]]. */
+/*
+ * One line of JSON: type, generation, simulated, chips, hosts, cores_per_chip, mesh_shape[4],
+ * wrap[3], twisted, devices: [{id, task, coords[4]}], and with an assignment replicas: [[id, ...]].
+ */
 void dt_topology_json(const dt_topology_picture *p, dt_str *out);
 
 /* The same as an SVG file of its own, nothing folded. */
 void dt_topology_svg(const dt_topology_picture *p, dt_str *out);
-/* Where a block of [x, y, z, core] devices fits: on a topology of a slice (NULL: none is asked for) it and all others of as many devices, and
- * the smallest slices with room. `columns` as in a picture. */
+/* Where a block of [x, y, z, core] devices fits: on a topology of a slice (NULL: none is asked for)
+ * it and all others of as many devices, and the smallest slices with room. `columns` as in a
+ * picture. */
 void dt_topology_fit(const dt_topology *t, const int64_t want[4], int columns, dt_str *out);
-/* One line of JSON: computation_shape, type, mesh_shape, shapes: [{computation_shape, replicas, too_short}], slices: [{type, chips,
- * cores_per_chip, replicas}]. */
+/* One line of JSON: computation_shape, type, mesh_shape, shapes: [{computation_shape, replicas,
+ * too_short}], slices: [{type, chips, cores_per_chip, replicas}]. */
 void dt_topology_fit_json(const dt_topology *t, const int64_t want[4], dt_str *out);
 
 #endif

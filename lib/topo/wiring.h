@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of wiring.c that only this room uses; dt_topology_neighbour, hops and route are in topo/topo.h. */
+/* The part of wiring.c that only this room uses; dt_topology_neighbour, hops and route are in
+ * topo/topo.h. */
 #ifndef DT_TOPO_WIRING_H
 #define DT_TOPO_WIRING_H
 

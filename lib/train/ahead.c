@@ -1,48 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting steps. Where the device computes by itself, the next step starts before the one at hand is finished, so that the device need not wait for the host:
+ * Starting steps. Where the device computes by itself, the next step starts before the one at hand
+ * is finished, so that the device need not wait for the host:
  *
  *     start 1, start 2, finish 1, start 3, finish 2, ...
  *
- * A step starts so only if nothing comes between the two that sees or changes variables, or may end the run: the end of an epoch, a validation, a checkpoint, a
- * callback that looks at each step, a line of the record with a scheduled rate, an injected fault, a signal. Results, files and messages are those of a run that does one step after the other.
+ * A step starts so only if nothing comes between the two that sees or changes variables, or may end
+ * the run: the end of an epoch, a validation, a checkpoint, a callback that looks at each step, a
+ * line of the record with a scheduled rate, an injected fault, a signal. Results, files and
+ * messages are those of a run that does one step after the other.
  */
 #include "train/callback.h"
 #include "train/observer.h"
 #include "train/record.h"
 
-void dt_run_allow_ahead(run *r)
-{
-    r->ahead.allowed = dt_trainer_runs_ahead(r->q->trainer) && r->q->faults.n == 0 && !r->strategy->verify_replicas && !dt_callbacks_look_at_steps(r);
+void dt_run_allow_ahead(run *r) {
+    r->ahead.allowed = dt_trainer_runs_ahead(r->q->trainer) && r->q->faults.n == 0 &&
+                       !r->strategy->verify_replicas && !dt_callbacks_look_at_steps(r);
 }
 
-/* Windows of accumulated gradients begin anew with each epoch: where one ends is a function of the position alone. */
-bool dt_run_closes_window(const run *r, int64_t epoch_step)
-{
+/* Windows of accumulated gradients begin anew with each epoch: where one ends is a function of the
+ * position alone. */
+bool dt_run_closes_window(const run *r, int64_t epoch_step) {
     int64_t k = r->q->fit->accumulate;
     return k <= 1 || epoch_step % k == 0 || epoch_step == r->steps_per_epoch;
 }
 
 /* The step that is so many after r->at. */
-static dt_status *start(run *r, dt_feed *feed, int after, dt_batch *batch)
-{
+static dt_status *start(run *r, dt_feed *feed, int after, dt_batch *batch) {
     const int64_t step = r->at.step + after;
 
     DT_TRY(dt_feed_next(feed, batch));
     if (batch->rows == 0)
-        return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld", (long long)step - 1, (long long)r->steps);
+        return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld",
+                       (long long)step - 1, (long long)r->steps);
     DT_TRY(dt_observers_before_step(r, step));
     dt_cluster_step(r->strategy->cluster, step);
-    dt_status *bad = dt_trainer_start(r->q->trainer, batch, dt_run_closes_window(r, r->at.epoch_step + after));
+    dt_status *bad =
+        dt_trainer_start(r->q->trainer, batch, dt_run_closes_window(r, r->at.epoch_step + after));
     return bad ? dt_note(bad, "in step %lld", (long long)step) : NULL;
 }
 
-dt_status *dt_run_start_step(run *r, dt_feed *feed, dt_batch *batch)
-{
+dt_status *dt_run_start_step(run *r, dt_feed *feed, dt_batch *batch) {
     dt_status *bad = r->ahead.fault;
 
-    if (!r->ahead.is_there)
-        return start(r, feed, 1, batch);
+    if (!r->ahead.is_there) return start(r, feed, 1, batch);
     *batch = r->ahead.batch;
     r->ahead.is_there = false;
     r->ahead.fault = NULL;
@@ -50,23 +52,20 @@ dt_status *dt_run_start_step(run *r, dt_feed *feed, dt_batch *batch)
 }
 
 /* Between the step at hand and the next one. */
-static bool something_comes_between(const run *r)
-{
+static bool something_comes_between(const run *r) {
     const int64_t step = r->at.step + 1;
-    return step == r->steps || r->at.epoch_step + 1 == r->steps_per_epoch || dt_run_is_interrupted(r, step) ||
-           dt_record_follows_schedule(r->record, r) || (dt_run_validates_by_steps(r) && step % r->q->fit->validation_freq == 0);
+    return step == r->steps || r->at.epoch_step + 1 == r->steps_per_epoch ||
+           dt_run_is_interrupted(r, step) || dt_record_follows_schedule(r->record, r) ||
+           (dt_run_validates_by_steps(r) && step % r->q->fit->validation_freq == 0);
 }
 
-void dt_run_start_ahead(run *r, dt_feed *feed)
-{
-    if (!r->ahead.allowed || something_comes_between(r))
-        return;
+void dt_run_start_ahead(run *r, dt_feed *feed) {
+    if (!r->ahead.allowed || something_comes_between(r)) return;
     r->ahead.fault = start(r, feed, 2, &r->ahead.batch);
     r->ahead.is_there = true;
 }
 
-void dt_run_drop_ahead(run *r)
-{
+void dt_run_drop_ahead(run *r) {
     if (r->ahead.is_there && !r->ahead.fault)
         dt_status_free(dt_trainer_finish(r->q->trainer, NULL, NULL));
     dt_status_free(r->ahead.fault);

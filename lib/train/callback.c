@@ -14,39 +14,41 @@ static const dt_kind *const rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-const dt_kind *const *dt_callback_kinds(int *n)
-{
+const dt_kind *const *dt_callback_kinds(int *n) {
     *n = ROWS;
     return rows;
 }
 
 /* ---- reading ---- */
 
-static const char *name_of(const dt_tree *item)
-{
-    if (item->kind == DT_TREE_SCALAR)
-        return item->text;
+static const char *name_of(const dt_tree *item) {
+    if (item->kind == DT_TREE_SCALAR) return item->text;
     return item->kind == DT_TREE_MAP && item->n > 0 ? item->entry[0].key : "";
 }
 
 /* Names of Keras' that a job has no use for, and what it has instead. */
-static dt_status *read_one(dt_arena *arena, const dt_tree *item, dt_named *out)
-{
-    static const struct { const char *name, *why, *instead; } others[] = {
-        { "BackupAndRestore", "every run backs itself up: 'checkpoint'", "set checkpoint.save_freq; run the same command again to resume" },
-        { "LambdaCallback", "a job file cannot contain functions", "leave it out; use the events of --json" },
-        { "RemoteMonitor", "a run opens no connections", "leave it out; use the events of --json" },
-        { "History", "every run has one", "leave it out: it is history.jsonl below output.dir" },
-        { "ProgbarLogger", "every run reports its progress", "leave it out; -q and -v control the output" },
+static dt_status *read_one(dt_arena *arena, const dt_tree *item, dt_named *out) {
+    static const struct {
+        const char *name, *why, *instead;
+    } others[] = {
+        {"BackupAndRestore", "every run backs itself up: 'checkpoint'",
+         "set checkpoint.save_freq; run the same command again to resume"},
+        {"LambdaCallback", "a job file cannot contain functions",
+         "leave it out; use the events of --json"},
+        {"RemoteMonitor", "a run opens no connections", "leave it out; use the events of --json"},
+        {"History", "every run has one", "leave it out: it is history.jsonl below output.dir"},
+        {"ProgbarLogger", "every run reports its progress",
+         "leave it out; -q and -v control the output"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name_of(item), others[i].name) == 0)
-            return dt_suggest(dt_fail(DT_E_CALLBACK, &item->at, "no callback '%s': %s", others[i].name, others[i].why), "%s", others[i].instead);
+            return dt_suggest(dt_fail(DT_E_CALLBACK, &item->at, "no callback '%s': %s",
+                                      others[i].name, others[i].why),
+                              "%s", others[i].instead);
     return dt_named_read(arena, rows, ROWS, "callback", item, out);
 }
 
-dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks *out)
-{
+dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks *out) {
     dt_status *faults = NULL;
     int n = list && list->kind == DT_TREE_LIST ? list->n : 0;
     dt_named *named = dt_arena_array(arena, dt_named, n + 1); /* one more may be added */
@@ -59,161 +61,148 @@ dt_status *dt_callbacks_read(dt_arena *arena, const dt_tree *list, dt_callbacks 
     return faults;
 }
 
-dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_location *at, dt_callbacks *c)
-{
-    const dt_tree name = { .kind = DT_TREE_SCALAR, .at = *at, .text = "TensorBoard" };
+dt_status *dt_callbacks_add_tensorboard(dt_arena *arena, const dt_location *at, dt_callbacks *c) {
+    const dt_tree name = {.kind = DT_TREE_SCALAR, .at = *at, .text = "TensorBoard"};
     for (int i = 0; i < c->n; i++)
-        if (c->named[i].kind == &dt_callback_tensorboard.kind)
-            return NULL;
+        if (c->named[i].kind == &dt_callback_tensorboard.kind) return NULL;
     return dt_named_read(arena, rows, ROWS, "callback", &name, &c->named[c->n++]);
 }
 
-static const dt_callback_row *row_of(const dt_callbacks *c, int i)
-{
+static const dt_callback_row *row_of(const dt_callbacks *c, int i) {
     return (const dt_callback_row *)c->named[i].kind;
 }
 
-bool dt_callbacks_vary_rate(const dt_callbacks *c)
-{
+bool dt_callbacks_vary_rate(const dt_callbacks *c) {
     for (int i = 0; i < c->n; i++)
-        if (row_of(c, i)->varies_rate)
-            return true;
+        if (row_of(c, i)->varies_rate) return true;
     return false;
 }
 
 /* ---- checking ---- */
 
-const dt_location *dt_callback_place(const dt_named *named, const char *argument)
-{
+const dt_location *dt_callback_place(const dt_named *named, const char *argument) {
     const dt_tree *value = dt_tree_get(named->tree, argument);
     return value ? &value->at : &named->at;
 }
 
-dt_status *dt_callback_check_path(const dt_named *named, const char *argument, const char *path)
-{
+dt_status *dt_callback_check_path(const dt_named *named, const char *argument, const char *path) {
     const dt_location *at = dt_callback_place(named, argument);
     bool leaves = *path == '/';
     for (const char *part = path; *part; part += strcspn(part, "/"), part += *part == '/')
         leaves |= strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2]);
-    static const char *const taken[] = { "ckpt", ".lock", "history.jsonl", "record.jsonl", "report.html", DT_RECORDING_FILE };
+    static const char *const taken[] = {"ckpt",         ".lock",       "history.jsonl",
+                                        "record.jsonl", "report.html", DT_RECORDING_FILE};
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        if (strncmp(path, taken[i], strlen(taken[i])) == 0 && (path[strlen(taken[i])] == '/' || !path[strlen(taken[i])]))
-            return dt_fail(DT_E_CALLBACK, at, "%s: '%s' below output.dir is reserved for the run itself", argument, taken[i]);
-    if (!leaves)
-        return dt_at(dt_path_check(path), at);
-    return dt_suggest(dt_fail(DT_E_CALLBACK, at, "%s: '%.200s' is not below output.dir", argument, path),
-                      "a run writes only there: give a path relative to output.dir");
+        if (strncmp(path, taken[i], strlen(taken[i])) == 0 &&
+            (path[strlen(taken[i])] == '/' || !path[strlen(taken[i])]))
+            return dt_fail(DT_E_CALLBACK, at,
+                           "%s: '%s' below output.dir is reserved for the run itself", argument,
+                           taken[i]);
+    if (!leaves) return dt_at(dt_path_check(path), at);
+    return dt_suggest(
+        dt_fail(DT_E_CALLBACK, at, "%s: '%.200s' is not below output.dir", argument, path),
+        "a run writes only there: give a path relative to output.dir");
 }
 
 /* A rate that a schedule gives cannot be set. */
-static dt_status *check_rate(const dt_callback_job *job, const dt_named *named)
-{
+static dt_status *check_rate(const dt_callback_job *job, const dt_named *named) {
     const dt_optimizer_head *head = job->compile ? job->compile->optimizer.args : NULL;
     if (!((const dt_callback_row *)named->kind)->varies_rate || !head || !head->schedule.kind)
         return NULL;
-    return dt_suggest(dt_fail(DT_E_CALLBACK, &named->at, "%s cannot set the learning rate, which is %s", named->kind->name, head->schedule.kind->name),
+    return dt_suggest(dt_fail(DT_E_CALLBACK, &named->at,
+                              "%s cannot set the learning rate, which is %s", named->kind->name,
+                              head->schedule.kind->name),
                       "give the optimizer a number as learning_rate");
 }
 
-static dt_status *check_once(const dt_callbacks *c, int i)
-{
+static dt_status *check_once(const dt_callbacks *c, int i) {
     for (int k = 0; k < i && row_of(c, i)->once; k++)
         if (c->named[k].kind == c->named[i].kind)
-            return dt_suggest(dt_fail(DT_E_CALLBACK, &c->named[i].at, "a second %s would undo what the first does", c->named[i].kind->name), "list it once");
+            return dt_suggest(dt_fail(DT_E_CALLBACK, &c->named[i].at,
+                                      "a second %s would undo what the first does",
+                                      c->named[i].kind->name),
+                              "list it once");
     return NULL;
 }
 
-dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job)
-{
+dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job) {
     dt_status *faults = NULL;
     for (int i = 0; i < c->n; i++) {
         dt_status_append(&faults, check_once(c, i));
         dt_status_append(&faults, check_rate(job, &c->named[i]));
-        if (row_of(c, i)->check)
-            dt_status_append(&faults, row_of(c, i)->check(job, &c->named[i]));
+        if (row_of(c, i)->check) dt_status_append(&faults, row_of(c, i)->check(job, &c->named[i]));
     }
     return faults;
 }
 
 /* ---- logs ---- */
 
-const double *dt_logs_find(const dt_logs *logs, const char *name)
-{
+const double *dt_logs_find(const dt_logs *logs, const char *name) {
     for (int i = 0; i < logs->n; i++)
-        if (strcmp(logs->metric[i].name, name) == 0)
-            return &logs->metric[i].value;
+        if (strcmp(logs->metric[i].name, name) == 0) return &logs->metric[i].value;
     return NULL;
 }
 
-void dt_logs_put(dt_logs *logs, const char *name, double value)
-{
+void dt_logs_put(dt_logs *logs, const char *name, double value) {
     for (int i = 0; i < logs->n; i++)
         if (strcmp(logs->metric[i].name, name) == 0) {
             logs->metric[i].value = value;
             return;
         }
-    logs->metric[logs->n++] = (dt_metric){ .name = name, .value = value };
+    logs->metric[logs->n++] = (dt_metric){.name = name, .value = value};
 }
 
 /* ---- what they ask of the run ---- */
 
-bool dt_callbacks_look_at_steps(const run *r)
-{
+bool dt_callbacks_look_at_steps(const run *r) {
     for (int i = 0; i < r->n_callbacks; i++)
         if (r->callback[i].row->batch || r->callback[i].row->step || r->callback[i].row->settle)
             return true;
     return false;
 }
 
-bool dt_callback_is_due(const run *r, int64_t every)
-{
-    if (r->q->fit->steps > 0)
-        return r->at.step % every == 0;
+bool dt_callback_is_due(const run *r, int64_t every) {
+    if (r->q->fit->steps > 0) return r->at.step % every == 0;
     return r->at.epoch_step == 0 && r->at.epoch % every == 0;
 }
 
-bool dt_epoch_is_whole(const run *r)
-{
-    return r->at.epoch_step == r->steps_per_epoch;
-}
+bool dt_epoch_is_whole(const run *r) { return r->at.epoch_step == r->steps_per_epoch; }
 
-bool dt_epoch_is_provisional(const run *r)
-{
+bool dt_epoch_is_provisional(const run *r) {
     return r->at.step == r->steps && !dt_epoch_is_whole(r);
 }
 
-/* output.dir itself may be a link, which the user made; folders in it may not. What is not there yet is made later. */
-static dt_status *refuse_link(const dt_callback *c, const char *folder)
-{
+/* output.dir itself may be a link, which the user made; folders in it may not. What is not there
+ * yet is made later. */
+static dt_status *refuse_link(const dt_callback *c, const char *folder) {
     struct stat st;
-    if (lstat(folder, &st) != 0 || !S_ISLNK(st.st_mode))
-        return NULL;
-    return dt_fail(DT_E_CANT_CREATE, NULL, "%s: is a symbolic link; %s does not write through links", folder, c->named->kind->name);
+    if (lstat(folder, &st) != 0 || !S_ISLNK(st.st_mode)) return NULL;
+    return dt_fail(DT_E_CANT_CREATE, NULL,
+                   "%s: is a symbolic link; %s does not write through links", folder,
+                   c->named->kind->name);
 }
 
-dt_status *dt_callback_path(run *r, const dt_callback *c, const char *name, const char **path)
-{
+dt_status *dt_callback_path(run *r, const dt_callback *c, const char *name, const char **path) {
     if (!r->q->directory)
-        return dt_fail(DT_E_CALLBACK, &c->named->at, "%s writes below output.dir, and this run has none", c->named->kind->name);
+        return dt_fail(DT_E_CALLBACK, &c->named->at,
+                       "%s writes below output.dir, and this run has none", c->named->kind->name);
     *path = dt_arena_printf(r->arena, "%s/%s", r->q->directory, name);
     for (const char *end = strchr(name, '/'); end; end = strchr(end + 1, '/'))
-        DT_TRY(refuse_link(c, dt_arena_printf(r->arena, "%s/%.*s", r->q->directory, (int)(end - name), name)));
+        DT_TRY(refuse_link(
+            c, dt_arena_printf(r->arena, "%s/%.*s", r->q->directory, (int)(end - name), name)));
     return NULL;
 }
 
-dt_status *dt_callback_folder(run *r, const dt_callback *c, const char *name, const char **path)
-{
+dt_status *dt_callback_folder(run *r, const dt_callback *c, const char *name, const char **path) {
     DT_TRY(dt_callback_path(r, c, name, path));
     return refuse_link(c, *path);
 }
 
-dt_status *dt_run_rate(const run *r, double *rate)
-{
+dt_status *dt_run_rate(const run *r, double *rate) {
     return dt_optimizer_current_rate(r->optimizer, rate);
 }
 
-void dt_run_set_rate(run *r, double rate)
-{
+void dt_run_set_rate(run *r, double rate) {
     *(float *)dt_host_edit(r->optimizer->rate) = (float)rate;
 }
 
@@ -225,135 +214,129 @@ struct dt_callback_message {
     int64_t epoch;
 };
 
-void dt_callback_say(run *r, const dt_callback *c, const char *format, ...)
-{
+void dt_callback_say(run *r, const dt_callback *c, const char *format, ...) {
     dt_callback_message **last = &r->messages, *said = dt_arena_new(r->arena, dt_callback_message);
-    dt_str text = { 0 };
+    dt_str text = {0};
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
     va_end(args);
-    while (*last)
-        last = &(*last)->next;
-    *said = (dt_callback_message){ .callback = c->named->kind->name, .text = dt_arena_strdup(r->arena, dt_str_text(&text)), .epoch = r->at.epoch + 1 };
+    while (*last) last = &(*last)->next;
+    *said = (dt_callback_message){.callback = c->named->kind->name,
+                                  .text = dt_arena_strdup(r->arena, dt_str_text(&text)),
+                                  .epoch = r->at.epoch + 1};
     *last = said;
     dt_str_release(&text);
 }
 
-void dt_callbacks_emit(run *r)
-{
+void dt_callbacks_emit(run *r) {
     for (const dt_callback_message *s = r->messages; s; s = s->next)
-        dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_CALLBACK, .step = r->at.step, .steps = r->steps, .epoch = s->epoch, .epochs = r->epochs,
-                                    .epoch_step = dt_run_is_validated_between(r) ? r->at.epoch_step : 0, .callback = s->callback, .text = s->text });
+        dt_run_emit(r,
+                    &(dt_event){.kind = DT_EVENT_CALLBACK,
+                                .step = r->at.step,
+                                .steps = r->steps,
+                                .epoch = s->epoch,
+                                .epochs = r->epochs,
+                                .epoch_step = dt_run_is_validated_between(r) ? r->at.epoch_step : 0,
+                                .callback = s->callback,
+                                .text = s->text});
     r->messages = NULL;
 }
 
 /* ---- a run ---- */
 
-static const char *key_of(const run *r, int i)
-{
+static const char *key_of(const run *r, int i) {
     const char *name = r->callback[i].named->kind->name;
     int before = 0;
-    for (int k = 0; k < i; k++)
-        before += r->callback[k].row == r->callback[i].row;
+    for (int k = 0; k < i; k++) before += r->callback[k].row == r->callback[i].row;
     return before ? dt_arena_printf(r->arena, "%s_%d", name, before) : name;
 }
 
-dt_status *dt_callbacks_open(run *r)
-{
+dt_status *dt_callbacks_open(run *r) {
     const dt_callbacks *all = &r->q->fit->callbacks;
-    const dt_callback_job job = { .model = &r->model->spec, .data = dt_dataset_spec_of(r->data), .compile = dt_trainer_compiled_with(r->q->trainer),
-                                  .validates_by_steps = dt_fit_validates_by_steps(r->q->fit) };
+    const dt_callback_job job = {.model = &r->model->spec,
+                                 .data = dt_dataset_spec_of(r->data),
+                                 .compile = dt_trainer_compiled_with(r->q->trainer),
+                                 .validates_by_steps = dt_fit_validates_by_steps(r->q->fit)};
     DT_TRY(dt_callbacks_check(all, &job));
     r->callback = dt_arena_array(r->arena, dt_callback, all->n);
     for (int i = 0; i < all->n; i++) {
         dt_callback *c = &r->callback[i];
-        *c = (dt_callback){ .row = row_of(all, i), .named = &all->named[i] };
+        *c = (dt_callback){.row = row_of(all, i), .named = &all->named[i]};
         c->key = key_of(r, i);
         c->mark = dt_recording_callback(r, c->named->kind->name);
         r->n_callbacks++; /* one that is opened by half is closed */
-        if (c->row->open)
-            DT_TRY(c->row->open(r, c));
+        if (c->row->open) DT_TRY(c->row->open(r, c));
     }
     return NULL;
 }
 
 /* Asks all that have the hook; c is the one at hand. */
-#define FOR_ALL(hook, arguments) \
-    for (dt_callback *c = r->callback; c < r->callback + r->n_callbacks; c++) \
-        if (c->row->hook) { \
-            int64_t since = dt_recording_since(r); \
-            DT_TRY(c->row->hook arguments); \
-            dt_recording_span(r, c->mark, since); \
+#define FOR_ALL(hook, arguments)                                                                   \
+    for (dt_callback *c = r->callback; c < r->callback + r->n_callbacks; c++)                      \
+        if (c->row->hook) {                                                                        \
+            int64_t since = dt_recording_since(r);                                                 \
+            DT_TRY(c->row->hook arguments);                                                        \
+            dt_recording_span(r, c->mark, since);                                                  \
         }
 
-dt_status *dt_callbacks_begin(run *r)
-{
+dt_status *dt_callbacks_begin(run *r) {
     FOR_ALL(begin, (r, c))
     dt_callbacks_emit(r);
     return NULL;
 }
 
-dt_status *dt_callbacks_epoch_begin(run *r)
-{
+dt_status *dt_callbacks_epoch_begin(run *r) {
     FOR_ALL(epoch_begin, (r, c))
     dt_callbacks_emit(r);
     return NULL;
 }
 
-static dt_status *step(run *r, const dt_step_done *done)
-{
+static dt_status *step(run *r, const dt_step_done *done) {
     (void)done;
     dt_metric metric[DT_MAX_LOGS];
-    const dt_logs logs = { metric, dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metric) };
+    const dt_logs logs = {metric, dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metric)};
     FOR_ALL(batch, (r, c, &logs))
     return NULL;
 }
 
-dt_status *dt_callbacks_test_begin(run *r)
-{
+dt_status *dt_callbacks_test_begin(run *r) {
     FOR_ALL(test_begin, (r, c))
     return NULL;
 }
 
-dt_status *dt_callbacks_test(run *r, const dt_sums *sums)
-{
+dt_status *dt_callbacks_test(run *r, const dt_sums *sums) {
     dt_metric metric[DT_MAX_LOGS];
-    const dt_logs logs = { metric, dt_trainer_metrics(r->q->trainer, sums, false, metric) };
+    const dt_logs logs = {metric, dt_trainer_metrics(r->q->trainer, sums, false, metric)};
     FOR_ALL(test, (r, c, &logs))
     return NULL;
 }
 
-dt_status *dt_callbacks_validation(run *r, dt_logs *logs)
-{
+dt_status *dt_callbacks_validation(run *r, dt_logs *logs) {
     FOR_ALL(validation, (r, c, logs))
     return NULL;
 }
 
-dt_status *dt_callbacks_epoch(run *r, dt_logs *logs)
-{
+dt_status *dt_callbacks_epoch(run *r, dt_logs *logs) {
     FOR_ALL(epoch, (r, c, logs))
     return NULL;
 }
 
-static dt_status *settled(run *r)
-{
+static dt_status *settled(run *r) {
     FOR_ALL(step, (r, c))
     FOR_ALL(settle, (r, c))
     dt_callbacks_emit(r);
     return NULL;
 }
 
-static dt_status *saved(run *r)
-{
+static dt_status *saved(run *r) {
     FOR_ALL(saved, (r, c))
     return NULL;
 }
 
-const dt_observer dt_observer_callbacks = { .step = step, .settled = settled, .saved = saved };
+const dt_observer dt_observer_callbacks = {.step = step, .settled = settled, .saved = saved};
 
-dt_status *dt_callbacks_end(run *r)
-{
+dt_status *dt_callbacks_end(run *r) {
     FOR_ALL(end, (r, c))
     for (dt_callback_message *s = r->messages; s && r->at.epoch_step == 0; s = s->next)
         s->epoch = r->at.epoch; /* the one that has just ended */
@@ -361,9 +344,7 @@ dt_status *dt_callbacks_end(run *r)
     return NULL;
 }
 
-void dt_callbacks_close(run *r)
-{
+void dt_callbacks_close(run *r) {
     for (int i = 0; i < r->n_callbacks; i++)
-        if (r->callback[i].row->close)
-            r->callback[i].row->close(&r->callback[i]);
+        if (r->callback[i].row->close) r->callback[i].row->close(&r->callback[i]);
 }

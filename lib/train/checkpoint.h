@@ -2,10 +2,11 @@
 /*
  * Checkpoints of custom loops: what the files that add, save and restore share.
  *
- *     model.safetensors       weights of models: "dense/kernel", of several models "NAME/dense/kernel"
- *     optimizer.safetensors   "optimizer/iteration", "optimizer/dense/kernel/momentum", of several optimizers "NAME/..."
- *     variables.safetensors   "NAME", with a first dimension of replicas where these have copies of their own
- *     state.json              as a run's; "loop" has the names of all objects, counters and positions
+ *     model.safetensors       weights of models: "dense/kernel", of several models
+ *     "NAME/dense/kernel" optimizer.safetensors   "optimizer/iteration",
+ *     "optimizer/dense/kernel/momentum", of several optimizers "NAME/..." variables.safetensors
+ *     "NAME", with a first dimension of replicas where these have copies of their own state.json
+ *     as a run's; "loop" has the names of all objects, counters and positions
  */
 #ifndef DT_TRAIN_CHECKPOINT_H
 #define DT_TRAIN_CHECKPOINT_H
@@ -13,7 +14,15 @@
 #include "strategy/position.h"
 #include "train/train.h"
 
-typedef enum dt_tracked_kind { DT_A_MODEL, DT_AN_OPTIMIZER, DT_A_VARIABLE, DT_A_COUNTER, DT_AN_ITERATOR, DT_A_DATA_SET, DT_TRACKED_KINDS } dt_tracked_kind;
+typedef enum dt_tracked_kind {
+    DT_A_MODEL,
+    DT_AN_OPTIMIZER,
+    DT_A_VARIABLE,
+    DT_A_COUNTER,
+    DT_AN_ITERATOR,
+    DT_A_DATA_SET,
+    DT_TRACKED_KINDS
+} dt_tracked_kind;
 
 typedef struct dt_tracked {
     dt_tracked_kind kind;
@@ -25,8 +34,9 @@ struct dt_checkpoint {
     int refs;
     int n, cap;
     dt_tracked *item;
-    dt_run_dir directory;     /* of the last save, locked; path NULL: there was none */
-    char *stands_on;          /* the checkpoint that was saved or restored last, as a resolved path; NULL: none */
+    dt_run_dir directory; /* of the last save, locked; path NULL: there was none */
+    /* the checkpoint that was saved or restored last, as a resolved path; NULL: none */
+    char *stands_on;
     int64_t generation, step; /* of that */
 };
 
@@ -50,12 +60,14 @@ typedef struct dt_bound {
     int n;
     dt_named_array *array; /* [n] */
     dt_variable **variable;
-    int64_t *copies;       /* that the array has, for replicas; 1: it has no dimension for them */
+    int64_t *copies; /* that the array has, for replicas; 1: it has no dimension for them */
 } dt_bound;
 enum { DT_BOUND_WEIGHTS, DT_BOUND_SLOTS, DT_BOUND_VARIABLES, DT_BOUND_FILES };
-/* All of a checkpoint, without data. n_copies[] of variables in the order that they were added; NULL: as many as they have. An optimizer that has no state yet has no
- * tensors. CHECKPOINT_PARTS: an optimizer's variable is not in it. */
-dt_status *dt_bound_list(const dt_checkpoint *c, dt_arena *arena, const int64_t *n_copies, dt_bound out[DT_BOUND_FILES]) DT_MUST_USE;
+/* All of a checkpoint, without data. n_copies[] of variables in the order that they were added;
+ * NULL: as many as they have. An optimizer that has no state yet has no tensors. CHECKPOINT_PARTS:
+ * an optimizer's variable is not in it. */
+dt_status *dt_bound_list(const dt_checkpoint *c, dt_arena *arena, const int64_t *n_copies,
+                         dt_bound out[DT_BOUND_FILES]) DT_MUST_USE;
 dt_arrays dt_bound_arrays(const dt_bound *b);
 
 /* ---- state.json's "loop" ---- */

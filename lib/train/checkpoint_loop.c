@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the checkpoint of a custom loop has besides tensors: the names of all objects, and the state of each.
+ * What the checkpoint of a custom loop has besides tensors: the names of all objects, and the state
+ * of each.
  *
- *     {"models": {"model": true}, "optimizers": {"adam": ["dense/kernel", "dense/bias"], "unused": null}, "variables": {"total": [8, "SUM"]},
- *      "counters": {"step": 120}, "iterators": {}, "data": {"train": {"epoch": 2, "steps": 20, "ended": false, "last": "8c1e..."}}}
+ *     {"models": {"model": true}, "optimizers": {"adam": ["dense/kernel", "dense/bias"], "unused":
+ *     null}, "variables": {"total": [8, "SUM"]},
+ *      "counters": {"step": 120}, "iterators": {}, "data": {"train": {"epoch": 2, "steps": 20,
+ *      "ended": false, "last": "8c1e..."}}}
  *
- * An optimizer has the variables that it keeps state for, in the order in which it got to know them; a variable the number of its copies, and, where
- * these are several, how they are combined into one.
+ * An optimizer has the variables that it keeps state for, in the order in which it got to know
+ * them; a variable the number of its copies, and, where these are several, how they are combined
+ * into one.
  */
 #include <string.h>
 
@@ -15,12 +19,13 @@
 #include "strategy/variable.h"
 #include "train/checkpoint.h"
 
-static const char *const keys[] = { "models", "optimizers", "variables", "counters", "iterators", "data" };
+static const char *const keys[] = {"models",   "optimizers", "variables",
+                                   "counters", "iterators",  "data"};
 
 /* ---- writing ---- */
 
-static void put_optimizer(const dt_checkpoint *c, const dt_tracked_optimizer *o, dt_arena *arena, dt_json *j)
-{
+static void put_optimizer(const dt_checkpoint *c, const dt_tracked_optimizer *o, dt_arena *arena,
+                          dt_json *j) {
     if (!o->optimizer->iteration) {
         dt_json_null(j, o->name);
         return;
@@ -31,8 +36,7 @@ static void put_optimizer(const dt_checkpoint *c, const dt_tracked_optimizer *o,
     dt_json_close(j, ']');
 }
 
-static void put_position(const char *name, const dt_position *p, dt_json *j)
-{
+static void put_position(const char *name, const dt_position *p, dt_json *j) {
     dt_json_open(j, name, '{');
     dt_json_int(j, "epoch", p->epoch);
     dt_json_int(j, "steps", p->steps);
@@ -41,8 +45,7 @@ static void put_position(const char *name, const dt_position *p, dt_json *j)
     dt_json_close(j, '}');
 }
 
-static void put_variable(const char *name, const dt_variable *v, dt_json *j)
-{
+static void put_variable(const char *name, const dt_variable *v, dt_json *j) {
     if (!v->stack) {
         dt_json_int(j, name, 1);
         return;
@@ -53,8 +56,7 @@ static void put_variable(const char *name, const dt_variable *v, dt_json *j)
     dt_json_close(j, ']');
 }
 
-static void put_item(const dt_tracked *t, dt_json *j)
-{
+static void put_item(const dt_tracked *t, dt_json *j) {
     dt_position p;
     switch (t->kind) {
     case DT_A_VARIABLE: put_variable(t->name, t->object, j); break;
@@ -71,20 +73,17 @@ static void put_item(const dt_tracked *t, dt_json *j)
     }
 }
 
-const char *dt_loop_print(const dt_checkpoint *c, dt_arena *arena)
-{
-    dt_str out = { 0 };
-    dt_json j = { .out = &out };
+const char *dt_loop_print(const dt_checkpoint *c, dt_arena *arena) {
+    dt_str out = {0};
+    dt_json j = {.out = &out};
     dt_tracked_optimizer *o;
     const int n = dt_tracked_optimizers(c, arena, &o);
     dt_json_open(&j, NULL, '{');
     for (int k = 0; k < DT_TRACKED_KINDS; k++) {
         dt_json_open(&j, keys[k], '{');
         for (int i = 0; k != DT_AN_OPTIMIZER && i < c->n; i++)
-            if ((int)c->item[i].kind == k)
-                put_item(&c->item[i], &j);
-        for (int i = 0; k == DT_AN_OPTIMIZER && i < n; i++)
-            put_optimizer(c, &o[i], arena, &j);
+            if ((int)c->item[i].kind == k) put_item(&c->item[i], &j);
+        for (int i = 0; k == DT_AN_OPTIMIZER && i < n; i++) put_optimizer(c, &o[i], arena, &j);
         dt_json_close(&j, '}');
     }
     dt_json_close(&j, '}');
@@ -95,55 +94,50 @@ const char *dt_loop_print(const dt_checkpoint *c, dt_arena *arena)
 
 /* ---- reading ---- */
 
-static bool get_count(const json_t *value, int64_t most, int64_t *out)
-{
+static bool get_count(const json_t *value, int64_t most, int64_t *out) {
     *out = json_integer_value(value);
     return json_is_integer(value) && *out >= 0 && *out <= most;
 }
 
 /* Checkpoints of 0.1 have the number alone. */
-static bool get_variable(const json_t *value, dt_loop_item *out)
-{
+static bool get_variable(const json_t *value, dt_loop_item *out) {
     const bool pair = json_is_array(value) && json_array_size(value) == 2;
     const char *name = json_string_value(pair ? json_array_get(value, 1) : NULL);
     out->aggregation = DT_AGGREGATE_NONE;
-    while (name && out->aggregation <= DT_AGGREGATE_ONLY_FIRST_REPLICA && strcmp(name, dt_aggregation_name(out->aggregation)) != 0)
+    while (name && out->aggregation <= DT_AGGREGATE_ONLY_FIRST_REPLICA &&
+           strcmp(name, dt_aggregation_name(out->aggregation)) != 0)
         out->aggregation++;
-    return get_count(pair ? json_array_get(value, 0) : value, DT_MAX_REPLICAS, &out->number) && out->number > 0 && (name || !pair) &&
+    return get_count(pair ? json_array_get(value, 0) : value, DT_MAX_REPLICAS, &out->number) &&
+           out->number > 0 && (name || !pair) &&
            out->aggregation <= DT_AGGREGATE_ONLY_FIRST_REPLICA;
 }
 
-static bool get_position(const json_t *value, dt_position *p)
-{
+static bool get_position(const json_t *value, dt_position *p) {
     const json_t *last = json_object_get(value, "last"), *ended = json_object_get(value, "ended");
     const char *hex = json_string_value(last);
     p->ended = json_is_true(ended);
-    if (hex && (strlen(hex) != 64 || strspn(hex, "0123456789abcdef") != 64))
-        return false;
-    if (hex)
-        memcpy(p->last.hex, hex, 65);
-    return get_count(json_object_get(value, "epoch"), INT32_MAX, &p->epoch) && get_count(json_object_get(value, "steps"), INT64_MAX - 1, &p->steps) &&
+    if (hex && (strlen(hex) != 64 || strspn(hex, "0123456789abcdef") != 64)) return false;
+    if (hex) memcpy(p->last.hex, hex, 65);
+    return get_count(json_object_get(value, "epoch"), INT32_MAX, &p->epoch) &&
+           get_count(json_object_get(value, "steps"), INT64_MAX - 1, &p->steps) &&
            json_is_boolean(ended) && (hex || json_is_null(last));
 }
 
-static bool get_item(dt_tracked_kind kind, const json_t *value, dt_arena *arena, dt_loop_item *out)
-{
+static bool get_item(dt_tracked_kind kind, const json_t *value, dt_arena *arena,
+                     dt_loop_item *out) {
     switch (kind) {
     case DT_AN_OPTIMIZER:
         out->built = !json_is_null(value);
         return !out->built || dt_json_texts(arena, value, &out->variables);
     case DT_A_VARIABLE: return get_variable(value, out);
-    case DT_A_COUNTER:
-        out->number = json_integer_value(value);
-        return json_is_integer(value);
+    case DT_A_COUNTER: out->number = json_integer_value(value); return json_is_integer(value);
     case DT_AN_ITERATOR:
     case DT_A_DATA_SET: return get_position(value, &out->position);
     default: return json_is_true(value);
     }
 }
 
-static bool get_kind(dt_tracked_kind kind, json_t *object, dt_arena *arena, dt_loop *out)
-{
+static bool get_kind(dt_tracked_kind kind, json_t *object, dt_arena *arena, dt_loop *out) {
     const char *name;
     json_t *value;
     bool ok = json_is_object(object);
@@ -156,24 +150,28 @@ static bool get_kind(dt_tracked_kind kind, json_t *object, dt_arena *arena, dt_l
     return ok;
 }
 
-dt_status *dt_loop_read(const dt_saved *saved, dt_arena *arena, dt_loop *out)
-{
+dt_status *dt_loop_read(const dt_saved *saved, dt_arena *arena, dt_loop *out) {
     json_t *root = NULL;
     bool ok = true;
-    const dt_json_text text = { .path = saved->path, .part = "'loop' of state.json", .member = "kind", .text = saved->state.loop,
-                                .size = strlen(saved->state.loop), .fault = DT_E_CHECKPOINT };
-    *out = (dt_loop){ 0 };
+    const dt_json_text text = {.path = saved->path,
+                               .part = "'loop' of state.json",
+                               .member = "kind",
+                               .text = saved->state.loop,
+                               .size = strlen(saved->state.loop),
+                               .fault = DT_E_CHECKPOINT};
+    *out = (dt_loop){0};
     DT_TRY(dt_json_parse(&text, &root));
     for (int k = 0; k < DT_TRACKED_KINDS; k++)
         ok = ok && get_kind((dt_tracked_kind)k, json_object_get(root, keys[k]), arena, out);
     json_decref(root);
-    return ok ? NULL : dt_fail(DT_E_CHECKPOINT, NULL, "%s/state.json: 'loop' is not as dt_checkpoint_save writes it", saved->path);
+    return ok ? NULL
+              : dt_fail(DT_E_CHECKPOINT, NULL,
+                        "%s/state.json: 'loop' is not as dt_checkpoint_save writes it",
+                        saved->path);
 }
 
-const dt_loop_item *dt_loop_find(const dt_loop *l, dt_tracked_kind kind, const char *name)
-{
+const dt_loop_item *dt_loop_find(const dt_loop *l, dt_tracked_kind kind, const char *name) {
     for (int i = 0; i < l->n[kind]; i++)
-        if (strcmp(l->item[kind][i].name, name) == 0)
-            return &l->item[kind][i];
+        if (strcmp(l->item[kind][i].name, name) == 0) return &l->item[kind][i];
     return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of classes: targets have them from a vocabulary, from folders or from columns, and checkpoints keep them, so that predictions and exported
- * models name classes where no data is.
+ * Names of classes: targets have them from a vocabulary, from folders or from columns, and
+ * checkpoints keep them, so that predictions and exported models name classes where no data is.
  *
  *     {"logits": ["circle", "cross", "ring"]}
  */
@@ -12,37 +12,34 @@
 #include "train/train.h"
 
 /* Numbers and names fit each other: a class for each value, or two for the only one. */
-static bool fit(const dt_texts *names, const dt_type *output)
-{
+static bool fit(const dt_texts *names, const dt_type *output) {
     const int64_t last = output->dim[output->rank - 1];
     return output->rank <= 2 && names->n <= (output->rank < 2 || last == 1 ? 2 : last);
 }
 
-void dt_class_names_of(const dt_dataset *d, const dt_compile_spec *c, const dt_match *m, dt_class_names *out)
-{
+void dt_class_names_of(const dt_dataset *d, const dt_compile_spec *c, const dt_match *m,
+                       dt_class_names *out) {
     const dt_element *element;
-    *out = (dt_class_names){ 0 };
+    *out = (dt_class_names){0};
     dt_dataset_elements(d, &element);
     for (int i = 0; i < c->n_outputs; i++) {
-        const dt_loss_row *loss = (const dt_loss_row *)c->output[i].loss.kind; /* it begins with its kind */
+        /* it begins with its kind */
+        const dt_loss_row *loss = (const dt_loss_row *)c->output[i].loss.kind;
         if (loss && loss->of != DT_OUTPUT_VALUES && m->target[i] >= 0)
             out->of[i] = element[m->target[i]].names;
     }
 }
 
-const char *dt_class_names_print(const dt_class_names *n, const dt_model_spec *m, dt_arena *arena)
-{
-    dt_str out = { 0 };
-    dt_json j = { .out = &out };
+const char *dt_class_names_print(const dt_class_names *n, const dt_model_spec *m, dt_arena *arena) {
+    dt_str out = {0};
+    dt_json j = {.out = &out};
     bool any = false;
     dt_json_open(&j, NULL, '{');
     for (int i = 0; i < m->n_outputs; i++) {
-        if (n->of[i].n == 0 || !fit(&n->of[i], &m->output[i].type))
-            continue;
+        if (n->of[i].n == 0 || !fit(&n->of[i], &m->output[i].type)) continue;
         any = true;
         dt_json_open(&j, m->output[i].name, '[');
-        for (int k = 0; k < n->of[i].n; k++)
-            dt_json_string(&j, NULL, n->of[i].v[k]);
+        for (int k = 0; k < n->of[i].n; k++) dt_json_string(&j, NULL, n->of[i].v[k]);
         dt_json_close(&j, ']');
     }
     dt_json_close(&j, '}');
@@ -51,21 +48,27 @@ const char *dt_class_names_print(const dt_class_names *n, const dt_model_spec *m
     return text;
 }
 
-dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_arena *arena, dt_class_names *out)
-{
+dt_status *dt_class_names_read(const dt_saved *c, const dt_model_spec *m, dt_arena *arena,
+                               dt_class_names *out) {
     json_t *root = NULL;
     bool ok = true;
-    *out = (dt_class_names){ 0 };
-    if (!c->state.classes)
-        return NULL;
-    const dt_json_text text = { .path = c->path, .part = "'classes' of state.json", .member = "output", .text = c->state.classes,
-                                .size = strlen(c->state.classes), .fault = DT_E_CHECKPOINT };
+    *out = (dt_class_names){0};
+    if (!c->state.classes) return NULL;
+    const dt_json_text text = {.path = c->path,
+                               .part = "'classes' of state.json",
+                               .member = "output",
+                               .text = c->state.classes,
+                               .size = strlen(c->state.classes),
+                               .fault = DT_E_CHECKPOINT};
     DT_TRY(dt_json_parse(&text, &root));
     for (int i = 0; ok && i < m->n_outputs; i++) {
         ok = dt_json_texts(arena, json_object_get(root, m->output[i].name), &out->of[i]);
         if (!fit(&out->of[i], &m->output[i].type))
-            out->of[i] = (dt_texts){ 0 }; /* of another model, which its weights will tell */
+            out->of[i] = (dt_texts){0}; /* of another model, which its weights will tell */
     }
     json_decref(root);
-    return ok ? NULL : dt_fail(DT_E_CHECKPOINT, NULL, "%s/state.json: 'classes' must hold a list of names for each output", c->path);
+    return ok ? NULL
+              : dt_fail(DT_E_CHECKPOINT, NULL,
+                        "%s/state.json: 'classes' must hold a list of names for each output",
+                        c->path);
 }

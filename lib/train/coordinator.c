@@ -11,54 +11,48 @@ enum { LOOK_NS = 100000000 };
 
 /* ---- what the crew asks ---- */
 
-static dt_status *pack(void *user, char *into)
-{
+static dt_status *pack(void *user, char *into) {
     const dt_coordinated *c = user;
     return dt_shipment_pack(&c->shipment, into);
 }
 
-static bool is_whole(void *user, const dt_arrival *a)
-{
+static bool is_whole(void *user, const dt_arrival *a) {
     const dt_coordinated *c = user;
     dt_push_report x;
-    if (a->message.more < (int64_t)sizeof x)
-        return false;
+    if (a->message.more < (int64_t)sizeof x) return false;
     memcpy(&x, a->more, sizeof x);
-    return x.sums == c->r->at.sums.n && a->message.more == (int64_t)(sizeof x + (size_t)x.sums * sizeof(double));
+    return x.sums == c->r->at.sums.n &&
+           a->message.more == (int64_t)(sizeof x + (size_t)x.sums * sizeof(double));
 }
 
-static dt_status *failed(void *user, const dt_arrival *a)
-{
+static dt_status *failed(void *user, const dt_arrival *a) {
     (void)user;
     return dt_crew_failure(a, "batch");
 }
 
-static void warn(void *user, const char *text)
-{
+static void warn(void *user, const char *text) {
     const dt_coordinated *c = user;
     dt_run_warn(c->r, text);
 }
 
 /* ---- a step ---- */
 
-static int64_t next_multiple(int64_t of, int64_t above)
-{
+static int64_t next_multiple(int64_t of, int64_t above) {
     return of > 0 ? (above / of + 1) * of : INT64_MAX;
 }
 
 /* The end of the epoch, the next checkpoint by steps, or that of the run. */
-static int64_t end_of_window(const run *r)
-{
+static int64_t end_of_window(const run *r) {
     const dt_checkpoint_spec *c = r->q->checkpoint;
-    const int64_t ends[] = { r->at.step - r->at.epoch_step + r->steps_per_epoch, next_multiple(c ? c->every_steps : 0, r->at.step), r->steps };
+    const int64_t ends[] = {r->at.step - r->at.epoch_step + r->steps_per_epoch,
+                            next_multiple(c ? c->every_steps : 0, r->at.step), r->steps};
     int64_t first = INT64_MAX;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         first = ends[i] < first ? ends[i] : first;
     return first;
 }
 
-static void add_report(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, double *loss)
-{
+static void add_report(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, double *loss) {
     dt_push_report x;
     double sum;
     memcpy(&x, a->more, sizeof x);
@@ -68,110 +62,109 @@ static void add_report(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, 
     }
     c->r->at.sums.examples += (double)x.rows;
     *loss = x.loss;
-    *batch = (dt_batch){ .rows = x.rows, .epoch = a->message.number / c->r->data_steps, .step = a->message.number % c->r->data_steps, .waited_s = x.waited_s,
-                         .spent_s = { x.spent_s[0], x.spent_s[1], x.spent_s[2] } };
+    *batch = (dt_batch){.rows = x.rows,
+                        .epoch = a->message.number / c->r->data_steps,
+                        .step = a->message.number % c->r->data_steps,
+                        .waited_s = x.waited_s,
+                        .spent_s = {x.spent_s[0], x.spent_s[1], x.spent_s[2]}};
 }
 
-static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, double *loss)
-{
+static dt_status *apply(dt_coordinated *c, const dt_arrival *a, dt_batch *batch, double *loss) {
     const bool last = dt_run_closes_window(c->r, c->r->at.epoch_step + 1);
-    dt_status *s = dt_shipment_apply(&c->shipment, last ? &c->halves : &c->gathering, last ? c->trainer->update : c->trainer->gather, c->argument, c->no_result, a->slices);
-    if (!s)
-        add_report(c, a, batch, loss);
+    dt_status *s = dt_shipment_apply(&c->shipment, last ? &c->halves : &c->gathering,
+                                     last ? c->trainer->update : c->trainer->gather, c->argument,
+                                     c->no_result, a->slices);
+    if (!s) add_report(c, a, batch, loss);
     dt_status *late = dt_crew_finish(c->crew, a, true, NULL);
     dt_status_free(s ? late : NULL);
     return s ? s : late;
 }
 
-static void begin_window(dt_coordinated *c)
-{
+static void begin_window(dt_coordinated *c) {
     const run *r = c->r;
     dt_crew_forget(c->crew); /* who knows what changed the weights */
     dt_closures_begin(dt_crew_closures(c->crew), r->at.step, end_of_window(r));
 }
 
-static bool ends_at_once(const run *r)
-{
-    return r->q->run->stop && *r->q->run->stop > 1;
-}
+static bool ends_at_once(const run *r) { return r->q->run->stop && *r->q->run->stop > 1; }
 
-static dt_status *wait_for_push(const run *r, const dt_coordinated *c)
-{
+static dt_status *wait_for_push(const run *r, const dt_coordinated *c) {
     bool came = false;
     if (ends_at_once(r))
-        return dt_fail(DT_E_STOPPED_AT_ONCE, NULL, "stopped at once after step %lld, not saved", (long long)r->at.step);
+        return dt_fail(DT_E_STOPPED_AT_ONCE, NULL, "stopped at once after step %lld, not saved",
+                       (long long)r->at.step);
     dt_status *s = dt_crew_wait(c->crew, dt_now_ns() + LOOK_NS, &came);
     const int number = s ? (int)dt_status_number(s) : 0;
-    return number == DT_E_WORKER_GONE || number == DT_E_WORKER_LATE ? dt_suggest(s, "run the job again to resume from its newest checkpoint") : s;
+    return number == DT_E_WORKER_GONE || number == DT_E_WORKER_LATE
+               ? dt_suggest(s, "run the job again to resume from its newest checkpoint")
+               : s;
 }
 
-dt_status *dt_coordinated_step(run *r, dt_batch *batch, double *loss)
-{
+dt_status *dt_coordinated_step(run *r, dt_batch *batch, double *loss) {
     dt_coordinated *c = r->coordinator;
     dt_arrival a;
 
-    if (dt_coordinated_rests(r))
-        begin_window(c);
-    while (!dt_crew_ready(c->crew, &a))
-        DT_TRY(wait_for_push(r, c));
+    if (dt_coordinated_rests(r)) begin_window(c);
+    while (!dt_crew_ready(c->crew, &a)) DT_TRY(wait_for_push(r, c));
     return apply(c, &a, batch, loss);
 }
 
-bool dt_coordinated_rests(const run *r)
-{
+bool dt_coordinated_rests(const run *r) {
     return !r->coordinator || dt_closures_rest(dt_crew_closures(r->coordinator->crew));
 }
 
-void dt_coordinated_drain(const run *r)
-{
+void dt_coordinated_drain(const run *r) {
     dt_closures_drain(dt_crew_closures(r->coordinator->crew));
 }
 
-void dt_coordinated_tell(run *r)
-{
+void dt_coordinated_tell(run *r) {
     dt_coordinated *c = r->coordinator;
-    if (c->told_step == r->at.step)
-        return;
+    if (c->told_step == r->at.step) return;
     const dt_closures *x = dt_crew_closures(c->crew);
     c->told_step = r->at.step;
-    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_WORKERS, .step = r->at.step, .workers = dt_crew_workers(c->crew), .workers_lost = dt_crew_lost(c->crew),
-                                .batches_again = x->again, .pushes_dropped = x->dropped, .staleness = x->stale, .n_staleness = dt_closures_bins(x) });
+    dt_run_emit(r, &(dt_event){.kind = DT_EVENT_WORKERS,
+                               .step = r->at.step,
+                               .workers = dt_crew_workers(c->crew),
+                               .workers_lost = dt_crew_lost(c->crew),
+                               .batches_again = x->again,
+                               .pushes_dropped = x->dropped,
+                               .staleness = x->stale,
+                               .n_staleness = dt_closures_bins(x)});
 }
 
 /* ---- opening ---- */
 
-/* Gradients are unscaled by who has the variables, and the scale moves with every one of them, so those on their way have another. */
-static dt_status *check(const run *r)
-{
-    if (r->optimizer->scaling.growth <= 0)
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_MISUSE, NULL, "loss scaling, which mixed_float16 needs, is not supported with a parameter server"), "use mixed_bfloat16");
+/* Gradients are unscaled by who has the variables, and the scale moves with every one of them, so
+ * those on their way have another. */
+static dt_status *check(const run *r) {
+    if (r->optimizer->scaling.growth <= 0) return NULL;
+    return dt_suggest(
+        dt_fail(
+            DT_E_MISUSE, NULL,
+            "loss scaling, which mixed_float16 needs, is not supported with a parameter server"),
+        "use mixed_bfloat16");
 }
 
-static int place_of(const dt_named_node *list, int n, const char *name)
-{
+static int place_of(const dt_named_node *list, int n, const char *name) {
     for (int i = 0; i < n; i++)
-        if (strcmp(list[i].name, name) == 0)
-            return i;
+        if (strcmp(list[i].name, name) == 0) return i;
     return -1;
 }
 
-static bool is_trained(const dt_model *m, const dt_variable *v)
-{
+static bool is_trained(const dt_model *m, const dt_variable *v) {
     for (int i = 0; i < m->trainable.n; i++)
-        if (m->trainable.v[i] == v)
-            return true;
+        if (m->trainable.v[i] == v) return true;
     return false;
 }
 
 /* Gradients of what is trained; all other state of the model moves. */
-static dt_status *match(dt_coordinated *c, dt_halves *h, const dt_compiled *half)
-{
+static dt_status *match(dt_coordinated *c, dt_halves *h, const dt_compiled *half) {
     const dt_model *m = c->r->model;
     const dt_graph *worker = dt_compiled_step(c->trainer->train), *update = dt_compiled_step(half);
     *h = dt_halves_none(c->arena, c->n_variables);
     for (int i = 0; i < c->n_variables; i++) {
-        const char *name = i < m->n_weights ? dt_gradient_name(c->arena, c->variable[i]) : dt_pushed_examples;
+        const char *name =
+            i < m->n_weights ? dt_gradient_name(c->arena, c->variable[i]) : dt_pushed_examples;
         h->moves[i] = i < m->n_weights && !is_trained(m, c->variable[i]);
         h->result[i] = h->moves[i] ? -1 : place_of(worker->result, worker->n_results, name);
         h->argument[i] = h->moves[i] ? -1 : place_of(update->arg, update->n_args, name);
@@ -179,86 +172,89 @@ static dt_status *match(dt_coordinated *c, dt_halves *h, const dt_compiled *half
     return dt_halves_check(h, &c->shipment, worker);
 }
 
-static void list_variables(dt_coordinated *c)
-{
+static void list_variables(dt_coordinated *c) {
     const dt_model *m = c->r->model;
     c->variable = dt_arena_array(c->arena, dt_variable *, m->n_weights + 1);
     for (c->n_variables = 0; c->n_variables < m->n_weights; c->n_variables++)
         c->variable[c->n_variables] = m->weight[c->n_variables];
-    if (c->trainer->gather)
-        c->variable[c->n_variables++] = c->r->optimizer->examples;
+    if (c->trainer->gather) c->variable[c->n_variables++] = c->r->optimizer->examples;
 }
 
 /* What workers will share is read by the first batch. */
-static dt_status *prepare(dt_coordinated *c)
-{
+static dt_status *prepare(dt_coordinated *c) {
     const run *r = c->r;
     dt_batch batch;
     list_variables(c);
-    DT_TRY(dt_shipment_make(&c->shipment, c->arena, c->variable, c->n_variables, &r->strategy->servers));
+    DT_TRY(dt_shipment_make(&c->shipment, c->arena, c->variable, c->n_variables,
+                            &r->strategy->servers));
     DT_TRY(match(c, &c->halves, c->trainer->update));
-    if (c->trainer->gather)
-        DT_TRY(match(c, &c->gathering, c->trainer->gather));
-    c->argument = dt_arena_array(c->arena, dt_view, dt_compiled_step(c->trainer->update)->n_args + 1);
-    c->no_result = dt_arena_array(c->arena, dt_view, dt_compiled_step(c->trainer->update)->n_results + 1);
+    if (c->trainer->gather) DT_TRY(match(c, &c->gathering, c->trainer->gather));
+    c->argument =
+        dt_arena_array(c->arena, dt_view, dt_compiled_step(c->trainer->update)->n_args + 1);
+    c->no_result =
+        dt_arena_array(c->arena, dt_view, dt_compiled_step(c->trainer->update)->n_results + 1);
     DT_TRY(dt_batches_open(&c->batches, r->data, r->batch));
     return dt_batches_read(c->batches, r->at.step, &batch);
 }
 
-static void say(void *user, const char *text)
-{
+static void say(void *user, const char *text) {
     const dt_coordinated *c = user;
-    dt_run_emit(c->r, &(dt_event){ .kind = DT_EVENT_WAITING, .text = text });
+    dt_run_emit(c->r, &(dt_event){.kind = DT_EVENT_WAITING, .text = text});
 }
 
-static dt_crew_spec describe(dt_coordinated *c)
-{
-    return (dt_crew_spec){ .how = &c->r->strategy->servers, .slices = &c->shipment.slices, .closure = "batch", .body = dt_closure_worker, .body_user = c,
-                           .last_words = "dtrain: the coordinator, which has the weights, is gone: its workers stop; run the job again to resume from its newest checkpoint",
-                           .pack = pack, .is_whole = is_whole, .failed = failed, .warn = warn, .say = say, .user = c };
+static dt_crew_spec describe(dt_coordinated *c) {
+    return (dt_crew_spec){
+        .how = &c->r->strategy->servers,
+        .slices = &c->shipment.slices,
+        .closure = "batch",
+        .body = dt_closure_worker,
+        .body_user = c,
+        .last_words = "dtrain: the coordinator, which has the weights, is gone: its workers stop; "
+                      "run the job again to resume from its newest checkpoint",
+        .pack = pack,
+        .is_whole = is_whole,
+        .failed = failed,
+        .warn = warn,
+        .say = say,
+        .user = c};
 }
 
-static dt_status *begin(run *r)
-{
+static dt_status *begin(run *r) {
     DT_TRY(check(r));
     dt_coordinated *c = dt_alloc(sizeof *c);
-    *c = (dt_coordinated){ .r = r, .told_step = r->at.step, .trainer = r->q->trainer, .arena = dt_arena_create() };
+    *c = (dt_coordinated){
+        .r = r, .told_step = r->at.step, .trainer = r->q->trainer, .arena = dt_arena_create()};
     r->coordinator = c;
     return prepare(c);
 }
 
-dt_status *dt_coordinated_open(run *r)
-{
-    if (!r->strategy->servers.workers)
-        return NULL;
+dt_status *dt_coordinated_open(run *r) {
+    if (!r->strategy->servers.workers) return NULL;
     DT_TRY(begin(r));
     const dt_crew_spec spec = describe(r->coordinator);
     return dt_crew_open(&r->coordinator->crew, &spec);
 }
 
-bool dt_coordinated_is_worker(const run *r)
-{
+bool dt_coordinated_is_worker(const run *r) {
     const dt_launch *l = &r->strategy->servers.launch;
     return l->workers > 0 && (l->rank > 0 || l->task != DT_TASK_WORKER);
 }
 
-dt_status *dt_coordinated_work(run *r)
-{
+dt_status *dt_coordinated_work(run *r) {
     dt_status *s = begin(r);
-    const dt_crew_spec spec = s ? (dt_crew_spec){ 0 } : describe(r->coordinator);
-    if (!s)
-        s = dt_closure_serve(r->coordinator, &spec);
+    const dt_crew_spec spec = s ? (dt_crew_spec){0} : describe(r->coordinator);
+    if (!s) s = dt_closure_serve(r->coordinator, &spec);
     dt_coordinated_close(r);
-    return s && dt_status_number(s) == DT_E_WORKER_GONE ? dt_suggest(s, "start the coordinator and its workers again: the run resumes from its newest checkpoint") : s;
+    return s && dt_status_number(s) == DT_E_WORKER_GONE
+               ? dt_suggest(s, "start the coordinator and its workers again: the run resumes from "
+                               "its newest checkpoint")
+               : s;
 }
 
-void dt_coordinated_close(run *r)
-{
+void dt_coordinated_close(run *r) {
     dt_coordinated *c = r->coordinator;
-    if (!c)
-        return;
-    if (c->crew)
-        dt_coordinated_tell(r);
+    if (!c) return;
+    if (c->crew) dt_coordinated_tell(r);
     r->coordinator = NULL;
     dt_crew_close(c->crew);
     dt_batches_close(c->batches);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Training with a parameter server. This process is the coordinator: it has the weights, and a step of the run is one update by the gradients of one
- * closure, which is the batch of that number. Workers are processes that compute such gradients. `fit` therefore stays what it is: position,
+ * Training with a parameter server. This process is the coordinator: it has the weights, and a step
+ * of the run is one update by the gradients of one closure, which is the batch of that number.
+ * Workers are processes that compute such gradients. `fit` therefore stays what it is: position,
  * checkpoints, history, callbacks and signals belong to the coordinator.
  *
- * Closures of a window are given out freely, and a window ends wherever the run needs to know that exactly the first n batches have been applied: at
- * the end of an epoch, at a checkpoint, and where a signal asks for one.
+ * Closures of a window are given out freely, and a window ends wherever the run needs to know that
+ * exactly the first n batches have been applied: at the end of an epoch, at a checkpoint, and where
+ * a signal asks for one.
  */
 #ifndef DT_TRAIN_COORDINATOR_H
 #define DT_TRAIN_COORDINATOR_H
@@ -28,15 +30,17 @@ typedef struct dt_coordinated {
     dt_arena *arena;
     dt_shipment shipment;
     dt_halves halves, gathering; /* of the update, and of gradients that wait for others */
-    dt_variable **variable;      /* the model's weights, then the number of accumulated examples, if gradients are */
+    /* the model's weights, then the number of accumulated examples, if gradients are */
+    dt_variable **variable;
     int n_variables;
-    dt_batches *batches;         /* opened before workers are forked, which share what was read */
+    dt_batches *batches; /* opened before workers are forked, which share what was read */
     dt_crew *crew;
-    int64_t told_step;           /* of the last event about workers */
+    int64_t told_step;             /* of the last event about workers */
     dt_view *argument, *no_result; /* of the update */
 } dt_coordinated;
 
-/* closure_worker.c: a dt_worker_main; user: the dt_coordinated as it was before any worker was started. */
+/* closure_worker.c: a dt_worker_main; user: the dt_coordinated as it was before any worker was
+ * started. */
 int dt_closure_worker(int worker, const int *link, void *user);
 /* A process that is a worker by itself: serves until the coordinator has no more to do. */
 dt_status *dt_closure_serve(dt_coordinated *c, const dt_crew_spec *spec) DT_MUST_USE;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Data against model: which elements of the data set are the inputs, which are targets and weights, and whether the model, the loss and the metrics
- * can take what they hold. By names alone before a file is opened, by types and labels after.
+ * Data against model: which elements of the data set are the inputs, which are targets and weights,
+ * and whether the model, the loss and the metrics can take what they hold. By names alone before a
+ * file is opened, by types and labels after.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,140 +10,136 @@
 
 #include "train/train.h"
 
-static const dt_location *told(const dt_location *at)
-{
-    return at->source ? at : NULL;
-}
+static const dt_location *told(const dt_location *at) { return at->source ? at : NULL; }
 
 /* ---- by name ---- */
 
-static int find(const dt_texts *elements, const char *name)
-{
+static int find(const dt_texts *elements, const char *name) {
     for (int i = 0; i < elements->n; i++)
-        if (strcmp(elements->v[i], name) == 0)
-            return i;
+        if (strcmp(elements->v[i], name) == 0) return i;
     return -1;
 }
 
-static dt_status *no_element(const dt_texts *elements, const char *role, const char *name, const dt_location *at)
-{
-    dt_str have = { 0 };
+static dt_status *no_element(const dt_texts *elements, const char *role, const char *name,
+                             const dt_location *at) {
+    dt_str have = {0};
 
     for (int i = 0; i < elements->n; i++)
         dt_str_printf(&have, "%s'%.80s'", i ? ", " : "", elements->v[i]);
-    dt_status *s = dt_fail(DT_E_ELEMENTS, told(at), "the data set has no element '%.80s' for the %s; it has %s", name, role,
+    dt_status *s = dt_fail(DT_E_ELEMENTS, told(at),
+                           "the data set has no element '%.80s' for the %s; it has %s", name, role,
                            dt_str_text(&have));
     dt_str_release(&have);
     const char *nearest = dt_nearest(name, elements->v, elements->n);
     return nearest ? dt_suggest(s, "did you mean '%.80s'?", nearest) : s;
 }
 
-static bool is_input_or_weight(const dt_match *m, int element)
-{
+static bool is_input_or_weight(const dt_match *m, int element) {
     bool is_known = m->weight[0] == element;
-    for (int k = 0; k < m->n_inputs; k++)
-        is_known |= m->input[k] == element;
+    for (int k = 0; k < m->n_inputs; k++) is_known |= m->input[k] == element;
     return is_known;
 }
 
-/* The only element that is neither input nor weight; -1: there is none, or there are several. *others: how many. */
-static int find_other(const dt_texts *elements, const dt_match *m, int *others)
-{
+/* The only element that is neither input nor weight; -1: there is none, or there are several.
+ * *others: how many. */
+static int find_other(const dt_texts *elements, const dt_match *m, int *others) {
     int other = -1;
     *others = 0;
     for (int i = 0; i < elements->n; i++)
-        if (!is_input_or_weight(m, i))
-            other = (*others)++ ? -1 : i;
+        if (!is_input_or_weight(m, i)) other = (*others)++ ? -1 : i;
     return other;
 }
 
-static dt_status *several_targets(const dt_texts *elements, const dt_compile_spec *c, const dt_match *m)
-{
-    dt_str names = { 0 };
+static dt_status *several_targets(const dt_texts *elements, const dt_compile_spec *c,
+                                  const dt_match *m) {
+    dt_str names = {0};
     const char *first = NULL;
     for (int i = 0; i < elements->n; i++)
         if (!is_input_or_weight(m, i)) {
             dt_str_printf(&names, "%s'%.80s'", first ? ", " : "", elements->v[i]);
             first = first ? first : elements->v[i];
         }
-    dt_status *s = dt_fail(DT_E_ELEMENTS, told(&c->loss_at), "several elements of the data set could be the target: %s", dt_str_text(&names));
+    dt_status *s =
+        dt_fail(DT_E_ELEMENTS, told(&c->loss_at),
+                "several elements of the data set could be the target: %s", dt_str_text(&names));
     dt_str_release(&names);
-    return dt_suggest(s, "compile.target names it, for example target: %.80s; or an Input of the model is missing", first);
+    return dt_suggest(
+        s,
+        "compile.target names it, for example target: %.80s; or an Input of the model is missing",
+        first);
 }
 
-static dt_status *find_only_target(const dt_texts *elements, const dt_compile_spec *c, dt_match *m)
-{
+static dt_status *find_only_target(const dt_texts *elements, const dt_compile_spec *c,
+                                   dt_match *m) {
     const dt_output_use *output = &c->output[0];
     const char *inputs = m->n_inputs > 1 ? "inputs" : "input";
     int others;
-    m->target[0] = output->target ? find(elements, output->target) : find_other(elements, m, &others);
-    if (m->target[0] >= 0)
-        return NULL;
-    if (output->target)
-        return no_element(elements, "target", output->target, &output->target_at);
+    m->target[0] =
+        output->target ? find(elements, output->target) : find_other(elements, m, &others);
+    if (m->target[0] >= 0) return NULL;
+    if (output->target) return no_element(elements, "target", output->target, &output->target_at);
     if (others == 0)
-        return dt_fail(DT_E_ELEMENTS, told(&c->loss_at), "the data set has no element besides the %s, so there is no target", inputs);
+        return dt_fail(DT_E_ELEMENTS, told(&c->loss_at),
+                       "the data set has no element besides the %s, so there is no target", inputs);
     return several_targets(elements, c, m);
 }
 
 /* Whether somebody compares the output with something. */
-static bool wants_target(const dt_compile_spec *c, int output)
-{
+static bool wants_target(const dt_compile_spec *c, int output) {
     bool wants = c->output[output].loss.kind != NULL;
-    for (int i = 0; i < c->n_metrics; i++)
-        wants |= c->metric[i].output == output;
+    for (int i = 0; i < c->n_metrics; i++) wants |= c->metric[i].output == output;
     return wants;
 }
 
 /* Of several outputs: the element of its name, unless compile.target has another. */
-static dt_status *find_named_target(const dt_texts *elements, const dt_compile_spec *c, int i, dt_match *m)
-{
+static dt_status *find_named_target(const dt_texts *elements, const dt_compile_spec *c, int i,
+                                    dt_match *m) {
     const dt_output_use *output = &c->output[i];
     const char *name = output->target ? output->target : output->name;
     char role[128];
     m->target[i] = wants_target(c, i) ? find(elements, name) : -1;
-    if (m->target[i] >= 0 || !wants_target(c, i))
-        return NULL;
+    if (m->target[i] >= 0 || !wants_target(c, i)) return NULL;
     snprintf(role, sizeof role, "target of output '%.80s'", output->name);
-    dt_status *s = no_element(elements, role, name, output->target ? &output->target_at : &c->loss_at);
-    return output->target || dt_status_suggestion(s) ? s : dt_suggest(s, "target: {%s: ELEMENT} in compile names it", output->name);
+    dt_status *s =
+        no_element(elements, role, name, output->target ? &output->target_at : &c->loss_at);
+    return output->target || dt_status_suggestion(s)
+               ? s
+               : dt_suggest(s, "target: {%s: ELEMENT} in compile names it", output->name);
 }
 
-static dt_status *find_weight(const dt_texts *elements, const dt_output_use *output, int *weight)
-{
+static dt_status *find_weight(const dt_texts *elements, const dt_output_use *output, int *weight) {
     *weight = output->sample_weight ? find(elements, output->sample_weight) : -1;
-    return *weight < 0 && output->sample_weight ? no_element(elements, "weights", output->sample_weight, &output->sample_weight_at) : NULL;
+    return *weight < 0 && output->sample_weight
+               ? no_element(elements, "weights", output->sample_weight, &output->sample_weight_at)
+               : NULL;
 }
 
 /* What examples count is not what they are. */
-static dt_status *check_weight_is_own(const dt_compile_spec *c, const dt_match *m)
-{
+static dt_status *check_weight_is_own(const dt_compile_spec *c, const dt_match *m) {
     for (int i = 0; i < c->n_outputs; i++)
         if (m->weight[i] >= 0 && m->weight[i] == m->target[i])
-            return dt_fail(DT_E_ELEMENTS, told(&c->output[i].sample_weight_at), "weights '%.80s' are the targets themselves", c->output[i].sample_weight);
+            return dt_fail(DT_E_ELEMENTS, told(&c->output[i].sample_weight_at),
+                           "weights '%.80s' are the targets themselves",
+                           c->output[i].sample_weight);
     return NULL;
 }
 
-static dt_status *find_targets(const dt_texts *elements, const dt_compile_spec *c, dt_match *m)
-{
+static dt_status *find_targets(const dt_texts *elements, const dt_compile_spec *c, dt_match *m) {
     dt_status *faults = NULL;
     for (int i = 0; i < c->n_outputs; i++)
         dt_status_append(&faults, find_weight(elements, &c->output[i], &m->weight[i]));
-    if (faults)
-        return faults;
-    if (c->n_outputs == 1)
-        faults = find_only_target(elements, c, m);
+    if (faults) return faults;
+    if (c->n_outputs == 1) faults = find_only_target(elements, c, m);
     for (int i = 0; c->n_outputs > 1 && i < c->n_outputs; i++)
         dt_status_append(&faults, find_named_target(elements, c, i, m));
     return faults ? faults : check_weight_is_own(c, m);
 }
 
-dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model, const dt_compile_spec *c, dt_match *out)
-{
+dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model,
+                          const dt_compile_spec *c, dt_match *out) {
     dt_status *faults = NULL;
-    *out = (dt_match){ .n_inputs = model->n_inputs };
-    for (int i = 0; i < DT_MAX_OUTPUTS; i++)
-        out->target[i] = out->weight[i] = -1;
+    *out = (dt_match){.n_inputs = model->n_inputs};
+    for (int i = 0; i < DT_MAX_OUTPUTS; i++) out->target[i] = out->weight[i] = -1;
     for (int i = 0; i < model->n_inputs; i++) {
         const dt_input_spec *input = &model->input[i];
         out->input[i] = find(elements, input->name);
@@ -155,99 +152,100 @@ dt_status *dt_match_names(const dt_texts *elements, const dt_model_spec *model, 
 /* ---- by type ---- */
 
 /* "[28, 28]": a shape as a job has it, without the batch. */
-static void put_shape(dt_str *out, const dt_type *t)
-{
+static void put_shape(dt_str *out, const dt_type *t) {
     dt_str_putc(out, '[');
     for (int i = 1; i < t->rank; i++)
         dt_str_printf(out, "%s%lld", i > 1 ? ", " : "", (long long)t->dim[i]);
     dt_str_putc(out, ']');
 }
 
-/* The data's shape; where it has as many numbers as the model wants, a layer makes the other of it. */
-static dt_status *suggest_shape(dt_status *s, const dt_type *is, const dt_type *ought)
-{
-    dt_str data = { 0 }, model = { 0 };
+/* The data's shape; where it has as many numbers as the model wants, a layer makes the other of
+ * it. */
+static dt_status *suggest_shape(dt_status *s, const dt_type *is, const dt_type *ought) {
+    dt_str data = {0}, model = {0};
     const dt_type a = dt_type_at(is, 1), b = dt_type_at(ought, 1);
     put_shape(&data, is);
     put_shape(&model, ought);
     if (dt_type_elements(&a) == dt_type_elements(&b))
-        s = dt_suggest(s, "write shape: %s and, as the next layer, Reshape: {target_shape: %s}", dt_str_text(&data), dt_str_text(&model));
-    else
-        s = dt_suggest(s, "for this data, write shape: %s", dt_str_text(&data));
+        s = dt_suggest(s, "write shape: %s and, as the next layer, Reshape: {target_shape: %s}",
+                       dt_str_text(&data), dt_str_text(&model));
+    else s = dt_suggest(s, "for this data, write shape: %s", dt_str_text(&data));
     dt_str_release(&data);
     dt_str_release(&model);
     return s;
 }
 
-static dt_status *check_input(const dt_element *e, const dt_input_spec *input)
-{
-    dt_str is = { 0 }, ought = { 0 };
+static dt_status *check_input(const dt_element *e, const dt_input_spec *input) {
+    dt_str is = {0}, ought = {0};
     dt_type given = e->type;
 
     given.dtype = input->type.dtype; /* what is fed is converted to the Input's */
-    if (dt_type_equal(&given, &input->type))
-        return NULL;
+    if (dt_type_equal(&given, &input->type)) return NULL;
     dt_shape_print(&e->type, &is);
     dt_shape_print(&input->type, &ought);
-    dt_status *s = dt_fail(DT_E_ELEMENTS, told(&input->shape_at), "the model takes '%.80s' as %s, the data set has %s", input->name,
+    dt_status *s = dt_fail(DT_E_ELEMENTS, told(&input->shape_at),
+                           "the model takes '%.80s' as %s, the data set has %s", input->name,
                            dt_str_text(&ought), dt_str_text(&is));
     dt_str_release(&is);
     dt_str_release(&ought);
     return suggest_shape(s, &e->type, &input->type);
 }
 
-static dt_status *at_place(dt_status *s, const dt_location *at)
-{
+static dt_status *at_place(dt_status *s, const dt_location *at) {
     return s && at->source ? dt_at(s, at) : s;
 }
 
 /* Layers that look the input's numbers up have a row for each of them. */
-static dt_status *check_rows(const dt_element *e, const dt_model_spec *model, const dt_input_spec *input)
-{
+static dt_status *check_rows(const dt_element *e, const dt_model_spec *model,
+                             const dt_input_spec *input) {
     dt_status *faults = NULL;
     for (int i = 0; i < model->n_layers && e->numbers > 0; i++) {
         const dt_layer_spec *layer = &model->layer[i];
-        const int64_t rows = layer->n_in == 1 && layer->row->rows ? layer->row->rows(layer->args) : e->numbers;
+        const int64_t rows =
+            layer->n_in == 1 && layer->row->rows ? layer->row->rows(layer->args) : e->numbers;
         if (rows < e->numbers && strcmp(model->layer[layer->from[0]].name, input->name) == 0)
-            dt_status_append(&faults, dt_fail(DT_E_ROW_NUMBER, told(&layer->at), "'%s' has %lld rows, and '%.80s' is numbered from 0 to %lld: its vocabulary is larger",
-                                              layer->name, (long long)rows, e->name, (long long)e->numbers - 1));
+            dt_status_append(&faults, dt_fail(DT_E_ROW_NUMBER, told(&layer->at),
+                                              "'%s' has %lld rows, and '%.80s' is numbered from 0 "
+                                              "to %lld: its vocabulary is larger",
+                                              layer->name, (long long)rows, e->name,
+                                              (long long)e->numbers - 1));
     }
     return faults;
 }
 
 /* One for each example, or for each of its samples. */
-static dt_status *check_weight(const dt_element *weight, const dt_element *target, const dt_output_use *output)
-{
+static dt_status *check_weight(const dt_element *weight, const dt_element *target,
+                               const dt_output_use *output) {
     const dt_type *w = &weight->type, *y = &target->type;
     bool fits = w->rank == 1 || w->rank <= y->rank;
-    for (int i = 1; fits && i < w->rank; i++)
-        fits = w->dim[i] == 1 || w->dim[i] == y->dim[i];
-    if (fits || (w->rank == 2 && w->dim[1] == 1))
-        return NULL;
-    return dt_fail(DT_E_LABELS, told(&output->sample_weight_at), "weights '%.80s' must be one number for each example of '%.80s', or for each of its samples",
+    for (int i = 1; fits && i < w->rank; i++) fits = w->dim[i] == 1 || w->dim[i] == y->dim[i];
+    if (fits || (w->rank == 2 && w->dim[1] == 1)) return NULL;
+    return dt_fail(DT_E_LABELS, told(&output->sample_weight_at),
+                   "weights '%.80s' must be one number for each example of '%.80s', or for each of "
+                   "its samples",
                    weight->name, target->name);
 }
 
 /* Of a loss that is one number for a batch there is nothing to weigh. */
-static dt_status *check_whole(const dt_output_use *output, const dt_type *prediction)
-{
-    if (!output->sample_weight || !dt_loss_is_whole(&output->loss, prediction))
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_LABELS, told(&output->sample_weight_at), "%s over the batch is one number, whatever its examples count",
-                              output->loss.kind->name), "give it the axes of an example: axis: [1]");
+static dt_status *check_whole(const dt_output_use *output, const dt_type *prediction) {
+    if (!output->sample_weight || !dt_loss_is_whole(&output->loss, prediction)) return NULL;
+    return dt_suggest(dt_fail(DT_E_LABELS, told(&output->sample_weight_at),
+                              "%s over the batch is one number, whatever its examples count",
+                              output->loss.kind->name),
+                      "give it the axes of an example: axis: [1]");
 }
 
-static dt_status *check_metric(const dt_metric_use *use, const dt_type *target, const dt_type *output)
-{
+static dt_status *check_metric(const dt_metric_use *use, const dt_type *target,
+                               const dt_type *output) {
     DT_TRY(at_place(use->row->check(use->args, target, output), &use->at));
-    if (dt_metric_width(use->row, use->args, target, output) > 0)
-        return NULL;
-    return dt_fail(DT_E_METRICS, told(&use->at), "%s does not apply to these targets and predictions", use->row->kind.name);
+    if (dt_metric_width(use->row, use->args, target, output) > 0) return NULL;
+    return dt_fail(DT_E_METRICS, told(&use->at),
+                   "%s does not apply to these targets and predictions", use->row->kind.name);
 }
 
 /* The losses and the metrics accept what the data set and the model give. */
-static dt_status *check_targets(const dt_element *element, const dt_model_spec *model, const dt_compile_spec *c, const dt_match *m)
-{
+static dt_status *check_targets(const dt_element *element, const dt_model_spec *model,
+                                const dt_compile_spec *c, const dt_match *m) {
     for (int i = 0; i < c->n_outputs; i++)
         if (m->target[i] >= 0)
             dt_compile_see_targets(c, i, &element[m->target[i]].type, &model->output[i].type);
@@ -255,7 +253,9 @@ static dt_status *check_targets(const dt_element *element, const dt_model_spec *
         const dt_named *loss = &c->output[i].loss;
         const dt_loss_row *row = (const dt_loss_row *)loss->kind; /* a row begins with its kind */
         if (row)
-            DT_TRY(at_place(row->check(loss->args, &element[m->target[i]].type, &model->output[i].type), &loss->at));
+            DT_TRY(at_place(
+                row->check(loss->args, &element[m->target[i]].type, &model->output[i].type),
+                &loss->at));
     }
     for (int i = 0; i < c->n_outputs; i++)
         DT_TRY(check_whole(&c->output[i], &model->output[i].type));
@@ -263,21 +263,21 @@ static dt_status *check_targets(const dt_element *element, const dt_model_spec *
         if (m->weight[i] >= 0)
             DT_TRY(check_weight(&element[m->weight[i]], &element[m->target[i]], &c->output[i]));
     for (int i = 0; i < c->n_metrics; i++)
-        DT_TRY(check_metric(&c->metric[i], &element[m->target[c->metric[i].output]].type, &model->output[c->metric[i].output].type));
+        DT_TRY(check_metric(&c->metric[i], &element[m->target[c->metric[i].output]].type,
+                            &model->output[c->metric[i].output].type));
     return NULL;
 }
 
-dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c, dt_match *out)
-{
+dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c,
+                          dt_match *out) {
     const dt_element *element;
 
     DT_TRY(dt_dataset_check_job(d));
     int n = dt_dataset_elements(d, &element);
     const char **name = dt_alloc(dt_size_mul((size_t)n, sizeof *name));
 
-    for (int i = 0; i < n; i++)
-        name[i] = element[i].name;
-    dt_status *s = dt_match_names(&(dt_texts){ n, name }, model, c, out);
+    for (int i = 0; i < n; i++) name[i] = element[i].name;
+    dt_status *s = dt_match_names(&(dt_texts){n, name}, model, c, out);
     free(name);
     DT_TRY(s);
     for (int i = 0; i < model->n_inputs; i++)
@@ -287,26 +287,34 @@ dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_co
     return c ? check_targets(element, model, c, out) : NULL;
 }
 
-/* Targets for which the loss is not defined. Where predictions come with a mask, that decides which of them count. */
-static dt_status *check_range(const dt_dataset *d, const dt_model_spec *model, const dt_output_use *output, int i, const dt_match *m)
-{
+/* Targets for which the loss is not defined. Where predictions come with a mask, that decides which
+ * of them count. */
+static dt_status *check_range(const dt_dataset *d, const dt_model_spec *model,
+                              const dt_output_use *output, int i, const dt_match *m) {
     const dt_loss_row *row = (const dt_loss_row *)output->loss.kind;
-    if (!row || row->targets.low >= row->targets.high || model->layer[model->output[i].layer].out_mask)
+    if (!row || row->targets.low >= row->targets.high ||
+        model->layer[model->output[i].layer].out_mask)
         return NULL;
-    dt_status *s = dt_dataset_check_range(d, &(dt_target_range){ m->target[i], m->weight[i], row->targets.low, row->targets.high });
-    return s ? dt_suggest(s, "%s is for targets %s%s", row->kind.name, isinf(row->targets.high) ? "that are not negative" : row->targets.low < 0 ? "from -1 to 1" : "from 0 to 1",
-                          row->of == DT_OUTPUT_LABELS ? "; give classes numbers from 0 on" : "") : NULL;
+    dt_status *s = dt_dataset_check_range(
+        d, &(dt_target_range){m->target[i], m->weight[i], row->targets.low, row->targets.high});
+    return s ? dt_suggest(s, "%s is for targets %s%s", row->kind.name,
+                          isinf(row->targets.high) ? "that are not negative"
+                          : row->targets.low < 0   ? "from -1 to 1"
+                                                   : "from 0 to 1",
+                          row->of == DT_OUTPUT_LABELS ? "; give classes numbers from 0 on" : "")
+             : NULL;
 }
 
-dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c, dt_match *out)
-{
+dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c,
+                         dt_match *out) {
     DT_TRY(dt_match_types(d, model, c, out));
     for (int i = 0; c && i < c->n_outputs; i++) {
         const dt_loss_row *row = (const dt_loss_row *)c->output[i].loss.kind;
         const dt_type *output = &model->output[i].type;
         if (row && row->sparse)
             DT_TRY(dt_dataset_check_labels_but(d, out->target[i], output->dim[output->rank - 1],
-                                               row->ignored ? row->ignored(c->output[i].loss.args) : NULL));
+                                               row->ignored ? row->ignored(c->output[i].loss.args)
+                                                            : NULL));
         DT_TRY(check_range(d, model, &c->output[i], i, out));
     }
     return NULL;
@@ -315,44 +323,48 @@ dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_com
 /* ---- classes ---- */
 
 /* Of a model that scores classes, none but those. */
-static dt_status *check_classes(const dt_class_weights *w, const dt_type *scores, const dt_loss_row *loss)
-{
+static dt_status *check_classes(const dt_class_weights *w, const dt_type *scores,
+                                const dt_loss_row *loss) {
     int64_t classes = scores->dim[scores->rank - 1];
     for (int i = 0; loss && loss->sparse && i < w->n; i++)
         if (w->number[i] >= classes)
-            return dt_fail(DT_E_RANGE, told(&w->at), "class_weight: class %lld is outside [0, %lld)", (long long)w->number[i], (long long)classes);
+            return dt_fail(DT_E_RANGE, told(&w->at),
+                           "class_weight: class %lld is outside [0, %lld)", (long long)w->number[i],
+                           (long long)classes);
     return NULL;
 }
 
-dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c, const dt_match *m,
-                                 const dt_class_weights *w)
-{
+dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model,
+                                 const dt_compile_spec *c, const dt_match *m,
+                                 const dt_class_weights *w) {
     const dt_named *loss = &c->output[0].loss;
     const dt_type *scores = &model->output[0].type;
     const dt_element *element;
-    if (!w || w->n == 0)
-        return NULL;
+    if (!w || w->n == 0) return NULL;
     if (c->n_outputs > 1)
-        return dt_fail(DT_E_LABELS, told(&w->at), "class_weight is for models of one output; this one has %d", c->n_outputs);
+        return dt_fail(DT_E_LABELS, told(&w->at),
+                       "class_weight is for models of one output; this one has %d", c->n_outputs);
     if (dt_loss_is_whole(loss, scores))
-        return dt_suggest(dt_fail(DT_E_LABELS, told(&w->at), "class_weight: %s over the batch is one number, whatever its examples count",
-                                  loss->kind->name), "give it the axes of an example: axis: [1]");
+        return dt_suggest(
+            dt_fail(DT_E_LABELS, told(&w->at),
+                    "class_weight: %s over the batch is one number, whatever its examples count",
+                    loss->kind->name),
+            "give it the axes of an example: axis: [1]");
     dt_dataset_elements(d, &element);
     const dt_element *target = &element[m->target[0]];
-    if (target->type.rank <= 2)
-        return check_classes(w, scores, (const dt_loss_row *)loss->kind);
-    return dt_fail(DT_E_LABELS, told(&w->at), "class_weight is for one class an example; targets '%s' have %d dimensions", target->name,
-                   target->type.rank);
+    if (target->type.rank <= 2) return check_classes(w, scores, (const dt_loss_row *)loss->kind);
+    return dt_fail(DT_E_LABELS, told(&w->at),
+                   "class_weight is for one class an example; targets '%s' have %d dimensions",
+                   target->name, target->type.rank);
 }
 
 /* ---- batches ---- */
 
-void dt_match_views(const dt_dataset *d, const dt_batch *batch, const dt_graph *step, dt_view *arg)
-{
+void dt_match_views(const dt_dataset *d, const dt_batch *batch, const dt_graph *step,
+                    dt_view *arg) {
     const dt_element *element;
     int n = dt_dataset_elements(d, &element);
     for (int i = 0; i < step->n_args; i++)
         for (int e = 0; e < n; e++)
-            if (strcmp(step->arg[i].name, element[e].name) == 0)
-                arg[i] = batch->element[e];
+            if (strcmp(step->arg[i].name, element[e].name) == 0) arg[i] = batch->element[e];
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Evaluating: loss and metrics of a part of the data, with the same digits whatever the global batch. Sums over examples are rounded in the order in
- * which they are formed, and products may round differently with other rows beside them. So examples come in tiles of a number of rows that depends
- * on the model alone, from the first one on; a last, shorter piece is what is left of the data, or of validation_steps. A piece that takes much
- * memory has no more rows than a batch of the job's, so that evaluating takes no more than training does. A loss that is one number for a batch is
- * that of the job's batches, as in training.
+ * Evaluating: loss and metrics of a part of the data, with the same digits whatever the global
+ * batch. Sums over examples are rounded in the order in which they are formed, and products may
+ * round differently with other rows beside them. So examples come in tiles of a number of rows that
+ * depends on the model alone, from the first one on; a last, shorter piece is what is left of the
+ * data, or of validation_steps. A piece that takes much memory has no more rows than a batch of the
+ * job's, so that evaluating takes no more than training does. A loss that is one number for a batch
+ * is that of the job's batches, as in training.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,18 +17,20 @@
 #include "train/lend.h"
 #include "train/trainer.h"
 
-enum { MOST_ROWS = 1024, MOST_BYTES = 16 << 20 /* of the largest value in a piece, and of all in one of more rows than a batch */ };
+enum {
+    MOST_ROWS = 1024,
+    MOST_BYTES =
+        16 << 20 /* of the largest value in a piece, and of all in one of more rows than a batch */
+};
 #define TELL_NS 100000000 /* between two reports of how far it is */
 
 /* Whether a value has rows, and what one of them takes. */
-static int64_t row_bytes(const dt_type *t)
-{
+static int64_t row_bytes(const dt_type *t) {
     const dt_type one = dt_type_at(t, 1), two = dt_type_at(t, 2);
     return dt_type_bytes(&one) == dt_type_bytes(&two) ? 0 : dt_type_bytes(&one);
 }
 
-static int64_t largest_row(const dt_graph *g)
-{
+static int64_t largest_row(const dt_graph *g) {
     int64_t most = 1;
     for (int i = 0; i < g->n_nodes; i++) {
         int64_t bytes = row_bytes(&g->node[i].type);
@@ -36,8 +40,7 @@ static int64_t largest_row(const dt_graph *g)
 }
 
 /* Of all values: no machine, and no number of threads, decides what is summed with what. */
-static int64_t all_rows(const dt_graph *g)
-{
+static int64_t all_rows(const dt_graph *g) {
     int64_t all = 1;
     for (int i = 0; i < g->n_nodes; i++) {
         const int64_t bytes = row_bytes(&g->node[i].type);
@@ -46,8 +49,7 @@ static int64_t all_rows(const dt_graph *g)
     return all;
 }
 
-static bool has_whole_loss(const dt_trainer *t)
-{
+static bool has_whole_loss(const dt_trainer *t) {
     bool has = false;
     for (int i = 0; i < t->o.compile->n_outputs; i++)
         has |= dt_loss_is_whole(&t->o.compile->output[i].loss, &t->o.model->spec.output[i].type);
@@ -55,114 +57,112 @@ static bool has_whole_loss(const dt_trainer *t)
 }
 
 /* Where devices of a chip compute, each has its part of the job's own batch, and other numbers. */
-void dt_trainer_plan_evaluation(dt_trainer *t)
-{
+void dt_trainer_plan_evaluation(dt_trainer *t) {
     int64_t row = largest_row(dt_compiled_step(t->evaluate));
     t->evaluation_rows = MOST_ROWS;
-    while (t->evaluation_rows > 1 && t->evaluation_rows > MOST_BYTES / row)
+    while (t->evaluation_rows > 1 && t->evaluation_rows > MOST_BYTES / row) t->evaluation_rows /= 2;
+    const int64_t all = all_rows(dt_compiled_step(t->evaluate)),
+                  batch = dt_dataset_batch_size(t->o.data);
+    while (t->evaluation_rows > 1 && t->evaluation_rows > batch &&
+           t->evaluation_rows > MOST_BYTES / all)
         t->evaluation_rows /= 2;
-    const int64_t all = all_rows(dt_compiled_step(t->evaluate)), batch = dt_dataset_batch_size(t->o.data);
-    while (t->evaluation_rows > 1 && t->evaluation_rows > batch && t->evaluation_rows > MOST_BYTES / all)
-        t->evaluation_rows /= 2;
-    if (dt_compiled_is_chip(t->evaluate) || has_whole_loss(t))
-        t->evaluation_rows = batch;
+    if (dt_compiled_is_chip(t->evaluate) || has_whole_loss(t)) t->evaluation_rows = batch;
 }
 
 /* The first rows of a batch. */
-static void shorten(const dt_trainer *t, dt_batch *batch, int64_t rows)
-{
+static void shorten(const dt_trainer *t, dt_batch *batch, int64_t rows) {
     dt_view *element = dt_arena_copy(t->arena, batch->element, (size_t)batch->n * sizeof *element);
-    for (int e = 0; e < batch->n; e++)
-        element[e].type.dim[0] = rows;
+    for (int e = 0; e < batch->n; e++) element[e].type.dim[0] = rows;
     batch->element = element;
     batch->rows = rows;
     batch->to = batch->to < rows ? batch->to : rows;
 }
 
 /* An example, counted from 1: of the part, and of the file that it stands in. */
-static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example, const dt_not_finite *found)
-{
+static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example,
+                        const dt_not_finite *found) {
     const dt_element *element;
-    dt_str where = { 0 };
+    dt_str where = {0};
     dt_dataset_elements(t->o.data, &element);
     dt_dataset_locate(t->o.data, part, found->element, example, &where);
-    dt_status *s = dt_fail(DT_E_EXAMPLE_NOT_FINITE, NULL, "%s data: '%s' of example %lld %s", dt_part_name(part), element[found->element].name,
-                           (long long)example + 1, found->what);
+    dt_status *s = dt_fail(DT_E_EXAMPLE_NOT_FINITE, NULL, "%s data: '%s' of example %lld %s",
+                           dt_part_name(part), element[found->element].name, (long long)example + 1,
+                           found->what);
     s = dt_note(s, "it is %s", dt_str_text(&where));
     dt_str_release(&where);
     return s;
 }
 
 /* Of `all` examples; a long evaluation is not to look like a run that hangs. */
-static void tell(const dt_run_options *run, dt_part part, int64_t done, int64_t all, int64_t *told_ns)
-{
+static void tell(const dt_run_options *run, dt_part part, int64_t done, int64_t all,
+                 int64_t *told_ns) {
     const int64_t now = dt_now_ns();
-    if (!run || !run->event || now - *told_ns < TELL_NS)
-        return;
+    if (!run || !run->event || now - *told_ns < TELL_NS) return;
     *told_ns = now;
-    run->event(&(dt_event){ .kind = DT_EVENT_EVALUATING, .split = dt_part_name(part), .examples = done, .validation_examples = all }, run->user);
+    run->event(&(dt_event){.kind = DT_EVENT_EVALUATING,
+                           .split = dt_part_name(part),
+                           .examples = done,
+                           .validation_examples = all},
+               run->user);
 }
 
 /* ---- pieces ---- */
 
-/* One after the other, or one ahead. Workers take pieces in turn; when each has had one, all add what all have, in the order of the pieces: the digits of one worker. */
+/* One after the other, or one ahead. Workers take pieces in turn; when each has had one, all add
+ * what all have, in the order of the pieces: the digits of one worker. */
 typedef struct turns {
     dt_part part;
     dt_feed *feed;
-    int64_t left;    /* rows, at most */
+    int64_t left; /* rows, at most */
     const dt_run_options *run;
-    bool ahead;      /* the next piece may start before the one at hand is finished: its batch, */
-    bool is_there;   /* which has started */
+    bool ahead;    /* the next piece may start before the one at hand is finished: its batch, */
+    bool is_there; /* which has started */
     dt_batch batch;
-    int64_t first;   /* its first example's number */
+    int64_t first;       /* its first example's number */
     dt_cluster *cluster; /* NULL: there is one worker, and none of what follows */
-    int64_t piece;   /* the next one's number */
-    dt_sums own;     /* of this worker's piece of the turn */
-    double *all;     /* [workers][1 + n] examples, sums */
+    int64_t piece;       /* the next one's number */
+    dt_sums own;         /* of this worker's piece of the turn */
+    double *all;         /* [workers][1 + n] examples, sums */
 } turns;
 
-static void add_turn(const turns *x, int workers, dt_sums *s)
-{
+static void add_turn(const turns *x, int workers, dt_sums *s) {
     for (int w = 0; w < workers; w++) {
         const double *v = x->all + (int64_t)w * (1 + s->n);
         s->examples += v[0];
-        for (int i = 0; i < s->n; i++)
-            s->v[i] += v[1 + i];
+        for (int i = 0; i < s->n; i++) s->v[i] += v[1 + i];
     }
 }
 
-static dt_status *end_turn(dt_trainer *t, turns *x, dt_sums *s)
-{
+static dt_status *end_turn(dt_trainer *t, turns *x, dt_sums *s) {
     double *own = x->all + (int64_t)x->cluster->workers * (1 + s->n);
     own[0] = x->own.examples;
     memcpy(own + 1, x->own.v, (size_t)s->n * sizeof *own);
     dt_trainer_clear(t, &x->own);
-    DT_TRY(dt_cluster_gather(x->cluster, "an evaluation", own, (size_t)(1 + s->n) * sizeof *own, x->all));
+    DT_TRY(dt_cluster_gather(x->cluster, "an evaluation", own, (size_t)(1 + s->n) * sizeof *own,
+                             x->all));
     add_turn(x, x->cluster->workers, s);
     return NULL;
 }
 
 /* The piece that has started. Where its loss is not finite, the example that made it so is told. */
-static dt_status *finish_piece(dt_trainer *t, turns *x, dt_sums *s)
-{
+static dt_status *finish_piece(dt_trainer *t, turns *x, dt_sums *s) {
     double loss = 0;
     dt_not_finite found;
-    if (!x->is_there)
-        return NULL;
+    if (!x->is_there) return NULL;
     x->is_there = false;
     dt_status *bad = dt_trainer_finish(t, s, &loss);
-    if ((!bad && isfinite(loss)) || !dt_find_bad_example(t->o.data, &t->o.model->spec, &x->batch, &found))
+    if ((!bad && isfinite(loss)) ||
+        !dt_find_bad_example(t->o.data, &t->o.model->spec, &x->batch, &found))
         return bad;
     dt_status_free(bad);
     return blame(t, x->part, x->first + found.row, &found);
 }
 
 /* What happened to the piece before comes first. */
-static dt_status *start_piece(dt_trainer *t, turns *x, const dt_batch *batch, int64_t first, dt_sums *s)
-{
+static dt_status *start_piece(dt_trainer *t, turns *x, const dt_batch *batch, int64_t first,
+                              dt_sums *s) {
     dt_status *bad = dt_trainer_start_batch(t, t->evaluate, batch), *before = finish_piece(t, x, s);
-    if (before && !bad)
-        bad = dt_trainer_finish(t, NULL, NULL);
+    if (before && !bad) bad = dt_trainer_finish(t, NULL, NULL);
     if (before) {
         dt_status_free(bad);
         return before;
@@ -173,48 +173,41 @@ static dt_status *start_piece(dt_trainer *t, turns *x, const dt_batch *batch, in
     return bad || x->ahead ? bad : finish_piece(t, x, s);
 }
 
-static dt_status *take_piece(dt_trainer *t, turns *x, const dt_batch *batch, int64_t first, dt_sums *s)
-{
-    if (!x->cluster)
-        return start_piece(t, x, batch, first, s);
+static dt_status *take_piece(dt_trainer *t, turns *x, const dt_batch *batch, int64_t first,
+                             dt_sums *s) {
+    if (!x->cluster) return start_piece(t, x, batch, first, s);
     const int64_t turn = x->piece++ % x->cluster->workers;
-    if (turn == x->cluster->rank)
-        DT_TRY(start_piece(t, x, batch, first, &x->own));
+    if (turn == x->cluster->rank) DT_TRY(start_piece(t, x, batch, first, &x->own));
     return turn == x->cluster->workers - 1 ? end_turn(t, x, s) : NULL;
 }
 
-static void begin_turns(dt_trainer *t, turns *x, int n)
-{
+static void begin_turns(dt_trainer *t, turns *x, int n) {
     x->cluster = t->o.strategy->cluster;
-    if (!x->cluster)
-        return;
+    if (!x->cluster) return;
     dt_trainer_clear(t, &x->own);
-    x->all = dt_alloc(dt_size_mul((size_t)(x->cluster->workers + 1) * (size_t)(1 + n), sizeof *x->all));
+    x->all =
+        dt_alloc(dt_size_mul((size_t)(x->cluster->workers + 1) * (size_t)(1 + n), sizeof *x->all));
 }
 
-static dt_status *end_turns(dt_trainer *t, turns *x, dt_sums *s, dt_status *bad)
-{
+static dt_status *end_turns(dt_trainer *t, turns *x, dt_sums *s, dt_status *bad) {
     dt_status *last = finish_piece(t, x, s);
     dt_status_free(last ? bad : NULL);
     bad = last ? last : bad;
-    if (!bad && x->cluster && x->piece % x->cluster->workers)
-        bad = end_turn(t, x, s);
+    if (!bad && x->cluster && x->piece % x->cluster->workers) bad = end_turn(t, x, s);
     dt_sums_release(&x->own);
     free(x->all);
     return bad;
 }
 
-static dt_status *evaluate(dt_trainer *t, turns *x, dt_sums *s)
-{
-    const int64_t count = dt_dataset_count(t->o.data, x->part), all = count < x->left ? count : x->left;
+static dt_status *evaluate(dt_trainer *t, turns *x, dt_sums *s) {
+    const int64_t count = dt_dataset_count(t->o.data, x->part),
+                  all = count < x->left ? count : x->left;
     int64_t told_ns = dt_now_ns();
     dt_batch batch;
     for (int64_t done = 0; x->left > 0; done += batch.rows) {
         DT_TRY(dt_feed_next(x->feed, &batch));
-        if (batch.rows == 0)
-            break;
-        if (batch.rows > x->left)
-            shorten(t, &batch, x->left);
+        if (batch.rows == 0) break;
+        if (batch.rows > x->left) shorten(t, &batch, x->left);
         DT_TRY(take_piece(t, x, &batch, done, s));
         x->left -= batch.rows;
         tell(x->run, x->part, done + batch.rows, all, &told_ns);
@@ -222,18 +215,25 @@ static dt_status *evaluate(dt_trainer *t, turns *x, dt_sums *s)
     return NULL;
 }
 
-static dt_status *open_feed(dt_trainer *t, turns *x, dt_lender *lender)
-{
+static dt_status *open_feed(dt_trainer *t, turns *x, dt_lender *lender) {
     const dt_cluster *workers = t->o.strategy->cluster;
-    dt_feed_options o = { .part = x->part, .batch = t->evaluation_rows, .last = DT_LAST_PARTIAL, .looks = true, .keeps = x->ahead, .recorder = t->recorder,
-                          .own = workers ? dt_cluster_own_batch : NULL, .own_user = workers };
-    DT_TRY(dt_lender_make(lender, t->o.data, t->evaluate, dt_dataset_count(t->o.data, x->part), o.batch, &o.lend));
+    dt_feed_options o = {.part = x->part,
+                         .batch = t->evaluation_rows,
+                         .last = DT_LAST_PARTIAL,
+                         .looks = true,
+                         .keeps = x->ahead,
+                         .recorder = t->recorder,
+                         .own = workers ? dt_cluster_own_batch : NULL,
+                         .own_user = workers};
+    DT_TRY(dt_lender_make(lender, t->o.data, t->evaluate, dt_dataset_count(t->o.data, x->part),
+                          o.batch, &o.lend));
     return dt_feed_open(&x->feed, t->o.data, &o);
 }
 
-dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches, const dt_run_options *run, dt_sums *s)
-{
-    turns x = { .part = part, .left = INT64_MAX, .run = run, .ahead = dt_compiled_runs_ahead(t->evaluate) };
+dt_status *dt_trainer_evaluate(dt_trainer *t, dt_part part, int64_t batches,
+                               const dt_run_options *run, dt_sums *s) {
+    turns x = {
+        .part = part, .left = INT64_MAX, .run = run, .ahead = dt_compiled_runs_ahead(t->evaluate)};
     dt_lender lender;
 
     if (batches > 0 && !dt_mul_fits(batches, dt_dataset_batch_size(t->o.data), &x.left))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The grammar of faults: NAME[:KEY=N,...][@step=N][*FACTOR], or NAME=SIZE. A row says which parts a fault has and has an example; anything else is an
- * error that names what was found and what was expected.
+ * The grammar of faults: NAME[:KEY=N,...][@step=N][*FACTOR], or NAME=SIZE. A row says which parts a
+ * fault has and has an example; anything else is an error that names what was found and what was
+ * expected.
  */
 #include "train/faults.h"
 
@@ -27,12 +28,17 @@ typedef struct fault_row {
 } fault_row;
 
 static const fault_row rows[] = {
-    [DT_FAULT_KILL] = { "kill", "kill:core=5@step=120", .has_step = true, .on_slice = true, .key = { { "core", offsetof(dt_fault, core), true } } },
-    [DT_FAULT_SLOW_LINK] = { "slow-link", "slow-link:x=1,y=2@step=50*4", .has_step = true, .has_times = true, .on_slice = true,
-                             .key = { { "x", offsetof(dt_fault, x), true }, { "y", offsetof(dt_fault, y), true }, { "z", offsetof(dt_fault, z), false } } },
-    [DT_FAULT_NAN] = { "nan", "nan@step=7", .has_step = true },
-    [DT_FAULT_FLIP] = { "flip", "flip:worker=1@step=7", .has_step = true, .key = { { "worker", offsetof(dt_fault, worker), true } } },
-    [DT_FAULT_HBM] = { "hbm", "hbm=8GiB", .has_size = true, .on_slice = true },
+    [DT_FAULT_KILL] = {"kill", "kill:core=5@step=120", .has_step = true, .on_slice = true,
+                       .key = {{"core", offsetof(dt_fault, core), true}}},
+    [DT_FAULT_SLOW_LINK] = {"slow-link", "slow-link:x=1,y=2@step=50*4", .has_step = true,
+                            .has_times = true, .on_slice = true,
+                            .key = {{"x", offsetof(dt_fault, x), true},
+                                    {"y", offsetof(dt_fault, y), true},
+                                    {"z", offsetof(dt_fault, z), false}}},
+    [DT_FAULT_NAN] = {"nan", "nan@step=7", .has_step = true},
+    [DT_FAULT_FLIP] = {"flip", "flip:worker=1@step=7", .has_step = true,
+                       .key = {{"worker", offsetof(dt_fault, worker), true}}},
+    [DT_FAULT_HBM] = {"hbm", "hbm=8GiB", .has_size = true, .on_slice = true},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -42,22 +48,20 @@ typedef struct reading {
     dt_fault *out;
 } reading;
 
-static dt_status *bad(const reading *r, const char *what)
-{
-    dt_status *s = dt_fail(DT_E_INJECT, NULL, "--inject '%.*s': %s at '%.*s'", TEXT_SHOWN, r->text, what, TEXT_SHOWN, r->at);
+static dt_status *bad(const reading *r, const char *what) {
+    dt_status *s = dt_fail(DT_E_INJECT, NULL, "--inject '%.*s': %s at '%.*s'", TEXT_SHOWN, r->text,
+                           what, TEXT_SHOWN, r->at);
     return r->row ? dt_suggest(s, "write it as in %s", r->row->form) : s;
 }
 
-static bool takes(reading *r, const char *word)
-{
+static bool takes(reading *r, const char *word) {
     size_t n = strlen(word);
     bool is = strncmp(r->at, word, n) == 0;
     r->at += is ? n : 0;
     return is;
 }
 
-static dt_status *read_name(reading *r)
-{
+static dt_status *read_name(reading *r) {
     size_t n = strcspn(r->at, ":@=*");
     for (int i = 0; i < ROWS; i++)
         if (strlen(rows[i].name) == n && memcmp(rows[i].name, r->at, n) == 0) {
@@ -66,16 +70,15 @@ static dt_status *read_name(reading *r)
             r->at += n;
             return NULL;
         }
-    return dt_suggest(dt_fail(DT_E_INJECT, NULL, "--inject '%.*s': unknown fault '%.*s'", TEXT_SHOWN, r->text, n < TEXT_SHOWN ? (int)n : TEXT_SHOWN, r->at),
+    return dt_suggest(dt_fail(DT_E_INJECT, NULL, "--inject '%.*s': unknown fault '%.*s'",
+                              TEXT_SHOWN, r->text, n < TEXT_SHOWN ? (int)n : TEXT_SHOWN, r->at),
                       "there are kill, slow-link, nan, flip and hbm: 'dtrain help fit' shows them");
 }
 
-static dt_status *read_integer(reading *r, int64_t least, int64_t *out)
-{
+static dt_status *read_integer(reading *r, int64_t least, int64_t *out) {
     int64_t x = 0;
     const char *from = r->at;
-    while (isdigit((unsigned char)*r->at) && r->at - from < 18)
-        x = 10 * x + (*r->at++ - '0');
+    while (isdigit((unsigned char)*r->at) && r->at - from < 18) x = 10 * x + (*r->at++ - '0');
     if (r->at == from || isdigit((unsigned char)*r->at) || x < least) {
         r->at = from;
         return bad(r, least > 0 ? "expected a number from 1 on" : "expected a number");
@@ -84,8 +87,7 @@ static dt_status *read_integer(reading *r, int64_t least, int64_t *out)
     return NULL;
 }
 
-static const key *find_key(reading *r)
-{
+static const key *find_key(reading *r) {
     for (int k = 0; k < MOST_KEYS && r->row->key[k].name; k++) {
         size_t n = strlen(r->row->key[k].name);
         if (strncmp(r->at, r->row->key[k].name, n) == 0 && r->at[n] == '=') {
@@ -97,13 +99,10 @@ static const key *find_key(reading *r)
 }
 
 /* :x=1,y=2 */
-static dt_status *read_keys(reading *r)
-{
-    bool seen[MOST_KEYS] = { false };
-    if (!r->row->key[0].name)
-        return NULL;
-    if (!takes(r, ":"))
-        return bad(r, "expected ':'");
+static dt_status *read_keys(reading *r) {
+    bool seen[MOST_KEYS] = {false};
+    if (!r->row->key[0].name) return NULL;
+    if (!takes(r, ":")) return bad(r, "expected ':'");
     do {
         const char *from = r->at;
         const key *k = find_key(r);
@@ -115,24 +114,20 @@ static dt_status *read_keys(reading *r)
         DT_TRY(read_integer(r, 0, (int64_t *)((char *)r->out + k->at)));
     } while (takes(r, ","));
     for (int k = 0; k < MOST_KEYS && r->row->key[k].name; k++)
-        if (r->row->key[k].required && !seen[k])
-            return bad(r, "a word is missing");
+        if (r->row->key[k].required && !seen[k]) return bad(r, "a word is missing");
     return NULL;
 }
 
-static dt_status *read_size(reading *r)
-{
+static dt_status *read_size(reading *r) {
     if (!dt_parse_bytes(r->at, &r->out->bytes))
         return bad(r, "expected a size in B, KiB, MiB, GiB or TiB");
     r->at += strlen(r->at);
     return NULL;
 }
 
-static dt_status *read_times(reading *r)
-{
+static dt_status *read_times(reading *r) {
     char *end;
-    if (!takes(r, "*"))
-        return bad(r, "expected '*'");
+    if (!takes(r, "*")) return bad(r, "expected '*'");
     r->out->times = isdigit((unsigned char)*r->at) ? strtod(r->at, &end) : 0;
     if (!(r->out->times >= 1 && r->out->times <= 1e6))
         return bad(r, "expected a factor from 1 to 1000000");
@@ -140,62 +135,56 @@ static dt_status *read_times(reading *r)
     return NULL;
 }
 
-static dt_status *read_fault(reading *r)
-{
+static dt_status *read_fault(reading *r) {
     DT_TRY(read_name(r));
     DT_TRY(read_keys(r));
-    if (r->row->has_size && !takes(r, "="))
-        return bad(r, "expected '='");
-    if (r->row->has_size)
-        return read_size(r);
-    if (!takes(r, "@step="))
-        return bad(r, "expected '@step='");
+    if (r->row->has_size && !takes(r, "=")) return bad(r, "expected '='");
+    if (r->row->has_size) return read_size(r);
+    if (!takes(r, "@step=")) return bad(r, "expected '@step='");
     DT_TRY(read_integer(r, 1, &r->out->step));
-    if (r->row->has_times)
-        DT_TRY(read_times(r));
+    if (r->row->has_times) DT_TRY(read_times(r));
     return *r->at ? bad(r, "nothing more was expected") : NULL;
 }
 
-dt_status *dt_faults_read(dt_arena *arena, const char *const *text, int n, dt_faults *out)
-{
+dt_status *dt_faults_read(dt_arena *arena, const char *const *text, int n, dt_faults *out) {
     dt_fault *v = dt_arena_array(arena, dt_fault, n + 1);
     dt_status *all = NULL;
     for (int i = 0; i < n; i++) {
-        v[i] = (dt_fault){ .text = text[i], .times = 1 };
-        dt_status_append(&all, read_fault(&(reading){ .text = text[i], .at = text[i], .out = &v[i] }));
+        v[i] = (dt_fault){.text = text[i], .times = 1};
+        dt_status_append(&all,
+                         read_fault(&(reading){.text = text[i], .at = text[i], .out = &v[i]}));
     }
-    *out = (dt_faults){ n, v };
+    *out = (dt_faults){n, v};
     return all;
 }
 
 /* ---- against a slice ---- */
 
-static dt_status *check(const dt_fault *f, const dt_topology *slice)
-{
+static dt_status *check(const dt_fault *f, const dt_topology *slice) {
     int devices = slice ? slice->tasks * slice->devices : 0;
-    const int64_t at[3] = { f->x, f->y, f->z };
-    if (!rows[f->kind].on_slice)
-        return NULL;
+    const int64_t at[3] = {f->x, f->y, f->z};
+    if (!rows[f->kind].on_slice) return NULL;
     if (!slice)
-        return dt_suggest(dt_fail(DT_E_INJECT, NULL, "--inject '%s': the job does not run on a slice", f->text), "strategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8}}");
+        return dt_suggest(
+            dt_fail(DT_E_INJECT, NULL, "--inject '%s': the job does not run on a slice", f->text),
+            "strategy: {type: tpu, cluster_resolver: {tpu: sim:v3-8}}");
     if (f->kind == DT_FAULT_KILL && f->core >= devices)
-        return dt_fail(DT_E_INJECT, NULL, "--inject '%s': %s has cores 0 to %d", f->text, dt_topology_name(slice), devices - 1);
+        return dt_fail(DT_E_INJECT, NULL, "--inject '%s': %s has cores 0 to %d", f->text,
+                       dt_topology_name(slice), devices - 1);
     for (int axis = 0; axis < 3; axis++)
         if (at[axis] >= slice->mesh[axis])
-            return dt_fail(DT_E_INJECT, NULL, "--inject '%s': %c goes from 0 to %d on %s", f->text, "xyz"[axis], slice->mesh[axis] - 1, dt_topology_name(slice));
+            return dt_fail(DT_E_INJECT, NULL, "--inject '%s': %c goes from 0 to %d on %s", f->text,
+                           "xyz"[axis], slice -> mesh[axis] - 1, dt_topology_name(slice));
     return NULL;
 }
 
-dt_status *dt_faults_check(const dt_faults *f, const dt_topology *slice)
-{
+dt_status *dt_faults_check(const dt_faults *f, const dt_topology *slice) {
     dt_status *all = NULL;
-    for (int i = 0; i < f->n; i++)
-        dt_status_append(&all, check(&f->v[i], slice));
+    for (int i = 0; i < f->n; i++) dt_status_append(&all, check(&f->v[i], slice));
     return all;
 }
 
-int64_t dt_faults_hbm(const dt_faults *f)
-{
+int64_t dt_faults_hbm(const dt_faults *f) {
     int64_t least = 0;
     for (int i = 0; i < f->n; i++)
         if (f->v[i].kind == DT_FAULT_HBM && (least == 0 || f->v[i].bytes < least))
@@ -203,13 +192,12 @@ int64_t dt_faults_hbm(const dt_faults *f)
     return least;
 }
 
-int dt_faults_slow_links(const dt_faults *f, int64_t step, dt_slow_links *slow)
-{
+int dt_faults_slow_links(const dt_faults *f, int64_t step, dt_slow_links *slow) {
     int n = 0;
     for (int i = 0; i < f->n; i++) {
         const dt_fault *v = &f->v[i];
         if (v->kind == DT_FAULT_SLOW_LINK && step >= v->step)
-            slow[n++] = (dt_slow_links){ .at = { (int)v->x, (int)v->y, (int)v->z }, .times = v->times };
+            slow[n++] = (dt_slow_links){.at = {(int)v->x, (int)v->y, (int)v->z}, .times = v->times};
     }
     return n;
 }

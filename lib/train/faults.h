@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults that a run is told to encounter, so that a team can rehearse: the grammar of `fit --inject` (faults.c), and what it does (observe/faults.c).
+ * Faults that a run is told to encounter, so that a team can rehearse: the grammar of `fit
+ * --inject` (faults.c), and what it does (observe/faults.c).
  *
- *     kill:core=5@step=120          a core of the slice stops in step 120, and with it the run: exit code 69
- *     slow-link:x=1,y=2@step=50*4   from step 50 on, links of that chip are 4 times slower: virtual time alone
+ *     kill:core=5@step=120          a core of the slice stops in step 120, and with it the run:
+ *     exit code 69 slow-link:x=1,y=2@step=50*4   from step 50 on, links of that chip are 4 times
+ *     slower: virtual time alone
  *     nan@step=7                    a weight is not a number as step 7 begins
  *     hbm=8GiB                      what programs get of a device's memory
  *
- * What a fault leaves on disk is what a real one would: the same command without it resumes, and ends with the undisturbed run's weights.
+ * What a fault leaves on disk is what a real one would: the same command without it resumes, and
+ * ends with the undisturbed run's weights.
  */
 #ifndef DT_TRAIN_FAULTS_H
 #define DT_TRAIN_FAULTS_H
@@ -16,13 +19,19 @@
 #include "base/status.h"
 #include "cost/plan.h"
 
-typedef enum dt_fault_kind { DT_FAULT_KILL, DT_FAULT_SLOW_LINK, DT_FAULT_NAN, DT_FAULT_FLIP, DT_FAULT_HBM } dt_fault_kind;
+typedef enum dt_fault_kind {
+    DT_FAULT_KILL,
+    DT_FAULT_SLOW_LINK,
+    DT_FAULT_NAN,
+    DT_FAULT_FLIP,
+    DT_FAULT_HBM
+} dt_fault_kind;
 
 typedef struct dt_fault {
     dt_fault_kind kind;
-    const char *text;        /* as it was written */
+    const char *text; /* as it was written */
     int64_t core, worker, x, y, z;
-    int64_t step;            /* counted from 1 */
+    int64_t step; /* counted from 1 */
     double times;
     int64_t bytes;
 } dt_fault;
@@ -33,8 +42,10 @@ typedef struct dt_faults {
 } dt_faults;
 
 /* All faults of the grammar: INJECT, with the form that it should have. */
-dt_status *dt_faults_read(dt_arena *arena, const char *const *text, int n, dt_faults *out) DT_MUST_USE;
-/* Against the slice that the job runs on, NULL: none. INJECT where there is no such core or chip. */
+dt_status *dt_faults_read(dt_arena *arena, const char *const *text, int n,
+                          dt_faults *out) DT_MUST_USE;
+/* Against the slice that the job runs on, NULL: none. INJECT where there is no such core or
+ * chip. */
 dt_status *dt_faults_check(const dt_faults *f, const dt_topology *slice) DT_MUST_USE;
 /* The smallest ceiling of memory; 0: none. */
 int64_t dt_faults_hbm(const dt_faults *f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a step: forward.c computes the outputs, step_results.c losses and metrics, step.c gradients. */
+/* The parts of a step: forward.c computes the outputs, step_results.c losses and metrics, step.c
+ * gradients. */
 #ifndef DT_TRAIN_FORWARD_H
 #define DT_TRAIN_FORWARD_H
 
@@ -8,11 +9,17 @@
 /* Of one output. */
 typedef struct dt_term {
     dt_value target, prediction;
-    dt_value counts;  /* what examples, or their samples, count; no trace: each 1 */
-    dt_value mask;    /* bools, of the predictions without their last dimension: samples that count at all; no trace: all */
-    dt_value rows;    /* (B): one loss per example, times what it counts; no trace: the output has no loss */
-    dt_value divisor; /* (B): what the sum of rows is divided by the sum of; no trace: each counts 1 */
-    dt_value whole;   /* a scalar, the same on all replicas: the loss of the whole batch; the sum of rows then has its gradient, not its value */
+    dt_value counts; /* what examples, or their samples, count; no trace: each 1 */
+    /* bools, of the predictions without their last dimension: samples that count at all; no
+     * trace: all */
+    dt_value mask;
+    /* (B): one loss per example, times what it counts; no trace: the output has no loss */
+    dt_value rows;
+    /* (B): what the sum of rows is divided by the sum of; no trace: each counts 1 */
+    dt_value divisor;
+    /* a scalar, the same on all replicas: the loss of the whole batch; the sum of rows then has
+     * its gradient, not its value */
+    dt_value whole;
 } dt_term;
 
 /* A term for each output, and one more for what values of layers add to the loss: rows alone. */

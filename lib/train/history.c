@@ -19,20 +19,16 @@ struct dt_history {
     row *row;
 };
 
-dt_history *dt_history_create(void)
-{
+dt_history *dt_history_create(void) {
     dt_history *h = dt_alloc(sizeof *h);
     h->refs = 1;
     return h;
 }
 
-void dt_history_unref(dt_history *h)
-{
-    if (!DT_LAST(h))
-        return;
+void dt_history_unref(dt_history *h) {
+    if (!DT_LAST(h)) return;
     for (int i = 0; i < h->n; i++) {
-        for (int k = 0; k < h->row[i].n; k++)
-            free(h->row[i].name[k]);
+        for (int k = 0; k < h->row[i].n; k++) free(h->row[i].name[k]);
         free(h->row[i].name);
         free(h->row[i].value);
     }
@@ -40,82 +36,74 @@ void dt_history_unref(dt_history *h)
     DT_RETIRE(h);
 }
 
-void dt_history_add(dt_history *h, const dt_metric *metrics, int n)
-{
+void dt_history_add(dt_history *h, const dt_metric *metrics, int n) {
     DT_GROW(h->row, h->cap, h->n + 1);
     row *r = &h->row[h->n++];
-    *r = (row){ .n = n, .name = dt_alloc((size_t)(n + 1) * sizeof *r->name), .value = dt_alloc((size_t)(n + 1) * sizeof *r->value) };
+    *r = (row){.n = n,
+               .name = dt_alloc((size_t)(n + 1) * sizeof *r->name),
+               .value = dt_alloc((size_t)(n + 1) * sizeof *r->value)};
     for (int k = 0; k < n; k++) {
         r->name[k] = dt_strdup(metrics[k].name);
         r->value[k] = metrics[k].value;
     }
 }
 
-int dt_history_epochs(const dt_history *h)
-{
+int dt_history_epochs(const dt_history *h) {
     DT_LIVE(h);
     return h ? h->n : 0;
 }
 
-double dt_history_at(const dt_history *h, const char *key, int epoch)
-{
+double dt_history_at(const dt_history *h, const char *key, int epoch) {
     DT_LIVE(h);
-    if (!h || !key || epoch < 0 || epoch >= h->n)
-        return NAN;
+    if (!h || !key || epoch < 0 || epoch >= h->n) return NAN;
     for (int k = 0; k < h->row[epoch].n; k++)
-        if (strcmp(h->row[epoch].name[k], key) == 0)
-            return h->row[epoch].value[k];
+        if (strcmp(h->row[epoch].name[k], key) == 0) return h->row[epoch].value[k];
     return NAN;
 }
 
-double dt_history_last(const dt_history *h, const char *key)
-{
+double dt_history_last(const dt_history *h, const char *key) {
     DT_LIVE(h);
     return dt_history_at(h, key, dt_history_epochs(h) - 1);
 }
 
 /* ---- history.jsonl ---- */
 
-void dt_history_line(int64_t epoch, int64_t step, const dt_metric *metrics, int n, dt_str *out)
-{
-    dt_json j = { .out = out };
+void dt_history_line(int64_t epoch, int64_t step, const dt_metric *metrics, int n, dt_str *out) {
+    dt_json j = {.out = out};
 
     dt_json_open(&j, NULL, '{');
     dt_json_int(&j, "epoch", epoch);
     dt_json_int(&j, "step", step);
-    for (int i = 0; i < n; i++)
-        dt_json_double(&j, metrics[i].name, metrics[i].value);
+    for (int i = 0; i < n; i++) dt_json_double(&j, metrics[i].name, metrics[i].value);
     dt_json_close(&j, '}');
     dt_str_putc(out, '\n');
 }
 
-static int read_metrics(json_t *line, dt_arena *arena, dt_metric *metrics, int most)
-{
+static int read_metrics(json_t *line, dt_arena *arena, dt_metric *metrics, int most) {
     const char *key;
     json_t *value;
     int n = 0;
 
     json_object_foreach(line, key, value) {
-        bool is_metric = json_is_number(value) && strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0;
+        bool is_metric =
+            json_is_number(value) && strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0;
         if (is_metric && n < most)
-            metrics[n++] = (dt_metric){ .name = dt_arena_strdup(arena, key), .value = json_number_value(value) };
+            metrics[n++] =
+                (dt_metric){.name = dt_arena_strdup(arena, key), .value = json_number_value(value)};
     }
     return n;
 }
 
-int dt_history_last_line(const char *path, dt_arena *arena, dt_metric *metrics, int most)
-{
-    dt_str text = { 0 };
+int dt_history_last_line(const char *path, dt_arena *arena, dt_metric *metrics, int most) {
+    dt_str text = {0};
     dt_status *s = dt_file_read(path, DT_HISTORY_LARGEST, &text);
     int n = 0;
 
     if (!s && text.size > 1) {
         const char *end = text.data + text.size - 1, *start = end;
-        while (start > text.data && start[-1] != '\n')
-            start--;
+        while (start > text.data && start[-1] != '\n') start--;
         json_t *line = dt_json_load(start, (size_t)(end - start), 0, NULL);
-        if (line)
-            n = read_metrics(line, arena, metrics, most);
+        if (line) n = read_metrics(line, arena, metrics, most);
         json_decref(line);
     }
     dt_status_free(s); /* no history is no error: there is nothing to tell */

@@ -10,46 +10,43 @@ typedef struct request {
     dt_status *(*use)(const dt_named *named, const struct request *r);
 } request;
 
-static dt_status *read_fragment(dt_arena *arena, const char *format, va_list args, dt_named *out)
-{
+static dt_status *read_fragment(dt_arena *arena, const char *format, va_list args, dt_named *out) {
     dt_tree *tree = NULL;
     DT_TRY(dt_fragment_read(arena, "initializer", format, args, &tree));
     return dt_initializer_read(arena, tree, NULL, out);
 }
 
-static dt_status *answer(const request *r, va_list args)
-{
+static dt_status *answer(const request *r, va_list args) {
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(r->out, r->function, "place for the result"));
     DT_TRY(dt_want(r->format, r->function, "fragment"));
     dt_arena *arena = dt_arena_create();
     dt_named named;
     dt_status *s = read_fragment(arena, r->format, args, &named);
-    if (!s)
-        s = r->use(&named, r);
+    if (!s) s = r->use(&named, r);
     dt_arena_destroy(arena);
     return s;
 }
 
 /* ---- what is made ---- */
 
-static dt_status *type_wanted(const dt_named *named, const request *r, dt_type *type)
-{
+static dt_status *type_wanted(const dt_named *named, const request *r, dt_type *type) {
     const dt_drawing *what = r->what;
     DT_TRY(dt_want(what, r->function, "shape"));
     if (what->dtype != DT_FLOAT32 && what->dtype != DT_FLOAT64)
         return dt_fail(DT_E_TENSOR, NULL, "initial values are floats");
     if (what->rank < 0 || what->rank > DT_MAX_RANK || (what->rank > 0 && !what->shape))
-        return dt_fail(DT_E_TENSOR, NULL, "a tensor has 0 to %d dimensions, got %d", DT_MAX_RANK, what->rank);
+        return dt_fail(DT_E_TENSOR, NULL, "a tensor has 0 to %d dimensions, got %d", DT_MAX_RANK,
+                       what->rank);
     for (int i = 0; i < what->rank; i++)
         if (what->shape[i] < 0)
-            return dt_fail(DT_E_TENSOR, NULL, "dimension %d is %lld; it cannot be negative", i, (long long)what->shape[i]);
+            return dt_fail(DT_E_TENSOR, NULL, "dimension %d is %lld; it cannot be negative", i,
+                           (long long)what->shape[i]);
     *type = dt_type_of(what->dtype, what->rank, what->shape);
     return dt_initializer_check(named, type);
 }
 
-static dt_status *draw(const dt_named *named, const request *r)
-{
+static dt_status *draw(const dt_named *named, const request *r) {
     dt_type type;
     dt_variable *v = NULL;
     DT_TRY(type_wanted(named, r, &type));
@@ -60,11 +57,10 @@ static dt_status *draw(const dt_named *named, const request *r)
     return s;
 }
 
-static dt_status *describe(const dt_named *named, const request *r)
-{
+static dt_status *describe(const dt_named *named, const request *r) {
     dt_type type;
-    dt_str text = { 0 };
-    dt_json j = { .out = &text };
+    dt_str text = {0};
+    dt_json j = {.out = &text};
     DT_TRY(type_wanted(named, r, &type));
     dt_json_open(&j, NULL, '{');
     dt_initializer_describe(named, &type, &j);
@@ -73,10 +69,9 @@ static dt_status *describe(const dt_named *named, const request *r)
     return NULL;
 }
 
-static dt_status *configure(const dt_named *named, const request *r)
-{
-    dt_str text = { 0 };
-    dt_json j = { .out = &text };
+static dt_status *configure(const dt_named *named, const request *r) {
+    dt_str text = {0};
+    dt_json j = {.out = &text};
     dt_config_print(named, &j, NULL);
     *(char **)r->out = dt_str_take(&text);
     return NULL;
@@ -84,29 +79,26 @@ static dt_status *configure(const dt_named *named, const request *r)
 
 /* ---- the calls ---- */
 
-dt_status *dt_initializer_draw(dt_tensor **out, const dt_drawing *what, const char *format, ...)
-{
+dt_status *dt_initializer_draw(dt_tensor **out, const dt_drawing *what, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    dt_status *s = answer(&(request){ "dt_initializer_draw", format, out, what, draw }, args);
+    dt_status *s = answer(&(request){"dt_initializer_draw", format, out, what, draw}, args);
     va_end(args);
     return s;
 }
 
-dt_status *dt_initializer_facts(char **json, const dt_drawing *what, const char *format, ...)
-{
+dt_status *dt_initializer_facts(char **json, const dt_drawing *what, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    dt_status *s = answer(&(request){ "dt_initializer_facts", format, json, what, describe }, args);
+    dt_status *s = answer(&(request){"dt_initializer_facts", format, json, what, describe}, args);
     va_end(args);
     return s;
 }
 
-dt_status *dt_initializer_config(char **json, const char *format, ...)
-{
+dt_status *dt_initializer_config(char **json, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    dt_status *s = answer(&(request){ "dt_initializer_config", format, json, NULL, configure }, args);
+    dt_status *s = answer(&(request){"dt_initializer_config", format, json, NULL, configure}, args);
     va_end(args);
     return s;
 }

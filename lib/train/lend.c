@@ -4,15 +4,13 @@
 
 #include "train/results.h"
 
-static dt_status *lend(void *user, const dt_batch *batch, void **lent)
-{
+static dt_status *lend(void *user, const dt_batch *batch, void **lent) {
     const dt_lender *l = user;
     dt_view arg[DT_MAX_INPUTS + 2 * DT_MAX_OUTPUTS];
     dt_lent *out = NULL;
 
     for (int i = 0; i < l->n; i++) {
-        if (l->size[i].rows != batch->rows)
-            continue;
+        if (l->size[i].rows != batch->rows) continue;
         dt_match_views(l->data, batch, l->step, arg);
         DT_TRY(dt_executable_lend(l->size[i].executable, arg, &out));
         break;
@@ -21,26 +19,23 @@ static dt_status *lend(void *user, const dt_batch *batch, void **lent)
     return NULL;
 }
 
-static void take_back(void *user, void *lent)
-{
+static void take_back(void *user, void *lent) {
     (void)user;
     dt_lent_take_back(lent);
 }
 
-dt_status *dt_lender_make(dt_lender *l, const dt_dataset *data, dt_compiled *c, int64_t examples, int64_t batch, dt_feed_lend *out)
-{
-    const int64_t rows[] = { examples < batch ? 0 : batch, examples % batch };
+dt_status *dt_lender_make(dt_lender *l, const dt_dataset *data, dt_compiled *c, int64_t examples,
+                          int64_t batch, dt_feed_lend *out) {
+    const int64_t rows[] = {examples < batch ? 0 : batch, examples % batch};
 
-    *l = (dt_lender){ .data = data, .step = dt_compiled_step(c) };
-    *out = (dt_feed_lend){ 0 };
-    if (!dt_compiled_runs_ahead(c))
-        return NULL;
+    *l = (dt_lender){.data = data, .step = dt_compiled_step(c)};
+    *out = (dt_feed_lend){0};
+    if (!dt_compiled_runs_ahead(c)) return NULL;
     for (int i = 0; i < 2; i++) {
-        if (rows[i] <= 0)
-            continue;
+        if (rows[i] <= 0) continue;
         DT_TRY(dt_compiled_prepare(c, rows[i], &l->size[l->n].executable));
         l->size[l->n++].rows = rows[i];
     }
-    *out = (dt_feed_lend){ .lend = lend, .take_back = take_back, .user = l };
+    *out = (dt_feed_lend){.lend = lend, .take_back = take_back, .user = l};
     return NULL;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of a run, before its first step. Arenas, data and weights are counted; the rest of the process is measured as it is now, plus an
- * allowance for what libraries and threads take once steps run. docs/reliability.md says how near the sum comes to the peak.
+ * The memory of a run, before its first step. Arenas, data and weights are counted; the rest of the
+ * process is measured as it is now, plus an allowance for what libraries and threads take once
+ * steps run. docs/reliability.md says how near the sum comes to the peak.
  */
 #include "base/memory.h"
 #include "strategy/compiled.h"
@@ -9,11 +10,11 @@
 #include "train/callback.h"
 #include "train/trainer.h"
 
-/* What kernel libraries take for a lane when it first computes (packed matrices, generated code), and threads for their stacks. */
+/* What kernel libraries take for a lane when it first computes (packed matrices, generated code),
+ * and threads for their stacks. */
 enum { OF_A_LANE = 1 << 20, OF_A_RUN = 4 << 20 };
 
-static int64_t sum(int64_t a, int64_t b)
-{
+static int64_t sum(int64_t a, int64_t b) {
     int64_t c;
     return dt_add_fits(a, b, &c) ? c : INT64_MAX;
 }
@@ -21,41 +22,41 @@ static int64_t sum(int64_t a, int64_t b)
 /* ---- arenas ---- */
 
 /* Adds that of a step over so many rows; one that runs replica by replica has none. */
-static dt_status *add_arena(dt_compiled *c, int64_t rows, int64_t *bytes)
-{
+static dt_status *add_arena(dt_compiled *c, int64_t rows, int64_t *bytes) {
     dt_executable *x = NULL;
-    if (!c || rows == 0)
-        return NULL;
+    if (!c || rows == 0) return NULL;
     DT_TRY(dt_compiled_prepare(c, rows, &x));
     *bytes = x ? sum(*bytes, dt_executable_host_bytes(x)) : *bytes;
     return NULL;
 }
 
-static dt_status *add_training(const run *r, dt_memory *m)
-{
+static dt_status *add_training(const run *r, dt_memory *m) {
     const dt_trainer *t = r->q->trainer;
     const bool ends_epoch = r->steps - r->at.step >= r->steps_per_epoch - r->at.epoch_step;
-    const int64_t last = dt_dataset_spec_of(r->data)->last_batch == DT_LAST_DROP || !ends_epoch ? 0 : r->examples % r->batch;
+    const int64_t last = dt_dataset_spec_of(r->data)->last_batch == DT_LAST_DROP || !ends_epoch
+                             ? 0
+                             : r->examples % r->batch;
     DT_TRY(add_arena(t->train, r->batch, &m->step));
     DT_TRY(add_arena(t->accumulate, r->batch, &m->step));
     return add_arena(t->train, last, &m->step);
 }
 
-static int64_t validated(const run *r)
-{
+static int64_t validated(const run *r) {
     int64_t n = dt_dataset_count(r->data, DT_PART_VALIDATION), most;
-    if (r->q->fit->validation_steps > 0 && dt_mul_fits(r->q->fit->validation_steps, dt_dataset_batch_size(r->data), &most) && most < n)
+    if (r->q->fit->validation_steps > 0 &&
+        dt_mul_fits(r->q->fit->validation_steps, dt_dataset_batch_size(r->data), &most) && most < n)
         return most;
     return n;
 }
 
-static dt_status *add_evaluation(const run *r, dt_memory *m)
-{
+static dt_status *add_evaluation(const run *r, dt_memory *m) {
     const dt_trainer *t = r->q->trainer;
     const int64_t n = validated(r), piece = t->evaluation_rows;
-    for (int i = 0; n > 0 && i < r->model->n_weights; i++) { /* of weights in parts, the whole ones */
+    /* of weights in parts, the whole ones */
+    for (int i = 0; n > 0 && i < r->model->n_weights; i++) {
         const int64_t whole = dt_type_bytes(&r->model->weight[i]->type);
-        m->evaluation = sum(m->evaluation, whole == dt_divided_bytes(r->model->weight[i]) ? 0 : whole);
+        m->evaluation =
+            sum(m->evaluation, whole == dt_divided_bytes(r->model->weight[i]) ? 0 : whole);
     }
     DT_TRY(add_arena(t->evaluate, n >= piece ? piece : 0, &m->evaluation));
     return add_arena(t->evaluate, n % piece, &m->evaluation);
@@ -63,36 +64,36 @@ static dt_status *add_evaluation(const run *r, dt_memory *m)
 
 /* ---- weights, data ---- */
 
-static int64_t bytes_of(dt_variable *const *v, int n)
-{
+static int64_t bytes_of(dt_variable *const *v, int n) {
     int64_t bytes = 0;
-    for (int i = 0; i < n; i++)
-        bytes = sum(bytes, dt_divided_bytes(v[i]));
+    for (int i = 0; i < n; i++) bytes = sum(bytes, dt_divided_bytes(v[i]));
     return bytes;
 }
 
-static void add_state(const run *r, dt_memory *m)
-{
+static void add_state(const run *r, dt_memory *m) {
     int n;
     dt_variable *const *slot = dt_optimizer_variables(r->optimizer, r->arena, &n);
     m->state = sum(bytes_of(r->model->weight, r->model->n_weights), bytes_of(slot, n));
 }
 
-static void add_data(const run *r, const dt_data_bytes *held, dt_memory *m)
-{
+static void add_data(const run *r, const dt_data_bytes *held, dt_memory *m) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(r->data);
-    const dt_feed_options training = { .part = DT_PART_TRAIN, .batch = r->batch, .last = spec->last_batch, .epochs = r->epochs, .keeps = r->ahead.allowed },
-                          validation = { .part = DT_PART_VALIDATION, .batch = r->q->trainer->evaluation_rows, .last = DT_LAST_PARTIAL };
+    const dt_feed_options training = {.part = DT_PART_TRAIN,
+                                      .batch = r->batch,
+                                      .last = spec->last_batch,
+                                      .epochs = r->epochs,
+                                      .keeps = r->ahead.allowed},
+                          validation = {.part = DT_PART_VALIDATION,
+                                        .batch = r->q->trainer->evaluation_rows,
+                                        .last = DT_LAST_PARTIAL};
     m->data = sum(sum(held->present, held->coming), dt_feed_bytes(r->data, &training));
-    if (m->evaluation)
-        m->data = sum(m->data, dt_feed_bytes(r->data, &validation));
+    if (m->evaluation) m->data = sum(m->data, dt_feed_bytes(r->data, &validation));
 }
 
-dt_status *dt_run_count_memory(run *r)
-{
+dt_status *dt_run_count_memory(run *r) {
     dt_device *device = NULL;
     dt_memory *m = &r->memory;
-    *m = (dt_memory){ 0 };
+    *m = (dt_memory){0};
     DT_TRY(add_training(r, m));
     DT_TRY(add_evaluation(r, m));
     const dt_data_bytes held = dt_dataset_bytes(r->data);
@@ -109,71 +110,72 @@ dt_status *dt_run_count_memory(run *r)
 /* ---- what does not fit ---- */
 
 /* With other batches: what grows with their rows is what is told of them. */
-static dt_status *with(const run *r, int64_t rows, bool remakes, int64_t *bytes)
-{
+static dt_status *with(const run *r, int64_t rows, bool remakes, int64_t *bytes) {
     const dt_memory *m = &r->memory;
     const dt_trainer *t = r->q->trainer;
     const double part = (double)rows / (double)r->batch;
-    const int64_t piece = t->evaluation_rows > rows && t->evaluation_rows <= r->batch ? (int64_t)((double)m->evaluation * part) : m->evaluation;
+    const int64_t piece = t->evaluation_rows > rows && t->evaluation_rows <= r->batch
+                              ? (int64_t)((double)m->evaluation * part)
+                              : m->evaluation;
     int64_t step;
     DT_TRY(dt_trainer_step_bytes(t, rows, remakes, &step));
     *bytes = step ? sum(sum(sum(step, piece), sum(m->state, m->data)), m->program) : INT64_MAX;
     return NULL;
 }
 
-static dt_status *note_machine(dt_status *s, int64_t bytes)
-{
-    dt_str size = { 0 };
+static dt_status *note_machine(dt_status *s, int64_t bytes) {
+    dt_str size = {0};
     dt_str_bytes(&size, (double)bytes);
-    s = dt_note(s, "no smaller global batch would fit; the job needs at least %s", dt_str_text(&size));
+    s = dt_note(s, "no smaller global batch would fit; the job needs at least %s",
+                dt_str_text(&size));
     dt_str_release(&size);
     return s;
 }
 
 /* The first that fits, each tried; or the memory that the smallest batch needs. */
-static dt_status *what_fits(run *r, int64_t limit, dt_status *s)
-{
+static dt_status *what_fits(run *r, int64_t limit, dt_status *s) {
     const int least = r->strategy->replicas;
     int64_t bytes;
     dt_status *bad = with(r, r->batch, true, &bytes);
     bool fits = !bad && bytes <= limit;
-    if (fits)
-        s = dt_note(s, "model: {rematerialize: full} would fit");
+    if (fits) s = dt_note(s, "model: {rematerialize: full} would fit");
     bytes = r->memory.all;
     for (int64_t rows = r->batch / 2; !bad && rows >= least; rows /= 2) {
         bad = with(r, rows, false, &bytes);
         if (!bad && bytes <= limit) {
-            s = dt_note(s, "a global batch of %lld instead of %lld would fit", (long long)rows, (long long)r->batch);
+            s = dt_note(s, "a global batch of %lld instead of %lld would fit", (long long)rows,
+                        (long long)r->batch);
             fits = true;
             break;
         }
     }
-    if (!bad && !fits && bytes < INT64_MAX)
-        s = note_machine(s, bytes);
+    if (!bad && !fits && bytes < INT64_MAX) s = note_machine(s, bytes);
     dt_status_free(bad); /* what cannot be tried is not reported */
     return s;
 }
 
-static dt_status *name_layer(run *r, dt_status *s)
-{
+static dt_status *name_layer(run *r, dt_status *s) {
     dt_executable *x = NULL;
     int64_t bytes;
-    dt_str size = { 0 };
+    dt_str size = {0};
     dt_status *bad = dt_compiled_prepare(r->q->trainer->train, r->batch, &x);
     const char *layer = !bad && x ? dt_executable_largest_layer(x, r->arena, &bytes) : "";
     dt_status_free(bad); /* it was prepared before */
-    if (!*layer)
-        return s;
+    if (!*layer) return s;
     dt_str_bytes(&size, (double)bytes);
-    s = dt_note(s, "layer '%s' takes the most of a step at its peak, %s", layer, dt_str_text(&size));
+    s = dt_note(s, "layer '%s' takes the most of a step at its peak, %s", layer,
+                dt_str_text(&size));
     dt_str_release(&size);
     return s;
 }
 
-static void put_parts(const dt_memory *m, dt_str *out)
-{
-    const struct { const char *of; int64_t bytes; } parts[] = {
-        { "steps", m->step }, { "evaluation", m->evaluation }, { "weights and optimizer", m->state }, { "data", m->data }, { "program", m->program },
+static void put_parts(const dt_memory *m, dt_str *out) {
+    const struct {
+        const char *of;
+        int64_t bytes;
+    } parts[] = {
+        {"steps", m->step}, {"evaluation", m->evaluation}, {"weights and optimizer", m->state},
+        {"data", m->data},  {"program", m->program},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         dt_str_printf(out, "%s%s ", i ? ", " : "", parts[i].of);
@@ -181,12 +183,10 @@ static void put_parts(const dt_memory *m, dt_str *out)
     }
 }
 
-dt_status *dt_run_check_memory(run *r)
-{
+dt_status *dt_run_check_memory(run *r) {
     dt_memory_limit l;
-    dt_str text = { 0 };
-    if (!dt_memory_limit_find(&l) || r->memory.all <= l.bytes)
-        return NULL;
+    dt_str text = {0};
+    if (!dt_memory_limit_find(&l) || r->memory.all <= l.bytes) return NULL;
     dt_str_puts(&text, "the run needs ");
     dt_str_bytes(&text, (double)r->memory.all);
     dt_str_puts(&text, " of memory (");

@@ -11,8 +11,7 @@
 /* ---- making ---- */
 
 /* Before any is there: the kernel gives what it has not, and kills who uses it. */
-static dt_status *check_room(const dt_model_spec *m)
-{
+static dt_status *check_room(const dt_model_spec *m) {
     int64_t all = 0, most = 0;
     const dt_weight_spec *largest = NULL;
     for (int i = 0; i < m->n_weights; i++) {
@@ -22,43 +21,37 @@ static dt_status *check_room(const dt_model_spec *m)
         most = bytes > most ? bytes : most;
     }
     dt_status *s = dt_memory_check_room(all, "the weights need");
-    if (!s || !largest)
-        return s;
-    dt_str size = { 0 };
+    if (!s || !largest) return s;
+    dt_str size = {0};
     dt_str_bytes(&size, (double)most);
-    s = dt_note(s, "layer '%.*s' has the largest, %s: %s", (int)strcspn(largest->path, "/"), largest->path, largest->path, dt_str_text(&size));
+    s = dt_note(s, "layer '%.*s' has the largest, %s: %s", (int)strcspn(largest->path, "/"),
+                largest->path, largest->path, dt_str_text(&size));
     dt_str_release(&size);
     return s;
 }
 
-static dt_status *make_weights(dt_model *m, bool outline)
-{
-    if (!outline)
-        DT_TRY(check_room(&m->spec));
+static dt_status *make_weights(dt_model *m, bool outline) {
+    if (!outline) DT_TRY(check_room(&m->spec));
     m->weight = dt_arena_array(m->arena, dt_variable *, m->spec.n_weights + 1);
     m->trainable.v = dt_arena_array(m->arena, dt_variable *, m->spec.n_weights + 1);
     for (int i = 0; i < m->spec.n_weights; i++) {
         const dt_weight_spec *w = m->spec.weight[i];
-        if (outline)
-            m->weight[i] = dt_variable_declare(w->path, &w->type, w->trainable);
-        else
-            DT_TRY(dt_variable_alloc(&m->weight[i], w->path, &w->type, w->trainable));
+        if (outline) m->weight[i] = dt_variable_declare(w->path, &w->type, w->trainable);
+        else DT_TRY(dt_variable_alloc(&m->weight[i], w->path, &w->type, w->trainable));
         m->n_weights++;
         dt_constrain(m->weight[i], &w->constraint);
-        if (w->trainable)
-            m->trainable.v[m->trainable.n++] = m->weight[i];
+        if (w->trainable) m->trainable.v[m->trainable.n++] = m->weight[i];
     }
     return NULL;
 }
 
-static void draw_weights(dt_model *m)
-{
+static void draw_weights(dt_model *m) {
     for (int i = 0; i < m->n_weights; i++)
-        dt_initialize(&m->spec.weight[i]->initializer, m->seed, m->spec.weight[i]->n_inputs, m->weight[i]);
+        dt_initialize(&m->spec.weight[i]->initializer, m->seed, m->spec.weight[i]->n_inputs,
+                      m->weight[i]);
 }
 
-static dt_status *finish_model(dt_model *m, dt_strategy *strategy, uint64_t seed)
-{
+static dt_status *finish_model(dt_model *m, dt_strategy *strategy, uint64_t seed) {
     m->strategy = dt_strategy_ref(strategy);
     m->seed = seed;
     m->digest = dt_arena_new(m->arena, dt_digest);
@@ -67,16 +60,14 @@ static dt_status *finish_model(dt_model *m, dt_strategy *strategy, uint64_t seed
     return NULL;
 }
 
-static dt_model *empty_model(void)
-{
+static dt_model *empty_model(void) {
     dt_model *m = dt_alloc(sizeof *m);
     m->refs = 1;
     m->arena = dt_arena_create();
     return m;
 }
 
-static dt_status *give(dt_model **out, dt_model *m, dt_status *s)
-{
+static dt_status *give(dt_model **out, dt_model *m, dt_status *s) {
     if (s) {
         dt_model_unref(m);
         return s;
@@ -86,16 +77,15 @@ static dt_status *give(dt_model **out, dt_model *m, dt_status *s)
     return NULL;
 }
 
-dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy, uint64_t seed)
-{
+dt_status *dt_model_make(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy,
+                         uint64_t seed) {
     dt_model *m = empty_model();
 
     m->spec = *spec;
     return give(out, m, finish_model(m, strategy, seed));
 }
 
-dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy)
-{
+dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec, dt_strategy *strategy) {
     dt_model *m = empty_model();
 
     m->spec = *spec;
@@ -103,8 +93,7 @@ dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec, dt_strate
     return give(out, m, make_weights(m, true));
 }
 
-static dt_status *read_layers(dt_model *m, const char *format, va_list args)
-{
+static dt_status *read_layers(dt_model *m, const char *format, va_list args) {
     dt_tree *tree = NULL;
 
     DT_TRY(dt_fragment_read(m->arena, "model", format, args, &tree));
@@ -113,8 +102,7 @@ static dt_status *read_layers(dt_model *m, const char *format, va_list args)
     return dt_model_read(m->arena, tree, &tree->at, &m->spec);
 }
 
-dt_status *dt_model_create(dt_model **out, const char *format, ...)
-{
+dt_status *dt_model_create(dt_model **out, const char *format, ...) {
     dt_model *m;
     va_list args;
 
@@ -124,25 +112,20 @@ dt_status *dt_model_create(dt_model **out, const char *format, ...)
     va_start(args, format);
     dt_status *s = read_layers(m, format, args);
     va_end(args);
-    if (!s)
-        s = finish_model(m, dt_get_strategy(), 0);
+    if (!s) s = finish_model(m, dt_get_strategy(), 0);
     return give(out, m, s);
 }
 
-void dt_model_unref(dt_model *m)
-{
-    if (!DT_LAST(m))
-        return;
-    for (int i = 0; i < m->n_weights; i++)
-        dt_variable_unref(m->weight[i]);
+void dt_model_unref(dt_model *m) {
+    if (!DT_LAST(m)) return;
+    for (int i = 0; i < m->n_weights; i++) dt_variable_unref(m->weight[i]);
     dt_optimizer_unref(m->optimizer);
     dt_strategy_unref(m->strategy);
     dt_arena_destroy(m->arena);
     DT_RETIRE(m);
 }
 
-dt_status *dt_model_seed(dt_model *m, uint64_t seed)
-{
+dt_status *dt_model_seed(dt_model *m, uint64_t seed) {
     DT_LIVE(m);
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(m, "dt_model_seed", "model"));
@@ -153,24 +136,20 @@ dt_status *dt_model_seed(dt_model *m, uint64_t seed)
 
 /* ---- answers ---- */
 
-int64_t dt_model_parameters(const dt_model *m)
-{
+int64_t dt_model_parameters(const dt_model *m) {
     DT_LIVE(m);
     return m ? m->spec.parameters : 0;
 }
 
-const char *dt_model_weights_sha256(dt_model *m)
-{
+const char *dt_model_weights_sha256(dt_model *m) {
     DT_LIVE(m);
-    if (!m)
-        return NULL;
+    if (!m) return NULL;
     dt_status *s = dt_weights_digest(m, m->digest);
     dt_status_free(s);
     return s ? NULL : m->digest->hex;
 }
 
-dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out)
-{
+dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out) {
     DT_LIVE(m);
     dt_variable *v;
 
@@ -183,8 +162,7 @@ dt_status *dt_model_get_weight(dt_model *m, const char *path, dt_tensor **out)
     return dt_tensor_create(out, v->type.dtype, v->type.rank, v->type.dim, dt_host_data(v));
 }
 
-dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *value)
-{
+dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *value) {
     DT_LIVE(m);
     DT_LIVE(value);
     dt_variable *v;
@@ -196,10 +174,10 @@ dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *v
     DT_TRY(dt_want(value, "dt_model_set_weight", "tensor"));
     DT_TRY(dt_model_find_weight(m, path, &v));
     same = dt_tensor_dtype(value) == v->type.dtype && dt_tensor_rank(value) == v->type.rank;
-    for (int d = 0; same && d < v->type.rank; d++)
-        same = dt_tensor_dim(value, d) == v->type.dim[d];
+    for (int d = 0; same && d < v->type.rank; d++) same = dt_tensor_dim(value, d) == v->type.dim[d];
     if (!same)
-        return dt_fail(DT_E_WEIGHT, NULL, "weight '%s' has another dtype or shape than the tensor it is set to", path);
+        return dt_fail(DT_E_WEIGHT, NULL,
+                       "weight '%s' has another dtype or shape than the tensor it is set to", path);
     memcpy(dt_host_edit(v), dt_tensor_data(value), (size_t)dt_type_bytes(&v->type));
     return NULL;
 }
@@ -207,59 +185,50 @@ dt_status *dt_model_set_weight(dt_model *m, const char *path, const dt_tensor *v
 /* ---- in step functions ---- */
 
 /* A model that was made outside of all scopes is plain: any strategy may use it. */
-static dt_status *check_use(const dt_model *m)
-{
+static dt_status *check_use(const dt_model *m) {
     const dt_strategy *now = dt_get_strategy();
 
     DT_TRY(dt_want(m, "dt_model_call", "model"));
-    if (m->strategy->row->is_default || m->strategy == now)
-        return NULL;
-    return dt_fail(DT_E_SCOPE, NULL, "mixing different strategies: a model made in the scope of a %s strategy (%s) is called where a %s strategy runs (%s)",
+    if (m->strategy->row->is_default || m->strategy == now) return NULL;
+    return dt_fail(DT_E_SCOPE, NULL,
+                   "mixing different strategies: a model made in the scope of a %s strategy (%s) "
+                   "is called where a %s strategy runs (%s)",
                    m->strategy->row->kind.name, m->strategy->what, now->row->kind.name, now->what);
 }
 
 /* A value without a trace comes from a call that failed: its error is kept by the trace already. */
-static bool are_values(const dt_value *inputs, int n)
-{
+static bool are_values(const dt_value *inputs, int n) {
     bool are = inputs && n > 0;
 
-    for (int i = 0; are && i < n; i++)
-        are = dt_trace_has(inputs[i], "dt_model_call");
+    for (int i = 0; are && i < n; i++) are = dt_trace_has(inputs[i], "dt_model_call");
     return are;
 }
 
-dt_value dt_model_call_inputs(dt_model *m, const dt_value *inputs, int n, bool training)
-{
+dt_value dt_model_call_inputs(dt_model *m, const dt_value *inputs, int n, bool training) {
     DT_LIVE(m);
-    if (!are_values(inputs, n))
-        return (dt_value){ 0 };
+    if (!are_values(inputs, n)) return (dt_value){0};
     dt_status *s = check_use(m);
-    if (!s)
-        return dt_model_emit_inputs(m, inputs, n, training);
+    if (!s) return dt_model_emit_inputs(m, inputs, n, training);
     dt_trace_fail(inputs[0].trace, s);
-    return (dt_value){ 0 };
+    return (dt_value){0};
 }
 
-dt_value dt_model_call(dt_model *m, dt_value input, bool training)
-{
+dt_value dt_model_call(dt_model *m, dt_value input, bool training) {
     DT_LIVE(m);
     return dt_model_call_inputs(m, &input, 1, training);
 }
 
 /* ---- compile, fit, evaluate ---- */
 
-dt_scope dt_captured_scope(const dt_model *m)
-{
-    return !m || m->strategy->row->is_default ? (dt_scope){ NULL } : dt_scope_enter(m->strategy);
+dt_scope dt_captured_scope(const dt_model *m) {
+    return !m || m->strategy->row->is_default ? (dt_scope){NULL} : dt_scope_enter(m->strategy);
 }
 
-dt_part dt_evaluated_part(const dt_dataset *data)
-{
+dt_part dt_evaluated_part(const dt_dataset *data) {
     return dt_dataset_count(data, DT_PART_VALIDATION) > 0 ? DT_PART_VALIDATION : DT_PART_TRAIN;
 }
 
-dt_status *dt_model_compile(dt_model *m, const char *format, ...)
-{
+dt_status *dt_model_compile(dt_model *m, const char *format, ...) {
     DT_LIVE(m);
     IN_CAPTURED_SCOPE(m);
     dt_compile_spec compile;
@@ -271,10 +240,8 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...)
     va_start(args, format);
     dt_status *s = dt_fragment_read(m->arena, "compile", format, args, &tree);
     va_end(args);
-    if (!s)
-        s = dt_compile_read(m->arena, tree, &tree->at, &m->spec, &compile);
-    if (s)
-        return s; /* what was compiled before stays */
+    if (!s) s = dt_compile_read(m->arena, tree, &tree->at, &m->spec, &compile);
+    if (s) return s; /* what was compiled before stays */
     m->compile_tree = tree;
     m->compile = compile;
     m->precision = compile.precision;
@@ -285,51 +252,53 @@ dt_status *dt_model_compile(dt_model *m, const char *format, ...)
 }
 
 /* fit NULL: to evaluate. */
-static dt_status *open_trainer(dt_model *m, dt_dataset *data, const dt_fit_spec *fit, dt_trainer **out)
-{
+static dt_status *open_trainer(dt_model *m, dt_dataset *data, const dt_fit_spec *fit,
+                               dt_trainer **out) {
     if (!m->compiled)
         return dt_fail(DT_E_WEIGHT, NULL, "the model is not compiled: call dt_model_compile first");
-    return dt_trainer_create(out, &(dt_trainer_options){ .strategy = m->strategy, .model = m, .compile = &m->compile, .data = data,
-                                                         .optimizer = fit ? m->optimizer : NULL, .fit = fit });
+    return dt_trainer_create(out, &(dt_trainer_options){.strategy = m->strategy,
+                                                        .model = m,
+                                                        .compile = &m->compile,
+                                                        .data = data,
+                                                        .optimizer = fit ? m->optimizer : NULL,
+                                                        .fit = fit});
 }
 
 /* Takes an entry out of a mapping; NULL: there is none, or it is null, which means absent. */
-static const dt_tree *take_entry(dt_tree *map, const char *key)
-{
+static const dt_tree *take_entry(dt_tree *map, const char *key) {
     for (int i = 0; map->kind == DT_TREE_MAP && i < map->n; i++)
         if (strcmp(map->entry[i].key, key) == 0) {
             const dt_tree *value = map->entry[i].value;
-            memmove(&map->entry[i], &map->entry[i + 1], (size_t)(--map->n - i) * sizeof *map->entry);
+            memmove(&map->entry[i], &map->entry[i + 1],
+                    (size_t)(--map->n - i) * sizeof *map->entry);
             return value->kind == DT_TREE_NULL ? NULL : value;
         }
     return NULL;
 }
 
 /* `seed` of the shuffle stands beside fit's own keys. */
-static dt_status *read_fit(dt_model *m, const char *format, va_list args, dt_dataset *data, dt_fit_spec *fit)
-{
+static dt_status *read_fit(dt_model *m, const char *format, va_list args, dt_dataset *data,
+                           dt_fit_spec *fit) {
     dt_status *faults = NULL;
     dt_tree *tree = NULL;
     int64_t seed;
 
     DT_TRY(dt_fragment_read(m->arena, "fit", format, args, &tree));
     const dt_tree *given = take_entry(tree, "seed");
-    if (given)
-        faults = dt_tree_int(given, "seed", 0, 9007199254740992.0, &seed);
+    if (given) faults = dt_tree_int(given, "seed", 0, 9007199254740992.0, &seed);
     dt_status_append(&faults, dt_fit_read(m->arena, tree, &tree->at, fit));
-    if (given && !faults)
-        dt_dataset_set_seed(data, (uint64_t)seed);
+    if (given && !faults) dt_dataset_set_seed(data, (uint64_t)seed);
     return faults;
 }
 
-dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history, const char *format, ...)
-{
+dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history, const char *format,
+                        ...) {
     DT_LIVE(m);
     DT_LIVE(data);
     IN_CAPTURED_SCOPE(m);
     dt_trainer *trainer = NULL;
     dt_history *h = dt_history_create();
-    const dt_run_options run = { 0 };
+    const dt_run_options run = {0};
     dt_fit_spec fit;
     dt_status *s = NULL;
     va_list args;
@@ -341,7 +310,8 @@ dt_status *dt_model_fit(dt_model *m, dt_dataset *data, dt_history **history, con
     DT_GO(s, dt_launched_alone());
     DT_GO(s, read_fit(m, format, args, data, &fit));
     DT_GO(s, open_trainer(m, data, &fit, &trainer));
-    DT_GO(s, dt_fit(&(dt_fit_request){ .trainer = trainer, .fit = &fit, .name = "model", .run = &run, .history = h }));
+    DT_GO(s, dt_fit(&(dt_fit_request){
+                 .trainer = trainer, .fit = &fit, .name = "model", .run = &run, .history = h}));
     if (history) {
         dt_history_unref(*history);
         *history = h;
@@ -354,14 +324,13 @@ out:
     return s;
 }
 
-dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history)
-{
+dt_status *dt_model_evaluate(dt_model *m, dt_dataset *data, dt_history **history) {
     DT_LIVE(m);
     DT_LIVE(data);
     IN_CAPTURED_SCOPE(m);
     dt_metric metrics[DT_MAX_KEYS];
     dt_trainer *trainer = NULL;
-    dt_sums sums = { 0 };
+    dt_sums sums = {0};
 
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(m, "dt_model_evaluate", "model"));

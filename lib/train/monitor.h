@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watching a metric, for EarlyStopping, ReduceLROnPlateau and ModelCheckpoint: which one, which way is better, and whether a value is better than
- * another by min_delta. As in Keras the comparison is in float32.
+ * Watching a metric, for EarlyStopping, ReduceLROnPlateau and ModelCheckpoint: which one, which way
+ * is better, and whether a value is better than another by min_delta. As in Keras the comparison is
+ * in float32.
  */
 #ifndef DT_TRAIN_MONITOR_H
 #define DT_TRAIN_MONITOR_H
 
 #include "train/callback.h"
 
-/* The head of a callback's args: its struct begins with `dt_monitor_head head`, its table with DT_MONITOR_FIELDS. */
+/* The head of a callback's args: its struct begins with `dt_monitor_head head`, its table with
+ * DT_MONITOR_FIELDS. */
 typedef struct dt_monitor_head {
     const char *monitor;
     int mode;
@@ -18,22 +20,27 @@ typedef struct dt_monitor_head {
 extern const char *const dt_monitor_modes[]; /* auto, min, max */
 /* Which way the metric of that key in the history is better. */
 dt_better dt_metric_better(const dt_compile_spec *c, const char *key);
-#define DT_MONITOR_FIELDS(type) \
-    DT_HEAD_FIELD(DT_FIELD_TEXT, type, monitor, .min = 1, .max = 1000, .preset = "val_loss", .help = "metric to monitor, by its key in the history"), \
-    DT_HEAD_FIELD(DT_FIELD_ENUM, type, mode, .choices = dt_monitor_modes, .help = "whether lower or higher is better; auto: depends on the metric"), \
-    DT_HEAD_FIELD(DT_FIELD_INT, type, verbose, .max = 2, .help = "accepted for compatibility; callbacks always report what they do")
-#define DT_MIN_DELTA_FIELD(type, preset_) \
-    DT_HEAD_FIELD(DT_FIELD_REAL, type, min_delta, .preset = (preset_), .help = "smallest change that counts as an improvement")
+#define DT_MONITOR_FIELDS(type)                                                                    \
+    DT_HEAD_FIELD(DT_FIELD_TEXT, type, monitor, .min = 1, .max = 1000, .preset = "val_loss",       \
+                  .help = "metric to monitor, by its key in the history"),                         \
+        DT_HEAD_FIELD(DT_FIELD_ENUM, type, mode, .choices = dt_monitor_modes,                      \
+                      .help = "whether lower or higher is better; auto: depends on the metric"),   \
+        DT_HEAD_FIELD(DT_FIELD_INT, type, verbose, .max = 2,                                       \
+                      .help = "accepted for compatibility; callbacks always report what they do")
+#define DT_MIN_DELTA_FIELD(type, preset_)                                                          \
+    DT_HEAD_FIELD(DT_FIELD_REAL, type, min_delta, .preset = (preset_),                             \
+                  .help = "smallest change that counts as an improvement")
 
 typedef struct dt_monitor {
     const char *name;
-    bool more;               /* is better */
+    bool more; /* is better */
     double min_delta;
-    bool has_best;           /* else any value is better */
+    bool has_best; /* else any value is better */
     double best;
 } dt_monitor;
 
-/* That the job has the metric, and that it is known which way is better. CALLBACK and UNKNOWN_NAME at the argument. */
+/* That the job has the metric, and that it is known which way is better. CALLBACK and UNKNOWN_NAME
+ * at the argument. */
 dt_status *dt_monitor_check(const dt_callback_job *job, const dt_named *named) DT_MUST_USE;
 /* Whether logs may have it; job->compile is there. */
 bool dt_monitor_has(const dt_callback_job *job, const char *name);

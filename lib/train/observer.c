@@ -8,28 +8,17 @@ static const dt_observer *const rows[] = {
 #undef DT_OBSERVER
 };
 
-#define FOR_ALL(hook, arguments)                             \
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)  \
-        if (rows[i]->hook)                                   \
-            DT_TRY(rows[i]->hook arguments);                 \
+#define FOR_ALL(hook, arguments)                                                                   \
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)                                        \
+        if (rows[i]->hook) DT_TRY(rows[i]->hook arguments);                                        \
     return NULL;
 
-dt_status *dt_observers_before_step(run *r, int64_t step)
-{
-    FOR_ALL(before_step, (r, step))
-}
+dt_status *dt_observers_before_step(run *r, int64_t step){FOR_ALL(before_step, (r, step))}
 
-dt_status *dt_observers_step(run *r, const dt_step_done *done)
-{
-    FOR_ALL(step, (r, done))
-}
+dt_status *dt_observers_step(run *r, const dt_step_done *done){FOR_ALL(step, (r, done))}
 
-dt_status *dt_observers_settled(run *r)
-{
-    FOR_ALL(settled, (r))
-}
+dt_status *dt_observers_settled(run *r){FOR_ALL(settled, (r))}
 
-dt_status *dt_observers_saved(run *r)
-{
+dt_status *dt_observers_saved(run *r) {
     FOR_ALL(saved, (r))
 }

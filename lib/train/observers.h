@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of observers, in the order in which they are called: DT_OBSERVER(name), a file each in lib/train/observe. No include guard. */
+/* The table of observers, in the order in which they are called: DT_OBSERVER(name), a file each in
+ * lib/train/observe. No include guard. */
 DT_OBSERVER(faults)        /* injected ones happen */
 DT_OBSERVER(idle)          /* time spent waiting for data */
 DT_OBSERVER(virtual_time)  /* the clock of a simulated slice */

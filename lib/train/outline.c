@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Outlines: the steps of a run, traced, folded and cut into what a core does, and never run. Nothing is compiled, no label is read, and where the
- * model is an outline its variables and the optimizer's slots have no memory: a step of 400 billion parameters costs no more than one of four.
+ * Outlines: the steps of a run, traced, folded and cut into what a core does, and never run.
+ * Nothing is compiled, no label is read, and where the model is an outline its variables and the
+ * optimizer's slots have no memory: a step of 400 billion parameters costs no more than one of
+ * four.
  */
 #include "train/trainer.h"
 
 #include <string.h>
 
-static dt_status *match(dt_trainer *t)
-{
+static dt_status *match(dt_trainer *t) {
     dt_trainer_set_batch(t);
     DT_TRY(dt_match_types(t->o.data, &t->o.model->spec, t->o.compile, &t->match));
-    if (!t->o.optimizer)
-        return NULL;
-    DT_TRY(dt_match_class_weight(t->o.data, &t->o.model->spec, t->o.compile, &t->match, dt_trainer_class_weight(t)));
+    if (!t->o.optimizer) return NULL;
+    DT_TRY(dt_match_class_weight(t->o.data, &t->o.model->spec, t->o.compile, &t->match,
+                                 dt_trainer_class_weight(t)));
     t->o.optimizer->accumulates = dt_trainer_accumulates(t);
     return dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable);
 }
 
-dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o)
-{
+dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o) {
     dt_trainer *t = dt_alloc(sizeof *t);
 
-    *t = (dt_trainer){ .arena = dt_arena_create(), .o = *o };
+    *t = (dt_trainer){.arena = dt_arena_create(), .o = *o};
     dt_status *s = match(t);
     if (s) {
         dt_trainer_destroy(t);
@@ -33,35 +33,31 @@ dt_status *dt_trainer_outline(dt_trainer **out, const dt_trainer_options *o)
 }
 
 /* Full batches of `batch` among n examples, and the last one. */
-static int add_batches(const char *name, int64_t n, int64_t batch, bool drops, dt_outlined *steps)
-{
+static int add_batches(const char *name, int64_t n, int64_t batch, bool drops, dt_outlined *steps) {
     int k = 0;
 
-    if (n == 0 || n >= batch)
-        steps[k++] = (dt_outlined){ name, batch, n / batch };
-    if (n % batch && !drops)
-        steps[k++] = (dt_outlined){ name, n % batch, 1 };
+    if (n == 0 || n >= batch) steps[k++] = (dt_outlined){name, batch, n / batch};
+    if (n % batch && !drops) steps[k++] = (dt_outlined){name, n % batch, 1};
     return k;
 }
 
-int dt_trainer_outlined(const dt_trainer *t, dt_outlined steps[DT_MOST_OUTLINED])
-{
+int dt_trainer_outlined(const dt_trainer *t, dt_outlined steps[DT_MOST_OUTLINED]) {
     const dt_dataset *d = t->o.data;
     bool drops = dt_dataset_spec_of(d)->last_batch == DT_LAST_DROP;
     int n = 0;
 
     if (t->o.optimizer)
-        n = add_batches("train", dt_dataset_count(d, DT_PART_TRAIN), dt_trainer_full_batch(t), drops, steps);
-    return n + add_batches("evaluate", dt_dataset_count(d, DT_PART_VALIDATION), dt_dataset_batch_size(d), false, steps + n);
+        n = add_batches("train", dt_dataset_count(d, DT_PART_TRAIN), dt_trainer_full_batch(t),
+                        drops, steps);
+    return n + add_batches("evaluate", dt_dataset_count(d, DT_PART_VALIDATION),
+                           dt_dataset_batch_size(d), false, steps + n);
 }
 
-static dt_status *compiled(const dt_trainer *t, dt_step_kind kind, dt_compiled **c)
-{
+static dt_status *compiled(const dt_trainer *t, dt_step_kind kind, dt_compiled **c) {
     return *c ? NULL : dt_step_compile(t, kind, c);
 }
 
-dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step, const dt_spmd **out)
-{
+dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step, const dt_spmd **out) {
     bool trains = strcmp(step->name, "train") == 0;
     dt_compiled **c = trains ? &t->train : &t->evaluate;
 
@@ -69,29 +65,30 @@ dt_status *dt_trainer_priced(dt_trainer *t, const dt_outlined *step, const dt_sp
     return dt_compiled_priced(*c, step->rows, out);
 }
 
-dt_status *dt_trainer_check_fits(dt_trainer *t)
-{
+dt_status *dt_trainer_check_fits(dt_trainer *t) {
     DT_TRY(compiled(t, DT_STEP_TRAIN, &t->train));
     return dt_compiled_check_fits(t->train, dt_trainer_full_batch(t));
 }
 
-dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, double *seconds)
-{
+dt_status *dt_trainer_slowed(dt_trainer *t, const dt_slow_links *slow, int n, double *seconds) {
     const dt_strategy *s = t->o.strategy;
     const dt_spmd *program = NULL;
     dt_outlined steps[DT_MOST_OUTLINED];
 
     dt_trainer_outlined(t, steps);
     DT_TRY(dt_trainer_priced(t, &steps[0], &program));
-    dt_plan *p = dt_plan_create(&(dt_priced_program){ .program = program, .topology = s->resolver->topology, .assignment = s->assignment, .slow = slow, .n_slow = n });
+    dt_plan *p = dt_plan_create(&(dt_priced_program){.program = program,
+                                                     .topology = s->resolver->topology,
+                                                     .assignment = s->assignment,
+                                                     .slow = slow,
+                                                     .n_slow = n});
     *seconds = p->seconds;
     dt_plan_destroy(p);
     return NULL;
 }
 
 /* An outline has no shards: they are this machine's. */
-static dt_status *sharded_bytes(const dt_trainer *t, int shards, int64_t *bytes)
-{
+static dt_status *sharded_bytes(const dt_trainer *t, int shards, int64_t *bytes) {
     dt_trainer other = *t; /* only to trace and compile */
     dt_compiled *c = NULL;
 
@@ -102,10 +99,8 @@ static dt_status *sharded_bytes(const dt_trainer *t, int shards, int64_t *bytes)
     return s;
 }
 
-dt_status *dt_trainer_host_bytes(dt_trainer *t, int shards, int64_t *bytes)
-{
-    if (shards != t->o.how.shards)
-        return sharded_bytes(t, shards, bytes);
+dt_status *dt_trainer_host_bytes(dt_trainer *t, int shards, int64_t *bytes) {
+    if (shards != t->o.how.shards) return sharded_bytes(t, shards, bytes);
     DT_TRY(compiled(t, DT_STEP_TRAIN, &t->train));
     return dt_compiled_host_bytes(t->train, dt_trainer_full_batch(t), bytes);
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Predicting: the forward pass over examples in order, each once, as they come: from a part of a data set, or from a stream of unknown length.
- * Outputs of a batch come with the replicas' rows one after the other, which is the order of the examples, and are passed on at once; only one batch
- * is kept, or two where the device computes one while the next is on its way.
+ * Predicting: the forward pass over examples in order, each once, as they come: from a part of a
+ * data set, or from a stream of unknown length. Outputs of a batch come with the replicas' rows one
+ * after the other, which is the order of the examples, and are passed on at once; only one batch is
+ * kept, or two where the device computes one while the next is on its way.
  *
- * A stream may give fewer rows than a batch has, because the next are not there yet. So that no program is compiled for each such number, they
- * are filled up with rows of zeros to a power of two, whose outputs are dropped: at inference a row's output is its own affair.
+ * A stream may give fewer rows than a batch has, because the next are not there yet. So that no
+ * program is compiled for each such number, they are filled up with rows of zeros to a power of
+ * two, whose outputs are dropped: at inference a row's output is its own affair.
  *
- * Workers in separate processes take batches in turn (predict_turn.h); the first one passes all outputs on, in order.
+ * Workers in separate processes take batches in turn (predict_turn.h); the first one passes all
+ * outputs on, in order.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +27,7 @@
 typedef struct flight {
     dt_executable *executable; /* NULL: it is done */
     const dt_view *element;
-    int64_t rows;              /* that count */
+    int64_t rows; /* that count */
     dt_view result[DT_MAX_OUTPUTS];
 } flight;
 
@@ -34,39 +37,36 @@ typedef struct prediction {
     const dt_element *element; /* [n] as batches have them */
     int n;
     dt_compiled *step;
-    int32_t *offsets;          /* [replicas + 1] */
+    int32_t *offsets; /* [replicas + 1] */
     dt_output_meaning meaning[DT_MAX_OUTPUTS];
     bool warned;               /* of outputs that are not finite */
     const char **file;         /* [batch] of the examples at hand; NULL: nobody knows any */
     int64_t done;              /* examples passed on so far */
     bool ahead;                /* a batch may start before the one at hand is finished: */
-    flight flights[2]; /* [k % 2] of batch k */
+    flight flights[2];         /* [k % 2] of batch k */
     int64_t started, finished; /* batches */
     dt_predict_turn turn;      /* of several workers */
 } prediction;
 
 /* ---- the step ---- */
 
-dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match, dt_graph **out)
-{
+dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match,
+                            dt_graph **out) {
     const dt_element *all;
     dt_element input[DT_MAX_INPUTS];
 
     dt_dataset_elements(data, &all);
-    for (int i = 0; i < match->n_inputs; i++)
-        input[i] = all[match->input[i]];
+    for (int i = 0; i < match->n_inputs; i++) input[i] = all[match->input[i]];
     return dt_forward_trace_of(m, input, match->n_inputs, out);
 }
 
-dt_status *dt_forward_trace_of(const dt_model *m, const dt_element *inputs, int n, dt_graph **out)
-{
+dt_status *dt_forward_trace_of(const dt_model *m, const dt_element *inputs, int n, dt_graph **out) {
     dt_trace *t = dt_trace_create("predict");
     dt_value input[DT_MAX_INPUTS], output[DT_MAX_OUTPUTS];
 
     dt_trace_set_replicas(t, m->strategy->replicas);
     dt_trace_set_logical(t, m->strategy->logical);
-    for (int i = 0; i < n; i++)
-        input[i] = dt_trace_declare(t, inputs[i].name, &inputs[i].type);
+    for (int i = 0; i < n; i++) input[i] = dt_trace_declare(t, inputs[i].name, &inputs[i].type);
     dt_model_emit_outputs(m, input, n, DT_INFERENCE, output);
     for (int i = 0; i < m->spec.n_outputs; i++)
         dt_return(t, dt_output_result(dt_trace_arena(t), &m->spec, i), dt_to_float32(output[i]));
@@ -74,25 +74,29 @@ dt_status *dt_forward_trace_of(const dt_model *m, const dt_element *inputs, int 
 }
 
 /* What a value is that a graph ends with, by the activation that made it. */
-static dt_output_kind made_by(const dt_graph *g, int node)
-{
+static dt_output_kind made_by(const dt_graph *g, int node) {
     while (g->node[node].op->role == DT_ROLE_CONVERT || g->node[node].op->role == DT_ROLE_NOTE)
         node = g->node[node].in[0];
     const dt_op *op = g->node[node].op;
-    return op == &dt_op_softmax ? DT_OUTPUT_CLASSES : op == &dt_op_logistic ? DT_OUTPUT_LABELS : DT_OUTPUT_VALUES;
+    return op == &dt_op_softmax    ? DT_OUTPUT_CLASSES
+           : op == &dt_op_logistic ? DT_OUTPUT_LABELS
+                                   : DT_OUTPUT_VALUES;
 }
 
-/* The loss says it; any other loss than of classes leaves it to the activation, but for a lone number, which may be anything between 0 and 1. */
-static dt_output_meaning meaning_of(const prediction *p, const dt_graph *g, int i)
-{
+/* The loss says it; any other loss than of classes leaves it to the activation, but for a lone
+ * number, which may be anything between 0 and 1. */
+static dt_output_meaning meaning_of(const prediction *p, const dt_graph *g, int i) {
     const dt_compile_spec *c = p->from->compile;
     const dt_named *named = c ? &c->output[i].loss : NULL;
-    const dt_loss_row *loss = named ? (const dt_loss_row *)named->kind : NULL; /* it begins with its kind */
+    /* it begins with its kind */
+    const dt_loss_row *loss = named ? (const dt_loss_row *)named->kind : NULL;
     const dt_type *type = &p->model->spec.output[i].type;
     const bool lone = type->rank == 1 || (type->rank == 2 && type->dim[1] == 1);
-    dt_output_meaning m = { .kind = loss && (loss->of != DT_OUTPUT_VALUES || lone) ? loss->of : made_by(g, g->result[i].node) };
+    dt_output_meaning m = {.kind = loss && (loss->of != DT_OUTPUT_VALUES || lone)
+                                       ? loss->of
+                                       : made_by(g, g->result[i].node)};
     if (m.kind == DT_OUTPUT_VALUES || (m.kind == DT_OUTPUT_CLASSES && lone))
-        return (dt_output_meaning){ 0 };
+        return (dt_output_meaning){0};
     m.logits = loss && loss->of != DT_OUTPUT_VALUES && dt_loss_takes_logits(named);
     if (p->from->names) {
         m.n_names = p->from->names->of[i].n;
@@ -101,16 +105,15 @@ static dt_output_meaning meaning_of(const prediction *p, const dt_graph *g, int 
     return m;
 }
 
-static dt_status *compile(prediction *p, const dt_element *inputs)
-{
+static dt_status *compile(prediction *p, const dt_element *inputs) {
     const _Atomic uint32_t *beside = p->from->data ? dt_dataset_preparing(p->from->data) : NULL;
     dt_graph *g = NULL;
 
     p->offsets = dt_alloc(((size_t)p->model->strategy->replicas + 1) * sizeof *p->offsets);
     DT_TRY(dt_forward_trace_of(p->model, inputs, p->model->spec.n_inputs, &g));
-    for (int i = 0; i < p->model->spec.n_outputs; i++)
-        p->meaning[i] = meaning_of(p, g, i);
-    DT_TRY(dt_compiled_create(&p->step, p->model->strategy, g, &(dt_compile_options){ .alone = true, .beside = beside }));
+    for (int i = 0; i < p->model->spec.n_outputs; i++) p->meaning[i] = meaning_of(p, g, i);
+    DT_TRY(dt_compiled_create(&p->step, p->model->strategy, g,
+                              &(dt_compile_options){.alone = true, .beside = beside}));
     DT_TRY(dt_divided_put_together(p->model->weight, p->model->n_weights));
     dt_predict_turn_open(&p->turn, p->model->strategy->cluster, dt_compiled_step(p->step));
     p->turn.everyone = p->from->everyone;
@@ -119,102 +122,100 @@ static dt_status *compile(prediction *p, const dt_element *inputs)
 
 /* ---- a batch ---- */
 
-static int64_t count(const prediction *p)
-{
-    return p->from->stream ? dt_stream_count(p->from->stream) : dt_dataset_count(p->from->data, p->from->part);
+static int64_t count(const prediction *p) {
+    return p->from->stream ? dt_stream_count(p->from->stream)
+                           : dt_dataset_count(p->from->data, p->from->part);
 }
 
-static bool is_finite_at(const dt_view *v, int64_t i)
-{
-    return v->type.dtype == DT_FLOAT32 ? isfinite(((const float *)v->data)[i]) : isfinite(dt_cell_double(v, i));
+static bool is_finite_at(const dt_view *v, int64_t i) {
+    return v->type.dtype == DT_FLOAT32 ? isfinite(((const float *)v->data)[i])
+                                       : isfinite(dt_cell_double(v, i));
 }
 
 /* The first of the rows with an output that is not finite, or -1. */
-static int64_t find_not_finite(const dt_view *result, int n, int64_t rows)
-{
+static int64_t find_not_finite(const dt_view *result, int n, int64_t rows) {
     for (int i = 0; i < n; i++) {
         const int64_t each = dt_type_elements(&result[i].type) / result[i].type.dim[0];
         for (int64_t k = 0; k < rows * each; k++)
-            if (!is_finite_at(&result[i], k))
-                return k / each;
+            if (!is_finite_at(&result[i], k)) return k / each;
     }
     return -1;
 }
 
 /* Once, for rows that people have may be many. element NULL: another worker had them. */
-static void warn_not_finite(prediction *p, const dt_view *element, const dt_view *result, int64_t rows)
-{
-    const int64_t row = p->warned || !p->from->warn ? -1 : find_not_finite(result, p->model->spec.n_outputs, rows);
-    dt_str text = { 0 };
-    if (row < 0)
-        return;
+static void warn_not_finite(prediction *p, const dt_view *element, const dt_view *result,
+                            int64_t rows) {
+    const int64_t row =
+        p->warned || !p->from->warn ? -1 : find_not_finite(result, p->model->spec.n_outputs, rows);
+    dt_str text = {0};
+    if (row < 0) return;
     const char *element_name = NULL;
     for (int e = 0; element && e < p->n && !element_name; e++) {
         dt_view one = element[e];
         const int64_t each = dt_type_elements(&one.type) / one.type.dim[0];
         one.data = (char *)one.data + row * each * (int64_t)dt_dtype_size(one.type.dtype);
         one.type.dim[0] = 1;
-        element_name = dt_dtype_is_float(one.type.dtype) && find_not_finite(&one, 1, 1) >= 0 ? p->element[e].name : NULL;
+        element_name = dt_dtype_is_float(one.type.dtype) && find_not_finite(&one, 1, 1) >= 0
+                           ? p->element[e].name
+                           : NULL;
     }
     p->warned = true;
     dt_str_printf(&text, "outputs of example %lld are not finite", (long long)(p->done + row) + 1);
-    if (element_name)
-        dt_str_printf(&text, ": its '%s' holds a number that is not", element_name);
-    else if (element)
-        dt_str_puts(&text, ", though its inputs are: look at the weights");
+    if (element_name) dt_str_printf(&text, ": its '%s' holds a number that is not", element_name);
+    else if (element) dt_str_puts(&text, ", though its inputs are: look at the weights");
     p->from->warn(dt_str_text(&text), p->from->warn_user);
     dt_str_release(&text);
 }
 
 /* The example after so many. */
-static const char *file_of(const prediction *p, int64_t i)
-{
-    return p->from->stream ? dt_stream_file(p->from->stream, i) : dt_dataset_example_file(p->from->data, p->from->part, i);
+static const char *file_of(const prediction *p, int64_t i) {
+    return p->from->stream ? dt_stream_file(p->from->stream, i)
+                           : dt_dataset_example_file(p->from->data, p->from->part, i);
 }
 
 /* Of a data set or a stream either all examples are files, or none is. */
-static const char *const *files_of(prediction *p, int64_t rows)
-{
-    if (!file_of(p, p->done))
-        return NULL;
+static const char *const *files_of(prediction *p, int64_t rows) {
+    if (!file_of(p, p->done)) return NULL;
     p->file = p->file ? p->file : dt_alloc((size_t)p->from->batch * sizeof *p->file);
-    for (int64_t i = 0; i < rows; i++)
-        p->file[i] = file_of(p, p->done + i);
+    for (int64_t i = 0; i < rows; i++) p->file[i] = file_of(p, p->done + i);
     return p->file;
 }
 
 /* The first `rows` of the step's result, to whoever wants them. */
-static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows)
-{
+static dt_status *hand_on(prediction *p, const dt_view *result, int64_t rows) {
     const dt_model_spec *m = &p->model->spec;
     dt_tensor values[DT_MAX_OUTPUTS];
     const dt_tensor *value[DT_MAX_OUTPUTS];
     const char *name[DT_MAX_OUTPUTS];
 
     for (int i = 0; i < m->n_outputs; i++) {
-        values[i] = (dt_tensor){ .refs = 1, .type = result[i].type, .data = result[i].data };
+        values[i] = (dt_tensor){.refs = 1, .type = result[i].type, .data = result[i].data};
         values[i].type.dim[0] = rows;
         value[i] = &values[i];
         name[i] = m->output[i].name;
     }
-    dt_status *s = p->from->rows(&(dt_predicted_rows){ .first = p->done, .n_rows = rows, .of = count(p), .n_outputs = m->n_outputs,
-                                                       .names = name, .values = value, .meaning = p->meaning, .files = files_of(p, rows) },
+    dt_status *s = p->from->rows(&(dt_predicted_rows){.first = p->done,
+                                                      .n_rows = rows,
+                                                      .of = count(p),
+                                                      .n_outputs = m->n_outputs,
+                                                      .names = name,
+                                                      .values = value,
+                                                      .meaning = p->meaning,
+                                                      .files = files_of(p, rows)},
                                  p->from->user);
     p->done += rows;
     return s;
 }
 
 /* The first half; `computed` rows of every element, of which the first `rows` count. */
-static dt_status *start(prediction *p, const dt_view *element, int64_t computed, int64_t rows)
-{
+static dt_status *start(prediction *p, const dt_view *element, int64_t computed, int64_t rows) {
     dt_view arg[DT_MAX_INPUTS];
     const dt_graph *step = dt_compiled_step(p->step);
     flight *f = &p->flights[p->started % 2];
 
     for (int i = 0; i < step->n_args; i++)
         for (int e = 0; e < p->n; e++)
-            if (strcmp(step->arg[i].name, p->element[e].name) == 0)
-                arg[i] = element[e];
+            if (strcmp(step->arg[i].name, p->element[e].name) == 0) arg[i] = element[e];
     dt_cut_rows(computed, p->from->batch, p->model->strategy->replicas, p->offsets);
     DT_TRY(dt_compiled_start(p->step, p->offsets, arg, f->result, &f->executable));
     f->element = element;
@@ -224,8 +225,7 @@ static dt_status *start(prediction *p, const dt_view *element, int64_t computed,
 }
 
 /* The second, of the oldest batch. */
-static dt_status *finish(prediction *p, flight **out)
-{
+static dt_status *finish(prediction *p, flight **out) {
     flight *f = *out = &p->flights[p->finished++ % 2];
     DT_TRY(f->executable ? dt_executable_finish(f->executable) : NULL);
     warn_not_finite(p, f->element, f->result, f->rows);
@@ -233,23 +233,19 @@ static dt_status *finish(prediction *p, flight **out)
 }
 
 /* The outputs of all workers, on the first one. */
-static dt_status *end_turn(prediction *p)
-{
+static dt_status *end_turn(prediction *p) {
     dt_view result[DT_MAX_OUTPUTS];
     DT_TRY(dt_predict_turn_collect(&p->turn));
     for (int w = 0; w < p->turn.n; w++) {
-        if (!dt_predict_turn_result(&p->turn, w, result))
-            continue;
-        if (w > 0)
-            warn_not_finite(p, NULL, result, p->turn.rows[w]);
+        if (!dt_predict_turn_result(&p->turn, w, result)) continue;
+        if (w > 0) warn_not_finite(p, NULL, result, p->turn.rows[w]);
         DT_TRY(hand_on(p, result, p->turn.rows[w]));
     }
     p->turn.n = 0;
     return NULL;
 }
 
-static dt_status *take_turn(prediction *p, const dt_view *element, int64_t computed, int64_t rows)
-{
+static dt_status *take_turn(prediction *p, const dt_view *element, int64_t computed, int64_t rows) {
     flight *f = NULL;
     if (dt_predict_turn_is_own(&p->turn)) {
         DT_TRY(start(p, element, computed, rows));
@@ -259,52 +255,44 @@ static dt_status *take_turn(prediction *p, const dt_view *element, int64_t compu
     return dt_predict_turn_next(&p->turn, rows) ? end_turn(p) : NULL;
 }
 
-static dt_status *pass_on(prediction *p)
-{
+static dt_status *pass_on(prediction *p) {
     flight *f = NULL;
     DT_TRY(finish(p, &f));
     return hand_on(p, f->result, f->rows);
 }
 
 /* Passes on what has started, but for the last `left` batches. */
-static dt_status *pass_on_all(prediction *p, int64_t left)
-{
-    while (p->started - p->finished > left)
-        DT_TRY(pass_on(p));
+static dt_status *pass_on_all(prediction *p, int64_t left) {
+    while (p->started - p->finished > left) DT_TRY(pass_on(p));
     return NULL;
 }
 
 /* Outputs of batches before come before an error of this one. */
-static dt_status *predict_batch(prediction *p, const dt_view *element, int64_t computed, int64_t rows)
-{
-    if (p->turn.cluster)
-        return take_turn(p, element, computed, rows);
+static dt_status *predict_batch(prediction *p, const dt_view *element, int64_t computed,
+                                int64_t rows) {
+    if (p->turn.cluster) return take_turn(p, element, computed, rows);
     dt_status *bad = start(p, element, computed, rows), *before = pass_on_all(p, p->ahead && !bad);
     dt_status_free(before ? bad : NULL);
     return before ? before : bad;
 }
 
 /* After the last batch. */
-static dt_status *end(prediction *p)
-{
+static dt_status *end(prediction *p) {
     DT_TRY(pass_on_all(p, 0));
     return p->turn.n > 0 ? end_turn(p) : NULL;
 }
 
 /* After an error what has started is finished, for nobody. */
-static void drop_flights(prediction *p)
-{
+static void drop_flights(prediction *p) {
     for (; p->finished < p->started; p->finished++) {
         flight *f = &p->flights[p->finished % 2];
-        if (f->executable)
-            dt_status_free(dt_executable_finish(f->executable));
+        if (f->executable) dt_status_free(dt_executable_finish(f->executable));
     }
 }
 
 /* ---- a part of a data set ---- */
 
-static dt_status *predict_feed(prediction *p, dt_feed *feed)
-{
+static dt_status *predict_feed(prediction *p, dt_feed *feed) {
     dt_batch batch;
 
     for (;;) {
@@ -314,14 +302,12 @@ static dt_status *predict_feed(prediction *p, dt_feed *feed)
             dt_status_free(before ? bad : NULL);
             return before ? before : bad;
         }
-        if (batch.rows == 0)
-            return end(p);
+        if (batch.rows == 0) return end(p);
         DT_TRY(predict_batch(p, batch.element, batch.rows, batch.rows));
     }
 }
 
-static dt_status *predict_part(prediction *p)
-{
+static dt_status *predict_part(prediction *p) {
     dt_dataset *data = p->from->data;
     dt_element input[DT_MAX_INPUTS];
     dt_feed *feed = NULL;
@@ -330,12 +316,16 @@ static dt_status *predict_part(prediction *p)
 
     DT_TRY(dt_match_data(data, &p->model->spec, NULL, &match));
     p->n = dt_dataset_elements(data, &p->element);
-    for (int i = 0; i < match.n_inputs; i++)
-        input[i] = p->element[match.input[i]];
+    for (int i = 0; i < match.n_inputs; i++) input[i] = p->element[match.input[i]];
     DT_TRY(compile(p, input));
-    dt_feed_options o = { .part = p->from->part, .batch = p->from->batch, .last = DT_LAST_PARTIAL, .looks = true,
-                          .own = p->turn.cluster ? dt_cluster_own_batch : NULL, .own_user = p->turn.cluster };
-    DT_TRY(dt_lender_make(&lender, data, p->step, dt_dataset_count(data, o.part), o.batch, &o.lend));
+    dt_feed_options o = {.part = p->from->part,
+                         .batch = p->from->batch,
+                         .last = DT_LAST_PARTIAL,
+                         .looks = true,
+                         .own = p->turn.cluster ? dt_cluster_own_batch : NULL,
+                         .own_user = p->turn.cluster};
+    DT_TRY(
+        dt_lender_make(&lender, data, p->step, dt_dataset_count(data, o.part), o.batch, &o.lend));
     o.keeps = p->ahead = dt_compiled_runs_ahead(p->step);
     DT_TRY(dt_feed_open(&feed, data, &o));
     dt_status *s = predict_feed(p, feed);
@@ -346,24 +336,20 @@ static dt_status *predict_part(prediction *p)
 
 /* ---- a stream ---- */
 
-static int64_t filled_up(int64_t rows, int64_t batch)
-{
+static int64_t filled_up(int64_t rows, int64_t batch) {
     int64_t n = 1;
 
-    while (n < rows)
-        n *= 2;
+    while (n < rows) n *= 2;
     return n < batch ? n : batch;
 }
 
 /* row[e]: room for a batch of element e. */
-static dt_status *predict_rows(prediction *p, dt_view *element, void *const *row)
-{
+static dt_status *predict_rows(prediction *p, dt_view *element, void *const *row) {
     int64_t got;
 
     for (;;) {
         DT_TRY(dt_stream_next(p->from->stream, p->from->batch, row, &got));
-        if (got == 0)
-            return end(p);
+        if (got == 0) return end(p);
         int64_t computed = filled_up(got, p->from->batch);
         for (int e = 0; e < p->n; e++) {
             size_t bytes = (size_t)(dt_type_bytes(&element[e].type) / element[e].type.dim[0]);
@@ -374,10 +360,9 @@ static dt_status *predict_rows(prediction *p, dt_view *element, void *const *row
     }
 }
 
-static dt_status *predict_stream(prediction *p)
-{
+static dt_status *predict_stream(prediction *p) {
     dt_view element[DT_MAX_INPUTS];
-    void *row[DT_MAX_INPUTS] = { 0 };
+    void *row[DT_MAX_INPUTS] = {0};
     dt_status *s = NULL;
 
     p->n = p->model->spec.n_inputs;
@@ -387,20 +372,18 @@ static dt_status *predict_stream(prediction *p)
         element[e].type = dt_type_at(&p->element[e].type, p->from->batch);
         element[e].data = row[e] = dt_try_alloc((size_t)dt_type_bytes(&element[e].type));
         if (!row[e])
-            s = dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for %lld rows of '%s'", (long long)p->from->batch, p->element[e].name);
+            s = dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for %lld rows of '%s'",
+                        (long long)p->from->batch, p->element[e].name);
     }
-    if (!s)
-        s = predict_rows(p, element, row);
-    for (int e = 0; e < p->n; e++)
-        free(row[e]);
+    if (!s) s = predict_rows(p, element, row);
+    for (int e = 0; e < p->n; e++) free(row[e]);
     return s;
 }
 
 /* ---- the whole ---- */
 
-dt_status *dt_predict(dt_model *m, const dt_predict_rows *from)
-{
-    prediction p = { .model = m, .from = from };
+dt_status *dt_predict(dt_model *m, const dt_predict_rows *from) {
+    prediction p = {.model = m, .from = from};
     dt_status *s = from->stream ? predict_stream(&p) : predict_part(&p);
 
     dt_compiled_destroy(p.step);

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Predicting the examples of a data set at once: all rows of the model's output in one tensor, or of each output in one. */
+/* Predicting the examples of a data set at once: all rows of the model's output in one tensor, or
+ * of each output in one. */
 #include "strategy/values.h"
 #include "train/scoped.h"
 #include "train/train.h"
 
 /* ---- all rows in one tensor ---- */
 
-static void gather(dt_gathered *g, const dt_tensor *rows, int64_t n)
-{
+static void gather(dt_gathered *g, const dt_tensor *rows, int64_t n) {
     g->type = rows->type;
     g->rows += n;
     dt_str_add(&g->bytes, rows->data, (size_t)dt_type_bytes(&rows->type));
 }
 
-dt_status *dt_gather_rows(const dt_predicted_rows *p, void *user)
-{
+dt_status *dt_gather_rows(const dt_predicted_rows *p, void *user) {
     if (p->n_outputs > 1)
-        return dt_suggest(dt_fail(DT_E_MISUSE, NULL, "the model has %d outputs, not one tensor", p->n_outputs),
-                          "dt_model_predict_outputs, or a function that gets the rows");
+        return dt_suggest(
+            dt_fail(DT_E_MISUSE, NULL, "the model has %d outputs, not one tensor", p->n_outputs),
+            "dt_model_predict_outputs, or a function that gets the rows");
     gather(user, p->values[0], p->n_rows);
     return NULL;
 }
 
-dt_status *dt_gathered_take(dt_gathered *g, dt_status *s, dt_tensor **out)
-{
+dt_status *dt_gathered_take(dt_gathered *g, dt_status *s, dt_tensor **out) {
     g->type.dim[0] = g->rows;
     if (!s)
         s = dt_tensor_create(out, g->type.dtype, g->type.rank, g->type.dim, dt_str_text(&g->bytes));
@@ -33,28 +32,24 @@ dt_status *dt_gathered_take(dt_gathered *g, dt_status *s, dt_tensor **out)
 
 /* ---- all rows of every output ---- */
 
-static dt_status *gather_outputs(const dt_predicted_rows *p, void *user)
-{
+static dt_status *gather_outputs(const dt_predicted_rows *p, void *user) {
     dt_gathered *of = user;
-    for (int i = 0; i < p->n_outputs; i++)
-        gather(&of[i], p->values[i], p->n_rows);
+    for (int i = 0; i < p->n_outputs; i++) gather(&of[i], p->values[i], p->n_rows);
     return NULL;
 }
 
-static dt_status *take_outputs(const dt_model_spec *m, dt_gathered *of, dt_status *s, dt_values *out)
-{
+static dt_status *take_outputs(const dt_model_spec *m, dt_gathered *of, dt_status *s,
+                               dt_values *out) {
     for (int i = 0; i < m->n_outputs; i++) {
         dt_tensor *t = NULL;
         s = dt_gathered_take(&of[i], s, &t);
-        if (!s)
-            s = dt_values_set(out, m->output[i].name, t);
+        if (!s) s = dt_values_set(out, m->output[i].name, t);
         dt_tensor_unref(t);
     }
     return s;
 }
 
-int64_t dt_predict_batch(dt_dataset *data, const dt_model *m)
-{
+int64_t dt_predict_batch(dt_dataset *data, const dt_model *m) {
     const dt_dataset_spec *spec = dt_dataset_spec_of(data);
 
     if (spec->per_replica_batch_size > 0)
@@ -63,18 +58,22 @@ int64_t dt_predict_batch(dt_dataset *data, const dt_model *m)
 }
 
 /* What evaluate would look at. */
-static dt_status *predict_evaluated(dt_model *m, dt_dataset *data, dt_status *(*rows)(const dt_predicted_rows *, void *), void *user)
-{
-    const dt_predict_rows from = { .data = data, .part = dt_evaluated_part(data), .batch = dt_predict_batch(data, m), .rows = rows, .user = user,
-                                   .everyone = true };
+static dt_status *predict_evaluated(dt_model *m, dt_dataset *data,
+                                    dt_status *(*rows)(const dt_predicted_rows *, void *),
+                                    void *user) {
+    const dt_predict_rows from = {.data = data,
+                                  .part = dt_evaluated_part(data),
+                                  .batch = dt_predict_batch(data, m),
+                                  .rows = rows,
+                                  .user = user,
+                                  .everyone = true};
     return dt_predict(m, &from);
 }
 
-dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out)
-{
+dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out) {
     DT_LIVE(m);
     DT_LIVE(data);
-    dt_gathered g = { 0 };
+    dt_gathered g = {0};
     IN_CAPTURED_SCOPE(m);
 
     DT_TRY(dt_status_kept());
@@ -85,11 +84,10 @@ dt_status *dt_model_predict(dt_model *m, dt_dataset *data, dt_tensor **out)
     return dt_gathered_take(&g, predict_evaluated(m, data, dt_gather_rows, &g), out);
 }
 
-dt_status *dt_model_predict_outputs(dt_model *m, dt_dataset *data, dt_values **out)
-{
+dt_status *dt_model_predict_outputs(dt_model *m, dt_dataset *data, dt_values **out) {
     DT_LIVE(m);
     DT_LIVE(data);
-    dt_gathered of[DT_MAX_OUTPUTS] = { 0 };
+    dt_gathered of[DT_MAX_OUTPUTS] = {0};
     dt_values *values = NULL;
     IN_CAPTURED_SCOPE(m);
 
@@ -99,7 +97,8 @@ dt_status *dt_model_predict_outputs(dt_model *m, dt_dataset *data, dt_values **o
     DT_TRY(dt_want(out, "dt_model_predict_outputs", "place for the values"));
     DT_TRY(dt_dataset_check_job(data));
     DT_TRY(dt_values_create(&values));
-    dt_status *s = take_outputs(&m->spec, of, predict_evaluated(m, data, gather_outputs, of), values);
+    dt_status *s =
+        take_outputs(&m->spec, of, predict_evaluated(m, data, gather_outputs, of), values);
     if (s) {
         dt_values_unref(values);
         return s;

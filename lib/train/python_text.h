@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts as Python makes them, which Keras' callbacks leave to it: numbers, and "{epoch:02d}-{val_loss:.2f}". */
+/* Texts as Python makes them, which Keras' callbacks leave to it: numbers, and
+ * "{epoch:02d}-{val_loss:.2f}". */
 #ifndef DT_TRAIN_PYTHON_TEXT_H
 #define DT_TRAIN_PYTHON_TEXT_H
 
@@ -11,13 +12,14 @@ void dt_python_float(dt_str *out, double x);
 /* A named part of a pattern: {NAME:ZERO WIDTH .PRECISION KIND}. */
 typedef struct dt_python_part {
     char name[64];
-    bool zeros;              /* fill up to the width */
-    int width, precision;    /* precision -1: none */
-    char kind;               /* d, e, f, g, as printf's; 0: none */
+    bool zeros;           /* fill up to the width */
+    int width, precision; /* precision -1: none */
+    char kind;            /* d, e, f, g, as printf's; 0: none */
 } dt_python_part;
 /*
- * Walks through a pattern: text up to the next part is added to *text (NULL: nobody wants it), *p moves behind the part. False: there was none.
- * What is neither text nor a part stays: *wrong points to it; NULL: all is well.
+ * Walks through a pattern: text up to the next part is added to *text (NULL: nobody wants it), *p
+ * moves behind the part. False: there was none. What is neither text nor a part stays: *wrong
+ * points to it; NULL: all is well.
  */
 bool dt_python_next(const char **p, dt_str *text, dt_python_part *part, const char **wrong);
 /* A part with a value; whole: it is an integer. */

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record.jsonl below output.dir: what happened in a run, for `dtrain report`. history.jsonl has the metrics, and the newest checkpoint the position
- * of the run; this file has the rest: the machine, the times of steps and of waiting, memory, warnings, how each attempt ended. Lines are only
+ * record.jsonl below output.dir: what happened in a run, for `dtrain report`. history.jsonl has the
+ * metrics, and the newest checkpoint the position of the run; this file has the rest: the machine,
+ * the times of steps and of waiting, memory, warnings, how each attempt ended. Lines are only
  * appended, attempt after attempt:
  *
- *     {"event": "start", "v": 1, "time": ..., "generation": 0, "step": 157, "job": {...}, "config": "...", "host": {...}, ...}
- *     {"event": "steps", "step": 160, "n": 3, "loss": ..., "loss_min": ..., "loss_max": ..., "seconds": ..., "waited_s": ..., ...}
- *     {"event": "data", "part": "train", "files": 2, "bytes": ..., "hashed": "whole", "sha256": "...", "first": [{"path": ..., ...}]}
+ *     {"event": "start", "v": 1, "time": ..., "generation": 0, "step": 157, "job": {...}, "config":
+ *     "...", "host": {...}, ...} {"event": "steps", "step": 160, "n": 3, "loss": ..., "loss_min":
+ *     ..., "loss_max": ..., "seconds": ..., "waited_s": ..., ...} {"event": "data", "part":
+ *     "train", "files": 2, "bytes": ..., "hashed": "whole", "sha256": "...", "first": [{"path":
+ *     ..., ...}]}
  *     {"event": "epoch" | "eval" | "checkpoint" | "warning" | "callback" | "fault" | "text", ...}
- *     {"event": "workers", "step": 160, "workers": 4, "lost": 1, "again": 1, "dropped": 0, "staleness": [20, 44, ...]}      of a parameter server
+ *     {"event": "workers", "step": 160, "workers": 4, "lost": 1, "again": 1, "dropped": 0,
+ *     "staleness": [20, 44, ...]}      of a parameter server
  *     {"event": "end", "exit": 0, ...}                 none: the attempt was killed
  *
- * A start at step s makes lines of later steps void, those of the same generation (see dt_state_file) that came before it; one of a new generation
- * all. Nothing depends on the file: it is not synced, its last line may be torn, and a run whose file is gone continues.
+ * A start at step s makes lines of later steps void, those of the same generation (see
+ * dt_state_file) that came before it; one of a new generation all. Nothing depends on the file: it
+ * is not synced, its last line may be torn, and a run whose file is gone continues.
  *
  * A "steps" line stands for so many steps that a whole run has about a thousand of them.
  */
@@ -29,21 +34,25 @@ typedef struct dt_record dt_record;
 dt_record *dt_record_create(const run *r);
 /* Takes the file below the run's directory. */
 dt_status *dt_record_open(dt_record *c, const run *r) DT_MUST_USE;
-/* The next step ends a line, which tells a rate that depends on how many steps were taken. c may be NULL. */
+/* The next step ends a line, which tells a rate that depends on how many steps were taken. c may be
+ * NULL. */
 bool dt_record_follows_schedule(const dt_record *c, const run *r);
 /* An event as a line; those that people alone want are passed over. c may be NULL. */
 void dt_record_event(dt_record *c, const run *r, const dt_event *e);
 /* The step that has just been done. */
-/* What waits goes to the file, the window of steps at hand too; but for a second after the last time. c may be NULL. */
+/* What waits goes to the file, the window of steps at hand too; but for a second after the last
+ * time. c may be NULL. */
 dt_status *dt_record_flush(dt_record *c, const run *r) DT_MUST_USE;
 dt_status *dt_record_flush_late(dt_record *c, const run *r) DT_MUST_USE;
 /* How the attempt ended, s NULL: well; closes the file. Takes NULL. */
 dt_status *dt_record_close(dt_record *c, const run *r, const dt_status *s) DT_MUST_USE;
 
-/* record_hide.c: text that may name files, with what the run must not record (q->hidden) put back as it was written. */
+/* record_hide.c: text that may name files, with what the run must not record (q->hidden) put back
+ * as it was written. */
 void dt_record_text(dt_json *j, const run *r, const char *key, const char *text);
 
-/* record_host.c: the machine as the member "host"; the process's memory at its peak, in bytes, 0 where nobody knows. */
+/* record_host.c: the machine as the member "host"; the process's memory at its peak, in bytes, 0
+ * where nobody knows. */
 void dt_record_host(dt_json *j);
 int64_t dt_record_peak_bytes(void);
 bool dt_host_processor(dt_str *out); /* its name; false: nobody knows */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run's record says about the machine: facts that explain a time or a difference in the last bit. What the system does not report is left
- * out. */
+/* What a run's record says about the machine: facts that explain a time or a difference in the last
+ * bit. What the system does not report is left out. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,8 +12,7 @@
 #include "train/record.h"
 
 /* "model name : ..." of /proc/cpuinfo, which says nothing of its size beforehand. */
-bool dt_host_processor(dt_str *out)
-{
+bool dt_host_processor(dt_str *out) {
     static const char key[] = "model name";
     char text[8192], *line, *end;
     FILE *f = fopen("/proc/cpuinfo", "r");
@@ -26,47 +25,39 @@ bool dt_host_processor(dt_str *out)
         line += 1 + strspn(line + 1, " ");
         dt_str_add(out, line, (size_t)(end - line));
     }
-    if (f)
-        fclose(f);
+    if (f) fclose(f);
     return end;
 }
 
 /* The architecture is the fallback. */
-static void put_processor(dt_json *j)
-{
+static void put_processor(dt_json *j) {
     dt_str name = {0};
-    if (dt_host_processor(&name))
-        dt_json_string(j, "processor", dt_str_text(&name));
+    if (dt_host_processor(&name)) dt_json_string(j, "processor", dt_str_text(&name));
     dt_str_release(&name);
 }
 
-static void put_system(dt_json *j)
-{
+static void put_system(dt_json *j) {
     struct utsname u;
-    if (uname(&u) != 0)
-        return;
+    if (uname(&u) != 0) return;
     dt_json_string(j, "name", u.nodename);
     dt_json_string(j, "system", u.sysname);
     dt_json_string(j, "release", u.release);
     dt_json_string(j, "machine", u.machine);
 }
 
-void dt_record_host(dt_json *j)
-{
+void dt_record_host(dt_json *j) {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     dt_json_open(j, "host", '{');
     put_system(j);
     put_processor(j);
     dt_json_int(j, "cores", dt_cores());
-    if (pages > 0 && page > 0)
-        dt_json_int(j, "memory_bytes", (int64_t)pages * page);
+    if (pages > 0 && page > 0) dt_json_int(j, "memory_bytes", (int64_t)pages * page);
     if (*dt_host_instructions()) /* without a set nothing would have been computed */
         dt_json_string(j, "instructions", dt_host_instructions());
     dt_json_close(j, '}');
 }
 
-int64_t dt_record_peak_bytes(void)
-{
+int64_t dt_record_peak_bytes(void) {
     struct rusage u;
     return getrusage(RUSAGE_SELF, &u) == 0 ? (int64_t)u.ru_maxrss * 1024 : 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * output.trace: some steps of a run, by thread. The recorder listens from the beginning of the first of them to the end of the last one, with what comes
- * after a step: validation, callbacks, checkpoints. What the threads did is written as soon as the last one is over, so that a run that is killed later has
- * it.
+ * output.trace: some steps of a run, by thread. The recorder listens from the beginning of the
+ * first of them to the end of the last one, with what comes after a step: validation, callbacks,
+ * checkpoints. What the threads did is written as soon as the last one is over, so that a run that
+ * is killed later has it.
  */
 #include "train/recording.h"
 
@@ -13,7 +14,9 @@
 #include "train/trainer.h"
 
 static const char *const names[DT_RECORDED] = {
-    [DT_RECORDED_STEP] = "step", [DT_RECORDED_VALIDATION] = "validation", [DT_RECORDED_CHECKPOINT] = "save checkpoint",
+    [DT_RECORDED_STEP] = "step",
+    [DT_RECORDED_VALIDATION] = "validation",
+    [DT_RECORDED_CHECKPOINT] = "save checkpoint",
     [DT_RECORDED_HISTORY] = "write history",
 };
 enum { MAIN_ROOM = 1 << 12 };
@@ -21,23 +24,22 @@ enum { MAIN_ROOM = 1 << 12 };
 /* ---- beginning and ending ---- */
 
 /* --steps cuts a run that may go on later, up to the steps that are wanted. */
-static void tell_beyond(const run *r)
-{
-    dt_str text = { 0 };
+static void tell_beyond(const run *r) {
+    dt_str text = {0};
 
-    dt_str_printf(&text, "output.trace: step %lld is beyond the run's %lld steps; nothing is recorded", (long long)r->q->trace.first, (long long)r->steps);
+    dt_str_printf(&text,
+                  "output.trace: step %lld is beyond the run's %lld steps; nothing is recorded",
+                  (long long)r->q->trace.first, (long long)r->steps);
     if (r->q->trace.first > r->steps && r->q->run->max_steps == 0)
         dt_run_warn(r, dt_str_text(&text));
     dt_str_release(&text);
 }
 
-dt_status *dt_recording_open(run *r)
-{
+dt_status *dt_recording_open(run *r) {
     recording *x = &r->recording;
     dt_device *device = NULL;
 
-    if (r->q->trace.last < 1 || !r->writes)
-        return NULL;
+    if (r->q->trace.last < 1 || !r->writes) return NULL;
     tell_beyond(r);
     DT_TRY(dt_strategy_device_of(r->strategy, &device));
     x->recorder = dt_recorder_create();
@@ -46,103 +48,85 @@ dt_status *dt_recording_open(run *r)
     dt_trainer_record(r->q->trainer, x->recorder);
     x->main = dt_recorder_track(x->recorder, "main", MAIN_ROOM);
     for (int i = 0; i < DT_RECORDED; i++)
-        x->mark[i] = dt_recorder_mark(x->recorder, &(dt_mark){ .name = names[i], .kind = "fit", .number = { "step" } });
+        x->mark[i] = dt_recorder_mark(
+            x->recorder, &(dt_mark){.name = names[i], .kind = "fit", .number = {"step"}});
     return NULL;
 }
 
-void dt_recording_close(run *r)
-{
-    if (!r->recording.recorder)
-        return;
+void dt_recording_close(run *r) {
+    if (!r->recording.recorder) return;
     dt_device_record(r->recording.device, NULL);
     dt_trainer_record(r->q->trainer, NULL);
     dt_recorder_destroy(r->recording.recorder);
-    r->recording = (recording){ 0 };
+    r->recording = (recording){0};
 }
 
-int dt_recording_callback(run *r, const char *name)
-{
-    return dt_recorder_mark(r->recording.recorder, &(dt_mark){ .name = name, .kind = "callback", .number = { "step" } });
+int dt_recording_callback(run *r, const char *name) {
+    return dt_recorder_mark(r->recording.recorder,
+                            &(dt_mark){.name = name, .kind = "callback", .number = {"step"}});
 }
 
 /* ---- steps ---- */
 
-static bool is_wanted(const run *r, int64_t step)
-{
+static bool is_wanted(const run *r, int64_t step) {
     return step >= r->q->trace.first && step <= r->q->trace.last;
 }
 
-int64_t dt_recording_step_begin(run *r)
-{
+int64_t dt_recording_step_begin(run *r) {
     recording *x = &r->recording;
     int64_t step = r->at.step + 1;
 
-    if (!x->recorder || !is_wanted(r, step))
-        return 0;
-    if (!x->first)
-        x->first = step;
+    if (!x->recorder || !is_wanted(r, step)) return 0;
+    if (!x->first) x->first = step;
     dt_recorder_switch(x->recorder, true);
     return dt_span_begin(x->main);
 }
 
 /* Bytes of this process in memory; 0 where the system does not tell. */
-static double resident_bytes(void)
-{
+static double resident_bytes(void) {
     FILE *f = fopen("/proc/self/statm", "r");
     long all = 0, resident = 0;
 
-    if (f && fscanf(f, "%ld %ld", &all, &resident) != 2)
-        resident = 0;
-    if (f)
-        fclose(f);
+    if (f && fscanf(f, "%ld %ld", &all, &resident) != 2) resident = 0;
+    if (f) fclose(f);
     return (double)resident * (double)sysconf(_SC_PAGESIZE);
 }
 
-void dt_recording_step_end(run *r, const dt_feed *feed, int64_t since)
-{
+void dt_recording_step_end(run *r, const dt_feed *feed, int64_t since) {
     recording *x = &r->recording;
 
-    if (!since)
-        return;
+    if (!since) return;
     x->last = r->at.step;
-    dt_span_end(x->main, x->mark[DT_RECORDED_STEP], since, (dt_numbers){{ r->at.step }});
+    dt_span_end(x->main, x->mark[DT_RECORDED_STEP], since, (dt_numbers){{r->at.step}});
     dt_recorder_sample(x->recorder, "memory", "MiB", resident_bytes() / 0x1p20);
-    if (feed)
-        dt_recorder_sample(x->recorder, "batches ready", "batches", dt_feed_ready(feed));
-    if (!is_wanted(r, r->at.step + 1))
-        dt_recorder_switch(x->recorder, false);
+    if (feed) dt_recorder_sample(x->recorder, "batches ready", "batches", dt_feed_ready(feed));
+    if (!is_wanted(r, r->at.step + 1)) dt_recorder_switch(x->recorder, false);
 }
 
 /* ---- the file ---- */
 
-static void tell_lost(const run *r, int64_t lost)
-{
-    dt_str text = { 0 };
+static void tell_lost(const run *r, int64_t lost) {
+    dt_str text = {0};
 
-    dt_str_printf(&text, "output.trace: %lld of the oldest spans had no room; record fewer steps", (long long)lost);
-    if (lost > 0)
-        dt_run_warn(r, dt_str_text(&text));
+    dt_str_printf(&text, "output.trace: %lld of the oldest spans had no room; record fewer steps",
+                  (long long)lost);
+    if (lost > 0) dt_run_warn(r, dt_str_text(&text));
     dt_str_release(&text);
 }
 
-dt_status *dt_recording_save(run *r)
-{
+dt_status *dt_recording_save(run *r) {
     recording *x = &r->recording;
     int64_t lost = 0;
 
-    if (!x->last || x->saved)
-        return NULL;
+    if (!x->last || x->saved) return NULL;
     dt_recorder_switch(x->recorder, false);
     x->saved = true;
     char *path = dt_path_join(r->q->directory, DT_RECORDING_FILE);
-    dt_status *s = dt_recording_write(path, &(dt_recording){ x->recorder, r->q->name, x->first, x->last }, &lost);
-    if (!s)
-        tell_lost(r, lost);
+    dt_status *s = dt_recording_write(
+        path, &(dt_recording){x->recorder, r->q->name, x->first, x->last}, &lost);
+    if (!s) tell_lost(r, lost);
     free(path);
     return s;
 }
 
-bool dt_recording_is_over(const run *r)
-{
-    return r->recording.last >= r->q->trace.last;
-}
+bool dt_recording_is_over(const run *r) { return r->recording.last >= r->q->trace.last; }

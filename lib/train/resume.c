@@ -10,68 +10,79 @@
 
 /* ---- going on ---- */
 
-static dt_status *same_job(run *r, const dt_saved *c)
-{
+static dt_status *same_job(run *r, const dt_saved *c) {
     const char *key = dt_job_difference(r->arena, c->state.job, r->q->job);
 
-    if (!key)
-        return NULL;
-    dt_status *s = dt_fail(DT_E_OTHER_JOB, NULL, "%s is not what checkpoint %s was trained with", key, c->path);
-    return dt_suggest(s, "change it back, start over with --fresh, or give this job another output.dir");
+    if (!key) return NULL;
+    dt_status *s = dt_fail(DT_E_OTHER_JOB, NULL, "%s is not what checkpoint %s was trained with",
+                           key, c->path);
+    return dt_suggest(
+        s, "change it back, start over with --fresh, or give this job another output.dir");
 }
 
-/* Other examples, or another global batch, of which a checkpoint between epochs knows nothing else. */
-static dt_status *other_epochs(const run *r, const dt_saved *c)
-{
+/* Other examples, or another global batch, of which a checkpoint between epochs knows nothing
+ * else. */
+static dt_status *other_epochs(const run *r, const dt_saved *c) {
     const dt_state_file *s = &c->state;
 
-    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "an epoch has %lld steps now, and had %lld when checkpoint %s was trained", (long long)r->steps_per_epoch,
-                              (long long)((s->step - s->epoch_step) / s->epoch), c->path),
-                      "the data has changed or, with per_replica_batch_size, the number of replicas: change it back, or start over with --fresh");
+    return dt_suggest(
+        dt_fail(DT_E_OTHER_JOB, NULL,
+                "an epoch has %lld steps now, and had %lld when checkpoint %s was trained",
+                (long long)r->steps_per_epoch, (long long)((s->step - s->epoch_step) / s->epoch),
+                c->path),
+        "the data has changed or, with per_replica_batch_size, the number of replicas: change it "
+        "back, or start over with --fresh");
 }
 
-/* per_replica_batch_size and another number of replicas make another global batch, and so other steps, of the same job. */
-static dt_status *same_steps(const run *r, const dt_saved *c)
-{
+/* per_replica_batch_size and another number of replicas make another global batch, and so other
+ * steps, of the same job. */
+static dt_status *same_steps(const run *r, const dt_saved *c) {
     const dt_state_file *s = &c->state;
-    bool same_batch = s->epoch_step == 0 || s->n_sums == 0 || s->sum[0] == (double)(dt_run_fed(r, s->step) - dt_run_fed(r, s->step - s->epoch_step));
+    bool same_batch =
+        s->epoch_step == 0 || s->n_sums == 0 ||
+        s->sum[0] == (double)(dt_run_fed(r, s->step) - dt_run_fed(r, s->step - s->epoch_step));
 
-    if (same_batch && s->step == s->epoch * r->steps_per_epoch + s->epoch_step)
-        return NULL;
-    if (same_batch && s->epoch > 0)
-        return other_epochs(r, c);
-    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "the global batch, %lld, is not what checkpoint %s was trained with", (long long)r->batch,
-                              c->path), "with per_replica_batch_size, the number of replicas must stay the same");
+    if (same_batch && s->step == s->epoch * r->steps_per_epoch + s->epoch_step) return NULL;
+    if (same_batch && s->epoch > 0) return other_epochs(r, c);
+    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL,
+                              "the global batch, %lld, is not what checkpoint %s was trained with",
+                              (long long)r->batch, c->path),
+                      "with per_replica_batch_size, the number of replicas must stay the same");
 }
 
 /* Workers that read apart have read other examples than another number of them would have. */
-static dt_status *same_workers(const run *r, const dt_saved *c)
-{
+static dt_status *same_workers(const run *r, const dt_saved *c) {
     const int64_t now = r->workers ? r->workers->n : 0, then = c->state.workers;
 
-    if (now == then)
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "auto_shard_policy: %s divides the data among %d worker%s, and checkpoint %s was trained with %lld",
-                              dt_dataset_spec_of(r->data)->auto_shard_policy, r->strategy->hosts, r->strategy->hosts == 1 ? "" : "s", c->path,
+    if (now == then) return NULL;
+    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL,
+                              "auto_shard_policy: %s divides the data among %d worker%s, and "
+                              "checkpoint %s was trained with %lld",
+                              dt_dataset_spec_of(r->data)->auto_shard_policy, r->strategy->hosts,
+                              r->strategy->hosts == 1 ? "" : "s", c->path,
                               (long long)(then ? then : 1)),
-                      "change the number of workers back, or start over with --fresh; auto_shard_policy: auto allows any number");
+                      "change the number of workers back, or start over with --fresh; "
+                      "auto_shard_policy: auto allows any number");
 }
 
-/* The training data says the same as it did then: other means, another vocabulary would be another job. */
-static dt_status *same_lessons(const run *r, const dt_saved *c)
-{
+/* The training data says the same as it did then: other means, another vocabulary would be another
+ * job. */
+static dt_status *same_lessons(const run *r, const dt_saved *c) {
     const char *now = dt_learned_print(dt_dataset_learned(r->data), r->arena), *then = c->state.map;
 
-    if (strcmp(now ? now : "", then ? then : "") == 0)
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_OTHER_JOB, NULL, "dataset.map learns other values from the training data than checkpoint %s contains", c->path),
-                      "the files have changed: start over with --fresh, or restore the old ones");
+    if (strcmp(now ? now : "", then ? then : "") == 0) return NULL;
+    return dt_suggest(
+        dt_fail(
+            DT_E_OTHER_JOB, NULL,
+            "dataset.map learns other values from the training data than checkpoint %s contains",
+            c->path),
+        "the files have changed: start over with --fresh, or restore the old ones");
 }
 
 /* The weights are hashed while the optimizer's state is read. */
-static dt_status *load_tensors(const run *r, const dt_saved *c)
-{
-    const dt_arrays model = dt_model_arrays_to_fill(r->model, r->arena), optimizer = dt_optimizer_arrays_to_fill(r->optimizer, r->arena);
+static dt_status *load_tensors(const run *r, const dt_saved *c) {
+    const dt_arrays model = dt_model_arrays_to_fill(r->model, r->arena),
+                    optimizer = dt_optimizer_arrays_to_fill(r->optimizer, r->arena);
 
     DT_TRY(dt_saved_load(c, &model, NULL));
     dt_hash_thread *hash = dt_weights_hash(&model, r->arena);
@@ -80,8 +91,7 @@ static dt_status *load_tensors(const run *r, const dt_saved *c)
     return s ? s : dt_weights_compare(c, &now);
 }
 
-static void take_position(run *r, const dt_state_file *state)
-{
+static void take_position(run *r, const dt_state_file *state) {
     dt_sums *sums = &r->at.sums;
 
     r->at.step = state->step;
@@ -89,14 +99,12 @@ static void take_position(run *r, const dt_state_file *state)
     r->at.epoch_step = state->epoch_step;
     r->at.wall_s = state->wall_s;
     sums->examples = state->n_sums > 0 ? state->sum[0] : 0;
-    for (int i = 0; i < sums->n && 1 + i < state->n_sums; i++)
-        sums->v[i] = state->sum[1 + i];
+    for (int i = 0; i < sums->n && 1 + i < state->n_sums; i++) sums->v[i] = state->sum[1 + i];
     r->generation = state->generation;
     r->saved_step = state->step;
 }
 
-static dt_status *go_on_from(run *r, const dt_saved *c)
-{
+static dt_status *go_on_from(run *r, const dt_saved *c) {
     DT_TRY(same_job(r, c));
     DT_TRY(same_workers(r, c));
     DT_TRY(same_steps(r, c));
@@ -109,72 +117,58 @@ static dt_status *go_on_from(run *r, const dt_saved *c)
     return NULL;
 }
 
-static dt_status *none_to_resume(const run *r)
-{
-    return dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s to resume from", r->q->directory);
+static dt_status *none_to_resume(const run *r) {
+    return dt_fail(DT_E_NO_INPUT, NULL, "there is no checkpoint below %s to resume from",
+                   r->q->directory);
 }
 
-static void warn_all(const run *r, dt_status *warnings)
-{
-    for (const dt_status *w = warnings; w; w = dt_status_next(w))
-        dt_run_warn(r, dt_status_text(w));
+static void warn_all(const run *r, dt_status *warnings) {
+    for (const dt_status *w = warnings; w; w = dt_status_next(w)) dt_run_warn(r, dt_status_text(w));
     dt_status_free(warnings);
 }
 
-static dt_status *resume_newest(run *r, bool must)
-{
+static dt_status *resume_newest(run *r, bool must) {
     dt_status *warnings = NULL, *s;
-    dt_saved c = { 0 };
+    dt_saved c = {0};
 
     s = dt_saved_newest(&c, r->q->directory, &warnings);
-    if (s)
-        dt_status_free(warnings); /* it tells them itself */
-    else
-        warn_all(r, warnings);
-    if (!s && c.path)
-        s = go_on_from(r, &c);
-    else if (!s && must)
-        s = none_to_resume(r);
+    if (s) dt_status_free(warnings); /* it tells them itself */
+    else warn_all(r, warnings);
+    if (!s && c.path) s = go_on_from(r, &c);
+    else if (!s && must) s = none_to_resume(r);
     dt_saved_release(&c);
     return s;
 }
 
 /* `path` is a checkpoint, or a run, whose newest checkpoint is taken. */
-static dt_status *open_path(run *r, const char *path, dt_saved *c)
-{
+static dt_status *open_path(run *r, const char *path, dt_saved *c) {
     dt_status *warnings = NULL;
     dt_status *s = dt_is_run(path) ? dt_saved_find(c, path, &warnings) : dt_saved_open(c, path);
-    if (s)
-        dt_status_free(warnings); /* its message contains them */
-    else
-        warn_all(r, warnings);
+    if (s) dt_status_free(warnings); /* its message contains them */
+    else warn_all(r, warnings);
     return s;
 }
 
-/* From an older checkpoint, or another directory's: what stands here is left behind, as on a fresh start. */
-static dt_status *resume_path(run *r, const char *path)
-{
-    dt_saved c = { 0 };
+/* From an older checkpoint, or another directory's: what stands here is left behind, as on a fresh
+ * start. */
+static dt_status *resume_path(run *r, const char *path) {
+    dt_saved c = {0};
     int64_t highest;
 
     if (!path || !*path)
         return dt_fail(DT_E_NO_INPUT, NULL, "no checkpoint path given to resume from");
     dt_status *s = open_path(r, path, &c);
-    if (!s)
-        s = go_on_from(r, &c);
+    if (!s) s = go_on_from(r, &c);
     dt_saved_release(&c);
-    if (s)
-        return s;
+    if (s) return s;
     DT_TRY(dt_checkpoints_generation(r->q->directory, &highest));
     r->aside = highest >= 0;
-    if (r->aside)
-        r->generation = highest + 1;
+    if (r->aside) r->generation = highest + 1;
     r->saved_step = -1;
     return NULL;
 }
 
-static dt_status *start_fresh(run *r)
-{
+static dt_status *start_fresh(run *r) {
     int64_t highest;
 
     DT_TRY(dt_checkpoints_generation(r->q->directory, &highest));
@@ -184,60 +178,57 @@ static dt_status *start_fresh(run *r)
 }
 
 /* Weights that somebody else trained, for a run that goes on from no checkpoint of its own. */
-static dt_status *take_first_weights(const run *r)
-{
+static dt_status *take_first_weights(const run *r) {
     dt_status *warnings = NULL;
-    if (r->resumed || !r->q->init_from)
-        return NULL;
+    if (r->resumed || !r->q->init_from) return NULL;
     DT_TRY(dt_init_weights(r->model, r->q->init_from, &warnings));
     warn_all(r, warnings);
     return NULL;
 }
 
-static dt_status *find_start(run *r)
-{
+static dt_status *find_start(run *r) {
     const dt_checkpoint_spec *c = r->q->checkpoint;
-    dt_resume how = r->q->run->resume != DT_RESUME_JOB ? r->q->run->resume : c ? c->resume : DT_RESUME_AUTO;
+    dt_resume how = r->q->run->resume != DT_RESUME_JOB ? r->q->run->resume
+                    : c                                ? c->resume
+                                                       : DT_RESUME_AUTO;
 
     switch (how) {
     case DT_RESUME_NEVER: return start_fresh(r);
-    case DT_RESUME_PATH: return resume_path(r, r->q->run->resume_path ? r->q->run->resume_path : c ? c->resume_path : NULL);
+    case DT_RESUME_PATH:
+        return resume_path(r, r->q->run->resume_path ? r->q->run->resume_path
+                              : c                    ? c->resume_path
+                                                     : NULL);
     case DT_RESUME_MUST: return resume_newest(r, true);
     default: return resume_newest(r, false);
     }
 }
 
-static int64_t checkpoint_bytes(const run *r)
-{
+static int64_t checkpoint_bytes(const run *r) {
     int n;
     dt_variable *const *slot = dt_optimizer_variables(r->optimizer, r->arena, &n);
     int64_t bytes = 65536; /* headers and state.json */
 
-    for (int i = 0; i < n; i++)
-        bytes += dt_type_bytes(&slot[i]->type);
+    for (int i = 0; i < n; i++) bytes += dt_type_bytes(&slot[i]->type);
     for (int i = 0; i < r->model->n_weights; i++)
         bytes += dt_type_bytes(&r->model->weight[i]->type);
     return bytes;
 }
 
-/* The step of the last line that stays: that of an epoch within which a run ended is written again, of a validation by steps it is not. */
-static int64_t last_line(const run *r)
-{
-    if (!r->resumed)
-        return -1;
-    const bool written_again = r->at.step < r->steps && r->at.epoch_step > 0 && !dt_run_is_validated_between(r);
+/* The step of the last line that stays: that of an epoch within which a run ended is written again,
+ * of a validation by steps it is not. */
+static int64_t last_line(const run *r) {
+    if (!r->resumed) return -1;
+    const bool written_again =
+        r->at.step < r->steps && r->at.epoch_step > 0 && !dt_run_is_validated_between(r);
     return written_again ? r->at.step - 1 : r->at.step;
 }
 
-static const char *history_of(const run *r)
-{
+static const char *history_of(const run *r) {
     return dt_arena_printf(r->arena, "%s/history.jsonl", r->q->directory);
 }
 
-dt_status *dt_run_open(run *r)
-{
-    if (!r->q->directory)
-        return NULL;
+dt_status *dt_run_open(run *r) {
+    if (!r->q->directory) return NULL;
     if (r->writes) {
         DT_TRY(dt_run_dir_open(&r->directory, r->q->directory, checkpoint_bytes(r)));
         DT_TRY(dt_checkpoints_clean(&r->directory, false, NULL));
@@ -245,18 +236,21 @@ dt_status *dt_run_open(run *r)
     DT_TRY(find_start(r));
     DT_TRY(take_first_weights(r));
     if (r->writes)
-        DT_TRY(dt_history_open(&r->history, &r->directory, &(dt_history_from){ .step = last_line(r), .generation = r->generation, .aside = r->aside }));
+        DT_TRY(dt_history_open(&r->history, &r->directory,
+                               &(dt_history_from){.step = last_line(r),
+                                                  .generation = r->generation,
+                                                  .aside = r->aside}));
     r->earlier = r->resumed && r->writes ? dt_previous_data_read(r) : NULL;
     DT_TRY(dt_record_open(r->record, r));
     if (r->resumed)
-        r->n_last = dt_history_last_line(r->history.path ? r->history.path : history_of(r), r->arena, r->last, DT_MAX_LOGS);
+        r->n_last = dt_history_last_line(r->history.path ? r->history.path : history_of(r),
+                                         r->arena, r->last, DT_MAX_LOGS);
     return NULL;
 }
 
 /* ---- saving ---- */
 
-const char *dt_run_kernels(const run *r)
-{
+const char *dt_run_kernels(const run *r) {
     dt_device *device = NULL;
     dt_status *s = dt_strategy_device_of(r->strategy, &device);
 
@@ -264,19 +258,17 @@ const char *dt_run_kernels(const run *r)
     return device ? dt_device_facts_of(device).kernels : "";
 }
 
-/* The old run's history and, on a fresh start, its checkpoints go once this one can be gone on from. */
-static dt_status *give_up_old(run *r)
-{
+/* The old run's history and, on a fresh start, its checkpoints go once this one can be gone on
+ * from. */
+static dt_status *give_up_old(run *r) {
     bool fresh = r->fresh, aside = r->aside;
 
     r->fresh = r->aside = false;
-    if (aside)
-        DT_TRY(dt_history_adopt(&r->history, &r->directory, r->generation));
+    if (aside) DT_TRY(dt_history_adopt(&r->history, &r->directory, r->generation));
     return fresh ? dt_checkpoints_clean(&r->directory, true, r->checkpoint) : NULL;
 }
 
-dt_status *dt_run_describe(run *r, dt_state_file *state)
-{
+dt_status *dt_run_describe(run *r, dt_state_file *state) {
     dt_arrays *kept = dt_arena_new(r->arena, dt_arrays);
 
     double *sum = dt_arena_array(r->arena, double, 1 + r->at.sums.n);
@@ -285,16 +277,29 @@ dt_status *dt_run_describe(run *r, dt_state_file *state)
     sum[0] = r->at.sums.examples;
     memcpy(sum + 1, r->at.sums.v, (size_t)r->at.sums.n * sizeof *sum);
     *state = (dt_state_file){
-        .generation = r->generation, .step = r->at.step, .epoch = r->at.epoch, .epoch_step = r->at.epoch_step, .seed = r->q->seed,
-        .job = r->q->job, .job_sha256 = r->q->job_sha256, .weights_sha256 = r->saved.hex, .weights = &r->saved, .kernels = dt_run_kernels(r),
-        .n_sums = 1 + r->at.sums.n, .sum = sum, .wall_s = r->at.wall_s, .finished = dt_run_is_done(r), .workers = r->workers ? r->workers->n : 0, .callback_arrays = kept,
-        .map = dt_learned_print(dt_dataset_learned(r->data), r->arena), .classes = dt_trainer_class_names(r->q->trainer, r->arena),
+        .generation = r->generation,
+        .step = r->at.step,
+        .epoch = r->at.epoch,
+        .epoch_step = r->at.epoch_step,
+        .seed = r->q->seed,
+        .job = r->q->job,
+        .job_sha256 = r->q->job_sha256,
+        .weights_sha256 = r->saved.hex,
+        .weights = &r->saved,
+        .kernels = dt_run_kernels(r),
+        .n_sums = 1 + r->at.sums.n,
+        .sum = sum,
+        .wall_s = r->at.wall_s,
+        .finished = dt_run_is_done(r),
+        .workers = r->workers ? r->workers->n : 0,
+        .callback_arrays = kept,
+        .map = dt_learned_print(dt_dataset_learned(r->data), r->arena),
+        .classes = dt_trainer_class_names(r->q->trainer, r->arena),
     };
     return dt_callbacks_save(r, &state->callbacks);
 }
 
-dt_status *dt_run_save(run *r)
-{
+dt_status *dt_run_save(run *r) {
     dt_arrays model, optimizer;
     dt_state_file state;
     char *path = NULL;
@@ -304,7 +309,7 @@ dt_status *dt_run_save(run *r)
     DT_TRY(dt_run_describe(r, &state));
     DT_TRY(dt_writer_sync(&r->history)); /* lines before the checkpoint that stands behind them */
     DT_TRY(dt_run_dir_save(&r->directory, &state, &model, &optimizer,
-                              r->q->checkpoint ? (int)r->q->checkpoint->max_to_keep : 3, &path));
+                           r->q->checkpoint ? (int)r->q->checkpoint->max_to_keep : 3, &path));
     free(r->checkpoint);
     r->checkpoint = path;
     r->saved_step = r->at.step;
@@ -312,16 +317,14 @@ dt_status *dt_run_save(run *r)
     return give_up_old(r);
 }
 
-dt_status *dt_run_close(run *r)
-{
+dt_status *dt_run_close(run *r) {
     dt_status *s = NULL;
 
     if (r->aside && r->history.path) {
         r->history.keep = false; /* lines with no checkpoint behind them */
         dt_writer_abandon(&r->history);
     }
-    if (r->history.path)
-        s = dt_writer_close(&r->history);
+    if (r->history.path) s = dt_writer_close(&r->history);
     dt_run_dir_close(&r->directory);
     free(r->checkpoint);
     dt_arena_destroy(r->arena);

@@ -16,46 +16,54 @@ typedef struct position {
 
 /* On the clock of a simulated slice; zeros where there is none. */
 typedef struct virtual_time {
-    double all_s;                    /* of this run's steps */
-    double device_s, data_s;         /* of the epoch's steps here: devices at work; the same, and waiting for data */
-    int n_slow;                      /* chips whose links are slow from now on */
-    double slow_s;                   /* of a step with them, where there are any */
+    double all_s; /* of this run's steps */
+    /* of the epoch's steps here: devices at work; the same, and waiting for data */
+    double device_s, data_s;
+    int n_slow;    /* chips whose links are slow from now on */
+    double slow_s; /* of a step with them, where there are any */
 } virtual_time;
 
-/* Of the epoch's steps here: their time, what of it was waiting for data, and what threads that read ahead worked on meanwhile. */
+/* Of the epoch's steps here: their time, what of it was waiting for data, and what threads that
+ * read ahead worked on meanwhile. */
 typedef struct data_wait {
     double all_s, waited_s, spent_s[DT_SPENT_KINDS];
 } data_wait;
 
 /* Bytes that the run will take at its peak. */
 typedef struct dt_memory {
-    int64_t step, evaluation;        /* arenas, of all sizes of batches */
-    int64_t state;                   /* weights and what the optimizer keeps */
-    int64_t data;                    /* examples that stay in memory, and batches read ahead */
-    int64_t program;                 /* code, libraries, threads, what compiling left */
+    int64_t step, evaluation; /* arenas, of all sizes of batches */
+    int64_t state;            /* weights and what the optimizer keeps */
+    int64_t data;             /* examples that stay in memory, and batches read ahead */
+    int64_t program;          /* code, libraries, threads, what compiling left */
     int64_t all;
 } dt_memory;
 
 /* What output.trace records; zeros: nothing. */
-enum { DT_RECORDED_STEP, DT_RECORDED_VALIDATION, DT_RECORDED_CHECKPOINT, DT_RECORDED_HISTORY, DT_RECORDED };
+enum {
+    DT_RECORDED_STEP,
+    DT_RECORDED_VALIDATION,
+    DT_RECORDED_CHECKPOINT,
+    DT_RECORDED_HISTORY,
+    DT_RECORDED
+};
 typedef struct recording {
     dt_recorder *recorder;
     dt_device *device;
     dt_track *main;
     int mark[DT_RECORDED];
-    int64_t first, last;             /* steps recorded so far */
+    int64_t first, last; /* steps recorded so far */
     bool saved;
 } recording;
 
 /* The step after the one at hand, where it starts before that is finished: ahead.c. */
 typedef struct dt_ahead {
-    bool allowed;                    /* the device can, and nobody looks at single steps */
+    bool allowed; /* the device can, and nobody looks at single steps */
     bool is_there;
     dt_batch batch;
-    dt_status *fault;                /* of its start; it is told in its turn */
+    dt_status *fault; /* of its start; it is told in its turn */
 } dt_ahead;
 
-typedef struct dt_callback_message dt_callback_message;      /* by a callback, to be told */
+typedef struct dt_callback_message dt_callback_message; /* by a callback, to be told */
 
 /* An epoch's logs: all metrics of both parts, and what callbacks add. */
 #define DT_MAX_LOGS (2 * DT_MAX_KEYS + 2)
@@ -67,50 +75,52 @@ typedef struct run {
     dt_model *model;
     dt_optimizer *optimizer;
     dt_dataset *data;
-    bool writes;                     /* there is a directory, and this is no dry run */
-    int64_t examples, batch, steps_per_epoch, data_steps; /* data_steps: batches of the data until it begins again */
-    dt_workers *workers;             /* that read apart, as auto_shard_policy says; NULL: the order of one process */
-    int64_t steps, epochs;           /* of this run, */
-    int64_t all_steps;               /* and of the job: --steps may end a run before */
-    const char *sharding;            /* how hosts share the examples, in words */
+    bool writes; /* there is a directory, and this is no dry run */
+    /* data_steps: batches of the data until it begins again */
+    int64_t examples, batch, steps_per_epoch, data_steps;
+    /* that read apart, as auto_shard_policy says; NULL: the order of one process */
+    dt_workers *workers;
+    int64_t steps, epochs; /* of this run, */
+    int64_t all_steps;     /* and of the job: --steps may end a run before */
+    const char *sharding;  /* how hosts share the examples, in words */
     position at;
-    dt_sums validation;              /* of the last one */
+    dt_sums validation; /* of the last one */
     virtual_time virtual_time;
     data_wait data_wait;
     dt_memory memory;
     recording recording;
     dt_ahead ahead;
-    dt_metric last[DT_MAX_LOGS];     /* of the last epoch, or validation between */
+    dt_metric last[DT_MAX_LOGS]; /* of the last epoch, or validation between */
     int n_last;
-    int n_callbacks;                 /* opened so far */
+    int n_callbacks; /* opened so far */
     struct dt_callback *callback;
     dt_callback_message *messages;
-    struct dt_record *record;        /* see record.h; NULL: nothing is written */
+    struct dt_record *record;           /* see record.h; NULL: nothing is written */
     struct dt_coordinated *coordinator; /* see coordinator.h; NULL: steps are this process's own */
-    int due;                         /* with a coordinator: what is to be done as soon as it rests */
-    struct dt_hashing *hashing;      /* of the data, see hashing.h; NULL: nobody takes them */
-    struct dt_previous_data *earlier; /* its hashes so far, see previous_data.h; NULL: they are not known, or have been compared */
-    bool stop_training;              /* a callback wants no more epochs */
-    bool ends_at_once;               /* a worker has been asked to stop at once */
-    bool swapped;                    /* the model has the running means, and the optimizer the weights */
-    bool averaged;                   /* training is over, and the weights have become their means */
-    bool replaced;                   /* the weights in the end are not those that the last epoch's metrics are of */
+    int due;                    /* with a coordinator: what is to be done as soon as it rests */
+    struct dt_hashing *hashing; /* of the data, see hashing.h; NULL: nobody takes them */
+    /* its hashes so far, see previous_data.h; NULL: they are not known, or have been compared */
+    struct dt_previous_data *earlier;
+    bool stop_training; /* a callback wants no more epochs */
+    bool ends_at_once;  /* a worker has been asked to stop at once */
+    bool swapped;       /* the model has the running means, and the optimizer the weights */
+    bool averaged;      /* training is over, and the weights have become their means */
+    bool replaced; /* the weights in the end are not those that the last epoch's metrics are of */
     double loss_of_run, loss_of_epoch; /* the first ones; 0: none yet */
-    bool grew;                       /* the loss, and that was said */
+    bool grew;                         /* the loss, and that was said */
     int64_t began_ns, last_event_ns, saved_ns, saved_step;
     dt_run_dir directory;
     dt_writer history;
-    int64_t generation;              /* see dt_state_file */
-    bool fresh;                      /* in a used directory: the old checkpoints go with the first new one */
-    bool aside;                      /* the history lies beside the old one until then */
+    int64_t generation; /* see dt_state_file */
+    bool fresh;         /* in a used directory: the old checkpoints go with the first new one */
+    bool aside;         /* the history lies beside the old one until then */
     bool resumed;
-    char *checkpoint;                /* the newest, NULL: none */
-    dt_digest saved;                 /* the weights of the one saved last */
+    char *checkpoint; /* the newest, NULL: none */
+    dt_digest saved;  /* the weights of the one saved last */
 } run;
 
 /* Of several workers the first one, which writes; true where there is one. */
-static inline bool dt_run_is_chief(const run *r)
-{
+static inline bool dt_run_is_chief(const run *r) {
     return !r->strategy->cluster || r->strategy->cluster->rank == 0;
 }
 /* What the bits depend on: "openblas 0.3.21 SkylakeX, avx512". */
@@ -118,7 +128,8 @@ const char *dt_run_kernels(const run *r);
 
 /* memory.c: before the first step; compiles what will be evaluated. */
 dt_status *dt_run_count_memory(run *r) DT_MUST_USE;
-/* DOES_NOT_FIT with the layer that takes the most and what would fit, where the machine, or the container, has less. */
+/* DOES_NOT_FIT with the layer that takes the most and what would fit, where the machine, or the
+ * container, has less. */
 dt_status *dt_run_check_memory(run *r) DT_MUST_USE;
 /* Seconds of a step on the clock of a simulated slice; 0: there is none. */
 double dt_virtual_step_s(const run *r);
@@ -126,35 +137,43 @@ double dt_virtual_step_s(const run *r);
 double dt_virtual_idle(run *r);
 /* Adds to an event how much of the epoch's time was waiting for data, and begins a new epoch. */
 void dt_idle_tell(run *r, dt_event *e);
-/* Puts the running means in the place of the weights, or the weights back; nothing where they are. For optimizers that keep means. */
+/* Puts the running means in the place of the weights, or the weights back; nothing where they are.
+ * For optimizers that keep means. */
 dt_status *dt_run_swap(run *r, bool means) DT_MUST_USE;
 /* ahead.c: whether steps of this run may overlap. */
 void dt_run_allow_ahead(run *r);
-/* The step after r->at has started: now, or it had before. Its batch is lent until the next one has been finished. */
+/* The step after r->at has started: now, or it had before. Its batch is lent until the next one has
+ * been finished. */
 dt_status *dt_run_start_step(run *r, dt_feed *feed, dt_batch *batch) DT_MUST_USE;
 /* Starts the step after that, where nothing comes between. */
 void dt_run_start_ahead(run *r, dt_feed *feed);
-/* Whether the step that is so many after the epoch's begin updates, where gradients are accumulated. */
+/* Whether the step that is so many after the epoch's begin updates, where gradients are
+ * accumulated. */
 bool dt_run_closes_window(const run *r, int64_t epoch_step);
 /* Nothing is on its way any more; what a step gave that was started ahead is dropped. */
 void dt_run_drop_ahead(run *r);
 /* fit.c: a checkpoint is asked for after the step of that number, or the end. */
 bool dt_run_is_interrupted(const run *r, int64_t step);
-/* epoch.c: collects the epoch's logs, tells and writes them, and goes on to the next one where it is whole. */
+/* epoch.c: collects the epoch's logs, tells and writes them, and goes on to the next one where it
+ * is whole. */
 dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
-/* run_size.c: its examples, batch, steps and epochs, where it begins, and what each worker reads. */
+/* run_size.c: its examples, batch, steps and epochs, where it begins, and what each worker
+ * reads. */
 dt_status *dt_run_measure(run *r) DT_MUST_USE;
 /* Examples of the first steps of training. */
 int64_t dt_run_fed(const run *r, int64_t steps);
 /* fit.steps with validation_freq, which then counts steps. */
 bool dt_run_validates_by_steps(const run *r);
-/* The step just done is one of them, and not an epoch's last: its logs are seen and written here, for good. */
+/* The step just done is one of them, and not an epoch's last: its logs are seen and written here,
+ * for good. */
 bool dt_run_is_validated_between(const run *r);
 /* Validates then; callbacks see the logs, which become a line of the history. */
 dt_status *dt_run_validate_between(run *r) DT_MUST_USE;
-/* The last metrics are of the weights as they are now: what --expect looks at is true of what is saved. */
+/* The last metrics are of the weights as they are now: what --expect looks at is true of what is
+ * saved. */
 dt_status *dt_run_validate_again(run *r) DT_MUST_USE;
-/* The last metrics of a run that --steps ended have validation's, even out of its turn: for --expect alone, callbacks and history do not see it. */
+/* The last metrics of a run that --steps ended have validation's, even out of its turn: for
+ * --expect alone, callbacks and history do not see it. */
 dt_status *dt_run_validate_late(run *r) DT_MUST_USE;
 /* Nothing of the job is left to train. */
 bool dt_run_is_done(const run *r);
@@ -172,8 +191,10 @@ void dt_run_emit_start(run *r);
 dt_status *dt_run_emit_end(run *r) DT_MUST_USE;
 /* Adds to that what the batch or the step's number says of the cause, where they say something. */
 dt_status *dt_run_explain_loss(const run *r, const dt_batch *batch, dt_status *s) DT_MUST_USE;
-/* DIVERGED where a weight, or state of the optimizer, is not finite: the loss of a step is that before its update. */
+/* DIVERGED where a weight, or state of the optimizer, is not finite: the loss of a step is that
+ * before its update. */
 dt_status *dt_run_check_weights(const run *r) DT_MUST_USE;
-void dt_trainer_parts(const dt_trainer *t, dt_strategy **strategy, dt_model **model, dt_optimizer **optimizer, dt_dataset **data);
+void dt_trainer_parts(const dt_trainer *t, dt_strategy **strategy, dt_model **model,
+                      dt_optimizer **optimizer, dt_dataset **data);
 
 #endif

@@ -10,8 +10,7 @@
 static const size_t largest = (size_t)1 << 31;
 
 /* -1: there is none. What is no plain file is refused before it is read. */
-static dt_status *size_of(const char *path, int64_t *size)
-{
+static dt_status *size_of(const char *path, int64_t *size) {
     struct stat st;
     *size = -1;
     if (lstat(path, &st) != 0)
@@ -23,48 +22,43 @@ static dt_status *size_of(const char *path, int64_t *size)
 }
 
 /* The first bytes of `from` as `to`. */
-static dt_status *copy_first(const char *from, const char *to, int64_t keep)
-{
-    dt_str text = { 0 };
+static dt_status *copy_first(const char *from, const char *to, int64_t keep) {
+    dt_str text = {0};
     dt_status *s = dt_file_read(from, largest, &text);
     if (!s)
-        s = dt_file_commit(to, dt_str_text(&text), (int64_t)text.size < keep ? text.size : (size_t)keep);
+        s = dt_file_commit(to, dt_str_text(&text),
+                           (int64_t)text.size < keep ? text.size : (size_t)keep);
     dt_str_release(&text);
     return s;
 }
 
-dt_status *dt_run_log_cut(const char *path, int64_t keep)
-{
+dt_status *dt_run_log_cut(const char *path, int64_t keep) {
     int64_t size;
     DT_TRY(size_of(path, &size));
     return size > keep ? copy_first(path, path, keep) : NULL;
 }
 
-int64_t dt_run_log_kept(const run *r, int64_t size, int64_t end)
-{
+int64_t dt_run_log_kept(const run *r, int64_t size, int64_t end) {
     bool goes_on = r->at.step < r->steps && !r->stop_training;
     return goes_on ? size : end;
 }
 
 /* ---- beside the old one ---- */
 
-static char *beside(const dt_run_log *l, int64_t generation)
-{
-    dt_str name = { 0 };
+static char *beside(const dt_run_log *l, int64_t generation) {
+    dt_str name = {0};
     dt_str_printf(&name, "%s.%lld", l->path, (long long)generation);
     return dt_str_take(&name);
 }
 
-/* What killed runs left: this run's own is taken, that of a later one, which has no checkpoint, goes. */
-static dt_status *settle(const dt_run_log *l)
-{
+/* What killed runs left: this run's own is taken, that of a later one, which has no checkpoint,
+ * goes. */
+static dt_status *settle(const dt_run_log *l) {
     char *own = beside(l, l->generation), *later = beside(l, l->generation + 1);
     int64_t size;
     dt_status *s = size_of(own, &size);
-    if (!s && size >= 0)
-        s = dt_rename(own, l->path);
-    if (!s)
-        s = dt_file_remove(later);
+    if (!s && size >= 0) s = dt_rename(own, l->path);
+    if (!s) s = dt_file_remove(later);
     free(own);
     free(later);
     return s;
@@ -72,8 +66,7 @@ static dt_status *settle(const dt_run_log *l)
 
 /* ---- the log ---- */
 
-static dt_status *make_folder(const char *path)
-{
+static dt_status *make_folder(const char *path) {
     char *folder = dt_path_dir(path);
     dt_status *s = *folder ? dt_dir_make(folder) : NULL;
     free(folder);
@@ -81,12 +74,10 @@ static dt_status *make_folder(const char *path)
 }
 
 /* What stands in `path` from now on; l->size has what is to stay. */
-static dt_status *begin(dt_run_log *l, const char *path)
-{
+static dt_status *begin(dt_run_log *l, const char *path) {
     int64_t old, size;
     DT_TRY(size_of(l->path, &old));
-    if (old > 0 && (old > l->size || l->aside))
-        DT_TRY(copy_first(l->path, path, l->size));
+    if (old > 0 && (old > l->size || l->aside)) DT_TRY(copy_first(l->path, path, l->size));
     else if (l->aside)
         DT_TRY(dt_file_remove(path)); /* of a run that was killed where this one is now */
     DT_TRY(dt_writer_append(&l->file, path));
@@ -95,15 +86,12 @@ static dt_status *begin(dt_run_log *l, const char *path)
     return NULL;
 }
 
-dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append)
-{
-    if (!r->writes)
-        return NULL; /* another worker does */
+dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append) {
+    if (!r->writes) return NULL; /* another worker does */
     l->aside = r->aside;
     l->generation = r->generation;
     DT_TRY(make_folder(l->path));
-    if (!l->aside)
-        DT_TRY(settle(l));
+    if (!l->aside) DT_TRY(settle(l));
     l->size = r->resumed ? dt_run_log_kept(r, l->size, l->end) : append ? INT64_MAX : 0;
     char *path = l->aside ? beside(l, l->generation) : dt_strdup(l->path);
     dt_status *s = begin(l, path);
@@ -111,29 +99,23 @@ dt_status *dt_run_log_open(run *r, dt_run_log *l, bool append)
     return s;
 }
 
-dt_status *dt_run_log_put(dt_run_log *l, const void *bytes, size_t n, bool provisional)
-{
-    if (!l->file.path)
-        return NULL;
+dt_status *dt_run_log_put(dt_run_log *l, const void *bytes, size_t n, bool provisional) {
+    if (!l->file.path) return NULL;
     DT_TRY(dt_writer_put(&l->file, bytes, n));
     l->end += (int64_t)n;
     l->size = provisional ? l->size : l->end;
     return NULL;
 }
 
-dt_status *dt_run_log_save(dt_run_log *l, dt_json *j)
-{
-    if (l->file.path)
-        DT_TRY(dt_writer_sync(&l->file));
+dt_status *dt_run_log_save(dt_run_log *l, dt_json *j) {
+    if (l->file.path) DT_TRY(dt_writer_sync(&l->file));
     dt_json_int(j, "size", l->size);
     dt_json_int(j, "end", l->end);
     return NULL;
 }
 
-dt_status *dt_run_log_saved(dt_run_log *l)
-{
-    if (!l->aside)
-        return NULL;
+dt_status *dt_run_log_saved(dt_run_log *l) {
+    if (!l->aside) return NULL;
     l->aside = false;
     DT_TRY(dt_rename(l->file.path, l->path));
     char *before = beside(l, l->generation - 1);
@@ -148,17 +130,15 @@ dt_status *dt_run_log_saved(dt_run_log *l)
     return s;
 }
 
-void dt_run_log_restore(dt_run_log *l, const json_t *kept)
-{
-    if (dt_example_cache_count(kept, "size", &l->size) && !dt_example_cache_count(kept, "end", &l->end))
+void dt_run_log_restore(dt_run_log *l, const json_t *kept) {
+    if (dt_example_cache_count(kept, "size", &l->size) &&
+        !dt_example_cache_count(kept, "end", &l->end))
         l->end = l->size;
 }
 
 /* What a run without a checkpoint wrote beside another's goes with it. */
-void dt_run_log_close(dt_run_log *l)
-{
-    if (!l->file.path)
-        return;
+void dt_run_log_close(dt_run_log *l) {
+    if (!l->file.path) return;
     l->file.keep = !l->aside;
     dt_writer_abandon(&l->file);
 }

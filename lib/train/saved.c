@@ -4,10 +4,11 @@
  *
  *     PATH/model.safetensors       weights
  *     PATH/optimizer.safetensors   iteration and slots; nothing when the model is not compiled
- *     PATH/state.json              checksums, and as its "job" {"model": {"layers": [...]}, "compile": {...}}
+ *     PATH/state.json              checksums, and as its "job" {"model": {"layers": [...]},
+ *     "compile": {...}}
  *
- * That is a job's checkpoint but for the job: `dtrain evaluate --ckpt PATH` takes a saved model, and dt_model_load any checkpoint that a
- * run has left.
+ * That is a job's checkpoint but for the job: `dtrain evaluate --ckpt PATH` takes a saved model,
+ * and dt_model_load any checkpoint that a run has left.
  */
 #include <string.h>
 
@@ -16,14 +17,14 @@
 
 /* ---- saving ---- */
 
-const char *dt_model_describe(const dt_model *m, bool compiled, dt_arena *arena)
-{
-    dt_entry layers = { .key = "layers", .value = (dt_tree *)m->tree };
-    dt_tree list = { .kind = DT_TREE_MAP, .n = 1, .entry = &layers };
+const char *dt_model_describe(const dt_model *m, bool compiled, dt_arena *arena) {
+    dt_entry layers = {.key = "layers", .value = (dt_tree *)m->tree};
+    dt_tree list = {.kind = DT_TREE_MAP, .n = 1, .entry = &layers};
     dt_tree *model = m->tree->kind == DT_TREE_LIST ? &list : (dt_tree *)m->tree;
-    dt_entry parts[] = { { .key = "model", .value = model }, { .key = "compile", .value = (dt_tree *)m->compile_tree } };
-    const dt_tree whole = { .kind = DT_TREE_MAP, .n = compiled ? 2 : 1, .entry = parts };
-    dt_str text = { 0 };
+    dt_entry parts[] = {{.key = "model", .value = model},
+                        {.key = "compile", .value = (dt_tree *)m->compile_tree}};
+    const dt_tree whole = {.kind = DT_TREE_MAP, .n = compiled ? 2 : 1, .entry = parts};
+    dt_str text = {0};
 
     dt_tree_print(&whole, &text);
     const char *kept = dt_arena_strdup(arena, dt_str_text(&text));
@@ -31,29 +32,26 @@ const char *dt_model_describe(const dt_model *m, bool compiled, dt_arena *arena)
     return kept;
 }
 
-static dt_status *check_finite(const char *path, const dt_arrays *a)
-{
+static dt_status *check_finite(const char *path, const dt_arrays *a) {
     int64_t n;
     const dt_named_array *bad = dt_find_not_finite(a, &n);
 
-    if (!bad)
-        return NULL;
-    return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL, "%s: not written: '%s' holds %lld value%s that %s not finite", path, bad->name,
+    if (!bad) return NULL;
+    return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL,
+                   "%s: not written: '%s' holds %lld value%s that %s not finite", path, bad->name,
                    (long long)n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 }
 
-/* A compiled model's optimizer has all its slots from here on, so that who loads them finds what he expects. */
-static dt_status *collect_optimizer(const dt_model *m, dt_arena *arena, dt_arrays *out)
-{
-    *out = (dt_arrays){ 0 };
-    if (!m->compiled)
-        return NULL;
+/* A compiled model's optimizer has all its slots from here on, so that who loads them finds what he
+ * expects. */
+static dt_status *collect_optimizer(const dt_model *m, dt_arena *arena, dt_arrays *out) {
+    *out = (dt_arrays){0};
+    if (!m->compiled) return NULL;
     DT_TRY(dt_optimizer_prepare(m->optimizer, &m->trainable));
     return dt_optimizer_arrays(m->optimizer, arena, out);
 }
 
-static dt_status *save(const dt_model *m, const char *path, dt_arena *arena)
-{
+static dt_status *save(const dt_model *m, const char *path, dt_arena *arena) {
     dt_arrays model, optimizer;
     const char *job = dt_model_describe(m, m->compiled, arena);
     dt_digest digest = dt_sha256_of(job, strlen(job)), weights;
@@ -63,15 +61,19 @@ static dt_status *save(const dt_model *m, const char *path, dt_arena *arena)
     DT_TRY(collect_optimizer(m, arena, &optimizer));
     DT_TRY(check_finite(path, &model));
     DT_TRY(check_finite(path, &optimizer));
-    if (m->compiled)
-        DT_TRY(dt_optimizer_steps(m->optimizer, &steps));
-    const dt_state_file state = { .step = steps, .seed = m->seed, .job = job, .job_sha256 = digest.hex,
-                                  .weights_sha256 = weights.hex, .weights = &weights, .kernels = "", .finished = true };
+    if (m->compiled) DT_TRY(dt_optimizer_steps(m->optimizer, &steps));
+    const dt_state_file state = {.step = steps,
+                                 .seed = m->seed,
+                                 .job = job,
+                                 .job_sha256 = digest.hex,
+                                 .weights_sha256 = weights.hex,
+                                 .weights = &weights,
+                                 .kernels = "",
+                                 .finished = true};
     return dt_saved_write(path, &state, &model, &optimizer);
 }
 
-dt_status *dt_model_save(dt_model *m, const char *path)
-{
+dt_status *dt_model_save(dt_model *m, const char *path) {
     DT_LIVE(m);
     IN_CAPTURED_SCOPE(m);
 
@@ -87,9 +89,8 @@ dt_status *dt_model_save(dt_model *m, const char *path)
 
 /* ---- loading ---- */
 
-static char *print_part(const dt_tree *t, dt_arena *arena)
-{
-    dt_str text = { 0 };
+static char *print_part(const dt_tree *t, dt_arena *arena) {
+    dt_str text = {0};
 
     dt_tree_print(t, &text);
     char *kept = dt_arena_strdup(arena, dt_str_text(&text));
@@ -98,42 +99,38 @@ static char *print_part(const dt_tree *t, dt_arena *arena)
 }
 
 /* The model that state.json tells of, made in the current scope. */
-static dt_status *rebuild(const dt_saved *c, dt_model **out)
-{
-    dt_source source = { .name = c->path, .text = c->state.job, .size = strlen(c->state.job) };
+static dt_status *rebuild(const dt_saved *c, dt_model **out) {
+    dt_source source = {.name = c->path, .text = c->state.job, .size = strlen(c->state.job)};
     dt_tree *job = NULL;
 
     DT_TRY(dt_tree_parse(c->arena, &source, &job));
     const dt_tree *model = dt_tree_get(job, "model"), *compile = dt_tree_get(job, "compile");
     if (!dt_tree_get(model, "layers"))
-        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: does not contain the layers of its model", c->path);
+        return dt_fail(DT_E_CHECKPOINT, NULL, "%s: does not contain the layers of its model",
+                       c->path);
     DT_TRY(dt_model_create(out, "%s", print_part(model, c->arena)));
     (*out)->seed = c->state.seed;
     return compile ? dt_model_compile(*out, "%s", print_part(compile, c->arena)) : NULL;
 }
 
-static dt_status *load(const dt_saved *c, dt_model **out)
-{
+static dt_status *load(const dt_saved *c, dt_model **out) {
     dt_arrays model, optimizer;
 
     dt_status *s = rebuild(c, out);
-    if (s)
-        return dt_note(s, "in the model saved as %s", c->path);
+    if (s) return dt_note(s, "in the model saved as %s", c->path);
     DT_TRY(collect_optimizer(*out, c->arena, &optimizer));
     model = dt_model_arrays_to_fill(*out, c->arena);
     DT_TRY(dt_saved_load(c, &model, (*out)->compiled ? &optimizer : NULL));
     return dt_saved_check_weights(c);
 }
 
-dt_status *dt_model_load(dt_model **out, const char *path)
-{
+dt_status *dt_model_load(dt_model **out, const char *path) {
     dt_model *m = NULL;
     dt_saved c;
 
     DT_TRY(dt_status_kept());
     DT_TRY(dt_want(out, "dt_model_load", "place for the model"));
-    if (!path || !*path)
-        return dt_fail(DT_E_NO_INPUT, NULL, "no path given to load a model from");
+    if (!path || !*path) return dt_fail(DT_E_NO_INPUT, NULL, "no path given to load a model from");
     DT_TRY(dt_saved_open(&c, path));
     dt_status *s = load(&c, &m);
     dt_saved_release(&c);

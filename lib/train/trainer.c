@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trainer: the data set's elements matched with the model, the steps compiled, batches through them. */
+/* A trainer: the data set's elements matched with the model, the steps compiled, batches through
+ * them. */
 #include "train/trainer.h"
 #include "train/run.h"
 #include "export/stablehlo/stablehlo.h"
@@ -10,47 +11,45 @@
 /* ---- compiling ---- */
 
 /* What keeps its inputs alone: the turns of Repeats, or every layer where there are none. */
-static dt_layer_units list_units(const dt_trainer *t)
-{
+static dt_layer_units list_units(const dt_trainer *t) {
     const dt_model_spec *m = &t->o.model->spec;
     const char **layer = dt_arena_array(t->arena, const char *, m->n_layers);
     int *unit = dt_arena_array(t->arena, int, m->n_layers), n = 0;
     bool repeats = false;
 
-    for (int i = 0; i < m->n_layers; i++)
-        repeats |= m->layer[i].turn > 0;
+    for (int i = 0; i < m->n_layers; i++) repeats |= m->layer[i].turn > 0;
     for (int i = 0; i < m->n_layers; i++)
         if (m->layer[i].n_in > 0 && (!repeats || m->layer[i].turn > 0)) {
             layer[n] = m->layer[i].name;
             unit[n++] = repeats ? m->layer[i].turn : i;
         }
-    return (dt_layer_units){ n, layer, unit };
+    return (dt_layer_units){n, layer, unit};
 }
 
-static dt_status *compile_step(const dt_trainer *t, dt_step_kind kind, bool remakes, dt_compiled **out)
-{
-    const dt_layer_units units = remakes ? list_units(t) : (dt_layer_units){ 0 };
+static dt_status *compile_step(const dt_trainer *t, dt_step_kind kind, bool remakes,
+                               dt_compiled **out) {
+    const dt_layer_units units = remakes ? list_units(t) : (dt_layer_units){0};
     dt_graph *g = NULL;
 
     DT_TRY(dt_step_trace(t, kind, &g));
-    return dt_compiled_create(out, t->o.strategy, g, &(dt_compile_options){ .how = t->o.how, .units = remakes ? &units : NULL,
-                                                                             .alone = kind == DT_STEP_EVALUATE || kind == DT_STEP_FORWARD,
-                                                                             .beside = dt_dataset_preparing(t->o.data) });
+    return dt_compiled_create(
+        out, t->o.strategy, g,
+        &(dt_compile_options){.how = t->o.how,
+                              .units = remakes ? &units : NULL,
+                              .alone = kind == DT_STEP_EVALUATE || kind == DT_STEP_FORWARD,
+                              .beside = dt_dataset_preparing(t->o.data)});
 }
 
-static bool rematerializes(const dt_trainer *t)
-{
+static bool rematerializes(const dt_trainer *t) {
     return t->o.model->spec.rematerialize != DT_REMAT_NONE;
 }
 
-dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out)
-{
+dt_status *dt_step_compile(const dt_trainer *t, dt_step_kind kind, dt_compiled **out) {
     return compile_step(t, kind, kind >= DT_STEP_TRAIN && rematerializes(t), out);
 }
 
 /* A step that does not fit, with values made again in place of kept. */
-static dt_status *try_rematerializing(const dt_trainer *t, int64_t rows, dt_status *s)
-{
+static dt_status *try_rematerializing(const dt_trainer *t, int64_t rows, dt_status *s) {
     dt_compiled *other = NULL;
     dt_status *bad = compile_step(t, DT_STEP_TRAIN, true, &other);
 
@@ -61,53 +60,49 @@ static dt_status *try_rematerializing(const dt_trainer *t, int64_t rows, dt_stat
     return s;
 }
 
-dt_status *dt_trainer_step_bytes(const dt_trainer *t, int64_t rows, bool remakes, int64_t *bytes)
-{
+dt_status *dt_trainer_step_bytes(const dt_trainer *t, int64_t rows, bool remakes, int64_t *bytes) {
     dt_compiled *other = NULL;
     *bytes = 0;
     if (!remakes || rematerializes(t))
-        return t->train && dt_compiled_folded(t->train) ? dt_compiled_host_bytes(t->train, rows, bytes) : NULL;
+        return t->train && dt_compiled_folded(t->train)
+                   ? dt_compiled_host_bytes(t->train, rows, bytes)
+                   : NULL;
     dt_status *s = compile_step(t, DT_STEP_TRAIN, true, &other);
-    if (!s && dt_compiled_folded(other))
-        s = dt_compiled_host_bytes(other, rows, bytes);
+    if (!s && dt_compiled_folded(other)) s = dt_compiled_host_bytes(other, rows, bytes);
     dt_compiled_destroy(other);
     return s;
 }
 
-int64_t dt_trainer_full_batch(const dt_trainer *t)
-{
-    int64_t batch = dt_dataset_batch_size(t->o.data), n = dt_dataset_count(t->o.data, DT_PART_TRAIN);
+int64_t dt_trainer_full_batch(const dt_trainer *t) {
+    int64_t batch = dt_dataset_batch_size(t->o.data),
+            n = dt_dataset_count(t->o.data, DT_PART_TRAIN);
     return n > 0 && n < batch ? n : batch;
 }
 
-void dt_trainer_set_batch(const dt_trainer *t)
-{
+void dt_trainer_set_batch(const dt_trainer *t) {
     int64_t each = dt_dataset_spec_of(t->o.data)->per_replica_batch_size;
-    if (each > 0)
-        dt_dataset_set_global_batch(t->o.data, each * t->o.strategy->replicas);
+    if (each > 0) dt_dataset_set_global_batch(t->o.data, each * t->o.strategy->replicas);
 }
 
-static dt_status *compile_update(dt_trainer *t, bool last, dt_compiled **out)
-{
+static dt_status *compile_update(dt_trainer *t, bool last, dt_compiled **out) {
     dt_graph *g = NULL;
 
     DT_TRY(dt_update_trace(t, dt_compiled_step(t->train), last, &g));
     const bool *uniform = dt_arena_array(t->arena, bool, g->n_args + 1);
-    DT_TRY(dt_compiled_create(out, t->o.strategy, g, &(dt_compile_options){ .distributed = uniform, .how = t->o.how }));
+    DT_TRY(dt_compiled_create(out, t->o.strategy, g,
+                              &(dt_compile_options){.distributed = uniform, .how = t->o.how}));
     return dt_compiled_prepare(*out, 1, NULL);
 }
 
 /* With a parameter server workers take gradients, and the coordinator updates. */
-static dt_status *compile_halves(dt_trainer *t)
-{
+static dt_status *compile_halves(dt_trainer *t) {
     DT_TRY(dt_step_compile(t, DT_STEP_GRADIENT, &t->train));
     DT_TRY(compile_update(t, true, &t->update));
     return dt_trainer_accumulates(t) ? compile_update(t, false, &t->gather) : NULL;
 }
 
 /* The training step for the batches that will come, before the first one: full, and the last. */
-static dt_status *prepare_training(dt_trainer *t)
-{
+static dt_status *prepare_training(dt_trainer *t) {
     int64_t batch = dt_trainer_full_batch(t), n = dt_dataset_count(t->o.data, DT_PART_TRAIN);
     dt_executable *x = NULL;
 
@@ -115,14 +110,14 @@ static dt_status *prepare_training(dt_trainer *t)
     if (t->o.fit && dt_callbacks_vary_rate(&t->o.fit->callbacks))
         DT_TRY(dt_optimizer_vary_rate(t->o.optimizer));
     DT_TRY(dt_optimizer_prepare(t->o.optimizer, &t->o.model->trainable));
-    DT_TRY(t->o.strategy->servers.workers ? compile_halves(t) : dt_step_compile(t, DT_STEP_TRAIN, &t->train));
+    DT_TRY(t->o.strategy->servers.workers ? compile_halves(t)
+                                          : dt_step_compile(t, DT_STEP_TRAIN, &t->train));
     if (dt_trainer_accumulates(t) && !t->update)
         DT_TRY(dt_step_compile(t, DT_STEP_ACCUMULATE, &t->accumulate));
     dt_status *s = dt_compiled_prepare(t->train, batch, &x);
     if (s && dt_status_number(s) == DT_E_DOES_NOT_FIT && !rematerializes(t))
         s = try_rematerializing(t, batch, s);
-    if (s)
-        return s;
+    if (s) return s;
     if (x) {
         t->price = *dt_executable_price(x);
         t->peak_bytes = dt_executable_host_bytes(x);
@@ -133,8 +128,7 @@ static dt_status *prepare_training(dt_trainer *t)
 }
 
 /* "loss", "accuracy"; "val_loss", "val_accuracy". */
-static void name_metrics(dt_trainer *t)
-{
+static void name_metrics(dt_trainer *t) {
     const char *key[DT_MAX_KEYS];
     int n = dt_compile_keys(t->o.compile, key);
 
@@ -145,9 +139,9 @@ static void name_metrics(dt_trainer *t)
     }
 }
 
-/* "f1_score_0" is of the first class, whose name the targets may know. In the order of dt_compile_keys, at whose end metrics stand. */
-static void name_classes(dt_trainer *t)
-{
+/* "f1_score_0" is of the first class, whose name the targets may know. In the order of
+ * dt_compile_keys, at whose end metrics stand. */
+static void name_classes(dt_trainer *t) {
     const dt_compile_spec *c = t->o.compile;
     const char *key[DT_MAX_KEYS];
     dt_class_names names;
@@ -158,14 +152,14 @@ static void name_classes(dt_trainer *t)
     for (int i = c->n_metrics - 1; i >= 0; i--) {
         const dt_texts *of = &names.of[c->metric[i].output];
         at -= c->metric[i].n;
-        for (int k = 0; c->metric[i].row->by_class && c->metric[i].n == of->n && k < of->n && of->n > 1; k++)
+        for (int k = 0;
+             c->metric[i].row->by_class && c->metric[i].n == of->n && k < of->n && of->n > 1; k++)
             t->class_name[at + k] = of->v[k];
     }
 }
 
 /* Steps of both kinds return the same sums, and training perhaps more divisors. */
-static void lay_out(dt_trainer *t)
-{
+static void lay_out(dt_trainer *t) {
     const dt_compile_spec *c = t->o.compile;
     const dt_graph *evaluate = dt_compiled_step(t->evaluate);
 
@@ -173,29 +167,28 @@ static void lay_out(dt_trainer *t)
     dt_trainer_plan_evaluation(t);
     dt_tally_make(&t->evaluation, t->arena, &t->layout, c, evaluate);
     for (int k = 0; k < 2; k++)
-        t->flight[k].result = dt_arena_array(t->arena, dt_view, evaluate->n_results + (t->train ? dt_compiled_step(t->train)->n_results : 0) + 1);
-    if (t->train)
-        dt_tally_make(&t->training, t->arena, &t->layout, c, dt_compiled_step(t->train));
+        t->flight[k].result = dt_arena_array(
+            t->arena, dt_view,
+            evaluate->n_results + (t->train ? dt_compiled_step(t->train)->n_results : 0) + 1);
+    if (t->train) dt_tally_make(&t->training, t->arena, &t->layout, c, dt_compiled_step(t->train));
 }
 
-dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
-{
+dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o) {
     dt_trainer *t = dt_alloc(sizeof *t);
     dt_status *s;
 
-    *t = (dt_trainer){ .arena = dt_arena_create(), .o = *o };
+    *t = (dt_trainer){.arena = dt_arena_create(), .o = *o};
     t->offsets = dt_arena_array(t->arena, int32_t, o->strategy->replicas + 1);
     dt_trainer_set_batch(t);
     name_metrics(t);
     s = dt_match_data(o->data, &o->model->spec, o->compile, &t->match);
     if (!s && o->optimizer)
-        s = dt_match_class_weight(o->data, &o->model->spec, o->compile, &t->match, dt_trainer_class_weight(t));
+        s = dt_match_class_weight(o->data, &o->model->spec, o->compile, &t->match,
+                                  dt_trainer_class_weight(t));
     if (!s && o->optimizer)
         s = dt_match_counts(o->data, o->compile, &t->match, dt_trainer_class_weight(t));
-    if (!s && o->optimizer)
-        s = prepare_training(t);
-    if (!s)
-        s = dt_step_compile(t, DT_STEP_EVALUATE, &t->evaluate);
+    if (!s && o->optimizer) s = prepare_training(t);
+    if (!s) s = dt_step_compile(t, DT_STEP_EVALUATE, &t->evaluate);
     if (s) {
         dt_trainer_destroy(t);
         return s;
@@ -206,10 +199,8 @@ dt_status *dt_trainer_create(dt_trainer **out, const dt_trainer_options *o)
     return NULL;
 }
 
-void dt_trainer_destroy(dt_trainer *t)
-{
-    if (!t)
-        return;
+void dt_trainer_destroy(dt_trainer *t) {
+    if (!t) return;
     dt_compiled_destroy(t->train);
     dt_compiled_destroy(t->accumulate);
     dt_compiled_destroy(t->update);
@@ -221,26 +212,23 @@ void dt_trainer_destroy(dt_trainer *t)
 
 /* ---- running ---- */
 
-void dt_trainer_clear(const dt_trainer *t, dt_sums *s)
-{
+void dt_trainer_clear(const dt_trainer *t, dt_sums *s) {
     s->examples = 0;
     s->n = t->layout.n;
-    if (!s->v)
-        s->v = dt_alloc((size_t)s->n * sizeof *s->v);
+    if (!s->v) s->v = dt_alloc((size_t)s->n * sizeof *s->v);
     memset(s->v, 0, (size_t)s->n * sizeof *s->v);
 }
 
 /* Of this batch alone. */
-static double loss_of(const dt_trainer *t, const dt_tally *tally, const dt_view *result, int64_t rows)
-{
-    double sum[2 * DT_MAX_OUTPUTS + 1] = { 0 };
+static double loss_of(const dt_trainer *t, const dt_tally *tally, const dt_view *result,
+                      int64_t rows) {
+    double sum[2 * DT_MAX_OUTPUTS + 1] = {0};
 
     dt_tally_add(tally, result, rows, t->layout.n_losses, sum);
     return dt_sum_layout_loss(&t->layout, t->o.compile, sum, (double)rows);
 }
 
-dt_status *dt_trainer_start_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch)
-{
+dt_status *dt_trainer_start_batch(dt_trainer *t, dt_compiled *c, const dt_batch *batch) {
     const dt_graph *step = dt_compiled_step(c);
     dt_step_flight *f = &t->flight[(t->oldest + t->n_flying) % 2];
     int64_t full = c == t->evaluate ? t->evaluation_rows : dt_dataset_batch_size(t->o.data);
@@ -249,102 +237,72 @@ dt_status *dt_trainer_start_batch(dt_trainer *t, dt_compiled *c, const dt_batch 
     f->tally = c == t->evaluate ? &t->evaluation : &t->training;
     f->rows = batch->rows;
     dt_match_views(t->o.data, batch, step, arg);
-    if (!batch->offsets)
-        dt_cut_rows(batch->rows, full, t->o.strategy->replicas, t->offsets);
-    DT_TRY(dt_compiled_start(c, batch->offsets ? batch->offsets : t->offsets, arg, f->result, &f->executable));
+    if (!batch->offsets) dt_cut_rows(batch->rows, full, t->o.strategy->replicas, t->offsets);
+    DT_TRY(dt_compiled_start(c, batch->offsets ? batch->offsets : t->offsets, arg, f->result,
+                             &f->executable));
     t->n_flying++;
     return NULL;
 }
 
-dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss)
-{
+dt_status *dt_trainer_finish(dt_trainer *t, dt_sums *s, double *loss) {
     const dt_step_flight *f = &t->flight[t->oldest];
 
     t->oldest = (t->oldest + 1) % 2;
     t->n_flying--;
-    if (f->executable)
-        DT_TRY(dt_executable_finish(f->executable));
-    if (!s)
-        return NULL;
+    if (f->executable) DT_TRY(dt_executable_finish(f->executable));
+    if (!s) return NULL;
     dt_tally_add(f->tally, f->result, f->rows, s->n, s->v);
     s->examples += (double)f->rows;
-    if (loss)
-        *loss = loss_of(t, f->tally, f->result, f->rows);
+    if (loss) *loss = loss_of(t, f->tally, f->result, f->rows);
     return dt_sum_layout_check(&t->layout, t->o.compile, s->v);
 }
 
-const dt_view *dt_trainer_results(const dt_trainer *t)
-{
+const dt_view *dt_trainer_results(const dt_trainer *t) {
     return t->flight[(t->oldest + 1) % 2].result;
 }
 
-dt_status *dt_trainer_start(dt_trainer *t, const dt_batch *batch, bool updates)
-{
+dt_status *dt_trainer_start(dt_trainer *t, const dt_batch *batch, bool updates) {
     return dt_trainer_start_batch(t, updates || !t->accumulate ? t->train : t->accumulate, batch);
 }
 
-dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, dt_sums *s, double *loss)
-{
+dt_status *dt_trainer_step(dt_trainer *t, const dt_batch *batch, bool updates, dt_sums *s,
+                           double *loss) {
     DT_TRY(dt_trainer_start(t, batch, updates));
     return dt_trainer_finish(t, s, loss);
 }
 
-bool dt_trainer_runs_ahead(const dt_trainer *t)
-{
-    return dt_compiled_runs_ahead(t->train);
-}
+bool dt_trainer_runs_ahead(const dt_trainer *t) { return dt_compiled_runs_ahead(t->train); }
 
-void dt_trainer_record(dt_trainer *t, dt_recorder *r)
-{
-    t->recorder = r;
-}
+void dt_trainer_record(dt_trainer *t, dt_recorder *r) { t->recorder = r; }
 
 /* ---- answers ---- */
 
-int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics)
-{
+int dt_trainer_metrics(const dt_trainer *t, const dt_sums *s, bool validation, dt_metric *metrics) {
     double value[DT_MAX_KEYS];
     int n = dt_sum_layout_values(&t->layout, t->o.compile, s, value);
 
     for (int i = 0; i < n; i++)
-        metrics[i] = (dt_metric){ t->key[validation][i], value[i], t->class_name[i] };
+        metrics[i] = (dt_metric){t->key[validation][i], value[i], t->class_name[i]};
     return n;
 }
 
-const char *dt_trainer_class_names(const dt_trainer *t, dt_arena *arena)
-{
+const char *dt_trainer_class_names(const dt_trainer *t, dt_arena *arena) {
     dt_class_names names;
     dt_class_names_of(t->o.data, t->o.compile, &t->match, &names);
     return dt_class_names_print(&names, &t->o.model->spec, arena);
 }
 
-const char *dt_trainer_class_of(const dt_trainer *t, int key)
-{
-    return t->class_name[key];
-}
+const char *dt_trainer_class_of(const dt_trainer *t, int key) { return t->class_name[key]; }
 
-const dt_compiled *dt_trainer_training_step(const dt_trainer *t)
-{
-    return t->train;
-}
+const dt_compiled *dt_trainer_training_step(const dt_trainer *t) { return t->train; }
 
-const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t)
-{
-    return t->o.compile;
-}
+const dt_compile_spec *dt_trainer_compiled_with(const dt_trainer *t) { return t->o.compile; }
 
-int64_t dt_trainer_peak_bytes(const dt_trainer *t)
-{
-    return t->peak_bytes;
-}
+int64_t dt_trainer_peak_bytes(const dt_trainer *t) { return t->peak_bytes; }
 
-const dt_price *dt_trainer_price(const dt_trainer *t)
-{
-    return &t->price;
-}
+const dt_price *dt_trainer_price(const dt_trainer *t) { return &t->price; }
 
-static dt_status *print_traced(const dt_trainer *t, dt_step_kind kind, dt_str *out)
-{
+static dt_status *print_traced(const dt_trainer *t, dt_step_kind kind, dt_str *out) {
     dt_graph *g = NULL;
 
     DT_TRY(dt_step_trace(t, kind, &g));
@@ -354,50 +312,44 @@ static dt_status *print_traced(const dt_trainer *t, dt_step_kind kind, dt_str *o
 }
 
 /* What a core does in a training step. */
-static dt_status *print_stablehlo(dt_trainer *t, dt_str *out)
-{
+static dt_status *print_stablehlo(dt_trainer *t, dt_str *out) {
     dt_outlined steps[DT_MOST_OUTLINED];
     const dt_spmd *program = NULL;
 
     dt_trainer_outlined(t, steps);
     DT_TRY(dt_trainer_priced(t, &steps[0], &program));
-    return dt_stablehlo_write_spmd(program, &(dt_hlo_request){ .loops = true }, out, NULL);
+    return dt_stablehlo_write_spmd(program, &(dt_hlo_request){.loops = true}, out, NULL);
 }
 
 /* A replica's training step, all having as many rows. */
-static dt_status *print_stablehlo_gradient(const dt_trainer *t, dt_str *out)
-{
+static dt_status *print_stablehlo_gradient(const dt_trainer *t, dt_str *out) {
     int replicas = t->o.strategy->replicas;
     dt_graph *g = NULL;
 
     DT_TRY(dt_step_trace(t, DT_STEP_TRAIN, &g));
-    const dt_hlo_request request = { .batch = (dt_trainer_full_batch(t) + replicas - 1) / replicas, .replicas = replicas, .loops = true };
+    const dt_hlo_request request = {.batch = (dt_trainer_full_batch(t) + replicas - 1) / replicas,
+                                    .replicas = replicas,
+                                    .loops = true};
     dt_status *s = dt_stablehlo_write(g, &request, out, NULL);
     dt_graph_destroy(g);
     return s;
 }
 
-static dt_status *check_stage(const char *stage)
-{
-    static const char *const stages[] = { "graph", "gradient", "folded", "program", "executable", "stablehlo", "stablehlo-gradient" };
+static dt_status *check_stage(const char *stage) {
+    static const char *const stages[] = {
+        "graph", "gradient", "folded", "program", "executable", "stablehlo", "stablehlo-gradient"};
 
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
-        if (strcmp(stage, stages[i]) == 0)
-            return NULL;
+        if (strcmp(stage, stages[i]) == 0) return NULL;
     return dt_fail(DT_E_MISUSE, NULL, "unknown stage '%s'", stage);
 }
 
-dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out)
-{
+dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out) {
     DT_TRY(check_stage(stage));
-    if (strcmp(stage, "graph") == 0)
-        return print_traced(t, DT_STEP_FORWARD, out);
-    if (strcmp(stage, "gradient") == 0)
-        return print_traced(t, DT_STEP_TRAIN, out);
-    if (strcmp(stage, "stablehlo") == 0)
-        return print_stablehlo(t, out);
-    if (strcmp(stage, "stablehlo-gradient") == 0)
-        return print_stablehlo_gradient(t, out);
+    if (strcmp(stage, "graph") == 0) return print_traced(t, DT_STEP_FORWARD, out);
+    if (strcmp(stage, "gradient") == 0) return print_traced(t, DT_STEP_TRAIN, out);
+    if (strcmp(stage, "stablehlo") == 0) return print_stablehlo(t, out);
+    if (strcmp(stage, "stablehlo-gradient") == 0) return print_stablehlo_gradient(t, out);
     if (!t->train) /* an outline */
         DT_TRY(dt_step_compile(t, DT_STEP_TRAIN, &t->train));
     if (strcmp(stage, "folded") == 0 && dt_compiled_folded(t->train)) {
@@ -407,8 +359,8 @@ dt_status *dt_trainer_lower(dt_trainer *t, const char *stage, dt_str *out)
     return dt_compiled_lower(t->train, stage, dt_trainer_full_batch(t), out);
 }
 
-void dt_trainer_parts(const dt_trainer *t, dt_strategy **strategy, dt_model **model, dt_optimizer **optimizer, dt_dataset **data)
-{
+void dt_trainer_parts(const dt_trainer *t, dt_strategy **strategy, dt_model **model,
+                      dt_optimizer **optimizer, dt_dataset **data) {
     *strategy = t->o.strategy;
     *model = t->o.model;
     *optimizer = t->o.optimizer;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Custom loops on a made-up plug-in, through the public API: which arrays travel, and what is left after each of its calls has failed. The plug-in adds 1 to the
- * first element of a variable in every step (tests/pjrt/fake_device.c), so a value says how many steps it has seen.
+ * Custom loops on a made-up plug-in, through the public API: which arrays travel, and what is left
+ * after each of its calls has failed. The plug-in adds 1 to the first element of a variable in
+ * every step (tests/pjrt/fake_device.c), so a value says how many steps it has seen.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,8 +26,7 @@ enum { ALIVE, CALLS, UPLOADS, DOWNLOADS, DONATIONS, AHEAD, EARLY, COUNTS };
 
 static char plugin[4200];
 
-static void count(int out[COUNTS])
-{
+static void count(int out[COUNTS]) {
     void (*get)(int[COUNTS]);
     void *library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
     assert_non_null(library);
@@ -36,8 +36,7 @@ static void count(int out[COUNTS])
 }
 
 /* v := v + x, and a result. */
-static void step(dt_trace *t, void *user)
-{
+static void step(dt_trace *t, void *user) {
     dt_variable *v = user;
     dt_value before = dt_read(t, v);
     dt_assign(t, v, dt_add(before, before));
@@ -50,34 +49,29 @@ typedef struct loop {
     dt_function *function;
 } loop;
 
-static dt_status *open_loop_of(loop *l, int replicas, dt_dtype dtype)
-{
-    static const char *const cpus[] = { "CPU:0", "CPU:1", "CPU:2", "CPU:3" };
+static dt_status *open_loop_of(loop *l, int replicas, dt_dtype dtype) {
+    static const char *const cpus[] = {"CPU:0", "CPU:1", "CPU:2", "CPU:3"};
     dt_tensor *ten = NULL;
     DT_TRY(dt_mirrored_strategy(&l->strategy, cpus, replicas));
     DT_TRY(dt_strategy_set_backend(l->strategy, "pjrt", plugin));
-    DT_TRY(dt_tensor_create(&ten, dtype, 0, NULL, dtype == DT_FLOAT64 ? (const void *)(const double[]){ 10 } : (const float[]){ 10 }));
+    DT_TRY(dt_tensor_create(&ten, dtype, 0, NULL,
+                            dtype == DT_FLOAT64 ? (const void *)(const double[]){10}
+                                                : (const float[]){10}));
     dt_status *s = NULL;
     DT_SCOPE(l->strategy)
-        s = dt_variable_create(&l->variable, ten, NULL);
+    s = dt_variable_create(&l->variable, ten, NULL);
     dt_tensor_unref(ten);
     return s ? s : dt_function_create(&l->function, step, l->variable);
 }
 
-static dt_status *open_loop(loop *l, int replicas)
-{
-    return open_loop_of(l, replicas, DT_FLOAT32);
-}
+static dt_status *open_loop(loop *l, int replicas) { return open_loop_of(l, replicas, DT_FLOAT32); }
 
-static dt_status *run(loop *l, int steps)
-{
-    for (int i = 0; i < steps; i++)
-        DT_TRY(dt_strategy_run(l->strategy, l->function, NULL, NULL));
+static dt_status *run(loop *l, int steps) {
+    for (int i = 0; i < steps; i++) DT_TRY(dt_strategy_run(l->strategy, l->function, NULL, NULL));
     return NULL;
 }
 
-static dt_status *value(loop *l, float *out)
-{
+static dt_status *value(loop *l, float *out) {
     dt_tensor *t = NULL;
     DT_TRY(dt_variable_value(l->variable, &t));
     *out = *(const float *)dt_tensor_data(t);
@@ -85,20 +79,18 @@ static dt_status *value(loop *l, float *out)
     return NULL;
 }
 
-static void close_loop(loop *l)
-{
+static void close_loop(loop *l) {
     dt_function_unref(l->function);
     dt_variable_unref(l->variable);
     dt_strategy_unref(l->strategy);
-    *l = (loop){ 0 };
+    *l = (loop){0};
 }
 
 /* Goal: between two looks at a variable it does not travel. */
-static void test_variables_stay_on_the_device(void **state)
-{
+static void test_variables_stay_on_the_device(void **state) {
     (void)state;
     for (int devices = 1; devices <= 4; devices *= 2) {
-        loop l = { 0 };
+        loop l = {0};
         int before[COUNTS], after[COUNTS];
         float x = 0;
         setenv("FAKE_DEVICE", "", 1);
@@ -124,17 +116,16 @@ static void test_variables_stay_on_the_device(void **state)
     }
 }
 
-static void test_what_the_host_writes_goes_up(void **state)
-{
+static void test_what_the_host_writes_goes_up(void **state) {
     (void)state;
-    loop l = { 0 };
+    loop l = {0};
     dt_tensor *t = NULL;
     int before[COUNTS], after[COUNTS];
     float x = 0;
     setenv("FAKE_DEVICE", "", 1);
     assert_null(open_loop(&l, 2));
     assert_null(run(&l, 3));
-    assert_null(dt_tensor_create(&t, DT_FLOAT32, 0, NULL, (const float[]){ 50 }));
+    assert_null(dt_tensor_create(&t, DT_FLOAT32, 0, NULL, (const float[]){50}));
     count(before);
     assert_null(dt_variable_set(l.variable, DT_ASSIGN, t));
     assert_null(run(&l, 2));
@@ -146,10 +137,9 @@ static void test_what_the_host_writes_goes_up(void **state)
     close_loop(&l);
 }
 
-static void test_variables_outlive_their_strategy(void **state)
-{
+static void test_variables_outlive_their_strategy(void **state) {
     (void)state;
-    loop l = { 0 };
+    loop l = {0};
     int after[COUNTS];
     float x = 0;
     setenv("FAKE_DEVICE", "", 1);
@@ -166,28 +156,25 @@ static void test_variables_outlive_their_strategy(void **state)
     assert_int_equal(after[ALIVE], 0);
 }
 
-/* Each call in turn: an error with a documented code, never a value that is not known, and nothing left. After it is over, another loop works. */
-static void fail_each_call(const char *how, int replicas, int wanted)
-{
+/* Each call in turn: an error with a documented code, never a value that is not known, and nothing
+ * left. After it is over, another loop works. */
+static void fail_each_call(const char *how, int replicas, int wanted) {
     int failures = 0;
     for (int k = 1; k < 500; k++) {
-        loop l = { 0 };
+        loop l = {0};
         char mode[40];
         int after[COUNTS];
         float x = 0;
         snprintf(mode, sizeof mode, "%s=%d", how, k);
         setenv("FAKE_DEVICE", mode, 1);
         dt_status *s = open_loop(&l, replicas);
-        if (!s)
-            s = run(&l, 2);
-        if (!s)
-            s = value(&l, &x);
+        if (!s) s = run(&l, 2);
+        if (!s) s = value(&l, &x);
         count(after);
         const bool reached = after[CALLS] >= k;
         if (s && dt_status_code(s) != wanted && dt_status_code(s) != 69 && dt_status_code(s) != 78)
             fail_msg("%s: code %d: %s", mode, dt_status_code(s), dt_status_text(s));
-        if (!s && x != 12)
-            fail_msg("%s: no error, and the value is %g", mode, (double)x);
+        if (!s && x != 12) fail_msg("%s: no error, and the value is %g", mode, (double)x);
         failures += s != NULL;
         if (s) { /* a value that is lost is not told as if nothing had happened */
             dt_status *again = l.variable ? value(&l, &x) : NULL;
@@ -198,8 +185,7 @@ static void fail_each_call(const char *how, int replicas, int wanted)
         dt_status_free(s);
         close_loop(&l);
         count(after);
-        if (after[ALIVE])
-            fail_msg("%s: %d objects are left", mode, after[ALIVE]);
+        if (after[ALIVE]) fail_msg("%s: %d objects are left", mode, after[ALIVE]);
         if (!reached) {
             assert_true(failures > 10);
             return;
@@ -208,8 +194,7 @@ static void fail_each_call(const char *how, int replicas, int wanted)
     fail_msg("it never ends");
 }
 
-static void test_each_call_fails_in_turn(void **state)
-{
+static void test_each_call_fails_in_turn(void **state) {
     (void)state;
     fail_each_call("fail", 1, 69);
     fail_each_call("fail", 2, 69);
@@ -219,15 +204,15 @@ static void test_each_call_fails_in_turn(void **state)
 /* ---- workers: programs with sums over workers in between ---- */
 
 /* w := w - sum of x * w, and a result that needs x * w behind the sum, too. */
-static dt_graph *trace_worker(dt_variable *w)
-{
-    const dt_type rows = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 3 });
-    const dt_shard_range all = { .shards = 1, .count = 1 };
+static dt_graph *trace_worker(dt_variable *w) {
+    const dt_type rows = dt_type_of(DT_FLOAT32, 2, (int64_t[]){DT_BATCH, 3});
+    const dt_shard_range all = {.shards = 1, .count = 1};
     dt_tree_join_attr a;
     dt_graph *g = NULL;
     dt_trace *t = dt_trace_create("worker");
     dt_value before = dt_read(t, w), y = dt_multiply(dt_trace_declare(t, "x", &rows), before);
-    dt_value shard = dt_reshape(dt_reduce_sum(y, 0), 2, (int64_t[]){ 1, 3 }), part = dt_emit(t, &dt_op_tree_part, &shard, 1, &all);
+    dt_value shard = dt_reshape(dt_reduce_sum(y, 0), 2, (int64_t[]){1, 3}),
+             part = dt_emit(t, &dt_op_tree_part, &shard, 1, &all);
     memset(&a, 0, sizeof a);
     a.type = w->type;
     a.shards = a.nodes = 1;
@@ -247,37 +232,34 @@ typedef struct work {
     dt_member *member;
 } work;
 
-static dt_status *open_work(work *l)
-{
-    const dt_type type = dt_type_of(DT_FLOAT32, 1, (int64_t[]){ 3 });
-    *l = (work){ 0 };
+static dt_status *open_work(work *l) {
+    const dt_type type = dt_type_of(DT_FLOAT32, 1, (int64_t[]){3});
+    *l = (work){0};
     assert_null(dt_variable_alloc(&l->w, "w", &type, true));
-    memcpy(dt_host_edit(l->w), (const float[]){ 10, 10, 10 }, 3 * sizeof(float));
+    memcpy(dt_host_edit(l->w), (const float[]){10, 10, 10}, 3 * sizeof(float));
     l->graph = trace_worker(l->w);
     assert_null(dt_team_open(&l->team, dt_fabric_find("local"), 1));
     assert_null(dt_team_join(l->team, 0, 10, &l->member));
-    DT_TRY(dt_device_open(&l->device, dt_backend_find("pjrt"), &(dt_device_options){ .plugin = plugin }));
-    return dt_device_compile(l->device, &(dt_compile_request){ .graph = l->graph, .rows = 2 }, &l->x);
+    DT_TRY(dt_device_open(&l->device, dt_backend_find("pjrt"),
+                          &(dt_device_options){.plugin = plugin}));
+    return dt_device_compile(l->device, &(dt_compile_request){.graph = l->graph, .rows = 2}, &l->x);
 }
 
-static dt_status *do_work(work *l)
-{
-    float x[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } };
-    const dt_view arg = { .type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ 2, 3 }), .data = x };
+static dt_status *do_work(work *l) {
+    float x[2][3] = {{1, 2, 3}, {4, 5, 6}};
+    const dt_view arg = {.type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){2, 3}), .data = x};
     dt_view result;
     bool flies = false;
-    const dt_env env = { .batch = 2, .replicas = 1, .member = l->member };
+    const dt_env env = {.batch = 2, .replicas = 1, .member = l->member};
     for (int i = 0; i < 2; i++) {
         DT_TRY(dt_executable_start(l->x, &env, &arg, &result, &flies));
         assert_int_equal(result.type.dim[0], 2);
-        if (flies)
-            DT_TRY(dt_executable_finish(l->x));
+        if (flies) DT_TRY(dt_executable_finish(l->x));
     }
     return dt_variable_fetch(l->w);
 }
 
-static void close_work(work *l)
-{
+static void close_work(work *l) {
     dt_executable_destroy(l->x);
     dt_device_close(l->device);
     dt_graph_destroy(l->graph);
@@ -286,38 +268,37 @@ static void close_work(work *l)
     dt_team_close(l->team);
 }
 
-/* Of two programs a step, the second changes the variable. x * w goes from one to the other, and is not fetched. */
-static void test_each_call_of_a_worker_fails_in_turn(void **state)
-{
+/* Of two programs a step, the second changes the variable. x * w goes from one to the other, and is
+ * not fetched. */
+static void test_each_call_of_a_worker_fails_in_turn(void **state) {
     (void)state;
-    int failures = 0, counts[COUNTS] = { 0 };
+    int failures = 0, counts[COUNTS] = {0};
     bool reached = true;
     for (int k = 0; reached; k++) {
         work l;
         char mode[40] = "";
-        if (k)
-            snprintf(mode, sizeof mode, "fail=%d", k);
+        if (k) snprintf(mode, sizeof mode, "fail=%d", k);
         setenv("FAKE_DEVICE", mode, 1);
         dt_status *s = open_work(&l);
-        if (!s)
-            s = do_work(&l);
+        if (!s) s = do_work(&l);
         count(counts);
         reached = counts[CALLS] >= k;
         if (s && dt_status_code(s) != 69 && dt_status_code(s) != 78)
             fail_msg("%s: code %d: %s", mode, dt_status_code(s), dt_status_text(s));
         if (!s && *(const float *)dt_host_data(l.w) != 12)
-            fail_msg("%s: no error, and the value is %g", mode, (double)*(const float *)dt_host_data(l.w));
+            fail_msg("%s: no error, and the value is %g", mode,
+                     (double)*(const float *)dt_host_data(l.w));
         if (k == 0) {
             assert_null(s);
-            assert_int_equal(counts[DOWNLOADS], 2 * 2 + 1); /* the sum and the result of each step, and w */
+            /* the sum and the result of each step, and w */
+            assert_int_equal(counts[DOWNLOADS], 2 * 2 + 1);
         }
         failures += s != NULL;
         dt_status_free(s);
         close_work(&l);
         int after[COUNTS];
         count(after);
-        if (after[ALIVE])
-            fail_msg("%s: %d objects are left", mode, after[ALIVE]);
+        if (after[ALIVE]) fail_msg("%s: %d objects are left", mode, after[ALIVE]);
     }
     assert_true(failures > 20);
 }
@@ -330,30 +311,35 @@ typedef struct training {
     dt_dataset *data;
     dt_history *history;
     dt_tensor *outputs;
-    int64_t rows;        /* of the outputs */
+    int64_t rows; /* of the outputs */
 } training;
 
 /* The weights of ten blocks, each in a stack with its like, and so are the optimizer's. */
-static const char *const layers = "- Input: {name: x, shape: [3]}\n"
-                                  "- Repeat: {for: {i: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}, layers: [Dense: {name: 'd{i}', units: 3, activation: tanh}, LayerNormalization: {name: 'n{i}'}]}\n"
-                                  "- Dense: {units: 2}\n";
+static const char *const layers =
+    "- Input: {name: x, shape: [3]}\n"
+    "- Repeat: {for: {i: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}, layers: [Dense: {name: 'd{i}', units: 3, "
+    "activation: tanh}, LayerNormalization: {name: 'n{i}'}]}\n"
+    "- Dense: {units: 2}\n";
 
-/* Two epochs, or more, of five batches, the last one of 4 rows, each validated with 24 examples, which are evaluated and predicted in the end. Of a loss that is one number for
- * a batch an evaluation has three pieces. */
-static dt_status *train_for(training *t, int replicas, int epochs)
-{
-    static const char *const cpus[] = { "CPU:0", "CPU:1", "CPU:2", "CPU:3" };
+/* Two epochs, or more, of five batches, the last one of 4 rows, each validated with 24 examples,
+ * which are evaluated and predicted in the end. Of a loss that is one number for a batch an
+ * evaluation has three pieces. */
+static dt_status *train_for(training *t, int replicas, int epochs) {
+    static const char *const cpus[] = {"CPU:0", "CPU:1", "CPU:2", "CPU:3"};
     DT_TRY(dt_mirrored_strategy(&t->strategy, cpus, replicas));
     DT_TRY(dt_strategy_set_backend(t->strategy, "pjrt", plugin));
     dt_status *s = NULL;
     DT_SCOPE(t->strategy) {
         s = dt_model_create(&t->model, layers);
         if (!s)
-            s = dt_model_compile(t->model, "{optimizer: {SGD: {momentum: 0.5}}, loss: Dice, metrics: [mae]}");
+            s = dt_model_compile(t->model,
+                                 "{optimizer: {SGD: {momentum: 0.5}}, loss: Dice, metrics: [mae]}");
     }
     DT_TRY(s);
-    DT_TRY(dt_dataset_open(&t->data, "{format: synthetic, examples: 60, validation_split: 0.4, element: {x: {shape: [3], dtype: float32}, y: {shape: [2], dtype: float32}}, "
-                                     "map: {y: [rescale: {scale: 0.1, offset: 0.5}]}, global_batch_size: 8}"));
+    DT_TRY(dt_dataset_open(
+        &t->data, "{format: synthetic, examples: 60, validation_split: 0.4, element: {x: {shape: "
+                  "[3], dtype: float32}, y: {shape: [2], dtype: float32}}, "
+                  "map: {y: [rescale: {scale: 0.1, offset: 0.5}]}, global_batch_size: 8}"));
     DT_TRY(dt_model_fit(t->model, t->data, &t->history, "{epochs: %d}", epochs));
     DT_TRY(dt_model_evaluate(t->model, t->data, NULL));
     DT_TRY(dt_model_predict(t->model, t->data, &t->outputs));
@@ -361,27 +347,23 @@ static dt_status *train_for(training *t, int replicas, int epochs)
     return NULL;
 }
 
-static dt_status *train(training *t, int replicas)
-{
-    return train_for(t, replicas, 2);
-}
+static dt_status *train(training *t, int replicas) { return train_for(t, replicas, 2); }
 
-static void end_training(training *t)
-{
+static void end_training(training *t) {
     dt_tensor_unref(t->outputs);
     dt_history_unref(t->history);
     dt_dataset_unref(t->data);
     dt_model_unref(t->model);
     dt_strategy_unref(t->strategy);
-    *t = (training){ 0 };
+    *t = (training){0};
 }
 
-/* Which call fails is a matter of threads, but for each number some call does: the error has a code, and nothing is left, neither in the ring of batches. */
-static void fail_each_call_of_training(const char *how, int replicas, int step)
-{
+/* Which call fails is a matter of threads, but for each number some call does: the error has a
+ * code, and nothing is left, neither in the ring of batches. */
+static void fail_each_call_of_training(const char *how, int replicas, int step) {
     int failures = 0;
     for (int k = 1; k < 3000; k += step) {
-        training t = { 0 };
+        training t = {0};
         char mode[40];
         int after[COUNTS];
         snprintf(mode, sizeof mode, "%s=%d", how, k);
@@ -391,14 +373,12 @@ static void fail_each_call_of_training(const char *how, int replicas, int step)
         const bool reached = after[CALLS] >= k;
         if (s && dt_status_code(s) != 69 && dt_status_code(s) != 78)
             fail_msg("%s: code %d: %s", mode, dt_status_code(s), dt_status_text(s));
-        if (!s && t.rows != 24)
-            fail_msg("%s: %lld rows", mode, (long long)t.rows);
+        if (!s && t.rows != 24) fail_msg("%s: %lld rows", mode, (long long)t.rows);
         failures += s != NULL;
         dt_status_free(s);
         end_training(&t);
         count(after);
-        if (after[ALIVE])
-            fail_msg("%s: %d objects are left", mode, after[ALIVE]);
+        if (after[ALIVE]) fail_msg("%s: %d objects are left", mode, after[ALIVE]);
         if (!reached) {
             assert_true(failures * step > 100);
             return;
@@ -407,20 +387,19 @@ static void fail_each_call_of_training(const char *how, int replicas, int step)
     fail_msg("it never ends");
 }
 
-static void test_each_call_of_training_fails_in_turn(void **state)
-{
+static void test_each_call_of_training_fails_in_turn(void **state) {
     (void)state;
     fail_each_call_of_training("fail", 1, 1);
     fail_each_call_of_training("exhaust", 1, 7);
     fail_each_call_of_training("fail", 2, 7);
 }
 
-/* Memory of the ring of batches is taken back by no step: the next one tells. Each of the first epoch's batches is two arrays. */
-static void test_memory_that_does_not_come_back_is_told(void **state)
-{
+/* Memory of the ring of batches is taken back by no step: the next one tells. Each of the first
+ * epoch's batches is two arrays. */
+static void test_memory_that_does_not_come_back_is_told(void **state) {
     (void)state;
     for (int k = 1; k <= 10; k++) {
-        training t = { 0 };
+        training t = {0};
         char mode[20];
         int after[COUNTS];
         snprintf(mode, sizeof mode, "loan=%d", k);
@@ -435,14 +414,14 @@ static void test_memory_that_does_not_come_back_is_told(void **state)
     }
 }
 
-/* However long it trains, and validates in between: variables go up once. Weights of all blocks are one array each. */
-static void test_stacks_stay_on_the_device(void **state)
-{
+/* However long it trains, and validates in between: variables go up once. Weights of all blocks are
+ * one array each. */
+static void test_stacks_stay_on_the_device(void **state) {
     (void)state;
     for (int replicas = 1; replicas <= 2; replicas++) {
         int variables[2], down[2], after[COUNTS];
         for (int longer = 0; longer < 2; longer++) {
-            training t = { 0 };
+            training t = {0};
             setenv("FAKE_DEVICE", "", 1);
             assert_null(train_for(&t, replicas, longer ? 5 : 2));
             count(after);
@@ -458,11 +437,11 @@ static void test_stacks_stay_on_the_device(void **state)
     }
 }
 
-/* Evaluating and predicting three batches, the second starts before the first is finished, and the third likewise; all come up before their turn. */
-static void test_evaluating_and_predicting_run_ahead(void **state)
-{
+/* Evaluating and predicting three batches, the second starts before the first is finished, and the
+ * third likewise; all come up before their turn. */
+static void test_evaluating_and_predicting_run_ahead(void **state) {
     (void)state;
-    training t = { 0 };
+    training t = {0};
     dt_tensor *outputs = NULL;
     int before[COUNTS], after[COUNTS];
     setenv("FAKE_DEVICE", "", 1);
@@ -481,18 +460,16 @@ static void test_evaluating_and_predicting_run_ahead(void **state)
     end_training(&t);
 }
 
-static void test_memory_that_is_not_there_is_told(void **state)
-{
+static void test_memory_that_is_not_there_is_told(void **state) {
     (void)state;
     bool found = false;
     for (int k = 1; k < 100 && !found; k++) {
-        loop l = { 0 };
+        loop l = {0};
         char mode[40];
         snprintf(mode, sizeof mode, "exhaust=%d", k);
         setenv("FAKE_DEVICE", mode, 1);
         dt_status *s = open_loop(&l, 1);
-        if (!s)
-            s = run(&l, 1);
+        if (!s) s = run(&l, 1);
         char *text = s ? dt_status_format(s) : NULL;
         if (s && strstr(dt_status_text(s), "running a step: RESOURCE_EXHAUSTED")) {
             found = true;
@@ -506,12 +483,12 @@ static void test_memory_that_is_not_there_is_told(void **state)
     assert_true(found);
 }
 
-/* A step that gives too little is an error, and what it gave is freed; nothing of the step before is taken for it. */
-static void test_results_that_are_missing_are_told(void **state)
-{
+/* A step that gives too little is an error, and what it gave is freed; nothing of the step before
+ * is taken for it. */
+static void test_results_that_are_missing_are_told(void **state) {
     (void)state;
     for (int good = 0; good < 2; good++) {
-        loop l = { 0 };
+        loop l = {0};
         int after[COUNTS];
         float x = 0;
         setenv("FAKE_DEVICE", "", 1);
@@ -519,7 +496,8 @@ static void test_results_that_are_missing_are_told(void **state)
         assert_null(run(&l, good));
         setenv("FAKE_DEVICE", "none=result", 1);
         dt_status *s = run(&l, 1), *lost = value(&l, &x);
-        if (!s || !strstr(dt_status_text(s), "returned fewer than 2 arrays") || dt_status_code(s) != 69)
+        if (!s || !strstr(dt_status_text(s), "returned fewer than 2 arrays") ||
+            dt_status_code(s) != 69)
             fail_msg("after %d steps: said '%s'", good, s ? dt_status_text(s) : "nothing");
         assert_non_null(lost);
         assert_non_null(strstr(dt_status_text(lost), "was lost on the device"));
@@ -532,11 +510,10 @@ static void test_results_that_are_missing_are_told(void **state)
 }
 
 /* A TPU computes float64 as pairs of float32, slowly and without all digits. */
-static void test_float64_is_refused_on_a_tpu(void **state)
-{
+static void test_float64_is_refused_on_a_tpu(void **state) {
     (void)state;
     for (int tpu = 0; tpu < 2; tpu++) {
-        loop l = { 0 };
+        loop l = {0};
         setenv("FAKE_DEVICE", tpu ? "tpu" : "", 1);
         assert_null(open_loop_of(&l, 1, DT_FLOAT64));
         dt_status *s = run(&l, 1);
@@ -545,25 +522,29 @@ static void test_float64_is_refused_on_a_tpu(void **state)
             assert_int_equal(dt_status_code(s), 78);
             assert_non_null(strstr(dt_status_text(s), "float64 is not computed on a TPU"));
             dt_status_free(s);
-        } else
-            assert_null(s);
+        } else assert_null(s);
         close_loop(&l);
     }
 }
 
-static void test_misuse_is_named(void **state)
-{
+static void test_misuse_is_named(void **state) {
     (void)state;
     dt_strategy *s = NULL;
-    loop l = { 0 };
-    static const struct { const char *backend; const char *says; } cases[] = {
-        { NULL, "name of the back end" }, { "cuda", "back end 'cuda' does not go with" }, { "sim", "back end 'sim' does not go with" },
+    loop l = {0};
+    static const struct {
+        const char *backend;
+        const char *says;
+    } cases[] = {
+        {NULL, "name of the back end"},
+        {"cuda", "back end 'cuda' does not go with"},
+        {"sim", "back end 'sim' does not go with"},
     };
     assert_null(dt_default_strategy(&s));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_status *bad = dt_strategy_set_backend(s, cases[i].backend, NULL);
         if (!bad || !strstr(dt_status_text(bad), cases[i].says))
-            fail_msg("%s: said '%s'", cases[i].backend ? cases[i].backend : "NULL", bad ? dt_status_text(bad) : "nothing");
+            fail_msg("%s: said '%s'", cases[i].backend ? cases[i].backend : "NULL",
+                     bad ? dt_status_text(bad) : "nothing");
         dt_status_free(bad);
     }
     assert_null(dt_strategy_set_backend(s, "cpu", NULL));
@@ -578,8 +559,7 @@ static void test_misuse_is_named(void **state)
     close_loop(&l);
 }
 
-static int setup(void **state)
-{
+static int setup(void **state) {
     char self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     (void)state;
@@ -589,8 +569,7 @@ static int setup(void **state)
     return 0;
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_variables_stay_on_the_device),
         cmocka_unit_test(test_what_the_host_writes_goes_up),

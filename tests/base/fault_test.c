@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every call of the system that a commit makes is made to fail, one after the other, in every way: the file must then be
- * the old one or the new one, whole, and an error must have been reported unless it is the new one.
+ * Every call of the system that a commit makes is made to fail, one after the other, in every way:
+ * the file must then be the old one or the new one, whole, and an error must have been reported
+ * unless it is the new one.
  *
- * The writing code is compiled into this program once more, with its faults; the library's own copy has none.
+ * The writing code is compiled into this program once more, with its faults; the library's own copy
+ * has none.
  */
 #define DT_FAULTS
 #include <setjmp.h>
@@ -23,21 +25,15 @@
 
 enum { SIZE = 5000, MOST_CALLS = 40 };
 
-static void fill(char *bytes, char c)
-{
-    memset(bytes, c, SIZE);
-}
+static void fill(char *bytes, char c) { memset(bytes, c, SIZE); }
 
-static void assert_ok(dt_status *s)
-{
-    if (s)
-        dt_report(s);
+static void assert_ok(dt_status *s) {
+    if (s) dt_report(s);
     assert_null(s);
 }
 
 /* The child's exit code: 0 if the commit said that it is done, -1 if the child was killed. */
-static int commit_in_child(const char *fault, char c)
-{
+static int commit_in_child(const char *fault, char c) {
     char bytes[SIZE];
     fill(bytes, c);
     pid_t child = fork();
@@ -53,9 +49,9 @@ static int commit_in_child(const char *fault, char c)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* The character that the whole file consists of; fails if there is more than one, or a byte too few. */
-static char content(void)
-{
+/* The character that the whole file consists of; fails if there is more than one, or a byte too
+ * few. */
+static char content(void) {
     dt_str s = {0};
     char expected[SIZE];
     assert_ok(dt_file_read(PATH, 1 << 20, &s));
@@ -67,8 +63,7 @@ static char content(void)
     return c;
 }
 
-static void begin(void)
-{
+static void begin(void) {
     char bytes[SIZE];
     fill(bytes, 'o');
     assert_ok(dt_dir_make(DIR_));
@@ -76,8 +71,7 @@ static void begin(void)
 }
 
 /* Fails call after call until a run has fewer than that; the number of calls met. */
-static int fail_each_call(const char *how, bool persistent, int code)
-{
+static int fail_each_call(const char *how, bool persistent, int code) {
     for (int call = 1; call < MOST_CALLS; call++) {
         char fault[32];
         snprintf(fault, sizeof fault, "%d%s:%s", call, persistent ? "+" : "", how);
@@ -96,8 +90,7 @@ static int fail_each_call(const char *how, bool persistent, int code)
     return 0;
 }
 
-static void test_every_failing_call_leaves_the_old_file_or_the_new(void **state)
-{
+static void test_every_failing_call_leaves_the_old_file_or_the_new(void **state) {
     (void)state;
     static const char *const errors[] = {"ENOSPC", "EIO", "EDQUOT"};
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
@@ -106,14 +99,12 @@ static void test_every_failing_call_leaves_the_old_file_or_the_new(void **state)
             assert_int_equal(fail_each_call(errors[i], persistent, 74), 6);
 }
 
-static void test_death_at_every_call_leaves_the_old_file_or_the_new(void **state)
-{
+static void test_death_at_every_call_leaves_the_old_file_or_the_new(void **state) {
     (void)state;
     assert_int_equal(fail_each_call("KILL", false, -1), 6);
 }
 
-static void test_interrupted_and_short_writes_are_continued(void **state)
-{
+static void test_interrupted_and_short_writes_are_continued(void **state) {
     (void)state;
     begin();
     assert_int_equal(commit_in_child("1+:SHORT", 'n'), 0);
@@ -127,9 +118,9 @@ static void test_interrupted_and_short_writes_are_continued(void **state)
     }
 }
 
-/* The dead leave a file under the temporary name, which the next commit empties first: one call more. */
-static void test_leftovers_are_overwritten(void **state)
-{
+/* The dead leave a file under the temporary name, which the next commit empties first: one call
+ * more. */
+static void test_leftovers_are_overwritten(void **state) {
     (void)state;
     begin();
     assert_int_equal(commit_in_child("4:KILL", 'd'), -1);
@@ -140,8 +131,7 @@ static void test_leftovers_are_overwritten(void **state)
     assert_int_equal(content(), 'n');
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_failing_call_leaves_the_old_file_or_the_new),
         cmocka_unit_test(test_death_at_every_call_leaves_the_old_file_or_the_new),

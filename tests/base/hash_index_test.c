@@ -8,8 +8,7 @@
 
 #include "base/hash_index.h"
 
-static void test_finds_what_a_walk_finds(void **state)
-{
+static void test_finds_what_a_walk_finds(void **state) {
     enum { N = 3000, VALUES = 700 };
     int value[N];
     dt_hash_index p = {0};
@@ -21,20 +20,18 @@ static void test_finds_what_a_walk_finds(void **state)
     }
     for (int v = 0; v < VALUES; v++) {
         int last = N;
-        for (int i = dt_hash_index_first(&p, (uint64_t)v % 300 << 40); i >= 0; i = dt_hash_index_next(&p, i)) {
+        for (int i = dt_hash_index_first(&p, (uint64_t)v % 300 << 40); i >= 0;
+             i = dt_hash_index_next(&p, i)) {
             assert_true(i < last && value[i] % 300 == v % 300);
-            for (int k = i + 1; k < last; k++)
-                assert_true(value[k] % 300 != v % 300);
+            for (int k = i + 1; k < last; k++) assert_true(value[k] % 300 != v % 300);
             last = i;
         }
-        for (int k = 0; k < last; k++)
-            assert_true(value[k] % 300 != v % 300);
+        for (int k = 0; k < last; k++) assert_true(value[k] % 300 != v % 300);
     }
     dt_hash_index_release(&p);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_finds_what_a_walk_finds)};
     return cmocka_run_group_tests_name("base/places", tests, NULL, NULL);
 }

@@ -13,8 +13,7 @@
 
 #include "base/json.h"
 
-static void test_nested_values(void **state)
-{
+static void test_nested_values(void **state) {
     (void)state;
     dt_str out = {0};
     dt_json j = {.out = &out};
@@ -35,19 +34,22 @@ static void test_nested_values(void **state)
     dt_json_null(&j, "checkpoint");
     dt_json_string(&j, "dir", NULL);
     dt_json_close(&j, '}');
-    assert_string_equal(out.data, "{\"event\": \"epoch\", \"shape\": [28, -1, []], \"none\": {}, \"loss\": 0.1, \"rate\": 0.1, "
-                                  "\"ok\": true, \"failed\": false, \"checkpoint\": null, \"dir\": null}");
+    assert_string_equal(out.data,
+                        "{\"event\": \"epoch\", \"shape\": [28, -1, []], \"none\": {}, \"loss\": "
+                        "0.1, \"rate\": 0.1, "
+                        "\"ok\": true, \"failed\": false, \"checkpoint\": null, \"dir\": null}");
     dt_str_release(&out);
 }
 
-static void test_strings_survive_a_reader(void **state)
-{
+static void test_strings_survive_a_reader(void **state) {
     (void)state;
     char every[128];
-    for (int i = 1; i < 128; i++)
-        every[i - 1] = (char)i;
+    for (int i = 1; i < 128; i++) every[i - 1] = (char)i;
     every[127] = '\0';
-    const char *const texts[] = {every, "", "\"\\/", "gr\xc3\xb6\xc3\x9f" "er \xf0\x9f\x98\x80", "line\nline"};
+    const char *const texts[] = {every, "", "\"\\/",
+                                 "gr\xc3\xb6\xc3\x9f"
+                                 "er \xf0\x9f\x98\x80",
+                                 "line\nline"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         dt_str out = {0};
         dt_json j = {.out = &out};
@@ -62,18 +64,18 @@ static void test_strings_survive_a_reader(void **state)
     }
 }
 
-static void test_bytes_that_are_not_text_become_valid_json(void **state)
-{
+static void test_bytes_that_are_not_text_become_valid_json(void **state) {
     (void)state;
     dt_str out = {0};
     dt_json j = {.out = &out};
-    dt_json_string(&j, NULL, "a\xff" "b\xc3");
+    dt_json_string(&j, NULL,
+                   "a\xff"
+                   "b\xc3");
     assert_string_equal(out.data, "\"a\\ufffdb\\ufffd\"");
     dt_str_release(&out);
 }
 
-static void test_numbers_that_json_lacks_are_null(void **state)
-{
+static void test_numbers_that_json_lacks_are_null(void **state) {
     (void)state;
     dt_str out = {0};
     dt_json j = {.out = &out};
@@ -86,12 +88,12 @@ static void test_numbers_that_json_lacks_are_null(void **state)
     dt_json_float(&j, NULL, -0.0F);
     dt_json_int(&j, NULL, INT64_MIN);
     dt_json_close(&j, ']');
-    assert_string_equal(out.data, "[null, null, null, 1.7976931348623157e+308, -0.0, -0.0, -9223372036854775808]");
+    assert_string_equal(
+        out.data, "[null, null, null, 1.7976931348623157e+308, -0.0, -0.0, -9223372036854775808]");
     dt_str_release(&out);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nested_values),
         cmocka_unit_test(test_strings_survive_a_reader),

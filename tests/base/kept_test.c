@@ -10,8 +10,7 @@
 
 #include "base/status.h"
 
-static void test_first_error_waits_until_it_is_taken(void **state)
-{
+static void test_first_error_waits_until_it_is_taken(void **state) {
     (void)state;
     assert_null(dt_status_kept());
     dt_status_keep(NULL);
@@ -25,14 +24,12 @@ static void test_first_error_waits_until_it_is_taken(void **state)
     assert_null(dt_status_kept());
 }
 
-static void *take(void *user)
-{
+static void *take(void *user) {
     *(dt_status **)user = dt_status_kept();
     return NULL;
 }
 
-static void test_threads_have_errors_of_their_own(void **state)
-{
+static void test_threads_have_errors_of_their_own(void **state) {
     (void)state;
     dt_status *elsewhere = NULL, *here;
     pthread_t thread;
@@ -46,8 +43,7 @@ static void test_threads_have_errors_of_their_own(void **state)
     dt_status_free(here);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_error_waits_until_it_is_taken),
         cmocka_unit_test(test_threads_have_errors_of_their_own),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recordings: what is kept, in which order, what is lost; and that reading beside writers is sound. Run it with SAN=tsan too. */
+/* Recordings: what is kept, in which order, what is lost; and that reading beside writers is sound.
+ * Run it with SAN=tsan too. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,8 +12,7 @@
 #include "base/recorder.h"
 #include "base/thread.h"
 
-static void test_nothing_is_kept_while_off(void **state)
-{
+static void test_nothing_is_kept_while_off(void **state) {
     (void)state;
     dt_recorder *r = dt_recorder_create();
     dt_track *t = dt_recorder_track(r, "main", 1);
@@ -20,29 +20,27 @@ static void test_nothing_is_kept_while_off(void **state)
 
     assert_true(dt_span_begin(NULL) == 0);
     assert_true(dt_span_begin(t) == 0);
-    dt_span_end(t, 0, 0, (dt_numbers){{ 1 }});
+    dt_span_end(t, 0, 0, (dt_numbers){{1}});
     dt_recorder_switch(r, true);
     int64_t since = dt_span_begin(t);
     assert_true(since > 0);
     dt_recorder_switch(r, false);
-    dt_span_end(t, 0, since, (dt_numbers){{ 2 }}); /* it was switched off within */
+    dt_span_end(t, 0, since, (dt_numbers){{2}}); /* it was switched off within */
     dt_recorder_sample(r, "memory", "MiB", 1);
     assert_int_equal(dt_track_spans(t, &first), 0);
     assert_int_equal(r->n_samples, 0);
     dt_recorder_destroy(r);
 }
 
-static void test_nobody_listens(void **state)
-{
+static void test_nobody_listens(void **state) {
     (void)state;
     assert_null(dt_recorder_track(NULL, "main", 1));
-    assert_int_equal(dt_recorder_mark(NULL, &(dt_mark){ .name = "op" }), 0);
+    assert_int_equal(dt_recorder_mark(NULL, &(dt_mark){.name = "op"}), 0);
     dt_recorder_sample(NULL, "memory", "MiB", 1);
     dt_recorder_destroy(NULL);
 }
 
-static void test_names_find_their_track(void **state)
-{
+static void test_names_find_their_track(void **state) {
     (void)state;
     dt_recorder *r = dt_recorder_create();
     dt_track *a = dt_recorder_track(r, "main", 100), *b = dt_recorder_track(r, "worker 1", 1);
@@ -54,8 +52,7 @@ static void test_names_find_their_track(void **state)
 }
 
 /* Numbers of all that a track holds follow each other, up to the last one. */
-static void expect_latest(const dt_track *t, int64_t written)
-{
+static void expect_latest(const dt_track *t, int64_t written) {
     uint64_t first, end = dt_track_spans(t, &first);
 
     assert_int_equal(end, written);
@@ -67,15 +64,14 @@ static void expect_latest(const dt_track *t, int64_t written)
     }
 }
 
-static void test_a_full_ring_keeps_the_latest(void **state)
-{
+static void test_a_full_ring_keeps_the_latest(void **state) {
     (void)state;
     dt_recorder *r = dt_recorder_create();
     dt_track *t = dt_recorder_track(r, "main", 64);
 
     dt_recorder_switch(r, true);
     for (int64_t i = 0, since = dt_span_begin(t); i < 1000; i++) {
-        since = dt_span_end(t, 0, since, (dt_numbers){{ i }});
+        since = dt_span_end(t, 0, since, (dt_numbers){{i}});
         expect_latest(t, i + 1);
     }
     dt_recorder_destroy(r);
@@ -86,27 +82,25 @@ typedef struct writer {
     _Atomic int *stop;
 } writer;
 
-static void *write_on(void *argument)
-{
+static void *write_on(void *argument) {
     const writer *w = argument;
     for (int64_t i = 0; !*w->stop; i += dt_is_recording(w->track))
-        dt_span_end(w->track, 0, dt_span_begin(w->track), (dt_numbers){{ i, i, i, i, i }});
+        dt_span_end(w->track, 0, dt_span_begin(w->track), (dt_numbers){{i, i, i, i, i}});
     return NULL;
 }
 
 /* Writers go on while one reads what they wrote before it was switched off: each span is whole. */
-static void test_reading_beside_writers(void **state)
-{
+static void test_reading_beside_writers(void **state) {
     (void)state;
     enum { WRITERS = 3 };
     dt_recorder *r = dt_recorder_create();
     _Atomic int stop = 0;
     pthread_t thread[WRITERS];
     writer w[WRITERS];
-    const char *const names[WRITERS] = { "a", "b", "c" };
+    const char *const names[WRITERS] = {"a", "b", "c"};
 
     for (int i = 0; i < WRITERS; i++) {
-        w[i] = (writer){ dt_recorder_track(r, names[i], 64), &stop };
+        w[i] = (writer){dt_recorder_track(r, names[i], 64), &stop};
         assert_int_equal(pthread_create(&thread[i], NULL, write_on, &w[i]), 0);
     }
     dt_recorder_switch(r, true);
@@ -117,19 +111,20 @@ static void test_reading_beside_writers(void **state)
         uint64_t first, end = dt_track_spans(w[i].track, &first);
         for (uint64_t k = first; k < end; k++)
             for (int n = 1; n < DT_SPAN_NUMBERS; n++)
-                assert_int_equal(dt_track_span(w[i].track, k)->number.at[n], dt_track_span(w[i].track, k)->number.at[0]);
+                assert_int_equal(dt_track_span(w[i].track, k)->number.at[n],
+                                 dt_track_span(w[i].track, k)->number.at[0]);
     }
     stop = 1;
-    for (int i = 0; i < WRITERS; i++)
-        pthread_join(thread[i], NULL);
+    for (int i = 0; i < WRITERS; i++) pthread_join(thread[i], NULL);
     dt_recorder_destroy(r);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_is_kept_while_off), cmocka_unit_test(test_nobody_listens),
-        cmocka_unit_test(test_names_find_their_track),    cmocka_unit_test(test_a_full_ring_keeps_the_latest),
+        cmocka_unit_test(test_nothing_is_kept_while_off),
+        cmocka_unit_test(test_nobody_listens),
+        cmocka_unit_test(test_names_find_their_track),
+        cmocka_unit_test(test_a_full_ring_keeps_the_latest),
         cmocka_unit_test(test_reading_beside_writers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,8 +11,7 @@
 
 #include "base/str.h"
 
-static void test_string_grows_and_stays_terminated(void **state)
-{
+static void test_string_grows_and_stays_terminated(void **state) {
     (void)state;
     dt_str s = {0};
     assert_string_equal(dt_str_text(&s), "");
@@ -39,8 +38,7 @@ static void test_string_grows_and_stays_terminated(void **state)
     dt_str_release(&s);
 }
 
-static void test_pad_counts_characters(void **state)
-{
+static void test_pad_counts_characters(void **state) {
     (void)state;
     dt_str s = {0};
     dt_str_puts(&s, "| gr\xc3\xb6\xc3\x9f");
@@ -51,8 +49,7 @@ static void test_pad_counts_characters(void **state)
     dt_str_release(&s);
 }
 
-static void test_utf8(void **state)
-{
+static void test_utf8(void **state) {
     (void)state;
     const struct {
         const char *text;
@@ -78,20 +75,19 @@ static void test_utf8(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint32_t code = 0;
-        assert_int_equal(dt_utf8_next(cases[i].text, strlen(cases[i].text), &code), cases[i].length);
+        assert_int_equal(dt_utf8_next(cases[i].text, strlen(cases[i].text), &code),
+                         cases[i].length);
         assert_int_equal(code, cases[i].code);
     }
     assert_int_equal(dt_utf8_count("gr\xc3\xb6\xff!", 6), 5);
 }
 
-static void test_every_code_comes_back(void **state)
-{
+static void test_every_code_comes_back(void **state) {
     (void)state;
     dt_str s = {0};
     for (uint32_t code = 0; code < 0x110000; code++) {
         uint32_t back = 0;
-        if (code >= 0xd800 && code < 0xe000)
-            continue;
+        if (code >= 0xd800 && code < 0xe000) continue;
         dt_str_clear(&s);
         dt_str_utf8(&s, code);
         assert_int_equal(dt_utf8_next(s.data, s.size, &back), s.size);
@@ -100,8 +96,7 @@ static void test_every_code_comes_back(void **state)
     dt_str_release(&s);
 }
 
-static void test_escaped(void **state)
-{
+static void test_escaped(void **state) {
     (void)state;
     const struct {
         const char *text;
@@ -114,15 +109,30 @@ static void test_escaped(void **state)
         {"plain", 0, "..."},
         {"", 0, ""},
         {"\x1b[2J\n\t\x7f", 80, "\\x1b[2J\\x0a\\x09\\x7f"},
-        {"gr\xc3\xb6\xc3\x9f" "er", 4, "gr\xc3\xb6\xc3\x9f..."},
-        {"\xc2\x9b" "2J", 80, "\\u009b2J"}, /* C1: some terminals take it for ESC [ */
-        {"\x9b" "2J\xff", 80, "\\x9b2J\\xff"},
-        {"a\xe2\x80\xae" "b\xe2\x80\xa8" "c\xe2\x81\xa6", 80, "a\\u202eb\\u2028c\\u2066"}, /* another direction, another line */
+        {"gr\xc3\xb6\xc3\x9f"
+         "er",
+         4, "gr\xc3\xb6\xc3\x9f..."},
+        {"\xc2\x9b"
+         "2J",
+         80, "\\u009b2J"}, /* C1: some terminals take it for ESC [ */
+        {"\x9b"
+         "2J\xff",
+         80, "\\x9b2J\\xff"},
+        /* another direction, another line */
+        {"a\xe2\x80\xae"
+         "b\xe2\x80\xa8"
+         "c\xe2\x81\xa6",
+         80, "a\\u202eb\\u2028c\\u2066"},
         {"\xd8\x9c\xc2\xad\xef\xbb\xbf", 80, "\\u061c\\u00ad\\ufeff"},
-        {"a\xc2\xa0" "b\xe2\x80\x83" "c\xe3\x80\x80\xe2\x80\xaf", 80, "a\\u00a0b\\u2003c\\u3000\\u202f"}, /* spaces that are not ' ' */
+        /* spaces that are not ' ' */
+        {"a\xc2\xa0"
+         "b\xe2\x80\x83"
+         "c\xe3\x80\x80\xe2\x80\xaf",
+         80, "a\\u00a0b\\u2003c\\u3000\\u202f"},
         {"\xe1\x9a\x80\xe2\xa0\x80\xe3\x85\xa4\xef\xb8\x8f", 80, "\\u1680\\u2800\\u3164\\ufe0f"},
         {"\xf3\xa0\x81\x81", 80, "\\U000e0041"}, /* a tag: text that nobody sees */
-        {"\xe2\x80\xa6 \xf0\x9f\x90\x88", 80, "\xe2\x80\xa6 \xf0\x9f\x90\x88"}, /* an ellipsis, a cat */
+        /* an ellipsis, a cat */
+        {"\xe2\x80\xa6 \xf0\x9f\x90\x88", 80, "\xe2\x80\xa6 \xf0\x9f\x90\x88"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_str s = {0};
@@ -132,45 +142,54 @@ static void test_escaped(void **state)
     }
 }
 
-static void test_nearest(void **state)
-{
+static void test_nearest(void **state) {
     (void)state;
-    static const char longest[] = "a-name-beyond-all-limits-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
-    static const char *const names[] = {"layers", "epochs", "learning_rate", "ReLU", "steps", longest};
-    static const char *const metrics[] = {"f1_score", "auc", "top_k_accuracy", "L1", "F1Score", "conv_0/bias", "conv_1/bias"};
+    static const char longest[] =
+        "a-name-beyond-all-limits-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+    static const char *const names[] = {"layers", "epochs", "learning_rate",
+                                        "ReLU",   "steps",  longest};
+    static const char *const metrics[] = {"f1_score", "auc",         "top_k_accuracy", "L1",
+                                          "F1Score",  "conv_0/bias", "conv_1/bias"};
     static const struct {
         const char *name, *expected;
     } short_forms[] = {
-        {"f1", "f1_score"}, {"top_k", "top_k_accuracy"}, {"topk", "top_k_accuracy"}, {"roc_auc", "auc"},
-        {"f1score", "F1Score"}, {"conv", NULL},     {"f", NULL},                 {"conv_0", "conv_0/bias"},
+        {"f1", "f1_score"}, {"top_k", "top_k_accuracy"}, {"topk", "top_k_accuracy"},
+        {"roc_auc", "auc"}, {"f1score", "F1Score"},      {"conv", NULL},
+        {"f", NULL},        {"conv_0", "conv_0/bias"},
     };
     for (size_t i = 0; i < sizeof short_forms / sizeof *short_forms; i++) {
-        const char *found = dt_nearest(short_forms[i].name, metrics, sizeof metrics / sizeof *metrics);
-        if (short_forms[i].expected)
-            assert_string_equal(found, short_forms[i].expected);
-        else
-            assert_null(found);
+        const char *found =
+            dt_nearest(short_forms[i].name, metrics, sizeof metrics / sizeof *metrics);
+        if (short_forms[i].expected) assert_string_equal(found, short_forms[i].expected);
+        else assert_null(found);
     }
     const struct {
         const char *name, *expected;
     } cases[] = {
-        {"layesr", "layers"}, {"Layers", "layers"}, {"layer", "layers"},   {"epoch", "epochs"},
-        {"relu", "ReLU"},     {"rleu", "ReLU"},     {"laerning_raet", "learning_rate"}, {"stpes", "steps"},
-        {"momentum", NULL},   {"x", NULL},          {"", NULL},            {"leaning-rate", "learning_rate"},
+        {"layesr", "layers"},
+        {"Layers", "layers"},
+        {"layer", "layers"},
+        {"epoch", "epochs"},
+        {"relu", "ReLU"},
+        {"rleu", "ReLU"},
+        {"laerning_raet", "learning_rate"},
+        {"stpes", "steps"},
+        {"momentum", NULL},
+        {"x", NULL},
+        {"", NULL},
+        {"leaning-rate", "learning_rate"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *found = dt_nearest(cases[i].name, names, sizeof names / sizeof *names);
-        if (cases[i].expected)
-            assert_string_equal(found, cases[i].expected);
-        else
-            assert_null(found);
+        if (cases[i].expected) assert_string_equal(found, cases[i].expected);
+        else assert_null(found);
     }
-    assert_null(dt_nearest(longest, names, 6)); /* longer than the table, even as its own neighbour */
+    /* longer than the table, even as its own neighbour */
+    assert_null(dt_nearest(longest, names, 6));
     assert_null(dt_nearest("layers", names, 0));
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_string_grows_and_stays_terminated),
         cmocka_unit_test(test_pad_counts_characters),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Schedules: every algorithm, for every number of ranks, adds each contribution once and brings every chunk where it belongs; the two
- * forms of a schedule (moves, and actions by rank) say the same.
+ * Schedules: every algorithm, for every number of ranks, adds each contribution once and brings
+ * every chunk where it belongs; the two forms of a schedule (moves, and actions by rank) say the
+ * same.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,31 +21,27 @@ enum { MOST = 17, CHUNKS = 2 * MOST };
 /* Which ranks' values each chunk of each rank holds, as bits. */
 typedef uint32_t board[MOST][CHUNKS];
 
-static void start(const dt_schedule *s, board b)
-{
+static void start(const dt_schedule *s, board b) {
     for (int r = 0; r < s->ranks; r++)
         for (int c = 0; c < s->chunks; c++)
             b[r][c] = s->collective != DT_ALL_GATHER || s->owner[c] == r ? 1u << r : 0;
 }
 
-static void arrive(uint32_t *here, uint32_t what, bool add)
-{
-    assert_true(what != 0); /* nothing is sent that is not there */
-    if (add)
-        assert_int_equal(*here & what, 0); /* nobody is counted twice */
+static void arrive(uint32_t *here, uint32_t what, bool add) {
+    assert_true(what != 0);                     /* nothing is sent that is not there */
+    if (add) assert_int_equal(*here & what, 0); /* nobody is counted twice */
     *here = add ? *here | what : what;
 }
 
-static void play_moves(const dt_schedule *s, board now)
-{
+static void play_moves(const dt_schedule *s, board now) {
     board then;
     int round = -1;
     for (int i = 0; i < s->moves; i++) {
         const dt_move *m = &s->move[i];
-        if (m->round != round)
-            memcpy(then, now, sizeof then);
+        if (m->round != round) memcpy(then, now, sizeof then);
         round = m->round;
-        assert_true(m->from != m->to && m->first >= 0 && m->chunks > 0 && m->first + m->chunks <= s->chunks);
+        assert_true(m->from != m->to && m->first >= 0 && m->chunks > 0 &&
+                    m->first + m->chunks <= s->chunks);
         for (int c = m->first; c < m->first + m->chunks; c++)
             arrive(&now[m->to][c], then[m->from][c], m->add);
     }
@@ -62,17 +59,16 @@ typedef struct post {
 } post;
 
 /* One action; false if it must wait for a message. */
-static bool act(const dt_schedule *s, int rank, const dt_action *a, board now, post *posts)
-{
-    post *p = a->kind == DT_ACTION_SEND ? &posts[rank * s->ranks + a->peer] : &posts[a->peer * s->ranks + rank];
+static bool act(const dt_schedule *s, int rank, const dt_action *a, board now, post *posts) {
+    post *p = a->kind == DT_ACTION_SEND ? &posts[rank * s->ranks + a->peer]
+                                        : &posts[a->peer * s->ranks + rank];
     if (a->kind == DT_ACTION_SEND) {
         p->at = realloc(p->at, (size_t)(p->sent + 1) * sizeof *p->at);
         p->at[p->sent].as = *a;
         memcpy(p->at[p->sent++].what, now[rank], sizeof p->at->what);
         return true;
     }
-    if (p->taken == p->sent)
-        return false;
+    if (p->taken == p->sent) return false;
     const message *m = &p->at[p->taken++];
     assert_int_equal(m->as.round, a->round);
     assert_int_equal(m->as.first, a->first);
@@ -83,8 +79,7 @@ static bool act(const dt_schedule *s, int rank, const dt_action *a, board now, p
 }
 
 /* Ranks at random speed, messages in order; ends when nobody can go on. */
-static void play_actions(const dt_schedule *s, board now, dt_random *random)
-{
+static void play_actions(const dt_schedule *s, board now, dt_random *random) {
     int next[MOST], left = s->begin[s->ranks], stuck = 0;
     post *posts = calloc((size_t)(s->ranks * s->ranks), sizeof *posts);
     memcpy(next, s->begin, (size_t)s->ranks * sizeof *next);
@@ -95,7 +90,8 @@ static void play_actions(const dt_schedule *s, board now, dt_random *random)
             left--;
             stuck = 0;
         } else if (stuck++ > 1000 * s->ranks) {
-            fail_msg("%s by %s hangs with %d ranks", dt_collective_name(s->collective), s->name, s->ranks);
+            fail_msg("%s by %s hangs with %d ranks", dt_collective_name(s->collective), s->name,
+                     s->ranks);
         }
     }
     for (int i = 0; i < s->ranks * s->ranks; i++) {
@@ -105,19 +101,16 @@ static void play_actions(const dt_schedule *s, board now, dt_random *random)
     free(posts);
 }
 
-static void check_end(const dt_schedule *s, board b)
-{
+static void check_end(const dt_schedule *s, board b) {
     const uint32_t all = (1u << s->ranks) - 1;
     for (int r = 0; r < s->ranks; r++)
         for (int c = 0; c < s->chunks; c++)
-            if (s->collective == DT_ALL_GATHER)
-                assert_int_equal(b[r][c], 1u << s->owner[c]);
+            if (s->collective == DT_ALL_GATHER) assert_int_equal(b[r][c], 1u << s->owner[c]);
             else if (s->collective == DT_ALL_REDUCE || s->owner[c] == r)
                 assert_int_equal(b[r][c], all);
 }
 
-static void check(const dt_schedule *s, dt_random *random)
-{
+static void check(const dt_schedule *s, dt_random *random) {
     board b;
     start(s, b);
     play_moves(s, b);
@@ -127,8 +120,8 @@ static void check(const dt_schedule *s, dt_random *random)
     check_end(s, b);
 }
 
-static void for_all(void (*body)(const dt_schedule *s, dt_random *random), const int *(*order)(int ranks, dt_random *random))
-{
+static void for_all(void (*body)(const dt_schedule *s, dt_random *random),
+                    const int *(*order)(int ranks, dt_random *random)) {
     const uint64_t seed = 20260801;
     dt_random random = dt_random_stream(seed, "coll", 0);
     print_message("seed %llu\n", (unsigned long long)seed);
@@ -137,10 +130,11 @@ static void for_all(void (*body)(const dt_schedule *s, dt_random *random), const
     for (int i = 0; i < n; i++)
         for (int ranks = 1; ranks <= MOST; ranks++)
             for (int c = DT_ALL_GATHER; c <= DT_ALL_REDUCE; c++) {
-                if (rows[i]->powers_of_two_only && (ranks & (ranks - 1)))
-                    continue;
+                if (rows[i]->powers_of_two_only && (ranks & (ranks - 1))) continue;
                 dt_schedule *s = NULL;
-                assert_null(dt_schedule_create(&s, &(dt_schedule_spec){(dt_collective)c, rows[i], ranks, order(ranks, &random)}));
+                assert_null(
+                    dt_schedule_create(&s, &(dt_schedule_spec){(dt_collective)c, rows[i], ranks,
+                                                               order(ranks, &random)}));
                 body(s, &random);
                 dt_schedule_destroy(s);
                 made++;
@@ -148,15 +142,13 @@ static void for_all(void (*body)(const dt_schedule *s, dt_random *random), const
     assert_int_equal(made, 3 * (3 * MOST + 5));
 }
 
-static const int *in_order(int ranks, dt_random *random)
-{
+static const int *in_order(int ranks, dt_random *random) {
     (void)ranks;
     (void)random;
     return NULL;
 }
 
-static const int *shuffled(int ranks, dt_random *random)
-{
+static const int *shuffled(int ranks, dt_random *random) {
     static int order[MOST];
     for (int i = 0; i < ranks; i++) {
         int j = (int)dt_random_below(random, (uint64_t)i + 1);
@@ -166,46 +158,54 @@ static const int *shuffled(int ranks, dt_random *random)
     return order;
 }
 
-static void test_every_contribution_arrives_once(void **state)
-{
+static void test_every_contribution_arrives_once(void **state) {
     (void)state;
     for_all(check, in_order);
 }
 
-static void test_ranks_may_stand_in_any_order(void **state)
-{
+static void test_ranks_may_stand_in_any_order(void **state) {
     (void)state;
     for_all(check, shuffled);
 }
 
-static void test_rounds(void **state)
-{
+static void test_rounds(void **state) {
     (void)state;
-    static const struct { const char *algorithm; int ranks, rounds; } rows[] = {
-        {"ring", 1, 0}, {"ring", 2, 1}, {"ring", 8, 7}, {"two_way_ring", 2, 1}, {"two_way_ring", 8, 4}, {"two_way_ring", 9, 4},
-        {"line", 8, 7}, {"halving", 1, 0}, {"halving", 16, 4},
+    static const struct {
+        const char *algorithm;
+        int ranks, rounds;
+    } rows[] = {
+        {"ring", 1, 0},         {"ring", 2, 1},         {"ring", 8, 7},
+        {"two_way_ring", 2, 1}, {"two_way_ring", 8, 4}, {"two_way_ring", 9, 4},
+        {"line", 8, 7},         {"halving", 1, 0},      {"halving", 16, 4},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int c = DT_ALL_GATHER; c <= DT_ALL_REDUCE; c++) {
             dt_schedule *s = NULL;
-            assert_null(dt_schedule_create(&s, &(dt_schedule_spec){(dt_collective)c, dt_algorithm_find(rows[i].algorithm), rows[i].ranks, NULL}));
+            assert_null(dt_schedule_create(
+                &s, &(dt_schedule_spec){(dt_collective)c, dt_algorithm_find(rows[i].algorithm),
+                                        rows[i].ranks, NULL}));
             assert_int_equal(s->rounds, c == DT_ALL_REDUCE ? 2 * rows[i].rounds : rows[i].rounds);
             dt_schedule_destroy(s);
         }
     assert_null(dt_algorithm_find("pony"));
 }
 
-static void test_impossible_schedules_are_refused(void **state)
-{
+static void test_impossible_schedules_are_refused(void **state) {
     (void)state;
-    static const struct { const char *algorithm; int ranks; const char *text; } rows[] = {
+    static const struct {
+        const char *algorithm;
+        int ranks;
+        const char *text;
+    } rows[] = {
         {"halving", 6, "halving needs a power of two, got 6 ranks"},
         {"ring", 0, "a schedule has 1 to 1024 ranks, got 0"},
         {"ring", 1025, "a schedule has 1 to 1024 ranks, got 1025"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_schedule *made = NULL;
-        dt_status *s = dt_schedule_create(&made, &(dt_schedule_spec){DT_ALL_REDUCE, dt_algorithm_find(rows[i].algorithm), rows[i].ranks, NULL});
+        dt_status *s = dt_schedule_create(
+            &made, &(dt_schedule_spec){DT_ALL_REDUCE, dt_algorithm_find(rows[i].algorithm),
+                                       rows[i].ranks, NULL});
         assert_int_equal(dt_status_number(s), 55);
         assert_string_equal(dt_status_text(s), rows[i].text);
         assert_null(made);
@@ -214,11 +214,11 @@ static void test_impossible_schedules_are_refused(void **state)
     dt_schedule_destroy(NULL);
 }
 
-static void test_chunks_cover_the_buffer(void **state)
-{
+static void test_chunks_cover_the_buffer(void **state) {
     (void)state;
     dt_schedule *s = NULL;
-    assert_null(dt_schedule_create(&s, &(dt_schedule_spec){DT_ALL_REDUCE, dt_algorithm_find("two_way_ring"), 5, NULL}));
+    assert_null(dt_schedule_create(
+        &s, &(dt_schedule_spec){DT_ALL_REDUCE, dt_algorithm_find("two_way_ring"), 5, NULL}));
     for (int64_t n = 0; n < 64; n++) {
         assert_int_equal(dt_chunk_begin(s, n, 0), 0);
         assert_int_equal(dt_chunk_begin(s, n, s->chunks), n);
@@ -230,8 +230,7 @@ static void test_chunks_cover_the_buffer(void **state)
     dt_schedule_destroy(s);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_contribution_arrives_once),
         cmocka_unit_test(test_ranks_may_stand_in_any_order),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Torus schedules in their two forms, on every small mesh: written out they sum, gather and exchange right on buffers, and cost on links what the
- * description costs.
+ * Torus schedules in their two forms, on every small mesh: written out they sum, gather and
+ * exchange right on buffers, and cost on links what the description costs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,60 +17,81 @@
 
 static const scene_spec scenes[] = {
     /* lines and rings */
-    {"v5e", {2, 1, 1}, {0}, {2, 1, 1, 1}, BLOCKS}, {"v5e", {5, 1, 1}, {0}, {5, 1, 1, 1}, BLOCKS}, {"v5e", {5, 1, 1}, {1}, {5, 1, 1, 1}, BLOCKS},
-    {"v5e", {1, 8, 1}, {0, 1}, {1, 8, 1, 1}, BLOCKS}, {"v5e", {3, 1, 1}, {1}, {3, 1, 1, 1}, BLOCKS},
+    {"v5e", {2, 1, 1}, {0}, {2, 1, 1, 1}, BLOCKS},
+    {"v5e", {5, 1, 1}, {0}, {5, 1, 1, 1}, BLOCKS},
+    {"v5e", {5, 1, 1}, {1}, {5, 1, 1, 1}, BLOCKS},
+    {"v5e", {1, 8, 1}, {0, 1}, {1, 8, 1, 1}, BLOCKS},
+    {"v5e", {3, 1, 1}, {1}, {3, 1, 1, 1}, BLOCKS},
     /* parts of rings: blocks, and ranks apart */
-    {"v5e", {16, 1, 1}, {1}, {4, 1, 1, 1}, BLOCKS}, {"v5e", {16, 1, 1}, {1}, {4, 1, 1, 1}, APART}, {"v5e", {8, 1, 1}, {1}, {2, 1, 1, 1}, APART},
-    {"v5e", {12, 1, 1}, {0}, {3, 1, 1, 1}, APART}, {"v5e", {8, 4, 1}, {1, 1}, {4, 2, 1, 1}, APART}, {"v5e", {8, 4, 1}, {0}, {4, 4, 1, 1}, BLOCKS},
+    {"v5e", {16, 1, 1}, {1}, {4, 1, 1, 1}, BLOCKS},
+    {"v5e", {16, 1, 1}, {1}, {4, 1, 1, 1}, APART},
+    {"v5e", {8, 1, 1}, {1}, {2, 1, 1, 1}, APART},
+    {"v5e", {12, 1, 1}, {0}, {3, 1, 1, 1}, APART},
+    {"v5e", {8, 4, 1}, {1, 1}, {4, 2, 1, 1}, APART},
+    {"v5e", {8, 4, 1}, {0}, {4, 4, 1, 1}, BLOCKS},
     /* meshes and tori of two axes */
-    {"v5e", {2, 2, 1}, {0}, {2, 2, 1, 1}, BLOCKS}, {"v5e", {4, 4, 1}, {0}, {4, 4, 1, 1}, BLOCKS}, {"v5e", {4, 4, 1}, {1, 1}, {4, 4, 1, 1}, BLOCKS},
-    {"v5e", {3, 5, 1}, {0}, {3, 5, 1, 1}, BLOCKS}, {"v5e", {3, 5, 1}, {1, 1}, {3, 5, 1, 1}, BLOCKS}, {"v5e", {4, 8, 1}, {0, 1}, {4, 8, 1, 1}, BLOCKS},
+    {"v5e", {2, 2, 1}, {0}, {2, 2, 1, 1}, BLOCKS},
+    {"v5e", {4, 4, 1}, {0}, {4, 4, 1, 1}, BLOCKS},
+    {"v5e", {4, 4, 1}, {1, 1}, {4, 4, 1, 1}, BLOCKS},
+    {"v5e", {3, 5, 1}, {0}, {3, 5, 1, 1}, BLOCKS},
+    {"v5e", {3, 5, 1}, {1, 1}, {3, 5, 1, 1}, BLOCKS},
+    {"v5e", {4, 8, 1}, {0, 1}, {4, 8, 1, 1}, BLOCKS},
     {"v5e", {8, 4, 1}, {1, 1}, {8, 4, 1, 1}, BLOCKS},
     /* three axes */
-    {"v4", {2, 2, 2}, {0}, {2, 2, 2, 1}, BLOCKS}, {"v4", {2, 2, 4}, {0}, {2, 2, 4, 1}, BLOCKS}, {"v4", {4, 4, 4}, {1, 1, 1}, {4, 4, 4, 1}, BLOCKS},
-    {"v4", {4, 4, 8}, {1, 1, 1}, {4, 4, 8, 1}, BLOCKS}, {"v4", {3, 4, 5}, {1, 1, 1}, {3, 4, 5, 1}, BLOCKS},
+    {"v4", {2, 2, 2}, {0}, {2, 2, 2, 1}, BLOCKS},
+    {"v4", {2, 2, 4}, {0}, {2, 2, 4, 1}, BLOCKS},
+    {"v4", {4, 4, 4}, {1, 1, 1}, {4, 4, 4, 1}, BLOCKS},
+    {"v4", {4, 4, 8}, {1, 1, 1}, {4, 4, 8, 1}, BLOCKS},
+    {"v4", {3, 4, 5}, {1, 1, 1}, {3, 4, 5, 1}, BLOCKS},
     {"v4", {4, 4, 4}, {1, 1, 1}, {4, 2, 1, 1}, BLOCKS},
     {"v4", {4, 4, 4}, {1, 1, 1}, {1, 2, 4, 1}, APART},
     /* twisted, all of it and parts */
-    {"v4", {4, 4, 8}, {1, 1, 1}, {4, 4, 8, 1}, TWISTED}, {"v4", {3, 6, 6}, {1, 1, 1}, {3, 6, 6, 1}, TWISTED},
+    {"v4", {4, 4, 8}, {1, 1, 1}, {4, 4, 8, 1}, TWISTED},
+    {"v4", {3, 6, 6}, {1, 1, 1}, {3, 6, 6, 1}, TWISTED},
     {"v4", {3, 3, 6}, {1, 1, 1}, {3, 3, 6, 1}, TWISTED},
-    {"tpu7x", {3, 3, 6}, {1, 1, 1}, {3, 3, 6, 2}, TWISTED}, {"v4", {3, 6, 12}, {1, 1, 1}, {3, 6, 12, 1}, TWISTED},
-    {"v4", {4, 4, 8}, {1, 1, 1}, {1, 1, 8, 1}, TWISTED}, {"v4", {4, 4, 8}, {1, 1, 1}, {4, 1, 1, 1}, TWISTED},
+    {"tpu7x", {3, 3, 6}, {1, 1, 1}, {3, 3, 6, 2}, TWISTED},
+    {"v4", {3, 6, 12}, {1, 1, 1}, {3, 6, 12, 1}, TWISTED},
+    {"v4", {4, 4, 8}, {1, 1, 1}, {1, 1, 8, 1}, TWISTED},
+    {"v4", {4, 4, 8}, {1, 1, 1}, {4, 1, 1, 1}, TWISTED},
     /* cores */
-    {"v3", {1, 1, 1}, {0}, {1, 1, 1, 2}, BLOCKS}, {"v3", {2, 2, 1}, {0}, {2, 2, 1, 2}, BLOCKS}, {"v3", {2, 2, 1}, {0}, {2, 2, 1, 1}, BLOCKS},
-    {"v3", {4, 4, 1}, {1, 1}, {4, 4, 1, 2}, BLOCKS}, {"v3", {4, 4, 1}, {1, 1}, {4, 1, 1, 2}, BLOCKS},
+    {"v3", {1, 1, 1}, {0}, {1, 1, 1, 2}, BLOCKS},
+    {"v3", {2, 2, 1}, {0}, {2, 2, 1, 2}, BLOCKS},
+    {"v3", {2, 2, 1}, {0}, {2, 2, 1, 1}, BLOCKS},
+    {"v3", {4, 4, 1}, {1, 1}, {4, 4, 1, 2}, BLOCKS},
+    {"v3", {4, 4, 1}, {1, 1}, {4, 1, 1, 2}, BLOCKS},
     {"tpu7x", {4, 4, 4}, {1, 1, 1}, {4, 4, 1, 2}, BLOCKS},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes };
 
-static const char *name_of(const scene_spec *s)
-{
+static const char *name_of(const scene_spec *s) {
     static char text[160];
-    snprintf(text, sizeof text, "%s %dx%dx%d, groups of %dx%dx%dx%d%s", s->generation, s->chips[0], s->chips[1], s->chips[2], s->group[0],
-             s->group[1], s->group[2], s->group[3], s->how == APART ? " apart" : s->how == TWISTED ? ", twisted" : "");
+    snprintf(text, sizeof text, "%s %dx%dx%d, groups of %dx%dx%dx%d%s", s->generation, s->chips[0],
+             s->chips[1], s->chips[2], s->group[0], s->group[1], s->group[2], s->group[3],
+             s->how == APART     ? " apart"
+             : s->how == TWISTED ? ", twisted"
+                                 : "");
     return text;
 }
 
 /* ---- buffers ---- */
 
 /* Plays the moves on integers: a buffer of n for each rank. */
-static void play(const dt_schedule *s, int64_t *now, int64_t n)
-{
+static void play(const dt_schedule *s, int64_t *now, int64_t n) {
     const size_t bytes = (size_t)s->ranks * (size_t)n * sizeof *now;
     int64_t *then = dt_alloc(bytes + 1);
     for (int i = 0; i < s->moves; i++) {
         const dt_move *m = &s->move[i];
-        if (i == 0 || m->round != m[-1].round)
-            memcpy(then, now, bytes);
-        for (int64_t k = dt_chunk_begin(s, n, m->first); k < dt_chunk_begin(s, n, m->first + m->chunks); k++)
+        if (i == 0 || m->round != m[-1].round) memcpy(then, now, bytes);
+        for (int64_t k = dt_chunk_begin(s, n, m->first);
+             k < dt_chunk_begin(s, n, m->first + m->chunks); k++)
             now[m->to * n + k] = then[m->from * n + k] + (m->add ? now[m->to * n + k] : 0);
     }
     free(then);
 }
 
 /* What rank r must hold of an element of chunk c, whose buffers were `was`; -1: whatever. */
-static int64_t wanted(const dt_schedule *s, const int64_t *was, int64_t n, int r, int c, int64_t sum)
-{
+static int64_t wanted(const dt_schedule *s, const int64_t *was, int64_t n, int r, int c,
+                      int64_t sum) {
     switch (s->collective) {
     case DT_ALL_GATHER: return was[s->owner[c] * n];
     case DT_REDUCE_SCATTER: return s->owner[c] == r ? sum : -1;
@@ -81,24 +102,24 @@ static int64_t wanted(const dt_schedule *s, const int64_t *was, int64_t n, int r
     }
 }
 
-static void check_element(const dt_schedule *s, const int64_t *was, const int64_t *now, int64_t n, int c)
-{
+static void check_element(const dt_schedule *s, const int64_t *was, const int64_t *now, int64_t n,
+                          int c) {
     int64_t sum = 0;
-    for (int r = 0; r < s->ranks; r++)
-        sum += was[r * n];
+    for (int r = 0; r < s->ranks; r++) sum += was[r * n];
     for (int r = 0; r < s->ranks; r++) {
         const int64_t want = wanted(s, was, n, r, c, sum);
         if (want >= 0 && now[r * n] != want)
-            fail_msg("%s by %s: rank %d has %lld of chunk %d instead of %lld", dt_collective_name(s->collective), s->name, r,
-                     (long long)now[r * n], c, (long long)want);
+            fail_msg("%s by %s: rank %d has %lld of chunk %d instead of %lld",
+                     dt_collective_name(s->collective), s->name, r, (long long)now[r * n], c,
+                     (long long)want);
     }
 }
 
-static void check_buffers(const dt_schedule *s, int64_t n, const char *where)
-{
+static void check_buffers(const dt_schedule *s, int64_t n, const char *where) {
     const uint64_t seed = 20261122;
     dt_random random = dt_random_stream(seed, where, (uint64_t)n);
-    int64_t *was = dt_alloc((size_t)(s->ranks * n + 1) * sizeof *was), *now = dt_alloc((size_t)(s->ranks * n + 1) * sizeof *now);
+    int64_t *was = dt_alloc((size_t)(s->ranks * n + 1) * sizeof *was),
+            *now = dt_alloc((size_t)(s->ranks * n + 1) * sizeof *now);
     for (int64_t i = 0; i < s->ranks * n; i++)
         now[i] = was[i] = (int64_t)dt_random_below(&random, 1000000);
     play(s, now, n);
@@ -111,14 +132,15 @@ static void check_buffers(const dt_schedule *s, int64_t n, const char *where)
 
 /* ---- prices ---- */
 
-static void assert_close(double got, double want, const dt_schedule *s, const char *what, const char *where)
-{
+static void assert_close(double got, double want, const dt_schedule *s, const char *what,
+                         const char *where) {
     if (fabs(got - want) > 1e-9 * fabs(want))
-        fail_msg("%s of %s by %s on %s: %.12g instead of %.12g", what, dt_collective_name(s->collective), s->name, where, got, want);
+        fail_msg("%s of %s by %s on %s: %.12g instead of %.12g", what,
+                 dt_collective_name(s->collective), s->name, where, got, want);
 }
 
-static void check_price(const dt_wire_price *a, const dt_schedule *s, double bytes, const dt_wires *wires, const char *where)
-{
+static void check_price(const dt_wire_price *a, const dt_schedule *s, double bytes,
+                        const dt_wires *wires, const char *where) {
     const dt_wire_price b = dt_schedule_cost(s, bytes, wires);
     assert_close(a->seconds, b.seconds, s, "seconds", where);
     assert_close(a->latency_s, b.latency_s, s, "latency", where);
@@ -130,8 +152,8 @@ static void check_price(const dt_wire_price *a, const dt_schedule *s, double byt
 
 static const double sizes[] = {1, 3e4, 1e6, 7e9};
 
-static void check_torus(const scene *s, const dt_torus *way, dt_collective c, const dt_wires *wires, const char *where)
-{
+static void check_torus(const scene *s, const dt_torus *way, dt_collective c, const dt_wires *wires,
+                        const char *where) {
     dt_schedule *schedule = NULL;
     assert_null(dt_torus_schedule(&schedule, way, c, s->place));
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -143,8 +165,7 @@ static void check_torus(const scene *s, const dt_torus *way, dt_collective c, co
     dt_schedule_destroy(schedule);
 }
 
-static void test_both_forms_of_a_torus_schedule_agree(void **state)
-{
+static void test_both_forms_of_a_torus_schedule_agree(void **state) {
     (void)state;
     int ways_seen = 0;
     for (int i = 0; i < SCENES; i++) {
@@ -167,8 +188,7 @@ static void test_both_forms_of_a_torus_schedule_agree(void **state)
     assert_true(ways_seen > 2 * SCENES);
 }
 
-static void test_both_forms_of_direct_exchanges_agree(void **state)
-{
+static void test_both_forms_of_direct_exchanges_agree(void **state) {
     (void)state;
     for (int i = 0; i < SCENES; i++) {
         scene s;
@@ -182,9 +202,11 @@ static void test_both_forms_of_direct_exchanges_agree(void **state)
             assert_null(dt_direct_schedule(&schedule, (dt_collective)c, s.x.ranks));
             s.x.collective = (dt_collective)c;
             s.x.bytes = 1e7;
-            const dt_wire_price places = dt_direct_cost(&s.x, &wires), by_grid = dt_grid_all_to_all_cost(&grid, 1e7, &wires);
+            const dt_wire_price places = dt_direct_cost(&s.x, &wires),
+                                by_grid = dt_grid_all_to_all_cost(&grid, 1e7, &wires);
             if (scenes[i].how != TWISTED)
-                check_price(c == DT_ALL_TO_ALL ? &by_grid : &places, schedule, 1e7, &wires, name_of(&scenes[i]));
+                check_price(c == DT_ALL_TO_ALL ? &by_grid : &places, schedule, 1e7, &wires,
+                            name_of(&scenes[i]));
             check_price(&places, schedule, 1e7, &wires, name_of(&scenes[i]));
             check_buffers(schedule, c == DT_ALL_TO_ALL ? schedule->chunks : 5, name_of(&scenes[i]));
             dt_schedule_destroy(schedule);
@@ -193,8 +215,7 @@ static void test_both_forms_of_direct_exchanges_agree(void **state)
     }
 }
 
-static void test_broadcasts_reach_all_and_cost_what_their_moves_cost(void **state)
-{
+static void test_broadcasts_reach_all_and_cost_what_their_moves_cost(void **state) {
     (void)state;
     for (int i = 0; i < SCENES; i++)
         for (int gridded = 0; gridded < 2; gridded++) {
@@ -209,12 +230,15 @@ static void test_broadcasts_reach_all_and_cost_what_their_moves_cost(void **stat
                 dt_schedule *schedule = NULL;
                 int pieces = 0;
                 s.x.bytes = k * 1.01e5;
-                const dt_wire_price price = dt_spread_cost(&s.x, gridded ? &grid : NULL, &wires, &pieces);
+                const dt_wire_price price =
+                    dt_spread_cost(&s.x, gridded ? &grid : NULL, &wires, &pieces);
                 assert_null(dt_tree_schedule(&schedule, &s.x, gridded ? &grid : NULL, pieces));
                 check_buffers(schedule, 11, name_of(&scenes[i]));
                 const dt_wire_price moves = dt_schedule_cost(schedule, s.x.bytes, &wires);
-                assert_close(price.busiest_link, moves.busiest_link, schedule, "busiest link", name_of(&scenes[i]));
-                assert_true(price.seconds >= moves.seconds * (1 - 1e-9)); /* while the tree fills links carry less than at its busiest */
+                assert_close(price.busiest_link, moves.busiest_link, schedule, "busiest link",
+                             name_of(&scenes[i]));
+                /* while the tree fills links carry less than at its busiest */
+                assert_true(price.seconds >= moves.seconds * (1 - 1e-9));
                 dt_schedule_destroy(schedule);
             }
             scene_drop(&s);
@@ -222,8 +246,7 @@ static void test_broadcasts_reach_all_and_cost_what_their_moves_cost(void **stat
 }
 
 /* Places anywhere: a ring through them costs what its moves cost, with and without a grid below. */
-static void test_rings_through_any_places(void **state)
-{
+static void test_rings_through_any_places(void **state) {
     (void)state;
     const uint64_t seed = 20261122;
     dt_random random = dt_random_stream(seed, "places", 0);
@@ -246,13 +269,14 @@ static void test_rings_through_any_places(void **state)
             for (int c = DT_ALL_GATHER; c <= DT_ALL_REDUCE; c++) {
                 dt_schedule *schedule = NULL;
                 const dt_algorithm *ring = dt_algorithm_find(both ? "two_way_ring" : "ring");
-                assert_null(dt_schedule_create(&schedule, &(dt_schedule_spec){(dt_collective)c, ring, s.x.ranks, NULL}));
+                assert_null(dt_schedule_create(
+                    &schedule, &(dt_schedule_spec){(dt_collective)c, ring, s.x.ranks, NULL}));
                 s.x.collective = (dt_collective)c;
                 s.x.bytes = 1e8;
                 const dt_wire_price price = dt_ring_cost(&s.x, both, &wires);
                 const dt_wire_price moves = dt_schedule_cost(schedule, 1e8, &wires);
-                if (!both || s.x.ranks % 2) /* of an even number the last round's halves come over different links */
-                    check_price(&price, schedule, 1e8, &wires, name);
+                /* of an even number the last round's halves come over different links */
+                if (!both || s.x.ranks % 2) check_price(&price, schedule, 1e8, &wires, name);
                 assert_true(price.seconds >= moves.seconds * (1 - 1e-9));
                 dt_schedule_destroy(schedule);
             }
@@ -260,8 +284,7 @@ static void test_rings_through_any_places(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_both_forms_of_a_torus_schedule_agree),
         cmocka_unit_test(test_both_forms_of_direct_exchanges_agree),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts made to exhaust time or memory. Each is read as a job, tables and all, and must be answered within 2 seconds; the process
- * never grows by 256 MiB. A job as users write it takes less than a millisecond.
+ * Texts made to exhaust time or memory. Each is read as a job, tables and all, and must be answered
+ * within 2 seconds; the process never grows by 256 MiB. A job as users write it takes less than a
+ * millisecond.
  */
 #include "sample_job.h"
 
@@ -37,11 +38,18 @@ static const hostile cases[] = {
     {"Y15, dashes", "", "- ", "", 400000, "nesting deeper than 64 levels"},
     {"Y15, explicit keys", "", "? ", "", 400000, "nesting deeper than 64 levels"},
     {"flow pairs", "", "[? ", "", 300000, "nesting deeper than 64 levels"},
-    {"Y22", "strategy: {type: ", "a", "}\n", 921600, "unknown strategy 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...' (921600 characters)"},
+    {"Y22", "strategy: {type: ", "a", "}\n", 921600,
+     "unknown strategy "
+     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...' "
+     "(921600 characters)"},
     {"K27", "output: {dir: ", "d", "}\n", 5000, "dir must have at most 4095 characters, got 5000"},
     {"Y25", "", "unknown%d: 1\n", "", 20000, "job.yaml:10000:14: error: more than 10000 nodes"},
-    {"many unknown keys", "", "unknown%d: 1\n", "", 9990, "and 9976 more"}, /* and 6 required ones missing */
-    {"unknown keys in one line", "{", "\"a key that takes some room on its line, so that the line is as long as a text may be, %d\": 1, ", "}", 9990, "more\n"},
+    /* and 6 required ones missing */
+    {"many unknown keys", "", "unknown%d: 1\n", "", 9990, "and 9976 more"},
+    {"unknown keys in one line", "{",
+     "\"a key that takes some room on its line, so that the line is as long as a text may be, "
+     "%d\": 1, ",
+     "}", 9990, "more\n"},
     {"one key", "", "a: 1\n", "", 9990, "more\n"},
     {"layers without names", "model: {layers: [", "x,", "]}", 9990, "unknown layer 'x'"},
     {"aliases", "a: &a 1\nb: [", "*a,", "]", 9000, "unknown key 'a'"},
@@ -49,9 +57,11 @@ static const hostile cases[] = {
     {"aliases without anchors", "b: [", "*a%d,", "]", 9000, "more\n"},
     {"tags", "b: [", "!t%d 1,", "]", 9000, "more\n"},
     {"directives", "", "%%TAG !%d! b\n", "", 60000, "%TAG directives are not supported"},
-    {"directives behind", "a: 1\n...\n", "%%TAG !%d! b\n", "", 60000, "more than one YAML document"},
+    {"directives behind", "a: 1\n...\n", "%%TAG !%d! b\n", "", 60000,
+     "more than one YAML document"},
     {"documents", "", "---\n", "", 200000, "more than one YAML document"},
-    {"blank lines", "", "\n", "a: 1\nb: 2\n", 1000000, "job.yaml:1000001:1: error: unknown key 'a'"},
+    {"blank lines", "", "\n", "a: 1\nb: 2\n", 1000000,
+     "job.yaml:1000001:1: error: unknown key 'a'"},
     {"blanks", "", " ", "a", 1000000, "expected a mapping, got 'a'"},
     {"comment", "#", "#", "", 1000000, "the job is empty"},
     {"words", "name: ", "x ", "\n", 500000, "is missing"},
@@ -59,15 +69,16 @@ static const hostile cases[] = {
     {"escapes", "name: \"", "\\x41", "\"\n", 250000, "is missing"},
     {"block scalar", "name: |\n", " x\n", "", 300000, "is missing"},
     {"quotes", "a: \"", "x ", "", 400000, "quoted string opened at line 1 is never closed"},
-    {"brackets to be matched", "a: [1 ", "'[' ", "", 200000, "'[' opened at line 1 is never closed"},
+    {"brackets to be matched", "a: [1 ", "'[' ", "", 200000,
+     "'[' opened at line 1 is never closed"},
     {"long key", "? ", "k", "\n: 1\n", 900000, "unknown key 'kkkk"},
     {"long number", "version: ", "9", "\n", 900000, "is out of range"},
-    {"long fraction", "compile: {optimizer: {adam: {learning_rate: 0.", "1", "}}}\n", 900000, "is missing"},
+    {"long fraction", "compile: {optimizer: {adam: {learning_rate: 0.", "1", "}}}\n", 900000,
+     "is missing"},
     {"zeros", "version: ", "0", "\n", 900000, "is ambiguous; write 0"},
 };
 
-static char *text_of(const hostile *h, size_t *size)
-{
+static char *text_of(const hostile *h, size_t *size) {
     dt_str s = {0};
     dt_str_puts(&s, h->head);
     for (int i = 0; i < h->times; i++) {
@@ -80,8 +91,7 @@ static char *text_of(const hostile *h, size_t *size)
     return dt_str_take(&s);
 }
 
-static void check_hostile(const char *id, const char *text, size_t size, const char *part)
-{
+static void check_hostile(const char *id, const char *text, size_t size, const char *part) {
     dt_source source = {"job.yaml", text, size};
     dt_arena *arena = dt_arena_create();
     struct job job = {0};
@@ -89,19 +99,15 @@ static void check_hostile(const char *id, const char *text, size_t size, const c
     dt_status *s = read_job(arena, &source, &job);
     double seconds = dt_seconds_since(start);
     char *printed = dt_status_format(s);
-    if (!strstr(printed, part))
-        fail_msg("%s: expected '%s', got %.600s", id, part, printed);
-    if (seconds > (SANITIZED ? 10 : 2))
-        fail_msg("%s: took %.2f s", id, seconds);
-    if (strlen(printed) > 65536)
-        fail_msg("%s: answered with %zu bytes", id, strlen(printed));
+    if (!strstr(printed, part)) fail_msg("%s: expected '%s', got %.600s", id, part, printed);
+    if (seconds > (SANITIZED ? 10 : 2)) fail_msg("%s: took %.2f s", id, seconds);
+    if (strlen(printed) > 65536) fail_msg("%s: answered with %zu bytes", id, strlen(printed));
     free(printed);
     dt_status_free(s);
     dt_arena_destroy(arena);
 }
 
-static void test_hostile_texts_are_answered_in_time(void **state)
-{
+static void test_hostile_texts_are_answered_in_time(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t size;
@@ -112,15 +118,13 @@ static void test_hostile_texts_are_answered_in_time(void **state)
 }
 
 /* Y13: every line has nine of the line before. */
-static void test_alias_bomb(void **state)
-{
+static void test_alias_bomb(void **state) {
     (void)state;
     dt_str s = {0};
     dt_str_puts(&s, "a0: &a0 x\n");
     for (int i = 1; i <= 32; i++) {
         dt_str_printf(&s, "a%d: &a%d [", i, i);
-        for (int k = 0; k < 9; k++)
-            dt_str_printf(&s, "%s*a%d", k ? "," : "", i - 1);
+        for (int k = 0; k < 9; k++) dt_str_printf(&s, "%s*a%d", k ? "," : "", i - 1);
         dt_str_puts(&s, "]\n");
     }
     check_hostile("Y13", s.data, s.size, "aliases expand to more than 10000 nodes");
@@ -128,8 +132,7 @@ static void test_alias_bomb(void **state)
 }
 
 /* Y15: 1,400 levels of indentation are all that fit into 1 MiB. */
-static void test_deep_indentation(void **state)
-{
+static void test_deep_indentation(void **state) {
     (void)state;
     dt_str s = {0};
     for (int i = 0; i < 1400; i++) {
@@ -141,31 +144,25 @@ static void test_deep_indentation(void **state)
 }
 
 /* Ten thousand faults behind a million line ends: each error shows its line. */
-static void test_many_faults_far_down(void **state)
-{
+static void test_many_faults_far_down(void **state) {
     (void)state;
     dt_str s = {0};
-    for (int i = 0; i < 800000; i++)
-        dt_str_putc(&s, '\n');
+    for (int i = 0; i < 800000; i++) dt_str_putc(&s, '\n');
     dt_str_puts(&s, "model:\n  layers:\n");
-    for (int i = 0; i < 9000; i++)
-        dt_str_printf(&s, "   - no%d\n", i);
+    for (int i = 0; i < 9000; i++) dt_str_printf(&s, "   - no%d\n", i);
     check_hostile("far down", s.data, s.size, "is missing");
     dt_str_release(&s);
 }
 
-static void test_memory_stayed_small(void **state)
-{
+static void test_memory_stayed_small(void **state) {
     (void)state;
     struct rusage usage;
-    if (SANITIZED)
-        skip(); /* freed memory is kept to find its users */
+    if (SANITIZED) skip(); /* freed memory is kept to find its users */
     assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
     assert_true(usage.ru_maxrss < 256 * 1024);
 }
 
-static void test_a_job_takes_less_than_a_millisecond(void **state)
-{
+static void test_a_job_takes_less_than_a_millisecond(void **state) {
     (void)state;
     double best = 1;
     for (int i = 0; i < 20; i++) {
@@ -182,8 +179,7 @@ static void test_a_job_takes_less_than_a_millisecond(void **state)
     assert_true(best < (SANITIZED ? 0.01 : 0.001));
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hostile_texts_are_answered_in_time),
         cmocka_unit_test(test_alias_bomb),

@@ -4,10 +4,9 @@
 
 #include <stdlib.h>
 
-static json_t *coordinates_of(verdict *v, const dt_device_assignment *a, int replica)
-{
+static json_t *coordinates_of(verdict *v, const dt_device_assignment *a, int replica) {
     json_t *list = json_array();
-    int at[4] = { 0 };
+    int at[4] = {0};
 
     for (int l = 0; l < dt_device_assignment_logical_devices(a); l++) {
         expect_ok(v, "coordinates", dt_device_assignment_coordinates(a, replica, l, at));
@@ -18,8 +17,7 @@ static json_t *coordinates_of(verdict *v, const dt_device_assignment *a, int rep
 
 typedef dt_status *name_call(const dt_device_assignment *, int, int, const char *, char **);
 
-static json_t *names_of(verdict *v, const dt_device_assignment *a, int replica, name_call *call)
-{
+static json_t *names_of(verdict *v, const dt_device_assignment *a, int replica, name_call *call) {
     json_t *list = json_array();
 
     for (int l = 0; l < dt_device_assignment_logical_devices(a); l++) {
@@ -31,8 +29,7 @@ static json_t *names_of(verdict *v, const dt_device_assignment *a, int replica, 
     return list;
 }
 
-static json_t *ordinals_of(verdict *v, const dt_device_assignment *a, int replica)
-{
+static json_t *ordinals_of(verdict *v, const dt_device_assignment *a, int replica) {
     json_t *list = json_array();
 
     for (int l = 0; l < dt_device_assignment_logical_devices(a); l++) {
@@ -43,31 +40,33 @@ static json_t *ordinals_of(verdict *v, const dt_device_assignment *a, int replic
     return list;
 }
 
-static dt_status *lookup(const dt_device_assignment *a, const json_t *task, const json_t *logical, json_t **out)
-{
+static dt_status *lookup(const dt_device_assignment *a, const json_t *task, const json_t *logical,
+                         json_t **out) {
     int *replicas = calloc((size_t)dt_device_assignment_replicas(a) + 1, sizeof *replicas), n = 0;
-    dt_status *s = dt_device_assignment_lookup_replicas(a, (int)json_integer_value(task), (int)json_integer_value(logical), replicas, &n);
+    dt_status *s = dt_device_assignment_lookup_replicas(
+        a, (int)json_integer_value(task), (int)json_integer_value(logical), replicas, &n);
 
     *out = json_of_ints(replicas, s ? 0 : n);
     free(replicas);
     return s;
 }
 
-static void expect_lookups(verdict *v, const dt_device_assignment *a, const json_t *want)
-{
+static void expect_lookups(verdict *v, const dt_device_assignment *a, const json_t *want) {
     const json_t *one;
     json_t *got;
     size_t i;
 
     json_array_foreach(want, i, one) {
-        expect_ok(v, "lookup_replicas", lookup(a, json_object_get(one, "task"), json_object_get(one, "logical_core"), &got));
+        expect_ok(
+            v, "lookup_replicas",
+            lookup(a, json_object_get(one, "task"), json_object_get(one, "logical_core"), &got));
         expect_json(v, "lookup_replicas", json_object_get(one, "replicas"), got, EXACT);
     }
 }
 
-static void expect_assignment(const golden_case *c, verdict *v, const dt_device_assignment *a)
-{
-    json_t *cores = json_array(), *tpus = json_array(), *hosts = json_array(), *ordinals = json_array();
+static void expect_assignment(const golden_case *c, verdict *v, const dt_device_assignment *a) {
+    json_t *cores = json_array(), *tpus = json_array(), *hosts = json_array(),
+           *ordinals = json_array();
 
     for (int r = 0; r < dt_device_assignment_replicas(a); r++) {
         json_array_append_new(cores, coordinates_of(v, a, r));
@@ -75,8 +74,10 @@ static void expect_assignment(const golden_case *c, verdict *v, const dt_device_
         json_array_append_new(hosts, names_of(v, a, r, dt_device_assignment_host_device));
         json_array_append_new(ordinals, ordinals_of(v, a, r));
     }
-    expect_int(v, "num_replicas", json_object_get(c->out, "num_replicas"), dt_device_assignment_replicas(a));
-    expect_int(v, "num_cores_per_replica", json_object_get(c->out, "num_cores_per_replica"), dt_device_assignment_logical_devices(a));
+    expect_int(v, "num_replicas", json_object_get(c->out, "num_replicas"),
+               dt_device_assignment_replicas(a));
+    expect_int(v, "num_cores_per_replica", json_object_get(c->out, "num_cores_per_replica"),
+               dt_device_assignment_logical_devices(a));
     expect_json(v, "core_assignment", json_object_get(c->out, "core_assignment"), cores, EXACT);
     expect_json(v, "tpu_device", json_object_get(c->out, "tpu_device_job_worker"), tpus, EXACT);
     expect_json(v, "host_device", json_object_get(c->out, "host_device_job_worker"), hosts, EXACT);
@@ -84,8 +85,7 @@ static void expect_assignment(const golden_case *c, verdict *v, const dt_device_
     expect_lookups(v, a, json_object_get(c->out, "lookup_replicas"));
 }
 
-static void finish(const golden_case *c, verdict *v, dt_status *s, const dt_device_assignment *a)
-{
+static void finish(const golden_case *c, verdict *v, dt_status *s, const dt_device_assignment *a) {
     if (c->error) {
         expect_error(v, s);
         return;
@@ -94,8 +94,7 @@ static void finish(const golden_case *c, verdict *v, dt_status *s, const dt_devi
     expect_assignment(c, v, a);
 }
 
-static void run_build(const golden_case *c, verdict *v)
-{
+static void run_build(const golden_case *c, verdict *v) {
     dt_topology *t = NULL;
     dt_device_assignment *a = NULL;
 
@@ -106,8 +105,7 @@ static void run_build(const golden_case *c, verdict *v)
     dt_topology_unref(t);
 }
 
-static void run_construct(const golden_case *c, verdict *v)
-{
+static void run_construct(const golden_case *c, verdict *v) {
     nest core = nest_of(json_object_get(c->in, "core_assignment"));
     dt_topology *t = NULL;
     dt_device_assignment *a = NULL;
@@ -121,27 +119,25 @@ static void run_construct(const golden_case *c, verdict *v)
 }
 
 /* Something that is no topology: in C there is only NULL. */
-static void run_bad_topology(const golden_case *c, verdict *v)
-{
+static void run_bad_topology(const golden_case *c, verdict *v) {
     nest core = nest_of(json_object_get(c->in, "core_assignment"));
     dt_device_assignment *a = NULL;
 
     if (core.rank > 0)
         expect_error(v, dt_device_assignment_create(&a, NULL, core.data, core.shape, core.rank));
-    else
-        expect_error(v, assignment_of(c->in, NULL, &a));
+    else expect_error(v, assignment_of(c->in, NULL, &a));
     free(core.data);
 }
 
-static void run_lookup(const golden_case *c, verdict *v)
-{
+static void run_lookup(const golden_case *c, verdict *v) {
     dt_topology *t = NULL;
     dt_device_assignment *a = NULL;
     json_t *got = NULL;
 
     expect_ok(v, "the topology", topology_of(json_object_get(c->in, "topology"), &t));
     expect_ok(v, "the assignment", assignment_of(c->in, t, &a));
-    dt_status *s = lookup(a, json_object_get(c->in, "task_id"), json_object_get(c->in, "logical_core"), &got);
+    dt_status *s =
+        lookup(a, json_object_get(c->in, "task_id"), json_object_get(c->in, "logical_core"), &got);
     if (c->error) {
         expect_error(v, s);
         json_decref(got);
@@ -154,10 +150,10 @@ static void run_lookup(const golden_case *c, verdict *v)
 }
 
 const golden_op device_assignment_ops[] = {
-    { "device_assignment_build", run_build, NULL },
-    { "device_assignment_construct", run_construct, NULL },
-    { "device_assignment_build_bad_topology", run_bad_topology, NULL },
-    { "device_assignment_construct_bad_topology", run_bad_topology, NULL },
-    { "lookup_replicas", run_lookup, NULL },
-    { NULL, NULL, NULL },
+    {"device_assignment_build", run_build, NULL},
+    {"device_assignment_construct", run_construct, NULL},
+    {"device_assignment_build_bad_topology", run_bad_topology, NULL},
+    {"device_assignment_construct_bad_topology", run_bad_topology, NULL},
+    {"lookup_replicas", run_lookup, NULL},
+    {NULL, NULL, NULL},
 };

@@ -7,23 +7,19 @@
 
 /* ---- tensors as lists ---- */
 
-static json_t *nested(const json_t *data, const dt_tensor *t, int axis, size_t *at)
-{
-    if (axis == dt_tensor_rank(t))
-        return json_incref(json_array_get(data, (*at)++));
+static json_t *nested(const json_t *data, const dt_tensor *t, int axis, size_t *at) {
+    if (axis == dt_tensor_rank(t)) return json_incref(json_array_get(data, (*at)++));
     json_t *list = json_array();
     for (int64_t i = 0; i < dt_tensor_dim(t, axis); i++)
         json_array_append_new(list, nested(data, t, axis + 1, at));
     return list;
 }
 
-static json_t *lists_of(const dt_tensor *t)
-{
+static json_t *lists_of(const dt_tensor *t) {
     json_t *flat = json_of_tensor(t);
     size_t at = 0;
 
-    if (!t)
-        return flat;
+    if (!t) return flat;
     json_t *out = nested(json_object_get(flat, "data"), t, 0, &at);
     json_decref(flat);
     return out;
@@ -31,8 +27,7 @@ static json_t *lists_of(const dt_tensor *t)
 
 /* ---- nests ---- */
 
-static void put_path(json_t *tree, const char *path, json_t *leaf)
-{
+static void put_path(json_t *tree, const char *path, json_t *leaf) {
     const char *slash = strchr(path, '/');
 
     if (!slash) {
@@ -41,15 +36,13 @@ static void put_path(json_t *tree, const char *path, json_t *leaf)
     }
     char *key = strndup(path, (size_t)(slash - path));
     json_t *inner = json_object_get(tree, key);
-    if (!inner)
-        json_object_set_new(tree, key, inner = json_object());
+    if (!inner) json_object_set_new(tree, key, inner = json_object());
     put_path(inner, slash + 1, leaf);
     free(key);
 }
 
 /* Keys 0, 1, ... are a tuple; a lone "value" is no nest at all. */
-static json_t *as_nest(json_t *tree)
-{
+static json_t *as_nest(json_t *tree) {
     size_t n = json_object_size(tree);
     json_t *list = json_array(), *only = json_object_get(tree, "value");
     char key[24];
@@ -73,8 +66,7 @@ static json_t *as_nest(json_t *tree)
     return list;
 }
 
-static json_t *element_of(const dt_values *v, int replica)
-{
+static json_t *element_of(const dt_values *v, int replica) {
     json_t *tree = json_object();
 
     for (int i = 0; i < dt_values_count(v); i++) {
@@ -86,8 +78,7 @@ static json_t *element_of(const dt_values *v, int replica)
 
 /* ---- iterations ---- */
 
-json_t *elements_of(dt_dataset *d, int most, dt_status **s)
-{
+json_t *elements_of(dt_dataset *d, int most, dt_status **s) {
     json_t *list = json_array();
     dt_iterator *it = NULL;
     dt_values *v = NULL;
@@ -95,8 +86,7 @@ json_t *elements_of(dt_dataset *d, int most, dt_status **s)
     *s = dt_dataset_iterate(&it, d);
     while (!*s && (most == 0 || (int)json_array_size(list) < most)) {
         *s = dt_iterator_next(it, &v);
-        if (*s || !v)
-            break;
+        if (*s || !v) break;
         json_array_append_new(list, element_of(v, 0));
     }
     dt_values_unref(v);
@@ -104,8 +94,7 @@ json_t *elements_of(dt_dataset *d, int most, dt_status **s)
     return list;
 }
 
-json_t *steps_of(dt_dist_dataset *d, int replicas, int most, dt_status **s)
-{
+json_t *steps_of(dt_dist_dataset *d, int replicas, int most, dt_status **s) {
     json_t *steps = json_array();
     dt_iterator *it = NULL;
     dt_values *v = NULL;
@@ -114,11 +103,9 @@ json_t *steps_of(dt_dist_dataset *d, int replicas, int most, dt_status **s)
     while (!*s && (most == 0 || (int)json_array_size(steps) < most)) {
         json_t *step;
         *s = dt_iterator_next(it, &v);
-        if (*s || !v)
-            break;
+        if (*s || !v) break;
         json_array_append_new(steps, step = json_array());
-        for (int r = 0; r < replicas; r++)
-            json_array_append_new(step, element_of(v, r));
+        for (int r = 0; r < replicas; r++) json_array_append_new(step, element_of(v, r));
     }
     dt_values_unref(v);
     dt_iterator_unref(it);
@@ -127,8 +114,7 @@ json_t *steps_of(dt_dist_dataset *d, int replicas, int most, dt_status **s)
 
 /* ---- specs ---- */
 
-static json_t *one_spec(const dt_spec *s)
-{
+static json_t *one_spec(const dt_spec *s) {
     json_t *shape = json_array();
 
     for (int i = 0; i < s->rank; i++)
@@ -136,15 +122,13 @@ static json_t *one_spec(const dt_spec *s)
     return json_pack("{s:o,s:s}", "shape", shape, "dtype", dtype_name(s->dtype));
 }
 
-json_t *json_of_spec(const dt_dist_dataset *d, int replicas)
-{
+json_t *json_of_spec(const dt_dist_dataset *d, int replicas) {
     json_t *tree = json_object();
     dt_spec s;
 
     for (int i = 0; dt_dist_dataset_element_spec(d, i, &s); i++) {
         json_t *leaf = one_spec(&s), *all = json_array();
-        for (int r = 0; r < replicas; r++)
-            json_array_append(all, leaf);
+        for (int r = 0; r < replicas; r++) json_array_append(all, leaf);
         if (replicas > 1) {
             json_decref(leaf);
             leaf = json_pack("{s:o}", "per_replica", all);
@@ -156,12 +140,10 @@ json_t *json_of_spec(const dt_dist_dataset *d, int replicas)
     return as_nest(tree);
 }
 
-void expect_data_error(verdict *v, dt_status *s)
-{
+void expect_data_error(verdict *v, dt_status *s) {
     const char *type = json_string_value(json_object_get(v->c->error, "type"));
 
     if (type && (strcmp(type, "IndexError") == 0 || strcmp(type, "AttributeError") == 0))
         expect_error_kind(v, s, "ValueError");
-    else
-        expect_error(v, s);
+    else expect_error(v, s);
 }

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-static void expect_rates(const golden_case *c, verdict *v, const dt_rate_schedule *r)
-{
-    const json_t *steps = json_object_get(c->in, "steps"), *rates = json_object_get(c->out, "learning_rate"), *step;
+static void expect_rates(const golden_case *c, verdict *v, const dt_rate_schedule *r) {
+    const json_t *steps = json_object_get(c->in, "steps"),
+                 *rates = json_object_get(c->out, "learning_rate"), *step;
     size_t i;
 
     json_array_foreach(steps, i, step) {
@@ -18,9 +18,9 @@ static void expect_rates(const golden_case *c, verdict *v, const dt_rate_schedul
     }
 }
 
-static void run_schedule(const golden_case *c, verdict *v)
-{
-    char *fragment = fragment_of(json_string_value(json_object_get(c->in, "class")), json_object_get(c->in, "arguments"));
+static void run_schedule(const golden_case *c, verdict *v) {
+    char *fragment = fragment_of(json_string_value(json_object_get(c->in, "class")),
+                                 json_object_get(c->in, "arguments"));
     dt_rate_schedule *r = NULL;
     dt_status *s = dt_rate_schedule_create(&r, "%s", fragment);
 
@@ -28,14 +28,13 @@ static void run_schedule(const golden_case *c, verdict *v)
         expect_error(v, s);
     } else {
         expect_ok(v, fragment, s);
-        if (r)
-            expect_rates(c, v, r);
+        if (r) expect_rates(c, v, r);
     }
     dt_rate_schedule_unref(r);
     free(fragment);
 }
 
 const golden_op lr_schedules_ops[] = {
-    { "lr_schedule", run_schedule, NULL },
-    { 0 },
+    {"lr_schedule", run_schedule, NULL},
+    {0},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The 784-128-10 network of area train_mlp and its generated digits: the cases give the generator as a formula (splitmix64), so data
- * and weights are made here, number for number.
+ * The 784-128-10 network of area train_mlp and its generated digits: the cases give the generator
+ * as a formula (splitmix64), so data and weights are made here, number for number.
  */
 #ifndef TESTS_MLP_H
 #define TESTS_MLP_H
@@ -10,10 +10,11 @@
 
 enum { MLP_ROWS = 256, MLP_FEATURES = 784, MLP_HIDDEN = 128, MLP_CLASSES = 10, MLP_WEIGHTS = 4 };
 
-#define LOSSES ((tolerance){ 1e-4, 1e-6 }) /* of training runs: golden/README.md */
+#define LOSSES ((tolerance){1e-4, 1e-6}) /* of training runs: golden/README.md */
 
 enum { MOST_REPLICAS = 16 };
-/* A MirroredStrategy; NULL with a difference, also for more replicas than the arrays of these cases hold. */
+/* A MirroredStrategy; NULL with a difference, also for more replicas than the arrays of these cases
+ * hold. */
 dt_strategy *mlp_mirrored(verdict *v, int replicas);
 
 typedef struct mlp_digits {
@@ -22,9 +23,11 @@ typedef struct mlp_digits {
 } mlp_digits;
 mlp_digits *mlp_draw(void); /* free it */
 
-/* Rows first .. first + n - 1 as (n, 784) and as labels: (n) int32, or (n, 10) of dtype when `sparse` is false. */
+/* Rows first .. first + n - 1 as (n, 784) and as labels: (n) int32, or (n, 10) of dtype when
+ * `sparse` is false. */
 dt_tensor *mlp_images(verdict *v, const mlp_digits *d, int first, int n, dt_dtype dtype);
-dt_tensor *mlp_labels(verdict *v, const mlp_digits *d, int first, int n, dt_dtype dtype, bool sparse);
+dt_tensor *mlp_labels(verdict *v, const mlp_digits *d, int first, int n, dt_dtype dtype,
+                      bool sparse);
 
 /* What a case asks for. */
 typedef struct mlp_case {

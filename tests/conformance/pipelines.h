@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recorded pipelines are given in words: "range(7)", "batch(4, drop_remainder)", "map(x*10)". The runner reads them as a small language
- * (python.h, words.c, arrays.c) and makes calls of them; a word that it does not know is a difference that says so.
+ * Recorded pipelines are given in words: "range(7)", "batch(4, drop_remainder)", "map(x*10)". The
+ * runner reads them as a small language (python.h, words.c, arrays.c) and makes calls of them; a
+ * word that it does not know is a difference that says so.
  */
 #ifndef TESTS_CONFORMANCE_PIPELINES_H
 #define TESTS_CONFORMANCE_PIPELINES_H
@@ -27,7 +28,7 @@ typedef struct names {
     const array *const *value;
     const dt_input_context *c;  /* its fields; NULL: none */
     const dt_value_context *vc; /* likewise */
-    bool shapes;                /* a list of up to four positive whole numbers is 0, 1, ... in that shape */
+    bool shapes; /* a list of up to four positive whole numbers is 0, 1, ... in that shape */
 } names;
 
 void array_release(array *a);
@@ -47,18 +48,20 @@ typedef struct words {
     const char *const *files; /* what files() reads */
     int n_files;
     const dt_input_context *context;
-    bool order_free;          /* elements are not compared, so that they may be shuffled */
+    bool order_free; /* elements are not compared, so that they may be shuffled */
     /* What words said about the distribution. */
     dt_auto_shard_policy policy;
-    int first_steps;          /* 0: all */
-    bool returns_nothing;     /* a function that returns something else */
-    void *kept[MOST_KEPT];    /* what the pipeline's functions use, freed by words_release; so are the trees of words */
+    int first_steps;      /* 0: all */
+    bool returns_nothing; /* a function that returns something else */
+    /* what the pipeline's functions use, freed by words_release; so are the trees of words */
+    void *kept[MOST_KEPT];
     int n_kept;
     py *tree[MOST_KEPT];
     int n_trees;
 } words;
 
-/* Applies one word to *d (NULL at first). An error of the library is returned; a difference leaves *d NULL. */
+/* Applies one word to *d (NULL at first). An error of the library is returned; a difference leaves
+ * *d NULL. */
 dt_status *words_apply(words *w, const char *word, dt_dataset **d);
 dt_status *words_build(words *w, const json_t *pipeline, dt_dataset **d);
 void words_release(words *w);

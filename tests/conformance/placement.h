@@ -18,9 +18,11 @@ json_t *json_of_ints(const int *v, int n);
 
 /* {"mesh_shape", "device_coordinates": [task][device][4]} */
 dt_status *topology_of(const json_t *j, dt_topology **out);
-/* {"computation_shape", "computation_stride", "num_replicas", "device_order_mode"}; null is what the original has by default. */
+/* {"computation_shape", "computation_stride", "num_replicas", "device_order_mode"}; null is what
+ * the original has by default. */
 dt_status *assignment_of(const json_t *in, const dt_topology *t, dt_device_assignment **out);
-/* {"type": "TPUStrategy", "topology", "job", what assignment_of reads, "experimental_spmd_xla_partitioning"}; strategy_of calls it. */
+/* {"type": "TPUStrategy", "topology", "job", what assignment_of reads,
+ * "experimental_spmd_xla_partitioning"}; strategy_of calls it. */
 dt_strategy *tpu_strategy_of(verdict *v, const json_t *in);
 /* A name that a call gave away; it is freed. */
 void expect_name(verdict *v, const char *what, const json_t *want, dt_status *s, char **name);

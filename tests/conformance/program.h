@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program in words while it runs: its names, what it calls (program.c), and its lines (scope.c). */
+/* A program in words while it runs: its names, what it calls (program.c), and its lines
+ * (scope.c). */
 #ifndef TESTS_CONFORMANCE_PROGRAM_H
 #define TESTS_CONFORMANCE_PROGRAM_H
 
@@ -10,10 +11,10 @@ enum { MOST_NAMES = 16, MOST_OPEN = 8, RUNTIME_ERROR = 172 };
 /* What a name stands for: one of these. */
 typedef struct bound_name {
     char name[32];
-    dt_strategy *strategy;  /* lent */
-    dt_strategy *made;      /* held: the same, where the program made it */
-    dt_variable *variable;  /* held */
-    size_t line;            /* of a def, plus 1 */
+    dt_strategy *strategy; /* lent */
+    dt_strategy *made;     /* held: the same, where the program made it */
+    dt_variable *variable; /* held */
+    size_t line;           /* of a def, plus 1 */
 } bound_name;
 
 typedef struct program {
@@ -21,19 +22,19 @@ typedef struct program {
     verdict *v;
     dt_strategy *s, *t, *base; /* base: current before the program, the default one */
     const json_t *lines;
-    json_t *seen;              /* list: of each observation, or of each replica's */
-    dt_values *result;         /* of the last call with one */
-    dt_tensor *tensor;         /* likewise */
-    dt_variable *variable;     /* made by a step */
-    const py *within;          /* the call in a step; NULL: the block of a def at `block` */
+    json_t *seen;          /* list: of each observation, or of each replica's */
+    dt_values *result;     /* of the last call with one */
+    dt_tensor *tensor;     /* likewise */
+    dt_variable *variable; /* made by a step */
+    const py *within;      /* the call in a step; NULL: the block of a def at `block` */
     size_t block;
-    dt_trace *trace;           /* of the step that is recorded */
+    dt_trace *trace; /* of the step that is recorded */
     const dt_strategy *running;
-    dt_scope open[MOST_OPEN];  /* entered by __enter__, outside of `with` */
+    dt_scope open[MOST_OPEN]; /* entered by __enter__, outside of `with` */
     int n_open;
     bound_name name[MOST_NAMES];
     int n_names;
-    dt_status *error;          /* the first that nothing caught */
+    dt_status *error; /* the first that nothing caught */
 } program;
 
 /* The first error that nothing caught counts. */

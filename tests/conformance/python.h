@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recorded cases hold programs, functions and pipelines in words of Python's shape. This reads one expression of them into a tree:
+ * Recorded cases hold programs, functions and pipelines in words of Python's shape. This reads one
+ * expression of them into a tree:
  *
  *     numbers, 'strings', names, None          a.b, f(x, key=y), x[i], [a..b]
  *     [..], (.., ..), {key: ..}                + - * / // % **, comparisons, and or not
@@ -14,23 +15,40 @@
 #include <stdbool.h>
 
 typedef enum py_kind {
-    PY_NUMBER, PY_STRING, PY_NAME, PY_ATTRIBUTE, PY_CALL, PY_LIST, PY_TUPLE, PY_DICT, PY_INDEX, PY_RANGE, PY_BINARY, PY_UNARY, PY_LAMBDA,
+    PY_NUMBER,
+    PY_STRING,
+    PY_NAME,
+    PY_ATTRIBUTE,
+    PY_CALL,
+    PY_LIST,
+    PY_TUPLE,
+    PY_DICT,
+    PY_INDEX,
+    PY_RANGE,
+    PY_BINARY,
+    PY_UNARY,
+    PY_LAMBDA,
     PY_KEYWORD
 } py_kind;
 
 typedef struct py {
     py_kind kind;
-    char *text;      /* a string, a name, an operator; of an ATTRIBUTE and a KEYWORD the name, also of an entry of a DICT */
+    /* a string, a name, an operator; of an ATTRIBUTE and a KEYWORD the name, also of an entry of
+     * a DICT */
+    char *text;
     double number;
-    bool real;       /* written with a point or an exponent */
+    bool real; /* written with a point or an exponent */
     int n;
-    struct py **in;  /* CALL: what is called, arguments; ATTRIBUTE, INDEX: of what; LAMBDA: parameters, then the body */
+    /* CALL: what is called, arguments; ATTRIBUTE, INDEX: of what; LAMBDA: parameters, then the
+     * body */
+    struct py **in;
 } py;
 
 /* NULL with what is wrong in *why, which may be NULL. */
 py *py_read(const char *text, const char **why);
 void py_free(py *p);
-/* The last part of a name, whatever module it is found in: "reduce_sum" of tf.math.reduce_sum; "" where it is none. */
+/* The last part of a name, whatever module it is found in: "reduce_sum" of tf.math.reduce_sum; ""
+ * where it is none. */
 const char *py_name(const py *p);
 /* The name that is called; "" where nothing is. */
 const char *py_called(const py *p);

@@ -15,13 +15,12 @@ typedef struct loop {
     dt_optimizer *optimizer;
     dt_function *step;
     mlp_digits *digits;
-    int at;                      /* the next row */
-    double hits, examples;       /* of the running accuracy */
+    int at;                /* the next row */
+    double hits, examples; /* of the running accuracy */
 } loop;
 
 /* x (B, 784), y (B) or (B, 10) */
-static void train_step(dt_trace *t, void *user)
-{
+static void train_step(dt_trace *t, void *user) {
     const loop *l = user;
     dt_value p = dt_model_call(l->model, dt_arg(t, "x"), DT_TRAINING);
     dt_value loss = dt_loss_call(l->loss, dt_arg(t, "y"), p);
@@ -31,8 +30,7 @@ static void train_step(dt_trace *t, void *user)
     dt_return(t, "p", p);
 }
 
-static void gradient_step(dt_trace *t, void *user)
-{
+static void gradient_step(dt_trace *t, void *user) {
     const loop *l = user;
     dt_value p = dt_model_call(l->model, dt_arg(t, "x"), DT_TRAINING);
     dt_value loss = dt_loss_call(l->loss, dt_arg(t, "y"), p);
@@ -44,24 +42,23 @@ static void gradient_step(dt_trace *t, void *user)
     dt_return(t, "p", p);
 }
 
-static bool open_loop(verdict *v, const golden_case *c, void (*step)(dt_trace *t, void *user), loop *l)
-{
-    *l = (loop){ .c = mlp_read(c), .digits = mlp_draw() };
+static bool open_loop(verdict *v, const golden_case *c, void (*step)(dt_trace *t, void *user),
+                      loop *l) {
+    *l = (loop){.c = mlp_read(c), .digits = mlp_draw()};
     l->strategy = mlp_mirrored(v, l->c.replicas);
-    if (!l->strategy)
-        return false;
+    if (!l->strategy) return false;
     DT_SCOPE(l->strategy) {
         l->model = mlp_model(v, &l->c);
         expect_ok(v, "the loss", dt_loss_create(&l->loss, "%s", l->c.loss));
-        expect_ok(v, "the loss", dt_loss_set_average(l->loss, DT_REPLICA_AVERAGE)); /* as recorded, also where the rows are uneven */
+        /* as recorded, also where the rows are uneven */
+        expect_ok(v, "the loss", dt_loss_set_average(l->loss, DT_REPLICA_AVERAGE));
         expect_ok(v, "the optimizer", dt_optimizer_create(&l->optimizer, "%s", l->c.optimizer));
     }
     expect_ok(v, "the step", dt_function_create(&l->step, step, l));
     return v->differences == 0;
 }
 
-static void close_loop(loop *l)
-{
+static void close_loop(loop *l) {
     dt_function_unref(l->step);
     dt_optimizer_unref(l->optimizer);
     dt_loss_unref(l->loss);
@@ -71,9 +68,9 @@ static void close_loop(loop *l)
     mlp_case_release(&l->c);
 }
 
-/* The next batch of data.batch(batch).repeat(), cut as the original cut it: every replica gets ceil(rows / replicas) rows while they last. */
-static dt_values *next_batch(verdict *v, loop *l, int *rows)
-{
+/* The next batch of data.batch(batch).repeat(), cut as the original cut it: every replica gets
+ * ceil(rows / replicas) rows while they last. */
+static dt_values *next_batch(verdict *v, loop *l, int *rows) {
     dt_tensor *x[MOST_REPLICAS], *y[MOST_REPLICAS];
     int total = MLP_ROWS - l->at < l->c.batch ? MLP_ROWS - l->at : l->c.batch;
     int each = (total + l->c.replicas - 1) / l->c.replicas;
@@ -97,8 +94,7 @@ static dt_values *next_batch(verdict *v, loop *l, int *rows)
     return batch;
 }
 
-static dt_values *run_step(verdict *v, loop *l, int *rows)
-{
+static dt_values *run_step(verdict *v, loop *l, int *rows) {
     dt_values *batch = next_batch(v, l, rows), *results = NULL;
 
     if (v->differences == 0)
@@ -109,34 +105,29 @@ static dt_values *run_step(verdict *v, loop *l, int *rows)
 
 /* ---- what is compared after a step ---- */
 
-static double element(const dt_tensor *t, int64_t i)
-{
+static double element(const dt_tensor *t, int64_t i) {
     const void *data = dt_tensor_data(t);
-    return dt_tensor_dtype(t) == DT_FLOAT64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
+    return dt_tensor_dtype(t) == DT_FLOAT64 ? ((const double *)data)[i]
+                                            : (double)((const float *)data)[i];
 }
 
-static int best_class(const dt_tensor *p, int row)
-{
+static int best_class(const dt_tensor *p, int row) {
     int best = 0;
     for (int k = 1; k < MLP_CLASSES; k++)
-        if (element(p, row * MLP_CLASSES + k) > element(p, row * MLP_CLASSES + best))
-            best = k;
+        if (element(p, row * MLP_CLASSES + k) > element(p, row * MLP_CLASSES + best)) best = k;
     return best;
 }
 
 /* `first` is the batch's first row. */
-static void count_hits(loop *l, const dt_values *results, const int *rows, int first)
-{
+static void count_hits(loop *l, const dt_values *results, const int *rows, int first) {
     for (int r = 0; r < l->c.replicas; r++) {
         const dt_tensor *p = dt_values_local(results, "p", r);
-        for (int i = 0; i < rows[r]; i++)
-            l->hits += best_class(p, i) == l->digits->label[first++];
+        for (int i = 0; i < rows[r]; i++) l->hits += best_class(p, i) == l->digits->label[first++];
         l->examples += rows[r];
     }
 }
 
-static void expect_step(verdict *v, loop *l, const dt_values *results, const int *rows, int step)
-{
+static void expect_step(verdict *v, loop *l, const dt_values *results, const int *rows, int step) {
     const json_t *out = v->c->out;
     const json_t *losses = json_array_get(json_object_get(out, "per_replica_loss"), (size_t)step);
     const json_t *sizes = json_array_get(json_object_get(out, "per_replica_batch"), (size_t)step);
@@ -145,17 +136,19 @@ static void expect_step(verdict *v, loop *l, const dt_values *results, const int
 
     snprintf(what, sizeof what, "step %d", step);
     for (int r = 0; r < l->c.replicas; r++) {
-        expect_double(v, what, json_array_get(losses, (size_t)r), dt_tensor_item(dt_values_local(results, "loss", r)), LOSSES);
+        expect_double(v, what, json_array_get(losses, (size_t)r),
+                      dt_tensor_item(dt_values_local(results, "loss", r)), LOSSES);
         expect_int(v, what, json_array_get(sizes, (size_t)r), rows[r]);
     }
     expect_ok(v, what, dt_strategy_reduce(l->strategy, DT_SUM, results, "loss", DT_NO_AXIS, &sum));
-    expect_double(v, what, json_array_get(json_object_get(out, "reduced_sum_loss"), (size_t)step), dt_tensor_item(sum), LOSSES);
-    expect_double(v, what, json_array_get(json_object_get(out, "running_accuracy"), (size_t)step), l->hits / l->examples, LOSSES);
+    expect_double(v, what, json_array_get(json_object_get(out, "reduced_sum_loss"), (size_t)step),
+                  dt_tensor_item(sum), LOSSES);
+    expect_double(v, what, json_array_get(json_object_get(out, "running_accuracy"), (size_t)step),
+                  l->hits / l->examples, LOSSES);
     dt_tensor_unref(sum);
 }
 
-static void run_mlp_train(const golden_case *c, verdict *v)
-{
+static void run_mlp_train(const golden_case *c, verdict *v) {
     int rows[MOST_REPLICAS];
     loop l;
 
@@ -169,24 +162,20 @@ static void run_mlp_train(const golden_case *c, verdict *v)
         }
         dt_values_unref(results);
     }
-    if (open)
-        mlp_expect_weights(v, json_object_get(c->out, "final"), l.model);
+    if (open) mlp_expect_weights(v, json_object_get(c->out, "final"), l.model);
     close_loop(&l);
 }
 
 /* ---- the first batch, with its gradients ---- */
 
-static void expect_generated(verdict *v, const json_t *want, const loop *l)
-{
+static void expect_generated(verdict *v, const json_t *want, const loop *l) {
     const json_t *first = json_object_get(want, "labels_first_16"), *x;
     dt_tensor *all = mlp_images(v, l->digits, 0, MLP_ROWS, l->c.dtype);
     int64_t sum = 0;
     size_t i;
 
-    json_array_foreach(first, i, x)
-        expect_int(v, "label", x, l->digits->label[i]);
-    for (i = 0; i < MLP_ROWS; i++)
-        sum += l->digits->label[i];
+    json_array_foreach(first, i, x) expect_int(v, "label", x, l->digits->label[i]);
+    for (i = 0; i < MLP_ROWS; i++) sum += l->digits->label[i];
     expect_int(v, "sum of labels", json_object_get(want, "labels_sum"), sum);
     mlp_expect_summary(v, "x", json_object_get(want, "x"), all);
     dt_tensor_unref(all);
@@ -194,41 +183,41 @@ static void expect_generated(verdict *v, const json_t *want, const loop *l)
         const json_t *summary = json_object_get(want, mlp_names[i]);
         dt_tensor *w = NULL;
         expect_ok(v, mlp_paths[i], dt_model_get_weight(l->model, mlp_paths[i], &w));
-        if (summary)
-            mlp_expect_summary(v, mlp_names[i], summary, w);
+        if (summary) mlp_expect_summary(v, mlp_names[i], summary, w);
         dt_tensor_unref(w);
     }
 }
 
-static void expect_first_batch(verdict *v, const dt_values *results)
-{
-    const json_t *gradients = json_object_get(v->c->out, "gradients"), *row = json_object_get(v->c->out, "probabilities_row_0");
+static void expect_first_batch(verdict *v, const dt_values *results) {
+    const json_t *gradients = json_object_get(v->c->out, "gradients"),
+                 *row = json_object_get(v->c->out, "probabilities_row_0");
     const dt_tensor *p = dt_values_local(results, "p", 0);
 
-    expect_double(v, "loss", json_object_get(v->c->out, "loss"), dt_tensor_item(dt_values_local(results, "loss", 0)), LOSSES);
+    expect_double(v, "loss", json_object_get(v->c->out, "loss"),
+                  dt_tensor_item(dt_values_local(results, "loss", 0)), LOSSES);
     for (size_t k = 0; k < MLP_CLASSES; k++)
-        expect_double(v, "probability", json_array_get(json_object_get(row, "data"), k), element(p, (int64_t)k), PRODUCTS);
+        expect_double(v, "probability", json_array_get(json_object_get(row, "data"), k),
+                      element(p, (int64_t)k), PRODUCTS);
     for (int i = 0; i < MLP_WEIGHTS; i++)
-        mlp_expect_summary(v, mlp_names[i], json_object_get(gradients, mlp_names[i]), dt_values_local(results, mlp_paths[i], 0));
+        mlp_expect_summary(v, mlp_names[i], json_object_get(gradients, mlp_names[i]),
+                           dt_values_local(results, mlp_paths[i], 0));
 }
 
-static void run_first_batch(const golden_case *c, verdict *v)
-{
+static void run_first_batch(const golden_case *c, verdict *v) {
     int rows[MOST_REPLICAS];
     loop l;
 
     if (open_loop(v, c, gradient_step, &l)) {
         expect_generated(v, json_object_get(c->out, "generated"), &l);
         dt_values *results = run_step(v, &l, rows);
-        if (results)
-            expect_first_batch(v, results);
+        if (results) expect_first_batch(v, results);
         dt_values_unref(results);
     }
     close_loop(&l);
 }
 
 const golden_op train_mlp_ops[] = {
-    { "mlp_first_batch", run_first_batch, NULL },
-    { "mlp_train", run_mlp_train, NULL },
-    { 0 },
+    {"mlp_first_batch", run_first_batch, NULL},
+    {"mlp_train", run_mlp_train, NULL},
+    {0},
 };

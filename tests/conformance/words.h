@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of pipelines at work: their arguments (words.c) and the functions of elements among them (words_map.c). */
+/* Words of pipelines at work: their arguments (words.c) and the functions of elements among them
+ * (words_map.c). */
 #ifndef TESTS_CONFORMANCE_WORDS_H
 #define TESTS_CONFORMANCE_WORDS_H
 
@@ -18,7 +19,8 @@ typedef struct call {
 dt_status *words_broken(words *w, const char *name, const char *why);
 const py *words_argument(const call *c, int i, const char *keyword);
 /* A number; `otherwise` when it is not given, or None. False: a difference, or an error in *s. */
-bool words_integer(const call *c, int i, const char *keyword, int64_t otherwise, int64_t *out, dt_status **s);
+bool words_integer(const call *c, int i, const char *keyword, int64_t otherwise, int64_t *out,
+                   dt_status **s);
 /* Kept as long as the words. */
 void *words_keep(words *w, void *p);
 dt_status *words_read_files(words *w, int64_t cycle, dt_dataset **d);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* split, assign and replicate: the documents' programs, and that the numbers are those of the same step without annotations. */
+/* split, assign and replicate: the documents' programs, and that the numbers are those of the same
+ * step without annotations. */
 #define _GNU_SOURCE
 #include "../strategy/kit.h"
 
@@ -12,9 +13,8 @@ typedef struct placed {
 enum { PLAIN, ASSIGN, REPLICATE, SPLIT };
 
 /* A mesh of 2 x 2 x 2 chips of 2 cores on 2 hosts, where the documents' [1, 2, 2, 2] fits. */
-static dt_strategy *cube(const int64_t block[4], int replicas, bool spmd)
-{
-    static const int64_t mesh[4] = { 2, 2, 2, 2 }, shape[3] = { 2, 8, 4 };
+static dt_strategy *cube(const int64_t block[4], int replicas, bool spmd) {
+    static const int64_t mesh[4] = {2, 2, 2, 2}, shape[3] = {2, 8, 4};
     int64_t at[64];
     const dt_topology *lent = NULL;
     dt_topology *t = NULL;
@@ -25,12 +25,15 @@ static dt_strategy *cube(const int64_t block[4], int replicas, bool spmd)
     for (int i = 0; i < 16; i++)
         for (int d = 0; d < 4; d++)
             at[4 * i + d] = d == 3 ? i & 1 : d == 2 ? i >> 3 : (i >> (d + 1)) & 1;
-    OK(dt_topology_create(&t, &(dt_topology_options){ mesh, 4, at, shape, 3 }));
+    OK(dt_topology_create(&t, &(dt_topology_options){mesh, 4, at, shape, 3}));
     OK(dt_tpu_resolver_of_topology(&r, "worker", t));
     OK(dt_tpu_connect(r));
     OK(dt_tpu_initialize(r, &lent));
-    OK(dt_device_assignment_build(&a, lent, &(dt_device_assignment_options){ .computation_shape = block, .shape_rank = 4, .num_replicas = replicas }));
-    OK(dt_tpu_strategy(&s, r, &(dt_tpu_options){ .device_assignment = a, .spmd = spmd }));
+    OK(dt_device_assignment_build(&a, lent,
+                                  &(dt_device_assignment_options){.computation_shape = block,
+                                                                  .shape_rank = 4,
+                                                                  .num_replicas = replicas}));
+    OK(dt_tpu_strategy(&s, r, &(dt_tpu_options){.device_assignment = a, .spmd = spmd}));
     dt_strategy_set_engine(s, 2, DT_KERNELS_OPENBLAS);
     dt_device_assignment_unref(a);
     dt_resolver_unref(r);
@@ -41,35 +44,32 @@ static dt_strategy *cube(const int64_t block[4], int replicas, bool spmd)
 /* ---- the documents' programs ---- */
 
 /* features, _ = inputs; output = tf.add(features, features), on logical device 0 */
-static void add_on_device_0(dt_trace *t, void *user)
-{
+static void add_on_device_0(dt_trace *t, void *user) {
     placed *my = user;
     dt_value x = dt_arg(t, "features"), y = dt_add(x, x);
     dt_sharding where;
 
-    if (my->mode == ASSIGN)
-        y = dt_strategy_assign_to_logical_device(my->s, y, 0);
-    if (my->mode == REPLICATE)
-        y = dt_strategy_replicate_to_logical_devices(my->s, y);
+    if (my->mode == ASSIGN) y = dt_strategy_assign_to_logical_device(my->s, y, 0);
+    if (my->mode == REPLICATE) y = dt_strategy_replicate_to_logical_devices(my->s, y);
     if (my->mode != PLAIN) {
         assert_true(dt_sharding_of(y, &where));
-        assert_int_equal(where.kind, my->mode == ASSIGN ? DT_SHARDING_MAXIMAL : DT_SHARDING_REPLICATED);
+        assert_int_equal(where.kind,
+                         my->mode == ASSIGN ? DT_SHARDING_MAXIMAL : DT_SHARDING_REPLICATED);
         assert_int_equal(where.first_device, 0);
     }
     dt_return(t, "output", y);
 }
 
-static void test_assign_and_replicate_keep_the_value(void **state)
-{
-    static const int64_t pair[4] = { 1, 1, 1, 2 };
+static void test_assign_and_replicate_keep_the_value(void **state) {
+    static const int64_t pair[4] = {1, 1, 1, 2};
 
     (void)state;
     for (int replicas = 1; replicas <= 4; replicas *= 4)
         for (int mode = PLAIN; mode <= REPLICATE; mode++) {
-            placed my = { .s = cube(pair, replicas, false), .mode = mode };
+            placed my = {.s = cube(pair, replicas, false), .mode = mode};
             dt_values *args = values(), *out = NULL;
             dt_function *f = NULL;
-            int64_t rows[4] = { 2, 2, 2, 2 };
+            int64_t rows[4] = {2, 2, 2, 2};
             give_rows(args, "features", rows, replicas);
             OK(dt_function_create(&f, add_on_device_0, &my));
             OK(dt_strategy_run(my.s, f, args, &out));
@@ -83,13 +83,13 @@ static void test_assign_and_replicate_keep_the_value(void **state)
 }
 
 /* images split [1, 2, 4, 1], labels and logits replicated, a loss and its gradients. */
-static void loss_step(dt_trace *t, void *user)
-{
+static void loss_step(dt_trace *t, void *user) {
     placed *my = user;
     dt_value images = dt_arg(t, "images"), labels = dt_arg(t, "labels"), logits, loss;
 
     if (my->mode == SPLIT)
-        images = dt_strategy_split_to_logical_devices(my->s, images, (const int64_t[]){ 1, 2, 4, 1 }, 4);
+        images =
+            dt_strategy_split_to_logical_devices(my->s, images, (const int64_t[]){1, 2, 4, 1}, 4);
     logits = dt_model_call(my->m, images, DT_TRAINING);
     if (my->mode == SPLIT) {
         labels = dt_strategy_replicate_to_logical_devices(my->s, labels);
@@ -104,21 +104,21 @@ static void loss_step(dt_trace *t, void *user)
 }
 
 /* The step's results; the images are 2 of 4 x 8 x 3. */
-static dt_values *run_loss_step(dt_strategy *s, int mode)
-{
-    placed my = { .s = s, .mode = mode };
+static dt_values *run_loss_step(dt_strategy *s, int mode) {
+    placed my = {.s = s, .mode = mode};
     dt_values *args = values(), *out = NULL;
     dt_function *f = NULL;
     double x[2 * 4 * 8 * 3];
 
-    for (int i = 0; i < 2 * 4 * 8 * 3; i++)
-        x[i] = (i * 37 % 101) / 50.0 - 1;
-    dt_tensor *images = tensor(DT_FLOAT32, 4, (int64_t[]){ 2, 4, 8, 3 }, x), *labels = tensor(DT_INT32, 1, (int64_t[]){ 2 }, X(1, 4));
+    for (int i = 0; i < 2 * 4 * 8 * 3; i++) x[i] = (i * 37 % 101) / 50.0 - 1;
+    dt_tensor *images = tensor(DT_FLOAT32, 4, (int64_t[]){2, 4, 8, 3}, x),
+              *labels = tensor(DT_INT32, 1, (int64_t[]){2}, X(1, 4));
     give_each(args, "images", &images, 1);
     give_each(args, "labels", &labels, 1);
     DT_SCOPE(s)
-        OK(dt_model_create(&my.m, "- Input: {shape: [4, 8, 3]}\n- Conv2D: {filters: 4, kernel_size: 3, padding: same, activation: relu}\n"
-                                  "- MaxPooling2D: {pool_size: 2}\n- Flatten\n- Dense: {units: 5}\n"));
+    OK(dt_model_create(&my.m, "- Input: {shape: [4, 8, 3]}\n- Conv2D: {filters: 4, kernel_size: 3, "
+                              "padding: same, activation: relu}\n"
+                              "- MaxPooling2D: {pool_size: 2}\n- Flatten\n- Dense: {units: 5}\n"));
     OK(dt_loss_create(&my.loss, "SparseCategoricalCrossentropy: {from_logits: true}"));
     OK(dt_function_create(&f, loss_step, &my));
     OK(dt_strategy_run(s, f, args, &out));
@@ -129,9 +129,8 @@ static dt_values *run_loss_step(dt_strategy *s, int mode)
     return out;
 }
 
-static void test_split_computes_what_one_device_does(void **state)
-{
-    static const int64_t block[4] = { 1, 2, 2, 2 };
+static void test_split_computes_what_one_device_does(void **state) {
+    static const int64_t block[4] = {1, 2, 2, 2};
     dt_strategy *one = mirrored(1);
     dt_values *want = run_loss_step(one, PLAIN);
 
@@ -157,10 +156,10 @@ static void test_split_computes_what_one_device_does(void **state)
 }
 
 /* Tile i holds rows and columns [begin, begin + size): 2 parts of the width, 4 of the height. */
-static void tiles_step(dt_trace *t, void *user)
-{
+static void tiles_step(dt_trace *t, void *user) {
     placed *my = user;
-    dt_value x = dt_strategy_split_to_logical_devices(my->s, dt_arg(t, "images"), (const int64_t[]){ 1, 2, 4, 1 }, 4);
+    dt_value x = dt_strategy_split_to_logical_devices(my->s, dt_arg(t, "images"),
+                                                      (const int64_t[]){1, 2, 4, 1}, 4);
     int64_t begin[8], size[8];
 
     for (int i = 0; i < 8; i++) {
@@ -175,18 +174,16 @@ static void tiles_step(dt_trace *t, void *user)
     dt_return(t, "images", x);
 }
 
-static void test_split_is_two_by_four_tiles(void **state)
-{
-    static const int64_t block[4] = { 1, 2, 2, 2 };
-    placed my = { .s = cube(block, 1, true) };
+static void test_split_is_two_by_four_tiles(void **state) {
+    static const int64_t block[4] = {1, 2, 2, 2};
+    placed my = {.s = cube(block, 1, true)};
     dt_values *args = values(), *out = NULL;
     dt_function *f = NULL;
     double x[4 * 8 * 3];
 
     (void)state;
-    for (int i = 0; i < 4 * 8 * 3; i++)
-        x[i] = i;
-    dt_tensor *image = tensor(DT_FLOAT32, 4, (int64_t[]){ 1, 4, 8, 3 }, x);
+    for (int i = 0; i < 4 * 8 * 3; i++) x[i] = i;
+    dt_tensor *image = tensor(DT_FLOAT32, 4, (int64_t[]){1, 4, 8, 3}, x);
     give_each(args, "images", &image, 1);
     OK(dt_function_create(&f, tiles_step, &my));
     OK(dt_strategy_run(my.s, f, args, &out));
@@ -206,17 +203,16 @@ typedef struct refused {
     int device;
 } refused;
 
-static void refused_step(dt_trace *t, void *user)
-{
+static void refused_step(dt_trace *t, void *user) {
     const refused *my = user;
     dt_value x = dt_arg(t, "x");
-    dt_return(t, "x", my->parts ? dt_strategy_split_to_logical_devices(my->p.s, x, my->by, my->parts)
-                                : dt_strategy_assign_to_logical_device(my->p.s, x, my->device));
+    dt_return(t, "x",
+              my->parts ? dt_strategy_split_to_logical_devices(my->p.s, x, my->by, my->parts)
+                        : dt_strategy_assign_to_logical_device(my->p.s, x, my->device));
 }
 
-static void test_value_errors_of_the_documents(void **state)
-{
-    static const int64_t pair[4] = { 1, 1, 1, 2 };
+static void test_value_errors_of_the_documents(void **state) {
+    static const int64_t pair[4] = {1, 1, 1, 2};
     static const struct row {
         bool spmd;
         int parts;
@@ -224,16 +220,18 @@ static void test_value_errors_of_the_documents(void **state)
         int device;
         const char *text;
     } rows[] = {
-        { false, 0, { 0 }, 2, "2" },        { false, 0, { 0 }, -1, "-1" },     { true, 0, { 0 }, 0, "spmd" },
-        { true, 1, { 2 }, 0, "1" },         { true, 2, { 1, 1 }, 0, "2" },     { true, 2, { 1, 2 }, 0, "3" },
+        {false, 0, {0}, 2, "2"}, {false, 0, {0}, -1, "-1"}, {true, 0, {0}, 0, "spmd"},
+        {true, 1, {2}, 0, "1"},  {true, 2, {1, 1}, 0, "2"}, {true, 2, {1, 2}, 0, "3"},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        refused my = { .p = { .s = cube(pair, 1, rows[i].spmd) }, .parts = rows[i].parts, .device = rows[i].device };
+        refused my = {.p = {.s = cube(pair, 1, rows[i].spmd)},
+                      .parts = rows[i].parts,
+                      .device = rows[i].device};
         dt_values *args = values();
         dt_function *f = NULL;
-        dt_tensor *x = tensor(DT_FLOAT32, 2, (int64_t[]){ 2, 3 }, X(1, 2, 3, 4, 5, 6));
+        dt_tensor *x = tensor(DT_FLOAT32, 2, (int64_t[]){2, 3}, X(1, 2, 3, 4, 5, 6));
         memcpy(my.by, rows[i].by, sizeof my.by);
         give_each(args, "x", &x, 1);
         OK(dt_function_create(&f, refused_step, &my));
@@ -249,8 +247,7 @@ static void test_value_errors_of_the_documents(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_assign_and_replicate_keep_the_value),
         cmocka_unit_test(test_split_computes_what_one_device_does),

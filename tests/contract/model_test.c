@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What may stand inside a scope and what outside: compile, fit, evaluate, predict, save, load and restore give the same numbers in both places,
- * variables are read and written in both, and what is loaded inside a scope is distributed and goes on training.
+ * What may stand inside a scope and what outside: compile, fit, evaluate, predict, save, load and
+ * restore give the same numbers in both places, variables are read and written in both, and what is
+ * loaded inside a scope is distributed and goes on training.
  */
 #include "../strategy/kit.h"
 
-static const char layers[] = "- Input: {name: x, shape: [3]}\n- Dense: {units: 4, activation: tanh}\n- Dense: {units: 1}\n";
-static const char settings[] = "{optimizer: {Adam: {learning_rate: 0.05}}, loss: MeanSquaredError, metrics: [mae]}";
+static const char layers[] =
+    "- Input: {name: x, shape: [3]}\n- Dense: {units: 4, activation: tanh}\n- Dense: {units: 1}\n";
+static const char settings[] =
+    "{optimizer: {Adam: {learning_rate: 0.05}}, loss: MeanSquaredError, metrics: [mae]}";
 
-static dt_dataset *examples(void)
-{
+static dt_dataset *examples(void) {
     dt_values *v = values();
     dt_dataset *d = NULL;
     double x[24 * 3], y[24];
 
     for (int i = 0; i < 24; i++) {
-        for (int k = 0; k < 3; k++)
-            x[3 * i + k] = ((i * 7 + k * 5) % 11) / 5.0 - 1;
+        for (int k = 0; k < 3; k++) x[3 * i + k] = ((i * 7 + k * 5) % 11) / 5.0 - 1;
         y[i] = x[3 * i] - 0.5 * x[3 * i + 1] + 0.25;
     }
-    give(v, "x", tensor(DT_FLOAT32, 2, (int64_t[]){ 24, 3 }, x));
-    give(v, "y", tensor(DT_FLOAT32, 2, (int64_t[]){ 24, 1 }, y));
+    give(v, "x", tensor(DT_FLOAT32, 2, (int64_t[]){24, 3}, x));
+    give(v, "y", tensor(DT_FLOAT32, 2, (int64_t[]){24, 1}, y));
     OK(dt_dataset_from_values(&d, v, "{global_batch_size: 8, shuffle: false}"));
     dt_values_unref(v);
     return d;
@@ -32,19 +33,17 @@ typedef struct story {
     char sha[80], again[80], restored[80];
 } story;
 
-static void save_and_restore(dt_model *m, dt_strategy *s, bool inside, story *out)
-{
+static void save_and_restore(dt_model *m, dt_strategy *s, bool inside, story *out) {
     dt_model *other = NULL;
     dt_dataset *d = examples();
 
     snprintf(out->sha, sizeof out->sha, "%s", dt_model_weights_sha256(m));
-    if (inside)
-        DT_SCOPE(s)
-            OK(dt_model_save(m, "build/tmp/strategy/contract-model"));
-    else
-        OK(dt_model_save(m, "build/tmp/strategy/contract-model"));
-    DT_SCOPE(s) /* loading creates variables: so that they are distributed, and it goes on training */
-        OK(dt_model_load(&other, "build/tmp/strategy/contract-model"));
+    if (inside) DT_SCOPE(s)
+    OK(dt_model_save(m, "build/tmp/strategy/contract-model"));
+    else OK(dt_model_save(m, "build/tmp/strategy/contract-model"));
+    /* loading creates variables: so that they are distributed, and it goes on training */
+    DT_SCOPE(s)
+    OK(dt_model_load(&other, "build/tmp/strategy/contract-model"));
     snprintf(out->again, sizeof out->again, "%s", dt_model_weights_sha256(other));
     OK(dt_model_fit(other, d, NULL, "{epochs: 2}"));
     OK(dt_model_fit(m, d, NULL, "{epochs: 2}"));
@@ -55,8 +54,7 @@ static void save_and_restore(dt_model *m, dt_strategy *s, bool inside, story *ou
     dt_dataset_unref(d);
 }
 
-static void use(dt_model *m, story *out)
-{
+static void use(dt_model *m, story *out) {
     dt_dataset *d = examples();
     dt_history *h = NULL;
     dt_tensor *p = NULL;
@@ -74,27 +72,23 @@ static void use(dt_model *m, story *out)
     dt_dataset_unref(d);
 }
 
-static story told(dt_strategy *s, bool inside)
-{
-    story out = { 0 };
+static story told(dt_strategy *s, bool inside) {
+    story out = {0};
     dt_model *m = NULL;
 
     DT_SCOPE(s) {
         OK(dt_model_create(&m, layers));
         OK(dt_model_seed(m, 3));
-        if (inside)
-            use(m, &out);
+        if (inside) use(m, &out);
     }
-    if (!inside)
-        use(m, &out);
+    if (!inside) use(m, &out);
     save_and_restore(m, s, inside, &out);
     dt_model_unref(m);
     return out;
 }
 
-static void test_inside_and_outside_are_the_same(void **state)
-{
-    dt_strategy *all[] = { mirrored(1), mirrored(2), mirrored(3), tpu("sim:v3-8") };
+static void test_inside_and_outside_are_the_same(void **state) {
+    dt_strategy *all[] = {mirrored(1), mirrored(2), mirrored(3), tpu("sim:v3-8")};
     story first = told(all[0], true);
 
     (void)state;
@@ -113,9 +107,9 @@ static void test_inside_and_outside_are_the_same(void **state)
     }
 }
 
-/* In the scope of another strategy the captured one does not take over: that is an error, as mixing strategies is. */
-static void test_another_scope_is_refused(void **state)
-{
+/* In the scope of another strategy the captured one does not take over: that is an error, as mixing
+ * strategies is. */
+static void test_another_scope_is_refused(void **state) {
     dt_strategy *s = mirrored(2), *other = mirrored(2);
     dt_dataset *d = examples();
     dt_model *m = NULL;
@@ -123,10 +117,10 @@ static void test_another_scope_is_refused(void **state)
 
     (void)state;
     DT_SCOPE(s)
-        OK(dt_model_create(&m, layers));
+    OK(dt_model_create(&m, layers));
     OK(dt_model_compile(m, settings));
     DT_SCOPE(other)
-        bad = dt_model_fit(m, d, NULL, "{epochs: 1}");
+    bad = dt_model_fit(m, d, NULL, "{epochs: 1}");
     assert_string_equal(dt_status_kind(bad), "RuntimeError");
     dt_status_free(bad);
     dt_model_unref(m);
@@ -136,26 +130,23 @@ static void test_another_scope_is_refused(void **state)
 }
 
 /* A variable remembers its strategy: reading and writing it needs no scope. */
-static void test_variables_are_used_in_and_outside_of_the_scope(void **state)
-{
+static void test_variables_are_used_in_and_outside_of_the_scope(void **state) {
     dt_strategy *s = mirrored(3);
     dt_tensor *one = scalar(1), *five = scalar(5), *t = NULL;
     dt_variable *v = NULL, *plain = NULL;
 
     (void)state;
     DT_SCOPE(s)
-        OK(dt_variable_create(&v, one, NULL));
+    OK(dt_variable_create(&v, one, NULL));
     OK(dt_variable_create(&plain, one, NULL));
     assert_string_equal(dt_variable_kind(v), "MirroredVariable");
     assert_int_equal(dt_variable_copies(v), 3);
     assert_string_equal(dt_variable_kind(plain), "Variable");
     assert_int_equal(dt_variable_copies(plain), 1);
     for (int inside = 0; inside < 2; inside++) {
-        if (inside)
-            DT_SCOPE(s)
-                OK(dt_variable_set(v, DT_ASSIGN_ADD, five));
-        else
-            OK(dt_variable_set(v, DT_ASSIGN_ADD, five));
+        if (inside) DT_SCOPE(s)
+        OK(dt_variable_set(v, DT_ASSIGN_ADD, five));
+        else OK(dt_variable_set(v, DT_ASSIGN_ADD, five));
         for (int r = 0; r < 3; r++) {
             OK(dt_variable_local(v, r, &t));
             assert_float_equal(dt_tensor_item(t), 6 + 5 * inside, 0);
@@ -170,15 +161,13 @@ static void test_variables_are_used_in_and_outside_of_the_scope(void **state)
 }
 
 /* A step function and a data set may be made in either place. */
-static void twice(dt_trace *t, void *user)
-{
+static void twice(dt_trace *t, void *user) {
     (void)user;
     dt_value x = dt_arg(t, "value");
     dt_return(t, "twice", dt_add(x, x));
 }
 
-static void test_functions_and_data_sets_are_made_anywhere(void **state)
-{
+static void test_functions_and_data_sets_are_made_anywhere(void **state) {
     dt_strategy *s = mirrored(2);
 
     (void)state;
@@ -203,8 +192,7 @@ static void test_functions_and_data_sets_are_made_anywhere(void **state)
         for (int step = 0; step < 2; step++) {
             OK(dt_iterator_next(it, &batch));
             OK(dt_strategy_run(s, f, batch, &out));
-            for (int r = 0; r < 2; r++)
-                is_local(out, "twice", r, SHAPE(1), X(2 * (2 * step + r)));
+            for (int r = 0; r < 2; r++) is_local(out, "twice", r, SHAPE(1), X(2 * (2 * step + r)));
         }
         dt_values_unref(out);
         dt_values_unref(batch);
@@ -216,8 +204,7 @@ static void test_functions_and_data_sets_are_made_anywhere(void **state)
     dt_strategy_unref(s);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inside_and_outside_are_the_same),
         cmocka_unit_test(test_another_scope_is_refused),

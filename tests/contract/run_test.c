@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run with RunOptions, arguments by position and by name, nests of them, and reduce and gather of the parts of a result, on one host and on several. */
+/* run with RunOptions, arguments by position and by name, nests of them, and reduce and gather of
+ * the parts of a result, on one host and on several. */
 #include "../strategy/kit.h"
 
 /* ---- arguments and results ---- */
 
 /* fn(x, scale=, bias={"a": .., "b": [..]}): y = x * scale + a + b[0], and what it was made of. */
-static void nested(dt_trace *t, void *user)
-{
+static void nested(dt_trace *t, void *user) {
     dt_value x = dt_arg(t, "x"), y = dt_multiply(x, dt_arg(t, "scale"));
 
     (void)user;
@@ -18,8 +18,7 @@ static void nested(dt_trace *t, void *user)
     dt_return(t, "parts/rest/1", dt_constant(t, 7));
 }
 
-static dt_values *nested_arguments(dt_strategy *s)
-{
+static dt_values *nested_arguments(dt_strategy *s) {
     dt_values *args = values();
     int n = dt_strategy_replicas(s);
     dt_tensor **bias = calloc((size_t)n, sizeof *bias);
@@ -38,11 +37,11 @@ static dt_values *nested_arguments(dt_strategy *s)
     return args;
 }
 
-/* Results have the names that fn gave, each with a value per replica, or a single one where it is the same by its nature. */
-static void expect_nest(dt_strategy *s, const dt_values *v)
-{
+/* Results have the names that fn gave, each with a value per replica, or a single one where it is
+ * the same by its nature. */
+static void expect_nest(dt_strategy *s, const dt_values *v) {
     for (int r = 0; r < dt_strategy_replicas(s); r++) {
-        double x = 2 * r, y[] = { 3 * x + 100 * r + 0.5, 3 * (x + 1) + 100 * r + 0.5 };
+        double x = 2 * r, y[] = {3 * x + 100 * r + 0.5, 3 * (x + 1) + 100 * r + 0.5};
         is_local(v, "y", r, SHAPE(2), y);
         is_local(v, "parts/sum", r, SCALAR, X(y[0] + y[1]));
         is_local(v, "parts/rest/0", r, SHAPE(2), X(x, x + 1));
@@ -52,9 +51,8 @@ static void expect_nest(dt_strategy *s, const dt_values *v)
     is_local(v, "parts/rest/1", 0, SCALAR, X(7));
 }
 
-static void test_nests_of_arguments_and_results(void **state)
-{
-    dt_strategy *all[] = { mirrored(2), mirrored(3), tpu("sim:v3-8"), tpu("sim:v3-32") };
+static void test_nests_of_arguments_and_results(void **state) {
+    dt_strategy *all[] = {mirrored(2), mirrored(3), tpu("sim:v3-8"), tpu("sim:v3-32")};
 
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -70,15 +68,13 @@ static void test_nests_of_arguments_and_results(void **state)
     }
 }
 
-static void positional(dt_trace *t, void *user)
-{
+static void positional(dt_trace *t, void *user) {
     (void)user;
     dt_return(t, "difference", dt_subtract(dt_arg_at(t, 0), dt_arg_at(t, 1)));
     dt_return(t, "named", dt_subtract(dt_arg(t, "second"), dt_arg(t, "first")));
 }
 
-static void test_arguments_by_position_and_by_name(void **state)
-{
+static void test_arguments_by_position_and_by_name(void **state) {
     dt_strategy *s = mirrored(2);
     dt_values *args = values(), *v = NULL;
     dt_function *f = NULL;
@@ -103,8 +99,7 @@ typedef struct seen {
     int64_t rows;
 } seen;
 
-static void note_rows(dt_trace *t, void *user)
-{
+static void note_rows(dt_trace *t, void *user) {
     seen *my = user;
     dt_value x = dt_arg(t, "x");
 
@@ -113,25 +108,24 @@ static void note_rows(dt_trace *t, void *user)
     dt_return(t, "sum", dt_reduce_sum(x, 0));
 }
 
-/* Dynamic sizes, the default, record once for all batches; fixed ones record each size, whose rows are a number then. Sums are the same. */
-static void test_run_options(void **state)
-{
-    static const int64_t sizes[][2] = { { 4, 4 }, { 2, 2 }, { 4, 4 } };
-    static const double sums[][2] = { { 6, 22 }, { 1, 5 }, { 6, 22 } };
+/* Dynamic sizes, the default, record once for all batches; fixed ones record each size, whose rows
+ * are a number then. Sums are the same. */
+static void test_run_options(void **state) {
+    static const int64_t sizes[][2] = {{4, 4}, {2, 2}, {4, 4}};
+    static const double sums[][2] = {{6, 22}, {1, 5}, {6, 22}};
 
     (void)state;
     for (int fixed = 0; fixed < 2; fixed++) {
         dt_strategy *s = mirrored(2);
         dt_function *f = NULL;
         dt_values *v = NULL;
-        seen my = { 0 };
+        seen my = {0};
         OK(dt_function_create(&f, note_rows, &my));
         for (int i = 0; i < 3; i++) {
             dt_values *args = values();
             give_rows(args, "x", sizes[i], 2);
-            OK(dt_strategy_run_with(s, f, args, &(dt_step_options){ .fixed_batch_size = fixed }, &v));
-            for (int r = 0; r < 2; r++)
-                is_local(v, "sum", r, SCALAR, &sums[i][r]);
+            OK(dt_strategy_run_with(s, f, args, &(dt_step_options){.fixed_batch_size = fixed}, &v));
+            for (int r = 0; r < 2; r++) is_local(v, "sum", r, SCALAR, &sums[i][r]);
             assert_int_equal(my.rows, fixed ? (i == 2 ? 2 : sizes[i][0]) : -1);
             dt_values_unref(args);
         }
@@ -143,18 +137,18 @@ static void test_run_options(void **state)
 }
 
 /* Replicas with other shapes have no fixed size in common. */
-static void test_fixed_sizes_are_the_same_on_all(void **state)
-{
-    const int64_t rows[] = { 4, 2 };
+static void test_fixed_sizes_are_the_same_on_all(void **state) {
+    const int64_t rows[] = {4, 2};
     dt_strategy *s = mirrored(2);
     dt_values *args = values(), *v = NULL;
     dt_function *f = NULL;
-    seen my = { 0 };
+    seen my = {0};
 
     (void)state;
     give_rows(args, "x", rows, 2);
     OK(dt_function_create(&f, note_rows, &my));
-    dt_status *bad = dt_strategy_run_with(s, f, args, &(dt_step_options){ .fixed_batch_size = true }, &v);
+    dt_status *bad =
+        dt_strategy_run_with(s, f, args, &(dt_step_options){.fixed_batch_size = true}, &v);
     assert_non_null(bad);
     dt_status_free(bad);
     OK(dt_strategy_run_with(s, f, args, NULL, &v));
@@ -168,16 +162,16 @@ static void test_fixed_sizes_are_the_same_on_all(void **state)
 
 /* ---- reduce and gather of a result's parts, over hosts ---- */
 
-static void test_parts_of_a_result_are_reduced(void **state)
-{
-    dt_strategy *all[] = { mirrored(2), tpu("sim:v3-8"), tpu("sim:v3-32") };
+static void test_parts_of_a_result_are_reduced(void **state) {
+    dt_strategy *all[] = {mirrored(2), tpu("sim:v3-8"), tpu("sim:v3-32")};
 
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         dt_values *args = nested_arguments(all[i]), *v = NULL;
         dt_function *f = NULL;
         dt_tensor *t = NULL;
-        double n = dt_strategy_replicas(all[i]), rows = 2 * n, ids = n * (n - 1) / 2, count = rows * (rows - 1) / 2;
+        double n = dt_strategy_replicas(all[i]), rows = 2 * n, ids = n * (n - 1) / 2,
+               count = rows * (rows - 1) / 2;
         OK(dt_function_create(&f, nested, NULL));
         OK(dt_strategy_run(all[i], f, args, &v));
         OK(dt_strategy_reduce(all[i], DT_SUM, v, "parts/sum", DT_NO_AXIS, &t));
@@ -193,8 +187,7 @@ static void test_parts_of_a_result_are_reduced(void **state)
 }
 
 /* The first host of all replicas has the result, in the order of replicas. */
-static void test_gather_on_several_hosts(void **state)
-{
+static void test_gather_on_several_hosts(void **state) {
     dt_strategy *s = tpu("sim:v3-32");
     dt_values *v = values();
     dt_tensor *t = NULL;
@@ -202,13 +195,11 @@ static void test_gather_on_several_hosts(void **state)
 
     (void)state;
     assert_int_equal(dt_strategy_num_hosts(s), 4);
-    for (int r = 0; r < 32; r++)
-        rows[r] = r % 3; /* uneven, some empty */
+    for (int r = 0; r < 32; r++) rows[r] = r % 3; /* uneven, some empty */
     give_rows(v, "x", rows, 32);
     OK(dt_strategy_gather(s, v, "x", 0, &t));
     assert_int_equal(dt_tensor_dim(t, 0), 31);
-    for (int64_t i = 0; i < 31; i++)
-        assert_float_equal(get(t, i), i, 0);
+    for (int64_t i = 0; i < 31; i++) assert_float_equal(get(t, i), i, 0);
     assert_string_equal(dt_tensor_device(t), "/job:worker/replica:0/task:0/device:CPU:0");
     OK(dt_strategy_reduce(s, DT_SUM, v, "x", 0, &t));
     assert_float_equal(dt_tensor_item(t), 31 * 30 / 2, 0);
@@ -226,25 +217,24 @@ typedef struct inside {
     bool gather;
 } inside;
 
-static void combine_within(dt_trace *t, void *user)
-{
+static void combine_within(dt_trace *t, void *user) {
     const inside *my = user;
     dt_tensor *out = NULL;
 
-    dt_trace_fail(t, my->gather ? dt_strategy_gather(my->s, my->v, "x", 0, &out) : dt_strategy_reduce(my->s, DT_SUM, my->v, "x", 0, &out));
+    dt_trace_fail(t, my->gather ? dt_strategy_gather(my->s, my->v, "x", 0, &out)
+                                : dt_strategy_reduce(my->s, DT_SUM, my->v, "x", 0, &out));
     assert_null(out);
 }
 
-static void test_steps_cannot_gather_or_reduce(void **state)
-{
-    const int64_t rows[] = { 2, 2 };
+static void test_steps_cannot_gather_or_reduce(void **state) {
+    const int64_t rows[] = {2, 2};
     dt_strategy *s = mirrored(2);
     dt_values *v = values();
 
     (void)state;
     give_rows(v, "x", rows, 2);
     for (int gather = 0; gather < 2; gather++) {
-        inside my = { s, v, gather };
+        inside my = {s, v, gather};
         dt_function *f = NULL;
         OK(dt_function_create(&f, combine_within, &my));
         dt_status *bad = dt_strategy_run(s, f, NULL, NULL);
@@ -257,16 +247,16 @@ static void test_steps_cannot_gather_or_reduce(void **state)
     dt_strategy_unref(s);
 }
 
-/* A tensor that no replica made: under OneDeviceStrategy and the default strategy it is gathered and reduced as it is. */
-static void test_regular_tensors_on_one_device(void **state)
-{
-    dt_strategy *all[2] = { 0 };
+/* A tensor that no replica made: under OneDeviceStrategy and the default strategy it is gathered
+ * and reduced as it is. */
+static void test_regular_tensors_on_one_device(void **state) {
+    dt_strategy *all[2] = {0};
     dt_values *v = values(), *out = values();
 
     (void)state;
     OK(dt_one_device_strategy(&all[0], "CPU:0"));
     OK(dt_default_strategy(&all[1]));
-    give(v, "x", tensor(DT_FLOAT32, 2, (int64_t[]){ 2, 2 }, X(1, 2, 3, 5)));
+    give(v, "x", tensor(DT_FLOAT32, 2, (int64_t[]){2, 2}, X(1, 2, 3, 5)));
     for (int i = 0; i < 2; i++) {
         dt_tensor *t = NULL;
         OK(dt_strategy_gather(all[i], v, "x", 1, &t));
@@ -286,8 +276,7 @@ static void test_regular_tensors_on_one_device(void **state)
     dt_values_unref(v);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nests_of_arguments_and_results),
         cmocka_unit_test(test_arguments_by_position_and_by_name),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The format csv as jobs use it: values, RFC 4180's forms, and the catalogue of bad files (D40 to D50). */
+/* The format csv as jobs use it: values, RFC 4180's forms, and the catalogue of bad files (D40 to
+ * D50). */
 #define HERE "build/tmp/data-csv"
 #include "files.h"
 
@@ -7,10 +8,10 @@
 
 #define AB "element: {a: {column: a}, b: {column: b, dtype: int32}}"
 
-static dt_status *open_text(dt_dataset **d, const char *text, size_t n, const char *keys)
-{
+static dt_status *open_text(dt_dataset **d, const char *text, size_t n, const char *keys) {
     write_file("x.csv", text, n);
-    return dt_dataset_open(d, "{format: csv, train: " HERE "/x.csv, %s, global_batch_size: 2}", keys);
+    return dt_dataset_open(d, "{format: csv, train: " HERE "/x.csv, %s, global_batch_size: 2}",
+                           keys);
 }
 
 /* ---- forms that are valid ---- */
@@ -25,26 +26,65 @@ typedef struct good_case {
 static const good_case good_cases[] = {
     {"plain", AB, "a,b\n1,2\n3.5,4\n", 2, {1, 3.5F}, {2, 4}},
     {"no line end at the end", AB, "a,b\n1,2\n3,4", 2, {1, 3}, {2, 4}},
-    {"D49 byte order mark and CRLF", AB, "\xef\xbb\xbf" "a,b\r\n1,2\r\n3,4\r\n", 2, {1, 3}, {2, 4}},
+    {"D49 byte order mark and CRLF",
+     AB,
+     "\xef\xbb\xbf"
+     "a,b\r\n1,2\r\n3,4\r\n",
+     2,
+     {1, 3},
+     {2, 4}},
     {"all in quotes", AB, "\"a\",\"b\"\n\"1\",\"2\"\n", 1, {1}, {2}},
     {"columns in another order, one between", AB, "b,z,a\n2,hello,1\n4,,3\n", 2, {1, 3}, {2, 4}},
-    {"quotes, delimiters and line ends in a field", AB, "a,\"z\"\"z\",b\n1,\"x,\"\"y\"\"\r\nz\",2\n3,\"\",4\n", 2, {1, 3}, {2, 4}},
+    {"quotes, delimiters and line ends in a field",
+     AB,
+     "a,\"z\"\"z\",b\n1,\"x,\"\"y\"\"\r\nz\",2\n3,\"\",4\n",
+     2,
+     {1, 3},
+     {2, 4}},
     {"empty lines", AB, "\na,b\n\n1,2\r\n\r\n3,4\n\n\n", 2, {1, 3}, {2, 4}},
     {"blanks around numbers", AB, "a,b\n 1 ,\t2\n", 1, {1}, {2}},
-    {"exponents and signs", AB, "a,b\n-1.5e2,-3\n+.25,+7\n1E-2,0\n", 3, {-150, 0.25F, 0.01F}, {-3, 7, 0}},
-    {"no header", "header: false, element: {a: {column: 0}, b: {column: 2, dtype: int32}}", "1,x,2\n3,y,4\n", 2, {1, 3}, {2, 4}},
+    {"exponents and signs",
+     AB,
+     "a,b\n-1.5e2,-3\n+.25,+7\n1E-2,0\n",
+     3,
+     {-150, 0.25F, 0.01F},
+     {-3, 7, 0}},
+    {"no header",
+     "header: false, element: {a: {column: 0}, b: {column: 2, dtype: int32}}",
+     "1,x,2\n3,y,4\n",
+     2,
+     {1, 3},
+     {2, 4}},
     {"another delimiter", "field_delim: ';', " AB, "a;b\n1;2\n", 1, {1}, {2}},
     {"tabs", "field_delim: \"\\t\", " AB, "a\tb\n1\t2\n", 1, {1}, {2}},
-    {"words", "element: {a: {column: a}, b: {column: s, dtype: int32, vocabulary: [cat, 'a dog', \"\"]}}", "s,a\na dog,1\n\"cat\",2\n,3\n", 3, {1, 2, 3},
+    {"words",
+     "element: {a: {column: a}, b: {column: s, dtype: int32, vocabulary: [cat, 'a dog', \"\"]}}",
+     "s,a\na dog,1\n\"cat\",2\n,3\n",
+     3,
+     {1, 2, 3},
      {1, 0, 2}},
-    {"words need no dtype", "element: {a: {column: a}, b: {column: s, vocabulary: [no, yes]}}", "s,a\nyes,1\nno,2\n", 2, {1, 2}, {1, 0}},
-    {"defaults", "element: {a: {column: a, default_value: -1.5}, b: {column: b, dtype: int32, default_value: 9}}", "a,b\n,\n1,\n ,2\n", 3,
-     {-1.5F, 1, -1.5F}, {9, 9, 2}},
-    {"names in UTF-8", "element: {a: {column: \"h\\u00e9\"}, b: {column: \"a b\", dtype: int32}}", "h\xc3\xa9,a b\n1,2\n", 1, {1}, {2}},
+    {"words need no dtype",
+     "element: {a: {column: a}, b: {column: s, vocabulary: [no, yes]}}",
+     "s,a\nyes,1\nno,2\n",
+     2,
+     {1, 2},
+     {1, 0}},
+    {"defaults",
+     "element: {a: {column: a, default_value: -1.5}, b: {column: b, dtype: int32, default_value: "
+     "9}}",
+     "a,b\n,\n1,\n ,2\n",
+     3,
+     {-1.5F, 1, -1.5F},
+     {9, 9, 2}},
+    {"names in UTF-8",
+     "element: {a: {column: \"h\\u00e9\"}, b: {column: \"a b\", dtype: int32}}",
+     "h\xc3\xa9,a b\n1,2\n",
+     1,
+     {1},
+     {2}},
 };
 
-static void test_forms(void **state)
-{
+static void test_forms(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof good_cases / sizeof *good_cases; i++) {
         const good_case *c = &good_cases[i];
@@ -77,71 +117,115 @@ typedef struct bad_case {
 static const bad_case bad_cases[] = {
     {"D40", AB, "a,b\n1,2\n3,4\n5,6\n7\n", 0, DT_E_DATA_FILE, 65, "x.csv:5:2: 1 field, expected 2"},
     {"D40 more", AB, "a,b\n1,2,3\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:5: 3 fields, expected 2"},
-    {"CR alone", AB, "a,b\r1,2\r3,4\r", 0, DT_E_DATA_FILE, 65, "x.csv:1:4: a carriage return without a line feed"},
-    {"D41", AB, "a,b\n1,2\n1,2\n1,abc\n", 0, DT_E_DATA_FILE, 65, "x.csv:4:3: column 'b': 'abc' is not a valid int32"},
-    {"D41 real", AB, "a,b\n1,2\n1,2\n \"abc\",1\n", 0, DT_E_DATA_FILE, 65, "x.csv:4:2: stray quote in an unquoted field"},
-    {"D41 number", AB, "a,b\nabc,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': 'abc' is not a number"},
-    {"column in characters", AB, "z,a,b\n\xc3\xa9\xc3\xa9,x,1\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:4: column 'a': 'x' is not a number"},
-    {"lines inside fields count", AB, "z,a,b\n\"1\n2\n\",1,1\n1,x,1\n", 0, DT_E_DATA_FILE, 65, "x.csv:5:3: column 'a': 'x' is not a number"},
-    {"behind lines inside", AB, "z,a,b\n\"1\n2\",x,1\n", 0, DT_E_DATA_FILE, 65, "x.csv:3:4: column 'a': 'x' is not a number"},
-    {"hexadecimal", AB, "a,b\n0x10,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': '0x10' is not a number"},
-    {"nan", AB, "a,b\nnan,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': 'nan' is not a number"},
-    {"decimal comma", AB, "a,b\n\"1,5\",2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': '1,5' is not a number"},
-    {"fraction", AB, "a,b\n1,2.0\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:3: column 'b': '2.0' is not a valid int32"},
-    {"escaped", AB, "a,b\n\"\x1b[2J\n\",2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:1: column 'a': '\\x1b[2J\\x0a' is not a number"},
-    {"empty field", AB, "a,b\n1,\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:3: column 'b': '' is empty, and the element"},
+    {"CR alone", AB, "a,b\r1,2\r3,4\r", 0, DT_E_DATA_FILE, 65,
+     "x.csv:1:4: a carriage return without a line feed"},
+    {"D41", AB, "a,b\n1,2\n1,2\n1,abc\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:4:3: column 'b': 'abc' is not a valid int32"},
+    {"D41 real", AB, "a,b\n1,2\n1,2\n \"abc\",1\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:4:2: stray quote in an unquoted field"},
+    {"D41 number", AB, "a,b\nabc,2\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:2:1: column 'a': 'abc' is not a number"},
+    {"column in characters", AB, "z,a,b\n\xc3\xa9\xc3\xa9,x,1\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:2:4: column 'a': 'x' is not a number"},
+    {"lines inside fields count", AB, "z,a,b\n\"1\n2\n\",1,1\n1,x,1\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:5:3: column 'a': 'x' is not a number"},
+    {"behind lines inside", AB, "z,a,b\n\"1\n2\",x,1\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:3:4: column 'a': 'x' is not a number"},
+    {"hexadecimal", AB, "a,b\n0x10,2\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:2:1: column 'a': '0x10' is not a number"},
+    {"nan", AB, "a,b\nnan,2\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:2:1: column 'a': 'nan' is not a number"},
+    {"decimal comma", AB, "a,b\n\"1,5\",2\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:2:1: column 'a': '1,5' is not a number"},
+    {"fraction", AB, "a,b\n1,2.0\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:2:3: column 'b': '2.0' is not a valid int32"},
+    {"escaped", AB, "a,b\n\"\x1b[2J\n\",2\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:2:1: column 'a': '\\x1b[2J\\x0a' is not a number"},
+    {"empty field", AB, "a,b\n1,\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:2:3: column 'b': '' is empty, and the element"},
     {"D42", AB, "", 0, DT_E_DATA_FILE, 65, "x.csv: file is empty"},
     {"only a line end", AB, "\n", 0, DT_E_DATA_EMPTY, 65, "x.csv: no examples"},
     {"D43", AB, "a,b\n", 0, DT_E_DATA_EMPTY, 65, "x.csv: no examples"},
-    {"D44", AB, "a,b\n1,2\n1,\"2\n3,4\n5,6\n", 0, DT_E_DATA_FILE, 65, "x.csv:3:3: quoted field is never closed"},
-    {"text behind quotes", AB, "a,b\n\"1\"2,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:4: text follows a quoted field"},
-    {"quote inside", AB, "a,b\n1\"2,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:2: stray quote in an unquoted field"},
+    {"D44", AB, "a,b\n1,2\n1,\"2\n3,4\n5,6\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:3:3: quoted field is never closed"},
+    {"text behind quotes", AB, "a,b\n\"1\"2,2\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:2:4: text follows a quoted field"},
+    {"quote inside", AB, "a,b\n1\"2,2\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:2:2: stray quote in an unquoted field"},
     {"D46", AB, WITH_NUL("a,b\n1,2\n1,\0\n"), DT_E_DATA_FILE, 65, "x.csv:3:3: NUL byte"},
     {"D46 quoted", AB, WITH_NUL("a,b\n1,2\n1,\"\0\"\n"), DT_E_DATA_FILE, 65, "x.csv:3:4: NUL byte"},
-    {"UTF-16", AB, WITH_NUL("\xff\xfe" "a\0,\0b\0\n\0"), DT_E_DATA_FILE, 65, "x.csv: UTF-16 text is not supported"},
-    {"Latin-1 in a column that is not read", AB, "a,b,c\n1,2,caf\xe9\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:8: byte 0xe9 is not UTF-8"},
-    {"Parquet", AB, WITH_NUL("PAR1\x15\x04\x15\x10\0\0"), DT_E_DATA_FILE, 65, "x.csv: is a Parquet file, not CSV"},
-    {"Excel", AB, WITH_NUL("PK\3\4\x14\0\6\0\x08\0\0\0!\0aaaabbbbcccc\x13\0\0\0[Content_Types].xml"), DT_E_DATA_FILE, 65, "x.csv: is an Office document (.xlsx, .docx), not CSV"},
-    {"SQLite", AB, WITH_NUL("SQLite format 3\0\x10\0"), DT_E_DATA_FILE, 65, "x.csv: is an SQLite database, not CSV"},
-    {"HTML", AB, "\n <!DOCTYPE html>\n<html>", 0, DT_E_DATA_FILE, 65, "x.csv: is an HTML page, not CSV"},
-    {"Git LFS", AB, "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", 0, DT_E_DATA_FILE, 65, "x.csv: is a Git LFS pointer, not CSV"},
+    {"UTF-16", AB,
+     WITH_NUL("\xff\xfe"
+              "a\0,\0b\0\n\0"),
+     DT_E_DATA_FILE, 65, "x.csv: UTF-16 text is not supported"},
+    {"Latin-1 in a column that is not read", AB, "a,b,c\n1,2,caf\xe9\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:2:8: byte 0xe9 is not UTF-8"},
+    {"Parquet", AB, WITH_NUL("PAR1\x15\x04\x15\x10\0\0"), DT_E_DATA_FILE, 65,
+     "x.csv: is a Parquet file, not CSV"},
+    {"Excel", AB,
+     WITH_NUL("PK\3\4\x14\0\6\0\x08\0\0\0!\0aaaabbbbcccc\x13\0\0\0[Content_Types].xml"),
+     DT_E_DATA_FILE, 65, "x.csv: is an Office document (.xlsx, .docx), not CSV"},
+    {"SQLite", AB, WITH_NUL("SQLite format 3\0\x10\0"), DT_E_DATA_FILE, 65,
+     "x.csv: is an SQLite database, not CSV"},
+    {"HTML", AB, "\n <!DOCTYPE html>\n<html>", 0, DT_E_DATA_FILE, 65,
+     "x.csv: is an HTML page, not CSV"},
+    {"Git LFS", AB, "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", 0, DT_E_DATA_FILE,
+     65, "x.csv: is a Git LFS pointer, not CSV"},
     {"JSON", AB, "{\"a\": 1, \"b\": 2}\n", 0, DT_E_DATA_FILE, 65, "x.csv: is JSON, not CSV"},
-    {"JSON array", AB, "[\n  {\"a\": 1, \"b\": 2}\n]\n", 0, DT_E_DATA_FILE, 65, "x.csv: is JSON, not CSV"},
-    {"TFRecord", AB, WITH_NUL("\x18\0\0\0\0\0\0\0\xaa\xbb\xcc\xdd\n\x16"), DT_E_DATA_FILE, 65, "x.csv: is a TFRecord file, not CSV"},
-    {"a column of that name", AB, "ORC,b\n1,2\n", 0, DT_E_DATA_FILE, 65, "x.csv: no column 'a'; columns: ORC, b"},
-    {"D47", AB, "a,b\n1,2\n1e999,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:3:1: column 'a': '1e999' is out of range"},
-    {"D47 float32", AB, "a,b\n1,2\n1e39,2\n", 0, DT_E_DATA_FILE, 65, "x.csv:3:1: column 'a': '1e39' is out of range of float32"},
-    {"D47 int32", AB, "a,b\n1,2147483648\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:3: column 'b': '2147483648' is out of range of int32"},
-    {"D47 int64", AB, "a,b\n1,9223372036854775808\n", 0, DT_E_DATA_FILE, 65, "x.csv:2:3: column 'b': '9223372036854775808' is out of range"},
-    {"D48", "element: {x: {column: label}}", "a,b,c,d,lbl\n1,2,3,4,5\n", 0, DT_E_DATA_FILE, 65, "x.csv: no column 'label'; columns: a, b, c, d, lbl"},
-    {"D48 numbers", "header: false, element: {x: {column: 5}}", "1,2,3,4,5\n", 0, DT_E_DATA_FILE, 65, "x.csv: no column '5'; columns: 0 to 4"},
+    {"JSON array", AB, "[\n  {\"a\": 1, \"b\": 2}\n]\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv: is JSON, not CSV"},
+    {"TFRecord", AB, WITH_NUL("\x18\0\0\0\0\0\0\0\xaa\xbb\xcc\xdd\n\x16"), DT_E_DATA_FILE, 65,
+     "x.csv: is a TFRecord file, not CSV"},
+    {"a column of that name", AB, "ORC,b\n1,2\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv: no column 'a'; columns: ORC, b"},
+    {"D47", AB, "a,b\n1,2\n1e999,2\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:3:1: column 'a': '1e999' is out of range"},
+    {"D47 float32", AB, "a,b\n1,2\n1e39,2\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:3:1: column 'a': '1e39' is out of range of float32"},
+    {"D47 int32", AB, "a,b\n1,2147483648\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:2:3: column 'b': '2147483648' is out of range of int32"},
+    {"D47 int64", AB, "a,b\n1,9223372036854775808\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv:2:3: column 'b': '9223372036854775808' is out of range"},
+    {"D48", "element: {x: {column: label}}", "a,b,c,d,lbl\n1,2,3,4,5\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv: no column 'label'; columns: a, b, c, d, lbl"},
+    {"D48 numbers", "header: false, element: {x: {column: 5}}", "1,2,3,4,5\n", 0, DT_E_DATA_FILE,
+     65, "x.csv: no column '5'; columns: 0 to 4"},
     {"D50", AB, "a,b,a\n1,2,3\n", 0, DT_E_DATA_FILE, 65, "x.csv:1:5: column 'a' appears twice"},
-    {"vocabulary", "element: {x: {column: a, dtype: int32, vocabulary: [cat, dog]}}", "a\ncat\nbird\n", 0, DT_E_DATA_FILE, 65,
+    {"vocabulary", "element: {x: {column: a, dtype: int32, vocabulary: [cat, dog]}}",
+     "a\ncat\nbird\n", 0, DT_E_DATA_FILE, 65,
      "x.csv:3:1: column 'a': 'bird' is not in the vocabulary"},
-    {"header for numbers", AB, "1,2\n3,4\n", 0, DT_E_DATA_FILE, 65, "x.csv: no column 'a'; columns: 1, 2"},
-    {"no element", "element: {}", "a\n1\n", 0, DT_E_DATASET_KEYS, 78, "'element' must name at least one element"},
-    {"no column", "element: {x: {}}", "a\n1\n", 0, DT_E_DATASET_KEYS, 78, "'x' lacks 'column', or 'columns' for several"},
-    {"both", "element: {x: {column: a, columns: [a]}}", "a\n1\n", 0, DT_E_DATASET_KEYS, 78, "'x' has both 'column' and 'columns'"},
-    {"shape", "element: {x: {columns: [a, b], shape: [3]}}", "a\n1\n", 0, DT_E_DATASET_KEYS, 78, "'x' has 2 columns, but its shape has 3 values"},
-    {"names without header", "header: false, element: {x: {column: a}}", "1\n", 0, DT_E_DATASET_KEYS, 78, "'x': columns are numbers from 0 where 'header' is false"},
-    {"vocabulary of reals", "element: {x: {column: a, dtype: float32, vocabulary: [u]}}", "a\nu\n", 0, DT_E_DATASET_KEYS, 78, "so its dtype must be one of integers"},
-    {"delimiter", "field_delim: '\"', " AB, "a\n1\n", 0, DT_E_DATASET_KEYS, 78, "field_delim must be one ASCII character"},
-    {"default", "element: {x: {column: a, dtype: uint8, default_value: 0.5}}", "a,b\n,1\n", 0, DT_E_DATA_FILE, 65, "is empty, and default_value does not fit uint8"},
+    {"header for numbers", AB, "1,2\n3,4\n", 0, DT_E_DATA_FILE, 65,
+     "x.csv: no column 'a'; columns: 1, 2"},
+    {"no element", "element: {}", "a\n1\n", 0, DT_E_DATASET_KEYS, 78,
+     "'element' must name at least one element"},
+    {"no column", "element: {x: {}}", "a\n1\n", 0, DT_E_DATASET_KEYS, 78,
+     "'x' lacks 'column', or 'columns' for several"},
+    {"both", "element: {x: {column: a, columns: [a]}}", "a\n1\n", 0, DT_E_DATASET_KEYS, 78,
+     "'x' has both 'column' and 'columns'"},
+    {"shape", "element: {x: {columns: [a, b], shape: [3]}}", "a\n1\n", 0, DT_E_DATASET_KEYS, 78,
+     "'x' has 2 columns, but its shape has 3 values"},
+    {"names without header", "header: false, element: {x: {column: a}}", "1\n", 0,
+     DT_E_DATASET_KEYS, 78, "'x': columns are numbers from 0 where 'header' is false"},
+    {"vocabulary of reals", "element: {x: {column: a, dtype: float32, vocabulary: [u]}}", "a\nu\n",
+     0, DT_E_DATASET_KEYS, 78, "so its dtype must be one of integers"},
+    {"delimiter", "field_delim: '\"', " AB, "a\n1\n", 0, DT_E_DATASET_KEYS, 78,
+     "field_delim must be one ASCII character"},
+    {"default", "element: {x: {column: a, dtype: uint8, default_value: 0.5}}", "a,b\n,1\n", 0,
+     DT_E_DATA_FILE, 65, "is empty, and default_value does not fit uint8"},
 };
 
-static void test_bad_files(void **state)
-{
+static void test_bad_files(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof bad_cases / sizeof *bad_cases; i++) {
         const bad_case *c = &bad_cases[i];
         dt_dataset *d = NULL;
-        expect_fault(c->id, open_text(&d, c->text, c->n ? c->n : strlen(c->text), c->keys), c->number, c->code, c->message);
+        expect_fault(c->id, open_text(&d, c->text, c->n ? c->n : strlen(c->text), c->keys),
+                     c->number, c->code, c->message);
     }
 }
 
 /* D45: what has no line end, or a quote that never closes, is given up after a megabyte. */
-static void test_lines_that_are_too_long(void **state)
-{
+static void test_lines_that_are_too_long(void **state) {
     (void)state;
     enum { SIZE = 4 << 20 };
     char *text = malloc(SIZE);
@@ -149,16 +233,17 @@ static void test_lines_that_are_too_long(void **state)
     assert_non_null(text);
     memset(text, '1', SIZE);
     memcpy(text, "a,b\n", 4);
-    expect_fault("D45", open_text(&d, text, SIZE, AB), DT_E_DATA_FILE, 65, "x.csv:2:1: line longer than 1 MiB");
+    expect_fault("D45", open_text(&d, text, SIZE, AB), DT_E_DATA_FILE, 65,
+                 "x.csv:2:1: line longer than 1 MiB");
     memcpy(text, "a,b\n1,\"", 7);
-    expect_fault("D44", open_text(&d, text, SIZE, AB), DT_E_DATA_FILE, 65, "x.csv:2:3: quoted field is never closed within 1 MiB");
+    expect_fault("D44", open_text(&d, text, SIZE, AB), DT_E_DATA_FILE, 65,
+                 "x.csv:2:3: quoted field is never closed within 1 MiB");
     free(text);
 }
 
 /* ---- several files ---- */
 
-static void test_files_with_columns_in_other_orders(void **state)
-{
+static void test_files_with_columns_in_other_orders(void **state) {
     (void)state;
     dt_dataset *d = NULL;
     dt_type t;
@@ -166,23 +251,25 @@ static void test_files_with_columns_in_other_orders(void **state)
     write_file("p-0.csv", "a,b\n0,0\n1,1\n", 12);
     add_gzip(&z, "b,a,c\n2,2,x\n", 12);
     write_str("p-1.csv", &z);
-    OK(dt_dataset_open(&d, "{format: csv, train: '" HERE "/p-*.csv', element: {x: {columns: [b, a], dtype: int64}}, global_batch_size: 2}"));
+    OK(dt_dataset_open(
+        &d, "{format: csv, train: '" HERE
+            "/p-*.csv', element: {x: {columns: [b, a], dtype: int64}}, global_batch_size: 2}"));
     int64_t *x = read_all(d, 0, &t);
     assert_int_equal(t.dim[0], 3);
-    for (int i = 0; i < 6; i++)
-        assert_int_equal(x[i], i / 2);
+    for (int i = 0; i < 6; i++) assert_int_equal(x[i], i / 2);
     free(x);
     dt_dataset_unref(d);
     d = NULL;
     write_file("p-1.csv", "a\n1\n", 4);
-    expect_fault("other columns", dt_dataset_open(&d, "{format: csv, train: '" HERE "/p-*.csv', " AB ", global_batch_size: 2}"), DT_E_DATA_FILE, 65,
-                 "p-1.csv: no column 'b'; columns: a");
+    expect_fault("other columns",
+                 dt_dataset_open(&d, "{format: csv, train: '" HERE "/p-*.csv', " AB
+                                     ", global_batch_size: 2}"),
+                 DT_E_DATA_FILE, 65, "p-1.csv: no column 'b'; columns: a");
 }
 
 /* ---- random tables ---- */
 
-static void put_number(dt_str *s, double x, uint32_t random)
-{
+static void put_number(dt_str *s, double x, uint32_t random) {
     const bool quoted = random % 3 == 0;
     dt_str_puts(s, quoted ? "\"" : random % 5 == 0 ? " " : "");
     dt_str_double(s, x);
@@ -190,10 +277,10 @@ static void put_number(dt_str *s, double x, uint32_t random)
 }
 
 /* Numbers of all forms, texts with anything in them between: what was written is read. */
-static void test_random_tables(void **state)
-{
+static void test_random_tables(void **state) {
     (void)state;
-    static const char *const texts[] = {"", "\"\"", "\"a,\"\"b\"\"\"", "\"\r\n\n\"", "x y", "\"\xc3\xa9\"", "\"\"\"\""};
+    static const char *const texts[] = {"",    "\"\"",         "\"a,\"\"b\"\"\"", "\"\r\n\n\"",
+                                        "x y", "\"\xc3\xa9\"", "\"\"\"\""};
     enum { ROWS = 50 };
     for (uint64_t seed = 1; seed <= 20; seed++) {
         dt_str s = {0};
@@ -211,7 +298,9 @@ static void test_random_tables(void **state)
             dt_str_puts(&s, dt_random_u32(&r) % 2 ? "\r\n" : "\n");
         }
         write_str("r.csv", &s);
-        OK(dt_dataset_open(&d, "{format: csv, train: " HERE "/r.csv, element: {x: {columns: [u, v], dtype: float64}}, global_batch_size: 2}"));
+        OK(dt_dataset_open(
+            &d, "{format: csv, train: " HERE
+                "/r.csv, element: {x: {columns: [u, v], dtype: float64}}, global_batch_size: 2}"));
         double *x = read_all(d, 0, &t);
         if (t.dim[0] != ROWS || memcmp(x, want, sizeof want) != 0)
             fail_msg("seed %llu: other values than were written", (unsigned long long)seed);
@@ -222,9 +311,9 @@ static void test_random_tables(void **state)
 
 /* ---- values that are not kept ---- */
 
-/* A column named often makes a small file many values: 272 MiB of them, so that examples are read from their places. */
-static void test_large_tables_are_read_from_their_places(void **state)
-{
+/* A column named often makes a small file many values: 272 MiB of them, so that examples are read
+ * from their places. */
+static void test_large_tables_are_read_from_their_places(void **state) {
     (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     skip(); /* a minute */
@@ -234,15 +323,17 @@ static void test_large_tables_are_read_from_their_places(void **state)
     dt_dataset *d = NULL;
     dt_feed *f = NULL;
     dt_batch b;
-    for (int i = 0; i < TIMES; i++)
-        dt_str_puts(&columns, i ? ",u" : "u");
+    for (int i = 0; i < TIMES; i++) dt_str_puts(&columns, i ? ",u" : "u");
     dt_str_puts(&s, "u,v\n");
-    for (int i = 0; i < ROWS; i++)
-        dt_str_printf(&s, "%d,\"%s\"\n", i, i % 3 ? "" : "\n\n");
+    for (int i = 0; i < ROWS; i++) dt_str_printf(&s, "%d,\"%s\"\n", i, i % 3 ? "" : "\n\n");
     write_str("large.csv", &s);
-    OK(dt_dataset_open(&d, "{format: csv, train: " HERE "/large.csv, element: {x: {columns: [%s], dtype: int64}}, shuffle: true, global_batch_size: 2}",
+    OK(dt_dataset_open(&d,
+                       "{format: csv, train: " HERE
+                       "/large.csv, element: {x: {columns: [%s], dtype: int64}}, shuffle: true, "
+                       "global_batch_size: 2}",
                        dt_str_text(&columns)));
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 256, .shuffle = true}));
+    OK(dt_feed_open(&f, d,
+                    &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 256, .shuffle = true}));
     uint8_t seen[ROWS] = {0};
     for (int i = 0; i < 8; i++) {
         OK(dt_feed_next(f, &b));
@@ -257,42 +348,51 @@ static void test_large_tables_are_read_from_their_places(void **state)
 }
 
 /* Of several files the one is named in which the label stands, with its record there. */
-static void test_label_in_a_later_file(void **state)
-{
+static void test_label_in_a_later_file(void **state) {
     (void)state;
     dt_dataset *d = NULL;
     write_file("l-0.csv", "y\n0\n1\n", 6);
     write_file("l-1.csv", "y\n1\n", 4);
     write_file("l-2.csv", "y\n0\n7\n", 6);
-    OK(dt_dataset_open(&d, "{format: csv, train: '" HERE "/l-*.csv', element: {y: {column: y, dtype: int32}}, global_batch_size: 2}"));
-    expect_fault("label", dt_dataset_check_labels(d, 0, 2), DT_E_LABEL_RANGE, 65, HERE "/l-2.csv: label 7 at record 2 is outside [0, 2)");
+    OK(dt_dataset_open(
+        &d, "{format: csv, train: '" HERE
+            "/l-*.csv', element: {y: {column: y, dtype: int32}}, global_batch_size: 2}"));
+    expect_fault("label", dt_dataset_check_labels(d, 0, 2), DT_E_LABEL_RANGE, 65,
+                 HERE "/l-2.csv: label 7 at record 2 is outside [0, 2)");
     dt_dataset_unref(d);
 }
 
 /* A vocabulary's default may be another number than a word's: then labels are looked at. */
-static void test_default_that_is_no_place(void **state)
-{
+static void test_default_that_is_no_place(void **state) {
     (void)state;
-    static const struct { const char *value; bool place; } cases[] = {{"0", true}, {"1", true}, {"-1", false}, {"2", false}, {"1000000", false}};
+    static const struct {
+        const char *value;
+        bool place;
+    } cases[] = {{"0", true}, {"1", true}, {"-1", false}, {"2", false}, {"1000000", false}};
     for (int i = 0; i < 5; i++) {
         const char *text = "x,y\n1,no\n2,\n";
         char keys[128], told[64];
         dt_dataset *d = NULL;
-        snprintf(keys, sizeof keys, "element: {y: {column: y, dtype: int32, vocabulary: [no, yes], default_value: %s}}", cases[i].value);
-        snprintf(told, sizeof told, "x.csv: label %s at record 2 is outside [0, 2)", cases[i].value);
+        snprintf(
+            keys, sizeof keys,
+            "element: {y: {column: y, dtype: int32, vocabulary: [no, yes], default_value: %s}}",
+            cases[i].value);
+        snprintf(told, sizeof told, "x.csv: label %s at record 2 is outside [0, 2)",
+                 cases[i].value);
         OK(open_text(&d, text, strlen(text), keys));
-        if (cases[i].place)
-            OK(dt_dataset_check_labels(d, 0, 2));
+        if (cases[i].place) OK(dt_dataset_check_labels(d, 0, 2));
         else
-            expect_fault(cases[i].value, dt_dataset_check_labels(d, 0, 2), DT_E_LABEL_RANGE, 65, told);
+            expect_fault(cases[i].value, dt_dataset_check_labels(d, 0, 2), DT_E_LABEL_RANGE, 65,
+                         told);
         dt_dataset_unref(d);
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms), cmocka_unit_test(test_label_in_a_later_file), cmocka_unit_test(test_default_that_is_no_place),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_label_in_a_later_file),
+        cmocka_unit_test(test_default_that_is_no_place),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_lines_that_are_too_long),
         cmocka_unit_test(test_files_with_columns_in_other_orders),

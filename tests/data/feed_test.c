@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Feeds: the batches of a plain loop over the order, whatever the batch, the ring, the file's size, and wherever one begins. */
+/* Feeds: the batches of a plain loop over the order, whatever the batch, the ring, the file's size,
+ * and wherever one begins. */
 #define HERE "build/tmp/data-feed"
 #include "files.h"
 
@@ -11,16 +12,14 @@
 #include "data/order.h"
 
 /* Row i of x is (i, i + 1, i + 2), of y i. */
-static void write_rows(int n)
-{
+static void write_rows(int n) {
     int32_t *x = malloc(sizeof *x * 3 * (size_t)n);
     int64_t *y = malloc(sizeof *y * (size_t)n);
     char shape[64];
     assert_true(x && y);
     for (int i = 0; i < n; i++) {
         y[i] = i;
-        for (int k = 0; k < 3; k++)
-            x[3 * i + k] = i + k;
+        for (int k = 0; k < 3; k++) x[3 * i + k] = i + k;
     }
     snprintf(shape, sizeof shape, "(%d, 3)", n);
     write_npy("x.npy", "<i4", shape, x, sizeof *x * 3 * (size_t)n);
@@ -30,15 +29,16 @@ static void write_rows(int n)
     free(y);
 }
 
-static dt_dataset *open_rows(const char *keys)
-{
+static dt_dataset *open_rows(const char *keys) {
     dt_dataset *d = NULL;
-    OK(dt_dataset_open(&d, "{format: npy, train: {x: " HERE "/x.npy, y: " HERE "/y.npy}, map: {x: [cast: float32]}, global_batch_size: 4, %s}", keys));
+    OK(dt_dataset_open(&d,
+                       "{format: npy, train: {x: " HERE "/x.npy, y: " HERE
+                       "/y.npy}, map: {x: [cast: float32]}, global_batch_size: 4, %s}",
+                       keys));
     return d;
 }
 
-static void check_batch(const dt_batch *b, int64_t epoch, int64_t step, int64_t rows)
-{
+static void check_batch(const dt_batch *b, int64_t epoch, int64_t step, int64_t rows) {
     assert_int_equal(b->epoch, epoch);
     assert_int_equal(b->step, step);
     assert_int_equal(b->rows, rows);
@@ -52,26 +52,26 @@ static void check_batch(const dt_batch *b, int64_t epoch, int64_t step, int64_t 
     assert_int_equal((uintptr_t)b->element[1].data % 64, 0);
 }
 
-static void check_rows(const dt_batch *b, dt_order *order, int64_t first)
-{
+static void check_rows(const dt_batch *b, dt_order *order, int64_t first) {
     const float *x = b->element[0].data; /* (rows, 3) */
     const int64_t *y = b->element[1].data;
     for (int64_t i = 0; i < b->rows; i++) {
         int64_t row = dt_order_at(order, b->epoch, first + i);
         assert_int_equal(y[i], row);
-        for (int k = 0; k < 3; k++)
-            assert_true(x[3 * i + k] == (float)(row + k));
+        for (int k = 0; k < 3; k++) assert_true(x[3 * i + k] == (float)(row + k));
     }
 }
 
-/* Everything a feed gives, against the plain loop; with `keeps` the batch before as well, a moment after the next one was taken. */
-static void check_feed(dt_dataset *d, const dt_feed_options *o, dt_order order)
-{
+/* Everything a feed gives, against the plain loop; with `keeps` the batch before as well, a moment
+ * after the next one was taken. */
+static void check_feed(dt_dataset *d, const dt_feed_options *o, dt_order order) {
     dt_feed *f = NULL;
     dt_batch b, before = {0};
-    int64_t count = dt_dataset_count(d, o->part), steps = dt_steps_per_epoch(count, o->batch, o->last), step = o->first_step;
+    int64_t count = dt_dataset_count(d, o->part),
+            steps = dt_steps_per_epoch(count, o->batch, o->last), step = o->first_step;
     OK(dt_feed_open(&f, d, o));
-    for (int64_t epoch = o->epoch; epoch < o->epoch + (o->epochs ? o->epochs : 1); epoch++, step = 0)
+    for (int64_t epoch = o->epoch; epoch < o->epoch + (o->epochs ? o->epochs : 1);
+         epoch++, step = 0)
         for (; step < steps; step++) {
             int64_t left = count - step * o->batch;
             OK(dt_feed_next(f, &b));
@@ -90,8 +90,7 @@ static void check_feed(dt_dataset *d, const dt_feed_options *o, dt_order order)
     dt_feed_close(f);
 }
 
-static void test_steps_per_epoch(void **state)
-{
+static void test_steps_per_epoch(void **state) {
     (void)state;
     assert_int_equal(dt_steps_per_epoch(60000, 1024, DT_LAST_PARTIAL), 59);
     assert_int_equal(dt_steps_per_epoch(60000, 1024, DT_LAST_PAD), 59);
@@ -101,8 +100,7 @@ static void test_steps_per_epoch(void **state)
     assert_int_equal(dt_steps_per_epoch(3, 8, DT_LAST_DROP), 0);
 }
 
-static void test_batches_are_those_of_a_plain_loop(void **state)
-{
+static void test_batches_are_those_of_a_plain_loop(void **state) {
     (void)state;
     static const int64_t batches[] = {1, 2, 7, 64, 99, 100, 101, 1000};
     write_rows(100);
@@ -110,13 +108,17 @@ static void test_batches_are_those_of_a_plain_loop(void **state)
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++)
         for (int last = DT_LAST_PARTIAL; last <= DT_LAST_PAD; last++)
             for (int shuffle = 0; shuffle < 2; shuffle++)
-                check_feed(d, &(dt_feed_options){.epoch = 2, .epochs = 3, .batch = batches[i], .last = (dt_last_batch)last, .shuffle = shuffle},
+                check_feed(d,
+                           &(dt_feed_options){.epoch = 2,
+                                              .epochs = 3,
+                                              .batch = batches[i],
+                                              .last = (dt_last_batch)last,
+                                              .shuffle = shuffle},
                            dt_order_make(0, 100, 1, shuffle, true));
     dt_dataset_unref(d);
 }
 
-static void test_ring_sizes(void **state)
-{
+static void test_ring_sizes(void **state) {
     (void)state;
     static const int ahead[] = {1, 2, 3, 5, 100};
     write_rows(100);
@@ -125,62 +127,67 @@ static void test_ring_sizes(void **state)
         snprintf(keys, sizeof keys, "prefetch: %d, shuffle: {seed: 5}, repeat: 3", ahead[i]);
         dt_dataset *d = open_rows(keys);
         for (int keeps = 0; keeps < 2; keeps++)
-            check_feed(d, &(dt_feed_options){.epochs = 4, .batch = 7, .shuffle = true, .keeps = keeps}, dt_order_make(5, 100, 3, true, true));
+            check_feed(d,
+                       &(dt_feed_options){.epochs = 4, .batch = 7, .shuffle = true, .keeps = keeps},
+                       dt_order_make(5, 100, 3, true, true));
         dt_dataset_unref(d);
     }
 }
 
 /* A run that resumes at any step of any epoch sees what the undisturbed one saw from there. */
-static void test_resume_anywhere(void **state)
-{
+static void test_resume_anywhere(void **state) {
     (void)state;
     write_rows(50);
     dt_dataset *d = open_rows("shuffle: true");
     for (int64_t epoch = 0; epoch < 3; epoch++)
         for (int64_t step = 0; step <= 13; step++)
-            check_feed(d, &(dt_feed_options){.epoch = epoch, .first_step = step, .epochs = 2, .batch = 4, .shuffle = true},
-                       dt_order_make(0, 50, 1, true, true));
+            check_feed(
+                d,
+                &(dt_feed_options){
+                    .epoch = epoch, .first_step = step, .epochs = 2, .batch = 4, .shuffle = true},
+                dt_order_make(0, 50, 1, true, true));
     dt_dataset_unref(d);
 }
 
-static void test_shuffle_seed(void **state)
-{
+static void test_shuffle_seed(void **state) {
     (void)state;
     write_rows(50);
     dt_dataset *d = open_rows("shuffle: true"), *own = open_rows("shuffle: {seed: 3}");
     dt_dataset_set_seed(d, 8);
     dt_dataset_set_seed(own, 8);
-    check_feed(d, &(dt_feed_options){.batch = 4, .shuffle = true}, dt_order_make(8, 50, 1, true, true));
-    check_feed(own, &(dt_feed_options){.batch = 4, .shuffle = true}, dt_order_make(3, 50, 1, true, true));
+    check_feed(d, &(dt_feed_options){.batch = 4, .shuffle = true},
+               dt_order_make(8, 50, 1, true, true));
+    check_feed(own, &(dt_feed_options){.batch = 4, .shuffle = true},
+               dt_order_make(3, 50, 1, true, true));
     dt_dataset_unref(d);
     dt_dataset_unref(own);
 }
 
 /* So many rows that the file is read whole only when the ring has been filled row by row. */
-static void test_large_file_is_read_behind_the_first_batches(void **state)
-{
+static void test_large_file_is_read_behind_the_first_batches(void **state) {
     (void)state;
     write_rows(120000);
     dt_dataset *d = open_rows("shuffle: true, prefetch: 3");
-    check_feed(d, &(dt_feed_options){.batch = 1000, .epochs = 2, .shuffle = true}, dt_order_make(0, 120000, 1, true, true));
-    check_feed(d, &(dt_feed_options){.batch = 1000, .shuffle = true}, dt_order_make(0, 120000, 1, true, true));
+    check_feed(d, &(dt_feed_options){.batch = 1000, .epochs = 2, .shuffle = true},
+               dt_order_make(0, 120000, 1, true, true));
+    check_feed(d, &(dt_feed_options){.batch = 1000, .shuffle = true},
+               dt_order_make(0, 120000, 1, true, true));
     dt_dataset_unref(d);
 }
 
 /* The same rows: columns one behind the other, and as text. */
-static void write_rows_in_other_ways(int n)
-{
+static void write_rows_in_other_ways(int n) {
     int32_t *x = malloc(sizeof *x * 3 * (size_t)n);
     char dictionary[128];
     dt_str csv = {0};
     assert_non_null(x);
     dt_str_puts(&csv, "a,b,c,y\n");
     for (int i = 0; i < n; i++) {
-        for (int k = 0; k < 3; k++)
-            x[k * n + i] = i + k;
+        for (int k = 0; k < 3; k++) x[k * n + i] = i + k;
         dt_str_printf(&csv, "%d,%d,%d,%d\n", i, i + 1, i + 2, i);
     }
-    snprintf(dictionary, sizeof dictionary, "{'descr': '<i4', 'fortran_order': True, 'shape': (%d, 3), }", n);
+    snprintf(dictionary, sizeof dictionary,
+             "{'descr': '<i4', 'fortran_order': True, 'shape': (%d, 3), }", n);
     dt_str npy = npy_header(1, dictionary);
     dt_str_add(&npy, x, sizeof *x * 3 * (size_t)n);
     write_str("columns.npy", &npy);
@@ -189,12 +196,13 @@ static void write_rows_in_other_ways(int n)
 }
 
 /* Whatever holds them, rows that are wanted before the file is read whole are those of the file. */
-static void test_first_batches_of_every_way_to_hold_rows(void **state)
-{
+static void test_first_batches_of_every_way_to_hold_rows(void **state) {
     (void)state;
     static const char *const ways[] = {
-        "{format: npy, train: {x: " HERE "/columns.npy, y: " HERE "/y.npy}, map: {x: [cast: float32]}, global_batch_size: 4, prefetch: 3}",
-        "{format: csv, train: " HERE "/rows.csv, element: {x: {columns: [a, b, c]}, y: {column: y, dtype: int64}}, global_batch_size: 4, prefetch: 3}",
+        "{format: npy, train: {x: " HERE "/columns.npy, y: " HERE
+        "/y.npy}, map: {x: [cast: float32]}, global_batch_size: 4, prefetch: 3}",
+        "{format: csv, train: " HERE "/rows.csv, element: {x: {columns: [a, b, c]}, y: {column: y, "
+        "dtype: int64}}, global_batch_size: 4, prefetch: 3}",
     };
     write_rows(120000);
     write_rows_in_other_ways(120000);
@@ -202,14 +210,14 @@ static void test_first_batches_of_every_way_to_hold_rows(void **state)
         for (int shuffle = 0; shuffle < 2; shuffle++) {
             dt_dataset *d = NULL;
             OK(dt_dataset_open(&d, "%s", ways[i]));
-            check_feed(d, &(dt_feed_options){.batch = 1000, .epochs = 2, .shuffle = shuffle}, dt_order_make(0, 120000, 1, shuffle, true));
+            check_feed(d, &(dt_feed_options){.batch = 1000, .epochs = 2, .shuffle = shuffle},
+                       dt_order_make(0, 120000, 1, shuffle, true));
             dt_dataset_unref(d);
         }
 }
 
 /* Larger than what is kept in memory: a sparse file, read row by row. */
-static void test_huge_file_is_read_row_by_row(void **state)
-{
+static void test_huge_file_is_read_row_by_row(void **state) {
     (void)state;
     enum { ROWS = 300, BYTES = 1 << 20 };
     dt_str head = idx_header(8, 2, (uint32_t[]){ROWS, BYTES});
@@ -223,29 +231,29 @@ static void test_huge_file_is_read_row_by_row(void **state)
         assert_int_equal(pwrite(fd, &(uint8_t){(uint8_t)i}, 1, 12 + (off_t)i * BYTES + 5), 1);
     assert_int_equal(ftruncate(fd, 12 + (off_t)ROWS * BYTES), 0);
     close(fd);
-    OK(dt_dataset_open(&d, "{format: idx, train: {x: " HERE "/huge.idx}, global_batch_size: 2, prefetch: 1}"));
+    OK(dt_dataset_open(&d, "{format: idx, train: {x: " HERE
+                           "/huge.idx}, global_batch_size: 2, prefetch: 1}"));
     OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 2, .shuffle = true}));
     dt_order order = dt_order_make(0, ROWS, 1, true, true);
     for (int i = 0; i < 20; i++) {
         OK(dt_feed_next(f, &b));
         for (int k = 0; k < 2; k++)
-            assert_int_equal(((const uint8_t *)b.element[0].data)[k * BYTES + 5], dt_order_at(&order, 0, 2 * i + k) & 255);
+            assert_int_equal(((const uint8_t *)b.element[0].data)[k * BYTES + 5],
+                             dt_order_at(&order, 0, 2 * i + k) & 255);
     }
     dt_feed_close(f);
     dt_dataset_unref(d);
     unlink(HERE "/huge.idx");
 }
 
-static void own_third(const void *user, int64_t batch, int64_t rows, int64_t *from, int64_t *to)
-{
+static void own_third(const void *user, int64_t batch, int64_t rows, int64_t *from, int64_t *to) {
     const int64_t third = (batch + *(const int *)user) % 3;
     *from = rows * third / 3;
     *to = rows * (third + 1) / 3;
 }
 
 /* The rows of others may be anything. */
-static void test_own_rows(void **state)
-{
+static void test_own_rows(void **state) {
     (void)state;
     write_rows(100);
     dt_dataset *d = open_rows("shuffle: true, prefetch: 20");
@@ -253,7 +261,9 @@ static void test_own_rows(void **state)
     for (int user = 0; user < 3; user++) {
         dt_feed *f = NULL;
         dt_batch b;
-        OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 7, .shuffle = true, .own = own_third, .own_user = &user}));
+        OK(dt_feed_open(
+            &f, d,
+            &(dt_feed_options){.batch = 7, .shuffle = true, .own = own_third, .own_user = &user}));
         for (int64_t step = 0; step < 15; step++) {
             int64_t from, to;
             OK(dt_feed_next(f, &b));
@@ -262,21 +272,19 @@ static void test_own_rows(void **state)
             assert_int_equal(b.from, from);
             assert_int_equal(b.to, to);
             for (int64_t i = from; i < to; i++)
-                assert_int_equal(((const int64_t *)b.element[1].data)[i], dt_order_at(&order, 0, 7 * step + i));
+                assert_int_equal(((const int64_t *)b.element[1].data)[i],
+                                 dt_order_at(&order, 0, 7 * step + i));
         }
         dt_feed_close(f);
     }
     dt_dataset_unref(d);
 }
 
-static void doze(int64_t us)
-{
-    nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
-}
+static void doze(int64_t us) { nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL); }
 
-/* The caller slow, fast and in bursts, so that both sides come to sleep; and feeds closed at any moment. */
-static void test_slow_and_fast_callers(void **state)
-{
+/* The caller slow, fast and in bursts, so that both sides come to sleep; and feeds closed at any
+ * moment. */
+static void test_slow_and_fast_callers(void **state) {
     (void)state;
     write_rows(1000);
     dt_dataset *d = open_rows("shuffle: true, prefetch: 4");
@@ -288,8 +296,7 @@ static void test_slow_and_fast_callers(void **state)
         for (int i = 0; i < 50 * rhythm; i++) {
             OK(dt_feed_next(f, &b));
             check_rows(&b, &order, b.step * 3);
-            if (i % rhythm == 0)
-                doze(i % 5 * 40);
+            if (i % rhythm == 0) doze(i % 5 * 40);
         }
         assert_true(dt_feed_waited_ns(f) >= 0);
         dt_feed_close(f);
@@ -297,8 +304,7 @@ static void test_slow_and_fast_callers(void **state)
     dt_dataset_unref(d);
 }
 
-static void test_closing_at_once(void **state)
-{
+static void test_closing_at_once(void **state) {
     (void)state;
     write_rows(1000);
     dt_dataset *d = open_rows("shuffle: true, prefetch: 2");
@@ -306,19 +312,17 @@ static void test_closing_at_once(void **state)
         dt_feed *f = NULL;
         dt_batch b;
         OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 3, .epochs = 100, .shuffle = true}));
-        for (int k = 0; k < i % 4; k++)
-            OK(dt_feed_next(f, &b));
-        if (i % 3 == 0)
-            doze(i);
+        for (int k = 0; k < i % 4; k++) OK(dt_feed_next(f, &b));
+        if (i % 3 == 0) doze(i);
         dt_feed_close(f);
     }
     dt_feed_close(NULL);
     dt_dataset_unref(d);
 }
 
-/* Training reads ahead while validation, which shares its file, is read too; the feeds keep the data set alive. */
-static void test_two_feeds_over_one_file(void **state)
-{
+/* Training reads ahead while validation, which shares its file, is read too; the feeds keep the
+ * data set alive. */
+static void test_two_feeds_over_one_file(void **state) {
     (void)state;
     write_rows(120000);
     dt_dataset *d = open_rows("shuffle: true, validation_split: 0.5");
@@ -339,21 +343,19 @@ static void test_two_feeds_over_one_file(void **state)
     dt_feed_close(validation);
 }
 
-static void test_part_that_is_not_there(void **state)
-{
+static void test_part_that_is_not_there(void **state) {
     (void)state;
     write_rows(10);
     dt_dataset *d = open_rows("shuffle: true");
     dt_feed *f = NULL;
-    expect_fault("test", dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_TEST, .batch = 2}), DT_E_DATASET_KEYS, 78,
-                 "the data set has no 'test' part");
+    expect_fault("test", dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_TEST, .batch = 2}),
+                 DT_E_DATASET_KEYS, 78, "the data set has no 'test' part");
     assert_null(f);
     dt_dataset_unref(d);
 }
 
 /* Bit 15 - 1 of the mask is SIGTERM: who may be sent it is the caller's business. */
-static void test_thread_blocks_signals(void **state)
-{
+static void test_thread_blocks_signals(void **state) {
     (void)state;
     write_rows(1000);
     dt_dataset *d = open_rows("prefetch: 2");
@@ -371,26 +373,30 @@ static void test_thread_blocks_signals(void **state)
         while (status && fgets(line, sizeof line, status))
             if (sscanf(line, "SigBlk: %llx", &mask) == 1 && atoi(e->d_name) != getpid())
                 blocked += (mask >> 14 & 1) == 1;
-        if (status)
-            fclose(status);
+        if (status) fclose(status);
     }
-    if (tasks)
-        closedir(tasks);
+    if (tasks) closedir(tasks);
     assert_true(!tasks || blocked >= 1);
     dt_feed_close(f);
     dt_dataset_unref(d);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps_per_epoch), cmocka_unit_test(test_batches_are_those_of_a_plain_loop),
-        cmocka_unit_test(test_ring_sizes), cmocka_unit_test(test_resume_anywhere), cmocka_unit_test(test_shuffle_seed),
+        cmocka_unit_test(test_steps_per_epoch),
+        cmocka_unit_test(test_batches_are_those_of_a_plain_loop),
+        cmocka_unit_test(test_ring_sizes),
+        cmocka_unit_test(test_resume_anywhere),
+        cmocka_unit_test(test_shuffle_seed),
         cmocka_unit_test(test_large_file_is_read_behind_the_first_batches),
-        cmocka_unit_test(test_first_batches_of_every_way_to_hold_rows), cmocka_unit_test(test_huge_file_is_read_row_by_row),
-        cmocka_unit_test(test_slow_and_fast_callers), cmocka_unit_test(test_closing_at_once),
-        cmocka_unit_test(test_two_feeds_over_one_file), cmocka_unit_test(test_part_that_is_not_there),
-        cmocka_unit_test(test_thread_blocks_signals), cmocka_unit_test(test_own_rows),
+        cmocka_unit_test(test_first_batches_of_every_way_to_hold_rows),
+        cmocka_unit_test(test_huge_file_is_read_row_by_row),
+        cmocka_unit_test(test_slow_and_fast_callers),
+        cmocka_unit_test(test_closing_at_once),
+        cmocka_unit_test(test_two_feeds_over_one_file),
+        cmocka_unit_test(test_part_that_is_not_there),
+        cmocka_unit_test(test_thread_blocks_signals),
+        cmocka_unit_test(test_own_rows),
     };
     return cmocka_run_group_tests_name("feeds", tests, NULL, NULL);
 }

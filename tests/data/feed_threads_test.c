@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Feeds of several threads: the bits fed are the same for any number of them, any depth of reading ahead, whether decoded examples are kept, and
- * wherever a run begins; errors come in the order of the examples.
+ * Feeds of several threads: the bits fed are the same for any number of them, any depth of reading
+ * ahead, whether decoded examples are kept, and wherever a run begins; errors come in the order of
+ * the examples.
  */
 #define HERE "build/tmp/data-feed-threads"
 #include "files.h"
@@ -19,8 +20,7 @@ enum { N_THREADS = sizeof threads / sizeof *threads };
 
 /* ---- pictures in folders ---- */
 
-static void write_pictures(void)
-{
+static void write_pictures(void) {
     assert_int_equal(system("rm -rf " HERE), 0);
     for (int i = 0; i < PICTURES; i++) {
         char name[64];
@@ -32,18 +32,20 @@ static void write_pictures(void)
     }
 }
 
-static dt_dataset *open_pictures(const char *keys)
-{
+static dt_dataset *open_pictures(const char *keys) {
     dt_dataset *d = NULL;
-    OK(dt_dataset_open(&d, "{format: image_folder, train: " HERE "/train, element: {image: {shape: [5, 7, 3]}, label: {num_classes: 3}},"
-                           " map: {image: [zero_padding: 2, random_crop: [5, 7], random_flip: horizontal, rescale: {scale: 0.5}]},"
-                           " shuffle: true, repeat: 2, global_batch_size: 4, %s}", keys));
+    OK(dt_dataset_open(&d,
+                       "{format: image_folder, train: " HERE
+                       "/train, element: {image: {shape: [5, 7, 3]}, label: {num_classes: 3}},"
+                       " map: {image: [zero_padding: 2, random_crop: [5, 7], random_flip: "
+                       "horizontal, rescale: {scale: 0.5}]},"
+                       " shuffle: true, repeat: 2, global_batch_size: 4, %s}",
+                       keys));
     return d;
 }
 
 /* The bytes of everything that a feed gives, in order. */
-static dt_digest digest_of(dt_dataset *d, const dt_feed_options *o)
-{
+static dt_digest digest_of(dt_dataset *d, const dt_feed_options *o) {
     dt_feed *f = NULL;
     dt_batch b;
     dt_str all = {0};
@@ -59,10 +61,10 @@ static dt_digest digest_of(dt_dataset *d, const dt_feed_options *o)
     return digest;
 }
 
-static void test_bits_are_the_same_for_any_number_of_threads(void **state)
-{
+static void test_bits_are_the_same_for_any_number_of_threads(void **state) {
     (void)state;
-    static const char *const keys[] = {"prefetch: auto", "prefetch: 1", "prefetch: 3, cache: false", "prefetch: 100, cache: true", "num_parallel_calls: 4"};
+    static const char *const keys[] = {"prefetch: auto", "prefetch: 1", "prefetch: 3, cache: false",
+                                       "prefetch: 100, cache: true", "num_parallel_calls: 4"};
     static const int64_t batches[] = {1, 7, 45, 1000};
     write_pictures();
     for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
@@ -75,15 +77,15 @@ static void test_bits_are_the_same_for_any_number_of_threads(void **state)
                 dt_dataset *d = open_pictures(keys[k]);
                 o.threads = t < 0 ? 0 : threads[t];
                 if (strcmp(digest_of(d, &o).hex, expected.hex) != 0)
-                    fail_msg("%s, batch %lld, %d threads: other bits", keys[k], (long long)o.batch, o.threads);
+                    fail_msg("%s, batch %lld, %d threads: other bits", keys[k], (long long)o.batch,
+                             o.threads);
                 dt_dataset_unref(d);
             }
     }
 }
 
 /* Each pass of each epoch draws anew; the next run of the same epoch does not. */
-static void test_passes_differ(void **state)
-{
+static void test_passes_differ(void **state) {
     (void)state;
     write_pictures();
     dt_dataset *d = open_pictures("cache: true");
@@ -94,34 +96,45 @@ static void test_passes_differ(void **state)
     assert_string_equal(of[0].hex, of[2].hex);
     assert_string_not_equal(of[0].hex, of[1].hex);
     dt_dataset_set_seed(d, 6);
-    assert_string_not_equal(digest_of(d, &(dt_feed_options){.batch = 9, .threads = 2}).hex, of[0].hex);
+    assert_string_not_equal(digest_of(d, &(dt_feed_options){.batch = 9, .threads = 2}).hex,
+                            of[0].hex);
     dt_dataset_unref(d);
 }
 
 /* A run that goes on in the middle of an epoch is fed what the undisturbed one is from there. */
-static void test_resume_anywhere(void **state)
-{
+static void test_resume_anywhere(void **state) {
     (void)state;
     write_pictures();
     dt_dataset *d = open_pictures("cache: false"), *kept = open_pictures("prefetch: 2");
     for (int64_t step = 0; step <= 13; step += 1 + step / 4)
-        assert_string_equal(digest_of(d, &(dt_feed_options){.epoch = 1, .epochs = 2, .first_step = step, .batch = 7, .shuffle = true, .threads = 1}).hex,
-                            digest_of(kept, &(dt_feed_options){.epoch = 1, .epochs = 2, .first_step = step, .batch = 7, .shuffle = true, .threads = 4}).hex);
+        assert_string_equal(digest_of(d, &(dt_feed_options){.epoch = 1,
+                                                            .epochs = 2,
+                                                            .first_step = step,
+                                                            .batch = 7,
+                                                            .shuffle = true,
+                                                            .threads = 1})
+                                .hex,
+                            digest_of(kept, &(dt_feed_options){.epoch = 1,
+                                                               .epochs = 2,
+                                                               .first_step = step,
+                                                               .batch = 7,
+                                                               .shuffle = true,
+                                                               .threads = 4})
+                                .hex);
     dt_dataset_unref(d);
     dt_dataset_unref(kept);
 }
 
 /* The picture of row i, in the order of class and name. */
-static void spoil(int64_t row)
-{
+static void spoil(int64_t row) {
     char name[64];
     int k = (int)(row / (PICTURES / CLASSES));
-    snprintf(name, sizeof name, "train/%c/%02d.png", 'a' + k, (int)(row % (PICTURES / CLASSES)) * CLASSES + k);
+    snprintf(name, sizeof name, "train/%c/%02d.png", 'a' + k,
+             (int)(row % (PICTURES / CLASSES)) * CLASSES + k);
     write_file(name, "spoilt", 6);
 }
 
-static void test_errors_come_in_order(void **state)
-{
+static void test_errors_come_in_order(void **state) {
     (void)state;
     enum { BATCH = 8 };
     static const int64_t spoilt[] = {13, 20, 29, 44};
@@ -134,16 +147,17 @@ static void test_errors_come_in_order(void **state)
             if (dt_order_at(&order, 0, i) == spoilt[k]) {
                 first = i;
                 int c = (int)(spoilt[k] / 15);
-                snprintf(text, sizeof text, "%c/%02d.png: not a PNG or", 'a' + c, (int)(spoilt[k] % 15) * 3 + c);
+                snprintf(text, sizeof text, "%c/%02d.png: not a PNG or", 'a' + c,
+                         (int)(spoilt[k] % 15) * 3 + c);
             }
-    for (int k = 0; k < 4; k++)
-        spoil(spoilt[k]);
+    for (int k = 0; k < 4; k++) spoil(spoilt[k]);
     for (int t = 0; t < N_THREADS; t++)
         for (int round = 0; round < 10; round++) {
             dt_dataset *d = open_pictures(round % 2 ? "cache: false" : "prefetch: 3");
             dt_feed *f = NULL;
             dt_batch b;
-            OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = BATCH, .shuffle = true, .threads = threads[t]}));
+            OK(dt_feed_open(
+                &f, d, &(dt_feed_options){.batch = BATCH, .shuffle = true, .threads = threads[t]}));
             for (int64_t i = 0; i < first / BATCH; i++) {
                 OK(dt_feed_next(f, &b));
                 assert_int_equal(b.rows, BATCH);
@@ -158,72 +172,76 @@ static void test_errors_come_in_order(void **state)
 
 /* ---- examples in memory ---- */
 
-static void test_arrays_too(void **state)
-{
+static void test_arrays_too(void **state) {
     (void)state;
     write_idx("x.idx", 3, (uint32_t[]){200, 6, 5});
     dt_dataset *d = NULL;
-    OK(dt_dataset_open(&d, "{format: idx, train: {x: " HERE "/x.idx}, map: {x: [random_flip, random_crop: [4, 3], normalize: {mean: 3, std: 2}]},"
-                           " shuffle: true, global_batch_size: 4, prefetch: 2}"));
-    dt_digest expected = digest_of(d, &(dt_feed_options){.epochs = 3, .batch = 9, .shuffle = true, .threads = 1});
+    OK(dt_dataset_open(
+        &d, "{format: idx, train: {x: " HERE
+            "/x.idx}, map: {x: [random_flip, random_crop: [4, 3], normalize: {mean: 3, std: 2}]},"
+            " shuffle: true, global_batch_size: 4, prefetch: 2}"));
+    dt_digest expected =
+        digest_of(d, &(dt_feed_options){.epochs = 3, .batch = 9, .shuffle = true, .threads = 1});
     for (int t = 1; t < N_THREADS; t++)
-        assert_string_equal(digest_of(d, &(dt_feed_options){.epochs = 3, .batch = 9, .shuffle = true, .threads = threads[t]}).hex, expected.hex);
+        assert_string_equal(
+            digest_of(
+                d,
+                &(dt_feed_options){.epochs = 3, .batch = 9, .shuffle = true, .threads = threads[t]})
+                .hex,
+            expected.hex);
     dt_dataset_unref(d);
 }
 
 /* ---- threads that come and go ---- */
 
-static void doze(int64_t us)
-{
-    nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
-}
+static void doze(int64_t us) { nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL); }
 
-static void test_closing_at_any_moment(void **state)
-{
+static void test_closing_at_any_moment(void **state) {
     (void)state;
     write_pictures();
     dt_dataset *d = open_pictures("prefetch: 2");
     for (int i = 0; i < 60; i++) {
         dt_feed *f = NULL;
         dt_batch b;
-        OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 3, .epochs = 100, .shuffle = true, .threads = 1 + i % 6}));
-        for (int k = 0; k < i % 7; k++)
-            OK(dt_feed_next(f, &b));
-        if (i % 3 == 0)
-            doze(10 * i);
+        OK(dt_feed_open(
+            &f, d,
+            &(dt_feed_options){.batch = 3, .epochs = 100, .shuffle = true, .threads = 1 + i % 6}));
+        for (int k = 0; k < i % 7; k++) OK(dt_feed_next(f, &b));
+        if (i % 3 == 0) doze(10 * i);
         dt_feed_close(f);
     }
     dt_dataset_unref(d);
 }
 
 /* The caller in several rhythms, so that both sides come to sleep. */
-static void test_slow_and_fast_callers(void **state)
-{
+static void test_slow_and_fast_callers(void **state) {
     (void)state;
     write_pictures();
     dt_dataset *d = open_pictures("prefetch: 4");
     for (int rhythm = 1; rhythm < 8; rhythm++) {
         dt_feed *f = NULL;
         dt_batch b;
-        OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 2, .epochs = 10, .shuffle = true, .threads = rhythm % 4}));
+        OK(dt_feed_open(
+            &f, d,
+            &(dt_feed_options){.batch = 2, .epochs = 10, .shuffle = true, .threads = rhythm % 4}));
         for (int i = 0; i < 30 * rhythm; i++) {
             OK(dt_feed_next(f, &b));
             assert_int_equal(b.step, i % PICTURES);
-            if (i % rhythm == 0)
-                doze(i % 5 * 60);
+            if (i % rhythm == 0) doze(i % 5 * 60);
         }
         dt_feed_close(f);
     }
     dt_dataset_unref(d);
 }
 
-/* One thread serves a caller that is busy with other things; one that always waits gets more, where there are cores for them. */
-static void test_threads_are_added_when_they_are_needed(void **state)
-{
+/* One thread serves a caller that is busy with other things; one that always waits gets more, where
+ * there are cores for them. */
+static void test_threads_are_added_when_they_are_needed(void **state) {
     (void)state;
     write_idx("x.idx", 3, (uint32_t[]){64, 100, 100});
     dt_dataset *d = NULL;
-    OK(dt_dataset_open(&d, "{format: idx, train: {x: " HERE "/x.idx}, map: {x: [resize: [200, 200]]}, global_batch_size: 4}"));
+    OK(dt_dataset_open(&d, "{format: idx, train: {x: " HERE
+                           "/x.idx}, map: {x: [resize: [200, 200]]}, global_batch_size: 4}"));
     for (int busy = 0; busy < 2; busy++) {
         dt_feed *f = NULL;
         dt_batch b;
@@ -233,8 +251,7 @@ static void test_threads_are_added_when_they_are_needed(void **state)
             OK(dt_feed_next(f, &b));
             spent += b.spent_s[DT_SPENT_MAP];
             waited += b.waited_s;
-            if (busy)
-                doze(100000);
+            if (busy) doze(100000);
         }
         assert_true(spent > 0 && waited > 0 && dt_feed_threads(f) >= 1 && dt_feed_threads(f) <= 16);
         assert_true(waited * 1e9 <= 1.001 * (double)dt_feed_waited_ns(f));
@@ -251,36 +268,32 @@ typedef struct seen {
 } seen;
 
 /* Called by the thread that has just filled the batch. */
-static dt_status *look(void *user, const dt_batch *batch, void **lent)
-{
+static dt_status *look(void *user, const dt_batch *batch, void **lent) {
     seen *s = user;
     const uint32_t n = atomic_load(s->preparing);
     (void)batch;
     *lent = NULL;
-    if (n < atomic_load(&s->least))
-        atomic_store(&s->least, n);
-    if (n > atomic_load(&s->most))
-        atomic_store(&s->most, n);
+    if (n < atomic_load(&s->least)) atomic_store(&s->least, n);
+    if (n > atomic_load(&s->most)) atomic_store(&s->most, n);
     return NULL;
 }
 
-static void take_nothing_back(void *user, void *lent)
-{
+static void take_nothing_back(void *user, void *lent) {
     (void)user;
     (void)lent;
 }
 
-static void test_threads_count_themselves_while_they_prepare(void **state)
-{
+static void test_threads_count_themselves_while_they_prepare(void **state) {
     (void)state;
     dt_dataset *d = open_pictures("num_parallel_calls: 3");
     seen s = {.preparing = dt_dataset_preparing(d), .least = UINT32_MAX};
     dt_feed *f = NULL;
     dt_batch b;
     assert_int_equal(atomic_load(s.preparing), 0);
-    OK(dt_feed_open(&f, d, &(dt_feed_options){.batch = 7, .epochs = 20, .lend = {look, take_nothing_back, &s}}));
-    do
-        OK(dt_feed_next(f, &b));
+    OK(dt_feed_open(
+        &f, d,
+        &(dt_feed_options){.batch = 7, .epochs = 20, .lend = {look, take_nothing_back, &s}}));
+    do OK(dt_feed_next(f, &b));
     while (b.rows > 0);
     dt_feed_close(f);
     assert_in_range(atomic_load(&s.least), 1, 3);
@@ -289,12 +302,15 @@ static void test_threads_count_themselves_while_they_prepare(void **state)
     dt_dataset_unref(d);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bits_are_the_same_for_any_number_of_threads), cmocka_unit_test(test_passes_differ),
-        cmocka_unit_test(test_resume_anywhere), cmocka_unit_test(test_errors_come_in_order), cmocka_unit_test(test_arrays_too),
-        cmocka_unit_test(test_closing_at_any_moment), cmocka_unit_test(test_slow_and_fast_callers),
+        cmocka_unit_test(test_bits_are_the_same_for_any_number_of_threads),
+        cmocka_unit_test(test_passes_differ),
+        cmocka_unit_test(test_resume_anywhere),
+        cmocka_unit_test(test_errors_come_in_order),
+        cmocka_unit_test(test_arrays_too),
+        cmocka_unit_test(test_closing_at_any_moment),
+        cmocka_unit_test(test_slow_and_fast_callers),
         cmocka_unit_test(test_threads_are_added_when_they_are_needed),
         cmocka_unit_test(test_threads_count_themselves_while_they_prepare),
     };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps of `map`: what they compute, what type comes out, and that plans take the short way only where it is the same. */
+/* The steps of `map`: what they compute, what type comes out, and that plans take the short way
+ * only where it is the same. */
 #define HERE "build/tmp/data-map"
 #include "files.h"
 
@@ -12,8 +13,7 @@
 /* ---- casts ---- */
 
 /* Values that every type is asked to take, and what integers make of them. */
-static void test_floats_are_cut_and_saturate(void **state)
-{
+static void test_floats_are_cut_and_saturate(void **state) {
     (void)state;
     const double in[8] = {0.9, -0.9, 1.5, -1.5, 1e30, -1e30, NAN, 200.7};
     static const struct {
@@ -37,8 +37,7 @@ static void test_floats_are_cut_and_saturate(void **state)
     }
 }
 
-static void test_integers_wrap(void **state)
-{
+static void test_integers_wrap(void **state) {
     (void)state;
     const int32_t in[3] = {256 + 7, -1, 1 << 20};
     uint8_t u8[3];
@@ -52,16 +51,14 @@ static void test_integers_wrap(void **state)
 }
 
 /* All pairs of types agree with going through double, for every length around the block's. */
-static void test_all_pairs_and_lengths(void **state)
-{
+static void test_all_pairs_and_lengths(void **state) {
     (void)state;
     for (int from = DT_BOOL; from <= DT_FLOAT64; from++)
         for (int to = DT_BOOL; to <= DT_FLOAT64; to++)
             for (int n = 0; n < 200; n += 1 + n / 3) {
                 double start[200], direct[200], wide[200], back[200];
                 char in[1600], out[1600];
-                for (int i = 0; i < n; i++)
-                    start[i] = i % 2;
+                for (int i = 0; i < n; i++) start[i] = i % 2;
                 dt_cast(DT_FLOAT64, (dt_dtype)from, start, in, n);
                 dt_cast((dt_dtype)from, (dt_dtype)to, in, out, n);
                 dt_cast((dt_dtype)to, DT_FLOAT64, out, direct, n);
@@ -73,14 +70,12 @@ static void test_all_pairs_and_lengths(void **state)
 }
 
 /* float32 arithmetic, product and sum rounded one after the other. */
-static void test_rescale_rounds_twice(void **state)
-{
+static void test_rescale_rounds_twice(void **state) {
     (void)state;
     uint8_t in[256];
     float out[256];
     const float scale = 0.00392156862745098F, offset = -0.5F;
-    for (int i = 0; i < 256; i++)
-        in[i] = (uint8_t)i;
+    for (int i = 0; i < 256; i++) in[i] = (uint8_t)i;
     dt_rescale(DT_UINT8, scale, offset, in, out, 256);
     for (int i = 0; i < 256; i++) {
         volatile float product = (float)i * scale;
@@ -108,11 +103,13 @@ static const plan_case plans[] = {
     {"[cast: bool, rescale: {offset: -1}]", DT_INT8, "f32[3]", {0, -1, 0}},
     {"[rescale: {scale: 2}, cast: int8, cast: int32]", DT_FLOAT32, "i32[3]", {2, 0, 4}},
     {"[one_hot: 3]", DT_INT64, "f32[3,3]", {0, 1, 0, 1, 0, 0, 0, 0, 1}},
-    {"[cast: uint8, one_hot: {num_classes: 3}, rescale: {scale: 2}]", DT_FLOAT64, "f32[3,3]", {0, 2, 0, 2, 0, 0, 0, 0, 2}},
+    {"[cast: uint8, one_hot: {num_classes: 3}, rescale: {scale: 2}]",
+     DT_FLOAT64,
+     "f32[3,3]",
+     {0, 2, 0, 2, 0, 0, 0, 0, 2}},
 };
 
-static const dt_map_plan *make_plan(dt_arena *arena, const char *steps, const dt_type *in)
-{
+static const dt_map_plan *make_plan(dt_arena *arena, const char *steps, const dt_type *in) {
     const char *names[1] = {"x"};
     const dt_map *m;
     const dt_map_plan *p;
@@ -122,12 +119,15 @@ static const dt_map_plan *make_plan(dt_arena *arena, const char *steps, const dt
     source->size = strlen(source->text);
     OK(dt_tree_parse(arena, source, &tree));
     OK(dt_map_read(arena, tree, &(dt_texts){1, names}, &m));
-    OK(dt_map_plan_make(arena, &(dt_map_request){.map = m, .stored = &(dt_stored){.name = "x", .type = *in, .file = "x.npy"}}, &p));
+    OK(dt_map_plan_make(
+        arena,
+        &(dt_map_request){.map = m,
+                          .stored = &(dt_stored){.name = "x", .type = *in, .file = "x.npy"}},
+        &p));
     return p;
 }
 
-static void test_plans(void **state)
-{
+static void test_plans(void **state) {
     (void)state;
     const double start[3] = {1, 0, 2};
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
@@ -147,8 +147,7 @@ static void test_plans(void **state)
         dt_map_run(p, &(dt_map_at){0}, from, out, scratch);
         dt_cast(t->dtype, DT_FLOAT64, out, got, dt_type_elements(t));
         for (int k = 0; k < dt_type_elements(t); k++)
-            if (got[k] != c->expected[k])
-                fail_msg("%s: value %d is %g", c->steps, k, got[k]);
+            if (got[k] != c->expected[k]) fail_msg("%s: value %d is %g", c->steps, k, got[k]);
         free(out);
         free(scratch);
         dt_arena_destroy(arena);
@@ -156,8 +155,7 @@ static void test_plans(void **state)
 }
 
 /* A cast before a rescale is left out only when it changes nothing. */
-static void test_narrowing_cast_before_rescale_counts(void **state)
-{
+static void test_narrowing_cast_before_rescale_counts(void **state) {
     (void)state;
     dt_arena *arena = dt_arena_create();
     dt_type in = dt_type_of(DT_FLOAT32, 1, (int64_t[]){2});
@@ -171,8 +169,7 @@ static void test_narrowing_cast_before_rescale_counts(void **state)
     dt_arena_destroy(arena);
 }
 
-static void test_limits_of_one_hot(void **state)
-{
+static void test_limits_of_one_hot(void **state) {
     (void)state;
     dt_arena *arena = dt_arena_create();
     dt_type in = dt_scalar_type(DT_FLOAT32);
@@ -184,21 +181,26 @@ static void test_limits_of_one_hot(void **state)
     dt_arena_destroy(arena);
 }
 
-static void test_too_many_dimensions(void **state)
-{
+static void test_too_many_dimensions(void **state) {
     (void)state;
     dt_dataset *d = NULL;
     write_idx("x.idx", 8, (uint32_t[]){2, 1, 1, 1, 1, 1, 1, 1});
-    expect_fault("rank", dt_dataset_open(&d, "{format: idx, train: {x: " HERE "/x.idx}, map: {x: [one_hot: 2]}, global_batch_size: 2}"),
-                 DT_E_DATA_SHAPE, 65, "one_hot produces 8 dimensions plus the batch; at most 8 in all");
+    expect_fault("rank",
+                 dt_dataset_open(&d, "{format: idx, train: {x: " HERE
+                                     "/x.idx}, map: {x: [one_hot: 2]}, global_batch_size: 2}"),
+                 DT_E_DATA_SHAPE, 65,
+                 "one_hot produces 8 dimensions plus the batch; at most 8 in all");
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_floats_are_cut_and_saturate), cmocka_unit_test(test_integers_wrap),
-        cmocka_unit_test(test_all_pairs_and_lengths), cmocka_unit_test(test_rescale_rounds_twice), cmocka_unit_test(test_plans),
-        cmocka_unit_test(test_narrowing_cast_before_rescale_counts), cmocka_unit_test(test_limits_of_one_hot),
+        cmocka_unit_test(test_floats_are_cut_and_saturate),
+        cmocka_unit_test(test_integers_wrap),
+        cmocka_unit_test(test_all_pairs_and_lengths),
+        cmocka_unit_test(test_rescale_rounds_twice),
+        cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_narrowing_cast_before_rescale_counts),
+        cmocka_unit_test(test_limits_of_one_hot),
         cmocka_unit_test(test_too_many_dimensions),
     };
     return cmocka_run_group_tests_name("map", tests, NULL, NULL);

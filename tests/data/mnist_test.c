@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ten thousand digits in MNIST's own files, compressed: what the reader gives against the bytes themselves. DTRAIN_MNIST names a folder
- * with the real ones (t10k-images-idx3-ubyte.gz, t10k-labels-idx1-ubyte.gz); without it drawn ones are compressed here.
+ * Ten thousand digits in MNIST's own files, compressed: what the reader gives against the bytes
+ * themselves. DTRAIN_MNIST names a folder with the real ones (t10k-images-idx3-ubyte.gz,
+ * t10k-labels-idx1-ubyte.gz); without it drawn ones are compressed here.
  */
 #define HERE "build/tmp/data-mnist"
 #include "files.h"
@@ -10,8 +11,7 @@ enum { N = 10000, PIXELS = 784, TRAIN = 8000 };
 
 static const char *folder = HERE "/gz";
 
-static void compress_file(const char *from, const char *to)
-{
+static void compress_file(const char *from, const char *to) {
     dt_str bytes = {0};
     OK(dt_file_read(from, 64 << 20, &bytes));
     gzFile gz = gzopen(to, "wb1");
@@ -21,8 +21,7 @@ static void compress_file(const char *from, const char *to)
     dt_str_release(&bytes);
 }
 
-static int find(void **state)
-{
+static int find(void **state) {
     (void)state;
     if (getenv("DTRAIN_MNIST")) {
         folder = getenv("DTRAIN_MNIST");
@@ -36,13 +35,11 @@ static int find(void **state)
 }
 
 /* What follows the header of `header` bytes; the caller frees it. */
-static uint8_t *content(const char *name, unsigned header, unsigned n)
-{
+static uint8_t *content(const char *name, unsigned header, unsigned n) {
     char path[512];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     gzFile gz = gzopen(path, "rb");
-    if (!gz)
-        fail_msg("%s cannot be read", path);
+    if (!gz) fail_msg("%s cannot be read", path);
     uint8_t *bytes = malloc(n), skipped[16];
     assert_int_equal(gzread(gz, skipped, header), header);
     assert_int_equal(gzread(gz, bytes, n), n);
@@ -50,20 +47,22 @@ static uint8_t *content(const char *name, unsigned header, unsigned n)
     return bytes;
 }
 
-static dt_dataset *open_mnist(void)
-{
+static dt_dataset *open_mnist(void) {
     dt_dataset *d = NULL;
     char job[2048];
-    snprintf(job, sizeof job, "{format: idx, train: {image: '%s/t10k-images-idx3-ubyte.gz', label: '%s/t10k-labels-idx1-ubyte.gz'},\n"
-             "validation_split: 0.2, map: {image: [cast: float32, rescale: {scale: 0.00392156862745098}]},\n"
-             "shuffle: true, global_batch_size: 64}", folder, folder);
+    snprintf(job, sizeof job,
+             "{format: idx, train: {image: '%s/t10k-images-idx3-ubyte.gz', label: "
+             "'%s/t10k-labels-idx1-ubyte.gz'},\n"
+             "validation_split: 0.2, map: {image: [cast: float32, rescale: {scale: "
+             "0.00392156862745098}]},\n"
+             "shuffle: true, global_batch_size: 64}",
+             folder, folder);
     OK(dt_dataset_open(&d, "%s", job));
     return d;
 }
 
 /* Each label as often as the file has it, and every example in one part. */
-static void test_counts(void **state)
-{
+static void test_counts(void **state) {
     (void)state;
     dt_dataset *d = open_mnist();
     int count[10] = {0};
@@ -74,24 +73,22 @@ static void test_counts(void **state)
     for (int part = DT_PART_TRAIN; part <= DT_PART_VALIDATION; part++) {
         dt_feed *f = NULL;
         dt_batch b;
-        OK(dt_feed_open(&f, d, &(dt_feed_options){.part = (dt_part)part, .batch = 64, .shuffle = part == DT_PART_TRAIN}));
+        OK(dt_feed_open(&f, d,
+                        &(dt_feed_options){
+                            .part = (dt_part)part, .batch = 64, .shuffle = part == DT_PART_TRAIN}));
         do {
             OK(dt_feed_next(f, &b));
-            for (int64_t i = 0; i < b.rows; i++)
-                count[((const uint8_t *)b.element[1].data)[i]]++;
+            for (int64_t i = 0; i < b.rows; i++) count[((const uint8_t *)b.element[1].data)[i]]++;
         } while (b.rows > 0);
         dt_feed_close(f);
     }
-    for (int i = 0; i < N; i++)
-        count[labels[i]]--;
-    for (int i = 0; i < 10; i++)
-        assert_int_equal(count[i], 0);
+    for (int i = 0; i < N; i++) count[labels[i]]--;
+    for (int i = 0; i < 10; i++) assert_int_equal(count[i], 0);
     free(labels);
     dt_dataset_unref(d);
 }
 
-static void test_pixels(void **state)
-{
+static void test_pixels(void **state) {
     (void)state;
     dt_dataset *d = open_mnist();
     dt_type t;
@@ -107,8 +104,8 @@ static void test_pixels(void **state)
     dt_dataset_unref(d);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_pixels)};
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts),
+                                       cmocka_unit_test(test_pixels)};
     return cmocka_run_group_tests_name("MNIST", tests, find, NULL);
 }

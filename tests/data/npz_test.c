@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NPZ archives that NumPy 2.4.6 wrote (tests/golden/data): every member's values, and what becomes of damaged ones. */
+/* NPZ archives that NumPy 2.4.6 wrote (tests/golden/data): every member's values, and what becomes
+ * of damaged ones. */
 #define _GNU_SOURCE /* memmem */
 #define HERE "build/tmp/data-npz"
 #include "files.h"
@@ -11,15 +12,18 @@ static const struct {
     const char *name;
     dt_type type;
 } arrays[] = {
-    {"f32", {.dtype = DT_FLOAT32, .rank = 3, .dim = {6, 2, 3}}}, {"f32_fortran", {.dtype = DT_FLOAT32, .rank = 3, .dim = {6, 2, 3}}},
-    {"f64_fortran", {.dtype = DT_FLOAT64, .rank = 2, .dim = {6, 4}}}, {"f16", {.dtype = DT_FLOAT32, .rank = 2, .dim = {6, 2}}},
-    {"i8", {.dtype = DT_INT64, .rank = 1, .dim = {6}}}, {"u16_big_fortran", {.dtype = DT_INT32, .rank = 3, .dim = {6, 5, 2}}},
-    {"u1", {.dtype = DT_UINT8, .rank = 2, .dim = {6, 3}}}, {"i32_big", {.dtype = DT_INT32, .rank = 2, .dim = {6, 3}}},
+    {"f32", {.dtype = DT_FLOAT32, .rank = 3, .dim = {6, 2, 3}}},
+    {"f32_fortran", {.dtype = DT_FLOAT32, .rank = 3, .dim = {6, 2, 3}}},
+    {"f64_fortran", {.dtype = DT_FLOAT64, .rank = 2, .dim = {6, 4}}},
+    {"f16", {.dtype = DT_FLOAT32, .rank = 2, .dim = {6, 2}}},
+    {"i8", {.dtype = DT_INT64, .rank = 1, .dim = {6}}},
+    {"u16_big_fortran", {.dtype = DT_INT32, .rank = 3, .dim = {6, 5, 2}}},
+    {"u1", {.dtype = DT_UINT8, .rank = 2, .dim = {6, 3}}},
+    {"i32_big", {.dtype = DT_INT32, .rank = 2, .dim = {6, 3}}},
 };
 enum { ARRAYS = sizeof arrays / sizeof *arrays };
 
-static double value_at(const dt_type *t, const void *data, int64_t i)
-{
+static double value_at(const dt_type *t, const void *data, int64_t i) {
     switch (t->dtype) {
     case DT_UINT8: return ((const uint8_t *)data)[i];
     case DT_INT32: return ((const int32_t *)data)[i];
@@ -29,24 +33,24 @@ static double value_at(const dt_type *t, const void *data, int64_t i)
     }
 }
 
-static bool is_array(const dt_type *t, const void *data, int k)
-{
+static bool is_array(const dt_type *t, const void *data, int k) {
     bool same = dt_type_equal(t, &arrays[k].type);
     for (int64_t i = 0; same && i < dt_type_elements(t); i++)
         same = value_at(t, data, i) == (double)((7 * i + k) % 50);
     return same;
 }
 
-static void test_members(void **state)
-{
+static void test_members(void **state) {
     (void)state;
     static const char *const files[] = {"stored", "deflated", "streamed"};
     for (int f = 0; f < 3; f++)
         for (int k = 0; k < ARRAYS; k++) {
             dt_dataset *d = NULL;
             dt_type t;
-            OK(dt_dataset_open(&d, "{format: npz, train: {%s: " GOLDEN "%s.npz, other: " GOLDEN "%s.npz/%s}, global_batch_size: 2}", arrays[k].name, files[f],
-                               files[f], arrays[k].name));
+            OK(dt_dataset_open(&d,
+                               "{format: npz, train: {%s: " GOLDEN "%s.npz, other: " GOLDEN
+                               "%s.npz/%s}, global_batch_size: 2}",
+                               arrays[k].name, files[f], files[f], arrays[k].name));
             for (int e = 0; e < 2; e++) {
                 void *data = read_all(d, e, &t);
                 if (!is_array(&t, data, k))
@@ -57,32 +61,34 @@ static void test_members(void **state)
         }
 }
 
-static dt_status *open_members(const char *train)
-{
+static dt_status *open_members(const char *train) {
     dt_dataset *d = NULL;
     dt_status *s = dt_dataset_open(&d, "{format: npy, train: {%s}, global_batch_size: 2}", train);
     dt_dataset_unref(d);
     return s;
 }
 
-static void test_members_that_are_not_there(void **state)
-{
+static void test_members_that_are_not_there(void **state) {
     (void)state;
     expect_fault("member", open_members("x: " GOLDEN "stored.npz"), DT_E_DATA_FILE, 65,
-                 "stored.npz: no member 'x'; it has: f32, f32_fortran, f64_fortran, f16, i8, u16_big_fortran, u1, i32_big");
-    expect_fault("named", open_members("x: " GOLDEN "stored.npz/f3"), DT_E_DATA_FILE, 65, "stored.npz: no member 'f3'; it has: f32");
-    expect_fault("archive", open_members("x: nope.npz/f3"), DT_E_NO_INPUT, 66, "nope.npz: no such file");
+                 "stored.npz: no member 'x'; it has: f32, f32_fortran, f64_fortran, f16, i8, "
+                 "u16_big_fortran, u1, i32_big");
+    expect_fault("named", open_members("x: " GOLDEN "stored.npz/f3"), DT_E_DATA_FILE, 65,
+                 "stored.npz: no member 'f3'; it has: f32");
+    expect_fault("archive", open_members("x: nope.npz/f3"), DT_E_NO_INPUT, 66,
+                 "nope.npz: no such file");
 }
 
 /* ---- damage ---- */
 
-/* Whether an archive's members are those of the golden file: 1, or refused: 0; anything else fails. */
-static int open_damaged(const char *bytes, size_t n, size_t at)
-{
+/* Whether an archive's members are those of the golden file: 1, or refused: 0; anything else
+ * fails. */
+static int open_damaged(const char *bytes, size_t n, size_t at) {
     dt_dataset *d = NULL;
     dt_type t;
     write_file("x.npz", bytes, n);
-    dt_status *s = dt_dataset_open(&d, "{format: npz, train: {f32_fortran: " HERE "/x.npz, i8: " HERE "/x.npz}, global_batch_size: 2}");
+    dt_status *s = dt_dataset_open(&d, "{format: npz, train: {f32_fortran: " HERE
+                                       "/x.npz, i8: " HERE "/x.npz}, global_batch_size: 2}");
     if (s) {
         if (dt_status_code(s) != 65)
             fail_msg("byte %zu: %s, exit code %d", at, dt_status_text(s), dt_status_code(s));
@@ -91,8 +97,7 @@ static int open_damaged(const char *bytes, size_t n, size_t at)
     }
     for (int e = 0; e < 2; e++) {
         void *data = read_all(d, e, &t);
-        if (!is_array(&t, data, e ? 4 : 1))
-            fail_msg("byte %zu: other values", at);
+        if (!is_array(&t, data, e ? 4 : 1)) fail_msg("byte %zu: other values", at);
         free(data);
     }
     dt_dataset_unref(d);
@@ -100,10 +105,10 @@ static int open_damaged(const char *bytes, size_t n, size_t at)
 }
 
 /* Any byte changed, and any cut: refused, or of no consequence; never other values. */
-static void test_damaged_archives(void **state)
-{
+static void test_damaged_archives(void **state) {
     (void)state;
-    static const char *const files[] = {GOLDEN "stored.npz", GOLDEN "deflated.npz", GOLDEN "streamed.npz"};
+    static const char *const files[] = {GOLDEN "stored.npz", GOLDEN "deflated.npz",
+                                        GOLDEN "streamed.npz"};
     for (int f = 0; f < 3; f++) {
         dt_str s = {0};
         int refused = 0;
@@ -113,16 +118,15 @@ static void test_damaged_archives(void **state)
             refused += !open_damaged(s.data, s.size, i);
             s.data[i] = (char)~s.data[i];
         }
-        for (size_t n = 0; n < s.size; n += 7)
-            assert_int_equal(open_damaged(s.data, n, n), 0);
+        for (size_t n = 0; n < s.size; n += 7) assert_int_equal(open_damaged(s.data, n, n), 0);
         assert_in_range(refused, 100, s.size);
         dt_str_release(&s);
     }
 }
 
-/* A deflated member may not grow beyond what its directory says, nor may what it says be allocated unseen. */
-static void test_sizes_that_lie(void **state)
-{
+/* A deflated member may not grow beyond what its directory says, nor may what it says be allocated
+ * unseen. */
+static void test_sizes_that_lie(void **state) {
     (void)state;
     dt_str s = {0};
     OK(dt_file_read(GOLDEN "deflated.npz", 1 << 20, &s));
@@ -130,25 +134,24 @@ static void test_sizes_that_lie(void **state)
     assert_non_null(entry);
     memcpy(entry + 24, "\xf0\xff\xff\xff", 4); /* its size: 4 GiB */
     write_str("x.npz", &s);
-    expect_fault("size", open_members("f32: " HERE "/x.npz"), DT_E_GZIP_DAMAGED, 65, "x.npz: deflate length mismatch");
+    expect_fault("size", open_members("f32: " HERE "/x.npz"), DT_E_GZIP_DAMAGED, 65,
+                 "x.npz: deflate length mismatch");
 }
 
 /* Which of the two is meant would depend on the reader. */
-static void test_members_of_one_name(void **state)
-{
+static void test_members_of_one_name(void **state) {
     (void)state;
     dt_str s = {0};
     int renamed = 0;
     OK(dt_file_read(GOLDEN "stored.npz", 1 << 20, &s));
-    for (char *at; (at = memmem(s.data, s.size, "u1.npy", 6)); renamed++)
-        memcpy(at, "i8.npy", 6);
+    for (char *at; (at = memmem(s.data, s.size, "u1.npy", 6)); renamed++) memcpy(at, "i8.npy", 6);
     assert_int_equal(renamed, 2); /* the member's header, and its entry in the directory */
     write_str("x.npz", &s);
-    expect_fault("twice", open_members("i8: " HERE "/x.npz"), DT_E_DATA_FILE, 65, "x.npz: has 'i8' twice");
+    expect_fault("twice", open_members("i8: " HERE "/x.npz"), DT_E_DATA_FILE, 65,
+                 "x.npz: has 'i8' twice");
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_members),
         cmocka_unit_test(test_members_that_are_not_there),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every format must do alike: validation_split keeps the last part of train's rows, each row once; last_batch drops, keeps or pads; take. */
+/* What every format must do alike: validation_split keeps the last part of train's rows, each row
+ * once; last_batch drops, keeps or pads; take. */
 #define _GNU_SOURCE
 #define HERE "build/tmp/data-parts"
 #include "files.h"
@@ -11,17 +12,14 @@ enum { EXAMPLES = 10, BATCH = 4 };
 
 /* ---- ten examples in every format ---- */
 
-static void write_arrays(void)
-{
+static void write_arrays(void) {
     float x[EXAMPLES * 2];
-    for (int i = 0; i < EXAMPLES * 2; i++)
-        x[i] = (float)i;
+    for (int i = 0; i < EXAMPLES * 2; i++) x[i] = (float)i;
     write_npy("x.npy", "<f4", "(10, 2)", x, sizeof x);
     write_idx("x.idx", 2, (uint32_t[]){EXAMPLES, 3});
 }
 
-static void write_records(void)
-{
+static void write_records(void) {
     dt_str csv = {0}, records = {0};
     dt_str_puts(&csv, "x,s\n");
     for (int i = 0; i < EXAMPLES; i++) {
@@ -35,8 +33,7 @@ static void write_records(void)
     write_str("x.tfrecord", &records);
 }
 
-static void write_pictures(void)
-{
+static void write_pictures(void) {
     for (int i = 0; i < EXAMPLES; i++) {
         char name[64];
         dt_str png = draw_png(&forms[5], i);
@@ -48,23 +45,31 @@ static void write_pictures(void)
 
 typedef struct format_case {
     const char *name, *keys;
-    bool spread; /* classes are spread over the examples, so that a split has some of each: another order */
+    /* classes are spread over the examples, so that a split has some of each: another order */
+    bool spread;
 } format_case;
 
 static const format_case formats[] = {
     {"npy", "format: npy, train: {x: " HERE "/x.npy}", false},
     {"idx", "format: idx, train: {x: " HERE "/x.idx}", false},
     {"csv", "format: csv, train: " HERE "/x.csv, element: {x: {column: x}}", false},
-    {"csv, text", "format: csv, train: " HERE "/x.csv, element: {x: {column: s, dtype: string}}, map: {x: [string_lookup]}", false},
+    {"csv, text",
+     "format: csv, train: " HERE
+     "/x.csv, element: {x: {column: s, dtype: string}}, map: {x: [string_lookup]}",
+     false},
     {"tfrecord", "format: tfrecord, train: " HERE "/x.tfrecord, element: {x: {shape: [2]}}", false},
-    {"image_folder", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [5, 7, 3], dtype: uint8}, y: {num_classes: 2}}", true},
-    {"text", "format: text, train: " HERE "/x.txt, element: {tokens: {shape: [3], dtype: int32}}", false},
-    {"synthetic", "format: synthetic, examples: 10, element: {x: {shape: [2]}, y: {num_classes: 3}}", false},
+    {"image_folder",
+     "format: image_folder, train: " HERE
+     "/pictures, element: {x: {shape: [5, 7, 3], dtype: uint8}, y: {num_classes: 2}}",
+     true},
+    {"text", "format: text, train: " HERE "/x.txt, element: {tokens: {shape: [3], dtype: int32}}",
+     false},
+    {"synthetic",
+     "format: synthetic, examples: 10, element: {x: {shape: [2]}, y: {num_classes: 3}}", false},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-static int write_all(void **state)
-{
+static int write_all(void **state) {
     (void)state;
     OK(dt_dir_make(HERE));
     write_arrays();
@@ -77,8 +82,8 @@ static int write_all(void **state)
 /* ---- rows ---- */
 
 /* Every row of a part, all elements of it one after the other; and the rows of each batch. */
-static void take_part(dt_dataset *d, dt_part part, dt_last_batch last, dt_str *rows, int64_t *batches, int *n)
-{
+static void take_part(dt_dataset *d, dt_part part, dt_last_batch last, dt_str *rows,
+                      int64_t *batches, int *n) {
     dt_feed *f = NULL;
     dt_batch b;
     *n = 0;
@@ -94,23 +99,21 @@ static void take_part(dt_dataset *d, dt_part part, dt_last_batch last, dt_str *r
     dt_feed_close(f);
 }
 
-static dt_dataset *open_format(const format_case *c, const char *more)
-{
+static dt_dataset *open_format(const format_case *c, const char *more) {
     dt_dataset *d = NULL;
     OK(dt_note(dt_dataset_open(&d, "{%s, global_batch_size: 4%s}", c->keys, more), "%s", c->name));
     return d;
 }
 
-static int compare_rows(const void *a, const void *b, void *size)
-{
+static int compare_rows(const void *a, const void *b, void *size) {
     return memcmp(a, b, *(const size_t *)size);
 }
 
-static void test_split(void **state)
-{
+static void test_split(void **state) {
     (void)state;
     for (int i = 0; i < FORMATS; i++) {
-        dt_dataset *all = open_format(&formats[i], ""), *cut = open_format(&formats[i], ", validation_split: 0.25");
+        dt_dataset *all = open_format(&formats[i], ""),
+                   *cut = open_format(&formats[i], ", validation_split: 0.25");
         dt_str want = {0}, got = {0};
         int64_t batches[8];
         int n;
@@ -137,11 +140,16 @@ static void test_split(void **state)
 }
 
 /* pad: as partial here, the step fills up where shapes are static. */
-static void test_last_batch(void **state)
-{
+static void test_last_batch(void **state) {
     (void)state;
-    static const struct { dt_last_batch last; int n; int64_t rows[3]; } cases[] = {
-        {DT_LAST_PARTIAL, 3, {4, 4, 2}}, {DT_LAST_DROP, 2, {4, 4}}, {DT_LAST_PAD, 3, {4, 4, 2}},
+    static const struct {
+        dt_last_batch last;
+        int n;
+        int64_t rows[3];
+    } cases[] = {
+        {DT_LAST_PARTIAL, 3, {4, 4, 2}},
+        {DT_LAST_DROP, 2, {4, 4}},
+        {DT_LAST_PAD, 3, {4, 4, 2}},
     };
     for (int i = 0; i < FORMATS; i++)
         for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -152,16 +160,14 @@ static void test_last_batch(void **state)
             take_part(d, DT_PART_TRAIN, cases[k].last, &rows, batches, &n);
             assert_int_equal(n, cases[k].n);
             assert_int_equal(n, dt_steps_per_epoch(EXAMPLES, BATCH, cases[k].last));
-            for (int b = 0; b < n; b++)
-                assert_int_equal(batches[b], cases[k].rows[b]);
+            for (int b = 0; b < n; b++) assert_int_equal(batches[b], cases[k].rows[b]);
             dt_str_release(&rows);
             dt_dataset_unref(d);
         }
 }
 
 /* The first examples, of which the split keeps the last part. */
-static void test_take_and_split(void **state)
-{
+static void test_take_and_split(void **state) {
     (void)state;
     for (int i = 0; i < FORMATS; i++) {
         dt_dataset *d = open_format(&formats[i], ", take: 6, validation_split: 0.5");
@@ -172,21 +178,22 @@ static void test_take_and_split(void **state)
 }
 
 /* One fault in a map step is one error, also where two parts go through it. */
-static void test_map_faults_are_told_once(void **state)
-{
+static void test_map_faults_are_told_once(void **state) {
     (void)state;
     dt_dataset *d = NULL;
-    dt_status *s = dt_dataset_open(&d, "{format: synthetic, examples: 9, element: {x: {shape: [2]}}, map: {x: [normalize: {mean: [1, 2, 3], variance: 1}]}, "
-                                       "validation_split: 0.3, global_batch_size: 2}");
+    dt_status *s =
+        dt_dataset_open(&d, "{format: synthetic, examples: 9, element: {x: {shape: [2]}}, map: {x: "
+                            "[normalize: {mean: [1, 2, 3], variance: 1}]}, "
+                            "validation_split: 0.3, global_batch_size: 2}");
     assert_non_null(s);
     assert_non_null(strstr(dt_status_text(s), "'mean' has 3 numbers"));
     assert_null(dt_status_next(s));
     dt_status_free(s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_split), cmocka_unit_test(test_last_batch), cmocka_unit_test(test_take_and_split),
-                                       cmocka_unit_test(test_map_faults_are_told_once)};
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_split), cmocka_unit_test(test_last_batch),
+        cmocka_unit_test(test_take_and_split), cmocka_unit_test(test_map_faults_are_told_once)};
     return cmocka_run_group_tests_name("parts of every format", tests, write_all, NULL);
 }

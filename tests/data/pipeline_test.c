@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transformations one by one: small pipelines of integers and what they give, specs, cardinalities, batch sizes, and arguments that
- * cannot be. Elements are read through cursors, so that no tensor is needed.
+ * Transformations one by one: small pipelines of integers and what they give, specs, cardinalities,
+ * batch sizes, and arguments that cannot be. Elements are read through cursors, so that no tensor
+ * is needed.
  */
 #define HERE "build/tmp/data-pipeline"
 #include "files.h"
@@ -10,40 +11,36 @@
 #include "data/pipeline/build.h"
 
 /* All elements as text: "[0 1][2]", scalars bare. */
-static void print_array(const dt_array *a, dt_str *out)
-{
+static void print_array(const dt_array *a, dt_str *out) {
     bool scalar = a->type.rank == 0;
     dt_str_puts(out, scalar ? "" : "[");
     for (int64_t i = 0; i < dt_type_elements(&a->type); i++)
-        dt_str_printf(out, "%s%lld", i ? " " : "", a->type.dtype == DT_INT64 ? (long long)((const int64_t *)a->data)[i]
-                                                                             : (long long)((const uint8_t *)a->data)[i]);
+        dt_str_printf(out, "%s%lld", i ? " " : "",
+                      a->type.dtype == DT_INT64 ? (long long)((const int64_t *)a->data)[i]
+                                                : (long long)((const uint8_t *)a->data)[i]);
     dt_str_puts(out, scalar ? " " : "]");
 }
 
-static dt_status *elements(const dt_dataset *d, uint64_t epoch, dt_str *out)
-{
+static dt_status *elements(const dt_dataset *d, uint64_t epoch, dt_str *out) {
     dt_cursor *c;
     dt_item item;
     dt_status *s = dt_cursor_open(&c, d->pipe, epoch);
     while (!s && !(s = dt_cursor_next(c, &item)) && item.n > 0) {
-        for (int i = 0; i < item.n; i++)
-            print_array(item.array[i], out);
+        for (int i = 0; i < item.n; i++) print_array(item.array[i], out);
         dt_item_release(&item);
     }
     dt_cursor_close(c);
     return s;
 }
 
-static void gives(const dt_dataset *d, const char *want)
-{
+static void gives(const dt_dataset *d, const char *want) {
     dt_str out = {0};
     OK(elements(d, 0, &out));
     assert_string_equal(dt_str_text(&out), want);
     dt_str_release(&out);
 }
 
-static dt_dataset *range(int64_t n)
-{
+static dt_dataset *range(int64_t n) {
     dt_dataset *d = NULL;
     OK(dt_dataset_range(&d, 0, n, 1));
     return d;
@@ -51,12 +48,13 @@ static dt_dataset *range(int64_t n)
 
 /* One step of a chain: what it is called here, and its number. */
 typedef struct part {
-    char what; /* b batch, B batch that drops, p padded, u unbatch, r repeat, t take, s skip, h shard of 2, e even, f prefetch */
+    /* b batch, B batch that drops, p padded, u unbatch, r repeat, t take, s skip, h shard of 2,
+     * e even, f prefetch */
+    char what;
     int64_t n;
 } part;
 
-static dt_status *apply(dt_dataset **d, part k)
-{
+static dt_status *apply(dt_dataset **d, part k) {
     switch (k.what) {
     case 'b': return dt_dataset_batch(d, *d, k.n, false);
     case 'B': return dt_dataset_batch(d, *d, k.n, true);
@@ -105,15 +103,13 @@ static const chain chains[] = {
     {3, {{'x', 1}}, "0 1 2 ", 3, -9},
 };
 
-static void test_chains_of_transformations(void **state)
-{
+static void test_chains_of_transformations(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
         const chain *c = &chains[i];
         dt_dataset *d = range(c->range);
         int64_t batch = -9;
-        for (int k = 0; k < 4 && c->part[k].what; k++)
-            OK(apply(&d, c->part[k]));
+        for (int k = 0; k < 4 && c->part[k].what; k++) OK(apply(&d, c->part[k]));
         gives(d, c->elements);
         assert_int_equal(dt_dataset_cardinality(d), c->count);
         dt_status_free(dt_dataset_static_batch_size(d, &batch));
@@ -122,8 +118,7 @@ static void test_chains_of_transformations(void **state)
     }
 }
 
-static void test_ranges_in_both_directions(void **state)
-{
+static void test_ranges_in_both_directions(void **state) {
     dt_dataset *d = NULL;
     (void)state;
     OK(dt_dataset_range(&d, 5, 0, -2));
@@ -136,8 +131,7 @@ static void test_ranges_in_both_directions(void **state)
     dt_dataset_unref(d);
 }
 
-static void test_rebatch_cuts_across_borders(void **state)
-{
+static void test_rebatch_cuts_across_borders(void **state) {
     dt_dataset *d = range(7);
     (void)state;
     OK(dt_dataset_batch(&d, d, 4, false));
@@ -146,13 +140,14 @@ static void test_rebatch_cuts_across_borders(void **state)
     dt_dataset_unref(d);
     d = range(7);
     OK(dt_dataset_batch(&d, d, 4, false));
-    expect_fault("zeros", dt_dataset_rebatch(&d, d, (const int64_t[]){0, 0}, 2, false), DT_E_PIPELINE, 78, "all sizes are 0");
-    expect_fault("negative", dt_dataset_rebatch(&d, d, (const int64_t[]){-1}, 1, false), DT_E_PIPELINE, 78, "cannot be -1");
+    expect_fault("zeros", dt_dataset_rebatch(&d, d, (const int64_t[]){0, 0}, 2, false),
+                 DT_E_PIPELINE, 78, "all sizes are 0");
+    expect_fault("negative", dt_dataset_rebatch(&d, d, (const int64_t[]){-1}, 1, false),
+                 DT_E_PIPELINE, 78, "cannot be -1");
     dt_dataset_unref(d);
 }
 
-static void test_shuffle_is_a_permutation_by_seed_and_iteration(void **state)
-{
+static void test_shuffle_is_a_permutation_by_seed_and_iteration(void **state) {
     dt_dataset *d = range(100), *same = NULL;
     dt_str a = {0}, b = {0}, c = {0};
     (void)state;
@@ -167,10 +162,8 @@ static void test_shuffle_is_a_permutation_by_seed_and_iteration(void **state)
     OK(elements(same, 1, &b));
     assert_string_equal(a.data, b.data);
     int seen[100] = {0};
-    for (char *p = a.data; *p; p = strchr(p, ' ') + 1)
-        seen[atoi(p)]++;
-    for (int i = 0; i < 100; i++)
-        assert_int_equal(seen[i], 1);
+    for (char *p = a.data; *p; p = strchr(p, ' ') + 1) seen[atoi(p)]++;
+    for (int i = 0; i < 100; i++) assert_int_equal(seen[i], 1);
     dt_str_release(&a);
     dt_str_release(&b);
     dt_str_release(&c);
@@ -178,8 +171,7 @@ static void test_shuffle_is_a_permutation_by_seed_and_iteration(void **state)
     dt_dataset_unref(d);
 }
 
-static void test_repeat_shuffles_each_pass_anew(void **state)
-{
+static void test_repeat_shuffles_each_pass_anew(void **state) {
     dt_dataset *d = range(50);
     dt_str all = {0};
     (void)state;
@@ -192,8 +184,7 @@ static void test_repeat_shuffles_each_pass_anew(void **state)
     dt_dataset_unref(d);
 }
 
-static void test_two_data_sets_in_turn_and_side_by_side(void **state)
-{
+static void test_two_data_sets_in_turn_and_side_by_side(void **state) {
     dt_dataset *a = range(2), *b = range(3), *d = NULL;
     dt_spec spec;
     (void)state;
@@ -207,14 +198,14 @@ static void test_two_data_sets_in_turn_and_side_by_side(void **state)
     gives(d, "10 0 0 11 1 1 ");
     assert_true(dt_dataset_element_spec(d, 2, &spec));
     assert_string_equal(spec.name, "1/1");
-    expect_fault("components", dt_dataset_concatenate(&d, a, d), DT_E_PIPELINE, 78, "1 and 3 components");
+    expect_fault("components", dt_dataset_concatenate(&d, a, d), DT_E_PIPELINE, 78,
+                 "1 and 3 components");
     dt_dataset_unref(a);
     dt_dataset_unref(b);
     dt_dataset_unref(d);
 }
 
-static void test_static_sizes_of_joined_pipelines(void **state)
-{
+static void test_static_sizes_of_joined_pipelines(void **state) {
     dt_dataset *a = range(4), *b = range(4), *d = NULL;
     int64_t size = 0;
     (void)state;
@@ -234,25 +225,30 @@ static void test_static_sizes_of_joined_pipelines(void **state)
     dt_dataset_unref(d);
 }
 
-static void test_arguments_that_cannot_be(void **state)
-{
+static void test_arguments_that_cannot_be(void **state) {
     dt_dataset *d = range(4), *out = NULL;
     (void)state;
-    expect_fault("NULL", dt_dataset_batch(&out, NULL, 1, false), DT_E_PIPELINE, 78, "batch: no data set given");
+    expect_fault("NULL", dt_dataset_batch(&out, NULL, 1, false), DT_E_PIPELINE, 78,
+                 "batch: no data set given");
     expect_fault("size", dt_dataset_batch(&out, d, 0, false), DT_E_BATCH_SIZE, 78, "got 0");
-    expect_fault("unbatch", dt_dataset_unbatch(&out, d), DT_E_NOT_BATCHED, 78, "'value' is a scalar");
+    expect_fault("unbatch", dt_dataset_unbatch(&out, d), DT_E_NOT_BATCHED, 78,
+                 "'value' is a scalar");
     expect_fault("shuffle", dt_dataset_shuffle(&out, d, 0, 0, true), DT_E_PIPELINE, 78, "got 0");
     expect_fault("shards", dt_dataset_shard(&out, d, 0, 0), DT_E_SHARD, 78, "at least 1, got 0");
     expect_fault("index", dt_dataset_shard(&out, d, 5, 5), DT_E_SHARD, 78, "0 to 4, got 5");
     expect_fault("prefetch", dt_dataset_prefetch(&out, d, -2), DT_E_PIPELINE, 78, "got -2");
     expect_fault("zip", dt_dataset_zip(&out, NULL, 2), DT_E_PIPELINE, 78, "no data sets given");
     expect_fault("files", dt_dataset_list_files(&out, NULL, 0), DT_E_PIPELINE, 78, "at least one");
-    expect_fault("names", dt_dataset_read_files(&out, d, NULL), DT_E_PIPELINE, 78, "names of files");
-    expect_fault("records", dt_dataset_parse_example(&out, d, NULL, 0), DT_E_PIPELINE, 78, "records");
+    expect_fault("names", dt_dataset_read_files(&out, d, NULL), DT_E_PIPELINE, 78,
+                 "names of files");
+    expect_fault("records", dt_dataset_parse_example(&out, d, NULL, 0), DT_E_PIPELINE, 78,
+                 "records");
     assert_null(out);
     expect_fault("share", dt_dataset_auto_shard(&out, d, NULL), DT_E_SHARD, 78, "no worker given");
-    expect_fault("share", dt_dataset_for_worker(&out, d, &(dt_input_share){0}), DT_E_SHARD, 78, "worker 0 of 0");
-    expect_fault("sizes", dt_batch_sizes_for_worker(4, NULL, NULL), DT_E_SHARD, 78, "no worker or no array");
+    expect_fault("share", dt_dataset_for_worker(&out, d, &(dt_input_share){0}), DT_E_SHARD, 78,
+                 "worker 0 of 0");
+    expect_fault("sizes", dt_batch_sizes_for_worker(4, NULL, NULL), DT_E_SHARD, 78,
+                 "no worker or no array");
     dt_str none = {0};
     OK(dt_dataset_shard(&out, d, DT_SHARD_HINT, DT_SHARD_HINT));
     expect_fault("hint", elements(out, 0, &none), DT_E_SHARD_HINT, 78, "HINT");
@@ -260,25 +256,21 @@ static void test_arguments_that_cannot_be(void **state)
     dt_dataset_unref(d);
 }
 
-static void test_towers_are_limited(void **state)
-{
+static void test_towers_are_limited(void **state) {
     dt_dataset *d = range(1);
     dt_status *s = NULL;
     (void)state;
-    for (int i = 0; i < 2000 && !s; i++)
-        s = dt_dataset_repeat(&d, d, 1);
+    for (int i = 0; i < 2000 && !s; i++) s = dt_dataset_repeat(&d, d, 1);
     expect_fault("deep", s, DT_E_PIPELINE, 78, "nested at most 1000 deep");
     gives(d, "0 ");
     dt_dataset_unref(d);
     d = range(1);
-    for (s = NULL; !s;)
-        s = dt_dataset_concatenate(&d, d, d); /* doubles what is walked */
+    for (s = NULL; !s;) s = dt_dataset_concatenate(&d, d, d); /* doubles what is walked */
     expect_fault("wide", s, DT_E_PIPELINE, 78, "at most 100000");
     dt_dataset_unref(d);
 }
 
-static void test_files_are_read_in_turn_or_interleaved(void **state)
-{
+static void test_files_are_read_in_turn_or_interleaved(void **state) {
     dt_dataset *names = NULL, *d = NULL;
     (void)state;
     write_file("a.txt", "a\nb\nc\n", 6);
@@ -288,19 +280,25 @@ static void test_files_are_read_in_turn_or_interleaved(void **state)
     assert_int_equal(dt_dataset_cardinality(names), 3);
     OK(dt_dataset_read_files(&d, names, &(dt_file_options){.kind = DT_TEXT_LINES}));
     gives(d, "[97][98][99][100][101][102]");
-    OK(dt_dataset_read_files(&d, names, &(dt_file_options){.kind = DT_TEXT_LINES, .cycle_length = 2}));
-    gives(d, "[97][100][98][99][101][102]"); /* an ended file leaves its turn to the next, and its place to the third */
-    OK(dt_dataset_read_files(&d, names, &(dt_file_options){.kind = DT_TEXT_LINES, .cycle_length = 3, .block_length = 2}));
+    OK(dt_dataset_read_files(&d, names,
+                             &(dt_file_options){.kind = DT_TEXT_LINES, .cycle_length = 2}));
+    /* an ended file leaves its turn to the next, and its place to the third */
+    gives(d, "[97][100][98][99][101][102]");
+    OK(dt_dataset_read_files(
+        &d, names,
+        &(dt_file_options){.kind = DT_TEXT_LINES, .cycle_length = 3, .block_length = 2}));
     gives(d, "[97][98][100][101][102][99]");
     dt_dataset_unref(names);
     dt_dataset_unref(d);
 }
 
-static void test_sharing_of_files(void **state)
-{
+static void test_sharing_of_files(void **state) {
     const char *const files[] = {HERE "/a.txt", HERE "/b.txt", HERE "/c.txt"};
     dt_dataset *d = NULL, *mine = NULL;
-    dt_input_share share = {.workers = 2, .replicas = 1, .worker = 1, .options = {.auto_shard_policy = DT_AUTO_SHARD_AUTO}};
+    dt_input_share share = {.workers = 2,
+                            .replicas = 1,
+                            .worker = 1,
+                            .options = {.auto_shard_policy = DT_AUTO_SHARD_AUTO}};
     (void)state;
     OK(dt_dataset_text_lines(&d, files, 3));
     OK(dt_dataset_auto_shard(&mine, d, &share));
@@ -309,20 +307,24 @@ static void test_sharing_of_files(void **state)
     OK(dt_dataset_auto_shard(&mine, d, &share)); /* too few files: data */
     gives(mine, "[98][102]");
     share.options.no_fallback = true;
-    expect_fault("strict", dt_dataset_auto_shard(&mine, d, &share), DT_E_TOO_FEW_FILES, 78, "3 files cannot be shared by 4 workers");
+    expect_fault("strict", dt_dataset_auto_shard(&mine, d, &share), DT_E_TOO_FEW_FILES, 78,
+                 "3 files cannot be shared by 4 workers");
     share.worker = 4;
-    expect_fault("worker", dt_dataset_auto_shard(&mine, d, &share), DT_E_SHARD, 78, "worker 4 of 4");
+    expect_fault("worker", dt_dataset_auto_shard(&mine, d, &share), DT_E_SHARD, 78,
+                 "worker 4 of 4");
     dt_dataset_unref(d);
     d = range(3);
-    share = (dt_input_share){.workers = 2, .replicas = 1, .options = {.auto_shard_policy = DT_AUTO_SHARD_FILE}};
-    expect_fault("no files", dt_dataset_auto_shard(&mine, d, &share), DT_E_UNSHARDABLE, 78, "'range' reads no files");
+    share = (dt_input_share){
+        .workers = 2, .replicas = 1, .options = {.auto_shard_policy = DT_AUTO_SHARD_FILE}};
+    expect_fault("no files", dt_dataset_auto_shard(&mine, d, &share), DT_E_UNSHARDABLE, 78,
+                 "'range' reads no files");
     dt_dataset_unref(d);
     dt_dataset_unref(mine);
 }
 
-/* Over all workers each row of the data comes once, and a step's pieces are one global batch, for any division. */
-static void test_workers_share_every_row_once(void **state)
-{
+/* Over all workers each row of the data comes once, and a step's pieces are one global batch, for
+ * any division. */
+static void test_workers_share_every_row_once(void **state) {
     (void)state;
     for (int64_t size = 0; size < 20; size++)
         for (int w = 1; w <= 3; w++)
@@ -334,22 +336,26 @@ static void test_workers_share_every_row_once(void **state)
                         OK(dt_dataset_batch(&d, d, batch, false));
                         for (int k = 0; k < w; k++) {
                             dt_str out = {0};
-                            OK(dt_dataset_for_worker(&mine, d, &(dt_input_share){w, r, k, {.auto_shard_policy = DT_AUTO_SHARD_DATA,
-                                                                                          .rebatch = (dt_rebatch)even}}));
+                            OK(dt_dataset_for_worker(
+                                &mine, d,
+                                &(dt_input_share){w,
+                                                  r,
+                                                  k,
+                                                  {.auto_shard_policy = DT_AUTO_SHARD_DATA,
+                                                   .rebatch = (dt_rebatch)even}}));
                             OK(elements(mine, 0, &out));
-                            for (const char *p = dt_str_text(&out); (p = strpbrk(p, "0123456789")); p += strspn(p, "0123456789"))
+                            for (const char *p = dt_str_text(&out); (p = strpbrk(p, "0123456789"));
+                                 p += strspn(p, "0123456789"))
                                 seen[atoi(p)]++;
                             dt_str_release(&out);
                         }
-                        for (int64_t i = 0; i < size; i++)
-                            assert_int_equal(seen[i], 1);
+                        for (int64_t i = 0; i < size; i++) assert_int_equal(seen[i], 1);
                         dt_dataset_unref(mine);
                         dt_dataset_unref(d);
                     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chains_of_transformations),
         cmocka_unit_test(test_ranges_in_both_directions),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records: checksums against published vectors, good files, and the catalogue of bad ones (D60 to D67, D77 to D81). */
+/* Records: checksums against published vectors, good files, and the catalogue of bad ones (D60 to
+ * D67, D77 to D81). */
 #define HERE "build/tmp/data-records"
 #include "files.h"
 #include "records.h"
@@ -7,8 +8,7 @@
 #include "base/random.h"
 
 /* RFC 3720, B.4, as 32-bit numbers. */
-static void test_crc32c_matches_the_published_vectors(void **state)
-{
+static void test_crc32c_matches_the_published_vectors(void **state) {
     unsigned char zeros[32] = {0}, ones[32], up[32], down[32];
     (void)state;
     for (int i = 0; i < 32; i++) {
@@ -22,36 +22,32 @@ static void test_crc32c_matches_the_published_vectors(void **state)
     assert_int_equal(dt_crc32c(down, 32), 0x113fdb5cu);
     assert_int_equal(dt_crc32c("123456789", 9), 0xe3069283u);
     assert_int_equal(dt_crc32c("", 0), 0);
-    for (size_t n = 0; n < 32; n++)
-        assert_int_equal(dt_crc32c_masked(up, n), masked_crc(up, n));
+    for (size_t n = 0; n < 32; n++) assert_int_equal(dt_crc32c_masked(up, n), masked_crc(up, n));
 }
 
-/* By bits, as RFC 3720 defines it: every length takes another way through stretches, words and bytes, and so does every cut. */
-static void test_checksums_of_every_length(void **state)
-{
+/* By bits, as RFC 3720 defines it: every length takes another way through stretches, words and
+ * bytes, and so does every cut. */
+static void test_checksums_of_every_length(void **state) {
     enum { MOST = 20000 };
     static unsigned char bytes[MOST];
     dt_random r = dt_random_stream(1, "checksums", 0);
     (void)state;
-    for (int i = 0; i < MOST; i++)
-        bytes[i] = (unsigned char)dt_random_u32(&r);
+    for (int i = 0; i < MOST; i++) bytes[i] = (unsigned char)dt_random_u32(&r);
     uint32_t want = ~0u;
     for (int n = 0; n < MOST; n++) {
-        if (n < 1000 || n % 97 == 0)
-            assert_int_equal(dt_crc32c(bytes, (size_t)n), ~want);
+        if (n < 1000 || n % 97 == 0) assert_int_equal(dt_crc32c(bytes, (size_t)n), ~want);
         if (n % 97 == 0) {
             const size_t cut = dt_random_below(&r, (uint64_t)n + 1);
-            assert_int_equal(dt_crc32c_more(dt_crc32c(bytes, cut), bytes + cut, (size_t)n - cut), ~want);
+            assert_int_equal(dt_crc32c_more(dt_crc32c(bytes, cut), bytes + cut, (size_t)n - cut),
+                             ~want);
         }
         want ^= bytes[n];
-        for (int bit = 0; bit < 8; bit++)
-            want = want >> 1 ^ (want & 1 ? 0x82f63b78u : 0);
+        for (int bit = 0; bit < 8; bit++) want = want >> 1 ^ (want & 1 ? 0x82f63b78u : 0);
     }
 }
 
 /* All records of a file, each followed by '|'. The status is the caller's. */
-static dt_status *read_records(const char *name, const dt_record_options *o, dt_str *out)
-{
+static dt_status *read_records(const char *name, const dt_record_options *o, dt_str *out) {
     char path[512];
     dt_records r;
     dt_str record = {0};
@@ -70,8 +66,7 @@ static dt_status *read_records(const char *name, const dt_record_options *o, dt_
     return s;
 }
 
-static void reads(const char *name, const dt_record_options *o, const char *want)
-{
+static void reads(const char *name, const dt_record_options *o, const char *want) {
     dt_str all = {0};
     OK(read_records(name, o, &all));
     assert_string_equal(dt_str_text(&all), want);
@@ -80,8 +75,7 @@ static void reads(const char *name, const dt_record_options *o, const char *want
 
 static const dt_record_options tfrecord = {.kind = DT_TFRECORD}, lines = {.kind = DT_TEXT_LINES};
 
-static dt_str three_records(void)
-{
+static dt_str three_records(void) {
     dt_str s = {0};
     add_record(&s, "one", 3);
     add_record(&s, "", 0);
@@ -89,8 +83,7 @@ static dt_str three_records(void)
     return s;
 }
 
-static void test_tfrecords_plain_gzip_and_zlib(void **state)
-{
+static void test_tfrecords_plain_gzip_and_zlib(void **state) {
     dt_str plain = three_records(), gzip = {0};
     uLongf n = 1024;
     unsigned char z[1024];
@@ -107,8 +100,7 @@ static void test_tfrecords_plain_gzip_and_zlib(void **state)
     reads("empty.tfrecord", &tfrecord, "");
 }
 
-static void test_lines_end_with_newline_or_the_file(void **state)
-{
+static void test_lines_end_with_newline_or_the_file(void **state) {
     dt_str s = {0};
     (void)state;
     write_file("a.txt", "one\r\n\ntwo", 9);
@@ -128,15 +120,38 @@ static void test_lines_end_with_newline_or_the_file(void **state)
     dt_str_release(&all);
 }
 
-static void test_fixed_records_between_header_and_footer(void **state)
-{
+static void test_fixed_records_between_header_and_footer(void **state) {
     (void)state;
     write_file("f.bin", "HHaabbccF", 9);
-    reads("f.bin", &(dt_record_options){.kind = DT_FIXED_LENGTH, .record_bytes = 2, .header_bytes = 2, .footer_bytes = 1}, "aa|bb|cc|");
+    reads("f.bin",
+          &(dt_record_options){
+              .kind = DT_FIXED_LENGTH, .record_bytes = 2, .header_bytes = 2, .footer_bytes = 1},
+          "aa|bb|cc|");
     dt_str all = {0};
-    expect_fault("uneven", read_records("f.bin", &(dt_record_options){.kind = DT_FIXED_LENGTH, .record_bytes = 4, .header_bytes = 2, .footer_bytes = 1}, &all), DT_E_DATA_SIZE, 65, "are not a multiple of the record size");
-    expect_fault("too short", read_records("f.bin", &(dt_record_options){.kind = DT_FIXED_LENGTH, .record_bytes = 1, .header_bytes = 9, .footer_bytes = 9}, &all), DT_E_DATA_SIZE, 65, "are not a multiple of the record size");
-    expect_fault("zero", read_records("f.bin", &(dt_record_options){.kind = DT_FIXED_LENGTH, .record_bytes = 0, .header_bytes = 0, .footer_bytes = 0}, &all), DT_E_PIPELINE, 78, "0 bytes");
+    expect_fault("uneven",
+                 read_records("f.bin",
+                              &(dt_record_options){.kind = DT_FIXED_LENGTH,
+                                                   .record_bytes = 4,
+                                                   .header_bytes = 2,
+                                                   .footer_bytes = 1},
+                              &all),
+                 DT_E_DATA_SIZE, 65, "are not a multiple of the record size");
+    expect_fault("too short",
+                 read_records("f.bin",
+                              &(dt_record_options){.kind = DT_FIXED_LENGTH,
+                                                   .record_bytes = 1,
+                                                   .header_bytes = 9,
+                                                   .footer_bytes = 9},
+                              &all),
+                 DT_E_DATA_SIZE, 65, "are not a multiple of the record size");
+    expect_fault("zero",
+                 read_records("f.bin",
+                              &(dt_record_options){.kind = DT_FIXED_LENGTH,
+                                                   .record_bytes = 0,
+                                                   .header_bytes = 0,
+                                                   .footer_bytes = 0},
+                              &all),
+                 DT_E_PIPELINE, 78, "0 bytes");
     dt_str_release(&all);
 }
 
@@ -152,24 +167,23 @@ typedef struct bad {
 static const bad bad_files[] = {
     {"D60", 5, 0, "", "x.tfrecord: cut inside the header of record 0 at offset 0"},
     {"D61", 35 + 12 + 2, 0, "", "x.tfrecord: record 2 at offset 35 cut: has 2 of 5 bytes"},
-    {"footer cut", 35 + 12 + 5 + 3, 0, "", "x.tfrecord: record 2 at offset 35 cut inside its checksum"},
+    {"footer cut", 35 + 12 + 5 + 3, 0, "",
+     "x.tfrecord: record 2 at offset 35 cut inside its checksum"},
     {"D62", 0, 35 + 9, "", "x.tfrecord: record 2 at offset 35: length checksum mismatch"},
     {"length", 0, 35 + 1, "", "x.tfrecord: record 2 at offset 35: length checksum mismatch"},
     {"D63", 0, 35 + 12, "", "x.tfrecord: record 2 at offset 35: data checksum mismatch"},
     {"D67", 0, 0, "abc", "x.tfrecord: 3 bytes after the last record, at offset 56"},
-    {"D81", 0, 1, "", "x.tfrecord: not a TFRecord (record 0 at offset 0: length checksum mismatch)"},
+    {"D81", 0, 1, "",
+     "x.tfrecord: not a TFRecord (record 0 at offset 0: length checksum mismatch)"},
 };
 
-static void test_bad_tfrecords_name_record_and_offset(void **state)
-{
+static void test_bad_tfrecords_name_record_and_offset(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof bad_files / sizeof *bad_files; i++) {
         const bad *b = &bad_files[i];
         dt_str s = three_records(), all = {0};
-        if (b->flip)
-            s.data[b->flip] ^= 16;
-        if (b->cut)
-            s.size = b->cut;
+        if (b->flip) s.data[b->flip] ^= 16;
+        if (b->cut) s.size = b->cut;
         dt_str_puts(&s, b->add);
         write_str("x.tfrecord", &s);
         expect_fault(b->id, read_records("x.tfrecord", &tfrecord, &all), DT_E_RECORD, 65, b->text);
@@ -177,8 +191,7 @@ static void test_bad_tfrecords_name_record_and_offset(void **state)
     }
 }
 
-static void test_lengths_that_cannot_be_allocate_nothing(void **state)
-{
+static void test_lengths_that_cannot_be_allocate_nothing(void **state) {
     const uint64_t lengths[] = {(uint64_t)1 << 63, UINT64_MAX, UINT64_MAX - 3, 1 << 20};
     (void)state;
     for (int i = 0; i < 4; i++) {
@@ -186,38 +199,39 @@ static void test_lengths_that_cannot_be_allocate_nothing(void **state)
         char text[80];
         add_header(&s, lengths[i]);
         write_str("x.tfrecord", &s);
-        snprintf(text, sizeof text, "record 0 at offset 0 claims %llu bytes, file has 12", (unsigned long long)lengths[i]);
-        expect_fault("D64, D65", read_records("x.tfrecord", &tfrecord, &all), DT_E_RECORD, 65, text);
+        snprintf(text, sizeof text, "record 0 at offset 0 claims %llu bytes, file has 12",
+                 (unsigned long long)lengths[i]);
+        expect_fault("D64, D65", read_records("x.tfrecord", &tfrecord, &all), DT_E_RECORD, 65,
+                     text);
         dt_str_release(&all);
     }
 }
 
-static void test_damaged_compression_is_told(void **state)
-{
+static void test_damaged_compression_is_told(void **state) {
     dt_str plain = three_records(), gzip = {0}, all = {0};
     (void)state;
     add_gzip(&gzip, plain.data, plain.size);
     write_file("x.tfrecord", gzip.data, gzip.size / 2);
-    expect_fault("D78", read_records("x.tfrecord", &tfrecord, &all), DT_E_GZIP_DAMAGED, 65, "x.tfrecord: gzip stream ends early");
+    expect_fault("D78", read_records("x.tfrecord", &tfrecord, &all), DT_E_GZIP_DAMAGED, 65,
+                 "x.tfrecord: gzip stream ends early");
     gzip.data[gzip.size - 7] ^= 1;
     write_file("x.tfrecord", gzip.data, gzip.size);
-    expect_fault("D80", read_records("x.tfrecord", &tfrecord, &all), DT_E_GZIP_DAMAGED, 65, "x.tfrecord: gzip checksum mismatch");
+    expect_fault("D80", read_records("x.tfrecord", &tfrecord, &all), DT_E_GZIP_DAMAGED, 65,
+                 "x.tfrecord: gzip checksum mismatch");
     dt_str_release(&plain);
     dt_str_release(&gzip);
     dt_str_release(&all);
 }
 
 /* Whatever is done to a file, reading it ends, and gives a prefix of its records or an error. */
-static void test_truncations_and_flips_never_invent_records(void **state)
-{
+static void test_truncations_and_flips_never_invent_records(void **state) {
     dt_str good = three_records();
     (void)state;
     for (size_t i = 0; i < good.size * 9; i++) {
         dt_str s = {0}, all = {0};
         size_t at = i / 9;
         dt_str_add(&s, good.data, i % 9 == 8 ? at : good.size);
-        if (i % 9 < 8)
-            s.data[at] = (char)(s.data[at] ^ 1 << i % 9);
+        if (i % 9 < 8) s.data[at] = (char)(s.data[at] ^ 1 << i % 9);
         write_str("x.tfrecord", &s);
         dt_status *bad_status = read_records("x.tfrecord", &tfrecord, &all);
         assert_true(bad_status || strcmp(dt_str_text(&all), "one||three|") != 0);
@@ -228,8 +242,7 @@ static void test_truncations_and_flips_never_invent_records(void **state)
     dt_str_release(&good);
 }
 
-static void test_patterns_and_sets_of_shards(void **state)
-{
+static void test_patterns_and_sets_of_shards(void **state) {
     dt_paths paths = {0};
     (void)state;
     for (int i = 0; i < 4; i++) {
@@ -242,20 +255,23 @@ static void test_patterns_and_sets_of_shards(void **state)
     assert_string_equal(paths.v[2], HERE "/t-00002-of-00004");
     dt_paths_release(&paths);
     unlink(HERE "/t-00002-of-00004");
-    expect_fault("D75", dt_paths_match(&paths, HERE, "t-*"), DT_E_NO_INPUT, 66, "t-00002-of-00004: missing; 3 of 4 shards present");
+    expect_fault("D75", dt_paths_match(&paths, HERE, "t-*"), DT_E_NO_INPUT, 66,
+                 "t-00002-of-00004: missing; 3 of 4 shards present");
     dt_paths_release(&paths);
     write_file("t-00002-of-00004", "", 0);
     write_file("t-00000-of-00001", "", 0);
-    expect_fault("D84", dt_paths_match(&paths, HERE, "t-*"), DT_E_RECORD, 65, "t-*: two sets of shards match, of 1 and of 4");
+    expect_fault("D84", dt_paths_match(&paths, HERE, "t-*"), DT_E_RECORD, 65,
+                 "t-*: two sets of shards match, of 1 and of 4");
     dt_paths_release(&paths);
     unlink(HERE "/t-00000-of-00001");
-    expect_fault("D76", dt_paths_match(&paths, HERE, "nope-*.tfrecord"), DT_E_NO_INPUT, 66, "no file matches '" HERE "/nope-*.tfrecord'");
+    expect_fault("D76", dt_paths_match(&paths, HERE, "nope-*.tfrecord"), DT_E_NO_INPUT, 66,
+                 "no file matches '" HERE "/nope-*.tfrecord'");
     dt_paths_release(&paths);
 }
 
-/* Only the pattern has wildcards, not the folder that it is looked for in, and not where a file has that very name. */
-static void test_names_that_look_like_patterns(void **state)
-{
+/* Only the pattern has wildcards, not the folder that it is looked for in, and not where a file has
+ * that very name. */
+static void test_names_that_look_like_patterns(void **state) {
     static const char *const folders[] = {"exp[1]", "exp*", "exp?", "exp\\1"};
     (void)state;
     for (int i = 0; i < 4; i++) {
@@ -283,8 +299,7 @@ static void test_names_that_look_like_patterns(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crc32c_matches_the_published_vectors),
         cmocka_unit_test(test_checksums_of_every_length),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows for `predict` are those that the same files give as a data set: NPZ, TFRecords with values, with pictures and with texts, folders of pictures and one picture. */
+/* Rows for `predict` are those that the same files give as a data set: NPZ, TFRecords with values,
+ * with pictures and with texts, folders of pictures and one picture. */
 #define HERE "build/tmp/data-stream"
 #include "files.h"
 #include "records.h"
@@ -9,8 +10,7 @@
 
 enum { EXAMPLES = 5, MOST_BYTES = 1 << 16 };
 
-static int write_all(void **state)
-{
+static int write_all(void **state) {
     dt_str values = {0}, encoded = {0}, texts = {0}, noted = {0};
     (void)state;
     OK(dt_dir_make(HERE "/pictures/a"));
@@ -44,26 +44,51 @@ typedef struct stream_case {
 
 #define WORDS "map: {x: [text_vectorization: {vocabulary: [cat, dog], output_sequence_length: 3}]}"
 static const stream_case cases[] = {
-    {"npz", "f64_fortran", "format: npy, train: {f64_fortran: tests/golden/data/deflated.npz}", "tests/golden/data/deflated.npz", 6},
-    {"npz as it lies", "f32", "format: npy, train: {f32: tests/golden/data/streamed.npz}", "tests/golden/data/streamed.npz", 6},
-    {"big-endian npz", "u16_big_fortran", "format: npy, train: {u16_big_fortran: tests/golden/data/stored.npz}", "tests/golden/data/stored.npz", 6},
-    {"tfrecord", "x", "format: tfrecord, train: " HERE "/values.tfrecord, element: {x: {shape: [2], feature: feature/x, padding_value: 7}},"
-                 " map: {x: [rescale: {scale: 2}]}", HERE "/values.tfrecord", EXAMPLES},
-    {"pictures in records", "x", "format: tfrecord, train: " HERE "/encoded.tfrecord, element: {x: {shape: [5, 7, 3], dtype: uint8}}", HERE "/encoded.tfrecord", EXAMPLES},
-    {"texts in records", "x", "format: tfrecord, train: " HERE "/texts.tfrecord, element: {x: {dtype: string}}, " WORDS, HERE "/texts.tfrecord", EXAMPLES},
-    {"folder", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [5, 7, 3], dtype: uint8}, y: {num_classes: 1}},"
-               " map: {x: [rescale: {scale: 0.5}]}", HERE "/pictures/a", EXAMPLES},
-    {"folder of any size", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [4, 3, 3], interpolation: bilinear},"
-                           " y: {num_classes: 1}}, map: {x: [rescale: {scale: 0.5}]}", HERE "/pictures/a", EXAMPLES},
-    {"folder of any size, cut", "x", "format: image_folder, train: " HERE "/pictures, element: {y: {num_classes: 1},"
-                                " x: {shape: [9, 4, 3], interpolation: nearest, crop_to_aspect_ratio: true}}", HERE "/pictures/a", EXAMPLES},
-    {"picture of any size", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [2, 2, 3], interpolation: bilinear},"
-                            " y: {num_classes: 1}}", HERE "/pictures/a/0.png", 1},
-    {"picture", "x", "format: image_folder, train: " HERE "/pictures, element: {x: {shape: [5, 7, 3], dtype: uint8}, y: {num_classes: 1}}", HERE "/pictures/a/0.png", 1},
+    {"npz", "f64_fortran", "format: npy, train: {f64_fortran: tests/golden/data/deflated.npz}",
+     "tests/golden/data/deflated.npz", 6},
+    {"npz as it lies", "f32", "format: npy, train: {f32: tests/golden/data/streamed.npz}",
+     "tests/golden/data/streamed.npz", 6},
+    {"big-endian npz", "u16_big_fortran",
+     "format: npy, train: {u16_big_fortran: tests/golden/data/stored.npz}",
+     "tests/golden/data/stored.npz", 6},
+    {"tfrecord", "x",
+     "format: tfrecord, train: " HERE
+     "/values.tfrecord, element: {x: {shape: [2], feature: feature/x, padding_value: 7}},"
+     " map: {x: [rescale: {scale: 2}]}",
+     HERE "/values.tfrecord", EXAMPLES},
+    {"pictures in records", "x",
+     "format: tfrecord, train: " HERE
+     "/encoded.tfrecord, element: {x: {shape: [5, 7, 3], dtype: uint8}}",
+     HERE "/encoded.tfrecord", EXAMPLES},
+    {"texts in records", "x",
+     "format: tfrecord, train: " HERE "/texts.tfrecord, element: {x: {dtype: string}}, " WORDS,
+     HERE "/texts.tfrecord", EXAMPLES},
+    {"folder", "x",
+     "format: image_folder, train: " HERE
+     "/pictures, element: {x: {shape: [5, 7, 3], dtype: uint8}, y: {num_classes: 1}},"
+     " map: {x: [rescale: {scale: 0.5}]}",
+     HERE "/pictures/a", EXAMPLES},
+    {"folder of any size", "x",
+     "format: image_folder, train: " HERE
+     "/pictures, element: {x: {shape: [4, 3, 3], interpolation: bilinear},"
+     " y: {num_classes: 1}}, map: {x: [rescale: {scale: 0.5}]}",
+     HERE "/pictures/a", EXAMPLES},
+    {"folder of any size, cut", "x",
+     "format: image_folder, train: " HERE "/pictures, element: {y: {num_classes: 1},"
+     " x: {shape: [9, 4, 3], interpolation: nearest, crop_to_aspect_ratio: true}}",
+     HERE "/pictures/a", EXAMPLES},
+    {"picture of any size", "x",
+     "format: image_folder, train: " HERE
+     "/pictures, element: {x: {shape: [2, 2, 3], interpolation: bilinear},"
+     " y: {num_classes: 1}}",
+     HERE "/pictures/a/0.png", 1},
+    {"picture", "x",
+     "format: image_folder, train: " HERE
+     "/pictures, element: {x: {shape: [5, 7, 3], dtype: uint8}, y: {num_classes: 1}}",
+     HERE "/pictures/a/0.png", 1},
 };
 
-static void check_case(const stream_case *c)
-{
+static void check_case(const stream_case *c) {
     dt_dataset *d = NULL;
     dt_stream *s = NULL;
     dt_type t;
@@ -74,7 +99,8 @@ static void check_case(const stream_case *c)
     const dt_element *all;
     dt_dataset_elements(d, &all);
     char *want = read_all(d, x, &t);
-    const dt_stream_request q = {.path = c->path, .job = dt_dataset_spec_of(d), .input = &all[x], .n = 1};
+    const dt_stream_request q = {
+        .path = c->path, .job = dt_dataset_spec_of(d), .input = &all[x], .n = 1};
     OK(dt_note(dt_stream_open(&s, &q), "%s", c->id));
     OK(dt_stream_next(s, EXAMPLES + 2, (void *[]){rows}, &got));
     assert_int_equal(got, c->rows);
@@ -87,38 +113,45 @@ static void check_case(const stream_case *c)
     dt_dataset_unref(d);
 }
 
-static void test_the_same_rows(void **state)
-{
+static void test_the_same_rows(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check_case(&cases[i]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(&cases[i]);
 }
 
 /* An archive holds no texts. */
-static void test_texts_of_other_files(void **state)
-{
+static void test_texts_of_other_files(void **state) {
     (void)state;
     dt_dataset *d = NULL;
     dt_stream *s = NULL;
     const dt_element *all;
-    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/texts.tfrecord, element: {x: {dtype: string}}, " WORDS ", global_batch_size: 1}"));
+    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE
+                           "/texts.tfrecord, element: {x: {dtype: string}}, " WORDS
+                           ", global_batch_size: 1}"));
     dt_dataset_elements(d, &all);
-    expect_fault("picture", dt_stream_open(&s, &(dt_stream_request){.path = HERE "/pictures/a/0.png", .job = dt_dataset_spec_of(d), .input = all, .n = 1}),
+    expect_fault("picture",
+                 dt_stream_open(&s, &(dt_stream_request){.path = HERE "/pictures/a/0.png",
+                                                         .job = dt_dataset_spec_of(d),
+                                                         .input = all,
+                                                         .n = 1}),
                  DT_E_ELEMENTS, 78, "the model expects 'x' to be text, which");
     dt_dataset_unref(d);
 }
 
 /* Columns in order, one of them text: a first record is names only where it has no number. */
-static void test_first_records_of_csv(void **state)
-{
+static void test_first_records_of_csv(void **state) {
     static const struct {
         const char *text;
         int rows;
-    } files[] = {{"a dog,1\nThe CAT!,2\n", 2}, {"review,stars\na dog,1\n", 1}, {"5,1\n", 1}, {",1\n", 1}, {",stars\na dog,1\n", 1}};
+    } files[] = {{"a dog,1\nThe CAT!,2\n", 2},
+                 {"review,stars\na dog,1\n", 1},
+                 {"5,1\n", 1},
+                 {",1\n", 1},
+                 {",stars\na dog,1\n", 1}};
     dt_dataset *d = NULL;
     const dt_element *all;
     (void)state;
-    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/noted.tfrecord, element: {x: {dtype: string}, y: {}}, " WORDS ", "
+    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE
+                           "/noted.tfrecord, element: {x: {dtype: string}, y: {}}, " WORDS ", "
                            "global_batch_size: 1}"));
     dt_dataset_elements(d, &all);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -127,7 +160,10 @@ static void test_first_records_of_csv(void **state)
         int32_t x[3 * 3];
         float y[3];
         write_file("first.csv", files[i].text, strlen(files[i].text));
-        OK(dt_stream_open(&s, &(dt_stream_request){.path = HERE "/first.csv", .job = dt_dataset_spec_of(d), .input = all, .n = 2}));
+        OK(dt_stream_open(&s, &(dt_stream_request){.path = HERE "/first.csv",
+                                                   .job = dt_dataset_spec_of(d),
+                                                   .input = all,
+                                                   .n = 2}));
         OK(dt_stream_next(s, 3, (void *[]){x, y}, &got));
         assert_int_equal(got, files[i].rows);
         assert_true(y[0] == 1);
@@ -136,9 +172,9 @@ static void test_first_records_of_csv(void **state)
     dt_dataset_unref(d);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_same_rows), cmocka_unit_test(test_texts_of_other_files),
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_same_rows),
+                                       cmocka_unit_test(test_texts_of_other_files),
                                        cmocka_unit_test(test_first_records_of_csv)};
     return cmocka_run_group_tests_name("streams", tests, write_all, NULL);
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drawn data: a pure function of seed, part and index, of the types and shapes asked for, and learnable. */
+/* Drawn data: a pure function of seed, part and index, of the types and shapes asked for, and
+ * learnable. */
 #define HERE "build/tmp/data-synthetic"
 #include "files.h"
 
 #include <math.h>
 
-static dt_dataset *open_seeded(dt_arena *arena, uint64_t seed, const char *keys)
-{
+static dt_dataset *open_seeded(dt_arena *arena, uint64_t seed, const char *keys) {
     dt_source *source = dt_arena_new(arena, dt_source);
     dt_dataset_spec spec;
     dt_dataset *d = NULL;
     dt_tree *tree;
-    *source = (dt_source){.name = "job.yaml", .text = dt_arena_printf(arena, "{format: synthetic, global_batch_size: 8, %s}", keys)};
+    *source = (dt_source){
+        .name = "job.yaml",
+        .text = dt_arena_printf(arena, "{format: synthetic, global_batch_size: 8, %s}", keys)};
     source->size = strlen(source->text);
     OK(dt_tree_parse(arena, source, &tree));
     OK(dt_dataset_read(arena, tree, "", seed, &spec));
@@ -19,10 +21,11 @@ static dt_dataset *open_seeded(dt_arena *arena, uint64_t seed, const char *keys)
     return d;
 }
 
-#define KEYS "examples: 600, validation: 50, element: {image: {shape: [28, 28], dtype: float32}, label: {num_classes: 10}}"
+#define KEYS                                                                                       \
+    "examples: 600, validation: 50, element: {image: {shape: [28, 28], dtype: float32}, label: "   \
+    "{num_classes: 10}}"
 
-static void test_types_and_counts(void **state)
-{
+static void test_types_and_counts(void **state) {
     (void)state;
     dt_dataset *d = NULL;
     const dt_element *e;
@@ -40,8 +43,7 @@ static void test_types_and_counts(void **state)
     dt_dataset_unref(d);
 }
 
-static void *rows_of(uint64_t seed, const char *keys, int element, dt_type *t)
-{
+static void *rows_of(uint64_t seed, const char *keys, int element, dt_type *t) {
     dt_arena *arena = dt_arena_create();
     dt_dataset *d = open_seeded(arena, seed, keys);
     void *rows = read_all(d, element, t);
@@ -50,15 +52,15 @@ static void *rows_of(uint64_t seed, const char *keys, int element, dt_type *t)
     return rows;
 }
 
-static void test_same_seed_same_data(void **state)
-{
+static void test_same_seed_same_data(void **state) {
     (void)state;
     dt_type t;
     float *a = rows_of(1, KEYS, 0, &t), *b = rows_of(1, KEYS, 0, &t), *c = rows_of(2, KEYS, 0, &t);
     assert_memory_equal(a, b, (size_t)dt_type_bytes(&t));
     assert_memory_not_equal(a, c, (size_t)dt_type_bytes(&t));
     /* More examples do not change the first ones. */
-    float *more = rows_of(1, "examples: 900, element: {image: {shape: [28, 28]}, label: {num_classes: 10}}", 0, &t);
+    float *more = rows_of(
+        1, "examples: 900, element: {image: {shape: [28, 28]}, label: {num_classes: 10}}", 0, &t);
     assert_memory_equal(a, more, 600 * 784 * sizeof *a);
     assert_memory_not_equal(a, a + 784, 784 * sizeof *a);
     free(a);
@@ -68,8 +70,7 @@ static void test_same_seed_same_data(void **state)
 }
 
 /* The nearest of ten means of 500 examples names the other 100: the label is in the image. */
-static void test_labels_can_be_learnt(void **state)
-{
+static void test_labels_can_be_learnt(void **state) {
     (void)state;
     static double mean[10][784];
     dt_type t;
@@ -78,8 +79,7 @@ static void test_labels_can_be_learnt(void **state)
     int count[10] = {0}, right = 0;
     for (int i = 0; i < 500; i++) {
         count[y[i]]++;
-        for (int k = 0; k < 784; k++)
-            mean[y[i]][k] += (double)x[784 * i + k];
+        for (int k = 0; k < 784; k++) mean[y[i]][k] += (double)x[784 * i + k];
     }
     for (int i = 500; i < 600; i++) {
         int best = 0;
@@ -93,35 +93,33 @@ static void test_labels_can_be_learnt(void **state)
         }
         right += best == y[i];
     }
-    for (int c = 0; c < 10; c++)
-        assert_in_range(count[c], 25, 80);
+    for (int c = 0; c < 10; c++) assert_in_range(count[c], 25, 80);
     assert_in_range(right, 95, 100);
     free(x);
     free(y);
 }
 
 /* Every dtype, in its range; validation is not training's beginning. */
-static void test_all_dtypes(void **state)
-{
+static void test_all_dtypes(void **state) {
     (void)state;
     for (int k = DT_BOOL; k <= DT_FLOAT64; k++) {
         char keys[160];
         dt_type t;
-        snprintf(keys, sizeof keys, "examples: 20, element: {x: {shape: [5, 3], dtype: %s}, y: {shape: [2], num_classes: 2}}",
+        snprintf(keys, sizeof keys,
+                 "examples: 20, element: {x: {shape: [5, 3], dtype: %s}, y: {shape: [2], "
+                 "num_classes: 2}}",
                  dt_dtype_name((dt_dtype)k));
         void *rows = rows_of(1, keys, 0, &t);
         const unsigned char *bytes = rows;
         int different = 0;
         assert_int_equal(t.dtype, k);
-        for (int64_t i = 1; i < dt_type_bytes(&t); i++)
-            different += bytes[i] != bytes[0];
+        for (int64_t i = 1; i < dt_type_bytes(&t); i++) different += bytes[i] != bytes[0];
         assert_in_range(different, 50, 20 * 15 * 8);
         free(rows);
     }
 }
 
-static void test_validation_is_other_data(void **state)
-{
+static void test_validation_is_other_data(void **state) {
     (void)state;
     dt_dataset *d = NULL;
     dt_feed *train = NULL, *validation = NULL;
@@ -138,11 +136,11 @@ static void test_validation_is_other_data(void **state)
 }
 
 /* Labels drawn in the right range are not looked at one by one: there may be 10^12 of them. */
-static void test_known_labels_are_not_looked_at(void **state)
-{
+static void test_known_labels_are_not_looked_at(void **state) {
     (void)state;
     dt_dataset *d = NULL;
-    OK(dt_dataset_open(&d, "{format: synthetic, examples: 1000000000000, element: {x: {num_classes: 10}}, global_batch_size: 8}"));
+    OK(dt_dataset_open(&d, "{format: synthetic, examples: 1000000000000, element: {x: "
+                           "{num_classes: 10}}, global_batch_size: 8}"));
     OK(dt_dataset_check_labels(d, 0, 10));
     dt_status *s = dt_dataset_check_labels(d, 0, 9);
     assert_int_equal(dt_status_number(s), DT_E_LABEL_RANGE);
@@ -150,11 +148,13 @@ static void test_known_labels_are_not_looked_at(void **state)
     dt_dataset_unref(d);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types_and_counts), cmocka_unit_test(test_same_seed_same_data), cmocka_unit_test(test_labels_can_be_learnt),
-        cmocka_unit_test(test_all_dtypes), cmocka_unit_test(test_validation_is_other_data),
+        cmocka_unit_test(test_types_and_counts),
+        cmocka_unit_test(test_same_seed_same_data),
+        cmocka_unit_test(test_labels_can_be_learnt),
+        cmocka_unit_test(test_all_dtypes),
+        cmocka_unit_test(test_validation_is_other_data),
         cmocka_unit_test(test_known_labels_are_not_looked_at),
     };
     return cmocka_run_group_tests_name("synthetic data", tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formats tfrecord and text, as jobs use them: values, and the catalogue of bad examples (D66, D68 to D74). */
+/* The formats tfrecord and text, as jobs use them: values, and the catalogue of bad examples (D66,
+ * D68 to D74). */
 #define HERE "build/tmp/data-tfrecord"
 #include "files.h"
 #include "records.h"
@@ -7,8 +8,7 @@
 #include "pictures.h"
 
 /* Example i: x = i + {0, 0.25, 0.5, 0.75}, y = i, raw = 3 bytes of i. */
-static void add_numbered(dt_str *file, int i)
-{
+static void add_numbered(dt_str *file, int i) {
     dt_str features = {0};
     const float x[4] = {(float)i, (float)i + 0.25f, (float)i + 0.5f, (float)i + 0.75f};
     const unsigned char raw[3] = {(unsigned char)i, (unsigned char)i, (unsigned char)i};
@@ -18,24 +18,23 @@ static void add_numbered(dt_str *file, int i)
     add_example(file, &features);
 }
 
-static void write_numbered(const char *name, int first, int n, bool gzip)
-{
+static void write_numbered(const char *name, int first, int n, bool gzip) {
     dt_str s = {0}, z = {0};
-    for (int i = 0; i < n; i++)
-        add_numbered(&s, first + i);
-    if (gzip)
-        add_gzip(&z, s.data, s.size);
+    for (int i = 0; i < n; i++) add_numbered(&s, first + i);
+    if (gzip) add_gzip(&z, s.data, s.size);
     write_str(name, gzip ? &z : &s);
     dt_str_release(gzip ? &s : &z);
 }
 
-#define ELEMENTS "element: {x: {shape: [2, 2]}, label: {dtype: int32, feature: y}, raw: {shape: [3], dtype: uint8}}"
+#define ELEMENTS                                                                                   \
+    "element: {x: {shape: [2, 2]}, label: {dtype: int32, feature: y}, raw: {shape: [3], dtype: "   \
+    "uint8}}"
 
-static void check_numbered(const char *train, int n)
-{
+static void check_numbered(const char *train, int n) {
     dt_dataset *d = NULL;
     dt_type type;
-    OK(dt_dataset_open(&d, "{format: tfrecord, train: %s, " ELEMENTS ", global_batch_size: 8}", train));
+    OK(dt_dataset_open(&d, "{format: tfrecord, train: %s, " ELEMENTS ", global_batch_size: 8}",
+                       train));
     assert_int_equal(dt_dataset_examples(d), n);
     float *x = read_all(d, dt_dataset_find(d, "x"), &type);
     assert_true(dt_type_equal(&type, &(dt_type){.dtype = DT_FLOAT32, .rank = 3, .dim = {n, 2, 2}}));
@@ -52,8 +51,7 @@ static void check_numbered(const char *train, int n)
     dt_dataset_unref(d);
 }
 
-static void test_examples_of_one_file_a_list_and_a_pattern(void **state)
-{
+static void test_examples_of_one_file_a_list_and_a_pattern(void **state) {
     (void)state;
     write_numbered("a.tfrecord", 0, 10, false);
     check_numbered(HERE "/a.tfrecord", 10);
@@ -63,9 +61,9 @@ static void test_examples_of_one_file_a_list_and_a_pattern(void **state)
     check_numbered("[" HERE "/p-00000-of-00002, " HERE "/p-00001-of-00002]", 7);
 }
 
-/* A byte string that is a file of a picture, where pixels are wanted; cut off in the last record. */
-static void test_pictures_in_records(void **state)
-{
+/* A byte string that is a file of a picture, where pixels are wanted; cut off in the last
+ * record. */
+static void test_pictures_in_records(void **state) {
     dt_str s = {0};
     dt_dataset *d = NULL;
     dt_feed *f = NULL;
@@ -79,88 +77,95 @@ static void test_pictures_in_records(void **state)
     }
     write_str("pictures.tfrecord", &s);
     OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/pictures.tfrecord,"
-                           " element: {image: {shape: [5, 7, 3], dtype: uint8, feature: image/encoded}}, global_batch_size: 3}"));
+                           " element: {image: {shape: [5, 7, 3], dtype: uint8, feature: "
+                           "image/encoded}}, global_batch_size: 3}"));
     OK(dt_feed_open(&f, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 3, .threads = 2}));
     for (int i = 0; i < 6; i++) {
-        if (i % 3 == 0)
-            OK(dt_feed_next(f, &b));
+        if (i % 3 == 0) OK(dt_feed_next(f, &b));
         const uint8_t *image = (const uint8_t *)b.element[0].data + (size_t)(i % 3) * PIXELS * 3;
         for (int k = 0; k < PIXELS * 3; k++)
             assert_int_equal(image[k], pixel(i, k / 3 / COLUMNS, k / 3 % COLUMNS, k % 3));
     }
-    expect_fault("cut", dt_feed_next(f, &b), DT_E_DATA_FILE, 65, "pictures.tfrecord: record 6: image/encoded: ");
+    expect_fault("cut", dt_feed_next(f, &b), DT_E_DATA_FILE, 65,
+                 "pictures.tfrecord: record 6: image/encoded: ");
     dt_feed_close(f);
     dt_dataset_unref(d);
 }
 
-/* What validate and training say of a file with one record that holds these bytes (NULL: an example with these features). */
-static dt_status *open_record(const void *bytes, size_t n, dt_str *features)
-{
+/* What validate and training say of a file with one record that holds these bytes (NULL: an example
+ * with these features). */
+static dt_status *open_record(const void *bytes, size_t n, dt_str *features) {
     dt_str s = {0};
     dt_dataset *d = NULL;
-    if (features)
-        add_example(&s, features);
-    else
-        add_record(&s, bytes, n);
+    if (features) add_example(&s, features);
+    else add_record(&s, bytes, n);
     write_str("t.tfrecord", &s);
-    dt_status *bad = dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/t.tfrecord, element: {x: {shape: [4]}}, global_batch_size: 1}");
+    dt_status *bad =
+        dt_dataset_open(&d, "{format: tfrecord, train: " HERE
+                            "/t.tfrecord, element: {x: {shape: [4]}}, global_batch_size: 1}");
     dt_dataset_unref(d);
     return bad;
 }
 
-static void test_records_that_are_no_examples(void **state)
-{
+static void test_records_that_are_no_examples(void **state) {
     dt_str groups = {0};
     (void)state;
-    for (int i = 0; i < 100000; i++)
-        dt_str_putc(&groups, '\x0b'); /* start-group of field 1 */
-    expect_fault("D66", open_record("", 0, NULL), DT_E_EXAMPLE, 65, "t.tfrecord: record 0: feature 'x' is missing");
-    expect_fault("D68", open_record("hello, world", 12, NULL), DT_E_EXAMPLE, 65, "t.tfrecord: record 0: is not a tf.Example");
-    expect_fault("D69", open_record("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01 ", 13, NULL), DT_E_EXAMPLE, 65, "(varint too long)");
-    expect_fault("D70", open_record("\x0a\x7f\x0a\x01", 4, NULL), DT_E_EXAMPLE, 65, "is not a tf.Example");
-    expect_fault("D71", open_record(groups.data, groups.size, NULL), DT_E_EXAMPLE, 65, "is not a tf.Example");
+    for (int i = 0; i < 100000; i++) dt_str_putc(&groups, '\x0b'); /* start-group of field 1 */
+    expect_fault("D66", open_record("", 0, NULL), DT_E_EXAMPLE, 65,
+                 "t.tfrecord: record 0: feature 'x' is missing");
+    expect_fault("D68", open_record("hello, world", 12, NULL), DT_E_EXAMPLE, 65,
+                 "t.tfrecord: record 0: is not a tf.Example");
+    expect_fault("D69", open_record("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01 ", 13, NULL),
+                 DT_E_EXAMPLE, 65, "(varint too long)");
+    expect_fault("D70", open_record("\x0a\x7f\x0a\x01", 4, NULL), DT_E_EXAMPLE, 65,
+                 "is not a tf.Example");
+    expect_fault("D71", open_record(groups.data, groups.size, NULL), DT_E_EXAMPLE, 65,
+                 "is not a tf.Example");
     dt_str_release(&groups);
 }
 
-static void test_features_that_do_not_fit(void **state)
-{
+static void test_features_that_do_not_fit(void **state) {
     dt_str f = {0};
     const float three[3] = {1, 2, 3};
     (void)state;
     add_integers(&f, "label", &(int64_t){1}, 1, true);
-    expect_fault("D72", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65, "record 0: feature 'x' is missing; it has: label");
+    expect_fault("D72", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65,
+                 "record 0: feature 'x' is missing; it has: label");
     add_string(&f, "x", "abc", 3);
-    expect_fault("D73", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65, "record 0: feature 'x' is bytes_list, expected float_list");
+    expect_fault("D73", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65,
+                 "record 0: feature 'x' is bytes_list, expected float_list");
     add_floats(&f, "x", (const float[4]){0}, 4);
     add_floats(&f, "x", (const float[4]){0}, 4);
-    expect_fault("D86", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65, "record 0: feature 'x' appears twice");
+    expect_fault("D86", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65,
+                 "record 0: feature 'x' appears twice");
     add_floats(&f, "x", three, 3);
-    expect_fault("D74", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65, "record 0: feature 'x' has 3 values, expected 4");
+    expect_fault("D74", open_record(NULL, 0, &f), DT_E_EXAMPLE, 65,
+                 "record 0: feature 'x' has 3 values, expected 4");
 }
 
-static void test_a_later_record_is_named_when_it_is_read(void **state)
-{
+static void test_a_later_record_is_named_when_it_is_read(void **state) {
     dt_str s = {0}, f = {0};
     dt_dataset *d = NULL;
     dt_feed *feed = NULL;
     dt_batch b;
     const float one = 1;
     (void)state;
-    for (int i = 0; i < 3; i++)
-        add_numbered(&s, i);
+    for (int i = 0; i < 3; i++) add_numbered(&s, i);
     add_floats(&f, "x", &one, 1);
     add_example(&s, &f);
     write_str("late.tfrecord", &s);
-    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/late.tfrecord, element: {x: {shape: [4]}}, global_batch_size: 4}"));
+    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE
+                           "/late.tfrecord, element: {x: {shape: [4]}}, global_batch_size: 4}"));
     OK(dt_feed_open(&feed, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 4}));
-    expect_fault("record 3", dt_feed_next(feed, &b), DT_E_EXAMPLE, 65, "late.tfrecord: record 3: feature 'x' has 1 values, expected 4");
+    expect_fault("record 3", dt_feed_next(feed, &b), DT_E_EXAMPLE, 65,
+                 "late.tfrecord: record 3: feature 'x' has 1 values, expected 4");
     dt_feed_close(feed);
     dt_dataset_unref(d);
 }
 
-/* Bits flipped in the payload, its checksum made right again: the parser answers, whatever it is given. */
-static void test_flipped_examples_are_answered(void **state)
-{
+/* Bits flipped in the payload, its checksum made right again: the parser answers, whatever it is
+ * given. */
+static void test_flipped_examples_are_answered(void **state) {
     dt_str record = {0}, f = {0};
     const float x[4] = {1, 2, 3, 4};
     (void)state;
@@ -172,26 +177,30 @@ static void test_flipped_examples_are_answered(void **state)
         dt_status_free(open_record(record.data, record.size, NULL));
         record.data[i / 8] = (char)(record.data[i / 8] ^ 1 << i % 8);
     }
-    for (size_t n = 0; n < record.size; n++)
-        dt_status_free(open_record(record.data, n, NULL));
+    for (size_t n = 0; n < record.size; n++) dt_status_free(open_record(record.data, n, NULL));
     dt_str_release(&record);
 }
 
-static void test_words_of_the_job(void **state)
-{
+static void test_words_of_the_job(void **state) {
     dt_dataset *d = NULL;
     (void)state;
-    expect_fault("no file", dt_dataset_open(&d, "{format: tfrecord, train: nope.tfrecord, element: {x: {}}, global_batch_size: 1}"), DT_E_NO_INPUT, 66,
-                 "nope.tfrecord");
-    expect_fault("no element", dt_dataset_open(&d, "{format: tfrecord, train: a, element: {}, global_batch_size: 1}"), DT_E_DATASET_KEYS, 78,
-                 "at least one element");
-    expect_fault("no train", dt_dataset_open(&d, "{format: tfrecord, element: {x: {}}, global_batch_size: 1}"), DT_E_DATASET_KEYS, 78,
-                 "lacks 'train'");
+    expect_fault(
+        "no file",
+        dt_dataset_open(
+            &d, "{format: tfrecord, train: nope.tfrecord, element: {x: {}}, global_batch_size: 1}"),
+        DT_E_NO_INPUT, 66, "nope.tfrecord");
+    expect_fault(
+        "no element",
+        dt_dataset_open(&d, "{format: tfrecord, train: a, element: {}, global_batch_size: 1}"),
+        DT_E_DATASET_KEYS, 78, "at least one element");
+    expect_fault("no train",
+                 dt_dataset_open(&d, "{format: tfrecord, element: {x: {}}, global_batch_size: 1}"),
+                 DT_E_DATASET_KEYS, 78, "lacks 'train'");
 }
 
-/* Lists of one to three values, then a record without any, and one whose feature says nothing, which is missing too: filled at the end. */
-static void test_lists_of_any_length_are_padded(void **state)
-{
+/* Lists of one to three values, then a record without any, and one whose feature says nothing,
+ * which is missing too: filled at the end. */
+static void test_lists_of_any_length_are_padded(void **state) {
     dt_str s = {0};
     dt_dataset *d = NULL;
     dt_type type;
@@ -200,8 +209,7 @@ static void test_lists_of_any_length_are_padded(void **state)
     (void)state;
     for (int i = 0; i < 5; i++) {
         dt_str f = {0};
-        if (i < 3)
-            add_floats(&f, "x", x, i + 1);
+        if (i < 3) add_floats(&f, "x", x, i + 1);
         if (i == 4) {
             add_nothing(&f, "x");
             add_nothing(&f, "y");
@@ -211,7 +219,8 @@ static void test_lists_of_any_length_are_padded(void **state)
         add_example(&s, &f);
     }
     write_str("lists.tfrecord", &s);
-    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/lists.tfrecord, element: {x: {shape: [3], padding_value: -1}, "
+    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE
+                           "/lists.tfrecord, element: {x: {shape: [3], padding_value: -1}, "
                            "y: {dtype: int64, default_value: 7}}, global_batch_size: 2}"));
     float *got = read_all(d, 0, &type);
     int64_t *y = read_all(d, 1, &type);
@@ -224,26 +233,32 @@ static void test_lists_of_any_length_are_padded(void **state)
     free(y);
     dt_dataset_unref(d);
     d = NULL;
-    OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE "/lists.tfrecord, element: {x: {shape: [2], padding_value: 0}}, global_batch_size: 4}"));
+    OK(dt_dataset_open(
+        &d,
+        "{format: tfrecord, train: " HERE
+        "/lists.tfrecord, element: {x: {shape: [2], padding_value: 0}}, global_batch_size: 4}"));
     dt_feed *feed = NULL;
     dt_batch b;
     OK(dt_feed_open(&feed, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 4}));
-    expect_fault("too long", dt_feed_next(feed, &b), DT_E_EXAMPLE, 65, "lists.tfrecord: record 2: feature 'x' has 3 values, expected 2");
+    expect_fault("too long", dt_feed_next(feed, &b), DT_E_EXAMPLE, 65,
+                 "lists.tfrecord: record 2: feature 'x' has 3 values, expected 2");
     dt_feed_close(feed);
     dt_dataset_unref(d);
 }
 
 /* ---- text ---- */
 
-static void test_text_gives_windows_and_the_next_characters(void **state)
-{
+static void test_text_gives_windows_and_the_next_characters(void **state) {
     dt_dataset *d = NULL;
     dt_type type;
     (void)state;
-    write_file("t.txt", "hello, h\xc3\xa9!", 11); /* 10 characters; codes in order: ' ' ! , e h l o é */
-    OK(dt_dataset_open(&d, "{format: text, train: " HERE "/t.txt, element: {tokens: {shape: [3]}}, global_batch_size: 2}"));
+    /* 10 characters; codes in order: ' ' ! , e h l o é */
+    write_file("t.txt", "hello, h\xc3\xa9!", 11);
+    OK(dt_dataset_open(&d, "{format: text, train: " HERE
+                           "/t.txt, element: {tokens: {shape: [3]}}, global_batch_size: 2}"));
     assert_int_equal(dt_dataset_examples(d), 3);
-    int32_t *tokens = read_all(d, dt_dataset_find(d, "tokens"), &type), *targets = read_all(d, dt_dataset_find(d, "targets"), &type);
+    int32_t *tokens = read_all(d, dt_dataset_find(d, "tokens"), &type),
+            *targets = read_all(d, dt_dataset_find(d, "targets"), &type);
     const int32_t all[10] = {4, 3, 5, 5, 6, 2, 0, 4, 7, 1};
     for (int i = 0; i < 9; i++) {
         assert_int_equal(tokens[i], all[i]);
@@ -252,19 +267,22 @@ static void test_text_gives_windows_and_the_next_characters(void **state)
     free(tokens);
     free(targets);
     OK(dt_dataset_check_labels(d, dt_dataset_find(d, "targets"), 8));
-    expect_fault("classes", dt_dataset_check_labels(d, dt_dataset_find(d, "targets"), 7), DT_E_LABEL_RANGE, 65, "outside [0, 7)");
+    expect_fault("classes", dt_dataset_check_labels(d, dt_dataset_find(d, "targets"), 7),
+                 DT_E_LABEL_RANGE, 65, "outside [0, 7)");
     dt_dataset_unref(d);
 }
 
-static void test_text_becomes_tokens_and_tokens_text(void **state)
-{
+static void test_text_becomes_tokens_and_tokens_text(void **state) {
     dt_dataset *d = NULL;
     int32_t token[16];
     int64_t n;
     dt_str text = {0};
     (void)state;
     write_file("t.txt", "hello, h\xc3\xa9!", 11);
-    OK(dt_dataset_open(&d, "{format: text, train: " HERE "/t.txt, element: {tokens: {shape: [3]}}, validation_split: 0.3, global_batch_size: 2}"));
+    OK(dt_dataset_open(
+        &d,
+        "{format: text, train: " HERE
+        "/t.txt, element: {tokens: {shape: [3]}}, validation_split: 0.3, global_batch_size: 2}"));
     OK(dt_dataset_encode(d, "\xc3\xa9, o", token, &n));
     const int32_t wanted[] = {7, 2, 0, 6};
     assert_int_equal(n, 4);
@@ -273,52 +291,73 @@ static void test_text_becomes_tokens_and_tokens_text(void **state)
         dt_dataset_decode(d, token[i], &text);
     }
     assert_string_equal(dt_str_text(&text), "\xc3\xa9, o");
-    expect_fault("unknown", dt_dataset_encode(d, "lox", token, &n), DT_E_RANGE, 78, "character 2, U+0078, does not occur in the training text");
+    expect_fault("unknown", dt_dataset_encode(d, "lox", token, &n), DT_E_RANGE, 78,
+                 "character 2, U+0078, does not occur in the training text");
     dt_str_release(&text);
     dt_dataset_unref(d);
 }
 
-static void test_text_that_cannot_be_read(void **state)
-{
+static void test_text_that_cannot_be_read(void **state) {
     dt_dataset *d = NULL;
     (void)state;
     write_file("bad.txt", "abc\xff", 4);
     write_file("ab.txt", "abababab", 8);
     write_file("other.txt", "abc", 3);
     write_file("two.txt", "ab\nx\xff", 5);
-    expect_fault("UTF-8", dt_dataset_open(&d, "{format: text, train: " HERE "/bad.txt, element: {tokens: {shape: [2]}}, global_batch_size: 2}"),
-                 DT_E_DATA_FILE, 65, "bad.txt:1:4: byte 0xff is not UTF-8");
-    expect_fault("UTF-8 of another file", dt_dataset_open(&d, "{format: text, train: [" HERE "/ab.txt, " HERE "/other.txt, " HERE "/two.txt], "
-                 "element: {tokens: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATA_FILE, 65, HERE "/two.txt:2:2: byte 0xff");
-    expect_fault("short", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, element: {tokens: {shape: [8]}}, global_batch_size: 2}"),
+    expect_fault(
+        "UTF-8",
+        dt_dataset_open(&d, "{format: text, train: " HERE
+                            "/bad.txt, element: {tokens: {shape: [2]}}, global_batch_size: 2}"),
+        DT_E_DATA_FILE, 65, "bad.txt:1:4: byte 0xff is not UTF-8");
+    expect_fault("UTF-8 of another file",
+                 dt_dataset_open(&d, "{format: text, train: [" HERE "/ab.txt, " HERE
+                                     "/other.txt, " HERE "/two.txt], "
+                                     "element: {tokens: {shape: [2]}}, global_batch_size: 2}"),
+                 DT_E_DATA_FILE, 65, HERE "/two.txt:2:2: byte 0xff");
+    expect_fault("short",
+                 dt_dataset_open(&d,
+                                 "{format: text, train: " HERE
+                                 "/ab.txt, element: {tokens: {shape: [8]}}, global_batch_size: 2}"),
                  DT_E_DATA_EMPTY, 65, "8 characters are too few: an example needs 8");
-    expect_fault("unknown character", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, validation: " HERE "/other.txt, "
-                 "element: {tokens: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATA_FILE, 65, "(U+0063) does not occur in the training text");
-    expect_fault("unknown character of another file", dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, validation: [" HERE "/ab.txt, " HERE
-                 "/other.txt], element: {tokens: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATA_FILE, 65,
-                 HERE "/other.txt: character 2 (U+0063) does not");
-    expect_fault("names", dt_dataset_open(&d, "{format: text, train: a, element: {words: {shape: [2]}}, global_batch_size: 2}"), DT_E_DATASET_KEYS, 78,
-                 "'tokens'");
+    expect_fault("unknown character",
+                 dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, validation: " HERE
+                                     "/other.txt, "
+                                     "element: {tokens: {shape: [2]}}, global_batch_size: 2}"),
+                 DT_E_DATA_FILE, 65, "(U+0063) does not occur in the training text");
+    expect_fault(
+        "unknown character of another file",
+        dt_dataset_open(&d,
+                        "{format: text, train: " HERE "/ab.txt, validation: [" HERE "/ab.txt, " HERE
+                        "/other.txt], element: {tokens: {shape: [2]}}, global_batch_size: 2}"),
+        DT_E_DATA_FILE, 65, HERE "/other.txt: character 2 (U+0063) does not");
+    expect_fault(
+        "names",
+        dt_dataset_open(
+            &d, "{format: text, train: a, element: {words: {shape: [2]}}, global_batch_size: 2}"),
+        DT_E_DATASET_KEYS, 78, "'tokens'");
 }
 
-static void test_label_in_a_later_shard(void **state)
-{
+static void test_label_in_a_later_shard(void **state) {
     (void)state;
     dt_dataset *d = NULL;
     write_numbered("s-00000-of-00003", 0, 3, false);
     write_numbered("s-00001-of-00003", 3, 4, true);
     write_numbered("s-00002-of-00003", 7, 2, false);
-    OK(dt_dataset_open(&d, "{format: tfrecord, train: '" HERE "/s-*', " ELEMENTS ", validation_split: 0.5, global_batch_size: 8}"));
+    OK(dt_dataset_open(&d, "{format: tfrecord, train: '" HERE "/s-*', " ELEMENTS
+                           ", validation_split: 0.5, global_batch_size: 8}"));
     const int label = dt_dataset_find(d, "label");
-    expect_fault("second", dt_dataset_check_labels(d, label, 5), DT_E_LABEL_RANGE, 65, HERE "/s-00001-of-00003: label 5 at record 3 is outside [0, 5)");
-    expect_fault("third", dt_dataset_check_labels(d, label, 8), DT_E_LABEL_RANGE, 65, HERE "/s-00002-of-00003: label 8 at record 2 is outside [0, 8)");
+    expect_fault("second", dt_dataset_check_labels(d, label, 5), DT_E_LABEL_RANGE, 65,
+                 HERE "/s-00001-of-00003: label 5 at record 3 is outside [0, 5)");
+    expect_fault("third", dt_dataset_check_labels(d, label, 8), DT_E_LABEL_RANGE, 65,
+                 HERE "/s-00002-of-00003: label 8 at record 2 is outside [0, 8)");
     dt_dataset_unref(d);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_examples_of_one_file_a_list_and_a_pattern), cmocka_unit_test(test_label_in_a_later_shard), cmocka_unit_test(test_pictures_in_records),
+        cmocka_unit_test(test_examples_of_one_file_a_list_and_a_pattern),
+        cmocka_unit_test(test_label_in_a_later_shard),
+        cmocka_unit_test(test_pictures_in_records),
         cmocka_unit_test(test_records_that_are_no_examples),
         cmocka_unit_test(test_features_that_do_not_fit),
         cmocka_unit_test(test_a_later_record_is_named_when_it_is_read),

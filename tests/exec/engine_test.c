@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Engines: what they say of themselves, what they refuse, and the same bits of whole steps on every instruction set. */
+/* Engines: what they say of themselves, what they refuse, and the same bits of whole steps on every
+ * instruction set. */
 #include "kit.h"
 
-static void test_description(void **state)
-{
+static void test_description(void **state) {
     (void)state;
     dt_engine *e = engine_with(2, DT_KERNELS_OPENBLAS);
     assert_int_equal(dt_engine_threads(e), 2);
@@ -11,7 +11,8 @@ static void test_description(void **state)
     assert_non_null(strstr(dt_engine_describe(e), e->simd->name));
     dt_engine_close(e);
     e = engine_with(2, DT_KERNELS_OWN);
-    assert_string_equal(dt_engine_describe(e), "own"); /* bits depend on no version and no instruction set */
+    /* bits depend on no version and no instruction set */
+    assert_string_equal(dt_engine_describe(e), "own");
     dt_engine_close(e);
     e = engine_with(0, DT_KERNELS_AUTO);
     assert_int_equal(dt_engine_threads(e), dt_cores());
@@ -19,40 +20,38 @@ static void test_description(void **state)
     dt_engine_close(NULL);
 }
 
-static void test_unknown_instruction_sets_are_refused(void **state)
-{
+static void test_unknown_instruction_sets_are_refused(void **state) {
     (void)state;
     dt_engine *e = NULL;
-    dt_status *s = dt_engine_open(&e, &(dt_engine_options){ .threads = 1, .kernels = DT_KERNELS_OPENBLAS, .isa = "mmx" });
+    dt_status *s = dt_engine_open(
+        &e, &(dt_engine_options){.threads = 1, .kernels = DT_KERNELS_OPENBLAS, .isa = "mmx"});
     assert_int_equal(dt_status_number(s), DT_E_KERNELS);
     assert_non_null(strstr(dt_status_text(s), "'mmx'"));
     assert_null(e);
     dt_status_free(s);
 }
 
-static dt_status *refuse(const dt_gemm_library *l, const dt_gemm *g, void **plan)
-{
+static dt_status *refuse(const dt_gemm_library *l, const dt_gemm *g, void **plan) {
     (void)l, (void)g, (void)plan;
     return dt_fail(DT_E_KERNELS, NULL, "refused");
 }
 
 /* Who asked for a library by its name gets that one or an error. */
-static void test_refused_products_are_made_by_openblas_where_nobody_chose(void **state)
-{
+static void test_refused_products_are_made_by_openblas_where_nobody_chose(void **state) {
     (void)state;
-    static const dt_kernels all[] = { DT_KERNELS_AUTO, DT_KERNELS_OPENBLAS };
-    const float a[] = { 1, 2 }, b[] = { 3, 4 };
+    static const dt_kernels all[] = {DT_KERNELS_AUTO, DT_KERNELS_OPENBLAS};
+    const float a[] = {1, 2}, b[] = {3, 4};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         dt_engine *e = engine_with(1, all[i]);
-        dt_product p = { 0 };
+        dt_product p = {0};
         float c = 0;
         e->gemm.plan = refuse;
         for (int again = 0; again < 2; again++) {
-            dt_status *s = dt_product_plan(e, &(dt_gemm){ .m = 1, .n = 1, .k = 2, .lda = 2, .ldb = 1, .ldc = 1 }, &p);
+            dt_status *s = dt_product_plan(
+                e, &(dt_gemm){.m = 1, .n = 1, .k = 2, .lda = 2, .ldb = 1, .ldc = 1}, &p);
             assert_int_equal(dt_status_number(s), all[i] == DT_KERNELS_AUTO ? 0 : DT_E_KERNELS);
             dt_status_free(s);
-            if (p.plan)
-                dt_product_run(&p, a, b, &c, NULL);
+            if (p.plan) dt_product_run(&p, a, b, &c, NULL);
             assert_true(c == (p.plan ? 11 : 0));
             dt_product_release(&p);
         }
@@ -61,8 +60,7 @@ static void test_refused_products_are_made_by_openblas_where_nobody_chose(void *
 }
 
 /* The library's products are the same in all of them, so the rest must be. */
-static void compare_sets(uint64_t seed, int64_t rows)
-{
+static void compare_sets(uint64_t seed, int64_t rows) {
     const dt_simd *list[DT_MAX_SIMD];
     int n = dt_simd_list(list);
     lowered l = lower((random_kind)(seed % 2), seed, 2, seed % 3 ? 0 : 8);
@@ -72,7 +70,10 @@ static void compare_sets(uint64_t seed, int64_t rows)
     cut_shards(&l, rows);
     for (int i = 0; i < n; i++) {
         dt_engine *e = NULL;
-        must(dt_engine_open(&e, &(dt_engine_options){ .threads = 1, .kernels = DT_KERNELS_OPENBLAS, .isa = list[i]->name }), seed);
+        must(dt_engine_open(&e, &(dt_engine_options){.threads = 1,
+                                                     .kernels = DT_KERNELS_OPENBLAS,
+                                                     .isa = list[i]->name}),
+             seed);
         assert_ptr_equal(e->simd, list[i]);
         random_graph_reset(l.g);
         runnable r = compile(&l, e, &f);
@@ -80,59 +81,63 @@ static void compare_sets(uint64_t seed, int64_t rows)
         run_step(&r);
         unsigned char *bytes = outcome_bytes(&r, &size);
         if (first && (size != first_size || memcmp(first, bytes, size) != 0))
-            fail_msg("seed %llu: %s gives other bits than %s", (unsigned long long)seed, list[i]->name, list[0]->name);
+            fail_msg("seed %llu: %s gives other bits than %s", (unsigned long long)seed,
+                     list[i]->name, list[0]->name);
         runnable_release(&r);
         dt_engine_close(e);
-        if (first)
-            free(bytes);
-        else
-            first = bytes, first_size = size;
+        if (first) free(bytes);
+        else first = bytes, first_size = size;
     }
     free(first);
     feed_release(&f);
     lowered_release(&l);
 }
 
-static void test_instruction_sets_do_not_change_bits(void **state)
-{
+static void test_instruction_sets_do_not_change_bits(void **state) {
     (void)state;
-    static const int64_t rows[] = { 1, 7, 64, 257 };
+    static const int64_t rows[] = {1, 7, 64, 257};
     const dt_simd *list[DT_MAX_SIMD];
-    if (dt_simd_list(list) == 1)
-        skip();
+    if (dt_simd_list(list) == 1) skip();
     print_message("seeds 10000 to 10059\n");
-    for (uint64_t seed = 10000; seed < 10060; seed++)
-        compare_sets(seed, rows[seed % 4]);
+    for (uint64_t seed = 10000; seed < 10060; seed++) compare_sets(seed, rows[seed % 4]);
 }
 
-/* Results too small for a normal number are 0 in every thread, generated or not; what is read keeps its value; the caller's own arithmetic stays as it is. */
-static void test_small_results_become_zero(void **state)
-{
+/* Results too small for a normal number are 0 in every thread, generated or not; what is read keeps
+ * its value; the caller's own arithmetic stays as it is. */
+static void test_small_results_become_zero(void **state) {
     (void)state;
 #if !defined(__x86_64__)
     skip();
 #endif
     enum { ROWS = 512, WIDTH = 64 };
-    static const int64_t dim[] = { ROWS, WIDTH };
+    static const int64_t dim[] = {ROWS, WIDTH};
     static float x[ROWS * WIDTH];
     const dt_type type = dt_type_of(DT_FLOAT32, 2, dim);
     dt_trace *t = dt_trace_create("small");
-    dt_value v = dt_trace_declare(t, "x", &type), down = dt_broadcast_to(dt_constant(t, 1e-10), &type), up = dt_broadcast_to(dt_constant(t, 1e30), &type);
+    dt_value v = dt_trace_declare(t, "x", &type),
+             down = dt_broadcast_to(dt_constant(t, 1e-10), &type),
+             up = dt_broadcast_to(dt_constant(t, 1e30), &type);
     dt_graph *g = NULL;
     dt_arena *arena = dt_arena_create();
     dt_engine *e = engine_with(3, DT_KERNELS_OPENBLAS);
     dt_exec *run = NULL;
     dt_view result[3];
     dt_return(t, "small", dt_multiply(v, down));
-    dt_return(t, "exp", dt_exponential(dt_subtract(dt_maximum(v, dt_broadcast_to(dt_constant(t, 0), &type)), dt_broadcast_to(dt_constant(t, 95), &type))));
+    dt_return(t, "exp",
+              dt_exponential(dt_subtract(dt_maximum(v, dt_broadcast_to(dt_constant(t, 0), &type)),
+                                         dt_broadcast_to(dt_constant(t, 95), &type))));
     dt_return(t, "large", dt_multiply(v, up));
     must(dt_trace_end(t, &g), 0);
-    for (int i = 0; i < ROWS * WIDTH; i++)
-        x[i] = 1e-39f;
-    must(dt_exec_compile(&run, e, dt_partition(g, &(dt_partition_options){ .batch = 1, .can_split = dt_exec_can_split }, arena)), 0);
-    must(dt_exec_run(run, &(dt_env){ .batch = 1, .replicas = 1 }, &(dt_view){ type, x }, result), 0);
+    for (int i = 0; i < ROWS * WIDTH; i++) x[i] = 1e-39f;
+    must(dt_exec_compile(
+             &run, e,
+             dt_partition(g, &(dt_partition_options){.batch = 1, .can_split = dt_exec_can_split},
+                          arena)),
+         0);
+    must(dt_exec_run(run, &(dt_env){.batch = 1, .replicas = 1}, &(dt_view){type, x}, result), 0);
     for (int i = 0; i < ROWS * WIDTH; i++) {
-        assert_true(((const float *)result[0].data)[i] == 0 && ((const float *)result[1].data)[i] == 0);
+        assert_true(((const float *)result[0].data)[i] == 0 &&
+                    ((const float *)result[1].data)[i] == 0);
         assert_true(((const float *)result[2].data)[i] == x[i] * 1e30f);
     }
     volatile float small = 1e-20f;
@@ -144,13 +149,12 @@ static void test_small_results_become_zero(void **state)
 }
 
 /* Two executables of one engine, and one of another, run in turn. */
-static void test_engines_and_executables_live_side_by_side(void **state)
-{
+static void test_engines_and_executables_live_side_by_side(void **state) {
     (void)state;
-    dt_engine *e[2] = { engine_with(2, DT_KERNELS_OPENBLAS), engine_with(3, DT_KERNELS_OPENBLAS) };
+    dt_engine *e[2] = {engine_with(2, DT_KERNELS_OPENBLAS), engine_with(3, DT_KERNELS_OPENBLAS)};
     lowered l = lower(RANDOM_FIT, 11000, 1, 0);
     feed f = draw_feed(l.g, 1, 1, 100), g = draw_feed(l.g, 2, 1, 33);
-    runnable r[3] = { compile(&l, e[0], &f), compile(&l, e[0], &g), compile(&l, e[1], &f) };
+    runnable r[3] = {compile(&l, e[0], &f), compile(&l, e[0], &g), compile(&l, e[1], &f)};
     unsigned char *bytes[3];
     size_t size[3];
     for (int i = 0; i < 3; i++) {
@@ -171,8 +175,7 @@ static void test_engines_and_executables_live_side_by_side(void **state)
     dt_engine_close(e[1]);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_description),
         cmocka_unit_test(test_unknown_instruction_sets_are_refused),

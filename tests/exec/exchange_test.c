@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What workers exchange beside what they compute: random steps on several workers, each a thread with an engine and variables of its own, whose sums travel in
- * many buckets, in one, or as lanes come to them. All have the bits of one process; and where a worker is lost, nobody waits for ever.
+ * What workers exchange beside what they compute: random steps on several workers, each a thread
+ * with an engine and variables of its own, whose sums travel in many buckets, in one, or as lanes
+ * come to them. All have the bits of one process; and where a worker is lost, nobody waits for
+ * ever.
  */
 #include "kit.h"
 
@@ -40,27 +42,26 @@ typedef struct team {
     int64_t rows, bucket_bytes;
     dt_team *team;
     worker w[MOST_WORKERS];
-    int lost;            /* this rank leaves before its second step; -1: none */
+    int lost; /* this rank leaves before its second step; -1: none */
 } team;
 
 /* Rows of several workers are no result of a step that is cut by shards. */
-static void drop_rows(dt_graph *g)
-{
+static void drop_rows(dt_graph *g) {
     dt_named_node *result = (dt_named_node *)g->result;
     int n = 0;
     for (int i = 0; i < g->n_results; i++)
-        if (!dt_type_has_batch(&g->node[result[i].node].type))
-            result[n++] = result[i];
+        if (!dt_type_has_batch(&g->node[result[i].node].type)) result[n++] = result[i];
     g->n_results = n;
 }
 
 /* False: this step cannot be shared. */
-static bool cut_graph(worker *w, const team *t, int rank)
-{
+static bool cut_graph(worker *w, const team *t, int rank) {
     drop_rows(w->l.graph);
     dt_graph *split = NULL, *simple = NULL;
-    const dt_worker_share share = { .workers = t->workers, .rank = rank, .shards = t->shards, .batch = t->rows };
-    dt_status *s = t->workers > 1 ? dt_workers_split(w->l.graph, &share, &split) : dt_shards(w->l.graph, t->shards, &split);
+    const dt_worker_share share = {
+        .workers = t->workers, .rank = rank, .shards = t->shards, .batch = t->rows};
+    dt_status *s = t->workers > 1 ? dt_workers_split(w->l.graph, &share, &split)
+                                  : dt_shards(w->l.graph, t->shards, &split);
     if (s) {
         assert_int_equal(dt_status_number(s), DT_E_NOT_YET);
         dt_status_free(s);
@@ -73,11 +74,11 @@ static bool cut_graph(worker *w, const team *t, int rank)
     return true;
 }
 
-static void cut_rows(worker *w, const team *t, int rank)
-{
+static void cut_rows(worker *w, const team *t, int rank) {
     w->l.shards = t->shards;
     cut_shards(&w->l, t->rows);
-    w->own = t->workers > 1 ? dt_shards_of_worker(t->shards, t->workers, rank) : (dt_shard_range){ .count = t->shards };
+    w->own = t->workers > 1 ? dt_shards_of_worker(t->shards, t->workers, rank)
+                            : (dt_shard_range){.count = t->shards};
     w->first = w->l.border[w->own.first];
     for (int i = 0; i <= w->own.count; i++)
         w->border[i] = w->l.border[w->own.first + i] - (int32_t)w->first;
@@ -91,25 +92,29 @@ static void cut_rows(worker *w, const team *t, int rank)
     }
 }
 
-static bool open_worker(team *t, int rank)
-{
+static bool open_worker(team *t, int rank) {
     worker *w = &t->w[rank];
-    *w = (worker){ .l = lower(RANDOM_FIT, t->seed, 1, 0), .arena = dt_arena_create() };
+    *w = (worker){.l = lower(RANDOM_FIT, t->seed, 1, 0), .arena = dt_arena_create()};
     w->f = draw_feed(w->l.g, t->seed, 1, t->rows);
     cut_rows(w, t, rank);
-    if (!cut_graph(w, t, rank))
-        return false;
-    must(dt_engine_open(&w->engine, &(dt_engine_options){ .threads = 1 + (int)((t->seed + (uint64_t)rank) % 2), .kernels = DT_KERNELS_OWN,
-                                                          .bucket_bytes = t->bucket_bytes }), t->seed);
-    w->program = dt_partition(w->l.graph, &(dt_partition_options){ .batch = w->rows, .cut = w->border, .cuts = w->own.count, .can_split = dt_exec_can_split },
+    if (!cut_graph(w, t, rank)) return false;
+    must(dt_engine_open(&w->engine,
+                        &(dt_engine_options){.threads = 1 + (int)((t->seed + (uint64_t)rank) % 2),
+                                             .kernels = DT_KERNELS_OWN,
+                                             .bucket_bytes = t->bucket_bytes}),
+         t->seed);
+    w->program = dt_partition(w->l.graph,
+                              &(dt_partition_options){.batch = w->rows,
+                                                      .cut = w->border,
+                                                      .cuts = w->own.count,
+                                                      .can_split = dt_exec_can_split},
                               w->arena);
     must(dt_exec_compile(&w->exec, w->engine, w->program), t->seed);
     w->result = dt_arena_array(w->arena, dt_view, w->l.graph->n_results + 1);
     return true;
 }
 
-static void close_worker(worker *w)
-{
+static void close_worker(worker *w) {
     dt_exec_destroy(w->exec);
     dt_engine_close(w->engine);
     free(w->arg);
@@ -120,76 +125,77 @@ static void close_worker(worker *w)
     dt_status_free(w->status);
 }
 
-static void run_worker(int rank, void *user)
-{
+static void run_worker(int rank, void *user) {
     team *t = user;
     worker *w = &t->w[rank];
     dt_member *m = NULL;
-    if (t->team)
-        w->status = dt_team_join(t->team, rank, 20, &m);
-    const dt_env env = { .batch = w->rows, .first = w->first, .replicas = 1, .shards = w->border, .n_shards = w->own.count, .member = m };
+    if (t->team) w->status = dt_team_join(t->team, rank, 20, &m);
+    const dt_env env = {.batch = w->rows,
+                        .first = w->first,
+                        .replicas = 1,
+                        .shards = w->border,
+                        .n_shards = w->own.count,
+                        .member = m};
     for (int s = 0; !w->status && s < STEPS && !(s == 1 && rank == t->lost); s++)
         w->status = dt_exec_run(w->exec, &env, w->arg, w->result);
     dt_member_leave(m);
 }
 
-static void run_team(team *t)
-{
+static void run_team(team *t) {
     dt_pool *pool = NULL;
     must(dt_pool_create(&pool, t->workers), t->seed);
-    if (t->workers > 1)
-        must(dt_team_open(&t->team, &dt_fabric_local, t->workers), t->seed);
+    if (t->workers > 1) must(dt_team_open(&t->team, &dt_fabric_local, t->workers), t->seed);
     dt_pool_run(pool, run_worker, t);
     dt_team_close(t->team);
     dt_pool_destroy(pool);
 }
 
-static void expect_bits(const team *t, int rank, const worker *one)
-{
+static void expect_bits(const team *t, int rank, const worker *one) {
     const worker *w = &t->w[rank];
     if (w->status)
-        fail_msg("seed %llu, rank %d: %s", (unsigned long long)t->seed, rank, dt_status_text(w->status));
+        fail_msg("seed %llu, rank %d: %s", (unsigned long long)t->seed, rank,
+                 dt_status_text(w->status));
     for (int i = 0; i < one->l.graph->n_results; i++)
         if (memcmp(w->result[i].data, one->result[i].data, bytes_of(&one->result[i].type)) != 0)
-            fail_msg("seed %llu, rank %d of %d: other bits in '%s'", (unsigned long long)t->seed, rank, t->workers, one->l.graph->result[i].name);
+            fail_msg("seed %llu, rank %d of %d: other bits in '%s'", (unsigned long long)t->seed,
+                     rank, t->workers, one->l.graph->result[i].name);
     for (int i = 0; i < one->l.g->n_variables; i++)
-        if (memcmp(w->l.g->variable[i]->host_data, one->l.g->variable[i]->host_data, bytes_of(&one->l.g->variable[i]->type)) != 0)
-            fail_msg("seed %llu, rank %d of %d: other bits in '%s'", (unsigned long long)t->seed, rank, t->workers, one->l.g->variable[i]->path);
+        if (memcmp(w->l.g->variable[i]->host_data, one->l.g->variable[i]->host_data,
+                   bytes_of(&one->l.g->variable[i]->type)) != 0)
+            fail_msg("seed %llu, rank %d of %d: other bits in '%s'", (unsigned long long)t->seed,
+                     rank, t->workers, one->l.g->variable[i]->path);
 }
 
-/* A sum that travels beside other work is written before its segment begins: nothing else may lie there. */
-static void expect_room(const worker *w)
-{
+/* A sum that travels beside other work is written before its segment begins: nothing else may lie
+ * there. */
+static void expect_room(const worker *w) {
     const dt_exec *x = w->exec;
     for (int i = 0; i < x->g->n_nodes; i++)
-        if (dt_is_exchange(&x->g->node[i]))
-            assert_true(x->slot[i].first < x->p->piece[i].segment);
+        if (dt_is_exchange(&x->g->node[i])) assert_true(x->slot[i].first < x->p->piece[i].segment);
 }
 
 /* How many exchanges a step has; 0: it cannot be shared. */
-static int open_team(team *t)
-{
+static int open_team(team *t) {
     bool shared = true;
-    for (int r = 0; r < t->workers; r++)
-        shared &= open_worker(t, r);
+    for (int r = 0; r < t->workers; r++) shared &= open_worker(t, r);
     return shared ? dt_exchanges_number(t->w[0].exec) : 0;
 }
 
-static void close_team(team *t)
-{
-    for (int r = 0; r < t->workers; r++)
-        close_worker(&t->w[r]);
+static void close_team(team *t) {
+    for (int r = 0; r < t->workers; r++) close_worker(&t->w[r]);
 }
 
-static team team_of(uint64_t seed)
-{
-    static const int64_t rows[] = { 9, 64, 33, 4, 257 }, buckets[] = { 1, 400, 1 << 20 };
-    return (team){ .seed = seed, .workers = 2 + (int)(seed % 3), .shards = 4 + (int)(seed % 5), .rows = rows[seed % 5], .bucket_bytes = buckets[seed % 3],
-                   .lost = -1 };
+static team team_of(uint64_t seed) {
+    static const int64_t rows[] = {9, 64, 33, 4, 257}, buckets[] = {1, 400, 1 << 20};
+    return (team){.seed = seed,
+                  .workers = 2 + (int)(seed % 3),
+                  .shards = 4 + (int)(seed % 5),
+                  .rows = rows[seed % 5],
+                  .bucket_bytes = buckets[seed % 3],
+                  .lost = -1};
 }
 
-static void test_workers_have_the_bits_of_one_process(void **state)
-{
+static void test_workers_have_the_bits_of_one_process(void **state) {
     (void)state;
     int beside_others = 0;
     for (uint64_t seed = 4000; seed < 4000 + SEEDS; seed++) {
@@ -199,25 +205,24 @@ static void test_workers_have_the_bits_of_one_process(void **state)
             const bool beside = dt_exchanges_go_beside(t.w[0].exec);
             beside_others += beside;
             for (int r = 0; r < t.workers; r++) {
-                assert_int_equal(dt_exchanges_number(t.w[0].exec), dt_exchanges_number(t.w[r].exec));
-                if (beside)
-                    expect_room(&t.w[r]);
+                assert_int_equal(dt_exchanges_number(t.w[0].exec),
+                                 dt_exchanges_number(t.w[r].exec));
+                if (beside) expect_room(&t.w[r]);
             }
             assert_true(open_worker(&one, 0));
             run_team(&t);
             run_team(&one);
-            for (int r = 0; r < t.workers; r++)
-                expect_bits(&t, r, &one.w[0]);
+            for (int r = 0; r < t.workers; r++) expect_bits(&t, r, &one.w[0]);
             close_worker(&one.w[0]);
         }
         close_team(&t);
     }
-    print_message("seeds 4000 to %d, %d with exchanges beside other work\n", 4000 + SEEDS - 1, beside_others);
+    print_message("seeds 4000 to %d, %d with exchanges beside other work\n", 4000 + SEEDS - 1,
+                  beside_others);
     assert_true(beside_others >= SEEDS / 4);
 }
 
-static void test_a_lost_worker_ends_the_step_of_the_others(void **state)
-{
+static void test_a_lost_worker_ends_the_step_of_the_others(void **state) {
     (void)state;
     int tried = 0;
     for (uint64_t seed = 4500; seed < 4500 + SEEDS / 4; seed++) {
@@ -226,8 +231,10 @@ static void test_a_lost_worker_ends_the_step_of_the_others(void **state)
         if (open_team(&t)) {
             run_team(&t);
             for (int r = 0; r < t.workers; r++)
-                if (r != t.lost && (!t.w[r].status || dt_status_number(t.w[r].status) != DT_E_WORKER_GONE))
-                    fail_msg("seed %llu: rank %d does not tell that rank %d has left", (unsigned long long)seed, r, t.lost);
+                if (r != t.lost &&
+                    (!t.w[r].status || dt_status_number(t.w[r].status) != DT_E_WORKER_GONE))
+                    fail_msg("seed %llu: rank %d does not tell that rank %d has left",
+                             (unsigned long long)seed, r, t.lost);
             tried++;
         }
         close_team(&t);
@@ -236,8 +243,7 @@ static void test_a_lost_worker_ends_the_step_of_the_others(void **state)
     assert_true(tried >= SEEDS / 16);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_workers_have_the_bits_of_one_process),
         cmocka_unit_test(test_a_lost_worker_ends_the_step_of_the_others),

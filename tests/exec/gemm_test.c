@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products of both libraries against plain loops: all transpositions, sizes of one and none, rows longer than the matrix, memory
- * that must not be read or written; and the bits of a plan do not depend on who runs it.
+ * Matrix products of both libraries against plain loops: all transpositions, sizes of one and none,
+ * rows longer than the matrix, memory that must not be read or written; and the bits of a plan do
+ * not depend on who runs it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,13 +22,11 @@
 #include "exec/strip.h"
 
 typedef dt_status *(*opener)(dt_gemm_library *l);
-static const opener openers[] = { dt_gemm_open_openblas, dt_gemm_open_onednn };
+static const opener openers[] = {dt_gemm_open_openblas, dt_gemm_open_onednn};
 
-static void open_or_skip(int which, dt_gemm_library *l)
-{
+static void open_or_skip(int which, dt_gemm_library *l) {
     dt_status *s = openers[which](l);
-    if (!s)
-        return;
+    if (!s) return;
     print_message("%s\n", dt_status_text(s));
     dt_status_free(s);
     skip();
@@ -41,68 +40,60 @@ typedef struct matrices {
     size_t a_size, b_size, c_size;
 } matrices;
 
-static float *draw(dt_random *r, size_t n)
-{
+static float *draw(dt_random *r, size_t n) {
     float *x = dt_try_alloc(n * sizeof *x + 64);
-    for (size_t i = 0; i < n; i++)
-        x[i] = (float)dt_random_normal(r);
+    for (size_t i = 0; i < n; i++) x[i] = (float)dt_random_normal(r);
     return x;
 }
 
 /* Stored rows of `rows` x `columns`, each ld long. */
-static size_t stored(int64_t rows, int64_t ld)
-{
-    return (size_t)(rows * ld);
-}
+static size_t stored(int64_t rows, int64_t ld) { return (size_t)(rows * ld); }
 
-static matrices matrices_make(dt_random *r, const dt_gemm *g)
-{
-    matrices m = { .g = *g };
+static matrices matrices_make(dt_random *r, const dt_gemm *g) {
+    matrices m = {.g = *g};
     m.a_size = stored(g->trans_a ? g->k : g->m, g->lda);
     m.b_size = stored(g->trans_b ? g->n : g->k, g->ldb);
     m.c_size = stored(g->m, g->ldc);
     m.a = draw(r, m.a_size);
     m.b = draw(r, m.b_size);
     m.c = draw(r, m.c_size);
-    for (size_t i = 0; i < m.c_size; i++)
-        m.c[i] = NAN; /* what was there must not count */
+    for (size_t i = 0; i < m.c_size; i++) m.c[i] = NAN; /* what was there must not count */
     return m;
 }
 
-static void matrices_release(matrices *m)
-{
+static void matrices_release(matrices *m) {
     free(m->a);
     free(m->b);
     free(m->c);
 }
 
-static double exact(const matrices *m, int64_t i, int64_t j)
-{
+static double exact(const matrices *m, int64_t i, int64_t j) {
     double sum = 0;
     for (int64_t k = 0; k < m->g.k; k++)
-        sum += (double)m->a[m->g.trans_a ? k * m->g.lda + i : i * m->g.lda + k] * (double)m->b[m->g.trans_b ? j * m->g.ldb + k : k * m->g.ldb + j];
+        sum += (double)m->a[m->g.trans_a ? k * m->g.lda + i : i * m->g.lda + k] *
+               (double)m->b[m->g.trans_b ? j * m->g.ldb + k : k * m->g.ldb + j];
     return sum;
 }
 
-static void expect_product(const char *library, const matrices *m)
-{
+static void expect_product(const char *library, const matrices *m) {
     const dt_gemm *g = &m->g;
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->ldc; j++) {
             float is = m->c[i * g->ldc + j];
-            if (j >= g->n ? !isnan(is) : !(fabs((double)is - exact(m, i, j)) <= 1e-5 * (1 + sqrt((double)g->k))))
-                fail_msg("%s, %lld x %lld x %lld%s%s: element %lld, %lld is %g", library, (long long)g->m, (long long)g->n, (long long)g->k,
-                         g->trans_a ? ", A transposed" : "", g->trans_b ? ", B transposed" : "", (long long)i, (long long)j, (double)is);
+            if (j >= g->n ? !isnan(is)
+                          : !(fabs((double)is - exact(m, i, j)) <= 1e-5 * (1 + sqrt((double)g->k))))
+                fail_msg("%s, %lld x %lld x %lld%s%s: element %lld, %lld is %g", library,
+                         (long long)g->m, (long long)g->n, (long long)g->k,
+                         g->trans_a ? ", A transposed" : "", g->trans_b ? ", B transposed" : "",
+                         (long long)i, (long long)j, (double)is);
         }
 }
 
-static void multiply(const dt_gemm_library *l, dt_random *r, const dt_gemm *g)
-{
+static void multiply(const dt_gemm_library *l, dt_random *r, const dt_gemm *g) {
     void *plan = NULL;
     matrices m = matrices_make(r, g);
     dt_status *s = l->plan(l, g, &plan);
-    if (s)
-        fail_msg("%s: %s", l->name, dt_status_text(s));
+    if (s) fail_msg("%s: %s", l->name, dt_status_text(s));
     l->run(plan, m.a, m.b, m.c);
     expect_product(l->name, &m);
     l->release(plan);
@@ -110,12 +101,12 @@ static void multiply(const dt_gemm_library *l, dt_random *r, const dt_gemm *g)
 }
 
 static const int64_t sizes[][3] = {
-    { 1, 1, 1 }, { 1, 10, 128 }, { 64, 10, 128 }, { 32, 128, 784 }, { 5, 7, 3 }, { 100, 37, 301 }, { 392, 128, 64 }, { 10, 1, 1 }, { 1, 1, 300 },
-    { 0, 4, 4 }, { 4, 0, 4 }, { 4, 5, 0 }, { 0, 0, 0 },
+    {1, 1, 1},      {1, 10, 128},   {64, 10, 128}, {32, 128, 784}, {5, 7, 3},
+    {100, 37, 301}, {392, 128, 64}, {10, 1, 1},    {1, 1, 300},    {0, 4, 4},
+    {4, 0, 4},      {4, 5, 0},      {0, 0, 0},
 };
 
-static void multiply_all(int which)
-{
+static void multiply_all(int which) {
     dt_gemm_library l;
     dt_random r = dt_random_stream(20, "gemm", 0);
     open_or_skip(which, &l);
@@ -123,21 +114,25 @@ static void multiply_all(int which)
         for (int how = 0; how < 8; how++) {
             const int64_t *s = sizes[i], more = how & 4 ? 3 : 0; /* longer rows */
             bool ta = how & 1, tb = how & 2;
-            dt_gemm g = { .m = s[0], .n = s[1], .k = s[2], .trans_a = ta, .trans_b = tb, .lda = (ta ? s[0] : s[2]) + more,
-                          .ldb = (tb ? s[2] : s[1]) + more, .ldc = s[1] + more };
+            dt_gemm g = {.m = s[0],
+                         .n = s[1],
+                         .k = s[2],
+                         .trans_a = ta,
+                         .trans_b = tb,
+                         .lda = (ta ? s[0] : s[2]) + more,
+                         .ldb = (tb ? s[2] : s[1]) + more,
+                         .ldc = s[1] + more};
             multiply(&l, &r, &g);
         }
     l.close(&l);
 }
 
-static void test_openblas(void **state)
-{
+static void test_openblas(void **state) {
     (void)state;
     multiply_all(0);
 }
 
-static void test_onednn(void **state)
-{
+static void test_onednn(void **state) {
     (void)state;
     multiply_all(1);
 }
@@ -153,23 +148,20 @@ typedef struct team {
     int lanes;
 } team;
 
-static void work(int lane, void *user)
-{
+static void work(int lane, void *user) {
     const team *t = user;
     t->l->enter_thread(t->l);
     for (int round = 0; round < 20; round++)
-        for (int i = lane; i < PLANS; i += t->lanes)
-            t->l->run(t->plan[i], t->m.a, t->m.b, t->c[i]);
+        for (int i = lane; i < PLANS; i += t->lanes) t->l->run(t->plan[i], t->m.a, t->m.b, t->c[i]);
 }
 
 /* The same product by plans of their own, at once, on threads that have not made them. */
-static void run_on_threads(int which, const dt_gemm *g)
-{
+static void run_on_threads(int which, const dt_gemm *g) {
     dt_gemm_library l;
     dt_random r = dt_random_stream(21, "gemm", 0);
     dt_pool *pool = NULL;
     open_or_skip(which, &l);
-    team t = { .l = &l, .m = matrices_make(&r, g), .lanes = 4 };
+    team t = {.l = &l, .m = matrices_make(&r, g), .lanes = 4};
     assert_null(dt_pool_create(&pool, t.lanes));
     for (int i = 0; i < PLANS; i++) {
         assert_null(l.plan(&l, g, &t.plan[i]));
@@ -190,33 +182,31 @@ static void run_on_threads(int which, const dt_gemm *g)
 }
 
 static const dt_gemm shared_products[] = {
-    { .m = 32, .n = 128, .k = 784, .lda = 784, .ldb = 128, .ldc = 128 },
-    { .m = 392, .n = 128, .k = 64, .trans_a = true, .lda = 784, .ldb = 128, .ldc = 128 },
-    { .m = 32, .n = 128, .k = 10, .trans_b = true, .lda = 10, .ldb = 10, .ldc = 128 },
+    {.m = 32, .n = 128, .k = 784, .lda = 784, .ldb = 128, .ldc = 128},
+    {.m = 392, .n = 128, .k = 64, .trans_a = true, .lda = 784, .ldb = 128, .ldc = 128},
+    {.m = 32, .n = 128, .k = 10, .trans_b = true, .lda = 10, .ldb = 10, .ldc = 128},
 };
 
-static void test_openblas_on_threads(void **state)
-{
+static void test_openblas_on_threads(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof shared_products / sizeof *shared_products; i++)
         run_on_threads(0, &shared_products[i]);
 }
 
-static void test_onednn_on_threads(void **state)
-{
+static void test_onednn_on_threads(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof shared_products / sizeof *shared_products; i++)
         run_on_threads(1, &shared_products[i]);
 }
 
-static void test_sizes_beyond_32_bits_are_refused(void **state)
-{
+static void test_sizes_beyond_32_bits_are_refused(void **state) {
     (void)state;
     dt_gemm_library l;
     void *plan = NULL;
     const int64_t large = INT64_C(1) << 32;
     assert_null(dt_gemm_open_openblas(&l));
-    dt_status *s = l.plan(&l, &(dt_gemm){ .m = large, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1 }, &plan);
+    dt_status *s =
+        l.plan(&l, &(dt_gemm){.m = large, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1}, &plan);
     assert_int_equal(dt_status_number(s), DT_E_KERNELS);
     assert_null(plan);
     dt_status_free(s);
@@ -228,38 +218,39 @@ static void test_sizes_beyond_32_bits_are_refused(void **state)
 enum { MOST = 90 };
 
 /* Of any size, with zeros, denormals and numbers whose products overflow among them. */
-static float draw_any(dt_random *r)
-{
+static float draw_any(dt_random *r) {
     const uint32_t bits = dt_random_u32(r);
     const float x = (float)dt_random_normal(r);
-    return bits % 97 == 0 ? 0.0f : bits % 89 == 0 ? ldexpf(x, -140) : bits % 83 == 0 ? ldexpf(x, 70) : ldexpf(x, (int)(bits % 40) - 20);
+    return bits % 97 == 0   ? 0.0f
+           : bits % 89 == 0 ? ldexpf(x, -140)
+           : bits % 83 == 0 ? ldexpf(x, 70)
+                            : ldexpf(x, (int)(bits % 40) - 20);
 }
 
-/* The sum over blocks [from, end): the left half of the tree is the largest power of two of blocks that leaves some for the right one. */
-static float tree(const matrices *m, int64_t i, int64_t j, int64_t from, int64_t end)
-{
+/* The sum over blocks [from, end): the left half of the tree is the largest power of two of blocks
+ * that leaves some for the right one. */
+static float tree(const matrices *m, int64_t i, int64_t j, int64_t from, int64_t end) {
     const dt_gemm *g = &m->g;
     if (end - from > 1) {
         int64_t half = 1;
-        while (2 * half < end - from)
-            half *= 2;
+        while (2 * half < end - from) half *= 2;
         return tree(m, i, j, from, from + half) + tree(m, i, j, from + half, end);
     }
     float sum = 0;
     for (int64_t k = from * DT_PRODUCT_BLOCK; k < g->k && k < end * DT_PRODUCT_BLOCK; k++)
-        sum = fmaf(m->a[g->trans_a ? k * g->lda + i : i * g->lda + k], m->b[g->trans_b ? j * g->ldb + k : k * g->ldb + j], sum);
+        sum = fmaf(m->a[g->trans_a ? k * g->lda + i : i * g->lda + k],
+                   m->b[g->trans_b ? j * g->ldb + k : k * g->ldb + j], sum);
     return sum;
 }
 
-static float element(const matrices *m, int64_t i, int64_t j, float was)
-{
+static float element(const matrices *m, int64_t i, int64_t j, float was) {
     const int64_t blocks = (m->g.k + DT_PRODUCT_BLOCK - 1) / DT_PRODUCT_BLOCK;
     const float sum = blocks ? tree(m, i, j, 0, blocks) : 0;
     return m->g.adds ? was + sum : sum;
 }
 
-static void expect_elements(const dt_simd *simd, const matrices *m, const float *before, uint64_t seed)
-{
+static void expect_elements(const dt_simd *simd, const matrices *m, const float *before,
+                            uint64_t seed) {
     const dt_gemm *g = &m->g;
     dt_gemm_library l;
     void *plan = NULL;
@@ -273,32 +264,40 @@ static void expect_elements(const dt_simd *simd, const matrices *m, const float 
             const float was = before[i * g->ldc + j], got = m->c[i * g->ldc + j];
             const float wanted = j >= g->n ? was : element(m, i, j, was);
             if (memcmp(&wanted, &got, sizeof got) != 0 && !(isnan(wanted) && isnan(got)))
-                fail_msg("seed %llu, %s: %lld x %lld x %lld at %lld, %lld: %a, not %a", (unsigned long long)seed, simd->name, (long long)g->m,
-                         (long long)g->n, (long long)g->k, (long long)i, (long long)j, (double)got, (double)wanted);
+                fail_msg("seed %llu, %s: %lld x %lld x %lld at %lld, %lld: %a, not %a",
+                         (unsigned long long)seed, simd->name, (long long)g->m, (long long)g->n,
+                         (long long)g->k, (long long)i, (long long)j, (double)got, (double)wanted);
         }
 }
 
-static void test_own_products_have_one_order_on_every_set(void **state)
-{
+static void test_own_products_have_one_order_on_every_set(void **state) {
     (void)state;
     const dt_simd *list[DT_MAX_SIMD];
     const int n = dt_simd_list(list);
     print_message("seeds 1 to 120\n");
     for (uint64_t seed = 1; seed <= 120; seed++) {
         dt_random r = dt_random_stream(seed, "own products", 0);
-        const int64_t m = (int64_t)(dt_random_u32(&r) % MOST), columns = (int64_t)(dt_random_u32(&r) % MOST),
-                      k = (int64_t)(dt_random_u32(&r) % (seed % 4 ? 40 : seed % 8 ? 600 : 9 * DT_PRODUCT_BLOCK)), more = (int64_t)(dt_random_u32(&r) % 3);
+        const int64_t m = (int64_t)(dt_random_u32(&r) % MOST),
+                      columns = (int64_t)(dt_random_u32(&r) % MOST),
+                      k = (int64_t)(dt_random_u32(&r) % (seed % 4   ? 40
+                                                         : seed % 8 ? 600
+                                                                    : 9 * DT_PRODUCT_BLOCK)),
+                      more = (int64_t)(dt_random_u32(&r) % 3);
         const bool trans_a = seed & 1, trans_b = seed & 2;
-        const dt_gemm g = { .m = m, .n = columns, .k = k, .trans_a = trans_a, .trans_b = trans_b, .adds = seed % 5 == 0,
-                            .lda = (trans_a ? m : k) + more, .ldb = (trans_b ? k : columns) + more, .ldc = columns + more };
+        const dt_gemm g = {.m = m,
+                           .n = columns,
+                           .k = k,
+                           .trans_a = trans_a,
+                           .trans_b = trans_b,
+                           .adds = seed % 5 == 0,
+                           .lda = (trans_a ? m : k) + more,
+                           .ldb = (trans_b ? k : columns) + more,
+                           .ldc = columns + more};
         matrices x = matrices_make(&r, &g);
-        for (size_t i = 0; i < x.a_size; i++)
-            x.a[i] = draw_any(&r);
-        for (size_t i = 0; i < x.b_size; i++)
-            x.b[i] = draw_any(&r);
+        for (size_t i = 0; i < x.a_size; i++) x.a[i] = draw_any(&r);
+        for (size_t i = 0; i < x.b_size; i++) x.b[i] = draw_any(&r);
         float *before = draw(&r, x.c_size);
-        for (int s = 0; s < n; s++)
-            expect_elements(list[s], &x, before, seed);
+        for (int s = 0; s < n; s++) expect_elements(list[s], &x, before, seed);
         free(before);
         matrices_release(&x);
     }
@@ -306,33 +305,34 @@ static void test_own_products_have_one_order_on_every_set(void **state)
 
 /* ---- bfloat16 as it is ---- */
 
-static uint16_t *draw_bf16(dt_random *r, size_t n)
-{
+static uint16_t *draw_bf16(dt_random *r, size_t n) {
     uint16_t *x = dt_alloc((n + 1) * sizeof *x);
-    for (size_t i = 0; i < n; i++)
-        x[i] = dt_bfloat_of(dt_random_normal(r));
+    for (size_t i = 0; i < n; i++) x[i] = dt_bfloat_of(dt_random_normal(r));
     return x;
 }
 
 /* Every element against a sum in double precision; none outside is written. */
-static void expect_sums(const dt_dot_bf16 *t, const uint16_t *a, const uint16_t *b, const float *before, const float *c, uint64_t seed)
-{
+static void expect_sums(const dt_dot_bf16 *t, const uint16_t *a, const uint16_t *b,
+                        const float *before, const float *c, uint64_t seed) {
     for (int64_t i = 0; i < t->m; i++)
         for (int64_t j = 0; j < t->ldc; j++) {
             double wanted = j >= t->n || t->adds ? before[i * t->ldc + j] : 0, size = fabs(wanted);
             for (int64_t k = 0; k < t->k && j < t->n; k++) {
-                const double one = dt_bfloat_to_double(a[t->trans_a ? k * t->lda + i : i * t->lda + k]) * dt_bfloat_to_double(b[t->trans_b ? j * t->ldb + k : k * t->ldb + j]);
+                const double one =
+                    dt_bfloat_to_double(a[t->trans_a ? k * t->lda + i : i * t->lda + k]) *
+                    dt_bfloat_to_double(b[t->trans_b ? j * t->ldb + k : k * t->ldb + j]);
                 wanted += one;
                 size += fabs(one);
             }
             if (fabs(c[i * t->ldc + j] - wanted) > (j < t->n ? 1e-5 * size : 0))
-                fail_msg("seed %llu: %lld x %lld x %lld at %lld, %lld: %g, not %g", (unsigned long long)seed, (long long)t->m, (long long)t->n, (long long)t->k,
-                         (long long)i, (long long)j, (double)c[i * t->ldc + j], wanted);
+                fail_msg("seed %llu: %lld x %lld x %lld at %lld, %lld: %g, not %g",
+                         (unsigned long long)seed, (long long)t->m, (long long)t->n,
+                         (long long)t->k, (long long)i, (long long)j, (double)c[i * t->ldc + j],
+                         wanted);
         }
 }
 
-static void test_bfloat16_is_multiplied_as_it_is(void **state)
-{
+static void test_bfloat16_is_multiplied_as_it_is(void **state) {
     (void)state;
     if (!dt_dot_bf16_is_here()) {
         print_message("no AVX512_BF16\n");
@@ -341,14 +341,25 @@ static void test_bfloat16_is_multiplied_as_it_is(void **state)
     print_message("seeds 1 to 200\n");
     for (uint64_t seed = 1; seed <= 200; seed++) {
         dt_random r = dt_random_stream(seed, "bfloat16", 0);
-        const int64_t m = 1 + (int64_t)(dt_random_u32(&r) % 40), n = 1 + (int64_t)(dt_random_u32(&r) % 150), k = 2 + 2 * (int64_t)(dt_random_u32(&r) % (seed % 3 ? 40 : 300)),
+        const int64_t m = 1 + (int64_t)(dt_random_u32(&r) % 40),
+                      n = 1 + (int64_t)(dt_random_u32(&r) % 150),
+                      k = 2 + 2 * (int64_t)(dt_random_u32(&r) % (seed % 3 ? 40 : 300)),
                       more = (int64_t)(dt_random_u32(&r) % 3);
         const bool trans_a = seed & 1, trans_b = seed & 2;
-        const dt_dot_bf16 t = { .m = m, .n = n, .k = k, .trans_a = trans_a, .trans_b = trans_b, .adds = seed % 5 == 0, .lda = (trans_a ? m : k) + more,
-                                .ldb = (trans_b ? k : n) + more, .ldc = n + more };
-        uint16_t *a = draw_bf16(&r, stored(trans_a ? k : m, t.lda)), *b = draw_bf16(&r, stored(trans_b ? n : k, t.ldb));
+        const dt_dot_bf16 t = {.m = m,
+                               .n = n,
+                               .k = k,
+                               .trans_a = trans_a,
+                               .trans_b = trans_b,
+                               .adds = seed % 5 == 0,
+                               .lda = (trans_a ? m : k) + more,
+                               .ldb = (trans_b ? k : n) + more,
+                               .ldc = n + more};
+        uint16_t *a = draw_bf16(&r, stored(trans_a ? k : m, t.lda)),
+                 *b = draw_bf16(&r, stored(trans_b ? n : k, t.ldb));
         float *before = draw(&r, stored(m, t.ldc)), *c = dt_alloc(stored(m, t.ldc) * sizeof *c);
-        uint32_t *room_a = dt_alloc((size_t)(dt_dot_bf16_room_a(&t) + 1) * sizeof *room_a), *room_b = dt_alloc((size_t)dt_dot_bf16_room_b(&t) * sizeof *room_b);
+        uint32_t *room_a = dt_alloc((size_t)(dt_dot_bf16_room_a(&t) + 1) * sizeof *room_a),
+                 *room_b = dt_alloc((size_t)dt_dot_bf16_room_b(&t) * sizeof *room_b);
         memcpy(c, before, stored(m, t.ldc) * sizeof *c);
         dt_dot_bf16_pack_a(&t, a, room_a);
         dt_dot_bf16_pack_b(&t, b, room_b);
@@ -363,12 +374,15 @@ static void test_bfloat16_is_multiplied_as_it_is(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_openblas), cmocka_unit_test(test_onednn), cmocka_unit_test(test_openblas_on_threads),
-        cmocka_unit_test(test_onednn_on_threads), cmocka_unit_test(test_sizes_beyond_32_bits_are_refused),
-        cmocka_unit_test(test_own_products_have_one_order_on_every_set), cmocka_unit_test(test_bfloat16_is_multiplied_as_it_is),
+        cmocka_unit_test(test_openblas),
+        cmocka_unit_test(test_onednn),
+        cmocka_unit_test(test_openblas_on_threads),
+        cmocka_unit_test(test_onednn_on_threads),
+        cmocka_unit_test(test_sizes_beyond_32_bits_are_refused),
+        cmocka_unit_test(test_own_products_have_one_order_on_every_set),
+        cmocka_unit_test(test_bfloat16_is_multiplied_as_it_is),
     };
     return cmocka_run_group_tests_name("exec/gemm", tests, NULL, NULL);
 }

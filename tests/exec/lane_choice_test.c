@@ -9,7 +9,8 @@
 #include "base/random.h"
 #include "exec/lane_choice.h"
 
-/* What runs take: of all lanes, of lane 0 alone; each off by noise times a normal number, and every `rare`-th one longer by `hiccup`. */
+/* What runs take: of all lanes, of lane 0 alone; each off by noise times a normal number, and every
+ * `rare`-th one longer by `hiccup`. */
 typedef struct machine {
     int64_t all, alone, hiccup;
     double noise;
@@ -20,14 +21,12 @@ typedef struct outcome {
     int alone, changes; /* runs of lane 0 alone, and how often the choice changed */
 } outcome;
 
-static int64_t time_of(const machine *m, bool alone, int run, dt_random *r)
-{
+static int64_t time_of(const machine *m, bool alone, int run, dt_random *r) {
     double ns = (double)(alone ? m->alone : m->all) * (1 + m->noise * dt_random_normal(r));
     return (int64_t)(ns < 0 ? 0 : ns) + (m->rare && run % m->rare == 0 ? m->hiccup : 0);
 }
 
-static outcome go(dt_lane_choice *c, const machine *m, int runs, uint64_t seed)
-{
+static outcome go(dt_lane_choice *c, const machine *m, int runs, uint64_t seed) {
     dt_random r = dt_random_stream(seed, "times", 0);
     outcome o = {0};
     for (int i = 1; i <= runs; i++) {
@@ -39,8 +38,7 @@ static outcome go(dt_lane_choice *c, const machine *m, int runs, uint64_t seed)
     return o;
 }
 
-static void test_begins_with_all_lanes(void **state)
-{
+static void test_begins_with_all_lanes(void **state) {
     (void)state;
     dt_lane_choice c = {0};
     assert_int_equal(go(&c, &(machine){.all = 100000, .alone = 10000}, 32, 1).alone, 0);
@@ -48,8 +46,7 @@ static void test_begins_with_all_lanes(void **state)
 }
 
 /* Trials cost little where they do not pay. */
-static void test_all_lanes_stay_where_they_are_faster(void **state)
-{
+static void test_all_lanes_stay_where_they_are_faster(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         dt_lane_choice c = {0};
@@ -61,8 +58,7 @@ static void test_all_lanes_stay_where_they_are_faster(void **state)
     }
 }
 
-static void test_lane_0_is_left_alone_where_that_is_faster(void **state)
-{
+static void test_lane_0_is_left_alone_where_that_is_faster(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         dt_lane_choice c = {0};
@@ -73,8 +69,7 @@ static void test_lane_0_is_left_alone_where_that_is_faster(void **state)
     }
 }
 
-static void test_a_large_difference_is_seen_at_once(void **state)
-{
+static void test_a_large_difference_is_seen_at_once(void **state) {
     (void)state;
     dt_lane_choice c = {0};
     outcome o = go(&c, &(machine){.all = 100000, .alone = 50000}, 450, 1);
@@ -83,10 +78,10 @@ static void test_a_large_difference_is_seen_at_once(void **state)
 }
 
 /* A neighbour that burns a core comes, and goes. */
-static void test_follows_neighbours(void **state)
-{
+static void test_follows_neighbours(void **state) {
     (void)state;
-    const machine quiet = {.all = 100000, .alone = 150000, .noise = 0.1}, beside = {.all = 300000, .alone = 160000, .noise = 0.5};
+    const machine quiet = {.all = 100000, .alone = 150000, .noise = 0.1},
+                  beside = {.all = 300000, .alone = 160000, .noise = 0.5};
     for (uint64_t seed = 1; seed <= 20; seed++) {
         dt_lane_choice c = {0};
         for (int i = 0; i < 3; i++) {
@@ -99,30 +94,33 @@ static void test_follows_neighbours(void **state)
 }
 
 /* Now and then a run takes 200 times as long, whoever makes it. */
-static void test_rare_hiccups_do_not_decide(void **state)
-{
+static void test_rare_hiccups_do_not_decide(void **state) {
     (void)state;
     for (int rare = 300; rare < 1000; rare += 77) {
         dt_lane_choice c = {0};
-        outcome o = go(&c, &(machine){.all = 100000, .alone = 130000, .noise = 0.05, .rare = rare, .hiccup = 20000000}, 100000, 1);
+        outcome o =
+            go(&c,
+               &(machine){
+                   .all = 100000, .alone = 130000, .noise = 0.05, .rare = rare, .hiccup = 20000000},
+               100000, 1);
         assert_int_equal(o.changes, 0);
     }
 }
 
-/* Where there is no difference, what is chosen does not matter, and neither may it change all the time. */
-static void test_equal_times_change_little(void **state)
-{
+/* Where there is no difference, what is chosen does not matter, and neither may it change all the
+ * time. */
+static void test_equal_times_change_little(void **state) {
     (void)state;
     int changes = 0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         dt_lane_choice c = {0};
-        changes += go(&c, &(machine){.all = 100000, .alone = 100000, .noise = 0.2}, 100000, seed).changes;
+        changes +=
+            go(&c, &(machine){.all = 100000, .alone = 100000, .noise = 0.2}, 100000, seed).changes;
     }
     assert_true(changes < 20);
 }
 
-static void test_long_runs_are_never_tried(void **state)
-{
+static void test_long_runs_are_never_tried(void **state) {
     (void)state;
     dt_lane_choice c = {0};
     assert_int_equal(go(&c, &(machine){.all = 6000000, .alone = 1000000}, 5000, 1).alone, 0);
@@ -131,15 +129,13 @@ static void test_long_runs_are_never_tried(void **state)
     assert_false(c.alone);
 }
 
-static void test_times_of_zero(void **state)
-{
+static void test_times_of_zero(void **state) {
     (void)state;
     dt_lane_choice c = {0};
     assert_int_equal(go(&c, &(machine){0}, 10000, 1).changes, 0);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_begins_with_all_lanes),
         cmocka_unit_test(test_all_lanes_stay_where_they_are_faster),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps split by rows, heads and columns of outputs over logical devices give the bits of the step before it was split, where a product's rows and columns do
- * not depend on what stands beside them: oneDNN's do not, OpenBLAS changes kernels with the size.
+ * Steps split by rows, heads and columns of outputs over logical devices give the bits of the step
+ * before it was split, where a product's rows and columns do not depend on what stands beside them:
+ * oneDNN's do not, OpenBLAS changes kernels with the size.
  */
 #include "kit.h"
 
@@ -16,28 +17,25 @@ typedef struct step {
     int parts;
 } step;
 
-static dt_value split(const step *s, dt_value v, int dim)
-{
-    dt_sharding_attr a = { .kind = DT_SHARDING_OTHER, .rank = dt_type_of_value(v).rank };
-    for (int d = 0; d < a.rank; d++)
-        a.parts[d] = d == dim ? s->parts : 1;
+static dt_value split(const step *s, dt_value v, int dim) {
+    dt_sharding_attr a = {.kind = DT_SHARDING_OTHER, .rank = dt_type_of_value(v).rank};
+    for (int d = 0; d < a.rank; d++) a.parts[d] = d == dim ? s->parts : 1;
     return s->parts > 1 ? dt_annotate(v, &a) : v;
 }
 
-static dt_value whole(const step *s, dt_value v)
-{
-    return s->parts > 1 ? dt_annotate(v, &(dt_sharding_attr){ .kind = DT_SHARDING_REPLICATED }) : v;
+static dt_value whole(const step *s, dt_value v) {
+    return s->parts > 1 ? dt_annotate(v, &(dt_sharding_attr){.kind = DT_SHARDING_REPLICATED}) : v;
 }
 
-static dt_value input(step *s, int rank)
-{
-    dt_type type = dt_type_of(DT_FLOAT32, rank, rank == 2 ? (int64_t[]){ DT_BATCH, WIDTH } : (int64_t[]){ DT_BATCH, STEPS, WIDTH });
+static dt_value input(step *s, int rank) {
+    dt_type type =
+        dt_type_of(DT_FLOAT32, rank,
+                   rank == 2 ? (int64_t[]){DT_BATCH, WIDTH} : (int64_t[]){DT_BATCH, STEPS, WIDTH});
     s->g->distributed[0] = true;
     return dt_trace_declare(s->t, "x", &type);
 }
 
-static dt_value weight(step *s, int rank, const int64_t *dim)
-{
+static dt_value weight(step *s, int rank, const int64_t *dim) {
     dt_type type = dt_type_of(DT_FLOAT32, rank, dim);
     char path[16];
     snprintf(path, sizeof path, "w%d", s->g->n_variables);
@@ -45,57 +43,54 @@ static dt_value weight(step *s, int rank, const int64_t *dim)
     return dt_read(s->t, s->g->variable[s->g->n_variables++]);
 }
 
-static dt_value matrix(step *s, int64_t rows, int64_t columns)
-{
-    return weight(s, 2, (int64_t[]){ rows, columns });
+static dt_value matrix(step *s, int64_t rows, int64_t columns) {
+    return weight(s, 2, (int64_t[]){rows, columns});
 }
 
 /* Rows go through layers, norms and attention by themselves. */
-static void build_rows(step *s)
-{
+static void build_rows(step *s) {
     dt_value x = split(s, input(s, 3), 0);
-    dt_attention_how how = { .scale = 0.125, .causal = true };
-    dt_value h = dt_reshape(dt_matmul(x, matrix(s, WIDTH, WIDTH)), 4, (int64_t[]){ DT_BATCH, STEPS, HEADS, WIDTH / HEADS });
-    dt_value y = dt_reshape(dt_attention(h, h, h, &how), 3, (int64_t[]){ DT_BATCH, STEPS, WIDTH });
-    dt_return(s->t, "y", dt_softmax(dt_gelu(dt_matmul(dt_add(x, y), matrix(s, WIDTH, WIDTH)), true)));
+    dt_attention_how how = {.scale = 0.125, .causal = true};
+    dt_value h = dt_reshape(dt_matmul(x, matrix(s, WIDTH, WIDTH)), 4,
+                            (int64_t[]){DT_BATCH, STEPS, HEADS, WIDTH / HEADS});
+    dt_value y = dt_reshape(dt_attention(h, h, h, &how), 3, (int64_t[]){DT_BATCH, STEPS, WIDTH});
+    dt_return(s->t, "y",
+              dt_softmax(dt_gelu(dt_matmul(dt_add(x, y), matrix(s, WIDTH, WIDTH)), true)));
 }
 
-static dt_value heads_of(step *s, dt_value x)
-{
-    dt_dot_attr d = { .n_contract = 1, .lhs_contract = { 2 }, .rhs_contract = { 0 } };
-    return dt_dot_general(x, split(s, weight(s, 3, (int64_t[]){ WIDTH, HEADS, WIDTH / HEADS }), 1), &d);
+static dt_value heads_of(step *s, dt_value x) {
+    dt_dot_attr d = {.n_contract = 1, .lhs_contract = {2}, .rhs_contract = {0}};
+    return dt_dot_general(x, split(s, weight(s, 3, (int64_t[]){WIDTH, HEADS, WIDTH / HEADS}), 1),
+                          &d);
 }
 
 /* Forwards, and backwards to the weights. */
-static void train(step *s, dt_value y, int n)
-{
+static void train(step *s, dt_value y, int n) {
     dt_value w[4], g[4];
-    for (int i = 0; i < n; i++)
-        w[i] = dt_read(s->t, s->g->variable[i]);
+    for (int i = 0; i < n; i++) w[i] = dt_read(s->t, s->g->variable[i]);
     dt_gradients_of(dt_reduce_sum(dt_multiply(y, y), DT_NO_AXIS), w, n, g);
     for (int i = 0; i < n; i++)
-        dt_assign(s->t, s->g->variable[i], dt_subtract(w[i], dt_multiply(dt_all_reduce(DT_SUM, g[i]), dt_like(g[i], 0.001))));
+        dt_assign(
+            s->t, s->g->variable[i],
+            dt_subtract(w[i], dt_multiply(dt_all_reduce(DT_SUM, g[i]), dt_like(g[i], 0.001))));
     dt_return(s->t, "y", whole(s, y));
 }
 
-static void build_heads(step *s)
-{
+static void build_heads(step *s) {
     dt_value x = input(s, 3), q = heads_of(s, x), k = heads_of(s, x), v = heads_of(s, x);
-    train(s, dt_attention(q, k, v, &(dt_attention_how){ .scale = 0.125, .causal = true }), 3);
+    train(s, dt_attention(q, k, v, &(dt_attention_how){.scale = 0.125, .causal = true}), 3);
 }
 
-static void build_columns(step *s)
-{
+static void build_columns(step *s) {
     dt_value w = split(s, matrix(s, WIDTH, 4 * WIDTH), 1);
     train(s, dt_tanh(dt_matmul(input(s, 2), w)), 1);
 }
 
 /* ---- run ---- */
 
-static lowered make(void (*build)(step *), int parts)
-{
-    lowered l = { .g = dt_alloc(sizeof *l.g) };
-    step s = { .g = l.g, .t = dt_trace_create("step"), .parts = parts };
+static lowered make(void (*build)(step *), int parts) {
+    lowered l = {.g = dt_alloc(sizeof *l.g)};
+    step s = {.g = l.g, .t = dt_trace_create("step"), .parts = parts};
     build(&s);
     must(dt_trace_end(s.t, &l.g->graph), 0);
     random_graph_reset(l.g);
@@ -103,27 +98,26 @@ static lowered make(void (*build)(step *), int parts)
     return l;
 }
 
-static void cut_over(lowered *l, int devices)
-{
+static void cut_over(lowered *l, int devices) {
     dt_spmd *spmd = NULL;
     dt_graph *unrolled = NULL;
-    must(dt_spmd_create(&spmd, l->folded.graph, &(dt_spmd_options){ .devices = devices, .batch = ROWS }), 0);
+    must(dt_spmd_create(&spmd, l->folded.graph,
+                        &(dt_spmd_options){.devices = devices, .batch = ROWS}),
+         0);
     must(dt_spmd_expand(spmd, &unrolled), 0);
     for (int i = 0; i < spmd->local->n_nodes; i++)
-        assert_true(spmd->local->node[i].op != &dt_op_across_all_reduce && spmd->local->node[i].op != &dt_op_across_reduce_scatter);
+        assert_true(spmd->local->node[i].op != &dt_op_across_all_reduce &&
+                    spmd->local->node[i].op != &dt_op_across_reduce_scatter);
     must(dt_simplify(unrolled, &l->graph), 0);
     dt_graph_destroy(unrolled);
     dt_spmd_destroy(spmd);
 }
 
-static unsigned char *run(dt_engine *e, void (*build)(step *), int parts, size_t *size)
-{
+static unsigned char *run(dt_engine *e, void (*build)(step *), int parts, size_t *size) {
     lowered l = make(build, parts);
-    feed f = feed_make(l.g, 1, 1, (int64_t[]){ ROWS });
-    if (parts > 1)
-        cut_over(&l, parts);
-    else
-        must(dt_simplify(l.folded.graph, &l.graph), 0);
+    feed f = feed_make(l.g, 1, 1, (int64_t[]){ROWS});
+    if (parts > 1) cut_over(&l, parts);
+    else must(dt_simplify(l.folded.graph, &l.graph), 0);
     runnable r = compile(&l, e, &f);
     run_step(&r);
     unsigned char *bytes = outcome_bytes(&r, size);
@@ -133,10 +127,12 @@ static unsigned char *run(dt_engine *e, void (*build)(step *), int parts, size_t
     return bytes;
 }
 
-static void test_splits_keep_the_bits(void **state)
-{
+static void test_splits_keep_the_bits(void **state) {
     (void)state;
-    static const struct { const char *name; void (*build)(step *); } cases[] = { { "rows", build_rows }, { "heads", build_heads }, { "columns", build_columns } };
+    static const struct {
+        const char *name;
+        void (*build)(step *);
+    } cases[] = {{"rows", build_rows}, {"heads", build_heads}, {"columns", build_columns}};
     dt_engine *e = engine_with(2, DT_KERNELS_ONEDNN);
     if (!e) {
         print_message("oneDNN is not installed\n");
@@ -145,7 +141,8 @@ static void test_splits_keep_the_bits(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int parts = 2; parts <= PARTS; parts *= 2) {
             size_t n = 0, m = 0;
-            unsigned char *a = run(e, cases[i].build, 1, &n), *b = run(e, cases[i].build, parts, &m);
+            unsigned char *a = run(e, cases[i].build, 1, &n),
+                          *b = run(e, cases[i].build, parts, &m);
             if (n != m || memcmp(a, b, n) != 0)
                 fail_msg("%s over %d devices: other bits", cases[i].name, parts);
             free(a);
@@ -154,8 +151,7 @@ static void test_splits_keep_the_bits(void **state)
     dt_engine_close(e);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_splits_keep_the_bits),
     };

@@ -17,7 +17,8 @@
 #include "base/thread.h"
 #include "fabric/fabric.h"
 
-static const dt_tag tag = {.number = 7, .collective = DT_ALL_REDUCE, .round = 2, .dtype = DT_INT32, .elements = 1000};
+static const dt_tag tag = {
+    .number = 7, .collective = DT_ALL_REDUCE, .round = 2, .dtype = DT_INT32, .elements = 1000};
 
 /* A team of two; its members may be used by one thread in turn. */
 typedef struct pair {
@@ -25,23 +26,18 @@ typedef struct pair {
     dt_member *member[2];
 } pair;
 
-static void meet(pair *p, double patience_s)
-{
+static void meet(pair *p, double patience_s) {
     *p = (pair){0};
     assert_null(dt_team_open(&p->team, &dt_fabric_local, 2));
-    for (int r = 0; r < 2; r++)
-        assert_null(dt_team_join(p->team, r, patience_s, &p->member[r]));
+    for (int r = 0; r < 2; r++) assert_null(dt_team_join(p->team, r, patience_s, &p->member[r]));
 }
 
-static void part(pair *p)
-{
-    for (int r = 0; r < 2; r++)
-        dt_member_leave(p->member[r]);
+static void part(pair *p) {
+    for (int r = 0; r < 2; r++) dt_member_leave(p->member[r]);
     dt_team_close(p->team);
 }
 
-static void expect(dt_status *s, int number, int code, const char *text)
-{
+static void expect(dt_status *s, int number, int code, const char *text) {
     assert_non_null(s);
     assert_string_equal(dt_status_text(s), text);
     assert_int_equal(dt_status_number(s), number);
@@ -49,13 +45,11 @@ static void expect(dt_status *s, int number, int code, const char *text)
     dt_status_free(s);
 }
 
-static void test_messages_arrive_in_order(void **state)
-{
+static void test_messages_arrive_in_order(void **state) {
     (void)state;
     pair p;
     meet(&p, 1);
-    for (int i = 0; i < 100; i++)
-        assert_null(dt_member_send(p.member[0], 1, &tag, &i, sizeof i));
+    for (int i = 0; i < 100; i++) assert_null(dt_member_send(p.member[0], 1, &tag, &i, sizeof i));
     for (int i = 0, got; i < 100; i++) {
         assert_null(dt_member_recv(p.member[1], 0, &tag, &got, sizeof got));
         assert_int_equal(got, i);
@@ -65,14 +59,12 @@ static void test_messages_arrive_in_order(void **state)
     part(&p);
 }
 
-static void test_large_messages_arrive_whole(void **state)
-{
+static void test_large_messages_arrive_whole(void **state) {
     (void)state;
     enum { N = 3 << 20 };
     pair p;
     unsigned char *a = dt_alloc(N), *b = dt_alloc(N);
-    for (int i = 0; i < N; i++)
-        a[i] = (unsigned char)(i * 31 + i / 251);
+    for (int i = 0; i < N; i++) a[i] = (unsigned char)(i * 31 + i / 251);
     meet(&p, 1);
     assert_null(dt_member_send(p.member[1], 0, &tag, a, N));
     assert_null(dt_member_recv(p.member[0], 1, &tag, b, N));
@@ -82,22 +74,21 @@ static void test_large_messages_arrive_whole(void **state)
     free(b);
 }
 
-static void test_a_late_rank_is_named(void **state)
-{
+static void test_a_late_rank_is_named(void **state) {
     (void)state;
     pair p;
     int got = 0;
     meet(&p, 0.05);
     int64_t start = dt_now_ns();
-    expect(dt_member_recv(p.member[0], 1, &tag, &got, sizeof got), 56, 69,
-           "rank 1 is late: rank 0 waited 0.05 s for all_reduce 7, round 3, of 1000 int32 (4 bytes)");
+    expect(
+        dt_member_recv(p.member[0], 1, &tag, &got, sizeof got), 56, 69,
+        "rank 1 is late: rank 0 waited 0.05 s for all_reduce 7, round 3, of 1000 int32 (4 bytes)");
     double waited = dt_seconds_since(start);
     assert_true(waited >= 0.049 && waited < 5);
     part(&p);
 }
 
-static void test_a_message_that_is_there_needs_no_patience(void **state)
-{
+static void test_a_message_that_is_there_needs_no_patience(void **state) {
     (void)state;
     pair p;
     int got = 0, sent = 5;
@@ -111,8 +102,7 @@ static void test_a_message_that_is_there_needs_no_patience(void **state)
     part(&p);
 }
 
-static void test_what_was_sent_before_leaving_arrives(void **state)
-{
+static void test_what_was_sent_before_leaving_arrives(void **state) {
     (void)state;
     pair p;
     int got = 0, sent = 5;
@@ -124,27 +114,43 @@ static void test_what_was_sent_before_leaving_arrives(void **state)
     assert_int_equal(got, 5);
     expect(dt_member_recv(p.member[0], 1, &tag, &got, sizeof got), 57, 69,
            "rank 1 left while rank 0 waited for all_reduce 7, round 3, of 1000 int32 (4 bytes)");
-    expect(dt_member_send(p.member[0], 1, &tag, &sent, sizeof sent), 57, 69, "rank 1 left before rank 0 was done with it");
+    expect(dt_member_send(p.member[0], 1, &tag, &sent, sizeof sent), 57, 69,
+           "rank 1 left before rank 0 was done with it");
     part(&p);
 }
 
-static void test_other_messages_are_refused(void **state)
-{
+static void test_other_messages_are_refused(void **state) {
     (void)state;
     const int sent = 5;
-    static const struct { dt_tag tag; size_t n; const char *text; } rows[] = {
-        {{7, DT_ALL_REDUCE, 2, DT_INT32, 1000, 0, ""}, 8,
-         "rank 0 is in all_reduce 7, round 3, of 1000 int32 (8 bytes), rank 1 in all_reduce 7, round 3, of 1000 int32 (4 bytes)"},
-        {{7, DT_ALL_REDUCE, 2, DT_FLOAT32, 1000, 0, ""}, 4,
-         "rank 0 is in all_reduce 7, round 3, of 1000 float32 (4 bytes), rank 1 in all_reduce 7, round 3, of 1000 int32 (4 bytes)"},
-        {{7, DT_ALL_REDUCE, 2, DT_INT32, 999, 0, ""}, 4,
-         "rank 0 is in all_reduce 7, round 3, of 999 int32 (4 bytes), rank 1 in all_reduce 7, round 3, of 1000 int32 (4 bytes)"},
-        {{7, DT_ALL_GATHER, 2, DT_INT32, 1000, 0, ""}, 4,
-         "rank 0 is in all_gather 7, round 3, of 1000 int32 (4 bytes), rank 1 in all_reduce 7, round 3, of 1000 int32 (4 bytes)"},
-        {{8, DT_ALL_REDUCE, 2, DT_INT32, 1000, 0, ""}, 4,
-         "rank 0 is in all_reduce 8, round 3, of 1000 int32 (4 bytes), rank 1 in all_reduce 7, round 3, of 1000 int32 (4 bytes)"},
-        {{7, DT_ALL_REDUCE, 1, DT_INT32, 1000, 0, ""}, 4,
-         "rank 0 is in all_reduce 7, round 2, of 1000 int32 (4 bytes), rank 1 in all_reduce 7, round 3, of 1000 int32 (4 bytes)"},
+    static const struct {
+        dt_tag tag;
+        size_t n;
+        const char *text;
+    } rows[] = {
+        {{7, DT_ALL_REDUCE, 2, DT_INT32, 1000, 0, ""},
+         8,
+         "rank 0 is in all_reduce 7, round 3, of 1000 int32 (8 bytes), rank 1 in all_reduce 7, "
+         "round 3, of 1000 int32 (4 bytes)"},
+        {{7, DT_ALL_REDUCE, 2, DT_FLOAT32, 1000, 0, ""},
+         4,
+         "rank 0 is in all_reduce 7, round 3, of 1000 float32 (4 bytes), rank 1 in all_reduce 7, "
+         "round 3, of 1000 int32 (4 bytes)"},
+        {{7, DT_ALL_REDUCE, 2, DT_INT32, 999, 0, ""},
+         4,
+         "rank 0 is in all_reduce 7, round 3, of 999 int32 (4 bytes), rank 1 in all_reduce 7, "
+         "round 3, of 1000 int32 (4 bytes)"},
+        {{7, DT_ALL_GATHER, 2, DT_INT32, 1000, 0, ""},
+         4,
+         "rank 0 is in all_gather 7, round 3, of 1000 int32 (4 bytes), rank 1 in all_reduce 7, "
+         "round 3, of 1000 int32 (4 bytes)"},
+        {{8, DT_ALL_REDUCE, 2, DT_INT32, 1000, 0, ""},
+         4,
+         "rank 0 is in all_reduce 8, round 3, of 1000 int32 (4 bytes), rank 1 in all_reduce 7, "
+         "round 3, of 1000 int32 (4 bytes)"},
+        {{7, DT_ALL_REDUCE, 1, DT_INT32, 1000, 0, ""},
+         4,
+         "rank 0 is in all_reduce 7, round 2, of 1000 int32 (4 bytes), rank 1 in all_reduce 7, "
+         "round 3, of 1000 int32 (4 bytes)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         pair p;
@@ -157,8 +163,7 @@ static void test_other_messages_are_refused(void **state)
     }
 }
 
-static void test_ranks_join_once(void **state)
-{
+static void test_ranks_join_once(void **state) {
     (void)state;
     pair p;
     dt_member *other = NULL;
@@ -171,24 +176,23 @@ static void test_ranks_join_once(void **state)
     dt_team_close(NULL);
 }
 
-static void test_teams_have_limits(void **state)
-{
+static void test_teams_have_limits(void **state) {
     (void)state;
     dt_team *team = NULL;
-    expect(dt_team_open(&team, &dt_fabric_local, 0), 55, 78, "threads of one process can be 1 to 1024 ranks, got 0");
-    expect(dt_team_open(&team, &dt_fabric_local, 1025), 55, 78, "threads of one process can be 1 to 1024 ranks, got 1025");
+    expect(dt_team_open(&team, &dt_fabric_local, 0), 55, 78,
+           "threads of one process can be 1 to 1024 ranks, got 0");
+    expect(dt_team_open(&team, &dt_fabric_local, 1025), 55, 78,
+           "threads of one process can be 1 to 1024 ranks, got 1025");
     assert_null(team);
     assert_ptr_equal(dt_fabric_find("local"), &dt_fabric_local);
     assert_null(dt_fabric_find("pigeons"));
 }
 
-static void test_unread_messages_go_with_the_team(void **state)
-{
+static void test_unread_messages_go_with_the_team(void **state) {
     (void)state;
     pair p;
     meet(&p, 1);
-    for (int i = 0; i < 10; i++)
-        assert_null(dt_member_send(p.member[0], 1, &tag, &i, sizeof i));
+    for (int i = 0; i < 10; i++) assert_null(dt_member_send(p.member[0], 1, &tag, &i, sizeof i));
     part(&p); /* the leak sanitizer looks */
 }
 
@@ -200,26 +204,24 @@ typedef struct accident {
     dt_status *status[4];
 } accident;
 
-static void all_but_two(int rank, void *user)
-{
+static void all_but_two(int rank, void *user) {
     accident *a = user;
     dt_member *m = NULL;
     float data[64] = {0};
-    if (dt_team_join(a->team, rank, 20, &m))
-        return;
-    if (rank != 2)
-        a->status[rank] = run_on(a->schedule, m, DT_FLOAT32, 64, data);
+    if (dt_team_join(a->team, rank, 20, &m)) return;
+    if (rank != 2) a->status[rank] = run_on(a->schedule, m, DT_FLOAT32, 64, data);
     dt_member_leave(m);
 }
 
-/* Whoever waits for the one that is gone says so at once and leaves, so that the others go too: nobody waits out the deadline. */
-static void test_one_failure_ends_all_at_once(void **state)
-{
+/* Whoever waits for the one that is gone says so at once and leaves, so that the others go too:
+ * nobody waits out the deadline. */
+static void test_one_failure_ends_all_at_once(void **state) {
     (void)state;
     accident a = {0};
     dt_pool *pool = NULL;
     dt_schedule *s = NULL;
-    assert_null(dt_schedule_create(&s, &(dt_schedule_spec){DT_ALL_REDUCE, dt_algorithm_find("ring"), 4, NULL}));
+    assert_null(dt_schedule_create(
+        &s, &(dt_schedule_spec){DT_ALL_REDUCE, dt_algorithm_find("ring"), 4, NULL}));
     a.schedule = s;
     assert_null(dt_team_open(&a.team, &dt_fabric_local, 4));
     assert_null(dt_pool_create(&pool, 4));
@@ -235,8 +237,7 @@ static void test_one_failure_ends_all_at_once(void **state)
     dt_schedule_destroy(s);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages_arrive_in_order),
         cmocka_unit_test(test_large_messages_arrive_whole),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages over ZeroMQ, between this process, which listens, and one that it forks: greetings, messages of many sizes both ways, the end of a peer that is
- * killed, stopped or leaves, keys that do not fit, ports that are taken, and strangers who send bytes of their own.
+ * Messages over ZeroMQ, between this process, which listens, and one that it forks: greetings,
+ * messages of many sizes both ways, the end of a peer that is killed, stopped or leaves, keys that
+ * do not fit, ports that are taken, and strangers who send bytes of their own.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -29,8 +30,7 @@
 
 static const char secret[] = "a secret of this test";
 
-static void need_zeromq(void)
-{
+static void need_zeromq(void) {
     dt_zmq z;
     dt_status *s = dt_zmq_open(&z);
     if (s) {
@@ -39,56 +39,54 @@ static void need_zeromq(void)
     }
 }
 
-static dt_run_key key_of(const char *text)
-{
+static dt_run_key key_of(const char *text) {
     dt_run_key k;
     assert_null(dt_run_key_of(&k, text, strlen(text)));
     return k;
 }
 
-static dt_messenger *open_as(const char *name, const dt_run_key *key, double silence_s)
-{
+static dt_messenger *open_as(const char *name, const dt_run_key *key, double silence_s) {
     dt_messenger *m = NULL;
-    assert_null(dt_messenger_open(&m, &(dt_messenger_spec){ .key = key, .name = name, .silence_s = silence_s, .most_bytes = 1 << 24 }));
+    assert_null(dt_messenger_open(
+        &m, &(dt_messenger_spec){
+                .key = key, .name = name, .silence_s = silence_s, .most_bytes = 1 << 24}));
     return m;
 }
 
 /* The next event; fails without one. */
-static dt_message *next(dt_messenger *m, dt_peer_event wanted)
-{
+static dt_message *next(dt_messenger *m, dt_peer_event wanted) {
     dt_message *x = NULL;
     dt_status *s = dt_messenger_wait(m, 10, &x);
     if (s || !x || x->event != wanted)
-        fail_msg("event %d instead of %d: %s", x ? (int)x->event : -1, (int)wanted, s ? dt_status_text(s) : "");
+        fail_msg("event %d instead of %d: %s", x ? (int)x->event : -1, (int)wanted,
+                 s ? dt_status_text(s) : "");
     return x;
 }
 
 /* ---- a client in a process of its own ---- */
 
-static bool take(dt_messenger *m, dt_message **x)
-{
+static bool take(dt_messenger *m, dt_message **x) {
     dt_status *s = dt_messenger_wait(m, 10, x);
     const bool good = !s && *x;
     dt_status_free(s);
     return good;
 }
 
-/* Sends back what it gets, and as it is told by the first byte: k kills itself, s stops itself, l leaves. */
-static int be_client(const char *address, const dt_run_key *key)
-{
+/* Sends back what it gets, and as it is told by the first byte: k kills itself, s stops itself, l
+ * leaves. */
+static int be_client(const char *address, const dt_run_key *key) {
     dt_messenger *m = NULL;
     int server;
     dt_message *x = NULL;
     char last = 0;
-    if (dt_messenger_open(&m, &(dt_messenger_spec){ .key = key, .name = "worker 3" }) || dt_messenger_connect(m, address, &server) || !take(m, &x) ||
-        x->event != DT_PEER_JOINED)
+    if (dt_messenger_open(&m, &(dt_messenger_spec){.key = key, .name = "worker 3"}) ||
+        dt_messenger_connect(m, address, &server) || !take(m, &x) || x->event != DT_PEER_JOINED)
         return 1;
     dt_message_free(x);
     while (!last && take(m, &x) && x->event == DT_PEER_MESSAGE) {
         const char first = x->part[0].n == 1 ? *(const char *)x->part[0].bytes : 0;
         last = strchr("ksl", first) ? first : 0;
-        if (dt_messenger_send(m, server, x->part, x->n))
-            return 2;
+        if (dt_messenger_send(m, server, x->part, x->n)) return 2;
         dt_message_free(x);
     }
     if (last == 'k' || last == 's') {
@@ -99,9 +97,9 @@ static int be_client(const char *address, const dt_run_key *key)
     return last == 'l' ? 0 : 3;
 }
 
-/* Before this process has a messenger: a fork of one with threads may find a lock held for ever. Where to connect comes by *tell. */
-static pid_t start_client(const dt_run_key *key, int *tell)
-{
+/* Before this process has a messenger: a fork of one with threads may find a lock held for ever.
+ * Where to connect comes by *tell. */
+static pid_t start_client(const dt_run_key *key, int *tell) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     const pid_t pid = fork();
@@ -117,15 +115,13 @@ static pid_t start_client(const dt_run_key *key, int *tell)
     return pid;
 }
 
-static void tell_client(int tell, const dt_messenger *m)
-{
+static void tell_client(int tell, const dt_messenger *m) {
     const char *address = dt_messenger_address(m);
     assert_int_equal(write(tell, address, strlen(address)), strlen(address));
     close(tell);
 }
 
-static void end_client(pid_t pid)
-{
+static void end_client(pid_t pid) {
     int status;
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -134,14 +130,11 @@ static void end_client(pid_t pid)
 /* ---- messages ---- */
 
 /* Sends n parts of so many bytes, and gets them back. */
-static void echo(dt_messenger *m, int peer, int n, size_t bytes)
-{
+static void echo(dt_messenger *m, int peer, int n, size_t bytes) {
     dt_message_part part[DT_MESSAGE_PARTS];
     unsigned char *data = dt_alloc(bytes + DT_MESSAGE_PARTS);
-    for (size_t i = 0; i < bytes + DT_MESSAGE_PARTS; i++)
-        data[i] = (unsigned char)(i * 31 >> 3);
-    for (int i = 0; i < n; i++)
-        part[i] = (dt_message_part){ data + i, bytes };
+    for (size_t i = 0; i < bytes + DT_MESSAGE_PARTS; i++) data[i] = (unsigned char)(i * 31 >> 3);
+    for (int i = 0; i < n; i++) part[i] = (dt_message_part){data + i, bytes};
     assert_null(dt_messenger_send(m, peer, part, n));
     memset(data, 0, bytes); /* sending copies */
     dt_message *x = next(m, DT_PEER_MESSAGE);
@@ -150,7 +143,8 @@ static void echo(dt_messenger *m, int peer, int n, size_t bytes)
     for (int i = 0; i < n; i++) {
         assert_int_equal(x->part[i].n, bytes);
         for (size_t k = 0; k < bytes; k++)
-            if (((const unsigned char *)x->part[i].bytes)[k] != (unsigned char)((k + (size_t)i) * 31 >> 3))
+            if (((const unsigned char *)x->part[i].bytes)[k] !=
+                (unsigned char)((k + (size_t)i) * 31 >> 3))
                 fail_msg("byte %zu of part %d of %d is another", k, i, n);
     }
     dt_message_free(x);
@@ -163,12 +157,11 @@ static const struct life {
     char end;
     double silence_s;
 } lives[] = {
-    { "127.0.0.1:0", false, 'l', 0 }, { "127.0.0.1:0", true, 'l', 0 }, { "[::1]:0", true, 'l', 0 }, { "localhost:0", true, 'k', 0 },
-    { "lo:0", false, 'k', 0 },        { "127.0.0.1:0", true, 's', 1 },
+    {"127.0.0.1:0", false, 'l', 0}, {"127.0.0.1:0", true, 'l', 0}, {"[::1]:0", true, 'l', 0},
+    {"localhost:0", true, 'k', 0},  {"lo:0", false, 'k', 0},       {"127.0.0.1:0", true, 's', 1},
 };
 
-static void test_peers_talk_until_they_end(void **state)
-{
+static void test_peers_talk_until_they_end(void **state) {
     (void)state;
     need_zeromq();
     const dt_run_key key = key_of(secret);
@@ -187,14 +180,16 @@ static void test_peers_talk_until_they_end(void **state)
         echo(m, peer, 2, 0);
         echo(m, peer, DT_MESSAGE_PARTS, 1000);
         echo(m, peer, 2, 5000000);
-        assert_null(dt_messenger_send(m, peer, &(dt_message_part){ &lives[i].end, 1 }, 1));
-        dt_message_free(next(m, DT_PEER_MESSAGE)); /* all that was sent before the end comes before it */
+        assert_null(dt_messenger_send(m, peer, &(dt_message_part){&lives[i].end, 1}, 1));
+        /* all that was sent before the end comes before it */
+        dt_message_free(next(m, DT_PEER_MESSAGE));
         const int64_t since = dt_now_ns();
         x = next(m, DT_PEER_GONE);
         assert_int_equal(x->peer, peer);
         assert_true(dt_seconds_since(since) < lives[i].silence_s + 2);
         dt_message_free(x);
-        assert_null(dt_messenger_send(m, peer, &(dt_message_part){ "x", 1 }, 1)); /* nobody hears it */
+        /* nobody hears it */
+        assert_null(dt_messenger_send(m, peer, &(dt_message_part){"x", 1}, 1));
         assert_null(dt_messenger_wait(m, 0, &x));
         assert_null(x);
         end_client(pid);
@@ -202,8 +197,7 @@ static void test_peers_talk_until_they_end(void **state)
     }
 }
 
-static void test_a_server_that_goes_is_gone_and_one_that_comes_late_is_found(void **state)
-{
+static void test_a_server_that_goes_is_gone_and_one_that_comes_late_is_found(void **state) {
     (void)state;
     need_zeromq();
     dt_message *x = NULL;
@@ -238,18 +232,17 @@ static void test_a_server_that_goes_is_gone_and_one_that_comes_late_is_found(voi
 
 static const struct {
     const char *server, *client; /* secrets; NULL: none */
-} strangers[] = { { secret, "another secret of a test" }, { secret, NULL }, { NULL, secret } };
+} strangers[] = {{secret, "another secret of a test"}, {secret, NULL}, {NULL, secret}};
 
-static void test_without_the_key_nobody_joins(void **state)
-{
+static void test_without_the_key_nobody_joins(void **state) {
     (void)state;
     need_zeromq();
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
         dt_run_key key[2];
-        const char *text[2] = { strangers[i].server, strangers[i].client };
-        for (int k = 0; k < 2; k++)
-            key[k] = key_of(text[k] ? text[k] : secret);
-        dt_messenger *server = open_as("server", text[0] ? &key[0] : NULL, 0), *client = open_as("worker 0", text[1] ? &key[1] : NULL, 0);
+        const char *text[2] = {strangers[i].server, strangers[i].client};
+        for (int k = 0; k < 2; k++) key[k] = key_of(text[k] ? text[k] : secret);
+        dt_messenger *server = open_as("server", text[0] ? &key[0] : NULL, 0),
+                     *client = open_as("worker 0", text[1] ? &key[1] : NULL, 0);
         int peer = -1;
         assert_null(dt_messenger_listen(server, "127.0.0.1:0"));
         assert_null(dt_messenger_connect(client, dt_messenger_address(server), &peer));
@@ -271,27 +264,28 @@ static const struct {
     int code;
     const char *says;
 } refused[] = {
-    { "*:0", 78, "can be reached from other machines, and this run has no secret" },
-    { "0.0.0.0:0", 78, "has no secret" },
-    { "127.0.0.1", 69, "is not an address" },
-    { "127.0.0.1:70000", 69, "is not an address" },
-    { "::1:5", 69, "is not an address" },
-    { "[::1]5", 69, "is not an address" },
-    { ":5", 69, "is not an address" },
-    { "a b:5", 69, "is not an address" },
-    { "", 69, "is not an address" },
-    { "no.such.name.invalid:5", 69, "cannot find the address of 'no.such.name.invalid'" },
+    {"*:0", 78, "can be reached from other machines, and this run has no secret"},
+    {"0.0.0.0:0", 78, "has no secret"},
+    {"127.0.0.1", 69, "is not an address"},
+    {"127.0.0.1:70000", 69, "is not an address"},
+    {"::1:5", 69, "is not an address"},
+    {"[::1]5", 69, "is not an address"},
+    {":5", 69, "is not an address"},
+    {"a b:5", 69, "is not an address"},
+    {"", 69, "is not an address"},
+    {"no.such.name.invalid:5", 69, "cannot find the address of 'no.such.name.invalid'"},
 };
 
-static void test_addresses_are_refused_with_reasons(void **state)
-{
+static void test_addresses_are_refused_with_reasons(void **state) {
     (void)state;
     need_zeromq();
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         dt_messenger *m = open_as("server", NULL, 0);
         dt_status *s = dt_messenger_listen(m, refused[i].address);
-        if (!s || dt_status_code(s) != refused[i].code || !strstr(dt_status_text(s), refused[i].says))
-            fail_msg("%s: %d '%s'", refused[i].address, s ? dt_status_code(s) : 0, s ? dt_status_text(s) : "");
+        if (!s || dt_status_code(s) != refused[i].code ||
+            !strstr(dt_status_text(s), refused[i].says))
+            fail_msg("%s: %d '%s'", refused[i].address, s ? dt_status_code(s) : 0,
+                     s ? dt_status_text(s) : "");
         dt_status_free(s);
         dt_messenger_close(m);
     }
@@ -305,8 +299,7 @@ static void test_addresses_are_refused_with_reasons(void **state)
     dt_messenger_close(two);
 }
 
-static void test_secrets(void **state)
-{
+static void test_secrets(void **state) {
     (void)state;
     dt_run_key a, b;
     char path[] = "/tmp/dtrain-secret-XXXXXX";
@@ -332,16 +325,16 @@ static void test_secrets(void **state)
 static const char hello[64] = "\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL"; /* of ZeroMQ's protocol */
 static const char ready[] = "\4\x19\5READY\13Socket-Type\0\0\0\6DEALER";
 
-static void knock(int port, unsigned seed)
-{
+static void knock(int port, unsigned seed) {
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    const struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    const struct sockaddr_in to = {.sin_family = AF_INET,
+                                   .sin_port = htons((uint16_t)port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     char bytes[300];
     assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)((seed = seed * 1103515245u + 12345u) >> 16);
-    if (seed & 0x20000)
-        (void)!send(fd, hello, sizeof hello, MSG_NOSIGNAL);
+    if (seed & 0x20000) (void)!send(fd, hello, sizeof hello, MSG_NOSIGNAL);
     if (seed & 0x40000) {
         (void)!send(fd, ready, sizeof ready - 1, MSG_NOSIGNAL);
         bytes[0] = (char)(seed >> 19 & 7); /* flags of a frame: more, long, command */
@@ -350,8 +343,7 @@ static void knock(int port, unsigned seed)
     close(fd);
 }
 
-static void test_strangers_change_nothing(void **state)
-{
+static void test_strangers_change_nothing(void **state) {
     (void)state;
     need_zeromq();
     const dt_run_key key = key_of(secret);
@@ -368,8 +360,7 @@ static void test_strangers_change_nothing(void **state)
         dt_message_free(x);
         for (unsigned i = 0; i < 200; i++) {
             knock(at.port, i * 7919);
-            if (i % 20 == 0)
-                echo(m, peer, 3, i * 100);
+            if (i % 20 == 0) echo(m, peer, 3, i * 100);
         }
         echo(m, peer, 2, 1000);
         end_client(pid);
@@ -378,8 +369,7 @@ static void test_strangers_change_nothing(void **state)
 }
 
 /* Greetings, then more parts than a message may have: the end of that peer alone. */
-static void test_messages_of_too_many_parts_end_their_peer(void **state)
-{
+static void test_messages_of_too_many_parts_end_their_peer(void **state) {
     (void)state;
     need_zeromq();
     dt_zmq z;
@@ -405,8 +395,7 @@ static void test_messages_of_too_many_parts_end_their_peer(void **state)
     dt_messenger_close(m);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_peers_talk_until_they_end),
         cmocka_unit_test(test_a_server_that_goes_is_gone_and_one_that_comes_late_is_found),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Schedules run on threads: every algorithm, on 1 to 9 ranks, over chunks that are uneven or empty, gives exact sums of integers, and
- * on every rank, in every run, the same bits of floats. Run it with SAN=tsan too.
+ * Schedules run on threads: every algorithm, on 1 to 9 ranks, over chunks that are uneven or empty,
+ * gives exact sums of integers, and on every rank, in every run, the same bits of floats. Run it
+ * with SAN=tsan too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,42 +35,33 @@ typedef struct trial {
     uint64_t dawdle; /* 0: nobody is held up, else a seed */
 } trial;
 
-static void dawdle(uint64_t seed, int rank)
-{
+static void dawdle(uint64_t seed, int rank) {
     dt_random r = dt_random_stream(seed, "dawdle", (uint64_t)rank);
     if (dt_random_below(&r, 2))
         nanosleep(&(struct timespec){.tv_nsec = (long)dt_random_below(&r, 300000)}, NULL);
-    else
-        sched_yield();
+    else sched_yield();
 }
 
-static void take_part(int rank, void *user)
-{
+static void take_part(int rank, void *user) {
     trial *t = user;
     dt_member *m = NULL;
-    if (t->dawdle)
-        dawdle(t->dawdle, rank);
+    if (t->dawdle) dawdle(t->dawdle, rank);
     t->status[rank] = dt_team_join(t->team, rank, 30, &m);
-    if (!t->status[rank])
-        t->status[rank] = run_on(t->schedule, m, t->dtype, t->n, t->data[rank]);
+    if (!t->status[rank]) t->status[rank] = run_on(t->schedule, m, t->dtype, t->n, t->data[rank]);
     dt_member_leave(m);
 }
 
-static void run(trial *t, dt_pool *pool)
-{
+static void run(trial *t, dt_pool *pool) {
     assert_null(dt_team_open(&t->team, &dt_fabric_local, t->schedule->ranks));
     dt_pool_run(pool, take_part, t);
     dt_team_close(t->team);
     for (int r = 0; r < t->schedule->ranks; r++)
-        if (t->status[r])
-            fail_msg("rank %d: %s", r, dt_status_text(t->status[r]));
+        if (t->status[r]) fail_msg("rank %d: %s", r, dt_status_text(t->status[r]));
 }
 
-static dt_schedule *schedule_of(dt_collective c, const dt_algorithm *row, int ranks)
-{
+static dt_schedule *schedule_of(dt_collective c, const dt_algorithm *row, int ranks) {
     dt_schedule *s = NULL;
-    if (row->powers_of_two_only && (ranks & (ranks - 1)))
-        return NULL;
+    if (row->powers_of_two_only && (ranks & (ranks - 1))) return NULL;
     assert_null(dt_schedule_create(&s, &(dt_schedule_spec){c, row, ranks, NULL}));
     return s;
 }
@@ -77,45 +69,36 @@ static dt_schedule *schedule_of(dt_collective c, const dt_algorithm *row, int ra
 /* ---- exact sums ---- */
 
 /* Element i of rank r: large enough that a lost or doubled one shows. */
-static int64_t value(int r, int64_t i)
-{
-    return (int64_t)(r + 1) * 1000003 + i * (2 * r + 1);
-}
+static int64_t value(int r, int64_t i) { return (int64_t)(r + 1) * 1000003 + i * (2 * r + 1); }
 
-static int64_t sum(int ranks, int64_t i)
-{
+static int64_t sum(int ranks, int64_t i) {
     int64_t all = 0;
-    for (int r = 0; r < ranks; r++)
-        all += value(r, i);
+    for (int r = 0; r < ranks; r++) all += value(r, i);
     return all;
 }
 
-static void check_integers(const trial *t, int rank)
-{
+static void check_integers(const trial *t, int rank) {
     const dt_schedule *s = t->schedule;
     const int32_t *got = t->data[rank];
     for (int c = 0; c < s->chunks; c++) {
-        if (s->collective == DT_REDUCE_SCATTER && s->owner[c] != rank)
-            continue;
-        if (s->collective == DT_ALL_TO_ALL && c % s->ranks != rank)
-            continue;
+        if (s->collective == DT_REDUCE_SCATTER && s->owner[c] != rank) continue;
+        if (s->collective == DT_ALL_TO_ALL && c % s->ranks != rank) continue;
         for (int64_t i = dt_chunk_begin(s, t->n, c); i < dt_chunk_begin(s, t->n, c + 1); i++) {
             bool whole = s->collective == DT_REDUCE_SCATTER || s->collective == DT_ALL_REDUCE;
             int64_t want = whole ? sum(s->ranks, i) : value(s->owner[c], i);
             if (got[i] != want)
-                fail_msg("%s by %s, %d ranks, %lld elements: rank %d has %d at %lld, not %lld", dt_collective_name(s->collective),
-                         s->name, s->ranks, (long long)t->n, rank, got[i], (long long)i, (long long)want);
+                fail_msg("%s by %s, %d ranks, %lld elements: rank %d has %d at %lld, not %lld",
+                         dt_collective_name(s->collective), s->name, s->ranks, (long long)t->n,
+                         rank, got[i], (long long)i, (long long)want);
         }
     }
 }
 
-static void try_integers(const dt_schedule *s, int64_t n, dt_pool *pool)
-{
+static void try_integers(const dt_schedule *s, int64_t n, dt_pool *pool) {
     trial t = {.schedule = s, .dtype = DT_INT32, .n = n, .dawdle = n == 5 ? 77 : 0};
     for (int r = 0; r < s->ranks; r++) {
         int32_t *v = dt_alloc(((size_t)n + 1) * sizeof *v);
-        for (int64_t i = 0; i < n; i++)
-            v[i] = (int32_t)value(r, i);
+        for (int64_t i = 0; i < n; i++) v[i] = (int32_t)value(r, i);
         v[n] = -4711; /* nothing is written behind the end */
         t.data[r] = v;
     }
@@ -127,8 +110,7 @@ static void try_integers(const dt_schedule *s, int64_t n, dt_pool *pool)
     }
 }
 
-static void test_every_schedule_sums_exactly(void **state)
-{
+static void test_every_schedule_sums_exactly(void **state) {
     (void)state;
     static const int64_t sizes[] = {0, 1, 2, 5, 7, 18, 64, 1037};
     int rows, tried = 0;
@@ -150,16 +132,17 @@ static void test_every_schedule_sums_exactly(void **state)
 
 /* ---- on tori ---- */
 
-static void try_on(const dt_schedule *s, dt_pool *pool)
-{
+static void try_on(const dt_schedule *s, dt_pool *pool) {
     try_integers(s, 1, pool);
     try_integers(s, s->chunks + 5, pool);
 }
 
 /* All ways to use a mesh, on all of its chips. */
-static void try_mesh(const int chips[3], bool wrap)
-{
-    const dt_slice slice = {.name = "mesh", .chip = dt_chip_find("v4"), .chips = {chips[0], chips[1], chips[2]}, .wrap = {wrap, wrap, wrap}};
+static void try_mesh(const int chips[3], bool wrap) {
+    const dt_slice slice = {.name = "mesh",
+                            .chip = dt_chip_find("v4"),
+                            .chips = {chips[0], chips[1], chips[2]},
+                            .wrap = {wrap, wrap, wrap}};
     dt_topology *t = dt_topology_of_slice(&slice);
     int place[MOST_CHIPS][4], ranks = 0;
     dt_grid grid;
@@ -185,20 +168,18 @@ static void try_mesh(const int chips[3], bool wrap)
     dt_topology_unref(t);
 }
 
-static void test_torus_schedules_sum_exactly(void **state)
-{
+static void test_torus_schedules_sum_exactly(void **state) {
     (void)state;
     static const int meshes[][3] = {{2, 2, 1}, {4, 4, 1}, {3, 5, 1}, {2, 2, 4}};
     for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++)
-        for (int wrap = 0; wrap < 2; wrap++)
-            try_mesh(meshes[i], wrap);
+        for (int wrap = 0; wrap < 2; wrap++) try_mesh(meshes[i], wrap);
 }
 
 /* ---- floats ---- */
 
-/* The all-reduce of numbers whose sum depends on the order; all ranks' results must be equal, and are returned. */
-static float *sum_floats(const dt_schedule *s, int64_t n, dt_pool *pool, uint64_t seed)
-{
+/* The all-reduce of numbers whose sum depends on the order; all ranks' results must be equal, and
+ * are returned. */
+static float *sum_floats(const dt_schedule *s, int64_t n, dt_pool *pool, uint64_t seed) {
     trial t = {.schedule = s, .dtype = DT_FLOAT32, .n = n, .dawdle = seed};
     for (int r = 0; r < s->ranks; r++) {
         float *v = dt_alloc((size_t)n * sizeof *v);
@@ -215,8 +196,7 @@ static float *sum_floats(const dt_schedule *s, int64_t n, dt_pool *pool, uint64_
     return t.data[0];
 }
 
-static void test_timing_changes_no_bits(void **state)
-{
+static void test_timing_changes_no_bits(void **state) {
     (void)state;
     enum { N = 501 };
     int rows;
@@ -239,10 +219,13 @@ static void test_timing_changes_no_bits(void **state)
 
 /* ---- types ---- */
 
-static void test_every_type_is_added_as_itself(void **state)
-{
+static void test_every_type_is_added_as_itself(void **state) {
     (void)state;
-    static const struct { dt_dtype dtype; unsigned char one[8], three[8]; } rows[] = { /* little-endian x, and x + x + x */
+    /* little-endian x, and x + x + x */
+    static const struct {
+        dt_dtype dtype;
+        unsigned char one[8], three[8];
+    } rows[] = {
         {DT_UINT8, {0x60}, {0x20}},
         {DT_INT8, {0x7f}, {0x7d}},
         {DT_INT16, {0xff, 0x7f}, {0xfd, 0x7f}},
@@ -250,7 +233,8 @@ static void test_every_type_is_added_as_itself(void **state)
         {DT_INT64, {0, 0, 0, 0, 0, 0, 0, 0x40}, {0, 0, 0, 0, 0, 0, 0, 0xc0}},
         {DT_FLOAT32, {0, 0, 0x80, 0x3f}, {0, 0, 0x40, 0x40}},
         {DT_FLOAT64, {0, 0, 0, 0, 0, 0, 0xf0, 0x3f}, {0, 0, 0, 0, 0, 0, 0x08, 0x40}},
-        {DT_FLOAT16, {0x01, 0x3c}, {0x02, 0x42}}, /* the second sum lies between two numbers, and goes to the even one */
+        /* the second sum lies between two numbers, and goes to the even one */
+        {DT_FLOAT16, {0x01, 0x3c}, {0x02, 0x42}},
         {DT_BFLOAT16, {0x81, 0x3f}, {0x42, 0x40}},
     };
     dt_pool *pool = NULL;
@@ -271,13 +255,13 @@ static void test_every_type_is_added_as_itself(void **state)
     dt_pool_destroy(pool);
 }
 
-static void test_bool_is_gathered_but_not_summed(void **state)
-{
+static void test_bool_is_gathered_but_not_summed(void **state) {
     (void)state;
     bool bits[1] = {true};
     dt_team *team = NULL;
     dt_member *m = NULL;
-    dt_schedule *sum = schedule_of(DT_ALL_REDUCE, dt_algorithm_find("ring"), 1), *gather = schedule_of(DT_ALL_GATHER, dt_algorithm_find("ring"), 1);
+    dt_schedule *sum = schedule_of(DT_ALL_REDUCE, dt_algorithm_find("ring"), 1),
+                *gather = schedule_of(DT_ALL_GATHER, dt_algorithm_find("ring"), 1);
     assert_null(dt_team_open(&team, dt_fabric_find("local"), 1));
     assert_null(dt_team_join(team, 0, 1, &m));
     dt_status *s = run_on(sum, m, DT_BOOL, 1, bits);
@@ -291,8 +275,7 @@ static void test_bool_is_gathered_but_not_summed(void **state)
     dt_schedule_destroy(gather);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_schedule_sums_exactly),
         cmocka_unit_test(test_torus_schedules_sum_exactly),

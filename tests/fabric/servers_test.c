@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameter servers and workers, from a nursery and over ZeroMQ: slices of three servers, workers that end, and invalid messages. */
+/* Parameter servers and workers, from a nursery and over ZeroMQ: slices of three servers, workers
+ * that end, and invalid messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,41 +21,37 @@
 
 enum { SERVERS = 3, NUMBERS = 100000, LIMIT_S = 30 };
 
-static const dt_extent first[] = {{0, 40000}, {120000, 4}}, second[] = {{40000, 80000}}, third[] = {{120004, NUMBERS * 4 - 120004}};
+static const dt_extent first[] = {{0, 40000}, {120000, 4}}, second[] = {{40000, 80000}},
+                       third[] = {{120004, NUMBERS * 4 - 120004}};
 static const dt_extents extents = {
-    .servers = SERVERS, .n = (const int[]){2, 1, 1}, .slice = (const dt_extent *const[]){first, second, third}, .bytes = NUMBERS * 4,
+    .servers = SERVERS,
+    .n = (const int[]){2, 1, 1},
+    .slice = (const dt_extent *const[]){first, second, third},
+    .bytes = NUMBERS * 4,
 };
 
 /* Adds 1 to each number; worker 2 ends at once, worker 3 sends noise, worker 4 waits for ever. */
-static int work(int worker, const int *link, void *user)
-{
+static int work(int worker, const int *link, void *user) {
     static int32_t numbers[NUMBERS];
     const int noise[32] = {0};
     dt_parcel m;
     char *more = NULL;
     (void)user;
-    if (worker == 2)
-        return 3;
-    if (worker == 3 && write(link[1], noise, sizeof noise) > 0)
-        pause();
-    if (worker == 4)
-        pause();
+    if (worker == 2) return 3;
+    if (worker == 3 && write(link[1], noise, sizeof noise) > 0) pause();
+    if (worker == 4) pause();
     for (;;) {
         dt_status *s = dt_link_pull(link, &extents, &m, numbers, &more);
-        if (s || m.kind == DT_PARCEL_END)
-            return s != NULL;
-        for (int i = 0; i < NUMBERS; i++)
-            numbers[i]++;
+        if (s || m.kind == DT_PARCEL_END) return s != NULL;
+        for (int i = 0; i < NUMBERS; i++) numbers[i]++;
         m.kind = DT_PARCEL_PUSH;
         s = dt_link_push(link, &extents, &m, numbers, more);
         free(more);
-        if (s)
-            return 1;
+        if (s) return 1;
     }
 }
 
-static void begin(dt_nursery **nursery, dt_servers **servers, pid_t *pid, int workers)
-{
+static void begin(dt_nursery **nursery, dt_servers **servers, pid_t *pid, int workers) {
     int link[SERVERS];
     assert_null(dt_nursery_open(nursery, work, NULL, "the test is gone"));
     assert_null(dt_servers_open(servers, &extents, workers));
@@ -64,25 +61,24 @@ static void begin(dt_nursery **nursery, dt_servers **servers, pid_t *pid, int wo
     }
 }
 
-static dt_arrival next(dt_servers *servers)
-{
+static dt_arrival next(dt_servers *servers) {
     dt_arrival a;
     assert_true(dt_servers_next(servers, dt_now_ns() + LIMIT_S * INT64_C(1000000000), &a));
     return a;
 }
 
-static void give(dt_servers *servers, int worker, int64_t number)
-{
+static void give(dt_servers *servers, int worker, int64_t number) {
     dt_shared *weights = NULL;
     assert_null(dt_shared_new(&weights, extents.bytes));
-    for (int i = 0; i < NUMBERS; i++)
-        ((int32_t *)(void *)weights->data)[i] = (int32_t)(i + number);
-    dt_servers_give(servers, worker, &(dt_parcel){.kind = DT_PARCEL_WORK, .number = number, .version = 2 * number, .more = 5}, weights, "hello");
+    for (int i = 0; i < NUMBERS; i++) ((int32_t *)(void *)weights->data)[i] = (int32_t)(i + number);
+    dt_servers_give(
+        servers, worker,
+        &(dt_parcel){.kind = DT_PARCEL_WORK, .number = number, .version = 2 * number, .more = 5},
+        weights, "hello");
     dt_shared_unref(weights);
 }
 
-static void slices_come_back(void **state)
-{
+static void slices_come_back(void **state) {
     dt_nursery *nursery = NULL;
     dt_servers *servers = NULL;
     pid_t pid[2];
@@ -107,8 +103,7 @@ static void slices_come_back(void **state)
     dt_nursery_close(nursery);
 }
 
-static void lost_ones_are_told_once(void **state)
-{
+static void lost_ones_are_told_once(void **state) {
     dt_nursery *nursery = NULL;
     dt_servers *servers = NULL;
     pid_t pid[5];
@@ -126,7 +121,8 @@ static void lost_ones_are_told_once(void **state)
     }
     assert_true(lost[2] == 1 && lost[3] == 1 && lost[4] == 1);
     assert_false(dt_servers_next(servers, dt_now_ns() + 50000000, &a));
-    assert_null(dt_nursery_start(nursery, 0, SERVERS, link, &pid[4])); /* another one in its place */
+    /* another one in its place */
+    assert_null(dt_nursery_start(nursery, 0, SERVERS, link, &pid[4]));
     dt_servers_add(servers, 4, link);
     give(servers, 4, 7);
     a = next(servers);
@@ -142,14 +138,13 @@ static void lost_ones_are_told_once(void **state)
 
 static const char card[] = "a card";
 
-static dt_posts_spec place(const char *address, const char *with)
-{
+static dt_posts_spec place(const char *address, const char *with) {
     return (dt_posts_spec){.address = address, .silence_s = 10, .slices = &extents, .card = with};
 }
 
-/* Worker 0 works, worker 1 has another card, worker 2 works and then sends messages that are none. The exit code says how it went. */
-static int come(int worker, const char *address)
-{
+/* Worker 0 works, worker 1 has another card, worker 2 works and then sends messages that are none.
+ * The exit code says how it went. */
+static int come(int worker, const char *address) {
     static int32_t numbers[NUMBERS];
     const dt_posts_spec at = place(address, worker == 1 ? "another card" : card);
     dt_post_link l = {0};
@@ -158,8 +153,7 @@ static int come(int worker, const char *address)
     unsigned seed = 7;
     dt_status *s = dt_post_connect(&l, &at, worker, &(dt_post_wait){.patience_s = LIMIT_S});
     while (!s && !(s = dt_post_pull(&l, &m, numbers, &more)) && m.kind == DT_PARCEL_WORK) {
-        for (int i = 0; i < NUMBERS; i++)
-            numbers[i]++;
+        for (int i = 0; i < NUMBERS; i++) numbers[i]++;
         m.kind = DT_PARCEL_PUSH;
         s = dt_post_push(&l, &m, numbers, more);
         free(more);
@@ -169,7 +163,10 @@ static int come(int worker, const char *address)
                 seed = seed * 1103515245u + 12345u;
                 noise[i] = (unsigned char)(seed >> 16);
             }
-            const dt_message_part part[] = {{k % 3 ? (const void *)noise : (const void *)&m, sizeof m - (size_t)(k % 5 == 4)}, {numbers, (size_t)(k * 37)}, {noise, (size_t)(k % 9)}};
+            const dt_message_part part[] = {
+                {k % 3 ? (const void *)noise : (const void *)&m, sizeof m - (size_t)(k % 5 == 4)},
+                {numbers, (size_t)(k * 37)},
+                {noise, (size_t)(k % 9)}};
             s = dt_messenger_send(l.m, l.peer, part, 1 + k % 3);
         }
     }
@@ -179,20 +176,17 @@ static int come(int worker, const char *address)
     return code;
 }
 
-static int code_of(pid_t pid)
-{
+static int code_of(pid_t pid) {
     int status = 0;
     waitpid(pid, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static bool next_post(dt_posts *p, dt_arrival *a)
-{
+static bool next_post(dt_posts *p, dt_arrival *a) {
     return dt_posts_next(p, dt_now_ns() + LIMIT_S * INT64_C(1000000000), a);
 }
 
-static void test_posts(void **state)
-{
+static void test_posts(void **state) {
     char address[40];
     dt_posts *p = NULL;
     pid_t pid[3];
@@ -202,20 +196,17 @@ static void test_posts(void **state)
     (void)state;
     snprintf(address, sizeof address, "127.0.0.1:%d", 20000 + (int)getpid() % 20000);
     for (int w = 0; w < 3; w++)
-        if ((pid[w] = fork()) == 0)
-            _exit(come(w, address));
+        if ((pid[w] = fork()) == 0) _exit(come(w, address));
     const dt_posts_spec at = place(address, card);
     dt_status *s = dt_posts_open(&p, &at, 3, 0);
     if (s) { /* ZeroMQ is not here, or the port is taken */
         dt_status_free(s);
-        for (int w = 0; w < 3; w++)
-            kill(pid[w], SIGKILL), waitpid(pid[w], NULL, 0);
+        for (int w = 0; w < 3; w++) kill(pid[w], SIGKILL), waitpid(pid[w], NULL, 0);
         skip();
     }
     dt_shared *weights = NULL;
     assert_null(dt_shared_new(&weights, extents.bytes));
-    for (int i = 0; i < NUMBERS; i++)
-        ((int32_t *)(void *)weights->data)[i] = i;
+    for (int i = 0; i < NUMBERS; i++) ((int32_t *)(void *)weights->data)[i] = i;
     while (gone < 1 || pushed < 21 || !refused) { /* worker 0 pushes all the while */
         refused = refused || waitpid(pid[1], &status, WNOHANG) == pid[1];
         assert_true(next_post(p, &a));
@@ -228,14 +219,15 @@ static void test_posts(void **state)
         }
         if (!a.came) {
             pushed++;
-            for (int i = 0; i < NUMBERS; i += 7)
-                assert_int_equal(((int32_t *)a.slices)[i], i + 1);
+            for (int i = 0; i < NUMBERS; i += 7) assert_int_equal(((int32_t *)a.slices)[i], i + 1);
             assert_string_equal(a.more, "hello");
             free(a.slices);
             free(a.more);
         }
         if (a.worker == 0 || a.came)
-            dt_posts_give(p, a.worker, &(dt_parcel){.kind = DT_PARCEL_WORK, .number = pushed, .more = 5}, weights, "hello");
+            dt_posts_give(p, a.worker,
+                          &(dt_parcel){.kind = DT_PARCEL_WORK, .number = pushed, .more = 5},
+                          weights, "hello");
     }
     assert_int_equal(came, 2);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 76); /* which has another card */
@@ -246,8 +238,9 @@ static void test_posts(void **state)
     waitpid(pid[2], NULL, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(slices_come_back), cmocka_unit_test(lost_ones_are_told_once), cmocka_unit_test(test_posts)};
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(slices_come_back),
+                                       cmocka_unit_test(lost_ones_are_told_once),
+                                       cmocka_unit_test(test_posts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums by the tree of `reproducible`, over workers that are threads: for every number of workers and shards the bits are those of the op tree_sum over all
- * shards, which knows nothing of workers; and what each worker has are nodes of that tree.
+ * Sums by the tree of `reproducible`, over workers that are threads: for every number of workers
+ * and shards the bits are those of the op tree_sum over all shards, which knows nothing of workers;
+ * and what each worker has are nodes of that tree.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,8 @@
 
 enum { MOST_WORKERS = 9, MOST_SHARDS = 40, ITEMS = 5 };
 /* Short ones, which travel packed together; and long ones among them, which do not. */
-static const int64_t shorts[ITEMS][2] = {{5, 3}, {1, 1}, {2, 0}, {7, 2}, {1, 1}}, longs[ITEMS][2] = {{3, 9000}, {1, 1}, {7, 2}, {2, 0}, {2, 12001}};
+static const int64_t shorts[ITEMS][2] = {{5, 3}, {1, 1}, {2, 0}, {7, 2}, {1, 1}},
+                     longs[ITEMS][2] = {{3, 9000}, {1, 1}, {7, 2}, {2, 0}, {2, 12001}};
 
 typedef struct sharing {
     const int64_t (*size)[2]; /* [ITEMS]: rows, width */
@@ -32,47 +34,48 @@ typedef struct sharing {
     char *sum[MOST_WORKERS][ITEMS];
 } sharing;
 
-static size_t bytes_of(const sharing *x, int i)
-{
+static size_t bytes_of(const sharing *x, int i) {
     return (size_t)(x->size[i][0] * x->size[i][1]) * dt_dtype_size(x->dtype);
 }
 
-static dt_type type_of(const sharing *x, int i, int32_t shards)
-{
+static dt_type type_of(const sharing *x, int i, int32_t shards) {
     return (dt_type){.dtype = x->dtype, .rank = 3, .dim = {shards, x->size[i][0], x->size[i][1]}};
 }
 
 /* What tree_part makes of a worker's shards. */
-static char *part_of(const sharing *x, int i, const dt_shard_range *own)
-{
+static char *part_of(const sharing *x, int i, const dt_shard_range *own) {
     dt_tree_node node[DT_TREE_NODES];
     const int nodes = dt_tree_nodes(own, node);
-    dt_view in = {.type = type_of(x, i, own->count), .data = x->all[i] + (size_t)own->first * bytes_of(x, i)};
-    dt_view out = {.type = {.dtype = x->dtype, .rank = 2, .dim = {x->size[i][0], nodes * x->size[i][1]}}, .data = dt_alloc((size_t)nodes * bytes_of(x, i))};
+    dt_view in = {.type = type_of(x, i, own->count),
+                  .data = x->all[i] + (size_t)own->first * bytes_of(x, i)};
+    dt_view out = {
+        .type = {.dtype = x->dtype, .rank = 2, .dim = {x->size[i][0], nodes * x->size[i][1]}},
+        .data = dt_alloc((size_t)nodes * bytes_of(x, i))};
     dt_node n = {.op = &dt_op_tree_part, .attr = own, .type = out.type};
     dt_op_tree_part.eval(&(dt_call){.node = &n, .in = &in, .out = out});
     return out.data;
 }
 
-static void work(int rank, void *user)
-{
+static void work(int rank, void *user) {
     sharing *x = user;
     dt_member *m = NULL;
     dt_tree_item item[ITEMS];
     dt_status *s = dt_team_join(x->team, rank, 20, &m);
     const dt_shard_range own = dt_shards_of_worker(x->shards, x->team->ranks, rank);
     for (int i = 0; i < ITEMS; i++)
-        item[i] = (dt_tree_item){.parts = part_of(x, i, &own), .sum = x->sum[rank][i] = dt_alloc(bytes_of(x, i)), .rows = x->size[i][0], .width = x->size[i][1]};
-    for (int again = 0; !s && again < 2; again++) /* room and schedule are kept from the first time */
+        item[i] = (dt_tree_item){.parts = part_of(x, i, &own),
+                                 .sum = x->sum[rank][i] = dt_alloc(bytes_of(x, i)),
+                                 .rows = x->size[i][0],
+                                 .width = x->size[i][1]};
+    /* room and schedule are kept from the first time */
+    for (int again = 0; !s && again < 2; again++)
         s = dt_tree_all_reduce(m, x->shards, x->dtype, item, ITEMS);
     assert_null(s);
-    for (int i = 0; i < ITEMS; i++)
-        free((void *)item[i].parts);
+    for (int i = 0; i < ITEMS; i++) free((void *)item[i].parts);
     dt_member_leave(m);
 }
 
-static void fill(sharing *x, dt_random *r)
-{
+static void fill(sharing *x, dt_random *r) {
     for (int i = 0; i < ITEMS; i++) {
         const int64_t n = x->shards * x->size[i][0] * x->size[i][1];
         x->all[i] = dt_alloc((size_t)x->shards * bytes_of(x, i));
@@ -81,21 +84,22 @@ static void fill(sharing *x, dt_random *r)
                 ((float *)x->all[i])[k] = (float)(dt_random_normal(r) * (k % 3 ? 1 : 1e4));
             else if (x->dtype == DT_FLOAT64)
                 ((double *)x->all[i])[k] = dt_random_normal(r) * (k % 3 ? 1 : 1e4);
-            else
-                ((int32_t *)x->all[i])[k] = (int32_t)dt_random_u32(r);
+            else ((int32_t *)x->all[i])[k] = (int32_t)dt_random_u32(r);
     }
 }
 
-static void check(sharing *x, int workers)
-{
+static void check(sharing *x, int workers) {
     for (int i = 0; i < ITEMS; i++) {
         dt_view in = {.type = type_of(x, i, x->shards), .data = x->all[i]};
-        dt_view out = {.type = {.dtype = x->dtype, .rank = 2, .dim = {x->size[i][0], x->size[i][1]}}, .data = dt_alloc(bytes_of(x, i))};
+        dt_view out = {
+            .type = {.dtype = x->dtype, .rank = 2, .dim = {x->size[i][0], x->size[i][1]}},
+            .data = dt_alloc(bytes_of(x, i))};
         dt_node n = {.op = &dt_op_tree_sum, .type = out.type};
         dt_op_tree_sum.eval(&(dt_call){.node = &n, .in = &in, .out = out});
         for (int w = 0; w < workers; w++) {
             if (memcmp(out.data, x->sum[w][i], bytes_of(x, i)) != 0)
-                fail_msg("%d shards over %d workers: item %d of worker %d has other bits", (int)x->shards, workers, i, w);
+                fail_msg("%d shards over %d workers: item %d of worker %d has other bits",
+                         (int)x->shards, workers, i, w);
             free(x->sum[w][i]);
         }
         free(out.data);
@@ -103,8 +107,7 @@ static void check(sharing *x, int workers)
     }
 }
 
-static void share(sharing *x, dt_pool *pool, int workers, dt_random *r)
-{
+static void share(sharing *x, dt_pool *pool, int workers, dt_random *r) {
     fill(x, r);
     assert_null(dt_team_open(&x->team, &dt_fabric_local, workers));
     dt_pool_run(pool, work, x);
@@ -112,8 +115,7 @@ static void share(sharing *x, dt_pool *pool, int workers, dt_random *r)
     check(x, workers);
 }
 
-static void test_any_number_of_workers_has_the_bits_of_one(void **state)
-{
+static void test_any_number_of_workers_has_the_bits_of_one(void **state) {
     (void)state;
     const uint64_t seed = 19;
     dt_random r = dt_random_stream(seed, "tree", 0);
@@ -121,16 +123,19 @@ static void test_any_number_of_workers_has_the_bits_of_one(void **state)
         dt_pool *pool = NULL;
         assert_null(dt_pool_create(&pool, workers));
         for (int32_t shards = workers; shards <= MOST_SHARDS; shards++)
-            share(&(sharing){.size = shorts, .shards = shards, .dtype = shards % 4 ? DT_FLOAT32 : DT_INT32}, pool, workers, &r);
+            share(&(sharing){.size = shorts,
+                             .shards = shards,
+                             .dtype = shards % 4 ? DT_FLOAT32 : DT_INT32},
+                  pool, workers, &r);
         share(&(sharing){.size = longs, .shards = workers, .dtype = DT_FLOAT32}, pool, workers, &r);
-        share(&(sharing){.size = longs, .shards = 2 * workers, .dtype = DT_FLOAT64}, pool, workers, &r);
+        share(&(sharing){.size = longs, .shards = 2 * workers, .dtype = DT_FLOAT64}, pool, workers,
+              &r);
         dt_pool_destroy(pool);
     }
 }
 
 /* The shards of workers are all shards, in order, and each worker's nodes cover its own. */
-static void test_nodes_cover_the_shards_of_a_worker(void **state)
-{
+static void test_nodes_cover_the_shards_of_a_worker(void **state) {
     (void)state;
     for (int workers = 1; workers <= 64; workers++)
         for (int32_t shards = workers; shards <= 300; shards += 7) {
@@ -159,20 +164,17 @@ typedef struct gathering {
     int64_t got[MOST_WORKERS][MOST_WORKERS];
 } gathering;
 
-static void gather(int rank, void *user)
-{
+static void gather(int rank, void *user) {
     gathering *g = user;
     dt_member *m = NULL;
     dt_status *s = dt_team_join(g->team, rank, 20, &m);
     const int64_t own = 100 + rank;
-    if (!s)
-        s = dt_member_gather(m, &own, sizeof own, g->got[rank]);
+    if (!s) s = dt_member_gather(m, &own, sizeof own, g->got[rank]);
     assert_null(s);
     dt_member_leave(m);
 }
 
-static void test_what_all_say_is_gathered_in_order(void **state)
-{
+static void test_what_all_say_is_gathered_in_order(void **state) {
     (void)state;
     for (int workers = 1; workers <= MOST_WORKERS; workers++) {
         gathering g = {0};
@@ -183,13 +185,11 @@ static void test_what_all_say_is_gathered_in_order(void **state)
         dt_team_close(g.team);
         dt_pool_destroy(pool);
         for (int w = 0; w < workers; w++)
-            for (int k = 0; k < workers; k++)
-                assert_int_equal(g.got[w][k], 100 + k);
+            for (int k = 0; k < workers; k++) assert_int_equal(g.got[w][k], 100 + k);
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_number_of_workers_has_the_bits_of_one),
         cmocka_unit_test(test_nodes_cover_the_shards_of_a_worker),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the shim share: shim.c decides which call fails, shim_writes.c and shim_memory.c stand in the place of the C library's functions. */
+/* What the parts of the shim share: shim.c decides which call fails, shim_writes.c and
+ * shim_memory.c stand in the place of the C library's functions. */
 #ifndef TESTS_FAULTS_SHIM_H
 #define TESTS_FAULTS_SHIM_H
 
@@ -16,7 +17,8 @@ void *shim_next(const char *name);
 bool shim_counts(void);
 /* True where FAULT_LOG wants to know what the calls are about. */
 bool shim_logs(void);
-/* True: the call that writes fails, errno is set. *n, the size of a write, may be halved instead. */
+/* True: the call that writes fails, errno is set. *n, the size of a write, may be halved
+ * instead. */
 bool shim_write_fails(const char *call, const char *what, size_t *n);
 /* True: the allocation fails, with that errno. `caller` is whose code wants it. */
 bool shim_allocation_fails(int number, const void *caller);

@@ -6,7 +6,8 @@
 #include "tree.h"
 
 enum { NEVER = 1 << 30 };
-enum { KEPT = 0, LOST = -1, ZEROED = -2 }; /* what became of a call; else the byte of the file where its write is cut */
+/* what became of a call; else the byte of the file where its write is cut */
+enum { KEPT = 0, LOST = -1, ZEROED = -2 };
 
 typedef enum kind { CREATE, MKDIR, REMOVE, RENAME, EXCHANGE, WRITE, TRUNCATE, SYNC } kind;
 
@@ -18,7 +19,7 @@ typedef struct event {
     long long at;    /* in the file; the length to cut it to */
     const char *bytes;
     size_t n;
-    int lasts;       /* from this moment on it cannot be lost */
+    int lasts; /* from this moment on it cannot be lost */
 } event;
 
 typedef struct story {
@@ -31,7 +32,8 @@ typedef struct story {
 bool is_of_names(kind k);
 /* What the event does to a tree of the story's nodes. */
 void event_apply(tree *t, const event *e, long long way);
-/* The story of FOLDER, and a folder RECORD.base, where there is one, as it began. Ends the program on a fault. */
+/* The story of FOLDER, and a folder RECORD.base, where there is one, as it began. Ends the program
+ * on a fault. */
 void story_read(story *s, const char *record, const char *folder);
 
 #endif

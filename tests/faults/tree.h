@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files and directories in memory, for states.c. A node keeps its number through every change of names; node 0 is the folder that all is below. */
+/* Files and directories in memory, for states.c. A node keeps its number through every change of
+ * names; node 0 is the folder that all is below. */
 #ifndef TESTS_FAULTS_TREE_H
 #define TESTS_FAULTS_TREE_H
 
@@ -38,7 +39,8 @@ int tree_add(tree *t, bool dir);
 tree tree_copy(const tree *t);
 void tree_free(tree *t);
 
-/* Of a path below the folder; the directories in it must be there, "" is the folder itself and a place of no name in itself. */
+/* Of a path below the folder; the directories in it must be there, "" is the folder itself and a
+ * place of no name in itself. */
 place tree_place(const tree *t, const char *path);
 int tree_find(const tree *t, const place *p); /* -1: nothing has the name */
 void tree_name(tree *t, const place *p, int node);

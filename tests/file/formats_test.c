@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a format writes it recognizes and reads back, bit for bit: random columns, types, shapes, texts, delimiters and numbers of rows, some
- * files beyond 1 MiB. Arrays in Fortran's order and in either byte order are read as they were meant. Of files that are cut or have wrong bytes
- * nothing is read beyond their end, and every fault names the file.
+ * What a format writes it recognizes and reads back, bit for bit: random columns, types, shapes,
+ * texts, delimiters and numbers of rows, some files beyond 1 MiB. Arrays in Fortran's order and in
+ * either byte order are read as they were meant. Of files that are cut or have wrong bytes nothing
+ * is read beyond their end, and every fault names the file.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,15 +21,23 @@
 #include "file/file.h"
 
 #define HERE "build/tmp/formats"
-enum { SEEDS = 60, MOST_COLUMNS = 5, LONGEST_TEXT = 40, TEXT_ROOM = 64, HOSTILE = 40, LARGEST_ROW = 1 << 20 };
+enum {
+    SEEDS = 60,
+    MOST_COLUMNS = 5,
+    LONGEST_TEXT = 40,
+    TEXT_ROOM = 64,
+    HOSTILE = 40,
+    LARGEST_ROW = 1 << 20
+};
 
 static uint64_t seed; /* of the case at hand */
-#define CHECK(ok, what, ...) do { if (!(ok)) fail_msg("seed %llu: " what, (unsigned long long)seed, __VA_ARGS__); } while (0)
+#define CHECK(ok, what, ...)                                                                       \
+    do {                                                                                           \
+        if (!(ok)) fail_msg("seed %llu: " what, (unsigned long long)seed, __VA_ARGS__);            \
+    } while (0)
 
-static void ok(dt_status *s)
-{
-    if (s)
-        fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(s));
+static void ok(dt_status *s) {
+    if (s) fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(s));
 }
 
 /* ---- random tables ---- */
@@ -49,61 +58,57 @@ typedef struct ability {
     bool texts;
 } ability;
 
-static const dt_dtype dtypes[] = {DT_BOOL, DT_UINT8, DT_INT8, DT_INT16, DT_INT32, DT_INT64, DT_FLOAT32, DT_FLOAT64};
+static const dt_dtype dtypes[] = {DT_BOOL,  DT_UINT8, DT_INT8,    DT_INT16,
+                                  DT_INT32, DT_INT64, DT_FLOAT32, DT_FLOAT64};
 static const ability abilities[] = {
-    {&dt_format_npy, "01234567", false}, {&dt_format_npz, "01234567", false}, {&dt_format_idx, "123467", false},
-    {&dt_format_tfrecord, "0123456", true}, {&dt_format_csv, "01234567", true},
+    {&dt_format_npy, "01234567", false}, {&dt_format_npz, "01234567", false},
+    {&dt_format_idx, "123467", false},   {&dt_format_tfrecord, "0123456", true},
+    {&dt_format_csv, "01234567", true},
 };
 enum { ABILITIES = sizeof abilities / sizeof *abilities };
 
-static int64_t bytes_of(const dt_output_column *c)
-{
+static int64_t bytes_of(const dt_output_column *c) {
     return c->text ? TEXT_ROOM : dt_type_bytes(&c->row);
 }
 
 /* UTF-8 without NUL, of what means something to formats, mostly. */
-static void draw_text(dt_random *r, char *out, char delimiter)
-{
-    const char special[] = {delimiter, '"', '\r', '\n', ' ', '\t', ',', ';', 'a', '0', '-', '.', '\\', '#'};
+static void draw_text(dt_random *r, char *out, char delimiter) {
+    const char special[] = {delimiter, '"', '\r', '\n', ' ', '\t', ',',
+                            ';',       'a', '0',  '-',  '.', '\\', '#'};
     const size_t n = dt_random_below(r, LONGEST_TEXT);
     memset(out, 0, TEXT_ROOM);
     for (size_t i = 0; i < n; i++) {
-        if (dt_random_below(r, 8) == 0 && i + 1 < n)
-            memcpy(out + i++, "\xc3\xa9", 2);
-        else
-            out[i] = special[dt_random_below(r, sizeof special)];
+        if (dt_random_below(r, 8) == 0 && i + 1 < n) memcpy(out + i++, "\xc3\xa9", 2);
+        else out[i] = special[dt_random_below(r, sizeof special)];
     }
 }
 
 /* Any bits that are a number; CSV has no others that are the same bits again. */
-static void draw_values(dt_random *r, dt_dtype d, char *out, int64_t n)
-{
+static void draw_values(dt_random *r, dt_dtype d, char *out, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         uint32_t bits[2] = {dt_random_u32(r), dt_random_u32(r)};
         float f;
         double x;
         memcpy(&f, bits, sizeof f);
         memcpy(&x, bits, sizeof x);
-        if (d == DT_BOOL)
-            ((unsigned char *)bits)[0] = bits[0] >> 7 & 1;
-        else if (d == DT_FLOAT32 && !__builtin_isfinite(f))
-            memcpy(bits, &(float){1.5F}, sizeof f);
+        if (d == DT_BOOL) ((unsigned char *)bits)[0] = bits[0] >> 7 & 1;
+        else if (d == DT_FLOAT32 && !__builtin_isfinite(f)) memcpy(bits, &(float){1.5F}, sizeof f);
         else if (d == DT_FLOAT64 && !__builtin_isfinite(x))
             memcpy(bits, &(double){-2.25}, sizeof x);
         memcpy(out + i * (int64_t)dt_dtype_size(d), bits, dt_dtype_size(d));
     }
 }
 
-static dt_type draw_row(dt_random *r, dt_dtype d)
-{
+static dt_type draw_row(dt_random *r, dt_dtype d) {
     const int64_t dim[2] = {1 + dt_random_below(r, 5), 1 + dt_random_below(r, 4)};
     return dt_type_of(d, (int)dt_random_below(r, 3), dim);
 }
 
-static void draw_table(dt_random *r, const ability *a, table *t)
-{
+static void draw_table(dt_random *r, const ability *a, table *t) {
     static const char delimiters[] = ",;\t|: #&";
-    *t = (table){.kind = a->kind, .delimiter = delimiters[dt_random_below(r, sizeof delimiters - 1)], .rows = 1 + dt_random_below(r, 50)};
+    *t = (table){.kind = a->kind,
+                 .delimiter = delimiters[dt_random_below(r, sizeof delimiters - 1)],
+                 .rows = 1 + dt_random_below(r, 50)};
     t->n = a->kind->one_array ? 1 : 1 + (int)dt_random_below(r, MOST_COLUMNS);
     if (dt_random_below(r, 10) == 0)
         t->rows = 30000; /* beyond what is gathered before it is written */
@@ -111,47 +116,46 @@ static void draw_table(dt_random *r, const ability *a, table *t)
         dt_output_column *c = &t->column[i];
         const dt_dtype d = dtypes[a->dtypes[dt_random_below(r, (uint32_t)strlen(a->dtypes))] - '0'];
         snprintf(t->name[i], sizeof t->name[i], "c%c", '0' + i);
-        *c = (dt_output_column){.name = t->name[i], .row = draw_row(r, d), .text = a->texts && dt_random_below(r, 4) == 0};
-        if (c->text)
-            c->row = dt_type_of(DT_UINT8, 1, (const int64_t[]){TEXT_ROOM});
+        *c = (dt_output_column){.name = t->name[i],
+                                .row = draw_row(r, d),
+                                .text = a->texts && dt_random_below(r, 4) == 0};
+        if (c->text) c->row = dt_type_of(DT_UINT8, 1, (const int64_t[]){TEXT_ROOM});
         t->data[i] = calloc((size_t)t->rows, (size_t)bytes_of(c));
         for (int64_t k = 0; k < t->rows; k++)
-            if (c->text)
-                draw_text(r, t->data[i] + k * TEXT_ROOM, t->delimiter);
+            if (c->text) draw_text(r, t->data[i] + k * TEXT_ROOM, t->delimiter);
             else
-                draw_values(r, c->row.dtype, t->data[i] + k * bytes_of(c), dt_type_elements(&c->row));
+                draw_values(r, c->row.dtype, t->data[i] + k * bytes_of(c),
+                            dt_type_elements(&c->row));
     }
 }
 
-static void release_table(table *t)
-{
-    for (int i = 0; i < t->n; i++)
-        free(t->data[i]);
+static void release_table(table *t) {
+    for (int i = 0; i < t->n; i++) free(t->data[i]);
 }
 
 /* ---- out and in ---- */
 
-static const char *path_of(const dt_format *kind)
-{
+static const char *path_of(const dt_format *kind) {
     static char path[64];
     snprintf(path, sizeof path, HERE "/x%s", kind->suffix[0]);
     return path;
 }
 
 /* The number of rows is told in advance or not; batches are of any size. */
-static void write_table(dt_random *r, const table *t)
-{
+static void write_table(dt_random *r, const table *t) {
     const bool told = t->kind == &dt_format_idx || dt_random_below(r, 2);
-    dt_output o = {.kind = t->kind, .n = t->n, .column = t->column, .of = told ? t->rows : -1, .delimiter = t->delimiter};
+    dt_output o = {.kind = t->kind,
+                   .n = t->n,
+                   .column = t->column,
+                   .of = told ? t->rows : -1,
+                   .delimiter = t->delimiter};
     const void *row[MOST_COLUMNS];
     ok(dt_output_open(&o, path_of(t->kind)));
     ok(dt_output_begin(&o));
     for (int64_t k = 0; k < t->rows; k++) {
-        for (int i = 0; i < t->n; i++)
-            row[i] = t->data[i] + k * bytes_of(&t->column[i]);
+        for (int i = 0; i < t->n; i++) row[i] = t->data[i] + k * bytes_of(&t->column[i]);
         ok(dt_output_put(&o, row));
-        if (dt_random_below(r, 16) == 0)
-            ok(dt_output_flush(&o));
+        if (dt_random_below(r, 16) == 0) ok(dt_output_flush(&o));
     }
     ok(dt_output_finish(&o));
     dt_output_close(&o);
@@ -165,8 +169,7 @@ typedef struct reading {
     void *row[MOST_COLUMNS];
 } reading;
 
-static dt_tree *keys_of(dt_arena *arena, char delimiter)
-{
+static dt_tree *keys_of(dt_arena *arena, char delimiter) {
     dt_tree *tree = dt_arena_new(arena, dt_tree), *value = dt_arena_new(arena, dt_tree);
     const char text[] = {delimiter, '\0'};
     *value = (dt_tree){.kind = DT_TREE_SCALAR, .text = dt_arena_strdup(arena, text)};
@@ -175,21 +178,21 @@ static dt_tree *keys_of(dt_arena *arena, char delimiter)
     return tree;
 }
 
-static dt_status *begin_reading(const table *t, const char *path, reading *x)
-{
+static dt_status *begin_reading(const table *t, const char *path, reading *x) {
     unsigned char first[DT_PEEK];
     int64_t n;
-    *x = (reading){.s = {.arena = dt_arena_create(), .path = path, .format = "none", .n = t->n, .count = -1}};
+    *x = (reading){
+        .s = {.arena = dt_arena_create(), .path = path, .format = "none", .n = t->n, .count = -1}};
     x->s.keys = keys_of(x->s.arena, t->delimiter);
     x->s.element = dt_arena_array(x->s.arena, dt_stored, t->n);
     for (int i = 0; i < t->n; i++) {
-        x->s.element[i] = (dt_stored){.name = t->name[i], .type = t->column[i].row, .text = t->column[i].text};
+        x->s.element[i] =
+            (dt_stored){.name = t->name[i], .type = t->column[i].row, .text = t->column[i].text};
     }
     DT_TRY(dt_inflow_open(&x->s.file, path));
     DT_TRY(dt_inflow_peek(x->s.file, first, DT_PEEK, &n));
     x->kind = dt_format_sniff(first, n);
-    if (!x->kind)
-        return dt_not_this_file(path, "known", first, n);
+    if (!x->kind) return dt_not_this_file(path, "known", first, n);
     DT_TRY(x->kind->open(&x->s, &x->state));
     x->open = true;
     for (int i = 0; i < t->n; i++)
@@ -198,43 +201,37 @@ static dt_status *begin_reading(const table *t, const char *path, reading *x)
     return NULL;
 }
 
-static void end_reading(reading *x)
-{
-    if (x->open && x->kind->close)
-        x->kind->close(x->state);
-    for (int i = 0; i < x->s.n; i++)
-        free(x->row[i]);
+static void end_reading(reading *x) {
+    if (x->open && x->kind->close) x->kind->close(x->state);
+    for (int i = 0; i < x->s.n; i++) free(x->row[i]);
     dt_inflow_close(x->s.file);
     dt_arena_destroy(x->s.arena);
 }
 
-static void compare_row(const table *t, const reading *x, int64_t k)
-{
+static void compare_row(const table *t, const reading *x, int64_t k) {
     for (int i = 0; i < t->n; i++) {
         const dt_output_column *c = &t->column[i];
         const char *want = t->data[i] + k * bytes_of(c);
-        const bool same = c->text ? strcmp(want, x->row[i]) == 0 : memcmp(want, x->row[i], (size_t)bytes_of(c)) == 0;
+        const bool same = c->text ? strcmp(want, x->row[i]) == 0
+                                  : memcmp(want, x->row[i], (size_t)bytes_of(c)) == 0;
         CHECK(same, "%s: row %lld of '%s' is another", x->s.path, (long long)k, t->name[i]);
     }
 }
 
-static void read_table(const table *t, const char *path)
-{
+static void read_table(const table *t, const char *path) {
     reading x;
     bool more = true;
     ok(begin_reading(t, path, &x));
     CHECK(x.kind == t->kind, "%s is taken for %s", path, x.kind->kind.name);
     for (; more; x.s.row += more) {
         ok(x.kind->next(&x.s, x.state, x.row, &more));
-        if (more)
-            compare_row(t, &x, x.s.row);
+        if (more) compare_row(t, &x, x.s.row);
     }
     CHECK(x.s.row == t->rows, "%lld rows of %lld", (long long)x.s.row, (long long)t->rows);
     end_reading(&x);
 }
 
-static void test_round_trips(void **state)
-{
+static void test_round_trips(void **state) {
     (void)state;
     print_message("seeds 1 to %d\n", SEEDS);
     ok(dt_dir_make(HERE));
@@ -252,26 +249,29 @@ static void test_round_trips(void **state)
 /* ---- Fortran's order, other byte orders ---- */
 
 /* Bytes of value i of the table's array, in C's order, where the first index runs fastest. */
-static void write_fortran(const table *t, const dt_type *all, bool big)
-{
+static void write_fortran(const table *t, const dt_type *all, bool big) {
     const int size = (int)dt_dtype_size(all->dtype);
     const int64_t n = dt_type_elements(all);
-    static const char *const codes[] = {[DT_BOOL] = "b1", [DT_UINT8] = "u1", [DT_INT8] = "i1", [DT_INT16] = "i2", [DT_INT32] = "i4", [DT_INT64] = "i8",
-                                        [DT_FLOAT32] = "f4", [DT_FLOAT64] = "f8"};
+    static const char *const codes[] = {
+        [DT_BOOL] = "b1",  [DT_UINT8] = "u1", [DT_INT8] = "i1",    [DT_INT16] = "i2",
+        [DT_INT32] = "i4", [DT_INT64] = "i8", [DT_FLOAT32] = "f4", [DT_FLOAT64] = "f8"};
     dt_str text = {0}, file = {0};
-    dt_str_printf(&text, "{'descr': '%c%s', 'fortran_order': True, 'shape': (", size == 1 ? '|' : big ? '>' : '<', codes[all->dtype]);
-    for (int d = 0; d < all->rank; d++)
-        dt_str_printf(&text, "%lld,", (long long)all->dim[d]);
+    dt_str_printf(&text, "{'descr': '%c%s', 'fortran_order': True, 'shape': (",
+                  size == 1 ? '|'
+                  : big     ? '>'
+                            : '<',
+                  codes[all->dtype]);
+    for (int d = 0; d < all->rank; d++) dt_str_printf(&text, "%lld,", (long long)all->dim[d]);
     dt_str_puts(&text, ")}\n");
     dt_str_add(&file, "\x93NUMPY\1", 8);
     dt_str_add(&file, (char[]){(char)(text.size & 255), (char)(text.size >> 8)}, 2);
     dt_str_add(&file, text.data, text.size);
     for (int64_t i = 0; i < n; i++) {
-        int64_t left = i, at = 0; /* i counts with the first index fastest; at is the same value's place in C's order */
+        /* i counts with the first index fastest; at is the same value's place in C's order */
+        int64_t left = i, at = 0;
         for (int d = 0; d < all->rank; left /= all->dim[d++]) {
             int64_t stride = 1;
-            for (int e = d + 1; e < all->rank; e++)
-                stride *= all->dim[e];
+            for (int e = d + 1; e < all->rank; e++) stride *= all->dim[e];
             at += left % all->dim[d] * stride;
         }
         for (int b = 0; b < size; b++)
@@ -282,8 +282,7 @@ static void write_fortran(const table *t, const dt_type *all, bool big)
     dt_str_release(&file);
 }
 
-static void test_fortran(void **state)
-{
+static void test_fortran(void **state) {
     (void)state;
     ok(dt_dir_make(HERE));
     for (seed = 1; seed <= SEEDS; seed++) {
@@ -300,18 +299,17 @@ static void test_fortran(void **state)
 /* ---- hostile files ---- */
 
 /* Cut somewhere, or a few bytes are others; what comes is a fault that names the file, or rows. */
-static void spoil(dt_random *r, dt_str *file)
-{
-    if (dt_random_below(r, 3) == 0)
-        file->size = dt_random_below(r, (uint32_t)file->size);
+static void spoil(dt_random *r, dt_str *file) {
+    if (dt_random_below(r, 3) == 0) file->size = dt_random_below(r, (uint32_t)file->size);
     for (uint32_t i = dt_random_below(r, 4); i > 0 && file->size > 0; i--) {
-        const uint32_t front = file->size < 64 ? (uint32_t)file->size : 64; /* headers are more worth a fault */
-        file->data[dt_random_below(r, dt_random_below(r, 2) ? front : (uint32_t)file->size)] = (char)dt_random_u32(r);
+        /* headers are more worth a fault */
+        const uint32_t front = file->size < 64 ? (uint32_t)file->size : 64;
+        file->data[dt_random_below(r, dt_random_below(r, 2) ? front : (uint32_t)file->size)] =
+            (char)dt_random_u32(r);
     }
 }
 
-static void read_spoilt(const table *t)
-{
+static void read_spoilt(const table *t) {
     reading x;
     bool more = true;
     dt_status *s = begin_reading(t, HERE "/spoilt", &x);
@@ -321,13 +319,13 @@ static void read_spoilt(const table *t)
         s = x.kind->next(&x.s, x.state, x.row, &more);
         x.s.row += more;
     }
-    CHECK(!s || strstr(dt_status_text(s), HERE "/spoilt"), "a fault names no file: %s", dt_status_text(s));
+    CHECK(!s || strstr(dt_status_text(s), HERE "/spoilt"), "a fault names no file: %s",
+          dt_status_text(s));
     dt_status_free(s);
     end_reading(&x);
 }
 
-static void test_hostile(void **state)
-{
+static void test_hostile(void **state) {
     (void)state;
     ok(dt_dir_make(HERE));
     for (seed = 1; seed <= SEEDS / 4; seed++)
@@ -355,8 +353,7 @@ static void test_hostile(void **state)
         }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_fortran),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures of random sizes, channels and pixels, written by libpng, are read back pixel by pixel: as one file and as a folder of them. What a
- * grey or coloured picture is for a model of other channels is libpng's affair, and data/image_test.c's. A failure names its seed.
+ * Pictures of random sizes, channels and pixels, written by libpng, are read back pixel by pixel:
+ * as one file and as a folder of them. What a grey or coloured picture is for a model of other
+ * channels is libpng's affair, and data/image_test.c's. A failure names its seed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,12 +23,12 @@
 enum { SEEDS = 200, MOST = 6, LARGEST = 40 };
 
 static uint64_t seed; /* of the case at hand */
-#define CHECK(ok, what, ...) do { if (!(ok)) fail_msg("seed %llu: " what, (unsigned long long)seed, __VA_ARGS__); } while (0)
+#define CHECK(ok, what, ...)                                                                       \
+    do {                                                                                           \
+        if (!(ok)) fail_msg("seed %llu: " what, (unsigned long long)seed, __VA_ARGS__);            \
+    } while (0)
 
-static void ok(dt_status *s)
-{
-    CHECK(!s, "%s", dt_status_text(s));
-}
+static void ok(dt_status *s) { CHECK(!s, "%s", dt_status_text(s)); }
 
 typedef struct album {
     int64_t height, width, channels;
@@ -36,18 +37,18 @@ typedef struct album {
     char path[MOST][64];
 } album;
 
-static void write_picture(dt_random *r, const album *a, int i)
-{
-    static const int types[] = {[1] = PNG_COLOR_TYPE_GRAY, [3] = PNG_COLOR_TYPE_RGB, [4] = PNG_COLOR_TYPE_RGB_ALPHA};
+static void write_picture(dt_random *r, const album *a, int i) {
+    static const int types[] = {
+        [1] = PNG_COLOR_TYPE_GRAY, [3] = PNG_COLOR_TYPE_RGB, [4] = PNG_COLOR_TYPE_RGB_ALPHA};
     FILE *f = fopen(a->path[i], "wb");
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
     png_infop info = png_create_info_struct(png);
     png_bytep row[LARGEST];
     assert_non_null(f);
-    for (int64_t y = 0; y < a->height; y++)
-        row[y] = a->pixels[i] + y * a->width * a->channels;
+    for (int64_t y = 0; y < a->height; y++) row[y] = a->pixels[i] + y * a->width * a->channels;
     png_init_io(png, f);
-    png_set_IHDR(png, info, (png_uint_32)a->width, (png_uint_32)a->height, 8, types[a->channels], dt_random_below(r, 2) ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
+    png_set_IHDR(png, info, (png_uint_32)a->width, (png_uint_32)a->height, 8, types[a->channels],
+                 dt_random_below(r, 2) ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_set_compression_level(png, (int)dt_random_below(r, 10));
     png_write_info(png, info);
@@ -58,51 +59,60 @@ static void write_picture(dt_random *r, const album *a, int i)
 }
 
 /* Names are numbered, so that a folder has them in this order. */
-static void draw_album(dt_random *r, album *a)
-{
+static void draw_album(dt_random *r, album *a) {
     static const int channels[] = {1, 3, 4};
-    *a = (album){.height = 1 + dt_random_below(r, LARGEST), .width = 1 + dt_random_below(r, LARGEST), .channels = channels[dt_random_below(r, 3)],
+    *a = (album){.height = 1 + dt_random_below(r, LARGEST),
+                 .width = 1 + dt_random_below(r, LARGEST),
+                 .channels = channels[dt_random_below(r, 3)],
                  .n = 1 + (int)dt_random_below(r, MOST)};
     for (int i = 0; i < a->n; i++) {
         const int64_t bytes = a->height * a->width * a->channels;
         a->pixels[i] = malloc((size_t)bytes);
-        for (int64_t k = 0; k < bytes; k++)
-            a->pixels[i][k] = (unsigned char)dt_random_u32(r);
-        snprintf(a->path[i], sizeof a->path[i], HERE "/%d.%s", i, dt_random_below(r, 2) ? "png" : "jpg"); /* bytes tell, not names */
+        for (int64_t k = 0; k < bytes; k++) a->pixels[i][k] = (unsigned char)dt_random_u32(r);
+        /* bytes tell, not names */
+        snprintf(a->path[i], sizeof a->path[i], HERE "/%d.%s", i,
+                 dt_random_below(r, 2) ? "png" : "jpg");
         write_picture(r, a, i);
     }
 }
 
 /* The pictures from number `first` on, of one file or the folder. */
-static void read_album(const album *a, const char *path, int first, int n)
-{
+static void read_album(const album *a, const char *path, int first, int n) {
     unsigned char start[DT_PEEK];
     int64_t got = -1;
     void *state;
     bool more = true;
-    dt_stored image = {.name = "image", .type = dt_type_of(DT_UINT8, 3, (const int64_t[]){a->height, a->width, a->channels})};
-    dt_row_source s = {.arena = dt_arena_create(), .path = path, .format = "none", .n = 1, .element = &image, .count = -1};
+    dt_stored image = {
+        .name = "image",
+        .type = dt_type_of(DT_UINT8, 3, (const int64_t[]){a->height, a->width, a->channels})};
+    dt_row_source s = {.arena = dt_arena_create(),
+                       .path = path,
+                       .format = "none",
+                       .n = 1,
+                       .element = &image,
+                       .count = -1};
     void *row = dt_arena_alloc(s.arena, (size_t)dt_type_bytes(&image.type));
     if (!dt_path_is_folder(path)) {
         ok(dt_inflow_open(&s.file, path));
         ok(dt_inflow_peek(s.file, start, DT_PEEK, &got));
     }
     const dt_format *kind = dt_format_sniff(start, got);
-    CHECK(kind == (s.file ? &dt_format_picture : &dt_format_image_folder), "%s is taken for %s", path, kind ? kind->kind.name : "nothing");
+    CHECK(kind == (s.file ? &dt_format_picture : &dt_format_image_folder), "%s is taken for %s",
+          path, kind ? kind->kind.name : "nothing");
     ok(kind->open(&s, &state));
     for (; more; s.row += more) {
         ok(kind->next(&s, state, &row, &more));
-        CHECK(!more || memcmp(row, a->pixels[first + s.row], (size_t)dt_type_bytes(&image.type)) == 0, "%s: picture %lld is another", path, (long long)s.row);
+        CHECK(!more ||
+                  memcmp(row, a->pixels[first + s.row], (size_t)dt_type_bytes(&image.type)) == 0,
+              "%s: picture %lld is another", path, (long long)s.row);
     }
     CHECK(s.row == n, "%s: %lld pictures of %d", path, (long long)s.row, n);
-    if (kind->close)
-        kind->close(state);
+    if (kind->close) kind->close(state);
     dt_inflow_close(s.file);
     dt_arena_destroy(s.arena);
 }
 
-static void test_pictures_are_read_back(void **state)
-{
+static void test_pictures_are_read_back(void **state) {
     (void)state;
     print_message("seeds 1 to %d\n", SEEDS);
     ok(dt_dir_make(HERE));
@@ -119,8 +129,7 @@ static void test_pictures_are_read_back(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pictures_are_read_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages that are written are read back, whatever is in them; bytes that are cut off or wrong are refused, and never read beyond their end. */
+/* Messages that are written are read back, whatever is in them; bytes that are cut off or wrong are
+ * refused, and never read beyond their end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,32 +24,28 @@ typedef struct written {
 } written;
 
 /* Of every size. */
-static uint64_t random_value(dt_random *r)
-{
-    const uint64_t x = (uint64_t)dt_random_below(r, UINT32_MAX) << 32 | dt_random_below(r, UINT32_MAX);
+static uint64_t random_value(dt_random *r) {
+    const uint64_t x =
+        (uint64_t)dt_random_below(r, UINT32_MAX) << 32 | dt_random_below(r, UINT32_MAX);
     return x >> dt_random_below(r, 64);
 }
 
-static void write_field(dt_random *r, dt_str *out, written *w)
-{
+static void write_field(dt_random *r, dt_str *out, written *w) {
     static const dt_pb_type types[] = {DT_PB_VARINT, DT_PB_FIXED64, DT_PB_BYTES, DT_PB_GROUP};
-    *w = (written){.number = 1 + (int)dt_random_below(r, 1 << dt_random_below(r, 28)), .type = types[dt_random_below(r, 4)], .value = random_value(r),
+    *w = (written){.number = 1 + (int)dt_random_below(r, 1 << dt_random_below(r, 28)),
+                   .type = types[dt_random_below(r, 4)],
+                   .value = random_value(r),
                    .n = dt_random_below(r, LONGEST)};
     const int tag = DT_PB_TAG(w->number, (int)w->type);
-    for (size_t i = 0; i < w->n; i++)
-        w->bytes[i] = (char)dt_random_below(r, 256);
+    for (size_t i = 0; i < w->n; i++) w->bytes[i] = (char)dt_random_below(r, 256);
     switch (w->type) {
-    case DT_PB_VARINT:
-        dt_pb_put_int(out, tag, (int64_t)w->value);
-        break;
+    case DT_PB_VARINT: dt_pb_put_int(out, tag, (int64_t)w->value); break;
     case DT_PB_FIXED64:
         w->n = 8;
         memcpy(w->bytes, &(double){(double)w->value}, 8);
         dt_pb_put_double(out, tag, (double)w->value);
         break;
-    case DT_PB_BYTES:
-        dt_pb_put_bytes(out, tag, w->bytes, w->n);
-        break;
+    case DT_PB_BYTES: dt_pb_put_bytes(out, tag, w->bytes, w->n); break;
     default: /* a group with one field in it */
         dt_pb_put_varint(out, (uint64_t)tag);
         w->n = out->size;
@@ -59,9 +56,9 @@ static void write_field(dt_random *r, dt_str *out, written *w)
     }
 }
 
-/* The number of fields, -1 if one is malformed. From a copy without room behind it, so that sanitizers see what reads too far. */
-static int read_all(const char *bytes, size_t n, const written *w, int fields)
-{
+/* The number of fields, -1 if one is malformed. From a copy without room behind it, so that
+ * sanitizers see what reads too far. */
+static int read_all(const char *bytes, size_t n, const written *w, int fields) {
     unsigned char *copy = malloc(n + !n);
     memcpy(copy, bytes, n);
     dt_pb_span s = {copy, copy + n};
@@ -72,10 +69,8 @@ static int read_all(const char *bytes, size_t n, const written *w, int fields)
         assert_in_range(k, 0, fields - 1);
         assert_int_equal(f.number, w[k].number);
         assert_int_equal(f.type, w[k].type);
-        if (f.type == DT_PB_VARINT)
-            assert_int_equal(f.value, w[k].value);
-        else
-            assert_int_equal(f.bytes.end - f.bytes.at, w[k].n);
+        if (f.type == DT_PB_VARINT) assert_int_equal(f.value, w[k].value);
+        else assert_int_equal(f.bytes.end - f.bytes.at, w[k].n);
         if (f.type != DT_PB_VARINT && w[k].n > 0)
             assert_memory_equal(f.bytes.at, w[k].bytes, w[k].n);
     }
@@ -83,8 +78,7 @@ static int read_all(const char *bytes, size_t n, const written *w, int fields)
     return whole ? k : -1;
 }
 
-static void test_written_fields_are_read_back(void **state)
-{
+static void test_written_fields_are_read_back(void **state) {
     (void)state;
     const uint64_t seed = 20261123;
     print_message("seed %llu\n", (unsigned long long)seed);
@@ -102,16 +96,15 @@ static void test_written_fields_are_read_back(void **state)
         assert_int_equal(read_all(dt_str_text(&out), out.size, w, n), n);
         const size_t cut = n > 0 ? dt_random_below(&r, (uint32_t)out.size) : 0;
         int fields = 0;
-        while (fields < n && whole[fields + 1] <= cut)
-            fields++;
+        while (fields < n && whole[fields + 1] <= cut) fields++;
         if (n > 0)
-            assert_int_equal(read_all(dt_str_text(&out), cut, w, fields + 1), whole[fields] == cut ? fields : -1);
+            assert_int_equal(read_all(dt_str_text(&out), cut, w, fields + 1),
+                             whole[fields] == cut ? fields : -1);
     }
     dt_str_release(&out);
 }
 
-static void test_message_in_place_is_the_message_beside(void **state)
-{
+static void test_message_in_place_is_the_message_beside(void **state) {
     (void)state;
     dt_str in_place = {0}, beside = {0}, inner = {0};
     const size_t mark = dt_pb_open(&in_place, DT_PB_TAG(3, DT_PB_BYTES));
@@ -123,7 +116,8 @@ static void test_message_in_place_is_the_message_beside(void **state)
     dt_pb_field f[2];
     const dt_str *text[] = {&in_place, &beside};
     for (int i = 0; i < 2; i++) {
-        dt_pb_span s = {(const unsigned char *)text[i]->data, (const unsigned char *)text[i]->data + text[i]->size};
+        dt_pb_span s = {(const unsigned char *)text[i]->data,
+                        (const unsigned char *)text[i]->data + text[i]->size};
         const char *why = "";
         assert_true(dt_pb_next(&s, &f[i], &why));
         assert_ptr_equal(s.at, s.end);
@@ -135,8 +129,7 @@ static void test_message_in_place_is_the_message_beside(void **state)
     dt_str_release(&beside);
 }
 
-static void test_wrong_bytes_are_refused(void **state)
-{
+static void test_wrong_bytes_are_refused(void **state) {
     (void)state;
     static const struct {
         const char *name;
@@ -149,8 +142,14 @@ static void test_wrong_bytes_are_refused(void **state)
         {"the end of another group", {0x0b, 0x14}, 2, ""},
         {"wire type 6", {0x0e, 0x01}, 2, ""},
         {"a length beyond the end", {0x0a, 0x05, 'a'}, 3, ""},
-        {"a huge length", {0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, 11, ""},
-        {"eleven bytes of a number", {0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01}, 12, "varint too long"},
+        {"a huge length",
+         {0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01},
+         11,
+         ""},
+        {"eleven bytes of a number",
+         {0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01},
+         12,
+         "varint too long"},
         {"a tag of 33 bits", {0x88, 0x80, 0x80, 0x80, 0x10, 0x01}, 6, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -163,8 +162,7 @@ static void test_wrong_bytes_are_refused(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_written_fields_are_read_back),
         cmocka_unit_test(test_message_in_place_is_the_message_beside),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checkpoints: what is saved is loaded, damage is found and passed over, and nothing but a whole checkpoint is ever taken. */
+/* Checkpoints: what is saved is loaded, damage is found and passed over, and nothing but a whole
+ * checkpoint is ever taken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,8 +24,7 @@ typedef struct fixture {
     dt_run_dir run;
 } fixture;
 
-static int set_up(void **state)
-{
+static int set_up(void **state) {
     fixture *f = calloc(1, sizeof *f);
     fresh(DIR_);
     assert_ok(dt_run_dir_open(&f->run, RUN, 1000));
@@ -32,22 +32,17 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
+static int tear_down(void **state) {
     fixture *f = *state;
     dt_run_dir_close(&f->run);
     free(f);
     return 0;
 }
 
-static const dt_run_dir *run_of(void **state)
-{
-    return &((fixture *)*state)->run;
-}
+static const dt_run_dir *run_of(void **state) { return &((fixture *)*state)->run; }
 
 /* The names in ckpt/, one a line, in order. */
-static void assert_listed(const char *expected)
-{
+static void assert_listed(const char *expected) {
     char text[1024] = "";
     FILE *p = popen("ls -A " RUN "/ckpt", "r");
     assert_non_null(p);
@@ -57,8 +52,7 @@ static void assert_listed(const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void assert_none_verifies(const char *part)
-{
+static void assert_none_verifies(const char *part) {
     dt_saved c;
     dt_status *warnings = NULL;
     dt_status *s = dt_saved_newest(&c, RUN, &warnings);
@@ -70,8 +64,7 @@ static void assert_none_verifies(const char *part)
 
 /* ---- saving and finding ---- */
 
-static void test_a_checkpoint_comes_back(void **state)
-{
+static void test_a_checkpoint_comes_back(void **state) {
     toy t;
     dt_saved c;
     char *path = NULL;
@@ -93,16 +86,14 @@ static void test_a_checkpoint_comes_back(void **state)
     free(path);
 }
 
-static void test_steps_of_many_digits_have_longer_names(void **state)
-{
+static void test_steps_of_many_digits_have_longer_names(void **state) {
     assert_ok(toy_save(run_of(state), 99999999, 3));
     assert_ok(toy_save(run_of(state), 100000000, 3));
     assert_listed("step-100000000\nstep-99999999\n");
     assert_int_equal(newest_step(RUN, NULL), 100000000);
 }
 
-static void test_an_empty_directory_has_none(void **state)
-{
+static void test_an_empty_directory_has_none(void **state) {
     (void)state;
     int warnings;
     int64_t generation;
@@ -113,8 +104,7 @@ static void test_an_empty_directory_has_none(void **state)
     assert_int_equal(generation, -1);
 }
 
-static void test_a_path_that_is_not_there_is_missing_input(void **state)
-{
+static void test_a_path_that_is_not_there_is_missing_input(void **state) {
     (void)state;
     dt_saved c;
     dt_status *s = dt_saved_open(&c, STEP(99));
@@ -122,20 +112,16 @@ static void test_a_path_that_is_not_there_is_missing_input(void **state)
     assert_fails(s, DT_E_NO_INPUT, STEP(99) ": no such file or directory");
 }
 
-static void test_the_oldest_go_beyond_max_to_keep(void **state)
-{
-    for (int64_t step = 10; step <= 50; step += 10)
-        assert_ok(toy_save(run_of(state), step, 2));
+static void test_the_oldest_go_beyond_max_to_keep(void **state) {
+    for (int64_t step = 10; step <= 50; step += 10) assert_ok(toy_save(run_of(state), step, 2));
     assert_listed("step-00000040\nstep-00000050\n");
     assert_ok(toy_save(run_of(state), 60, 1));
     assert_listed("step-00000060\n");
 }
 
-static void test_many_are_kept_if_asked(void **state)
-{
+static void test_many_are_kept_if_asked(void **state) {
     int warnings;
-    for (int64_t step = 1; step <= 20; step++)
-        assert_ok(toy_save(run_of(state), step, 18));
+    for (int64_t step = 1; step <= 20; step++) assert_ok(toy_save(run_of(state), step, 18));
     assert_false(is_there(STEP(02)));
     assert_true(is_there(STEP(03)));
     for (int i = 10; i <= 20; i++) {
@@ -147,8 +133,7 @@ static void test_many_are_kept_if_asked(void **state)
     assert_int_equal(warnings, 11);
 }
 
-static void test_the_same_step_is_replaced(void **state)
-{
+static void test_the_same_step_is_replaced(void **state) {
     toy t;
     char *path = NULL;
     dt_saved c;
@@ -167,8 +152,8 @@ static void test_the_same_step_is_replaced(void **state)
 
 /* ---- beginning anew ---- */
 
-static dt_status *save_generation(const dt_run_dir *r, int64_t step, int64_t generation, char **path)
-{
+static dt_status *save_generation(const dt_run_dir *r, int64_t step, int64_t generation,
+                                  char **path) {
     toy t;
     dt_state_file s = toy_state(step);
     s.generation = generation;
@@ -176,15 +161,14 @@ static dt_status *save_generation(const dt_run_dir *r, int64_t step, int64_t gen
     return dt_run_dir_save(r, &s, &t.model, &t.optimizer, 3, path);
 }
 
-static void test_a_fresh_run_is_newer_than_what_had_more_steps(void **state)
-{
+static void test_a_fresh_run_is_newer_than_what_had_more_steps(void **state) {
     int64_t generation;
     char *path = NULL;
-    for (int64_t step = 100; step <= 300; step += 100)
-        assert_ok(toy_save(run_of(state), step, 3));
+    for (int64_t step = 100; step <= 300; step += 100) assert_ok(toy_save(run_of(state), step, 3));
     assert_ok(dt_checkpoints_generation(RUN, &generation));
     assert_int_equal(generation, 0);
-    assert_ok(save_generation(run_of(state), 50, 1, &path)); /* the oldest of before goes, never this one */
+    /* the oldest of before goes, never this one */
+    assert_ok(save_generation(run_of(state), 50, 1, &path));
     assert_listed("step-00000050\nstep-00000200\nstep-00000300\n");
     assert_int_equal(newest_step(RUN, NULL), 50); /* killed now, the fresh run is resumed */
     assert_ok(dt_checkpoints_clean(run_of(state), true, path));
@@ -192,18 +176,15 @@ static void test_a_fresh_run_is_newer_than_what_had_more_steps(void **state)
     free(path);
 }
 
-static void test_the_new_one_stays_even_if_it_has_the_fewest_steps(void **state)
-{
-    for (int64_t step = 100; step <= 300; step += 100)
-        assert_ok(toy_save(run_of(state), step, 3));
+static void test_the_new_one_stays_even_if_it_has_the_fewest_steps(void **state) {
+    for (int64_t step = 100; step <= 300; step += 100) assert_ok(toy_save(run_of(state), step, 3));
     assert_ok(toy_save(run_of(state), 50, 1));
     assert_listed("step-00000050\n");
 }
 
 /* ---- leftovers and strangers ---- */
 
-static void test_leftovers_are_ignored_and_removed(void **state)
-{
+static void test_leftovers_are_ignored_and_removed(void **state) {
     assert_ok(toy_save(run_of(state), 10, 3));
     assert_int_equal(rename(STEP(10), STEP(20) ".tmp"), 0); /* C08: whole, but not committed */
     assert_ok(toy_save(run_of(state), 10, 3));
@@ -218,8 +199,7 @@ static void test_leftovers_are_ignored_and_removed(void **state)
     assert_listed("notes.tmp\nstep-00000010\n"); /* by exact name: what is not ours stays */
 }
 
-static void test_a_leftover_of_the_same_step_does_not_mix_in(void **state)
-{
+static void test_a_leftover_of_the_same_step_does_not_mix_in(void **state) {
     assert_ok(dt_dir_make(STEP(10) ".tmp"));
     write_file(STEP(10) ".tmp/state.json", "old", 3);
     write_file(STEP(10) ".tmp/stranger", "old", 3);
@@ -229,9 +209,10 @@ static void test_a_leftover_of_the_same_step_does_not_mix_in(void **state)
 }
 
 /* C30 */
-static void test_strange_names_are_warned_of(void **state)
-{
-    static const char *const strange[] = {"step-99999999999999999999", "step-1", "step-000000001", "step-0000001x", "step-", "step-00000001.bak"};
+static void test_strange_names_are_warned_of(void **state) {
+    static const char *const strange[] = {
+        "step-99999999999999999999", "step-1", "step-000000001", "step-0000001x", "step-",
+        "step-00000001.bak"};
     assert_ok(toy_save(run_of(state), 10, 3));
     for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
         char path[256];
@@ -244,8 +225,7 @@ static void test_strange_names_are_warned_of(void **state)
     assert_int_equal(warnings, sizeof strange / sizeof *strange);
 }
 
-static void test_a_renamed_checkpoint_is_not_taken(void **state)
-{
+static void test_a_renamed_checkpoint_is_not_taken(void **state) {
     assert_ok(toy_save(run_of(state), 10, 3));
     assert_ok(toy_save(run_of(state), 20, 3));
     assert_int_equal(rename(STEP(20), STEP(30)), 0);
@@ -257,51 +237,40 @@ static void test_a_renamed_checkpoint_is_not_taken(void **state)
 /* ---- damage ---- */
 
 /* C01 to C05: what is done to a file of the newest, each to each. */
-static void cut_half(const char *path)
-{
+static void cut_half(const char *path) {
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(truncate(path, st.st_size / 2), 0);
 }
 
-static void flip_middle(const char *path)
-{
+static void flip_middle(const char *path) {
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     flip(path, st.st_size / 2, 0x10);
 }
 
-static void empty(const char *path)
-{
-    assert_int_equal(truncate(path, 0), 0);
-}
+static void empty(const char *path) { assert_int_equal(truncate(path, 0), 0); }
 
-static void take_away(const char *path)
-{
-    assert_int_equal(unlink(path), 0);
-}
+static void take_away(const char *path) { assert_int_equal(unlink(path), 0); }
 
-static void link_outside(const char *path)
-{
+static void link_outside(const char *path) {
     assert_int_equal(rename(path, DIR_ "/secret"), 0);
     assert_int_equal(symlink("../../../secret", path), 0); /* the right bytes, in the wrong place */
 }
 
-static void make_fifo(const char *path)
-{
+static void make_fifo(const char *path) {
     take_away(path);
     assert_int_equal(mkfifo(path, 0600), 0);
 }
 
-static void make_directory(const char *path)
-{
+static void make_directory(const char *path) {
     take_away(path);
     assert_int_equal(mkdir(path, 0700), 0);
 }
 
-static void test_a_damaged_one_is_passed_over(void **state)
-{
-    static void (*const damages[])(const char *) = {cut_half, flip_middle, empty, take_away, link_outside, make_fifo, make_directory};
+static void test_a_damaged_one_is_passed_over(void **state) {
+    static void (*const damages[])(const char *) = {
+        cut_half, flip_middle, empty, take_away, link_outside, make_fifo, make_directory};
     for (size_t d = 0; d < sizeof damages / sizeof *damages; d++)
         for (int i = 0; i < FILES; i++) {
             char path[256];
@@ -318,8 +287,7 @@ static void test_a_damaged_one_is_passed_over(void **state)
         }
 }
 
-static void test_damage_to_all_is_an_error_that_names_each(void **state)
-{
+static void test_damage_to_all_is_an_error_that_names_each(void **state) {
     assert_ok(toy_save(run_of(state), 10, 3));
     assert_ok(toy_save(run_of(state), 20, 3));
     flip_middle(STEP(10) "/model.safetensors");
@@ -329,8 +297,7 @@ static void test_damage_to_all_is_an_error_that_names_each(void **state)
     assert_none_verifies(STEP(20) "/state.json: is missing");
 }
 
-static void test_links_in_place_of_directories_are_refused(void **state)
-{
+static void test_links_in_place_of_directories_are_refused(void **state) {
     int warnings;
     assert_ok(toy_save(run_of(state), 10, 3));
     assert_ok(toy_save(run_of(state), 20, 3));
@@ -345,19 +312,18 @@ static void test_links_in_place_of_directories_are_refused(void **state)
     assert_listed("step-00000010\nstep-00000020\n");
 }
 
-static void test_a_link_in_place_of_ckpt_is_refused(void **state)
-{
+static void test_a_link_in_place_of_ckpt_is_refused(void **state) {
     dt_saved c;
     dt_status *warnings = NULL;
     assert_ok(toy_save(run_of(state), 10, 3));
     assert_int_equal(rename(RUN "/ckpt", DIR_ "/elsewhere"), 0);
     assert_int_equal(symlink("../elsewhere", RUN "/ckpt"), 0);
-    assert_fails(dt_saved_newest(&c, RUN, &warnings), DT_E_CHECKPOINT, RUN "/ckpt: is not a directory, or a symbolic link");
+    assert_fails(dt_saved_newest(&c, RUN, &warnings), DT_E_CHECKPOINT,
+                 RUN "/ckpt: is not a directory, or a symbolic link");
     assert_null(c.path);
 }
 
-static void test_each_changed_byte_of_a_checkpoint_leads_to_the_older_one(void **state)
-{
+static void test_each_changed_byte_of_a_checkpoint_leads_to_the_older_one(void **state) {
     assert_ok(toy_save(run_of(state), 10, 3));
     assert_ok(toy_save(run_of(state), 20, 3));
     for (int i = 0; i < FILES; i++) {
@@ -377,8 +343,7 @@ static void test_each_changed_byte_of_a_checkpoint_leads_to_the_older_one(void *
     }
 }
 
-static void test_each_length_of_a_cut_file_leads_to_the_older_one(void **state)
-{
+static void test_each_length_of_a_cut_file_leads_to_the_older_one(void **state) {
     for (int i = 0; i < FILES; i++) {
         struct stat st;
         char path[256];
@@ -397,19 +362,18 @@ static void test_each_length_of_a_cut_file_leads_to_the_older_one(void **state)
 }
 
 /* A file of another whole checkpoint is whole, and still the wrong one. */
-static void test_files_of_two_checkpoints_do_not_mix(void **state)
-{
+static void test_files_of_two_checkpoints_do_not_mix(void **state) {
     int warnings;
     assert_ok(toy_save(run_of(state), 10, 3));
     assert_ok(toy_save(run_of(state), 20, 3));
     assert_ok(toy_save(run_of(state), 30, 3));
-    assert_int_equal(rename(STEP(20) "/optimizer.safetensors", STEP(30) "/optimizer.safetensors"), 0);
+    assert_int_equal(rename(STEP(20) "/optimizer.safetensors", STEP(30) "/optimizer.safetensors"),
+                     0);
     assert_int_equal(newest_step(RUN, &warnings), 10);
     assert_int_equal(warnings, 2);
 }
 
-static void test_a_file_changed_after_opening_is_refused(void **state)
-{
+static void test_a_file_changed_after_opening_is_refused(void **state) {
     toy t;
     dt_saved c;
     toy_make(&t, 0);
@@ -418,14 +382,14 @@ static void test_a_file_changed_after_opening_is_refused(void **state)
     struct stat st;
     assert_int_equal(stat(STEP(10) "/model.safetensors", &st), 0);
     flip(STEP(10) "/model.safetensors", st.st_size - 1, 1);
-    assert_fails(dt_saved_load(&c, &t.model, NULL), DT_E_CHECKPOINT, "model.safetensors: checksum mismatch");
+    assert_fails(dt_saved_load(&c, &t.model, NULL), DT_E_CHECKPOINT,
+                 "model.safetensors: checksum mismatch");
     dt_saved_release(&c);
 }
 
 /* ---- what is whole and does not fit ---- */
 
-static void test_another_model_is_named(void **state)
-{
+static void test_another_model_is_named(void **state) {
     toy t;
     dt_saved c;
     toy_make(&t, 0);
@@ -434,13 +398,13 @@ static void test_another_model_is_named(void **state)
     t.array[0].type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){2, 16});
     dt_status *s = dt_saved_load(&c, &t.model, &t.optimizer);
     assert_int_equal(dt_status_code(s), 65);
-    assert_fails(s, DT_E_CHECKPOINT_MODEL, "tensor 'dense/kernel': checkpoint has (2, 3), model has (2, 16)");
+    assert_fails(s, DT_E_CHECKPOINT_MODEL,
+                 "tensor 'dense/kernel': checkpoint has (2, 3), model has (2, 16)");
     dt_saved_release(&c);
 }
 
 /* C31 */
-static void test_values_that_are_not_finite_are_counted(void **state)
-{
+static void test_values_that_are_not_finite_are_counted(void **state) {
     toy t;
     dt_saved c;
     char *path = NULL;
@@ -452,20 +416,21 @@ static void test_values_that_are_not_finite_are_counted(void **state)
     assert_ok(dt_saved_open(&c, path));
     dt_status *bad = dt_saved_load(&c, &t.model, &t.optimizer);
     assert_int_equal(dt_status_code(bad), 79);
-    assert_fails(bad, DT_E_CHECKPOINT_NOT_FINITE, "tensor 'dense/kernel' holds 3 non-finite values");
+    assert_fails(bad, DT_E_CHECKPOINT_NOT_FINITE,
+                 "tensor 'dense/kernel' holds 3 non-finite values");
     dt_saved_release(&c);
     free(path);
 }
 
 /* Counts are numbers of another kind, and are not looked at; float64 slots are. */
-static void test_every_kind_of_float_is_looked_at(void **state)
-{
+static void test_every_kind_of_float_is_looked_at(void **state) {
     dt_saved c;
     char *path = NULL;
     double x[2] = {1, NAN};
     int64_t count[1] = {-1};
     dt_state_file s = toy_state(10);
-    dt_named_array array[] = {{"x", dt_type_of(DT_FLOAT64, 1, (int64_t[]){2}), x}, {"count", dt_type_of(DT_INT64, 0, NULL), count}};
+    dt_named_array array[] = {{"x", dt_type_of(DT_FLOAT64, 1, (int64_t[]){2}), x},
+                              {"count", dt_type_of(DT_INT64, 0, NULL), count}};
     dt_arrays model = {0, NULL}, optimizer = {2, array};
     assert_ok(dt_run_dir_save(run_of(state), &s, &model, &optimizer, 3, &path));
     assert_ok(dt_saved_open(&c, path));
@@ -477,18 +442,17 @@ static void test_every_kind_of_float_is_looked_at(void **state)
 
 /* ---- trouble while saving ---- */
 
-static void test_a_removed_ckpt_is_made_again(void **state)
-{
+static void test_a_removed_ckpt_is_made_again(void **state) {
     assert_ok(toy_save(run_of(state), 10, 3));
     assert_int_equal(system("rm -rf " RUN "/ckpt"), 0);
     assert_ok(toy_save(run_of(state), 20, 3));
     assert_int_equal(newest_step(RUN, NULL), 20);
 }
 
-static void test_a_removed_or_replaced_run_directory_stops_the_run(void **state)
-{
+static void test_a_removed_or_replaced_run_directory_stops_the_run(void **state) {
     assert_int_equal(system("rm -rf " RUN), 0);
-    assert_fails(toy_save(run_of(state), 20, 3), DT_E_CANT_CREATE, RUN ": was removed while in use");
+    assert_fails(toy_save(run_of(state), 20, 3), DT_E_CANT_CREATE,
+                 RUN ": was removed while in use");
     assert_false(is_there(RUN));
     dt_run_dir other;
     assert_ok(dt_run_dir_open(&other, RUN, 1000));
@@ -496,8 +460,7 @@ static void test_a_removed_or_replaced_run_directory_stops_the_run(void **state)
     dt_run_dir_close(&other);
 }
 
-static void test_a_file_too_large_for_the_limit_leaves_the_older_one(void **state)
-{
+static void test_a_file_too_large_for_the_limit_leaves_the_older_one(void **state) {
     assert_ok(toy_save(run_of(state), 10, 3));
     pid_t child = fork();
     if (child == 0) {
@@ -505,7 +468,8 @@ static void test_a_file_too_large_for_the_limit_leaves_the_older_one(void **stat
         signal(SIGXFSZ, SIG_IGN);
         setrlimit(RLIMIT_FSIZE, &small);
         dt_status *s = toy_save(run_of(state), 20, 3);
-        bool named = s && strstr(dt_status_text(s), "step-00000020.tmp/model.safetensors: file too large");
+        bool named =
+            s && strstr(dt_status_text(s), "step-00000020.tmp/model.safetensors: file too large");
         _exit(named ? dt_status_code(s) : 1);
     }
     assert_int_equal(wait_for(child), 74);
@@ -513,8 +477,7 @@ static void test_a_file_too_large_for_the_limit_leaves_the_older_one(void **stat
     assert_int_equal(newest_step(RUN, NULL), 10);
 }
 
-int main(void)
-{
+int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_a_checkpoint_comes_back),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of weights that somebody damaged, region by region: each is an error of exit code 65, and the reader is still there to say so. Under the
- * address sanitizer that means that no byte outside the file's was looked at.
+ * Files of weights that somebody damaged, region by region: each is an error of exit code 65, and
+ * the reader is still there to say so. Under the address sanitizer that means that no byte outside
+ * the file's was looked at.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +20,7 @@
 
 static float kernel[6] = {1, 2, 3, 4, 5, 6}, bias[2] = {7, 8};
 
-static dt_arrays two_arrays(void)
-{
+static dt_arrays two_arrays(void) {
     static const int64_t sizes[] = {3, 2};
     static dt_named_array array[2];
     array[0] = (dt_named_array){"dense/kernel", dt_type_of(DT_FLOAT32, 2, sizes), kernel};
@@ -28,15 +28,12 @@ static dt_arrays two_arrays(void)
     return (dt_arrays){2, array};
 }
 
-static void must(dt_status *s)
-{
-    if (s)
-        print_error("%s\n", dt_status_text(s));
+static void must(dt_status *s) {
+    if (s) print_error("%s\n", dt_status_text(s));
     assert_null(s);
 }
 
-static void write_bytes(const char *path, const void *bytes, size_t n)
-{
+static void write_bytes(const char *path, const void *bytes, size_t n) {
     FILE *f = fopen(path, "wb");
     assert_non_null(f);
     assert_int_equal(fwrite(bytes, 1, n, f), n);
@@ -44,8 +41,7 @@ static void write_bytes(const char *path, const void *bytes, size_t n)
 }
 
 /* The exit code that reading it gives; 0: it is fine. */
-static int read_all(const char *path)
-{
+static int read_all(const char *path) {
     float w[6], b[2];
     dt_arrays a = two_arrays();
     dt_named_array into[2] = {a.array[0], a.array[1]};
@@ -60,7 +56,8 @@ static int read_all(const char *path)
 
 /* ---- headers that lie ---- */
 
-#define TENSOR(offsets) "{\"dense/bias\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":" offsets "}}"
+#define TENSOR(offsets)                                                                            \
+    "{\"dense/bias\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":" offsets "}}"
 static const struct lie {
     const char *what;
     uint64_t length; /* of the header, as told; 0: the true one */
@@ -73,7 +70,10 @@ static const struct lie {
     {"a length of 2^64 - 1", UINT64_MAX, TENSOR("[0,8]"), 8},
     {"no JSON", 0, "{\"dense/bias\":", 8},
     {"a list", 0, "[]", 0},
-    {"a key twice", 0, "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8},
+    {"a key twice", 0,
+     "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},\"a\":{\"dtype\":\"F32\","
+     "\"shape\":[2],\"data_offsets\":[0,8]}}",
+     8},
     {"an end before the beginning", 0, TENSOR("[8,0]"), 8},
     {"an end beyond the file", 0, TENSOR("[0,16]"), 8},
     {"offsets that are negative", 0, TENSOR("[-8,0]"), 8},
@@ -81,17 +81,25 @@ static const struct lie {
     {"offsets that are no integers", 0, TENSOR("[0,8.0]"), 8},
     {"bytes of nobody", 0, TENSOR("[0,8]"), 12},
     {"a gap", 0, TENSOR("[4,12]"), 12},
-    {"two tensors in one place", 0, "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]}}", 12},
-    {"a shape that overflows", 0, "{\"a\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,8]}}", 8},
-    {"a shape that is negative", 0, "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", 8},
-    {"nine dimensions", 0, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[0,8]}}", 8},
+    {"two tensors in one place", 0,
+     "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},\"b\":{\"dtype\":\"F32\","
+     "\"shape\":[2],\"data_offsets\":[4,12]}}",
+     12},
+    {"a shape that overflows", 0,
+     "{\"a\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,8]}}", 8},
+    {"a shape that is negative", 0,
+     "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", 8},
+    {"nine dimensions", 0,
+     "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[0,8]}}", 8},
     {"a dtype of nobody", 0, "{\"a\":{\"dtype\":\"F33\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8},
-    {"metadata that are no strings", 0, "{\"__metadata__\":{\"a\":1},\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8},
-    {"a name that is a path", 0, "{\"../../x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8},
+    {"metadata that are no strings", 0,
+     "{\"__metadata__\":{\"a\":1},\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
+     8},
+    {"a name that is a path", 0,
+     "{\"../../x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8},
 };
 
-static void test_headers_that_lie(void **state)
-{
+static void test_headers_that_lie(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         char bytes[2048] = {0};
@@ -100,16 +108,14 @@ static void test_headers_that_lie(void **state)
         memcpy(bytes + 8, lies[i].header, n);
         write_bytes(DIRECTORY "/lie.safetensors", bytes, 8 + n + lies[i].data);
         int code = read_all(DIRECTORY "/lie.safetensors");
-        if (code != 65)
-            print_error("%s: exit code %d\n", lies[i].what, code);
+        if (code != 65) print_error("%s: exit code %d\n", lies[i].what, code);
         assert_int_equal(code, 65);
     }
 }
 
 /* ---- every length, every byte ---- */
 
-static void damage(const char *path)
-{
+static void damage(const char *path) {
     dt_str whole = {0};
     const char *bad = DIRECTORY "/bad";
     must(dt_file_read(path, 1 << 20, &whole));
@@ -132,8 +138,7 @@ static void damage(const char *path)
 }
 
 /* A safetensors file has no checksum of its own: other bits in its data are other weights. */
-static void test_safetensors(void **state)
-{
+static void test_safetensors(void **state) {
     dt_arrays a = two_arrays();
     (void)state;
     must(dt_safetensors_export(DIRECTORY "/a.safetensors", &a, NULL, 0));
@@ -141,23 +146,20 @@ static void test_safetensors(void **state)
 }
 
 /* A ZIP archive has dates and versions that mean nothing; what is read has a checksum. */
-static void test_npz(void **state)
-{
+static void test_npz(void **state) {
     dt_arrays a = two_arrays();
     (void)state;
     must(dt_npz_write(DIRECTORY "/a.npz", &a));
     damage(DIRECTORY "/a.npz");
 }
 
-static int set_up(void **state)
-{
+static int set_up(void **state) {
     (void)state;
     must(dt_dir_make(DIRECTORY));
     return 0;
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_headers_that_lie),
         cmocka_unit_test(test_safetensors),

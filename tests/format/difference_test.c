@@ -8,15 +8,16 @@
 
 #include "kit.h"
 
-#define JOB(seed, rate, units, strategy, dir)                                                                                       \
-    "{\"version\": 1, \"name\": \"a\", \"seed\": " seed ", \"strategy\": " strategy ", \"model\": {\"layers\": [{\"Flatten\": {}}, " \
-    "{\"Dense\": {\"units\": " units "}}]}, \"compile\": {\"optimizer\": {\"SGD\": {\"learning_rate\": " rate "}}}, "             \
+#define JOB(seed, rate, units, strategy, dir)                                                      \
+    "{\"version\": 1, \"name\": \"a\", \"seed\": " seed ", \"strategy\": " strategy                \
+    ", \"model\": {\"layers\": [{\"Flatten\": {}}, "                                               \
+    "{\"Dense\": {\"units\": " units                                                               \
+    "}}]}, \"compile\": {\"optimizer\": {\"SGD\": {\"learning_rate\": " rate "}}}, "               \
     "\"output\": {\"dir\": \"" dir "\"}}"
 
 static const char saved[] = JOB("42", "0.1", "128", "{\"type\": \"mirrored\"}", "runs/a");
 
-static void test_the_first_difference_is_named(void **state)
-{
+static void test_the_first_difference_is_named(void **state) {
     (void)state;
     static const struct {
         const char *saved, *now, *key;
@@ -25,10 +26,14 @@ static void test_the_first_difference_is_named(void **state)
         {saved, JOB("42", "0.1", "128", "{\"type\": \"tpu\", \"x\": [1]}", "runs/b"), NULL},
         {saved, JOB("42.0", "1e-1", "128.0", "null", "runs/a"), NULL},
         {saved, JOB("43", "0.1", "128", "{\"type\": \"mirrored\"}", "runs/a"), "seed"},
-        {saved, JOB("42", "0.2", "128", "{\"type\": \"mirrored\"}", "runs/a"), "compile.optimizer.SGD.learning_rate"},
-        {saved, JOB("42", "0.1", "64", "{\"type\": \"mirrored\"}", "runs/a"), "model.layers[1].Dense.units"},
-        {saved, JOB("42", "\"0.1\"", "128", "{\"type\": \"mirrored\"}", "runs/a"), "compile.optimizer.SGD.learning_rate"},
-        {"{\"fit\": 1, \"backend\": 2, \"name\": 1, \"checkpoint\": 1, \"partition\": 4}", "{\"fit\": 2, \"name\": 3}", NULL},
+        {saved, JOB("42", "0.2", "128", "{\"type\": \"mirrored\"}", "runs/a"),
+         "compile.optimizer.SGD.learning_rate"},
+        {saved, JOB("42", "0.1", "64", "{\"type\": \"mirrored\"}", "runs/a"),
+         "model.layers[1].Dense.units"},
+        {saved, JOB("42", "\"0.1\"", "128", "{\"type\": \"mirrored\"}", "runs/a"),
+         "compile.optimizer.SGD.learning_rate"},
+        {"{\"fit\": 1, \"backend\": 2, \"name\": 1, \"checkpoint\": 1, \"partition\": 4}",
+         "{\"fit\": 2, \"name\": 3}", NULL},
         {"{\"let\": {\"r\": 1}, \"a\": 1}", "{\"let\": {\"r\": 2}, \"a\": 2}", "a"},
         {"{\"let\": {\"r\": 1}}", "{}", NULL},
         {"{\"a\": {\"fit\": 1}}", "{\"a\": {\"fit\": 2}}", "a.fit"}, /* free at the top only */
@@ -48,16 +53,13 @@ static void test_the_first_difference_is_named(void **state)
     dt_arena *arena = dt_arena_create();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *key = dt_job_difference(arena, rows[i].saved, rows[i].now);
-        if (!key || !rows[i].key)
-            assert_ptr_equal(key, rows[i].key);
-        else
-            assert_string_equal(key, rows[i].key);
+        if (!key || !rows[i].key) assert_ptr_equal(key, rows[i].key);
+        else assert_string_equal(key, rows[i].key);
     }
     dt_arena_destroy(arena);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_first_difference_is_named)};
     return cmocka_run_group_tests_name("format/difference", tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows that `predict` writes are read back as the same numbers by the format that their first bytes tell: CSV, NPY, NPZ and JSON lines, of
- * random outputs, types, shapes and batches. A failure names its seed.
+ * Rows that `predict` writes are read back as the same numbers by the format that their first bytes
+ * tell: CSV, NPY, NPZ and JSON lines, of random outputs, types, shapes and batches. A failure names
+ * its seed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,12 +24,12 @@
 enum { SEEDS = 100, MOST_OUTPUTS = 3, MOST_ROWS = 200 };
 
 static uint64_t seed; /* of the case at hand */
-#define CHECK(ok, what, ...) do { if (!(ok)) fail_msg("seed %llu: " what, (unsigned long long)seed, __VA_ARGS__); } while (0)
+#define CHECK(ok, what, ...)                                                                       \
+    do {                                                                                           \
+        if (!(ok)) fail_msg("seed %llu: " what, (unsigned long long)seed, __VA_ARGS__);            \
+    } while (0)
 
-static void ok(dt_status *s)
-{
-    CHECK(!s, "%s", dt_status_text(s));
-}
+static void ok(dt_status *s) { CHECK(!s, "%s", dt_status_text(s)); }
 
 typedef struct outputs {
     int n;
@@ -38,35 +39,33 @@ typedef struct outputs {
 } outputs;
 
 /* Any bits that are a finite number. */
-static void draw_values(dt_random *r, const dt_type *t, char *out)
-{
+static void draw_values(dt_random *r, const dt_type *t, char *out) {
     for (int64_t i = 0; i < dt_type_elements(t); i++) {
         const uint32_t bits[2] = {dt_random_u32(r), dt_random_u32(r)};
         float f;
         double x;
         memcpy(&f, bits, sizeof f);
         memcpy(&x, bits, sizeof x);
-        if (t->dtype == DT_FLOAT32)
-            ((float *)out)[i] = isfinite(f) ? f : -0.0F;
-        else
-            ((double *)out)[i] = isfinite(x) ? x : -0.0;
+        if (t->dtype == DT_FLOAT32) ((float *)out)[i] = isfinite(f) ? f : -0.0F;
+        else ((double *)out)[i] = isfinite(x) ? x : -0.0;
     }
 }
 
-static void draw_outputs(dt_random *r, bool one, outputs *x)
-{
-    *x = (outputs){.n = one ? 1 : 1 + (int)dt_random_below(r, MOST_OUTPUTS), .rows = 1 + dt_random_below(r, MOST_ROWS)};
+static void draw_outputs(dt_random *r, bool one, outputs *x) {
+    *x = (outputs){.n = one ? 1 : 1 + (int)dt_random_below(r, MOST_OUTPUTS),
+                   .rows = 1 + dt_random_below(r, MOST_ROWS)};
     for (int o = 0; o < x->n; o++) {
         const int64_t dim[3] = {x->rows, 1 + dt_random_below(r, 4), 1 + dt_random_below(r, 3)};
-        const dt_type t = dt_type_of(dt_random_below(r, 2) ? DT_FLOAT32 : DT_FLOAT64, 2 + (int)dt_random_below(r, 2), dim);
-        snprintf(x->name[o], sizeof x->name[o], "%s%d", dt_random_below(r, 2) ? "out" : "\xc3\xa9 \"", o);
+        const dt_type t = dt_type_of(dt_random_below(r, 2) ? DT_FLOAT32 : DT_FLOAT64,
+                                     2 + (int)dt_random_below(r, 2), dim);
+        snprintf(x->name[o], sizeof x->name[o], "%s%d",
+                 dt_random_below(r, 2) ? "out" : "\xc3\xa9 \"", o);
         ok(dt_tensor_new(&x->all[o], &t));
         draw_values(r, &t, (char *)x->all[o]->data);
     }
 }
 
-static void put_rows(const outputs *x, int64_t first, int64_t n, dt_row_writer *w)
-{
+static void put_rows(const outputs *x, int64_t first, int64_t n, dt_row_writer *w) {
     const char *names[MOST_OUTPUTS];
     dt_tensor *part[MOST_OUTPUTS];
     for (int o = 0; o < x->n; o++) {
@@ -77,14 +76,17 @@ static void put_rows(const outputs *x, int64_t first, int64_t n, dt_row_writer *
         ok(dt_tensor_new(&part[o], &t));
         memcpy(part[o]->data, (const char *)x->all[o]->data + first * row, (size_t)(n * row));
     }
-    ok(dt_row_writer_put(&(dt_predicted_rows){.first = first, .n_rows = n, .of = x->rows, .n_outputs = x->n, .names = names,
-                                              .values = (const dt_tensor *const *)part}, w));
-    for (int o = 0; o < x->n; o++)
-        dt_tensor_unref(part[o]);
+    ok(dt_row_writer_put(&(dt_predicted_rows){.first = first,
+                                              .n_rows = n,
+                                              .of = x->rows,
+                                              .n_outputs = x->n,
+                                              .names = names,
+                                              .values = (const dt_tensor *const *)part},
+                         w));
+    for (int o = 0; o < x->n; o++) dt_tensor_unref(part[o]);
 }
 
-static void write_outputs(dt_random *r, const outputs *x, const char *path)
-{
+static void write_outputs(dt_random *r, const outputs *x, const char *path) {
     dt_row_writer *w = NULL;
     int64_t written;
     ok(dt_row_writer_open(&w, &(dt_row_writer_options){.path = path}));
@@ -94,21 +96,23 @@ static void write_outputs(dt_random *r, const outputs *x, const char *path)
         put_rows(x, at, n, w);
     }
     ok(dt_row_writer_finish(w, &written));
-    CHECK(written == x->rows, "%s: %lld rows written, of %lld", path, (long long)written, (long long)x->rows);
+    CHECK(written == x->rows, "%s: %lld rows written, of %lld", path, (long long)written,
+          (long long)x->rows);
     dt_row_writer_unref(w);
 }
 
-static void read_outputs(const outputs *x, const dt_format *kind, const char *path)
-{
+static void read_outputs(const outputs *x, const dt_format *kind, const char *path) {
     unsigned char first[DT_PEEK];
     int64_t n, bytes[MOST_OUTPUTS];
     void *state, *row[MOST_OUTPUTS];
     bool more = true;
-    dt_row_source s = {.arena = dt_arena_create(), .path = path, .format = "none", .n = x->n, .count = -1};
+    dt_row_source s = {
+        .arena = dt_arena_create(), .path = path, .format = "none", .n = x->n, .count = -1};
     s.element = dt_arena_array(s.arena, dt_stored, x->n);
     for (int o = 0; o < x->n; o++) {
         const dt_type *t = &x->all[o]->type;
-        s.element[o] = (dt_stored){.name = x->name[o], .type = dt_type_of(t->dtype, t->rank - 1, t->dim + 1)};
+        s.element[o] =
+            (dt_stored){.name = x->name[o], .type = dt_type_of(t->dtype, t->rank - 1, t->dim + 1)};
         bytes[o] = dt_type_bytes(&s.element[o].type);
         row[o] = dt_arena_alloc(s.arena, (size_t)bytes[o]);
     }
@@ -119,8 +123,9 @@ static void read_outputs(const outputs *x, const dt_format *kind, const char *pa
     for (; more; s.row += more) {
         ok(kind->next(&s, state, row, &more));
         for (int o = 0; o < x->n && more; o++)
-            CHECK(memcmp(row[o], (const char *)x->all[o]->data + s.row * bytes[o], (size_t)bytes[o]) == 0, "%s: row %lld of output %d is another",
-                  path, (long long)s.row, o);
+            CHECK(memcmp(row[o], (const char *)x->all[o]->data + s.row * bytes[o],
+                         (size_t)bytes[o]) == 0,
+                  "%s: row %lld of output %d is another", path, (long long)s.row, o);
     }
     CHECK(s.row == x->rows, "%s: %lld rows of %lld", path, (long long)s.row, (long long)x->rows);
     kind->close(state);
@@ -128,12 +133,14 @@ static void read_outputs(const outputs *x, const dt_format *kind, const char *pa
     dt_arena_destroy(s.arena);
 }
 
-static void test_rows_are_read_back(void **state)
-{
+static void test_rows_are_read_back(void **state) {
     static const struct {
         const dt_format *kind;
         const char *path;
-    } kinds[] = {{&dt_format_csv, HERE "/y.csv"}, {&dt_format_npy, HERE "/y.npy"}, {&dt_format_npz, HERE "/y.npz"}, {&dt_format_jsonl, HERE "/y.jsonl"}};
+    } kinds[] = {{&dt_format_csv, HERE "/y.csv"},
+                 {&dt_format_npy, HERE "/y.npy"},
+                 {&dt_format_npz, HERE "/y.npz"},
+                 {&dt_format_jsonl, HERE "/y.jsonl"}};
     (void)state;
     print_message("seeds 1 to %d\n", SEEDS);
     ok(dt_dir_make(HERE));
@@ -144,13 +151,11 @@ static void test_rows_are_read_back(void **state)
             draw_outputs(&r, kinds[k].kind->one_array, &x);
             write_outputs(&r, &x, kinds[k].path);
             read_outputs(&x, kinds[k].kind, kinds[k].path);
-            for (int o = 0; o < x.n; o++)
-                dt_tensor_unref(x.all[o]);
+            for (int o = 0; o < x.n; o++) dt_tensor_unref(x.all[o]);
         }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_read_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

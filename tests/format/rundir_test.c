@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The run directory: one job at a time, and what would stop a checkpoint is found before the first step. */
+/* The run directory: one job at a time, and what would stop a checkpoint is found before the first
+ * step. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,23 +20,20 @@
 
 enum { RACERS = 20, HELD_BYTES = 512 << 20 };
 
-static int set_up(void **state)
-{
+static int set_up(void **state) {
     (void)state;
     umask(022);
     fresh(DIR_);
     return 0;
 }
 
-static mode_t mode_of(const char *path)
-{
+static mode_t mode_of(const char *path) {
     struct stat st;
     assert_int_equal(lstat(path, &st), 0);
     return st.st_mode & 07777;
 }
 
-static dt_status *open_and_close(const char *path, int64_t checkpoint_bytes)
-{
+static dt_status *open_and_close(const char *path, int64_t checkpoint_bytes) {
     dt_run_dir r;
     dt_status *s = dt_run_dir_open(&r, path, checkpoint_bytes);
     dt_run_dir_close(&r);
@@ -44,8 +42,7 @@ static dt_status *open_and_close(const char *path, int64_t checkpoint_bytes)
 
 /* ---- what is there afterwards ---- */
 
-static void test_directories_are_made_and_nothing_else_is_left(void **state)
-{
+static void test_directories_are_made_and_nothing_else_is_left(void **state) {
     (void)state;
     dt_run_dir r;
     umask(0); /* F29 */
@@ -54,8 +51,10 @@ static void test_directories_are_made_and_nothing_else_is_left(void **state)
     assert_int_equal(mode_of(r.path), 0755);
     assert_int_equal(mode_of(DIR_ "/a/b/run/ckpt"), 0755);
     assert_int_equal(mode_of(DIR_ "/a/b/run/.lock"), 0644);
-    assert_int_equal(system("test \"$(ls -A " DIR_ "/a/b/run " DIR_ "/a/b/run/ckpt | tr '\\n' ' ')\" = "
-                            "'" DIR_ "/a/b/run: .lock ckpt  " DIR_ "/a/b/run/ckpt: '"), 0);
+    assert_int_equal(system("test \"$(ls -A " DIR_ "/a/b/run " DIR_
+                            "/a/b/run/ckpt | tr '\\n' ' ')\" = "
+                            "'" DIR_ "/a/b/run: .lock ckpt  " DIR_ "/a/b/run/ckpt: '"),
+                     0);
     dt_run_dir_close(&r);
     dt_run_dir_close(&r); /* takes a closed one */
     dt_run_dir zero = {0};
@@ -64,8 +63,7 @@ static void test_directories_are_made_and_nothing_else_is_left(void **state)
     assert_ok(open_and_close(DIR_ "/a/b/run", 1000));
 }
 
-static void test_the_text_names_the_holder(void **state)
-{
+static void test_the_text_names_the_holder(void **state) {
     (void)state;
     dt_run_dir r;
     dt_str text = {0};
@@ -83,8 +81,7 @@ static void test_the_text_names_the_holder(void **state)
 
 /* ---- refusals ---- */
 
-static void test_places_that_cannot_be_written_are_refused(void **state)
-{
+static void test_places_that_cannot_be_written_are_refused(void **state) {
     (void)state;
     assert_ok(dt_dir_make(RUN));
     write_file(DIR_ "/file", "", 0);
@@ -98,12 +95,12 @@ static void test_places_that_cannot_be_written_are_refused(void **state)
     const struct {
         const char *path, *text;
     } rows[] = {
-        {"/proc/nope/ckpt", "/proc/nope"},                     /* F05 */
-        {DIR_ "/file", "exists and is not a directory"},       /* F06 */
-        {RUN, RUN "/ckpt: exists and is not a directory"},     /* F06 */
-        {DIR_ "/link", "ckpt: is a symbolic link"},            /* F16 */
-        {DIR_ "/locklink", ".lock: is a symbolic link"},       /* F16 */
-        {longer, "file name too long"},                        /* K27 */
+        {"/proc/nope/ckpt", "/proc/nope"},                 /* F05 */
+        {DIR_ "/file", "exists and is not a directory"},   /* F06 */
+        {RUN, RUN "/ckpt: exists and is not a directory"}, /* F06 */
+        {DIR_ "/link", "ckpt: is a symbolic link"},        /* F16 */
+        {DIR_ "/locklink", ".lock: is a symbolic link"},   /* F16 */
+        {longer, "file name too long"},                    /* K27 */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_status *s = open_and_close(rows[i].path, 1000);
@@ -112,8 +109,7 @@ static void test_places_that_cannot_be_written_are_refused(void **state)
     }
 }
 
-static void test_world_writable_needs_the_sticky_bit(void **state)
-{
+static void test_world_writable_needs_the_sticky_bit(void **state) {
     (void)state;
     assert_ok(open_and_close(RUN, 1000));
     assert_int_equal(chmod(RUN, 0777), 0);
@@ -126,8 +122,7 @@ static void test_world_writable_needs_the_sticky_bit(void **state)
     assert_fails(open_and_close(RUN, 1000), DT_E_PERMISSION, RUN "/ckpt: is world-writable");
 }
 
-static void test_too_little_space_is_found_first(void **state)
-{
+static void test_too_little_space_is_found_first(void **state) {
     (void)state;
     dt_status *s = open_and_close(RUN, INT64_MAX);
     assert_int_equal(dt_status_code(s), 74);
@@ -137,8 +132,7 @@ static void test_too_little_space_is_found_first(void **state)
 }
 
 /* F26: the probe is larger than the limit. */
-static void test_a_limit_on_file_sizes_is_found_first(void **state)
-{
+static void test_a_limit_on_file_sizes_is_found_first(void **state) {
     (void)state;
     pid_t child = fork();
     if (child == 0) {
@@ -154,9 +148,9 @@ static void test_a_limit_on_file_sizes_is_found_first(void **state)
 
 /* ---- the lock ---- */
 
-/* A child that holds the directory, and `bytes` of memory, until it is killed; returns when it has both. */
-static pid_t hold_with_memory(size_t bytes)
-{
+/* A child that holds the directory, and `bytes` of memory, until it is killed; returns when it has
+ * both. */
+static pid_t hold_with_memory(size_t bytes) {
     int ends[2];
     char ready = 0;
     assert_int_equal(pipe(ends), 0);
@@ -164,10 +158,11 @@ static pid_t hold_with_memory(size_t bytes)
     if (child == 0) {
         dt_run_dir r;
         ready = dt_run_dir_open(&r, RUN, 1000) ? 'n' : 'y';
-        void *memory = bytes ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) : NULL;
+        void *memory = bytes ? mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0)
+                             : NULL;
         ready = memory == MAP_FAILED ? 'n' : ready;
-        if (write(ends[1], &ready, 1) == 1)
-            pause();
+        if (write(ends[1], &ready, 1) == 1) pause();
         _exit(1);
     }
     assert_int_equal(read(ends[0], &ready, 1), 1);
@@ -177,19 +172,14 @@ static pid_t hold_with_memory(size_t bytes)
     return child;
 }
 
-static pid_t hold_in_child(void)
-{
-    return hold_with_memory(0);
-}
+static pid_t hold_in_child(void) { return hold_with_memory(0); }
 
-static void end_child(pid_t child)
-{
+static void end_child(pid_t child) {
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(wait_for(child), -1);
 }
 
-static void test_a_second_job_is_refused_within_a_second(void **state)
-{
+static void test_a_second_job_is_refused_within_a_second(void **state) {
     (void)state;
     char text[400], host[256] = "";
     pid_t child = hold_in_child();
@@ -203,20 +193,18 @@ static void test_a_second_job_is_refused_within_a_second(void **state)
     end_child(child);
 }
 
-static void test_the_lock_of_a_killed_job_is_free(void **state)
-{
+static void test_the_lock_of_a_killed_job_is_free(void **state) {
     (void)state;
     dt_run_dir r;
-    for (int i = 0; i < 3; i++)
-        end_child(hold_in_child());
+    for (int i = 0; i < 3; i++) end_child(hold_in_child());
     assert_ok(dt_run_dir_open(&r, RUN, 1000));
     assert_fails(open_and_close(RUN, 1000), DT_E_IN_USE, "in use by pid"); /* by ourselves */
     dt_run_dir_close(&r);
 }
 
-/* A supervisor that starts the next run at once need not wait for the kernel to free the memory of the last. */
-static void test_the_lock_of_a_job_that_is_ending_is_waited_for(void **state)
-{
+/* A supervisor that starts the next run at once need not wait for the kernel to free the memory of
+ * the last. */
+static void test_the_lock_of_a_job_that_is_ending_is_waited_for(void **state) {
     (void)state;
     for (int i = 0; i < 5; i++) {
         pid_t child = hold_with_memory(HELD_BYTES);
@@ -227,10 +215,10 @@ static void test_the_lock_of_a_job_that_is_ending_is_waited_for(void **state)
 }
 
 /* Whatever the text says: the lock decides. */
-static void test_texts_that_name_nobody_are_survived(void **state)
-{
+static void test_texts_that_name_nobody_are_survived(void **state) {
     (void)state;
-    static const char *const texts[] = {"", "pid", "pid -5 on x since y\nboot z\n", "\x1b[2J\n\n", "pid 1 on"};
+    static const char *const texts[] = {"", "pid", "pid -5 on x since y\nboot z\n", "\x1b[2J\n\n",
+                                        "pid 1 on"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         fresh(RUN);
         write_file(RUN "/.lock", texts[i], strlen(texts[i]));
@@ -243,24 +231,20 @@ static void test_texts_that_name_nobody_are_survived(void **state)
     }
 }
 
-/* A racer waits for the start, tries, and tells: "won" and its pid, or the message. The winner holds on until `stop` closes. */
-static _Noreturn void race(int go, int tell, int stop)
-{
+/* A racer waits for the start, tries, and tells: "won" and its pid, or the message. The winner
+ * holds on until `stop` closes. */
+static _Noreturn void race(int go, int tell, int stop) {
     dt_run_dir r;
     char c, text[256] = "";
-    if (read(go, &c, 1) != 0)
-        _exit(1);
+    if (read(go, &c, 1) != 0) _exit(1);
     dt_status *s = dt_run_dir_open(&r, RUN, 1000);
     snprintf(text, sizeof text - 1, "%s %d", s ? dt_status_text(s) : "won", s ? 0 : (int)getpid());
-    if (write(tell, text, sizeof text) != sizeof text)
-        _exit(1);
-    if (!s && read(stop, &c, 1) != 0)
-        _exit(1);
+    if (write(tell, text, sizeof text) != sizeof text) _exit(1);
+    if (!s && read(stop, &c, 1) != 0) _exit(1);
     _exit(dt_status_code(s));
 }
 
-static void start_racers(pid_t child[RACERS], int go[2], int tell[2], int stop[2])
-{
+static void start_racers(pid_t child[RACERS], int go[2], int tell[2], int stop[2]) {
     assert_int_equal(pipe(go), 0);
     assert_int_equal(pipe(tell), 0);
     assert_int_equal(pipe(stop), 0);
@@ -277,8 +261,7 @@ static void start_racers(pid_t child[RACERS], int go[2], int tell[2], int stop[2
 }
 
 /* Over the text of a killed holder, which must not be named. */
-static void test_of_racing_starts_exactly_one_wins(void **state)
-{
+static void test_of_racing_starts_exactly_one_wins(void **state) {
     (void)state;
     pid_t child[RACERS];
     char text[RACERS][256], winner[32] = "";
@@ -303,8 +286,7 @@ static void test_of_racing_starts_exactly_one_wins(void **state)
     close(tell[0]);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_directories_are_made_and_nothing_else_is_left, set_up),
         cmocka_unit_test_setup(test_the_text_names_the_holder, set_up),

@@ -17,15 +17,13 @@
 #define M "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define O "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 
-static int set_up(void **state)
-{
+static int set_up(void **state) {
     (void)state;
     fresh(DIR_);
     return 0;
 }
 
-static void write_state(const dt_state_file *s)
-{
+static void write_state(const dt_state_file *s) {
     dt_str text = {0};
     dt_digest model = {M}, optimizer = {O};
     dt_state_print(s, &model, &optimizer, &text);
@@ -34,8 +32,7 @@ static void write_state(const dt_state_file *s)
 }
 
 /* Writes the members with a checksum that is right. */
-static void write_members(const char *members)
-{
+static void write_members(const char *members) {
     dt_str text = {0};
     dt_str_puts(&text, members);
     dt_digest sum = dt_sha256_of(text.data, text.size);
@@ -44,40 +41,39 @@ static void write_members(const char *members)
     dt_str_release(&text);
 }
 
-static dt_status *load(dt_state_read *r)
-{
+static dt_status *load(dt_state_read *r) {
     *r = (dt_state_read){.arena = dt_arena_create(), .path = DIR_};
     return dt_state_load(r);
 }
 
-static dt_status *load_only(void)
-{
+static dt_status *load_only(void) {
     dt_state_read r;
     dt_status *s = load(&r);
     dt_arena_destroy(r.arena);
     return s;
 }
 
-static void test_the_text_is_the_documented_one(void **state)
-{
+static void test_the_text_is_the_documented_one(void **state) {
     (void)state;
     dt_state_file s = toy_state(295);
     dt_str text = {0};
     write_state(&s);
     assert_ok(dt_file_read(PATH, 1 << 20, &text));
-    assert_string_equal(text.data,
-                        "{\"format\": 1, \"generation\": 0, \"step\": 295, \"epoch\": 29, \"epoch_step\": 5, \"finished\": false, \"seed\": \"42\", "
-                        "\"wall_s\": 1.5, \"sums\": [295, 0.1], \"files\": {\"model.safetensors\": \"" M "\", "
-                        "\"optimizer.safetensors\": \"" O "\"}, \"weights_sha256\": \"8c1e\", \"kernels\": \"openblas test\", "
-                        "\"job_sha256\": \"3f9c\", \"job\": \"{\\\"version\\\": 1, \\\"seed\\\": 42}\", "
-                        "\"sha256\": \"c8127094763b687e7c98136b4b2f57d409689e768a69925cf72d2f6c6c1755a7\"}\n");
+    assert_string_equal(
+        text.data,
+        "{\"format\": 1, \"generation\": 0, \"step\": 295, \"epoch\": 29, \"epoch_step\": 5, "
+        "\"finished\": false, \"seed\": \"42\", "
+        "\"wall_s\": 1.5, \"sums\": [295, 0.1], \"files\": {\"model.safetensors\": \"" M "\", "
+        "\"optimizer.safetensors\": \"" O
+        "\"}, \"weights_sha256\": \"8c1e\", \"kernels\": \"openblas test\", "
+        "\"job_sha256\": \"3f9c\", \"job\": \"{\\\"version\\\": 1, \\\"seed\\\": 42}\", "
+        "\"sha256\": \"c8127094763b687e7c98136b4b2f57d409689e768a69925cf72d2f6c6c1755a7\"}\n");
     dt_str_release(&text);
 }
 
 enum { SUMS = 64 };
 
-static void test_every_field_comes_back(void **state)
-{
+static void test_every_field_comes_back(void **state) {
     (void)state;
     dt_state_read r;
     double sum[SUMS];
@@ -90,9 +86,10 @@ static void test_every_field_comes_back(void **state)
     s.job = "{\"name\": \"k\xc3\xa4se \\u0001 \\\"q\\\"\"}\n";
     s.n_sums = SUMS;
     s.wall_s = 1.0 / 3;
-    static const double hard[] = {0, 1, -1, 0.1, 1e300, DBL_MIN, DBL_MAX, DBL_TRUE_MIN, 9007199254740993.0, 9.3e18, 1.0 / 3, -2.5e-310};
-    for (int i = 0; i < SUMS; i++)
-        s.sum[i] = hard[i % 12] * (1 + i / 12);
+    static const double hard[] = {
+        0,      1,       -1,       0.1, 1e300, DBL_MIN, DBL_MAX, DBL_TRUE_MIN, 9007199254740993.0,
+        9.3e18, 1.0 / 3, -2.5e-310};
+    for (int i = 0; i < SUMS; i++) s.sum[i] = hard[i % 12] * (1 + i / 12);
     s.sum[6] = DBL_MAX;
     s.sum[18] = s.sum[30] = s.sum[42] = s.sum[54] = NAN; /* more than the largest: null in JSON */
     write_state(&s);
@@ -116,8 +113,7 @@ static void test_every_field_comes_back(void **state)
     dt_arena_destroy(r.arena);
 }
 
-static void test_sums_of_random_bits_come_back(void **state)
-{
+static void test_sums_of_random_bits_come_back(void **state) {
     (void)state;
     uint64_t seed = (uint64_t)dt_now_ns();
     dt_random random = dt_random_stream(seed, "state_test", 0);
@@ -128,8 +124,7 @@ static void test_sums_of_random_bits_come_back(void **state)
         dt_state_file s = toy_state(round);
         s.sum = sum;
         s.n_sums = SUMS;
-        for (int i = 0; i < SUMS; i++)
-            do {
+        for (int i = 0; i < SUMS; i++) do {
                 uint64_t bits = (uint64_t)dt_random_u32(&random) << 32 | dt_random_u32(&random);
                 memcpy(&s.sum[i], &bits, sizeof bits);
             } while (!isfinite(s.sum[i]));
@@ -140,8 +135,7 @@ static void test_sums_of_random_bits_come_back(void **state)
     }
 }
 
-static void test_no_changed_byte_and_no_cut_passes(void **state)
-{
+static void test_no_changed_byte_and_no_cut_passes(void **state) {
     (void)state;
     struct stat st;
     dt_state_file s = toy_state(295);
@@ -162,8 +156,7 @@ static void test_no_changed_byte_and_no_cut_passes(void **state)
     }
 }
 
-static void test_what_is_added_does_not_pass(void **state)
-{
+static void test_what_is_added_does_not_pass(void **state) {
     (void)state;
     dt_writer w;
     dt_state_file s = toy_state(295);
@@ -179,31 +172,48 @@ static void test_what_is_added_does_not_pass(void **state)
 #define STRINGS "\"weights_sha256\": null, \"kernels\": null, \"job_sha256\": null, \"job\": null"
 #define REST "\"finished\": true, \"wall_s\": 1, \"sums\": [1], \"seed\": \"1\""
 
-static void test_faults_are_named_even_under_a_right_checksum(void **state)
-{
+static void test_faults_are_named_even_under_a_right_checksum(void **state) {
     (void)state;
     static const struct {
         dt_error id;
         const char *members, *text;
     } rows[] = {
-        {DT_E_CHECKPOINT_VERSION, "{\"format\": 99, " FILES, ": format version 99; this dtrain reads 1"},
+        {DT_E_CHECKPOINT_VERSION, "{\"format\": 99, " FILES,
+         ": format version 99; this dtrain reads 1"},
         {DT_E_CHECKPOINT, "{\"format\": \"1\", " FILES, ": has no format version"},
-        {DT_E_CHECKPOINT, "{\"format\": 1, \"files\": {\"../../outside/x\": \"" M "\"}", ": '../../outside/x' leaves the checkpoint directory"},
-        {DT_E_CHECKPOINT, "{\"format\": 1, \"files\": {\"x.bin\": \"" M "\"}", ": 'x.bin' is not a file of a checkpoint"},
-        {DT_E_CHECKPOINT, "{\"format\": 1, \"files\": {\"model.safetensors\": \"AB\"}", ": has no checksum of 'model.safetensors'"},
-        {DT_E_CHECKPOINT, "{\"format\": 1, \"files\": [1]", ": has no checksum of 'model.safetensors'"},
+        {DT_E_CHECKPOINT, "{\"format\": 1, \"files\": {\"../../outside/x\": \"" M "\"}",
+         ": '../../outside/x' leaves the checkpoint directory"},
+        {DT_E_CHECKPOINT, "{\"format\": 1, \"files\": {\"x.bin\": \"" M "\"}",
+         ": 'x.bin' is not a file of a checkpoint"},
+        {DT_E_CHECKPOINT, "{\"format\": 1, \"files\": {\"model.safetensors\": \"AB\"}",
+         ": has no checksum of 'model.safetensors'"},
+        {DT_E_CHECKPOINT, "{\"format\": 1, \"files\": [1]",
+         ": has no checksum of 'model.safetensors'"},
         {DT_E_CHECKPOINT, "{\"format\": 1, \"format\": 1", ": key 'format' appears twice"},
         {DT_E_CHECKPOINT, "{\"format\": 1, " FILES, ": 'generation' must be a count"},
-        {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", \"generation\": 0, \"step\": -1", ": 'step' must be a count"},
-        {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", " COUNTS, ": 'weights_sha256' must be a string"},
-        {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS, ": 'finished' must be true or false"},
-        {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS ", \"finished\": true, \"seed\": \"-1\"", ": 'seed' must be a number"},
-        {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS ", \"finished\": true, \"seed\": \"18446744073709551616\"",
+        {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", \"generation\": 0, \"step\": -1",
+         ": 'step' must be a count"},
+        {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", " COUNTS,
+         ": 'weights_sha256' must be a string"},
+        {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS,
+         ": 'finished' must be true or false"},
+        {DT_E_CHECKPOINT,
+         "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS ", \"finished\": true, \"seed\": \"-1\"",
+         ": 'seed' must be a number"},
+        {DT_E_CHECKPOINT,
+         "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS
+         ", \"finished\": true, \"seed\": \"18446744073709551616\"",
          ": 'seed' is too large"},
-        {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS ", \"finished\": true, \"seed\": \"1\"", ": 'wall_s' must be a number"},
-        {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS ", \"finished\": true, \"seed\": \"1\", \"wall_s\": 1, \"sums\": 3",
+        {DT_E_CHECKPOINT,
+         "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS ", \"finished\": true, \"seed\": \"1\"",
+         ": 'wall_s' must be a number"},
+        {DT_E_CHECKPOINT,
+         "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS
+         ", \"finished\": true, \"seed\": \"1\", \"wall_s\": 1, \"sums\": 3",
          ": 'sums' must be a list of at most 1048576 numbers"},
-        {DT_E_CHECKPOINT, "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS ", \"finished\": true, \"seed\": \"1\", \"wall_s\": 1, \"sums\": [true]",
+        {DT_E_CHECKPOINT,
+         "{\"format\": 1, " FILES ", " COUNTS ", " STRINGS
+         ", \"finished\": true, \"seed\": \"1\", \"wall_s\": 1, \"sums\": [true]",
          ": 'sums' must be a number"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -214,8 +224,7 @@ static void test_faults_are_named_even_under_a_right_checksum(void **state)
     assert_ok(load_only());
 }
 
-static void test_other_files_are_refused(void **state)
-{
+static void test_other_files_are_refused(void **state) {
     (void)state;
     assert_fails(load_only(), DT_E_CHECKPOINT, PATH ": is missing");
     assert_int_equal(symlink("/etc/passwd", PATH), 0);
@@ -231,8 +240,7 @@ static void test_other_files_are_refused(void **state)
     assert_fails(load_only(), DT_E_TOO_LARGE, PATH ": larger than the limit of 64.0 MiB");
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_the_text_is_the_documented_one, set_up),
         cmocka_unit_test_setup(test_every_field_comes_back, set_up),

@@ -5,9 +5,9 @@
 #include "file/example.h"
 #include "fuzz.h"
 
-static void take(const dt_parsed_example *x, const char *name)
-{
-    static const dt_dtype dtypes[] = {DT_FLOAT32, DT_INT32, DT_INT64, DT_UINT8, DT_FLOAT64, DT_INT16, DT_INT8, DT_BOOL};
+static void take(const dt_parsed_example *x, const char *name) {
+    static const dt_dtype dtypes[] = {DT_FLOAT32, DT_INT32, DT_INT64, DT_UINT8,
+                                      DT_FLOAT64, DT_INT16, DT_INT8,  DT_BOOL};
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
         int64_t count;
         dt_status *s = dt_feature_values(x, name, dtypes[i], &count);
@@ -25,13 +25,13 @@ static void take(const dt_parsed_example *x, const char *name)
     }
 }
 
-FUZZ_TARGET(example)
-{
+FUZZ_TARGET(example) {
     dt_parsed_example x = {0};
     const char *why = "";
     if (dt_parsed_example_read(&x, data, size, &why)) {
         for (int i = 0; i < x.n && i < 8; i++)
-            FUZZ_CHECK(x.feature[i].size <= size && x.feature[i].name_size <= size, "a feature that is larger than its message");
+            FUZZ_CHECK(x.feature[i].size <= size && x.feature[i].name_size <= size,
+                       "a feature that is larger than its message");
         take(&x, "x");
         take(&x, "y");
     }

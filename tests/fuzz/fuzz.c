@@ -16,25 +16,29 @@
 #include "data/dataset.h"
 #include "data/identity.h"
 
-enum { MOST_BATCHES = 64, MOST_ALONE = 8, MOST_ADDED = 8, MOST_NAMES = 16, MOST_MAPPINGS = 16, CLASSES = 3 };
+enum {
+    MOST_BATCHES = 64,
+    MOST_ALONE = 8,
+    MOST_ADDED = 8,
+    MOST_NAMES = 16,
+    MOST_MAPPINGS = 16,
+    CLASSES = 3
+};
 
-_Noreturn void fuzz_fail(const char *file, int line, const char *what)
-{
+_Noreturn void fuzz_fail(const char *file, int line, const char *what) {
     fprintf(stderr, "%s:%d: %s\n", file, line, what);
     abort();
 }
 
-static void put(int fd, const void *bytes, size_t n)
-{
-    FUZZ_CHECK(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, bytes, n, 0) == (ssize_t)n, "no room for the input");
+static void put(int fd, const void *bytes, size_t n) {
+    FUZZ_CHECK(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, bytes, n, 0) == (ssize_t)n,
+               "no room for the input");
 }
 
-const char *fuzz_file(const void *bytes, size_t n)
-{
+const char *fuzz_file(const void *bytes, size_t n) {
     static int fd = -1;
     static char path[64];
-    if (fd < 0)
-        fd = memfd_create("input", 0);
+    if (fd < 0) fd = memfd_create("input", 0);
     put(fd, bytes, n);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     return path;
@@ -46,29 +50,23 @@ static char folder[64], added[MOST_ADDED][512];
 static int n_added;
 static pid_t owner; /* who removes it: not a child of who made it */
 
-static void empty_folder(void)
-{
-    while (n_added > 0)
-        unlink(added[--n_added]);
+static void empty_folder(void) {
+    while (n_added > 0) unlink(added[--n_added]);
 }
 
-static void remove_folder(void)
-{
-    if (owner != getpid())
-        return;
+static void remove_folder(void) {
+    if (owner != getpid()) return;
     empty_folder();
     rmdir(folder);
 }
 
-static void make_folder(char *path)
-{
+static void make_folder(char *path) {
     const char *memory = "/dev/shm/dtrain-fuzz-XXXXXX", *disk = "/tmp/dtrain-fuzz-XXXXXX";
     strcpy(path, access("/dev/shm", W_OK) == 0 ? memory : disk);
     FUZZ_CHECK(mkdtemp(path), "no folder for the input");
 }
 
-void fuzz_folder_add(const char *name, const void *bytes, size_t n)
-{
+void fuzz_folder_add(const char *name, const void *bytes, size_t n) {
     FUZZ_CHECK(n_added < MOST_ADDED, "too many files");
     char *path = added[n_added++];
     snprintf(path, sizeof *added, "%s/%s", folder, name);
@@ -77,8 +75,7 @@ void fuzz_folder_add(const char *name, const void *bytes, size_t n)
     close(fd);
 }
 
-const char *fuzz_folder(const char *name, const void *bytes, size_t n)
-{
+const char *fuzz_folder(const char *name, const void *bytes, size_t n) {
     if (owner != getpid()) {
         make_folder(folder);
         atexit(remove_folder);
@@ -95,33 +92,28 @@ const char *fuzz_folder(const char *name, const void *bytes, size_t n)
 static char tree[64];
 static pid_t tree_owner;
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
-{
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where) {
     (void)st;
     (void)kind;
     return where->level > 0 ? remove(path) : 0;
 }
 
-static void empty_tree(void)
-{
-    nftw(tree, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
+static void empty_tree(void) { nftw(tree, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
 
-static void remove_tree(void)
-{
-    if (tree_owner != getpid())
-        return;
+static void remove_tree(void) {
+    if (tree_owner != getpid()) return;
     empty_tree();
     rmdir(tree);
 }
 
 /* Below `tree`, folder by folder; a part that is "..", or too long for a name, ends it. */
-static void grow(char *name, const void *bytes, size_t n)
-{
+static void grow(char *name, const void *bytes, size_t n) {
     const bool folder_only = *name && name[strlen(name) - 1] == '/';
     char path[1024], *rest, *part = strtok_r(name, "/", &rest);
     size_t used = strlen(strcpy(path, tree));
-    for (char *next; part && strcmp(part, "..") != 0 && strlen(part) < 256 && used + strlen(part) + 2 < sizeof path; part = next) {
+    for (char *next; part && strcmp(part, "..") != 0 && strlen(part) < 256 &&
+                     used + strlen(part) + 2 < sizeof path;
+         part = next) {
         next = strtok_r(NULL, "/", &rest);
         used += (size_t)snprintf(path + used, sizeof path - used, "/%s", part);
         if (next || folder_only) {
@@ -129,14 +121,12 @@ static void grow(char *name, const void *bytes, size_t n)
             continue;
         }
         int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-        if (fd >= 0)
-            put(fd, bytes, n);
+        if (fd >= 0) put(fd, bytes, n);
         close(fd);
     }
 }
 
-const char *fuzz_tree(char *names, const void *bytes, size_t n)
-{
+const char *fuzz_tree(char *names, const void *bytes, size_t n) {
     char *rest;
     int left = MOST_NAMES;
     if (tree_owner != getpid()) {
@@ -145,51 +135,42 @@ const char *fuzz_tree(char *names, const void *bytes, size_t n)
         tree_owner = getpid();
     }
     empty_tree();
-    for (char *line = strtok_r(names, "\n", &rest); line && left > 0; line = strtok_r(NULL, "\n", &rest), left--)
+    for (char *line = strtok_r(names, "\n", &rest); line && left > 0;
+         line = strtok_r(NULL, "\n", &rest), left--)
         grow(line, bytes, n);
     return tree;
 }
 
 /* ---- strings ---- */
 
-char *fuzz_copy(const uint8_t *data, size_t size)
-{
+char *fuzz_copy(const uint8_t *data, size_t size) {
     static char *text;
     free(text);
     text = malloc(size + 1);
     FUZZ_CHECK(text, "no memory for the input");
-    if (size > 0)
-        memcpy(text, data, size);
+    if (size > 0) memcpy(text, data, size);
     text[size] = '\0';
     return text;
 }
 
-const char *fuzz_string(const uint8_t *data, size_t size)
-{
-    return fuzz_copy(data, size);
-}
+const char *fuzz_string(const uint8_t *data, size_t size) { return fuzz_copy(data, size); }
 
 /* ---- what is wrong with an error ---- */
 
-static bool is_documented(int code)
-{
+static bool is_documented(int code) {
     static const int codes[] = {64, 65, 66, 69, 71, 73, 74, 75, 76, 77, 78, 79, 80};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (codes[i] == code)
-            return true;
+        if (codes[i] == code) return true;
     return false;
 }
 
-static bool is_clean(const char *text)
-{
+static bool is_clean(const char *text) {
     for (; *text; text++)
-        if ((unsigned char)*text < ' ' && *text != '\n' && *text != '\t')
-            return false;
+        if ((unsigned char)*text < ' ' && *text != '\n' && *text != '\t') return false;
     return true;
 }
 
-void fuzz_done(dt_status *s)
-{
+void fuzz_done(dt_status *s) {
     char *text = dt_status_format(s);
     for (const dt_status *at = s; at; at = dt_status_next(at))
         FUZZ_CHECK(is_documented(dt_status_code(at)), text);
@@ -200,7 +181,8 @@ void fuzz_done(dt_status *s)
 
 /* ---- data sets ---- */
 
-/* What a job says of a data set, once for each text: the bytes are what changes. Some of the last ones are kept. */
+/* What a job says of a data set, once for each text: the bytes are what changes. Some of the last
+ * ones are kept. */
 typedef struct mapping {
     dt_str text;
     dt_arena *arena;
@@ -208,8 +190,7 @@ typedef struct mapping {
     dt_dataset_spec spec;
 } mapping;
 
-static dt_status *read_mapping(mapping *m)
-{
+static dt_status *read_mapping(mapping *m) {
     dt_tree *root;
     m->arena = dt_arena_create();
     m->source = (dt_source){.name = "dataset", .text = dt_str_text(&m->text), .size = m->text.size};
@@ -218,8 +199,7 @@ static dt_status *read_mapping(mapping *m)
 }
 
 /* NULL: it is wrong. The text is taken. */
-static const dt_dataset_spec *mapping_of(dt_str *text)
-{
+static const dt_dataset_spec *mapping_of(dt_str *text) {
     static mapping kept[MOST_MAPPINGS];
     static int oldest;
     for (int i = 0; i < MOST_MAPPINGS; i++)
@@ -241,21 +221,21 @@ static const dt_dataset_spec *mapping_of(dt_str *text)
     return good ? &m->spec : NULL;
 }
 
-static dt_status *read_batches(dt_dataset *d)
-{
+static dt_status *read_batches(dt_dataset *d) {
     dt_feed *feed = NULL;
     dt_batch batch = {.rows = 1};
-    DT_TRY(dt_feed_open(&feed, d, &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 4, .threads = 1, .looks = true}));
+    DT_TRY(dt_feed_open(
+        &feed, d,
+        &(dt_feed_options){.part = DT_PART_TRAIN, .batch = 4, .threads = 1, .looks = true}));
     dt_status *s = NULL;
-    for (int i = 0; !s && batch.rows > 0 && i < MOST_BATCHES; i++)
-        s = dt_feed_next(feed, &batch);
+    for (int i = 0; !s && batch.rows > 0 && i < MOST_BATCHES; i++) s = dt_feed_next(feed, &batch);
     dt_feed_close(feed);
     return s;
 }
 
-/* As they are read where the whole is too large to be held. Of CSV the whole is held, or it is read again. */
-static dt_status *read_alone(const dt_dataset *d, const dt_rows *r)
-{
+/* As they are read where the whole is too large to be held. Of CSV the whole is held, or it is read
+ * again. */
+static dt_status *read_alone(const dt_dataset *d, const dt_rows *r) {
     const bool of_csv = strcmp(d->spec.format->kind.name, "csv") == 0;
     dt_status *s = NULL;
     for (int e = 0; e < d->n && !of_csv && d->spec.format->access->read; e++) {
@@ -268,17 +248,14 @@ static dt_status *read_alone(const dt_dataset *d, const dt_rows *r)
     return s;
 }
 
-static dt_status *look_over(dt_dataset *d)
-{
+static dt_status *look_over(dt_dataset *d) {
     static const atomic_bool stop;
     static dt_identity identity;
-    for (int e = 0; e < d->n; e++)
-        fuzz_done(dt_dataset_check_labels(d, e, CLASSES));
+    for (int e = 0; e < d->n; e++) fuzz_done(dt_dataset_check_labels(d, e, CLASSES));
     return dt_identity_take(d, DT_PART_TRAIN, &stop, &identity);
 }
 
-void fuzz_dataset(const char *format, ...)
-{
+void fuzz_dataset(const char *format, ...) {
     dt_dataset *d = NULL;
     dt_str text = {0};
     va_list args;
@@ -287,12 +264,9 @@ void fuzz_dataset(const char *format, ...)
     va_end(args);
     const dt_dataset_spec *spec = mapping_of(&text);
     dt_status *s = spec ? dt_dataset_create(&d, spec) : NULL;
-    if (d)
-        fuzz_done(read_alone(d, &d->rows[DT_PART_TRAIN]));
-    if (d)
-        s = read_batches(d);
-    if (d && !s)
-        s = look_over(d);
+    if (d) fuzz_done(read_alone(d, &d->rows[DT_PART_TRAIN]));
+    if (d) s = read_batches(d);
+    if (d && !s) s = look_over(d);
     fuzz_done(s);
     dt_dataset_unref(d);
 }

@@ -8,17 +8,14 @@
 
 enum { MOST_PATTERNS = 64 };
 
-FUZZ_TARGET(glob)
-{
+FUZZ_TARGET(glob) {
     dt_arena *arena = dt_arena_create();
     const char *const *patterns;
     char *glob = (char *)(uintptr_t)fuzz_string(data, size), *text = glob + strcspn(glob, "\n");
-    if (*text)
-        *text++ = '\0';
+    if (*text) *text++ = '\0';
     int n = dt_glob_expand(arena, glob, MOST_PATTERNS, &patterns);
     FUZZ_CHECK(n <= MOST_PATTERNS, "more patterns than were asked for");
-    if (n > 0)
-        dt_glob_matches(patterns, n, text);
+    if (n > 0) dt_glob_matches(patterns, n, text);
     dt_arena_destroy(arena);
     return 0;
 }

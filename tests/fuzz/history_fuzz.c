@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history.jsonl: its last line, for those who look, and what of it stays when a run goes on, in its place, beside it, and after a run that was
- * killed. */
+/* history.jsonl: its last line, for those who look, and what of it stays when a run goes on, in its
+ * place, beside it, and after a run that was killed. */
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -9,20 +9,16 @@
 
 enum { STEP = 15, MOST = 4 };
 
-static void go_on(const dt_run_dir *run, const dt_history_from *from)
-{
+static void go_on(const dt_run_dir *run, const dt_history_from *from) {
     dt_writer w = {.fd = -1};
     dt_status *s = dt_history_open(&w, run, from);
-    if (!s && from->aside)
-        s = dt_history_adopt(&w, run, from->generation);
-    if (!s)
-        s = dt_writer_close(&w);
+    if (!s && from->aside) s = dt_history_adopt(&w, run, from->generation);
+    if (!s) s = dt_writer_close(&w);
     fuzz_done(s);
     dt_writer_abandon(&w);
 }
 
-FUZZ_TARGET(history)
-{
+FUZZ_TARGET(history) {
     dt_arena *arena = dt_arena_create();
     dt_metric metrics[MOST];
     const char *folder = fuzz_folder("history.jsonl", data, size);

@@ -9,13 +9,16 @@
 #include "file/image/image.h"
 #include "fuzz.h"
 
-/* Decoded as it says it is, if it is small, and as one of 5 x 7 pixels. The first byte says with how many channels. */
-static inline void fuzz_picture(const uint8_t *data, size_t size)
-{
+/* Decoded as it says it is, if it is small, and as one of 5 x 7 pixels. The first byte says with
+ * how many channels. */
+static inline void fuzz_picture(const uint8_t *data, size_t size) {
     static const int channels[] = {1, 3, 4};
-    if (size == 0)
-        return;
-    dt_image want = {.height = 5, .width = 7, .channels = channels[data[0] % 3], .path = "picture", .element = "x"};
+    if (size == 0) return;
+    dt_image want = {.height = 5,
+                     .width = 7,
+                     .channels = channels[data[0] % 3],
+                     .path = "picture",
+                     .element = "x"};
     uint8_t out[5 * 7 * 4];
     const uint8_t *bytes = data + 1;
     int64_t pixels;

@@ -2,8 +2,7 @@
 /* JPEG pictures. */
 #include "image.h"
 
-FUZZ_TARGET(jpeg)
-{
+FUZZ_TARGET(jpeg) {
     fuzz_picture(data, size);
     return 0;
 }

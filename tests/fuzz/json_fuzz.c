@@ -3,8 +3,7 @@
 #include "file/json_read.h"
 #include "fuzz.h"
 
-FUZZ_TARGET(json)
-{
+FUZZ_TARGET(json) {
     json_t *root;
     int64_t n;
     dt_json_text text = {"file.json", "the file", "key", (const char *)data, size, DT_E_CHECKPOINT};

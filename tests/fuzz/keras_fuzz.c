@@ -4,8 +4,7 @@
 #include "model/keras/keras.h"
 #include "repair.h"
 
-FUZZ_TARGET(keras)
-{
+FUZZ_TARGET(keras) {
     dt_arena *arena = dt_arena_create();
     dt_tree file = {.kind = DT_TREE_SCALAR, .text = fuzz_file(data, size)};
     dt_entry entry = {.key = DT_KERAS_KEY, .value = &file};
@@ -13,8 +12,7 @@ FUZZ_TARGET(keras)
     dt_model_spec spec;
     dt_str text = {0};
     dt_status *s = dt_keras_import(arena, "", &model);
-    if (!s)
-        s = dt_model_read(arena, &model, &model.at, &spec);
+    if (!s) s = dt_model_read(arena, &model, &model.at, &spec);
     dt_tree_print(&model, &text);
     dt_str_release(&text);
     fuzz_done(s);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NPZ archives, as elements of a job's data set: the directory of a ZIP file, its members, their NPY headers. */
+/* NPZ archives, as elements of a job's data set: the directory of a ZIP file, its members, their
+ * NPY headers. */
 #include "fuzz.h"
 #include "repair.h"
 
-FUZZ_TARGET(npz)
-{
+FUZZ_TARGET(npz) {
     fuzz_dataset("{format: npy, train: {x: %s}, global_batch_size: 4}", fuzz_file(data, size));
-    fuzz_dataset("{format: npy, train: {x: %s/a.npz/y}, global_batch_size: 4}", fuzz_folder("a.npz", data, size));
+    fuzz_dataset("{format: npy, train: {x: %s/a.npz/y}, global_batch_size: 4}",
+                 fuzz_folder("a.npz", data, size));
     return 0;
 }
 

@@ -7,8 +7,7 @@
 
 enum { WIDTH = 8 };
 
-static void read_integer(const char *text)
-{
+static void read_integer(const char *text) {
     int64_t n;
     dt_str out = {0};
     if (dt_parse_int64(text, &n)) {
@@ -18,21 +17,20 @@ static void read_integer(const char *text)
     dt_str_release(&out);
 }
 
-static void read_double(const char *text)
-{
+static void read_double(const char *text) {
     double x, again;
     dt_str out = {0};
     if (dt_parse_double(text, &x)) {
         dt_str_double(&out, x);
-        FUZZ_CHECK(dt_parse_double(dt_str_text(&out), &again) && memcmp(&x, &again, sizeof x) == 0, "another number");
+        FUZZ_CHECK(dt_parse_double(dt_str_text(&out), &again) && memcmp(&x, &again, sizeof x) == 0,
+                   "another number");
         dt_str_float(&out, (float)x);
         dt_str_bytes(&out, x);
     }
     dt_str_release(&out);
 }
 
-static void read_utf8(const char *text, size_t n)
-{
+static void read_utf8(const char *text, size_t n) {
     dt_str out = {0};
     uint32_t code;
     size_t size;
@@ -49,8 +47,7 @@ static void read_utf8(const char *text, size_t n)
     dt_str_release(&out);
 }
 
-FUZZ_TARGET(number)
-{
+FUZZ_TARGET(number) {
     const char *text = fuzz_string(data, size);
     read_double(text);
     read_integer(text);

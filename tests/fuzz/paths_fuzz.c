@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Patterns of file names, and sets of shards that must be whole: the first line is the pattern, the others are files and folders to choose from. */
+/* Patterns of file names, and sets of shards that must be whole: the first line is the pattern, the
+ * others are files and folders to choose from. */
 #include <string.h>
 
 #include "file/records.h"
 #include "fuzz.h"
 
-FUZZ_TARGET(paths)
-{
+FUZZ_TARGET(paths) {
     char *pattern = fuzz_copy(data, size), *names = pattern + strcspn(pattern, "\n");
     dt_paths found = {0};
-    if (*names)
-        *names++ = '\0';
+    if (*names) *names++ = '\0';
     /* What else lies on this machine is nobody's input; `.*` is the folder above, too. */
     if (*pattern == '/' || *pattern == '.' || strstr(pattern, "/.") || strstr(pattern, ".."))
         return 0;

@@ -3,8 +3,7 @@
 #include "image.h"
 #include "repair.h"
 
-FUZZ_TARGET(png)
-{
+FUZZ_TARGET(png) {
     fuzz_picture(data, size);
     return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of records in every framing: TFRecord, lines of text, records of one length. The first byte says which. */
+/* Files of records in every framing: TFRecord, lines of text, records of one length. The first byte
+ * says which. */
 #include "file/records.h"
 #include "fuzz.h"
 #include "repair.h"
@@ -14,29 +15,24 @@ static const dt_record_options framings[] = {
 };
 enum { FRAMINGS = sizeof framings / sizeof *framings };
 
-static void look(const char *path)
-{
+static void look(const char *path) {
     int64_t length;
     bool more = false;
     dt_records r = {0};
     dt_status *s = dt_records_open(&r, path, &framings[0]);
-    if (!s && !dt_inflow_is_gzip(r.file))
-        s = dt_tfrecord_look(&r, &length, &more);
+    if (!s && !dt_inflow_is_gzip(r.file)) s = dt_tfrecord_look(&r, &length, &more);
     fuzz_done(s);
     dt_records_close(&r);
 }
 
-FUZZ_TARGET(records)
-{
-    if (size == 0)
-        return 0;
+FUZZ_TARGET(records) {
+    if (size == 0) return 0;
     dt_records r = {0};
     dt_str record = {0};
     bool more = true;
     const char *path = fuzz_file(data + 1, size - 1);
     dt_status *s = dt_records_open(&r, path, &framings[data[0] % FRAMINGS]);
-    for (int i = 0; !s && more && i < MOST_RECORDS; i++)
-        s = dt_records_next(&r, &record, &more);
+    for (int i = 0; !s && more && i < MOST_RECORDS; i++) s = dt_records_next(&r, &record, &more);
     fuzz_done(s);
     dt_records_close(&r);
     dt_str_release(&record);

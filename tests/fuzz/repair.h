@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checksums made right again after a mutation, so that what stands behind them is met. What is no such file is left as it is. */
+/* Checksums made right again after a mutation, so that what stands behind them is met. What is no
+ * such file is left as it is. */
 #ifndef TESTS_FUZZ_REPAIR_H
 #define TESTS_FUZZ_REPAIR_H
 

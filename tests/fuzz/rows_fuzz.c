@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of published numbers (`bench --simulator`): the file, and what each kind makes of a row. Jobs that rows name are not there. */
+/* Rows of published numbers (`bench --simulator`): the file, and what each kind makes of a row.
+ * Jobs that rows name are not there. */
 #include "fuzz.h"
 #include "../../cmd/simulator/rows.h"
 
-FUZZ_TARGET(rows)
-{
+FUZZ_TARGET(rows) {
     dt_rows rows;
     dt_str out = {0};
     dt_status *s = dt_rows_read(&rows, fuzz_file(data, size));

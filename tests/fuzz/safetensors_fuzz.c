@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* safetensors: the header as a whole, then tensors by name; what is read is written, and read again with its checksum. */
+/* safetensors: the header as a whole, then tensors by name; what is read is written, and read again
+ * with its checksum. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,15 +15,13 @@ typedef struct model {
 
 enum { ARRAYS = 2 };
 
-static void arrays_of(model *m, dt_named_array array[ARRAYS])
-{
+static void arrays_of(model *m, dt_named_array array[ARRAYS]) {
     array[0] = (dt_named_array){"x", dt_type_of(DT_FLOAT32, 2, (int64_t[]){2, 2}), m->x};
     array[1] = (dt_named_array){"y", dt_type_of(DT_INT64, 0, NULL), &m->y};
 }
 
 /* With a digest of all bytes, and with words of its own beside the tensors. */
-static void write_again(model *m)
-{
+static void write_again(model *m) {
     static const dt_pair said[] = {{"format", "pt"}};
     model again = {0};
     dt_named_array from[ARRAYS], to[ARRAYS];
@@ -32,31 +31,26 @@ static void write_again(model *m)
     arrays_of(&again, to);
     dt_str_printf(&path, "%s/x", fuzz_folder("x", "", 0));
     dt_status *s = dt_safetensors_write(dt_str_text(&path), &(dt_arrays){ARRAYS, from}, &digest);
-    if (!s)
-        s = dt_safetensors_read(dt_str_text(&path), &(dt_arrays){ARRAYS, to}, digest.hex);
+    if (!s) s = dt_safetensors_read(dt_str_text(&path), &(dt_arrays){ARRAYS, to}, digest.hex);
     FUZZ_CHECK(!s && memcmp(m->x, again.x, sizeof m->x) == 0 && m->y == again.y, "other values");
     s = dt_safetensors_export(dt_str_text(&path), &(dt_arrays){ARRAYS, from}, said, 1);
-    if (!s)
-        s = dt_safetensors_read(dt_str_text(&path), &(dt_arrays){ARRAYS, to}, digest.hex);
+    if (!s) s = dt_safetensors_read(dt_str_text(&path), &(dt_arrays){ARRAYS, to}, digest.hex);
     FUZZ_CHECK(s, "another file with the same checksum");
     fuzz_done(s);
     dt_str_release(&path);
 }
 
-static void read_by_name(const char *path)
-{
+static void read_by_name(const char *path) {
     model m = {0};
     dt_named_array array[ARRAYS];
     arrays_of(&m, array);
     dt_status *s = dt_safetensors_read(path, &(dt_arrays){ARRAYS, array}, NULL);
-    if (!s)
-        write_again(&m);
+    if (!s) write_again(&m);
     fuzz_done(s);
     fuzz_done(dt_safetensors_read_some(path, &(dt_arrays){1, array}));
 }
 
-FUZZ_TARGET(safetensors)
-{
+FUZZ_TARGET(safetensors) {
     const char *path = fuzz_file(data, size);
     dt_stored_arrays s;
     dt_status *bad = dt_stored_open(&s, path);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names below ckpt/ of a run, and the checkpoints found by them: the newest, and what `ckpt ls` says. Each file there is one good state.json. */
+/* Names below ckpt/ of a run, and the checkpoints found by them: the newest, and what `ckpt ls`
+ * says. Each file there is one good state.json. */
 #include <stdlib.h>
 
 #include "base/file.h"
@@ -8,16 +9,14 @@
 #include "format/steps.h"
 #include "fuzz.h"
 
-static void list(const char *run, bool json)
-{
+static void list(const char *run, bool json) {
     char *text = NULL;
     fuzz_done(dt_checkpoint_list(run, json, &text));
     free(text);
 }
 
 /* Also what a killed run left. A name that is printed is that of its step. */
-static void list_names(const char *run)
-{
+static void list_names(const char *run) {
     dt_arena *arena = dt_arena_create();
     char *ckpt = dt_path_join(run, "ckpt");
     for (int temporary = 0; temporary < 2; temporary++) {
@@ -25,7 +24,9 @@ static void list_names(const char *run)
         dt_status *strange = NULL, *s = dt_steps_list(arena, ckpt, temporary, &names, &strange);
         int64_t step;
         for (int i = 0; !s && i < names.n; i++)
-            FUZZ_CHECK(dt_step_parse(dt_step_format(arena, names.item[i].step), &step) && step == names.item[i].step, "another step");
+            FUZZ_CHECK(dt_step_parse(dt_step_format(arena, names.item[i].step), &step) &&
+                           step == names.item[i].step,
+                       "another step");
         fuzz_done(s);
         fuzz_done(strange);
     }
@@ -33,8 +34,7 @@ static void list_names(const char *run)
     dt_arena_destroy(arena);
 }
 
-static void find_newest(const char *run)
-{
+static void find_newest(const char *run) {
     dt_saved c = {0};
     dt_status *warnings = NULL;
     int64_t generation = 0;
@@ -44,13 +44,15 @@ static void find_newest(const char *run)
     fuzz_done(dt_checkpoints_generation(run, &generation));
 }
 
-FUZZ_TARGET(steps)
-{
+FUZZ_TARGET(steps) {
     static const char none[] = "0000000000000000000000000000000000000000000000000000000000000000";
     dt_digest digest;
     dt_str text = {0};
     snprintf(digest.hex, sizeof digest.hex, "%s", none);
-    dt_state_print(&(dt_state_file){.step = 3, .weights_sha256 = none, .kernels = "none", .job_sha256 = none, .job = "{}"}, &digest, &digest, &text);
+    dt_state_print(
+        &(dt_state_file){
+            .step = 3, .weights_sha256 = none, .kernels = "none", .job_sha256 = none, .job = "{}"},
+        &digest, &digest, &text);
     const char *run = fuzz_tree(fuzz_copy(data, size), dt_str_text(&text), text.size);
     dt_str_release(&text);
     list(run, false);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text files and their tokens, as elements of a job's data set. The first byte says what the job says of them, and of which texts. */
+/* Text files and their tokens, as elements of a job's data set. The first byte says what the job
+ * says of them, and of which texts. */
 #include <string.h>
 
 #include "data/data.h"
@@ -15,23 +16,22 @@ enum { WORDS = sizeof words / sizeof *words, MOST_TOKENS = 4096 };
 static const char given[] = "to be or not";
 
 /* What a text is in tokens, and those as text, which is the same. */
-static void there_and_back(dt_dataset *d, const char *text)
-{
+static void there_and_back(dt_dataset *d, const char *text) {
     static int32_t token[MOST_TOKENS];
     int64_t n = 0;
     dt_str out = {0};
     dt_status *s = strlen(text) < MOST_TOKENS ? dt_dataset_encode(d, text, token, &n) : NULL;
-    for (int64_t i = 0; !s && i < n; i++)
-        dt_dataset_decode(d, token[i], &out);
+    for (int64_t i = 0; !s && i < n; i++) dt_dataset_decode(d, token[i], &out);
     FUZZ_CHECK(s || n == 0 || strcmp(dt_str_text(&out), text) == 0, "other text");
     fuzz_done(s);
     dt_str_release(&out);
 }
 
-static void tokens(const char *path, const char *text)
-{
+static void tokens(const char *path, const char *text) {
     dt_dataset *d = NULL;
-    dt_status *s = dt_dataset_open(&d, "{format: text, train: %s, element: {tokens: {shape: [1]}}, global_batch_size: 1}", path);
+    dt_status *s = dt_dataset_open(
+        &d, "{format: text, train: %s, element: {tokens: {shape: [1]}}, global_batch_size: 1}",
+        path);
     if (!s) {
         there_and_back(d, text);
         there_and_back(d, given);
@@ -40,15 +40,13 @@ static void tokens(const char *path, const char *text)
     dt_dataset_unref(d);
 }
 
-FUZZ_TARGET(text)
-{
-    if (size == 0)
-        return 0;
+FUZZ_TARGET(text) {
+    if (size == 0) return 0;
     const char *path = fuzz_file(data + 1, size - 1);
     const int how = data[0] % WORDS;
     const char *folder = how == WORDS - 1 ? fuzz_folder("given.txt", given, strlen(given)) : "";
-    fuzz_dataset("{format: text, train: %s, %s%s%s, global_batch_size: 4}", path, words[how], folder, *folder ? "/given.txt" : "");
-    if (data[0] >= 128)
-        tokens(path, fuzz_string(data + 1, size - 1));
+    fuzz_dataset("{format: text, train: %s, %s%s%s, global_batch_size: 4}", path, words[how],
+                 folder, *folder ? "/given.txt" : "");
+    if (data[0] >= 128) tokens(path, fuzz_string(data + 1, size - 1));
     return 0;
 }

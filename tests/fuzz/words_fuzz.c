@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts and their words: vocabularies that steps learn from a CSV column, and those in files. The first byte says what the job says. */
+/* Texts and their words: vocabularies that steps learn from a CSV column, and those in files. The
+ * first byte says what the job says. */
 #include <string.h>
 
 #include "fuzz.h"
@@ -22,23 +23,21 @@ enum { STEPS = sizeof steps / sizeof *steps };
 
 static const char text[] = "x\nto be or not to be\nthat is the question\n";
 
-static void given(const uint8_t *data, size_t size)
-{
+static void given(const uint8_t *data, size_t size) {
     const char *folder = fuzz_folder("words.txt", data, size);
-    fuzz_dataset("{format: csv, train: %s, element: {x: {column: x, dtype: string, max_bytes: 40}}, map: {x: [text_vectorization: {output_sequence_length: 6, "
+    fuzz_dataset("{format: csv, train: %s, element: {x: {column: x, dtype: string, max_bytes: "
+                 "40}}, map: {x: [text_vectorization: {output_sequence_length: 6, "
                  "vocabulary: %s/words.txt}]}, global_batch_size: 2}",
                  fuzz_file(text, strlen(text)), folder);
 }
 
-FUZZ_TARGET(words)
-{
-    if (size == 0)
-        return 0;
+FUZZ_TARGET(words) {
+    if (size == 0) return 0;
     const char *step = steps[data[0] % STEPS];
-    if (!step)
-        given(data + 1, size - 1);
+    if (!step) given(data + 1, size - 1);
     else
-        fuzz_dataset("{format: csv, train: %s, element: {x: {column: x, dtype: string, max_bytes: 40}}, map: {x: [%s]}, global_batch_size: 2}",
+        fuzz_dataset("{format: csv, train: %s, element: {x: {column: x, dtype: string, max_bytes: "
+                     "40}}, map: {x: [%s]}, global_batch_size: 2}",
                      fuzz_file(data + 1, size - 1), step);
     return 0;
 }

@@ -6,8 +6,7 @@
 
 enum { MOST_MEMBERS = 16, MOST_READ = 1 << 20 };
 
-static void read_member(const char *path, const dt_zip_member *m)
-{
+static void read_member(const char *path, const dt_zip_member *m) {
     static unsigned char bytes[4096];
     dt_inflow *file = NULL;
     int64_t got = 1, all = 0;
@@ -19,15 +18,13 @@ static void read_member(const char *path, const dt_zip_member *m)
     dt_inflow_close(file);
 }
 
-FUZZ_TARGET(zip)
-{
+FUZZ_TARGET(zip) {
     dt_zip zip = {0};
     dt_arena *arena = dt_arena_create();
     const char *path = fuzz_file(data, size);
     if (dt_zip_is(path)) {
         dt_status *s = dt_zip_read(arena, path, &zip);
-        for (int i = 0; !s && i < zip.n && i < MOST_MEMBERS; i++)
-            read_member(path, &zip.member[i]);
+        for (int i = 0; !s && i < zip.n && i < MOST_MEMBERS; i++) read_member(path, &zip.member[i]);
         fuzz_done(s);
     }
     dt_arena_destroy(arena);

@@ -10,8 +10,7 @@
 
 #include "toys.h"
 
-static void test_same_op_same_inputs_same_node(void **state)
-{
+static void test_same_op_same_inputs_same_node(void **state) {
     (void)state;
     dt_type type = toy_rows(3);
     dt_trace *t = dt_trace_create("test");
@@ -28,8 +27,7 @@ static void test_same_op_same_inputs_same_node(void **state)
     dt_trace_destroy(t);
 }
 
-static void test_paths_are_restored_and_copied(void **state)
-{
+static void test_paths_are_restored_and_copied(void **state) {
     (void)state;
     dt_type type = toy_rows(3);
     dt_trace *t = dt_trace_create("test");
@@ -44,8 +42,7 @@ static void test_paths_are_restored_and_copied(void **state)
     dt_trace_destroy(t);
 }
 
-static void test_the_first_error_is_kept(void **state)
-{
+static void test_the_first_error_is_kept(void **state) {
     (void)state;
     dt_type three = toy_rows(3), four = toy_rows(4);
     dt_trace *t = dt_trace_create("test");
@@ -70,19 +67,17 @@ static void test_the_first_error_is_kept(void **state)
     dt_status_free(s);
 }
 
-static void test_values_of_failed_calls_have_a_type(void **state)
-{
+static void test_values_of_failed_calls_have_a_type(void **state) {
     (void)state;
-    dt_value none = { 0 };
+    dt_value none = {0};
     dt_type type = dt_type_of_value(none), scalar = dt_scalar_type(DT_FLOAT32);
     assert_true(dt_type_equal(&type, &scalar));
     assert_null(dt_node_of(none));
-    assert_null(dt_emit(NULL, &toy_join, (dt_value[]){ none, none }, 2, NULL).trace);
+    assert_null(dt_emit(NULL, &toy_join, (dt_value[]){none, none}, 2, NULL).trace);
     assert_string_equal(dt_trace_path(NULL, "dense"), "");
 }
 
-static void test_foreign_and_missing_values_are_refused(void **state)
-{
+static void test_foreign_and_missing_values_are_refused(void **state) {
     (void)state;
     dt_type type = toy_rows(3);
     dt_trace *mine = dt_trace_create("mine"), *other = dt_trace_create("other");
@@ -91,14 +86,13 @@ static void test_foreign_and_missing_values_are_refused(void **state)
     assert_int_equal(dt_status_number(dt_trace_error(mine)), DT_E_TRACE_VALUE);
     assert_non_null(strstr(dt_status_text(dt_trace_error(mine)), "'other'"));
     assert_null(dt_trace_error(other));
-    assert_null(toy_add(b, (dt_value){ 0 }).trace);
+    assert_null(toy_add(b, (dt_value){0}).trace);
     assert_int_equal(dt_status_number(dt_trace_error(other)), DT_E_TRACE_VALUE);
     dt_trace_destroy(mine);
     dt_trace_destroy(other);
 }
 
-static void test_types_beyond_memory_are_refused(void **state)
-{
+static void test_types_beyond_memory_are_refused(void **state) {
     (void)state;
     dt_type type = toy_rows(INT64_C(1) << 40);
     dt_trace *t = dt_trace_create("test");
@@ -107,24 +101,20 @@ static void test_types_beyond_memory_are_refused(void **state)
     dt_trace_destroy(t);
 }
 
-static void test_many_nodes_stay_distinct_and_in_place(void **state)
-{
+static void test_many_nodes_stay_distinct_and_in_place(void **state) {
     (void)state;
     enum { N = 5000 };
     dt_type type = toy_rows(3);
     dt_trace *t = dt_trace_create("test");
     const dt_node *first = dt_node_of(toy_make(t, &type, 0));
-    for (int i = 0; i < N; i++)
-        assert_int_equal(toy_make(t, &type, i).node, i);
-    for (int i = 0; i < N; i++)
-        assert_int_equal(toy_make(t, &type, i).node, i);
+    for (int i = 0; i < N; i++) assert_int_equal(toy_make(t, &type, i).node, i);
+    for (int i = 0; i < N; i++) assert_int_equal(toy_make(t, &type, i).node, i);
     assert_int_equal(dt_trace_count(t), N);
     assert_ptr_equal(dt_trace_node(t, 0), first);
     dt_trace_destroy(t);
 }
 
-static void test_emit_like_copies_attributes_and_path(void **state)
-{
+static void test_emit_like_copies_attributes_and_path(void **state) {
     (void)state;
     dt_type type = toy_rows(3);
     dt_trace *t = dt_trace_create("from");
@@ -138,7 +128,7 @@ static void test_emit_like_copies_attributes_and_path(void **state)
     dt_value map[3];
     map[0] = dt_emit_like(to, g, 0, NULL);
     map[1] = dt_emit_like(to, g, 1, NULL);
-    map[2] = dt_emit_like(to, g, 2, (dt_value[]){ map[1], map[0] });
+    map[2] = dt_emit_like(to, g, 2, (dt_value[]){map[1], map[0]});
     dt_graph_destroy(g);
     assert_int_equal(dt_node_of(map[2])->in[0], 1);
     assert_int_equal(dt_node_of(map[2])->in[1], 0);
@@ -149,33 +139,27 @@ static void test_emit_like_copies_attributes_and_path(void **state)
 }
 
 /* The numbers of a graph, as one line: "#1 #2 0+1" */
-static void describe(const dt_graph *g, dt_str *out)
-{
+static void describe(const dt_graph *g, dt_str *out) {
     for (int i = 0; i < g->n_nodes; i++) {
         const dt_node *n = &g->node[i];
         dt_str_puts(out, i ? " " : "");
-        if (n->n_in > 0)
-            dt_str_printf(out, "%d+%d", n->in[0], n->in[1]);
-        else
-            n->op->print(n->attr, out);
+        if (n->n_in > 0) dt_str_printf(out, "%d+%d", n->in[0], n->in[1]);
+        else n->op->print(n->attr, out);
     }
 }
 
-static void test_the_graph_forgets_the_order_of_evaluation(void **state)
-{
+static void test_the_graph_forgets_the_order_of_evaluation(void **state) {
     (void)state;
     dt_type type = toy_rows(3);
     for (int order = 0; order < 2; order++) {
         dt_trace *t = dt_trace_create("test");
-        dt_value left = { 0 }, right = { 0 };
+        dt_value left = {0}, right = {0};
         for (int step = 0; step < 2; step++)
-            if (step == order)
-                left = toy_add(toy_make(t, &type, 1), toy_make(t, &type, 1));
-            else
-                right = toy_add(toy_make(t, &type, 2), toy_make(t, &type, 2));
+            if (step == order) left = toy_add(toy_make(t, &type, 1), toy_make(t, &type, 1));
+            else right = toy_add(toy_make(t, &type, 2), toy_make(t, &type, 2));
         dt_return(t, "sum", toy_add(left, right));
         dt_graph *g = NULL;
-        dt_str text = { 0 };
+        dt_str text = {0};
         assert_null(dt_trace_end(t, &g));
         describe(g, &text);
         assert_string_equal(dt_str_text(&text), "#1 0+0 #2 2+2 1+3");
@@ -186,8 +170,7 @@ static void test_the_graph_forgets_the_order_of_evaluation(void **state)
     }
 }
 
-static void test_the_graph_drops_what_nothing_needs(void **state)
-{
+static void test_the_graph_drops_what_nothing_needs(void **state) {
     (void)state;
     dt_type type = toy_rows(3);
     dt_trace *t = dt_trace_create("test");
@@ -204,15 +187,13 @@ static void test_the_graph_drops_what_nothing_needs(void **state)
     dt_graph_destroy(g);
 }
 
-static void test_deep_chains_need_no_deep_stack(void **state)
-{
+static void test_deep_chains_need_no_deep_stack(void **state) {
     (void)state;
     enum { N = 200000 };
     dt_type type = toy_rows(3);
     dt_trace *t = dt_trace_create("test");
     dt_value v = toy_make(t, &type, 1);
-    for (int i = 0; i < N; i++)
-        v = toy_add(v, v);
+    for (int i = 0; i < N; i++) v = toy_add(v, v);
     dt_return(t, "end", v);
     dt_graph *g = NULL;
     assert_null(dt_trace_end(t, &g));
@@ -221,8 +202,7 @@ static void test_deep_chains_need_no_deep_stack(void **state)
     dt_graph_destroy(g);
 }
 
-static void test_replicas_are_one_unless_set(void **state)
-{
+static void test_replicas_are_one_unless_set(void **state) {
     (void)state;
     dt_trace *t = dt_trace_create("test");
     assert_int_equal(dt_trace_replicas(t), 1);
@@ -232,8 +212,7 @@ static void test_replicas_are_one_unless_set(void **state)
     dt_trace_destroy(NULL);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_op_same_inputs_same_node),
         cmocka_unit_test(test_paths_are_restored_and_copied),

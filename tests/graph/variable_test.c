@@ -9,23 +9,20 @@
 
 #include "graph/graph.h"
 
-static void test_variable_is_zeroed_and_aligned(void **state)
-{
+static void test_variable_is_zeroed_and_aligned(void **state) {
     (void)state;
-    dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ 7, 3 });
+    dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){7, 3});
     dt_variable *v = NULL;
     assert_null(dt_variable_alloc(&v, "dense/kernel", &type, true));
     assert_string_equal(v->path, "dense/kernel");
     assert_true(v->trainable);
     assert_false(v->slot);
     assert_int_equal((uintptr_t)v->host_data % 64, 0);
-    for (int i = 0; i < 21; i++)
-        assert_true(((const float *)v->host_data)[i] == 0);
+    for (int i = 0; i < 21; i++) assert_true(((const float *)v->host_data)[i] == 0);
     dt_variable_unref(v);
 }
 
-static void test_variable_lives_until_the_last_unref(void **state)
-{
+static void test_variable_lives_until_the_last_unref(void **state) {
     (void)state;
     dt_type type = dt_scalar_type(DT_INT64);
     dt_variable *v = NULL;
@@ -40,24 +37,22 @@ static void test_variable_lives_until_the_last_unref(void **state)
 }
 
 /* A device that holds 7. */
-static dt_status *fetch_seven(void *fetched, dt_variable *v)
-{
+static dt_status *fetch_seven(void *fetched, dt_variable *v) {
     ++*(int *)fetched;
     *(int64_t *)v->host_data = 7;
     return NULL;
 }
 
-static dt_status *fetch_nothing(void *fetched, dt_variable *v)
-{
+static dt_status *fetch_nothing(void *fetched, dt_variable *v) {
     ++*(int *)fetched;
     return dt_fail(DT_E_BACKEND, NULL, "the device of '%s' is lost", v->path);
 }
 
-static void test_variable_is_fetched_from_its_device_once(void **state)
-{
+static void test_variable_is_fetched_from_its_device_once(void **state) {
     (void)state;
     int fetched = 0;
-    const dt_variable_holder device = { .fetch = fetch_seven, .state = &fetched }, lost = { .fetch = fetch_nothing, .state = &fetched };
+    const dt_variable_holder device = {.fetch = fetch_seven, .state = &fetched},
+                             lost = {.fetch = fetch_nothing, .state = &fetched};
     dt_type type = dt_scalar_type(DT_INT64);
     dt_variable *v = NULL;
     assert_null(dt_variable_alloc(&v, "step", &type, false));
@@ -89,17 +84,15 @@ static void test_variable_is_fetched_from_its_device_once(void **state)
     dt_variable_unref(v);
 }
 
-static void count(void *forgotten)
-{
-    ++*(int *)forgotten;
-}
+static void count(void *forgotten) { ++*(int *)forgotten; }
 
-/* One device at a time has a copy: it is fetched from when another takes the variable, and told when the variable goes. */
-static void test_devices_take_turns_and_forget(void **state)
-{
+/* One device at a time has a copy: it is fetched from when another takes the variable, and told
+ * when the variable goes. */
+static void test_devices_take_turns_and_forget(void **state) {
     (void)state;
     int one = 0, other = 0;
-    const dt_variable_holder a = { .fetch = fetch_seven, .state = &one, .forget = count }, b = { .fetch = fetch_seven, .state = &other, .forget = count };
+    const dt_variable_holder a = {.fetch = fetch_seven, .state = &one, .forget = count},
+                             b = {.fetch = fetch_seven, .state = &other, .forget = count};
     dt_type type = dt_scalar_type(DT_INT64);
     dt_variable *v = NULL;
     assert_null(dt_variable_alloc(&v, "step", &type, false));
@@ -115,11 +108,10 @@ static void test_devices_take_turns_and_forget(void **state)
     assert_int_equal(other, 1);
 }
 
-static void test_copies_of_replicas_are_fetched_together(void **state)
-{
+static void test_copies_of_replicas_are_fetched_together(void **state) {
     (void)state;
     int fetched = 0;
-    const dt_variable_holder device = { .fetch = fetch_seven, .state = &fetched };
+    const dt_variable_holder device = {.fetch = fetch_seven, .state = &fetched};
     dt_type type = dt_scalar_type(DT_INT64);
     dt_variable *v = NULL;
     assert_null(dt_variable_alloc(&v, "step", &type, false));
@@ -134,10 +126,9 @@ static void test_copies_of_replicas_are_fetched_together(void **state)
     dt_variable_unref(v);
 }
 
-static void test_variable_too_large_is_named(void **state)
-{
+static void test_variable_too_large_is_named(void **state) {
     (void)state;
-    dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ INT64_C(1) << 40, INT64_C(1) << 40 });
+    dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){INT64_C(1) << 40, INT64_C(1) << 40});
     dt_variable *v = NULL;
     dt_status *s = dt_variable_alloc(&v, "dense/kernel", &type, true);
     assert_non_null(s);
@@ -147,8 +138,7 @@ static void test_variable_too_large_is_named(void **state)
     dt_status_free(s);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_variable_is_zeroed_and_aligned),
         cmocka_unit_test(test_variable_lives_until_the_last_unref),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every function of the public headers with every kind of wrong argument, one at a time: no handle, a handle that was released already, hostile texts,
- * numbers at their limits, no place, no options. Whatever comes back, the process goes on, and under the address sanitizer no byte is touched that is
- * not the call's.
+ * Every function of the public headers with every kind of wrong argument, one at a time: no handle,
+ * a handle that was released already, hostile texts, numbers at their limits, no place, no options.
+ * Whatever comes back, the process goes on, and under the address sanitizer no byte is touched that
+ * is not the call's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,10 +19,8 @@
 
 static const char *now = "setting up"; /* the call that is made, for the message of a crash */
 
-static void ok(dt_status *s)
-{
-    if (s)
-        fail_msg("%s", dt_status_text(s));
+static void ok(dt_status *s) {
+    if (s) fail_msg("%s", dt_status_text(s));
 }
 
 /* ---- arguments ---- */
@@ -31,65 +30,61 @@ typedef struct table {
     int choices;  /* that the argument has: known once it was asked for */
 } table;
 
-static int choose(api *s, int argument, int n)
-{
+static int choose(api *s, int argument, int n) {
     table *t = s->user;
-    if (argument != t->bad)
-        return 0;
+    if (argument != t->bad) return 0;
     t->choices = n;
     return t->how < n ? t->how : 0;
 }
 
-static const struct { const char *function, *text; } right[] = {
-    { "dt_model_create", "- Input: {name: x, shape: [2]}\n- Dense: {units: 3}\n" },
-    { "dt_model_compile", "{optimizer: SGD, loss: MeanSquaredError}" },
-    { "dt_model_fit", "{epochs: 1}" },
-    { "dt_optimizer_create", "Adam" },
-    { "dt_loss_create", "MeanSquaredError" },
-    { "dt_meter_create", "MeanSquaredError" },
-    { "dt_rate_schedule_create", "CosineDecay: {initial_learning_rate: 0.1, decay_steps: 10}" },
-    { "dt_dataset_open", "{format: synthetic, element: {x: {shape: [2]}, y: {num_classes: 3}}, global_batch_size: 2, examples: 4}" },
-    { "dt_dataset_from_values", "{global_batch_size: 1}" },
-    { "dt_dataset_collect", "{global_batch_size: 1}" },
-    { "dt_initializer_draw", "glorot_uniform" },
-    { "dt_activation_call", "relu" },
-    { "dt_tpu_resolver", "sim:v2-8" },
-    { "dt_one_device_strategy", "CPU:0" },
-    { "dt_job_open", "job.yaml" },
-    { "dt_reduce_op_named", "SUM" },
+static const struct {
+    const char *function, *text;
+} right[] = {
+    {"dt_model_create", "- Input: {name: x, shape: [2]}\n- Dense: {units: 3}\n"},
+    {"dt_model_compile", "{optimizer: SGD, loss: MeanSquaredError}"},
+    {"dt_model_fit", "{epochs: 1}"},
+    {"dt_optimizer_create", "Adam"},
+    {"dt_loss_create", "MeanSquaredError"},
+    {"dt_meter_create", "MeanSquaredError"},
+    {"dt_rate_schedule_create", "CosineDecay: {initial_learning_rate: 0.1, decay_steps: 10}"},
+    {"dt_dataset_open", "{format: synthetic, element: {x: {shape: [2]}, y: {num_classes: 3}}, "
+                        "global_batch_size: 2, examples: 4}"},
+    {"dt_dataset_from_values", "{global_batch_size: 1}"},
+    {"dt_dataset_collect", "{global_batch_size: 1}"},
+    {"dt_initializer_draw", "glorot_uniform"},
+    {"dt_activation_call", "relu"},
+    {"dt_tpu_resolver", "sim:v2-8"},
+    {"dt_one_device_strategy", "CPU:0"},
+    {"dt_job_open", "job.yaml"},
+    {"dt_reduce_op_named", "SUM"},
 };
 
-static const char *right_text(const char *function)
-{
+static const char *right_text(const char *function) {
     for (size_t i = 0; i < sizeof right / sizeof *right; i++)
-        if (strcmp(right[i].function, function) == 0)
-            return right[i].text;
+        if (strcmp(right[i].function, function) == 0) return right[i].text;
     return "x";
 }
 
 /* ---- slots: 0 a live handle, 1 a released one, 2 none ---- */
 
-static void keep_trace(dt_trace *t, void *user)
-{
-    *(dt_value *)user = dt_constant(t, 1);
-}
+static void keep_trace(dt_trace *t, void *user) { *(dt_value *)user = dt_constant(t, 1); }
 
-static void make_first(api *s)
-{
-    static const float numbers[4] = { 1, 2, 3, 4 };
+static void make_first(api *s) {
+    static const float numbers[4] = {1, 2, 3, 4};
 #define FIRST(type) (s->type[0].own = true, &s->type[0].handle)
-    ok(dt_tensor_create(FIRST(tensor), DT_FLOAT32, 2, (int64_t[]){ 2, 2 }, numbers));
+    ok(dt_tensor_create(FIRST(tensor), DT_FLOAT32, 2, (int64_t[]){2, 2}, numbers));
     ok(dt_variable_create(FIRST(variable), s->tensor[0].handle, NULL));
     ok(dt_variables_create(FIRST(variables), &s->variable[0].handle, 1));
     ok(dt_values_create(FIRST(values)));
     ok(dt_values_set(s->values[0].handle, "x", s->tensor[0].handle));
     ok(dt_dataset_range(FIRST(dataset), 0, 4, 1));
     ok(dt_dataset_batch(&s->dataset[0].handle, s->dataset[0].handle, 2, false));
-    ok(dt_mirrored_strategy(FIRST(strategy), (const char *const[]){ "CPU:0", "CPU:1" }, 2));
-    ok(dt_strategy_distribute_dataset(s->strategy[0].handle, s->dataset[0].handle, NULL, FIRST(dist_dataset)));
+    ok(dt_mirrored_strategy(FIRST(strategy), (const char *const[]){"CPU:0", "CPU:1"}, 2));
+    ok(dt_strategy_distribute_dataset(s->strategy[0].handle, s->dataset[0].handle, NULL,
+                                      FIRST(dist_dataset)));
     ok(dt_iterator_create(FIRST(iterator), s->dist_dataset[0].handle));
-    ok(dt_job_open(FIRST(job), &(dt_job_source){ .path = "job.yaml" }));
-    ok(dt_row_writer_open(FIRST(row_writer), &(dt_row_writer_options){ .path = "first.csv" }));
+    ok(dt_job_open(FIRST(job), &(dt_job_source){.path = "job.yaml"}));
+    ok(dt_row_writer_open(FIRST(row_writer), &(dt_row_writer_options){.path = "first.csv"}));
     ok(dt_model_create(FIRST(model), "%s", right_text("dt_model_create")));
     ok(dt_optimizer_create(FIRST(optimizer), "Adam"));
     ok(dt_loss_create(FIRST(loss), "MeanSquaredError"));
@@ -97,19 +92,19 @@ static void make_first(api *s)
     ok(dt_rate_schedule_create(FIRST(rate_schedule), "%s", right_text("dt_rate_schedule_create")));
     ok(dt_function_create(FIRST(function), step_nothing, NULL));
     ok(dt_tpu_resolver(FIRST(resolver), "sim:v2-8"));
-    ok(dt_topology_create(FIRST(topology), &(dt_topology_options){ api_shape, 4, api_zeros, api_places, 3 }));
+    ok(dt_topology_create(FIRST(topology),
+                          &(dt_topology_options){api_shape, 4, api_zeros, api_places, 3}));
     ok(dt_checkpoint_create(FIRST(checkpoint)));
     ok(dt_checkpoint_add_variable(s->checkpoint[0].handle, "variable", s->variable[0].handle));
     ok(dt_device_assignment_build(FIRST(device_assignment), s->topology[0].handle, NULL));
 }
 
-static void set_up(api *s)
-{
+static void set_up(api *s) {
     dt_function *f = NULL;
     make_first(s);
-#define X(type) \
-    s->type[1] = s->type[0]; \
-    release_##type(s, 1); \
+#define X(type)                                                                                    \
+    s->type[1] = s->type[0];                                                                       \
+    release_##type(s, 1);                                                                          \
     s->type[0].own = false;
     API_HANDLES(X)
 #undef X
@@ -123,16 +118,14 @@ static void set_up(api *s)
 
 static const api_call *in_step;
 
-static void make_in_step(dt_trace *t, void *user)
-{
+static void make_in_step(dt_trace *t, void *user) {
     api *s = user;
     s->trace = t;
     api_make(s, in_step);
     s->trace = NULL;
 }
 
-static void make(api *s, const api_call *c)
-{
+static void make(api *s, const api_call *c) {
     dt_function *f = NULL;
     dt_values *args = NULL;
     dt_tensor *x = NULL;
@@ -141,7 +134,7 @@ static void make(api *s, const api_call *c)
         return;
     }
     ok(dt_values_create(&args));
-    ok(dt_tensor_create(&x, DT_FLOAT32, 2, (int64_t[]){ 2, 2 }, NULL));
+    ok(dt_tensor_create(&x, DT_FLOAT32, 2, (int64_t[]){2, 2}, NULL));
     ok(dt_values_set(args, "x", x));
     in_step = c;
     ok(dt_function_create(&f, make_in_step, s));
@@ -151,17 +144,15 @@ static void make(api *s, const api_call *c)
     dt_tensor_unref(x);
 }
 
-static void say_what(int signal)
-{
+static void say_what(int signal) {
     dprintf(STDERR_FILENO, "signal %d in %s\n", signal, now);
     _exit(1);
 }
 
 /* How many choices the argument has; the first is right. */
-static int call_with(api *s, const api_call *c, int bad, int how)
-{
+static int call_with(api *s, const api_call *c, int bad, int how) {
     static char text[256];
-    table t = { bad, how, 0 };
+    table t = {bad, how, 0};
     s->user = &t;
     snprintf(text, sizeof text, "%s: argument %d, choice %d", c->name, bad, how);
     now = text;
@@ -170,57 +161,50 @@ static int call_with(api *s, const api_call *c, int bad, int how)
     return t.choices;
 }
 
-static void call_all_ways(const api_call *c)
-{
+static void call_all_ways(const api_call *c) {
     for (int k = 0; k < API_FORMAT + c->arguments; k += k == c->arguments ? API_FORMAT - k : 1) {
-        api s = { .choose = choose, .text = right_text(c->name) };
+        api s = {.choose = choose, .text = right_text(c->name)};
         set_up(&s);
-        for (int how = 1, choices = 2; how < choices; how++)
-            choices = call_with(&s, c, k, how);
+        for (int how = 1, choices = 2; how < choices; how++) choices = call_with(&s, c, k, how);
         api_release_all(&s);
     }
 }
 
 /* Each function in a process of its own, so that all faults are found at once. */
-static void test_every_function_answers_wrong_arguments(void **state)
-{
+static void test_every_function_answers_wrong_arguments(void **state) {
     (void)state;
-    static const int signals[] = { SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV };
+    static const int signals[] = {SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV};
     int faults = 0;
     for (int i = 0; i < API_CALLS; i++) {
         pid_t child = fork();
         if (child == 0) {
             for (size_t k = 0; k < sizeof signals / sizeof *signals; k++)
                 signal(signals[k], say_what);
-            if (!freopen("/dev/null", "w", stdout))
-                _exit(1);
+            if (!freopen("/dev/null", "w", stdout)) _exit(1);
             call_all_ways(&api_calls[i]);
             _exit(0);
         }
         int status = 1;
         waitpid(child, &status, 0);
-        if (status != 0)
-            print_error("%s ended with status %#x\n", api_calls[i].name, status);
+        if (status != 0) print_error("%s ended with status %#x\n", api_calls[i].name, status);
         faults += status != 0;
     }
     assert_true(API_CALLS > 300);
     assert_int_equal(faults, 0);
 }
 
-static dt_status *as_message(dt_status *s)
-{
+static dt_status *as_message(dt_status *s) {
     assert_non_null(s);
     assert_string_equal(dt_status_kind(s), "ValueError");
     return s;
 }
 
 /* As the head of dtrain.h promises. */
-static void test_released_handles_count_as_none(void **state)
-{
+static void test_released_handles_count_as_none(void **state) {
     (void)state;
     dt_tensor *t = NULL, *again = NULL;
     dt_values *v = NULL;
-    ok(dt_tensor_create(&t, DT_FLOAT32, 1, (int64_t[]){ 4 }, NULL));
+    ok(dt_tensor_create(&t, DT_FLOAT32, 1, (int64_t[]){4}, NULL));
     ok(dt_values_create(&v));
     ok(dt_values_set(v, "x", t));
     dt_tensor_unref(t);
@@ -249,24 +233,24 @@ static void test_released_handles_count_as_none(void **state)
     }
 }
 
-static int enter_directory(void **state)
-{
+static int enter_directory(void **state) {
     (void)state;
-    static const char job[] = "version: 1\nname: tiny\nmodel: {type: sequential, layers: [{Input: {name: x, shape: [2]}}, {Dense: {units: 3}}]}\nstrategy: {type: one_device, device: \"CPU:0\"}\n"
-                              "compile: {optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}\n"
-                              "dataset: {format: synthetic, element: {x: {shape: [2]}, y: {num_classes: 3}}, examples: 4, global_batch_size: 2}\n"
-                              "fit: {epochs: 1}\noutput: {dir: run}\n";
+    static const char job[] =
+        "version: 1\nname: tiny\nmodel: {type: sequential, layers: [{Input: {name: x, shape: "
+        "[2]}}, {Dense: {units: 3}}]}\nstrategy: {type: one_device, device: \"CPU:0\"}\n"
+        "compile: {optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}\n"
+        "dataset: {format: synthetic, element: {x: {shape: [2]}, y: {num_classes: 3}}, examples: "
+        "4, global_batch_size: 2}\n"
+        "fit: {epochs: 1}\noutput: {dir: run}\n";
     mkdir("build/tmp", 0777);
     mkdir("build/tmp/api", 0777);
-    if (chdir("build/tmp/api"))
-        return -1;
+    if (chdir("build/tmp/api")) return -1;
     FILE *f = fopen("job.yaml", "w");
     fputs(job, f);
     return fclose(f);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_released_handles_count_as_none),
         cmocka_unit_test(test_every_function_answers_wrong_arguments),

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs of eval_steps_test.c: one for each layer, loss, metric and optimizer; values of their options; steps that need no kernel, with reasons. */
+/* Jobs of eval_steps_test.c: one for each layer, loss, metric and optimizer; values of their
+ * options; steps that need no kernel, with reasons. */
 #ifndef TESTS_JOB_EVAL_ROWS_H
 #define TESTS_JOB_EVAL_ROWS_H
 
 typedef struct eval_row {
     const char *sort, *kind;
-    const char *keys;          /* that the kind must have */
-    const char *element;       /* of the data */
+    const char *keys;           /* that the kind must have */
+    const char *element;        /* of the data */
     const char *before, *after; /* layers around the one that is tried */
     const char *loss;
-    const char *outputs;       /* of a functional model; NULL: a sequential one */
+    const char *outputs; /* of a functional model; NULL: a sequential one */
 } eval_row;
 
 #define SPARSE "SparseCategoricalCrossentropy: {from_logits: true}"
@@ -18,32 +19,57 @@ typedef struct eval_row {
 #define JOINED ", Flatten: {name: f, inputs: t}, Dense: {name: y, units: 3, inputs: f}"
 
 /* A layer between a Dense, so that gradients reach its input, and a classifier. */
-#define LAYER(kind, keys, shape) \
-    { "layer", kind, keys, "x: {shape: " shape "}, " CLASSES, "Input: {name: x, shape: " shape "}, Dense: {name: d, units: 4}, ", END, SPARSE, NULL }
+#define LAYER(kind, keys, shape)                                                                   \
+    {                                                                                              \
+        "layer", kind, keys, "x: {shape: " shape "}, " CLASSES,                                    \
+            "Input: {name: x, shape: " shape "}, Dense: {name: d, units: 4}, ", END, SPARSE, NULL  \
+    }
 #define VECTOR "[8]"
 #define STEPS "[8, 4]"
 #define IMAGE "[8, 8, 4]"
 #define VOLUME "[6, 6, 6, 4]"
 /* Of the words of a text. */
-#define WORDS(kind, keys) \
-    { "layer", kind, keys, "x: {shape: [8], num_classes: 12}, " CLASSES, "Input: {name: x, shape: [8], dtype: int32}, ", END, SPARSE, NULL }
+#define WORDS(kind, keys)                                                                          \
+    {                                                                                              \
+        "layer", kind, keys, "x: {shape: [8], num_classes: 12}, " CLASSES,                         \
+            "Input: {name: x, shape: [8], dtype: int32}, ", END, SPARSE, NULL                      \
+    }
 /* Of two images. */
-#define MERGE(kind, keys) \
-    { "layer", kind, keys, "x: {shape: " IMAGE "}, " CLASSES, \
-      "Input: {name: x, shape: " IMAGE "}, Dense: {name: a, units: 4, inputs: x}, Dense: {name: b, units: 4, inputs: x}, ", JOINED, SPARSE, "y" }
+#define MERGE(kind, keys)                                                                          \
+    {                                                                                              \
+        "layer", kind, keys, "x: {shape: " IMAGE "}, " CLASSES,                                    \
+            "Input: {name: x, shape: " IMAGE                                                       \
+            "}, Dense: {name: a, units: 4, inputs: x}, Dense: {name: b, units: 4, inputs: x}, ",   \
+            JOINED, SPARSE, "y"                                                                    \
+    }
 
 /* A loss or a metric of three outputs, or of one. */
-#define OF_CLASSES(sort, kind, keys) \
-    { sort, kind, keys, "x: {shape: [8]}, " CLASSES, "Input: {name: x, shape: [8]}", ", Dense: {units: 3, activation: softmax}", SPARSE, NULL }
-#define OF_VECTOR(sort, kind, keys) \
-    { sort, kind, keys, "x: {shape: [8]}, label: {shape: [3], num_classes: 2}", "Input: {name: x, shape: [8]}", ", Dense: {units: 3, activation: sigmoid}", "MeanSquaredError: {}", NULL }
-#define OF_ONE(sort, kind, keys) \
-    { sort, kind, keys, "x: {shape: [8]}, label: {shape: [1], num_classes: 2}", "Input: {name: x, shape: [8]}", ", Dense: {units: 1, activation: sigmoid}", "MeanSquaredError: {}", NULL }
+#define OF_CLASSES(sort, kind, keys)                                                               \
+    {                                                                                              \
+        sort, kind, keys, "x: {shape: [8]}, " CLASSES, "Input: {name: x, shape: [8]}",             \
+            ", Dense: {units: 3, activation: softmax}", SPARSE, NULL                               \
+    }
+#define OF_VECTOR(sort, kind, keys)                                                                \
+    {                                                                                              \
+        sort, kind, keys, "x: {shape: [8]}, label: {shape: [3], num_classes: 2}",                  \
+            "Input: {name: x, shape: [8]}", ", Dense: {units: 3, activation: sigmoid}",            \
+            "MeanSquaredError: {}", NULL                                                           \
+    }
+#define OF_ONE(sort, kind, keys)                                                                   \
+    {                                                                                              \
+        sort, kind, keys, "x: {shape: [8]}, label: {shape: [1], num_classes: 2}",                  \
+            "Input: {name: x, shape: [8]}", ", Dense: {units: 1, activation: sigmoid}",            \
+            "MeanSquaredError: {}", NULL                                                           \
+    }
 /* For training loops of C programs; no job has it. */
-#define IN_PROGRAMS(sort, kind) { sort, kind, "", NULL, "", "", "", NULL }
+#define IN_PROGRAMS(sort, kind)                                                                    \
+    { sort, kind, "", NULL, "", "", "", NULL }
 /* Weights of more than a thousand elements. */
-#define OPTIMIZER(kind) \
-    { "optimizer", kind, "", "x: {shape: [64]}, " CLASSES, "Input: {name: x, shape: [64]}", ", Dense: {units: 64}, Dense: {units: 3}", SPARSE, NULL }
+#define OPTIMIZER(kind)                                                                            \
+    {                                                                                              \
+        "optimizer", kind, "", "x: {shape: [64]}, " CLASSES, "Input: {name: x, shape: [64]}",      \
+            ", Dense: {units: 64}, Dense: {units: 3}", SPARSE, NULL                                \
+    }
 
 static const eval_row eval_rows[] = {
     LAYER("Flatten", "", IMAGE),
@@ -58,14 +84,19 @@ static const eval_row eval_rows[] = {
     WORDS("Embedding", "input_dim: 12, output_dim: 4"),
     LAYER("PositionEmbedding", "sequence_length: 8", STEPS),
     WORDS("TokenAndPositionEmbedding", "vocabulary_size: 12, sequence_length: 8, embedding_dim: 4"),
-    { "layer", "Tied", "to: e", "x: {shape: [8], num_classes: 12}, " CLASSES,
-      "Input: {name: x, shape: [8], dtype: int32}, Embedding: {name: e, input_dim: 12, output_dim: 4}, ", END, SPARSE, NULL },
-    { "layer", "MaskedLMHead", "name: t, inputs: [e, p], token_embedding: e", "x: {shape: [8], num_classes: 12}, p: {shape: [2], num_classes: 8}, " CLASSES,
-      "Input: {name: x, shape: [8], dtype: int32}, Input: {name: p, shape: [2], dtype: int32}, "
-      "Embedding: {name: e, input_dim: 12, output_dim: 4, inputs: x}, ", JOINED, SPARSE, "y" },
-    { "layer", "Masking", "", "x: {shape: " STEPS "}, " CLASSES, "Input: {name: x, shape: " STEPS "}, ", ", LSTM: {units: 4}, Dense: {units: 3}", SPARSE, NULL },
-    { "layer", "ViTPatchingAndEmbedding", "image_size: [8, 8], patch_size: [4, 4], hidden_dim: 4", "x: {shape: [8, 8, 3]}, " CLASSES,
-      "Input: {name: x, shape: [8, 8, 3]}, ", END, SPARSE, NULL },
+    {"layer", "Tied", "to: e", "x: {shape: [8], num_classes: 12}, " CLASSES,
+     "Input: {name: x, shape: [8], dtype: int32}, Embedding: {name: e, input_dim: 12, output_dim: "
+     "4}, ",
+     END, SPARSE, NULL},
+    {"layer", "MaskedLMHead", "name: t, inputs: [e, p], token_embedding: e",
+     "x: {shape: [8], num_classes: 12}, p: {shape: [2], num_classes: 8}, " CLASSES,
+     "Input: {name: x, shape: [8], dtype: int32}, Input: {name: p, shape: [2], dtype: int32}, "
+     "Embedding: {name: e, input_dim: 12, output_dim: 4, inputs: x}, ",
+     JOINED, SPARSE, "y"},
+    {"layer", "Masking", "", "x: {shape: " STEPS "}, " CLASSES,
+     "Input: {name: x, shape: " STEPS "}, ", ", LSTM: {units: 4}, Dense: {units: 3}", SPARSE, NULL},
+    {"layer", "ViTPatchingAndEmbedding", "image_size: [8, 8], patch_size: [4, 4], hidden_dim: 4",
+     "x: {shape: [8, 8, 3]}, " CLASSES, "Input: {name: x, shape: [8, 8, 3]}, ", END, SPARSE, NULL},
     LAYER("Dropout", "rate: 0.5", IMAGE),
     LAYER("SpatialDropout1D", "rate: 0.5", STEPS),
     LAYER("SpatialDropout2D", "rate: 0.5", IMAGE),
@@ -76,7 +107,8 @@ static const eval_row eval_rows[] = {
     LAYER("GroupQueryAttention", "head_dim: 4, num_query_heads: 4, num_key_value_heads: 2", STEPS),
     LAYER("RotaryEmbedding", "", STEPS),
     LAYER("LlamaAttention", "num_query_heads: 2, num_key_value_heads: 1", STEPS),
-    LAYER("LlamaTransformerDecoder", "intermediate_dim: 8, num_query_heads: 2, num_key_value_heads: 1", STEPS),
+    LAYER("LlamaTransformerDecoder",
+          "intermediate_dim: 8, num_query_heads: 2, num_key_value_heads: 1", STEPS),
     LAYER("TransformerDecoder", "intermediate_dim: 8, num_heads: 2", STEPS),
     LAYER("TransformerEncoder", "intermediate_dim: 8, num_heads: 2", STEPS),
     LAYER("LSTM", "units: 4", STEPS),
@@ -127,13 +159,15 @@ static const eval_row eval_rows[] = {
     MERGE("Maximum", "name: t, inputs: [a, b]"),
     MERGE("Minimum", "name: t, inputs: [a, b]"),
     MERGE("Concatenate", "name: t, inputs: [a, b]"),
-    { "layer", "Dot", "name: t, inputs: [a, b], axes: 2", "x: {shape: " STEPS "}, " CLASSES,
-      "Input: {name: x, shape: " STEPS "}, Dense: {name: a, units: 4, inputs: x}, Dense: {name: b, units: 4, inputs: x}, ", JOINED, SPARSE, "y" },
+    {"layer", "Dot", "name: t, inputs: [a, b], axes: 2", "x: {shape: " STEPS "}, " CLASSES,
+     "Input: {name: x, shape: " STEPS
+     "}, Dense: {name: a, units: 4, inputs: x}, Dense: {name: b, units: 4, inputs: x}, ",
+     JOINED, SPARSE, "y"},
     LAYER("Reshape", "target_shape: [64, 4]", IMAGE),
     LAYER("Permute", "dims: [2, 1, 3]", IMAGE),
     LAYER("RepeatVector", "n: 3", VECTOR),
     LAYER("Take", "indices: 1, axis: 1", IMAGE),
-    { "layer", "Input", "name: x, shape: [8]", "x: {shape: [8]}, " CLASSES, "", END, SPARSE, NULL },
+    {"layer", "Input", "name: x, shape: [8]", "x: {shape: [8]}, " CLASSES, "", END, SPARSE, NULL},
 
     OF_CLASSES("loss", "SparseCategoricalCrossentropy", ""),
     OF_VECTOR("loss", "CategoricalCrossentropy", ""),
@@ -202,105 +236,191 @@ static const eval_row eval_rows[] = {
     IN_PROGRAMS("metric", "Mean"),
     IN_PROGRAMS("metric", "Sum"),
 
-    OPTIMIZER("SGD"), OPTIMIZER("Adam"), OPTIMIZER("AdamW"), OPTIMIZER("Adamax"), OPTIMIZER("Nadam"), OPTIMIZER("RMSprop"),
-    OPTIMIZER("Adagrad"), OPTIMIZER("Adadelta"), OPTIMIZER("Adafactor"), OPTIMIZER("Lamb"), OPTIMIZER("Lion"), OPTIMIZER("Ftrl"),
+    OPTIMIZER("SGD"),
+    OPTIMIZER("Adam"),
+    OPTIMIZER("AdamW"),
+    OPTIMIZER("Adamax"),
+    OPTIMIZER("Nadam"),
+    OPTIMIZER("RMSprop"),
+    OPTIMIZER("Adagrad"),
+    OPTIMIZER("Adadelta"),
+    OPTIMIZER("Adafactor"),
+    OPTIMIZER("Lamb"),
+    OPTIMIZER("Lion"),
+    OPTIMIZER("Ftrl"),
 };
 
-#define LLAMA_SCALING \
-    "rope_frequency_adjustment_factor: 2, rope_low_freq_factor: 1, rope_high_freq_factor: 4, rope_pretraining_sequence_length: 4"
+#define LLAMA_SCALING                                                                              \
+    "rope_frequency_adjustment_factor: 2, rope_low_freq_factor: 1, rope_high_freq_factor: 4, "     \
+    "rope_pretraining_sequence_length: 4"
 
-/* Options whose values do not follow from their types; kind NULL: of all. "": no job, since it changes no step that others do not have. */
-static const struct { const char *kind, *key, *value; } values[] = {
-    { NULL, "name", "" },
-    { NULL, "inputs", "" },
-    { NULL, "seed", "" },
-    { "Input", "shape", "" },
-    { "Input", "dtype", "dtype: float32" },
-    { "Input", "batch_size", "batch_size: 34" },
-    { "Input", "batch_shape", "" },
-    { "GroupNormalization", "groups", "" },
-    { "SparseCategoricalCrossentropy", "axis", "" },
-    { "Dice", "axis", "axis: [1]" },
-    { "Tversky", "axis", "axis: [1]" },
-    { NULL, "num_labels", "multi_label: true, num_labels: 3" },
-    { NULL, "sparse_y_true", "" }, /* of other targets and outputs, which rows of other metrics have */
-    { NULL, "sparse_y_pred", "" },
-    { NULL, "reduction", "reduction: mean_with_sample_weight" }, /* without one the sum is for training loops of C programs */
-    { "MaskedLMHead", "token_embedding", "" },
-    { "MaskedLMHead", "vocabulary_size", "" },
-    { "LlamaAttention", "rope_frequency_adjustment_factor", LLAMA_SCALING },
-    { "LlamaTransformerDecoder", "rope_frequency_adjustment_factor", LLAMA_SCALING },
-    { NULL, "rope_low_freq_factor", "" }, /* together with the one above */
-    { NULL, "rope_high_freq_factor", "" },
-    { NULL, "rope_pretraining_sequence_length", "" },
-    { "ZeroPadding1D", "padding", "padding: 2" },
-    { "ZeroPadding2D", "padding", "padding: 2" },
-    { "ZeroPadding3D", "padding", "padding: 2" },
-    { NULL, "output_padding", "strides: 2, output_padding: 1" },
-    { NULL, "dtype", "dtype: float32" }, /* mixed precision is of a whole model */
-    { NULL, "kernel_initializer", "" },
-    { NULL, "bias_initializer", "" },
-    { NULL, "beta_initializer", "" },
-    { NULL, "gamma_initializer", "" },
-    { NULL, "moving_mean_initializer", "" },
-    { NULL, "moving_variance_initializer", "" },
-    { NULL, "embeddings_initializer", "" },
-    { NULL, "initializer", "" },
-    { NULL, "recurrent_initializer", "" },
-    { NULL, "alpha_initializer", "" },
-    { NULL, "depthwise_initializer", "" },
-    { NULL, "pointwise_initializer", "" },
-#define EACH(key, value) { NULL, key, key ": " value }
-    EACH("kernel_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"), EACH("bias_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
-    EACH("activity_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"), EACH("beta_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
-    EACH("gamma_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"), EACH("embeddings_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
-    EACH("recurrent_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"), EACH("alpha_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
-    EACH("depthwise_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"), EACH("pointwise_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
-    EACH("kernel_constraint", "{MaxNorm: {max_value: 2}}"), EACH("bias_constraint", "{MaxNorm: {max_value: 2}}"),
-    EACH("beta_constraint", "{MaxNorm: {max_value: 2}}"), EACH("gamma_constraint", "{MaxNorm: {max_value: 2}}"),
-    EACH("embeddings_constraint", "{MaxNorm: {max_value: 2}}"), EACH("recurrent_constraint", "{MaxNorm: {max_value: 2}}"),
-    EACH("alpha_constraint", "{MaxNorm: {max_value: 2}}"), EACH("depthwise_constraint", "{MaxNorm: {max_value: 2}}"),
+/* Options whose values do not follow from their types; kind NULL: of all. "": no job, since it
+ * changes no step that others do not have. */
+static const struct {
+    const char *kind, *key, *value;
+} values[] = {
+    {NULL, "name", ""},
+    {NULL, "inputs", ""},
+    {NULL, "seed", ""},
+    {"Input", "shape", ""},
+    {"Input", "dtype", "dtype: float32"},
+    {"Input", "batch_size", "batch_size: 34"},
+    {"Input", "batch_shape", ""},
+    {"GroupNormalization", "groups", ""},
+    {"SparseCategoricalCrossentropy", "axis", ""},
+    {"Dice", "axis", "axis: [1]"},
+    {"Tversky", "axis", "axis: [1]"},
+    {NULL, "num_labels", "multi_label: true, num_labels: 3"},
+    /* of other targets and outputs, which rows of other metrics have */
+    {NULL, "sparse_y_true", ""},
+    {NULL, "sparse_y_pred", ""},
+    /* without one the sum is for training loops of C programs */
+    {NULL, "reduction", "reduction: mean_with_sample_weight"},
+    {"MaskedLMHead", "token_embedding", ""},
+    {"MaskedLMHead", "vocabulary_size", ""},
+    {"LlamaAttention", "rope_frequency_adjustment_factor", LLAMA_SCALING},
+    {"LlamaTransformerDecoder", "rope_frequency_adjustment_factor", LLAMA_SCALING},
+    {NULL, "rope_low_freq_factor", ""}, /* together with the one above */
+    {NULL, "rope_high_freq_factor", ""},
+    {NULL, "rope_pretraining_sequence_length", ""},
+    {"ZeroPadding1D", "padding", "padding: 2"},
+    {"ZeroPadding2D", "padding", "padding: 2"},
+    {"ZeroPadding3D", "padding", "padding: 2"},
+    {NULL, "output_padding", "strides: 2, output_padding: 1"},
+    {NULL, "dtype", "dtype: float32"}, /* mixed precision is of a whole model */
+    {NULL, "kernel_initializer", ""},
+    {NULL, "bias_initializer", ""},
+    {NULL, "beta_initializer", ""},
+    {NULL, "gamma_initializer", ""},
+    {NULL, "moving_mean_initializer", ""},
+    {NULL, "moving_variance_initializer", ""},
+    {NULL, "embeddings_initializer", ""},
+    {NULL, "initializer", ""},
+    {NULL, "recurrent_initializer", ""},
+    {NULL, "alpha_initializer", ""},
+    {NULL, "depthwise_initializer", ""},
+    {NULL, "pointwise_initializer", ""},
+#define EACH(key, value)                                                                           \
+    { NULL, key, key ": " value }
+    EACH("kernel_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
+    EACH("bias_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
+    EACH("activity_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
+    EACH("beta_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
+    EACH("gamma_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
+    EACH("embeddings_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
+    EACH("recurrent_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
+    EACH("alpha_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
+    EACH("depthwise_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
+    EACH("pointwise_regularizer", "{L1L2: {l1: 0.1, l2: 0.1}}"),
+    EACH("kernel_constraint", "{MaxNorm: {max_value: 2}}"),
+    EACH("bias_constraint", "{MaxNorm: {max_value: 2}}"),
+    EACH("beta_constraint", "{MaxNorm: {max_value: 2}}"),
+    EACH("gamma_constraint", "{MaxNorm: {max_value: 2}}"),
+    EACH("embeddings_constraint", "{MaxNorm: {max_value: 2}}"),
+    EACH("recurrent_constraint", "{MaxNorm: {max_value: 2}}"),
+    EACH("alpha_constraint", "{MaxNorm: {max_value: 2}}"),
+    EACH("depthwise_constraint", "{MaxNorm: {max_value: 2}}"),
     EACH("pointwise_constraint", "{MaxNorm: {max_value: 2}}"),
-    EACH("strides", "2"), EACH("dilation_rate", "2"), EACH("groups", "2"), EACH("depth_multiplier", "2"), EACH("pool_size", "3"),
-    EACH("size", "3"), EACH("cropping", "2"), EACH("epsilon", "1e-2"), EACH("momentum", "0.5"), EACH("axis", "1"),
-    EACH("dropout", "0.5"), EACH("recurrent_dropout", "0.5"), EACH("value_dim", "6"), EACH("sliding_window", "3"), EACH("output_shape", "6"),
-    EACH("max_value", "6"), EACH("negative_slope", "0.1"), EACH("threshold", "0.5"), EACH("layer_norm_epsilon", "1e-2"), EACH("alpha", "0.3"),
-    EACH("shared_axes", "[1, 2]"), EACH("offset", "0.5"), EACH("mask_value", "1"), EACH("max_wavelength", "100"), EACH("scaling_factor", "2"),
-    EACH("rope_max_wavelength", "100"), EACH("rope_position_scaling_factor", "2"),     EACH("rope_scaling_factor", "2"), EACH("head_dim", "6"), EACH("num_channels", "3"), EACH("noise_shape", "[null, 1, 1, 4]"),
-    EACH("lora_rank", "2"), EACH("weights", "w"),
-    EACH("learning_rate", "{CosineDecay: {initial_learning_rate: 0.1, decay_steps: 10}}"), EACH("weight_decay", "0.01"),
-    EACH("exclude_from_weight_decay", "[bias]"), EACH("clipvalue", "1"), EACH("clipnorm", "1"), EACH("global_clipnorm", "1"),
-    EACH("ema_momentum", "0.9"), EACH("ema_overwrite_frequency", "2"), EACH("loss_scale_factor", "2"), EACH("gradient_accumulation_steps", "2"),
-    EACH("beta_1", "0.8"), EACH("beta_2", "0.8"), EACH("rho", "0.8"), EACH("initial_accumulator_value", "0.2"), EACH("beta_2_decay", "-0.7"),
-    EACH("epsilon_1", "1e-20"), EACH("epsilon_2", "1e-2"), EACH("clip_threshold", "2"), EACH("learning_rate_power", "-0.7"),
-    EACH("l1_regularization_strength", "0.1"), EACH("l2_regularization_strength", "0.1"), EACH("l2_shrinkage_regularization_strength", "0.1"),
-    EACH("beta", "0.5"), EACH("ignore_class", "1"), EACH("label_smoothing", "0.1"), EACH("delta", "0.5"), EACH("gamma", "1"), EACH("q", "0.5"),
-    EACH("k", "1"), EACH("num_regressors", "1"), EACH("mask_token_id", "1"), EACH("thresholds", "[0.3, 0.6]"), EACH("top_k", "2"),
-    EACH("class_id", "1"), EACH("num_thresholds", "20"), EACH("label_weights", "[1, 2, 3]"),
+    EACH("strides", "2"),
+    EACH("dilation_rate", "2"),
+    EACH("groups", "2"),
+    EACH("depth_multiplier", "2"),
+    EACH("pool_size", "3"),
+    EACH("size", "3"),
+    EACH("cropping", "2"),
+    EACH("epsilon", "1e-2"),
+    EACH("momentum", "0.5"),
+    EACH("axis", "1"),
+    EACH("dropout", "0.5"),
+    EACH("recurrent_dropout", "0.5"),
+    EACH("value_dim", "6"),
+    EACH("sliding_window", "3"),
+    EACH("output_shape", "6"),
+    EACH("max_value", "6"),
+    EACH("negative_slope", "0.1"),
+    EACH("threshold", "0.5"),
+    EACH("layer_norm_epsilon", "1e-2"),
+    EACH("alpha", "0.3"),
+    EACH("shared_axes", "[1, 2]"),
+    EACH("offset", "0.5"),
+    EACH("mask_value", "1"),
+    EACH("max_wavelength", "100"),
+    EACH("scaling_factor", "2"),
+    EACH("rope_max_wavelength", "100"),
+    EACH("rope_position_scaling_factor", "2"),
+    EACH("rope_scaling_factor", "2"),
+    EACH("head_dim", "6"),
+    EACH("num_channels", "3"),
+    EACH("noise_shape", "[null, 1, 1, 4]"),
+    EACH("lora_rank", "2"),
+    EACH("weights", "w"),
+    EACH("learning_rate", "{CosineDecay: {initial_learning_rate: 0.1, decay_steps: 10}}"),
+    EACH("weight_decay", "0.01"),
+    EACH("exclude_from_weight_decay", "[bias]"),
+    EACH("clipvalue", "1"),
+    EACH("clipnorm", "1"),
+    EACH("global_clipnorm", "1"),
+    EACH("ema_momentum", "0.9"),
+    EACH("ema_overwrite_frequency", "2"),
+    EACH("loss_scale_factor", "2"),
+    EACH("gradient_accumulation_steps", "2"),
+    EACH("beta_1", "0.8"),
+    EACH("beta_2", "0.8"),
+    EACH("rho", "0.8"),
+    EACH("initial_accumulator_value", "0.2"),
+    EACH("beta_2_decay", "-0.7"),
+    EACH("epsilon_1", "1e-20"),
+    EACH("epsilon_2", "1e-2"),
+    EACH("clip_threshold", "2"),
+    EACH("learning_rate_power", "-0.7"),
+    EACH("l1_regularization_strength", "0.1"),
+    EACH("l2_regularization_strength", "0.1"),
+    EACH("l2_shrinkage_regularization_strength", "0.1"),
+    EACH("beta", "0.5"),
+    EACH("ignore_class", "1"),
+    EACH("label_smoothing", "0.1"),
+    EACH("delta", "0.5"),
+    EACH("gamma", "1"),
+    EACH("q", "0.5"),
+    EACH("k", "1"),
+    EACH("num_regressors", "1"),
+    EACH("mask_token_id", "1"),
+    EACH("thresholds", "[0.3, 0.6]"),
+    EACH("top_k", "2"),
+    EACH("class_id", "1"),
+    EACH("num_thresholds", "20"),
+    EACH("label_weights", "[1, 2, 3]"),
     EACH("target_class_ids", "[1]"),
 #undef EACH
 };
 
-/* Steps that may run as eval: a piece of the job's name (SORT KIND: {KEYS}, STRATEGY), of the step, and why. */
-static const struct { const char *what, *step, *why; } exceptions[] = {
-    { "", "get_dimension_size", "a number of rows; it reads none" },
-    { "", "gather", "its eval copies rows of the table whole" },
-    { "Embedding", "i32[34,8]", "numbers of words: each stands for a row of the table that is looked up" },
-    { "layer Tied", "i32[34,8]", "the same" },
-    { "layer MaskedLMHead", "i32[34,", "the same" },
-    { "", "iota", "positions, which no example changes" },
-    { "metric", "compare (i32[34,", "class numbers of metrics, one or a few for each example" },
-    { "", "random", "normal numbers; the kernel has uniform ones only" },
-    { "", "log_plus_one", "no vector form of the function, which takes longer than a cell" },
-    { "", "exponential_minus_one", "the same" },
-    { "", "power (f32[", "the same; squares and roots are multiplications" },
-    { "loss CategoricalGeneralizedCrossEntropy", "compare (i32[34,3]", "class numbers, a few for each example" },
-    { "metric", "argmax (i32[34,3])", "targets that are integers; the kernel has floats only" },
-    { "BatchNormalization", "reduce (f32[34,8,8,4]) -> f32", "sums of dimensions that are not the first ones, no kernel yet" },
-    { "layer LayerNormalization", "reduce (f32[34,8,8,4]) -> f32[8]", "the same" },
-    { "layer RMSNormalization", "reduce (f32[34,8,8,4]) -> f32[8]", "the same" },
-    { "layer GroupNormalization", "reduce", "sums of dimensions that are not next to each other, no kernel yet" },
-    { "layer UpSampling2D", "dot_general", "contracts a dimension inside, no kernel yet" },
+/* Steps that may run as eval: a piece of the job's name (SORT KIND: {KEYS}, STRATEGY), of the step,
+ * and why. */
+static const struct {
+    const char *what, *step, *why;
+} exceptions[] = {
+    {"", "get_dimension_size", "a number of rows; it reads none"},
+    {"", "gather", "its eval copies rows of the table whole"},
+    {"Embedding", "i32[34,8]",
+     "numbers of words: each stands for a row of the table that is looked up"},
+    {"layer Tied", "i32[34,8]", "the same"},
+    {"layer MaskedLMHead", "i32[34,", "the same"},
+    {"", "iota", "positions, which no example changes"},
+    {"metric", "compare (i32[34,", "class numbers of metrics, one or a few for each example"},
+    {"", "random", "normal numbers; the kernel has uniform ones only"},
+    {"", "log_plus_one", "no vector form of the function, which takes longer than a cell"},
+    {"", "exponential_minus_one", "the same"},
+    {"", "power (f32[", "the same; squares and roots are multiplications"},
+    {"loss CategoricalGeneralizedCrossEntropy", "compare (i32[34,3]",
+     "class numbers, a few for each example"},
+    {"metric", "argmax (i32[34,3])", "targets that are integers; the kernel has floats only"},
+    {"BatchNormalization", "reduce (f32[34,8,8,4]) -> f32",
+     "sums of dimensions that are not the first ones, no kernel yet"},
+    {"layer LayerNormalization", "reduce (f32[34,8,8,4]) -> f32[8]", "the same"},
+    {"layer RMSNormalization", "reduce (f32[34,8,8,4]) -> f32[8]", "the same"},
+    {"layer GroupNormalization", "reduce",
+     "sums of dimensions that are not next to each other, no kernel yet"},
+    {"layer UpSampling2D", "dot_general", "contracts a dimension inside, no kernel yet"},
 };
 enum { N_EXCEPTIONS = sizeof exceptions / sizeof *exceptions };
 

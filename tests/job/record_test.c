@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record.jsonl of a run, line by line, against the events that the run told meanwhile: windows of steps, attempts, torn lines, what was said before the start. */
+/* record.jsonl of a run, line by line, against the events that the run told meanwhile: windows of
+ * steps, attempts, torn lines, what was said before the start. */
 #include <jansson.h>
 #include <math.h>
 #include <unistd.h>
@@ -13,9 +14,12 @@ enum { MOST_STEPS = 4000, MOST_LINES = 8000 };
 
 static const char job[] =
     "version: 1\nname: r\nseed: 5\nstrategy: {type: one_device, device: \"CPU:0\"}\n"
-    "dataset: {format: synthetic, examples: 50, element: {x: {shape: [2]}, y: {shape: [1]}}, shuffle: true, global_batch_size: 8}\n"
-    "model: {type: sequential, layers: [Input: {name: x, shape: [2]}, Dense: {units: 1, name: out}]}\n"
-    "compile: {optimizer: {SGD: {learning_rate: 0.01}}, loss: MeanSquaredError}\nfit: {steps: 10}\ncheckpoint: {save_freq: 500}\noutput: {dir: run}\n";
+    "dataset: {format: synthetic, examples: 50, element: {x: {shape: [2]}, y: {shape: [1]}}, "
+    "shuffle: true, global_batch_size: 8}\n"
+    "model: {type: sequential, layers: [Input: {name: x, shape: [2]}, Dense: {units: 1, name: "
+    "out}]}\n"
+    "compile: {optimizer: {SGD: {learning_rate: 0.01}}, loss: MeanSquaredError}\nfit: {steps: "
+    "10}\ncheckpoint: {save_freq: 500}\noutput: {dir: run}\n";
 
 typedef struct told {
     int steps, epochs, checkpoints;
@@ -23,33 +27,36 @@ typedef struct told {
     int64_t examples;
 } told;
 
-static void listen(const dt_event *e, void *user)
-{
+static void listen(const dt_event *e, void *user) {
     told *t = user;
     t->epochs += e->kind == DT_EVENT_EPOCH;
     t->checkpoints += e->kind == DT_EVENT_CHECKPOINT;
-    if (e->kind != DT_EVENT_STEP || e->step > MOST_STEPS)
-        return;
+    if (e->kind != DT_EVENT_STEP || e->step > MOST_STEPS) return;
     t->steps++;
     t->examples += e->examples;
     t->loss[e->step - 1] = e->metrics[0].value;
 }
 
-static void fit(int steps, bool fresh, told *t)
-{
+static void fit(int steps, bool fresh, told *t) {
     char override[64];
     const char *overrides[] = {override};
     dt_job *j = NULL;
     snprintf(override, sizeof override, "fit.steps=%d", steps);
     *t = (told){0};
-    ok(dt_job_open(&j, &(dt_job_source){.path = HERE "/job.yaml", .directory = HERE, .overrides = overrides, .n_overrides = 1}));
-    ok(dt_job_fit(j, &(dt_run_options){.threads = 1, .resume = fresh ? DT_RESUME_NEVER : DT_RESUME_AUTO, .every_step = true, .event = listen, .user = t}));
+    ok(dt_job_open(&j, &(dt_job_source){.path = HERE "/job.yaml",
+                                        .directory = HERE,
+                                        .overrides = overrides,
+                                        .n_overrides = 1}));
+    ok(dt_job_fit(j, &(dt_run_options){.threads = 1,
+                                       .resume = fresh ? DT_RESUME_NEVER : DT_RESUME_AUTO,
+                                       .every_step = true,
+                                       .event = listen,
+                                       .user = t}));
     dt_job_unref(j);
 }
 
 /* Its lines; one that is no JSON is NULL. */
-static int read_record(json_t **line)
-{
+static int read_record(json_t **line) {
     dt_str all = {0};
     int n = 0;
     ok(dt_file_read(RECORD, 1 << 26, &all));
@@ -62,43 +69,35 @@ static int read_record(json_t **line)
     return n;
 }
 
-static void release(json_t **line, int n)
-{
-    for (int i = 0; i < n; i++)
-        json_decref(line[i]);
+static void release(json_t **line, int n) {
+    for (int i = 0; i < n; i++) json_decref(line[i]);
 }
 
-static int64_t count_of(const json_t *line, const char *key)
-{
+static int64_t count_of(const json_t *line, const char *key) {
     const json_t *x = json_object_get(line, key);
     assert_true(json_is_integer(x));
     return json_integer_value(x);
 }
 
-static double number_of(const json_t *line, const char *key)
-{
+static double number_of(const json_t *line, const char *key) {
     const json_t *x = json_object_get(line, key);
     assert_true(json_is_number(x));
     return json_number_value(x);
 }
 
-static bool is(const json_t *line, const char *event)
-{
+static bool is(const json_t *line, const char *event) {
     const char *text = json_string_value(json_object_get(line, "event"));
     return text && strcmp(text, event) == 0;
 }
 
-static int count_lines(json_t *const *line, int n, const char *event)
-{
+static int count_lines(json_t *const *line, int n, const char *event) {
     int found = 0;
-    for (int i = 0; i < n; i++)
-        found += is(line[i], event);
+    for (int i = 0; i < n; i++) found += is(line[i], event);
     return found;
 }
 
 /* A line of steps says the mean, the least and the greatest of their losses. */
-static void check_window(const json_t *line, const told *t)
-{
+static void check_window(const json_t *line, const told *t) {
     const int64_t last = count_of(line, "step"), n = count_of(line, "n");
     double sum = 0, least = INFINITY, most = -INFINITY;
     assert_true(n > 0 && last >= n);
@@ -109,11 +108,11 @@ static void check_window(const json_t *line, const told *t)
     }
     assert_true(fabs(number_of(line, "loss") - sum / (double)n) <= 1e-12 * fabs(sum));
     assert_true(number_of(line, "loss_min") == least && number_of(line, "loss_max") == most);
-    assert_true(fabs(number_of(line, "learning_rate") - 0.01) < 1e-8 && number_of(line, "seconds") >= 0);
+    assert_true(fabs(number_of(line, "learning_rate") - 0.01) < 1e-8 &&
+                number_of(line, "seconds") >= 0);
 }
 
-static void test_windows_add_up(void **state)
-{
+static void test_windows_add_up(void **state) {
     (void)state;
     static const int rows[] = {1, 7, 1000, 1001, 3500};
     static told t;
@@ -124,8 +123,7 @@ static void test_windows_add_up(void **state)
         fit(rows[k], true, &t);
         const int n = read_record(line);
         for (int i = 0; i < n; i++) {
-            if (!is(line[i], "steps"))
-                continue;
+            if (!is(line[i], "steps")) continue;
             check_window(line[i], &t);
             steps += count_of(line[i], "n");
             examples += count_of(line[i], "examples");
@@ -144,8 +142,7 @@ static void test_windows_add_up(void **state)
 }
 
 /* What a killed attempt left swallows no line of the next one. */
-static void test_attempts_and_torn_lines(void **state)
-{
+static void test_attempts_and_torn_lines(void **state) {
     (void)state;
     static told t;
     json_t *line[MOST_LINES];
@@ -160,11 +157,11 @@ static void test_attempts_and_torn_lines(void **state)
     const int n = read_record(line);
     for (int i = 0; i < n; i++) {
         torn += line[i] == NULL;
-        if (!is(line[i], "start"))
-            continue;
+        if (!is(line[i], "start")) continue;
         assert_int_equal(count_of(line[i], "step"), starts++ ? 20 : 0);
         assert_int_equal(count_of(line[i], "generation"), count_of(line[0], "generation"));
-        assert_true(json_is_boolean(json_object_get(line[i], "resumed")) && json_is_true(json_object_get(line[i], "resumed")) == (starts == 2));
+        assert_true(json_is_boolean(json_object_get(line[i], "resumed")) &&
+                    json_is_true(json_object_get(line[i], "resumed")) == (starts == 2));
     }
     assert_int_equal(starts, 2);
     assert_int_equal(torn, 1);
@@ -173,18 +170,16 @@ static void test_attempts_and_torn_lines(void **state)
     release(line, n);
 }
 
-static int set_up(void **state)
-{
+static int set_up(void **state) {
     (void)state;
-    if (system("rm -rf " HERE) != 0)
-        return -1;
+    if (system("rm -rf " HERE) != 0) return -1;
     ok(dt_dir_make(HERE));
     ok(dt_file_commit(HERE "/job.yaml", job, sizeof job - 1));
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_windows_add_up), cmocka_unit_test(test_attempts_and_torn_lines)};
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_windows_add_up),
+                                       cmocka_unit_test(test_attempts_and_torn_lines)};
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

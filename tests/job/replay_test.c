@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A replay that is stopped says so, with an error of its own, and leaves nothing behind. What replays find is in tests/cli/ckpt/replay.sh. */
+/* A replay that is stopped says so, with an error of its own, and leaves nothing behind. What
+ * replays find is in tests/cli/ckpt/replay.sh. */
 #define HERE "build/tmp/job-replay"
 #include <unistd.h>
 
@@ -11,22 +12,18 @@ typedef struct stopper {
     volatile int stop;
 } stopper;
 
-static void listen(const dt_event *e, void *user)
-{
+static void listen(const dt_event *e, void *user) {
     stopper *s = user;
-    if (e->kind == DT_EVENT_STEP && e->step >= s->at)
-        s->stop = s->how;
+    if (e->kind == DT_EVENT_STEP && e->step >= s->at) s->stop = s->how;
 }
 
-static void train(dt_job **job)
-{
+static void train(dt_job **job) {
     write_job("job.yaml", 0, tiny_job);
     ok(open_job(job, &(opening){.name = "job.yaml"}));
     ok(dt_job_fit(*job, &(dt_run_options){.resume = DT_RESUME_NEVER}));
 }
 
-static void test_a_stopped_replay_knows_nothing(void **state)
-{
+static void test_a_stopped_replay_knows_nothing(void **state) {
     (void)state;
     static const stopper rows[] = {{1, 1, 0}, {5, 1, 0}, {11, 1, 0}, {1, 2, 0}, {5, 2, 0}};
     dt_job *job = NULL;
@@ -37,7 +34,10 @@ static void test_a_stopped_replay_knows_nothing(void **state)
         stopper s = rows[i];
         char *text = NULL;
         train(&job);
-        dt_status *stopped = dt_job_replay(job, 99, false, &(dt_run_options){.every_step = true, .event = listen, .user = &s, .stop = &s.stop}, &text);
+        dt_status *stopped = dt_job_replay(
+            job, 99, false,
+            &(dt_run_options){.every_step = true, .event = listen, .user = &s, .stop = &s.stop},
+            &text);
         if (dt_status_number(stopped) != DT_E_REPLAY_STOPPED || dt_status_code(stopped) != 75)
             fail_msg("row %zu: %s", i, stopped ? dt_status_text(stopped) : "not stopped");
         assert_string_equal(text, "");
@@ -49,8 +49,7 @@ static void test_a_stopped_replay_knows_nothing(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_stopped_replay_knows_nothing),
     };

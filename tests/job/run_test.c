@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs from end to end: those of tests/jobs trained, evaluated, lowered; the same weights however they are placed. */
+/* Jobs from end to end: those of tests/jobs trained, evaluated, lowered; the same weights however
+ * they are placed. */
 #define HERE "build/tmp/job-run"
 #include <math.h>
 
@@ -14,14 +15,11 @@ typedef struct told {
     int64_t step, examples;
 } told;
 
-static void listen(const dt_event *e, void *user)
-{
+static void listen(const dt_event *e, void *user) {
     told *t = user;
     t->events[e->kind]++;
-    if (e->kind == DT_EVENT_START)
-        t->start = *e;
-    if (e->kind == DT_EVENT_WARNING)
-        snprintf(t->warning, sizeof t->warning, "%s", e->text);
+    if (e->kind == DT_EVENT_START) t->start = *e;
+    if (e->kind == DT_EVENT_WARNING) snprintf(t->warning, sizeof t->warning, "%s", e->text);
     if (e->kind == DT_EVENT_END) {
         snprintf(t->sha, sizeof t->sha, "%s", e->weights_sha256);
         snprintf(t->checkpoint, sizeof t->checkpoint, "%s", e->checkpoint ? e->checkpoint : "");
@@ -41,11 +39,11 @@ typedef struct request {
     bool dry_run;
 } request;
 
-static dt_job *open_request(const request *q)
-{
+static dt_job *open_request(const request *q) {
     char path[256], output[256];
     const char *overrides[4] = {output};
-    dt_job_source source = {.path = path, .directory = HERE, .overrides = overrides, .n_overrides = 1};
+    dt_job_source source = {
+        .path = path, .directory = HERE, .overrides = overrides, .n_overrides = 1};
     dt_job *job = NULL;
     snprintf(path, sizeof path, "tests/jobs/%s.yaml", q->job);
     snprintf(output, sizeof output, "output.dir=%s", q->output);
@@ -57,18 +55,20 @@ static dt_job *open_request(const request *q)
     return job;
 }
 
-static told fit(const request *q)
-{
+static told fit(const request *q) {
     told t = {0};
     dt_job *job = open_request(q);
-    const dt_run_options options = {.threads = q->threads, .resume = DT_RESUME_NEVER, .dry_run = q->dry_run, .event = listen, .user = &t};
+    const dt_run_options options = {.threads = q->threads,
+                                    .resume = DT_RESUME_NEVER,
+                                    .dry_run = q->dry_run,
+                                    .event = listen,
+                                    .user = &t};
     ok(dt_job_fit(job, &options));
     dt_job_unref(job);
     return t;
 }
 
-static dt_status *evaluate(const request *q, const char *checkpoint, const char *split, told *t)
-{
+static dt_status *evaluate(const request *q, const char *checkpoint, const char *split, told *t) {
     const dt_run_options options = {.threads = q->threads, .event = listen, .user = t};
     *t = (told){0};
     dt_job *job = open_request(q);
@@ -79,8 +79,7 @@ static dt_status *evaluate(const request *q, const char *checkpoint, const char 
 
 /* ---- fit ---- */
 
-static void test_jobs_train(void **state)
-{
+static void test_jobs_train(void **state) {
     (void)state;
     static const struct {
         const char *job;
@@ -88,9 +87,10 @@ static void test_jobs_train(void **state)
         int64_t steps;
         const char *backend, *device;
     } cases[] = {
-        {"default", 3, 1, 12, "cpu", "CPU"},        {"mirrored", 2, 4, 18, "cpu", "4 x CPU"}, {"tpu", 2, 8, 18, "sim", "sim:v2-8"},
-        {"shards", 2, 4, 18, "cpu", "4 x CPU"},     {"steps", 2, 3, 9, "cpu", "3 x CPU"},     {"sequence", 2, 4, 6, "cpu", "4 x CPU"},
-        {"conv", 2, 4, 12, "cpu", "4 x CPU"},       {"functional", 2, 4, 8, "cpu", "4 x CPU"},
+        {"default", 3, 1, 12, "cpu", "CPU"},  {"mirrored", 2, 4, 18, "cpu", "4 x CPU"},
+        {"tpu", 2, 8, 18, "sim", "sim:v2-8"}, {"shards", 2, 4, 18, "cpu", "4 x CPU"},
+        {"steps", 2, 3, 9, "cpu", "3 x CPU"}, {"sequence", 2, 4, 6, "cpu", "4 x CPU"},
+        {"conv", 2, 4, 12, "cpu", "4 x CPU"}, {"functional", 2, 4, 8, "cpu", "4 x CPU"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         told t = fit(&(request){.job = cases[i].job, .output = cases[i].job});
@@ -106,8 +106,7 @@ static void test_jobs_train(void **state)
     }
 }
 
-static void test_training_learns(void **state)
-{
+static void test_training_learns(void **state) {
     (void)state;
     told first = fit(&(request){.job = "default", .output = "learn", .override = {"fit.epochs=1"}});
     told last = fit(&(request){.job = "default", .output = "learn", .override = {"fit.epochs=20"}});
@@ -115,8 +114,7 @@ static void test_training_learns(void **state)
 }
 
 /* Replicas, threads and back ends are placement. */
-static void expect_one_hash(const request *cases, size_t n)
-{
+static void expect_one_hash(const request *cases, size_t n) {
     told expected = fit(&cases[0]);
     for (size_t i = 1; i < n; i++) {
         told t = fit(&cases[i]);
@@ -124,111 +122,137 @@ static void expect_one_hash(const request *cases, size_t n)
     }
 }
 
-static void test_one_hash_for_all_placements(void **state)
-{
+static void test_one_hash_for_all_placements(void **state) {
     (void)state;
     static const request cases[] = {
         {.job = "mirrored", .output = "same", .override = {"strategy={type: default}"}},
         {.job = "mirrored", .output = "same", .threads = 1},
         {.job = "mirrored", .output = "same", .threads = 3},
-        {.job = "mirrored", .output = "same", .override = {"strategy={type: mirrored, devices: [\"CPU:3\", \"CPU:1\"]}"}},
-        {.job = "mirrored", .output = "same", .override = {"strategy={type: one_device, device: \"CPU:0\"}"}},
-        {.job = "mirrored", .output = "same", .override = {"strategy={type: multi_worker_mirrored, workers: 2, replicas: 2}"}},
+        {.job = "mirrored",
+         .output = "same",
+         .override = {"strategy={type: mirrored, devices: [\"CPU:3\", \"CPU:1\"]}"}},
+        {.job = "mirrored",
+         .output = "same",
+         .override = {"strategy={type: one_device, device: \"CPU:0\"}"}},
+        {.job = "mirrored",
+         .output = "same",
+         .override = {"strategy={type: multi_worker_mirrored, workers: 2, replicas: 2}"}},
         {.job = "tpu", .output = "same"},
-        {.job = "tpu", .output = "same", .override = {"strategy.device_assignment={num_replicas: 3}"}},
-        {.job = "tpu", .output = "same", .override = {"strategy.device_assignment={computation_shape: [1, 1, 1, 2], num_replicas: 4}"}},
-        {.job = "tpu", .output = "same", .override = {"strategy.device_assignment={num_replicas: 4, computation_stride: [1, 1, 1, 2], device_order_mode: mesh}"}},
+        {.job = "tpu",
+         .output = "same",
+         .override = {"strategy.device_assignment={num_replicas: 3}"}},
+        {.job = "tpu",
+         .output = "same",
+         .override =
+             {"strategy.device_assignment={computation_shape: [1, 1, 1, 2], num_replicas: 4}"}},
+        {.job = "tpu",
+         .output = "same",
+         .override = {"strategy.device_assignment={num_replicas: 4, computation_stride: [1, 1, 1, "
+                      "2], device_order_mode: mesh}"}},
         {.job = "mirrored", .output = "same", .override = {"partition={x: {split: [1, 2]}}"}},
     };
     expect_one_hash(cases, sizeof cases / sizeof *cases);
 }
 
-static void test_one_hash_for_all_placements_of_convolutions(void **state)
-{
+static void test_one_hash_for_all_placements_of_convolutions(void **state) {
     (void)state;
     static const request cases[] = {
         {.job = "conv", .output = "conv", .override = {"strategy={type: default}"}},
         {.job = "conv", .output = "conv", .override = {"strategy.replicas=1"}, .threads = 1},
         {.job = "conv", .output = "conv", .threads = 1},
         {.job = "conv", .output = "conv", .threads = 3},
-        {.job = "conv", .output = "conv", .override = {"strategy={type: tpu, cluster_resolver: {tpu: \"sim:v2-8\"}}"}},
+        {.job = "conv",
+         .output = "conv",
+         .override = {"strategy={type: tpu, cluster_resolver: {tpu: \"sim:v2-8\"}}"}},
     };
     static const request shards[] = {
-        {.job = "conv", .output = "conv", .override = {"reproducible={shards: 8}", "strategy.replicas=1"}},
+        {.job = "conv",
+         .output = "conv",
+         .override = {"reproducible={shards: 8}", "strategy.replicas=1"}},
         {.job = "conv", .output = "conv", .override = {"reproducible={shards: 8}"}, .threads = 3},
     };
     expect_one_hash(cases, sizeof cases / sizeof *cases);
     expect_one_hash(shards, sizeof shards / sizeof *shards);
 }
 
-static void test_one_hash_for_all_placements_of_shards(void **state)
-{
+static void test_one_hash_for_all_placements_of_shards(void **state) {
     (void)state;
     static const request cases[] = {
         {.job = "shards", .output = "shards", .override = {"strategy={type: default}"}},
         {.job = "shards", .output = "shards", .threads = 1},
         {.job = "shards", .output = "shards", .threads = 3},
         {.job = "tpu", .output = "shards", .override = {"reproducible.shards=8"}},
-        {.job = "tpu", .output = "shards", .override = {"reproducible.shards=8",
-                                                        "strategy.device_assignment={computation_shape: [1, 1, 1, 2], num_replicas: 4}",
-                                                        "partition={x: {split: [1, 2]}, y: replicate, dense: {assign: 1}}"}},
+        {.job = "tpu",
+         .output = "shards",
+         .override =
+             {"reproducible.shards=8",
+              "strategy.device_assignment={computation_shape: [1, 1, 1, 2], num_replicas: 4}",
+              "partition={x: {split: [1, 2]}, y: replicate, dense: {assign: 1}}"}},
     };
     expect_one_hash(cases, sizeof cases / sizeof *cases);
 }
 
 /* Embedding, Dropout, attention, LayerNormalization, GRU. */
-static void test_one_hash_for_layers_of_sequences(void **state)
-{
+static void test_one_hash_for_layers_of_sequences(void **state) {
     (void)state;
     static const request cases[] = {
         {.job = "sequence", .output = "sequence"},
         {.job = "sequence", .output = "sequence", .threads = 3},
         {.job = "sequence", .output = "sequence", .override = {"strategy={type: default}"}},
-        {.job = "sequence", .output = "sequence", .override = {"strategy={type: tpu, cluster_resolver: {tpu: sim:v2-8}}"}},
+        {.job = "sequence",
+         .output = "sequence",
+         .override = {"strategy={type: tpu, cluster_resolver: {tpu: sim:v2-8}}"}},
     };
     expect_one_hash(cases, sizeof cases / sizeof *cases);
 }
 
-/* Two inputs, branches that join: Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate, Dot. */
-static void test_one_hash_for_functional_models(void **state)
-{
+/* Two inputs, branches that join: Add, Subtract, Multiply, Average, Maximum, Minimum, Concatenate,
+ * Dot. */
+static void test_one_hash_for_functional_models(void **state) {
     (void)state;
     static const request cases[] = {
         {.job = "functional", .output = "functional"},
         {.job = "functional", .output = "functional", .threads = 3},
         {.job = "functional", .output = "functional", .override = {"strategy={type: default}"}},
-        {.job = "functional", .output = "functional", .override = {"strategy={type: tpu, cluster_resolver: {tpu: sim:v2-8}}"}},
+        {.job = "functional",
+         .output = "functional",
+         .override = {"strategy={type: tpu, cluster_resolver: {tpu: sim:v2-8}}"}},
     };
     static const request shards[] = {
-        {.job = "functional", .output = "functional", .override = {"reproducible={shards: 8}", "strategy.replicas=1"}},
-        {.job = "functional", .output = "functional", .override = {"reproducible={shards: 8}"}, .threads = 3},
+        {.job = "functional",
+         .output = "functional",
+         .override = {"reproducible={shards: 8}", "strategy.replicas=1"}},
+        {.job = "functional",
+         .output = "functional",
+         .override = {"reproducible={shards: 8}"},
+         .threads = 3},
     };
     expect_one_hash(cases, sizeof cases / sizeof *cases);
     expect_one_hash(shards, sizeof shards / sizeof *shards);
 }
 
-static void test_partition_is_told_to_have_no_effect(void **state)
-{
+static void test_partition_is_told_to_have_no_effect(void **state) {
     (void)state;
-    told t = fit(&(request){.job = "mirrored", .output = "partition", .override = {"partition={x: {split: [1, 2]}}"}});
-    assert_string_equal(t.warning, "partition is without effect: each replica has one logical device");
+    told t = fit(&(request){
+        .job = "mirrored", .output = "partition", .override = {"partition={x: {split: [1, 2]}}"}});
+    assert_string_equal(t.warning,
+                        "partition is without effect: each replica has one logical device");
     t = fit(&(request){.job = "mirrored", .output = "partition"});
     assert_int_equal(t.events[DT_EVENT_WARNING], 0);
 }
 
 /* A slice that was not asked for by name is told to be simulated, and why. */
-static void test_a_simulated_slice_is_told(void **state)
-{
+static void test_a_simulated_slice_is_told(void **state) {
     (void)state;
     unsetenv("TPU_NAME");
     unsetenv("TPU_ACCELERATOR_TYPE");
-    told t = fit(&(request){.job = "tpu", .output = "told", .override = {"strategy.cluster_resolver.tpu=\"\""}});
+    told t = fit(&(request){
+        .job = "tpu", .output = "told", .override = {"strategy.cluster_resolver.tpu=\"\""}});
     assert_non_null(strstr(t.warning, "simulated: this machine has no TPU"));
     assert_int_equal(t.start.replicas, 8);
 }
 
-static void test_a_dry_run_writes_nothing(void **state)
-{
+static void test_a_dry_run_writes_nothing(void **state) {
     (void)state;
     struct stat st;
     told t = fit(&(request){.job = "mirrored", .output = "dry", .dry_run = true});
@@ -239,8 +263,7 @@ static void test_a_dry_run_writes_nothing(void **state)
 
 /* ---- evaluate ---- */
 
-static void test_evaluate_gives_the_numbers_of_fit(void **state)
-{
+static void test_evaluate_gives_the_numbers_of_fit(void **state) {
     (void)state;
     const request q = {.job = "mirrored", .output = "evaluate"};
     told t, trained = fit(&q);
@@ -256,9 +279,9 @@ static void test_evaluate_gives_the_numbers_of_fit(void **state)
     assert_string_not_equal(t.sha, trained.sha);
 }
 
-/* Rows of an image (6, 6, 2) and a side (5): in order as CSV, by name as JSON lines; the same outputs. */
-static void predict_rows_of_two_inputs(dt_job *job)
-{
+/* Rows of an image (6, 6, 2) and a side (5): in order as CSV, by name as JSON lines; the same
+ * outputs. */
+static void predict_rows_of_two_inputs(dt_job *job) {
     dt_str csv = {0}, lines = {0};
     dt_tensor *by_order = NULL, *by_name = NULL;
     for (int row = 0; row < 3; row++) {
@@ -283,9 +306,9 @@ static void predict_rows_of_two_inputs(dt_job *job)
     dt_str_release(&lines);
 }
 
-/* What a run of several inputs leaves can be evaluated, predicted from, gone on with, and loaded as a model. */
-static void test_functional_models_come_back(void **state)
-{
+/* What a run of several inputs leaves can be evaluated, predicted from, gone on with, and loaded as
+ * a model. */
+static void test_functional_models_come_back(void **state) {
     (void)state;
     const request q = {.job = "functional", .output = "come-back"};
     dt_model *m = NULL;
@@ -305,8 +328,7 @@ static void test_functional_models_come_back(void **state)
     dt_job_unref(job);
 }
 
-static void test_resumed_functional_model_ends_the_same(void **state)
-{
+static void test_resumed_functional_model_ends_the_same(void **state) {
     (void)state;
     told whole = fit(&(request){.job = "functional", .output = "whole"});
     fit(&(request){.job = "functional", .output = "parts", .override = {"fit={epochs: 1}"}});
@@ -317,8 +339,7 @@ static void test_resumed_functional_model_ends_the_same(void **state)
     assert_string_equal(t.sha, whole.sha);
 }
 
-static void test_what_cannot_be_evaluated(void **state)
-{
+static void test_what_cannot_be_evaluated(void **state) {
     (void)state;
     static const struct {
         const char *output, *checkpoint, *split;
@@ -333,19 +354,22 @@ static void test_what_cannot_be_evaluated(void **state)
     fit(&(request){.job = "mirrored", .output = "evaluate"});
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         told t;
-        dt_status *s = evaluate(&(request){.job = "mirrored", .output = cases[i].output}, cases[i].checkpoint, cases[i].split, &t);
+        dt_status *s = evaluate(&(request){.job = "mirrored", .output = cases[i].output},
+                                cases[i].checkpoint, cases[i].split, &t);
         assert_int_equal(dt_status_code(s), cases[i].code);
         assert_non_null(strstr(dt_status_text(s), cases[i].text));
         dt_status_free(s);
     }
 }
 
-static void test_another_model_does_not_take_the_weights(void **state)
-{
+static void test_another_model_does_not_take_the_weights(void **state) {
     (void)state;
     told t;
     fit(&(request){.job = "mirrored", .output = "other"});
-    dt_status *s = evaluate(&(request){.job = "mirrored", .output = "other", .override = {"model.layers.1.Dense.units=6"}}, NULL, "validation", &t);
+    dt_status *s = evaluate(&(request){.job = "mirrored",
+                                       .output = "other",
+                                       .override = {"model.layers.1.Dense.units=6"}},
+                            NULL, "validation", &t);
     assert_int_equal(dt_status_code(s), 65);
     assert_int_equal(dt_status_number(s), DT_E_CHECKPOINT_MODEL);
     dt_status_free(s);
@@ -353,23 +377,28 @@ static void test_another_model_does_not_take_the_weights(void **state)
 
 /* ---- logical devices ---- */
 
-static void test_partition_is_checked_against_logical_devices(void **state)
-{
+static void test_partition_is_checked_against_logical_devices(void **state) {
     (void)state;
     static const struct {
         const char *partition;
         int number;
         const char *text;
     } cases[] = {
-        {"partition={x: {split: [1, 4]}, y: replicate}", DT_E_SPLIT, "split makes 4 parts, but a replica has 2 logical devices"},
-        {"partition={x: {assign: 0}, y: replicate}", DT_E_LOGICAL_DEVICE, "with spmd_partitioning no value is assigned"},
-        {"partition={x: replicate}", DT_E_NOT_PARTITIONED, "input 'y' is neither split nor replicated"},
+        {"partition={x: {split: [1, 4]}, y: replicate}", DT_E_SPLIT,
+         "split makes 4 parts, but a replica has 2 logical devices"},
+        {"partition={x: {assign: 0}, y: replicate}", DT_E_LOGICAL_DEVICE,
+         "with spmd_partitioning no value is assigned"},
+        {"partition={x: replicate}", DT_E_NOT_PARTITIONED,
+         "input 'y' is neither split nor replicated"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *const overrides[] = {"strategy.device_assignment={computation_shape: [1, 1, 1, 2], num_replicas: 4}",
-                                         "strategy.spmd_partitioning=true", cases[i].partition};
+        const char *const overrides[] = {
+            "strategy.device_assignment={computation_shape: [1, 1, 1, 2], num_replicas: 4}",
+            "strategy.spmd_partitioning=true", cases[i].partition};
         dt_job *job = NULL;
-        dt_status *s = dt_job_open(&job, &(dt_job_source){.path = "tests/jobs/tpu.yaml", .overrides = overrides, .n_overrides = 3});
+        dt_status *s = dt_job_open(&job, &(dt_job_source){.path = "tests/jobs/tpu.yaml",
+                                                          .overrides = overrides,
+                                                          .n_overrides = 3});
         assert_int_equal(dt_status_number(s), cases[i].number);
         assert_non_null(strstr(dt_status_text(s), cases[i].text));
         dt_status_free(s);
@@ -379,42 +408,44 @@ static void test_partition_is_checked_against_logical_devices(void **state)
 
 /* ---- data ---- */
 
-static void test_data_against_model(void **state)
-{
+static void test_data_against_model(void **state) {
     (void)state;
     static const struct {
         const char *override;
         int code;
         const char *text;
     } cases[] = {
-        {"model.layers.0.Input.shape=[5]", 78, "the model takes 'x' as (B, 5), the data set has (B, 6)"},
+        {"model.layers.0.Input.shape=[5]", 78,
+         "the model takes 'x' as (B, 5), the data set has (B, 6)"},
         {"model.layers.2.Dense.units=2", 65, "synthetic data: label 2 at row 3 is outside [0, 2)"},
-        {"compile.loss=CategoricalCrossentropy", 78, "labels are class indices; expected one-hot vectors"},
+        {"compile.loss=CategoricalCrossentropy", 78,
+         "labels are class indices; expected one-hot vectors"},
         {"dataset.map={y: [cast: float32]}", 0, NULL},
         {"dataset.map={y: [cast: bool]}", 78, "labels must be numbers"},
         {"seed=12", 0, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        dt_job *job = open_request(&(request){.job = "mirrored", .output = "data", .override = {cases[i].override}});
+        dt_job *job = open_request(
+            &(request){.job = "mirrored", .output = "data", .override = {cases[i].override}});
         dt_status *s = dt_job_check_data(job);
         assert_int_equal(dt_status_code(s), cases[i].code);
-        if (cases[i].text)
-            assert_non_null(strstr(dt_status_text(s), cases[i].text));
-        if (s)
-            assert_non_null(dt_status_file(s));
+        if (cases[i].text) assert_non_null(strstr(dt_status_text(s), cases[i].text));
+        if (s) assert_non_null(dt_status_file(s));
         dt_status_free(s);
         dt_job_unref(job);
     }
 }
 
 /* Files are looked for when the job is right, and relative to it. */
-static void test_missing_files(void **state)
-{
+static void test_missing_files(void **state) {
     (void)state;
     dt_job *job;
-    write_job("files.yaml", 0, "version: 1\nstrategy: {type: default}\ndataset: {format: npy, train: {x: x.npy, y: y.npy}, global_batch_size: 4}\n"
-                               "model: {layers: [Input: {name: x, shape: [2]}, Dense: {units: 2}]}\n"
-                               "compile: {optimizer: Adam, loss: sparse_categorical_crossentropy}\nfit: {epochs: 1}\n");
+    write_job(
+        "files.yaml", 0,
+        "version: 1\nstrategy: {type: default}\ndataset: {format: npy, train: {x: x.npy, y: "
+        "y.npy}, global_batch_size: 4}\n"
+        "model: {layers: [Input: {name: x, shape: [2]}, Dense: {units: 2}]}\n"
+        "compile: {optimizer: Adam, loss: sparse_categorical_crossentropy}\nfit: {epochs: 1}\n");
     ok(open_job(&job, &(opening){.name = "files.yaml"}));
     dt_status *s = dt_job_check_data(job);
     assert_int_equal(dt_status_code(s), 66);
@@ -430,12 +461,14 @@ static void test_missing_files(void **state)
 
 /* ---- looking ---- */
 
-static void test_lower_prints_every_stage(void **state)
-{
+static void test_lower_prints_every_stage(void **state) {
     (void)state;
     static const char *const stages[][2] = {
-        {"graph", "graph forward(x: f32[B,6], y: i32[B])"}, {"gradient", "graph train(x: f32[B,6], y: i32[B])"}, {"folded", "dense"},
-        {"program", "program for B = 7"}, {"executable", "executable for B = 7"},
+        {"graph", "graph forward(x: f32[B,6], y: i32[B])"},
+        {"gradient", "graph train(x: f32[B,6], y: i32[B])"},
+        {"folded", "dense"},
+        {"program", "program for B = 7"},
+        {"executable", "executable for B = 7"},
     };
     char *text[5] = {0};
     dt_job *job = open_request(&(request){.job = "mirrored", .output = "lower"});
@@ -443,16 +476,13 @@ static void test_lower_prints_every_stage(void **state)
     for (int i = 0; i < 5; i++) {
         ok(dt_job_lower(job, stages[i][0], &options, &text[i]));
         assert_non_null(strstr(text[i], stages[i][1]));
-        for (int k = 0; k < i; k++)
-            assert_string_not_equal(text[i], text[k]);
+        for (int k = 0; k < i; k++) assert_string_not_equal(text[i], text[k]);
     }
-    for (int i = 0; i < 5; i++)
-        free(text[i]);
+    for (int i = 0; i < 5; i++) free(text[i]);
     dt_job_unref(job);
 }
 
-static void test_topology(void **state)
-{
+static void test_topology(void **state) {
     (void)state;
     char *text = NULL;
     dt_job *job = open_request(&(request){.job = "tpu", .output = "x"});
@@ -470,14 +500,14 @@ static void test_topology(void **state)
     free(text);
 }
 
-static void test_topologies_that_cannot_be_drawn(void **state)
-{
+static void test_topologies_that_cannot_be_drawn(void **state) {
     (void)state;
     char *text = NULL;
     dt_job *job = open_request(&(request){.job = "mirrored", .output = "x"});
     dt_status *s = dt_topology_text(&(dt_topology_request){.job = job, .tpu = "v3-8"}, &text);
     assert_int_equal(dt_status_code(s), 78);
-    assert_string_equal(dt_status_text(s), "strategy mirrored has no slice to draw its replicas on; only tpu has");
+    assert_string_equal(dt_status_text(s),
+                        "strategy mirrored has no slice to draw its replicas on; only tpu has");
     dt_status_free(s);
     dt_job_unref(job);
     s = dt_topology_text(&(dt_topology_request){.tpu = "v9-8"}, &text);
@@ -489,25 +519,29 @@ static void test_topologies_that_cannot_be_drawn(void **state)
     assert_null(text);
 }
 
-static void test_devices(void **state)
-{
+static void test_devices(void **state) {
     (void)state;
-    static const char *const words[] = {"cpu ", "openblas", "onednn", "sim ", "pjrt      devices that a PJRT plug-in drives", "sim:v3-2 to v3-2048"};
-    static const char *const keys[] = {"{\"cores\": ", "\"instructions\": ", "\"name\": \"openblas\", \"found\": true", "\"name\": \"pjrt\", \"found\": true", "\"slices\": [\"v2-2\", \"v2-8\""};
+    static const char *const words[] = {"cpu ",
+                                        "openblas",
+                                        "onednn",
+                                        "sim ",
+                                        "pjrt      devices that a PJRT plug-in drives",
+                                        "sim:v3-2 to v3-2048"};
+    static const char *const keys[] = {
+        "{\"cores\": ", "\"instructions\": ", "\"name\": \"openblas\", \"found\": true",
+        "\"name\": \"pjrt\", \"found\": true", "\"slices\": [\"v2-2\", \"v2-8\""};
     char *text = NULL;
     ok(dt_devices_text(false, &text));
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         assert_non_null(strstr(text, words[i]));
     free(text);
     ok(dt_devices_text(true, &text));
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        assert_non_null(strstr(text, keys[i]));
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_non_null(strstr(text, keys[i]));
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
     free(text);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_jobs_train),
         cmocka_unit_test(test_training_learns),

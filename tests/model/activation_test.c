@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations against values and derivatives recorded from Keras, and at the corners against our own. */
+/* Activations against values and derivatives recorded from Keras, and at the corners against our
+ * own. */
 #include "rig.h"
 
 /* y = activation(x) and dx = d sum(y * cotangent) / dx. */
-static outcome run_activation(int activation, const dt_view *x, const dt_view *cotangent)
-{
+static outcome run_activation(int activation, const dt_view *x, const dt_view *cotangent) {
     dt_trace *t = dt_trace_create("activation");
     dt_type type = batched(&x->type);
     dt_value in = dt_trace_declare(t, "x", &type), c = dt_trace_declare(t, "c", &type), dx;
@@ -13,45 +13,39 @@ static outcome run_activation(int activation, const dt_view *x, const dt_view *c
     dt_gradients_of(loss, &in, 1, &dx);
     dt_return(t, "y", y);
     dt_return(t, "dx", dx);
-    return run_graph(end_trace(t), 1, (feed[]){ { "x", *x }, { "c", *cotangent } }, 2);
+    return run_graph(end_trace(t), 1, (feed[]){{"x", *x}, {"c", *cotangent}}, 2);
 }
 
-static void release(outcome *o)
-{
+static void release(outcome *o) {
     finish(o);
     dt_graph_destroy(o->graph);
 }
 
-static dt_view ones_like(const dt_view *x)
-{
+static dt_view ones_like(const dt_view *x) {
     int64_t n = dt_type_elements(&x->type);
-    dt_view v = { x->type, dt_alloc((size_t)n * sizeof(float)) };
-    for (int64_t i = 0; i < n; i++)
-        ((float *)v.data)[i] = 1;
+    dt_view v = {x->type, dt_alloc((size_t)n * sizeof(float))};
+    for (int64_t i = 0; i < n; i++) ((float *)v.data)[i] = 1;
     return v;
 }
 
-static void run_case(const json_t *c)
-{
+static void run_case(const json_t *c) {
     const json_t *in = json_object_get(c, "in"), *out = json_object_get(c, "out");
     const json_t *given = json_object_get(out, "cotangent"), *dx = json_object_get(out, "dx");
-    dt_view x = view_of(json_object_get(in, "x")), cotangent = given ? view_of(given) : ones_like(&x);
+    dt_view x = view_of(json_object_get(in, "x")),
+            cotangent = given ? view_of(given) : ones_like(&x);
     outcome o = run_activation(dt_activation_find(text_of(in, "name")), &x, &cotangent);
     assert_view(text_of(c, "id"), result_of(&o, 0, "y"), json_object_get(out, "y"), 1e-6, 1e-7);
-    if (!dx)
-        dx = json_object_get(out, "dy_dx");
-    if (dx)
-        assert_view(text_of(c, "id"), result_of(&o, 0, "dx"), dx, 1e-6, 2e-7);
+    if (!dx) dx = json_object_get(out, "dy_dx");
+    if (dx) assert_view(text_of(c, "id"), result_of(&o, 0, "dx"), dx, 1e-6, 2e-7);
     release(&o);
     free(x.data);
     free(cotangent.data);
 }
 
-static void test_activations_are_those_recorded(void **state)
-{
+static void test_activations_are_those_recorded(void **state) {
     (void)state;
     json_t *file, *cases = golden("activations", &file), *c;
-    tally t = { 0 };
+    tally t = {0};
     size_t i;
     json_array_foreach(cases, i, c) {
         const json_t *in = json_object_get(c, "in");
@@ -68,35 +62,45 @@ static void test_activations_are_those_recorded(void **state)
 }
 
 /* Where a formula has a corner or overflows, the derivative must still be a number. */
-static void test_activations_have_finite_gradients(void **state)
-{
+static void test_activations_have_finite_gradients(void **state) {
     (void)state;
-    float x[] = { -200, -1, -0.5f, 0, 0.5f, 1, 6, 200 }, one[] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-    int64_t dim[] = { 2, 4 };
-    dt_view in = { dt_type_of(DT_FLOAT32, 2, dim), x }, c = { in.type, one };
+    float x[] = {-200, -1, -0.5f, 0, 0.5f, 1, 6, 200}, one[] = {1, 1, 1, 1, 1, 1, 1, 1};
+    int64_t dim[] = {2, 4};
+    dt_view in = {dt_type_of(DT_FLOAT32, 2, dim), x}, c = {in.type, one};
     for (int a = 0; dt_activations[a]; a++) {
-        if (strcmp(dt_activations[a], "exponential") == 0)
-            continue; /* exp 200 is infinite */
+        if (strcmp(dt_activations[a], "exponential") == 0) continue; /* exp 200 is infinite */
         outcome o = run_activation(a, &in, &c);
         for (int i = 0; i < 8; i++)
-            if (!isfinite(element(result_of(&o, 0, "dx"), i)) || !isfinite(element(result_of(&o, 0, "y"), i)))
+            if (!isfinite(element(result_of(&o, 0, "dx"), i)) ||
+                !isfinite(element(result_of(&o, 0, "y"), i)))
                 fail_msg("%s is not finite at %g", dt_activations[a], (double)x[i]);
         release(&o);
     }
 }
 
-static void test_derivatives_at_corners(void **state)
-{
+static void test_derivatives_at_corners(void **state) {
     (void)state;
-    static const struct { const char *name; float x; double y, dx; } rows[] = {
-        { "relu", 0, 0, 0 }, { "relu6", 6, 6, 0 }, { "leaky_relu", -1, -0.2, 0.2 }, { "hard_tanh", 1, 1, 1 },
-        { "softplus", 0, 0.69314718, 0.5 }, { "softplus", 200, 200, 1 }, { "elu", 0, 0, 1 }, { "softsign", -1, -0.5, 0.25 },
-        { "silu", 1, 0.73105858, 0.92767051 }, { "hard_sigmoid", 1, 0.66666667, 0.16666667 }, { "tanh", 0.5f, 0.46211716, 0.78644773 },
+    static const struct {
+        const char *name;
+        float x;
+        double y, dx;
+    } rows[] = {
+        {"relu", 0, 0, 0},
+        {"relu6", 6, 6, 0},
+        {"leaky_relu", -1, -0.2, 0.2},
+        {"hard_tanh", 1, 1, 1},
+        {"softplus", 0, 0.69314718, 0.5},
+        {"softplus", 200, 200, 1},
+        {"elu", 0, 0, 1},
+        {"softsign", -1, -0.5, 0.25},
+        {"silu", 1, 0.73105858, 0.92767051},
+        {"hard_sigmoid", 1, 0.66666667, 0.16666667},
+        {"tanh", 0.5f, 0.46211716, 0.78644773},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         float x = rows[i].x, one = 1;
-        int64_t dim[] = { 1 };
-        dt_view in = { dt_type_of(DT_FLOAT32, 1, dim), &x }, c = { in.type, &one };
+        int64_t dim[] = {1};
+        dt_view in = {dt_type_of(DT_FLOAT32, 1, dim), &x}, c = {in.type, &one};
         outcome o = run_activation(dt_activation_find(rows[i].name), &in, &c);
         assert_near(rows[i].name, element(result_of(&o, 0, "y"), 0), rows[i].y, 1e-6, 1e-7);
         assert_near(rows[i].name, element(result_of(&o, 0, "dx"), 0), rows[i].dx, 1e-6, 1e-7);
@@ -104,15 +108,13 @@ static void test_derivatives_at_corners(void **state)
     }
 }
 
-static void test_unknown_activation_is_not_found(void **state)
-{
+static void test_unknown_activation_is_not_found(void **state) {
     (void)state;
     assert_int_equal(dt_activation_find("linear"), 0);
     assert_int_equal(dt_activation_find("reu"), -1);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_activations_are_those_recorded),
         cmocka_unit_test(test_activations_have_finite_gradients),

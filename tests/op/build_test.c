@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builders: what they broadcast, which types come out, which words a misfit gets; arguments, variables and results of a trace. */
+/* Builders: what they broadcast, which types come out, which words a misfit gets; arguments,
+ * variables and results of a trace. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,69 +14,54 @@
 #define B DT_BATCH
 
 /* "f32[B,3]" as a type; dims are written as in graph text. */
-static dt_type parse(const char *text)
-{
+static dt_type parse(const char *text) {
     static const struct {
         const char *name;
         dt_dtype dtype;
-    } names[] = { { "f32", DT_FLOAT32 }, { "i32", DT_INT32 }, { "i8", DT_INT8 }, { "f64", DT_FLOAT64 } };
+    } names[] = {{"f32", DT_FLOAT32}, {"i32", DT_INT32}, {"i8", DT_INT8}, {"f64", DT_FLOAT64}};
     const char *p = strchr(text, '[');
-    dt_type t = { 0 };
+    dt_type t = {0};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(text, names[i].name, (size_t)(p - text)) == 0 && names[i].name[p - text] == '\0')
+        if (strncmp(text, names[i].name, (size_t)(p - text)) == 0 &&
+            names[i].name[p - text] == '\0')
             t.dtype = names[i].dtype;
     for (p++; *p != ']' && *p; p += *p == ',') {
-        if (*p != 'B')
-            t.dim[t.rank++] = strtoll(p, (char **)&p, 10);
-        else if (p[1] == '*')
-            t.dim[t.rank++] = -strtoll(p + 2, (char **)&p, 10);
-        else
-            t.dim[t.rank++] = B, p++;
+        if (*p != 'B') t.dim[t.rank++] = strtoll(p, (char **)&p, 10);
+        else if (p[1] == '*') t.dim[t.rank++] = -strtoll(p + 2, (char **)&p, 10);
+        else t.dim[t.rank++] = B, p++;
     }
     return t;
 }
 
-static dt_value arg_of(dt_trace *t, const char *name, const char *type)
-{
+static dt_value arg_of(dt_trace *t, const char *name, const char *type) {
     dt_type parsed = parse(type);
     return dt_trace_declare(t, name, &parsed);
 }
 
 /* v has the type written in `text`; text NULL: its trace has failed. Destroys the trace. */
-static void expect_type(dt_trace *t, dt_value v, const char *text)
-{
-    dt_str got = { 0 };
+static void expect_type(dt_trace *t, dt_value v, const char *text) {
+    dt_str got = {0};
     dt_type type = dt_type_of_value(v);
-    if (dt_trace_error(t))
-        assert_int_equal(dt_status_number(dt_trace_error(t)), DT_E_MODEL_SHAPE);
-    else
-        dt_type_print(&type, &got);
+    if (dt_trace_error(t)) assert_int_equal(dt_status_number(dt_trace_error(t)), DT_E_MODEL_SHAPE);
+    else dt_type_print(&type, &got);
     assert_string_equal(dt_str_text(&got), text ? text : "");
     dt_str_release(&got);
     dt_trace_destroy(t);
 }
 
-static void test_add_broadcasts_as_numpy(void **state)
-{
+static void test_add_broadcasts_as_numpy(void **state) {
     (void)state;
     static const struct {
         const char *a, *b, *sum;
     } cases[] = {
-        { "f32[B,3]", "f32[B,3]", "f32[B,3]" },
-        { "f32[B,3]", "f32[3]", "f32[B,3]" },
-        { "f32[3]", "f32[B,3]", "f32[B,3]" },
-        { "f32[]", "f32[B,3]", "f32[B,3]" },
-        { "f32[B,3]", "f32[B,1]", "f32[B,3]" },
-        { "f32[B,1]", "f32[3]", "f32[B,3]" },
-        { "f32[1,3]", "f32[B,1]", "f32[B,3]" },
-        { "f32[4,1,3]", "f32[5,1]", "f32[4,5,3]" },
-        { "f32[0]", "f32[1]", "f32[0]" },
-        { "f32[B*2,3]", "f32[3]", "f32[B*2,3]" },
-        { "f32[B,3]", "f32[2,3]", NULL },
-        { "f32[B,3]", "f32[B*2,3]", NULL },
-        { "f32[B,3]", "f32[4]", NULL },
-        { "f32[B,3]", "f32[B]", NULL },
-        { "f32[B,3]", "i32[3]", NULL },
+        {"f32[B,3]", "f32[B,3]", "f32[B,3]"}, {"f32[B,3]", "f32[3]", "f32[B,3]"},
+        {"f32[3]", "f32[B,3]", "f32[B,3]"},   {"f32[]", "f32[B,3]", "f32[B,3]"},
+        {"f32[B,3]", "f32[B,1]", "f32[B,3]"}, {"f32[B,1]", "f32[3]", "f32[B,3]"},
+        {"f32[1,3]", "f32[B,1]", "f32[B,3]"}, {"f32[4,1,3]", "f32[5,1]", "f32[4,5,3]"},
+        {"f32[0]", "f32[1]", "f32[0]"},       {"f32[B*2,3]", "f32[3]", "f32[B*2,3]"},
+        {"f32[B,3]", "f32[2,3]", NULL},       {"f32[B,3]", "f32[B*2,3]", NULL},
+        {"f32[B,3]", "f32[4]", NULL},         {"f32[B,3]", "f32[B]", NULL},
+        {"f32[B,3]", "i32[3]", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_trace *t = dt_trace_create("test");
@@ -84,8 +70,7 @@ static void test_add_broadcasts_as_numpy(void **state)
     }
 }
 
-static void test_equal_shapes_need_no_broadcast(void **state)
-{
+static void test_equal_shapes_need_no_broadcast(void **state) {
     (void)state;
     dt_trace *t = dt_trace_create("test");
     dt_value a = arg_of(t, "a", "f32[B,3]"), b = arg_of(t, "b", "f32[B,3]");
@@ -96,13 +81,13 @@ static void test_equal_shapes_need_no_broadcast(void **state)
     dt_trace_destroy(t);
 }
 
-static void test_misfits_are_named(void **state)
-{
+static void test_misfits_are_named(void **state) {
     (void)state;
     dt_trace *t = dt_trace_create("test");
     dt_trace_path(t, "dense");
     dt_add(arg_of(t, "a", "f32[B,784]"), arg_of(t, "b", "f32[10]"));
-    assert_string_equal(dt_status_text(dt_trace_error(t)), "add cannot combine f32[B,784] and f32[10]: shapes that do not broadcast");
+    assert_string_equal(dt_status_text(dt_trace_error(t)),
+                        "add cannot combine f32[B,784] and f32[10]: shapes that do not broadcast");
     char *text = dt_status_format(dt_trace_error(t));
     assert_non_null(strstr(text, "in layer 'dense'"));
     free(text);
@@ -110,25 +95,21 @@ static void test_misfits_are_named(void **state)
 
     t = dt_trace_create("test");
     dt_multiply(arg_of(t, "a", "f32[B,784]"), arg_of(t, "b", "i32[784]"));
-    assert_string_equal(dt_status_text(dt_trace_error(t)),
-                        "multiply cannot combine f32[B,784] and i32[784]: different dtypes; convert one");
+    assert_string_equal(
+        dt_status_text(dt_trace_error(t)),
+        "multiply cannot combine f32[B,784] and i32[784]: different dtypes; convert one");
     dt_trace_destroy(t);
 }
 
-static void test_matmul_types(void **state)
-{
+static void test_matmul_types(void **state) {
     (void)state;
     static const struct {
         const char *a, *b, *product;
     } cases[] = {
-        { "f32[B,784]", "f32[784,10]", "f32[B,10]" },
-        { "f32[B,7,4]", "f32[4,3]", "f32[B,7,3]" },
-        { "f32[2,3]", "f32[3,1]", "f32[2,1]" },
-        { "f32[B,784]", "f32[128,10]", NULL },
-        { "f32[784]", "f32[784,10]", NULL },
-        { "f32[B,784]", "f32[784]", NULL },
-        { "f32[B,784]", "f32[1,784,10]", NULL },
-        { "f32[B,784]", "f64[784,10]", NULL },
+        {"f32[B,784]", "f32[784,10]", "f32[B,10]"}, {"f32[B,7,4]", "f32[4,3]", "f32[B,7,3]"},
+        {"f32[2,3]", "f32[3,1]", "f32[2,1]"},       {"f32[B,784]", "f32[128,10]", NULL},
+        {"f32[784]", "f32[784,10]", NULL},          {"f32[B,784]", "f32[784]", NULL},
+        {"f32[B,784]", "f32[1,784,10]", NULL},      {"f32[B,784]", "f64[784,10]", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_trace *t = dt_trace_create("test");
@@ -137,25 +118,24 @@ static void test_matmul_types(void **state)
     }
 }
 
-static void test_reductions_by_axis(void **state)
-{
+static void test_reductions_by_axis(void **state) {
     (void)state;
     static const struct {
         const char *x;
         int axis;
         const char *sum, *mean;
     } cases[] = {
-        { "f32[B,3,4]", 0, "f32[3,4]", "f32[3,4]" },
-        { "f32[B,3,4]", 2, "f32[B,3]", "f32[B,3]" },
-        { "f32[B,3,4]", -1, "f32[B,3]", "f32[B,3]" },
-        { "f32[B,3,4]", -3, "f32[3,4]", "f32[3,4]" },
-        { "f32[B,3,4]", DT_NO_AXIS, "f32[]", "f32[]" },
-        { "f32[]", DT_NO_AXIS, "f32[]", "f32[]" },
-        { "i32[B]", 0, "i32[]", "f64[]" },
-        { "i8[B]", 0, "i8[]", "f32[]" },
-        { "f32[B,3,4]", 3, NULL, NULL },
-        { "f32[B,3,4]", -4, NULL, NULL },
-        { "f32[]", 0, NULL, NULL },
+        {"f32[B,3,4]", 0, "f32[3,4]", "f32[3,4]"},
+        {"f32[B,3,4]", 2, "f32[B,3]", "f32[B,3]"},
+        {"f32[B,3,4]", -1, "f32[B,3]", "f32[B,3]"},
+        {"f32[B,3,4]", -3, "f32[3,4]", "f32[3,4]"},
+        {"f32[B,3,4]", DT_NO_AXIS, "f32[]", "f32[]"},
+        {"f32[]", DT_NO_AXIS, "f32[]", "f32[]"},
+        {"i32[B]", 0, "i32[]", "f64[]"},
+        {"i8[B]", 0, "i8[]", "f32[]"},
+        {"f32[B,3,4]", 3, NULL, NULL},
+        {"f32[B,3,4]", -4, NULL, NULL},
+        {"f32[]", 0, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_trace *t = dt_trace_create("sum");
@@ -165,25 +145,24 @@ static void test_reductions_by_axis(void **state)
     }
 }
 
-static void test_an_axis_that_is_not_there_is_named(void **state)
-{
+static void test_an_axis_that_is_not_there_is_named(void **state) {
     (void)state;
     dt_trace *t = dt_trace_create("test");
     dt_reduce_sum(arg_of(t, "x", "f32[B,10]"), 2);
-    assert_string_equal(dt_status_text(dt_trace_error(t)), "axis 2 is out of range for a value of type f32[B,10]");
+    assert_string_equal(dt_status_text(dt_trace_error(t)),
+                        "axis 2 is out of range for a value of type f32[B,10]");
     dt_trace_destroy(t);
 }
 
-static void test_all_reduce_mean_of_integers_is_true_division(void **state)
-{
+static void test_all_reduce_mean_of_integers_is_true_division(void **state) {
     (void)state;
     static const struct {
         const char *x, *sum, *mean;
     } cases[] = {
-        { "f32[3]", "f32[3]", "f32[3]" },
-        { "f64[3]", "f64[3]", "f64[3]" },
-        { "i32[3]", "i32[3]", "f64[3]" },
-        { "i8[3]", "i8[3]", "f32[3]" },
+        {"f32[3]", "f32[3]", "f32[3]"},
+        {"f64[3]", "f64[3]", "f64[3]"},
+        {"i32[3]", "i32[3]", "f64[3]"},
+        {"i8[3]", "i8[3]", "f32[3]"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_trace *t = dt_trace_create("sum");
@@ -193,8 +172,7 @@ static void test_all_reduce_mean_of_integers_is_true_division(void **state)
     }
 }
 
-static void test_sizes_of_dimensions(void **state)
-{
+static void test_sizes_of_dimensions(void **state) {
     (void)state;
     dt_trace *t = dt_trace_create("test");
     dt_value x = arg_of(t, "x", "f32[B*2,3]");
@@ -211,14 +189,13 @@ static void test_sizes_of_dimensions(void **state)
     dt_trace_destroy(t);
 }
 
-static void test_what_changes_nothing_emits_nothing(void **state)
-{
+static void test_what_changes_nothing_emits_nothing(void **state) {
     (void)state;
     dt_trace *t = dt_trace_create("test");
     dt_value x = arg_of(t, "x", "f32[B,3]");
     dt_type type = dt_type_of_value(x);
-    assert_int_equal(dt_reshape(x, 2, (int64_t[]){ B, 3 }).node, x.node);
-    assert_int_equal(dt_transpose(x, (int[]){ 0, 1 }).node, x.node);
+    assert_int_equal(dt_reshape(x, 2, (int64_t[]){B, 3}).node, x.node);
+    assert_int_equal(dt_transpose(x, (int[]){0, 1}).node, x.node);
     assert_int_equal(dt_convert(x, DT_FLOAT32).node, x.node);
     assert_int_equal(dt_broadcast_to(x, &type).node, x.node);
     assert_int_equal(dt_reduce(x, DT_REDUCE_SUM, 0).node, x.node);
@@ -226,8 +203,7 @@ static void test_what_changes_nothing_emits_nothing(void **state)
     dt_trace_destroy(t);
 }
 
-static void test_broadcast_rows_aligns_at_the_front(void **state)
-{
+static void test_broadcast_rows_aligns_at_the_front(void **state) {
     (void)state;
     dt_type rows = parse("f32[B,3]"), row = parse("f32[B]");
     dt_trace *t = dt_trace_create("test");
@@ -240,10 +216,9 @@ static void test_broadcast_rows_aligns_at_the_front(void **state)
     expect_type(t, dt_broadcast_to(arg_of(t, "x", "f32[B,3]"), &row), NULL);
 }
 
-static void test_builders_survive_failed_values(void **state)
-{
+static void test_builders_survive_failed_values(void **state) {
     (void)state;
-    const dt_value none = { 0 };
+    const dt_value none = {0};
     const dt_type scalar = dt_scalar_type(DT_FLOAT32);
     assert_null(dt_add(none, none).trace);
     assert_null(dt_matmul(none, none).trace);
@@ -261,8 +236,7 @@ static void test_builders_survive_failed_values(void **state)
 
 /* ---- arguments, variables, results ---- */
 
-static void test_unknown_argument_lists_those_there_are(void **state)
-{
+static void test_unknown_argument_lists_those_there_are(void **state) {
     (void)state;
     dt_trace *t = dt_trace_create("test");
     dt_value image = arg_of(t, "image", "f32[B,784]");
@@ -270,18 +244,19 @@ static void test_unknown_argument_lists_those_there_are(void **state)
     assert_int_equal(dt_arg(t, "image").node, image.node);
     assert_null(dt_arg(t, "imge").trace);
     assert_int_equal(dt_status_number(dt_trace_error(t)), DT_E_NO_ARGUMENT);
-    assert_string_equal(dt_status_text(dt_trace_error(t)), "no argument 'imge'; the step takes image, label");
+    assert_string_equal(dt_status_text(dt_trace_error(t)),
+                        "no argument 'imge'; the step takes image, label");
     assert_string_equal(dt_status_suggestion(dt_trace_error(t)), "did you mean 'image'?");
     dt_trace_destroy(t);
 
     t = dt_trace_create("test");
     assert_null(dt_arg(t, "image").trace);
-    assert_string_equal(dt_status_text(dt_trace_error(t)), "no argument 'image'; the step takes no arguments");
+    assert_string_equal(dt_status_text(dt_trace_error(t)),
+                        "no argument 'image'; the step takes no arguments");
     dt_trace_destroy(t);
 }
 
-static void test_an_argument_is_declared_once(void **state)
-{
+static void test_an_argument_is_declared_once(void **state) {
     (void)state;
     dt_trace *t = dt_trace_create("test");
     dt_value x = arg_of(t, "x", "f32[B,3]");
@@ -292,24 +267,21 @@ static void test_an_argument_is_declared_once(void **state)
     dt_trace_destroy(t);
 }
 
-static void test_arguments_of_one_type_are_not_one(void **state)
-{
+static void test_arguments_of_one_type_are_not_one(void **state) {
     (void)state;
     dt_trace *t = dt_trace_create("test");
     assert_int_not_equal(arg_of(t, "a", "f32[B]").node, arg_of(t, "b", "f32[B]").node);
     dt_trace_destroy(t);
 }
 
-static dt_variable *variable_of(const char *path, const char *type)
-{
+static dt_variable *variable_of(const char *path, const char *type) {
     dt_type parsed = parse(type);
     dt_variable *v = NULL;
     assert_null(dt_variable_alloc(&v, path, &parsed, true));
     return v;
 }
 
-static void test_reads_see_assignments(void **state)
-{
+static void test_reads_see_assignments(void **state) {
     (void)state;
     dt_variable *w = variable_of("w", "f32[3]"), *unused = variable_of("b", "f32[3]");
     dt_trace *t = dt_trace_create("test");
@@ -333,20 +305,19 @@ static void test_reads_see_assignments(void **state)
     dt_variable_unref(unused);
 }
 
-static void test_assignments_keep_the_type(void **state)
-{
+static void test_assignments_keep_the_type(void **state) {
     (void)state;
     dt_variable *w = variable_of("dense/kernel", "f32[3]");
     dt_trace *t = dt_trace_create("test");
     dt_assign(t, w, dt_constant(t, 1));
     assert_int_equal(dt_status_number(dt_trace_error(t)), DT_E_MODEL_SHAPE);
-    assert_string_equal(dt_status_text(dt_trace_error(t)), "cannot assign f32[] to the variable 'dense/kernel' of type f32[3]");
+    assert_string_equal(dt_status_text(dt_trace_error(t)),
+                        "cannot assign f32[] to the variable 'dense/kernel' of type f32[3]");
     dt_trace_destroy(t);
     dt_variable_unref(w);
 }
 
-static void test_results_are_named_once(void **state)
-{
+static void test_results_are_named_once(void **state) {
     (void)state;
     dt_trace *t = dt_trace_create("test");
     dt_return(t, "loss", dt_constant(t, 1));
@@ -357,14 +328,13 @@ static void test_results_are_named_once(void **state)
     dt_trace_destroy(t);
 
     t = dt_trace_create("test");
-    dt_return(t, "loss", (dt_value){ 0 });
+    dt_return(t, "loss", (dt_value){0});
     assert_int_equal(dt_status_number(dt_trace_error(t)), DT_E_TRACE_VALUE);
     dt_trace_destroy(t);
 }
 
 /* A pass that changes nothing: the copy prints like the original. */
-static void test_import_and_export_copy_a_graph(void **state)
-{
+static void test_import_and_export_copy_a_graph(void **state) {
     (void)state;
     dt_variable *w = variable_of("dense/kernel", "f32[3,2]");
     dt_trace *t = dt_trace_create("step");
@@ -382,16 +352,14 @@ static void test_import_and_export_copy_a_graph(void **state)
     dt_trace_import(t, g, map);
     for (int i = 0; i < g->n_nodes; i++) {
         dt_value in[DT_MAX_IN];
-        for (int k = 0; k < g->node[i].n_in; k++)
-            in[k] = map[g->node[i].in[k]];
-        if (!map[i].trace)
-            map[i] = dt_emit_like(t, g, i, in);
+        for (int k = 0; k < g->node[i].n_in; k++) in[k] = map[g->node[i].in[k]];
+        if (!map[i].trace) map[i] = dt_emit_like(t, g, i, in);
     }
     dt_trace_export(t, g, map);
     assert_null(dt_trace_end(t, &copy));
     free(map);
 
-    dt_str was = { 0 }, is = { 0 };
+    dt_str was = {0}, is = {0};
     dt_graph_print(g, &was);
     dt_graph_print(copy, &is);
     assert_string_equal(dt_str_text(&is), dt_str_text(&was));
@@ -405,21 +373,18 @@ static void test_import_and_export_copy_a_graph(void **state)
     dt_variable_unref(w);
 }
 
-static void test_table_has_every_row_once(void **state)
-{
+static void test_table_has_every_row_once(void **state) {
     (void)state;
     int n;
     const dt_op *const *row = dt_ops(&n);
     assert_true(n >= 38);
     for (int i = 0; i < n; i++) {
         assert_true(row[i]->name && row[i]->about && row[i]->infer && row[i]->n_in <= DT_MAX_IN);
-        for (int k = 0; k < i; k++)
-            assert_string_not_equal(row[i]->name, row[k]->name);
+        for (int k = 0; k < i; k++) assert_string_not_equal(row[i]->name, row[k]->name);
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_add_broadcasts_as_numpy),
         cmocka_unit_test(test_equal_shapes_need_no_broadcast),

@@ -11,10 +11,16 @@
 
 enum { N_VARIABLES = 4 };
 
-static void create_variables(dt_variable **v)
-{
-    static const struct { const char *path; int rank; int64_t dim[2]; } rows[N_VARIABLES] = {
-        { "dense/kernel", 2, { 784, 128 } }, { "dense/bias", 1, { 128 } }, { "dense_1/kernel", 2, { 128, 10 } }, { "dense_1/bias", 1, { 10 } },
+static void create_variables(dt_variable **v) {
+    static const struct {
+        const char *path;
+        int rank;
+        int64_t dim[2];
+    } rows[N_VARIABLES] = {
+        {"dense/kernel", 2, {784, 128}},
+        {"dense/bias", 1, {128}},
+        {"dense_1/kernel", 2, {128, 10}},
+        {"dense_1/bias", 1, {10}},
     };
     for (int i = 0; i < N_VARIABLES; i++) {
         dt_type type = dt_type_of(DT_FLOAT32, rows[i].rank, rows[i].dim);
@@ -22,27 +28,31 @@ static void create_variables(dt_variable **v)
     }
 }
 
-static dt_graph *step_of(dt_variable **v)
-{
-    dt_type image = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, 784 }), label = dt_type_of(DT_INT32, 1, (int64_t[]){ DT_BATCH });
+static dt_graph *step_of(dt_variable **v) {
+    dt_type image = dt_type_of(DT_FLOAT32, 2, (int64_t[]){DT_BATCH, 784}),
+            label = dt_type_of(DT_INT32, 1, (int64_t[]){DT_BATCH});
     dt_trace *t = dt_trace_create("train");
-    dt_value x = dt_trace_declare(t, "image", &image), y = dt_trace_declare(t, "label", &label), w[N_VARIABLES], g[N_VARIABLES];
-    for (int i = 0; i < N_VARIABLES; i++)
-        w[i] = dt_read(t, v[i]);
+    dt_value x = dt_trace_declare(t, "image", &image), y = dt_trace_declare(t, "label", &label),
+             w[N_VARIABLES], g[N_VARIABLES];
+    for (int i = 0; i < N_VARIABLES; i++) w[i] = dt_read(t, v[i]);
     dt_value h = dt_add(dt_matmul(x, w[0]), w[1]);
     h = dt_maximum(h, dt_like(h, 0));
     dt_value rows = dt_softmax_cross_entropy(dt_add(dt_matmul(h, w[2]), w[3]), y);
-    dt_value loss = dt_divide(dt_reduce_sum(rows, 0), dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(rows, 0)), DT_FLOAT32));
+    dt_value loss = dt_divide(dt_reduce_sum(rows, 0),
+                              dt_convert(dt_all_reduce(DT_SUM, dt_dim_value(rows, 0)), DT_FLOAT32));
     dt_gradients_of(loss, w, N_VARIABLES, g);
     for (int i = 0; i < N_VARIABLES; i++)
-        dt_assign(t, v[i], dt_subtract(w[i], dt_multiply(dt_all_reduce(DT_SUM, g[i]), dt_constant(t, 0.125))));
+        dt_assign(
+            t, v[i],
+            dt_subtract(w[i], dt_multiply(dt_all_reduce(DT_SUM, g[i]), dt_constant(t, 0.125))));
     dt_return(t, "loss", dt_all_reduce(DT_SUM, loss));
     dt_graph *out = NULL;
     assert_null(dt_trace_end(t, &out));
     return out;
 }
 
-/* Segment 0 is the preamble, 1 the rows, 2 the slices of weights. The loss is a few sums, odds and ends of segment 2. */
+/* Segment 0 is the preamble, 1 the rows, 2 the slices of weights. The loss is a few sums, odds and
+ * ends of segment 2. */
 static const char golden[] =
     "program for B = 64: 3 segments, 4 groups\n"
     "graph train(image: f32[B,784], label: i32[B])\n"
@@ -88,40 +98,40 @@ static const char golden[] =
     "%35 = constant 0.125                            : f32[128]\n"
     "%36 = multiply(%34, %35)                        : f32[128]  [segment 2, group 1, whole]\n"
     "%37 = subtract(%3, %36)                         : f32[128]  [segment 2, group 1, whole]\n"
-    "%38 = dot_general(%0, %33) contracting [0]x[0]  : f32[784,128]  [segment 2, group 3, 2 pieces]\n"
+    "%38 = dot_general(%0, %33) contracting [0]x[0]  : f32[784,128]  [segment 2, group 3, 2 "
+    "pieces]\n"
     "%39 = constant 0.125                            : f32[784,128]\n"
-    "%40 = multiply(%38, %39)                        : f32[784,128]  [segment 2, group 3, 2 pieces]\n"
-    "%41 = subtract(%2, %40)                         : f32[784,128]  [segment 2, group 3, 2 pieces]\n"
+    "%40 = multiply(%38, %39)                        : f32[784,128]  [segment 2, group 3, 2 "
+    "pieces]\n"
+    "%41 = subtract(%2, %40)                         : f32[784,128]  [segment 2, group 3, 2 "
+    "pieces]\n"
     "return loss = %18\n"
     "update dense/kernel = %41\n"
     "update dense/bias = %37\n"
     "update dense_1/kernel = %31\n"
     "update dense_1/bias = %26\n";
 
-static void test_text_of_a_training_step(void **state)
-{
+static void test_text_of_a_training_step(void **state) {
     (void)state;
-    dt_variable *v[N_VARIABLES] = { NULL };
+    dt_variable *v[N_VARIABLES] = {NULL};
     create_variables(v);
     dt_graph *g = step_of(v), *simple = NULL;
     dt_folded folded;
     dt_arena *arena = dt_arena_create();
-    dt_str text = { 0 };
+    dt_str text = {0};
     assert_null(dt_fold(g, NULL, 8, &folded));
     assert_null(dt_simplify(folded.graph, &simple));
-    dt_program_print(dt_partition(simple, &(dt_partition_options){ .batch = 64 }, arena), &text);
+    dt_program_print(dt_partition(simple, &(dt_partition_options){.batch = 64}, arena), &text);
     assert_string_equal(dt_str_text(&text), golden);
     dt_str_release(&text);
     dt_arena_destroy(arena);
     dt_graph_destroy(simple);
     dt_graph_destroy(folded.graph);
     dt_graph_destroy(g);
-    for (int i = 0; i < N_VARIABLES; i++)
-        dt_variable_unref(v[i]);
+    for (int i = 0; i < N_VARIABLES; i++) dt_variable_unref(v[i]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_text_of_a_training_step) };
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text_of_a_training_step)};
     return cmocka_run_group_tests_name("pass/program", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rematerialisation: the same numbers, made twice; only what a unit begins with is kept between its passes. */
+/* Rematerialisation: the same numbers, made twice; only what a unit begins with is kept between its
+ * passes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +15,11 @@
 enum { UNITS = 4, WIDTH = 6, ROWS = 5 };
 
 /* Units of x W1 -> tanh -> W2 + x, gradients of their weights assigned. */
-static dt_graph *step_of(void)
-{
-    static const char *const names[] = { "a", "b", "c", "d" };
+static dt_graph *step_of(void) {
+    static const char *const names[] = {"a", "b", "c", "d"};
     dt_trace *t = dt_trace_create("step");
-    dt_type rows = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ DT_BATCH, WIDTH }), square = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ WIDTH, WIDTH });
+    dt_type rows = dt_type_of(DT_FLOAT32, 2, (int64_t[]){DT_BATCH, WIDTH}),
+            square = dt_type_of(DT_FLOAT32, 2, (int64_t[]){WIDTH, WIDTH});
     dt_variable *v[2 * UNITS];
     dt_value w[2 * UNITS], g[2 * UNITS], x = dt_trace_declare(t, "x", &rows);
     for (int i = 0; i < UNITS; i++) {
@@ -46,26 +47,24 @@ static dt_graph *step_of(void)
     return out;
 }
 
-static dt_graph *remade(const dt_graph *g)
-{
-    static const char *const layers[] = { "a", "b", "c", "d" };
-    static const int unit[] = { 0, 1, 2, 3 };
+static dt_graph *remade(const dt_graph *g) {
+    static const char *const layers[] = {"a", "b", "c", "d"};
+    static const int unit[] = {0, 1, 2, 3};
     dt_graph *out = NULL;
-    assert_null(dt_remat(g, &(dt_layer_units){ UNITS, layers, unit }, &out));
+    assert_null(dt_remat(g, &(dt_layer_units){UNITS, layers, unit}, &out));
     return out;
 }
 
-static int count(const dt_graph *g, const dt_op *op, bool again)
-{
+static int count(const dt_graph *g, const dt_op *op, bool again) {
     int n = 0;
     for (int i = 0; i < g->n_nodes; i++)
         n += g->node[i].op == op && (!again || dt_is_rematerialized(&g->node[i]));
     return n;
 }
 
-/* Of each unit one product and its tanh are made again; the second product's result is nobody's business but the next unit's. */
-static void test_what_is_made_again(void **state)
-{
+/* Of each unit one product and its tanh are made again; the second product's result is nobody's
+ * business but the next unit's. */
+static void test_what_is_made_again(void **state) {
     (void)state;
     dt_graph *g = step_of(), *r = remade(g), *simple = NULL;
     assert_int_equal(count(g, &dt_op_tanh, false), UNITS);
@@ -79,16 +78,15 @@ static void test_what_is_made_again(void **state)
     dt_graph_destroy(simple);
 }
 
-/* What backward nodes read of a forward pass is inputs of units (sums), what leaves the last one, and weights. */
-static void test_what_is_kept(void **state)
-{
+/* What backward nodes read of a forward pass is inputs of units (sums), what leaves the last one,
+ * and weights. */
+static void test_what_is_kept(void **state) {
     (void)state;
     dt_graph *g = step_of(), *r = remade(g);
     bool *forward = dt_alloc((size_t)r->n_nodes);
     forward[r->result[0].node] = true;
     for (int i = r->n_nodes - 1; i >= 0; i--)
-        for (int k = 0; forward[i] && k < r->node[i].n_in; k++)
-            forward[r->node[i].in[k]] = true;
+        for (int k = 0; forward[i] && k < r->node[i].n_in; k++) forward[r->node[i].in[k]] = true;
     for (int i = 0; i < r->n_nodes; i++)
         for (int k = 0; !forward[i] && k < r->node[i].n_in; k++) {
             const dt_node *in = &r->node[r->node[i].in[k]];
@@ -100,18 +98,15 @@ static void test_what_is_kept(void **state)
 }
 
 /* Variables are read, never written: updates come back. */
-static void interpret(const dt_graph *g, dt_interpretation *out)
-{
+static void interpret(const dt_graph *g, dt_interpretation *out) {
     float x[ROWS * WIDTH];
-    for (int i = 0; i < ROWS * WIDTH; i++)
-        x[i] = (float)(i % 7 - 3) / 4;
-    const dt_view arg = { .type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ ROWS, WIDTH }), .data = x };
-    const dt_env env = { .batch = ROWS, .replicas = 1 };
-    assert_null(dt_interpret(g, &env, 1, (int64_t[]){ ROWS }, &arg, out));
+    for (int i = 0; i < ROWS * WIDTH; i++) x[i] = (float)(i % 7 - 3) / 4;
+    const dt_view arg = {.type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ROWS, WIDTH}), .data = x};
+    const dt_env env = {.batch = ROWS, .replicas = 1};
+    assert_null(dt_interpret(g, &env, 1, (int64_t[]){ROWS}, &arg, out));
 }
 
-static void test_the_same_bits(void **state)
-{
+static void test_the_same_bits(void **state) {
     (void)state;
     dt_interpretation a, b;
     dt_graph *g = step_of(), *r = remade(g);
@@ -126,8 +121,9 @@ static void test_the_same_bits(void **state)
     dt_graph_destroy(r);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_is_made_again), cmocka_unit_test(test_what_is_kept), cmocka_unit_test(test_the_same_bits) };
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_made_again),
+                                       cmocka_unit_test(test_what_is_kept),
+                                       cmocka_unit_test(test_the_same_bits)};
     return cmocka_run_group_tests_name("pass/remat", tests, NULL, NULL);
 }

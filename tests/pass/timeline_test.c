@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipelines in time: valid schedules, the lengths that are known for equal stages, few micro-batches under way. */
+/* Pipelines in time: valid schedules, the lengths that are known for equal stages, few
+ * micro-batches under way. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,39 +19,39 @@ typedef struct line {
     dt_task_edge edge[EDGES];
 } line;
 
-static void connect(line *x, int from, int to, double seconds)
-{
-    x->edge[x->p.n_edges++] = (dt_task_edge){ from, to, seconds };
+static void connect(line *x, int from, int to, double seconds) {
+    x->edge[x->p.n_edges++] = (dt_task_edge){from, to, seconds};
 }
 
 /* Stage s forward is task s, backward 2 S - 1 - s, its update 2 S + s. */
-static void make(line *x, int stages, int micro, dt_pipeline_order order, const double *seconds, double wire)
-{
-    *x = (line){ .p = { .devices = stages, .micro = micro, .n_tasks = 3 * stages, .task = x->task, .edge = x->edge, .order = order } };
+static void make(line *x, int stages, int micro, dt_pipeline_order order, const double *seconds,
+                 double wire) {
+    *x = (line){.p = {.devices = stages,
+                      .micro = micro,
+                      .n_tasks = 3 * stages,
+                      .task = x->task,
+                      .edge = x->edge,
+                      .order = order}};
     for (int i = 0; i < 2 * stages; i++) {
         int stage = i < stages ? i : 2 * stages - 1 - i;
-        x->task[i] = (dt_stage_task){ .device = stage, .stage = stage, .kind = i < stages ? 'F' : 'B', .seconds = seconds[i] };
-        if (i > 0)
-            connect(x, i - 1, i, i == stages ? 0 : wire);
-        if (i >= stages)
-            connect(x, stage, i, 0);
+        x->task[i] = (dt_stage_task){
+            .device = stage, .stage = stage, .kind = i < stages ? 'F' : 'B', .seconds = seconds[i]};
+        if (i > 0) connect(x, i - 1, i, i == stages ? 0 : wire);
+        if (i >= stages) connect(x, stage, i, 0);
     }
     for (int s = 0; s < stages; s++) {
-        x->task[2 * stages + s] = (dt_stage_task){ .device = s, .stage = s, .kind = 'U' };
+        x->task[2 * stages + s] = (dt_stage_task){.device = s, .stage = s, .kind = 'U'};
         connect(x, 2 * stages - 1 - s, 2 * stages + s, 0);
     }
 }
 
-static double end_of(const dt_timeline *t, int task, int micro)
-{
+static double end_of(const dt_timeline *t, int task, int micro) {
     for (int i = 0; i < t->n; i++)
-        if (t->run[i].task == task && t->run[i].micro == micro)
-            return t->run[i].end;
+        if (t->run[i].task == task && t->run[i].micro == micro) return t->run[i].end;
     return -1;
 }
 
-static void expect_valid(const line *x, const dt_timeline *t)
-{
+static void expect_valid(const line *x, const dt_timeline *t) {
     int stages = x->p.devices;
     assert_int_equal(t->n, 2 * stages * x->p.micro + stages); /* all ran, once each */
     for (int i = 0; i < t->n; i++) {
@@ -67,8 +68,7 @@ static void expect_valid(const line *x, const dt_timeline *t)
     }
 }
 
-static void test_equal_stages_take_what_is_known(void **state)
-{
+static void test_equal_stages_take_what_is_known(void **state) {
     (void)state;
     for (int order = DT_1F1B; order <= DT_GPIPE; order++)
         for (int stages = 1; stages <= STAGES; stages++)
@@ -76,8 +76,7 @@ static void test_equal_stages_take_what_is_known(void **state)
                 const double f = 1, b = 2;
                 double seconds[2 * STAGES];
                 line x;
-                for (int i = 0; i < 2 * stages; i++)
-                    seconds[i] = i < stages ? f : b;
+                for (int i = 0; i < 2 * stages; i++) seconds[i] = i < stages ? f : b;
                 make(&x, stages, micro, (dt_pipeline_order)order, seconds, 0);
                 dt_arena *arena = dt_arena_create();
                 dt_timeline t = dt_timeline_create(&x.p, arena);
@@ -89,8 +88,7 @@ static void test_equal_stages_take_what_is_known(void **state)
 }
 
 /* Micro-batches that a stage has begun and not given back, at most. */
-static int under_way(const line *x, const dt_timeline *t, int stage)
-{
+static int under_way(const line *x, const dt_timeline *t, int stage) {
     int most = 0, now = 0;
     for (int i = 0; i < t->n; i++) {
         now += t->run[i].task == stage;
@@ -100,15 +98,13 @@ static int under_way(const line *x, const dt_timeline *t, int stage)
     return most;
 }
 
-static void test_random_stages(void **state)
-{
+static void test_random_stages(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         dt_random r = dt_random_stream(seed, "stages", 0);
         int stages = 1 + (int)dt_random_below(&r, STAGES), micro = 1 + (int)dt_random_below(&r, 8);
         double seconds[2 * STAGES], wire = (double)dt_random_below(&r, 4);
-        for (int i = 0; i < 2 * STAGES; i++)
-            seconds[i] = 1 + (double)dt_random_below(&r, 9);
+        for (int i = 0; i < 2 * STAGES; i++) seconds[i] = 1 + (double)dt_random_below(&r, 9);
         for (int order = DT_1F1B; order <= DT_GPIPE; order++) {
             line x;
             dt_arena *arena = dt_arena_create();
@@ -122,8 +118,7 @@ static void test_random_stages(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_stages_take_what_is_known),
         cmocka_unit_test(test_random_stages),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plug-in's devices, arrays and programs, against one that is made up: what is read of it, what is said of one that lies, and that nothing is left behind. */
+/* A plug-in's devices, arrays and programs, against one that is made up: what is read of it, what
+ * is said of one that lies, and that nothing is left behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,8 +23,7 @@
 
 static char plugin[4200];
 
-static int left_behind(void)
-{
+static int left_behind(void) {
     void (*get)(int[7]);
     int counts[7];
     void *library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
@@ -34,34 +34,31 @@ static int left_behind(void)
     return counts[0];
 }
 
-static dt_status *open_as(const char *mode, const dt_pjrt_store *store, dt_pjrt_client **out)
-{
+static dt_status *open_as(const char *mode, const dt_pjrt_store *store, dt_pjrt_client **out) {
     setenv("FAKE_DEVICE", mode, 1);
-    return dt_pjrt_client_open(out, plugin, &(dt_pjrt_opening){ .store = store });
+    return dt_pjrt_client_open(out, plugin, &(dt_pjrt_opening){.store = store});
 }
 
-static const char text[] = "module @m {\n  func.func public @main(\n      %0: tensor<2xf32> {tf.aliasing_output = 1 : i32} loc(\"x\")) -> (tensor<f32>, tensor<2xf32>) {\n";
+static const char text[] =
+    "module @m {\n  func.func public @main(\n      %0: tensor<2xf32> {tf.aliasing_output = 1 : "
+    "i32} loc(\"x\")) -> (tensor<f32>, tensor<2xf32>) {\n";
 
 /* One step: [1, 2] goes up, is donated, and comes back with 1 added to its first element. */
-static dt_status *step(const dt_pjrt_client *c, float out[2])
-{
+static dt_status *step(const dt_pjrt_client *c, float out[2]) {
     static const int device = 1;
-    const dt_view x = { dt_type_of(DT_FLOAT32, 1, (int64_t[]){ 2 }), (float[]){ 1, 2 } }, y = { x.type, out };
+    const dt_view x = {dt_type_of(DT_FLOAT32, 1, (int64_t[]){2}), (float[]){1, 2}},
+                  y = {x.type, out};
     dt_pjrt_loaded *program = NULL;
-    dt_pjrt_buffer *in = NULL, *results[2] = { NULL, NULL }, *const *const arguments[] = { &in };
-    dt_pjrt_buffer **const all[] = { results };
+    dt_pjrt_buffer *in = NULL, *results[2] = {NULL, NULL}, *const *const arguments[] = {&in};
+    dt_pjrt_buffer **const all[] = {results};
     void *ready = NULL;
-    dt_status *s = dt_pjrt_load_program(c, &(dt_pjrt_text){ text, sizeof text - 1, &device, 1, 2 }, &program);
-    if (!s)
-        s = dt_pjrt_upload(c, 1, &x, &in);
-    if (!s)
-        s = dt_pjrt_execute(c, program, 1, arguments, 1, all);
-    if (!s)
-        s = dt_pjrt_check_size(c, results[1], &y);
-    if (!s)
-        s = dt_pjrt_download(c, results[1], &y, &ready);
-    if (!s)
-        s = dt_pjrt_await(c, ready);
+    dt_status *s =
+        dt_pjrt_load_program(c, &(dt_pjrt_text){text, sizeof text - 1, &device, 1, 2}, &program);
+    if (!s) s = dt_pjrt_upload(c, 1, &x, &in);
+    if (!s) s = dt_pjrt_execute(c, program, 1, arguments, 1, all);
+    if (!s) s = dt_pjrt_check_size(c, results[1], &y);
+    if (!s) s = dt_pjrt_download(c, results[1], &y, &ready);
+    if (!s) s = dt_pjrt_await(c, ready);
     dt_pjrt_buffer_destroy(c, in);
     dt_pjrt_buffer_destroy(c, results[0]);
     dt_pjrt_buffer_destroy(c, results[1]);
@@ -69,12 +66,11 @@ static dt_status *step(const dt_pjrt_client *c, float out[2])
     return s;
 }
 
-static void test_a_step_goes_up_and_down(void **state)
-{
+static void test_a_step_goes_up_and_down(void **state) {
     (void)state;
     dt_pjrt_client *c = NULL;
     dt_pjrt_device_facts f;
-    float out[2] = { 0 };
+    float out[2] = {0};
     assert_null(open_as("", NULL, &c));
     assert_int_equal(dt_pjrt_client_devices(c), 4);
     assert_string_equal(dt_pjrt_client_describe(c), "fake, PJRT 0.99, StableHLO 1.13.0");
@@ -89,11 +85,10 @@ static void test_a_step_goes_up_and_down(void **state)
     assert_int_equal(left_behind(), 0);
 }
 
-static void test_coordinates_are_read(void **state)
-{
+static void test_coordinates_are_read(void **state) {
     (void)state;
-    static const int64_t at[] = { 1, 1, 0, 0 };
-    static const char *const modes[] = { "tpu", "tpu twice" };
+    static const int64_t at[] = {1, 1, 0, 0};
+    static const char *const modes[] = {"tpu", "tpu twice"};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         dt_pjrt_client *c = NULL;
         dt_pjrt_device_facts f;
@@ -106,31 +101,32 @@ static void test_coordinates_are_read(void **state)
     }
 }
 
-static void test_lies_are_named(void **state)
-{
+static void test_lies_are_named(void **state) {
     (void)state;
-    static const struct { const char *mode, *says; int code; } cases[] = {
-        { "devices=0", "this process has no devices of it", 69 },
-        { "none=client", "PJRT_Client_Create returns no client", 69 },
-        { "none=executable", "no program was returned", 78 },
-        { "none=buffer", "no buffer was returned", 69 },
-        { "results=1", "a program with 2 results has 3 after compiling", 78 },
-        { "results=-1", "a program with 2 results has 1 after compiling", 78 },
-        { "size=4", "an array of 8 bytes has 12 there", 69 },
-        { "size=-4", "an array of 8 bytes has 4 there", 69 },
-        { "lack=10", "has no PJRT_Client_Create", 69 },
-        { "lack=16", "has no PJRT_Client_AddressableDevices", 69 },
-        { "lack=20", "has no PJRT_Client_Compile", 69 },
-        { "lack=22", "has no PJRT_Client_BufferFromHostBuffer", 69 },
-        { "lack=55", "has no PJRT_LoadedExecutable_Execute", 69 },
-        { "lack=70", "has no PJRT_Buffer_ToHostBuffer", 69 },
+    static const struct {
+        const char *mode, *says;
+        int code;
+    } cases[] = {
+        {"devices=0", "this process has no devices of it", 69},
+        {"none=client", "PJRT_Client_Create returns no client", 69},
+        {"none=executable", "no program was returned", 78},
+        {"none=buffer", "no buffer was returned", 69},
+        {"results=1", "a program with 2 results has 3 after compiling", 78},
+        {"results=-1", "a program with 2 results has 1 after compiling", 78},
+        {"size=4", "an array of 8 bytes has 12 there", 69},
+        {"size=-4", "an array of 8 bytes has 4 there", 69},
+        {"lack=10", "has no PJRT_Client_Create", 69},
+        {"lack=16", "has no PJRT_Client_AddressableDevices", 69},
+        {"lack=20", "has no PJRT_Client_Compile", 69},
+        {"lack=22", "has no PJRT_Client_BufferFromHostBuffer", 69},
+        {"lack=55", "has no PJRT_LoadedExecutable_Execute", 69},
+        {"lack=70", "has no PJRT_Buffer_ToHostBuffer", 69},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_pjrt_client *c = NULL;
         float out[2];
         dt_status *s = open_as(cases[i].mode, NULL, &c);
-        if (!s)
-            s = step(c, out);
+        if (!s) s = step(c, out);
         dt_pjrt_client_close(c);
         if (!s || !strstr(dt_status_text(s), cases[i].says) || dt_status_code(s) != cases[i].code)
             fail_msg("%s: said '%s'", cases[i].mode, s ? dt_status_text(s) : "nothing");
@@ -140,8 +136,7 @@ static void test_lies_are_named(void **state)
 }
 
 /* Functions that nothing depends on may be missing. */
-static void test_what_is_not_told_is_not_known(void **state)
-{
+static void test_what_is_not_told_is_not_known(void **state) {
     (void)state;
     dt_pjrt_client *c = NULL;
     dt_pjrt_device_facts f;
@@ -161,8 +156,7 @@ typedef struct kept {
     size_t size;
 } kept;
 
-static dt_status *put(void *user, const char *key, size_t n, const char *value, size_t size)
-{
+static dt_status *put(void *user, const char *key, size_t n, const char *value, size_t size) {
     kept *k = user;
     snprintf(k->key, sizeof k->key, "%.*s", (int)n, key);
     memcpy(k->value, value, size);
@@ -170,23 +164,23 @@ static dt_status *put(void *user, const char *key, size_t n, const char *value, 
     return NULL;
 }
 
-static dt_status *get(void *user, const char *key, size_t n, int timeout_ms, dt_str *value)
-{
+static dt_status *get(void *user, const char *key, size_t n, int timeout_ms, dt_str *value) {
     const kept *k = user;
     if (n != strlen(k->key) || memcmp(key, k->key, n) != 0)
-        return dt_fail(DT_E_PLUGIN, NULL, "nobody has put '%.*s' in %d ms", (int)n, key, timeout_ms);
+        return dt_fail(DT_E_PLUGIN, NULL, "nobody has put '%.*s' in %d ms", (int)n, key,
+                       timeout_ms);
     dt_str_add(value, k->value, k->size);
     return NULL;
 }
 
-static void test_processes_meet_through_a_store(void **state)
-{
+static void test_processes_meet_through_a_store(void **state) {
     (void)state;
-    kept k = { 0 };
-    const dt_pjrt_store store = { get, put, &k, 1, 2 };
+    kept k = {0};
+    const dt_pjrt_store store = {get, put, &k, 1, 2};
     dt_pjrt_client *c = NULL;
     dt_status *s = open_as("share", &store, &c);
-    assert_non_null(s); /* the made-up plug-in asks at the end for what is not there, and says what it was told */
+    /* the made-up plug-in asks at the end for what is not there, and says what it was told */
+    assert_non_null(s);
     assert_non_null(strstr(dt_status_text(s), "nobody has put 'absent' in 10 ms"));
     assert_string_equal(k.key, "node0");
     assert_int_equal(k.size, 3);
@@ -199,39 +193,34 @@ static void test_processes_meet_through_a_store(void **state)
 
 /* ---- processes that meet over the network ---- */
 
-static dt_status *get_key(void *user, const char *key, size_t n, int timeout_ms, dt_str *value)
-{
+static dt_status *get_key(void *user, const char *key, size_t n, int timeout_ms, dt_str *value) {
     return dt_keys_get(user, key, n, timeout_ms / 1000.0, value);
 }
 
-static dt_status *put_key(void *user, const char *key, size_t n, const char *value, size_t size)
-{
+static dt_status *put_key(void *user, const char *key, size_t n, const char *value, size_t size) {
     return dt_keys_put(user, key, n, value, size);
 }
 
 /* Opens the made-up plug-in as one of two processes; both stay until the other one is done, too. */
-static dt_status *be_process(int process, const char *address)
-{
+static dt_status *be_process(int process, const char *address) {
     dt_keys *k = NULL;
     dt_pjrt_client *c = NULL;
-    dt_str value = { 0 };
+    dt_str value = {0};
     const char *own = process ? "done 1" : "done 0", *other = process ? "done 0" : "done 1";
-    DT_TRY(dt_keys_open(&k, &(dt_keys_spec){ .address = address, .process = process, .patience_s = 20 }));
-    dt_status *s = open_as("pair", &(dt_pjrt_store){ get_key, put_key, k, process, 2 }, &c);
-    if (!s)
-        s = dt_keys_put(k, own, 6, "", 0);
-    if (!s)
-        s = dt_keys_get(k, other, 6, 20, &value);
+    DT_TRY(dt_keys_open(&k,
+                        &(dt_keys_spec){.address = address, .process = process, .patience_s = 20}));
+    dt_status *s = open_as("pair", &(dt_pjrt_store){get_key, put_key, k, process, 2}, &c);
+    if (!s) s = dt_keys_put(k, own, 6, "", 0);
+    if (!s) s = dt_keys_get(k, other, 6, 20, &value);
     dt_pjrt_client_close(c);
     if (!process) /* the other's last answer is on its way when it has gone */
-        nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
     dt_keys_close(k);
     dt_str_release(&value);
     return s;
 }
 
-static void test_two_processes_meet_through_the_network(void **state)
-{
+static void test_two_processes_meet_through_the_network(void **state) {
     (void)state;
     dt_zmq z;
     pid_t pid[2];
@@ -247,8 +236,7 @@ static void test_two_processes_meet_through_the_network(void **state)
         if (pid[i] == 0) {
             alarm(60);
             dt_status *s = be_process(i, address);
-            if (s)
-                fprintf(stderr, "process %d: %s\n", i, dt_status_text(s));
+            if (s) fprintf(stderr, "process %d: %s\n", i, dt_status_text(s));
             _exit(s ? dt_status_code(s) : 0);
         }
     }
@@ -259,19 +247,18 @@ static void test_two_processes_meet_through_the_network(void **state)
     }
 }
 
-static void test_keys_have_limits(void **state)
-{
+static void test_keys_have_limits(void **state) {
     (void)state;
     dt_zmq z;
     dt_keys *k = NULL;
-    dt_str value = { 0 };
+    dt_str value = {0};
     dt_status *s = dt_zmq_open(&z);
     if (s) {
         dt_status_free(s);
         skip();
     }
     char *large = dt_alloc(DT_VALUE_MOST + 1);
-    assert_null(dt_keys_open(&k, &(dt_keys_spec){ .address = "127.0.0.1:0", .patience_s = 10 }));
+    assert_null(dt_keys_open(&k, &(dt_keys_spec){.address = "127.0.0.1:0", .patience_s = 10}));
     assert_null(dt_keys_put(k, "a", 1, large, 1000));
     assert_null(dt_keys_put(k, "a", 1, "again", 5));
     assert_null(dt_keys_get(k, "a", 1, 0, &value));
@@ -293,36 +280,37 @@ static void test_keys_have_limits(void **state)
 
 /* ---- options of a client ---- */
 
-static const dt_pjrt_named_value *option_of(const dt_pjrt_options *o, const char *name)
-{
+static const dt_pjrt_named_value *option_of(const dt_pjrt_options *o, const char *name) {
     for (int i = 0; i < o->n; i++)
-        if (dt_pjrt_is_named(&o->at[i], name))
-            return &o->at[i];
+        if (dt_pjrt_is_named(&o->at[i], name)) return &o->at[i];
     return NULL;
 }
 
 /* Without the variables that JAX reads. */
-static dt_pjrt *load_as(const char *mode)
-{
-    static const char *const variables[] = { "XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_PREALLOCATE",
-                                             "XLA_PYTHON_CLIENT_ALLOCATOR", "XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB",
-                                             "XLA_PYTHON_CLIENT_ABORT_COLLECTIVES_ON_FAILURE", "XLA_PYTHON_CLIENT_USE_TFRT_GPU_CLIENT" };
+static dt_pjrt *load_as(const char *mode) {
+    static const char *const variables[] = {"XLA_CLIENT_MEM_FRACTION",
+                                            "XLA_PYTHON_CLIENT_MEM_FRACTION",
+                                            "XLA_PYTHON_CLIENT_PREALLOCATE",
+                                            "XLA_PYTHON_CLIENT_ALLOCATOR",
+                                            "XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB",
+                                            "XLA_PYTHON_CLIENT_ABORT_COLLECTIVES_ON_FAILURE",
+                                            "XLA_PYTHON_CLIENT_USE_TFRT_GPU_CLIENT"};
     dt_pjrt *p = NULL;
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        unsetenv(variables[i]);
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
     setenv("FAKE_DEVICE", mode, 1);
     assert_null(dt_pjrt_load(&p, plugin));
     return p;
 }
 
-static void test_a_job_says_options(void **state)
-{
+static void test_a_job_says_options(void **state) {
     (void)state;
-    static const int ordinal[] = { 3, 1 };
-    static const dt_pjrt_setting settings[] = { { "memory_fraction", DT_PJRT_FLOAT, .value.number = 0.5 }, { "allocator", DT_PJRT_STRING, .value.text = "bfc" } };
-    const dt_pjrt_settings all = { .n = 2, .at = settings };
+    static const int ordinal[] = {3, 1};
+    static const dt_pjrt_setting settings[] = {
+        {"memory_fraction", DT_PJRT_FLOAT, .value.number = 0.5},
+        {"allocator", DT_PJRT_STRING, .value.text = "bfc"}};
+    const dt_pjrt_settings all = {.n = 2, .at = settings};
     dt_pjrt_settings *copy = dt_pjrt_settings_copy(&all);
-    dt_pjrt_opening how = { .settings = copy, .ordinal = ordinal, .n_ordinals = 2 };
+    dt_pjrt_opening how = {.settings = copy, .ordinal = ordinal, .n_ordinals = 2};
     dt_pjrt_options o;
     dt_pjrt *p = load_as("gpu");
     setenv("XLA_PYTHON_CLIENT_ALLOCATOR", "platform", 1); /* the job comes first */
@@ -334,9 +322,10 @@ static void test_a_job_says_options(void **state)
     assert_int_equal(option_of(&o, "preallocate")->kind, DT_PJRT_BOOL);
     assert_false(option_of(&o, "preallocate")->value.boolean);
     assert_int_equal(option_of(&o, "visible_devices")->value_size, 2);
-    assert_memory_equal(option_of(&o, "visible_devices")->value.list, ((int64_t[]){ 1, 3 }), 16);
+    assert_memory_equal(option_of(&o, "visible_devices")->value.list, ((int64_t[]){1, 3}), 16);
     dt_pjrt_options_release(&o);
-    how = (dt_pjrt_opening){ .looks = true }; /* lists the devices: takes no memory, confines itself to none */
+    /* lists the devices: takes no memory, confines itself to none */
+    how = (dt_pjrt_opening){.looks = true};
     unsetenv("XLA_PYTHON_CLIENT_PREALLOCATE");
     assert_null(dt_pjrt_options_of(p, &how, &o));
     assert_false(option_of(&o, "preallocate")->value.boolean);
@@ -345,29 +334,34 @@ static void test_a_job_says_options(void **state)
     dt_pjrt_close(p);
     p = load_as(""); /* what drives no GPUs gets what the job says, and nothing else */
     setenv("XLA_PYTHON_CLIENT_ALLOCATOR", "platform", 1);
-    assert_null(dt_pjrt_options_of(p, &(dt_pjrt_opening){ .settings = copy, .ordinal = ordinal, .n_ordinals = 2, .looks = true }, &o));
+    assert_null(dt_pjrt_options_of(
+        p, &(dt_pjrt_opening){.settings = copy, .ordinal = ordinal, .n_ordinals = 2, .looks = true},
+        &o));
     assert_int_equal(o.n, 2);
     dt_pjrt_options_release(&o);
     dt_pjrt_close(p);
     dt_pjrt_settings_destroy(copy);
 }
 
-static void test_the_environment_says_options(void **state)
-{
+static void test_the_environment_says_options(void **state) {
     (void)state;
-    static const struct { const char *variable, *value, *says; } cases[] = {
-        { "XLA_PYTHON_CLIENT_MEM_FRACTION", "half", "XLA_PYTHON_CLIENT_MEM_FRACTION: expected a positive number such as 0.9, got 'half'" },
-        { "XLA_CLIENT_MEM_FRACTION", "-1", "expected a positive number" },
-        { "XLA_CLIENT_MEM_FRACTION", "nan", "expected a positive number" },
-        { "XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB", "9e9", "expected a number of MiB" },
-        { "XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB", "99999999999999999999", "expected a number of MiB" },
-        { "XLA_CLIENT_MEM_FRACTION", ".9", NULL },
+    static const struct {
+        const char *variable, *value, *says;
+    } cases[] = {
+        {"XLA_PYTHON_CLIENT_MEM_FRACTION", "half",
+         "XLA_PYTHON_CLIENT_MEM_FRACTION: expected a positive number such as 0.9, got 'half'"},
+        {"XLA_CLIENT_MEM_FRACTION", "-1", "expected a positive number"},
+        {"XLA_CLIENT_MEM_FRACTION", "nan", "expected a positive number"},
+        {"XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB", "9e9", "expected a number of MiB"},
+        {"XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB", "99999999999999999999",
+         "expected a number of MiB"},
+        {"XLA_CLIENT_MEM_FRACTION", ".9", NULL},
     };
     dt_pjrt_options o;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dt_pjrt *p = load_as("gpu");
         setenv(cases[i].variable, cases[i].value, 1);
-        dt_status *s = dt_pjrt_options_of(p, &(dt_pjrt_opening){ 0 }, &o);
+        dt_status *s = dt_pjrt_options_of(p, &(dt_pjrt_opening){0}, &o);
         if (cases[i].says) {
             assert_non_null(s);
             assert_non_null(strstr(dt_status_text(s), cases[i].says));
@@ -384,13 +378,15 @@ static void test_the_environment_says_options(void **state)
     setenv("XLA_PYTHON_CLIENT_COLLECTIVE_MEM_SIZE_MB", "2", 1);
     setenv("XLA_PYTHON_CLIENT_USE_TFRT_GPU_CLIENT", "1", 1);
     setenv("XLA_CLIENT_MEM_FRACTION", "0.5", 1);
-    assert_null(dt_pjrt_options_of(p, &(dt_pjrt_opening){ 0 }, &o));
+    assert_null(dt_pjrt_options_of(p, &(dt_pjrt_opening){0}, &o));
     assert_int_equal(option_of(&o, "collective_memory_size")->value.int64, 2 << 20);
     assert_true(option_of(&o, "use_tfrt_gpu_client")->value.boolean);
     dt_pjrt_options_release(&o);
     setenv("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.5", 1);
-    dt_status *s = dt_pjrt_options_of(p, &(dt_pjrt_opening){ 0 }, &o);
-    assert_non_null(strstr(dt_status_text(s), "XLA_CLIENT_MEM_FRACTION and XLA_PYTHON_CLIENT_MEM_FRACTION are both set"));
+    dt_status *s = dt_pjrt_options_of(p, &(dt_pjrt_opening){0}, &o);
+    assert_non_null(
+        strstr(dt_status_text(s),
+               "XLA_CLIENT_MEM_FRACTION and XLA_PYTHON_CLIENT_MEM_FRACTION are both set"));
     dt_status_free(s);
     dt_pjrt_options_release(&o);
     dt_pjrt_close(p);
@@ -399,20 +395,22 @@ static void test_the_environment_says_options(void **state)
 }
 
 /* Each kind of value as the plug-in knows it; others are refused in its words. */
-static void test_a_plugin_checks_options(void **state)
-{
+static void test_a_plugin_checks_options(void **state) {
     (void)state;
     dt_pjrt_client *c = NULL;
     static const int last = 3;
     dt_pjrt_device_facts f;
-    const dt_pjrt_setting bad = { "bogus", DT_PJRT_INT64, .value.whole = 1 };
+    const dt_pjrt_setting bad = {"bogus", DT_PJRT_INT64, .value.whole = 1};
     dt_pjrt_close(load_as("gpu"));
-    dt_status *s = dt_pjrt_client_open(&c, plugin, &(dt_pjrt_opening){ .settings = &(dt_pjrt_settings){ .n = 1, .at = &bad } });
+    dt_status *s = dt_pjrt_client_open(
+        &c, plugin, &(dt_pjrt_opening){.settings = &(dt_pjrt_settings){.n = 1, .at = &bad}});
     assert_non_null(s);
     assert_int_equal(dt_status_code(s), 69);
-    assert_non_null(strstr(dt_status_text(s), "Unexpected option name passed to PJRT_Client_Create: bogus"));
+    assert_non_null(
+        strstr(dt_status_text(s), "Unexpected option name passed to PJRT_Client_Create: bogus"));
     dt_status_free(s);
-    assert_null(dt_pjrt_client_open(&c, plugin, &(dt_pjrt_opening){ .ordinal = &last, .n_ordinals = 1 }));
+    assert_null(
+        dt_pjrt_client_open(&c, plugin, &(dt_pjrt_opening){.ordinal = &last, .n_ordinals = 1}));
     assert_true(dt_pjrt_client_is_confined(c));
     assert_int_equal(dt_pjrt_client_devices(c), 1);
     assert_null(dt_pjrt_client_device(c, 0, &f));
@@ -426,11 +424,11 @@ static void test_a_plugin_checks_options(void **state)
 }
 
 /* An installation without CUDA's compiler is no fault of the program: 69, and what to install. */
-static void test_missing_cuda_is_named(void **state)
-{
+static void test_missing_cuda_is_named(void **state) {
     (void)state;
-    static const char *const words[] = { "gpu compile=libdevice not found at ./libdevice.10.bc", "gpu compile=Couldn't find a suitable version of ptxas",
-                                         "gpu compile=No PTX compilation provider is available" };
+    static const char *const words[] = {"gpu compile=libdevice not found at ./libdevice.10.bc",
+                                        "gpu compile=Couldn't find a suitable version of ptxas",
+                                        "gpu compile=No PTX compilation provider is available"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         dt_pjrt_client *c = NULL;
         float out[2];
@@ -452,8 +450,7 @@ static void test_missing_cuda_is_named(void **state)
     dt_pjrt_client_close(c);
 }
 
-static int setup(void **state)
-{
+static int setup(void **state) {
     char self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     (void)state;
@@ -463,8 +460,7 @@ static int setup(void **state)
     return 0;
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_step_goes_up_and_down),
         cmocka_unit_test(test_coordinates_are_read),

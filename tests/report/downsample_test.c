@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Curves of very many points: what stays is recorded, few, and has the extremes, the ends and the gaps of each. */
+/* Curves of very many points: what stays is recorded, few, and has the extremes, the ends and the
+ * gaps of each. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,34 +13,25 @@
 
 enum { MOST = 1000 };
 
-static double y_of(int i)
-{
-    return sin(i * 0.001) + (i % 977) * 1e-3;
-}
+static double y_of(int i) { return sin(i * 0.001) + (i % 977) * 1e-3; }
 
-static void fill(dt_series *s, int n, int every)
-{
+static void fill(dt_series *s, int n, int every) {
     for (int i = 0; i < n; i++)
-        if (i % every == 0)
-            dt_series_add(s, i, y_of(i));
+        if (i % every == 0) dt_series_add(s, i, y_of(i));
 }
 
-static bool has(const dt_series *s, double x)
-{
+static bool has(const dt_series *s, double x) {
     for (int i = 0; i < s->n; i++)
-        if (s->p[i].x == x)
-            return true;
+        if (s->p[i].x == x) return true;
     return false;
 }
 
-static void release(dt_series *s)
-{
+static void release(dt_series *s) {
     free(s->p);
     free(s->mean);
 }
 
-static void test_short_curves_stay_whole(void **state)
-{
+static void test_short_curves_stay_whole(void **state) {
     (void)state;
     dt_series s = {.name = "loss"}, empty = {.name = "val_loss"};
     fill(&s, MOST, 1);
@@ -47,13 +39,11 @@ static void test_short_curves_stay_whole(void **state)
     assert_int_equal(s.n, MOST);
     assert_int_equal(s.of, 0);
     assert_null(s.mean);
-    for (int i = 0; i < s.n; i++)
-        assert_true(s.p[i].x == i && s.p[i].y == y_of(i));
+    for (int i = 0; i < s.n; i++) assert_true(s.p[i].x == i && s.p[i].y == y_of(i));
     release(&s);
 }
 
-static void test_long_ones_keep_extremes(void **state)
-{
+static void test_long_ones_keep_extremes(void **state) {
     (void)state;
     enum { ALL = 300000, SPIKE = 123457, DIP = 222222, GAP = 150001, FEW = ALL / 1000 };
     dt_series s = {.name = "loss"}, few = {.name = "val_loss"}, before = {.name = "loss"};
@@ -62,8 +52,7 @@ static void test_long_ones_keep_extremes(void **state)
     s.p[SPIKE].y = 50;
     s.p[DIP].y = -50;
     s.p[GAP].y = (double)NAN;
-    for (int i = 0; i < s.n; i++)
-        dt_series_add(&before, s.p[i].x, s.p[i].y);
+    for (int i = 0; i < s.n; i++) dt_series_add(&before, s.p[i].x, s.p[i].y);
     dt_thin((dt_series *[]){&s, &few}, 2, MOST);
     assert_int_equal(s.of, ALL);
     assert_int_equal(few.of, FEW);
@@ -74,8 +63,7 @@ static void test_long_ones_keep_extremes(void **state)
         assert_true(i == 0 || s.p[i - 1].x < s.p[i].x);
     }
     const double stay[] = {0, SPIKE, DIP, GAP, ALL - 1};
-    for (size_t i = 0; i < sizeof stay / sizeof *stay; i++)
-        assert_true(has(&s, stay[i]));
+    for (size_t i = 0; i < sizeof stay / sizeof *stay; i++) assert_true(has(&s, stay[i]));
     assert_true(few.n > 100 && few.n <= FEW);
     for (int i = 0; i < few.n; i++) /* where one curve has a point, the others show theirs */
         assert_true(has(&s, few.p[i].x));
@@ -84,9 +72,9 @@ static void test_long_ones_keep_extremes(void **state)
     release(&before);
 }
 
-/* Each stretch of 300000 / 1000 points has the mean of its points, except the one that is not a number. */
-static void test_means_are_of_stretches(void **state)
-{
+/* Each stretch of 300000 / 1000 points has the mean of its points, except the one that is not a
+ * number. */
+static void test_means_are_of_stretches(void **state) {
     (void)state;
     enum { ALL = 300000, EACH = ALL / MOST };
     dt_series s = {.name = "loss"};
@@ -96,16 +84,14 @@ static void test_means_are_of_stretches(void **state)
     assert_int_equal(s.n_mean, MOST);
     for (int i = 0; i < MOST; i++) {
         double sum = 0;
-        for (int k = 0; k < EACH; k++)
-            sum += i == 0 && k == 5 ? 0 : y_of(i * EACH + k);
+        for (int k = 0; k < EACH; k++) sum += i == 0 && k == 5 ? 0 : y_of(i * EACH + k);
         assert_true(s.mean[i].x == (i + 1) * EACH - 1);
         assert_true(fabs(s.mean[i].y - sum / (EACH - (i == 0))) < 1e-12);
     }
     release(&s);
 }
 
-static void test_bands_are_as_wide_as_anywhere(void **state)
-{
+static void test_bands_are_as_wide_as_anywhere(void **state) {
     (void)state;
     dt_series least = {.name = "loss_min"}, most = {.name = "loss_max"};
     double low = INFINITY, high = -INFINITY;
@@ -127,10 +113,10 @@ static void test_bands_are_as_wide_as_anywhere(void **state)
     release(&most);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_short_curves_stay_whole), cmocka_unit_test(test_long_ones_keep_extremes),
+        cmocka_unit_test(test_short_curves_stay_whole),
+        cmocka_unit_test(test_long_ones_keep_extremes),
         cmocka_unit_test(test_means_are_of_stretches),
         cmocka_unit_test(test_bands_are_as_wide_as_anywhere),
     };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logical devices: TPU strategies over assignments, what can be asked of them, and values split, replicated and assigned within a step. */
+/* Logical devices: TPU strategies over assignments, what can be asked of them, and values split,
+ * replicated and assigned within a step. */
 #include "kit.h"
 
 #include "op/op.h"
 #include "strategy/split.h"
 
 /* A v3-8 whose replicas have a chip each: 4 replicas of 2 logical devices. */
-static dt_strategy *chips(bool spmd)
-{
+static dt_strategy *chips(bool spmd) {
     const dt_topology *t = NULL;
     dt_resolver *r = NULL;
     dt_device_assignment *a = NULL;
@@ -16,9 +16,11 @@ static dt_strategy *chips(bool spmd)
     OK(dt_tpu_resolver(&r, "sim:v3-8"));
     OK(dt_tpu_connect(r));
     OK(dt_tpu_initialize(r, &t));
-    OK(dt_device_assignment_build(&a, t, &(dt_device_assignment_options){ .computation_shape = (int64_t[]){ 1, 1, 1, 2 }, .shape_rank = 4,
-                                                                          .num_replicas = 4 }));
-    OK(dt_tpu_strategy(&s, r, &(dt_tpu_options){ .spmd = spmd, .device_assignment = a }));
+    OK(dt_device_assignment_build(
+        &a, t,
+        &(dt_device_assignment_options){
+            .computation_shape = (int64_t[]){1, 1, 1, 2}, .shape_rank = 4, .num_replicas = 4}));
+    OK(dt_tpu_strategy(&s, r, &(dt_tpu_options){.spmd = spmd, .device_assignment = a}));
     OK(dt_tpu_shutdown(r));
     dt_device_assignment_unref(a);
     dt_resolver_unref(r);
@@ -28,10 +30,9 @@ static dt_strategy *chips(bool spmd)
 
 /* ---- strategies ---- */
 
-static void test_devices_of_an_assignment(void **state)
-{
+static void test_devices_of_an_assignment(void **state) {
     (void)state;
-    static const int ordinal[4][2] = { { 0, 1 }, { 2, 3 }, { 6, 7 }, { 4, 5 } };
+    static const int ordinal[4][2] = {{0, 1}, {2, 3}, {6, 7}, {4, 5}};
     dt_strategy *s = chips(true);
     const char *name = NULL;
 
@@ -44,13 +45,15 @@ static void test_devices_of_an_assignment(void **state)
     for (int r = 0; r < 4; r++)
         for (int l = 0; l < 2; l++) {
             char want[64];
-            snprintf(want, sizeof want, "/job:worker/replica:0/task:0/device:TPU:%d", ordinal[r][l]);
+            snprintf(want, sizeof want, "/job:worker/replica:0/task:0/device:TPU:%d",
+                     ordinal[r][l]);
             OK(dt_strategy_logical_device(s, r, l, &name));
             assert_string_equal(name, want);
             OK(dt_strategy_logical_device(s, r, l - 2, &name)); /* counted from the last */
             assert_string_equal(name, want);
         }
-    fails(dt_strategy_logical_device(s, 0, 2, &name), DT_E_LOGICAL_DEVICE, "no logical device 2: a replica has 2");
+    fails(dt_strategy_logical_device(s, 0, 2, &name), DT_E_LOGICAL_DEVICE,
+          "no logical device 2: a replica has 2");
     fails(dt_strategy_logical_device(s, 0, -3, &name), DT_E_COORDINATES, "no logical device -3");
     fails(dt_strategy_logical_device(s, 4, 0, &name), DT_E_COORDINATES, "no replica 4");
     assert_string_equal(dt_strategy_host_device(s), "/job:worker/replica:0/task:0/device:CPU:0");
@@ -61,18 +64,20 @@ static void test_devices_of_an_assignment(void **state)
     dt_strategy_unref(s);
 }
 
-static void test_local_and_older_forms(void **state)
-{
+static void test_local_and_older_forms(void **state) {
     (void)state;
-    const int64_t mesh[4] = { 1, 1, 1, 2 }, at[8] = { 0, 0, 0, 0, 0, 0, 0, 1 }, shape[3] = { 1, 2, 4 };
+    const int64_t mesh[4] = {1, 1, 1, 2}, at[8] = {0, 0, 0, 0, 0, 0, 0, 1}, shape[3] = {1, 2, 4};
     dt_topology *t = NULL;
     dt_device_assignment *a = NULL;
     dt_strategy *s = NULL;
 
     OK(dt_tpu_strategy(&s, NULL, NULL));
     assert_string_equal(dt_strategy_device(s, 0), "/job:localhost/replica:0/task:0/device:TPU:0");
-    OK(dt_topology_create(&t, &(dt_topology_options){ mesh, 4, at, shape, 3 }));
-    OK(dt_device_assignment_build(&a, t, &(dt_device_assignment_options){ .computation_shape = mesh, .shape_rank = 4, .num_replicas = 1 }));
+    OK(dt_topology_create(&t, &(dt_topology_options){mesh, 4, at, shape, 3}));
+    OK(dt_device_assignment_build(&a, t,
+                                  &(dt_device_assignment_options){.computation_shape = mesh,
+                                                                  .shape_rank = 4,
+                                                                  .num_replicas = 1}));
     OK(dt_experimental_tpu_strategy(&s, NULL, a));
     dt_topology_unref(t);
     dt_device_assignment_unref(a);
@@ -81,8 +86,7 @@ static void test_local_and_older_forms(void **state)
     dt_strategy_unref(s);
 }
 
-static void test_strategies_made_wrongly(void **state)
-{
+static void test_strategies_made_wrongly(void **state) {
     (void)state;
     dt_topology *t = NULL;
     dt_resolver *r = NULL;
@@ -92,17 +96,23 @@ static void test_strategies_made_wrongly(void **state)
 
     OK(dt_tpu_resolver(&r, "v3-8"));
     OK(dt_tpu_initialize(r, &lent));
-    OK(dt_device_assignment_build(&a, lent, &(dt_device_assignment_options){ .num_replicas = 0 }));
-    fails(dt_tpu_strategy(&s, r, &(dt_tpu_options){ .device_assignment = a }), DT_E_REPLICAS, "1 to 65536 replicas, but the device assignment has 0");
-    OK(dt_topology_create(&t, &(dt_topology_options){ (int64_t[]){ 1, 1, 1, 1 }, 4, (int64_t[4]){ 0 }, (int64_t[]){ 1, 1, 4 }, 3 }));
+    OK(dt_device_assignment_build(&a, lent, &(dt_device_assignment_options){.num_replicas = 0}));
+    fails(dt_tpu_strategy(&s, r, &(dt_tpu_options){.device_assignment = a}), DT_E_REPLICAS,
+          "1 to 65536 replicas, but the device assignment has 0");
+    OK(dt_topology_create(&t, &(dt_topology_options){(int64_t[]){1, 1, 1, 1}, 4, (int64_t[4]){0},
+                                                     (int64_t[]){1, 1, 4}, 3}));
     OK(dt_device_assignment_build(&a, t, NULL));
-    fails(dt_tpu_strategy(&s, r, &(dt_tpu_options){ .device_assignment = a }), DT_E_REPLICAS, "built for a different topology");
+    fails(dt_tpu_strategy(&s, r, &(dt_tpu_options){.device_assignment = a}), DT_E_REPLICAS,
+          "built for a different topology");
     fails(dt_tpu_resolver_of_topology(&r, "no/job", t), DT_E_DEVICE_NAME, "no/job");
     fails(dt_tpu_resolver_of_topology(&r, "", t), DT_E_DEVICE_NAME, "1 to 31 characters");
-    /* Parts of a device's name, which a name of a job must not bring along: this one has a job of 31 characters. */
-    fails(dt_tpu_resolver_of_topology(&r, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/replica:0000000000/task:0000000000", t), DT_E_DEVICE_NAME,
-          "invalid job name");
-    fails(dt_tpu_resolver_of_topology(&r, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", t), DT_E_DEVICE_NAME, "1 to 31 characters");
+    /* Parts of a device's name, which a name of a job must not bring along: this one has a job of
+     * 31 characters. */
+    fails(dt_tpu_resolver_of_topology(
+              &r, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/replica:0000000000/task:0000000000", t),
+          DT_E_DEVICE_NAME, "invalid job name");
+    fails(dt_tpu_resolver_of_topology(&r, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", t), DT_E_DEVICE_NAME,
+          "1 to 31 characters");
     fails(dt_tpu_resolver_of_topology(NULL, "worker", t), DT_E_MISUSE, "no place for the resolver");
     fails(dt_tpu_resolver_of_topology(&r, NULL, NULL), DT_E_TOPOLOGY, "no topology");
     fails(dt_tpu_connect(NULL), DT_E_TOPOLOGY, "no resolver");
@@ -124,20 +134,18 @@ static void test_strategies_made_wrongly(void **state)
 typedef struct annotation {
     dt_strategy *s;
     int64_t parts[4];
-    int n, device;    /* n < 0: replicate; device >= 0: assign */
+    int n, device; /* n < 0: replicate; device >= 0: assign */
     dt_sharding seen;
     int64_t begin[8], size[8];
 } annotation;
 
-static dt_value annotate(const annotation *a, dt_value x)
-{
+static dt_value annotate(const annotation *a, dt_value x) {
     return a->device >= 0 ? dt_strategy_assign_to_logical_device(a->s, x, a->device)
-         : a->n < 0       ? dt_strategy_replicate_to_logical_devices(a->s, x)
+           : a->n < 0     ? dt_strategy_replicate_to_logical_devices(a->s, x)
                           : dt_strategy_split_to_logical_devices(a->s, x, a->parts, a->n);
 }
 
-static void annotated(dt_trace *t, void *user)
-{
+static void annotated(dt_trace *t, void *user) {
     annotation *a = user;
     dt_value x = annotate(a, dt_arg(t, "x"));
 
@@ -148,8 +156,7 @@ static void annotated(dt_trace *t, void *user)
     dt_return(t, "sum", dt_all_reduce(DT_SUM, dt_reduce_sum(y, 0)));
 }
 
-static dt_status *run_one(annotation *a, const dt_values *args, dt_values **out)
-{
+static dt_status *run_one(annotation *a, const dt_values *args, dt_values **out) {
     dt_function *f = NULL;
 
     OK(dt_function_create(&f, annotated, a));
@@ -158,16 +165,17 @@ static dt_status *run_one(annotation *a, const dt_values *args, dt_values **out)
     return s;
 }
 
-/* Rows differ between replicas; what is computed is what would be computed without a word about devices. */
-static void test_annotated_steps_compute_the_same(void **state)
-{
+/* Rows differ between replicas; what is computed is what would be computed without a word about
+ * devices. */
+static void test_annotated_steps_compute_the_same(void **state) {
     (void)state;
-    annotation rows[] = { { .parts = { 2 }, .n = 1, .device = -1 }, { .n = -1, .device = -1 }, { .device = 1 } };
+    annotation rows[] = {
+        {.parts = {2}, .n = 1, .device = -1}, {.n = -1, .device = -1}, {.device = 1}};
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_values *args = values(), *out = NULL;
         rows[i].s = chips(false);
-        give_rows(args, "x", (const int64_t[]){ 2, 2, 2, 0 }, 4);
+        give_rows(args, "x", (const int64_t[]){2, 2, 2, 0}, 4);
         OK(run_one(&rows[i], args, &out));
         is_local(out, "y", 1, SHAPE(2), X(8, 18));
         is_local(out, "sum", 3, SCALAR, X(110));
@@ -183,23 +191,21 @@ static void test_annotated_steps_compute_the_same(void **state)
     assert_int_equal(rows[2].seen.first_device, 1);
 }
 
-static void stacked(dt_trace *t, void *user)
-{
+static void stacked(dt_trace *t, void *user) {
     annotation *a = user;
     dt_value x = dt_reduce_sum(dt_arg(t, "x"), 0); /* one number of each replica */
-    dt_value pair = dt_broadcast_to(x, &(dt_type){ .dtype = DT_FLOAT32, .rank = 1, .dim = { 2 } });
+    dt_value pair = dt_broadcast_to(x, &(dt_type){.dtype = DT_FLOAT32, .rank = 1, .dim = {2}});
 
     dt_return(t, "y", annotate(a, pair));
 }
 
-static void test_values_of_each_replica_can_be_annotated(void **state)
-{
+static void test_values_of_each_replica_can_be_annotated(void **state) {
     (void)state;
-    annotation a = { .s = chips(false), .parts = { 2 }, .n = 1, .device = -1 };
+    annotation a = {.s = chips(false), .parts = {2}, .n = 1, .device = -1};
     dt_values *args = values(), *out = NULL;
     dt_function *f = NULL;
 
-    give_rows(args, "x", (const int64_t[]){ 1, 1, 1, 1 }, 4);
+    give_rows(args, "x", (const int64_t[]){1, 1, 1, 1}, 4);
     OK(dt_function_create(&f, stacked, &a));
     OK(dt_strategy_run(a.s, f, args, &out));
     is_local(out, "y", 3, SHAPE(2), X(3, 3));
@@ -209,8 +215,7 @@ static void test_values_of_each_replica_can_be_annotated(void **state)
     dt_strategy_unref(a.s);
 }
 
-static void test_annotations_that_are_refused(void **state)
-{
+static void test_annotations_that_are_refused(void **state) {
     (void)state;
     static const struct {
         annotation a;
@@ -218,12 +223,28 @@ static void test_annotations_that_are_refused(void **state)
         dt_error id;
         const char *part;
     } rows[] = {
-        { { .parts = { 2, 1 }, .n = 2, .device = -1 }, false, DT_E_SPLIT, "partition_dimensions [2,1] has 2 numbers, but the value of shape (4) has 1 dimension" },
-        { { .parts = { 3 }, .n = 1, .device = -1 }, false, DT_E_SPLIT, "partition_dimensions[0] is 3, but dimension 0 of the value of shape (4) cannot be divided into 3 equal parts" },
-        { { .parts = { 4 }, .n = 1, .device = -1 }, false, DT_E_SPLIT, "[4] makes 4 parts, but a replica has 2 logical devices: the value is of shape (4)" },
-        { { .parts = { 0 }, .n = 1, .device = -1 }, false, DT_E_SPLIT, "must be at least 1, got 0" },
-        { { .device = 2 }, false, DT_E_LOGICAL_DEVICE, "no logical device 2 to assign a value to: a replica has 2" },
-        { { .device = 2 }, true, DT_E_LOGICAL_DEVICE, "a value cannot be assigned to a single logical device with SPMD partitioning" },
+        {{.parts = {2, 1}, .n = 2, .device = -1},
+         false,
+         DT_E_SPLIT,
+         "partition_dimensions [2,1] has 2 numbers, but the value of shape (4) has 1 dimension"},
+        {{.parts = {3}, .n = 1, .device = -1},
+         false,
+         DT_E_SPLIT,
+         "partition_dimensions[0] is 3, but dimension 0 of the value of shape (4) cannot be "
+         "divided into 3 equal parts"},
+        {{.parts = {4}, .n = 1, .device = -1},
+         false,
+         DT_E_SPLIT,
+         "[4] makes 4 parts, but a replica has 2 logical devices: the value is of shape (4)"},
+        {{.parts = {0}, .n = 1, .device = -1}, false, DT_E_SPLIT, "must be at least 1, got 0"},
+        {{.device = 2},
+         false,
+         DT_E_LOGICAL_DEVICE,
+         "no logical device 2 to assign a value to: a replica has 2"},
+        {{.device = 2},
+         true,
+         DT_E_LOGICAL_DEVICE,
+         "a value cannot be assigned to a single logical device with SPMD partitioning"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -237,35 +258,35 @@ static void test_annotations_that_are_refused(void **state)
     }
 }
 
-static void test_annotations_out_of_place(void **state)
-{
+static void test_annotations_out_of_place(void **state) {
     (void)state;
-    annotation a = { .s = mirrored(2), .n = -1, .device = -1 };
+    annotation a = {.s = mirrored(2), .n = -1, .device = -1};
     dt_values *args = values(), *next = NULL;
     dt_sharding seen;
     int64_t begin[8], size[8];
 
     give(args, "x", count_from(0, 4));
-    fails(run_one(&a, args, NULL), DT_E_LOGICAL_DEVICE, "a mirrored strategy has no logical devices");
+    fails(run_one(&a, args, NULL), DT_E_LOGICAL_DEVICE,
+          "a mirrored strategy has no logical devices");
     dt_strategy *other = a.s;
     a.s = NULL;
-    assert_null(annotate(&a, (dt_value){ 0 }).trace);
+    assert_null(annotate(&a, (dt_value){0}).trace);
     fails(dt_values_create(&next), DT_E_TRACE_VALUE, "only in a step function");
-    assert_false(dt_sharding_of((dt_value){ 0 }, &seen));
-    assert_false(dt_tile_of((dt_value){ 0 }, 0, begin, size));
+    assert_false(dt_sharding_of((dt_value){0}, &seen));
+    assert_false(dt_tile_of((dt_value){0}, 0, begin, size));
     dt_values_unref(args);
     dt_strategy_unref(other);
 }
 
 /* ---- variables ---- */
 
-static dt_variable *weight(dt_strategy *s, int64_t n)
-{
+static dt_variable *weight(dt_strategy *s, int64_t n) {
     dt_variable *v = NULL;
     dt_tensor *t = count_from(1, n);
     dt_scope in = dt_scope_enter(s);
 
-    OK(dt_variable_create(&v, t, &(dt_variable_options){ .name = "w", .aggregation = DT_AGGREGATE_MEAN }));
+    OK(dt_variable_create(&v, t,
+                          &(dt_variable_options){.name = "w", .aggregation = DT_AGGREGATE_MEAN}));
     dt_scope_leave(&in);
     dt_tensor_unref(t);
     return v;
@@ -278,10 +299,9 @@ typedef struct learner {
     dt_sharding seen;
 } learner;
 
-static void learn(dt_trace *t, void *user)
-{
+static void learn(dt_trace *t, void *user) {
     learner *l = user;
-    dt_value w = dt_variable_read(t, l->w), again = dt_variable_read(t, l->w), g = { 0 };
+    dt_value w = dt_variable_read(t, l->w), again = dt_variable_read(t, l->w), g = {0};
     dt_value y = dt_multiply(dt_arg(t, "x"), w);
 
     l->traced++;
@@ -293,8 +313,7 @@ static void learn(dt_trace *t, void *user)
     dt_variable_assign_sub(t, l->w, g);
 }
 
-static void learn_once(dt_strategy *s, dt_function *f, const double *want)
-{
+static void learn_once(dt_strategy *s, dt_function *f, const double *want) {
     dt_values *args = values(), *out = NULL;
 
     give(args, "x", count_from(0, 4));
@@ -304,18 +323,18 @@ static void learn_once(dt_strategy *s, dt_function *f, const double *want)
     dt_values_unref(out);
 }
 
-static void test_variables_are_read_through_one_note(void **state)
-{
+static void test_variables_are_read_through_one_note(void **state) {
     (void)state;
     const int64_t two = 2;
     dt_strategy *s = chips(true);
-    learner l = { .w = weight(s, 4) };
+    learner l = {.w = weight(s, 4)};
     dt_function *f = NULL;
 
     OK(dt_function_create(&f, learn, &l));
     learn_once(s, f, X(0, 2, 6, 12));
     assert_int_equal(l.seen.kind, DT_SHARDING_NONE);
-    OK(dt_strategy_split_variable(s, l.w, &two, 1)); /* what was compiled without knowing is compiled anew */
+    /* what was compiled without knowing is compiled anew */
+    OK(dt_strategy_split_variable(s, l.w, &two, 1));
     learn_once(s, f, X(0, 1, 2, 3));
     assert_int_equal(l.traced, 2);
     assert_int_equal(l.seen.kind, DT_SHARDING_OTHER);
@@ -333,11 +352,10 @@ static void test_variables_are_read_through_one_note(void **state)
 }
 
 /* Gradient and update of a variable in a trace for so many logical devices: how many notes. */
-static int count_notes(dt_variable *v, int logical)
-{
+static int count_notes(dt_variable *v, int logical) {
     dt_trace *t = dt_trace_create("step");
     dt_graph *g = NULL;
-    dt_value din = { 0 };
+    dt_value din = {0};
     int notes = 0;
 
     dt_trace_set_logical(t, logical);
@@ -357,8 +375,7 @@ static int count_notes(dt_variable *v, int logical)
     return notes;
 }
 
-static void test_notes_stand_straight_on_variables(void **state)
-{
+static void test_notes_stand_straight_on_variables(void **state) {
     (void)state;
     const int64_t two = 2;
     dt_strategy *s = chips(false);
@@ -378,13 +395,12 @@ static void test_notes_stand_straight_on_variables(void **state)
     dt_strategy_unref(s);
 }
 
-static void test_weights_of_models_are_plain_variables(void **state)
-{
+static void test_weights_of_models_are_plain_variables(void **state) {
     (void)state;
-    const int64_t parts[2] = { 1, 2 };
+    const int64_t parts[2] = {1, 2};
     dt_strategy *s = chips(true);
     dt_variable *plain = NULL;
-    dt_type type = dt_type_of(DT_FLOAT32, 2, (const int64_t[]){ 3, 4 });
+    dt_type type = dt_type_of(DT_FLOAT32, 2, (const int64_t[]){3, 4});
 
     OK(dt_variable_alloc(&plain, "dense/kernel", &type, true));
     OK(dt_strategy_split_variable(s, plain, parts, 2));
@@ -393,24 +409,31 @@ static void test_weights_of_models_are_plain_variables(void **state)
     dt_strategy_unref(s);
 }
 
-static void test_splits_of_variables_that_are_refused(void **state)
-{
+static void test_splits_of_variables_that_are_refused(void **state) {
     (void)state;
     dt_strategy *s = chips(true), *other = chips(true), *cpus = mirrored(2);
     dt_variable *v = weight(s, 6);
 
-    fails(dt_strategy_split_variable(s, v, (const int64_t[]){ 2, 1 }, 2), DT_E_SPLIT,
-          "partition_dimensions [2,1] has 2 numbers, but variable 'w' of shape (6) has 1 dimension");
-    fails(dt_strategy_split_variable(s, v, (const int64_t[]){ 4 }, 1), DT_E_SPLIT,
-          "partition_dimensions[0] is 4, but dimension 0 of variable 'w' of shape (6) cannot be divided into 4 equal parts");
-    fails(dt_strategy_split_variable(s, v, (const int64_t[]){ 3 }, 1), DT_E_SPLIT,
-          "partition_dimensions [3] makes 3 parts, but a replica has 2 logical devices: variable 'w' is of shape (6)");
-    fails(dt_strategy_split_variable(s, v, NULL, 1), DT_E_SPLIT, "must be given, 1 numbers of at least 1");
-    fails(dt_strategy_assign_variable(s, v, 0), DT_E_LOGICAL_DEVICE, "a value cannot be assigned to a single logical device with SPMD partitioning");
-    fails(dt_strategy_replicate_variable(other, v), DT_E_LOGICAL_DEVICE, "variable 'w' was made in the scope of another strategy (sim:v3-8)");
-    fails(dt_strategy_replicate_variable(cpus, v), DT_E_LOGICAL_DEVICE, "a mirrored strategy has no logical devices");
+    fails(
+        dt_strategy_split_variable(s, v, (const int64_t[]){2, 1}, 2), DT_E_SPLIT,
+        "partition_dimensions [2,1] has 2 numbers, but variable 'w' of shape (6) has 1 dimension");
+    fails(dt_strategy_split_variable(s, v, (const int64_t[]){4}, 1), DT_E_SPLIT,
+          "partition_dimensions[0] is 4, but dimension 0 of variable 'w' of shape (6) cannot be "
+          "divided into 4 equal parts");
+    fails(dt_strategy_split_variable(s, v, (const int64_t[]){3}, 1), DT_E_SPLIT,
+          "partition_dimensions [3] makes 3 parts, but a replica has 2 logical devices: variable "
+          "'w' is of shape (6)");
+    fails(dt_strategy_split_variable(s, v, NULL, 1), DT_E_SPLIT,
+          "must be given, 1 numbers of at least 1");
+    fails(dt_strategy_assign_variable(s, v, 0), DT_E_LOGICAL_DEVICE,
+          "a value cannot be assigned to a single logical device with SPMD partitioning");
+    fails(dt_strategy_replicate_variable(other, v), DT_E_LOGICAL_DEVICE,
+          "variable 'w' was made in the scope of another strategy (sim:v3-8)");
+    fails(dt_strategy_replicate_variable(cpus, v), DT_E_LOGICAL_DEVICE,
+          "a mirrored strategy has no logical devices");
     fails(dt_strategy_replicate_variable(NULL, v), DT_E_LOGICAL_DEVICE, "no strategy was given");
-    fails(dt_strategy_replicate_variable(s, NULL), DT_E_MISUSE, "dt_strategy_replicate_variable got no variable");
+    fails(dt_strategy_replicate_variable(s, NULL), DT_E_MISUSE,
+          "dt_strategy_replicate_variable got no variable");
     assert_int_equal(count_notes(v, 2), 0);
     dt_variable_unref(v);
     dt_strategy_unref(cpus);
@@ -420,30 +443,42 @@ static void test_splits_of_variables_that_are_refused(void **state)
 
 /* ---- ways to split ---- */
 
-static void test_ways_to_split(void **state)
-{
+static void test_ways_to_split(void **state) {
     (void)state;
     static const struct {
         int64_t dim[4];
         int rank, logical, rows;
         const char *text;
     } rows[] = {
-        { { 32, 64, 64, 3 }, 4, 8, 0, "10 ways to split (32, 64, 64, 3) into 8: [2,2,2,1], [1,2,4,1], [1,4,2,1], [2,1,4,1], ..." },
-        { { DT_BATCH, 64, 64, 3 }, 4, 8, 32, "4 ways to split (32, 64, 64, 3) into 8: [1,2,4,1], [1,4,2,1], [1,1,8,1], [1,8,1,1]" },
-        { { DT_BATCH, 64, 64, 3 }, 4, 8, 0, "4 ways to split (B, 64, 64, 3) into 8: [1,2,4,1], [1,4,2,1], [1,1,8,1], [1,8,1,1]" },
-        { { 384, 6, 64 }, 3, 2, 0, "3 ways to split (384, 6, 64) into 2: [1,1,2], [1,2,1], [2,1,1]" },
-        { { 65, 384 }, 2, 2, 0, "1 way to split (65, 384) into 2: [1,2]" },
-        { { 65 }, 1, 2, 0, "(65) cannot be split into 2 parts; replicate it" },
-        { { DT_BATCH }, 1, 2, 0, "1 way to split (B) into 2: [2]" },
-        { { DT_BATCH, 3 }, 2, 2, 4, "1 way to split (4, 3) into 2: [2,1]" },
-        { { DT_BATCH, 3 }, 2, 2, 5, "(5, 3) cannot be split into 2 parts; replicate it" },
-        { { 0 }, 0, 2, 0, "() cannot be split into 2 parts; replicate it" },
-        { { 12 }, 1, 12, 0, "1 way to split (12) into 12: [12]" },
+        {{32, 64, 64, 3},
+         4,
+         8,
+         0,
+         "10 ways to split (32, 64, 64, 3) into 8: [2,2,2,1], [1,2,4,1], [1,4,2,1], [2,1,4,1], "
+         "..."},
+        {{DT_BATCH, 64, 64, 3},
+         4,
+         8,
+         32,
+         "4 ways to split (32, 64, 64, 3) into 8: [1,2,4,1], [1,4,2,1], [1,1,8,1], [1,8,1,1]"},
+        {{DT_BATCH, 64, 64, 3},
+         4,
+         8,
+         0,
+         "4 ways to split (B, 64, 64, 3) into 8: [1,2,4,1], [1,4,2,1], [1,1,8,1], [1,8,1,1]"},
+        {{384, 6, 64}, 3, 2, 0, "3 ways to split (384, 6, 64) into 2: [1,1,2], [1,2,1], [2,1,1]"},
+        {{65, 384}, 2, 2, 0, "1 way to split (65, 384) into 2: [1,2]"},
+        {{65}, 1, 2, 0, "(65) cannot be split into 2 parts; replicate it"},
+        {{DT_BATCH}, 1, 2, 0, "1 way to split (B) into 2: [2]"},
+        {{DT_BATCH, 3}, 2, 2, 4, "1 way to split (4, 3) into 2: [2,1]"},
+        {{DT_BATCH, 3}, 2, 2, 5, "(5, 3) cannot be split into 2 parts; replicate it"},
+        {{0}, 0, 2, 0, "() cannot be split into 2 parts; replicate it"},
+        {{12}, 1, 12, 0, "1 way to split (12) into 12: [12]"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_type type = dt_type_of(DT_FLOAT32, rows[i].rank, rows[i].dim);
-        dt_str text = { 0 };
+        dt_str text = {0};
         dt_split_ways(&type, rows[i].rows, rows[i].logical, &text);
         assert_string_equal(dt_str_text(&text), rows[i].text);
         dt_str_release(&text);
@@ -452,16 +487,15 @@ static void test_ways_to_split(void **state)
 
 /* ---- in the graph ---- */
 
-static void test_annotations_are_in_the_graph_and_its_gradient(void **state)
-{
+static void test_annotations_are_in_the_graph_and_its_gradient(void **state) {
     (void)state;
     const int64_t two = 2;
     dt_trace *t = dt_trace_create("step");
     dt_type rows = dt_type_of(DT_FLOAT32, 1, &two);
-    dt_value x = dt_trace_declare(t, "x", &rows), din = { 0 };
-    dt_value y = dt_annotate(x, &(dt_sharding_attr){ .kind = DT_SHARDING_MAXIMAL, .device = 1 });
+    dt_value x = dt_trace_declare(t, "x", &rows), din = {0};
+    dt_value y = dt_annotate(x, &(dt_sharding_attr){.kind = DT_SHARDING_MAXIMAL, .device = 1});
     dt_graph *g = NULL, *bare = NULL, *same = NULL;
-    dt_str text = { 0 };
+    dt_str text = {0};
 
     dt_gradients_of(dt_reduce_sum(dt_multiply(y, y), 0), &x, 1, &din);
     dt_return(t, "dx", din);
@@ -486,8 +520,7 @@ static void test_annotations_are_in_the_graph_and_its_gradient(void **state)
     dt_graph_destroy(g);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_devices_of_an_assignment),
         cmocka_unit_test(test_local_and_older_forms),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wrong use of the API of strategies, values, variables and step functions: answered by an error that says what is wrong, never by a crash. */
+/* Wrong use of the API of strategies, values, variables and step functions: answered by an error
+ * that says what is wrong, never by a crash. */
 #include "kit.h"
 
 /* ---- NULL for everything ---- */
@@ -10,22 +11,17 @@ static dt_tensor *no_tensor;
 static dt_variable *no_variable;
 static dt_function *no_function;
 
-static void empty_step(dt_trace *t, void *user)
-{
-    (void)t, (void)user;
-}
+static void empty_step(dt_trace *t, void *user) { (void)t, (void)user; }
 
-static dt_status *no_value(const dt_value_context *c, dt_values *out, void *user)
-{
+static dt_status *no_value(const dt_value_context *c, dt_values *out, void *user) {
     (void)c, (void)out, (void)user;
     return NULL;
 }
 
 /* Calls with one thing missing, each on its own. */
-static dt_status *calls(int i, dt_strategy *s, dt_values *v, dt_tensor *t, dt_variable *x)
-{
+static dt_status *calls(int i, dt_strategy *s, dt_values *v, dt_tensor *t, dt_variable *x) {
     dt_reduce_op op;
-    const char *const name[] = { NULL };
+    const char *const name[] = {NULL};
     dt_tensor *out = NULL;
     dt_values *all = NULL;
 
@@ -50,7 +46,7 @@ static dt_status *calls(int i, dt_strategy *s, dt_values *v, dt_tensor *t, dt_va
     case 17: return dt_strategy_reduce(s, DT_SUM, v, NULL, 0, &out);
     case 18: return dt_strategy_reduce(s, DT_SUM, v, "x", 0, NULL);
     case 19: return dt_strategy_reduce(s, (dt_reduce_op)7, v, "x", 0, &out);
-    case 20: return dt_strategy_reduce_axes(s, DT_SUM, v, "x", &(dt_axes){ 9, { 0 } }, &out);
+    case 20: return dt_strategy_reduce_axes(s, DT_SUM, v, "x", &(dt_axes){9, {0}}, &out);
     case 21: return dt_strategy_gather(NULL, v, "x", 0, &out);
     case 22: return dt_strategy_gather(s, v, "y", 0, &out);
     case 23: return dt_strategy_values_from_function(NULL, no_value, NULL, &all);
@@ -58,9 +54,16 @@ static dt_status *calls(int i, dt_strategy *s, dt_values *v, dt_tensor *t, dt_va
     case 25: return dt_strategy_values_from_function(s, no_value, NULL, NULL);
     case 26: return dt_variable_create(NULL, t, NULL);
     case 27: return dt_variable_create(&no_variable, NULL, NULL);
-    case 28: return dt_variable_create(&no_variable, t, &(dt_variable_options){ .synchronization = (dt_synchronization)9 });
-    case 29: return dt_variable_create(&no_variable, t, &(dt_variable_options){ .aggregation = (dt_aggregation)9 });
-    case 30: return dt_variable_create(&no_variable, NULL, &(dt_variable_options){ .dtype = DT_FLOAT32, .initializer = "no_such" });
+    case 28:
+        return dt_variable_create(&no_variable, t,
+                                  &(dt_variable_options){.synchronization = (dt_synchronization)9});
+    case 29:
+        return dt_variable_create(&no_variable, t,
+                                  &(dt_variable_options){.aggregation = (dt_aggregation)9});
+    case 30:
+        return dt_variable_create(
+            &no_variable, NULL,
+            &(dt_variable_options){.dtype = DT_FLOAT32, .initializer = "no_such"});
     case 31: return dt_variable_value(NULL, &out);
     case 32: return dt_variable_value(x, NULL);
     case 33: return dt_variable_local(x, 9, &out);
@@ -84,14 +87,16 @@ static dt_status *calls(int i, dt_strategy *s, dt_values *v, dt_tensor *t, dt_va
     case 51: return dt_tpu_strategy(NULL, NULL, NULL);
     case 52: return dt_experimental_tpu_strategy(NULL, NULL, NULL);
     case 53:
-        return dt_variable_create(&no_variable, NULL, &(dt_variable_options){ .dtype = DT_FLOAT32, .rank = 1, .shape = (int64_t[]){ 3 },
-                                                                              .initializer = "orthogonal" });
+        return dt_variable_create(&no_variable, NULL,
+                                  &(dt_variable_options){.dtype = DT_FLOAT32,
+                                                         .rank = 1,
+                                                         .shape = (int64_t[]){3},
+                                                         .initializer = "orthogonal"});
     }
     return NULL;
 }
 
-static void test_every_call_says_what_is_missing(void **state)
-{
+static void test_every_call_says_what_is_missing(void **state) {
     dt_strategy *s = mirrored(2);
     dt_values *v = values();
     dt_tensor *t = count_from(1, 2);
@@ -102,8 +107,7 @@ static void test_every_call_says_what_is_missing(void **state)
     OK(dt_variable_create(&x, t, NULL));
     for (int i = 0; i <= 53; i++) {
         dt_status *bad = calls(i, s, v, t, x);
-        if (!bad)
-            fail_msg("call %d is not refused", i);
+        if (!bad) fail_msg("call %d is not refused", i);
         assert_true(strlen(dt_status_text(bad)) > 10);
         dt_status_free(bad);
     }
@@ -117,15 +121,15 @@ static void test_every_call_says_what_is_missing(void **state)
 }
 
 /* Calls without a place for what they make or find. */
-static dt_status *placeless(int i, dt_strategy *s, dt_dataset *d, dt_topology *t, dt_device_assignment *a)
-{
-    static const int at[4] = { 0 };
-    static const int64_t core[4] = { 0 }, shape[3] = { 1, 1, 4 };
+static dt_status *placeless(int i, dt_strategy *s, dt_dataset *d, dt_topology *t,
+                            dt_device_assignment *a) {
+    static const int at[4] = {0};
+    static const int64_t core[4] = {0}, shape[3] = {1, 1, 4};
     int n;
 
     switch (i) {
     case 0: return dt_dataset_range(NULL, 0, 4, 1);
-    case 1: return dt_dataset_zip(NULL, (const dt_dataset *[]){ d }, 1);
+    case 1: return dt_dataset_zip(NULL, (const dt_dataset *[]){d}, 1);
     case 2: return dt_dataset_take(NULL, d, 1);
     case 3: return dt_dataset_static_batch_size(d, NULL);
     case 4: return dt_strategy_distribute_dataset(s, d, NULL, NULL);
@@ -145,26 +149,29 @@ static dt_status *placeless(int i, dt_strategy *s, dt_dataset *d, dt_topology *t
     return NULL;
 }
 
-static void test_results_want_a_place(void **state)
-{
+static void test_results_want_a_place(void **state) {
     dt_strategy *s = mirrored(2);
     dt_dataset *d = NULL;
     dt_topology *t = NULL;
     dt_device_assignment *a = NULL;
     dt_dist_dataset *spread = NULL;
     dt_iterator *it = NULL;
-    const int64_t mesh[4] = { 1, 1, 1, 1 }, coordinates[4] = { 0 }, shape[3] = { 1, 1, 4 };
+    const int64_t mesh[4] = {1, 1, 1, 1}, coordinates[4] = {0}, shape[3] = {1, 1, 4};
 
     (void)state;
     OK(dt_dataset_range(&d, 0, 4, 1));
     OK(dt_dataset_batch(&d, d, 2, true));
-    OK(dt_topology_create(&t, &(dt_topology_options){ .mesh_shape = mesh, .mesh_rank = 4, .device_coordinates = coordinates,
-                                                      .coordinates_shape = shape, .coordinates_rank = 3 }));
+    OK(dt_topology_create(&t, &(dt_topology_options){.mesh_shape = mesh,
+                                                     .mesh_rank = 4,
+                                                     .device_coordinates = coordinates,
+                                                     .coordinates_shape = shape,
+                                                     .coordinates_rank = 3}));
     OK(dt_device_assignment_build(&a, t, NULL));
     for (int i = 0; i <= 16; i++)
         fails(placeless(i, s, d, t, a), DT_E_MISUSE, " got no place for ");
     OK(dt_strategy_distribute_dataset(s, d, NULL, &spread));
-    fails(dt_iterator_create(NULL, spread), DT_E_MISUSE, "dt_iterator_create got no place for the iterator");
+    fails(dt_iterator_create(NULL, spread), DT_E_MISUSE,
+          "dt_iterator_create got no place for the iterator");
     OK(dt_iterator_create(&it, spread));
     fails(dt_iterator_next(it, NULL), DT_E_MISUSE, "dt_iterator_next got no place for the batch");
     dt_iterator_unref(it);
@@ -175,8 +182,7 @@ static void test_results_want_a_place(void **state)
     dt_strategy_unref(s);
 }
 
-static void test_questions_about_nothing_have_answers(void **state)
-{
+static void test_questions_about_nothing_have_answers(void **state) {
     (void)state;
     assert_int_equal(dt_values_count(NULL), 0);
     assert_null(dt_values_name(NULL, 0));
@@ -199,9 +205,10 @@ static void test_questions_about_nothing_have_answers(void **state)
     assert_int_equal(dt_variables_count(NULL), 0);
     assert_null(dt_variables_at(NULL, 0));
     assert_null(dt_nearest(NULL, NULL, 0));
-    assert_true(dt_is_unseen(0) && dt_is_unseen(0x202e) && dt_is_unseen(UINT32_MAX) && !dt_is_unseen(0x41));
-    assert_null(dt_nearest("a", &(const char *){ NULL }, 1));
-    assert_false(dt_sharding_of((dt_value){ 0 }, NULL));
+    assert_true(dt_is_unseen(0) && dt_is_unseen(0x202e) && dt_is_unseen(UINT32_MAX) &&
+                !dt_is_unseen(0x41));
+    assert_null(dt_nearest("a", &(const char *){NULL}, 1));
+    assert_false(dt_sharding_of((dt_value){0}, NULL));
     assert_null(dt_input_context_text(NULL, NULL, 0));
     dt_topology_mesh_shape(NULL, NULL);
     dt_scope_leave(NULL);
@@ -222,60 +229,63 @@ typedef struct kept {
     dt_variable *variable;
 } kept;
 
-static void merge_again(const dt_merge *m)
-{
-    dt_merge_call(&(dt_merge){ .trace = m->trace }, merge_again);
+static void merge_again(const dt_merge *m) {
+    dt_merge_call(&(dt_merge){.trace = m->trace}, merge_again);
 }
 
-static void reduces_in_merge(const dt_merge *m)
-{
-    m->out[0] = dt_all_reduce(DT_SUM, m->in[0]);
-}
+static void reduces_in_merge(const dt_merge *m) { m->out[0] = dt_all_reduce(DT_SUM, m->in[0]); }
 
-static void misuses(dt_trace *t, void *user)
-{
+static void misuses(dt_trace *t, void *user) {
     kept *k = user;
     dt_value x = dt_constant(t, 1), y;
 
     switch (k->mode) {
-    case 0: k->trace = t, k->value = x; break;                                /* kept for later */
-    case 1: dt_return(t, "x", k->value); break;                               /* of a trace that has ended */
+    case 0: k->trace = t, k->value = x; break;  /* kept for later */
+    case 1: dt_return(t, "x", k->value); break; /* of a trace that has ended */
     case 2: dt_return(t, "x", dt_add(k->value, x)); break;
     case 3: dt_return(t, NULL, x); break;
     case 4: dt_arg(t, NULL); break;
     case 5: dt_arg_at(t, 3); break;
     case 6: dt_return(t, "x", dt_variable_read(t, NULL)); break;
-    case 7: dt_variable_assign(t, k->variable, (dt_value){ 0 }); break;
+    case 7: dt_variable_assign(t, k->variable, (dt_value){0}); break;
     case 8: dt_return(t, "x", dt_all_reduce((dt_reduce_op)9, x)); break;
     case 9: dt_return(t, "x", dt_all_reduce_named("MAX", x)); break;
-    case 10: dt_return(t, "x", dt_all_gather(x, 0)); break;                   /* a scalar */
-    case 11: dt_merge_call(&(dt_merge){ .trace = t }, merge_again); break;    /* within one */
-    case 12: dt_merge_call(&(dt_merge){ .trace = t }, NULL); break;
-    case 13: dt_merge_call(&(dt_merge){ .trace = t, .n_in = 1, .in = &x, .n_out = 1, .out = &y }, reduces_in_merge); break;
+    case 10: dt_return(t, "x", dt_all_gather(x, 0)); break;              /* a scalar */
+    case 11: dt_merge_call(&(dt_merge){.trace = t}, merge_again); break; /* within one */
+    case 12: dt_merge_call(&(dt_merge){.trace = t}, NULL); break;
+    case 13:
+        dt_merge_call(&(dt_merge){.trace = t, .n_in = 1, .in = &x, .n_out = 1, .out = &y},
+                      reduces_in_merge);
+        break;
     case 14: dt_return(t, "x", dt_merge_reduce(DT_SUM, x, DT_NO_AXIS)); break; /* outside of one */
-    case 15: dt_merge_call(&(dt_merge){ .trace = k->trace == t ? NULL : k->trace }, reduces_in_merge); break; /* ended; its place may be taken */
+    case 15:
+        dt_merge_call(&(dt_merge){.trace = k->trace == t ? NULL : k->trace}, reduces_in_merge);
+        break; /* ended; its place may be taken */
     case 16: dt_merge_call(NULL, reduces_in_merge); break;
     case 17: dt_variable_write_number(t, k->variable, (dt_write)9, 1); break;
     case 18: dt_trace_fail(t, dt_status_create(17, "the step does not like it")); break;
-    case 19: dt_trace_fail(t, dt_variable_set(k->variable, DT_ASSIGN, NULL)); break; /* for outside */
+    case 19:
+        dt_trace_fail(t, dt_variable_set(k->variable, DT_ASSIGN, NULL));
+        break; /* for outside */
     case 20: dt_trace_fail(t, dt_set_strategy(NULL)); break;
-    case 21: dt_merge_call(&(dt_merge){ .trace = t, .n_in = -1, .n_out = -1 }, reduces_in_merge); break;
+    case 21:
+        dt_merge_call(&(dt_merge){.trace = t, .n_in = -1, .n_out = -1}, reduces_in_merge);
+        break;
     case 22: dt_return(t, "x", dt_scalar(t, (dt_dtype)-1, 1)); break;
     case 23: dt_return(t, "x", dt_scalar(t, (dt_dtype)99, 1)); break;
     default: break;
     }
 }
 
-static void test_steps_fail_with_their_error(void **state)
-{
+static void test_steps_fail_with_their_error(void **state) {
     dt_strategy *s = mirrored(2);
     dt_tensor *one = scalar(1);
-    kept k = { .mode = 0 };
+    kept k = {.mode = 0};
     dt_values *out = NULL;
 
     (void)state;
     DT_SCOPE(s)
-        OK(dt_variable_create(&k.variable, one, NULL));
+    OK(dt_variable_create(&k.variable, one, NULL));
     for (k.mode = 0; k.mode <= 24; k.mode++) {
         dt_function *f = NULL;
         OK(dt_function_create(&f, misuses, &k));
@@ -293,10 +303,9 @@ static void test_steps_fail_with_their_error(void **state)
 }
 
 /* Outside of steps: the next call that can fail says so. */
-static void test_traces_that_have_ended_are_found_out(void **state)
-{
+static void test_traces_that_have_ended_are_found_out(void **state) {
     dt_strategy *s = mirrored(2);
-    kept k = { .mode = 0 };
+    kept k = {.mode = 0};
     dt_function *f = NULL;
     dt_values *v = NULL;
 
@@ -314,8 +323,7 @@ static void test_traces_that_have_ended_are_found_out(void **state)
 }
 
 /* What a step function makes and lets go of lives as long as what was recorded. */
-static void lets_go(dt_trace *t, void *user)
-{
+static void lets_go(dt_trace *t, void *user) {
     dt_variable *v = NULL;
 
     dt_trace_fail(t, dt_variable_create(&v, user, NULL));
@@ -323,8 +331,7 @@ static void lets_go(dt_trace *t, void *user)
     dt_variable_unref(v);
 }
 
-static void test_variables_that_a_step_lets_go_of_stay(void **state)
-{
+static void test_variables_that_a_step_lets_go_of_stay(void **state) {
     dt_strategy *s = mirrored(2);
     dt_tensor *one = scalar(1);
     dt_function *f = NULL;
@@ -344,31 +351,30 @@ static void test_variables_that_a_step_lets_go_of_stay(void **state)
 
 /* ---- another strategy's things ---- */
 
-static void reads(dt_trace *t, void *user)
-{
-    dt_return(t, "x", dt_variable_read(t, user));
-}
+static void reads(dt_trace *t, void *user) { dt_return(t, "x", dt_variable_read(t, user)); }
 
-static void test_things_of_another_strategy_are_refused(void **state)
-{
+static void test_things_of_another_strategy_are_refused(void **state) {
     dt_strategy *two = mirrored(2), *three = mirrored(3);
     dt_values *v = values();
-    dt_tensor *t[2] = { scalar(1), scalar(2) }, *out = NULL;
+    dt_tensor *t[2] = {scalar(1), scalar(2)}, *out = NULL;
     dt_variable *x = NULL;
     dt_function *f = NULL;
 
     (void)state;
     DT_SCOPE(two)
-        OK(dt_variable_create(&x, t[0], NULL));
+    OK(dt_variable_create(&x, t[0], NULL));
     OK(dt_function_create(&f, reads, x));
     fails(dt_strategy_run(three, f, NULL, NULL), DT_E_SCOPE, "mixing different strategies");
     give_each(v, "x", t, 2);
     fails(dt_strategy_run(three, f, v, NULL), DT_E_ARGUMENT, "2 replicas, but the strategy has 3");
-    fails(dt_strategy_reduce(three, DT_SUM, v, "x", DT_NO_AXIS, &out), DT_E_REDUCE, "2 replicas, but the strategy has 3");
-    fails(dt_strategy_gather(three, v, "x", 0, &out), DT_E_REDUCE, "2 replicas, but the strategy has 3");
+    fails(dt_strategy_reduce(three, DT_SUM, v, "x", DT_NO_AXIS, &out), DT_E_REDUCE,
+          "2 replicas, but the strategy has 3");
+    fails(dt_strategy_gather(three, v, "x", 0, &out), DT_E_REDUCE,
+          "2 replicas, but the strategy has 3");
     DT_SCOPE(three) {
         fails(dt_variable_value(x, &out), DT_E_SCOPE, "mixing different strategies");
-        fails(dt_strategy_reduce(two, DT_SUM, v, "x", DT_NO_AXIS, &out), DT_E_SCOPE, "mixing different strategies");
+        fails(dt_strategy_reduce(two, DT_SUM, v, "x", DT_NO_AXIS, &out), DT_E_SCOPE,
+              "mixing different strategies");
         fails(dt_set_strategy(two), DT_E_SCOPE, "inside a scope");
     }
     OK(dt_variable_value(x, &out)); /* and all is as before */
@@ -380,8 +386,7 @@ static void test_things_of_another_strategy_are_refused(void **state)
     dt_strategy_unref(three);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_call_says_what_is_missing),
         cmocka_unit_test(test_results_want_a_place),

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The examples that the reference documents show for the methods of a strategy, with the output that they show. GPUs are CPU devices here; a value that
- * Python would print is compared as numbers.
+ * The examples that the reference documents show for the methods of a strategy, with the output
+ * that they show. GPUs are CPU devices here; a value that Python would print is compared as
+ * numbers.
  */
 #include "kit.h"
 
-static dt_strategy *two_devices(void)
-{
-    const char *const devices[] = { "CPU:0", "CPU:1" };
+static dt_strategy *two_devices(void) {
+    const char *const devices[] = {"CPU:0", "CPU:1"};
     dt_strategy *s = NULL;
     OK(dt_mirrored_strategy(&s, devices, 2));
     return s;
@@ -15,8 +15,7 @@ static dt_strategy *two_devices(void)
 
 /* ---- distribute_values_from_function ---- */
 
-static dt_status *constant_one(const dt_value_context *ctx, dt_values *out, void *user)
-{
+static dt_status *constant_one(const dt_value_context *ctx, dt_values *out, void *user) {
     dt_tensor *t = scalar(1);
     dt_status *s = dt_values_set(out, "value", t);
     (void)ctx, (void)user;
@@ -24,8 +23,7 @@ static dt_status *constant_one(const dt_value_context *ctx, dt_values *out, void
     return s;
 }
 
-static dt_status *from_array(const dt_value_context *ctx, dt_values *out, void *user)
-{
+static dt_status *from_array(const dt_value_context *ctx, dt_values *out, void *user) {
     const double *array = user;
     dt_tensor *t = tensor(DT_FLOAT64, 0, NULL, &array[ctx->replica_id_in_sync_group]);
     dt_status *s = dt_values_set(out, "value", t);
@@ -33,8 +31,7 @@ static dt_status *from_array(const dt_value_context *ctx, dt_values *out, void *
     return s;
 }
 
-static dt_status *from_count(const dt_value_context *ctx, dt_values *out, void *user)
-{
+static dt_status *from_count(const dt_value_context *ctx, dt_values *out, void *user) {
     double n = ctx->num_replicas_in_sync;
     dt_tensor *t = tensor(DT_INT32, 0, NULL, &n);
     dt_status *s = dt_values_set(out, "value", t);
@@ -43,13 +40,12 @@ static dt_status *from_count(const dt_value_context *ctx, dt_values *out, void *
     return s;
 }
 
-static void test_values_from_function(void **state)
-{
-    double array[] = { 3, 2, 1 };
+static void test_values_from_function(void **state) {
+    double array[] = {3, 2, 1};
     const struct {
         dt_value_fn fn;
         double want[2];
-    } rows[] = { { constant_one, { 1, 1 } }, { from_array, { 3, 2 } }, { from_count, { 2, 2 } } };
+    } rows[] = {{constant_one, {1, 1}}, {from_array, {3, 2}}, {from_count, {2, 2}}};
     dt_strategy *s = two_devices();
 
     (void)state;
@@ -57,8 +53,7 @@ static void test_values_from_function(void **state)
         dt_values *v = NULL;
         OK(dt_strategy_values_from_function(s, rows[i].fn, array, &v));
         assert_int_equal(dt_values_locals(v, "value"), 2);
-        for (int r = 0; r < 2; r++)
-            is_local(v, "value", r, SCALAR, &rows[i].want[r]);
+        for (int r = 0; r < 2; r++) is_local(v, "value", r, SCALAR, &rows[i].want[r]);
         dt_values_unref(v);
     }
     dt_strategy_unref(s);
@@ -70,15 +65,14 @@ typedef struct repeated {
     dt_tensor *t;
 } repeated;
 
-static dt_status *same_for_all(const dt_value_context *ctx, dt_values *out, void *user)
-{
+static dt_status *same_for_all(const dt_value_context *ctx, dt_values *out, void *user) {
     (void)ctx;
     return dt_values_set(out, "value", ((repeated *)user)->t);
 }
 
-static void is_gathered(dt_strategy *s, dt_tensor *each, int axis, const int64_t *shape, const double *want)
-{
-    repeated user = { each };
+static void is_gathered(dt_strategy *s, dt_tensor *each, int axis, const int64_t *shape,
+                        const double *want) {
+    repeated user = {each};
     dt_values *v = NULL, *out = values();
     dt_tensor *t = NULL;
 
@@ -90,16 +84,19 @@ static void is_gathered(dt_strategy *s, dt_tensor *each, int axis, const int64_t
     dt_values_unref(v);
 }
 
-static void test_gather(void **state)
-{
+static void test_gather(void **state) {
     dt_strategy *two = two_devices(), *four = mirrored(4);
-    dt_tensor *column = tensor(DT_INT32, 2, SHAPE(2, 1), X(1, 2)), *block = tensor(DT_INT32, 3, SHAPE(1, 2, 3), X(0, 1, 2, 3, 4, 5));
+    dt_tensor *column = tensor(DT_INT32, 2, SHAPE(2, 1), X(1, 2)),
+              *block = tensor(DT_INT32, 3, SHAPE(1, 2, 3), X(0, 1, 2, 3, 4, 5));
 
     (void)state;
     is_gathered(two, column, 0, SHAPE(4, 1), X(1, 2, 1, 2));
-    is_gathered(four, block, 0, SHAPE(4, 2, 3), X(0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5));
-    is_gathered(four, block, 1, SHAPE(1, 8, 3), X(0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5));
-    is_gathered(four, block, 2, SHAPE(1, 2, 12), X(0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4, 5));
+    is_gathered(four, block, 0, SHAPE(4, 2, 3),
+                X(0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5));
+    is_gathered(four, block, 1, SHAPE(1, 8, 3),
+                X(0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5));
+    is_gathered(four, block, 2, SHAPE(1, 2, 12),
+                X(0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4, 5));
     dt_tensor_unref(column);
     dt_tensor_unref(block);
     dt_strategy_unref(two);
@@ -108,14 +105,12 @@ static void test_gather(void **state)
 
 /* ---- reduce ---- */
 
-static void own_id(dt_trace *t, void *user)
-{
+static void own_id(dt_trace *t, void *user) {
     (void)user;
     dt_return(t, "id", dt_replica_id(t));
 }
 
-static void test_reduce_of_replica_ids(void **state)
-{
+static void test_reduce_of_replica_ids(void **state) {
     dt_strategy *s = two_devices();
     dt_function *f = NULL;
     dt_values *v = NULL;
@@ -125,8 +120,10 @@ static void test_reduce_of_replica_ids(void **state)
     (void)state;
     OK(dt_function_create(&f, own_id, NULL));
     OK(dt_strategy_run(s, f, NULL, &v));
-    assert_string_equal(dt_tensor_device(dt_values_local(v, "id", 0)), "/job:localhost/replica:0/task:0/device:CPU:0");
-    assert_string_equal(dt_tensor_device(dt_values_local(v, "id", 1)), "/job:localhost/replica:0/task:0/device:CPU:1");
+    assert_string_equal(dt_tensor_device(dt_values_local(v, "id", 0)),
+                        "/job:localhost/replica:0/task:0/device:CPU:0");
+    assert_string_equal(dt_tensor_device(dt_values_local(v, "id", 1)),
+                        "/job:localhost/replica:0/task:0/device:CPU:1");
     OK(dt_reduce_op_named("SUM", &op));
     OK(dt_strategy_reduce(s, op, v, "id", DT_NO_AXIS, &total));
     assert_int_equal(dt_tensor_dtype(total), DT_INT32);
@@ -139,8 +136,7 @@ static void test_reduce_of_replica_ids(void **state)
 }
 
 /* "What should axis be?": eight examples, then a last batch of six. */
-static void test_reduce_along_the_batch(void **state)
-{
+static void test_reduce_along_the_batch(void **state) {
     dt_strategy *s = two_devices();
     dt_values *full = values(), *last = values(), *out = values();
     dt_tensor *t = NULL;
@@ -154,7 +150,8 @@ static void test_reduce_along_the_batch(void **state)
     t = NULL;
     OK(dt_strategy_reduce(s, DT_SUM, full, "loss", 0, &t));
     assert_float_equal(dt_tensor_item(t), 28, 0);
-    fails(dt_strategy_reduce(s, DT_SUM, last, "loss", DT_NO_AXIS, &t), DT_E_REDUCE_TYPE, "replica 1");
+    fails(dt_strategy_reduce(s, DT_SUM, last, "loss", DT_NO_AXIS, &t), DT_E_REDUCE_TYPE,
+          "replica 1");
     OK(dt_strategy_reduce(s, DT_MEAN, last, "loss", 0, &t));
     assert_float_equal(dt_tensor_item(t), 15. / 6, 1e-6);
     dt_tensor_unref(t);
@@ -166,15 +163,13 @@ static void test_reduce_along_the_batch(void **state)
 
 /* ---- run ---- */
 
-static void twice(dt_trace *t, void *user)
-{
+static void twice(dt_trace *t, void *user) {
     dt_value input = dt_arg(t, "value");
     (void)user;
     dt_return(t, "result", dt_add(input, input));
 }
 
-static void test_run_of_distributed_values(void **state)
-{
+static void test_run_of_distributed_values(void **state) {
     dt_strategy *s = tpu("sim:v3-8");
     dt_function *f = NULL;
     dt_values *v = NULL, *out = NULL;
@@ -183,8 +178,7 @@ static void test_run_of_distributed_values(void **state)
     OK(dt_strategy_values_from_function(s, from_count, NULL, &v));
     OK(dt_function_create(&f, twice, NULL));
     OK(dt_strategy_run(s, f, v, &out));
-    for (int r = 0; r < 8; r++)
-        is_local(out, "result", r, SCALAR, X(16));
+    for (int r = 0; r < 8; r++) is_local(out, "result", r, SCALAR, X(16));
     dt_values_unref(v);
     dt_values_unref(out);
     dt_function_unref(f);
@@ -193,8 +187,7 @@ static void test_run_of_distributed_values(void **state)
 
 /* ---- scope ---- */
 
-static void looks(dt_trace *t, void *user)
-{
+static void looks(dt_trace *t, void *user) {
     dt_replica_context c;
     assert_true(dt_has_strategy());
     assert_false(dt_in_cross_replica_context());
@@ -204,9 +197,9 @@ static void looks(dt_trace *t, void *user)
     assert_int_equal(c.num_replicas_in_sync, 2);
 }
 
-/* Entering installs the strategy and cross-replica context; outside there is the default one; run enters by itself. */
-static void test_scope_and_contexts(void **state)
-{
+/* Entering installs the strategy and cross-replica context; outside there is the default one; run
+ * enters by itself. */
+static void test_scope_and_contexts(void **state) {
     dt_strategy *s = two_devices();
     dt_replica_context c;
     dt_function *f = NULL;
@@ -233,12 +226,14 @@ static void test_scope_and_contexts(void **state)
     dt_strategy_unref(s);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_from_function), cmocka_unit_test(test_gather),
-        cmocka_unit_test(test_reduce_of_replica_ids), cmocka_unit_test(test_reduce_along_the_batch),
-        cmocka_unit_test(test_run_of_distributed_values), cmocka_unit_test(test_scope_and_contexts),
+        cmocka_unit_test(test_values_from_function),
+        cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_reduce_of_replica_ids),
+        cmocka_unit_test(test_reduce_along_the_batch),
+        cmocka_unit_test(test_run_of_distributed_values),
+        cmocka_unit_test(test_scope_and_contexts),
     };
     return cmocka_run_group_tests_name("reference", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of random_graph.c: a pool of values under construction, and the ops that make it grow (random_ops.c). */
+/* The inside of random_graph.c: a pool of values under construction, and the ops that make it grow
+ * (random_ops.c). */
 #ifndef TESTS_SUPPORT_DRAWING_H
 #define TESTS_SUPPORT_DRAWING_H
 
@@ -45,7 +46,8 @@ dt_value draw_count_of(drawing *d, dt_value x);
 dt_value draw_mean_over_rows(drawing *d, dt_value sum, dt_value of);
 /* x W / sqrt(k) + b */
 dt_value draw_dense(drawing *d, dt_value x, int64_t units, bool bias);
-/* x minus its mean over dims (the rows among them), by its deviation: of the replica's own rows, or of all. */
+/* x minus its mean over dims (the rows among them), by its deviation: of the replica's own rows, or
+ * of all. */
 dt_value draw_normalized(drawing *d, dt_value x, uint32_t dims);
 /* A loss for each row of e: (B). */
 dt_value draw_classify(drawing *d, const entry *e, dt_value *logits);
@@ -53,7 +55,8 @@ dt_value draw_classify(drawing *d, const entry *e, dt_value *logits);
 void draw_convolution(drawing *d);
 void draw_pool(drawing *d);
 void draw_move(drawing *d);
-/* Layers of convolutions over an argument (B, rows, columns, channels), then what they say of each example. */
+/* Layers of convolutions over an argument (B, rows, columns, channels), then what they say of each
+ * example. */
 void draw_images(drawing *d);
 /* A stack of equal blocks over x (random_blocks.c). */
 dt_value draw_blocks(drawing *d, dt_value x);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What random steps are fed, what they give according to the reference interpreter, and how two outcomes are compared. An outcome has
- * per-replica results and the variables' new values.
+ * What random steps are fed, what they give according to the reference interpreter, and how two
+ * outcomes are compared. An outcome has per-replica results and the variables' new values.
  */
 #ifndef TESTS_SUPPORT_FEED_H
 #define TESTS_SUPPORT_FEED_H
@@ -21,13 +21,15 @@ typedef struct feed {
 
 /* Arguments for g; batch[r] rows for replica r. */
 feed feed_make(const random_graph *g, uint64_t seed, int replicas, const int64_t *batch);
-/* The rows of `from`, in order, dealt anew: what one data set gives to other replicas. batch[] has the same sum. */
+/* The rows of `from`, in order, dealt anew: what one data set gives to other replicas. batch[] has
+ * the same sum. */
 feed feed_deal(const random_graph *g, const feed *from, int replicas, const int64_t *batch);
 void feed_release(feed *f);
 /* All values a little larger or smaller: results that change much by it are not worth comparing. */
 void feed_scale(feed *f, double by);
 
-/* The arguments of the folded graph: rows one below the other, stacked values side by side. Release with views_release. */
+/* The arguments of the folded graph: rows one below the other, stacked values side by side. Release
+ * with views_release. */
 dt_view *feed_folded(const feed *f, const dt_folded *folded);
 void views_release(dt_view *v, int n);
 /* What a folded graph sees of the run besides. */
@@ -36,7 +38,8 @@ dt_env feed_env(const feed *f);
 /* Replica r's part of a folded result; its memory is the result's. */
 dt_view folded_part(const feed *f, const dt_view *v, dt_replication spread, int replica);
 
-/* The largest difference of two arrays of one type, relative to 1 + |b|; NaN and infinities must agree. INFINITY: other types. */
+/* The largest difference of two arrays of one type, relative to 1 + |b|; NaN and infinities must
+ * agree. INFINITY: other types. */
 double views_difference(const dt_view *a, const dt_view *b);
 bool views_identical(const dt_view *a, const dt_view *b);
 

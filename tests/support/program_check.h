@@ -10,7 +10,8 @@
  *   - pieces of a node cover its rows in order, without gap or overlap;
  *   - groups lie in one segment and have one number of pieces;
  *   - what a node reads is made in an earlier segment, or by the same task before it;
- *   - a variable that is updated in place is read in earlier segments, or piece by piece by the task that updates it, before it does.
+ *   - a variable that is updated in place is read in earlier segments, or piece by piece by the
+ *     task that updates it, before it does.
  */
 void program_check(const dt_program *p, uint64_t seed);
 

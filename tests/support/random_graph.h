@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random steps: what a step function might trace, drawn from a seed, for tests that run one graph in two ways. Values stay tame (no
- * overflow, few of them large), and whatever is compared or chosen by is fed as it is, so that two ways which round differently
- * choose alike.
+ * Random steps: what a step function might trace, drawn from a seed, for tests that run one graph
+ * in two ways. Values stay tame (no overflow, few of them large), and whatever is compared or
+ * chosen by is fed as it is, so that two ways which round differently choose alike.
  */
 #ifndef TESTS_SUPPORT_RANDOM_GRAPH_H
 #define TESTS_SUPPORT_RANDOM_GRAPH_H
@@ -10,19 +10,25 @@
 #include "op/op.h"
 
 typedef enum random_kind {
-    RANDOM_FIT,  /* layers, a loss, an optimizer, metrics: what fit and custom loops do; no update depends on how rows are dealt out */
+    /* layers, a loss, an optimizer, metrics: what fit and custom loops do; no update depends on
+     * how rows are dealt out */
+    RANDOM_FIT,
     RANDOM_SOUP, /* that, and random ops between: everything that can be folded */
     RANDOM_WILD, /* that, and ops that no folded form is promised for */
-    RANDOM_WIDE, /* as RANDOM_SOUP, with weights of 128,000 elements, which a program cuts into slices */
-    RANDOM_BLOCKS, /* as RANDOM_FIT, with a stack of blocks that are the same but for their variables, and one optimizer for all of these */
-    RANDOM_IMAGES /* as RANDOM_SOUP, with convolutions over images whose rows and columns can be cut in 2, 3, 4 */
+    /* as RANDOM_SOUP, with weights of 128,000 elements, which a program cuts into slices */
+    RANDOM_WIDE,
+    /* as RANDOM_FIT, with a stack of blocks that are the same but for their variables, and one
+     * optimizer for all of these */
+    RANDOM_BLOCKS,
+    /* as RANDOM_SOUP, with convolutions over images whose rows and columns can be cut in 2, 3, 4 */
+    RANDOM_IMAGES
 } random_kind;
 
 typedef struct random_graph {
     uint64_t seed;
     dt_graph *graph;
-    bool distributed[16];     /* by argument: one value per replica */
-    int64_t classes;          /* labels are below it */
+    bool distributed[16]; /* by argument: one value per replica */
+    int64_t classes;      /* labels are below it */
     int n_variables;
     dt_variable *variable[256]; /* owned */
 } random_graph;

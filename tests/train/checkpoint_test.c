@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checkpoints of custom loops: what is saved, and under which strategy it comes back to the same bits. */
+/* Checkpoints of custom loops: what is saved, and under which strategy it comes back to the same
+ * bits. */
 #define HERE "build/tmp/train-checkpoint"
 #include "loop_kit.h"
 
@@ -10,21 +11,16 @@
 #define RUN HERE "/run"
 #define STEP(n) RUN "/ckpt/step-0000000" #n
 
-static int begin(void **state)
-{
-    return clean_folder(state);
-}
+static int begin(void **state) { return clean_folder(state); }
 
-static dt_status *save_at(program *p, void *user)
-{
+static dt_status *save_at(program *p, void *user) {
     (void)user;
     return dt_checkpoint_save(p->checkpoint, RUN, p->steps, 0);
 }
 
 /* ---- the same bits ---- */
 
-static dt_str undisturbed(const char *strategy, loop_data kind)
-{
+static dt_str undisturbed(const char *strategy, loop_data kind) {
     program *p = loop_open(strategy, kind);
     OK(loop_train(p, -1, NULL, NULL));
     dt_str result = loop_result(p);
@@ -33,8 +29,8 @@ static dt_str undisturbed(const char *strategy, loop_data kind)
 }
 
 /* Ends after k steps, and goes on under another strategy from what it saved. */
-static void resume_after(int64_t k, const char *first, const char *second, loop_data kind, const dt_str *expected)
-{
+static void resume_after(int64_t k, const char *first, const char *second, loop_data kind,
+                         const dt_str *expected) {
     char *path = NULL;
     forget(RUN);
     program *p = loop_open(first, kind);
@@ -49,16 +45,15 @@ static void resume_after(int64_t k, const char *first, const char *second, loop_
     OK(loop_train(p, -1, NULL, NULL));
     dt_str result = loop_result(p);
     if (strcmp(dt_str_text(&result), dt_str_text(expected)) != 0)
-        fail_msg("data %d, after %lld steps, %s then %s:\n%s\nundisturbed:\n%s", (int)kind, (long long)k, first, second, dt_str_text(&result),
-                 dt_str_text(expected));
+        fail_msg("data %d, after %lld steps, %s then %s:\n%s\nundisturbed:\n%s", (int)kind,
+                 (long long)k, first, second, dt_str_text(&result), dt_str_text(expected));
     dt_str_release(&result);
     loop_close(p);
     free(path);
 }
 
 /* After every number of steps: before the first, within epochs, at their ends. */
-static void test_a_loop_resumes_to_the_same_bits_after_any_step(void **state)
-{
+static void test_a_loop_resumes_to_the_same_bits_after_any_step(void **state) {
     (void)state;
     for (loop_data kind = 0; kind < LOOP_KINDS; kind++) {
         dt_str expected = undisturbed("mirrored 2", kind);
@@ -68,22 +63,19 @@ static void test_a_loop_resumes_to_the_same_bits_after_any_step(void **state)
     }
 }
 
-static void test_a_loop_resumes_under_any_strategy(void **state)
-{
+static void test_a_loop_resumes_under_any_strategy(void **state) {
     (void)state;
-    static const char *const names[] = { "default", "one_device", "mirrored 4", "tpu sim:v3-8" };
+    static const char *const names[] = {"default", "one_device", "mirrored 4", "tpu sim:v3-8"};
     for (loop_data kind = 0; kind < LOOP_KINDS; kind++) {
         dt_str expected = undisturbed(names[0], kind);
         for (int a = 0; a < 4; a++)
-            for (int b = 0; b < 4; b++)
-                resume_after(5, names[a], names[b], kind, &expected);
+            for (int b = 0; b < 4; b++) resume_after(5, names[a], names[b], kind, &expected);
         dt_str_release(&expected);
     }
 }
 
 /* Workers that share a data set read the same batches as one process. */
-static void test_a_loop_resumes_with_other_workers(void **state)
-{
+static void test_a_loop_resumes_with_other_workers(void **state) {
     (void)state;
     for (loop_data kind = LOOP_JOB; kind <= LOOP_CHAIN; kind++) {
         dt_str expected = undisturbed("default", kind);
@@ -96,16 +88,13 @@ static void test_a_loop_resumes_with_other_workers(void **state)
 /* ---- going back ---- */
 
 /* A loop that was left. */
-static void release_iterator(program *p)
-{
-    if (p->kind == LOOP_ENDLESS)
-        return;
+static void release_iterator(program *p) {
+    if (p->kind == LOOP_ENDLESS) return;
     dt_iterator_unref(p->it);
     p->it = NULL;
 }
 
-static void test_a_program_can_go_back(void **state)
-{
+static void test_a_program_can_go_back(void **state) {
     (void)state;
     for (loop_data kind = 0; kind < LOOP_KINDS; kind++) {
         forget(RUN);
@@ -131,8 +120,7 @@ static void test_a_program_can_go_back(void **state)
 }
 
 /* The newest is the one that was saved last, not the one with the most steps. */
-static void test_latest_is_the_last_that_was_saved(void **state)
-{
+static void test_latest_is_the_last_that_was_saved(void **state) {
     (void)state;
     char *path = NULL;
     forget(RUN);
@@ -152,8 +140,7 @@ static void test_latest_is_the_last_that_was_saved(void **state)
     loop_close(p);
 }
 
-static void test_the_newest_are_kept(void **state)
-{
+static void test_the_newest_are_kept(void **state) {
     (void)state;
     dt_arena *arena = dt_arena_create();
     dt_step_list list;
@@ -174,8 +161,7 @@ static void test_the_newest_are_kept(void **state)
 
 /* ---- the format of runs ---- */
 
-static void test_the_files_are_those_of_runs(void **state)
-{
+static void test_the_files_are_those_of_runs(void **state) {
     (void)state;
     char *text = NULL;
     dt_model *m = NULL;
@@ -187,11 +173,15 @@ static void test_the_files_are_those_of_runs(void **state)
     assert_non_null(strstr(text, "00000005"));
     free(text);
     OK(dt_checkpoint_inspect(RUN, false, &text));
-    static const char *const parts[] = { "step     5, 1 epoch done", "dense/kernel", "optimizer/dense/kernel/momentum", "\nvariables", "\nrows ",
-                                         "\"counters\": {\"steps\": 5}", "\"epoch\": 1, \"steps\": 1" };
+    static const char *const parts[] = {"step     5, 1 epoch done",
+                                        "dense/kernel",
+                                        "optimizer/dense/kernel/momentum",
+                                        "\nvariables",
+                                        "\nrows ",
+                                        "\"counters\": {\"steps\": 5}",
+                                        "\"epoch\": 1, \"steps\": 1"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!strstr(text, parts[i]))
-            fail_msg("no '%s' in\n%s", parts[i], text);
+        if (!strstr(text, parts[i])) fail_msg("no '%s' in\n%s", parts[i], text);
     free(text);
     OK(dt_checkpoint_verify(RUN, false, &text));
     free(text);
@@ -201,17 +191,16 @@ static void test_the_files_are_those_of_runs(void **state)
     loop_close(p);
 }
 
-static dt_model *model(const char *layers)
-{
+static dt_model *model(const char *layers) {
     dt_model *m = NULL;
     OK(dt_model_create(&m, "%s", layers));
     return m;
 }
 #define SMALL "[Input: {shape: [2]}, Dense: {units: 3}]"
 
-/* Two models whose weights have the same paths, and two optimizers, one of them a compiled model's. */
-static void test_several_models_are_kept_apart(void **state)
-{
+/* Two models whose weights have the same paths, and two optimizers, one of them a compiled
+ * model's. */
+static void test_several_models_are_kept_apart(void **state) {
     (void)state;
     dt_model *a = model(SMALL), *b = model(SMALL);
     dt_optimizer *o = NULL;
@@ -263,12 +252,14 @@ typedef struct copies_case {
     bool plain;        /* restored into a variable without synchronization and aggregation */
 } copies_case;
 
-static dt_variable *variable_in(const char *strategy, const copies_case *k, dt_checkpoint **c)
-{
+static dt_variable *variable_in(const char *strategy, const copies_case *k, dt_checkpoint **c) {
     dt_strategy *s = loop_strategy(strategy);
     dt_variable *v = NULL;
     DT_SCOPE(s)
-        OK(dt_variable_create(&v, NULL, &(dt_variable_options){ .dtype = k->dtype, .synchronization = k->synchronization, .aggregation = k->aggregation }));
+    OK(dt_variable_create(&v, NULL,
+                          &(dt_variable_options){.dtype = k->dtype,
+                                                 .synchronization = k->synchronization,
+                                                 .aggregation = k->aggregation}));
     OK(dt_checkpoint_create(c));
     OK(dt_checkpoint_add_variable(*c, "v", v));
     dt_strategy_unref(s);
@@ -276,38 +267,39 @@ static dt_variable *variable_in(const char *strategy, const copies_case *k, dt_c
 }
 
 /* Copy r gets r + 1. */
-static void number_copies(dt_variable *v)
-{
+static void number_copies(dt_variable *v) {
     const int n = dt_variable_copies(v);
     OK(dt_variable_diverge(v, n));
     for (int r = 0; r < n; r++)
-        if (v->type.dtype == DT_INT32)
-            ((int32_t *)dt_host_edit(v))[r] = r + 1;
-        else
-            ((float *)dt_host_edit(v))[r] = (float)(r + 1);
+        if (v->type.dtype == DT_INT32) ((int32_t *)dt_host_edit(v))[r] = r + 1;
+        else ((float *)dt_host_edit(v))[r] = (float)(r + 1);
 }
 
-static void test_copies_of_variables(void **state)
-{
+static void test_copies_of_variables(void **state) {
     (void)state;
     static const copies_case rows[] = {
-        { "mirrored 4", "mirrored 4", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_FLOAT32, 10, 1, false },
-        { "mirrored 4", "mirrored 4", DT_SYNC_ON_READ, DT_AGGREGATE_NONE, DT_FLOAT32, 10, 1, false },
-        { "mirrored 4", "mirrored 4", DT_SYNC_ON_WRITE, DT_AGGREGATE_NONE, DT_FLOAT32, 10, 1, false },
-        { "mirrored 4", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_FLOAT32, 10, 10, false },
-        { "mirrored 4", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 10, 10, false },
-        { "mirrored 4", "default", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 10, 10, false },
-        { "mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_MEAN, DT_FLOAT32, 5, 2.5, false },
-        { "mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_ONLY_FIRST_REPLICA, DT_FLOAT32, 2, 1, false },
-        { "mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_NONE, DT_FLOAT32, (double)NAN, 0, false },
-        { "mirrored 4", "default", DT_SYNC_ON_WRITE, DT_AGGREGATE_NONE, DT_FLOAT32, (double)NAN, 0, false },
-        { "default", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 1, 1, false },
-        { "default", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_MEAN, DT_FLOAT32, 3, 1, false },
-        { "mirrored 4", "default", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_FLOAT32, 10, 10, true },
-        { "mirrored 4", "default", DT_SYNC_ON_READ, DT_AGGREGATE_MEAN, DT_FLOAT32, 2.5, 2.5, true },
-        { "mirrored 4", "default", DT_SYNC_ON_READ, DT_AGGREGATE_ONLY_FIRST_REPLICA, DT_FLOAT32, 1, 1, true },
-        { "mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 20, 10, true },
-        { "mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_NONE, DT_FLOAT32, (double)NAN, 0, true },
+        {"mirrored 4", "mirrored 4", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_FLOAT32, 10, 1, false},
+        {"mirrored 4", "mirrored 4", DT_SYNC_ON_READ, DT_AGGREGATE_NONE, DT_FLOAT32, 10, 1, false},
+        {"mirrored 4", "mirrored 4", DT_SYNC_ON_WRITE, DT_AGGREGATE_NONE, DT_FLOAT32, 10, 1, false},
+        {"mirrored 4", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_FLOAT32, 10, 10, false},
+        {"mirrored 4", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 10, 10, false},
+        {"mirrored 4", "default", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 10, 10, false},
+        {"mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_MEAN, DT_FLOAT32, 5, 2.5, false},
+        {"mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_ONLY_FIRST_REPLICA, DT_FLOAT32,
+         2, 1, false},
+        {"mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_NONE, DT_FLOAT32, (double)NAN, 0,
+         false},
+        {"mirrored 4", "default", DT_SYNC_ON_WRITE, DT_AGGREGATE_NONE, DT_FLOAT32, (double)NAN, 0,
+         false},
+        {"default", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 1, 1, false},
+        {"default", "mirrored 3", DT_SYNC_ON_READ, DT_AGGREGATE_MEAN, DT_FLOAT32, 3, 1, false},
+        {"mirrored 4", "default", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_FLOAT32, 10, 10, true},
+        {"mirrored 4", "default", DT_SYNC_ON_READ, DT_AGGREGATE_MEAN, DT_FLOAT32, 2.5, 2.5, true},
+        {"mirrored 4", "default", DT_SYNC_ON_READ, DT_AGGREGATE_ONLY_FIRST_REPLICA, DT_FLOAT32, 1,
+         1, true},
+        {"mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_SUM, DT_INT32, 20, 10, true},
+        {"mirrored 4", "mirrored 2", DT_SYNC_ON_READ, DT_AGGREGATE_NONE, DT_FLOAT32, (double)NAN, 0,
+         true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_checkpoint *c = NULL;
@@ -317,7 +309,8 @@ static void test_copies_of_variables(void **state)
         number_copies(v);
         OK(dt_checkpoint_save(c, RUN, 1, 0));
         dt_variable_unref(v);
-        v = variable_in(rows[i].to, rows[i].plain ? &(copies_case){ .dtype = rows[i].dtype } : &rows[i], &c);
+        v = variable_in(rows[i].to,
+                        rows[i].plain ? &(copies_case){.dtype = rows[i].dtype} : &rows[i], &c);
         dt_status *s = dt_checkpoint_restore(c, STEP(1));
         if (isnan(rows[i].sum)) {
             fails(s, DT_E_CHECKPOINT_PARTS, "cannot be combined");
@@ -330,8 +323,7 @@ static void test_copies_of_variables(void **state)
                 assert_true(r > 0 || dt_tensor_item(t) == rows[i].first);
                 dt_tensor_unref(t);
             }
-            if (sum != rows[i].sum)
-                fail_msg("row %zu: the copies sum to %g", i, sum);
+            if (sum != rows[i].sum) fail_msg("row %zu: the copies sum to %g", i, sum);
         }
         dt_variable_unref(v);
         dt_checkpoint_unref(c);
@@ -339,10 +331,9 @@ static void test_copies_of_variables(void **state)
 }
 
 /* A best loss begins as infinity; weights may not. */
-static void test_values_that_are_not_finite(void **state)
-{
+static void test_values_that_are_not_finite(void **state) {
     (void)state;
-    const copies_case plain = { .dtype = DT_FLOAT32 };
+    const copies_case plain = {.dtype = DT_FLOAT32};
     dt_checkpoint *c = NULL;
     dt_model *m = model(SMALL);
     forget(RUN);
@@ -354,15 +345,15 @@ static void test_values_that_are_not_finite(void **state)
     assert_true(isinf(*(float *)dt_host_edit(v)));
     OK(dt_checkpoint_add_model(c, "m", m));
     ((float *)dt_host_edit(m->weight[0]))[1] = NAN;
-    fails(dt_checkpoint_save(c, RUN, 2, 0), DT_E_CHECKPOINT_NOT_FINITE, "not saved: 'dense/kernel' holds 1 value that is not finite");
+    fails(dt_checkpoint_save(c, RUN, 2, 0), DT_E_CHECKPOINT_NOT_FINITE,
+          "not saved: 'dense/kernel' holds 1 value that is not finite");
     assert_false(is_there(STEP(2)));
     dt_variable_unref(v);
     dt_model_unref(m);
     dt_checkpoint_unref(c);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_loop_resumes_to_the_same_bits_after_any_step),
         cmocka_unit_test(test_a_loop_resumes_under_any_strategy),

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One model, three ways: a custom loop trains it as fit does where batches divide evenly, and predict gives the outputs that evaluate
- * judges.
+ * One model, three ways: a custom loop trains it as fit does where batches divide evenly, and
+ * predict gives the outputs that evaluate judges.
  */
 #define HERE "build/tmp/train-custom-loop"
 #include "kit.h"
 
-static dt_dataset *data(const char *keys)
-{
+static dt_dataset *data(const char *keys) {
     dt_dataset *d = NULL;
-    OK(dt_dataset_open(&d, "{format: synthetic, element: {image: {shape: [6]}, label: {num_classes: 3}}, %s}", keys));
+    OK(dt_dataset_open(
+        &d, "{format: synthetic, element: {image: {shape: [6]}, label: {num_classes: 3}}, %s}",
+        keys));
     return d;
 }
 
-static dt_model *model_in(dt_strategy *s, const char *layers)
-{
+static dt_model *model_in(dt_strategy *s, const char *layers) {
     dt_model *m = NULL;
 
     DT_SCOPE(s)
-        OK(dt_model_create(&m, "%s", layers));
+    OK(dt_model_create(&m, "%s", layers));
     return m;
 }
 
@@ -30,16 +30,15 @@ typedef struct loop {
     dt_optimizer *optimizer;
 } loop;
 
-static void train_step(dt_trace *t, void *user)
-{
+static void train_step(dt_trace *t, void *user) {
     const loop *my = user;
-    dt_value loss = dt_loss_call(my->loss, dt_arg(t, "label"), dt_model_call(my->model, dt_arg(t, "image"), DT_TRAINING));
+    dt_value loss = dt_loss_call(my->loss, dt_arg(t, "label"),
+                                 dt_model_call(my->model, dt_arg(t, "image"), DT_TRAINING));
     dt_optimizer_apply(my->optimizer, dt_gradient(loss, dt_model_trainable(my->model)));
     dt_return(t, "loss", loss);
 }
 
-static void train_by_hand(dt_strategy *s, loop *my, dt_dataset *d, int epochs)
-{
+static void train_by_hand(dt_strategy *s, loop *my, dt_dataset *d, int epochs) {
     dt_dist_dataset *batches = NULL;
     dt_function *step = NULL;
     dt_iterator *it = NULL;
@@ -57,38 +56,45 @@ static void train_by_hand(dt_strategy *s, loop *my, dt_dataset *d, int epochs)
     dt_dist_dataset_unref(batches);
 }
 
-static void expect_same_weights(dt_model *a, dt_model *b)
-{
+static void expect_same_weights(dt_model *a, dt_model *b) {
     for (int i = 0; i < a->n_weights; i++)
         for (int64_t k = 0; k < dt_type_elements(&a->weight[i]->type); k++) {
-            double x = (double)((const float *)a->weight[i]->host_data)[k], y = (double)((const float *)b->weight[i]->host_data)[k];
+            double x = (double)((const float *)a->weight[i]->host_data)[k],
+                   y = (double)((const float *)b->weight[i]->host_data)[k];
             if (fabs(x - y) > 1e-6)
-                fail_msg("%s[%lld]: %.9g by fit, %.9g by hand", a->weight[i]->path, (long long)k, x, y);
+                fail_msg("%s[%lld]: %.9g by fit, %.9g by hand", a->weight[i]->path, (long long)k, x,
+                         y);
         }
 }
 
-static void test_a_custom_loop_trains_as_fit_does(void **state)
-{
+static void test_a_custom_loop_trains_as_fit_does(void **state) {
     (void)state;
-    static const struct { const char *optimizer, *loss; const char *head; } rows[] = {
-        { "Adam: {learning_rate: 0.02}", "SparseCategoricalCrossentropy: {from_logits: true}", "linear" },
-        { "SGD: {learning_rate: 0.1, momentum: 0.9}", "SparseCategoricalCrossentropy", "softmax" },
+    static const struct {
+        const char *optimizer, *loss;
+        const char *head;
+    } rows[] = {
+        {"Adam: {learning_rate: 0.02}", "SparseCategoricalCrossentropy: {from_logits: true}",
+         "linear"},
+        {"SGD: {learning_rate: 0.1, momentum: 0.9}", "SparseCategoricalCrossentropy", "softmax"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int n = 1; n <= 4; n *= 2) {
             char layers[200];
-            dt_strategy *s = strategy_of(&(setup){ .replicas = n });
+            dt_strategy *s = strategy_of(&(setup){.replicas = n});
             dt_dataset *d = data("examples: 24, global_batch_size: 8, shuffle: true");
-            loop my = { 0 };
+            loop my = {0};
 
-            snprintf(layers, sizeof layers, "[Input: {name: image, shape: [6]}, Dense: {units: 7, activation: relu}, "
-                                            "Dense: {units: 3, activation: %s}]", rows[i].head);
+            snprintf(layers, sizeof layers,
+                     "[Input: {name: image, shape: [6]}, Dense: {units: 7, activation: relu}, "
+                     "Dense: {units: 3, activation: %s}]",
+                     rows[i].head);
             dt_model *fitted = model_in(s, layers);
             my.model = model_in(s, layers);
             OK(dt_loss_create(&my.loss, "%s", rows[i].loss));
             OK(dt_optimizer_create(&my.optimizer, "%s", rows[i].optimizer));
-            OK(dt_model_compile(fitted, "{optimizer: {%s}, loss: {%s%s}}", rows[i].optimizer, rows[i].loss, i ? ": {}" : ""));
+            OK(dt_model_compile(fitted, "{optimizer: {%s}, loss: {%s%s}}", rows[i].optimizer,
+                                rows[i].loss, i ? ": {}" : ""));
             OK(dt_model_fit(fitted, d, NULL, "{epochs: 3}"));
             train_by_hand(s, &my, d, 3);
             expect_same_weights(fitted, my.model);
@@ -113,11 +119,11 @@ typedef struct loss_step {
     bool weighted;
 } loss_step;
 
-static void loss_of_rows(dt_trace *t, void *user)
-{
+static void loss_of_rows(dt_trace *t, void *user) {
     const loss_step *my = user;
     dt_value y = dt_arg(t, "y"), p = dt_arg(t, "p"), dp;
-    dt_value loss = my->weighted ? dt_loss_call_weighted(my->loss, y, p, dt_arg(t, "w")) : dt_loss_call(my->loss, y, p);
+    dt_value loss = my->weighted ? dt_loss_call_weighted(my->loss, y, p, dt_arg(t, "w"))
+                                 : dt_loss_call(my->loss, y, p);
 
     dt_gradient_values(loss, &p, 1, &dp);
     dt_return(t, "loss", loss);
@@ -127,9 +133,8 @@ static void loss_of_rows(dt_trace *t, void *user)
 enum { ROWS = 7, CLASSES = 3 };
 
 /* 7 rows for replicas of 4 at most: 4 and 3; 3, 2, 2 and 0. */
-static dt_values *rows_for(int replicas, bool sparse)
-{
-    static const int cuts[5][5] = { { 0 }, { 0, 7 }, { 0, 4, 7 }, { 0 }, { 0, 3, 5, 7, 7 } };
+static dt_values *rows_for(int replicas, bool sparse) {
+    static const int cuts[5][5] = {{0}, {0, 7}, {0, 4, 7}, {0}, {0, 3, 5, 7, 7}};
     const int *cut = cuts[replicas];
     float p[ROWS * CLASSES], one_hot[ROWS * CLASSES], w[ROWS];
     int32_t class[ROWS];
@@ -144,27 +149,29 @@ static dt_values *rows_for(int replicas, bool sparse)
         }
     }
     OK(dt_values_create(&v));
-    dt_tensor *part[3][4] = { { 0 } };
+    dt_tensor *part[3][4] = {{0}};
     for (int r = 0; r < replicas; r++) {
         int64_t n = cut[r + 1] - cut[r];
-        OK(dt_tensor_create(&part[0][r], DT_FLOAT32, 2, (int64_t[]){ n, CLASSES }, p + cut[r] * CLASSES));
-        OK(dt_tensor_create(&part[1][r], sparse ? DT_INT32 : DT_FLOAT32, sparse ? 1 : 2, (int64_t[]){ n, CLASSES },
+        OK(dt_tensor_create(&part[0][r], DT_FLOAT32, 2, (int64_t[]){n, CLASSES},
+                            p + cut[r] * CLASSES));
+        OK(dt_tensor_create(&part[1][r], sparse ? DT_INT32 : DT_FLOAT32, sparse ? 1 : 2,
+                            (int64_t[]){n, CLASSES},
                             sparse ? (const void *)(class + cut[r]) : one_hot + cut[r] * CLASSES));
-        OK(dt_tensor_create(&part[2][r], DT_FLOAT32, 1, (int64_t[]){ n }, w + cut[r]));
+        OK(dt_tensor_create(&part[2][r], DT_FLOAT32, 1, (int64_t[]){n}, w + cut[r]));
     }
     for (int i = 0; i < 3; i++) {
-        OK(dt_values_set_per_replica(v, (const char *const[]){ "p", "y", "w" }[i], part[i], replicas));
-        for (int r = 0; r < replicas; r++)
-            dt_tensor_unref(part[i][r]);
+        OK(dt_values_set_per_replica(v, (const char *const[]){"p", "y", "w"}[i], part[i],
+                                     replicas));
+        for (int r = 0; r < replicas; r++) dt_tensor_unref(part[i][r]);
     }
     return v;
 }
 
 /* The losses' sum over replicas, and the gradients, one replica's after another's. */
-static double loss_over(const loss_case *c, int replicas, dt_loss_average average, float dp[ROWS * CLASSES])
-{
-    dt_strategy *s = strategy_of(&(setup){ .replicas = replicas });
-    loss_step my = { .weighted = c->weighted };
+static double loss_over(const loss_case *c, int replicas, dt_loss_average average,
+                        float dp[ROWS * CLASSES]) {
+    dt_strategy *s = strategy_of(&(setup){.replicas = replicas});
+    loss_step my = {.weighted = c->weighted};
     dt_values *args = rows_for(replicas, c->sparse), *results = NULL;
     dt_function *f = NULL;
     double sum = 0;
@@ -187,19 +194,27 @@ static double loss_over(const loss_case *c, int replicas, dt_loss_average averag
     return sum;
 }
 
-static void test_the_loss_of_a_batch_that_does_not_divide(void **state)
-{
+static void test_the_loss_of_a_batch_that_does_not_divide(void **state) {
     (void)state;
     static const loss_case cases[] = {
-        { "CategoricalCrossentropy", false, false }, { "CategoricalCrossentropy: {from_logits: true}", true, false },
-        { "SparseCategoricalCrossentropy: {from_logits: true}", false, true }, { "SparseCategoricalCrossentropy: {ignore_class: 1}", false, true },
-        { "SparseCategoricalCrossentropy: {ignore_class: 1}", true, true },
-        { "SparseCategoricalCrossentropy: {ignore_class: 1, reduction: mean_with_sample_weight}", true, true },
-        { "MeanSquaredError: {reduction: mean}", false, false }, { "MeanAbsoluteError: {reduction: mean_with_sample_weight}", true, false },
-        { "Huber: {reduction: mean_with_sample_weight}", false, false }, { "BinaryCrossentropy", true, false },
-        { "KLDivergence", false, false }, { "CosineSimilarity", true, false }, { "MeanSquaredError: {reduction: sum}", true, false },
-        { "Dice", false, false }, { "Tversky: {alpha: 0.3, beta: 0.7}", false, false }, { "Dice: {axis: [0]}", false, false },
-        { "Dice: {axis: [1]}", false, false },
+        {"CategoricalCrossentropy", false, false},
+        {"CategoricalCrossentropy: {from_logits: true}", true, false},
+        {"SparseCategoricalCrossentropy: {from_logits: true}", false, true},
+        {"SparseCategoricalCrossentropy: {ignore_class: 1}", false, true},
+        {"SparseCategoricalCrossentropy: {ignore_class: 1}", true, true},
+        {"SparseCategoricalCrossentropy: {ignore_class: 1, reduction: mean_with_sample_weight}",
+         true, true},
+        {"MeanSquaredError: {reduction: mean}", false, false},
+        {"MeanAbsoluteError: {reduction: mean_with_sample_weight}", true, false},
+        {"Huber: {reduction: mean_with_sample_weight}", false, false},
+        {"BinaryCrossentropy", true, false},
+        {"KLDivergence", false, false},
+        {"CosineSimilarity", true, false},
+        {"MeanSquaredError: {reduction: sum}", true, false},
+        {"Dice", false, false},
+        {"Tversky: {alpha: 0.3, beta: 0.7}", false, false},
+        {"Dice: {axis: [0]}", false, false},
+        {"Dice: {axis: [1]}", false, false},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -212,18 +227,20 @@ static void test_the_loss_of_a_batch_that_does_not_divide(void **state)
                 fail_msg("%s: %.9g on %d replicas, %.9g on one", cases[i].loss, sum, n, whole);
             for (int k = 0; k < ROWS * CLASSES; k++)
                 if (fabsf(many[k] - one[k]) > 1e-6f)
-                    fail_msg("%s: gradient %d is %.9g on %d replicas, %.9g on one", cases[i].loss, k, (double)many[k], n, (double)one[k]);
+                    fail_msg("%s: gradient %d is %.9g on %d replicas, %.9g on one", cases[i].loss,
+                             k, (double)many[k], n, (double)one[k]);
         }
     }
 }
 
 /* Keras' formula: 4 and 3 rows count the same. */
-static void test_the_average_of_replicas_is_an_option(void **state)
-{
+static void test_the_average_of_replicas_is_an_option(void **state) {
     (void)state;
-    static const loss_case mse = { "MeanSquaredError", false, false }, sum = { "MeanSquaredError: {reduction: sum}", false, false };
+    static const loss_case mse = {"MeanSquaredError", false, false},
+                           sum = {"MeanSquaredError: {reduction: sum}", false, false};
     float dp[ROWS * CLASSES], by_sum[ROWS * CLASSES];
-    double keras = loss_over(&mse, 2, DT_REPLICA_AVERAGE, dp), own = loss_over(&mse, 1, DT_REPLICA_AVERAGE, by_sum);
+    double keras = loss_over(&mse, 2, DT_REPLICA_AVERAGE, dp),
+           own = loss_over(&mse, 1, DT_REPLICA_AVERAGE, by_sum);
 
     assert_true(fabs(own - loss_over(&mse, 1, DT_GLOBAL_AVERAGE, by_sum)) == 0);
     loss_over(&sum, 2, DT_GLOBAL_AVERAGE, by_sum);
@@ -235,33 +252,31 @@ static void test_the_average_of_replicas_is_an_option(void **state)
 
 /* ---- gradients ---- */
 
-static void gradients_of_values(dt_trace *t, void *user)
-{
+static void gradients_of_values(dt_trace *t, void *user) {
     dt_model *m = user;
     dt_value x = dt_arg(t, "x"), y = dt_multiply(x, x), constant = dt_arg(t, "c");
     dt_value kernel = dt_model_weight(t, m, "dense/kernel");
-    dt_value of[] = { x, y, constant, kernel }, g[4];
+    dt_value of[] = {x, y, constant, kernel}, g[4];
 
     dt_gradient_values(y, of, 4, g); /* (B): counts as its sum */
     dt_return(t, "dx", g[0]);
     dt_return(t, "dy", g[1]);
-    if (g[2].trace || g[3].trace)
-        dt_return(t, "unexpected", x);
+    if (g[2].trace || g[3].trace) dt_return(t, "unexpected", x);
     dt_gradient_values(dt_all_reduce(DT_SUM, dt_reduce_sum(y, 0)), of, 1, g);
     dt_return(t, "dx_all", g[0]);
 }
 
-static void test_gradients_of_any_values(void **state)
-{
+static void test_gradients_of_any_values(void **state) {
     (void)state;
-    dt_strategy *s = strategy_of(&(setup){ .replicas = 2 });
+    dt_strategy *s = strategy_of(&(setup){.replicas = 2});
     dt_model *m = model_in(s, "[Input: {shape: [6]}, Dense: {units: 2}]");
     dt_values *args = NULL, *results = NULL;
-    dt_tensor *x[2] = { 0 }, *c = NULL;
+    dt_tensor *x[2] = {0}, *c = NULL;
     dt_function *f = NULL;
 
     for (int r = 0; r < 2; r++)
-        OK(dt_tensor_create(&x[r], DT_FLOAT32, 1, (int64_t[]){ 2 }, r ? (const float[]){ 3, 4 } : (const float[]){ 1, 2 }));
+        OK(dt_tensor_create(&x[r], DT_FLOAT32, 1, (int64_t[]){2},
+                            r ? (const float[]){3, 4} : (const float[]){1, 2}));
     OK(dt_tensor_create(&c, DT_FLOAT32, 0, NULL, NULL));
     OK(dt_values_create(&args));
     OK(dt_values_set_per_replica(args, "x", x, 2));
@@ -271,9 +286,12 @@ static void test_gradients_of_any_values(void **state)
     for (int r = 0; r < 2; r++)
         for (int i = 0; i < 2; i++) {
             float own = ((const float *)dt_tensor_data(x[r]))[i];
-            assert_true(((const float *)dt_tensor_data(dt_values_local(results, "dx", r)))[i] == 2 * own);
+            assert_true(((const float *)dt_tensor_data(dt_values_local(results, "dx", r)))[i] ==
+                        2 * own);
             assert_true(((const float *)dt_tensor_data(dt_values_local(results, "dy", r)))[i] == 1);
-            assert_true(((const float *)dt_tensor_data(dt_values_local(results, "dx_all", r)))[i] == 4 * own); /* each replica's loss is the sum */
+            /* each replica's loss is the sum */
+            assert_true(((const float *)dt_tensor_data(dt_values_local(results, "dx_all", r)))[i] ==
+                        4 * own);
         }
     assert_int_equal(dt_values_locals(results, "unexpected"), 0);
     dt_function_unref(f);
@@ -286,34 +304,31 @@ static void test_gradients_of_any_values(void **state)
     dt_strategy_unref(s);
 }
 
-static void wrong_path(dt_trace *t, void *user)
-{
+static void wrong_path(dt_trace *t, void *user) {
     dt_return(t, "w", dt_model_weight(t, user, "dense/kernle"));
 }
 
-static void no_gradient(dt_trace *t, void *user)
-{
+static void no_gradient(dt_trace *t, void *user) {
     const loop *my = user;
     dt_gradients g = dt_gradient(dt_constant(t, 1), dt_model_trainable(my->model));
 
     for (int i = 0; i < dt_variables_count(g.variables); i++)
-        if (g.value[i].trace)
-            dt_return(t, "unexpected", g.value[i]);
+        if (g.value[i].trace) dt_return(t, "unexpected", g.value[i]);
     dt_optimizer_apply(my->optimizer, g);
 }
 
-static void test_what_has_no_gradient(void **state)
-{
+static void test_what_has_no_gradient(void **state) {
     (void)state;
-    dt_strategy *s = strategy_of(&(setup){ .replicas = 2 });
-    loop my = { .model = model_in(s, KIT_LAYERS) };
+    dt_strategy *s = strategy_of(&(setup){.replicas = 2});
+    loop my = {.model = model_in(s, KIT_LAYERS)};
     dt_function *f = NULL;
 
     OK(dt_optimizer_create(&my.optimizer, "SGD"));
     OK(dt_function_create(&f, wrong_path, my.model));
     fails(dt_strategy_run(s, f, NULL, NULL), DT_E_WEIGHT, "did you mean 'dense/kernel'?");
     OK(dt_function_create(&f, no_gradient, &my));
-    fails(dt_strategy_run(s, f, NULL, NULL), DT_E_NO_GRADIENT, "no gradients provided for any variable");
+    fails(dt_strategy_run(s, f, NULL, NULL), DT_E_NO_GRADIENT,
+          "no gradients provided for any variable");
     dt_function_unref(f);
     dt_optimizer_unref(my.optimizer);
     dt_model_unref(my.model);
@@ -329,33 +344,33 @@ typedef struct line {
 } line;
 
 /* y = slope x + offset, fitted to 3 x - 1 */
-static void fit_line(dt_trace *t, void *user)
-{
+static void fit_line(dt_trace *t, void *user) {
     const line *my = user;
     dt_value x = dt_arg(t, "x"), n = dt_constant(t, dt_strategy_replicas(dt_get_strategy()));
-    dt_value y = dt_add(dt_multiply(dt_variable_read(t, my->slope), x), dt_variable_read(t, my->offset));
-    dt_value wanted = dt_subtract(dt_multiply(x, dt_constant(t, 3)), dt_constant(t, 1)), off = dt_subtract(y, wanted);
+    dt_value y =
+        dt_add(dt_multiply(dt_variable_read(t, my->slope), x), dt_variable_read(t, my->offset));
+    dt_value wanted = dt_subtract(dt_multiply(x, dt_constant(t, 3)), dt_constant(t, 1)),
+             off = dt_subtract(y, wanted);
     dt_value loss = dt_divide(dt_reduce_mean(dt_multiply(off, off), 0), n);
 
     dt_optimizer_apply(my->optimizer, dt_gradient(loss, my->all));
     dt_return(t, "loss", loss);
 }
 
-static dt_variable *zero(const char *name)
-{
+static dt_variable *zero(const char *name) {
     dt_variable *v = NULL;
-    OK(dt_variable_create(&v, NULL, &(dt_variable_options){ .name = name, .dtype = DT_FLOAT32 }));
+    OK(dt_variable_create(&v, NULL, &(dt_variable_options){.name = name, .dtype = DT_FLOAT32}));
     return v;
 }
 
-/* A variable that the loss does not depend on stays; the others are trained alike on any number of replicas. */
-static void test_optimizers_train_variables_of_ones_own(void **state)
-{
+/* A variable that the loss does not depend on stays; the others are trained alike on any number of
+ * replicas. */
+static void test_optimizers_train_variables_of_ones_own(void **state) {
     (void)state;
     for (int n = 1; n <= 2; n++) {
-        dt_strategy *s = strategy_of(&(setup){ .replicas = n });
-        line my = { 0 };
-        dt_tensor *x[2] = { 0 }, *value = NULL;
+        dt_strategy *s = strategy_of(&(setup){.replicas = n});
+        line my = {0};
+        dt_tensor *x[2] = {0}, *value = NULL;
         dt_values *args = NULL;
         dt_function *f = NULL;
 
@@ -365,14 +380,14 @@ static void test_optimizers_train_variables_of_ones_own(void **state)
             my.unused = zero("unused");
             OK(dt_optimizer_create(&my.optimizer, "SGD: {learning_rate: 0.05, momentum: 0.9}"));
         }
-        OK(dt_variables_create(&my.all, (dt_variable *[]){ my.slope, my.unused, my.offset }, 3));
+        OK(dt_variables_create(&my.all, (dt_variable *[]){my.slope, my.unused, my.offset}, 3));
         for (int r = 0; r < n; r++)
-            OK(dt_tensor_create(&x[r], DT_FLOAT32, 1, (int64_t[]){ 4 / n }, r ? (const float[]){ 2, 3 } : (const float[]){ 0, 1, 2, 3 }));
+            OK(dt_tensor_create(&x[r], DT_FLOAT32, 1, (int64_t[]){4 / n},
+                                r ? (const float[]){2, 3} : (const float[]){0, 1, 2, 3}));
         OK(dt_values_create(&args));
         OK(dt_values_set_per_replica(args, "x", x, n));
         OK(dt_function_create(&f, fit_line, &my));
-        for (int i = 0; i < 400; i++)
-            OK(dt_strategy_run(s, f, args, NULL));
+        for (int i = 0; i < 400; i++) OK(dt_strategy_run(s, f, args, NULL));
         OK(dt_variable_value(my.slope, &value));
         assert_float_equal(dt_tensor_item(value), 3, 1e-4);
         OK(dt_variable_value(my.offset, &value));
@@ -394,20 +409,19 @@ static void test_optimizers_train_variables_of_ones_own(void **state)
 }
 
 /* Both losses read the variable before the first update: each is differentiated by what it read. */
-static void two_losses(dt_trace *t, void *user)
-{
+static void two_losses(dt_trace *t, void *user) {
     const line *my = user;
-    dt_value w = dt_variable_read(t, my->slope), first = dt_multiply(w, dt_constant(t, 2)), second = dt_multiply(w, dt_constant(t, 3));
+    dt_value w = dt_variable_read(t, my->slope), first = dt_multiply(w, dt_constant(t, 2)),
+             second = dt_multiply(w, dt_constant(t, 3));
 
     dt_optimizer_apply(my->optimizer, dt_gradient(first, my->all));
     dt_optimizer_apply(my->optimizer, dt_gradient(second, my->all));
 }
 
-static void test_two_losses_of_one_variable(void **state)
-{
+static void test_two_losses_of_one_variable(void **state) {
     (void)state;
-    line my = { .slope = zero("slope") };
-    dt_strategy *s = strategy_of(&(setup){ .replicas = 1 });
+    line my = {.slope = zero("slope")};
+    dt_strategy *s = strategy_of(&(setup){.replicas = 1});
     dt_tensor *value = NULL;
     dt_function *f = NULL;
 
@@ -433,26 +447,25 @@ typedef struct pair {
     dt_optimizer *optimizer;
 } pair;
 
-static void sum_of_squares(dt_trace *t, void *user)
-{
+static void sum_of_squares(dt_trace *t, void *user) {
     const pair *my = user;
     dt_value a = dt_variable_read(t, my->a), b = dt_variable_read(t, my->b);
 
-    dt_optimizer_apply(my->optimizer, dt_gradient(dt_add(dt_multiply(a, a), dt_multiply(b, b)), my->of));
+    dt_optimizer_apply(my->optimizer,
+                       dt_gradient(dt_add(dt_multiply(a, a), dt_multiply(b, b)), my->of));
 }
 
-static void test_an_optimizer_is_of_its_first_variables(void **state)
-{
+static void test_an_optimizer_is_of_its_first_variables(void **state) {
     (void)state;
-    pair my = { .a = zero("w"), .b = zero("w") };
+    pair my = {.a = zero("w"), .b = zero("w")};
     dt_variable *fresh = zero("fresh"), *first = my.a;
-    dt_strategy *s = strategy_of(&(setup){ .replicas = 1 });
+    dt_strategy *s = strategy_of(&(setup){.replicas = 1});
     dt_tensor *slot = NULL;
     dt_function *f = NULL;
 
-    OK(dt_tensor_create(&slot, DT_FLOAT32, 0, NULL, &(float){ 1 }));
+    OK(dt_tensor_create(&slot, DT_FLOAT32, 0, NULL, &(float){1}));
     OK(dt_variable_set(my.b, DT_ASSIGN, slot));
-    OK(dt_variables_create(&my.of, (dt_variable *[]){ my.a, my.b }, 2));
+    OK(dt_variables_create(&my.of, (dt_variable *[]){my.a, my.b}, 2));
     OK(dt_optimizer_create(&my.optimizer, "SGD: {learning_rate: 0.25, momentum: 0.5}"));
     OK(dt_function_create(&f, sum_of_squares, &my));
     OK(dt_strategy_run(s, f, NULL, NULL));
@@ -468,7 +481,7 @@ static void test_an_optimizer_is_of_its_first_variables(void **state)
     OK(dt_variables_create(&my.of, &my.b, 1));
     OK(dt_function_create(&f, sum_of_squares, &my));
     OK(dt_strategy_run(s, f, NULL, NULL));
-    OK(dt_variables_create(&my.of, (dt_variable *[]){ my.b, fresh }, 2));
+    OK(dt_variables_create(&my.of, (dt_variable *[]){my.b, fresh}, 2));
     my.a = fresh;
     OK(dt_function_create(&f, sum_of_squares, &my));
     fails(dt_strategy_run(s, f, NULL, NULL), DT_E_OTHER_VARIABLES, "'fresh' is not among them");
@@ -485,8 +498,7 @@ static void test_an_optimizer_is_of_its_first_variables(void **state)
 }
 
 /* One wrong use each; `user` says which. */
-static void misuse(dt_trace *t, void *user)
-{
+static void misuse(dt_trace *t, void *user) {
     dt_value x = dt_constant(t, 1), g;
 
     switch (*(int *)user) {
@@ -501,17 +513,15 @@ static void misuse(dt_trace *t, void *user)
     dt_return(t, "x", x);
 }
 
-static void test_wrong_use_in_a_step(void **state)
-{
+static void test_wrong_use_in_a_step(void **state) {
     (void)state;
-    dt_strategy *s = strategy_of(&(setup){ .replicas = 2 });
+    dt_strategy *s = strategy_of(&(setup){.replicas = 2});
 
     for (int i = 0; i < 7; i++) {
         dt_function *f = NULL;
         OK(dt_function_create(&f, misuse, &i));
         dt_status *bad = dt_strategy_run(s, f, NULL, NULL);
-        if (!bad)
-            fail_msg("wrong use %d is no error", i);
+        if (!bad) fail_msg("wrong use %d is no error", i);
         dt_status_free(bad);
         dt_function_unref(f);
     }
@@ -520,22 +530,23 @@ static void test_wrong_use_in_a_step(void **state)
 
 /* ---- predicting ---- */
 
-/* The mean squared error that evaluate tells is that of the predictions, for any number of replicas and whatever batch is last. */
-static void test_predictions_are_what_evaluate_judges(void **state)
-{
+/* The mean squared error that evaluate tells is that of the predictions, for any number of replicas
+ * and whatever batch is last. */
+static void test_predictions_are_what_evaluate_judges(void **state) {
     (void)state;
     static const char *const keys[] = {
         "examples: 22, global_batch_size: 8, shuffle: true, map: {label: [one_hot: 3]}",
-        "examples: 22, global_batch_size: 22, last_batch: drop_remainder, map: {label: [one_hot: 3]}",
+        "examples: 22, global_batch_size: 22, last_batch: drop_remainder, map: {label: [one_hot: "
+        "3]}",
         "examples: 5, global_batch_size: 8, last_batch: pad, map: {label: [one_hot: 3]}",
         "examples: 30, validation: 9, per_replica_batch_size: 2, map: {label: [one_hot: 3]}",
     };
-    static const int rows[] = { 22, 22, 5, 9 };
+    static const int rows[] = {22, 22, 5, 9};
 
     for (int k = 0; k < 4; k++) {
         dt_tensor *first = NULL, *p = NULL;
         for (int n = 1; n <= 3; n++) {
-            dt_strategy *s = strategy_of(&(setup){ .replicas = n });
+            dt_strategy *s = strategy_of(&(setup){.replicas = n});
             dt_model *m = model_in(s, KIT_LAYERS);
             dt_dataset *d = data(keys[k]);
             dt_history *h = NULL;
@@ -549,15 +560,17 @@ static void test_predictions_are_what_evaluate_judges(void **state)
             assert_int_equal(dt_tensor_rank(p), 2);
             assert_int_equal(dt_tensor_dim(p, 0), rows[k]);
             assert_int_equal(dt_tensor_dim(p, 1), 3);
-            OK(dt_feed_open(&feed, d, &(dt_feed_options){ .part = k == 3 ? DT_PART_VALIDATION : DT_PART_TRAIN, .batch = rows[k] }));
+            OK(dt_feed_open(&feed, d,
+                            &(dt_feed_options){.part = k == 3 ? DT_PART_VALIDATION : DT_PART_TRAIN,
+                                               .batch = rows[k]}));
             OK(dt_feed_next(feed, &b));
             for (int i = 0; i < rows[k] * 3; i++) {
-                double e = (double)((const float *)dt_tensor_data(p))[i] - (double)((const float *)b.element[dt_dataset_find(d, "label")].data)[i];
+                double e = (double)((const float *)dt_tensor_data(p))[i] -
+                           (double)((const float *)b.element[dt_dataset_find(d, "label")].data)[i];
                 sum += e * e / (rows[k] * 3);
             }
             assert_true(fabs(sum - dt_history_last(h, "loss")) < 1e-6 * sum);
-            if (!first)
-                OK(dt_model_predict(m, d, &first));
+            if (!first) OK(dt_model_predict(m, d, &first));
             assert_memory_equal(dt_tensor_data(first), dt_tensor_data(p), (size_t)rows[k] * 3 * 4);
             dt_feed_close(feed);
             dt_history_unref(h);
@@ -570,10 +583,9 @@ static void test_predictions_are_what_evaluate_judges(void **state)
     }
 }
 
-static void test_predict_wants_the_input(void **state)
-{
+static void test_predict_wants_the_input(void **state) {
     (void)state;
-    dt_strategy *s = strategy_of(&(setup){ .replicas = 2 });
+    dt_strategy *s = strategy_of(&(setup){.replicas = 2});
     dt_model *m = model_in(s, "[Input: {name: picture, shape: [6]}, Dense: {units: 2}]");
     dt_model *wide = model_in(s, "[Input: {name: image, shape: [7]}, Dense: {units: 2}]");
     dt_dataset *d = data("examples: 5, global_batch_size: 2");
@@ -590,36 +602,37 @@ static void test_predict_wants_the_input(void **state)
 
 /* ---- labels ---- */
 
-static void label_step(dt_trace *t, void *user)
-{
+static void label_step(dt_trace *t, void *user) {
     dt_loss *loss = user;
     dt_return(t, "loss", dt_loss_call(loss, dt_arg(t, "label"), dt_arg(t, "scores")));
 }
 
-/* Labels may be floats when they are whole numbers; what is none, or no class, is an error before the step runs. */
-static void test_labels_that_are_floats(void **state)
-{
+/* Labels may be floats when they are whole numbers; what is none, or no class, is an error before
+ * the step runs. */
+static void test_labels_that_are_floats(void **state) {
     static const struct row {
         float label[3];
         const char *text;
     } rows[] = {
-        { { 0, 2, 1 }, NULL },
-        { { 0, 1.5F, 1 }, "label 1.5 is not a whole number in [0, 3), the classes that have a score; labels are 0 1.5 1" },
-        { { 0, 3, 1 }, "label 3 is outside of [0, 3)" },
-        { { 0, -1, 1 }, "label -1 is outside of [0, 3)" },
-        { { 0, NAN, 1 }, "label nan is not a whole number" },
+        {{0, 2, 1}, NULL},
+        {{0, 1.5F, 1},
+         "label 1.5 is not a whole number in [0, 3), the classes that have a score; labels are 0 "
+         "1.5 1"},
+        {{0, 3, 1}, "label 3 is outside of [0, 3)"},
+        {{0, -1, 1}, "label -1 is outside of [0, 3)"},
+        {{0, NAN, 1}, "label nan is not a whole number"},
     };
-    const float scores[9] = { 2, 1, -1, 0, 0.5F, 1, 1, 1, 1 };
+    const float scores[9] = {2, 1, -1, 0, 0.5F, 1, 1, 1, 1};
     dt_tensor *p = NULL, *y = NULL;
     dt_loss *loss = NULL;
 
     (void)state;
     OK(dt_loss_create(&loss, "SparseCategoricalCrossentropy: {from_logits: true}"));
-    OK(dt_tensor_create(&p, DT_FLOAT32, 2, (int64_t[]){ 3, 3 }, scores));
+    OK(dt_tensor_create(&p, DT_FLOAT32, 2, (int64_t[]){3, 3}, scores));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_values *args = NULL, *out = NULL;
         dt_function *f = NULL;
-        OK(dt_tensor_create(&y, DT_FLOAT32, 1, (int64_t[]){ 3 }, rows[i].label));
+        OK(dt_tensor_create(&y, DT_FLOAT32, 1, (int64_t[]){3}, rows[i].label));
         OK(dt_values_create(&args));
         OK(dt_values_set(args, "label", y));
         OK(dt_values_set(args, "scores", p));
@@ -642,8 +655,7 @@ static void test_labels_that_are_floats(void **state)
     dt_loss_unref(loss);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_loss_of_a_batch_that_does_not_divide),
         cmocka_unit_test(test_the_average_of_replicas_is_an_option),

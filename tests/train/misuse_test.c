@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wrong use of the public calls about models and data: NULL where something is needed, empty texts, handles of another strategy, an
- * error that waits. Each is answered with an error that names the call, or with a harmless value; nothing crashes.
+ * Wrong use of the public calls about models and data: NULL where something is needed, empty texts,
+ * handles of another strategy, an error that waits. Each is answered with an error that names the
+ * call, or with a harmless value; nothing crashes.
  */
 #define HERE "build/tmp/train-misuse"
 #include "kit.h"
@@ -10,8 +11,7 @@
 
 /* MISUSE, and the text names what was called. */
 #define REFUSED(call) refused((call), #call)
-static void refused(dt_status *s, const char *call)
-{
+static void refused(dt_status *s, const char *call) {
     char name[64] = "";
 
     snprintf(name, sizeof name, "%.*s", (int)strcspn(call, "("), call);
@@ -27,29 +27,28 @@ typedef struct things {
 } things;
 
 #define LAYERS "[Input: {name: image, shape: [4]}, Dense: {units: 3, name: out}]"
-#define DATA "{format: synthetic, examples: 24, element: {image: {shape: [4], dtype: float32}, label: {num_classes: 3}}, global_batch_size: 8}"
+#define DATA                                                                                       \
+    "{format: synthetic, examples: 24, element: {image: {shape: [4], dtype: float32}, label: "     \
+    "{num_classes: 3}}, global_batch_size: 8}"
 #define COMPILE "{optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}"
 
-static things make_things(void)
-{
-    things t = { 0 };
+static things make_things(void) {
+    things t = {0};
 
     OK(dt_model_create(&t.model, LAYERS));
     OK(dt_model_compile(t.model, COMPILE));
     OK(dt_dataset_open(&t.data, DATA));
-    OK(dt_tensor_create(&t.tensor, DT_FLOAT32, 1, (int64_t[]){ 3 }, NULL));
+    OK(dt_tensor_create(&t.tensor, DT_FLOAT32, 1, (int64_t[]){3}, NULL));
     return t;
 }
 
-static void free_things(things *t)
-{
+static void free_things(things *t) {
     dt_model_unref(t->model);
     dt_dataset_unref(t->data);
     dt_tensor_unref(t->tensor);
 }
 
-static void test_null_where_something_is_needed(void **state)
-{
+static void test_null_where_something_is_needed(void **state) {
     (void)state;
     things t = make_things();
     const char *none = NULL; /* not a literal: the compiler would see through it */
@@ -88,8 +87,7 @@ static void test_null_where_something_is_needed(void **state)
     free_things(&t);
 }
 
-static void test_questions_about_nothing(void **state)
-{
+static void test_questions_about_nothing(void **state) {
     (void)state;
     assert_int_equal(dt_model_parameters(NULL), 0);
     assert_null(dt_model_weights_sha256(NULL));
@@ -107,10 +105,9 @@ static void test_questions_about_nothing(void **state)
 
 /* ---- texts ---- */
 
-static void test_texts_with_nothing_in_them(void **state)
-{
+static void test_texts_with_nothing_in_them(void **state) {
     (void)state;
-    static const char *const texts[] = { NULL, "", "  \n", "# a comment" };
+    static const char *const texts[] = {NULL, "", "  \n", "# a comment"};
     things t = make_things();
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -143,11 +140,11 @@ typedef struct step_things {
 } step_things;
 
 /* Wrong calls, one a step; what they give goes on to right ones. */
-static void misuse(dt_trace *t, void *user)
-{
+static void misuse(dt_trace *t, void *user) {
     const step_things *my = user;
     const char *none = NULL;
-    dt_value x = dt_arg(t, "x"), y = dt_model_call(my->model, x, DT_TRAINING), zero = { 0 }, loss = dt_reduce_mean(y, DT_NO_AXIS);
+    dt_value x = dt_arg(t, "x"), y = dt_model_call(my->model, x, DT_TRAINING), zero = {0},
+             loss = dt_reduce_mean(y, DT_NO_AXIS);
 
     switch (my->which) {
     case 0: y = dt_model_call(NULL, x, DT_TRAINING); break;
@@ -163,16 +160,17 @@ static void misuse(dt_trace *t, void *user)
     case 10: y = dt_arg(t, "nothing of this name"); break;
     case 11: y = dt_add(y, zero); break;
     case 12: y = dt_loss_call(my->loss, zero, y); break;
-    case 13: dt_optimizer_apply(my->optimizer, (dt_gradients){ 0 }); break; /* of no trace that could be told */
+    case 13:
+        dt_optimizer_apply(my->optimizer, (dt_gradients){0});
+        break; /* of no trace that could be told */
     default: break;
     }
     dt_return(t, "y", dt_multiply(y, y));
 }
 
-static void test_wrong_calls_in_step_functions(void **state)
-{
+static void test_wrong_calls_in_step_functions(void **state) {
     (void)state;
-    step_things my = { 0 };
+    step_things my = {0};
     dt_values *args = NULL;
     dt_tensor *x = NULL;
 
@@ -180,7 +178,7 @@ static void test_wrong_calls_in_step_functions(void **state)
     OK(dt_loss_create(&my.loss, "MeanSquaredError"));
     OK(dt_optimizer_create(&my.optimizer, "SGD"));
     OK(dt_values_create(&args));
-    OK(dt_tensor_create(&x, DT_FLOAT32, 2, (int64_t[]){ 6, 4 }, NULL));
+    OK(dt_tensor_create(&x, DT_FLOAT32, 2, (int64_t[]){6, 4}, NULL));
     OK(dt_values_set(args, "x", x));
     for (my.which = 0; my.which <= 14; my.which++) {
         dt_function *f = NULL;
@@ -200,9 +198,8 @@ static void test_wrong_calls_in_step_functions(void **state)
 
 /* ---- strategies ---- */
 
-static dt_strategy *mirrored(int n)
-{
-    static const char *const devices[] = { "CPU:0", "CPU:1", "CPU:2" };
+static dt_strategy *mirrored(int n) {
+    static const char *const devices[] = {"CPU:0", "CPU:1", "CPU:2"};
     dt_strategy *s = NULL;
 
     OK(dt_mirrored_strategy(&s, devices, n));
@@ -210,29 +207,28 @@ static dt_strategy *mirrored(int n)
 }
 
 /* dt_model_call in a step function. */
-static void call_model(dt_trace *t, void *user)
-{
+static void call_model(dt_trace *t, void *user) {
     dt_model *m = user;
     dt_return(t, "y", dt_model_call(m, dt_arg(t, "x"), DT_INFERENCE));
 }
 
-static void test_models_of_another_strategy(void **state)
-{
+static void test_models_of_another_strategy(void **state) {
     (void)state;
     dt_strategy *a = mirrored(2), *b = mirrored(3);
     dt_function *f = NULL;
     dt_values *args = NULL;
     dt_tensor *x = NULL;
-    things t = { 0 };
+    things t = {0};
 
-    DT_SCOPE (a)
-        t = make_things();
+    DT_SCOPE(a)
+    t = make_things();
     OK(dt_values_create(&args));
-    OK(dt_tensor_create(&x, DT_FLOAT32, 2, (int64_t[]){ 6, 4 }, NULL));
+    OK(dt_tensor_create(&x, DT_FLOAT32, 2, (int64_t[]){6, 4}, NULL));
     OK(dt_values_set(args, "x", x));
     OK(dt_function_create(&f, call_model, t.model));
-    DT_SCOPE (b) {
-        fails(dt_model_fit(t.model, t.data, NULL, "{epochs: 1}"), DT_E_SCOPE, "different strategies");
+    DT_SCOPE(b) {
+        fails(dt_model_fit(t.model, t.data, NULL, "{epochs: 1}"), DT_E_SCOPE,
+              "different strategies");
         fails(dt_model_evaluate(t.model, t.data, NULL), DT_E_SCOPE, "different strategies");
         fails(dt_strategy_run(b, f, args, NULL), DT_E_SCOPE, "strateg");
     }
@@ -249,10 +245,10 @@ static void test_models_of_another_strategy(void **state)
 
 /* ---- an error that waits ---- */
 
-#define RETURNS_WAITING(call) (dt_scope_enter(NULL), fails((call), DT_E_SCOPE, "no strategy was given"))
+#define RETURNS_WAITING(call)                                                                      \
+    (dt_scope_enter(NULL), fails((call), DT_E_SCOPE, "no strategy was given"))
 
-static void test_waiting_errors_come_first(void **state)
-{
+static void test_waiting_errors_come_first(void **state) {
     (void)state;
     things t = make_things();
     dt_model *model = NULL;
@@ -264,11 +260,13 @@ static void test_waiting_errors_come_first(void **state)
     free_things(&t);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_null_where_something_is_needed), cmocka_unit_test(test_questions_about_nothing),
-        cmocka_unit_test(test_texts_with_nothing_in_them), cmocka_unit_test(test_wrong_calls_in_step_functions), cmocka_unit_test(test_models_of_another_strategy),
+        cmocka_unit_test(test_null_where_something_is_needed),
+        cmocka_unit_test(test_questions_about_nothing),
+        cmocka_unit_test(test_texts_with_nothing_in_them),
+        cmocka_unit_test(test_wrong_calls_in_step_functions),
+        cmocka_unit_test(test_models_of_another_strategy),
         cmocka_unit_test(test_waiting_errors_come_first),
     };
     return cmocka_run_group_tests_name("train/misuse", tests, clean_folder, NULL);

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models as handles: made in a scope, weights in and out, compile, fit and evaluate without a job. */
+/* Models as handles: made in a scope, weights in and out, compile, fit and evaluate without a
+ * job. */
 #define HERE "build/tmp/train-model"
 #include "kit.h"
 
-static dt_model *model(const char *layers)
-{
+static dt_model *model(const char *layers) {
     dt_model *m = NULL;
     OK(dt_model_create(&m, "%s", layers));
     return m;
 }
 
-static dt_dataset *data(const char *keys)
-{
+static dt_dataset *data(const char *keys) {
     dt_dataset *d = NULL;
-    OK(dt_dataset_open(&d, "{format: synthetic, examples: 22, element: {image: {shape: [6]}, label: {num_classes: 3}}, "
-                           "global_batch_size: 8%s}", keys));
+    OK(dt_dataset_open(&d,
+                       "{format: synthetic, examples: 22, element: {image: {shape: [6]}, label: "
+                       "{num_classes: 3}}, "
+                       "global_batch_size: 8%s}",
+                       keys));
     return d;
 }
 
 /* ---- making ---- */
 
-static void test_model_captures_the_strategy_of_its_scope(void **state)
-{
+static void test_model_captures_the_strategy_of_its_scope(void **state) {
     (void)state;
-    dt_strategy *s = strategy_of(&(setup){ .replicas = 3 });
+    dt_strategy *s = strategy_of(&(setup){.replicas = 3});
     dt_model *inside = NULL, *outside = model(KIT_LAYERS);
 
     DT_SCOPE(s)
-        inside = model(KIT_LAYERS);
+    inside = model(KIT_LAYERS);
     assert_ptr_equal(inside->strategy, s);
     assert_string_equal(dt_strategy_type(outside->strategy), "default");
     dt_strategy_unref(s);
@@ -37,17 +38,18 @@ static void test_model_captures_the_strategy_of_its_scope(void **state)
     dt_model_unref(outside);
 }
 
-/* compile, fit and evaluate enter it by themselves, so they cannot be called where another strategy's is open. */
-static void test_captured_scope_is_entered(void **state)
-{
+/* compile, fit and evaluate enter it by themselves, so they cannot be called where another
+ * strategy's is open. */
+static void test_captured_scope_is_entered(void **state) {
     (void)state;
-    dt_strategy *s = strategy_of(&(setup){ .replicas = 2 }), *other = strategy_of(&(setup){ .replicas = 3 });
+    dt_strategy *s = strategy_of(&(setup){.replicas = 2}),
+                *other = strategy_of(&(setup){.replicas = 3});
     dt_dataset *d = NULL;
     dt_model *m = NULL;
 
     OK(dt_dataset_open(&d, "%s", KIT_DATA));
     DT_SCOPE(s)
-        m = model(KIT_LAYERS);
+    m = model(KIT_LAYERS);
     OK(dt_model_compile(m, KIT_COMPILE));
     OK(dt_model_fit(m, d, NULL, "{epochs: 1}"));
     DT_SCOPE(s) {
@@ -67,11 +69,11 @@ static void test_captured_scope_is_entered(void **state)
     dt_strategy_unref(other);
 }
 
-static void test_bad_layers_make_no_model(void **state)
-{
+static void test_bad_layers_make_no_model(void **state) {
     (void)state;
     dt_model *m = NULL;
-    dt_status *s = dt_model_create(&m, "- Input: {shape: [4]}\n- Dence: {units: %d}\n- Dense: {units: 0}\n", 3);
+    dt_status *s = dt_model_create(
+        &m, "- Input: {shape: [4]}\n- Dence: {units: %d}\n- Dense: {units: 0}\n", 3);
 
     assert_int_equal(dt_status_count(s), 2);
     assert_int_equal(dt_status_line(s), 2);
@@ -82,8 +84,7 @@ static void test_bad_layers_make_no_model(void **state)
 
 /* ---- weights ---- */
 
-static void test_seeds_draw_weights(void **state)
-{
+static void test_seeds_draw_weights(void **state) {
     (void)state;
     char first[65];
     dt_model *a = model(KIT_LAYERS), *b = model(KIT_LAYERS);
@@ -100,11 +101,11 @@ static void test_seeds_draw_weights(void **state)
 }
 
 /* Path, dtype and shape belong to the hash, not only the numbers. */
-static void test_hash_is_of_more_than_numbers(void **state)
-{
+static void test_hash_is_of_more_than_numbers(void **state) {
     (void)state;
     static const char *const layers[] = {
-        "[Input: {shape: [4]}, Dense: {units: 2, kernel_initializer: zeros}]", "[Input: {shape: [2]}, Dense: {units: 4, kernel_initializer: zeros}]",
+        "[Input: {shape: [4]}, Dense: {units: 2, kernel_initializer: zeros}]",
+        "[Input: {shape: [2]}, Dense: {units: 4, kernel_initializer: zeros}]",
         "[Input: {shape: [4]}, Dense: {name: d, units: 2, kernel_initializer: zeros}]",
         "[Input: {shape: [4]}, Dense: {units: 2, kernel_initializer: zeros, use_bias: false}]",
     };
@@ -113,24 +114,22 @@ static void test_hash_is_of_more_than_numbers(void **state)
     for (int i = 0; i < 4; i++) {
         dt_model *m = model(layers[i]);
         snprintf(sha[i], sizeof sha[i], "%s", dt_model_weights_sha256(m));
-        for (int k = 0; k < i; k++)
-            assert_string_not_equal(sha[i], sha[k]);
+        for (int k = 0; k < i; k++) assert_string_not_equal(sha[i], sha[k]);
         dt_model_unref(m);
     }
 }
 
 /* Its definition, spelt out: sorted by path; path, dtype, shape, bytes. */
-static void test_hash_as_it_is_defined(void **state)
-{
+static void test_hash_as_it_is_defined(void **state) {
     (void)state;
-    const float kernel[2] = { 1, -2 }, bias[1] = { 0.5f };
+    const float kernel[2] = {1, -2}, bias[1] = {0.5f};
     dt_model *m = model("[Input: {shape: [2]}, Dense: {units: 1}]");
     dt_tensor *t = NULL;
-    dt_str text = { 0 };
+    dt_str text = {0};
 
-    OK(dt_tensor_create(&t, DT_FLOAT32, 2, (int64_t[]){ 2, 1 }, kernel));
+    OK(dt_tensor_create(&t, DT_FLOAT32, 2, (int64_t[]){2, 1}, kernel));
     OK(dt_model_set_weight(m, "dense/kernel", t));
-    OK(dt_tensor_create(&t, DT_FLOAT32, 1, (int64_t[]){ 1 }, bias));
+    OK(dt_tensor_create(&t, DT_FLOAT32, 1, (int64_t[]){1}, bias));
     OK(dt_model_set_weight(m, "dense/bias", t));
     dt_str_puts(&text, "dense/bias\nfloat32\n1\n");
     dt_str_add(&text, bias, sizeof bias);
@@ -142,8 +141,7 @@ static void test_hash_as_it_is_defined(void **state)
     dt_model_unref(m);
 }
 
-static void test_weights_are_copied_out_and_in(void **state)
-{
+static void test_weights_are_copied_out_and_in(void **state) {
     (void)state;
     dt_model *m = model(KIT_LAYERS);
     dt_tensor *t = NULL, *again = NULL, *wrong = NULL;
@@ -157,9 +155,10 @@ static void test_weights_are_copied_out_and_in(void **state)
     OK(dt_model_set_weight(m, "dense_1/kernel", t));
     OK(dt_model_get_weight(m, "dense_1/kernel", &again));
     assert_true(((const float *)dt_tensor_data(again))[4] == 42);
-    fails(dt_model_get_weight(m, "dense_2/kernel", &again), DT_E_WEIGHT, "did you mean 'dense_1/kernel'?");
+    fails(dt_model_get_weight(m, "dense_2/kernel", &again), DT_E_WEIGHT,
+          "did you mean 'dense_1/kernel'?");
     fails(dt_model_set_weight(m, "dense/kernel", t), DT_E_WEIGHT, "another dtype or shape");
-    OK(dt_tensor_create(&wrong, DT_FLOAT64, 2, (int64_t[]){ 7, 3 }, NULL));
+    OK(dt_tensor_create(&wrong, DT_FLOAT64, 2, (int64_t[]){7, 3}, NULL));
     fails(dt_model_set_weight(m, "dense_1/kernel", wrong), DT_E_WEIGHT, "another dtype or shape");
     dt_tensor_unref(t);
     dt_tensor_unref(again);
@@ -169,8 +168,7 @@ static void test_weights_are_copied_out_and_in(void **state)
 
 /* ---- compile, fit, evaluate ---- */
 
-static void test_fit_needs_compile(void **state)
-{
+static void test_fit_needs_compile(void **state) {
     (void)state;
     dt_model *m = model(KIT_LAYERS);
     dt_dataset *d = data("");
@@ -178,16 +176,17 @@ static void test_fit_needs_compile(void **state)
 
     fails(dt_model_fit(m, d, &h, "{epochs: 1}"), DT_E_WEIGHT, "not compiled");
     fails(dt_model_evaluate(m, d, &h), DT_E_WEIGHT, "not compiled");
-    fails(dt_model_compile(m, "{optimizer: Adem, loss: MeanSquaredError}"), DT_E_UNKNOWN_NAME, "did you mean 'Adam'?");
+    fails(dt_model_compile(m, "{optimizer: Adem, loss: MeanSquaredError}"), DT_E_UNKNOWN_NAME,
+          "did you mean 'Adam'?");
     fails(dt_model_fit(m, d, &h, "{epochs: 1}"), DT_E_WEIGHT, "not compiled");
     assert_null(h);
     dt_dataset_unref(d);
     dt_model_unref(m);
 }
 
-/* A second compile that fails leaves the first one whole; one that succeeds begins with a new optimizer. */
-static void test_compile_again(void **state)
-{
+/* A second compile that fails leaves the first one whole; one that succeeds begins with a new
+ * optimizer. */
+static void test_compile_again(void **state) {
     (void)state;
     dt_model *m = model(KIT_LAYERS);
     dt_dataset *d = data("");
@@ -207,13 +206,14 @@ static void test_compile_again(void **state)
 }
 
 /* The words that depend on shapes train as the classes that they stand for. */
-static void test_losses_that_fit_the_shapes(void **state)
-{
+static void test_losses_that_fit_the_shapes(void **state) {
     (void)state;
-    static const struct { const char *classes, *map, *loss, *accuracy; } rows[] = {
-        { "3", "", "SparseCategoricalCrossentropy", "SparseCategoricalAccuracy" },
-        { "3", ", map: {label: [{one_hot: 3}]}", "CategoricalCrossentropy", "CategoricalAccuracy" },
-        { "1", "", "BinaryCrossentropy", "BinaryAccuracy" },
+    static const struct {
+        const char *classes, *map, *loss, *accuracy;
+    } rows[] = {
+        {"3", "", "SparseCategoricalCrossentropy", "SparseCategoricalAccuracy"},
+        {"3", ", map: {label: [{one_hot: 3}]}", "CategoricalCrossentropy", "CategoricalAccuracy"},
+        {"1", "", "BinaryCrossentropy", "BinaryAccuracy"},
     };
     for (int i = 0; i < 6; i++) {
         const int r = i / 2;
@@ -237,29 +237,28 @@ static void test_losses_that_fit_the_shapes(void **state)
         dt_history_unref(h);
         dt_dataset_unref(d);
         dt_model_unref(m);
-        if (i % 2)
-            assert_string_equal(sha[0], sha[1]);
+        if (i % 2) assert_string_equal(sha[0], sha[1]);
     }
 }
 
-static void test_fit_is_what_a_run_is(void **state)
-{
+static void test_fit_is_what_a_run_is(void **state) {
     (void)state;
-    outcome o = fit_well(&(setup){ .replicas = 2 });
-    dt_strategy *s = strategy_of(&(setup){ .replicas = 2 });
+    outcome o = fit_well(&(setup){.replicas = 2});
+    dt_strategy *s = strategy_of(&(setup){.replicas = 2});
     dt_model *m = NULL;
     dt_dataset *d = NULL;
     dt_history *h = NULL;
 
     DT_SCOPE(s)
-        m = model(KIT_LAYERS);
+    m = model(KIT_LAYERS);
     OK(dt_dataset_open(&d, "%s", KIT_DATA));
     OK(dt_model_compile(m, "%s", KIT_COMPILE));
     OK(dt_model_fit(m, d, &h, "{epochs: %d}", 2));
     assert_string_equal(dt_model_weights_sha256(m), o.sha);
     assert_int_equal(dt_history_epochs(h), 2);
     for (int i = 0; i < 2; i++)
-        assert_true(dt_history_at(h, "val_accuracy", i) == dt_history_at(o.history, "val_accuracy", i));
+        assert_true(dt_history_at(h, "val_accuracy", i) ==
+                    dt_history_at(o.history, "val_accuracy", i));
     double loss = dt_history_last(h, "val_loss");
     OK(dt_model_evaluate(m, d, &h)); /* the validation part, since there is one */
     assert_int_equal(dt_history_epochs(h), 1);
@@ -274,15 +273,17 @@ static void test_fit_is_what_a_run_is(void **state)
 }
 
 /* `seed` beside fit's keys is that of the shuffle, unless the data set has one of its own. */
-static void test_seed_of_the_shuffle(void **state)
-{
+static void test_seed_of_the_shuffle(void **state) {
     (void)state;
     static const struct {
         const char *data, *fit;
         int like; /* the run before that ends the same; -1: none */
-    } runs[] = { { ", shuffle: true", "{epochs: 1}", -1 },         { ", shuffle: true", "{epochs: 1, seed: 4}", -1 },
-                 { ", shuffle: {seed: 4}", "{epochs: 1}", 1 },     { ", shuffle: {seed: 4}", "{epochs: 1, seed: 9}", 1 },
-                 { ", shuffle: true", "{seed: null, epochs: 1}", 0 }, { "", "{epochs: 1, seed: 4}", -1 } };
+    } runs[] = {{", shuffle: true", "{epochs: 1}", -1},
+                {", shuffle: true", "{epochs: 1, seed: 4}", -1},
+                {", shuffle: {seed: 4}", "{epochs: 1}", 1},
+                {", shuffle: {seed: 4}", "{epochs: 1, seed: 9}", 1},
+                {", shuffle: true", "{seed: null, epochs: 1}", 0},
+                {"", "{epochs: 1, seed: 4}", -1}};
     enum { RUNS = sizeof runs / sizeof *runs };
     char sha[RUNS][65];
 
@@ -293,14 +294,15 @@ static void test_seed_of_the_shuffle(void **state)
         OK(dt_model_fit(m, d, NULL, "%s", runs[i].fit));
         snprintf(sha[i], sizeof sha[i], "%s", dt_model_weights_sha256(m));
         for (int k = 0; k < i; k++)
-            assert_int_equal(strcmp(sha[i], sha[k]) == 0, runs[i].like >= 0 && (k == runs[i].like || runs[k].like == runs[i].like));
+            assert_int_equal(strcmp(sha[i], sha[k]) == 0,
+                             runs[i].like >= 0 &&
+                                 (k == runs[i].like || runs[k].like == runs[i].like));
         dt_dataset_unref(d);
         dt_model_unref(m);
     }
 }
 
-static void test_bad_fit_is_refused(void **state)
-{
+static void test_bad_fit_is_refused(void **state) {
     (void)state;
     dt_model *m = model(KIT_LAYERS);
     dt_dataset *d = data("");
@@ -312,7 +314,8 @@ static void test_bad_fit_is_refused(void **state)
     fails(dt_model_fit(m, d, NULL, "{epochs: 2, steps: 3}"), DT_E_FIT_KEYS, "not both");
     fails(dt_model_fit(m, d, NULL, "{epochs: 0}"), DT_E_RANGE, "epochs");
     fails(dt_model_fit(m, d, NULL, "{epochs: 2, seed: -1}"), DT_E_RANGE, "seed");
-    fails(dt_model_fit(m, d, NULL, "{epochs: 2, batch_size: 3}"), DT_E_UNKNOWN_KEY, "dataset.global_batch_size");
+    fails(dt_model_fit(m, d, NULL, "{epochs: 2, batch_size: 3}"), DT_E_UNKNOWN_KEY,
+          "dataset.global_batch_size");
     fails(dt_model_fit(m, d, NULL, "5"), DT_E_WRONG_TYPE, "");
     assert_string_equal(dt_model_weights_sha256(m), sha);
     dt_dataset_unref(d);
@@ -320,10 +323,10 @@ static void test_bad_fit_is_refused(void **state)
 }
 
 /* A frozen layer stays as it is. */
-static void test_frozen_layers_stay(void **state)
-{
+static void test_frozen_layers_stay(void **state) {
     (void)state;
-    dt_model *m = model("[Input: {name: image, shape: [6]}, Dense: {units: 7, activation: relu, trainable: false}, Dense: {units: 3}]");
+    dt_model *m = model("[Input: {name: image, shape: [6]}, Dense: {units: 7, activation: relu, "
+                        "trainable: false}, Dense: {units: 3}]");
     dt_tensor *before = NULL, *after = NULL, *head = NULL, *trained = NULL;
     dt_dataset *d = data("");
 
@@ -345,8 +348,7 @@ static void test_frozen_layers_stay(void **state)
 
 /* ---- history ---- */
 
-static void test_history_by_key_and_epoch(void **state)
-{
+static void test_history_by_key_and_epoch(void **state) {
     (void)state;
     dt_history *h = dt_history_create();
 
@@ -354,8 +356,9 @@ static void test_history_by_key_and_epoch(void **state)
     assert_int_equal(dt_history_epochs(NULL), 0);
     assert_true(isnan(dt_history_last(h, "loss")));
     assert_true(isnan(dt_history_at(NULL, "loss", 0)));
-    dt_history_add(h, (dt_metric[]){ { .name = "loss", .value = 2 }, { .name = "accuracy", .value = 0.25 } }, 2);
-    dt_history_add(h, (dt_metric[]){ { .name = "loss", .value = 1 } }, 1);
+    dt_history_add(
+        h, (dt_metric[]){{.name = "loss", .value = 2}, {.name = "accuracy", .value = 0.25}}, 2);
+    dt_history_add(h, (dt_metric[]){{.name = "loss", .value = 1}}, 1);
     assert_true(dt_history_at(h, "loss", 0) == 2);
     assert_true(dt_history_last(h, "loss") == 1);
     assert_true(isnan(dt_history_last(h, "accuracy")));
@@ -364,14 +367,18 @@ static void test_history_by_key_and_epoch(void **state)
     dt_history_unref(NULL);
 }
 
-static void test_last_line_of_a_history(void **state)
-{
+static void test_last_line_of_a_history(void **state) {
     (void)state;
     static const struct {
         const char *text;
         int n;
-    } files[] = { { "{\"epoch\": 1, \"step\": 3, \"loss\": 2}\n{\"epoch\": 2, \"step\": 6, \"loss\": 1.5, \"val_loss\": 7}\n", 2 }, { "", 0 },
-                  { "\n", 0 }, { "{\"epoch\": 1, \"loss\": 1}\nnot a line\n", 0 }, { "{\"loss\": null, \"accuracy\": 0.5}\n", 1 } };
+    } files[] = {{"{\"epoch\": 1, \"step\": 3, \"loss\": 2}\n{\"epoch\": 2, \"step\": 6, \"loss\": "
+                  "1.5, \"val_loss\": 7}\n",
+                  2},
+                 {"", 0},
+                 {"\n", 0},
+                 {"{\"epoch\": 1, \"loss\": 1}\nnot a line\n", 0},
+                 {"{\"loss\": null, \"accuracy\": 0.5}\n", 1}};
     dt_arena *arena = dt_arena_create();
     dt_metric m[4];
 
@@ -387,8 +394,7 @@ static void test_last_line_of_a_history(void **state)
     dt_arena_destroy(arena);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_model_captures_the_strategy_of_its_scope),
         cmocka_unit_test(test_captured_scope_is_entered),

@@ -9,15 +9,15 @@ static const char *const fit_text = "{epochs: 3}"; /* 9 steps */
 static char whole_sha[65];
 static dt_str whole_history;
 
-static setup in(const char *directory)
-{
-    return (setup){ .fit = fit_text, .directory = directory, .replicas = 2, .checkpoint = "{save_freq: 2, max_to_keep: 9}" };
+static setup in(const char *directory) {
+    return (setup){.fit = fit_text,
+                   .directory = directory,
+                   .replicas = 2,
+                   .checkpoint = "{save_freq: 2, max_to_keep: 9}"};
 }
 
-static int run_undisturbed(void **state)
-{
-    if (clean_folder(state) != 0)
-        return -1;
+static int run_undisturbed(void **state) {
+    if (clean_folder(state) != 0) return -1;
     setup s = in(HERE "/whole");
     outcome o = fit_well(&s);
     snprintf(whole_sha, sizeof whole_sha, "%s", o.sha);
@@ -26,15 +26,13 @@ static int run_undisturbed(void **state)
     return 0;
 }
 
-static int forget_undisturbed(void **state)
-{
+static int forget_undisturbed(void **state) {
     (void)state;
     dt_str_release(&whole_history);
     return 0;
 }
 
-static void expect_as_undisturbed(outcome *o, const char *directory)
-{
+static void expect_as_undisturbed(outcome *o, const char *directory) {
     char path[128];
 
     snprintf(path, sizeof path, "%s/history.jsonl", directory);
@@ -46,8 +44,7 @@ static void expect_as_undisturbed(outcome *o, const char *directory)
 }
 
 /* Trains up to `step` and stops there. */
-static void train_to(const setup *s, int64_t step)
-{
+static void train_to(const setup *s, int64_t step) {
     setup first = *s;
 
     first.stop_at = step;
@@ -57,8 +54,7 @@ static void train_to(const setup *s, int64_t step)
     outcome_free(&o);
 }
 
-static void expect_refused(const setup *s, dt_error id, int code, const char *text)
-{
+static void expect_refused(const setup *s, dt_error id, int code, const char *text) {
     outcome o = fit(s);
 
     assert_int_equal(dt_status_code(o.status), code);
@@ -71,8 +67,7 @@ static void expect_refused(const setup *s, dt_error id, int code, const char *te
 
 /* ---- fresh ---- */
 
-static void test_fresh_start_begins_anew(void **state)
-{
+static void test_fresh_start_begins_anew(void **state) {
     (void)state;
     setup s = in(HERE "/fresh");
 
@@ -101,8 +96,7 @@ static void test_fresh_start_begins_anew(void **state)
 }
 
 /* Until there is a new one, the old ones are all there is. */
-static void test_fresh_start_keeps_the_old_until_it_has_saved(void **state)
-{
+static void test_fresh_start_keeps_the_old_until_it_has_saved(void **state) {
     (void)state;
     setup s = in(HERE "/kept");
 
@@ -129,8 +123,7 @@ static void test_fresh_start_keeps_the_old_until_it_has_saved(void **state)
     expect_as_undisturbed(&o, s.directory);
 }
 
-static void test_job_says_how_to_begin(void **state)
-{
+static void test_job_says_how_to_begin(void **state) {
     (void)state;
     setup s = in(HERE "/says");
 
@@ -154,8 +147,7 @@ static void test_job_says_how_to_begin(void **state)
 
 /* ---- chosen ---- */
 
-static void test_must_needs_a_checkpoint(void **state)
-{
+static void test_must_needs_a_checkpoint(void **state) {
     (void)state;
     setup s = in(HERE "/must");
 
@@ -164,8 +156,7 @@ static void test_must_needs_a_checkpoint(void **state)
     assert_false(is_there(HERE "/must/ckpt/step-00000001"));
 }
 
-static void test_an_older_checkpoint_can_be_chosen(void **state)
-{
+static void test_an_older_checkpoint_can_be_chosen(void **state) {
     (void)state;
     setup s = in(HERE "/chosen");
 
@@ -178,15 +169,14 @@ static void test_an_older_checkpoint_can_be_chosen(void **state)
     o.status = NULL;
     assert_int_equal(o.start.step, 4);
     outcome_free(&o);
-    s.run = (dt_run_options){ 0 };
+    s.run = (dt_run_options){0};
     s.stop_at = 0;
     o = fit_well(&s); /* the newest is the one saved last, though another has more steps */
     assert_int_equal(o.first_step, 6);
     expect_as_undisturbed(&o, s.directory);
 }
 
-static void test_a_checkpoint_of_another_directory(void **state)
-{
+static void test_a_checkpoint_of_another_directory(void **state) {
     (void)state;
     setup s = in(HERE "/from");
 
@@ -201,8 +191,7 @@ static void test_a_checkpoint_of_another_directory(void **state)
     assert_true(is_there(HERE "/from/ckpt/step-00000005"));
 }
 
-static void test_a_missing_path_is_told(void **state)
-{
+static void test_a_missing_path_is_told(void **state) {
     (void)state;
     setup s = in(HERE "/missing");
 
@@ -210,7 +199,7 @@ static void test_a_missing_path_is_told(void **state)
     expect_refused(&s, DT_E_NO_INPUT, 66, "no checkpoint path");
     s.run.resume_path = HERE "/missing/ckpt/step-00000099";
     expect_refused(&s, DT_E_NO_INPUT, 66, "step-00000099");
-    s.run = (dt_run_options){ 0 };
+    s.run = (dt_run_options){0};
     s.checkpoint = "{resume: " HERE "/nothing/here}";
     expect_refused(&s, DT_E_NO_INPUT, 66, "nothing/here");
 }
@@ -219,8 +208,7 @@ static void test_a_missing_path_is_told(void **state)
 
 enum { FLIP, CUT, EMPTY, REMOVE, DAMAGES };
 
-static void damage(const char *path, int how)
-{
+static void damage(const char *path, int how) {
     unsigned char c;
     int fd = open(path, O_RDWR);
     struct stat st;
@@ -241,10 +229,9 @@ static void damage(const char *path, int how)
     close(fd);
 }
 
-static const char *const files[] = { "model.safetensors", "optimizer.safetensors", "state.json" };
+static const char *const files[] = {"model.safetensors", "optimizer.safetensors", "state.json"};
 
-static void test_damage_falls_back(void **state)
-{
+static void test_damage_falls_back(void **state) {
     (void)state;
     for (int how = 0; how < DAMAGES; how++)
         for (size_t i = 0; i < 3; i++) {
@@ -263,8 +250,7 @@ static void test_damage_falls_back(void **state)
         }
 }
 
-static void test_nothing_is_begun_where_nothing_verifies(void **state)
-{
+static void test_nothing_is_begun_where_nothing_verifies(void **state) {
     (void)state;
     setup s = in(HERE "/ruined");
 
@@ -282,8 +268,7 @@ static void test_nothing_is_begun_where_nothing_verifies(void **state)
     expect_as_undisturbed(&o, s.directory);
 }
 
-static void test_leftovers_are_removed(void **state)
-{
+static void test_leftovers_are_removed(void **state) {
     (void)state;
     setup s = in(HERE "/left");
 
@@ -302,45 +287,53 @@ static void test_leftovers_are_removed(void **state)
 
 /* ---- other jobs ---- */
 
-static void test_changed_key_is_named(void **state)
-{
+static void test_changed_key_is_named(void **state) {
     (void)state;
     setup s = in(HERE "/other");
 
-    s.job = "{\"seed\": 0, \"dataset\": {\"global_batch_size\": 8}, \"fit\": {\"epochs\": 1}, \"strategy\": {\"type\": \"mirrored\"}}";
+    s.job = "{\"seed\": 0, \"dataset\": {\"global_batch_size\": 8}, \"fit\": {\"epochs\": 1}, "
+            "\"strategy\": {\"type\": \"mirrored\"}}";
     train_to(&s, 3);
-    s.job = "{\"seed\": 0, \"dataset\": {\"global_batch_size\": 9}, \"fit\": {\"epochs\": 1}, \"strategy\": {\"type\": \"mirrored\"}}";
-    expect_refused(&s, DT_E_OTHER_JOB, 65, "dataset.global_batch_size is not what checkpoint " HERE "/other/ckpt/step-00000003 was trained with");
-    s.job = "{\"seed\": 0, \"dataset\": {\"global_batch_size\": 8}, \"fit\": {\"epochs\": 3}, \"strategy\": {\"type\": \"tpu\"}}";
+    s.job = "{\"seed\": 0, \"dataset\": {\"global_batch_size\": 9}, \"fit\": {\"epochs\": 1}, "
+            "\"strategy\": {\"type\": \"mirrored\"}}";
+    expect_refused(&s, DT_E_OTHER_JOB, 65,
+                   "dataset.global_batch_size is not what checkpoint " HERE
+                   "/other/ckpt/step-00000003 was trained with");
+    s.job = "{\"seed\": 0, \"dataset\": {\"global_batch_size\": 8}, \"fit\": {\"epochs\": 3}, "
+            "\"strategy\": {\"type\": \"tpu\"}}";
     outcome o = fit_well(&s); /* these may change */
     expect_as_undisturbed(&o, s.directory);
 }
 
-static void test_another_model_is_refused(void **state)
-{
+static void test_another_model_is_refused(void **state) {
     (void)state;
     setup s = in(HERE "/model");
 
     s.job = "{\"seed\": 0}";
     train_to(&s, 3);
-    s.layers = "[Input: {name: image, shape: [6]}, Dense: {units: 8, activation: relu}, Dense: {units: 3}]";
+    s.layers = "[Input: {name: image, shape: [6]}, Dense: {units: 8, activation: relu}, Dense: "
+               "{units: 3}]";
     expect_refused(&s, DT_E_CHECKPOINT_MODEL, 65, "dense/kernel");
     s.layers = NULL;
-    s.compile = "{optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}, metrics: [accuracy]}";
+    s.compile = "{optimizer: SGD, loss: {SparseCategoricalCrossentropy: {from_logits: true}}, "
+                "metrics: [accuracy]}";
     expect_refused(&s, DT_E_CHECKPOINT_MODEL, 65, "optimizer/");
 }
 
 /* Of one job, two replicas make another global batch than three, where it is told per replica. */
-static void test_another_global_batch_is_refused(void **state)
-{
+static void test_another_global_batch_is_refused(void **state) {
     (void)state;
-    static const int64_t stops[] = { 2, 4, 6 }; /* within the first epoch of 4, at its end, within the second */
+    /* within the first epoch of 4, at its end, within the second */
+    static const int64_t stops[] = {2, 4, 6};
     for (size_t i = 0; i < 3; i++) {
         setup s = in(HERE "/batch");
-        s.data = "{format: synthetic, examples: 22, element: {image: {shape: [6]}, label: {num_classes: 3}}, per_replica_batch_size: 3}";
+        s.data = "{format: synthetic, examples: 22, element: {image: {shape: [6]}, label: "
+                 "{num_classes: 3}}, per_replica_batch_size: 3}";
         train_to(&s, stops[i]);
         s.replicas = 3;
-        expect_refused(&s, DT_E_OTHER_JOB, 65, i == 1 ? "an epoch has 3 steps now, and had 4 when checkpoint" : "the global batch, 9, is not what checkpoint");
+        expect_refused(&s, DT_E_OTHER_JOB, 65,
+                       i == 1 ? "an epoch has 3 steps now, and had 4 when checkpoint"
+                              : "the global batch, 9, is not what checkpoint");
         s.replicas = 2;
         outcome o = fit_well(&s);
         assert_int_equal(o.first_step, stops[i] + 1);
@@ -351,8 +344,7 @@ static void test_another_global_batch_is_refused(void **state)
 
 /* ---- the directory ---- */
 
-static void test_second_job_in_a_directory(void **state)
-{
+static void test_second_job_in_a_directory(void **state) {
     (void)state;
     setup s = in(HERE "/locked");
     dt_run_dir other;
@@ -364,8 +356,7 @@ static void test_second_job_in_a_directory(void **state)
     expect_as_undisturbed(&o, s.directory);
 }
 
-static void test_unsafe_directory(void **state)
-{
+static void test_unsafe_directory(void **state) {
     (void)state;
     setup s = in(HERE "/open");
 
@@ -380,12 +371,12 @@ static void test_unsafe_directory(void **state)
 /* ---- divergence ---- */
 
 /* What was saved before is whole: the same command goes on from there, to the same end. */
-static void test_diverged_run_leaves_good_checkpoints(void **state)
-{
+static void test_diverged_run_leaves_good_checkpoints(void **state) {
     (void)state;
     setup s = in(HERE "/diverged");
 
-    s.compile = "{optimizer: {SGD: {learning_rate: 1e18}}, loss: {SparseCategoricalCrossentropy: {from_logits: true}}, metrics: [accuracy]}";
+    s.compile = "{optimizer: {SGD: {learning_rate: 1e18}}, loss: {SparseCategoricalCrossentropy: "
+                "{from_logits: true}}, metrics: [accuracy]}";
     s.checkpoint = "{save_freq: 1}";
     outcome first = fit(&s), second = fit(&s);
     assert_int_equal(dt_status_code(first.status), 79);
@@ -397,8 +388,7 @@ static void test_diverged_run_leaves_good_checkpoints(void **state)
     outcome_free(&second);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fresh_start_begins_anew),
         cmocka_unit_test(test_fresh_start_keeps_the_old_until_it_has_saved),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Saved models: what comes back is the same to the last bit, whoever loads it, and what is no saved model is told so. */
+/* Saved models: what comes back is the same to the last bit, whoever loads it, and what is no saved
+ * model is told so. */
 #define HERE "build/tmp/train-saved"
 #include "kit.h"
 
-static dt_model *compiled(dt_strategy *s)
-{
+static dt_model *compiled(dt_strategy *s) {
     dt_model *m = NULL;
 
     DT_SCOPE(s) {
@@ -15,20 +15,18 @@ static dt_model *compiled(dt_strategy *s)
     return m;
 }
 
-static dt_dataset *data(void)
-{
+static dt_dataset *data(void) {
     dt_dataset *d = NULL;
-    OK(dt_dataset_open(&d, "{format: synthetic, examples: 22, element: {image: {shape: [6]}, label: {num_classes: 3}}, global_batch_size: 8}"));
+    OK(dt_dataset_open(&d, "{format: synthetic, examples: 22, element: {image: {shape: [6]}, "
+                           "label: {num_classes: 3}}, global_batch_size: 8}"));
     return d;
 }
 
 /* The weights' hash after `epochs` more, and the loss then. */
-static double train(dt_model *m, dt_dataset *d, int epochs, char sha[65])
-{
+static double train(dt_model *m, dt_dataset *d, int epochs, char sha[65]) {
     dt_history *h = NULL;
 
-    if (epochs > 0)
-        OK(dt_model_fit(m, d, NULL, "{epochs: %d}", epochs));
+    if (epochs > 0) OK(dt_model_fit(m, d, NULL, "{epochs: %d}", epochs));
     OK(dt_model_evaluate(m, d, &h));
     double loss = dt_history_last(h, "loss");
     dt_history_unref(h);
@@ -36,14 +34,11 @@ static double train(dt_model *m, dt_dataset *d, int epochs, char sha[65])
     return loss;
 }
 
-static dt_strategy *replicas(int n)
-{
-    return strategy_of(&(setup){ .replicas = n });
-}
+static dt_strategy *replicas(int n) { return strategy_of(&(setup){.replicas = n}); }
 
-/* Saved by one strategy, loaded by another: evaluates the same, and trains on as if nothing had happened. */
-static void test_a_saved_model_goes_on(void **state)
-{
+/* Saved by one strategy, loaded by another: evaluates the same, and trains on as if nothing had
+ * happened. */
+static void test_a_saved_model_goes_on(void **state) {
     (void)state;
     char whole[65], saved[65], again[65];
     dt_dataset *d = data();
@@ -54,9 +49,10 @@ static void test_a_saved_model_goes_on(void **state)
         dt_model *m = compiled(s), *loaded = NULL;
         double loss = train(m, d, 2, saved);
 
-        OK(dt_model_save(m, HERE "/deep/er/model/")); /* parents are made, the older one is replaced */
+        /* parents are made, the older one is replaced */
+        OK(dt_model_save(m, HERE "/deep/er/model/"));
         DT_SCOPE(other)
-            OK(dt_model_load(&loaded, HERE "/deep/er/model"));
+        OK(dt_model_load(&loaded, HERE "/deep/er/model"));
         assert_ptr_equal(loaded->strategy, other);
         assert_true(train(loaded, d, 0, again) == loss);
         assert_string_equal(again, saved);
@@ -72,14 +68,18 @@ static void test_a_saved_model_goes_on(void **state)
     dt_dataset_unref(d);
 }
 
-/* Slots of every form: of one or more per variable, beside the variables, factored, running means. */
-static void test_the_state_of_any_optimizer_comes_back(void **state)
-{
+/* Slots of every form: of one or more per variable, beside the variables, factored, running
+ * means. */
+static void test_the_state_of_any_optimizer_comes_back(void **state) {
     (void)state;
     static const char *const optimizers[] = {
-        "Adam: {use_ema: true, ema_momentum: 0.9}", "SGD: {momentum: 0.9, nesterov: true}", "Nadam: {}", "Adafactor: {}",
+        "Adam: {use_ema: true, ema_momentum: 0.9}",
+        "SGD: {momentum: 0.9, nesterov: true}",
+        "Nadam: {}",
+        "Adafactor: {}",
         "RMSprop: {centered: true, momentum: 0.5}",
-        "SGD: {learning_rate: {ExponentialDecay: {initial_learning_rate: 0.1, decay_steps: 2, decay_rate: 0.5}}}",
+        "SGD: {learning_rate: {ExponentialDecay: {initial_learning_rate: 0.1, decay_steps: 2, "
+        "decay_rate: 0.5}}}",
     };
     dt_dataset *d = data();
 
@@ -88,11 +88,13 @@ static void test_the_state_of_any_optimizer_comes_back(void **state)
         dt_model *m = compiled(s), *loaded = NULL;
         char whole[65], again[65];
 
-        OK(dt_model_compile(m, "{optimizer: {%s}, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}", optimizers[i]));
+        OK(dt_model_compile(
+            m, "{optimizer: {%s}, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}",
+            optimizers[i]));
         train(m, d, 2, whole);
         OK(dt_model_save(m, HERE "/optimizer"));
         DT_SCOPE(s)
-            OK(dt_model_load(&loaded, HERE "/optimizer"));
+        OK(dt_model_load(&loaded, HERE "/optimizer"));
         train(m, d, 2, whole);
         train(loaded, d, 2, again);
         if (strcmp(whole, again) != 0)
@@ -104,14 +106,14 @@ static void test_the_state_of_any_optimizer_comes_back(void **state)
     dt_dataset_unref(d);
 }
 
-static void test_a_model_need_not_be_compiled(void **state)
-{
+static void test_a_model_need_not_be_compiled(void **state) {
     (void)state;
     dt_model *m = NULL, *loaded = NULL;
     dt_dataset *d = data();
     dt_tensor *a = NULL, *b = NULL;
 
-    OK(dt_model_create(&m, "[Input: {name: image, shape: [6], dtype: float64}, Dense: {name: \"10\", units: 2, activation: softmax}]"));
+    OK(dt_model_create(&m, "[Input: {name: image, shape: [6], dtype: float64}, Dense: {name: "
+                           "\"10\", units: 2, activation: softmax}]"));
     OK(dt_model_save(m, HERE "/plain"));
     OK(dt_model_load(&loaded, HERE "/plain"));
     assert_false(loaded->compiled);
@@ -129,15 +131,18 @@ static void test_a_model_need_not_be_compiled(void **state)
 }
 
 /* A checkpoint of a run is a saved model too. */
-static void test_checkpoints_of_runs_load(void **state)
-{
+static void test_checkpoints_of_runs_load(void **state) {
     (void)state;
-    outcome o = { 0 };
+    outcome o = {0};
     dt_model *m = NULL;
-    const setup s = { .directory = HERE "/run", .job = "{\"model\": {\"layers\": " "[{\"Input\": {\"name\": \"image\", \"shape\": [6]}}, "
-                      "{\"Dense\": {\"units\": 7, \"activation\": \"relu\"}}, {\"Dense\": {\"units\": 3}}]}, \"compile\": "
-                      "{\"optimizer\": {\"Adam\": {\"learning_rate\": 0.02}}, \"loss\": {\"SparseCategoricalCrossentropy\": "
-                      "{\"from_logits\": true}}}}" };
+    const setup s = {.directory = HERE "/run",
+                     .job = "{\"model\": {\"layers\": "
+                            "[{\"Input\": {\"name\": \"image\", \"shape\": [6]}}, "
+                            "{\"Dense\": {\"units\": 7, \"activation\": \"relu\"}}, {\"Dense\": "
+                            "{\"units\": 3}}]}, \"compile\": "
+                            "{\"optimizer\": {\"Adam\": {\"learning_rate\": 0.02}}, \"loss\": "
+                            "{\"SparseCategoricalCrossentropy\": "
+                            "{\"from_logits\": true}}}}"};
 
     o = fit_well(&s);
     OK(dt_model_load(&m, o.checkpoint));
@@ -147,8 +152,7 @@ static void test_checkpoints_of_runs_load(void **state)
     outcome_free(&o);
 }
 
-static void test_what_is_no_saved_model(void **state)
-{
+static void test_what_is_no_saved_model(void **state) {
     (void)state;
     dt_strategy *s = replicas(2), *other = replicas(3);
     dt_model *m = compiled(s), *loaded = NULL;
@@ -160,15 +164,16 @@ static void test_what_is_no_saved_model(void **state)
     OK(dt_dir_make(HERE "/mine"));
     OK(dt_file_commit(HERE "/mine/letter", "dear", 4));
     fails(dt_model_save(m, HERE "/mine"), DT_E_CANT_CREATE, "exists and is not a checkpoint");
-    fails(dt_model_save(m, HERE "/mine/letter"), DT_E_CANT_CREATE, "exists and is not a checkpoint");
+    fails(dt_model_save(m, HERE "/mine/letter"), DT_E_CANT_CREATE,
+          "exists and is not a checkpoint");
     assert_true(is_there(HERE "/mine/letter"));
     DT_SCOPE(other)
-        fails(dt_model_save(m, HERE "/scoped"), DT_E_SCOPE, "mixing different strategies");
+    fails(dt_model_save(m, HERE "/scoped"), DT_E_SCOPE, "mixing different strategies");
     OK(dt_model_save(m, HERE "/cut"));
     assert_int_equal(truncate(HERE "/cut/model.safetensors", 100), 0);
     fails(dt_model_load(&loaded, HERE "/cut"), DT_E_CHECKPOINT, HERE "/cut/model.safetensors");
     assert_null(loaded);
-    OK(dt_tensor_create(&nan, DT_FLOAT32, 1, (int64_t[]){ 3 }, (const float[]){ 1, NAN, 2 }));
+    OK(dt_tensor_create(&nan, DT_FLOAT32, 1, (int64_t[]){3}, (const float[]){1, NAN, 2}));
     OK(dt_model_set_weight(m, "dense_1/bias", nan));
     fails(dt_model_save(m, HERE "/nan"), DT_E_CHECKPOINT_NOT_FINITE, "dense_1/bias");
     assert_false(is_there(HERE "/nan"));
@@ -178,8 +183,7 @@ static void test_what_is_no_saved_model(void **state)
     dt_strategy_unref(other);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_saved_model_goes_on),
         cmocka_unit_test(test_the_state_of_any_optimizer_comes_back),

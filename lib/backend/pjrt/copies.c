@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables on devices. A copy hangs on its variable: it is uploaded when the host has written since, each step replaces it by what the step made, and it is
- * fetched only when somebody on the host asks. Between two checkpoints no variable travels.
+ * Variables on devices. A copy hangs on its variable: it is uploaded when the host has written
+ * since, each step replaces it by what the step made, and it is fetched only when somebody on the
+ * host asks. Between two checkpoints no variable travels.
  *
- * Variables of blocks that a program repeats share a copy, one behind the other along a new first dimension; on the host each is by itself. A program that wants
- * them otherwise gets them over the host.
+ * Variables of blocks that a program repeats share a copy, one behind the other along a new first
+ * dimension; on the host each is by itself. A program that wants them otherwise gets them over the
+ * host.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +16,7 @@
 static dt_status *fetch(void *state, dt_variable *v);
 
 /* NULL: this device has none. */
-static dt_pjrt_member *member_of(const dt_pjrt_device *d, const dt_variable *v)
-{
+static dt_pjrt_member *member_of(const dt_pjrt_device *d, const dt_variable *v) {
     dt_pjrt_member *m = v->held && v->held->fetch == fetch ? v->held->state : NULL;
     return m && m->copy->device == d ? m : NULL;
 }
@@ -23,16 +24,16 @@ static dt_pjrt_member *member_of(const dt_pjrt_device *d, const dt_variable *v)
 /* ---- to the host ---- */
 
 /* What the host has written since stays. */
-static dt_status *collect(dt_pjrt_copy *c)
-{
+static dt_status *collect(dt_pjrt_copy *c) {
     dt_view *row = dt_alloc(dt_size_mul((size_t)c->n_members, sizeof *row));
     for (int i = 0; i < c->n_members; i++) {
         dt_variable *v = c->member[i].variable;
         const bool wanted = v && v->newer == &c->member[i].holder;
-        row[i] = (dt_view){ c->row, wanted ? dt_host_edit(v) : NULL };
+        row[i] = (dt_view){c->row, wanted ? dt_host_edit(v) : NULL};
         c->member[i].wanted = wanted;
     }
-    dt_status *s = dt_pjrt_collect_stack(c->device, c->buffer, c->n, &c->lie, row, c->n_members, c->stacked);
+    dt_status *s =
+        dt_pjrt_collect_stack(c->device, c->buffer, c->n, &c->lie, row, c->n_members, c->stacked);
     for (int i = 0; i < c->n_members; i++)
         if (c->member[i].wanted) {
             c->member[i].written = c->member[i].variable->written;
@@ -43,127 +44,118 @@ static dt_status *collect(dt_pjrt_copy *c)
 }
 
 /* Nothing may be said of a value that is gone, though the host has an old one. */
-static dt_status *fetch(void *state, dt_variable *v)
-{
+static dt_status *fetch(void *state, dt_variable *v) {
     dt_pjrt_copy *c = ((dt_pjrt_member *)state)->copy;
-    return c->lost ? dt_fail(DT_E_ACCELERATOR, NULL, "the value of '%s' was lost on the device in a step that failed", v->path) : collect(c);
+    return c->lost
+               ? dt_fail(DT_E_ACCELERATOR, NULL,
+                         "the value of '%s' was lost on the device in a step that failed", v->path)
+               : collect(c);
 }
 
 /* ---- having one ---- */
 
-static void destroy(dt_pjrt_copy *c)
-{
+static void destroy(dt_pjrt_copy *c) {
     dt_pjrt_drop(c->device, c->buffer, c->n);
     *c->link = c->next;
-    if (c->next)
-        c->next->link = c->link;
+    if (c->next) c->next->link = c->link;
     free(c->buffer);
     free(c->member);
     free(c);
 }
 
 /* With the last of its variables a copy goes. */
-static void forget(void *state)
-{
+static void forget(void *state) {
     dt_pjrt_member *m = state;
     m->variable = NULL;
-    if (--m->copy->n_held == 0)
-        destroy(m->copy);
+    if (--m->copy->n_held == 0) destroy(m->copy);
 }
 
-static bool is_of(const dt_pjrt_device *d, dt_variable *const *v, int n, bool stacked, dt_pjrt_copy **out)
-{
+static bool is_of(const dt_pjrt_device *d, dt_variable *const *v, int n, bool stacked,
+                  dt_pjrt_copy **out) {
     const dt_pjrt_member *m = member_of(d, v[0]);
     bool same = m && m->copy->n_members == n && m->copy->stacked == stacked;
-    for (int i = 0; same && i < n; i++)
-        same = m->copy->member[i].variable == v[i];
-    if (same)
-        *out = m->copy;
+    for (int i = 0; same && i < n; i++) same = m->copy->member[i].variable == v[i];
+    if (same) *out = m->copy;
     return same;
 }
 
-static dt_pjrt_copy *make(dt_pjrt_device *d, dt_variable *const *v, int n, bool stacked)
-{
+static dt_pjrt_copy *make(dt_pjrt_device *d, dt_variable *const *v, int n, bool stacked) {
     dt_pjrt_copy *c = dt_alloc(sizeof *c);
-    *c = (dt_pjrt_copy){ .device = d, .n_members = n, .stacked = stacked, .row = v[0]->type, .next = d->copies, .link = &d->copies };
+    *c = (dt_pjrt_copy){.device = d,
+                        .n_members = n,
+                        .stacked = stacked,
+                        .row = v[0]->type,
+                        .next = d->copies,
+                        .link = &d->copies};
     c->buffer = dt_alloc(dt_size_mul((size_t)d->n, sizeof *c->buffer));
     c->member = dt_alloc(dt_size_mul((size_t)n, sizeof *c->member));
     for (int i = 0; i < n; i++)
-        c->member[i] = (dt_pjrt_member){ .holder = { .fetch = fetch, .state = &c->member[i], .forget = forget }, .copy = c };
-    if (c->next)
-        c->next->link = &c->next;
+        c->member[i] = (dt_pjrt_member){
+            .holder = {.fetch = fetch, .state = &c->member[i], .forget = forget}, .copy = c};
+    if (c->next) c->next->link = &c->next;
     return d->copies = c;
 }
 
-dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *const *v, int n, bool stacked, dt_pjrt_copy **out)
-{
-    if (is_of(d, v, n, stacked, out))
-        return NULL;
+dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *const *v, int n, bool stacked,
+                           dt_pjrt_copy **out) {
+    if (is_of(d, v, n, stacked, out)) return NULL;
     dt_pjrt_copy *c = make(d, v, n, stacked);
     dt_status *s = NULL;
     c->n_held = 1; /* this function */
     for (int i = 0; !s && i < n; i++) {
         s = dt_variable_hold(v[i], &c->member[i].holder);
-        if (s)
-            break;
+        if (s) break;
         c->member[i].variable = v[i];
         c->n_held++;
     }
     for (int i = 0; s && i < n && c->member[i].variable; i++)
         dt_status_free(dt_variable_hold(v[i], NULL)); /* the host has its value */
-    if (--c->n_held == 0)
-        destroy(c);
-    else
-        *out = c;
+    if (--c->n_held == 0) destroy(c);
+    else *out = c;
     return s;
 }
 
-static bool is_current(const dt_pjrt_copy *c)
-{
+static bool is_current(const dt_pjrt_copy *c) {
     bool current = !c->lost;
     for (int i = 0; i < c->n_members; i++) {
         const dt_variable *v = c->member[i].variable;
-        current = current && (v->newer == &c->member[i].holder || c->member[i].written == v->written);
+        current =
+            current && (v->newer == &c->member[i].holder || c->member[i].written == v->written);
     }
     return current;
 }
 
 /* One that lies otherwise than it is wanted goes over the host. */
-dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n)
-{
+dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n) {
     if (c->n && c->n == n && dt_pjrt_lies_alike(&c->lie, lie, c->row.rank) && is_current(c))
         return NULL;
-    for (int i = 0; i < c->n_members; i++)
-        DT_TRY(dt_variable_fetch(c->member[i].variable));
+    for (int i = 0; i < c->n_members; i++) DT_TRY(dt_variable_fetch(c->member[i].variable));
     dt_pjrt_drop(c->device, c->buffer, c->n);
     c->n = 0;
-    c->mesh = lie->mesh ? *lie->mesh : (dt_mesh){ 0 };
-    c->lie = (dt_pjrt_lie){ lie->mesh ? &c->mesh : NULL, lie->layout };
+    c->mesh = lie->mesh ? *lie->mesh : (dt_mesh){0};
+    c->lie = (dt_pjrt_lie){lie->mesh ? &c->mesh : NULL, lie->layout};
     dt_view *row = dt_alloc(dt_size_mul((size_t)c->n_members, sizeof *row));
     for (int i = 0; i < c->n_members; i++)
-        row[i] = (dt_view){ c->row, (void *)dt_host_data(c->member[i].variable) };
-    dt_status *s = dt_pjrt_place_stack(c->device, row, c->n_members, c->stacked, &c->lie, n, c->buffer);
+        row[i] = (dt_view){c->row, (void *)dt_host_data(c->member[i].variable)};
+    dt_status *s =
+        dt_pjrt_place_stack(c->device, row, c->n_members, c->stacked, &c->lie, n, c->buffer);
     free(row);
-    if (s)
-        return s;
+    if (s) return s;
     c->n = n;
     c->lost = false;
-    for (int i = 0; i < c->n_members; i++)
-        c->member[i].written = c->member[i].variable->written;
+    for (int i = 0; i < c->n_members; i++) c->member[i].written = c->member[i].variable->written;
     return NULL;
 }
 
 /* ---- steps ---- */
 
-static void set_newer(dt_pjrt_copy *c)
-{
+static void set_newer(dt_pjrt_copy *c) {
     for (int i = 0; i < c->n_members; i++)
-        if (c->member[i].variable)
-            c->member[i].variable->newer = &c->member[i].holder;
+        if (c->member[i].variable) c->member[i].variable->newer = &c->member[i].holder;
 }
 
-void dt_pjrt_copy_replace(dt_pjrt_copy *c, dt_pjrt_buffer *const *const *result, int i, dt_pjrt_buffer **old)
-{
+void dt_pjrt_copy_replace(dt_pjrt_copy *c, dt_pjrt_buffer *const *const *result, int i,
+                          dt_pjrt_buffer **old) {
     for (int k = 0; k < c->n; k++) {
         old[k] = c->buffer[k];
         c->buffer[k] = result[k][i];
@@ -171,54 +163,44 @@ void dt_pjrt_copy_replace(dt_pjrt_copy *c, dt_pjrt_buffer *const *const *result,
     set_newer(c);
 }
 
-void dt_pjrt_lose(dt_pjrt_device *d, dt_variable *v)
-{
+void dt_pjrt_lose(dt_pjrt_device *d, dt_variable *v) {
     dt_pjrt_member *m = member_of(d, v);
-    if (!m)
-        return;
+    if (!m) return;
     m->copy->lost = true;
     set_newer(m->copy);
 }
 
 /* ---- which lie together ---- */
 
-void dt_pjrt_copy_settle(dt_pjrt_copy *c)
-{
-    c->settled = true;
-}
+void dt_pjrt_copy_settle(dt_pjrt_copy *c) { c->settled = true; }
 
-const dt_pjrt_copy *dt_pjrt_settled(const dt_pjrt_device *d, const dt_variable *v)
-{
+const dt_pjrt_copy *dt_pjrt_settled(const dt_pjrt_device *d, const dt_variable *v) {
     const dt_pjrt_member *m = member_of(d, v);
     return m && m->copy->settled ? m->copy : NULL;
 }
 
 /* ---- the end ---- */
 
-static dt_status *fetch_gone(void *state, dt_variable *v)
-{
+static dt_status *fetch_gone(void *state, dt_variable *v) {
     (void)state;
     return dt_fail(DT_E_ACCELERATOR, NULL, "the value of '%s' was lost with the device", v->path);
 }
 
-static dt_pjrt_member *any_member(dt_pjrt_copy *c)
-{
+static dt_pjrt_member *any_member(dt_pjrt_copy *c) {
     int i = 0;
-    while (!c->member[i].variable)
-        i++;
+    while (!c->member[i].variable) i++;
     return &c->member[i];
 }
 
-/* A variable may outlive its strategy. What cannot be fetched any more is lost, which the next reader is told. */
-void dt_pjrt_copies_release(dt_pjrt_device *d)
-{
-    static const dt_variable_holder gone = { .fetch = fetch_gone };
+/* A variable may outlive its strategy. What cannot be fetched any more is lost, which the next
+ * reader is told. */
+void dt_pjrt_copies_release(dt_pjrt_device *d) {
+    static const dt_variable_holder gone = {.fetch = fetch_gone};
     while (d->copies) {
         dt_pjrt_member *m = any_member(d->copies);
         dt_variable *v = m->variable;
         dt_status *s = dt_variable_hold(v, NULL);
-        if (!s)
-            continue;
+        if (!s) continue;
         dt_status_free(s);
         v->held = NULL;
         v->newer = &gone;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step of a worker. The plug-in runs whole programs, so that the step is one for each superstep (pass/supersteps.c), and between two of them this process
- * exchanges with other workers what lies in its own memory, as the executor of cpu does (exec/kernel_join.c):
+ * A step of a worker. The plug-in runs whole programs, so that the step is one for each superstep
+ * (pass/supersteps.c), and between two of them this process exchanges with other workers what lies
+ * in its own memory, as the executor of cpu does (exec/kernel_join.c):
  *
- *     program 0 -> gradients of own rows, to the host -> sums over all workers -> to the device -> program 1
- *          \------------------------ activations, which stay on the device -------------------------^
+ *     program 0 -> gradients of own rows, to the host -> sums over all workers -> to the device ->
+ *     program 1
+ *          \------------------------ activations, which stay on the device
+ *          -------------------------^
  */
 #include <stdlib.h>
 
@@ -21,14 +24,14 @@ typedef struct meeting {
 } meeting;
 
 struct dt_pjrt_meetings {
-    const dt_graph *graph;   /* lent */
+    const dt_graph *graph; /* lent */
     dt_supersteps cut;
     dt_pjrt_program **program; /* [cut.n] */
-    dt_spmd **over;          /* [cut.n] what each of several devices does; NULL: all rows */
-    bool **stays;            /* [cut.n][results] what goes from program to program alone */
-    dt_pjrt_lent **lent;     /* [cut.n] that of the step at hand */
-    dt_view *value;          /* [nodes] of the step at hand, on the host */
-    dt_view *arg, *result;   /* of one program */
+    dt_spmd **over;            /* [cut.n] what each of several devices does; NULL: all rows */
+    bool **stays;              /* [cut.n][results] what goes from program to program alone */
+    dt_pjrt_lent **lent;       /* [cut.n] that of the step at hand */
+    dt_view *value;            /* [nodes] of the step at hand, on the host */
+    dt_view *arg, *result;     /* of one program */
     int n_meetings;
     meeting *meeting;
     int64_t bytes;
@@ -36,83 +39,81 @@ struct dt_pjrt_meetings {
 
 /* ---- creating ---- */
 
-static bool goes_along(const dt_pjrt_meetings *m, const meeting *with, int i)
-{
+static bool goes_along(const dt_pjrt_meetings *m, const meeting *with, int i) {
     const dt_node *a = &m->graph->node[with->node[0]], *b = &m->graph->node[i];
-    return with->after == m->cut.exchange_after[i] && a->op == b->op && (!dt_is_tree_join(b) || a->type.dtype == b->type.dtype);
+    return with->after == m->cut.exchange_after[i] && a->op == b->op &&
+           (!dt_is_tree_join(b) || a->type.dtype == b->type.dtype);
 }
 
 /* The first meeting of all workers is that of their first node. */
-static meeting *meeting_of(dt_pjrt_meetings *m, int i)
-{
+static meeting *meeting_of(dt_pjrt_meetings *m, int i) {
     for (int k = 0; k < m->n_meetings; k++)
-        if (goes_along(m, &m->meeting[k], i))
-            return &m->meeting[k];
+        if (goes_along(m, &m->meeting[k], i)) return &m->meeting[k];
     meeting *made = &m->meeting[m->n_meetings++];
-    *made = (meeting){ .after = m->cut.exchange_after[i], .node = dt_arena_array(m->cut.arena, int, m->graph->n_nodes) };
+    *made = (meeting){.after = m->cut.exchange_after[i],
+                      .node = dt_arena_array(m->cut.arena, int, m->graph->n_nodes)};
     if (dt_is_tree_join(&m->graph->node[i]))
         made->sum = dt_arena_array(m->cut.arena, dt_tree_item, m->graph->n_nodes);
-    else
-        made->rows = dt_arena_array(m->cut.arena, dt_rows_item, m->graph->n_nodes);
+    else made->rows = dt_arena_array(m->cut.arena, dt_rows_item, m->graph->n_nodes);
     return made;
 }
 
-static dt_status *make_room(dt_pjrt_meetings *m, int64_t rows)
-{
+static dt_status *make_room(dt_pjrt_meetings *m, int64_t rows) {
     const dt_graph *g = m->graph;
     m->value = dt_arena_array(m->cut.arena, dt_view, g->n_nodes);
     m->arg = dt_arena_array(m->cut.arena, dt_view, g->n_nodes);
     m->result = dt_arena_array(m->cut.arena, dt_view, g->n_nodes);
     m->meeting = dt_arena_array(m->cut.arena, meeting, g->n_nodes);
     for (int i = 0; i < g->n_nodes; i++) {
-        if (!dt_is_exchange(&g->node[i]))
-            continue;
+        if (!dt_is_exchange(&g->node[i])) continue;
         meeting *with = meeting_of(m, i);
         with->node[with->n++] = i;
         m->value[i].type = dt_type_at(&g->node[i].type, rows);
         const int64_t bytes = dt_type_bytes(&m->value[i].type);
         m->value[i].data = bytes == INT64_MAX ? NULL : dt_try_alloc_dense((size_t)bytes + 1);
         if (!m->value[i].data)
-            return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: what workers exchange needs %lld bytes", (long long)bytes);
+            return dt_fail(DT_E_NO_MEMORY, NULL,
+                           "out of memory: what workers exchange needs %lld bytes",
+                           (long long)bytes);
         m->bytes += bytes;
     }
     return NULL;
 }
 
-/* Each of several devices computes some of the rows, where they divide and nothing depends on whose they are. */
-static dt_status *divide(dt_pjrt_meetings *m, const dt_pjrt_program *x)
-{
+/* Each of several devices computes some of the rows, where they divide and nothing depends on whose
+ * they are. */
+static dt_status *divide(dt_pjrt_meetings *m, const dt_pjrt_program *x) {
     const int n = x->device->n;
     m->over = dt_arena_array(m->cut.arena, dt_spmd *, m->cut.n);
     for (int k = 0; n > 1 && x->segments == 0 && x->rows % n == 0 && k < m->cut.n; k++)
-        DT_TRY(dt_spmd_create(&m->over[k], m->cut.step[k].graph, &(dt_spmd_options){ .devices = 1, .batch = x->rows, .replicas = n, .micro = 1 }));
+        DT_TRY(dt_spmd_create(
+            &m->over[k], m->cut.step[k].graph,
+            &(dt_spmd_options){.devices = 1, .batch = x->rows, .replicas = n, .micro = 1}));
     return NULL;
 }
 
 /* Whether all later supersteps take a value as the devices have it, result i of superstep k. */
-static bool is_taken_so(const dt_pjrt_meetings *m, int k, int i)
-{
+static bool is_taken_so(const dt_pjrt_meetings *m, int k, int i) {
     const int node = m->cut.step[k].out[i];
     const dt_pjrt_lie made = dt_pjrt_lie_of(m->over[k], m->over[k] ? m->over[k]->result : NULL, i);
     for (int later = k + 1; later < m->cut.n; later++)
         for (int j = 0; j < m->cut.step[later].n_in; j++) {
-            const dt_pjrt_lie taken = dt_pjrt_lie_of(m->over[later], m->over[later] ? m->over[later]->arg : NULL, j);
-            if (m->cut.step[later].in[j] == node && !dt_pjrt_lies_alike(&made, &taken, m->graph->node[node].type.rank))
+            const dt_pjrt_lie taken =
+                dt_pjrt_lie_of(m->over[later], m->over[later] ? m->over[later]->arg : NULL, j);
+            if (m->cut.step[later].in[j] == node &&
+                !dt_pjrt_lies_alike(&made, &taken, m->graph->node[node].type.rank))
                 return false;
         }
     return true;
 }
 
 /* Neither an exchange nor the caller takes it. */
-static void find_what_stays(dt_pjrt_meetings *m)
-{
+static void find_what_stays(dt_pjrt_meetings *m) {
     const dt_graph *g = m->graph;
     bool *seen = dt_arena_array(m->cut.arena, bool, g->n_nodes);
     for (int i = 0; i < g->n_nodes; i++)
-        if (dt_is_exchange(&g->node[i]))
-            seen[g->node[i].in[0]] = true;
-    for (int i = 0; i < g->n_results; i++)
-        seen[g->result[i].node] = true;
+        if (dt_is_exchange(&g->node[i])) seen[g->node[i].in[0]] = true;
+    for (int i = 0; i < g->n_results; i++) seen[g->result[i].node] = true;
     m->stays = dt_arena_array(m->cut.arena, bool *, m->cut.n);
     for (int k = 0; k < m->cut.n; k++) {
         m->stays[k] = dt_arena_array(m->cut.arena, bool, m->cut.step[k].n_out + 1);
@@ -122,12 +123,14 @@ static void find_what_stays(dt_pjrt_meetings *m)
 }
 
 /* The last one first: it changes the variables, and the others take them as it does. */
-static dt_status *compile(dt_pjrt_meetings *m, const dt_pjrt_program *x)
-{
+static dt_status *compile(dt_pjrt_meetings *m, const dt_pjrt_program *x) {
     m->program = dt_arena_array(m->cut.arena, dt_pjrt_program *, m->cut.n);
     m->lent = dt_arena_array(m->cut.arena, dt_pjrt_lent *, m->cut.n);
     for (int k = m->cut.n - 1; k >= 0; k--) {
-        const dt_compile_request r = { .graph = m->cut.step[k].graph, .rows = x->rows, .chip_products = !x->exact, .over = m->over[k] };
+        const dt_compile_request r = {.graph = m->cut.step[k].graph,
+                                      .rows = x->rows,
+                                      .chip_products = !x->exact,
+                                      .over = m->over[k]};
         void *program = NULL;
         DT_TRY(dt_pjrt_make_program(x->device, &r, m->stays[k], &program));
         m->program[k] = program;
@@ -135,38 +138,29 @@ static dt_status *compile(dt_pjrt_meetings *m, const dt_pjrt_program *x)
     return NULL;
 }
 
-dt_status *dt_pjrt_meetings_create(const dt_pjrt_program *x, int64_t first, dt_pjrt_meetings **out)
-{
+dt_status *dt_pjrt_meetings_create(const dt_pjrt_program *x, int64_t first,
+                                   dt_pjrt_meetings **out) {
     dt_pjrt_meetings *m = dt_alloc(sizeof *m);
-    *m = (dt_pjrt_meetings){ .graph = x->graph };
+    *m = (dt_pjrt_meetings){.graph = x->graph};
     dt_status *s = dt_supersteps_create(x->graph, first, &m->cut);
-    if (!s)
-        s = make_room(m, x->rows);
-    if (!s)
-        s = divide(m, x);
+    if (!s) s = make_room(m, x->rows);
+    if (!s) s = divide(m, x);
     if (!s) {
         find_what_stays(m);
         s = compile(m, x);
     }
-    if (s)
-        dt_pjrt_meetings_destroy(m);
-    else
-        *out = m;
+    if (s) dt_pjrt_meetings_destroy(m);
+    else *out = m;
     return s;
 }
 
-void dt_pjrt_meetings_destroy(dt_pjrt_meetings *m)
-{
-    if (!m)
-        return;
+void dt_pjrt_meetings_destroy(dt_pjrt_meetings *m) {
+    if (!m) return;
     for (int k = 0; m->program && k < m->cut.n; k++)
-        if (m->program[k])
-            dt_pjrt_release(m->program[k]);
-    for (int k = 0; m->over && k < m->cut.n; k++)
-        dt_spmd_destroy(m->over[k]);
+        if (m->program[k]) dt_pjrt_release(m->program[k]);
+    for (int k = 0; m->over && k < m->cut.n; k++) dt_spmd_destroy(m->over[k]);
     for (int i = 0; m->value && i < m->graph->n_nodes; i++)
-        if (dt_is_exchange(&m->graph->node[i]))
-            free(m->value[i].data);
+        if (dt_is_exchange(&m->graph->node[i])) free(m->value[i].data);
     dt_supersteps_release(&m->cut);
     free(m);
 }
@@ -174,92 +168,91 @@ void dt_pjrt_meetings_destroy(dt_pjrt_meetings *m)
 /* ---- a step ---- */
 
 /* Of a program that has started. */
-static dt_pjrt_lent *lend_made(dt_pjrt_meetings *m, int k)
-{
+static dt_pjrt_lent *lend_made(dt_pjrt_meetings *m, int k) {
     dt_pjrt_program *x = m->program[k];
     const dt_pjrt_flight *f = &x->flight[(x->oldest + x->n_flying - 1) % DT_PJRT_FLIGHTS];
     dt_pjrt_loan *made = dt_alloc((size_t)(x->graph->n_results + 1) * sizeof *made);
     int n = 0;
     for (int i = 0; i < x->graph->n_results; i++)
         if (m->stays[k][i])
-            made[n++] = (dt_pjrt_loan){ .array = m->result[i], .lie = dt_pjrt_lie_of(f->over, f->over ? f->over->result : NULL, i), .buffer = f->made + i * x->device->n };
+            made[n++] =
+                (dt_pjrt_loan){.array = m->result[i],
+                               .lie = dt_pjrt_lie_of(f->over, f->over ? f->over->result : NULL, i),
+                               .buffer = f->made + i * x->device->n};
     dt_pjrt_lent *l = n ? dt_pjrt_lend_made(x->device, n, made) : NULL;
     free(made);
     return l;
 }
 
-static dt_status *run_program(dt_pjrt_meetings *m, int k, const dt_env *env)
-{
+static dt_status *run_program(dt_pjrt_meetings *m, int k, const dt_env *env) {
     const dt_superstep *s = &m->cut.step[k];
-    for (int i = 0; i < s->n_in; i++)
-        m->arg[i] = m->value[s->in[i]];
+    for (int i = 0; i < s->n_in; i++) m->arg[i] = m->value[s->in[i]];
     DT_TRY(dt_pjrt_start(m->program[k], env, m->arg, m->result));
     m->lent[k] = lend_made(m, k);
     DT_TRY(dt_pjrt_finish(m->program[k]));
-    for (int i = 0; i < s->n_out; i++)
-        m->value[s->out[i]] = m->result[i];
+    for (int i = 0; i < s->n_out; i++) m->value[s->out[i]] = m->result[i];
     return NULL;
 }
 
-static dt_status *exchange(dt_pjrt_meetings *m, meeting *with, dt_member *member)
-{
+static dt_status *exchange(dt_pjrt_meetings *m, meeting *with, dt_member *member) {
     const dt_node *node = m->graph->node, *first = &node[with->node[0]];
     for (int i = 0; i < with->n; i++) {
         const dt_view *own = &m->value[node[with->node[i]].in[0]], *all = &m->value[with->node[i]];
         const int64_t rows = all->type.rank ? all->type.dim[0] : 1;
         if (with->sum)
-            with->sum[i] = (dt_tree_item){ .parts = own->data, .sum = all->data, .rows = rows, .width = rows ? dt_type_elements(&all->type) / rows : 0 };
+            with->sum[i] = (dt_tree_item){.parts = own->data,
+                                          .sum = all->data,
+                                          .rows = rows,
+                                          .width = rows ? dt_type_elements(&all->type) / rows : 0};
         else
-            with->rows[i] = (dt_rows_item){ .own = own->data, .whole = all->data, .rows = rows, .row_bytes = rows ? (size_t)(dt_type_bytes(&all->type) / rows) : 0 };
+            with->rows[i] =
+                (dt_rows_item){.own = own->data,
+                               .whole = all->data,
+                               .rows = rows,
+                               .row_bytes = rows ? (size_t)(dt_type_bytes(&all->type) / rows) : 0};
     }
     member->of = first->path;
-    dt_status *s = with->sum ? dt_tree_all_reduce(member, ((const dt_tree_join_attr *)first->attr)->shards, first->type.dtype, with->sum, with->n)
-                             : dt_rows_all_gather(member, with->rows, with->n);
+    dt_status *s =
+        with->sum ? dt_tree_all_reduce(member, ((const dt_tree_join_attr *)first->attr)->shards,
+                                       first->type.dtype, with->sum, with->n)
+                  : dt_rows_all_gather(member, with->rows, with->n);
     member->of = NULL;
     return s;
 }
 
-static dt_status *run_all(dt_pjrt_meetings *m, const dt_env *env)
-{
+static dt_status *run_all(dt_pjrt_meetings *m, const dt_env *env) {
     dt_env own = *env;
     own.refusal = NULL; /* arguments are checked */
     for (int k = 0; k < m->cut.n; k++) {
         DT_TRY(run_program(m, k, &own));
         for (int i = 0; i < m->n_meetings; i++)
-            if (m->meeting[i].after == k)
-                DT_TRY(exchange(m, &m->meeting[i], env->member));
+            if (m->meeting[i].after == k) DT_TRY(exchange(m, &m->meeting[i], env->member));
     }
     return NULL;
 }
 
-dt_status *dt_pjrt_meet(dt_pjrt_meetings *m, const dt_env *env, const dt_view *arg, dt_view *result)
-{
+dt_status *dt_pjrt_meet(dt_pjrt_meetings *m, const dt_env *env, const dt_view *arg,
+                        dt_view *result) {
     const dt_graph *g = m->graph;
-    for (int i = 0; i < g->n_args; i++)
-        m->value[g->arg[i].node] = arg[i];
+    for (int i = 0; i < g->n_args; i++) m->value[g->arg[i].node] = arg[i];
     dt_status *s = run_all(m, env);
     for (int k = 0; k < m->cut.n; k++) {
-        if (m->lent[k])
-            dt_pjrt_take_back(m->lent[k]);
+        if (m->lent[k]) dt_pjrt_take_back(m->lent[k]);
         m->lent[k] = NULL;
     }
-    for (int i = 0; i < g->n_results; i++)
-        result[i] = m->value[g->result[i].node];
+    for (int i = 0; i < g->n_results; i++) result[i] = m->value[g->result[i].node];
     return s;
 }
 
 /* ---- answers ---- */
 
-int64_t dt_pjrt_meetings_bytes(const dt_pjrt_meetings *m)
-{
+int64_t dt_pjrt_meetings_bytes(const dt_pjrt_meetings *m) {
     int64_t bytes = m->bytes;
-    for (int k = 0; k < m->cut.n; k++)
-        bytes += dt_pjrt_host_bytes(m->program[k]);
+    for (int k = 0; k < m->cut.n; k++) bytes += dt_pjrt_host_bytes(m->program[k]);
     return bytes;
 }
 
-void dt_pjrt_meetings_print(const dt_pjrt_meetings *m, dt_str *out)
-{
+void dt_pjrt_meetings_print(const dt_pjrt_meetings *m, dt_str *out) {
     for (int k = 0; k < m->cut.n; k++) {
         dt_str_printf(out, "// superstep %d of %d\n", k, m->cut.n);
         dt_pjrt_print(m->program[k], out);

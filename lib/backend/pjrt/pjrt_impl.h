@@ -9,7 +9,8 @@
  *   lent.c     arrays that a step to come will take, on their way to the devices before it starts
  *   step.c     one step of it, in two halves
  *   meet.c     one step of a worker that exchanges something with others in the middle
- *   check.c    what cpu would refuse while it runs, looked for in arguments before they are uploaded
+ *   check.c    what cpu would refuse while it runs, looked for in arguments before they are
+ *   uploaded
  */
 #ifndef DT_BACKEND_PJRT_PJRT_IMPL_H
 #define DT_BACKEND_PJRT_PJRT_IMPL_H
@@ -25,14 +26,14 @@ typedef struct dt_pjrt_lent dt_pjrt_lent;
 
 typedef struct dt_pjrt_device {
     dt_pjrt_client *client;
-    int *ordinal;           /* [n] the plug-in's devices that compute, in the order of replicas */
+    int *ordinal; /* [n] the plug-in's devices that compute, in the order of replicas */
     int n;
     dt_pjrt_products products; /* of float32 */
-    int64_t memory;         /* bytes of the first of them that programs get; 0: not told */
-    dt_pjrt_copy *copies;   /* of variables: a list */
-    pthread_mutex_t lock;   /* of what other threads lend and take back: */
-    dt_pjrt_lent *lent;     /* a list */
-    dt_status *bad;         /* the first error of arrays that came back, until a step tells it */
+    int64_t memory;            /* bytes of the first of them that programs get; 0: not told */
+    dt_pjrt_copy *copies;      /* of variables: a list */
+    pthread_mutex_t lock;      /* of what other threads lend and take back: */
+    dt_pjrt_lent *lent;        /* a list */
+    dt_status *bad;            /* the first error of arrays that came back, until a step tells it */
 } dt_pjrt_device;
 
 /* ---- parts.c ---- */
@@ -47,48 +48,60 @@ bool dt_pjrt_lies_alike(const dt_pjrt_lie *a, const dt_pjrt_lie *b, int rank);
 /* The type of a device's part. */
 dt_type dt_pjrt_part_type(const dt_type *whole, const dt_pjrt_lie *lie);
 /* Copies the device's part out of the whole, or (`into`) into it. */
-void dt_pjrt_copy_part(const dt_view *whole, const dt_pjrt_lie *lie, int device, const dt_view *part, bool into);
+void dt_pjrt_copy_part(const dt_view *whole, const dt_pjrt_lie *lie, int device,
+                       const dt_view *part, bool into);
 /* A buffer on each device. On failure none is left. */
-dt_status *dt_pjrt_place(dt_pjrt_device *d, const dt_view *whole, const dt_pjrt_lie *lie, int n, dt_pjrt_buffer **out) DT_MUST_USE;
+dt_status *dt_pjrt_place(dt_pjrt_device *d, const dt_view *whole, const dt_pjrt_lie *lie, int n,
+                         dt_pjrt_buffer **out) DT_MUST_USE;
 /* All devices' parts into the whole. Where all hold everything, the first is read. */
-dt_status *dt_pjrt_collect(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n, const dt_pjrt_lie *lie, const dt_view *whole) DT_MUST_USE;
-/* The same of arrays of one type that lie one behind the other on the devices (`stacked`), or of one alone. collect: those without data are left out. */
-dt_status *dt_pjrt_place_stack(dt_pjrt_device *d, const dt_view *row, int n_rows, bool stacked, const dt_pjrt_lie *lie, int n, dt_pjrt_buffer **out) DT_MUST_USE;
-dt_status *dt_pjrt_collect_stack(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n, const dt_pjrt_lie *lie, const dt_view *row, int n_rows, bool stacked) DT_MUST_USE;
+dt_status *dt_pjrt_collect(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n,
+                           const dt_pjrt_lie *lie, const dt_view *whole) DT_MUST_USE;
+/* The same of arrays of one type that lie one behind the other on the devices (`stacked`), or of
+ * one alone. collect: those without data are left out. */
+dt_status *dt_pjrt_place_stack(dt_pjrt_device *d, const dt_view *row, int n_rows, bool stacked,
+                               const dt_pjrt_lie *lie, int n, dt_pjrt_buffer **out) DT_MUST_USE;
+dt_status *dt_pjrt_collect_stack(dt_pjrt_device *d, dt_pjrt_buffer *const *b, int n,
+                                 const dt_pjrt_lie *lie, const dt_view *row, int n_rows,
+                                 bool stacked) DT_MUST_USE;
 void dt_pjrt_drop(const dt_pjrt_device *d, dt_pjrt_buffer **b, int n); /* which are NULL then */
 
 /* ---- copies.c ---- */
 
 /* A variable in a copy. */
 typedef struct dt_pjrt_member {
-    dt_variable_holder holder;   /* hangs on the variable */
+    dt_variable_holder holder; /* hangs on the variable */
     dt_pjrt_copy *copy;
-    dt_variable *variable;       /* NULL: it has gone, or another device has it */
-    unsigned written;            /* its count when the buffers were made */
-    bool wanted;                 /* while they are fetched */
+    dt_variable *variable; /* NULL: it has gone, or another device has it */
+    unsigned written;      /* its count when the buffers were made */
+    bool wanted;           /* while they are fetched */
 } dt_pjrt_member;
 
 struct dt_pjrt_copy {
     dt_pjrt_device *device;
-    dt_type row;                 /* of a variable */
-    bool stacked;                /* there is one dimension more, along which they lie */
-    bool settled;                /* a program that changes them wants them so: others are to take them as they are */
-    int n_members, n_held;       /* variables, and how many are still there */
-    dt_pjrt_member *member;      /* [n_members] */
-    dt_mesh mesh;                /* of `lie` */
-    dt_pjrt_lie lie;             /* of each variable */
-    int n;                       /* buffers; 0: none yet */
-    dt_pjrt_buffer **buffer;     /* [device->n] */
-    bool lost;                   /* a step that failed had taken its memory */
+    dt_type row;  /* of a variable */
+    bool stacked; /* there is one dimension more, along which they lie */
+    /* a program that changes them wants them so: others are to take them as they are */
+    bool settled;
+    int n_members, n_held;   /* variables, and how many are still there */
+    dt_pjrt_member *member;  /* [n_members] */
+    dt_mesh mesh;            /* of `lie` */
+    dt_pjrt_lie lie;         /* of each variable */
+    int n;                   /* buffers; 0: none yet */
+    dt_pjrt_buffer **buffer; /* [device->n] */
+    bool lost;               /* a step that failed had taken its memory */
     dt_pjrt_copy *next, **link;
 };
 
-/* The copy of n variables on this device, which hangs itself on them. Its buffers may be old. stacked false: n is 1. */
-dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *const *v, int n, bool stacked, dt_pjrt_copy **out) DT_MUST_USE;
+/* The copy of n variables on this device, which hangs itself on them. Its buffers may be old.
+ * stacked false: n is 1. */
+dt_status *dt_pjrt_copy_of(dt_pjrt_device *d, dt_variable *const *v, int n, bool stacked,
+                           dt_pjrt_copy **out) DT_MUST_USE;
 /* Makes sure that n devices hold the current values so. */
 dt_status *dt_pjrt_copy_ready(dt_pjrt_copy *c, const dt_pjrt_lie *lie, int n) DT_MUST_USE;
-/* result[device][i] has the new values. The buffers of those before go to old[devices], to be destroyed when the step is done. */
-void dt_pjrt_copy_replace(dt_pjrt_copy *c, dt_pjrt_buffer *const *const *result, int i, dt_pjrt_buffer **old);
+/* result[device][i] has the new values. The buffers of those before go to old[devices], to be
+ * destroyed when the step is done. */
+void dt_pjrt_copy_replace(dt_pjrt_copy *c, dt_pjrt_buffer *const *const *result, int i,
+                          dt_pjrt_buffer **old);
 /* A step that may have taken the variable's memory has failed. */
 void dt_pjrt_lose(dt_pjrt_device *d, dt_variable *v);
 /* From now on programs are written for variables that lie so. */
@@ -110,25 +123,30 @@ typedef struct dt_pjrt_check {
 /* Of a graph: what its gathers ask for, as far as arguments say it. */
 int dt_pjrt_checks_of(const dt_graph *g, dt_arena *arena, dt_pjrt_check **out);
 /* Fills env->refusal with the first number that there is no row for. */
-void dt_pjrt_check_rows(const dt_graph *g, const dt_pjrt_check *c, const dt_env *env, const dt_view *arg);
+void dt_pjrt_check_rows(const dt_graph *g, const dt_pjrt_check *c, const dt_env *env,
+                        const dt_view *arg);
 
 /* ---- lent.c ---- */
 
-/* An array of the host on the devices of a program: what is cut is copied, what is whole is read where it lies until it is dropped. */
+/* An array of the host on the devices of a program: what is cut is copied, what is whole is read
+ * where it lies until it is dropped. */
 typedef struct dt_pjrt_loan {
     dt_view array;
     dt_pjrt_lie lie;
     dt_pjrt_buffer **buffer; /* [device->n] */
     void **free;             /* [device->n] events after which nothing reads the array any more */
 } dt_pjrt_loan;
-/* Fills the arrays of *l, of which array and lie are given. What there is after a failure is to be dropped, too. */
+/* Fills the arrays of *l, of which array and lie are given. What there is after a failure is to be
+ * dropped, too. */
 dt_status *dt_pjrt_loan_give(dt_pjrt_device *d, dt_pjrt_loan *l) DT_MUST_USE;
 dt_status *dt_pjrt_loan_drop(const dt_pjrt_device *d, dt_pjrt_loan *l) DT_MUST_USE;
-/* The buffers of an array that was lent before and lies so; NULL: it was not. They stay until it is taken back. */
-dt_pjrt_buffer *const *dt_pjrt_find_lent(dt_pjrt_device *d, const dt_view *array, const dt_pjrt_lie *lie);
+/* The buffers of an array that was lent before and lies so; NULL: it was not. They stay until it is
+ * taken back. */
+dt_pjrt_buffer *const *dt_pjrt_find_lent(dt_pjrt_device *d, const dt_view *array,
+                                         const dt_pjrt_lie *lie);
 dt_status *dt_pjrt_lend_arrays(void *executable, const dt_view *arg, void **lent) DT_MUST_USE;
-/* What one program has made for others: n arrays that are on the devices alone, known by their data. Their buffers go over to the loan, which dt_pjrt_take_back
- * ends. */
+/* What one program has made for others: n arrays that are on the devices alone, known by their
+ * data. Their buffers go over to the loan, which dt_pjrt_take_back ends. */
 dt_pjrt_lent *dt_pjrt_lend_made(dt_pjrt_device *d, int n, const dt_pjrt_loan *made);
 /* By any thread. An error is kept for the next step. */
 void dt_pjrt_take_back(void *lent);
@@ -138,15 +156,18 @@ dt_status *dt_pjrt_told_late(dt_pjrt_device *d) DT_MUST_USE;
 /* ---- program.c ---- */
 
 /* stays[i]: result i is not fetched (dt_pjrt_program); NULL: all are. */
-dt_status *dt_pjrt_make_program(dt_pjrt_device *d, const dt_compile_request *r, const bool *stays, void **state) DT_MUST_USE;
-dt_status *dt_pjrt_compile_graph(dt_device *d, const dt_compile_request *r, void **state) DT_MUST_USE;
+dt_status *dt_pjrt_make_program(dt_pjrt_device *d, const dt_compile_request *r, const bool *stays,
+                                void **state) DT_MUST_USE;
+dt_status *dt_pjrt_compile_graph(dt_device *d, const dt_compile_request *r,
+                                 void **state) DT_MUST_USE;
 void dt_pjrt_release(void *executable);
 int64_t dt_pjrt_host_bytes(const void *executable);
 void dt_pjrt_print(const void *executable, dt_str *out);
 
 /* ---- step.c ---- */
 
-dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg, dt_view *result) DT_MUST_USE;
+dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg,
+                         dt_view *result) DT_MUST_USE;
 dt_status *dt_pjrt_finish(void *executable) DT_MUST_USE;
 
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One step: the batch goes up, the program runs, results come down, and variables stay where they are.
+ * One step: the batch goes up, the program runs, results come down, and variables stay where they
+ * are.
  *
- *     start   check, feed, execute; new values take the place of variables; results are asked for     finish   results are awaited, then all is let go
+ *     start   check, feed, execute; new values take the place of variables; results are asked for
+ *     finish   results are awaited, then all is let go
  *
- * Between the two the host is free, and may start the next step. A batch lends its memory to the device until its step is finished. Old values of variables,
- * whose memory the new ones have, are destroyed at the end too: before that it would wait for the device.
+ * Between the two the host is free, and may start the next step. A batch lends its memory to the
+ * device until its step is finished. Old values of variables, whose memory the new ones have, are
+ * destroyed at the end too: before that it would wait for the device.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +18,13 @@
 /* ---- the end ---- */
 
 /* The first of two. */
-static dt_status *first(dt_status *s, dt_status *later)
-{
-    if (s)
-        dt_status_free(later);
+static dt_status *first(dt_status *s, dt_status *later) {
+    if (s) dt_status_free(later);
     return s ? s : later;
 }
 
 /* Lets go of whatever is there. */
-static dt_status *land(dt_pjrt_program *x, dt_pjrt_flight *f)
-{
+static dt_status *land(dt_pjrt_program *x, dt_pjrt_flight *f) {
     const dt_graph *g = x->graph;
     dt_pjrt_device *d = x->device;
     dt_status *s = NULL;
@@ -36,16 +36,14 @@ static dt_status *land(dt_pjrt_program *x, dt_pjrt_flight *f)
     dt_pjrt_drop(d, f->made, g->n_results * d->n);
     dt_pjrt_drop(d, f->old, f->n_old * d->n);
     f->n_old = 0;
-    for (int i = 0; i < f->n_fed; i++)
-        s = first(s, dt_pjrt_loan_drop(d, &f->fed[i]));
+    for (int i = 0; i < f->n_fed; i++) s = first(s, dt_pjrt_loan_drop(d, &f->fed[i]));
     f->n_fed = 0;
     return s;
 }
 
 /* ---- room ---- */
 
-static dt_status *make_flight(dt_pjrt_program *x, dt_pjrt_flight *f)
-{
+static dt_status *make_flight(dt_pjrt_program *x, dt_pjrt_flight *f) {
     const dt_graph *g = x->graph;
     const int n = x->device->n;
 
@@ -59,13 +57,13 @@ static dt_status *make_flight(dt_pjrt_program *x, dt_pjrt_flight *f)
         const int64_t bytes = x->stays && x->stays[i] ? 0 : dt_type_bytes(&f->host[i].type);
         f->host[i].data = bytes == INT64_MAX ? NULL : dt_try_alloc_dense((size_t)bytes + 1);
         if (!f->host[i].data)
-            return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: a step's result needs %lld bytes", (long long)bytes);
+            return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory: a step's result needs %lld bytes",
+                           (long long)bytes);
     }
     return NULL;
 }
 
-dt_status *dt_pjrt_make_room(dt_pjrt_program *x)
-{
+dt_status *dt_pjrt_make_room(dt_pjrt_program *x) {
     const dt_graph *g = x->graph;
     const int n = x->device->n;
 
@@ -79,8 +77,7 @@ dt_status *dt_pjrt_make_room(dt_pjrt_program *x)
     return make_flight(x, &x->flight[0]);
 }
 
-void dt_pjrt_release_room(dt_pjrt_program *x)
-{
+void dt_pjrt_release_room(dt_pjrt_program *x) {
     for (; x->n_flying; x->n_flying--, x->oldest = (x->oldest + 1) % DT_PJRT_FLIGHTS)
         dt_status_free(land(x, &x->flight[x->oldest]));
     for (int k = 0; k < DT_PJRT_FLIGHTS; k++)
@@ -89,8 +86,7 @@ void dt_pjrt_release_room(dt_pjrt_program *x)
 }
 
 /* The next one that is free. */
-static dt_status *find_flight(dt_pjrt_program *x, dt_pjrt_flight **out)
-{
+static dt_status *find_flight(dt_pjrt_program *x, dt_pjrt_flight **out) {
     dt_pjrt_flight *f = *out = &x->flight[(x->oldest + x->n_flying) % DT_PJRT_FLIGHTS];
     if (x->n_flying == DT_PJRT_FLIGHTS)
         return dt_fail(DT_E_INTERNAL, NULL, "a step starts while %d are not finished", x->n_flying);
@@ -100,8 +96,7 @@ static dt_status *find_flight(dt_pjrt_program *x, dt_pjrt_flight **out)
 /* ---- starting ---- */
 
 /* What was not lent before it was wanted is lent now. */
-static dt_status *feed_array(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_view *array, int i)
-{
+static dt_status *feed_array(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_view *array, int i) {
     const dt_pjrt_lie lie = dt_pjrt_lie_of(f->over, f->over ? f->over->arg : NULL, i);
     dt_pjrt_buffer *const *buffer = dt_pjrt_find_lent(x->device, array, &lie);
     if (!buffer) {
@@ -111,146 +106,125 @@ static dt_status *feed_array(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_vie
         DT_TRY(dt_pjrt_loan_give(x->device, l));
         buffer = l->buffer;
     }
-    for (int k = 0; k < x->device->n; k++)
-        x->argument[k][i] = buffer[k];
+    for (int k = 0; k < x->device->n; k++) x->argument[k][i] = buffer[k];
     return NULL;
 }
 
-static dt_status *feed(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_view *arg)
-{
-    for (int i = 0; i < x->graph->n_args; i++)
-        DT_TRY(feed_array(x, f, &arg[i], i));
+static dt_status *feed(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_view *arg) {
+    for (int i = 0; i < x->graph->n_args; i++) DT_TRY(feed_array(x, f, &arg[i], i));
     return NULL;
 }
 
-static dt_status *find_states(dt_pjrt_program *x, const dt_pjrt_variant *v)
-{
+static dt_status *find_states(dt_pjrt_program *x, const dt_pjrt_variant *v) {
     const int args = x->graph->n_args;
     for (int i = args; i < v->takes.n_in; i++) {
         const dt_hlo_port *p = &v->takes.in[i];
-        const dt_pjrt_lie lie = dt_pjrt_lie_of(v->over, v->over ? v->over->state : NULL, p->state[0]);
+        const dt_pjrt_lie lie =
+            dt_pjrt_lie_of(v->over, v->over ? v->over->state : NULL, p->state[0]);
         dt_pjrt_copy **copy = &x->copy[i - args];
         DT_TRY(dt_pjrt_copy_of(x->device, v->variable[i - args], p->n, p->stacked, copy));
         DT_TRY(dt_pjrt_copy_ready(*copy, &lie, x->device->n));
-        for (int k = 0; k < x->device->n; k++)
-            x->argument[k][i] = (*copy)->buffer[k];
+        for (int k = 0; k < x->device->n; k++) x->argument[k][i] = (*copy)->buffer[k];
     }
     return NULL;
 }
 
 /* A plug-in that says nothing of an error has given all of them: none is left of an earlier run. */
-static void clear_results(dt_pjrt_program *x)
-{
+static void clear_results(dt_pjrt_program *x) {
     for (int k = 0; k < x->device->n; k++)
-        memset(x->result[k], 0, (size_t)(x->graph->n_results + x->n_updates) * sizeof *x->result[k]);
+        memset(x->result[k], 0,
+               (size_t)(x->graph->n_results + x->n_updates) * sizeof *x->result[k]);
 }
 
-static dt_status *check_results(dt_pjrt_program *x, const dt_pjrt_variant *v)
-{
+static dt_status *check_results(dt_pjrt_program *x, const dt_pjrt_variant *v) {
     const int n = v->takes.n_out;
     bool all = true;
     for (int k = 0; k < x->device->n; k++)
-        for (int i = 0; i < n; i++)
-            all = all && x->result[k][i];
-    if (all)
-        return NULL;
-    for (int k = 0; k < x->device->n; k++)
-        dt_pjrt_drop(x->device, x->result[k], n);
-    return dt_fail(DT_E_ACCELERATOR, NULL, "running a step: the plug-in returned fewer than %d arrays", n);
+        for (int i = 0; i < n; i++) all = all && x->result[k][i];
+    if (all) return NULL;
+    for (int k = 0; k < x->device->n; k++) dt_pjrt_drop(x->device, x->result[k], n);
+    return dt_fail(DT_E_ACCELERATOR, NULL,
+                   "running a step: the plug-in returned fewer than %d arrays", n);
 }
 
-static void take_results(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_pjrt_variant *v)
-{
+static void take_results(dt_pjrt_program *x, dt_pjrt_flight *f, const dt_pjrt_variant *v) {
     const dt_graph *g = x->graph;
     const int n = x->device->n;
     for (int i = 0; i < g->n_results; i++)
-        for (int k = 0; k < n; k++)
-            f->made[i * n + k] = x->result[k][i];
+        for (int k = 0; k < n; k++) f->made[i * n + k] = x->result[k][i];
     for (int i = g->n_args; i < v->takes.n_in; i++)
         if (v->takes.in[i].alias >= 0)
-            dt_pjrt_copy_replace(x->copy[i - g->n_args], (dt_pjrt_buffer *const *const *)x->result, v->takes.in[i].alias, f->old + f->n_old++ * n);
+            dt_pjrt_copy_replace(x->copy[i - g->n_args], (dt_pjrt_buffer *const *const *)x->result,
+                                 v->takes.in[i].alias, f->old + f->n_old++ * n);
 }
 
-static bool is_in_parts(const dt_pjrt_flight *f, int i)
-{
+static bool is_in_parts(const dt_pjrt_flight *f, int i) {
     const dt_pjrt_lie lie = dt_pjrt_lie_of(f->over, f->over ? f->over->result : NULL, i);
     return dt_pjrt_is_cut(&lie, f->host[i].type.rank);
 }
 
 /* A program's results have the sizes of its first ones. */
-static dt_status *ask_for_results(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v)
-{
+static dt_status *ask_for_results(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v) {
     const dt_pjrt_client *c = x->device->client;
     for (int i = 0; i < x->graph->n_results; i++) {
         dt_pjrt_buffer *b = f->made[i * x->device->n];
-        if (is_in_parts(f, i))
-            continue;
-        if (!v->is_checked)
-            DT_TRY(dt_pjrt_check_size(c, b, &f->host[i]));
-        if (x->stays && x->stays[i])
-            continue;
+        if (is_in_parts(f, i)) continue;
+        if (!v->is_checked) DT_TRY(dt_pjrt_check_size(c, b, &f->host[i]));
+        if (x->stays && x->stays[i]) continue;
         DT_TRY(dt_pjrt_download(c, b, &f->host[i], &f->ready[i]));
     }
     v->is_checked = true;
     return NULL;
 }
 
-static void lose_updates(dt_pjrt_program *x)
-{
+static void lose_updates(dt_pjrt_program *x) {
     for (int i = 0; i < x->graph->n_states; i++)
-        if (x->graph->state[i].update >= 0)
-            dt_pjrt_lose(x->device, x->graph->state[i].variable);
+        if (x->graph->state[i].update >= 0) dt_pjrt_lose(x->device, x->graph->state[i].variable);
 }
 
 /* From here on variables are on their way. */
-static dt_status *execute(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v)
-{
+static dt_status *execute(dt_pjrt_program *x, dt_pjrt_flight *f, dt_pjrt_variant *v) {
     clear_results(x);
-    dt_status *s = dt_pjrt_execute(x->device->client, v->loaded, x->device->n, (dt_pjrt_buffer *const *const *)x->argument, v->takes.n_in, x->result);
-    if (!s)
-        s = check_results(x, v);
+    dt_status *s =
+        dt_pjrt_execute(x->device->client, v->loaded, x->device->n,
+                        (dt_pjrt_buffer *const *const *)x->argument, v->takes.n_in, x->result);
+    if (!s) s = check_results(x, v);
     if (!s) {
         take_results(x, f, v);
         s = ask_for_results(x, f, v);
     }
-    if (s)
-        lose_updates(x);
+    if (s) lose_updates(x);
     return s;
 }
 
 /* ---- the two halves ---- */
 
-static dt_status *collect_parts(dt_pjrt_program *x, const dt_pjrt_flight *f)
-{
+static dt_status *collect_parts(dt_pjrt_program *x, const dt_pjrt_flight *f) {
     for (int i = 0; i < x->graph->n_results; i++) {
         const dt_pjrt_lie lie = dt_pjrt_lie_of(f->over, f->over ? f->over->result : NULL, i);
         if (is_in_parts(f, i) && !(x->stays && x->stays[i]))
-            DT_TRY(dt_pjrt_collect(x->device, f->made + i * x->device->n, x->device->n, &lie, &f->host[i]));
+            DT_TRY(dt_pjrt_collect(x->device, f->made + i * x->device->n, x->device->n, &lie,
+                                   &f->host[i]));
     }
     return NULL;
 }
 
-dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg, dt_view *result)
-{
+dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg, dt_view *result) {
     dt_pjrt_program *x = executable;
     dt_pjrt_variant *v = NULL;
     dt_pjrt_flight *f = NULL;
 
     for (int i = 0; env->refusal && !env->refusal->finders && i < x->n_checks; i++)
         dt_pjrt_check_rows(x->graph, &x->check[i], env, arg);
-    if (env->refusal && env->refusal->finders)
-        return NULL; /* the caller looks */
+    if (env->refusal && env->refusal->finders) return NULL; /* the caller looks */
     DT_TRY(dt_pjrt_explain(x, dt_pjrt_told_late(x->device)));
-    if (x->meetings)
-        return dt_pjrt_meet(x->meetings, env, arg, result);
+    if (x->meetings) return dt_pjrt_meet(x->meetings, env, arg, result);
     DT_TRY(dt_pjrt_find_variant(x, env, &v));
     DT_TRY(find_flight(x, &f));
     f->over = v->over;
     dt_status *s = find_states(x, v);
-    if (!s)
-        s = feed(x, f, arg);
-    if (!s)
-        s = execute(x, f, v);
+    if (!s) s = feed(x, f, arg);
+    if (!s) s = execute(x, f, v);
     if (s) {
         dt_status_free(land(x, f));
         return dt_pjrt_explain(x, s);
@@ -260,18 +234,15 @@ dt_status *dt_pjrt_start(void *executable, const dt_env *env, const dt_view *arg
     return NULL;
 }
 
-dt_status *dt_pjrt_finish(void *executable)
-{
+dt_status *dt_pjrt_finish(void *executable) {
     dt_pjrt_program *x = executable;
-    if (x->meetings)
-        return NULL; /* start did it all */
+    if (x->meetings) return NULL; /* start did it all */
     dt_pjrt_flight *f = &x->flight[x->oldest];
     dt_status *s = collect_parts(x, f);
 
     s = first(s, land(x, f));
     x->oldest = (x->oldest + 1) % DT_PJRT_FLIGHTS;
     x->n_flying--;
-    if (s)
-        lose_updates(x);
+    if (s) lose_updates(x);
     return dt_pjrt_explain(x, s);
 }

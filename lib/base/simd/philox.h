@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Philox 4x32-10 (Random123; base/random.c has it one by one) of many counters at a time: a word in each lane of 64 bits, whose upper half is of
- * no meaning, since processors multiply the lower halves of such lanes into whole ones. Compilers do not find these products by themselves.
+ * Philox 4x32-10 (Random123; base/random.c has it one by one) of many counters at a time: a word in
+ * each lane of 64 bits, whose upper half is of no meaning, since processors multiply the lower
+ * halves of such lanes into whole ones. Compilers do not find these products by themselves.
  */
 #ifndef DT_BASE_SIMD_PHILOX_H
 #define DT_BASE_SIMD_PHILOX_H
@@ -28,23 +29,20 @@ typedef uint64_t lanes __attribute__((vector_size(16)));
 #define MULTIPLY(a, b) (lanes) vmull_u32(vmovn_u64((uint64x2_t)(a)), vmovn_u64((uint64x2_t)(b)))
 #else
 typedef uint64_t lanes __attribute__((vector_size(16)));
-#define MULTIPLY(a, b) (((a) & UINT32_MAX) * ((b) & UINT32_MAX))
+#define MULTIPLY(a, b) (((a)&UINT32_MAX) * ((b)&UINT32_MAX))
 #endif
 enum { LANES = sizeof(lanes) / sizeof(uint64_t) };
 
 /* first, first + 1, ... */
-static inline lanes lanes_from(uint64_t first)
-{
-    lanes x = { 0 };
-    for (int i = 0; i < LANES; i++)
-        x[i] = first + (uint64_t)i;
+static inline lanes lanes_from(uint64_t first) {
+    lanes x = {0};
+    for (int i = 0; i < LANES; i++) x[i] = first + (uint64_t)i;
     return x;
 }
 
 /* Of the block of (key; c0, c1) in each lane: word 0, and word 1 above it. */
-static inline lanes philox_lanes(uint64_t key, lanes c0, lanes c1)
-{
-    const lanes m0 = (lanes){ 0 } + 0xD2511F53u, m1 = (lanes){ 0 } + 0xCD9E8D57u;
+static inline lanes philox_lanes(uint64_t key, lanes c0, lanes c1) {
+    const lanes m0 = (lanes){0} + 0xD2511F53u, m1 = (lanes){0} + 0xCD9E8D57u;
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
     lanes a = c0, b = c0 >> 32, c = c1, d = c1 >> 32;
 #pragma GCC unroll 10

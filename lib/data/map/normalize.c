@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * normalize: (x - mean) / deviation, Keras' Normalization. Mean and variance are given, each one number or one for each feature, which are
- * the values of the last axis; or they are learned from the training part, for each feature, by Welford's sums in float64. The deviation is the root of
+ * normalize: (x - mean) / deviation, Keras' Normalization. Mean and variance are given, each one
+ * number or one for each feature, which are the values of the last axis; or they are learned from
+ * the training part, for each feature, by Welford's sums in float64. The deviation is the root of
  * the variance, at least 1e-7.
  *
- * Types whose values float32 holds are computed as in Keras: a float32 difference, divided by a float32 deviation. Of int32, int64 and float64 elements
- * both are computed in float64, and the quotient is rounded once: 1700000000 and 1700000064 are the same float32.
+ * Types whose values float32 holds are computed as in Keras: a float32 difference, divided by a
+ * float32 deviation. Of int32, int64 and float64 elements both are computed in float64, and the
+ * quotient is rounded once: 1700000000 and 1700000064 are the same float32.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,39 +15,46 @@
 #include "file/cast.h"
 #include "data/map/step.h"
 
-enum { LEAST_BLOCK = 64 }; /* values that are turned in one go: loops over few channels would not be vectors */
+/* values that are turned in one go: loops over few channels would not be vectors */
+enum { LEAST_BLOCK = 64 };
 
-struct normalize { dt_reals mean, variance, std; };
+struct normalize {
+    dt_reals mean, variance, std;
+};
 
 static const dt_field fields[] = {
-    DT_REALS(struct normalize, mean, .help = "mean: a number, or one per feature (last axis); default: learned from the training data"),
-    DT_REALS(struct normalize, variance, .max = INFINITY, .help = "variance: a number, or one per feature"),
-    DT_REALS(struct normalize, std, .max = INFINITY, .help = "standard deviation, instead of variance"),
-    DT_END
-};
+    DT_REALS(struct normalize, mean,
+             .help = "mean: a number, or one per feature (last axis); default: learned from the "
+                     "training data"),
+    DT_REALS(struct normalize, variance, .max = INFINITY,
+             .help = "variance: a number, or one per feature"),
+    DT_REALS(struct normalize, std, .max = INFINITY,
+             .help = "standard deviation, instead of variance"),
+    DT_END};
 
 /* What is subtracted and what divides, features repeated to a block. */
 typedef struct block {
     int64_t n;
     bool wide;
-    float *mean, *deviation;             /* (n) */
-    double *wide_mean, *wide_deviation;  /* (n) the same, not rounded */
+    float *mean, *deviation;            /* (n) */
+    double *wide_mean, *wide_deviation; /* (n) the same, not rounded */
 } block;
 
-static dt_status *check(const void *args, const dt_location *at)
-{
+static dt_status *check(const void *args, const dt_location *at) {
     const struct normalize *a = args;
     if ((a->variance.n > 0) + (a->std.n > 0) != (a->mean.n > 0))
-        return dt_fail(DT_E_DATASET_KEYS, at, "normalize needs 'mean' with either 'variance' or 'std'; leave out all three to learn them");
+        return dt_fail(DT_E_DATASET_KEYS, at,
+                       "normalize needs 'mean' with either 'variance' or 'std'; leave out all "
+                       "three to learn them");
     return NULL;
 }
 
-static dt_status *check_count(const dt_map_stage *s, const char *what, const dt_reals *x, int64_t features)
-{
-    if (x->n == 0 || x->n == 1 || x->n == features)
-        return NULL;
-    return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: '%s' has %d numbers, examples have %lld feature%s (the last axis)", s->file, what, x->n,
-                   (long long)features, features == 1 ? "" : "s");
+static dt_status *check_count(const dt_map_stage *s, const char *what, const dt_reals *x,
+                              int64_t features) {
+    if (x->n == 0 || x->n == 1 || x->n == features) return NULL;
+    return dt_fail(DT_E_DATA_SHAPE, s->at,
+                   "%s: '%s' has %d numbers, examples have %lld feature%s (the last axis)", s->file,
+                   what, x->n, (long long)features, features == 1 ? "" : "s");
 }
 
 /* ---- learning ---- */
@@ -55,30 +64,21 @@ typedef struct moments {
     double *count, *mean, *squares; /* [features] squares: of differences from the mean, in all */
 } moments;
 
-static int64_t features_of(const dt_type *t)
-{
-    return t->rank > 0 ? t->dim[t->rank - 1] : 1;
-}
+static int64_t features_of(const dt_type *t) { return t->rank > 0 ? t->dim[t->rank - 1] : 1; }
 
-static bool learns(const void *args)
-{
-    return ((const struct normalize *)args)->mean.n == 0;
-}
+static bool learns(const void *args) { return ((const struct normalize *)args)->mean.n == 0; }
 
-static void *begin(const dt_map_stage *s)
-{
+static void *begin(const dt_map_stage *s) {
     moments *m = dt_alloc(sizeof *m);
     m->features = features_of(&s->in);
     m->count = dt_alloc((size_t)m->features * 3 * sizeof *m->count);
     m->mean = m->count + m->features;
     m->squares = m->mean + m->features;
-    for (int64_t i = 0; i < 3 * m->features; i++)
-        m->count[i] = 0;
+    for (int64_t i = 0; i < 3 * m->features; i++) m->count[i] = 0;
     return m;
 }
 
-static void take(void *lesson, const dt_map_stage *s, const void *in)
-{
+static void take(void *lesson, const dt_map_stage *s, const void *in) {
     moments *m = lesson;
     const size_t size = dt_dtype_size(s->in.dtype);
     for (int64_t i = 0, f = 0; i < s->values; i++, f = f + 1 == m->features ? 0 : f + 1) {
@@ -90,15 +90,16 @@ static void take(void *lesson, const dt_map_stage *s, const void *in)
     }
 }
 
-static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out)
-{
+static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out) {
     moments *m = lesson;
     (void)s;
     if (arena) {
-        out->mean = (dt_reals){.n = (int)m->features, .v = dt_arena_copy(arena, m->mean, (size_t)m->features * sizeof *m->mean)};
-        out->variance = (dt_reals){.n = (int)m->features, .v = dt_arena_array(arena, double, m->features)};
-        for (int64_t i = 0; i < m->features; i++)
-            out->variance.v[i] = m->squares[i] / m->count[i];
+        out->mean =
+            (dt_reals){.n = (int)m->features,
+                       .v = dt_arena_copy(arena, m->mean, (size_t)m->features * sizeof *m->mean)};
+        out->variance =
+            (dt_reals){.n = (int)m->features, .v = dt_arena_array(arena, double, m->features)};
+        for (int64_t i = 0; i < m->features; i++) out->variance.v[i] = m->squares[i] / m->count[i];
     }
     free(m->count);
     free(m);
@@ -107,8 +108,7 @@ static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson 
 static const dt_map_learning learning = {.wants = learns, .begin = begin, .take = take, .end = end};
 
 /* The arguments, with what was learned in the place of what they leave out. */
-static struct normalize settled(const dt_map_stage *s)
-{
+static struct normalize settled(const dt_map_stage *s) {
     struct normalize a = *(const struct normalize *)s->args;
     if (s->learned) {
         a.mean = s->learned->mean;
@@ -119,34 +119,31 @@ static struct normalize settled(const dt_map_stage *s)
 
 /* ---- turning ---- */
 
-static dt_status *check_learned(const dt_map_stage *s, const struct normalize *a)
-{
+static dt_status *check_learned(const dt_map_stage *s, const struct normalize *a) {
     for (int i = 0; s->learned && i < a->mean.n && i < a->variance.n; i++)
         if (!isfinite(a->mean.v[i]) || !isfinite(a->variance.v[i]) || a->variance.v[i] < 0)
-            return dt_fail(DT_E_DATA_FILE, s->at, "%s: normalize learns a mean of %g and a variance of %g for feature %d: the data has values that are not finite",
+            return dt_fail(DT_E_DATA_FILE, s->at,
+                           "%s: normalize learns a mean of %g and a variance of %g for feature %d: "
+                           "the data has values that are not finite",
                            s->file, a->mean.v[i], a->variance.v[i], i);
     return NULL;
 }
 
-static double pick(const dt_reals *x, int64_t i)
-{
-    return x->v[x->n == 1 ? 0 : i];
-}
+static double pick(const dt_reals *x, int64_t i) { return x->v[x->n == 1 ? 0 : i]; }
 
-static float deviation_of(const struct normalize *a, int64_t feature)
-{
-    float d = a->std.n > 0 ? (float)pick(&a->std, feature) : sqrtf((float)pick(&a->variance, feature));
+static float deviation_of(const struct normalize *a, int64_t feature) {
+    float d =
+        a->std.n > 0 ? (float)pick(&a->std, feature) : sqrtf((float)pick(&a->variance, feature));
     return d < 1e-7F ? 1e-7F : d;
 }
 
-static double wide_deviation_of(const struct normalize *a, int64_t feature)
-{
+static double wide_deviation_of(const struct normalize *a, int64_t feature) {
     double d = a->std.n > 0 ? pick(&a->std, feature) : sqrt(pick(&a->variance, feature));
     return d < 1e-7 ? 1e-7 : d;
 }
 
-static const block *make_block(dt_arena *arena, const struct normalize *a, int64_t features, bool wide)
-{
+static const block *make_block(dt_arena *arena, const struct normalize *a, int64_t features,
+                               bool wide) {
     block *b = dt_arena_new(arena, block);
     b->n = features * ((LEAST_BLOCK + features - 1) / features);
     b->wide = wide;
@@ -164,28 +161,24 @@ static const block *make_block(dt_arena *arena, const struct normalize *a, int64
 }
 
 /* One mean and one deviation for all. */
-static bool are_alike(const struct normalize *a)
-{
+static bool are_alike(const struct normalize *a) {
     return a->mean.n == 1 && a->variance.n <= 1 && a->std.n <= 1;
 }
 
-static dt_status *infer(dt_map_stage *s, dt_arena *arena)
-{
+static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     const struct normalize a = settled(s);
     int64_t last = features_of(&s->in);
     dt_status *bad = check_count(s, "mean", &a.mean, last);
     dt_status_append(&bad, check_count(s, "variance", &a.variance, last));
     dt_status_append(&bad, check_count(s, "std", &a.std, last));
     dt_status_append(&bad, check_learned(s, &a));
-    if (bad)
-        return bad;
+    if (bad) return bad;
     s->made = make_block(arena, &a, are_alike(&a) ? 1 : last, dt_is_wide(s->in.dtype));
     s->out.dtype = DT_FLOAT32;
     return NULL;
 }
 
-static void run_wide(const dt_map_stage *s, const void *in, float *out)
-{
+static void run_wide(const dt_map_stage *s, const void *in, float *out) {
     enum { PIECE = 256 };
     const block *b = s->made;
     const int64_t size = (int64_t)dt_dtype_size(s->in.dtype);
@@ -200,8 +193,7 @@ static void run_wide(const dt_map_stage *s, const void *in, float *out)
     }
 }
 
-static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
-{
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
     const block *b = s->made;
     float *x = out;
     (void)at;
@@ -212,28 +204,29 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
     dt_cast(s->in.dtype, DT_FLOAT32, in, out, s->values);
     for (int64_t done = 0; done < s->values; done += b->n) {
         int64_t n = s->values - done < b->n ? s->values - done : b->n;
-        for (int64_t i = 0; i < n; i++)
-            x[done + i] = (x[done + i] - b->mean[i]) / b->deviation[i];
+        for (int64_t i = 0; i < n; i++) x[done + i] = (x[done + i] - b->mean[i]) / b->deviation[i];
     }
 }
 
 /* The first features of a block are one period of it. */
-static dt_value emit(const dt_map_stage *s, dt_value x)
-{
+static dt_value emit(const dt_map_stage *s, dt_value x) {
     const struct normalize a = settled(s);
     const block *b = s->made;
     int64_t features = are_alike(&a) ? 1 : features_of(&s->in);
     const dt_dtype dtype = b->wide ? DT_FLOAT64 : DT_FLOAT32;
     dt_type line = dt_type_of(dtype, 1, &features), whole = dt_map_batch_type(&s->out);
     whole.dtype = dtype;
-    dt_value mean = dt_map_numbers(s, x, "mean", &line, b->wide ? (const void *)b->wide_mean : b->mean);
-    dt_value deviation = dt_map_numbers(s, x, "deviation", &line, b->wide ? (const void *)b->wide_deviation : b->deviation);
+    dt_value mean =
+        dt_map_numbers(s, x, "mean", &line, b->wide ? (const void *)b->wide_mean : b->mean);
+    dt_value deviation = dt_map_numbers(s, x, "deviation", &line,
+                                        b->wide ? (const void *)b->wide_deviation : b->deviation);
     x = dt_subtract(dt_convert(x, dtype), dt_broadcast_to(mean, &whole));
     return dt_convert(dt_divide(x, dt_broadcast_to(deviation, &whole)), DT_FLOAT32);
 }
 
 const dt_map_step dt_map_normalize = {
-    .kind = {"normalize", "float32 values (x - mean) / deviation, as Keras' Normalization", fields, sizeof(struct normalize), NULL},
+    .kind = {"normalize", "float32 values (x - mean) / deviation, as Keras' Normalization", fields,
+             sizeof(struct normalize), NULL},
     .check = check,
     .reads_float32 = true,
     .learning = &learning,

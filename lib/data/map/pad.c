@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pad: a sequence cut or filled up to a length, Keras' pad_sequences. Its items are what the first axis counts. */
+/* pad: a sequence cut or filled up to a length, Keras' pad_sequences. Its items are what the first
+ * axis counts. */
 #include <string.h>
 
 #include "file/cast.h"
@@ -15,22 +16,20 @@ struct pad {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct pad, maxlen, .min = 1, .max = 1 << 24, .required = true, .help = "length of the output"),
+    DT_INT(struct pad, maxlen, .min = 1, .max = 1 << 24, .required = true,
+           .help = "length of the output"),
     DT_ENUM(struct pad, padding, sides, .help = "pad at the start (pre) or end (post)"),
     DT_ENUM(struct pad, truncating, sides, .help = "truncate at the start (pre) or end (post)"),
-    DT_REAL(struct pad, value, .preset = "0", .help = "padding value"),
-    DT_END
-};
+    DT_REAL(struct pad, value, .preset = "0", .help = "padding value"), DT_END};
 
-static dt_status *infer(dt_map_stage *s, dt_arena *arena)
-{
+static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     const struct pad *a = s->args;
     (void)arena;
     if (s->in.rank < 1)
-        return dt_fail(DT_E_DATA_SHAPE, s->at, "%s: pad needs sequences, but an example is a single value", s->file);
+        return dt_fail(DT_E_DATA_SHAPE, s->at,
+                       "%s: pad needs sequences, but an example is a single value", s->file);
     s->out.dim[0] = a->maxlen;
-    if (s->numbers && a->value >= (double)s->numbers)
-        s->numbers = (int64_t)a->value + 1;
+    if (s->numbers && a->value >= (double)s->numbers) s->numbers = (int64_t)a->value + 1;
     return NULL;
 }
 
@@ -39,27 +38,28 @@ typedef struct kept {
     int64_t items, from, to;
 } kept;
 
-static kept keep(const dt_map_stage *s)
-{
+static kept keep(const dt_map_stage *s) {
     const struct pad *a = s->args;
     const int64_t n = s->in.dim[0], most = a->maxlen;
-    return (kept){.items = n < most ? n : most, .from = n > most && a->truncating == PRE ? n - most : 0, .to = n < most && a->padding == PRE ? most - n : 0};
+    return (kept){.items = n < most ? n : most,
+                  .from = n > most && a->truncating == PRE ? n - most : 0,
+                  .to = n < most && a->padding == PRE ? most - n : 0};
 }
 
-static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
-{
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
     const struct pad *a = s->args;
     const kept k = keep(s);
-    const size_t size = dt_dtype_size(s->in.dtype), item = (size_t)(s->values / s->in.dim[0]) * size;
+    const size_t size = dt_dtype_size(s->in.dtype),
+                 item = (size_t)(s->values / s->in.dim[0]) * size;
     const int64_t filled = dt_type_elements(&s->out);
     (void)at;
     for (int64_t i = 0; i < filled && k.items < a->maxlen; i++)
         dt_cast(DT_FLOAT64, s->in.dtype, &a->value, (char *)out + (size_t)i * size, 1);
-    memcpy((char *)out + (size_t)k.to * item, (const char *)in + (size_t)k.from * item, (size_t)k.items * item);
+    memcpy((char *)out + (size_t)k.to * item, (const char *)in + (size_t)k.from * item,
+           (size_t)k.items * item);
 }
 
-static dt_value emit(const dt_map_stage *s, dt_value x)
-{
+static dt_value emit(const dt_map_stage *s, dt_value x) {
     const struct pad *a = s->args;
     const kept k = keep(s);
     const int64_t edges[2] = {k.to, a->maxlen - k.to - k.items};
@@ -68,16 +68,15 @@ static dt_value emit(const dt_map_stage *s, dt_value x)
     for (int i = 0; i < 2; i++) {
         dt_type edge = dt_map_batch_type(&s->out);
         edge.dim[1] = edges[i];
-        if (edges[i] > 0)
-            part[n++] = dt_splat(x.trace, &edge, a->value);
-        if (i == 0)
-            part[n++] = dt_slice_axis(x, 1, k.from, k.items, 1);
+        if (edges[i] > 0) part[n++] = dt_splat(x.trace, &edge, a->value);
+        if (i == 0) part[n++] = dt_slice_axis(x, 1, k.from, k.items, 1);
     }
     return dt_concatenate(part, n, 1);
 }
 
 const dt_map_step dt_map_pad = {
-    .kind = {"pad", "truncate or pad a sequence to a length, as Keras' pad_sequences", fields, sizeof(struct pad), NULL},
+    .kind = {"pad", "truncate or pad a sequence to a length, as Keras' pad_sequences", fields,
+             sizeof(struct pad), NULL},
     .brief = {"maxlen"},
     .keeps_numbers = true,
     .infer = infer,

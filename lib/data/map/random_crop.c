@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random_crop: a part of an image from anywhere in it, each place being as likely; outside of training the middle. */
+/* random_crop: a part of an image from anywhere in it, each place being as likely; outside of
+ * training the middle. */
 #include "data/map/crop.h"
 
 static const dt_field fields[] = {
-    DT_INT(struct dt_crop, height, .min = 1, .max = 1 << 24, .required = true, .help = "rows of the output"),
-    DT_INT(struct dt_crop, width, .min = 1, .max = 1 << 24, .required = true, .help = "columns of the output"),
-    DT_INT(struct dt_crop, seed, .min = 0, .max = 9.2e18, .set = 1 + offsetof(struct dt_crop, has_seed),
+    DT_INT(struct dt_crop, height, .min = 1, .max = 1 << 24, .required = true,
+           .help = "rows of the output"),
+    DT_INT(struct dt_crop, width, .min = 1, .max = 1 << 24, .required = true,
+           .help = "columns of the output"),
+    DT_INT(struct dt_crop, seed, .min = 0, .max = 9.2e18,
+           .set = 1 + offsetof(struct dt_crop, has_seed),
            .help = "seed; default: the job's. Elements with the same seed get the same crop"),
-    DT_END
-};
+    DT_END};
 
-static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
-{
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
     const struct dt_crop *a = s->args;
     if (!at->training) {
         dt_crop_center(s, in, out);
@@ -24,7 +26,8 @@ static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void
 }
 
 const dt_map_step dt_map_random_crop = {
-    .kind = {"random_crop", "crop an image at random; outside training, crop the center", fields, sizeof(struct dt_crop), NULL},
+    .kind = {"random_crop", "crop an image at random; outside training, crop the center", fields,
+             sizeof(struct dt_crop), NULL},
     .brief = {"height", "width"},
     .takes = DT_TAKES_IMAGES,
     .infer = dt_crop_infer,

@@ -3,41 +3,40 @@
 #include "file/cast.h"
 #include "data/map/step.h"
 
-struct rescale { double scale, offset; };
+struct rescale {
+    double scale, offset;
+};
 
 static const dt_field fields[] = {
     DT_REAL(struct rescale, scale, .preset = "1", .help = "factor"),
-    DT_REAL(struct rescale, offset, .preset = "0", .help = "offset added after scaling"),
-    DT_END
-};
+    DT_REAL(struct rescale, offset, .preset = "0", .help = "offset added after scaling"), DT_END};
 
-static dt_status *infer(dt_map_stage *s, dt_arena *arena)
-{
+static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     (void)arena;
     s->out.dtype = DT_FLOAT32;
     return NULL;
 }
 
-static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
-{
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
     const struct rescale *a = s->args;
     (void)at;
     dt_rescale(s->in.dtype, a->scale, a->offset, in, out, s->values);
 }
 
-static dt_value emit(const dt_map_stage *s, dt_value x)
-{
+static dt_value emit(const dt_map_stage *s, dt_value x) {
     const struct rescale *a = s->args;
     if (dt_is_wide(s->in.dtype)) {
         x = dt_convert(x, DT_FLOAT64);
-        return dt_convert(dt_add(dt_multiply(x, dt_like(x, a->scale)), dt_like(x, a->offset)), DT_FLOAT32);
+        return dt_convert(dt_add(dt_multiply(x, dt_like(x, a->scale)), dt_like(x, a->offset)),
+                          DT_FLOAT32);
     }
     x = dt_convert(x, DT_FLOAT32);
     return dt_add(dt_multiply(x, dt_like(x, (float)a->scale)), dt_like(x, (float)a->offset));
 }
 
 const dt_map_step dt_map_rescale = {
-    .kind = {"rescale", "x * scale + offset as float32 values, as Keras' Rescaling", fields, sizeof(struct rescale), NULL},
+    .kind = {"rescale", "x * scale + offset as float32 values, as Keras' Rescaling", fields,
+             sizeof(struct rescale), NULL},
     .reads_float32 = true,
     .infer = infer,
     .run = run,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resize: an image of another size, Keras' Resizing, which is tf.image.resize; image/resize.h does it. */
+/* resize: an image of another size, Keras' Resizing, which is tf.image.resize; image/resize.h does
+ * it. */
 #include <stdlib.h>
 
 #include "file/image/resize.h"
@@ -16,38 +17,44 @@ struct resize {
 static const dt_field fields[] = {
     DT_INT(struct resize, height, .min = 1, .max = 1 << 16, .required = true, .help = "rows"),
     DT_INT(struct resize, width, .min = 1, .max = 1 << 16, .required = true, .help = "columns"),
-    DT_ENUM(struct resize, interpolation, interpolations, .help = "bilinear produces float32; nearest keeps the dtype"),
-    DT_FLAG(struct resize, crop_to_aspect_ratio, .preset = "false", .help = "crop instead of distorting"),
-    DT_INSTEAD("antialias", "leave it out: images are resized without antialiasing, the default of Keras' Resizing"),
+    DT_ENUM(struct resize, interpolation, interpolations,
+            .help = "bilinear produces float32; nearest keeps the dtype"),
+    DT_FLAG(struct resize, crop_to_aspect_ratio, .preset = "false",
+            .help = "crop instead of distorting"),
+    DT_INSTEAD(
+        "antialias",
+        "leave it out: images are resized without antialiasing, the default of Keras' Resizing"),
     DT_NOT_YET("pad_to_aspect_ratio"),
-    DT_END
-};
+    DT_END};
 
-static dt_status *infer(dt_map_stage *s, dt_arena *arena)
-{
+static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     const struct resize *a = s->args;
     dt_resizing *r = dt_arena_new(arena, dt_resizing);
     if (dt_dtype_size(s->in.dtype) == 8 || s->in.dtype == DT_BOOL)
-        return dt_fail(DT_E_DATA_TYPE, s->at, "%s: resize needs integers of up to 32 bits or float32, got %s", s->file, dt_dtype_name(s->in.dtype));
+        return dt_fail(DT_E_DATA_TYPE, s->at,
+                       "%s: resize needs integers of up to 32 bits or float32, got %s", s->file,
+                       dt_dtype_name(s->in.dtype));
     s->out = dt_image_sized(&s->in, a->height, a->width);
-    if (a->interpolation == DT_BILINEAR)
-        s->out.dtype = DT_FLOAT32;
-    *r = (dt_resizing){.in = s->in, .out = s->out, .interpolation = (dt_interpolation)a->interpolation, .crop = a->crop_to_aspect_ratio,
-                       .row = dt_arena_array(arena, dt_between, a->height), .column = dt_arena_array(arena, dt_between, a->width)};
+    if (a->interpolation == DT_BILINEAR) s->out.dtype = DT_FLOAT32;
+    *r = (dt_resizing){.in = s->in,
+                       .out = s->out,
+                       .interpolation = (dt_interpolation)a->interpolation,
+                       .crop = a->crop_to_aspect_ratio,
+                       .row = dt_arena_array(arena, dt_between, a->height),
+                       .column = dt_arena_array(arena, dt_between, a->width)};
     dt_resizing_prepare(r);
     s->made = r;
     return NULL;
 }
 
-static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
-{
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
     (void)at;
     dt_resizing_run(s->made, in, out);
 }
 
 /* (n, from): row i has the parts of the lines that line i of the new image is made of. */
-static dt_value emit_parts(const dt_map_stage *s, dt_value x, const char *name, const dt_between *line, int d)
-{
+static dt_value emit_parts(const dt_map_stage *s, dt_value x, const char *name,
+                           const dt_between *line, int d) {
     const dt_type t = dt_type_of(DT_FLOAT32, 2, (int64_t[]){s->out.dim[d], s->in.dim[d]});
     float *part = dt_alloc(dt_size_mul((size_t)t.dim[0], (size_t)t.dim[1] * sizeof *part));
     for (int64_t i = 0; i < t.dim[0]; i++) {
@@ -61,17 +68,15 @@ static dt_value emit_parts(const dt_map_stage *s, dt_value x, const char *name, 
 }
 
 /* Dimension 1 + d of (B, rows, columns, ..), with the new lines. */
-static dt_value emit_lines(dt_value x, dt_value parts, int d)
-{
-    const dt_dot_attr by = {.n_contract = 1, .lhs_contract = {(int8_t)(1 + d)}, .rhs_contract = {1}};
+static dt_value emit_lines(dt_value x, dt_value parts, int d) {
+    const dt_dot_attr by = {
+        .n_contract = 1, .lhs_contract = {(int8_t)(1 + d)}, .rhs_contract = {1}};
     int rank = dt_type_of_value(x).rank, perm[DT_MAX_RANK];
-    for (int i = 0; i < rank; i++)
-        perm[i] = i < 1 + d ? i : i == 1 + d ? rank - 1 : i - 1;
+    for (int i = 0; i < rank; i++) perm[i] = i < 1 + d ? i : i == 1 + d ? rank - 1 : i - 1;
     return dt_transpose(dt_dot_general(x, parts, &by), perm);
 }
 
-static dt_value emit(const dt_map_stage *s, dt_value x)
-{
+static dt_value emit(const dt_map_stage *s, dt_value x) {
     const dt_resizing *from = s->made;
     x = dt_convert(x, DT_FLOAT32);
     x = emit_lines(x, emit_parts(s, x, "columns", from->column, 1), 1);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step of `map`: one file in this folder, one row in steps.h. It knows its arguments, what type it makes of what, and how to turn one example.
+ * A step of `map`: one file in this folder, one row in steps.h. It knows its arguments, what type
+ * it makes of what, and how to turn one example.
  *
- * Random steps draw from (seed, pass over the data, number of the example) and nothing else, so what an example becomes depends neither on
- * replicas nor on threads nor on where a run was resumed. They draw for training only; for other parts they do what is in the middle of it:
- * a random crop is the central one, a random flip none.
+ * Random steps draw from (seed, pass over the data, number of the example) and nothing else, so
+ * what an example becomes depends neither on replicas nor on threads nor on where a run was
+ * resumed. They draw for training only; for other parts they do what is in the middle of it: a
+ * random crop is the central one, a random flip none.
  */
 #ifndef DT_DATA_MAP_STEP_H
 #define DT_DATA_MAP_STEP_H
@@ -16,7 +18,12 @@
 typedef struct dt_map_stage dt_map_stage;
 
 /* What a step takes; images are (rows, columns) or (rows, columns, channels). */
-typedef enum dt_map_takes { DT_TAKES_ANY, DT_TAKES_INTEGERS, DT_TAKES_IMAGES, DT_TAKES_TEXT } dt_map_takes;
+typedef enum dt_map_takes {
+    DT_TAKES_ANY,
+    DT_TAKES_INTEGERS,
+    DT_TAKES_IMAGES,
+    DT_TAKES_TEXT
+} dt_map_takes;
 
 /* What a step learns of the training part, an example at a time, in order; Keras' `adapt`. */
 typedef struct dt_map_learning {
@@ -29,12 +36,15 @@ typedef struct dt_map_learning {
 
 typedef struct dt_map_step {
     dt_kind kind;
-    const char *brief[3];     /* arguments that a bare value, or a list of as many, stands for; NULL: none, the last is NULL */
-    bool takes_list;          /* a bare list is brief[0] itself */
+    /* arguments that a bare value, or a list of as many, stands for; NULL: none, the last is
+     * NULL */
+    const char *brief[3];
+    bool takes_list; /* a bare list is brief[0] itself */
     dt_map_takes takes;
-    bool reads_float32;       /* any type is read as float32 */
-    bool keeps_numbers;       /* values are those of the input, or infer says what they are below */
-    bool keeps_names;         /* of classes: those of the input, unless infer says others in stage->names */
+    bool reads_float32; /* any type is read as float32 */
+    bool keeps_numbers; /* values are those of the input, or infer says what they are below */
+    /* of classes: those of the input, unless infer says others in stage->names */
+    bool keeps_names;
     /* What arguments say of each other; the place is the step's. NULL: nothing. */
     dt_status *(*check)(const void *args, const dt_location *at);
     const dt_map_learning *learning; /* NULL: nothing to learn */
@@ -42,7 +52,8 @@ typedef struct dt_map_step {
     dt_status *(*infer)(dt_map_stage *s, dt_arena *arena);
     void (*run)(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out);
     int64_t (*classes)(const void *args); /* its input must lie in [0, classes); NULL: any */
-    /* What run does outside of training, of a whole batch (B, ...) in a graph: exported models take what is stored. */
+    /* What run does outside of training, of a whole batch (B, ...) in a graph: exported models take
+     * what is stored. */
     dt_value (*emit)(const dt_map_stage *s, dt_value x);
 } dt_map_step;
 
@@ -50,23 +61,27 @@ typedef struct dt_map_step {
 struct dt_map_stage {
     const dt_map_step *step;
     const void *args;
-    const dt_location *at;       /* the step's in the job file */
+    const dt_location *at;    /* the step's in the job file */
     const char *file;         /* for messages */
     const char *directory;    /* see dt_map_request */
     const dt_lesson *learned; /* NULL: nothing, and nothing is to be */
-    const char *purpose;      /* of what it draws: the element's name and the step's place in the list are in it */
+    /* of what it draws: the element's name and the step's place in the list are in it */
+    const char *purpose;
     dt_type in, out;
-    int64_t values;           /* of in */
-    dt_texts names;           /* of the classes that values of out number; comes as those of in */
-    int64_t numbers;          /* values of out lie in [0, numbers), 0: nobody knows; comes as those of in */
-    const void *made;         /* by infer */
+    int64_t values; /* of in */
+    dt_texts names; /* of the classes that values of out number; comes as those of in */
+    /* values of out lie in [0, numbers), 0: nobody knows; comes as those of in */
+    int64_t numbers;
+    const void *made; /* by infer */
 };
 
-/* What a stage draws of an example. seed: the step's own, else NULL; steps of one name and one seed draw alike, as an image and its mask must. */
+/* What a stage draws of an example. seed: the step's own, else NULL; steps of one name and one seed
+ * draw alike, as an image and its mask must. */
 dt_random dt_map_draw(const dt_map_stage *s, const dt_map_at *at, const int64_t *seed);
 
 /* Numbers that a step knows, in a graph: a constant named after the step. */
-dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type, const void *v);
+dt_value dt_map_numbers(const dt_map_stage *s, dt_value x, const char *name, const dt_type *type,
+                        const void *v);
 
 /* The sizes of an image type. pixel: bytes of all channels at one place. */
 typedef struct dt_pixels {
@@ -76,6 +91,7 @@ dt_pixels dt_pixels_of(const dt_type *t);
 /* The type with other rows and columns. */
 dt_type dt_image_sized(const dt_type *t, int64_t rows, int64_t columns);
 /* The part of `rows` by `columns` of an image that begins at (row, column), into out. */
-void dt_image_cut(const dt_type *in, const dt_type *out, int64_t row, int64_t column, const void *from, void *to);
+void dt_image_cut(const dt_type *in, const dt_type *out, int64_t row, int64_t column,
+                  const void *from, void *to);
 
 #endif

@@ -2,11 +2,15 @@
 /*
  * text_vectorization: a text as numbers of its words, Keras' TextVectorization.
  *
- *     "The cat, the dog!"  standardize ->  "the cat the dog"  split ->  the | cat | the | dog  look up ->  2 3 2 1 0 0
+ *     "The cat, the dog!"  standardize ->  "the cat the dog"  split ->  the | cat | the | dog  look
+ *     up ->  2 3 2 1 0 0
  *
- * With output_mode int 0 stands behind the last word and 1 for words that the vocabulary has not; with multi_hot, count and tf_idf, a place for
- * each word, unknown ones have place 0; tf_idf multiplies what is counted by what the word's rareness weighs, unknown ones by the mean of that. The vocabulary is given, or learned from the training part: the most frequent words first, of those
- * that are as frequent the one whose bytes are greater. Letters and blanks are ASCII's, as in Keras, whose strings are bytes.
+ * With output_mode int 0 stands behind the last word and 1 for words that the vocabulary has not;
+ * with multi_hot, count and tf_idf, a place for each word, unknown ones have place 0; tf_idf
+ * multiplies what is counted by what the word's rareness weighs, unknown ones by the mean of that.
+ * The vocabulary is given, or learned from the training part: the most frequent words first, of
+ * those that are as frequent the one whose bytes are greater. Letters and blanks are ASCII's, as in
+ * Keras, whose strings are bytes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +22,8 @@
 enum { LOWER_AND_STRIP, LOWER, STRIP, AS_IT_IS };
 enum { WHITESPACE, CHARACTER, WHOLE };
 enum { INT, MULTI_HOT, COUNT, TF_IDF };
-static const char *const standards[] = {"lower_and_strip_punctuation", "lower", "strip_punctuation", "none", NULL};
+static const char *const standards[] = {"lower_and_strip_punctuation", "lower", "strip_punctuation",
+                                        "none", NULL};
 static const char *const splits[] = {"whitespace", "character", "none", NULL};
 static const char *const modes[] = {"int", "multi_hot", "count", "tf_idf", NULL};
 
@@ -33,40 +38,55 @@ struct text_vectorization {
 #define SET(member) .set = 1 + offsetof(struct text_vectorization, member)
 
 static const dt_field fields[] = {
-    DT_INT(struct text_vectorization, max_tokens, .min = 3, .max = 1 << 26, .preset = "67108864", SET(has_max),
+    DT_INT(struct text_vectorization, max_tokens, .min = 3, .max = 1 << 26, .preset = "67108864",
+           SET(has_max),
            .help = "maximum size of the vocabulary, including padding and the unknown token"),
-    DT_ENUM(struct text_vectorization, standardize, standards, .help = "how to standardize a text (ASCII letters and punctuation)"),
+    DT_ENUM(struct text_vectorization, standardize, standards,
+            .help = "how to standardize a text (ASCII letters and punctuation)"),
     DT_ENUM(struct text_vectorization, split, splits, .help = "how to split a text"),
-    DT_INT(struct text_vectorization, ngrams, .min = 1, .max = 16, .preset = "1", .help = "also use n-grams of up to this many words"),
-    DT_ENUM(struct text_vectorization, output_mode, modes, .help = "int: word indices in order; multi_hot, count, tf_idf: one value per word of the vocabulary"),
-    DT_INT(struct text_vectorization, output_sequence_length, .min = 1, .max = 1 << 20, SET(has_length),
-           .help = "for int: length of the output; longer texts are truncated, shorter ones padded with 0"),
-    DT_FLAG(struct text_vectorization, pad_to_max_tokens, .preset = "false", .help = "for multi_hot, count, tf_idf: pad the output to max_tokens values"),
-    DT_TREE(struct text_vectorization, vocabulary, .help = "list of words, or a file with one per line; default: learned from the training data"),
-    DT_REALS(struct text_vectorization, idf_weights, .max = INFINITY, .help = "for tf_idf with a vocabulary: weight of each word; default: learned"),
+    DT_INT(struct text_vectorization, ngrams, .min = 1, .max = 16, .preset = "1",
+           .help = "also use n-grams of up to this many words"),
+    DT_ENUM(struct text_vectorization, output_mode, modes,
+            .help = "int: word indices in order; multi_hot, count, tf_idf: one value per word of "
+                    "the vocabulary"),
+    DT_INT(struct text_vectorization, output_sequence_length, .min = 1, .max = 1 << 20,
+           SET(has_length),
+           .help = "for int: length of the output; longer texts are truncated, shorter ones padded "
+                   "with 0"),
+    DT_FLAG(struct text_vectorization, pad_to_max_tokens, .preset = "false",
+            .help = "for multi_hot, count, tf_idf: pad the output to max_tokens values"),
+    DT_TREE(
+        struct text_vectorization, vocabulary,
+        .help =
+            "list of words, or a file with one per line; default: learned from the training data"),
+    DT_REALS(struct text_vectorization, idf_weights, .max = INFINITY,
+             .help = "for tf_idf with a vocabulary: weight of each word; default: learned"),
     DT_NOT_YET("ragged"),
-    DT_END
-};
+    DT_END};
 
-static dt_status *check(const void *args, const dt_location *at)
-{
+static dt_status *check(const void *args, const dt_location *at) {
     const struct text_vectorization *a = args;
     if (a->has_length != (a->output_mode == INT))
-        return dt_fail(DT_E_DATASET_KEYS, at, a->has_length ? "output_sequence_length requires output_mode int"
-                                                            : "text_vectorization lacks 'output_sequence_length', the length of its output");
+        return dt_fail(
+            DT_E_DATASET_KEYS, at,
+            a->has_length
+                ? "output_sequence_length requires output_mode int"
+                : "text_vectorization lacks 'output_sequence_length', the length of its output");
     if (a->pad_to_max_tokens && (a->output_mode == INT || !a->has_max))
-        return dt_fail(DT_E_DATASET_KEYS, at, "pad_to_max_tokens requires max_tokens and output_mode multi_hot, count or tf_idf");
+        return dt_fail(
+            DT_E_DATASET_KEYS, at,
+            "pad_to_max_tokens requires max_tokens and output_mode multi_hot, count or tf_idf");
     if ((a->idf_weights.n > 0) != (a->output_mode == TF_IDF && a->vocabulary))
-        return dt_fail(DT_E_DATASET_KEYS, at, a->idf_weights.n ? "idf_weights require a vocabulary and output_mode tf_idf"
-                                                               : "a vocabulary with output_mode tf_idf needs 'idf_weights', one number per word");
+        return dt_fail(
+            DT_E_DATASET_KEYS, at,
+            a->idf_weights.n
+                ? "idf_weights require a vocabulary and output_mode tf_idf"
+                : "a vocabulary with output_mode tf_idf needs 'idf_weights', one number per word");
     return NULL;
 }
 
 /* The number of the first word. */
-static int first_word(const struct text_vectorization *a)
-{
-    return a->output_mode == INT ? 2 : 1;
-}
+static int first_word(const struct text_vectorization *a) { return a->output_mode == INT ? 2 : 1; }
 
 /* ---- words of a text ---- */
 
@@ -83,14 +103,11 @@ typedef struct reading {
     int n, cap;
 } reading;
 
-static bool is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
+static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-static void standardize(const struct text_vectorization *a, const char *text, dt_str *out)
-{
-    const bool lowers = a->standardize == LOWER_AND_STRIP || a->standardize == LOWER, strips = a->standardize == LOWER_AND_STRIP || a->standardize == STRIP;
+static void standardize(const struct text_vectorization *a, const char *text, dt_str *out) {
+    const bool lowers = a->standardize == LOWER_AND_STRIP || a->standardize == LOWER,
+               strips = a->standardize == LOWER_AND_STRIP || a->standardize == STRIP;
     for (; *text; text++) {
         const char c = *text;
         if (!strips || !strchr("!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~'", c))
@@ -98,30 +115,24 @@ static void standardize(const struct text_vectorization *a, const char *text, dt
     }
 }
 
-static void add_word(reading *r, size_t at, size_t size)
-{
+static void add_word(reading *r, size_t at, size_t size) {
     DT_GROW(r->word, r->cap, r->n + 1);
     r->word[r->n++] = (span){at, size};
 }
 
-static void split_at_blanks(reading *r)
-{
+static void split_at_blanks(reading *r) {
     const char *text = dt_str_text(&r->text);
     size_t at = 0, end;
     for (;; at = end) {
-        while (is_blank(text[at]))
-            at++;
-        for (end = at; text[end] && !is_blank(text[end]);)
-            end++;
-        if (end == at)
-            return;
+        while (is_blank(text[at])) at++;
+        for (end = at; text[end] && !is_blank(text[end]);) end++;
+        if (end == at) return;
         add_word(r, at, end - at);
     }
 }
 
 /* A byte that begins no UTF-8 character is one by itself. */
-static void split_characters(reading *r)
-{
+static void split_characters(reading *r) {
     const char *text = dt_str_text(&r->text);
     uint32_t code;
     for (size_t at = 0, n; at < r->text.size; at += n) {
@@ -132,8 +143,7 @@ static void split_characters(reading *r)
 }
 
 /* Runs of words with one blank between each two, the shorter runs first. */
-static void take_runs(reading *r)
-{
+static void take_runs(reading *r) {
     const char *text = dt_str_text(&r->text);
     dt_str run = {0};
     for (int width = 1; width <= r->a->ngrams; width++)
@@ -148,16 +158,13 @@ static void take_runs(reading *r)
     dt_str_release(&run);
 }
 
-static void read_text(const struct text_vectorization *a, const char *text, void (*take)(void *user, const char *word, size_t n), void *user)
-{
+static void read_text(const struct text_vectorization *a, const char *text,
+                      void (*take)(void *user, const char *word, size_t n), void *user) {
     reading r = {.a = a, .take = take, .user = user};
     standardize(a, text, &r.text);
-    if (a->split == WHITESPACE)
-        split_at_blanks(&r);
-    else if (a->split == CHARACTER)
-        split_characters(&r);
-    else if (r.text.size > 0)
-        add_word(&r, 0, r.text.size);
+    if (a->split == WHITESPACE) split_at_blanks(&r);
+    else if (a->split == CHARACTER) split_characters(&r);
+    else if (r.text.size > 0) add_word(&r, 0, r.text.size);
     take_runs(&r);
     dt_str_release(&r.text);
     free(r.word);
@@ -165,33 +172,29 @@ static void read_text(const struct text_vectorization *a, const char *text, void
 
 /* ---- learning ---- */
 
-static bool learns(const void *args)
-{
+static bool learns(const void *args) {
     return !((const struct text_vectorization *)args)->vocabulary;
 }
 
-static void *begin(const dt_map_stage *s)
-{
+static void *begin(const dt_map_stage *s) {
     (void)s;
     return dt_word_counts_create();
 }
 
-static void count_word(void *user, const char *word, size_t n)
-{
+static void count_word(void *user, const char *word, size_t n) {
     dt_word_counts_add(user, word, n);
 }
 
-static void take(void *lesson, const dt_map_stage *s, const void *in)
-{
+static void take(void *lesson, const dt_map_stage *s, const void *in) {
     read_text(s->args, in, count_word, lesson);
     dt_word_counts_end_text(lesson);
 }
 
-static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out)
-{
+static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out) {
     const struct text_vectorization *a = s->args;
     if (arena)
-        out->words = dt_word_counts_list(lesson, a->max_tokens - first_word(a), arena, a->output_mode == TF_IDF ? &out->idf : NULL);
+        out->words = dt_word_counts_list(lesson, a->max_tokens - first_word(a), arena,
+                                         a->output_mode == TF_IDF ? &out->idf : NULL);
     dt_word_counts_destroy(lesson);
 }
 
@@ -204,16 +207,15 @@ typedef struct made {
     const float *weight; /* [1 + words]; NULL: each 1 */
 } made;
 
-static dt_status *weigh(const dt_map_stage *s, int n_words, dt_arena *arena, made *out)
-{
+static dt_status *weigh(const dt_map_stage *s, int n_words, dt_arena *arena, made *out) {
     const struct text_vectorization *a = s->args;
     const dt_reals *idf = a->vocabulary ? &a->idf_weights : &s->learned->idf;
     float *weight = dt_arena_array(arena, float, n_words + 1);
     double sum = 0;
-    if (a->output_mode != TF_IDF)
-        return NULL;
+    if (a->output_mode != TF_IDF) return NULL;
     if (idf->n != n_words)
-        return dt_fail(DT_E_DATASET_KEYS, s->at, "idf_weights has %d numbers for %d words", idf->n, n_words);
+        return dt_fail(DT_E_DATASET_KEYS, s->at, "idf_weights has %d numbers for %d words", idf->n,
+                       n_words);
     for (int i = 0; i < n_words; i++) {
         weight[i + 1] = (float)idf->v[i];
         sum += idf->v[i];
@@ -223,8 +225,7 @@ static dt_status *weigh(const dt_map_stage *s, int n_words, dt_arena *arena, mad
     return NULL;
 }
 
-static dt_status *infer(dt_map_stage *s, dt_arena *arena)
-{
+static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     const struct text_vectorization *a = s->args;
     made *m = dt_arena_new(arena, made);
     dt_texts words = {0};
@@ -234,7 +235,8 @@ static dt_status *infer(dt_map_stage *s, dt_arena *arena)
     const int64_t places = a->pad_to_max_tokens ? a->max_tokens : words.n + first_word(a);
     s->made = m;
     s->numbers = a->output_mode == INT ? words.n + first_word(a) : 0;
-    s->out = a->output_mode == INT ? dt_type_of(DT_INT32, 1, &a->output_sequence_length) : dt_type_of(DT_FLOAT32, 1, &places);
+    s->out = a->output_mode == INT ? dt_type_of(DT_INT32, 1, &a->output_sequence_length)
+                                   : dt_type_of(DT_FLOAT32, 1, &places);
     return NULL;
 }
 
@@ -245,35 +247,33 @@ typedef struct answer {
     int64_t n;
 } answer;
 
-static void put_number(void *user, const char *word, size_t n)
-{
+static void put_number(void *user, const char *word, size_t n) {
     answer *x = user;
     if (x->n < x->s->out.dim[0])
         ((int32_t *)x->out)[x->n++] = 2 + dt_words_find(x->made->words, word, n);
 }
 
-static void put_place(void *user, const char *word, size_t n)
-{
+static void put_place(void *user, const char *word, size_t n) {
     answer *x = user;
     const struct text_vectorization *a = x->s->args;
     float *place = (float *)x->out + 1 + dt_words_find(x->made->words, word, n);
     *place = a->output_mode == MULTI_HOT ? 1 : *place + 1;
 }
 
-static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out)
-{
+static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
     const struct text_vectorization *a = s->args;
     (void)at;
     memset(out, 0, (size_t)dt_type_bytes(&s->out));
-    read_text(a, in, a->output_mode == INT ? put_number : put_place, &(answer){.s = s, .made = s->made, .out = out});
+    read_text(a, in, a->output_mode == INT ? put_number : put_place,
+              &(answer){.s = s, .made = s->made, .out = out});
     const made *m = s->made;
     for (int64_t i = 0; m->weight && i < s->out.dim[0]; i++)
-        if (((float *)out)[i] != 0)
-            ((float *)out)[i] *= m->weight[i];
+        if (((float *)out)[i] != 0) ((float *)out)[i] *= m->weight[i];
 }
 
 const dt_map_step dt_map_text_vectorization = {
-    .kind = {"text_vectorization", "word indices of a text, as Keras' TextVectorization", fields, sizeof(struct text_vectorization), NULL},
+    .kind = {"text_vectorization", "word indices of a text, as Keras' TextVectorization", fields,
+             sizeof(struct text_vectorization), NULL},
     .takes = DT_TAKES_TEXT,
     .keeps_numbers = true,
     .learning = &learning,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing over one block of bytes, which holds all words one after the other, each with a NUL behind it. */
+/* Open addressing over one block of bytes, which holds all words one after the other, each with a
+ * NUL behind it. */
 #include "base/elementary.h"
 #include "data/map/words.h"
 
@@ -14,10 +15,9 @@
 
 enum { FIRST_SLOTS = 1024, MOST_WORDS = 1 << 26, SHOWN = 60 };
 
-/* Words come from anybody: under a key that they do not know they cannot choose them so that all fall into one slot. What is counted and found does not
- * depend on it. */
-static uint32_t hash_of(const dt_siphash_key *key, const char *word, size_t n)
-{
+/* Words come from anybody: under a key that they do not know they cannot choose them so that all
+ * fall into one slot. What is counted and found does not depend on it. */
+static uint32_t hash_of(const dt_siphash_key *key, const char *word, size_t n) {
     return (uint32_t)dt_siphash(key, word, n);
 }
 
@@ -31,48 +31,43 @@ typedef struct counted {
 
 struct dt_word_counts {
     dt_str bytes;
-    counted *word;   /* [n] in the order in which they came */
+    counted *word; /* [n] in the order in which they came */
     int n, cap;
-    int64_t texts;   /* that have ended */
-    uint32_t *slot;  /* [slots] a word's index + 1; 0: free */
-    uint32_t slots;  /* a power of two, more than 1.5 n */
+    int64_t texts;  /* that have ended */
+    uint32_t *slot; /* [slots] a word's index + 1; 0: free */
+    uint32_t slots; /* a power of two, more than 1.5 n */
     dt_siphash_key key;
 };
 
-dt_word_counts *dt_word_counts_create(void)
-{
+dt_word_counts *dt_word_counts_create(void) {
     dt_word_counts *c = dt_alloc(sizeof *c);
-    *c = (dt_word_counts){.slots = FIRST_SLOTS, .slot = dt_alloc(FIRST_SLOTS * sizeof *c->slot), .key = dt_siphash_process_key()};
+    *c = (dt_word_counts){.slots = FIRST_SLOTS,
+                          .slot = dt_alloc(FIRST_SLOTS * sizeof *c->slot),
+                          .key = dt_siphash_process_key()};
     memset(c->slot, 0, FIRST_SLOTS * sizeof *c->slot);
     return c;
 }
 
-void dt_word_counts_destroy(dt_word_counts *c)
-{
-    if (!c)
-        return;
+void dt_word_counts_destroy(dt_word_counts *c) {
+    if (!c) return;
     dt_str_release(&c->bytes);
     free(c->word);
     free(c->slot);
     free(c);
 }
 
-static bool is_word(const dt_word_counts *c, uint32_t index, const char *word, size_t n)
-{
+static bool is_word(const dt_word_counts *c, uint32_t index, const char *word, size_t n) {
     const counted *w = &c->word[index];
     return w->size == n && memcmp(c->bytes.data + w->at, word, n) == 0;
 }
 
-static uint32_t *find_slot(const dt_word_counts *c, const char *word, size_t n)
-{
+static uint32_t *find_slot(const dt_word_counts *c, const char *word, size_t n) {
     uint32_t i = hash_of(&c->key, word, n) & (c->slots - 1);
-    while (c->slot[i] && !is_word(c, c->slot[i] - 1, word, n))
-        i = (i + 1) & (c->slots - 1);
+    while (c->slot[i] && !is_word(c, c->slot[i] - 1, word, n)) i = (i + 1) & (c->slots - 1);
     return &c->slot[i];
 }
 
-static void grow(dt_word_counts *c)
-{
+static void grow(dt_word_counts *c) {
     free(c->slot);
     c->slots *= 2;
     c->slot = dt_alloc(c->slots * sizeof *c->slot);
@@ -81,35 +76,28 @@ static void grow(dt_word_counts *c)
         *find_slot(c, c->bytes.data + c->word[i].at, c->word[i].size) = (uint32_t)i + 1;
 }
 
-static void count(const dt_word_counts *c, counted *w)
-{
+static void count(const dt_word_counts *c, counted *w) {
     w->times++;
     w->texts += w->last != c->texts;
     w->last = c->texts;
 }
 
-void dt_word_counts_end_text(dt_word_counts *c)
-{
-    c->texts++;
-}
+void dt_word_counts_end_text(dt_word_counts *c) { c->texts++; }
 
 /* Words beyond the most that are counted are passed over: they are the last ones to come. */
-void dt_word_counts_add(dt_word_counts *c, const char *word, size_t n)
-{
+void dt_word_counts_add(dt_word_counts *c, const char *word, size_t n) {
     uint32_t *slot = find_slot(c, word, n);
     if (*slot) {
         count(c, &c->word[*slot - 1]);
         return;
     }
-    if (c->n == MOST_WORDS)
-        return;
+    if (c->n == MOST_WORDS) return;
     DT_GROW(c->word, c->cap, c->n + 1);
     c->word[c->n] = (counted){c->bytes.size, n, 1, 1, c->texts};
     dt_str_add(&c->bytes, word, n);
     dt_str_putc(&c->bytes, '\0');
     *slot = (uint32_t)++c->n;
-    if ((uint32_t)c->n > c->slots / 3 * 2)
-        grow(c);
+    if ((uint32_t)c->n > c->slots / 3 * 2) grow(c);
 }
 
 typedef struct ranked {
@@ -117,14 +105,14 @@ typedef struct ranked {
     int64_t times, texts;
 } ranked;
 
-static int compare(const void *a, const void *b)
-{
+static int compare(const void *a, const void *b) {
     const ranked *x = a, *y = b;
-    return x->times != y->times ? (x->times < y->times) - (x->times > y->times) : strcmp(y->word, x->word);
+    return x->times != y->times ? (x->times < y->times) - (x->times > y->times)
+                                : strcmp(y->word, x->word);
 }
 
-dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *arena, dt_reals *idf)
-{
+dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *arena,
+                             dt_reals *idf) {
     dt_texts out = {0};
     ranked *rank = dt_alloc(((size_t)c->n + 1) * sizeof *rank);
     for (int i = 0; i < c->n; i++)
@@ -132,10 +120,8 @@ dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *ar
     qsort(rank, (size_t)c->n, sizeof *rank, compare);
     out.n = most >= 0 && most < c->n ? (int)most : c->n;
     out.v = dt_arena_array(arena, const char *, out.n);
-    for (int i = 0; i < out.n; i++)
-        out.v[i] = dt_arena_strdup(arena, rank[i].word);
-    if (idf)
-        *idf = (dt_reals){.n = out.n, .v = dt_arena_array(arena, double, out.n)};
+    for (int i = 0; i < out.n; i++) out.v[i] = dt_arena_strdup(arena, rank[i].word);
+    if (idf) *idf = (dt_reals){.n = out.n, .v = dt_arena_array(arena, double, out.n)};
     for (int i = 0; idf && i < out.n; i++)
         idf->v[i] = dt_portable_log(1 + (double)c->texts / (1 + (double)rank[i].texts));
     free(rank);
@@ -144,8 +130,7 @@ dt_texts dt_word_counts_list(const dt_word_counts *c, int64_t most, dt_arena *ar
 
 /* ---- vocabularies that are given ---- */
 
-static dt_status *read_list(dt_arena *arena, const dt_tree *t, dt_texts *out)
-{
+static dt_status *read_list(dt_arena *arena, const dt_tree *t, dt_texts *out) {
     out->v = dt_arena_array(arena, const char *, t->n);
     for (int i = 0; i < t->n; i++)
         DT_TRY(dt_tree_text(t->item[i], "a word of 'vocabulary'", &out->v[out->n++]));
@@ -154,38 +139,45 @@ static dt_status *read_list(dt_arena *arena, const dt_tree *t, dt_texts *out)
 
 static const char unknown_word[] = "[UNK]";
 
-/* The lines of a file, in its own memory: line ends become NULs. Keras' get_vocabulary begins with "" and "[UNK]", which are no words; another empty
- * line is an error, as in Keras, where it would shift all words behind it. */
-static dt_status *cut_lines(dt_arena *arena, const char *path, char *text, dt_texts *out)
-{
+/* The lines of a file, in its own memory: line ends become NULs. Keras' get_vocabulary begins with
+ * "" and "[UNK]", which are no words; another empty line is an error, as in Keras, where it would
+ * shift all words behind it. */
+static dt_status *cut_lines(dt_arena *arena, const char *path, char *text, dt_texts *out) {
     int lines = 1;
-    for (const char *p = text; *p; p++)
-        lines += *p == '\n';
+    for (const char *p = text; *p; p++) lines += *p == '\n';
     out->v = dt_arena_array(arena, const char *, lines);
     while (*text) {
         char *end = text + strcspn(text, "\n"), *next = *end ? end + 1 : end;
-        if (end > text && end[-1] == '\r')
-            end--;
+        if (end > text && end[-1] == '\r') end--;
         *end = '\0';
         if (!*text && out->n > 0)
-            return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s:%d: empty line; a vocabulary has a word on each line", path, out->n + 1), "remove the line");
+            return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL,
+                                      "%s:%d: empty line; a vocabulary has a word on each line",
+                                      path, out->n + 1),
+                              "remove the line");
         out->v[out->n++] = text;
         text = next;
     }
     if (out->n > 0 && !*out->v[0]) {
         if (out->n < 2 || strcmp(out->v[1], unknown_word) != 0)
-            return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL, "%s:1: empty line; a vocabulary has a word on each line", path), "remove the line");
+            return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL,
+                                      "%s:1: empty line; a vocabulary has a word on each line",
+                                      path),
+                              "remove the line");
         out->v += 2;
         out->n -= 2;
     }
     return out->n > 0 ? NULL : dt_fail(DT_E_DATA_FILE, NULL, "%s: the vocabulary is empty", path);
 }
 
-static dt_status *read_file(dt_arena *arena, const dt_tree *t, const char *directory, dt_texts *out)
-{
+static dt_status *read_file(dt_arena *arena, const dt_tree *t, const char *directory,
+                            dt_texts *out) {
     char *path = dt_path_join(directory, t->text);
     dt_str text = {0};
-    dt_status *s = dt_text_read(&(dt_text_file){.path = path, .wanted = "a vocabulary", .fault = DT_E_DATA_FILE, .any_text = true}, LARGEST_FILE, &text);
+    dt_status *s = dt_text_read(
+        &(dt_text_file){
+            .path = path, .wanted = "a vocabulary", .fault = DT_E_DATA_FILE, .any_text = true},
+        LARGEST_FILE, &text);
     if (!s)
         s = cut_lines(arena, path, dt_arena_copy(arena, dt_str_text(&text), text.size + 1), out);
     dt_str_release(&text);
@@ -193,17 +185,16 @@ static dt_status *read_file(dt_arena *arena, const dt_tree *t, const char *direc
     return dt_at(s, &t->at);
 }
 
-/* "" and "[UNK]" may stand first in a list, one or both, as in what Keras' get_vocabulary gives. In a file "[UNK]" alone is a word, as in Keras. */
-static dt_status *read_words(dt_arena *arena, const dt_tree *t, const char *directory, dt_texts *out)
-{
+/* "" and "[UNK]" may stand first in a list, one or both, as in what Keras' get_vocabulary gives. In
+ * a file "[UNK]" alone is a word, as in Keras. */
+static dt_status *read_words(dt_arena *arena, const dt_tree *t, const char *directory,
+                             dt_texts *out) {
     const char *const special[] = {"", unknown_word};
     *out = (dt_texts){0};
-    if (t->kind == DT_TREE_SCALAR)
-        return read_file(arena, t, directory, out);
+    if (t->kind == DT_TREE_SCALAR) return read_file(arena, t, directory, out);
     DT_TRY(dt_tree_expect(t, DT_TREE_LIST, "vocabulary"));
     DT_TRY(read_list(arena, t, out));
-    if (out->n == 0)
-        return dt_fail(DT_E_DATASET_KEYS, &t->at, "the vocabulary is empty");
+    if (out->n == 0) return dt_fail(DT_E_DATASET_KEYS, &t->at, "the vocabulary is empty");
     for (int i = 0; i < 2 && out->n > 0; i++)
         if (strcmp(out->v[0], special[i]) == 0) {
             out->v++;
@@ -212,13 +203,13 @@ static dt_status *read_words(dt_arena *arena, const dt_tree *t, const char *dire
     return NULL;
 }
 
-dt_status *dt_words_for(const dt_map_stage *s, const dt_tree *vocabulary, int64_t most, dt_arena *arena, dt_texts *out)
-{
+dt_status *dt_words_for(const dt_map_stage *s, const dt_tree *vocabulary, int64_t most,
+                        dt_arena *arena, dt_texts *out) {
     *out = vocabulary ? (dt_texts){0} : s->learned->words;
-    if (vocabulary)
-        DT_TRY(read_words(arena, vocabulary, s->directory, out));
+    if (vocabulary) DT_TRY(read_words(arena, vocabulary, s->directory, out));
     if (out->n > most)
-        return dt_fail(DT_E_DATASET_KEYS, vocabulary ? &vocabulary->at : s->at, "the vocabulary has %d words, but max_tokens allows only %lld", out->n,
+        return dt_fail(DT_E_DATASET_KEYS, vocabulary ? &vocabulary->at : s->at,
+                       "the vocabulary has %d words, but max_tokens allows only %lld", out->n,
                        (long long)most);
     return NULL;
 }
@@ -231,32 +222,34 @@ struct dt_words {
     dt_siphash_key key;
 };
 
-static uint32_t *look_up(const dt_words *w, const char *word, size_t n)
-{
+static uint32_t *look_up(const dt_words *w, const char *word, size_t n) {
     uint32_t i = hash_of(&w->key, word, n) & w->mask;
-    while (w->slot[i] && (strncmp(w->list.v[w->slot[i] - 1], word, n) != 0 || w->list.v[w->slot[i] - 1][n] != '\0'))
+    while (w->slot[i] && (strncmp(w->list.v[w->slot[i] - 1], word, n) != 0 ||
+                          w->list.v[w->slot[i] - 1][n] != '\0'))
         i = (i + 1) & w->mask;
     return &w->slot[i];
 }
 
-dt_status *dt_words_index(dt_arena *arena, const dt_texts *list, const dt_location *at, const dt_words **out)
-{
+dt_status *dt_words_index(dt_arena *arena, const dt_texts *list, const dt_location *at,
+                          const dt_words **out) {
     dt_words *w = dt_arena_new(arena, dt_words);
     uint32_t slots = 16;
-    while (slots < 2 * (uint32_t)list->n)
-        slots *= 2;
-    *w = (dt_words){.list = *list, .mask = slots - 1, .slot = dt_arena_array(arena, uint32_t, slots), .key = dt_siphash_process_key()};
+    while (slots < 2 * (uint32_t)list->n) slots *= 2;
+    *w = (dt_words){.list = *list,
+                    .mask = slots - 1,
+                    .slot = dt_arena_array(arena, uint32_t, slots),
+                    .key = dt_siphash_process_key()};
     for (int i = 0; i < list->n; i++) {
         uint32_t *slot = look_up(w, list->v[i], strlen(list->v[i]));
         if (*slot)
-            return dt_fail(DT_E_DATASET_KEYS, at, "'%.*s' appears twice in the vocabulary", SHOWN, list->v[i]);
+            return dt_fail(DT_E_DATASET_KEYS, at, "'%.*s' appears twice in the vocabulary", SHOWN,
+                           list->v[i]);
         *slot = (uint32_t)i + 1;
     }
     *out = w;
     return NULL;
 }
 
-int dt_words_find(const dt_words *w, const char *word, size_t n)
-{
+int dt_words_find(const dt_words *w, const char *word, size_t n) {
     return (int)*look_up(w, word, n) - 1;
 }

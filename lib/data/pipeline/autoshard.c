@@ -4,9 +4,9 @@
 
 /* ---- what a pipeline reads ---- */
 
-/* The fewest names of a reader in p, or -1 when none is known; *reads and *holds: whether any source is files, or something else. */
-static int64_t look(const dt_pipe *p, bool *reads, bool *holds)
-{
+/* The fewest names of a reader in p, or -1 when none is known; *reads and *holds: whether any
+ * source is files, or something else. */
+static int64_t look(const dt_pipe *p, bool *reads, bool *holds) {
     int64_t fewest = -1;
     if (p->row->reads_files) {
         *reads = true;
@@ -15,23 +15,18 @@ static int64_t look(const dt_pipe *p, bool *reads, bool *holds)
     *holds |= p->n_in == 0;
     for (int i = 0; i < p->n_in; i++) {
         int64_t n = look(p->in[i], reads, holds);
-        if (n >= 0 && (fewest < 0 || n < fewest))
-            fewest = n;
+        if (n >= 0 && (fewest < 0 || n < fewest)) fewest = n;
     }
     return fewest;
 }
 
-dt_auto_shard_policy dt_resolve_policy(const dt_pipe *p, const dt_share *share, int64_t *files)
-{
+dt_auto_shard_policy dt_resolve_policy(const dt_pipe *p, const dt_share *share, int64_t *files) {
     bool reads = false, holds = false;
     *files = -1;
-    if (share->policy != DT_AUTO_SHARD_AUTO)
-        return share->policy;
+    if (share->policy != DT_AUTO_SHARD_AUTO) return share->policy;
     int64_t n = look(p, &reads, &holds);
-    if (!reads || holds)
-        return DT_AUTO_SHARD_DATA;
-    if (n < 0 || n >= share->workers || share->no_fallback)
-        return DT_AUTO_SHARD_FILE;
+    if (!reads || holds) return DT_AUTO_SHARD_DATA;
+    if (n < 0 || n >= share->workers || share->no_fallback) return DT_AUTO_SHARD_FILE;
     *files = n;
     return DT_AUTO_SHARD_DATA;
 }
@@ -40,114 +35,107 @@ dt_auto_shard_policy dt_resolve_policy(const dt_pipe *p, const dt_share *share, 
 
 typedef struct rewriter {
     const dt_share *share;
-    dt_status *(*at)(const struct rewriter *r, dt_pipe *p, dt_pipe **out); /* *out NULL: go on with the inputs */
+    /* *out NULL: go on with the inputs */
+    dt_status *(*at)(const struct rewriter *r, dt_pipe *p, dt_pipe **out);
 } rewriter;
 
-static dt_status *rewrite(const rewriter *r, dt_pipe *p, dt_pipe **out)
-{
+static dt_status *rewrite(const rewriter *r, dt_pipe *p, dt_pipe **out) {
     dt_pipe *in[DT_MOST_INPUTS];
     dt_status *s = NULL;
     int n = 0;
     *out = NULL;
     DT_TRY(r->at(r, p, out));
-    if (*out)
-        return NULL;
+    if (*out) return NULL;
     while (n < p->n_in && !s) {
         s = rewrite(r, p->in[n], &in[n]);
         n += s == NULL;
     }
-    if (!s)
-        *out = p->n_in ? dt_pipe_rewrite(p, in) : dt_pipe_ref(p);
-    while (n > 0)
-        dt_pipe_unref(in[--n]);
+    if (!s) *out = p->n_in ? dt_pipe_rewrite(p, in) : dt_pipe_ref(p);
+    while (n > 0) dt_pipe_unref(in[--n]);
     return s;
 }
 
 /* Below a reader of files: each worker gets every W-th name. */
-static dt_status *share_files(const rewriter *r, dt_pipe *p, dt_pipe **out)
-{
+static dt_status *share_files(const rewriter *r, dt_pipe *p, dt_pipe **out) {
     const dt_share *q = r->share;
     dt_pipe *names;
     if (!p->row->reads_files)
         return p->n_in > 0 ? NULL
-                           : dt_fail(DT_E_UNSHARDABLE, NULL, "the data set cannot be sharded by file: '%s' reads no files", p->row->name);
+                           : dt_fail(DT_E_UNSHARDABLE, NULL,
+                                     "the data set cannot be sharded by file: '%s' reads no files",
+                                     p->row->name);
     int64_t files = dt_pipe_count(p->in[0]);
     if (files >= 0 && files < q->workers)
-        return dt_fail(DT_E_TOO_FEW_FILES, NULL, "%lld file%s cannot be shared by %lld workers (this is worker %lld of %lld)",
-                       (long long)files, files == 1 ? "" : "s", (long long)q->workers, (long long)q->worker + 1, (long long)q->workers);
+        return dt_fail(DT_E_TOO_FEW_FILES, NULL,
+                       "%lld file%s cannot be shared by %lld workers (this is worker %lld of %lld)",
+                       (long long)files, files == 1 ? "" : "s", (long long)q->workers,
+                       (long long)q->worker + 1, (long long)q->workers);
     DT_TRY(dt_pipe_shard(&names, p->in[0], q->workers, q->worker));
     *out = dt_pipe_rewrite(p, &names);
     dt_pipe_unref(names);
     return NULL;
 }
 
-static dt_status *follow_hint(const rewriter *r, dt_pipe *p, dt_pipe **out)
-{
+static dt_status *follow_hint(const rewriter *r, dt_pipe *p, dt_pipe **out) {
     dt_pipe *in;
-    if (!dt_pipe_is_hint(p))
-        return NULL;
+    if (!dt_pipe_is_hint(p)) return NULL;
     DT_TRY(rewrite(r, p->in[0], &in));
     dt_status *s = dt_pipe_shard(out, in, r->share->workers, r->share->worker);
     dt_pipe_unref(in);
     return s;
 }
 
-static bool has_hint(const dt_pipe *p)
-{
+static bool has_hint(const dt_pipe *p) {
     bool found = dt_pipe_is_hint(p);
-    for (int i = 0; i < p->n_in && !found; i++)
-        found = has_hint(p->in[i]);
+    for (int i = 0; i < p->n_in && !found; i++) found = has_hint(p->in[i]);
     return found;
 }
 
-/* A hint that nobody will follow is told before the files are counted: there may be enough of them for what was meant. */
-static dt_status *share_by_files(dt_pipe **out, dt_pipe *in, const dt_share *share)
-{
+/* A hint that nobody will follow is told before the files are counted: there may be enough of them
+ * for what was meant. */
+static dt_status *share_by_files(dt_pipe **out, dt_pipe *in, const dt_share *share) {
     bool reads = false, holds = false;
     look(in, &reads, &holds);
-    if (!holds && has_hint(in))
-        return dt_fail_hint();
+    if (!holds && has_hint(in)) return dt_fail_hint();
     return rewrite(&(rewriter){share, share_files}, in, out);
 }
 
-dt_status *dt_pipe_auto_shard(dt_pipe **out, dt_pipe *in, const dt_share *share, dt_auto_shard_policy policy)
-{
-    if (policy == DT_AUTO_SHARD_HINT)
-        return rewrite(&(rewriter){share, follow_hint}, in, out);
-    if (policy == DT_AUTO_SHARD_FILE && share->workers > 1)
-        return share_by_files(out, in, share);
+dt_status *dt_pipe_auto_shard(dt_pipe **out, dt_pipe *in, const dt_share *share,
+                              dt_auto_shard_policy policy) {
+    if (policy == DT_AUTO_SHARD_HINT) return rewrite(&(rewriter){share, follow_hint}, in, out);
+    if (policy == DT_AUTO_SHARD_FILE && share->workers > 1) return share_by_files(out, in, share);
     if (policy == DT_AUTO_SHARD_DATA && share->workers > 1)
         return dt_pipe_shard(out, in, share->workers, share->worker);
     *out = dt_pipe_ref(in);
     return NULL;
 }
 
-static dt_status *check_share(const dt_share *q)
-{
+static dt_status *check_share(const dt_share *q) {
     if (q->workers < 1 || q->workers > (1 << 16) || q->worker < 0 || q->worker >= q->workers)
-        return dt_fail(DT_E_SHARD, NULL, "invalid worker %lld of %lld: use 1 to %d workers, numbered from 0", (long long)q->worker,
-                       (long long)q->workers, 1 << 16);
+        return dt_fail(DT_E_SHARD, NULL,
+                       "invalid worker %lld of %lld: use 1 to %d workers, numbered from 0",
+                       (long long)q->worker, (long long)q->workers, 1 << 16);
     if (q->replicas < 1 || q->replicas * q->workers > (1 << 16))
-        return dt_fail(DT_E_SHARD, NULL, "%lld replicas on each of %lld workers: the total must be from 1 to %d", (long long)q->replicas,
-                       (long long)q->workers, 1 << 16);
+        return dt_fail(DT_E_SHARD, NULL,
+                       "%lld replicas on each of %lld workers: the total must be from 1 to %d",
+                       (long long)q->replicas, (long long)q->workers, 1 << 16);
     if ((int)q->policy < DT_AUTO_SHARD_AUTO || q->policy > DT_AUTO_SHARD_HINT)
         return dt_fail(DT_E_SHARD, NULL, "unknown auto-shard policy %d", (int)q->policy);
     return NULL;
 }
 
 /* What the public header's form says, checked. */
-static dt_status *read_share(const dt_input_share *share, dt_share *out)
-{
-    if (!share)
-        return dt_fail(DT_E_SHARD, NULL, "no worker given: the share must not be NULL");
-    *out = (dt_share){share->workers, share->replicas, share->worker, share->options.auto_shard_policy, share->options.rebatch,
-                      share->options.no_fallback};
+static dt_status *read_share(const dt_input_share *share, dt_share *out) {
+    if (!share) return dt_fail(DT_E_SHARD, NULL, "no worker given: the share must not be NULL");
+    *out = (dt_share){share->workers,         share->replicas,
+                      share->worker,          share->options.auto_shard_policy,
+                      share->options.rebatch, share->options.no_fallback};
     return check_share(out);
 }
 
 /* The share itself is not cut for replicas, whatever it says of them. */
-dt_status *dt_dataset_auto_shard(dt_dataset **out, const dt_dataset *in, const dt_input_share *share)
-{
+dt_status *dt_dataset_auto_shard(dt_dataset **out, const dt_dataset *in,
+                                 const dt_input_share *share) {
     DT_LIVE(in);
     dt_input_share one = share ? *share : (dt_input_share){0};
     int64_t files;
@@ -160,8 +148,8 @@ dt_status *dt_dataset_auto_shard(dt_dataset **out, const dt_dataset *in, const d
     return dt_dataset_adopt(out, p);
 }
 
-dt_status *dt_dataset_for_worker(dt_dataset **out, const dt_dataset *in, const dt_input_share *share)
-{
+dt_status *dt_dataset_for_worker(dt_dataset **out, const dt_dataset *in,
+                                 const dt_input_share *share) {
     DT_LIVE(in);
     dt_share q;
     dt_pipe *p;

@@ -9,33 +9,26 @@ struct batch {
     bool drop;
 };
 
-static int64_t batch_size(const dt_pipe *p)
-{
-    return ((const struct batch *)p->args)->size;
-}
+static int64_t batch_size(const dt_pipe *p) { return ((const struct batch *)p->args)->size; }
 
-static int64_t count(const dt_pipe *p)
-{
+static int64_t count(const dt_pipe *p) {
     const struct batch *b = p->args;
     int64_t n = dt_count_of_input(p);
     return n < 0 ? n : n / b->size + (n % b->size != 0 && !b->drop);
 }
 
-static dt_status *collect(dt_cursor *c, dt_items *items)
-{
+static dt_status *collect(dt_cursor *c, dt_items *items) {
     const struct batch *b = c->pipe->args;
     while (items->n < b->size) {
         dt_item item;
         DT_TRY(dt_cursor_next(c->in[0], &item));
-        if (item.n == 0)
-            return NULL;
+        if (item.n == 0) return NULL;
         dt_items_push(items, &item);
     }
     return NULL;
 }
 
-static dt_status *next_batch(dt_cursor *c, bool padded, dt_item *out)
-{
+static dt_status *next_batch(dt_cursor *c, bool padded, dt_item *out) {
     const struct batch *b = c->pipe->args;
     dt_items items = {0};
     dt_status *s = collect(c, &items);
@@ -45,41 +38,44 @@ static dt_status *next_batch(dt_cursor *c, bool padded, dt_item *out)
     return s;
 }
 
-static dt_status *next(dt_cursor *c, dt_item *out)
-{
-    return next_batch(c, false, out);
-}
+static dt_status *next(dt_cursor *c, dt_item *out) { return next_batch(c, false, out); }
 
-static dt_status *next_padded(dt_cursor *c, dt_item *out)
-{
-    return next_batch(c, true, out);
-}
+static dt_status *next_padded(dt_cursor *c, dt_item *out) { return next_batch(c, true, out); }
 
 const dt_transform dt_transform_batch = {
-    .name = "batch", .args_size = sizeof(struct batch), .batch_size = batch_size, .count = count, .next = next,
+    .name = "batch",
+    .args_size = sizeof(struct batch),
+    .batch_size = batch_size,
+    .count = count,
+    .next = next,
 };
 const dt_transform dt_transform_padded_batch = {
-    .name = "padded_batch", .args_size = sizeof(struct batch), .batch_size = batch_size, .count = count, .next = next_padded,
+    .name = "padded_batch",
+    .args_size = sizeof(struct batch),
+    .batch_size = batch_size,
+    .count = count,
+    .next = next_padded,
 };
 
-static dt_status *build(dt_dataset **out, const dt_dataset *in, const struct batch *b, const dt_transform *row)
-{
+static dt_status *build(dt_dataset **out, const dt_dataset *in, const struct batch *b,
+                        const dt_transform *row) {
     dt_item_spec spec;
     DT_TRY(dt_pipeline_input(in, row->name));
     if (b->size < 1 || b->size > LARGEST)
-        return dt_fail(DT_E_BATCH_SIZE, NULL, "%s: the batch size must be from 1 to %d, got %lld", row->name, LARGEST, (long long)b->size);
+        return dt_fail(DT_E_BATCH_SIZE, NULL, "%s: the batch size must be from 1 to %d, got %lld",
+                       row->name, LARGEST, (long long)b->size);
     DT_TRY(dt_spec_batched(&in->pipe->spec, b->drop ? b->size : DT_UNKNOWN_DIM, &spec));
     return dt_dataset_build(out, &(dt_pipe_parts){row, &in->pipe, 1, b, spec});
 }
 
-dt_status *dt_dataset_batch(dt_dataset **out, const dt_dataset *in, int64_t size, bool drop_remainder)
-{
+dt_status *dt_dataset_batch(dt_dataset **out, const dt_dataset *in, int64_t size,
+                            bool drop_remainder) {
     DT_LIVE(in);
     return build(out, in, &(struct batch){size, drop_remainder}, &dt_transform_batch);
 }
 
-dt_status *dt_dataset_padded_batch(dt_dataset **out, const dt_dataset *in, int64_t size, bool drop_remainder)
-{
+dt_status *dt_dataset_padded_batch(dt_dataset **out, const dt_dataset *in, int64_t size,
+                                   bool drop_remainder) {
     DT_LIVE(in);
     return build(out, in, &(struct batch){size, drop_remainder}, &dt_transform_padded_batch);
 }

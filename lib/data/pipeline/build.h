@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Making data sets of pipelines. A public function checks its arguments, then hands the parts of the new description on:
+ * Making data sets of pipelines. A public function checks its arguments, then hands the parts of
+ * the new description on:
  *
  *     DT_TRY(dt_pipeline_input(in, "batch"));
  *     ...
- *     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_batch, &in->pipe, 1, &args, spec});
+ *     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_batch, &in->pipe, 1, &args,
+ *     spec});
  */
 #ifndef DT_DATA_PIPELINE_BUILD_H
 #define DT_DATA_PIPELINE_BUILD_H
@@ -12,7 +14,8 @@
 #include "data/dataset.h"
 #include "data/pipeline/pipe.h"
 
-/* An error kept from before, no data set, or a data set of a job file, which is no pipeline. `what`: "batch". */
+/* An error kept from before, no data set, or a data set of a job file, which is no pipeline.
+ * `what`: "batch". */
 dt_status *dt_pipeline_input(const dt_dataset *in, const char *what) DT_MUST_USE;
 dt_status *dt_dataset_build(dt_dataset **out, const dt_pipe_parts *parts) DT_MUST_USE;
 /* The handle of a description, which it takes. */
@@ -20,7 +23,8 @@ dt_status *dt_dataset_adopt(dt_dataset **out, dt_pipe *p) DT_MUST_USE;
 
 /* Transformations that distribution puts in. Inputs are counted. */
 dt_status *dt_pipe_shard(dt_pipe **out, dt_pipe *in, int64_t shards, int64_t index) DT_MUST_USE;
-dt_status *dt_pipe_rebatch(dt_pipe **out, dt_pipe *in, const int64_t *sizes, int n, bool drop_remainder) DT_MUST_USE;
+dt_status *dt_pipe_rebatch(dt_pipe **out, dt_pipe *in, const int64_t *sizes, int n,
+                           bool drop_remainder) DT_MUST_USE;
 dt_status *dt_pipe_rebatch_even(dt_pipe **out, dt_pipe *in, int64_t n) DT_MUST_USE;
 /* shard(DT_SHARD_HINT, ...) stands here. */
 bool dt_pipe_is_hint(const dt_pipe *p);
@@ -43,10 +47,12 @@ typedef struct dt_item_function {
 } dt_item_function;
 
 /* Takes the spec and user; inputs are counted. */
-dt_status *dt_dataset_build_filter(dt_dataset **out, const dt_dataset *in, const dt_item_function *f) DT_MUST_USE;
-dt_status *dt_dataset_build_map(dt_dataset **out, const dt_dataset *in, const dt_item_function *f, dt_item_spec spec) DT_MUST_USE;
-dt_status *dt_dataset_build_interleave(dt_dataset **out, const dt_dataset *in, const dt_expander *x, bool files,
-                                       dt_item_spec spec) DT_MUST_USE;
+dt_status *dt_dataset_build_filter(dt_dataset **out, const dt_dataset *in,
+                                   const dt_item_function *f) DT_MUST_USE;
+dt_status *dt_dataset_build_map(dt_dataset **out, const dt_dataset *in, const dt_item_function *f,
+                                dt_item_spec spec) DT_MUST_USE;
+dt_status *dt_dataset_build_interleave(dt_dataset **out, const dt_dataset *in, const dt_expander *x,
+                                       bool files, dt_item_spec spec) DT_MUST_USE;
 /* `files`: the pipelines are files that the items name. */
 /* The components of one item (tensors) or of all rows (slices). Takes item and spec. */
 dt_status *dt_dataset_build_tensors(dt_dataset **out, dt_item *item, dt_item_spec spec) DT_MUST_USE;

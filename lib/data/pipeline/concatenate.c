@@ -2,39 +2,37 @@
 /* concatenate(a, b): all of a, then all of b. */
 #include "data/pipeline/build.h"
 
-static int64_t count(const dt_pipe *p)
-{
+static int64_t count(const dt_pipe *p) {
     int64_t a = dt_pipe_count(p->in[0]), b = dt_pipe_count(p->in[1]), all;
-    if (a == DT_ENDLESS || b == DT_ENDLESS)
-        return DT_ENDLESS;
+    if (a == DT_ENDLESS || b == DT_ENDLESS) return DT_ENDLESS;
     return a >= 0 && b >= 0 && dt_add_fits(a, b, &all) ? all : DT_UNCOUNTED;
 }
 
-static int64_t batch_size(const dt_pipe *p)
-{
+static int64_t batch_size(const dt_pipe *p) {
     int64_t a = dt_pipe_search_batch(p->in[0]), b = dt_pipe_search_batch(p->in[1]);
     return a == b ? a : DT_UNKNOWN_DIM;
 }
 
 /* The second one is opened when its turn comes. */
-static dt_status *next(dt_cursor *c, dt_item *out)
-{
+static dt_status *next(dt_cursor *c, dt_item *out) {
     for (int i = 0; i < 2; i++) {
-        if (!c->in[i])
-            DT_TRY(dt_cursor_open(&c->in[i], c->pipe->in[i], c->epoch));
+        if (!c->in[i]) DT_TRY(dt_cursor_open(&c->in[i], c->pipe->in[i], c->epoch));
         DT_TRY(dt_cursor_next(c->in[i], out));
-        if (out->n > 0)
-            return NULL;
+        if (out->n > 0) return NULL;
     }
     return NULL;
 }
 
 const dt_transform dt_transform_concatenate = {
-    .name = "concatenate", .opens_inputs = true, .batch_size = batch_size, .count = count, .next = next,
+    .name = "concatenate",
+    .opens_inputs = true,
+    .batch_size = batch_size,
+    .count = count,
+    .next = next,
 };
 
-dt_status *dt_dataset_concatenate(dt_dataset **out, const dt_dataset *first, const dt_dataset *second)
-{
+dt_status *dt_dataset_concatenate(dt_dataset **out, const dt_dataset *first,
+                                  const dt_dataset *second) {
     DT_LIVE(first);
     DT_LIVE(second);
     dt_item_spec spec;

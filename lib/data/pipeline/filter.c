@@ -1,59 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* filter(predicate) and map(function): a C function of the caller's looks at each element, or makes another of it. */
+/* filter(predicate) and map(function): a C function of the caller's looks at each element, or makes
+ * another of it. */
 #include "data/pipeline/build.h"
 
-static void release(void *args)
-{
+static void release(void *args) {
     const dt_item_function *f = args;
-    if (f->release)
-        f->release(f->user);
+    if (f->release) f->release(f->user);
 }
 
-static dt_status *filter(dt_cursor *c, dt_item *out)
-{
+static dt_status *filter(dt_cursor *c, dt_item *out) {
     const dt_item_function *f = c->pipe->args;
     for (;; dt_item_release(out)) {
         bool keep = false;
         DT_TRY(dt_cursor_next(c->in[0], out));
-        if (out->n == 0)
-            return NULL;
+        if (out->n == 0) return NULL;
         DT_TRY(f->filter(out, f->user, &keep));
-        if (keep)
-            return NULL;
+        if (keep) return NULL;
     }
 }
 
-static dt_status *map(dt_cursor *c, dt_item *out)
-{
+static dt_status *map(dt_cursor *c, dt_item *out) {
     const dt_item_function *f = c->pipe->args;
     dt_item in;
     DT_TRY(dt_cursor_next(c->in[0], &in));
-    if (in.n == 0)
-        return NULL;
+    if (in.n == 0) return NULL;
     dt_status *s = f->map(&in, f->user, out);
     dt_item_release(&in);
     return s ? s : dt_spec_check(&c->pipe->spec, out, "map");
 }
 
-static int64_t count_filtered(const dt_pipe *p)
-{
+static int64_t count_filtered(const dt_pipe *p) {
     return dt_count_of_input(p) == 0 ? 0 : DT_UNCOUNTED;
 }
 
 const dt_transform dt_transform_filter = {
-    .name = "filter", .args_size = sizeof(dt_item_function), .batch_size = dt_batch_of_input, .count = count_filtered, .next = filter,
+    .name = "filter",
+    .args_size = sizeof(dt_item_function),
+    .batch_size = dt_batch_of_input,
+    .count = count_filtered,
+    .next = filter,
     .release = release,
 };
 const dt_transform dt_transform_map = {
-    .name = "map", .args_size = sizeof(dt_item_function), .count = dt_count_of_input, .next = map, .release = release,
+    .name = "map",
+    .args_size = sizeof(dt_item_function),
+    .count = dt_count_of_input,
+    .next = map,
+    .release = release,
 };
 
-dt_status *dt_dataset_build_filter(dt_dataset **out, const dt_dataset *in, const dt_item_function *f)
-{
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_filter, &in->pipe, 1, f, dt_spec_copy(&in->pipe->spec)});
+dt_status *dt_dataset_build_filter(dt_dataset **out, const dt_dataset *in,
+                                   const dt_item_function *f) {
+    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_filter, &in->pipe, 1, f,
+                                                  dt_spec_copy(&in->pipe->spec)});
 }
 
-dt_status *dt_dataset_build_map(dt_dataset **out, const dt_dataset *in, const dt_item_function *f, dt_item_spec spec)
-{
+dt_status *dt_dataset_build_map(dt_dataset **out, const dt_dataset *in, const dt_item_function *f,
+                                dt_item_spec spec) {
     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_map, &in->pipe, 1, f, spec});
 }

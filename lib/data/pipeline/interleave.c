@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interleave: each element becomes a pipeline of its own, of which cycle_length are open at a time; block_length elements are
- * taken of each in turn. One that ends leaves its place to the next element when its turn comes again. flat_map is a cycle of 1.
+ * interleave: each element becomes a pipeline of its own, of which cycle_length are open at a time;
+ * block_length elements are taken of each in turn. One that ends leaves its place to the next
+ * element when its turn comes again. flat_map is a cycle of 1.
  */
 #include "data/pipeline/build.h"
 
@@ -12,36 +13,30 @@ enum { LONGEST_CYCLE = 4096 };
 struct state {
     dt_cursor **open; /* (cycle_length) NULL: an empty place */
     int64_t n_open, turn, taken;
-    bool dry;         /* the input has ended */
+    bool dry; /* the input has ended */
 };
 
-static void release(void *args)
-{
+static void release(void *args) {
     const dt_expander *x = args;
-    if (x->release)
-        x->release(x->user);
+    if (x->release) x->release(x->user);
 }
 
-static dt_status *open(dt_cursor *c)
-{
+static dt_status *open(dt_cursor *c) {
     const dt_expander *x = c->pipe->args;
     ((struct state *)c->state)->open = dt_alloc((size_t)x->cycle_length * sizeof(dt_cursor *));
     return NULL;
 }
 
-static void advance(const dt_expander *x, struct state *s)
-{
+static void advance(const dt_expander *x, struct state *s) {
     s->turn = (s->turn + 1) % x->cycle_length;
     s->taken = 0;
 }
 
 /* Opens what the next element stands for, in the place at hand; without one the turn passes on. */
-static dt_status *fill(dt_cursor *c, const dt_expander *x, struct state *s)
-{
+static dt_status *fill(dt_cursor *c, const dt_expander *x, struct state *s) {
     dt_item item = {0};
     dt_pipe *inner = NULL;
-    if (!s->dry)
-        DT_TRY(dt_cursor_next(c->in[0], &item));
+    if (!s->dry) DT_TRY(dt_cursor_next(c->in[0], &item));
     s->dry |= item.n == 0;
     if (s->dry) {
         advance(x, s);
@@ -49,19 +44,16 @@ static dt_status *fill(dt_cursor *c, const dt_expander *x, struct state *s)
     }
     dt_status *bad = x->expand(&item, x->user, &inner);
     dt_item_release(&item);
-    if (!bad)
-        bad = dt_cursor_open(&s->open[s->turn], inner, c->epoch);
+    if (!bad) bad = dt_cursor_open(&s->open[s->turn], inner, c->epoch);
     dt_pipe_unref(inner);
     s->n_open += bad == NULL;
     return bad;
 }
 
-static dt_status *take(dt_cursor *c, const dt_expander *x, struct state *s, dt_item *out)
-{
+static dt_status *take(dt_cursor *c, const dt_expander *x, struct state *s, dt_item *out) {
     DT_TRY(dt_cursor_next(s->open[s->turn], out));
     if (out->n > 0) {
-        if (++s->taken == x->block_length)
-            advance(x, s);
+        if (++s->taken == x->block_length) advance(x, s);
         return dt_spec_check(&c->pipe->spec, out, "interleave");
     }
     dt_cursor_close(s->open[s->turn]);
@@ -71,8 +63,7 @@ static dt_status *take(dt_cursor *c, const dt_expander *x, struct state *s, dt_i
     return NULL;
 }
 
-static dt_status *next(dt_cursor *c, dt_item *out)
-{
+static dt_status *next(dt_cursor *c, dt_item *out) {
     const dt_expander *x = c->pipe->args;
     struct state *s = c->state;
     while (out->n == 0 && (!s->dry || s->n_open > 0))
@@ -80,43 +71,41 @@ static dt_status *next(dt_cursor *c, dt_item *out)
     return NULL;
 }
 
-static void close(dt_cursor *c)
-{
+static void close(dt_cursor *c) {
     const dt_expander *x = c->pipe->args;
     struct state *s = c->state;
-    for (int64_t i = 0; s->open && i < x->cycle_length; i++)
-        dt_cursor_close(s->open[i]);
+    for (int64_t i = 0; s->open && i < x->cycle_length; i++) dt_cursor_close(s->open[i]);
     free(s->open);
 }
 
-static int64_t count(const dt_pipe *p)
-{
+static int64_t count(const dt_pipe *p) {
     int64_t n = dt_count_of_input(p);
     return n == 0 || n == DT_ENDLESS ? n : DT_UNCOUNTED;
 }
 
-#define INTERLEAVES \
-    .args_size = sizeof(dt_expander), .state_size = sizeof(struct state), .count = count, .open = open, .next = next, .close = close, \
-    .release = release
+#define INTERLEAVES                                                                                \
+    .args_size = sizeof(dt_expander), .state_size = sizeof(struct state), .count = count,          \
+    .open = open, .next = next, .close = close, .release = release
 const dt_transform dt_transform_interleave = {.name = "interleave", INTERLEAVES};
-const dt_transform dt_transform_read_files = {.name = "read_files", .reads_files = true, INTERLEAVES};
+const dt_transform dt_transform_read_files = {
+    .name = "read_files", .reads_files = true, INTERLEAVES};
 
-static dt_status *check(const dt_expander *x)
-{
+static dt_status *check(const dt_expander *x) {
     if (x->cycle_length < 1 || x->cycle_length > LONGEST_CYCLE)
-        return dt_fail(DT_E_PIPELINE, NULL, "interleave: cycle_length must be from 1 to %d, got %lld", LONGEST_CYCLE,
+        return dt_fail(DT_E_PIPELINE, NULL,
+                       "interleave: cycle_length must be from 1 to %d, got %lld", LONGEST_CYCLE,
                        (long long)x->cycle_length);
     if (x->block_length < 1)
-        return dt_fail(DT_E_PIPELINE, NULL, "interleave: block_length must be at least 1, got %lld", (long long)x->block_length);
+        return dt_fail(DT_E_PIPELINE, NULL, "interleave: block_length must be at least 1, got %lld",
+                       (long long)x->block_length);
     return NULL;
 }
 
-dt_status *dt_dataset_build_interleave(dt_dataset **out, const dt_dataset *in, const dt_expander *x, bool files, dt_item_spec spec)
-{
+dt_status *dt_dataset_build_interleave(dt_dataset **out, const dt_dataset *in, const dt_expander *x,
+                                       bool files, dt_item_spec spec) {
     const dt_transform *row = files ? &dt_transform_read_files : &dt_transform_interleave;
     dt_status *s = check(x);
-    if (!s)
-        return dt_dataset_build(out, &(dt_pipe_parts){row, &in->pipe, 1, x, spec});
+    if (!s) return dt_dataset_build(out, &(dt_pipe_parts){row, &in->pipe, 1, x, spec});
     release((void *)x);
     dt_spec_release(&spec);
     return s;

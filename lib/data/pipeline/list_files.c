@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list_files(patterns): the names of files, sorted within each pattern, each a vector of bytes. Looked up at once, so that a missing file is told at once. */
+/* list_files(patterns): the names of files, sorted within each pattern, each a vector of bytes.
+ * Looked up at once, so that a missing file is told at once. */
 #include <string.h>
 
 #include "data/pipeline/build.h"
@@ -9,34 +10,29 @@ struct names {
     dt_paths paths;
 };
 
-static void release(void *args)
-{
-    dt_paths_release(&((struct names *)args)->paths);
-}
+static void release(void *args) { dt_paths_release(&((struct names *)args)->paths); }
 
-static int64_t count(const dt_pipe *p)
-{
-    return ((const struct names *)p->args)->paths.n;
-}
+static int64_t count(const dt_pipe *p) { return ((const struct names *)p->args)->paths.n; }
 
-static dt_status *next(dt_cursor *c, dt_item *out)
-{
+static dt_status *next(dt_cursor *c, dt_item *out) {
     const dt_paths *paths = &((const struct names *)c->pipe->args)->paths;
     int64_t *done = c->state;
-    if (*done == paths->n)
-        return NULL;
+    if (*done == paths->n) return NULL;
     const char *path = paths->v[(*done)++];
     *out = dt_item_make(1);
     return dt_array_bytes(&out->array[0], path, (int64_t)strlen(path));
 }
 
 const dt_transform dt_transform_list_files = {
-    .name = "list_files", .args_size = sizeof(struct names), .state_size = sizeof(int64_t), .count = count, .next = next,
+    .name = "list_files",
+    .args_size = sizeof(struct names),
+    .state_size = sizeof(int64_t),
+    .count = count,
+    .next = next,
     .release = release,
 };
 
-dt_status *dt_dataset_list_files(dt_dataset **out, const char *const *patterns, int n)
-{
+dt_status *dt_dataset_list_files(dt_dataset **out, const char *const *patterns, int n) {
     const dt_type bytes = dt_type_of(DT_UINT8, 1, (const int64_t[]){DT_UNKNOWN_DIM});
     struct names args = {0};
     dt_status *s = dt_status_kept();
@@ -46,7 +42,8 @@ dt_status *dt_dataset_list_files(dt_dataset **out, const char *const *patterns, 
         s = patterns[i] ? dt_paths_match(&args.paths, NULL, patterns[i])
                         : dt_fail(DT_E_PIPELINE, NULL, "list_files: name %d is NULL", i);
     if (!s)
-        return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_list_files, NULL, 0, &args, dt_spec_single(DT_ONLY_COMPONENT, &bytes)});
+        return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_list_files, NULL, 0, &args,
+                                                      dt_spec_single(DT_ONLY_COMPONENT, &bytes)});
     dt_paths_release(&args.paths);
     return s;
 }

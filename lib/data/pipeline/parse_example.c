@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parse_example(features): each element, a serialized tf.Example, becomes the named features' values. A map that knows its own spec. */
+/* parse_example(features): each element, a serialized tf.Example, becomes the named features'
+ * values. A map that knows its own spec. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,78 +8,82 @@
 #include "data/pipeline/build.h"
 
 /* A feature of one unknown dimension has as many values as come. */
-static dt_status *type_of(const dt_parsed_example *x, const dt_component *c, dt_type *out)
-{
+static dt_status *type_of(const dt_parsed_example *x, const dt_component *c, dt_type *out) {
     *out = c->type;
-    if (!dt_type_has_batch(out))
-        return NULL;
+    if (!dt_type_has_batch(out)) return NULL;
     return dt_feature_values(x, c->name, out->dtype, &out->dim[0]);
 }
 
-static dt_status *read_component(const dt_parsed_example *x, const dt_component *c, dt_array **out)
-{
+static dt_status *read_component(const dt_parsed_example *x, const dt_component *c,
+                                 dt_array **out) {
     dt_type type;
     DT_TRY(type_of(x, c, &type));
     DT_TRY(dt_array_new(out, &type));
     return dt_feature_read(x, c->name, &type, (*out)->data);
 }
 
-static dt_status *parse(const dt_item *item, void *user, dt_item *out)
-{
+static dt_status *parse(const dt_item *item, void *user, dt_item *out) {
     const dt_item_spec *spec = user;
     const dt_array *record = item->array[0];
     dt_parsed_example x = {0};
     const char *why;
     dt_status *s = NULL;
     if (!dt_parsed_example_read(&x, record->data, (size_t)record->type.dim[0], &why))
-        s = dt_fail(DT_E_EXAMPLE, NULL, "an element is not a tf.Example%s%s%s", *why ? " (" : "", why, *why ? ")" : "");
-    if (!s)
-        *out = dt_item_make(spec->n);
-    for (int i = 0; i < spec->n && !s; i++)
-        s = read_component(&x, &spec->c[i], &out->array[i]);
-    if (s)
-        dt_item_release(out);
+        s = dt_fail(DT_E_EXAMPLE, NULL, "an element is not a tf.Example%s%s%s", *why ? " (" : "",
+                    why, *why ? ")" : "");
+    if (!s) *out = dt_item_make(spec->n);
+    for (int i = 0; i < spec->n && !s; i++) s = read_component(&x, &spec->c[i], &out->array[i]);
+    if (s) dt_item_release(out);
     dt_parsed_example_release(&x);
     return s;
 }
 
-static void release(void *user)
-{
+static void release(void *user) {
     dt_spec_release(user);
     free(user);
 }
 
-static dt_status *check(const dt_spec *f)
-{
+static dt_status *check(const dt_spec *f) {
     bool unknown = false;
-    if (!f->name || (int)f->dtype < DT_BOOL || f->dtype > DT_FLOAT64 || f->rank < 0 || f->rank > DT_MAX_RANK)
-        return dt_fail(DT_E_PIPELINE, NULL, "parse_example: a feature needs a name, a dtype and 0 to %d dimensions", DT_MAX_RANK);
+    if (!f->name || (int)f->dtype < DT_BOOL || f->dtype > DT_FLOAT64 || f->rank < 0 ||
+        f->rank > DT_MAX_RANK)
+        return dt_fail(DT_E_PIPELINE, NULL,
+                       "parse_example: a feature needs a name, a dtype and 0 to %d dimensions",
+                       DT_MAX_RANK);
     for (int i = 0; i < f->rank; i++) {
         unknown |= f->shape[i] < 0;
         if (f->shape[i] < DT_UNKNOWN_DIM || f->shape[i] > INT32_MAX)
-            return dt_fail(DT_E_PIPELINE, NULL, "parse_example: dimension %d of '%s' is %lld", i, f->name, (long long)f->shape[i]);
+            return dt_fail(DT_E_PIPELINE, NULL, "parse_example: dimension %d of '%s' is %lld", i,
+                           f->name, (long long)f->shape[i]);
     }
     if (unknown && f->rank != 1)
-        return dt_fail(DT_E_PIPELINE, NULL, "parse_example: '%s' has an unknown dimension and others; only a vector may have any length", f->name);
+        return dt_fail(DT_E_PIPELINE, NULL,
+                       "parse_example: '%s' has an unknown dimension and others; only a vector may "
+                       "have any length",
+                       f->name);
     return NULL;
 }
 
-dt_status *dt_dataset_parse_example(dt_dataset **out, const dt_dataset *in, const dt_spec *features, int n)
-{
+dt_status *dt_dataset_parse_example(dt_dataset **out, const dt_dataset *in, const dt_spec *features,
+                                    int n) {
     DT_LIVE(in);
     DT_TRY(dt_pipeline_input(in, "parse_example"));
     const dt_item_spec *from = &in->pipe->spec;
     if (from->n != 1 || from->c[0].type.dtype != DT_UINT8 || from->c[0].type.rank != 1)
-        return dt_fail(DT_E_PIPELINE, NULL, "parse_example: elements must be records, vectors of uint8 as dt_dataset_tfrecord gives them");
-    if (!features)
-        return dt_fail(DT_E_PIPELINE, NULL, "parse_example: no features given");
+        return dt_fail(DT_E_PIPELINE, NULL,
+                       "parse_example: elements must be records, vectors of uint8 as "
+                       "dt_dataset_tfrecord gives them");
+    if (!features) return dt_fail(DT_E_PIPELINE, NULL, "parse_example: no features given");
     if (n < 1 || n > 4096)
         return dt_fail(DT_E_PIPELINE, NULL, "parse_example: 1 to 4096 features, got %d", n);
-    for (int i = 0; i < n; i++)
-        DT_TRY(check(&features[i]));
+    for (int i = 0; i < n; i++) DT_TRY(check(&features[i]));
     dt_item_spec *spec = dt_alloc(sizeof *spec);
     *spec = dt_spec_make(n);
     for (int i = 0; i < n; i++)
-        spec->c[i] = (dt_component){dt_strdup(features[i].name), dt_type_of(features[i].dtype, features[i].rank, features[i].shape)};
-    return dt_dataset_build_map(out, in, &(dt_item_function){.map = parse, .user = spec, .release = release}, dt_spec_copy(spec));
+        spec->c[i] =
+            (dt_component){dt_strdup(features[i].name),
+                           dt_type_of(features[i].dtype, features[i].rank, features[i].shape)};
+    return dt_dataset_build_map(out, in,
+                                &(dt_item_function){.map = parse, .user = spec, .release = release},
+                                dt_spec_copy(spec));
 }

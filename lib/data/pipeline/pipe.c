@@ -5,140 +5,130 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cursor pulls from its inputs by a call within a call; whoever walks a description sees a shared input once for each use. */
+/* A cursor pulls from its inputs by a call within a call; whoever walks a description sees a shared
+ * input once for each use. */
 enum { DEEPEST = 1000, LARGEST = 100000 };
 
 /* ---- descriptions ---- */
 
-static void release_parts(const dt_pipe_parts *parts)
-{
+static void release_parts(const dt_pipe_parts *parts) {
     dt_item_spec spec = parts->spec;
-    if (parts->row->release)
-        parts->row->release((void *)parts->args);
+    if (parts->row->release) parts->row->release((void *)parts->args);
     dt_spec_release(&spec);
 }
 
-static int depth_of(const dt_pipe_parts *parts)
-{
+static int depth_of(const dt_pipe_parts *parts) {
     int depth = 0;
     for (int i = 0; i < parts->n_in; i++)
-        if (parts->in[i]->depth > depth)
-            depth = parts->in[i]->depth;
+        if (parts->in[i]->depth > depth) depth = parts->in[i]->depth;
     return depth + 1;
 }
 
-static dt_pipe **take_inputs(dt_pipe *const *in, int n)
-{
+static dt_pipe **take_inputs(dt_pipe *const *in, int n) {
     dt_pipe **out = dt_alloc((size_t)n * sizeof *out);
-    for (int i = 0; i < n; i++)
-        out[i] = dt_pipe_ref(in[i]);
+    for (int i = 0; i < n; i++) out[i] = dt_pipe_ref(in[i]);
     return out;
 }
 
-static int64_t size_of(const dt_pipe_parts *parts)
-{
+static int64_t size_of(const dt_pipe_parts *parts) {
     int64_t size = 1;
-    for (int i = 0; i < parts->n_in; i++)
-        size += parts->in[i]->size;
+    for (int i = 0; i < parts->n_in; i++) size += parts->in[i]->size;
     return size;
 }
 
-dt_status *dt_pipe_create(dt_pipe **out, const dt_pipe_parts *parts)
-{
+dt_status *dt_pipe_create(dt_pipe **out, const dt_pipe_parts *parts) {
     int depth = depth_of(parts);
     int64_t size = size_of(parts);
     if (depth > DEEPEST || size > LARGEST) {
         release_parts(parts);
-        return dt_fail(DT_E_PIPELINE, NULL, "the pipeline is too large: at most %d transformations, nested at most %d deep", LARGEST, DEEPEST);
+        return dt_fail(
+            DT_E_PIPELINE, NULL,
+            "the pipeline is too large: at most %d transformations, nested at most %d deep",
+            LARGEST, DEEPEST);
     }
     dt_pipe *p = dt_alloc(sizeof *p);
-    *p = (dt_pipe){.refs = 1, .row = parts->row, .n_in = parts->n_in, .depth = depth, .size = size, .in = take_inputs(parts->in, parts->n_in),
-                   .spec = parts->spec, .owner = p, .args = dt_alloc(parts->row->args_size)};
-    if (parts->row->args_size)
-        memcpy(p->args, parts->args, parts->row->args_size);
+    *p = (dt_pipe){.refs = 1,
+                   .row = parts->row,
+                   .n_in = parts->n_in,
+                   .depth = depth,
+                   .size = size,
+                   .in = take_inputs(parts->in, parts->n_in),
+                   .spec = parts->spec,
+                   .owner = p,
+                   .args = dt_alloc(parts->row->args_size)};
+    if (parts->row->args_size) memcpy(p->args, parts->args, parts->row->args_size);
     *out = p;
     return NULL;
 }
 
-dt_pipe *dt_pipe_rewrite(const dt_pipe *p, dt_pipe *const *in)
-{
+dt_pipe *dt_pipe_rewrite(const dt_pipe *p, dt_pipe *const *in) {
     dt_pipe *q = dt_alloc(sizeof *q);
-    *q = (dt_pipe){.refs = 1, .row = p->row, .n_in = p->n_in, .depth = p->depth, .size = p->size, .in = take_inputs(in, p->n_in),
-                   .spec = dt_spec_copy(&p->spec), .owner = dt_pipe_ref(p->owner), .args = p->args};
+    *q = (dt_pipe){.refs = 1,
+                   .row = p->row,
+                   .n_in = p->n_in,
+                   .depth = p->depth,
+                   .size = p->size,
+                   .in = take_inputs(in, p->n_in),
+                   .spec = dt_spec_copy(&p->spec),
+                   .owner = dt_pipe_ref(p->owner),
+                   .args = p->args};
     return q;
 }
 
-dt_pipe *dt_pipe_ref(const dt_pipe *p)
-{
+dt_pipe *dt_pipe_ref(const dt_pipe *p) {
     dt_pipe *q = (dt_pipe *)p; /* counting is no change that anyone sees */
     q->refs++;
     return q;
 }
 
-void dt_pipe_unref(dt_pipe *p)
-{
-    if (!p || --p->refs > 0)
-        return;
-    for (int i = 0; i < p->n_in; i++)
-        dt_pipe_unref(p->in[i]);
+void dt_pipe_unref(dt_pipe *p) {
+    if (!p || --p->refs > 0) return;
+    for (int i = 0; i < p->n_in; i++) dt_pipe_unref(p->in[i]);
     free(p->in);
     dt_spec_release(&p->spec);
     if (p->owner != p) {
         dt_pipe_unref((dt_pipe *)p->owner);
     } else {
-        if (p->row->release)
-            p->row->release(p->args);
+        if (p->row->release) p->row->release(p->args);
         free(p->args);
     }
     free(p);
 }
 
-int64_t dt_pipe_count(const dt_pipe *p)
-{
-    return p->row->count ? p->row->count(p) : DT_UNCOUNTED;
-}
+int64_t dt_pipe_count(const dt_pipe *p) { return p->row->count ? p->row->count(p) : DT_UNCOUNTED; }
 
-int64_t dt_count_of_input(const dt_pipe *p)
-{
-    return dt_pipe_count(p->in[0]);
-}
+int64_t dt_count_of_input(const dt_pipe *p) { return dt_pipe_count(p->in[0]); }
 
 /* ---- the static batch size ---- */
 
-int64_t dt_pipe_search_batch(const dt_pipe *p)
-{
+int64_t dt_pipe_search_batch(const dt_pipe *p) {
     return p->row->batch_size ? p->row->batch_size(p) : DT_UNKNOWN_DIM;
 }
 
-int64_t dt_batch_of_input(const dt_pipe *p)
-{
-    return dt_pipe_search_batch(p->in[0]);
-}
+int64_t dt_batch_of_input(const dt_pipe *p) { return dt_pipe_search_batch(p->in[0]); }
 
-/* The spec, where it tells. Components whose numbers are known and differ are no batch; else the nearest batch above says. */
-dt_status *dt_pipe_batch_size(const dt_pipe *p, int64_t *size)
-{
+/* The spec, where it tells. Components whose numbers are known and differ are no batch; else the
+ * nearest batch above says. */
+dt_status *dt_pipe_batch_size(const dt_pipe *p, int64_t *size) {
     bool known = true;
     DT_TRY(dt_spec_rows(&p->spec, size));
-    for (int i = 0; i < p->spec.n; i++)
-        known &= p->spec.c[i].type.dim[0] >= 0;
-    if (!known)
-        *size = dt_pipe_search_batch(p);
+    for (int i = 0; i < p->spec.n; i++) known &= p->spec.c[i].type.dim[0] >= 0;
+    if (!known) *size = dt_pipe_search_batch(p);
     return NULL;
 }
 
 /* ---- cursors ---- */
 
-dt_status *dt_cursor_open(dt_cursor **out, const dt_pipe *p, uint64_t epoch)
-{
+dt_status *dt_cursor_open(dt_cursor **out, const dt_pipe *p, uint64_t epoch) {
     dt_cursor *c = dt_alloc(sizeof *c);
-    *c = (dt_cursor){.pipe = dt_pipe_ref(p), .epoch = epoch, .in = dt_alloc((size_t)p->n_in * sizeof *c->in),
+    *c = (dt_cursor){.pipe = dt_pipe_ref(p),
+                     .epoch = epoch,
+                     .in = dt_alloc((size_t)p->n_in * sizeof *c->in),
                      .state = dt_alloc(p->row->state_size)};
     dt_status *s = NULL;
     for (int i = 0; i < p->n_in && !s && !p->row->opens_inputs; i++)
         s = dt_cursor_open(&c->in[i], p->in[i], epoch);
-    if (!s && p->row->open)
-        s = p->row->open(c);
+    if (!s && p->row->open) s = p->row->open(c);
     if (s) {
         dt_cursor_close(c);
         c = NULL;
@@ -147,26 +137,19 @@ dt_status *dt_cursor_open(dt_cursor **out, const dt_pipe *p, uint64_t epoch)
     return s;
 }
 
-dt_status *dt_cursor_next(dt_cursor *c, dt_item *out)
-{
+dt_status *dt_cursor_next(dt_cursor *c, dt_item *out) {
     *out = (dt_item){0};
-    if (c->ended)
-        return NULL;
+    if (c->ended) return NULL;
     dt_status *s = c->pipe->row->next(c, out);
-    if (s)
-        dt_item_release(out);
+    if (s) dt_item_release(out);
     c->ended = out->n == 0;
     return s;
 }
 
-void dt_cursor_close(dt_cursor *c)
-{
-    if (!c)
-        return;
-    if (c->pipe->row->close)
-        c->pipe->row->close(c);
-    for (int i = 0; i < c->pipe->n_in; i++)
-        dt_cursor_close(c->in[i]);
+void dt_cursor_close(dt_cursor *c) {
+    if (!c) return;
+    if (c->pipe->row->close) c->pipe->row->close(c);
+    for (int i = 0; i < c->pipe->n_in; i++) dt_cursor_close(c->in[i]);
     free(c->in);
     free(c->state);
     dt_pipe_unref((dt_pipe *)c->pipe);

@@ -2,16 +2,19 @@
 /*
  * Pipelines: data sets described by transformations, in tf.data's words.
  *
- *     range(7) -> batch(4) -> repeat(2)          a description: counted, never changed, shared by whoever builds on it
+ *     range(7) -> batch(4) -> repeat(2)          a description: counted, never changed, shared by
+ *     whoever builds on it
  *        |           |           |
  *     cursor  <-  cursor  <-  cursor             one iteration over it: pulls items from its inputs
  *
- * A transformation is one file with one row (dt_transform) in transforms.h. What the distribution of a pipeline needs to know of it
- * stands in its row and its spec: the static batch size, the number of items, where files are read. So sharding and rebatching are
- * themselves transformations, put into a rewritten description (autoshard.c, worker.c).
+ * A transformation is one file with one row (dt_transform) in transforms.h. What the distribution
+ * of a pipeline needs to know of it stands in its row and its spec: the static batch size, the
+ * number of items, where files are read. So sharding and rebatching are themselves transformations,
+ * put into a rewritten description (autoshard.c, worker.c).
  *
- * An item is a list of arrays, one per component; the spec names them and says what is known of their types. In the types of a spec a
- * dimension of -1 is unknown. Arrays are counted and not written to once they are part of an item.
+ * An item is a list of arrays, one per component; the spec names them and says what is known of
+ * their types. In the types of a spec a dimension of -1 is unknown. Arrays are counted and not
+ * written to once they are part of an item.
  */
 #ifndef DT_DATA_PIPELINE_PIPE_H
 #define DT_DATA_PIPELINE_PIPE_H
@@ -46,13 +49,15 @@ typedef struct dt_item {
 dt_item dt_item_make(int n); /* arrays are NULL */
 dt_item dt_item_ref(const dt_item *item);
 void dt_item_release(dt_item *item); /* empties it; arrays may be NULL */
-/* Rows of an item whose components all have rows: their number, or ELEMENT_SHAPE when components disagree or have none. */
+/* Rows of an item whose components all have rows: their number, or ELEMENT_SHAPE when components
+ * disagree or have none. */
 dt_status *dt_item_rows(const dt_item *item, int64_t *rows) DT_MUST_USE;
 /* Row `row` alone, without the dimension of rows. */
 dt_status *dt_item_row(const dt_item *item, int64_t row, dt_item *out) DT_MUST_USE;
 /* Rows [first, first + n). */
 dt_status *dt_item_slice(const dt_item *item, int64_t first, int64_t n, dt_item *out) DT_MUST_USE;
-/* Piece `piece` of n, each of ceil(rows / n) rows until they are used up, for each component by its own number of rows. */
+/* Piece `piece` of n, each of ceil(rows / n) rows until they are used up, for each component by its
+ * own number of rows. */
 dt_status *dt_item_piece(const dt_item *item, int64_t piece, int64_t n, dt_item *out) DT_MUST_USE;
 /* (shape) n times -> (n, shape); padded: to the largest, with zeros. */
 dt_status *dt_items_stack(const dt_item *items, int n, bool padded, dt_item *out) DT_MUST_USE;
@@ -85,16 +90,20 @@ dt_item_spec dt_spec_make(int n);
 dt_item_spec dt_spec_copy(const dt_item_spec *s);
 dt_item_spec dt_spec_single(const char *name, const dt_type *type);
 void dt_spec_release(dt_item_spec *s);
-/* Each component with a first dimension `rows` before its own, or without its first one. A rank that is too large is an error. */
+/* Each component with a first dimension `rows` before its own, or without its first one. A rank
+ * that is too large is an error. */
 dt_status *dt_spec_batched(const dt_item_spec *in, int64_t rows, dt_item_spec *out) DT_MUST_USE;
 dt_status *dt_spec_unbatched(const dt_item_spec *in, dt_item_spec *out) DT_MUST_USE;
 /* The same with `rows` as the first dimension of each. */
 dt_item_spec dt_spec_with_rows(const dt_item_spec *in, int64_t rows);
 /* The rows of each component divided by n; not known where they do not divide. */
 dt_status *dt_spec_divided(const dt_item_spec *in, int64_t n, dt_item_spec *out) DT_MUST_USE;
-/* Items of both: dimensions that differ are unknown; names, dtypes or ranks that differ are an error. */
-dt_status *dt_spec_common(const dt_item_spec *a, const dt_item_spec *b, dt_item_spec *out) DT_MUST_USE;
-/* The first dimension of all components when it is known and the same; else -1. NOT_BATCHED when one has none. */
+/* Items of both: dimensions that differ are unknown; names, dtypes or ranks that differ are an
+ * error. */
+dt_status *dt_spec_common(const dt_item_spec *a, const dt_item_spec *b,
+                          dt_item_spec *out) DT_MUST_USE;
+/* The first dimension of all components when it is known and the same; else -1. NOT_BATCHED when
+ * one has none. */
 dt_status *dt_spec_rows(const dt_item_spec *s, int64_t *rows) DT_MUST_USE;
 bool dt_spec_is_static(const dt_item_spec *s);
 /* An item of no rows: unknown dimensions are 0. */
@@ -112,16 +121,17 @@ typedef struct dt_cursor dt_cursor;
 typedef struct dt_transform {
     const char *name;
     size_t args_size, state_size;
-    bool opens_inputs;   /* by itself, later or more than once; else they are opened before `open` */
-    bool reads_files;    /* its items come out of the files that its input names */
+    /* by itself, later or more than once; else they are opened before `open` */
+    bool opens_inputs;
+    bool reads_files; /* its items come out of the files that its input names */
     /* The static batch size, or -1: asked where the spec does not tell. NULL: not known. */
     int64_t (*batch_size)(const dt_pipe *p);
     /* Items in all, or DT_ENDLESS, DT_UNCOUNTED. NULL: not known. */
     int64_t (*count)(const dt_pipe *p);
-    dt_status *(*open)(dt_cursor *c);              /* NULL: nothing to do; the state is zeroed */
+    dt_status *(*open)(dt_cursor *c);               /* NULL: nothing to do; the state is zeroed */
     dt_status *(*next)(dt_cursor *c, dt_item *out); /* out is empty; left so at the end */
-    void (*close)(dt_cursor *c);                   /* NULL: nothing to do */
-    void (*release)(void *args);                   /* NULL: nothing to do */
+    void (*close)(dt_cursor *c);                    /* NULL: nothing to do */
+    void (*release)(void *args);                    /* NULL: nothing to do */
 } dt_transform;
 
 #define DT_TRANSFORM(name) extern const dt_transform dt_transform_##name;
@@ -134,14 +144,16 @@ struct dt_pipe {
     _Atomic int refs;
     const dt_transform *row;
     int n_in, depth;
-    int64_t size;       /* of the tree of inputs */
-    dt_pipe **in;       /* [n_in], counted */
+    int64_t size; /* of the tree of inputs */
+    dt_pipe **in; /* [n_in], counted */
     dt_item_spec spec;
-    const dt_pipe *owner; /* of args: itself, or the description that this one was rewritten from (counted) */
-    void *args;         /* row->args_size bytes, not changed */
+    /* of args: itself, or the description that this one was rewritten from (counted) */
+    const dt_pipe *owner;
+    void *args; /* row->args_size bytes, not changed */
 };
 
-/* What a new description is made of: args (copied) and spec become its own, also in an error; inputs are counted. */
+/* What a new description is made of: args (copied) and spec become its own, also in an error;
+ * inputs are counted. */
 typedef struct dt_pipe_parts {
     const dt_transform *row;
     dt_pipe *const *in;
@@ -155,7 +167,8 @@ dt_pipe *dt_pipe_rewrite(const dt_pipe *p, dt_pipe *const *in);
 dt_pipe *dt_pipe_ref(const dt_pipe *p);
 void dt_pipe_unref(dt_pipe *p);
 int64_t dt_pipe_count(const dt_pipe *p);
-/* The number of rows of each item as far as it is known before reading, else -1; NOT_BATCHED when items have no rows. */
+/* The number of rows of each item as far as it is known before reading, else -1; NOT_BATCHED when
+ * items have no rows. */
 dt_status *dt_pipe_batch_size(const dt_pipe *p, int64_t *size) DT_MUST_USE;
 /* The same without looking at p's own spec. */
 int64_t dt_pipe_search_batch(const dt_pipe *p);

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prefetch(n): the elements as they are. Elements of a distributed data set are read ahead where that pays (jobs' feeds do, in a thread of
- * their own); a description keeps its place in the chain all the same.
+ * prefetch(n): the elements as they are. Elements of a distributed data set are read ahead where
+ * that pays (jobs' feeds do, in a thread of their own); a description keeps its place in the chain
+ * all the same.
  */
 #include "data/pipeline/build.h"
 
-static dt_status *next(dt_cursor *c, dt_item *out)
-{
-    return dt_cursor_next(c->in[0], out);
-}
+static dt_status *next(dt_cursor *c, dt_item *out) { return dt_cursor_next(c->in[0], out); }
 
 const dt_transform dt_transform_prefetch = {
-    .name = "prefetch", .batch_size = dt_batch_of_input, .count = dt_count_of_input, .next = next,
+    .name = "prefetch",
+    .batch_size = dt_batch_of_input,
+    .count = dt_count_of_input,
+    .next = next,
 };
 
-dt_status *dt_dataset_prefetch(dt_dataset **out, const dt_dataset *in, int64_t buffer_size)
-{
+dt_status *dt_dataset_prefetch(dt_dataset **out, const dt_dataset *in, int64_t buffer_size) {
     DT_LIVE(in);
     DT_TRY(dt_pipeline_input(in, "prefetch"));
     if (buffer_size < -1)
-        return dt_fail(DT_E_PIPELINE, NULL, "prefetch: buffer_size must be at least 0, or -1 (chosen automatically), got %lld", (long long)buffer_size);
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_prefetch, &in->pipe, 1, NULL, dt_spec_copy(&in->pipe->spec)});
+        return dt_fail(
+            DT_E_PIPELINE, NULL,
+            "prefetch: buffer_size must be at least 0, or -1 (chosen automatically), got %lld",
+            (long long)buffer_size);
+    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_prefetch, &in->pipe, 1, NULL,
+                                                  dt_spec_copy(&in->pipe->spec)});
 }

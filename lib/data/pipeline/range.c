@@ -8,25 +8,22 @@ struct range {
     int64_t start, stop, step;
 };
 
-static int64_t count(const dt_pipe *p)
-{
+static int64_t count(const dt_pipe *p) {
     const struct range *r = p->args;
     uint64_t span, step;
-    if (r->step > 0 ? r->start >= r->stop : r->start <= r->stop)
-        return 0;
-    span = r->step > 0 ? (uint64_t)r->stop - (uint64_t)r->start : (uint64_t)r->start - (uint64_t)r->stop;
+    if (r->step > 0 ? r->start >= r->stop : r->start <= r->stop) return 0;
+    span = r->step > 0 ? (uint64_t)r->stop - (uint64_t)r->start
+                       : (uint64_t)r->start - (uint64_t)r->stop;
     step = r->step > 0 ? (uint64_t)r->step : 0 - (uint64_t)r->step;
     uint64_t n = (span - 1) / step + 1;
     return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
-static dt_status *next(dt_cursor *c, dt_item *out)
-{
+static dt_status *next(dt_cursor *c, dt_item *out) {
     const struct range *r = c->pipe->args;
     int64_t *done = c->state;
     const dt_type scalar = dt_scalar_type(DT_INT64);
-    if (*done == count(c->pipe))
-        return NULL;
+    if (*done == count(c->pipe)) return NULL;
     *out = dt_item_make(1);
     DT_TRY(dt_array_new(&out->array[0], &scalar));
     int64_t value = (int64_t)((uint64_t)r->start + (uint64_t)*done * (uint64_t)r->step);
@@ -36,15 +33,18 @@ static dt_status *next(dt_cursor *c, dt_item *out)
 }
 
 const dt_transform dt_transform_range = {
-    .name = "range", .args_size = sizeof(struct range), .state_size = sizeof(int64_t), .count = count, .next = next,
+    .name = "range",
+    .args_size = sizeof(struct range),
+    .state_size = sizeof(int64_t),
+    .count = count,
+    .next = next,
 };
 
-dt_status *dt_dataset_range(dt_dataset **out, int64_t start, int64_t stop, int64_t step)
-{
+dt_status *dt_dataset_range(dt_dataset **out, int64_t start, int64_t stop, int64_t step) {
     const dt_type scalar = dt_scalar_type(DT_INT64);
     const struct range args = {start, stop, step};
     DT_TRY(dt_status_kept());
-    if (step == 0)
-        return dt_fail(DT_E_PIPELINE, NULL, "range: step cannot be 0");
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_range, NULL, 0, &args, dt_spec_single(DT_ONLY_COMPONENT, &scalar)});
+    if (step == 0) return dt_fail(DT_E_PIPELINE, NULL, "range: step cannot be 0");
+    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_range, NULL, 0, &args,
+                                                  dt_spec_single(DT_ONLY_COMPONENT, &scalar)});
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * read_files: the records of the files that the input names, in turn or interleaved. That files are read here is what auto-sharding
- * looks for: it gives each worker some of the names. One file alone is a source of its own, which the interleaving opens.
+ * read_files: the records of the files that the input names, in turn or interleaved. That files are
+ * read here is what auto-sharding looks for: it gives each worker some of the names. One file alone
+ * is a source of its own, which the interleaving opens.
  */
 #include <stdlib.h>
 
@@ -15,19 +16,14 @@ struct file {
 
 /* ---- one file ---- */
 
-static void release_file(void *args)
-{
-    free(((struct file *)args)->path);
-}
+static void release_file(void *args) { free(((struct file *)args)->path); }
 
-static dt_status *open_file(dt_cursor *c)
-{
+static dt_status *open_file(dt_cursor *c) {
     const struct file *f = c->pipe->args;
     return dt_records_open(c->state, f->path, &f->options);
 }
 
-static dt_status *next_record(dt_cursor *c, dt_item *out)
-{
+static dt_status *next_record(dt_cursor *c, dt_item *out) {
     dt_str record = {0};
     bool more;
     dt_status *s = dt_records_next(c->state, &record, &more);
@@ -39,26 +35,26 @@ static dt_status *next_record(dt_cursor *c, dt_item *out)
     return s;
 }
 
-static void close_file(dt_cursor *c)
-{
-    dt_records_close(c->state);
-}
+static void close_file(dt_cursor *c) { dt_records_close(c->state); }
 
 const dt_transform dt_transform_file = {
-    .name = "file", .args_size = sizeof(struct file), .state_size = sizeof(dt_records), .open = open_file, .next = next_record,
-    .close = close_file, .release = release_file,
+    .name = "file",
+    .args_size = sizeof(struct file),
+    .state_size = sizeof(dt_records),
+    .open = open_file,
+    .next = next_record,
+    .close = close_file,
+    .release = release_file,
 };
 
-static dt_item_spec record_spec(void)
-{
+static dt_item_spec record_spec(void) {
     const dt_type bytes = dt_type_of(DT_UINT8, 1, (const int64_t[]){DT_UNKNOWN_DIM});
     return dt_spec_single(DT_ONLY_COMPONENT, &bytes);
 }
 
 /* ---- many files ---- */
 
-static dt_status *expand(const dt_item *item, void *user, dt_pipe **out)
-{
+static dt_status *expand(const dt_item *item, void *user, dt_pipe **out) {
     const dt_array *name = item->array[0];
     dt_str path = {0};
     dt_str_add(&path, name->data, (size_t)name->type.dim[0]);
@@ -66,30 +62,32 @@ static dt_status *expand(const dt_item *item, void *user, dt_pipe **out)
     return dt_pipe_create(out, &(dt_pipe_parts){&dt_transform_file, NULL, 0, &args, record_spec()});
 }
 
-static dt_status *check(const dt_dataset *names, const dt_file_options *o)
-{
+static dt_status *check(const dt_dataset *names, const dt_file_options *o) {
     const dt_item_spec *spec = &names->pipe->spec;
     if (spec->n != 1 || spec->c[0].type.dtype != DT_UINT8 || spec->c[0].type.rank != 1)
-        return dt_fail(DT_E_PIPELINE, NULL, "read_files: elements must be names of files, vectors of uint8 as dt_dataset_list_files gives them");
+        return dt_fail(DT_E_PIPELINE, NULL,
+                       "read_files: elements must be names of files, vectors of uint8 as "
+                       "dt_dataset_list_files gives them");
     if ((int)o->kind < DT_TFRECORD || o->kind > DT_FIXED_LENGTH)
         return dt_fail(DT_E_PIPELINE, NULL, "read_files: unknown kind of file %d", (int)o->kind);
     return NULL;
 }
 
-dt_status *dt_dataset_read_files(dt_dataset **out, const dt_dataset *names, const dt_file_options *options)
-{
+dt_status *dt_dataset_read_files(dt_dataset **out, const dt_dataset *names,
+                                 const dt_file_options *options) {
     DT_LIVE(names);
     const dt_file_options o = options ? *options : (dt_file_options){0};
     DT_TRY(dt_pipeline_input(names, "read_files"));
     DT_TRY(check(names, &o));
     dt_record_options *kept = dt_alloc(sizeof *kept);
-    *kept = (dt_record_options){o.kind, o.record_bytes, o.header_bytes, o.footer_bytes, .longest = 0};
-    const dt_expander x = {expand, kept, free, o.cycle_length ? o.cycle_length : 1, o.block_length ? o.block_length : 1};
+    *kept =
+        (dt_record_options){o.kind, o.record_bytes, o.header_bytes, o.footer_bytes, .longest = 0};
+    const dt_expander x = {expand, kept, free, o.cycle_length ? o.cycle_length : 1,
+                           o.block_length ? o.block_length : 1};
     return dt_dataset_build_interleave(out, names, &x, true, record_spec());
 }
 
-static dt_status *read_kind(dt_dataset **out, const char *const *files, int n, dt_file_kind kind)
-{
+static dt_status *read_kind(dt_dataset **out, const char *const *files, int n, dt_file_kind kind) {
     dt_dataset *names = NULL;
     DT_TRY(dt_dataset_list_files(&names, files, n));
     dt_status *s = dt_dataset_read_files(out, names, &(dt_file_options){.kind = kind});
@@ -97,12 +95,10 @@ static dt_status *read_kind(dt_dataset **out, const char *const *files, int n, d
     return s;
 }
 
-dt_status *dt_dataset_tfrecord(dt_dataset **out, const char *const *files, int n)
-{
+dt_status *dt_dataset_tfrecord(dt_dataset **out, const char *const *files, int n) {
     return read_kind(out, files, n, DT_TFRECORD);
 }
 
-dt_status *dt_dataset_text_lines(dt_dataset **out, const char *const *files, int n)
-{
+dt_status *dt_dataset_text_lines(dt_dataset **out, const char *const *files, int n) {
     return read_kind(out, files, n, DT_TEXT_LINES);
 }

@@ -4,8 +4,8 @@
  *
  *     [0 1 2 3] [4 5 6]   by 2, 1, 1   ->   [0 1] [2] [3]  [4 5] [6]
  *
- * A size of 0 gives an empty piece without a look at the stream, so the stream ends when a piece that wants rows finds none, or after
- * one that got too few.
+ * A size of 0 gives an empty piece without a look at the stream, so the stream ends when a piece
+ * that wants rows finds none, or after one that got too few.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,33 +25,26 @@ struct state {
     bool ended;
 };
 
-static void release(void *args)
-{
-    free(((const struct rebatch *)args)->sizes);
-}
+static void release(void *args) { free(((const struct rebatch *)args)->sizes); }
 
 /* At least one row at hand, or the end: item.n == 0. */
-static dt_status *refill(dt_cursor *c, struct state *x)
-{
+static dt_status *refill(dt_cursor *c, struct state *x) {
     while (x->row == x->rows) {
         dt_item_release(&x->item);
         x->row = x->rows = 0;
         DT_TRY(dt_cursor_next(c->in[0], &x->item));
         x->ended = x->item.n == 0;
-        if (x->ended)
-            return NULL;
+        if (x->ended) return NULL;
         DT_TRY(dt_item_rows(&x->item, &x->rows));
     }
     return NULL;
 }
 
-static dt_status *collect(dt_cursor *c, struct state *x, int64_t size, dt_items *parts)
-{
+static dt_status *collect(dt_cursor *c, struct state *x, int64_t size, dt_items *parts) {
     for (int64_t have = 0; have < size;) {
         dt_item part;
         DT_TRY(refill(c, x));
-        if (x->ended)
-            return NULL;
+        if (x->ended) return NULL;
         int64_t n = x->rows - x->row < size - have ? x->rows - x->row : size - have;
         DT_TRY(dt_item_slice(&x->item, x->row, n, &part));
         dt_items_push(parts, &part);
@@ -61,25 +54,22 @@ static dt_status *collect(dt_cursor *c, struct state *x, int64_t size, dt_items 
     return NULL;
 }
 
-static int64_t rows_of(const dt_items *parts)
-{
+static int64_t rows_of(const dt_items *parts) {
     int64_t rows = 0;
-    for (int i = 0; i < parts->n; i++)
-        rows += parts->v[i].array[0]->type.dim[0];
+    for (int i = 0; i < parts->n; i++) rows += parts->v[i].array[0]->type.dim[0];
     return rows;
 }
 
-static dt_status *next(dt_cursor *c, dt_item *out)
-{
+static dt_status *next(dt_cursor *c, dt_item *out) {
     const struct rebatch *a = c->pipe->args;
     struct state *x = c->state;
     dt_items parts = {0};
     int64_t size = a->sizes[x->turn];
     x->turn = (x->turn + 1) % a->n;
-    if (x->ended)
-        return NULL;
+    if (x->ended) return NULL;
     if (size == 0)
-        return x->item.n ? dt_item_slice(&x->item, 0, 0, out) : dt_spec_empty_item(&c->pipe->spec, out);
+        return x->item.n ? dt_item_slice(&x->item, 0, 0, out)
+                         : dt_spec_empty_item(&c->pipe->spec, out);
     dt_status *s = collect(c, x, size, &parts);
     if (!s && parts.n > 0 && (!a->drop || rows_of(&parts) == size))
         s = dt_items_join(parts.v, parts.n, out);
@@ -87,49 +77,52 @@ static dt_status *next(dt_cursor *c, dt_item *out)
     return s;
 }
 
-static void close(dt_cursor *c)
-{
-    dt_item_release(&((struct state *)c->state)->item);
-}
+static void close(dt_cursor *c) { dt_item_release(&((struct state *)c->state)->item); }
 
 const dt_transform dt_transform_rebatch = {
-    .name = "rebatch", .args_size = sizeof(struct rebatch), .state_size = sizeof(struct state), .next = next, .close = close,
+    .name = "rebatch",
+    .args_size = sizeof(struct rebatch),
+    .state_size = sizeof(struct state),
+    .next = next,
+    .close = close,
     .release = release,
 };
 
-/* Pieces of one size are known where others are dropped, or whole batches of a known size divide into them. */
-static int64_t known_rows(const dt_item_spec *in, const struct rebatch *a)
-{
+/* Pieces of one size are known where others are dropped, or whole batches of a known size divide
+ * into them. */
+static int64_t known_rows(const dt_item_spec *in, const struct rebatch *a) {
     int64_t rows, size = a->sizes[0];
     dt_status *s = dt_spec_rows(in, &rows);
     bool known = !s && size > 0 && (a->drop || (rows >= 0 && rows % size == 0));
     dt_status_free(s);
-    for (int i = 1; i < a->n; i++)
-        known &= a->sizes[i] == size;
+    for (int i = 1; i < a->n; i++) known &= a->sizes[i] == size;
     return known ? size : DT_UNKNOWN_DIM;
 }
 
-dt_status *dt_pipe_rebatch(dt_pipe **out, dt_pipe *in, const int64_t *sizes, int n, bool drop_remainder)
-{
+dt_status *dt_pipe_rebatch(dt_pipe **out, dt_pipe *in, const int64_t *sizes, int n,
+                           bool drop_remainder) {
     struct rebatch args = {dt_alloc((size_t)n * sizeof *sizes), n, drop_remainder};
     memcpy(args.sizes, sizes, (size_t)n * sizeof *sizes);
-    return dt_pipe_create(out, &(dt_pipe_parts){&dt_transform_rebatch, &in, 1, &args,
-                                                dt_spec_with_rows(&in->spec, known_rows(&in->spec, &args))});
+    return dt_pipe_create(
+        out, &(dt_pipe_parts){&dt_transform_rebatch, &in, 1, &args,
+                              dt_spec_with_rows(&in->spec, known_rows(&in->spec, &args))});
 }
 
-static dt_status *check_sizes(const int64_t *sizes, int n)
-{
+static dt_status *check_sizes(const int64_t *sizes, int n) {
     int64_t sum = 0;
     if (!sizes || n < 1 || n > (1 << 20))
         return dt_fail(DT_E_PIPELINE, NULL, "rebatch: 1 to %d sizes, got %d", 1 << 20, n);
     for (int i = 0; i < n; i++)
         if (sizes[i] < 0 || !dt_add_fits(sum, sizes[i], &sum))
-            return dt_fail(DT_E_PIPELINE, NULL, "rebatch: size %d cannot be %lld", i, (long long)sizes[i]);
-    return sum > 0 ? NULL : dt_fail(DT_E_PIPELINE, NULL, "rebatch: all sizes are 0, so nothing would ever be read");
+            return dt_fail(DT_E_PIPELINE, NULL, "rebatch: size %d cannot be %lld", i,
+                           (long long)sizes[i]);
+    return sum > 0 ? NULL
+                   : dt_fail(DT_E_PIPELINE, NULL,
+                             "rebatch: all sizes are 0, so nothing would ever be read");
 }
 
-dt_status *dt_dataset_rebatch(dt_dataset **out, const dt_dataset *in, const int64_t *sizes, int n, bool drop_remainder)
-{
+dt_status *dt_dataset_rebatch(dt_dataset **out, const dt_dataset *in, const int64_t *sizes, int n,
+                              bool drop_remainder) {
     DT_LIVE(in);
     int64_t ignored;
     dt_pipe *p;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rebatch_even(n): each batch of b rows into exactly n pieces of ceil(b / n) until it is used up, the rest of them empty: 6 rows by 4
- * are 2, 2, 2, 0. The original's way where it does not know the size of a batch beforehand. Components whose batches differ in size
- * (zip makes such elements) are cut each by its own.
+ * rebatch_even(n): each batch of b rows into exactly n pieces of ceil(b / n) until it is used up,
+ * the rest of them empty: 6 rows by 4 are 2, 2, 2, 0. The original's way where it does not know the
+ * size of a batch beforehand. Components whose batches differ in size (zip makes such elements) are
+ * cut each by its own.
  */
 #include "data/pipeline/build.h"
 
@@ -15,51 +16,48 @@ struct state {
     int64_t piece; /* the next one of it */
 };
 
-static dt_status *next(dt_cursor *c, dt_item *out)
-{
+static dt_status *next(dt_cursor *c, dt_item *out) {
     int64_t n = ((const struct even *)c->pipe->args)->n;
     struct state *x = c->state;
     if (x->item.n == 0 || x->piece == n) {
         dt_item_release(&x->item);
         DT_TRY(dt_cursor_next(c->in[0], &x->item));
-        if (x->item.n == 0)
-            return NULL;
+        if (x->item.n == 0) return NULL;
         x->piece = 0;
     }
     return dt_item_piece(&x->item, x->piece++, n, out);
 }
 
-static void close(dt_cursor *c)
-{
-    dt_item_release(&((struct state *)c->state)->item);
-}
+static void close(dt_cursor *c) { dt_item_release(&((struct state *)c->state)->item); }
 
-static int64_t count(const dt_pipe *p)
-{
+static int64_t count(const dt_pipe *p) {
     int64_t n = dt_count_of_input(p), all;
     return n < 0 ? n : dt_mul_fits(n, ((const struct even *)p->args)->n, &all) ? all : DT_UNCOUNTED;
 }
 
 const dt_transform dt_transform_rebatch_even = {
-    .name = "rebatch_even", .args_size = sizeof(struct even), .state_size = sizeof(struct state), .count = count, .next = next,
+    .name = "rebatch_even",
+    .args_size = sizeof(struct even),
+    .state_size = sizeof(struct state),
+    .count = count,
+    .next = next,
     .close = close,
 };
 
-dt_status *dt_pipe_rebatch_even(dt_pipe **out, dt_pipe *in, int64_t n)
-{
+dt_status *dt_pipe_rebatch_even(dt_pipe **out, dt_pipe *in, int64_t n) {
     const struct even args = {n};
     dt_item_spec spec;
     DT_TRY(dt_spec_divided(&in->spec, n, &spec));
     return dt_pipe_create(out, &(dt_pipe_parts){&dt_transform_rebatch_even, &in, 1, &args, spec});
 }
 
-dt_status *dt_dataset_rebatch_even(dt_dataset **out, const dt_dataset *in, int64_t n)
-{
+dt_status *dt_dataset_rebatch_even(dt_dataset **out, const dt_dataset *in, int64_t n) {
     DT_LIVE(in);
     dt_pipe *p;
     DT_TRY(dt_pipeline_input(in, "rebatch_even"));
     if (n < 1 || n > (1 << 20))
-        return dt_fail(DT_E_PIPELINE, NULL, "rebatch_even: 1 to %d pieces, got %lld", 1 << 20, (long long)n);
+        return dt_fail(DT_E_PIPELINE, NULL, "rebatch_even: 1 to %d pieces, got %lld", 1 << 20,
+                       (long long)n);
     DT_TRY(dt_pipe_rebatch_even(&p, in->pipe, n));
     return dt_dataset_adopt(out, p);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* repeat(count): the input so many times, each time as an iteration of its own, so that it may be shuffled anew. */
+/* repeat(count): the input so many times, each time as an iteration of its own, so that it may be
+ * shuffled anew. */
 #include "data/pipeline/build.h"
 
 struct repeat {
@@ -12,28 +13,26 @@ struct state {
     bool empty;     /* the pass at hand has given nothing yet */
 };
 
-static int64_t count(const dt_pipe *p)
-{
+static int64_t count(const dt_pipe *p) {
     int64_t times = ((const struct repeat *)p->args)->count, n = dt_count_of_input(p), all;
-    if (n == 0 || times == 0)
-        return 0;
-    if (n == DT_UNCOUNTED)
-        return DT_UNCOUNTED;
-    return times < 0 || n == DT_ENDLESS ? DT_ENDLESS : dt_mul_fits(n, times, &all) ? all : DT_UNCOUNTED;
+    if (n == 0 || times == 0) return 0;
+    if (n == DT_UNCOUNTED) return DT_UNCOUNTED;
+    return times < 0 || n == DT_ENDLESS  ? DT_ENDLESS
+           : dt_mul_fits(n, times, &all) ? all
+                                         : DT_UNCOUNTED;
 }
 
 /* Passes of one iteration and those of the next one must differ: the iterations are far apart. */
-static dt_status *begin_pass(dt_cursor *c, struct state *x)
-{
+static dt_status *begin_pass(dt_cursor *c, struct state *x) {
     dt_cursor_close(x->pass);
     x->pass = NULL;
     x->empty = true;
-    return dt_cursor_open(&x->pass, c->pipe->in[0], c->epoch * 0x9e3779b97f4a7c15 + (uint64_t)x->passes++);
+    return dt_cursor_open(&x->pass, c->pipe->in[0],
+                          c->epoch * 0x9e3779b97f4a7c15 + (uint64_t)x->passes++);
 }
 
 /* An empty pass is the last: for ever nothing would not end. */
-static dt_status *next(dt_cursor *c, dt_item *out)
-{
+static dt_status *next(dt_cursor *c, dt_item *out) {
     const struct repeat *r = c->pipe->args;
     struct state *x = c->state;
     for (;;) {
@@ -44,26 +43,28 @@ static dt_status *next(dt_cursor *c, dt_item *out)
                 return NULL;
             }
         }
-        if (x->passes == r->count)
-            return NULL;
+        if (x->passes == r->count) return NULL;
         DT_TRY(begin_pass(c, x));
     }
 }
 
-static void close(dt_cursor *c)
-{
-    dt_cursor_close(((struct state *)c->state)->pass);
-}
+static void close(dt_cursor *c) { dt_cursor_close(((struct state *)c->state)->pass); }
 
 const dt_transform dt_transform_repeat = {
-    .name = "repeat", .args_size = sizeof(struct repeat), .state_size = sizeof(struct state), .opens_inputs = true,
-    .batch_size = dt_batch_of_input, .count = count, .next = next, .close = close,
+    .name = "repeat",
+    .args_size = sizeof(struct repeat),
+    .state_size = sizeof(struct state),
+    .opens_inputs = true,
+    .batch_size = dt_batch_of_input,
+    .count = count,
+    .next = next,
+    .close = close,
 };
 
-dt_status *dt_dataset_repeat(dt_dataset **out, const dt_dataset *in, int64_t times)
-{
+dt_status *dt_dataset_repeat(dt_dataset **out, const dt_dataset *in, int64_t times) {
     DT_LIVE(in);
     DT_TRY(dt_pipeline_input(in, "repeat"));
     const struct repeat args = {times < 0 ? -1 : times};
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_repeat, &in->pipe, 1, &args, dt_spec_copy(&in->pipe->spec)});
+    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_repeat, &in->pipe, 1, &args,
+                                                  dt_spec_copy(&in->pipe->spec)});
 }

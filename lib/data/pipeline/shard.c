@@ -1,65 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shard(num_shards, index): every num_shards-th element, from `index` on. shard(DT_SHARD_HINT, ...) marks where distribution puts one. */
+/* shard(num_shards, index): every num_shards-th element, from `index` on. shard(DT_SHARD_HINT, ...)
+ * marks where distribution puts one. */
 #include "data/pipeline/build.h"
 
 struct shard {
     int64_t shards, index;
 };
 
-static int64_t count(const dt_pipe *p)
-{
+static int64_t count(const dt_pipe *p) {
     const struct shard *a = p->args;
     int64_t n = dt_count_of_input(p);
     return n < 0 ? n : n / a->shards + (a->index < n % a->shards);
 }
 
-dt_status *dt_fail_hint(void)
-{
-    return dt_fail(DT_E_SHARD_HINT, NULL, "shard(DT_SHARD_HINT) is a placeholder for a worker's share; distribute the data set with auto-shard "
+dt_status *dt_fail_hint(void) {
+    return dt_fail(DT_E_SHARD_HINT, NULL,
+                   "shard(DT_SHARD_HINT) is a placeholder for a worker's share; distribute the "
+                   "data set with auto-shard "
                    "policy HINT to fill it in");
 }
 
-static dt_status *open(dt_cursor *c)
-{
-    return dt_pipe_is_hint(c->pipe) ? dt_fail_hint() : NULL;
-}
+static dt_status *open(dt_cursor *c) { return dt_pipe_is_hint(c->pipe) ? dt_fail_hint() : NULL; }
 
-static dt_status *next(dt_cursor *c, dt_item *out)
-{
+static dt_status *next(dt_cursor *c, dt_item *out) {
     const struct shard *a = c->pipe->args;
     int64_t *seen = c->state;
     for (;; dt_item_release(out)) {
         DT_TRY(dt_cursor_next(c->in[0], out));
-        if (out->n == 0 || (*seen)++ % a->shards == a->index)
-            return NULL;
+        if (out->n == 0 || (*seen)++ % a->shards == a->index) return NULL;
     }
 }
 
 const dt_transform dt_transform_shard = {
-    .name = "shard", .args_size = sizeof(struct shard), .state_size = sizeof(int64_t), .batch_size = dt_batch_of_input, .count = count,
-    .open = open, .next = next,
+    .name = "shard",
+    .args_size = sizeof(struct shard),
+    .state_size = sizeof(int64_t),
+    .batch_size = dt_batch_of_input,
+    .count = count,
+    .open = open,
+    .next = next,
 };
 
-bool dt_pipe_is_hint(const dt_pipe *p)
-{
-    return p->row == &dt_transform_shard && ((const struct shard *)p->args)->shards == DT_SHARD_HINT;
+bool dt_pipe_is_hint(const dt_pipe *p) {
+    return p->row == &dt_transform_shard &&
+           ((const struct shard *)p->args)->shards == DT_SHARD_HINT;
 }
 
-dt_status *dt_pipe_shard(dt_pipe **out, dt_pipe *in, int64_t shards, int64_t index)
-{
+dt_status *dt_pipe_shard(dt_pipe **out, dt_pipe *in, int64_t shards, int64_t index) {
     const struct shard args = {shards, index};
-    return dt_pipe_create(out, &(dt_pipe_parts){&dt_transform_shard, &in, 1, &args, dt_spec_copy(&in->spec)});
+    return dt_pipe_create(
+        out, &(dt_pipe_parts){&dt_transform_shard, &in, 1, &args, dt_spec_copy(&in->spec)});
 }
 
-dt_status *dt_dataset_shard(dt_dataset **out, const dt_dataset *in, int64_t num_shards, int64_t index)
-{
+dt_status *dt_dataset_shard(dt_dataset **out, const dt_dataset *in, int64_t num_shards,
+                            int64_t index) {
     DT_LIVE(in);
     const struct shard args = {num_shards, index};
     DT_TRY(dt_pipeline_input(in, "shard"));
     if (num_shards < 1 && num_shards != DT_SHARD_HINT)
-        return dt_fail(DT_E_SHARD, NULL, "shard: num_shards must be at least 1, got %lld", (long long)num_shards);
+        return dt_fail(DT_E_SHARD, NULL, "shard: num_shards must be at least 1, got %lld",
+                       (long long)num_shards);
     if (num_shards != DT_SHARD_HINT && (index < 0 || index >= num_shards))
-        return dt_fail(DT_E_SHARD, NULL, "shard: index must be from 0 to %lld, got %lld with num_shards %lld", (long long)num_shards - 1,
-                       (long long)index, (long long)num_shards);
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_shard, &in->pipe, 1, &args, dt_spec_copy(&in->pipe->spec)});
+        return dt_fail(DT_E_SHARD, NULL,
+                       "shard: index must be from 0 to %lld, got %lld with num_shards %lld",
+                       (long long)num_shards - 1, (long long)index, (long long)num_shards);
+    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_shard, &in->pipe, 1, &args,
+                                                  dt_spec_copy(&in->pipe->spec)});
 }

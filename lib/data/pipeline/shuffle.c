@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shuffle(buffer_size, seed): a buffer of that many elements, from which one is drawn for each that comes in. What is drawn
- * depends on the seed and the iteration alone.
+ * shuffle(buffer_size, seed): a buffer of that many elements, from which one is drawn for each that
+ * comes in. What is drawn depends on the seed and the iteration alone.
  */
 #include "data/pipeline/build.h"
 
@@ -19,54 +19,54 @@ struct state {
     bool dry; /* the input has ended */
 };
 
-static dt_status *open(dt_cursor *c)
-{
+static dt_status *open(dt_cursor *c) {
     const struct shuffle *a = c->pipe->args;
-    ((struct state *)c->state)->random = dt_random_stream(a->seed, "pipeline/shuffle", a->anew ? c->epoch : 0);
+    ((struct state *)c->state)->random =
+        dt_random_stream(a->seed, "pipeline/shuffle", a->anew ? c->epoch : 0);
     return NULL;
 }
 
-static dt_status *fill(dt_cursor *c, struct state *x, int64_t most)
-{
+static dt_status *fill(dt_cursor *c, struct state *x, int64_t most) {
     while (!x->dry && x->buffer.n < most) {
         dt_item item;
         DT_TRY(dt_cursor_next(c->in[0], &item));
         x->dry = item.n == 0;
-        if (!x->dry)
-            dt_items_push(&x->buffer, &item);
+        if (!x->dry) dt_items_push(&x->buffer, &item);
     }
     return NULL;
 }
 
-static dt_status *next(dt_cursor *c, dt_item *out)
-{
+static dt_status *next(dt_cursor *c, dt_item *out) {
     struct state *x = c->state;
     DT_TRY(fill(c, x, ((const struct shuffle *)c->pipe->args)->buffer));
-    if (x->buffer.n == 0)
-        return NULL;
+    if (x->buffer.n == 0) return NULL;
     uint64_t i = dt_random_below(&x->random, (uint64_t)x->buffer.n);
     *out = x->buffer.v[i];
     x->buffer.v[i] = x->buffer.v[--x->buffer.n];
     return NULL;
 }
 
-static void close(dt_cursor *c)
-{
-    dt_items_clear(&((struct state *)c->state)->buffer);
-}
+static void close(dt_cursor *c) { dt_items_clear(&((struct state *)c->state)->buffer); }
 
 const dt_transform dt_transform_shuffle = {
-    .name = "shuffle", .args_size = sizeof(struct shuffle), .state_size = sizeof(struct state), .batch_size = dt_batch_of_input,
-    .count = dt_count_of_input, .open = open, .next = next, .close = close,
+    .name = "shuffle",
+    .args_size = sizeof(struct shuffle),
+    .state_size = sizeof(struct state),
+    .batch_size = dt_batch_of_input,
+    .count = dt_count_of_input,
+    .open = open,
+    .next = next,
+    .close = close,
 };
 
-dt_status *dt_dataset_shuffle(dt_dataset **out, const dt_dataset *in, int64_t buffer_size, uint64_t seed,
-                              bool reshuffle_each_iteration)
-{
+dt_status *dt_dataset_shuffle(dt_dataset **out, const dt_dataset *in, int64_t buffer_size,
+                              uint64_t seed, bool reshuffle_each_iteration) {
     DT_LIVE(in);
     const struct shuffle args = {buffer_size, seed, reshuffle_each_iteration};
     DT_TRY(dt_pipeline_input(in, "shuffle"));
     if (buffer_size < 1 || buffer_size > INT32_MAX)
-        return dt_fail(DT_E_PIPELINE, NULL, "shuffle: buffer_size must be from 1 to %d, got %lld", INT32_MAX, (long long)buffer_size);
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_shuffle, &in->pipe, 1, &args, dt_spec_copy(&in->pipe->spec)});
+        return dt_fail(DT_E_PIPELINE, NULL, "shuffle: buffer_size must be from 1 to %d, got %lld",
+                       INT32_MAX, (long long)buffer_size);
+    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_shuffle, &in->pipe, 1, &args,
+                                                  dt_spec_copy(&in->pipe->spec)});
 }

@@ -5,39 +5,35 @@
 
 #include "data/pipeline/pipe.h"
 
-dt_item_spec dt_spec_make(int n)
-{
+dt_item_spec dt_spec_make(int n) {
     return (dt_item_spec){n, dt_alloc((size_t)n * sizeof(dt_component))};
 }
 
-dt_item_spec dt_spec_copy(const dt_item_spec *s)
-{
+dt_item_spec dt_spec_copy(const dt_item_spec *s) {
     dt_item_spec copy = dt_spec_make(s->n);
     for (int i = 0; i < s->n; i++)
         copy.c[i] = (dt_component){dt_strdup(s->c[i].name), s->c[i].type};
     return copy;
 }
 
-dt_item_spec dt_spec_single(const char *name, const dt_type *type)
-{
+dt_item_spec dt_spec_single(const char *name, const dt_type *type) {
     dt_item_spec s = dt_spec_make(1);
     s.c[0] = (dt_component){dt_strdup(name), *type};
     return s;
 }
 
-void dt_spec_release(dt_item_spec *s)
-{
-    for (int i = 0; i < s->n; i++)
-        free(s->c[i].name);
+void dt_spec_release(dt_item_spec *s) {
+    for (int i = 0; i < s->n; i++) free(s->c[i].name);
     free(s->c);
     *s = (dt_item_spec){0};
 }
 
-dt_status *dt_spec_batched(const dt_item_spec *in, int64_t rows, dt_item_spec *out)
-{
+dt_status *dt_spec_batched(const dt_item_spec *in, int64_t rows, dt_item_spec *out) {
     for (int i = 0; i < in->n; i++)
         if (in->c[i].type.rank == DT_MAX_RANK)
-            return dt_fail(DT_E_ELEMENT_SHAPE, NULL, "'%s' has %d dimensions already: it cannot be batched", in->c[i].name, DT_MAX_RANK);
+            return dt_fail(DT_E_ELEMENT_SHAPE, NULL,
+                           "'%s' has %d dimensions already: it cannot be batched", in->c[i].name,
+                           DT_MAX_RANK);
     *out = dt_spec_copy(in);
     for (int i = 0; i < in->n; i++) {
         const dt_type *t = &in->c[i].type;
@@ -48,11 +44,11 @@ dt_status *dt_spec_batched(const dt_item_spec *in, int64_t rows, dt_item_spec *o
     return NULL;
 }
 
-dt_status *dt_spec_unbatched(const dt_item_spec *in, dt_item_spec *out)
-{
+dt_status *dt_spec_unbatched(const dt_item_spec *in, dt_item_spec *out) {
     for (int i = 0; i < in->n; i++)
         if (in->c[i].type.rank == 0)
-            return dt_fail(DT_E_NOT_BATCHED, NULL, "'%s' is a scalar, so it has no rows to unbatch", in->c[i].name);
+            return dt_fail(DT_E_NOT_BATCHED, NULL, "'%s' is a scalar, so it has no rows to unbatch",
+                           in->c[i].name);
     *out = dt_spec_copy(in);
     for (int i = 0; i < in->n; i++) {
         const dt_type *t = &in->c[i].type;
@@ -61,48 +57,47 @@ dt_status *dt_spec_unbatched(const dt_item_spec *in, dt_item_spec *out)
     return NULL;
 }
 
-dt_item_spec dt_spec_with_rows(const dt_item_spec *in, int64_t rows)
-{
+dt_item_spec dt_spec_with_rows(const dt_item_spec *in, int64_t rows) {
     dt_item_spec out = dt_spec_copy(in);
     for (int i = 0; i < out.n; i++)
-        if (out.c[i].type.rank > 0)
-            out.c[i].type.dim[0] = rows;
+        if (out.c[i].type.rank > 0) out.c[i].type.dim[0] = rows;
     return out;
 }
 
-dt_status *dt_spec_common(const dt_item_spec *a, const dt_item_spec *b, dt_item_spec *out)
-{
+dt_status *dt_spec_common(const dt_item_spec *a, const dt_item_spec *b, dt_item_spec *out) {
     if (a->n != b->n)
-        return dt_fail(DT_E_PIPELINE, NULL, "elements of %d and %d components cannot be concatenated", a->n, b->n);
+        return dt_fail(DT_E_PIPELINE, NULL,
+                       "elements of %d and %d components cannot be concatenated", a->n, b->n);
     for (int i = 0; i < a->n; i++) {
         const dt_component *x = &a->c[i], *y = &b->c[i];
-        if (strcmp(x->name, y->name) != 0 || x->type.dtype != y->type.dtype || x->type.rank != y->type.rank)
-            return dt_fail(DT_E_PIPELINE, NULL, "'%s' (%s, rank %d) cannot be followed by '%s' (%s, rank %d)", x->name,
-                           dt_dtype_name(x->type.dtype), x->type.rank, y->name, dt_dtype_name(y->type.dtype), y->type.rank);
+        if (strcmp(x->name, y->name) != 0 || x->type.dtype != y->type.dtype ||
+            x->type.rank != y->type.rank)
+            return dt_fail(DT_E_PIPELINE, NULL,
+                           "'%s' (%s, rank %d) cannot be followed by '%s' (%s, rank %d)", x->name,
+                           dt_dtype_name(x->type.dtype), x->type.rank, y->name,
+                           dt_dtype_name(y->type.dtype), y->type.rank);
     }
     *out = dt_spec_copy(a);
     for (int i = 0; i < a->n; i++)
         for (int d = 0; d < a->c[i].type.rank; d++)
-            if (a->c[i].type.dim[d] != b->c[i].type.dim[d])
-                out->c[i].type.dim[d] = DT_UNKNOWN_DIM;
+            if (a->c[i].type.dim[d] != b->c[i].type.dim[d]) out->c[i].type.dim[d] = DT_UNKNOWN_DIM;
     return NULL;
 }
 
-dt_status *dt_spec_rows(const dt_item_spec *s, int64_t *rows)
-{
+dt_status *dt_spec_rows(const dt_item_spec *s, int64_t *rows) {
     for (int i = 0; i < s->n; i++)
         if (s->c[i].type.rank == 0)
-            return dt_fail(DT_E_NOT_BATCHED, NULL, "elements have no batch dimension: '%s' is a scalar; call dt_dataset_batch first",
-                           s->c[i].name);
+            return dt_fail(
+                DT_E_NOT_BATCHED, NULL,
+                "elements have no batch dimension: '%s' is a scalar; call dt_dataset_batch first",
+                s->c[i].name);
     *rows = s->c[0].type.dim[0];
     for (int i = 1; i < s->n; i++)
-        if (s->c[i].type.dim[0] != *rows)
-            *rows = DT_UNKNOWN_DIM;
+        if (s->c[i].type.dim[0] != *rows) *rows = DT_UNKNOWN_DIM;
     return NULL;
 }
 
-dt_status *dt_spec_divided(const dt_item_spec *in, int64_t n, dt_item_spec *out)
-{
+dt_status *dt_spec_divided(const dt_item_spec *in, int64_t n, dt_item_spec *out) {
     int64_t rows;
     DT_TRY(dt_spec_rows(in, &rows));
     *out = dt_spec_copy(in);
@@ -113,51 +108,43 @@ dt_status *dt_spec_divided(const dt_item_spec *in, int64_t n, dt_item_spec *out)
     return NULL;
 }
 
-bool dt_spec_is_static(const dt_item_spec *s)
-{
+bool dt_spec_is_static(const dt_item_spec *s) {
     for (int i = 0; i < s->n; i++)
-        if (dt_type_has_batch(&s->c[i].type))
-            return false;
+        if (dt_type_has_batch(&s->c[i].type)) return false;
     return true;
 }
 
-dt_status *dt_spec_empty_item(const dt_item_spec *s, dt_item *out)
-{
+dt_status *dt_spec_empty_item(const dt_item_spec *s, dt_item *out) {
     dt_status *bad = NULL;
     *out = dt_item_make(s->n);
     for (int i = 0; i < s->n && !bad; i++) {
         dt_type t = s->c[i].type;
         for (int d = 0; d < t.rank; d++)
-            if (d == 0 || t.dim[d] < 0)
-                t.dim[d] = 0;
+            if (d == 0 || t.dim[d] < 0) t.dim[d] = 0;
         bad = dt_array_new(&out->array[i], &t);
         if (!bad && dt_type_bytes(&t) > 0) /* a scalar, which has no rows to leave out */
             memset(out->array[i]->data, 0, (size_t)dt_type_bytes(&t));
     }
-    if (bad)
-        dt_item_release(out);
+    if (bad) dt_item_release(out);
     return bad;
 }
 
-static bool fits(const dt_type *want, const dt_type *got)
-{
+static bool fits(const dt_type *want, const dt_type *got) {
     bool ok = want->dtype == got->dtype && want->rank == got->rank;
     for (int d = 0; ok && d < want->rank; d++)
         ok = want->dim[d] == DT_UNKNOWN_DIM || want->dim[d] == got->dim[d];
     return ok;
 }
 
-dt_status *dt_spec_check(const dt_item_spec *s, const dt_item *item, const char *what)
-{
+dt_status *dt_spec_check(const dt_item_spec *s, const dt_item *item, const char *what) {
     for (int i = 0; i < s->n; i++) {
         const dt_type *want = &s->c[i].type, *got = &item->array[i]->type;
-        if (fits(want, got))
-            continue;
+        if (fits(want, got)) continue;
         dt_str a = {0}, b = {0};
         dt_type_print(got, &a);
         dt_type_print(want, &b);
-        dt_status *bad = dt_fail(DT_E_ELEMENT_SHAPE, NULL, "%s gave %s for '%s'; its spec says %s", what, dt_str_text(&a), s->c[i].name,
-                                 dt_str_text(&b));
+        dt_status *bad = dt_fail(DT_E_ELEMENT_SHAPE, NULL, "%s gave %s for '%s'; its spec says %s",
+                                 what, dt_str_text(&a), s->c[i].name, dt_str_text(&b));
         dt_str_release(&a);
         dt_str_release(&b);
         return bad;

@@ -6,69 +6,67 @@ struct part {
     int64_t count;
 };
 
-static int64_t count_taken(const dt_pipe *p)
-{
+static int64_t count_taken(const dt_pipe *p) {
     int64_t most = ((const struct part *)p->args)->count, n = dt_count_of_input(p);
-    if (most < 0 || n == DT_UNCOUNTED)
-        return most == 0 ? 0 : n;
+    if (most < 0 || n == DT_UNCOUNTED) return most == 0 ? 0 : n;
     return n == DT_ENDLESS || n > most ? most : n;
 }
 
-static int64_t count_left(const dt_pipe *p)
-{
+static int64_t count_left(const dt_pipe *p) {
     int64_t first = ((const struct part *)p->args)->count, n = dt_count_of_input(p);
-    if (first < 0)
-        return 0;
+    if (first < 0) return 0;
     return n < 0 ? n : n > first ? n - first : 0;
 }
 
-static dt_status *take(dt_cursor *c, dt_item *out)
-{
+static dt_status *take(dt_cursor *c, dt_item *out) {
     int64_t most = ((const struct part *)c->pipe->args)->count, *done = c->state;
-    if (most >= 0 && *done >= most)
-        return NULL;
+    if (most >= 0 && *done >= most) return NULL;
     ++*done;
     return dt_cursor_next(c->in[0], out);
 }
 
-static dt_status *skip(dt_cursor *c, dt_item *out)
-{
+static dt_status *skip(dt_cursor *c, dt_item *out) {
     int64_t first = ((const struct part *)c->pipe->args)->count, *done = c->state;
-    if (first < 0)
-        return NULL;
+    if (first < 0) return NULL;
     for (; *done < first; ++*done) {
         DT_TRY(dt_cursor_next(c->in[0], out));
-        if (out->n == 0)
-            return NULL;
+        if (out->n == 0) return NULL;
         dt_item_release(out);
     }
     return dt_cursor_next(c->in[0], out);
 }
 
 const dt_transform dt_transform_take = {
-    .name = "take", .args_size = sizeof(struct part), .state_size = sizeof(int64_t), .batch_size = dt_batch_of_input,
-    .count = count_taken, .next = take,
+    .name = "take",
+    .args_size = sizeof(struct part),
+    .state_size = sizeof(int64_t),
+    .batch_size = dt_batch_of_input,
+    .count = count_taken,
+    .next = take,
 };
 const dt_transform dt_transform_skip = {
-    .name = "skip", .args_size = sizeof(struct part), .state_size = sizeof(int64_t), .batch_size = dt_batch_of_input,
-    .count = count_left, .next = skip,
+    .name = "skip",
+    .args_size = sizeof(struct part),
+    .state_size = sizeof(int64_t),
+    .batch_size = dt_batch_of_input,
+    .count = count_left,
+    .next = skip,
 };
 
-static dt_status *build(dt_dataset **out, const dt_dataset *in, int64_t count, const dt_transform *row)
-{
+static dt_status *build(dt_dataset **out, const dt_dataset *in, int64_t count,
+                        const dt_transform *row) {
     DT_TRY(dt_pipeline_input(in, row->name));
     const struct part args = {count < 0 ? -1 : count};
-    return dt_dataset_build(out, &(dt_pipe_parts){row, &in->pipe, 1, &args, dt_spec_copy(&in->pipe->spec)});
+    return dt_dataset_build(
+        out, &(dt_pipe_parts){row, &in->pipe, 1, &args, dt_spec_copy(&in->pipe->spec)});
 }
 
-dt_status *dt_dataset_take(dt_dataset **out, const dt_dataset *in, int64_t count)
-{
+dt_status *dt_dataset_take(dt_dataset **out, const dt_dataset *in, int64_t count) {
     DT_LIVE(in);
     return build(out, in, count, &dt_transform_take);
 }
 
-dt_status *dt_dataset_skip(dt_dataset **out, const dt_dataset *in, int64_t count)
-{
+dt_status *dt_dataset_skip(dt_dataset **out, const dt_dataset *in, int64_t count) {
     DT_LIVE(in);
     return build(out, in, count, &dt_transform_skip);
 }

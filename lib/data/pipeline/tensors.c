@@ -7,63 +7,60 @@ struct held {
     int64_t rows; /* slices */
 };
 
-static void release(void *args)
-{
+static void release(void *args) {
     struct held *h = args;
     dt_item item = h->item;
     dt_item_release(&item);
 }
 
-static int64_t one(const dt_pipe *p)
-{
+static int64_t one(const dt_pipe *p) {
     (void)p;
     return 1;
 }
 
-static int64_t count_rows(const dt_pipe *p)
-{
-    return ((const struct held *)p->args)->rows;
-}
+static int64_t count_rows(const dt_pipe *p) { return ((const struct held *)p->args)->rows; }
 
-static dt_status *next_whole(dt_cursor *c, dt_item *out)
-{
+static dt_status *next_whole(dt_cursor *c, dt_item *out) {
     int64_t *done = c->state;
-    if (*done == 0)
-        *out = dt_item_ref(&((const struct held *)c->pipe->args)->item);
+    if (*done == 0) *out = dt_item_ref(&((const struct held *)c->pipe->args)->item);
     *done = 1;
     return NULL;
 }
 
-static dt_status *next_row(dt_cursor *c, dt_item *out)
-{
+static dt_status *next_row(dt_cursor *c, dt_item *out) {
     const struct held *h = c->pipe->args;
     int64_t *done = c->state;
     return *done == h->rows ? NULL : dt_item_row(&h->item, (*done)++, out);
 }
 
 const dt_transform dt_transform_tensors = {
-    .name = "from_tensors", .args_size = sizeof(struct held), .state_size = sizeof(int64_t), .count = one, .next = next_whole,
+    .name = "from_tensors",
+    .args_size = sizeof(struct held),
+    .state_size = sizeof(int64_t),
+    .count = one,
+    .next = next_whole,
     .release = release,
 };
 const dt_transform dt_transform_slices = {
-    .name = "from_tensor_slices", .args_size = sizeof(struct held), .state_size = sizeof(int64_t), .count = count_rows,
-    .next = next_row, .release = release,
+    .name = "from_tensor_slices",
+    .args_size = sizeof(struct held),
+    .state_size = sizeof(int64_t),
+    .count = count_rows,
+    .next = next_row,
+    .release = release,
 };
 
-dt_status *dt_dataset_build_tensors(dt_dataset **out, dt_item *item, dt_item_spec spec)
-{
+dt_status *dt_dataset_build_tensors(dt_dataset **out, dt_item *item, dt_item_spec spec) {
     const struct held args = {.item = *item};
     *item = (dt_item){0};
     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_tensors, NULL, 0, &args, spec});
 }
 
-dt_status *dt_dataset_build_slices(dt_dataset **out, dt_item *item, dt_item_spec spec)
-{
+dt_status *dt_dataset_build_slices(dt_dataset **out, dt_item *item, dt_item_spec spec) {
     struct held args = {.item = *item};
     dt_item_spec row = {0};
     dt_status *s = dt_item_rows(item, &args.rows);
-    if (!s)
-        s = dt_spec_unbatched(&spec, &row);
+    if (!s) s = dt_spec_unbatched(&spec, &row);
     dt_spec_release(&spec);
     if (s) {
         dt_item_release(item);

@@ -7,42 +7,38 @@ struct state {
     int64_t row, rows;
 };
 
-static dt_status *next(dt_cursor *c, dt_item *out)
-{
+static dt_status *next(dt_cursor *c, dt_item *out) {
     struct state *x = c->state;
     while (x->row == x->rows) {
         dt_item_release(&x->item);
         DT_TRY(dt_cursor_next(c->in[0], &x->item));
-        if (x->item.n == 0)
-            return NULL;
+        if (x->item.n == 0) return NULL;
         x->row = x->rows = 0;
         DT_TRY(dt_item_rows(&x->item, &x->rows));
     }
     return dt_item_row(&x->item, x->row++, out);
 }
 
-static void close(dt_cursor *c)
-{
-    dt_item_release(&((struct state *)c->state)->item);
-}
+static void close(dt_cursor *c) { dt_item_release(&((struct state *)c->state)->item); }
 
 /* Rows of elements of a known size; nothing is known of others. */
-static int64_t count(const dt_pipe *p)
-{
+static int64_t count(const dt_pipe *p) {
     int64_t n = dt_count_of_input(p), rows, all;
     dt_status *s = dt_spec_rows(&p->in[0]->spec, &rows);
     dt_status_free(s);
-    if (n < 0 || s || rows < 0)
-        return n == DT_ENDLESS ? DT_ENDLESS : DT_UNCOUNTED;
+    if (n < 0 || s || rows < 0) return n == DT_ENDLESS ? DT_ENDLESS : DT_UNCOUNTED;
     return dt_mul_fits(n, rows, &all) ? all : DT_UNCOUNTED;
 }
 
 const dt_transform dt_transform_unbatch = {
-    .name = "unbatch", .state_size = sizeof(struct state), .count = count, .next = next, .close = close,
+    .name = "unbatch",
+    .state_size = sizeof(struct state),
+    .count = count,
+    .next = next,
+    .close = close,
 };
 
-dt_status *dt_dataset_unbatch(dt_dataset **out, const dt_dataset *in)
-{
+dt_status *dt_dataset_unbatch(dt_dataset **out, const dt_dataset *in) {
     DT_LIVE(in);
     dt_item_spec spec;
     DT_TRY(dt_pipeline_input(in, "unbatch"));

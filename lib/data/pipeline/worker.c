@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one worker iterates over. A global batch of G is n sizes: G / n, the first G mod n of them one more. Each worker begins with its
- * own replicas' sizes and goes on with the others', so that over all workers each step takes every size once:
+ * What one worker iterates over. A global batch of G is n sizes: G / n, the first G mod n of them
+ * one more. Each worker begins with its own replicas' sizes and goes on with the others', so that
+ * over all workers each step takes every size once:
  *
- *     G 5, 2 workers of 2:  2 1 1 1      worker 0: 2 1 | 1 1 | 2 1 ...      worker 1: 1 1 | 2 1 | 1 1 ...
+ *     G 5, 2 workers of 2:  2 1 1 1      worker 0: 2 1 | 1 1 | 2 1 ...      worker 1: 1 1 | 2 1 | 1
+ *     1 ...
  *
- * Under DATA the pieces are made first and dealt to the workers afterwards. Where G is not known beforehand, and under
- * DT_REBATCH_EVEN with DATA as in the original, each batch at hand is divided into n pieces instead.
+ * Under DATA the pieces are made first and dealt to the workers afterwards. Where G is not known
+ * beforehand, and under DT_REBATCH_EVEN with DATA as in the original, each batch at hand is divided
+ * into n pieces instead.
  */
 #include <stdlib.h>
 
 #include "data/pipeline/distribution.h"
 
 /* sizes[i] = the size at place first + i, going round. */
-static void list_sizes(int64_t batch, int64_t n, int64_t first, int64_t *sizes)
-{
+static void list_sizes(int64_t batch, int64_t n, int64_t first, int64_t *sizes) {
     for (int64_t i = 0; i < n; i++) {
         int64_t place = (first + i) % n;
         sizes[i] = batch / n + (place < batch % n);
     }
 }
 
-static dt_status *cut(dt_pipe **out, dt_pipe *in, const dt_share *q, int64_t batch, dt_auto_shard_policy policy)
-{
-    int64_t n = q->workers * q->replicas, first = policy == DT_AUTO_SHARD_DATA ? 0 : q->worker * q->replicas;
+static dt_status *cut(dt_pipe **out, dt_pipe *in, const dt_share *q, int64_t batch,
+                      dt_auto_shard_policy policy) {
+    int64_t n = q->workers * q->replicas,
+            first = policy == DT_AUTO_SHARD_DATA ? 0 : q->worker * q->replicas;
     if (batch < 1 || (policy == DT_AUTO_SHARD_DATA && q->rebatch == DT_REBATCH_EVEN))
         return dt_pipe_rebatch_even(out, in, n);
     int64_t *sizes = dt_alloc((size_t)n * sizeof *sizes);
@@ -34,15 +37,13 @@ static dt_status *cut(dt_pipe **out, dt_pipe *in, const dt_share *q, int64_t bat
 }
 
 /* Files are shared before the batches are cut, pieces after. */
-static dt_status *cut_and_share(dt_pipe **out, dt_pipe *in, const dt_share *q, int64_t batch, dt_auto_shard_policy policy)
-{
+static dt_status *cut_and_share(dt_pipe **out, dt_pipe *in, const dt_share *q, int64_t batch,
+                                dt_auto_shard_policy policy) {
     bool after = policy == DT_AUTO_SHARD_DATA;
     dt_pipe *shared, *pieces;
     dt_status *s = NULL;
-    if (after)
-        shared = dt_pipe_ref(in);
-    else
-        DT_TRY(dt_pipe_auto_shard(&shared, in, q, policy));
+    if (after) shared = dt_pipe_ref(in);
+    else DT_TRY(dt_pipe_auto_shard(&shared, in, q, policy));
     s = cut(&pieces, shared, q, batch, policy);
     dt_pipe_unref(shared);
     if (s || !after) {
@@ -54,26 +55,28 @@ static dt_status *cut_and_share(dt_pipe **out, dt_pipe *in, const dt_share *q, i
     return s;
 }
 
-dt_status *dt_pipe_for_worker(dt_pipe **out, dt_pipe *in, const dt_share *q)
-{
+dt_status *dt_pipe_for_worker(dt_pipe **out, dt_pipe *in, const dt_share *q) {
     int64_t files, batch = 0;
     dt_auto_shard_policy policy = dt_resolve_policy(in, q, &files);
-    if (q->workers * q->replicas == 1)
-        return dt_pipe_auto_shard(out, in, q, policy);
+    if (q->workers * q->replicas == 1) return dt_pipe_auto_shard(out, in, q, policy);
     DT_TRY(dt_pipe_batch_size(in, &batch));
     return cut_and_share(out, in, q, batch, policy);
 }
 
-dt_status *dt_batch_sizes_for_worker(int64_t global_batch_size, const dt_input_share *share, int64_t *sizes)
-{
+dt_status *dt_batch_sizes_for_worker(int64_t global_batch_size, const dt_input_share *share,
+                                     int64_t *sizes) {
     int64_t n;
     DT_TRY(dt_status_kept());
     if (!share || !sizes)
-        return dt_fail(DT_E_SHARD, NULL, "no worker or no array for the sizes given: neither may be NULL");
-    if (global_batch_size < 0 || share->workers < 1 || share->replicas < 1 || share->worker < 0 || share->worker >= share->workers ||
-        !dt_mul_fits(share->workers, share->replicas, &n) || n > (1 << 16))
-        return dt_fail(DT_E_SHARD, NULL, "cannot split a global batch of %lld for worker %d of %d with %d replicas each",
-                       (long long)global_batch_size, share->worker, share->workers, share->replicas);
+        return dt_fail(DT_E_SHARD, NULL,
+                       "no worker or no array for the sizes given: neither may be NULL");
+    if (global_batch_size < 0 || share->workers < 1 || share->replicas < 1 || share->worker < 0 ||
+        share->worker >= share->workers || !dt_mul_fits(share->workers, share->replicas, &n) ||
+        n > (1 << 16))
+        return dt_fail(
+            DT_E_SHARD, NULL,
+            "cannot split a global batch of %lld for worker %d of %d with %d replicas each",
+            (long long)global_batch_size, share->worker, share->workers, share->replicas);
     list_sizes(global_batch_size, n, (int64_t)share->worker * share->replicas, sizes);
     return NULL;
 }

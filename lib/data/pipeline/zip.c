@@ -1,37 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zip(a, b, ...): elements side by side, until one input ends. Component `value` of input i is called "i", any other "i/name":
- * the paths of a nest. enumerate zips with a count.
+ * zip(a, b, ...): elements side by side, until one input ends. Component `value` of input i is
+ * called "i", any other "i/name": the paths of a nest. enumerate zips with a count.
  */
 #include "data/pipeline/build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t count(const dt_pipe *p)
-{
+static int64_t count(const dt_pipe *p) {
     int64_t least = DT_ENDLESS;
     for (int i = 0; i < p->n_in; i++) {
         int64_t n = dt_pipe_count(p->in[i]);
-        if (n == DT_UNCOUNTED)
-            return DT_UNCOUNTED;
-        if (n >= 0 && (least == DT_ENDLESS || n < least))
-            least = n;
+        if (n == DT_UNCOUNTED) return DT_UNCOUNTED;
+        if (n >= 0 && (least == DT_ENDLESS || n < least)) least = n;
     }
     return least;
 }
 
-static int64_t batch_size(const dt_pipe *p)
-{
+static int64_t batch_size(const dt_pipe *p) {
     int64_t size = dt_pipe_search_batch(p->in[0]);
     for (int i = 1; i < p->n_in; i++)
-        if (dt_pipe_search_batch(p->in[i]) != size)
-            return DT_UNKNOWN_DIM;
+        if (dt_pipe_search_batch(p->in[i]) != size) return DT_UNKNOWN_DIM;
     return size;
 }
 
-static dt_status *next(dt_cursor *c, dt_item *out)
-{
+static dt_status *next(dt_cursor *c, dt_item *out) {
     dt_item all = dt_item_make(c->pipe->spec.n);
     int at = 0;
     for (int i = 0; i < c->pipe->n_in; i++) {
@@ -41,31 +35,26 @@ static dt_status *next(dt_cursor *c, dt_item *out)
             dt_item_release(&all);
             return s;
         }
-        for (int k = 0; k < one.n; k++)
-            all.array[at++] = dt_array_ref(one.array[k]);
+        for (int k = 0; k < one.n; k++) all.array[at++] = dt_array_ref(one.array[k]);
         dt_item_release(&one);
     }
     *out = all;
     return NULL;
 }
 
-const dt_transform dt_transform_zip = {.name = "zip", .batch_size = batch_size, .count = count, .next = next};
+const dt_transform dt_transform_zip = {
+    .name = "zip", .batch_size = batch_size, .count = count, .next = next};
 
-static char *path_of(int input, const char *name)
-{
+static char *path_of(int input, const char *name) {
     dt_str path = {0};
-    if (strcmp(name, DT_ONLY_COMPONENT) == 0)
-        dt_str_printf(&path, "%d", input);
-    else
-        dt_str_printf(&path, "%d/%s", input, name);
+    if (strcmp(name, DT_ONLY_COMPONENT) == 0) dt_str_printf(&path, "%d", input);
+    else dt_str_printf(&path, "%d/%s", input, name);
     return dt_str_take(&path);
 }
 
-static dt_item_spec join_specs(dt_pipe *const *in, int n)
-{
+static dt_item_spec join_specs(dt_pipe *const *in, int n) {
     int total = 0, at = 0;
-    for (int i = 0; i < n; i++)
-        total += in[i]->spec.n;
+    for (int i = 0; i < n; i++) total += in[i]->spec.n;
     dt_item_spec spec = dt_spec_make(total);
     for (int i = 0; i < n; i++)
         for (int k = 0; k < in[i]->spec.n; k++)
@@ -73,22 +62,21 @@ static dt_item_spec join_specs(dt_pipe *const *in, int n)
     return spec;
 }
 
-dt_status *dt_dataset_zip(dt_dataset **out, const dt_dataset *const *in, int n)
-{
+dt_status *dt_dataset_zip(dt_dataset **out, const dt_dataset *const *in, int n) {
     dt_pipe *pipes[DT_MOST_INPUTS];
-    if (!in)
-        return dt_fail(DT_E_PIPELINE, NULL, "zip: no data sets given");
+    if (!in) return dt_fail(DT_E_PIPELINE, NULL, "zip: no data sets given");
     if (n < 1 || n > DT_MOST_INPUTS)
-        return dt_fail(DT_E_PIPELINE, NULL, "zip: expected 1 to %d data sets, got %d", DT_MOST_INPUTS, n);
+        return dt_fail(DT_E_PIPELINE, NULL, "zip: expected 1 to %d data sets, got %d",
+                       DT_MOST_INPUTS, n);
     for (int i = 0; i < n; i++) {
         DT_TRY(dt_pipeline_input(dt_live(in[i]), "zip"));
         pipes[i] = in[i]->pipe;
     }
-    return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_zip, pipes, n, NULL, join_specs(pipes, n)});
+    return dt_dataset_build(
+        out, &(dt_pipe_parts){&dt_transform_zip, pipes, n, NULL, join_specs(pipes, n)});
 }
 
-dt_status *dt_dataset_enumerate(dt_dataset **out, const dt_dataset *in, int64_t start)
-{
+dt_status *dt_dataset_enumerate(dt_dataset **out, const dt_dataset *in, int64_t start) {
     DT_LIVE(in);
     dt_dataset *counted = NULL;
     DT_TRY(dt_pipeline_input(in, "enumerate"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of one float, for the loops in this folder: each built once per instruction set. Plain C that compilers turn into vectors,
- * with the same bits everywhere: see strip.c.
+ * Functions of one float, for the loops in this folder: each built once per instruction set. Plain
+ * C that compilers turn into vectors, with the same bits everywhere: see strip.c.
  */
 #ifndef DT_EXEC_SIMD_MATH_H
 #define DT_EXEC_SIMD_MATH_H
@@ -12,33 +12,32 @@
 
 #include "base/simd/loops.h"
 
-#define ALWAYS_INLINE inline __attribute__((always_inline)) /* a call would keep a loop from becoming vectors */
+/* a call would keep a loop from becoming vectors */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
-static ALWAYS_INLINE float from_bits(int32_t i)
-{
+static ALWAYS_INLINE float from_bits(int32_t i) {
     float f;
     memcpy(&f, &i, sizeof f);
     return f;
 }
 
-static ALWAYS_INLINE int32_t to_bits(float f)
-{
+static ALWAYS_INLINE int32_t to_bits(float f) {
     int32_t i;
     memcpy(&i, &f, sizeof i);
     return i;
 }
 
-/* The nearest number of 8 digits, ties to even; NaN, whose digits would carry into the sign, stays. */
-static ALWAYS_INLINE float bfloat16_one(float x)
-{
+/* The nearest number of 8 digits, ties to even; NaN, whose digits would carry into the sign,
+ * stays. */
+static ALWAYS_INLINE float bfloat16_one(float x) {
     uint32_t bits = (uint32_t)to_bits(x);
     float nearest = from_bits((int32_t)((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u));
     return x == x ? nearest : x;
 }
 
-/* The nearest number of float16, ties to even: 11 digits; denormals are multiples of 2^-24, which is what 0.75 + x rounds to; infinity from 65520 on. */
-static ALWAYS_INLINE float float16_one(float x)
-{
+/* The nearest number of float16, ties to even: 11 digits; denormals are multiples of 2^-24, which
+ * is what 0.75 + x rounds to; infinity from 65520 on. */
+static ALWAYS_INLINE float float16_one(float x) {
     uint32_t bits = (uint32_t)to_bits(x), sign = bits & 0x80000000u;
     float size = from_bits((int32_t)(bits ^ sign)), small = (size + 0.75f) - 0.75f;
     float normal = from_bits((int32_t)(((bits ^ sign) + 0xfff + (bits >> 13 & 1)) & 0xffffe000u));
@@ -46,29 +45,35 @@ static ALWAYS_INLINE float float16_one(float x)
     return x == x ? from_bits((int32_t)((uint32_t)to_bits(nearest) | sign)) : x;
 }
 
-/* A float16 as a float: its 15 bits shifted are 2^-112 of it, denormals too; an exponent of all ones is infinity or NaN. */
-static ALWAYS_INLINE float float16_value(uint16_t h)
-{
+/* A float16 as a float: its 15 bits shifted are 2^-112 of it, denormals too; an exponent of all
+ * ones is infinity or NaN. */
+static ALWAYS_INLINE float float16_value(uint16_t h) {
     uint32_t size = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
     uint32_t finite = (uint32_t)to_bits(from_bits((int32_t)size) * 0x1p112f);
     return from_bits((int32_t)(sign | (size >= 0x0f800000u ? size | 0x7f800000u : finite)));
 }
 
-/* The nearest float16: what float16_one makes has its bits, shifted and with another exponent; a denormal is as many multiples of 2^-24 as are added to the
- * bits of 1/2, and no smaller number is made on the way. A NaN is quiet. */
-static ALWAYS_INLINE uint16_t float16_bits(float x)
-{
+/* The nearest float16: what float16_one makes has its bits, shifted and with another exponent; a
+ * denormal is as many multiples of 2^-24 as are added to the bits of 1/2, and no smaller number is
+ * made on the way. A NaN is quiet. */
+static ALWAYS_INLINE uint16_t float16_bits(float x) {
     uint32_t bits = (uint32_t)to_bits(float16_one(x)), size = bits & 0x7fffffffu;
-    uint32_t small = (uint32_t)to_bits(from_bits((int32_t)size) + 0.5f) - 0x3f000000u, normal = (size - 0x38000000u) >> 13;
-    uint32_t h = size < 0x38800000u ? small : size < 0x7f800000u ? normal : size == 0x7f800000u ? 0x7c00 : 0x7e00;
+    uint32_t small = (uint32_t)to_bits(from_bits((int32_t)size) + 0.5f) - 0x3f000000u,
+             normal = (size - 0x38000000u) >> 13;
+    uint32_t h = size < 0x38800000u    ? small
+                 : size < 0x7f800000u  ? normal
+                 : size == 0x7f800000u ? 0x7c00
+                                       : 0x7e00;
     return (uint16_t)(h | bits >> 31 << 15);
 }
 
-/* exp(x) = 2^k exp(r), |r| <= log(2)/2; ln 2 in two parts; a polynomial of degree 6 for exp(r). Two steps of scaling reach denormals. */
-static ALWAYS_INLINE float exp_one(float x)
-{
-    float clamped = !(x >= -104.0f) ? -104.0f : x > 89.0f ? 89.0f : x; /* NaN, too, is an integer then */
-    float shifted = clamped * 1.44269504088896341f + 12582912.0f; /* 1.5 * 2^23: rounds to the nearest integer */
+/* exp(x) = 2^k exp(r), |r| <= log(2)/2; ln 2 in two parts; a polynomial of degree 6 for exp(r). Two
+ * steps of scaling reach denormals. */
+static ALWAYS_INLINE float exp_one(float x) {
+    /* NaN, too, is an integer then */
+    float clamped = !(x >= -104.0f) ? -104.0f : x > 89.0f ? 89.0f : x;
+    /* 1.5 * 2^23: rounds to the nearest integer */
+    float shifted = clamped * 1.44269504088896341f + 12582912.0f;
     float k = shifted - 12582912.0f;
     float r = (clamped - k * 0.693359375f) - k * -2.12194440e-4f;
     float p = 1.9875691500e-4f;
@@ -84,11 +89,11 @@ static ALWAYS_INLINE float exp_one(float x)
 }
 
 /* log(x) = e log(2) + log(m), sqrt(1/2) <= m < sqrt(2); a polynomial of degree 9 for log(1 + f). */
-static ALWAYS_INLINE float log_one(float x)
-{
+static ALWAYS_INLINE float log_one(float x) {
     float normal = x < 1.17549435e-38f ? x * 8388608.0f : x; /* denormals: times 2^23 */
     int32_t bits = to_bits(normal);
-    int32_t power = (int32_t)((uint32_t)bits - 0x3f3504f3u) >> 23; /* unsigned: of negative x it would overflow */
+    /* unsigned: of negative x it would overflow */
+    int32_t power = (int32_t)((uint32_t)bits - 0x3f3504f3u) >> 23;
     int32_t e = power - (x < 1.17549435e-38f ? 23 : 0);
     float m = from_bits((int32_t)((uint32_t)bits - ((uint32_t)power << 23)));
     float f = m - 1.0f, s = f * f, k = (float)e;
@@ -108,15 +113,14 @@ static ALWAYS_INLINE float log_one(float x)
     return x >= 0 ? y : NAN;
 }
 
-static ALWAYS_INLINE float logistic_one(float x)
-{
+static ALWAYS_INLINE float logistic_one(float x) {
     float e = exp_one(x < 0 ? x : -x), q = 1.0f / (1.0f + e);
     return x < 0 ? e * q : q;
 }
 
-/* Of |x|, with the sign of x. Small ones by an odd polynomial, where 1 - 2/(e^2x + 1) would cancel. */
-static ALWAYS_INLINE float tanh_one(float x)
-{
+/* Of |x|, with the sign of x. Small ones by an odd polynomial, where 1 - 2/(e^2x + 1) would
+ * cancel. */
+static ALWAYS_INLINE float tanh_one(float x) {
     float a = fabsf(x), s = x * x;
     float p = -5.70498872745e-3f;
     p = p * s + 2.06390887954e-2f;
@@ -128,9 +132,9 @@ static ALWAYS_INLINE float tanh_one(float x)
     return copysignf(a < 0.625f ? small : big, x);
 }
 
-/* An odd polynomial up to 1; from there on 1 - e^-p(x), a polynomial of degree 6. Beyond 4 it is 1 - 1.5e-8, which is 1. */
-static ALWAYS_INLINE float erf_one(float x)
-{
+/* An odd polynomial up to 1; from there on 1 - e^-p(x), a polynomial of degree 6. Beyond 4 it is 1
+ * - 1.5e-8, which is 1. */
+static ALWAYS_INLINE float erf_one(float x) {
     float a = fabsf(x), s = x * x;
     float p = 7.8824971106e-5f;
     p = p * s - 8.0188549925e-4f;
@@ -151,45 +155,35 @@ static ALWAYS_INLINE float erf_one(float x)
     return x != x ? x : copysignf(y, x);
 }
 
-static ALWAYS_INLINE float gelu_one(float x)
-{
-    return 0.5f * x * (1 + erf_one(x * 0.707106781f));
-}
+static ALWAYS_INLINE float gelu_one(float x) { return 0.5f * x * (1 + erf_one(x * 0.707106781f)); }
 
-static ALWAYS_INLINE float gelu_slope(float x)
-{
+static ALWAYS_INLINE float gelu_slope(float x) {
     float bell = exp_one(-0.5f * x * x) * 0.398942280f;
     float far = fabsf(x) > 20 ? 0 : x * bell; /* not infinity times 0 */
     return 0.5f * (1 + erf_one(x * 0.707106781f)) + far;
 }
 
 /* 2 sqrt(2 / pi) (x + 0.044715 x^3) */
-static ALWAYS_INLINE float near_gelu_gate(float x)
-{
+static ALWAYS_INLINE float near_gelu_gate(float x) {
     return logistic_one(x * (1.59576912f + 0.0713548163f * (x * x)));
 }
 
-static ALWAYS_INLINE float near_gelu_one(float x)
-{
-    return x * near_gelu_gate(x);
-}
+static ALWAYS_INLINE float near_gelu_one(float x) { return x * near_gelu_gate(x); }
 
-static ALWAYS_INLINE float near_gelu_slope(float x)
-{
+static ALWAYS_INLINE float near_gelu_slope(float x) {
     float s = near_gelu_gate(x), slope = s * (1 - s);
     float far = fabsf(x) > 20 ? 0 : x * slope * (1.59576912f + 0.214064449f * (x * x));
     return s + far;
 }
 
-/* IEEE 754-2019's: NaN if either is, and -0 is less than 0. Where both are equal, and or or of their bits tells zeros apart. */
-static ALWAYS_INLINE float max_one(float x, float y)
-{
+/* IEEE 754-2019's: NaN if either is, and -0 is less than 0. Where both are equal, and or or of
+ * their bits tells zeros apart. */
+static ALWAYS_INLINE float max_one(float x, float y) {
     float same = from_bits(to_bits(x) & to_bits(y));
     return x > y ? x : x < y ? y : x == y ? same : x + y;
 }
 
-static ALWAYS_INLINE float min_one(float x, float y)
-{
+static ALWAYS_INLINE float min_one(float x, float y) {
     float same = from_bits(to_bits(x) | to_bits(y));
     return x < y ? x : x > y ? y : x == y ? same : x + y;
 }

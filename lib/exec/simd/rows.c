@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops over rows: normalisation, and what attention does to a row of scores. Built once per instruction set, with the same bits on all
- * (see strip.c); sum.h has the order of sums.
+ * Loops over rows: normalisation, and what attention does to a row of scores. Built once per
+ * instruction set, with the same bits on all (see strip.c); sum.h has the order of sums.
  */
 #include "exec/strip.h"
 
@@ -10,32 +10,30 @@
 
 /* ---- layer normalisation ---- */
 
-typedef struct moments { float mean, inverse; } moments;
+typedef struct moments {
+    float mean, inverse;
+} moments;
 
-static inline moments moments_of(const float *x, int64_t n, float epsilon)
-{
+static inline moments moments_of(const float *x, int64_t n, float epsilon) {
     float sum, squares;
     SUM(sum, n, x[i]);
     float mean = sum / (float)n;
     SUM(squares, n, (x[i] - mean) * (x[i] - mean));
-    return (moments){ mean, 1.0f / sqrtf(squares / (float)n + epsilon) };
+    return (moments){mean, 1.0f / sqrtf(squares / (float)n + epsilon)};
 }
 
-static void norm(const dt_norm_args *a)
-{
+static void norm(const dt_norm_args *a) {
     for (int64_t r = 0; r < a->rows; r++) {
         const float *x = a->x + r * a->n, *gamma = a->gamma, *beta = a->beta;
         float *y = a->out + r * a->n;
         moments m = moments_of(x, a->n, a->epsilon);
 
         INDEPENDENT
-        for (int64_t i = 0; i < a->n; i++)
-            y[i] = (x[i] - m.mean) * m.inverse * gamma[i] + beta[i];
+        for (int64_t i = 0; i < a->n; i++) y[i] = (x[i] - m.mean) * m.inverse * gamma[i] + beta[i];
     }
 }
 
-static void norm_grad(const dt_norm_args *a)
-{
+static void norm_grad(const dt_norm_args *a) {
     for (int64_t r = 0; r < a->rows; r++) {
         const float *x = a->x + r * a->n, *dy = a->dy + r * a->n, *gamma = a->gamma;
         float *dx = a->out + r * a->n, mean, mean_z;
@@ -51,8 +49,7 @@ static void norm_grad(const dt_norm_args *a)
     }
 }
 
-static void norm_scale_grad(const dt_norm_args *a)
-{
+static void norm_scale_grad(const dt_norm_args *a) {
     float *sum = a->out;
 
     for (int64_t r = 0; r < a->rows; r++) {
@@ -60,68 +57,59 @@ static void norm_scale_grad(const dt_norm_args *a)
         moments m = moments_of(x, a->n, a->epsilon);
 
         INDEPENDENT
-        for (int64_t i = 0; i < a->n; i++)
-            sum[i] += dy[i] * ((x[i] - m.mean) * m.inverse);
+        for (int64_t i = 0; i < a->n; i++) sum[i] += dy[i] * ((x[i] - m.mean) * m.inverse);
     }
 }
 
 /* ---- attention ---- */
 
-static inline float largest(const float *a, int64_t n)
-{
+static inline float largest(const float *a, int64_t n) {
     float chain[CHAINS], top = -INFINITY;
     int64_t at = 0;
 
-    for (int j = 0; j < CHAINS; j++)
-        chain[j] = -INFINITY;
+    for (int j = 0; j < CHAINS; j++) chain[j] = -INFINITY;
     for (; at + CHAINS <= n; at += CHAINS)
-        for (int j = 0; j < CHAINS; j++)
-            chain[j] = a[at + j] > chain[j] ? a[at + j] : chain[j];
-    for (int j = 0; j < CHAINS; j++)
-        top = chain[j] > top ? chain[j] : top;
-    for (; at < n; at++)
-        top = a[at] > top ? a[at] : top;
+        for (int j = 0; j < CHAINS; j++) chain[j] = a[at + j] > chain[j] ? a[at + j] : chain[j];
+    for (int j = 0; j < CHAINS; j++) top = chain[j] > top ? chain[j] : top;
+    for (; at < n; at++) top = a[at] > top ? a[at] : top;
     return top;
 }
 
 /* A NaN is no largest; it comes back through exp. */
-static float shares(float *p, float scale, int64_t n)
-{
+static float shares(float *p, float scale, int64_t n) {
     float top = largest(p, n), sum;
 
     INDEPENDENT
-    for (int64_t i = 0; i < n; i++)
-        p[i] = exp_one((p[i] - top) * scale);
+    for (int64_t i = 0; i < n; i++) p[i] = exp_one((p[i] - top) * scale);
     SUM(sum, n, p[i]);
     return 1.0f / sum;
 }
 
-static void times(float *d, float by, int64_t n)
-{
+static void times(float *d, float by, int64_t n) {
     INDEPENDENT
-    for (int64_t i = 0; i < n; i++)
-        d[i] *= by;
+    for (int64_t i = 0; i < n; i++) d[i] *= by;
 }
 
-static void add(float *d, const float *a, int64_t n)
-{
+static void add(float *d, const float *a, int64_t n) {
     INDEPENDENT
-    for (int64_t i = 0; i < n; i++)
-        d[i] += a[i];
+    for (int64_t i = 0; i < n; i++) d[i] += a[i];
 }
 
-static void shares_grad(float *ds, const float *p, float scale, int64_t n)
-{
+static void shares_grad(float *ds, const float *p, float scale, int64_t n) {
     float mean;
 
     SUM(mean, n, p[i] * ds[i]);
     INDEPENDENT
-    for (int64_t i = 0; i < n; i++)
-        ds[i] = p[i] * (ds[i] - mean) * scale;
+    for (int64_t i = 0; i < n; i++) ds[i] = p[i] * (ds[i] - mean) * scale;
 }
 
 extern const dt_row_functions JOIN(dt_rows_, DT_ISA);
 const dt_row_functions JOIN(dt_rows_, DT_ISA) = {
-    .norm = norm, .norm_grad = norm_grad, .norm_scale_grad = norm_scale_grad, .shares = shares, .times = times, .add = add,
+    .norm = norm,
+    .norm_grad = norm_grad,
+    .norm_scale_grad = norm_scale_grad,
+    .shares = shares,
+    .times = times,
+    .add = add,
     .shares_grad = shares_grad,
 };

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loops of fused groups and of row kernels, in plain C that compilers turn into vectors. Built once per instruction set.
+ * The loops of fused groups and of row kernels, in plain C that compilers turn into vectors. Built
+ * once per instruction set.
  *
- * Bits: every element is the same chain of IEEE operations in all builds (no contraction, no reassociation), so results do not depend
- * on the instruction set, on the length of a strip, or on where in it an element stands. exp, log and tanh are our own for that
- * reason: the C library's change with the processor. Errors, in units in the last place, denormals included (measured on every 17th
- * float; tests/exec/strip_test.c): exp 0.99, log 0.82, tanh 1.31, logistic 2.76, rsqrt 1.5, which is two roundings;
- * of a million drawn floats: erf 3.1.
+ * Bits: every element is the same chain of IEEE operations in all builds (no contraction, no
+ * reassociation), so results do not depend on the instruction set, on the length of a strip, or on
+ * where in it an element stands. exp, log and tanh are our own for that reason: the C library's
+ * change with the processor. Errors, in units in the last place, denormals included (measured on
+ * every 17th float; tests/exec/strip_test.c): exp 0.99, log 0.82, tanh 1.31, logistic 2.76, rsqrt
+ * 1.5, which is two roundings; of a million drawn floats: erf 3.1.
  */
 #include "exec/strip.h"
 
@@ -18,14 +20,12 @@
 #define X (((const float *)a)[i])
 #define Y (((const float *)b)[i])
 #define Z (((const float *)c)[i])
-#define DT_LOOP(name, y)                                                                          \
-    static void loop_##name(void *d, const void *a, const void *b, const void *c, int64_t n)      \
-    {                                                                                             \
-        float *to = d;                                                                            \
-        (void)a, (void)b, (void)c;                                                                \
-        INDEPENDENT                                                                               \
-        for (int64_t i = 0; i < n; i++)                                                           \
-            to[i] = (y);                                                                          \
+#define DT_LOOP(name, y)                                                                           \
+    static void loop_##name(void *d, const void *a, const void *b, const void *c, int64_t n) {     \
+        float *to = d;                                                                             \
+        (void)a, (void)b, (void)c;                                                                 \
+        INDEPENDENT                                                                                \
+        for (int64_t i = 0; i < n; i++) to[i] = (y);                                               \
     }
 
 /* ---- strips ---- */
@@ -34,36 +34,29 @@
 DT_LOOP(copy, X)
 #include "op/ops.h"
 
-static void from_u8(void *d, const void *a, const void *b, const void *c, int64_t n)
-{
+static void from_u8(void *d, const void *a, const void *b, const void *c, int64_t n) {
     float *to = d;
     const uint8_t *from = a;
     (void)b, (void)c;
-    for (int64_t i = 0; i < n; i++)
-        to[i] = (float)from[i];
+    for (int64_t i = 0; i < n; i++) to[i] = (float)from[i];
 }
 
-static void from_i32(void *d, const void *a, const void *b, const void *c, int64_t n)
-{
+static void from_i32(void *d, const void *a, const void *b, const void *c, int64_t n) {
     float *to = d;
     const int32_t *from = a;
     (void)b, (void)c;
-    for (int64_t i = 0; i < n; i++)
-        to[i] = (float)from[i];
+    for (int64_t i = 0; i < n; i++) to[i] = (float)from[i];
 }
 
-static void from_bf16(void *d, const void *a, const void *b, const void *c, int64_t n)
-{
+static void from_bf16(void *d, const void *a, const void *b, const void *c, int64_t n) {
     float *to = d;
     const uint16_t *from = a;
     (void)b, (void)c;
-    for (int64_t i = 0; i < n; i++)
-        to[i] = from_bits((int32_t)((uint32_t)from[i] << 16));
+    for (int64_t i = 0; i < n; i++) to[i] = from_bits((int32_t)((uint32_t)from[i] << 16));
 }
 
 /* A NaN stays one: its upper half is never that of an infinity, since the quiet bit is set. */
-static void to_bf16(void *d, const void *a, const void *b, const void *c, int64_t n)
-{
+static void to_bf16(void *d, const void *a, const void *b, const void *c, int64_t n) {
     uint16_t *to = d;
     const float *from = a;
     (void)b, (void)c;
@@ -74,160 +67,128 @@ static void to_bf16(void *d, const void *a, const void *b, const void *c, int64_
     }
 }
 
-static void from_f16(void *d, const void *a, const void *b, const void *c, int64_t n)
-{
+static void from_f16(void *d, const void *a, const void *b, const void *c, int64_t n) {
     float *to = d;
     const uint16_t *from = a;
     (void)b, (void)c;
-    for (int64_t i = 0; i < n; i++)
-        to[i] = float16_value(from[i]);
+    for (int64_t i = 0; i < n; i++) to[i] = float16_value(from[i]);
 }
 
-static void to_f16(void *d, const void *a, const void *b, const void *c, int64_t n)
-{
+static void to_f16(void *d, const void *a, const void *b, const void *c, int64_t n) {
     uint16_t *to = d;
     const float *from = a;
     (void)b, (void)c;
-    for (int64_t i = 0; i < n; i++)
-        to[i] = float16_bits(from[i]);
+    for (int64_t i = 0; i < n; i++) to[i] = float16_bits(from[i]);
 }
 
-static void to_bool(void *d, const void *a, const void *b, const void *c, int64_t n)
-{
+static void to_bool(void *d, const void *a, const void *b, const void *c, int64_t n) {
     uint8_t *to = d;
     const float *from = a;
     (void)b, (void)c;
-    for (int64_t i = 0; i < n; i++)
-        to[i] = from[i] != 0;
+    for (int64_t i = 0; i < n; i++) to[i] = from[i] != 0;
 }
 
-static void fill(float *d, float x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        d[i] = x;
+static void fill(float *d, float x, int64_t n) {
+    for (int64_t i = 0; i < n; i++) d[i] = x;
 }
 
 /* ---- sums ---- */
 
 /* Four rows at a time: each sum is read and written once for them. */
-static ALWAYS_INLINE void sum_rows(float *d, const dt_sum_block *s, bool squares)
-{
+static ALWAYS_INLINE void sum_rows(float *d, const dt_sum_block *s, bool squares) {
     const float *a = s->a, *mean = s->mean;
     const int64_t n = s->n, stride = s->stride;
     int64_t i = 0;
 
-    for (int64_t j = 0; j < n; j++)
-        d[j] = 0;
-#define TERM(k) (squares ? (a[(k) * stride + j] - mean[j]) * (a[(k) * stride + j] - mean[j]) : a[(k) * stride + j])
-    for (; i + 4 <= s->rows; i += 4, a += 4 * stride)
-        INDEPENDENT
-        for (int64_t j = 0; j < n; j++)
-            d[j] = (((d[j] + TERM(0)) + TERM(1)) + TERM(2)) + TERM(3);
-    for (; i < s->rows; i++, a += stride)
-        INDEPENDENT
-        for (int64_t j = 0; j < n; j++)
-            d[j] += TERM(0);
+    for (int64_t j = 0; j < n; j++) d[j] = 0;
+#define TERM(k)                                                                                    \
+    (squares ? (a[(k)*stride + j] - mean[j]) * (a[(k)*stride + j] - mean[j]) : a[(k)*stride + j])
+    for (; i + 4 <= s->rows; i += 4, a += 4 * stride) INDEPENDENT
+    for (int64_t j = 0; j < n; j++) d[j] = (((d[j] + TERM(0)) + TERM(1)) + TERM(2)) + TERM(3);
+    for (; i < s->rows; i++, a += stride) INDEPENDENT
+    for (int64_t j = 0; j < n; j++) d[j] += TERM(0);
 #undef TERM
 }
 
-static void sum_block(const dt_sum_block *s, float *d)
-{
-    if (s->mean)
-        sum_rows(d, s, true);
-    else
-        sum_rows(d, s, false);
+static void sum_block(const dt_sum_block *s, float *d) {
+    if (s->mean) sum_rows(d, s, true);
+    else sum_rows(d, s, false);
 }
 
 /* Four chains: for rows of a few classes. */
-static float short_sum(const float *a, int64_t n)
-{
-    float chain[4] = { 0 };
-    for (int64_t i = 0; i < n; i++)
-        chain[i % 4] += a[i];
+static float short_sum(const float *a, int64_t n) {
+    float chain[4] = {0};
+    for (int64_t i = 0; i < n; i++) chain[i % 4] += a[i];
     return (chain[0] + chain[1]) + (chain[2] + chain[3]);
 }
 
-static float sum(const float *a, int64_t n)
-{
+static float sum(const float *a, int64_t n) {
     float total;
-    if (n < CHAINS)
-        return short_sum(a, n);
+    if (n < CHAINS) return short_sum(a, n);
     SUM(total, n, a[i]);
     return total;
 }
 
 /* NaN if there is one; -inf of nothing. A maximum does not depend on the order. */
-static float max(const float *a, int64_t n)
-{
+static float max(const float *a, int64_t n) {
     float chain[CHAINS];
     int64_t i = 0;
 
-    for (int j = 0; j < CHAINS; j++)
-        chain[j] = -INFINITY;
+    for (int j = 0; j < CHAINS; j++) chain[j] = -INFINITY;
     for (; i + CHAINS <= n; i += CHAINS)
-        for (int j = 0; j < CHAINS; j++)
-            chain[j] = max_one(chain[j], a[i + j]);
-    for (; i < n; i++)
-        chain[0] = max_one(chain[0], a[i]);
+        for (int j = 0; j < CHAINS; j++) chain[j] = max_one(chain[j], a[i + j]);
+    for (; i < n; i++) chain[0] = max_one(chain[0], a[i]);
     for (int width = CHAINS / 2; width; width /= 2)
-        for (int j = 0; j < width; j++)
-            chain[j] = max_one(chain[j], chain[j + width]);
+        for (int j = 0; j < width; j++) chain[j] = max_one(chain[j], chain[j + width]);
     return chain[0];
 }
 
 /* ---- rows of class scores ---- */
 
 /* The largest score of a row. NaN does not count: it comes back through exp. */
-static float top(const float *a, int64_t n)
-{
-    float chain[4] = { -INFINITY, -INFINITY, -INFINITY, -INFINITY };
+static float top(const float *a, int64_t n) {
+    float chain[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
 
-    if (n >= CHAINS)
-        return max(a, n);
-    for (int64_t i = 0; i < n; i++)
-        chain[i % 4] = a[i] > chain[i % 4] ? a[i] : chain[i % 4];
-    float m = chain[0] > chain[1] ? chain[0] : chain[1], m2 = chain[2] > chain[3] ? chain[2] : chain[3];
+    if (n >= CHAINS) return max(a, n);
+    for (int64_t i = 0; i < n; i++) chain[i % 4] = a[i] > chain[i % 4] ? a[i] : chain[i % 4];
+    float m = chain[0] > chain[1] ? chain[0] : chain[1],
+          m2 = chain[2] > chain[3] ? chain[2] : chain[3];
     return m > m2 ? m : m2;
 }
 
-/* d = exp(a - m[i]), without its sum. Many rows at a time, so that exp runs over long vectors for few classes too. */
-static void exp_rows(float *d, const float *a, const float *m, int64_t rows, int64_t n)
-{
+/* d = exp(a - m[i]), without its sum. Many rows at a time, so that exp runs over long vectors for
+ * few classes too. */
+static void exp_rows(float *d, const float *a, const float *m, int64_t rows, int64_t n) {
     for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < n; j++)
-            d[i * n + j] = a[i * n + j] - m[i];
+        for (int64_t j = 0; j < n; j++) d[i * n + j] = a[i * n + j] - m[i];
     loop_exponential(d, d, NULL, NULL, rows * n);
 }
 
-/* Rows that are looked at together: their scores, or the scores of a piece of one row, have ROOM. */
+/* Rows that are looked at together: their scores, or the scores of a piece of one row, have
+ * ROOM. */
 #define ROOM 1024
 #define MOST_ROWS 64
-static int64_t rows_together(int64_t rows, int64_t n)
-{
+static int64_t rows_together(int64_t rows, int64_t n) {
     int64_t most = n < ROOM / MOST_ROWS ? MOST_ROWS : n < ROOM ? ROOM / n : 1;
     return rows < most ? rows : most;
 }
 
-static void softmax(float *d, const float *a, int64_t rows, int64_t n)
-{
+static void softmax(float *d, const float *a, int64_t rows, int64_t n) {
     float m[MOST_ROWS];
 
     for (int64_t done = 0, some; done < rows; done += some, d += some * n, a += some * n) {
         some = rows_together(rows - done, n);
-        for (int64_t i = 0; i < some; i++)
-            m[i] = top(a + i * n, n);
+        for (int64_t i = 0; i < some; i++) m[i] = top(a + i * n, n);
         exp_rows(d, a, m, some, n);
         for (int64_t i = 0; i < some; i++) {
             float total = sum(d + i * n, n);
-            for (int64_t j = 0; j < n; j++)
-                d[i * n + j] /= total;
+            for (int64_t j = 0; j < n; j++) d[i * n + j] /= total;
         }
     }
 }
 
 /* The sum of exp(a - m) of a row, a piece at a time. */
-static float exp_sum(const float *a, float m, int64_t n, float *room)
-{
+static float exp_sum(const float *a, float m, int64_t n, float *room) {
     float total = 0;
 
     for (int64_t at = 0; at < n; at += ROOM) {
@@ -239,24 +200,21 @@ static float exp_sum(const float *a, float m, int64_t n, float *room)
 }
 
 /* Of some rows (rows_together): the largest score m, and the log of the sum of exp(a - m). */
-static void log_sums(float *log_total, float *m, const float *a, int64_t rows, int64_t n)
-{
+static void log_sums(float *log_total, float *m, const float *a, int64_t rows, int64_t n) {
     float room[ROOM];
 
-    for (int64_t i = 0; i < rows; i++)
-        m[i] = top(a + i * n, n);
+    for (int64_t i = 0; i < rows; i++) m[i] = top(a + i * n, n);
     if (rows == 1) {
         *log_total = exp_sum(a, *m, n, room);
     } else {
         exp_rows(room, a, m, rows, n);
-        for (int64_t i = 0; i < rows; i++)
-            log_total[i] = sum(room + i * n, n);
+        for (int64_t i = 0; i < rows; i++) log_total[i] = sum(room + i * n, n);
     }
     loop_log(log_total, log_total, NULL, NULL, rows);
 }
 
-static void sparse_entropy(float *loss, const float *a, const int32_t *label, int64_t rows, int64_t n)
-{
+static void sparse_entropy(float *loss, const float *a, const int32_t *label, int64_t rows,
+                           int64_t n) {
     float log_total[MOST_ROWS], m[MOST_ROWS];
 
     for (int64_t done = 0, some; done < rows; done += some, a += some * n) {
@@ -264,21 +222,20 @@ static void sparse_entropy(float *loss, const float *a, const int32_t *label, in
         log_sums(log_total, m, a, some, n);
         for (int64_t i = 0; i < some; i++) {
             int64_t right = label[done + i];
-            loss[done + i] = right >= 0 && right < n ? log_total[i] - (a[i * n + right] - m[i]) : NAN;
+            loss[done + i] =
+                right >= 0 && right < n ? log_total[i] - (a[i * n + right] - m[i]) : NAN;
         }
     }
 }
 
 /* A class of probability 0 does not count, not even with a score of -inf. */
-static float entropy_of(const float *a, const float *target, float m, float log_total, int64_t n)
-{
+static float entropy_of(const float *a, const float *target, float m, float log_total, int64_t n) {
     float total;
     SUM(total, n, target[i] != 0 ? target[i] * (log_total - (a[i] - m)) : 0);
     return total;
 }
 
-static void entropy(float *loss, const float *a, const float *target, int64_t rows, int64_t n)
-{
+static void entropy(float *loss, const float *a, const float *target, int64_t rows, int64_t n) {
     float log_total[MOST_ROWS], m[MOST_ROWS];
 
     for (int64_t done = 0, some; done < rows; done += some, a += some * n, target += some * n) {
@@ -289,20 +246,18 @@ static void entropy(float *loss, const float *a, const float *target, int64_t ro
     }
 }
 
-static void sparse_entropy_grad(float *d, const float *a, const int32_t *label, const float *dy, int64_t rows, int64_t n)
-{
+static void sparse_entropy_grad(float *d, const float *a, const int32_t *label, const float *dy,
+                                int64_t rows, int64_t n) {
     softmax(d, a, rows, n);
     for (int64_t i = 0; i < rows; i++) {
         float scale = label[i] >= 0 && label[i] < n ? dy[i] : NAN;
-        if (label[i] >= 0 && label[i] < n)
-            d[i * n + label[i]] -= 1.0f;
-        for (int64_t j = 0; j < n; j++)
-            d[i * n + j] *= scale;
+        if (label[i] >= 0 && label[i] < n) d[i * n + label[i]] -= 1.0f;
+        for (int64_t j = 0; j < n; j++) d[i * n + j] *= scale;
     }
 }
 
-static void entropy_grad(float *d, const float *a, const float *target, const float *dy, int64_t rows, int64_t n)
-{
+static void entropy_grad(float *d, const float *a, const float *target, const float *dy,
+                         int64_t rows, int64_t n) {
     softmax(d, a, rows, n);
     for (int64_t i = 0; i < rows; i++) {
         float total = sum(target + i * n, n);
@@ -313,25 +268,40 @@ static void entropy_grad(float *d, const float *a, const float *target, const fl
 
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
-extern const dt_window_loops JOIN(dt_window_loops_, DT_ISA);             /* window.c */
-extern const dt_row_functions JOIN(dt_rows_, DT_ISA);                     /* rows.c */
-extern const dt_uniform_function JOIN(dt_uniform_, DT_ISA);               /* random.c */
-extern const dt_product_function JOIN(dt_product_, DT_ISA);               /* product.c */
+extern const dt_window_loops JOIN(dt_window_loops_, DT_ISA); /* window.c */
+extern const dt_row_functions JOIN(dt_rows_, DT_ISA);        /* rows.c */
+extern const dt_uniform_function JOIN(dt_uniform_, DT_ISA);  /* random.c */
+extern const dt_product_function JOIN(dt_product_, DT_ISA);  /* product.c */
 const dt_simd JOIN(dt_simd_, DT_ISA) = {
     .name = STRING(DT_ISA),
 #if defined(__AVX2__)
     .generates = true,
 #endif
-    .strip = {
+    .strip =
+        {
 #define DT_LOOP(name, y) [DT_S_##name] = loop_##name,
 #define DT_VARIANT DT_LOOP
 #include "op/ops.h"
-        [DT_S_COPY] = loop_copy, [DT_S_FROM_U8] = from_u8, [DT_S_FROM_I32] = from_i32, [DT_S_TO_BOOL] = to_bool,
-        [DT_S_FROM_BF16] = from_bf16, [DT_S_TO_BF16] = to_bf16, [DT_S_FROM_F16] = from_f16, [DT_S_TO_F16] = to_f16,
-    },
-    .window = &JOIN(dt_window_loops_, DT_ISA), .rows = &JOIN(dt_rows_, DT_ISA),
-    .uniform = &JOIN(dt_uniform_, DT_ISA), .product = &JOIN(dt_product_, DT_ISA),
-    .fill = fill, .sum_block = sum_block, .sum = sum, .max = max, .softmax = softmax,
-    .sparse_entropy = sparse_entropy, .entropy = entropy,
-    .sparse_entropy_grad = sparse_entropy_grad, .entropy_grad = entropy_grad,
+            [DT_S_COPY] = loop_copy,
+            [DT_S_FROM_U8] = from_u8,
+            [DT_S_FROM_I32] = from_i32,
+            [DT_S_TO_BOOL] = to_bool,
+            [DT_S_FROM_BF16] = from_bf16,
+            [DT_S_TO_BF16] = to_bf16,
+            [DT_S_FROM_F16] = from_f16,
+            [DT_S_TO_F16] = to_f16,
+        },
+    .window = &JOIN(dt_window_loops_, DT_ISA),
+    .rows = &JOIN(dt_rows_, DT_ISA),
+    .uniform = &JOIN(dt_uniform_, DT_ISA),
+    .product = &JOIN(dt_product_, DT_ISA),
+    .fill = fill,
+    .sum_block = sum_block,
+    .sum = sum,
+    .max = max,
+    .softmax = softmax,
+    .sparse_entropy = sparse_entropy,
+    .entropy = entropy,
+    .sparse_entropy_grad = sparse_entropy_grad,
+    .entropy_grad = entropy_grad,
 };

@@ -2,14 +2,17 @@
 /*
  * An ONNX graph under construction: what forms of ops (forms.h) write nodes with.
  *
- * Sizes. The batch is dimension 0 of what is fed and unknown to the file, so shapes that have it in them are tensors which the graph computes
- * (dt_onnx_shape), but for Reshape, where -1 says as much.
+ * Sizes. The batch is dimension 0 of what is fed and unknown to the file, so shapes that have it in
+ * them are tensors which the graph computes (dt_onnx_shape), but for Reshape, where -1 says as
+ * much.
  *
- * Broadcasting. Here a separate node stretches a value; in ONNX the reader does, by NumPy's rule. So a value knows two types: what it is, and what
- * the tensor of that name holds, with sizes of 1 (or fewer dimensions) where it is repeated. Element-wise forms use it unexpanded, and "dense/bias"
- * is added to a product by one Add; others ask for the whole.
+ * Broadcasting. Here a separate node stretches a value; in ONNX the reader does, by NumPy's rule.
+ * So a value knows two types: what it is, and what the tensor of that name holds, with sizes of 1
+ * (or fewer dimensions) where it is repeated. Element-wise forms use it unexpanded, and
+ * "dense/bias" is added to a product by one Add; others ask for the whole.
  *
- * bfloat16. Who runs files on a CPU has few operators for it. Its values are floats here, rounded where they are made: cast there and back.
+ * bfloat16. Who runs files on a CPU has few operators for it. Its values are floats here, rounded
+ * where they are made: cast there and back.
  */
 #ifndef DT_ONNX_EMIT_H
 #define DT_ONNX_EMIT_H
@@ -32,9 +35,9 @@ typedef struct dt_onnx_memo {
 
 typedef struct dt_onnx {
     dt_arena *arena;
-    dt_str *out;           /* the graph's message */
-    const char *path;      /* layer of the node at hand; "" */
-    const char *fed;       /* an input that has the batch */
+    dt_str *out;      /* the graph's message */
+    const char *path; /* layer of the node at hand; "" */
+    const char *fed;  /* an input that has the batch */
     int nodes, n_memos, memo_cap;
     dt_onnx_memo *memo;
 } dt_onnx;
@@ -48,15 +51,16 @@ typedef struct dt_onnx_attribute {
     int n;
     int64_t number[DT_ONNX_MOST_INTS];
 } dt_onnx_attribute;
-#define DT_ONNX_NUMBER(name_, value) ((dt_onnx_attribute){ .name = (name_), .n = 1, .number = { (value) } })
-#define DT_ONNX_TEXT(name_, value) ((dt_onnx_attribute){ .name = (name_), .text = (value) })
+#define DT_ONNX_NUMBER(name_, value)                                                               \
+    ((dt_onnx_attribute){.name = (name_), .n = 1, .number = {(value)}})
+#define DT_ONNX_TEXT(name_, value) ((dt_onnx_attribute){.name = (name_), .text = (value)})
 dt_onnx_attribute dt_onnx_list(const char *name, const int64_t *number, int n);
 
 typedef struct dt_onnx_node {
     const char *op;
-    const char *in[DT_ONNX_MOST_IN]; /* up to the first NULL */
+    const char *in[DT_ONNX_MOST_IN];                      /* up to the first NULL */
     dt_onnx_attribute attribute[DT_ONNX_MOST_ATTRIBUTES]; /* up to the first without a name */
-    const char *result;              /* a name for what it gives; NULL: one is made of layer, op and number */
+    const char *result; /* a name for what it gives; NULL: one is made of layer, op and number */
 } dt_onnx_node;
 /* Its result. */
 const char *dt_onnx_put(dt_onnx *o, const dt_onnx_node *node);
@@ -65,13 +69,13 @@ const char *dt_onnx_put2(dt_onnx *o, const char *op, const char *x, const char *
 
 /* ---- constants, each once ---- */
 
-const char *dt_onnx_ints(dt_onnx *o, const int64_t *v, int n);          /* int64 (n) */
-const char *dt_onnx_int(dt_onnx *o, int64_t v);                         /* int64 (1) */
-const char *dt_onnx_scalar(dt_onnx *o, dt_dtype dtype, double value);   /* () */
-const char *dt_onnx_count(dt_onnx *o, dt_dtype dtype, int64_t n);       /* (n): 0, 1, ... */
+const char *dt_onnx_ints(dt_onnx *o, const int64_t *v, int n);        /* int64 (n) */
+const char *dt_onnx_int(dt_onnx *o, int64_t v);                       /* int64 (1) */
+const char *dt_onnx_scalar(dt_onnx *o, dt_dtype dtype, double value); /* () */
+const char *dt_onnx_count(dt_onnx *o, dt_dtype dtype, int64_t n);     /* (n): 0, 1, ... */
 /* int64 (rank): the sizes of a type, when the graph runs. */
 const char *dt_onnx_shape(dt_onnx *o, const dt_type *t);
-const char *dt_onnx_rows(dt_onnx *o, int64_t k);                        /* int64 (1): k * B */
+const char *dt_onnx_rows(dt_onnx *o, int64_t k); /* int64 (1): k * B */
 /* What has that name as an initializer: a weight, or a constant. */
 void dt_onnx_initializer(dt_onnx *o, const char *name, const dt_view *v);
 /* ONNX's number of a dtype; of bfloat16 float's. */
@@ -85,14 +89,18 @@ dt_onnx_value dt_onnx_value_of(const char *name, const dt_type *type);
 dt_onnx_value dt_onnx_whole(dt_onnx *o, const dt_onnx_value *v);
 /* The forms below take and give whole values. */
 dt_onnx_value dt_onnx_reshape(dt_onnx *o, const dt_onnx_value *x, const dt_type *type);
-dt_onnx_value dt_onnx_transpose(dt_onnx *o, const dt_onnx_value *x, const int8_t *perm); /* dimension i of the result is perm[i] of x */
-dt_onnx_value dt_onnx_cast(dt_onnx *o, const dt_onnx_value *x, dt_dtype dtype);          /* takes any, and keeps how it lies */
+/* dimension i of the result is perm[i] of x */
+dt_onnx_value dt_onnx_transpose(dt_onnx *o, const dt_onnx_value *x, const int8_t *perm);
+/* takes any, and keeps how it lies */
+dt_onnx_value dt_onnx_cast(dt_onnx *o, const dt_onnx_value *x, dt_dtype dtype);
 /* Rounded, where the type is bfloat16. */
 dt_onnx_value dt_onnx_rounded(dt_onnx *o, const dt_onnx_value *x);
 /* `low` and `high` per dimension, negative ones cut. */
-dt_onnx_value dt_onnx_pad(dt_onnx *o, const dt_onnx_value *x, const int64_t *low, const int64_t *high, double value);
+dt_onnx_value dt_onnx_pad(dt_onnx *o, const dt_onnx_value *x, const int64_t *low,
+                          const int64_t *high, double value);
 /* `holes` elements of that value between neighbours along dimension d. */
-dt_onnx_value dt_onnx_spread(dt_onnx *o, const dt_onnx_value *x, int d, int64_t holes, double value);
+dt_onnx_value dt_onnx_spread(dt_onnx *o, const dt_onnx_value *x, int d, int64_t holes,
+                             double value);
 /* Elements from, from + step, ... of dimension d, up to but without `to`. */
 const char *dt_onnx_slice(dt_onnx *o, const char *x, int d, int64_t from, int64_t to, int64_t step);
 

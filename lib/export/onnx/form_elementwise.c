@@ -1,70 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element-wise ops. Their inputs may be stretched or not: the result holds as much as the largest of them, and is stretched like the least.
+ * Element-wise ops. Their inputs may be stretched or not: the result holds as much as the largest
+ * of them, and is stretched like the least.
  *
  * Functions that ONNX lacks are composed from those that it has, without losing digits near zero:
  *
- *     log_plus_one(x)           log(u) x / (u - 1) with u = 1 + x as it is rounded, and x where u is 1 (Kahan)
+ *     log_plus_one(x)           log(u) x / (u - 1) with u = 1 + x as it is rounded, and x where u
+ *     is 1 (Kahan)
  *     exponential_minus_one(x)  2 sinh(x / 2) exp(x / 2), x at least -100, below which it is -1
  */
 #include "export/onnx/forms.h"
 
 /* Of two types aligned at the last dimension, the larger size of each. */
-static dt_type joined(const dt_type *a, const dt_type *b)
-{
+static dt_type joined(const dt_type *a, const dt_type *b) {
     dt_type t = a->rank >= b->rank ? *a : *b;
     const dt_type *less = a->rank >= b->rank ? b : a;
     for (int i = 0; i < less->rank; i++) {
         int64_t *size = &t.dim[t.rank - less->rank + i];
-        if (*size == 1)
-            *size = less->dim[i];
+        if (*size == 1) *size = less->dim[i];
     }
     return t;
 }
 
-static dt_onnx_value result(const dt_onnx_call *c, const char *name)
-{
-    dt_onnx_value y = { .name = name, .type = c->node->type, .held = c->in[0].held };
-    for (int i = 1; i < c->node->n_in; i++)
-        y.held = joined(&y.held, &c->in[i].held);
+static dt_onnx_value result(const dt_onnx_call *c, const char *name) {
+    dt_onnx_value y = {.name = name, .type = c->node->type, .held = c->in[0].held};
+    for (int i = 1; i < c->node->n_in; i++) y.held = joined(&y.held, &c->in[i].held);
     y.held.dtype = y.type.dtype;
     return y;
 }
 
-dt_status *dt_onnx_elementwise(const dt_onnx_call *c, dt_onnx_value *out)
-{
-    dt_onnx_node n = { .op = c->name };
-    for (int i = 0; i < c->node->n_in; i++)
-        n.in[i] = c->in[i].name;
+dt_status *dt_onnx_elementwise(const dt_onnx_call *c, dt_onnx_value *out) {
+    dt_onnx_node n = {.op = c->name};
+    for (int i = 0; i < c->node->n_in; i++) n.in[i] = c->in[i].name;
     *out = result(c, dt_onnx_put(c->onnx, &n));
     return NULL;
 }
 
 /* Max and Min are not of bools. */
-dt_status *dt_onnx_extreme(const dt_onnx_call *c, dt_onnx_value *out)
-{
-    if (c->node->type.dtype != DT_BOOL)
-        return dt_onnx_elementwise(c, out);
+dt_status *dt_onnx_extreme(const dt_onnx_call *c, dt_onnx_value *out) {
+    if (c->node->type.dtype != DT_BOOL) return dt_onnx_elementwise(c, out);
     *out = result(c, dt_onnx_put2(c->onnx, c->of_bools, c->in[0].name, c->in[1].name));
     return NULL;
 }
 
-dt_status *dt_onnx_same(const dt_onnx_call *c, dt_onnx_value *out)
-{
+dt_status *dt_onnx_same(const dt_onnx_call *c, dt_onnx_value *out) {
     *out = c->in[0];
     return NULL;
 }
 
-dt_status *dt_onnx_convert(const dt_onnx_call *c, dt_onnx_value *out)
-{
+dt_status *dt_onnx_convert(const dt_onnx_call *c, dt_onnx_value *out) {
     *out = dt_onnx_cast(c->onnx, &c->in[0], c->node->type.dtype);
     return NULL;
 }
 
-dt_status *dt_onnx_compare(const dt_onnx_call *c, dt_onnx_value *out)
-{
+dt_status *dt_onnx_compare(const dt_onnx_call *c, dt_onnx_value *out) {
     static const char *const ops[] = {
-        [DT_EQ] = "Equal", [DT_NE] = "Equal", [DT_LT] = "Less", [DT_LE] = "LessOrEqual", [DT_GT] = "Greater", [DT_GE] = "GreaterOrEqual",
+        [DT_EQ] = "Equal",       [DT_NE] = "Equal",   [DT_LT] = "Less",
+        [DT_LE] = "LessOrEqual", [DT_GT] = "Greater", [DT_GE] = "GreaterOrEqual",
     };
     const dt_compare_attr *a = c->node->attr;
     const char *y = dt_onnx_put2(c->onnx, ops[a->direction], c->in[0].name, c->in[1].name);
@@ -73,55 +65,61 @@ dt_status *dt_onnx_compare(const dt_onnx_call *c, dt_onnx_value *out)
 }
 
 /* Where takes bools too, but few who run files have that: (pred and a) or (b and not pred). */
-dt_status *dt_onnx_select(const dt_onnx_call *c, dt_onnx_value *out)
-{
+dt_status *dt_onnx_select(const dt_onnx_call *c, dt_onnx_value *out) {
     dt_onnx *o = c->onnx;
     const char *pred = c->in[0].name;
-    if (c->node->type.dtype != DT_BOOL)
-        return dt_onnx_elementwise(c, out);
-    const char *a = dt_onnx_put2(o, "And", pred, c->in[1].name), *b = dt_onnx_put2(o, "And", c->in[2].name, dt_onnx_put1(o, "Not", pred));
+    if (c->node->type.dtype != DT_BOOL) return dt_onnx_elementwise(c, out);
+    const char *a = dt_onnx_put2(o, "And", pred, c->in[1].name),
+               *b = dt_onnx_put2(o, "And", c->in[2].name, dt_onnx_put1(o, "Not", pred));
     *out = result(c, dt_onnx_put2(o, "Or", a, b));
     return NULL;
 }
 
-dt_status *dt_onnx_rsqrt(const dt_onnx_call *c, dt_onnx_value *out)
-{
-    *out = result(c, dt_onnx_put1(c->onnx, "Reciprocal", dt_onnx_put1(c->onnx, "Sqrt", c->in[0].name)));
+dt_status *dt_onnx_rsqrt(const dt_onnx_call *c, dt_onnx_value *out) {
+    *out = result(
+        c, dt_onnx_put1(c->onnx, "Reciprocal", dt_onnx_put1(c->onnx, "Sqrt", c->in[0].name)));
     return NULL;
 }
 
-dt_status *dt_onnx_log_plus_one(const dt_onnx_call *c, dt_onnx_value *out)
-{
+dt_status *dt_onnx_log_plus_one(const dt_onnx_call *c, dt_onnx_value *out) {
     dt_onnx *o = c->onnx;
     const char *x = c->in[0].name, *one = dt_onnx_scalar(o, c->node->type.dtype, 1);
-    const char *u = dt_onnx_put2(o, "Add", x, one), *rounded = dt_onnx_put2(o, "Sub", u, one), *is_one = dt_onnx_put2(o, "Equal", u, one);
-    const char *by = dt_onnx_put(o, &(dt_onnx_node){ .op = "Where", .in = { is_one, one, rounded } });
-    const char *y = dt_onnx_put2(o, "Mul", dt_onnx_put1(o, "Log", u), dt_onnx_put2(o, "Div", x, by));
-    *out = result(c, dt_onnx_put(o, &(dt_onnx_node){ .op = "Where", .in = { is_one, x, y } }));
+    const char *u = dt_onnx_put2(o, "Add", x, one), *rounded = dt_onnx_put2(o, "Sub", u, one),
+               *is_one = dt_onnx_put2(o, "Equal", u, one);
+    const char *by = dt_onnx_put(o, &(dt_onnx_node){.op = "Where", .in = {is_one, one, rounded}});
+    const char *y =
+        dt_onnx_put2(o, "Mul", dt_onnx_put1(o, "Log", u), dt_onnx_put2(o, "Div", x, by));
+    *out = result(c, dt_onnx_put(o, &(dt_onnx_node){.op = "Where", .in = {is_one, x, y}}));
     return NULL;
 }
 
-dt_status *dt_onnx_exponential_minus_one(const dt_onnx_call *c, dt_onnx_value *out)
-{
+dt_status *dt_onnx_exponential_minus_one(const dt_onnx_call *c, dt_onnx_value *out) {
     dt_onnx *o = c->onnx;
     dt_dtype dtype = c->node->type.dtype;
     const char *x = dt_onnx_put2(o, "Max", c->in[0].name, dt_onnx_scalar(o, dtype, -100));
     const char *half = dt_onnx_put2(o, "Mul", x, dt_onnx_scalar(o, dtype, 0.5));
-    const char *y = dt_onnx_put2(o, "Mul", dt_onnx_put1(o, "Sinh", half), dt_onnx_put1(o, "Exp", half));
+    const char *y =
+        dt_onnx_put2(o, "Mul", dt_onnx_put1(o, "Sinh", half), dt_onnx_put1(o, "Exp", half));
     *out = result(c, dt_onnx_put2(o, "Mul", y, dt_onnx_scalar(o, dtype, 2)));
     return NULL;
 }
 
 /* There and back: of the types that ONNX has, bfloat16 keeps 7 bits of the fraction, float16 10. */
-dt_status *dt_onnx_reduce_precision(const dt_onnx_call *c, dt_onnx_value *out)
-{
+dt_status *dt_onnx_reduce_precision(const dt_onnx_call *c, dt_onnx_value *out) {
     enum { FLOAT16 = 10, BFLOAT16 = 16 };
     const dt_precision_attr *a = c->node->attr;
     if (a->mantissa_bits != 7 && a->mantissa_bits != 10)
-        return dt_onnx_no_form(c->node, "no type of ONNX has %d bits of fraction", (int)a->mantissa_bits);
+        return dt_onnx_no_form(c->node, "no type of ONNX has %d bits of fraction",
+                               (int)a->mantissa_bits);
     const int64_t narrow = a->mantissa_bits == 7 ? BFLOAT16 : FLOAT16;
-    const char *y = dt_onnx_put(c->onnx, &(dt_onnx_node){ .op = "Cast", .in = { c->in[0].name }, .attribute = { DT_ONNX_NUMBER("to", narrow) } });
-    *out = result(c, dt_onnx_put(c->onnx, &(dt_onnx_node){ .op = "Cast", .in = { y },
-                                                           .attribute = { DT_ONNX_NUMBER("to", dt_onnx_dtype(c->node->type.dtype)) } }));
+    const char *y =
+        dt_onnx_put(c->onnx, &(dt_onnx_node){.op = "Cast",
+                                             .in = {c->in[0].name},
+                                             .attribute = {DT_ONNX_NUMBER("to", narrow)}});
+    *out = result(
+        c, dt_onnx_put(c->onnx, &(dt_onnx_node){.op = "Cast",
+                                                .in = {y},
+                                                .attribute = {DT_ONNX_NUMBER(
+                                                    "to", dt_onnx_dtype(c->node->type.dtype))}}));
     return NULL;
 }

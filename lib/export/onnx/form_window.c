@@ -12,12 +12,10 @@
 enum { LEAD = 2, MOST_POOLED = 3 };
 
 /* Unpooled dimensions, then pooled ones. Returns how many are pooled. */
-static int arrange(const dt_reduce_window_attr *a, int rank, int8_t *perm)
-{
+static int arrange(const dt_reduce_window_attr *a, int rank, int8_t *perm) {
     int pooled = 0, n = 0;
     for (int i = 0; i < rank; i++)
-        if (dt_window_is_one(&a->window[i], a->size[i]))
-            perm[n++] = (int8_t)i;
+        if (dt_window_is_one(&a->window[i], a->size[i])) perm[n++] = (int8_t)i;
     for (int i = 0; i < rank; i++)
         if (!dt_window_is_one(&a->window[i], a->size[i])) {
             perm[n++] = (int8_t)i;
@@ -27,24 +25,21 @@ static int arrange(const dt_reduce_window_attr *a, int rank, int8_t *perm)
 }
 
 /* (.., pooled) as (n, m, pooled): exactly two dimensions lead. */
-static dt_type with_two_leading(const dt_type *t, int pooled)
-{
+static dt_type with_two_leading(const dt_type *t, int pooled) {
     int lead = t->rank - pooled;
-    dt_type y = { .dtype = t->dtype, .rank = LEAD + pooled, .dim = { 1, 1 } };
-    for (int i = 0; i < lead; i++)
-        y.dim[i == 0 ? 0 : 1] *= t->dim[i];
-    for (int i = 0; i < pooled; i++)
-        y.dim[LEAD + i] = t->dim[lead + i];
+    dt_type y = {.dtype = t->dtype, .rank = LEAD + pooled, .dim = {1, 1}};
+    for (int i = 0; i < lead; i++) y.dim[i == 0 ? 0 : 1] *= t->dim[i];
+    for (int i = 0; i < pooled; i++) y.dim[LEAD + i] = t->dim[lead + i];
     return y;
 }
 
 typedef struct pooling {
     int n;
-    int64_t size[MOST_POOLED], stride[MOST_POOLED], pads[2 * MOST_POOLED], dilation[MOST_POOLED], elements;
+    int64_t size[MOST_POOLED], stride[MOST_POOLED], pads[2 * MOST_POOLED], dilation[MOST_POOLED],
+        elements;
 } pooling;
 
-static dt_status *read_windows(const dt_onnx_call *c, const int8_t *pooled, pooling *p)
-{
+static dt_status *read_windows(const dt_onnx_call *c, const int8_t *pooled, pooling *p) {
     const dt_reduce_window_attr *a = c->node->attr;
     p->elements = 1;
     for (int i = 0; i < p->n; i++) {
@@ -55,40 +50,45 @@ static dt_status *read_windows(const dt_onnx_call *c, const int8_t *pooled, pool
         p->pads[i] = w->low;
         p->pads[p->n + i] = w->high;
         p->elements *= p->size[i];
-        if (w->base_dilation > 1 || w->low < 0 || w->high < 0 || (a->kind == DT_REDUCE_SUM && w->dilation > 1))
+        if (w->base_dilation > 1 || w->low < 0 || w->high < 0 ||
+            (a->kind == DT_REDUCE_SUM && w->dilation > 1))
             return dt_onnx_no_form(c->node, "its windows go over holes or cut off ends");
-        if (w->low >= dt_dilated(p->size[i], w->dilation) || w->high >= dt_dilated(p->size[i], w->dilation))
+        if (w->low >= dt_dilated(p->size[i], w->dilation) ||
+            w->high >= dt_dilated(p->size[i], w->dilation))
             return dt_onnx_no_form(c->node, "there are windows of nothing but padding");
     }
     return NULL;
 }
 
-static const char *put_pool(const dt_onnx_call *c, const char *x, const pooling *p)
-{
+static const char *put_pool(const dt_onnx_call *c, const char *x, const pooling *p) {
     const dt_reduce_window_attr *a = c->node->attr;
     dt_onnx *o = c->onnx;
     bool sum = a->kind == DT_REDUCE_SUM;
-    dt_onnx_attribute last = sum ? DT_ONNX_NUMBER("count_include_pad", 1) : dt_onnx_list("dilations", p->dilation, p->n);
-    if (a->kind == DT_REDUCE_MIN)
-        x = dt_onnx_put1(o, "Neg", x);
-    const char *y = dt_onnx_put(o, &(dt_onnx_node){ .op = sum ? "AveragePool" : "MaxPool", .in = { x }, .attribute = {
-        dt_onnx_list("kernel_shape", p->size, p->n), dt_onnx_list("strides", p->stride, p->n), dt_onnx_list("pads", p->pads, 2 * p->n), last } });
-    if (a->kind == DT_REDUCE_MIN)
-        y = dt_onnx_put1(o, "Neg", y);
-    return sum ? dt_onnx_put2(o, "Mul", y, dt_onnx_scalar(o, c->node->type.dtype, (double)p->elements)) : y;
+    dt_onnx_attribute last =
+        sum ? DT_ONNX_NUMBER("count_include_pad", 1) : dt_onnx_list("dilations", p->dilation, p->n);
+    if (a->kind == DT_REDUCE_MIN) x = dt_onnx_put1(o, "Neg", x);
+    const char *y = dt_onnx_put(
+        o, &(dt_onnx_node){.op = sum ? "AveragePool" : "MaxPool",
+                           .in = {x},
+                           .attribute = {dt_onnx_list("kernel_shape", p->size, p->n),
+                                         dt_onnx_list("strides", p->stride, p->n),
+                                         dt_onnx_list("pads", p->pads, 2 * p->n), last}});
+    if (a->kind == DT_REDUCE_MIN) y = dt_onnx_put1(o, "Neg", y);
+    return sum ? dt_onnx_put2(o, "Mul", y,
+                              dt_onnx_scalar(o, c->node->type.dtype, (double)p->elements))
+               : y;
 }
 
-dt_status *dt_onnx_windows(const dt_onnx_call *c, dt_onnx_value *out)
-{
+dt_status *dt_onnx_windows(const dt_onnx_call *c, dt_onnx_value *out) {
     const dt_type *t = &c->node->type;
     int8_t perm[DT_MAX_RANK], back[DT_MAX_RANK];
-    pooling p = { .n = arrange(c->node->attr, t->rank, perm) };
+    pooling p = {.n = arrange(c->node->attr, t->rank, perm)};
     dt_onnx_value x = dt_onnx_whole(c->onnx, &c->in[0]);
     *out = x;
-    if (p.n == 0)
-        return NULL;
+    if (p.n == 0) return NULL;
     if (p.n > MOST_POOLED)
-        return dt_onnx_no_form(c->node, "%d dimensions are pooled, at most %d can be", p.n, MOST_POOLED);
+        return dt_onnx_no_form(c->node, "%d dimensions are pooled, at most %d can be", p.n,
+                               MOST_POOLED);
     DT_TRY(read_windows(c, perm + t->rank - p.n, &p));
     dt_type arranged = *t;
     for (int i = 0; i < t->rank; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Models as ONNX files: a graph of one replica that takes what is fed and gives its results. Opset 18, IR version 8; weights are initializers by
- * their paths, the batch is a dimension named `batch`, nodes are named by their layers. Composites are written as their parts, so that a reader needs
- * only the operators of forms.c.
+ * Models as ONNX files: a graph of one replica that takes what is fed and gives its results. Opset
+ * 18, IR version 8; weights are initializers by their paths, the batch is a dimension named
+ * `batch`, nodes are named by their layers. Composites are written as their parts, so that a reader
+ * needs only the operators of forms.c.
  */
 #ifndef DT_ONNX_ONNX_H
 #define DT_ONNX_ONNX_H
@@ -11,9 +12,10 @@
 
 typedef struct dt_onnx_request {
     const dt_graph *graph;
-    const char *name;                 /* of the model */
-    const char *const *result;        /* [graph->n_results] their names in the file; NULL: those of the graph */
-    const dt_pair *metadata;          /* [n_metadata] */
+    const char *name; /* of the model */
+    /* [graph->n_results] their names in the file; NULL: those of the graph */
+    const char *const *result;
+    const dt_pair *metadata; /* [n_metadata] */
     int n_metadata;
 } dt_onnx_request;
 

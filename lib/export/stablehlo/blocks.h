@@ -2,9 +2,11 @@
 /*
  * The inside of the room: from a graph to one text in which repeated blocks stand once.
  *
- *     graph -> items (order.c)      nodes in the order of the text, so that a block's work stands together
+ *     graph -> items (order.c)      nodes in the order of the text, so that a block's work stands
+ *     together
  *           -> repeats (repeat.c)   runs of items that are the same block again and again
- *           -> stacks (stacks.c)    values of all blocks, one behind the other: weights, what the forward pass keeps, gradients
+ *           -> stacks (stacks.c)    values of all blocks, one behind the other: weights, what the
+ *           forward pass keeps, gradients
  *           -> text (write.c, loop.c, whole.c)
  */
 #ifndef DT_STABLEHLO_BLOCKS_H
@@ -18,11 +20,13 @@ dt_status *dt_drop_barriers(const dt_graph *g, dt_graph **out) DT_MUST_USE;
 
 /* ---- loops ---- */
 
-/* A loop under construction: operands are its counter, an int32 from 0 on, and what else goes through it. */
+/* A loop under construction: operands are its counter, an int32 from 0 on, and what else goes
+ * through it. */
 typedef struct dt_hlo_frame {
     dt_hlo *hlo;
     int n, times, id;
-    dt_hlo_value *init, *now, *next; /* [n] by operand: before the loop, in its body, for the next turn */
+    /* [n] by operand: before the loop, in its body, for the next turn */
+    dt_hlo_value *init, *now, *next;
 } dt_hlo_frame;
 /* Opens the body; hlo, n, times, init and the arrays are given. next begins as now. */
 void dt_hlo_frame_open(dt_hlo_frame *f);
@@ -32,19 +36,21 @@ dt_hlo_value dt_hlo_frame_result(const dt_hlo_frame *f, int i);
 /* ---- pieces of composites ---- */
 
 typedef struct dt_hlo_pieces {
-    int n;              /* pieces */
-    int64_t size;       /* what is cut into them */
+    int n;                  /* pieces */
+    int64_t size;           /* what is cut into them */
     int in[DT_MAX_IN], out; /* the dimension that is cut; -1: none; out -1: the sum of all pieces */
 } dt_hlo_pieces;
 typedef struct dt_hlo_sizes {
-    int64_t batch;      /* rows */
-    int64_t large;      /* bytes: what is no larger is never cut */
+    int64_t batch; /* rows */
+    int64_t large; /* bytes: what is no larger is never cut */
 } dt_hlo_sizes;
 /* Whether node i is a composite to be computed piece by piece, and how. */
 bool dt_hlo_pieces_of(const dt_graph *g, int i, const dt_hlo_sizes *sizes, dt_hlo_pieces *out);
-dt_status *dt_hlo_write_pieces(dt_hlo *h, const dt_node *n, const dt_hlo_pieces *p, const dt_hlo_call *c, dt_hlo_value *out) DT_MUST_USE;
+dt_status *dt_hlo_write_pieces(dt_hlo *h, const dt_node *n, const dt_hlo_pieces *p,
+                               const dt_hlo_call *c, dt_hlo_value *out) DT_MUST_USE;
 /* g as far as its ops have no form and are not computed piece by piece. */
-dt_status *dt_decompose_but_pieces(const dt_graph *g, const dt_hlo_sizes *sizes, dt_graph **out) DT_MUST_USE;
+dt_status *dt_decompose_but_pieces(const dt_graph *g, const dt_hlo_sizes *sizes,
+                                   dt_graph **out) DT_MUST_USE;
 dt_status *dt_hlo_no_form(const dt_node *n) DT_MUST_USE;
 bool dt_hlo_has_form(const dt_op *op);
 
@@ -54,15 +60,19 @@ bool dt_hlo_has_form(const dt_op *op);
 typedef struct dt_hlo_item {
     int node;
     int in[DT_MAX_IN];
-    bool light; /* made of constants, or a broadcast of what is there from the start: written wherever it is read, once in every body */
+    /* made of constants, or a broadcast of what is there from the start: written wherever it is
+     * read, once in every body */
+    bool light;
 } dt_hlo_item;
 
 typedef struct dt_hlo_order {
     const dt_graph *g;
-    int n, from;               /* before item `from` stand arguments, states, and what is made of neither examples nor weights */
+    /* before item `from` stand arguments, states, and what is made of neither examples nor
+     * weights */
+    int n, from;
     dt_hlo_item *item;
-    int *arg, *state;          /* items, by argument and state of the graph */
-    int *result, *update;      /* by result and by state; update -1: none */
+    int *arg, *state;     /* items, by argument and state of the graph */
+    int *result, *update; /* by result and by state; update -1: none */
 } dt_hlo_order;
 
 dt_hlo_order *dt_hlo_order_create(const dt_graph *g, dt_arena *arena);
@@ -71,17 +81,20 @@ dt_hlo_order *dt_hlo_order_create(const dt_graph *g, dt_arena *arena);
 
 /* Where an input of a block comes from. */
 typedef enum dt_hlo_source {
-    DT_HLO_INSIDE,    /* item number `at` of the block */
-    DT_HLO_CARRIED,   /* carry `at`: the block before made it */
-    DT_HLO_SAME,      /* item `at`, the same for all blocks */
-    DT_HLO_EACH       /* list `at`: an item for each block */
+    DT_HLO_INSIDE,  /* item number `at` of the block */
+    DT_HLO_CARRIED, /* carry `at`: the block before made it */
+    DT_HLO_SAME,    /* item `at`, the same for all blocks */
+    DT_HLO_EACH     /* list `at`: an item for each block */
 } dt_hlo_source;
 typedef struct dt_hlo_bind {
     dt_hlo_source from;
     int at;
 } dt_hlo_bind;
 
-typedef struct dt_hlo_carry { int offset, init; } dt_hlo_carry; /* what item `offset` of a block is to the next one; init: the item that the first block gets */
+/* what item `offset` of a block is to the next one; init: the item that the first block gets */
+typedef struct dt_hlo_carry {
+    int offset, init;
+} dt_hlo_carry;
 
 /* Items [first, first + n * period): n blocks. */
 typedef struct dt_hlo_repeat {
@@ -89,12 +102,15 @@ typedef struct dt_hlo_repeat {
     dt_hlo_bind (*bind)[DT_MAX_IN]; /* by offset */
     int n_carries, cap_carries, n_lists, cap_lists, n_same, cap_same;
     dt_hlo_carry *carry;
-    int **list;                /* [n_lists][n] items */
-    int *same;                 /* [n_same] items that all blocks read, without light ones: what these are made of instead */
-    bool *numbered;            /* by offset: its attributes have another number in each block (dt_op's `numbered`) */
+    int **list; /* [n_lists][n] items */
+    /* [n_same] items that all blocks read, without light ones: what these are made of instead */
+    int *same;
+    /* by offset: its attributes have another number in each block (dt_op's `numbered`) */
+    bool *numbered;
 } dt_hlo_repeat;
 
-/* Repeats in order, none over another; free them with dt_hlo_repeats_release, after which there are none. */
+/* Repeats in order, none over another; free them with dt_hlo_repeats_release, after which there are
+ * none. */
 typedef struct dt_hlo_repeats {
     int n, cap;
     dt_hlo_repeat *repeat;
@@ -107,28 +123,30 @@ int dt_hlo_repeat_of(const dt_hlo_repeats *r, int i, int *block, int *offset);
 /* ---- stacks ---- */
 
 typedef enum dt_hlo_stack_kind {
-    DT_HLO_FED,      /* states: an argument of the function */
-    DT_HLO_UPDATED,  /* new values of the states of stack `of`, written over them */
-    DT_HLO_KEPT,     /* what a loop or the statements around it make */
-    DT_HLO_JOINED    /* items joined where they are first wanted */
+    DT_HLO_FED,     /* states: an argument of the function */
+    DT_HLO_UPDATED, /* new values of the states of stack `of`, written over them */
+    DT_HLO_KEPT,    /* what a loop or the statements around it make */
+    DT_HLO_JOINED   /* items joined where they are first wanted */
 } dt_hlo_stack_kind;
 
 /* Values of one type, one behind the other along a new first dimension. */
 typedef struct dt_hlo_stack {
     dt_hlo_stack_kind kind;
-    int of, updated;   /* UPDATED: the stack of the states; FED: the stack of their new values, -1: none */
+    /* UPDATED: the stack of the states; FED: the stack of their new values, -1: none */
+    int of, updated;
     int n, cap;
-    int *item;         /* [n] by row; -1: none */
-    dt_type type;      /* of a row, concrete */
-    bool scratch;      /* one more row, for blocks that have nothing to write */
+    int *item;          /* [n] by row; -1: none */
+    dt_type type;       /* of a row, concrete */
+    bool scratch;       /* one more row, for blocks that have nothing to write */
     dt_hlo_value value; /* id -1: not begun */
 } dt_hlo_stack;
 
 /* Rows of a stack that the blocks of a repeat read or write. */
 typedef struct dt_hlo_rows {
     int stack;
-    int *row;          /* [n] by block; -1: none */
-    int offset, carry; /* written: item `offset` of a block, or what comes in by `carry`; carry -1: the item */
+    int *row; /* [n] by block; -1: none */
+    /* written: item `offset` of a block, or what comes in by `carry`; carry -1: the item */
+    int offset, carry;
 } dt_hlo_rows;
 
 typedef struct dt_hlo_plan {
@@ -138,17 +156,19 @@ typedef struct dt_hlo_plan {
     const dt_hlo_group *group; /* [n_groups] stacks of states that there are */
     int n_groups;
     dt_hlo_repeats repeats;
-    struct { int stack, row; } *place; /* by item; stack -1: in none */
-    bool *single;            /* by item: wanted by itself, not as a row */
-    bool *covered;           /* by item: a loop writes its row when it comes in */
+    struct {
+        int stack, row;
+    } * place;     /* by item; stack -1: in none */
+    bool *single;  /* by item: wanted by itself, not as a row */
+    bool *covered; /* by item: a loop writes its row when it comes in */
     int n_stacks, cap_stacks;
     dt_hlo_stack *stack;
     struct dt_hlo_traffic {
-        dt_hlo_rows *read;   /* by list */
+        dt_hlo_rows *read; /* by list */
         int n_writes, cap_writes, n_lasts, cap_lasts;
         dt_hlo_rows *write;
-        int *last;           /* offsets of items of the last block that are wanted by themselves */
-    } *traffic;              /* by repeat */
+        int *last; /* offsets of items of the last block that are wanted by themselves */
+    } * traffic;   /* by repeat */
 } dt_hlo_plan;
 
 void dt_hlo_plan_create(dt_hlo_plan *p); /* o, arena, batch, groups and repeats are given */
@@ -160,18 +180,22 @@ typedef struct dt_hlo_writer {
     dt_hlo hlo;
     dt_hlo_sizes sizes;
     dt_hlo_plan plan;
-    dt_hlo_value *value;    /* by item; id -1: not there */
-    int n_undo, cap_undo;   /* items of a body, which are forgotten at its end */
-    struct { int item; dt_hlo_value before; } *undo;
+    dt_hlo_value *value;  /* by item; id -1: not there */
+    int n_undo, cap_undo; /* items of a body, which are forgotten at its end */
+    struct {
+        int item;
+        dt_hlo_value before;
+    } * undo;
     bool in_body;
-    dt_status *failed;      /* by a value that was written where it was wanted */
+    dt_status *failed; /* by a value that was written where it was wanted */
 } dt_hlo_writer;
 
 /* Item i, written if it is light, or cut out of its stack; it is there otherwise. */
 dt_hlo_value dt_hlo_value_of(dt_hlo_writer *w, int item);
 void dt_hlo_set_value(dt_hlo_writer *w, int item, dt_hlo_value v);
 /* Writes item i of these inputs; NO_STABLEHLO. number: of its attributes, NULL: its own. */
-dt_status *dt_hlo_write_item(dt_hlo_writer *w, int item, const dt_hlo_value *in, const dt_hlo_value *number) DT_MUST_USE;
+dt_status *dt_hlo_write_item(dt_hlo_writer *w, int item, const dt_hlo_value *in,
+                             const dt_hlo_value *number) DT_MUST_USE;
 dt_type dt_hlo_type_of(const dt_hlo_plan *p, int item);
 /* The stack as it is now. */
 dt_hlo_value dt_hlo_stack_now(dt_hlo_writer *w, int stack);
@@ -185,7 +209,8 @@ void dt_hlo_set_rows(dt_hlo_writer *w, int stack, int first, dt_hlo_value v);
 dt_type dt_hlo_stacked(const dt_type *row, int64_t n);
 /* Writes item i into the row that it has, unless a loop does. */
 void dt_hlo_put_row(dt_hlo_writer *w, int item);
-/* The stack that a repeat reads rows from: the new values, where a block reads the row that it will overwrite. */
+/* The stack that a repeat reads rows from: the new values, where a block reads the row that it will
+ * overwrite. */
 int dt_hlo_read_from(const dt_hlo_plan *p, int repeat, const dt_hlo_rows *read);
 dt_status *dt_hlo_write_loop(dt_hlo_writer *w, int repeat) DT_MUST_USE;
 /* Whether its blocks may be written as one, over whole stacks: whole.c. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that a format lacks, in other ops: a rewriter that uses each op's row. Before it, barriers that a compiler has no use for are removed. */
+/* Ops that a format lacks, in other ops: a rewriter that uses each op's row. Before it, barriers
+ * that a compiler has no use for are removed. */
 #include "op/partition.h"
 #include "export/stablehlo/blocks.h"
 
@@ -7,21 +8,22 @@
 
 typedef struct target {
     bool (*has_form)(const dt_op *op);
-    const dt_hlo_sizes *sizes; /* where composites may stay to be computed piece by piece; NULL: none do */
+    /* where composites may stay to be computed piece by piece; NULL: none do */
+    const dt_hlo_sizes *sizes;
 } target;
 
-static bool is_lacking(const target *to, const dt_graph *g, int i)
-{
+static bool is_lacking(const target *to, const dt_graph *g, int i) {
     dt_hlo_pieces p;
     const dt_op *op = g->node[i].op;
-    return op->decompose && !to->has_form(op) && !(to->sizes && dt_hlo_pieces_of(g, i, to->sizes, &p));
+    return op->decompose && !to->has_form(op) &&
+           !(to->sizes && dt_hlo_pieces_of(g, i, to->sizes, &p));
 }
 
-static dt_value take_apart(const dt_rewrite_call *c)
-{
-    static const dt_mesh nobody = { 0 };
+static dt_value take_apart(const dt_rewrite_call *c) {
+    static const dt_mesh nobody = {0};
     const dt_node *n = &c->graph->node[c->node];
-    dt_partition_call call = { .trace = c->trace, .node = n, .mesh = &nobody, .batch = 1, .parts = 1 };
+    dt_partition_call call = {
+        .trace = c->trace, .node = n, .mesh = &nobody, .batch = 1, .parts = 1};
 
     if (!is_lacking(c->user, c->graph, c->node))
         return dt_emit_like(c->trace, c->graph, c->node, c->in);
@@ -32,17 +34,14 @@ static dt_value take_apart(const dt_rewrite_call *c)
     return n->op->decompose(&call);
 }
 
-static bool lacks_any(const target *to, const dt_graph *g)
-{
+static bool lacks_any(const target *to, const dt_graph *g) {
     for (int i = 0; i < g->n_nodes; i++)
-        if (is_lacking(to, g, i))
-            return true;
+        if (is_lacking(to, g, i)) return true;
     return false;
 }
 
 /* A composite may be made of others. */
-static dt_status *decompose(const dt_graph *g, target to, dt_graph **out)
-{
+static dt_status *decompose(const dt_graph *g, target to, dt_graph **out) {
     dt_graph *now = NULL;
     DT_TRY(dt_rewrite(g, take_apart, &to, &now));
     while (lacks_any(&to, now)) {
@@ -56,14 +55,12 @@ static dt_status *decompose(const dt_graph *g, target to, dt_graph **out)
     return NULL;
 }
 
-dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op), dt_graph **out)
-{
-    return decompose(g, (target){ has_form, NULL }, out);
+dt_status *dt_decompose(const dt_graph *g, bool (*has_form)(const dt_op *op), dt_graph **out) {
+    return decompose(g, (target){has_form, NULL}, out);
 }
 
-dt_status *dt_decompose_but_pieces(const dt_graph *g, const dt_hlo_sizes *sizes, dt_graph **out)
-{
-    return decompose(g, (target){ dt_hlo_has_form, sizes }, out);
+dt_status *dt_decompose_but_pieces(const dt_graph *g, const dt_hlo_sizes *sizes, dt_graph **out) {
+    return decompose(g, (target){dt_hlo_has_form, sizes}, out);
 }
 
 /* ---- barriers ---- */
@@ -72,23 +69,22 @@ typedef struct examples {
     const bool *follows; /* by node: it depends on examples */
 } examples;
 
-/* pass/remat.c puts these around units, too: barriers that wait for nothing, or that delay what is the same for all examples, such as positions. */
-static dt_value without_barrier(const dt_rewrite_call *c)
-{
+/* pass/remat.c puts these around units, too: barriers that wait for nothing, or that delay what is
+ * the same for all examples, such as positions. */
+static dt_value without_barrier(const dt_rewrite_call *c) {
     const examples *e = c->user;
     const dt_node *n = &c->graph->node[c->node];
-    bool waits = n->op->role == DT_ROLE_NAME && n->n_in == 2, idle = waits && (n->in[0] == n->in[1] || !e->follows[n->in[0]]);
+    bool waits = n->op->role == DT_ROLE_NAME && n->n_in == 2,
+         idle = waits && (n->in[0] == n->in[1] || !e->follows[n->in[0]]);
     return idle ? c->in[0] : dt_emit_like(c->trace, c->graph, c->node, c->in);
 }
 
-dt_status *dt_drop_barriers(const dt_graph *g, dt_graph **out)
-{
+dt_status *dt_drop_barriers(const dt_graph *g, dt_graph **out) {
     bool *follows = dt_alloc((size_t)g->n_nodes + 1);
-    examples e = { follows };
+    examples e = {follows};
     for (int i = 0; i < g->n_nodes; i++) {
         follows[i] = g->node[i].op->role == DT_ROLE_ARGUMENT;
-        for (int k = 0; k < g->node[i].n_in; k++)
-            follows[i] |= follows[g->node[i].in[k]];
+        for (int k = 0; k < g->node[i].n_in; k++) follows[i] |= follows[g->node[i].in[k]];
     }
     dt_status *bad = dt_rewrite(g, without_barrier, &e, out);
     free(follows);

@@ -2,14 +2,16 @@
 /*
  * A repeat as a loop:
  *
- *     %9:5 = "stablehlo.while"(%zero, carries, items of the last block, stacks, what all blocks read, numbers) ({ counter < n }, {
+ *     %9:5 = "stablehlo.while"(%zero, carries, items of the last block, stacks, what all blocks
+ *     read, numbers) ({ counter < n }, {
  *         x = row r[counter] of a stack                  for each list
  *         the first block's statements
  *         a stack with another row r[counter]            for each value that is wanted later
  *     })
  *
- * Row numbers are a sum of the counter and a number where they can be, else looked up in a table. States whose new values are written by the loop are read from
- * the same stack, before their row is overwritten: there is one copy of them.
+ * Row numbers are a sum of the counter and a number where they can be, else looked up in a table.
+ * States whose new values are written by the loop are read from the same stack, before their row is
+ * overwritten: there is one copy of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,86 +25,79 @@ typedef struct loop {
     const struct dt_hlo_traffic *t;
     int n, cap;
     dt_hlo_value *init, *now, *next; /* by operand, as in a frame */
-    int carry, stack, same, number; /* where these begin among the operands */
-    int *last;             /* by item of the last block that is wanted: its operand */
-    int n_stacks, *stacks; /* those that are operands */
+    int carry, stack, same, number;  /* where these begin among the operands */
+    int *last;                       /* by item of the last block that is wanted: its operand */
+    int n_stacks, *stacks;           /* those that are operands */
     dt_hlo_value counter;
-    dt_hlo_value *list;    /* by list: the block's row */
-    dt_hlo_value *made;    /* by offset */
+    dt_hlo_value *list; /* by list: the block's row */
+    dt_hlo_value *made; /* by offset */
     int n_rows, cap_rows;
-    struct { const int *row; int scratch; dt_hlo_value at; } *rows; /* numbers of rows that are there; scratch -1: no block lacks a row */
+    /* numbers of rows that are there; scratch -1: no block lacks a row */
+    struct {
+        const int *row;
+        int scratch;
+        dt_hlo_value at;
+    } * rows;
 } loop;
 
-static dt_hlo *hlo_of(const loop *l)
-{
-    return &l->w->hlo;
-}
+static dt_hlo *hlo_of(const loop *l) { return &l->w->hlo; }
 
-static const dt_node *node_of(const loop *l, int item)
-{
+static const dt_node *node_of(const loop *l, int item) {
     return &l->w->plan.o->g->node[l->w->plan.o->item[item].node];
 }
 
 /* ---- operands ---- */
 
-static int add_operand(loop *l, dt_hlo_value init)
-{
+static int add_operand(loop *l, dt_hlo_value init) {
     DT_GROW(l->init, l->cap, l->n + 1);
     l->init[l->n] = init;
     return l->n++;
 }
 
-static bool are_same_rows(const dt_hlo_repeat *r, const int *a, const int *b)
-{
+static bool are_same_rows(const dt_hlo_repeat *r, const int *a, const int *b) {
     return memcmp(a, b, (size_t)r->n * sizeof *a) == 0;
 }
 
-int dt_hlo_read_from(const dt_hlo_plan *p, int repeat, const dt_hlo_rows *read)
-{
+int dt_hlo_read_from(const dt_hlo_plan *p, int repeat, const dt_hlo_rows *read) {
     const int updated = p->stack[read->stack].updated;
     const struct dt_hlo_traffic *t = &p->traffic[repeat];
     for (int i = 0; updated >= 0 && i < t->n_writes; i++)
-        if (t->write[i].stack == updated && are_same_rows(&p->repeats.repeat[repeat], t->write[i].row, read->row))
+        if (t->write[i].stack == updated &&
+            are_same_rows(&p->repeats.repeat[repeat], t->write[i].row, read->row))
             return updated;
     return read->stack;
 }
 
-static int read_from(const loop *l, const dt_hlo_rows *read)
-{
+static int read_from(const loop *l, const dt_hlo_rows *read) {
     return dt_hlo_read_from(&l->w->plan, l->repeat, read);
 }
 
-static int operand_of(const loop *l, int stack)
-{
+static int operand_of(const loop *l, int stack) {
     for (int i = 0; i < l->n_stacks; i++)
-        if (l->stacks[i] == stack)
-            return l->stack + i;
+        if (l->stacks[i] == stack) return l->stack + i;
     return -1;
 }
 
-static void add_stack(loop *l, int stack)
-{
-    if (operand_of(l, stack) >= 0)
-        return;
+static void add_stack(loop *l, int stack) {
+    if (operand_of(l, stack) >= 0) return;
     l->stacks[l->n_stacks++] = stack;
     add_operand(l, dt_hlo_stack_now(l->w, stack));
 }
 
 /* dense<[1, 2]> of integers. */
-static dt_hlo_value table(dt_hlo *h, dt_dtype dtype, const uint64_t *v, int n)
-{
-    const dt_type t = dt_type_of(dtype, 1, (int64_t[]){ n });
-    dt_str text = { 0 };
+static dt_hlo_value table(dt_hlo *h, dt_dtype dtype, const uint64_t *v, int n) {
+    const dt_type t = dt_type_of(dtype, 1, (int64_t[]){n});
+    dt_str text = {0};
     for (int i = 0; i < n; i++)
         dt_str_printf(&text, "%s%llu", i ? ", " : "", (unsigned long long)v[i]);
-    dt_hlo_value y = dt_hlo_op(h, "constant", NULL, 0, &t, "value = dense<[%s]> : tensor<%dx%s>", dt_str_text(&text), n, dt_dtype_short(dtype));
+    dt_hlo_value y = dt_hlo_op(h, "constant", NULL, 0, &t, "value = dense<[%s]> : tensor<%dx%s>",
+                               dt_str_text(&text), n, dt_dtype_short(dtype));
     dt_str_release(&text);
     return y;
 }
 
 /* The numbers in the attributes at this offset. */
-static dt_hlo_value numbers_at(const loop *l, int offset)
-{
+static dt_hlo_value numbers_at(const loop *l, int offset) {
     uint64_t *v = dt_alloc(dt_size_mul((size_t)l->r->n, sizeof *v));
     for (int b = 0; b < l->r->n; b++) {
         const dt_node *n = node_of(l, l->r->first + b * l->r->period + offset);
@@ -113,16 +108,13 @@ static dt_hlo_value numbers_at(const loop *l, int offset)
     return y;
 }
 
-static int carry_of(const loop *l, int offset)
-{
+static int carry_of(const loop *l, int offset) {
     for (int i = 0; i < l->r->n_carries; i++)
-        if (l->r->carry[i].offset == offset)
-            return i;
+        if (l->r->carry[i].offset == offset) return i;
     return -1;
 }
 
-static void list_operands(loop *l)
-{
+static void list_operands(loop *l) {
     dt_hlo_writer *w = l->w;
     const dt_type count = dt_scalar_type(DT_INT32);
     add_operand(l, dt_hlo_splat(&w->hlo, &count, 0));
@@ -136,47 +128,39 @@ static void list_operands(loop *l)
     }
     l->stack = l->n;
     l->stacks = dt_alloc(((size_t)w->plan.n_stacks + 1) * sizeof *l->stacks);
-    for (int i = 0; i < l->t->n_writes; i++)
-        add_stack(l, l->t->write[i].stack);
-    for (int i = 0; i < l->r->n_lists; i++)
-        add_stack(l, read_from(l, &l->t->read[i]));
+    for (int i = 0; i < l->t->n_writes; i++) add_stack(l, l->t->write[i].stack);
+    for (int i = 0; i < l->r->n_lists; i++) add_stack(l, read_from(l, &l->t->read[i]));
     l->same = l->n;
-    for (int i = 0; i < l->r->n_same; i++)
-        add_operand(l, dt_hlo_value_of(w, l->r->same[i]));
+    for (int i = 0; i < l->r->n_same; i++) add_operand(l, dt_hlo_value_of(w, l->r->same[i]));
     l->number = l->n;
     for (int j = 0; j < l->r->period; j++)
-        if (l->r->numbered[j])
-            add_operand(l, numbers_at(l, j));
+        if (l->r->numbered[j]) add_operand(l, numbers_at(l, j));
 }
 
 /* ---- rows ---- */
 
-static dt_hlo_value look_up(const loop *l, const uint64_t *v)
-{
+static dt_hlo_value look_up(const loop *l, const uint64_t *v) {
     dt_hlo *h = hlo_of(l);
     return dt_hlo_get_row(h, table(h, DT_INT32, v, l->r->n), l->counter);
 }
 
 /* first + step * counter */
-static dt_hlo_value even_row(const loop *l, int first, int step)
-{
+static dt_hlo_value even_row(const loop *l, int first, int step) {
     dt_hlo *h = hlo_of(l);
     dt_hlo_value x = l->counter;
-    if (step == -1)
-        return dt_hlo_binary(h, "subtract", dt_hlo_like(h, x, first), x);
+    if (step == -1) return dt_hlo_binary(h, "subtract", dt_hlo_like(h, x, first), x);
     x = step == 1 ? x : dt_hlo_binary(h, "multiply", x, dt_hlo_like(h, x, step));
     return first == 0 ? x : dt_hlo_binary(h, "add", x, dt_hlo_like(h, x, first));
 }
 
 /* The number of the row that a block has; `scratch` where it has none. */
-static dt_hlo_value row_number(loop *l, const int *row, int scratch)
-{
+static dt_hlo_value row_number(loop *l, const int *row, int scratch) {
     int n = l->r->n, step = row[1] - row[0];
     bool even = true, lacks = false;
-    for (int b = 0; b < n; b++)
-        lacks = lacks || row[b] < 0;
+    for (int b = 0; b < n; b++) lacks = lacks || row[b] < 0;
     for (int i = 0; i < l->n_rows; i++)
-        if (l->rows[i].scratch == (lacks ? scratch : -1) && are_same_rows(l->r, l->rows[i].row, row))
+        if (l->rows[i].scratch == (lacks ? scratch : -1) &&
+            are_same_rows(l->r, l->rows[i].row, row))
             return l->rows[i].at;
     uint64_t *v = dt_alloc(dt_size_mul((size_t)n, sizeof *v));
     for (int b = 0; b < n; b++) {
@@ -192,31 +176,29 @@ static dt_hlo_value row_number(loop *l, const int *row, int scratch)
     return at;
 }
 
-static void read_rows(loop *l)
-{
+static void read_rows(loop *l) {
     for (int i = 0; i < l->r->n_lists; i++) {
         const dt_hlo_rows *read = &l->t->read[i];
-        l->list[i] = dt_hlo_get_row(hlo_of(l), l->now[operand_of(l, read_from(l, read))], row_number(l, read->row, 0));
+        l->list[i] = dt_hlo_get_row(hlo_of(l), l->now[operand_of(l, read_from(l, read))],
+                                    row_number(l, read->row, 0));
     }
 }
 
 /* What came in before a block's statements, what they make behind them. */
-static void write_rows(loop *l, bool incoming)
-{
+static void write_rows(loop *l, bool incoming) {
     for (int i = 0; i < l->t->n_writes; i++) {
         const dt_hlo_rows *write = &l->t->write[i];
         int to = operand_of(l, write->stack);
-        if ((write->carry >= 0) != incoming)
-            continue;
+        if ((write->carry >= 0) != incoming) continue;
         dt_hlo_value v = incoming ? l->now[l->carry + write->carry] : l->made[write->offset];
-        l->next[to] = dt_hlo_set_row(hlo_of(l), l->next[to], v, row_number(l, write->row, l->w->plan.stack[write->stack].n));
+        l->next[to] = dt_hlo_set_row(hlo_of(l), l->next[to], v,
+                                     row_number(l, write->row, l->w->plan.stack[write->stack].n));
     }
 }
 
 /* ---- statements ---- */
 
-static dt_hlo_value input_of(const loop *l, int offset, int k)
-{
+static dt_hlo_value input_of(const loop *l, int offset, int k) {
     const dt_hlo_bind *b = &l->r->bind[offset][k];
     switch (b->from) {
     case DT_HLO_INSIDE: return l->made[b->at];
@@ -227,24 +209,20 @@ static dt_hlo_value input_of(const loop *l, int offset, int k)
     return dt_hlo_value_of(l->w, b->at);
 }
 
-static dt_status *put_statements(loop *l)
-{
+static dt_status *put_statements(loop *l) {
     int number = l->number;
     for (int j = 0; j < l->r->period; j++) {
         int item = l->r->first + j;
         dt_hlo_value in[DT_MAX_IN], own;
-        for (int k = 0; k < node_of(l, item)->n_in; k++)
-            in[k] = input_of(l, j, k);
-        if (l->r->numbered[j])
-            own = dt_hlo_get_row(hlo_of(l), l->now[number++], l->counter);
+        for (int k = 0; k < node_of(l, item)->n_in; k++) in[k] = input_of(l, j, k);
+        if (l->r->numbered[j]) own = dt_hlo_get_row(hlo_of(l), l->now[number++], l->counter);
         DT_TRY(dt_hlo_write_item(l->w, item, in, l->r->numbered[j] ? &own : NULL));
         l->made[j] = l->w->value[item];
     }
     return NULL;
 }
 
-static dt_status *put_body(loop *l)
-{
+static dt_status *put_body(loop *l) {
     l->counter = l->now[0];
     for (int i = 0; i < l->r->n_same; i++)
         dt_hlo_set_value(l->w, l->r->same[i], l->now[l->same + i]);
@@ -254,13 +232,11 @@ static dt_status *put_body(loop *l)
     write_rows(l, false);
     for (int i = 0; i < l->r->n_carries; i++)
         l->next[l->carry + i] = l->made[l->r->carry[i].offset];
-    for (int i = 0; i < l->t->n_lasts; i++)
-        l->next[l->last[i]] = l->made[l->t->last[i]];
+    for (int i = 0; i < l->t->n_lasts; i++) l->next[l->last[i]] = l->made[l->t->last[i]];
     return NULL;
 }
 
-static void forget_body(dt_hlo_writer *w)
-{
+static void forget_body(dt_hlo_writer *w) {
     while (w->n_undo > 0) {
         w->n_undo--;
         w->value[w->undo[w->n_undo].item] = w->undo[w->n_undo].before;
@@ -268,8 +244,7 @@ static void forget_body(dt_hlo_writer *w)
     w->in_body = false;
 }
 
-static void keep_results(const loop *l, const dt_hlo_frame *f)
-{
+static void keep_results(const loop *l, const dt_hlo_frame *f) {
     dt_hlo_writer *w = l->w;
     for (int i = 0; i < l->t->n_lasts; i++) {
         int item = l->r->first + (l->r->n - 1) * l->r->period + l->t->last[i];
@@ -283,26 +258,28 @@ static void keep_results(const loop *l, const dt_hlo_frame *f)
         dt_hlo_put_row(w, l->r->first + (l->r->n - 1) * l->r->period + l->t->last[i]);
 }
 
-static dt_status *put_loop(loop *l)
-{
+static dt_status *put_loop(loop *l) {
     list_operands(l);
     l->now = dt_alloc(dt_size_mul((size_t)l->n, sizeof *l->now));
     l->next = dt_alloc(dt_size_mul((size_t)l->n, sizeof *l->next));
-    dt_hlo_frame f = { .hlo = hlo_of(l), .n = l->n, .times = l->r->n, .init = l->init, .now = l->now, .next = l->next };
+    dt_hlo_frame f = {.hlo = hlo_of(l),
+                      .n = l->n,
+                      .times = l->r->n,
+                      .init = l->init,
+                      .now = l->now,
+                      .next = l->next};
     dt_hlo_frame_open(&f);
     l->w->in_body = true;
     dt_status *bad = put_body(l);
     dt_hlo_frame_close(&f);
     forget_body(l->w);
-    if (!bad)
-        keep_results(l, &f);
+    if (!bad) keep_results(l, &f);
     return bad;
 }
 
-dt_status *dt_hlo_write_loop(dt_hlo_writer *w, int repeat)
-{
+dt_status *dt_hlo_write_loop(dt_hlo_writer *w, int repeat) {
     const dt_hlo_repeat *r = &w->plan.repeats.repeat[repeat];
-    loop l = { .w = w, .repeat = repeat, .r = r, .t = &w->plan.traffic[repeat] };
+    loop l = {.w = w, .repeat = repeat, .r = r, .t = &w->plan.traffic[repeat]};
     l.list = dt_alloc(dt_size_mul((size_t)r->n_lists + 1, sizeof *l.list));
     l.last = dt_alloc(dt_size_mul((size_t)l.t->n_lasts + 1, sizeof *l.last));
     l.made = dt_alloc(dt_size_mul((size_t)r->period, sizeof *l.made));

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of statements. A compiler does not care, but repeat.c finds blocks by looking for the same statements again, so a block's statements must stand
- * together, and in the same order in every block:
+ * The order of statements. A compiler does not care, but repeat.c finds blocks by looking for the
+ * same statements again, so a block's statements must stand together, and in the same order in
+ * every block:
  *
  *     1  what depends on neither examples nor weights (positions, learning rates), once for all
- *     2  the forward pass: what results need, as soon as it can be made, and of several values the one that fewest others wait for
- *     3  the backward pass and updates likewise, beginning with the gradient of the loss. So a gradient of a weight, and its update if that waits
+ *     2  the forward pass: what results need, as soon as it can be made, and of several values the
+ *     one that fewest others wait for 3  the backward pass and updates likewise, beginning with the
+ *     gradient of the loss. So a gradient of a weight, and its update if that waits
  *        for nothing else, comes before the gradient that goes on to the block below
  *
- * All else is written when somebody first needs it. What is made of weights alone (gathered, converted) is made anew for the backward pass: a loop would have
- * to keep it for all blocks.
+ * All else is written when somebody first needs it. What is made of weights alone (gathered,
+ * converted) is made anew for the backward pass: a loop would have to keep it for all blocks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,38 +22,31 @@ typedef struct ordering {
     const dt_graph *g;
     dt_hlo_order *out;
     bool *needed, *forward, *flows, *drawn, *early, *light, *constant, *gradient;
-    int *height, *waits;   /* waits: inputs of this pass that are not there yet */
-    int *item[2];          /* by node: its item, in the forward pass and behind it; -1 */
+    int *height, *waits; /* waits: inputs of this pass that are not there yet */
+    int *item[2];        /* by node: its item, in the forward pass and behind it; -1 */
     int pass;
-    int *user, *users_at;  /* user[users_at[i] .. users_at[i + 1]) read node i */
+    int *user, *users_at; /* user[users_at[i] .. users_at[i + 1]) read node i */
     int *heap, n_heap, cap_heap;
     int *stack, cap_stack;
 } ordering;
 
-static const dt_node *node_at(const ordering *o, int i)
-{
-    return &o->g->node[i];
-}
+static const dt_node *node_at(const ordering *o, int i) { return &o->g->node[i]; }
 
-static int input(const ordering *o, int i, int k)
-{
-    return node_at(o, i)->in[k];
-}
+static int input(const ordering *o, int i, int k) { return node_at(o, i)->in[k]; }
 
 /* ---- what nodes are ---- */
 
-static bool is_fed(const dt_node *n)
-{
+static bool is_fed(const dt_node *n) {
     return n->op->role == DT_ROLE_ARGUMENT || n->op->role == DT_ROLE_STATE;
 }
 
-/* flows: it depends on examples. drawn: or on random numbers. light: it is cheap, and made of nothing that is fed but scalars. early: it depends on neither examples
- * nor weights. */
-static void classify(ordering *o, int i)
-{
+/* flows: it depends on examples. drawn: or on random numbers. light: it is cheap, and made of
+ * nothing that is fed but scalars. early: it depends on neither examples nor weights. */
+static void classify(ordering *o, int i) {
     const dt_node *n = node_at(o, i);
     dt_role role = n->op->role;
-    bool cheap = dt_is_elementwise(n->op) || role == DT_ROLE_MOVE, again = role == DT_ROLE_REPEAT || role == DT_ROLE_NAME || n->n_in == 0;
+    bool cheap = dt_is_elementwise(n->op) || role == DT_ROLE_MOVE,
+         again = role == DT_ROLE_REPEAT || role == DT_ROLE_NAME || n->n_in == 0;
     o->flows[i] = role == DT_ROLE_ARGUMENT && dt_type_has_batch(&n->type);
     o->drawn[i] = o->flows[i] || n->op->numbered;
     o->early[i] = role == DT_ROLE_STATE ? n->type.rank == 0 : !o->flows[i];
@@ -66,21 +61,17 @@ static void classify(ordering *o, int i)
     o->early[i] &= !o->drawn[i] && (o->light[i] || !dt_type_has_batch(&n->type));
 }
 
-static void mark(const ordering *o, bool *marks)
-{
+static void mark(const ordering *o, bool *marks) {
     for (int i = o->g->n_nodes - 1; i >= 0; i--)
-        for (int k = 0; marks[i] && k < node_at(o, i)->n_in; k++)
-            marks[input(o, i, k)] = true;
+        for (int k = 0; marks[i] && k < node_at(o, i)->n_in; k++) marks[input(o, i, k)] = true;
 }
 
-static void find_needed(ordering *o)
-{
+static void find_needed(ordering *o) {
     const dt_graph *g = o->g;
     for (int i = 0; i < g->n_results; i++)
         o->forward[g->result[i].node] = o->needed[g->result[i].node] = true;
     for (int i = 0; i < g->n_states; i++)
-        if (g->state[i].update >= 0)
-            o->needed[g->state[i].update] = true;
+        if (g->state[i].update >= 0) o->needed[g->state[i].update] = true;
     mark(o, o->needed);
     mark(o, o->forward);
     for (int i = g->n_nodes - 1; i >= 0; i--)
@@ -90,16 +81,15 @@ static void find_needed(ordering *o)
         }
 }
 
-/* The gradient of the loss, from which the backward pass starts: made of the forward pass, and what most waits for. */
-static void find_gradients(ordering *o)
-{
+/* The gradient of the loss, from which the backward pass starts: made of the forward pass, and what
+ * most waits for. */
+static void find_gradients(ordering *o) {
     int seed = -1;
     for (int i = 0; i < o->g->n_nodes; i++) {
         bool starts = o->needed[i] && !o->forward[i] && o->flows[i];
         for (int k = 0; starts && k < node_at(o, i)->n_in; k++)
             starts = o->forward[input(o, i, k)] || !o->flows[input(o, i, k)];
-        if (starts && (seed < 0 || o->height[i] > o->height[seed]))
-            seed = i;
+        if (starts && (seed < 0 || o->height[i] > o->height[seed])) seed = i;
     }
     for (int i = seed; seed >= 0 && i < o->g->n_nodes; i++) {
         o->gradient[i] = i == seed;
@@ -109,20 +99,17 @@ static void find_gradients(ordering *o)
 }
 
 /* Whether node i is written as soon as it can be, in this pass. */
-static bool is_eager(const ordering *o, int i)
-{
-    return o->needed[i] && !is_fed(node_at(o, i)) && (o->pass == 0 ? o->forward[i] && o->flows[i] : o->gradient[i]);
+static bool is_eager(const ordering *o, int i) {
+    return o->needed[i] && !is_fed(node_at(o, i)) &&
+           (o->pass == 0 ? o->forward[i] && o->flows[i] : o->gradient[i]);
 }
 
-static void list_users(ordering *o, dt_arena *arena)
-{
+static void list_users(ordering *o, dt_arena *arena) {
     int n = o->g->n_nodes, *at = dt_arena_array(arena, int, n + 2);
-    o->user = dt_arena_array(arena, int, n * DT_MAX_IN + 1);
+    o->user = dt_arena_array(arena, int, n *DT_MAX_IN + 1);
     for (int i = 0; i < n; i++)
-        for (int k = 0; o->needed[i] && k < node_at(o, i)->n_in; k++)
-            at[input(o, i, k) + 1]++;
-    for (int i = 0; i < n; i++)
-        at[i + 1] += at[i];
+        for (int k = 0; o->needed[i] && k < node_at(o, i)->n_in; k++) at[input(o, i, k) + 1]++;
+    for (int i = 0; i < n; i++) at[i + 1] += at[i];
     o->users_at = dt_arena_copy(arena, at, ((size_t)n + 1) * sizeof *at);
     for (int i = 0; i < n; i++)
         for (int k = 0; o->needed[i] && k < node_at(o, i)->n_in; k++)
@@ -131,13 +118,11 @@ static void list_users(ordering *o, dt_arena *arena)
 
 /* ---- the heap: the lowest first ---- */
 
-static bool is_before(const ordering *o, int a, int b)
-{
+static bool is_before(const ordering *o, int a, int b) {
     return o->height[a] != o->height[b] ? o->height[a] < o->height[b] : a < b;
 }
 
-static void push(ordering *o, int node)
-{
+static void push(ordering *o, int node) {
     int i = o->n_heap++;
     DT_GROW(o->heap, o->cap_heap, o->n_heap);
     for (; i > 0 && is_before(o, node, o->heap[(i - 1) / 2]); i = (i - 1) / 2)
@@ -145,13 +130,11 @@ static void push(ordering *o, int node)
     o->heap[i] = node;
 }
 
-static int pop(ordering *o)
-{
+static int pop(ordering *o) {
     int top = o->heap[0], last = o->heap[--o->n_heap], i = 0;
     for (int child = 1; child < o->n_heap; i = child, child = 2 * i + 1) {
         child += child + 1 < o->n_heap && is_before(o, o->heap[child + 1], o->heap[child]);
-        if (!is_before(o, o->heap[child], last))
-            break;
+        if (!is_before(o, o->heap[child], last)) break;
         o->heap[i] = o->heap[child];
     }
     o->heap[i] = last;
@@ -160,8 +143,7 @@ static int pop(ordering *o)
 
 /* ---- writing down ---- */
 
-static void put(ordering *o, int node)
-{
+static void put(ordering *o, int node) {
     dt_hlo_order *out = o->out;
     dt_hlo_item *item = &out->item[out->n];
     bool again = !o->drawn[node] && !o->early[node] && !is_fed(node_at(o, node));
@@ -170,14 +152,12 @@ static void put(ordering *o, int node)
     for (int k = 0; k < node_at(o, node)->n_in; k++)
         item->in[k] = o->item[o->pass][input(o, node, k)];
     o->item[o->pass][node] = out->n;
-    if (!again)
-        o->item[0][node] = o->item[1][node] = out->n;
+    if (!again) o->item[0][node] = o->item[1][node] = out->n;
     out->n++;
 }
 
 /* The node, and before it what it needs that is not there yet. */
-static void demand(ordering *o, int node)
-{
+static void demand(ordering *o, int node) {
     int n = 0;
     DT_GROW(o->stack, o->cap_stack, 1);
     o->stack[n++] = node;
@@ -188,83 +168,70 @@ static void demand(ordering *o, int node)
                 DT_GROW(o->stack, o->cap_stack, n + 1);
                 o->stack[n++] = input(o, top, k);
             }
-        if (n > had)
-            continue;
-        if (o->item[o->pass][top] < 0)
-            put(o, top);
+        if (n > had) continue;
+        if (o->item[o->pass][top] < 0) put(o, top);
         n--;
     }
 }
 
-static void put_eager(ordering *o, int pass)
-{
+static void put_eager(ordering *o, int pass) {
     o->pass = pass;
     for (int i = 0; i < o->g->n_nodes; i++) {
         o->waits[i] = 0;
         for (int k = 0; is_eager(o, i) && k < node_at(o, i)->n_in; k++)
             o->waits[i] += is_eager(o, input(o, i, k));
-        if (is_eager(o, i) && o->waits[i] == 0)
-            push(o, i);
+        if (is_eager(o, i) && o->waits[i] == 0) push(o, i);
     }
     while (o->n_heap > 0) {
         int node = pop(o);
         demand(o, node);
         for (int u = o->users_at[node]; u < o->users_at[node + 1]; u++)
-            if (is_eager(o, o->user[u]) && --o->waits[o->user[u]] == 0)
-                push(o, o->user[u]);
+            if (is_eager(o, o->user[u]) && --o->waits[o->user[u]] == 0) push(o, o->user[u]);
     }
 }
 
-static void put_all(ordering *o)
-{
+static void put_all(ordering *o) {
     const dt_graph *g = o->g;
-    for (int i = 0; i < g->n_args; i++)
-        put(o, g->arg[i].node);
-    for (int i = 0; i < g->n_states; i++)
-        put(o, g->state[i].node);
+    for (int i = 0; i < g->n_args; i++) put(o, g->arg[i].node);
+    for (int i = 0; i < g->n_states; i++) put(o, g->state[i].node);
     for (int i = 0; i < g->n_nodes; i++)
-        if (o->needed[i] && o->early[i] && !is_fed(node_at(o, i)))
-            put(o, i);
+        if (o->needed[i] && o->early[i] && !is_fed(node_at(o, i))) put(o, i);
     o->out->from = o->out->n;
     put_eager(o, 0);
     put_eager(o, 1);
 }
 
-static int ending(ordering *o, int node)
-{
+static int ending(ordering *o, int node) {
     demand(o, node);
     return o->item[o->pass][node];
 }
 
-static void fill_ends(ordering *o, dt_arena *arena)
-{
+static void fill_ends(ordering *o, dt_arena *arena) {
     const dt_graph *g = o->g;
     dt_hlo_order *out = o->out;
     out->arg = dt_arena_array(arena, int, g->n_args + 1);
     out->state = dt_arena_array(arena, int, g->n_states + 1);
     out->result = dt_arena_array(arena, int, g->n_results + 1);
     out->update = dt_arena_array(arena, int, g->n_states + 1);
-    for (int i = 0; i < g->n_args; i++)
-        out->arg[i] = o->item[0][g->arg[i].node];
-    for (int i = 0; i < g->n_results; i++)
-        out->result[i] = ending(o, g->result[i].node);
+    for (int i = 0; i < g->n_args; i++) out->arg[i] = o->item[0][g->arg[i].node];
+    for (int i = 0; i < g->n_results; i++) out->result[i] = ending(o, g->result[i].node);
     for (int i = 0; i < g->n_states; i++) {
         out->state[i] = o->item[0][g->state[i].node];
         out->update[i] = g->state[i].update >= 0 ? ending(o, g->state[i].update) : -1;
     }
 }
 
-dt_hlo_order *dt_hlo_order_create(const dt_graph *g, dt_arena *arena)
-{
+dt_hlo_order *dt_hlo_order_create(const dt_graph *g, dt_arena *arena) {
     size_t n = (size_t)g->n_nodes + 1;
-    ordering o = { .g = g, .out = dt_arena_new(arena, dt_hlo_order) };
-    int **ints[] = { &o.height, &o.waits, &o.item[0], &o.item[1] };
-    bool **bools[] = { &o.needed, &o.forward, &o.flows, &o.drawn, &o.early, &o.light, &o.constant, &o.gradient };
+    ordering o = {.g = g, .out = dt_arena_new(arena, dt_hlo_order)};
+    int **ints[] = {&o.height, &o.waits, &o.item[0], &o.item[1]};
+    bool **bools[] = {&o.needed, &o.forward, &o.flows,    &o.drawn,
+                      &o.early,  &o.light,   &o.constant, &o.gradient};
     for (size_t i = 0; i < sizeof ints / sizeof *ints; i++)
         *ints[i] = dt_arena_array(arena, int, n);
     for (size_t i = 0; i < sizeof bools / sizeof *bools; i++)
         *bools[i] = dt_arena_array(arena, bool, n);
-    *o.out = (dt_hlo_order){ .g = g, .item = dt_arena_array(arena, dt_hlo_item, 2 * n) };
+    *o.out = (dt_hlo_order){.g = g, .item = dt_arena_array(arena, dt_hlo_item, 2 * n)};
     for (int i = 0; i < g->n_nodes; i++) {
         classify(&o, i);
         o.item[0][i] = o.item[1][i] = -1;

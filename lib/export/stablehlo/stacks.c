@@ -1,45 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which values lie in stacks. A block that reads another item each time, a list, reads rows of a stack:
+ * Which values lie in stacks. A block that reads another item each time, a list, reads rows of a
+ * stack:
  *
  *     weights      states, in one argument of the function; their new values are written over them
- *     kept values  what blocks of the forward pass write and those of the backward pass read, the last one first
+ *     kept values  what blocks of the forward pass write and those of the backward pass read, the
+ *     last one first
  *
- * An item has at most one row. A list whose items already have rows in one stack reads those, in whatever order; one whose items have none founds a stack; one that
- * continues where a stack ends extends it. Other lists are concatenated separately, which costs a copy.
+ * An item has at most one row. A list whose items already have rows in one stack reads those, in
+ * whatever order; one whose items have none founds a stack; one that continues where a stack ends
+ * extends it. Other lists are concatenated separately, which costs a copy.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/stablehlo/blocks.h"
 
-static const dt_node *node_of(const dt_hlo_plan *p, int item)
-{
+static const dt_node *node_of(const dt_hlo_plan *p, int item) {
     return &p->o->g->node[p->o->item[item].node];
 }
 
-dt_type dt_hlo_type_of(const dt_hlo_plan *p, int item)
-{
+dt_type dt_hlo_type_of(const dt_hlo_plan *p, int item) {
     return dt_type_at(&node_of(p, item)->type, p->batch);
 }
 
-static bool is_state(const dt_hlo_plan *p, int item)
-{
+static bool is_state(const dt_hlo_plan *p, int item) {
     return node_of(p, item)->op->role == DT_ROLE_STATE;
 }
 
 /* ---- making ---- */
 
-static int add_stack(dt_hlo_plan *p, dt_hlo_stack_kind kind, dt_type type)
-{
+static int add_stack(dt_hlo_plan *p, dt_hlo_stack_kind kind, dt_type type) {
     DT_GROW(p->stack, p->cap_stacks, p->n_stacks + 1);
-    p->stack[p->n_stacks] = (dt_hlo_stack){ .kind = kind, .of = -1, .updated = -1, .type = type, .value = { .id = -1 } };
+    p->stack[p->n_stacks] =
+        (dt_hlo_stack){.kind = kind, .of = -1, .updated = -1, .type = type, .value = {.id = -1}};
     return p->n_stacks++;
 }
 
 /* A row more, behind the others. */
-static int add_row(dt_hlo_plan *p, int stack, int item)
-{
+static int add_row(dt_hlo_plan *p, int stack, int item) {
     dt_hlo_stack *s = &p->stack[stack];
     DT_GROW(s->item, s->cap, s->n + 1);
     s->item[s->n] = item;
@@ -50,8 +49,7 @@ static int add_row(dt_hlo_plan *p, int stack, int item)
     return s->n++;
 }
 
-static void add_front(dt_hlo_plan *p, int stack, int item)
-{
+static void add_front(dt_hlo_plan *p, int stack, int item) {
     dt_hlo_stack *s = &p->stack[stack];
     add_row(p, stack, -1);
     memmove(s->item + 1, s->item, (size_t)(s->n - 1) * sizeof *s->item);
@@ -63,32 +61,31 @@ static void add_front(dt_hlo_plan *p, int stack, int item)
         }
 }
 
-/* Items that may lie in one stack: of one kind, none twice, none that is written wherever it is read. */
-static bool can_be_rows(const dt_hlo_plan *p, const int *list, int n)
-{
+/* Items that may lie in one stack: of one kind, none twice, none that is written wherever it is
+ * read. */
+static bool can_be_rows(const dt_hlo_plan *p, const int *list, int n) {
     bool good = true;
     int seen = 0;
     for (; seen < n && good; seen++) {
-        good = !p->o->item[list[seen]].light && node_of(p, list[seen])->op->role != DT_ROLE_ARGUMENT && is_state(p, list[seen]) == is_state(p, list[0]);
+        good = !p->o->item[list[seen]].light &&
+               node_of(p, list[seen])->op->role != DT_ROLE_ARGUMENT &&
+               is_state(p, list[seen]) == is_state(p, list[0]);
         good = good && !p->covered[list[seen]];
         p->covered[list[seen]] = true;
     }
-    for (int i = 0; i < seen; i++)
-        p->covered[list[i]] = false;
+    for (int i = 0; i < seen; i++) p->covered[list[i]] = false;
     return good;
 }
 
-/* The stack that some of the list's items lie in, -1: none does; false: in several. *placed: how many. */
-static bool common_stack(const dt_hlo_plan *p, const int *list, int n, int *stack, int *placed)
-{
+/* The stack that some of the list's items lie in, -1: none does; false: in several. *placed: how
+ * many. */
+static bool common_stack(const dt_hlo_plan *p, const int *list, int n, int *stack, int *placed) {
     *stack = -1;
     *placed = 0;
     for (int i = 0; i < n; i++) {
         int at = p->place[list[i]].stack;
-        if (at < 0)
-            continue;
-        if (*stack >= 0 && at != *stack)
-            return false;
+        if (at < 0) continue;
+        if (*stack >= 0 && at != *stack) return false;
         *stack = at;
         ++*placed;
     }
@@ -96,31 +93,30 @@ static bool common_stack(const dt_hlo_plan *p, const int *list, int n, int *stac
 }
 
 /* backwards: its rows are the list's items from the last one on. */
-static void found(dt_hlo_plan *p, const int *list, int n, bool backwards)
-{
-    int stack = add_stack(p, is_state(p, list[0]) ? DT_HLO_FED : DT_HLO_KEPT, dt_hlo_type_of(p, list[0]));
-    for (int i = 0; i < n; i++)
-        add_row(p, stack, list[backwards ? n - 1 - i : i]);
+static void found(dt_hlo_plan *p, const int *list, int n, bool backwards) {
+    int stack =
+        add_stack(p, is_state(p, list[0]) ? DT_HLO_FED : DT_HLO_KEPT, dt_hlo_type_of(p, list[0]));
+    for (int i = 0; i < n; i++) add_row(p, stack, list[backwards ? n - 1 - i : i]);
 }
 
-/* Adds the items at both ends of the list that have no row yet, where those in the middle are rows one behind the other that end where the stack does. */
-static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack)
-{
+/* Adds the items at both ends of the list that have no row yet, where those in the middle are rows
+ * one behind the other that end where the stack does. */
+static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack) {
     const dt_hlo_stack *s = &p->stack[stack];
     int from = 0, to = n, step;
-    if (stack < p->n_groups)
-        return false; /* it is as it is */
-    while (from < n && p->place[list[from]].stack < 0)
-        from++;
-    while (to > from && p->place[list[to - 1]].stack < 0)
-        to--;
-    if (s->kind == DT_HLO_UPDATED || s->updated >= 0)
-        return false;
-    step = to - from > 1 ? p->place[list[from + 1]].row - p->place[list[from]].row : list[0] < list[n - 1] ? 1 : -1;
+    if (stack < p->n_groups) return false; /* it is as it is */
+    while (from < n && p->place[list[from]].stack < 0) from++;
+    while (to > from && p->place[list[to - 1]].stack < 0) to--;
+    if (s->kind == DT_HLO_UPDATED || s->updated >= 0) return false;
+    step = to - from > 1           ? p->place[list[from + 1]].row - p->place[list[from]].row
+           : list[0] < list[n - 1] ? 1
+                                   : -1;
     for (int i = from; i < to; i++)
-        if (p->place[list[i]].stack < 0 || p->place[list[i]].row != p->place[list[from]].row + step * (i - from))
+        if (p->place[list[i]].stack < 0 ||
+            p->place[list[i]].row != p->place[list[from]].row + step * (i - from))
             return false;
-    int first = p->place[list[from]].row, last = p->place[list[to - 1]].row, ends[2] = { step > 0 ? 0 : s->n - 1, step > 0 ? s->n - 1 : 0 };
+    int first = p->place[list[from]].row, last = p->place[list[to - 1]].row,
+        ends[2] = {step > 0 ? 0 : s->n - 1, step > 0 ? s->n - 1 : 0};
     if ((step != 1 && step != -1) || (from > 0 && first != ends[0]) || (to < n && last != ends[1]))
         return false;
     for (int i = from - 1; i >= 0; i--)
@@ -130,26 +126,22 @@ static bool prolong(dt_hlo_plan *p, const int *list, int n, int stack)
     return true;
 }
 
-/* Sees to it that the items of a list are rows of one stack, a new one perhaps backwards; false: it is not to be had. */
-static bool place(dt_hlo_plan *p, const int *list, int n, bool backwards)
-{
+/* Sees to it that the items of a list are rows of one stack, a new one perhaps backwards; false: it
+ * is not to be had. */
+static bool place(dt_hlo_plan *p, const int *list, int n, bool backwards) {
     int stack, placed;
-    if (!can_be_rows(p, list, n) || !common_stack(p, list, n, &stack, &placed))
-        return false;
-    if (placed == 0)
-        found(p, list, n, backwards);
+    if (!can_be_rows(p, list, n) || !common_stack(p, list, n, &stack, &placed)) return false;
+    if (placed == 0) found(p, list, n, backwards);
     return placed == 0 || placed == n || prolong(p, list, n, stack);
 }
 
 /* ---- what there is to be placed ---- */
 
-static void place_groups(dt_hlo_plan *p)
-{
+static void place_groups(dt_hlo_plan *p) {
     for (int i = 0; i < p->n_groups; i++) {
         const dt_hlo_group *group = &p->group[i];
         const int stack = add_stack(p, DT_HLO_FED, dt_hlo_type_of(p, p->o->state[group->state[0]]));
-        for (int k = 0; k < group->n; k++)
-            add_row(p, stack, p->o->state[group->state[k]]);
+        for (int k = 0; k < group->n; k++) add_row(p, stack, p->o->state[group->state[k]]);
     }
 }
 
@@ -158,22 +150,21 @@ typedef struct listed {
     int n, number;
 } listed;
 
-static int longest(const void *a, const void *b)
-{
+static int longest(const void *a, const void *b) {
     const listed *x = a, *y = b;
     return x->n != y->n ? y->n - x->n : x->number - y->number;
 }
 
-/* The longest lists first: an optimizer's loop may go over all variables of a shape, of which each of the model's loops reads some. */
-static void place_states(dt_hlo_plan *p)
-{
+/* The longest lists first: an optimizer's loop may go over all variables of a shape, of which each
+ * of the model's loops reads some. */
+static void place_states(dt_hlo_plan *p) {
     int n = 0, cap = 0;
     listed *lists = NULL;
     for (int i = 0; i < p->repeats.n; i++)
         for (int l = 0; l < p->repeats.repeat[i].n_lists; l++)
             if (is_state(p, p->repeats.repeat[i].list[l][0])) {
                 DT_GROW(lists, cap, n + 1);
-                lists[n] = (listed){ p->repeats.repeat[i].list[l], p->repeats.repeat[i].n, n };
+                lists[n] = (listed){p->repeats.repeat[i].list[l], p->repeats.repeat[i].n, n};
                 n++;
             }
     if (n > 0) /* a list of none is no pointer for qsort */
@@ -183,15 +174,13 @@ static void place_states(dt_hlo_plan *p)
     free(lists);
 }
 
-static int state_at(const dt_hlo_plan *p, int item)
-{
+static int state_at(const dt_hlo_plan *p, int item) {
     const dt_index_attr *a = node_of(p, item)->attr;
     return (int)a->index;
 }
 
 /* New values of stacked states lie as the states do, if a loop makes some. */
-static void place_updates(dt_hlo_plan *p)
-{
+static void place_updates(dt_hlo_plan *p) {
     for (int s = 0, n = p->n_stacks; s < n; s++) {
         int stack = -1, block, offset;
         for (int i = 0; i < p->stack[s].n; i++) {
@@ -211,17 +200,16 @@ static void place_updates(dt_hlo_plan *p)
     }
 }
 
-/* Whether a repeat takes states from the last row on, if it takes any: what else it takes then lies likewise, so that it may be written as a whole. */
-static bool goes_backwards(const dt_hlo_plan *p, const dt_hlo_repeat *r, const int *list)
-{
+/* Whether a repeat takes states from the last row on, if it takes any: what else it takes then lies
+ * likewise, so that it may be written as a whole. */
+static bool goes_backwards(const dt_hlo_plan *p, const dt_hlo_repeat *r, const int *list) {
     for (int l = 0; l < r->n_lists; l++)
         if (is_state(p, r->list[l][0]) && p->place[r->list[l][0]].stack >= 0)
             return p->place[r->list[l][0]].row > p->place[r->list[l][r->n - 1]].row;
     return list[0] > list[r->n - 1];
 }
 
-static void place_lists(dt_hlo_plan *p)
-{
+static void place_lists(dt_hlo_plan *p) {
     for (int i = 0; i < p->repeats.n; i++) {
         const dt_hlo_repeat *r = &p->repeats.repeat[i];
         for (int l = 0; l < r->n_lists; l++)
@@ -232,16 +220,15 @@ static void place_lists(dt_hlo_plan *p)
 
 /* ---- what loops read and write ---- */
 
-static void read_lists(dt_hlo_plan *p, int repeat)
-{
+static void read_lists(dt_hlo_plan *p, int repeat) {
     const dt_hlo_repeat *r = &p->repeats.repeat[repeat];
-    dt_hlo_rows *read = p->traffic[repeat].read = dt_arena_array(p->arena, dt_hlo_rows, r->n_lists + 1);
+    dt_hlo_rows *read = p->traffic[repeat].read =
+        dt_arena_array(p->arena, dt_hlo_rows, r->n_lists + 1);
     for (int l = 0; l < r->n_lists; l++) {
         int stack, placed;
         read[l].row = dt_arena_array(p->arena, int, r->n);
         bool have = common_stack(p, r->list[l], r->n, &stack, &placed) && placed == r->n;
-        if (!have)
-            stack = add_stack(p, DT_HLO_JOINED, dt_hlo_type_of(p, r->list[l][0]));
+        if (!have) stack = add_stack(p, DT_HLO_JOINED, dt_hlo_type_of(p, r->list[l][0]));
         read[l].stack = stack;
         for (int b = 0; b < r->n; b++) {
             read[l].row[b] = have ? p->place[r->list[l][b]].row : add_row(p, stack, r->list[l][b]);
@@ -250,12 +237,13 @@ static void read_lists(dt_hlo_plan *p, int repeat)
     }
 }
 
-/* Items that are wanted by themselves: by statements outside of loops, by all blocks, by the first one, as results. */
-static void find_singles(dt_hlo_plan *p)
-{
+/* Items that are wanted by themselves: by statements outside of loops, by all blocks, by the first
+ * one, as results. */
+static void find_singles(dt_hlo_plan *p) {
     int block, offset;
     for (int i = p->o->from; i < p->o->n; i++)
-        for (int k = 0; k < node_of(p, i)->n_in && dt_hlo_repeat_of(&p->repeats, i, &block, &offset) < 0; k++)
+        for (int k = 0;
+             k < node_of(p, i)->n_in && dt_hlo_repeat_of(&p->repeats, i, &block, &offset) < 0; k++)
             p->single[p->o->item[i].in[k]] = true;
     for (int i = 0; i < p->repeats.n; i++) {
         for (int k = 0; k < p->repeats.repeat[i].n_same; k++)
@@ -263,24 +251,19 @@ static void find_singles(dt_hlo_plan *p)
         for (int k = 0; k < p->repeats.repeat[i].n_carries; k++)
             p->single[p->repeats.repeat[i].carry[k].init] = true;
     }
-    for (int i = 0; i < p->o->g->n_results; i++)
-        p->single[p->o->result[i]] = true;
+    for (int i = 0; i < p->o->g->n_results; i++) p->single[p->o->result[i]] = true;
     for (int i = 0; i < p->o->g->n_states; i++)
-        if (p->o->update[i] >= 0)
-            p->single[p->o->update[i]] = true;
+        if (p->o->update[i] >= 0) p->single[p->o->update[i]] = true;
 }
 
 /* The item that a block writes: its own, or the one that came in. */
-static int written(const dt_hlo_repeat *r, const dt_hlo_rows *w, int block)
-{
-    if (w->carry < 0)
-        return r->first + block * r->period + w->offset;
+static int written(const dt_hlo_repeat *r, const dt_hlo_rows *w, int block) {
+    if (w->carry < 0) return r->first + block * r->period + w->offset;
     return block == 0 ? r->carry[w->carry].init : r->first + (block - 1) * r->period + w->offset;
 }
 
 /* Rows of `stack` that the blocks write of this; how many. */
-static int fill_rows(const dt_hlo_plan *p, const dt_hlo_repeat *r, dt_hlo_rows *w)
-{
+static int fill_rows(const dt_hlo_plan *p, const dt_hlo_repeat *r, dt_hlo_rows *w) {
     int n = 0;
     w->row = dt_arena_array(p->arena, int, r->n);
     for (int b = 0; b < r->n; b++) {
@@ -291,70 +274,62 @@ static int fill_rows(const dt_hlo_plan *p, const dt_hlo_repeat *r, dt_hlo_rows *
     return n;
 }
 
-static void add_write(dt_hlo_plan *p, int repeat, dt_hlo_rows w)
-{
+static void add_write(dt_hlo_plan *p, int repeat, dt_hlo_rows w) {
     struct dt_hlo_traffic *t = &p->traffic[repeat];
     const dt_hlo_repeat *r = &p->repeats.repeat[repeat];
     DT_GROW(t->write, t->cap_writes, t->n_writes + 1);
     int n = fill_rows(p, r, &w);
     p->stack[w.stack].scratch |= n < r->n;
     t->write[t->n_writes++] = w;
-    for (int b = 0; b < r->n; b++)
-        p->covered[written(r, &w, b)] |= w.row[b] >= 0;
+    for (int b = 0; b < r->n; b++) p->covered[written(r, &w, b)] |= w.row[b] >= 0;
 }
 
-/* The stacks that items at this offset lie in, one after the other: true while there is one behind *stack. */
-static bool next_stack(const dt_hlo_plan *p, const dt_hlo_repeat *r, int offset, int *stack)
-{
+/* The stacks that items at this offset lie in, one after the other: true while there is one behind
+ * *stack. */
+static bool next_stack(const dt_hlo_plan *p, const dt_hlo_repeat *r, int offset, int *stack) {
     int next = -1;
     for (int b = 0; b < r->n; b++) {
         int at = p->place[r->first + b * r->period + offset].stack;
-        if (at > *stack && (next < 0 || at < next))
-            next = at;
+        if (at > *stack && (next < 0 || at < next)) next = at;
     }
     *stack = next;
     return next >= 0;
 }
 
-static bool is_read_before(const dt_hlo_plan *p, int repeat, int stack)
-{
+static bool is_read_before(const dt_hlo_plan *p, int repeat, int stack) {
     for (int i = 0; i < repeat; i++)
         for (int l = 0; l < p->repeats.repeat[i].n_lists; l++)
-            if (p->traffic[i].read[l].stack == stack)
-                return true;
+            if (p->traffic[i].read[l].stack == stack) return true;
     return false;
 }
 
 /* The carry by which all blocks get rows of that stack; -1: none. */
-static int carry_into(const dt_hlo_plan *p, int repeat, int offset, int stack)
-{
+static int carry_into(const dt_hlo_plan *p, int repeat, int offset, int stack) {
     const dt_hlo_repeat *r = &p->repeats.repeat[repeat];
     for (int c = 0; c < r->n_carries && !is_read_before(p, repeat, stack); c++) {
-        dt_hlo_rows w = { .stack = stack, .offset = offset, .carry = c };
+        dt_hlo_rows w = {.stack = stack, .offset = offset, .carry = c};
         int init = r->carry[c].init;
-        if (r->carry[c].offset == offset && init >= p->o->from && p->place[init].stack == stack && fill_rows(p, r, &w) == r->n)
+        if (r->carry[c].offset == offset && init >= p->o->from && p->place[init].stack == stack &&
+            fill_rows(p, r, &w) == r->n)
             return c;
     }
     return -1;
 }
 
-/* New values of states have no scratch row: if not all blocks write one, they are kept elsewhere first. */
-static void expel(dt_hlo_plan *p, const dt_hlo_repeat *r, int offset)
-{
+/* New values of states have no scratch row: if not all blocks write one, they are kept elsewhere
+ * first. */
+static void expel(dt_hlo_plan *p, const dt_hlo_repeat *r, int offset) {
     int stack = p->place[r->first + offset].stack, n = 0;
-    for (int b = 0; b < r->n; b++)
-        n += p->place[r->first + b * r->period + offset].stack == stack;
+    for (int b = 0; b < r->n; b++) n += p->place[r->first + b * r->period + offset].stack == stack;
     for (int b = 0; b < r->n; b++) {
         int item = r->first + b * r->period + offset, at = p->place[item].stack;
-        if (at < 0 || p->stack[at].kind != DT_HLO_UPDATED || n == r->n)
-            continue;
+        if (at < 0 || p->stack[at].kind != DT_HLO_UPDATED || n == r->n) continue;
         p->stack[at].item[p->place[item].row] = -1;
         p->place[item].stack = -1;
     }
 }
 
-static void write_offset(dt_hlo_plan *p, int repeat, int offset)
-{
+static void write_offset(dt_hlo_plan *p, int repeat, int offset) {
     const dt_hlo_repeat *r = &p->repeats.repeat[repeat];
     int last = r->first + (r->n - 1) * r->period + offset;
     bool loose = false;
@@ -370,7 +345,10 @@ static void write_offset(dt_hlo_plan *p, int repeat, int offset)
                 add_row(p, stack, r->first + b * r->period + offset);
     }
     for (int stack = -1; next_stack(p, r, offset, &stack);)
-        add_write(p, repeat, (dt_hlo_rows){ .stack = stack, .offset = offset, .carry = carry_into(p, repeat, offset, stack) });
+        add_write(p, repeat,
+                  (dt_hlo_rows){.stack = stack,
+                                .offset = offset,
+                                .carry = carry_into(p, repeat, offset, stack)});
     if (p->place[last].stack < 0 ? p->single[last] : !p->covered[last]) {
         struct dt_hlo_traffic *t = &p->traffic[repeat];
         DT_GROW(t->last, t->cap_lasts, t->n_lasts + 1);
@@ -379,17 +357,14 @@ static void write_offset(dt_hlo_plan *p, int repeat, int offset)
 }
 
 /* Stacks that no loop writes: their items are joined where they are wanted. */
-static void join_unwritten(dt_hlo_plan *p)
-{
+static void join_unwritten(dt_hlo_plan *p) {
     bool *written_to = dt_arena_array(p->arena, bool, p->n_stacks + 1);
     for (int i = 0; i < p->repeats.n; i++)
         for (int k = 0; k < p->traffic[i].n_writes; k++)
             written_to[p->traffic[i].write[k].stack] = true;
     for (int s = 0; s < p->n_stacks; s++) {
-        if (written_to[s] || p->stack[s].kind == DT_HLO_FED)
-            continue;
-        if (p->stack[s].kind == DT_HLO_UPDATED)
-            p->stack[p->stack[s].of].updated = -1;
+        if (written_to[s] || p->stack[s].kind == DT_HLO_FED) continue;
+        if (p->stack[s].kind == DT_HLO_UPDATED) p->stack[p->stack[s].of].updated = -1;
         p->stack[s].kind = DT_HLO_JOINED;
         for (int i = 0; i < p->stack[s].n; i++)
             if (p->stack[s].item[i] >= 0 && p->place[p->stack[s].item[i]].stack == s)
@@ -397,32 +372,26 @@ static void join_unwritten(dt_hlo_plan *p)
     }
 }
 
-void dt_hlo_plan_create(dt_hlo_plan *p)
-{
+void dt_hlo_plan_create(dt_hlo_plan *p) {
     int n = p->o->n + 1;
     p->place = dt_arena_alloc(p->arena, (size_t)n * sizeof *p->place);
     p->single = dt_arena_array(p->arena, bool, n);
     p->covered = dt_arena_array(p->arena, bool, n);
     p->traffic = dt_arena_alloc(p->arena, ((size_t)p->repeats.n + 1) * sizeof *p->traffic);
-    for (int i = 0; i < n; i++)
-        p->place[i].stack = -1;
+    for (int i = 0; i < n; i++) p->place[i].stack = -1;
     place_groups(p);
     place_states(p);
     place_updates(p);
     place_lists(p);
     find_singles(p);
+    for (int i = 0; i < p->repeats.n; i++) read_lists(p, i);
     for (int i = 0; i < p->repeats.n; i++)
-        read_lists(p, i);
-    for (int i = 0; i < p->repeats.n; i++)
-        for (int j = 0; j < p->repeats.repeat[i].period; j++)
-            write_offset(p, i, j);
+        for (int j = 0; j < p->repeats.repeat[i].period; j++) write_offset(p, i, j);
     join_unwritten(p);
 }
 
-void dt_hlo_plan_release(dt_hlo_plan *p)
-{
-    for (int i = 0; i < p->n_stacks; i++)
-        free(p->stack[i].item);
+void dt_hlo_plan_release(dt_hlo_plan *p) {
+    for (int i = 0; i < p->n_stacks; i++) free(p->stack[i].item);
     for (int i = 0; i < p->repeats.n && p->traffic; i++) {
         free(p->traffic[i].write);
         free(p->traffic[i].last);

@@ -1,36 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A repeat without a loop. Blocks that take rows of stacks and compute element by element, and nothing from each other, are one block over whole stacks:
+ * A repeat without a loop. Blocks that take rows of stacks and compute element by element, and
+ * nothing from each other, are one block over whole stacks:
  *
  *     loop over i: m[i] = 0.9 * m[i] + 0.1 * g[i]          becomes          m = 0.9 * m + 0.1 * g
  *
- * Optimizers are such blocks. A compiler fuses the statements and writes new values over old ones; in a loop XLA copies a stack that two of its fusions read
- * before one writes it, all of it in each turn.
+ * Optimizers are such blocks. A compiler fuses the statements and writes new values over old ones;
+ * in a loop XLA copies a stack that two of its fusions read before one writes it, all of it in each
+ * turn.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/stablehlo/blocks.h"
 
-static const dt_node *node_of(const dt_hlo_writer *w, int item)
-{
+static const dt_node *node_of(const dt_hlo_writer *w, int item) {
     return &w->plan.o->g->node[w->plan.o->item[item].node];
 }
 
 /* ---- whether it is one ---- */
 
 /* Rows one behind the other, in this direction: 1 or -1. */
-static bool are_neighbours(const int *row, int n, int step)
-{
+static bool are_neighbours(const int *row, int n, int step) {
     for (int b = 0; b < n; b++)
-        if (row[b] < 0 || row[b] != row[0] + b * step)
-            return false;
+        if (row[b] < 0 || row[b] != row[0] + b * step) return false;
     return true;
 }
 
 /* All rows that are read and written lie alike. */
-static bool lie_alike(const dt_hlo_repeat *r, const struct dt_hlo_traffic *t)
-{
+static bool lie_alike(const dt_hlo_repeat *r, const struct dt_hlo_traffic *t) {
     const int step = r->n_lists ? t->read[0].row[1] - t->read[0].row[0] : 0;
     bool alike = step == 1 || step == -1;
     for (int i = 0; alike && i < r->n_lists; i++)
@@ -40,9 +38,9 @@ static bool lie_alike(const dt_hlo_repeat *r, const struct dt_hlo_traffic *t)
     return alike;
 }
 
-/* Statement j; each[j]: it has another value in each block. What is the same in all may be anything. */
-static bool is_element_wise(const dt_hlo_writer *w, const dt_hlo_repeat *r, int j, bool *each)
-{
+/* Statement j; each[j]: it has another value in each block. What is the same in all may be
+ * anything. */
+static bool is_element_wise(const dt_hlo_writer *w, const dt_hlo_repeat *r, int j, bool *each) {
     const dt_node *n = node_of(w, r->first + j);
     for (int k = 0; k < n->n_in; k++) {
         const dt_hlo_bind *b = &r->bind[j][k];
@@ -51,13 +49,12 @@ static bool is_element_wise(const dt_hlo_writer *w, const dt_hlo_repeat *r, int 
     return !r->numbered[j] && n->op->stablehlo && (!each[j] || dt_is_elementwise(n->op));
 }
 
-bool dt_hlo_is_whole(const dt_hlo_writer *w, int repeat)
-{
+bool dt_hlo_is_whole(const dt_hlo_writer *w, int repeat) {
     const dt_hlo_repeat *r = &w->plan.repeats.repeat[repeat];
-    bool *each = dt_alloc((size_t)r->period * sizeof *each), whole = r->n_carries == 0 && lie_alike(r, &w->plan.traffic[repeat]);
+    bool *each = dt_alloc((size_t)r->period * sizeof *each),
+         whole = r->n_carries == 0 && lie_alike(r, &w->plan.traffic[repeat]);
     memset(each, 0, (size_t)r->period * sizeof *each);
-    for (int j = 0; j < r->period && whole; j++)
-        whole = is_element_wise(w, r, j, each);
+    for (int j = 0; j < r->period && whole; j++) whole = is_element_wise(w, r, j, each);
     free(each);
     return whole;
 }
@@ -72,42 +69,40 @@ typedef struct whole {
     dt_hlo_value *made; /* by offset: one value for each block, or one for all; rank tells */
 } whole;
 
-static int first_row(const whole *x, const int *row)
-{
+static int first_row(const whole *x, const int *row) {
     return row[0] < row[x->r->n - 1] ? row[0] : row[x->r->n - 1];
 }
 
-static void read_rows(const whole *x, int repeat)
-{
+static void read_rows(const whole *x, int repeat) {
     for (int i = 0; i < x->r->n_lists; i++) {
-        dt_hlo_value v = dt_hlo_stack_now(x->w, dt_hlo_read_from(&x->w->plan, repeat, &x->t->read[i]));
-        x->list[i] = v.type.dim[0] == x->r->n ? v : dt_hlo_slice(&x->w->hlo, v, 0, first_row(x, x->t->read[i].row), x->r->n);
+        dt_hlo_value v =
+            dt_hlo_stack_now(x->w, dt_hlo_read_from(&x->w->plan, repeat, &x->t->read[i]));
+        x->list[i] = v.type.dim[0] == x->r->n
+                         ? v
+                         : dt_hlo_slice(&x->w->hlo, v, 0, first_row(x, x->t->read[i].row), x->r->n);
     }
 }
 
 /* One for each block. */
-static dt_hlo_value spread(const whole *x, dt_hlo_value v, const dt_type *row)
-{
+static dt_hlo_value spread(const whole *x, dt_hlo_value v, const dt_type *row) {
     const dt_type t = dt_hlo_stacked(&v.type, x->r->n);
     int8_t dims[DT_MAX_RANK];
-    if (v.type.rank > row->rank)
-        return v;
-    for (int d = 0; d < v.type.rank; d++)
-        dims[d] = (int8_t)(d + 1);
+    if (v.type.rank > row->rank) return v;
+    for (int d = 0; d < v.type.rank; d++) dims[d] = (int8_t)(d + 1);
     return dt_hlo_broadcast(&x->w->hlo, v, &t, dims);
 }
 
-static dt_hlo_value input_of(const whole *x, int j, int k)
-{
+static dt_hlo_value input_of(const whole *x, int j, int k) {
     const dt_hlo_bind *b = &x->r->bind[j][k];
-    return b->from == DT_HLO_EACH ? x->list[b->at] : b->from == DT_HLO_INSIDE ? x->made[b->at] : dt_hlo_value_of(x->w, b->at);
+    return b->from == DT_HLO_EACH     ? x->list[b->at]
+           : b->from == DT_HLO_INSIDE ? x->made[b->at]
+                                      : dt_hlo_value_of(x->w, b->at);
 }
 
-static dt_status *put_statement(const whole *x, int j)
-{
+static dt_status *put_statement(const whole *x, int j) {
     const int item = x->r->first + j;
     const dt_node *n = node_of(x->w, item);
-    dt_hlo_call c = { .hlo = &x->w->hlo, .node = n, .type = dt_hlo_type_of(&x->w->plan, item) };
+    dt_hlo_call c = {.hlo = &x->w->hlo, .node = n, .type = dt_hlo_type_of(&x->w->plan, item)};
     bool each = false;
     for (int k = 0; k < n->n_in; k++) {
         c.in[k] = input_of(x, j, k);
@@ -118,32 +113,31 @@ static dt_status *put_statement(const whole *x, int j)
         x->made[j] = x->w->value[item];
         return NULL;
     }
-    for (int k = 0; k < n->n_in; k++)
-        c.in[k] = spread(x, c.in[k], &c.type);
+    for (int k = 0; k < n->n_in; k++) c.in[k] = spread(x, c.in[k], &c.type);
     c.type = dt_hlo_stacked(&c.type, x->r->n);
     x->w->hlo.layer = n->path;
     x->made[j] = n->op->stablehlo(&c);
     return NULL;
 }
 
-static dt_hlo_value row_of(const whole *x, int offset, int row)
-{
+static dt_hlo_value row_of(const whole *x, int offset, int row) {
     const dt_type t = dt_hlo_type_of(&x->w->plan, x->r->first + offset);
     dt_hlo_value v = x->made[offset];
-    return v.type.rank == t.rank ? v : dt_hlo_reshape(&x->w->hlo, dt_hlo_slice(&x->w->hlo, v, 0, row, 1), t.rank, t.dim);
+    return v.type.rank == t.rank
+               ? v
+               : dt_hlo_reshape(&x->w->hlo, dt_hlo_slice(&x->w->hlo, v, 0, row, 1), t.rank, t.dim);
 }
 
-static void write_rows(const whole *x)
-{
+static void write_rows(const whole *x) {
     for (int i = 0; i < x->t->n_writes; i++) {
         const dt_hlo_rows *write = &x->t->write[i];
         const dt_type row = dt_hlo_type_of(&x->w->plan, x->r->first + write->offset);
-        dt_hlo_set_rows(x->w, write->stack, first_row(x, write->row), spread(x, x->made[write->offset], &row));
+        dt_hlo_set_rows(x->w, write->stack, first_row(x, write->row),
+                        spread(x, x->made[write->offset], &row));
     }
 }
 
-static void keep_last(const whole *x)
-{
+static void keep_last(const whole *x) {
     const int n = x->r->n, last = x->t->read[0].row[0] < x->t->read[0].row[n - 1] ? n - 1 : 0;
     for (int i = 0; i < x->t->n_lasts; i++) {
         const int offset = x->t->last[i], item = x->r->first + (n - 1) * x->r->period + offset;
@@ -152,16 +146,14 @@ static void keep_last(const whole *x)
     }
 }
 
-dt_status *dt_hlo_write_whole(dt_hlo_writer *w, int repeat)
-{
+dt_status *dt_hlo_write_whole(dt_hlo_writer *w, int repeat) {
     const dt_hlo_repeat *r = &w->plan.repeats.repeat[repeat];
-    whole x = { .w = w, .r = r, .t = &w->plan.traffic[repeat] };
+    whole x = {.w = w, .r = r, .t = &w->plan.traffic[repeat]};
     dt_status *bad = NULL;
     x.list = dt_alloc(dt_size_mul((size_t)r->n_lists + 1, sizeof *x.list));
     x.made = dt_alloc(dt_size_mul((size_t)r->period, sizeof *x.made));
     read_rows(&x, repeat);
-    for (int j = 0; j < r->period && !bad; j++)
-        bad = put_statement(&x, j);
+    for (int j = 0; j < r->period && !bad; j++) bad = put_statement(&x, j);
     if (!bad) {
         write_rows(&x);
         keep_last(&x);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the program asks of the plug-in for an MPI library. Open MPI and MPICH agree on names and differ in binary, so plugin/mpi.c is
- * compiled once against each; nothing of MPI's headers shows here. Bytes only: what they mean is the program's affair.
+ * What the program asks of the plug-in for an MPI library. Open MPI and MPICH agree on names and
+ * differ in binary, so plugin/mpi.c is compiled once against each; nothing of MPI's headers shows
+ * here. Bytes only: what they mean is the program's affair.
  */
 #ifndef DT_FABRIC_PLUGIN_MPI_H
 #define DT_FABRIC_PLUGIN_MPI_H
@@ -16,14 +17,16 @@ typedef struct dt_mpi_transfer dt_mpi_transfer; /* under way */
 
 typedef struct dt_mpi_plugin {
     int abi; /* DT_MPI_ABI */
-    /* 0, or an error of MPI whose text is in words[n]. Calls may come from any thread, one at a time. */
+    /* 0, or an error of MPI whose text is in words[n]. Calls may come from any thread, one at a
+     * time. */
     int (*start)(int *rank, int *ranks, char *words, size_t n);
-    /* NULL: MPI refuses, or there is no memory. Transfers of a pair arrive in order. The bytes are the caller's until the transfer is done. */
+    /* NULL: MPI refuses, or there is no memory. Transfers of a pair arrive in order. The bytes are
+     * the caller's until the transfer is done. */
     dt_mpi_transfer *(*send)(int to, const void *bytes, size_t n);
     dt_mpi_transfer *(*recv)(int from, void *bytes, size_t n);
     /* 1: done, and the transfer is gone; 0: not yet; -1: failed, and it is gone. Does not wait. */
     int (*test)(dt_mpi_transfer *t);
-    void (*stop)(void);      /* all have left: MPI ends; collective */
+    void (*stop)(void);           /* all have left: MPI ends; collective */
     const char *(*library)(void); /* "Open MPI v4.1.4"; lent */
 } dt_mpi_plugin;
 

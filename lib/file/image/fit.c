@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A picture's file as an element's value: of the very size that the job tells, or of any and brought to it. */
+/* A picture's file as an element's value: of the very size that the job tells, or of any and
+ * brought to it. */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "file/image/layout.h"
 
-/* Memory for pictures in their own size is shared by all threads that read a data set's part: a thread waits until its picture has room beside the others',
- * or there are no others. */
+/* Memory for pictures in their own size is shared by all threads that read a data set's part: a
+ * thread waits until its picture has room beside the others', or there are no others. */
 struct dt_image_room {
     pthread_mutex_t lock;
     pthread_cond_t given_back;
@@ -14,81 +15,78 @@ struct dt_image_room {
 };
 #define ROOM ((int64_t)256 << 20)
 
-dt_image_room *dt_image_room_create(dt_arena *arena)
-{
-    static const dt_image_room fresh = {.lock = PTHREAD_MUTEX_INITIALIZER, .given_back = PTHREAD_COND_INITIALIZER};
+dt_image_room *dt_image_room_create(dt_arena *arena) {
+    static const dt_image_room fresh = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                                        .given_back = PTHREAD_COND_INITIALIZER};
     return dt_arena_copy(arena, &fresh, sizeof fresh);
 }
 
-static void take(dt_image_room *r, int64_t bytes)
-{
-    if (!r || bytes == 0)
-        return;
+static void take(dt_image_room *r, int64_t bytes) {
+    if (!r || bytes == 0) return;
     pthread_mutex_lock(&r->lock);
-    while (r->taken > 0 && r->taken + bytes > ROOM)
-        pthread_cond_wait(&r->given_back, &r->lock);
+    while (r->taken > 0 && r->taken + bytes > ROOM) pthread_cond_wait(&r->given_back, &r->lock);
     r->taken += bytes;
-    if (r->largest < bytes)
-        r->largest = bytes;
+    if (r->largest < bytes) r->largest = bytes;
     pthread_mutex_unlock(&r->lock);
 }
 
-static void give_back(dt_image_room *r, int64_t bytes)
-{
-    if (!r || bytes == 0)
-        return;
+static void give_back(dt_image_room *r, int64_t bytes) {
+    if (!r || bytes == 0) return;
     pthread_mutex_lock(&r->lock);
     r->taken -= bytes;
     pthread_cond_broadcast(&r->given_back);
     pthread_mutex_unlock(&r->lock);
 }
 
-int64_t dt_image_room_bytes(dt_image_room *r, int threads)
-{
+int64_t dt_image_room_bytes(dt_image_room *r, int threads) {
     pthread_mutex_lock(&r->lock);
     const int64_t one = r->largest, fit = one > 0 ? ROOM / one : 0;
     pthread_mutex_unlock(&r->lock);
     return one * (threads < fit ? threads : fit > 1 ? fit : 1);
 }
 
-static dt_status *too_large(const char *path, int64_t needed)
-{
+static dt_status *too_large(const char *path, int64_t needed) {
     dt_str text = {0};
     dt_str_bytes(&text, (double)needed);
     dt_str_puts(&text, "; at most ");
     dt_str_bytes(&text, (double)DT_MOST_DECODING);
-    dt_status *s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: decoding this JPEG of several scans takes %s", path, dt_str_text(&text));
+    dt_status *s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: decoding this JPEG of several scans takes %s",
+                           path, dt_str_text(&text));
     dt_str_release(&text);
     return dt_suggest(s, "save it as a baseline JPEG");
 }
 
 /* What decoding takes: the pixels, the colours that become grey, and the decoder's own. */
-static int64_t decoding_bytes(const dt_image_header *h, int channels)
-{
+static int64_t decoding_bytes(const dt_image_header *h, int channels) {
     return h->height * h->width * (channels == 1 ? 4 : channels) + h->working;
 }
 
-dt_status *dt_image_check_header(const char *path, const dt_image_header *h, int channels)
-{
+dt_status *dt_image_check_header(const char *path, const dt_image_header *h, int channels) {
     int64_t all;
-    if (h->height < 1 || h->width < 1 || !dt_mul_fits(h->height, h->width, &all) || all > DT_MOST_PIXELS)
-        return dt_fail(DT_E_TOO_LARGE, NULL, "%s: a picture of %lld x %lld pixels; at most %lld pixels are decoded", path, (long long)h->height,
-                       (long long)h->width, (long long)DT_MOST_PIXELS);
+    if (h->height < 1 || h->width < 1 || !dt_mul_fits(h->height, h->width, &all) ||
+        all > DT_MOST_PIXELS)
+        return dt_fail(DT_E_TOO_LARGE, NULL,
+                       "%s: a picture of %lld x %lld pixels; at most %lld pixels are decoded", path,
+                       (long long)h->height, (long long)h->width, (long long)DT_MOST_PIXELS);
     const int64_t needed = decoding_bytes(h, channels);
     return needed <= DT_MOST_DECODING ? NULL : too_large(path, needed);
 }
 
 /* Decodes a picture in its own size into memory for it, and brings it to the one that is wanted. */
-static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *own, const void *file, size_t n, void *out)
-{
+static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *own, const void *file,
+                                    size_t n, void *out) {
     const dt_type *t = &l->type;
     const int64_t dim[] = {own->height, own->width, own->channels};
-    dt_resizing r = {.in = dt_type_of(DT_UINT8, t->rank, dim), .out = *t, .interpolation = l->interpolation, .crop = l->crop};
+    dt_resizing r = {.in = dt_type_of(DT_UINT8, t->rank, dim),
+                     .out = *t,
+                     .interpolation = l->interpolation,
+                     .crop = l->crop};
     uint8_t *picture = dt_try_alloc((size_t)(own->height * own->width * own->channels));
     r.row = dt_try_alloc((size_t)(t->dim[0] + t->dim[1]) * sizeof *r.row);
     r.column = r.row ? r.row + t->dim[0] : NULL;
     dt_status *s = picture && r.row ? dt_image_decode(own, file, n, picture)
-                                    : dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", own->path);
+                                    : dt_fail(DT_E_NO_MEMORY, NULL,
+                                              "%s: out of memory for its pixels", own->path);
     if (!s) {
         dt_resizing_prepare(&r);
         dt_resizing_run(&r, picture, out);
@@ -98,21 +96,25 @@ static dt_status *decode_and_resize(const dt_image_layout *l, const dt_image *ow
     return s;
 }
 
-dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, const void *bytes, size_t n, void *out)
-{
+dt_status *dt_image_fit(const dt_image_layout *l, const dt_image_name *name, const void *bytes,
+                        size_t n, void *out) {
     const dt_type *t = &l->type;
-    dt_image own = {.height = t->dim[0], .width = t->dim[1], .channels = t->rank == 3 ? (int)t->dim[2] : 1,
-                    .path = name->path, .element = name->element};
+    dt_image own = {.height = t->dim[0],
+                    .width = t->dim[1],
+                    .channels = t->rank == 3 ? (int)t->dim[2] : 1,
+                    .path = name->path,
+                    .element = name->element};
     dt_image_header header;
     DT_TRY(dt_image_read_header(own.path, bytes, n, &header));
-    if (!l->resizes)
-        DT_TRY(dt_image_check_size(&own, header.height, header.width));
+    if (!l->resizes) DT_TRY(dt_image_check_size(&own, header.height, header.width));
     DT_TRY(dt_image_check_header(own.path, &header, own.channels));
     own.height = header.height;
     own.width = header.width;
-    const int64_t needed = l->resizes ? decoding_bytes(&header, own.channels) : header.working; /* else the pixels are the example's */
+    /* else the pixels are the example's */
+    const int64_t needed = l->resizes ? decoding_bytes(&header, own.channels) : header.working;
     take(l->room, needed);
-    dt_status *s = l->resizes ? decode_and_resize(l, &own, bytes, n, out) : dt_image_decode(&own, bytes, n, out);
+    dt_status *s = l->resizes ? decode_and_resize(l, &own, bytes, n, out)
+                              : dt_image_decode(&own, bytes, n, out);
     give_back(l->room, needed);
     return s;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures, decoded to 8 bits a channel: PNG by libpng, JPEG by libjpeg-turbo. What a file is, its first bytes say. Of 16 bits the upper 8 are taken,
- * palettes are looked up; alpha is dropped where it is not asked for, as TensorFlow's decode_image does. A picture's size is looked at before
+ * Pictures, decoded to 8 bits a channel: PNG by libpng, JPEG by libjpeg-turbo. What a file is, its
+ * first bytes say. Of 16 bits the upper 8 are taken, palettes are looked up; alpha is dropped where
+ * it is not asked for, as TensorFlow's decode_image does. A picture's size is looked at before
  * anything of that size is allocated, so a header that lies costs nothing.
  */
 #ifndef DT_FILE_IMAGE_IMAGE_H
@@ -13,15 +14,18 @@
 
 #include "base/status.h"
 
-/* What is wanted: (height, width, channels), of which there are 1 (grey), 3 (red, green, blue) or 4 (and alpha, 255 where there is none). */
+/* What is wanted: (height, width, channels), of which there are 1 (grey), 3 (red, green, blue) or 4
+ * (and alpha, 255 where there is none). */
 typedef struct dt_image {
     int64_t height, width;
     int channels;
     const char *path, *element; /* for messages */
 } dt_image;
 
-/* height * width * channels bytes into out. DATA_FILE, naming the file: of another size, broken, cut off, or no picture. */
-dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) DT_MUST_USE;
+/* height * width * channels bytes into out. DATA_FILE, naming the file: of another size, broken,
+ * cut off, or no picture. */
+dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n,
+                           uint8_t *out) DT_MUST_USE;
 
 /* Whether a file is named as pictures are: .png, .jpg, .jpeg. */
 bool dt_image_is_named(const char *path);
@@ -31,15 +35,21 @@ bool dt_image_is(const void *bytes, size_t n);
 /* What the beginning of a file says of its picture. */
 typedef struct dt_image_header {
     int64_t height, width; /* pixels */
-    int64_t working;       /* bytes that decoding takes beside the pixels: a JPEG of several scans is kept as coefficients until the last one */
+    /* bytes that decoding takes beside the pixels: a JPEG of several scans is kept as
+     * coefficients until the last one */
+    int64_t working;
 } dt_image_header;
 /* Reads no more of the file than that takes. DATA_FILE, naming the file: broken, or no picture. */
-dt_status *dt_image_read_header(const char *path, const void *bytes, size_t n, dt_image_header *out) DT_MUST_USE;
+dt_status *dt_image_read_header(const char *path, const void *bytes, size_t n,
+                                dt_image_header *out) DT_MUST_USE;
 
 /* For the decoders of one kind. */
-dt_status *dt_jpeg_read_header(const char *path, const void *bytes, size_t n, dt_image_header *out) DT_MUST_USE;
-dt_status *dt_png_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) DT_MUST_USE;
-dt_status *dt_jpeg_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) DT_MUST_USE;
+dt_status *dt_jpeg_read_header(const char *path, const void *bytes, size_t n,
+                               dt_image_header *out) DT_MUST_USE;
+dt_status *dt_png_decode(const dt_image *want, const void *bytes, size_t n,
+                         uint8_t *out) DT_MUST_USE;
+dt_status *dt_jpeg_decode(const dt_image *want, const void *bytes, size_t n,
+                          uint8_t *out) DT_MUST_USE;
 /* An error unless that is the size. */
 dt_status *dt_image_check_size(const dt_image *want, int64_t height, int64_t width) DT_MUST_USE;
 

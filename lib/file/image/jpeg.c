@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JPEG by libjpeg-turbo. Its errors are jumps, as in png.c. It goes on where a file is cut off, and fills the picture up with grey: here that is an
- * error. A picture of several scans (progressive ones are) is kept as coefficients until the last scan has been read: the header says how many bytes
- * that takes. Each scan passes over all of them, however few bytes it has in the file, so the number of scans is limited by the picture's size.
+ * JPEG by libjpeg-turbo. Its errors are jumps, as in png.c. It goes on where a file is cut off, and
+ * fills the picture up with grey: here that is an error. A picture of several scans (progressive
+ * ones are) is kept as coefficients until the last scan has been read: the header says how many
+ * bytes that takes. Each scan passes over all of them, however few bytes it has in the file, so the
+ * number of scans is limited by the picture's size.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -14,7 +16,8 @@
 
 #include "file/image/image.h"
 
-/* Encoders write about 10 scans. LEAST_SCANS are read of any picture; more only while all scans together pass over at most SCANNED pixels. */
+/* Encoders write about 10 scans. LEAST_SCANS are read of any picture; more only while all scans
+ * together pass over at most SCANNED pixels. */
 enum { LEAST_SCANS = 32, MOST_SCANS = 500, SCANNED = 1 << 30 };
 
 typedef struct reading {
@@ -24,92 +27,82 @@ typedef struct reading {
     const dt_image *want;
     const uint8_t *bytes;
     size_t n;
-    uint8_t *out;            /* NULL: only the size is asked for */
+    uint8_t *out; /* NULL: only the size is asked for */
     jmp_buf jump;
     dt_status *bad;
 } reading;
 
 /* ---- what libjpeg calls ---- */
 
-static reading *reading_of(j_common_ptr jpeg)
-{
-    return jpeg->client_data;
-}
+static reading *reading_of(j_common_ptr jpeg) { return jpeg->client_data; }
 
-static void on_error(j_common_ptr jpeg)
-{
+static void on_error(j_common_ptr jpeg) {
     reading *r = reading_of(jpeg);
     char text[JMSG_LENGTH_MAX];
     jpeg->err->format_message(jpeg, text);
-    r->bad = jpeg->err->msg_code == JERR_OUT_OF_MEMORY ? dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", r->want->path)
-                                                       : dt_fail(DT_E_DATA_FILE, NULL, "%s: broken JPEG image: %s", r->want->path, text);
+    r->bad = jpeg->err->msg_code == JERR_OUT_OF_MEMORY
+                 ? dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", r->want->path)
+                 : dt_fail(DT_E_DATA_FILE, NULL, "%s: broken JPEG image: %s", r->want->path, text);
     longjmp(r->jump, 1);
 }
 
 /* Level -1: data is missing or wrong. Oddities between the parts of a picture are none of it. */
-static void on_message(j_common_ptr jpeg, int level)
-{
+static void on_message(j_common_ptr jpeg, int level) {
     int code = jpeg->err->msg_code;
-    if (level < 0 && (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE))
+    if (level < 0 &&
+        (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE))
         on_error(jpeg);
 }
 
-static int most_scans(const struct jpeg_decompress_struct *j)
-{
+static int most_scans(const struct jpeg_decompress_struct *j) {
     const int64_t fit = SCANNED / ((int64_t)j->image_height * j->image_width);
     return fit < LEAST_SCANS ? LEAST_SCANS : fit < MOST_SCANS ? (int)fit : MOST_SCANS;
 }
 
-static void on_progress(j_common_ptr jpeg)
-{
+static void on_progress(j_common_ptr jpeg) {
     reading *r = reading_of(jpeg);
-    if (!jpeg->is_decompressor || r->jpeg.input_scan_number <= most_scans(&r->jpeg))
-        return;
-    r->bad = dt_fail(DT_E_DATA_FILE, NULL, "%s: broken JPEG image: more than %d scans of %u x %u pixels", r->want->path, most_scans(&r->jpeg),
-                     r->jpeg.image_height, r->jpeg.image_width);
+    if (!jpeg->is_decompressor || r->jpeg.input_scan_number <= most_scans(&r->jpeg)) return;
+    r->bad =
+        dt_fail(DT_E_DATA_FILE, NULL, "%s: broken JPEG image: more than %d scans of %u x %u pixels",
+                r->want->path, most_scans(&r->jpeg), r->jpeg.image_height, r->jpeg.image_width);
     longjmp(r->jump, 1);
 }
 
 /* ---- pixels ---- */
 
-static J_COLOR_SPACE colours_of(const dt_image *want)
-{
+static J_COLOR_SPACE colours_of(const dt_image *want) {
     return want->channels == 1 ? JCS_GRAYSCALE : want->channels == 3 ? JCS_RGB : JCS_EXT_RGBA;
 }
 
-static void read_picture(reading *r)
-{
+static void read_picture(reading *r) {
     struct jpeg_decompress_struct *j = &r->jpeg;
     jpeg_create_decompress(j);
     j->client_data = r;
     j->progress = &r->progress;
     jpeg_mem_src(j, r->bytes, r->n);
     jpeg_read_header(j, TRUE);
-    if (!r->out)
-        return;
+    if (!r->out) return;
     r->bad = dt_image_check_size(r->want, j->image_height, j->image_width);
     if (!r->bad && j->num_components == 4)
-        r->bad = dt_fail(DT_E_DATA_FILE, NULL, "%s: CMYK images are not supported; save it as RGB", r->want->path);
-    if (r->bad)
-        return;
+        r->bad = dt_fail(DT_E_DATA_FILE, NULL, "%s: CMYK images are not supported; save it as RGB",
+                         r->want->path);
+    if (r->bad) return;
     j->out_color_space = colours_of(r->want);
     jpeg_start_decompress(j);
     while (j->output_scanline < j->output_height) {
-        JSAMPROW row = r->out + (size_t)j->output_scanline * (size_t)r->want->width * (size_t)r->want->channels;
+        JSAMPROW row = r->out + (size_t)j->output_scanline * (size_t)r->want->width *
+                                    (size_t)r->want->channels;
         jpeg_read_scanlines(j, &row, 1);
     }
     jpeg_finish_decompress(j);
 }
 
 /* Where libjpeg's errors come back to. */
-static void read_or_come_back(reading *r)
-{
-    if (setjmp(r->jump) == 0)
-        read_picture(r);
+static void read_or_come_back(reading *r) {
+    if (setjmp(r->jump) == 0) read_picture(r);
 }
 
-static void begin(reading *r)
-{
+static void begin(reading *r) {
     r->jpeg.err = jpeg_std_error(&r->errors);
     r->jpeg.client_data = r;
     r->errors.error_exit = on_error;
@@ -118,37 +111,34 @@ static void begin(reading *r)
     read_or_come_back(r);
 }
 
-dt_status *dt_jpeg_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out)
-{
+dt_status *dt_jpeg_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) {
     reading r = {.want = want, .bytes = bytes, .n = n, .out = out};
     begin(&r);
     jpeg_destroy_decompress(&r.jpeg);
     return r.bad;
 }
 
-static int64_t round_up(int64_t n, int64_t to)
-{
-    return (n + to - 1) / to * to;
-}
+static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* Coefficients of all components, in whole units of the sampling, as jdcoefct.c keeps them. */
-static int64_t coefficient_bytes(struct jpeg_decompress_struct *j)
-{
+static int64_t coefficient_bytes(struct jpeg_decompress_struct *j) {
     int64_t blocks = 0;
     for (int i = 0; jpeg_has_multiple_scans(j) && i < j->num_components; i++) {
         const jpeg_component_info *c = &j->comp_info[i];
-        blocks += round_up(c->width_in_blocks, c->h_samp_factor) * round_up(c->height_in_blocks, c->v_samp_factor);
+        blocks += round_up(c->width_in_blocks, c->h_samp_factor) *
+                  round_up(c->height_in_blocks, c->v_samp_factor);
     }
     return blocks * (int64_t)sizeof(JBLOCK);
 }
 
-dt_status *dt_jpeg_read_header(const char *path, const void *bytes, size_t n, dt_image_header *out)
-{
+dt_status *dt_jpeg_read_header(const char *path, const void *bytes, size_t n,
+                               dt_image_header *out) {
     const dt_image want = {.path = path};
     reading r = {.want = &want, .bytes = bytes, .n = n};
     begin(&r);
     if (!r.bad)
-        *out = (dt_image_header){r.jpeg.image_height, r.jpeg.image_width, coefficient_bytes(&r.jpeg)};
+        *out =
+            (dt_image_header){r.jpeg.image_height, r.jpeg.image_width, coefficient_bytes(&r.jpeg)};
     jpeg_destroy_decompress(&r.jpeg);
     return r.bad;
 }

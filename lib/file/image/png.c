@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PNG by libpng. Its errors are jumps: everything that is read between lies in `reading`, which the caller owns, so that nothing is lost or stale
- * after one. Chunks behind the picture are read too: a file that is cut off there is cut off.
+ * PNG by libpng. Its errors are jumps: everything that is read between lies in `reading`, which the
+ * caller owns, so that nothing is lost or stale after one. Chunks behind the picture are read too:
+ * a file that is cut off there is cut off.
  */
 #include <png.h>
 #include <setjmp.h>
@@ -14,7 +15,7 @@
 
 typedef struct reading {
     const dt_image *want;
-    const uint8_t *at;  /* what is left of the file */
+    const uint8_t *at; /* what is left of the file */
     size_t left;
     uint8_t *out, *colours; /* colours: of a picture that is to become grey */
     png_structp png;
@@ -24,45 +25,40 @@ typedef struct reading {
     dt_status *bad;
 } reading;
 
-static dt_status *out_of_memory(const reading *r)
-{
+static dt_status *out_of_memory(const reading *r) {
     return dt_fail(DT_E_NO_MEMORY, NULL, "%s: out of memory for its pixels", r->want->path);
 }
 
 /* ---- what libpng calls ---- */
 
-static png_voidp allocate(png_structp png, png_alloc_size_t n)
-{
+static png_voidp allocate(png_structp png, png_alloc_size_t n) {
     reading *r = png_get_mem_ptr(png);
     void *p = malloc(n);
     r->refused |= !p;
     return p;
 }
 
-static void release(png_structp png, png_voidp p)
-{
+static void release(png_structp png, png_voidp p) {
     (void)png;
     free(p);
 }
 
-static void on_error(png_structp png, png_const_charp text)
-{
+static void on_error(png_structp png, png_const_charp text) {
     reading *r = png_get_error_ptr(png);
-    r->bad = r->refused ? out_of_memory(r) : dt_fail(DT_E_DATA_FILE, NULL, "%s: broken PNG image: %s", r->want->path, text);
+    r->bad = r->refused
+                 ? out_of_memory(r)
+                 : dt_fail(DT_E_DATA_FILE, NULL, "%s: broken PNG image: %s", r->want->path, text);
     longjmp(r->jump, 1);
 }
 
-static void on_warning(png_structp png, png_const_charp text)
-{
+static void on_warning(png_structp png, png_const_charp text) {
     (void)png;
     (void)text; /* of chunks that are no part of the picture */
 }
 
-static void on_read(png_structp png, png_bytep to, size_t n)
-{
+static void on_read(png_structp png, png_bytep to, size_t n) {
     reading *r = png_get_io_ptr(png);
-    if (n > r->left)
-        png_error(png, "unexpected end of file");
+    if (n > r->left) png_error(png, "unexpected end of file");
     memcpy(to, r->at, n);
     r->at += n;
     r->left -= n;
@@ -70,37 +66,46 @@ static void on_read(png_structp png, png_bytep to, size_t n)
 
 /* ---- pixels ---- */
 
-static bool has_colours(const reading *r)
-{
+static bool has_colours(const reading *r) {
     return png_get_color_type(r->png, r->info) & PNG_COLOR_MASK_COLOR;
 }
 
 /* 8 bits a channel, and as many channels as are wanted; grey is left to grey_of. */
-static void set_transforms(const reading *r)
-{
+static void set_transforms(const reading *r) {
     bool grey = !has_colours(r), alpha = r->want->channels == 4;
     png_set_expand(r->png); /* palettes, fewer bits, transparent colours */
     png_set_strip_16(r->png);
-    if (alpha)
-        png_set_add_alpha(r->png, 0xff, PNG_FILLER_AFTER);
-    else
-        png_set_strip_alpha(r->png);
-    if (grey && r->want->channels > 1)
-        png_set_gray_to_rgb(r->png);
+    if (alpha) png_set_add_alpha(r->png, 0xff, PNG_FILLER_AFTER);
+    else png_set_strip_alpha(r->png);
+    if (grey && r->want->channels > 1) png_set_gray_to_rgb(r->png);
 }
 
-/* libpng inflates and keeps what comments, colour profiles and suggested palettes hold, up to 8 MB for each of 1,000; nothing here reads them.
- * Transparency is read, and critical chunks that are unknown remain errors. */
-static void skip_the_rest(const reading *r)
-{
-    static const png_byte unread[] = "bKGD\0" "cHRM\0" "eXIf\0" "gAMA\0" "hIST\0" "iCCP\0" "iTXt\0" "oFFs\0" "pCAL\0" "pHYs\0" "sBIT\0" "sCAL\0" "sPLT\0" "sRGB\0"
-                                     "tEXt\0" "tIME\0" "zTXt";
+/* libpng inflates and keeps what comments, colour profiles and suggested palettes hold, up to 8 MB
+ * for each of 1,000; nothing here reads them. Transparency is read, and critical chunks that are
+ * unknown remain errors. */
+static void skip_the_rest(const reading *r) {
+    static const png_byte unread[] = "bKGD\0"
+                                     "cHRM\0"
+                                     "eXIf\0"
+                                     "gAMA\0"
+                                     "hIST\0"
+                                     "iCCP\0"
+                                     "iTXt\0"
+                                     "oFFs\0"
+                                     "pCAL\0"
+                                     "pHYs\0"
+                                     "sBIT\0"
+                                     "sCAL\0"
+                                     "sPLT\0"
+                                     "sRGB\0"
+                                     "tEXt\0"
+                                     "tIME\0"
+                                     "zTXt";
     png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_NEVER, unread, sizeof unread / 5);
     png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_NEVER, NULL, 0);
 }
 
-static void read_rows(const reading *r, uint8_t *to)
-{
+static void read_rows(const reading *r, uint8_t *to) {
     int passes = png_set_interlace_handling(r->png);
     png_read_update_info(r->png, r->info);
     size_t bytes = png_get_rowbytes(r->png, r->info);
@@ -111,21 +116,19 @@ static void read_rows(const reading *r, uint8_t *to)
 }
 
 /* Luminance as in ITU-R BT.601, rounded. */
-static void make_grey(const uint8_t *rgb, int64_t pixels, uint8_t *out)
-{
+static void make_grey(const uint8_t *rgb, int64_t pixels, uint8_t *out) {
     for (int64_t i = 0; i < pixels; i++, rgb += 3)
         out[i] = (uint8_t)((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 0x8000u) >> 16);
 }
 
-static void read_picture(reading *r)
-{
+static void read_picture(reading *r) {
     int64_t pixels = r->want->height * r->want->width;
     png_set_read_fn(r->png, r, on_read);
     skip_the_rest(r);
     png_read_info(r->png, r->info);
-    r->bad = dt_image_check_size(r->want, png_get_image_height(r->png, r->info), png_get_image_width(r->png, r->info));
-    if (r->bad)
-        return;
+    r->bad = dt_image_check_size(r->want, png_get_image_height(r->png, r->info),
+                                 png_get_image_width(r->png, r->info));
+    if (r->bad) return;
     bool becomes_grey = has_colours(r) && r->want->channels == 1;
     r->colours = becomes_grey ? dt_try_alloc((size_t)pixels * 3) : NULL;
     if (becomes_grey && !r->colours) {
@@ -134,26 +137,21 @@ static void read_picture(reading *r)
     }
     set_transforms(r);
     read_rows(r, becomes_grey ? r->colours : r->out);
-    if (becomes_grey)
-        make_grey(r->colours, pixels, r->out);
+    if (becomes_grey) make_grey(r->colours, pixels, r->out);
 }
 
 /* Where libpng's errors come back to. */
-static void read_or_come_back(reading *r)
-{
-    if (setjmp(r->jump) == 0)
-        read_picture(r);
+static void read_or_come_back(reading *r) {
+    if (setjmp(r->jump) == 0) read_picture(r);
 }
 
-dt_status *dt_png_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out)
-{
+dt_status *dt_png_decode(const dt_image *want, const void *bytes, size_t n, uint8_t *out) {
     reading r = {.want = want, .at = bytes, .left = n, .out = out};
-    r.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &r, on_error, on_warning, &r, allocate, release);
+    r.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &r, on_error, on_warning, &r, allocate,
+                                     release);
     r.info = r.png ? png_create_info_struct(r.png) : NULL;
-    if (r.info)
-        read_or_come_back(&r);
-    else
-        r.bad = out_of_memory(&r);
+    if (r.info) read_or_come_back(&r);
+    else r.bad = out_of_memory(&r);
     png_destroy_read_struct(&r.png, &r.info, NULL);
     free(r.colours);
     return r.bad;

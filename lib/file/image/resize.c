@@ -5,12 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-/* A line of `from` pixels that begins at `first` becomes one of n; the arithmetic is TensorFlow's, in float32. */
-static void place(dt_between *x, int64_t first, int64_t from, int64_t n, dt_interpolation interpolation)
-{
+/* A line of `from` pixels that begins at `first` becomes one of n; the arithmetic is TensorFlow's,
+ * in float32. */
+static void place(dt_between *x, int64_t first, int64_t from, int64_t n,
+                  dt_interpolation interpolation) {
     const float scale = (float)from / (float)n;
     for (int64_t i = 0; i < n; i++) {
-        float half = ((float)i + 0.5F) * scale, at = interpolation == DT_NEAREST ? half : half - 0.5F, low = floorf(at);
+        float half = ((float)i + 0.5F) * scale,
+              at = interpolation == DT_NEAREST ? half : half - 0.5F, low = floorf(at);
         int64_t high = interpolation == DT_NEAREST ? (int64_t)low : (int64_t)ceilf(at);
         x[i].low = first + (low < 0 ? 0 : (int64_t)low < from ? (int64_t)low : from - 1);
         x[i].high = first + (high < from ? high : from - 1);
@@ -18,52 +20,50 @@ static void place(dt_between *x, int64_t first, int64_t from, int64_t n, dt_inte
     }
 }
 
-/* How much of `size` pixels is used, when the other side has `other` and the ratio wanted is want : want_other. */
-static int64_t used(const dt_resizing *r, int64_t size, int64_t other, int64_t want, int64_t want_other)
-{
+/* How much of `size` pixels is used, when the other side has `other` and the ratio wanted is want :
+ * want_other. */
+static int64_t used(const dt_resizing *r, int64_t size, int64_t other, int64_t want,
+                    int64_t want_other) {
     int64_t fits = (int64_t)((double)(other * want) / (double)want_other);
     return !r->crop || fits > size ? size : fits < 1 ? 1 : fits;
 }
 
-void dt_resizing_prepare(dt_resizing *r)
-{
+void dt_resizing_prepare(dt_resizing *r) {
     const int64_t *in = r->in.dim, *out = r->out.dim;
-    int64_t rows = used(r, in[0], in[1], out[0], out[1]), columns = used(r, in[1], in[0], out[1], out[0]);
+    int64_t rows = used(r, in[0], in[1], out[0], out[1]),
+            columns = used(r, in[1], in[0], out[1], out[0]);
     place(r->row, (in[0] - rows) / 2, rows, out[0], r->interpolation);
     place(r->column, (in[1] - columns) / 2, columns, out[1], r->interpolation);
 }
 
-static int64_t channels_of(const dt_resizing *r)
-{
-    return r->in.rank == 3 ? r->in.dim[2] : 1;
-}
+static int64_t channels_of(const dt_resizing *r) { return r->in.rank == 3 ? r->in.dim[2] : 1; }
 
-static void run_nearest(const dt_resizing *r, const char *in, char *out)
-{
+static void run_nearest(const dt_resizing *r, const char *in, char *out) {
     const size_t pixel = (size_t)channels_of(r) * dt_dtype_size(r->in.dtype);
     for (int64_t y = 0; y < r->out.dim[0]; y++)
         for (int64_t x = 0; x < r->out.dim[1]; x++, out += pixel)
-            memcpy(out, in + (size_t)(r->row[y].low * r->in.dim[1] + r->column[x].low) * pixel, pixel);
+            memcpy(out, in + (size_t)(r->row[y].low * r->in.dim[1] + r->column[x].low) * pixel,
+                   pixel);
 }
 
-#define BILINEAR_LOOP(name, type)                                                                                            \
-    static void bilinear_##name(const dt_resizing *r, const type *in, float *out)                                            \
-    {                                                                                                                        \
-        const int64_t channels = channels_of(r), line = r->in.dim[1] * channels;                                             \
-        for (int64_t y = 0; y < r->out.dim[0]; y++) {                                                                        \
-            const type *top = in + r->row[y].low * line, *bottom = in + r->row[y].high * line;                               \
-            const float down = r->row[y].part;                                                                               \
-            for (int64_t x = 0; x < r->out.dim[1]; x++) {                                                                    \
-                const int64_t left = r->column[x].low * channels, right = r->column[x].high * channels;                      \
-                const float across = r->column[x].part;                                                                      \
-                for (int64_t k = 0; k < channels; k++) {                                                                     \
-                    float a = (float)top[left + k], b = (float)bottom[left + k];                                             \
-                    a += ((float)top[right + k] - a) * across;                                                               \
-                    b += ((float)bottom[right + k] - b) * across;                                                            \
-                    *out++ = a + (b - a) * down;                                                                             \
-                }                                                                                                            \
-            }                                                                                                                \
-        }                                                                                                                    \
+#define BILINEAR_LOOP(name, type)                                                                  \
+    static void bilinear_##name(const dt_resizing *r, const type *in, float *out) {                \
+        const int64_t channels = channels_of(r), line = r->in.dim[1] * channels;                   \
+        for (int64_t y = 0; y < r->out.dim[0]; y++) {                                              \
+            const type *top = in + r->row[y].low * line, *bottom = in + r->row[y].high * line;     \
+            const float down = r->row[y].part;                                                     \
+            for (int64_t x = 0; x < r->out.dim[1]; x++) {                                          \
+                const int64_t left = r->column[x].low * channels,                                  \
+                              right = r->column[x].high * channels;                                \
+                const float across = r->column[x].part;                                            \
+                for (int64_t k = 0; k < channels; k++) {                                           \
+                    float a = (float)top[left + k], b = (float)bottom[left + k];                   \
+                    a += ((float)top[right + k] - a) * across;                                     \
+                    b += ((float)bottom[right + k] - b) * across;                                  \
+                    *out++ = a + (b - a) * down;                                                   \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
     }
 
 BILINEAR_LOOP(UINT8, uint8_t)
@@ -72,8 +72,7 @@ BILINEAR_LOOP(INT16, int16_t)
 BILINEAR_LOOP(INT32, int32_t)
 BILINEAR_LOOP(FLOAT32, float)
 
-static void run_bilinear(const dt_resizing *r, const void *in, float *out)
-{
+static void run_bilinear(const dt_resizing *r, const void *in, float *out) {
     switch (r->in.dtype) {
     case DT_UINT8: bilinear_UINT8(r, in, out); break;
     case DT_INT8: bilinear_INT8(r, in, out); break;
@@ -83,10 +82,7 @@ static void run_bilinear(const dt_resizing *r, const void *in, float *out)
     }
 }
 
-void dt_resizing_run(const dt_resizing *r, const void *in, void *out)
-{
-    if (r->interpolation == DT_NEAREST)
-        run_nearest(r, in, out);
-    else
-        run_bilinear(r, in, out);
+void dt_resizing_run(const dt_resizing *r, const void *in, void *out) {
+    if (r->interpolation == DT_NEAREST) run_nearest(r, in, out);
+    else run_bilinear(r, in, out);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images of another size: tf.image.resize without antialiasing, pixels having their centres at half coordinates. Which pixels meet with which weights
- * is known once the sizes are, and stands in tables, one for rows and one for columns.
+ * Images of another size: tf.image.resize without antialiasing, pixels having their centres at half
+ * coordinates. Which pixels meet with which weights is known once the sizes are, and stands in
+ * tables, one for rows and one for columns.
  */
 #ifndef DT_FILE_IMAGE_RESIZE_H
 #define DT_FILE_IMAGE_RESIZE_H
@@ -10,17 +11,22 @@
 
 typedef enum dt_interpolation { DT_BILINEAR, DT_NEAREST } dt_interpolation;
 
-/* Where a row or column of the new image comes from: between `low` and `high`, `part` of the way. */
+/* Where a row or column of the new image comes from: between `low` and `high`, `part` of the
+ * way. */
 typedef struct dt_between {
     int64_t low, high;
     float part;
 } dt_between;
 
 typedef struct dt_resizing {
-    dt_type in, out;            /* (rows, columns) or (rows, columns, channels); of up to 32 bits. Bilinear gives float32, nearest what was there */
+    /* (rows, columns) or (rows, columns, channels); of up to 32 bits. Bilinear gives float32,
+     * nearest what was there */
+    dt_type in, out;
     dt_interpolation interpolation;
-    bool crop;                  /* the largest part of the wanted ratio from the middle is taken, else the image is distorted */
-    dt_between *row, *column;   /* (out.dim[0]), (out.dim[1]): the caller's memory, filled by dt_resizing_prepare */
+    /* the largest part of the wanted ratio from the middle is taken, else the image is distorted */
+    bool crop;
+    /* (out.dim[0]), (out.dim[1]): the caller's memory, filled by dt_resizing_prepare */
+    dt_between *row, *column;
 } dt_resizing;
 
 void dt_resizing_prepare(dt_resizing *r);

@@ -6,38 +6,32 @@ struct over_axes {
     dt_ints axis;
 };
 
-static const dt_field fields[] = { DT_INTS(struct over_axes, axis, .preset = "-1", .lone = true,
-                                           .min = -DT_MAX_RANK, .max = DT_MAX_RANK,
-                                           .help = "axis along which values sum to 1, or a list"),
-                                   DT_END };
+static const dt_field fields[] = {DT_INTS(struct over_axes, axis, .preset = "-1", .lone = true,
+                                          .min = -DT_MAX_RANK, .max = DT_MAX_RANK,
+                                          .help = "axis along which values sum to 1, or a list"),
+                                  DT_END};
 
-static dt_value over_axes(const void *args, dt_value x, dt_value (*over_last)(dt_value))
-{
+static dt_value over_axes(const void *args, dt_value x, dt_value (*over_last)(dt_value)) {
     const dt_ints *axes = &((const struct over_axes *)args)->axis;
     uint32_t dims = 0;
     for (int i = 0; i < axes->n; i++) {
         const int d = dt_axis_of(x, axes->v[i]);
-        if (d < 0)
-            return (dt_value){ 0 };
+        if (d < 0) return (dt_value){0};
         dims |= 1u << d;
     }
     return dt_over_dims(x, dims, over_last);
 }
 
-static dt_value softmax(const void *args, dt_value x)
-{
-    return over_axes(args, x, dt_softmax);
-}
+static dt_value softmax(const void *args, dt_value x) { return over_axes(args, x, dt_softmax); }
 
 const dt_activation dt_activation_softmax = {
-    .kind = { "softmax", "exp(x) / sum of exp(x)", fields, sizeof(struct over_axes), NULL },
+    .kind = {"softmax", "exp(x) / sum of exp(x)", fields, sizeof(struct over_axes), NULL},
     .call = softmax,
     .range = DT_RANGE_SHARES,
 };
 
 /* x - max - log sum exp(x - max) */
-static dt_value log_over_last(dt_value x)
-{
+static dt_value log_over_last(dt_value x) {
     dt_type type = dt_type_of_value(x); /* (..., C) */
     uint32_t last = 1u << (type.rank - 1);
     dt_value centred = dt_subtract(x, dt_broadcast_rows(dt_reduce(x, DT_REDUCE_MAX, last), &type));
@@ -45,27 +39,25 @@ static dt_value log_over_last(dt_value x)
     return dt_subtract(centred, dt_broadcast_rows(dt_log(sum), &type));
 }
 
-static dt_value log_softmax(const void *args, dt_value x)
-{
+static dt_value log_softmax(const void *args, dt_value x) {
     return over_axes(args, x, log_over_last);
 }
 
 const dt_activation dt_activation_log_softmax = {
-    .kind = { "log_softmax", "log of the softmax", fields, sizeof(struct over_axes), NULL },
+    .kind = {"log_softmax", "log of the softmax", fields, sizeof(struct over_axes), NULL},
     .call = log_softmax,
     .range = DT_RANGE_LOG_SHARES,
 };
 
 /* ---- sparsemax ---- */
 
-/* Which x_i are in the support: 1 + n x_i > sum of the n values that are at least x_i. Values are compared pair by pair, (..., C, C). */
-static dt_value support(dt_value x)
-{
+/* Which x_i are in the support: 1 + n x_i > sum of the n values that are at least x_i. Values are
+ * compared pair by pair, (..., C, C). */
+static dt_value support(dt_value x) {
     dt_type type = dt_type_of_value(x), pairs = type;
     int8_t dims[DT_MAX_RANK];
     pairs.dim[pairs.rank++] = type.dim[type.rank - 1];
-    for (int i = 0; i < type.rank; i++)
-        dims[i] = (int8_t)i;
+    for (int i = 0; i < type.rank; i++) dims[i] = (int8_t)i;
     dt_value own = dt_broadcast_in_dim(x, &pairs, dims); /* [i][j] = x_i */
     dims[type.rank - 1] = (int8_t)type.rank;
     dt_value other = dt_broadcast_in_dim(x, &pairs, dims); /* [i][j] = x_j */
@@ -76,17 +68,19 @@ static dt_value support(dt_value x)
     return dt_compare(dt_add(dt_like(x, 1), dt_multiply(n, x)), sum, DT_GT);
 }
 
-/* max(x - tau, 0) with tau such that the outputs sum to 1: A. Martins, R. Astudillo, From Softmax to Sparsemax (2016). */
-static dt_value sparse_over_last(dt_value x)
-{
+/* max(x - tau, 0) with tau such that the outputs sum to 1: A. Martins, R. Astudillo, From Softmax
+ * to Sparsemax (2016). */
+static dt_value sparse_over_last(dt_value x) {
     dt_type type = dt_type_of_value(x);
     if (type.rank >= DT_MAX_RANK) {
-        dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL, "sparsemax takes at most %d dimensions", DT_MAX_RANK - 1));
-        return (dt_value){ 0 };
+        dt_trace_fail(x.trace, dt_fail(DT_E_MODEL_SHAPE, NULL,
+                                       "sparsemax takes at most %d dimensions", DT_MAX_RANK - 1));
+        return (dt_value){0};
     }
     uint32_t last = 1u << (type.rank - 1);
     dt_value in = dt_convert(support(x), type.dtype);
-    dt_value n = dt_reduce(in, DT_REDUCE_SUM, last), sum = dt_reduce(dt_multiply(in, x), DT_REDUCE_SUM, last);
+    dt_value n = dt_reduce(in, DT_REDUCE_SUM, last),
+             sum = dt_reduce(dt_multiply(in, x), DT_REDUCE_SUM, last);
     dt_value tau = dt_divide(dt_subtract(sum, dt_like(sum, 1)), n);
     return dt_maximum(dt_subtract(x, dt_broadcast_rows(tau, &type)), dt_like(x, 0));
 }
@@ -97,18 +91,16 @@ struct over_axis {
 
 static const dt_field one_axis[] = {
     DT_INT(struct over_axis, axis, .preset = "-1", .help = "axis along which values sum to 1"),
-    DT_END
-};
+    DT_END};
 
 /* Any other axis is swapped with the last one. */
-static dt_value sparsemax(const void *args, dt_value x)
-{
+static dt_value sparsemax(const void *args, dt_value x) {
     const int axis = dt_axis_of(x, ((const struct over_axis *)args)->axis);
-    return axis < 0 ? (dt_value){ 0 } : dt_swap_last(sparse_over_last(dt_swap_last(x, axis)), axis);
+    return axis < 0 ? (dt_value){0} : dt_swap_last(sparse_over_last(dt_swap_last(x, axis)), axis);
 }
 
 const dt_activation dt_activation_sparsemax = {
-    .kind = { "sparsemax", "a softmax with exact zeros", one_axis, sizeof(struct over_axis), NULL },
+    .kind = {"sparsemax", "a softmax with exact zeros", one_axis, sizeof(struct over_axis), NULL},
     .call = sparsemax,
     .range = DT_RANGE_SHARES,
 };

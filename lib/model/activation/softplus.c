@@ -2,53 +2,49 @@
 /* Activations that bend smoothly from 0 to x: softplus and its variants. */
 #include "model/model.h"
 
-/* log(1 + exp x) = max(x, 0) + log(1 + exp -|x|); max(x, 0) is written (x + |x|) / 2, whose slope at 0 is the true one, 1/2. */
-void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail)
-{
+/* log(1 + exp x) = max(x, 0) + log(1 + exp -|x|); max(x, 0) is written (x + |x|) / 2, whose slope
+ * at 0 is the true one, 1/2. */
+void dt_softplus_parts(dt_value x, dt_value *positive, dt_value *tail) {
     dt_value size = dt_abs(x);
     *positive = dt_multiply(dt_add(x, size), dt_like(x, 0.5));
     *tail = dt_log_plus_one(dt_exponential(dt_negate(size)));
 }
 
-dt_value dt_softplus(dt_value x)
-{
+dt_value dt_softplus(dt_value x) {
     dt_value positive, tail;
     dt_softplus_parts(x, &positive, &tail);
     return dt_add(positive, tail);
 }
 
-static dt_value softplus(const void *args, dt_value x)
-{
+static dt_value softplus(const void *args, dt_value x) {
     (void)args;
     return dt_softplus(x);
 }
 
 const dt_activation dt_activation_softplus = {
-    .kind = { .name = "softplus", .about = "log(1 + exp x)" },
+    .kind = {.name = "softplus", .about = "log(1 + exp x)"},
     .call = softplus,
     .range = DT_RANGE_POSITIVE,
 };
 
-static dt_value log_sigmoid(const void *args, dt_value x)
-{
+static dt_value log_sigmoid(const void *args, dt_value x) {
     (void)args;
     return dt_negate(dt_softplus(dt_negate(x)));
 }
 
 const dt_activation dt_activation_log_sigmoid = {
-    .kind = { .name = "log_sigmoid", .about = "log of the sigmoid" },
+    .kind = {.name = "log_sigmoid", .about = "log of the sigmoid"},
     .call = log_sigmoid,
     .range = DT_RANGE_NEGATIVE,
 };
 
-static dt_value mish(const void *args, dt_value x)
-{
+static dt_value mish(const void *args, dt_value x) {
     (void)args;
     return dt_multiply(x, dt_tanh(dt_softplus(x)));
 }
 
 const dt_activation dt_activation_mish = {
-    .kind = { .name = "mish", .about = "x tanh(softplus x)" },
+    .kind = {.name = "mish", .about = "x tanh(softplus x)"},
     .call = mish,
     .range = DT_RANGE_BENT,
 };
@@ -58,25 +54,23 @@ struct squareplus {
 };
 
 static const dt_field squareplus_fields[] = {
-    DT_REAL(struct squareplus, b, .preset = "4", .help = "smoothness of the bend"),
-    DT_END
-};
+    DT_REAL(struct squareplus, b, .preset = "4", .help = "smoothness of the bend"), DT_END};
 
-static dt_value squareplus(const void *args, dt_value x)
-{
-    dt_value root = dt_sqrt(dt_add(dt_multiply(x, x), dt_like(x, ((const struct squareplus *)args)->b)));
+static dt_value squareplus(const void *args, dt_value x) {
+    dt_value root =
+        dt_sqrt(dt_add(dt_multiply(x, x), dt_like(x, ((const struct squareplus *)args)->b)));
     return dt_divide(dt_add(x, root), dt_like(x, 2));
 }
 
 const dt_activation dt_activation_squareplus = {
-    .kind = { "squareplus", "(x + sqrt(x^2 + b)) / 2", squareplus_fields, sizeof(struct squareplus), NULL },
+    .kind = {"squareplus", "(x + sqrt(x^2 + b)) / 2", squareplus_fields, sizeof(struct squareplus),
+             NULL},
     .call = squareplus,
     .range = DT_RANGE_POSITIVE,
 };
 
 /* 0 up to -1, x from 1 on, (x + 1)^2 / 4 between */
-static dt_value sparse_plus(const void *args, dt_value x)
-{
+static dt_value sparse_plus(const void *args, dt_value x) {
     (void)args;
     dt_value one = dt_like(x, 1), minus = dt_like(x, -1), zero = dt_like(x, 0), up = dt_add(x, one);
     dt_value bend = dt_multiply(dt_like(x, 0.25), dt_multiply(up, up));
@@ -85,7 +79,7 @@ static dt_value sparse_plus(const void *args, dt_value x)
 }
 
 const dt_activation dt_activation_sparse_plus = {
-    .kind = { .name = "sparse_plus", .about = "piecewise: 0, (x + 1)^2 / 4, x" },
+    .kind = {.name = "sparse_plus", .about = "piecewise: 0, (x + 1)^2 / 4, x"},
     .call = sparse_plus,
     .range = DT_RANGE_NONNEGATIVE,
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Orthogonal: rows or columns, whichever are fewer, are of length `gain` and at right angles. A. M. Saxe et al., Exact Solutions to the
- * Nonlinear Dynamics of Learning in Deep Linear Networks (2014). Dimensions but the last count together as rows.
+ * Orthogonal: rows or columns, whichever are fewer, are of length `gain` and at right angles. A. M.
+ * Saxe et al., Exact Solutions to the Nonlinear Dynamics of Learning in Deep Linear Networks
+ * (2014). Dimensions but the last count together as rows.
  *
- * Normal vectors are made orthogonal one after the other (Gram and Schmidt), each twice, since the first time leaves rounding errors of the
- * size of what it removes. That gives every orthogonal matrix the same chance.
+ * Normal vectors are made orthogonal one after the other (Gram and Schmidt), each twice, since the
+ * first time leaves rounding errors of the size of what it removes. That gives every orthogonal
+ * matrix the same chance.
  */
 #include <stdlib.h>
 
@@ -17,30 +19,23 @@ struct orthogonal {
 
 static const dt_field fields[] = {
     DT_REAL(struct orthogonal, gain, .preset = "1", .help = "dimension of the vectors"),
-    DT_SEED_FIELD(struct orthogonal, head),
-    DT_END
-};
+    DT_SEED_FIELD(struct orthogonal, head), DT_END};
 
-static double product(const double *a, const double *b, int64_t n)
-{
+static double product(const double *a, const double *b, int64_t n) {
     double sum = 0;
-    for (int64_t k = 0; k < n; k++)
-        sum += a[k] * b[k];
+    for (int64_t k = 0; k < n; k++) sum += a[k] * b[k];
     return sum;
 }
 
 /* Takes from v what it has of the vectors before it. */
-static void make_orthogonal(const double *vectors, int64_t before, double *v, int64_t n)
-{
+static void make_orthogonal(const double *vectors, int64_t before, double *v, int64_t n) {
     for (int64_t i = 0; i < before; i++) {
         double share = product(vectors + i * n, v, n);
-        for (int64_t k = 0; k < n; k++)
-            v[k] -= share * vectors[i * n + k];
+        for (int64_t k = 0; k < n; k++) v[k] -= share * vectors[i * n + k];
     }
 }
 
-static void make_vectors(const dt_draw *d, int64_t count, int64_t n, double *vectors)
-{
+static void make_vectors(const dt_draw *d, int64_t count, int64_t n, double *vectors) {
     for (int64_t i = 0; i < count; i++) {
         double *v = vectors + i * n;
         dt_draw some = *d;
@@ -50,18 +45,16 @@ static void make_vectors(const dt_draw *d, int64_t count, int64_t n, double *vec
         make_orthogonal(vectors, i, v, n);
         make_orthogonal(vectors, i, v, n);
         double length = sqrt(product(v, v, n));
-        for (int64_t k = 0; k < n; k++)
-            v[k] /= length;
+        for (int64_t k = 0; k < n; k++) v[k] /= length;
     }
 }
 
-static dt_status *check(const dt_type *type)
-{
-    return type->rank >= 2 ? NULL : dt_initializer_refuse("Orthogonal needs 2 or more dimensions", type);
+static dt_status *check(const dt_type *type) {
+    return type->rank >= 2 ? NULL
+                           : dt_initializer_refuse("Orthogonal needs 2 or more dimensions", type);
 }
 
-static void fill(const void *args, const dt_draw *d, double *out)
-{
+static void fill(const void *args, const dt_draw *d, double *out) {
     double gain = ((const struct orthogonal *)args)->gain;
     int64_t columns = d->type.dim[d->type.rank - 1], rows = columns ? d->n / columns : 0;
     bool tall = rows >= columns; /* the columns are the vectors */
@@ -75,7 +68,10 @@ static void fill(const void *args, const dt_draw *d, double *out)
 }
 
 const dt_initializer dt_initializer_orthogonal = {
-    .kind = { "Orthogonal", "an orthogonal matrix", fields, sizeof(struct orthogonal),
-              (const char *const[]){ "orthogonal", "OrthogonalInitializer", NULL } },
-    .fill = fill, .whole = true, .draws = true, .check = check,
+    .kind = {"Orthogonal", "an orthogonal matrix", fields, sizeof(struct orthogonal),
+             (const char *const[]){"orthogonal", "OrthogonalInitializer", NULL}},
+    .fill = fill,
+    .whole = true,
+    .draws = true,
+    .check = check,
 };

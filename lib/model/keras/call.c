@@ -2,11 +2,13 @@
 /*
  * Calls. A functional model remembers how each of its layers was called:
  *
- *     "inbound_nodes": [{"args": [TENSOR, [TENSOR, TENSOR]], "kwargs": {"mask": TENSOR, "training": false}}]
- *     TENSOR = {"class_name": "__keras_tensor__", "config": {"keras_history": ["dense", 0, 0], ...}}
+ *     "inbound_nodes": [{"args": [TENSOR, [TENSOR, TENSOR]], "kwargs": {"mask": TENSOR, "training":
+ *     false}}] TENSOR = {"class_name": "__keras_tensor__", "config": {"keras_history": ["dense", 0,
+ *     0], ...}}
  *
- * Tensors in the order of the arguments are the layer's `inputs`; of the other arguments, some belong to the layer here, some state the default, and
- * the rest are refused by name. One call a layer: layers do not share weights here, but for Tied.
+ * Tensors in the order of the arguments are the layer's `inputs`; of the other arguments, some
+ * belong to the layer here, some state the default, and the rest are refused by name. One call a
+ * layer: layers do not share weights here, but for Tied.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,44 +17,45 @@
 
 /* ---- tensors ---- */
 
-dt_keras_layer *dt_keras_find(const dt_keras_model *m, int n, const char *name)
-{
+dt_keras_layer *dt_keras_find(const dt_keras_model *m, int n, const char *name) {
     for (int i = 0; i < n; i++)
-        if (m->layer[i].name && strcmp(m->layer[i].name, name) == 0)
-            return &m->layer[i];
+        if (m->layer[i].name && strcmp(m->layer[i].name, name) == 0) return &m->layer[i];
     return NULL;
 }
 
-const dt_tree *dt_keras_history(const dt_tree *value)
-{
+const dt_tree *dt_keras_history(const dt_tree *value) {
     const dt_tree *class_name = dt_tree_get(value, "class_name");
-    if (!class_name || class_name->kind != DT_TREE_SCALAR || strcmp(class_name->text, "__keras_tensor__") != 0)
+    if (!class_name || class_name->kind != DT_TREE_SCALAR ||
+        strcmp(class_name->text, "__keras_tensor__") != 0)
         return NULL;
     const dt_tree *history = dt_tree_get(dt_tree_get(value, "config"), "keras_history");
     return history ? history : value;
 }
 
-static bool is_zero(const dt_tree *t)
-{
+static bool is_zero(const dt_tree *t) {
     return t->kind == DT_TREE_SCALAR && strcmp(t->text, "0") == 0;
 }
 
-dt_status *dt_keras_tensor_name(const dt_tree *history, const dt_tree **name)
-{
-    if (history->kind != DT_TREE_LIST || history->n != 3 || history->item[0]->kind != DT_TREE_SCALAR)
-        return dt_fail(DT_E_KERAS_MODEL, &history->at, "expected [LAYER, 0, 0], as Keras 3 writes the source of a value");
+dt_status *dt_keras_tensor_name(const dt_tree *history, const dt_tree **name) {
+    if (history->kind != DT_TREE_LIST || history->n != 3 ||
+        history->item[0]->kind != DT_TREE_SCALAR)
+        return dt_fail(DT_E_KERAS_MODEL, &history->at,
+                       "expected [LAYER, 0, 0], as Keras 3 writes the source of a value");
     *name = history->item[0];
     if (!is_zero(history->item[1]))
-        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &history->item[1]->at, "uses a later call of layer '%.80s'; dtrain calls each layer once",
-                                  (*name)->text), "use a separate layer for each call");
+        return dt_suggest(
+            dt_fail(DT_E_KERAS_MODEL, &history->item[1]->at,
+                    "uses a later call of layer '%.80s'; dtrain calls each layer once",
+                    (*name)->text),
+            "use a separate layer for each call");
     if (!is_zero(history->item[2]))
-        return dt_fail(DT_E_KERAS_MODEL, &history->item[2]->at, "uses the second output of layer '%.80s'; dtrain's layers have one output",
+        return dt_fail(DT_E_KERAS_MODEL, &history->item[2]->at,
+                       "uses the second output of layer '%.80s'; dtrain's layers have one output",
                        (*name)->text);
     return NULL;
 }
 
-dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out)
-{
+dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out) {
     const dt_tree *history = dt_keras_history(value);
     dt_status *faults = NULL;
     if (history) {
@@ -63,9 +66,10 @@ dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out)
         for (int i = 0; i < value->n; i++)
             dt_status_append(&faults, dt_keras_tensors_in(value->item[i], out));
     } else if (value->kind != DT_TREE_NULL) {
-        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &value->at,
-                                  "a layer is called with a value that is not the output of a layer"),
-                          "Rescaling multiplies by a number and adds one");
+        return dt_suggest(
+            dt_fail(DT_E_KERAS_MODEL, &value->at,
+                    "a layer is called with a value that is not the output of a layer"),
+            "Rescaling multiplies by a number and adds one");
     }
     return faults;
 }
@@ -73,33 +77,28 @@ dt_status *dt_keras_tensors_in(const dt_tree *value, dt_keras_tensors *out)
 /* ---- arguments ---- */
 
 /* What goes into the layer, by the argument's name. */
-static bool is_input(const char *key)
-{
-    static const char *const names[] = { "inputs", "query", "value", "key" };
+static bool is_input(const char *key) {
+    static const char *const names[] = {"inputs", "query", "value", "key"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], key) == 0)
-            return true;
+        if (strcmp(names[i], key) == 0) return true;
     return false;
 }
 
 /* What may be said because it is so: while training and otherwise, layers are told which it is. */
-static bool is_so(const dt_tree *call_argument, const char *key)
-{
-    static const char *const so_when_false[] = { "training", "return_attention_scores" };
-    if (call_argument->kind == DT_TREE_NULL)
-        return true;
+static bool is_so(const dt_tree *call_argument, const char *key) {
+    static const char *const so_when_false[] = {"training", "return_attention_scores"};
+    if (call_argument->kind == DT_TREE_NULL) return true;
     for (size_t i = 0; i < sizeof so_when_false / sizeof *so_when_false; i++)
         if (strcmp(so_when_false[i], key) == 0)
-            return call_argument->kind == DT_TREE_SCALAR && strcmp(call_argument->text, "false") == 0;
+            return call_argument->kind == DT_TREE_SCALAR &&
+                   strcmp(call_argument->text, "false") == 0;
     return false;
 }
 
-static bool has_field(const dt_keras_layer *l, const char *key)
-{
+static bool has_field(const dt_keras_layer *l, const char *key) {
     const dt_field *f = l->row ? l->row->kind.fields : NULL;
     for (; f && f->kind != DT_FIELD_END; f++)
-        if (strcmp(f->name, key) == 0)
-            return !f->instead;
+        if (strcmp(f->name, key) == 0) return !f->instead;
     return false;
 }
 
@@ -110,31 +109,29 @@ typedef struct call {
     const dt_tree *mask;
 } call;
 
-static dt_status *take_argument(call *c, const dt_entry *e)
-{
+static dt_status *take_argument(call *c, const dt_entry *e) {
     dt_tree *value;
-    if (is_input(e->key))
-        return dt_keras_tensors_in(e->value, &c->from);
-    if (is_so(e->value, e->key))
-        return NULL;
+    if (is_input(e->key)) return dt_keras_tensors_in(e->value, &c->from);
+    if (is_so(e->value, e->key)) return NULL;
     if (strcmp(e->key, "mask") == 0) {
         c->mask = e->value;
         return NULL;
     }
     if (strcmp(e->key, "use_causal_mask") != 0 || !has_field(c->layer, e->key))
-        return dt_fail(DT_E_KERAS_MODEL, &e->value->at, "layer '%.80s' is called with '%.80s', which dtrain's %.80s does not take",
+        return dt_fail(DT_E_KERAS_MODEL, &e->value->at,
+                       "layer '%.80s' is called with '%.80s', which dtrain's %.80s does not take",
                        c->layer->name, e->key, c->layer->class_name->text);
     DT_TRY(dt_keras_value(c->m->arena, e->value, &value));
     dt_keras_put(c->layer->arguments, e->key, &e->key_at, value);
     return NULL;
 }
 
-static dt_status *take_arguments(call *c, const dt_tree *node)
-{
+static dt_status *take_arguments(call *c, const dt_tree *node) {
     dt_tree *args, *kwargs;
     if (node->kind == DT_TREE_LIST)
-        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &node->at, "a model of Keras 2, whose calls are lists"),
-                          "load it with Keras 3 and write it again");
+        return dt_suggest(
+            dt_fail(DT_E_KERAS_MODEL, &node->at, "a model of Keras 2, whose calls are lists"),
+            "load it with Keras 3 and write it again");
     DT_TRY(dt_tree_expect(node, DT_TREE_MAP, "inbound_nodes"));
     DT_TRY(dt_keras_member(node, "args", DT_TREE_LIST, &args));
     DT_TRY(dt_keras_member(node, "kwargs", DT_TREE_MAP, &kwargs));
@@ -146,78 +143,76 @@ static dt_status *take_arguments(call *c, const dt_tree *node)
 
 /* ---- inputs ---- */
 
-static bool all_the_same(const dt_keras_tensors *t)
-{
+static bool all_the_same(const dt_keras_tensors *t) {
     for (int i = 1; i < t->n; i++)
-        if (strcmp(t->name[i]->text, t->name[0]->text) != 0)
-            return false;
+        if (strcmp(t->name[i]->text, t->name[0]->text) != 0) return false;
     return true;
 }
 
-static dt_tree *name_of(const call *c, int k)
-{
+static dt_tree *name_of(const call *c, int k) {
     const dt_tree *name = c->from.name[k];
     name = dt_keras_layer_output(dt_keras_find(c->m, c->m->n, name->text), name);
     return dt_arena_copy(c->m->arena, name, sizeof *name);
 }
 
 /* Attention over itself is called with its input as query, value and key. */
-static void put_inputs(call *c)
-{
+static void put_inputs(call *c) {
     const dt_layer *row = c->layer->row;
     dt_keras_tensors *from = &c->from;
-    if (row && row->most <= 1 && all_the_same(from))
-        from->n = 1;
+    if (row && row->most <= 1 && all_the_same(from)) from->n = 1;
     const dt_location *at = &from->name[0]->at;
     dt_tree *inputs = from->n == 1 ? name_of(c, 0) : dt_arena_new(c->m->arena, dt_tree);
     if (from->n > 1) {
-        *inputs = (dt_tree){ .kind = DT_TREE_LIST, .at = *at, .n = from->n, .item = dt_arena_array(c->m->arena, dt_tree *, from->n) };
-        for (int k = 0; k < from->n; k++)
-            inputs->item[k] = name_of(c, k);
+        *inputs = (dt_tree){.kind = DT_TREE_LIST,
+                            .at = *at,
+                            .n = from->n,
+                            .item = dt_arena_array(c->m->arena, dt_tree *, from->n)};
+        for (int k = 0; k < from->n; k++) inputs->item[k] = name_of(c, k);
     }
     dt_keras_put(c->layer->arguments, "inputs", at, inputs);
     if (c->layer->behind)
-        dt_keras_put(c->layer->behind->entry[0].value, "inputs", at, dt_keras_scalar(c->m->arena, at, c->layer->name));
+        dt_keras_put(c->layer->behind->entry[0].value, "inputs", at,
+                     dt_keras_scalar(c->m->arena, at, c->layer->name));
 }
 
-static dt_status *check_sources(const call *c)
-{
+static dt_status *check_sources(const call *c) {
     dt_status *faults = NULL;
     for (int k = 0; k < c->from.n; k++) {
         const dt_tree *name = c->from.name[k];
         const dt_keras_layer *source = dt_keras_find(c->m, c->m->n, name->text);
         if (source && source->is_mask)
-            dt_status_append(&faults, dt_fail(DT_E_KERAS_MODEL, &name->at, "layer '%.80s' uses operation '%.80s', which has no equivalent layer",
-                                              c->layer->name, source->class_name->text));
+            dt_status_append(
+                &faults,
+                dt_fail(DT_E_KERAS_MODEL, &name->at,
+                        "layer '%.80s' uses operation '%.80s', which has no equivalent layer",
+                        c->layer->name, source->class_name->text));
     }
     return faults;
 }
 
-static dt_status *read_call(call *c, int i, const dt_tree *node)
-{
+static dt_status *read_call(call *c, int i, const dt_tree *node) {
     DT_TRY(take_arguments(c, node));
     if (c->from.n == 0)
         return dt_fail(DT_E_KERAS_MODEL, &node->at, "layer '%.80s' has no input", c->layer->name);
     DT_TRY(check_sources(c));
-    if (c->mask)
-        DT_TRY(dt_keras_mask_check(c->m, i, c->mask, &c->from));
+    if (c->mask) DT_TRY(dt_keras_mask_check(c->m, i, c->mask, &c->from));
     DT_TRY(dt_keras_mask_lost(c->m, i, &c->from));
     dt_keras_mask_pass(c->m, i, &c->from);
     put_inputs(c);
     return NULL;
 }
 
-dt_status *dt_keras_call_read(const dt_keras_model *m, int i)
-{
+dt_status *dt_keras_call_read(const dt_keras_model *m, int i) {
     dt_tree *nodes;
-    call c = { .m = m, .layer = &m->layer[i] };
+    call c = {.m = m, .layer = &m->layer[i]};
     DT_TRY(dt_keras_member(c.layer->raw, "inbound_nodes", DT_TREE_LIST, &nodes));
-    if (c.layer->row == &dt_layer_input)
-        return NULL;
+    if (c.layer->row == &dt_layer_input) return NULL;
     if (nodes->n > 1)
-        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &nodes->at, "layer '%.80s' is called %d times; dtrain calls each layer once",
-                                  c.layer->name, nodes->n),
-                          "use a separate layer for each call; weights of an embedding can be shared with Tied");
+        return dt_suggest(
+            dt_fail(DT_E_KERAS_MODEL, &nodes->at,
+                    "layer '%.80s' is called %d times; dtrain calls each layer once", c.layer->name,
+                    nodes->n),
+            "use a separate layer for each call; weights of an embedding can be shared with Tied");
     if (nodes->n == 0)
         return dt_fail(DT_E_KERAS_MODEL, &nodes->at, "layer '%.80s' has no input", c.layer->name);
     dt_status *s = read_call(&c, i, nodes->item[0]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file. A .keras archive is a ZIP whose member config.json has what to_json() gives. jansson reads the text behind limits (file/json_read.h);
- * what it made becomes a tree as YAML gives, in which every value remembers the way to it. These words cost memory, so they are bounded together:
+ * The file. A .keras archive is a ZIP whose member config.json has what to_json() gives. jansson
+ * reads the text behind limits (file/json_read.h); what it made becomes a tree as YAML gives, in
+ * which every value remembers the way to it. These words cost memory, so they are bounded together:
  * what stands behind the bound has the place of what holds it.
  */
 #include <stdlib.h>
@@ -22,117 +23,104 @@ static const char member[] = "config.json";
 
 /* ---- text ---- */
 
-static dt_status *read_flow(dt_inflow *in, const char *path, dt_str *text)
-{
+static dt_status *read_flow(dt_inflow *in, const char *path, dt_str *text) {
     char piece[8192];
     int64_t got = 1;
     while (got > 0) {
         DT_TRY(dt_inflow_read(in, piece, sizeof piece, &got));
         if (text->size + (size_t)got > MOST_BYTES)
-            return dt_fail(DT_E_TOO_LARGE, NULL, "%s: %s is larger than %d MiB", path, member, MOST_BYTES >> 20);
+            return dt_fail(DT_E_TOO_LARGE, NULL, "%s: %s is larger than %d MiB", path, member,
+                           MOST_BYTES >> 20);
         dt_str_add(text, piece, (size_t)got);
     }
     return NULL;
 }
 
-static dt_status *read_archive(dt_arena *arena, const char *path, dt_str *text)
-{
+static dt_status *read_archive(dt_arena *arena, const char *path, dt_str *text) {
     dt_zip zip;
     dt_inflow *in = NULL;
     DT_TRY(dt_zip_read(arena, path, &zip));
     for (int i = 0; i < zip.n; i++) {
-        if (strcmp(zip.member[i].name, member) != 0)
-            continue;
+        if (strcmp(zip.member[i].name, member) != 0) continue;
         dt_status *s = dt_zip_open(&in, path, &zip.member[i]);
-        if (!s)
-            s = read_flow(in, path, text);
+        if (!s) s = read_flow(in, path, text);
         dt_inflow_close(in);
         return s;
     }
-    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, NULL, "%s: the archive has no %s", path, member), "model.save(\"model.keras\") writes one that has");
+    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, NULL, "%s: the archive has no %s", path, member),
+                      "model.save(\"model.keras\") writes one that has");
 }
 
 /* ---- the tree ---- */
 
 typedef struct conversion {
     dt_arena *arena;
-    const char *name;  /* of the file */
+    const char *name; /* of the file */
     dt_str path;
     int values;
     size_t words;
 } conversion;
 
-static dt_location place_of(conversion *c, const dt_location *around)
-{
-    if (around && c->words > MOST_WORDS)
-        return *around;
+static dt_location place_of(conversion *c, const dt_location *around) {
+    if (around && c->words > MOST_WORDS) return *around;
     dt_source *source = dt_arena_new(c->arena, dt_source);
-    source->name = c->path.size ? dt_arena_printf(c->arena, "%s: %s", c->name, dt_str_text(&c->path)) : c->name;
+    source->name = c->path.size
+                       ? dt_arena_printf(c->arena, "%s: %s", c->name, dt_str_text(&c->path))
+                       : c->name;
     c->words += c->path.size + strlen(c->name);
-    return (dt_location){ .source = source };
+    return (dt_location){.source = source};
 }
 
 /* Words are written plainly where nobody could take them for something else. */
-static bool is_word(const char *text)
-{
-    static const char *const others[] = { "true", "false", "null", "inf", "infinity", "nan" };
+static bool is_word(const char *text) {
+    static const char *const others[] = {"true", "false", "null", "inf", "infinity", "nan"};
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(text, others[i]) == 0)
-            return false;
+        if (strcmp(text, others[i]) == 0) return false;
     return *text && strspn(text, letters) == strlen(text) && (*text < '0' || *text > '9');
 }
 
-static void convert_scalar(conversion *c, const json_t *v, dt_tree *t)
-{
-    dt_str number = { 0 };
+static void convert_scalar(conversion *c, const json_t *v, dt_tree *t) {
+    dt_str number = {0};
     t->kind = json_is_null(v) ? DT_TREE_NULL : DT_TREE_SCALAR;
     t->quoted = json_is_string(v) && !is_word(json_string_value(v));
     if (json_is_integer(v))
         t->text = dt_arena_printf(c->arena, "%lld", (long long)json_integer_value(v));
-    else if (json_is_string(v))
-        t->text = dt_arena_strdup(c->arena, json_string_value(v));
-    else if (json_is_boolean(v))
-        t->text = json_is_true(v) ? "true" : "false";
-    else if (json_is_null(v))
-        t->text = "null";
-    else
-        dt_str_double(&number, json_real_value(v));
-    if (json_is_real(v))
-        t->text = dt_arena_strdup(c->arena, dt_str_text(&number));
+    else if (json_is_string(v)) t->text = dt_arena_strdup(c->arena, json_string_value(v));
+    else if (json_is_boolean(v)) t->text = json_is_true(v) ? "true" : "false";
+    else if (json_is_null(v)) t->text = "null";
+    else dt_str_double(&number, json_real_value(v));
+    if (json_is_real(v)) t->text = dt_arena_strdup(c->arena, dt_str_text(&number));
     dt_str_release(&number);
 }
 
 static dt_tree *convert(conversion *c, const json_t *v, const dt_location *around);
 
 /* What stands under a key, or at a place of a list. */
-static dt_tree *convert_child(conversion *c, const json_t *v, const dt_location *around, const char *key, size_t i)
-{
+static dt_tree *convert_child(conversion *c, const json_t *v, const dt_location *around,
+                              const char *key, size_t i) {
     size_t before = c->path.size;
-    if (key)
-        dt_str_printf(&c->path, "%s%.*s", before ? "." : "", LONGEST_KEY, key);
-    else
-        dt_str_printf(&c->path, "[%zu]", i);
+    if (key) dt_str_printf(&c->path, "%s%.*s", before ? "." : "", LONGEST_KEY, key);
+    else dt_str_printf(&c->path, "[%zu]", i);
     dt_tree *t = convert(c, v, around);
     c->path.size = before;
     c->path.data[before] = '\0';
     return t;
 }
 
-static void convert_object(conversion *c, json_t *v, dt_tree *t)
-{
+static void convert_object(conversion *c, json_t *v, dt_tree *t) {
     const char *key;
     json_t *value;
     t->kind = DT_TREE_MAP;
     t->entry = dt_arena_array(c->arena, dt_entry, json_object_size(v) + 1);
     json_object_foreach(v, key, value) {
         dt_tree *child = convert_child(c, value, &t->at, key, 0);
-        t->entry[t->n++] = (dt_entry){ .key = dt_arena_strdup(c->arena, key), .key_at = child->at, .value = child };
+        t->entry[t->n++] =
+            (dt_entry){.key = dt_arena_strdup(c->arena, key), .key_at = child->at, .value = child};
     }
 }
 
-static void convert_array(conversion *c, const json_t *v, dt_tree *t)
-{
+static void convert_array(conversion *c, const json_t *v, dt_tree *t) {
     size_t n = json_array_size(v);
     t->kind = DT_TREE_LIST;
     t->item = dt_arena_array(c->arena, dt_tree *, n + 1);
@@ -140,45 +128,45 @@ static void convert_array(conversion *c, const json_t *v, dt_tree *t)
         t->item[t->n++] = convert_child(c, json_array_get(v, i), &t->at, NULL, i);
 }
 
-/* Recursion is bounded by the depth of the JSON; behind the limit of values nothing more is made. */
-static dt_tree *convert(conversion *c, const json_t *v, const dt_location *around)
-{
+/* Recursion is bounded by the depth of the JSON; behind the limit of values nothing more is
+ * made. */
+static dt_tree *convert(conversion *c, const json_t *v, const dt_location *around) {
     dt_tree *t = dt_arena_new(c->arena, dt_tree);
     t->at = place_of(c, around);
-    if (++c->values > MOST_VALUES)
-        return t;
-    if (json_is_object(v))
-        convert_object(c, (json_t *)v, t);
-    else if (json_is_array(v))
-        convert_array(c, v, t);
-    else
-        convert_scalar(c, v, t);
+    if (++c->values > MOST_VALUES) return t;
+    if (json_is_object(v)) convert_object(c, (json_t *)v, t);
+    else if (json_is_array(v)) convert_array(c, v, t);
+    else convert_scalar(c, v, t);
     return t;
 }
 
-static dt_status *parse(dt_arena *arena, const char *name, const dt_str *text, dt_tree **out)
-{
+static dt_status *parse(dt_arena *arena, const char *name, const dt_str *text, dt_tree **out) {
     json_t *root;
-    DT_TRY(dt_json_parse(&(dt_json_text){ .path = name, .part = "the file", .member = "key", .text = dt_str_text(text), .size = text->size,
-                                          .fault = DT_E_KERAS_MODEL }, &root));
-    conversion c = { .arena = arena, .name = name };
+    DT_TRY(dt_json_parse(&(dt_json_text){.path = name,
+                                         .part = "the file",
+                                         .member = "key",
+                                         .text = dt_str_text(text),
+                                         .size = text->size,
+                                         .fault = DT_E_KERAS_MODEL},
+                         &root));
+    conversion c = {.arena = arena, .name = name};
     *out = convert(&c, root, NULL);
     json_decref(root);
     dt_str_release(&c.path);
-    if (c.values <= MOST_VALUES)
-        return NULL;
+    if (c.values <= MOST_VALUES) return NULL;
     return dt_fail(DT_E_KERAS_MODEL, NULL, "%s: more than %d values", name, MOST_VALUES);
 }
 
-dt_status *dt_keras_file_read(dt_arena *arena, const char *path, dt_tree **out)
-{
-    dt_str text = { 0 };
+dt_status *dt_keras_file_read(dt_arena *arena, const char *path, dt_tree **out) {
+    dt_str text = {0};
     bool archive = dt_zip_is(path);
-    const dt_text_file file = {.path = path, .wanted = "a model of Keras (.json, .keras)", .fault = DT_E_KERAS_MODEL};
-    const char *name = archive ? dt_arena_printf(arena, "%s/%s", path, member) : dt_arena_strdup(arena, path);
-    dt_status *s = archive ? read_archive(arena, path, &text) : dt_text_read(&file, MOST_BYTES, &text);
-    if (!s)
-        s = parse(arena, name, &text, out);
+    const dt_text_file file = {
+        .path = path, .wanted = "a model of Keras (.json, .keras)", .fault = DT_E_KERAS_MODEL};
+    const char *name =
+        archive ? dt_arena_printf(arena, "%s/%s", path, member) : dt_arena_strdup(arena, path);
+    dt_status *s =
+        archive ? read_archive(arena, path, &text) : dt_text_read(&file, MOST_BYTES, &text);
+    if (!s) s = parse(arena, name, &text, out);
     dt_str_release(&text);
     return s;
 }

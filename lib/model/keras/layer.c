@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One layer: its class and its configuration become `Dense: {units: 10, name: logits}`. The tables below list what Keras' classes write besides their
- * arguments, and what they write with another name than that of the argument.
+ * One layer: its class and its configuration become `Dense: {units: 10, name: logits}`. The tables
+ * below list what Keras' classes write besides their arguments, and what they write with another
+ * name than that of the argument.
  */
 #include <string.h>
 
@@ -13,26 +14,31 @@
 static const struct {
     const char *layer, *key;
 } built_for[] = {
-    { "MultiHeadAttention", "query_shape" }, { "MultiHeadAttention", "key_shape" }, { "MultiHeadAttention", "value_shape" },
-    { "GroupQueryAttention", "query_shape" }, { "GroupQueryAttention", "key_shape" }, { "GroupQueryAttention", "value_shape" },
-    { "TransformerDecoder", "decoder_sequence_shape" },
+    {"MultiHeadAttention", "query_shape"},
+    {"MultiHeadAttention", "key_shape"},
+    {"MultiHeadAttention", "value_shape"},
+    {"GroupQueryAttention", "query_shape"},
+    {"GroupQueryAttention", "key_shape"},
+    {"GroupQueryAttention", "value_shape"},
+    {"TransformerDecoder", "decoder_sequence_shape"},
 };
 
-static void drop_shapes(dt_keras_layer *l)
-{
+static void drop_shapes(dt_keras_layer *l) {
     for (size_t i = 0; i < sizeof built_for / sizeof *built_for; i++)
         if (strcmp(built_for[i].layer, l->class_name->text) == 0)
             dt_keras_drop(l->arguments, built_for[i].key);
 }
 
-/* `batch_shape` has the batch in front; what is None there is any number of rows, as everywhere here. */
-static dt_status *take_shape(dt_arena *arena, dt_keras_layer *l, dt_tree *shape)
-{
+/* `batch_shape` has the batch in front; what is None there is any number of rows, as everywhere
+ * here. */
+static dt_status *take_shape(dt_arena *arena, dt_keras_layer *l, dt_tree *shape) {
     DT_TRY(dt_tree_expect(shape, DT_TREE_LIST, "batch_shape"));
     if (shape->n == 0)
-        return dt_fail(DT_E_KERAS_MODEL, &shape->at, "batch_shape is empty; expected at least the batch dimension");
+        return dt_fail(DT_E_KERAS_MODEL, &shape->at,
+                       "batch_shape is empty; expected at least the batch dimension");
     if (shape->item[0]->kind != DT_TREE_NULL)
-        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &shape->item[0]->at, "the Input fixes the batch size, which the job decides here"),
+        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &shape->item[0]->at,
+                                  "the Input fixes the batch size, which the job decides here"),
                           "write null; dataset.global_batch_size sets the batch size");
     dt_tree *t = dt_arena_copy(arena, shape, sizeof *shape);
     t->item++;
@@ -42,9 +48,8 @@ static dt_status *take_shape(dt_arena *arena, dt_keras_layer *l, dt_tree *shape)
     return NULL;
 }
 
-static dt_status *fix_input(dt_arena *arena, dt_keras_layer *l)
-{
-    static const char *const flags[] = { "sparse", "ragged", "optional" };
+static dt_status *fix_input(dt_arena *arena, dt_keras_layer *l) {
+    static const char *const flags[] = {"sparse", "ragged", "optional"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         const dt_tree *t = dt_tree_get(l->arguments, flags[i]);
         if (t && t->kind == DT_TREE_SCALAR && strcmp(t->text, "false") == 0)
@@ -53,28 +58,28 @@ static dt_status *fix_input(dt_arena *arena, dt_keras_layer *l)
     dt_tree *shape = dt_tree_get(l->arguments, "batch_shape");
     const dt_tree *dtype = l->policy;
     if (dtype && strcmp(dtype->text, "float32") != 0)
-        dt_keras_put(l->arguments, "dtype", &dtype->at, dt_keras_scalar(arena, &dtype->at, dtype->text));
+        dt_keras_put(l->arguments, "dtype", &dtype->at,
+                     dt_keras_scalar(arena, &dtype->at, dtype->text));
     l->policy = NULL;
     return shape ? take_shape(arena, l, shape) : NULL;
 }
 
 /* ---- Bidirectional ---- */
 
-static void drop_prefix(dt_arena *arena, dt_tree *arguments, const char *prefix, const char *class_name)
-{
+static void drop_prefix(dt_arena *arena, dt_tree *arguments, const char *prefix,
+                        const char *class_name) {
     dt_tree *name = dt_tree_get(arguments, "name");
     size_t n = strlen(prefix);
-    if (!name || name->kind != DT_TREE_SCALAR || strncmp(name->text, prefix, n) != 0)
-        return;
+    if (!name || name->kind != DT_TREE_SCALAR || strncmp(name->text, prefix, n) != 0) return;
     name->text += n;
-    if (strcmp(name->text, dt_snake_case(arena, class_name)) == 0)
-        dt_keras_drop(arguments, "name");
+    if (strcmp(name->text, dt_snake_case(arena, class_name)) == 0) dt_keras_drop(arguments, "name");
 }
 
-/* The layer's arguments for one direction, without what Bidirectional decides itself; NULL: it is no layer with arguments. */
-static dt_tree *direction(dt_arena *arena, dt_tree *layer, const char *prefix)
-{
-    if (!layer || layer->kind != DT_TREE_MAP || layer->n != 1 || layer->entry[0].value->kind != DT_TREE_MAP)
+/* The layer's arguments for one direction, without what Bidirectional decides itself; NULL: it is
+ * no layer with arguments. */
+static dt_tree *direction(dt_arena *arena, dt_tree *layer, const char *prefix) {
+    if (!layer || layer->kind != DT_TREE_MAP || layer->n != 1 ||
+        layer->entry[0].value->kind != DT_TREE_MAP)
         return NULL;
     dt_tree *arguments = layer->entry[0].value;
     drop_prefix(arena, arguments, prefix, layer->entry[0].key);
@@ -82,22 +87,24 @@ static dt_tree *direction(dt_arena *arena, dt_tree *layer, const char *prefix)
     return arguments;
 }
 
-/* Both directions are written out; they are one layer and its mirror image unless a program gave two. */
-static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l)
-{
-    dt_tree *forward = dt_tree_get(l->arguments, "layer"), *backward = dt_tree_get(l->arguments, "backward_layer");
-    dt_tree *there = direction(arena, forward, "forward_"), *back = direction(arena, backward, "backward_");
-    if (!there || !back)
-        return NULL;
-    bool reversed = dt_keras_is_true(there, "go_backwards"), mirrored = reversed != dt_keras_is_true(back, "go_backwards");
+/* Both directions are written out; they are one layer and its mirror image unless a program gave
+ * two. */
+static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l) {
+    dt_tree *forward = dt_tree_get(l->arguments, "layer"),
+            *backward = dt_tree_get(l->arguments, "backward_layer");
+    dt_tree *there = direction(arena, forward, "forward_"),
+            *back = direction(arena, backward, "backward_");
+    if (!there || !back) return NULL;
+    bool reversed = dt_keras_is_true(there, "go_backwards"),
+         mirrored = reversed != dt_keras_is_true(back, "go_backwards");
     dt_keras_drop(back, "go_backwards");
     dt_tree *plain = dt_tree_copy(arena, forward);
     dt_keras_drop(plain->entry[0].value, "go_backwards");
     if (!mirrored || !dt_tree_same(plain, backward))
-        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &backward->at, "the backward layer differs from the forward layer"),
+        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &backward->at,
+                                  "the backward layer differs from the forward layer"),
                           "dtrain's Bidirectional runs one layer in both directions");
-    if (!reversed)
-        *forward = *plain;
+    if (!reversed) *forward = *plain;
     dt_keras_drop(l->arguments, "backward_layer");
     return NULL;
 }
@@ -105,23 +112,27 @@ static dt_status *fix_bidirectional(dt_arena *arena, dt_keras_layer *l)
 /* ---- an activation that is a layer ---- */
 
 /* Layers whose activation is the last that they do. */
-static bool ends_with_activation(const dt_keras_layer *l)
-{
+static bool ends_with_activation(const dt_keras_layer *l) {
     const char *name = l->class_name->text;
     return strcmp(name, "Dense") == 0 || strcmp(name, "Activation") == 0 || strstr(name, "Conv");
 }
 
 /* `Dense(4, activation=LeakyReLU(0.1))` is a Dense and a LeakyReLU. */
-static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l)
-{
+static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l) {
     dt_tree *t = dt_tree_get(l->arguments, "activation");
-    if (!t || t->kind != DT_TREE_MAP || t->n != 1 || t->entry[0].value->kind != DT_TREE_MAP || !l->row)
+    if (!t || t->kind != DT_TREE_MAP || t->n != 1 || t->entry[0].value->kind != DT_TREE_MAP ||
+        !l->row)
         return NULL; /* what is no name either, the table refuses */
     if (!ends_with_activation(l))
-        return dt_fail(DT_E_KERAS_MODEL, &t->at, "the activation of %.80s is a layer; expected the name of an activation", l->class_name->text);
+        return dt_fail(DT_E_KERAS_MODEL, &t->at,
+                       "the activation of %.80s is a layer; expected the name of an activation",
+                       l->class_name->text);
     if (dt_tree_get(l->arguments, "activity_regularizer"))
-        return dt_fail(DT_E_KERAS_MODEL, &t->at, "activity_regularizer cannot be combined with an activation that is a layer");
-    dt_keras_put(t->entry[0].value, "name", &t->at, dt_keras_scalar(arena, &t->at, dt_arena_printf(arena, "%s_activation", l->name)));
+        return dt_fail(
+            DT_E_KERAS_MODEL, &t->at,
+            "activity_regularizer cannot be combined with an activation that is a layer");
+    dt_keras_put(t->entry[0].value, "name", &t->at,
+                 dt_keras_scalar(arena, &t->at, dt_arena_printf(arena, "%s_activation", l->name)));
     dt_keras_drop(l->arguments, "activation");
     if (l->row == &dt_layer_activation)
         dt_keras_put(l->arguments, "activation", &t->at, dt_keras_scalar(arena, &t->at, "linear"));
@@ -129,65 +140,64 @@ static dt_status *split_activation(dt_arena *arena, dt_keras_layer *l)
     return NULL;
 }
 
-const dt_tree *dt_keras_layer_output(const dt_keras_layer *l, const dt_tree *name)
-{
+const dt_tree *dt_keras_layer_output(const dt_keras_layer *l, const dt_tree *name) {
     return l && l->behind ? dt_tree_get(l->behind->entry[0].value, "name") : name;
 }
 
 /* ---- operations ---- */
 
 /* Those that compute what the layer of their name does, given layers alone. */
-static dt_status *check_operation(const dt_keras_layer *l)
-{
-    static const char *const names[] = { "Add", "Subtract", "Multiply", "Maximum", "Minimum" };
+static dt_status *check_operation(const dt_keras_layer *l) {
+    static const char *const names[] = {"Add", "Subtract", "Multiply", "Maximum", "Minimum"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], l->class_name->text) == 0)
-            return NULL;
-    dt_status *s = dt_fail(DT_E_KERAS_MODEL, &l->class_name->at, "operation '%.80s' of Keras has no equivalent layer", l->class_name->text);
-    return dt_suggest(s, "+, -, *, maximum and minimum of layers are supported; otherwise use a layer of keras.layers");
+        if (strcmp(names[i], l->class_name->text) == 0) return NULL;
+    dt_status *s =
+        dt_fail(DT_E_KERAS_MODEL, &l->class_name->at,
+                "operation '%.80s' of Keras has no equivalent layer", l->class_name->text);
+    return dt_suggest(s, "+, -, *, maximum and minimum of layers are supported; otherwise use a "
+                         "layer of keras.layers");
 }
 
 /* ---- the layer ---- */
 
-static dt_status *find_row(dt_keras_layer *l)
-{
+static dt_status *find_row(dt_keras_layer *l) {
     int n;
     const dt_kind *const *rows = dt_layers(&n);
     const char *name = l->class_name->text;
     bool input = strcmp(name, "InputLayer") == 0;
     l->row = (const dt_layer *)dt_keras_find_row(rows, n, input ? dt_layer_input.kind.name : name);
-    if (strcmp(name, "Sequential") != 0 && strcmp(name, "Functional") != 0)
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &l->raw->at, "a model inside the model is not supported"),
-                      "in Keras, call the layers of the inner model one by one");
+    if (strcmp(name, "Sequential") != 0 && strcmp(name, "Functional") != 0) return NULL;
+    return dt_suggest(
+        dt_fail(DT_E_KERAS_MODEL, &l->raw->at, "a model inside the model is not supported"),
+        "in Keras, call the layers of the inner model one by one");
 }
 
 /* What stands where Keras has a name; all layers have one. */
-static dt_status *find_name(dt_keras_layer *l, const dt_tree *config)
-{
+static dt_status *find_name(dt_keras_layer *l, const dt_tree *config) {
     const dt_tree *name = dt_tree_get(config, "name");
     if (!name)
-        return dt_fail(DT_E_KERAS_MODEL, &config->at, "missing key 'name' (Keras 3 always writes it)");
+        return dt_fail(DT_E_KERAS_MODEL, &config->at,
+                       "missing key 'name' (Keras 3 always writes it)");
     return dt_tree_text(name, "name", &l->name);
 }
 
 /* Keras' words for values of few digits alone; the table says so. */
-static bool has_policy(const dt_keras_layer *l)
-{
+static bool has_policy(const dt_keras_layer *l) {
     return l->policy && l->policy->kind == DT_TREE_SCALAR;
 }
 
 /* What is within a layer computes in what the layer does. */
-static dt_status *check_inner_policy(const dt_keras_layer *l, const dt_tree *config)
-{
+static dt_status *check_inner_policy(const dt_keras_layer *l, const dt_tree *config) {
     const dt_tree *inner = dt_keras_policy(dt_tree_get(dt_tree_get(config, "layer"), "config"));
-    if (!inner || inner->kind != DT_TREE_SCALAR || !l->policy || strcmp(inner->text, l->policy->text) == 0)
+    if (!inner || inner->kind != DT_TREE_SCALAR || !l->policy ||
+        strcmp(inner->text, l->policy->text) == 0)
         return NULL;
-    return dt_fail(DT_E_KERAS_MODEL, &inner->at, "dtype '%.80s' within a layer of '%.80s'; here a layer has a single dtype", inner->text, l->policy->text);
+    return dt_fail(DT_E_KERAS_MODEL, &inner->at,
+                   "dtype '%.80s' within a layer of '%.80s'; here a layer has a single dtype",
+                   inner->text, l->policy->text);
 }
 
-static dt_status *read_arguments(dt_arena *arena, dt_keras_layer *l, const dt_tree *config)
-{
+static dt_status *read_arguments(dt_arena *arena, dt_keras_layer *l, const dt_tree *config) {
     DT_TRY(dt_keras_arguments(arena, l->row ? l->row->kind.fields : NULL, config, &l->arguments));
     l->policy = dt_keras_policy(config);
     if (l->policy && !has_policy(l))
@@ -195,28 +205,25 @@ static dt_status *read_arguments(dt_arena *arena, dt_keras_layer *l, const dt_tr
     DT_TRY(check_inner_policy(l, config));
     DT_TRY(split_activation(arena, l));
     drop_shapes(l);
-    if (l->row == &dt_layer_input)
-        return fix_input(arena, l);
+    if (l->row == &dt_layer_input) return fix_input(arena, l);
     return l->row == &dt_layer_bidirectional ? fix_bidirectional(arena, l) : NULL;
 }
 
-dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_layer *out)
-{
+dt_status *dt_keras_layer_read(dt_arena *arena, const dt_tree *raw, dt_keras_layer *out) {
     dt_tree *config;
-    *out = (dt_keras_layer){ .raw = raw };
+    *out = (dt_keras_layer){.raw = raw};
     DT_TRY(dt_keras_class(raw, &out->class_name));
     DT_TRY(find_row(out));
     DT_TRY(dt_keras_member(raw, "config", DT_TREE_MAP, &config));
     DT_TRY(find_name(out, config));
-    if (dt_keras_is_operation(raw))
-        DT_TRY(check_operation(out));
+    if (dt_keras_is_operation(raw)) DT_TRY(check_operation(out));
     return read_arguments(arena, out, config);
 }
 
-dt_tree *dt_keras_layer_item(dt_arena *arena, const dt_keras_layer *l)
-{
+dt_tree *dt_keras_layer_item(dt_arena *arena, const dt_keras_layer *l) {
     dt_tree *item = dt_keras_map(arena, &l->raw->at, 1);
     const char *name = l->row ? l->row->kind.name : l->class_name->text;
-    dt_keras_put(item, name, l->row ? &l->raw->at : &l->class_name->at, l->row ? l->arguments : dt_keras_map(arena, &l->raw->at, 0));
+    dt_keras_put(item, name, l->row ? &l->raw->at : &l->class_name->at,
+                 l->row ? l->arguments : dt_keras_map(arena, &l->raw->at, 0));
     return item;
 }

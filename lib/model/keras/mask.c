@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Masks. dtrain passes a sequence's mask along by itself, as Keras does; but what Keras writes of a functional model has the operations that compute
- * it as layers, and the mask as an argument of the layer that reads it:
+ * Masks. dtrain passes a sequence's mask along by itself, as Keras does; but what Keras writes of a
+ * functional model has the operations that compute it as layers, and the mask as an argument of the
+ * layer that reads it:
  *
  *     not_equal = NotEqual(tokens, 0)                 Embedding with mask_zero
  *     any       = Any(NotEqual(x, mask_value), -1)    Masking
  *     or        = LogicalOr(not_equal, any)           Add and others that join
  *
- * These are no layers of a job. So that nothing is lost, a mask is a text, "tokens != 0": that of an argument must be the one that comes with the
- * layer's inputs anyway. A mask that a program made itself is another text, and refused.
+ * These are no layers of a job. So that nothing is lost, a mask is a text, "tokens != 0": that of
+ * an argument must be the one that comes with the layer's inputs anyway. A mask that a program made
+ * itself is another text, and refused.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,44 +19,37 @@
 
 enum { LONGEST = 1000 };
 
-static bool is_class(const dt_keras_layer *l, const char *name)
-{
+static bool is_class(const dt_keras_layer *l, const char *name) {
     return strcmp(l->class_name->text, name) == 0;
 }
 
 /* ---- texts ---- */
 
 /* What is too long counts as unknown. */
-static const char *bounded(const char *text)
-{
+static const char *bounded(const char *text) {
     return text && strlen(text) <= LONGEST ? text : NULL;
 }
 
-static const char *unlike(dt_arena *arena, const char *name, const dt_tree *value)
-{
-    dt_str number = { 0 };
+static const char *unlike(dt_arena *arena, const char *name, const dt_tree *value) {
+    dt_str number = {0};
     dt_tree_print(value, &number);
     const char *text = dt_arena_printf(arena, "%.200s != %.60s", name, dt_str_text(&number));
     dt_str_release(&number);
     return text;
 }
 
-static const char *any_of(dt_arena *arena, const char *mask)
-{
+static const char *any_of(dt_arena *arena, const char *mask) {
     return mask ? dt_arena_printf(arena, "any(%s)", mask) : NULL;
 }
 
-static const char *either(dt_arena *arena, const char *a, const char *b)
-{
-    if (!a || !b)
-        return NULL;
+static const char *either(dt_arena *arena, const char *a, const char *b) {
+    if (!a || !b) return NULL;
     return strcmp(a, b) == 0 ? a : bounded(dt_arena_printf(arena, "(%s or %s)", a, b));
 }
 
 /* ---- operations ---- */
 
-static const char *mask_of(const dt_keras_model *m, int n, const dt_tree *argument)
-{
+static const char *mask_of(const dt_keras_model *m, int n, const dt_tree *argument) {
     const dt_tree *name;
     const dt_tree *history = dt_keras_history(argument);
     dt_status *s = history ? dt_keras_tensor_name(history, &name) : NULL;
@@ -63,15 +58,17 @@ static const char *mask_of(const dt_keras_model *m, int n, const dt_tree *argume
     return l && l->is_mask ? l->mask : NULL;
 }
 
-static const char *mask_of_operation(const dt_keras_model *m, int i, const dt_tree *args)
-{
+static const char *mask_of_operation(const dt_keras_model *m, int i, const dt_tree *args) {
     const dt_keras_layer *l = &m->layer[i];
-    const dt_tree *first = args->n > 0 ? args->item[0] : NULL, *second = args->n > 1 ? args->item[1] : NULL, *name;
-    const dt_tree *history = first ? dt_keras_history(first) : NULL, *axis = dt_tree_get(dt_tree_get(l->raw, "config"), "axis");
+    const dt_tree *first = args->n > 0 ? args->item[0] : NULL,
+                  *second = args->n > 1 ? args->item[1] : NULL, *name;
+    const dt_tree *history = first ? dt_keras_history(first) : NULL,
+                  *axis = dt_tree_get(dt_tree_get(l->raw, "config"), "axis");
     if (is_class(l, "Any") && axis && axis->kind == DT_TREE_SCALAR && strcmp(axis->text, "-1") == 0)
         return first ? any_of(m->arena, mask_of(m, i, first)) : NULL;
     if (is_class(l, "LogicalOr"))
-        return first && second ? either(m->arena, mask_of(m, i, first), mask_of(m, i, second)) : NULL;
+        return first && second ? either(m->arena, mask_of(m, i, first), mask_of(m, i, second))
+                               : NULL;
     if (!is_class(l, "NotEqual") || !history || !second || second->kind != DT_TREE_SCALAR)
         return NULL;
     dt_status *s = dt_keras_tensor_name(history, &name);
@@ -80,16 +77,18 @@ static const char *mask_of_operation(const dt_keras_model *m, int i, const dt_tr
     return text;
 }
 
-dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask)
-{
+dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask) {
     dt_keras_layer *l = &m->layer[i];
     *is_mask = is_class(l, "NotEqual") || is_class(l, "Any") || is_class(l, "LogicalOr");
-    if (!*is_mask)
-        return NULL;
-    const dt_tree *nodes = dt_tree_get(l->raw, "inbound_nodes"), *name = dt_tree_get(dt_tree_get(l->raw, "config"), "name");
-    const dt_tree *args = nodes && nodes->kind == DT_TREE_LIST && nodes->n == 1 ? dt_tree_get(nodes->item[0], "args") : NULL;
+    if (!*is_mask) return NULL;
+    const dt_tree *nodes = dt_tree_get(l->raw, "inbound_nodes"),
+                  *name = dt_tree_get(dt_tree_get(l->raw, "config"), "name");
+    const dt_tree *args = nodes && nodes->kind == DT_TREE_LIST && nodes->n == 1
+                              ? dt_tree_get(nodes->item[0], "args")
+                              : NULL;
     if (!name)
-        return dt_fail(DT_E_KERAS_MODEL, &l->raw->at, "missing key 'name' (Keras 3 always writes it)");
+        return dt_fail(DT_E_KERAS_MODEL, &l->raw->at,
+                       "missing key 'name' (Keras 3 always writes it)");
     DT_TRY(dt_tree_text(name, "name", &l->name));
     l->is_mask = true;
     l->mask = args && args->kind == DT_TREE_LIST ? mask_of_operation(m, i, args) : NULL;
@@ -98,68 +97,70 @@ dt_status *dt_keras_mask_read(const dt_keras_model *m, int i, bool *is_mask)
 
 /* ---- layers ---- */
 
-static const char *mask_at(const dt_keras_model *m, int i, const dt_tree *name)
-{
+static const char *mask_at(const dt_keras_model *m, int i, const dt_tree *name) {
     const dt_keras_layer *l = dt_keras_find(m, i, name->text);
     return l && !l->is_mask ? l->mask : NULL;
 }
 
-static const char *joined(const dt_keras_model *m, int i, const dt_keras_tensors *from)
-{
+static const char *joined(const dt_keras_model *m, int i, const dt_keras_tensors *from) {
     const char *mask = mask_at(m, i, from->name[0]);
-    for (int k = 1; k < from->n; k++)
-        mask = either(m->arena, mask, mask_at(m, i, from->name[k]));
+    for (int k = 1; k < from->n; k++) mask = either(m->arena, mask, mask_at(m, i, from->name[k]));
     return mask;
 }
 
-static const char *mask_of_masking(const dt_keras_model *m, const dt_keras_layer *l, const char *input)
-{
-    const dt_tree zero = { .kind = DT_TREE_SCALAR, .text = "0" }, *value = dt_tree_get(l->arguments, "mask_value");
+static const char *mask_of_masking(const dt_keras_model *m, const dt_keras_layer *l,
+                                   const char *input) {
+    const dt_tree zero = {.kind = DT_TREE_SCALAR, .text = "0"},
+                  *value = dt_tree_get(l->arguments, "mask_value");
     return any_of(m->arena, unlike(m->arena, input, value ? value : &zero));
 }
 
-dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_tensors *from)
-{
+dt_status *dt_keras_mask_lost(const dt_keras_model *m, int i, const dt_keras_tensors *from) {
     const dt_keras_layer *l = &m->layer[i];
     for (int k = 0; k < from->n && dt_keras_is_operation(l->raw); k++)
         if (mask_at(m, i, from->name[k]))
-            return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &from->name[k]->at,
-                                      "operation '%.80s' loses the mask of '%.80s' in Keras; dtrain's layers pass it on", l->class_name->text,
-                                      from->name[k]->text), "use keras.layers.Add, Multiply, ..., which pass it on in Keras as well");
+            return dt_suggest(
+                dt_fail(DT_E_KERAS_MODEL, &from->name[k]->at,
+                        "operation '%.80s' loses the mask of '%.80s' in Keras; dtrain's layers "
+                        "pass it on",
+                        l->class_name->text, from->name[k]->text),
+                "use keras.layers.Add, Multiply, ..., which pass it on in Keras as well");
     return NULL;
 }
 
-void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *from)
-{
-    const dt_tree zero = { .kind = DT_TREE_SCALAR, .text = "0" };
+void dt_keras_mask_pass(const dt_keras_model *m, int i, const dt_keras_tensors *from) {
+    const dt_tree zero = {.kind = DT_TREE_SCALAR, .text = "0"};
     dt_keras_layer *l = &m->layer[i];
     if (l->row == &dt_layer_embedding || l->row == &dt_layer_token_and_position_embedding)
-        l->mask = dt_keras_is_true(l->arguments, "mask_zero") ? unlike(m->arena, from->name[0]->text, &zero) : NULL;
-    else if (l->row == &dt_layer_masking)
-        l->mask = mask_of_masking(m, l, from->name[0]->text);
-    else if (l->row && l->row->mask == dt_masks_joined)
-        l->mask = joined(m, i, from);
+        l->mask = dt_keras_is_true(l->arguments, "mask_zero")
+                      ? unlike(m->arena, from->name[0]->text, &zero)
+                      : NULL;
+    else if (l->row == &dt_layer_masking) l->mask = mask_of_masking(m, l, from->name[0]->text);
+    else if (l->row && l->row->mask == dt_masks_joined) l->mask = joined(m, i, from);
     else if (l->row && l->row->supports_masking && !l->row->mask)
         l->mask = mask_at(m, i, from->name[0]);
 }
 
 /* One mask, or one of each input. */
-static bool is_as_passed(const dt_keras_model *m, int i, const dt_tree *mask, const dt_tree *input)
-{
-    const char *own = mask_at(m, i, input), *given = mask->kind == DT_TREE_NULL ? NULL : mask_of(m, m->n, mask);
-    if (mask->kind == DT_TREE_NULL)
-        return !own;
+static bool is_as_passed(const dt_keras_model *m, int i, const dt_tree *mask,
+                         const dt_tree *input) {
+    const char *own = mask_at(m, i, input),
+               *given = mask->kind == DT_TREE_NULL ? NULL : mask_of(m, m->n, mask);
+    if (mask->kind == DT_TREE_NULL) return !own;
     return own && given && strcmp(own, given) == 0;
 }
 
-dt_status *dt_keras_mask_check(const dt_keras_model *m, int i, const dt_tree *mask, const dt_keras_tensors *from)
-{
+dt_status *dt_keras_mask_check(const dt_keras_model *m, int i, const dt_tree *mask,
+                               const dt_keras_tensors *from) {
     const dt_keras_layer *l = &m->layer[i];
-    bool list = mask->kind == DT_TREE_LIST, as_passed = l->row && l->row->supports_masking && (!list || mask->n == from->n);
+    bool list = mask->kind == DT_TREE_LIST,
+         as_passed = l->row && l->row->supports_masking && (!list || mask->n == from->n);
     for (int k = 0; as_passed && k < (list ? from->n : 1); k++)
         as_passed = is_as_passed(m, i, list ? mask->item[k] : mask, from->name[k]);
-    if (as_passed)
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &mask->at, "layer '%.80s' is called with a mask that does not belong to its input", l->name),
-                      "masks of Embedding and Masking are passed on automatically; other masks are not supported");
+    if (as_passed) return NULL;
+    return dt_suggest(
+        dt_fail(DT_E_KERAS_MODEL, &mask->at,
+                "layer '%.80s' is called with a mask that does not belong to its input", l->name),
+        "masks of Embedding and Masking are passed on automatically; other masks are not "
+        "supported");
 }

@@ -2,13 +2,15 @@
 /*
  * Values. Keras writes every argument of everything, in one of these forms:
  *
- *     {"module": "keras.initializers", "class_name": "HeNormal", "config": {"seed": 3}}     ──▶   HeNormal: {seed: 3}
- *     {"module": "keras.initializers", "class_name": "Zeros", "config": {}}                 ──▶   Zeros
- *     {"class_name": "__tuple__", "items": [1, 2]}                                          ──▶   [1, 2]
+ *     {"module": "keras.initializers", "class_name": "HeNormal", "config": {"seed": 3}}     ──▶
+ *     HeNormal: {seed: 3} {"module": "keras.initializers", "class_name": "Zeros", "config": {}}
+ *     ──▶   Zeros {"class_name": "__tuple__", "items": [1, 2]}
+ *     ──▶   [1, 2]
  *
- * What says no more than the default in the table that will read it is left out, so that a job shows what sets a model apart. Nulls are left out
- * where null is the default, and refused elsewhere. All else goes on to the table: an argument that dtrain does not have is refused there, by
- * its name.
+ * What says no more than the default in the table that will read it is left out, so that a job
+ * shows what sets a model apart. Nulls are left out where null is the default, and refused
+ * elsewhere. All else goes on to the table: an argument that dtrain does not have is refused there,
+ * by its name.
  */
 #include <string.h>
 
@@ -16,97 +18,91 @@
 
 /* ---- trees ---- */
 
-dt_tree *dt_keras_scalar(dt_arena *arena, const dt_location *at, const char *text)
-{
+dt_tree *dt_keras_scalar(dt_arena *arena, const dt_location *at, const char *text) {
     dt_tree *t = dt_arena_new(arena, dt_tree);
-    *t = (dt_tree){ .kind = DT_TREE_SCALAR, .at = *at, .text = text };
+    *t = (dt_tree){.kind = DT_TREE_SCALAR, .at = *at, .text = text};
     return t;
 }
 
-/* Layers get entries that Keras writes elsewhere, or not at all: name, dtype, inputs, use_causal_mask, ... */
+/* Layers get entries that Keras writes elsewhere, or not at all: name, dtype, inputs,
+ * use_causal_mask, ... */
 enum { SPARE = 8 };
 
-dt_tree *dt_keras_map(dt_arena *arena, const dt_location *at, int most)
-{
+dt_tree *dt_keras_map(dt_arena *arena, const dt_location *at, int most) {
     dt_tree *t = dt_arena_new(arena, dt_tree);
-    *t = (dt_tree){ .kind = DT_TREE_MAP, .at = *at, .entry = dt_arena_array(arena, dt_entry, most + SPARE) };
+    *t = (dt_tree){
+        .kind = DT_TREE_MAP, .at = *at, .entry = dt_arena_array(arena, dt_entry, most + SPARE)};
     return t;
 }
 
-void dt_keras_put(dt_tree *map, const char *key, const dt_location *key_at, dt_tree *value)
-{
-    map->entry[map->n++] = (dt_entry){ .key = key, .key_at = *key_at, .value = value };
+void dt_keras_put(dt_tree *map, const char *key, const dt_location *key_at, dt_tree *value) {
+    map->entry[map->n++] = (dt_entry){.key = key, .key_at = *key_at, .value = value};
 }
 
-void dt_keras_drop(dt_tree *map, const char *key)
-{
+void dt_keras_drop(dt_tree *map, const char *key) {
     int n = 0;
     for (int i = 0; i < map->n; i++)
-        if (strcmp(map->entry[i].key, key) != 0)
-            map->entry[n++] = map->entry[i];
+        if (strcmp(map->entry[i].key, key) != 0) map->entry[n++] = map->entry[i];
     map->n = n;
 }
 
-bool dt_keras_is_true(const dt_tree *map, const char *key)
-{
+bool dt_keras_is_true(const dt_tree *map, const char *key) {
     const dt_tree *t = dt_tree_get(map, key);
     return t && t->kind == DT_TREE_SCALAR && strcmp(t->text, "true") == 0;
 }
 
 /* ---- objects ---- */
 
-dt_status *dt_keras_member(const dt_tree *object, const char *key, dt_tree_kind kind, dt_tree **out)
-{
+dt_status *dt_keras_member(const dt_tree *object, const char *key, dt_tree_kind kind,
+                           dt_tree **out) {
     *out = dt_tree_get(object, key);
     if (!*out)
-        return dt_fail(DT_E_KERAS_MODEL, &object->at, "missing key '%s' (Keras 3 always writes it)", key);
+        return dt_fail(DT_E_KERAS_MODEL, &object->at, "missing key '%s' (Keras 3 always writes it)",
+                       key);
     return dt_tree_expect(*out, kind, key);
 }
 
-static bool begins(const dt_tree *text, const char *with)
-{
+static bool begins(const dt_tree *text, const char *with) {
     return text && text->kind == DT_TREE_SCALAR && strncmp(text->text, with, strlen(with)) == 0;
 }
 
 /* Of Keras, and KerasHub under its names so far. */
-static bool is_of_keras(const dt_tree *module)
-{
-    return begins(module, "keras.") || begins(module, "keras_hub.") || begins(module, "keras_nlp.") || (begins(module, "keras") && !module->text[5]);
+static bool is_of_keras(const dt_tree *module) {
+    return begins(module, "keras.") || begins(module, "keras_hub.") ||
+           begins(module, "keras_nlp.") || (begins(module, "keras") && !module->text[5]);
 }
 
-dt_status *dt_keras_class(const dt_tree *thing, const dt_tree **name)
-{
+dt_status *dt_keras_class(const dt_tree *thing, const dt_tree **name) {
     dt_tree *class_name;
     DT_TRY(dt_tree_expect(thing, DT_TREE_MAP, "a thing of Keras"));
     DT_TRY(dt_keras_member(thing, "class_name", DT_TREE_SCALAR, &class_name));
     *name = class_name;
     if (!dt_tree_get(thing, "module"))
-        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &class_name->at, "'%.80s' has no module, which Keras 3 always writes", class_name->text),
+        return dt_suggest(dt_fail(DT_E_KERAS_MODEL, &class_name->at,
+                                  "'%.80s' has no module, which Keras 3 always writes",
+                                  class_name->text),
                           "load a model of Keras 2 with Keras 3, and write it again");
-    if (is_of_keras(dt_tree_get(thing, "module")))
-        return NULL;
-    dt_status *s = dt_fail(DT_E_KERAS_MODEL, &class_name->at, "'%.80s' is custom code, which dtrain does not have", class_name->text);
+    if (is_of_keras(dt_tree_get(thing, "module"))) return NULL;
+    dt_status *s = dt_fail(DT_E_KERAS_MODEL, &class_name->at,
+                           "'%.80s' is custom code, which dtrain does not have", class_name->text);
     return dt_suggest(s, "use layers of Keras that compute the same");
 }
 
-bool dt_keras_is_operation(const dt_tree *thing)
-{
+bool dt_keras_is_operation(const dt_tree *thing) {
     const dt_tree *module = dt_tree_get(thing, "module");
     return begins(module, "keras.src.ops.") || begins(module, "keras.ops");
 }
 
-const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *name)
-{
+const dt_kind *dt_keras_find_row(const dt_kind *const *rows, int n, const char *name) {
     for (int i = 0; i < n; i++)
-        if (strcmp(rows[i]->name, name) == 0)
-            return rows[i];
+        if (strcmp(rows[i]->name, name) == 0) return rows[i];
     return NULL;
 }
 
 /* Initialisers, regularisers, constraints, layers: no two have one name. */
-static const dt_field *find_fields(const char *name)
-{
-    const dt_kind *const *(*const tables[])(int *) = { dt_initializers, dt_regularizers, dt_constraints, dt_layers };
+static const dt_field *find_fields(const char *name) {
+    const dt_kind *const *(*const tables[])(int *) = {dt_initializers, dt_regularizers,
+                                                      dt_constraints, dt_layers};
     const dt_kind *row = NULL;
     for (size_t i = 0; i < sizeof tables / sizeof *tables && !row; i++) {
         int n;
@@ -116,26 +112,23 @@ static const dt_field *find_fields(const char *name)
     return row ? row->fields : NULL;
 }
 
-const dt_tree *dt_keras_policy(const dt_tree *config)
-{
-    const dt_tree *t = dt_tree_get(config, "dtype"), *name = dt_tree_get(dt_tree_get(t, "config"), "name");
+const dt_tree *dt_keras_policy(const dt_tree *config) {
+    const dt_tree *t = dt_tree_get(config, "dtype"),
+                  *name = dt_tree_get(dt_tree_get(t, "config"), "name");
     return name && name->kind == DT_TREE_SCALAR ? name : t && t->kind == DT_TREE_NULL ? NULL : t;
 }
 
 /* ---- values ---- */
 
-static dt_status *convert_list(dt_arena *arena, const dt_tree *list, dt_tree **out)
-{
+static dt_status *convert_list(dt_arena *arena, const dt_tree *list, dt_tree **out) {
     dt_tree *t = dt_arena_copy(arena, list, sizeof *list);
     t->item = dt_arena_array(arena, dt_tree *, list->n + 1);
-    for (int i = 0; i < list->n; i++)
-        DT_TRY(dt_keras_value(arena, list->item[i], &t->item[i]));
+    for (int i = 0; i < list->n; i++) DT_TRY(dt_keras_value(arena, list->item[i], &t->item[i]));
     *out = t;
     return NULL;
 }
 
-static dt_status *convert_map(dt_arena *arena, const dt_tree *map, dt_tree **out)
-{
+static dt_status *convert_map(dt_arena *arena, const dt_tree *map, dt_tree **out) {
     *out = dt_keras_map(arena, &map->at, map->n);
     for (int i = 0; i < map->n; i++) {
         dt_tree *value;
@@ -146,63 +139,57 @@ static dt_status *convert_map(dt_arena *arena, const dt_tree *map, dt_tree **out
 }
 
 /* A class with its configuration. The policy of what is within a layer is the layer's. */
-static dt_status *convert_thing(dt_arena *arena, const dt_tree *thing, dt_tree **out)
-{
+static dt_status *convert_thing(dt_arena *arena, const dt_tree *thing, dt_tree **out) {
     const dt_tree *name;
     dt_tree *config, *arguments;
     DT_TRY(dt_keras_class(thing, &name));
     DT_TRY(dt_keras_member(thing, "config", DT_TREE_MAP, &config));
     DT_TRY(dt_keras_arguments(arena, find_fields(name->text), config, &arguments));
     *out = dt_keras_scalar(arena, &name->at, name->text);
-    if (arguments->n == 0)
-        return NULL;
+    if (arguments->n == 0) return NULL;
     *out = dt_keras_map(arena, &thing->at, 1);
     dt_keras_put(*out, name->text, &name->at, arguments);
     return NULL;
 }
 
-/* The list or number within {"class_name": "__tuple__", ...} and its like; NULL: it is something else. */
-static const dt_tree *unwrap(const dt_tree *value)
-{
+/* The list or number within {"class_name": "__tuple__", ...} and its like; NULL: it is something
+ * else. */
+static const dt_tree *unwrap(const dt_tree *value) {
     const dt_tree *class_name = dt_tree_get(value, "class_name");
-    if (begins(class_name, "__tuple__"))
-        return dt_tree_get(value, "items");
+    if (begins(class_name, "__tuple__")) return dt_tree_get(value, "items");
     if (begins(class_name, "__numpy__") || begins(class_name, "__tensor__"))
         return dt_tree_get(dt_tree_get(value, "config"), "value");
     return NULL;
 }
 
 /* Recursion is bounded by the depth of the file. */
-dt_status *dt_keras_value(dt_arena *arena, const dt_tree *value, dt_tree **out)
-{
+dt_status *dt_keras_value(dt_arena *arena, const dt_tree *value, dt_tree **out) {
     const dt_tree *inside = unwrap(value);
-    if (inside)
-        return dt_keras_value(arena, inside, out);
-    if (value->kind == DT_TREE_LIST)
-        return convert_list(arena, value, out);
+    if (inside) return dt_keras_value(arena, inside, out);
+    if (value->kind == DT_TREE_LIST) return convert_list(arena, value, out);
     if (value->kind == DT_TREE_MAP)
-        return dt_tree_get(value, "class_name") ? convert_thing(arena, value, out) : convert_map(arena, value, out);
+        return dt_tree_get(value, "class_name") ? convert_thing(arena, value, out)
+                                                : convert_map(arena, value, out);
     *out = dt_arena_copy(arena, value, sizeof *value);
     return NULL;
 }
 
 /* ---- activations ---- */
 
-/* Layers that, without arguments, are what an activation by name is: `activation=keras.layers.ReLU()`. */
-static const char *name_of_activation(const char *layer)
-{
+/* Layers that, without arguments, are what an activation by name is:
+ * `activation=keras.layers.ReLU()`. */
+static const char *name_of_activation(const char *layer) {
     static const struct {
         const char *layer, *name;
-    } rows[] = { { "ReLU", "relu" }, { "Softmax", "softmax" }, { "ELU", "elu" } };
+    } rows[] = {{"ReLU", "relu"}, {"Softmax", "softmax"}, {"ELU", "elu"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(layer, rows[i].layer) == 0)
-            return rows[i].name;
+        if (strcmp(layer, rows[i].layer) == 0) return rows[i].name;
     return NULL;
 }
 
-/* A layer in the place of an activation's name: {LeakyReLU: {negative_slope: 0.1}}, unless it has a name. */
-static dt_tree *activation(dt_arena *arena, dt_tree *layer)
-{
+/* A layer in the place of an activation's name: {LeakyReLU: {negative_slope: 0.1}}, unless it has a
+ * name. */
+static dt_tree *activation(dt_arena *arena, dt_tree *layer) {
     if (layer->kind != DT_TREE_MAP || layer->n != 1 || layer->entry[0].value->kind != DT_TREE_MAP)
         return layer;
     dt_tree *arguments = layer->entry[0].value;
@@ -213,20 +200,17 @@ static dt_tree *activation(dt_arena *arena, dt_tree *layer)
 
 /* ---- arguments ---- */
 
-static const dt_field *find_field(const dt_field *fields, const char *key)
-{
+static const dt_field *find_field(const dt_field *fields, const char *key) {
     for (const dt_field *f = fields; f && f->kind != DT_FIELD_END; f++)
-        if (strcmp(f->name, key) == 0)
-            return f;
+        if (strcmp(f->name, key) == 0) return f;
     return NULL;
 }
 
-/* NULL: nobody is to leave it out, or it counts that it is given at all. A zero that the table refuses is no default. */
-static const char *default_text(const dt_field *f)
-{
+/* NULL: nobody is to leave it out, or it counts that it is given at all. A zero that the table
+ * refuses is no default. */
+static const char *default_text(const dt_field *f) {
     bool refused = f->required || f->min > 0 || f->above_min;
-    if (f->preset || f->set)
-        return f->set ? NULL : f->preset;
+    if (f->preset || f->set) return f->set ? NULL : f->preset;
     switch (refused ? DT_FIELD_TREE : f->kind) {
     case DT_FIELD_INT:
     case DT_FIELD_REAL: return "0";
@@ -236,48 +220,46 @@ static const char *default_text(const dt_field *f)
     }
 }
 
-static bool is_default(const dt_field *f, const dt_tree *value)
-{
+static bool is_default(const dt_field *f, const dt_tree *value) {
     const char *text = f ? default_text(f) : NULL;
-    dt_str printed = { 0 }, wanted = { 0 };
-    if (!text)
-        return false;
+    dt_str printed = {0}, wanted = {0};
+    if (!text) return false;
     dt_tree_print(value, &printed);
-    if (*text == '[')
-        dt_str_puts(&wanted, text);
-    else
-        dt_tree_print(&(dt_tree){ .kind = DT_TREE_SCALAR, .text = text }, &wanted);
+    if (*text == '[') dt_str_puts(&wanted, text);
+    else dt_tree_print(&(dt_tree){.kind = DT_TREE_SCALAR, .text = text}, &wanted);
     bool is = strcmp(dt_str_text(&printed), dt_str_text(&wanted)) == 0;
     dt_str_release(&printed);
     dt_str_release(&wanted);
     return is;
 }
 
-/* Nothing of a constraint's axes is all of them in Keras, nothing of an initialiser is the one of add_weight. */
-static bool null_means_other(const dt_field *f, const char *key)
-{
+/* Nothing of a constraint's axes is all of them in Keras, nothing of an initialiser is the one of
+ * add_weight. */
+static bool null_means_other(const dt_field *f, const char *key) {
     const char *end = strrchr(key, '_');
-    return f && ((f->preset && strcmp(f->preset, "null") != 0) || (end && strcmp(end, "_initializer") == 0));
+    return f && ((f->preset && strcmp(f->preset, "null") != 0) ||
+                 (end && strcmp(end, "_initializer") == 0));
 }
 
-static dt_status *add_argument(dt_arena *arena, const dt_field *fields, const dt_entry *e, dt_tree *out)
-{
+static dt_status *add_argument(dt_arena *arena, const dt_field *fields, const dt_entry *e,
+                               dt_tree *out) {
     const dt_field *f = find_field(fields, e->key);
     dt_tree *value;
     if (e->value->kind == DT_TREE_NULL && null_means_other(f, e->key))
-        return dt_fail(DT_E_KERAS_MODEL, &e->value->at, "'%.80s' is null, which differs from the default here; write the value", e->key);
-    if (e->value->kind == DT_TREE_NULL && !(f && f->required))
-        return NULL;
+        return dt_fail(DT_E_KERAS_MODEL, &e->value->at,
+                       "'%.80s' is null, which differs from the default here; write the value",
+                       e->key);
+    if (e->value->kind == DT_TREE_NULL && !(f && f->required)) return NULL;
     DT_TRY(dt_keras_value(arena, e->value, &value));
-    if (f && f->kind == DT_FIELD_ENUM && f->choices == dt_activations && e->value->kind == DT_TREE_MAP)
+    if (f && f->kind == DT_FIELD_ENUM && f->choices == dt_activations &&
+        e->value->kind == DT_TREE_MAP)
         value = activation(arena, value);
-    if (!is_default(f, value))
-        dt_keras_put(out, e->key, &e->key_at, value);
+    if (!is_default(f, value)) dt_keras_put(out, e->key, &e->key_at, value);
     return NULL;
 }
 
-dt_status *dt_keras_arguments(dt_arena *arena, const dt_field *fields, const dt_tree *config, dt_tree **out)
-{
+dt_status *dt_keras_arguments(dt_arena *arena, const dt_field *fields, const dt_tree *config,
+                              dt_tree **out) {
     dt_status *faults = NULL;
     *out = dt_keras_map(arena, &config->at, config->n);
     for (int i = 0; i < config->n; i++)

@@ -7,31 +7,26 @@ struct activation {
     int activation;
 };
 
-static const dt_field fields[] = {
-    DT_ENUM(struct activation, activation, dt_activations, .required = true, .help = "the activation function"),
-    DT_LAYER_FIELDS(struct activation),
-    DT_END
-};
+static const dt_field fields[] = {DT_ENUM(struct activation, activation, dt_activations,
+                                          .required = true, .help = "the activation function"),
+                                  DT_LAYER_FIELDS(struct activation), DT_END};
 
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     DT_TRY(dt_layer_wants(b, "Activation", 2));
     b->out = b->in;
     return NULL;
 }
 
-static dt_value call(const dt_layer_call *c)
-{
+static dt_value call(const dt_layer_call *c) {
     return dt_activate(((const struct activation *)c->args)->activation, c->x);
 }
 
-static dt_yield yields(const dt_layer_spec *l)
-{
+static dt_yield yields(const dt_layer_spec *l) {
     return dt_activation_yields(((const struct activation *)l->args)->activation, &l->out);
 }
 
 const dt_layer dt_layer_activation = {
-    .kind = { "Activation", "an activation function", fields, sizeof(struct activation), NULL },
+    .kind = {"Activation", "an activation function", fields, sizeof(struct activation), NULL},
     .supports_masking = true,
     .build = build,
     .call = call,

@@ -15,7 +15,8 @@ dt_status *dt_axes_weight(dt_layer_build *b, uint32_t dims, const dt_weight_requ
 
 /* v, whose dimensions are those of `type` in `dims`, in order, repeated along the others. */
 dt_value dt_along(dt_value v, const dt_type *type, uint32_t dims);
-/* How many elements of x lie along `dims`, a scalar of x's dtype; at least 1, so that a replica without examples divides by no 0. */
+/* How many elements of x lie along `dims`, a scalar of x's dtype; at least 1, so that a replica
+ * without examples divides by no 0. */
 dt_value dt_count_over(dt_value x, uint32_t dims);
 /* The mean over `dims`, which go. */
 dt_value dt_mean_over(dt_value x, uint32_t dims);
@@ -26,6 +27,7 @@ dt_value dt_inverse_deviation(dt_value centred, uint32_t dims, double epsilon);
 /* The product of both: mean 0, deviation 1. */
 dt_value dt_standardize(dt_value x, uint32_t dims, double epsilon);
 /* y * gamma + beta, laid along `dims`. weight: those of the two that there are. */
-dt_value dt_scale_and_center(dt_value y, uint32_t dims, bool scale, bool center, const dt_value *weight);
+dt_value dt_scale_and_center(dt_value y, uint32_t dims, bool scale, bool center,
+                             const dt_value *weight);
 
 #endif

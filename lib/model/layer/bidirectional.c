@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bidirectional: a recurrent layer twice, once from the first step to the last and once the other way, each with weights of its own, and the
- * outputs of both merged. For sequences, the backward outputs are reversed again, so that both outputs of a step are merged.
+ * Bidirectional: a recurrent layer twice, once from the first step to the last and once the other
+ * way, each with weights of its own, and the outputs of both merged. For sequences, the backward
+ * outputs are reversed again, so that both outputs of a step are merged.
  *
  *     Bidirectional: {layer: {LSTM: {units: 8}}}        (B, T, D) to (B, 16)
  *
@@ -12,7 +13,7 @@
 #include <string.h>
 
 typedef enum merge { CONCAT, SUM, MUL, AVE } merge;
-static const char *const merges[] = { "concat", "sum", "mul", "ave", NULL };
+static const char *const merges[] = {"concat", "sum", "mul", "ave", NULL};
 
 struct bidirectional {
     dt_layer_head head;
@@ -21,12 +22,13 @@ struct bidirectional {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct bidirectional, layer, .forms = dt_layer_forms, .required = true, .help = "the recurrent layer: LSTM, GRU or SimpleRNN with its arguments"),
+    DT_TREE(struct bidirectional, layer, .forms = dt_layer_forms, .required = true,
+            .help = "the recurrent layer: LSTM, GRU or SimpleRNN with its arguments"),
     DT_ENUM(struct bidirectional, merge_mode, merges, .help = "how to combine the two outputs"),
     DT_LAYER_FIELDS(struct bidirectional),
-    DT_NOT_YET("backward_layer"), DT_NOT_YET("weights"),
-    DT_END
-};
+    DT_NOT_YET("backward_layer"),
+    DT_NOT_YET("weights"),
+    DT_END};
 
 /* One direction: the layer, and where its weights begin. */
 typedef struct direction {
@@ -37,26 +39,34 @@ typedef struct direction {
     int first, n_weights;
 } direction;
 
-static dt_status *within(dt_arena *arena, const void *args, dt_named *out)
-{
-    static const dt_kind *const rows[] = { &dt_layer_lstm.kind, &dt_layer_gru.kind, &dt_layer_simple_rnn.kind };
+static dt_status *within(dt_arena *arena, const void *args, dt_named *out) {
+    static const dt_kind *const rows[] = {&dt_layer_lstm.kind, &dt_layer_gru.kind,
+                                          &dt_layer_simple_rnn.kind};
     const struct bidirectional *d = args;
     DT_TRY(dt_named_read(arena, rows, 3, "recurrent layer", d->layer, out));
     const dt_tree *inputs = ((const dt_layer_head *)out->args)->inputs;
-    return inputs ? dt_fail(DT_E_MODEL_INPUTS, &inputs->at, "the layer inside Bidirectional has no 'inputs': set them on Bidirectional") : NULL;
+    return inputs ? dt_fail(
+                        DT_E_MODEL_INPUTS, &inputs->at,
+                        "the layer inside Bidirectional has no 'inputs': set them on Bidirectional")
+                  : NULL;
 }
 
 /* Builds one direction, whose weights come behind those that are there. */
-static dt_status *build_direction(dt_layer_build *b, bool backwards, direction *out)
-{
+static dt_status *build_direction(dt_layer_build *b, bool backwards, direction *out) {
     const struct bidirectional *d = b->args;
     out->row = (const dt_layer *)b->within.kind;
-    dt_layer_build one = { .arena = b->arena, .row = out->row, .args = &out->args, .at = b->at, .in = b->in, .masks = b->masks };
+    dt_layer_build one = {.arena = b->arena,
+                          .row = out->row,
+                          .args = &out->args,
+                          .at = b->at,
+                          .in = b->in,
+                          .masks = b->masks};
     out->args = *(const dt_recurrent *)b->within.args;
     out->args.go_backwards ^= backwards;
     out->args.zero_output_for_mask = out->args.return_sequences;
     out->args.head.trainable &= d->head.trainable;
-    out->name = one.name = dt_arena_printf(b->arena, "%s/%s_%s", b->name, backwards ? "backward" : "forward", b->within_name);
+    out->name = one.name = dt_arena_printf(b->arena, "%s/%s_%s", b->name,
+                                           backwards ? "backward" : "forward", b->within_name);
     DT_TRY(out->row->build(&one));
     memcpy(b->weight + b->n_weights, one.weight, (size_t)one.n_weights * sizeof *one.weight);
     out->first = b->n_weights;
@@ -66,22 +76,18 @@ static dt_status *build_direction(dt_layer_build *b, bool backwards, direction *
     return NULL;
 }
 
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     const struct bidirectional *d = b->args;
     direction *made = dt_arena_array(b->arena, direction, 2);
-    for (int i = 0; i < 2; i++)
-        DT_TRY(build_direction(b, i == 1, &made[i]));
+    for (int i = 0; i < 2; i++) DT_TRY(build_direction(b, i == 1, &made[i]));
     b->made = made;
     b->out = made[0].out;
     b->out_mask = b->masks[0] && made[0].args.return_sequences;
-    if (d->merge_mode == CONCAT)
-        b->out.dim[b->out.rank - 1] *= 2;
+    if (d->merge_mode == CONCAT) b->out.dim[b->out.rank - 1] *= 2;
     return NULL;
 }
 
-static dt_value call_direction(const dt_layer_call *c, const direction *d)
-{
+static dt_value call_direction(const dt_layer_call *c, const direction *d) {
     dt_layer_call one = *c;
     one.args = &d->args;
     one.name = d->name;
@@ -91,9 +97,8 @@ static dt_value call_direction(const dt_layer_call *c, const direction *d)
     return d->row->call(&one);
 }
 
-static dt_value join(merge how, dt_value forward, dt_value backward)
-{
-    dt_value both[2] = { forward, backward };
+static dt_value join(merge how, dt_value forward, dt_value backward) {
+    dt_value both[2] = {forward, backward};
     switch (how) {
     case CONCAT: return dt_concatenate(both, 2, dt_type_of_value(forward).rank - 1);
     case SUM: return dt_add(forward, backward);
@@ -103,18 +108,17 @@ static dt_value join(merge how, dt_value forward, dt_value backward)
     return forward;
 }
 
-static dt_value call(const dt_layer_call *c)
-{
+static dt_value call(const dt_layer_call *c) {
     const struct bidirectional *b = c->args;
     const direction *d = c->made;
     dt_value forward = call_direction(c, &d[0]), backward = call_direction(c, &d[1]);
-    if (d[0].args.return_sequences)
-        backward = dt_reverse(backward, 1u << 1);
+    if (d[0].args.return_sequences) backward = dt_reverse(backward, 1u << 1);
     return join((merge)b->merge_mode, forward, backward);
 }
 
 const dt_layer dt_layer_bidirectional = {
-    .kind = { "Bidirectional", "a recurrent layer in both directions", fields, sizeof(struct bidirectional), NULL },
+    .kind = {"Bidirectional", "a recurrent layer in both directions", fields,
+             sizeof(struct bidirectional), NULL},
     .supports_masking = true,
     .within = within,
     .build = build,

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conv1DTranspose, Conv2DTranspose, Conv3DTranspose: the gradient of a convolution taken forward: every element of x puts the window,
- * times itself, into the output. W is (window ..., filters, channels), as in Keras.
+ * Conv1DTranspose, Conv2DTranspose, Conv3DTranspose: the gradient of a convolution taken forward:
+ * every element of x puts the window, times itself, into the output. W is (window ..., filters,
+ * channels), as in Keras.
  *
- * The output's size is one from which a convolution with the same arguments makes the input's. Several do, where there are strides:
+ * The output's size is one from which a convolution with the same arguments makes the input's.
+ * Several do, where there are strides:
  *
- *     valid   (in - 1) stride + window + output_padding, by default as much as lets windows not overlap: max(stride - window, 0)
- *     same    in * stride, or (in - 1) stride + window % 2 + output_padding where output_padding is given
+ *     valid   (in - 1) stride + window + output_padding, by default as much as lets windows not
+ *     overlap: max(stride - window, 0) same    in * stride, or (in - 1) stride + window % 2 +
+ *     output_padding where output_padding is given
  *
  * window counting its holes: (size - 1) dilation_rate + 1.
  */
@@ -14,17 +17,13 @@
 #include "op/window.h"
 
 static const dt_field fields[] = {
-    DT_CONV_FILTERS,
-    DT_CONV_FIELDS(dt_paddings),
-    DT_SIZES(dt_conv, output_padding, .min = 0, .help = "extra size of the output"),
-    DT_CONV_KERNEL,
-    DT_END
-};
+    DT_CONV_FILTERS, DT_CONV_FIELDS(dt_paddings),
+    DT_SIZES(dt_conv, output_padding, .min = 0, .help = "extra size of the output"), DT_CONV_KERNEL,
+    DT_END};
 
 /* ---- sizes ---- */
 
-static int64_t output_size(const dt_conv *c, const dt_space *s, int i, int64_t in)
-{
+static int64_t output_size(const dt_conv *c, const dt_space *s, int i, int64_t in) {
     int64_t stride = s->stride[i], window = dt_dilated(s->size[i], s->dilation[i]);
     bool given = c->output_padding.v != NULL;
     int64_t extra = given ? c->output_padding.v[c->output_padding.lone ? 0 : i] : 0;
@@ -33,30 +32,33 @@ static int64_t output_size(const dt_conv *c, const dt_space *s, int i, int64_t i
     return given ? (in - 1) * stride + window % 2 + extra : in * stride;
 }
 
-/* The window of the convolution that would come back to `in`, seen from here: x is stretched, and padded by what the window covers. */
-static dt_window turned_window(const dt_conv *c, const dt_space *s, int i, int64_t in)
-{
+/* The window of the convolution that would come back to `in`, seen from here: x is stretched, and
+ * padded by what the window covers. */
+static dt_window turned_window(const dt_conv *c, const dt_space *s, int i, int64_t in) {
     int64_t out = output_size(c, s, i, in), window = dt_dilated(s->size[i], s->dilation[i]);
     dt_window forward = dt_space_window(s, i, out);
-    dt_window w = { .stride = 1, .base_dilation = s->stride[i], .dilation = s->dilation[i], .low = window - 1 - forward.low };
+    dt_window w = {.stride = 1,
+                   .base_dilation = s->stride[i],
+                   .dilation = s->dilation[i],
+                   .low = window - 1 - forward.low};
     w.high = out - dt_dilated(in, s->stride[i]) + window - 1 - w.low;
     return w;
 }
 
-static dt_status *check_output(const dt_layer_build *b, const char *kind, const dt_space *s, int i)
-{
+static dt_status *check_output(const dt_layer_build *b, const char *kind, const dt_space *s,
+                               int i) {
     int64_t in = b->in.dim[i + 1], out = output_size(b->args, s, i, in), back = 0;
     dt_window forward = dt_space_window(s, i, out);
-    if (out > 0 && dt_window_count(&forward, s->size[i], out, &back) && back == in)
-        return NULL;
+    if (out > 0 && dt_window_count(&forward, s->size[i], out, &back) && back == in) return NULL;
     const dt_conv *c = b->args;
-    dt_str extra = { 0 }, stride = { 0 };
+    dt_str extra = {0}, stride = {0};
     dt_sizes_print(c->output_padding.v, c->output_padding.n, &extra);
     dt_sizes_print(s->stride, s->n, &stride);
-    dt_status *status = dt_fail(DT_E_RANGE, &b->at,
-                                "output_padding of %s must be smaller than strides, got output_padding %s and strides %s: "
-                                "an output of %lld does not lead back to %lld",
-                                kind, dt_str_text(&extra), dt_str_text(&stride), (long long)out, (long long)in);
+    dt_status *status = dt_fail(
+        DT_E_RANGE, &b->at,
+        "output_padding of %s must be smaller than strides, got output_padding %s and strides %s: "
+        "an output of %lld does not lead back to %lld",
+        kind, dt_str_text(&extra), dt_str_text(&stride), (long long)out, (long long)in);
     dt_str_release(&extra);
     dt_str_release(&stride);
     return status;
@@ -64,30 +66,31 @@ static dt_status *check_output(const dt_layer_build *b, const char *kind, const 
 
 /* ---- the layer ---- */
 
-static dt_status *find_places(dt_layer_build *b, const char *kind, const dt_space *s)
-{
+static dt_status *find_places(dt_layer_build *b, const char *kind, const dt_space *s) {
     const int64_t most = 1 << 28;
     b->out = b->in;
     for (int i = 0; i < s->n; i++) {
-        if (s->size[i] > most || s->dilation[i] > most || s->stride[i] > most || b->in.dim[i + 1] > most)
-            return dt_fail(DT_E_MODEL_SIZE, &b->at, "%s supports sizes up to %lld", kind, (long long)most);
+        if (s->size[i] > most || s->dilation[i] > most || s->stride[i] > most ||
+            b->in.dim[i + 1] > most)
+            return dt_fail(DT_E_MODEL_SIZE, &b->at, "%s supports sizes up to %lld", kind,
+                           (long long)most);
         DT_TRY(check_output(b, kind, s, i));
         b->out.dim[i + 1] = output_size(b->args, s, i, b->in.dim[i + 1]);
     }
     return NULL;
 }
 
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     const char *kind = b->row->kind.name;
     const int n = b->row->sides;
     const dt_conv *c = b->args;
-    const int64_t none[DT_MAX_SPATIAL] = { 0 };
+    const int64_t none[DT_MAX_SPATIAL] = {0};
     int64_t unused[DT_MAX_SPATIAL];
     dt_space s;
     DT_TRY(dt_conv_space(b, kind, n, &s));
     DT_TRY(dt_sizes_of(b, "output_padding", &c->output_padding, n, none, unused));
-    DT_TRY(dt_conv_kernel(b, "kernel", &s, (int64_t[]){ c->filters, b->in.dim[n + 1] }, c->kernel_initializer));
+    DT_TRY(dt_conv_kernel(b, "kernel", &s, (int64_t[]){c->filters, b->in.dim[n + 1]},
+                          c->kernel_initializer));
     DT_TRY(dt_conv_bias(b, c->filters));
     DT_TRY(find_places(b, kind, &s));
     b->out.dim[n + 1] = c->filters;
@@ -95,30 +98,41 @@ static dt_status *build(dt_layer_build *b)
 }
 
 /* (window ..., filters, channels) reversed, as (window ..., channels, filters) */
-static dt_value turn_round(dt_value kernel, int n)
-{
+static dt_value turn_round(dt_value kernel, int n) {
     int perm[DT_MAX_RANK];
-    for (int d = 0; d < n + 2; d++)
-        perm[d] = d == n ? n + 1 : d == n + 1 ? n : d;
+    for (int d = 0; d < n + 2; d++) perm[d] = d == n ? n + 1 : d == n + 1 ? n : d;
     return dt_transpose(dt_reverse(kernel, (1u << n) - 1), perm);
 }
 
-static dt_value call(const dt_layer_call *c)
-{
+static dt_value call(const dt_layer_call *c) {
     dt_space s = dt_conv_space_again(c);
     dt_type x = dt_type_of_value(c->x);
     dt_convolution_attr a = dt_convolution_channels_last(s.n);
-    for (int i = 0; i < s.n; i++)
-        a.window[i] = turned_window(c->args, &s, i, x.dim[i + 1]);
+    for (int i = 0; i < s.n; i++) a.window[i] = turned_window(c->args, &s, i, x.dim[i + 1]);
     return dt_conv_finish(c, dt_convolution(c->x, turn_round(c->weight[0], s.n), &a), 1);
 }
 
 const dt_layer dt_layer_conv1d_transpose = {
-    .kind = { "Conv1DTranspose", "transposed convolution over steps", fields, sizeof(dt_conv), DT_ALSO("Convolution1DTranspose") }, .sides = 1, .build = build, .call = call, .yields = dt_conv_yields,
+    .kind = {"Conv1DTranspose", "transposed convolution over steps", fields, sizeof(dt_conv),
+             DT_ALSO("Convolution1DTranspose")},
+    .sides = 1,
+    .build = build,
+    .call = call,
+    .yields = dt_conv_yields,
 };
 const dt_layer dt_layer_conv2d_transpose = {
-    .kind = { "Conv2DTranspose", "transposed convolution over images", fields, sizeof(dt_conv), DT_ALSO("Convolution2DTranspose") }, .sides = 2, .build = build, .call = call, .yields = dt_conv_yields,
+    .kind = {"Conv2DTranspose", "transposed convolution over images", fields, sizeof(dt_conv),
+             DT_ALSO("Convolution2DTranspose")},
+    .sides = 2,
+    .build = build,
+    .call = call,
+    .yields = dt_conv_yields,
 };
 const dt_layer dt_layer_conv3d_transpose = {
-    .kind = { "Conv3DTranspose", "transposed convolution over volumes", fields, sizeof(dt_conv), DT_ALSO("Convolution3DTranspose") }, .sides = 3, .build = build, .call = call, .yields = dt_conv_yields,
+    .kind = {"Conv3DTranspose", "transposed convolution over volumes", fields, sizeof(dt_conv),
+             DT_ALSO("Convolution3DTranspose")},
+    .sides = 3,
+    .build = build,
+    .call = call,
+    .yields = dt_conv_yields,
 };

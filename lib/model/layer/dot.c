@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dot: the dot product of two layers, example by example, over an axis of each; with `normalize` each is first divided by its length along that
- * axis, which makes cosine similarities.
+ * Dot: the dot product of two layers, example by example, over an axis of each; with `normalize`
+ * each is first divided by its length along that axis, which makes cosine similarities.
  *
  *     (B, T, D) and (B, S, D), axes 2      (B, T, S)
  *     (B, D) and (B, D), axes 1            (B, 1)
@@ -17,61 +17,55 @@ struct dot {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct dot, axes, .forms = dt_integers_forms, .required = true, .help = "axis to sum over: one for both inputs, or one for each, [2, 1]"),
+    DT_TREE(struct dot, axes, .forms = dt_integers_forms, .required = true,
+            .help = "axis to sum over: one for both inputs, or one for each, [2, 1]"),
     DT_FLAG(struct dot, normalize, .help = "normalize the vectors first"),
-    DT_LAYER_FIELDS(struct dot),
-    DT_END
-};
+    DT_LAYER_FIELDS(struct dot), DT_END};
 
 /* ---- shapes ---- */
 
 /* The axis of input k, counted from the front. */
-static dt_status *read_axis(const dt_layer_build *b, const dt_tree *axes, int k, int *out)
-{
+static dt_status *read_axis(const dt_layer_build *b, const dt_tree *axes, int k, int *out) {
     const dt_tree *t = axes->kind == DT_TREE_LIST ? axes->item[k] : axes;
     int rank = b->ins[k].rank;
     int64_t axis;
     DT_TRY(dt_tree_int(t, "axes", -DT_MAX_RANK, DT_MAX_RANK, &axis));
     *out = dt_axis_in(rank, axis);
-    if (*out >= 1)
-        return NULL;
-    return dt_fail(DT_E_MODEL_SHAPE, &t->at, "axis %lld is out of range for the %d dimensions after the batch of '%s'", (long long)axis, rank - 1,
-                   b->from[k]);
+    if (*out >= 1) return NULL;
+    return dt_fail(DT_E_MODEL_SHAPE, &t->at,
+                   "axis %lld is out of range for the %d dimensions after the batch of '%s'",
+                   (long long)axis, rank - 1, b->from[k]);
 }
 
-static dt_status *check_types(const dt_layer_build *b, const int *axis)
-{
-    bool fit = b->ins[0].dtype == b->ins[1].dtype && b->ins[0].dim[0] == b->ins[1].dim[0] && b->ins[0].dim[axis[0]] == b->ins[1].dim[axis[1]];
-    if (!fit)
-        return dt_layer_cannot_join(b, "Dot", 0, 1);
+static dt_status *check_types(const dt_layer_build *b, const int *axis) {
+    bool fit = b->ins[0].dtype == b->ins[1].dtype && b->ins[0].dim[0] == b->ins[1].dim[0] &&
+               b->ins[0].dim[axis[0]] == b->ins[1].dim[axis[1]];
+    if (!fit) return dt_layer_cannot_join(b, "Dot", 0, 1);
     return dt_layer_wants(b, "Dot", 2);
 }
 
 /* The dimensions that are left of both, behind the batch. */
-static dt_status *join_shapes(dt_layer_build *b, const int *axis)
-{
-    int64_t dim[2 * DT_MAX_RANK] = { b->in.dim[0] };
+static dt_status *join_shapes(dt_layer_build *b, const int *axis) {
+    int64_t dim[2 * DT_MAX_RANK] = {b->in.dim[0]};
     int rank = 1;
     for (int k = 0; k < 2; k++)
         for (int i = 1; i < b->ins[k].rank; i++)
-            if (i != axis[k])
-                dim[rank++] = b->ins[k].dim[i];
-    if (rank == 1)
-        dim[rank++] = 1;
+            if (i != axis[k]) dim[rank++] = b->ins[k].dim[i];
+    if (rank == 1) dim[rank++] = 1;
     if (rank > DT_MAX_RANK)
-        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "Dot would give %d dimensions; at most %d are possible", rank, DT_MAX_RANK);
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at,
+                       "Dot would give %d dimensions; at most %d are possible", rank, DT_MAX_RANK);
     b->out = dt_type_of(b->in.dtype, rank, dim);
     return NULL;
 }
 
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     const struct dot *d = b->args;
     int *axis = dt_arena_array(b->arena, int, 2);
     if (d->axes->kind == DT_TREE_LIST && d->axes->n != 2)
-        return dt_fail(DT_E_WRONG_TYPE, &d->axes->at, "axes: expected a number, or two, got a list of %d", d->axes->n);
-    for (int k = 0; k < 2; k++)
-        DT_TRY(read_axis(b, d->axes, k, &axis[k]));
+        return dt_fail(DT_E_WRONG_TYPE, &d->axes->at,
+                       "axes: expected a number, or two, got a list of %d", d->axes->n);
+    for (int k = 0; k < 2; k++) DT_TRY(read_axis(b, d->axes, k, &axis[k]));
     DT_TRY(check_types(b, axis));
     b->made = axis;
     b->out_mask = false;
@@ -81,27 +75,28 @@ static dt_status *build(dt_layer_build *b)
 /* ---- graph ---- */
 
 /* x / length along the axis, of which the least is Keras' epsilon, 1e-7. */
-static dt_value normalize(dt_value x, int axis)
-{
+static dt_value normalize(dt_value x, int axis) {
     dt_type t = dt_type_of_value(x);
     dt_value square = dt_reduce(dt_multiply(x, x), DT_REDUCE_SUM, 1u << axis);
     dt_value inverse = dt_minimum(dt_rsqrt(square), dt_like(square, 1e7));
     return dt_multiply(x, dt_along(inverse, &t, dt_all_dims(t.rank) & ~(1u << axis)));
 }
 
-static dt_value call(const dt_layer_call *c)
-{
+static dt_value call(const dt_layer_call *c) {
     const struct dot *d = c->args;
     const int *axis = c->made;
     dt_value x[2];
-    for (int k = 0; k < 2; k++)
-        x[k] = d->normalize ? normalize(c->xs[k], axis[k]) : c->xs[k];
-    dt_dot_attr dot = { .n_batch = 1, .n_contract = 1, .lhs_contract = { (int8_t)axis[0] }, .rhs_contract = { (int8_t)axis[1] } };
+    for (int k = 0; k < 2; k++) x[k] = d->normalize ? normalize(c->xs[k], axis[k]) : c->xs[k];
+    dt_dot_attr dot = {.n_batch = 1,
+                       .n_contract = 1,
+                       .lhs_contract = {(int8_t)axis[0]},
+                       .rhs_contract = {(int8_t)axis[1]}};
     return dt_reshape(dt_dot_general(x[0], x[1], &dot), c->out->rank, c->out->dim);
 }
 
 const dt_layer dt_layer_dot = {
-    .kind = { "Dot", "dot product of two layers over an axis of each", fields, sizeof(struct dot), NULL },
+    .kind = {"Dot", "dot product of two layers over an axis of each", fields, sizeof(struct dot),
+             NULL},
     .least = 2,
     .most = 2,
     .supports_masking = true,

@@ -9,33 +9,30 @@ struct elu {
 
 static const dt_field fields[] = {
     DT_REAL(struct elu, alpha, .preset = "1", .help = "scale of the negative part"),
-    DT_LAYER_FIELDS(struct elu),
-    DT_END
-};
+    DT_LAYER_FIELDS(struct elu), DT_END};
 
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     DT_TRY(dt_layer_wants(b, "ELU", 1));
     b->out = b->in;
     return NULL;
 }
 
-/* The exponential sees no positive x: it would overflow, and an infinity that is not selected still makes the gradient NaN. */
-static dt_value call(const dt_layer_call *c)
-{
+/* The exponential sees no positive x: it would overflow, and an infinity that is not selected still
+ * makes the gradient NaN. */
+static dt_value call(const dt_layer_call *c) {
     const struct elu *e = c->args;
     dt_value zero = dt_like(c->x, 0), one = dt_like(c->x, 1);
     dt_value below = dt_subtract(dt_exponential(dt_minimum(zero, c->x)), one);
-    return dt_select(dt_compare(c->x, zero, DT_GT), c->x, dt_multiply(below, dt_like(below, e->alpha)));
+    return dt_select(dt_compare(c->x, zero, DT_GT), c->x,
+                     dt_multiply(below, dt_like(below, e->alpha)));
 }
 
-static dt_yield yields(const dt_layer_spec *l)
-{
-    return (dt_yield){ DT_RANGE_BENT, l->row->kind.name };
+static dt_yield yields(const dt_layer_spec *l) {
+    return (dt_yield){DT_RANGE_BENT, l->row->kind.name};
 }
 
 const dt_layer dt_layer_elu = {
-    .kind = { "ELU", "x, or an exponential below 0", fields, sizeof(struct elu), NULL },
+    .kind = {"ELU", "x, or an exponential below 0", fields, sizeof(struct elu), NULL},
     .supports_masking = true,
     .build = build,
     .call = call,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What attention layers share. For each head, every step of a sequence averages the values of all steps, weighted by how well their keys match its
- * query:
+ * What attention layers share. For each head, every step of a sequence averages the values of all
+ * steps, weighted by how well their keys match its query:
  *
  *     query   (B, T, N, key_dim)     x times (D, N, key_dim)
  *     key     (B, S, K, key_dim)     x times (D, K, key_dim)
@@ -9,7 +9,8 @@
  *     taken   (B, T, N, value_dim)   the values of those steps, weighed: see op/attention.c
  *     y       (B, T, output..)       taken times (N, value_dim, output..)
  *
- * N heads of queries; K divides N, and each head of keys answers N / K of them. T = S: a sequence attends to itself.
+ * N heads of queries; K divides N, and each head of keys answers N / K of them. T = S: a sequence
+ * attends to itself.
  */
 #ifndef DT_MODEL_LAYER_HEADS_H
 #define DT_MODEL_LAYER_HEADS_H
@@ -19,12 +20,13 @@
 
 typedef struct dt_heads {
     int64_t query_heads, key_heads, key_dim, value_dim;
-    dt_ints output;                  /* dimensions of what a step becomes; none: D */
-    double dropout;                  /* share of the scores, or of what is taken, that is 0 while training */
+    dt_ints output; /* dimensions of what a step becomes; none: D */
+    double dropout; /* share of the scores, or of what is taken, that is 0 while training */
     bool drops_taken, use_bias, use_gate, causal;
-    bool masks_keys_alone;           /* a mask hides steps from others, and does not keep them from looking */
-    int64_t window;                  /* 0: none */
-    const dt_rotation *rotation;     /* of queries and keys; NULL: none */
+    /* a mask hides steps from others, and does not keep them from looking */
+    bool masks_keys_alone;
+    int64_t window;              /* 0: none */
+    const dt_rotation *rotation; /* of queries and keys; NULL: none */
     dt_noise noise;
     const dt_tree *kernel_initializer, *bias_initializer;
 } dt_heads;

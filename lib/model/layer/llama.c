@@ -2,13 +2,15 @@
 /*
  * LlamaTransformerDecoder: KerasHub's block of a Llama, and its LlamaAttention.
  *
- *     x = x + drop(attend(norm(x)))                          rotary queries and keys; groups of heads share keys
- *     x = x + narrow(f(norm(x) gate) * (norm(x) widen))      each step by itself: D to intermediate_dim and back
+ *     x = x + drop(attend(norm(x)))                          rotary queries and keys; groups of
+ *     heads share keys x = x + narrow(f(norm(x) gate) * (norm(x) widen))      each step by itself:
+ *     D to intermediate_dim and back
  *
- * No biases; norm is RMSNormalization. Two arguments are not KerasHub's: `head_dim`, which else is D / num_query_heads, and `gated: false`, which
- * leaves the gate out: narrow(f(norm(x) widen)), as in decoders before it. KerasHub 0.32 accepts rope_position_scaling_factor and ignores it; here
- * it is the scaling_factor of RotaryEmbedding. H. Touvron et al., LLaMA (2023); N. Shazeer, GLU Variants
- * (2020).
+ * No biases; norm is RMSNormalization. Two arguments are not KerasHub's: `head_dim`, which else is
+ * D / num_query_heads, and `gated: false`, which leaves the gate out: narrow(f(norm(x) widen)), as
+ * in decoders before it. KerasHub 0.32 accepts rope_position_scaling_factor and ignores it; here it
+ * is the scaling_factor of RotaryEmbedding. H. Touvron et al., LLaMA (2023); N. Shazeer, GLU
+ * Variants (2020).
  */
 #include "model/layer/heads.h"
 #include "model/layer/parts.h"
@@ -24,54 +26,68 @@ struct attention {
     const dt_tree *kernel_initializer;
 };
 
-#define ROPE(kind_, type, name_, member, ...) { .kind = DT_FIELD_##kind_, .name = "rope_" name_, .offset = offsetof(type, rope.member), __VA_ARGS__ }
-#define HEAD_FIELDS(type) \
-    DT_INT(type, num_query_heads, .min = 1, .max = INFINITY, .required = true, .help = "number of query heads"), \
-    DT_INT(type, num_key_value_heads, .min = 1, .max = INFINITY, .required = true, .help = "number of key and value heads; must divide num_query_heads"), \
-    DT_INT(type, head_dim, .min = 1, .max = INFINITY, .help = "dimension of a head; default features / num_query_heads"), \
-    ROPE(REAL, type, "max_wavelength", max_wavelength, .preset = "10000", .min = 1, .max = INFINITY, .help = "of RotaryEmbedding"), \
-    ROPE(REAL, type, "position_scaling_factor", scaling_factor, .preset = "1", .above_min = true, .max = INFINITY, \
-         .help = "positions are divided by this factor"), \
-    ROPE(REAL, type, "frequency_adjustment_factor", frequency_adjustment_factor, .above_min = true, .max = INFINITY, \
-         .help = "factor by which long wavelengths are scaled; 8 in Llama 3.1"), \
-    ROPE(REAL, type, "low_freq_factor", low_freq_factor, .above_min = true, .max = INFINITY, \
-         .help = "low-frequency factor: longer wavelengths are scaled"), \
-    ROPE(REAL, type, "high_freq_factor", high_freq_factor, .above_min = true, .max = INFINITY, \
-         .help = "high-frequency factor: shorter wavelengths are unchanged"), \
-    ROPE(INT, type, "pretraining_sequence_length", pretraining_sequence_length, .min = 1, .max = INFINITY, .help = "sequence length of pretraining, for the two factors"), \
-    DT_TREE(type, kernel_initializer, .forms = dt_initializer_forms, .help = "initializer; default: glorot_uniform"), \
-    DT_LAYER_FIELDS(type), \
-    DT_INSTEAD("rope_scaling_factor", "write 'rope_position_scaling_factor'")
+#define ROPE(kind_, type, name_, member, ...)                                                      \
+    {                                                                                              \
+        .kind = DT_FIELD_##kind_, .name = "rope_" name_, .offset = offsetof(type, rope.member),    \
+        __VA_ARGS__                                                                                \
+    }
+#define HEAD_FIELDS(type)                                                                          \
+    DT_INT(type, num_query_heads, .min = 1, .max = INFINITY, .required = true,                     \
+           .help = "number of query heads"),                                                       \
+        DT_INT(type, num_key_value_heads, .min = 1, .max = INFINITY, .required = true,             \
+               .help = "number of key and value heads; must divide num_query_heads"),              \
+        DT_INT(type, head_dim, .min = 1, .max = INFINITY,                                          \
+               .help = "dimension of a head; default features / num_query_heads"),                 \
+        ROPE(REAL, type, "max_wavelength", max_wavelength, .preset = "10000", .min = 1,            \
+             .max = INFINITY, .help = "of RotaryEmbedding"),                                       \
+        ROPE(REAL, type, "position_scaling_factor", scaling_factor, .preset = "1",                 \
+             .above_min = true, .max = INFINITY, .help = "positions are divided by this factor"),  \
+        ROPE(REAL, type, "frequency_adjustment_factor", frequency_adjustment_factor,               \
+             .above_min = true, .max = INFINITY,                                                   \
+             .help = "factor by which long wavelengths are scaled; 8 in Llama 3.1"),               \
+        ROPE(REAL, type, "low_freq_factor", low_freq_factor, .above_min = true, .max = INFINITY,   \
+             .help = "low-frequency factor: longer wavelengths are scaled"),                       \
+        ROPE(REAL, type, "high_freq_factor", high_freq_factor, .above_min = true, .max = INFINITY, \
+             .help = "high-frequency factor: shorter wavelengths are unchanged"),                  \
+        ROPE(INT, type, "pretraining_sequence_length", pretraining_sequence_length, .min = 1,      \
+             .max = INFINITY, .help = "sequence length of pretraining, for the two factors"),      \
+        DT_TREE(type, kernel_initializer, .forms = dt_initializer_forms,                           \
+                .help = "initializer; default: glorot_uniform"),                                   \
+        DT_LAYER_FIELDS(type),                                                                     \
+        DT_INSTEAD("rope_scaling_factor", "write 'rope_position_scaling_factor'")
 
-static const dt_field attention_fields[] = {
-    HEAD_FIELDS(struct attention),
-    DT_REAL(struct attention, dropout, .min = 0, .max = 1, .help = "dropout rate of the attention scores"),
-    DT_NOISE_FIELD(struct attention),
-    DT_END
-};
+static const dt_field attention_fields[] = {HEAD_FIELDS(struct attention),
+                                            DT_REAL(struct attention, dropout, .min = 0, .max = 1,
+                                                    .help = "dropout rate of the attention scores"),
+                                            DT_NOISE_FIELD(struct attention), DT_END};
 
-static dt_status *check_waves(const dt_layer_build *b, const dt_rotation *r)
-{
-    int given = (r->frequency_adjustment_factor > 0) + (r->low_freq_factor > 0) + (r->high_freq_factor > 0) + (r->pretraining_sequence_length > 0);
+static dt_status *check_waves(const dt_layer_build *b, const dt_rotation *r) {
+    int given = (r->frequency_adjustment_factor > 0) + (r->low_freq_factor > 0) +
+                (r->high_freq_factor > 0) + (r->pretraining_sequence_length > 0);
     if (given != 0 && given != 4)
-        return dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at, "frequency scaling needs all of its four arguments, got %d", given),
-                          "set all four or none: rope_frequency_adjustment_factor, rope_low_freq_factor, rope_high_freq_factor, rope_pretraining_sequence_length");
+        return dt_suggest(
+            dt_fail(DT_E_MODEL_SHAPE, &b->at,
+                    "frequency scaling needs all of its four arguments, got %d", given),
+            "set all four or none: rope_frequency_adjustment_factor, rope_low_freq_factor, "
+            "rope_high_freq_factor, rope_pretraining_sequence_length");
     if (given && r->high_freq_factor <= r->low_freq_factor)
-        return dt_fail(DT_E_RANGE, &b->at, "rope_high_freq_factor %g must be above rope_low_freq_factor %g", r->high_freq_factor, r->low_freq_factor);
+        return dt_fail(DT_E_RANGE, &b->at,
+                       "rope_high_freq_factor %g must be above rope_low_freq_factor %g",
+                       r->high_freq_factor, r->low_freq_factor);
     return NULL;
 }
 
 /* The length of a head. */
-static dt_status *find_head_dim(const dt_layer_build *b, int64_t given, int64_t heads, int64_t *out)
-{
+static dt_status *find_head_dim(const dt_layer_build *b, int64_t given, int64_t heads,
+                                int64_t *out) {
     *out = given ? given : b->in.dim[2] / heads;
-    if (*out > 0)
-        return NULL;
-    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%lld heads for %lld features: a head needs at least one", (long long)heads, (long long)b->in.dim[2]);
+    if (*out > 0) return NULL;
+    return dt_fail(DT_E_MODEL_SHAPE, &b->at,
+                   "%lld heads for %lld features: a head needs at least one", (long long)heads,
+                   (long long)b->in.dim[2]);
 }
 
-static dt_status *build_attention(dt_layer_build *b)
-{
+static dt_status *build_attention(dt_layer_build *b) {
     const struct attention *a = b->args;
     int64_t head_dim;
     DT_TRY(dt_layer_wants_exactly(b, "LlamaAttention", 3, "(B, steps, features)"));
@@ -79,14 +95,23 @@ static dt_status *build_attention(dt_layer_build *b)
     DT_TRY(dt_rotation_check(b, "LlamaAttention", head_dim));
     DT_TRY(check_waves(b, &a->rope));
     return dt_heads_build(b, &(dt_heads){
-        .query_heads = a->num_query_heads, .key_heads = a->num_key_value_heads, .key_dim = head_dim, .value_dim = head_dim,
-        .dropout = a->dropout, .drops_taken = true, .masks_keys_alone = true, .causal = true, .rotation = &a->rope, .noise = a->noise,
-        .kernel_initializer = a->kernel_initializer,
-    });
+                                 .query_heads = a->num_query_heads,
+                                 .key_heads = a->num_key_value_heads,
+                                 .key_dim = head_dim,
+                                 .value_dim = head_dim,
+                                 .dropout = a->dropout,
+                                 .drops_taken = true,
+                                 .masks_keys_alone = true,
+                                 .causal = true,
+                                 .rotation = &a->rope,
+                                 .noise = a->noise,
+                                 .kernel_initializer = a->kernel_initializer,
+                             });
 }
 
 const dt_layer dt_layer_llama_attention = {
-    .kind = { "LlamaAttention", "causal grouped-query attention with rotary embedding", attention_fields, sizeof(struct attention), NULL },
+    .kind = {"LlamaAttention", "causal grouped-query attention with rotary embedding",
+             attention_fields, sizeof(struct attention), NULL},
     .supports_masking = true,
     .build = build_attention,
     .call = dt_heads_call,
@@ -105,82 +130,106 @@ struct decoder {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct decoder, intermediate_dim, .min = 1, .max = INFINITY, .required = true, .help = "size of the hidden layer of the feed-forward part"),
+    DT_INT(struct decoder, intermediate_dim, .min = 1, .max = INFINITY, .required = true,
+           .help = "size of the hidden layer of the feed-forward part"),
     HEAD_FIELDS(struct decoder),
-    DT_ENUM(struct decoder, activation, dt_activations, .preset = "silu", .help = "activation function of the gate"),
+    DT_ENUM(struct decoder, activation, dt_activations, .preset = "silu",
+            .help = "activation function of the gate"),
     DT_FLAG(struct decoder, gated, .preset = "true", .help = "use a gated feed-forward part"),
-    DT_REAL(struct decoder, layer_norm_epsilon, .preset = "1e-5", .max = INFINITY, .help = "added to avoid division by 0"),
-    DT_REAL(struct decoder, dropout, .min = 0, .max = 1, .help = "dropout rate of the attention scores and outputs"),
-    DT_END
-};
+    DT_REAL(struct decoder, layer_norm_epsilon, .preset = "1e-5", .max = INFINITY,
+            .help = "added to avoid division by 0"),
+    DT_REAL(struct decoder, dropout, .min = 0, .max = 1,
+            .help = "dropout rate of the attention scores and outputs"),
+    DT_END};
 
 typedef struct parts {
     dt_part attention, attention_norm, attention_dropout, widen, gate, narrow, norm;
 } parts;
 
-static const dt_tree *given_real(const dt_layer_build *b, double value)
-{
+static const dt_tree *given_real(const dt_layer_build *b, double value) {
     return value > 0 ? dt_part_real(b, value) : NULL;
 }
 
-static dt_status *build_self_attention(dt_layer_build *b, dt_part *out)
-{
+static dt_status *build_self_attention(dt_layer_build *b, dt_part *out) {
     const struct decoder *d = b->args;
     const dt_rotation *r = &d->rope;
-    return dt_part_build(b, &(dt_part_request){
-        .row = &dt_layer_llama_attention, .name = "self_attention", .in = b->in,
-        .arg = { { "num_query_heads", dt_part_int(b, d->num_query_heads) }, { "num_key_value_heads", dt_part_int(b, d->num_key_value_heads) },
-                 { "head_dim", d->head_dim ? dt_part_int(b, d->head_dim) : NULL }, { "dropout", dt_part_real(b, d->dropout) },
-                 { "rope_max_wavelength", dt_part_real(b, r->max_wavelength) },
-                 { "rope_position_scaling_factor", dt_part_real(b, r->scaling_factor) },
-                 { "rope_frequency_adjustment_factor", given_real(b, r->frequency_adjustment_factor) },
-                 { "rope_low_freq_factor", given_real(b, r->low_freq_factor) }, { "rope_high_freq_factor", given_real(b, r->high_freq_factor) },
-                 { "rope_pretraining_sequence_length", r->pretraining_sequence_length ? dt_part_int(b, r->pretraining_sequence_length) : NULL },
-                 { "kernel_initializer", d->kernel_initializer } },
-    }, out);
+    return dt_part_build(
+        b,
+        &(dt_part_request){
+            .row = &dt_layer_llama_attention,
+            .name = "self_attention",
+            .in = b->in,
+            .arg = {{"num_query_heads", dt_part_int(b, d->num_query_heads)},
+                    {"num_key_value_heads", dt_part_int(b, d->num_key_value_heads)},
+                    {"head_dim", d->head_dim ? dt_part_int(b, d->head_dim) : NULL},
+                    {"dropout", dt_part_real(b, d->dropout)},
+                    {"rope_max_wavelength", dt_part_real(b, r->max_wavelength)},
+                    {"rope_position_scaling_factor", dt_part_real(b, r->scaling_factor)},
+                    {"rope_frequency_adjustment_factor",
+                     given_real(b, r->frequency_adjustment_factor)},
+                    {"rope_low_freq_factor", given_real(b, r->low_freq_factor)},
+                    {"rope_high_freq_factor", given_real(b, r->high_freq_factor)},
+                    {"rope_pretraining_sequence_length",
+                     r->pretraining_sequence_length ? dt_part_int(b, r->pretraining_sequence_length)
+                                                    : NULL},
+                    {"kernel_initializer", d->kernel_initializer}},
+        },
+        out);
 }
 
-static dt_status *build_norm(dt_layer_build *b, const char *name, dt_part *out)
-{
+static dt_status *build_norm(dt_layer_build *b, const char *name, dt_part *out) {
     const struct decoder *d = b->args;
-    return dt_part_build(b, &(dt_part_request){
-        .row = &dt_layer_rms_normalization, .name = name, .in = b->in, .arg = { { "epsilon", dt_part_real(b, d->layer_norm_epsilon) } },
-    }, out);
+    return dt_part_build(b,
+                         &(dt_part_request){
+                             .row = &dt_layer_rms_normalization,
+                             .name = name,
+                             .in = b->in,
+                             .arg = {{"epsilon", dt_part_real(b, d->layer_norm_epsilon)}},
+                         },
+                         out);
 }
 
-static dt_status *build_dropout(dt_layer_build *b, dt_part *out)
-{
+static dt_status *build_dropout(dt_layer_build *b, dt_part *out) {
     const struct decoder *d = b->args;
-    return dt_part_build(b, &(dt_part_request){
-        .row = &dt_layer_dropout, .name = "self_attention_dropout", .in = b->in, .arg = { { "rate", dt_part_real(b, d->dropout) } },
-    }, out);
+    return dt_part_build(b,
+                         &(dt_part_request){
+                             .row = &dt_layer_dropout,
+                             .name = "self_attention_dropout",
+                             .in = b->in,
+                             .arg = {{"rate", dt_part_real(b, d->dropout)}},
+                         },
+                         out);
 }
 
 /* `is_active`: f is of what this one gives. */
-static dt_status *build_dense(dt_layer_build *b, const char *name, const dt_type *in, bool is_active, dt_part *out)
-{
+static dt_status *build_dense(dt_layer_build *b, const char *name, const dt_type *in,
+                              bool is_active, dt_part *out) {
     const struct decoder *d = b->args;
     int64_t units = in == &b->in ? d->intermediate_dim : b->in.dim[2];
-    return dt_part_build(b, &(dt_part_request){
-        .row = &dt_layer_dense, .name = name, .in = *in,
-        .arg = { { "units", dt_part_int(b, units) }, { "activation", dt_part_word(b, dt_activations[is_active ? d->activation : 0]) },
-                 { "use_bias", dt_part_word(b, "false") }, { "kernel_initializer", d->kernel_initializer } },
-    }, out);
+    return dt_part_build(
+        b,
+        &(dt_part_request){
+            .row = &dt_layer_dense,
+            .name = name,
+            .in = *in,
+            .arg = {{"units", dt_part_int(b, units)},
+                    {"activation", dt_part_word(b, dt_activations[is_active ? d->activation : 0])},
+                    {"use_bias", dt_part_word(b, "false")},
+                    {"kernel_initializer", d->kernel_initializer}},
+        },
+        out);
 }
 
-static dt_status *build_feed_forward(dt_layer_build *b, parts *p)
-{
+static dt_status *build_feed_forward(dt_layer_build *b, parts *p) {
     const struct decoder *d = b->args;
     DT_TRY(build_dense(b, "feedforward_intermediate_dense", &b->in, !d->gated, &p->widen));
-    if (d->gated)
-        DT_TRY(build_dense(b, "feedforward_gate_dense", &b->in, true, &p->gate));
+    if (d->gated) DT_TRY(build_dense(b, "feedforward_gate_dense", &b->in, true, &p->gate));
     DT_TRY(build_dense(b, "feedforward_output_dense", &p->widen.out, false, &p->narrow));
     return build_norm(b, "feedforward_layernorm", &p->norm);
 }
 
 /* Weights stand in KerasHub's order. */
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     parts *p = dt_arena_new(b->arena, parts);
     DT_TRY(dt_layer_wants_exactly(b, "LlamaTransformerDecoder", 3, "(B, steps, features)"));
     DT_TRY(build_self_attention(b, &p->attention));
@@ -192,18 +241,15 @@ static dt_status *build(dt_layer_build *b)
     return NULL;
 }
 
-static dt_value feed_forward(const dt_layer_call *c, dt_value x)
-{
+static dt_value feed_forward(const dt_layer_call *c, dt_value x) {
     const parts *p = c->made;
     const struct decoder *d = c->args;
     dt_value wide = dt_part_call(c, &p->widen, x);
-    if (d->gated)
-        wide = dt_multiply(wide, dt_part_call(c, &p->gate, x));
+    if (d->gated) wide = dt_multiply(wide, dt_part_call(c, &p->gate, x));
     return dt_part_call(c, &p->narrow, wide);
 }
 
-static dt_value call(const dt_layer_call *c)
-{
+static dt_value call(const dt_layer_call *c) {
     const parts *p = c->made;
     dt_value taken = dt_part_call(c, &p->attention, dt_part_call(c, &p->attention_norm, c->x));
     dt_value x = dt_add(dt_part_call(c, &p->attention_dropout, taken), c->x);
@@ -211,7 +257,8 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_llama_transformer_decoder = {
-    .kind = { "LlamaTransformerDecoder", "a Llama decoder block", fields, sizeof(struct decoder), NULL },
+    .kind = {"LlamaTransformerDecoder", "a Llama decoder block", fields, sizeof(struct decoder),
+             NULL},
     .precision = DT_LAYER_BY_PARTS,
     .supports_masking = true,
     .build = build,

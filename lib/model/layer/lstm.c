@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LSTM: a state c that gates write to, forget and read. Gates in Keras' order: input, forget, candidate, output.
+ * LSTM: a state c that gates write to, forget and read. Gates in Keras' order: input, forget,
+ * candidate, output.
  *
- *     i, f, o = recurrent_activation(gate)       c' = f c + i activation(candidate)       y = o activation(c')
+ *     i, f, o = recurrent_activation(gate)       c' = f c + i activation(candidate)       y = o
+ *     activation(c')
  *
  * S. Hochreiter, J. Schmidhuber, Long Short-Term Memory (1997); the forget gate is F. A. Gers'.
  */
 #include "model/layer/recurrent.h"
 
-static const dt_field fields[] = {
-    DT_RECURRENT_FIELDS,
-    DT_RECURRENT_GATE_FIELD,
-    DT_FLAG(dt_recurrent, unit_forget_bias, .preset = "true", .help = "initialize the forget gate's bias with 1"),
-    DT_END
-};
+static const dt_field fields[] = {DT_RECURRENT_FIELDS, DT_RECURRENT_GATE_FIELD,
+                                  DT_FLAG(dt_recurrent, unit_forget_bias, .preset = "true",
+                                          .help = "initialize the forget gate's bias with 1"),
+                                  DT_END};
 
-static void step(dt_cell_step *s)
-{
+static void step(dt_cell_step *s) {
     int64_t units = s->args->units;
     int gate = s->args->recurrent_activation, activation = s->args->activation;
     dt_value z = dt_add(s->x, dt_gates_of_state(s, s->state[0], 0, 4)); /* (B, 4 units) */
-    dt_value i = dt_activate(gate, dt_gate(z, 0, units)), f = dt_activate(gate, dt_gate(z, 1, units));
-    dt_value candidate = dt_activate(activation, dt_gate(z, 2, units)), o = dt_activate(gate, dt_gate(z, 3, units));
+    dt_value i = dt_activate(gate, dt_gate(z, 0, units)),
+             f = dt_activate(gate, dt_gate(z, 1, units));
+    dt_value candidate = dt_activate(activation, dt_gate(z, 2, units)),
+             o = dt_activate(gate, dt_gate(z, 3, units));
     s->state[1] = dt_add(dt_multiply(f, s->state[1]), dt_multiply(i, candidate));
     s->state[0] = dt_multiply(o, dt_activate(activation, s->state[1]));
 }
 
-static const dt_cell cell = { .kind = "LSTM", .name = "lstm_cell", .gates = 4, .states = 2, .step = step };
+static const dt_cell cell = {
+    .kind = "LSTM", .name = "lstm_cell", .gates = 4, .states = 2, .step = step};
 
 /* ---- the bias: whatever the initialiser says, but ones for the forget gate ---- */
 
@@ -35,40 +37,34 @@ struct forget_bias {
     int64_t units;
 };
 
-static void fill_forget_bias(const void *args, const dt_draw *d, double *out)
-{
+static void fill_forget_bias(const void *args, const dt_draw *d, double *out) {
     const struct forget_bias *f = args;
     dt_draw others = *d;
     others.row = (const dt_initializer *)f->others.kind;
     others.row->fill(f->others.args, &others, out);
     for (int k = 0; k < d->n; k++)
-        if (d->first + k >= f->units && d->first + k < 2 * f->units)
-            out[k] = 1;
+        if (d->first + k >= f->units && d->first + k < 2 * f->units) out[k] = 1;
 }
 
-static const dt_initializer forget_bias = { .kind = { .name = "unit_forget_bias" }, .fill = fill_forget_bias };
+static const dt_initializer forget_bias = {.kind = {.name = "unit_forget_bias"},
+                                           .fill = fill_forget_bias};
 
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     const dt_recurrent *r = b->args;
     DT_TRY(dt_recurrent_build(b, &cell));
-    if (!r->use_bias || !r->unit_forget_bias)
-        return NULL;
+    if (!r->use_bias || !r->unit_forget_bias) return NULL;
     dt_named *bias = &b->weight[2].initializer;
     struct forget_bias *f = dt_arena_new(b->arena, struct forget_bias);
-    *f = (struct forget_bias){ *bias, r->units };
+    *f = (struct forget_bias){*bias, r->units};
     bias->kind = &forget_bias.kind;
     bias->args = f;
     return NULL;
 }
 
-static dt_value call(const dt_layer_call *c)
-{
-    return dt_recurrent_call(c, &cell);
-}
+static dt_value call(const dt_layer_call *c) { return dt_recurrent_call(c, &cell); }
 
 const dt_layer dt_layer_lstm = {
-    .kind = { "LSTM", "long short-term memory", fields, sizeof(dt_recurrent), NULL },
+    .kind = {"LSTM", "long short-term memory", fields, sizeof(dt_recurrent), NULL},
     .supports_masking = true,
     .build = build,
     .call = call,

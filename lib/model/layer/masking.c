@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Masking: masks the steps of a sequence whose values all equal `mask_value`. Later layers skip them, and their values become 0.
+ * Masking: masks the steps of a sequence whose values all equal `mask_value`. Later layers skip
+ * them, and their values become 0.
  *
  *     - Masking: {mask_value: -1}        (B, T, D)
  */
@@ -12,13 +13,11 @@ struct masking {
 };
 
 static const dt_field fields[] = {
-    DT_REAL(struct masking, mask_value, .help = "steps in which every value equals this are masked"),
-    DT_LAYER_FIELDS(struct masking),
-    DT_END
-};
+    DT_REAL(struct masking, mask_value,
+            .help = "steps in which every value equals this are masked"),
+    DT_LAYER_FIELDS(struct masking), DT_END};
 
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     DT_TRY(dt_layer_wants(b, "Masking", 2));
     b->out = b->in;
     b->out_mask = true;
@@ -26,8 +25,7 @@ static dt_status *build(dt_layer_build *b)
 }
 
 /* x is as the layer computes: what few digits make equal is equal. */
-static dt_value mask(const dt_layer_call *c)
-{
+static dt_value mask(const dt_layer_call *c) {
     const struct masking *m = c->args;
     dt_type type = dt_type_of_value(c->x);
     dt_value unlike = dt_convert(dt_compare(c->x, dt_like(c->x, m->mask_value), DT_NE), DT_FLOAT32);
@@ -35,13 +33,13 @@ static dt_value mask(const dt_layer_call *c)
     return dt_compare(any, dt_like(any, 0), DT_GT);
 }
 
-static dt_value call(const dt_layer_call *c)
-{
+static dt_value call(const dt_layer_call *c) {
     return dt_select(dt_mask_along(mask(c), c->x), c->x, dt_like(c->x, 0));
 }
 
 const dt_layer dt_layer_masking = {
-    .kind = { "Masking", "masks steps that hold only one given value", fields, sizeof(struct masking), NULL },
+    .kind = {"Masking", "masks steps that hold only one given value", fields,
+             sizeof(struct masking), NULL},
     .supports_masking = true,
     .mask = mask,
     .build = build,

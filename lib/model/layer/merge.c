@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merging layers combine several inputs element by element. Sizes of 1 are broadcast; an input of fewer dimensions gets sizes of 1 after the
- * batch, as in Keras:
+ * Merging layers combine several inputs element by element. Sizes of 1 are broadcast; an input of
+ * fewer dimensions gets sizes of 1 after the batch, as in Keras:
  *
  *     Add: {inputs: [a, b]}             (B, 32, 32, 16) and (B, 32, 32, 16)
  *     Multiply: {inputs: [a, gate]}     (B, 32, 32, 16) and (B, 16): every channel times its gate
  *
- * Where all inputs have masks, the output is unmasked where at least one of them is. Products, maxima and minima then skip masked inputs.
+ * Where all inputs have masks, the output is unmasked where at least one of them is. Products,
+ * maxima and minima then skip masked inputs.
  */
 #include "model/model.h"
 
@@ -14,19 +15,17 @@ struct merge {
     dt_layer_head head;
 };
 
-static const dt_field fields[] = { DT_LAYER_FIELDS(struct merge), DT_END };
+static const dt_field fields[] = {DT_LAYER_FIELDS(struct merge), DT_END};
 
 /* ---- shapes ---- */
 
 /* Size of dimension d of t, seen with `rank` dimensions. */
-static int64_t size_at(const dt_type *t, int rank, int d)
-{
+static int64_t size_at(const dt_type *t, int rank, int d) {
     int added = rank - t->rank;
     return d == 0 ? t->dim[0] : d <= added ? 1 : t->dim[d - added];
 }
 
-static bool go_together(const dt_type *a, const dt_type *b)
-{
+static bool go_together(const dt_type *a, const dt_type *b) {
     int rank = a->rank > b->rank ? a->rank : b->rank;
     bool fit = a->dim[0] == b->dim[0] && a->dtype == b->dtype;
     for (int d = 1; fit && d < rank; d++) {
@@ -37,34 +36,29 @@ static bool go_together(const dt_type *a, const dt_type *b)
 }
 
 /* Where every pair goes together, all do. */
-static dt_status *check_pairs(const dt_layer_build *b, const char *kind)
-{
+static dt_status *check_pairs(const dt_layer_build *b, const char *kind) {
     for (int k = 1; k < b->n_in; k++)
         for (int i = 0; i < k; i++)
-            if (!go_together(&b->ins[i], &b->ins[k]))
-                return dt_layer_cannot_join(b, kind, i, k);
+            if (!go_together(&b->ins[i], &b->ins[k])) return dt_layer_cannot_join(b, kind, i, k);
     return NULL;
 }
 
 /* Masks are joined as they are: their shapes are one. */
-static dt_status *check_masks(dt_layer_build *b, const char *kind)
-{
-    for (int k = 1; k < b->n_in; k++)
-        b->out_mask &= b->masks[k];
+static dt_status *check_masks(dt_layer_build *b, const char *kind) {
+    for (int k = 1; k < b->n_in; k++) b->out_mask &= b->masks[k];
     for (int k = 0; k < b->n_in; k++)
         for (int d = 0; b->masks[k] && d < b->out.rank - 1; d++)
             if (b->ins[k].rank != b->out.rank || b->ins[k].dim[d] != b->out.dim[d])
-                return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s cannot broadcast '%s', which has a mask", kind, b->from[k]);
+                return dt_fail(DT_E_MODEL_SHAPE, &b->at,
+                               "%s cannot broadcast '%s', which has a mask", kind, b->from[k]);
     return NULL;
 }
 
-static dt_status *build(dt_layer_build *b, const char *kind)
-{
+static dt_status *build(dt_layer_build *b, const char *kind) {
     DT_TRY(check_pairs(b, kind));
     b->out = b->ins[0];
     for (int k = 1; k < b->n_in; k++)
-        if (b->ins[k].rank > b->out.rank)
-            b->out = b->ins[k];
+        if (b->ins[k].rank > b->out.rank) b->out = b->ins[k];
     for (int d = 1; d < b->out.rank; d++)
         for (int k = 0; k < b->n_in; k++)
             if (size_at(&b->ins[k], b->out.rank, d) != 1)
@@ -75,32 +69,27 @@ static dt_status *build(dt_layer_build *b, const char *kind)
 /* ---- graph ---- */
 
 /* x in the shape of the result. */
-static dt_value stretch(dt_value x, const dt_type *out)
-{
+static dt_value stretch(dt_value x, const dt_type *out) {
     dt_type t = dt_type_of_value(x);
     int64_t dim[DT_MAX_RANK];
-    for (int d = 0; d < out->rank; d++)
-        dim[d] = size_at(&t, out->rank, d);
+    for (int d = 0; d < out->rank; d++) dim[d] = size_at(&t, out->rank, d);
     return dt_broadcast_to(t.rank == out->rank ? x : dt_reshape(x, out->rank, dim), out);
 }
 
-static dt_value join(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value))
-{
+static dt_value join(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value)) {
     dt_value y = stretch(c->xs[0], c->out);
-    for (int k = 1; k < c->n_in; k++)
-        y = two(y, stretch(c->xs[k], c->out));
+    for (int k = 1; k < c->n_in; k++) y = two(y, stretch(c->xs[k], c->out));
     return y;
 }
 
-/* What stands for an input where its mask says that it does not count: the identity of the operation, or what the others are. */
-static dt_value multiply(const dt_layer_call *c)
-{
-    dt_value y = { 0 };
+/* What stands for an input where its mask says that it does not count: the identity of the
+ * operation, or what the others are. */
+static dt_value multiply(const dt_layer_call *c) {
+    dt_value y = {0};
     bool all = true;
     for (int k = 0; k < c->n_in; k++) {
         dt_value x = stretch(c->xs[k], c->out), mask = c->masks[k];
-        if (mask.trace)
-            x = dt_select(dt_mask_along(mask, x), x, dt_like(x, 1));
+        if (mask.trace) x = dt_select(dt_mask_along(mask, x), x, dt_like(x, 1));
         all &= mask.trace != NULL;
         y = k ? dt_multiply(y, x) : x;
     }
@@ -108,46 +97,46 @@ static dt_value multiply(const dt_layer_call *c)
 }
 
 /* seen: where something counts of what y was made of; no value: everywhere, or nobody knows. */
-static dt_value extreme(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value))
-{
+static dt_value extreme(const dt_layer_call *c, dt_value (*two)(dt_value, dt_value)) {
     dt_value y = stretch(c->xs[0], c->out), seen = c->masks[0];
     for (int k = 1; k < c->n_in; k++) {
         dt_value x = stretch(c->xs[k], c->out), mask = c->masks[k];
-        if (mask.trace)
-            x = dt_select(dt_mask_along(mask, x), x, y);
-        if (seen.trace)
-            y = dt_select(dt_mask_along(seen, y), y, x);
-        seen = mask.trace && seen.trace ? dt_maximum(mask, seen) : (dt_value){ 0 };
-        y = two(x, y); /* of equal ones the earlier gets the gradient, as in Keras on TensorFlow: see dt_op_maximum */
+        if (mask.trace) x = dt_select(dt_mask_along(mask, x), x, y);
+        if (seen.trace) y = dt_select(dt_mask_along(seen, y), y, x);
+        seen = mask.trace && seen.trace ? dt_maximum(mask, seen) : (dt_value){0};
+        /* of equal ones the earlier gets the gradient, as in Keras on TensorFlow: see
+         * dt_op_maximum */
+        y = two(x, y);
     }
     return y;
 }
 
-static dt_value average(const dt_layer_call *c)
-{
+static dt_value average(const dt_layer_call *c) {
     dt_value sum = join(c, dt_add);
     return dt_divide(sum, dt_like(sum, c->n_in));
 }
 
 /* ---- rows ---- */
 
-#define ROW(name, kind_, about, most_, yields_, merged)                                                                   \
-    static dt_status *build_##name(dt_layer_build *b)                                                                     \
-    {                                                                                                                     \
-        return build(b, kind_);                                                                                           \
-    }                                                                                                                     \
-    static dt_value call_##name(const dt_layer_call *c)                                                                   \
-    {                                                                                                                     \
-        return merged;                                                                                                    \
-    }                                                                                                                     \
-    const dt_layer dt_layer_##name = {                                                                                    \
-        .kind = { kind_, about, fields, sizeof(struct merge), NULL }, .least = 2, .most = (most_), .build = build_##name, \
-        .call = call_##name, .supports_masking = true, .mask = dt_masks_joined, .yields = yields_,                        \
+#define ROW(name, kind_, about, most_, yields_, merged)                                            \
+    static dt_status *build_##name(dt_layer_build *b) { return build(b, kind_); }                  \
+    static dt_value call_##name(const dt_layer_call *c) { return merged; }                         \
+    const dt_layer dt_layer_##name = {                                                             \
+        .kind = {kind_, about, fields, sizeof(struct merge), NULL},                                \
+        .least = 2,                                                                                \
+        .most = (most_),                                                                           \
+        .build = build_##name,                                                                     \
+        .call = call_##name,                                                                       \
+        .supports_masking = true,                                                                  \
+        .mask = dt_masks_joined,                                                                   \
+        .yields = yields_,                                                                         \
     };
 
 ROW(add, "Add", "the sum of layers", DT_MANY_LAYERS, NULL, join(c, dt_add))
 ROW(subtract, "Subtract", "one layer minus another", 2, NULL, join(c, dt_subtract))
 ROW(multiply, "Multiply", "the product of layers", DT_MANY_LAYERS, NULL, multiply(c))
 ROW(average, "Average", "the mean of layers", DT_MANY_LAYERS, dt_yields_between, average(c))
-ROW(maximum, "Maximum", "the element-wise maximum of layers", DT_MANY_LAYERS, dt_yields_between, extreme(c, dt_maximum))
-ROW(minimum, "Minimum", "the element-wise minimum of layers", DT_MANY_LAYERS, dt_yields_between, extreme(c, dt_minimum))
+ROW(maximum, "Maximum", "the element-wise maximum of layers", DT_MANY_LAYERS, dt_yields_between,
+    extreme(c, dt_maximum))
+ROW(minimum, "Minimum", "the element-wise minimum of layers", DT_MANY_LAYERS, dt_yields_between,
+    extreme(c, dt_minimum))

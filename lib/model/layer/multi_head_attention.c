@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MultiHeadAttention over itself: self-attention. In each head, every step takes a mean of the values of all steps (with `use_causal_mask` of those
- * up to itself), weighted by how well their keys match its query. Each head has separate keys and values. See heads.h.
+ * MultiHeadAttention over itself: self-attention. In each head, every step takes a mean of the
+ * values of all steps (with `use_causal_mask` of those up to itself), weighted by how well their
+ * keys match its query. Each head has separate keys and values. See heads.h.
  *
  * A. Vaswani et al., Attention Is All You Need (2017).
  */
@@ -19,50 +20,67 @@ struct attention {
 };
 
 static const dt_field fields[] = {
-    DT_INT(struct attention, num_heads, .min = 1, .max = INFINITY, .required = true, .help = "number of attention heads"),
-    DT_INT(struct attention, key_dim, .min = 1, .max = INFINITY, .required = true, .help = "dimension of queries and keys"),
-    DT_INT(struct attention, value_dim, .min = 1, .max = INFINITY, .help = "dimension of a value; default key_dim"),
-    DT_REAL(struct attention, dropout, .min = 0, .max = 1, .help = "dropout rate of the attention scores"),
-    DT_FLAG(struct attention, use_bias, .preset = "true", .help = "add biases to queries, keys, values and output"),
-    DT_FLAG(struct attention, use_gate, .help = "gate each head's output by a sigmoid of the input"),
-    DT_FLAG(struct attention, use_causal_mask, .help = "causal: positions do not attend to later ones"),
-    DT_INT(struct attention, sliding_window, .min = 1, .max = INFINITY, .help = "size of the attention window: positions attend only to closer ones"),
-    DT_INTS(struct attention, output_shape, .lone = true, .min = 1, .max = INFINITY, .help = "shape of the output; default: that of the input"),
-    DT_TREE(struct attention, kernel_initializer, .forms = dt_initializer_forms, .help = "initializer; default: glorot_uniform"),
-    DT_TREE(struct attention, bias_initializer, .forms = dt_initializer_forms, .help = "initializer; default: zeros"),
+    DT_INT(struct attention, num_heads, .min = 1, .max = INFINITY, .required = true,
+           .help = "number of attention heads"),
+    DT_INT(struct attention, key_dim, .min = 1, .max = INFINITY, .required = true,
+           .help = "dimension of queries and keys"),
+    DT_INT(struct attention, value_dim, .min = 1, .max = INFINITY,
+           .help = "dimension of a value; default key_dim"),
+    DT_REAL(struct attention, dropout, .min = 0, .max = 1,
+            .help = "dropout rate of the attention scores"),
+    DT_FLAG(struct attention, use_bias, .preset = "true",
+            .help = "add biases to queries, keys, values and output"),
+    DT_FLAG(struct attention, use_gate,
+            .help = "gate each head's output by a sigmoid of the input"),
+    DT_FLAG(struct attention, use_causal_mask,
+            .help = "causal: positions do not attend to later ones"),
+    DT_INT(struct attention, sliding_window, .min = 1, .max = INFINITY,
+           .help = "size of the attention window: positions attend only to closer ones"),
+    DT_INTS(struct attention, output_shape, .lone = true, .min = 1, .max = INFINITY,
+            .help = "shape of the output; default: that of the input"),
+    DT_TREE(struct attention, kernel_initializer, .forms = dt_initializer_forms,
+            .help = "initializer; default: glorot_uniform"),
+    DT_TREE(struct attention, bias_initializer, .forms = dt_initializer_forms,
+            .help = "initializer; default: zeros"),
     DT_NOISE_FIELD(struct attention),
     DT_LAYER_FIELDS(struct attention),
-    DT_ONLY("attention_axes", "[1]"), DT_ONLY("flash_attention", "false"),
-    DT_REGULARIZER(struct attention, KERNEL, "kernel_regularizer"), DT_REGULARIZER(struct attention, BIAS, "bias_regularizer"), DT_NOT_YET("activity_regularizer"),
+    DT_ONLY("attention_axes", "[1]"),
+    DT_ONLY("flash_attention", "false"),
+    DT_REGULARIZER(struct attention, KERNEL, "kernel_regularizer"),
+    DT_REGULARIZER(struct attention, BIAS, "bias_regularizer"),
+    DT_NOT_YET("activity_regularizer"),
     DT_CONSTRAINT(struct attention, KERNEL, "kernel_constraint"),
     DT_CONSTRAINT(struct attention, BIAS, "bias_constraint"),
-    DT_END
-};
+    DT_END};
 
-static dt_status *build_heads(dt_layer_build *b, bool masks_keys_alone)
-{
+static dt_status *build_heads(dt_layer_build *b, bool masks_keys_alone) {
     const struct attention *a = b->args;
     DT_TRY(dt_layer_wants_exactly(b, "MultiHeadAttention", 3, "(B, steps, features)"));
     return dt_heads_build(b, &(dt_heads){
-        .query_heads = a->num_heads, .key_heads = a->num_heads, .key_dim = a->key_dim, .value_dim = a->value_dim ? a->value_dim : a->key_dim,
-        .dropout = a->dropout, .use_bias = a->use_bias, .use_gate = a->use_gate, .causal = a->use_causal_mask, .window = a->sliding_window,
-        .masks_keys_alone = masks_keys_alone,
-        .output = a->output_shape, .noise = a->noise, .kernel_initializer = a->kernel_initializer, .bias_initializer = a->bias_initializer,
-    });
+                                 .query_heads = a->num_heads,
+                                 .key_heads = a->num_heads,
+                                 .key_dim = a->key_dim,
+                                 .value_dim = a->value_dim ? a->value_dim : a->key_dim,
+                                 .dropout = a->dropout,
+                                 .use_bias = a->use_bias,
+                                 .use_gate = a->use_gate,
+                                 .causal = a->use_causal_mask,
+                                 .window = a->sliding_window,
+                                 .masks_keys_alone = masks_keys_alone,
+                                 .output = a->output_shape,
+                                 .noise = a->noise,
+                                 .kernel_initializer = a->kernel_initializer,
+                                 .bias_initializer = a->bias_initializer,
+                             });
 }
 
-static dt_status *build(dt_layer_build *b)
-{
-    return build_heads(b, false);
-}
+static dt_status *build(dt_layer_build *b) { return build_heads(b, false); }
 
-static dt_status *build_of_decoder(dt_layer_build *b)
-{
-    return build_heads(b, true);
-}
+static dt_status *build_of_decoder(dt_layer_build *b) { return build_heads(b, true); }
 
 const dt_layer dt_layer_multi_head_attention = {
-    .kind = { "MultiHeadAttention", "attention between steps of sequences", fields, sizeof(struct attention), NULL },
+    .kind = {"MultiHeadAttention", "attention between steps of sequences", fields,
+             sizeof(struct attention), NULL},
     .supports_masking = true,
     .build = build,
     .call = dt_heads_call,
@@ -70,7 +88,9 @@ const dt_layer dt_layer_multi_head_attention = {
 
 /* KerasHub's, within its decoders: no layer of a job. */
 const dt_layer dt_layer_cached_multi_head_attention = {
-    .kind = { "CachedMultiHeadAttention", "MultiHeadAttention whose mask hides steps from others alone", fields, sizeof(struct attention), NULL },
+    .kind = {"CachedMultiHeadAttention",
+             "MultiHeadAttention whose mask hides steps from others alone", fields,
+             sizeof(struct attention), NULL},
     .supports_masking = true,
     .build = build_of_decoder,
     .call = dt_heads_call,

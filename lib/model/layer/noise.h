@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random numbers in layers. A layer that uses random numbers has a counter among its weights, NAME/seed_generator/step, which advances with every
- * use; the numbers are a function of (seed, layer, counter, example), so that neither the number of replicas nor a resumed run changes it.
+ * Random numbers in layers. A layer that uses random numbers has a counter among its weights,
+ * NAME/seed_generator/step, which advances with every use; the numbers are a function of (seed,
+ * layer, counter, example), so that neither the number of replicas nor a resumed run changes it.
  */
 #ifndef DT_MODEL_LAYER_NOISE_H
 #define DT_MODEL_LAYER_NOISE_H
@@ -9,22 +10,30 @@
 #include "model/model.h"
 
 typedef struct dt_noise {
-    int counter;      /* which weight */
-    int64_t seed;     /* the layer's own */
-    bool has_seed;    /* else the model's is taken */
+    int counter;   /* which weight */
+    int64_t seed;  /* the layer's own */
+    bool has_seed; /* else the model's is taken */
 } dt_noise;
-#define DT_NOISE_FIELD(type) \
-    { .kind = DT_FIELD_INT, .name = "seed", .offset = offsetof(type, noise.seed), .set = 1 + offsetof(type, noise.has_seed), \
-      .help = "seed of this layer's random numbers; default: from the job's seed and the layer's name" }
+#define DT_NOISE_FIELD(type)                                                                       \
+    {                                                                                              \
+        .kind = DT_FIELD_INT, .name = "seed", .offset = offsetof(type, noise.seed),                \
+        .set = 1 + offsetof(type, noise.has_seed),                                                 \
+        .help = "seed of this layer's random numbers; default: from the job's seed and the "       \
+                "layer's name"                                                                     \
+    }
 
-/* Adds the counter as the next weight; within: the part of the layer that it belongs to, or NULL. */
+/* Adds the counter as the next weight; within: the part of the layer that it belongs to, or
+ * NULL. */
 dt_status *dt_noise_weight(dt_layer_build *b, const char *within) DT_MUST_USE;
-/* A weight of that path is a counter: no part of what was trained, so that weights may come without it, or with one that nobody asks for. */
+/* A weight of that path is a counter: no part of what was trained, so that weights may come without
+ * it, or with one that nobody asks for. */
 bool dt_noise_is_counter(const char *path);
 /* Numbers of `type`, (B, ...) of floats, as dt_random_kind says. The counter goes on. */
-dt_value dt_noise_draw(const dt_layer_call *c, const dt_noise *n, dt_random_kind kind, const dt_type *type);
-/* x with a share `rate` of the elements of `mask` 0, which x is cut by (sizes 1 are repeated), and the others larger for it: the expected
- * value stays. Draws nothing when rate is 0. */
-dt_value dt_noise_drop(const dt_layer_call *c, const dt_noise *n, dt_value x, double rate, const dt_type *mask);
+dt_value dt_noise_draw(const dt_layer_call *c, const dt_noise *n, dt_random_kind kind,
+                       const dt_type *type);
+/* x with a share `rate` of the elements of `mask` 0, which x is cut by (sizes 1 are repeated), and
+ * the others larger for it: the expected value stays. Draws nothing when rate is 0. */
+dt_value dt_noise_drop(const dt_layer_call *c, const dt_noise *n, dt_value x, double rate,
+                       const dt_type *mask);
 
 #endif

@@ -7,55 +7,52 @@
 
 /* ---- arguments ---- */
 
-const dt_tree *dt_part_word(const dt_layer_build *b, const char *value)
-{
+const dt_tree *dt_part_word(const dt_layer_build *b, const char *value) {
     dt_tree *t = dt_arena_new(b->arena, dt_tree);
-    *t = (dt_tree){ .kind = DT_TREE_SCALAR, .at = b->at, .text = value };
+    *t = (dt_tree){.kind = DT_TREE_SCALAR, .at = b->at, .text = value};
     return t;
 }
 
-const dt_tree *dt_part_int(const dt_layer_build *b, int64_t value)
-{
+const dt_tree *dt_part_int(const dt_layer_build *b, int64_t value) {
     return dt_part_word(b, dt_arena_printf(b->arena, "%lld", (long long)value));
 }
 
-const dt_tree *dt_part_real(const dt_layer_build *b, double value)
-{
-    dt_str text = { 0 };
+const dt_tree *dt_part_real(const dt_layer_build *b, double value) {
+    dt_str text = {0};
     dt_str_double(&text, value);
     const dt_tree *t = dt_part_word(b, dt_arena_strdup(b->arena, dt_str_text(&text)));
     dt_str_release(&text);
     return t;
 }
 
-static dt_tree *mapping_of_one(const dt_layer_build *b, const char *key, const dt_tree *value)
-{
+static dt_tree *mapping_of_one(const dt_layer_build *b, const char *key, const dt_tree *value) {
     dt_tree *t = dt_arena_new(b->arena, dt_tree);
-    *t = (dt_tree){ .kind = DT_TREE_MAP, .at = b->at, .n = 1, .entry = dt_arena_array(b->arena, dt_entry, 1) };
-    t->entry[0] = (dt_entry){ key, b->at, (dt_tree *)value };
+    *t = (dt_tree){
+        .kind = DT_TREE_MAP, .at = b->at, .n = 1, .entry = dt_arena_array(b->arena, dt_entry, 1)};
+    t->entry[0] = (dt_entry){key, b->at, (dt_tree *)value};
     return t;
 }
 
-const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const char *argument, const dt_tree *value)
-{
+const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const char *argument,
+                            const dt_tree *value) {
     return mapping_of_one(b, kind, mapping_of_one(b, argument, value));
 }
 
 /* The mapping that a user would have written. */
-static const dt_tree *arguments_of(const dt_layer_build *b, const dt_part_request *q)
-{
+static const dt_tree *arguments_of(const dt_layer_build *b, const dt_part_request *q) {
     dt_tree *t = dt_arena_new(b->arena, dt_tree);
-    *t = (dt_tree){ .kind = DT_TREE_MAP, .at = b->at, .entry = dt_arena_array(b->arena, dt_entry, DT_PART_ARGS) };
+    *t = (dt_tree){.kind = DT_TREE_MAP,
+                   .at = b->at,
+                   .entry = dt_arena_array(b->arena, dt_entry, DT_PART_ARGS)};
     for (int i = 0; i < DT_PART_ARGS && q->arg[i].name; i++)
         if (q->arg[i].value)
-            t->entry[t->n++] = (dt_entry){ q->arg[i].name, b->at, (dt_tree *)q->arg[i].value };
+            t->entry[t->n++] = (dt_entry){q->arg[i].name, b->at, (dt_tree *)q->arg[i].value};
     return t;
 }
 
 /* ---- building and calling ---- */
 
-static dt_status *read_args(const dt_layer_build *b, const dt_part_request *q, void **out)
-{
+static dt_status *read_args(const dt_layer_build *b, const dt_part_request *q, void **out) {
     const dt_kind *k = &q->row->kind;
     *out = dt_arena_alloc(b->arena, k->size);
     DT_TRY(dt_fields_read(b->arena, k->fields, arguments_of(b, q), &b->at, k->name, *out));
@@ -63,9 +60,9 @@ static dt_status *read_args(const dt_layer_build *b, const dt_part_request *q, v
     return NULL;
 }
 
-dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_part *out)
-{
-    dt_layer_build one = { .arena = b->arena, .row = q->row, .at = b->at, .in = q->in, .masks = b->masks };
+dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_part *out) {
+    dt_layer_build one = {
+        .arena = b->arena, .row = q->row, .at = b->at, .in = q->in, .masks = b->masks};
     void *args;
     DT_TRY(read_args(b, q, &args));
     one.args = args;
@@ -73,14 +70,18 @@ dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_part *o
     DT_TRY(dt_layer_build_row(&one));
     assert(b->n_weights + one.n_weights <= DT_MAX_WEIGHTS);
     memcpy(b->weight + b->n_weights, one.weight, (size_t)one.n_weights * sizeof *one.weight);
-    *out = (dt_part){ .row = q->row, .args = args, .made = one.made, .name = one.name, .out = one.out, .first = b->n_weights,
-                      .n_weights = one.n_weights };
+    *out = (dt_part){.row = q->row,
+                     .args = args,
+                     .made = one.made,
+                     .name = one.name,
+                     .out = one.out,
+                     .first = b->n_weights,
+                     .n_weights = one.n_weights};
     b->n_weights += one.n_weights;
     return NULL;
 }
 
-dt_value dt_part_call(const dt_layer_call *c, const dt_part *p, dt_value x)
-{
+dt_value dt_part_call(const dt_layer_call *c, const dt_part *p, dt_value x) {
     dt_layer_call one = *c;
     const char *before = dt_trace_path(c->trace, p->name);
     one.args = p->args;

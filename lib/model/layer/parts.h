@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers built from other layers. A part is what Keras calls a sub-layer: any row of the table, with arguments in Keras' words, a name below
- * the layer's own (decoder/self_attention) and its weights among the layer's (decoder/self_attention/query/kernel).
+ * Layers built from other layers. A part is what Keras calls a sub-layer: any row of the table,
+ * with arguments in Keras' words, a name below the layer's own (decoder/self_attention) and its
+ * weights among the layer's (decoder/self_attention/query/kernel).
  *
- *     build:  dt_part_build(b, &(dt_part_request){ .row = &dt_layer_dense, .name = "feedforward_output_dense", .in = wide,
- *                                                  .arg = { { "units", dt_part_int(b, 384) } } }, &parts->narrow)
+ *     build:  dt_part_build(b, &(dt_part_request){ .row = &dt_layer_dense, .name =
+ *     "feedforward_output_dense", .in = wide,
+ *                                                  .arg = { { "units", dt_part_int(b, 384) } } },
+ *                                                  &parts->narrow)
  *     call:   y = dt_part_call(c, &parts->narrow, x)
  */
 #ifndef DT_MODEL_LAYER_PARTS_H
@@ -18,7 +21,11 @@ typedef struct dt_part_request {
     const dt_layer *row;
     const char *name;
     dt_type in;
-    struct { const char *name; const dt_tree *value; } arg[DT_PART_ARGS]; /* name NULL: the end; value NULL: not given */
+    /* name NULL: the end; value NULL: not given */
+    struct {
+        const char *name;
+        const dt_tree *value;
+    } arg[DT_PART_ARGS];
 } dt_part_request;
 
 /* A part when it is built; kept in what the layer made. */
@@ -34,9 +41,12 @@ typedef struct dt_part {
 const dt_tree *dt_part_int(const dt_layer_build *b, int64_t value);
 const dt_tree *dt_part_real(const dt_layer_build *b, double value);
 const dt_tree *dt_part_word(const dt_layer_build *b, const char *value);
-const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const char *argument, const dt_tree *value); /* {kind: {argument: value}} */
+/* {kind: {argument: value}} */
+const dt_tree *dt_part_kind(const dt_layer_build *b, const char *kind, const char *argument,
+                            const dt_tree *value);
 
-/* Reads the arguments and builds the part, whose weights come behind those that are there. Not trained where the layer is not. */
+/* Reads the arguments and builds the part, whose weights come behind those that are there. Not
+ * trained where the layer is not. */
 dt_status *dt_part_build(dt_layer_build *b, const dt_part_request *q, dt_part *out) DT_MUST_USE;
 /* What the part makes of x. */
 dt_value dt_part_call(const dt_layer_call *c, const dt_part *p, dt_value x);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Permute: reorders the dimensions of each example. They are counted from 1, since dimension 0 is the batch and stays first. */
+/* Permute: reorders the dimensions of each example. They are counted from 1, since dimension 0 is
+ * the batch and stays first. */
 #include "model/model.h"
 
 struct permute {
@@ -8,30 +9,28 @@ struct permute {
 };
 
 static const dt_field fields[] = {
-    DT_INTS(struct permute, dims, .max = INFINITY, .required = true, .help = "order of the dimensions, from 1: dims[i] becomes dimension i + 1"),
-    DT_LAYER_FIELDS(struct permute),
-    DT_END
-};
+    DT_INTS(struct permute, dims, .max = INFINITY, .required = true,
+            .help = "order of the dimensions, from 1: dims[i] becomes dimension i + 1"),
+    DT_LAYER_FIELDS(struct permute), DT_END};
 
-static dt_status *not_a_permutation(const dt_layer_build *b, const dt_ints *dims)
-{
-    dt_str list = { 0 }, in = { 0 };
+static dt_status *not_a_permutation(const dt_layer_build *b, const dt_ints *dims) {
+    dt_str list = {0}, in = {0};
     dt_shape_print(&b->in, &in);
     for (int i = 0; i < dims->n; i++)
         dt_str_printf(&list, "%s%lld", i ? ", " : "", (long long)dims->v[i]);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "dims must name each dimension of %s but the batch once, from 1 to %d, got [%s]",
-                           dt_str_text(&in), b->in.rank - 1, dt_str_text(&list));
+    dt_status *s =
+        dt_fail(DT_E_MODEL_SHAPE, &b->at,
+                "dims must name each dimension of %s but the batch once, from 1 to %d, got [%s]",
+                dt_str_text(&in), b->in.rank - 1, dt_str_text(&list));
     dt_str_release(&list);
     dt_str_release(&in);
     return s;
 }
 
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     const struct permute *p = b->args;
     uint32_t seen = 0;
-    if (p->dims.n != b->in.rank - 1)
-        return not_a_permutation(b, &p->dims);
+    if (p->dims.n != b->in.rank - 1) return not_a_permutation(b, &p->dims);
     b->out = b->in;
     for (int i = 0; i < p->dims.n; i++) {
         int64_t from = p->dims.v[i];
@@ -43,17 +42,15 @@ static dt_status *build(dt_layer_build *b)
     return NULL;
 }
 
-static dt_value call(const dt_layer_call *c)
-{
+static dt_value call(const dt_layer_call *c) {
     const struct permute *p = c->args;
-    int perm[DT_MAX_RANK] = { 0 };
-    for (int i = 0; i < p->dims.n; i++)
-        perm[i + 1] = (int)p->dims.v[i];
+    int perm[DT_MAX_RANK] = {0};
+    for (int i = 0; i < p->dims.n; i++) perm[i + 1] = (int)p->dims.v[i];
     return dt_transpose(c->x, perm);
 }
 
 const dt_layer dt_layer_permute = {
-    .kind = { "Permute", "dimensions in another order", fields, sizeof(struct permute), NULL },
+    .kind = {"Permute", "dimensions in another order", fields, sizeof(struct permute), NULL},
     .build = build,
     .call = call,
     .yields = dt_yields_inputs,

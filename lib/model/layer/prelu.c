@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PReLU: x where it is positive, alpha * x elsewhere; alpha is trained, one for each element of an example, or shared along axes.
- * K. He et al., Delving Deep into Rectifiers (2015). */
+/* PReLU: x where it is positive, alpha * x elsewhere; alpha is trained, one for each element of an
+ * example, or shared along axes. K. He et al., Delving Deep into Rectifiers (2015). */
 #include "model/layer/axes.h"
 
 struct prelu {
@@ -8,53 +8,53 @@ struct prelu {
     const dt_tree *alpha_initializer, *shared_axes;
 };
 
-static const dt_field fields[] = {
-    DT_TREE(struct prelu, alpha_initializer, .forms = dt_initializer_forms, .help = "initializer; default: zeros"),
-    DT_TREE(struct prelu, shared_axes, .forms = dt_integers_forms, .help = "axes that share one alpha, from 1"),
-    DT_LAYER_FIELDS(struct prelu),
-    DT_REGULARIZER(struct prelu, ALPHA, "alpha_regularizer"), DT_CONSTRAINT(struct prelu, ALPHA, "alpha_constraint"),
-    DT_END
-};
+static const dt_field fields[] = {DT_TREE(struct prelu, alpha_initializer,
+                                          .forms = dt_initializer_forms,
+                                          .help = "initializer; default: zeros"),
+                                  DT_TREE(struct prelu, shared_axes, .forms = dt_integers_forms,
+                                          .help = "axes that share one alpha, from 1"),
+                                  DT_LAYER_FIELDS(struct prelu),
+                                  DT_REGULARIZER(struct prelu, ALPHA, "alpha_regularizer"),
+                                  DT_CONSTRAINT(struct prelu, ALPHA, "alpha_constraint"),
+                                  DT_END};
 
 /* As in Keras none are counted from the end, and a list may be empty. */
-static dt_status *read_shared(const dt_layer_build *b, const dt_tree *axes, uint32_t *shared)
-{
+static dt_status *read_shared(const dt_layer_build *b, const dt_tree *axes, uint32_t *shared) {
     const bool is_list = axes->kind == DT_TREE_LIST;
     int64_t axis;
     for (int i = 0; is_list && i < axes->n; i++)
         DT_TRY(dt_tree_int(axes->item[i], "shared_axes", 1, INFINITY, &axis));
-    if (!is_list)
-        DT_TRY(dt_tree_int(axes, "shared_axes", 1, INFINITY, &axis));
+    if (!is_list) DT_TRY(dt_tree_int(axes, "shared_axes", 1, INFINITY, &axis));
     return is_list && axes->n == 0 ? NULL : dt_axes_read(b, axes, shared);
 }
 
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     const struct prelu *p = b->args;
     uint32_t shared = 0;
     DT_TRY(dt_layer_wants(b, "PReLU", 2));
-    if (p->shared_axes)
-        DT_TRY(read_shared(b, p->shared_axes, &shared));
-    dt_weight_request alpha = { .name = "alpha", .dtype = b->in.dtype, .initializer = p->alpha_initializer, .preset = "zeros" };
+    if (p->shared_axes) DT_TRY(read_shared(b, p->shared_axes, &shared));
+    dt_weight_request alpha = {.name = "alpha",
+                               .dtype = b->in.dtype,
+                               .initializer = p->alpha_initializer,
+                               .preset = "zeros"};
     for (int d = 1; d < b->in.rank; d++)
         alpha.dim[alpha.rank++] = shared >> d & 1 ? 1 : b->in.dim[d];
     b->out = b->in;
     return dt_layer_weight(b, &alpha);
 }
 
-static dt_value call(const dt_layer_call *c)
-{
+static dt_value call(const dt_layer_call *c) {
     dt_value zero = dt_like(c->x, 0), below = dt_negate(dt_maximum(dt_negate(c->x), zero));
-    return dt_add(dt_maximum(c->x, zero), dt_multiply(below, dt_broadcast_to(c->weight[0], c->out)));
+    return dt_add(dt_maximum(c->x, zero),
+                  dt_multiply(below, dt_broadcast_to(c->weight[0], c->out)));
 }
 
-static dt_yield yields(const dt_layer_spec *l)
-{
-    return (dt_yield){ DT_RANGE_REAL, l->row->kind.name };
+static dt_yield yields(const dt_layer_spec *l) {
+    return (dt_yield){DT_RANGE_REAL, l->row->kind.name};
 }
 
 const dt_layer dt_layer_prelu = {
-    .kind = { "PReLU", "x, with a learned slope below 0", fields, sizeof(struct prelu), NULL },
+    .kind = {"PReLU", "x, with a learned slope below 0", fields, sizeof(struct prelu), NULL},
     .supports_masking = true,
     .build = build,
     .call = call,

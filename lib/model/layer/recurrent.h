@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recurrent layers, unrolled: a cell is applied to each step of a sequence in turn and passes its states to the next. What does not depend on the
- * states, the input times its kernel, is one product over all steps before.
+ * Recurrent layers, unrolled: a cell is applied to each step of a sequence in turn and passes its
+ * states to the next. What does not depend on the states, the input times its kernel, is one
+ * product over all steps before.
  *
- *     x (B, T, D)  ──▶  x W + b  (B, T, gates * units)  ──▶  step by step: (B, units)  ──▶  the last one, or all: (B, T, units)
+ *     x (B, T, D)  ──▶  x W + b  (B, T, gates * units)  ──▶  step by step: (B, units)  ──▶  the
+ *     last one, or all: (B, T, units)
  *
- * In training, `dropout` drops features of the input and `recurrent_dropout` elements of the state, the same ones at every step.
- * With recurrent_dropout each gate has masks of its own, as in Keras 3.
+ * In training, `dropout` drops features of the input and `recurrent_dropout` elements of the state,
+ * the same ones at every step. With recurrent_dropout each gate has masks of its own, as in Keras
+ * 3.
  *
- * Where a mask leaves a step out, states stay as they are, and the output is once more that of the step before.
+ * Where a mask leaves a step out, states stay as they are, and the output is once more that of the
+ * step before.
  *
- * A cell is a row: its number of gates and states, and one step. Fields, weights and names are common to all.
+ * A cell is a row: its number of gates and states, and one step. Fields, weights and names are
+ * common to all.
  */
 #ifndef DT_MODEL_LAYER_RECURRENT_H
 #define DT_MODEL_LAYER_RECURRENT_H
@@ -33,45 +38,59 @@ typedef struct dt_recurrent {
 } dt_recurrent;
 
 /* Fields of all; the table of a cell adds its own. */
-#define DT_RECURRENT_FIELDS \
-    DT_INT(dt_recurrent, units, .min = 1, .max = INFINITY, .required = true, .help = "dimension of the state and the output"), \
-    DT_ENUM(dt_recurrent, activation, dt_activations, .preset = "tanh", .help = "activation function of the state"), \
-    DT_FLAG(dt_recurrent, use_bias, .preset = "true", .help = "add biases"), \
-    DT_FLAG(dt_recurrent, return_sequences, .help = "return the output of every step, not only the last"), \
-    DT_FLAG(dt_recurrent, go_backwards, .help = "process the sequence backwards"), \
-    DT_FLAG(dt_recurrent, zero_output_for_mask, .help = "output 0 at masked steps instead of repeating the previous output"), \
-    DT_FLAG(dt_recurrent, unroll, .help = "accepted for compatibility"), \
-    DT_TREE(dt_recurrent, kernel_initializer, .forms = dt_initializer_forms, .help = "initializer; default: glorot_uniform"), \
-    DT_TREE(dt_recurrent, recurrent_initializer, .forms = dt_initializer_forms, .help = "initializer; default: orthogonal"), \
-    DT_TREE(dt_recurrent, bias_initializer, .forms = dt_initializer_forms, .help = "initializer; default: zeros"), \
-    DT_LAYER_FIELDS(dt_recurrent), \
-    DT_REAL(dt_recurrent, dropout, .min = 0, .max = 1, .preset = "0", .help = "fraction of the input's features to set to 0 during training"), \
-    DT_REAL(dt_recurrent, recurrent_dropout, .min = 0, .max = 1, .preset = "0", .help = "fraction of the state's elements to set to 0 during training"), \
-    DT_NOISE_FIELD(dt_recurrent), \
-    DT_ONLY("return_state", "false"), DT_ONLY("stateful", "false"), DT_REGULARIZER(dt_recurrent, KERNEL, "kernel_regularizer"), \
-    DT_REGULARIZER(dt_recurrent, RECURRENT, "recurrent_regularizer"), \
-    DT_REGULARIZER(dt_recurrent, BIAS, "bias_regularizer"), DT_REGULARIZER(dt_recurrent, ACTIVITY, "activity_regularizer"), \
-    DT_CONSTRAINT(dt_recurrent, KERNEL, "kernel_constraint"), \
-    DT_CONSTRAINT(dt_recurrent, RECURRENT, "recurrent_constraint"), DT_CONSTRAINT(dt_recurrent, BIAS, "bias_constraint")
-#define DT_RECURRENT_GATE_FIELD \
-    DT_ENUM(dt_recurrent, recurrent_activation, dt_activations, .preset = "sigmoid", .help = "activation function of the gates")
+#define DT_RECURRENT_FIELDS                                                                        \
+    DT_INT(dt_recurrent, units, .min = 1, .max = INFINITY, .required = true,                       \
+           .help = "dimension of the state and the output"),                                       \
+        DT_ENUM(dt_recurrent, activation, dt_activations, .preset = "tanh",                        \
+                .help = "activation function of the state"),                                       \
+        DT_FLAG(dt_recurrent, use_bias, .preset = "true", .help = "add biases"),                   \
+        DT_FLAG(dt_recurrent, return_sequences,                                                    \
+                .help = "return the output of every step, not only the last"),                     \
+        DT_FLAG(dt_recurrent, go_backwards, .help = "process the sequence backwards"),             \
+        DT_FLAG(dt_recurrent, zero_output_for_mask,                                                \
+                .help = "output 0 at masked steps instead of repeating the previous output"),      \
+        DT_FLAG(dt_recurrent, unroll, .help = "accepted for compatibility"),                       \
+        DT_TREE(dt_recurrent, kernel_initializer, .forms = dt_initializer_forms,                   \
+                .help = "initializer; default: glorot_uniform"),                                   \
+        DT_TREE(dt_recurrent, recurrent_initializer, .forms = dt_initializer_forms,                \
+                .help = "initializer; default: orthogonal"),                                       \
+        DT_TREE(dt_recurrent, bias_initializer, .forms = dt_initializer_forms,                     \
+                .help = "initializer; default: zeros"),                                            \
+        DT_LAYER_FIELDS(dt_recurrent),                                                             \
+        DT_REAL(dt_recurrent, dropout, .min = 0, .max = 1, .preset = "0",                          \
+                .help = "fraction of the input's features to set to 0 during training"),           \
+        DT_REAL(dt_recurrent, recurrent_dropout, .min = 0, .max = 1, .preset = "0",                \
+                .help = "fraction of the state's elements to set to 0 during training"),           \
+        DT_NOISE_FIELD(dt_recurrent), DT_ONLY("return_state", "false"),                            \
+        DT_ONLY("stateful", "false"), DT_REGULARIZER(dt_recurrent, KERNEL, "kernel_regularizer"),  \
+        DT_REGULARIZER(dt_recurrent, RECURRENT, "recurrent_regularizer"),                          \
+        DT_REGULARIZER(dt_recurrent, BIAS, "bias_regularizer"),                                    \
+        DT_REGULARIZER(dt_recurrent, ACTIVITY, "activity_regularizer"),                            \
+        DT_CONSTRAINT(dt_recurrent, KERNEL, "kernel_constraint"),                                  \
+        DT_CONSTRAINT(dt_recurrent, RECURRENT, "recurrent_constraint"),                            \
+        DT_CONSTRAINT(dt_recurrent, BIAS, "bias_constraint")
+#define DT_RECURRENT_GATE_FIELD                                                                    \
+    DT_ENUM(dt_recurrent, recurrent_activation, dt_activations, .preset = "sigmoid",               \
+            .help = "activation function of the gates")
 
-/* One step. x: the step's input times the kernel, biases added, (B, gates * units). state: in the ones before, out the ones after,
- * (B, units) each; the first is the output. */
+/* One step. x: the step's input times the kernel, biases added, (B, gates * units). state: in the
+ * ones before, out the ones after, (B, units) each; the first is the output. */
 typedef struct dt_cell_step {
     const dt_recurrent *args;
     dt_value x;
     dt_value recurrent; /* kernel: (units, gates * units) */
     dt_value bias;      /* of the recurrent product, (gates * units); trace NULL: none */
     dt_value state[DT_MOST_STATES];
-    dt_value kept[DT_MOST_GATES]; /* what each gate's view of the state is multiplied by, (B, units); trace NULL: nothing is dropped */
+    /* what each gate's view of the state is multiplied by, (B, units); trace NULL: nothing is
+     * dropped */
+    dt_value kept[DT_MOST_GATES];
 } dt_cell_step;
 
 typedef struct dt_cell {
     const char *kind;
-    const char *name;     /* of its weights: NAME/gru_cell/kernel */
+    const char *name; /* of its weights: NAME/gru_cell/kernel */
     int gates, states;
-    bool (*two_biases)(const dt_recurrent *r);   /* NULL: one, of the input's product */
+    bool (*two_biases)(const dt_recurrent *r); /* NULL: one, of the input's product */
     void (*step)(dt_cell_step *s);
 } dt_cell;
 

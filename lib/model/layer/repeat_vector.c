@@ -7,35 +7,34 @@ struct repeat_vector {
     int64_t n;
 };
 
-static const dt_field fields[] = {
-    DT_INT(struct repeat_vector, n, .min = 1, .max = INFINITY, .required = true, .help = "number of repetitions"),
-    DT_LAYER_FIELDS(struct repeat_vector),
-    DT_END
-};
+static const dt_field fields[] = {DT_INT(struct repeat_vector, n, .min = 1, .max = INFINITY,
+                                         .required = true, .help = "number of repetitions"),
+                                  DT_LAYER_FIELDS(struct repeat_vector), DT_END};
 
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     const struct repeat_vector *r = b->args;
     if (b->in.rank == 2) {
-        b->out = dt_type_of(b->in.dtype, 3, (int64_t[]){ b->in.dim[0], r->n, b->in.dim[1] });
+        b->out = dt_type_of(b->in.dtype, 3, (int64_t[]){b->in.dim[0], r->n, b->in.dim[1]});
         return NULL;
     }
-    dt_str in = { 0 };
+    dt_str in = {0};
     dt_shape_print(&b->in, &in);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "input 0 of RepeatVector must have 2 dimensions (B, features), got %d: %s", b->in.rank,
-                           dt_str_text(&in));
+    dt_status *s =
+        dt_fail(DT_E_MODEL_SHAPE, &b->at,
+                "input 0 of RepeatVector must have 2 dimensions (B, features), got %d: %s",
+                b->in.rank, dt_str_text(&in));
     dt_str_release(&in);
     return s;
 }
 
-static dt_value call(const dt_layer_call *c)
-{
-    const int8_t dims[DT_MAX_RANK] = { 0, 2 };
+static dt_value call(const dt_layer_call *c) {
+    const int8_t dims[DT_MAX_RANK] = {0, 2};
     return dt_broadcast_in_dim(c->x, c->out, dims);
 }
 
 const dt_layer dt_layer_repeat_vector = {
-    .kind = { "RepeatVector", "(B, features) to (B, n, features)", fields, sizeof(struct repeat_vector), NULL },
+    .kind = {"RepeatVector", "(B, features) to (B, n, features)", fields,
+             sizeof(struct repeat_vector), NULL},
     .build = build,
     .call = call,
     .yields = dt_yields_inputs,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reshape: gives each example another shape, in row-major order. One size may be -1: it is computed from the others. */
+/* Reshape: gives each example another shape, in row-major order. One size may be -1: it is computed
+ * from the others. */
 #include "model/model.h"
 
 struct reshape {
@@ -8,53 +9,50 @@ struct reshape {
 };
 
 static const dt_field fields[] = {
-    DT_INTS(struct reshape, target_shape, .lone = true, .min = -1, .max = INFINITY, .required = true,
-            .help = "shape of one example; one dimension may be -1"),
-    DT_LAYER_FIELDS(struct reshape),
-    DT_INSTEAD("shape", "write 'target_shape'"),
-    DT_END
-};
+    DT_INTS(struct reshape, target_shape, .lone = true, .min = -1, .max = INFINITY,
+            .required = true, .help = "shape of one example; one dimension may be -1"),
+    DT_LAYER_FIELDS(struct reshape), DT_INSTEAD("shape", "write 'target_shape'"), DT_END};
 
-static dt_status *cannot(const dt_layer_build *b, const dt_ints *target)
-{
-    dt_str in = { 0 }, shape = { 0 };
+static dt_status *cannot(const dt_layer_build *b, const dt_ints *target) {
+    dt_str in = {0}, shape = {0};
     dt_shape_print(&b->in, &in);
     for (int i = 0; i < target->n; i++)
         dt_str_printf(&shape, "%s%lld", i ? ", " : "", (long long)target->v[i]);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "the number of elements must not change: cannot make target_shape [%s] from %s",
-                           dt_str_text(&shape), dt_str_text(&in));
+    dt_status *s =
+        dt_fail(DT_E_MODEL_SHAPE, &b->at,
+                "the number of elements must not change: cannot make target_shape [%s] from %s",
+                dt_str_text(&shape), dt_str_text(&in));
     dt_str_release(&in);
     dt_str_release(&shape);
     return s;
 }
 
 /* The product of all known sizes, and which is not known (-1: all are). */
-static bool known_sizes(const dt_ints *target, int64_t *product, int *unknown)
-{
+static bool known_sizes(const dt_ints *target, int64_t *product, int *unknown) {
     *product = 1;
     *unknown = -1;
     for (int i = 0; i < target->n; i++) {
         bool free_one = target->v[i] == -1;
-        if (free_one && *unknown >= 0)
-            return false;
-        if (free_one)
-            *unknown = i;
-        else if (__builtin_mul_overflow(*product, target->v[i], product))
-            return false;
+        if (free_one && *unknown >= 0) return false;
+        if (free_one) *unknown = i;
+        else if (__builtin_mul_overflow(*product, target->v[i], product)) return false;
     }
     return true;
 }
 
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     const struct reshape *r = b->args;
     int64_t elements = 1, known;
     int unknown;
     for (int i = 1; i < b->in.rank; i++)
-        elements *= b->in.dim[i]; /* fits: the input was checked to be at most DT_MAX_EXAMPLE_BYTES */
+        /* fits: the input was checked to be at most DT_MAX_EXAMPLE_BYTES */
+        elements *= b->in.dim[i];
     if (r->target_shape.n >= DT_MAX_RANK)
-        return dt_fail(DT_E_MODEL_SHAPE, &b->at, "target_shape has %d dimensions; at most %d are possible", r->target_shape.n, DT_MAX_RANK - 1);
-    if (!known_sizes(&r->target_shape, &known, &unknown) || (unknown < 0 ? known != elements : known == 0 || elements % known))
+        return dt_fail(DT_E_MODEL_SHAPE, &b->at,
+                       "target_shape has %d dimensions; at most %d are possible", r->target_shape.n,
+                       DT_MAX_RANK - 1);
+    if (!known_sizes(&r->target_shape, &known, &unknown) ||
+        (unknown < 0 ? known != elements : known == 0 || elements % known))
         return cannot(b, &r->target_shape);
     b->out = dt_type_of(b->in.dtype, 1, b->in.dim);
     for (int i = 0; i < r->target_shape.n; i++)
@@ -62,13 +60,10 @@ static dt_status *build(dt_layer_build *b)
     return NULL;
 }
 
-static dt_value call(const dt_layer_call *c)
-{
-    return dt_reshape(c->x, c->out->rank, c->out->dim);
-}
+static dt_value call(const dt_layer_call *c) { return dt_reshape(c->x, c->out->rank, c->out->dim); }
 
 const dt_layer dt_layer_reshape = {
-    .kind = { "Reshape", "the same elements in another shape", fields, sizeof(struct reshape), NULL },
+    .kind = {"Reshape", "the same elements in another shape", fields, sizeof(struct reshape), NULL},
     .build = build,
     .call = call,
     .yields = dt_yields_inputs,

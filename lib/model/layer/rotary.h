@@ -5,8 +5,9 @@
 
 #include "model/model.h"
 
-/* Which waves. The last four are Llama 3.1's: waves longer than pretraining_sequence_length / low_freq_factor become slower by
- * frequency_adjustment_factor, those shorter than pretraining_sequence_length / high_freq_factor stay, between them it goes gradually. */
+/* Which waves. The last four are Llama 3.1's: waves longer than pretraining_sequence_length /
+ * low_freq_factor become slower by frequency_adjustment_factor, those shorter than
+ * pretraining_sequence_length / high_freq_factor stay, between them it goes gradually. */
 typedef struct dt_rotation {
     double max_wavelength, scaling_factor;
     double frequency_adjustment_factor, low_freq_factor, high_freq_factor; /* first 0: none */
@@ -16,6 +17,7 @@ typedef struct dt_rotation {
 /* x (B, T, ..., H) turned, pair by pair of features, by angles that grow along T. H is even. */
 dt_value dt_rotate(const dt_rotation *r, dt_value x);
 /* MODEL_SHAPE at the layer when H is odd. */
-dt_status *dt_rotation_check(const dt_layer_build *b, const char *kind, int64_t features) DT_MUST_USE;
+dt_status *dt_rotation_check(const dt_layer_build *b, const char *kind,
+                             int64_t features) DT_MUST_USE;
 
 #endif

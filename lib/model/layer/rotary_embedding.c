@@ -1,46 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RotaryEmbedding: rotates the features of a step by its position: (B, T, ..., H) to the same. Feature i and feature i + H / 2 are a point of a
- * plane, which step t rotates by the angle
+ * RotaryEmbedding: rotates the features of a step by its position: (B, T, ..., H) to the same.
+ * Feature i and feature i + H / 2 are a point of a plane, which step t rotates by the angle
  *
  *     t * max_wavelength^(-2 i / H) / scaling_factor
  *
- * so that the product of a query and a key depends on how far they are apart. J. Su et al., RoFormer (2021). The layer is KerasHub's; angles are
- * float32 whatever x is, and the same for all examples, heads and layers: one table a step.
+ * so that the product of a query and a key depends on how far they are apart. J. Su et al.,
+ * RoFormer (2021). The layer is KerasHub's; angles are float32 whatever x is, and the same for all
+ * examples, heads and layers: one table a step.
  */
 #include "model/layer/rotary.h"
 
 /* ---- waves ---- */
 
 /* (H / 2): how far a step turns each point. */
-static dt_value turns(const dt_rotation *r, dt_trace *t, int64_t half)
-{
+static dt_value turns(const dt_rotation *r, dt_trace *t, int64_t half) {
     dt_type type = dt_type_of(DT_FLOAT32, 1, &half);
-    dt_value share = dt_convert(dt_iota(t, &(dt_type){ .dtype = DT_INT32, .rank = 1, .dim = { half } }, 0), DT_FLOAT32);
-    dt_value base = dt_broadcast_to(dt_convert(dt_constant(t, r->max_wavelength), DT_FLOAT32), &type);
+    dt_value share = dt_convert(
+        dt_iota(t, &(dt_type){.dtype = DT_INT32, .rank = 1, .dim = {half}}, 0), DT_FLOAT32);
+    dt_value base =
+        dt_broadcast_to(dt_convert(dt_constant(t, r->max_wavelength), DT_FLOAT32), &type);
     return dt_power(base, dt_multiply(share, dt_like(share, -1.0 / (double)half)));
 }
 
 /* Long waves slower, see dt_rotation. */
-static dt_value adjust(const dt_rotation *r, dt_value turn)
-{
-    double length = (double)r->pretraining_sequence_length, low = r->low_freq_factor, high = r->high_freq_factor;
+static dt_value adjust(const dt_rotation *r, dt_value turn) {
+    double length = (double)r->pretraining_sequence_length, low = r->low_freq_factor,
+           high = r->high_freq_factor;
     dt_value waves = dt_multiply(turn, dt_like(turn, length / (2 * M_PI))); /* within that length */
     dt_value slow = dt_divide(turn, dt_like(turn, r->frequency_adjustment_factor));
     dt_value share = dt_divide(dt_subtract(waves, dt_like(turn, low)), dt_like(turn, high - low));
-    dt_value between = dt_add(dt_multiply(dt_subtract(dt_like(turn, 1), share), slow), dt_multiply(share, turn));
+    dt_value between =
+        dt_add(dt_multiply(dt_subtract(dt_like(turn, 1), share), slow), dt_multiply(share, turn));
     dt_value kept = dt_select(dt_compare(waves, dt_like(turn, high), DT_GT), turn, between);
     return dt_select(dt_compare(waves, dt_like(turn, low), DT_LT), slow, kept);
 }
 
 /* (T, H / 2) */
-static dt_value angles(const dt_rotation *r, dt_trace *t, int64_t steps, int64_t half)
-{
-    dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){ steps, half }), count = type;
+static dt_value angles(const dt_rotation *r, dt_trace *t, int64_t steps, int64_t half) {
+    dt_type type = dt_type_of(DT_FLOAT32, 2, (int64_t[]){steps, half}), count = type;
     dt_value turn = turns(r, t, half);
     count.dtype = DT_INT32;
-    if (r->frequency_adjustment_factor > 0)
-        turn = adjust(r, turn);
+    if (r->frequency_adjustment_factor > 0) turn = adjust(r, turn);
     turn = dt_divide(turn, dt_like(turn, r->scaling_factor));
     return dt_multiply(dt_convert(dt_iota(t, &count, 0), DT_FLOAT32), dt_broadcast_to(turn, &type));
 }
@@ -48,24 +49,25 @@ static dt_value angles(const dt_rotation *r, dt_trace *t, int64_t steps, int64_t
 /* ---- x ---- */
 
 /* (T, H / 2) as the half of x, (B, T, ..., H / 2). */
-static dt_value lay(dt_value table, dt_value half)
-{
+static dt_value lay(dt_value table, dt_value half) {
     dt_type type = dt_type_of_value(half);
-    return dt_broadcast_in_dim(dt_convert(table, type.dtype), &type, (int8_t[]){ 1, (int8_t)(type.rank - 1) });
+    return dt_broadcast_in_dim(dt_convert(table, type.dtype), &type,
+                               (int8_t[]){1, (int8_t)(type.rank - 1)});
 }
 
-dt_value dt_rotate(const dt_rotation *r, dt_value x)
-{
+dt_value dt_rotate(const dt_rotation *r, dt_value x) {
     dt_type t = dt_type_of_value(x);
     int last = t.rank - 1;
-    if (t.rank < 3)
-        return x; /* the trace has failed */
+    if (t.rank < 3) return x; /* the trace has failed */
     int64_t half = t.dim[last] / 2;
     dt_value angle = angles(r, x.trace, t.dim[1], half);
-    dt_value one = dt_slice_axis(x, last, 0, half, 1), other = dt_slice_axis(x, last, half, half, 1);
+    dt_value one = dt_slice_axis(x, last, 0, half, 1),
+             other = dt_slice_axis(x, last, half, half, 1);
     dt_value cosine = lay(dt_cosine(angle), one), sine = lay(dt_sine(angle), one);
-    return dt_concatenate((dt_value[]){ dt_subtract(dt_multiply(one, cosine), dt_multiply(other, sine)),
-                                        dt_add(dt_multiply(other, cosine), dt_multiply(one, sine)) }, 2, last);
+    return dt_concatenate(
+        (dt_value[]){dt_subtract(dt_multiply(one, cosine), dt_multiply(other, sine)),
+                     dt_add(dt_multiply(other, cosine), dt_multiply(one, sine))},
+        2, last);
 }
 
 /* ---- the layer ---- */
@@ -76,36 +78,46 @@ struct rotary_embedding {
 };
 
 static const dt_field fields[] = {
-    { .kind = DT_FIELD_REAL, .name = "max_wavelength", .offset = offsetof(struct rotary_embedding, rotation.max_wavelength), .preset = "10000",
-      .min = 1, .max = INFINITY, .help = "base wavelength of the rotary embedding" },
-    { .kind = DT_FIELD_REAL, .name = "scaling_factor", .offset = offsetof(struct rotary_embedding, rotation.scaling_factor), .preset = "1",
-      .above_min = true, .max = INFINITY, .help = "positions are divided by this factor" },
+    {.kind = DT_FIELD_REAL,
+     .name = "max_wavelength",
+     .offset = offsetof(struct rotary_embedding, rotation.max_wavelength),
+     .preset = "10000",
+     .min = 1,
+     .max = INFINITY,
+     .help = "base wavelength of the rotary embedding"},
+    {.kind = DT_FIELD_REAL,
+     .name = "scaling_factor",
+     .offset = offsetof(struct rotary_embedding, rotation.scaling_factor),
+     .preset = "1",
+     .above_min = true,
+     .max = INFINITY,
+     .help = "positions are divided by this factor"},
     DT_LAYER_FIELDS(struct rotary_embedding),
-    DT_ONLY("rope_type", "linear"), DT_ONLY("sequence_axis", "1"), DT_ONLY("feature_axis", "-1"), DT_NOT_YET("denominator_dim"),
-    DT_END
-};
+    DT_ONLY("rope_type", "linear"),
+    DT_ONLY("sequence_axis", "1"),
+    DT_ONLY("feature_axis", "-1"),
+    DT_NOT_YET("denominator_dim"),
+    DT_END};
 
-dt_status *dt_rotation_check(const dt_layer_build *b, const char *kind, int64_t features)
-{
-    if (features % 2 == 0)
-        return NULL;
-    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s rotates pairs of features: %lld is not even", kind, (long long)features);
+dt_status *dt_rotation_check(const dt_layer_build *b, const char *kind, int64_t features) {
+    if (features % 2 == 0) return NULL;
+    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s rotates pairs of features: %lld is not even", kind,
+                   (long long)features);
 }
 
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     DT_TRY(dt_layer_wants(b, "RotaryEmbedding", 3));
     b->out = b->in;
     return dt_rotation_check(b, "RotaryEmbedding", b->in.dim[b->in.rank - 1]);
 }
 
-static dt_value call(const dt_layer_call *c)
-{
+static dt_value call(const dt_layer_call *c) {
     return dt_rotate(&((const struct rotary_embedding *)c->args)->rotation, c->x);
 }
 
 const dt_layer dt_layer_rotary_embedding = {
-    .kind = { "RotaryEmbedding", "rotates pairs of features by their position", fields, sizeof(struct rotary_embedding), NULL },
+    .kind = {"RotaryEmbedding", "rotates pairs of features by their position", fields,
+             sizeof(struct rotary_embedding), NULL},
     .build = build,
     .call = call,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What layers over one to three spatial dimensions share. Their values are (B, steps, channels), (B, height, width, channels) and
- * (B, depth, height, width, channels); a window goes over the dimensions between the first and the last.
+ * What layers over one to three spatial dimensions share. Their values are (B, steps, channels),
+ * (B, height, width, channels) and (B, depth, height, width, channels); a window goes over the
+ * dimensions between the first and the last.
  */
 #ifndef DT_MODEL_LAYER_SPATIAL_H
 #define DT_MODEL_LAYER_SPATIAL_H
@@ -12,7 +13,8 @@ typedef enum dt_padding { DT_PADDING_VALID, DT_PADDING_SAME, DT_PADDING_CAUSAL }
 extern const char *const dt_paddings[];        /* valid, same */
 extern const char *const dt_paddings_causal[]; /* valid, same, causal */
 
-#define DT_SIZES(type, member, ...) DT_INTS(type, member, .lone = true, .max = INFINITY, __VA_ARGS__)
+#define DT_SIZES(type, member, ...)                                                                \
+    DT_INTS(type, member, .lone = true, .max = INFINITY, __VA_ARGS__)
 
 /* A window over n spatial dimensions. */
 typedef struct dt_space {
@@ -21,18 +23,23 @@ typedef struct dt_space {
     int padding;
 } dt_space;
 
-/* MODEL_SHAPE at the layer unless `in` is of floats and has n spatial dimensions between B and channels. */
+/* MODEL_SHAPE at the layer unless `in` is of floats and has n spatial dimensions between B and
+ * channels. */
 dt_status *dt_wants_space(const dt_layer_build *b, const char *kind, int n) DT_MUST_USE;
-/* The n numbers of an argument: one stands for all of them; `usual` (n numbers) where it is not given. RANGE when their count differs. */
-dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *given, int n, const int64_t *usual, int64_t *out) DT_MUST_USE;
+/* The n numbers of an argument: one stands for all of them; `usual` (n numbers) where it is not
+ * given. RANGE when their count differs. */
+dt_status *dt_sizes_of(const dt_layer_build *b, const char *key, const dt_ints *given, int n,
+                       const int64_t *usual, int64_t *out) DT_MUST_USE;
 
-/* Keras' padding: "same" gives ceil(size / stride) places and pads half of what that needs before, the rest (with an odd one) behind;
- * "causal" pads before only, so that no place sees what comes after it. */
+/* Keras' padding: "same" gives ceil(size / stride) places and pads half of what that needs before,
+ * the rest (with an odd one) behind; "causal" pads before only, so that no place sees what comes
+ * after it. */
 dt_window dt_space_window(const dt_space *s, int i, int64_t in);
-/* Windows of a pooling, whose padding counts for nothing: one of padding "same" that covers the whole input at each of its places gives the same as any
- * larger one, and costs less. */
+/* Windows of a pooling, whose padding counts for nothing: one of padding "same" that covers the
+ * whole input at each of its places gives the same as any larger one, and costs less. */
 void dt_space_bound(dt_space *s, const dt_type *in);
-/* b->out: b->in with the places of the window in each spatial dimension; MODEL_SHAPE when there is none. */
+/* b->out: b->in with the places of the window in each spatial dimension; MODEL_SHAPE when there is
+ * none. */
 dt_status *dt_space_places(dt_layer_build *b, const char *kind, const dt_space *s) DT_MUST_USE;
 
 /* convolution of x (B, ..., C) with a kernel (..., C / groups, outputs). */
@@ -49,59 +56,76 @@ typedef struct dt_conv {
     dt_ints kernel_size, strides, dilation_rate, output_padding;
     int padding, data_format, activation;
     bool use_bias;
-    const dt_tree *kernel_initializer, *depthwise_initializer, *pointwise_initializer, *bias_initializer;
+    const dt_tree *kernel_initializer, *depthwise_initializer, *pointwise_initializer,
+        *bias_initializer;
 } dt_conv;
 
-#define DT_CONV_FIELDS(paddings) \
-    DT_SIZES(dt_conv, kernel_size, .min = 1, .required = true, .help = "size of the window: a number, or one per dimension"), \
-    DT_SIZES(dt_conv, strides, .min = 1, .help = "strides of the window; default 1"), \
-    DT_ENUM(dt_conv, padding, paddings, .help = "valid: no padding; same: output size is input size / strides, rounded up"), \
-    DT_DATA_FORMAT(dt_conv), \
-    DT_SIZES(dt_conv, dilation_rate, .min = 1, .help = "dilation of the window; default 1"), \
-    DT_ENUM(dt_conv, activation, dt_activations, .help = "activation function"), \
-    DT_FLAG(dt_conv, use_bias, .preset = "true", .help = "add a bias"), \
-    DT_TREE(dt_conv, bias_initializer, .forms = dt_initializer_forms, .help = "initializer; default: zeros"), \
-    DT_LAYER_FIELDS(dt_conv), \
-    DT_INSTEAD("kernel", "write 'kernel_size'"), DT_INSTEAD("stride", "write 'strides'"), DT_INSTEAD("dilation", "write 'dilation_rate'"), \
-    DT_REGULARIZER(dt_conv, BIAS, "bias_regularizer"), DT_REGULARIZER(dt_conv, ACTIVITY, "activity_regularizer"), \
-    DT_CONSTRAINT(dt_conv, BIAS, "bias_constraint")
-#define DT_CONV_FILTERS \
-    DT_INT(dt_conv, filters, .min = 1, .max = INFINITY, .required = true, .help = "number of output channels"), \
-    DT_INSTEAD("out_channels", "write 'filters'")
-#define DT_CONV_KERNEL \
-    DT_TREE(dt_conv, kernel_initializer, .forms = dt_initializer_forms, .help = "initializer; default: glorot_uniform"), \
-    DT_REGULARIZER(dt_conv, KERNEL, "kernel_regularizer"), DT_CONSTRAINT(dt_conv, KERNEL, "kernel_constraint")
+#define DT_CONV_FIELDS(paddings)                                                                   \
+    DT_SIZES(dt_conv, kernel_size, .min = 1, .required = true,                                     \
+             .help = "size of the window: a number, or one per dimension"),                        \
+        DT_SIZES(dt_conv, strides, .min = 1, .help = "strides of the window; default 1"),          \
+        DT_ENUM(dt_conv, padding, paddings,                                                        \
+                .help =                                                                            \
+                    "valid: no padding; same: output size is input size / strides, rounded up"),   \
+        DT_DATA_FORMAT(dt_conv),                                                                   \
+        DT_SIZES(dt_conv, dilation_rate, .min = 1, .help = "dilation of the window; default 1"),   \
+        DT_ENUM(dt_conv, activation, dt_activations, .help = "activation function"),               \
+        DT_FLAG(dt_conv, use_bias, .preset = "true", .help = "add a bias"),                        \
+        DT_TREE(dt_conv, bias_initializer, .forms = dt_initializer_forms,                          \
+                .help = "initializer; default: zeros"),                                            \
+        DT_LAYER_FIELDS(dt_conv), DT_INSTEAD("kernel", "write 'kernel_size'"),                     \
+        DT_INSTEAD("stride", "write 'strides'"), DT_INSTEAD("dilation", "write 'dilation_rate'"),  \
+        DT_REGULARIZER(dt_conv, BIAS, "bias_regularizer"),                                         \
+        DT_REGULARIZER(dt_conv, ACTIVITY, "activity_regularizer"),                                 \
+        DT_CONSTRAINT(dt_conv, BIAS, "bias_constraint")
+#define DT_CONV_FILTERS                                                                            \
+    DT_INT(dt_conv, filters, .min = 1, .max = INFINITY, .required = true,                          \
+           .help = "number of output channels"),                                                   \
+        DT_INSTEAD("out_channels", "write 'filters'")
+#define DT_CONV_KERNEL                                                                             \
+    DT_TREE(dt_conv, kernel_initializer, .forms = dt_initializer_forms,                            \
+            .help = "initializer; default: glorot_uniform"),                                       \
+        DT_REGULARIZER(dt_conv, KERNEL, "kernel_regularizer"),                                     \
+        DT_CONSTRAINT(dt_conv, KERNEL, "kernel_constraint")
 /* on: whose word the weight has, its own or the only kernel's. */
-#define DT_CONV_DEPTHWISE(on) \
-    DT_INT(dt_conv, depth_multiplier, .preset = "1", .min = 1, .max = INFINITY, .help = "number of outputs per input channel"), \
-    DT_TREE(dt_conv, depthwise_initializer, .forms = dt_initializer_forms, .help = "initializer; default: glorot_uniform"), \
-    DT_REGULARIZER(dt_conv, on, "depthwise_regularizer"), DT_CONSTRAINT(dt_conv, on, "depthwise_constraint")
+#define DT_CONV_DEPTHWISE(on)                                                                      \
+    DT_INT(dt_conv, depth_multiplier, .preset = "1", .min = 1, .max = INFINITY,                    \
+           .help = "number of outputs per input channel"),                                         \
+        DT_TREE(dt_conv, depthwise_initializer, .forms = dt_initializer_forms,                     \
+                .help = "initializer; default: glorot_uniform"),                                   \
+        DT_REGULARIZER(dt_conv, on, "depthwise_regularizer"),                                      \
+        DT_CONSTRAINT(dt_conv, on, "depthwise_constraint")
 
-/* The window that the arguments say. RANGE for counts that differ, or strides and dilation_rate both above 1. */
-dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n, dt_space *out) DT_MUST_USE;
+/* The window that the arguments say. RANGE for counts that differ, or strides and dilation_rate
+ * both above 1. */
+dt_status *dt_conv_space(const dt_layer_build *b, const char *kind, int n,
+                         dt_space *out) DT_MUST_USE;
 /* The same once more, for call: build has found no fault. */
 dt_space dt_conv_space_again(const dt_layer_call *c);
 /* A weight of shape (window ..., inputs, outputs), and the bias where there is one. */
-dt_status *dt_conv_kernel(dt_layer_build *b, const char *name, const dt_space *s, const int64_t io[2], const dt_tree *initializer) DT_MUST_USE;
+dt_status *dt_conv_kernel(dt_layer_build *b, const char *name, const dt_space *s,
+                          const int64_t io[2], const dt_tree *initializer) DT_MUST_USE;
 dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) DT_MUST_USE;
 /* Bias (weight `bias`, when there is one) and activation. */
 dt_yield dt_conv_yields(const dt_layer_spec *l);
 dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias);
 
 /* The other name under which Keras exports a layer. */
-#define DT_ALSO(name) (const char *const[]){ name, NULL }
+#define DT_ALSO(name)                                                                              \
+    (const char *const[]) { name, NULL }
 
-/* The row of a layer that exists for 1, 2 and 3 spatial dimensions (n): build_, fields and call are the file's, the same for all. */
-#define DT_LAYER_OF_RANK(n, kind_, name, about, args, fields_, build_, call_)                                  \
+/* The row of a layer that exists for 1, 2 and 3 spatial dimensions (n): build_, fields and call are
+ * the file's, the same for all. */
+#define DT_LAYER_OF_RANK(n, kind_, name, about, args, fields_, build_, call_)                      \
     DT_LAYER_OF_RANK_WITH(n, kind_, NULL, name, about, args, fields_, build_, call_, false)
-#define DT_LAYER_OF_RANK_WITH(n, kind_, also, name, about, args, fields_, build_, call_, masking)              \
-    static dt_status *build_##name(dt_layer_build *b)                                                          \
-    {                                                                                                          \
-        return build_(b, kind_, n);                                                                            \
-    }                                                                                                          \
-    const dt_layer dt_layer_##name = {                                                                         \
-        .kind = { kind_, about, fields_, sizeof(args), also }, .build = build_##name, .call = call_,           \
-        .supports_masking = (masking), .yields = dt_yields_between,                                            \
+#define DT_LAYER_OF_RANK_WITH(n, kind_, also, name, about, args, fields_, build_, call_, masking)  \
+    static dt_status *build_##name(dt_layer_build *b) { return build_(b, kind_, n); }              \
+    const dt_layer dt_layer_##name = {                                                             \
+        .kind = {kind_, about, fields_, sizeof(args), also},                                       \
+        .build = build_##name,                                                                     \
+        .call = call_,                                                                             \
+        .supports_masking = (masking),                                                             \
+        .yields = dt_yields_between,                                                               \
     };
 
 #endif

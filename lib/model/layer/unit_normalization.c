@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UnitNormalization: divides each example by its L2 norm over `axis`, or by 1e-12 if the norm is smaller. */
+/* UnitNormalization: divides each example by its L2 norm over `axis`, or by 1e-12 if the norm is
+ * smaller. */
 #include "model/layer/axes.h"
 
 #include "op/shapes.h"
@@ -9,14 +10,12 @@ struct unit_normalization {
     const dt_tree *axis;
 };
 
-static const dt_field fields[] = {
-    DT_TREE(struct unit_normalization, axis, .forms = dt_integers_forms, .preset = "-1", .help = "axis or axes of the norm"),
-    DT_LAYER_FIELDS(struct unit_normalization),
-    DT_END
-};
+static const dt_field fields[] = {DT_TREE(struct unit_normalization, axis,
+                                          .forms = dt_integers_forms, .preset = "-1",
+                                          .help = "axis or axes of the norm"),
+                                  DT_LAYER_FIELDS(struct unit_normalization), DT_END};
 
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     const struct unit_normalization *u = b->args;
     uint32_t dims;
     DT_TRY(dt_layer_wants(b, "UnitNormalization", 2));
@@ -24,8 +23,7 @@ static dt_status *build(dt_layer_build *b)
     return dt_axes_make(b, u->axis, &dims);
 }
 
-static dt_value call(const dt_layer_call *c)
-{
+static dt_value call(const dt_layer_call *c) {
     uint32_t dims = dt_axes_made(c);
     dt_value square = dt_reduce(dt_multiply(c->x, c->x), DT_REDUCE_SUM, dims);
     dt_value inverse = dt_rsqrt(dt_maximum(square, dt_like(square, 1e-24)));
@@ -33,7 +31,8 @@ static dt_value call(const dt_layer_call *c)
 }
 
 const dt_layer dt_layer_unit_normalization = {
-    .kind = { "UnitNormalization", "scales each example to norm 1", fields, sizeof(struct unit_normalization), NULL },
+    .kind = {"UnitNormalization", "scales each example to norm 1", fields,
+             sizeof(struct unit_normalization), NULL},
     .supports_masking = true,
     .build = build,
     .call = call,

@@ -3,8 +3,10 @@
  * UpSampling1D, UpSampling2D, UpSampling3D: enlarge every spatial dimension by the factor `size`.
  *
  *     nearest    every element is repeated
- *     bilinear   (2D) between the centres of elements: place i of the output is at (i + 1/2) / size - 1/2 of the input, and is the mean of
- *                the two elements beside it, weighted by their nearness; beyond the outer centres it is the outer element
+ *     bilinear   (2D) between the centres of elements: place i of the output is at (i + 1/2) / size
+ *     - 1/2 of the input, and is the mean of
+ *                the two elements beside it, weighted by their nearness; beyond the outer centres
+ *                it is the outer element
  */
 #include "model/layer/spatial.h"
 
@@ -15,32 +17,22 @@ struct up_sampling {
 };
 
 typedef enum interpolation { NEAREST, BILINEAR } interpolation;
-static const char *const interpolations[] = { "nearest", "bilinear", NULL };
+static const char *const interpolations[] = {"nearest", "bilinear", NULL};
 
-#define SIZE DT_SIZES(struct up_sampling, size, .min = 1, .preset = "2", .help = "factor: a number, or one per dimension")
-static const dt_field fields1[] = {
-    SIZE,
-    DT_LAYER_FIELDS(struct up_sampling),
-    DT_END
-};
+#define SIZE                                                                                       \
+    DT_SIZES(struct up_sampling, size, .min = 1, .preset = "2",                                    \
+             .help = "factor: a number, or one per dimension")
+static const dt_field fields1[] = {SIZE, DT_LAYER_FIELDS(struct up_sampling), DT_END};
 static const dt_field fields2[] = {
-    SIZE,
-    DT_DATA_FORMAT(struct up_sampling),
+    SIZE, DT_DATA_FORMAT(struct up_sampling),
     DT_ENUM(struct up_sampling, interpolation, interpolations, .help = "interpolation"),
-    DT_LAYER_FIELDS(struct up_sampling),
-    DT_END
-};
-static const dt_field fields3[] = {
-    SIZE,
-    DT_DATA_FORMAT(struct up_sampling),
-    DT_LAYER_FIELDS(struct up_sampling),
-    DT_END
-};
+    DT_LAYER_FIELDS(struct up_sampling), DT_END};
+static const dt_field fields3[] = {SIZE, DT_DATA_FORMAT(struct up_sampling),
+                                   DT_LAYER_FIELDS(struct up_sampling), DT_END};
 
-static const int64_t twos[DT_MAX_SPATIAL] = { 2, 2, 2 };
+static const int64_t twos[DT_MAX_SPATIAL] = {2, 2, 2};
 
-static dt_status *build(dt_layer_build *b)
-{
+static dt_status *build(dt_layer_build *b) {
     const char *kind = b->row->kind.name;
     const int n = b->row->sides;
     const struct up_sampling *u = b->args;
@@ -50,35 +42,31 @@ static dt_status *build(dt_layer_build *b)
     b->out = b->in;
     for (int i = 0; i < n; i++)
         if (__builtin_mul_overflow(b->in.dim[i + 1], size[i], &b->out.dim[i + 1]))
-            return dt_fail(DT_E_MODEL_SIZE, &b->at, "%s cannot make %lld times %lld elements", kind, (long long)size[i], (long long)b->in.dim[i + 1]);
+            return dt_fail(DT_E_MODEL_SIZE, &b->at, "%s cannot make %lld times %lld elements", kind,
+                           (long long)size[i], (long long)b->in.dim[i + 1]);
     return NULL;
 }
 
 /* ---- nearest ---- */
 
 /* Dimension d of x, (n), as (n, times) -> (n * times). */
-static dt_value repeat(dt_value x, int d, int64_t times)
-{
+static dt_value repeat(dt_value x, int d, int64_t times) {
     dt_type t = dt_type_of_value(x), wide = t, merged = t;
-    int8_t dims[DT_MAX_RANK] = { 0 };
-    if (times == 1)
-        return x;
+    int8_t dims[DT_MAX_RANK] = {0};
+    if (times == 1) return x;
     wide.rank++;
-    for (int i = t.rank; i > d + 1; i--)
-        wide.dim[i] = t.dim[i - 1];
+    for (int i = t.rank; i > d + 1; i--) wide.dim[i] = t.dim[i - 1];
     wide.dim[d + 1] = times;
     merged.dim[d] *= times;
-    for (int i = 0; i < t.rank; i++)
-        dims[i] = (int8_t)(i <= d ? i : i + 1);
+    for (int i = 0; i < t.rank; i++) dims[i] = (int8_t)(i <= d ? i : i + 1);
     return dt_reshape(dt_broadcast_in_dim(x, &wide, dims), merged.rank, merged.dim);
 }
 
 /* ---- bilinear ---- */
 
 /* (out, in): the share that element j has in place i, max(0, 1 - |place - j|). */
-static dt_value shares(dt_trace *t, dt_dtype dtype, int64_t out, int64_t in)
-{
-    dt_type type = dt_type_of(dtype, 2, (int64_t[]){ out, in });
+static dt_value shares(dt_trace *t, dt_dtype dtype, int64_t out, int64_t in) {
+    dt_type type = dt_type_of(dtype, 2, (int64_t[]){out, in});
     dt_value i = dt_iota(t, &type, 0), j = dt_iota(t, &type, 1);
     double scale = (double)in / (double)out;
     dt_value place = dt_add(dt_multiply(i, dt_like(i, scale)), dt_like(i, scale / 2 - 0.5));
@@ -86,35 +74,45 @@ static dt_value shares(dt_trace *t, dt_dtype dtype, int64_t out, int64_t in)
     return dt_maximum(dt_subtract(dt_like(distance, 1), distance), dt_like(distance, 0));
 }
 
-/* Dimension d of x becomes its mixtures: a product over it, whose result stands at the end and is put back. */
-static dt_value mix(dt_value x, int d, int64_t out)
-{
+/* Dimension d of x becomes its mixtures: a product over it, whose result stands at the end and is
+ * put back. */
+static dt_value mix(dt_value x, int d, int64_t out) {
     dt_type t = dt_type_of_value(x);
-    dt_dot_attr a = { .n_contract = 1, .lhs_contract = { (int8_t)d }, .rhs_contract = { 1 } };
+    dt_dot_attr a = {.n_contract = 1, .lhs_contract = {(int8_t)d}, .rhs_contract = {1}};
     int perm[DT_MAX_RANK];
-    if (out == t.dim[d])
-        return x;
-    for (int i = 0; i < t.rank; i++)
-        perm[i] = i < d ? i : i == d ? t.rank - 1 : i - 1;
+    if (out == t.dim[d]) return x;
+    for (int i = 0; i < t.rank; i++) perm[i] = i < d ? i : i == d ? t.rank - 1 : i - 1;
     return dt_transpose(dt_dot_general(x, shares(x.trace, t.dtype, out, t.dim[d]), &a), perm);
 }
 
-static dt_value call(const dt_layer_call *c)
-{
+static dt_value call(const dt_layer_call *c) {
     const struct up_sampling *u = c->args;
     dt_type in = dt_type_of_value(c->x);
     dt_value y = c->x;
     for (int d = 1; d < in.rank - 1 && y.trace; d++)
-        y = u->interpolation == BILINEAR ? mix(y, d, c->out->dim[d]) : repeat(y, d, c->out->dim[d] / in.dim[d]);
+        y = u->interpolation == BILINEAR ? mix(y, d, c->out->dim[d])
+                                         : repeat(y, d, c->out->dim[d] / in.dim[d]);
     return y;
 }
 
 const dt_layer dt_layer_up_sampling1d = {
-    .kind = { "UpSampling1D", "repeats steps", fields1, sizeof(struct up_sampling), NULL }, .sides = 1, .build = build, .call = call, .yields = dt_yields_between,
+    .kind = {"UpSampling1D", "repeats steps", fields1, sizeof(struct up_sampling), NULL},
+    .sides = 1,
+    .build = build,
+    .call = call,
+    .yields = dt_yields_between,
 };
 const dt_layer dt_layer_up_sampling2d = {
-    .kind = { "UpSampling2D", "enlarges images", fields2, sizeof(struct up_sampling), NULL }, .sides = 2, .build = build, .call = call, .yields = dt_yields_between,
+    .kind = {"UpSampling2D", "enlarges images", fields2, sizeof(struct up_sampling), NULL},
+    .sides = 2,
+    .build = build,
+    .call = call,
+    .yields = dt_yields_between,
 };
 const dt_layer dt_layer_up_sampling3d = {
-    .kind = { "UpSampling3D", "enlarges volumes", fields3, sizeof(struct up_sampling), NULL }, .sides = 3, .build = build, .call = call, .yields = dt_yields_between,
+    .kind = {"UpSampling3D", "enlarges volumes", fields3, sizeof(struct up_sampling), NULL},
+    .sides = 3,
+    .build = build,
+    .call = call,
+    .yields = dt_yields_between,
 };

@@ -4,7 +4,8 @@
  *
  *     Hinge               mean of max(1 - y p, 0)
  *     SquaredHinge        mean of its square
- *     CategoricalHinge    max(largest p of the wrong classes - p of the right one + 1, 0), one-hot labels
+ *     CategoricalHinge    max(largest p of the wrong classes - p of the right one + 1, 0), one-hot
+ *     labels
  *
  * At the kink, where the margin is 0, the slope is that of the margin, as in the original.
  */
@@ -14,52 +15,48 @@ struct hinge {
     dt_loss_head head;
 };
 
-static const dt_field fields[] = { DT_LOSS_FIELDS(struct hinge), DT_END };
+static const dt_field fields[] = {DT_LOSS_FIELDS(struct hinge), DT_END};
 
 /* y, or 2 y - 1 when all of y is 0 or 1. */
-static dt_value signed_labels(dt_value y)
-{
+static dt_value signed_labels(dt_value y) {
     dt_type type = dt_type_of_value(y);
     dt_value zero = dt_convert(dt_compare(y, dt_like(y, 0), DT_EQ), type.dtype);
     dt_value one = dt_convert(dt_compare(y, dt_like(y, 1), DT_EQ), type.dtype);
-    dt_value all = dt_reduce(dt_add(zero, one), DT_REDUCE_MIN, (1u << type.rank) - 1); /* 1: every one is */
+    /* 1: every one is */
+    dt_value all = dt_reduce(dt_add(zero, one), DT_REDUCE_MIN, (1u << type.rank) - 1);
     dt_value binary = dt_broadcast_to(dt_compare(all, dt_like(all, 1), DT_EQ), &type);
     return dt_select(binary, dt_subtract(dt_multiply(dt_like(y, 2), y), dt_like(y, 1)), y);
 }
 
-static dt_value margin(const dt_loss_call_args *c)
-{
+static dt_value margin(const dt_loss_call_args *c) {
     dt_value y = signed_labels(dt_targets_like(c->target, c->prediction)), p = c->prediction;
     return dt_maximum(dt_like(p, 0), dt_subtract(dt_like(p, 1), dt_multiply(y, p)));
 }
 
-static dt_value hinge(const dt_loss_call_args *c)
-{
-    return dt_mean_last(margin(c));
-}
+static dt_value hinge(const dt_loss_call_args *c) { return dt_mean_last(margin(c)); }
 
 const dt_loss_row dt_loss_hinge = {
-    .kind = { "Hinge", "mean of max(1 - y p, 0)", fields, sizeof(struct hinge), (const char *const[]){ "hinge", NULL } },
-    .targets = { -1, 1 },
+    .kind = {"Hinge", "mean of max(1 - y p, 0)", fields, sizeof(struct hinge),
+             (const char *const[]){"hinge", NULL}},
+    .targets = {-1, 1},
     .check = dt_check_same_shape,
     .rows = hinge,
 };
 
-static dt_value squared_hinge(const dt_loss_call_args *c)
-{
+static dt_value squared_hinge(const dt_loss_call_args *c) {
     dt_value m = margin(c);
     return dt_mean_last(dt_multiply(m, m));
 }
 
 const dt_loss_row dt_loss_squared_hinge = {
-    .kind = { "SquaredHinge", "mean of max(1 - y p, 0)^2", fields, sizeof(struct hinge), (const char *const[]){ "squared_hinge", NULL } },
-    .targets = { -1, 1 },
+    .kind = {"SquaredHinge", "mean of max(1 - y p, 0)^2", fields, sizeof(struct hinge),
+             (const char *const[]){"squared_hinge", NULL}},
+    .targets = {-1, 1},
     .check = dt_check_same_shape,
     .rows = squared_hinge,
 };
 
-static dt_value categorical_hinge(const dt_loss_call_args *c)
-{
+static dt_value categorical_hinge(const dt_loss_call_args *c) {
     dt_value y = dt_targets_like(c->target, c->prediction), p = c->prediction;
     dt_value right = dt_sum_last(dt_multiply(y, p));
     uint32_t last = 1u << (dt_type_of_value(p).rank - 1);
@@ -68,8 +65,9 @@ static dt_value categorical_hinge(const dt_loss_call_args *c)
 }
 
 const dt_loss_row dt_loss_categorical_hinge = {
-    .kind = { "CategoricalHinge", "margin between the right class and the best other", fields, sizeof(struct hinge), (const char *const[]){ "categorical_hinge", NULL } },
-    .targets = { -1, 1 },
+    .kind = {"CategoricalHinge", "margin between the right class and the best other", fields,
+             sizeof(struct hinge), (const char *const[]){"categorical_hinge", NULL}},
+    .targets = {-1, 1},
     .check = dt_check_same_shape,
     .rows = categorical_hinge,
 };

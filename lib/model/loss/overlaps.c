@@ -5,8 +5,8 @@
  *     Dice       1 - 2 |y p| / (|y| + |p|)
  *     Tversky    1 - |y p| / (|y p| + alpha |y (1 - p)| + beta |p (1 - y)|)
  *
- * with |x| the sum of x over the axes and 1e-7 added to the divisors. All axes by default: one number for all samples together. With axes of an example
- * alone there is a number for each.
+ * with |x| the sum of x over the axes and 1e-7 added to the divisors. All axes by default: one
+ * number for all samples together. With axes of an example alone there is a number for each.
  */
 #include "model/model.h"
 
@@ -17,31 +17,31 @@ struct overlap {
     bool has_axis;
 };
 
-#define AXIS_FIELD DT_INTS(struct overlap, axis, .set = 1 + offsetof(struct overlap, has_axis), .help = "axes to sum over; default: all")
+#define AXIS_FIELD                                                                                 \
+    DT_INTS(struct overlap, axis, .set = 1 + offsetof(struct overlap, has_axis),                   \
+            .help = "axes to sum over; default: all")
 
-static const dt_field dice_fields[] = { DT_LOSS_FIELDS(struct overlap), AXIS_FIELD, DT_END };
+static const dt_field dice_fields[] = {DT_LOSS_FIELDS(struct overlap), AXIS_FIELD, DT_END};
 static const dt_field tversky_fields[] = {
     DT_LOSS_FIELDS(struct overlap),
     DT_REAL(struct overlap, alpha, .preset = "0.5", .help = "weight of false negatives"),
-    DT_REAL(struct overlap, beta, .preset = "0.5", .help = "weight of false positives"),
-    AXIS_FIELD,
-    DT_END
-};
+    DT_REAL(struct overlap, beta, .preset = "0.5", .help = "weight of false positives"), AXIS_FIELD,
+    DT_END};
 
 /* ---- axes ---- */
 
-static dt_status *check(const void *args, const dt_type *target, const dt_type *prediction)
-{
+static dt_status *check(const void *args, const dt_type *target, const dt_type *prediction) {
     const struct overlap *o = args;
     DT_TRY(dt_check_same_shape(args, target, prediction));
     for (int i = 0; o->has_axis && i < o->axis.n; i++)
         if (o->axis.v[i] < -prediction->rank || o->axis.v[i] >= prediction->rank)
-            return dt_fail(DT_E_LABELS, NULL, "axis %lld is out of range for predictions of rank %d", (long long)o->axis.v[i], prediction->rank);
+            return dt_fail(DT_E_LABELS, NULL,
+                           "axis %lld is out of range for predictions of rank %d",
+                           (long long)o->axis.v[i], prediction->rank);
     return NULL;
 }
 
-static uint32_t summed(const void *args, const dt_type *prediction)
-{
+static uint32_t summed(const void *args, const dt_type *prediction) {
     const struct overlap *o = args;
     uint32_t dims = o->has_axis ? 0 : (1u << prediction->rank) - 1;
     for (int i = 0; o->has_axis && i < o->axis.n; i++)
@@ -50,27 +50,24 @@ static uint32_t summed(const void *args, const dt_type *prediction)
 }
 
 /* Sums of this replica's samples. */
-static dt_value rows(const dt_loss_call_args *c, int (*parts)(const dt_loss_call_args *c, dt_value *part),
-                     dt_value (*join)(const void *args, const dt_value *sum))
-{
+static dt_value rows(const dt_loss_call_args *c,
+                     int (*parts)(const dt_loss_call_args *c, dt_value *part),
+                     dt_value (*join)(const void *args, const dt_value *sum)) {
     const dt_type type = dt_type_of_value(c->prediction);
     dt_value part[DT_LOSS_PARTS];
     int n = parts(c, part);
-    for (int i = 0; i < n; i++)
-        part[i] = dt_reduce(part[i], DT_REDUCE_SUM, summed(c->args, &type));
+    for (int i = 0; i < n; i++) part[i] = dt_reduce(part[i], DT_REDUCE_SUM, summed(c->args, &type));
     return join(c->args, part);
 }
 
 /* 1 - a / (b + 1e-7) */
-static dt_value missing(dt_value a, dt_value b)
-{
+static dt_value missing(dt_value a, dt_value b) {
     return dt_subtract(dt_like(a, 1), dt_divide(a, dt_add(b, dt_like(b, 1e-7))));
 }
 
 /* ---- Dice ---- */
 
-static int dice_parts(const dt_loss_call_args *c, dt_value *part)
-{
+static int dice_parts(const dt_loss_call_args *c, dt_value *part) {
     dt_value p = c->prediction, y = dt_targets_like(c->target, p);
     part[0] = dt_multiply(y, p);
     part[1] = y;
@@ -78,27 +75,28 @@ static int dice_parts(const dt_loss_call_args *c, dt_value *part)
     return 3;
 }
 
-static dt_value dice(const void *args, const dt_value *sum)
-{
+static dt_value dice(const void *args, const dt_value *sum) {
     (void)args;
     return missing(dt_multiply(dt_like(sum[0], 2), sum[0]), dt_add(sum[1], sum[2]));
 }
 
-static dt_value dice_rows(const dt_loss_call_args *c)
-{
-    return rows(c, dice_parts, dice);
-}
+static dt_value dice_rows(const dt_loss_call_args *c) { return rows(c, dice_parts, dice); }
 
 const dt_loss_row dt_loss_dice = {
-    .kind = { "Dice", "1 - twice the overlap / both sets", dice_fields, sizeof(struct overlap), (const char *const[]){ "dice", NULL } },
-    .targets = { 0, 1 }, .expects = { DT_PROBABILITIES, 0, "probabilities", "sigmoid" },
-    .check = check, .rows = dice_rows, .summed = summed, .parts = dice_parts, .join = dice,
+    .kind = {"Dice", "1 - twice the overlap / both sets", dice_fields, sizeof(struct overlap),
+             (const char *const[]){"dice", NULL}},
+    .targets = {0, 1},
+    .expects = {DT_PROBABILITIES, 0, "probabilities", "sigmoid"},
+    .check = check,
+    .rows = dice_rows,
+    .summed = summed,
+    .parts = dice_parts,
+    .join = dice,
 };
 
 /* ---- Tversky ---- */
 
-static int tversky_parts(const dt_loss_call_args *c, dt_value *part)
-{
+static int tversky_parts(const dt_loss_call_args *c, dt_value *part) {
     dt_value p = c->prediction, y = dt_targets_like(c->target, p), one = dt_like(p, 1);
     part[0] = dt_multiply(y, p);
     part[1] = dt_multiply(dt_subtract(one, p), y);
@@ -106,20 +104,23 @@ static int tversky_parts(const dt_loss_call_args *c, dt_value *part)
     return 3;
 }
 
-static dt_value tversky(const void *args, const dt_value *sum)
-{
+static dt_value tversky(const void *args, const dt_value *sum) {
     const struct overlap *o = args;
-    dt_value apart = dt_add(dt_multiply(sum[1], dt_like(sum[1], o->alpha)), dt_multiply(sum[2], dt_like(sum[2], o->beta)));
+    dt_value apart = dt_add(dt_multiply(sum[1], dt_like(sum[1], o->alpha)),
+                            dt_multiply(sum[2], dt_like(sum[2], o->beta)));
     return missing(sum[0], dt_add(sum[0], apart));
 }
 
-static dt_value tversky_rows(const dt_loss_call_args *c)
-{
-    return rows(c, tversky_parts, tversky);
-}
+static dt_value tversky_rows(const dt_loss_call_args *c) { return rows(c, tversky_parts, tversky); }
 
 const dt_loss_row dt_loss_tversky = {
-    .kind = { "Tversky", "1 - overlap / weighted union", tversky_fields, sizeof(struct overlap), (const char *const[]){ "tversky", NULL } },
-    .targets = { 0, 1 }, .expects = { DT_PROBABILITIES, 0, "probabilities", "sigmoid" },
-    .check = check, .rows = tversky_rows, .summed = summed, .parts = tversky_parts, .join = tversky,
+    .kind = {"Tversky", "1 - overlap / weighted union", tversky_fields, sizeof(struct overlap),
+             (const char *const[]){"tversky", NULL}},
+    .targets = {0, 1},
+    .expects = {DT_PROBABILITIES, 0, "probabilities", "sigmoid"},
+    .check = check,
+    .rows = tversky_rows,
+    .summed = summed,
+    .parts = tversky_parts,
+    .join = tversky,
 };

@@ -2,128 +2,115 @@
 /* See confusion.h. */
 #include "model/metric/confusion.h"
 
-double dt_ratio(double a, double b)
-{
-    return b == 0 ? 0 : a / b;
-}
+double dt_ratio(double a, double b) { return b == 0 ? 0 : a / b; }
 
-double *dt_confusion_even(dt_arena *arena, int n)
-{
+double *dt_confusion_even(dt_arena *arena, int n) {
     double *t = dt_arena_array(arena, double, n);
-    for (int i = 0; i < n; i++)
-        t[i] = n == 1 ? 0.5 : i * 1.0 / (n - 1);
+    for (int i = 0; i < n; i++) t[i] = n == 1 ? 0.5 : i * 1.0 / (n - 1);
     return t;
 }
 
 /* (..., C, C): x_j in [i][j] for other, x_i for own */
-static void make_pairs(dt_value x, dt_value *own, dt_value *other)
-{
+static void make_pairs(dt_value x, dt_value *own, dt_value *other) {
     dt_type type = dt_type_of_value(x), pairs = type;
     int8_t dims[DT_MAX_RANK];
     pairs.dim[pairs.rank++] = type.dim[type.rank - 1];
-    for (int i = 0; i < type.rank; i++)
-        dims[i] = (int8_t)i;
+    for (int i = 0; i < type.rank; i++) dims[i] = (int8_t)i;
     *own = dt_broadcast_in_dim(x, &pairs, dims);
     dims[type.rank - 1] = (int8_t)type.rank;
     *other = dt_broadcast_in_dim(x, &pairs, dims);
 }
 
-static dt_value as_number(dt_value truth, dt_dtype dtype)
-{
-    return dt_convert(truth, dtype);
-}
+static dt_value as_number(dt_value truth, dt_dtype dtype) { return dt_convert(truth, dtype); }
 
-dt_value dt_top_k_mask(dt_value x, int64_t k)
-{
+dt_value dt_top_k_mask(dt_value x, int64_t k) {
     dt_value own, other;
     make_pairs(x, &own, &other);
     dt_type pairs = dt_type_of_value(own), index = pairs;
     index.dtype = DT_INT32;
-    dt_value before = dt_compare(dt_iota(x.trace, &index, pairs.rank - 1), dt_iota(x.trace, &index, pairs.rank - 2), DT_LT);
-    dt_value larger = as_number(dt_compare(other, own, DT_GT), pairs.dtype), equal = as_number(dt_compare(other, own, DT_EQ), pairs.dtype);
+    dt_value before = dt_compare(dt_iota(x.trace, &index, pairs.rank - 1),
+                                 dt_iota(x.trace, &index, pairs.rank - 2), DT_LT);
+    dt_value larger = as_number(dt_compare(other, own, DT_GT), pairs.dtype),
+             equal = as_number(dt_compare(other, own, DT_EQ), pairs.dtype);
     dt_value ahead = dt_add(larger, dt_multiply(equal, as_number(before, pairs.dtype)));
     dt_value rank = dt_reduce(ahead, DT_REDUCE_SUM, 1u << (pairs.rank - 1));
     return as_number(dt_compare(rank, dt_like(rank, (double)k), DT_LT), pairs.dtype);
 }
 
 /* The numbers as a vector of x's dtype. */
-static dt_value vector(dt_value x, const double *number, int n)
-{
+static dt_value vector(dt_value x, const double *number, int n) {
     dt_value *each = dt_arena_array(dt_trace_arena(x.trace), dt_value, n);
-    dt_type one = dt_type_of(dt_type_of_value(x).dtype, 1, (int64_t[]){ 1 });
-    for (int i = 0; i < n; i++)
-        each[i] = dt_splat(x.trace, &one, number[i]);
+    dt_type one = dt_type_of(dt_type_of_value(x).dtype, 1, (int64_t[]){1});
+    for (int i = 0; i < n; i++) each[i] = dt_splat(x.trace, &one, number[i]);
     return dt_concatenate(each, n, 0);
 }
 
-dt_value dt_in_one_row(dt_value x)
-{
+dt_value dt_in_one_row(dt_value x) {
     dt_type type = dt_type_of_value(x);
     int64_t n = 1;
-    for (int i = 0; i < type.rank; i++)
-        n *= type.dim[i];
+    for (int i = 0; i < type.rank; i++) n *= type.dim[i];
     return dt_reshape(x, 1, &n);
 }
 
 /* The outputs that are looked at. */
-static dt_value choose(const dt_confusion_plan *plan, dt_value x)
-{
-    return plan->class_id < 0 ? x : dt_slice_axis(x, dt_type_of_value(x).rank - 1, plan->class_id, 1, 1);
+static dt_value choose(const dt_confusion_plan *plan, dt_value x) {
+    return plan->class_id < 0
+               ? x
+               : dt_slice_axis(x, dt_type_of_value(x).rank - 1, plan->class_id, 1, 1);
 }
 
-static dt_status *check_class(const dt_confusion_plan *plan, const dt_type *p)
-{
+static dt_status *check_class(const dt_confusion_plan *plan, const dt_type *p) {
     if (plan->class_id >= 0 && (p->rank < 2 || plan->class_id >= p->dim[p->rank - 1]))
-        return dt_fail(DT_E_LABELS, NULL, "class_id %lld is out of range for predictions of rank %d", (long long)plan->class_id, p->rank);
+        return dt_fail(DT_E_LABELS, NULL,
+                       "class_id %lld is out of range for predictions of rank %d",
+                       (long long)plan->class_id, p->rank);
     return NULL;
 }
 
 /* What each output counts, as the predictions lie. */
-static dt_value weights_of(const dt_confusion_plan *plan, const dt_metric_parts *m)
-{
+static dt_value weights_of(const dt_confusion_plan *plan, const dt_metric_parts *m) {
     dt_value p = m->prediction, w = m->weight.trace ? dt_weights_like(m->weight, p) : dt_like(p, 1);
     const dt_type type = dt_type_of_value(p);
-    if (!plan->class_weight)
-        return w;
+    if (!plan->class_weight) return w;
     int last = type.rank - 1;
     dt_value of_class = vector(p, plan->class_weight, (int)type.dim[last]);
-    return dt_multiply(w, dt_broadcast_in_dim(of_class, &type, (int8_t[]){ (int8_t)last }));
+    return dt_multiply(w, dt_broadcast_in_dim(of_class, &type, (int8_t[]){(int8_t)last}));
 }
 
 /* A table of outputs and thresholds: (N, T), or by class (B, T, C). */
-static dt_value spread(dt_value x, const dt_type *table)
-{
-    return dt_broadcast_in_dim(x, table, (int8_t[]){ 0, 2 });
+static dt_value spread(dt_value x, const dt_type *table) {
+    return dt_broadcast_in_dim(x, table, (int8_t[]){0, 2});
 }
 
-static dt_type table_of(const dt_type *p, int n)
-{
-    const dt_type all = dt_type_of(p->dtype, 2, (int64_t[]){ p->dim[0], n });
-    const dt_type by_class = dt_type_of(p->dtype, 3, (int64_t[]){ p->dim[0], n, p->dim[p->rank - 1] });
+static dt_type table_of(const dt_type *p, int n) {
+    const dt_type all = dt_type_of(p->dtype, 2, (int64_t[]){p->dim[0], n});
+    const dt_type by_class =
+        dt_type_of(p->dtype, 3, (int64_t[]){p->dim[0], n, p->dim[p->rank - 1]});
     return p->rank == 1 ? all : by_class;
 }
 
-static void count(const dt_confusion_plan *plan, dt_metric_parts *m, dt_value p, dt_value y, dt_value w)
-{
+static void count(const dt_confusion_plan *plan, dt_metric_parts *m, dt_value p, dt_value y,
+                  dt_value w) {
     const dt_type type = dt_type_of_value(p), table = table_of(&type, plan->n);
-    dt_value limit = dt_broadcast_in_dim(vector(p, plan->threshold, plan->n), &table, (int8_t[]){ 1 });
-    dt_value says = dt_convert(dt_compare(spread(p, &table), limit, DT_GT), type.dtype), all = dt_like(says, 1);
+    dt_value limit =
+        dt_broadcast_in_dim(vector(p, plan->threshold, plan->n), &table, (int8_t[]){1});
+    dt_value says = dt_convert(dt_compare(spread(p, &table), limit, DT_GT), type.dtype),
+             all = dt_like(says, 1);
     dt_value is = dt_convert(dt_compare(y, dt_like(y, 0), DT_NE), type.dtype);
-    dt_value positive = spread(dt_multiply(w, is), &table), negative = spread(dt_multiply(w, dt_subtract(dt_like(is, 1), is)), &table);
-    const dt_value counted[] = { dt_multiply(positive, says), dt_multiply(negative, says), dt_multiply(negative, dt_subtract(all, says)),
-                                 dt_multiply(positive, dt_subtract(all, says)) };
-    for (int i = 0; i < 4; i++)
-        m->part[m->n++] = dt_reduce(counted[i], DT_REDUCE_SUM, 1);
+    dt_value positive = spread(dt_multiply(w, is), &table),
+             negative = spread(dt_multiply(w, dt_subtract(dt_like(is, 1), is)), &table);
+    const dt_value counted[] = {dt_multiply(positive, says), dt_multiply(negative, says),
+                                dt_multiply(negative, dt_subtract(all, says)),
+                                dt_multiply(positive, dt_subtract(all, says))};
+    for (int i = 0; i < 4; i++) m->part[m->n++] = dt_reduce(counted[i], DT_REDUCE_SUM, 1);
 }
 
 /* What is looked at, one after the other. */
-static dt_value in_row(const dt_confusion_plan *plan, dt_value x)
-{
+static dt_value in_row(const dt_confusion_plan *plan, dt_value x) {
     return plan->by_class ? x : dt_in_one_row(choose(plan, x));
 }
 
-void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m)
-{
+void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m) {
     dt_value p = m->prediction, y = dt_targets_like(m->target, p);
     dt_type type = dt_type_of_value(p);
     dt_status *s = check_class(plan, &type);
@@ -134,7 +121,8 @@ void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m)
     dt_value w = weights_of(plan, m);
     if (plan->top_k) {
         dt_value mask = dt_top_k_mask(p, plan->top_k);
-        p = dt_add(dt_multiply(p, mask), dt_multiply(dt_like(p, -1e10), dt_subtract(dt_like(p, 1), mask)));
+        p = dt_add(dt_multiply(p, mask),
+                   dt_multiply(dt_like(p, -1e10), dt_subtract(dt_like(p, 1), mask)));
     }
     count(plan, m, in_row(plan, p), in_row(plan, y), in_row(plan, w));
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts of right and wrong decisions at each of T thresholds, over all outputs of all examples, times their weights:
+ * Counts of right and wrong decisions at each of T thresholds, over all outputs of all examples,
+ * times their weights:
  *
  *     true positives [T], false positives [T], true negatives [T], false negatives [T]
  *
- * An output above the threshold says 1; a label that is not 0 is 1. By class each of these is [T][C], class by class.
+ * An output above the threshold says 1; a label that is not 0 is 1. By class each of these is
+ * [T][C], class by class.
  */
 #ifndef DT_MODEL_METRIC_CONFUSION_H
 #define DT_MODEL_METRIC_CONFUSION_H
@@ -12,11 +14,12 @@
 #include "model/model.h"
 
 typedef struct dt_confusion_plan {
-    int n;            /* thresholds */
+    int n; /* thresholds */
     const double *threshold;
     int64_t top_k;    /* outputs that are not among the k largest say 0; 0: all may */
     int64_t class_id; /* the only class that is looked at; -1: all */
-    bool by_class;    /* of predictions (B, C), not all together; top_k and class_id are not asked for */
+    /* of predictions (B, C), not all together; top_k and class_id are not asked for */
+    bool by_class;
     const double *class_weight; /* [C] what outputs of each class count; NULL: alike */
 } dt_confusion_plan;
 
@@ -26,7 +29,7 @@ void dt_confusion_emit(const dt_confusion_plan *plan, dt_metric_parts *m);
 double *dt_confusion_even(dt_arena *arena, int n);
 /* (..., C): 1.0 for the k largest of the last dimension, of equals the first */
 dt_value dt_top_k_mask(dt_value x, int64_t k);
-dt_value dt_in_one_row(dt_value x); /* all elements, (N) */
+dt_value dt_in_one_row(dt_value x);  /* all elements, (N) */
 double dt_ratio(double a, double b); /* a / b, and 0 for b = 0 */
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LAMB (Y. You et al., Large Batch Optimization for Deep Learning, 2019): Adam's direction, of a length in proportion to the weights.
+ * LAMB (Y. You et al., Large Batch Optimization for Deep Learning, 2019): Adam's direction, of a
+ * length in proportion to the weights.
  *
  *     m += (g - m) (1 - beta_1);  v += (g g - v) (1 - beta_2)
  *     u = (m / (1 - beta_1^t)) / (sqrt(v / (1 - beta_2^t)) + epsilon)
@@ -15,46 +16,43 @@ struct lamb {
 
 static const dt_field fields[] = {
     DT_OPTIMIZER_FIELDS(struct lamb),
-    DT_REAL(struct lamb, beta_1, .preset = "0.9", .max = 1, .below_max = true, .help = "decay rate of the mean of gradients"),
-    DT_REAL(struct lamb, beta_2, .preset = "0.999", .max = 1, .below_max = true, .help = "decay rate of the mean of squared gradients"),
-    DT_REAL(struct lamb, epsilon, .preset = "1e-7", .above_min = true, .help = "small constant that avoids division by 0"),
-    DT_END
-};
+    DT_REAL(struct lamb, beta_1, .preset = "0.9", .max = 1, .below_max = true,
+            .help = "decay rate of the mean of gradients"),
+    DT_REAL(struct lamb, beta_2, .preset = "0.999", .max = 1, .below_max = true,
+            .help = "decay rate of the mean of squared gradients"),
+    DT_REAL(struct lamb, epsilon, .preset = "1e-7", .above_min = true,
+            .help = "small constant that avoids division by 0"),
+    DT_END};
 
-static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot)
-{
+static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot) {
     (void)args, (void)variable;
     slot[0].name = "momentum";
     slot[1].name = "velocity";
     return 2;
 }
 
-static dt_value norm(dt_value x)
-{
-    return dt_sqrt(dt_reduce_sum(dt_multiply(x, x), DT_NO_AXIS));
-}
+static dt_value norm(dt_value x) { return dt_sqrt(dt_reduce_sum(dt_multiply(x, x), DT_NO_AXIS)); }
 
-static dt_value trust_ratio(dt_value w, dt_value u)
-{
+static dt_value trust_ratio(dt_value w, dt_value u) {
     dt_value zero = dt_like(w, 0), one = dt_like(w, 1);
     dt_value ratio = dt_select(dt_compare(u, zero, DT_GT), dt_divide(w, u), one);
     return dt_select(dt_compare(w, zero, DT_GT), ratio, one);
 }
 
-static void apply(dt_update *u)
-{
+static void apply(dt_update *u) {
     const struct lamb *l = u->args;
     dt_value m = u->slot[0] = dt_moment_moved(u->slot[0], u->g, 1 - l->beta_1);
     dt_value v = u->slot[1] = dt_moment_moved(u->slot[1], dt_multiply(u->g, u->g), 1 - l->beta_2);
     dt_value root = dt_sqrt(dt_divide(v, dt_moment_filled(u, l->beta_2)));
-    dt_value direction = dt_divide(dt_divide(m, dt_moment_filled(u, l->beta_1)), dt_add(root, dt_like(root, l->epsilon)));
+    dt_value direction = dt_divide(dt_divide(m, dt_moment_filled(u, l->beta_1)),
+                                   dt_add(root, dt_like(root, l->epsilon)));
     dt_value length = dt_multiply(trust_ratio(norm(u->w), norm(direction)), u->rate);
     u->w = dt_subtract(u->w, dt_multiply(direction, length));
 }
 
 const dt_optimizer_row dt_optimizer_lamb = {
-    .kind = { "Lamb", "Adam with steps in proportion to each weight's norm", fields, sizeof(struct lamb),
-              (const char *const[]){ "lamb", "LAMB", NULL } },
+    .kind = {"Lamb", "Adam with steps in proportion to each weight's norm", fields,
+             sizeof(struct lamb), (const char *const[]){"lamb", "LAMB", NULL}},
     .rate = 0.001,
     .slots = slots,
     .apply = apply,

@@ -2,17 +2,14 @@
 /* See moments.h. */
 #include "model/optimizer/moments.h"
 
-dt_value dt_moment_filled(const dt_update *u, double beta)
-{
+dt_value dt_moment_filled(const dt_update *u, double beta) {
     return dt_subtract(dt_like(u->t, 1), dt_power(dt_like(u->t, beta), u->t));
 }
 
-dt_value dt_moment_moved(dt_value mean, dt_value x, double share)
-{
+dt_value dt_moment_moved(dt_value mean, dt_value x, double share) {
     return dt_add(mean, dt_multiply(dt_subtract(x, mean), dt_like(mean, share)));
 }
 
-dt_value dt_moment_mixed(dt_value mean, dt_value x, double share)
-{
+dt_value dt_moment_mixed(dt_value mean, dt_value x, double share) {
     return dt_add(dt_multiply(dt_like(mean, share), mean), dt_multiply(dt_like(x, 1 - share), x));
 }

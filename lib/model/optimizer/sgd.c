@@ -15,21 +15,16 @@ struct sgd {
 };
 
 static const dt_field fields[] = {
-    DT_OPTIMIZER_FIELDS(struct sgd),
-    DT_REAL(struct sgd, momentum, .max = 1, .help = "momentum"),
-    DT_FLAG(struct sgd, nesterov, .help = "use Nesterov momentum"),
-    DT_END
-};
+    DT_OPTIMIZER_FIELDS(struct sgd), DT_REAL(struct sgd, momentum, .max = 1, .help = "momentum"),
+    DT_FLAG(struct sgd, nesterov, .help = "use Nesterov momentum"), DT_END};
 
-static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot)
-{
+static int slots(const void *args, const dt_type *variable, dt_slot_spec *slot) {
     (void)variable;
     slot[0].name = "momentum";
     return ((const struct sgd *)args)->momentum != 0;
 }
 
-static void apply(dt_update *u)
-{
+static void apply(dt_update *u) {
     const struct sgd *s = u->args;
     dt_value step = dt_multiply(u->g, u->rate);
     if (s->momentum == 0) {
@@ -43,7 +38,8 @@ static void apply(dt_update *u)
 }
 
 const dt_optimizer_row dt_optimizer_sgd = {
-    .kind = { "SGD", "gradient descent with optional momentum", fields, sizeof(struct sgd), (const char *const[]){ "sgd", NULL } },
+    .kind = {"SGD", "gradient descent with optional momentum", fields, sizeof(struct sgd),
+             (const char *const[]){"sgd", NULL}},
     .rate = 0.01,
     .slots = slots,
     .apply = apply,

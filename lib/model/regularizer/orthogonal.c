@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OrthogonalRegularizer: the mean of |cos| between different rows, or columns, of a matrix, times `factor`: 0 where all stand at right angles.
+ * OrthogonalRegularizer: the mean of |cos| between different rows, or columns, of a matrix, times
+ * `factor`: 0 where all stand at right angles.
  */
 #include "model/model.h"
 
 enum { ROWS, COLUMNS };
-static const char *const modes[] = { "rows", "columns", NULL };
+static const char *const modes[] = {"rows", "columns", NULL};
 
 struct orthogonal {
     double factor;
@@ -13,32 +14,31 @@ struct orthogonal {
 };
 
 static const dt_field fields[] = {
-    DT_REAL(struct orthogonal, factor, .preset = "0.01", .max = INFINITY, .help = "factor of the mean of |cos|"),
-    DT_ENUM(struct orthogonal, mode, modes, .help = "make rows or columns orthogonal"),
-    DT_END
-};
+    DT_REAL(struct orthogonal, factor, .preset = "0.01", .max = INFINITY,
+            .help = "factor of the mean of |cos|"),
+    DT_ENUM(struct orthogonal, mode, modes, .help = "make rows or columns orthogonal"), DT_END};
 
-static dt_status *check(const dt_type *type)
-{
-    if (type->rank == 2)
-        return NULL;
-    return dt_fail(DT_E_MODEL_SHAPE, NULL, "OrthogonalRegularizer is for matrices, got a weight of %d dimensions", type->rank);
+static dt_status *check(const dt_type *type) {
+    if (type->rank == 2) return NULL;
+    return dt_fail(DT_E_MODEL_SHAPE, NULL,
+                   "OrthogonalRegularizer is for matrices, got a weight of %d dimensions",
+                   type->rank);
 }
 
 /* Rows of length 1; a row of zeros stays. */
-static dt_value unit_rows(dt_value x)
-{
+static dt_value unit_rows(dt_value x) {
     dt_type type = dt_type_of_value(x);
-    dt_value squares = dt_sum_last(dt_multiply(x, x)), zero = dt_like(squares, 0), one = dt_like(squares, 1);
+    dt_value squares = dt_sum_last(dt_multiply(x, x)), zero = dt_like(squares, 0),
+             one = dt_like(squares, 1);
     dt_value is_zero = dt_compare(squares, zero, DT_EQ);
     dt_value length = dt_select(is_zero, one, dt_sqrt(dt_select(is_zero, one, squares)));
-    return dt_divide(x, dt_broadcast_in_dim(length, &type, (int8_t[]){ 0 }));
+    return dt_divide(x, dt_broadcast_in_dim(length, &type, (int8_t[]){0}));
 }
 
-static dt_value whole(const void *args, dt_value x)
-{
+static dt_value whole(const void *args, dt_value x) {
     const struct orthogonal *o = args;
-    dt_value rows = unit_rows(o->mode == ROWS ? x : dt_swap_last(x, 0)), products = dt_abs(dt_matmul(rows, dt_swap_last(rows, 0)));
+    dt_value rows = unit_rows(o->mode == ROWS ? x : dt_swap_last(x, 0)),
+             products = dt_abs(dt_matmul(rows, dt_swap_last(rows, 0)));
     dt_type type = dt_type_of_value(products), index = type;
     double n = (double)type.dim[0];
     index.dtype = DT_INT32;
@@ -48,7 +48,8 @@ static dt_value whole(const void *args, dt_value x)
 }
 
 const dt_regularizer dt_regularizer_orthogonal_regularizer = {
-    .kind = { "OrthogonalRegularizer", "the mean of |cos| between rows", fields, sizeof(struct orthogonal),
-              (const char *const[]){ "orthogonal_regularizer", NULL } },
-    .check = check, .whole = whole,
+    .kind = {"OrthogonalRegularizer", "the mean of |cos| between rows", fields,
+             sizeof(struct orthogonal), (const char *const[]){"orthogonal_regularizer", NULL}},
+    .check = check,
+    .whole = whole,
 };

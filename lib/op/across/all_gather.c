@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* all_gather over devices: concatenates the parts of the devices along `axes`, in the order of ranks, along `dim`. */
+/* all_gather over devices: concatenates the parts of the devices along `axes`, in the order of
+ * ranks, along `dim`. */
 #include "op/across.h"
 
 #include <stdlib.h>
 
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_across_attr *a = q->attr;
     q->out = q->in[0];
     q->out.dim[a->dim] *= dt_mesh_parts(&a->mesh, a->axes);
     return NULL;
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_across_attr *a = c->node->attr;
     for (int r = 0; r < dt_mesh_parts(&a->mesh, a->axes); r++) {
         const dt_view *x = &c->in[dt_across_peer(a, c->env->replica, r)];
@@ -25,39 +24,45 @@ static void eval(const dt_call *c)
     }
 }
 
-static dt_value plain(const dt_plain_call *c)
-{
+static dt_value plain(const dt_plain_call *c) {
     const dt_across_attr *a = c->node->attr;
     int n = dt_mesh_parts(&a->mesh, a->axes);
     dt_value *part = dt_arena_array(dt_trace_arena(c->in[0].trace), dt_value, n);
-    for (int r = 0; r < n; r++)
-        part[r] = c->in[dt_across_peer(a, c->device, r)];
+    for (int r = 0; r < n; r++) part[r] = c->in[dt_across_peer(a, c->device, r)];
     return dt_join_parts(part, n, a->dim);
 }
 
-static double bytes(const dt_across_attr *a, const dt_type *in)
-{
+static double bytes(const dt_across_attr *a, const dt_type *in) {
     return (double)dt_type_bytes(in) * (dt_mesh_parts(&a->mesh, a->axes) - 1);
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     dt_across_print(attr, out);
     dt_str_printf(out, " dim=%d", ((const dt_across_attr *)attr)->dim);
 }
 
-static const struct dt_across_row row = { DT_ACROSS_ALL_GATHER, plain, bytes };
+static const struct dt_across_row row = {DT_ACROSS_ALL_GATHER, plain, bytes};
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_across_attr *a = c->node->attr;
     char *groups = dt_hlo_groups(&a->mesh, a->axes);
-    dt_hlo_value y = dt_hlo_op(c->hlo, "all_gather", c->in, 1, &c->type, "all_gather_dim = %d : i64, replica_groups = %s", a->dim, groups);
+    dt_hlo_value y = dt_hlo_op(c->hlo, "all_gather", c->in, 1, &c->type,
+                               "all_gather_dim = %d : i64, replica_groups = %s", a->dim, groups);
     free(groups);
     return y;
 }
 
 const dt_op dt_op_across_all_gather = {
-    .name = "all_gather", .about = "the parts of all devices, joined along a dimension", .n_in = 1, .role = DT_ROLE_COLLECTIVE, .attr_size = sizeof(dt_across_attr),
-    .collective = true, .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row, .stablehlo = stablehlo,
+    .name = "all_gather",
+    .about = "the parts of all devices, joined along a dimension",
+    .n_in = 1,
+    .role = DT_ROLE_COLLECTIVE,
+    .attr_size = sizeof(dt_across_attr),
+    .collective = true,
+    .infer = infer,
+    .rule = dt_rule_none,
+    .eval = eval,
+    .print = print,
+    .across = &row,
+    .stablehlo = stablehlo,
 };

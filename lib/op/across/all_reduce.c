@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* all_reduce over devices: everybody gets the sum (maximum, minimum) of what those along `axes` hold, added in the order of ranks. */
+/* all_reduce over devices: everybody gets the sum (maximum, minimum) of what those along `axes`
+ * hold, added in the order of ranks. */
 #include "op/across.h"
 
 #include <stdlib.h>
 
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     q->out = q->in[0];
     return NULL;
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_across_attr *a = c->node->attr;
     const dt_block all = dt_whole_block(&c->out.type);
     int device = c->env->replica;
@@ -22,8 +21,7 @@ static void eval(const dt_call *c)
         dt_join_block(&c->out, &c->in[dt_across_peer(a, device, r)], &all, a->kind);
 }
 
-static dt_value plain(const dt_plain_call *c)
-{
+static dt_value plain(const dt_plain_call *c) {
     const dt_across_attr *a = c->node->attr;
     dt_value sum = c->in[dt_across_peer(a, c->device, 0)];
     for (int r = 1; r < dt_mesh_parts(&a->mesh, a->axes); r++)
@@ -32,24 +30,33 @@ static dt_value plain(const dt_plain_call *c)
 }
 
 /* A ring: each chunk goes round once to be summed and once to be known. */
-static double bytes(const dt_across_attr *a, const dt_type *in)
-{
+static double bytes(const dt_across_attr *a, const dt_type *in) {
     double n = dt_mesh_parts(&a->mesh, a->axes);
     return 2 * (double)dt_type_bytes(in) * (n - 1) / n;
 }
 
-static const struct dt_across_row row = { DT_ACROSS_ALL_REDUCE, plain, bytes };
+static const struct dt_across_row row = {DT_ACROSS_ALL_REDUCE, plain, bytes};
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_across_attr *a = c->node->attr;
     char *groups = dt_hlo_groups(&a->mesh, a->axes);
-    dt_hlo_value y = dt_hlo_joined(c->hlo, "all_reduce", a->kind, c->in, 1, &c->type, "replica_groups = %s", groups);
+    dt_hlo_value y = dt_hlo_joined(c->hlo, "all_reduce", a->kind, c->in, 1, &c->type,
+                                   "replica_groups = %s", groups);
     free(groups);
     return y;
 }
 
 const dt_op dt_op_across_all_reduce = {
-    .name = "all_reduce", .about = "the sum over devices", .n_in = 1, .role = DT_ROLE_COLLECTIVE, .attr_size = sizeof(dt_across_attr), .collective = true,
-    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = dt_across_print, .across = &row, .stablehlo = stablehlo,
+    .name = "all_reduce",
+    .about = "the sum over devices",
+    .n_in = 1,
+    .role = DT_ROLE_COLLECTIVE,
+    .attr_size = sizeof(dt_across_attr),
+    .collective = true,
+    .infer = infer,
+    .rule = dt_rule_none,
+    .eval = eval,
+    .print = dt_across_print,
+    .across = &row,
+    .stablehlo = stablehlo,
 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* all_to_all over devices: a value cut along `dim` becomes one cut along `to`; everybody sends a part to everybody. */
+/* all_to_all over devices: a value cut along `dim` becomes one cut along `to`; everybody sends a
+ * part to everybody. */
 #include "op/across.h"
 
 #include <stdlib.h>
 
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_across_attr *a = q->attr;
     int n = dt_mesh_parts(&a->mesh, a->axes);
     q->out = q->in[0];
@@ -16,8 +16,7 @@ static dt_status *infer(dt_infer *q)
     return NULL;
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_across_attr *a = c->node->attr;
     int own = dt_across_rank(a, c->env->replica);
     for (int r = 0; r < dt_mesh_parts(&a->mesh, a->axes); r++) {
@@ -30,8 +29,7 @@ static void eval(const dt_call *c)
     }
 }
 
-static dt_value plain(const dt_plain_call *c)
-{
+static dt_value plain(const dt_plain_call *c) {
     const dt_across_attr *a = c->node->attr;
     int n = dt_mesh_parts(&a->mesh, a->axes), own = dt_across_rank(a, c->device);
     dt_value *part = dt_arena_array(dt_trace_arena(c->in[0].trace), dt_value, n);
@@ -40,33 +38,41 @@ static dt_value plain(const dt_plain_call *c)
     return dt_join_parts(part, n, a->dim);
 }
 
-static double bytes(const dt_across_attr *a, const dt_type *in)
-{
+static double bytes(const dt_across_attr *a, const dt_type *in) {
     double n = dt_mesh_parts(&a->mesh, a->axes);
     return (double)dt_type_bytes(in) * (n - 1) / n;
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     const dt_across_attr *a = attr;
     dt_across_print(attr, out);
     dt_str_printf(out, " dim=%d to dim=%d", a->dim, a->to);
 }
 
-static const struct dt_across_row row = { DT_ACROSS_ALL_TO_ALL, plain, bytes };
+static const struct dt_across_row row = {DT_ACROSS_ALL_TO_ALL, plain, bytes};
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_across_attr *a = c->node->attr;
     char *groups = dt_hlo_groups(&a->mesh, a->axes);
     dt_hlo_value y = dt_hlo_op(c->hlo, "all_to_all", c->in, 1, &c->type,
-                               "split_dimension = %d : i64, concat_dimension = %d : i64, split_count = %d : i64, replica_groups = %s", a->to, a->dim,
-                               dt_mesh_parts(&a->mesh, a->axes), groups);
+                               "split_dimension = %d : i64, concat_dimension = %d : i64, "
+                               "split_count = %d : i64, replica_groups = %s",
+                               a->to, a->dim, dt_mesh_parts(&a->mesh, a->axes), groups);
     free(groups);
     return y;
 }
 
 const dt_op dt_op_across_all_to_all = {
-    .name = "all_to_all", .about = "cut along another dimension", .n_in = 1, .role = DT_ROLE_COLLECTIVE, .attr_size = sizeof(dt_across_attr), .collective = true,
-    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row, .stablehlo = stablehlo,
+    .name = "all_to_all",
+    .about = "cut along another dimension",
+    .n_in = 1,
+    .role = DT_ROLE_COLLECTIVE,
+    .attr_size = sizeof(dt_across_attr),
+    .collective = true,
+    .infer = infer,
+    .rule = dt_rule_none,
+    .eval = eval,
+    .print = print,
+    .across = &row,
+    .stablehlo = stablehlo,
 };

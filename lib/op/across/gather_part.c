@@ -1,43 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather from a part of a table: inputs are rows `first` .. of a table of `low` rows, row numbers in the whole table, and `first`, an int64. Numbers of
- * other parts' rows give 0, so that the sum over all parts is the gather from the whole; numbers that the whole lacks are what they are there.
+ * gather from a part of a table: inputs are rows `first` .. of a table of `low` rows, row numbers
+ * in the whole table, and `first`, an int64. Numbers of other parts' rows give 0, so that the sum
+ * over all parts is the gather from the whole; numbers that the whole lacks are what they are
+ * there.
  */
 #include "op/across.h"
 
 #include "op/gather.h"
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
-{
-    return dt_gather_infer(q, &q->out);
+static dt_status *infer(dt_infer *q) { return dt_gather_infer(q, &q->out); }
+
+static void eval(const dt_call *c) {
+    dt_gather_eval(c, *(const int64_t *)c->in[2].data,
+                   ((const dt_across_attr *)c->node->attr)->low);
 }
 
-static void eval(const dt_call *c)
-{
-    dt_gather_eval(c, *(const int64_t *)c->in[2].data, ((const dt_across_attr *)c->node->attr)->low);
-}
-
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     dt_str_printf(out, "of %lld rows", (long long)((const dt_across_attr *)attr)->low);
 }
 
 /* Rows of the part, and zeros where the number is another part's. */
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     dt_hlo *h = c->hlo;
-    dt_hlo_value index = dt_hlo_convert(h, c->in[1], DT_INT64), rows = dt_hlo_like(h, index, (double)c->in[0].type.dim[0]);
+    dt_hlo_value index = dt_hlo_convert(h, c->in[1], DT_INT64),
+                 rows = dt_hlo_like(h, index, (double)c->in[0].type.dim[0]);
     dt_type all = c->type;
     index = dt_hlo_binary(h, "subtract", index, dt_hlo_broadcast(h, c->in[2], &index.type, NULL));
-    dt_hlo_value from = dt_hlo_compare(h, DT_GE, index, dt_hlo_like(h, index, 0)), to = dt_hlo_compare(h, DT_LT, index, rows);
-    dt_hlo_value own = dt_hlo_binary(h, "and", from, to), y = dt_hlo_gather(h, c->in[0], index, &c->type);
-    int8_t dims[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+    dt_hlo_value from = dt_hlo_compare(h, DT_GE, index, dt_hlo_like(h, index, 0)),
+                 to = dt_hlo_compare(h, DT_LT, index, rows);
+    dt_hlo_value own = dt_hlo_binary(h, "and", from, to),
+                 y = dt_hlo_gather(h, c->in[0], index, &c->type);
+    int8_t dims[] = {0, 1, 2, 3, 4, 5, 6, 7};
     all.dtype = DT_BOOL;
     return dt_hlo_select(h, dt_hlo_broadcast(h, own, &all, dims), y, dt_hlo_like(h, y, 0));
 }
 
 const dt_op dt_op_across_gather_part = {
-    .name = "gather_part", .about = "looks up rows of a part of a table by index", .n_in = 3, .attr_size = sizeof(dt_across_attr), .linear = 1,
-    .infer = infer, .rule = dt_gather_rule, .cost = dt_gather_cost, .eval = eval, .print = print, .stablehlo = stablehlo,
+    .name = "gather_part",
+    .about = "looks up rows of a part of a table by index",
+    .n_in = 3,
+    .attr_size = sizeof(dt_across_attr),
+    .linear = 1,
+    .infer = infer,
+    .rule = dt_gather_rule,
+    .cost = dt_gather_cost,
+    .eval = eval,
+    .print = print,
+    .stablehlo = stablehlo,
 };

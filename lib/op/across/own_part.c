@@ -1,53 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dynamic_slice by the device's own place: of a value that all along `axes` hold, each keeps its part of `dim`. Nothing travels. */
+/* dynamic_slice by the device's own place: of a value that all along `axes` hold, each keeps its
+ * part of `dim`. Nothing travels. */
 #include "op/across.h"
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_across_attr *a = q->attr;
     q->out = q->in[0];
     q->out.dim[a->dim] /= dt_mesh_parts(&a->mesh, a->axes);
     return NULL;
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_across_attr *a = c->node->attr;
     dt_block b = dt_whole_block(&c->out.type);
     b.from[a->dim] = dt_across_rank(a, c->env->replica) * b.size[a->dim];
     dt_copy_block(&c->out, &c->in[c->env->replica], &b);
 }
 
-static dt_value plain(const dt_plain_call *c)
-{
+static dt_value plain(const dt_plain_call *c) {
     const dt_across_attr *a = c->node->attr;
-    return dt_part_of(c->in[c->device], a->dim, dt_across_rank(a, c->device), dt_mesh_parts(&a->mesh, a->axes));
+    return dt_part_of(c->in[c->device], a->dim, dt_across_rank(a, c->device),
+                      dt_mesh_parts(&a->mesh, a->axes));
 }
 
-static double bytes(const dt_across_attr *a, const dt_type *in)
-{
+static double bytes(const dt_across_attr *a, const dt_type *in) {
     (void)a, (void)in;
     return 0;
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     dt_across_print(attr, out);
     dt_str_printf(out, " dim=%d", ((const dt_across_attr *)attr)->dim);
 }
 
-static const struct dt_across_row row = { DT_ACROSS_NOTHING, plain, bytes };
+static const struct dt_across_row row = {DT_ACROSS_NOTHING, plain, bytes};
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_across_attr *a = c->node->attr;
     dt_hlo_value rank = dt_hlo_rank(c->hlo, &a->mesh, a->axes);
-    dt_hlo_value from = dt_hlo_binary(c->hlo, "multiply", rank, dt_hlo_like(c->hlo, rank, (double)c->type.dim[a->dim]));
+    dt_hlo_value from = dt_hlo_binary(c->hlo, "multiply", rank,
+                                      dt_hlo_like(c->hlo, rank, (double)c->type.dim[a->dim]));
     return dt_hlo_dynamic_slice(c->hlo, c->in[0], a->dim, from, c->type.dim[a->dim]);
 }
 
 const dt_op dt_op_across_own_part = {
-    .name = "dynamic_slice", .about = "the device's own part", .n_in = 1, .role = DT_ROLE_MOVE, .attr_size = sizeof(dt_across_attr), .collective = true,
-    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row, .stablehlo = stablehlo,
+    .name = "dynamic_slice",
+    .about = "the device's own part",
+    .n_in = 1,
+    .role = DT_ROLE_MOVE,
+    .attr_size = sizeof(dt_across_attr),
+    .collective = true,
+    .infer = infer,
+    .rule = dt_rule_none,
+    .eval = eval,
+    .print = print,
+    .across = &row,
+    .stablehlo = stablehlo,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a device's own part begins: its rank among those along `axes` times the `low` elements that each holds; one int64. StableHLO says it by
- * partition_id and a product. Nothing travels.
+ * Where a device's own part begins: its rank among those along `axes` times the `low` elements that
+ * each holds; one int64. StableHLO says it by partition_id and a product. Nothing travels.
  */
 #include "op/across.h"
 
@@ -9,49 +9,51 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     q->out = dt_scalar_type(DT_INT64);
     return NULL;
 }
 
-static int64_t start_of(const dt_across_attr *a, int device)
-{
+static int64_t start_of(const dt_across_attr *a, int device) {
     return dt_across_rank(a, device) * a->low;
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     dt_cell_set_int(&c->out, 0, start_of(c->node->attr, c->env->replica));
 }
 
-static dt_value plain(const dt_plain_call *c)
-{
+static dt_value plain(const dt_plain_call *c) {
     return dt_scalar(c->trace, DT_INT64, (double)start_of(c->node->attr, c->device));
 }
 
-static double bytes(const dt_across_attr *a, const dt_type *in)
-{
+static double bytes(const dt_across_attr *a, const dt_type *in) {
     (void)a, (void)in;
     return 0;
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     dt_across_print(attr, out);
     dt_str_printf(out, " parts of %lld", (long long)((const dt_across_attr *)attr)->low);
 }
 
-static const struct dt_across_row row = { DT_ACROSS_NOTHING, plain, bytes };
+static const struct dt_across_row row = {DT_ACROSS_NOTHING, plain, bytes};
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_across_attr *a = c->node->attr;
     dt_hlo_value rank = dt_hlo_rank(c->hlo, &a->mesh, a->axes);
     return dt_hlo_binary(c->hlo, "multiply", rank, dt_hlo_like(c->hlo, rank, (double)a->low));
 }
 
 const dt_op dt_op_across_own_start = {
-    .name = "own_start", .about = "where the device's own part begins", .n_in = 0, .attr_size = sizeof(dt_across_attr),
-    .infer = infer, .rule = dt_rule_none, .cost = dt_cost_none, .eval = eval, .print = print, .across = &row, .stablehlo = stablehlo,
+    .name = "own_start",
+    .about = "where the device's own part begins",
+    .n_in = 0,
+    .attr_size = sizeof(dt_across_attr),
+    .infer = infer,
+    .rule = dt_rule_none,
+    .cost = dt_cost_none,
+    .eval = eval,
+    .print = print,
+    .across = &row,
+    .stablehlo = stablehlo,
 };

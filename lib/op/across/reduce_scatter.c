@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reduce_scatter over devices: the sum of what those along `axes` hold, of which each keeps its part of `dim`: an all_reduce and a slice for half
- * the bytes. */
+/* reduce_scatter over devices: the sum of what those along `axes` hold, of which each keeps its
+ * part of `dim`: an all_reduce and a slice for half the bytes. */
 #include "op/across.h"
 
 #include <stdlib.h>
 
 #include "op/stablehlo.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     const dt_across_attr *a = q->attr;
     q->out = q->in[0];
     q->out.dim[a->dim] /= dt_mesh_parts(&a->mesh, a->axes);
     return NULL;
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_across_attr *a = c->node->attr;
     dt_block b = dt_whole_block(&c->out.type);
     int device = c->env->replica;
@@ -26,40 +24,49 @@ static void eval(const dt_call *c)
         dt_join_block(&c->out, &c->in[dt_across_peer(a, device, r)], &b, a->kind);
 }
 
-static dt_value plain(const dt_plain_call *c)
-{
+static dt_value plain(const dt_plain_call *c) {
     const dt_across_attr *a = c->node->attr;
     int n = dt_mesh_parts(&a->mesh, a->axes), own = dt_across_rank(a, c->device);
     dt_value sum = dt_part_of(c->in[dt_across_peer(a, c->device, 0)], a->dim, own, n);
     for (int r = 1; r < n; r++)
-        sum = dt_reduce_pair(sum, dt_part_of(c->in[dt_across_peer(a, c->device, r)], a->dim, own, n), a->kind);
+        sum = dt_reduce_pair(
+            sum, dt_part_of(c->in[dt_across_peer(a, c->device, r)], a->dim, own, n), a->kind);
     return sum;
 }
 
-static double bytes(const dt_across_attr *a, const dt_type *in)
-{
+static double bytes(const dt_across_attr *a, const dt_type *in) {
     double n = dt_mesh_parts(&a->mesh, a->axes);
     return (double)dt_type_bytes(in) * (n - 1) / n;
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     dt_across_print(attr, out);
     dt_str_printf(out, " dim=%d", ((const dt_across_attr *)attr)->dim);
 }
 
-static const struct dt_across_row row = { DT_ACROSS_REDUCE_SCATTER, plain, bytes };
+static const struct dt_across_row row = {DT_ACROSS_REDUCE_SCATTER, plain, bytes};
 
-static dt_hlo_value stablehlo(const dt_hlo_call *c)
-{
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_across_attr *a = c->node->attr;
     char *groups = dt_hlo_groups(&a->mesh, a->axes);
-    dt_hlo_value y = dt_hlo_joined(c->hlo, "reduce_scatter", a->kind, c->in, 1, &c->type, "scatter_dimension = %d : i64, replica_groups = %s", a->dim, groups);
+    dt_hlo_value y =
+        dt_hlo_joined(c->hlo, "reduce_scatter", a->kind, c->in, 1, &c->type,
+                      "scatter_dimension = %d : i64, replica_groups = %s", a->dim, groups);
     free(groups);
     return y;
 }
 
 const dt_op dt_op_across_reduce_scatter = {
-    .name = "reduce_scatter", .about = "parts of the sum over devices", .n_in = 1, .role = DT_ROLE_COLLECTIVE, .attr_size = sizeof(dt_across_attr), .collective = true,
-    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row, .stablehlo = stablehlo,
+    .name = "reduce_scatter",
+    .about = "parts of the sum over devices",
+    .n_in = 1,
+    .role = DT_ROLE_COLLECTIVE,
+    .attr_size = sizeof(dt_across_attr),
+    .collective = true,
+    .infer = infer,
+    .rule = dt_rule_none,
+    .eval = eval,
+    .print = print,
+    .across = &row,
+    .stablehlo = stablehlo,
 };

@@ -1,48 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * transfer: what the logical device `dim` holds comes to the device `to`, or to all (-1): a collective_permute of one pair, or a broadcast. What the devices hold that
- * it does not come to has no meaning; in lockstep they get it too.
+ * transfer: what the logical device `dim` holds comes to the device `to`, or to all (-1): a
+ * collective_permute of one pair, or a broadcast. What the devices hold that it does not come to
+ * has no meaning; in lockstep they get it too.
  */
 #include "op/across.h"
 
-static dt_status *infer(dt_infer *q)
-{
+static dt_status *infer(dt_infer *q) {
     q->out = q->in[0];
     return NULL;
 }
 
-static void eval(const dt_call *c)
-{
+static void eval(const dt_call *c) {
     const dt_across_attr *a = c->node->attr;
     const dt_block all = dt_whole_block(&c->out.type);
     dt_copy_block(&c->out, &c->in[dt_across_peer(a, c->env->replica, a->dim)], &all);
 }
 
-static dt_value plain(const dt_plain_call *c)
-{
+static dt_value plain(const dt_plain_call *c) {
     const dt_across_attr *a = c->node->attr;
     return c->in[dt_across_peer(a, c->device, a->dim)];
 }
 
-static double bytes(const dt_across_attr *a, const dt_type *in)
-{
+static double bytes(const dt_across_attr *a, const dt_type *in) {
     (void)a;
     return (double)dt_type_bytes(in);
 }
 
-static void print(const void *attr, dt_str *out)
-{
+static void print(const void *attr, dt_str *out) {
     const dt_across_attr *a = attr;
     dt_str_printf(out, "%d -> ", a->dim);
-    if (a->to < 0)
-        dt_str_puts(out, "all");
-    else
-        dt_str_printf(out, "%d", a->to);
+    if (a->to < 0) dt_str_puts(out, "all");
+    else dt_str_printf(out, "%d", a->to);
 }
 
-static const struct dt_across_row row = { DT_ACROSS_TRANSFER, plain, bytes };
+static const struct dt_across_row row = {DT_ACROSS_TRANSFER, plain, bytes};
 
 const dt_op dt_op_across_transfer = {
-    .name = "transfer", .about = "from one device to another, or to all", .n_in = 1, .role = DT_ROLE_COLLECTIVE, .attr_size = sizeof(dt_across_attr), .collective = true,
-    .infer = infer, .rule = dt_rule_none, .eval = eval, .print = print, .across = &row,
+    .name = "transfer",
+    .about = "from one device to another, or to all",
+    .n_in = 1,
+    .role = DT_ROLE_COLLECTIVE,
+    .attr_size = sizeof(dt_across_attr),
+    .collective = true,
+    .infer = infer,
+    .rule = dt_rule_none,
+    .eval = eval,
+    .print = print,
+    .across = &row,
 };

@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From notes to layouts. `split [1,2,4,1]` over 8 devices cuts dimension 1 in 2 and dimension 2 in 4; the mesh has an axis for every prime
- * factor, here [2,2,2], and the first 2 goes to dimension 1, the others to dimension 2.
+ * From notes to layouts. `split [1,2,4,1]` over 8 devices cuts dimension 1 in 2 and dimension 2 in
+ * 4; the mesh has an axis for every prime factor, here [2,2,2], and the first 2 goes to dimension
+ * 1, the others to dimension 2.
  *
- * A note that speaks of fewer parts than devices leaves axes free. The batch then takes the first ones and everything else the last ones, so that
- * a batch in 2 parts and weights in 2 parts make use of 4 devices.
+ * A note that speaks of fewer parts than devices leaves axes free. The batch then takes the first
+ * ones and everything else the last ones, so that a batch in 2 parts and weights in 2 parts make
+ * use of 4 devices.
  */
 #include <string.h>
 
 #include "pass/spmd/spmd_impl.h"
 
-static const dt_sharding_attr *note_of(const dt_node *n)
-{
+static const dt_sharding_attr *note_of(const dt_node *n) {
     return n->op->role == DT_ROLE_NOTE ? n->attr : NULL;
 }
 
-bool dt_spmd_is_annotated(const dt_graph *g)
-{
+bool dt_spmd_is_annotated(const dt_graph *g) {
     for (int i = 0; i < g->n_nodes; i++)
-        if (note_of(&g->node[i]))
-            return true;
+        if (note_of(&g->node[i])) return true;
     return false;
 }
 
 /* ---- the mesh ---- */
 
-static void add_primes(dt_mesh *m, int64_t parts, int *left)
-{
+static void add_primes(dt_mesh *m, int64_t parts, int *left) {
     for (int p = 2; p <= parts; p++)
         while (parts % p == 0 && *left % p == 0 && m->n < DT_MAX_AXES) {
             m->size[m->n++] = p;
@@ -35,30 +33,26 @@ static void add_primes(dt_mesh *m, int64_t parts, int *left)
         }
 }
 
-static bool fits_notes(const dt_graph *g, const dt_spmd_options *o, int micro)
-{
+static bool fits_notes(const dt_graph *g, const dt_spmd_options *o, int micro) {
     int64_t parts = (int64_t)micro * (o->replicas > 1 ? o->replicas : 1);
     for (int i = 0; i < g->n_nodes; i++) {
         const dt_sharding_attr *a = note_of(&g->node[i]);
         for (int d = 0; a && d < a->rank; d++)
-            if (g->node[i].type.dim[d] < 0 && o->batch % (a->parts[d] * parts))
-                return false;
+            if (g->node[i].type.dim[d] < 0 && o->batch % (a->parts[d] * parts)) return false;
     }
     return o->batch % parts == 0;
 }
 
-/* As many micro-batches as asked for, or less: what notes cut the batch into must be even parts of each. */
-static int micro_batches(const dt_graph *g, const dt_spmd_options *o)
-{
+/* As many micro-batches as asked for, or less: what notes cut the batch into must be even parts of
+ * each. */
+static int micro_batches(const dt_graph *g, const dt_spmd_options *o) {
     int micro = o->micro;
-    while (micro > 1 && !fits_notes(g, o, micro))
-        micro--;
+    while (micro > 1 && !fits_notes(g, o, micro)) micro--;
     return micro;
 }
 
-dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o)
-{
-    dt_mesh m = { 0 };
+dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o) {
+    dt_mesh m = {0};
     int left = o->devices, micro = micro_batches(g, o);
     if (micro > 1) {
         m.time = 1;
@@ -76,8 +70,8 @@ dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o)
 /* ---- layouts ---- */
 
 /* The axes of sizes whose product is `parts`, the first ones that are free, or the last. */
-static dt_mesh_axes take_axes(const dt_mesh *m, int64_t parts, bool from_last, dt_mesh_axes *taken)
-{
+static dt_mesh_axes take_axes(const dt_mesh *m, int64_t parts, bool from_last,
+                              dt_mesh_axes *taken) {
     dt_mesh_axes axes = 0;
     for (int i = 0; i < m->n; i++) {
         int a = from_last ? m->n - 1 - i : i;
@@ -86,58 +80,51 @@ static dt_mesh_axes take_axes(const dt_mesh *m, int64_t parts, bool from_last, d
             parts /= m->size[a];
         }
     }
-    if (parts != 1)
-        return 0;
+    if (parts != 1) return 0;
     *taken |= axes;
     return axes;
 }
 
-static bool is_for_all(const dt_spmd_work *w, const dt_sharding_attr *a)
-{
+static bool is_for_all(const dt_spmd_work *w, const dt_sharding_attr *a) {
     int64_t parts = 1;
-    for (int d = 0; d < a->rank; d++)
-        parts *= a->parts[d];
+    for (int d = 0; d < a->rank; d++) parts *= a->parts[d];
     return parts == dt_mesh_logical(&w->mesh);
 }
 
-static void read_parts(const dt_spmd_work *w, const dt_node *n, const dt_sharding_attr *a, dt_layout *l)
-{
+static void read_parts(const dt_spmd_work *w, const dt_node *n, const dt_sharding_attr *a,
+                       dt_layout *l) {
     dt_mesh_axes taken = w->mesh.replicas | w->mesh.time;
     bool all = is_for_all(w, a);
     for (int d = 0; d < a->rank; d++)
-        if (all || n->type.dim[d] < 0)
-            l->axes[d] = take_axes(&w->mesh, a->parts[d], false, &taken);
+        if (all || n->type.dim[d] < 0) l->axes[d] = take_axes(&w->mesh, a->parts[d], false, &taken);
     for (int d = a->rank - 1; d >= 0; d--)
         if (!all && n->type.dim[d] >= 0)
             l->axes[d] = take_axes(&w->mesh, a->parts[d], true, &taken);
 }
 
-static dt_layout read_note(dt_spmd_work *w, const dt_node *n, const dt_sharding_attr *a, int on)
-{
-    dt_layout l = { .on = on };
-    if (a->kind == DT_SHARDING_OTHER)
-        read_parts(w, n, a, &l);
+static dt_layout read_note(dt_spmd_work *w, const dt_node *n, const dt_sharding_attr *a, int on) {
+    dt_layout l = {.on = on};
+    if (a->kind == DT_SHARDING_OTHER) read_parts(w, n, a, &l);
     for (int d = 0; d < n->type.rank; d++) {
-        if (!dt_spmd_divides(w, &n->type, d, l.axes[d]))
-            l.axes[d] = 0;
+        if (!dt_spmd_divides(w, &n->type, d, l.axes[d])) l.axes[d] = 0;
         w->batch_axes |= n->type.dim[d] < 0 ? l.axes[d] : 0;
     }
     return l;
 }
 
-void dt_spmd_read_notes(dt_spmd_work *w)
-{
+void dt_spmd_read_notes(dt_spmd_work *w) {
     for (int i = 0; i < w->g->n_nodes; i++) {
         const dt_node *n = &w->g->node[i];
         const dt_sharding_attr *a = note_of(n);
-        if (!a)
-            continue;
+        if (!a) continue;
         w->layout[i] = read_note(w, n, a, w->layout[i].on);
         w->fixed[i] = true;
         const dt_node *of = &w->g->node[n->in[0]];
-        bool is_place = a->kind == DT_SHARDING_MAXIMAL; /* an annotation that moves what it is said of: where.c knows where that is */
+        /* an annotation that moves what it is said of: where.c knows where that is */
+        bool is_place = a->kind == DT_SHARDING_MAXIMAL;
         if ((of->op->role == DT_ROLE_STATE || of->op->role == DT_ROLE_ARGUMENT) && !is_place) {
-            w->layout[n->in[0]] = w->layout[i]; /* what is said of the value is said of what it is read from */
+            /* what is said of the value is said of what it is read from */
+            w->layout[n->in[0]] = w->layout[i];
             w->fixed[n->in[0]] = true;
         }
     }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How an op is split. Propagation gives its operands layouts; where they disagree there are several ways to split the op, and each is priced: the
- * bytes that convert the inputs to the layouts it needs, those that convert the result, and its share of the work, which is less the more the op is
+ * How an op is split. Propagation gives its operands layouts; where they disagree there are several
+ * ways to split the op, and each is priced: the bytes that convert the inputs to the layouts it
+ * needs, those that convert the result, and its share of the work, which is less the more the op is
  * split. The last way always works: every device has all inputs and computes the whole.
  */
 #include <string.h>
 
 #include "pass/spmd/spmd_impl.h"
 
-/* What a link moves while a device works: 1 byte for 200 operations, or 16 bytes of its own memory. */
+/* What a link moves while a device works: 1 byte for 200 operations, or 16 bytes of its own
+ * memory. */
 static const double flops_per_byte = 200, memory_per_byte = 16;
 
 enum { MOST_WAYS = DT_MAX_IN + 4 };
@@ -19,51 +21,45 @@ typedef struct way {
 
 /* ---- partial sums that an op can hand on ---- */
 
-static bool hands_on(const dt_node *n)
-{
+static bool hands_on(const dt_node *n) {
     bool is_sum = dt_reduce_kind_of(n) == DT_REDUCE_SUM;
     bool is_float = dt_dtype_is_float(n->type.dtype);
-    return is_float && is_sum && !n->op->over_devices && (n->op->additive || (n->n_in == 1 && (n->op->linear & 1)));
+    return is_float && is_sum && !n->op->over_devices &&
+           (n->op->additive || (n->n_in == 1 && (n->op->linear & 1)));
 }
 
-dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i)
-{
+dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i) {
     const dt_node *n = &w->g->node[i];
     dt_mesh_axes partial = n->n_in > 0 ? w->made[n->in[0]].layout.partial : 0;
-    if (!partial || w->fixed[i] || w->free[i] || !hands_on(n))
-        return 0;
+    if (!partial || w->fixed[i] || w->free[i] || !hands_on(n)) return 0;
     for (int k = 0; k < n->n_in; k++) {
         const dt_layout *l = &w->made[n->in[k]].layout;
-        if (l->partial != partial || l->kind != DT_REDUCE_SUM || l->on != w->layout[i].on)
-            return 0;
+        if (l->partial != partial || l->kind != DT_REDUCE_SUM || l->on != w->layout[i].on) return 0;
     }
     return partial;
 }
 
 /* ---- ways ---- */
 
-static bool names_rows(const dt_spmd_work *w, int i, int f)
-{
+static bool names_rows(const dt_spmd_work *w, int i, int f) {
     const dt_node *n = &w->g->node[i];
     for (int k = -1; k < n->n_in; k++) {
         const dt_type *t = &w->g->node[k < 0 ? i : n->in[k]].type;
         const int8_t *factor = k < 0 ? w->rule[i].out : w->rule[i].in[k];
-        if (dt_type_has_batch(t) && (f < 0 || factor[0] == f))
-            return true;
+        if (dt_type_has_batch(t) && (f < 0 || factor[0] == f)) return true;
     }
     return false;
 }
 
-/* Where there are rows, replicas have theirs: weights that are divided among them are gathered, rows never. */
-static void leave_rows_alone(const dt_spmd_work *w, int i, way *y)
-{
+/* Where there are rows, replicas have theirs: weights that are divided among them are gathered,
+ * rows never. */
+static void leave_rows_alone(const dt_spmd_work *w, int i, way *y) {
     for (int f = 0; f < DT_MAX_FACTORS && names_rows(w, i, -1); f++)
         if ((y->factor[f] & w->mesh.replicas) && !names_rows(w, i, f))
             y->factor[f] &= ~w->mesh.replicas;
 }
 
-static void finish(const dt_spmd_work *w, int i, way *y)
-{
+static void finish(const dt_spmd_work *w, int i, way *y) {
     leave_rows_alone(w, i, y);
     dt_mesh_axes partial = dt_spmd_handed_on(w, i);
     for (int f = 0; f < DT_MAX_FACTORS; f++)
@@ -71,12 +67,12 @@ static void finish(const dt_spmd_work *w, int i, way *y)
     dt_spmd_drop_factors(w, i, y->factor);
 }
 
-static int list_ways(const dt_spmd_work *w, int i, way *list)
-{
+static int list_ways(const dt_spmd_work *w, int i, way *list) {
     const dt_node *node = &w->g->node[i];
     int n = 0;
     memset(list, 0, MOST_WAYS * sizeof *list);
-    dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n].factor); /* the result's, and what inputs add */
+    /* the result's, and what inputs add */
+    dt_spmd_add_factors(w, i, -1, &w->layout[i], list[n].factor);
     for (int k = 0; k < node->n_in; k++)
         dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n].factor);
     n++;
@@ -87,37 +83,30 @@ static int list_ways(const dt_spmd_work *w, int i, way *list)
     for (int k = 0; k < node->n_in; k++)
         dt_spmd_add_factors(w, i, k, &w->made[node->in[k]].layout, list[n++].factor);
     n++;
-    for (int y = 0; y < n; y++)
-        finish(w, i, &list[y]);
+    for (int y = 0; y < n; y++) finish(w, i, &list[y]);
     return n;
 }
 
 /* ---- their costs ---- */
 
-static double work_of(const dt_spmd_work *w, const dt_node *n)
-{
+static double work_of(const dt_spmd_work *w, const dt_node *n) {
     dt_view in[DT_MAX_IN];
-    dt_cost cost = { 0 };
+    dt_cost cost = {0};
     for (int k = 0; k < n->n_in; k++)
-        in[k] = (dt_view){ .type = dt_type_at(&w->g->node[n->in[k]].type, w->batch) };
-    dt_call c = { .node = n, .in = in, .out = { .type = dt_type_at(&n->type, w->batch) } };
-    if (n->op->cost)
-        n->op->cost(&c, &cost);
-    else
-        cost.bytes = (double)dt_type_bytes(&c.out.type);
+        in[k] = (dt_view){.type = dt_type_at(&w->g->node[n->in[k]].type, w->batch)};
+    dt_call c = {.node = n, .in = in, .out = {.type = dt_type_at(&n->type, w->batch)}};
+    if (n->op->cost) n->op->cost(&c, &cost);
+    else cost.bytes = (double)dt_type_bytes(&c.out.type);
     return cost.flops / flops_per_byte + cost.bytes / memory_per_byte;
 }
 
-static dt_mesh_axes all_factors(const way *y)
-{
+static dt_mesh_axes all_factors(const way *y) {
     dt_mesh_axes all = 0;
-    for (int f = 0; f < DT_MAX_FACTORS; f++)
-        all |= y->factor[f];
+    for (int f = 0; f < DT_MAX_FACTORS; f++) all |= y->factor[f];
     return all;
 }
 
-static double cost_of(const dt_spmd_work *w, int i, const way *y)
-{
+static double cost_of(const dt_spmd_work *w, int i, const way *y) {
     const dt_node *n = &w->g->node[i];
     dt_mesh_axes partial = dt_spmd_handed_on(w, i);
     double bytes = work_of(w, n) / dt_mesh_parts(&w->mesh, all_factors(y));
@@ -125,7 +114,8 @@ static double cost_of(const dt_spmd_work *w, int i, const way *y)
         dt_layout want = dt_spmd_by_factors(w, i, k, y->factor);
         want.partial = partial;
         want.on = w->layout[i].on;
-        bytes += dt_spmd_convert_bytes(w, &w->g->node[n->in[k]].type, &w->made[n->in[k]].layout, &want);
+        bytes +=
+            dt_spmd_convert_bytes(w, &w->g->node[n->in[k]].type, &w->made[n->in[k]].layout, &want);
     }
     dt_layout out = dt_spmd_by_factors(w, i, -1, y->factor);
     out.on = w->layout[i].on;
@@ -133,8 +123,7 @@ static double cost_of(const dt_spmd_work *w, int i, const way *y)
     return bytes + dt_spmd_convert_bytes(w, &n->type, &out, &w->layout[i]);
 }
 
-void dt_spmd_weigh(const dt_spmd_work *w, int i, dt_mesh_axes *factor)
-{
+void dt_spmd_weigh(const dt_spmd_work *w, int i, dt_mesh_axes *factor) {
     way list[MOST_WAYS];
     int n = list_ways(w, i, list), best = 0;
     double least = cost_of(w, i, &list[0]);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program that every device runs: node by node of the whole graph, the inputs converted to the layouts that the op needs (convert.c), the op on
- * the device's part, partial sums added as sums.c says.
+ * The program that every device runs: node by node of the whole graph, the inputs converted to the
+ * layouts that the op needs (convert.c), the op on the device's part, partial sums added as sums.c
+ * says.
  *
- * Its arguments, states and results are those of the whole graph, in the same order: what a device holds of them. A state's variable is an outline of
- * the part of the whole state's variable that a device holds.
+ * Its arguments, states and results are those of the whole graph, in the same order: what a device
+ * holds of them. A state's variable is an outline of the part of the whole state's variable that a
+ * device holds.
  */
 #include "pass/spmd/spmd_impl.h"
 
@@ -13,16 +15,14 @@
 
 #include "graph/trace.h"
 
-void dt_spmd_lies(dt_spmd_work *w, dt_value v, const dt_layout *l)
-{
-    if (!v.trace)
-        return;
+void dt_spmd_lies(dt_spmd_work *w, dt_value v, const dt_layout *l) {
+    if (!v.trace) return;
     for (int had = w->cap; had <= v.node;) {
         DT_GROW(w->lies, w->cap, v.node + 1);
         DT_GROW(w->note, w->cap_notes, w->cap);
         for (; had < w->cap; had++) {
             w->note[had] = NULL;
-            w->lies[had] = (dt_layout){ .kind = DT_INSIDE };
+            w->lies[had] = (dt_layout){.kind = DT_INSIDE};
         }
     }
     w->lies[v.node] = *l;
@@ -30,25 +30,21 @@ void dt_spmd_lies(dt_spmd_work *w, dt_value v, const dt_layout *l)
 
 /* ---- one op ---- */
 
-static const dt_node *node_at(const dt_spmd_work *w, int i)
-{
-    return &w->g->node[i];
-}
+static const dt_node *node_at(const dt_spmd_work *w, int i) { return &w->g->node[i]; }
 
 static dt_value lying(dt_spmd_work *w, int i, const dt_layout *as);
 
-static bool was_split(const dt_spmd_work *w, int i)
-{
+static bool was_split(const dt_spmd_work *w, int i) {
     dt_mesh_axes any = dt_layout_axes(&w->layout[i]);
     for (int k = 0; k < node_at(w, i)->n_in; k++)
         any |= dt_layout_axes(&w->made[node_at(w, i)->in[k]].layout);
     return any != 0;
 }
 
-static dt_partition_call call_of(dt_spmd_work *w, int i, const dt_mesh_axes *factor)
-{
+static dt_partition_call call_of(dt_spmd_work *w, int i, const dt_mesh_axes *factor) {
     const dt_node *n = node_at(w, i);
-    dt_partition_call c = { .trace = w->t, .node = n, .mesh = &w->mesh, .batch = w->batch, .parts = w->parts };
+    dt_partition_call c = {
+        .trace = w->t, .node = n, .mesh = &w->mesh, .batch = w->batch, .parts = w->parts};
     dt_mesh_axes partial = dt_spmd_handed_on(w, i);
     memcpy(c.factor, factor, sizeof c.factor);
     for (int k = 0; k < n->n_in; k++) {
@@ -65,32 +61,31 @@ static dt_partition_call call_of(dt_spmd_work *w, int i, const dt_mesh_axes *fac
     return c;
 }
 
-/* Constants, and what is made of them alone: whoever needs them has them. A size is one, once the batch is known. */
-static bool is_anywhere(const dt_spmd_work *w, int i, dt_value v)
-{
+/* Constants, and what is made of them alone: whoever needs them has them. A size is one, once the
+ * batch is known. */
+static bool is_anywhere(const dt_spmd_work *w, int i, dt_value v) {
     bool all = true;
     for (int k = 0; k < node_at(w, i)->n_in; k++)
         all &= w->made[node_at(w, i)->in[k]].anywhere || w->free[node_at(w, i)->in[k]];
     return all || !v.trace || dt_node_of(v)->n_in == 0;
 }
 
-static dt_value emit_call(dt_spmd_work *w, int i, dt_partition_call *c)
-{
+static dt_value emit_call(dt_spmd_work *w, int i, dt_partition_call *c) {
     const dt_partition_row *row = c->node->op->over_devices;
     int first = dt_trace_count(w->t);
     dt_value v = row && row->emit ? row->emit(c) : dt_partition_same(c);
-    for (int k = first; k < dt_trace_count(w->t) && c->out.on; k++) /* what the row made on its way is where the op is */
-        dt_spmd_lies(w, (dt_value){ .trace = w->t, .node = k }, &(dt_layout){ .kind = DT_INSIDE, .on = c->out.on });
-    if (is_anywhere(w, i, v))
-        c->out.on = 0;
+    /* what the row made on its way is where the op is */
+    for (int k = first; k < dt_trace_count(w->t) && c->out.on; k++)
+        dt_spmd_lies(w, (dt_value){.trace = w->t, .node = k},
+                     &(dt_layout){.kind = DT_INSIDE, .on = c->out.on});
+    if (is_anywhere(w, i, v)) c->out.on = 0;
     dt_spmd_lies(w, v, &c->out);
     return v;
 }
 
 /* Made once more, for a reader who wants it so. */
-static dt_value remade(dt_spmd_work *w, int i, const dt_layout *as)
-{
-    dt_mesh_axes factor[DT_MAX_FACTORS] = { 0 };
+static dt_value remade(dt_spmd_work *w, int i, const dt_layout *as) {
+    dt_mesh_axes factor[DT_MAX_FACTORS] = {0};
     const char *before = dt_trace_path(w->t, node_at(w, i)->path);
     dt_spmd_add_factors(w, i, -1, as, factor);
     dt_partition_call c = call_of(w, i, factor);
@@ -100,49 +95,44 @@ static dt_value remade(dt_spmd_work *w, int i, const dt_layout *as)
 }
 
 /* Node i laid out as `as`. */
-static dt_value lying(dt_spmd_work *w, int i, const dt_layout *as)
-{
-    return w->free[i] ? remade(w, i, as) : dt_spmd_convert(w, &w->made[i], &node_at(w, i)->type, as);
+static dt_value lying(dt_spmd_work *w, int i, const dt_layout *as) {
+    return w->free[i] ? remade(w, i, as)
+                      : dt_spmd_convert(w, &w->made[i], &node_at(w, i)->type, as);
 }
 
-static void emit_op(dt_spmd_work *w, int i)
-{
+static void emit_op(dt_spmd_work *w, int i) {
     const dt_node *n = node_at(w, i);
     dt_mesh_axes factor[DT_MAX_FACTORS], any = 0;
     dt_spmd_choose(w, i, factor);
     dt_partition_call c = call_of(w, i, factor);
     dt_value v = emit_call(w, i, &c);
-    w->made[i] = (dt_made){ .value = v, .layout = c.out, .anywhere = is_anywhere(w, i, v) };
-    for (int f = 0; f < DT_MAX_FACTORS; f++)
-        any |= factor[f];
-    if (v.trace && !any && n->n_in > 0 && was_split(w, i) && !c.out.partial && n->op->role != DT_ROLE_SIZE)
+    w->made[i] = (dt_made){.value = v, .layout = c.out, .anywhere = is_anywhere(w, i, v)};
+    for (int f = 0; f < DT_MAX_FACTORS; f++) any |= factor[f];
+    if (v.trace && !any && n->n_in > 0 && was_split(w, i) && !c.out.partial &&
+        n->op->role != DT_ROLE_SIZE)
         w->note[v.node] = "replicated, then computed";
 }
 
-static void emit_note(dt_spmd_work *w, int i)
-{
+static void emit_note(dt_spmd_work *w, int i) {
     int of = node_at(w, i)->in[0];
     bool anywhere = (w->made[of].anywhere || w->free[of]) && !dt_layout_axes(&w->layout[i]);
     dt_layout as = w->layout[i];
     as.on = anywhere ? 0 : as.on;
-    w->made[i] = (dt_made){ .value = lying(w, of, &as), .layout = as, .anywhere = anywhere };
+    w->made[i] = (dt_made){.value = lying(w, of, &as), .layout = as, .anywhere = anywhere};
 }
 
 /* ---- the program ---- */
 
-static dt_type held_type(const dt_spmd_work *w, int i)
-{
+static dt_type held_type(const dt_spmd_work *w, int i) {
     return dt_layout_type(&node_at(w, i)->type, &w->layout[i], &w->mesh, w->parts);
 }
 
-static void hold(dt_spmd_work *w, int i, dt_value v)
-{
-    w->made[i] = (dt_made){ .value = v, .layout = w->layout[i] };
+static void hold(dt_spmd_work *w, int i, dt_value v) {
+    w->made[i] = (dt_made){.value = v, .layout = w->layout[i]};
     dt_spmd_lies(w, v, &w->layout[i]);
 }
 
-static void declare(dt_spmd_work *w)
-{
+static void declare(dt_spmd_work *w) {
     for (int i = 0; i < w->g->n_args; i++) {
         dt_type type = held_type(w, w->g->arg[i].node);
         hold(w, w->g->arg[i].node, dt_trace_declare(w->t, w->g->arg[i].name, &type));
@@ -156,23 +146,18 @@ static void declare(dt_spmd_work *w)
     }
 }
 
-static void emit_nodes(dt_spmd_work *w)
-{
+static void emit_nodes(dt_spmd_work *w) {
     for (int i = 0; i < w->g->n_nodes; i++) {
         const char *before = dt_trace_path(w->t, node_at(w, i)->path);
-        if (w->made[i].value.trace || w->free[i])
-            continue;
-        if (node_at(w, i)->op->role == DT_ROLE_NOTE)
-            emit_note(w, i);
-        else if (!dt_spmd_emit_sum(w, i))
-            emit_op(w, i);
+        if (w->made[i].value.trace || w->free[i]) continue;
+        if (node_at(w, i)->op->role == DT_ROLE_NOTE) emit_note(w, i);
+        else if (!dt_spmd_emit_sum(w, i)) emit_op(w, i);
         dt_spmd_settle(w, i);
         dt_trace_path(w->t, before);
     }
 }
 
-static void export(dt_spmd_work *w, dt_spmd *s)
-{
+static void export(dt_spmd_work *w, dt_spmd *s) {
     for (int i = 0; i < w->g->n_results; i++) {
         s->result[i] = w->made[w->g->result[i].node].layout;
         s->result[i].partial = 0;
@@ -183,8 +168,7 @@ static void export(dt_spmd_work *w, dt_spmd *s)
             dt_assign(w->t, w->variable[i], lying(w, w->g->state[i].update, &s->state[i]));
 }
 
-static void keep_layouts(const dt_spmd_work *w, dt_spmd *s)
-{
+static void keep_layouts(const dt_spmd_work *w, dt_spmd *s) {
     s->layout = dt_arena_array(s->arena, dt_layout, s->local->n_nodes + 1);
     s->note = dt_arena_array(s->arena, const char *, s->local->n_nodes + 1);
     for (int v = 0; v < s->local->n_values && v < w->cap; v++)
@@ -194,8 +178,7 @@ static void keep_layouts(const dt_spmd_work *w, dt_spmd *s)
         }
 }
 
-static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s)
-{
+static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s) {
     w->t = dt_trace_create(w->g->name);
     dt_trace_set_batch_parts(w->t, (int)w->parts);
     w->alike = dt_spmd_memo_create();
@@ -218,19 +201,19 @@ static dt_status *emit_program(dt_spmd_work *w, dt_spmd *s)
 
 /* ---- setting up ---- */
 
-/* Whether node i can be made anew wherever it is wanted: constants, what is counted, and these or a scalar repeated. */
-static bool is_free(const dt_spmd_work *w, int i)
-{
+/* Whether node i can be made anew wherever it is wanted: constants, what is counted, and these or a
+ * scalar repeated. */
+static bool is_free(const dt_spmd_work *w, int i) {
     const dt_node *n = node_at(w, i);
     dt_role role = n->op->role;
     bool repeats = role == DT_ROLE_REPEAT, all = true;
     for (int k = 0; k < n->n_in; k++)
         all = all && (w->free[n->in[k]] || (repeats && node_at(w, n->in[k])->type.rank == 0));
-    return all && (role == DT_ROLE_CONSTANT || role == DT_ROLE_COUNTER || repeats || dt_is_elementwise(n->op));
+    return all && (role == DT_ROLE_CONSTANT || role == DT_ROLE_COUNTER || repeats ||
+                   dt_is_elementwise(n->op));
 }
 
-static void read_graph(dt_spmd_work *w)
-{
+static void read_graph(dt_spmd_work *w) {
     int n = w->g->n_nodes + 1;
     w->rule = dt_arena_array(w->arena, dt_rule, n);
     w->layout = dt_arena_array(w->arena, dt_layout, n);
@@ -259,27 +242,22 @@ static void read_graph(dt_spmd_work *w)
     }
 }
 
-static void keep_ends(const dt_spmd_work *w, dt_spmd *s)
-{
+static void keep_ends(const dt_spmd_work *w, dt_spmd *s) {
     s->arg = dt_arena_array(s->arena, dt_layout, w->g->n_args + 1);
     s->state = dt_arena_array(s->arena, dt_layout, w->g->n_states + 1);
     s->result = dt_arena_array(s->arena, dt_layout, w->g->n_results + 1);
-    for (int i = 0; i < w->g->n_args; i++)
-        s->arg[i] = w->layout[w->g->arg[i].node];
-    for (int i = 0; i < w->g->n_states; i++)
-        s->state[i] = w->layout[w->g->state[i].node];
+    for (int i = 0; i < w->g->n_args; i++) s->arg[i] = w->layout[w->g->arg[i].node];
+    for (int i = 0; i < w->g->n_states; i++) s->state[i] = w->layout[w->g->state[i].node];
 }
 
 /* Where everything lies; false: replicas should be several axes, and all be found anew. */
-static bool lay_out(dt_spmd_work *w, bool apart)
-{
+static bool lay_out(dt_spmd_work *w, bool apart) {
     w->mesh = dt_spmd_mesh(w->g, w->o);
     dt_spmd_add_replicas(&w->mesh, w->o->replicas, apart);
     w->batch_axes = 0;
     w->now = w->batch_changed = 1;
     read_graph(w);
-    if (w->o->places && w->o->devices > 1)
-        dt_spmd_place(w);
+    if (w->o->places && w->o->devices > 1) dt_spmd_place(w);
     dt_spmd_read_notes(w);
     dt_spmd_cut_time(w);
     dt_spmd_deal_rows(w);
@@ -287,26 +265,26 @@ static bool lay_out(dt_spmd_work *w, bool apart)
     dt_spmd_propagate_updates(w);
     dt_spmd_propagate(w);
     dt_spmd_place_states(w);
-    if (!apart && dt_spmd_wants_replicas_apart(w))
-        return false;
+    if (!apart && dt_spmd_wants_replicas_apart(w)) return false;
     dt_spmd_propagate(w);
     w->parts = dt_mesh_parts(&w->mesh, w->batch_axes);
     return true;
 }
 
 /* Of every axis there is room for one. */
-static dt_status *check_mesh(const dt_spmd_work *w)
-{
-    int replicas = w->o->replicas > 1 ? w->o->replicas : 1, devices = w->o->devices > 1 ? w->o->devices : 1;
-    if (dt_mesh_logical(&w->mesh) == devices && dt_mesh_parts(&w->mesh, w->mesh.replicas) == replicas)
+static dt_status *check_mesh(const dt_spmd_work *w) {
+    int replicas = w->o->replicas > 1 ? w->o->replicas : 1,
+        devices = w->o->devices > 1 ? w->o->devices : 1;
+    if (dt_mesh_logical(&w->mesh) == devices &&
+        dt_mesh_parts(&w->mesh, w->mesh.replicas) == replicas)
         return NULL;
-    return dt_fail(DT_E_LOGICAL_DEVICE, NULL, "%d replicas of %d logical devices need a mesh of more than %d axes", replicas, devices, DT_MAX_AXES);
+    return dt_fail(DT_E_LOGICAL_DEVICE, NULL,
+                   "%d replicas of %d logical devices need a mesh of more than %d axes", replicas,
+                   devices, DT_MAX_AXES);
 }
 
-static dt_status *create(dt_spmd_work *w, dt_spmd *s)
-{
-    if (!lay_out(w, false))
-        lay_out(w, true);
+static dt_status *create(dt_spmd_work *w, dt_spmd *s) {
+    if (!lay_out(w, false)) lay_out(w, true);
     DT_TRY(check_mesh(w));
     s->mesh = w->mesh;
     keep_ends(w, s);
@@ -314,26 +292,21 @@ static dt_status *create(dt_spmd_work *w, dt_spmd *s)
     return emit_program(w, s);
 }
 
-dt_status *dt_spmd_create(dt_spmd **out, const dt_graph *g, const dt_spmd_options *o)
-{
+dt_status *dt_spmd_create(dt_spmd **out, const dt_graph *g, const dt_spmd_options *o) {
     dt_arena *arena = dt_arena_create();
     dt_spmd *s = dt_arena_new(arena, dt_spmd);
-    dt_spmd_work w = { .g = g, .arena = dt_arena_create(), .batch = o->batch, .o = o };
+    dt_spmd_work w = {.g = g, .arena = dt_arena_create(), .batch = o->batch, .o = o};
 
-    *s = (dt_spmd){ .arena = arena, .whole = g, .batch = o->batch };
+    *s = (dt_spmd){.arena = arena, .whole = g, .batch = o->batch};
     dt_status *bad = create(&w, s);
     dt_arena_destroy(w.arena);
-    if (bad)
-        dt_spmd_destroy(s);
-    else
-        *out = s;
+    if (bad) dt_spmd_destroy(s);
+    else *out = s;
     return bad;
 }
 
-void dt_spmd_destroy(dt_spmd *s)
-{
-    if (!s)
-        return;
+void dt_spmd_destroy(dt_spmd *s) {
+    if (!s) return;
     dt_graph_destroy(s->local);
     dt_arena_destroy(s->arena);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of the program of a device. A trace puts updates from the last variable to the first, so that a backward pass meets its layers in that
- * order and forgets early what they kept. Where all gradients meet before the first update (a norm over all of them) that is not enough: the sum
- * begins with the gradient of the first layer, which is computed last. So gradients are put in the order in which they can be made:
+ * The order of the program of a device. A trace puts updates from the last variable to the first,
+ * so that a backward pass meets its layers in that order and forgets early what they kept. Where
+ * all gradients meet before the first update (a norm over all of them) that is not enough: the sum
+ * begins with the gradient of the first layer, which is computed last. So gradients are put in the
+ * order in which they can be made:
  *
- *     level   0 x   1 h   2 loss   3 dh   4 dW1   5 dx   6 dW0       a level is one more than that of all inputs
+ *     level   0 x   1 h   2 loss   3 dh   4 dW1   5 dx   6 dW0       a level is one more than that
+ *     of all inputs
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,37 +20,33 @@ typedef struct gradient {
 
 typedef struct ordering {
     dt_trace *t;
-    int n, *level, *from; /* by node: the gradient that an optimizer's node is made of, 1 + its node; 0: none */
-    bool *listed, *follows, meet; /* follows, by node: it depends on examples; meet: gradients of several variables make one value */
+    /* by node: the gradient that an optimizer's node is made of, 1 + its node; 0: none */
+    int n, *level, *from;
+    /* follows, by node: it depends on examples; meet: gradients of several variables make one
+     * value */
+    bool *listed, *follows, meet;
     gradient *list;
 } ordering;
 
-bool dt_spmd_is_optimizers(const dt_node *n)
-{
-    return strncmp(n->path, "optimizer", 9) == 0;
-}
+bool dt_spmd_is_optimizers(const dt_node *n) { return strncmp(n->path, "optimizer", 9) == 0; }
 
-static int earlier(const void *a, const void *b)
-{
+static int earlier(const void *a, const void *b) {
     const gradient *x = a, *y = b;
     return x->level != y->level ? x->level - y->level : x->node - y->node;
 }
 
 /* Node i of the optimizer reads `in`: what layers hand to it is a gradient. */
-static void read_gradient(ordering *o, int i, int in)
-{
+static void read_gradient(ordering *o, int i, int in) {
     const dt_node *n = dt_trace_node(o->t, in);
     bool is_gradient = !dt_spmd_is_optimizers(n) && o->follows[in];
     int from = is_gradient ? in + 1 : o->from[in];
     o->meet |= from && o->from[i] && from != o->from[i];
     o->from[i] = from ? from : o->from[i];
-    if (is_gradient && !o->listed[in])
-        o->list[o->n++] = (gradient){ in, o->level[in] };
+    if (is_gradient && !o->listed[in]) o->list[o->n++] = (gradient){in, o->level[in]};
     o->listed[in] |= is_gradient;
 }
 
-static void list_gradients(ordering *o)
-{
+static void list_gradients(ordering *o) {
     for (int i = 0; i < dt_trace_count(o->t); i++) {
         const dt_node *node = dt_trace_node(o->t, i);
         o->follows[i] = dt_type_has_batch(&node->type);
@@ -55,19 +54,20 @@ static void list_gradients(ordering *o)
             int in = node->in[k];
             o->follows[i] |= o->follows[in];
             o->level[i] = o->level[in] >= o->level[i] ? o->level[in] + 1 : o->level[i];
-            if (dt_spmd_is_optimizers(node))
-                read_gradient(o, i, in);
+            if (dt_spmd_is_optimizers(node)) read_gradient(o, i, in);
         }
     }
 }
 
-void dt_spmd_order_gradients(dt_spmd_work *w)
-{
+void dt_spmd_order_gradients(dt_spmd_work *w) {
     size_t nodes = (size_t)dt_trace_count(w->t) + 1;
-    ordering o = { .t = w->t, .level = dt_arena_array(w->arena, int, nodes), .from = dt_arena_array(w->arena, int, nodes),
-                   .listed = dt_arena_array(w->arena, bool, nodes), .follows = dt_arena_array(w->arena, bool, nodes), .list = dt_arena_array(w->arena, gradient, nodes) };
+    ordering o = {.t = w->t,
+                  .level = dt_arena_array(w->arena, int, nodes),
+                  .from = dt_arena_array(w->arena, int, nodes),
+                  .listed = dt_arena_array(w->arena, bool, nodes),
+                  .follows = dt_arena_array(w->arena, bool, nodes),
+                  .list = dt_arena_array(w->arena, gradient, nodes)};
     list_gradients(&o);
     qsort(o.list, (size_t)o.n, sizeof *o.list, earlier);
-    for (int i = 0; o.meet && i < o.n; i++)
-        dt_trace_put_first(w->t, o.list[i].node);
+    for (int i = 0; o.meet && i < o.n; i++) dt_trace_put_first(w->t, o.list[i].node);
 }

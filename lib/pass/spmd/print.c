@@ -1,41 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a program over devices: the layout of each value, what collectives move, and where everything was replicated. */
+/* The text of a program over devices: the layout of each value, what collectives move, and where
+ * everything was replicated. */
 #include "pass/spmd/spmd_impl.h"
 
-double dt_spmd_received(const dt_spmd *s, int i)
-{
+double dt_spmd_received(const dt_spmd *s, int i) {
     const dt_node *n = &s->local->node[i];
-    if (n->n_in == 0)
-        return 0;
+    if (n->n_in == 0) return 0;
     dt_type in = dt_type_at(&s->local->node[n->in[0]].type, s->batch / s->local->batch_parts);
     dt_across_attr a = *(const dt_across_attr *)n->attr;
     a.axes &= ~s->mesh.time; /* nothing travels along time */
     return a.axes ? n->op->across->bytes(&a, &in) : 0;
 }
 
-static bool is_in_time(const dt_spmd *s, int i)
-{
+static bool is_in_time(const dt_spmd *s, int i) {
     return ((const dt_across_attr *)s->local->node[i].attr)->axes == s->mesh.time;
 }
 
-static void print_place(const dt_graph *g, int i, dt_str *out, void *user)
-{
+static void print_place(const dt_graph *g, int i, dt_str *out, void *user) {
     const dt_spmd *s = user;
     if (s->layout[i].kind != DT_INSIDE) {
         dt_str_puts(out, "  {");
         dt_layout_print(&s->layout[i], g->node[i].type.rank, out);
         dt_str_putc(out, '}');
     }
-    if (s->layout[i].on)
-        dt_str_printf(out, " [on %d]", s->layout[i].on - 1);
-    if (g->node[i].op->across && is_in_time(s, i))
-        dt_str_puts(out, " [in time]");
-    else if (g->node[i].op->across)
-        dt_str_printf(out, " [%.0f bytes]", dt_spmd_received(s, i));
-    if (s->bucket[i] >= 0)
-        dt_str_printf(out, " [bucket %d]", s->bucket[i]);
-    if (s->note[i])
-        dt_str_printf(out, " [%s]", s->note[i]);
+    if (s->layout[i].on) dt_str_printf(out, " [on %d]", s->layout[i].on - 1);
+    if (g->node[i].op->across && is_in_time(s, i)) dt_str_puts(out, " [in time]");
+    else if (g->node[i].op->across) dt_str_printf(out, " [%.0f bytes]", dt_spmd_received(s, i));
+    if (s->bucket[i] >= 0) dt_str_printf(out, " [bucket %d]", s->bucket[i]);
+    if (s->note[i]) dt_str_printf(out, " [%s]", s->note[i]);
 }
 
 typedef struct total {
@@ -43,9 +35,8 @@ typedef struct total {
     double bytes;
 } total;
 
-static total total_of(const dt_spmd *s, const dt_op *op)
-{
-    total t = { 0 };
+static total total_of(const dt_spmd *s, const dt_op *op) {
+    total t = {0};
     int last = -1; /* bucket; they are numbered as they go out */
     for (int i = 0; i < s->local->n_nodes; i++)
         if (s->local->node[i].op == op) {
@@ -57,47 +48,47 @@ static total total_of(const dt_spmd *s, const dt_op *op)
     return t;
 }
 
-static void print_totals(const dt_spmd *s, dt_str *out)
-{
+static void print_totals(const dt_spmd *s, dt_str *out) {
     static const dt_op *const ops[] = {
 #define DT_ACROSS(name) &dt_op_across_##name,
 #include "op/acrosses.h"
 #undef DT_ACROSS
     };
     for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
-        total t = ops[k]->across ? total_of(s, ops[k]) : (total){ 0 };
+        total t = ops[k]->across ? total_of(s, ops[k]) : (total){0};
         if (t.bytes > 0)
-            dt_str_printf(out, "  %-18s %5d in %d launch%s   %.0f bytes a device\n", ops[k]->name, t.values, t.launches, t.launches == 1 ? "" : "es",
-                          t.bytes);
+            dt_str_printf(out, "  %-18s %5d in %d launch%s   %.0f bytes a device\n", ops[k]->name,
+                          t.values, t.launches, t.launches == 1 ? "" : "es", t.bytes);
     }
 }
 
-static void print_bytes(const dt_spmd *s, dt_str *out)
-{
+static void print_bytes(const dt_spmd *s, dt_str *out) {
     dt_spmd_bytes b = dt_spmd_count_bytes(s);
-    dt_str_printf(out, "  bytes a device: weights %lld, optimizer slots %lld, other values %lld at the peak (%%%d)\n", (long long)b.weights,
-                  (long long)b.slots, (long long)b.values, b.peak);
+    dt_str_printf(out,
+                  "  bytes a device: weights %lld, optimizer slots %lld, other values %lld at the "
+                  "peak (%%%d)\n",
+                  (long long)b.weights, (long long)b.slots, (long long)b.values, b.peak);
 }
 
-static void print_mesh(const dt_mesh *m, dt_str *out)
-{
+static void print_mesh(const dt_mesh *m, dt_str *out) {
     dt_str_puts(out, "mesh [");
     for (int a = 0; a < m->n; a++)
-        dt_str_printf(out, "%s%s%d", a ? ", " : "", m->replicas >> a & 1 ? "replicas " : m->time >> a & 1 ? "micro-batches " : "", m->size[a]);
+        dt_str_printf(out, "%s%s%d", a ? ", " : "",
+                      m->replicas >> a & 1 ? "replicas "
+                      : m->time >> a & 1   ? "micro-batches "
+                                           : "",
+                      m->size[a]);
     dt_str_putc(out, ']');
 }
 
-void dt_spmd_print(const dt_spmd *s, dt_str *out)
-{
+void dt_spmd_print(const dt_spmd *s, dt_str *out) {
     int devices = dt_mesh_logical(&s->mesh), replicas = dt_mesh_parts(&s->mesh, s->mesh.replicas);
     dt_str_printf(out, "program for each of %d logical device%s", devices, devices == 1 ? "" : "s");
-    if (replicas > 1)
-        dt_str_printf(out, " of %d replicas", replicas);
+    if (replicas > 1) dt_str_printf(out, " of %d replicas", replicas);
     dt_str_puts(out, ", ");
     print_mesh(&s->mesh, out);
     dt_str_printf(out, ", B = %lld", (long long)s->batch);
-    if (s->local->batch_parts > 1)
-        dt_str_printf(out, " in %d parts", s->local->batch_parts);
+    if (s->local->batch_parts > 1) dt_str_printf(out, " in %d parts", s->local->batch_parts);
     dt_str_puts(out, "\n");
     print_bytes(s, out);
     print_totals(s, out);

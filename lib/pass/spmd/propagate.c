@@ -2,38 +2,33 @@
 /*
  * Propagation: from annotated values to all others, forwards and backwards, until nothing changes.
  *
- * An op's rule names factors; what cuts a factor in one operand cuts it in the others. Given layouts are never changed, inferred ones only grow, and
- * nodes are visited in order, so the outcome is always the same. A dimension is divided only into equal parts. Of two operands that would cut
- * different factors by one axis the first is listened to; what that costs is weighed when the op is emitted (choose.c).
+ * An op's rule names factors; what cuts a factor in one operand cuts it in the others. Given
+ * layouts are never changed, inferred ones only grow, and nodes are visited in order, so the
+ * outcome is always the same. A dimension is divided only into equal parts. Of two operands that
+ * would cut different factors by one axis the first is listened to; what that costs is weighed when
+ * the op is emitted (choose.c).
  *
- * A variable has the layout of its new value, and the other way round. So updates come first: annotations of a weight reach its gradient through the
- * optimizer before activations influence its layout. What costs nothing to make (constants, a rate repeated) is made for each reader as it wants it,
- * and carries no layout from one to the other.
+ * A variable has the layout of its new value, and the other way round. So updates come first:
+ * annotations of a weight reach its gradient through the optimizer before activations influence its
+ * layout. What costs nothing to make (constants, a rate repeated) is made for each reader as it
+ * wants it, and carries no layout from one to the other.
  *
- * Layouts have a time at which they changed last, and a node is visited again only if something of it has changed since: most layouts are found in the first round,
- * and the rounds after it cost next to nothing.
+ * Layouts have a time at which they changed last, and a node is visited again only if something of
+ * it has changed since: most layouts are found in the first round, and the rounds after it cost
+ * next to nothing.
  */
 #include "pass/spmd/spmd_impl.h"
 
-static const dt_node *node_at(const dt_spmd_work *w, int i)
-{
-    return &w->g->node[i];
-}
+static const dt_node *node_at(const dt_spmd_work *w, int i) { return &w->g->node[i]; }
 
-static int operand(const dt_spmd_work *w, int i, int k)
-{
-    return k < 0 ? i : node_at(w, i)->in[k];
-}
+static int operand(const dt_spmd_work *w, int i, int k) { return k < 0 ? i : node_at(w, i)->in[k]; }
 
-static int factor_of(const dt_spmd_work *w, int i, int k, int d)
-{
+static int factor_of(const dt_spmd_work *w, int i, int k, int d) {
     return k < 0 ? w->rule[i].out[d] : w->rule[i].in[k][d];
 }
 
-bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes)
-{
-    if (t->dim[d] >= 0)
-        return t->dim[d] % dt_mesh_parts(&w->mesh, axes) == 0;
+bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes) {
+    if (t->dim[d] >= 0) return t->dim[d] % dt_mesh_parts(&w->mesh, axes) == 0;
     if (w->parts && (axes & ~w->batch_axes))
         return false; /* in how many parts the batch lies is settled */
     return w->batch % dt_mesh_parts(&w->mesh, axes | w->batch_axes) == 0;
@@ -41,94 +36,80 @@ bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axe
 
 /* ---- factors of one op ---- */
 
-static void merge(dt_mesh_axes *factor, int f, dt_mesh_axes axes)
-{
+static void merge(dt_mesh_axes *factor, int f, dt_mesh_axes axes) {
     dt_mesh_axes others = 0;
-    if (factor[f] == axes)
-        return;
-    for (int i = 0; i < DT_MAX_FACTORS; i++)
-        others |= i == f ? 0 : factor[i];
-    if (!(axes & others) && (factor[f] & axes) == factor[f])
-        factor[f] = axes;
+    if (factor[f] == axes) return;
+    for (int i = 0; i < DT_MAX_FACTORS; i++) others |= i == f ? 0 : factor[i];
+    if (!(axes & others) && (factor[f] & axes) == factor[f]) factor[f] = axes;
 }
 
-void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *layout, dt_mesh_axes *factor)
-{
+void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *layout,
+                         dt_mesh_axes *factor) {
     for (int d = 0; d < node_at(w, operand(w, i, k))->type.rank; d++) {
         int f = factor_of(w, i, k, d);
-        if (f >= 0 && layout->axes[d])
-            merge(factor, f, layout->axes[d]);
+        if (f >= 0 && layout->axes[d]) merge(factor, f, layout->axes[d]);
     }
 }
 
-static bool is_shared(const dt_spmd_work *w, int i, int k, int d)
-{
+static bool is_shared(const dt_spmd_work *w, int i, int k, int d) {
     return (k < 0 ? w->rule[i].shared_out : w->rule[i].shared_in[k]) >> d & 1;
 }
 
 /* The first of these axes, as many as cut dimension d evenly. */
-static dt_mesh_axes leading_axes(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axes axes)
-{
+static dt_mesh_axes leading_axes(const dt_spmd_work *w, const dt_type *t, int d,
+                                 dt_mesh_axes axes) {
     dt_mesh_axes lead = 0;
     for (int a = 0; a < DT_MAX_AXES; a++) {
         const dt_mesh_axes axis = axes & (dt_mesh_axes)1 << a;
-        if (axis && !dt_spmd_divides(w, t, d, lead | axis))
-            break;
+        if (axis && !dt_spmd_divides(w, t, d, lead | axis)) break;
         lead |= axis;
     }
     return lead;
 }
 
 /* What cuts dimension d of operand k where `axes` cut its factor. */
-static dt_mesh_axes axes_of(const dt_spmd_work *w, int i, int k, int d, dt_mesh_axes axes)
-{
-    return is_shared(w, i, k, d) ? leading_axes(w, &node_at(w, operand(w, i, k))->type, d, axes) : axes;
+static dt_mesh_axes axes_of(const dt_spmd_work *w, int i, int k, int d, dt_mesh_axes axes) {
+    return is_shared(w, i, k, d) ? leading_axes(w, &node_at(w, operand(w, i, k))->type, d, axes)
+                                 : axes;
 }
 
-static bool fits(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor, int f)
-{
+static bool fits(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor, int f) {
     const dt_type *t = &node_at(w, operand(w, i, k))->type;
     for (int d = 0; d < t->rank; d++) {
-        if (factor_of(w, i, k, d) != f)
-            continue;
+        if (factor_of(w, i, k, d) != f) continue;
         const dt_mesh_axes axes = axes_of(w, i, k, d, factor[f]);
-        if (!dt_spmd_divides(w, t, d, axes) || (axes != factor[f] && t->dim[d] != dt_mesh_parts(&w->mesh, axes)))
+        if (!dt_spmd_divides(w, t, d, axes) ||
+            (axes != factor[f] && t->dim[d] != dt_mesh_parts(&w->mesh, axes)))
             return false;
     }
     return true;
 }
 
-static bool can(const dt_spmd_work *w, int i, const dt_mesh_axes *factor, int f)
-{
+static bool can(const dt_spmd_work *w, int i, const dt_mesh_axes *factor, int f) {
     const dt_partition_row *row = node_at(w, i)->op->over_devices;
-    dt_partition_call c = { .node = node_at(w, i), .mesh = &w->mesh, .batch = w->batch, .parts = w->parts };
-    if (!row || !row->can)
-        return true;
-    for (int k = 0; k < node_at(w, i)->n_in; k++)
-        c.type[k] = node_at(w, operand(w, i, k))->type;
+    dt_partition_call c = {
+        .node = node_at(w, i), .mesh = &w->mesh, .batch = w->batch, .parts = w->parts};
+    if (!row || !row->can) return true;
+    for (int k = 0; k < node_at(w, i)->n_in; k++) c.type[k] = node_at(w, operand(w, i, k))->type;
     c.factor[f] = factor[f];
     return row->can(&c);
 }
 
-static bool is_good(const dt_spmd_work *w, int i, const dt_mesh_axes *factor, int f)
-{
+static bool is_good(const dt_spmd_work *w, int i, const dt_mesh_axes *factor, int f) {
     for (int k = -1; k < node_at(w, i)->n_in; k++)
-        if (!fits(w, i, k, factor, f))
-            return false;
+        if (!fits(w, i, k, factor, f)) return false;
     return can(w, i, factor, f);
 }
 
 /* In fewer parts, from the last axis on, and whole if nothing else fits. */
-void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor)
-{
+void dt_spmd_drop_factors(const dt_spmd_work *w, int i, dt_mesh_axes *factor) {
     for (int f = 0; f < DT_MAX_FACTORS; f++)
         for (int a = DT_MAX_AXES - 1; factor[f] && !is_good(w, i, factor, f); a--)
             factor[f] &= ~((dt_mesh_axes)1 << a);
 }
 
-dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor)
-{
-    dt_layout l = { 0 };
+dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor) {
+    dt_layout l = {0};
     for (int d = 0; d < node_at(w, operand(w, i, k))->type.rank; d++) {
         int f = factor_of(w, i, k, d);
         l.axes[d] = f >= 0 ? axes_of(w, i, k, d, factor[f]) : 0;
@@ -136,8 +117,7 @@ dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_
     return l;
 }
 
-dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *factor)
-{
+dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *factor) {
     dt_mesh_axes in = 0;
     dt_layout out = dt_spmd_by_factors(w, i, -1, factor);
     for (int k = 0; k < node_at(w, i)->n_in; k++) {
@@ -148,37 +128,33 @@ dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *fa
 }
 
 /* What all operands agree on: told ones first, then inputs, then the result. */
-static void agree(const dt_spmd_work *w, int i, dt_mesh_axes *factor)
-{
+static void agree(const dt_spmd_work *w, int i, dt_mesh_axes *factor) {
     int n_in = node_at(w, i)->n_in;
-    if (w->fixed[i])
-        dt_spmd_add_factors(w, i, -1, &w->layout[i], factor);
+    if (w->fixed[i]) dt_spmd_add_factors(w, i, -1, &w->layout[i], factor);
     for (int told = 1; told >= 0; told--)
         for (int k = 0; k < n_in; k++)
             if (w->fixed[operand(w, i, k)] == told)
                 dt_spmd_add_factors(w, i, k, &w->layout[operand(w, i, k)], factor);
-    if (!w->fixed[i])
-        dt_spmd_add_factors(w, i, -1, &w->layout[i], factor);
+    if (!w->fixed[i]) dt_spmd_add_factors(w, i, -1, &w->layout[i], factor);
     dt_spmd_drop_factors(w, i, factor);
 }
 
 /* ---- values ---- */
 
-static dt_mesh_axes other_axes(const dt_layout *l, int d)
-{
+static dt_mesh_axes other_axes(const dt_layout *l, int d) {
     dt_layout rest = *l;
     rest.axes[d] = 0;
     return dt_layout_axes(&rest);
 }
 
 /* A found layout grows. */
-static bool grow(dt_spmd_work *w, int v, const dt_layout *by)
-{
+static bool grow(dt_spmd_work *w, int v, const dt_layout *by) {
     bool grew = false;
     const dt_type *t = &node_at(w, v)->type;
     for (int d = 0; !w->fixed[v] && !w->free[v] && d < t->rank; d++) {
         dt_mesh_axes now = w->layout[v].axes[d], next = by->axes[d] & w->only[v];
-        if (next == now || (now & ~next) || (next & other_axes(&w->layout[v], d)) || !dt_spmd_divides(w, t, d, next))
+        if (next == now || (now & ~next) || (next & other_axes(&w->layout[v], d)) ||
+            !dt_spmd_divides(w, t, d, next))
             continue;
         w->layout[v].axes[d] = next;
         w->changed[v] = ++w->now;
@@ -192,8 +168,7 @@ static bool grow(dt_spmd_work *w, int v, const dt_layout *by)
 }
 
 /* Whether all that a visit of node i looks at is as it was the last time. */
-static bool is_settled(const dt_spmd_work *w, int i, bool forwards)
-{
+static bool is_settled(const dt_spmd_work *w, int i, bool forwards) {
     unsigned last = w->changed[i] > w->batch_changed ? w->changed[i] : w->batch_changed;
     for (int k = 0; k < node_at(w, i)->n_in; k++)
         last = w->changed[operand(w, i, k)] > last ? w->changed[operand(w, i, k)] : last;
@@ -201,23 +176,19 @@ static bool is_settled(const dt_spmd_work *w, int i, bool forwards)
 }
 
 /* Nothing cuts what node i reads and makes, so there is nothing to learn from it. */
-static bool is_whole(const dt_spmd_work *w, int i)
-{
+static bool is_whole(const dt_spmd_work *w, int i) {
     dt_mesh_axes axes = 0;
     for (int k = -1; k < node_at(w, i)->n_in; k++)
         axes |= dt_layout_axes(&w->layout[operand(w, i, k)]);
     return !axes;
 }
 
-static bool visit(dt_spmd_work *w, int i, bool forwards)
-{
-    dt_mesh_axes factor[DT_MAX_FACTORS] = { 0 };
+static bool visit(dt_spmd_work *w, int i, bool forwards) {
+    dt_mesh_axes factor[DT_MAX_FACTORS] = {0};
     bool grew = false;
-    if (is_settled(w, i, forwards))
-        return false;
+    if (is_settled(w, i, forwards)) return false;
     w->visited[forwards][i] = w->now;
-    if (is_whole(w, i))
-        return false;
+    if (is_whole(w, i)) return false;
     agree(w, i, factor);
     for (int k = forwards ? -1 : 0; k < (forwards ? 0 : node_at(w, i)->n_in); k++) {
         dt_layout l = dt_spmd_by_factors(w, i, k, factor);
@@ -226,21 +197,18 @@ static bool visit(dt_spmd_work *w, int i, bool forwards)
     return grew;
 }
 
-static bool tie_states(dt_spmd_work *w)
-{
+static bool tie_states(dt_spmd_work *w) {
     bool grew = false;
     for (int s = 0; s < w->g->n_states; s++) {
         int v = w->g->state[s].node, u = w->g->state[s].update;
-        if (u < 0)
-            continue;
+        if (u < 0) continue;
         grew |= grow(w, u, &w->layout[v]);
         grew |= grow(w, v, &w->layout[u]);
     }
     return grew;
 }
 
-static void cut_time(dt_spmd_work *w, int i)
-{
+static void cut_time(dt_spmd_work *w, int i) {
     const dt_type *t = &node_at(w, i)->type;
     for (int d = 0; d < t->rank; d++)
         if (t->dim[d] < 0 && dt_spmd_divides(w, t, d, w->layout[i].axes[d] | w->mesh.time)) {
@@ -249,23 +217,18 @@ static void cut_time(dt_spmd_work *w, int i)
         }
 }
 
-void dt_spmd_cut_time(dt_spmd_work *w)
-{
+void dt_spmd_cut_time(dt_spmd_work *w) {
     for (int i = 0; w->mesh.time && i < w->g->n_nodes; i++)
-        if (w->fixed[i] || node_at(w, i)->op->role == DT_ROLE_ARGUMENT)
-            cut_time(w, i);
+        if (w->fixed[i] || node_at(w, i)->op->role == DT_ROLE_ARGUMENT) cut_time(w, i);
 }
 
 /* Where variables lie, and whether that was told, may have been said anew. */
-static void look_at_states_again(dt_spmd_work *w)
-{
+static void look_at_states_again(dt_spmd_work *w) {
     w->now++;
-    for (int s = 0; s < w->g->n_states; s++)
-        w->changed[w->g->state[s].node] = w->now;
+    for (int s = 0; s < w->g->n_states; s++) w->changed[w->g->state[s].node] = w->now;
 }
 
-static void propagate(dt_spmd_work *w, bool updates)
-{
+static void propagate(dt_spmd_work *w, bool updates) {
     bool grew = true;
     look_at_states_again(w);
     while (grew) { /* layouts only grow */
@@ -277,12 +240,6 @@ static void propagate(dt_spmd_work *w, bool updates)
     }
 }
 
-void dt_spmd_propagate_updates(dt_spmd_work *w)
-{
-    propagate(w, true);
-}
+void dt_spmd_propagate_updates(dt_spmd_work *w) { propagate(w, true); }
 
-void dt_spmd_propagate(dt_spmd_work *w)
-{
-    propagate(w, false);
-}
+void dt_spmd_propagate(dt_spmd_work *w) { propagate(w, false); }

@@ -1,33 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replicas as axes of the mesh: the innermost ones, so that what is cut by logical devices is cut further. Rows are dealt out along them, and what is summed
- * over rows becomes the sum over replicas: data parallelism is a split of the batch.
+ * Replicas as axes of the mesh: the innermost ones, so that what is cut by logical devices is cut
+ * further. Rows are dealt out along them, and what is summed over rows becomes the sum over
+ * replicas: data parallelism is a split of the batch.
  *
- * They are one axis as long as that does. Where a variable is to be divided and 192 replicas do not divide it, there is an axis for each prime factor, the largest
- * one outermost, [3, 2, 2, 2, 2, 2, 2]: so 4,096 rows lie in 64 parts on neighbours, and three such groups have copies.
+ * They are one axis as long as that does. Where a variable is to be divided and 192 replicas do not
+ * divide it, there is an axis for each prime factor, the largest one outermost, [3, 2, 2, 2, 2, 2,
+ * 2]: so 4,096 rows lie in 64 parts on neighbours, and three such groups have copies.
  */
 #include "pass/spmd/spmd_impl.h"
 
-static void add_axis(dt_mesh *m, int size)
-{
-    if (m->n == DT_MAX_AXES)
-        return; /* dt_spmd_create finds it too small */
+static void add_axis(dt_mesh *m, int size) {
+    if (m->n == DT_MAX_AXES) return; /* dt_spmd_create finds it too small */
     m->replicas |= (dt_mesh_axes)1 << m->n;
     m->size[m->n++] = size;
 }
 
-static int largest_prime(int n)
-{
+static int largest_prime(int n) {
     for (int p = 2; p <= n / p;)
-        if (n % p == 0)
-            n /= p;
-        else
-            p++;
+        if (n % p == 0) n /= p;
+        else p++;
     return n;
 }
 
-void dt_spmd_add_replicas(dt_mesh *m, int replicas, bool apart)
-{
+void dt_spmd_add_replicas(dt_mesh *m, int replicas, bool apart) {
     for (int left = replicas; left > 1;) {
         int size = apart ? largest_prime(left) : left;
         add_axis(m, size);
@@ -35,8 +31,7 @@ void dt_spmd_add_replicas(dt_mesh *m, int replicas, bool apart)
     }
 }
 
-static void deal(dt_spmd_work *w, int node)
-{
+static void deal(dt_spmd_work *w, int node) {
     const dt_type *t = &w->g->node[node].type;
     if (t->rank == 0 || !dt_spmd_divides(w, t, 0, w->layout[node].axes[0] | w->mesh.replicas))
         return;
@@ -44,17 +39,15 @@ static void deal(dt_spmd_work *w, int node)
     w->batch_axes |= t->dim[0] < 0 ? w->layout[node].axes[0] : 0;
 }
 
-void dt_spmd_deal_rows(dt_spmd_work *w)
-{
-    if (!w->mesh.replicas)
-        return;
+void dt_spmd_deal_rows(dt_spmd_work *w) {
+    if (!w->mesh.replicas) return;
     for (int i = 0; i < w->g->n_args; i++) {
         int node = w->g->arg[i].node;
         bool has_rows = dt_type_has_batch(&w->g->node[node].type);
-        if (has_rows || (w->o->arg && w->o->arg[i] == DT_STACKED))
-            deal(w, node);
+        if (has_rows || (w->o->arg && w->o->arg[i] == DT_STACKED)) deal(w, node);
     }
     for (int i = 0; i < w->g->n_nodes; i++)
-        if (w->fixed[i] && w->g->node[i].op->role == DT_ROLE_NOTE && dt_type_has_batch(&w->g->node[i].type))
+        if (w->fixed[i] && w->g->node[i].op->role == DT_ROLE_NOTE &&
+            dt_type_has_batch(&w->g->node[i].type))
             deal(w, i);
 }

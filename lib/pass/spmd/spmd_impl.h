@@ -9,9 +9,10 @@
 typedef struct dt_made {
     dt_value value;
     dt_layout layout;
-    dt_value pending;         /* partial, still to be added to value, by the one reader, which adds; no trace: nothing */
+    /* partial, still to be added to value, by the one reader, which adds; no trace: nothing */
+    dt_value pending;
     dt_layout pending_layout;
-    bool anywhere;            /* made of constants */
+    bool anywhere; /* made of constants */
 } dt_made;
 
 /* What is known of nodes that are alike. */
@@ -19,41 +20,44 @@ typedef struct dt_spmd_memo dt_spmd_memo;
 
 typedef struct dt_spmd_work {
     const dt_graph *g;
-    dt_arena *arena;      /* scratch */
+    dt_arena *arena; /* scratch */
     dt_mesh mesh;
     int64_t batch, parts;
     const dt_spmd_options *o;
-    dt_rule *rule;        /* by node */
-    dt_layout *layout;    /* by node: where it shall lie */
-    bool *fixed;          /* by node: told so, not found */
-    unsigned now;         /* counts changes of layouts */
-    unsigned *changed;    /* by node: when its layout did last */
-    unsigned *visited[2]; /* by node: when it was last looked at; backwards, forwards */
+    dt_rule *rule;          /* by node */
+    dt_layout *layout;      /* by node: where it shall lie */
+    bool *fixed;            /* by node: told so, not found */
+    unsigned now;           /* counts changes of layouts */
+    unsigned *changed;      /* by node: when its layout did last */
+    unsigned *visited[2];   /* by node: when it was last looked at; backwards, forwards */
     unsigned batch_changed; /* when batch_axes did last */
-    dt_mesh_axes *only;   /* by node: axes that may cut it */
-    bool *free;           /* by node: made for each reader as it wants it; lies nowhere, says nothing of others */
-    dt_spmd_memo *alike; /* while the program is emitted */
-    int *uses, *reader;   /* by node; reader: the last node that reads it */
-    dt_mesh_axes batch_axes;   /* all that cut a batch */
-    dt_trace *t;          /* the program under construction */
-    dt_made *made;        /* by node */
-    dt_variable **variable; /* by state: the program's */
-    int *owner;            /* by state: the state that it is a slot of and lies as, -1: none */
-    int cap, cap_notes;   /* of the following, by node of the trace */
+    dt_mesh_axes *only;     /* by node: axes that may cut it */
+    /* by node: made for each reader as it wants it; lies nowhere, says nothing of others */
+    bool *free;
+    dt_spmd_memo *alike;     /* while the program is emitted */
+    int *uses, *reader;      /* by node; reader: the last node that reads it */
+    dt_mesh_axes batch_axes; /* all that cut a batch */
+    dt_trace *t;             /* the program under construction */
+    dt_made *made;           /* by node */
+    dt_variable **variable;  /* by state: the program's */
+    int *owner;              /* by state: the state that it is a slot of and lies as, -1: none */
+    int cap, cap_notes;      /* of the following, by node of the trace */
     dt_layout *lies;
     const char **note;
 } dt_spmd_work;
 
 /* ---- meshes, notes (annotations.c) ---- */
 
-/* The mesh of `devices` on which the notes of g are cut without going round corners: the first note's parts, in their order, as prime axes. */
+/* The mesh of `devices` on which the notes of g are cut without going round corners: the first
+ * note's parts, in their order, as prime axes. */
 dt_mesh dt_spmd_mesh(const dt_graph *g, const dt_spmd_options *o);
 /* layout and fixed of all nodes that the notes speak of. */
 void dt_spmd_read_notes(dt_spmd_work *w);
 
 /* ---- the replicas' axes (replicas.c) ---- */
 
-/* The mesh with one more, innermost axis for replicas; apart: with one for each of their prime factors. */
+/* The mesh with one more, innermost axis for replicas; apart: with one for each of their prime
+ * factors. */
 void dt_spmd_add_replicas(dt_mesh *m, int replicas, bool apart);
 /* Rows belong to replicas: arguments, and values that notes speak of. */
 void dt_spmd_deal_rows(dt_spmd_work *w);
@@ -62,7 +66,8 @@ void dt_spmd_deal_rows(dt_spmd_work *w);
 
 /* Finds slots; they lie as their weights do, as far as notes say where. */
 void dt_spmd_place_slots(dt_spmd_work *w);
-/* After all else has found its place: slots as their weights, and variables are divided among the replicas as o->how.over_replicas says. */
+/* After all else has found its place: slots as their weights, and variables are divided among the
+ * replicas as o->how.over_replicas says. */
 void dt_spmd_place_states(dt_spmd_work *w);
 /* Whether some variable is divided among the replicas more if they are several axes. */
 bool dt_spmd_wants_replicas_apart(const dt_spmd_work *w);
@@ -81,8 +86,10 @@ bool dt_spmd_divides(const dt_spmd_work *w, const dt_type *t, int d, dt_mesh_axe
 /* Through the optimizer's nodes only, where what lies already meets first; or through all. */
 void dt_spmd_propagate_updates(dt_spmd_work *w);
 void dt_spmd_propagate(dt_spmd_work *w);
-/* Adds to factor[] what layout says of operand k of node i (-1: its result), as far as it fits in. */
-void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *layout, dt_mesh_axes *factor);
+/* Adds to factor[] what layout says of operand k of node i (-1: its result), as far as it fits
+ * in. */
+void dt_spmd_add_factors(const dt_spmd_work *w, int i, int k, const dt_layout *layout,
+                         dt_mesh_axes *factor);
 /* The layout of operand k of node i (-1: its result) that the factors make. */
 dt_layout dt_spmd_by_factors(const dt_spmd_work *w, int i, int k, const dt_mesh_axes *factor);
 /* Factors that do not fit node i are cut in fewer parts, or stay whole. */
@@ -95,9 +102,11 @@ dt_mesh_axes dt_spmd_summed(const dt_spmd_work *w, int i, const dt_mesh_axes *fa
 /* ---- from one layout to another (convert.c) ---- */
 
 /* The value laid out as `to`. Steps are emitted; their layouts are noted. */
-dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole, const dt_layout *to);
+dt_value dt_spmd_convert(dt_spmd_work *w, const dt_made *m, const dt_type *whole,
+                         const dt_layout *to);
 /* Bytes that a device receives for that: an estimate for choosing. */
-double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from, const dt_layout *to);
+double dt_spmd_convert_bytes(const dt_spmd_work *w, const dt_type *whole, const dt_layout *from,
+                             const dt_layout *to);
 
 /* ---- how each op is split (choose.c, alike.c) ---- */
 
@@ -107,14 +116,16 @@ void dt_spmd_weigh(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
 void dt_spmd_choose(const dt_spmd_work *w, int i, dt_mesh_axes *factor);
 dt_spmd_memo *dt_spmd_memo_create(void);
 void dt_spmd_memo_destroy(dt_spmd_memo *a);
-/* Axes over which node i may hand on partial sums as it gets them: its inputs all are, and it is linear. 0: none. */
+/* Axes over which node i may hand on partial sums as it gets them: its inputs all are, and it is
+ * linear. 0: none. */
 dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i);
 
 /* ---- when partial sums are added up (sums.c) ---- */
 
 /* Node i has been emitted: adds up what is partial of it, unless its one reader does better. */
 void dt_spmd_settle(dt_spmd_work *w, int i);
-/* Emits node i, an add of what is whole and what is partial, as a value under way; false: it is no such. */
+/* Emits node i, an add of what is whole and what is partial, as a value under way; false: it is no
+ * such. */
 bool dt_spmd_emit_sum(dt_spmd_work *w, int i);
 
 /* ---- the order (order.c) ---- */

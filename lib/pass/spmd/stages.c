@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pipeline that a program with places is: its ops in tasks. Along the program a stage ends where values change devices; what results need is
- * forward work, what else is done for each micro-batch is backward work, and what is done once for all (after sums in time) is an update.
+ * The pipeline that a program with places is: its ops in tasks. Along the program a stage ends
+ * where values change devices; what results need is forward work, what else is done for each
+ * micro-batch is backward work, and what is done once for all (after sums in time) is an update.
  *
  *     device 0:  F (stage 0)                              B       U
  *     device 1:             F (stage 1)    B      U
@@ -14,7 +15,8 @@
 
 typedef struct staging {
     const dt_spmd *s;
-    bool *forward, *each, *after; /* by node: a result needs it; done for each micro-batch; done when all of them are */
+    /* by node: a result needs it; done for each micro-batch; done when all of them are */
+    bool *forward, *each, *after;
     int *device, *stage, *of; /* by node; of: its task, -1: none */
     int n_tasks, n_edges;
     dt_stage_task *task;
@@ -22,39 +24,30 @@ typedef struct staging {
     const dt_stage_prices *prices;
 } staging;
 
-static const dt_node *node_at(const staging *x, int i)
-{
-    return &x->s->local->node[i];
-}
+static const dt_node *node_at(const staging *x, int i) { return &x->s->local->node[i]; }
 
-static bool works(const staging *x, int i)
-{
-    return node_at(x, i)->n_in > 0;
-}
+static bool works(const staging *x, int i) { return node_at(x, i)->n_in > 0; }
 
-static void mark_forward(staging *x)
-{
+static void mark_forward(staging *x) {
     const dt_graph *g = x->s->local;
-    for (int i = 0; i < g->n_results; i++)
-        x->forward[g->result[i].node] = true;
+    for (int i = 0; i < g->n_results; i++) x->forward[g->result[i].node] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--)
         for (int k = 0; x->forward[i] && k < node_at(x, i)->n_in; k++)
             x->forward[node_at(x, i)->in[k]] = true;
 }
 
 /* Sums and joins in time are done once; what is cut by time anew is for each again. */
-static bool is_for_each(const staging *x, int i)
-{
+static bool is_for_each(const staging *x, int i) {
     const dt_node *n = node_at(x, i);
-    bool in_time = n->op->across && n->n_in > 0 && (((const dt_across_attr *)n->attr)->axes & x->s->mesh.time);
-    bool each = (dt_layout_axes(&x->s->layout[i]) & x->s->mesh.time) != 0 || (!x->s->mesh.time && dt_type_has_batch(&n->type));
-    for (int k = 0; k < n->n_in; k++)
-        each |= x->each[n->in[k]] && x->s->mesh.time;
+    bool in_time =
+        n->op->across && n->n_in > 0 && (((const dt_across_attr *)n->attr)->axes & x->s->mesh.time);
+    bool each = (dt_layout_axes(&x->s->layout[i]) & x->s->mesh.time) != 0 ||
+                (!x->s->mesh.time && dt_type_has_batch(&n->type));
+    for (int k = 0; k < n->n_in; k++) each |= x->each[n->in[k]] && x->s->mesh.time;
     return in_time ? n->op->role == DT_ROLE_MOVE : each;
 }
 
-static void place(staging *x, int i)
-{
+static void place(staging *x, int i) {
     const dt_node *n = node_at(x, i);
     int on = x->s->layout[i].on;
     x->each[i] = is_for_each(x, i);
@@ -63,25 +56,23 @@ static void place(staging *x, int i)
         x->device[i] = x->device[n->in[k]] > x->device[i] ? x->device[n->in[k]] : x->device[i];
     for (int k = 0; k < n->n_in; k++) {
         int in = n->in[k], next = x->stage[in];
-        if (!works(x, in))
-            continue;
-        next += x->device[in] != x->device[i] || (x->each[i] ? x->after[in] : x->each[in]); /* so that no two tasks wait for each other */
+        if (!works(x, in)) continue;
+        /* so that no two tasks wait for each other */
+        next += x->device[in] != x->device[i] || (x->each[i] ? x->after[in] : x->each[in]);
         x->after[i] |= x->after[in] || x->each[in];
         x->stage[i] = next > x->stage[i] ? next : x->stage[i];
     }
     x->after[i] = x->after[i] && !x->each[i];
 }
 
-/* Backward work waits until somebody needs it: what a gradient reads of the forward work is made with the gradient. */
-static void delay(staging *x)
-{
+/* Backward work waits until somebody needs it: what a gradient reads of the forward work is made
+ * with the gradient. */
+static void delay(staging *x) {
     int n = x->s->local->n_nodes, *until = dt_alloc(((size_t)n + 1) * sizeof *until);
-    for (int i = 0; i < n; i++)
-        until[i] = n;
+    for (int i = 0; i < n; i++) until[i] = n;
     for (int i = n - 1; i >= 0; i--) {
         bool waits = works(x, i) && x->each[i] && !x->forward[i];
-        if (waits && until[i] < n && until[i] > x->stage[i])
-            x->stage[i] = until[i];
+        if (waits && until[i] < n && until[i] > x->stage[i]) x->stage[i] = until[i];
         for (int k = 0; k < node_at(x, i)->n_in; k++) {
             int in = node_at(x, i)->in[k], before = x->stage[i] - (x->each[in] && !x->each[i]);
             int stage = x->device[in] == x->device[i] ? before : x->stage[in];
@@ -91,67 +82,77 @@ static void delay(staging *x)
     free(until);
 }
 
-static int task_of(staging *x, int i)
-{
-    dt_stage_task t = { .device = x->device[i] < 0 ? 0 : x->device[i], .stage = x->stage[i], .kind = !x->each[i] ? 'U' : x->forward[i] ? 'F' : 'B' };
+static int task_of(staging *x, int i) {
+    dt_stage_task t = {.device = x->device[i] < 0 ? 0 : x->device[i],
+                       .stage = x->stage[i],
+                       .kind = !x->each[i]     ? 'U'
+                               : x->forward[i] ? 'F'
+                                               : 'B'};
     for (int k = 0; k < x->n_tasks; k++)
-        if (x->task[k].device == t.device && x->task[k].stage == t.stage && x->task[k].kind == t.kind)
+        if (x->task[k].device == t.device && x->task[k].stage == t.stage &&
+            x->task[k].kind == t.kind)
             return k;
     x->task[x->n_tasks] = t;
     return x->n_tasks++;
 }
 
-static void connect(staging *x, int from, int to, double seconds)
-{
+static void connect(staging *x, int from, int to, double seconds) {
     for (int e = 0; e < x->n_edges; e++)
         if (x->edge[e].from == from && x->edge[e].to == to) {
             x->edge[e].seconds += seconds;
             return;
         }
-    x->edge[x->n_edges++] = (dt_task_edge){ from, to, seconds };
+    x->edge[x->n_edges++] = (dt_task_edge){from, to, seconds};
 }
 
-static void add_node(staging *x, int i)
-{
+static void add_node(staging *x, int i) {
     const dt_node *n = node_at(x, i);
     x->of[i] = -1;
-    if (!works(x, i))
-        return;
+    if (!works(x, i)) return;
     x->of[i] = task_of(x, i);
     bool travels = dt_across_kind_of(n) == DT_ACROSS_TRANSFER;
-    double seconds = x->prices->node(x->prices->user, x->s, i) + (n->op->across ? x->prices->link(x->prices->user, x->s, i) : 0);
-    if (!travels)
-        x->task[x->of[i]].seconds += seconds;
+    double seconds = x->prices->node(x->prices->user, x->s, i) +
+                     (n->op->across ? x->prices->link(x->prices->user, x->s, i) : 0);
+    if (!travels) x->task[x->of[i]].seconds += seconds;
     for (int k = 0; k < n->n_in; k++)
         if (x->of[n->in[k]] >= 0 && x->of[n->in[k]] != x->of[i])
             connect(x, x->of[n->in[k]], x->of[i], travels ? seconds : 0);
 }
 
 /* Backward work has the number of the last forward work on its device. */
-static void name_backward(staging *x)
-{
+static void name_backward(staging *x) {
     for (int i = 0; i < x->n_tasks; i++) {
         int stage = 0;
         for (int k = 0; k < x->n_tasks && x->task[i].kind != 'F'; k++)
-            if (x->task[k].kind == 'F' && x->task[k].device == x->task[i].device && x->task[k].stage > stage)
+            if (x->task[k].kind == 'F' && x->task[k].device == x->task[i].device &&
+                x->task[k].stage > stage)
                 stage = x->task[k].stage;
         x->task[i].stage = x->task[i].kind == 'F' ? x->task[i].stage : stage;
     }
 }
 
-dt_pipeline dt_spmd_stages(const dt_spmd *s, const dt_stage_prices *prices, dt_arena *arena)
-{
+dt_pipeline dt_spmd_stages(const dt_spmd *s, const dt_stage_prices *prices, dt_arena *arena) {
     int n = s->local->n_nodes + 1;
-    staging x = { .s = s, .prices = prices, .forward = dt_arena_array(arena, bool, n), .each = dt_arena_array(arena, bool, n), .after = dt_arena_array(arena, bool, n),
-                  .device = dt_arena_array(arena, int, n), .stage = dt_arena_array(arena, int, n), .of = dt_arena_array(arena, int, n),
-                  .task = dt_arena_array(arena, dt_stage_task, n), .edge = dt_arena_array(arena, dt_task_edge, (size_t)n * DT_MAX_IN) };
+    staging x = {.s = s,
+                 .prices = prices,
+                 .forward = dt_arena_array(arena, bool, n),
+                 .each = dt_arena_array(arena, bool, n),
+                 .after = dt_arena_array(arena, bool, n),
+                 .device = dt_arena_array(arena, int, n),
+                 .stage = dt_arena_array(arena, int, n),
+                 .of = dt_arena_array(arena, int, n),
+                 .task = dt_arena_array(arena, dt_stage_task, n),
+                 .edge = dt_arena_array(arena, dt_task_edge, (size_t)n * DT_MAX_IN)};
     mark_forward(&x);
-    for (int i = 0; i < s->local->n_nodes; i++)
-        place(&x, i);
+    for (int i = 0; i < s->local->n_nodes; i++) place(&x, i);
     delay(&x);
-    for (int i = 0; i < s->local->n_nodes; i++)
-        add_node(&x, i);
+    for (int i = 0; i < s->local->n_nodes; i++) add_node(&x, i);
     name_backward(&x);
-    return (dt_pipeline){ .devices = dt_mesh_logical(&s->mesh), .micro = dt_mesh_parts(&s->mesh, s->mesh.time), .n_tasks = x.n_tasks,
-                          .n_edges = x.n_edges, .task = x.task, .edge = x.edge, .of = x.of };
+    return (dt_pipeline){.devices = dt_mesh_logical(&s->mesh),
+                         .micro = dt_mesh_parts(&s->mesh, s->mesh.time),
+                         .n_tasks = x.n_tasks,
+                         .n_edges = x.n_edges,
+                         .task = x.task,
+                         .edge = x.edge,
+                         .of = x.of};
 }

@@ -1,71 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partial sums: when devices add them up. At once, as a rule: a value that is read by many, or by an op that is not linear, has to be whole. But
- * where the one reader adds, it can add the terms first, and what was whole before stays beside them until then:
+ * Partial sums: when devices add them up. At once, as a rule: a value that is read by many, or by
+ * an op that is not linear, has to be whole. But where the one reader adds, it can add the terms
+ * first, and what was whole before stays beside them until then:
  *
  *     ((residual + dv) + dk) + dq        dv, dk, dq partial: residual + all_reduce((dv + dk) + dq)
  *
- * so that a value with several partial terms costs one sum over devices. A value under way is kept in two parts, `value` and `pending`.
+ * so that a value with several partial terms costs one sum over devices. A value under way is kept
+ * in two parts, `value` and `pending`.
  */
 #include "pass/spmd/spmd_impl.h"
 
-static const dt_node *node_at(const dt_spmd_work *w, int i)
-{
-    return &w->g->node[i];
-}
+static const dt_node *node_at(const dt_spmd_work *w, int i) { return &w->g->node[i]; }
 
 /* Its one reader, which may get it as it is; NULL: there is none. */
-static const dt_node *reader_of(const dt_spmd_work *w, int i)
-{
+static const dt_node *reader_of(const dt_spmd_work *w, int i) {
     int r = w->uses[i] == 1 ? w->reader[i] : -1;
-    return r >= 0 && !w->fixed[r] && !w->free[r] && w->layout[r].on == w->layout[i].on && !node_at(w, r)->op->over_devices ? node_at(w, r) : NULL;
+    return r >= 0 && !w->fixed[r] && !w->free[r] && w->layout[r].on == w->layout[i].on &&
+                   !node_at(w, r)->op->over_devices
+               ? node_at(w, r)
+               : NULL;
 }
 
 /* The one reader may get partial sums: it could add to them, or hand them on. */
-static bool can_wait(const dt_spmd_work *w, int i)
-{
+static bool can_wait(const dt_spmd_work *w, int i) {
     const dt_node *n = reader_of(w, i);
     return n && (n->op->additive || (n->n_in == 1 && (n->op->linear & 1)));
 }
 
-static bool is_added(const dt_spmd_work *w, int i)
-{
+static bool is_added(const dt_spmd_work *w, int i) {
     const dt_node *n = reader_of(w, i);
     return n && n->op == &dt_op_add;
 }
 
 /* ---- adding up ---- */
 
-/* Where the sum of what lies so shall lie: as node i shall, as far as nothing has to be gathered for it. */
-static dt_layout settled(const dt_spmd_work *w, int i, const dt_layout *partial)
-{
+/* Where the sum of what lies so shall lie: as node i shall, as far as nothing has to be gathered
+ * for it. */
+static dt_layout settled(const dt_spmd_work *w, int i, const dt_layout *partial) {
     dt_layout to = *partial;
     to.partial = 0;
     for (int d = 0; d < node_at(w, i)->type.rank; d++) {
         dt_mesh_axes now = to.axes[d], next = w->layout[i].axes[d];
-        if (!(now & ~next) && !(next & dt_layout_axes(&to) & ~now))
-            to.axes[d] = next;
+        if (!(now & ~next) && !(next & dt_layout_axes(&to) & ~now)) to.axes[d] = next;
     }
     return to;
 }
 
-static void add_pending(dt_spmd_work *w, int i)
-{
-    dt_made *m = &w->made[i], pending = { .value = m->pending, .layout = m->pending_layout };
+static void add_pending(dt_spmd_work *w, int i) {
+    dt_made *m = &w->made[i], pending = {.value = m->pending, .layout = m->pending_layout};
     const dt_type *type = &node_at(w, i)->type;
     dt_layout to = settled(w, i, &m->pending_layout);
     dt_value sum = dt_spmd_convert(w, &pending, type, &to);
-    *m = (dt_made){ .value = dt_add(dt_spmd_convert(w, m, type, &to), sum), .layout = to };
+    *m = (dt_made){.value = dt_add(dt_spmd_convert(w, m, type, &to), sum), .layout = to};
     dt_spmd_lies(w, m->value, &to);
 }
 
-void dt_spmd_settle(dt_spmd_work *w, int i)
-{
+void dt_spmd_settle(dt_spmd_work *w, int i) {
     dt_made *m = &w->made[i];
-    if (m->pending.trace && !is_added(w, i))
-        add_pending(w, i);
-    if (!m->layout.partial || (can_wait(w, i) && m->layout.kind == DT_REDUCE_SUM))
-        return;
+    if (m->pending.trace && !is_added(w, i)) add_pending(w, i);
+    if (!m->layout.partial || (can_wait(w, i) && m->layout.kind == DT_REDUCE_SUM)) return;
     dt_layout to = settled(w, i, &m->layout);
     m->value = dt_spmd_convert(w, m, &node_at(w, i)->type, &to);
     m->layout = to;
@@ -78,21 +72,21 @@ typedef struct term {
     dt_made whole, partial;
 } term;
 
-static term term_of(const dt_spmd_work *w, int i)
-{
+static term term_of(const dt_spmd_work *w, int i) {
     const dt_made *m = &w->made[i];
-    dt_made pending = { .value = m->pending, .layout = m->pending_layout }, value = { .value = m->value, .layout = m->layout };
-    return m->layout.partial ? (term){ .partial = value } : (term){ .whole = value, .partial = pending };
+    dt_made pending = {.value = m->pending, .layout = m->pending_layout},
+            value = {.value = m->value, .layout = m->layout};
+    return m->layout.partial ? (term){.partial = value}
+                             : (term){.whole = value, .partial = pending};
 }
 
-static bool agree(const dt_made *a, const dt_made *b)
-{
+static bool agree(const dt_made *a, const dt_made *b) {
     return !a->value.trace || !b->value.trace || dt_layout_equal(&a->layout, &b->layout);
 }
 
 /* The sum of two values of which either may lack, laid out as `to`. */
-static dt_value sum_of(dt_spmd_work *w, int i, const dt_made *a, const dt_made *b, const dt_layout *to)
-{
+static dt_value sum_of(dt_spmd_work *w, int i, const dt_made *a, const dt_made *b,
+                       const dt_layout *to) {
     const dt_type *type = &node_at(w, i)->type;
     if (!a->value.trace || !b->value.trace)
         return dt_spmd_convert(w, a->value.trace ? a : b, type, to);
@@ -101,21 +95,20 @@ static dt_value sum_of(dt_spmd_work *w, int i, const dt_made *a, const dt_made *
     return sum;
 }
 
-bool dt_spmd_emit_sum(dt_spmd_work *w, int i)
-{
+bool dt_spmd_emit_sum(dt_spmd_work *w, int i) {
     const dt_node *n = node_at(w, i);
-    if (n->op != &dt_op_add || w->fixed[i] || !dt_dtype_is_float(n->type.dtype))
-        return false;
+    if (n->op != &dt_op_add || w->fixed[i] || !dt_dtype_is_float(n->type.dtype)) return false;
     term a = term_of(w, n->in[0]), b = term_of(w, n->in[1]);
     bool made = !w->free[n->in[0]] && !w->free[n->in[1]];
-    bool mixed = (a.whole.value.trace || b.whole.value.trace) && (a.partial.value.trace || b.partial.value.trace);
+    bool mixed = (a.whole.value.trace || b.whole.value.trace) &&
+                 (a.partial.value.trace || b.partial.value.trace);
     if (!made || !mixed || !agree(&a.partial, &b.partial)) {
         for (int k = 0; k < 2; k++)
-            if (w->made[n->in[k]].pending.trace)
-                add_pending(w, n->in[k]);
+            if (w->made[n->in[k]].pending.trace) add_pending(w, n->in[k]);
         return false;
     }
-    dt_layout partial = a.partial.value.trace ? a.partial.layout : b.partial.layout, whole = settled(w, i, &partial);
+    dt_layout partial = a.partial.value.trace ? a.partial.layout : b.partial.layout,
+              whole = settled(w, i, &partial);
     w->made[i].pending = sum_of(w, i, &a.partial, &b.partial, &partial);
     w->made[i].pending_layout = partial;
     w->made[i].value = sum_of(w, i, &a.whole, &b.whole, &whole);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CSVLogger: a line an epoch, byte for byte as Keras writes it: columns epoch (from 0) and the logs' keys, sorted; where the first epoch has no
- * validation, columns val_KEY for all of them; numbers as Python writes them; NA for what an epoch lacks; lines end in CR LF. A run that validates by
- * steps has a line for each validation too, and a column `step` to tell them apart.
+ * CSVLogger: a line an epoch, byte for byte as Keras writes it: columns epoch (from 0) and the
+ * logs' keys, sorted; where the first epoch has no validation, columns val_KEY for all of them;
+ * numbers as Python writes them; NA for what an epoch lacks; lines end in CR LF. A run that
+ * validates by steps has a line for each validation too, and a column `step` to tell them apart.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,13 @@ struct csv_logger {
 };
 
 static const dt_field fields[] = {
-    DT_TEXT(struct csv_logger, filename, .min = 1, .max = 1000, .required = true, .help = "path, below output.dir"),
-    DT_TEXT(struct csv_logger, separator, .min = 1, .max = 1, .preset = ",", .help = "character between columns"),
-    DT_FLAG(struct csv_logger, append, .help = "append to an existing file instead of replacing it"),
-    DT_END
-};
+    DT_TEXT(struct csv_logger, filename, .min = 1, .max = 1000, .required = true,
+            .help = "path, below output.dir"),
+    DT_TEXT(struct csv_logger, separator, .min = 1, .max = 1, .preset = ",",
+            .help = "character between columns"),
+    DT_FLAG(struct csv_logger, append,
+            .help = "append to an existing file instead of replacing it"),
+    DT_END};
 
 typedef struct csv {
     const struct csv_logger *x;
@@ -30,23 +33,20 @@ typedef struct csv {
     dt_texts keys;
 } csv;
 
-static dt_status *check(const dt_callback_job *job, const dt_named *named)
-{
+static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     const struct csv_logger *x = named->args;
     (void)job;
     return dt_callback_check_path(named, "filename", x->filename);
 }
 
-static dt_status *open_csv(run *r, dt_callback *c)
-{
+static dt_status *open_csv(run *r, dt_callback *c) {
     csv *v = dt_arena_new(r->arena, csv);
-    *v = (csv){ .x = c->named->args };
+    *v = (csv){.x = c->named->args};
     c->state = v;
     return NULL;
 }
 
-static dt_status *begin(run *r, dt_callback *c)
-{
+static dt_status *begin(run *r, dt_callback *c) {
     csv *v = c->state;
     DT_TRY(dt_callback_path(r, c, v->x->filename, &v->log.path));
     return dt_run_log_open(r, &v->log, v->x->append);
@@ -54,16 +54,14 @@ static dt_status *begin(run *r, dt_callback *c)
 
 /* ---- columns ---- */
 
-static int by_name(const void *a, const void *b)
-{
+static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void choose_columns(run *r, csv *v, const dt_logs *logs)
-{
+static void choose_columns(run *r, csv *v, const dt_logs *logs) {
     bool validated = false;
     dt_texts *k = &v->keys;
-    *k = (dt_texts){ .v = dt_arena_array(r->arena, const char *, 2 * logs->n) };
+    *k = (dt_texts){.v = dt_arena_array(r->arena, const char *, 2 * logs->n)};
     for (int i = 0; i < logs->n; i++) {
         k->v[k->n++] = dt_arena_strdup(r->arena, logs->metric[i].name);
         validated |= strncmp(logs->metric[i].name, "val_", 4) == 0;
@@ -74,9 +72,9 @@ static void choose_columns(run *r, csv *v, const dt_logs *logs)
     v->has_keys = true;
 }
 
-static void put_header(const run *r, const csv *v, dt_str *out)
-{
-    dt_str_printf(out, "epoch%s%s", dt_run_validates_by_steps(r) ? v->x->separator : "", dt_run_validates_by_steps(r) ? "step" : "");
+static void put_header(const run *r, const csv *v, dt_str *out) {
+    dt_str_printf(out, "epoch%s%s", dt_run_validates_by_steps(r) ? v->x->separator : "",
+                  dt_run_validates_by_steps(r) ? "step" : "");
     for (int i = 0; i < v->keys.n; i++) {
         dt_str_puts(out, v->x->separator);
         dt_csv_put(out, v->keys.v[i], *v->x->separator, false);
@@ -84,24 +82,19 @@ static void put_header(const run *r, const csv *v, dt_str *out)
     dt_str_puts(out, "\r\n");
 }
 
-static dt_status *put_line(run *r, dt_callback *c, const dt_logs *logs, bool provisional)
-{
+static dt_status *put_line(run *r, dt_callback *c, const dt_logs *logs, bool provisional) {
     csv *v = c->state;
-    dt_str line = { 0 };
-    if (!v->has_keys)
-        choose_columns(r, v, logs);
-    if (v->log.end == 0)
-        put_header(r, v, &line);
+    dt_str line = {0};
+    if (!v->has_keys) choose_columns(r, v, logs);
+    if (v->log.end == 0) put_header(r, v, &line);
     dt_str_printf(&line, "%lld", (long long)r->at.epoch);
     if (dt_run_validates_by_steps(r))
         dt_str_printf(&line, "%s%lld", v->x->separator, (long long)r->at.step);
     for (int i = 0; i < v->keys.n; i++) {
         const double *value = dt_logs_find(logs, v->keys.v[i]);
         dt_str_puts(&line, v->x->separator);
-        if (value)
-            dt_python_float(&line, *value);
-        else
-            dt_str_puts(&line, "NA");
+        if (value) dt_python_float(&line, *value);
+        else dt_str_puts(&line, "NA");
     }
     dt_str_puts(&line, "\r\n");
     dt_status *s = dt_run_log_put(&v->log, line.data, line.size, provisional);
@@ -109,61 +102,53 @@ static dt_status *put_line(run *r, dt_callback *c, const dt_logs *logs, bool pro
     return s;
 }
 
-static dt_status *log_validation(run *r, dt_callback *c, dt_logs *logs)
-{
+static dt_status *log_validation(run *r, dt_callback *c, dt_logs *logs) {
     return put_line(r, c, logs, false);
 }
 
-static dt_status *log_epoch(run *r, dt_callback *c, dt_logs *logs)
-{
+static dt_status *log_epoch(run *r, dt_callback *c, dt_logs *logs) {
     return dt_run_is_validated_between(r) ? NULL : put_line(r, c, logs, dt_epoch_is_provisional(r));
 }
 
 /* ---- in checkpoints ---- */
 
-static dt_status *save(run *r, dt_callback *c, dt_json *j)
-{
+static dt_status *save(run *r, dt_callback *c, dt_json *j) {
     csv *v = c->state;
     (void)r;
     DT_TRY(dt_run_log_save(&v->log, j));
     dt_json_open(j, "keys", '[');
-    for (int i = 0; i < v->keys.n; i++)
-        dt_json_string(j, NULL, v->keys.v[i]);
+    for (int i = 0; i < v->keys.n; i++) dt_json_string(j, NULL, v->keys.v[i]);
     dt_json_close(j, ']');
     return NULL;
 }
 
-static void restore(run *r, dt_callback *c, const json_t *kept)
-{
+static void restore(run *r, dt_callback *c, const json_t *kept) {
     csv *v = c->state;
     const json_t *keys = json_object_get(kept, "keys");
     size_t n = json_array_size(keys);
     dt_run_log_restore(&v->log, kept);
-    v->keys = (dt_texts){ .v = dt_arena_array(r->arena, const char *, n) };
+    v->keys = (dt_texts){.v = dt_arena_array(r->arena, const char *, n)};
     for (size_t i = 0; i < n; i++) {
         const char *key = json_string_value(json_array_get(keys, i));
-        if (key)
-            v->keys.v[v->keys.n++] = dt_arena_strdup(r->arena, key);
+        if (key) v->keys.v[v->keys.n++] = dt_arena_strdup(r->arena, key);
     }
     v->has_keys = v->keys.n > 0;
 }
 
-static dt_status *saved(run *r, dt_callback *c)
-{
+static dt_status *saved(run *r, dt_callback *c) {
     csv *v = c->state;
     (void)r;
     return dt_run_log_saved(&v->log);
 }
 
-static void close_csv(dt_callback *c)
-{
+static void close_csv(dt_callback *c) {
     csv *v = c->state;
-    if (v)
-        dt_run_log_close(&v->log);
+    if (v) dt_run_log_close(&v->log);
 }
 
 const dt_callback_row dt_callback_csv_logger = {
-    .kind = { "CSVLogger", "writes metrics to a CSV file, a line an epoch", fields, sizeof(struct csv_logger), NULL },
+    .kind = {"CSVLogger", "writes metrics to a CSV file, a line an epoch", fields,
+             sizeof(struct csv_logger), NULL},
     .check = check,
     .open = open_csv,
     .save = save,

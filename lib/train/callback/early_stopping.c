@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * EarlyStopping, as in Keras: training ends when a metric has not improved for `patience` epochs. The checkpoint records that the run was stopped, so
- * the same command trains no further; with more patience it resumes.
+ * EarlyStopping, as in Keras: training ends when a metric has not improved for `patience` epochs.
+ * The checkpoint records that the run was stopped, so the same command trains no further; with more
+ * patience it resumes.
  *
- * The best weights, if they are to be restored, are stored next to the model's in each checkpoint. They are put back when training ends, whether it
- * was stopped or not: a run that is killed between its last epoch and that does it when it is started again.
+ * The best weights, if they are to be restored, are stored next to the model's in each checkpoint.
+ * They are put back when training ends, whether it was stopped or not: a run that is killed between
+ * its last epoch and that does it when it is started again.
  */
 #include <string.h>
 
@@ -20,47 +22,48 @@ struct early_stopping {
 static const dt_field fields[] = {
     DT_MONITOR_FIELDS(struct early_stopping),
     DT_MIN_DELTA_FIELD(struct early_stopping, "0"),
-    DT_INT(struct early_stopping, patience, .max = INT32_MAX, .help = "number of epochs (or step validations) without improvement before training stops"),
-    DT_REAL(struct early_stopping, baseline, .set = 1 + offsetof(struct early_stopping, has_baseline),
+    DT_INT(struct early_stopping, patience, .max = INT32_MAX,
+           .help =
+               "number of epochs (or step validations) without improvement before training stops"),
+    DT_REAL(struct early_stopping, baseline,
+            .set = 1 + offsetof(struct early_stopping, has_baseline),
             .help = "value that the metric must beat to count as an improvement"),
-    DT_FLAG(struct early_stopping, restore_best_weights, .help = "restore the weights of the best epoch (or validation) at the end"),
-    DT_INT(struct early_stopping, start_from_epoch, .max = INT32_MAX, .help = "number of epochs to wait before monitoring starts"),
-    DT_END
-};
+    DT_FLAG(struct early_stopping, restore_best_weights,
+            .help = "restore the weights of the best epoch (or validation) at the end"),
+    DT_INT(struct early_stopping, start_from_epoch, .max = INT32_MAX,
+           .help = "number of epochs to wait before monitoring starts"),
+    DT_END};
 
 typedef struct stopper {
     const struct early_stopping *x;
     dt_monitor monitor;
-    int64_t wait, best_epoch;    /* the latter from 0 */
-    int64_t best_step;           /* where validation comes by steps; else 0 */
+    int64_t wait, best_epoch; /* the latter from 0 */
+    int64_t best_step;        /* where validation comes by steps; else 0 */
     bool has_weights, stopped, restored;
-    dt_arrays model, best;       /* of the same names; best: n is 0 where none are to be restored */
+    dt_arrays model, best; /* of the same names; best: n is 0 where none are to be restored */
 } stopper;
 
-static dt_status *open_stopper(run *r, dt_callback *c)
-{
+static dt_status *open_stopper(run *r, dt_callback *c) {
     stopper *s = dt_arena_new(r->arena, stopper);
-    *s = (stopper){ .x = c->named->args };
+    *s = (stopper){.x = c->named->args};
     s->monitor = dt_monitor_open(r, &s->x->head);
     c->state = s;
-    if (!s->x->restore_best_weights)
-        return NULL;
+    if (!s->x->restore_best_weights) return NULL;
     DT_TRY(dt_model_arrays(r->model, r->arena, &s->model));
-    dt_named_array *best = dt_arena_copy(r->arena, s->model.array, (size_t)s->model.n * sizeof *best);
+    dt_named_array *best =
+        dt_arena_copy(r->arena, s->model.array, (size_t)s->model.n * sizeof *best);
     for (int i = 0; i < s->model.n; i++)
         best[i].data = dt_arena_alloc(r->arena, (size_t)dt_type_bytes(&best[i].type));
-    s->best = (dt_arrays){ s->model.n, best };
+    s->best = (dt_arrays){s->model.n, best};
     return NULL;
 }
 
-static void copy(const dt_arrays *from, const dt_arrays *to)
-{
+static void copy(const dt_arrays *from, const dt_arrays *to) {
     for (int i = 0; i < to->n; i++)
         memcpy(to->array[i].data, from->array[i].data, (size_t)dt_type_bytes(&to->array[i].type));
 }
 
-static dt_status *keep_weights(const run *r, stopper *s)
-{
+static dt_status *keep_weights(const run *r, stopper *s) {
     DT_TRY(dt_variables_fetch(r->model->weight, s->best.n));
     s->best_epoch = r->at.epoch;
     s->best_step = dt_run_validates_by_steps(r) ? r->at.step : 0;
@@ -70,11 +73,9 @@ static dt_status *keep_weights(const run *r, stopper *s)
 }
 
 /* What is seen first is always an improvement, so no run ends with it. */
-static dt_status *look(run *r, dt_callback *c, double current)
-{
+static dt_status *look(run *r, dt_callback *c, double current) {
     stopper *s = c->state;
-    if (s->x->restore_best_weights && !s->has_weights)
-        DT_TRY(keep_weights(r, s));
+    if (s->x->restore_best_weights && !s->has_weights) DT_TRY(keep_weights(r, s));
     s->wait++;
     if (dt_monitor_improves(&s->monitor, current)) {
         DT_TRY(keep_weights(r, s));
@@ -90,73 +91,63 @@ static dt_status *look(run *r, dt_callback *c, double current)
     return NULL;
 }
 
-static dt_status *look_if(run *r, dt_callback *c, const dt_logs *logs, bool looks)
-{
+static dt_status *look_if(run *r, dt_callback *c, const dt_logs *logs, bool looks) {
     stopper *s = c->state;
     const double *current = dt_logs_find(logs, s->x->head.monitor);
     s->restored = false;
-    if (current && looks && r->at.epoch >= s->x->start_from_epoch)
-        return look(r, c, *current);
+    if (current && looks && r->at.epoch >= s->x->start_from_epoch) return look(r, c, *current);
     return NULL;
 }
 
-static dt_status *end_validation(run *r, dt_callback *c, dt_logs *logs)
-{
+static dt_status *end_validation(run *r, dt_callback *c, dt_logs *logs) {
     const stopper *s = c->state;
     return look_if(r, c, logs, dt_monitor_is_of_validation(&s->monitor));
 }
 
-static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs)
-{
+static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs) {
     return look_if(r, c, logs, dt_epoch_is_whole(r));
 }
 
 /* In an earlier run. */
-static dt_status *begin(run *r, dt_callback *c)
-{
+static dt_status *begin(run *r, dt_callback *c) {
     stopper *s = c->state;
     s->stopped &= s->wait >= s->x->patience;
     r->stop_training |= s->stopped;
     return NULL;
 }
 
-static dt_status *put_back(run *r, dt_callback *c)
-{
+static dt_status *put_back(run *r, dt_callback *c) {
     stopper *s = c->state;
-    if (!s->has_weights)
-        return NULL;
+    if (!s->has_weights) return NULL;
     r->replaced = true;
-    if (s->restored && !r->averaged)
-        return NULL;
+    if (s->restored && !r->averaged) return NULL;
     for (int i = 0; i < s->best.n; i++)
-        memcpy(dt_host_edit(r->model->weight[i]), s->best.array[i].data, (size_t)dt_type_bytes(&s->best.array[i].type));
-    if (s->restored)
-        return NULL; /* and said in an earlier run */
+        memcpy(dt_host_edit(r->model->weight[i]), s->best.array[i].data,
+               (size_t)dt_type_bytes(&s->best.array[i].type));
+    if (s->restored) return NULL; /* and said in an earlier run */
     s->restored = true;
     r->saved_step = -1; /* what was saved last has other weights */
-    dt_callback_say(r, c, "restoring the weights of %s %lld", s->best_step ? "step" : "epoch", (long long)(s->best_step ? s->best_step : s->best_epoch + 1));
+    dt_callback_say(r, c, "restoring the weights of %s %lld", s->best_step ? "step" : "epoch",
+                    (long long)(s->best_step ? s->best_step : s->best_epoch + 1));
     return NULL;
 }
 
 /* ---- in checkpoints ---- */
 
-static dt_status *save(run *r, dt_callback *c, dt_json *j)
-{
+static dt_status *save(run *r, dt_callback *c, dt_json *j) {
     const stopper *s = c->state;
     (void)r;
     dt_monitor_save(&s->monitor, j);
     dt_json_int(j, "wait", s->wait);
     dt_json_int(j, "best_epoch", s->best_epoch);
-    if (s->best_step)
-        dt_json_int(j, "best_step", s->best_step);
+    if (s->best_step) dt_json_int(j, "best_step", s->best_step);
     dt_json_bool(j, "stopped", s->stopped);
     dt_json_bool(j, "weights", s->has_weights);
     dt_json_bool(j, "restored", s->restored);
     return NULL;
 }
 
-static void restore(run *r, dt_callback *c, const json_t *kept)
-{
+static void restore(run *r, dt_callback *c, const json_t *kept) {
     stopper *s = c->state;
     (void)r;
     dt_monitor_restore(&s->monitor, kept);
@@ -168,14 +159,14 @@ static void restore(run *r, dt_callback *c, const json_t *kept)
     s->has_weights = s->x->restore_best_weights && json_is_true(json_object_get(kept, "weights"));
 }
 
-static dt_arrays arrays(const dt_callback *c)
-{
+static dt_arrays arrays(const dt_callback *c) {
     const stopper *s = c->state;
-    return s->has_weights ? s->best : (dt_arrays){ 0 };
+    return s->has_weights ? s->best : (dt_arrays){0};
 }
 
 const dt_callback_row dt_callback_early_stopping = {
-    .kind = { "EarlyStopping", "ends training when a metric no longer becomes better", fields, sizeof(struct early_stopping), NULL },
+    .kind = {"EarlyStopping", "ends training when a metric no longer becomes better", fields,
+             sizeof(struct early_stopping), NULL},
     .check = dt_monitor_check,
     .open = open_stopper,
     .save = save,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LearningRateScheduler: sets the learning rate where an epoch begins. Keras takes a function of the epoch; a job has no functions, but schedules, which
- * here count epochs in place of steps:
+ * LearningRateScheduler: sets the learning rate where an epoch begins. Keras takes a function of
+ * the epoch; a job has no functions, but schedules, which here count epochs in place of steps:
  *
- *     LearningRateScheduler: {schedule: {ExponentialDecay: {initial_learning_rate: 0.1, decay_steps: 10, decay_rate: 0.5, staircase: true}}}
+ *     LearningRateScheduler: {schedule: {ExponentialDecay: {initial_learning_rate: 0.1,
+ *     decay_steps: 10, decay_rate: 0.5, staircase: true}}}
  */
 #include "train/callback.h"
 
@@ -13,13 +14,13 @@ struct scheduler {
 };
 
 static const dt_field fields[] = {
-    DT_TREE(struct scheduler, schedule, .forms = dt_schedule_forms, .required = true, .help = "a learning rate schedule, evaluated once per epoch"),
-    DT_INT(struct scheduler, verbose, .max = 2, .help = "accepted for compatibility; callbacks always report what they do"),
-    DT_END
-};
+    DT_TREE(struct scheduler, schedule, .forms = dt_schedule_forms, .required = true,
+            .help = "a learning rate schedule, evaluated once per epoch"),
+    DT_INT(struct scheduler, verbose, .max = 2,
+           .help = "accepted for compatibility; callbacks always report what they do"),
+    DT_END};
 
-static dt_status *check(const dt_callback_job *job, const dt_named *named)
-{
+static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     const struct scheduler *x = named->args;
     dt_arena *arena = dt_arena_create();
     dt_named schedule;
@@ -29,24 +30,21 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named)
     return s;
 }
 
-static dt_status *open_scheduler(run *r, dt_callback *c)
-{
+static dt_status *open_scheduler(run *r, dt_callback *c) {
     const struct scheduler *x = c->named->args;
     dt_named *schedule = dt_arena_new(r->arena, dt_named);
     c->state = schedule;
     return dt_rate_read(r->arena, x->schedule, schedule);
 }
 
-static dt_status *begin_epoch(run *r, dt_callback *c)
-{
+static dt_status *begin_epoch(run *r, dt_callback *c) {
     double rate;
     DT_TRY(dt_rate_value(c->state, r->at.epoch, &rate));
     dt_run_set_rate(r, rate);
     return NULL;
 }
 
-static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs)
-{
+static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs) {
     double rate;
     (void)c;
     DT_TRY(dt_run_rate(r, &rate));
@@ -55,7 +53,8 @@ static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs)
 }
 
 const dt_callback_row dt_callback_learning_rate_scheduler = {
-    .kind = { "LearningRateScheduler", "sets the learning rate of each epoch", fields, sizeof(struct scheduler), NULL },
+    .kind = {"LearningRateScheduler", "sets the learning rate of each epoch", fields,
+             sizeof(struct scheduler), NULL},
     .varies_rate = true,
     .check = check,
     .open = open_scheduler,

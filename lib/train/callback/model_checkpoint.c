@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ModelCheckpoint, as in Keras: saves the model after every epoch or so many steps, or when a metric is the best so far. A run does not resume from
- * what it saves (but from `checkpoint`); these are checkpoints for people to keep: a checkpoint of its own, which `evaluate --ckpt`, `predict --ckpt`
- * and `--resume PATH` take, or with save_weights_only the weights alone, as safetensors.
+ * ModelCheckpoint, as in Keras: saves the model after every epoch or so many steps, or when a
+ * metric is the best so far. A run does not resume from what it saves (but from `checkpoint`);
+ * these are checkpoints for people to keep: a checkpoint of its own, which `evaluate --ckpt`,
+ * `predict --ckpt` and `--resume PATH` take, or with save_weights_only the weights alone, as
+ * safetensors.
  *
- * What is decided at the end of an epoch is saved after it, when all callbacks have seen it: so a run may go on from there. Where validation comes by
- * steps, one that looks at its results decides when they are there.
+ * What is decided at the end of an epoch is saved after it, when all callbacks have seen it: so a
+ * run may go on from there. Where validation comes by steps, one that looks at its results decides
+ * when they are there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,84 +25,96 @@ struct model_checkpoint {
     const dt_tree *save_freq;
 };
 
-static const char *const save_words[] = { "epoch", NULL };
-static const dt_field save_forms[] = { DT_WORDS(save_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e15), DT_END };
+static const char *const save_words[] = {"epoch", NULL};
+static const dt_field save_forms[] = {DT_WORDS(save_words),
+                                      DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e15), DT_END};
 
 static const dt_field fields[] = {
     DT_TEXT(struct model_checkpoint, filepath, .min = 1, .max = 1000, .required = true,
             .help = "path, below output.dir; may contain {epoch:02d}, {batch}, {val_loss:.2f}"),
     DT_MONITOR_FIELDS(struct model_checkpoint),
-    DT_FLAG(struct model_checkpoint, save_best_only, .help = "save only when the monitored metric is the best so far"),
-    DT_FLAG(struct model_checkpoint, save_weights_only, .help = "save only the weights, as .safetensors"),
-    DT_TREE(struct model_checkpoint, save_freq, .forms = save_forms, .preset = "epoch", .help = "how often to save: epoch, or a number of steps"),
-    DT_REAL(struct model_checkpoint, initial_value_threshold, .set = 1 + offsetof(struct model_checkpoint, has_threshold),
+    DT_FLAG(struct model_checkpoint, save_best_only,
+            .help = "save only when the monitored metric is the best so far"),
+    DT_FLAG(struct model_checkpoint, save_weights_only,
+            .help = "save only the weights, as .safetensors"),
+    DT_TREE(struct model_checkpoint, save_freq, .forms = save_forms, .preset = "epoch",
+            .help = "how often to save: epoch, or a number of steps"),
+    DT_REAL(struct model_checkpoint, initial_value_threshold,
+            .set = 1 + offsetof(struct model_checkpoint, has_threshold),
             .help = "value that the metric must beat to count as best"),
-    DT_END
-};
+    DT_END};
 
 typedef struct keeper {
     const struct model_checkpoint *x;
     dt_monitor monitor;
-    int64_t every, seen;         /* steps; 0: epochs */
-    bool of_validation;          /* its results decide, or stand in the path */
-    const char *due;             /* the path to save to; NULL: nothing is due */
-    bool means;                  /* the model had them then, see dt_run_swap */
+    int64_t every, seen; /* steps; 0: epochs */
+    bool of_validation;  /* its results decide, or stand in the path */
+    const char *due;     /* the path to save to; NULL: nothing is due */
+    bool means;          /* the model had them then, see dt_run_swap */
 } keeper;
 
 /* ---- checking ---- */
 
-static dt_status *read_freq(const struct model_checkpoint *x, int64_t *every)
-{
+static dt_status *read_freq(const struct model_checkpoint *x, int64_t *every) {
     const dt_tree *t = x->save_freq;
     *every = 0;
-    if (!t || t->kind == DT_TREE_NULL || (t->kind == DT_TREE_SCALAR && strcmp(t->text, "epoch") == 0))
+    if (!t || t->kind == DT_TREE_NULL ||
+        (t->kind == DT_TREE_SCALAR && strcmp(t->text, "epoch") == 0))
         return NULL;
     return dt_tree_int(t, "save_freq", 1, 1e15, every);
 }
 
-static bool ends_in(const char *text, const char *end)
-{
+static bool ends_in(const char *text, const char *end) {
     size_t n = strlen(text), m = strlen(end);
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static dt_status *check_ending(const dt_named *named, const struct model_checkpoint *x)
-{
+static dt_status *check_ending(const dt_named *named, const struct model_checkpoint *x) {
     const dt_location *at = dt_callback_place(named, "filepath");
-    bool weights = ends_in(x->filepath, ".safetensors"), keras = ends_in(x->filepath, ".keras") || ends_in(x->filepath, ".h5");
+    bool weights = ends_in(x->filepath, ".safetensors"),
+         keras = ends_in(x->filepath, ".keras") || ends_in(x->filepath, ".h5");
     if (x->save_weights_only && !weights)
-        return dt_suggest(dt_fail(DT_E_CALLBACK, at, "filepath: '%.200s' does not end in .safetensors, as weights alone do", x->filepath),
-                          "write filepath: best.safetensors, or leave save_weights_only out");
+        return dt_suggest(
+            dt_fail(DT_E_CALLBACK, at,
+                    "filepath: '%.200s' does not end in .safetensors, as weights alone do",
+                    x->filepath),
+            "write filepath: best.safetensors, or leave save_weights_only out");
     if (!x->save_weights_only && (weights || keras))
-        return dt_suggest(dt_fail(DT_E_CALLBACK, at, "filepath: '%.200s' is a file's name, but a checkpoint is a directory", x->filepath),
-                          "write filepath: best, or save_weights_only: true and filepath: best.safetensors");
+        return dt_suggest(
+            dt_fail(DT_E_CALLBACK, at,
+                    "filepath: '%.200s' is a file's name, but a checkpoint is a directory",
+                    x->filepath),
+            "write filepath: best, or save_weights_only: true and filepath: best.safetensors");
     return NULL;
 }
 
-static bool has_value(const dt_callback_job *job, const char *name, bool by_steps)
-{
+static bool has_value(const dt_callback_job *job, const char *name, bool by_steps) {
     if (strcmp(name, "epoch") == 0 || strcmp(name, "batch") == 0)
         return by_steps || job->validates_by_steps || strcmp(name, "epoch") == 0;
-    return dt_monitor_has(job, name) && (!by_steps || job->validates_by_steps || strncmp(name, "val_", 4) != 0);
+    return dt_monitor_has(job, name) &&
+           (!by_steps || job->validates_by_steps || strncmp(name, "val_", 4) != 0);
 }
 
-static dt_status *check_pattern(const dt_callback_job *job, const dt_named *named, int64_t every)
-{
+static dt_status *check_pattern(const dt_callback_job *job, const dt_named *named, int64_t every) {
     const struct model_checkpoint *x = named->args;
     const dt_location *at = dt_callback_place(named, "filepath");
     const char *p = x->filepath, *wrong;
     dt_python_part part;
     while (dt_python_next(&p, NULL, &part, &wrong))
         if (job->compile && !has_value(job, part.name, every > 0))
-            return dt_suggest(dt_fail(DT_E_CALLBACK, at, "filepath: '{%s}' is unknown: the logs have no '%s'", part.name, part.name),
-                              every ? "epoch, batch and the metrics of training have values" : "epoch and the metrics of the job have values");
+            return dt_suggest(dt_fail(DT_E_CALLBACK, at,
+                                      "filepath: '{%s}' is unknown: the logs have no '%s'",
+                                      part.name, part.name),
+                              every ? "epoch, batch and the metrics of training have values"
+                                    : "epoch and the metrics of the job have values");
     if (wrong)
-        return dt_suggest(dt_fail(DT_E_CALLBACK, at, "filepath: '%.80s' is not a name in braces", wrong), "write {epoch:02d} or {val_loss:.2f}");
+        return dt_suggest(
+            dt_fail(DT_E_CALLBACK, at, "filepath: '%.80s' is not a name in braces", wrong),
+            "write {epoch:02d} or {val_loss:.2f}");
     return NULL;
 }
 
-static dt_status *check(const dt_callback_job *job, const dt_named *named)
-{
+static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     const struct model_checkpoint *x = named->args;
     int64_t every;
     DT_TRY(read_freq(x, &every));
@@ -111,8 +126,7 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named)
 
 /* ---- deciding ---- */
 
-static bool names_validation(const char *filepath)
-{
+static bool names_validation(const char *filepath) {
     const char *wrong;
     dt_python_part part;
     bool names = false;
@@ -121,31 +135,30 @@ static bool names_validation(const char *filepath)
     return names;
 }
 
-static dt_status *open_keeper(run *r, dt_callback *c)
-{
+static dt_status *open_keeper(run *r, dt_callback *c) {
     keeper *k = dt_arena_new(r->arena, keeper);
-    *k = (keeper){ .x = c->named->args };
+    *k = (keeper){.x = c->named->args};
     k->monitor = dt_monitor_open(r, &k->x->head);
     k->monitor.has_best = k->x->has_threshold;
     k->monitor.best = k->x->initial_value_threshold;
-    k->of_validation = dt_run_validates_by_steps(r) && (k->x->save_best_only ? dt_monitor_is_of_validation(&k->monitor) : names_validation(k->x->filepath));
+    k->of_validation = dt_run_validates_by_steps(r) &&
+                       (k->x->save_best_only ? dt_monitor_is_of_validation(&k->monitor)
+                                             : names_validation(k->x->filepath));
     c->state = k;
     return read_freq(k->x, &k->every);
 }
 
-static const char *path_of(run *r, const keeper *k, const dt_logs *logs)
-{
+static const char *path_of(run *r, const keeper *k, const dt_logs *logs) {
     const char *p = k->x->filepath, *wrong;
     dt_python_part part;
-    dt_str path = { 0 };
+    dt_str path = {0};
     while (dt_python_next(&p, &path, &part, &wrong)) {
         const double *value = dt_logs_find(logs, part.name);
         if (strcmp(part.name, "epoch") == 0)
             dt_python_put(&path, &part, (double)r->at.epoch + 1, true);
         else if (strcmp(part.name, "batch") == 0)
             dt_python_put(&path, &part, (double)r->at.epoch_step, true);
-        else
-            dt_python_put(&path, &part, value ? *value : (double)NAN, false);
+        else dt_python_put(&path, &part, value ? *value : (double)NAN, false);
     }
     const char *kept = dt_arena_strdup(r->arena, dt_str_text(&path));
     dt_str_release(&path);
@@ -153,59 +166,51 @@ static const char *path_of(run *r, const keeper *k, const dt_logs *logs)
 }
 
 /* As Keras, saves where the metric is not known. */
-static void decide(run *r, dt_callback *c, const dt_logs *logs)
-{
+static void decide(run *r, dt_callback *c, const dt_logs *logs) {
     keeper *k = c->state;
     const double *current = k->x->save_best_only ? dt_logs_find(logs, k->monitor.name) : NULL;
     const bool had_best = k->monitor.has_best;
     const double best = k->monitor.best;
-    if (current && !dt_monitor_improves(&k->monitor, *current))
-        return;
+    if (current && !dt_monitor_improves(&k->monitor, *current)) return;
     k->due = path_of(r, k, logs);
     k->means = r->swapped;
     if (k->x->save_best_only && !current)
-        dt_callback_say(r, c, "%s is not known here: saving %s, as Keras does", k->monitor.name, k->due);
+        dt_callback_say(r, c, "%s is not known here: saving %s, as Keras does", k->monitor.name,
+                        k->due);
     else if (current && had_best)
-        dt_callback_say(r, c, "%s improved from %.5f to %.5f, saving %s", k->monitor.name, best, *current, k->due);
-    else
-        dt_callback_say(r, c, "saving %s", k->due);
+        dt_callback_say(r, c, "%s improved from %.5f to %.5f, saving %s", k->monitor.name, best,
+                        *current, k->due);
+    else dt_callback_say(r, c, "saving %s", k->due);
 }
 
-static dt_status *after_batch(run *r, dt_callback *c, const dt_logs *logs)
-{
+static dt_status *after_batch(run *r, dt_callback *c, const dt_logs *logs) {
     keeper *k = c->state;
-    if (k->every == 0 || ++k->seen < k->every || k->of_validation)
-        return NULL;
+    if (k->every == 0 || ++k->seen < k->every || k->of_validation) return NULL;
     k->seen = 0;
     decide(r, c, logs);
     return NULL;
 }
 
 /* With save_freq in steps, the first one after so many. */
-static dt_status *after_validation(run *r, dt_callback *c, dt_logs *logs)
-{
+static dt_status *after_validation(run *r, dt_callback *c, dt_logs *logs) {
     keeper *k = c->state;
-    if (!k->of_validation || k->seen < k->every)
-        return NULL;
+    if (!k->of_validation || k->seen < k->every) return NULL;
     k->seen = 0;
     decide(r, c, logs);
     return NULL;
 }
 
-static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs)
-{
+static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs) {
     keeper *k = c->state;
     if (k->of_validation && dt_epoch_is_whole(r) && r->at.step % r->q->fit->validation_freq == 0)
         return after_validation(r, c, logs);
-    if (!k->of_validation && k->every == 0 && dt_epoch_is_whole(r))
-        decide(r, c, logs);
+    if (!k->of_validation && k->every == 0 && dt_epoch_is_whole(r)) decide(r, c, logs);
     return NULL;
 }
 
 /* ---- saving ---- */
 
-static dt_status *save_weights(run *r, const char *path)
-{
+static dt_status *save_weights(run *r, const char *path) {
     dt_arrays model;
     const char *temporary = dt_arena_printf(r->arena, "%s.tmp", path);
     dt_digest digest;
@@ -214,8 +219,7 @@ static dt_status *save_weights(run *r, const char *path)
     return dt_file_adopt(temporary, path);
 }
 
-static dt_status *save_model(run *r, const char *path)
-{
+static dt_status *save_model(run *r, const char *path) {
     dt_arrays model, optimizer;
     dt_state_file state;
     DT_TRY(dt_model_arrays(r->model, r->arena, &model));
@@ -224,25 +228,23 @@ static dt_status *save_model(run *r, const char *path)
     return dt_saved_write(path, &state, &model, &optimizer);
 }
 
-/* What the model had when this callback had its turn: SwapEMAWeights behind it may have put the means in place since. */
-static dt_status *save_as_then(run *r, const keeper *k, const char *path)
-{
+/* What the model had when this callback had its turn: SwapEMAWeights behind it may have put the
+ * means in place since. */
+static dt_status *save_as_then(run *r, const keeper *k, const char *path) {
     const bool swapped = r->swapped;
     DT_TRY(dt_run_swap(r, k->means));
     DT_TRY(k->x->save_weights_only ? save_weights(r, path) : save_model(r, path));
     return dt_run_swap(r, swapped);
 }
 
-static dt_status *save_due(run *r, dt_callback *c)
-{
+static dt_status *save_due(run *r, dt_callback *c) {
     keeper *k = c->state;
     const char *path;
     dt_arrays state;
-    if (!k->due)
-        return NULL;
-    DT_TRY(dt_divided_put_together(r->model->weight, r->model->n_weights)); /* workers that keep parts of it give them to the one that writes */
-    if (!k->x->save_weights_only)
-        DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &state));
+    if (!k->due) return NULL;
+    /* workers that keep parts of it give them to the one that writes */
+    DT_TRY(dt_divided_put_together(r->model->weight, r->model->n_weights));
+    if (!k->x->save_weights_only) DT_TRY(dt_optimizer_arrays(r->optimizer, r->arena, &state));
     if (!r->writes) {
         k->due = NULL;
         return NULL;
@@ -252,22 +254,20 @@ static dt_status *save_due(run *r, dt_callback *c)
     char *folder = dt_path_dir(path);
     dt_status *s = dt_dir_make(folder);
     free(folder);
-    if (!s)
-        s = save_as_then(r, k, path);
+    if (!s) s = save_as_then(r, k, path);
     return s ? dt_note(s, "in callback ModelCheckpoint") : NULL;
 }
 
-static dt_status *begin(run *r, dt_callback *c)
-{
+static dt_status *begin(run *r, dt_callback *c) {
     const keeper *k = c->state;
     const char *path;
-    return dt_callback_path(r, c, k->x->filepath, &path); /* links are found before training, but where values name folders */
+    /* links are found before training, but where values name folders */
+    return dt_callback_path(r, c, k->x->filepath, &path);
 }
 
 /* ---- in checkpoints ---- */
 
-static dt_status *save(run *r, dt_callback *c, dt_json *j)
-{
+static dt_status *save(run *r, dt_callback *c, dt_json *j) {
     const keeper *k = c->state;
     (void)r;
     dt_monitor_save(&k->monitor, j);
@@ -275,8 +275,7 @@ static dt_status *save(run *r, dt_callback *c, dt_json *j)
     return NULL;
 }
 
-static void restore(run *r, dt_callback *c, const json_t *kept)
-{
+static void restore(run *r, dt_callback *c, const json_t *kept) {
     keeper *k = c->state;
     (void)r;
     dt_monitor_restore(&k->monitor, kept);
@@ -284,7 +283,8 @@ static void restore(run *r, dt_callback *c, const json_t *kept)
 }
 
 const dt_callback_row dt_callback_model_checkpoint = {
-    .kind = { "ModelCheckpoint", "saves the model where a metric is the best so far, or regularly", fields, sizeof(struct model_checkpoint), NULL },
+    .kind = {"ModelCheckpoint", "saves the model where a metric is the best so far, or regularly",
+             fields, sizeof(struct model_checkpoint), NULL},
     .check = check,
     .open = open_keeper,
     .save = save,

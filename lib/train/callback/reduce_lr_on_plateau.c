@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ReduceLROnPlateau, as in Keras: where a metric does not become better for `patience` epochs, the learning rate is multiplied by `factor`; then it is
- * given `cooldown` epochs. The logs get `learning_rate`, as it was in the epoch. */
+/* ReduceLROnPlateau, as in Keras: where a metric does not become better for `patience` epochs, the
+ * learning rate is multiplied by `factor`; then it is given `cooldown` epochs. The logs get
+ * `learning_rate`, as it was in the epoch. */
 #include <math.h>
 
 #include "train/monitor.h"
@@ -14,12 +15,15 @@ struct plateau {
 static const dt_field fields[] = {
     DT_MONITOR_FIELDS(struct plateau),
     DT_MIN_DELTA_FIELD(struct plateau, "0.0001"),
-    DT_REAL(struct plateau, factor, .preset = "0.1", .above_min = true, .max = 1, .below_max = true, .help = "factor by which the learning rate is reduced"),
-    DT_INT(struct plateau, patience, .preset = "10", .max = INT32_MAX, .help = "number of epochs (or step validations) without improvement before the rate is reduced"),
-    DT_INT(struct plateau, cooldown, .max = INT32_MAX, .help = "number of epochs (or step validations) to wait after a reduction"),
+    DT_REAL(struct plateau, factor, .preset = "0.1", .above_min = true, .max = 1, .below_max = true,
+            .help = "factor by which the learning rate is reduced"),
+    DT_INT(struct plateau, patience, .preset = "10", .max = INT32_MAX,
+           .help = "number of epochs (or step validations) without improvement before the rate is "
+                   "reduced"),
+    DT_INT(struct plateau, cooldown, .max = INT32_MAX,
+           .help = "number of epochs (or step validations) to wait after a reduction"),
     DT_REAL(struct plateau, min_lr, .max = INFINITY, .help = "lower bound of the learning rate"),
-    DT_END
-};
+    DT_END};
 
 typedef struct reducer {
     const struct plateau *x;
@@ -27,21 +31,18 @@ typedef struct reducer {
     int64_t wait, cooldown;
 } reducer;
 
-static dt_status *open_reducer(run *r, dt_callback *c)
-{
+static dt_status *open_reducer(run *r, dt_callback *c) {
     reducer *s = dt_arena_new(r->arena, reducer);
-    *s = (reducer){ .x = c->named->args };
+    *s = (reducer){.x = c->named->args};
     s->monitor = dt_monitor_open(r, &s->x->head);
     c->state = s;
     return NULL;
 }
 
-static void reduce(run *r, dt_callback *c, double old)
-{
+static void reduce(run *r, dt_callback *c, double old) {
     reducer *s = c->state;
-    dt_str rate = { 0 };
-    if (old <= (double)(float)s->x->min_lr)
-        return;
+    dt_str rate = {0};
+    if (old <= (double)(float)s->x->min_lr) return;
     float now = (float)fmax(old * s->x->factor, s->x->min_lr);
     dt_run_set_rate(r, (double)now);
     s->cooldown = s->x->cooldown;
@@ -51,8 +52,7 @@ static void reduce(run *r, dt_callback *c, double old)
     dt_str_release(&rate);
 }
 
-static void look(run *r, dt_callback *c, double current, double rate)
-{
+static void look(run *r, dt_callback *c, double current, double rate) {
     reducer *s = c->state;
     if (s->cooldown > 0) {
         s->cooldown--;
@@ -62,35 +62,29 @@ static void look(run *r, dt_callback *c, double current, double rate)
         s->wait = 0;
         return;
     }
-    if (s->cooldown == 0 && ++s->wait >= s->x->patience)
-        reduce(r, c, rate);
+    if (s->cooldown == 0 && ++s->wait >= s->x->patience) reduce(r, c, rate);
 }
 
-static dt_status *look_at(run *r, dt_callback *c, dt_logs *logs, bool looks)
-{
+static dt_status *look_at(run *r, dt_callback *c, dt_logs *logs, bool looks) {
     const reducer *s = c->state;
     double rate;
     DT_TRY(dt_run_rate(r, &rate));
     dt_logs_put(logs, "learning_rate", rate);
     const double *current = dt_logs_find(logs, s->x->head.monitor);
-    if (current && looks)
-        look(r, c, *current, rate);
+    if (current && looks) look(r, c, *current, rate);
     return NULL;
 }
 
-static dt_status *end_validation(run *r, dt_callback *c, dt_logs *logs)
-{
+static dt_status *end_validation(run *r, dt_callback *c, dt_logs *logs) {
     const reducer *s = c->state;
     return look_at(r, c, logs, dt_monitor_is_of_validation(&s->monitor));
 }
 
-static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs)
-{
+static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs) {
     return look_at(r, c, logs, dt_epoch_is_whole(r));
 }
 
-static dt_status *save(run *r, dt_callback *c, dt_json *j)
-{
+static dt_status *save(run *r, dt_callback *c, dt_json *j) {
     const reducer *s = c->state;
     (void)r;
     dt_monitor_save(&s->monitor, j);
@@ -99,8 +93,7 @@ static dt_status *save(run *r, dt_callback *c, dt_json *j)
     return NULL;
 }
 
-static void restore(run *r, dt_callback *c, const json_t *kept)
-{
+static void restore(run *r, dt_callback *c, const json_t *kept) {
     reducer *s = c->state;
     (void)r;
     dt_monitor_restore(&s->monitor, kept);
@@ -109,7 +102,8 @@ static void restore(run *r, dt_callback *c, const json_t *kept)
 }
 
 const dt_callback_row dt_callback_reduce_lr_on_plateau = {
-    .kind = { "ReduceLROnPlateau", "learns more slowly when a metric no longer becomes better", fields, sizeof(struct plateau), NULL },
+    .kind = {"ReduceLROnPlateau", "learns more slowly when a metric no longer becomes better",
+             fields, sizeof(struct plateau), NULL},
     .varies_rate = true,
     .check = dt_monitor_check,
     .open = open_reducer,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SwapEMAWeights, as in Keras: validation data is evaluated with the running means that the optimizer keeps (`use_ema`), and training continues with
- * the weights as they were. With swap_on_epoch, later callbacks see the means at the end of an epoch, too: ModelCheckpoint then saves them. The run's
- * own checkpoints always hold the weights that training continues with; one that ModelCheckpoint saved tells that both are exchanged. Two of them
- * exchange twice, in Keras too, which is to say not at all: that is refused here.
+ * SwapEMAWeights, as in Keras: validation data is evaluated with the running means that the
+ * optimizer keeps (`use_ema`), and training continues with the weights as they were. With
+ * swap_on_epoch, later callbacks see the means at the end of an epoch, too: ModelCheckpoint then
+ * saves them. The run's own checkpoints always hold the weights that training continues with; one
+ * that ModelCheckpoint saved tells that both are exchanged. Two of them exchange twice, in Keras
+ * too, which is to say not at all: that is refused here.
  */
 #include "train/callback.h"
 
@@ -12,61 +14,54 @@ struct swap {
 };
 
 static const dt_field fields[] = {
-    DT_FLAG(struct swap, swap_on_epoch, .help = "swap at the end of each epoch, so that later callbacks see the averaged weights"),
-    DT_END
-};
+    DT_FLAG(struct swap, swap_on_epoch,
+            .help =
+                "swap at the end of each epoch, so that later callbacks see the averaged weights"),
+    DT_END};
 
-static dt_status *check(const dt_callback_job *job, const dt_named *named)
-{
+static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     const dt_optimizer_head *head = job->compile ? job->compile->optimizer.args : NULL;
-    if (!head || head->use_ema)
-        return NULL;
-    return dt_suggest(dt_fail(DT_E_CALLBACK, &named->at, "SwapEMAWeights: the optimizer keeps no averages of the weights"), "give it use_ema: true");
+    if (!head || head->use_ema) return NULL;
+    return dt_suggest(dt_fail(DT_E_CALLBACK, &named->at,
+                              "SwapEMAWeights: the optimizer keeps no averages of the weights"),
+                      "give it use_ema: true");
 }
 
-dt_status *dt_run_swap(run *r, bool means)
-{
-    if (r->swapped == means)
-        return NULL;
+dt_status *dt_run_swap(run *r, bool means) {
+    if (r->swapped == means) return NULL;
     DT_TRY(dt_optimizer_swap_averages(r->optimizer, &r->model->trainable));
     r->swapped = means;
     return NULL;
 }
 
-static dt_status *put_means(run *r, dt_callback *c)
-{
+static dt_status *put_means(run *r, dt_callback *c) {
     (void)c;
     return dt_run_swap(r, true);
 }
 
-static dt_status *put_back(run *r, dt_callback *c)
-{
+static dt_status *put_back(run *r, dt_callback *c) {
     (void)c;
     return dt_run_swap(r, false);
 }
 
-static dt_status *end_test(run *r, dt_callback *c, const dt_logs *logs)
-{
+static dt_status *end_test(run *r, dt_callback *c, const dt_logs *logs) {
     (void)logs;
     return put_back(r, c);
 }
 
-static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs)
-{
+static dt_status *end_epoch(run *r, dt_callback *c, dt_logs *logs) {
     const struct swap *x = c->named->args;
     (void)logs;
     return x->swap_on_epoch ? put_means(r, c) : NULL;
 }
 
-static dt_status *save(run *r, dt_callback *c, dt_json *j)
-{
+static dt_status *save(run *r, dt_callback *c, dt_json *j) {
     (void)c;
     dt_json_int(j, "swapped", r->swapped);
     return NULL;
 }
 
-static void restore(run *r, dt_callback *c, const json_t *kept)
-{
+static void restore(run *r, dt_callback *c, const json_t *kept) {
     int64_t swapped = 0;
     (void)c;
     dt_example_cache_count(kept, "swapped", &swapped);
@@ -74,7 +69,16 @@ static void restore(run *r, dt_callback *c, const json_t *kept)
 }
 
 const dt_callback_row dt_callback_swap_ema_weights = {
-    .kind = { "SwapEMAWeights", "evaluates with the running means of the weights", fields, sizeof(struct swap), NULL },
-    .once = true, .check = check, .save = save, .restore = restore,
-    .begin = put_back, .test_begin = put_means, .test = end_test, .validation = end_epoch, .epoch = end_epoch, .settle = put_back,
+    .kind = {"SwapEMAWeights", "evaluates with the running means of the weights", fields,
+             sizeof(struct swap), NULL},
+    .once = true,
+    .check = check,
+    .save = save,
+    .restore = restore,
+    .begin = put_back,
+    .test_begin = put_means,
+    .test = end_test,
+    .validation = end_epoch,
+    .epoch = end_epoch,
+    .settle = put_back,
 };

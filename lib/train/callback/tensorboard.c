@@ -3,12 +3,15 @@
  * TensorBoard: events for it, below log_dir, with the tags and steps that Keras gives them:
  *
  *     train/       epoch_loss, epoch_accuracy, ..., epoch_learning_rate       at the epoch, from 0
- *                  batch_loss, ...                                            at the step, with update_freq
+ *                  batch_loss, ...                                            at the step, with
+ *                  update_freq
  *                  WEIGHT/histogram                                           with histogram_freq
- *     validation/  epoch_loss, ...; evaluation_loss_vs_iterations, ...        at the epoch; at the step
+ *     validation/  epoch_loss, ...; evaluation_loss_vs_iterations, ...        at the epoch; at the
+ *     step
  *
- * A process writes files of its own, named by time, host and process, as TensorBoard expects. A checkpoint knows them with their lengths: a run that
- * resumes first cuts off what was written after it and removes files that it does not know, so that no step appears twice.
+ * A process writes files of its own, named by time, host and process, as TensorBoard expects. A
+ * checkpoint knows them with their lengths: a run that resumes first cuts off what was written
+ * after it and removes files that it does not know, so that no step appears twice.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,28 +31,34 @@ struct tensorboard {
     bool write_steps_per_second;
 };
 
-static const char *const update_words[] = { "epoch", "batch", NULL };
-static const dt_field update_forms[] = { DT_WORDS(update_words), DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e15), DT_END };
+static const char *const update_words[] = {"epoch", "batch", NULL};
+static const dt_field update_forms[] = {DT_WORDS(update_words),
+                                        DT_FORM(DT_FIELD_INT, .min = 1, .max = 1e15), DT_END};
 
 static const dt_field fields[] = {
-    DT_TEXT(struct tensorboard, log_dir, .min = 1, .max = 1000, .preset = "tb", .help = "path, below output.dir"),
-    DT_TREE(struct tensorboard, update_freq, .forms = update_forms, .preset = "epoch", .help = "how often to write: epoch, batch, or a number of steps"),
-    DT_INT(struct tensorboard, histogram_freq, .max = INT32_MAX, .help = "write weight histograms every N epochs; 0: never"),
+    DT_TEXT(struct tensorboard, log_dir, .min = 1, .max = 1000, .preset = "tb",
+            .help = "path, below output.dir"),
+    DT_TREE(struct tensorboard, update_freq, .forms = update_forms, .preset = "epoch",
+            .help = "how often to write: epoch, batch, or a number of steps"),
+    DT_INT(struct tensorboard, histogram_freq, .max = INT32_MAX,
+           .help = "write weight histograms every N epochs; 0: never"),
     DT_FLAG(struct tensorboard, write_steps_per_second, .help = "write steps per second"),
-    DT_ONLY("write_graph", "false"), DT_ONLY("write_images", "false"), DT_ONLY("profile_batch", "0"), DT_ONLY("embeddings_freq", "0"),
-    DT_END
-};
+    DT_ONLY("write_graph", "false"),
+    DT_ONLY("write_images", "false"),
+    DT_ONLY("profile_batch", "0"),
+    DT_ONLY("embeddings_freq", "0"),
+    DT_END};
 
 #define PREFIX "events.out.tfevents."
 /* A file of this run, or of one that it goes on from. */
 typedef struct part {
     const char *name;
-    int64_t size, end;           /* see dt_run_log */
+    int64_t size, end; /* see dt_run_log */
 } part;
 
 typedef struct side {
-    const char *name, *folder;   /* "train" */
-    part *part;                  /* the last is written, where the file is open */
+    const char *name, *folder; /* "train" */
+    part *part;                /* the last is written, where the file is open */
     int n, cap;
     dt_writer file;
 } side;
@@ -57,16 +66,15 @@ typedef struct side {
 enum { TRAIN, VALIDATION, SIDES };
 typedef struct board {
     const struct tensorboard *x;
-    int64_t every;               /* steps; 0: epochs alone */
-    double wall_s;               /* of the epoch at the step before */
+    int64_t every; /* steps; 0: epochs alone */
+    double wall_s; /* of the epoch at the step before */
     bool aside;
     side side[SIDES];
 } board;
 
 /* ---- opening ---- */
 
-static dt_status *read_freq(const struct tensorboard *x, int64_t *every)
-{
+static dt_status *read_freq(const struct tensorboard *x, int64_t *every) {
     const dt_tree *t = x->update_freq;
     const bool scalar = t && t->kind == DT_TREE_SCALAR;
     *every = scalar && strcmp(t->text, "batch") == 0;
@@ -75,8 +83,7 @@ static dt_status *read_freq(const struct tensorboard *x, int64_t *every)
     return dt_tree_int(t, "update_freq", 1, 1e15, every);
 }
 
-static dt_status *check(const dt_callback_job *job, const dt_named *named)
-{
+static dt_status *check(const dt_callback_job *job, const dt_named *named) {
     const struct tensorboard *x = named->args;
     int64_t every;
     (void)job;
@@ -84,31 +91,26 @@ static dt_status *check(const dt_callback_job *job, const dt_named *named)
     return dt_callback_check_path(named, "log_dir", x->log_dir);
 }
 
-static dt_status *open_board(run *r, dt_callback *c)
-{
+static dt_status *open_board(run *r, dt_callback *c) {
     board *b = dt_arena_new(r->arena, board);
-    *b = (board){ .x = c->named->args, .side = { { .name = "train" }, { .name = "validation" } } };
+    *b = (board){.x = c->named->args, .side = {{.name = "train"}, {.name = "validation"}}};
     c->state = b;
     return read_freq(b->x, &b->every);
 }
 
-static void add_part(side *s, const part *p)
-{
+static void add_part(side *s, const part *p) {
     DT_GROW(s->part, s->cap, s->n + 1);
     s->part[s->n++] = *p;
 }
 
-static const part *find_part(const side *s, const char *name)
-{
+static const part *find_part(const side *s, const char *name) {
     for (int i = 0; i < s->n; i++)
-        if (strcmp(s->part[i].name, name) == 0)
-            return &s->part[i];
+        if (strcmp(s->part[i].name, name) == 0) return &s->part[i];
     return NULL;
 }
 
 /* One file of the folder: cut to what is known of it, or removed. */
-static dt_status *settle_file(const side *s, const char *name)
-{
+static dt_status *settle_file(const side *s, const char *name) {
     const part *p = find_part(s, name);
     char *path = dt_path_join(s->folder, name);
     dt_status *bad = p ? dt_run_log_cut(path, p->end) : dt_file_remove(path);
@@ -116,47 +118,42 @@ static dt_status *settle_file(const side *s, const char *name)
     return bad;
 }
 
-static dt_status *settle(const side *s)
-{
+static dt_status *settle(const side *s) {
     DIR *dir = opendir(s->folder);
     dt_status *bad = NULL;
-    if (!dir)
-        return errno == ENOENT ? NULL : dt_fail_errno(DT_E_IO, s->folder);
+    if (!dir) return errno == ENOENT ? NULL : dt_fail_errno(DT_E_IO, s->folder);
     for (struct dirent *e; !bad && (e = readdir(dir));)
-        if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) == 0)
-            bad = settle_file(s, e->d_name);
+        if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) == 0) bad = settle_file(s, e->d_name);
     closedir(dir);
     return bad;
 }
 
-static dt_status *begin(run *r, dt_callback *c)
-{
+static dt_status *begin(run *r, dt_callback *c) {
     board *b = c->state;
     b->aside = r->aside;
     for (int k = 0; k < SIDES; k++) {
         side *s = &b->side[k];
-        DT_TRY(dt_callback_folder(r, c, dt_arena_printf(r->arena, "%s/%s", b->x->log_dir, s->name), &s->folder));
+        DT_TRY(dt_callback_folder(r, c, dt_arena_printf(r->arena, "%s/%s", b->x->log_dir, s->name),
+                                  &s->folder));
         s->n = r->resumed ? s->n : 0;
         for (int i = 0; i < s->n; i++)
             s->part[i].end = s->part[i].size = dt_run_log_kept(r, s->part[i].size, s->part[i].end);
-        if (!b->aside)
-            DT_TRY(r->writes ? settle(s) : NULL);
+        if (!b->aside) DT_TRY(r->writes ? settle(s) : NULL);
     }
     return NULL;
 }
 
 /* ---- writing ---- */
 
-static double now(void)
-{
+static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Readers take files in the order of their names: one of a run that goes on within the second is of the next. */
-static long long second_of_name(const side *s)
-{
+/* Readers take files in the order of their names: one of a run that goes on within the second is of
+ * the next. */
+static long long second_of_name(const side *s) {
     enum { NEAR = 60 }; /* a clock that was put back further is not waited for */
     long long second = (long long)time(NULL);
     const long long latest = second + NEAR;
@@ -168,46 +165,40 @@ static long long second_of_name(const side *s)
 }
 
 /* A name that no file there has. */
-static char *new_name(run *r, const side *s, const char **name)
-{
+static char *new_name(run *r, const side *s, const char **name) {
     char host[256] = "", *path = NULL;
     struct stat st;
     const long long second = second_of_name(s);
     gethostname(host, sizeof host - 1);
-    for (char *p = host; *p; p++)
-        *p = *p == '/' ? '_' : *p;
+    for (char *p = host; *p; p++) *p = *p == '/' ? '_' : *p;
     for (int n = s->name[0] == 'v'; !path || lstat(path, &st) == 0; n++) {
         free(path);
-        *name = dt_arena_printf(r->arena, PREFIX "%lld.%s.%lld.%d", second, host, (long long)getpid(), n);
+        *name = dt_arena_printf(r->arena, PREFIX "%lld.%s.%lld.%d", second, host,
+                                (long long)getpid(), n);
         path = dt_path_join(s->folder, *name);
     }
     return path;
 }
 
 /* When there is something to write for the first time. */
-static dt_status *open_file(run *r, side *s)
-{
-    part p = { 0 };
-    dt_str head = { 0 };
-    if (s->file.path)
-        return NULL;
+static dt_status *open_file(run *r, side *s) {
+    part p = {0};
+    dt_str head = {0};
+    if (s->file.path) return NULL;
     DT_TRY(dt_dir_make(s->folder));
     char *path = new_name(r, s, &p.name);
     dt_status *bad = dt_writer_append(&s->file, path);
     dt_events_version(&head, now());
-    if (!bad)
-        bad = dt_writer_put(&s->file, head.data, head.size);
+    if (!bad) bad = dt_writer_put(&s->file, head.data, head.size);
     p.size = p.end = (int64_t)head.size;
-    if (!bad)
-        add_part(s, &p);
+    if (!bad) add_part(s, &p);
     dt_str_release(&head);
     free(path);
     return bad;
 }
 
 /* Writes records and forgets them. */
-static dt_status *put(run *r, side *s, dt_str *records, bool provisional)
-{
+static dt_status *put(run *r, side *s, dt_str *records, bool provisional) {
     const bool some = r->writes && records->size > 0;
     dt_status *bad = some ? open_file(r, s) : NULL;
     if (!bad && some) {
@@ -220,23 +211,25 @@ static dt_status *put(run *r, side *s, dt_str *records, bool provisional)
     return bad;
 }
 
-static void add_scalar(dt_str *out, const dt_event_time *at, const char *form, const char *name, double value)
-{
-    dt_str tag = { 0 };
-    dt_str_printf(&tag, form[0] == 'v' ? "evaluation_%s_vs_iterations" : form[0] == 'b' ? "batch_%s" : "epoch_%s", name);
+static void add_scalar(dt_str *out, const dt_event_time *at, const char *form, const char *name,
+                       double value) {
+    dt_str tag = {0};
+    dt_str_printf(&tag,
+                  form[0] == 'v'   ? "evaluation_%s_vs_iterations"
+                  : form[0] == 'b' ? "batch_%s"
+                                   : "epoch_%s",
+                  name);
     dt_events_scalar(out, at, dt_str_text(&tag), value);
     dt_str_release(&tag);
 }
 
-static dt_status *after_batch(run *r, dt_callback *c, const dt_logs *logs)
-{
+static dt_status *after_batch(run *r, dt_callback *c, const dt_logs *logs) {
     board *b = c->state;
-    const dt_event_time at = { now(), r->at.step };
+    const dt_event_time at = {now(), r->at.step};
     const double seconds = r->at.wall_s - (r->at.epoch_step > 1 ? b->wall_s : 0);
-    dt_str records = { 0 };
+    dt_str records = {0};
     b->wall_s = r->at.wall_s;
-    if (b->every == 0 || r->at.step % b->every != 0)
-        return NULL;
+    if (b->every == 0 || r->at.step % b->every != 0) return NULL;
     if (b->x->write_steps_per_second && seconds > 0)
         add_scalar(&records, &at, "batch", "steps_per_second", 1 / seconds);
     for (int i = 0; i < logs->n; i++)
@@ -244,30 +237,29 @@ static dt_status *after_batch(run *r, dt_callback *c, const dt_logs *logs)
     return put(r, &b->side[TRAIN], &records, false);
 }
 
-static dt_status *after_test(run *r, dt_callback *c, const dt_logs *logs)
-{
+static dt_status *after_test(run *r, dt_callback *c, const dt_logs *logs) {
     board *b = c->state;
-    const dt_event_time at = { now(), r->at.step };
-    dt_str records = { 0 };
+    const dt_event_time at = {now(), r->at.step};
+    dt_str records = {0};
     for (int i = 0; i < logs->n; i++)
         add_scalar(&records, &at, "vs", logs->metric[i].name, logs->metric[i].value);
-    return put(r, &b->side[VALIDATION], &records, dt_epoch_is_provisional(r) && !dt_run_is_validated_between(r));
+    return put(r, &b->side[VALIDATION], &records,
+               dt_epoch_is_provisional(r) && !dt_run_is_validated_between(r));
 }
 
-static dt_status *add_histograms(run *r, const dt_event_time *at, dt_str *out)
-{
+static dt_status *add_histograms(run *r, const dt_event_time *at, dt_str *out) {
     dt_arrays a;
     DT_TRY(dt_model_arrays(r->model, r->arena, &a));
     for (int i = 0; i < a.n; i++)
-        dt_events_histogram(out, at, dt_arena_printf(r->arena, "%s/histogram", a.array[i].name), &a.array[i]);
+        dt_events_histogram(out, at, dt_arena_printf(r->arena, "%s/histogram", a.array[i].name),
+                            &a.array[i]);
     return NULL;
 }
 
-static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs)
-{
+static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs) {
     board *b = c->state;
-    const dt_event_time at = { now(), r->at.epoch };
-    dt_str trained = { 0 }, validated = { 0 };
+    const dt_event_time at = {now(), r->at.epoch};
+    dt_str trained = {0}, validated = {0};
     dt_status *s = NULL;
     double rate;
     DT_TRY(dt_run_rate(r, &rate));
@@ -275,15 +267,16 @@ static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs)
         const char *name = logs->metric[i].name;
         const bool validation = strncmp(name, "val_", 4) == 0;
         if (strcmp(name, "learning_rate") != 0)
-            add_scalar(validation ? &validated : &trained, &at, "epoch", validation ? name + 4 : name, logs->metric[i].value);
+            add_scalar(validation ? &validated : &trained, &at, "epoch",
+                       validation ? name + 4 : name, logs->metric[i].value);
     }
     add_scalar(&trained, &at, "epoch", "learning_rate", rate);
     if (b->x->write_steps_per_second && r->at.wall_s > 0)
-        add_scalar(&trained, &at, "epoch", "steps_per_second", (double)r->at.epoch_step / r->at.wall_s);
+        add_scalar(&trained, &at, "epoch", "steps_per_second",
+                   (double)r->at.epoch_step / r->at.wall_s);
     if (b->x->histogram_freq && r->at.epoch % b->x->histogram_freq == 0)
         s = add_histograms(r, &at, &trained);
-    if (!s)
-        s = put(r, &b->side[TRAIN], &trained, dt_epoch_is_provisional(r));
+    if (!s) s = put(r, &b->side[TRAIN], &trained, dt_epoch_is_provisional(r));
     if (s) {
         dt_str_release(&validated);
         return s;
@@ -293,13 +286,11 @@ static dt_status *after_epoch(run *r, dt_callback *c, dt_logs *logs)
 
 /* ---- in checkpoints ---- */
 
-static dt_status *save(run *r, dt_callback *c, dt_json *j)
-{
+static dt_status *save(run *r, dt_callback *c, dt_json *j) {
     board *b = c->state;
     (void)r;
     for (side *s = b->side; s < b->side + SIDES; s++) {
-        if (s->file.path)
-            DT_TRY(dt_writer_sync(&s->file));
+        if (s->file.path) DT_TRY(dt_writer_sync(&s->file));
         dt_json_open(j, s->name, '[');
         for (int i = 0; i < s->n; i++) {
             dt_json_open(j, NULL, '{');
@@ -314,33 +305,31 @@ static dt_status *save(run *r, dt_callback *c, dt_json *j)
 }
 
 /* Names are compared with those in the folder and never opened. */
-static void restore(run *r, dt_callback *c, const json_t *kept)
-{
+static void restore(run *r, dt_callback *c, const json_t *kept) {
     board *b = c->state;
     for (side *s = b->side; s < b->side + SIDES; s++) {
         const json_t *list = json_object_get(kept, s->name);
         for (size_t i = 0; i < json_array_size(list); i++) {
             const json_t *item = json_array_get(list, i);
             const char *name = json_string_value(json_object_get(item, "name"));
-            part p = { .name = name ? dt_arena_strdup(r->arena, name) : NULL };
-            if (name && strncmp(name, PREFIX, strlen(PREFIX)) == 0 && dt_example_cache_count(item, "size", &p.size) && dt_example_cache_count(item, "end", &p.end))
+            part p = {.name = name ? dt_arena_strdup(r->arena, name) : NULL};
+            if (name && strncmp(name, PREFIX, strlen(PREFIX)) == 0 &&
+                dt_example_cache_count(item, "size", &p.size) &&
+                dt_example_cache_count(item, "end", &p.end))
                 add_part(s, &p);
         }
     }
 }
 
-static dt_status *saved(run *r, dt_callback *c)
-{
+static dt_status *saved(run *r, dt_callback *c) {
     board *b = c->state;
     (void)r;
-    for (int k = 0; k < SIDES && b->aside; k++)
-        DT_TRY(settle(&b->side[k]));
+    for (int k = 0; k < SIDES && b->aside; k++) DT_TRY(settle(&b->side[k]));
     b->aside = false;
     return NULL;
 }
 
-static void close_board(dt_callback *c)
-{
+static void close_board(dt_callback *c) {
     board *b = c->state;
     for (int k = 0; b && k < SIDES; k++) {
         if (b->side[k].file.path)
@@ -350,7 +339,8 @@ static void close_board(dt_callback *c)
 }
 
 const dt_callback_row dt_callback_tensorboard = {
-    .kind = { "TensorBoard", "writes event files for TensorBoard", fields, sizeof(struct tensorboard), NULL },
+    .kind = {"TensorBoard", "writes event files for TensorBoard", fields,
+             sizeof(struct tensorboard), NULL},
     .check = check,
     .open = open_board,
     .save = save,

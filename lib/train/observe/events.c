@@ -4,44 +4,58 @@
 #include "train/record.h"
 #include "train/observer.h"
 
-void dt_run_emit(const run *r, const dt_event *e)
-{
+void dt_run_emit(const run *r, const dt_event *e) {
     dt_record_event(r->record, r, e);
-    if (r->q->run->event)
-        r->q->run->event(e, r->q->run->user);
+    if (r->q->run->event) r->q->run->event(e, r->q->run->user);
 }
 
-void dt_run_warn(const run *r, const char *text)
-{
-    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_WARNING, .text = text });
+void dt_run_warn(const run *r, const char *text) {
+    dt_run_emit(r, &(dt_event){.kind = DT_EVENT_WARNING, .text = text});
 }
 
-static int64_t last_batch(const run *r)
-{
-    int64_t rest = r->workers ? dt_workers_cut(r->workers, r->data_steps - 1, NULL) : r->examples % r->batch;
+static int64_t last_batch(const run *r) {
+    int64_t rest =
+        r->workers ? dt_workers_cut(r->workers, r->data_steps - 1, NULL) : r->examples % r->batch;
     return rest && dt_dataset_spec_of(r->data)->last_batch != DT_LAST_DROP ? rest : r->batch;
 }
 
-void dt_run_emit_start(run *r)
-{
+void dt_run_emit_start(run *r) {
     dt_device *device = NULL;
-    dt_status_free(dt_strategy_device_of(r->strategy, &device)); /* open since the trainer compiled */
-    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_START, .job = r->q->name, .job_sha256 = r->q->job_sha256, .backend = r->strategy->row->backend,
-                                .device = r->strategy->what, .seed = r->q->seed, .replicas = r->strategy->replicas,
-                                .logical_devices = r->strategy->logical,
-                                .threads = dt_device_facts_of(device).threads, .steps_per_epoch = r->steps_per_epoch,
-                                .parameters = dt_model_parameters(r->model), .peak_bytes = dt_trainer_peak_bytes(r->q->trainer),
-                                .step_bytes = r->memory.step, .evaluation_bytes = r->memory.evaluation, .state_bytes = r->memory.state,
-                                .data_bytes = r->memory.data, .program_bytes = r->memory.program, .memory_bytes = r->memory.all,
-                                .train_examples = r->examples, .validation_examples = dt_dataset_count(r->data, DT_PART_VALIDATION),
-                                .global_batch = r->batch, .last_batch = last_batch(r), .sharding = r->sharding, .epochs = r->epochs, .step = r->at.step,
-                                .steps = r->steps, .epoch = r->at.epoch + 1, .checkpoint = r->resumed ? r->checkpoint : NULL,
-                                .resumed = r->resumed });
+    /* open since the trainer compiled */
+    dt_status_free(dt_strategy_device_of(r->strategy, &device));
+    dt_run_emit(r, &(dt_event){.kind = DT_EVENT_START,
+                               .job = r->q->name,
+                               .job_sha256 = r->q->job_sha256,
+                               .backend = r->strategy->row->backend,
+                               .device = r->strategy->what,
+                               .seed = r->q->seed,
+                               .replicas = r->strategy->replicas,
+                               .logical_devices = r->strategy->logical,
+                               .threads = dt_device_facts_of(device).threads,
+                               .steps_per_epoch = r->steps_per_epoch,
+                               .parameters = dt_model_parameters(r->model),
+                               .peak_bytes = dt_trainer_peak_bytes(r->q->trainer),
+                               .step_bytes = r->memory.step,
+                               .evaluation_bytes = r->memory.evaluation,
+                               .state_bytes = r->memory.state,
+                               .data_bytes = r->memory.data,
+                               .program_bytes = r->memory.program,
+                               .memory_bytes = r->memory.all,
+                               .train_examples = r->examples,
+                               .validation_examples = dt_dataset_count(r->data, DT_PART_VALIDATION),
+                               .global_batch = r->batch,
+                               .last_batch = last_batch(r),
+                               .sharding = r->sharding,
+                               .epochs = r->epochs,
+                               .step = r->at.step,
+                               .steps = r->steps,
+                               .epoch = r->at.epoch + 1,
+                               .checkpoint = r->resumed ? r->checkpoint : NULL,
+                               .resumed = r->resumed});
 }
 
 /* The loss of the batch at hand; other metrics over the epoch so far. */
-static dt_status *step(run *r, const dt_step_done *done)
-{
+static dt_status *step(run *r, const dt_step_done *done) {
     dt_metric metrics[DT_MAX_KEYS];
     int64_t now = dt_now_ns();
 
@@ -50,39 +64,57 @@ static dt_status *step(run *r, const dt_step_done *done)
     r->last_event_ns = now;
     int n = dt_trainer_metrics(r->q->trainer, &r->at.sums, false, metrics);
     metrics[0].value = done->loss;
-    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_STEP, .step = r->at.step, .steps = r->steps, .epoch = r->at.epoch + 1,
-                                .epochs = r->epochs, .epoch_step = r->at.epoch_step, .steps_per_epoch = r->steps_per_epoch,
-                                .examples = done->batch->rows, .wall_s = done->seconds, .virtual_s = dt_virtual_step_s(r),
-                                .metrics = metrics, .n_metrics = n });
+    dt_run_emit(r, &(dt_event){.kind = DT_EVENT_STEP,
+                               .step = r->at.step,
+                               .steps = r->steps,
+                               .epoch = r->at.epoch + 1,
+                               .epochs = r->epochs,
+                               .epoch_step = r->at.epoch_step,
+                               .steps_per_epoch = r->steps_per_epoch,
+                               .examples = done->batch->rows,
+                               .wall_s = done->seconds,
+                               .virtual_s = dt_virtual_step_s(r),
+                               .metrics = metrics,
+                               .n_metrics = n});
     return NULL;
 }
 
-static dt_status *saved(run *r)
-{
-    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_CHECKPOINT, .step = r->at.step, .checkpoint = r->checkpoint, .weights_sha256 = r->saved.hex });
+static dt_status *saved(run *r) {
+    dt_run_emit(r, &(dt_event){.kind = DT_EVENT_CHECKPOINT,
+                               .step = r->at.step,
+                               .checkpoint = r->checkpoint,
+                               .weights_sha256 = r->saved.hex});
     return NULL;
 }
 
-const dt_observer dt_observer_events = { .step = step, .saved = saved };
+const dt_observer dt_observer_events = {.step = step, .saved = saved};
 
 /* What the data was; where somebody stopped the run it may not be known yet. */
-static void emit_data(const run *r)
-{
+static void emit_data(const run *r) {
     for (dt_part p = 0; dt_hashing_is_done(r->hashing) && p < DT_PARTS; p++) {
         const char *fault;
         const dt_identity *x = dt_hashing_of(r->hashing, p, &fault);
         if (x && x->files > 0)
-            dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_DATA, .split = dt_part_name(p), .files = x->files, .bytes = x->bytes,
-                                        .data_sha256 = x->sha256.hex, .hashed = dt_hashed_name(x->hashed) });
+            dt_run_emit(r, &(dt_event){.kind = DT_EVENT_DATA,
+                                       .split = dt_part_name(p),
+                                       .files = x->files,
+                                       .bytes = x->bytes,
+                                       .data_sha256 = x->sha256.hex,
+                                       .hashed = dt_hashed_name(x->hashed)});
     }
 }
 
-dt_status *dt_run_emit_end(run *r)
-{
+dt_status *dt_run_emit_end(run *r) {
     dt_digest digest;
     emit_data(r);
     DT_TRY(dt_weights_digest(r->model, &digest));
-    dt_run_emit(r, &(dt_event){ .kind = DT_EVENT_END, .step = r->at.step, .steps = r->steps, .checkpoint = r->checkpoint,
-                                .weights_sha256 = digest.hex, .virtual_s = r->virtual_time.all_s, .metrics = r->last, .n_metrics = r->n_last });
+    dt_run_emit(r, &(dt_event){.kind = DT_EVENT_END,
+                               .step = r->at.step,
+                               .steps = r->steps,
+                               .checkpoint = r->checkpoint,
+                               .weights_sha256 = digest.hex,
+                               .virtual_s = r->virtual_time.all_s,
+                               .metrics = r->last,
+                               .n_metrics = r->n_last});
     return NULL;
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time that steps wait for data, and what it is spent on. Threads that read ahead report what they spent on each batch (reading, decoding, map).
- * The waiting is divided in the same proportions: if they are always behind, each second of their work is a second that the step waits.
+ * The time that steps wait for data, and what it is spent on. Threads that read ahead report what
+ * they spent on each batch (reading, decoding, map). The waiting is divided in the same
+ * proportions: if they are always behind, each second of their work is a second that the step
+ * waits.
  */
 #include "train/observer.h"
 
-static dt_status *step(run *r, const dt_step_done *done)
-{
+static dt_status *step(run *r, const dt_step_done *done) {
     r->data_wait.all_s += done->seconds;
     r->data_wait.waited_s += done->batch->waited_s;
-    for (int i = 0; i < DT_SPENT_KINDS; i++)
-        r->data_wait.spent_s[i] += done->batch->spent_s[i];
+    for (int i = 0; i < DT_SPENT_KINDS; i++) r->data_wait.spent_s[i] += done->batch->spent_s[i];
     return NULL;
 }
 
-const dt_observer dt_observer_idle = { .step = step };
+const dt_observer dt_observer_idle = {.step = step};
 
-void dt_idle_tell(run *r, dt_event *e)
-{
+void dt_idle_tell(run *r, dt_event *e) {
     const data_wait *x = &r->data_wait;
-    const double *s = x->spent_s, spent = s[DT_SPENT_READING] + s[DT_SPENT_DECODING] + s[DT_SPENT_MAP];
+    const double *s = x->spent_s,
+                 spent = s[DT_SPENT_READING] + s[DT_SPENT_DECODING] + s[DT_SPENT_MAP];
 
     e->idle = e->virtual_s > 0 ? dt_virtual_idle(r) : x->all_s > 0 ? x->waited_s / x->all_s : 0;
     e->waited_s = x->waited_s;
@@ -28,5 +28,5 @@ void dt_idle_tell(run *r, dt_event *e)
         e->idle_decoding = e->idle * s[DT_SPENT_DECODING] / spent;
         e->idle_map = e->idle * s[DT_SPENT_MAP] / spent;
     }
-    r->data_wait = (data_wait){ 0 };
+    r->data_wait = (data_wait){0};
 }

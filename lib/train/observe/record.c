@@ -25,80 +25,69 @@ typedef struct window {
 } window;
 
 struct dt_record {
-    dt_writer file;      /* path NULL: not open */
-    dt_str pending;      /* lines that wait for it */
-    dt_str early;        /* those before the start, which comes first */
+    dt_writer file; /* path NULL: not open */
+    dt_str pending; /* lines that wait for it */
+    dt_str early;   /* those before the start, which comes first */
     bool started, told_data;
-    int64_t every;       /* steps of a line */
+    int64_t every; /* steps of a line */
     window window;
     int64_t began_ns, written_ns;
-    char weights[65];    /* at the end */
+    char weights[65]; /* at the end */
 };
 
-dt_record *dt_record_create(const run *r)
-{
-    if (!r->writes)
-        return NULL;
+dt_record *dt_record_create(const run *r) {
+    if (!r->writes) return NULL;
     dt_record *c = dt_alloc(sizeof *c);
-    *c = (dt_record){ .file = { .fd = -1 }, .began_ns = dt_now_ns() };
+    *c = (dt_record){.file = {.fd = -1}, .began_ns = dt_now_ns()};
     return c;
 }
 
 /* ---- the file ---- */
 
 /* A killed run may have left half a line, which must not swallow the next one. */
-static bool ends_in_line(const char *path)
-{
+static bool ends_in_line(const char *path) {
     char last = '\n';
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) != 1)
-        last = '\n';
-    if (fd >= 0)
-        close(fd);
+    if (fd >= 0 && lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) != 1) last = '\n';
+    if (fd >= 0) close(fd);
     return last == '\n';
 }
 
-static dt_status *put_pending(dt_record *c)
-{
-    dt_status *s = c->file.path && c->started ? dt_writer_put(&c->file, dt_str_text(&c->pending), c->pending.size) : NULL;
-    if (c->file.path && c->started)
-        dt_str_clear(&c->pending);
+static dt_status *put_pending(dt_record *c) {
+    dt_status *s = c->file.path && c->started
+                       ? dt_writer_put(&c->file, dt_str_text(&c->pending), c->pending.size)
+                       : NULL;
+    if (c->file.path && c->started) dt_str_clear(&c->pending);
     c->written_ns = dt_now_ns();
     return s;
 }
 
-dt_status *dt_record_open(dt_record *c, const run *r)
-{
-    if (!c)
-        return NULL;
+dt_status *dt_record_open(dt_record *c, const run *r) {
+    if (!c) return NULL;
     char *path = dt_path_join(r->directory.path, DT_RECORD_FILE);
     bool whole = ends_in_line(path);
     dt_status *s = dt_writer_append(&c->file, path);
-    if (!s && !whole)
-        s = dt_writer_put(&c->file, "\n", 1);
+    if (!s && !whole) s = dt_writer_put(&c->file, "\n", 1);
     free(path);
     return s;
 }
 
 /* ---- lines ---- */
 
-static dt_json open_line(dt_record *c, const char *event)
-{
-    dt_json j = { .out = c->started ? &c->pending : &c->early };
+static dt_json open_line(dt_record *c, const char *event) {
+    dt_json j = {.out = c->started ? &c->pending : &c->early};
     dt_json_open(&j, NULL, '{');
     dt_json_string(&j, "event", event);
     return j;
 }
 
-static void close_line(dt_record *c, dt_json *j)
-{
+static void close_line(dt_record *c, dt_json *j) {
     dt_json_double(j, "t", dt_seconds_since(c->began_ns));
     dt_json_close(j, '}');
     dt_str_putc(j->out, '\n');
 }
 
-static void put_time(dt_json *j)
-{
+static void put_time(dt_json *j) {
     char text[32] = "";
     struct tm utc;
     time_t now = time(NULL);
@@ -106,8 +95,7 @@ static void put_time(dt_json *j)
         dt_json_string(j, "time", text);
 }
 
-static void put_metrics(dt_json *j, const dt_event *e)
-{
+static void put_metrics(dt_json *j, const dt_event *e) {
     dt_json_open(j, "metrics", '{');
     for (int i = 0; i < e->n_metrics; i++)
         dt_json_double(j, e->metrics[i].name, e->metrics[i].value);
@@ -116,34 +104,31 @@ static void put_metrics(dt_json *j, const dt_event *e)
 
 /* ---- the start ---- */
 
-static void put_four(dt_json *j, const char *key, const int64_t x[4])
-{
+static void put_four(dt_json *j, const char *key, const int64_t x[4]) {
     dt_json_open(j, key, '[');
-    for (int i = 0; i < 4; i++)
-        dt_json_int(j, NULL, x[i]);
+    for (int i = 0; i < 4; i++) dt_json_int(j, NULL, x[i]);
     dt_json_close(j, ']');
 }
 
 /* What a picture of the slice is made of. */
-static void put_slice(dt_json *j, const dt_strategy *s)
-{
-    if (!dt_resolver_slice(s->resolver) || !s->resolver->slice)
-        return;
+static void put_slice(dt_json *j, const dt_strategy *s) {
+    if (!dt_resolver_slice(s->resolver) || !s->resolver->slice) return;
     dt_json_string(j, "slice", s->resolver->slice->name);
     dt_json_bool(j, "simulated", s->resolver->simulated);
     dt_json_int(j, "cores_per_chip", s->resolver->topology->mesh[3]);
-    if (!s->assignment)
-        return;
+    if (!s->assignment) return;
     const dt_assignment *a = s->assignment;
-    put_four(j, "computation_shape", (const int64_t[]){ a->shape[0], a->shape[1], a->shape[2], a->shape[3] });
-    put_four(j, "computation_stride", (const int64_t[]){ a->stride[0], a->stride[1], a->stride[2], a->stride[3] });
+    put_four(j, "computation_shape",
+             (const int64_t[]){a->shape[0], a->shape[1], a->shape[2], a->shape[3]});
+    put_four(j, "computation_stride",
+             (const int64_t[]){a->stride[0], a->stride[1], a->stride[2], a->stride[3]});
     dt_json_int(j, "order", a->order);
 }
 
-static void put_devices(dt_json *j, const run *r, const dt_event *e)
-{
+static void put_devices(dt_json *j, const run *r, const dt_event *e) {
     dt_device *device = NULL;
-    dt_status_free(dt_strategy_device_of(r->strategy, &device)); /* open since the trainer compiled */
+    /* open since the trainer compiled */
+    dt_status_free(dt_strategy_device_of(r->strategy, &device));
     dt_json_string(j, "strategy", r->strategy->row->kind.name);
     dt_json_string(j, "backend", e->backend);
     dt_json_string(j, "device", e->device);
@@ -155,24 +140,40 @@ static void put_devices(dt_json *j, const run *r, const dt_event *e)
     put_slice(j, r->strategy);
 }
 
-static void put_numbers(dt_json *j, const run *r, const dt_event *e)
-{
-    const struct { const char *key; int64_t value; } rows[] = {
-        { "generation", r->generation }, { "step", e->step }, { "steps", e->steps }, { "epoch", e->epoch }, { "epochs", e->epochs },
-        { "steps_per_epoch", e->steps_per_epoch }, { "parameters", e->parameters }, { "peak_bytes", e->peak_bytes },
-        { "memory_bytes", e->memory_bytes }, { "steps_bytes", e->step_bytes }, { "evaluation_bytes", e->evaluation_bytes }, { "state_bytes", e->state_bytes },
-        { "data_bytes", e->data_bytes }, { "program_bytes", e->program_bytes },
-        { "train_examples", e->train_examples }, { "validation_examples", e->validation_examples }, { "global_batch", e->global_batch },
-        { "last_batch", e->last_batch },
+static void put_numbers(dt_json *j, const run *r, const dt_event *e) {
+    const struct {
+        const char *key;
+        int64_t value;
+    } rows[] = {
+        {"generation", r->generation},
+        {"step", e->step},
+        {"steps", e->steps},
+        {"epoch", e->epoch},
+        {"epochs", e->epochs},
+        {"steps_per_epoch", e->steps_per_epoch},
+        {"parameters", e->parameters},
+        {"peak_bytes", e->peak_bytes},
+        {"memory_bytes", e->memory_bytes},
+        {"steps_bytes", e->step_bytes},
+        {"evaluation_bytes", e->evaluation_bytes},
+        {"state_bytes", e->state_bytes},
+        {"data_bytes", e->data_bytes},
+        {"program_bytes", e->program_bytes},
+        {"train_examples", e->train_examples},
+        {"validation_examples", e->validation_examples},
+        {"global_batch", e->global_batch},
+        {"last_batch", e->last_batch},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         dt_json_int(j, rows[i].key, rows[i].value);
 }
 
 /* Keys of metrics of which less, or more, is better; of others nobody knows. */
-static void put_directions(dt_json *j, const run *r)
-{
-    static const struct { const char *key; dt_better better; } ways[] = { { "less_is_better", DT_BETTER_LESS }, { "more_is_better", DT_BETTER_MORE } };
+static void put_directions(dt_json *j, const run *r) {
+    static const struct {
+        const char *key;
+        dt_better better;
+    } ways[] = {{"less_is_better", DT_BETTER_LESS}, {"more_is_better", DT_BETTER_MORE}};
     const dt_compile_spec *c = dt_trainer_compiled_with(r->q->trainer);
     const char *key[DT_MAX_KEYS];
     const int n = dt_compile_keys(c, key);
@@ -180,15 +181,13 @@ static void put_directions(dt_json *j, const run *r)
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         dt_json_open(j, ways[w].key, '[');
         for (int i = 0; i < n; i++)
-            if (dt_metric_better(c, key[i]) == ways[w].better)
-                dt_json_string(j, NULL, key[i]);
+            if (dt_metric_better(c, key[i]) == ways[w].better) dt_json_string(j, NULL, key[i]);
         dt_json_close(j, ']');
     }
 }
 
 /* {"f1_score_0": "iris"} */
-static void put_classes(dt_json *j, const run *r)
-{
+static void put_classes(dt_json *j, const run *r) {
     const char *key[DT_MAX_KEYS];
     const int n = dt_compile_keys(dt_trainer_compiled_with(r->q->trainer), key);
 
@@ -199,8 +198,7 @@ static void put_classes(dt_json *j, const run *r)
     dt_json_close(j, '}');
 }
 
-static void put_start(dt_record *c, const run *r, const dt_event *e)
-{
+static void put_start(dt_record *c, const run *r, const dt_event *e) {
     char seed[24];
     c->started = true;
     c->every = (e->steps + LINES - 1) / LINES;
@@ -228,12 +226,10 @@ static void put_start(dt_record *c, const run *r, const dt_event *e)
 
 /* ---- steps ---- */
 
-static void close_window(dt_record *c, const run *r)
-{
+static void close_window(dt_record *c, const run *r) {
     window *w = &c->window;
     double rate = NAN;
-    if (w->n == 0)
-        return;
+    if (w->n == 0) return;
     dt_status_free(dt_run_rate(r, &rate)); /* a rate that cannot be told was none of the step's */
     dt_json j = open_line(c, "steps");
     dt_json_int(&j, "step", r->at.step);
@@ -247,19 +243,16 @@ static void close_window(dt_record *c, const run *r)
     dt_json_double(&j, "waited_s", w->waited_s);
     dt_json_double(&j, "virtual_s", dt_virtual_step_s(r));
     close_line(c, &j);
-    *w = (window){ 0 };
+    *w = (window){0};
 }
 
-bool dt_record_follows_schedule(const dt_record *c, const run *r)
-{
+bool dt_record_follows_schedule(const dt_record *c, const run *r) {
     return c && dt_optimizer_has_schedule(r->optimizer) && c->window.n + 1 >= c->every;
 }
 
-static dt_status *step(run *r, const dt_step_done *done)
-{
+static dt_status *step(run *r, const dt_step_done *done) {
     dt_record *c = r->record;
-    if (!c)
-        return NULL;
+    if (!c) return NULL;
     window *w = &c->window;
     w->least = w->n == 0 ? done->loss : fmin(w->least, done->loss);
     w->most = w->n == 0 ? done->loss : fmax(w->most, done->loss);
@@ -268,24 +261,20 @@ static dt_status *step(run *r, const dt_step_done *done)
     w->loss += done->loss;
     w->seconds += done->seconds;
     w->waited_s += done->batch->waited_s;
-    if (w->n >= c->every)
-        close_window(c, r);
+    if (w->n >= c->every) close_window(c, r);
     return NULL;
 }
 
 /* ---- what else happens ---- */
 
 /* Of the process; of a device that has memory of its own, where it tells. */
-static void put_peaks(dt_json *j, const run *r)
-{
+static void put_peaks(dt_json *j, const run *r) {
     const int64_t device = dt_device_peak_bytes(r->strategy->device);
     dt_json_int(j, "peak_rss_bytes", dt_record_peak_bytes());
-    if (device > 0)
-        dt_json_int(j, "device_peak_bytes", device);
+    if (device > 0) dt_json_int(j, "device_peak_bytes", device);
 }
 
-static void put_epoch(dt_json *j, const run *r, const dt_event *e)
-{
+static void put_epoch(dt_json *j, const run *r, const dt_event *e) {
     dt_json_int(j, "epoch", e->epoch);
     dt_json_int(j, "step", e->step);
     dt_json_int(j, "epoch_step", e->epoch_step);
@@ -302,8 +291,7 @@ static void put_epoch(dt_json *j, const run *r, const dt_event *e)
     put_metrics(j, e);
 }
 
-static void put_eval(dt_json *j, const run *r, const dt_event *e)
-{
+static void put_eval(dt_json *j, const run *r, const dt_event *e) {
     (void)r;
     dt_json_int(j, "step", e->step);
     dt_json_int(j, "epoch", e->epoch);
@@ -311,15 +299,13 @@ static void put_eval(dt_json *j, const run *r, const dt_event *e)
     put_metrics(j, e);
 }
 
-static void put_checkpoint(dt_json *j, const run *r, const dt_event *e)
-{
+static void put_checkpoint(dt_json *j, const run *r, const dt_event *e) {
     dt_json_int(j, "step", e->step);
     dt_record_text(j, r, "checkpoint", e->checkpoint);
     dt_json_string(j, "weights_sha256", e->weights_sha256);
 }
 
-static void put_workers(dt_json *j, const run *r, const dt_event *e)
-{
+static void put_workers(dt_json *j, const run *r, const dt_event *e) {
     (void)r;
     dt_json_int(j, "step", e->step);
     dt_json_int(j, "workers", e->workers);
@@ -327,19 +313,14 @@ static void put_workers(dt_json *j, const run *r, const dt_event *e)
     dt_json_int(j, "again", e->batches_again);
     dt_json_int(j, "dropped", e->pushes_dropped);
     dt_json_open(j, "staleness", '[');
-    for (int i = 0; i < e->n_staleness; i++)
-        dt_json_int(j, NULL, e->staleness[i]);
+    for (int i = 0; i < e->n_staleness; i++) dt_json_int(j, NULL, e->staleness[i]);
     dt_json_close(j, ']');
 }
 
-static void put_words(dt_json *j, const run *r, const dt_event *e)
-{
-    if (e->step)
-        dt_json_int(j, "step", e->step);
-    if (e->epoch)
-        dt_json_int(j, "epoch", e->epoch);
-    if (e->callback)
-        dt_json_string(j, "callback", e->callback);
+static void put_words(dt_json *j, const run *r, const dt_event *e) {
+    if (e->step) dt_json_int(j, "step", e->step);
+    if (e->epoch) dt_json_int(j, "epoch", e->epoch);
+    if (e->callback) dt_json_string(j, "callback", e->callback);
     dt_record_text(j, r, "text", e->text);
 }
 
@@ -347,23 +328,23 @@ static const struct {
     const char *name;
     void (*put)(dt_json *j, const run *r, const dt_event *e);
 } kinds[] = {
-    [DT_EVENT_EPOCH] = { "epoch", put_epoch }, [DT_EVENT_EVAL] = { "eval", put_eval }, [DT_EVENT_CHECKPOINT] = { "checkpoint", put_checkpoint },
-    [DT_EVENT_WARNING] = { "warning", put_words }, [DT_EVENT_CALLBACK] = { "callback", put_words }, [DT_EVENT_FAULT] = { "fault", put_words },
-    [DT_EVENT_TEXT] = { "text", put_words }, [DT_EVENT_WORKERS] = { "workers", put_workers },
+    [DT_EVENT_EPOCH] = {"epoch", put_epoch},
+    [DT_EVENT_EVAL] = {"eval", put_eval},
+    [DT_EVENT_CHECKPOINT] = {"checkpoint", put_checkpoint},
+    [DT_EVENT_WARNING] = {"warning", put_words},
+    [DT_EVENT_CALLBACK] = {"callback", put_words},
+    [DT_EVENT_FAULT] = {"fault", put_words},
+    [DT_EVENT_TEXT] = {"text", put_words},
+    [DT_EVENT_WORKERS] = {"workers", put_workers},
 };
 
-void dt_record_event(dt_record *c, const run *r, const dt_event *e)
-{
-    if (!c)
-        return;
-    if (e->kind == DT_EVENT_START)
-        put_start(c, r, e);
+void dt_record_event(dt_record *c, const run *r, const dt_event *e) {
+    if (!c) return;
+    if (e->kind == DT_EVENT_START) put_start(c, r, e);
     if (e->kind == DT_EVENT_END && e->weights_sha256)
         snprintf(c->weights, sizeof c->weights, "%s", e->weights_sha256);
-    if ((size_t)e->kind >= sizeof kinds / sizeof *kinds || !kinds[e->kind].put)
-        return;
-    if (e->kind != DT_EVENT_WARNING)
-        close_window(c, r);
+    if ((size_t)e->kind >= sizeof kinds / sizeof *kinds || !kinds[e->kind].put) return;
+    if (e->kind != DT_EVENT_WARNING) close_window(c, r);
     dt_json j = open_line(c, kinds[e->kind].name);
     kinds[e->kind].put(&j, r, e);
     close_line(c, &j);
@@ -371,83 +352,64 @@ void dt_record_event(dt_record *c, const run *r, const dt_event *e)
 
 /* ---- the data ---- */
 
-static void put_file(dt_json *j, const run *r, const dt_file_identity *f)
-{
+static void put_file(dt_json *j, const run *r, const dt_file_identity *f) {
     dt_json_open(j, NULL, '{');
     dt_record_text(j, r, "path", f->path);
-    if (*f->what)
-        dt_json_string(j, "what", f->what);
+    if (*f->what) dt_json_string(j, "what", f->what);
     dt_json_int(j, "bytes", f->bytes);
     dt_json_int(j, "modified", f->modified_s);
-    if (*f->sha256.hex)
-        dt_json_string(j, "sha256", f->sha256.hex);
+    if (*f->sha256.hex) dt_json_string(j, "sha256", f->sha256.hex);
     dt_json_close(j, '}');
 }
 
-static void put_identity(dt_json *j, const run *r, const dt_identity *x)
-{
+static void put_identity(dt_json *j, const run *r, const dt_identity *x) {
     dt_json_int(j, "files", x->files);
     dt_json_int(j, "bytes", x->bytes);
     dt_json_string(j, "hashed", dt_hashed_name(x->hashed));
     dt_json_string(j, "sha256", x->sha256.hex);
     dt_json_open(j, "first", '[');
-    for (int i = 0; i < x->n; i++)
-        put_file(j, r, &x->file[i]);
+    for (int i = 0; i < x->n; i++) put_file(j, r, &x->file[i]);
     dt_json_close(j, ']');
 }
 
-static void put_part(dt_record *c, const run *r, dt_part p)
-{
+static void put_part(dt_record *c, const run *r, dt_part p) {
     const char *fault;
     const dt_identity *x = dt_hashing_of(r->hashing, p, &fault);
-    if (x && x->files == 0)
-        return;
+    if (x && x->files == 0) return;
     dt_json j = open_line(c, "data");
     dt_json_string(&j, "part", dt_part_name(p));
-    if (x)
-        put_identity(&j, r, x);
-    else
-        dt_record_text(&j, r, "error", fault);
+    if (x) put_identity(&j, r, x);
+    else dt_record_text(&j, r, "error", fault);
     close_line(c, &j);
 }
 
 /* Once it is known. */
-static void put_data(dt_record *c, const run *r)
-{
-    if (c->told_data || !c->started || !dt_hashing_is_done(r->hashing))
-        return;
+static void put_data(dt_record *c, const run *r) {
+    if (c->told_data || !c->started || !dt_hashing_is_done(r->hashing)) return;
     c->told_data = true;
-    for (dt_part p = 0; p < DT_PARTS; p++)
-        put_part(c, r, p);
+    for (dt_part p = 0; p < DT_PARTS; p++) put_part(c, r, p);
 }
 
-dt_status *dt_record_flush(dt_record *c, const run *r)
-{
-    if (!c)
-        return NULL;
+dt_status *dt_record_flush(dt_record *c, const run *r) {
+    if (!c) return NULL;
     close_window(c, r);
     return put_pending(c);
 }
 
-dt_status *dt_record_flush_late(dt_record *c, const run *r)
-{
-    if (c)
-        put_data(c, r);
-    bool due = c && (c->pending.size >= FULL || (c->pending.size > 0 && dt_seconds_since(c->written_ns) >= 1));
+dt_status *dt_record_flush_late(dt_record *c, const run *r) {
+    if (c) put_data(c, r);
+    bool due = c && (c->pending.size >= FULL ||
+                     (c->pending.size > 0 && dt_seconds_since(c->written_ns) >= 1));
     return due ? put_pending(c) : NULL;
 }
 
-static dt_status *settled(run *r)
-{
-    return dt_record_flush_late(r->record, r);
-}
+static dt_status *settled(run *r) { return dt_record_flush_late(r->record, r); }
 
-const dt_observer dt_observer_record = { .step = step, .settled = settled };
+const dt_observer dt_observer_record = {.step = step, .settled = settled};
 
 /* ---- the end ---- */
 
-static void put_end(dt_record *c, const run *r, const dt_status *s)
-{
+static void put_end(dt_record *c, const run *r, const dt_status *s) {
     dt_json j = open_line(c, "end");
     put_time(&j);
     dt_json_int(&j, "step", r->at.step);
@@ -462,19 +424,16 @@ static void put_end(dt_record *c, const run *r, const dt_status *s)
     close_line(c, &j);
 }
 
-dt_status *dt_record_close(dt_record *c, const run *r, const dt_status *s)
-{
+dt_status *dt_record_close(dt_record *c, const run *r, const dt_status *s) {
     dt_status *closing = NULL;
-    if (!c)
-        return NULL;
+    if (!c) return NULL;
     if (c->started) {
         close_window(c, r);
         put_data(c, r);
         put_end(c, r, s);
         closing = put_pending(c);
     }
-    if (c->file.path && !closing)
-        closing = dt_writer_close(&c->file);
+    if (c->file.path && !closing) closing = dt_writer_close(&c->file);
     dt_writer_abandon(&c->file);
     dt_str_release(&c->pending);
     dt_str_release(&c->early);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Included once for each form of lists: T(Example) is the type, F(example, init) the function of protobuf-c's. A spec becomes bytes. */
+/* Included once for each form of lists: T(Example) is the type, F(example, init) the function of
+ * protobuf-c's. A spec becomes bytes. */
 
-static T(Feature) *F(feature, build)(const feature *f, bool later)
-{
+static T(Feature) * F(feature, build)(const feature *f, bool later) {
     T(Feature) *x = take(sizeof *x);
     F(feature, init)(x);
     x->has_later = later;
@@ -35,8 +35,7 @@ static T(Feature) *F(feature, build)(const feature *f, bool later)
     return x;
 }
 
-static size_t F(example, build)(const spec *s, bool later, uint8_t **out)
-{
+static size_t F(example, build)(const spec *s, bool later, uint8_t **out) {
     static ProtobufCBinaryData text = {4, (uint8_t *)"what"};
     T(Example) x;
     T(Features) *all = take(sizeof *all);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * StableHLO against another implementation: random steps are written as text, with repeated blocks as loops and without, XLA runs them on the CPU, and the
- * numbers are those of the reference interpreter. Skipped unless DTRAIN_TEST_JAX names a Python that has jax (pip install jax).
+ * StableHLO against another implementation: random steps are written as text, with repeated blocks
+ * as loops and without, XLA runs them on the CPU, and the numbers are those of the reference
+ * interpreter. Skipped unless DTRAIN_TEST_JAX names a Python that has jax (pip install jax).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,14 +20,12 @@
 
 enum { ROWS = 3, REPLICAS = 2 };
 
-static void put_view(FILE *f, const dt_view *v)
-{
+static void put_view(FILE *f, const dt_view *v) {
     size_t n = (size_t)dt_type_bytes(&v->type);
     assert_true(n == 0 || fwrite(v->data, n, 1, f) == 1);
 }
 
-static FILE *create(const char *directory, const char *name, uint64_t seed, const char *suffix)
-{
+static FILE *create(const char *directory, const char *name, uint64_t seed, const char *suffix) {
     char path[512];
     snprintf(path, sizeof path, "%s/%s%llu%s", directory, name, (unsigned long long)seed, suffix);
     FILE *f = fopen(path, "wb");
@@ -34,53 +33,49 @@ static FILE *create(const char *directory, const char *name, uint64_t seed, cons
     return f;
 }
 
-/* A port of the function: what is fed or given, or variables, one behind the other where they are stacked. */
-static void put_port(FILE *f, const random_graph *g, const dt_hlo_port *p, const dt_view *whole, const dt_view *update)
-{
-    if (p->node >= 0)
-        put_view(f, &whole[p->node]);
+/* A port of the function: what is fed or given, or variables, one behind the other where they are
+ * stacked. */
+static void put_port(FILE *f, const random_graph *g, const dt_hlo_port *p, const dt_view *whole,
+                     const dt_view *update) {
+    if (p->node >= 0) put_view(f, &whole[p->node]);
     for (int i = 0; i < p->n; i++) {
         const dt_variable *v = g->graph->state[p->state[i]].variable;
-        const dt_view old = { v->type, v->host_data };
+        const dt_view old = {v->type, v->host_data};
         put_view(f, update && update[p->state[i]].data ? &update[p->state[i]] : &old);
     }
 }
 
-static void put_replica(FILE *f, const random_graph *g, const dt_hlo_signature *s, const feed *in, const dt_interpretation *out, int r)
-{
-    for (int i = 0; i < s->n_in; i++)
-        put_port(f, g, &s->in[i], &in->arg[r * in->n_args], NULL);
+static void put_replica(FILE *f, const random_graph *g, const dt_hlo_signature *s, const feed *in,
+                        const dt_interpretation *out, int r) {
+    for (int i = 0; i < s->n_in; i++) put_port(f, g, &s->in[i], &in->arg[r * in->n_args], NULL);
     for (int i = 0; i < s->n_out; i++)
         put_port(f, g, &s->out[i], &out->result[r * out->n_results], out->update);
 }
 
-static int count_of(const char *text, const char *word)
-{
+static int count_of(const char *text, const char *word) {
     int n = 0;
-    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
-        n++;
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) n++;
     return n;
 }
 
 /* How many loops over blocks it has; `whiles` is how many of all kinds, -1: any number. */
-static int write_graph(const char *directory, random_graph *g, int kind, uint64_t seed, bool loops, int whiles)
-{
-    feed f = feed_make(g, seed, REPLICAS, (int64_t[]){ ROWS, ROWS });
+static int write_graph(const char *directory, random_graph *g, int kind, uint64_t seed, bool loops,
+                       int whiles) {
+    feed f = feed_make(g, seed, REPLICAS, (int64_t[]){ROWS, ROWS});
     dt_interpretation ought = oracle_run(g, &f);
-    dt_hlo_request request = { .batch = ROWS, .replicas = REPLICAS, .loops = loops };
+    dt_hlo_request request = {.batch = ROWS, .replicas = REPLICAS, .loops = loops};
     dt_hlo_signature s;
-    dt_str text = { 0 };
+    dt_str text = {0};
     dt_status *bad = dt_stablehlo_write(g->graph, &request, &text, &s);
-    if (bad)
-        fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(bad));
+    if (bad) fail_msg("seed %llu: %s", (unsigned long long)seed, dt_status_text(bad));
     assert_true(whiles < 0 || count_of(dt_str_text(&text), "stablehlo.while") == whiles);
     if (directory) {
         char name[32];
         snprintf(name, sizeof name, "%d-%d-", kind, (int)loops);
-        FILE *program = create(directory, name, seed, ".mlir"), *data = create(directory, name, seed, ".bin");
+        FILE *program = create(directory, name, seed, ".mlir"),
+             *data = create(directory, name, seed, ".bin");
         fputs(dt_str_text(&text), program);
-        for (int r = 0; r < REPLICAS; r++)
-            put_replica(data, g, &s, &f, &ought, r);
+        for (int r = 0; r < REPLICAS; r++) put_replica(data, g, &s, &f, &ought, r);
         assert_int_equal(fclose(program) | fclose(data), 0);
     }
     int found = s.loops;
@@ -92,35 +87,33 @@ static int write_graph(const char *directory, random_graph *g, int kind, uint64_
     return found;
 }
 
-static int write_case(const char *directory, random_kind kind, uint64_t seed, bool loops)
-{
+static int write_case(const char *directory, random_kind kind, uint64_t seed, bool loops) {
     return write_graph(directory, random_graph_draw(kind, seed), (int)kind, seed, loops, -1);
 }
 
-/* Attention and its gradients with scores of 72 MiB, which are made piece by piece: the result's pieces are joined, those of keys and values added. */
-static void write_large_attention(const char *directory)
-{
-    const dt_type heads = dt_type_of(DT_FLOAT32, 4, (int64_t[]){ DT_BATCH, 1024, 6, 2 });
-    const dt_attention_how how = { .scale = 0.5, .causal = true };
+/* Attention and its gradients with scores of 72 MiB, which are made piece by piece: the result's
+ * pieces are joined, those of keys and values added. */
+static void write_large_attention(const char *directory) {
+    const dt_type heads = dt_type_of(DT_FLOAT32, 4, (int64_t[]){DT_BATCH, 1024, 6, 2});
+    const dt_attention_how how = {.scale = 0.5, .causal = true};
     random_graph *g = dt_alloc(sizeof *g);
     dt_trace *t = dt_trace_create("attention");
     dt_value x[3], dx[3];
     for (int i = 0; i < 3; i++) {
-        x[i] = dt_trace_declare(t, (const char *[]){ "query", "key", "value" }[i], &heads);
+        x[i] = dt_trace_declare(t, (const char *[]){"query", "key", "value"}[i], &heads);
         g->distributed[i] = true;
     }
     dt_value y = dt_attention(x[0], x[1], x[2], &how);
     dt_gradients_of(dt_reduce_sum(dt_multiply(y, y), DT_NO_AXIS), x, 3, dx);
     dt_return(t, "y", y);
-    for (int i = 0; i < 3; i++)
-        dt_return(t, (const char *[]){ "dq", "dk", "dv" }[i], dx[i]);
+    for (int i = 0; i < 3; i++) dt_return(t, (const char *[]){"dq", "dk", "dv"}[i], dx[i]);
     assert_null(dt_trace_end(t, &g->graph));
     write_graph(directory, g, 99, 1, true, 4);
 }
 
-/* Stacks of blocks become loops, but for those that are too small; both ways of writing them are written. */
-static void test_blocks_are_found(void **state)
-{
+/* Stacks of blocks become loops, but for those that are too small; both ways of writing them are
+ * written. */
+static void test_blocks_are_found(void **state) {
     (void)state;
     int found = 0;
     print_message("seeds 9100 to 9159\n");
@@ -132,8 +125,7 @@ static void test_blocks_are_found(void **state)
     assert_in_range(found, 45, 60);
 }
 
-static void test_xla_computes_the_same(void **state)
-{
+static void test_xla_computes_the_same(void **state) {
     (void)state;
     const char *python = getenv("DTRAIN_TEST_JAX");
     char directory[] = "build/tmp/stablehlo-XXXXXX", command[1024];
@@ -146,15 +138,15 @@ static void test_xla_computes_the_same(void **state)
     for (uint64_t seed = 9000; seed < 9012; seed++)
         write_case(directory, seed % 3 ? RANDOM_FIT : RANDOM_IMAGES, seed, true);
     for (uint64_t seed = 9100; seed < 9110; seed++)
-        for (int loops = 0; loops <= 1; loops++)
-            write_case(directory, RANDOM_BLOCKS, seed, loops);
+        for (int loops = 0; loops <= 1; loops++) write_case(directory, RANDOM_BLOCKS, seed, loops);
     write_large_attention(directory);
-    snprintf(command, sizeof command, "%s tests/export/stablehlo/execute.py %s && rm -r %s", python, directory, directory);
+    snprintf(command, sizeof command, "%s tests/export/stablehlo/execute.py %s && rm -r %s", python,
+             directory, directory);
     assert_int_equal(system(command), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_blocks_are_found), cmocka_unit_test(test_xla_computes_the_same) };
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks_are_found),
+                                       cmocka_unit_test(test_xla_computes_the_same)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

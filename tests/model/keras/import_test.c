@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Models that Keras wrote (tests/golden/keras, drawn by record_keras.py): what they become has Keras' parameters and weights, and with its weights it
- * gives what Keras gives. And files that are no such models, each with the place and the word that the user gets.
+ * Models that Keras wrote (tests/golden/keras, drawn by record_keras.py): what they become has
+ * Keras' parameters and weights, and with its weights it gives what Keras gives. And files that are
+ * no such models, each with the place and the word that the user gets.
  */
 #include "../rig.h"
 
@@ -19,45 +20,40 @@
 /* ---- recorded models ---- */
 
 /* {keras_config: NAME} in a folder, imported. */
-static dt_tree *imported(dt_arena *arena, const char *directory, const char *name)
-{
+static dt_tree *imported(dt_arena *arena, const char *directory, const char *name) {
     dt_tree *tree = parse(arena, "job.yaml", dt_arena_printf(arena, "{keras_config: %s}", name));
     ok(dt_keras_import(arena, directory, tree));
     return tree;
 }
 
-static const dt_view *find_weight(const dt_model *m, const char *path, dt_view *out)
-{
+static const dt_view *find_weight(const dt_model *m, const char *path, dt_view *out) {
     for (int i = 0; i < m->n_weights; i++)
         if (strcmp(m->spec.weight[i]->path, path) == 0) {
-            *out = (dt_view){ .type = m->weight[i]->type, .data = m->weight[i]->host_data };
+            *out = (dt_view){.type = m->weight[i]->type, .data = m->weight[i]->host_data};
             return out;
         }
     fail_msg("no weight '%s'", path);
     return NULL;
 }
 
-/* Keras' weights, all of them and no others; what counts the steps of layers that draw is of another kind. */
-static void take_weights(dt_model *m, const json_t *weights)
-{
+/* Keras' weights, all of them and no others; what counts the steps of layers that draw is of
+ * another kind. */
+static void take_weights(dt_model *m, const json_t *weights) {
     const char *path;
     json_t *value;
     int n = 0;
-    for (int i = 0; i < m->n_weights; i++)
-        n += dt_dtype_is_float(m->weight[i]->type.dtype);
+    for (int i = 0; i < m->n_weights; i++) n += dt_dtype_is_float(m->weight[i]->type.dtype);
     assert_int_equal(n, (int)json_object_size(weights));
     json_object_foreach((json_t *)weights, path, value) {
         dt_view own, given = view_of(value);
         find_weight(m, path, &own);
-        if (!dt_type_equal(&own.type, &given.type))
-            fail_msg("%s is of another shape", path);
+        if (!dt_type_equal(&own.type, &given.type)) fail_msg("%s is of another shape", path);
         memcpy(own.data, given.data, (size_t)dt_type_bytes(&own.type));
         free(given.data);
     }
 }
 
-static void check_outputs(const char *name, dt_model *m, const json_t *expected, double relative)
-{
+static void check_outputs(const char *name, dt_model *m, const json_t *expected, double relative) {
     dt_trace *t = dt_trace_create("forward");
     dt_value in[DT_MAX_INPUTS], out[DT_MAX_OUTPUTS];
     feed feeds[DT_MAX_INPUTS];
@@ -67,39 +63,37 @@ static void check_outputs(const char *name, dt_model *m, const json_t *expected,
     for (int i = 0; i < m->spec.n_inputs; i++) {
         const dt_input_spec *input = &m->spec.input[i];
         in[i] = dt_trace_declare(t, input->name, &input->type);
-        feeds[i] = (feed){ input->name, view_of(json_object_get(json_object_get(expected, "inputs"), input->name)) };
+        feeds[i] =
+            (feed){input->name,
+                   view_of(json_object_get(json_object_get(expected, "inputs"), input->name))};
     }
     dt_model_emit_outputs(m, in, m->spec.n_inputs, DT_INFERENCE, out);
     for (int i = 0; i < m->spec.n_outputs; i++)
         dt_return(t, m->spec.output[i].name, dt_to_float32(out[i]));
     outcome o = run_graph(end_trace(t), 1, feeds, m->spec.n_inputs);
     for (int i = 0; i < m->spec.n_outputs; i++)
-        assert_view(name, result_of(&o, 0, m->spec.output[i].name), json_array_get(outputs, (size_t)i), relative, relative);
+        assert_view(name, result_of(&o, 0, m->spec.output[i].name),
+                    json_array_get(outputs, (size_t)i), relative, relative);
     finish(&o);
     dt_graph_destroy(o.graph);
-    for (int i = 0; i < m->spec.n_inputs; i++)
-        free(feeds[i].view.data);
+    for (int i = 0; i < m->spec.n_inputs; i++) free(feeds[i].view.data);
 }
 
-static int64_t trainable(const dt_model *m)
-{
+static int64_t trainable(const dt_model *m) {
     int64_t n = 0;
-    for (int i = 0; i < m->trainable.n; i++)
-        n += dt_type_elements(&m->trainable.v[i]->type);
+    for (int i = 0; i < m->trainable.n; i++) n += dt_type_elements(&m->trainable.v[i]->type);
     return n;
 }
 
-static dt_model *model_of_tree(const dt_tree *tree)
-{
-    dt_str text = { 0 };
+static dt_model *model_of_tree(const dt_tree *tree) {
+    dt_str text = {0};
     dt_tree_print(tree, &text); /* as a checkpoint holds it */
     dt_model *m = model_of(dt_str_text(&text), 1);
     dt_str_release(&text);
     return m;
 }
 
-static void check_recorded(const char *file)
-{
+static void check_recorded(const char *file) {
     char path[300];
     snprintf(path, sizeof path, MODELS "/expected/%s", file);
     json_t *expected = json_load_file(path, 0, NULL);
@@ -116,8 +110,7 @@ static void check_recorded(const char *file)
     json_decref(expected);
 }
 
-static void test_recorded_models_give_what_keras_gives(void **state)
-{
+static void test_recorded_models_give_what_keras_gives(void **state) {
     (void)state;
     DIR *d = opendir(MODELS "/expected");
     int n = 0;
@@ -134,18 +127,16 @@ static void test_recorded_models_give_what_keras_gives(void **state)
 
 /* ---- other ways in ---- */
 
-static char *read_text(const char *path)
-{
-    dt_str text = { 0 };
+static char *read_text(const char *path) {
+    dt_str text = {0};
     ok(dt_file_read(path, 1 << 20, &text));
     return dt_str_take(&text);
 }
 
 /* As model.save("model.keras") puts the same text into an archive. */
-static void write_archive(const char *path, const char *text)
-{
-    dt_writer w = { 0 };
-    dt_archive a = { .file = &w };
+static void write_archive(const char *path, const char *text) {
+    dt_writer w = {0};
+    dt_archive a = {.file = &w};
     const uint32_t crc = (uint32_t)crc32(0, (const unsigned char *)text, (unsigned)strlen(text));
     ok(dt_writer_open(&w, path));
     ok(dt_archive_begin(&a, "metadata.json", 0, 0));
@@ -156,22 +147,21 @@ static void write_archive(const char *path, const char *text)
     dt_archive_release(&a);
 }
 
-static char *printed(dt_tree *t)
-{
-    dt_str text = { 0 };
+static char *printed(dt_tree *t) {
+    dt_str text = {0};
     dt_tree_print(t, &text);
     return dt_str_take(&text);
 }
 
-static void test_archives_hold_the_same(void **state)
-{
+static void test_archives_hold_the_same(void **state) {
     (void)state;
     static const char path[] = HERE "/model.keras";
     char *text = read_text(MODELS "/branches.json");
     dt_arena *arena = dt_arena_create();
     ok(dt_dir_make(HERE));
     write_archive(path, text);
-    char *archived = printed(imported(arena, HERE, "model.keras")), *plain = printed(imported(arena, MODELS, "branches.json"));
+    char *archived = printed(imported(arena, HERE, "model.keras")),
+         *plain = printed(imported(arena, MODELS, "branches.json"));
     assert_string_equal(archived, plain);
     unlink(path);
     free(archived);
@@ -181,8 +171,7 @@ static void test_archives_hold_the_same(void **state)
 }
 
 /* In C a path is relative to the working directory; what is saved needs no file. */
-static void test_programs_take_them(void **state)
-{
+static void test_programs_take_them(void **state) {
     (void)state;
     static const char saved[] = HERE "/saved";
     dt_model *m = NULL, *loaded = NULL;
@@ -205,129 +194,174 @@ static void test_programs_take_them(void **state)
 /* ---- bad files ---- */
 
 #define K "\"module\": \"keras.layers\", \"class_name\": "
-#define INPUT "{" K "\"InputLayer\", \"config\": {\"batch_shape\": [null, 4], \"dtype\": \"float32\", \"name\": \"x\"}, \"inbound_nodes\": []}"
+#define INPUT                                                                                      \
+    "{" K "\"InputLayer\", \"config\": {\"batch_shape\": [null, 4], \"dtype\": \"float32\", "      \
+    "\"name\": \"x\"}, \"inbound_nodes\": []}"
 #define DENSE "{" K "\"Dense\", \"config\": {\"name\": \"d\", \"units\": 2}, "
-#define TENSOR(name) "{\"class_name\": \"__keras_tensor__\", \"config\": {\"keras_history\": [\"" name "\", 0, 0]}}"
-#define SEQUENTIAL(layers) "{\"module\": \"keras\", \"class_name\": \"Sequential\", \"config\": {\"layers\": [" layers "]}}"
-#define FUNCTIONAL(layers, outputs) \
-    "{\"module\": \"keras.models\", \"class_name\": \"Functional\", \"config\": {\"layers\": [" INPUT ", " layers "], " \
+#define TENSOR(name)                                                                               \
+    "{\"class_name\": \"__keras_tensor__\", \"config\": {\"keras_history\": [\"" name "\", 0, "    \
+    "0]}}"
+#define SEQUENTIAL(layers)                                                                         \
+    "{\"module\": \"keras\", \"class_name\": \"Sequential\", \"config\": {\"layers\": [" layers    \
+    "]}}"
+#define FUNCTIONAL(layers, outputs)                                                                \
+    "{\"module\": \"keras.models\", \"class_name\": \"Functional\", \"config\": {\"layers\": "     \
+    "[" INPUT ", " layers "], "                                                                    \
     "\"output_layers\": " outputs "}}"
-#define LAYER(class_name, config) "{" K "\"" class_name "\", \"config\": {\"name\": \"d\"" config "}}"
+#define LAYER(class_name, config)                                                                  \
+    "{" K "\"" class_name "\", \"config\": {\"name\": \"d\"" config "}}"
 
 static const struct bad {
     const char *json, *place, *text;
 } bad[] = {
-    { "", "job.yaml", "model.json: the file is not JSON (offset 0): unexpected token near end of file" },
-    { "[]", "job.yaml", "model.json: the file is JSON but not an object" },
-    { "{\"a\": 1, \"a\": 2}", "job.yaml", "model.json: key 'a' appears twice" },
-    { "{}", "model.json", "missing key 'class_name' (Keras 3 always writes it)" },
-    { "{\"module\": \"keras\", \"class_name\": 3}", "model.json: class_name", "'3' is neither a Sequential nor a Functional model" },
-    { "{\"class_name\": \"Sequential\", \"keras_version\": \"2.12.0\", \"config\": {}}", "model.json: class_name",
-      "'Sequential' has no module, which Keras 3 always writes" },
-    { "{\"module\": \"mine\", \"class_name\": \"Net\", \"config\": {}}", "model.json: class_name",
-      "'Net' is custom code, which dtrain does not have" },
-    { "{\"module\": \"keras\", \"class_name\": \"Sequential\", \"config\": {}}", "model.json: config", "missing key 'layers' (Keras 3 always writes it)" },
-    { "{\"module\": \"keras\", \"class_name\": \"Sequential\", \"config\": {\"layers\": 3}}", "model.json: config.layers",
-      "layers: expected a list, got 3" },
-    { SEQUENTIAL(DENSE "\"x\": 1}"), "model.json: config.layers[0]", "the model has no input: its first layer is not an InputLayer" },
-    { SEQUENTIAL(INPUT ", 7"), "model.json: config.layers[1]", "a thing of Keras: expected a mapping, got 7" },
-    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 0")), "model.json: config.layers[1].config.units", "units must be at least 1, got 0" },
-    { SEQUENTIAL(INPUT ", " LAYER("Dense", "")), "model.json: config.layers[1].config", "required key 'units' is missing in Dense" },
-    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"lora_rank\": 4")), "model.json: config.layers[1].config.lora_rank",
-      "key 'lora_rank' in Dense is not implemented yet" },
-    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"kernel_constraint\": {\"module\": \"keras.constraints\", \"class_name\": \"MaxNorm\", "
-                                            "\"config\": {\"max_value\": 2.0, \"axis\": null}}")),
-      "model.json: config.layers[1].config.kernel_constraint.config.axis", "'axis' is null, which differs from the default here; write the value" },
-    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"bias_initializer\": null")),
-      "model.json: config.layers[1].config.bias_initializer", "'bias_initializer' is null, which differs from the default here; write the value" },
-    { FUNCTIONAL("{" K "\"Reshape\", \"config\": {\"name\": \"r\", \"target_shape\": [2, 2]}, "
-                 "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {}}]}, "
-                 "{" K "\"Masking\", \"config\": {\"name\": \"m\"}, \"inbound_nodes\": [{\"args\": [" TENSOR("r") "], \"kwargs\": {}}]}, "
-                 "{\"module\": \"keras.src.ops.numpy\", \"class_name\": \"Add\", \"config\": {\"name\": \"a\"}, "
-                 "\"inbound_nodes\": [{\"args\": [" TENSOR("r") ", " TENSOR("m") "], \"kwargs\": {}}]}", "[\"a\", 0, 0]"),
-      "model.json: config.layers[3].inbound_nodes[0].args[1].config.keras_history[0]", "operation 'Add' loses the mask of 'm' in Keras; dtrain's layers pass it on" },
-    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"dtype\": \"float64\"")),
-      "model.json: config.layers[1].config.dtype", "unknown dtype 'float64'" },
-    { SEQUENTIAL(INPUT ", " LAYER("Desne", ", \"units\": 2")), "model.json: config.layers[1].class_name", "unknown layer 'Desne'" },
-    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"activation\": \"rleu\"")), "model.json: config.layers[1].config.activation",
-      "unknown activation 'rleu'" },
-    { SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"activation\": {\"x\": {\"y\": 1}}")),
-      "model.json: config.layers[1].config.activation.x",
-      "unknown layer 'x'" },
-    { SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": [null, 4, 2], \"name\": \"x\"}}, "
-                 LAYER("LSTM", ", \"units\": 2, \"activation\": {" K "\"LeakyReLU\", \"config\": {\"negative_slope\": 0.5}}")),
-      "model.json: config.layers[1].config.activation", "the activation of LSTM is a layer; expected the name of an activation" },
-    { SEQUENTIAL(INPUT ", "
-                 LAYER("Dense", ", \"units\": 2, \"activation\": {\"module\": \"builtins\", \"class_name\": \"function\", \"config\": \"f\"}")),
-      "model.json: config.layers[1].config.activation.class_name", "'function' is custom code, which dtrain does not have" },
-    { SEQUENTIAL(INPUT ", " LAYER("Conv2D", ", \"filters\": 2, \"kernel_size\": 3")), "model.json: config.layers[1]",
-      "input 0 of Conv2D must have 4 dimensions (B, height, width, channels), got 2: (B, 4)" },
-    { SEQUENTIAL(INPUT ", " LAYER("Sequential", ", \"layers\": []")),
-      "model.json: config.layers[1]", "a model inside the model is not supported" },
-    { SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": [32, 4], \"name\": \"x\"}}"),
-      "model.json: config.layers[0].config.batch_shape[0]",
-      "the Input fixes the batch size, which the job decides here" },
-    { SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": [null, null], \"name\": \"x\"}}"),
-      "model.json: config.layers[0].config.batch_shape[1]",
-      "shape[0]: expected an integer, got null" },
-    { SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": [null, 4], \"sparse\": true, \"name\": \"x\"}}"),
-      "model.json: config.layers[0].config.sparse", "key 'sparse' in Input is not implemented yet" },
-    { SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": []," "\"name\": \"x\"}}"), "model.json: config.layers[0].config.batch_shape",
-      "batch_shape is empty; expected at least the batch dimension" },
-    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("y") "], \"kwargs\": {}}]}", "[\"d\", 0, 0]"),
-      "model.json: config.layers[1].inbound_nodes[0].args[0].config.keras_history[0]",
-      "layer 'd' uses 'y', but no earlier layer has that name" },
-    { FUNCTIONAL(DENSE "\"inbound_nodes\": [[[\"x\", 0, 0, {}]]]}", "[\"d\", 0, 0]"), "model.json: config.layers[1].inbound_nodes[0]",
-      "a model of Keras 2, whose calls are lists" },
-    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{}, {}]}", "[\"d\", 0, 0]"), "model.json: config.layers[1].inbound_nodes",
-      "layer 'd' is called 2 times; dtrain calls each layer once" },
-    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [2.5], \"kwargs\": {}}]}", "[\"d\", 0, 0]"),
-      "model.json: config.layers[1].inbound_nodes[0].args[0]",
-      "a layer is called with a value that is not the output of a layer" },
-    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [], \"kwargs\": {}}]}", "[\"d\", 0, 0]"), "model.json: config.layers[1].inbound_nodes[0]",
-      "layer 'd' has no input" },
-    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {\"training\": true}}]}", "[\"d\", 0, 0]"),
-      "model.json: config.layers[1].inbound_nodes[0].kwargs.training", "layer 'd' is called with 'training', which dtrain's Dense does not take" },
-    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {\"mask\": " TENSOR("x") "}}]}", "[\"d\", 0, 0]"),
-      "model.json: config.layers[1].inbound_nodes[0].kwargs.mask", "layer 'd' is called with a mask that does not belong to its input" },
-    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {}}]}", "[\"d\", 0, 1]"), "model.json: config.output_layers[2]",
-      "uses the second output of layer 'd'; dtrain's layers have one output" },
-    { FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {}}]}", "7"), "model.json: config.output_layers",
-      "expected [LAYER, 0, 0], or several of them" },
-    { FUNCTIONAL("{\"module\": \"keras.src.ops.nn\", \"class_name\": \"Relu\", \"config\": {\"name\": \"r\"}, \"inbound_nodes\": []}",
-                 "[\"r\", 0, 0]"),
-      "model.json: config.layers[1].class_name", "operation 'Relu' of Keras has no equivalent layer" },
+    {"", "job.yaml",
+     "model.json: the file is not JSON (offset 0): unexpected token near end of file"},
+    {"[]", "job.yaml", "model.json: the file is JSON but not an object"},
+    {"{\"a\": 1, \"a\": 2}", "job.yaml", "model.json: key 'a' appears twice"},
+    {"{}", "model.json", "missing key 'class_name' (Keras 3 always writes it)"},
+    {"{\"module\": \"keras\", \"class_name\": 3}", "model.json: class_name",
+     "'3' is neither a Sequential nor a Functional model"},
+    {"{\"class_name\": \"Sequential\", \"keras_version\": \"2.12.0\", \"config\": {}}",
+     "model.json: class_name", "'Sequential' has no module, which Keras 3 always writes"},
+    {"{\"module\": \"mine\", \"class_name\": \"Net\", \"config\": {}}", "model.json: class_name",
+     "'Net' is custom code, which dtrain does not have"},
+    {"{\"module\": \"keras\", \"class_name\": \"Sequential\", \"config\": {}}",
+     "model.json: config", "missing key 'layers' (Keras 3 always writes it)"},
+    {"{\"module\": \"keras\", \"class_name\": \"Sequential\", \"config\": {\"layers\": 3}}",
+     "model.json: config.layers", "layers: expected a list, got 3"},
+    {SEQUENTIAL(DENSE "\"x\": 1}"), "model.json: config.layers[0]",
+     "the model has no input: its first layer is not an InputLayer"},
+    {SEQUENTIAL(INPUT ", 7"), "model.json: config.layers[1]",
+     "a thing of Keras: expected a mapping, got 7"},
+    {SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 0")),
+     "model.json: config.layers[1].config.units", "units must be at least 1, got 0"},
+    {SEQUENTIAL(INPUT ", " LAYER("Dense", "")), "model.json: config.layers[1].config",
+     "required key 'units' is missing in Dense"},
+    {SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"lora_rank\": 4")),
+     "model.json: config.layers[1].config.lora_rank",
+     "key 'lora_rank' in Dense is not implemented yet"},
+    {SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"kernel_constraint\": {\"module\": "
+                                          "\"keras.constraints\", \"class_name\": \"MaxNorm\", "
+                                          "\"config\": {\"max_value\": 2.0, \"axis\": null}}")),
+     "model.json: config.layers[1].config.kernel_constraint.config.axis",
+     "'axis' is null, which differs from the default here; write the value"},
+    {SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"bias_initializer\": null")),
+     "model.json: config.layers[1].config.bias_initializer",
+     "'bias_initializer' is null, which differs from the default here; write the value"},
+    {FUNCTIONAL("{" K "\"Reshape\", \"config\": {\"name\": \"r\", \"target_shape\": [2, 2]}, "
+                "\"inbound_nodes\": [{\"args\": [" TENSOR(
+                    "x") "], \"kwargs\": {}}]}, "
+                         "{" K "\"Masking\", \"config\": {\"name\": \"m\"}, \"inbound_nodes\": "
+                         "[{\"args\": [" TENSOR(
+                             "r") "], \"kwargs\": {}}]}, "
+                                  "{\"module\": \"keras.src.ops.numpy\", \"class_name\": "
+                                  "\"Add\", \"config\": {\"name\": \"a\"}, "
+                                  "\"inbound_nodes\": [{\"args\": [" TENSOR("r") ", " TENSOR(
+                                      "m") "], \"kwargs\": {}}]}",
+                "[\"a\", 0, 0]"),
+     "model.json: config.layers[3].inbound_nodes[0].args[1].config.keras_history[0]",
+     "operation 'Add' loses the mask of 'm' in Keras; dtrain's layers pass it on"},
+    {SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"dtype\": \"float64\"")),
+     "model.json: config.layers[1].config.dtype", "unknown dtype 'float64'"},
+    {SEQUENTIAL(INPUT ", " LAYER("Desne", ", \"units\": 2")),
+     "model.json: config.layers[1].class_name", "unknown layer 'Desne'"},
+    {SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"activation\": \"rleu\"")),
+     "model.json: config.layers[1].config.activation", "unknown activation 'rleu'"},
+    {SEQUENTIAL(INPUT ", " LAYER("Dense", ", \"units\": 2, \"activation\": {\"x\": {\"y\": 1}}")),
+     "model.json: config.layers[1].config.activation.x", "unknown layer 'x'"},
+    {SEQUENTIAL(
+         "{" K
+         "\"InputLayer\", \"config\": {\"batch_shape\": [null, 4, 2], \"name\": \"x\"}}, " LAYER(
+             "LSTM", ", \"units\": 2, \"activation\": {" K
+                     "\"LeakyReLU\", \"config\": {\"negative_slope\": 0.5}}")),
+     "model.json: config.layers[1].config.activation",
+     "the activation of LSTM is a layer; expected the name of an activation"},
+    {SEQUENTIAL(INPUT
+                ", " LAYER("Dense", ", \"units\": 2, \"activation\": {\"module\": \"builtins\", "
+                                    "\"class_name\": \"function\", \"config\": \"f\"}")),
+     "model.json: config.layers[1].config.activation.class_name",
+     "'function' is custom code, which dtrain does not have"},
+    {SEQUENTIAL(INPUT ", " LAYER("Conv2D", ", \"filters\": 2, \"kernel_size\": 3")),
+     "model.json: config.layers[1]",
+     "input 0 of Conv2D must have 4 dimensions (B, height, width, channels), got 2: (B, 4)"},
+    {SEQUENTIAL(INPUT ", " LAYER("Sequential", ", \"layers\": []")), "model.json: config.layers[1]",
+     "a model inside the model is not supported"},
+    {SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": [32, 4], \"name\": \"x\"}}"),
+     "model.json: config.layers[0].config.batch_shape[0]",
+     "the Input fixes the batch size, which the job decides here"},
+    {SEQUENTIAL("{" K
+                "\"InputLayer\", \"config\": {\"batch_shape\": [null, null], \"name\": \"x\"}}"),
+     "model.json: config.layers[0].config.batch_shape[1]",
+     "shape[0]: expected an integer, got null"},
+    {SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": [null, 4], \"sparse\": true, "
+                "\"name\": \"x\"}}"),
+     "model.json: config.layers[0].config.sparse", "key 'sparse' in Input is not implemented yet"},
+    {SEQUENTIAL("{" K "\"InputLayer\", \"config\": {\"batch_shape\": [],"
+                "\"name\": \"x\"}}"),
+     "model.json: config.layers[0].config.batch_shape",
+     "batch_shape is empty; expected at least the batch dimension"},
+    {FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("y") "], \"kwargs\": {}}]}",
+                "[\"d\", 0, 0]"),
+     "model.json: config.layers[1].inbound_nodes[0].args[0].config.keras_history[0]",
+     "layer 'd' uses 'y', but no earlier layer has that name"},
+    {FUNCTIONAL(DENSE "\"inbound_nodes\": [[[\"x\", 0, 0, {}]]]}", "[\"d\", 0, 0]"),
+     "model.json: config.layers[1].inbound_nodes[0]", "a model of Keras 2, whose calls are lists"},
+    {FUNCTIONAL(DENSE "\"inbound_nodes\": [{}, {}]}", "[\"d\", 0, 0]"),
+     "model.json: config.layers[1].inbound_nodes",
+     "layer 'd' is called 2 times; dtrain calls each layer once"},
+    {FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [2.5], \"kwargs\": {}}]}", "[\"d\", 0, 0]"),
+     "model.json: config.layers[1].inbound_nodes[0].args[0]",
+     "a layer is called with a value that is not the output of a layer"},
+    {FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [], \"kwargs\": {}}]}", "[\"d\", 0, 0]"),
+     "model.json: config.layers[1].inbound_nodes[0]", "layer 'd' has no input"},
+    {FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR(
+                    "x") "], \"kwargs\": {\"training\": true}}]}",
+                "[\"d\", 0, 0]"),
+     "model.json: config.layers[1].inbound_nodes[0].kwargs.training",
+     "layer 'd' is called with 'training', which dtrain's Dense does not take"},
+    {FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR(
+                    "x") "], \"kwargs\": {\"mask\": " TENSOR("x") "}}]}",
+                "[\"d\", 0, 0]"),
+     "model.json: config.layers[1].inbound_nodes[0].kwargs.mask",
+     "layer 'd' is called with a mask that does not belong to its input"},
+    {FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {}}]}",
+                "[\"d\", 0, 1]"),
+     "model.json: config.output_layers[2]",
+     "uses the second output of layer 'd'; dtrain's layers have one output"},
+    {FUNCTIONAL(DENSE "\"inbound_nodes\": [{\"args\": [" TENSOR("x") "], \"kwargs\": {}}]}", "7"),
+     "model.json: config.output_layers", "expected [LAYER, 0, 0], or several of them"},
+    {FUNCTIONAL("{\"module\": \"keras.src.ops.nn\", \"class_name\": \"Relu\", \"config\": "
+                "{\"name\": \"r\"}, \"inbound_nodes\": []}",
+                "[\"r\", 0, 0]"),
+     "model.json: config.layers[1].class_name",
+     "operation 'Relu' of Keras has no equivalent layer"},
 };
 
-static dt_status *read_file(dt_arena *arena, const char *json)
-{
+static dt_status *read_file(dt_arena *arena, const char *json) {
     ok(dt_file_commit(HERE "/model.json", json, strlen(json)));
     dt_tree *tree = parse(arena, "job.yaml", "keras_config: model.json");
     dt_model_spec spec;
     dt_status *s = dt_keras_import(arena, HERE, tree);
-    if (!s)
-        s = dt_model_read(arena, tree, &tree->at, &spec);
+    if (!s) s = dt_model_read(arena, tree, &tree->at, &spec);
     unlink(HERE "/model.json");
     return s;
 }
 
-static const char *without_folder(const char *text)
-{
+static const char *without_folder(const char *text) {
     size_t n = strlen(HERE "/");
     return text && strncmp(text, HERE "/", n) == 0 ? text + n : text;
 }
 
-static void test_bad_files_are_refused(void **state)
-{
+static void test_bad_files_are_refused(void **state) {
     (void)state;
     int others = 0;
     ok(dt_dir_make(HERE));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         dt_arena *arena = dt_arena_create();
         dt_status *s = read_file(arena, bad[i].json);
-        if (!s)
-            fail_msg("taken: %s", bad[i].json);
-        const char *place = without_folder(dt_status_file(s)), *text = without_folder(dt_status_text(s));
+        if (!s) fail_msg("taken: %s", bad[i].json);
+        const char *place = without_folder(dt_status_file(s)),
+                   *text = without_folder(dt_status_text(s));
         bool as_told = strcmp(place, bad[i].place) == 0 && strcmp(text, bad[i].text) == 0;
         if (!as_told)
             print_error("'%s' '%s' instead of '%s' '%s'\n", place, text, bad[i].place, bad[i].text);
@@ -340,8 +374,7 @@ static void test_bad_files_are_refused(void **state)
     assert_int_equal(others, 0);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded_models_give_what_keras_gives),
         cmocka_unit_test(test_archives_hold_the_same),
