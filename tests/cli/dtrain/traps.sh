@@ -97,6 +97,7 @@ trap_in() {
     vocabulary) sed "s|format: csv|map: {x: [string_lookup: {vocabulary: $2}]}, format: csv|" job.yaml ;;
     text_vocabulary) sed "s|format: csv|map: {x: [text_vectorization: {vocabulary: $2}]}, format: csv|" job.yaml ;;
     backend.plugin) cat job.yaml && echo "backend: {type: pjrt, plugin: $2}" ;;
+    compilation_cache) cat job.yaml && echo "backend: {type: pjrt, plugin: ./trap.so, compilation_cache: $2}" ;;
     secret_file) cat job.yaml && echo "strategy: {type: multi_worker_mirrored, cluster_resolver: {secret_file: $2}}" ;;
     dataset.validation) sed "s|format: csv|validation: $2, format: csv|" job.yaml ;;
     dataset.train) sed "s|train: t.csv|train: $2|" job.yaml ;;
@@ -106,7 +107,7 @@ trap_in() {
     output.dir) sed "s|dir: run|dir: $2|" job.yaml ;;
     esac
 }
-keys='extends model.keras_config vocabulary text_vocabulary backend.plugin secret_file dataset.validation dataset.train
+keys='extends model.keras_config vocabulary text_vocabulary backend.plugin compilation_cache secret_file dataset.validation dataset.train
     model.init_from init_from.path checkpoint.resume output.dir'
 # A key that is new in the reference and speaks of a file has to be added here.
 # shellcheck disable=SC2016 # the backquotes are Markdown's
