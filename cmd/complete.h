@@ -3,7 +3,7 @@
  * What a command line may go on with, for shells that complete it:
  *
  *     dtrain __complete SHELL WORD...     the words behind `dtrain` up to the cursor; the last one
- *     is being written, and may be empty
+ *                                         is being written, and may be empty
  *
  * Prints a line for each word that the last one may become, with what it means behind a tab; one
  * that ends in '=' or '.' goes on. Files are the shell's to list: ":files PREFIX", ":directories

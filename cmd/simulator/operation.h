@@ -2,9 +2,8 @@
 /*
  * Operations as people write them down, read by rule:
  *
- *     matmul bf16 8192^3        gemm bf16 m=n=k=128        bf16[32,1024,8192] x bf16[8192,32768],
- *     4-way data x 2-way model AllGather_Y bf16[2048,8192] on a mesh X8 Y4          psum over ICI,
- *     bf16 17408x17408           HBM copy f32 8192x8192
+ *     matmul bf16 8192^3        gemm bf16 m=n=k=128        bf16[32,1024,8192] x bf16[8192,32768], 4-way data x 2-way model
+ *     AllGather_Y bf16[2048,8192] on a mesh X8 Y4          psum over ICI, bf16 17408x17408           HBM copy f32 8192x8192
  *
  * An array is a dtype and its sizes; a size may be named and say which axes of the mesh cut it:
  * bf16[B_X=128], [I_XY,J].

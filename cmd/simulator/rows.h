@@ -6,7 +6,7 @@
  *     kinds.h      a row per kind of row: whether it says enough to be planned, and what we predict
  *     device.c, operation_read.c    chips, slices and operations as people write them
  *     report.c     tables, the median and the worst of each kind, rows that could not be planned;
- *     or a line of JSON a row
+ *                  or a line of JSON a row
  *
  * A kind reads the row's configuration, never its id and never what was published.
  */

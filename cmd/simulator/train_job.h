@@ -6,15 +6,16 @@
  *     row                                         job
  *     accelerator, topology                       let.slice: a slice of that form
  *     dims                                        let.width, intermediate, heads, kv_heads,
- *     head_dim, layers, vocabulary, gated ici_tensor: T                               let.tensor,
- *     let.block: T devices side by side on one axis of the slice
+ *                                                 head_dim, layers, vocabulary, gated
+ *     ici_tensor: T                               let.tensor, let.block: T devices side by side on
+ *                                                 one axis of the slice
  *     all other devices                           let.replicas, which share the weights (FSDP)
  *     slices                                      copies of the job that sum gradients over the
- *     data centre network
+ *                                                 data centre network
  *     per_device_batch, global_batch, seq         let.batch, let.sequence
  *     remat                                       model.rematerialize
  *     quantization, precision                     no override: products of 8 bits are an option of
- *     the plan
+ *                                                 the plan
  *
  * What rows of MaxText do not say is its default (src/maxtext/configs/base.yml): rematerialisation
  * of whole blocks, FSDP over all devices.

@@ -5,7 +5,7 @@
  *
  *   cpu   the executor on the cores of this machine
  *   sim   a simulated TPU slice: a memory limit and a clock in front of another back end, which
- *   computes
+ *         computes
  *   pjrt  devices that a PJRT plug-in drives: GPUs, TPUs, XLA on the CPU
  *
  * A back end is one file, or folder, and one row in backend/backends.h; what a row has is in

@@ -9,8 +9,9 @@
  *
  *     all-gather       each chunk spreads from its owner to all
  *     reduce-scatter   the same backwards: contributions run together at the owner, added on the
- *     way all-reduce       reduce-scatter, then all-gather: every chunk is summed once, in one
- *     order, so all ranks get the same bits
+ *                      way
+ *     all-reduce       reduce-scatter, then all-gather: every chunk is summed once, in one order,
+ *                      so all ranks get the same bits
  *
  * The order of additions is fixed by the schedule, never by who is faster.
  */

@@ -4,9 +4,8 @@
  * distances; side by side there are as many groups as there are bases, so that all groups together
  * are one grid again:
  *
- *     an axis of 8, ranks 4, stride 1, bases 0 and 4      a a a a b b b b       two lines (the ends
- *     of the axis may be linked, the groups' are not) an axis of 8, ranks 4, stride 2, bases 0 and
- *     1      a b a b a b a b       two rings, if the ends are linked; every link is of both
+ *     an axis of 8, ranks 4, stride 1, bases 0 and 4      a a a a b b b b       two lines (the ends of the axis may be linked, the groups' are not)
+ *     an axis of 8, ranks 4, stride 2, bases 0 and 1      a b a b a b a b       two rings, if the ends are linked; every link is of both
  *
  * The fourth axis is that of the cores of a chip.
  */

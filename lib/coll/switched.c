@@ -5,12 +5,10 @@
  *
  *     inside    each device sends and receives its own rate
  *     between   each host does, for all groups that have devices on it; what its devices have in
- *     common travels once
+ *               common travels once
  *
- *                          inside, a device          between, a host           messages between,
- *                          one after the other
- *     all_gather           V (d - 1) / d             V (h - 1) / h             log2 h, or 1 where h
- *     is no power of two
+ *                          inside, a device          between, a host           messages between, one after the other
+ *     all_gather           V (d - 1) / d             V (h - 1) / h             log2 h, or 1 where h is no power of two
  *     reduce_scatter       V (d - 1) / d             V (h - 1) / h             the same
  *     all_reduce           2 V (d - 1) / d           2 V (h - 1) / h           twice as many
  *     all_to_all           V / (h d) (d - 1) / d     V / h (h - 1) / h         1

@@ -4,16 +4,15 @@
  * stream through it, one a cycle:
  *
  *     matrix   tiles of the operand that is held, times the rows that stream by; loading the next
- *     tile hides behind that, unless rows are few. The
- *              compiler holds whichever operand makes it quicker
+ *              tile hides behind that, unless rows are few. The compiler holds whichever operand
+ *              makes it quicker
  *     result   results are gathered, rounded and stored, 8 x 128 numbers at a time: products with a
- *     short sum (k) are bound by it. Columns
- *              that fill few of 128 lanes cost less, not in proportion
+ *              short sum (k) are bound by it. Columns that fill few of 128 lanes cost less, not in
+ *              proportion
  *     memory   operands and results to and from HBM. Results are made in blocks of 1,024 x 1,024,
- *     and an operand is read again for every block
- *              of the other's
+ *              and an operand is read again for every block of the other's
  *     fill     the first operands that arrive and the last results that leave have nothing to hide
- *     behind
+ *              behind
  *
  * The first three run side by side; where two of them are alike they get in each other's way, so
  * they are joined by a norm and not by a maximum. A product by a vector (m or n = 1) is the vector

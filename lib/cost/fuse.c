@@ -5,7 +5,7 @@
  *
  *     producer    an element-wise node all of whose readers are in one kernel is computed there
  *     consumer    element-wise work on a product goes out with it: bias, activation, the sums of a
- *     normalisation
+ *                 normalisation
  *     siblings    sums over the same array read it once
  *
  * A kernel has a place in the program. A node joins a kernel at an earlier place only if everything

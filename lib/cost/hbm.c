@@ -6,7 +6,7 @@
  *
  *     weights     variables of the model         slots        variables of the optimizer
  *     gradients   what updates read: counted as lying there to the end of the step, each as its
- *     variable's slots do
+ *                 variable's slots do
  *     activations all else at the peak, the batch too
  *     padding     what tiles add to these
  *

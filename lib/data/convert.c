@@ -4,8 +4,9 @@
  * format (file/file.h):
  *
  *     one array a file    an output for each element, {element} in the name; a pass for every 256
- *     of them records             one output after the other, NAME-00000-of-00008.SUFFIX: equal
- *     parts in order
+ *                         of them
+ *     records             one output after the other, NAME-00000-of-00008.SUFFIX: equal parts in
+ *                         order
  *     others              one output
  *
  * CSV of a job's own CSV has the columns that the job looks for: its delimiter and its names; where

@@ -2,8 +2,7 @@
 /*
  * Data sets: files of examples in, batches of rows out.
  *
- *     format (idx, npy, ...)  ->  map (cast, rescale, one_hot)  ->  part (train, validation, test)
- *     ->  order  ->  feed
+ *     format (idx, npy, ...)  ->  map (cast, rescale, one_hot)  ->  part (train, validation, test)  ->  order  ->  feed
  *
  * A format gives random access to examples, so the order of an epoch is a pure function of (seed,
  * epoch, index) and a position in training is three integers. A feed reads ahead in threads of its

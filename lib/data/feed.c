@@ -2,12 +2,9 @@
 /*
  * Reading ahead. Threads fill a ring of batches, the caller empties it:
  *
- *        taken              next                    slots are counted on for ever; slot number
- *        modulo depth.
- *          v                 v                      Batches before `taken` were given to the
- *          caller. Threads take pieces of batches in
- *     |  o  |  o  |  o  | :. |     |     |          order, each the next one that nobody has; a
- *     batch is ready when all its pieces are.
+ *        taken              next                    slots are counted on for ever; slot number modulo depth.
+ *          v                 v                      Batches before `taken` were given to the caller. Threads take pieces of batches in
+ *     |  o  |  o  |  o  | :. |     |     |          order, each the next one that nobody has; a batch is ready when all its pieces are.
  *
  * A batch whose examples are decoded has several pieces, so that threads share the one that is
  * waited for. What a piece holds follows from its number, so neither batches nor their order depend

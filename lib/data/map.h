@@ -5,8 +5,7 @@
  * themselves.
  *
  *     map:
- *       image: [zero_padding: 4, random_crop: [32, 32], random_flip: horizontal, rescale: {scale:
- *       0.00392156862745098}]
+ *       image: [zero_padding: 4, random_crop: [32, 32], random_flip: horizontal, rescale: {scale: 0.00392156862745098}]
  *       label: [one_hot: 10]
  *
  * Reading needs no files. A plan is made once the stored type is known.

@@ -4,8 +4,7 @@
  * folder, or from a pipe that somebody is still writing to. They are what a job's model takes,
  * through its `map`; there may be any number of them, and none is kept.
  *
- *     standard input ──▶ NPY, NPZ, IDX, CSV, JSON lines, TFRecord, picture? ──▶ a row of each input
- *     ──▶ map ──▶ the caller's batch
+ *     standard input ──▶ NPY, NPZ, IDX, CSV, JSON lines, TFRecord, picture? ──▶ a row of each input ──▶ map ──▶ the caller's batch
  *
  * Files are read by their formats (file/file.h). What a row has depends on what the job says of its
  * own data: the columns and features of `dataset.element`, where there are such words; else values

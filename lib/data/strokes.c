@@ -4,8 +4,7 @@
  * smooth curve. What makes one picture differ from another happens to the points, before anything
  * is painted:
  *
- *     variant -> every point moved a little -> affine map -> elastic field -> pen of some width ->
- *     fitted as MNIST's are -> noise
+ *     variant -> every point moved a little -> affine map -> elastic field -> pen of some width -> fitted as MNIST's are -> noise
  *
  * Fitting: the larger side of the digit spans 20 pixels or so, and its centre of mass is near the
  * centre of the picture. Only + - * / and sqrt are used, which every processor rounds alike.

@@ -4,12 +4,10 @@
  * of examples by a policy of tf.data. A worker reads a stream of examples and cuts it into pieces,
  * one for each of its replicas in each step, as distributed pipelines do (pipeline/worker.c):
  *
- *     global   one stream; the pieces of a step follow one another               auto: the order of
- *     one process
+ *     global   one stream; the pieces of a step follow one another               auto: the order of one process
  *     data     one stream; its pieces are dealt to the workers in turn
  *     file     a stream for each worker: the examples of files w, w + W, ...
- *     off      a stream for each worker: all examples                            hint, too:
- *     examples have no place for a hint
+ *     off      a stream for each worker: all examples                            hint, too: examples have no place for a hint
  *
  * A worker with a stream of its own permutes it by itself. All is computed from numbers, so a feed
  * can begin anywhere.

@@ -4,7 +4,7 @@
  * of dimensions, and a window.
  *
  *     b01f x 01io -> b01f              FORWARD; also the gradient of lhs where the stride is 1,
- *     with the kernel turned round
+ *                                      with the kernel turned round
  *     the same, lhs with holes         DATA: the gradient of lhs of a convolution with strides
  *     f01b x b01o -> i01o              WEIGHTS: features taken for the batch, the batch summed over
  */

@@ -5,8 +5,9 @@
  * read as pairs, k and k + 1 in 32 bits:
  *
  *     B   panels of 64 columns, one row of 64 pairs behind the other; what is missing of the last
- *     one is 0 A   where it lies if k runs along its rows; transposed, pairs of its rows with 16
- *     columns more, so that they do not all fall on the same lines of the cache
+ *         one is 0
+ *     A   where it lies if k runs along its rows; transposed, pairs of its rows with 16 columns
+ *         more, so that they do not all fall on the same lines of the cache
  *
  * A kernel keeps 6 rows of a panel in 24 registers. Of k it takes a stretch whose panel stays in
  * the innermost cache.

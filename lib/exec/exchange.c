@@ -4,8 +4,7 @@
  * buckets, in the order in which the backward pass makes them. A bucket begins to travel when the
  * last task that makes a part of it has ended:
  *
- *     lanes      | gradients of layer 3 | of layer 2 | of layer 1 |           wait          |
- *     updates |
+ *     lanes      | gradients of layer 3 | of layer 2 | of layer 1 |           wait          | updates |
  *     courier                           [   bucket 0   ][   bucket 1   ][   bucket 2     ]
  *
  * The order is fixed by sizes and by the graph, which all workers share, so that all make the same

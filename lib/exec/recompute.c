@@ -6,8 +6,7 @@
  *
  *     x ── centred ── squared (summed)          forward, then, after the sums are there
  *           └────────  y = relu(centred * a + b)
- *           └────────  the same in both sweeps back: only x and y lie in memory, `centred` and the
- *           relu's mask never do
+ *           └────────  the same in both sweeps back: only x and y lie in memory, `centred` and the relu's mask never do
  *
  * Values are decided in order, so what they are made of is known: a value is made again in the
  * steps that read it when each of them has to read at most one array that it does not read by now.

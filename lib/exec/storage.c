@@ -4,12 +4,10 @@
  * reduce_precision wherever a float16 or a bfloat16 is made. Nothing is lost when a value is stored
  * in 16 bits that
  *
- *     has 16 bits anyway: it is what a reduce_precision makes, or is picked out of such values
- *     (op.exact);
+ *     has 16 bits anyway: it is what a reduce_precision makes, or is picked out of such values (op.exact);
  *     is read by reduce_precisions alone, which then find it rounded already.
  *
- *     dot ─▶ %7 ─▶ reduce_precision ─▶ %8 ─▶ ...      the product writes 16 bits; %8 is another
- *     name for them
+ *     dot ─▶ %7 ─▶ reduce_precision ─▶ %8 ─▶ ...      the product writes 16 bits; %8 is another name for them
  *
  * So no bit depends on what is decided here but for the order in which products are summed. All
  * that could be stored so is at first; then every kernel says what it cannot read or write, until

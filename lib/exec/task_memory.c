@@ -4,9 +4,8 @@
  * being worked on have memory, and a piece only from the step that makes it to the last one that
  * reads it:
  *
- *     segment 0    h = x W    y = relu(h)    z = y V    dz    dy = dz V'           x, y, dz and dh
- *     are read in segment 1: segment 1    dW = x' dh     dV = y' dz
- *     they are in the arena; h, z and dy are here
+ *     segment 0    h = x W    y = relu(h)    z = y V    dz    dy = dz V'           x, y, dz and dh are read in segment 1:
+ *     segment 1    dW = x' dh     dV = y' dz                                       they are in the arena; h, z and dy are here
  *
  * A lane has room for the task it works on, where that is less than room for all tasks of the
  * segment. Segments follow each other, so they share the room.

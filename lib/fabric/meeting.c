@@ -4,8 +4,7 @@
  *
  *     to rank 0      meet RANK RANKS ADDRESS
  *     by rank 0      table ADDRESS ADDRESS ...       or: no REASON
- *     to others      rank RANK                       on the connection between two of them, which
- *     the higher one opens
+ *     to others      rank RANK                       on the connection between two of them, which the higher one opens
  *
  * Messages of several parts belong to what comes after the meeting; some may come before this rank
  * knows that it is over.

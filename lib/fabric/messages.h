@@ -7,15 +7,13 @@
  *
  *     server                                                        client
  *     dt_messenger_open(&m, &(dt_messenger_spec){                   dt_messenger_open(&m,
- *     &(dt_messenger_spec){
- *         .key = &key, .name = "coordinator"});                         .key = &key, .name =
- *         "worker 3"});
+ *                                                                   &(dt_messenger_spec){
+ *         .key = &key, .name = "coordinator"});                         .key = &key, .name = "worker 3"});
  *     dt_messenger_listen(m, "10.0.0.1:2222");                      dt_messenger_connect(m,
- *     "10.0.0.1:2222", &server);
+ *                                                                   "10.0.0.1:2222", &server);
  *     for (;;) {                                                    for (;;) {
- *         dt_message *x;                                                dt_messenger_wait(m, 1.0,
- *         &x);      x->event is DT_PEER_JOINED once the server dt_messenger_wait(m, 1.0, &x);
- *         has answered; send nothing before that
+ *         dt_message *x;                                                dt_messenger_wait(m, 1.0, &x);      x->event is DT_PEER_JOINED once the server
+ *         dt_messenger_wait(m, 1.0, &x);                                                                    has answered; send nothing before that
  *         if (!x) continue;                 a second has passed
  *         switch (x->event) {
  *         case DT_PEER_JOINED: dt_messenger_peer(m, x->peer) is "worker 3"

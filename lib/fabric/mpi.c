@@ -5,8 +5,7 @@
  * the plug-in of the library that started this process is loaded when a job asks for it
  * (plugin/mpi.h).
  *
- *     a message:   header (its tag, its size)   bytes         two transfers; the second goes
- *     straight to where it is wanted
+ *     a message:   header (its tag, its size)   bytes         two transfers; the second goes straight to where it is wanted
  *
  * A rank that waits asks MPI again and again, later sleeping in between, and now and then looks
  * whether the other processes of this machine still live: so a killed one is named long before the

@@ -5,8 +5,7 @@
  * each says which it is, and the same card as the coordinator (version, job), or it is refused and
  * told why.
  *
- *     a message:   dt_parcel | weights or gradients, all slices | more          parts that are not
- *     there are empty
+ *     a message:   dt_parcel | weights or gradients, all slices | more          parts that are not there are empty
  */
 #ifndef DT_FABRIC_POSTS_H
 #define DT_FABRIC_POSTS_H

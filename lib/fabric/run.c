@@ -6,8 +6,7 @@
  *
  *     items    [ kernel .......... | bias | scale | kernel ........ ]
  *     chunks   [ sent .............................| added ........ ]
- *     parcels    kernel              bias scale     kernel             a long stretch goes from
- *     where it is to where it is wanted; short ones are packed together
+ *     parcels    kernel              bias scale     kernel             a long stretch goes from where it is to where it is wanted; short ones are packed together
  */
 #include <assert.h>
 #include <stdio.h>

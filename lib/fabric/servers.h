@@ -5,10 +5,8 @@
  * from a copy that does not change, so the slices that a worker gets are always of the same
  * version, and what comes back is handed over when the slices of all servers have come.
  *
- *     coordinator ── dt_servers_give ──▶ server 0 ══ link 0 ══▶ ┐                       ┌ ══ link 0
- *     ══▶ server 0 ── dt_servers_next ──▶ coordinator
- *                                        server 1 ══ link 1 ══▶ ┴ pull ── work ── push ─┴ ══ link 1
- *                                        ══▶ server 1
+ *     coordinator ── dt_servers_give ──▶ server 0 ══ link 0 ══▶ ┐                       ┌ ══ link 0 ══▶ server 0 ── dt_servers_next ──▶ coordinator
+ *                                        server 1 ══ link 1 ══▶ ┴ pull ── work ── push ─┴ ══ link 1 ══▶ server 1
  */
 #ifndef DT_FABRIC_SERVERS_H
 #define DT_FABRIC_SERVERS_H
@@ -81,8 +79,8 @@ void dt_servers_recycle(dt_servers *s, void *slices); /* takes NULL */
 /* Tells all workers that there is no more to do. Takes NULL. */
 void dt_servers_close(dt_servers *s);
 
-/* ---- the worker's side: links are blocking streams, whose other end being closed is WORKER_GONE
- * ---- */
+/* ---- the worker's side: links are blocking streams, whose other end being closed is
+ * WORKER_GONE ---- */
 
 /* Waits for the next message. WORK: weights are filled, *more is the caller's. END: nothing else
  * comes. */

@@ -3,18 +3,13 @@
  * Sums over workers with the bits of one fixed tree over V shards, wherever the shards were summed
  * (op/workers.h). Several values travel together, as if they were one array.
  *
- *     every worker has one node, and there are 2, 4, 8, ... of them:    recursive halving, whose
- *     sums are that very tree if partners are neighbours first:
- *                                                                       rank at position p of the
- *                                                                       schedule: p with its bits
- *                                                                       reversed
+ *     every worker has one node, and there are 2, 4, 8, ... of them:    recursive halving, whose sums are that very tree if partners are neighbours first:
+ *                                                                       rank at position p of the schedule: p with its bits reversed
  *     otherwise:   each worker owns a part of the array; it gets all nodes of it, adds them as the
- *     tree says, and gives all the sum:
+ *                  tree says, and gives all the sum:
  *
- *                  worker 0 [ | | ]      worker 1 [ | | ]      worker 2 [ | | ]       nodes of part
- *                  0 to worker 0, ...
- *                            \____________/\____________________/                      its sum from
- *                            worker 0 to all
+ *                  worker 0 [ | | ]      worker 1 [ | | ]      worker 2 [ | | ]       nodes of part 0 to worker 0, ...
+ *                            \____________/\____________________/                      its sum from worker 0 to all
  */
 #include <stdio.h>
 #include <stdlib.h>

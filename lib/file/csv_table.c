@@ -5,7 +5,7 @@
  *     dataset:
  *       format: csv
  *       train: data/iris-*.csv                    # or one file, or a list; columns may stand in
- *       another order in each
+ *                                                 another order in each
  *       header: true                              # the default; false: columns are numbers from 0
  *       element:
  *         x:     {columns: [height, width], dtype: float32}

@@ -3,8 +3,7 @@
  * tf.Example: features by name, each a list of byte strings, floats or integers, in protobuf's wire
  * form:
  *
- *     Example { 1: Features { 1: repeated entry { 1: name, 2: Feature { 1: BytesList | 2: FloatList
- *     | 3: Int64List } } } }
+ *     Example { 1: Features { 1: repeated entry { 1: name, 2: Feature { 1: BytesList | 2: FloatList | 3: Int64List } } } }
  *     each list { 1: repeated value }, numbers one by one or packed
  *
  * Parsing looks at every byte once and believes no length that reaches past its message; nothing is

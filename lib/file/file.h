@@ -6,12 +6,13 @@
  * formats.h:
  *
  *     sniff, open, next, close                  a source: a file, a folder, or a pipe that somebody
- *     is still writing to access                                    a data set's examples in any
- *     order (file/examples.h), which asks
+ *                                               is still writing to
+ *     access                                    a data set's examples in any order
+ *                                               (file/examples.h), which asks
  *     declare, skip, look, at; or header        files of records; of arrays
  *     survey                                    which elements files have of which nothing is said
  *     begin, put, flush, finish, release        an output: what is written gets its name when it is
- *     whole
+ *                                               whole
  *
  * Faults of files name the file and the place in it: line and column, record and offset.
  */

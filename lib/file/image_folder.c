@@ -5,7 +5,7 @@
  *     dataset:
  *       format: image_folder
  *       train: data/slides/train                  # train/clear/a.png, train/clear/b.jpg,
- *       train/tumour/c.png, ...
+ *                                                 train/tumour/c.png, ...
  *       validation: data/slides/val
  *       element:
  *         image: {shape: [1024, 1024, 3], dtype: uint8}

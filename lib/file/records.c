@@ -2,8 +2,7 @@
 /*
  * Readers of records. TFRecord:
  *
- *     uint64 length | masked CRC of it | data | masked CRC of data          numbers are
- *     little-endian
+ *     uint64 length | masked CRC of it | data | masked CRC of data          numbers are little-endian
  *
  * A length is believed when its CRC is right and the file can have so many bytes; the data is read
  * piece by piece all the same.

@@ -3,8 +3,7 @@
  * ZIP archives (APPNOTE.TXT of PKWARE, 4.3), as far as NPZ files need them: members that are stored
  * or deflated, sizes of 64 bits (ZIP64), no encryption, one part. The directory stands at the end:
  *
- *     member: header, data   member: header, data   ...   directory: an entry each   [ZIP64 end,
- *     its locator]   end: where the directory is
+ *     member: header, data   member: header, data   ...   directory: an entry each   [ZIP64 end, its locator]   end: where the directory is
  *
  * Every offset and size is checked against the file before anything is read there.
  */

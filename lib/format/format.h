@@ -6,11 +6,12 @@
  *     history.jsonl                 a line for each epoch, and each validation by steps
  *     record.jsonl                  what happened, attempt by attempt: see train/record.h
  *     history.GENERATION.jsonl      the same of a run that has no checkpoint yet and leaves
- *     another's behind ckpt/step-00000295/           a checkpoint: model.safetensors,
- *     optimizer.safetensors, state.json; callbacks.safetensors where one keeps tensors,
+ *                                   another's behind
+ *     ckpt/step-00000295/           a checkpoint: model.safetensors, optimizer.safetensors,
+ *                                   state.json; callbacks.safetensors where one keeps tensors,
  *                                   variables.safetensors where a custom loop has variables
  *     ckpt/step-00000310.tmp/       one being written or deleted, or left by a killed run: removed
- *     at the next start
+ *                                   at the next start
  *
  * A checkpoint is committed by renaming its directory: data files are written and synced, then
  * state.json with their SHA-256, then the directory is renamed and its parent synced. It is deleted

@@ -3,12 +3,11 @@
  * What is written of a row of outputs, by format:
  *
  *     CSV           logits_0, logits_1, ... for the scores of output `logits`, logits_ring, ...
- *     where its classes have names; of the largest
- *                   only logits_class_0, logits_score_0, ... Examples that are files have a first
- *                   column `file`
+ *                   where its classes have names; of the largest only logits_class_0,
+ *                   logits_score_0, ... Examples that are files have a first column `file`
  *     NPY, NPZ      an array (rows, ...) for each output, by its name, of the output's type; of the
- *     largest only their numbers, int32 (rows, K):
- *                   NAME_class, and in NPZ NAME_score beside it
+ *                   largest only their numbers, int32 (rows, K): NAME_class, and in NPZ NAME_score
+ *                   beside it
  *     JSON lines    an object; see rows_json.c
  */
 #include "format/rows.h"

@@ -2,8 +2,7 @@
 /*
  * safetensors: u64 length of the header, little-endian; the header, JSON; the data.
  *
- *     {"dense/kernel": {"dtype": "F32", "shape": [784, 128], "data_offsets": [0, 401408]}, ...,
- *     "__metadata__": {...}}
+ *     {"dense/kernel": {"dtype": "F32", "shape": [784, 128], "data_offsets": [0, 401408]}, ..., "__metadata__": {...}}
  *
  * The format is small so that a reader can check all of it: every byte of the data belongs to
  * exactly one tensor, and each tensor has as many bytes as its shape asks for. Sizes are compared

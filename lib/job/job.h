@@ -7,13 +7,13 @@
  *     model.c       a model that Keras wrote, in the place of its file's name
  *     substitute.c  {name}, {run_dir}, ${VARIABLE:-default}; let.c: words of `let`
  *     sections.c    the tree's sections, each read by the room that knows it; keys.c: all their
- *     keys, told
+ *                   keys, told
  *     check.c       what only several sections together can get wrong
  *     partition.c   `partition`: names, shapes, and notes in the graph of a step
  *     data.c        the data set, opened and held against the model
  *     begin.c       the weights that training begins with
  *     run.c         fit, evaluate, predict, lower; team.c: on several workers; export.c: the model
- *     as a file for others
+ *                   as a file for others
  *     topology.c    a slice with the job's replicas; devices.c: what this machine has
  *
  * Opening a job finds all faults of its file in one run and opens no data; what the file names is

@@ -2,12 +2,11 @@
 /*
  * `partition`, read:
  *
- *     image:         {split: [1, 2, 4, 1]}         a value: an element of the data, a layer's
- *     output, a value within a layer
+ *     image:         {split: [1, 2, 4, 1]}         a value: an element of the data, a layer's output, a value within a layer
  *     weights:       [{match: "*" , split: [2]}]   rules for weights, the first that matches
  *     over_replicas: none | optimizer | weights    what is kept in parts over the replicas too
  *     micro_batches: 4                             parts that a batch passes through a pipeline of
- *     layers in
+ *                                                  layers in
  */
 #ifndef DT_JOB_PARTITION_H
 #define DT_JOB_PARTITION_H

@@ -9,7 +9,7 @@
  *     in all        arguments, results that are not in their memory, temporaries
  *     collectives   launches, and bytes that a device puts in
  *     kernels       the compiler's estimate in cycles over the chip's clock; ours without waiting
- *     for links
+ *                   for links
  */
 #include "job/plan_check.h"
 

@@ -213,7 +213,7 @@ dt_value dt_layer_value(const dt_layer_call *c, const char *name, dt_value y);
  *
  *     NARROW    inputs and weights are converted, all of it is in that dtype
  *     WIDE      inputs are made float32, weights stay; what comes out is converted: layers that
- *     Keras keeps in float32
+ *               Keras keeps in float32
  *     BY_PARTS  inputs are converted, weights stay: its parts are asked each
  *     AS_IT_IS  nothing is converted: an Input
  */

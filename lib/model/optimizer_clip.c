@@ -5,8 +5,7 @@
  *     clipvalue        g cut to [-c, c], element by element
  *     clipnorm         g c / max(|g|, c), each gradient by its own norm
  *     global_clipnorm  the same by the norm of all gradients together; a norm that is not finite
- *     makes all gradients NaN, so that it
- *                      is seen
+ *                      makes all gradients NaN, so that it is seen
  */
 #include "model/model.h"
 

@@ -2,8 +2,7 @@
 /*
  * What an optimizer does in a step, in Keras' order:
  *
- *     gradients ──▶ all_reduce SUM ──▶ / loss scale ──▶ accumulate ──▶ clip ──▶ weight decay ──▶
- *     the row's step ──▶ mean of weights ──▶ constraint
+ *     gradients ──▶ all_reduce SUM ──▶ / loss scale ──▶ accumulate ──▶ clip ──▶ weight decay ──▶ the row's step ──▶ mean of weights ──▶ constraint
  *
  * and iteration + 1; a step whose gradients are not finite, under a scale that moves, leaves all
  * that as it was. Keras clips before the sum, so that its results depend on the number of replicas;

@@ -5,8 +5,9 @@
  * must agree:
  *
  *   eval    in lockstep: in[d] is what device d holds, env->replica the device whose result is
- *   wanted (the interpreter runs a program so) plain   within one memory space: the same in slices,
- *   joins and sums, since all devices' values are at hand (pass/spmd/expand.c)
+ *           wanted (the interpreter runs a program so)
+ *   plain   within one memory space: the same in slices, joins and sums, since all devices' values
+ *           are at hand (pass/spmd/expand.c)
  *   bytes   what a device receives over links
  */
 #ifndef DT_OP_ACROSS_H

@@ -2,8 +2,7 @@
 /*
  * attention: every query takes from the values what their keys say fits it, head by head:
  *
- *     query     (B.., T, N, H)       p[t, s] = softmax over s of scale * sum over h of query[t, h]
- *     key[s, h]
+ *     query     (B.., T, N, H)       p[t, s] = softmax over s of scale * sum over h of query[t, h] key[s, h]
  *     key       (B.., S, K, H)       y[t, v] = sum over s of p[t, s] value[s, v]
  *     value     (B.., S, K, V)
  *     position  (B.., T)             which key stands where the query does

@@ -11,7 +11,7 @@
  *     dt_walk_add(&w, rows, row_stride_of_a, row_stride_of_b);      outermost first
  *     for (int64_t i = 0, n = dt_walk_count(&w); i < n; i++, dt_walk_next(&w))
  *         ... a[w.at[0]], b[w.at[1]] ...                            after n steps w is at its start
- *         again
+ *                                                                   again
  */
 #ifndef DT_OP_CELLS_H
 #define DT_OP_CELLS_H

@@ -11,10 +11,12 @@
  * shape: bools of the shape that a and b broadcast to
  * gradient: none
  *
- * call: dt_value dt_one_hot(dt_value index, int64_t depth, dt_dtype dtype) computes: 1 where the
- * last axis, which is new, has the number that index holds, 0 elsewhere; only 0 for a number
- * outside of 0 .. depth - 1. shape: (i..) to (i.., depth), of `dtype` expects: index holds integers
- * and has fewer than 8 dimensions; 1 <= depth < 2^31; dtype exists gradient: none
+ * call: dt_value dt_one_hot(dt_value index, int64_t depth, dt_dtype dtype)
+ * computes: 1 where the last axis, which is new, has the number that index holds, 0 elsewhere; only
+ * 0 for a number outside of 0 .. depth - 1.
+ * shape: (i..) to (i.., depth), of `dtype`
+ * expects: index holds integers and has fewer than 8 dimensions; 1 <= depth < 2^31; dtype exists
+ * gradient: none
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

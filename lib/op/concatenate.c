@@ -6,10 +6,12 @@
  * (C1) axis is a dimension, and not the batch: rows of two batches are no batch.
  * (C2) a and b are of one dtype and rank, and of equal sizes but for the axis.
  *
- * call: dt_value dt_concatenate(const dt_value *x, int n, int axis) computes: The n values one
- * behind the other along `axis`. shape: that of x[0], with the sum of their sizes along the axis
+ * call: dt_value dt_concatenate(const dt_value *x, int n, int axis)
+ * computes: The n values one behind the other along `axis`.
+ * shape: that of x[0], with the sum of their sizes along the axis
  * expects: (C1) axis exists and is not the batch; (C2) the values have one dtype, and equal sizes
- * but for the axis; n >= 1 gradient: dx[i] = its part of dy
+ * but for the axis; n >= 1
+ * gradient: dx[i] = its part of dy
  */
 #include <string.h>
 

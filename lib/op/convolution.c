@@ -3,8 +3,7 @@
  * convolution: rhs, the kernel, goes as a window over the spatial dimensions of lhs; for each place
  * of the window
  *
- *     y[b, p.., o] = sum over k.., i of lhs[b, p * stride - low + k * dilation.., i] * rhs[k.., i,
- *     o]
+ *     y[b, p.., o] = sum over k.., i of lhs[b, p * stride - low + k * dilation.., i] * rhs[k.., i, o]
  *
  * Every operand may have its dimensions in any order: the attribute says which is the batch, which
  * the feature, which the spatial ones. (So gradients are convolutions too: for the kernel, features
@@ -128,8 +127,8 @@ static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rul
     dt_convolution_rule(in, attr, rule);
 }
 
-/* ---- the definition: sums are formed in double, over k, then over the features of the group, in
- * order ---- */
+/* ---- the definition: sums are formed in double, over k, then over the features of the group,
+ * in order ---- */
 
 /* Sizes and steps by what dimensions mean; spatial ones that are not there have one element. */
 typedef struct geometry {

@@ -3,11 +3,11 @@
  * The gradients of convolution are convolutions.
  *
  *     of lhs   dy, stretched by the stride, goes under the kernel turned round (reversed, its
- *     inputs and outputs exchanged):
- *              every element of lhs meets all windows that lay over it
+ *              inputs and outputs exchanged): every element of lhs meets all windows that lay over
+ *              it
  *     of rhs   lhs is gone over by dy, features being taken for the batch and the batch for
- *     features: the sum runs over
- *              examples and places. Strides and dilations of the window change places
+ *              features: the sum runs over examples and places. Strides and dilations of the window
+ *              change places
  *
  * Groups of features become groups of the batch in the second, and the other way round. In the
  * first, the kernel's groups move from its outputs to its inputs.

@@ -3,10 +3,9 @@
  * How a convolution is split over devices, besides what its rule says.
  *
  *     space    a spatial dimension of lhs is cut together with the places of the window, which are
- *     the result's; in the kernel's gradient, where
- *              dy is taken for the kernel, its elements are taken for places, and the sum over them
- *              is partial. Either way a device needs
- *              what lies under its places: the borders of its neighbours (op/halo.h)
+ *              the result's; in the kernel's gradient, where dy is taken for the kernel, its
+ *              elements are taken for places, and the sum over them is partial. Either way a device
+ *              needs what lies under its places: the borders of its neighbours (op/halo.h)
  *     groups   each device has some of the groups, of features or of the batch
  */
 #include "op/convolution.h"

@@ -8,11 +8,13 @@
  * (C2) The table has rows, whose number is no batch.
  * (C3) The result has at most 8 dimensions, and B can only be its dimension 0.
  *
- * call: dt_value dt_gather(dt_value table, dt_value index) computes: Rows of a table by their
- * numbers. A number outside of 0 .. V - 1 is an error when the step runs, which names it, its place
- * and the layer. shape: (V, d..) and (i..) to (i.., d..) expects: (C1) index holds integers; (C2)
- * the number of rows V is not the batch; (C3) at most 8 dimensions, and only the first may be the
- * batch gradient: dtable = dy, added to the rows that were read
+ * call: dt_value dt_gather(dt_value table, dt_value index)
+ * computes: Rows of a table by their numbers. A number outside of 0 .. V - 1 is an error when the
+ * step runs, which names it, its place and the layer.
+ * shape: (V, d..) and (i..) to (i.., d..)
+ * expects: (C1) index holds integers; (C2) the number of rows V is not the batch; (C3) at most 8
+ * dimensions, and only the first may be the batch
+ * gradient: dtable = dy, added to the rows that were read
  *
  * Splitting: along the dimensions of the index, and along those of the table's rows. The table must
  * have all its rows, but over devices each may have some: it gives those it has, and the sum is

@@ -4,8 +4,7 @@
  * x, s the sigmoid of z(x):
  *
  *     dx = dy (P(x) + x e^(-x^2 / 2) / sqrt(2 pi))
- *     dx = dy (s + x s (1 - s) z'(x)), z'(x) = 2 sqrt(2 / pi) (1 + 3 * 0.044715 x^2)
- *     approximate
+ *     dx = dy (s + x s (1 - s) z'(x)), z'(x) = 2 sqrt(2 / pi) (1 + 3 * 0.044715 x^2)        approximate
  *
  * (C1) x and dy have one type (C2) of floats.
  */

@@ -6,9 +6,13 @@
  * (C1) axis is a dimension of x.
  * (C2) The size fits in int32.
  *
- * call: dt_value dt_dim_value(dt_value x, int axis) computes: The size of an axis when the step
- * runs: for the batch, the number of this replica's examples. See dt_dim. shape: an int32 scalar
- * expects: the axis exists; (C2) the size fits in int32 gradient: none stablehlo: constant
+ * call: dt_value dt_dim_value(dt_value x, int axis)
+ * computes: The size of an axis when the step runs: for the batch, the number of this replica's
+ * examples. See dt_dim.
+ * shape: an int32 scalar
+ * expects: the axis exists; (C2) the size fits in int32
+ * gradient: none
+ * stablehlo: constant
  *
  * Only x's type is read, so nothing has to be moved; x counts as whole, since a part has another
  * size.

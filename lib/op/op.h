@@ -120,15 +120,18 @@ typedef enum dt_cut { DT_CUT_REPLICAS, DT_CUT_SHARDS, DT_CUT_TILES } dt_cut;
  * them all. A cut has S = count segments; env->offsets (replicas) or env->shards holds the S + 1
  * borders in examples (piece s of B begins at B s / S); a dimension k * B is cut at k times them.
  *   segment_reduce(x)           (B, ...) -> (S, ...): a reduce per segment over `dims`, which
- *   contain dimension 0; an empty sum is 0 segment_deviations(x)       (B, ...) -> (S, ...): a sum
- *   per segment of the squares of differences from the segment's mean segment_dot_general(a, b)
- *   -> (S, ...): a dot_general per segment, contracting dimension 0 of both among others
+ *                               contain dimension 0; an empty sum is 0
+ *   segment_deviations(x)       (B, ...) -> (S, ...): a sum per segment of the squares of
+ *                               differences from the segment's mean
+ *   segment_dot_general(a, b)   -> (S, ...): a dot_general per segment, contracting dimension 0 of
+ *                               both among others
  *   segment_convolution(a, b)   -> (S, ...): a convolution per segment, summing over dimension 0 of
- *   both segment_broadcast(x)        (S, ...) -> `type` = (B, ...): every row gets the entry of its
- *   segment
+ *                               both
+ *   segment_broadcast(x)        (S, ...) -> `type` = (B, ...): every row gets the entry of its
+ *                               segment
  *   segment_sizes()             -> int32 (S): examples in each segment
  *   tree_sum(x)                 (S, ...) -> (...): the fixed binary tree: node i of a level is node
- *   2i plus node 2i + 1 below, a missing right one is left out
+ *                               2i plus node 2i + 1 below, a missing right one is left out
  */
 typedef struct dt_segment_attr {
     int32_t cut, count;

@@ -5,8 +5,7 @@
  *
  *     step      int64 scalar     counts the draws of one generator
  *     example   (B) of integers  see example_id
- *     y         (B, ...)         uniform in [0, 1) with 24 bits, or normal with mean 0 and
- *     deviation 1
+ *     y         (B, ...)         uniform in [0, 1) with 24 bits, or normal with mean 0 and deviation 1
  *
  * Element k of example i in step s is drawn from Philox's block (key; k, s * 2^32 + i). No gradient
  * flows.
@@ -14,9 +13,9 @@
  * (C1) step is one int64, example of integers (B).
  * (C2) y is of floats; its dimension 0 is B.
  *
- * call: dt_value dt_stateless_uniform(dt_value x, dt_value counter, uint64_t seed) computes: Floats
- * in [0, 1) that depend on the seed, the counter, the example's number in the global batch and the
- * place in the example, and so not
+ * call: dt_value dt_stateless_uniform(dt_value x, dt_value counter, uint64_t seed)
+ * computes: Floats in [0, 1) that depend on the seed, the counter, the example's number in the
+ * global batch and the place in the example, and so not
  *   on the number of replicas. Increase `counter` from step to step, for example as a variable;
  *   with a constant, each step has the same numbers.
  * shape: that of x, and its dtype

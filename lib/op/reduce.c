@@ -6,10 +6,12 @@
  * (C1) x is of numbers.
  * (C2) The kind is one of the three, and dims are dimensions of x.
  *
- * call: dt_value dt_reduce_sum(dt_value x, int axis) computes: The sum over an axis, which is
- * removed; DT_NO_AXIS: over all elements. The sum of nothing is 0. shape: that of x without the
- * axis; a scalar for DT_NO_AXIS expects: x holds numbers; the axis exists gradient: dx = dy,
- * repeated along the axis
+ * call: dt_value dt_reduce_sum(dt_value x, int axis)
+ * computes: The sum over an axis, which is removed; DT_NO_AXIS: over all elements. The sum of
+ * nothing is 0.
+ * shape: that of x without the axis; a scalar for DT_NO_AXIS
+ * expects: x holds numbers; the axis exists
+ * gradient: dx = dy, repeated along the axis
  *
  * call: dt_value dt_reduce_mean(dt_value x, int axis)
  * computes: The sum divided by the number of elements. Integers become floats first.
@@ -18,15 +20,19 @@
  * gradient: dx = dy / n, repeated along the axis
  * stablehlo: reduce, divide
  *
- * call: dt_value dt_reduce_max(dt_value x, int axis) computes: The largest element; NaN if there is
- * one; the lowest number of the dtype for no elements. shape: that of x without the axis; a scalar
- * for DT_NO_AXIS expects: x holds numbers; the axis exists gradient: dx = dy at the largest
- * element; equal ones share it
+ * call: dt_value dt_reduce_max(dt_value x, int axis)
+ * computes: The largest element; NaN if there is one; the lowest number of the dtype for no
+ * elements.
+ * shape: that of x without the axis; a scalar for DT_NO_AXIS
+ * expects: x holds numbers; the axis exists
+ * gradient: dx = dy at the largest element; equal ones share it
  *
- * call: dt_value dt_reduce_min(dt_value x, int axis) computes: The smallest element; NaN if there
- * is one; the highest number of the dtype for no elements. shape: that of x without the axis; a
- * scalar for DT_NO_AXIS expects: x holds numbers; the axis exists gradient: dx = dy at the smallest
- * element; equal ones share it
+ * call: dt_value dt_reduce_min(dt_value x, int axis)
+ * computes: The smallest element; NaN if there is one; the highest number of the dtype for no
+ * elements.
+ * shape: that of x without the axis; a scalar for DT_NO_AXIS
+ * expects: x holds numbers; the axis exists
+ * gradient: dx = dy at the smallest element; equal ones share it
  *
  * Floats are added in double, in row-major order. An empty sum is 0, an empty maximum is the lowest
  * value of the dtype (-inf), an empty minimum the highest. NaN wins every maximum and minimum.

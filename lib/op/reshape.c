@@ -6,11 +6,13 @@
  * (C1) y has x's dtype, and only its dimension 0 may be the batch.
  * (C2) x and y have equally many elements, for every B.
  *
- * call: dt_value dt_reshape(dt_value x, int rank, const int64_t *dim) computes: The same elements,
- * in row-major order, in the shape dim[rank]. A size of -k stands for k times the batch, so -1 is
- * what dt_dim returns for it. shape: dim[rank] expects: (C1) at most 8 dimensions, and only the
- * first may be the batch; (C2) as many elements as x, for every size of the batch gradient: dx = dy
- * in x's shape
+ * call: dt_value dt_reshape(dt_value x, int rank, const int64_t *dim)
+ * computes: The same elements, in row-major order, in the shape dim[rank]. A size of -k stands for
+ * k times the batch, so -1 is what dt_dim returns for it.
+ * shape: dim[rank]
+ * expects: (C1) at most 8 dimensions, and only the first may be the batch; (C2) as many elements as
+ * x, for every size of the batch
+ * gradient: dx = dy in x's shape
  *
  * Splitting: sizes fall into groups with equal products, (2, 6, 5) -> (12, 5) into (2, 6) -> (12)
  * and (5) -> (5). The outermost dimensions of a group share a factor: a part of the 2 is a part of

@@ -80,7 +80,8 @@ static void print(const void *attr, dt_str *out) { dt_windows_print(attr, out); 
  * dx of an element is in the windows that lie over it: a device takes all windows that touch its
  * part of x, with their dy, and all elements that lie under those; what it gives to elements of
  * others it drops, they find it themselves. Beyond the ends dy is 0, and x is what no element is
- * chosen for: -inf. (So where x itself is -inf under a whole window at the border, dy is lost.)
+ * chosen
+ * for: -inf. (So where x itself is -inf under a whole window at the border, dy is lost.)
  */
 
 typedef struct touch {

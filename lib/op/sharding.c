@@ -4,7 +4,7 @@
  * in the words of XLA's OpSharding.
  *
  *     {devices=[1,2,4,1]0,1,2,3,4,5,6,7}   cut into tiles, one for each device, the last dimension
- *     fastest
+ *                                          fastest
  *     {maximal device=1}                   whole, on one device
  *     {replicated}                         whole, on each device
  *

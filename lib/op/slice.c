@@ -8,9 +8,11 @@
  * (C2) The batch stays whole.
  *
  * call: dt_value dt_slice_axis(dt_value x, int axis, int64_t start, int64_t size, int64_t stride)
- * computes: `size` elements along one axis: `start`, `start + stride`, ... shape: that of x, with
- * `size` along the axis expects: (C1) axis exists, stride >= 1, and the first and the last element
- * that are named exist; (C2) axis is not the batch gradient: dx = dy at these elements, 0 elsewhere
+ * computes: `size` elements along one axis: `start`, `start + stride`, ...
+ * shape: that of x, with `size` along the axis
+ * expects: (C1) axis exists, stride >= 1, and the first and the last element that are named exist;
+ * (C2) axis is not the batch
+ * gradient: dx = dy at these elements, 0 elsewhere
  */
 #include "op/cells.h"
 #include "op/halo.h"

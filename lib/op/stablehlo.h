@@ -3,8 +3,9 @@
  * What ops are in StableHLO, as text: a row says it by one of two functions.
  *
  *   stablehlo   one or a few operations of StableHLO that are the op; of those that have
- *   StableHLO's name and meaning, dt_hlo_same decompose   in terms of other ops of the table:
- *   composites, which StableHLO does not know (it gets a call without axes)
+ *               StableHLO's name and meaning, dt_hlo_same
+ *   decompose   in terms of other ops of the table: composites, which StableHLO does not know (it
+ *               gets a call without axes)
  *
  * A row with both is one for formats that lack the op.
  *

@@ -3,8 +3,7 @@
  * worker_rows: the rows that each worker holds of a value, put together: see op/workers.h. Workers
  * exchange them where it is computed (exec); `eval` is of a worker that holds all of them.
  *
- *     x   (own, rest...)     y   (rows, rest...)      worker r of w holds rows [r * rows / w, (r +
- *     1) * rows / w)
+ *     x   (own, rest...)     y   (rows, rest...)      worker r of w holds rows [r * rows / w, (r + 1) * rows / w)
  */
 #include "op/cells.h"
 #include "op/elementwise.h"

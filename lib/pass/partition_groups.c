@@ -2,10 +2,9 @@
 /*
  * Groups: nodes whose pieces are made by one task, one after the other.
  *
- *     group 0   2 pieces   h = x W    z = h V    dz    dh          what hands pieces on in one
- *     segment group 1   1 piece    dV = h' dz, Adam, V    sums of rows     a whole gradient of a
- *     kernel, with the odds and ends of the segment group 2   1 piece    dW = x' dh, Adam, W
- *     another one: two threads make them at a time
+ *     group 0   2 pieces   h = x W    z = h V    dz    dh          what hands pieces on in one segment
+ *     group 1   1 piece    dV = h' dz, Adam, V    sums of rows     a whole gradient of a kernel, with the odds and ends of the segment
+ *     group 2   1 piece    dW = x' dh, Adam, W                     another one: two threads make them at a time
  */
 #include <stdlib.h>
 

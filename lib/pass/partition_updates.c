@@ -6,7 +6,7 @@
  *     the same piece       in the task that overwrites it, before it does
  *     anything more        a segment before
  *     for the new value    not possible: then the new value is made elsewhere and copied back at
- *     the end, as it is when others want it, too
+ *                          the end, as it is when others want it, too
  */
 #include <stdlib.h>
 

@@ -4,8 +4,7 @@
  * devices that run whole programs and cannot stop in the middle. As in the bulk synchronous model
  * (Valiant, 1990), computing and exchanging take turns:
  *
- *     superstep 0: loss, gradients of own rows  |  exchange: sums of gradients  |  superstep 1: the
- *     optimizer
+ *     superstep 0: loss, gradients of own rows  |  exchange: sums of gradients  |  superstep 1: the optimizer
  *
  * A value is made as early as its inputs allow, and goes along to each later superstep that needs
  * it. What is made of variables alone, without rows, is made wherever it is needed. Variables

@@ -6,7 +6,7 @@
  *
  *     GPIPE    a device does all its forward work before any backward work
  *     1F1B     backward work goes first, and a stage is never more than its distance from the end
- *     ahead, so that few micro-batches are under way
+ *              ahead, so that few micro-batches are under way
  *
  * Both take (M + S - 1) (f + b) for M micro-batches through S stages of f forward and b backward.
  */

@@ -4,8 +4,7 @@
  * precision becomes the op on float32 with its result rounded (and exec/storage.c stores it in 16
  * bits again):
  *
- *     y = dot_general(x, w) : bf16       becomes       y = reduce_precision(dot_general(x, w)) :
- *     f32, 7 digits
+ *     y = dot_general(x, w) : bf16       becomes       y = reduce_precision(dot_general(x, w)) : f32, 7 digits
  *
  * which is how the interpreter defines such an op. So sums are float32, every kernel can be used,
  * and roundings join the fused steps around them. Ops that only move elements need no rounding; nor

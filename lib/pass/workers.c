@@ -4,12 +4,10 @@
  * batch. Rows meet in sums over the batch alone, which are cut into shards as dt_shards cuts them:
  * a worker adds its own, and tree_join adds what all have.
  *
- *     dot_general(x', dy)      ->   tree_join(tree_part(segment_dot_general(x', dy)))       (own
- *     shards, m, n) -> (m, nodes * n) -> (m, n)
+ *     dot_general(x', dy)      ->   tree_join(tree_part(segment_dot_general(x', dy)))       (own shards, m, n) -> (m, nodes * n) -> (m, n)
  *     get_dimension_size(x)    ->   a number: the rows of all
  *     iota along the batch     ->   example_id, which begins at the worker's first row
- *     segment_reduce(x)        ->   worker_rows(segment_reduce(x)), of own replicas: one value for
- *     each replica, then of all
+ *     segment_reduce(x)        ->   worker_rows(segment_reduce(x)), of own replicas: one value for each replica, then of all
  *     segment_broadcast(v)     ->   segment_broadcast(own replicas' part of v)
  *
  * Everything else works row by row, or on values that are the same on all workers; what does not is

@@ -4,12 +4,12 @@
  * reads and sums up, the page itself draws:
  *
  *     read.c, read_record.c     a run's directory (run.h); messages.c: warnings and events, the
- *     first and last of many
+ *                               first and last of many
  *     series.c, downsample.c          curves, and of very long ones what a screen can show
  *     outcome.c                 how a run ended, and what it reached
  *     gather.c                  all of that as JSON
  *     page.c                    a page with that JSON in it, and page.css and page.js, which are
- *     compiled in; a table of metrics where there is no script
+ *                               compiled in; a table of metrics where there is no script
  *
  * A page has no network address in it, and says so itself: its Content-Security-Policy allows its
  * own style and the one script whose hash it names. Text from files reaches it as JSON in which no

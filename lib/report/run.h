@@ -3,7 +3,7 @@
  * A run as its directory tells it, for the sections of a report:
  *
  *     record.jsonl     what happened, attempt by attempt (train/record.h): steps, times, memory,
- *     machine, warnings
+ *                      machine, warnings
  *     history.jsonl    the metrics of each epoch
  *     ckpt/            checkpoints, whose newest has the job and the weights' hash
  *

@@ -4,9 +4,8 @@
  * has its rows of a slot or of a weight, and steps see these alone. The whole one keeps its address
  * but, between two checkpoints, no memory:
  *
- *     host writes (zeros, a checkpoint)  ->  the next step takes own rows, the memory of all rows
- *     is given back host reads (a checkpoint)          ->  worker 0 gets the rows of all, of
- *     weights every worker; all workers must ask, in the same order
+ *     host writes (zeros, a checkpoint)  ->  the next step takes own rows, the memory of all rows is given back
+ *     host reads (a checkpoint)          ->  worker 0 gets the rows of all, of weights every worker; all workers must ask, in the same order
  */
 #ifndef DT_STRATEGY_DIVIDED_H
 #define DT_STRATEGY_DIVIDED_H

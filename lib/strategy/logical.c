@@ -6,7 +6,7 @@
  * reads the variable (op/state.c).
  *
  *     split [1, 2, 2]   of (16, 4, 6) over 4 devices: tile (16, 2, 3) on each, device 1 begins at
- *     (0, 0, 3)
+ *                       (0, 0, 3)
  */
 #include <string.h>
 

@@ -3,8 +3,7 @@
  * Handles of TPU strategies: replicas on the cores of a slice, and queries about their devices and
  * hosts.
  *
- *     replica r, logical device l  --assignment-->  coordinates  --topology-->
- *     /job:worker/replica:0/task:T/device:TPU:D
+ *     replica r, logical device l  --assignment-->  coordinates  --topology-->  /job:worker/replica:0/task:T/device:TPU:D
  *
  * A replica is represented by its logical device 0: that is its worker device, and the host of that
  * device feeds it.

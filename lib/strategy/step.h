@@ -9,10 +9,10 @@
  * What a trace knows of the first dimension of distributed arguments.
  *   ANY    B: any rows, any replica its own. Tried first: one trace serves every batch.
  *   EXACT  their number, the same on every replica. For steps that join replicas' values as they
- *   are (an all_reduce of a vector).
+ *          are (an all_reduce of a vector).
  *   TOTAL  B, but all replicas' rows together are known. For all_gather of uneven parts.
  *   EACH   every replica has shapes, and a trace, of its own (each.c). For arguments that differ in
- *   another dimension.
+ *          another dimension.
  */
 typedef enum dt_sizing { DT_SIZES_ANY, DT_SIZES_EXACT, DT_SIZES_TOTAL, DT_SIZES_EACH } dt_sizing;
 

@@ -3,11 +3,10 @@
  * Variables in step functions. The rules of aggregation become part of the graph:
  *
  *     MirroredVariable, SUM or MEAN      v := how(v, all_reduce(x))           one for all replicas
- *     ONLY_FIRST_REPLICA                 v := how(v, first(x))                first(x) =
- *     all_reduce(SUM, id = 0 ? x : 0)
+ *     ONLY_FIRST_REPLICA                 v := how(v, first(x))                first(x) = all_reduce(SUM, id = 0 ? x : 0)
  *     NONE, SyncOnReadVariable           v := how(v, x)                       each copy by itself
  *     plain                              assign: the last replica's x; else v +- all_reduce(SUM,
- *     x): one replica after the other
+ *                                        x): one replica after the other
  */
 #include "op/op.h"
 #include "strategy/variable.h"

@@ -4,8 +4,7 @@
  * callbacks.h each; a row begins with a dt_kind, so its arguments are read from `fit.callbacks` by
  * a field table. They are called in the order of the list, at Keras' moments:
  *
- *     begin ── [ epoch_begin ── [ batch ── (by steps: test ── validation) ]* ── (test) ── epoch ]*
- *     ── end
+ *     begin ── [ epoch_begin ── [ batch ── (by steps: test ── validation) ]* ── (test) ── epoch ]* ── end
  *
  * and they receive Keras' `logs` of an epoch: a callback may add to them, for those behind it, the
  * history and the epoch's line. What one decides (to stop, to learn more slowly) depends on logs

@@ -3,10 +3,13 @@
  * Checkpoints of custom loops: what the files that add, save and restore share.
  *
  *     model.safetensors       weights of models: "dense/kernel", of several models
- *     "NAME/dense/kernel" optimizer.safetensors   "optimizer/iteration",
- *     "optimizer/dense/kernel/momentum", of several optimizers "NAME/..." variables.safetensors
- *     "NAME", with a first dimension of replicas where these have copies of their own state.json
- *     as a run's; "loop" has the names of all objects, counters and positions
+ *                             "NAME/dense/kernel"
+ *     optimizer.safetensors   "optimizer/iteration", "optimizer/dense/kernel/momentum", of several
+ *                             optimizers "NAME/..."
+ *     variables.safetensors   "NAME", with a first dimension of replicas where these have copies of
+ *                             their own
+ *     state.json              as a run's; "loop" has the names of all objects, counters and
+ *                             positions
  */
 #ifndef DT_TRAIN_CHECKPOINT_H
 #define DT_TRAIN_CHECKPOINT_H

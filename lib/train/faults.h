@@ -4,8 +4,9 @@
  * --inject` (faults.c), and what it does (observe/faults.c).
  *
  *     kill:core=5@step=120          a core of the slice stops in step 120, and with it the run:
- *     exit code 69 slow-link:x=1,y=2@step=50*4   from step 50 on, links of that chip are 4 times
- *     slower: virtual time alone
+ *                                   exit code 69
+ *     slow-link:x=1,y=2@step=50*4   from step 50 on, links of that chip are 4 times slower: virtual
+ *                                   time alone
  *     nan@step=7                    a weight is not a number as step 7 begins
  *     hbm=8GiB                      what programs get of a device's memory
  *

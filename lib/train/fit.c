@@ -2,8 +2,7 @@
 /*
  * A run: trains from its current position to the end, and writes its files.
  *
- *     resume -> [batch -> step -> (epoch's end, or its turn: validate, callbacks, history line) ->
- *     (due: checkpoint)]* -> checkpoint -> end
+ *     resume -> [batch -> step -> (epoch's end, or its turn: validate, callbacks, history line) -> (due: checkpoint)]* -> checkpoint -> end
  *
  * A position in training is (step, epoch, step in the epoch, running sums), a checkpoint holds it
  * with the weights, and the order of the data is a function of (seed, epoch): so a run that was

@@ -4,8 +4,7 @@
  * lib/train/observe (callbacks have theirs in lib/train) and one row in observers.h each. fit.c
  * calls them at four moments, in the order of the rows:
  *
- *     [ before_step ── training ── step ── (end of the epoch) ── settled ── (due: checkpoint ──
- *     saved) ]*
+ *     [ before_step ── training ── step ── (end of the epoch) ── settled ── (due: checkpoint ── saved) ]*
  */
 #ifndef DT_TRAIN_OBSERVER_H
 #define DT_TRAIN_OBSERVER_H

@@ -5,14 +5,11 @@
  * the times of steps and of waiting, memory, warnings, how each attempt ended. Lines are only
  * appended, attempt after attempt:
  *
- *     {"event": "start", "v": 1, "time": ..., "generation": 0, "step": 157, "job": {...}, "config":
- *     "...", "host": {...}, ...} {"event": "steps", "step": 160, "n": 3, "loss": ..., "loss_min":
- *     ..., "loss_max": ..., "seconds": ..., "waited_s": ..., ...} {"event": "data", "part":
- *     "train", "files": 2, "bytes": ..., "hashed": "whole", "sha256": "...", "first": [{"path":
- *     ..., ...}]}
+ *     {"event": "start", "v": 1, "time": ..., "generation": 0, "step": 157, "job": {...}, "config": "...", "host": {...}, ...}
+ *     {"event": "steps", "step": 160, "n": 3, "loss": ..., "loss_min": ..., "loss_max": ..., "seconds": ..., "waited_s": ..., ...}
+ *     {"event": "data", "part": "train", "files": 2, "bytes": ..., "hashed": "whole", "sha256": "...", "first": [{"path": ..., ...}]}
  *     {"event": "epoch" | "eval" | "checkpoint" | "warning" | "callback" | "fault" | "text", ...}
- *     {"event": "workers", "step": 160, "workers": 4, "lost": 1, "again": 1, "dropped": 0,
- *     "staleness": [20, 44, ...]}      of a parameter server
+ *     {"event": "workers", "step": 160, "workers": 4, "lost": 1, "again": 1, "dropped": 0, "staleness": [20, 44, ...]}      of a parameter server
  *     {"event": "end", "exit": 0, ...}                 none: the attempt was killed
  *
  * A start at step s makes lines of later steps void, those of the same generation (see

@@ -5,7 +5,7 @@
  *     PATH/model.safetensors       weights
  *     PATH/optimizer.safetensors   iteration and slots; nothing when the model is not compiled
  *     PATH/state.json              checksums, and as its "job" {"model": {"layers": [...]},
- *     "compile": {...}}
+ *                                  "compile": {...}}
  *
  * That is a job's checkpoint but for the job: `dtrain evaluate --ckpt PATH` takes a saved model,
  * and dt_model_load any checkpoint that a run has left.

@@ -6,7 +6,7 @@
  * failure, so nothing is passed over in silence; what needs Python itself has a row that says why.
  *
  *     build/tests/conformance tests/golden              each difference, then "N passed, N failed,
- *     N skipped"
+ *                                                       N skipped"
  *
  * Schemas of cases: tests/golden/README.md. Cases of one area lie together:
  * tests/conformance/AREA.c with its rows, and one line in areas.h.

@@ -4,18 +4,19 @@
  * built for it. What is tested is therefore what people install, and a write that went around
  * lib/base/file_write.c would be met as well.
  *
- *     LD_PRELOAD=build/tests/faults/shim.so FAULT_WRITE=3:ENOSPC dtrain ...     the third call that
- *     writes fails, once
+ *     LD_PRELOAD=build/tests/faults/shim.so FAULT_WRITE=3:ENOSPC dtrain ...     the third call that writes fails, once
  *     FAULT_WRITE=3+:EIO        the third and all later ones
  *     FAULT_WRITE=1+:SHORT      each write takes half of its bytes
  *     FAULT_WRITE=3:KILL        the process dies before the call
  *     FAULT_ALLOC=3, 3+         the third allocation (and all later ones) gets no memory, a thread
- *     or a mapping none of its own FAULT_OF=libdnnl          of the allocations those alone that a
- *     library of that name wants itself
+ *                               or a mapping none of its own
+ *     FAULT_OF=libdnnl          of the allocations those alone that a library of that name wants
+ *                               itself
  *     FAULT_LIMIT=60            the process is killed after so many seconds
  *     FAULT_LOG=FILE            a line for each call that writes, "7 fsync /path"; the last line is
- *     "allocations N" FAULT_RECORD=FILE         what those calls did, with the bytes: states.c
- *     makes of it the states in which a power failure may leave the files
+ *                               "allocations N"
+ *     FAULT_RECORD=FILE         what those calls did, with the bytes: states.c makes of it the
+ *                               states in which a power failure may leave the files
  *
  * Calls that write: open for writing, write, ftruncate, fsync, close of what was opened for
  * writing, lseek of it, rename, mkdir, unlink, rmdir, and the opening of a directory to sync it.

@@ -3,8 +3,7 @@
  * The states in which a power failure may leave files, of what the shim recorded of a program that
  * wrote them (FAULT_RECORD).
  *
- *     states list RECORD FOLDER PREFIX LEAST SEED    a line for each different state of FOLDER;
- *     random ones too, until there are LEAST
+ *     states list RECORD FOLDER PREFIX LEAST SEED    a line for each different state of FOLDER; random ones too, until there are LEAST
  *     states make RECORD FOLDER STATE TO             one of them, as the new folder TO
  *
  * A state is a moment, which is a number of calls, and what was lost of the calls before it:

@@ -33,8 +33,8 @@ static void look(const char *page) {
 
 /* What a directory has: all of it the same bytes, a checkpoint and the lock too. */
 static const char *const kinds[] = {
-    "record.jsonl\nhistory.jsonl\n.lock\nckpt/step-00000001/state.json\nckpt/step-00000003/"
-    "state.json\n",
+    ("record.jsonl\nhistory.jsonl\n.lock\nckpt/step-00000001/state.json\n"
+     "ckpt/step-00000003/state.json\n"),
     "history.jsonl\nckpt/step-00000003/state.json\n",
     "record.jsonl\nhistory.jsonl\n",
     "other\n",

@@ -9,24 +9,25 @@
  *
  *     fail=K       call number K fails as UNAVAILABLE; exhaust=K: as RESOURCE_EXHAUSTED
  *     loan=K       the device fails before it has returned array number K of those that it reads
- *     where they lie
+ *                  where they lie
  *     lost=K       step number K fails as UNAVAILABLE; full=K: as RESOURCE_EXHAUSTED
  *     lack=SLOT    the table has no function there
  *     size=N       arrays are said to be N bytes larger than they are; results=N: a program to have
- *     N results more
+ *                  N results more
  *     devices=N    N devices, 4 unless told
  *     none=WHAT    returns nothing: client, executable, buffer; result: of a step's last one
  *     gpu          it says that it drives GPUs (platform cuda), takes the options that XLA's GPU
- *     plug-ins take, refuses others in their words, and has as many
- *                  devices as it is told are visible; gpu options: it prints what it was told on
- *                  standard error; compile=TEXT: it refuses programs with this
+ *                  plug-ins take, refuses others in their words, and has as many devices as it is
+ *                  told are visible; gpu options: it prints what it was told on standard error;
+ *                  compile=TEXT: it refuses programs with this
  *     tpu          it says that it is a TPU, with coordinates; tpu twice: each of them twice
  *     slow         it compiles for a minute; refuse=OP: it refuses the line of the text where that
- *     op first stands share        it asks for the store of keys and values; pair: each of two
- *     processes says where it is, and asks where the other one is tell         in the end it tells
- *     how many steps were started, how many of them before all results of the one before had been
- *     awaited, and that arrays
- *                  came from other threads than the one that opened it, if any did
+ *                  op first stands
+ *     share        it asks for the store of keys and values; pair: each of two processes says where
+ *                  it is, and asks where the other one is
+ *     tell         in the end it tells how many steps were started, how many of them before all
+ *                  results of the one before had been awaited, and that arrays came from other
+ *                  threads than the one that opened it, if any did
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -5,8 +5,7 @@
  * with the i-th part, the next phase with a part of that. So the first chunk of a phase follows
  * from the rank's coordinates along the axes of the earlier phases:
  *
- *     4 x 2, phases x y:   8 chunks     row of x: all 8, rank i is left chunks 2 i .. 2 i + 1
- *     row of y at x = i: rank j is left 2 i + j
+ *     4 x 2, phases x y:   8 chunks     row of x: all 8, rank i is left chunks 2 i .. 2 i + 1     row of y at x = i: rank j is left 2 i + j
  *
  * Phases begin and end together for all colours.
  */

@@ -536,8 +536,8 @@ static void test_predictions_are_what_evaluate_judges(void **state) {
     (void)state;
     static const char *const keys[] = {
         "examples: 22, global_batch_size: 8, shuffle: true, map: {label: [one_hot: 3]}",
-        "examples: 22, global_batch_size: 22, last_batch: drop_remainder, map: {label: [one_hot: "
-        "3]}",
+        ("examples: 22, global_batch_size: 22, last_batch: drop_remainder, "
+         "map: {label: [one_hot: 3]}"),
         "examples: 5, global_batch_size: 8, last_batch: pad, map: {label: [one_hot: 3]}",
         "examples: 30, validation: 9, per_replica_batch_size: 2, map: {label: [one_hot: 3]}",
     };

@@ -6,7 +6,7 @@
  *
  *     mix(k, i)    a number in [0, 1) of the whole numbers k, i
  *     kernels      (2 mix(k, i) - 1) sqrt(6 / fan in), element i of weight k, as float32; all
- *     others as they begin
+ *                  others as they begin
  *     pictures     2 mix(1000, i) - 1, as float32; label of picture b: (7 b + 3) mod 10
  *
  * float64 follows to the last digits. In float32 one of a million ReLUs sees the other side of 0

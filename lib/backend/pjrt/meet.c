@@ -4,10 +4,8 @@
  * (pass/supersteps.c), and between two of them this process exchanges with other workers what lies
  * in its own memory, as the executor of cpu does (exec/kernel_join.c):
  *
- *     program 0 -> gradients of own rows, to the host -> sums over all workers -> to the device ->
- *     program 1
- *          \------------------------ activations, which stay on the device
- *          -------------------------^
+ *     program 0 -> gradients of own rows, to the host -> sums over all workers -> to the device -> program 1
+ *          \------------------------ activations, which stay on the device -------------------------^
  */
 #include <stdlib.h>
 

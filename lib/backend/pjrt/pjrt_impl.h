@@ -10,7 +10,7 @@
  *   step.c     one step of it, in two halves
  *   meet.c     one step of a worker that exchanges something with others in the middle
  *   check.c    what cpu would refuse while it runs, looked for in arguments before they are
- *   uploaded
+ *              uploaded
  */
 #ifndef DT_BACKEND_PJRT_PJRT_IMPL_H
 #define DT_BACKEND_PJRT_PJRT_IMPL_H

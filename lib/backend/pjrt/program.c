@@ -2,8 +2,7 @@
 /*
  * A graph as a program of the plug-in's:
  *
- *     graph -> without annotations -> StableHLO text -> compiled        arguments: what is fed,
- *     then variables; results: what is returned, then their new values
+ *     graph -> without annotations -> StableHLO text -> compiled        arguments: what is fed, then variables; results: what is returned, then their new values
  *
  * On several devices each runs the same text, as one of XLA's replicas: its part of what dt_spmd
  * has cut (`cut`), or all rows where they do not divide. A variable and its new value share memory

@@ -3,8 +3,7 @@
  * One step: the batch goes up, the program runs, results come down, and variables stay where they
  * are.
  *
- *     start   check, feed, execute; new values take the place of variables; results are asked for
- *     finish   results are awaited, then all is let go
+ *     start   check, feed, execute; new values take the place of variables; results are asked for     finish   results are awaited, then all is let go
  *
  * Between the two the host is free, and may start the next step. A batch lends its memory to the
  * device until its step is finished. Old values of variables, whose memory the new ones have, are

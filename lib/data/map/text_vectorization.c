@@ -2,8 +2,7 @@
 /*
  * text_vectorization: a text as numbers of its words, Keras' TextVectorization.
  *
- *     "The cat, the dog!"  standardize ->  "the cat the dog"  split ->  the | cat | the | dog  look
- *     up ->  2 3 2 1 0 0
+ *     "The cat, the dog!"  standardize ->  "the cat the dog"  split ->  the | cat | the | dog  look up ->  2 3 2 1 0 0
  *
  * With output_mode int 0 stands behind the last word and 1 for words that the vocabulary has not;
  * with multi_hot, count and tf_idf, a place for each word, unknown ones have place 0; tf_idf

@@ -5,8 +5,7 @@
  *
  *     DT_TRY(dt_pipeline_input(in, "batch"));
  *     ...
- *     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_batch, &in->pipe, 1, &args,
- *     spec});
+ *     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_batch, &in->pipe, 1, &args, spec});
  */
 #ifndef DT_DATA_PIPELINE_BUILD_H
 #define DT_DATA_PIPELINE_BUILD_H

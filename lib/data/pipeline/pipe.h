@@ -3,7 +3,7 @@
  * Pipelines: data sets described by transformations, in tf.data's words.
  *
  *     range(7) -> batch(4) -> repeat(2)          a description: counted, never changed, shared by
- *     whoever builds on it
+ *                                                whoever builds on it
  *        |           |           |
  *     cursor  <-  cursor  <-  cursor             one iteration over it: pulls items from its inputs
  *

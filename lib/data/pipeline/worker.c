@@ -4,8 +4,7 @@
  * one more. Each worker begins with its own replicas' sizes and goes on with the others', so that
  * over all workers each step takes every size once:
  *
- *     G 5, 2 workers of 2:  2 1 1 1      worker 0: 2 1 | 1 1 | 2 1 ...      worker 1: 1 1 | 2 1 | 1
- *     1 ...
+ *     G 5, 2 workers of 2:  2 1 1 1      worker 0: 2 1 | 1 1 | 2 1 ...      worker 1: 1 1 | 2 1 | 1 1 ...
  *
  * Under DATA the pieces are made first and dealt to the workers afterwards. Where G is not known
  * beforehand, and under DT_REBATCH_EVEN with DATA as in the original, each batch at hand is divided

@@ -6,7 +6,7 @@
  * Functions that ONNX lacks are composed from those that it has, without losing digits near zero:
  *
  *     log_plus_one(x)           log(u) x / (u - 1) with u = 1 + x as it is rounded, and x where u
- *     is 1 (Kahan)
+ *                               is 1 (Kahan)
  *     exponential_minus_one(x)  2 sinh(x / 2) exp(x / 2), x at least -100, below which it is -1
  */
 #include "export/onnx/forms.h"

@@ -3,10 +3,10 @@
  * The inside of the room: from a graph to one text in which repeated blocks stand once.
  *
  *     graph -> items (order.c)      nodes in the order of the text, so that a block's work stands
- *     together
+ *                                   together
  *           -> repeats (repeat.c)   runs of items that are the same block again and again
  *           -> stacks (stacks.c)    values of all blocks, one behind the other: weights, what the
- *           forward pass keeps, gradients
+ *                                   forward pass keeps, gradients
  *           -> text (write.c, loop.c, whole.c)
  */
 #ifndef DT_STABLEHLO_BLOCKS_H

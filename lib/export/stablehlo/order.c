@@ -6,9 +6,10 @@
  *
  *     1  what depends on neither examples nor weights (positions, learning rates), once for all
  *     2  the forward pass: what results need, as soon as it can be made, and of several values the
- *     one that fewest others wait for 3  the backward pass and updates likewise, beginning with the
- *     gradient of the loss. So a gradient of a weight, and its update if that waits
- *        for nothing else, comes before the gradient that goes on to the block below
+ *        one that fewest others wait for
+ *     3  the backward pass and updates likewise, beginning with the gradient of the loss. So a
+ *        gradient of a weight, and its update if that waits for nothing else, comes before the
+ *        gradient that goes on to the block below
  *
  * All else is written when somebody first needs it. What is made of weights alone (gathered,
  * converted) is made anew for the backward pass: a loop would have to keep it for all blocks.

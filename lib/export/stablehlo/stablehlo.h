@@ -4,8 +4,8 @@
  *
  *   a graph of one replica    B is a number; replicas are XLA's
  *   a program over devices    what each device of a mesh does (pass/spmd.h); every device is one of
- *   XLA's replicas, in the mesh's order,
- *                             and collectives name groups of them
+ *                             XLA's replicas, in the mesh's order, and collectives name groups of
+ *                             them
  *
  * The function is @main. It takes the step's arguments, then the variables, and gives the step's
  * results, then the new values of those variables that have one. A variable and its new value share

@@ -5,7 +5,7 @@
  *
  *     weights      states, in one argument of the function; their new values are written over them
  *     kept values  what blocks of the forward pass write and those of the backward pass read, the
- *     last one first
+ *                  last one first
  *
  * An item has at most one row. A list whose items already have rows in one stack reads those, in
  * whatever order; one whose items have none founds a stack; one that continues where a stack ends

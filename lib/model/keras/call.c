@@ -2,9 +2,8 @@
 /*
  * Calls. A functional model remembers how each of its layers was called:
  *
- *     "inbound_nodes": [{"args": [TENSOR, [TENSOR, TENSOR]], "kwargs": {"mask": TENSOR, "training":
- *     false}}] TENSOR = {"class_name": "__keras_tensor__", "config": {"keras_history": ["dense", 0,
- *     0], ...}}
+ *     "inbound_nodes": [{"args": [TENSOR, [TENSOR, TENSOR]], "kwargs": {"mask": TENSOR, "training": false}}]
+ *     TENSOR = {"class_name": "__keras_tensor__", "config": {"keras_history": ["dense", 0, 0], ...}}
  *
  * Tensors in the order of the arguments are the layer's `inputs`; of the other arguments, some
  * belong to the layer here, some state the default, and the rest are refused by name. One call a

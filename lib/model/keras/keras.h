@@ -8,7 +8,7 @@
  *
  *     file.c     the file, as a tree with places
  *     value.c    what stands in a configuration: things with a class, wrapped values, defaults that
- *     need not be written
+ *                need not be written
  *     layer.c    one layer
  *     call.c     how layers were called: what each takes from
  *     mask.c     masks, which Keras writes down as layers

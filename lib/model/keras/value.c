@@ -2,10 +2,9 @@
 /*
  * Values. Keras writes every argument of everything, in one of these forms:
  *
- *     {"module": "keras.initializers", "class_name": "HeNormal", "config": {"seed": 3}}     ──▶
- *     HeNormal: {seed: 3} {"module": "keras.initializers", "class_name": "Zeros", "config": {}}
- *     ──▶   Zeros {"class_name": "__tuple__", "items": [1, 2]}
- *     ──▶   [1, 2]
+ *     {"module": "keras.initializers", "class_name": "HeNormal", "config": {"seed": 3}}     ──▶   HeNormal: {seed: 3}
+ *     {"module": "keras.initializers", "class_name": "Zeros", "config": {}}                 ──▶   Zeros
+ *     {"class_name": "__tuple__", "items": [1, 2]}                                          ──▶   [1, 2]
  *
  * What says no more than the default in the table that will read it is left out, so that a job
  * shows what sets a model apart. Nulls are left out where null is the default, and refused

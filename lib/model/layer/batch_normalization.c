@@ -4,9 +4,9 @@
  * positions, then scales by gamma and adds beta. S. Ioffe, C. Szegedy, Batch Normalization (2015).
  *
  *     training     mean and (population) variance of the batch at hand: of a replica's own
- *     examples, or with `synchronized` of all otherwise    the moving ones, which every training
- *     step moves a hundredth of the way towards the batch's:
- *                  moving * momentum + batch * (1 - momentum)
+ *                  examples, or with `synchronized` of all
+ *     otherwise    the moving ones, which every training step moves a hundredth of the way towards
+ *                  the batch's: moving * momentum + batch * (1 - momentum)
  *
  * The moving statistics are the same on all replicas: what moves them is the mean of the replicas'
  * means, each weighed by its examples, so that a replica with few counts little and one without any

@@ -8,8 +8,9 @@
  * Several do, where there are strides:
  *
  *     valid   (in - 1) stride + window + output_padding, by default as much as lets windows not
- *     overlap: max(stride - window, 0) same    in * stride, or (in - 1) stride + window % 2 +
- *     output_padding where output_padding is given
+ *             overlap: max(stride - window, 0)
+ *     same    in * stride, or (in - 1) stride + window % 2 + output_padding where output_padding is
+ *             given
  *
  * window counting its holes: (size - 1) dilation_rate + 1.
  */

@@ -3,8 +3,8 @@
  * LlamaTransformerDecoder: KerasHub's block of a Llama, and its LlamaAttention.
  *
  *     x = x + drop(attend(norm(x)))                          rotary queries and keys; groups of
- *     heads share keys x = x + narrow(f(norm(x) gate) * (norm(x) widen))      each step by itself:
- *     D to intermediate_dim and back
+ *                                                            heads share keys
+ *     x = x + narrow(f(norm(x) gate) * (norm(x) widen))      each step by itself: D to intermediate_dim and back
  *
  * No biases; norm is RMSNormalization. Two arguments are not KerasHub's: `head_dim`, which else is
  * D / num_query_heads, and `gated: false`, which leaves the gate out: narrow(f(norm(x) widen)), as

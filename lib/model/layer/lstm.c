@@ -3,8 +3,7 @@
  * LSTM: a state c that gates write to, forget and read. Gates in Keras' order: input, forget,
  * candidate, output.
  *
- *     i, f, o = recurrent_activation(gate)       c' = f c + i activation(candidate)       y = o
- *     activation(c')
+ *     i, f, o = recurrent_activation(gate)       c' = f c + i activation(candidate)       y = o activation(c')
  *
  * S. Hochreiter, J. Schmidhuber, Long Short-Term Memory (1997); the forget gate is F. A. Gers'.
  */

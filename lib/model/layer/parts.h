@@ -5,9 +5,8 @@
  * weights among the layer's (decoder/self_attention/query/kernel).
  *
  *     build:  dt_part_build(b, &(dt_part_request){ .row = &dt_layer_dense, .name =
- *     "feedforward_output_dense", .in = wide,
- *                                                  .arg = { { "units", dt_part_int(b, 384) } } },
- *                                                  &parts->narrow)
+ *             "feedforward_output_dense", .in = wide,
+ *                                                  .arg = { { "units", dt_part_int(b, 384) } } }, &parts->narrow)
  *     call:   y = dt_part_call(c, &parts->narrow, x)
  */
 #ifndef DT_MODEL_LAYER_PARTS_H

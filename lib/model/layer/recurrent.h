@@ -4,8 +4,7 @@
  * states to the next. What does not depend on the states, the input times its kernel, is one
  * product over all steps before.
  *
- *     x (B, T, D)  ──▶  x W + b  (B, T, gates * units)  ──▶  step by step: (B, units)  ──▶  the
- *     last one, or all: (B, T, units)
+ *     x (B, T, D)  ──▶  x W + b  (B, T, gates * units)  ──▶  step by step: (B, units)  ──▶  the last one, or all: (B, T, units)
  *
  * In training, `dropout` drops features of the input and `recurrent_dropout` elements of the state,
  * the same ones at every step. With recurrent_dropout each gate has masks of its own, as in Keras

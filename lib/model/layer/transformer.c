@@ -4,7 +4,7 @@
  * cross-attention.
  *
  *     x = x + drop(attend(x))              each step attends to the others: in a decoder to those
- *     up to itself
+ *                                          up to itself
  *     x = x + drop(narrow(f(widen(x))))    each step by itself: D to intermediate_dim and back
  *
  * A LayerNormalization follows each sum, as in A. Vaswani et al., Attention Is All You Need (2017),

@@ -4,9 +4,8 @@
  *
  *     nearest    every element is repeated
  *     bilinear   (2D) between the centres of elements: place i of the output is at (i + 1/2) / size
- *     - 1/2 of the input, and is the mean of
- *                the two elements beside it, weighted by their nearness; beyond the outer centres
- *                it is the outer element
+ *                - 1/2 of the input, and is the mean of the two elements beside it, weighted by
+ *                their nearness; beyond the outer centres it is the outer element
  */
 #include "model/layer/spatial.h"
 

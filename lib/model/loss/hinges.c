@@ -5,7 +5,7 @@
  *     Hinge               mean of max(1 - y p, 0)
  *     SquaredHinge        mean of its square
  *     CategoricalHinge    max(largest p of the wrong classes - p of the right one + 1, 0), one-hot
- *     labels
+ *                         labels
  *
  * At the kink, where the margin is 0, the slope is that of the margin, as in the original.
  */

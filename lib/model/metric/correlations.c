@@ -4,7 +4,7 @@
  * examples:
  *
  *     PearsonCorrelation        cov(y, p) / (std(y) std(p)), not a number where one of them is
- *     constant
+ *                               constant
  *     ConcordanceCorrelation    2 cov(y, p) / (var(y) + var(p) + (mean(y) - mean(p))^2)
  */
 #include "model/model.h"

@@ -2,10 +2,10 @@
 /*
  * From one layout to another, by the cheapest collectives that do it:
  *
- *     partial, then cut by the same axes    reduce_scatter          partial, then whole
- *     all_reduce cut, then cut elsewhere               all_to_all              cut, then whole
- *     all_gather whole, then cut                       own part, no bytes: before everything else,
- *     so that less travels
+ *     partial, then cut by the same axes    reduce_scatter          partial, then whole    all_reduce
+ *     cut, then cut elsewhere               all_to_all              cut, then whole        all_gather
+ *     whole, then cut                       own part, no bytes: before everything else, so that
+ *                                           less travels
  *
  * The axes of a dimension stand in order, so a cut is taken back from its last axis on: gathering
  * by a first axis under a second one would leave gaps. If such an order is needed, everything after

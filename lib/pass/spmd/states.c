@@ -4,8 +4,7 @@
  * dimension, so an update is local and moves nothing. Layouts inferred for values in between do not
  * change that.
  *
- *     weight f32[384,1536]   [-, {0}]        velocity [-, {0}]      row f32[384]  whole      column
- *     f32[1536]  [{0}]
+ *     weight f32[384,1536]   [-, {0}]        velocity [-, {0}]      row f32[384]  whole      column f32[1536]  [{0}]
  *
  * over_replicas divides what every replica would otherwise hold a copy of:
  *

@@ -3,8 +3,7 @@
  * GenerateText: every so often a language model continues a prompt, token by token, to show what it
  * has learned:
  *
- *     the last T tokens  ── model ──▶  scores of the next one  ── softmax(scores / temperature) ──▶
- *     a token drawn
+ *     the last T tokens  ── model ──▶  scores of the next one  ── softmax(scores / temperature) ──▶  a token drawn
  *
  * T is the model's length of a sequence. A shorter text stands at its beginning, filled up behind,
  * where a causal model does not look; of a longer one the last T tokens count. What is drawn is a

@@ -4,8 +4,9 @@
  *
  *     maker frame             a TFRecord: length, its checksum, the bytes, theirs
  *     maker frame length      the same with a wrong checksum of the length; maker frame data: of
- *     the bytes maker claim N           the head of a TFRecord of N bytes, the checksum being
- *     right, and nothing behind it
+ *                             the bytes
+ *     maker claim N           the head of a TFRecord of N bytes, the checksum being right, and
+ *                             nothing behind it
  *     maker field N           field N of a protobuf message: tag, length, the bytes
  *     maker flip N            the bytes with bit N flipped
  *     maker sized             their number as eight bytes, and the bytes
