@@ -172,15 +172,21 @@ static const chain *find_chain(const dt_map *m, const char *name) {
     return &none;
 }
 
-static bool is_float_cast(const dt_named *named) {
+static bool casts_to(const dt_named *named, dt_dtype dtype) {
     dt_map_stage s = {.step = steps[named->row], .args = named->args};
-    return s.step == &dt_map_cast && !s.step->infer(&s, NULL) && s.out.dtype == DT_FLOAT32;
+    return s.step == &dt_map_cast && !s.step->infer(&s, NULL) && s.out.dtype == dtype;
 }
 
-/* Steps that read any type as float32 make a cast to that before them needless: one pass over the
- * values instead of two. */
+/* Steps that read any type as float32 make casts to that before them needless. Without the cast
+ * there is one pass over the values instead of two, and large numbers are not rounded before they
+ * are computed with. */
 static bool is_redundant(const chain *c, int i) {
-    return is_float_cast(&c->step[i]) && i + 1 < c->n && steps[c->step[i + 1].row]->reads_float32;
+    int next = i + 1;
+    while (next < c->n &&
+           (casts_to(&c->step[next], DT_FLOAT32) || casts_to(&c->step[next], DT_FLOAT64)))
+        next++;
+    return casts_to(&c->step[i], DT_FLOAT32) && next < c->n &&
+           steps[c->step[next].row]->reads_float32;
 }
 
 static dt_status *check_input(const dt_map_stage *s, bool is_text) {

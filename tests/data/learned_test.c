@@ -318,6 +318,16 @@ static void test_large_numbers_keep_their_digits(void **state) {
         {"<i8", "rescale: {scale: 1, offset: -1700000000}", {0, 3600, 7200, 10800}},
         {"<f8", "rescale: {scale: 0.5, offset: -850000000}", {0, 1800, 3600, 5400}},
         {"<i4", "rescale: {scale: 1, offset: -1700000000}", {0, 3600, 7200, 10800}},
+        {"<i8", "cast: float32, normalize: {mean: 1700003600, std: 3600}", {-1, 0, 1, 2}},
+        {"<f8",
+         "cast: float32, cast: float32, rescale: {offset: -1700003600}",
+         {-3600, 0, 3600, 7200}},
+        {"<i8",
+         "cast: float32, cast: float64, normalize",
+         {-1.3416407F, -0.4472136F, 0.4472136F, 1.3416407F}},
+        {"<i4",
+         "cast: float64, cast: float32, rescale: {offset: -1700003601}",
+         {-3601, -1, 3599, 7199}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t seconds[4];
