@@ -166,6 +166,9 @@ typedef struct dt_survey {
     void *user;
 } dt_survey;
 dt_status *dt_dataset_survey(const dt_survey *q) DT_MUST_USE;
+/* A warning for each CSV column whose whole numbers float32 rounds, with the place of the first, in
+ * the arena; at most eight columns of an element. */
+void dt_dataset_rounded(const dt_dataset *d, dt_arena *arena, dt_texts *out);
 /* Whether `map` leaves the values of an element as they are stored, but for their dtype. */
 bool dt_dataset_is_plain(const dt_dataset *d, int element);
 

@@ -59,6 +59,35 @@ const char *dt_dataset_example_file(const dt_dataset *d, dt_part part, int64_t e
 
 const dt_learned *dt_dataset_learned(const dt_dataset *d) { return &d->learned; }
 
+/* Of a column in any part. */
+static const char *rounded_in(const dt_dataset *d, int e, int column) {
+    for (dt_part p = 0; p < DT_PARTS; p++) {
+        const dt_rows *r = &d->rows[p];
+        const dt_stored *x = r->x ? &r->stored[r->index[e]] : NULL;
+        if (x && x->rounded && x->rounded[column]) return x->rounded[column];
+    }
+    return NULL;
+}
+
+void dt_dataset_rounded(const dt_dataset *d, dt_arena *arena, dt_texts *out) {
+    enum { TOLD = 8 };
+    *out = (dt_texts){.v = dt_arena_array(arena, const char *, d->n *TOLD)};
+    for (int e = 0; e < d->n; e++) {
+        const dt_rows *train = &d->rows[DT_PART_TRAIN];
+        const int columns = train->stored[train->index[e]].columns.n;
+        for (int i = 0, told = 0; i < columns && told < TOLD; i++) {
+            const char *what = rounded_in(d, e, i);
+            if (!what) continue;
+            out->v[out->n++] = dt_arena_printf(
+                arena,
+                "%s, because float32 rounds whole numbers beyond 16777216; to keep them, set "
+                "'dtype: float64' in dataset.element.%s, with normalize or rescale in dataset.map",
+                what, d->element[e].name);
+            told++;
+        }
+    }
+}
+
 const dt_dataset_spec *dt_dataset_spec_of(const dt_dataset *d) { return &d->spec; }
 
 void dt_dataset_set_global_batch(dt_dataset *d, int64_t global_batch_size) {

@@ -19,6 +19,7 @@
  *
  * Written: a column of several values is name_0, name_1, ... Numbers read back as the same bits.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +131,8 @@ static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree 
     out->numbered = !header;
     out->has_default = e->has_default;
     out->default_value = e->default_value;
+    if (e->type.dtype == DT_FLOAT32)
+        out->rounded = dt_arena_array(arena, const char *, e->columns.n);
     out->own = e;
     return NULL;
 }
@@ -189,6 +192,10 @@ static dt_status *take_in_order(dt_row_source *s, table *t, bool header) {
 
 /* ---- rows ---- */
 
+/* Up to these, float32 and float64 hold all whole numbers. */
+#define FLOAT_EXACT 0x1p24F
+#define DOUBLE_EXACT 0x1p53F
+
 static dt_status *read_head(dt_row_source *s, table *t) {
     const bool by_name = strcmp(s->format, "csv") == 0;
     bool more;
@@ -225,6 +232,23 @@ static bool holds(const void *state) {
            (w->size > t->csv.at && memchr(w->data + t->csv.at, '\n', w->size - t->csv.at));
 }
 
+/* The value has been read as float32 already. Only a large one is parsed again. */
+static void note_rounded(dt_row_source *s, const table *t, int e, const float *value) {
+    const char **rounded = s->element[e].rounded;
+    char room[DT_CSV_LONGEST_NUMBER + 1];
+    double x;
+    for (int i = 0; rounded && i < t->element[e]->columns.n; i++) {
+        const dt_csv_field *f = &t->csv.field[t->index[e][i]];
+        if (rounded[i] || fabsf(value[i]) < FLOAT_EXACT || fabsf(value[i]) > DOUBLE_EXACT) continue;
+        const char *number = dt_csv_trim(f, room);
+        if (number && dt_parse_double(number, &x) && x == floor(x) && x != (double)value[i])
+            rounded[i] =
+                dt_arena_printf(s->arena, "%s:%lld:%lld: column '%.80s': %.17g is read as %.17g",
+                                s->path, (long long)f->line, (long long)f->col,
+                                t->element[e]->columns.v[i], x, (double)value[i]);
+    }
+}
+
 static dt_status *next_record(dt_row_source *s, void *state, void *const *row, bool *more) {
     table *t = state;
     *more = t->first;
@@ -232,8 +256,10 @@ static dt_status *next_record(dt_row_source *s, void *state, void *const *row, b
     t->first = false;
     if (!*more) return NULL;
     DT_TRY(dt_csv_check_fields(&t->csv, t->fields));
-    for (int e = 0; e < s->n; e++)
+    for (int e = 0; e < s->n; e++) {
         DT_TRY(dt_csv_values(&t->csv, t->element[e], t->index[e], row[e]));
+        note_rounded(s, t, e, row[e]);
+    }
     s->record = (dt_row_record){
         .number = s->row, .offset = t->csv.record_offset, .size = t->csv.record_size};
     return NULL;

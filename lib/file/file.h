@@ -44,6 +44,9 @@ typedef struct dt_stored {
     dt_texts columns, vocabulary;
     bool has_default; /* of empty fields of CSV, */
     double default_value;
+    /* CSV: [columns] of each the first whole number that float32 rounds, with its place, for a
+     * warning; NULL: none so far. NULL: not float32 */
+    const char **rounded;
     char delimiter;       /* of CSV files */
     bool numbered;        /* CSV files without a header: the columns' names are numbers from 0 */
     const dt_tree *words; /* its entry in the job's `element`; NULL: none */

@@ -41,3 +41,16 @@ run 'dataset.map={x: [normalize]}' 'fit.class_weight={1: 0}' dataset.take=60
 run 'dataset.map={x: [normalize], kind: [one_hot: 2]}' 'compile.loss={CategoricalCrossentropy: {from_logits: true}}' 'fit.class_weight={0: 0, 1: 0}'
 run 'dataset.map={x: [normalize]}' compile.sample_weight=none
 run 'dataset.map={x: [normalize]}' compile.sample_weight=some
+# whole numbers that float32 rounds: once a column, in whichever file or part it comes first
+printf 't,u,y\n5,16777216,1\n16777217,3,1\n16777219,33554435.0,0\n1e30,-33554437,1\n' >u.csv
+printf 't,u,y\n5,6,1000000001\n7,16777217,0\n' >v.csv
+sed 's/train: t.csv/train: u.csv/; /validation_split/d; s/global_batch_size: 16/global_batch_size: 2/
+    s/^  element:.*/  element: {x: {columns: [t, u]}, y: {column: y}}/; s/shape: \[3\]/shape: [2]/; s/units: 2/units: 1/
+    s/^compile:.*/compile: {optimizer: SGD, loss: mean_squared_error}/' job.yaml >u.yaml
+sed -i '/^  element:/a\  map: {x: [rescale: {scale: 1e-30}]}' u.yaml
+for words in '' 'dataset.train=[v.csv, u.csv]' 'dataset.train=v.csv dataset.validation=u.csv' \
+    'dataset.element.x={columns: [t, u], dtype: float64}'; do
+    echo "\$ fit u.yaml $words"
+    case $words in *' dataset.v'*) set -- dataset.train=v.csv dataset.validation=u.csv ;; '') set -- ;; *) set -- "$words" ;; esac
+    "$DTRAIN" fit u.yaml --dry-run "$@" 2>&1 | grep -v '^job \|^devices\|^data \|^memory\|^dry' | hide
+done
