@@ -10,7 +10,9 @@ needs_xla
 
 # on BACKEND NAME: examples/NAME.c with that back end; its output, and its exit code if it fails.
 on() {
-    sed "s/^\\( *\\)DT_LET(strategy, strategy, .*;/&\\n\\1DT_TRY(dt_strategy_set_backend(strategy, \"$1\", NULL));/; s/%\\.4f/%.9f/" "examples/$2.c" >"$TEST_DIR/$2-$1.c"
+    sed -e ':more' -e '/DT_LET(strategy, strategy,[^;]*$/ { N; b more' -e '}' \
+        -e "s/^\\( *\\)DT_LET(strategy, strategy,[^;]*;/&\\n\\1DT_TRY(dt_strategy_set_backend(strategy, \"$1\", NULL));/" \
+        -e 's/%\.4f/%.9f/' "examples/$2.c" >"$TEST_DIR/$2-$1.c"
     grep -q set_backend "$TEST_DIR/$2-$1.c" || echo "$2: no strategy to edit"
     compile "$TEST_DIR/$2-$1.c" "$TEST_DIR/$2-$1" || exit 1
     "$TEST_DIR/$2-$1" 2>&1 || echo "exit $?"
