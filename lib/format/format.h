@@ -68,15 +68,13 @@ dt_status *dt_safetensors_export(const char *path, const dt_arrays *a, const dt_
  */
 dt_status *dt_safetensors_read(const char *path, const dt_arrays *a,
                                const char *digest) DT_MUST_USE;
-/* The same, but counters of draws may be missing, and are left as they are, or extra. */
-dt_status *dt_safetensors_read_weights(const char *path, const dt_arrays *a,
-                                       const char *digest) DT_MUST_USE;
 /* The same of a file that is open: its name may be another file's by now. */
 typedef struct dt_held_file {
     const char *path; /* for messages */
     int fd;
-    int64_t size;      /* bytes */
-    bool only_weights; /* as dt_safetensors_read_weights */
+    int64_t size; /* bytes */
+    /* counters of draws may be missing, and are left as they are, or extra */
+    bool only_weights;
 } dt_held_file;
 dt_status *dt_safetensors_read_held(const dt_held_file *f, const dt_arrays *a,
                                     const char *digest) DT_MUST_USE;

@@ -352,10 +352,6 @@ dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char 
     return read_file((reading){.path = path}, a, digest);
 }
 
-dt_status *dt_safetensors_read_weights(const char *path, const dt_arrays *a, const char *digest) {
-    return read_file((reading){.path = path, .weights = true}, a, digest);
-}
-
 dt_status *dt_safetensors_read_some(const char *path, const dt_arrays *a) {
     return read_file((reading){.path = path, .some = true}, a, NULL);
 }
