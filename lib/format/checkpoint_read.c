@@ -185,8 +185,24 @@ static void stamp_all(const char *ckpt, const dt_step_list *list, dt_file_stamp 
     }
 }
 
-/* One look for the newest. *moved: a checkpoint was removed or replaced meanwhile, as the run that
- * writes them does. */
+/* Whether a checkpoint came, went or was replaced since the list and the stamps were made. One that
+ * was gone between these two has no stamp, and counts. */
+static bool has_changed(const char *ckpt, const dt_step_list *list, const dt_file_stamp *stamp) {
+    dt_step_list now;
+    dt_arena *arena = dt_arena_create();
+    dt_status *s = dt_steps_list(arena, ckpt, false, &now, NULL);
+    bool changed = s || now.n != list->n;
+    dt_file_stamp *new = dt_arena_array(arena, dt_file_stamp, now.n + 1);
+    stamp_all(ckpt, &now, new);
+    for (int i = 0; i < now.n && !changed; i++)
+        changed = strcmp(now.item[i].name, list->item[i].name) != 0 || new[i].inode == 0 ||
+                  memcmp(&new[i], &stamp[i], sizeof *stamp) != 0;
+    dt_status_free(s);
+    dt_arena_destroy(arena);
+    return changed;
+}
+
+/* One look for the newest. *moved: it did not go well, and the checkpoints changed meanwhile. */
 static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **warnings,
                                   bool *moved) {
     dt_step_list list;
@@ -195,16 +211,12 @@ static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **war
     const int n = s ? 0 : list.n;
     /* ranking sorts the list */
     dt_step_list listed = {.n = n, .item = dt_arena_array(arena, dt_step_name, n + 1)};
-    dt_file_stamp *before = dt_arena_array(arena, dt_file_stamp, n + 1),
-                  *after = dt_arena_array(arena, dt_file_stamp, n + 1);
+    dt_file_stamp *stamp = dt_arena_array(arena, dt_file_stamp, n + 1);
     for (int i = 0; i < n; i++) listed.item[i] = list.item[i];
-    stamp_all(ckpt, &listed, before);
+    stamp_all(ckpt, &listed, stamp);
     if (!s) s = dt_steps_rank(ckpt, &list, warnings);
     if (!s) s = open_newest(c, ckpt, &list, warnings);
-    if (s || *warnings) {
-        stamp_all(ckpt, &listed, after);
-        *moved = memcmp(before, after, (size_t)n * sizeof *before) != 0;
-    }
+    *moved = (s || *warnings || n == 0) && has_changed(ckpt, &listed, stamp);
     dt_arena_destroy(arena);
     return s;
 }
