@@ -85,8 +85,8 @@ static dt_status *open_log(struct out *out, const char *path) {
             open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0644);
     while (out->log < 0 && errno == EINTR);
     if (out->log < 0 && errno == ENXIO)
-        return dt_status_create(ERROR_CANNOT_CREATE,
-                                "--log-file %s: it is a pipe that nobody reads", path);
+        return dt_status_create(ERROR_CANNOT_CREATE, "--log-file %s: no process reads this pipe",
+                                path);
     if (out->log < 0)
         return dt_status_create(ERROR_CANNOT_CREATE, "--log-file %s: %s", path,
                                 system_text(errno).text);

@@ -30,7 +30,7 @@ static bool is_sent_on(int number) {
     return elsewhere;
 }
 
-/* Not to a pipe that nobody empties: it may be what the run waits for. */
+/* Writes nothing to a full pipe without a reader: the run may be waiting for just that pipe. */
 static void say(int fd, const char *text) {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
     ssize_t n =

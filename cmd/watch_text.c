@@ -231,8 +231,8 @@ static void put_reasons(FILE *to, const dt_event *e) {
     if (*before == ',') fputc(')', to);
 }
 
-/* Of devices that are simulated it is told how long they would wait; here, waits that nobody would
- * notice are none. */
+/* For simulated devices, prints how long they would wait. On this machine, only waits that are long
+ * enough to notice are printed. */
 static void put_idle(FILE *to, const dt_event *e) {
     if (e->virtual_s > 0 && e->idle >= LEAST_IDLE)
         fprintf(to, "  idle %.0f %% waiting for data (as prepared here)", 100 * e->idle);

@@ -23,7 +23,7 @@
 
 enum { LOST = 69, GRACE_MS = 5000, LOOK_MS = 20 };
 
-struct crew {
+struct workers {
     struct out *out;
     int n;
     pid_t pid[MOST_WORKERS];            /* 0: it has ended */
@@ -33,13 +33,13 @@ struct crew {
     bool ending;                        /* those that are left are being killed */
 };
 
-static void close_all(struct crew *c) {
+static void close_sockets(struct workers *c) {
     for (int a = 0; a < c->n; a++)
         for (int b = 0; b < c->n; b++)
             if (c->fd[a][b] >= 0) close(c->fd[a][b]);
 }
 
-static bool connect_all(struct crew *c) {
+static bool connect_workers(struct workers *c) {
     memset(c->fd, -1, sizeof c->fd);
     for (int a = 0; a < c->n; a++)
         for (int b = a + 1; b < c->n; b++) {
@@ -51,8 +51,8 @@ static bool connect_all(struct crew *c) {
     return true;
 }
 
-/* Worker `rank` from now on. */
-static void become(struct crew *c, int rank, pid_t parent) {
+/* Makes this process worker `rank`: keeps its own sockets and closes those of the others. */
+static void become_worker(struct workers *c, int rank, pid_t parent) {
     char text[16 * (MOST_WORKERS + 1)];
     int at = snprintf(text, sizeof text, "%d", rank);
     for (int b = 0; b < c->n; b++)
@@ -67,14 +67,14 @@ static void become(struct crew *c, int rank, pid_t parent) {
     setenv("DTRAIN_WORKER", text, 1);
 }
 
-/* True in a worker. */
-static bool start_all(struct crew *c) {
+/* Forks the workers. Returns true in each of them, false in the parent. */
+static bool start_processes(struct workers *c) {
     const pid_t parent = getpid();
     for (int r = 0; r < c->n; r++) {
         fflush(NULL);
         c->pid[r] = fork();
         if (c->pid[r] == 0) {
-            become(c, r, parent);
+            become_worker(c, r, parent);
             return true;
         }
         if (c->pid[r] < 0) {
@@ -84,17 +84,17 @@ static bool start_all(struct crew *c) {
             break;
         }
     }
-    close_all(c);
+    close_sockets(c);
     return false;
 }
 
-static void signal_all(const struct crew *c, int number) {
+static void signal_all(const struct workers *c, int number) {
     for (int r = 0; r < c->n; r++)
         if (c->pid[r] > 0) kill(c->pid[r], number);
 }
 
-/* What a worker says counts before what others say of it: they lost it. */
-static void note_end(struct crew *c, int rank, int status) {
+/* A worker's own exit code counts before that of the others, which only report that they lost it. */
+static void note_end(struct workers *c, int rank, int status) {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : LOST;
     if (c->ending && WIFSIGNALED(status)) code = 0;
     else if (WIFSIGNALED(status))
@@ -104,7 +104,7 @@ static void note_end(struct crew *c, int rank, int status) {
     if (code && (c->code == 0 || (c->code == LOST && code != EXIT_STOPPED))) c->code = code;
 }
 
-static bool reap(struct crew *c) {
+static bool reap(struct workers *c) {
     bool any = false;
     for (int r = 0; r < c->n; r++) {
         int status;
@@ -115,7 +115,7 @@ static bool reap(struct crew *c) {
     return any;
 }
 
-static void pass_on(struct crew *c) {
+static void pass_on(struct workers *c) {
     const int stop = *stop_flag();
     if (stop > c->passed) {
         c->passed = stop;
@@ -126,7 +126,7 @@ static void pass_on(struct crew *c) {
 
 /* Until all have ended. Those that outlive a failed one, or the first one, whose result is the
  * run's, are ended, also where they are stopped. */
-static void watch_all(struct crew *c) {
+static void watch_all(struct workers *c) {
     int waited = 0;
     while (reap(c)) {
         const bool failed = c->code && c->code != EXIT_STOPPED, over = failed || c->pid[0] == 0;
@@ -143,16 +143,16 @@ static void watch_all(struct crew *c) {
 bool workers_start(struct out *out, int n, int64_t restarts, bool *again, int *code) {
     stop_steps_begin();
     for (int64_t started = 0;; started++) {
-        struct crew c = {.out = out, .n = n};
+        struct workers c = {.out = out, .n = n};
         *again = started > 0;
         out_share_errors(out);
-        if (!connect_all(&c)) {
-            close_all(&c);
+        if (!connect_workers(&c)) {
+            close_sockets(&c);
             out_note(out, "the workers cannot be connected: %s", strerror(errno));
             *code = EXIT_MEMORY;
             return false;
         }
-        if (start_all(&c)) return true;
+        if (start_processes(&c)) return true;
         watch_all(&c);
         *code = c.code;
         if (c.code != LOST || started == restarts || *stop_flag()) return false;

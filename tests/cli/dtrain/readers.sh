@@ -8,7 +8,7 @@ write_tiny
 run=$TEST_DIR/run
 "$DTRAIN" fit "$tiny" -q || echo "exit $?"
 "$DTRAIN" export "$tiny" --to safetensors -o "$TEST_DIR/w.safetensors" -q || echo "exit $?"
-# deserted CODE WORDS...: into a pipe that nobody reads.
+# deserted CODE WORDS...: into a pipe without a reader.
 deserted() {
     python3 - "$DTRAIN" "$@" 2>&1 <<'END' | hide
 import os, subprocess, sys

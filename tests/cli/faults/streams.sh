@@ -50,7 +50,7 @@ exits 73 fit "$tiny" --log-file "$TEST_DIR/nowhere/log"
 # A pipe is a log while it has a reader; without one, opening it must not wait for ever.
 mkfifo "$TEST_DIR/pipe"
 timeout 10 "$DTRAIN" version --log-file "$TEST_DIR/pipe" 2>"$TEST_DIR/err"; [ $? -eq 73 ] || echo "a pipe without a reader: not 73"
-has "$TEST_DIR/err" "it is a pipe that nobody reads"
+has "$TEST_DIR/err" "no process reads this pipe"
 cat "$TEST_DIR/pipe" >"$TEST_DIR/piped" &
 sleep 0.2
 exits 0 version --log-file "$TEST_DIR/pipe"
