@@ -334,6 +334,45 @@ static dt_status *check_classes(const dt_class_weights *w, const dt_type *scores
     return NULL;
 }
 
+enum { MOST_NAMED = 16 };
+
+static dt_status *no_class(const char *name, const dt_location *at, const dt_element *target) {
+    const dt_texts *names = &target->names;
+    if (names->n == 0)
+        return dt_suggest(dt_fail(DT_E_LABELS, told(at),
+                                  "class_weight names '%.80s', but the classes of '%.80s' have no "
+                                  "names",
+                                  name, target->name),
+                          "write their numbers, from 0: {0: 1, 1: 5}");
+    dt_str have = {0};
+    for (int i = 0; i < names->n && i < MOST_NAMED; i++)
+        dt_str_printf(&have, "%s%.80s", i ? ", " : "", names->v[i]);
+    dt_status *s = dt_fail(DT_E_LABELS, told(at),
+                           "class_weight: '%.80s' is not a class of '%.80s'; classes: %s%s", name,
+                           target->name, dt_str_text(&have), names->n > MOST_NAMED ? ", ..." : "");
+    dt_str_release(&have);
+    const char *near = dt_nearest(name, names->v, names->n);
+    return near ? dt_suggest(s, "did you mean '%.80s'?", near) : s;
+}
+
+/* The numbers of classes that are named; all faults. */
+static dt_status *number_classes(const dt_class_weights *w, const dt_element *target) {
+    dt_status *s = NULL;
+    for (int i = 0; i < w->n; i++) {
+        if (w->name[i]) w->number[i] = find(&target->names, w->name[i]);
+        if (w->number[i] < 0) {
+            dt_status_append(&s, no_class(w->name[i], &w->key_at[i], target));
+            continue;
+        }
+        for (int k = 0; k < i; k++)
+            if (w->number[k] == w->number[i])
+                dt_status_append(&s, dt_fail(DT_E_LABELS, told(&w->key_at[i]),
+                                             "class_weight has class %lld twice",
+                                             (long long)w->number[i]));
+    }
+    return s;
+}
+
 dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model,
                                  const dt_compile_spec *c, const dt_match *m,
                                  const dt_class_weights *w) {
@@ -352,10 +391,12 @@ dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model
             "give it the axes of an example: axis: [1]");
     dt_dataset_elements(d, &element);
     const dt_element *target = &element[m->target[0]];
-    if (target->type.rank <= 2) return check_classes(w, scores, (const dt_loss_row *)loss->kind);
-    return dt_fail(DT_E_LABELS, told(&w->at),
-                   "class_weight is for one class an example; targets '%s' have %d dimensions",
-                   target->name, target->type.rank);
+    if (target->type.rank > 2)
+        return dt_fail(DT_E_LABELS, told(&w->at),
+                       "class_weight is for one class an example; targets '%s' have %d dimensions",
+                       target->name, target->type.rank);
+    DT_TRY(number_classes(w, target));
+    return check_classes(w, scores, (const dt_loss_row *)loss->kind);
 }
 
 /* ---- batches ---- */

@@ -56,32 +56,39 @@ static const dt_field fit_fields[] = {
     DT_INSTEAD("shuffle", "write dataset.shuffle"),
     DT_INSTEAD("verbose", "leave it out: -q and -v say how much is printed"),
     DT_TREE(struct fit, class_weight, .forms = class_weight_forms, .as = DT_TREE_MAP,
-            .help = "weight of each class in the training loss: {0: 1, 1: 5}; default 1"),
+            .help =
+                "weight of each class in the training loss, by number or by name: {0: 1, 1: 5}, "
+                "{cat: 2}; default 1"),
     DT_INSTEAD("sample_weight", "write compile.sample_weight, which names an element of the data"),
     DT_END};
 
-/* A class number as a key. */
-static dt_status *read_class(const dt_entry *e, int64_t *number) {
+/* A class as a key: a whole number, as in Keras, else a name, whose number the data know. */
+static dt_status *read_class(const dt_entry *e, int64_t *number, const char **name) {
     const dt_tree key = {.kind = DT_TREE_SCALAR, .text = e->key, .at = e->key_at};
-    return dt_tree_int(&key, "class", 0, 16777216, number);
+    if (dt_parse_int64(e->key, number)) return dt_tree_int(&key, "class", 0, 16777216, number);
+    *name = e->key;
+    return NULL;
 }
 
 static dt_status *read_class_weights(dt_arena *arena, const dt_tree *t, dt_class_weights *out) {
     if (!given(t)) return NULL;
     int64_t *number = dt_arena_array(arena, int64_t, t->n + 1);
     double *weight = dt_arena_array(arena, double, t->n + 1);
+    const char **name = dt_arena_array(arena, const char *, t->n + 1);
+    dt_location *key_at = dt_arena_array(arena, dt_location, t->n + 1);
     if (t->n > MOST_CLASS_WEIGHTS)
         return dt_fail(DT_E_RANGE, &t->at, "class_weight must name at most %d classes, got %d",
                        MOST_CLASS_WEIGHTS, t->n);
     for (int i = 0; i < t->n; i++) {
-        DT_TRY(read_class(&t->entry[i], &number[i]));
+        DT_TRY(read_class(&t->entry[i], &number[i], &name[i]));
+        key_at[i] = t->entry[i].key_at;
         DT_TRY(dt_tree_real(t->entry[i].value, "class_weight", &weight[i]));
         if (!(weight[i] >= 0))
             return dt_fail(DT_E_RANGE, &t->entry[i].value->at,
                            "the weight of class %s must not be negative, got %s", t->entry[i].key,
                            t->entry[i].value->text);
     }
-    *out = (dt_class_weights){t->n, number, weight, t->at};
+    *out = (dt_class_weights){t->n, number, name, weight, key_at, t->at};
     return NULL;
 }
 

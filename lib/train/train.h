@@ -48,12 +48,14 @@ dt_status *dt_callbacks_check(const dt_callbacks *c, const dt_callback_job *job)
 /* Whether one changes the learning rate. */
 bool dt_callbacks_vary_rate(const dt_callbacks *c);
 
-/* What an example of a class counts in the loss while training; classes that are not named count
+/* What an example of a class counts in the loss while training; classes that are not given count
  * 1. */
 typedef struct dt_class_weights {
     int n;
-    const int64_t *number;
+    int64_t *number;   /* [n] of those that are named: see dt_match_class_weight */
+    const char **name; /* [n] NULL: given by number */
     const double *weight;
+    const dt_location *key_at; /* [n] */
     dt_location at;
 } dt_class_weights;
 
@@ -110,8 +112,9 @@ dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_co
  * reads all labels). */
 dt_status *dt_match_data(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *compile,
                          dt_match *out) DT_MUST_USE;
-/* Classes are those of examples: LABELS where the loss or the targets know none, RANGE for one that
- * the model does not score. w NULL: fine. */
+/* Classes are those of examples: LABELS where the loss or the targets know none, or not that name,
+ * RANGE for one that the model does not score. Sets w->number of classes that are named. w NULL:
+ * fine. */
 dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model,
                                  const dt_compile_spec *compile, const dt_match *m,
                                  const dt_class_weights *w) DT_MUST_USE;

@@ -138,6 +138,18 @@ static void test_nothing_counts(void **state) {
     }
 }
 
+/* Examples in memory have no names of classes. */
+static void test_no_names(void **state) {
+    (void)state;
+    static const int once[CLASSES] = {1, 1, 1};
+    dt_model *m = model_of(1, false, "");
+    dt_dataset *d = data_of(once, false);
+    fails(dt_model_fit(m, d, NULL, "{epochs: 1, class_weight: {0: 1, cat: 2}}"), DT_E_LABELS,
+          "class_weight names 'cat', but the classes of");
+    dt_dataset_unref(d);
+    dt_model_unref(m);
+}
+
 static void test_faults(void **state) {
     (void)state;
     static const struct {
@@ -145,7 +157,7 @@ static void test_faults(void **state) {
         dt_error id;
         const char *part;
     } rows[] = {
-        {"{epochs: 1, class_weight: {a: 1}}", DT_E_WRONG_TYPE, "class"},
+        {"{epochs: 1, class_weight: {a: b}}", DT_E_WRONG_TYPE, "expected a number"},
         {"{epochs: 1, class_weight: {-1: 1}}", DT_E_RANGE, "class"},
         {"{epochs: 1, class_weight: {1: -2}}", DT_E_RANGE,
          "the weight of class 1 must not be negative, got -2"},
@@ -164,9 +176,8 @@ static void test_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts_as_often),
-        cmocka_unit_test(test_default_divides_by_examples),
-        cmocka_unit_test(test_nothing_counts),
+        cmocka_unit_test(test_counts_as_often), cmocka_unit_test(test_default_divides_by_examples),
+        cmocka_unit_test(test_nothing_counts),  cmocka_unit_test(test_no_names),
         cmocka_unit_test(test_faults),
     };
     return cmocka_run_group_tests_name("train/class_weight", tests, clean_folder, NULL);
