@@ -79,11 +79,9 @@ dt_status *dt_file_remove(const char *path) DT_MUST_USE;
  * the file system cannot. */
 dt_status *dt_file_swap(const char *a, const char *b, bool *done) DT_MUST_USE;
 
-/* NOT_LOCAL for a name that means another place: s3://bucket/run, dbfs:/run, me@host:run, C:\run,
- * ~/run. All that is opened for writing goes through it. */
-dt_status *dt_path_check(const char *path) DT_MUST_USE;
-/* The same for a path of a job, where $HOME/run, %TEMP%/run and `x` are refused, too. *path: with
- * the home directory in place of "~/", the caller's; NULL: the path stays as it is written. */
+/* dt_path_check (dtrain/base.h) for a path of a job, where $HOME/run, %TEMP%/run and `x` are also
+ * refused. *path: with the home directory in place of "~/", the caller's; NULL: the path stays as
+ * it is written. */
 dt_status *dt_path_local(const char *written, char **path) DT_MUST_USE;
 
 /* dir/name, or name alone when it is absolute or dir is "" or NULL. The caller frees it. */

@@ -45,7 +45,8 @@ static const char *unexpanded(const char *path, size_t *n) {
 
 /* ---- refusing ---- */
 
-dt_status *dt_path_check(const char *path) {
+DT_API dt_status *dt_path_check(const char *path) {
+    DT_TRY(dt_want(path, "dt_path_check", "path"));
     if (strncmp(path, "file://", 7) == 0)
         return dt_suggest(dt_fail(DT_E_NOT_LOCAL, NULL, "%s: is a URL, not a path", path),
                           "write %s", path + 7);

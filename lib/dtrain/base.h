@@ -69,6 +69,9 @@ DT_API const char *dt_explain(int number);
 /* The entry of names[n] closest to `name` by edit distance, ignoring case, for "did you mean"
  * hints. NULL: none is close. */
 DT_API const char *dt_nearest(const char *name, const char *const *names, int n);
+/* DT129 for a name that means another place than a file of this machine, such as s3://bucket/run,
+ * dbfs:/run, me@host:run, C:\run or ~/run. Everything that the library writes goes through it. */
+DT_API dt_status *dt_path_check(const char *path) DT_CHECKED;
 /* Whether the character with this Unicode code point must be escaped before it is printed to a
  * terminal or a page: control characters (C0, DEL, C1), line separators, spaces other than ' ', and
  * characters that are invisible or change the direction of text. */

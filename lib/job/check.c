@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What only several sections together can get wrong. A section that is faulty itself is not
  * asked. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -30,13 +31,27 @@ static dt_status *check_backend(const dt_job *j) {
                    j->backend, j->strategy.row->kind.name, j->strategy.row->backend);
 }
 
+/* A path of the job that is not on this machine, which has been told with all of its paths. */
+static bool is_refused(const dt_job *j) {
+    const dt_tree *said = dt_tree_get(dt_tree_get(j->tree, "backend"), "plugin");
+    char *local = NULL;
+    dt_status *s = said && said->kind == DT_TREE_SCALAR && strcmp(said->text, j->plugin) == 0
+                       ? dt_path_local(j->plugin, &local)
+                       : NULL;
+    const bool refused = s != NULL;
+    dt_status_free(s);
+    free(local);
+    return refused;
+}
+
 /* Of a plug-in that stays closed it can still be said that its file is missing. A name without a
  * slash is looked for where libraries are. */
 static dt_status *check_plugin_is_there(const dt_job *j) {
     struct stat st;
     if (!j->sealed || j->purpose != DT_FOR_FIT || !j->plugin || !strchr(j->plugin, '/') ||
-        !dt_backend_takes_plugin(j->backend))
+        !dt_backend_takes_plugin(j->backend) || is_refused(j))
         return NULL;
+    DT_TRY(dt_path_check(j->plugin));
     if (stat(j->plugin, &st) != 0)
         return dt_fail(DT_E_PLUGIN, place_of_backend(j),
                        "cannot open the plug-in: %s: no such file", j->plugin);

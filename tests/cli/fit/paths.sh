@@ -34,6 +34,27 @@ run ckpt ls s3://bucket/run
 run data inspect '~/x.csv'
 run data synth digits -o s3://bucket
 ls
+# one error for one path
+run fit job.yaml -n 'backend={type: pjrt, plugin: "s3://b/plugin.so"}'
+run validate job.yaml 'backend={type: pjrt, plugin: "$HOME/plugin.so"}'
+DTRAIN_LOG_FILE=s3://b/log run fit job.yaml -q
+# Every option of every verb whose value is a file or a folder, before anything else is looked at.
+"$DTRAIN" help | awk -F '  +' '/^(Train|Check|Inspect|Other) / || /^           [a-z]/ { for (i = 2; i <= NF; i++) print $i }' >verbs
+while read -r verb; do
+    # shellcheck disable=SC2086 # words of a verb
+    set -- $verb
+    "$DTRAIN" help "$@" | sed -n 's/^.*\(--[a-z-]*\) [A-Z|]*\(PATH\|FILE\|DIR\|ROWS.json\).*/\1/p' >options
+    while read -r option; do
+        echo "$verb $option" >>tried
+        "$DTRAIN" "$@" "$option" s3://b/x >out 2>&1 </dev/null && status=0 || status=$?
+        if [ "$status" != 78 ] || ! grep -q 's3://b/x: not a path on this machine.*DT129' out; then echo "$verb $option: $status" && cat out; fi
+    done <options
+done <verbs
+for option in 'fit --log-file' 'fit --directory' 'fit --resume' 'evaluate --ckpt' 'predict --input' 'devices --plugin' 'bench --simulator' 'ckpt convert --output' \
+    'plan --check-with-cuda'; do
+    grep -qxe "$option" tried || echo "not tried: $option"
+done
+rm verbs options tried out
 # Names that only look strange.
 run fit job.yaml -q 'output.dir="a$b/50%/c:d"'
 [ -d 'a$b/50%/c:d/ckpt' ] || echo "no run in a\$b"
