@@ -51,10 +51,9 @@ static dt_status *check_bytes(const dt_yaml *y) {
         n = dt_utf8_next(s->text + i, s->size - i, &code);
         if (n == 0) {
             dt_location at = dt_yaml_place_at(y, i);
-            return dt_suggest(dt_fail(DT_E_JOB_BYTES, &at,
-                                      "invalid UTF-8 byte 0x%02x at offset %zu",
-                                      (unsigned char)s->text[i], i),
-                              "save it as UTF-8");
+            return dt_suggest(
+                dt_fail(DT_E_JOB_BYTES, &at, "byte 0x%02x is not UTF-8", (unsigned char)s->text[i]),
+                "save it as UTF-8");
         }
         DT_TRY(check_char(y, i, code));
     }

@@ -49,6 +49,10 @@ compile: {optimizer: sgd, loss: mse}
 fit: {epochs: 1}
 output: {dir: run_words}
 END
+# the names of classes, in a file: their order gives the numbers
+printf 'one\ntwo\nthree\n' >plain/names
+sed 's/y: {column: y, vocabulary: .one, two.}/y: {column: y, dtype: string}/
+    s/, global_batch_size: 4/, map: {y: [string_lookup: {vocabulary: plain\/names}]}&/; s/units: 2/units: 4/; s/dir: run/dir: run_names/' job.yaml >names.yaml
 cat >text.yaml <<'END'
 version: 1
 strategy: {type: mirrored, devices: ["CPU:0"]}
@@ -70,6 +74,7 @@ read_base() { cp "$1" bad/base.yaml && echo 'extends: base.yaml' >bad/derived.ya
 trained() { "$DTRAIN" fit "$@" --fresh --json | grep -o '"weights_sha256":"[0-9a-f]*"' | tail -n 1; }
 read_csv() { trained job.yaml "dataset.train=$1" output.dir=run_csv; }
 read_words() { trained words.yaml "dataset.map.review.0.text_vectorization.vocabulary=$1"; }
+read_names() { trained names.yaml "dataset.map.y.0.string_lookup.vocabulary=$1"; }
 read_text() { trained text.yaml "dataset.train=$1"; }
 read_rows() { cp "$1" bad/rows.jsonl && "$DTRAIN" predict job.yaml --input bad/rows.jsonl; }
 read_keras() { cp "$1" bad/model.json && trained keras.yaml output.dir=run_keras; }
@@ -90,7 +95,7 @@ blank_lines() { printf '\n' && cat "$1" && printf '\n\n'; }
 no_last_end() { head -c "$(($(wc -c <"$1") - 1))" "$1"; }
 long_line() { cat "$1" && head -c 2000000 /dev/zero | tr '\0' x; }
 
-for reader in job base csv words text rows keras; do
+for reader in job base csv words names text rows keras; do
     "read_$reader" plain/$reader >right 2>err || { echo "$reader: exit $?" && cat err; }
     [ -s right ] || echo "$reader: nothing was read"
     for fault in bom crlf bom_crlf utf16le utf16be utf16le_bare utf16be_bare latin1 nul empty only_bom blank_lines no_last_end long_line; do
@@ -99,7 +104,8 @@ for reader in job base csv words text rows keras; do
         if [ ! -s err ]; then
             cmp -s out right && words=same || words='other'
         else
-            words=$(sed -n 's/.*error: //p' err | head -n 1 | cut -c 1-110)
+            # "job.yaml:2:3: error: WORDS" for jobs, "error: FILE:2:3: WORDS" for other files: file and place are kept
+            words=$(sed -n 's/^\(bad[^ ]*\) error:/\1/p; t; s/.*error: //p' err | head -n 1 | cut -c 1-110)
         fi
         printf '%-6s %-13s %s\n' $reader $fault "$words"
     done
