@@ -183,5 +183,8 @@ bool workers_begin(const struct call *call, int64_t n, int *code) {
 void workers_tell_rank(int64_t rank) {
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)rank);
-    if (rank >= 0) setenv("DTRAIN_RANK", text, 1);
+    const char *variable = getenv("DTRAIN_RANK");
+    if (rank < 0 || (variable && strcmp(variable, text) == 0)) return;
+    setenv("DTRAIN_RANK", text, 1);
+    setenv("DTRAIN_RANK_OPTION", "1", 1); /* messages name the option */
 }

@@ -124,10 +124,9 @@ static dt_status *write_report(const dt_job *j, const dt_run_options *o) {
 static dt_status *check_rank_is_used(const dt_job *j) {
     const char *rank = dt_environment(DT_RANK_VARIABLE);
     if (!rank || j->strategy.launch.workers) return NULL;
-    return dt_fail(DT_E_LAUNCH, &j->strategy.at,
-                   DT_RANK_VARIABLE
-                   "=%.40s: the job has no strategy.cluster_resolver that says where workers meet",
-                   rank);
+    return dt_launch_bad_rank(
+        &j->strategy.at, rank,
+        "the job has no strategy.cluster_resolver that says where workers meet");
 }
 
 /* A job that says where its workers meet is not trained by one of them alone. */

@@ -24,17 +24,10 @@ dt_status *dt_launch_secret(const dt_launch *l, dt_run_key *key, bool *has_key, 
 
 const char *dt_launch_interface(void) { return dt_environment(DT_INTERFACE_VARIABLE); }
 
-static dt_status *no_address(const dt_launch *l) {
-    return dt_suggest(dt_fail(DT_E_LAUNCH, NULL,
-                              "%s describes %d workers, but not where they can meet", l->by,
-                              l->workers),
-                      "set MASTER_ADDR and MASTER_PORT to a name and a port of worker 0's machine");
-}
-
 static dt_status *meet(dt_team **out, const dt_launch *l, const dt_cluster_spec *spec) {
     dt_run_key key;
     bool has_key = false, open = false;
-    if (!l->address) return no_address(l);
+    if (!l->address) return dt_launch_no_address(l, "workers", "worker 0");
     DT_TRY(dt_launch_secret(l, &key, &has_key, &open));
     return dt_team_meet(out, l->fabric,
                         &(dt_meeting){.ranks = l->workers,

@@ -14,6 +14,8 @@
 #include "fabric/run_key.h"
 
 #define DT_RANK_VARIABLE "DTRAIN_RANK"
+/* set by the program beside that, where the rank was given as its option --rank */
+#define DT_RANK_OPTION_VARIABLE "DTRAIN_RANK_OPTION"
 #define DT_SECRET_VARIABLE "DTRAIN_SECRET_FILE" /* a path; "none": no secret, on any interface */
 #define DT_INTERFACE_VARIABLE "DTRAIN_INTERFACE"
 
@@ -48,6 +50,15 @@ dt_status *dt_launch_find(dt_launch *out) DT_MUST_USE;
 dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *const *address,
                              int n) DT_MUST_USE;
 void dt_launch_release(dt_launch *l);
+/* "--rank" or "DTRAIN_RANK": which of them gives this worker's rank. */
+const char *dt_launch_rank_by(void);
+/* LAUNCH: what `rank`, given so, is wrong about. format and what follows: behind "--rank 5: ". */
+dt_status *dt_launch_bad_rank(const dt_location *at, const char *rank, const char *format,
+                              ...) DT_MUST_USE DT_PRINTF(3, 4);
+/* LAUNCH: nobody has said where they meet; names the variables that are missing. what: "workers";
+ * whose: "worker 0", on whose machine they meet. */
+dt_status *dt_launch_no_address(const dt_launch *l, const char *what,
+                                const char *whose) DT_MUST_USE;
 /* The run's secret. *open: others may join and read, which was said explicitly. SECRET, and errors
  * of reading the file. */
 dt_status *dt_launch_secret(const dt_launch *l, dt_run_key *key, bool *has_key,

@@ -278,11 +278,7 @@ static dt_status *start_all(dt_crew *c) {
 static dt_status *place_of(const dt_crew_spec *q, dt_run_key *key, dt_posts_spec *out) {
     const dt_launch *l = &q->how->launch;
     bool has_key = false, open = false;
-    if (!l->address)
-        return dt_suggest(
-            dt_fail(DT_E_LAUNCH, NULL, "%s describes %d processes, but not where they can meet",
-                    l->by, l->workers),
-            "set MASTER_ADDR and MASTER_PORT to a name and a port of the coordinator's machine");
+    if (!l->address) return dt_launch_no_address(l, "processes", "the coordinator");
     DT_TRY(dt_launch_secret(l, key, &has_key, &open));
     *out = (dt_posts_spec){.address = l->address[0],
                            .interface = dt_launch_interface(),

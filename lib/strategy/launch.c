@@ -96,6 +96,20 @@ static dt_status *check_addresses(const dt_launch *l, const dt_location *at, con
     return NULL;
 }
 
+dt_status *dt_launch_no_address(const dt_launch *l, const char *what, const char *whose) {
+    const bool host = dt_environment("MASTER_ADDR"), port = dt_environment("MASTER_PORT");
+    dt_status *s = dt_fail(DT_E_LAUNCH, NULL, "%s describes %d %s, but not where they can meet%s",
+                           l->by, l->workers, what,
+                           host == port ? ""
+                           : host       ? ": MASTER_PORT is not set"
+                                        : ": MASTER_ADDR is not set");
+    if (host == port)
+        return dt_suggest(s, "set MASTER_ADDR and MASTER_PORT to a name and a port of %s's machine",
+                          whose);
+    return host ? dt_suggest(s, "set it to a free port of %s's machine", whose)
+                : dt_suggest(s, "set it to the name or the address of %s's machine", whose);
+}
+
 /* torchrun's own agent has the port, and says so; the next one is free then. */
 static dt_status *read_master(dt_launch *out) {
     const char *host = dt_environment("MASTER_ADDR"), *number = dt_environment("MASTER_PORT");
@@ -412,7 +426,8 @@ static dt_status *same(const dt_launch *a, const dt_launch *b) {
     return dt_suggest(dt_fail(DT_E_LAUNCH, NULL,
                               "%s says that this is worker %d of %d, but %s says worker %d of %d",
                               a->by, a->rank, a->said, b->by, b->rank, b->said),
-                      "unset %s, or start the job without %s", b->by, a->launcher);
+                      "%s %s, or start the job without %s", *b->by == '-' ? "leave out" : "unset",
+                      b->by, a->launcher);
 }
 
 /* *out so far, and what another one says, which is taken or released. */
@@ -466,6 +481,23 @@ dt_status *dt_launch_find(dt_launch *out) {
 
 /* ---- a job's cluster_resolver ---- */
 
+const char *dt_launch_rank_by(void) {
+    return dt_environment(DT_RANK_OPTION_VARIABLE) ? "--rank" : DT_RANK_VARIABLE;
+}
+
+dt_status *dt_launch_bad_rank(const dt_location *at, const char *rank, const char *format, ...) {
+    const char *by = dt_launch_rank_by();
+    dt_str text = {0};
+    va_list args;
+    va_start(args, format);
+    dt_str_vprintf(&text, format, args);
+    va_end(args);
+    dt_status *s = dt_fail(DT_E_LAUNCH, at, "%s%c%.40s: %s", by, *by == '-' ? ' ' : '=', rank,
+                           dt_str_text(&text));
+    dt_str_release(&text);
+    return s;
+}
+
 static dt_status *counts_differ(const dt_launch *l, const dt_location *at, int n) {
     return dt_fail(DT_E_LAUNCH, at, "cluster_resolver has %d workers, but %s says %d", n, l->by,
                    l->said);
@@ -476,14 +508,12 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *
     const char *text = dt_environment(DT_RANK_VARIABLE);
     int64_t rank = -1;
     if (text && (!dt_parse_int64(text, &rank) || rank < 0 || rank >= n))
-        return dt_fail(DT_E_LAUNCH, at,
-                       DT_RANK_VARIABLE
-                       "=%.40s: with %d workers in cluster_resolver it must be 0 to %d",
-                       text, n, n - 1);
+        return dt_launch_bad_rank(
+            at, text, "with %d workers in cluster_resolver it must be 0 to %d", n, n - 1);
     const dt_launch own = {.workers = n,
                            .said = n,
                            .rank = (int)rank,
-                           .by = DT_RANK_VARIABLE,
+                           .by = dt_launch_rank_by(),
                            .launcher = "cluster_resolver",
                            .fabric = &dt_fabric_zmq,
                            .start = "--rank "};

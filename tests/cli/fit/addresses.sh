@@ -104,7 +104,12 @@ refuses() {
 at() { env "WORLD_SIZE=2" "RANK=$1" "MASTER_ADDR=$2" "MASTER_PORT=$3" "$DTRAIN" fit "$job"; }
 pair="strategy.cluster_resolver={workers: ['a:1', 'b:2']}"
 next_ports
-refuses 78 "describes 2 workers, but not where they can meet" env WORLD_SIZE=2 RANK=0 "$DTRAIN" fit "$job"
+refuses 78 "describes 2 workers, but not where they can meet [DT" env WORLD_SIZE=2 RANK=0 "$DTRAIN" fit "$job"
+has "$TEST_DIR/text" "set MASTER_ADDR and MASTER_PORT to a name and a port of worker 0's machine"
+refuses 78 "but not where they can meet: MASTER_PORT is not set" env WORLD_SIZE=2 RANK=0 MASTER_ADDR=127.0.0.1 "$DTRAIN" fit "$job"
+has "$TEST_DIR/text" "set it to a free port of worker 0's machine" && lacks "$TEST_DIR/text" MASTER_ADDR
+refuses 78 "but not where they can meet: MASTER_ADDR is not set" env WORLD_SIZE=2 RANK=0 "MASTER_PORT=$a" MASTER_ADDR= "$DTRAIN" fit "$job"
+has "$TEST_DIR/text" "set it to the name or the address of worker 0's machine" && lacks "$TEST_DIR/text" MASTER_PORT
 refuses 78 "SLURM_STEP_NUM_TASKS says that this is worker 1 of 2, but WORLD_SIZE says worker 0 of 2" env SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1 WORLD_SIZE=2 RANK=0 "$DTRAIN" fit "$job"
 refuses 78 "MASTER_PORT=x: it must be 1 to 65534" at 0 ::1 x
 refuses 78 "RANK=2: with WORLD_SIZE=2 it must be 0 to 1" torchrun 2 2
@@ -116,9 +121,16 @@ refuses 66 "secret (DTRAIN_SECRET_FILE)" at 0 127.0.0.1 "$a"
 unset DTRAIN_SECRET_FILE
 refuses 69 "cannot find the address of 'nowhere.invalid'" at 1 nowhere.invalid "$a"
 refuses 78 "nothing says which one this is" fit "$pair"
-refuses 78 "DTRAIN_RANK=2: with 2 workers in cluster_resolver it must be 0 to 1" resolved 2
-refuses 78 "DTRAIN_RANK=1: the job has no strategy.cluster_resolver" fit --rank 1
-refuses 78 "WORLD_SIZE says that this is worker 1 of 2, but DTRAIN_RANK says worker 0 of 2" env WORLD_SIZE=2 RANK=1 "$DTRAIN" fit "$job" "$pair" --rank 0
+refuses 78 "--rank 2: with 2 workers in cluster_resolver it must be 0 to 1" resolved 2
+refuses 78 "DTRAIN_RANK=1: the job has no strategy.cluster_resolver" env DTRAIN_RANK=1 "$DTRAIN" fit "$job"
+refuses 78 "--rank 1: the job has no strategy.cluster_resolver" fit --rank 1
+refuses 78 "--rank 5: with 2 workers in cluster_resolver it must be 0 to 1" fit "$pair" --rank 5
+refuses 78 "--rank 5: with 2 workers in cluster_resolver it must be 0 to 1" env DTRAIN_RANK=1 "$DTRAIN" fit "$job" "$pair" --rank=5
+refuses 78 "DTRAIN_RANK=5: with 2 workers in cluster_resolver it must be 0 to 1" env DTRAIN_RANK=5 "$DTRAIN" evaluate "$job" "$pair"
+refuses 78 "WORLD_SIZE says that this is worker 1 of 2, but --rank says worker 0 of 2" env WORLD_SIZE=2 RANK=1 "$DTRAIN" fit "$job" "$pair" --rank 0
+has "$TEST_DIR/text" "leave out --rank, or start the job without"
+refuses 78 "WORLD_SIZE says that this is worker 1 of 2, but DTRAIN_RANK says worker 0 of 2" env WORLD_SIZE=2 RANK=1 DTRAIN_RANK=0 "$DTRAIN" fit "$job" "$pair"
+has "$TEST_DIR/text" "unset DTRAIN_RANK, or start the job without"
 refuses 78 "cluster_resolver has 2 workers, but WORLD_SIZE says 3" env WORLD_SIZE=3 RANK=1 "$DTRAIN" fit "$job" "$pair"
 
 echo "== both sides"
