@@ -93,7 +93,7 @@ static void signal_all(const struct workers *c, int number) {
         if (c->pid[r] > 0) kill(c->pid[r], number);
 }
 
-/* A worker's own exit code counts before that of the others, which only report that they lost it. */
+/* A worker's own exit code counts before that of the others, which only report its loss. */
 static void note_end(struct workers *c, int rank, int status) {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : LOST;
     if (c->ending && WIFSIGNALED(status)) code = 0;
