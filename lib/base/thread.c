@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pool is built from one part, the gate: a counter that somebody raises and others wait for.
+ * A pool is built from one part, the gate: a counter that one thread raises and others wait for.
  * `start` opens when there is work, `done` when the last lane has finished it, `join` when the last
  * lane has come to a join.
  *
@@ -9,9 +9,9 @@
  * the other's, in sequentially consistent order, so at least one of them sees the other: no wake-up
  * is lost.
  *
- * How long waiters spin is learned (base/patience.h). Long waits are no sign of another process
- * while threads of this one work beside the pool, such as those that prepare batches.
- * docs/performance.md ("Joins") has the figures behind the constants.
+ * How long waiters spin is learned (base/patience.h). Long waits are not taken as a sign of another
+ * process while other threads of this process work, such as those that prepare batches.
+ * docs/performance.md ("Two threads beside one") has measurements.
  */
 #define _GNU_SOURCE /* the affinity mask */
 #include "base/thread.h"
