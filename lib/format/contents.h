@@ -43,6 +43,12 @@ typedef struct dt_listed {
     int64_t bytes, saved_s; /* all files; when, in seconds since 1970 */
     dt_status *damage;      /* NULL: none that state.json shows */
 } dt_listed;
+/* Weights that a callback restored when the run finished: the step, or the epoch (counted from 1),
+ * that they are of. 0: they are those of the last step. */
+typedef struct dt_kept {
+    int64_t epoch, step;
+} dt_kept;
+dt_kept dt_listed_kept(const dt_listed *x);
 typedef struct dt_listing {
     dt_arena *arena;
     int n;

@@ -33,14 +33,8 @@ static json_t *find_line(const dt_str *history, const char *path, const char *ke
     return found;
 }
 
-/* Where the weights were restored at the end: the step, or the epoch counted from 1, that they are
- * of. */
-typedef struct origin {
-    int64_t epoch, step; /* 0: none */
-} origin;
-
-static origin origin_of(const dt_listed *x) {
-    origin o = {0};
+dt_kept dt_listed_kept(const dt_listed *x) {
+    dt_kept o = {0};
     const char *text = x->state.finished ? x->state.callbacks : NULL;
     const dt_json_text all = {x->path,        "callbacks", "key", text, text ? strlen(text) : 0,
                               DT_E_CHECKPOINT};
@@ -60,7 +54,7 @@ static origin origin_of(const dt_listed *x) {
 }
 
 /* The metrics of the checkpoint's weights. */
-static json_t *line_of(const dt_listed *x, const char *run, const dt_str *history, origin o) {
+static json_t *line_of(const dt_listed *x, const char *run, const dt_str *history, dt_kept o) {
     if (o.step > 0) return find_line(history, run, "step", o.step);
     return o.epoch > 0 ? find_line(history, run, "epoch", o.epoch)
                        : find_line(history, run, "step", x->state.step);
@@ -98,7 +92,7 @@ static const char *when(const dt_listed *x, char text[32]) {
     return text;
 }
 
-static void print_item(const dt_listed *x, json_t *line, origin o, dt_str *out) {
+static void print_item(const dt_listed *x, json_t *line, dt_kept o, dt_str *out) {
     char text[32];
     dt_str size = {0};
     if (x->damage) {
@@ -118,7 +112,7 @@ static void print_item(const dt_listed *x, json_t *line, origin o, dt_str *out) 
     dt_str_puts(out, x->state.finished ? "  finished\n" : "\n");
 }
 
-static void put_item(const dt_listed *x, json_t *line, origin o, dt_str *out) {
+static void put_item(const dt_listed *x, json_t *line, dt_kept o, dt_str *out) {
     char text[32];
     dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
@@ -156,7 +150,7 @@ dt_status *dt_checkpoint_list(const char *run, bool json, char **text) {
     DT_TRY(dt_listing_read(&l, run));
     read_history(run, &history);
     for (int i = 0; i < l.n; i++) {
-        const origin o = origin_of(&l.item[i]);
+        const dt_kept o = dt_listed_kept(&l.item[i]);
         json_t *line = line_of(&l.item[i], run, &history, o);
         (json ? put_item : print_item)(&l.item[i], line, o, &out);
         json_decref(line);

@@ -202,6 +202,10 @@ static void put_figures(const dt_report_run *r, dt_json *j) {
             dt_json_double(j, "best", f.best);
             dt_json_int(j, "epoch", f.epoch);
         }
+        if (f.has_kept) {
+            dt_json_double(j, "kept", f.kept);
+            dt_json_int(j, "kept_epoch", f.kept_epoch);
+        }
         dt_json_int(j, "points", s->n);
         dt_json_close(j, '}');
     }

@@ -110,12 +110,27 @@ static int way_of(const dt_report_run *r, const char *name) {
     return is_listed(more, dt_report_base(name)) - is_listed(less, dt_report_base(name));
 }
 
+/* The epoch whose weights the newest checkpoint has; 0: the last one. */
+static int64_t kept_epoch(const dt_report_run *r) {
+    const dt_listed *newest = NULL;
+    for (int i = 0; i < r->checkpoints.n; i++)
+        if (dt_report_is_own(r, &r->checkpoints.item[i])) newest = &r->checkpoints.item[i];
+    return newest ? dt_listed_kept(newest).epoch : 0;
+}
+
 dt_figure dt_report_figure(const dt_report_run *r, const dt_series *s) {
     const int way = way_of(r, s->name);
-    dt_figure f = {.last = s->p[s->n - 1].y};
-    for (int i = 0; i < s->n && way; i++)
-        if (isfinite(s->p[i].y) && (!f.has_best || way * s->p[i].y > way * f.best))
-            f = (dt_figure){
-                .last = f.last, .has_best = true, .best = s->p[i].y, .epoch = (int64_t)s->p[i].x};
+    dt_figure f = {.last = s->p[s->n - 1].y, .kept_epoch = kept_epoch(r)};
+    for (int i = 0; i < s->n; i++) {
+        const double y = s->p[i].y;
+        if ((int64_t)s->p[i].x == f.kept_epoch && i < s->n - 1) {
+            f.has_kept = true;
+            f.kept = y;
+        }
+        if (!way || !isfinite(y) || (f.has_best && way * y <= way * f.best)) continue;
+        f.has_best = true;
+        f.best = y;
+        f.epoch = (int64_t)s->p[i].x;
+    }
     return f;
 }

@@ -329,14 +329,19 @@ function curve(run, list, name) {
 
 const badge = (run) => h("span.badge." + run.tone, run.outcome);
 const breaks = (name) => name.split("_").flatMap((part, i) => (i ? ["_", h("wbr"), part] : [part])); // a long name may break behind its underscores
-const best = (figure) => figure && figure.best !== undefined && figure.best !== figure.last;
+// A run that ended with the weights of an earlier epoch is shown by the metrics of that epoch.
+const shown = (figure) => figure.kept === undefined ? figure.last : figure.kept;
+const notes = (figure) => [
+    figure.kept !== undefined && "weights of epoch " + grouped(figure.kept_epoch) + "; last " + short(figure.last),
+    figure.best !== undefined && figure.best !== shown(figure) && "best " + short(figure.best) + " in epoch " + grouped(figure.epoch),
+].filter(Boolean);
 
 function tiles(run) {
     const tile = (label, value, below) => h("div.tile", h("dt", breaks(label)), h("dd", value), below && h("dd.below", below)), wanted = whole(start(run, "steps"));
     return h("dl.tiles", metrics.map((name) => {
         const figure = run.figures[name];
-        return tile(titleOf(name), number(figure.last), best(figure) ? "best " + short(figure.best) + " in epoch " + grouped(figure.epoch)
-            : figure.best !== undefined && figure.points > 1 && "best");
+        return tile(titleOf(name), number(shown(figure)), notes(figure).join("; ")
+            || figure.best !== undefined && figure.points > 1 && "best");
     }),
     tile("steps", count(run.step), wanted > run.step ? "of " + grouped(wanted) + " requested" : run.start && times(whole(start(run, "epochs")) || 0, "epoch")),
     run.attempts.length > 0 && tile("time", seconds(run.seconds),
@@ -345,7 +350,7 @@ function tiles(run) {
 }
 
 function comparison() {
-    const cell = (figure) => h("td", figure && number(figure.last), best(figure) && [h("br"), h("small", "best ", number(figure.best), ", epoch " + grouped(figure.epoch))]);
+    const cell = (figure) => h("td", figure && number(shown(figure)), figure && notes(figure).map((note) => [h("br"), h("small", note)]));
     return scroll("metrics of all runs", table("compare", ["run", "outcome", "steps", "time", ...metrics.map((name) => titleOf(name))],
         runs.map((run) => h("tr", head(nameOf(run)),
             h("td", badge(run)), h("td", count(run.step)), h("td", run.attempts.length > 0 && seconds(run.seconds)), metrics.map((name) => cell(inner(run.figures, name)))))));

@@ -144,6 +144,9 @@ typedef struct dt_figure {
     double last, best;
     bool has_best;
     int64_t epoch; /* of the best */
+    bool has_kept; /* the run ended with the weights of an earlier epoch */
+    double kept;   /* the metric in that epoch */
+    int64_t kept_epoch;
 } dt_figure;
 dt_figure dt_report_figure(const dt_report_run *r, const dt_series *s);
 const char *dt_report_base(const char *metric); /* "val_loss": loss */

@@ -116,6 +116,17 @@ static dt_status *begin(run *r, dt_callback *c) {
     return NULL;
 }
 
+/* With the monitored value of these weights, since the last epoch's line shows other weights'. */
+static void report_restored(run *r, dt_callback *c) {
+    const stopper *s = c->state;
+    const char *what = s->best_step ? "step" : "epoch";
+    long long number = (long long)(s->best_step ? s->best_step : s->best_epoch + 1);
+    if (s->monitor.has_best)
+        dt_callback_say(r, c, "restoring the weights of %s %lld: %s %.4f", what, number,
+                        s->monitor.name, s->monitor.best);
+    else dt_callback_say(r, c, "restoring the weights of %s %lld", what, number);
+}
+
 static dt_status *put_back(run *r, dt_callback *c) {
     stopper *s = c->state;
     if (!s->has_weights) return NULL;
@@ -124,11 +135,10 @@ static dt_status *put_back(run *r, dt_callback *c) {
     for (int i = 0; i < s->best.n; i++)
         memcpy(dt_host_edit(r->model->weight[i]), s->best.array[i].data,
                (size_t)dt_type_bytes(&s->best.array[i].type));
-    if (s->restored) return NULL; /* and said in an earlier run */
+    if (s->restored) return NULL; /* an earlier run has reported it */
     s->restored = true;
     r->saved_step = -1; /* what was saved last has other weights */
-    dt_callback_say(r, c, "restoring the weights of %s %lld", s->best_step ? "step" : "epoch",
-                    (long long)(s->best_step ? s->best_step : s->best_epoch + 1));
+    report_restored(r, c);
     return NULL;
 }
 

@@ -6,11 +6,12 @@
 write_tiny
 sed -i "s|^fit: .*|fit: {epochs: 9, callbacks: [CSVLogger: {filename: log.csv}, EarlyStopping: {patience: 1, mode: max, restore_best_weights: true}]}|" "$tiny"
 "$DTRAIN" fit "$tiny" >"$TEST_DIR/out" || echo "exit $?"
-grep -E '^epoch [0-9]+:' "$TEST_DIR/out"
+kept=$(sed -n 's/^epoch 1\/.* val_loss \([0-9.]*\) .*/\1/p' "$TEST_DIR/out")
+grep -E '^epoch [0-9]+:' "$TEST_DIR/out" | sed "s/val_loss $kept$/val_loss KEPT/" # that of epoch 1
 head -n 1 "$TEST_DIR/run/log.csv" | tr -d '\r'
 cut -d, -f1 "$TEST_DIR/run/log.csv"
 "$DTRAIN" fit "$tiny" --json | sed -n '/"event":"end"/s/,"weights.*//p'
-"$DTRAIN" fit "$tiny" --fresh --json | grep '"event":"callback"'
+"$DTRAIN" fit "$tiny" --fresh --json | sed -n "/\"event\":\"callback\"/s/val_loss $kept/val_loss KEPT/; /\"event\":\"callback\"/p"
 set='fit.callbacks'
 show validate "$tiny" "$set=[EarlyStopping: {monitor: val_acuracy}, ReduceLROnPlateau: {monitor: los}]"
 show validate "$tiny" "$set=[EarlyStopping]" dataset.validation_split=

@@ -49,6 +49,13 @@ times=$(sed -n \
     awk '{ x[$1] = $2 } END { printf "%.12g", x[1] + x[2] + x[3] }')
 near "$(page lost "print(run['epochs']['wall_s'])")" "$times" 1e-9 || echo "other times: not $times"
 
+# Weights that were restored at the end: their epoch's values are given beside the last ones.
+"$DTRAIN" fit job.yaml -q output.dir=kept 'fit.callbacks=[EarlyStopping: {monitor: far, mode: max, patience: 1, restore_best_weights: true}]'
+page kept "
+for name, f in run['figures'].items(): print(name, f['kept_epoch'], f['kept'] == run['by_epoch'][name]['y'][f['kept_epoch'] - 1])
+print('kept' in run['figures']['far'], run['figures']['far']['kept'] != run['figures']['far']['last'])"
+page run "print('kept' in run['figures']['far'])"
+
 # Begun anew, it has neither the epochs nor the weights of the run before, which are there still.
 "$DTRAIN" fit job.yaml -q --fresh --inject nan@step=3 2>err && echo "no error"
 tiles run
