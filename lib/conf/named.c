@@ -29,6 +29,19 @@ static const dt_location *too_many_at(const dt_tree *t) {
     return &t->at;
 }
 
+/* `{Adam: {...}, learning_rate: 0.1}`, as an override merges it: the second key belongs in Adam. */
+static dt_status *too_many(const char *noun, const dt_tree *t) {
+    dt_status *s =
+        dt_fail(DT_E_WRONG_TYPE, too_many_at(t),
+                "%s: expected a name or NAME: {...}, got a mapping of %d keys", noun, t->n);
+    if (t->n != 2) return s;
+    const int named = t->entry[0].value->kind == DT_TREE_MAP ? 0 : 1;
+    const dt_tree *other = t->entry[1 - named].value;
+    if (t->entry[named].value->kind != DT_TREE_MAP || other->kind != DT_TREE_SCALAR) return s;
+    return dt_suggest(s, "move %.40s into %.40s: %.40s.%.40s", t->entry[1 - named].key,
+                      t->entry[named].key, t->entry[named].key, t->entry[1 - named].key);
+}
+
 /* Splits `Flatten` or `{Dense: {...}}` into name, its place and the arguments. */
 static dt_status *split(const char *noun, const dt_tree *t, dt_named *out) {
     if (t && t->kind == DT_TREE_SCALAR) {
@@ -42,9 +55,7 @@ static dt_status *split(const char *noun, const dt_tree *t, dt_named *out) {
         out->tree = t->entry[0].value->kind == DT_TREE_NULL ? NULL : t->entry[0].value;
         return NULL;
     }
-    if (t && t->kind == DT_TREE_MAP)
-        return dt_fail(DT_E_WRONG_TYPE, too_many_at(t),
-                       "%s: expected a name or NAME: {...}, got a mapping of %d keys", noun, t->n);
+    if (t && t->kind == DT_TREE_MAP) return too_many(noun, t);
     return dt_wrong_type(t, noun, "a name or NAME: {...}");
 }
 

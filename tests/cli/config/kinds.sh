@@ -42,3 +42,5 @@ compiled two.yaml compile.loss.side=mse compile.loss.kind.SparseCategoricalCross
 show validate "$TEST_DIR/brief.yaml" model.layers.1.LSTM.units=4 compile.optimizer.Adamm.learning_rate=0.1
 # two overrides of different kinds: neither goes unheard
 show validate "$tiny" compile.optimizer.Adam.learning_rate=0.5 compile.optimizer.SGD.momentum=0.9
+# an argument beside its kind
+show validate "$tiny" compile.optimizer.momentum=0.9
