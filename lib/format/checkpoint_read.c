@@ -208,15 +208,17 @@ static dt_status *look_for_newest(dt_saved *c, const char *ckpt, dt_status **war
     dt_step_list list;
     dt_arena *arena = dt_arena_create();
     dt_status *s = dt_steps_list(arena, ckpt, false, &list, warnings);
-    const int n = s ? 0 : list.n;
-    /* ranking sorts the list */
-    dt_step_list listed = {.n = n, .item = dt_arena_array(arena, dt_step_name, n + 1)};
-    dt_file_stamp *stamp = dt_arena_array(arena, dt_file_stamp, n + 1);
-    for (int i = 0; i < n; i++) listed.item[i] = list.item[i];
-    stamp_all(ckpt, &listed, stamp);
-    if (!s) s = dt_steps_rank(ckpt, &list, warnings);
-    if (!s) s = open_newest(c, ckpt, &list, warnings);
-    *moved = (s || *warnings || n == 0) && has_changed(ckpt, &listed, stamp);
+    if (!s) {
+        /* ranking sorts the list */
+        dt_step_list listed = {.n = list.n,
+                               .item = dt_arena_array(arena, dt_step_name, list.n + 1)};
+        dt_file_stamp *stamp = dt_arena_array(arena, dt_file_stamp, list.n + 1);
+        for (int i = 0; i < list.n; i++) listed.item[i] = list.item[i];
+        stamp_all(ckpt, &listed, stamp);
+        s = dt_steps_rank(ckpt, &list, warnings);
+        if (!s) s = open_newest(c, ckpt, &list, warnings);
+        *moved = (s || *warnings || list.n == 0) && has_changed(ckpt, &listed, stamp);
+    }
     dt_arena_destroy(arena);
     return s;
 }
