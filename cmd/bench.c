@@ -24,9 +24,9 @@ static int run(const struct call *call) {
 }
 
 static const struct option options[] = {
-    TEXT(struct bench, simulator, "simulator", "ROWS.json",
+    PATH(struct bench, simulator, "simulator", "ROWS.json",
          "predict published steps, operations and estimates, and compare"),
-    TEXT(struct bench, configs, "configs", "DIR",
+    PATH(struct bench, configs, "configs", "DIR",
          "directory of the published models' jobs; default: configs/published"),
     FLAG(struct bench, json, "json", "print one JSON object per row"), OPTIONS_END};
 const struct verb verb_bench = {

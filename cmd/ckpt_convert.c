@@ -28,7 +28,7 @@ static int run(const struct call *call) {
     return out_error(call->out, s);
 }
 
-static const struct option options[] = {TEXT(struct ckpt_convert, output, "output", "FILE",
+static const struct option options[] = {PATH(struct ckpt_convert, output, "output", "FILE",
                                              "output file; .npz or .safetensors selects the format",
                                              .letter = 'o'),
                                         OPTIONS_END};

@@ -56,7 +56,7 @@ static int run(const struct call *call) {
 }
 
 static const struct option options[] = {
-    TEXT(struct data_convert, output, "output", "FILE",
+    PATH(struct data_convert, output, "output", "FILE",
          "output file; its suffix selects the format: .npy .npz .idx .csv .tfrecord",
          .letter = 'o'),
     INTEGER(struct data_convert, shards, "shards", "N",

@@ -27,7 +27,7 @@ static int run(const struct call *call) {
 }
 
 static const struct option options[] = {
-    TEXT(struct data_synth, output, "output", "DIR", "the directory to write to; it is created",
+    PATH(struct data_synth, output, "output", "DIR", "the directory to write to; it is created",
          .letter = 'o'),
     UNSIGNED(struct data_synth, seed, "seed", "N", "seed of the random numbers (default 0)"),
     OPTIONS_END};

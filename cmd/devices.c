@@ -24,7 +24,7 @@ static int run(const struct call *call) {
 
 static const struct option options[] = {
     FLAG(struct devices, json, "json", "print one JSON object"),
-    TEXT(struct devices, plugin, "plugin", "PATH",
+    PATH(struct devices, plugin, "plugin", "PATH",
          "list the devices of this PJRT plug-in; default: DTRAIN_PJRT_PLUGIN"),
     OPTIONS_END};
 const struct verb verb_devices = {

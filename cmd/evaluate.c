@@ -61,7 +61,7 @@ static int run(const struct call *call) {
 }
 
 static const struct option options[] = {
-    TEXT(struct evaluate, checkpoint, "ckpt", "PATH",
+    PATH(struct evaluate, checkpoint, "ckpt", "PATH",
          "the checkpoint; default: the newest in output.dir"),
     CHOICE(struct evaluate, split, "split", "PART", splits, "the split to evaluate"),
     INTEGER(struct evaluate, steps, "steps", "N", "evaluate only the first N batches", .min = 1),

@@ -73,9 +73,9 @@ static int run(const struct call *call) {
 }
 
 static const struct option options[] = {
-    TEXT(struct export, output, "output", "FILE", "output file", .letter = 'o'),
+    PATH(struct export, output, "output", "FILE", "output file", .letter = 'o'),
     CHOICE(struct export, format, "to", "FORMAT", formats, "format; suffix: by the suffix of FILE"),
-    TEXT(struct export, checkpoint, "ckpt", "PATH",
+    PATH(struct export, checkpoint, "ckpt", "PATH",
          "the checkpoint or saved model; default: the newest in output.dir"),
     FLAG(struct export, without_map, "without-map",
          "leave `map` out of the ONNX graph, so that its inputs are those of the model"),

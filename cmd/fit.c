@@ -181,7 +181,7 @@ static int run(const struct call *call) {
 static const struct option options[] = {
     FLAG(struct fit, dry_run, "dry-run", "read, check and compile the job, write nothing",
          .letter = 'n', .once = true),
-    TEXT(struct fit, resume, "resume", "WHEN|PATH",
+    PATH(struct fit, resume, "resume", "WHEN|PATH",
          "resume from a checkpoint: auto, never, must, or the path of a checkpoint or run; "
          "default: the job's checkpoint.resume",
          .once = true, .words = "auto never must"),

@@ -24,7 +24,7 @@ const struct option common_options[] = {
     FLAG(struct common, quiet, "quiet", "print errors and warnings only", .letter = 'q'),
     FLAG(struct common, verbose, "verbose", "print more", .letter = 'v'),
     CHOICE(struct common, color, "color", "WHEN", color_choices, "colour the output", .env = true),
-    TEXT(struct common, log_file, "log-file", "FILE", "append all lines to FILE, too", .env = true),
+    PATH(struct common, log_file, "log-file", "FILE", "append all lines to FILE, too", .env = true),
     FLAG(struct common, help, "help", "show this text", .letter = 'h'),
     FLAG(struct common, version, "version", "show the version", .letter = 'V'),
     OPTIONS_END};
@@ -160,17 +160,8 @@ static dt_status *add_to_list(struct walk *w, const struct use *u) {
     return NULL;
 }
 
-/* "FILE", "WHEN|PATH": then a name of another machine's storage is refused before anything is
- * opened. */
-static bool takes_path(const struct option *o) {
-    static const char *const words[] = {"PATH", "FILE", "DIR", "ROWS.json"};
-    for (size_t i = 0; o->value && i < sizeof words / sizeof *words; i++)
-        if (strstr(o->value, words[i])) return true;
-    return false;
-}
-
 static dt_status *store(struct walk *w, const struct use *u) {
-    if (u->value && takes_path(u->option)) DT_TRY(dt_path_check(u->value));
+    if (u->value && u->option->path) DT_TRY(dt_path_check(u->value));
     switch (u->option->kind) {
     case OPTION_FLAG: *(bool *)field(w, u->option) = true; return NULL;
     case OPTION_TEXT:

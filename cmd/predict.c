@@ -114,17 +114,17 @@ static int run(const struct call *call) {
 }
 
 static const struct option options[] = {
-    TEXT(struct predict, output, "output", "FILE",
+    PATH(struct predict, output, "output", "FILE",
          "output file (.csv, .npy, .npz or .jsonl); default: -, standard output", .letter = 'o'),
     CHOICE(struct predict, format, "format", "FORM", formats,
            "output format; auto: by the end of FILE, csv for standard output"),
-    TEXT(struct predict, input, "input", "FILE",
+    PATH(struct predict, input, "input", "FILE",
          "predict these examples instead of the job's data: a file, a folder of pictures (or of "
          "class folders), or - for standard input"),
     INTEGER(struct predict, top, "top", "K",
             "write only the K largest values of each row, the most likely classes", .min = 1,
             .max = 1 << 20),
-    TEXT(struct predict, checkpoint, "ckpt", "PATH",
+    PATH(struct predict, checkpoint, "ckpt", "PATH",
          "the checkpoint or saved model; default: the newest in output.dir"),
     WORKERS_OPTION(struct predict, "predict"),
     RANK_OPTION(struct predict),

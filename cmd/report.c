@@ -33,7 +33,7 @@ static int run(const struct call *call) {
 }
 
 static const struct option options[] = {
-    TEXT(struct report, output, "output", "FILE",
+    PATH(struct report, output, "output", "FILE",
          "output file, or - for standard output; default: report.html in the first run",
          .letter = 'o'),
     OPTIONS_END};

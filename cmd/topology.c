@@ -56,7 +56,7 @@ static const struct option options[] = {
     SLICE_OPTIONS(struct topology),
     TEXT(struct topology, fit, "fit", "X,Y,Z,CORE",
          "list the slices and positions where a replica of this shape fits"),
-    TEXT(struct topology, svg, "svg", "FILE", "write an SVG file; -: standard output"),
+    PATH(struct topology, svg, "svg", "FILE", "write an SVG file; -: standard output"),
     FLAG(struct topology, json, "json", "print one JSON object"),
     PLACE_OPTIONS(struct topology),
     OPTIONS_END};

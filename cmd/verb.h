@@ -83,6 +83,7 @@ struct option {
     char letter;                     /* 'n' for -n; 0: none */
     bool env;                        /* DTRAIN_NAME in the environment stands for it */
     bool once;                       /* not for the same command given again: see again.h */
+    bool path; /* a value that names another machine's storage is refused when it is read */
     enum option_kind kind;
     size_t at; /* offset in the verb's struct */
     int64_t min, max, fallback;
@@ -97,6 +98,12 @@ struct option {
     { .kind = OPTION_FLAG, .at = offsetof(s, f), .name = n, .help = __VA_ARGS__ }
 #define TEXT(s, f, n, v, ...)                                                                      \
     { .kind = OPTION_TEXT, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__ }
+/* A TEXT that is the path of a file or a directory. */
+#define PATH(s, f, n, v, ...)                                                                      \
+    {                                                                                              \
+        .kind = OPTION_TEXT, .at = offsetof(s, f), .name = n, .value = v, .path = true,            \
+        .help = __VA_ARGS__                                                                        \
+    }
 #define MAYBE(s, f, n, v, ...)                                                                     \
     { .kind = OPTION_MAYBE, .at = offsetof(s, f), .name = n, .value = v, .help = __VA_ARGS__ }
 #define LIST(s, f, n, v, ...)                                                                      \
@@ -120,7 +127,7 @@ struct option {
 extern const char *const kernel_choices[];
 enum { MOST_THREADS = 4096 };
 #define PLACE_OPTIONS(s)                                                                           \
-    TEXT(s, place.directory, "directory", "DIR",                                                   \
+    PATH(s, place.directory, "directory", "DIR",                                                   \
          "resolve output.dir and model.init_from relative to DIR", .letter = 'C')
 #define SLICE_OPTIONS(s)                                                                           \
     MAYBE(s, slice.tpu, "tpu", "TYPE",                                                             \
@@ -139,7 +146,7 @@ enum { MOST_THREADS = 4096 };
     TEXT(s, place.backend, "backend", "NAME",                                                      \
          "what computes, in place of the job's: cpu, or pjrt for a plug-in's devices",             \
          .env = true, .words = "cpu pjrt"),                                                        \
-        TEXT(s, place.plugin, "plugin", "PATH",                                                    \
+        PATH(s, place.plugin, "plugin", "PATH",                                                    \
              "the PJRT plug-in, in place of the job's or DTRAIN_PJRT_PLUGIN's")
 
 struct call;
