@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counter behind DTRAIN_FAULT_WRITE: the only variable of the library, and absent from ordinary
- * builds. */
+/* DTRAIN_FAULT_WRITE needs a counter of calls, a mutable static variable. Ordinary builds have
+ * none of this. */
 #include "base/fault.h"
 
 #ifdef DT_FAULTS
