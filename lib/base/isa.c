@@ -2,8 +2,9 @@
 /* See isa.h. */
 #include "base/isa.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/environment.h"
 
 const char *dt_isa_name(dt_isa isa) {
     static const char *const name[DT_ISAS] = {
@@ -24,10 +25,7 @@ bool dt_isa_is_here(dt_isa isa) {
     return isa == DT_BASE_ISA;
 }
 
-const char *dt_isa_said(void) {
-    const char *name = getenv(DT_INSTRUCTIONS_ENV);
-    return name && *name ? name : NULL;
-}
+const char *dt_isa_said(void) { return dt_environment(DT_INSTRUCTIONS_ENV); }
 
 dt_isa dt_isa_find(const char *name) {
     for (dt_isa isa = 0; isa < DT_ISAS; isa++)

@@ -5,10 +5,10 @@
  * machine. So names that mean something else are refused before anything is opened.
  */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/environment.h"
 #include "base/file.h"
 
 /* ---- what a name means ---- */
@@ -65,7 +65,7 @@ DT_API dt_status *dt_path_check(const char *path) {
 }
 
 static dt_status *expand_home(const char *written, char **path) {
-    const char *home = getenv("HOME");
+    const char *home = dt_environment("HOME");
     /* another user's: whose files are meant is for that user to say */
     if (written[1] && written[1] != '/')
         return dt_suggest(dt_fail(DT_E_NOT_LOCAL, NULL,

@@ -20,6 +20,7 @@
 #include <zlib.h>
 
 #include "base/arena.h"
+#include "base/environment.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -148,7 +149,7 @@ static dt_status *list_devices(bool json, char **text) {
 }
 
 static dt_status *look(patient *p) {
-    const char *temporary = getenv("TMPDIR");
+    const char *temporary = dt_environment("TMPDIR");
     look_at_program(p);
     struct utsname u;
     const long page = sysconf(_SC_PAGESIZE), pages = sysconf(_SC_PHYS_PAGES),
@@ -172,7 +173,7 @@ static dt_status *look(patient *p) {
         dt_str_printf(problem(p), "only %llu files may be open at a time (ulimit -n)",
                       (unsigned long long)l.rlim_cur);
     look_at_folder(p, "folder", ".");
-    look_at_folder(p, "temporary", temporary && *temporary ? temporary : "/tmp");
+    look_at_folder(p, "temporary", temporary ? temporary : "/tmp");
     look_at_environment(p);
     DT_TRY(list_devices(false, &p->devices));
     DT_TRY(list_devices(true, &p->devices_json));

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "format/contents.h"
@@ -98,9 +99,9 @@ static dt_status *find(replay *r, int64_t steps) {
 /* ---- a directory for the time being ---- */
 
 static dt_status *make_scratch(replay *r) {
-    const char *temporary = getenv("TMPDIR");
+    const char *temporary = dt_environment("TMPDIR");
     dt_str path = {0};
-    dt_str_printf(&path, "%s/dtrain-replay-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    dt_str_printf(&path, "%s/dtrain-replay-XXXXXX", temporary ? temporary : "/tmp");
     char *name = dt_str_take(&path);
     if (!mkdtemp(name)) {
         dt_status *s = dt_note(dt_fail_errno(DT_E_CANT_CREATE, name),

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/file.h"
 
 #define MAGIC "dtrain-pjrt-1 "
@@ -72,7 +73,7 @@ dt_digest dt_pjrt_cache_name(const dt_pjrt *p, const char *about, const char *ki
     dt_sha256 *h = dt_sha256_create();
     add_text(h, about);
     add_text(h, kind);
-    add_text(h, getenv("XLA_FLAGS"));
+    add_text(h, dt_environment("XLA_FLAGS"));
     add_file(h, p->path);
     add_processor(h);
     dt_sha256_add(h, &options->size, sizeof options->size);

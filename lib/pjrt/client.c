@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "pjrt/cache.h"
 #include "pjrt/options.h"
@@ -96,8 +97,8 @@ static void look_for_tpu(void) {
 /* Who only looks at devices compiles nothing. */
 static dt_status *open_cache(dt_pjrt_client *c, const dt_pjrt_opening *how) {
     const char *named = how->settings ? how->settings->cache : NULL;
-    const char *folder = named ? named : getenv(DT_PJRT_CACHE_ENV);
-    if (how->looks || !folder || !*folder) return NULL;
+    const char *folder = named ? named : dt_environment(DT_PJRT_CACHE_ENV);
+    if (how->looks || !folder) return NULL;
     DT_TRY(dt_pjrt_cache_open(folder));
     c->cache = dt_strdup(folder);
     if (!dt_pjrt_drives_gpus(c->plugin)) return NULL;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/environment.h"
 #include "pjrt/options.h"
 
 /* ---- settings ---- */
@@ -176,8 +177,7 @@ static dt_status *add_environment(dt_pjrt_options *o) {
     const char *text[N_ENVIRONMENT];
     dt_status *s = NULL;
     for (int i = 0; !s && i < N_ENVIRONMENT; i++) {
-        text[i] = getenv(environment[i].variable);
-        if (text[i] && !*text[i]) text[i] = NULL;
+        text[i] = dt_environment(environment[i].variable);
         s = add_variable(o, i, text);
     }
     return s;
