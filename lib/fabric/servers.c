@@ -58,7 +58,7 @@ struct dt_servers {
     server *server;      /* [slices->servers] */
     dt_arrival *arrival; /* [n] */
     int n, cap, spare_n, spare_cap;
-    void **spare; /* room for slices that nobody uses */
+    void **spare; /* unused buffers for slices */
 };
 
 /* ---- a server ---- */

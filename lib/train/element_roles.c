@@ -84,7 +84,7 @@ static dt_status *find_only_target(const dt_texts *elements, const dt_compile_sp
     return several_targets(elements, c, m);
 }
 
-/* Whether somebody compares the output with something. */
+/* Whether a loss or a metric reads the output. */
 static bool wants_target(const dt_compile_spec *c, int output) {
     bool wants = c->output[output].loss.kind != NULL;
     for (int i = 0; i < c->n_metrics; i++) wants |= c->metric[i].output == output;

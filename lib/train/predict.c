@@ -40,7 +40,7 @@ typedef struct prediction {
     int32_t *offsets; /* [replicas + 1] */
     dt_output_meaning meaning[DT_MAX_OUTPUTS];
     bool warned;               /* of outputs that are not finite */
-    const char **file;         /* [batch] of the examples at hand; NULL: nobody knows any */
+    const char **file;         /* [batch] of the examples at hand; NULL: unknown */
     int64_t done;              /* examples passed on so far */
     bool ahead;                /* a batch may start before the one at hand is finished: */
     flight flights[2];         /* [k % 2] of batch k */
@@ -282,7 +282,7 @@ static dt_status *end(prediction *p) {
     return p->turn.n > 0 ? end_turn(p) : NULL;
 }
 
-/* After an error what has started is finished, for nobody. */
+/* After an error, waits for the steps that have started and drops their results. */
 static void drop_flights(prediction *p) {
     for (; p->finished < p->started; p->finished++) {
         flight *f = &p->flights[p->finished % 2];

@@ -177,7 +177,7 @@ static dt_status *start_fresh(run *r) {
     return NULL;
 }
 
-/* Weights that somebody else trained, for a run that goes on from no checkpoint of its own. */
+/* Initial weights from another run, for a run that has no checkpoint to resume from. */
 static dt_status *take_first_weights(const run *r) {
     dt_status *warnings = NULL;
     if (r->resumed || !r->q->init_from) return NULL;

@@ -28,7 +28,7 @@ static const char *text_of(dt_arena *arena, const json_t *object, const char *ke
     return text ? dt_arena_strdup(arena, text) : NULL;
 }
 
-/* Somebody else may have written the file. */
+/* The file is checked: another program may have written it. */
 static const char *hash_of(dt_arena *arena, const json_t *line) {
     const char *text = text_of(arena, line, "sha256");
     return text && strspn(text, "0123456789abcdef") == 64 && !text[64] ? text : NULL;

@@ -168,7 +168,8 @@ static void put_numbers(dt_json *j, const run *r, const dt_event *e) {
         dt_json_int(j, rows[i].key, rows[i].value);
 }
 
-/* Keys of metrics of which less, or more, is better; of others nobody knows. */
+/* Keys of metrics of which less, or more, is better; the direction of
+ * others is unknown. */
 static void put_directions(dt_json *j, const run *r) {
     static const struct {
         const char *key;
