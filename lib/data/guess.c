@@ -10,7 +10,7 @@
 #include "file/records.h"
 #include "file/zip.h"
 
-enum { FIRST = 4096, MOST_FILES = 1000 };
+enum { FIRST = 4096, MOST_FILES = 1000, MOST_ARRAYS = 1000 };
 
 /* Through gzip and, as TFRecords may be, zlib. */
 static dt_status *first_bytes(const char *path, unsigned char *b, int64_t *n) {
@@ -70,10 +70,21 @@ static void name_of(const char *file, dt_str *out) {
 
 /* ---- arrays ---- */
 
-static dt_status *put_members(const char *path, dt_json *j) {
+/* The elements of a job are few: *room is what is left for those of all files. */
+static dt_status *check_room(const char *path, int64_t arrays, int64_t *room) {
+    *room -= arrays;
+    if (*room >= 0) return NULL;
+    return dt_suggest(dt_fail(DT_E_DATA_FILE, NULL,
+                              "%s: has %lld array%s; at most %d are inspected at once", path,
+                              (long long)arrays, arrays == 1 ? "" : "s", MOST_ARRAYS),
+                      "give those that you want as NAME=%s", path);
+}
+
+static dt_status *put_members(const char *path, int64_t *room, dt_json *j) {
     dt_arena *arena = dt_arena_create();
-    dt_zip zip;
+    dt_zip zip = {0};
     dt_status *s = dt_zip_read(arena, path, &zip);
+    if (!s) s = check_room(path, zip.n, room);
     for (int i = 0; !s && i < zip.n; i++) {
         char *name = dt_arena_strdup(arena, zip.member[i].name);
         const size_t n = strlen(name);
@@ -88,11 +99,12 @@ static dt_status *put_arrays(const dt_guess *g, bool archive, dt_json *j) {
     dt_str name = {0};
     dt_status *s = NULL;
     size_t given;
+    int64_t room = MOST_ARRAYS;
     dt_json_open(j, "train", '{');
     for (int i = 0; i < g->n && !s; i++) {
         const char *path = dt_guess_path(g->files[i], &given);
         name_of(g->files[i], &name);
-        if (archive && !given) s = put_members(path, j);
+        if (archive && !given) s = put_members(path, &room, j);
         else dt_json_string(j, dt_str_text(&name), path);
     }
     dt_json_close(j, '}');
