@@ -34,6 +34,7 @@ static dt_status *hash_open(int fd, const char *path, int64_t size, dt_sha256 *h
 
 /* A file, its sum as the state has it, and what was found. */
 typedef struct check {
+    int file; /* of dt_tensor_files */
     const char *path, *sha256;
     dt_status *bad;
     dt_file_stamp stamp; /* before it was read; known: fd is open */
@@ -109,16 +110,15 @@ static dt_status *check_files(dt_saved *c) {
         const char *sum = i < DT_REQUIRED_FILES ? required[i] : *dt_state_sha256(&c->state, i);
         if (sum)
             k.of[k.n++] = (check){
+                .file = i,
                 .path = dt_arena_printf(c->arena, "%s/%s", c->path, dt_tensor_files[i].name),
                 .sha256 = sum};
     }
     check_all_files(&k);
-    for (int i = 0; i < DT_REQUIRED_FILES; i++) {
-        c->checked[i] = k.of[i].stamp;
-        c->fd[i] = k.of[i].fd;
+    for (int i = 0; i < k.n; i++) {
+        c->checked[k.of[i].file] = k.of[i].stamp;
+        c->fd[k.of[i].file] = k.of[i].fd;
     }
-    for (int i = DT_REQUIRED_FILES; i < k.n; i++)
-        if (!k.of[i].bad) close(k.of[i].fd);
     for (int i = 0; i < k.n; i++)
         if (first) dt_status_free(k.of[i].bad);
         else first = k.of[i].bad;
@@ -143,7 +143,7 @@ dt_status *dt_saved_open(dt_saved *c, const char *path) {
 }
 
 void dt_saved_release(dt_saved *c) {
-    for (int i = 0; i < DT_REQUIRED_FILES; i++)
+    for (int i = 0; i < DT_TENSOR_FILES; i++)
         if (c->checked[i].inode != 0) close(c->fd[i]);
     dt_arena_destroy(c->arena);
     *c = (dt_saved){0};
@@ -282,6 +282,13 @@ const char *dt_saved_weights(const dt_saved *c) {
     return c->only_weights ? c->path : dt_arena_printf(c->arena, "%s/" DT_MODEL_FILE, c->path);
 }
 
+dt_held_file dt_saved_held(const dt_saved *c, int file) {
+    return (dt_held_file){
+        .path = dt_arena_printf(c->arena, "%s/%s", c->path, dt_tensor_files[file].name),
+        .fd = c->fd[file],
+        .size = c->checked[file].bytes};
+}
+
 enum { RUN = 4096 };
 
 static int is_odd(uint32_t bits) { return (bits & 0x7f800000) == 0x7f800000; }
@@ -330,11 +337,8 @@ static dt_status *load(const dt_saved *c, int file, const dt_arrays *a, bool onl
     const char *const digest[DT_REQUIRED_FILES] = {c->model_sha256, c->optimizer_sha256};
     const dt_file_stamp *stamp = &c->checked[file];
     if (!a) return NULL;
-    const dt_held_file held = {
-        .path = dt_arena_printf(c->arena, "%s/%s", c->path, dt_tensor_files[file].name),
-        .fd = c->fd[file],
-        .size = stamp->bytes,
-        .only_weights = only_weights};
+    dt_held_file held = dt_saved_held(c, file);
+    held.only_weights = only_weights;
     const bool known = is_unchanged(held.fd, stamp);
     DT_TRY(dt_safetensors_read_held(&held, a, known ? NULL : digest[file]));
     if (known && !is_unchanged(held.fd, stamp))

@@ -12,20 +12,25 @@
 
 /* ---- one ---- */
 
-static dt_status *open_file(dt_contents *c, const char *path, const char *title) {
-    DT_TRY(dt_stored_open(&c->file[c->n].arrays, path));
-    c->file[c->n++].title = title;
+/* Of a checkpoint the file that was checked: its name may be another file's by now. */
+static dt_status *open_file(dt_contents *c, int file) {
+    const dt_saved *k = &c->checkpoint;
+    dt_stored_arrays *arrays = &c->file[c->n].arrays;
+    if (k->only_weights) {
+        DT_TRY(dt_stored_open(arrays, k->path));
+    } else {
+        const dt_held_file held = dt_saved_held(k, file);
+        DT_TRY(dt_stored_open_held(arrays, &held));
+    }
+    c->file[c->n++].title = dt_tensor_files[file].title;
     return NULL;
 }
 
 static dt_status *open_files(dt_contents *c) {
     dt_saved *k = &c->checkpoint;
-    DT_TRY(open_file(c, dt_saved_weights(k), dt_tensor_files[0].title));
+    DT_TRY(open_file(c, 0));
     for (int i = 1; i < DT_TENSOR_FILES && !k->only_weights; i++)
-        if (i < DT_REQUIRED_FILES || *dt_state_sha256(&k->state, i))
-            DT_TRY(open_file(c,
-                             dt_arena_printf(k->arena, "%s/%s", k->path, dt_tensor_files[i].name),
-                             dt_tensor_files[i].title));
+        if (i < DT_REQUIRED_FILES || *dt_state_sha256(&k->state, i)) DT_TRY(open_file(c, i));
     return NULL;
 }
 

@@ -89,11 +89,12 @@ dt_status *dt_npz_write(const char *path, const dt_arrays *a) DT_MUST_USE;
 /* ---- weights that somebody else may have written ---- */
 
 typedef struct dt_weights_request {
-    const char *path;        /* a safetensors or an NPZ file */
-    const dt_arrays *arrays; /* to be filled */
-    bool only_compared;      /* they are not: arrays have no data */
-    bool skip_mismatch;      /* what does not fit is left as it is */
-    dt_status **warnings;    /* and told here */
+    const char *path;         /* a safetensors or an NPZ file */
+    const dt_held_file *held; /* the file, if it is open; NULL: path is opened */
+    const dt_arrays *arrays;  /* to be filled */
+    bool only_compared;       /* they are not: arrays have no data */
+    bool skip_mismatch;       /* what does not fit is left as it is */
+    dt_status **warnings;     /* and told here */
 } dt_weights_request;
 /* Fills arrays by name: CHECKPOINT_MODEL for each that is missing, of another shape or dtype, or
  * extra. Nothing is touched then. Counters of draws may be missing, and are left as they are, or
@@ -172,6 +173,7 @@ typedef struct dt_file_stamp {
     int64_t device, inode, bytes, modified_ns, changed_ns; /* all 0: unknown */
 } dt_file_stamp;
 
+enum { DT_TENSOR_FILES = 4, DT_REQUIRED_FILES = 2 }; /* of a checkpoint: dt_tensor_files */
 /* A checkpoint whose files have the checksums that state.json names. */
 typedef struct dt_saved {
     dt_arena *arena;
@@ -179,11 +181,11 @@ typedef struct dt_saved {
     bool only_weights; /* path is a file of them: no state, no optimizer */
     dt_state_file state;
     char model_sha256[65], optimizer_sha256[65];
-    /* The two files when their sums were found right. They stay open, so that the weights that are
+    /* The files when their sums were found right. They stay open, so that the tensors that are
      * read are those that were checked, whoever replaces or removes the checkpoint meanwhile; they
      * are hashed again only if something has changed them since. */
-    dt_file_stamp checked[2];
-    int fd[2]; /* open where the stamp is known */
+    dt_file_stamp checked[DT_TENSOR_FILES];
+    int fd[DT_TENSOR_FILES]; /* open where the stamp is known */
 } dt_saved;
 /* Reads state.json of one checkpoint directory and checks the files' checksums. No directory of
  * that name: NO_INPUT (66). */
@@ -211,6 +213,9 @@ dt_status *dt_weights_compare(const dt_saved *c, const dt_digest *found) DT_MUST
 dt_status *dt_saved_load_callbacks(const dt_saved *c, const dt_arrays *wanted) DT_MUST_USE;
 /* Exactly the variables of a custom loop. Any values are fine: a best loss begins as infinity. */
 dt_status *dt_saved_load_variables(const dt_saved *c, const dt_arrays *variables) DT_MUST_USE;
+/* One of its files, open until the checkpoint is released; path is the checkpoint's arena. Not of a
+ * file of weights. */
+dt_held_file dt_saved_held(const dt_saved *c, int file);
 /* The file of its weights (the checkpoint's arena). */
 const char *dt_saved_weights(const dt_saved *c);
 void dt_saved_release(dt_saved *c); /* takes a zeroed one */

@@ -13,7 +13,6 @@
 #define DT_STATE_FILE "state.json"
 
 /* The files with tensors: two that every checkpoint has, then two that some have. */
-enum { DT_TENSOR_FILES = 4, DT_REQUIRED_FILES = 2 };
 typedef struct dt_tensor_file {
     const char *name, *title; /* as people see it: "weights" */
     size_t arrays, sha256;    /* of the optional ones: where they are in dt_state_file */

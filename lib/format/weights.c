@@ -148,7 +148,7 @@ void dt_stored_close(dt_stored_arrays *s) {
 
 dt_status *dt_weights_read(const dt_weights_request *q) {
     dt_stored_arrays s;
-    DT_TRY(dt_stored_open(&s, q->path));
+    DT_TRY(q->held ? dt_stored_open_held(&s, q->held) : dt_stored_open(&s, q->path));
     dt_status *bad = take(q, &s);
     dt_stored_close(&s);
     return bad;

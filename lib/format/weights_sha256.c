@@ -96,9 +96,8 @@ dt_status *dt_saved_check_weights(const dt_saved *c) {
     dt_stored_arrays weights = {0};
     dt_digest found;
     if (c->only_weights) return NULL;
-    DT_TRY(dt_stored_open_held(
-        &weights,
-        &(dt_held_file){.path = dt_saved_weights(c), .fd = c->fd[0], .size = c->checked[0].bytes}));
+    const dt_held_file held = dt_saved_held(c, 0);
+    DT_TRY(dt_stored_open_held(&weights, &held));
     dt_status *s = hash_weights(&weights, &found);
     dt_stored_close(&weights);
     return s ? s : dt_weights_compare(c, &found);

@@ -21,7 +21,11 @@ static dt_status *check_finite(const char *path, const dt_arrays *weights) {
 }
 
 static dt_status *take(const first_weights *w, const dt_init_from *from, dt_status **warnings) {
+    const bool is_checkpoint = !w->checkpoint.only_weights;
+    const dt_held_file held =
+        is_checkpoint ? dt_saved_held(&w->checkpoint, 0) : (dt_held_file){.fd = -1};
     const dt_weights_request q = {.path = dt_saved_weights(&w->checkpoint),
+                                  .held = is_checkpoint ? &held : NULL,
                                   .arrays = &w->weights,
                                   .only_compared = w->only_compared,
                                   .skip_mismatch = from->skip_mismatch,

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "format/weights.h"
 #include "kit.h"
 
 #define DIR_ "build/tmp/format-checkpoint"
@@ -146,6 +147,34 @@ static void test_the_same_step_is_replaced(void **state) {
     assert_ok(dt_saved_open(&c, path));
     assert_ok(dt_saved_load(&c, &t.model, &t.optimizer));
     assert_true(toy_is(&t, 77));
+    dt_saved_release(&c);
+    free(path);
+}
+
+/* Who has opened a checkpoint reads its files, whatever their names lead to by then. */
+static void test_files_of_an_opened_checkpoint_are_those_that_were_checked(void **state) {
+    toy t;
+    char *path = NULL;
+    dt_saved c;
+    dt_stored_arrays stored;
+    float bias[BIAS];
+    dt_state_file s = toy_state(10);
+    toy_make(&t, 10);
+    assert_ok(dt_run_dir_save(run_of(state), &s, &t.model, &t.optimizer, 3, &path));
+    assert_ok(dt_saved_open(&c, path));
+    assert_int_equal(system("rm -r " RUN "/ckpt"), 0);
+    const dt_held_file held = dt_saved_held(&c, 0), slots = dt_saved_held(&c, 1);
+    toy_fill(&t, 0);
+    assert_ok(dt_weights_read(
+        &(dt_weights_request){.path = held.path, .held = &held, .arrays = &t.model}));
+    toy_make(&t, 10);
+    memcpy(bias, t.bias, sizeof bias);
+    toy_fill(&t, 0);
+    assert_ok(dt_saved_load(&c, &t.model, &t.optimizer));
+    assert_memory_equal(bias, t.bias, sizeof bias);
+    assert_ok(dt_stored_open_held(&stored, &slots));
+    assert_int_equal(stored.n, SLOTS);
+    dt_stored_close(&stored);
     dt_saved_release(&c);
     free(path);
 }
@@ -487,6 +516,7 @@ int main(void) {
         TEST(test_the_oldest_go_beyond_max_to_keep),
         TEST(test_many_are_kept_if_asked),
         TEST(test_the_same_step_is_replaced),
+        TEST(test_files_of_an_opened_checkpoint_are_those_that_were_checked),
         TEST(test_a_fresh_run_is_newer_than_what_had_more_steps),
         TEST(test_the_new_one_stays_even_if_it_has_the_fewest_steps),
         TEST(test_leftovers_are_ignored_and_removed),
