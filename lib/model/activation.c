@@ -93,6 +93,20 @@ int dt_axis_of(dt_value x, int64_t axis) {
     return -1;
 }
 
+bool dt_axes_of(dt_value x, const dt_ints *axes, uint32_t *dims) {
+    dt_status *s = axes->n ? NULL : dt_fail(DT_E_MODEL_SHAPE, NULL, "axis must name a dimension");
+    *dims = 0;
+    for (int i = 0; !s && i < axes->n; i++) {
+        const int d = dt_axis_of(x, axes->v[i]);
+        if (d < 0) return false;
+        if (*dims >> d & 1)
+            s = dt_fail(DT_E_MODEL_SHAPE, NULL, "axis %lld is named twice", (long long)axes->v[i]);
+        *dims |= 1u << d;
+    }
+    if (s) dt_trace_fail(x.trace, s);
+    return !s;
+}
+
 dt_value dt_swap_last(dt_value x, int axis) {
     int rank = dt_type_of_value(x).rank, perm[DT_MAX_RANK];
     for (int i = 0; i < rank; i++) perm[i] = i;

@@ -297,6 +297,8 @@ dt_value dt_hard_sigmoid(dt_value x);
 int dt_axis_in(int rank, int64_t axis); /* counted from the front; -1: there is none */
 /* counted from the front; -1, and the trace has failed: there is none */
 int dt_axis_of(dt_value x, int64_t axis);
+/* the dimensions that axes name; false, and the trace has failed: none, one twice, or unknown */
+bool dt_axes_of(dt_value x, const dt_ints *axes, uint32_t *dims);
 /* the axis and the last one exchanged; its own inverse */
 dt_value dt_swap_last(dt_value x, int axis);
 dt_value dt_move_last(dt_value x, int axis); /* the axis last, the others as they stand */

@@ -108,6 +108,30 @@ static void test_derivatives_at_corners(void **state) {
     }
 }
 
+/* As Keras: a repeated axis is an error, however it is written. */
+static void test_softmax_refuses_axes(void **state) {
+    (void)state;
+    static const struct {
+        const char *call, *fault;
+    } rows[] = {
+        {"softmax: {axis: [1, 1]}", "axis 1 is named twice"},
+        {"softmax: {axis: [2, -1]}", "axis -1 is named twice"},
+        {"log_softmax: {axis: [-2, 1]}", "axis 1 is named twice"},
+        {"softmax: {axis: []}", "axis must name a dimension"},
+        {"log_softmax: {axis: [1, 3]}", "axis must be in [-3, 3) for 3 dimensions, got 3"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const dt_type type = dt_type_of(DT_FLOAT32, 3, (int64_t[]){DT_BATCH, 2, 3});
+        dt_trace *t = dt_trace_create("axes");
+        dt_graph *g = NULL;
+        dt_return(t, "y", dt_activation_call(dt_trace_declare(t, "x", &type), "%s", rows[i].call));
+        dt_status *s = dt_trace_end(t, &g);
+        if (!s || !strstr(dt_status_text(s), rows[i].fault))
+            fail_msg("%s: %s", rows[i].call, s ? dt_status_text(s) : "is taken");
+        dt_status_free(s);
+    }
+}
+
 static void test_unknown_activation_is_not_found(void **state) {
     (void)state;
     assert_int_equal(dt_activation_find("linear"), 0);
@@ -119,6 +143,7 @@ int main(void) {
         cmocka_unit_test(test_activations_are_those_recorded),
         cmocka_unit_test(test_activations_have_finite_gradients),
         cmocka_unit_test(test_derivatives_at_corners),
+        cmocka_unit_test(test_softmax_refuses_axes),
         cmocka_unit_test(test_unknown_activation_is_not_found),
     };
     return cmocka_run_group_tests_name("activation", tests, NULL, NULL);

@@ -329,6 +329,15 @@ static void test_labels_that_do_not_fit_are_refused(void **state) {
         NULL);
 }
 
+static void test_axes_of_dice_are_named_once(void **state) {
+    (void)state;
+    const dt_type p = dt_type_of(DT_FLOAT32, 3, (int64_t[]){DT_BATCH, 2, 3});
+    assert_refused("Dice: {axis: [1, -2]}", p, p,
+                   "axis -2 is named twice for predictions of rank 3", NULL);
+    assert_refused("Tversky: {axis: [3]}", p, p, "axis 3 is out of range for predictions of rank 3",
+                   NULL);
+}
+
 /* At alpha, not at the loss. */
 static void test_alpha_is_one_number_or_one_for_each_class(void **state) {
     (void)state;
@@ -401,6 +410,7 @@ int main(void) {
         cmocka_unit_test(test_regressions),
         cmocka_unit_test(test_loss_is_scaled_by_replicas),
         cmocka_unit_test(test_labels_that_do_not_fit_are_refused),
+        cmocka_unit_test(test_axes_of_dice_are_named_once),
         cmocka_unit_test(test_alpha_is_one_number_or_one_for_each_class),
         cmocka_unit_test(test_fragments_that_are_refused),
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Activations over one axis: or several: softmax and its logarithm. Sparsemax has one axis. */
+/* Softmax and its logarithm, over one axis or several, and sparsemax, over one. */
 #include "model/model.h"
 
 struct over_axes {
@@ -12,13 +12,8 @@ static const dt_field fields[] = {DT_INTS(struct over_axes, axis, .preset = "-1"
                                   DT_END};
 
 static dt_value over_axes(const void *args, dt_value x, dt_value (*over_last)(dt_value)) {
-    const dt_ints *axes = &((const struct over_axes *)args)->axis;
-    uint32_t dims = 0;
-    for (int i = 0; i < axes->n; i++) {
-        const int d = dt_axis_of(x, axes->v[i]);
-        if (d < 0) return (dt_value){0};
-        dims |= 1u << d;
-    }
+    uint32_t dims;
+    if (!dt_axes_of(x, &((const struct over_axes *)args)->axis, &dims)) return (dt_value){0};
     return dt_over_dims(x, dims, over_last);
 }
 

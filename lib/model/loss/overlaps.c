@@ -33,11 +33,15 @@ static const dt_field tversky_fields[] = {
 static dt_status *check(const void *args, const dt_type *target, const dt_type *prediction) {
     const struct overlap *o = args;
     DT_TRY(dt_check_same_shape(args, target, prediction));
-    for (int i = 0; o->has_axis && i < o->axis.n; i++)
-        if (o->axis.v[i] < -prediction->rank || o->axis.v[i] >= prediction->rank)
-            return dt_fail(DT_E_LABELS, NULL,
-                           "axis %lld is out of range for predictions of rank %d",
-                           (long long)o->axis.v[i], prediction->rank);
+    uint32_t named = 0;
+    for (int i = 0; o->has_axis && i < o->axis.n; i++) {
+        const int d = dt_axis_in(prediction->rank, o->axis.v[i]);
+        if (d < 0 || named >> d & 1)
+            return dt_fail(DT_E_LABELS, NULL, "axis %lld is %s for predictions of rank %d",
+                           (long long)o->axis.v[i], d < 0 ? "out of range" : "named twice",
+                           prediction->rank);
+        named |= 1u << d;
+    }
     return NULL;
 }
 
@@ -45,7 +49,7 @@ static uint32_t summed(const void *args, const dt_type *prediction) {
     const struct overlap *o = args;
     uint32_t dims = o->has_axis ? 0 : (1u << prediction->rank) - 1;
     for (int i = 0; o->has_axis && i < o->axis.n; i++)
-        dims |= 1u << (o->axis.v[i] + (o->axis.v[i] < 0 ? prediction->rank : 0));
+        dims |= 1u << dt_axis_in(prediction->rank, o->axis.v[i]);
     return dims;
 }
 
