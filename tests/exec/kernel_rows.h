@@ -542,7 +542,6 @@ static dt_value deviations(setting *s) { return deviations_of(dt_tanh(s->cube), 
 static dt_value deviations_of_rows(setting *s) { return deviations_of(s->rows, 1); }
 static dt_value deviations_inside(setting *s) { return deviations_of(dt_tanh(s->cube), 5); }
 
-/* Of each of five segments. */
 /* (6) -> (B,6,7) */
 static dt_value repeated_in(setting *s, dt_value x) {
     dt_type to = dt_type_of(dt_type_of_value(x).dtype, 3,
@@ -555,6 +554,7 @@ static dt_value repeated_bytes(setting *s) {
     return repeated_in(s, dt_convert(s->vector, DT_UINT8));
 }
 
+/* Of each of five segments. */
 static dt_value segments_of(dt_value x, dt_reduce_attr how) {
     dt_segment_attr a;
     memset(&a, 0, sizeof a);
