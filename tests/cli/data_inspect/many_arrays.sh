@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # An NPZ with more arrays than a job can name is named itself, with the way to look at one of them; so are two files that have too many together.
 . tests/cli/setup.sh
+command -v python3 >"$TEST_DIR/which" || { echo "no python3 here" && exit 77; }
 python3 - "$TEST_DIR" <<'END'
 import struct, sys, zipfile
 head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"
