@@ -10,8 +10,7 @@
 
 DT_BEGIN_C
 
-/* ---- numerics: activations, losses, metrics, optimizers, schedules, initialisers by themselves
- * ---- */
+/* ---- activations, losses, metrics, optimizers, schedules and initialisers by themselves ---- */
 
 /* Applies one of Keras' activations, by name and arguments: "relu", "leaky_relu: {negative_slope:
  * 0.1}", "softmax: {axis: 1}". x must be floating-point. The result has its shape, except that glu

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convert: y = x in another dtype; x itself if it has that dtype.
- *
- * To a float: the nearest one. From a float to an integer: towards zero; what lies outside the
- * range becomes the nearest end of it, NaN becomes 0. Between integers: wraps. To bool: x is not 0.
- * From bool: 0 or 1.
+ * convert: y = x in another dtype; x itself if it has that dtype. To a float: the nearest one. From
+ * a float to an integer: towards zero; what is out of range becomes the nearest end of it, NaN
+ * becomes 0. Between integers: wraps. To bool: whether x is not 0. From bool: 0 or 1.
  *
  * (C1) The dtype exists.
  *

@@ -27,8 +27,7 @@
 
 enum { N = 1000, GOOD = 0x55 };
 
-/* ---- the honest worker, rank 0 of 2: the end of its meeting, and of one message of N bytes
- * ---- */
+/* ---- the honest worker, rank 0 of 2: its meeting, and one message of N bytes ---- */
 
 static int be_honest(int port) {
     char address[40];
