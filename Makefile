@@ -141,6 +141,12 @@ $(BUILD)/cmd/completions.o: DTFLAGS += -I$(BUILD)/embedded
 $(BUILD)/cmd/completions.o: $(BUILD)/embedded/dtrain.bash.inc $(BUILD)/embedded/dtrain.zsh.inc $(BUILD)/embedded/dtrain.fish.inc
 $(BUILD)/lib/report/page.o: DTFLAGS += -I$(BUILD)/embedded
 $(BUILD)/lib/report/page.o: $(BUILD)/embedded/report/page.css.inc $(BUILD)/embedded/report/page.js.inc
+# docs/errors.md as C, for `dtrain explain`.
+$(BUILD)/embedded/base/error_texts.inc: docs/errors.md scripts/error-texts
+	@mkdir -p $(@D)
+	scripts/error-texts $< > $@.new && mv $@.new $@
+$(BUILD)/lib/base/report.o: DTFLAGS += -I$(BUILD)/embedded
+$(BUILD)/lib/base/report.o: $(BUILD)/embedded/base/error_texts.inc
 
 # Calls of all public functions, generated from the headers.
 $(BUILD)/embedded/api_calls.inc: scripts/api-calls $(wildcard lib/dtrain/*.h)

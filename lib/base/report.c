@@ -7,7 +7,7 @@
  *           |     ^^^^^^ did you mean 'layers'?
  *         in the model
  *
- * and the long texts of `dtrain explain`, put together when compiling.
+ * and the long texts of `dtrain explain`.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,23 +64,13 @@ DT_API int dt_report(dt_status *s) {
     return code;
 }
 
-/* "DT017  title\n\ndetail\n" as one constant per row: the number's digits are characters, which
- * strings cannot be made of, so they stand in an array before the rest. */
-#define DT_ERROR_TEXT(id, title, detail)                                                           \
-    static const struct {                                                                          \
-        char head[7], rest[sizeof(title "\n\n" detail "\n")];                                      \
-    } explain_##id = {{'D', 'T', '0' + DT_E_##id / 100 % 10, '0' + DT_E_##id / 10 % 10,            \
-                       '0' + DT_E_##id % 10, ' ', ' '},                                            \
-                      title "\n\n" detail "\n"};
-#include "base/error_texts.h"
-#undef DT_ERROR_TEXT
-
+/* The sections of docs/errors.md, made by scripts/error-texts. */
 DT_API const char *dt_explain(int number) {
     switch (number) {
-#define DT_ERROR_TEXT(id, title, detail)                                                           \
-    case DT_E_##id:                                                                                \
-        return (const char *)&explain_##id;
-#include "base/error_texts.h"
+#define DT_ERROR_TEXT(number, text)                                                                \
+    case number:                                                                                   \
+        return text;
+#include "base/error_texts.inc"
 #undef DT_ERROR_TEXT
     default: return NULL;
     }

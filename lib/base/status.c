@@ -23,13 +23,8 @@ enum {
     LONGEST_TEXT = 4096, /* bytes */
 };
 
-#define DT_ERROR_TEXT(id, title, detail)                                                           \
-    static const char title_##id[] = title, detail_##id[] = detail;
-#include "base/error_texts.h"
-#undef DT_ERROR_TEXT
-
 static const dt_error_row rows[] = {
-#define DT_ERROR(id, number, exit_code, kind) {number, exit_code, kind, title_##id, detail_##id},
+#define DT_ERROR(id, number, exit_code, kind) {number, exit_code, kind},
 #include "base/errors.h"
 #undef DT_ERROR
 };

@@ -48,14 +48,11 @@ typedef struct dt_location {
     size_t offset; /* its byte in the text, so that an error need not look for it; 0: not known */
 } dt_location;
 
-/* One row of base/errors.h, with its text from base/error_texts.h. */
+/* One row of base/errors.h. */
 typedef struct dt_error_row {
-    int number; /* 17 for DT017 */
-    /* job-spec.md's table; also the dt_status_code of statuses made with this row */
-    int exit_code;
-    const char *kind;   /* "ValueError", "RuntimeError", ... */
-    const char *title;  /* one line */
-    const char *detail; /* paragraphs for `dtrain explain`: what it means, an example, what helps */
+    int number;       /* 17 for DT017 */
+    int exit_code;    /* docs/exit-codes.md's table; also the dt_status_code */
+    const char *kind; /* "ValueError", "RuntimeError", ... */
 } dt_error_row;
 
 typedef enum dt_error {
