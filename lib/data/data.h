@@ -44,6 +44,10 @@ typedef struct dt_dataset_spec {
     const dt_map *map;                    /* steps per element */
     /* what these learned in a run; NULL: they learn from the training part when it is opened */
     const dt_learned *learned;
+    /* [n_stored] the elements as a run stored them, for rows that are predicted; n_stored 0: not
+     * known */
+    const dt_stored *stored;
+    int n_stored;
     dt_location at;
     const char *directory;
     uint64_t seed, shuffle_seed; /* shuffle_seed: seed, unless `shuffle: {seed: N}` */
@@ -114,6 +118,8 @@ int dt_dataset_elements(const dt_dataset *d, const dt_element **elements); /* le
  * outside of training. NO_ONNX names a step that has no form in a graph. */
 dt_status *dt_dataset_declare(const dt_dataset *d, int element, dt_trace *t,
                               dt_value *out) DT_MUST_USE;
+/* The element as the training part stores it, lent; NULL: of a pipeline. */
+const dt_stored *dt_dataset_stored(const dt_dataset *d, int element);
 int dt_dataset_find(const dt_dataset *d, const char *name); /* index or -1 */
 /* Examples of an epoch (for train: `repeat` passes); 0: no such part. */
 int64_t dt_dataset_count(const dt_dataset *d, dt_part part);

@@ -34,6 +34,11 @@ int dt_dataset_elements(const dt_dataset *d, const dt_element **elements) {
     return d->n;
 }
 
+const dt_stored *dt_dataset_stored(const dt_dataset *d, int element) {
+    const dt_rows *train = &d->rows[DT_PART_TRAIN];
+    return train->stored ? &train->stored[train->index[element]] : NULL;
+}
+
 int dt_dataset_find(const dt_dataset *d, const char *name) {
     for (int e = 0; e < d->n; e++)
         if (strcmp(d->element[e].name, name) == 0) return e;

@@ -45,44 +45,44 @@ static dt_status *open_file(dt_row_source *s, const char *path, unsigned char fi
     return *n > 0 ? NULL : dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples: it is empty", s->path);
 }
 
-/* {element: {NAME: {shape, dtype}}}: as the job's own data is stored. Faults of it have been told
- * when the job was read. */
-static void read_words(const dt_tree *words, dt_stored *e) {
-    const dt_tree *shape = dt_tree_get(words, "shape"), *dtype = dt_tree_get(words, "dtype"),
-                  *most = dt_tree_get(words, "max_bytes");
-    dt_type *t = &e->type;
-    e->text = dtype && dtype->kind == DT_TREE_SCALAR && strcmp(dtype->text, "string") == 0;
-    if (e->text) {
-        int64_t bytes = DT_TEXT_BYTES;
-        if (most) dt_status_free(dt_tree_int(most, "max_bytes", 1, 1e15, &bytes));
-        bytes++;
-        *t = dt_type_of(DT_UINT8, 1, &bytes);
-        return;
-    }
-    if (shape && shape->kind == DT_TREE_LIST && shape->n < DT_MAX_RANK) {
-        t->rank = shape->n;
-        for (int i = 0; i < shape->n; i++)
-            dt_status_free(dt_tree_int(shape->item[i], "shape", 1, 1e15, &t->dim[i]));
-    }
-    for (int d = 0; dtype && dtype->kind == DT_TREE_SCALAR && d <= DT_FLOAT64; d++)
-        if (strcmp(dt_dtype_name((dt_dtype)d), dtype->text) == 0) t->dtype = (dt_dtype)d;
+/* As a checkpoint or the open data set has it; NULL: not known. */
+static const dt_stored *find_saved(const dt_dataset_spec *job, const char *name) {
+    for (int i = 0; i < job->n_stored; i++)
+        if (strcmp(job->stored[i].name, name) == 0) return &job->stored[i];
+    return NULL;
 }
 
-/* What the job's mapping of that key says of the element; NULL: nothing. */
-static const dt_tree *said_of(const dt_stream_request *q, const char *key, const char *element) {
-    const dt_tree *said = dt_tree_get(dt_tree_get(q->job->tree, key), element);
-    return said && said->kind != DT_TREE_NULL ? said : NULL;
+static dt_status *declare(const dt_stream *s, const char *name, dt_stored *e) {
+    const dt_tree *all = dt_tree_get(s->job->tree, "element");
+    for (int i = 0; all && i < all->n; i++)
+        if (strcmp(all->entry[i].key, name) == 0)
+            return s->job->format->declare(s->source.arena, &all->entry[i], s->job->tree, e);
+    return dt_fail(DT_E_ELEMENTS, NULL, "%s: the job's data has no element '%.80s'", s->source.path,
+                   name);
 }
 
-/* Of a job that says nothing of its elements: the Input's shape, and floats where `map` makes
- * something else of them. */
-static void guess_stored(const dt_stream_request *q, const dt_element *input, dt_stored *e) {
-    const dt_tree *steps = said_of(q, "map", input->name);
+/* Nothing says what is stored: the Input's shape, and floats where `map` makes something else of
+ * them. */
+static void guess(const dt_stream *s, const dt_element *input, dt_stored *e) {
+    const dt_tree *steps = dt_tree_get(dt_tree_get(s->job->tree, "map"), input->name);
     const dt_type *t = &input->type;
+    const bool mapped = steps && steps->kind != DT_TREE_NULL;
+    e->type = dt_type_of(mapped ? DT_FLOAT32 : t->dtype, t->rank - 1, t->dim + 1);
+}
+
+/* What the data set stores of an input: as its format's keys declare it, else as a checkpoint or
+ * the data set itself has it. Words are numbered as the weights were trained with. */
+static dt_status *describe(const dt_stream *s, const dt_element *input, dt_stored *e) {
+    const dt_stored *saved = find_saved(s->job, input->name);
+    if (s->job->format->declare) {
+        DT_TRY(declare(s, input->name, e));
+        if (saved && saved->vocabulary.n > 0 && e->vocabulary.n > 0)
+            e->vocabulary = saved->vocabulary;
+    } else if (saved) *e = *saved;
+    else guess(s, input, e);
     e->name = input->name;
-    e->type = dt_type_of(steps ? DT_FLOAT32 : t->dtype, t->rank - 1, t->dim + 1);
-    e->words = said_of(q, "element", input->name);
-    if (e->words) read_words(e->words, e);
+    e->file = s->source.path;
+    return NULL;
 }
 
 /* What is fed is converted to the Input's dtype; its sizes must be right. */
@@ -104,14 +104,11 @@ static dt_status *plan_input(dt_stream *s, const dt_element *input, int e, int64
     const dt_stored *x = &s->source.element[e];
     track *t = &s->track[e];
     const dt_dataset_spec *job = s->job;
-    const dt_stored stored = {
-        .name = x->name, .type = x->type, .file = s->source.path, .text = x->text};
-    DT_TRY(dt_map_plan_make(s->source.arena,
-                            &(dt_map_request){.map = job->map,
-                                              .stored = &stored,
-                                              .directory = job->directory,
-                                              .learned = job->learned},
-                            &t->plan));
+    DT_TRY(dt_map_plan_make(
+        s->source.arena,
+        &(dt_map_request){
+            .map = job->map, .stored = x, .directory = job->directory, .learned = job->learned},
+        &t->plan));
     if (dt_map_plan_pending(t->plan))
         return dt_fail(DT_E_ELEMENTS, NULL,
                        "%s: a step of 'map' for '%.80s' is learned from the training data, and no "
@@ -158,8 +155,9 @@ static dt_status *open_stream(dt_stream *s, const dt_stream_request *q) {
     DT_TRY(open_file(x, q->path, first, &n));
     s->kind = dt_format_sniff(first, n);
     if (!s->kind) return no_rows(x->path, first, n);
+    x->native = s->kind == q->job->format;
     x->element = dt_arena_array(x->arena, dt_stored, q->n);
-    for (x->n = 0; x->n < q->n; x->n++) guess_stored(q, &q->input[x->n], &x->element[x->n]);
+    for (; x->n < q->n; x->n++) DT_TRY(describe(s, &q->input[x->n], &x->element[x->n]));
     for (int e = 0; e < x->n; e++)
         if (x->element[e].text && !s->kind->texts)
             return dt_fail(DT_E_ELEMENTS, NULL,
@@ -173,10 +171,7 @@ static dt_status *open_stream(dt_stream *s, const dt_stream_request *q) {
 dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q) {
     dt_stream *s = dt_alloc(sizeof *s);
     s->job = q->job;
-    s->source = (dt_row_source){.arena = dt_arena_create(),
-                                .format = q->job->format->kind.name,
-                                .keys = q->job->tree,
-                                .count = -1};
+    s->source = (dt_row_source){.arena = dt_arena_create(), .keys = q->job->tree, .count = -1};
     dt_status *bad = open_stream(s, q);
     if (bad) {
         dt_stream_close(s);

@@ -6,9 +6,10 @@
  *
  *     standard input ──▶ NPY, NPZ, IDX, CSV, JSON lines, TFRecord, picture? ──▶ a row of each input ──▶ map ──▶ the caller's batch
  *
- * Files are read by their formats (file/file.h). What a row has depends on what the job says of its
- * own data: the columns and features of `dataset.element`, where there are such words; else values
- * are taken in order, as many as the inputs have.
+ * Files are read by their formats (file/file.h). A row is an example as the job's data set stores
+ * it, whatever format the row is in: its elements have the types, columns, vocabularies, defaults
+ * that the job declares, else those that a checkpoint or the open data set has
+ * (dt_dataset_spec.stored), else the shapes of the model's inputs.
  */
 #ifndef DT_DATA_STREAM_H
 #define DT_DATA_STREAM_H

@@ -43,19 +43,19 @@ const dt_field dt_csv_element_fields[] = {
             .help = "value of empty fields; default: an empty field is an error"),
     DT_END};
 
-static dt_status *wrong(const dt_csv_element *e, const char *what) {
-    return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s' %s", e->name, what);
+static dt_status *wrong(const dt_stored *e, const char *what) {
+    return dt_fail(DT_E_DATASET_KEYS, &e->at, "'%s' %s", e->name, what);
 }
 
 /* Before there is a type of so many. */
-static dt_status *check_rank(const struct words *w, const dt_csv_element *e) {
+static dt_status *check_rank(const struct words *w, const dt_stored *e) {
     if (w->shape.n > DT_MAX_RANK - 1)
-        return dt_fail(DT_E_DATASET_KEYS, e->at, "'%s' has %d dimensions; at most %d", e->name,
+        return dt_fail(DT_E_DATASET_KEYS, &e->at, "'%s' has %d dimensions; at most %d", e->name,
                        w->shape.n, DT_MAX_RANK - 1);
     return NULL;
 }
 
-static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_csv_element *out) {
+static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_stored *out) {
     const bool one = w->column != NULL;
     if (one == (w->columns.n > 0))
         return wrong(out, one ? "has both 'column' and 'columns'"
@@ -74,17 +74,17 @@ static dt_status *set_columns(dt_arena *arena, const struct words *w, dt_csv_ele
     return NULL;
 }
 
-static dt_status *check_text(const struct words *w, const dt_csv_element *e) {
+static dt_status *check_text(const struct words *w, const dt_stored *e) {
     if (!w->column || w->shape.n > 0 || w->vocabulary.n > 0 || w->has_default)
         return wrong(e, "is a string: give one 'column', and leave out 'shape', 'vocabulary' and "
                         "'default_value'");
     return NULL;
 }
 
-static dt_status *check_shape(const struct words *w, const dt_csv_element *e) {
+static dt_status *check_shape(const struct words *w, const dt_stored *e) {
     if (e->text) return check_text(w, e);
     if (dt_type_elements(&e->type) != e->columns.n)
-        return dt_fail(DT_E_DATASET_KEYS, e->at,
+        return dt_fail(DT_E_DATASET_KEYS, &e->at,
                        "'%s' has %d column%s, but its shape has %lld values", e->name, e->columns.n,
                        e->columns.n == 1 ? "" : "s", (long long)dt_type_elements(&e->type));
     if (w->vocabulary.n > 0 && dt_dtype_is_float(e->type.dtype))
@@ -92,20 +92,31 @@ static dt_status *check_shape(const struct words *w, const dt_csv_element *e) {
     return NULL;
 }
 
-static dt_status *check_numbers(const dt_csv_element *e) {
+static dt_status *check_numbers(const dt_stored *e) {
     int64_t n;
     for (int i = 0; i < e->columns.n; i++)
         if (!dt_parse_int64(e->columns.v[i], &n) || n < 0)
-            return dt_fail(DT_E_DATASET_KEYS, e->at,
+            return dt_fail(DT_E_DATASET_KEYS, &e->at,
                            "'%s': columns are numbers from 0 where 'header' is false, got '%s'",
                            e->name, e->columns.v[i]);
     return NULL;
 }
 
-dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header,
-                               dt_csv_element *out) {
+/* Values lie in [0, this), as of a vocabulary; 0: not known, where default_value may be another
+ * number. */
+static int64_t places_of(const dt_stored *e) {
+    const bool place = e->default_value >= 0 && e->default_value < e->vocabulary.n;
+    return e->has_default && !place ? 0 : e->vocabulary.n;
+}
+
+/* Of the classes that its values number; of several columns their own. */
+static dt_texts names_of(const dt_stored *e) {
+    return e->columns.n > 1 ? e->columns : places_of(e) > 0 ? e->vocabulary : (dt_texts){0};
+}
+
+dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header, dt_stored *out) {
     struct words w;
-    *out = (dt_csv_element){.name = e->key, .at = &e->value->at};
+    *out = (dt_stored){.name = e->key, .at = e->value->at};
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
     DT_TRY(dt_fields_read(arena, dt_csv_element_fields, e->value, &e->value->at, e->key, &w));
     if (!w.has_dtype) w.dtype = w.vocabulary.n > 0 ? DT_INT32 : DT_FLOAT32;
@@ -115,16 +126,9 @@ dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header,
     out->vocabulary = w.vocabulary;
     out->default_value = w.default_value;
     out->has_default = w.has_default;
+    out->numbers = out->classes = places_of(out);
+    out->names = names_of(out);
     return header ? NULL : check_numbers(out);
-}
-
-int64_t dt_csv_places(const dt_csv_element *e) {
-    const bool place = e->default_value >= 0 && e->default_value < e->vocabulary.n;
-    return e->has_default && !place ? 0 : e->vocabulary.n;
-}
-
-dt_texts dt_csv_names(const dt_csv_element *e) {
-    return e->columns.n > 1 ? e->columns : dt_csv_places(e) > 0 ? e->vocabulary : (dt_texts){0};
 }
 
 /* ---- values ---- */
@@ -134,7 +138,7 @@ enum { SHOWN = 40 };
 typedef struct cell {
     const dt_csv *csv;
     const dt_csv_field *field;
-    const dt_csv_element *element;
+    const dt_stored *element;
     const char *column;
 } cell;
 
@@ -224,7 +228,7 @@ static dt_status *put_text(const cell *c, char *out) {
     return why ? bad(c, why, "") : NULL;
 }
 
-dt_status *dt_csv_value(const dt_csv *c, const dt_csv_element *e, int i, const dt_csv_field *f,
+dt_status *dt_csv_value(const dt_csv *c, const dt_stored *e, int i, const dt_csv_field *f,
                         void *out) {
     const cell x = {c, f, e, e->columns.v[i]};
     char room[DT_CSV_LONGEST_NUMBER + 1];
@@ -235,7 +239,7 @@ dt_status *dt_csv_value(const dt_csv *c, const dt_csv_element *e, int i, const d
     return *number ? put_number(&x, number, out) : put_default(&x, out);
 }
 
-dt_status *dt_csv_values(const dt_csv *c, const dt_csv_element *e, const int *index, char *out) {
+dt_status *dt_csv_values(const dt_csv *c, const dt_stored *e, const int *index, char *out) {
     const size_t size = dt_dtype_size(e->type.dtype);
     for (int i = 0; i < e->columns.n; i++, out += size)
         DT_TRY(dt_csv_value(c, e, i, &c->field[index[i]], out));
@@ -299,8 +303,7 @@ static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name
                          : s;
 }
 
-static dt_status *no_column(const dt_csv *c, const dt_csv_element *e, const char *name,
-                            bool header) {
+static dt_status *no_column(const dt_csv *c, const dt_stored *e, const char *name, bool header) {
     dt_str has = {0};
     for (int i = 0; i < c->n && i < 16 && header; i++) {
         dt_str_puts(&has, i ? ", " : "");
@@ -308,7 +311,7 @@ static dt_status *no_column(const dt_csv *c, const dt_csv_element *e, const char
     }
     if (!header) dt_str_printf(&has, "0 to %d", c->n - 1);
     else if (c->n > 16) dt_str_puts(&has, ", ...");
-    dt_status *s = dt_fail(DT_E_DATA_FILE, e->at, "%s: no column '%s'; columns: %s", c->path, name,
+    dt_status *s = dt_fail(DT_E_DATA_FILE, &e->at, "%s: no column '%s'; columns: %s", c->path, name,
                            dt_str_text(&has));
     dt_str_release(&has);
     return header ? suggest_column(s, c, name) : s;
@@ -322,7 +325,7 @@ static int find_column(const dt_csv *c, const char *name, bool header) {
     return i < c->n ? i : -1;
 }
 
-dt_status *dt_csv_find_columns(const dt_csv *c, const dt_csv_element *e, bool header, int *to) {
+dt_status *dt_csv_find_columns(const dt_csv *c, const dt_stored *e, bool header, int *to) {
     dt_status *s = NULL;
     for (int i = 0; i < e->columns.n; i++) {
         to[i] = find_column(c, e->columns.v[i], header);

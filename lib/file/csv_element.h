@@ -10,46 +10,29 @@
 #ifndef DT_FILE_CSV_ELEMENT_H
 #define DT_FILE_CSV_ELEMENT_H
 
-#include "conf/conf.h"
 #include "file/csv.h"
-#include "graph/graph.h"
-
-typedef struct dt_csv_element {
-    const char *name;
-    const dt_location *at;
-    dt_type type;         /* of an example */
-    dt_texts columns;     /* names; numbers from 0 where files have no header */
-    dt_texts vocabulary;  /* of texts, whose places are the values; none: fields are numbers */
-    double default_value; /* of empty fields */
-    bool has_default;
-    bool text; /* as dt_stored has it */
-} dt_csv_element;
+#include "file/file.h"
 
 /* The keys of an entry of `element`. */
 extern const dt_field dt_csv_element_fields[];
 /* One entry of `element`. header: whether files have one. */
 dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header,
-                               dt_csv_element *out) DT_MUST_USE;
-/* Values lie in [0, this), as of a vocabulary; 0: not known, where default_value may be another
- * number. */
-int64_t dt_csv_places(const dt_csv_element *e);
-/* Of the classes that its values number; of several columns their own. */
-dt_texts dt_csv_names(const dt_csv_element *e);
+                               dt_stored *out) DT_MUST_USE;
 /* Every name of the header at hand stands there once. */
 dt_status *dt_csv_check_header(const dt_csv *c) DT_MUST_USE;
 /* Where the element's columns stand in records: to[columns]. The record at hand is the header, or
  * where there is none the first one. */
-dt_status *dt_csv_find_columns(const dt_csv *c, const dt_csv_element *e, bool header,
+dt_status *dt_csv_find_columns(const dt_csv *c, const dt_stored *e, bool header,
                                int *to) DT_MUST_USE;
 enum { DT_CSV_LONGEST_NUMBER = 400 };
 /* The field without blanks at its ends, NUL-terminated: its own text, or a copy in `room` where
  * blanks follow. NULL: too long for a number. */
 const char *dt_csv_trim(const dt_csv_field *f, char room[DT_CSV_LONGEST_NUMBER + 1]);
 /* A record's field as value i of an element. */
-dt_status *dt_csv_value(const dt_csv *c, const dt_csv_element *e, int i, const dt_csv_field *f,
+dt_status *dt_csv_value(const dt_csv *c, const dt_stored *e, int i, const dt_csv_field *f,
                         void *out) DT_MUST_USE;
 /* All values of an element, whose fields stand where `index` says. */
-dt_status *dt_csv_values(const dt_csv *c, const dt_csv_element *e, const int *index,
+dt_status *dt_csv_values(const dt_csv *c, const dt_stored *e, const int *index,
                          char *out) DT_MUST_USE;
 /* The record at hand has as many fields as the first one. */
 dt_status *dt_csv_check_fields(const dt_csv *c, int wanted) DT_MUST_USE;

@@ -11,11 +11,11 @@
  *         x:     {columns: [height, width], dtype: float32}
  *         label: {column: species, dtype: int32, vocabulary: [setosa, versicolor, virginica]}
  *
- * Read: where the job's own data is CSV its words hold: columns by name, vocabularies, defaults,
- * and columns of other names (the label, which may be missing) are passed over. Else columns are
- * values in order, as many as the inputs have; a first record without a number is their names. One
- * that has a number is a row, or a fault of its own: taken for names, it would be missing without a
- * word.
+ * Rows of a data set of another format: a first record without a number is a header. Where it has
+ * the names of all columns (`columns`, or NAME or NAME_0, NAME_1, ... of an element), they are found
+ * by name, and others are skipped; else columns are values in order, as many as the inputs have. A
+ * first record with a number is a row, or a fault of its own: taken for names, it would be missing
+ * without a word.
  *
  * Written: a column of several values is name_0, name_1, ... Numbers read back as the same bits.
  */
@@ -48,9 +48,8 @@ static bool sniff(const unsigned char *b, int64_t n) {
 
 typedef struct table {
     dt_csv csv;
-    const dt_csv_element **element; /* [n] */
-    int **index;                    /* [n][columns] where they stand */
-    int fields;                     /* of a record */
+    int **index; /* [n][columns] where they stand */
+    int fields;  /* of a record */
     char delimiter;
     bool first; /* the record at hand is the first row, not yet handed out */
 } table;
@@ -115,25 +114,12 @@ static dt_status *check(const dt_tree *keys, const dt_location *at) {
 
 static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
                           dt_stored *out) {
-    dt_csv_element *e = dt_arena_new(arena, dt_csv_element);
     const bool header = has_header(keys);
-    DT_TRY(dt_csv_element_read(arena, entry, header, e));
-    const int64_t places = dt_csv_places(e);
-    out->name = e->name;
-    out->type = e->type;
-    out->at = *e->at;
-    out->text = e->text;
-    out->numbers = out->classes = places;
-    out->names = dt_csv_names(e);
-    out->columns = e->columns;
-    out->vocabulary = e->vocabulary;
+    DT_TRY(dt_csv_element_read(arena, entry, header, out));
     out->delimiter = delimiter_of(keys);
     out->numbered = !header;
-    out->has_default = e->has_default;
-    out->default_value = e->default_value;
-    if (e->type.dtype == DT_FLOAT32)
-        out->rounded = dt_arena_array(arena, const char *, e->columns.n);
-    out->own = e;
+    if (out->type.dtype == DT_FLOAT32)
+        out->rounded = dt_arena_array(arena, const char *, out->columns.n);
     return NULL;
 }
 
@@ -142,24 +128,38 @@ static dt_status *find_columns(dt_row_source *s, table *t, bool header) {
     dt_status *bad = NULL;
     if (header) DT_TRY(dt_csv_check_header(&t->csv));
     for (int e = 0; e < s->n; e++) {
-        dt_stored *x = &s->element[e];
-        const dt_entry entry = {.key = x->name, .value = (dt_tree *)(uintptr_t)x->words};
-        if (!x->own)
-            dt_status_append(
-                &bad,
-                x->words
-                    ? declare(s->arena, dt_arena_copy(s->arena, &entry, sizeof entry), s->keys, x)
-                    : dt_fail(DT_E_ELEMENTS, NULL, "%s: the job's data has no element '%.80s'",
-                              s->path, x->name));
-        if (!x->own) continue;
-        t->element[e] = x->own;
-        t->index[e] = dt_arena_array(s->arena, int, t->element[e]->columns.n);
-        dt_status_append(&bad, dt_csv_find_columns(&t->csv, t->element[e], header, t->index[e]));
+        const dt_stored *x = &s->element[e];
+        t->index[e] = dt_arena_array(s->arena, int, x->columns.n);
+        dt_status_append(&bad, dt_csv_find_columns(&t->csv, x, header, t->index[e]));
     }
     return bad;
 }
 
-/* ---- columns in order ---- */
+/* ---- rows of a data set of another format ---- */
+
+/* Its columns, or those that `data convert` makes of it: its name, or name_0, name_1, ... */
+static void name_columns(dt_row_source *s, dt_stored *x) {
+    const int64_t n = x->text ? 1 : dt_type_elements(&x->type);
+    if (x->columns.n > 0) return;
+    x->columns = (dt_texts){(int)n, dt_arena_array(s->arena, const char *, n)};
+    for (int i = 0; i < n; i++)
+        x->columns.v[i] =
+            x->text || x->type.rank == 0 ? x->name : dt_arena_printf(s->arena, "%s_%d", x->name, i);
+}
+
+static bool has_column(const dt_csv *c, const char *name) {
+    int i = 0;
+    while (i < c->n && strcmp(c->field[i].text, name) != 0) i++;
+    return i < c->n;
+}
+
+/* Whether the header at hand has every column by its name. */
+static bool is_named(const dt_row_source *s, const dt_csv *c) {
+    for (int e = 0; e < s->n; e++)
+        for (int i = 0; i < s->element[e].columns.n; i++)
+            if (!has_column(c, s->element[e].columns.v[i])) return false;
+    return true;
+}
 
 static const char *column_name(const dt_row_source *s, const table *t, int i, bool header) {
     return header ? dt_arena_strdup(s->arena, t->csv.field[i].text)
@@ -174,20 +174,20 @@ static dt_status *take_in_order(dt_row_source *s, table *t, bool header) {
             DT_E_ELEMENTS, NULL, "%s: %d column%s, but the model expects %lld value%s per row",
             s->path, t->csv.n, t->csv.n == 1 ? "" : "s", (long long)wanted, wanted == 1 ? "" : "s");
     for (int e = 0; e < s->n; e++) {
-        const bool text = s->element[e].text;
-        int n = text ? 1 : (int)dt_type_elements(&s->element[e].type);
-        const dt_csv_element made = {.name = s->element[e].name,
-                                     .type = s->element[e].type,
-                                     .text = text,
-                                     .columns = {n, dt_arena_array(s->arena, const char *, n)}};
-        t->element[e] = dt_arena_copy(s->arena, &made, sizeof made);
-        t->index[e] = dt_arena_array(s->arena, int, n);
-        for (int i = 0; i < n; i++, at++) {
+        dt_texts *columns = &s->element[e].columns;
+        t->index[e] = dt_arena_array(s->arena, int, columns->n);
+        columns->v = dt_arena_array(s->arena, const char *, columns->n);
+        for (int i = 0; i < columns->n; i++, at++) {
             t->index[e][i] = at;
-            made.columns.v[i] = column_name(s, t, at, header);
+            columns->v[i] = column_name(s, t, at, header);
         }
     }
     return NULL;
+}
+
+static dt_status *find_foreign(dt_row_source *s, table *t, bool header) {
+    for (int e = 0; e < s->n; e++) name_columns(s, &s->element[e]);
+    return header && is_named(s, &t->csv) ? find_columns(s, t, true) : take_in_order(s, t, header);
 }
 
 /* ---- rows ---- */
@@ -197,14 +197,13 @@ static dt_status *take_in_order(dt_row_source *s, table *t, bool header) {
 #define DOUBLE_EXACT 0x1p53F
 
 static dt_status *read_head(dt_row_source *s, table *t) {
-    const bool by_name = strcmp(s->format, "csv") == 0;
     bool more;
     DT_TRY(dt_csv_next(&t->csv, &more));
     if (!more) return dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", s->path);
     t->fields = t->csv.n;
-    const bool header = by_name ? has_header(s->keys) : is_header(&t->csv);
+    const bool header = s->native ? has_header(s->keys) : is_header(&t->csv);
     t->first = !header;
-    return by_name ? find_columns(s, t, header) : take_in_order(s, t, header);
+    return s->native ? find_columns(s, t, header) : find_foreign(s, t, header);
 }
 
 static void close_table(void *state) {
@@ -215,9 +214,9 @@ static void close_table(void *state) {
 
 static dt_status *open_table(dt_row_source *s, void **state) {
     table *t = dt_arena_new(s->arena, table);
-    t->element = dt_arena_array(s->arena, const dt_csv_element *, s->n);
     t->index = dt_arena_array(s->arena, int *, s->n);
-    dt_status *bad = dt_csv_take(&t->csv, s->file, s->path, t->delimiter = delimiter_of(s->keys));
+    t->delimiter = delimiter_of(s->keys);
+    dt_status *bad = dt_csv_take(&t->csv, s->file, s->path, t->delimiter);
     if (!bad) bad = read_head(s, t);
     if (bad) close_table(t);
     *state = t;
@@ -234,18 +233,18 @@ static bool holds(const void *state) {
 
 /* The value has been read as float32 already. Only a large one is parsed again. */
 static void note_rounded(dt_row_source *s, const table *t, int e, const float *value) {
+    const dt_texts *columns = &s->element[e].columns;
     const char **rounded = s->element[e].rounded;
     char room[DT_CSV_LONGEST_NUMBER + 1];
     double x;
-    for (int i = 0; rounded && i < t->element[e]->columns.n; i++) {
+    for (int i = 0; rounded && i < columns->n; i++) {
         const dt_csv_field *f = &t->csv.field[t->index[e][i]];
         if (rounded[i] || fabsf(value[i]) < FLOAT_EXACT || fabsf(value[i]) > DOUBLE_EXACT) continue;
         const char *number = dt_csv_trim(f, room);
         if (number && dt_parse_double(number, &x) && x == floor(x) && x != (double)value[i])
-            rounded[i] =
-                dt_arena_printf(s->arena, "%s:%lld:%lld: column '%.80s': %.17g is read as %.17g",
-                                s->path, (long long)f->line, (long long)f->col,
-                                t->element[e]->columns.v[i], x, (double)value[i]);
+            rounded[i] = dt_arena_printf(
+                s->arena, "%s:%lld:%lld: column '%.80s': %.17g is read as %.17g", s->path,
+                (long long)f->line, (long long)f->col, columns->v[i], x, (double)value[i]);
     }
 }
 
@@ -257,7 +256,7 @@ static dt_status *next_record(dt_row_source *s, void *state, void *const *row, b
     if (!*more) return NULL;
     DT_TRY(dt_csv_check_fields(&t->csv, t->fields));
     for (int e = 0; e < s->n; e++) {
-        DT_TRY(dt_csv_values(&t->csv, t->element[e], t->index[e], row[e]));
+        DT_TRY(dt_csv_values(&t->csv, &s->element[e], t->index[e], row[e]));
         note_rounded(s, t, e, row[e]);
     }
     s->record = (dt_row_record){
@@ -277,7 +276,7 @@ static dt_status *record_at(const dt_row_source *s, const void *state, const dt_
         bad = dt_fail(DT_E_FILE_CHANGED, NULL, "%s: file changed while in use", s->path);
     for (int e = 0; e < s->n && !bad; e++)
         if (out[e])
-            bad = dt_at(dt_csv_values(&c, t->element[e], t->index[e], out[e]), &s->element[e].at);
+            bad = dt_at(dt_csv_values(&c, &s->element[e], t->index[e], out[e]), &s->element[e].at);
     dt_csv_close(&c);
     return bad;
 }

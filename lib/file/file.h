@@ -47,10 +47,9 @@ typedef struct dt_stored {
     /* CSV: [columns] of each the first whole number that float32 rounds, with its place, for a
      * warning; NULL: none so far. NULL: not float32 */
     const char **rounded;
-    char delimiter;       /* of CSV files */
-    bool numbered;        /* CSV files without a header: the columns' names are numbers from 0 */
-    const dt_tree *words; /* its entry in the job's `element`; NULL: none */
-    const void *own;      /* what the format has read of that, see `declare`; NULL: nothing yet */
+    char delimiter;  /* of CSV files */
+    bool numbered;   /* CSV files without a header: the columns' names are numbers from 0 */
+    const void *own; /* what the data set's format has read of its keys, see `declare` */
     /* TFRecords: byte strings that are files of pictures, as the first record tells */
     bool pictures;
 } dt_stored;
@@ -66,12 +65,12 @@ typedef struct dt_row_record {
 /* What is being read. */
 typedef struct dt_row_source {
     dt_arena *arena;
-    const char *path;    /* for messages too */
-    dt_inflow *file;     /* NULL: a folder */
-    bool is_pipe;        /* standard input */
-    bool again;          /* a data set's: rows will be wanted again, by `at` */
-    const char *format;  /* of the job's own data, whose words hold if it is this one */
-    const dt_tree *keys; /* all that the job says of it */
+    const char *path; /* for messages too */
+    dt_inflow *file;  /* NULL: a folder */
+    bool is_pipe;     /* standard input */
+    bool again;       /* a data set's: rows will be wanted again, by `at` */
+    bool native;      /* this format is the data set's own: its keys, and `own` of elements hold */
+    const dt_tree *keys; /* of the data set */
     int n;
     dt_stored *element;   /* [n] */
     int64_t count;        /* of rows; -1: not known */
@@ -166,7 +165,8 @@ typedef struct dt_format {
     /* Data sets of records (record_access.c): what their keys say, as far as no table does; NULL:
      * nothing. */
     dt_status *(*check)(const dt_tree *keys, const dt_location *at);
-    /* An entry of `element`; keys: all of the data set. */
+    /* What an entry of `element` says of what is stored, the whole of it; keys: all of the data
+     * set. NULL: files say it. */
     dt_status *(*declare)(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
                           dt_stored *out);
     /* Like `next`, but finds s->record alone and looks at no values; NULL: opening reads all

@@ -4,7 +4,6 @@
 DT_FILE_FORMAT(npy)
 DT_FILE_FORMAT(npz)
 DT_FILE_FORMAT(idx)
-DT_FILE_FORMAT(picture)
 DT_FILE_FORMAT(image_folder)
 DT_FILE_FORMAT(tfrecord)
 DT_FILE_FORMAT(jsonl)

@@ -71,6 +71,21 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     return s;
 }
 
+/* The picture's layout is `own`. */
+static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
+                          dt_stored *out) {
+    const dt_tree *element = dt_tree_without_nulls(arena, dt_tree_get(keys, "element"));
+    dt_image_layout *l = dt_arena_new(arena, dt_image_layout);
+    DT_TRY(dt_image_layout_read(arena, element, l));
+    const bool image = strcmp(element->entry[l->image].key, entry->key) == 0;
+    *out = (dt_stored){.name = entry->key,
+                       .type = image ? l->type : dt_scalar_type(DT_INT32),
+                       .at = entry->value->at,
+                       .classes = image ? 0 : l->num_classes,
+                       .own = l};
+    return NULL;
+}
+
 /* ---- folders ---- */
 
 typedef struct folder_part {
@@ -271,11 +286,6 @@ static dt_status *whole(dt_examples *base, int e, const void **rows) {
     return NULL;
 }
 
-static bool sniff(const unsigned char *first, int64_t n) {
-    (void)first;
-    return n < 0;
-}
-
 static const dt_example_access access = {
     .check = check,
     .open = open_part,
@@ -291,9 +301,10 @@ const dt_format dt_format_image_folder = {
     .kind = {.name = "image_folder", .about = "PNG and JPEG files, one folder per class"},
     .keys = {fields, sizeof(struct image_folder)},
     .access = &access,
-    .sniff = sniff,
+    .sniff = dt_pictures_sniff,
     .open = dt_pictures_open,
     .next = dt_pictures_next,
     .row_file = dt_pictures_file,
     .close = dt_pictures_close,
+    .declare = declare,
 };

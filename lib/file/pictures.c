@@ -14,20 +14,9 @@ typedef struct pictures {
     dt_paths paths;
 } pictures;
 
-static bool is_picture(const unsigned char *first, int64_t n) {
-    return n >= 4 && (memcmp(first, "\x89PNG", 4) == 0 || memcmp(first, "\xff\xd8\xff", 3) == 0);
-}
-
-/* As the job's folders are read, if that input is their picture. Faults of it have been told when
- * the job was read. */
-static bool read_layout(const dt_row_source *s, dt_image_layout *out) {
-    const dt_tree *element = dt_tree_get(s->keys, "element");
-    if (!element || strcmp(s->format, "image_folder") != 0) return false;
-    element = dt_tree_without_nulls(s->arena, element);
-    dt_status *bad = dt_image_layout_read(s->arena, element, out);
-    const bool found = !bad && strcmp(element->entry[out->image].key, s->element[0].name) == 0;
-    dt_status_free(bad);
-    return found;
+bool dt_pictures_sniff(const unsigned char *first, int64_t n) {
+    return n < 0 ||
+           (n >= 4 && (memcmp(first, "\x89PNG", 4) == 0 || memcmp(first, "\xff\xd8\xff", 3) == 0));
 }
 
 /* The input as (rows, columns) or (rows, columns, channels). */
@@ -42,15 +31,11 @@ static dt_status *open_pictures(dt_row_source *s, void **state) {
                        "or (rows, columns, channels) is needed",
                        s->path, s->n, s->n == 1 ? "" : "s");
     t->dtype = DT_UINT8;
-    if (!read_layout(s, &p->layout)) p->layout = (dt_image_layout){.type = *t};
+    p->layout =
+        s->native ? *(const dt_image_layout *)s->element[0].own : (dt_image_layout){.type = *t};
     *t = p->layout.type;
     *state = p;
     return NULL;
-}
-
-static dt_status *open_picture(dt_row_source *s, void **state) {
-    s->count = 1;
-    return open_pictures(s, state);
 }
 
 /* Folders in a folder are a data set's classes; what is deeper is left out. */
@@ -77,6 +62,8 @@ static dt_status *list_folder(const dt_row_source *s, pictures *p) {
 dt_status *dt_pictures_open(dt_row_source *s, void **state) {
     DT_TRY(open_pictures(s, state));
     pictures *p = *state;
+    s->count = 1;
+    if (s->file) return NULL;
     dt_status *bad = list_folder(s, p);
     s->count = p->paths.n;
     if (bad) dt_paths_release(&p->paths);
@@ -115,6 +102,3 @@ dt_status *dt_pictures_next(dt_row_source *s, void *state, void *const *row, boo
     dt_str_release(&bytes);
     return bad;
 }
-
-const dt_format dt_format_picture = {
-    .kind.name = "picture", .sniff = is_picture, .open = open_picture, .next = dt_pictures_next};

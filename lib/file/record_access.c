@@ -340,7 +340,7 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
         x->source[i] = (dt_row_source){.arena = r->arena,
                                        .path = x->base.paths.v[i],
                                        .again = true,
-                                       .format = x->kind->kind.name,
+                                       .native = true,
                                        .keys = r->keys,
                                        .n = x->base.n,
                                        .element = x->base.stored,

@@ -97,6 +97,13 @@ static dt_status *read_element(dt_arena *arena, const dt_entry *e, dt_type *type
     return check_element(e, &x, type);
 }
 
+static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
+                          dt_stored *out) {
+    (void)keys;
+    *out = (dt_stored){.name = entry->key, .at = entry->value->at, .file = "synthetic data"};
+    return read_element(arena, entry, &out->type, &out->classes);
+}
+
 /* `validation: 1000`; for train, `examples`. */
 static dt_status *read_count(const dt_format_request *r, int64_t *count) {
     const struct synthetic *a = r->args;
@@ -151,10 +158,8 @@ static dt_status *open_part(const dt_format_request *r, dt_examples **out) {
     x->num_classes = dt_arena_array(r->arena, int64_t, e->n);
     DT_TRY(read_count(r, &x->base.count));
     for (int i = 0; i < e->n; i++) {
-        x->base.stored[i] = (dt_stored){
-            .name = e->entry[i].key, .at = e->entry[i].value->at, .file = "synthetic data"};
-        DT_TRY(read_element(r->arena, &e->entry[i], &x->base.stored[i].type, &x->num_classes[i]));
-        x->base.stored[i].classes = x->num_classes[i];
+        DT_TRY(declare(r->arena, &e->entry[i], r->keys, &x->base.stored[i]));
+        x->num_classes[i] = x->base.stored[i].classes;
         if (x->num_classes[i] > 0 && x->label < 0) x->label = i;
     }
     *out = &x->base;
@@ -235,4 +240,5 @@ const dt_format dt_format_synthetic = {
              .about = "examples generated from the seed: class templates with noise; no files"},
     .keys = {fields, sizeof(struct synthetic)},
     .access = &access,
+    .declare = declare,
 };

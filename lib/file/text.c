@@ -86,6 +86,15 @@ static dt_status *read_length(dt_arena *arena, const dt_tree *element, int64_t *
     return NULL;
 }
 
+static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
+                          dt_stored *out) {
+    int64_t length;
+    DT_TRY(read_length(arena, dt_tree_get(keys, "element"), &length));
+    *out = (dt_stored){
+        .name = entry->key, .type = dt_type_of(DT_INT32, 1, &length), .at = entry->value->at};
+    return NULL;
+}
+
 static dt_status *check(const dt_format_request *r, dt_texts *names) {
     const struct text *a = r->args;
     int64_t length;
@@ -366,4 +375,5 @@ const dt_format dt_format_text = {
                       "by one; may be gzipped"},
     .keys = {fields, sizeof(struct text)},
     .access = &access,
+    .declare = declare,
 };

@@ -67,22 +67,21 @@ static bool sniff(const unsigned char *first, int64_t n) {
     return n >= DT_TFRECORD_HEADER && dt_tfrecord_verify(first, 8);
 }
 
-static dt_status *read_element(const dt_row_source *s, dt_stored *x) {
-    const dt_entry entry = {.key = x->name, .value = (dt_tree *)(uintptr_t)x->words};
-    const dt_tf_element plain = {
-        .element = x->name, .name = x->name, .type = x->type, .text = x->text};
-    if (x->own) return NULL;
-    if (x->words && strcmp(s->format, "tfrecord") == 0)
-        return declare(s->arena, dt_arena_copy(s->arena, &entry, sizeof entry), s->keys, x);
-    x->own = dt_arena_copy(s->arena, &plain, sizeof plain);
-    return NULL;
+/* Of a data set of another format: a feature of the element's name. */
+static void name_features(dt_row_source *s) {
+    for (int e = 0; e < s->n && !s->native; e++) {
+        dt_stored *x = &s->element[e];
+        const dt_tf_element plain = {
+            .element = x->name, .name = x->name, .type = x->type, .text = x->text};
+        x->own = dt_arena_copy(s->arena, &plain, sizeof plain);
+    }
 }
 
 static dt_status *open_records(dt_row_source *s, void **state) {
     static const dt_record_options options = {.kind = DT_TFRECORD};
     reader *r = dt_arena_new(s->arena, reader);
     *state = r;
-    for (int e = 0; e < s->n; e++) DT_TRY(read_element(s, &s->element[e]));
+    name_features(s);
     if (s->again) return dt_records_take(&r->records, s->file, s->path, &options);
     r->records = (dt_records){.file = s->file, .path = s->path, .options = options};
     return NULL;

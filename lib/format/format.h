@@ -144,6 +144,7 @@ typedef struct dt_state_file {
     int64_t workers;
     const char *callbacks; /* what callbacks remember, as JSON text; NULL: nothing */
     const char *map;       /* what steps of dataset.map learned, as JSON text; NULL: none does */
+    const char *elements;  /* of the data set as stored, as JSON text; NULL: not known */
     const char *classes;   /* names of classes by outputs, as JSON text; NULL: they have none */
     /* to be saved; what is there to be read: dt_saved_load_callbacks */
     const dt_arrays *callback_arrays;

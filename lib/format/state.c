@@ -120,6 +120,7 @@ void dt_state_print(const dt_state_file *state, const dt_digest *model, const dt
     if (s.workers > 0) dt_json_int(&j, "workers", s.workers);
     if (s.callbacks) dt_json_string(&j, "callbacks", s.callbacks);
     if (s.map) dt_json_string(&j, "map", s.map);
+    if (s.elements) dt_json_string(&j, "elements", s.elements);
     if (s.classes) dt_json_string(&j, "classes", s.classes);
     if (s.loop) dt_json_string(&j, "loop", s.loop);
     put_tail(&j);
@@ -283,6 +284,7 @@ static dt_status *read_fields(const source *f, dt_state_read *r) {
         return bad(f, "'workers' must be a count");
     DT_TRY(read_inner(f, r, "callbacks", &r->state.callbacks));
     DT_TRY(read_inner(f, r, "map", &r->state.map));
+    DT_TRY(read_inner(f, r, "elements", &r->state.elements));
     DT_TRY(read_inner(f, r, "classes", &r->state.classes));
     DT_TRY(read_inner(f, r, "loop", &r->state.loop));
     const json_t *finished = json_object_get(f->root, "finished");

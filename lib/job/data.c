@@ -27,6 +27,7 @@ DT_API dt_status *dt_job_check_data(dt_job *j) {
 
 dt_status *dt_job_take_learned(dt_job *j, const dt_saved *c) {
     const dt_learned *learned;
+    DT_TRY(dt_stored_read(c, j->arena, &j->dataset));
     DT_TRY(dt_learned_read(c, j->arena, &learned));
     if (!learned) return NULL;
     j->dataset.learned = learned;

@@ -324,11 +324,33 @@ static dt_status *learn_for_stream(dt_job *j) {
     return NULL;
 }
 
+/* Where a file of weights does not say what the data set stores, its files do; where these are
+ * missing, too, rows are what the model takes. */
+static void store_for_stream(dt_job *j) {
+    const dt_element *elements;
+    dt_dataset *d = NULL;
+    dt_dataset_spec as_stored = j->dataset;
+    if (j->dataset.n_stored > 0 || j->dataset.format->declare) return;
+    as_stored.as_stored = true;
+    dt_status *missing = j->data ? NULL : dt_dataset_create(&d, &as_stored);
+    const dt_dataset *from = j->data ? j->data : d;
+    const int n = from ? dt_dataset_elements(from, &elements) : 0;
+    dt_stored *all = dt_arena_array(j->arena, dt_stored, n);
+    for (int e = 0; e < n; e++)
+        all[e] = (dt_stored){.name = dt_arena_strdup(j->arena, elements[e].name),
+                             .type = dt_dataset_stored(from, e)->type};
+    j->dataset.stored = all;
+    j->dataset.n_stored = n;
+    dt_status_free(missing);
+    dt_dataset_unref(d);
+}
+
 static dt_status *open_rows(dt_job *j, const dt_predict_request *q, const dt_saved *c,
                             dt_predict_rows *out) {
     DT_TRY(dt_job_take_learned(j, c));
     if (q->input) {
         DT_TRY(learn_for_stream(j));
+        store_for_stream(j);
         return open_stream(j, q->input, &out->stream);
     }
     DT_TRY(find_part(j, q->split, &out->part));

@@ -294,6 +294,7 @@ dt_status *dt_run_describe(run *r, dt_state_file *state) {
         .workers = r->workers ? r->workers->n : 0,
         .callback_arrays = kept,
         .map = dt_learned_print(dt_dataset_learned(r->data), r->arena),
+        .elements = dt_stored_print(r->data, r->arena),
         .classes = dt_trainer_class_names(r->q->trainer, r->arena),
     };
     return dt_callbacks_save(r, &state->callbacks);

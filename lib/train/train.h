@@ -321,6 +321,12 @@ dt_status *dt_gathered_take(dt_gathered *g, dt_status *s, dt_tensor **out) DT_MU
 const char *dt_learned_print(const dt_learned *l, dt_arena *arena);
 /* The way back, of a checkpoint; *out NULL: it has nothing of the kind. */
 dt_status *dt_learned_read(const dt_saved *c, dt_arena *arena, const dt_learned **out) DT_MUST_USE;
+/* The elements of a data set as it stores them, as checkpoints keep them (in the arena); NULL: of a
+ * pipeline. */
+const char *dt_stored_print(const dt_dataset *d, dt_arena *arena);
+/* The same of a checkpoint, into out->stored; left alone where it keeps none. CHECKPOINT: they are
+ * not as dt_stored_print prints them. */
+dt_status *dt_stored_read(const dt_saved *c, dt_arena *arena, dt_dataset_spec *out) DT_MUST_USE;
 
 /* The same for export: of one replica, from examples as the data set stores them, `map` being in
  * it; data NULL: from what the model's Inputs take. */

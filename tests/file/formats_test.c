@@ -181,8 +181,7 @@ static dt_tree *keys_of(dt_arena *arena, char delimiter) {
 static dt_status *begin_reading(const table *t, const char *path, reading *x) {
     unsigned char first[DT_PEEK];
     int64_t n;
-    *x = (reading){
-        .s = {.arena = dt_arena_create(), .path = path, .format = "none", .n = t->n, .count = -1}};
+    *x = (reading){.s = {.arena = dt_arena_create(), .path = path, .n = t->n, .count = -1}};
     x->s.keys = keys_of(x->s.arena, t->delimiter);
     x->s.element = dt_arena_array(x->s.arena, dt_stored, t->n);
     for (int i = 0; i < t->n; i++) {

@@ -85,20 +85,16 @@ static void read_album(const album *a, const char *path, int first, int n) {
     dt_stored image = {
         .name = "image",
         .type = dt_type_of(DT_UINT8, 3, (const int64_t[]){a->height, a->width, a->channels})};
-    dt_row_source s = {.arena = dt_arena_create(),
-                       .path = path,
-                       .format = "none",
-                       .n = 1,
-                       .element = &image,
-                       .count = -1};
+    dt_row_source s = {
+        .arena = dt_arena_create(), .path = path, .n = 1, .element = &image, .count = -1};
     void *row = dt_arena_alloc(s.arena, (size_t)dt_type_bytes(&image.type));
     if (!dt_path_is_folder(path)) {
         ok(dt_inflow_open(&s.file, path));
         ok(dt_inflow_peek(s.file, start, DT_PEEK, &got));
     }
     const dt_format *kind = dt_format_sniff(start, got);
-    CHECK(kind == (s.file ? &dt_format_picture : &dt_format_image_folder), "%s is taken for %s",
-          path, kind ? kind->kind.name : "nothing");
+    CHECK(kind == &dt_format_image_folder, "%s is taken for %s", path,
+          kind ? kind->kind.name : "nothing");
     ok(kind->open(&s, &state));
     for (; more; s.row += more) {
         ok(kind->next(&s, state, &row, &more));

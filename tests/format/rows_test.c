@@ -106,8 +106,7 @@ static void read_outputs(const outputs *x, const dt_format *kind, const char *pa
     int64_t n, bytes[MOST_OUTPUTS];
     void *state, *row[MOST_OUTPUTS];
     bool more = true;
-    dt_row_source s = {
-        .arena = dt_arena_create(), .path = path, .format = "none", .n = x->n, .count = -1};
+    dt_row_source s = {.arena = dt_arena_create(), .path = path, .n = x->n, .count = -1};
     s.element = dt_arena_array(s.arena, dt_stored, x->n);
     for (int o = 0; o < x->n; o++) {
         const dt_type *t = &x->all[o]->type;

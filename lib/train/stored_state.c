@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The elements of a data set as it stores them, as checkpoints keep them: rows that are predicted
+ * later are read as such, without the training data.
+ *
+ *     {"x": {"dtype": "float32", "shape": [2]},
+ *      "kind": {"dtype": "int32", "shape": [], "vocabulary": ["iris", "lily"]},
+ *      "note": {"dtype": "string", "max_bytes": 65535}}
+ */
+#include <string.h>
+
+#include "base/json.h"
+#include "file/json_read.h"
+#include "train/train.h"
+
+#define LARGEST_EXAMPLE ((int64_t)1 << 40)
+
+/* ---- printing ---- */
+
+static void put_element(dt_json *j, const dt_stored *e) {
+    dt_json_open(j, e->name, '{');
+    dt_json_string(j, "dtype", e->text ? "string" : dt_dtype_name(e->type.dtype));
+    if (e->text) {
+        dt_json_int(j, "max_bytes", e->type.dim[0] - 1);
+    } else {
+        dt_json_open(j, "shape", '[');
+        for (int i = 0; i < e->type.rank; i++) dt_json_int(j, NULL, e->type.dim[i]);
+        dt_json_close(j, ']');
+    }
+    if (e->vocabulary.n > 0) {
+        dt_json_open(j, "vocabulary", '[');
+        for (int i = 0; i < e->vocabulary.n; i++) dt_json_string(j, NULL, e->vocabulary.v[i]);
+        dt_json_close(j, ']');
+    }
+    dt_json_close(j, '}');
+}
+
+const char *dt_stored_print(const dt_dataset *d, dt_arena *arena) {
+    const dt_element *elements;
+    const int n = dt_dataset_elements(d, &elements);
+    dt_str out = {0};
+    dt_json j = {.out = &out};
+    if (n == 0 || !dt_dataset_stored(d, 0)) return NULL;
+    dt_json_open(&j, NULL, '{');
+    for (int e = 0; e < n; e++) put_element(&j, dt_dataset_stored(d, e));
+    dt_json_close(&j, '}');
+    const char *text = dt_arena_strdup(arena, dt_str_text(&out));
+    dt_str_release(&out);
+    return text;
+}
+
+/* ---- reading ---- */
+
+static bool get_dtype(const char *name, dt_dtype *out) {
+    for (int d = 0; name && d <= DT_FLOAT64; d++)
+        if (strcmp(dt_dtype_name((dt_dtype)d), name) == 0) {
+            *out = (dt_dtype)d;
+            return true;
+        }
+    return false;
+}
+
+/* An example fits into memory. */
+static bool get_shape(const json_t *list, dt_type *t) {
+    int64_t values = 1;
+    t->rank = (int)json_array_size(list);
+    if (!json_is_array(list) || json_array_size(list) >= DT_MAX_RANK) return false;
+    for (int i = 0; i < t->rank; i++) {
+        const json_t *dim = json_array_get(list, (size_t)i);
+        t->dim[i] = json_integer_value(dim);
+        if (!json_is_integer(dim) || t->dim[i] < 1 || t->dim[i] > LARGEST_EXAMPLE / 8 ||
+            !dt_mul_fits(values, t->dim[i], &values) || values > LARGEST_EXAMPLE / 8)
+            return false;
+    }
+    return true;
+}
+
+static bool get_text(const json_t *entry, dt_stored *out) {
+    int64_t most;
+    if (!dt_json_get_int(entry, "max_bytes", &most) || most < 1 || most > 1 << 20) return false;
+    most++;
+    out->text = true;
+    out->type = dt_type_of(DT_UINT8, 1, &most);
+    return true;
+}
+
+static bool get_element(dt_arena *arena, const json_t *entry, dt_stored *out) {
+    const char *dtype = json_string_value(json_object_get(entry, "dtype"));
+    if (!dt_json_texts(arena, json_object_get(entry, "vocabulary"), &out->vocabulary)) return false;
+    out->numbers = out->classes = out->vocabulary.n;
+    out->names = out->vocabulary;
+    if (dtype && strcmp(dtype, "string") == 0) return get_text(entry, out);
+    return get_dtype(dtype, &out->type.dtype) &&
+           get_shape(json_object_get(entry, "shape"), &out->type);
+}
+
+static bool get_elements(dt_arena *arena, json_t *root, dt_dataset_spec *out) {
+    const char *name;
+    json_t *entry;
+    dt_stored *all = dt_arena_array(arena, dt_stored, json_object_size(root));
+    int n = 0;
+    json_object_foreach(root, name, entry) {
+        all[n].name = dt_arena_strdup(arena, name);
+        if (!get_element(arena, entry, &all[n++])) return false;
+    }
+    out->stored = all;
+    out->n_stored = n;
+    return true;
+}
+
+dt_status *dt_stored_read(const dt_saved *c, dt_arena *arena, dt_dataset_spec *out) {
+    json_t *root = NULL;
+    if (!c->state.elements) return NULL;
+    const dt_json_text text = {.path = c->path,
+                               .part = "'elements' of state.json",
+                               .member = "element",
+                               .text = c->state.elements,
+                               .size = strlen(c->state.elements),
+                               .fault = DT_E_CHECKPOINT};
+    DT_TRY(dt_json_parse(&text, &root));
+    const bool ok = get_elements(arena, root, out);
+    json_decref(root);
+    return ok ? NULL
+              : dt_fail(DT_E_CHECKPOINT, NULL,
+                        "%s/state.json: 'elements' must hold 'dtype', 'shape' and 'vocabulary' of "
+                        "what the data set stores",
+                        c->path);
+}
