@@ -294,6 +294,10 @@ static void describe_wait(const gathering *g, dt_str *out) {
     }
     list_missing(g, out);
     const int r = first_missing(g);
+    const int64_t strangers = dt_messenger_turned_away(g->met->m);
+    if (how->key && strangers > 0)
+        dt_str_printf(out, "; connections refused, which did not have this run's secret: %lld",
+                      (long long)strangers);
     if (how->own == 0 && how->start)
         dt_str_printf(out, "; start worker %d%s%s by the same command with %s%d", r,
                       how->addresses > 1 ? " at " : "", how->addresses > 1 ? how->address[r] : "",
@@ -343,7 +347,9 @@ static dt_status *begin(gathering *g) {
     DT_TRY(dt_messenger_open(&g->met->m, &(dt_messenger_spec){.key = how->key,
                                                               .open = how->open,
                                                               .name = name,
-                                                              .silence_s = how->silence_s}));
+                                                              .silence_s = how->silence_s,
+                                                              .warn = how->warn,
+                                                              .user = how->user}));
     DT_TRY(listen_here(g));
     if (how->own == 0) return NULL;
     DT_TRY(dt_messenger_connect(g->met->m, how->address[0], &g->host));

@@ -24,8 +24,9 @@ typedef struct dt_meeting {
     double silence_s;      /* of dt_messenger_spec */
     /* how each is told its rank, "RANK=": how to start a missing one; NULL: nobody knows */
     const char *start;
-    int first;                                 /* what `start` says of rank 0 */
-    void (*say)(void *user, const char *line); /* who is missing; NULL: nobody is told */
+    int first;                                  /* what `start` says of rank 0 */
+    void (*say)(void *user, const char *line);  /* who is missing; NULL: nobody is told */
+    void (*warn)(void *user, const char *text); /* of dt_messenger_spec */
     void *user;
 } dt_meeting;
 

@@ -83,6 +83,16 @@ static dt_status *check_reach(const dt_messenger *m, const char *address, bool l
                       "put the same secret on every machine: DTRAIN_SECRET_FILE=FILE");
 }
 
+static void warn_if_open(const dt_messenger *m, const char *address, bool loopback) {
+    char text[256];
+    if (m->spec.key || loopback || !m->spec.warn) return;
+    snprintf(text, sizeof text,
+             "this run has no secret and listens on %s: everybody who can reach that address can "
+             "join it, read its weights and change them",
+             address);
+    m->spec.warn(m->spec.user, text);
+}
+
 dt_status *dt_messenger_listen(dt_messenger *m, const char *address) {
     dt_address a;
     dt_link *l = NULL;
@@ -93,6 +103,7 @@ dt_status *dt_messenger_listen(dt_messenger *m, const char *address) {
     DT_TRY(dt_address_read(&a, address));
     DT_TRY(dt_address_resolve(&a, true, &loopback));
     DT_TRY(check_reach(m, address, loopback));
+    warn_if_open(m, address, loopback);
     DT_TRY(dt_link_open(m, DT_ZMQ_ROUTER, -1, &l));
     dt_door_init(&m->door);
     if (m->z.set(l->socket, DT_ZMQ_BACKLOG, &m->door.queue, sizeof m->door.queue))
@@ -164,6 +175,8 @@ dt_status *dt_messenger_connect(dt_messenger *m, const char *address, int *peer)
 }
 
 const char *dt_messenger_peer(const dt_messenger *m, int peer) { return m->peer[peer].name; }
+
+int64_t dt_messenger_turned_away(const dt_messenger *m) { return m->turned_away; }
 
 int dt_messenger_refusals(const dt_messenger *m, int peer) { return m->peer[peer].refusals; }
 

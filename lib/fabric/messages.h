@@ -38,6 +38,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 #include "fabric/run_key.h"
@@ -55,6 +56,9 @@ typedef struct dt_messenger_spec {
     const char *name;
     double silence_s;  /* a peer from which not even a heartbeat came for so long is gone; 0: 10 */
     size_t most_bytes; /* of a part that is received, longer ones end the peer; 0: 1 GiB */
+    /* told once it listens where strangers may join; NULL: nobody is */
+    void (*warn)(void *user, const char *text);
+    void *user;
 } dt_messenger_spec;
 
 typedef enum dt_peer_event { DT_PEER_JOINED, DT_PEER_MESSAGE, DT_PEER_GONE } dt_peer_event;
@@ -102,6 +106,8 @@ dt_status *dt_messenger_send(dt_messenger *m, int peer, const dt_message_part *p
 
 /* The name of a peer that connected; the address of one that this connected to. Lent. */
 const char *dt_messenger_peer(const dt_messenger *m, int peer);
+/* Connections to this messenger that ended before they had proved to be a peer. */
+int64_t dt_messenger_turned_away(const dt_messenger *m);
 /* How often somebody answered there who does not know the key (or the key is wrong here), or who is
  * not dtrain. */
 int dt_messenger_refusals(const dt_messenger *m, int peer);

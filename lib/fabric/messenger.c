@@ -111,9 +111,13 @@ static void watch_server(dt_messenger *m, int event, int fd) {
     if (event & DT_ZMQ_LISTENING) m->door.fd = fd;
     m->accepted += event & DT_ZMQ_ACCEPTED ? 1 : event & DT_ZMQ_DISCONNECTED ? -1 : 0;
     if (ends || event & DT_ZMQ_ACCEPTED) note_fd(m, fd, ends);
+    bool is_peer = false;
     for (int i = 0; ends && i < m->peers; i++)
-        if (m->peer[i].link->peer < 0 && m->peer[i].fd == fd && m->peer[i].state == DT_PEER_HERE)
+        if (m->peer[i].link->peer < 0 && m->peer[i].fd == fd && m->peer[i].state == DT_PEER_HERE) {
             m->peer[i].state = DT_PEER_ENDS;
+            is_peer = true;
+        }
+    m->turned_away += event & DT_ZMQ_DISCONNECTED && !is_peer;
 }
 
 /* True: the handshake is done, so a greeting can be sent. */

@@ -47,6 +47,7 @@ struct dt_messenger {
     dt_door door;             /* of the server */
     unsigned char *is_closed; /* [fds] of the server's connections */
     int fds, accepted;        /* accepted: connections of the server that are open */
+    int64_t turned_away;      /* of those that are closed, the ones that never became a peer */
     void *spare;              /* a message without parts, for the next that comes; NULL: none */
 };
 

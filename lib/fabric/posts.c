@@ -58,7 +58,9 @@ dt_status *dt_posts_open(dt_posts **out, const dt_posts_spec *spec, int workers,
     dt_status *s = dt_messenger_open(&p->m, &(dt_messenger_spec){.key = spec->key,
                                                                  .open = spec->open,
                                                                  .name = "coordinator",
-                                                                 .silence_s = spec->silence_s});
+                                                                 .silence_s = spec->silence_s,
+                                                                 .warn = spec->warn,
+                                                                 .user = spec->user});
     if (!s)
         s = dt_messenger_listen_at(p->m, spec->address, spec->interface, spec->key || spec->open);
     if (s) dt_posts_close(p, false);

@@ -22,7 +22,9 @@ typedef struct dt_posts_spec {
     bool open;
     double silence_s;
     const dt_extents *slices;
-    const char *card; /* lent; a line */
+    const char *card;                           /* lent; a line */
+    void (*warn)(void *user, const char *text); /* of dt_messenger_spec */
+    void *user;
 } dt_posts_spec;
 
 /* Whatever came: false, it is no message of this layer. Parts 1 and 2 are then as long as its head

@@ -6,6 +6,8 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 
@@ -16,22 +18,102 @@ static dt_status *derive(uint8_t out[DT_KEY_BYTES], const char *use, const void 
     return NULL;
 }
 
-dt_status *dt_run_key_of(dt_run_key *out, const void *secret, size_t n) {
+/* ---- secrets that can be guessed ---- */
+
+/* Bytes after which the text repeats itself; n: it does not. A repetition of fewer than four bytes
+ * may be chance. */
+static size_t period_of(const uint8_t *s, size_t n) {
+    for (size_t p = 1; p + 4 <= n; p++)
+        if (memcmp(s, s + p, n - p) == 0) return p;
+    return n;
+}
+
+static int count_different(const uint8_t *s, size_t n) {
+    bool seen[256] = {false};
+    int different = 0;
+    for (size_t i = 0; i < n; i++) {
+        different += !seen[s[i]];
+        seen[s[i]] = true;
+    }
+    return different;
+}
+
+/* Bytes that do not continue a series such as "aaaa", "abcd" or "9876". */
+static int count_unforeseen(const uint8_t *s, size_t n) {
+    int unforeseen = 0;
+    for (size_t i = 2; i < n; i++) unforeseen += s[i] - s[i - 1] != s[i - 1] - s[i - 2];
+    return unforeseen;
+}
+
+static dt_status *check_strength(const uint8_t *s, size_t n) {
+    const size_t period = period_of(s, n);
     if (n < DT_SECRET_LEAST || n > DT_SECRET_MOST)
-        return dt_suggest(dt_fail(DT_E_SECRET, NULL,
-                                  "the run's secret has %zu bytes; it must have %d to %d", n,
-                                  DT_SECRET_LEAST, DT_SECRET_MOST),
+        return dt_fail(DT_E_SECRET, NULL, "the run's secret has %zu bytes; it must have %d to %d",
+                       n, DT_SECRET_LEAST, DT_SECRET_MOST);
+    if (period < DT_SECRET_LEAST)
+        return dt_fail(DT_E_SECRET, NULL,
+                       "the run's secret repeats its first %zu bytes; it must have %d without "
+                       "repetition",
+                       period, DT_SECRET_LEAST);
+    if (count_different(s, n) < DT_SECRET_LEAST_DIFFERENT)
+        return dt_fail(DT_E_SECRET, NULL,
+                       "the run's secret has %d different bytes; it must have at least %d",
+                       count_different(s, n), DT_SECRET_LEAST_DIFFERENT);
+    if (count_unforeseen(s, n) < DT_SECRET_LEAST / 2)
+        return dt_fail(DT_E_SECRET, NULL,
+                       "the run's secret is a series, such as abcdefgh; it can be guessed");
+    return NULL;
+}
+
+dt_status *dt_run_key_of(dt_run_key *out, const void *secret, size_t n) {
+    dt_status *weak = check_strength(secret, n);
+    if (weak)
+        return dt_suggest(weak,
                           "create one: (umask 077; head -c 32 /dev/urandom | base64 > secret)");
     DT_TRY(derive(out->listens, "dtrain run: those who listen", secret, n));
     return derive(out->connects, "dtrain run: those who connect", secret, n);
 }
 
+/* ---- files ---- */
+
+/* The rule of ssh for keys, and no file of anybody that everybody may read or write. What a service
+ * manager or a container gives belongs to root and may be readable for the group. */
+static dt_status *check_permissions(int fd, const char *path) {
+    struct stat st;
+    if (fstat(fd, &st) != 0) return dt_fail_errno(DT_E_IO, path);
+    const mode_t forbidden = st.st_uid == geteuid() ? S_IRWXG | S_IRWXO : S_IRWXO;
+    if ((st.st_mode & forbidden) == 0) return NULL;
+    return dt_suggest(dt_fail(DT_E_SECRET, NULL,
+                              "others can read or write the run's secret (mode %04o)",
+                              (unsigned)st.st_mode & 07777),
+                      "make it readable for you alone: chmod 600 FILE; create another secret if "
+                      "others may have read it");
+}
+
+/* The file that is looked at is the one that is read. */
+static dt_status *read_secret(const char *path, dt_str *out) {
+    int fd = -1;
+    int64_t size = 0;
+    DT_TRY(dt_file_open(path, &fd, &size));
+    dt_status *s = check_permissions(fd, path);
+    if (!s && size > DT_SECRET_MOST + 2)
+        s = dt_fail(DT_E_SECRET, NULL, "the run's secret has %lld bytes; it must have %d to %d",
+                    (long long)size, DT_SECRET_LEAST, DT_SECRET_MOST);
+    if (!s) {
+        dt_str_reserve(out, (size_t)size);
+        s = dt_file_pread(fd, path, out->data, (size_t)size, 0);
+        out->size = s ? 0 : (size_t)size;
+    }
+    close(fd);
+    return s;
+}
+
 dt_status *dt_run_key_read(dt_run_key *out, const char *path) {
     dt_str secret = {0};
-    DT_TRY(dt_file_read(path, DT_SECRET_MOST + 1, &secret));
+    dt_status *s = read_secret(path, &secret);
     size_t n = secret.size;
     while (n > 0 && (secret.data[n - 1] == '\n' || secret.data[n - 1] == '\r')) n--;
-    dt_status *s = dt_run_key_of(out, dt_str_text(&secret), n);
+    if (!s) s = dt_run_key_of(out, dt_str_text(&secret), n);
     if (secret.data) OPENSSL_cleanse(secret.data, secret.size);
     dt_str_release(&secret);
     return s ? dt_note(s, "in %s", path) : NULL;

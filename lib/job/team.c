@@ -17,6 +17,11 @@ static void tell_waiting(void *user, const char *line) {
     if (o && o->event) o->event(&(dt_event){.kind = DT_EVENT_WAITING, .text = line}, o->user);
 }
 
+static void tell_unsafe(void *user, const char *text) {
+    const dt_run_options *o = user;
+    if (o && o->event) o->event(&(dt_event){.kind = DT_EVENT_WARNING, .text = text}, o->user);
+}
+
 dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o) {
     if (!j->strategy.launch.workers) return dt_launched_alone();
     if (j->strategy.servers.workers)
@@ -30,6 +35,7 @@ dt_status *dt_job_open_team(dt_job *j, const dt_run_options *o) {
                            &(dt_cluster_spec){.start_s = j->strategy.start_timeout,
                                               .message_s = j->strategy.launch_timeout,
                                               .say = tell_waiting,
+                                              .warn = tell_unsafe,
                                               .user = (void *)o}));
     dt_status *s = dt_cluster_compare(j->cluster, "dtrain's version", dt_version());
     if (!s) s = dt_cluster_compare(j->cluster, "the SHA-256 of the job", j->sha256.hex);

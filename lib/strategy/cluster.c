@@ -42,6 +42,7 @@ static dt_status *meet(dt_team **out, const dt_launch *l, const dt_cluster_spec 
                                       .start = l->start,
                                       .first = l->first,
                                       .say = spec->say,
+                                      .warn = spec->warn,
                                       .user = spec->user});
 }
 

@@ -72,10 +72,11 @@ typedef struct dt_cluster {
     struct dt_member *member;
 } dt_cluster;
 /* How long to wait for workers that have not started, and for a message; who is told of those that
- * are missing (NULL: nobody). */
+ * are missing, and of what is unsafe (NULL: nobody). */
 typedef struct dt_cluster_spec {
     double start_s, message_s;
     void (*say)(void *user, const char *line);
+    void (*warn)(void *user, const char *text);
     void *user;
 } dt_cluster_spec;
 /* Meets the others. */

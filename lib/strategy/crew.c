@@ -286,7 +286,9 @@ static dt_status *place_of(const dt_crew_spec *q, dt_run_key *key, dt_posts_spec
                            .open = open,
                            .silence_s = 2 * q->how->timeout,
                            .slices = q->slices,
-                           .card = q->how->card ? q->how->card : ""};
+                           .card = q->how->card ? q->how->card : "",
+                           .warn = q->warn,
+                           .user = q->user};
     return NULL;
 }
 

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -254,8 +255,41 @@ static void test_without_the_key_nobody_joins(void **state) {
             assert_null(x);
         }
         assert_true(dt_messenger_refusals(client, peer) > 0);
+        assert_true(dt_messenger_turned_away(server) > 0);
         dt_messenger_close(client);
         dt_messenger_close(server);
+    }
+}
+
+static void count_warnings(void *user, const char *text) {
+    assert_non_null(strstr(text, "this run has no secret and listens on "));
+    (*(int *)user)++;
+}
+
+/* Of an address, with or without a key, where everybody was allowed to join. */
+static const struct {
+    const char *address;
+    bool has_key;
+    int warnings;
+} doors[] = {{"0.0.0.0:0", false, 1}, {"*:0", false, 1},      {"127.0.0.1:0", false, 0},
+             {"lo:0", false, 0},      {"0.0.0.0:0", true, 0}, {"*:0", true, 0}};
+
+static void test_open_doors_are_told(void **state) {
+    (void)state;
+    need_zeromq();
+    const dt_run_key key = key_of(secret);
+    for (size_t i = 0; i < sizeof doors / sizeof *doors; i++) {
+        dt_messenger *m = NULL;
+        int warnings = 0;
+        assert_null(
+            dt_messenger_open(&m, &(dt_messenger_spec){.key = doors[i].has_key ? &key : NULL,
+                                                       .open = true,
+                                                       .name = "server",
+                                                       .warn = count_warnings,
+                                                       .user = &warnings}));
+        assert_null(dt_messenger_listen(m, doors[i].address));
+        assert_int_equal(warnings, doors[i].warnings);
+        dt_messenger_close(m);
     }
 }
 
@@ -311,13 +345,67 @@ static void test_secrets(void **state) {
     assert_memory_not_equal(a.listens, a.connects, sizeof a.listens);
     b = key_of("a secret of this tesu");
     assert_memory_not_equal(a.listens, b.listens, sizeof a.listens);
-    dt_status *s = dt_run_key_of(&a, "fifteen bytes..", 15);
-    assert_int_equal(dt_status_code(s), 78);
-    dt_status_free(s);
     unlink(path);
-    s = dt_run_key_read(&a, path);
+    dt_status *s = dt_run_key_read(&a, path);
     assert_int_equal(dt_status_code(s), 66);
     dt_status_free(s);
+}
+
+/* A secret, and what is wrong with it; NULL: nothing. */
+static const struct {
+    const char *secret, *fault;
+} guesses[] = {
+    {"fifteen bytes..", "has 15 bytes"},
+    {"aaaaaaaaaaaaaaaa", "repeats its first 1 bytes"},
+    {"passwordpassword", "repeats its first 8 bytes"},
+    {"12345678901234567890123456789012", "repeats its first 10 bytes"},
+    {"0123456789abcde0123456789abcde", "repeats its first 15 bytes"},
+    {"abababababababac", "has 3 different bytes"},
+    {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "has 2 different bytes"},
+    {"abcdefghijklmnop", "is a series"},
+    {"zyxwvutsrqponmlkjihg", "is a series"},
+    {"0123456789abcdefghijkl", "is a series"},
+    {"9f86d081884c7d65", NULL}, /* hexadecimal digits, base64, and words */
+    {"c3ab8ff13720e8ad9047dd39466b3c89", NULL},
+    {"q83vASNFZ4mrze8BI0VniavN7wEjRWeJq83vASNFZ4k=", NULL},
+    {"correct horse battery staple", NULL},
+    {"a secret of this test", NULL},
+};
+
+static void test_weak_secrets(void **state) {
+    (void)state;
+    dt_run_key key;
+    for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
+        dt_status *s = dt_run_key_of(&key, guesses[i].secret, strlen(guesses[i].secret));
+        if (!guesses[i].fault) assert_null(s);
+        else if (!s || dt_status_code(s) != 78 || !strstr(dt_status_text(s), guesses[i].fault))
+            fail_msg("'%s': %s", guesses[i].secret, s ? dt_status_text(s) : "accepted");
+        dt_status_free(s);
+    }
+}
+
+/* Modes of a secret's file, and whether it is read. */
+static const struct {
+    unsigned mode;
+    bool accepted;
+} modes[] = {{0600, true},  {0400, true},  {0700, true},  {0640, false},
+             {0604, false}, {0620, false}, {0602, false}, {0644, false}};
+
+static void test_secrets_that_others_can_read(void **state) {
+    (void)state;
+    dt_run_key key;
+    char path[] = "/tmp/dtrain-secret-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, "a secret of this test\n", 22) == 22 && close(fd) == 0);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_int_equal(chmod(path, modes[i].mode), 0);
+        dt_status *s = dt_run_key_read(&key, path);
+        assert_int_equal(!s, modes[i].accepted);
+        if (s) assert_int_equal(dt_status_code(s), 78);
+        if (s) assert_non_null(strstr(dt_status_text(s), "others can read or write"));
+        dt_status_free(s);
+    }
+    unlink(path);
 }
 
 /* ---- strangers' bytes ---- */
@@ -402,6 +490,9 @@ int main(void) {
         cmocka_unit_test(test_without_the_key_nobody_joins),
         cmocka_unit_test(test_addresses_are_refused_with_reasons),
         cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_open_doors_are_told),
+        cmocka_unit_test(test_weak_secrets),
+        cmocka_unit_test(test_secrets_that_others_can_read),
         cmocka_unit_test(test_strangers_change_nothing),
         cmocka_unit_test(test_messages_of_too_many_parts_end_their_peer),
     };

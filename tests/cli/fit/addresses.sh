@@ -22,8 +22,7 @@ model: {type: sequential, layers: [Input: {name: image, shape: [6, 6, 1]}, Flatt
 compile: {optimizer: Adam, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
 fit: {epochs: 2}
 END
-echo "a secret for this test" >"$TEST_DIR/secret"
-echo "another secret for this test" >"$TEST_DIR/other"
+(umask 077 && echo "a secret for this test" >"$TEST_DIR/secret" && echo "another secret for this test" >"$TEST_DIR/other")
 # The next port that no socket of this machine has; tests beside this one begin elsewhere.
 port=$((20000 + $$ % 30000))
 next_port() {
@@ -118,7 +117,21 @@ refuses 78 "this run has no secret" at 0 192.0.2.1 "$a"
 refuses 78 "this run has no secret" at 1 192.0.2.1 "$a"
 DTRAIN_SECRET_FILE=$TEST_DIR/nothing && export DTRAIN_SECRET_FILE
 refuses 66 "secret (DTRAIN_SECRET_FILE)" at 0 127.0.0.1 "$a"
-unset DTRAIN_SECRET_FILE
+# weak MODE SECRET TEXT: a secret that is refused, and what is wrong with it.
+weak() {
+    rm -f "$TEST_DIR/weak" && echo "$2" >"$TEST_DIR/weak" && chmod "$1" "$TEST_DIR/weak"
+    DTRAIN_SECRET_FILE=$TEST_DIR/weak refuses 78 "$3" at 0 127.0.0.1 "$a"
+    unset DTRAIN_SECRET_FILE
+    refuses 78 "$3" fit "strategy.cluster_resolver={workers: ['127.0.0.1:$a', 'localhost:$b'], secret_file: $TEST_DIR/weak}" --rank 1
+    has "$TEST_DIR/text" "in $TEST_DIR/weak" && has "$TEST_DIR/text" "which is the run's secret (cluster_resolver.secret_file)"
+}
+weak 644 "a secret for this test" "others can read or write the run's secret (mode 0644)"
+weak 660 "a secret for this test" "others can read or write the run's secret (mode 0660)"
+weak 600 aaaaaaaaaaaaaaaa "repeats its first 1 bytes"
+weak 600 passwordpassword "repeats its first 8 bytes"
+weak 600 abcdefghijklmnopqrst "is a series"
+weak 600 short "has 5 bytes; it must have 16 to 4096"
+weak 600 "" "has 0 bytes"
 refuses 69 "cannot find the address of 'nowhere.invalid'" at 1 nowhere.invalid "$a"
 refuses 78 "nothing says which one this is" fit "$pair"
 refuses 78 "--rank 2: with 2 workers in cluster_resolver it must be 0 to 1" resolved 2
@@ -132,6 +145,17 @@ has "$TEST_DIR/text" "leave out --rank, or start the job without"
 refuses 78 "WORLD_SIZE says that this is worker 1 of 2, but DTRAIN_RANK says worker 0 of 2" env WORLD_SIZE=2 RANK=1 DTRAIN_RANK=0 "$DTRAIN" fit "$job" "$pair"
 has "$TEST_DIR/text" "unset DTRAIN_RANK, or start the job without"
 refuses 78 "cluster_resolver has 2 workers, but WORLD_SIZE says 3" env WORLD_SIZE=3 RANK=1 "$DTRAIN" fit "$job" "$pair"
+
+echo "== no secret, said explicitly"
+# open TEXT WORDS...: worker 0 of two, which waits for nobody.
+open() { DTRAIN_SECRET_FILE=none "$@" strategy.start_timeout=1 >"$TEST_DIR/out" 2>"$TEST_DIR/text" || true; }
+listens="warning: this run has no secret and listens on"
+next_ports && host=0.0.0.0 && open torchrun 0 2 && has "$TEST_DIR/text" "$listens *:$a: everybody who can reach"
+next_ports && open env "WORLD_SIZE=2" "RANK=0" "MASTER_ADDR=0.0.0.0" "MASTER_PORT=$a" "$DTRAIN" evaluate "$job" "output.dir=$TEST_DIR/one" && has "$TEST_DIR/text" "$listens *:$a"
+next_ports && open torchrun 0 2 --fresh "strategy={type: parameter_server, workers: 1}" && has "$TEST_DIR/text" "$listens *:$a"
+next_ports && DTRAIN_INTERFACE=lo open torchrun 0 2 && lacks "$TEST_DIR/text" "$listens"
+unset DTRAIN_INTERFACE host
+next_ports && open torchrun 0 2 && lacks "$TEST_DIR/text" "$listens"
 
 echo "== both sides"
 # both CODE TEXT: the two that run end with this code and text.
@@ -152,6 +176,12 @@ DTRAIN_SECRET_FILE=$TEST_DIR/other too torchrun 1 2 strategy.start_timeout=7
 both 69 "has waited 7 s for "
 has "$TEST_DIR/text" "waiting for worker 1 of 2; start worker 1 by the same command with RANK=1"
 has "$TEST_DIR/text2" "waiting for worker 0 at 127.0.0.1:$a, where somebody answers who is not a worker with this run's secret"
+
+next_ports && DTRAIN_SECRET_FILE=$TEST_DIR/secret ask torchrun 0 2 strategy.start_timeout=6
+DTRAIN_SECRET_FILE=$TEST_DIR/other too torchrun 1 2 strategy.start_timeout=6
+both 69 "has waited 6 s for "
+has "$TEST_DIR/text" "waiting for worker 1 of 2; connections refused, which did not have this run's secret: "
+unset DTRAIN_SECRET_FILE
 
 echo "== a port that is taken"
 next_ports && ask torchrun 0 2 strategy.start_timeout=30

@@ -24,7 +24,7 @@ compile: {optimizer: Adam, loss: {SparseCategoricalCrossentropy: {from_logits: t
 checkpoint: {save_freq: 2}
 fit: {epochs: 100}
 END
-echo "a secret for this test" >"$TEST_DIR/secret"
+(umask 077 && echo "a secret for this test" >"$TEST_DIR/secret")
 next_port() {
     port=$((port + 1))
     while grep -qi ":$(printf '%04x' $port) " /proc/net/tcp /proc/net/tcp6; do port=$((port + 1)); done
