@@ -192,7 +192,7 @@ WHOLE   := $(if $(filter-out $(ROOMS),$(ALL_ROOMS)),,yes)
 
 # What fuzzing found, once more.
 # What the reference documents promise, through all rooms.
-TESTS   += $(if $(WHOLE),$(patsubst %.c,$(BUILD)/%,$(filter %_test.c,$(call find_c,tests/contract tests/cmd))))
+TESTS   += $(if $(WHOLE),$(patsubst %.c,$(BUILD)/%,$(filter %_test.c,$(call find_c,tests/contract))))
 TESTS   += $(if $(WHOLE),$(BUILD)/tests/fuzz/replay_test)
 
 build/corpus/unpacked: $(wildcard tests/fuzz/corpus/*.tar.gz) scripts/corpus
@@ -212,8 +212,6 @@ $(BUILD)/tests/libsupport.a: $(HELP_O)
 	@rm -f $@
 	$(AR) rcs $@ $^
 $(BUILD)/tests/%_test: $(BUILD)/tests/%_test.o $(BUILD)/tests/libsupport.a $(BUILD)/libdtrain.a
-	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(LDLIBS)
-$(BUILD)/tests/cmd/%_test: $(BUILD)/tests/cmd/%_test.o $(BUILD)/tests/libsupport.a $(BUILD)/tests/fuzz/libverbs.a $(BUILD)/libdtrain.a
 	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(LDLIBS)
 # Readers under fire: make fuzz, with clang's libFuzzer; with any compiler the same targets are run once over what was found (replay_test.c).
 FUZZ_C  := $(call find_c,tests/fuzz)

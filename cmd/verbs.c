@@ -80,6 +80,8 @@ static const char *meant(const char *name) {
 static const struct {
     const char *word, *instead;
 } ways[] = {
+    {"bench",
+     "scripts/published compares plans with published measurements; see docs/simulator.md"},
     {"serve", "to answer rows as they arrive, run: dtrain predict JOB --input - --format jsonl"},
     {"generate", "text is generated during training: fit.callbacks: [GenerateText]; see 'dtrain "
                  "help GenerateText'"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table that scripts/expected-error makes from `dtrain bench --simulator`. */
+/* The table that scripts/published makes from plans of published steps. */
 #include "cost/expected_error.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Made by scripts/expected-error: DT_EXPECTED_ERROR(kind, generation, rows, median, worst), shares.
- * No include guard. */
+/* DT_EXPECTED_ERROR(kind, generation, rows, median, worst), shares. Written by scripts/published
+ * --table; tests/cost/core_test.c compares the kind compiler-estimate. No include guard. */
 DT_EXPECTED_ERROR("compiler-estimate", "tpu7x", 7, 0.0256, 0.1244)
 DT_EXPECTED_ERROR("compiler-estimate", "v2", 7, 0.0056, 0.1917)
 DT_EXPECTED_ERROR("compiler-estimate", "v3", 7, 0.0198, 0.2013)
@@ -8,17 +8,11 @@ DT_EXPECTED_ERROR("compiler-estimate", "v4", 7, 0.0205, 0.1421)
 DT_EXPECTED_ERROR("compiler-estimate", "v5e", 7, 0.0361, 0.0876)
 DT_EXPECTED_ERROR("compiler-estimate", "v5p", 7, 0.0147, 0.0209)
 DT_EXPECTED_ERROR("compiler-estimate", "v6e", 7, 0.0466, 0.1097)
-DT_EXPECTED_ERROR("compiler-memory", "v3", 1, 0.2713, 0.2713)
-DT_EXPECTED_ERROR("compiler-memory", "v4", 1, 0.1359, 0.1359)
 DT_EXPECTED_ERROR("convnets", "v3", 3, 0.0142, 0.1488)
 DT_EXPECTED_ERROR("convnets", "v4", 3, 0.1203, 0.1394)
-DT_EXPECTED_ERROR("decoders", "tpu7x", 3, 0.0889, 0.1817)
+DT_EXPECTED_ERROR("decoders", "tpu7x", 3, 0.1352, 0.2079)
 DT_EXPECTED_ERROR("decoders", "v4", 2, 0.0288, 0.0373)
 DT_EXPECTED_ERROR("decoders", "v5e", 8, 0.0481, 0.1543)
 DT_EXPECTED_ERROR("decoders", "v5p", 5, 0.0148, 0.1122)
 DT_EXPECTED_ERROR("decoders", "v6e", 5, 0.0825, 0.1454)
 DT_EXPECTED_ERROR("encoders", "v4", 2, 2.4052, 2.9879)
-DT_EXPECTED_ERROR("measured-op", "tpu7x", 3, 0.0390, 0.0391)
-DT_EXPECTED_ERROR("measured-op", "v2", 1, 0.0039, 0.0039)
-DT_EXPECTED_ERROR("measured-op", "v5e", 1, 0.0018, 0.0018)
-DT_EXPECTED_ERROR("measured-op", "v6e", 2, 0.0027, 0.0054)

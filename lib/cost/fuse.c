@@ -228,12 +228,6 @@ static double own_bytes(const fusing *f, int i, const dt_cost *alone) {
     return bytes > 0 ? bytes : 0;
 }
 
-/* Operands of 8 bits go through matrix units faster, as if there were fewer of them. */
-static void quicken(dt_cost *work, double rate) {
-    for (size_t i = 0; rate > 0 && i < sizeof work->product / sizeof *work->product; i++)
-        work->product[i].count /= rate;
-}
-
 static void add_member(const fusing *f, int i, dt_launch *k, int root, bool kept, int *seen) {
     dt_cost alone = dt_priced_cost(f->r, i);
     bool own = f->role[i] == ROLE_ALONE;
@@ -243,7 +237,6 @@ static void add_member(const fusing *f, int i, dt_launch *k, int root, bool kept
         (own ? own_bytes(f, i, &alone) : read_bytes(f, i, root, seen)) + (kept ? size_of(f, i) : 0);
     if (alone.product[0].count > 0) {
         memcpy(k->work.product, alone.product, sizeof alone.product);
-        quicken(&k->work, f->r->product_rate);
         k->head = i;
     }
 }

@@ -36,8 +36,6 @@ typedef struct dt_priced_program {
     const int *made_of;
     const dt_slow_links *slow; /* [n_slow] */
     int n_slow;
-    /* of matrix units against bfloat16, where operands are quantised; 0 is 1 */
-    double product_rate;
 } dt_priced_program;
 
 /* Bytes of the device that holds most. Weights, gradients and slots without padding, which is

@@ -27,8 +27,7 @@ static dt_status *price(dt_job_plan *p, int i) {
     dt_arena *arena = dt_arena_create();
     dt_priced_program priced = {.topology = dt_job_plan_topology(p),
                                 .assignment = p->session.strategy->assignment,
-                                .slices = (int)slices,
-                                .product_rate = p->o.product_rate};
+                                .slices = (int)slices};
     dt_status *s = dt_trainer_priced(p->session.trainer, &of_a_slice, &p->program[i]);
     priced.program = p->program[i];
     if (!s && p->job->compile.precision != DT_POLICY_FLOAT32)

@@ -18,10 +18,8 @@
 /* Beside the job; zeros are what is usual. */
 typedef struct dt_plan_options {
     int64_t budget; /* bytes of a device that may be used */
-    /* of matrix units against bfloat16: 2 where operands of products are quantised to 8 bits */
-    double product_rate;
-    bool host;   /* the host's memory is asked for, too */
-    int threads; /* of that host, as dt_run_options has them */
+    bool host;      /* the host's memory is asked for, too */
+    int threads;    /* of that host, as dt_run_options has them */
     dt_kernels kernels;
 } dt_plan_options;
 

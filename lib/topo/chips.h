@@ -151,7 +151,6 @@ DT_CHIP(
     .counts_cores = true,          /* [docs] v5p-8: 4 chips */
     .core_flops = 459e12 / 2,      /* [docs] 459 TFLOP/s a chip */
     .core_int8_ops = 918e12 / 2,   /* [docs] */
-    .core_fp8_flops = 459e12 / 2,  /* [jax] as bfloat16 */
     .clock_hz = 1750e6,            /* [sb]; 459e12 / (8 * 2 * 128 * 128) */
     .mxus = 4, .mxu_size = 128,    /* [jax, docs] */
     .core_hbm = INT64_C(95) << 29, /* [docs] 95 GiB a chip */
@@ -187,7 +186,6 @@ DT_CHIP(v6e, .kind = "TPU v6 lite",       /* [lib] */
         .cores = 1, .devices = 1,         /* [jax, lib] */
         .core_flops = 918e12,             /* [docs] */
         .core_int8_ops = 1836e12,         /* [docs] */
-        .core_fp8_flops = 918e12,         /* [jax] as bfloat16 */
         /* unknown; at this one the peak is 524288 FLOP a cycle, twice what 2 MXUs of 256 x 256 do
      * [docs] */
         .clock_hz = 1750e6, .mxus = 2, .mxu_size = 256, /* [jax, docs] */
@@ -224,7 +222,6 @@ DT_CHIP(
     .cores = 2, .devices = 2,             /* [jax, lib] two chiplets, each a device */
     .counts_cores = true,                 /* [docs] tpu7x-8: 4 chips */
     .core_flops = 2307e12 / 2,            /* [docs] 2,307 TFLOP/s a chip */
-    .core_fp8_flops = 4614e12 / 2,        /* [docs] 4,614 TFLOP/s a chip */
     /* unknown; at this one the peak is 524288 FLOP a cycle, twice what 2 MXUs of 256 x 256 do
      * [docs] */
     .clock_hz = 2200e6, .mxus = 2, .mxu_size = 256, /* [jax, docs] */

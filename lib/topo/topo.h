@@ -68,8 +68,7 @@ typedef struct dt_chip {
     bool counts_cores; /* the N of v3-N is cores; else chips (v5e, v6e) */
     /* bfloat16 FLOP/s of a core; float32 products run as bfloat16 passes, at the same rate */
     double core_flops;
-    double core_int8_ops;  /* int8 operations/s of a core */
-    double core_fp8_flops; /* 8-bit floating point FLOP/s of a core */
+    double core_int8_ops; /* int8 operations/s of a core */
     double clock_hz;
     int mxus, mxu_size;      /* of a core; rows and columns of one */
     int64_t core_hbm;        /* bytes, as sold */

@@ -15,6 +15,7 @@
 
 #include "base/random.h"
 #include "cost/cost.h"
+#include "cost/expected_error.h"
 
 typedef struct row {
     const char *generation;
@@ -86,6 +87,21 @@ static void expect_errors(const char *what, const row *r, int n, double median, 
 static void test_estimates_of_the_shared_rows(void **state) {
     (void)state;
     expect_errors("shared", shared, (int)N(shared), 0.05, 0.15, 0.30);
+}
+
+/* `dtrain plan` prints these errors to four digits. */
+static void test_errors_that_plans_print(void **state) {
+    (void)state;
+    double error[N(shared)];
+    for (size_t g = 0; g < N(generations); g++) {
+        const dt_expected_error *e = dt_expected_error_of("compiler-estimate", generations[g]);
+        int n = errors_of(shared, (int)N(shared), generations[g], error);
+        double median = (error[(n - 1) / 2] + error[n / 2]) / 2, worst = error[n - 1];
+        assert_non_null(e);
+        if (e->rows != n || fabs(e->median - median) > 6e-5 || fabs(e->worst - worst) > 6e-5)
+            fail_msg("expected_errors.h: write \"compiler-estimate\", \"%s\", %d, %.4f, %.4f",
+                     generations[g], n, median, worst);
+    }
 }
 
 /* Shapes at random are odder than those that people measure: thin ones, in batches, of all
@@ -204,6 +220,7 @@ static void test_nothing_takes_no_time(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_estimates_of_the_shared_rows),
+        cmocka_unit_test(test_errors_that_plans_print),
         cmocka_unit_test(test_estimates_of_shapes_never_fitted),
         cmocka_unit_test(test_products_measured_on_hardware),
         cmocka_unit_test(test_larger_products_take_no_less),

@@ -273,13 +273,6 @@ for i, text in enumerate(("fit\njob.yaml\n--steps\n5\n-n3\n--expect=loss<1", "pl
     put("options", "form%d" % i, text)
 for i, text in enumerate(("1e-3", "-17", "+.5E+3", "9223372036854775807", "-9223372036854775808", "1e999", "4.9e-324", "0.1")):
     put("number", "form%d" % i, text)
-ROW = {"id": "a-1", "kind": "measured-op", "measured": 1.5, "unit": "s", "metric": "op time", "config": {"op": "matmul bf16 8192^3", "chip": "v4"}}
-put("rows", "one", json.dumps({"rows": [ROW]}))
-put("rows", "list", json.dumps([ROW, dict(ROW, id="b", kind="train-step")]))
-with open("tests/golden/data/published_rows.json") as f:
-    rows = json.load(f)["rows"]
-for i, row in enumerate(sorted(rows, key=lambda r: len(json.dumps(r)))):
-    put("rows", "published%d" % i, json.dumps({"rows": [row]}))
 put("json", "deep", "{\"a\":" + "[" * 80 + "]" * 80 + "}")
 put("json", "twice", '{"a":1,"a":2}')
 put("json", "inner", '{"b":{"a\\"":1,"a\\"":2}}')

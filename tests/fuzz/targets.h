@@ -47,7 +47,6 @@ FUZZ_ROW(png, "lib/file/image/png.c")
 FUZZ_ROW(record, "lib/report/read.c lib/report/read_record.c lib/report/messages.c "
                  "lib/report/downsample.c lib/report/gather.c lib/report/page.c")
 FUZZ_ROW(records, "lib/file/records.c lib/file/crc32c.c")
-FUZZ_ROW(rows, "cmd/simulator/read.c cmd/simulator/operation_read.c cmd/simulator/device.c")
 FUZZ_ROW(safetensors, "lib/format/safetensors_header.c lib/format/safetensors.c")
 FUZZ_ROW(state, "lib/format/state.c")
 FUZZ_ROW(steps, "lib/format/steps.c lib/format/look_list.c")

@@ -31,7 +31,6 @@ static void test_chips_have_the_collected_numbers(void **state) {
         assert_true(c->clock_hz == number(want, "clock_hz") ||
                     !json_is_number(json_object_get(want, "clock_hz")));
         assert_true(c->core_int8_ops * c->cores == number(want, "peak_int8_per_chip"));
-        assert_true(c->core_fp8_flops * c->cores == number(want, "peak_fp8_per_chip"));
         assert_int_equal(c->mxus, number(mxu, "per_core"));
         assert_int_equal(c->mxu_size,
                          json_integer_value(json_array_get(json_object_get(mxu, "size"), 0)));

@@ -33,7 +33,6 @@ operands() {
     'config show') echo "$tiny" ;;
     'config diff') echo "$tiny $tiny" ;;
     fit | evaluate | predict | lower | validate | 'data '*) echo "$tiny" ;;
-    bench) echo --simulator=xyzzy ;;
     esac
 }
 # try VERB OPTION VALUE

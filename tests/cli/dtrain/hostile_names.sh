@@ -112,7 +112,7 @@ show("data", "convert", "job.yaml", "-o", "t.csv")
 show("fit", f"{EVIL}.yaml"); show("fit", "job.yaml", f"--{EVIL}"); show(EVIL); show("help", EVIL); show("explain", EVIL); show("config", "reference", EVIL)
 show("fit", "job.yaml", EVIL); show("fit", "job.yaml", "--resume", EVIL); show("report", EVIL); show("ckpt", "ls", EVIL); show("topology", "--tpu", EVIL)
 show("fit", "job.yaml", "--expect", EVIL); show("fit", "job.yaml", "--inject", EVIL); show("completions", EVIL); show("man", EVIL); show("trace", EVIL)
-show("predict", "job.yaml", "--input", EVIL); show("bench", "--simulator", EVIL); show("data", "synth", EVIL); show("fit", "\udcff\udc9b.yaml")
+show("predict", "job.yaml", "--input", EVIL); show("data", "synth", EVIL); show("fit", "\udcff\udc9b.yaml")
 
 # ---- pictures: names of files and folders
 for kind in ("cat", EVIL.replace("/", "")):

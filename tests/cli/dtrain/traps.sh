@@ -45,7 +45,7 @@ inspect() {
     IFS=';'
     for verb in $verbs; do
         unset IFS
-        case $verb in fit | evaluate | predict | devices | help | man | completions | bench) continue ;; esac
+        case $verb in fit | evaluate | predict | devices | help | man | completions) continue ;; esac
         # shellcheck disable=SC2086 # two words
         case $verb in
         'config diff') try $verb job.yaml "$@" run && try $verb trapped.yaml trapped.yaml ;;

@@ -63,16 +63,8 @@ show data synth digits -o ''
 show data synth digits -o "$TEST_DIR/x" --seed -1
 show data synth digits -o "$TEST_DIR/x" --seed 18446744073709551616
 
-# bench
-show bench
-show bench rows.json
-show bench --simulator "$TEST_DIR/none.json"
-printf '{"rows": [' >"$TEST_DIR/cut.json"
-show bench --simulator "$TEST_DIR/cut.json"
-printf '{"rows": 3}' >"$TEST_DIR/number.json"
-show bench --simulator "$TEST_DIR/number.json"
-printf '{"rows": [{"id": "a", "kind": "b"}]}' >"$TEST_DIR/empty.json"
-show bench --simulator "$TEST_DIR/empty.json"
+# bench, which is a script now
+show bench --simulator rows.json
 
 # explain
 show explain DT130

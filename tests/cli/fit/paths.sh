@@ -43,14 +43,14 @@ DTRAIN_LOG_FILE=s3://b/log run fit job.yaml -q
 while read -r verb; do
     # shellcheck disable=SC2086 # words of a verb
     set -- $verb
-    "$DTRAIN" help "$@" | sed -n 's/^.*\(--[a-z-]*\) [A-Z|]*\(PATH\|FILE\|DIR\|ROWS.json\).*/\1/p' >options
+    "$DTRAIN" help "$@" | sed -n 's/^.*\(--[a-z-]*\) [A-Z|]*\(PATH\|FILE\|DIR\).*/\1/p' >options
     while read -r option; do
         echo "$verb $option" >>tried
         "$DTRAIN" "$@" "$option" s3://b/x >out 2>&1 </dev/null && status=0 || status=$?
         if [ "$status" != 78 ] || ! grep -q 's3://b/x: not a path on this machine.*DT129' out; then echo "$verb $option: $status" && cat out; fi
     done <options
 done <verbs
-for option in 'fit --log-file' 'fit --directory' 'fit --resume' 'evaluate --ckpt' 'predict --input' 'devices --plugin' 'bench --simulator' 'ckpt convert --output' \
+for option in 'fit --log-file' 'fit --directory' 'fit --resume' 'evaluate --ckpt' 'predict --input' 'devices --plugin' 'ckpt convert --output' \
     'plan --check-with-cuda'; do
     grep -qxe "$option" tried || echo "not tried: $option"
 done
