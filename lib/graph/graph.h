@@ -341,7 +341,6 @@ typedef enum dt_role {
 
 struct dt_op {
     const char *name; /* StableHLO's, or ours for composites */
-    const char *about;
     int n_in;
     size_t attr_size;
     dt_role role;

@@ -22,7 +22,6 @@ static void eval(const dt_call *c) { dt_eval_unary(c, fabs, ints); }
 const dt_op dt_op_abs = {
     .name = "abs",
     .exact = true,
-    .about = "|x|",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .infer = dt_infer_numbers,

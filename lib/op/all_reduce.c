@@ -87,7 +87,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_all_reduce = {
     .name = "all_reduce",
-    .about = "the sum or mean over replicas",
     .n_in = 1,
     .role = DT_ROLE_COLLECTIVE,
     .attr_size = sizeof(dt_all_reduce_attr),

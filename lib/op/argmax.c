@@ -134,7 +134,6 @@ static dt_value decompose(dt_partition_call *c) {
 
 const dt_op dt_op_argmax = {
     .name = "argmax",
-    .about = "the index of the largest element",
     .n_in = 1,
     .role = DT_ROLE_REDUCE,
     .attr_size = sizeof(dt_axis_attr),

@@ -250,7 +250,6 @@ void dt_attention_print(const void *attr, dt_str *out) {
 
 const dt_op dt_op_attention = {
     .name = "attention",
-    .about = "scaled dot-product attention",
     .n_in = 4,
     .attr_size = sizeof(dt_attention_attr),
     .linear = 4,

@@ -154,7 +154,6 @@ static void print(const void *attr, dt_str *out) {
 
 const dt_op dt_op_attention_grad = {
     .name = "attention_grad",
-    .about = "its gradient with respect to query, key or value",
     .n_in = 5,
     .attr_size = sizeof(dt_attention_attr),
     .linear = 8,

@@ -104,7 +104,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_broadcast_in_dim = {
     .name = "broadcast_in_dim",
     .exact = true,
-    .about = "repeats along new or size-1 dimensions",
     .n_in = 1,
     .role = DT_ROLE_REPEAT,
     .read_through = true,

@@ -74,7 +74,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_compare = {
     .name = "compare",
-    .about = "a = b, a < b, ...: a bool",
     .n_in = 2,
     .attr_size = sizeof(dt_compare_attr),
     .role = DT_ROLE_ELEMENT,

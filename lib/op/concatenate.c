@@ -92,7 +92,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_concatenate = {
     .name = "concatenate",
     .exact = true,
-    .about = "values joined along a dimension",
     .n_in = 2,
     .role = DT_ROLE_MOVE,
     .attr_size = sizeof(dt_axis_attr),

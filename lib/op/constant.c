@@ -59,7 +59,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_constant = {
     .name = "constant",
-    .about = "one number in every element",
     .n_in = 0,
     .role = DT_ROLE_CONSTANT,
     .attr_size = sizeof(dt_constant_attr),

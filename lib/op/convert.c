@@ -57,7 +57,6 @@ static bool linear_when(const void *attr, const dt_type *in) {
 
 const dt_op dt_op_convert = {
     .name = "convert",
-    .about = "another dtype",
     .n_in = 1,
     .attr_size = sizeof(dt_convert_attr),
     .role = DT_ROLE_CONVERT,

@@ -346,7 +346,6 @@ const dt_convolution_attr *dt_convolution_of(const dt_node *n) {
 
 const dt_op dt_op_convolution = {
     .name = "convolution",
-    .about = "a kernel moved over spatial dimensions",
     .n_in = 2,
     .role = DT_ROLE_PRODUCT,
     .attr_size = sizeof(dt_convolution_attr),

@@ -17,7 +17,6 @@ static void eval(const dt_call *c) { dt_eval_unary(c, dt_portable_cos, NULL); }
 
 const dt_op dt_op_cosine = {
     .name = "cosine",
-    .about = "the cosine",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .operations = 118,

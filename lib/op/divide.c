@@ -30,7 +30,6 @@ static void eval(const dt_call *c) { dt_eval_binary(c, floats, ints); }
 
 const dt_op dt_op_divide = {
     .name = "divide",
-    .about = "a / b",
     .n_in = 2,
     .role = DT_ROLE_ELEMENT,
     .positive = true,

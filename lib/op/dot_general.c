@@ -277,7 +277,6 @@ const dt_dot_attr *dt_dot_of(const dt_node *n) {
 
 const dt_op dt_op_dot_general = {
     .name = "dot_general",
-    .about = "the product of two arrays, summed over contracted dimensions",
     .n_in = 2,
     .role = DT_ROLE_PRODUCT,
     .attr_size = sizeof(dt_dot_attr),

@@ -28,7 +28,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_erf = {
     .name = "erf",
-    .about = "the error function",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .operations = 16,

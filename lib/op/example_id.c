@@ -48,7 +48,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_example_id = {
     .name = "example_id",
-    .about = "the numbers of a replica's examples in the global batch",
     .n_in = 0,
     .role = DT_ROLE_COUNTER,
     .infer = infer,

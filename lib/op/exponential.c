@@ -19,7 +19,6 @@ static void eval(const dt_call *c) { dt_eval_unary(c, dt_portable_exp, NULL); }
 
 const dt_op dt_op_exponential = {
     .name = "exponential",
-    .about = "exp(x)",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .operations = 2,

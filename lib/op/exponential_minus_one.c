@@ -17,7 +17,6 @@ static void eval(const dt_call *c) { dt_eval_unary(c, dt_portable_expm1, NULL); 
 
 const dt_op dt_op_exponential_minus_one = {
     .name = "exponential_minus_one",
-    .about = "e^x - 1",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .operations = 4,

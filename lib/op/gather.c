@@ -139,7 +139,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_gather = {
     .name = "gather",
     .exact = true,
-    .about = "looks up rows of a table by index",
     .n_in = 2,
     .linear = 1,
     .infer = infer,

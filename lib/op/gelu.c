@@ -65,7 +65,6 @@ static dt_value decompose(dt_partition_call *c) {
 
 const dt_op dt_op_gelu = {
     .name = "gelu",
-    .about = "x times the standard normal distribution function of x",
     .n_in = 1,
     .attr_size = sizeof(dt_gelu_attr),
     .role = DT_ROLE_ELEMENT,

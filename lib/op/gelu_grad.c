@@ -55,7 +55,6 @@ static dt_value decompose(dt_partition_call *c) {
 
 const dt_op dt_op_gelu_grad = {
     .name = "gelu_grad",
-    .about = "its gradient",
     .n_in = 2,
     .attr_size = sizeof(dt_gelu_attr),
     .role = DT_ROLE_ELEMENT,

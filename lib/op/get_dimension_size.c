@@ -74,7 +74,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_get_dimension_size = {
     .name = "get_dimension_size",
-    .about = "the size of a dimension",
     .n_in = 1,
     .role = DT_ROLE_SIZE,
     .attr_size = sizeof(dt_axis_attr),

@@ -66,7 +66,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_iota = {
     .name = "iota",
-    .about = "0, 1, 2, ... along a dimension",
     .n_in = 0,
     .role = DT_ROLE_COUNTER,
     .attr_size = sizeof(dt_iota_attr),

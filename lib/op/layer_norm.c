@@ -119,7 +119,6 @@ void dt_norm_print(const void *attr, dt_str *out) {
 
 const dt_op dt_op_layer_norm = {
     .name = "layer_norm",
-    .about = "rows normalized to mean 0 and deviation 1, scaled and shifted",
     .n_in = 3,
     .attr_size = sizeof(dt_norm_attr),
     .infer = infer,

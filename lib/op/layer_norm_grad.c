@@ -68,7 +68,6 @@ static void cost(const dt_call *c, dt_cost *cost) {
 
 const dt_op dt_op_layer_norm_grad = {
     .name = "layer_norm_grad",
-    .about = "its gradient with respect to x",
     .n_in = 3,
     .attr_size = sizeof(dt_norm_attr),
     .linear = 6,

@@ -70,7 +70,6 @@ static void cost(const dt_call *c, dt_cost *cost) {
 
 const dt_op dt_op_layer_norm_scale_grad = {
     .name = "layer_norm_scale_grad",
-    .about = "its gradient with respect to gamma",
     .n_in = 2,
     .attr_size = sizeof(dt_norm_attr),
     .linear = 2,

@@ -19,7 +19,6 @@ static void eval(const dt_call *c) { dt_eval_unary(c, dt_portable_log, NULL); }
 
 const dt_op dt_op_log = {
     .name = "log",
-    .about = "the natural logarithm",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .positive = true,

@@ -21,7 +21,6 @@ static void eval(const dt_call *c) { dt_eval_unary(c, dt_portable_log1p, NULL); 
 
 const dt_op dt_op_log_plus_one = {
     .name = "log_plus_one",
-    .about = "log(1 + x)",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .positive = true,

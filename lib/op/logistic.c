@@ -22,7 +22,6 @@ static void eval(const dt_call *c) { dt_eval_unary(c, floats, NULL); }
 
 const dt_op dt_op_logistic = {
     .name = "logistic",
-    .about = "1 / (1 + e^-x)",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .operations = 3,

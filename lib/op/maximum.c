@@ -24,7 +24,6 @@ static void eval(const dt_call *c) { dt_eval_binary(c, dt_double_max, ints); }
 const dt_op dt_op_maximum = {
     .name = "maximum",
     .exact = true,
-    .about = "the larger of a and b",
     .n_in = 2,
     .role = DT_ROLE_ELEMENT,
     .infer = dt_infer_any,

@@ -29,7 +29,6 @@ static void eval(const dt_call *c) { dt_eval_binary(c, dt_double_min, ints); }
 const dt_op dt_op_minimum = {
     .name = "minimum",
     .exact = true,
-    .about = "the smaller of a and b",
     .n_in = 2,
     .role = DT_ROLE_ELEMENT,
     .infer = dt_infer_any,

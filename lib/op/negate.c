@@ -21,7 +21,6 @@ static void eval(const dt_call *c) { dt_eval_unary(c, floats, ints); }
 const dt_op dt_op_negate = {
     .name = "negate",
     .exact = true,
-    .about = "-x",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .linear = 1,

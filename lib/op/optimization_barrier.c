@@ -68,7 +68,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_optimization_barrier = {
     .name = "optimization_barrier",
     .exact = true,
-    .about = "x, after another value is computed",
     .n_in = 2,
     .role = DT_ROLE_NAME,
     .read_through = true,

@@ -189,7 +189,6 @@ static bool linear_when(const void *attr, const dt_type *in) {
 const dt_op dt_op_pad = {
     .name = "pad",
     .exact = true,
-    .about = "padding around and between elements",
     .n_in = 1,
     .role = DT_ROLE_MOVE,
     .attr_size = sizeof(dt_pad_attr),

@@ -22,7 +22,6 @@ static void print(const void *attr, dt_str *out) {
 const dt_op dt_op_parameter = {
     .name = "parameter",
     .exact = true,
-    .about = "an argument of the step",
     .n_in = 0,
     .role = DT_ROLE_ARGUMENT,
     .attr_size = sizeof(dt_index_attr),

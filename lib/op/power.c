@@ -37,7 +37,6 @@ static void eval(const dt_call *c) { dt_eval_binary(c, dt_portable_pow, NULL); }
 
 const dt_op dt_op_power = {
     .name = "power",
-    .about = "a to the power of b",
     .n_in = 2,
     .role = DT_ROLE_ELEMENT,
     .positive = true,

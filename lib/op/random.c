@@ -94,7 +94,6 @@ static void print(const void *attr, dt_str *out) {
 
 const dt_op dt_op_random = {
     .name = "random",
-    .about = "random numbers by step and example",
     .n_in = 2,
     .attr_size = sizeof(dt_random_attr),
     .result_type = 1 + offsetof(dt_random_attr, type),

@@ -198,7 +198,6 @@ int dt_reduce_kind_of(const dt_node *n) {
 
 const dt_op dt_op_reduce = {
     .name = "reduce",
-    .about = "sum, maximum or minimum over dimensions",
     .n_in = 1,
     .role = DT_ROLE_REDUCE,
     .attr_size = sizeof(dt_reduce_attr),

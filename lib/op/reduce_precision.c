@@ -82,7 +82,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_reduce_precision = {
     .name = "reduce_precision",
-    .about = "x rounded to fewer digits",
     .n_in = 1,
     .attr_size = sizeof(dt_precision_attr),
     .role = DT_ROLE_ELEMENT,

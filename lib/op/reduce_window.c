@@ -147,7 +147,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_reduce_window = {
     .name = "reduce_window",
-    .about = "sum, maximum or minimum under a window",
     .n_in = 1,
     .attr_size = sizeof(dt_reduce_window_attr),
     .infer = infer,

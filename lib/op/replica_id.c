@@ -31,7 +31,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_replica_id = {
     .name = "replica_id",
-    .about = "the number of this replica",
     .n_in = 0,
     .varying = true,
     .infer = infer,

@@ -85,7 +85,6 @@ static dt_value stack(const dt_fold_call *c) {
 const dt_op dt_op_reshape = {
     .name = "reshape",
     .exact = true,
-    .about = "the same elements in another shape",
     .n_in = 1,
     .role = DT_ROLE_NAME,
     .read_through = true,

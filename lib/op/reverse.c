@@ -72,7 +72,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_reverse = {
     .name = "reverse",
     .exact = true,
-    .about = "dimensions from end to start",
     .n_in = 1,
     .role = DT_ROLE_MOVE,
     .attr_size = sizeof(dt_reverse_attr),

@@ -23,7 +23,6 @@ static void eval(const dt_call *c) { dt_eval_unary(c, floats, NULL); }
 
 const dt_op dt_op_rsqrt = {
     .name = "rsqrt",
-    .about = "1 / the square root",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .positive = true,

@@ -161,7 +161,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_scatter_add = {
     .name = "scatter_add",
-    .about = "sums by row index, the gradient of gather",
     .n_in = 2,
     .attr_size = sizeof(dt_rows_attr),
     .linear = 1,

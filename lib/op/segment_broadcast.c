@@ -98,7 +98,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_segment_broadcast = {
     .name = "segment_broadcast",
     .exact = true,
-    .about = "assigns each row the entry of its segment",
     .n_in = 1,
     .read_through = true,
     .attr_size = sizeof(dt_segment_attr),

@@ -99,7 +99,6 @@ static const dt_partition_row over_devices = {rule_over_devices, can_split, emit
 
 const dt_op dt_op_segment_convolution = {
     .name = "segment_convolution",
-    .about = "a convolution for each segment of the batch",
     .n_in = 2,
     .role = DT_ROLE_PRODUCT,
     .attr_size = sizeof(dt_segment_attr),

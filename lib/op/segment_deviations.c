@@ -78,7 +78,6 @@ static const dt_partition_row over_devices = {
 
 const dt_op dt_op_segment_deviations = {
     .name = "segment_deviations",
-    .about = "squares of the differences from the mean, summed for each segment of the batch",
     .n_in = 1,
     .attr_size = sizeof(dt_segment_attr),
     .infer = infer,

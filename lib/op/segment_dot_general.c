@@ -82,7 +82,6 @@ static const dt_partition_row over_devices = {
 
 const dt_op dt_op_segment_dot_general = {
     .name = "segment_dot_general",
-    .about = "a dot_general for each segment of the batch",
     .n_in = 2,
     .role = DT_ROLE_PRODUCT,
     .attr_size = sizeof(dt_segment_attr),

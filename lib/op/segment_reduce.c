@@ -111,7 +111,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_segment_reduce = {
     .name = "segment_reduce",
-    .about = "a reduce for each segment of the batch",
     .n_in = 1,
     .role = DT_ROLE_REDUCE,
     .attr_size = sizeof(dt_segment_attr),

@@ -59,7 +59,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_segment_sizes = {
     .name = "segment_sizes",
-    .about = "the examples in each segment",
     .n_in = 0,
     .attr_size = sizeof(dt_segment_attr),
     .varying = true,

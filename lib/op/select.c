@@ -43,7 +43,6 @@ static void eval(const dt_call *c) {
 const dt_op dt_op_select = {
     .name = "select",
     .exact = true,
-    .about = "pred ? a : b",
     .n_in = 3,
     .role = DT_ROLE_ELEMENT,
     .infer = infer,

@@ -167,7 +167,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_select_and_scatter = {
     .name = "select_and_scatter",
-    .about = "the gradient of a maximum under a window",
     .n_in = 2,
     .attr_size = sizeof(dt_reduce_window_attr),
     .linear = 2,

@@ -85,7 +85,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) { return c->in[0]; }
 const dt_op dt_op_sharding = {
     .name = "custom_call",
     .exact = true,
-    .about = "x, with its layout over the logical devices of a replica",
     .n_in = 1,
     .role = DT_ROLE_NOTE,
     .read_through = true,

@@ -18,7 +18,6 @@ static void eval(const dt_call *c) { dt_eval_unary(c, floats, ints); }
 const dt_op dt_op_sign = {
     .name = "sign",
     .exact = true,
-    .about = "-1, 0 or 1",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .infer = dt_infer_numbers,

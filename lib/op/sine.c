@@ -17,7 +17,6 @@ static void eval(const dt_call *c) { dt_eval_unary(c, dt_portable_sin, NULL); }
 
 const dt_op dt_op_sine = {
     .name = "sine",
-    .about = "the sine",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .infer = dt_infer_floats,

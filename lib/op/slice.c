@@ -175,7 +175,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_slice = {
     .name = "slice",
     .exact = true,
-    .about = "a part of every dimension",
     .n_in = 1,
     .role = DT_ROLE_MOVE,
     .attr_size = sizeof(dt_slice_attr),

@@ -77,7 +77,6 @@ static const dt_partition_row over_devices = {.rule = dt_rule_elementwise, .emit
 
 const dt_op dt_op_softmax = {
     .name = "softmax",
-    .about = "probabilities over the last dimension",
     .n_in = 1,
     .infer = infer,
     .grad = grad,

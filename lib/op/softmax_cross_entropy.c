@@ -90,7 +90,6 @@ static void cost(const dt_call *c, dt_cost *cost) {
 
 const dt_op dt_op_softmax_cross_entropy = {
     .name = "softmax_cross_entropy",
-    .about = "the cross-entropy of softmax(logits), a loss per row",
     .n_in = 2,
     .infer = infer,
     .grad = grad,

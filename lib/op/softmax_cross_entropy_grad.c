@@ -50,7 +50,6 @@ static void cost(const dt_call *c, dt_cost *cost) {
 
 const dt_op dt_op_softmax_cross_entropy_grad = {
     .name = "softmax_cross_entropy_grad",
-    .about = "its gradient with respect to the logits",
     .n_in = 3,
     .infer = infer,
     .rule = dt_rule_rows,

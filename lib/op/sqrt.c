@@ -18,7 +18,6 @@ static void eval(const dt_call *c) { dt_eval_unary(c, sqrt, NULL); }
 
 const dt_op dt_op_sqrt = {
     .name = "sqrt",
-    .about = "the square root",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .positive = true,

@@ -23,7 +23,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) { return c->in[0]; }
 const dt_op dt_op_stop_gradient = {
     .name = "stop_gradient",
     .exact = true,
-    .about = "x, with no gradient",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .read_through = true,

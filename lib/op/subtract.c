@@ -23,7 +23,6 @@ static void eval(const dt_call *c) { dt_eval_binary(c, floats, dt_int_subtract);
 
 const dt_op dt_op_subtract = {
     .name = "subtract",
-    .about = "a - b",
     .n_in = 2,
     .role = DT_ROLE_ELEMENT,
     .additive = true,

@@ -21,7 +21,6 @@ static void eval(const dt_call *c) { dt_eval_unary(c, tanh, NULL); }
 
 const dt_op dt_op_tanh = {
     .name = "tanh",
-    .about = "the hyperbolic tangent",
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
     .operations = 2,

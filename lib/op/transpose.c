@@ -84,7 +84,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_transpose = {
     .name = "transpose",
     .exact = true,
-    .about = "dimensions in another order",
     .n_in = 1,
     .role = DT_ROLE_MOVE,
     .attr_size = sizeof(dt_transpose_attr),

@@ -41,7 +41,6 @@ bool dt_is_tree_join(const dt_node *n) { return n->op == &dt_op_tree_join; }
 
 const dt_op dt_op_tree_join = {
     .name = "tree_join",
-    .about = "the sum over all workers by a fixed tree",
     .n_in = 1,
     .role = DT_ROLE_COLLECTIVE,
     .attr_size = sizeof(dt_tree_join_attr),

@@ -145,7 +145,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_tree_part = {
     .name = "tree_part",
-    .about = "what a worker's shards add to a sum by a fixed tree",
     .n_in = 1,
     .role = DT_ROLE_REDUCE,
     .attr_size = sizeof(dt_shard_range),

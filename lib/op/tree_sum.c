@@ -75,7 +75,6 @@ static void cost(const dt_call *c, dt_cost *cost) {
 
 const dt_op dt_op_tree_sum = {
     .name = "tree_sum",
-    .about = "the sum over dimension 0 by a fixed tree",
     .n_in = 1,
     .role = DT_ROLE_REDUCE,
     .infer = infer,

@@ -25,7 +25,6 @@ static void print(const void *attr, dt_str *out) {
 const dt_op dt_op_variable = {
     .name = "variable",
     .exact = true,
-    .about = "a variable at the start of the step",
     .n_in = 0,
     .role = DT_ROLE_STATE,
     .attr_size = sizeof(dt_index_attr),

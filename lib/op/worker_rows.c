@@ -57,7 +57,6 @@ bool dt_is_exchange(const dt_node *n) { return dt_is_tree_join(n) || dt_is_worke
 
 const dt_op dt_op_worker_rows = {
     .name = "worker_rows",
-    .about = "the rows of all workers",
     .n_in = 1,
     .role = DT_ROLE_COLLECTIVE,
     .attr_size = sizeof(dt_worker_rows_attr),

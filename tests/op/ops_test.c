@@ -14,7 +14,6 @@ static void test_rows_are_complete(void **state) {
     assert_true(n > 0);
     for (int i = 0; i < n; i++) {
         assert_true(ops[i]->name && *ops[i]->name);
-        assert_true(ops[i]->about && *ops[i]->about);
         assert_true(ops[i]->n_in >= 0 && ops[i]->n_in <= DT_MAX_IN);
         assert_non_null(ops[i]->infer);
         assert_non_null(ops[i]->rule);

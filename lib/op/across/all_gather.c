@@ -54,7 +54,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_across_all_gather = {
     .name = "all_gather",
-    .about = "the parts of all devices, joined along a dimension",
     .n_in = 1,
     .role = DT_ROLE_COLLECTIVE,
     .attr_size = sizeof(dt_across_attr),

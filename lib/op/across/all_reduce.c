@@ -48,7 +48,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_across_all_reduce = {
     .name = "all_reduce",
-    .about = "the sum over devices",
     .n_in = 1,
     .role = DT_ROLE_COLLECTIVE,
     .attr_size = sizeof(dt_across_attr),

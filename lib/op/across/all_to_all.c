@@ -64,7 +64,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_across_all_to_all = {
     .name = "all_to_all",
-    .about = "cut along another dimension",
     .n_in = 1,
     .role = DT_ROLE_COLLECTIVE,
     .attr_size = sizeof(dt_across_attr),

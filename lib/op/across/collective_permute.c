@@ -223,7 +223,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_across_collective_permute = {
     .name = "collective_permute",
-    .about = "with the borders of the neighbours",
     .n_in = 1,
     .role = DT_ROLE_COLLECTIVE,
     .attr_size = sizeof(dt_across_attr),

@@ -39,7 +39,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_across_gather_part = {
     .name = "gather_part",
-    .about = "looks up rows of a part of a table by index",
     .n_in = 3,
     .attr_size = sizeof(dt_across_attr),
     .linear = 1,

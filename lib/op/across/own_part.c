@@ -46,7 +46,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_across_own_part = {
     .name = "dynamic_slice",
-    .about = "the device's own part",
     .n_in = 1,
     .role = DT_ROLE_MOVE,
     .attr_size = sizeof(dt_across_attr),

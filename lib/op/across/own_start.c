@@ -46,7 +46,6 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_across_own_start = {
     .name = "own_start",
-    .about = "where the device's own part begins",
     .n_in = 0,
     .attr_size = sizeof(dt_across_attr),
     .infer = infer,

@@ -24,7 +24,6 @@ static void print(const void *attr, dt_str *out) {
 
 const dt_op dt_op_across_rows_join = {
     .name = "rows_join",
-    .about = "parts of the batch joined",
     .n_in = 2,
     .role = DT_ROLE_MOVE,
     .attr_size = sizeof(dt_across_attr),

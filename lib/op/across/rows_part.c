@@ -25,7 +25,6 @@ static void print(const void *attr, dt_str *out) {
 
 const dt_op dt_op_across_rows_part = {
     .name = "rows_part",
-    .about = "a part of the batch",
     .n_in = 1,
     .role = DT_ROLE_MOVE,
     .attr_size = sizeof(dt_across_attr),

@@ -38,7 +38,6 @@ static const struct dt_across_row row = {DT_ACROSS_TRANSFER, plain, bytes};
 
 const dt_op dt_op_across_transfer = {
     .name = "transfer",
-    .about = "from one device to another, or to all",
     .n_in = 1,
     .role = DT_ROLE_COLLECTIVE,
     .attr_size = sizeof(dt_across_attr),
