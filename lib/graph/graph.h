@@ -9,7 +9,7 @@
  * until the program runs. All other sizes are numbers. A size >= 0 is a number, -k stands for k *
  * B.
  *
- * Everything specific to a kind of node is in its op row (one file per op in the room op), so that
+ * Everything specific to a kind of node is in the row of its op (room op), so that
  * passes loop over nodes and never switch on names.
  */
 #ifndef DT_GRAPH_GRAPH_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element-wise ops: out[i] = f(in[0][i], in[1][i], ...). Their files hold f and its derivative; the
- * rest is here.
+ * Element-wise ops: out[i] = f(in[0][i], in[1][i], ...). What their rows share.
  *
  * Their constraints are the same everywhere. With two inputs: (C1) both have one type, (C2) of a
  * dtype that f is defined for. With one input the latter is (C1). Nothing broadcasts; builders do

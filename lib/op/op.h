@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The op table: one file per op in this folder, one row in op/ops.h. A row holds the whole meaning
- * of an op: shape rule, gradient, how it may be split, cost, and `eval`, plain C that defines it.
+ * The op table: one file per op in this folder (elementwise.c has several), its name in op/ops.h. A
+ * row has the whole meaning of an op: shape rule, gradient, how it may be split, cost, and `eval`,
+ * plain C that defines it.
  * Everything else (passes, kernels, back ends) is tested against `eval`.
  *
  * This header has what builds nodes. The public ones (dt_add, dt_matmul, ...) stand in dtrain.h;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of ops: one row per file of lib/op, under the headings of the public header
+ * The table of ops: the names of all rows of lib/op, under the headings of the public header
  * (scripts/op-header). No include guard: expanded wherever a form of it is wanted, with those of
  * these macros that it needs; the others are nothing.
  *
