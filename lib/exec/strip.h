@@ -57,9 +57,12 @@ typedef struct dt_row_functions {
     void (*shares_grad)(float *ds, const float *p, float scale, int64_t n);
 } dt_row_functions;
 
-/* d[i] = the first word of Philox's block of (key; i, stream), as a number in [0, 1) of 24 bits
- * (simd/random.c). */
-typedef void (*dt_uniform_function)(float *d, uint64_t key, uint64_t stream, int64_t n);
+/* d[i], i < n: a number made of Philox's block of (key; i, stream) (simd/random.c). */
+typedef void (*dt_random_function)(float *d, uint64_t key, uint64_t stream, int64_t n);
+typedef struct dt_random_functions {
+    dt_random_function uniform; /* in [0, 1), of 24 bits of the first word */
+    dt_random_function normal;  /* mean 0, deviation 1, of the first two words */
+} dt_random_functions;
 
 /* Channels of a window, n of them. best and which: the best value so far, and the number of the
  * element that it is. */
@@ -94,7 +97,7 @@ typedef struct dt_simd { /* declared in gemm.h */
     dt_strip_function strip[DT_S_COUNT];
     const dt_window_loops *window;
     const dt_row_functions *rows;
-    const dt_uniform_function *uniform;
+    const dt_random_functions *random;
     const dt_product_function *product;
     void (*fill)(float *d, float x, int64_t n);
     /* d[j] = the sum over i < rows of a[i * stride + j], j < n: one chain from 0, i ascending. Of

@@ -657,7 +657,7 @@ static const row rows[] = {
     {"dot_batch", product_by_rows},
     {"random", uniform_numbers},
     {"random", uniform_cubes},
-    {"eval", normal_numbers},
+    {"random", normal_numbers},
     {"dot_batch", product_of_heads},
     {"dot_batch", product_of_scores},
     {"dot_batch", product_of_turned},

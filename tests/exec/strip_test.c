@@ -480,22 +480,27 @@ static void test_sums_are_close(void **state) {
 }
 
 /* Against the numbers drawn one by one. */
-static void test_uniform_numbers_are_those_of_philox(void **state) {
+/* Number i of a stream, as it is defined. */
+static float number_of(uint64_t key, uint64_t i, uint64_t stream, bool normal) {
+    dt_random r = {.key = key, .counter = {i, stream}, .used = 4};
+    return normal ? (float)dt_random_normal(&r) : (float)(dt_random_u32(&r) >> 8) * 0x1p-24f;
+}
+
+static void test_random_numbers_are_those_of_philox(void **state) {
     (void)state;
-    static float x[1000];
+    static float x[2 << 16];
     const uint64_t key = UINT64_C(0x123456789abcdef0), stream = UINT64_MAX - 5;
     const dt_simd *list[DT_MAX_SIMD];
-    for (int s = dt_simd_list(list) - 1; s >= 0; s--)
-        for (int n = 1; n <= 1000; n = n < 20 ? n + 1 : 7 * n) {
-            x[n] = -1;
-            (*list[s]->uniform)(x, key, stream, n);
-            for (int i = 0; i < n; i++) {
-                uint32_t word[4];
-                dt_philox(key, (uint64_t)i, stream, word);
-                assert_true(x[i] == (float)(word[0] >> 8) * 0x1p-24f);
-            }
-            assert_true(x[n] == -1);
+    for (int s = 2 * dt_simd_list(list) - 1; s >= 0; s--) {
+        const dt_random_functions *random = list[s / 2]->random;
+        for (int n = 1; n <= 100000; n = n < 20 ? n + 1 : 7 * n) {
+            x[n] = -9;
+            (s % 2 ? random->normal : random->uniform)(x, key, stream, n);
+            for (int i = 0; i < n; i++)
+                assert_true(x[i] == number_of(key, (uint64_t)i, stream, s % 2));
+            assert_true(x[n] == -9);
         }
+    }
 }
 
 int main(void) {
@@ -507,7 +512,7 @@ int main(void) {
         cmocka_unit_test(test_strips_in_place),
         cmocka_unit_test(test_loops_compute_what_their_ops_define),
         cmocka_unit_test(test_sums_are_close),
-        cmocka_unit_test(test_uniform_numbers_are_those_of_philox),
+        cmocka_unit_test(test_random_numbers_are_those_of_philox),
     };
     return cmocka_run_group_tests_name("exec/strip", tests, NULL, NULL);
 }

@@ -407,7 +407,6 @@ static const struct {
     {"layer MaskedLMHead", "i32[34,", "the same"},
     {"", "iota", "positions, which no example changes"},
     {"metric", "compare (i32[34,", "class numbers of metrics, one or a few for each example"},
-    {"", "random", "normal numbers; the kernel has uniform ones only"},
     {"", "log_plus_one", "no vector form of the function, which takes longer than a cell"},
     {"", "exponential_minus_one", "the same"},
     {"", "power (f32[", "the same; squares and roots are multiplications"},

@@ -270,7 +270,7 @@ static void entropy_grad(float *d, const float *a, const float *target, const fl
 #define STRING(x) STRING_(x)
 extern const dt_window_loops JOIN(dt_window_loops_, DT_ISA); /* window.c */
 extern const dt_row_functions JOIN(dt_rows_, DT_ISA);        /* rows.c */
-extern const dt_uniform_function JOIN(dt_uniform_, DT_ISA);  /* random.c */
+extern const dt_random_functions JOIN(dt_randoms_, DT_ISA);  /* random.c */
 extern const dt_product_function JOIN(dt_product_, DT_ISA);  /* product.c */
 const dt_simd JOIN(dt_simd_, DT_ISA) = {
     .name = STRING(DT_ISA),
@@ -293,7 +293,7 @@ const dt_simd JOIN(dt_simd_, DT_ISA) = {
         },
     .window = &JOIN(dt_window_loops_, DT_ISA),
     .rows = &JOIN(dt_rows_, DT_ISA),
-    .uniform = &JOIN(dt_uniform_, DT_ISA),
+    .random = &JOIN(dt_randoms_, DT_ISA),
     .product = &JOIN(dt_product_, DT_ISA),
     .fill = fill,
     .sum_block = sum_block,
