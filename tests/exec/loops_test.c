@@ -67,11 +67,14 @@ static void add_inputs(drawn *d) {
     }
 }
 
-static dt_value (*const unary[])(dt_value) = {dt_negate, dt_abs,  dt_sqrt,
-                                              dt_rsqrt,  dt_sign, dt_exponential};
-static dt_value (*const binary[])(dt_value, dt_value) = {dt_add,    dt_subtract, dt_multiply,
-                                                         dt_divide, dt_maximum,  dt_minimum};
-enum { UNARY = 6, BINARY = 6, CONSTANTS = 8, DIRECTIONS = 6 };
+static dt_value (*const unary[])(dt_value) = {
+    dt_negate, dt_abs,         dt_sqrt,         dt_rsqrt,
+    dt_sign,   dt_exponential, dt_log_plus_one, dt_exponential_minus_one,
+    dt_sine,   dt_cosine};
+static dt_value (*const binary[])(dt_value, dt_value) = {
+    dt_add, dt_subtract, dt_multiply, dt_divide, dt_maximum, dt_minimum, dt_power};
+/* short ones: those that generated loops have */
+enum { UNARY = 10, SHORT_UNARY = 5, BINARY = 7, SHORT_BINARY = 6, CONSTANTS = 8, DIRECTIONS = 6 };
 
 static dt_value constant(drawn *d, int which) {
     static const double numbers[CONSTANTS] = {0, -0.0, 1, -0.5, 3, 1e-39, 1e30, INFINITY};
@@ -82,8 +85,11 @@ static void add_op(drawn *d) {
     dt_value a = some(d, false),
              b = below(&d->r, 4) == 0 ? constant(d, below(&d->r, CONSTANTS)) : some(d, false);
     int kind = below(&d->r, 12);
-    if (kind < 6) add_value(d, binary[below(&d->r, BINARY)](a, b), false);
-    else if (kind < 8) add_value(d, unary[below(&d->r, below(&d->r, 4) == 0 ? 6 : 5)](a), false);
+    if (kind < 6)
+        add_value(d, binary[below(&d->r, below(&d->r, 4) == 0 ? BINARY : SHORT_BINARY)](a, b),
+                  false);
+    else if (kind < 8)
+        add_value(d, unary[below(&d->r, below(&d->r, 4) == 0 ? UNARY : SHORT_UNARY)](a), false);
     else if (kind == 8)
         add_value(d, dt_compare(a, b, (dt_direction)below(&d->r, DIRECTIONS)), true);
     else if (kind == 9) add_value(d, dt_select(some(d, true), a, b), false);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/elementary.h"
 #include "base/random.h"
 #include "exec/sums.h"
 #include "op/op.h"
@@ -272,9 +273,52 @@ static void expect_same_floats(const char *what, const dt_simd *simd, const floa
                                const float *b, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         if (!same_float(a[i], b[i]))
-            fail_msg("%s of %s: element %d of %d is %.9g, of base %.9g", what, simd->name, (int)i,
+            fail_msg("%s of %s: element %d of %d is %.9g, not %.9g", what, simd->name, (int)i,
                      (int)n, (double)a[i], (double)b[i]);
 }
+
+/* ---- functions in double precision ---- */
+
+static const struct {
+    const char *name;
+    dt_strip_op op;
+    double (*of)(double);
+} definitions[] = {
+    {"log_plus_one", DT_S_log_plus_one, dt_portable_log1p},
+    {"exponential_minus_one", DT_S_exponential_minus_one, dt_portable_expm1},
+    {"sine", DT_S_sine, dt_portable_sin},
+    {"cosine", DT_S_cosine, dt_portable_cos},
+};
+
+/* What a loop has to give: the op's definition, rounded. */
+static void expect_definitions(const dt_simd *simd, const float *x, const float *y, int n) {
+    static float got[N], ought[N];
+    for (size_t f = 0; f < sizeof definitions / sizeof *definitions; f++) {
+        simd->strip[definitions[f].op](got, x, NULL, NULL, n);
+        for (int i = 0; i < n; i++) ought[i] = (float)definitions[f].of((double)x[i]);
+        expect_same_floats(definitions[f].name, simd, got, ought, n);
+    }
+    simd->strip[DT_S_power](got, x, y, NULL, n);
+    for (int i = 0; i < n; i++) ought[i] = (float)dt_portable_pow((double)x[i], (double)y[i]);
+    expect_same_floats("power", simd, got, ought, n);
+}
+
+static void test_definitions(void **state) {
+    (void)state;
+    static float x[N], y[N];
+    const dt_simd *list[DT_MAX_SIMD];
+    const int n = dt_simd_list(list);
+    dt_random r = dt_random_stream(14, "definitions", 0);
+    for (int block = 0; block < 100; block++) {
+        draw_floats(&r, x, N);
+        draw_floats(&r, y, N);
+        for (int i = 0; i < N && block % 2; i++) /* whole exponents, and bases near 1 */
+            y[i] = (float)(int)dt_random_below(&r, 21) - 10, x[i] *= i % 4 ? 0.25f : 1;
+        for (int s = 0; s < n; s++) expect_definitions(list[s], x, y, N);
+    }
+}
+
+/* ---- one instruction set like another: all loops ---- */
 
 static const int lengths[] = {0,  1,  2,  7,   15,  16,  17,  31,   32,      33,
                               63, 64, 65, 127, 128, 129, 255, 1000, DT_STRIP};
@@ -507,6 +551,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accuracy),
         cmocka_unit_test(test_special_values),
+        cmocka_unit_test(test_definitions),
         cmocka_unit_test(test_every_instruction_set_gives_the_same_bits),
         cmocka_unit_test(test_rows_do_not_depend_on_their_neighbours),
         cmocka_unit_test(test_strips_in_place),

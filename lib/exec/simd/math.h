@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/simd/elementary.h"
 #include "base/simd/loops.h"
 
 /* a call would keep a loop from becoming vectors */
@@ -175,6 +176,27 @@ static ALWAYS_INLINE float near_gelu_slope(float x) {
     float far = fabsf(x) > 20 ? 0 : x * slope * (1.59576912f + 0.214064449f * (x * x));
     return s + far;
 }
+
+/* ---- in double precision: what the op's definition rounds to a float ---- */
+
+static ALWAYS_INLINE float log1p_one(float x) { return (float)log1p_of((double)x); }
+
+static ALWAYS_INLINE float expm1_one(float x) { return (float)expm1_of((double)x); }
+
+static ALWAYS_INLINE float power_one(float x, float y) {
+    return (float)power_of((double)x, (double)y);
+}
+
+/* Large ones go to the C library, so these loops do not become vectors. */
+static ALWAYS_INLINE float sine_one(float x) {
+    return fabsf(x) < 0x1p20f ? x == 0 ? x : (float)sine_of((double)x, 0) : (float)sin((double)x);
+}
+
+static ALWAYS_INLINE float cosine_one(float x) {
+    return fabsf(x) < 0x1p20f ? (float)sine_of((double)x, 1) : (float)cos((double)x);
+}
+
+/* ---- the larger and the smaller one ---- */
 
 /* IEEE 754-2019's: NaN if either is, and -0 is less than 0. Where both are equal, and or or of
  * their bits tells zeros apart. */
