@@ -9,7 +9,6 @@
 #include "file/zip.h"
 #include "file/array.h"
 #include "format/format.h"
-#include "strategy/values.h"
 
 /* crc32 takes 32 bits of a length at a time. */
 static uint32_t crc_of(const dt_str *header, const dt_named_array *a) {

@@ -8,7 +8,7 @@
 #define DT_FORMAT_ROWS_H
 
 #include "file/file.h"
-#include "strategy/values.h"
+#include "graph/tensor.h"
 
 /* One of a row's largest values. */
 typedef struct dt_ranked {

@@ -243,11 +243,11 @@ static dt_status *fill_up(const dt_dist_pipes *d, dt_item *items) {
 /* Rows of one shape lie together, as a step wants them; anything else has a tensor for each
  * replica. */
 static bool can_join(const dt_item *items, int n, int k) {
-    const dt_type *first = &items[0].array[k]->type;
+    const dt_type *first = &items[0].tensor[k]->type;
     int64_t rows = 0;
 
     for (int r = 0; r < n; r++) {
-        dt_type t = items[r].array[k]->type;
+        dt_type t = items[r].tensor[k]->type;
         if (t.rank == 0) return false;
         rows += t.dim[0];
         t.dim[0] = first->dim[0];
@@ -258,40 +258,27 @@ static bool can_join(const dt_item *items, int n, int k) {
 
 static dt_status *set_joined(const dt_dist_pipes *d, const dt_item *items, int k, dt_values *out) {
     int n = d->strategy->replicas;
-    const char *name = d->pipe[0]->spec.c[k].name;
-    dt_type type = items[0].array[k]->type;
-    int32_t *offsets = dt_alloc(((size_t)n + 1) * sizeof *offsets);
     dt_tensor *whole = NULL;
 
+    DT_TRY(dt_items_join_one(items, n, k, &whole));
+    int32_t *offsets = dt_alloc(((size_t)n + 1) * sizeof *offsets);
     for (int r = 0; r < n; r++)
-        offsets[r + 1] = offsets[r] + (int32_t)items[r].array[k]->type.dim[0];
-    type.dim[0] = offsets[n];
-    dt_status *s = dt_tensor_new(&whole, &type);
-    if (!s) {
-        char *to = whole->data;
-        for (int r = 0; r < n; r++) {
-            const dt_array *a = items[r].array[k];
-            memcpy(to, a->data, (size_t)dt_type_bytes(&a->type));
-            to += dt_type_bytes(&a->type);
-        }
-        dt_values_set_whole(
-            out, name,
-            &(dt_whole){
-                .tensor = whole, .spread = DT_ROWS, .strategy = d->strategy, .offsets = offsets});
-    }
+        offsets[r + 1] = offsets[r] + (int32_t)items[r].tensor[k]->type.dim[0];
+    dt_values_set_whole(
+        out, d->pipe[0]->spec.c[k].name,
+        &(dt_whole){
+            .tensor = whole, .spread = DT_ROWS, .strategy = d->strategy, .offsets = offsets});
     dt_tensor_unref(whole);
     free(offsets);
-    return s;
+    return NULL;
 }
 
 static dt_status *set_each(const dt_dist_pipes *d, const dt_item *items, int k, dt_values *out) {
     int n = d->strategy->replicas;
     dt_tensor **t = dt_alloc((size_t)n * sizeof(dt_tensor *));
-    dt_status *s = NULL;
 
-    for (int r = 0; r < n && !s; r++) s = dt_tensor_of_array(items[r].array[k], &t[r]);
-    if (!s) s = dt_values_set_per_replica(out, d->pipe[0]->spec.c[k].name, t, n);
-    for (int r = 0; r < n; r++) dt_tensor_unref(t[r]);
+    for (int r = 0; r < n; r++) t[r] = items[r].tensor[k];
+    dt_status *s = dt_values_set_per_replica(out, d->pipe[0]->spec.c[k].name, t, n);
     free(t);
     return s;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Converts between pipelines and values: an item in the data room is a list of arrays, and here it
- * becomes a list of named tensors, and back. The caller's functions (filter, map, interleave) only
- * see elements in that form. Each conversion copies, so that a tensor belongs to its holder alone.
+ * Pipelines and values: an item in the data room is a list of tensors, and here these get their
+ * names, and back. The caller's functions (filter, map, interleave) only see elements in that form.
  */
 #include "strategy/pipelines.h"
 
@@ -11,24 +10,13 @@
 
 #include "data/pipeline/build.h"
 
-/* ---- items to values ---- */
-
-dt_status *dt_tensor_of_array(const dt_array *a, dt_tensor **out) {
-    DT_TRY(dt_tensor_new(out, &a->type));
-    memcpy((*out)->data, a->data, (size_t)dt_type_bytes(&a->type));
-    return NULL;
-}
+/* ---- items and values ---- */
 
 dt_status *dt_values_of_item(const dt_item_spec *spec, const dt_item *item, dt_values **out) {
     dt_values *v = NULL;
     dt_status *s = dt_values_create(&v);
 
-    for (int i = 0; i < item->n && !s; i++) {
-        dt_tensor *t = NULL;
-        s = dt_tensor_of_array(item->array[i], &t);
-        if (!s) s = dt_values_set(v, spec->c[i].name, t);
-        dt_tensor_unref(t);
-    }
+    for (int i = 0; i < item->n && !s; i++) s = dt_values_set(v, spec->c[i].name, item->tensor[i]);
     if (s) {
         dt_values_unref(v);
         v = NULL;
@@ -37,18 +25,16 @@ dt_status *dt_values_of_item(const dt_item_spec *spec, const dt_item *item, dt_v
     return s;
 }
 
-/* ---- values to items ---- */
-
-static dt_status *array_of_value(const dt_values *v, const char *name, dt_array **out) {
-    const dt_tensor *t = dt_values_local(v, name, 0);
+/* On the host, as all tensors of items are. */
+static dt_status *tensor_of_value(const dt_values *v, const char *name, dt_tensor **out) {
+    dt_tensor *t = (dt_tensor *)dt_values_local(v, name, 0);
 
     if (!t) return dt_fail(DT_E_PIPELINE, NULL, "the element has no component '%s'", name);
     if (dt_values_is_per_replica(v, name))
         return dt_fail(DT_E_PIPELINE, NULL,
                        "'%s' has a value per replica; a component of an element is one tensor",
                        name);
-    DT_TRY(dt_array_new(out, &t->type));
-    memcpy((*out)->data, t->data, (size_t)dt_type_bytes(&t->type));
+    *out = t->device ? dt_tensor_part(t, &t->type, 0) : dt_tensor_ref(t);
     return NULL;
 }
 
@@ -59,7 +45,8 @@ static dt_status *item_of_values(const dt_item_spec *spec, const dt_values *v, d
         return dt_fail(DT_E_PIPELINE, NULL, "the element has %d components, expected %d",
                        dt_values_count(v), spec->n);
     *out = dt_item_make(spec->n);
-    for (int i = 0; i < spec->n && !s; i++) s = array_of_value(v, spec->c[i].name, &out->array[i]);
+    for (int i = 0; i < spec->n && !s; i++)
+        s = tensor_of_value(v, spec->c[i].name, &out->tensor[i]);
     if (s) dt_item_release(out);
     return s;
 }
@@ -262,7 +249,7 @@ static dt_status *hold(dt_dataset **out, const dt_item_spec *spec, const dt_item
     if (!s) s = dt_items_join(items->v, items->n, &all);
     for (int i = 0; i < spec->n && !s; i++)
         held[i] = (dt_held){
-            .name = spec->c[i].name, .type = all.array[i]->type, .data = all.array[i]->data};
+            .name = spec->c[i].name, .type = all.tensor[i]->type, .data = all.tensor[i]->data};
     if (!s) s = dt_dataset_hold(out, held, spec->n, format, args);
     dt_item_release(&all);
     free(held);

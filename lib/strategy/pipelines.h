@@ -6,7 +6,6 @@
 #include "data/pipeline/pipe.h"
 #include "strategy/values.h"
 
-dt_status *dt_tensor_of_array(const dt_array *a, dt_tensor **out) DT_MUST_USE;
 /* Each component one tensor, under its name. */
 dt_status *dt_values_of_item(const dt_item_spec *spec, const dt_item *item,
                              dt_values **out) DT_MUST_USE;

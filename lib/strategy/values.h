@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Internals of tensors and named values. A tensor is a view of a reference-counted buffer. A step's
- * arguments and results stay whole, with all replicas' rows one after the other; the tensor of a
- * single replica is a view, created on demand.
+ * Internals of named values. A step's arguments and results stay whole, with all replicas' rows one
+ * after the other; the tensor of a single replica is a part of the whole, created on demand.
  */
 #ifndef DT_STRATEGY_VALUES_H
 #define DT_STRATEGY_VALUES_H
 
+#include "graph/tensor.h"
 #include "op/shapes.h"
 #include "strategy/strategy.h"
-
-typedef struct dt_buffer {
-    int refs;
-    void *data;
-} dt_buffer;
-
-struct dt_tensor {
-    int refs;
-    dt_type type; /* concrete */
-    dt_buffer *buffer;
-    char *data;   /* within the buffer */
-    char *device; /* full name; NULL: the host's CPU:0 */
-};
 
 typedef struct dt_value_entry {
     char *name;
@@ -43,15 +30,6 @@ struct dt_values {
     int n, cap;
     dt_value_entry *entry;
 };
-
-dt_tensor *dt_tensor_ref(dt_tensor *t);
-/* It lies on a device of that full name, which is copied; NULL: the host's CPU:0. */
-void dt_tensor_set_device(dt_tensor *t, const char *device);
-/* A tensor of its own memory, not filled; NO_MEMORY. */
-dt_status *dt_tensor_new(dt_tensor **out, const dt_type *type) DT_MUST_USE;
-
-/* TENSOR unless there can be such a tensor. */
-dt_status *dt_tensor_check(dt_dtype dtype, int rank, const int64_t *shape) DT_MUST_USE;
 
 /* All replicas' values in one tensor. */
 typedef struct dt_whole {

@@ -11,7 +11,7 @@
 #include "data/pipeline/build.h"
 
 /* All elements as text: "[0 1][2]", scalars bare. */
-static void print_array(const dt_array *a, dt_str *out) {
+static void print_array(const dt_tensor *a, dt_str *out) {
     bool scalar = a->type.rank == 0;
     dt_str_puts(out, scalar ? "" : "[");
     for (int64_t i = 0; i < dt_type_elements(&a->type); i++)
@@ -26,7 +26,7 @@ static dt_status *elements(const dt_dataset *d, uint64_t epoch, dt_str *out) {
     dt_item item;
     dt_status *s = dt_cursor_open(&c, d->pipe, epoch);
     while (!s && !(s = dt_cursor_next(c, &item)) && item.n > 0) {
-        for (int i = 0; i < item.n; i++) print_array(item.array[i], out);
+        for (int i = 0; i < item.n; i++) print_array(item.tensor[i], out);
         dt_item_release(&item);
     }
     dt_cursor_close(c);

@@ -19,8 +19,7 @@ static dt_status *next(dt_cursor *c, dt_item *out) {
     int64_t *done = c->state;
     if (*done == paths->n) return NULL;
     const char *path = paths->v[(*done)++];
-    *out = dt_item_make(1);
-    return dt_array_bytes(&out->array[0], path, (int64_t)strlen(path));
+    return dt_item_of_bytes(out, path, (int64_t)strlen(path));
 }
 
 const dt_transform dt_transform_list_files = {

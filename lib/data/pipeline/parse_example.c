@@ -15,16 +15,16 @@ static dt_status *type_of(const dt_parsed_example *x, const dt_component *c, dt_
 }
 
 static dt_status *read_component(const dt_parsed_example *x, const dt_component *c,
-                                 dt_array **out) {
+                                 dt_tensor **out) {
     dt_type type;
     DT_TRY(type_of(x, c, &type));
-    DT_TRY(dt_array_new(out, &type));
+    DT_TRY(dt_tensor_new(out, &type));
     return dt_feature_read(x, c->name, &type, (*out)->data);
 }
 
 static dt_status *parse(const dt_item *item, void *user, dt_item *out) {
     const dt_item_spec *spec = user;
-    const dt_array *record = item->array[0];
+    const dt_tensor *record = item->tensor[0];
     dt_parsed_example x = {0};
     const char *why;
     dt_status *s = NULL;
@@ -32,7 +32,7 @@ static dt_status *parse(const dt_item *item, void *user, dt_item *out) {
         s = dt_fail(DT_E_EXAMPLE, NULL, "an element is not a tf.Example%s%s%s", *why ? " (" : "",
                     why, *why ? ")" : "");
     if (!s) *out = dt_item_make(spec->n);
-    for (int i = 0; i < spec->n && !s; i++) s = read_component(&x, &spec->c[i], &out->array[i]);
+    for (int i = 0; i < spec->n && !s; i++) s = read_component(&x, &spec->c[i], &out->tensor[i]);
     if (s) dt_item_release(out);
     dt_parsed_example_release(&x);
     return s;

@@ -12,14 +12,14 @@
  * number of items, where files are read. So sharding and rebatching are themselves transformations,
  * put into a rewritten description (autoshard.c, worker.c).
  *
- * An item is a list of arrays, one per component; the spec names them and says what is known of
- * their types. In the types of a spec a dimension of -1 is unknown. Arrays are counted and not
- * written to once they are part of an item.
+ * An item is a list of tensors, one per component; the spec names them and says what is known of
+ * their types. In the types of a spec a dimension of -1 is unknown. Tensors of items lie in the
+ * host's memory.
  */
 #ifndef DT_DATA_PIPELINE_PIPE_H
 #define DT_DATA_PIPELINE_PIPE_H
 
-#include "graph/graph.h"
+#include "graph/tensor.h"
 
 #define DT_UNKNOWN_DIM (-1)
 /* Numbers of items that are none (dt_dataset_cardinality). */
@@ -28,27 +28,16 @@
 
 /* ---- items ---- */
 
-typedef struct dt_array {
-    _Atomic int refs;
-    dt_type type; /* concrete */
-    void *data;
-} dt_array;
-
-/* Not filled; NO_MEMORY, and INVALID sizes are refused by the same error. */
-dt_status *dt_array_new(dt_array **out, const dt_type *type) DT_MUST_USE;
-dt_array *dt_array_ref(dt_array *a);
-void dt_array_unref(dt_array *a); /* takes NULL */
-/* A vector of n bytes. */
-dt_status *dt_array_bytes(dt_array **out, const void *bytes, int64_t n) DT_MUST_USE;
-
 typedef struct dt_item {
-    int n;            /* 0: the end */
-    dt_array **array; /* [n] */
+    int n;              /* 0: the end */
+    dt_tensor **tensor; /* [n] */
 } dt_item;
 
-dt_item dt_item_make(int n); /* arrays are NULL */
+dt_item dt_item_make(int n); /* tensors are NULL */
+/* One vector of n bytes. */
+dt_status *dt_item_of_bytes(dt_item *out, const void *bytes, int64_t n) DT_MUST_USE;
 dt_item dt_item_ref(const dt_item *item);
-void dt_item_release(dt_item *item); /* empties it; arrays may be NULL */
+void dt_item_release(dt_item *item); /* empties it; tensors may be NULL */
 /* Rows of an item whose components all have rows: their number, or ELEMENT_SHAPE when components
  * disagree or have none. */
 dt_status *dt_item_rows(const dt_item *item, int64_t *rows) DT_MUST_USE;
@@ -63,6 +52,8 @@ dt_status *dt_item_piece(const dt_item *item, int64_t piece, int64_t n, dt_item 
 dt_status *dt_items_stack(const dt_item *items, int n, bool padded, dt_item *out) DT_MUST_USE;
 /* (rows_i, shape) -> (sum of rows_i, shape) */
 dt_status *dt_items_join(const dt_item *items, int n, dt_item *out) DT_MUST_USE;
+/* The same of component k alone. */
+dt_status *dt_items_join_one(const dt_item *items, int n, int k, dt_tensor **out) DT_MUST_USE;
 
 /* A list that grows. */
 typedef struct dt_items {

@@ -25,9 +25,9 @@ static dt_status *next(dt_cursor *c, dt_item *out) {
     const dt_type scalar = dt_scalar_type(DT_INT64);
     if (*done == count(c->pipe)) return NULL;
     *out = dt_item_make(1);
-    DT_TRY(dt_array_new(&out->array[0], &scalar));
+    DT_TRY(dt_tensor_new(&out->tensor[0], &scalar));
     int64_t value = (int64_t)((uint64_t)r->start + (uint64_t)*done * (uint64_t)r->step);
-    memcpy(out->array[0]->data, &value, sizeof value);
+    memcpy(out->tensor[0]->data, &value, sizeof value);
     ++*done;
     return NULL;
 }

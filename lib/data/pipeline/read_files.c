@@ -27,10 +27,7 @@ static dt_status *next_record(dt_cursor *c, dt_item *out) {
     dt_str record = {0};
     bool more;
     dt_status *s = dt_records_next(c->state, &record, &more);
-    if (!s && more) {
-        *out = dt_item_make(1);
-        s = dt_array_bytes(&out->array[0], dt_str_text(&record), (int64_t)record.size);
-    }
+    if (!s && more) s = dt_item_of_bytes(out, dt_str_text(&record), (int64_t)record.size);
     dt_str_release(&record);
     return s;
 }
@@ -55,7 +52,7 @@ static dt_item_spec record_spec(void) {
 /* ---- many files ---- */
 
 static dt_status *expand(const dt_item *item, void *user, dt_pipe **out) {
-    const dt_array *name = item->array[0];
+    const dt_tensor *name = item->tensor[0];
     dt_str path = {0};
     dt_str_add(&path, name->data, (size_t)name->type.dim[0]);
     const struct file args = {dt_str_take(&path), *(const dt_record_options *)user};

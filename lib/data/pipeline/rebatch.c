@@ -56,7 +56,7 @@ static dt_status *collect(dt_cursor *c, struct state *x, int64_t size, dt_items 
 
 static int64_t rows_of(const dt_items *parts) {
     int64_t rows = 0;
-    for (int i = 0; i < parts->n; i++) rows += parts->v[i].array[0]->type.dim[0];
+    for (int i = 0; i < parts->n; i++) rows += parts->v[i].tensor[0]->type.dim[0];
     return rows;
 }
 

@@ -121,9 +121,9 @@ dt_status *dt_spec_empty_item(const dt_item_spec *s, dt_item *out) {
         dt_type t = s->c[i].type;
         for (int d = 0; d < t.rank; d++)
             if (d == 0 || t.dim[d] < 0) t.dim[d] = 0;
-        bad = dt_array_new(&out->array[i], &t);
+        bad = dt_tensor_new(&out->tensor[i], &t);
         if (!bad && dt_type_bytes(&t) > 0) /* a scalar, which has no rows to leave out */
-            memset(out->array[i]->data, 0, (size_t)dt_type_bytes(&t));
+            memset(out->tensor[i]->data, 0, (size_t)dt_type_bytes(&t));
     }
     if (bad) dt_item_release(out);
     return bad;
@@ -138,7 +138,7 @@ static bool fits(const dt_type *want, const dt_type *got) {
 
 dt_status *dt_spec_check(const dt_item_spec *s, const dt_item *item, const char *what) {
     for (int i = 0; i < s->n; i++) {
-        const dt_type *want = &s->c[i].type, *got = &item->array[i]->type;
+        const dt_type *want = &s->c[i].type, *got = &item->tensor[i]->type;
         if (fits(want, got)) continue;
         dt_str a = {0}, b = {0};
         dt_type_print(got, &a);

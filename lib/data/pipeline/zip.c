@@ -35,7 +35,7 @@ static dt_status *next(dt_cursor *c, dt_item *out) {
             dt_item_release(&all);
             return s;
         }
-        for (int k = 0; k < one.n; k++) all.array[at++] = dt_array_ref(one.array[k]);
+        for (int k = 0; k < one.n; k++) all.tensor[at++] = dt_tensor_ref(one.tensor[k]);
         dt_item_release(&one);
     }
     *out = all;
