@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "format/format.h"
 #include "format/safetensors_header.h"
-#include "model/layer/noise.h"
 
 static const size_t block = 1 << 18; /* within the cache */
 
@@ -263,7 +262,7 @@ static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a
     for (int i = 0; i < h->n; i++) {
         const dt_stored_tensor *t = &h->tensor[i];
         int k = find(order, a->n, t->name);
-        if (k < 0 && (r->some || (r->weights && dt_noise_is_counter(t->name)))) continue;
+        if (k < 0 && (r->some || (r->weights && dt_is_seed_counter(t->name)))) continue;
         if (k < 0) {
             dt_status_append(&errors,
                              dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
@@ -275,7 +274,7 @@ static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a
         dt_status_append(&errors, compare(path, t, &order[k]->type));
     }
     for (int k = 0; k < a->n; k++)
-        if (!found[k] && !(r->weights && dt_noise_is_counter(order[k]->name)))
+        if (!found[k] && !(r->weights && dt_is_seed_counter(order[k]->name)))
             dt_status_append(&errors, dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
                                               "%s: tensor '%s' is missing", path, order[k]->name));
     free(found);

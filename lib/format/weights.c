@@ -18,7 +18,6 @@
 #include "base/file.h"
 #include "file/zip.h"
 #include "format/safetensors_header.h"
-#include "model/layer/noise.h"
 
 /* ---- comparing ---- */
 
@@ -60,7 +59,7 @@ static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_
     dt_status *differences = NULL;
     for (int i = 0; i < a->n; i++) {
         dt_stored_array *found = find(s, a->array[i].name);
-        if (!found && dt_noise_is_counter(a->array[i].name)) continue;
+        if (!found && dt_is_seed_counter(a->array[i].name)) continue;
         if (!found) dt_status_append(&differences, missing(path, s, a->array[i].name));
         else if (!found->known || !dt_type_equal(&found->type, &a->array[i].type))
             dt_status_append(&differences, other_type(path, found, &a->array[i]));
@@ -68,7 +67,7 @@ static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_
         if (found) found->named = true;
     }
     for (int i = 0; i < s->n; i++)
-        if (!s->array[i].named && !dt_noise_is_counter(s->array[i].name))
+        if (!s->array[i].named && !dt_is_seed_counter(s->array[i].name))
             dt_status_append(&differences, dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
                                                    "%s: '%.200s' is not a weight of the model",
                                                    path, s->array[i].name));
@@ -79,7 +78,7 @@ static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_
 static dt_status *check_some(const dt_weights_request *q, dt_stored_array *const *wanted) {
     int found = 0, weights = 0;
     for (int i = 0; i < q->arrays->n; i++)
-        if (!dt_noise_is_counter(q->arrays->array[i].name)) {
+        if (!dt_is_seed_counter(q->arrays->array[i].name)) {
             weights++;
             found += wanted[i] != NULL;
         }

@@ -112,6 +112,11 @@ dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type 
  * has already. */
 dt_status *dt_variable_diverge(dt_variable *v, int replicas) DT_MUST_USE;
 
+/* The end of the path of a counter of random numbers. A layer that draws some has one. It is no
+ * part of what was trained: files of weights may lack it, or have one that no variable asks for. */
+#define DT_SEED_COUNTER "seed_generator/step"
+bool dt_is_seed_counter(const char *path);
+
 /* A device that holds a copy of a variable: one device at a time. */
 typedef struct dt_variable_holder {
     /* copies the value to host_data, or to that of the stack */

@@ -126,3 +126,8 @@ void dt_variable_unref(dt_variable *v) {
     free(v->path);
     DT_RETIRE(v);
 }
+
+bool dt_is_seed_counter(const char *path) {
+    size_t n = strlen(path), m = strlen("/" DT_SEED_COUNTER);
+    return n > m && strcmp(path + n - m, "/" DT_SEED_COUNTER) == 0;
+}

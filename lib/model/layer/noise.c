@@ -2,19 +2,11 @@
 /* Random numbers in layers: see noise.h. */
 #include "model/layer/noise.h"
 
-#include <string.h>
-
-#define COUNTER "seed_generator/step"
-
 dt_status *dt_noise_weight(dt_layer_build *b, const char *within) {
-    const char *name = within ? dt_arena_printf(b->arena, "%s/" COUNTER, within) : COUNTER;
+    const char *name =
+        within ? dt_arena_printf(b->arena, "%s/" DT_SEED_COUNTER, within) : DT_SEED_COUNTER;
     return dt_layer_weight(
         b, &(dt_weight_request){.name = name, .dtype = DT_INT64, .preset = "zeros", .fixed = true});
-}
-
-bool dt_noise_is_counter(const char *path) {
-    size_t n = strlen(path), m = strlen("/" COUNTER);
-    return n > m && strcmp(path + n - m, "/" COUNTER) == 0;
 }
 
 static uint64_t key_of(const dt_layer_call *c, const dt_noise *n) {

@@ -25,9 +25,6 @@ typedef struct dt_noise {
 /* Adds the counter as the next weight; within: the part of the layer that it belongs to, or
  * NULL. */
 dt_status *dt_noise_weight(dt_layer_build *b, const char *within) DT_MUST_USE;
-/* A weight of that path is a counter: no part of what was trained, so that weights may come without
- * it, or with one that nobody asks for. */
-bool dt_noise_is_counter(const char *path);
 /* Numbers of `type`, (B, ...) of floats, as dt_random_kind says. The counter goes on. */
 dt_value dt_noise_draw(const dt_layer_call *c, const dt_noise *n, dt_random_kind kind,
                        const dt_type *type);
