@@ -178,13 +178,7 @@ static void print(const void *attr, dt_str *out) { dt_reduce_print(attr, out); }
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_reduce_attr *a = c->node->attr;
-    int8_t dims[DT_MAX_RANK];
-    int n = 0;
-    for (int d = 0; d < c->in[0].type.rank; d++)
-        if (a->dims >> d & 1) dims[n++] = (int8_t)d;
-    dt_hlo_value in[] = {c->in[0], dt_hlo_nothing(c->hlo, a->kind, c->type.dtype)};
-    return dt_hlo_joined(c->hlo, "reduce", a->kind, in, 2, &c->type, "dimensions = %s",
-                         dt_hlo_array(dims, n).s);
+    return dt_hlo_reduce(c->hlo, a->kind, c->in[0], a->dims);
 }
 
 const dt_reduce_attr *dt_reduce_of(const dt_node *n) {

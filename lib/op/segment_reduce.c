@@ -67,20 +67,14 @@ static dt_hlo_value apart(const dt_hlo_call *c) {
     const dt_segment_attr *a = c->node->attr;
     const dt_type *x = &c->in[0].type;
     dt_hlo_value *entry = dt_alloc(dt_size_mul((size_t)a->count, sizeof *entry));
-    dt_type one = c->type, row = dt_type_of(one.dtype, one.rank - 1, one.dim + 1);
-    int8_t dims[DT_MAX_RANK];
-    int n = 0;
+    dt_type one = c->type;
 
     one.dim[0] = 1;
-    for (int d = 0; d < x->rank; d++)
-        if (a->reduce.dims >> d & 1) dims[n++] = (int8_t)d;
     for (int s = 0; s < a->count; s++) {
         const int64_t from = dt_segment_hlo_border(c, x, s),
                       to = dt_segment_hlo_border(c, x, s + 1);
-        dt_hlo_value in[] = {dt_hlo_slice(c->hlo, c->in[0], 0, from, to - from),
-                             dt_hlo_nothing(c->hlo, a->reduce.kind, x->dtype)};
-        dt_hlo_value sum = dt_hlo_joined(c->hlo, "reduce", a->reduce.kind, in, 2, &row,
-                                         "dimensions = %s", dt_hlo_array(dims, n).s);
+        dt_hlo_value rows = dt_hlo_slice(c->hlo, c->in[0], 0, from, to - from),
+                     sum = dt_hlo_reduce(c->hlo, a->reduce.kind, rows, a->reduce.dims);
         entry[s] = dt_hlo_reshape(c->hlo, sum, one.rank, one.dim);
     }
     dt_hlo_value all = dt_hlo_concatenate(c->hlo, entry, a->count, 0);
@@ -93,16 +87,9 @@ static dt_hlo_value together(const dt_hlo_call *c) {
     const dt_segment_attr *a = c->node->attr;
     const dt_type *x = &c->in[0].type;
     int64_t dim[DT_MAX_RANK + 1] = {a->count, x->dim[0] / a->count};
-    int8_t dims[DT_MAX_RANK];
-    int n = 0;
-    for (int d = 0; d < x->rank; d++) {
-        dim[d + 1] = d ? x->dim[d] : dim[1];
-        if (a->reduce.dims >> d & 1) dims[n++] = (int8_t)(d + 1);
-    }
-    dt_hlo_value in[] = {dt_hlo_reshape(c->hlo, c->in[0], x->rank + 1, dim),
-                         dt_hlo_nothing(c->hlo, a->reduce.kind, x->dtype)};
-    return dt_hlo_joined(c->hlo, "reduce", a->reduce.kind, in, 2, &c->type, "dimensions = %s",
-                         dt_hlo_array(dims, n).s);
+    for (int d = 1; d < x->rank; d++) dim[d + 1] = x->dim[d];
+    return dt_hlo_reduce(c->hlo, a->reduce.kind, dt_hlo_reshape(c->hlo, c->in[0], x->rank + 1, dim),
+                         a->reduce.dims << 1);
 }
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {

@@ -36,8 +36,9 @@ typedef struct dt_hlo {
     int channels;           /* of collectives, so far */
     const int32_t *offsets; /* [segments + 1] first rows of segments; NULL: all have as many */
     const char *precision;  /* of products' operands: "HIGHEST", "HIGH"; NULL: the compiler's own */
-    bool names_layers;      /* statements end in a comment: */
-    const char *layer;      /* the path of what is being written; NULL: nothing is */
+    int64_t chain;     /* the most float32 values that a reduce adds one by one; 0: any number */
+    bool names_layers; /* statements end in a comment: */
+    const char *layer; /* the path of what is being written; NULL: nothing is */
 } dt_hlo;
 
 typedef struct dt_hlo_call {
@@ -82,6 +83,10 @@ dt_hlo_value dt_hlo_dynamic_slice(dt_hlo *h, dt_hlo_value x, int d, dt_hlo_value
                                   int64_t size);
 /* What a reduction of nothing gives: 0, the lowest value, the highest. */
 dt_hlo_value dt_hlo_nothing(dt_hlo *h, int kind, dt_dtype dtype);
+
+/* Without the dimensions of x that `dims` has bits of; sums of float32 in steps, where h->chain
+ * asks for them. */
+dt_hlo_value dt_hlo_reduce(dt_hlo *h, int kind, dt_hlo_value x, unsigned dims);
 
 /* Rows of a table by their numbers; a number that there is no row for names the nearest. */
 dt_hlo_value dt_hlo_gather(dt_hlo *h, dt_hlo_value table, dt_hlo_value index, const dt_type *type);

@@ -98,8 +98,9 @@ static dt_status *write_text(const dt_pjrt_program *x, const int32_t *offsets, b
     dt_status *s = write_as(x, offsets, &q, out);
     if (!s && !lie_alike(x, offsets, &out->takes)) {
         release_text(out);
-        s = write_as(x, offsets, &(dt_hlo_request){.names_layers = names_layers, .large = q.large},
-                     out);
+        q.loops = false;
+        q.n_groups = 0;
+        s = write_as(x, offsets, &q, out);
     }
     dt_arena_destroy(arena);
     return s;

@@ -49,14 +49,17 @@ typedef struct dt_hlo_request {
     /* of the repeat that saves most text, of those whose blocks feed each other; with fewer
      * nothing is a loop */
     int fewest_blocks;
+    /* the most float32 values that a sum adds one by one: longer ones are written in steps; 0: any
+     * number */
+    int64_t chain;
     const dt_hlo_group *group; /* with loops: [n_groups] stacks that are to be taken as they are */
     int n_groups;
     bool names_layers; /* statements end in the path of their layer, as a comment */
 } dt_hlo_request;
 
 enum { DT_HLO_LARGE = 16 << 20 };
-/* Sets large and fewest_blocks for a platform ("cpu", "cuda", "tpu") whose devices have this memory
- * in bytes; 0: not known. */
+/* Sets large, fewest_blocks and chain for a platform ("cpu", "cuda", "tpu") whose devices have this
+ * memory in bytes; 0: not known. */
 void dt_hlo_aim(dt_hlo_request *q, const char *platform, int64_t memory);
 
 /* A value that @main takes or gives. */

@@ -351,6 +351,7 @@ static dt_status *write_graph(const dt_graph *g, const dt_hlo_request *q, dt_str
                                .devices = q->replicas,
                                .offsets = q->offsets,
                                .precision = q->precision,
+                               .chain = q->chain,
                                .names_layers = q->names_layers},
                        .sizes = sizes_of(g, q)};
     w.plan = (dt_hlo_plan){.o = dt_hlo_order_create(g, arena),

@@ -91,6 +91,33 @@ static int write_case(const char *directory, random_kind kind, uint64_t seed, bo
     return write_graph(directory, random_graph_draw(kind, seed), (int)kind, seed, loops, -1);
 }
 
+/* Sums in steps are for XLA on the CPU, which adds one value after the other: other compilers
+ * choose an order themselves. */
+static void test_long_sums_have_steps_on_cpus(void **state) {
+    static const struct {
+        const char *platform;
+        int reduces, barriers;
+    } cases[] = {{"cpu", 4, 2}, {"cuda", 2, 0}, {"rocm", 2, 0}, {"tpu", 2, 0}};
+    const dt_type long_one = dt_type_of(DT_FLOAT32, 2, (int64_t[]){DT_BATCH, 1000000}),
+                  short_one = dt_type_of(DT_FLOAT32, 2, (int64_t[]){DT_BATCH, 512});
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dt_trace *t = dt_trace_create("sums");
+        dt_graph *g = NULL;
+        dt_hlo_request request = {.batch = ROWS, .replicas = 1};
+        dt_str text = {0};
+        dt_return(t, "long", dt_reduce(dt_trace_declare(t, "x", &long_one), DT_REDUCE_SUM, 2));
+        dt_return(t, "short", dt_reduce(dt_trace_declare(t, "y", &short_one), DT_REDUCE_SUM, 2));
+        assert_null(dt_trace_end(t, &g));
+        dt_hlo_aim(&request, cases[i].platform, 0);
+        assert_null(dt_stablehlo_write(g, &request, &text, NULL));
+        assert_int_equal(count_of(dt_str_text(&text), "stablehlo.reduce\""), cases[i].reduces);
+        assert_int_equal(count_of(dt_str_text(&text), "optimization_barrier"), cases[i].barriers);
+        dt_str_release(&text);
+        dt_graph_destroy(g);
+    }
+}
+
 /* Attention and its gradients with scores of 72 MiB, which are made piece by piece: the result's
  * pieces are joined, those of keys and values added. */
 static void write_large_attention(const char *directory) {
@@ -147,6 +174,7 @@ static void test_xla_computes_the_same(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks_are_found),
+                                       cmocka_unit_test(test_long_sums_have_steps_on_cpus),
                                        cmocka_unit_test(test_xla_computes_the_same)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
