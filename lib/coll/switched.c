@@ -8,16 +8,15 @@
  *               common travels once
  *
  *                          inside, a device          between, a host           messages between, one after the other
- *     all_gather           V (d - 1) / d             V (h - 1) / h             log2 h, or 1 where h is no power of two
+ *     all_gather           V (d - 1) / d             V (h - 1) / h             log2 h, rounded up
  *     reduce_scatter       V (d - 1) / d             V (h - 1) / h             the same
  *     all_reduce           2 V (d - 1) / d           2 V (h - 1) / h           twice as many
  *     all_to_all           V / (h d) (d - 1) / d     V / h (h - 1) / h         1
  *     permute, broadcast   V                         V                         1, log2 h
  *
  * V is the group's whole buffer, of a permute what one rank sends. Between hosts these are the
- * bytes and messages of the schedules that workers run (coll/halving.c, fabric/tree.c): recursive
- * halving for powers of two, else straight to each owner. A message takes hop_s before its first
- * byte; inside a host that is left out.
+ * bytes and rounds of the sums that workers make (fabric/tree.c). A message takes hop_s before its
+ * first byte; inside a host that is left out.
  */
 #include "coll/switched.h"
 
@@ -58,17 +57,14 @@ static tiers find_tiers(const dt_exchange *x) {
 
 static double part(int n) { return (n - 1.0) / n; }
 
-/* Messages of a schedule that all hosts take part in, one way. */
-static double messages(int hosts) {
-    const bool halves = (hosts & (hosts - 1)) == 0;
-    return halves ? log2(hosts) : 1;
-}
+/* Rounds of a sum that all hosts take part in, one way. */
+static double rounds_of(int hosts) { return ceil(log2(hosts)); }
 
 void dt_switched_price(const dt_exchange *x, dt_exchange_price *out) {
     const dt_chip *c = x->topology->slice->chip;
     const tiers t = find_tiers(x);
     const double d = t.devices, h = t.hosts, V = x->bytes;
-    double inside = V * part(t.devices), between = V * part(t.hosts), rounds = messages(t.hosts);
+    double inside = V * part(t.devices), between = V * part(t.hosts), rounds = rounds_of(t.hosts);
     switch (x->collective) {
     case DT_ALL_GATHER:
     case DT_REDUCE_SCATTER: break;

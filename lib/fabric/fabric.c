@@ -48,7 +48,7 @@ dt_status *dt_team_join(dt_team *t, int rank, double patience_s, dt_member **out
 void dt_member_leave(dt_member *m) {
     if (!m) return;
     free(m->room);
-    dt_schedule_destroy(m->halving);
+    dt_tree_plans_release(m);
     m->team->fabric->leave(m);
 }
 

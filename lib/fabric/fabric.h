@@ -38,6 +38,7 @@ typedef struct dt_tag {
     int64_t elements; /* of the whole array */
     int64_t step;     /* of training; 0: of none */
     char of[40];      /* what it is the first part of: "dense/kernel"; "": nobody knows */
+    uint32_t flags;   /* what the sender knows of all ranks' dt_member.flags; not compared */
 } dt_tag;
 
 /* A fabric's own structs begin with these. */
@@ -60,7 +61,12 @@ typedef struct dt_member { /* dt_env has one */
     const char *of;    /* likewise; NULL: "" */
     void *room;        /* for arrays that are exchanged, kept from one collective to the next */
     size_t room_bytes;
-    struct dt_schedule *halving; /* of tree.c; NULL: none yet */
+    /* Bits that travel with every sum: a rank sets its own, and after the next sum of at least one
+     * element each has those of all. 8 bits. */
+    uint32_t flags;
+    int64_t flag_sums;          /* sums so far that carried them */
+    struct dt_tree_plan *plans; /* of tree.c */
+    int n_plans;
 } dt_member;
 
 struct dt_fabric {
@@ -76,7 +82,7 @@ struct dt_fabric {
     /* Waits until all bytes sent so far may be changed; NULL: `send` copies. */
     dt_status *(*settle)(dt_member *m);
     /* Waits, asleep, until the next message of `from` is there, which must have this tag and
-     * size. */
+     * size. Adds its flags to m->flags. */
     dt_status *(*recv)(dt_member *m, int from, const dt_tag *tag, void *bytes, size_t n);
 };
 
@@ -145,6 +151,7 @@ bool dt_array_add(dt_dtype dtype, void *a, const void *b, int64_t n);
  * tree_sum over all shards. Errors of send and recv. */
 dt_status *dt_tree_all_reduce(dt_member *m, int32_t shards, dt_dtype dtype,
                               const dt_tree_item *item, int n) DT_MUST_USE;
+void dt_tree_plans_release(dt_member *m);
 /* Room for so many bytes that are exchanged, m->room, kept for the next ones. */
 dt_status *dt_member_room(dt_member *m, size_t bytes) DT_MUST_USE;
 

@@ -187,6 +187,7 @@ static dt_status *recv(dt_member *m, int from, const dt_tag *tag, void *bytes, s
     if (got->n != n || !dt_tag_same(&got->tag, tag))
         s = dt_tags_differ(m, from, tag, n, &got->tag, got->n);
     else if (n) memcpy(bytes, got->bytes, n);
+    m->flags |= got->tag.flags;
     free(got);
     return s;
 }

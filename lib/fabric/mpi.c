@@ -5,7 +5,10 @@
  * the plug-in of the library that started this process is loaded when a job asks for it
  * (plugin/mpi.h).
  *
- *     a message:   header (its tag, its size)   bytes         two transfers; the second goes straight to where it is wanted
+ *     a message:   header (its tag, its size)   bytes
+ *
+ * A short message is one transfer. The bytes of a long one are a second transfer, straight to where
+ * they are wanted.
  *
  * A rank that waits asks MPI again and again, later sleeping in between, and now and then looks
  * whether the other processes of this machine still live: so a killed one is named long before the
@@ -33,12 +36,21 @@ typedef struct header {
     uint64_t bytes;
 } header;
 
-/* Under way: its header, then its bytes. */
+enum { SHORT_BYTES = 8192 };
+/* The first transfer of a message. */
+typedef struct head {
+    header header;
+    char bytes[SHORT_BYTES]; /* of a short message */
+} head;
+
+static bool is_short(size_t n) { return n <= SHORT_BYTES; }
+
+/* Under way: its head, then its bytes. */
 typedef struct sending {
     struct sending *next;
     dt_mpi_transfer *part[2];
     int to;
-    header header;
+    head head; /* the bytes of a long message are not there */
 } sending;
 
 typedef struct mpi_team {
@@ -52,7 +64,7 @@ typedef struct mpi_member {
     dt_member base;
     dt_peers peers;
     sending *first;
-    header came;
+    head came;
     int64_t spin_ns;
 } mpi_member;
 
@@ -206,15 +218,16 @@ static dt_status *send(dt_member *base, int to, const dt_tag *tag, const void *b
     mpi_member *m = (mpi_member *)base;
     const dt_mpi_plugin *mpi = team_of(base)->mpi;
     DT_TRY(is_broken(base));
-    sending *x = dt_alloc(sizeof *x);
+    const size_t beside = is_short(n) ? n : 0;
+    sending *x = dt_alloc(offsetof(sending, head.bytes) + beside);
     x->to = to;
-    x->header.bytes = n;
-    x->header.tag = *tag;
+    x->head.header = (header){.tag = *tag, .bytes = n};
+    if (beside) memcpy(x->head.bytes, bytes, beside);
     x->next = m->first;
     m->first = x;
-    x->part[0] = mpi->send(to, &x->header, sizeof x->header);
-    x->part[1] = n && x->part[0] ? mpi->send(to, bytes, n) : NULL;
-    return !x->part[0] || (n && !x->part[1]) ? refused(m, to) : NULL;
+    x->part[0] = mpi->send(to, &x->head, offsetof(head, bytes) + beside);
+    x->part[1] = !is_short(n) && x->part[0] ? mpi->send(to, bytes, n) : NULL;
+    return !x->part[0] || (!is_short(n) && !x->part[1]) ? refused(m, to) : NULL;
 }
 
 static dt_status *settle(dt_member *base) {
@@ -223,7 +236,7 @@ static dt_status *settle(dt_member *base) {
         sending *x = m->first;
         DT_TRY(is_broken(base));
         for (int i = 0; i < 2; i++)
-            DT_TRY(wait(m, &x->part[i], x->to, &x->header.tag, (size_t)x->header.bytes));
+            DT_TRY(wait(m, &x->part[i], x->to, &x->head.header.tag, (size_t)x->head.header.bytes));
         m->first = x->next;
         free(x);
     }
@@ -236,11 +249,16 @@ static dt_status *recv(dt_member *base, int from, const dt_tag *tag, void *bytes
     DT_TRY(is_broken(base));
     dt_mpi_transfer *t = mpi->recv(from, &m->came, sizeof m->came);
     DT_TRY(t ? wait(m, &t, from, tag, n) : refused(m, from));
-    if (m->came.bytes != n || !dt_tag_same(&m->came.tag, tag)) {
+    const header *came = &m->came.header;
+    if (came->bytes != n || !dt_tag_same(&came->tag, tag)) {
         base->team->broken = true;
-        return dt_tags_differ(base, from, tag, n, &m->came.tag, (size_t)m->came.bytes);
+        return dt_tags_differ(base, from, tag, n, &came->tag, (size_t)came->bytes);
     }
-    if (n == 0) return NULL;
+    base->flags |= came->tag.flags;
+    if (is_short(n)) {
+        if (n) memcpy(bytes, m->came.bytes, n);
+        return NULL;
+    }
     t = mpi->recv(from, bytes, n);
     return t ? wait(m, &t, from, tag, n) : refused(m, from);
 }

@@ -272,6 +272,7 @@ static dt_status *recv_message(dt_member *base, int from, const dt_tag *tag, voi
     DT_TRY(take(m, &a, &h, sizeof h));
     if (h.bytes != n || !dt_tag_same(&h.tag, tag))
         return broken(m, dt_tags_differ(base, from, tag, n, &h.tag, (size_t)h.bytes));
+    base->flags |= h.tag.flags;
     return take(m, &a, bytes, n);
 }
 

@@ -3,214 +3,322 @@
  * Sums over workers with the bits of one fixed tree over V shards, wherever the shards were summed
  * (op/workers.h). Several values travel together, as if they were one array.
  *
- *     every worker has one node, and there are 2, 4, 8, ... of them:    recursive halving, whose sums are that very tree if partners are neighbours first:
- *                                                                       rank at position p of the schedule: p with its bits reversed
- *     otherwise:   each worker owns a part of the array; it gets all nodes of it, adds them as the
- *                  tree says, and gives all the sum:
+ * A worker holds nodes of the tree: the leaves here. Each owns the whole array at first. From the
+ * leaves up, the two sides of a node add what they own in common and share it out evenly, so that
+ * each element has one owner below a node; three workers:
  *
- *                  worker 0 [ | | ]      worker 1 [ | | ]      worker 2 [ | | ]       nodes of part 0 to worker 0, ...
- *                            \____________/\____________________/                      its sum from worker 0 to all
+ *     elements       0    1    2    3    4    5
+ *     leaves         0 1  0 1  0 1  0 1  0 1  0 1                 2  2  2  2  2  2
+ *     node (0, 1)    0    0    0    1    1    1     each sends a half
+ *     all            0    0    2    1    1    2     0 and 1 send a third of theirs, 2 sends to both
+ *
+ * Then the same steps backwards give each owner's sums to all. With one leaf each, n workers send
+ * 2 (n - 1) arrays together, as few as is possible, none of them more than two, in 2 log2 n rounds
+ * (rounded up). In a round a worker exchanges messages with as many others as the other side has
+ * more workers; over all rounds with no more than n - 1. With 2, 4, 8, ... workers this is recursive
+ * halving and doubling.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "fabric/fabric.h"
+#include "fabric/transfer.h"
 #include "op/workers.h"
 
-typedef struct bucket {
-    dt_member *m;
+/* A node of the tree that one worker has summed, over shards [from, to). */
+typedef struct leaf {
+    int rank, node; /* node: its number among the worker's */
+    int32_t from, to;
+    bool summed; /* with another one */
+} leaf;
+
+/* Who owns the elements from `begin` on, up to the next one's. */
+typedef struct owner {
+    int64_t begin;
+    int leaf;
+} owner;
+
+typedef struct owners {
+    owner *owner;
+    int n, leaves;
+} owners;
+
+typedef enum step_kind { STEP_SEND, STEP_ADD, STEP_LOCAL } step_kind;
+/* What a worker does with elements that it owned before. */
+typedef struct step {
+    step_kind kind;
+    int peer; /* of STEP_LOCAL: the leaf whose sums are added */
+    int leaf;
+    int round;
+    bool summed; /* the elements are sums already, not the leaf's own */
+    dt_stretch stretch;
+} step;
+
+typedef struct dt_tree_plan dt_tree_plan;
+struct dt_tree_plan {
+    dt_tree_plan *next;
     int32_t shards;
-    dt_dtype dtype;
-    size_t size; /* of an element */
-    const dt_tree_item *item;
-    int n;
-    int64_t elements; /* of all items' sums */
-    int nodes;        /* of this rank */
-    dt_tag tag;
-} bucket;
+    int64_t elements, most; /* most: of a stretch that is added */
+    dt_arena *arena;
+    leaf *leaf; /* [leaves] */
+    owners owners;
+    step *step;
+    int leaves, steps, cap;
+};
 
-static int nodes_of(int32_t shards, const dt_team *t, int rank, dt_tree_node out[DT_TREE_NODES]) {
-    const dt_shard_range r = dt_shards_of_worker(shards, t->ranks, rank);
-    return dt_tree_nodes(&r, out);
+/* ---- plans ---- */
+
+typedef struct planner {
+    dt_tree_plan *plan;
+    dt_arena *scratch;
+    int rank, next, rounds;
+} planner;
+
+static void add_step(planner *p, const step *s) {
+    dt_tree_plan *plan = p->plan;
+    if (s->stretch.begin == s->stretch.end) return;
+    DT_GROW(plan->step, plan->cap, plan->steps + 1);
+    plan->step[plan->steps++] = *s;
+    const int64_t n = s->stretch.end - s->stretch.begin;
+    if (s->kind == STEP_ADD && n > plan->most) plan->most = n;
 }
 
-/* ---- packing: node by node, items one after the other ---- */
+/* A stretch that leaf x owns on one side of a node and leaf y on the other: x keeps `kept` of it. */
+static void share(planner *p, step_kind kind, int x, int y, dt_stretch given, dt_stretch kept) {
+    const leaf *own = &p->plan->leaf[x], *other = &p->plan->leaf[y];
+    if (own->rank != p->rank) return;
+    const bool local = other->rank == p->rank;
+    step s = {.kind = kind, .peer = other->rank, .leaf = x, .round = p->rounds};
+    s.summed = own->summed;
+    s.stretch = kind == STEP_SEND ? given : kept;
+    if (local && kind == STEP_ADD) {
+        s.kind = STEP_LOCAL;
+        s.peer = y;
+    }
+    if (!local || kind == STEP_ADD) add_step(p, &s);
+}
 
-static void pack_node(const bucket *b, int k, char *to) {
-    for (int i = 0; i < b->n; i++) {
-        const dt_tree_item *x = &b->item[i];
-        const size_t width = (size_t)x->width * b->size;
-        for (int64_t row = 0; row < x->rows; row++, to += width)
-            memcpy(to,
-                   (const char *)x->parts + ((size_t)row * (size_t)b->nodes + (size_t)k) * width,
-                   width);
+static void add_owner(owners *o, int64_t begin, int64_t end, int who) {
+    if (begin < end) o->owner[o->n++] = (owner){begin, who};
+}
+
+static int64_t end_of(const planner *p, const owners *o, int i) {
+    return i + 1 < o->n ? o->owner[i + 1].begin : p->plan->elements;
+}
+
+/* The parts of the stretches that both sides have whole, shared out in proportion to the leaves. All
+ * of a worker's sends come before what it waits for. */
+static void share_all(planner *p, const owners *l, const owners *r, step_kind kind, owners *out) {
+    int64_t at = 0;
+    for (int i = 0, k = 0; i < l->n && k < r->n;) {
+        const int64_t left = end_of(p, l, i), right = end_of(p, r, k),
+                      end = left < right ? left : right,
+                      cut = at + (end - at) * l->leaves / (l->leaves + r->leaves);
+        const int x = l->owner[i].leaf, y = r->owner[k].leaf;
+        share(p, kind, x, y, (dt_stretch){cut, end}, (dt_stretch){at, cut});
+        share(p, kind, y, x, (dt_stretch){at, cut}, (dt_stretch){cut, end});
+        if (out) add_owner(out, at, cut, x);
+        if (out) add_owner(out, cut, end, y);
+        i += end == left;
+        k += end == right;
+        at = end;
     }
 }
 
-static void unpack(const bucket *b, const char *from) {
-    for (int i = 0; i < b->n; i++) {
-        const size_t bytes = (size_t)(b->item[i].rows * b->item[i].width) * b->size;
-        memcpy(b->item[i].sum, from, bytes);
-        from += bytes;
+static owners join(planner *p, int32_t from, int32_t to) {
+    leaf *first = &p->plan->leaf[p->next];
+    owners out = {.leaves = 1};
+    if (first->from == from && first->to == to) {
+        out.owner = dt_arena_array(p->scratch, owner, 1);
+        add_owner(&out, 0, p->plan->elements, p->next++);
+        return out;
+    }
+    const int begin = p->next;
+    const int32_t middle = from + (int32_t)dt_tree_left(to - from);
+    const owners l = join(p, from, middle), r = join(p, middle, to);
+    out.leaves = l.leaves + r.leaves;
+    out.owner = dt_arena_array(p->scratch, owner, 2 * (l.n + r.n));
+    share_all(p, &l, &r, STEP_SEND, NULL);
+    share_all(p, &l, &r, STEP_ADD, &out);
+    for (int i = begin; i < p->next; i++) p->plan->leaf[i].summed = true;
+    p->rounds++;
+    return out;
+}
+
+static void list_leaves(dt_tree_plan *plan, int ranks) {
+    plan->leaf = dt_arena_array(plan->arena, leaf, (int64_t)ranks * DT_TREE_NODES);
+    for (int r = 0; r < ranks; r++) {
+        dt_tree_node node[DT_TREE_NODES];
+        const dt_shard_range range = dt_shards_of_worker(plan->shards, ranks, r);
+        const int n = dt_tree_nodes(&range, node);
+        for (int k = 0; k < n; k++) {
+            leaf *x = &plan->leaf[plan->leaves++];
+            *x = (leaf){.rank = r, .node = k};
+            dt_tree_leaves(plan->shards, node[k], &x->from, &x->to);
+        }
     }
 }
 
-/* ---- halving ---- */
-
-static bool is_power_of_two(int n) { return (n & (n - 1)) == 0; }
-
-static bool halves(const bucket *b) {
-    const int ranks = b->m->team->ranks;
-    const int32_t each = b->shards / ranks;
-    return is_power_of_two(ranks) && b->shards % ranks == 0 && is_power_of_two((int)each);
+static dt_tree_plan *make_plan(const dt_member *m, int32_t shards, int64_t elements) {
+    dt_tree_plan *plan = dt_alloc(sizeof *plan);
+    *plan = (dt_tree_plan){.shards = shards, .elements = elements, .arena = dt_arena_create()};
+    list_leaves(plan, m->team->ranks);
+    planner p = {.plan = plan, .scratch = dt_arena_create(), .rank = m->rank};
+    const owners all = join(&p, 0, shards);
+    plan->owners = all;
+    plan->owners.owner = dt_arena_array(plan->arena, owner, all.n + 1);
+    for (int i = 0; i < all.n; i++) plan->owners.owner[i] = all.owner[i];
+    dt_arena_destroy(p.scratch);
+    return plan;
 }
 
-static dt_status *make_halving(dt_member *m) {
-    const int ranks = m->team->ranks;
-    int *order = dt_alloc((size_t)ranks * sizeof *order);
-    for (int p = 0; p < ranks; p++)
-        for (int bit = 1, mirror = ranks / 2; bit < ranks; bit *= 2, mirror /= 2)
-            order[p] |= p & bit ? mirror : 0;
-    dt_status *s = dt_schedule_create(&m->halving,
-                                      &(dt_schedule_spec){.collective = DT_ALL_REDUCE,
-                                                          .algorithm = dt_algorithm_find("halving"),
-                                                          .ranks = ranks,
-                                                          .order = order});
-    free(order);
-    return s;
+void dt_tree_plans_release(dt_member *m) {
+    for (dt_tree_plan *p = m->plans; p; p = m->plans) {
+        m->plans = p->next;
+        dt_arena_destroy(p->arena);
+        free(p->step);
+        free(p);
+    }
+    m->n_plans = 0;
 }
 
-static dt_status *reduce_by_halving(bucket *b) {
-    if (!b->m->halving) DT_TRY(make_halving(b->m));
-    return dt_schedule_run(b->m->halving, b->m, b->dtype, b->item, b->n);
+/* A job has few buckets of gradients, which come again with every step. */
+enum { PLANS_MOST = 256 };
+static const dt_tree_plan *find_plan(dt_member *m, int32_t shards, int64_t elements) {
+    for (const dt_tree_plan *p = m->plans; p; p = p->next)
+        if (p->shards == shards && p->elements == elements) return p;
+    if (m->n_plans == PLANS_MOST) dt_tree_plans_release(m);
+    dt_tree_plan *p = make_plan(m, shards, elements);
+    p->next = m->plans;
+    m->plans = p;
+    m->n_plans++;
+    return p;
 }
 
-/* ---- owners ---- */
+/* ---- sums ---- */
 
-static int64_t part_begin(const bucket *b, int rank) {
-    return b->elements * rank / b->m->team->ranks;
-}
+/* One transfer for each node that this worker has. With one node its parts are sent from where they
+ * are; several lie one after the other, and their sums are made there. */
+typedef struct tree {
+    const dt_tree_plan *plan;
+    dt_transfer all; /* of the items */
+    dt_transfer *of; /* [nodes] */
+    int nodes;
+} tree;
 
-static int64_t part_size(const bucket *b, int rank) {
-    return part_begin(b, rank + 1) - part_begin(b, rank);
-}
-
-/* Nodes wait on a stack until their neighbour is there. */
-typedef struct stack {
-    struct {
-        dt_tree_node node;
-        char *at;
-    } entry[DT_TREE_NODES];
-    int n;
-} stack;
-
-/* Where a node has no right neighbour it is the one above it. */
-static dt_tree_node rise(int32_t shards, dt_tree_node n) {
-    while (n.index > 0 ? n.index % 2 == 0 && ((int64_t)n.index + 1) << n.level >= shards : false)
-        n = (dt_tree_node){n.level + 1, n.index / 2};
+static int nodes_of(const dt_tree_plan *plan, int rank) {
+    int n = 0;
+    for (int i = 0; i < plan->leaves; i++) n += plan->leaf[i].rank == rank;
     return n;
 }
 
-static void push(const bucket *b, stack *s, dt_tree_node node, char *at, int64_t n) {
-    s->entry[s->n].node = rise(b->shards, node);
-    s->entry[s->n++].at = at;
-    while (s->n > 1) {
-        const dt_tree_node left = s->entry[s->n - 2].node, right = s->entry[s->n - 1].node;
-        if (left.level != right.level || right.index != left.index + 1 || left.index % 2) return;
-        dt_array_add(b->dtype, s->entry[s->n - 2].at, s->entry[s->n - 1].at, n);
-        s->n--;
-        s->entry[s->n - 1].node = rise(b->shards, (dt_tree_node){left.level + 1, left.index / 2});
+static void pack_node(const tree *t, int k, char *to) {
+    for (int i = 0; i < t->all.items; i++) {
+        const dt_tree_item *x = &t->all.item[i];
+        const size_t width = (size_t)x->width * t->all.size;
+        for (int64_t row = 0; row < x->rows; row++, to += width)
+            memcpy(to, (const char *)x->parts + (size_t)(row * t->nodes + k) * width, width);
     }
 }
 
-/* Sends every owner the nodes of its part: packed as they are, a node's part is one stretch. */
-static dt_status *send_parts(bucket *b, const char *packed) {
-    for (int r = 0; r < b->m->team->ranks; r++)
-        for (int k = 0; r != b->m->rank && k < b->nodes; k++) {
-            b->tag.round = k;
-            DT_TRY(dt_member_send(b->m, r, &b->tag,
-                                  packed + (size_t)(b->elements * k + part_begin(b, r)) * b->size,
-                                  (size_t)part_size(b, r) * b->size));
-        }
-    return NULL;
-}
-
-/* The own part, from all ranks in order; the sum ends in the first node's place. */
-static dt_status *sum_own(bucket *b, char *packed, char *came) {
-    const int own = b->m->rank;
-    const int64_t n = part_size(b, own);
-    stack s = {.n = 0};
-    for (int r = 0; r < b->m->team->ranks; r++) {
-        dt_tree_node node[DT_TREE_NODES];
-        const int nodes = nodes_of(b->shards, b->m->team, r, node);
-        for (int k = 0; k < nodes; k++) {
-            char *at = packed + (size_t)(b->elements * k + part_begin(b, own)) * b->size;
-            if (r != own) {
-                at = came;
-                came += (size_t)n * b->size;
-                b->tag.round = k;
-                DT_TRY(dt_member_recv(b->m, r, &b->tag, at, (size_t)n * b->size));
-            }
-            push(b, &s, node[k], at, n);
-        }
+/* The items again, one after the other from `at` on: messages are cut where items end, which has to
+ * be the same on all workers. */
+static void place_items(const tree *t, dt_tree_item *item, char *at) {
+    for (int i = 0; i < t->all.items; i++) {
+        item[i] = t->all.item[i];
+        item[i].parts = item[i].sum = at;
+        at += (size_t)(item[i].rows * item[i].width) * t->all.size;
     }
-    char *to = packed + (size_t)part_begin(b, own) * b->size;
-    if (to != s.entry[0].at) memmove(to, s.entry[0].at, (size_t)n * b->size);
-    return NULL;
 }
 
-static dt_status *spread_sums(bucket *b, char *packed) {
-    const int own = b->m->rank;
-    b->tag.collective = DT_ALL_GATHER;
-    b->tag.round = 0;
-    for (int r = 0; r < b->m->team->ranks; r++)
-        if (r != own)
-            DT_TRY(dt_member_send(b->m, r, &b->tag, packed + (size_t)part_begin(b, own) * b->size,
-                                  (size_t)part_size(b, own) * b->size));
-    for (int r = 0; r < b->m->team->ranks; r++)
-        if (r != own)
-            DT_TRY(dt_member_recv(b->m, r, &b->tag, packed + (size_t)part_begin(b, r) * b->size,
-                                  (size_t)part_size(b, r) * b->size));
-    return dt_member_settle(b->m);
-}
-
-static dt_status *reduce_by_owners(bucket *b) {
-    int64_t all = 0;
-    for (int r = 0; r < b->m->team->ranks; r++) {
-        dt_tree_node node[DT_TREE_NODES];
-        all += r == b->m->rank ? 0 : nodes_of(b->shards, b->m->team, r, node);
+static dt_status *make_room(tree *t) {
+    const size_t items = sizeof(dt_tree_item) * (size_t)t->all.items,
+                 node = (size_t)t->all.n * t->all.size,
+                 nodes = t->nodes > 1 ? (items + node) * (size_t)t->nodes : 0;
+    DT_TRY(dt_member_room(t->all.m, nodes + dt_transfer_room(&t->all, t->plan->most)));
+    char *room = t->all.m->room, *packed = room + items * (size_t)t->nodes;
+    dt_transfer_use_room(&t->all, room + nodes);
+    for (int k = 0; k < t->nodes; k++) {
+        t->of[k] = t->all;
+        if (t->nodes == 1) continue;
+        dt_tree_item *item = (dt_tree_item *)(void *)room + (size_t)k * (size_t)t->all.items;
+        pack_node(t, k, packed + node * (size_t)k);
+        place_items(t, item, packed + node * (size_t)k);
+        t->of[k].item = item;
     }
-    const size_t packed = (size_t)b->elements * (size_t)b->nodes * b->size;
-    DT_TRY(dt_member_room(b->m, packed + (size_t)(part_size(b, b->m->rank) * all) * b->size));
-    char *room = b->m->room;
-    for (int k = 0; k < b->nodes; k++) pack_node(b, k, room + (size_t)(b->elements * k) * b->size);
-    DT_TRY(send_parts(b, room));
-    DT_TRY(sum_own(b, room, room + packed));
-    DT_TRY(dt_member_settle(b->m)); /* what others own of node 0 is written over next */
-    DT_TRY(spread_sums(b, room));
-    unpack(b, room);
     return NULL;
+}
+
+static dt_status *reduce(tree *t, const step *s) {
+    dt_transfer *x = &t->of[t->plan->leaf[s->leaf].node];
+    x->tag.round = s->round;
+    x->tag.flags = x->m->flags;
+    switch (s->kind) {
+    case STEP_SEND: return dt_transfer_send(x, s->peer, s->stretch, s->summed);
+    case STEP_ADD: return dt_transfer_add(x, s->peer, s->stretch, s->summed);
+    case STEP_LOCAL: break;
+    }
+    const dt_transfer *other = &t->of[t->plan->leaf[s->peer].node];
+    const size_t at = (size_t)s->stretch.begin * x->size;
+    dt_array_add(x->dtype, (char *)x->item->sum + at, (const char *)other->item->sum + at,
+                 s->stretch.end - s->stretch.begin);
+    return NULL;
+}
+
+/* The sums that this worker has made, where they were not made in the items. */
+static void put_own(const tree *t) {
+    for (int i = 0; i < t->plan->owners.n; i++) {
+        const owner *o = &t->plan->owners.owner[i];
+        const leaf *x = &t->plan->leaf[o->leaf];
+        const int64_t end =
+            i + 1 < t->plan->owners.n ? t->plan->owners.owner[i + 1].begin : t->plan->elements;
+        if (x->rank != t->all.m->rank || t->nodes == 1) continue;
+        dt_transfer_unpack(&t->all, (dt_stretch){o->begin, end}, t->of[x->node].item->sum);
+    }
+}
+
+/* A step backwards: who has sent a stretch gets its sum, from the one who kept it. */
+static dt_status *gather(tree *t, const step *s) {
+    t->all.tag.round = s->round;
+    t->all.tag.flags = t->all.m->flags;
+    if (s->kind == STEP_LOCAL) return NULL;
+    return s->kind == STEP_ADD ? dt_transfer_send(&t->all, s->peer, s->stretch, true)
+                               : dt_transfer_receive(&t->all, s->peer, s->stretch);
+}
+
+static dt_status *all_reduce(tree *t) {
+    const dt_tree_plan *plan = t->plan;
+    DT_TRY(make_room(t));
+    for (int i = 0; i < plan->steps; i++) DT_TRY(reduce(t, &plan->step[i]));
+    /* what was sent is written over next */
+    DT_TRY(dt_member_settle(t->all.m));
+    put_own(t);
+    t->all.tag.collective = DT_ALL_GATHER;
+    for (int i = plan->steps; i-- > 0;) DT_TRY(gather(t, &plan->step[i]));
+    t->all.m->flag_sums += plan->elements > 0;
+    return dt_member_settle(t->all.m);
+}
+
+/* Of one node that no other is added to. */
+static void copy_parts(const dt_transfer *x) {
+    for (int i = 0; i < x->items; i++)
+        if (x->item[i].sum != x->item[i].parts && x->item[i].rows * x->item[i].width > 0)
+            memcpy(x->item[i].sum, x->item[i].parts,
+                   (size_t)(x->item[i].rows * x->item[i].width) * x->size);
 }
 
 dt_status *dt_tree_all_reduce(dt_member *m, int32_t shards, dt_dtype dtype,
                               const dt_tree_item *item, int n) {
-    dt_tree_node node[DT_TREE_NODES];
-    bucket b = {.m = m,
-                .shards = shards,
-                .dtype = dtype,
-                .size = dt_dtype_size(dtype),
-                .item = item,
-                .n = n};
-    b.nodes = nodes_of(shards, m->team, m->rank, node);
-    for (int i = 0; i < n; i++) b.elements += item[i].rows * item[i].width;
-    if (m->team->ranks > 1 && halves(&b)) return reduce_by_halving(&b);
-    b.tag = (dt_tag){.number = ++m->number,
-                     .collective = DT_REDUCE_SCATTER,
-                     .dtype = dtype,
-                     .elements = b.elements,
-                     .step = m->step};
-    snprintf(b.tag.of, sizeof b.tag.of, "%s", m->of ? m->of : "");
-    return reduce_by_owners(&b);
+    tree t = {.all = {.m = m, .item = item, .items = n, .dtype = dtype}};
+    DT_TRY(dt_transfer_begin(&t.all, DT_REDUCE_SCATTER, true));
+    t.plan = find_plan(m, shards, t.all.n);
+    if (t.plan->leaves == 1) {
+        copy_parts(&t.all);
+        return NULL;
+    }
+    dt_transfer of[DT_TREE_NODES];
+    t.of = of;
+    t.nodes = nodes_of(t.plan, m->rank);
+    return all_reduce(&t);
 }

@@ -7,7 +7,8 @@
 enum {
     COLLECTIVE = 4,
     DTYPE = 5,
-    ZERO = 6,
+    FLAGS = 6,
+    ZERO = 7,
     ROUND = 8,
     ELEMENTS = 12,
     STEP = 20,
@@ -31,6 +32,7 @@ void dt_wire_write(unsigned char out[DT_WIRE_BYTES], const dt_tag *tag, uint64_t
     put(out, tag->number, 4);
     out[COLLECTIVE] = (unsigned char)tag->collective;
     out[DTYPE] = (unsigned char)tag->dtype;
+    out[FLAGS] = (unsigned char)tag->flags;
     put(out + ROUND, (uint32_t)tag->round, 4);
     put(out + ELEMENTS, (uint64_t)tag->elements, 8);
     put(out + STEP, (uint64_t)tag->step, 8);
@@ -41,13 +43,14 @@ void dt_wire_write(unsigned char out[DT_WIRE_BYTES], const dt_tag *tag, uint64_t
 bool dt_wire_read(dt_tag *tag, uint64_t *bytes, const void *from, size_t n) {
     const unsigned char *in = from;
     if (n != DT_WIRE_BYTES || in[COLLECTIVE] >= DT_COLLECTIVES || in[DTYPE] > DT_BFLOAT16 ||
-        in[ZERO] || in[ZERO + 1] || in[DT_WIRE_BYTES - 1])
+        in[ZERO] || in[DT_WIRE_BYTES - 1])
         return false;
     *tag = (dt_tag){.number = (uint32_t)get(in, 4),
                     .collective = (dt_collective)in[COLLECTIVE],
                     .dtype = (dt_dtype)in[DTYPE],
                     .elements = (int64_t)get(in + ELEMENTS, 8),
-                    .step = (int64_t)get(in + STEP, 8)};
+                    .step = (int64_t)get(in + STEP, 8),
+                    .flags = in[FLAGS]};
     const uint64_t round = get(in + ROUND, 4);
     *bytes = get(in + BYTES, 8);
     if (round >= INT32_MAX || tag->elements < 0 || tag->step < 0) return false;

@@ -160,13 +160,13 @@ static dt_status *send_message(dt_member *base, int to, const dt_tag *tag, const
                              (const dt_message_part[]){{head, sizeof head}, {bytes, n}}, 2);
 }
 
-static dt_status *check(const zmq_member *m, int from, const dt_tag *tag, size_t n,
-                        const dt_message *x) {
+static dt_status *check(zmq_member *m, int from, const dt_tag *tag, size_t n, const dt_message *x) {
     dt_tag came;
     uint64_t bytes = 0;
     if (x->n != 2 || !dt_wire_read(&came, &bytes, x->part[0].bytes, x->part[0].n) ||
         bytes != x->part[1].n)
         return dt_fail(DT_E_WORKERS_DISAGREE, NULL, "rank %d sent an invalid message", from);
+    m->base.flags |= came.flags;
     return bytes == n && dt_tag_same(&came, tag)
                ? NULL
                : dt_tags_differ(&m->base, from, tag, n, &came, (size_t)bytes);

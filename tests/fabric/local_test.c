@@ -127,27 +127,27 @@ static void test_other_messages_are_refused(void **state) {
         size_t n;
         const char *text;
     } rows[] = {
-        {{7, DT_ALL_REDUCE, 2, DT_INT32, 1000, 0, ""},
+        {{7, DT_ALL_REDUCE, 2, DT_INT32, 1000, 0, "", 0},
          8,
          "rank 0 is in all_reduce 7, round 3, of 1000 int32 (8 bytes), rank 1 in all_reduce 7, "
          "round 3, of 1000 int32 (4 bytes)"},
-        {{7, DT_ALL_REDUCE, 2, DT_FLOAT32, 1000, 0, ""},
+        {{7, DT_ALL_REDUCE, 2, DT_FLOAT32, 1000, 0, "", 0},
          4,
          "rank 0 is in all_reduce 7, round 3, of 1000 float32 (4 bytes), rank 1 in all_reduce 7, "
          "round 3, of 1000 int32 (4 bytes)"},
-        {{7, DT_ALL_REDUCE, 2, DT_INT32, 999, 0, ""},
+        {{7, DT_ALL_REDUCE, 2, DT_INT32, 999, 0, "", 0},
          4,
          "rank 0 is in all_reduce 7, round 3, of 999 int32 (4 bytes), rank 1 in all_reduce 7, "
          "round 3, of 1000 int32 (4 bytes)"},
-        {{7, DT_ALL_GATHER, 2, DT_INT32, 1000, 0, ""},
+        {{7, DT_ALL_GATHER, 2, DT_INT32, 1000, 0, "", 0},
          4,
          "rank 0 is in all_gather 7, round 3, of 1000 int32 (4 bytes), rank 1 in all_reduce 7, "
          "round 3, of 1000 int32 (4 bytes)"},
-        {{8, DT_ALL_REDUCE, 2, DT_INT32, 1000, 0, ""},
+        {{8, DT_ALL_REDUCE, 2, DT_INT32, 1000, 0, "", 0},
          4,
          "rank 0 is in all_reduce 8, round 3, of 1000 int32 (4 bytes), rank 1 in all_reduce 7, "
          "round 3, of 1000 int32 (4 bytes)"},
-        {{7, DT_ALL_REDUCE, 1, DT_INT32, 1000, 0, ""},
+        {{7, DT_ALL_REDUCE, 1, DT_INT32, 1000, 0, "", 0},
          4,
          "rank 0 is in all_reduce 7, round 2, of 1000 int32 (4 bytes), rank 1 in all_reduce 7, "
          "round 3, of 1000 int32 (4 bytes)"},

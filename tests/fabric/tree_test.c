@@ -20,7 +20,7 @@
 #include "fabric/fabric.h"
 #include "op/workers.h"
 
-enum { MOST_WORKERS = 9, MOST_SHARDS = 40, ITEMS = 5 };
+enum { MOST_WORKERS = 9, MOST_SHARDS = 40, ITEMS = 5, MOST_RANKS = 16 };
 /* Short ones, which travel packed together; and long ones among them, which do not. */
 static const int64_t shorts[ITEMS][2] = {{5, 3}, {1, 1}, {2, 0}, {7, 2}, {1, 1}},
                      longs[ITEMS][2] = {{3, 9000}, {1, 1}, {7, 2}, {2, 0}, {2, 12001}};
@@ -127,9 +127,11 @@ static void test_any_number_of_workers_has_the_bits_of_one(void **state) {
                              .shards = shards,
                              .dtype = shards % 4 ? DT_FLOAT32 : DT_INT32},
                   pool, workers, &r);
-        share(&(sharing){.size = longs, .shards = workers, .dtype = DT_FLOAT32}, pool, workers, &r);
-        share(&(sharing){.size = longs, .shards = 2 * workers, .dtype = DT_FLOAT64}, pool, workers,
-              &r);
+        for (int32_t shards = workers; shards <= 2 * workers; shards++)
+            share(&(sharing){.size = longs,
+                             .shards = shards,
+                             .dtype = shards % 2 ? DT_FLOAT32 : DT_FLOAT64},
+                  pool, workers, &r);
         dt_pool_destroy(pool);
     }
 }
@@ -157,6 +159,91 @@ static void test_nodes_cover_the_shards_of_a_worker(void **state) {
             }
             assert_int_equal(at, shards);
         }
+}
+
+/* ---- messages ---- */
+
+/* What a rank has sent; the row of the local fabric with a `send` that counts. */
+typedef struct traffic {
+    dt_fabric row;
+    dt_team *team;
+    int64_t messages[MOST_RANKS], bytes[MOST_RANKS];
+    uint32_t flags[MOST_RANKS];
+    int64_t n;
+} traffic;
+
+static dt_status *send_counted(dt_member *m, int to, const dt_tag *tag, const void *bytes,
+                               size_t n) {
+    traffic *t = (traffic *)m->team->fabric;
+    t->messages[m->rank]++;
+    t->bytes[m->rank] += (int64_t)n;
+    return dt_fabric_local.send(m, to, tag, bytes, n);
+}
+
+static void sum_and_count(int rank, void *user) {
+    traffic *t = user;
+    dt_member *m = NULL;
+    float *x = dt_alloc((size_t)t->n * sizeof *x);
+    dt_status *s = dt_team_join(t->team, rank, 20, &m);
+    m->flags = 1u << rank % 8;
+    const dt_tree_item item = {.parts = x, .sum = x, .rows = 1, .width = t->n};
+    if (!s) s = dt_tree_all_reduce(m, t->team->ranks, DT_FLOAT32, &item, 1);
+    assert_null(s);
+    assert_int_equal(m->flag_sums, 1);
+    t->flags[rank] = m->flags;
+    free(x);
+    dt_member_leave(m);
+}
+
+static traffic count_traffic(dt_pool *pool, int ranks, int64_t n) {
+    traffic t = {.row = dt_fabric_local, .n = n};
+    t.row.send = send_counted;
+    assert_null(dt_team_open(&t.team, &dt_fabric_local, ranks));
+    t.team->fabric = &t.row;
+    dt_pool_run(pool, sum_and_count, &t);
+    t.team->fabric = &dt_fabric_local;
+    dt_team_close(t.team);
+    return t;
+}
+
+/* The most messages of one worker, by the number of workers: 2 log2 of it where that is a whole
+ * number, never more than a ring's 2 (n - 1). */
+static const int64_t most_messages[MOST_RANKS + 1] = {[2] = 2, 4,  4, 8,  6,  8,  6, 16,
+                                                      10,      12, 8, 16, 10, 14, 8};
+
+static void test_no_worker_sends_more_than_its_share(void **state) {
+    (void)state;
+    for (int ranks = 2; ranks <= MOST_RANKS; ranks++) {
+        dt_pool *pool = NULL;
+        assert_null(dt_pool_create(&pool, ranks));
+        const int64_t n = 720720 / 10; /* what 2 to 16 divide */
+        const traffic t = count_traffic(pool, ranks, n);
+        int64_t messages = 0, bytes = 0, all = 0;
+        for (int r = 0; r < ranks; r++) {
+            messages = t.messages[r] > messages ? t.messages[r] : messages;
+            bytes = t.bytes[r] > bytes ? t.bytes[r] : bytes;
+            all += t.bytes[r];
+        }
+        assert_true(messages <= 2 * (ranks - 1));
+        assert_int_equal(messages, most_messages[ranks]);
+        assert_true(bytes < 2 * 4 * n);
+        assert_int_equal(all, 2 * (ranks - 1) * 4 * n);
+        dt_pool_destroy(pool);
+    }
+}
+
+static void test_flags_of_all_travel_with_a_sum(void **state) {
+    (void)state;
+    for (int ranks = 2; ranks <= MOST_RANKS; ranks++) {
+        dt_pool *pool = NULL;
+        assert_null(dt_pool_create(&pool, ranks));
+        for (int64_t n = 1; n <= 20; n++) {
+            const traffic t = count_traffic(pool, ranks, n);
+            for (int r = 0; r < ranks; r++)
+                assert_int_equal(t.flags[r], ranks < 8 ? (1 << ranks) - 1 : 255);
+        }
+        dt_pool_destroy(pool);
+    }
 }
 
 typedef struct gathering {
@@ -193,6 +280,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_number_of_workers_has_the_bits_of_one),
         cmocka_unit_test(test_nodes_cover_the_shards_of_a_worker),
+        cmocka_unit_test(test_no_worker_sends_more_than_its_share),
+        cmocka_unit_test(test_flags_of_all_travel_with_a_sum),
         cmocka_unit_test(test_what_all_say_is_gathered_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
