@@ -73,8 +73,22 @@ void dt_cluster_close(dt_cluster *c, bool failed) {
     free(c);
 }
 
-void dt_cluster_step(dt_cluster *c, int64_t step) {
-    if (c) c->member->step = step;
+void dt_cluster_begin_step(dt_cluster *c, int64_t step, uint32_t flags) {
+    if (!c) return;
+    c->member->step = step;
+    c->member->flags = flags;
+    c->sums = c->member->flag_sums;
+}
+
+dt_status *dt_cluster_end_step(dt_cluster *c, const char *of, uint32_t *flags) {
+    if (!c) return NULL;
+    *flags |= c->member->flags;
+    if (c->member->flag_sums > c->sums) return NULL;
+    uint32_t *all = dt_alloc((size_t)c->workers * sizeof *all);
+    dt_status *s = dt_cluster_gather(c, of, flags, sizeof *flags, all);
+    for (int i = 0; !s && i < c->workers; i++) *flags |= all[i];
+    free(all);
+    return s;
 }
 
 /* As dt_cut_rows cuts. */

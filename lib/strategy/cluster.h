@@ -70,6 +70,7 @@ typedef struct dt_cluster {
     int workers, rank;
     struct dt_team *team; /* fabric/fabric.h */
     struct dt_member *member;
+    int64_t sums; /* member->flag_sums when the step began */
 } dt_cluster;
 /* How long to wait for workers that have not started, and for a message; who is told of those that
  * are missing, and of what is unsafe (NULL: nobody). */
@@ -85,8 +86,12 @@ dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch,
 /* failed: this worker ends with a fault of its own, so the others need not wait for it. Takes
  * NULL. */
 void dt_cluster_close(dt_cluster *c, bool failed);
-/* What is exchanged from now on belongs to that step of training. Takes NULL. */
-void dt_cluster_step(dt_cluster *c, int64_t step);
+/* What is exchanged from now on belongs to that step of training. Flags, up to 8 bits, travel with
+ * its sums. Takes NULL. */
+void dt_cluster_begin_step(dt_cluster *c, int64_t step, uint32_t flags);
+/* Adds to *flags those that any worker began the step with. Costs messages of its own only where
+ * the step has exchanged no sum. `of`: what for, if it fails. Takes NULL. */
+dt_status *dt_cluster_end_step(dt_cluster *c, const char *of, uint32_t *flags) DT_MUST_USE;
 /* The rows [*from, *to) of a batch that worker `rank` computes where it is cut into shards. */
 void dt_cluster_rows(const dt_cluster *c, int shards, int64_t rows, int64_t *from, int64_t *to);
 /* Every worker's n bytes, in order, into all[workers * n]. */

@@ -35,7 +35,7 @@ static dt_status *start(run *r, dt_feed *feed, int after, dt_batch *batch) {
         return dt_fail(DT_E_INTERNAL, NULL, "the data ended at step %lld of %lld",
                        (long long)step - 1, (long long)r->steps);
     DT_TRY(dt_observers_before_step(r, step));
-    dt_cluster_step(r->strategy->cluster, step);
+    dt_cluster_begin_step(r->strategy->cluster, step, dt_run_wishes(r));
     dt_status *bad =
         dt_trainer_start(r->q->trainer, batch, dt_run_closes_window(r, r->at.epoch_step + after));
     return bad ? dt_note(bad, "in step %lld", (long long)step) : NULL;

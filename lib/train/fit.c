@@ -56,52 +56,45 @@ static bool time_is_up(const run *r) {
     return most > 0 && dt_seconds_since(r->began_ns) >= most;
 }
 
-/* Bit 1: save now; bit 2: and stop. */
-enum { SAVE = 1, STOP = 2 };
+/* What is due after a step: bits. */
+enum { SAVE = 1, STOP = 2, STOP_AT_ONCE = 4 };
 
 static bool is_asked_to_stop(const run *r) {
     const dt_run_options *o = r->q->run;
     return (o->stop && *o->stop) || time_is_up(r);
 }
 
-/* By the checkpoint's rules, but for ends of epochs. */
-static bool is_saved_after(const run *r, int64_t step) {
+static bool is_asked_to_save(const run *r) {
+    const dt_run_options *o = r->q->run;
     const dt_checkpoint_spec *c = r->q->checkpoint;
-    return c && ((c->every_steps > 0 && step % c->every_steps == 0) ||
-                 (c->every_seconds > 0 && dt_seconds_since(r->saved_ns) >= c->every_seconds));
+    return (o->save && *o->save) ||
+           (c && c->every_seconds > 0 && dt_seconds_since(r->saved_ns) >= c->every_seconds);
+}
+
+/* By the checkpoint's rules of steps and epochs, which are the same on all workers. */
+static bool is_saved_after(const run *r, int64_t step, bool ends_epoch) {
+    const dt_checkpoint_spec *c = r->q->checkpoint;
+    return c &&
+           ((c->every_steps > 0 && step % c->every_steps == 0) || (c->every_epoch && ends_epoch));
 }
 
 bool dt_run_is_interrupted(const run *r, int64_t step) {
-    const dt_run_options *o = r->q->run;
-    return is_asked_to_stop(r) || (o->save && *o->save) || is_saved_after(r, step);
+    return is_asked_to_stop(r) || is_asked_to_save(r) || is_saved_after(r, step, false);
 }
 
-/* As this process sees it. */
-static int own_due(run *r) {
-    const dt_checkpoint_spec *c = r->q->checkpoint;
-    const dt_run_options *o = r->q->run;
-    const bool asked = o->save && *o->save;
-
-    if (is_asked_to_stop(r)) return SAVE | STOP;
-    if (asked) *o->save = 0;
-    return asked || (c && c->every_epoch && r->at.epoch_step == 0) || is_saved_after(r, r->at.step)
-               ? SAVE
-               : 0;
-}
-
-static bool at_once(const run *r) {
-    return r->strategy->cluster ? r->ends_at_once : r->q->run->stop && *r->q->run->stop > 1;
-}
-
-/* Signals reach workers at different moments, and clocks differ: what one of them asks for all do
- * after the same step. */
-static dt_status *what_is_due(run *r, int *due) {
+uint32_t dt_run_wishes(const run *r) {
     const volatile int *stop = r->q->run->stop;
-    *due = own_due(r);
-    int64_t flags[] = {*due & SAVE, *due & STOP, stop && *stop > 1};
-    DT_TRY(dt_cluster_max(r->strategy->cluster, "what to do after the step", flags, 3));
-    *due = (int)(flags[0] | flags[1]);
-    r->ends_at_once = flags[2];
+    return (is_asked_to_save(r) ? SAVE : 0) | (is_asked_to_stop(r) ? SAVE | STOP : 0) |
+           (stop && *stop > 1 ? STOP_AT_ONCE : 0);
+}
+
+/* Signals reach workers at different moments, and clocks differ: what one of them asks for before a
+ * step all do after it. One process does it after the step at hand. */
+static dt_status *what_is_due(run *r, uint32_t *due) {
+    *due = r->strategy->cluster ? 0 : dt_run_wishes(r);
+    DT_TRY(dt_cluster_end_step(r->strategy->cluster, "what to do after the step", due));
+    if (*due & SAVE && r->q->run->save) *r->q->run->save = 0;
+    if (is_saved_after(r, r->at.step, r->at.epoch_step == 0)) *due |= SAVE;
     return NULL;
 }
 
@@ -122,8 +115,8 @@ static dt_status *save(run *r) {
     return dt_observers_saved(r);
 }
 
-static dt_status *stopped(const run *r) {
-    if (at_once(r))
+static dt_status *stopped(const run *r, uint32_t due) {
+    if (due & STOP_AT_ONCE)
         return dt_fail(DT_E_STOPPED_AT_ONCE, NULL, "stopped at once after step %lld, not saved",
                        (long long)r->at.step);
     return dt_fail(DT_E_STOPPED, NULL,
@@ -153,8 +146,8 @@ static dt_status *train_step(run *r, dt_feed *feed) {
 
 /* A checkpoint says that the first n batches have been applied: what is due waits until no others
  * are on their way. */
-static bool waits_for_rest(run *r, int *due) {
-    if (!r->coordinator || (*due & STOP && at_once(r))) return false;
+static bool waits_for_rest(run *r, uint32_t *due) {
+    if (!r->coordinator || *due & STOP_AT_ONCE) return false;
     r->due |= *due;
     *due = 0;
     if (r->due && !dt_coordinated_rests(r)) {
@@ -169,20 +162,20 @@ static bool waits_for_rest(run *r, int *due) {
 /* While a step is on its way, variables are its; what was asked for since it started comes after
  * it. */
 static dt_status *save_or_stop(run *r) {
-    int due = 0;
+    uint32_t due = 0;
     if (r->ahead.is_there) return NULL;
     DT_TRY(what_is_due(r, &due));
     if (waits_for_rest(r, &due)) return NULL;
-    if (due & SAVE && !(due & STOP && at_once(r))) DT_TRY(save(r));
-    return due & STOP && is_training(r) ? stopped(r) : NULL;
+    if (due & SAVE && !(due & STOP_AT_ONCE)) DT_TRY(save(r));
+    return due & STOP && is_training(r) ? stopped(r, due) : NULL;
 }
 
 static dt_status *train(run *r, dt_feed *feed) {
     int64_t stop = r->q->run->stop ? *r->q->run->stop : 0;
     dt_status *s = dt_cluster_max(r->strategy->cluster, "whether to begin", &stop, 1);
 
-    r->ends_at_once = stop > 1;
-    if (!s && stop) return stopped(r); /* nothing has been trained that is not saved */
+    /* nothing has been trained that is not saved */
+    if (!s && stop) return stopped(r, stop > 1 ? STOP_AT_ONCE : 0);
     while (!s && is_training(r)) {
         int64_t since = dt_recording_step_begin(r);
         s = train_step(r, feed);

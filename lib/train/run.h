@@ -97,12 +97,11 @@ typedef struct run {
     dt_callback_message *messages;
     struct dt_record *record;           /* see record.h; NULL: nothing is written */
     struct dt_coordinated *coordinator; /* see coordinator.h; NULL: steps are this process's own */
-    int due;                    /* with a coordinator: what is to be done as soon as it rests */
+    uint32_t due;               /* with a coordinator: what is to be done as soon as it rests */
     struct dt_hashing *hashing; /* of the data, see hashing.h; NULL: nobody takes them */
     /* its hashes so far, see previous_data.h; NULL: they are not known, or have been compared */
     struct dt_previous_data *earlier;
     bool stop_training; /* a callback wants no more epochs */
-    bool ends_at_once;  /* a worker has been asked to stop at once */
     bool swapped;       /* the model has the running means, and the optimizer the weights */
     bool averaged;      /* training is over, and the weights have become their means */
     bool replaced; /* the weights in the end are not those that the last epoch's metrics are of */
@@ -154,6 +153,8 @@ bool dt_run_closes_window(const run *r, int64_t epoch_step);
 void dt_run_drop_ahead(run *r);
 /* fit.c: a checkpoint is asked for after the step of that number, or the end. */
 bool dt_run_is_interrupted(const run *r, int64_t step);
+/* fit.c: what this process wants to be done after the next step; bits for dt_cluster_begin_step. */
+uint32_t dt_run_wishes(const run *r);
 /* epoch.c: collects the epoch's logs, tells and writes them, and goes on to the next one where it
  * is whole. */
 dt_status *dt_run_end_epoch(run *r) DT_MUST_USE;
