@@ -29,7 +29,7 @@ dt_cost dt_priced_cost(const dt_priced_program *r, int i) {
 
 int dt_priced_source(const dt_priced_program *r, int i) {
     for (;;) {
-        if (node_of(r, i)->op->read_through) i = node_of(r, i)->in[0];
+        if (node_of(r, i)->op->traits.read_through) i = node_of(r, i)->in[0];
         else if (r->made_of && r->made_of[i] >= 0) i = r->made_of[i];
         else return i;
     }

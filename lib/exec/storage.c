@@ -4,7 +4,8 @@
  * reduce_precision wherever a float16 or a bfloat16 is made. Nothing is lost when a value is stored
  * in 16 bits that
  *
- *     has 16 bits anyway: it is what a reduce_precision makes, or is picked out of such values (op.exact);
+ *     has 16 bits anyway: it is what a reduce_precision makes, or is picked out of such values
+ *     (traits.exact);
  *     is read by reduce_precisions alone, which then find it rounded already.
  *
  *     dot ─▶ %7 ─▶ reduce_precision ─▶ %8 ─▶ ...      the product writes 16 bits; %8 is another name for them
@@ -65,7 +66,7 @@ static void find_exact(storage *s) {
     for (int i = 0; i < g->n_nodes; i++) {
         const dt_node *n = &g->node[i];
         s->exact[i] = rounding_of(n);
-        if (n->type.dtype == DT_FLOAT32 && n->op->exact && n->n_in > 0)
+        if (n->type.dtype == DT_FLOAT32 && n->op->traits.exact && n->n_in > 0)
             s->exact[i] = exact_inputs(s, n);
         const dt_pad_attr *pad = dt_pad_of(n);
         if (pad && !is_number_of(pad->value, s->exact[i])) s->exact[i] = DT_FLOAT32;

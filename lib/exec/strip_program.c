@@ -31,7 +31,7 @@ static int loop_of(const dt_node *n) {
     };
     for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
         if (loops[i].op == n->op) {
-            int variant = n->op->loop ? n->op->loop(n->attr) : 0;
+            int variant = n->op->forms.loop ? n->op->forms.loop(n->attr) : 0;
             return variant < 0 ? -1 : (int)loops[i].loop + variant;
         }
     return -1;

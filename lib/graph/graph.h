@@ -157,7 +157,7 @@ typedef struct dt_node {
     dt_type type;
     int n_in;
     int in[DT_MAX_IN];
-    /* op->attr_size bytes, zeroed padding: attributes compare with memcmp; NULL when size 0 */
+    /* op->attr.size bytes, zeroed padding: attributes compare with memcmp; NULL when size 0 */
     const void *attr;
     /* the layer it came from ("dense", "optimizer/dense/kernel"), "" when none */
     const char *path;
@@ -344,33 +344,60 @@ typedef enum dt_role {
     DT_ROLE_COLLECTIVE /* between replicas or devices */
 } dt_role;
 
-struct dt_op {
-    const char *name; /* StableHLO's, or ours for composites */
-    int n_in;
-    size_t attr_size;
-    dt_role role;
-    /* no work of its own for who compiles a whole program: its readers read its input */
-    bool read_through;
-    bool varying; /* differs between replicas by itself (replica_id, sizes of the batch) */
-    /* bit i: linear in input i while the others are fixed (multiply 3, divide 1, reshape 1) */
-    unsigned linear;
-    /* whether it is linear in its only input, where that is not always so; NULL: see linear */
-    bool (*linear_when)(const void *attr, const dt_type *in);
-    bool positive; /* defined and smooth for positive inputs: where tests of all ops look */
+/* What passes and back ends ask about an op besides its role. */
+typedef struct dt_op_traits {
     /* results are elements of inputs, or their negatives: what stands in few digits needs no
      * rounding again */
     bool exact;
+    /* no work of its own for who compiles a whole program: its readers read its input */
+    bool read_through;
+    bool varying;  /* differs between replicas by itself (replica_id, sizes of the batch) */
     bool additive; /* f(a + a', b + b') = f(a, b) + f(a', b'): add, subtract */
+    /* over replicas: eval gets the inputs of all replicas, in order, as in[0 .. replicas-1] */
+    bool collective;
+    bool positive; /* defined and smooth for positive inputs: where tests of all ops look */
+} dt_op_traits;
+
+/* The attributes of an op's nodes. Of the offsets, which are 1 + the bytes before the member, 0
+ * says that there is no such member. */
+typedef struct dt_op_attr {
+    size_t size;
+    /* without blanks around it; NULL: nothing to show */
+    void (*print)(const void *attr, dt_str *out);
+    size_t type;   /* where a dt_type is the result's */
+    size_t rounds; /* where an int64 says that matrix units round what is made inside */
+    /* where a uint64 makes it another op of the same kind, as a stream of random numbers */
+    size_t number;
+} dt_op_attr;
+
+/* How other rooms write the op; each may be NULL. */
+typedef struct dt_op_forms {
     /* which of its loops in op/ops.h: 0, its variants from 1 on; -1: none computes this. NULL: 0 */
     int (*loop)(const void *attr);
     /* ONNX' operator of the same inputs and meaning; NULL: a form of onnx/forms.c, or none */
     const char *onnx;
+    /* in StableHLO (op/stablehlo.h); NULL: it has no form of its own */
+    struct dt_hlo_value (*stablehlo)(const struct dt_hlo_call *c);
+    /* in other ops, nothing being cut (op/partition.h), for formats that lack it; NULL: in none */
+    dt_value (*decompose)(struct dt_partition_call *c);
+} dt_op_forms;
+
+struct dt_op {
+    const char *name; /* StableHLO's, or ours for composites */
+    int n_in;
+    dt_role role;
+    dt_op_traits traits;
+    dt_op_attr attr;
+    dt_op_forms forms;
+    /* bit i: linear in input i while the others are fixed (multiply 3, divide 1, reshape 1) */
+    unsigned linear;
+    /* whether it is linear in its only input, where that is not always so; NULL: see linear */
+    bool (*linear_when)(const void *attr, const dt_type *in);
+    unsigned multiplied; /* bit i: matrix units multiply input i by others */
     /* of the vector unit for an element of the result, where there is no `cost`, as many
      * additions as take as long; 0: one. Of functions: what libtpu 0.0.42.1 adds to a fusion for
      * v5e for one more of them (log1p, expm1, power: counted) */
     double operations;
-    /* over replicas: eval gets the inputs of all replicas, in order, as in[0 .. replicas-1] */
-    bool collective;
     dt_status *(*infer)(dt_infer *q);
     void (*grad)(dt_grad *g); /* NULL: no gradient flows */
     void (*rule)(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule);
@@ -378,29 +405,14 @@ struct dt_op {
      * (dt_cost_of) */
     void (*cost)(const dt_call *c, dt_cost *cost);
     void (*eval)(const dt_call *c); /* plain C: the definition */
-    /* without blanks around it; NULL: no attributes to show */
-    void (*print)(const void *attr, dt_str *out);
     /* over inputs with one more, leading dimension; NULL: none, or element-wise */
     dt_value (*stack)(const dt_fold_call *c);
     /* over stacked rows, one result per segment; NULL: none */
     dt_value (*segment)(const dt_fold_call *c);
-    unsigned multiplied; /* bit i: matrix units multiply input i by others */
-    /* where in attr an int64 says that they round what is made inside: 1 + its offset; 0:
-     * nothing is */
-    size_t rounds_inside;
-    /* where in attr a uint64 makes it another op of the same kind, as a stream of random
-     * numbers: 1 + its offset; 0: nowhere */
-    size_t numbered;
-    size_t result_type; /* where in attr a dt_type is the result's: 1 + its offset; 0: nowhere */
     /* more ways to be split over devices (op/partition.h); NULL: as `rule` says */
     const struct dt_partition_row *over_devices;
     /* collectives over devices (op/across.h); NULL: it is none */
     const struct dt_across_row *across;
-    /* the op in StableHLO (op/stablehlo.h); NULL: it has no form of its own */
-    struct dt_hlo_value (*stablehlo)(const struct dt_hlo_call *c);
-    /* the op in others, nothing being cut (op/partition.h), for formats that lack it; NULL: in
-     * none */
-    dt_value (*decompose)(struct dt_partition_call *c);
 };
 
 static inline bool dt_is_elementwise(const dt_op *op) {
@@ -436,7 +448,7 @@ bool dt_trace_owns(dt_trace *t, dt_value v, const char *user);
 bool dt_trace_has(dt_value v, const char *user);
 dt_arena *dt_trace_arena(dt_trace *t);
 
-/* Emits a node. n_in inputs of the same trace; attr (op->attr_size bytes) is copied. A node with
+/* Emits a node. n_in inputs of the same trace; attr (op->attr.size bytes) is copied. A node with
  * the same op, inputs and attributes is reused. */
 dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, const void *attr);
 /* The type of a value; a float32 scalar for the value of a failed call. */

@@ -39,9 +39,9 @@ static void print_head(const dt_graph *g, int i, const char *name, dt_str *out) 
     dt_str_printf(out, "%*s%%%d = %s", digits(g->n_nodes - 1) - digits(i), "", i, n->op->name);
     for (int k = 0; k < n->n_in; k++) dt_str_printf(out, "%s%%%d", k ? ", " : "(", n->in[k]);
     if (n->n_in > 0) dt_str_putc(out, ')');
-    if (name || n->op->print) dt_str_putc(out, ' ');
+    if (name || n->op->attr.print) dt_str_putc(out, ' ');
     if (name) dt_str_puts(out, name);
-    else if (n->op->print) n->op->print(n->attr, out);
+    else if (n->op->attr.print) n->op->attr.print(n->attr, out);
 }
 
 /* The column of the types: what the longest head that is not too long takes. */

@@ -215,13 +215,13 @@ dt_status *dt_bad_shape(const dt_infer *q, const char *format, ...) {
 
 static uint64_t hash_node(const dt_node *n) {
     uint64_t h = dt_hash_bytes((uint64_t)(uintptr_t)n->op, n->in, (size_t)n->n_in * sizeof *n->in);
-    h = dt_hash_bytes(h, n->attr, n->op->attr_size);
+    h = dt_hash_bytes(h, n->attr, n->op->attr.size);
     return h ^ h >> 32; /* the table looks at the low bits */
 }
 
 static bool same_node(const dt_node *a, const dt_node *b) {
     return a->op == b->op && a->n_in == b->n_in && memcmp(a->in, b->in, sizeof a->in) == 0 &&
-           (a->op->attr_size == 0 || memcmp(a->attr, b->attr, a->op->attr_size) == 0);
+           (a->op->attr.size == 0 || memcmp(a->attr, b->attr, a->op->attr.size) == 0);
 }
 
 /* The slot where `n` stands or should stand; the table is never full. */
@@ -269,7 +269,7 @@ static dt_status *infer_type(const dt_trace *t, dt_node *n) {
 /* Copies what `n` lends into the arena and appends it. */
 static int append(dt_trace *t, const dt_node *n) {
     dt_node *kept = dt_arena_copy(t->arena, n, sizeof *n);
-    kept->attr = n->op->attr_size ? dt_arena_copy(t->arena, n->attr, n->op->attr_size) : NULL;
+    kept->attr = n->op->attr.size ? dt_arena_copy(t->arena, n->attr, n->op->attr.size) : NULL;
     kept->path = t->path;
     DT_GROW(t->node, t->cap_nodes, t->n_nodes + 1);
     t->node[t->n_nodes] = kept;
@@ -279,7 +279,7 @@ static int append(dt_trace *t, const dt_node *n) {
 dt_value dt_emit(dt_trace *t, const dt_op *op, const dt_value *in, int n_in, const void *attr) {
     static const dt_value none = {0};
     if (!dt_trace_is_live(t) || t->error) return none;
-    assert(n_in == op->n_in && (attr || op->attr_size == 0));
+    assert(n_in == op->n_in && (attr || op->attr.size == 0));
     dt_node n = {.op = op, .n_in = n_in, .attr = attr};
     for (int i = 0; i < n_in; i++) {
         if (!dt_trace_owns(t, in[i], op->name)) return none;

@@ -103,18 +103,17 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_broadcast_in_dim = {
     .name = "broadcast_in_dim",
-    .exact = true,
     .n_in = 1,
     .role = DT_ROLE_REPEAT,
-    .read_through = true,
-    .attr_size = sizeof(dt_broadcast_attr),
+    .attr = {.size = sizeof(dt_broadcast_attr),
+             .type = 1 + offsetof(dt_broadcast_attr, type),
+             .print = print},
+    .traits = {.exact = true, .read_through = true},
     .linear = 1,
-    .result_type = 1 + offsetof(dt_broadcast_attr, type),
     .infer = infer,
     .grad = grad,
     .rule = rule,
     .eval = eval,
-    .print = print,
     .stack = stack,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

@@ -75,12 +75,11 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_compare = {
     .name = "compare",
     .n_in = 2,
-    .attr_size = sizeof(dt_compare_attr),
+    .attr = {.size = sizeof(dt_compare_attr), .print = print},
     .role = DT_ROLE_ELEMENT,
     .infer = infer,
     .rule = dt_rule_elementwise,
-    .loop = loop,
+    .forms.loop = loop,
     .eval = eval,
-    .print = print,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

@@ -91,16 +91,14 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_concatenate = {
     .name = "concatenate",
-    .exact = true,
     .n_in = 2,
     .role = DT_ROLE_MOVE,
-    .attr_size = sizeof(dt_axis_attr),
-    .additive = true,
+    .attr = {.size = sizeof(dt_axis_attr), .print = print},
+    .traits = {.exact = true, .additive = true},
     .infer = infer,
     .grad = grad,
     .rule = rule,
     .eval = eval,
-    .print = print,
     .stack = stack,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

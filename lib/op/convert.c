@@ -58,12 +58,12 @@ static bool linear_when(const void *attr, const dt_type *in) {
 const dt_op dt_op_convert = {
     .name = "convert",
     .n_in = 1,
-    .attr_size = sizeof(dt_convert_attr),
+    .attr = {.size = sizeof(dt_convert_attr)},
     .role = DT_ROLE_CONVERT,
     .infer = infer,
     .grad = grad,
     .linear_when = linear_when,
     .rule = dt_rule_elementwise,
     .eval = eval,
-    .stablehlo = dt_hlo_same,
+    .forms.stablehlo = dt_hlo_same,
 };

@@ -348,7 +348,7 @@ const dt_op dt_op_convolution = {
     .name = "convolution",
     .n_in = 2,
     .role = DT_ROLE_PRODUCT,
-    .attr_size = sizeof(dt_convolution_attr),
+    .attr = {.size = sizeof(dt_convolution_attr), .print = print},
     .linear = 3,
     .multiplied = 3,
     .infer = infer,
@@ -356,8 +356,7 @@ const dt_op dt_op_convolution = {
     .rule = rule,
     .cost = cost,
     .eval = eval,
-    .print = print,
     .segment = segment,
     .over_devices = &dt_convolution_over_devices,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

@@ -279,7 +279,7 @@ const dt_op dt_op_dot_general = {
     .name = "dot_general",
     .n_in = 2,
     .role = DT_ROLE_PRODUCT,
-    .attr_size = sizeof(dt_dot_attr),
+    .attr = {.size = sizeof(dt_dot_attr), .print = print},
     .linear = 3,
     .multiplied = 3,
     .infer = infer,
@@ -287,8 +287,7 @@ const dt_op dt_op_dot_general = {
     .rule = rule,
     .cost = cost,
     .eval = eval,
-    .print = print,
     .stack = stack,
     .segment = segment,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

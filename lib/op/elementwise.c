@@ -102,7 +102,7 @@ dt_value dt_placement(dt_value pred, dt_value dy) { return dt_select(pred, dy, d
 #define UNARY_OP(op, wanted, f, ints, dx, ...)                                                     \
     OP_EVAL(op, f, ints)                                                                           \
     OP_GRAD(op, dx)                                                                                \
-    OP_ROW(op, 1, wanted, .grad = grad_##op, .stablehlo = dt_hlo_same, __VA_ARGS__)
+    OP_ROW(op, 1, wanted, .grad = grad_##op, .forms.stablehlo = dt_hlo_same, __VA_ARGS__)
 
 #define BINARY_OP(op, wanted, f, ints, da, db, ...)                                                \
     static double floats_##op(double a, double b) { return f; }                                    \
@@ -113,7 +113,7 @@ dt_value dt_placement(dt_value pred, dt_value dy) { return dt_select(pred, dy, d
         if (g->wants[0]) g->din[0] = da;                                                           \
         if (g->wants[1]) g->din[1] = db;                                                           \
     }                                                                                              \
-    OP_ROW(op, 2, wanted, .grad = grad_##op, .stablehlo = dt_hlo_same, __VA_ARGS__)
+    OP_ROW(op, 2, wanted, .grad = grad_##op, .forms.stablehlo = dt_hlo_same, __VA_ARGS__)
 
 static int64_t int_divide(int64_t a, int64_t b) {
     if (b == 0) return -1;
@@ -129,33 +129,34 @@ static int64_t int_sign(int64_t x) { return (x > 0) - (x < 0); }
  * (C1) a and b have one dtype.
  * (C2) They hold numbers; integers wrap.
  * gradient: da = dy, db = dy */
-BINARY_OP(add, numbers, a + b, dt_int_add, dy, dy, .additive = true, .onnx = "Add")
+BINARY_OP(add, numbers, a + b, dt_int_add, dy, dy, .traits.additive = true, .forms.onnx = "Add")
 
 /* subtract: y = a - b.
  * (C1) a and b have one dtype.
  * (C2) They hold numbers; integers wrap.
  * gradient: da = dy, db = -dy */
-BINARY_OP(subtract, numbers, a - b, dt_int_subtract, dy, dt_negate(dy), .additive = true,
-          .onnx = "Sub")
+BINARY_OP(subtract, numbers, a - b, dt_int_subtract, dy, dt_negate(dy), .traits.additive = true,
+          .forms.onnx = "Sub")
 
 /* multiply: y = a * b.
  * (C1) a and b have one dtype.
  * (C2) They hold numbers; integers wrap.
  * gradient: da = dy b, db = dy a */
 BINARY_OP(multiply, numbers, (a * b), dt_int_multiply, dt_multiply(dy, b), dt_multiply(dy, a),
-          .linear = 3, .onnx = "Mul")
+          .linear = 3, .forms.onnx = "Mul")
 
 /* divide: y = a / b. Integers are divided towards zero; x / 0 is -1 (all bits set), and the lowest
  * number / -1 is itself.
  * gradient: da = dy / b, db = -dy y / b */
 BINARY_OP(divide, numbers, a / b, int_divide, dt_divide(dy, b),
-          dt_negate(dt_multiply(dt_divide(dy, b), y)), .linear = 1, .positive = true, .onnx = "Div")
+          dt_negate(dt_multiply(dt_divide(dy, b), y)), .linear = 1, .traits.positive = true,
+          .forms.onnx = "Div")
 
 /* maximum: y = the larger of a and b; NaN if one is; of bools: or.
  * gradient: dy to the larger one; where a = b to b alone, so that the slope of relu, maximum(x, 0),
  * is 0 at 0 */
 BINARY_OP(maximum, any, dt_double_max(a, b), int_max, dt_placement(dt_compare(a, b, DT_GT), dy),
-          dt_placement(dt_compare(b, a, DT_GE), dy), .exact = true)
+          dt_placement(dt_compare(b, a, DT_GE), dy), .traits.exact = true)
 
 /* minimum: y = the smaller of a and b; NaN if one is; of bools: and.
  * gradient: dy to the smaller one; where a = b to b alone
@@ -166,7 +167,7 @@ BINARY_OP(maximum, any, dt_double_max(a, b), int_max, dt_placement(dt_compare(a,
  * gradient: dx = dy between low and high, 0 elsewhere
  * stablehlo: maximum, minimum */
 BINARY_OP(minimum, any, dt_double_min(a, b), int_min, dt_placement(dt_compare(a, b, DT_LT), dy),
-          dt_placement(dt_compare(b, a, DT_LE), dy), .exact = true)
+          dt_placement(dt_compare(b, a, DT_LE), dy), .traits.exact = true)
 
 /* dy * b * a^(b - 1) */
 static dt_value power_base(dt_value a, dt_value b, dt_value dy) {
@@ -185,55 +186,57 @@ static dt_value power_exponent(dt_value a, dt_value y, dt_value dy) {
 /* power: y = a to the power of b, as pow(3) defines it.
  * gradient: da = dy b a^(b - 1), 0 where b = 0; db = dy y log(a), 0 where a <= 0 */
 BINARY_OP(power, floats, dt_portable_pow(a, b), NULL, power_base(a, b, dy),
-          power_exponent(a, y, dy), .positive = true, .operations = 5, .onnx = "Pow")
+          power_exponent(a, y, dy), .traits.positive = true, .operations = 5, .forms.onnx = "Pow")
 
 /* negate: y = -x.
  * (C1) x holds numbers; integers wrap.
  * gradient: dx = -dy */
-UNARY_OP(negate, numbers, -x, int_negate, dt_negate(dy), .exact = true, .linear = 1, .onnx = "Neg")
+UNARY_OP(negate, numbers, -x, int_negate, dt_negate(dy), .traits.exact = true, .linear = 1,
+         .forms.onnx = "Neg")
 
 /* exponential: y = e to the power of x.
  * gradient: dx = dy y */
 UNARY_OP(exponential, floats, dt_portable_exp(x), NULL, dt_multiply(dy, y), .operations = 2,
-         .onnx = "Exp")
+         .forms.onnx = "Exp")
 
 /* log: y = the natural logarithm of x; NaN below 0, -inf at 0.
  * gradient: dx = dy / x */
-UNARY_OP(log, floats, dt_portable_log(x), NULL, dt_divide(dy, x), .positive = true, .operations = 2,
-         .onnx = "Log")
+UNARY_OP(log, floats, dt_portable_log(x), NULL, dt_divide(dy, x), .traits.positive = true,
+         .operations = 2, .forms.onnx = "Log")
 
 /* sqrt: y = the square root of x; NaN below 0.
  * gradient: dx = dy / (2 y) */
-UNARY_OP(sqrt, floats, sqrt(x), NULL, dt_divide(dy, dt_add(y, y)), .positive = true,
-         .operations = 2, .onnx = "Sqrt")
+UNARY_OP(sqrt, floats, sqrt(x), NULL, dt_divide(dy, dt_add(y, y)), .traits.positive = true,
+         .operations = 2, .forms.onnx = "Sqrt")
 
 /* rsqrt: y = 1 / the square root of x; NaN below 0, inf at 0.
  * gradient: dx = -dy y^3 / 2 */
 UNARY_OP(rsqrt, floats, 1 / sqrt(x), NULL,
          dt_multiply(dy, dt_multiply(dt_multiply(y, dt_multiply(y, y)), dt_like(y, -0.5))),
-         .positive = true, .operations = 2)
+         .traits.positive = true, .operations = 2)
 
 /* abs: y = |x|.
  * (C1) x holds numbers; the lowest integer becomes itself.
  * gradient: dx = dy sign(x), 0 at 0 */
-UNARY_OP(abs, numbers, fabs(x), int_abs, dt_multiply(dy, dt_sign(x)), .exact = true, .onnx = "Abs")
+UNARY_OP(abs, numbers, fabs(x), int_abs, dt_multiply(dy, dt_sign(x)), .traits.exact = true,
+         .forms.onnx = "Abs")
 
 /* sign: y = -1, 0 or 1; a zero keeps its sign, and NaN stays NaN.
  * gradient: none */
 OP_EVAL(sign, x > 0 ? 1 : x < 0 ? -1 : x, int_sign)
-OP_ROW(sign, 1, numbers, .stablehlo = dt_hlo_same, .exact = true, .onnx = "Sign")
+OP_ROW(sign, 1, numbers, .forms.stablehlo = dt_hlo_same, .traits.exact = true, .forms.onnx = "Sign")
 
 /* tanh: y = the hyperbolic tangent of x.
  * gradient: dx = dy (1 - y^2) */
 UNARY_OP(tanh, floats, tanh(x), NULL,
          dt_multiply(dy, dt_subtract(dt_like(y, 1), dt_multiply(y, y))), .operations = 2,
-         .onnx = "Tanh")
+         .forms.onnx = "Tanh")
 
 /* logistic: y = 1 / (1 + e^-x), the sigmoid.
  * gradient: dx = dy y (1 - y) */
 UNARY_OP(logistic, floats, 1 / (1 + dt_portable_exp(-x)), NULL,
          dt_multiply(dy, dt_multiply(y, dt_subtract(dt_like(y, 1), y))), .operations = 3,
-         .onnx = "Sigmoid")
+         .forms.onnx = "Sigmoid")
 
 /* 2 / sqrt(pi) * e^(-x^2) */
 static dt_value bell(dt_value x) {
@@ -251,12 +254,13 @@ static dt_hlo_value hlo_erf(const dt_hlo_call *c) {
  * stablehlo: chlo.erf */
 OP_EVAL(erf, erf(x), NULL)
 OP_GRAD(erf, dt_multiply(dy, bell(x)))
-OP_ROW(erf, 1, floats, .grad = grad_erf, .stablehlo = hlo_erf, .operations = 16, .onnx = "Erf")
+OP_ROW(erf, 1, floats, .grad = grad_erf, .forms.stablehlo = hlo_erf, .operations = 16,
+       .forms.onnx = "Erf")
 
 /* log_plus_one: y = log(1 + x), with all digits where x is small; NaN below -1, -inf at -1.
  * gradient: dx = dy / (1 + x) */
 UNARY_OP(log_plus_one, floats, dt_portable_log1p(x), NULL, dt_divide(dy, dt_add(x, dt_like(x, 1))),
-         .positive = true, .operations = 4)
+         .traits.positive = true, .operations = 4)
 
 /* exponential_minus_one: y = e^x - 1, with all digits where x is small.
  * gradient: dx = dy e^x */
@@ -266,8 +270,8 @@ UNARY_OP(exponential_minus_one, floats, dt_portable_expm1(x), NULL,
 /* cosine: y = cos x.
  * gradient: dx = -dy sin(x) */
 UNARY_OP(cosine, floats, dt_portable_cos(x), NULL, dt_multiply(dy, dt_negate(dt_sine(x))),
-         .operations = 118, .onnx = "Cos")
+         .operations = 118, .forms.onnx = "Cos")
 
 /* sine: y = sin x.
  * gradient: dx = dy cos(x) */
-UNARY_OP(sine, floats, dt_portable_sin(x), NULL, dt_multiply(dy, dt_cosine(x)), .onnx = "Sin")
+UNARY_OP(sine, floats, dt_portable_sin(x), NULL, dt_multiply(dy, dt_cosine(x)), .forms.onnx = "Sin")

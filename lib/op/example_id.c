@@ -54,5 +54,5 @@ const dt_op dt_op_example_id = {
     .rule = rule,
     .eval = eval,
     .over_devices = &over_devices,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

@@ -138,8 +138,8 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_gather = {
     .name = "gather",
-    .exact = true,
     .n_in = 2,
+    .traits.exact = true,
     .linear = 1,
     .infer = infer,
     .grad = grad,
@@ -147,5 +147,5 @@ const dt_op dt_op_gather = {
     .cost = dt_gather_cost,
     .eval = eval,
     .over_devices = &over_devices,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

@@ -66,14 +66,13 @@ static dt_value decompose(dt_partition_call *c) {
 const dt_op dt_op_gelu = {
     .name = "gelu",
     .n_in = 1,
-    .attr_size = sizeof(dt_gelu_attr),
+    .attr = {.size = sizeof(dt_gelu_attr), .print = dt_gelu_print},
     .role = DT_ROLE_ELEMENT,
     .infer = dt_infer_floats,
     .grad = grad,
     .rule = dt_rule_elementwise,
-    .loop = dt_gelu_loop,
+    .forms.loop = dt_gelu_loop,
     .cost = cost,
     .eval = eval,
-    .print = dt_gelu_print,
-    .decompose = decompose,
+    .forms.decompose = decompose,
 };

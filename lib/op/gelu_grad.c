@@ -56,14 +56,13 @@ static dt_value decompose(dt_partition_call *c) {
 const dt_op dt_op_gelu_grad = {
     .name = "gelu_grad",
     .n_in = 2,
-    .attr_size = sizeof(dt_gelu_attr),
+    .attr = {.size = sizeof(dt_gelu_attr), .print = dt_gelu_print},
     .role = DT_ROLE_ELEMENT,
     .linear = 2,
     .infer = dt_infer_floats,
     .rule = dt_rule_elementwise,
-    .loop = dt_gelu_loop,
+    .forms.loop = dt_gelu_loop,
     .cost = cost,
     .eval = eval,
-    .print = dt_gelu_print,
-    .decompose = decompose,
+    .forms.decompose = decompose,
 };

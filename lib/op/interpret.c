@@ -160,21 +160,21 @@ static dt_status *widen_view(const dt_view *x, dt_view *wide, void **memory) {
 void dt_op_widen(const dt_node *n, void *attr) {
     const int64_t yes = 1;
     dt_type said;
-    if (n->op->result_type) {
-        memcpy(&said, (const char *)n->attr + n->op->result_type - 1, sizeof said);
+    if (n->op->attr.type) {
+        memcpy(&said, (const char *)n->attr + n->op->attr.type - 1, sizeof said);
         said = widened(&said);
-        memcpy((char *)attr + n->op->result_type - 1, &said, sizeof said);
+        memcpy((char *)attr + n->op->attr.type - 1, &said, sizeof said);
     }
-    if (n->op->rounds_inside && n->type.dtype == DT_BFLOAT16)
-        memcpy((char *)attr + n->op->rounds_inside - 1, &yes, sizeof yes);
+    if (n->op->attr.rounds && n->type.dtype == DT_BFLOAT16)
+        memcpy((char *)attr + n->op->attr.rounds - 1, &yes, sizeof yes);
 }
 
 /* The node as if it were of float32; its attributes, if they say the type, in `attr`. */
 static dt_node widened_node(const dt_node *n, void *attr) {
     dt_node wide = *n;
     wide.type = widened(&n->type);
-    if (n->op->result_type || n->op->rounds_inside) {
-        memcpy(attr, n->attr, n->op->attr_size);
+    if (n->op->attr.type || n->op->attr.rounds) {
+        memcpy(attr, n->attr, n->op->attr.size);
         dt_op_widen(n, attr);
         wide.attr = attr;
     }
@@ -222,9 +222,11 @@ static dt_status *evaluate(machine *m, int replica) {
     for (int k = 0; k < n->n_in; k++) in[k] = value_at(m, n->in[k], replica)->view;
     DT_TRY(view_create(&out->view, &type));
     out->owner = OWNED;
-    dt_call call = {
-        .node = n, .env = &l->env, .in = n->op->collective ? m->shared : in, .out = out->view};
-    return eval(&call, n->op->collective ? m->replicas : n->n_in);
+    dt_call call = {.node = n,
+                    .env = &l->env,
+                    .in = n->op->traits.collective ? m->shared : in,
+                    .out = out->view};
+    return eval(&call, n->op->traits.collective ? m->replicas : n->n_in);
 }
 
 static void release_value(value *v) {
@@ -244,7 +246,7 @@ static void step_on(lane *l) {
 /* Up to the next collective, or to the end. */
 static dt_status *run_alone(machine *m, int replica) {
     lane *l = &m->lane[replica];
-    for (const dt_node *n = next_of(l); n && !n->op->collective; n = next_of(l)) {
+    for (const dt_node *n = next_of(l); n && !n->op->traits.collective; n = next_of(l)) {
         if (l->value[l->at].owner == LENT) { /* an argument or a variable */
             l->at++;
             continue;
@@ -256,7 +258,7 @@ static dt_status *run_alone(machine *m, int replica) {
 }
 
 static bool is_same_call(const dt_node *a, const dt_node *b) {
-    return a && b ? a->op == b->op && memcmp(a->attr, b->attr, a->op->attr_size) == 0 : a == b;
+    return a && b ? a->op == b->op && memcmp(a->attr, b->attr, a->op->attr.size) == 0 : a == b;
 }
 
 /* All replicas stand at a collective. */

@@ -120,14 +120,13 @@ void dt_norm_print(const void *attr, dt_str *out) {
 const dt_op dt_op_layer_norm = {
     .name = "layer_norm",
     .n_in = 3,
-    .attr_size = sizeof(dt_norm_attr),
+    .attr = {.size = sizeof(dt_norm_attr), .print = dt_norm_print},
     .infer = infer,
     .grad = grad,
     .rule = rule,
     .cost = cost,
     .eval = eval,
-    .print = dt_norm_print,
     .stack = stack,
     .over_devices = &dt_norm_over_devices,
-    .decompose = dt_norm_decompose,
+    .forms.decompose = dt_norm_decompose,
 };

@@ -69,14 +69,13 @@ static void cost(const dt_call *c, dt_cost *cost) {
 const dt_op dt_op_layer_norm_grad = {
     .name = "layer_norm_grad",
     .n_in = 3,
-    .attr_size = sizeof(dt_norm_attr),
+    .attr = {.size = sizeof(dt_norm_attr), .print = dt_norm_print},
     .linear = 6,
     .infer = infer,
     .rule = rule,
     .cost = cost,
     .eval = eval,
-    .print = dt_norm_print,
     .stack = stack,
     .over_devices = &dt_norm_grad_over_devices,
-    .decompose = dt_norm_grad_decompose,
+    .forms.decompose = dt_norm_grad_decompose,
 };

@@ -71,15 +71,14 @@ static void cost(const dt_call *c, dt_cost *cost) {
 const dt_op dt_op_layer_norm_scale_grad = {
     .name = "layer_norm_scale_grad",
     .n_in = 2,
-    .attr_size = sizeof(dt_norm_attr),
+    .attr = {.size = sizeof(dt_norm_attr), .print = dt_norm_print},
     .linear = 2,
     .infer = infer,
     .rule = rule,
     .cost = cost,
     .eval = eval,
-    .print = dt_norm_print,
     .stack = stack,
     .segment = segment,
     .over_devices = &dt_norm_scale_grad_over_devices,
-    .decompose = dt_norm_scale_grad_decompose,
+    .forms.decompose = dt_norm_scale_grad_decompose,
 };

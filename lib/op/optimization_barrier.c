@@ -67,10 +67,9 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_optimization_barrier = {
     .name = "optimization_barrier",
-    .exact = true,
     .n_in = 2,
     .role = DT_ROLE_NAME,
-    .read_through = true,
+    .traits = {.exact = true, .read_through = true},
     .linear = 1,
     .infer = infer,
     .grad = grad,
@@ -79,5 +78,5 @@ const dt_op dt_op_optimization_barrier = {
     .eval = eval,
     .stack = stack,
     .over_devices = &over_devices,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

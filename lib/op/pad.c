@@ -188,19 +188,18 @@ static bool linear_when(const void *attr, const dt_type *in) {
 
 const dt_op dt_op_pad = {
     .name = "pad",
-    .exact = true,
     .n_in = 1,
     .role = DT_ROLE_MOVE,
-    .attr_size = sizeof(dt_pad_attr),
+    .attr = {.size = sizeof(dt_pad_attr), .print = print},
+    .traits.exact = true,
     .infer = infer,
     .grad = grad,
     .linear_when = linear_when,
     .rule = rule,
     .eval = eval,
-    .print = print,
     .stack = stack,
     .over_devices = &over_devices,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };
 
 const dt_pad_attr *dt_pad_of(const dt_node *n) { return n->op == &dt_op_pad ? n->attr : NULL; }

@@ -21,12 +21,11 @@ static void print(const void *attr, dt_str *out) {
 
 const dt_op dt_op_parameter = {
     .name = "parameter",
-    .exact = true,
     .n_in = 0,
     .role = DT_ROLE_ARGUMENT,
-    .attr_size = sizeof(dt_index_attr),
+    .attr = {.size = sizeof(dt_index_attr), .print = print},
+    .traits.exact = true,
     .infer = infer,
     .rule = dt_rule_elementwise,
     .cost = dt_cost_none,
-    .print = print,
 };

@@ -16,11 +16,11 @@ dt_type dt_partition_type(const dt_partition_call *c) {
 
 dt_value dt_partition_same(dt_partition_call *c) {
     const dt_op *op = c->node->op;
-    void *attr = op->attr_size
-                     ? dt_arena_copy(dt_trace_arena(c->trace), c->node->attr, op->attr_size)
+    void *attr = op->attr.size
+                     ? dt_arena_copy(dt_trace_arena(c->trace), c->node->attr, op->attr.size)
                      : NULL;
     dt_type type = dt_partition_type(c);
-    if (op->result_type) memcpy((char *)attr + op->result_type - 1, &type, sizeof type);
+    if (op->attr.type) memcpy((char *)attr + op->attr.type - 1, &type, sizeof type);
     return dt_emit(c->trace, op, c->in, op->n_in, attr);
 }
 

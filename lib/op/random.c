@@ -95,13 +95,13 @@ static void print(const void *attr, dt_str *out) {
 const dt_op dt_op_random = {
     .name = "random",
     .n_in = 2,
-    .attr_size = sizeof(dt_random_attr),
-    .result_type = 1 + offsetof(dt_random_attr, type),
-    .numbered = 1 + offsetof(dt_random_attr, key),
+    .attr = {.size = sizeof(dt_random_attr),
+             .type = 1 + offsetof(dt_random_attr, type),
+             .number = 1 + offsetof(dt_random_attr, key),
+             .print = print},
     .infer = infer,
     .rule = rule,
     .cost = cost,
     .eval = eval,
-    .print = print,
-    .stablehlo = dt_hlo_random,
+    .forms.stablehlo = dt_hlo_random,
 };

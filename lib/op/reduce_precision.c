@@ -83,15 +83,14 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_reduce_precision = {
     .name = "reduce_precision",
     .n_in = 1,
-    .attr_size = sizeof(dt_precision_attr),
+    .attr = {.size = sizeof(dt_precision_attr), .print = print},
     .role = DT_ROLE_ELEMENT,
     .infer = infer,
     .rule = dt_rule_elementwise,
-    .loop = loop,
+    .forms.loop = loop,
     .cost = cost,
     .eval = eval,
-    .print = print,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };
 
 const dt_precision_attr *dt_precision_of(const dt_node *n) {

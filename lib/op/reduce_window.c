@@ -148,14 +148,13 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_reduce_window = {
     .name = "reduce_window",
     .n_in = 1,
-    .attr_size = sizeof(dt_reduce_window_attr),
+    .attr = {.size = sizeof(dt_reduce_window_attr), .print = print},
     .infer = infer,
     .grad = grad,
     .rule = rule,
     .cost = cost,
     .eval = eval,
-    .print = print,
     .stack = stack,
     .over_devices = &over_devices,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

@@ -32,9 +32,9 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_replica_id = {
     .name = "replica_id",
     .n_in = 0,
-    .varying = true,
+    .traits.varying = true,
     .infer = infer,
     .rule = rule,
     .eval = eval,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

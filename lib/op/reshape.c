@@ -84,18 +84,16 @@ static dt_value stack(const dt_fold_call *c) {
 
 const dt_op dt_op_reshape = {
     .name = "reshape",
-    .exact = true,
     .n_in = 1,
     .role = DT_ROLE_NAME,
-    .read_through = true,
-    .attr_size = sizeof(dt_reshape_attr),
+    .attr = {.size = sizeof(dt_reshape_attr), .type = 1 + offsetof(dt_reshape_attr, type)},
+    .traits = {.exact = true, .read_through = true},
     .linear = 1,
-    .result_type = 1 + offsetof(dt_reshape_attr, type),
     .infer = infer,
     .grad = grad,
     .rule = rule,
     .cost = dt_cost_none,
     .eval = eval,
     .stack = stack,
-    .stablehlo = dt_hlo_same,
+    .forms.stablehlo = dt_hlo_same,
 };

@@ -162,15 +162,14 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_scatter_add = {
     .name = "scatter_add",
     .n_in = 2,
-    .attr_size = sizeof(dt_rows_attr),
+    .attr = {.size = sizeof(dt_rows_attr), .print = print},
     .linear = 1,
     .infer = infer,
     .grad = grad,
     .rule = rule,
     .cost = cost,
     .eval = eval,
-    .print = print,
     .segment = segment,
     .over_devices = &over_devices,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

@@ -135,6 +135,6 @@ bool dt_segment_can(const dt_partition_call *c) {
 dt_value dt_segment_emit(dt_partition_call *c) {
     dt_segment_attr a = *(const dt_segment_attr *)c->node->attr;
     a.count /= dt_mesh_parts(c->mesh, c->factor[REPLICA_FACTOR]);
-    if (c->node->op->result_type) a.type = dt_partition_type(c);
+    if (c->node->op->attr.type) a.type = dt_partition_type(c);
     return dt_emit(c->trace, c->node->op, c->in, c->node->n_in, &a);
 }

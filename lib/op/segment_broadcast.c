@@ -97,15 +97,14 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_segment_broadcast = {
     .name = "segment_broadcast",
-    .exact = true,
     .n_in = 1,
-    .read_through = true,
-    .attr_size = sizeof(dt_segment_attr),
-    .result_type = 1 + offsetof(dt_segment_attr, type),
+    .attr = {.size = sizeof(dt_segment_attr),
+             .type = 1 + offsetof(dt_segment_attr, type),
+             .print = print},
+    .traits = {.exact = true, .read_through = true},
     .infer = infer,
     .rule = rule,
     .eval = eval,
-    .print = print,
     .over_devices = &over_devices,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

@@ -79,11 +79,10 @@ static const dt_partition_row over_devices = {
 const dt_op dt_op_segment_deviations = {
     .name = "segment_deviations",
     .n_in = 1,
-    .attr_size = sizeof(dt_segment_attr),
+    .attr = {.size = sizeof(dt_segment_attr), .print = dt_segment_reduce_print},
     .infer = infer,
     .rule = rule,
     .cost = cost,
     .eval = eval,
-    .print = dt_segment_reduce_print,
     .over_devices = &over_devices,
 };

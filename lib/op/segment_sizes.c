@@ -60,12 +60,11 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_segment_sizes = {
     .name = "segment_sizes",
     .n_in = 0,
-    .attr_size = sizeof(dt_segment_attr),
-    .varying = true,
+    .attr = {.size = sizeof(dt_segment_attr), .print = print},
+    .traits.varying = true,
     .infer = infer,
     .rule = rule,
     .eval = eval,
-    .print = print,
     .over_devices = &over_devices,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

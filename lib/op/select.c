@@ -42,12 +42,12 @@ static void eval(const dt_call *c) {
 
 const dt_op dt_op_select = {
     .name = "select",
-    .exact = true,
     .n_in = 3,
     .role = DT_ROLE_ELEMENT,
+    .traits.exact = true,
     .infer = infer,
     .grad = grad,
     .rule = dt_rule_elementwise,
     .eval = eval,
-    .stablehlo = dt_hlo_same,
+    .forms.stablehlo = dt_hlo_same,
 };

@@ -168,14 +168,13 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_select_and_scatter = {
     .name = "select_and_scatter",
     .n_in = 2,
-    .attr_size = sizeof(dt_reduce_window_attr),
+    .attr = {.size = sizeof(dt_reduce_window_attr), .print = print},
     .linear = 2,
     .infer = infer,
     .rule = rule,
     .cost = cost,
     .eval = eval,
-    .print = print,
     .stack = stack,
     .over_devices = &over_devices,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

@@ -84,18 +84,16 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) { return c->in[0]; }
 
 const dt_op dt_op_sharding = {
     .name = "custom_call",
-    .exact = true,
     .n_in = 1,
     .role = DT_ROLE_NOTE,
-    .read_through = true,
-    .attr_size = sizeof(dt_sharding_attr),
+    .attr = {.size = sizeof(dt_sharding_attr), .print = print},
+    .traits = {.exact = true, .read_through = true},
     .linear = 1,
     .infer = infer,
     .grad = grad,
     .rule = rule,
     .cost = dt_cost_none,
     .eval = eval,
-    .print = print,
     .stack = stack,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

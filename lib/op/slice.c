@@ -174,18 +174,17 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_slice = {
     .name = "slice",
-    .exact = true,
     .n_in = 1,
     .role = DT_ROLE_MOVE,
-    .attr_size = sizeof(dt_slice_attr),
+    .attr = {.size = sizeof(dt_slice_attr), .print = print},
+    .traits.exact = true,
     .linear = 1,
     .infer = infer,
     .grad = grad,
     .rule = rule,
     .cost = cost,
     .eval = eval,
-    .print = print,
     .stack = stack,
     .over_devices = &over_devices,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

@@ -85,5 +85,5 @@ const dt_op dt_op_softmax = {
     .eval = eval,
     .stack = dt_stack_same,
     .over_devices = &over_devices,
-    .decompose = decompose,
+    .forms.decompose = decompose,
 };

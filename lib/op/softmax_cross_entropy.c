@@ -98,5 +98,5 @@ const dt_op dt_op_softmax_cross_entropy = {
     .eval = eval,
     .stack = dt_stack_same,
     .over_devices = &dt_xent_over_devices,
-    .decompose = dt_xent_decompose,
+    .forms.decompose = dt_xent_decompose,
 };

@@ -57,5 +57,5 @@ const dt_op dt_op_softmax_cross_entropy_grad = {
     .eval = eval,
     .stack = dt_stack_same,
     .over_devices = &dt_xent_grad_over_devices,
-    .decompose = dt_xent_grad_decompose,
+    .forms.decompose = dt_xent_grad_decompose,
 };

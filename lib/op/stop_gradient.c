@@ -22,14 +22,13 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) { return c->in[0]; }
 
 const dt_op dt_op_stop_gradient = {
     .name = "stop_gradient",
-    .exact = true,
     .n_in = 1,
     .role = DT_ROLE_ELEMENT,
-    .read_through = true,
+    .traits = {.exact = true, .read_through = true},
     .linear = 1,
     .infer = dt_infer_any,
     .rule = dt_rule_elementwise,
     .cost = dt_cost_none,
     .eval = eval,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

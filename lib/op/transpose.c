@@ -83,16 +83,15 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 
 const dt_op dt_op_transpose = {
     .name = "transpose",
-    .exact = true,
     .n_in = 1,
     .role = DT_ROLE_MOVE,
-    .attr_size = sizeof(dt_transpose_attr),
+    .attr = {.size = sizeof(dt_transpose_attr), .print = print},
+    .traits.exact = true,
     .linear = 1,
     .infer = infer,
     .grad = grad,
     .rule = rule,
     .eval = eval,
-    .print = print,
     .stack = stack,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

@@ -43,10 +43,10 @@ const dt_op dt_op_tree_join = {
     .name = "tree_join",
     .n_in = 1,
     .role = DT_ROLE_COLLECTIVE,
-    .attr_size = sizeof(dt_tree_join_attr),
-    .result_type = 1 + offsetof(dt_tree_join_attr, type),
+    .attr = {.size = sizeof(dt_tree_join_attr),
+             .type = 1 + offsetof(dt_tree_join_attr, type),
+             .print = print},
     .infer = infer,
     .rule = rule,
     .eval = eval,
-    .print = print,
 };

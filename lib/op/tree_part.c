@@ -147,10 +147,9 @@ const dt_op dt_op_tree_part = {
     .name = "tree_part",
     .n_in = 1,
     .role = DT_ROLE_REDUCE,
-    .attr_size = sizeof(dt_shard_range),
+    .attr = {.size = sizeof(dt_shard_range), .print = print},
     .infer = infer,
     .rule = rule,
     .eval = eval,
-    .print = print,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

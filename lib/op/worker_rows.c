@@ -59,10 +59,10 @@ const dt_op dt_op_worker_rows = {
     .name = "worker_rows",
     .n_in = 1,
     .role = DT_ROLE_COLLECTIVE,
-    .attr_size = sizeof(dt_worker_rows_attr),
-    .result_type = 1 + offsetof(dt_worker_rows_attr, type),
+    .attr = {.size = sizeof(dt_worker_rows_attr),
+             .type = 1 + offsetof(dt_worker_rows_attr, type),
+             .print = print},
     .infer = infer,
     .rule = rule,
     .eval = eval,
-    .print = print,
 };

@@ -26,9 +26,9 @@ static dt_value rounded(const dt_rewrite_call *c, dt_value x) {
 static const void *marked(const dt_rewrite_call *c, const dt_node *n) {
     const int64_t yes = 1;
     char *attr;
-    if (!n->op->rounds_inside) return n->attr;
-    attr = dt_arena_copy(dt_trace_arena(c->trace), n->attr, n->op->attr_size);
-    memcpy(attr + n->op->rounds_inside - 1, &yes, sizeof yes);
+    if (!n->op->attr.rounds) return n->attr;
+    attr = dt_arena_copy(dt_trace_arena(c->trace), n->attr, n->op->attr.size);
+    memcpy(attr + n->op->attr.rounds - 1, &yes, sizeof yes);
     return attr;
 }
 

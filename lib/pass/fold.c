@@ -63,7 +63,7 @@ static void need_sum(dt_folder *f, int i) {
         need_inputs(f, n);
     } else if (through >= 0) {
         for (int k = 0; k < n->n_in; k++) (k == through ? f->need_sum : f->need)[n->in[k]] = true;
-    } else if (n->op->additive) {
+    } else if (n->op->traits.additive) {
         for (int k = 0; k < n->n_in; k++) f->need_sum[n->in[k]] = true;
     } else {
         f->need[i] = true;
@@ -80,7 +80,7 @@ static void mark_needs(dt_folder *f) {
         const dt_node *n = &g->node[i];
         if (f->need_sum[i]) need_sum(f, i);
         if (!f->need[i]) continue;
-        if (n->op->collective) f->need_sum[n->in[0]] = true;
+        if (n->op->traits.collective) f->need_sum[n->in[0]] = true;
         else need_inputs(f, n);
     }
 }
@@ -97,10 +97,10 @@ static dt_value sum_node(dt_folder *f, int i) {
 
     if (f->spread[i] == DT_UNIFORM)
         return dt_multiply(f->value[i], dt_like(f->value[i], f->replicas));
-    if (!over_rows && through < 0 && !n->op->additive) return reduce_stacked(f->value[i]);
+    if (!over_rows && through < 0 && !n->op->traits.additive) return reduce_stacked(f->value[i]);
     for (int k = 0; k < n->n_in; k++)
-        in[k] =
-            !over_rows && (k == through || n->op->additive) ? f->sum[n->in[k]] : f->value[n->in[k]];
+        in[k] = !over_rows && (k == through || n->op->traits.additive) ? f->sum[n->in[k]]
+                                                                       : f->value[n->in[k]];
     /* the op itself, over all rows or over sums */
     return dt_emit(f->t, n->op, in, n->n_in, n->attr);
 }
@@ -156,7 +156,7 @@ static void emit_nodes(dt_folder *f) {
         const dt_node *n = &f->g->node[i];
         const char *path = dt_trace_path(f->t, n->path);
         if (f->need[i] && !f->value[i].trace)
-            f->value[i] = n->op->collective ? all_reduce(f, n) : dt_fold_value(f, i);
+            f->value[i] = n->op->traits.collective ? all_reduce(f, n) : dt_fold_value(f, i);
         if (f->need_sum[i]) f->sum[i] = sum_node(f, i);
         dt_trace_path(f->t, path);
     }

@@ -109,7 +109,7 @@ static bool has_rows_of(const remat *r, int a, int b) {
 
 static bool is_remade(const remat *r, int i) {
     return r->unit[i] >= 0 && r->after[r->unit[i]] >= 0 && r->forward[i] && r->follows[i] &&
-           !r->leaves[i] && !node_at(r, i)->op->collective;
+           !r->leaves[i] && !node_at(r, i)->op->traits.collective;
 }
 
 /* Whether reader i, itself made again or not, takes its input made again. */

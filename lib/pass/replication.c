@@ -9,7 +9,7 @@
 
 /* A size that is a number is the same for all. */
 static bool differs_by_itself(const dt_graph *g, const dt_node *n) {
-    if (n->op->role != DT_ROLE_SIZE) return n->op->varying;
+    if (n->op->role != DT_ROLE_SIZE) return n->op->traits.varying;
     return g->node[n->in[0]].type.dim[((const dt_axis_attr *)n->attr)->axis] < 0;
 }
 
@@ -22,7 +22,7 @@ static bool reads_varying(const dt_node *n, const dt_replication *spread) {
 static dt_replication spread_of_node(const dt_graph *g, const dt_node *n, const bool *distributed,
                                      const dt_replication *spread) {
     if (dt_type_has_batch(&n->type)) return DT_ROWS;
-    if (n->op->collective) return DT_UNIFORM;
+    if (n->op->traits.collective) return DT_UNIFORM;
     if (n->op->role == DT_ROLE_ARGUMENT) {
         const dt_index_attr *a = n->attr;
         return !distributed || distributed[a->index] ? DT_STACKED : DT_UNIFORM;

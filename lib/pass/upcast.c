@@ -57,8 +57,8 @@ static dt_value widened_constant(const widening *w, const dt_node *n) {
 
 /* The attributes of the op on float32. */
 static const void *widened_attr(const widening *w, const dt_node *n) {
-    if (!n->op->result_type && !n->op->rounds_inside) return n->attr;
-    char *attr = dt_arena_copy(dt_trace_arena(w->t), n->attr, n->op->attr_size);
+    if (!n->op->attr.type && !n->op->attr.rounds) return n->attr;
+    char *attr = dt_arena_copy(dt_trace_arena(w->t), n->attr, n->op->attr.size);
     dt_op_widen(n, attr);
     return attr;
 }
@@ -82,7 +82,7 @@ static dt_value widened(const widening *w, int i) {
     if (n->op->role == DT_ROLE_CONSTANT) return widened_constant(w, n);
     if (n->op->role == DT_ROLE_CONVERT) return converted(n, in[0]);
     dt_value y = dt_emit(w->t, n->op, in, n->n_in, widened_attr(w, n));
-    return narrow && !n->op->exact && !is_partial(n) ? rounded(y, n->type.dtype) : y;
+    return narrow && !n->op->traits.exact && !is_partial(n) ? rounded(y, n->type.dtype) : y;
 }
 
 /* What leaves the graph has the dtype that it had. */

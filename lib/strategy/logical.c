@@ -125,7 +125,7 @@ static dt_value made_on(dt_value x, int device) {
             moves = true;
         }
     }
-    return moves && n->op->role != DT_ROLE_NOTE && !n->op->collective
+    return moves && n->op->role != DT_ROLE_NOTE && !n->op->traits.collective
                ? dt_emit(x.trace, n->op, in, n->n_in, n->attr)
                : x;
 }

@@ -471,8 +471,8 @@ static const struct {
 static bool takes_floats(const dt_op *op, const dt_type *type) {
     const dt_type in[DT_MAX_IN] = {*type, *type, *type};
     dt_infer q = {.op = op, .in = in, .n_in = op->n_in};
-    dt_status *bad = op->attr_size ? NULL : op->infer(&q);
-    bool takes = !op->attr_size && !bad && dt_type_equal(&q.out, type);
+    dt_status *bad = op->attr.size ? NULL : op->infer(&q);
+    bool takes = !op->attr.size && !bad && dt_type_equal(&q.out, type);
     dt_status_free(bad);
     return takes;
 }

@@ -29,9 +29,8 @@ static inline dt_status *toy_join_infer(dt_infer *q) {
 
 static const dt_op toy_source = {
     .name = "source",
-    .attr_size = sizeof(toy_attr),
+    .attr = {.size = sizeof(toy_attr), .print = toy_source_print},
     .infer = toy_source_infer,
-    .print = toy_source_print,
 };
 static const dt_op toy_join = {.name = "join", .n_in = 2, .infer = toy_join_infer};
 

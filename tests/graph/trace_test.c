@@ -144,7 +144,7 @@ static void describe(const dt_graph *g, dt_str *out) {
         const dt_node *n = &g->node[i];
         dt_str_puts(out, i ? " " : "");
         if (n->n_in > 0) dt_str_printf(out, "%d+%d", n->in[0], n->in[1]);
-        else n->op->print(n->attr, out);
+        else n->op->attr.print(n->attr, out);
     }
 }
 

@@ -19,7 +19,7 @@ static void test_rows_are_complete(void **state) {
         assert_non_null(ops[i]->rule);
         assert_true((ops[i]->eval != NULL) ==
                     (ops[i]->role != DT_ROLE_ARGUMENT && ops[i]->role != DT_ROLE_STATE));
-        assert_true(!ops[i]->print || ops[i]->attr_size > 0);
+        assert_true(!ops[i]->attr.print || ops[i]->attr.size > 0);
         for (int k = 0; k < i; k++) assert_string_not_equal(ops[i]->name, ops[k]->name);
     }
 }
@@ -34,9 +34,10 @@ static void expect_role(const dt_op *op) {
     };
     bool leaf = op->role >= DT_ROLE_ARGUMENT && op->role <= DT_ROLE_COUNTER,
          moves = op->role >= DT_ROLE_NOTE && op->role <= DT_ROLE_MOVE;
-    if ((leaf && op->n_in > 0) || (moves && !op->exact) ||
-        (attr_size[op->role] && op->attr_size != attr_size[op->role]) ||
-        (op->read_through && (!op->exact || op->n_in == 0)) || (op->linear_when && op->n_in != 1))
+    if ((leaf && op->n_in > 0) || (moves && !op->traits.exact) ||
+        (attr_size[op->role] && op->attr.size != attr_size[op->role]) ||
+        (op->traits.read_through && (!op->traits.exact || op->n_in == 0)) ||
+        (op->linear_when && op->n_in != 1))
         fail_msg("%s has another role than its row says", op->name);
 }
 
@@ -61,7 +62,7 @@ static void expect_flags(sample *s, int64_t batch) {
         bools.dtype = s->in[i].dtype;
         assert_true(dt_type_equal(&s->in[i], &bools));
     }
-    if (s->op->varying) assert_false(dt_type_has_batch(&s->out));
+    if (s->op->traits.varying) assert_false(dt_type_has_batch(&s->out));
 }
 
 static void test_elementwise_ops_keep_shapes(void **state) {
@@ -192,7 +193,7 @@ static void expect_gradient(gradient_case *c, int replica, int i, const dt_view 
 
 static void feed_gradients(gradient_case *c, int64_t batch) {
     sample *s = c->s;
-    c->replicas = s->op->collective ? REPLICAS : 1;
+    c->replicas = s->op->traits.collective ? REPLICAS : 1;
     for (int r = 0; r < c->replicas; r++) {
         c->batch[r] = batch;
         for (int i = 0; i < c->n_arg; i++) {

@@ -68,7 +68,7 @@ typedef struct whole {
 } whole;
 
 static const int8_t *factors_of(const whole *w, int i) {
-    return w->rule.in[w->s->op->collective ? 0 : i];
+    return w->rule.in[w->s->op->traits.collective ? 0 : i];
 }
 
 static dt_view eval_part(const whole *w, const cut *c, bool second) {
@@ -219,7 +219,7 @@ static void expect_sums(sample *s, int64_t batch, unsigned moving) {
 static void expect_linearity(sample *s, int64_t batch) {
     for (int i = 0; i < s->op->n_in; i++)
         if (s->op->linear >> i & 1) expect_sums(s, batch, 1u << i);
-    if (s->op->additive) expect_sums(s, batch, (1u << s->op->n_in) - 1);
+    if (s->op->traits.additive) expect_sums(s, batch, (1u << s->op->n_in) - 1);
 }
 
 static void test_linear_and_additive_flags(void **state) {
@@ -228,7 +228,7 @@ static void test_linear_and_additive_flags(void **state) {
     assert_int_equal(dt_op_multiply.linear, 3);
     assert_int_equal(dt_op_dot_general.linear, 3);
     assert_int_equal(dt_op_divide.linear, 1);
-    assert_true(dt_op_add.additive && dt_op_subtract.additive);
+    assert_true(dt_op_add.traits.additive && dt_op_subtract.traits.additive);
 }
 
 /* ---- folded forms ---- */

@@ -101,9 +101,9 @@ static inline dt_view view_fill(sample *s, const dt_type *type, fill how) {
 
 /* Arguments of an eval: one for each input, or of each replica for a collective; their count. */
 static inline int sample_inputs(sample *s, int64_t batch, dt_view *in) {
-    int n = s->op->collective ? REPLICAS : s->op->n_in;
+    int n = s->op->traits.collective ? REPLICAS : s->op->n_in;
     for (int i = 0; i < n; i++) {
-        int from = s->op->collective ? 0 : i;
+        int from = s->op->traits.collective ? 0 : i;
         dt_type type = dt_type_at(&s->in[from], batch);
         in[i] = view_fill(s, &type, s->fill[from]);
     }

@@ -16,7 +16,7 @@ static inline void make_elementwise(sample *s) {
     const dt_op *op = s->op;
     for (int i = 0; i < op->n_in; i++) {
         s->in[i] = t;
-        s->fill[i] = op->positive ? FILL_POSITIVE : FILL_NORMAL;
+        s->fill[i] = op->traits.positive ? FILL_POSITIVE : FILL_NORMAL;
     }
 }
 

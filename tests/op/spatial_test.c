@@ -282,7 +282,7 @@ static void test_attributes_as_text(void **state) {
     };
     for (size_t i = 0; i < N(rows); i++) {
         dt_str text = {0};
-        rows[i].op->print(rows[i].attr, &text);
+        rows[i].op->attr.print(rows[i].attr, &text);
         assert_string_equal(dt_str_text(&text), rows[i].text);
         dt_str_release(&text);
     }

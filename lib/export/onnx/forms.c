@@ -41,8 +41,8 @@ static bool find(const dt_op *op, dt_onnx_form *out) {
             *out = forms[i];
             return true;
         }
-    *out = (dt_onnx_form){.op = op, .write = dt_onnx_elementwise, .name = op->onnx};
-    return op->onnx != NULL;
+    *out = (dt_onnx_form){.op = op, .write = dt_onnx_elementwise, .name = op->forms.onnx};
+    return op->forms.onnx != NULL;
 }
 
 bool dt_onnx_has_form(const dt_op *op) {

@@ -15,7 +15,7 @@ typedef struct target {
 static bool is_lacking(const target *to, const dt_graph *g, int i) {
     dt_hlo_pieces p;
     const dt_op *op = g->node[i].op;
-    return op->decompose && !to->has_form(op) &&
+    return op->forms.decompose && !to->has_form(op) &&
            !(to->sizes && dt_hlo_pieces_of(g, i, to->sizes, &p));
 }
 
@@ -31,7 +31,7 @@ static dt_value take_apart(const dt_rewrite_call *c) {
         call.type[k] = c->graph->node[n->in[k]].type;
         call.in[k] = c->in[k];
     }
-    return n->op->decompose(&call);
+    return n->op->forms.decompose(&call);
 }
 
 static bool lacks_any(const target *to, const dt_graph *g) {

@@ -100,7 +100,7 @@ static dt_hlo_value numbers_at(const loop *l, int offset) {
     uint64_t *v = dt_alloc(dt_size_mul((size_t)l->r->n, sizeof *v));
     for (int b = 0; b < l->r->n; b++) {
         const dt_node *n = node_of(l, l->r->first + b * l->r->period + offset);
-        memcpy(&v[b], (const char *)n->attr + n->op->numbered - 1, sizeof *v);
+        memcpy(&v[b], (const char *)n->attr + n->op->attr.number - 1, sizeof *v);
     }
     dt_hlo_value y = table(hlo_of(l), DT_UINT64, v, l->r->n);
     free(v);

@@ -49,9 +49,9 @@ static void classify(ordering *o, int i) {
     bool cheap = dt_is_elementwise(n->op) || role == DT_ROLE_MOVE,
          again = role == DT_ROLE_REPEAT || role == DT_ROLE_NAME || n->n_in == 0;
     o->flows[i] = role == DT_ROLE_ARGUMENT && dt_type_has_batch(&n->type);
-    o->drawn[i] = o->flows[i] || n->op->numbered;
+    o->drawn[i] = o->flows[i] || n->op->attr.number;
     o->early[i] = role == DT_ROLE_STATE ? n->type.rank == 0 : !o->flows[i];
-    o->constant[i] = !is_fed(n) && !n->op->numbered;
+    o->constant[i] = !is_fed(n) && !n->op->attr.number;
     for (int k = 0; k < n->n_in; k++) {
         o->flows[i] |= o->flows[input(o, i, k)];
         o->drawn[i] |= o->drawn[input(o, i, k)];

@@ -87,7 +87,7 @@ bool dt_hlo_pieces_of(const dt_graph *g, int node, const dt_hlo_sizes *sizes, dt
     int64_t limit = sizes->large, bytes = dt_type_bytes(&result), least;
     dt_rule rule;
     *out = (dt_hlo_pieces){.n = 1, .in = {-1, -1, -1, -1, -1}};
-    if (!n->op->decompose || !n->op->rule || n->op->result_type || dt_hlo_has_form(n->op))
+    if (!n->op->forms.decompose || !n->op->rule || n->op->attr.type || dt_hlo_has_form(n->op))
         return false;
     for (int k = 0; k < n->n_in; k++) {
         in[k] = dt_type_at(&g->node[n->in[k]].type, sizes->batch);
@@ -121,8 +121,8 @@ static dt_status *put_parts(dt_hlo *h, const dt_graph *g, const dt_hlo_value *in
         dt_hlo_call c = {.hlo = h, .node = n, .type = n->type};
         if (n->op->role == DT_ROLE_ARGUMENT) continue;
         for (int k = 0; k < n->n_in; k++) c.in[k] = value[n->in[k]];
-        bad = n->op->stablehlo ? NULL : dt_hlo_no_form(n);
-        value[i] = bad ? value[i] : n->op->stablehlo(&c);
+        bad = n->op->forms.stablehlo ? NULL : dt_hlo_no_form(n);
+        value[i] = bad ? value[i] : n->op->forms.stablehlo(&c);
     }
     *out = value[g->result[0].node];
     free(value);

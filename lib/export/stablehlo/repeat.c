@@ -46,16 +46,16 @@ static const dt_node *node_of(const dt_hlo_order *o, int item) {
 
 /* The attributes without the number that may differ; `room` is as large as they are. */
 static const void *unnumbered(const dt_node *n, void *room) {
-    if (!n->op->numbered || n->op->attr_size == 0) return n->attr;
-    memcpy(room, n->attr, n->op->attr_size);
-    memset((char *)room + n->op->numbered - 1, 0, sizeof(uint64_t));
+    if (!n->op->attr.number || n->op->attr.size == 0) return n->attr;
+    memcpy(room, n->attr, n->op->attr.size);
+    memset((char *)room + n->op->attr.number - 1, 0, sizeof(uint64_t));
     return room;
 }
 
 static uint64_t symbol_of(const dt_hlo_order *o, int item) {
     const dt_node *n = node_of(o, item);
     uint64_t room[64], h = dt_hash_bytes((uint64_t)(uintptr_t)n->op, &n->type, sizeof n->type);
-    h = dt_hash_bytes(h, unnumbered(n, room), n->op->attr_size);
+    h = dt_hash_bytes(h, unnumbered(n, room), n->op->attr.size);
     for (int k = 0; k < n->n_in; k++)
         h = dt_hash_bytes(h, &node_of(o, o->item[item].in[k])->type, sizeof n->type);
     return h;
@@ -65,8 +65,8 @@ static bool are_alike(const dt_hlo_order *o, int a, int b) {
     const dt_node *x = node_of(o, a), *y = node_of(o, b);
     uint64_t room[2][64];
     if (x->op != y->op || !dt_type_equal(&x->type, &y->type)) return false;
-    if (x->op->attr_size &&
-        memcmp(unnumbered(x, room[0]), unnumbered(y, room[1]), x->op->attr_size) != 0)
+    if (x->op->attr.size &&
+        memcmp(unnumbered(x, room[0]), unnumbered(y, room[1]), x->op->attr.size) != 0)
         return false;
     for (int k = 0; k < x->n_in; k++)
         if (!dt_type_equal(&node_of(o, o->item[a].in[k])->type,
@@ -77,7 +77,7 @@ static bool are_alike(const dt_hlo_order *o, int a, int b) {
 
 static uint64_t number_of(const dt_node *n) {
     uint64_t x = 0;
-    if (n->op->numbered) memcpy(&x, (const char *)n->attr + n->op->numbered - 1, sizeof x);
+    if (n->op->attr.number) memcpy(&x, (const char *)n->attr + n->op->attr.number - 1, sizeof x);
     return x;
 }
 

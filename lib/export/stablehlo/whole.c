@@ -46,7 +46,7 @@ static bool is_element_wise(const dt_hlo_writer *w, const dt_hlo_repeat *r, int 
         const dt_hlo_bind *b = &r->bind[j][k];
         each[j] |= b->from == DT_HLO_EACH || (b->from == DT_HLO_INSIDE && each[b->at]);
     }
-    return !r->numbered[j] && n->op->stablehlo && (!each[j] || dt_is_elementwise(n->op));
+    return !r->numbered[j] && n->op->forms.stablehlo && (!each[j] || dt_is_elementwise(n->op));
 }
 
 bool dt_hlo_is_whole(const dt_hlo_writer *w, int repeat) {
@@ -116,7 +116,7 @@ static dt_status *put_statement(const whole *x, int j) {
     for (int k = 0; k < n->n_in; k++) c.in[k] = spread(x, c.in[k], &c.type);
     c.type = dt_hlo_stacked(&c.type, x->r->n);
     x->w->hlo.layer = n->path;
-    x->made[j] = n->op->stablehlo(&c);
+    x->made[j] = n->op->forms.stablehlo(&c);
     return NULL;
 }
 

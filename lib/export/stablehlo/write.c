@@ -37,7 +37,7 @@ dt_status *dt_hlo_write_item(dt_hlo_writer *w, int item, const dt_hlo_value *in,
     dt_hlo_pieces p;
     memcpy(c.in, in, (size_t)n->n_in * sizeof *in);
     w->hlo.layer = n->path;
-    if (n->op->stablehlo) out = n->op->stablehlo(&c);
+    if (n->op->forms.stablehlo) out = n->op->forms.stablehlo(&c);
     else if (dt_hlo_pieces_of(w->plan.o->g, w->plan.o->item[item].node, &w->sizes, &p))
         DT_TRY(dt_hlo_write_pieces(&w->hlo, n, &p, &c, &out));
     else return dt_hlo_no_form(n);
@@ -380,7 +380,7 @@ void dt_hlo_signature_release(dt_hlo_signature *s) {
     s->arena = NULL;
 }
 
-bool dt_hlo_has_form(const dt_op *op) { return op->stablehlo != NULL; }
+bool dt_hlo_has_form(const dt_op *op) { return op->forms.stablehlo != NULL; }
 
 dt_status *dt_stablehlo_write(const dt_graph *g, const dt_hlo_request *request, dt_str *out,
                               dt_hlo_signature *signature) {

@@ -40,12 +40,11 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_across_gather_part = {
     .name = "gather_part",
     .n_in = 3,
-    .attr_size = sizeof(dt_across_attr),
+    .attr = {.size = sizeof(dt_across_attr), .print = print},
     .linear = 1,
     .infer = infer,
     .rule = dt_gather_rule,
     .cost = dt_gather_cost,
     .eval = eval,
-    .print = print,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

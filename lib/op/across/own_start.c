@@ -47,12 +47,11 @@ static dt_hlo_value stablehlo(const dt_hlo_call *c) {
 const dt_op dt_op_across_own_start = {
     .name = "own_start",
     .n_in = 0,
-    .attr_size = sizeof(dt_across_attr),
+    .attr = {.size = sizeof(dt_across_attr), .print = print},
     .infer = infer,
     .rule = dt_rule_none,
     .cost = dt_cost_none,
     .eval = eval,
-    .print = print,
     .across = &row,
-    .stablehlo = stablehlo,
+    .forms.stablehlo = stablehlo,
 };

@@ -26,9 +26,8 @@ const dt_op dt_op_across_rows_join = {
     .name = "rows_join",
     .n_in = 2,
     .role = DT_ROLE_MOVE,
-    .attr_size = sizeof(dt_across_attr),
+    .attr = {.size = sizeof(dt_across_attr), .print = print},
     .infer = infer,
     .rule = dt_rule_none,
     .eval = eval,
-    .print = print,
 };

@@ -27,10 +27,9 @@ const dt_op dt_op_across_rows_part = {
     .name = "rows_part",
     .n_in = 1,
     .role = DT_ROLE_MOVE,
-    .attr_size = sizeof(dt_across_attr),
+    .attr = {.size = sizeof(dt_across_attr), .print = print},
     .linear = 1,
     .infer = infer,
     .rule = dt_rule_none,
     .eval = eval,
-    .print = print,
 };

@@ -40,11 +40,10 @@ const dt_op dt_op_across_transfer = {
     .name = "transfer",
     .n_in = 1,
     .role = DT_ROLE_COLLECTIVE,
-    .attr_size = sizeof(dt_across_attr),
-    .collective = true,
+    .attr = {.size = sizeof(dt_across_attr), .print = print},
+    .traits.collective = true,
     .infer = infer,
     .rule = dt_rule_none,
     .eval = eval,
-    .print = print,
     .across = &row,
 };

@@ -25,7 +25,7 @@ static bool hands_on(const dt_node *n) {
     bool is_sum = dt_reduce_kind_of(n) == DT_REDUCE_SUM;
     bool is_float = dt_dtype_is_float(n->type.dtype);
     return is_float && is_sum && !n->op->over_devices &&
-           (n->op->additive || (n->n_in == 1 && (n->op->linear & 1)));
+           (n->op->traits.additive || (n->n_in == 1 && (n->op->linear & 1)));
 }
 
 dt_mesh_axes dt_spmd_handed_on(const dt_spmd_work *w, int i) {

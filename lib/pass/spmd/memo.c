@@ -41,14 +41,14 @@ struct dt_spmd_memo {
 
 static uint64_t hash_types(const dt_graph *g, const dt_node *n) {
     uint64_t h = dt_hash_bytes((uint64_t)(uintptr_t)n->op, &n->type, sizeof n->type);
-    h = dt_hash_bytes(h, n->attr, n->op->attr_size);
+    h = dt_hash_bytes(h, n->attr, n->op->attr.size);
     for (int k = 0; k < n->n_in; k++) h = dt_hash_bytes(h, &g->node[n->in[k]].type, sizeof n->type);
     return h;
 }
 
 static bool are_alike(const dt_graph *g, const dt_node *a, const dt_node *b) {
     if (a->op != b->op || !dt_type_equal(&a->type, &b->type) ||
-        (a->op->attr_size && memcmp(a->attr, b->attr, a->op->attr_size) != 0))
+        (a->op->attr.size && memcmp(a->attr, b->attr, a->op->attr.size) != 0))
         return false;
     for (int k = 0; k < a->n_in; k++)
         if (!dt_type_equal(&g->node[a->in[k]].type, &g->node[b->in[k]].type)) return false;

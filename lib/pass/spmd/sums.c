@@ -25,7 +25,7 @@ static const dt_node *reader_of(const dt_spmd_work *w, int i) {
 /* The one reader may get partial sums: it could add to them, or hand them on. */
 static bool can_wait(const dt_spmd_work *w, int i) {
     const dt_node *n = reader_of(w, i);
-    return n && (n->op->additive || (n->n_in == 1 && (n->op->linear & 1)));
+    return n && (n->op->traits.additive || (n->n_in == 1 && (n->op->linear & 1)));
 }
 
 static bool is_added(const dt_spmd_work *w, int i) {

@@ -24,7 +24,7 @@ static void test_every_row_has_a_form(void **state) {
     int n;
     const dt_op *const *ops = dt_ops(&n);
     for (int i = 0; i < n; i++)
-        if (!has_no_form(ops[i]) && !ops[i]->stablehlo && !ops[i]->decompose)
+        if (!has_no_form(ops[i]) && !ops[i]->forms.stablehlo && !ops[i]->forms.decompose)
             fail_msg("%s has no form in StableHLO", ops[i]->name);
 }
 
@@ -35,7 +35,7 @@ static dt_graph *graph_of(const sample *s) {
     dt_graph *g = NULL;
     dt_value in[DT_MAX_IN];
     for (int i = 0; i < s->op->n_in; i++) in[i] = declare(t, "x", i, &s->in[i]);
-    dt_return(t, "y", dt_emit(t, s->op, in, s->op->n_in, s->op->attr_size ? &s->attr : NULL));
+    dt_return(t, "y", dt_emit(t, s->op, in, s->op->n_in, s->op->attr.size ? &s->attr : NULL));
     check(dt_trace_end(t, &g), s->op->name);
     return g;
 }
@@ -55,7 +55,7 @@ static void expect_decomposed(sample *s, int64_t batch) {
     dt_graph *whole, *parts = NULL;
     dt_interpretation is, ought;
     dt_view arg[DT_MAX_IN];
-    if (!s->op->decompose) return;
+    if (!s->op->forms.decompose) return;
     whole = graph_of(s);
     check(dt_decompose(whole, all, &parts), s->op->name);
     assert_ptr_equal(parts->node[parts->result[0].node].op, s->op);
