@@ -32,6 +32,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "format/history.h"
 #include "graph/graph.h"
 
 /* ---- safetensors ---- */
@@ -250,9 +251,15 @@ typedef struct dt_history_from {
     int64_t generation; /* of the run */
     bool aside;
 } dt_history_from;
+/* The lines that stay. */
+typedef struct dt_history_kept {
+    dt_history_lines lines; /* those written next are sealed by it */
+    int64_t epoch;          /* of the last one; 0: there is none */
+    char *damage; /* what is wrong with the file, a sentence; the caller's; NULL: nothing */
+} dt_history_kept;
 /* Drops lines, also the torn one of a killed run, then opens for appending. */
-dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r,
-                           const dt_history_from *from) DT_MUST_USE;
+dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_from *from,
+                           dt_history_kept *kept) DT_MUST_USE;
 dt_status *dt_history_adopt(dt_writer *w, const dt_run_dir *r, int64_t generation) DT_MUST_USE;
 
 #endif

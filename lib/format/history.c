@@ -11,25 +11,39 @@
 
 #include "file/json_read.h"
 #include "format/format.h"
+#include "format/history.h"
 
-/* Whether it is a line of ours, of no step past `step`. */
-static bool is_kept(const char *line, size_t n, int64_t step) {
-    json_t *root;
-    int64_t of;
+/* The lines that stay, and what is known of them. */
+typedef struct keeping {
+    int64_t step;
+    dt_str kept;
+    dt_history_lines all, last; /* of all lines; as it was behind the last one that stays */
+    int64_t epoch;              /* of that one */
+    bool same;                  /* all stay */
+} keeping;
+
+/* It stays if it is a line of ours, of no step past `step`. */
+static void take_line(keeping *k, const char *line, size_t n) {
+    json_t *root = NULL;
+    int64_t step = 0, epoch = 0;
     dt_json_text text = {"history.jsonl", "a line", "key", line, n, DT_E_CHECKPOINT};
-    dt_status *s = dt_json_parse(&text, &root);
-    bool kept = !s && dt_json_get_int(root, "step", &of) && of <= step;
+    dt_status_free(dt_json_parse(&text, &root)); /* reported by its number */
+    const bool is_kept = root && dt_json_get_int(root, "step", &step) && step <= k->step;
+    dt_history_take(&k->all, line, n, root != NULL);
+    if (is_kept) {
+        dt_str_add(&k->kept, line, n + 1);
+        k->last = k->all;
+        if (dt_json_get_int(root, "epoch", &epoch)) k->epoch = epoch;
+    }
     json_decref(root);
-    dt_status_free(s); /* torn, not worth a word */
-    return kept;
 }
 
-static void filter(const dt_str *all, int64_t step, dt_str *kept) {
+static void filter(keeping *k, const dt_str *all) {
     const char *line = dt_str_text(all), *end = line + all->size;
     for (const char *newline; line < end && (newline = memchr(line, '\n', (size_t)(end - line)));
          line = newline + 1)
-        if (is_kept(line, (size_t)(newline - line), step))
-            dt_str_add(kept, line, (size_t)(newline + 1 - line));
+        take_line(k, line, (size_t)(newline - line));
+    k->same = k->kept.size == all->size;
 }
 
 /* A link is refused before what it leads to is read. */
@@ -42,18 +56,14 @@ static dt_status *check_kind(const char *path, bool *there) {
     return NULL;
 }
 
-/* The lines of history.jsonl that stay; *same: all of them do. */
-static dt_status *read_kept(const char *path, int64_t step, dt_str *kept, bool *same) {
+static dt_status *read_kept(const char *path, keeping *k) {
     bool there;
     dt_str all = {0};
-    *same = true;
+    k->same = true;
     DT_TRY(check_kind(path, &there));
     if (!there) return NULL;
     dt_status *s = dt_file_read(path, DT_HISTORY_LARGEST, &all);
-    if (!s) {
-        filter(&all, step, kept);
-        *same = kept->size == all.size;
-    }
+    if (!s) filter(k, &all);
     dt_str_release(&all);
     return s;
 }
@@ -79,22 +89,28 @@ static dt_status *settle(const dt_run_dir *r, const char *path, int64_t generati
     return s;
 }
 
-static dt_status *open_as(dt_writer *w, const char *from, const char *to, int64_t step) {
-    dt_str kept = {0};
-    bool same;
-    dt_status *s = read_kept(from, step, &kept, &same);
-    if (!s && (!same || strcmp(from, to) != 0))
-        s = dt_file_commit(to, dt_str_text(&kept), kept.size);
-    if (!s) s = dt_writer_append(w, to);
-    dt_str_release(&kept);
+typedef struct names {
+    const char *from, *to;
+} names;
+
+static dt_status *open_as(dt_writer *w, names at, int64_t step, dt_history_kept *out) {
+    keeping k = {.step = step};
+    dt_status *s = read_kept(at.from, &k);
+    if (!s && (!k.same || strcmp(at.from, at.to) != 0))
+        s = dt_file_commit(at.to, dt_str_text(&k.kept), k.kept.size);
+    if (!s) s = dt_writer_append(w, at.to);
+    dt_str_release(&k.kept);
+    *out = (dt_history_kept){k.last, k.epoch, s ? NULL : dt_history_damage(&k.all, at.from)};
     return s;
 }
 
-dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_from *from) {
+dt_status *dt_history_open(dt_writer *w, const dt_run_dir *r, const dt_history_from *from,
+                           dt_history_kept *kept) {
     *w = (dt_writer){.fd = -1};
+    *kept = (dt_history_kept){0};
     char *path = dt_path_join(r->path, "history.jsonl"), *beside = name_of(r, from->generation);
     dt_status *s = from->aside ? NULL : settle(r, path, from->generation);
-    if (!s) s = open_as(w, path, from->aside ? beside : path, from->step);
+    if (!s) s = open_as(w, (names){path, from->aside ? beside : path}, from->step, kept);
     free(path);
     free(beside);
     return s;

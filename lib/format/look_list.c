@@ -141,6 +141,27 @@ static void read_history(const char *run, dt_str *out) {
     free(path);
 }
 
+/* An item of its own, as of a damaged checkpoint. */
+static void tell_damage(const char *run, const dt_str *history, bool json, dt_str *out) {
+    dt_history_lines lines = {0};
+    dt_history_take_all(&lines, history);
+    char *path = dt_path_join(run, "history.jsonl"), *damage = dt_history_damage(&lines, path);
+    dt_json j = {.out = out};
+    if (damage && json) {
+        dt_json_open(&j, NULL, '{');
+        dt_json_string(&j, "path", path);
+        dt_json_string(&j, "damage", damage);
+        dt_json_close(&j, '}');
+        dt_str_putc(out, '\n');
+    } else if (damage) {
+        dt_str_puts(out, "damaged   ");
+        dt_str_escaped(out, damage, strlen(damage), 4096);
+        dt_str_putc(out, '\n');
+    }
+    free(damage);
+    free(path);
+}
+
 dt_status *dt_checkpoint_list(const char *run, bool json, char **text) {
     dt_listing l = {0};
     dt_str history = {0}, out = {0};
@@ -155,6 +176,7 @@ dt_status *dt_checkpoint_list(const char *run, bool json, char **text) {
         (json ? put_item : print_item)(&l.item[i], line, o, &out);
         json_decref(line);
     }
+    tell_damage(run, &history, json, &out);
     dt_str_release(&history);
     dt_listing_release(&l);
     *text = dt_str_take(&out);

@@ -152,6 +152,7 @@ static dt_status *check_word(dt_arena *arena, const dt_metric_use *use, const ch
 static const char *const fields_of_lines[] = {
     "epoch",
     "step",
+    "crc32c",
     "v",
     "event",
     "t",

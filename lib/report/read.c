@@ -40,6 +40,7 @@ typedef struct reading {
     dt_str line;
     bool skips; /* to the end of a line that is too long */
     int64_t bad;
+    dt_history_lines checks; /* of a history */
 } reading;
 
 static void end_line(reading *f) {
@@ -48,6 +49,7 @@ static void end_line(reading *f) {
     json_t *line = NULL;
     if (f->line.size > 0 && !f->skips)
         dt_status_free(dt_json_parse(&t, &line)); /* counted, and told as a remark */
+    dt_history_take(&f->checks, dt_str_text(&f->line), f->line.size, line != NULL);
     f->bad += f->skips || (f->line.size > 0 && !(line && f->take(f->r, line)));
     json_decref(line);
     f->skips = false;
@@ -65,6 +67,13 @@ static void read_piece(reading *f, const char *at, const char *end) {
     }
 }
 
+static void tell_checks(const reading *f) {
+    char *damage =
+        f->take == dt_report_history_line ? dt_history_damage(&f->checks, f->name) : NULL;
+    if (damage) dt_report_remark(f->r, "%s", damage);
+    free(damage);
+}
+
 static dt_status *read_lines(dt_report_run *r, const char *name, const char *path,
                              take_line *take) {
     reading f = {.r = r, .name = name, .take = take};
@@ -78,6 +87,7 @@ static dt_status *read_lines(dt_report_run *r, const char *name, const char *pat
         s = dt_file_pread(fd, path, piece, n, at);
         if (!s) read_piece(&f, piece, piece + n);
     }
+    if (!s) tell_checks(&f); /* without a torn last line */
     if (!s && size > LARGEST) {
         dt_report_remark(r, "%s has %lld bytes; only the first %lld were read", name,
                          (long long)size, (long long)LARGEST);

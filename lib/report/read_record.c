@@ -3,6 +3,7 @@
  * beyond it. See train/record.h. */
 #include <string.h>
 
+#include "format/history.h"
 #include "report/run.h"
 
 const char *dt_report_text(const json_t *object, const char *key) {
@@ -232,6 +233,11 @@ bool dt_report_record_line(dt_report_run *r, json_t *line) {
 
 /* ---- history.jsonl ---- */
 
+static bool is_metric(const char *key) {
+    return strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0 &&
+           strcmp(key, DT_HISTORY_CHECK) != 0;
+}
+
 bool dt_report_history_line(dt_report_run *r, json_t *line) {
     const char *key;
     json_t *value;
@@ -242,7 +248,7 @@ bool dt_report_history_line(dt_report_run *r, json_t *line) {
                  step = (double)dt_report_int(line, "step");
     /* validation by steps lies within one */
     const double x = steps > 0 ? step / steps : (double)dt_report_int(line, "epoch");
-    json_object_foreach(line, key, value) if (strcmp(key, "epoch") != 0 && strcmp(key, "step") != 0)
+    json_object_foreach(line, key, value) if (is_metric(key))
         dt_series_add(dt_series_of(&r->by_epoch, key), x, number_of(value));
     return true;
 }

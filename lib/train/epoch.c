@@ -103,6 +103,7 @@ static dt_status *write_history(run *r) {
     if (!r->writes) return NULL;
     int64_t since = dt_recording_since(r);
     dt_history_line(r->at.epoch + 1, r->at.step, r->last, r->n_last, &line);
+    dt_history_seal(&r->history_lines, &line);
     dt_status *s = dt_writer_put(&r->history, line.data, line.size);
     dt_str_release(&line);
     dt_recording_span(r, r->recording.mark[DT_RECORDED_HISTORY], since);

@@ -227,6 +227,26 @@ static const char *history_of(const run *r) {
     return dt_arena_printf(r->arena, "%s/history.jsonl", r->q->directory);
 }
 
+/* Damage is no reason to stop: weights do not depend on the history. From another directory's
+ * checkpoint (saved_step -1) its lines stay there. */
+static dt_status *open_history(run *r) {
+    dt_history_kept kept;
+    DT_TRY(dt_history_open(
+        &r->history, &r->directory,
+        &(dt_history_from){.step = last_line(r), .generation = r->generation, .aside = r->aside},
+        &kept));
+    r->history_lines = kept.lines;
+    if (kept.damage) dt_run_warn(r, kept.damage);
+    free(kept.damage);
+    if (r->resumed && r->saved_step >= 0 && kept.epoch < r->at.epoch)
+        dt_run_warn(r,
+                    dt_arena_printf(r->arena,
+                                    "%s: damaged: it ends before the checkpoint, with epoch "
+                                    "%lld of %lld",
+                                    history_of(r), (long long)kept.epoch, (long long)r->at.epoch));
+    return NULL;
+}
+
 dt_status *dt_run_open(run *r) {
     if (!r->q->directory) return NULL;
     if (r->writes) {
@@ -235,11 +255,7 @@ dt_status *dt_run_open(run *r) {
     }
     DT_TRY(find_start(r));
     DT_TRY(take_first_weights(r));
-    if (r->writes)
-        DT_TRY(dt_history_open(&r->history, &r->directory,
-                               &(dt_history_from){.step = last_line(r),
-                                                  .generation = r->generation,
-                                                  .aside = r->aside}));
+    if (r->writes) DT_TRY(open_history(r));
     r->earlier = r->resumed && r->writes ? dt_previous_data_read(r) : NULL;
     DT_TRY(dt_record_open(r->record, r));
     if (r->resumed)

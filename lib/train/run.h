@@ -110,6 +110,7 @@ typedef struct run {
     int64_t began_ns, last_event_ns, saved_ns, saved_step;
     dt_run_dir directory;
     dt_writer history;
+    dt_history_lines history_lines;
     int64_t generation; /* see dt_state_file */
     bool fresh;         /* in a used directory: the old checkpoints go with the first new one */
     bool aside;         /* the history lies beside the old one until then */

@@ -2,6 +2,7 @@
 /* history.jsonl: its last line, for those who look, and what of it stays when a run goes on, in its
  * place, beside it, and after a run that was killed. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/arena.h"
 #include "fuzz.h"
@@ -11,7 +12,9 @@ enum { STEP = 15, MOST = 4 };
 
 static void go_on(const dt_run_dir *run, const dt_history_from *from) {
     dt_writer w = {.fd = -1};
-    dt_status *s = dt_history_open(&w, run, from);
+    dt_history_kept kept;
+    dt_status *s = dt_history_open(&w, run, from, &kept);
+    free(kept.damage);
     if (!s && from->aside) s = dt_history_adopt(&w, run, from->generation);
     if (!s) s = dt_writer_close(&w);
     fuzz_done(s);

@@ -252,6 +252,7 @@ static void test_history_lines_are_the_epochs(void **state) {
     (void)state;
     outcome o = fit_well(&(setup){.directory = HERE "/lines"});
     dt_str text = text_of_file(HERE "/lines/history.jsonl"), wanted = {0};
+    dt_history_lines lines = {0};
 
     for (int i = 0; i < 2; i++) {
         const dt_metric row[] = {
@@ -259,7 +260,11 @@ static void test_history_lines_are_the_epochs(void **state) {
             {.name = "accuracy", .value = dt_history_at(o.history, "accuracy", i)},
             {.name = "val_loss", .value = dt_history_at(o.history, "val_loss", i)},
             {.name = "val_accuracy", .value = dt_history_at(o.history, "val_accuracy", i)}};
-        dt_history_line(i + 1, 3 * (i + 1), row, 4, &wanted);
+        dt_str line = {0};
+        dt_history_line(i + 1, 3 * (i + 1), row, 4, &line);
+        dt_history_seal(&lines, &line);
+        dt_str_puts(&wanted, dt_str_text(&line));
+        dt_str_release(&line);
     }
     assert_string_equal(dt_str_text(&text), dt_str_text(&wanted));
     assert_memory_equal(dt_str_text(&text), "{\"epoch\": 1, \"step\": 3, \"loss\": ", 30);
