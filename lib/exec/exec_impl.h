@@ -175,10 +175,6 @@ struct dt_exec {
 
 /* The kernel for a node: a fitting row of the table, or the op's eval. */
 const dt_kernel *dt_kernel_find(const dt_graph *g, int node);
-/* Of n numbers, at least 0: their sum, maximum (of none: -INFINITY) or minimum (INFINITY); a NaN if
- * one of them is. */
-float (*dt_reduction_of(const dt_simd *simd, dt_reduce_kind kind))(const float *, int64_t);
-
 #define DT_KERNEL(name) extern const dt_kernel dt_kernel_##name;
 #include "exec/kernels.h"
 #undef DT_KERNEL

@@ -4,11 +4,9 @@
  * of each, and a value of each for all of its rows. BatchNormalization over each replica's own rows
  * is made of these. A segment has the bits of the same rows alone, in a batch of their own.
  */
-#include <math.h>
 #include <string.h>
 
-#include "exec/exec_impl.h"
-#include "exec/sums.h"
+#include "exec/reduction.h"
 #include "op/segment.h"
 
 /* Rows of `node`, which has some for each example, that come before segment s of `n`. */
@@ -25,100 +23,62 @@ static int64_t elements_of_entry(const dt_exec *x, int node) {
     return n;
 }
 
-/* ---- sums ---- */
+/* ---- sums, maxima and minima ---- */
 
-/* Of float32, over the first dimensions. */
-static bool reduces_rows(const dt_graph *g, int node) {
-    const dt_node *n = &g->node[node];
-    const dt_type *in = &g->node[n->in[0]].type;
-    const dt_segment_attr *a = n->attr;
-    const int gone = in->rank - n->type.rank + 1;
-
-    return in->dtype == DT_FLOAT32 && a->reduce.dims == (1u << gone) - 1;
+/* Of `rows` entries of the input. */
+static dt_reduction reduction_of(const dt_exec *x, int node, int64_t rows) {
+    const dt_segment_attr *a = x->g->node[node].attr;
+    dt_type in = x->type[x->g->node[node].in[0]];
+    in.dim[0] = rows;
+    return dt_reduction_of(x->engine->simd, (dt_reduce_kind)a->reduce.kind, &in, a->reduce.dims);
 }
 
-static dt_reduce_kind kind_of(const dt_graph *g, int node) {
-    return ((const dt_segment_attr *)g->node[node].attr)->reduce.kind;
+static dt_reduction largest(const dt_exec *x, int node) {
+    return reduction_of(x, node, x->type[x->g->node[node].in[0]].dim[0]);
 }
 
-static bool fits_sum(const dt_graph *g, int node) {
-    return reduces_rows(g, node) && kind_of(g, node) == DT_REDUCE_SUM;
+static bool fits_reduce(const dt_graph *g, int node) {
+    const dt_segment_attr *a = g->node[node].attr;
+    return g->node[node].type.dtype == DT_FLOAT32 && a->reduce.dims & 1;
 }
 
-/* A segment's sum of all is that of a row of numbers, which are floats. */
-static void narrow_sum(dt_exec *x, int node) {
+static void narrow_reduce(dt_exec *x, int node) {
     const int in = x->g->node[node].in[0];
+    const dt_reduction r = largest(x, node);
     dt_store_wide(x, node);
-    if (x->type[in].dtype != DT_BFLOAT16 || x->type[node].rank == 1) dt_store_wide(x, in);
+    if (x->type[in].dtype != DT_BFLOAT16 || !dt_reduction_loads(&r)) dt_store_wide(x, in);
 }
 
-static void run_sum(const dt_kernel_call *c) {
+static dt_status *prepare_reduce(dt_exec *x, dt_step *step) {
+    const dt_reduction r = largest(x, step->node);
+    step->scratch = (size_t)dt_reduction_room(&r) * sizeof(float);
+    return NULL;
+}
+
+static void run_reduce(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
     const dt_node *n = &x->g->node[c->step->node];
     const int in = n->in[0];
-    const int64_t columns = elements_of_entry(x, c->step->node), row = elements_of_entry(x, in);
+    const int64_t each = elements_of_entry(x, c->step->node),
+                  row = elements_of_entry(x, in) * dt_element_bytes(x, in);
 
-    for (int64_t s = c->lo; s < c->hi && columns; s++) {
+    for (int64_t s = c->lo; s < c->hi; s++) {
         const int64_t from = border(x, n, in, (int)s), to = border(x, n, in, (int)s + 1);
-        if (x->type[c->step->node].rank == 1) {
-            dt_floats(x, c->step->node)[s] =
-                x->engine->simd->sum(dt_floats(x, in) + from * row, (to - from) * row);
-            continue;
-        }
-        const dt_sum_source rows = {.at = (const char *)x->at[in] +
-                                          from * row * dt_element_bytes(x, in),
-                                    .load = dt_strip_load(x->type[in].dtype),
-                                    .rows = (to - from) * row / columns,
-                                    .n = columns,
-                                    .stride = columns};
-        dt_sum_rows(x->engine->simd, &rows, dt_floats(x, c->step->node) + s * columns);
+        dt_reduction r = reduction_of(x, c->step->node, to - from);
+        r.load = dt_strip_load(x->type[in].dtype);
+        dt_reduction_run(&r, (const char *)x->at[in] + from * row,
+                         dt_floats(x, c->step->node) + s * each, (float *)c->scratch);
     }
 }
 
-const dt_kernel dt_kernel_segment_sum = {
-    .name = "segment_sum",
+const dt_kernel dt_kernel_segment_reduce = {
+    .name = "segment_reduce",
     .op = &dt_op_segment_reduce,
     .splits = true,
-    .fits = fits_sum,
-    .narrow = narrow_sum,
-    .run = run_sum,
-};
-
-/* ---- maxima and minima ---- */
-
-static bool fits_extreme(const dt_graph *g, int node) {
-    return reduces_rows(g, node) && kind_of(g, node) != DT_REDUCE_SUM;
-}
-
-static void run_extreme(const dt_kernel_call *c) {
-    const dt_exec *x = c->x;
-    const dt_node *n = &x->g->node[c->step->node];
-    const int in = n->in[0];
-    const dt_reduce_kind kind = kind_of(x->g, c->step->node);
-    const dt_simd *simd = x->engine->simd;
-    const int64_t columns = elements_of_entry(x, c->step->node), row = elements_of_entry(x, in);
-
-    for (int64_t s = c->lo; s < c->hi && columns; s++) {
-        const float *at = dt_floats(x, in) + border(x, n, in, (int)s) * row,
-                    *end = dt_floats(x, in) + border(x, n, in, (int)s + 1) * row;
-        float *to = dt_floats(x, c->step->node) + s * columns;
-        if (columns == 1) {
-            *to = dt_reduction_of(simd, kind)(at, end - at);
-            continue;
-        }
-        simd->fill(to, kind == DT_REDUCE_MAX ? -INFINITY : INFINITY, columns);
-        for (; at < end; at += columns)
-            simd->strip[kind == DT_REDUCE_MAX ? DT_S_maximum : DT_S_minimum](to, to, at, NULL,
-                                                                             columns);
-    }
-}
-
-const dt_kernel dt_kernel_segment_extreme = {
-    .name = "segment_extreme",
-    .op = &dt_op_segment_reduce,
-    .splits = true,
-    .fits = fits_extreme,
-    .run = run_extreme,
+    .fits = fits_reduce,
+    .narrow = narrow_reduce,
+    .prepare = prepare_reduce,
+    .run = run_reduce,
 };
 
 /* ---- copies ---- */

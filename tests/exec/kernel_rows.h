@@ -182,6 +182,22 @@ static dt_value maxima_inside(setting *s) {
 static dt_value column_sums(setting *s) { return dt_reduce(s->rows, DT_REDUCE_SUM, 1); }
 static dt_value column_sums_of_cube(setting *s) { return dt_reduce(s->cube, DT_REDUCE_SUM, 3); }
 static dt_value column_maxima(setting *s) { return dt_reduce(s->rows, DT_REDUCE_MAX, 1); }
+/* (B,3,4,70): no element is like its neighbours */
+static dt_value volume(setting *s) {
+    dt_type wide = dt_type_of(DT_FLOAT32, 4, (int64_t[]){-1, 3, 4, 70});
+    dt_value place = dt_iota(s->t, &wide, 3);
+    return dt_multiply(dt_broadcast_in_dim(s->cube, &wide, (int8_t[]){0, 1, 2}),
+                       dt_multiply(place, dt_like(place, 0.03125)));
+}
+static dt_value sums_around(setting *s) { return dt_reduce(s->cube, DT_REDUCE_SUM, 5); }
+static dt_value minima_around(setting *s) { return dt_reduce(s->cube, DT_REDUCE_MIN, 5); }
+static dt_value sums_around_rows(setting *s) { return dt_reduce(volume(s), DT_REDUCE_SUM, 9); }
+static dt_value sums_between(setting *s) { return dt_reduce(volume(s), DT_REDUCE_SUM, 5); }
+static dt_value sums_by_turns(setting *s) { return dt_reduce(volume(s), DT_REDUCE_SUM, 10); }
+static dt_value maxima_by_turns(setting *s) { return dt_reduce(volume(s), DT_REDUCE_MAX, 10); }
+static dt_value sums_of_groups(setting *s) {
+    return dt_reduce(dt_reshape(s->cube, 5, (int64_t[]){-1, 3, 1, 2, 2}), DT_REDUCE_SUM, 22);
+}
 static dt_value total(setting *s) { return dt_reduce_sum(s->cube, DT_NO_AXIS); }
 static dt_value top(setting *s) { return dt_reduce(s->rows, DT_REDUCE_MAX, 3); }
 static dt_value bottom(setting *s) { return dt_reduce(s->rows, DT_REDUCE_MIN, 3); }
@@ -605,13 +621,13 @@ static const row rows[] = {
     {"eval", spread_inside},
     {"broadcast", repeated_inside},
     {"broadcast", repeated_bytes},
-    {"segment_sum", parts_of_sum},
-    {"segment_sum", segment_sums},
-    {"segment_sum", segment_totals},
-    {"eval", segment_sums_inside},
-    {"segment_extreme", segment_maxima},
-    {"segment_extreme", segment_minima},
-    {"segment_extreme", segment_least},
+    {"segment_reduce", parts_of_sum},
+    {"segment_reduce", segment_sums},
+    {"segment_reduce", segment_totals},
+    {"segment_reduce", segment_sums_inside},
+    {"segment_reduce", segment_maxima},
+    {"segment_reduce", segment_minima},
+    {"segment_reduce", segment_least},
     {"segment_repeat", repeated_segments},
     {"deviations", deviations},
     {"deviations", deviations_of_rows},
@@ -663,19 +679,26 @@ static const row rows[] = {
     {"dot_batch", product_of_turned},
     {"dot", product_of_two},
     {"eval", product_of_two_crossed},
-    {"reduce_rows", sums},
-    {"reduce_rows", maxima},
-    {"reduce_rows", minima},
-    {"reduce_inside", sums_inside},
-    {"reduce_inside", maxima_inside},
-    {"reduce_inside", minima_inside},
+    {"reduce", sums},
+    {"reduce", maxima},
+    {"reduce", minima},
+    {"reduce", sums_inside},
+    {"reduce", maxima_inside},
+    {"reduce", minima_inside},
     {"eval", of_bytes},
-    {"reduce_columns", column_sums},
-    {"reduce_columns", column_sums_of_cube},
-    {"eval", column_maxima},
-    {"reduce_all", total},
-    {"reduce_all", top},
-    {"reduce_all", bottom},
+    {"reduce", column_sums},
+    {"reduce", column_sums_of_cube},
+    {"reduce", column_maxima},
+    {"reduce", sums_around},
+    {"reduce", minima_around},
+    {"reduce", sums_around_rows},
+    {"reduce", sums_between},
+    {"reduce", sums_by_turns},
+    {"reduce", maxima_by_turns},
+    {"reduce", sums_of_groups},
+    {"reduce", total},
+    {"reduce", top},
+    {"reduce", bottom},
     {"softmax", softmax},
     {"softmax", softmax_of_cube},
     {"eval", softmax_of_vector},

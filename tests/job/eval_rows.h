@@ -410,12 +410,6 @@ static const struct {
     {"loss CategoricalGeneralizedCrossEntropy", "compare (i32[34,3]",
      "class numbers, a few for each example"},
     {"metric", "argmax (i32[34,3])", "targets that are integers; the kernel has floats only"},
-    {"BatchNormalization", "reduce (f32[34,8,8,4]) -> f32",
-     "sums of dimensions that are not the first ones, no kernel yet"},
-    {"layer LayerNormalization", "reduce (f32[34,8,8,4]) -> f32[8]", "the same"},
-    {"layer RMSNormalization", "reduce (f32[34,8,8,4]) -> f32[8]", "the same"},
-    {"layer GroupNormalization", "reduce",
-     "sums of dimensions that are not next to each other, no kernel yet"},
     {"layer UpSampling2D", "dot_general", "contracts a dimension inside, no kernel yet"},
 };
 enum { N_EXCEPTIONS = sizeof exceptions / sizeof *exceptions };
