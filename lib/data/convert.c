@@ -264,20 +264,21 @@ static dt_status *check(const conversion *c) {
     if (!c->kind)
         return dt_fail(DT_E_OUTPUT_FORMAT, NULL,
                        "no output format for '%s': the name must end in .npy, .npz, .idx, -ubyte, "
-                       ".csv or .tfrecord",
+                       ".csv, .jsonl or .tfrecord",
                        q->output);
     if (q->shards > 1 && !c->kind->records)
-        return dt_fail(DT_E_OUTPUT_FORMAT, NULL,
-                       "'%s' must be one file; only .csv and .tfrecord can be split into several",
-                       q->output);
+        return dt_fail(
+            DT_E_OUTPUT_FORMAT, NULL,
+            "'%s' must be one file; only .csv, .jsonl and .tfrecord can be split into several",
+            q->output);
     if (q->shards < 1 || q->shards > MOST_SHARDS)
         return dt_fail(DT_E_OUTPUT_FORMAT, NULL, "cannot write %lld files: choose from 1 to %d",
                        (long long)q->shards, MOST_SHARDS);
     for (int e = 0; e < c->n; e++)
         if (!c->kind->records && is_text(&c->element[e]))
             return dt_fail(DT_E_OUTPUT_FORMAT, NULL,
-                           "'%s' is text, which %s cannot hold; write .csv or .tfrecord, or use "
-                           "--mapped to write the numbers that the model gets",
+                           "'%s' is text, which %s cannot hold; write .csv, .jsonl or .tfrecord, "
+                           "or use --mapped to write the numbers that the model gets",
                            c->element[e].name, c->suffix);
     return c->kind->one_array ? check_places(c) : NULL;
 }

@@ -27,8 +27,8 @@ static dt_status *find_format(const char *path, const dt_format **out) {
     int64_t n = 0;
     DT_TRY(first_bytes(path, b, &n));
     const dt_format *const *f = dt_file_formats;
-    /* JSON lines make no data set */
-    while (*f && !(((*f)->access || (*f)->arrays) && (*f)->sniff && (*f)->sniff(b, n))) f++;
+    /* the others need a job that describes their examples */
+    while (*f && !(((*f)->survey || (*f)->arrays) && (*f)->sniff && (*f)->sniff(b, n))) f++;
     *out = *f;
     if (!*out)
         DT_TRY(dt_text_look(&(dt_text_file){.path = path,

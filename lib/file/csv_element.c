@@ -25,23 +25,35 @@ struct words {
     bool has_dtype, has_default;
 };
 
-const dt_field dt_csv_element_fields[] = {
-    DT_TEXT(struct words, column,
-            .help = "name of the column in the header; its index from 0 if `header` is false"),
-    DT_TEXTS(struct words, columns, .help = "several columns, concatenated"),
-    DT_INTS(struct words, shape, .min = 1, .max = 1e9,
-            .help =
-                "shape of one example; default: [] for column, [number of columns] for columns"),
-    DT_ENUM(struct words, dtype, dtype_names, .set = 1 + offsetof(struct words, has_dtype),
-            .help = "dtype of the values; default: int32 with a vocabulary, else float32; string: "
-                    "text for map"),
-    DT_INT(struct words, max_bytes, .min = 1, .max = 1 << 20, .preset = "65535",
-           .help = "for dtype string: longest text allowed"),
-    DT_TEXTS(struct words, vocabulary,
-             .help = "allowed texts; the value is the index of the text in this list, from 0"),
-    DT_REAL(struct words, default_value, .set = 1 + offsetof(struct words, has_default),
-            .help = "value of empty fields; default: an empty field is an error"),
-    DT_END};
+#define FIELDS(column_help, columns_help, shape_help, default_help)                                \
+    {                                                                                              \
+        DT_TEXT(struct words, column, .help = column_help),                                        \
+            DT_TEXTS(struct words, columns, .help = columns_help),                                 \
+            DT_INTS(struct words, shape, .min = 1, .max = 1e9, .help = shape_help),                \
+            DT_ENUM(struct words, dtype, dtype_names,                                              \
+                    .set = 1 + offsetof(struct words, has_dtype),                                  \
+                    .help = "dtype of the values; default: int32 with a vocabulary, else "         \
+                            "float32; string: text for map"),                                      \
+            DT_INT(struct words, max_bytes, .min = 1, .max = 1 << 20, .preset = "65535",           \
+                   .help = "for dtype string: longest text allowed"),                              \
+            DT_TEXTS(struct words, vocabulary,                                                     \
+                     .help = "allowed texts; the value is the index of the text in this list, "    \
+                             "from 0"),                                                            \
+            DT_REAL(struct words, default_value, .set = 1 + offsetof(struct words, has_default),   \
+                    .help = default_help),                                                         \
+            DT_END                                                                                 \
+    }
+
+const dt_field dt_csv_element_fields[] =
+    FIELDS("name of the column in the header; its index from 0 if `header` is false",
+           "several columns, concatenated",
+           "shape of one example; default: [] for column, [number of columns] for columns",
+           "value of empty fields; default: an empty field is an error");
+
+const dt_field dt_jsonl_element_fields[] =
+    FIELDS("key of the value; default: the element's name", "several keys, concatenated",
+           "shape of one example; default: [] for column, [number of keys] for columns",
+           "value of null and of missing keys; default: they are an error");
 
 static dt_status *wrong(const dt_stored *e, const char *what) {
     return dt_fail(DT_E_DATASET_KEYS, &e->at, "'%s' %s", e->name, what);
@@ -81,9 +93,10 @@ static dt_status *check_text(const struct words *w, const dt_stored *e) {
     return NULL;
 }
 
-static dt_status *check_shape(const struct words *w, const dt_stored *e) {
+static dt_status *check_shape(const struct words *w, const dt_stored *e, dt_columns columns) {
     if (e->text) return check_text(w, e);
-    if (dt_type_elements(&e->type) != e->columns.n)
+    const bool whole = columns == DT_COLUMNS_KEYS && w->column;
+    if (dt_type_elements(&e->type) != e->columns.n && !whole)
         return dt_fail(DT_E_DATASET_KEYS, &e->at,
                        "'%s' has %d column%s, but its shape has %lld values", e->name, e->columns.n,
                        e->columns.n == 1 ? "" : "s", (long long)dt_type_elements(&e->type));
@@ -114,21 +127,25 @@ static dt_texts names_of(const dt_stored *e) {
     return e->columns.n > 1 ? e->columns : places_of(e) > 0 ? e->vocabulary : (dt_texts){0};
 }
 
-dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header, dt_stored *out) {
+dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns columns,
+                               dt_stored *out) {
+    const dt_field *fields =
+        columns == DT_COLUMNS_KEYS ? dt_jsonl_element_fields : dt_csv_element_fields;
     struct words w;
     *out = (dt_stored){.name = e->key, .at = e->value->at};
     DT_TRY(dt_tree_expect(e->value, DT_TREE_MAP, e->key));
-    DT_TRY(dt_fields_read(arena, dt_csv_element_fields, e->value, &e->value->at, e->key, &w));
+    DT_TRY(dt_fields_read(arena, fields, e->value, &e->value->at, e->key, &w));
+    if (columns == DT_COLUMNS_KEYS && !w.column && w.columns.n == 0) w.column = e->key;
     if (!w.has_dtype) w.dtype = w.vocabulary.n > 0 ? DT_INT32 : DT_FLOAT32;
     DT_TRY(check_rank(&w, out));
     DT_TRY(set_columns(arena, &w, out));
-    DT_TRY(check_shape(&w, out));
+    DT_TRY(check_shape(&w, out, columns));
     out->vocabulary = w.vocabulary;
     out->default_value = w.default_value;
     out->has_default = w.has_default;
     out->numbers = out->classes = places_of(out);
     out->names = names_of(out);
-    return header ? NULL : check_numbers(out);
+    return columns == DT_COLUMNS_NUMBERED ? check_numbers(out) : NULL;
 }
 
 /* ---- values ---- */

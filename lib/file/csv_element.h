@@ -13,10 +13,14 @@
 #include "file/csv.h"
 #include "file/file.h"
 
-/* The keys of an entry of `element`. */
-extern const dt_field dt_csv_element_fields[];
-/* One entry of `element`. header: whether files have one. */
-dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, bool header,
+/* How files name values: by a header, by numbers from 0, or by keys of JSON, one of which may have
+ * all values of an element. */
+typedef enum dt_columns { DT_COLUMNS_NAMED, DT_COLUMNS_NUMBERED, DT_COLUMNS_KEYS } dt_columns;
+
+/* The keys of an entry of `element`, of CSV and of JSON lines. */
+extern const dt_field dt_csv_element_fields[], dt_jsonl_element_fields[];
+/* One entry of `element`. */
+dt_status *dt_csv_element_read(dt_arena *arena, const dt_entry *e, dt_columns columns,
                                dt_stored *out) DT_MUST_USE;
 /* Every name of the header at hand stands there once. */
 dt_status *dt_csv_check_header(const dt_csv *c) DT_MUST_USE;

@@ -115,7 +115,7 @@ static dt_status *check(const dt_tree *keys, const dt_location *at) {
 static dt_status *declare(dt_arena *arena, const dt_entry *entry, const dt_tree *keys,
                           dt_stored *out) {
     const bool header = has_header(keys);
-    DT_TRY(dt_csv_element_read(arena, entry, header, out));
+    DT_TRY(dt_csv_element_read(arena, entry, header ? DT_COLUMNS_NAMED : DT_COLUMNS_NUMBERED, out));
     out->delimiter = delimiter_of(keys);
     out->numbered = !header;
     if (out->type.dtype == DT_FLOAT32)

@@ -87,7 +87,8 @@ typedef struct fault_case {
 #define SYNTH "format: synthetic\nexamples: 10\nelement: {x: {shape: [4]}, y: {num_classes: 3}}\n"
 static const fault_case faults[] = {
     {"format: parqet\ntrain: {x: x.npy}\n" B, DT_E_UNKNOWN_NAME, 1, 9,
-     "unknown data format 'parqet'", "csv, idx, image_folder, npy, synthetic, text, tfrecord"},
+     "unknown data format 'parqet'",
+     "csv, idx, image_folder, jsonl, npy, synthetic, text, tfrecord"},
     {"format: nyp\ntrain: {x: x.npy}\n" B, DT_E_UNKNOWN_NAME, 1, 9, "unknown data format 'nyp'",
      "did you mean 'npy'?"},
     {"train: {x: x.npy}\n" B, DT_E_MISSING_KEY, 1, 1, "required key 'format' is missing in dataset",
