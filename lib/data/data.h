@@ -93,16 +93,10 @@ dt_format_request dt_dataset_request(const dt_dataset_spec *spec, dt_part part, 
  * it. */
 dt_status *dt_dataset_create(dt_dataset **out, const dt_dataset_spec *spec) DT_MUST_USE;
 void dt_dataset_ref(dt_dataset *d);
-/* Examples in memory, one after the other: (examples, ...). */
-typedef struct dt_held {
-    const char *name;
-    dt_type type;
-    const void *data;
-} dt_held;
-/* A data set of `n` such elements, which are copied; the fragment has the keys of `dataset`,
- * without format and parts. */
-dt_status *dt_dataset_hold(dt_dataset **out, const dt_held *element, int n, const char *format,
-                           va_list args) DT_MUST_USE DT_PRINTF(4, 0);
+/* A data set of `n` elements in memory, (examples, ...) each, which are copied. The fragment has
+ * the keys of `dataset`, without format and parts. */
+dt_status *dt_dataset_hold(dt_dataset **out, const dt_named_view *element, int n,
+                           const char *format, va_list args) DT_MUST_USE DT_PRINTF(4, 0);
 
 /* An element as batches carry it, after `map`: type is (B, ...). */
 typedef struct dt_element {

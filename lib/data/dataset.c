@@ -311,8 +311,8 @@ dt_status *dt_dataset_open(dt_dataset **out, const char *format, ...) {
     return s;
 }
 
-dt_status *dt_dataset_hold(dt_dataset **out, const dt_held *element, int n, const char *format,
-                           va_list args) {
+dt_status *dt_dataset_hold(dt_dataset **out, const dt_named_view *element, int n,
+                           const char *format, va_list args) {
     dt_arena *arena = dt_arena_create();
     const void *held = NULL;
     dt_status *s = dt_held_copy(arena, element, n, &held);

@@ -34,7 +34,7 @@ struct dt_dataset {
 };
 
 /* What dt_format_held takes as its args: a copy of the elements. */
-dt_status *dt_held_copy(dt_arena *arena, const dt_held *element, int n,
+dt_status *dt_held_copy(dt_arena *arena, const dt_named_view *element, int n,
                         const void **args) DT_MUST_USE;
 
 /* Row i of a part, as stored: element e of example first + i. `whole` is the format's; buffer holds

@@ -13,7 +13,7 @@ typedef struct held_part { /* the args of the format are its examples: there is 
     void **rows; /* [n] (count, ...) */
 } held_part;
 
-static dt_status *check_element(const dt_held *e, const dt_held *first) {
+static dt_status *check_element(const dt_named_view *e, const dt_named_view *first) {
     if (e->type.rank == 0)
         return dt_fail(
             DT_E_DATA_SHAPE, NULL,
@@ -36,7 +36,7 @@ static dt_type row_type(const dt_type *rows) {
     return t;
 }
 
-dt_status *dt_held_copy(dt_arena *arena, const dt_held *element, int n, const void **args) {
+dt_status *dt_held_copy(dt_arena *arena, const dt_named_view *element, int n, const void **args) {
     held_part *x = dt_arena_new(arena, held_part);
     if (n < 1)
         return dt_fail(DT_E_DATA_EMPTY, NULL, "no elements given; a data set needs at least one");

@@ -311,14 +311,14 @@ static int64_t count_float64(const double *x, int64_t n) {
     return bad;
 }
 
-int64_t dt_count_not_finite(const dt_named_array *a) {
+int64_t dt_count_not_finite(const dt_named_view *a) {
     const int64_t n = dt_type_elements(&a->type);
     return a->type.dtype == DT_FLOAT32   ? count_float32(a->data, n)
            : a->type.dtype == DT_FLOAT64 ? count_float64(a->data, n)
                                          : 0;
 }
 
-static dt_status *check_finite(const char *path, const dt_named_array *a) {
+static dt_status *check_finite(const char *path, const dt_named_view *a) {
     const int64_t bad = dt_count_not_finite(a);
     if (bad == 0) return NULL;
     return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL,

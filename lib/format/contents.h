@@ -26,11 +26,11 @@ dt_status *dt_contents_read(const dt_stored_arrays *s, const dt_stored_array *a,
 
 /* What weights_sha256 is made of: name, dtype and shape as text, then the data as they lie in
  * memory, little-endian on every machine dtrain runs on. */
-void dt_hash_array(dt_sha256 *h, const dt_named_array *a);
+void dt_hash_array(dt_sha256 *h, const dt_named_view *a);
 /* Of all, by name, in a thread of its own; the arrays and the arena stay until dt_hash_end. */
 dt_hash_thread *dt_weights_hash(const dt_arrays *a, dt_arena *arena);
 /* The infinities and NaNs in an array. */
-int64_t dt_count_not_finite(const dt_named_array *a);
+int64_t dt_count_not_finite(const dt_named_view *a);
 /* CHECKPOINT unless the weights have the SHA-256 that the checkpoint's state names; files of
  * weights name none. */
 dt_status *dt_weights_check(const dt_contents *c) DT_MUST_USE;

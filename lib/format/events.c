@@ -78,12 +78,12 @@ typedef struct bucket {
     double left, right, count;
 } bucket;
 
-static double value_at(const dt_named_array *a, int64_t i) {
+static double value_at(const dt_named_view *a, int64_t i) {
     return a->type.dtype == DT_FLOAT64 ? ((const double *)a->data)[i]
                                        : (double)((const float *)a->data)[i];
 }
 
-static bool find_limits(const dt_named_array *a, int64_t n, double *least, double *most) {
+static bool find_limits(const dt_named_view *a, int64_t n, double *least, double *most) {
     bool finite = n > 0;
     *least = INFINITY;
     *most = -INFINITY;
@@ -97,7 +97,7 @@ static bool find_limits(const dt_named_array *a, int64_t n, double *least, doubl
 }
 
 /* Where all are one value, it stands in the last bucket. */
-static void count(const dt_named_array *a, int64_t n, double least, double most, bucket *b) {
+static void count(const dt_named_view *a, int64_t n, double least, double most, bucket *b) {
     const double width = (most - least) / BUCKETS;
     for (int k = 0; k < BUCKETS; k++)
         b[k] = (bucket){least + k * width, k + 1 < BUCKETS ? least + (k + 1) * width : most, 0};
@@ -108,7 +108,7 @@ static void count(const dt_named_array *a, int64_t n, double least, double most,
 }
 
 void dt_events_histogram(dt_str *out, const dt_event_time *at, const char *tag,
-                         const dt_named_array *values) {
+                         const dt_named_view *values) {
     const int64_t n = dt_type_elements(&values->type);
     dt_str tensor = {0}, shape = {0}, dim = {0};
     bucket buckets[BUCKETS];

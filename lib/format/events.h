@@ -25,6 +25,6 @@ void dt_events_scalar(dt_str *out, const dt_event_time *at, const char *tag, dou
 /* Thirty buckets of equal width from the least to the largest; values that are not finite: nothing
  * is added. */
 void dt_events_histogram(dt_str *out, const dt_event_time *at, const char *tag,
-                         const dt_named_array *values);
+                         const dt_named_view *values);
 
 #endif

@@ -37,15 +37,9 @@
 
 /* ---- safetensors ---- */
 
-typedef struct dt_named_array {
-    const char *name;
-    dt_type type; /* concrete */
-    void *data;
-} dt_named_array;
-
 typedef struct dt_arrays {
     int n;
-    const dt_named_array *array; /* [n], different names; lent */
+    const dt_named_view *array; /* [n], different names; lent */
 } dt_arrays;
 
 /* Writes path (new file, synced); *digest is the SHA-256 of the file. */

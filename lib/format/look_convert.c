@@ -14,10 +14,10 @@ static dt_status *write_as(const char *path, const dt_arrays *a, const dt_conten
     return dt_fail(DT_E_USAGE, NULL, "'%s' must end in .safetensors or .npz", path);
 }
 
-static dt_status *read_all(const dt_stored_arrays *s, dt_named_array *array) {
+static dt_status *read_all(const dt_stored_arrays *s, dt_named_view *array) {
     for (int i = 0; i < s->n; i++) {
         const dt_stored_array *a = &s->array[i];
-        array[i] = (dt_named_array){.name = a->name, .type = a->type};
+        array[i] = (dt_named_view){.name = a->name, .type = a->type};
         if (!a->known)
             return dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
                            "%s: '%.200s' is %s, which cannot be converted", s->path, a->name,
@@ -29,7 +29,7 @@ static dt_status *read_all(const dt_stored_arrays *s, dt_named_array *array) {
 
 static dt_status *convert(const dt_contents *c, const char *to) {
     const dt_stored_arrays *s = &c->file[0].arrays;
-    dt_named_array *array = dt_alloc(dt_size_mul((size_t)s->n + 1, sizeof *array));
+    dt_named_view *array = dt_alloc(dt_size_mul((size_t)s->n + 1, sizeof *array));
     dt_status *bad = read_all(s, array);
     if (!bad) bad = write_as(to, &(dt_arrays){s->n, array}, c);
     for (int i = 0; i < s->n; i++) free(array[i].data);

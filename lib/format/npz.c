@@ -11,7 +11,7 @@
 #include "format/format.h"
 
 /* crc32 takes 32 bits of a length at a time. */
-static uint32_t crc_of(const dt_str *header, const dt_named_array *a) {
+static uint32_t crc_of(const dt_str *header, const dt_named_view *a) {
     int64_t n = dt_type_bytes(&a->type), step = 1 << 30;
     uLong crc = crc32(crc32(0, NULL, 0), (const Bytef *)header->data, (uInt)header->size);
     for (int64_t at = 0; at < n; at += step)
@@ -19,7 +19,7 @@ static uint32_t crc_of(const dt_str *header, const dt_named_array *a) {
     return (uint32_t)crc;
 }
 
-static dt_status *put_member(dt_archive *a, const dt_named_array *x) {
+static dt_status *put_member(dt_archive *a, const dt_named_view *x) {
     dt_str name = {0}, header = {0};
     dt_str_printf(&name, "%s.npy", x->name);
     dt_npy_print_header(&x->type, 0, &header);

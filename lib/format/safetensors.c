@@ -21,8 +21,8 @@ static const size_t block = 1 << 18; /* within the cache */
 
 /* The arrays in the order of their data: largest elements first, otherwise as given. Freed by the
  * caller. */
-static const dt_named_array **file_order(const dt_arrays *a) {
-    const dt_named_array **order = dt_alloc(dt_size_mul((size_t)a->n, sizeof *order));
+static const dt_named_view **file_order(const dt_arrays *a) {
+    const dt_named_view **order = dt_alloc(dt_size_mul((size_t)a->n, sizeof *order));
     int k = 0;
     for (size_t size = 8; size > 0; size /= 2)
         for (int i = 0; i < a->n; i++)
@@ -30,7 +30,7 @@ static const dt_named_array **file_order(const dt_arrays *a) {
     return order;
 }
 
-static void put_entry(dt_json *j, const dt_named_array *a, int64_t begin) {
+static void put_entry(dt_json *j, const dt_named_view *a, int64_t begin) {
     dt_json_open(j, a->name, '{');
     dt_json_string(j, "dtype", dt_stored_type_of(a->type.dtype)->name);
     dt_json_open(j, "shape", '[');
@@ -55,7 +55,7 @@ static void put_metadata(dt_json *j, const metadata *m) {
     dt_json_close(j, '}');
 }
 
-static void put_header(dt_str *out, const dt_named_array *const *order, int n, const metadata *m) {
+static void put_header(dt_str *out, const dt_named_view *const *order, int n, const metadata *m) {
     int64_t at = 0;
     dt_json j = {.out = out};
     dt_json_open(&j, NULL, '{');
@@ -85,8 +85,8 @@ static dt_status *put(hashed_writer *w, const void *bytes, size_t n) {
     return NULL;
 }
 
-static dt_status *put_all(hashed_writer *w, const dt_str *header,
-                          const dt_named_array *const *order, int n) {
+static dt_status *put_all(hashed_writer *w, const dt_str *header, const dt_named_view *const *order,
+                          int n) {
     uint64_t length = header->size;
     DT_TRY(put(w, &length, sizeof length));
     DT_TRY(put(w, header->data, header->size));
@@ -103,7 +103,7 @@ static dt_status *write_file(const char *path, const dt_arrays *a, const metadat
     *hash = NULL;
     DT_TRY(dt_writer_open(&w.file, path));
     w.hash = dt_hash_begin();
-    const dt_named_array **order = file_order(a);
+    const dt_named_view **order = file_order(a);
     dt_str header = {0};
     put_header(&header, order, a->n, m);
     dt_status *s = put_all(&w, &header, order, a->n);
@@ -169,7 +169,7 @@ static dt_status *compare_bytes(comparing *c, const void *bytes, size_t n) {
 }
 
 static dt_status *compare_all(comparing *c, int64_t size, const dt_str *header,
-                              const dt_named_array *const *order, int n) {
+                              const dt_named_view *const *order, int n) {
     uint64_t length = header->size;
     DT_TRY(compare_bytes(c, &length, sizeof length));
     DT_TRY(compare_bytes(c, header->data, header->size));
@@ -185,7 +185,7 @@ dt_status *dt_safetensors_compare(const char *path, const dt_arrays *a) {
     comparing c = {.path = path};
     DT_TRY(dt_file_open(path, &c.fd, &size));
     c.buffer = dt_alloc(block);
-    const dt_named_array **order = file_order(a);
+    const dt_named_view **order = file_order(a);
     dt_str header = {0};
     put_header(&header, order, a->n, &(metadata){0});
     dt_status *s = compare_all(&c, size, &header, order, a->n);
@@ -207,22 +207,22 @@ typedef struct reading {
 } reading;
 
 static int by_name(const void *pa, const void *pb) {
-    const dt_named_array *const *a = pa, *const *b = pb;
+    const dt_named_view *const *a = pa, *const *b = pb;
     return strcmp((*a)->name, (*b)->name);
 }
 
 /* The arrays by name. Freed by the caller. */
-static const dt_named_array **name_order(const dt_arrays *a) {
-    const dt_named_array **order = dt_alloc(dt_size_mul((size_t)a->n, sizeof *order));
+static const dt_named_view **name_order(const dt_arrays *a) {
+    const dt_named_view **order = dt_alloc(dt_size_mul((size_t)a->n, sizeof *order));
     for (int i = 0; i < a->n; i++) order[i] = &a->array[i];
     qsort(order, (size_t)a->n, sizeof *order, by_name);
     return order;
 }
 
 /* The place of `name` in the order, or -1. */
-static int find(const dt_named_array *const *order, int n, const char *name) {
-    dt_named_array key = {.name = name};
-    const dt_named_array *wanted = &key, *const *found = NULL;
+static int find(const dt_named_view *const *order, int n, const char *name) {
+    dt_named_view key = {.name = name};
+    const dt_named_view *wanted = &key, *const *found = NULL;
     if (n > 0) found = bsearch(&wanted, order, (size_t)n, sizeof *order, by_name);
     return found ? (int)(found - order) : -1;
 }
@@ -254,10 +254,10 @@ static dt_status *compare(const char *path, const dt_stored_tensor *t, const dt_
 /* target[i] becomes the array of tensor i, NULL where nobody asks for it. All differences are
  * reported. */
 static dt_status *match(const reading *r, const dt_header *h, const dt_arrays *a,
-                        const dt_named_array **target) {
+                        const dt_named_view **target) {
     const char *path = r->path;
     dt_status *errors = NULL;
-    const dt_named_array **order = name_order(a);
+    const dt_named_view **order = name_order(a);
     bool *found = dt_alloc((size_t)a->n);
     for (int i = 0; i < h->n; i++) {
         const dt_stored_tensor *t = &h->tensor[i];
@@ -294,7 +294,7 @@ static dt_status *read_data(const reading *r, char *data, int64_t n, int64_t off
 }
 
 static dt_status *read_tensor(const reading *r, const dt_header *h, const dt_stored_tensor *t,
-                              const dt_named_array *target) {
+                              const dt_named_view *target) {
     int64_t n = t->end - t->begin;
     if (!target && !r->hash) return NULL;
     char *unwanted = target ? NULL : dt_alloc((size_t)n); /* part of the digest all the same */
@@ -306,7 +306,7 @@ static dt_status *read_tensor(const reading *r, const dt_header *h, const dt_sto
 
 /* The tensors cover the file from the header to its end, so this hashes all of it. */
 static dt_status *fill(const reading *r, const dt_header *h, const dt_arrays *a) {
-    const dt_named_array **target = dt_alloc(dt_size_mul((size_t)h->n, sizeof *target));
+    const dt_named_view **target = dt_alloc(dt_size_mul((size_t)h->n, sizeof *target));
     dt_status *s = match(r, h, a, target);
     for (int i = 0; i < h->n && !s; i++) s = read_tensor(r, h, &h->tensor[i], target[i]);
     free(target);

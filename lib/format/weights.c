@@ -41,7 +41,7 @@ static dt_status *missing(const char *path, const dt_stored_arrays *s, const cha
     return bad;
 }
 
-static dt_status *other_type(const char *path, const dt_stored_array *s, const dt_named_array *a) {
+static dt_status *other_type(const char *path, const dt_stored_array *s, const dt_named_view *a) {
     dt_str there = {0}, here = {0};
     dt_shape_print(&s->type, &there);
     dt_shape_print(&a->type, &here);

@@ -27,18 +27,18 @@ static void hash_type(dt_sha256 *h, const char *name, const dt_type *type) {
     dt_str_release(&head);
 }
 
-void dt_hash_array(dt_sha256 *h, const dt_named_array *a) {
+void dt_hash_array(dt_sha256 *h, const dt_named_view *a) {
     hash_type(h, a->name, &a->type);
     dt_sha256_add(h, a->data, (size_t)dt_type_bytes(&a->type));
 }
 
 static int by_name(const void *a, const void *b) {
-    return strcmp((*(const dt_named_array *const *)a)->name,
-                  (*(const dt_named_array *const *)b)->name);
+    return strcmp((*(const dt_named_view *const *)a)->name,
+                  (*(const dt_named_view *const *)b)->name);
 }
 
 dt_hash_thread *dt_weights_hash(const dt_arrays *a, dt_arena *arena) {
-    const dt_named_array **sorted = dt_arena_array(arena, const dt_named_array *, a->n + 1);
+    const dt_named_view **sorted = dt_arena_array(arena, const dt_named_view *, a->n + 1);
     dt_hash_thread *h = dt_hash_begin();
     for (int i = 0; i < a->n; i++) sorted[i] = &a->array[i];
     qsort(sorted, (size_t)a->n, sizeof *sorted, by_name);

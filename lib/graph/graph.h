@@ -213,6 +213,13 @@ typedef struct dt_view {
     void *data;
 } dt_view;
 
+/* The same under a name: a weight of a file, an element of examples in memory. */
+typedef struct dt_named_view {
+    const char *name;
+    dt_type type;
+    void *data;
+} dt_named_view;
+
 /* What an op found wrong with its inputs while it ran, if it did: a row number that there is no row
  * for. Whoever runs a graph looks at the end; until then results are what the op says of such
  * inputs. The first finder's stays. */

@@ -241,14 +241,14 @@ static dt_status *read_all(dt_dataset *d, dt_items *items) {
 
 static dt_status *hold(dt_dataset **out, const dt_item_spec *spec, const dt_items *items,
                        const char *format, va_list args) {
-    dt_held *held = dt_alloc((size_t)spec->n * sizeof *held);
+    dt_named_view *held = dt_alloc((size_t)spec->n * sizeof *held);
     dt_item all = {0};
     dt_status *s = NULL;
 
     if (items->n == 0) s = dt_fail(DT_E_DATA_EMPTY, NULL, "the pipeline has no elements");
     if (!s) s = dt_items_join(items->v, items->n, &all);
     for (int i = 0; i < spec->n && !s; i++)
-        held[i] = (dt_held){
+        held[i] = (dt_named_view){
             .name = spec->c[i].name, .type = all.tensor[i]->type, .data = all.tensor[i]->data};
     if (!s) s = dt_dataset_hold(out, held, spec->n, format, args);
     dt_item_release(&all);

@@ -75,7 +75,7 @@ static dt_arrays arrays_of(const dt_callback *c) {
 dt_arrays dt_callbacks_arrays(const run *r) {
     int n = 0, at = 0;
     for (int i = 0; i < r->n_callbacks; i++) n += arrays_of(&r->callback[i]).n;
-    dt_named_array *array = dt_arena_array(r->arena, dt_named_array, n + 1);
+    dt_named_view *array = dt_arena_array(r->arena, dt_named_view, n + 1);
     for (int i = 0; i < r->n_callbacks; i++) {
         const dt_arrays own = arrays_of(&r->callback[i]);
         for (int k = 0; k < own.n; k++, at++) {

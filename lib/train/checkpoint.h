@@ -61,7 +61,7 @@ dt_variable *dt_tracked_find(const dt_checkpoint *c, const char *path, dt_arena 
 /* Variables, and as which tensors they are in a file. */
 typedef struct dt_bound {
     int n;
-    dt_named_array *array; /* [n] */
+    dt_named_view *array; /* [n] */
     dt_variable **variable;
     int64_t *copies; /* that the array has, for replicas; 1: it has no dimension for them */
 } dt_bound;

@@ -131,7 +131,7 @@ static dt_status *list_tensors(restoring *r) {
 }
 
 static dt_status *make_room(const dt_bound *b, dt_arena *arena, dt_arrays *out) {
-    dt_named_array *array = dt_arena_array(arena, dt_named_array, b->n + 1);
+    dt_named_view *array = dt_arena_array(arena, dt_named_view, b->n + 1);
     *out = (dt_arrays){.array = array};
     for (int i = 0; i < b->n; i++) {
         const int64_t bytes = dt_type_bytes(&b->array[i].type);

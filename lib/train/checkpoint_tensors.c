@@ -68,13 +68,13 @@ static dt_type stacked(const dt_variable *v, int64_t copies) {
 }
 
 static void make_room(dt_bound *b, dt_arena *arena, int n) {
-    *b = (dt_bound){.array = dt_arena_array(arena, dt_named_array, n + 1),
+    *b = (dt_bound){.array = dt_arena_array(arena, dt_named_view, n + 1),
                     .variable = dt_arena_array(arena, dt_variable *, n + 1),
                     .copies = dt_arena_array(arena, int64_t, n + 1)};
 }
 
 static void bind(dt_bound *b, const char *name, dt_variable *v, int64_t copies) {
-    b->array[b->n] = (dt_named_array){.name = name, .type = stacked(v, copies)};
+    b->array[b->n] = (dt_named_view){.name = name, .type = stacked(v, copies)};
     b->variable[b->n] = v;
     b->copies[b->n++] = copies;
 }

@@ -13,7 +13,7 @@ typedef struct first_weights {
 
 static dt_status *check_finite(const char *path, const dt_arrays *weights) {
     int64_t n;
-    const dt_named_array *bad = dt_find_not_finite(weights, &n);
+    const dt_named_view *bad = dt_find_not_finite(weights, &n);
     if (!bad) return NULL;
     return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL,
                    "%s: '%s' holds %lld value%s that %s not finite", path, bad->name, (long long)n,

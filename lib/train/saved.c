@@ -34,7 +34,7 @@ const char *dt_model_describe(const dt_model *m, bool compiled, dt_arena *arena)
 
 static dt_status *check_finite(const char *path, const dt_arrays *a) {
     int64_t n;
-    const dt_named_array *bad = dt_find_not_finite(a, &n);
+    const dt_named_view *bad = dt_find_not_finite(a, &n);
 
     if (!bad) return NULL;
     return dt_fail(DT_E_CHECKPOINT_NOT_FINITE, NULL,

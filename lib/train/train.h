@@ -353,7 +353,7 @@ bool dt_optimizer_has_schedule(const dt_optimizer *o);
 dt_status *dt_optimizer_current_rate(const dt_optimizer *o, double *rate) DT_MUST_USE;
 dt_status *dt_optimizer_steps(const dt_optimizer *o, int64_t *steps) DT_MUST_USE;
 /* The first array with values that are not finite, *n of them; NULL: there is none. */
-const dt_named_array *dt_find_not_finite(const dt_arrays *a, int64_t *n);
+const dt_named_view *dt_find_not_finite(const dt_arrays *a, int64_t *n);
 
 dt_history *dt_history_create(void);
 /* Adds a row: one epoch's metrics. */

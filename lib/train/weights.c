@@ -18,20 +18,20 @@ dt_status *dt_weights_digest(const dt_model *m, dt_digest *out) {
     memcpy(sorted, m->weight, (size_t)m->n_weights * sizeof(dt_variable *));
     qsort(sorted, (size_t)m->n_weights, sizeof(dt_variable *), by_path);
     for (int i = 0; i < m->n_weights; i++)
-        dt_hash_array(h, &(dt_named_array){sorted[i]->path, sorted[i]->type,
-                                           (void *)dt_host_data(sorted[i])});
+        dt_hash_array(
+            h, &(dt_named_view){sorted[i]->path, sorted[i]->type, (void *)dt_host_data(sorted[i])});
     free(sorted);
     *out = dt_sha256_end(h);
     return NULL;
 }
 
 static dt_arrays arrays_of(dt_variable *const *v, int n, dt_arena *arena, bool fill) {
-    dt_named_array *array = dt_arena_array(arena, dt_named_array, n + 1);
+    dt_named_view *array = dt_arena_array(arena, dt_named_view, n + 1);
 
     for (int i = 0; i < n; i++)
-        array[i] = (dt_named_array){.name = v[i]->path,
-                                    .type = v[i]->type,
-                                    .data = fill ? dt_host_edit(v[i]) : (void *)dt_host_data(v[i])};
+        array[i] = (dt_named_view){.name = v[i]->path,
+                                   .type = v[i]->type,
+                                   .data = fill ? dt_host_edit(v[i]) : (void *)dt_host_data(v[i])};
     return (dt_arrays){.n = n, .array = array};
 }
 
@@ -62,7 +62,7 @@ dt_arrays dt_optimizer_arrays_to_fill(const dt_optimizer *o, dt_arena *arena) {
 
 /* ---- values ---- */
 
-const dt_named_array *dt_find_not_finite(const dt_arrays *a, int64_t *n) {
+const dt_named_view *dt_find_not_finite(const dt_arrays *a, int64_t *n) {
     for (int i = 0; i < a->n; i++) {
         *n = dt_count_not_finite(&a->array[i]);
         if (*n > 0) return &a->array[i];

@@ -458,8 +458,8 @@ static void test_every_kind_of_float_is_looked_at(void **state) {
     double x[2] = {1, NAN};
     int64_t count[1] = {-1};
     dt_state_file s = toy_state(10);
-    dt_named_array array[] = {{"x", dt_type_of(DT_FLOAT64, 1, (int64_t[]){2}), x},
-                              {"count", dt_type_of(DT_INT64, 0, NULL), count}};
+    dt_named_view array[] = {{"x", dt_type_of(DT_FLOAT64, 1, (int64_t[]){2}), x},
+                             {"count", dt_type_of(DT_INT64, 0, NULL), count}};
     dt_arrays model = {0, NULL}, optimizer = {2, array};
     assert_ok(dt_run_dir_save(run_of(state), &s, &model, &optimizer, 3, &path));
     assert_ok(dt_saved_open(&c, path));

@@ -22,9 +22,9 @@ static float kernel[6] = {1, 2, 3, 4, 5, 6}, bias[2] = {7, 8};
 
 static dt_arrays two_arrays(void) {
     static const int64_t sizes[] = {3, 2};
-    static dt_named_array array[2];
-    array[0] = (dt_named_array){"dense/kernel", dt_type_of(DT_FLOAT32, 2, sizes), kernel};
-    array[1] = (dt_named_array){"dense/bias", dt_type_of(DT_FLOAT32, 1, sizes + 1), bias};
+    static dt_named_view array[2];
+    array[0] = (dt_named_view){"dense/kernel", dt_type_of(DT_FLOAT32, 2, sizes), kernel};
+    array[1] = (dt_named_view){"dense/bias", dt_type_of(DT_FLOAT32, 1, sizes + 1), bias};
     return (dt_arrays){2, array};
 }
 
@@ -44,7 +44,7 @@ static void write_bytes(const char *path, const void *bytes, size_t n) {
 static int read_all(const char *path) {
     float w[6], b[2];
     dt_arrays a = two_arrays();
-    dt_named_array into[2] = {a.array[0], a.array[1]};
+    dt_named_view into[2] = {a.array[0], a.array[1]};
     into[0].data = w;
     into[1].data = b;
     const dt_arrays wanted = {2, into};

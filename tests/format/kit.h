@@ -79,7 +79,7 @@ enum { KERNEL = 6, BIAS = 3, MODEL = 3, SLOTS = 2 };
 typedef struct toy {
     float kernel[KERNEL], bias[BIAS], momentum[KERNEL]; /* (2, 3), (3), (2, 3) */
     int64_t seen, iterations;
-    dt_named_array array[MODEL + SLOTS];
+    dt_named_view array[MODEL + SLOTS];
     dt_arrays model, optimizer;
 } toy;
 
@@ -97,14 +97,13 @@ KIT void toy_fill(toy *t, int64_t step) {
 KIT void toy_make(toy *t, int64_t step) {
     memset(t, 0, sizeof *t);
     t->array[0] =
-        (dt_named_array){"dense/kernel", dt_type_of(DT_FLOAT32, 2, (int64_t[]){2, 3}), t->kernel};
-    t->array[1] =
-        (dt_named_array){"dense/bias", dt_type_of(DT_FLOAT32, 1, (int64_t[]){3}), t->bias};
-    t->array[2] = (dt_named_array){"norm/seen", dt_type_of(DT_INT64, 0, NULL), &t->seen};
-    t->array[3] = (dt_named_array){"optimizer/dense/kernel/momentum",
-                                   dt_type_of(DT_FLOAT32, 2, (int64_t[]){2, 3}), t->momentum};
+        (dt_named_view){"dense/kernel", dt_type_of(DT_FLOAT32, 2, (int64_t[]){2, 3}), t->kernel};
+    t->array[1] = (dt_named_view){"dense/bias", dt_type_of(DT_FLOAT32, 1, (int64_t[]){3}), t->bias};
+    t->array[2] = (dt_named_view){"norm/seen", dt_type_of(DT_INT64, 0, NULL), &t->seen};
+    t->array[3] = (dt_named_view){"optimizer/dense/kernel/momentum",
+                                  dt_type_of(DT_FLOAT32, 2, (int64_t[]){2, 3}), t->momentum};
     t->array[4] =
-        (dt_named_array){"optimizer/iterations", dt_type_of(DT_INT64, 0, NULL), &t->iterations};
+        (dt_named_view){"optimizer/iterations", dt_type_of(DT_INT64, 0, NULL), &t->iterations};
     t->model = (dt_arrays){MODEL, t->array};
     t->optimizer = (dt_arrays){SLOTS, t->array + MODEL};
     toy_fill(t, step);

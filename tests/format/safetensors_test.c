@@ -28,7 +28,7 @@ static int set_up(void **state) {
 static void test_all_types_and_ranks_come_back(void **state) {
     (void)state;
     uint8_t bytes[8 * 24], back[8 * 24];
-    dt_named_array out[16], in[16];
+    dt_named_view out[16], in[16];
     dt_digest digest;
     int n = 0;
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 37 + 1);
@@ -45,7 +45,7 @@ static void test_all_types_and_ranks_come_back(void **state) {
             int shape = (d + 2 * k) % 4;
             char *name = malloc(64);
             snprintf(name, 64, "%s/%s", shapes[shape].name, dt_dtype_name((dt_dtype)d));
-            out[n] = (dt_named_array){
+            out[n] = (dt_named_view){
                 name, dt_type_of((dt_dtype)d, shapes[shape].rank, shapes[shape].dim), bytes};
         }
     assert_ok(dt_safetensors_write(PATH, &(dt_arrays){n, out}, &digest));
@@ -71,8 +71,8 @@ static void test_the_layout_is_the_documented_one(void **state) {
     dt_str file = {0};
     uint8_t small[2] = {7, 9};
     float large[1] = {1.0F};
-    dt_named_array a[] = {{"bcd", dt_type_of(DT_UINT8, 1, (int64_t[]){2}), small},
-                          {"a", dt_type_of(DT_FLOAT32, 0, NULL), large}};
+    dt_named_view a[] = {{"bcd", dt_type_of(DT_UINT8, 1, (int64_t[]){2}), small},
+                         {"a", dt_type_of(DT_FLOAT32, 0, NULL), large}};
     static const char expected[] =
         "\x80\0\0\0\0\0\0\0"
         "{\"a\": {\"dtype\": \"F32\", \"shape\": [], \"data_offsets\": [0, 4]}, "

@@ -7,8 +7,8 @@
 #include "data/data.h"
 #include "fuzz.h"
 
-static const float x[] = {1, 2, 3};
-static const dt_held held[] = {
+static float x[] = {1, 2, 3};
+static const dt_named_view held[] = {
     {.name = "x", .type = {.dtype = DT_FLOAT32, .rank = 1, .dim = {3}}, .data = x}};
 
 static dt_status *hold(const char *format, ...) {

@@ -15,16 +15,16 @@ typedef struct model {
 
 enum { ARRAYS = 2 };
 
-static void arrays_of(model *m, dt_named_array array[ARRAYS]) {
-    array[0] = (dt_named_array){"x", dt_type_of(DT_FLOAT32, 2, (int64_t[]){2, 2}), m->x};
-    array[1] = (dt_named_array){"y", dt_type_of(DT_INT64, 0, NULL), &m->y};
+static void arrays_of(model *m, dt_named_view array[ARRAYS]) {
+    array[0] = (dt_named_view){"x", dt_type_of(DT_FLOAT32, 2, (int64_t[]){2, 2}), m->x};
+    array[1] = (dt_named_view){"y", dt_type_of(DT_INT64, 0, NULL), &m->y};
 }
 
 /* With a digest of all bytes, and with words of its own beside the tensors. */
 static void write_again(model *m) {
     static const dt_pair said[] = {{"format", "pt"}};
     model again = {0};
-    dt_named_array from[ARRAYS], to[ARRAYS];
+    dt_named_view from[ARRAYS], to[ARRAYS];
     dt_digest digest;
     dt_str path = {0};
     arrays_of(m, from);
@@ -42,7 +42,7 @@ static void write_again(model *m) {
 
 static void read_by_name(const char *path) {
     model m = {0};
-    dt_named_array array[ARRAYS];
+    dt_named_view array[ARRAYS];
     arrays_of(&m, array);
     dt_status *s = dt_safetensors_read(path, &(dt_arrays){ARRAYS, array}, NULL);
     if (!s) write_again(&m);

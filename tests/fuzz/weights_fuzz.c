@@ -8,8 +8,8 @@
 FUZZ_TARGET(weights) {
     float x[6];
     int32_t y[3];
-    const dt_named_array array[] = {{"x", dt_type_of(DT_FLOAT32, 2, (int64_t[]){3, 2}), x},
-                                    {"y", dt_type_of(DT_INT32, 1, (int64_t[]){3}), y}};
+    const dt_named_view array[] = {{"x", dt_type_of(DT_FLOAT32, 2, (int64_t[]){3, 2}), x},
+                                   {"y", dt_type_of(DT_INT32, 1, (int64_t[]){3}), y}};
     const dt_arrays model = {2, array};
     dt_status *warnings = NULL;
     for (int skip = 0; skip < 2; skip++) {

@@ -80,7 +80,7 @@ static void expect_gradient(const char *job, const json_t *t, const float *momen
 static void check_job(const json_t *c, const char *strict) {
     const json_t *tensors = json_object_get(c, "tensors");
     const size_t n = json_array_size(tensors);
-    dt_named_array *array = calloc(n + 1, sizeof *array);
+    dt_named_view *array = calloc(n + 1, sizeof *array);
     char checkpoint[512] = "", path[1024];
 
     assert_true(n > 0);
@@ -88,7 +88,7 @@ static void check_job(const json_t *c, const char *strict) {
     for (size_t i = 0; i < n; i++) {
         const json_t *t = json_array_get(tensors, i);
         float *data = calloc((size_t)elements_of(t) + 1, sizeof *data);
-        array[i] = (dt_named_array){text_at(t, "name"), type_of(t), data};
+        array[i] = (dt_named_view){text_at(t, "name"), type_of(t), data};
     }
     snprintf(path, sizeof path, "%s/optimizer.safetensors", checkpoint);
     ok(dt_safetensors_read_some(path, &(dt_arrays){(int)n, array}));

@@ -70,7 +70,8 @@ static dt_model *compiled_model(dt_dtype dtype) {
     return m;
 }
 
-static DT_PRINTF(3, 4) dt_dataset *hold(const dt_held *element, int n, const char *format, ...) {
+static DT_PRINTF(3, 4) dt_dataset *hold(const dt_named_view *element, int n, const char *format,
+                                        ...) {
     dt_dataset *d = NULL;
     va_list args;
     va_start(args, format);
@@ -85,7 +86,7 @@ static dt_dataset *pictures(dt_dtype dtype) {
     for (int64_t i = 0; i < PICTURES * PICTURE; i++)
         put(dtype, image, i, 2 * mix(1000, (uint64_t)i) - 1);
     for (int b = 0; b < PICTURES; b++) label[b] = (b * 7 + 3) % 10;
-    const dt_held element[] = {
+    const dt_named_view element[] = {
         {"image", dt_type_of(dtype, 4, (int64_t[]){PICTURES, 32, 32, 3}), image},
         {"label", dt_type_of(DT_INT32, 1, (int64_t[]){PICTURES}), label},
     };

@@ -50,7 +50,7 @@ static dt_status *open_stopper(run *r, dt_callback *c) {
     c->state = s;
     if (!s->x->restore_best_weights) return NULL;
     DT_TRY(dt_model_arrays(r->model, r->arena, &s->model));
-    dt_named_array *best =
+    dt_named_view *best =
         dt_arena_copy(r->arena, s->model.array, (size_t)s->model.n * sizeof *best);
     for (int i = 0; i < s->model.n; i++)
         best[i].data = dt_arena_alloc(r->arena, (size_t)dt_type_bytes(&best[i].type));

@@ -43,7 +43,7 @@ const dt_observer dt_observer_guard = {.step = step};
 
 static dt_status *check_arrays(const run *r, const dt_arrays *a) {
     int64_t n;
-    const dt_named_array *bad = dt_find_not_finite(a, &n);
+    const dt_named_view *bad = dt_find_not_finite(a, &n);
 
     if (!bad) return NULL;
     return explain(r, dt_fail(DT_E_DIVERGED, NULL,
