@@ -295,11 +295,11 @@ out:
 }
 
 static dt_status *next_alone(dt_iterator *it, dt_values **batch) {
-    dt_item item;
+    dt_example example;
 
-    DT_TRY(dt_cursor_next(it->alone, &item));
-    dt_status *s = item.n ? dt_values_of_item(&it->alone->pipe->spec, &item, batch) : NULL;
-    dt_item_release(&item);
+    DT_TRY(dt_cursor_next(it->alone, &example));
+    dt_status *s = example.n ? dt_values_of_example(&it->alone->pipe->spec, &example, batch) : NULL;
+    dt_example_release(&example);
     return s;
 }
 

@@ -115,7 +115,7 @@ static dt_status *call(dt_dist_pipes *d, int worker, dt_dataset_fn fn, void *use
                                 .input_pipeline_id = worker,
                                 .num_replicas_in_sync = d->strategy->replicas};
     dt_dataset *made = NULL;
-    dt_item_spec common;
+    dt_example_spec common;
     dt_status *s = fn(&c, user, &made);
 
     if (!s && !made)
@@ -223,31 +223,32 @@ void dt_dist_cursors_close(dt_dist_cursors *c) {
     free(c);
 }
 
-/* items[replicas]; *present: how many are not at their end. */
-static dt_status *take_pieces(dt_dist_cursors *c, dt_item *items, int *present) {
+/* examples[replicas]; *present: how many are not at their end. */
+static dt_status *take_pieces(dt_dist_cursors *c, dt_example *examples, int *present) {
     for (int w = 0, at = 0; w < c->of->workers; w++)
         for (int r = 0; r < c->of->replicas[w]; r++, at++) {
-            DT_TRY(dt_cursor_next(c->cursor[w], &items[at]));
-            *present += items[at].n > 0;
+            DT_TRY(dt_cursor_next(c->cursor[w], &examples[at]));
+            *present += examples[at].n > 0;
         }
     return NULL;
 }
 
-static dt_status *fill_up(const dt_dist_pipes *d, dt_item *items) {
+static dt_status *fill_up(const dt_dist_pipes *d, dt_example *examples) {
     for (int w = 0, at = 0; w < d->workers; w++)
         for (int r = 0; r < d->replicas[w]; r++, at++)
-            if (items[at].n == 0) DT_TRY(dt_spec_empty_item(&d->pipe[w]->spec, &items[at]));
+            if (examples[at].n == 0)
+                DT_TRY(dt_spec_empty_example(&d->pipe[w]->spec, &examples[at]));
     return NULL;
 }
 
 /* Rows of one shape lie together, as a step wants them; anything else has a tensor for each
  * replica. */
-static bool can_join(const dt_item *items, int n, int k) {
-    const dt_type *first = &items[0].tensor[k]->type;
+static bool can_join(const dt_example *examples, int n, int k) {
+    const dt_type *first = &examples[0].tensor[k]->type;
     int64_t rows = 0;
 
     for (int r = 0; r < n; r++) {
-        dt_type t = items[r].tensor[k]->type;
+        dt_type t = examples[r].tensor[k]->type;
         if (t.rank == 0) return false;
         rows += t.dim[0];
         t.dim[0] = first->dim[0];
@@ -256,14 +257,15 @@ static bool can_join(const dt_item *items, int n, int k) {
     return rows <= INT32_MAX;
 }
 
-static dt_status *set_joined(const dt_dist_pipes *d, const dt_item *items, int k, dt_values *out) {
+static dt_status *set_joined(const dt_dist_pipes *d, const dt_example *examples, int k,
+                             dt_values *out) {
     int n = d->strategy->replicas;
     dt_tensor *whole = NULL;
 
-    DT_TRY(dt_items_join_one(items, n, k, &whole));
+    DT_TRY(dt_examples_join_one(examples, n, k, &whole));
     int32_t *offsets = dt_alloc(((size_t)n + 1) * sizeof *offsets);
     for (int r = 0; r < n; r++)
-        offsets[r + 1] = offsets[r] + (int32_t)items[r].tensor[k]->type.dim[0];
+        offsets[r + 1] = offsets[r] + (int32_t)examples[r].tensor[k]->type.dim[0];
     dt_values_set_whole(
         out, d->pipe[0]->spec.c[k].name,
         &(dt_whole){
@@ -273,23 +275,25 @@ static dt_status *set_joined(const dt_dist_pipes *d, const dt_item *items, int k
     return NULL;
 }
 
-static dt_status *set_each(const dt_dist_pipes *d, const dt_item *items, int k, dt_values *out) {
+static dt_status *set_each(const dt_dist_pipes *d, const dt_example *examples, int k,
+                           dt_values *out) {
     int n = d->strategy->replicas;
     dt_tensor **t = dt_alloc((size_t)n * sizeof(dt_tensor *));
 
-    for (int r = 0; r < n; r++) t[r] = items[r].tensor[k];
+    for (int r = 0; r < n; r++) t[r] = examples[r].tensor[k];
     dt_status *s = dt_values_set_per_replica(out, d->pipe[0]->spec.c[k].name, t, n);
     free(t);
     return s;
 }
 
-static dt_status *make_batch(const dt_dist_pipes *d, const dt_item *items, dt_values **batch) {
+static dt_status *make_batch(const dt_dist_pipes *d, const dt_example *examples,
+                             dt_values **batch) {
     dt_values *v = NULL;
     dt_status *s = dt_values_create(&v);
 
     for (int k = 0; k < d->pipe[0]->spec.n && !s; k++)
-        s = can_join(items, d->strategy->replicas, k) ? set_joined(d, items, k, v)
-                                                      : set_each(d, items, k, v);
+        s = can_join(examples, d->strategy->replicas, k) ? set_joined(d, examples, k, v)
+                                                         : set_each(d, examples, k, v);
     if (s) {
         dt_values_unref(v);
         v = NULL;
@@ -299,24 +303,24 @@ static dt_status *make_batch(const dt_dist_pipes *d, const dt_item *items, dt_va
 }
 
 /* batch NULL: it is left out. */
-static dt_status *make_step(dt_dist_cursors *c, dt_item *items, dt_values **batch) {
+static dt_status *make_step(dt_dist_cursors *c, dt_example *examples, dt_values **batch) {
     const dt_dist_pipes *d = c->of;
     int present = 0;
 
-    DT_TRY(take_pieces(c, items, &present));
+    DT_TRY(take_pieces(c, examples, &present));
     c->ended = present == 0 || (d->full_steps && present < d->strategy->replicas);
     if (c->ended || !batch) return NULL;
-    DT_TRY(fill_up(d, items));
-    return make_batch(d, items, batch);
+    DT_TRY(fill_up(d, examples));
+    return make_batch(d, examples, batch);
 }
 
 dt_status *dt_dist_cursors_next(dt_dist_cursors *c, dt_values **batch) {
     int n = c->of->strategy->replicas;
-    dt_item *items = dt_alloc((size_t)n * sizeof *items);
-    dt_status *s = c->ended ? NULL : make_step(c, items, batch);
+    dt_example *examples = dt_alloc((size_t)n * sizeof *examples);
+    dt_status *s = c->ended ? NULL : make_step(c, examples, batch);
 
-    for (int r = 0; r < n; r++) dt_item_release(&items[r]);
-    free(items);
+    for (int r = 0; r < n; r++) dt_example_release(&examples[r]);
+    free(examples);
     c->ended |= s != NULL;
     return s;
 }

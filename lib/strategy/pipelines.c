@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pipelines and values: an item in the data room is a list of tensors, and here these get their
+ * Pipelines and values: an example in the data room is a list of tensors, and here these get their
  * names, and back. The caller's functions (filter, map, interleave) only see elements in that form.
  */
 #include "strategy/pipelines.h"
@@ -10,13 +10,15 @@
 
 #include "data/pipeline/build.h"
 
-/* ---- items and values ---- */
+/* ---- examples and values ---- */
 
-dt_status *dt_values_of_item(const dt_item_spec *spec, const dt_item *item, dt_values **out) {
+dt_status *dt_values_of_example(const dt_example_spec *spec, const dt_example *example,
+                                dt_values **out) {
     dt_values *v = NULL;
     dt_status *s = dt_values_create(&v);
 
-    for (int i = 0; i < item->n && !s; i++) s = dt_values_set(v, spec->c[i].name, item->tensor[i]);
+    for (int i = 0; i < example->n && !s; i++)
+        s = dt_values_set(v, spec->c[i].name, example->tensor[i]);
     if (s) {
         dt_values_unref(v);
         v = NULL;
@@ -25,7 +27,7 @@ dt_status *dt_values_of_item(const dt_item_spec *spec, const dt_item *item, dt_v
     return s;
 }
 
-/* On the host, as all tensors of items are. */
+/* On the host, as all tensors of examples are. */
 static dt_status *tensor_of_value(const dt_values *v, const char *name, dt_tensor **out) {
     dt_tensor *t = (dt_tensor *)dt_values_local(v, name, 0);
 
@@ -38,29 +40,30 @@ static dt_status *tensor_of_value(const dt_values *v, const char *name, dt_tenso
     return NULL;
 }
 
-static dt_status *item_of_values(const dt_item_spec *spec, const dt_values *v, dt_item *out) {
+static dt_status *example_of_values(const dt_example_spec *spec, const dt_values *v,
+                                    dt_example *out) {
     dt_status *s = NULL;
 
     if (dt_values_count(v) != spec->n)
         return dt_fail(DT_E_PIPELINE, NULL, "the element has %d components, expected %d",
                        dt_values_count(v), spec->n);
-    *out = dt_item_make(spec->n);
+    *out = dt_example_make(spec->n);
     for (int i = 0; i < spec->n && !s; i++)
         s = tensor_of_value(v, spec->c[i].name, &out->tensor[i]);
-    if (s) dt_item_release(out);
+    if (s) dt_example_release(out);
     return s;
 }
 
 /* ---- specs ---- */
 
-static dt_status *spec_of_values(const dt_values *v, dt_item_spec *out) {
+static dt_status *spec_of_values(const dt_values *v, dt_example_spec *out) {
     int n = v ? dt_values_count(v) : 0;
 
     if (n == 0) return dt_fail(DT_E_PIPELINE, NULL, "an element needs at least one component");
     *out = dt_spec_make(n);
     for (int i = 0; i < n; i++) {
         const char *name = dt_values_name(v, i);
-        out->c[i] = (dt_component){dt_strdup(name), dt_values_local(v, name, 0)->type};
+        out->c[i] = (dt_element_spec){dt_strdup(name), dt_values_local(v, name, 0)->type};
     }
     return NULL;
 }
@@ -78,33 +81,33 @@ static dt_status *check_spec(const dt_spec *s) {
     return NULL;
 }
 
-static dt_status *read_specs(const dt_spec *spec, int n, dt_item_spec *out) {
+static dt_status *read_specs(const dt_spec *spec, int n, dt_example_spec *out) {
     if (!spec || n < 1 || n > 4096)
         return dt_fail(DT_E_PIPELINE, NULL, "a spec must have 1 to 4096 components, got %d", n);
     for (int i = 0; i < n; i++) DT_TRY(check_spec(&spec[i]));
     *out = dt_spec_make(n);
     for (int i = 0; i < n; i++)
-        out->c[i] = (dt_component){dt_strdup(spec[i].name),
-                                   dt_type_of(spec[i].dtype, spec[i].rank, spec[i].shape)};
+        out->c[i] = (dt_element_spec){dt_strdup(spec[i].name),
+                                      dt_type_of(spec[i].dtype, spec[i].rank, spec[i].shape)};
     return NULL;
 }
 
 /* ---- sources ---- */
 
-typedef dt_status *builder(dt_dataset **out, dt_item *item, dt_item_spec spec);
+typedef dt_status *builder(dt_dataset **out, dt_example *example, dt_example_spec spec);
 
 static dt_status *build_held(dt_dataset **out, const dt_values *v, builder *build) {
-    dt_item_spec spec;
-    dt_item item;
+    dt_example_spec spec;
+    dt_example example;
 
     DT_TRY(dt_status_kept());
     DT_TRY(spec_of_values(v, &spec));
-    dt_status *s = item_of_values(&spec, v, &item);
+    dt_status *s = example_of_values(&spec, v, &example);
     if (s) {
         dt_spec_release(&spec);
         return s;
     }
-    return build(out, &item, spec);
+    return build(out, &example, spec);
 }
 
 dt_status *dt_dataset_from_tensors(dt_dataset **out, const dt_values *v) {
@@ -120,7 +123,7 @@ dt_status *dt_dataset_from_tensor_slices(dt_dataset **out, const dt_values *v) {
 /* ---- functions of the caller's ---- */
 
 typedef struct caller {
-    dt_item_spec in, out;
+    dt_example_spec in, out;
     dt_filter_fn filter;
     dt_map_fn map;
     dt_expand_fn expand;
@@ -140,37 +143,37 @@ static void release_caller(void *user) {
     free(c);
 }
 
-static dt_status *call_filter(const dt_item *item, void *user, bool *keep) {
+static dt_status *call_filter(const dt_example *example, void *user, bool *keep) {
     const caller *c = user;
     dt_values *v;
 
-    DT_TRY(dt_values_of_item(&c->in, item, &v));
+    DT_TRY(dt_values_of_example(&c->in, example, &v));
     dt_status *s = c->filter(v, c->user, keep);
     dt_values_unref(v);
     return s;
 }
 
-static dt_status *call_map(const dt_item *item, void *user, dt_item *out) {
+static dt_status *call_map(const dt_example *example, void *user, dt_example *out) {
     const caller *c = user;
     dt_values *v = NULL, *result = NULL;
     dt_status *s = NULL;
 
-    DT_GO(s, dt_values_of_item(&c->in, item, &v));
+    DT_GO(s, dt_values_of_example(&c->in, example, &v));
     DT_GO(s, dt_values_create(&result));
     DT_GO(s, c->map(v, c->user, result));
-    DT_GO(s, item_of_values(&c->out, result, out));
+    DT_GO(s, example_of_values(&c->out, result, out));
 out:
     dt_values_unref(result);
     dt_values_unref(v);
     return s;
 }
 
-static dt_status *call_expand(const dt_item *item, void *user, dt_pipe **out) {
+static dt_status *call_expand(const dt_example *example, void *user, dt_pipe **out) {
     const caller *c = user;
     dt_dataset *d = NULL;
     dt_values *v;
 
-    DT_TRY(dt_values_of_item(&c->in, item, &v));
+    DT_TRY(dt_values_of_example(&c->in, example, &v));
     dt_status *s = c->expand(v, c->user, &d);
     dt_values_unref(v);
     if (!s) s = dt_pipeline_input(d, "interleave");
@@ -190,12 +193,13 @@ dt_status *dt_dataset_filter(dt_dataset **out, const dt_dataset *in, dt_filter_f
     caller *c = caller_of(in, user);
     c->filter = fn;
     return dt_dataset_build_filter(
-        out, in, &(dt_item_function){.filter = call_filter, .user = c, .release = release_caller});
+        out, in,
+        &(dt_example_function){.filter = call_filter, .user = c, .release = release_caller});
 }
 
 dt_status *dt_dataset_map(dt_dataset **out, const dt_dataset *in, const dt_map_options *options) {
     DT_LIVE(in);
-    dt_item_spec spec;
+    dt_example_spec spec;
 
     DT_TRY(dt_pipeline_input(in, "map"));
     if (!options || !options->fn) return dt_fail(DT_E_PIPELINE, NULL, "map: no function was given");
@@ -205,13 +209,14 @@ dt_status *dt_dataset_map(dt_dataset **out, const dt_dataset *in, const dt_map_o
     c->map = options->fn;
     c->out = dt_spec_copy(&spec);
     return dt_dataset_build_map(
-        out, in, &(dt_item_function){.map = call_map, .user = c, .release = release_caller}, spec);
+        out, in, &(dt_example_function){.map = call_map, .user = c, .release = release_caller},
+        spec);
 }
 
 dt_status *dt_dataset_interleave(dt_dataset **out, const dt_dataset *in,
                                  const dt_interleave_options *options) {
     DT_LIVE(in);
-    dt_item_spec spec;
+    dt_example_spec spec;
 
     DT_TRY(dt_pipeline_input(in, "interleave"));
     if (!options || !options->fn)
@@ -228,37 +233,38 @@ dt_status *dt_dataset_interleave(dt_dataset **out, const dt_dataset *in,
 
 /* ---- into memory ---- */
 
-static dt_status *read_all(dt_dataset *d, dt_items *items) {
+static dt_status *read_all(dt_dataset *d, dt_example_list *examples) {
     dt_cursor *c;
-    dt_item item;
+    dt_example example;
     dt_status *s = NULL;
 
     DT_TRY(dt_cursor_open(&c, dt_dataset_pipe(d), dt_dataset_begin(d)));
-    while (!(s = dt_cursor_next(c, &item)) && item.n > 0) dt_items_push(items, &item);
+    while (!(s = dt_cursor_next(c, &example)) && example.n > 0)
+        dt_example_list_push(examples, &example);
     dt_cursor_close(c);
     return s;
 }
 
-static dt_status *hold(dt_dataset **out, const dt_item_spec *spec, const dt_items *items,
-                       const char *format, va_list args) {
+static dt_status *hold(dt_dataset **out, const dt_example_spec *spec,
+                       const dt_example_list *examples, const char *format, va_list args) {
     dt_named_view *held = dt_alloc((size_t)spec->n * sizeof *held);
-    dt_item all = {0};
+    dt_example all = {0};
     dt_status *s = NULL;
 
-    if (items->n == 0) s = dt_fail(DT_E_DATA_EMPTY, NULL, "the pipeline has no elements");
-    if (!s) s = dt_items_join(items->v, items->n, &all);
+    if (examples->n == 0) s = dt_fail(DT_E_DATA_EMPTY, NULL, "the pipeline has no elements");
+    if (!s) s = dt_examples_join(examples->v, examples->n, &all);
     for (int i = 0; i < spec->n && !s; i++)
         held[i] = (dt_named_view){
             .name = spec->c[i].name, .type = all.tensor[i]->type, .data = all.tensor[i]->data};
     if (!s) s = dt_dataset_hold(out, held, spec->n, format, args);
-    dt_item_release(&all);
+    dt_example_release(&all);
     free(held);
     return s;
 }
 
 dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *format, ...) {
     DT_LIVE(in);
-    dt_items items = {0};
+    dt_example_list examples = {0};
     int64_t rows;
     va_list args;
 
@@ -270,10 +276,10 @@ dt_status *dt_dataset_collect(dt_dataset **out, dt_dataset *in, const char *form
                        "collect: the pipeline is endless; limit it with dt_dataset_take");
     dt_pipe *kept = dt_pipe_ref(dt_dataset_pipe(in)); /* *out may be the input's handle */
     va_start(args, format);
-    dt_status *s = read_all(in, &items);
-    if (!s) s = hold(out, &kept->spec, &items, format, args);
+    dt_status *s = read_all(in, &examples);
+    if (!s) s = hold(out, &kept->spec, &examples, format, args);
     va_end(args);
-    dt_items_clear(&items);
+    dt_example_list_clear(&examples);
     dt_pipe_unref(kept);
     return s;
 }

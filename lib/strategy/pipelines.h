@@ -7,8 +7,8 @@
 #include "strategy/values.h"
 
 /* Each component one tensor, under its name. */
-dt_status *dt_values_of_item(const dt_item_spec *spec, const dt_item *item,
-                             dt_values **out) DT_MUST_USE;
+dt_status *dt_values_of_example(const dt_example_spec *spec, const dt_example *example,
+                                dt_values **out) DT_MUST_USE;
 
 /* ---- input options ---- */
 

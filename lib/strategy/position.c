@@ -76,11 +76,11 @@ static dt_status *open_source(dt_iterator *it, const dt_position *p) {
 }
 
 static dt_status *skip_alone(dt_cursor *c, bool *ended) {
-    dt_item item;
+    dt_example example;
 
-    DT_TRY(dt_cursor_next(c, &item));
-    *ended = item.n == 0;
-    dt_item_release(&item);
+    DT_TRY(dt_cursor_next(c, &example));
+    *ended = example.n == 0;
+    dt_example_release(&example);
     return NULL;
 }
 

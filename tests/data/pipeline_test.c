@@ -23,11 +23,11 @@ static void print_array(const dt_tensor *a, dt_str *out) {
 
 static dt_status *elements(const dt_dataset *d, uint64_t epoch, dt_str *out) {
     dt_cursor *c;
-    dt_item item;
+    dt_example example;
     dt_status *s = dt_cursor_open(&c, d->pipe, epoch);
-    while (!s && !(s = dt_cursor_next(c, &item)) && item.n > 0) {
-        for (int i = 0; i < item.n; i++) print_array(item.tensor[i], out);
-        dt_item_release(&item);
+    while (!s && !(s = dt_cursor_next(c, &example)) && example.n > 0) {
+        for (int i = 0; i < example.n; i++) print_array(example.tensor[i], out);
+        dt_example_release(&example);
     }
     dt_cursor_close(c);
     return s;

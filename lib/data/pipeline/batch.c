@@ -17,30 +17,30 @@ static int64_t count(const dt_pipe *p) {
     return n < 0 ? n : n / b->size + (n % b->size != 0 && !b->drop);
 }
 
-static dt_status *collect(dt_cursor *c, dt_items *items) {
+static dt_status *collect(dt_cursor *c, dt_example_list *examples) {
     const struct batch *b = c->pipe->args;
-    while (items->n < b->size) {
-        dt_item item;
-        DT_TRY(dt_cursor_next(c->in[0], &item));
-        if (item.n == 0) return NULL;
-        dt_items_push(items, &item);
+    while (examples->n < b->size) {
+        dt_example example;
+        DT_TRY(dt_cursor_next(c->in[0], &example));
+        if (example.n == 0) return NULL;
+        dt_example_list_push(examples, &example);
     }
     return NULL;
 }
 
-static dt_status *next_batch(dt_cursor *c, bool padded, dt_item *out) {
+static dt_status *next_batch(dt_cursor *c, bool padded, dt_example *out) {
     const struct batch *b = c->pipe->args;
-    dt_items items = {0};
-    dt_status *s = collect(c, &items);
-    if (!s && items.n > 0 && (items.n == b->size || !b->drop))
-        s = dt_items_stack(items.v, items.n, padded, out);
-    dt_items_clear(&items);
+    dt_example_list examples = {0};
+    dt_status *s = collect(c, &examples);
+    if (!s && examples.n > 0 && (examples.n == b->size || !b->drop))
+        s = dt_examples_stack(examples.v, examples.n, padded, out);
+    dt_example_list_clear(&examples);
     return s;
 }
 
-static dt_status *next(dt_cursor *c, dt_item *out) { return next_batch(c, false, out); }
+static dt_status *next(dt_cursor *c, dt_example *out) { return next_batch(c, false, out); }
 
-static dt_status *next_padded(dt_cursor *c, dt_item *out) { return next_batch(c, true, out); }
+static dt_status *next_padded(dt_cursor *c, dt_example *out) { return next_batch(c, true, out); }
 
 const dt_transform dt_transform_batch = {
     .name = "batch",
@@ -59,7 +59,7 @@ const dt_transform dt_transform_padded_batch = {
 
 static dt_status *build(dt_dataset **out, const dt_dataset *in, const struct batch *b,
                         const dt_transform *row) {
-    dt_item_spec spec;
+    dt_example_spec spec;
     DT_TRY(dt_pipeline_input(in, row->name));
     if (b->size < 1 || b->size > LARGEST)
         return dt_fail(DT_E_BATCH_SIZE, NULL, "%s: the batch size must be from 1 to %d, got %lld",

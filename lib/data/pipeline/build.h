@@ -29,32 +29,34 @@ dt_status *dt_pipe_rebatch_even(dt_pipe **out, dt_pipe *in, int64_t n) DT_MUST_U
 bool dt_pipe_is_hint(const dt_pipe *p);
 dt_status *dt_fail_hint(void) DT_MUST_USE;
 
-/* How an item becomes a pipeline of its own (interleave). *out is counted for the caller. */
+/* How an example becomes a pipeline of its own (interleave). *out is counted for the caller. */
 typedef struct dt_expander {
-    dt_status *(*expand)(const dt_item *item, void *user, dt_pipe **out);
+    dt_status *(*expand)(const dt_example *example, void *user, dt_pipe **out);
     void *user;
     void (*release)(void *user); /* NULL: nothing to do */
     int64_t cycle_length, block_length;
 } dt_expander;
 
 /* What filter and map call. */
-typedef struct dt_item_function {
-    dt_status *(*filter)(const dt_item *item, void *user, bool *keep);
-    dt_status *(*map)(const dt_item *item, void *user, dt_item *out);
+typedef struct dt_example_function {
+    dt_status *(*filter)(const dt_example *example, void *user, bool *keep);
+    dt_status *(*map)(const dt_example *example, void *user, dt_example *out);
     void *user;
     void (*release)(void *user);
-} dt_item_function;
+} dt_example_function;
 
 /* Takes the spec and user; inputs are counted. */
 dt_status *dt_dataset_build_filter(dt_dataset **out, const dt_dataset *in,
-                                   const dt_item_function *f) DT_MUST_USE;
-dt_status *dt_dataset_build_map(dt_dataset **out, const dt_dataset *in, const dt_item_function *f,
-                                dt_item_spec spec) DT_MUST_USE;
+                                   const dt_example_function *f) DT_MUST_USE;
+dt_status *dt_dataset_build_map(dt_dataset **out, const dt_dataset *in,
+                                const dt_example_function *f, dt_example_spec spec) DT_MUST_USE;
 dt_status *dt_dataset_build_interleave(dt_dataset **out, const dt_dataset *in, const dt_expander *x,
-                                       bool files, dt_item_spec spec) DT_MUST_USE;
-/* `files`: the pipelines are files that the items name. */
-/* The components of one item (tensors) or of all rows (slices). Takes item and spec. */
-dt_status *dt_dataset_build_tensors(dt_dataset **out, dt_item *item, dt_item_spec spec) DT_MUST_USE;
-dt_status *dt_dataset_build_slices(dt_dataset **out, dt_item *item, dt_item_spec spec) DT_MUST_USE;
+                                       bool files, dt_example_spec spec) DT_MUST_USE;
+/* `files`: the pipelines are files that the examples name. */
+/* The components of one example (tensors) or of all rows (slices). Takes both. */
+dt_status *dt_dataset_build_tensors(dt_dataset **out, dt_example *example,
+                                    dt_example_spec spec) DT_MUST_USE;
+dt_status *dt_dataset_build_slices(dt_dataset **out, dt_example *example,
+                                   dt_example_spec spec) DT_MUST_USE;
 
 #endif

@@ -14,7 +14,7 @@ static int64_t batch_size(const dt_pipe *p) {
 }
 
 /* The second one is opened when its turn comes. */
-static dt_status *next(dt_cursor *c, dt_item *out) {
+static dt_status *next(dt_cursor *c, dt_example *out) {
     for (int i = 0; i < 2; i++) {
         if (!c->in[i]) DT_TRY(dt_cursor_open(&c->in[i], c->pipe->in[i], c->epoch));
         DT_TRY(dt_cursor_next(c->in[i], out));
@@ -35,7 +35,7 @@ dt_status *dt_dataset_concatenate(dt_dataset **out, const dt_dataset *first,
                                   const dt_dataset *second) {
     DT_LIVE(first);
     DT_LIVE(second);
-    dt_item_spec spec;
+    dt_example_spec spec;
     DT_TRY(dt_pipeline_input(first, "concatenate"));
     DT_TRY(dt_pipeline_input(second, "concatenate"));
     DT_TRY(dt_spec_common(&first->pipe->spec, &second->pipe->spec, &spec));

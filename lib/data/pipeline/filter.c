@@ -4,13 +4,13 @@
 #include "data/pipeline/build.h"
 
 static void release(void *args) {
-    const dt_item_function *f = args;
+    const dt_example_function *f = args;
     if (f->release) f->release(f->user);
 }
 
-static dt_status *filter(dt_cursor *c, dt_item *out) {
-    const dt_item_function *f = c->pipe->args;
-    for (;; dt_item_release(out)) {
+static dt_status *filter(dt_cursor *c, dt_example *out) {
+    const dt_example_function *f = c->pipe->args;
+    for (;; dt_example_release(out)) {
         bool keep = false;
         DT_TRY(dt_cursor_next(c->in[0], out));
         if (out->n == 0) return NULL;
@@ -19,13 +19,13 @@ static dt_status *filter(dt_cursor *c, dt_item *out) {
     }
 }
 
-static dt_status *map(dt_cursor *c, dt_item *out) {
-    const dt_item_function *f = c->pipe->args;
-    dt_item in;
+static dt_status *map(dt_cursor *c, dt_example *out) {
+    const dt_example_function *f = c->pipe->args;
+    dt_example in;
     DT_TRY(dt_cursor_next(c->in[0], &in));
     if (in.n == 0) return NULL;
     dt_status *s = f->map(&in, f->user, out);
-    dt_item_release(&in);
+    dt_example_release(&in);
     return s ? s : dt_spec_check(&c->pipe->spec, out, "map");
 }
 
@@ -35,7 +35,7 @@ static int64_t count_filtered(const dt_pipe *p) {
 
 const dt_transform dt_transform_filter = {
     .name = "filter",
-    .args_size = sizeof(dt_item_function),
+    .args_size = sizeof(dt_example_function),
     .batch_size = dt_batch_of_input,
     .count = count_filtered,
     .next = filter,
@@ -43,19 +43,19 @@ const dt_transform dt_transform_filter = {
 };
 const dt_transform dt_transform_map = {
     .name = "map",
-    .args_size = sizeof(dt_item_function),
+    .args_size = sizeof(dt_example_function),
     .count = dt_count_of_input,
     .next = map,
     .release = release,
 };
 
 dt_status *dt_dataset_build_filter(dt_dataset **out, const dt_dataset *in,
-                                   const dt_item_function *f) {
+                                   const dt_example_function *f) {
     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_filter, &in->pipe, 1, f,
                                                   dt_spec_copy(&in->pipe->spec)});
 }
 
-dt_status *dt_dataset_build_map(dt_dataset **out, const dt_dataset *in, const dt_item_function *f,
-                                dt_item_spec spec) {
+dt_status *dt_dataset_build_map(dt_dataset **out, const dt_dataset *in,
+                                const dt_example_function *f, dt_example_spec spec) {
     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_map, &in->pipe, 1, f, spec});
 }

@@ -34,23 +34,23 @@ static void advance(const dt_expander *x, struct state *s) {
 
 /* Opens what the next element stands for, in the place at hand; without one the turn passes on. */
 static dt_status *fill(dt_cursor *c, const dt_expander *x, struct state *s) {
-    dt_item item = {0};
+    dt_example example = {0};
     dt_pipe *inner = NULL;
-    if (!s->dry) DT_TRY(dt_cursor_next(c->in[0], &item));
-    s->dry |= item.n == 0;
+    if (!s->dry) DT_TRY(dt_cursor_next(c->in[0], &example));
+    s->dry |= example.n == 0;
     if (s->dry) {
         advance(x, s);
         return NULL;
     }
-    dt_status *bad = x->expand(&item, x->user, &inner);
-    dt_item_release(&item);
+    dt_status *bad = x->expand(&example, x->user, &inner);
+    dt_example_release(&example);
     if (!bad) bad = dt_cursor_open(&s->open[s->turn], inner, c->epoch);
     dt_pipe_unref(inner);
     s->n_open += bad == NULL;
     return bad;
 }
 
-static dt_status *take(dt_cursor *c, const dt_expander *x, struct state *s, dt_item *out) {
+static dt_status *take(dt_cursor *c, const dt_expander *x, struct state *s, dt_example *out) {
     DT_TRY(dt_cursor_next(s->open[s->turn], out));
     if (out->n > 0) {
         if (++s->taken == x->block_length) advance(x, s);
@@ -63,7 +63,7 @@ static dt_status *take(dt_cursor *c, const dt_expander *x, struct state *s, dt_i
     return NULL;
 }
 
-static dt_status *next(dt_cursor *c, dt_item *out) {
+static dt_status *next(dt_cursor *c, dt_example *out) {
     const dt_expander *x = c->pipe->args;
     struct state *s = c->state;
     while (out->n == 0 && (!s->dry || s->n_open > 0))
@@ -102,7 +102,7 @@ static dt_status *check(const dt_expander *x) {
 }
 
 dt_status *dt_dataset_build_interleave(dt_dataset **out, const dt_dataset *in, const dt_expander *x,
-                                       bool files, dt_item_spec spec) {
+                                       bool files, dt_example_spec spec) {
     const dt_transform *row = files ? &dt_transform_read_files : &dt_transform_interleave;
     dt_status *s = check(x);
     if (!s) return dt_dataset_build(out, &(dt_pipe_parts){row, &in->pipe, 1, x, spec});

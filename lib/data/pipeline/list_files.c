@@ -14,12 +14,12 @@ static void release(void *args) { dt_paths_release(&((struct names *)args)->path
 
 static int64_t count(const dt_pipe *p) { return ((const struct names *)p->args)->paths.n; }
 
-static dt_status *next(dt_cursor *c, dt_item *out) {
+static dt_status *next(dt_cursor *c, dt_example *out) {
     const dt_paths *paths = &((const struct names *)c->pipe->args)->paths;
     int64_t *done = c->state;
     if (*done == paths->n) return NULL;
     const char *path = paths->v[(*done)++];
-    return dt_item_of_bytes(out, path, (int64_t)strlen(path));
+    return dt_example_of_bytes(out, path, (int64_t)strlen(path));
 }
 
 const dt_transform dt_transform_list_files = {

@@ -8,13 +8,13 @@
 #include "data/pipeline/build.h"
 
 /* A feature of one unknown dimension has as many values as come. */
-static dt_status *type_of(const dt_parsed_example *x, const dt_component *c, dt_type *out) {
+static dt_status *type_of(const dt_parsed_example *x, const dt_element_spec *c, dt_type *out) {
     *out = c->type;
     if (!dt_type_has_batch(out)) return NULL;
     return dt_feature_values(x, c->name, out->dtype, &out->dim[0]);
 }
 
-static dt_status *read_component(const dt_parsed_example *x, const dt_component *c,
+static dt_status *read_component(const dt_parsed_example *x, const dt_element_spec *c,
                                  dt_tensor **out) {
     dt_type type;
     DT_TRY(type_of(x, c, &type));
@@ -22,18 +22,18 @@ static dt_status *read_component(const dt_parsed_example *x, const dt_component 
     return dt_feature_read(x, c->name, &type, (*out)->data);
 }
 
-static dt_status *parse(const dt_item *item, void *user, dt_item *out) {
-    const dt_item_spec *spec = user;
-    const dt_tensor *record = item->tensor[0];
+static dt_status *parse(const dt_example *example, void *user, dt_example *out) {
+    const dt_example_spec *spec = user;
+    const dt_tensor *record = example->tensor[0];
     dt_parsed_example x = {0};
     const char *why;
     dt_status *s = NULL;
     if (!dt_parsed_example_read(&x, record->data, (size_t)record->type.dim[0], &why))
         s = dt_fail(DT_E_EXAMPLE, NULL, "an element is not a tf.Example%s%s%s", *why ? " (" : "",
                     why, *why ? ")" : "");
-    if (!s) *out = dt_item_make(spec->n);
+    if (!s) *out = dt_example_make(spec->n);
     for (int i = 0; i < spec->n && !s; i++) s = read_component(&x, &spec->c[i], &out->tensor[i]);
-    if (s) dt_item_release(out);
+    if (s) dt_example_release(out);
     dt_parsed_example_release(&x);
     return s;
 }
@@ -68,7 +68,7 @@ dt_status *dt_dataset_parse_example(dt_dataset **out, const dt_dataset *in, cons
                                     int n) {
     DT_LIVE(in);
     DT_TRY(dt_pipeline_input(in, "parse_example"));
-    const dt_item_spec *from = &in->pipe->spec;
+    const dt_example_spec *from = &in->pipe->spec;
     if (from->n != 1 || from->c[0].type.dtype != DT_UINT8 || from->c[0].type.rank != 1)
         return dt_fail(DT_E_PIPELINE, NULL,
                        "parse_example: elements must be records, vectors of uint8 as "
@@ -77,13 +77,13 @@ dt_status *dt_dataset_parse_example(dt_dataset **out, const dt_dataset *in, cons
     if (n < 1 || n > 4096)
         return dt_fail(DT_E_PIPELINE, NULL, "parse_example: 1 to 4096 features, got %d", n);
     for (int i = 0; i < n; i++) DT_TRY(check(&features[i]));
-    dt_item_spec *spec = dt_alloc(sizeof *spec);
+    dt_example_spec *spec = dt_alloc(sizeof *spec);
     *spec = dt_spec_make(n);
     for (int i = 0; i < n; i++)
         spec->c[i] =
-            (dt_component){dt_strdup(features[i].name),
-                           dt_type_of(features[i].dtype, features[i].rank, features[i].shape)};
-    return dt_dataset_build_map(out, in,
-                                &(dt_item_function){.map = parse, .user = spec, .release = release},
-                                dt_spec_copy(spec));
+            (dt_element_spec){dt_strdup(features[i].name),
+                              dt_type_of(features[i].dtype, features[i].rank, features[i].shape)};
+    return dt_dataset_build_map(
+        out, in, &(dt_example_function){.map = parse, .user = spec, .release = release},
+        dt_spec_copy(spec));
 }

@@ -12,7 +12,7 @@ enum { DEEPEST = 1000, LARGEST = 100000 };
 /* ---- descriptions ---- */
 
 static void release_parts(const dt_pipe_parts *parts) {
-    dt_item_spec spec = parts->spec;
+    dt_example_spec spec = parts->spec;
     if (parts->row->release) parts->row->release((void *)parts->args);
     dt_spec_release(&spec);
 }
@@ -137,11 +137,11 @@ dt_status *dt_cursor_open(dt_cursor **out, const dt_pipe *p, uint64_t epoch) {
     return s;
 }
 
-dt_status *dt_cursor_next(dt_cursor *c, dt_item *out) {
-    *out = (dt_item){0};
+dt_status *dt_cursor_next(dt_cursor *c, dt_example *out) {
+    *out = (dt_example){0};
     if (c->ended) return NULL;
     dt_status *s = c->pipe->row->next(c, out);
-    if (s) dt_item_release(out);
+    if (s) dt_example_release(out);
     c->ended = out->n == 0;
     return s;
 }

@@ -6,7 +6,7 @@
  */
 #include "data/pipeline/build.h"
 
-static dt_status *next(dt_cursor *c, dt_item *out) { return dt_cursor_next(c->in[0], out); }
+static dt_status *next(dt_cursor *c, dt_example *out) { return dt_cursor_next(c->in[0], out); }
 
 const dt_transform dt_transform_prefetch = {
     .name = "prefetch",

@@ -19,12 +19,12 @@ static int64_t count(const dt_pipe *p) {
     return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
-static dt_status *next(dt_cursor *c, dt_item *out) {
+static dt_status *next(dt_cursor *c, dt_example *out) {
     const struct range *r = c->pipe->args;
     int64_t *done = c->state;
     const dt_type scalar = dt_scalar_type(DT_INT64);
     if (*done == count(c->pipe)) return NULL;
-    *out = dt_item_make(1);
+    *out = dt_example_make(1);
     DT_TRY(dt_tensor_new(&out->tensor[0], &scalar));
     int64_t value = (int64_t)((uint64_t)r->start + (uint64_t)*done * (uint64_t)r->step);
     memcpy(out->tensor[0]->data, &value, sizeof value);

@@ -23,11 +23,11 @@ static dt_status *open_file(dt_cursor *c) {
     return dt_records_open(c->state, f->path, &f->options);
 }
 
-static dt_status *next_record(dt_cursor *c, dt_item *out) {
+static dt_status *next_record(dt_cursor *c, dt_example *out) {
     dt_str record = {0};
     bool more;
     dt_status *s = dt_records_next(c->state, &record, &more);
-    if (!s && more) s = dt_item_of_bytes(out, dt_str_text(&record), (int64_t)record.size);
+    if (!s && more) s = dt_example_of_bytes(out, dt_str_text(&record), (int64_t)record.size);
     dt_str_release(&record);
     return s;
 }
@@ -44,15 +44,15 @@ const dt_transform dt_transform_file = {
     .release = release_file,
 };
 
-static dt_item_spec record_spec(void) {
+static dt_example_spec record_spec(void) {
     const dt_type bytes = dt_type_of(DT_UINT8, 1, (const int64_t[]){DT_UNKNOWN_DIM});
     return dt_spec_single(DT_ONLY_COMPONENT, &bytes);
 }
 
 /* ---- many files ---- */
 
-static dt_status *expand(const dt_item *item, void *user, dt_pipe **out) {
-    const dt_tensor *name = item->tensor[0];
+static dt_status *expand(const dt_example *example, void *user, dt_pipe **out) {
+    const dt_tensor *name = example->tensor[0];
     dt_str path = {0};
     dt_str_add(&path, name->data, (size_t)name->type.dim[0]);
     const struct file args = {dt_str_take(&path), *(const dt_record_options *)user};
@@ -60,7 +60,7 @@ static dt_status *expand(const dt_item *item, void *user, dt_pipe **out) {
 }
 
 static dt_status *check(const dt_dataset *names, const dt_file_options *o) {
-    const dt_item_spec *spec = &names->pipe->spec;
+    const dt_example_spec *spec = &names->pipe->spec;
     if (spec->n != 1 || spec->c[0].type.dtype != DT_UINT8 || spec->c[0].type.rank != 1)
         return dt_fail(DT_E_PIPELINE, NULL,
                        "read_files: elements must be names of files, vectors of uint8 as "

@@ -19,7 +19,7 @@ struct rebatch {
 };
 
 struct state {
-    dt_item item; /* rows [row, rows) of it are left */
+    dt_example example; /* rows [row, rows) of it are left */
     int64_t row, rows;
     int turn;
     bool ended;
@@ -27,57 +27,57 @@ struct state {
 
 static void release(void *args) { free(((const struct rebatch *)args)->sizes); }
 
-/* At least one row at hand, or the end: item.n == 0. */
+/* At least one row at hand, or the end: example.n == 0. */
 static dt_status *refill(dt_cursor *c, struct state *x) {
     while (x->row == x->rows) {
-        dt_item_release(&x->item);
+        dt_example_release(&x->example);
         x->row = x->rows = 0;
-        DT_TRY(dt_cursor_next(c->in[0], &x->item));
-        x->ended = x->item.n == 0;
+        DT_TRY(dt_cursor_next(c->in[0], &x->example));
+        x->ended = x->example.n == 0;
         if (x->ended) return NULL;
-        DT_TRY(dt_item_rows(&x->item, &x->rows));
+        DT_TRY(dt_example_rows(&x->example, &x->rows));
     }
     return NULL;
 }
 
-static dt_status *collect(dt_cursor *c, struct state *x, int64_t size, dt_items *parts) {
+static dt_status *collect(dt_cursor *c, struct state *x, int64_t size, dt_example_list *parts) {
     for (int64_t have = 0; have < size;) {
-        dt_item part;
+        dt_example part;
         DT_TRY(refill(c, x));
         if (x->ended) return NULL;
         int64_t n = x->rows - x->row < size - have ? x->rows - x->row : size - have;
-        DT_TRY(dt_item_slice(&x->item, x->row, n, &part));
-        dt_items_push(parts, &part);
+        DT_TRY(dt_example_slice(&x->example, x->row, n, &part));
+        dt_example_list_push(parts, &part);
         x->row += n;
         have += n;
     }
     return NULL;
 }
 
-static int64_t rows_of(const dt_items *parts) {
+static int64_t rows_of(const dt_example_list *parts) {
     int64_t rows = 0;
     for (int i = 0; i < parts->n; i++) rows += parts->v[i].tensor[0]->type.dim[0];
     return rows;
 }
 
-static dt_status *next(dt_cursor *c, dt_item *out) {
+static dt_status *next(dt_cursor *c, dt_example *out) {
     const struct rebatch *a = c->pipe->args;
     struct state *x = c->state;
-    dt_items parts = {0};
+    dt_example_list parts = {0};
     int64_t size = a->sizes[x->turn];
     x->turn = (x->turn + 1) % a->n;
     if (x->ended) return NULL;
     if (size == 0)
-        return x->item.n ? dt_item_slice(&x->item, 0, 0, out)
-                         : dt_spec_empty_item(&c->pipe->spec, out);
+        return x->example.n ? dt_example_slice(&x->example, 0, 0, out)
+                            : dt_spec_empty_example(&c->pipe->spec, out);
     dt_status *s = collect(c, x, size, &parts);
     if (!s && parts.n > 0 && (!a->drop || rows_of(&parts) == size))
-        s = dt_items_join(parts.v, parts.n, out);
-    dt_items_clear(&parts);
+        s = dt_examples_join(parts.v, parts.n, out);
+    dt_example_list_clear(&parts);
     return s;
 }
 
-static void close(dt_cursor *c) { dt_item_release(&((struct state *)c->state)->item); }
+static void close(dt_cursor *c) { dt_example_release(&((struct state *)c->state)->example); }
 
 const dt_transform dt_transform_rebatch = {
     .name = "rebatch",
@@ -90,7 +90,7 @@ const dt_transform dt_transform_rebatch = {
 
 /* Pieces of one size are known where others are dropped, or whole batches of a known size divide
  * into them. */
-static int64_t known_rows(const dt_item_spec *in, const struct rebatch *a) {
+static int64_t known_rows(const dt_example_spec *in, const struct rebatch *a) {
     int64_t rows, size = a->sizes[0];
     dt_status *s = dt_spec_rows(in, &rows);
     bool known = !s && size > 0 && (a->drop || (rows >= 0 && rows % size == 0));

@@ -12,23 +12,23 @@ struct even {
 };
 
 struct state {
-    dt_item item;
+    dt_example example;
     int64_t piece; /* the next one of it */
 };
 
-static dt_status *next(dt_cursor *c, dt_item *out) {
+static dt_status *next(dt_cursor *c, dt_example *out) {
     int64_t n = ((const struct even *)c->pipe->args)->n;
     struct state *x = c->state;
-    if (x->item.n == 0 || x->piece == n) {
-        dt_item_release(&x->item);
-        DT_TRY(dt_cursor_next(c->in[0], &x->item));
-        if (x->item.n == 0) return NULL;
+    if (x->example.n == 0 || x->piece == n) {
+        dt_example_release(&x->example);
+        DT_TRY(dt_cursor_next(c->in[0], &x->example));
+        if (x->example.n == 0) return NULL;
         x->piece = 0;
     }
-    return dt_item_piece(&x->item, x->piece++, n, out);
+    return dt_example_piece(&x->example, x->piece++, n, out);
 }
 
-static void close(dt_cursor *c) { dt_item_release(&((struct state *)c->state)->item); }
+static void close(dt_cursor *c) { dt_example_release(&((struct state *)c->state)->example); }
 
 static int64_t count(const dt_pipe *p) {
     int64_t n = dt_count_of_input(p), all;
@@ -46,7 +46,7 @@ const dt_transform dt_transform_rebatch_even = {
 
 dt_status *dt_pipe_rebatch_even(dt_pipe **out, dt_pipe *in, int64_t n) {
     const struct even args = {n};
-    dt_item_spec spec;
+    dt_example_spec spec;
     DT_TRY(dt_spec_divided(&in->spec, n, &spec));
     return dt_pipe_create(out, &(dt_pipe_parts){&dt_transform_rebatch_even, &in, 1, &args, spec});
 }

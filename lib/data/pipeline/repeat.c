@@ -32,7 +32,7 @@ static dt_status *begin_pass(dt_cursor *c, struct state *x) {
 }
 
 /* An empty pass is the last: for ever nothing would not end. */
-static dt_status *next(dt_cursor *c, dt_item *out) {
+static dt_status *next(dt_cursor *c, dt_example *out) {
     const struct repeat *r = c->pipe->args;
     struct state *x = c->state;
     for (;;) {

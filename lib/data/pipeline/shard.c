@@ -22,10 +22,10 @@ dt_status *dt_fail_hint(void) {
 
 static dt_status *open(dt_cursor *c) { return dt_pipe_is_hint(c->pipe) ? dt_fail_hint() : NULL; }
 
-static dt_status *next(dt_cursor *c, dt_item *out) {
+static dt_status *next(dt_cursor *c, dt_example *out) {
     const struct shard *a = c->pipe->args;
     int64_t *seen = c->state;
-    for (;; dt_item_release(out)) {
+    for (;; dt_example_release(out)) {
         DT_TRY(dt_cursor_next(c->in[0], out));
         if (out->n == 0 || (*seen)++ % a->shards == a->index) return NULL;
     }

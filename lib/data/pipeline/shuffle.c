@@ -14,7 +14,7 @@ struct shuffle {
 };
 
 struct state {
-    dt_items buffer;
+    dt_example_list buffer;
     dt_random random;
     bool dry; /* the input has ended */
 };
@@ -28,15 +28,15 @@ static dt_status *open(dt_cursor *c) {
 
 static dt_status *fill(dt_cursor *c, struct state *x, int64_t most) {
     while (!x->dry && x->buffer.n < most) {
-        dt_item item;
-        DT_TRY(dt_cursor_next(c->in[0], &item));
-        x->dry = item.n == 0;
-        if (!x->dry) dt_items_push(&x->buffer, &item);
+        dt_example example;
+        DT_TRY(dt_cursor_next(c->in[0], &example));
+        x->dry = example.n == 0;
+        if (!x->dry) dt_example_list_push(&x->buffer, &example);
     }
     return NULL;
 }
 
-static dt_status *next(dt_cursor *c, dt_item *out) {
+static dt_status *next(dt_cursor *c, dt_example *out) {
     struct state *x = c->state;
     DT_TRY(fill(c, x, ((const struct shuffle *)c->pipe->args)->buffer));
     if (x->buffer.n == 0) return NULL;
@@ -46,7 +46,7 @@ static dt_status *next(dt_cursor *c, dt_item *out) {
     return NULL;
 }
 
-static void close(dt_cursor *c) { dt_items_clear(&((struct state *)c->state)->buffer); }
+static void close(dt_cursor *c) { dt_example_list_clear(&((struct state *)c->state)->buffer); }
 
 const dt_transform dt_transform_shuffle = {
     .name = "shuffle",

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Specs: what is known of all items of a pipeline before any is read. */
+/* Specs: what is known of all examples of a pipeline before any is read. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "data/pipeline/pipe.h"
 
-dt_item_spec dt_spec_make(int n) {
-    return (dt_item_spec){n, dt_alloc((size_t)n * sizeof(dt_component))};
+dt_example_spec dt_spec_make(int n) {
+    return (dt_example_spec){n, dt_alloc((size_t)n * sizeof(dt_element_spec))};
 }
 
-dt_item_spec dt_spec_copy(const dt_item_spec *s) {
-    dt_item_spec copy = dt_spec_make(s->n);
+dt_example_spec dt_spec_copy(const dt_example_spec *s) {
+    dt_example_spec copy = dt_spec_make(s->n);
     for (int i = 0; i < s->n; i++)
-        copy.c[i] = (dt_component){dt_strdup(s->c[i].name), s->c[i].type};
+        copy.c[i] = (dt_element_spec){dt_strdup(s->c[i].name), s->c[i].type};
     return copy;
 }
 
-dt_item_spec dt_spec_single(const char *name, const dt_type *type) {
-    dt_item_spec s = dt_spec_make(1);
-    s.c[0] = (dt_component){dt_strdup(name), *type};
+dt_example_spec dt_spec_single(const char *name, const dt_type *type) {
+    dt_example_spec s = dt_spec_make(1);
+    s.c[0] = (dt_element_spec){dt_strdup(name), *type};
     return s;
 }
 
-void dt_spec_release(dt_item_spec *s) {
+void dt_spec_release(dt_example_spec *s) {
     for (int i = 0; i < s->n; i++) free(s->c[i].name);
     free(s->c);
-    *s = (dt_item_spec){0};
+    *s = (dt_example_spec){0};
 }
 
-dt_status *dt_spec_batched(const dt_item_spec *in, int64_t rows, dt_item_spec *out) {
+dt_status *dt_spec_batched(const dt_example_spec *in, int64_t rows, dt_example_spec *out) {
     for (int i = 0; i < in->n; i++)
         if (in->c[i].type.rank == DT_MAX_RANK)
             return dt_fail(DT_E_ELEMENT_SHAPE, NULL,
@@ -44,7 +44,7 @@ dt_status *dt_spec_batched(const dt_item_spec *in, int64_t rows, dt_item_spec *o
     return NULL;
 }
 
-dt_status *dt_spec_unbatched(const dt_item_spec *in, dt_item_spec *out) {
+dt_status *dt_spec_unbatched(const dt_example_spec *in, dt_example_spec *out) {
     for (int i = 0; i < in->n; i++)
         if (in->c[i].type.rank == 0)
             return dt_fail(DT_E_NOT_BATCHED, NULL, "'%s' is a scalar, so it has no rows to unbatch",
@@ -57,19 +57,20 @@ dt_status *dt_spec_unbatched(const dt_item_spec *in, dt_item_spec *out) {
     return NULL;
 }
 
-dt_item_spec dt_spec_with_rows(const dt_item_spec *in, int64_t rows) {
-    dt_item_spec out = dt_spec_copy(in);
+dt_example_spec dt_spec_with_rows(const dt_example_spec *in, int64_t rows) {
+    dt_example_spec out = dt_spec_copy(in);
     for (int i = 0; i < out.n; i++)
         if (out.c[i].type.rank > 0) out.c[i].type.dim[0] = rows;
     return out;
 }
 
-dt_status *dt_spec_common(const dt_item_spec *a, const dt_item_spec *b, dt_item_spec *out) {
+dt_status *dt_spec_common(const dt_example_spec *a, const dt_example_spec *b,
+                          dt_example_spec *out) {
     if (a->n != b->n)
         return dt_fail(DT_E_PIPELINE, NULL,
                        "elements of %d and %d components cannot be concatenated", a->n, b->n);
     for (int i = 0; i < a->n; i++) {
-        const dt_component *x = &a->c[i], *y = &b->c[i];
+        const dt_element_spec *x = &a->c[i], *y = &b->c[i];
         if (strcmp(x->name, y->name) != 0 || x->type.dtype != y->type.dtype ||
             x->type.rank != y->type.rank)
             return dt_fail(DT_E_PIPELINE, NULL,
@@ -84,7 +85,7 @@ dt_status *dt_spec_common(const dt_item_spec *a, const dt_item_spec *b, dt_item_
     return NULL;
 }
 
-dt_status *dt_spec_rows(const dt_item_spec *s, int64_t *rows) {
+dt_status *dt_spec_rows(const dt_example_spec *s, int64_t *rows) {
     for (int i = 0; i < s->n; i++)
         if (s->c[i].type.rank == 0)
             return dt_fail(
@@ -97,7 +98,7 @@ dt_status *dt_spec_rows(const dt_item_spec *s, int64_t *rows) {
     return NULL;
 }
 
-dt_status *dt_spec_divided(const dt_item_spec *in, int64_t n, dt_item_spec *out) {
+dt_status *dt_spec_divided(const dt_example_spec *in, int64_t n, dt_example_spec *out) {
     int64_t rows;
     DT_TRY(dt_spec_rows(in, &rows));
     *out = dt_spec_copy(in);
@@ -108,15 +109,15 @@ dt_status *dt_spec_divided(const dt_item_spec *in, int64_t n, dt_item_spec *out)
     return NULL;
 }
 
-bool dt_spec_is_static(const dt_item_spec *s) {
+bool dt_spec_is_static(const dt_example_spec *s) {
     for (int i = 0; i < s->n; i++)
         if (dt_type_has_batch(&s->c[i].type)) return false;
     return true;
 }
 
-dt_status *dt_spec_empty_item(const dt_item_spec *s, dt_item *out) {
+dt_status *dt_spec_empty_example(const dt_example_spec *s, dt_example *out) {
     dt_status *bad = NULL;
-    *out = dt_item_make(s->n);
+    *out = dt_example_make(s->n);
     for (int i = 0; i < s->n && !bad; i++) {
         dt_type t = s->c[i].type;
         for (int d = 0; d < t.rank; d++)
@@ -125,7 +126,7 @@ dt_status *dt_spec_empty_item(const dt_item_spec *s, dt_item *out) {
         if (!bad && dt_type_bytes(&t) > 0) /* a scalar, which has no rows to leave out */
             memset(out->tensor[i]->data, 0, (size_t)dt_type_bytes(&t));
     }
-    if (bad) dt_item_release(out);
+    if (bad) dt_example_release(out);
     return bad;
 }
 
@@ -136,9 +137,9 @@ static bool fits(const dt_type *want, const dt_type *got) {
     return ok;
 }
 
-dt_status *dt_spec_check(const dt_item_spec *s, const dt_item *item, const char *what) {
+dt_status *dt_spec_check(const dt_example_spec *s, const dt_example *example, const char *what) {
     for (int i = 0; i < s->n; i++) {
-        const dt_type *want = &s->c[i].type, *got = &item->tensor[i]->type;
+        const dt_type *want = &s->c[i].type, *got = &example->tensor[i]->type;
         if (fits(want, got)) continue;
         dt_str a = {0}, b = {0};
         dt_type_print(got, &a);

@@ -18,20 +18,20 @@ static int64_t count_left(const dt_pipe *p) {
     return n < 0 ? n : n > first ? n - first : 0;
 }
 
-static dt_status *take(dt_cursor *c, dt_item *out) {
+static dt_status *take(dt_cursor *c, dt_example *out) {
     int64_t most = ((const struct part *)c->pipe->args)->count, *done = c->state;
     if (most >= 0 && *done >= most) return NULL;
     ++*done;
     return dt_cursor_next(c->in[0], out);
 }
 
-static dt_status *skip(dt_cursor *c, dt_item *out) {
+static dt_status *skip(dt_cursor *c, dt_example *out) {
     int64_t first = ((const struct part *)c->pipe->args)->count, *done = c->state;
     if (first < 0) return NULL;
     for (; *done < first; ++*done) {
         DT_TRY(dt_cursor_next(c->in[0], out));
         if (out->n == 0) return NULL;
-        dt_item_release(out);
+        dt_example_release(out);
     }
     return dt_cursor_next(c->in[0], out);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items held in memory: one item as it is (tensors), or one per row of it (slices). */
+/* Examples held in memory: one example as it is (tensors), or one per row of it (slices). */
 #include "data/pipeline/build.h"
 
 struct held {
-    dt_item item;
+    dt_example example;
     int64_t rows; /* slices */
 };
 
 static void release(void *args) {
     struct held *h = args;
-    dt_item item = h->item;
-    dt_item_release(&item);
+    dt_example example = h->example;
+    dt_example_release(&example);
 }
 
 static int64_t one(const dt_pipe *p) {
@@ -20,17 +20,17 @@ static int64_t one(const dt_pipe *p) {
 
 static int64_t count_rows(const dt_pipe *p) { return ((const struct held *)p->args)->rows; }
 
-static dt_status *next_whole(dt_cursor *c, dt_item *out) {
+static dt_status *next_whole(dt_cursor *c, dt_example *out) {
     int64_t *done = c->state;
-    if (*done == 0) *out = dt_item_ref(&((const struct held *)c->pipe->args)->item);
+    if (*done == 0) *out = dt_example_ref(&((const struct held *)c->pipe->args)->example);
     *done = 1;
     return NULL;
 }
 
-static dt_status *next_row(dt_cursor *c, dt_item *out) {
+static dt_status *next_row(dt_cursor *c, dt_example *out) {
     const struct held *h = c->pipe->args;
     int64_t *done = c->state;
-    return *done == h->rows ? NULL : dt_item_row(&h->item, (*done)++, out);
+    return *done == h->rows ? NULL : dt_example_row(&h->example, (*done)++, out);
 }
 
 const dt_transform dt_transform_tensors = {
@@ -50,22 +50,22 @@ const dt_transform dt_transform_slices = {
     .release = release,
 };
 
-dt_status *dt_dataset_build_tensors(dt_dataset **out, dt_item *item, dt_item_spec spec) {
-    const struct held args = {.item = *item};
-    *item = (dt_item){0};
+dt_status *dt_dataset_build_tensors(dt_dataset **out, dt_example *example, dt_example_spec spec) {
+    const struct held args = {.example = *example};
+    *example = (dt_example){0};
     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_tensors, NULL, 0, &args, spec});
 }
 
-dt_status *dt_dataset_build_slices(dt_dataset **out, dt_item *item, dt_item_spec spec) {
-    struct held args = {.item = *item};
-    dt_item_spec row = {0};
-    dt_status *s = dt_item_rows(item, &args.rows);
+dt_status *dt_dataset_build_slices(dt_dataset **out, dt_example *example, dt_example_spec spec) {
+    struct held args = {.example = *example};
+    dt_example_spec row = {0};
+    dt_status *s = dt_example_rows(example, &args.rows);
     if (!s) s = dt_spec_unbatched(&spec, &row);
     dt_spec_release(&spec);
     if (s) {
-        dt_item_release(item);
+        dt_example_release(example);
         return dt_note(s, "in dt_dataset_from_tensor_slices");
     }
-    *item = (dt_item){0};
+    *example = (dt_example){0};
     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_slices, NULL, 0, &args, row});
 }

@@ -3,23 +3,23 @@
 #include "data/pipeline/build.h"
 
 struct state {
-    dt_item item; /* whose rows are handed out */
+    dt_example example; /* whose rows are handed out */
     int64_t row, rows;
 };
 
-static dt_status *next(dt_cursor *c, dt_item *out) {
+static dt_status *next(dt_cursor *c, dt_example *out) {
     struct state *x = c->state;
     while (x->row == x->rows) {
-        dt_item_release(&x->item);
-        DT_TRY(dt_cursor_next(c->in[0], &x->item));
-        if (x->item.n == 0) return NULL;
+        dt_example_release(&x->example);
+        DT_TRY(dt_cursor_next(c->in[0], &x->example));
+        if (x->example.n == 0) return NULL;
         x->row = x->rows = 0;
-        DT_TRY(dt_item_rows(&x->item, &x->rows));
+        DT_TRY(dt_example_rows(&x->example, &x->rows));
     }
-    return dt_item_row(&x->item, x->row++, out);
+    return dt_example_row(&x->example, x->row++, out);
 }
 
-static void close(dt_cursor *c) { dt_item_release(&((struct state *)c->state)->item); }
+static void close(dt_cursor *c) { dt_example_release(&((struct state *)c->state)->example); }
 
 /* Rows of elements of a known size; nothing is known of others. */
 static int64_t count(const dt_pipe *p) {
@@ -40,7 +40,7 @@ const dt_transform dt_transform_unbatch = {
 
 dt_status *dt_dataset_unbatch(dt_dataset **out, const dt_dataset *in) {
     DT_LIVE(in);
-    dt_item_spec spec;
+    dt_example_spec spec;
     DT_TRY(dt_pipeline_input(in, "unbatch"));
     DT_TRY(dt_spec_unbatched(&in->pipe->spec, &spec));
     return dt_dataset_build(out, &(dt_pipe_parts){&dt_transform_unbatch, &in->pipe, 1, NULL, spec});

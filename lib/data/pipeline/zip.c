@@ -25,18 +25,18 @@ static int64_t batch_size(const dt_pipe *p) {
     return size;
 }
 
-static dt_status *next(dt_cursor *c, dt_item *out) {
-    dt_item all = dt_item_make(c->pipe->spec.n);
+static dt_status *next(dt_cursor *c, dt_example *out) {
+    dt_example all = dt_example_make(c->pipe->spec.n);
     int at = 0;
     for (int i = 0; i < c->pipe->n_in; i++) {
-        dt_item one;
+        dt_example one;
         dt_status *s = dt_cursor_next(c->in[i], &one);
         if (s || one.n == 0) {
-            dt_item_release(&all);
+            dt_example_release(&all);
             return s;
         }
         for (int k = 0; k < one.n; k++) all.tensor[at++] = dt_tensor_ref(one.tensor[k]);
-        dt_item_release(&one);
+        dt_example_release(&one);
     }
     *out = all;
     return NULL;
@@ -52,13 +52,14 @@ static char *path_of(int input, const char *name) {
     return dt_str_take(&path);
 }
 
-static dt_item_spec join_specs(dt_pipe *const *in, int n) {
+static dt_example_spec join_specs(dt_pipe *const *in, int n) {
     int total = 0, at = 0;
     for (int i = 0; i < n; i++) total += in[i]->spec.n;
-    dt_item_spec spec = dt_spec_make(total);
+    dt_example_spec spec = dt_spec_make(total);
     for (int i = 0; i < n; i++)
         for (int k = 0; k < in[i]->spec.n; k++)
-            spec.c[at++] = (dt_component){path_of(i, in[i]->spec.c[k].name), in[i]->spec.c[k].type};
+            spec.c[at++] =
+                (dt_element_spec){path_of(i, in[i]->spec.c[k].name), in[i]->spec.c[k].type};
     return spec;
 }
 

@@ -1,44 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items: tensors, one per component; cutting, stacking and joining them by rows. */
+/* Examples: tensors, one per component; cutting, stacking and joining them by rows. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "data/pipeline/pipe.h"
 
-/* ---- items ---- */
+/* ---- examples ---- */
 
-dt_item dt_item_make(int n) { return (dt_item){n, dt_alloc((size_t)n * sizeof(dt_tensor *))}; }
+dt_example dt_example_make(int n) {
+    return (dt_example){n, dt_alloc((size_t)n * sizeof(dt_tensor *))};
+}
 
-dt_status *dt_item_of_bytes(dt_item *out, const void *bytes, int64_t n) {
+dt_status *dt_example_of_bytes(dt_example *out, const void *bytes, int64_t n) {
     const dt_type type = dt_type_of(DT_UINT8, 1, &n);
-    *out = dt_item_make(1);
+    *out = dt_example_make(1);
     DT_TRY(dt_tensor_new(&out->tensor[0], &type));
     if (n > 0) memcpy(out->tensor[0]->data, bytes, (size_t)n);
     return NULL;
 }
 
-dt_item dt_item_ref(const dt_item *item) {
-    dt_item copy = dt_item_make(item->n);
-    for (int i = 0; i < item->n; i++) copy.tensor[i] = dt_tensor_ref(item->tensor[i]);
+dt_example dt_example_ref(const dt_example *example) {
+    dt_example copy = dt_example_make(example->n);
+    for (int i = 0; i < example->n; i++) copy.tensor[i] = dt_tensor_ref(example->tensor[i]);
     return copy;
 }
 
-void dt_item_release(dt_item *item) {
-    for (int i = 0; i < item->n; i++) dt_tensor_unref(item->tensor[i]);
-    free(item->tensor);
-    *item = (dt_item){0};
+void dt_example_release(dt_example *example) {
+    for (int i = 0; i < example->n; i++) dt_tensor_unref(example->tensor[i]);
+    free(example->tensor);
+    *example = (dt_example){0};
 }
 
-void dt_items_push(dt_items *list, dt_item *item) {
+void dt_example_list_push(dt_example_list *list, dt_example *example) {
     DT_GROW(list->v, list->cap, list->n + 1);
-    list->v[list->n++] = *item;
-    *item = (dt_item){0};
+    list->v[list->n++] = *example;
+    *example = (dt_example){0};
 }
 
-void dt_items_clear(dt_items *list) {
-    for (int i = 0; i < list->n; i++) dt_item_release(&list->v[i]);
+void dt_example_list_clear(dt_example_list *list) {
+    for (int i = 0; i < list->n; i++) dt_example_release(&list->v[i]);
     free(list->v);
-    *list = (dt_items){0};
+    *list = (dt_example_list){0};
 }
 
 /* ---- rows ---- */
@@ -48,9 +50,9 @@ static dt_status *no_rows(int component) {
                    "component %d of an element is a scalar, so the element has no rows", component);
 }
 
-dt_status *dt_item_rows(const dt_item *item, int64_t *rows) {
-    for (int i = 0; i < item->n; i++) {
-        const dt_type *t = &item->tensor[i]->type;
+dt_status *dt_example_rows(const dt_example *example, int64_t *rows) {
+    for (int i = 0; i < example->n; i++) {
+        const dt_type *t = &example->tensor[i]->type;
         if (t->rank == 0) return no_rows(i);
         if (i > 0 && t->dim[0] != *rows)
             return dt_fail(DT_E_ELEMENT_SHAPE, NULL,
@@ -100,26 +102,28 @@ static dt_status *one_piece(const dt_tensor *t, int64_t piece, int64_t n, dt_ten
 
 typedef dt_status *cutter(const dt_tensor *t, int64_t first, int64_t n, dt_tensor **out);
 
-static dt_status *cut(const dt_item *item, cutter *of, int64_t first, int64_t n, dt_item *out) {
+static dt_status *cut(const dt_example *example, cutter *of, int64_t first, int64_t n,
+                      dt_example *out) {
     dt_status *s = NULL;
-    *out = dt_item_make(item->n);
-    for (int i = 0; i < item->n && !s; i++) s = of(item->tensor[i], first, n, &out->tensor[i]);
-    if (s) dt_item_release(out);
+    *out = dt_example_make(example->n);
+    for (int i = 0; i < example->n && !s; i++)
+        s = of(example->tensor[i], first, n, &out->tensor[i]);
+    if (s) dt_example_release(out);
     return s;
 }
 
-dt_status *dt_item_row(const dt_item *item, int64_t row, dt_item *out) {
-    return cut(item, one_row, row, 1, out);
+dt_status *dt_example_row(const dt_example *example, int64_t row, dt_example *out) {
+    return cut(example, one_row, row, 1, out);
 }
 
-dt_status *dt_item_slice(const dt_item *item, int64_t first, int64_t n, dt_item *out) {
-    return cut(item, some_rows, first, n, out);
+dt_status *dt_example_slice(const dt_example *example, int64_t first, int64_t n, dt_example *out) {
+    return cut(example, some_rows, first, n, out);
 }
 
-dt_status *dt_item_piece(const dt_item *item, int64_t piece, int64_t n, dt_item *out) {
-    for (int i = 0; i < item->n; i++)
-        if (item->tensor[i]->type.rank == 0) return no_rows(i);
-    return cut(item, one_piece, piece, n, out);
+dt_status *dt_example_piece(const dt_example *example, int64_t piece, int64_t n, dt_example *out) {
+    for (int i = 0; i < example->n; i++)
+        if (example->tensor[i]->type.rank == 0) return no_rows(i);
+    return cut(example, one_piece, piece, n, out);
 }
 
 /* ---- stacking ---- */
@@ -135,11 +139,11 @@ static dt_status *differ(const dt_type *a, const dt_type *b, const char *advice)
     return s;
 }
 
-/* The smallest type that holds component k of all items. */
-static dt_status *largest(const dt_item *items, int n, int k, bool padded, dt_type *out) {
-    *out = items[0].tensor[k]->type;
+/* The smallest type that holds component k of all examples. */
+static dt_status *largest(const dt_example *examples, int n, int k, bool padded, dt_type *out) {
+    *out = examples[0].tensor[k]->type;
     for (int i = 1; i < n; i++) {
-        const dt_type *t = &items[i].tensor[k]->type;
+        const dt_type *t = &examples[i].tensor[k]->type;
         if (t->dtype != out->dtype || t->rank != out->rank || (!padded && !dt_type_equal(t, out)))
             return differ(out, t, padded ? "" : "; padded_batch makes them equal");
         for (int d = 0; d < t->rank; d++)
@@ -161,10 +165,10 @@ static void copy_corner(const dt_type *in, const char **from, const dt_type *to,
     for (int64_t i = 0; i < in->dim[d]; i++) copy_corner(in, from, to, into + i * inner, d + 1);
 }
 
-static dt_status *stack_component(const dt_item *items, int n, int k, bool padded,
+static dt_status *stack_component(const dt_example *examples, int n, int k, bool padded,
                                   dt_tensor **out) {
     dt_type one, all;
-    DT_TRY(largest(items, n, k, padded, &one));
+    DT_TRY(largest(examples, n, k, padded, &one));
     if (one.rank == DT_MAX_RANK)
         return dt_fail(
             DT_E_ELEMENT_SHAPE, NULL,
@@ -177,7 +181,7 @@ static dt_status *stack_component(const dt_item *items, int n, int k, bool padde
     int64_t bytes = dt_type_bytes(&one);
     memset(to, 0, padded ? (size_t)dt_type_bytes(&all) : 0);
     for (int i = 0; i < n; i++, to += bytes) {
-        const dt_tensor *a = items[i].tensor[k];
+        const dt_tensor *a = examples[i].tensor[k];
         const char *from = a->data;
         if (dt_type_equal(&a->type, &one)) memcpy(to, from, (size_t)bytes);
         else copy_corner(&a->type, &from, &one, to, 0);
@@ -185,38 +189,39 @@ static dt_status *stack_component(const dt_item *items, int n, int k, bool padde
     return NULL;
 }
 
-dt_status *dt_items_stack(const dt_item *items, int n, bool padded, dt_item *out) {
+dt_status *dt_examples_stack(const dt_example *examples, int n, bool padded, dt_example *out) {
     dt_status *s = NULL;
-    *out = dt_item_make(items[0].n);
+    *out = dt_example_make(examples[0].n);
     for (int k = 0; k < out->n && !s; k++)
-        s = stack_component(items, n, k, padded, &out->tensor[k]);
-    if (s) dt_item_release(out);
+        s = stack_component(examples, n, k, padded, &out->tensor[k]);
+    if (s) dt_example_release(out);
     return s;
 }
 
 /* ---- joining ---- */
 
-dt_status *dt_items_join_one(const dt_item *items, int n, int k, dt_tensor **out) {
-    dt_type type = items[0].tensor[k]->type;
+dt_status *dt_examples_join_one(const dt_example *examples, int n, int k, dt_tensor **out) {
+    dt_type type = examples[0].tensor[k]->type;
     for (int i = 1; i < n; i++) {
-        const dt_type *t = &items[i].tensor[k]->type, same = with_rows(&type, t->dim[0]);
+        const dt_type *t = &examples[i].tensor[k]->type, same = with_rows(&type, t->dim[0]);
         if (!dt_type_equal(t, &same)) return differ(&type, t, "");
         type.dim[0] += t->dim[0];
     }
     DT_TRY(dt_tensor_new(out, &type));
     char *to = (*out)->data;
     for (int i = 0; i < n; i++) {
-        const dt_tensor *a = items[i].tensor[k];
+        const dt_tensor *a = examples[i].tensor[k];
         memcpy(to, a->data, (size_t)dt_type_bytes(&a->type));
         to += dt_type_bytes(&a->type);
     }
     return NULL;
 }
 
-dt_status *dt_items_join(const dt_item *items, int n, dt_item *out) {
+dt_status *dt_examples_join(const dt_example *examples, int n, dt_example *out) {
     dt_status *s = NULL;
-    *out = dt_item_make(items[0].n);
-    for (int k = 0; k < out->n && !s; k++) s = dt_items_join_one(items, n, k, &out->tensor[k]);
-    if (s) dt_item_release(out);
+    *out = dt_example_make(examples[0].n);
+    for (int k = 0; k < out->n && !s; k++)
+        s = dt_examples_join_one(examples, n, k, &out->tensor[k]);
+    if (s) dt_example_release(out);
     return s;
 }
