@@ -56,10 +56,13 @@ typedef struct dt_member { /* dt_env has one */
     dt_team *team;
     int rank;
     double patience_s; /* how long it waits for a message */
-    uint32_t number;   /* collectives run so far */
-    int64_t step;      /* for the tags of those to come */
-    const char *of;    /* likewise; NULL: "" */
-    void *room;        /* for arrays that are exchanged, kept from one collective to the next */
+    /* told while it waits for a rank that is silent; NULL: nobody is */
+    void (*say)(void *user, const char *line);
+    void *user;
+    uint32_t number; /* collectives run so far */
+    int64_t step;    /* for the tags of those to come */
+    const char *of;  /* likewise; NULL: "" */
+    void *room;      /* for arrays that are exchanged, kept from one collective to the next */
     size_t room_bytes;
     /* Bits that travel with every sum: a rank sets its own, and after the next sum of at least one
      * element each has those of all. 8 bits. */

@@ -198,9 +198,8 @@ static dt_status *wait(mpi_member *m, dt_mpi_transfer **t, int peer, const dt_ta
         if (looks < LOOKS) continue;
         const int64_t waited_ns = dt_now_ns() - since;
         pause_after(m, waited_ns);
-        if (waited_ns >= YIELD_NS) s = dt_peers_look(&m->peers, &m->base, peer, tag, n);
-        if (!s && (double)waited_ns * 1e-9 > m->base.patience_s)
-            s = dt_peers_late(&m->peers, &m->base, peer, tag, n);
+        if (waited_ns >= YIELD_NS)
+            s = dt_peers_wait(&m->peers, &m->base, &(dt_awaited){peer, tag, n, since});
     }
     m->base.team->broken = true;
     return s;

@@ -58,23 +58,49 @@ dt_status *dt_peers_gone(const dt_peers *p, const dt_member *m, int peer, const 
     return with_process(p, peer, "", dt_message_missing(m, peer, tag, n, false));
 }
 
-enum { LOOK_NS = 100000000 };
-dt_status *dt_peers_look(dt_peers *p, const dt_member *m, int peer, const dt_tag *tag, size_t n) {
-    const int64_t now = dt_now_ns();
-    if (now - p->looked_ns < LOOK_NS) return NULL;
-    p->looked_ns = now;
+enum { LOOK_NS = 100000000, TELL_S = 5 };
+
+static dt_status *look(const dt_peers *p, const dt_member *m, const dt_awaited *a) {
     const int dead = find(p, m, is_dead);
     if (dead < 0) return NULL;
-    dt_status *s = dt_peers_gone(p, m, dead, tag, n);
-    return peer == dead ? s
-                        : dt_note(s, "rank %d waited for rank %d, which waits too", m->rank, peer);
+    dt_status *s = dt_peers_gone(p, m, dead, a->tag, a->n);
+    return a->peer == dead
+               ? s
+               : dt_note(s, "rank %d waited for rank %d, which waits too", m->rank, a->peer);
 }
 
-dt_status *dt_peers_late(const dt_peers *p, const dt_member *m, int peer, const dt_tag *tag,
-                         size_t n) {
-    const int stopped = find(p, m, is_stopped), who = stopped >= 0 ? stopped : peer;
+static dt_status *late(const dt_peers *p, const dt_member *m, const dt_awaited *a) {
+    const int stopped = find(p, m, is_stopped), who = stopped >= 0 ? stopped : a->peer;
     return with_process(p, who, stopped >= 0 ? ", which is stopped" : "",
-                        dt_message_missing(m, who, tag, n, true));
+                        dt_message_missing(m, who, a->tag, a->n, true));
+}
+
+/* One that is not stopped may compute, or wait for a third one itself. */
+static void tell(const dt_peers *p, const dt_member *m, int peer, double waited_s) {
+    const int stopped = find(p, m, is_stopped), who = stopped >= 0 ? stopped : peer;
+    dt_str line = {0};
+    dt_str_printf(&line, "rank %d has waited %.0f s for rank %d", m->rank, waited_s, who);
+    if (p->card)
+        dt_str_printf(&line, ", process %lld on %s", (long long)p->card[who].pid,
+                      p->card[who].host);
+    dt_str_printf(&line, ", which %s; it counts as lost after %g s (strategy.timeout)",
+                  stopped >= 0 ? "is stopped" : "is silent", m->patience_s);
+    m->say(m->user, dt_str_text(&line));
+    dt_str_release(&line);
+}
+
+dt_status *dt_peers_wait(dt_peers *p, const dt_member *m, const dt_awaited *a) {
+    const int64_t now = dt_now_ns();
+    const double waited_s = (double)(now - a->since_ns) * 1e-9;
+    if (waited_s > m->patience_s) return late(p, m, a);
+    if (now - p->looked_ns < LOOK_NS) return NULL;
+    p->looked_ns = now;
+    DT_TRY(look(p, m, a));
+    if (waited_s < TELL_S) p->told_s = 0;
+    if (!m->say || waited_s < (p->told_s > 0 ? 2 * p->told_s : TELL_S)) return NULL;
+    p->told_s = waited_s;
+    tell(p, m, a->peer, waited_s);
+    return NULL;
 }
 
 dt_status *dt_peers_meet(dt_peers *p, dt_member *m) {

@@ -15,21 +15,27 @@ typedef struct dt_peer_card {
 typedef struct dt_peers {
     dt_peer_card *card; /* [ranks]; NULL: they have not met yet */
     int64_t looked_ns;
+    double told_s; /* the wait that is told next, after the last one; 0: the first */
 } dt_peers;
+
+/* A message that is awaited. */
+typedef struct dt_awaited {
+    int peer;
+    const dt_tag *tag;
+    size_t n;
+    int64_t since_ns;
+} dt_awaited;
 
 /* Every rank's card, by messages of m. */
 dt_status *dt_peers_meet(dt_peers *p, dt_member *m) DT_MUST_USE;
 void dt_peers_release(dt_peers *p);
 /* Ranks of this machine, this one among them. */
 int dt_peers_here(const dt_peers *p, const dt_member *m);
-/* WORKER_GONE naming a rank of this machine that is dead; looks ten times a second, and not when it
- * is called sooner. peer: the rank that is awaited. */
-dt_status *dt_peers_look(dt_peers *p, const dt_member *m, int peer, const dt_tag *tag,
-                         size_t n) DT_MUST_USE;
-/* WORKER_LATE: the deadline has come; a rank of this machine that is stopped is named before the
- * one that is awaited. */
-dt_status *dt_peers_late(const dt_peers *p, const dt_member *m, int peer, const dt_tag *tag,
-                         size_t n) DT_MUST_USE;
+/* To be called again and again while a message is awaited. WORKER_GONE naming a rank of this machine
+ * that is dead, for which it looks ten times a second; WORKER_LATE after m->patience_s. From 5 s on,
+ * each time that the wait has doubled, m->say is told who is silent. A rank of this machine that is
+ * stopped is named before the one that is awaited. */
+dt_status *dt_peers_wait(dt_peers *p, const dt_member *m, const dt_awaited *a) DT_MUST_USE;
 /* WORKER_GONE: this rank is known to be lost. */
 dt_status *dt_peers_gone(const dt_peers *p, const dt_member *m, int peer, const dt_tag *tag,
                          size_t n) DT_MUST_USE;

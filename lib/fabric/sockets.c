@@ -203,9 +203,8 @@ static dt_status *wait(sockets_member *m, const awaited *a) {
     poll(m->poll, (nfds_t)n, 100);
     DT_TRY(push_all(m, a));
     const int other = who >= 0 ? who : n ? first : 0;
-    dt_status *s = dt_peers_look(&m->peers, &m->base, other, a->tag, a->n);
-    if (!s && dt_seconds_since(a->since_ns) > m->base.patience_s)
-        s = dt_peers_late(&m->peers, &m->base, other, a->tag, a->n);
+    dt_status *s =
+        dt_peers_wait(&m->peers, &m->base, &(dt_awaited){other, a->tag, a->n, a->since_ns});
     return s ? broken(m, s) : NULL;
 }
 

@@ -141,9 +141,8 @@ static dt_status *next(zmq_member *m, int from, const dt_tag *tag, size_t n, dt_
         dt_message *x = NULL;
         dt_status *s = dt_messenger_wait(t->met.m, 0.1, &x);
         if (x) store(t, x);
-        if (!s && !x) s = dt_peers_look(&m->peers, &m->base, from, tag, n);
-        if (!s && dt_seconds_since(since) > m->base.patience_s)
-            s = dt_peers_late(&m->peers, &m->base, from, tag, n);
+        if (!s && !t->from[from].first)
+            s = dt_peers_wait(&m->peers, &m->base, &(dt_awaited){from, tag, n, since});
         if (s) return broken(m, s);
     }
 }

@@ -59,6 +59,8 @@ dt_status *dt_cluster_open(dt_cluster **out, const dt_launch *launch, const dt_c
         dt_cluster_close(c, true);
         return s;
     }
+    c->member->say = spec->say;
+    c->member->user = spec->user;
     c->workers = c->team->ranks;
     c->rank = c->team->own;
     *out = c;

@@ -73,7 +73,7 @@ typedef struct dt_cluster {
     int64_t sums; /* member->flag_sums when the step began */
 } dt_cluster;
 /* How long to wait for workers that have not started, and for a message; who is told of those that
- * are missing, and of what is unsafe (NULL: nobody). */
+ * are missing or silent, and of what is unsafe, as long as the cluster is open (NULL: nobody). */
 typedef struct dt_cluster_spec {
     double start_s, message_s;
     void (*say)(void *user, const char *line);

@@ -16,6 +16,7 @@ typedef struct colleague {
     pid_t pid;
     /* late: its closure was given to another, and it has not answered since */
     bool there, busy, late;
+    bool told; /* that it is silent */
     int64_t given_ns;
 } colleague;
 
@@ -40,6 +41,7 @@ struct dt_crew {
     bool failed;           /* it cannot go on */
     int64_t lost;          /* workers */
     int64_t lost_in_a_row; /* without a closure finished between them */
+    double slowest_s;      /* that an answer has taken, of those that were not told as silent */
 };
 
 /* ---- carriers ---- */
@@ -110,13 +112,33 @@ static dt_status *lose_worker(dt_crew *c, int w) {
                    c->spec.how->workers);
 }
 
+/* Once for each closure, of a worker that takes longer than any has taken so far. */
+static void tell_silent(dt_crew *c, int w, double silent_s) {
+    enum { TELL_S = 5, TIMES = 3 };
+    colleague *x = &c->worker[w];
+    dt_str line = {0};
+    if (x->told || !c->spec.say || silent_s < TELL_S || silent_s < TIMES * c->slowest_s) return;
+    x->told = true;
+    if (c->posts) dt_str_printf(&line, "worker %d", w + 1);
+    else dt_str_printf(&line, "worker %d (process %lld)", w, (long long)x->pid);
+    dt_str_printf(&line,
+                  " has not answered for %.0f s; another one gets its %s after %g s "
+                  "(strategy.timeout)",
+                  silent_s, c->spec.closure, c->spec.how->timeout);
+    c->spec.say(c->spec.user, dt_str_text(&line));
+    dt_str_release(&line);
+}
+
 /* Those that have not answered for long: others get their closures. */
 static dt_status *look_for_late_ones(dt_crew *c) {
     for (int w = 0; w < c->spec.how->workers; w++) {
         colleague *x = &c->worker[w];
-        if (!x->there || !x->busy || x->late ||
-            dt_seconds_since(x->given_ns) < c->spec.how->timeout)
+        if (!x->there || !x->busy || x->late) continue;
+        const double silent_s = dt_seconds_since(x->given_ns);
+        if (silent_s < c->spec.how->timeout) {
+            tell_silent(c, w, silent_s);
             continue;
+        }
         x->late = true;
         tell_lost(c, w, dt_closures_lose(&c->closures, w), "does not answer");
         /* one that is stopped would hold its place for ever */
@@ -179,6 +201,7 @@ static dt_status *give_out(dt_crew *c) {
         const void *more =
             c->spec.describe ? c->spec.describe(c->spec.user, x.number, &m.more) : NULL;
         k->busy = true;
+        k->told = false;
         k->given_ns = dt_now_ns();
         give(c, w, &m, weights, more);
     }
@@ -222,7 +245,10 @@ static dt_status *take_arrival(dt_crew *c, const dt_arrival *a) {
         return NULL;
     }
     if (a->gone) return c->worker[a->worker].there ? lose_worker(c, a->worker) : NULL;
-    c->worker[a->worker].busy = c->worker[a->worker].late = false;
+    colleague *x = &c->worker[a->worker];
+    const double took_s = dt_seconds_since(x->given_ns);
+    if (!x->told && took_s > c->slowest_s) c->slowest_s = took_s;
+    x->busy = x->late = false;
     return take_push(c, a);
 }
 
@@ -232,8 +258,9 @@ dt_status *dt_crew_wait(dt_crew *c, int64_t deadline_ns, bool *came) {
     dt_arrival a;
     dt_status *s = give_out(c);
     *came = !s && next(c, deadline_ns, &a);
-    if (!s) /* what came is applied before its worker pulls again: less is stale */
-        s = *came ? take_arrival(c, &a) : look_for_late_ones(c);
+    /* what came is applied before its worker pulls again: less is stale */
+    if (*came) s = take_arrival(c, &a);
+    if (!s) s = look_for_late_ones(c); /* also while the others answer all the time */
     c->failed |= s != NULL;
     return s;
 }

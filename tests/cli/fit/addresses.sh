@@ -197,9 +197,9 @@ echo "== lost"
 lose() {
     next_ports
     : >"$TEST_DIR/json"
-    for r in 1 2; do torchrun "$r" 3 --fresh fit.epochs=100000 strategy.timeout=2 >>"$TEST_DIR/out" 2>&1 & done
+    for r in 1 2; do torchrun "$r" 3 --fresh fit.epochs=100000 strategy.timeout=6 >>"$TEST_DIR/out" 2>&1 & done
     : >"$TEST_DIR/json" # wait_for would read what the run before has written
-    torchrun 0 3 --fresh --json fit.epochs=100000 strategy.timeout=2 >"$TEST_DIR/json" 2>"$TEST_DIR/text" &
+    torchrun 0 3 --fresh --json fit.epochs=100000 strategy.timeout=6 >"$TEST_DIR/json" 2>"$TEST_DIR/text" &
     first=$!
     wait_for '"epoch":3,' "$TEST_DIR/json"
     for pid in $(pgrep -f "fit $job output.dir=$TEST_DIR/run"); do
@@ -213,6 +213,7 @@ lose() {
 }
 lose KILL "rank 1 left while rank "
 lose STOP "rank 1 is late: rank "
+has "$TEST_DIR/text" "has waited 5 s for rank 1, process $lost on "
 pgrep -f "fit $job" && echo "left behind"
 
 echo "== a parameter server"

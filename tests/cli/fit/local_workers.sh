@@ -91,11 +91,13 @@ echo "exit $?"
 has "$TEST_DIR/err" "was ended by signal 9"
 has "$TEST_DIR/err" "rank 1 left while rank "
 none_left killed
-begin "output.dir=$TEST_DIR/lost" fit.epochs=1000000 --fresh
+begin "output.dir=$TEST_DIR/lost" fit.epochs=1000000 --fresh strategy.timeout=7
 kill -STOP "$(worker 1)"
 ended $launcher
 echo "exit $?"
 has "$TEST_DIR/err" "which is stopped"
+has "$TEST_DIR/err" "has waited 5 s for rank 1, process "
+has "$TEST_DIR/err" ", which is stopped; it counts as lost after "
 none_left stopped
 begin "output.dir=$TEST_DIR/lost" fit.epochs=1000000 --fresh
 kill -KILL $launcher

@@ -138,6 +138,12 @@ ended $run
 echo "exit $?"
 updates "$TEST_DIR/json"
 has "$TEST_DIR/err" "does not answer"
+begin fit.epochs=60 "output.dir=$TEST_DIR/lost" --fresh strategy.timeout=7
+lose STOP 1
+ended $run
+echo "exit $?"
+has "$TEST_DIR/err" "worker 1 (process "
+has "$TEST_DIR/err" "has not answered for 5 s; another one gets its batch after 7 s (strategy.timeout)"
 
 echo "== all workers are killed"
 begin fit.epochs=100000 "output.dir=$TEST_DIR/lost"
