@@ -50,11 +50,10 @@ static void test_clusters_cost_what_was_worked_by_hand(void **state) {
         dt_collective collective;
         double seconds;
     } rows[] = {
-        {1, 8, DT_ALL_REDUCE, 0.0175},      /* 2 * 7/8 of 10 ms */
-        {2, 1, DT_ALL_REDUCE, 0.1 + 0.002}, /* 2 * 1/2 of 100 ms, two messages */
-        /* 2 * 2/3; no power of two: one message to each owner, one back */
-        {3, 1, DT_ALL_REDUCE, 0.4 / 3 + 0.002},
-        {4, 1, DT_ALL_REDUCE, 0.15 + 0.004}, /* 2 * 3/4, 2 * log2(4) messages */
+        {1, 8, DT_ALL_REDUCE, 0.0175},          /* 2 * 7/8 of 10 ms */
+        {2, 1, DT_ALL_REDUCE, 0.1 + 0.002},     /* 2 * 1/2 of 100 ms, two messages */
+        {3, 1, DT_ALL_REDUCE, 0.4 / 3 + 0.004}, /* 2 * 2/3; log2(3), rounded up, there and back */
+        {4, 1, DT_ALL_REDUCE, 0.15 + 0.004},    /* 2 * 3/4, 2 * log2(4) messages */
         {4, 8, DT_ALL_REDUCE, 0.0175 + 0.15 + 0.004},
         {8, 8, DT_ALL_REDUCE, 0.0175 + 0.175 + 0.006},
         {4, 8, DT_ALL_GATHER, 0.00875 + 0.075 + 0.002},
