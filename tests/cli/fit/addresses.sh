@@ -216,6 +216,31 @@ lose STOP "rank 1 is late: rank "
 has "$TEST_DIR/text" "has waited 5 s for rank 1, process $lost on "
 pgrep -f "fit $job" && echo "left behind"
 
+echo "== restarted with one worker less"
+# As torchrun does with --max-restarts and --nnodes 1:3: a worker is lost, the others end, and the agent starts those that it still
+# has again, with other numbers. They go on from the newest checkpoint.
+to=without && fit --fresh --json fit.epochs=600 >"$TEST_DIR/one.json"
+one=$(weights "$TEST_DIR/one.json") to=run
+next_ports
+for r in 1 2; do torchrun "$r" 3 --fresh fit.epochs=600 >>"$TEST_DIR/out" 2>&1 & done
+: >"$TEST_DIR/json"
+torchrun 0 3 --fresh --json fit.epochs=600 >"$TEST_DIR/json" 2>"$TEST_DIR/text" &
+first=$!
+wait_for '"epoch":5,' "$TEST_DIR/json"
+for pid in $(pgrep -f "fit $job output.dir=$TEST_DIR/run"); do
+    grep -qz '^RANK=2$' "/proc/$pid/environ" 2>/dev/null && [ "$(cat "/proc/$pid/comm")" = dtrain ] && kill -KILL "$pid"
+done
+wait $first && status=0 || status=$?
+wait
+[ "$status" -eq 69 ] || echo "exit $status"
+next_ports && export TORCHELASTIC_RESTART_COUNT=1
+torchrun 1 2 fit.epochs=600 >"$TEST_DIR/out" 2>&1 &
+torchrun 0 2 --json fit.epochs=600 >"$TEST_DIR/json" 2>"$TEST_DIR/text" || echo "exit $?"
+wait
+unset TORCHELASTIC_RESTART_COUNT
+grep -q '"resumed_step":[1-9]' "$TEST_DIR/json" || echo "it began anew"
+[ "$(weights "$TEST_DIR/json")" = "$one" ] || echo "other bits than without a loss"
+
 echo "== a parameter server"
 # Its processes: chief 0, worker 0 and 1, ps 0; each writes out.NAME and err.NAME.
 cluster() {
