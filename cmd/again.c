@@ -7,36 +7,36 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "text.h"
+#include "print.h"
 
-static void put_name(FILE *to, const struct option *o) {
-    if (o->letter) fprintf(to, " -%c", o->letter);
-    else fprintf(to, " --%s", o->name);
+static void put_name(dt_str *to, const struct option *o) {
+    if (o->letter) dt_str_printf(to, " -%c", o->letter);
+    else dt_str_printf(to, " --%s", o->name);
 }
 
-static void put_text(FILE *to, const struct option *o, const char *value) {
+static void put_text(dt_str *to, const struct option *o, const char *value) {
     put_name(to, o);
-    fputc(' ', to);
+    dt_str_putc(to, ' ');
     put_word(to, value);
 }
 
 /* "--tpu" alone is one of its values. */
-static void put_maybe(FILE *to, const struct option *o, const char *value) {
+static void put_maybe(dt_str *to, const struct option *o, const char *value) {
     if (*value) put_text(to, o, value);
     else put_name(to, o);
 }
 
-static void put_seconds(FILE *to, const struct option *o, double seconds) {
+static void put_seconds(dt_str *to, const struct option *o, double seconds) {
     char digits[400];
     for (int decimals = 0; decimals <= 17; decimals++) { /* times have no exponents */
         snprintf(digits, sizeof digits, "%.*f", decimals, seconds);
         if (strtod(digits, NULL) == seconds) break;
     }
     put_name(to, o);
-    fprintf(to, " %ss", digits);
+    dt_str_printf(to, " %ss", digits);
 }
 
-static void put_option(FILE *to, const struct option *o, const void *value) {
+static void put_option(dt_str *to, const struct option *o, const void *value) {
     const struct words *list = value;
     switch (o->kind) {
     case OPTION_FLAG:
@@ -53,11 +53,11 @@ static void put_option(FILE *to, const struct option *o, const void *value) {
         return;
     case OPTION_INTEGER:
         if (*(const int64_t *)value != o->fallback)
-            fprintf(to, " --%s %" PRId64, o->name, *(const int64_t *)value);
+            dt_str_printf(to, " --%s %" PRId64, o->name, *(const int64_t *)value);
         return;
     case OPTION_UNSIGNED:
         if (*(const uint64_t *)value != (uint64_t)o->fallback)
-            fprintf(to, " --%s %" PRIu64, o->name, *(const uint64_t *)value);
+            dt_str_printf(to, " --%s %" PRIu64, o->name, *(const uint64_t *)value);
         return;
     case OPTION_SECONDS:
         if (*(const double *)value > 0) put_seconds(to, o, *(const double *)value);
@@ -68,10 +68,10 @@ static void put_option(FILE *to, const struct option *o, const void *value) {
     }
 }
 
-void put_again(FILE *to, const struct call *call) {
-    fprintf(to, "dtrain %s", call->verb->name);
+void put_again(dt_str *to, const struct call *call) {
+    dt_str_printf(to, "dtrain %s", call->verb->name);
     for (int i = 0; i < call->operands.n; i++) {
-        fputc(' ', to);
+        dt_str_putc(to, ' ');
         put_word(to, call->operands.at[i]);
     }
     for (const struct option *o = call->verb->options; o->name; o++)

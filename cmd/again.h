@@ -3,10 +3,11 @@
 #ifndef CMD_AGAIN_H
 #define CMD_AGAIN_H
 
+#include "base/str.h"
 #include "verb.h"
 
 /* "dtrain fit job.yaml seed=7 --time 90s": operands and options but those of rows that say `.once`,
  * and those that all verbs have. */
-void put_again(FILE *to, const struct call *call);
+void put_again(dt_str *to, const struct call *call);
 
 #endif

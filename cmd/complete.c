@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "print.h"
 
 /* A line as far as it is written. */
 struct line {
@@ -23,7 +23,7 @@ struct goal {
     const struct line *line;
     const char *prefix, *begun;
     int n_prefix;
-    struct text *to; /* a line break, then lines */
+    dt_str *to; /* a line break, then lines */
 };
 
 static bool begins(const char *text, const char *with) {
@@ -33,19 +33,17 @@ static bool begins(const char *text, const char *with) {
 /* word[0..n) and `end`, if the last word begins so; each once. */
 static void offer(const struct goal *g, const char *word, size_t n, const char *end,
                   const char *help) {
-    struct text line;
-    text_open(&line);
-    fprintf(line.to, "%.*s%s", (int)n, word, end);
-    if (begins(text_bytes(&line), g->begun)) {
-        char *whole = text_copy(text_bytes(&line));
-        text_close(&line);
-        text_open(&line);
-        fprintf(line.to, "\n%.*s%s\t", g->n_prefix, g->prefix, whole);
-        if (!strstr(text_bytes(g->to), text_bytes(&line)))
-            fprintf(g->to->to, "%s%s\n", text_bytes(&line) + 1, help);
+    dt_str line = {0};
+    dt_str_printf(&line, "%.*s%s", (int)n, word, end);
+    if (begins(dt_str_text(&line), g->begun)) {
+        char *whole = dt_strdup(dt_str_text(&line));
+        dt_str_release(&line);
+        dt_str_printf(&line, "\n%.*s%s\t", g->n_prefix, g->prefix, whole);
+        if (!strstr(dt_str_text(g->to), dt_str_text(&line)))
+            dt_str_printf(g->to, "%s%s\n", dt_str_text(&line) + 1, help);
         free(whole);
     }
-    text_close(&line);
+    dt_str_release(&line);
 }
 
 /* "digits auto never": words apart by blanks. */
@@ -241,7 +239,7 @@ static void read_line(struct line *l) {
     }
 }
 
-static void offer_last(const struct line *l, struct text *to) {
+static void offer_last(const struct line *l, dt_str *to) {
     const struct goal whole = {l, "", l->last, 0, to};
     const struct option *o = l->last[0] == '-' ? option_of(l, l->last) : NULL;
     /* "--tpu=v3-8", "-Cfolder" */
@@ -263,16 +261,15 @@ static void offer_last(const struct line *l, struct text *to) {
 }
 
 int complete_print(struct words words) {
-    struct text t;
+    dt_str t = {0};
     if (words.n < 2) return EXIT_USAGE;
     struct line l = {.words = {words.at + 1, words.n - 2},
                      .last = words.at[words.n - 1],
                      .all_keys = strcmp(words.at[0], "fish") == 0};
     read_line(&l);
-    text_open(&t);
-    fputc('\n', t.to);
+    dt_str_putc(&t, '\n');
     offer_last(&l, &t);
-    const bool written = fputs(text_bytes(&t) + 1, stdout) >= 0 && fflush(stdout) == 0;
-    text_close(&t);
+    const bool written = fputs(dt_str_text(&t) + 1, stdout) >= 0 && fflush(stdout) == 0;
+    dt_str_release(&t);
     return written ? 0 : EXIT_IO;
 }

@@ -3,7 +3,7 @@
  * is in cmd/shell, which the build turns into lines of C. */
 #include <string.h>
 
-#include "text.h"
+#include "print.h"
 #include "verb.h"
 
 static const char *const bash[] = {
@@ -39,13 +39,12 @@ static dt_status *find(const struct call *call, const char *const **line) {
 
 static int run(const struct call *call) {
     const char *const *line = NULL;
-    struct text t;
+    dt_str t = {0};
     dt_status *s = find(call, &line);
     if (s) return out_error(call->out, s);
-    text_open(&t);
-    for (; *line; line++) fputs(*line, t.to);
-    out_text(call->out, text_bytes(&t));
-    text_close(&t);
+    for (; *line; line++) dt_str_puts(&t, *line);
+    out_text(call->out, dt_str_text(&t));
+    dt_str_release(&t);
     return 0;
 }
 

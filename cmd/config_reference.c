@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kinds.h"
-#include "text.h"
+#include "print.h"
 #include "verb.h"
 
 struct config_reference {
@@ -28,14 +28,13 @@ struct rows {
     struct row *at;
 };
 
-static char *copy(const char *text) { return text_copy(text ? text : ""); }
+static char *copy(const char *text) { return dt_strdup(text ? text : ""); }
 
 static char *join(const char *const *words) {
-    struct text t;
-    text_open(&t);
-    for (int i = 0; words && words[i]; i++) fprintf(t.to, "%s`%s`", i ? ", " : "", words[i]);
-    char *all = text_copy(text_bytes(&t));
-    text_close(&t);
+    dt_str t = {0};
+    for (int i = 0; words && words[i]; i++) dt_str_printf(&t, "%s`%s`", i ? ", " : "", words[i]);
+    char *all = dt_strdup(dt_str_text(&t));
+    dt_str_release(&t);
     return all;
 }
 
@@ -43,7 +42,7 @@ static void add(const dt_job_key *k, void *user) {
     struct rows *all = user;
     if (all->n == all->room) {
         all->room = all->room ? 2 * all->room : 1024;
-        all->at = grow(all->at, (size_t)all->room * sizeof *all->at);
+        all->at = dt_realloc(all->at, (size_t)all->room * sizeof *all->at);
     }
     all->at[all->n++] = (struct row){
         .path = copy(k->path),
@@ -77,35 +76,37 @@ static void release(const struct rows *all) {
 
 /* ---- cells ---- */
 
-static void put_cell(FILE *to, const char *text) {
+static void put_cell(dt_str *to, const char *text) {
     for (; *text; text++) {
-        if (*text == '|' || *text == '<' || *text == '*') fputc('\\', to);
-        fputc(*text, to);
+        if (*text == '|' || *text == '<' || *text == '*') dt_str_putc(to, '\\');
+        dt_str_putc(to, *text);
     }
 }
 
-static void put_range(FILE *to, const struct row *r) {
+static void put_range(dt_str *to, const struct row *r) {
     if (r->has_min && r->has_max)
-        fprintf(to, "%s%.10g to %s%.10g", r->above_min ? "above " : "", r->min,
-                r->below_max ? "below " : "", r->max);
-    else if (r->has_min) fprintf(to, "%s%.10g", r->above_min ? "above " : "at least ", r->min);
+        dt_str_printf(to, "%s%.10g to %s%.10g", r->above_min ? "above " : "", r->min,
+                      r->below_max ? "below " : "", r->max);
+    else if (r->has_min)
+        dt_str_printf(to, "%s%.10g", r->above_min ? "above " : "at least ", r->min);
 }
 
-static void put_row(FILE *to, const struct row *r, const char *name) {
-    fprintf(to, "| `%s` | ", name);
+static void put_row(dt_str *to, const struct row *r, const char *name) {
+    dt_str_printf(to, "| `%s` | ", name);
     put_cell(to, r->type);
-    fputs(r->required ? " | required | " : *r->preset ? " | `" : " | | ", to);
-    if (!r->required && *r->preset) fprintf(to, "%s` | ", r->preset);
+    dt_str_puts(to, r->required ? " | required | " : *r->preset ? " | `" : " | | ");
+    if (!r->required && *r->preset) dt_str_printf(to, "%s` | ", r->preset);
     put_range(to, r);
-    fputs(" | ", to);
+    dt_str_puts(to, " | ");
     put_cell(to, *r->help ? r->help : "as in Keras");
-    if (strlen(r->choices) > MOST_SHOWN) fputs(": [one of these](#activations)", to);
-    else if (strstr(r->type, "name")) fprintf(to, "%s%s", *r->choices ? ": " : "", r->choices);
-    fputs(" |\n", to);
+    if (strlen(r->choices) > MOST_SHOWN) dt_str_puts(to, ": [one of these](#activations)");
+    else if (strstr(r->type, "name"))
+        dt_str_printf(to, "%s%s", *r->choices ? ": " : "", r->choices);
+    dt_str_puts(to, " |\n");
 }
 
-static void put_head(FILE *to) {
-    fputs("\n| key | type | default | range | meaning |\n|---|---|---|---|---|\n", to);
+static void put_head(dt_str *to) {
+    dt_str_puts(to, "\n| key | type | default | range | meaning |\n|---|---|---|---|---|\n");
 }
 
 /* ---- tables ---- */
@@ -127,20 +128,20 @@ static bool is_later(const struct row *r) {
 }
 
 /* Keys that people try, and what to write. */
-static void put_refused(FILE *to, const struct stretch *s) {
+static void put_refused(dt_str *to, const struct stretch *s) {
     bool any = false;
     for (int i = 0; i < s->n; i++) {
         if (!s->at[i].refused || is_later(&s->at[i])) continue;
-        fprintf(to,
-                "%s`%s`: ", any ? "; " : "\nKeys that are not accepted, and what to do instead: ",
-                s->at[i].path + s->stem);
+        dt_str_printf(
+            to, "%s`%s`: ", any ? "; " : "\nKeys that are not accepted, and what to do instead: ",
+            s->at[i].path + s->stem);
         put_cell(to, s->at[i].help);
         any = true;
     }
-    fputs(any ? ".\n" : "", to);
+    dt_str_puts(to, any ? ".\n" : "");
 }
 
-static void put_table(FILE *to, const struct stretch *s,
+static void put_table(dt_str *to, const struct stretch *s,
                       bool (*leave_out)(const struct rows *all, const struct row *r),
                       const struct rows *all) {
     bool head = false;
@@ -195,12 +196,12 @@ static struct stretch section_rows(const struct rows *all, const char *name) {
     return s;
 }
 
-static void put_section(FILE *to, const struct rows *all, int i) {
+static void put_section(dt_str *to, const struct rows *all, int i) {
     const struct stretch s = section_rows(all, sections[i].name);
-    if (*sections[i].name) fprintf(to, "\n## %s\n", sections[i].name);
-    else fputs("\n## The top level\n", to);
+    if (*sections[i].name) dt_str_printf(to, "\n## %s\n", sections[i].name);
+    else dt_str_puts(to, "\n## The top level\n");
     put_table(to, &s, NULL, all);
-    if (sections[i].example) fprintf(to, "\n```yaml\n%s```\n", sections[i].example);
+    if (sections[i].example) dt_str_printf(to, "\n```yaml\n%s```\n", sections[i].example);
 }
 
 /* ---- kinds ---- */
@@ -268,7 +269,7 @@ static bool is_common(const struct rows *all, const struct row *r) {
     return kinds > 4 && n * 3 >= kinds * 2;
 }
 
-static void put_common(FILE *to, const struct rows *all, const char *sort) {
+static void put_common(dt_str *to, const struct rows *all, const char *sort) {
     bool head = false;
     for (int i = 0; i < all->n; i++) {
         const struct row *r = &all->at[i];
@@ -277,7 +278,7 @@ static void put_common(FILE *to, const struct rows *all, const char *sort) {
         for (int k = 0; k < i; k++) told |= same(all->at[k].sort, sort) && is_alike(&all->at[k], r);
         if (told) continue;
         if (!head) {
-            fputs("\nNearly all have:\n", to);
+            dt_str_puts(to, "\nNearly all have:\n");
             put_head(to);
         }
         head = true;
@@ -285,8 +286,8 @@ static void put_common(FILE *to, const struct rows *all, const char *sort) {
     }
 }
 
-static void put_sort(FILE *to, const struct rows *all, int i) {
-    fprintf(to, "\n## %s\n\n%s\n", sorts[i].title, sorts[i].text);
+static void put_sort(dt_str *to, const struct rows *all, int i) {
+    dt_str_printf(to, "\n## %s\n\n%s\n", sorts[i].title, sorts[i].text);
     put_common(to, all, sorts[i].sort);
     for (int k = 0; k < all->n; k++) {
         const struct row *r = &all->at[k];
@@ -294,78 +295,81 @@ static void put_sort(FILE *to, const struct rows *all, int i) {
             (k && same(all->at[k - 1].sort, r->sort) && same(all->at[k - 1].kind, r->kind)))
             continue;
         const struct stretch s = kind_rows(all, k);
-        fprintf(to, "\n### %s\n\n", r->kind);
+        dt_str_printf(to, "\n### %s\n\n", r->kind);
         put_cell(to, r->about);
-        fputc('\n', to);
+        dt_str_putc(to, '\n');
         put_table(to, &s, is_common, all);
     }
 }
 
-static void put_activations(FILE *to, const struct rows *all) {
+static void put_activations(dt_str *to, const struct rows *all) {
     for (int i = 0; i < all->n; i++)
         if (same(all->at[i].path, "model.layers[].Dense.activation"))
-            fprintf(to, "\n## Activations\n\nValues of `activation`: %s.\n", all->at[i].choices);
+            dt_str_printf(to, "\n## Activations\n\nValues of `activation`: %s.\n",
+                          all->at[i].choices);
 }
 
 /* ---- what is to come ---- */
 
 /* Dense, or a section's name. */
-static int put_owner(FILE *to, const struct row *r, const struct row *before) {
+static void put_owner(dt_str *to, const struct row *r, const struct row *before) {
     const int n = (int)(*r->kind ? strlen(r->kind) : strcspn(r->path, "."));
     const char *name = *r->kind ? r->kind : r->path;
     const bool again = before && same(before->kind, r->kind) && same(before->sort, r->sort) &&
                        (*r->kind || strncmp(before->path, r->path, (size_t)n + 1) == 0);
-    return again ? fputs(", ", to) : fprintf(to, "\n- %.*s: ", n, name);
+    if (again) dt_str_puts(to, ", ");
+    else dt_str_printf(to, "\n- %.*s: ", n, name);
 }
 
-static void put_later(FILE *to, const struct rows *all) {
+static void put_later(dt_str *to, const struct rows *all) {
     const struct row *before = NULL;
-    fputs("\n## Not implemented yet\n\nThese keys are refused, unless they have the value named "
-          "beside them or `null`.\n",
-          to);
+    dt_str_puts(
+        to, "\n## Not implemented yet\n\nThese keys are refused, unless they have the value named "
+            "beside them or `null`.\n");
     for (int i = 0; i < all->n; i++) {
         const struct row *r = &all->at[i];
         if (!is_later(r)) continue;
         put_owner(to, r, before);
-        fprintf(to, "`%s`", leaf(r));
-        if (*r->preset && !same(r->preset, "null")) fprintf(to, " (`%s`)", r->preset);
+        dt_str_printf(to, "`%s`", leaf(r));
+        if (*r->preset && !same(r->preset, "null")) dt_str_printf(to, " (`%s`)", r->preset);
         before = r;
     }
-    fputs("\n", to);
+    dt_str_puts(to, "\n");
 }
 
 /* ---- the verb ---- */
 
-static void put_all(FILE *to, const struct rows *all) {
-    fputs("# The job file\n\n"
-          "A job is one YAML file. This page lists every key; `man dtrain-job` has the same text, "
-          "and\n"
-          "`dtrain config reference Dense` prints the part about one name.\n\n"
-          "- The key decides the type of its value. Integers are digits or an exact `1e3`, "
-          "booleans are\n"
-          "  `true` and `false`, quoted values are text. `null` removes a known key, as if it were "
-          "not there.\n"
-          "- Unknown keys are errors. Top-level keys that begin with `x-` are places for "
-          "definitions: aliases\n"
-          "  and merge keys take from them (`x-dense: &dense {units: 64}`, then `Dense: {<<: "
-          "*dense, name: a}`).\n"
-          "  A mapping's own keys win over merged ones; of a list of mappings, the first wins.\n"
-          "- Paths are relative to the file that contains them. `output.dir`, `checkpoint.resume` "
-          "and\n"
-          "  `model.init_from` are relative to the working directory.\n"
-          "- Any key can be set on the command line: `dtrain fit job.yaml fit.epochs=3`. Entries "
-          "of lists\n"
-          "  have numbers, from 0: `model.layers.1.Dense.units=64`.\n"
-          "- `{name}`, `{run_dir}` and variables from `let` are replaced in all texts. "
-          "`${VARIABLE}` and\n"
-          "  `${VARIABLE:-default}` are replaced in paths only, and records keep them as they are "
-          "written\n"
-          "  ([security.md](security.md)). A path may begin with `~/`, your home directory.\n"
-          "- For completion and checks in an editor, run `dtrain config schema > "
-          "dtrain.schema.json` and\n"
-          "  begin the job with `# yaml-language-server: $schema=dtrain.schema.json`.\n\n"
-          "The examples below, one after the other, form a complete job.\n",
-          to);
+static void put_all(dt_str *to, const struct rows *all) {
+    dt_str_puts(
+        to,
+        "# The job file\n\n"
+        "A job is one YAML file. This page lists every key; `man dtrain-job` has the same text, "
+        "and\n"
+        "`dtrain config reference Dense` prints the part about one name.\n\n"
+        "- The key decides the type of its value. Integers are digits or an exact `1e3`, "
+        "booleans are\n"
+        "  `true` and `false`, quoted values are text. `null` removes a known key, as if it were "
+        "not there.\n"
+        "- Unknown keys are errors. Top-level keys that begin with `x-` are places for "
+        "definitions: aliases\n"
+        "  and merge keys take from them (`x-dense: &dense {units: 64}`, then `Dense: {<<: "
+        "*dense, name: a}`).\n"
+        "  A mapping's own keys win over merged ones; of a list of mappings, the first wins.\n"
+        "- Paths are relative to the file that contains them. `output.dir`, `checkpoint.resume` "
+        "and\n"
+        "  `model.init_from` are relative to the working directory.\n"
+        "- Any key can be set on the command line: `dtrain fit job.yaml fit.epochs=3`. Entries "
+        "of lists\n"
+        "  have numbers, from 0: `model.layers.1.Dense.units=64`.\n"
+        "- `{name}`, `{run_dir}` and variables from `let` are replaced in all texts. "
+        "`${VARIABLE}` and\n"
+        "  `${VARIABLE:-default}` are replaced in paths only, and records keep them as they are "
+        "written\n"
+        "  ([security.md](security.md)). A path may begin with `~/`, your home directory.\n"
+        "- For completion and checks in an editor, run `dtrain config schema > "
+        "dtrain.schema.json` and\n"
+        "  begin the job with `# yaml-language-server: $schema=dtrain.schema.json`.\n\n"
+        "The examples below, one after the other, form a complete job.\n");
     for (int i = 0; i < SECTIONS; i++) put_section(to, all, i);
     for (int i = 0; i < SORTS; i++) {
         put_sort(to, all, i);
@@ -376,33 +380,31 @@ static void put_all(FILE *to, const struct rows *all) {
 
 /* Of some names: for people, not as Markdown. */
 static int print_names(const struct call *call) {
-    struct text t;
+    dt_str t = {0};
     dt_status *s = NULL;
-    text_open(&t);
     for (int i = 0; i < call->operands.n && !s; i++) {
         const char *name = call->operands.at[i];
-        fputs(i ? "\n" : "", t.to);
-        if (kinds_put(t.to, name)) continue;
+        dt_str_puts(&t, i ? "\n" : "");
+        if (kinds_put(&t, name)) continue;
         char *nearest = kinds_nearest(name);
         s = usage_error(call, "nothing in a job file is called '%s'%s%s%s", cut_word(name).text,
                         nearest ? "; did you mean '" : "", nearest ? nearest : "",
                         nearest ? "'?" : "");
         free(nearest);
     }
-    if (!s) out_page(call->out, text_bytes(&t));
-    text_close(&t);
+    if (!s) out_page(call->out, dt_str_text(&t));
+    dt_str_release(&t);
     return out_error(call->out, s);
 }
 
 static int run(const struct call *call) {
-    struct text t;
+    dt_str t = {0};
     if (call->operands.n) return print_names(call);
     struct rows all = {0};
-    text_open(&t);
     dt_job_keys(add, &all);
-    put_all(t.to, &all);
-    out_text(call->out, text_bytes(&t));
-    text_close(&t);
+    put_all(&t, &all);
+    out_text(call->out, dt_str_text(&t));
+    dt_str_release(&t);
     release(&all);
     return 0;
 }

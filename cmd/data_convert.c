@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "data.h"
-#include "json.h"
+#include "print.h"
 
 struct data_convert {
     struct common common;
@@ -25,7 +25,7 @@ static void tell_files(const struct call *call, char *lines) {
             continue;
         }
         json_open_event(&j, "wrote");
-        json_string(&j, "file", lines);
+        dt_json_string(&j.to, "file", lines);
         json_print(&j, call->out);
     }
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "print.h"
 
 static const char *skip_blanks(const char *p) {
     while (*p == ' ' || *p == '\t') p++;
@@ -82,18 +82,16 @@ static bool is_listed(const struct expectation *e, const char *const *names, int
 }
 
 static dt_status *unknown(const struct expectation *e, const char *const *names, int n) {
-    struct text name, known;
-    text_open(&name);
-    text_open(&known);
-    fwrite(e->name, 1, e->bytes, name.to);
-    for (int i = 0; i < n; i++) fprintf(known.to, "%s%s", i ? ", " : "", names[i]);
-    const char *nearest = dt_nearest(text_bytes(&name), names, n);
+    dt_str name = {0}, known = {0};
+    dt_str_add(&name, e->name, e->bytes);
+    for (int i = 0; i < n; i++) dt_str_printf(&known, "%s%s", i ? ", " : "", names[i]);
+    const char *nearest = dt_nearest(dt_str_text(&name), names, n);
     dt_status *s = dt_status_create(
         ERROR_EXPECT_METRIC, "--expect: the job has no metric '%s'; it reports %s%s%s%s",
-        cut_word(text_bytes(&name)).text, text_bytes(&known), nearest ? "; did you mean '" : "",
+        cut_word(dt_str_text(&name)).text, dt_str_text(&known), nearest ? "; did you mean '" : "",
         nearest ? nearest : "", nearest ? "'?" : "");
-    text_close(&known);
-    text_close(&name);
+    dt_str_release(&known);
+    dt_str_release(&name);
     return s;
 }
 
@@ -113,14 +111,13 @@ static bool holds(const struct expectation *e, double value) {
 }
 
 static dt_status *broken(const struct expectation *e, double value) {
-    struct text got;
-    text_open(&got);
-    if (isnan(value)) fputs("but it has no value", got.to);
-    else put_shortest(got.to, value);
+    dt_str got = {0};
+    if (isnan(value)) dt_str_puts(&got, "but it has no value");
+    else dt_str_double(&got, value);
     dt_status *s =
         dt_status_create(ERROR_EXPECT, "expected %.*s %s %s, %s%s", (int)e->bytes, e->name, e->op,
-                         e->written, isnan(value) ? "" : "got ", text_bytes(&got));
-    text_close(&got);
+                         e->written, isnan(value) ? "" : "got ", dt_str_text(&got));
+    dt_str_release(&got);
     return s;
 }
 

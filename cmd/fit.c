@@ -7,7 +7,7 @@
 #include "env.h"
 #include "expect.h"
 #include "stop.h"
-#include "text.h"
+#include "print.h"
 #include "verb.h"
 #include "watch.h"
 #include "workers.h"
@@ -90,12 +90,11 @@ static bool begins_elsewhere(const dt_job *job) {
 /* The command that goes on, as the user would type it: from the newest checkpoint, wherever this
  * one began. */
 static void tell_how_to_go_on(const struct training *t) {
-    struct text command;
-    text_open(&command);
-    put_again(command.to, t->call);
-    if (begins_elsewhere(t->job)) fputs(" --resume auto", command.to);
-    out_note(t->call->out, "to resume, run: %s", text_bytes(&command));
-    text_close(&command);
+    dt_str command = {0};
+    put_again(&command, t->call);
+    if (begins_elsewhere(t->job)) dt_str_puts(&command, " --resume auto");
+    out_note(t->call->out, "to resume, run: %s", dt_str_text(&command));
+    dt_str_release(&command);
 }
 
 /* A stop that was asked for is no error: s is dropped. */

@@ -5,88 +5,97 @@
 #include <string.h>
 
 #include "kinds.h"
-#include "text.h"
+#include "print.h"
 #include "verb.h"
 
 enum { NAME_COLUMN = 24, GROUP_COLUMN = 11, SCREEN = 76 };
 
-static void put_group(FILE *to, const char *group, int screen) {
-    int at = fprintf(to, "%-*s", GROUP_COLUMN, group);
+static void put_group(dt_str *to, const char *group, int screen) {
+    size_t line = to->size;
+    dt_str_printf(to, "%-*s", GROUP_COLUMN, group);
     for (int i = 0; verbs[i]; i++) {
-        const int width = (int)strlen(verbs[i]->name);
         if (strcmp(verbs[i]->group, group) != 0) continue;
-        if (at + width > screen) at = fprintf(to, "\n%*s", GROUP_COLUMN, "") - 1;
-        at += fprintf(to, "%s%s", at > GROUP_COLUMN ? "  " : "", verbs[i]->name);
+        if (to->size - line + strlen(verbs[i]->name) > (size_t)screen) {
+            dt_str_putc(to, '\n');
+            line = to->size;
+            dt_str_printf(to, "%*s", GROUP_COLUMN, "");
+        }
+        dt_str_printf(to, "%s%s", to->size - line > GROUP_COLUMN ? "  " : "", verbs[i]->name);
     }
-    fputc('\n', to);
+    dt_str_putc(to, '\n');
 }
 
-static void put_usage(FILE *to, int screen) {
-    fputs("Train neural networks from one YAML file, on one core or on a simulated pod.\n\n"
-          "  dtrain config init tabular > job.yaml    write a job to start from\n"
-          "  dtrain validate job.yaml                 report all errors of a job at once\n"
-          "  dtrain fit job.yaml                      train; run it again to resume\n"
-          "  dtrain topology --tpu v3-8               draw a slice and its cores\n\n",
-          to);
+static void put_usage(dt_str *to, int screen) {
+    dt_str_puts(to,
+                "Train neural networks from one YAML file, on one core or on a simulated pod.\n\n"
+                "  dtrain config init tabular > job.yaml    write a job to start from\n"
+                "  dtrain validate job.yaml                 report all errors of a job at once\n"
+                "  dtrain fit job.yaml                      train; run it again to resume\n"
+                "  dtrain topology --tpu v3-8               draw a slice and its cores\n\n");
     static const char *const groups[] = {"Train", "Check", "Inspect", "Other"};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) put_group(to, groups[i], screen);
-    fputs("\nRun 'dtrain help VERB' for options and examples,\n'dtrain help Dense' for the keys of "
-          "a layer, an optimizer, a loss, ...\n",
-          to);
+    dt_str_puts(
+        to,
+        "\nRun 'dtrain help VERB' for options and examples,\n'dtrain help Dense' for the keys of "
+        "a layer, an optimizer, a loss, ...\n");
 }
 
-void usage_print(FILE *to) { put_usage(to, SCREEN); }
+void usage_print(void) {
+    dt_str page = {0};
+    put_usage(&page, SCREEN);
+    fputs(dt_str_text(&page), stderr);
+    dt_str_release(&page);
+}
 
 /* "  -C, --directory DIR     ": the part of a line that names an option. */
-static void put_names(FILE *to, const struct option *o) {
-    struct text name;
-    text_open(&name);
-    if (o->letter) fprintf(name.to, "  -%c, --%s", o->letter, o->name);
-    else fprintf(name.to, "      --%s", o->name);
-    if (o->kind == OPTION_MAYBE) fprintf(name.to, "[=%s]", o->value);
-    else if (o->value) fprintf(name.to, " %s", o->value);
-    fprintf(to, "%-*s  ", NAME_COLUMN, text_bytes(&name));
-    text_close(&name);
+static void put_names(dt_str *to, const struct option *o) {
+    dt_str name = {0};
+    if (o->letter) dt_str_printf(&name, "  -%c, --%s", o->letter, o->name);
+    else dt_str_printf(&name, "      --%s", o->name);
+    if (o->kind == OPTION_MAYBE) dt_str_printf(&name, "[=%s]", o->value);
+    else if (o->value) dt_str_printf(&name, " %s", o->value);
+    dt_str_printf(to, "%-*s  ", NAME_COLUMN, dt_str_text(&name));
+    dt_str_release(&name);
 }
 
-static void put_notes(FILE *to, const struct option *o) {
+static void put_notes(dt_str *to, const struct option *o) {
     char env[64];
     for (int i = 0; o->choices && o->choices[i]; i++)
-        fprintf(to, "%s%s", i ? ", " : ": ", o->choices[i]);
-    if (o->kind == OPTION_CHOICE) fprintf(to, " (default %s)", o->choices[o->fallback]);
-    if (o->kind == OPTION_LIST) fputs("; may be repeated", to);
+        dt_str_printf(to, "%s%s", i ? ", " : ": ", o->choices[i]);
+    if (o->kind == OPTION_CHOICE) dt_str_printf(to, " (default %s)", o->choices[o->fallback]);
+    if (o->kind == OPTION_LIST) dt_str_puts(to, "; may be repeated");
     if (o->env) {
         option_env_name(o, env, sizeof env);
-        fprintf(to, " [%s]", env);
+        dt_str_printf(to, " [%s]", env);
     }
 }
 
-static void put_options(FILE *to, const char *title, const struct option *table) {
+static void put_options(dt_str *to, const char *title, const struct option *table) {
     if (!table->name) return;
-    fprintf(to, "\n%s\n", title);
+    dt_str_printf(to, "\n%s\n", title);
     for (const struct option *o = table; o->name; o++) {
         put_names(to, o);
-        fputs(o->help, to);
+        dt_str_puts(to, o->help);
         put_notes(to, o);
-        fputc('\n', to);
+        dt_str_putc(to, '\n');
     }
 }
 
-static void verb_print(FILE *to, const struct verb *verb) {
-    fprintf(to, "dtrain %s: %s\n\nExamples\n%s\nUsage\n  dtrain %s%s%s [options]\n", verb->name,
-            verb->line, verb->examples, verb->name, *verb->operands ? " " : "", verb->operands);
+static void verb_print(dt_str *to, const struct verb *verb) {
+    dt_str_printf(to, "dtrain %s: %s\n\nExamples\n%s\nUsage\n  dtrain %s%s%s [options]\n",
+                  verb->name, verb->line, verb->examples, verb->name, *verb->operands ? " " : "",
+                  verb->operands);
     put_options(to, "Options", verb->options);
     put_options(to, "Common options", common_options);
-    if (verb->more) fprintf(to, "\n%s", verb->more);
+    if (verb->more) dt_str_printf(to, "\n%s", verb->more);
 }
 
 void help_show(struct out *out, const struct verb *verb) {
-    struct text page;
-    text_open(&page);
-    if (verb) verb_print(page.to, verb);
-    else put_usage(page.to, INT_MAX);
-    out_page(out, text_bytes(&page));
-    text_close(&page);
+    dt_str page = {0};
+    if (verb) verb_print(&page, verb);
+    else put_usage(&page, INT_MAX);
+    out_page(out, dt_str_text(&page));
+    dt_str_release(&page);
 }
 
 /* ---- the verb ---- */
@@ -117,28 +126,26 @@ static dt_status *unknown_topic(const struct call *call, dt_status *no_verb) {
 
 /* False: nothing of a job file is called so. */
 static bool show_kind(struct out *out, const char *name) {
-    struct text page;
-    text_open(&page);
-    bool known = kinds_put(page.to, name);
-    if (known) out_page(out, text_bytes(&page));
-    text_close(&page);
+    dt_str page = {0};
+    bool known = kinds_put(&page, name);
+    if (known) out_page(out, dt_str_text(&page));
+    dt_str_release(&page);
     return known;
 }
 
 /* The verbs that begin with `word`, as those of `ckpt`. False: there are none. */
 static bool show_group(struct out *out, const char *word) {
     const size_t n = strlen(word);
-    struct text page;
+    dt_str page = {0};
     bool any = false;
-    text_open(&page);
     for (int i = 0; verbs[i]; i++) {
         if (strncmp(verbs[i]->name, word, n) != 0 || verbs[i]->name[n] != ' ') continue;
-        fprintf(page.to, "  dtrain %-18s  %s\n", verbs[i]->name, verbs[i]->line);
+        dt_str_printf(&page, "  dtrain %-18s  %s\n", verbs[i]->name, verbs[i]->line);
         any = true;
     }
-    fprintf(page.to, "\nRun 'dtrain help VERB' for options and examples.\n");
-    if (any) out_page(out, text_bytes(&page));
-    text_close(&page);
+    dt_str_printf(&page, "\nRun 'dtrain help VERB' for options and examples.\n");
+    if (any) out_page(out, dt_str_text(&page));
+    dt_str_release(&page);
     return any;
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "print.h"
 
 enum { KEY_COLUMN = 24 };
 
@@ -21,33 +21,35 @@ static bool is_named(const char *a, const char *b) {
 
 /* ---- a key ---- */
 
-static void put_range(FILE *to, const dt_job_key *k) {
+static void put_range(dt_str *to, const dt_job_key *k) {
     if (k->has_min && k->has_max)
-        fprintf(to, ", %s%.10g to %s%.10g", k->above_min ? "above " : "", k->min,
-                k->below_max ? "below " : "", k->max);
-    else if (k->has_min) fprintf(to, ", %s%.10g", k->above_min ? "above " : "at least ", k->min);
+        dt_str_printf(to, ", %s%.10g to %s%.10g", k->above_min ? "above " : "", k->min,
+                      k->below_max ? "below " : "", k->max);
+    else if (k->has_min)
+        dt_str_printf(to, ", %s%.10g", k->above_min ? "above " : "at least ", k->min);
 }
 
-static void put_choices(FILE *to, const dt_job_key *k) {
+static void put_choices(dt_str *to, const dt_job_key *k) {
     for (int i = 0; k->choices && k->choices[i]; i++)
-        fprintf(to, "%s%s", i ? ", " : ": ", k->choices[i]);
+        dt_str_printf(to, "%s%s", i ? ", " : ": ", k->choices[i]);
 }
 
-static void put_key(FILE *to, const dt_job_key *k, const char *name) {
-    fprintf(to, "  %-*s  %s", KEY_COLUMN - 2, name, k->help && *k->help ? k->help : "as in Keras");
+static void put_key(dt_str *to, const dt_job_key *k, const char *name) {
+    dt_str_printf(to, "  %-*s  %s", KEY_COLUMN - 2, name,
+                  k->help && *k->help ? k->help : "as in Keras");
     if (strstr(k->type, "name")) put_choices(to, k);
-    fprintf(to, " (%s", k->type);
+    dt_str_printf(to, " (%s", k->type);
     put_range(to, k);
-    if (k->required) fputs("; required", to);
-    else if (k->preset && *k->preset) fprintf(to, "; default %s", k->preset);
-    fputs(")\n", to);
+    if (k->required) dt_str_puts(to, "; required");
+    else if (k->preset && *k->preset) dt_str_printf(to, "; default %s", k->preset);
+    dt_str_puts(to, ")\n");
 }
 
 /* ---- a page ---- */
 
 /* Several kinds may have one name, a metric and a loss. */
 struct page {
-    FILE *to;
+    dt_str *to;
     const char *name;
     char sort[40]; /* of the kind at hand; "": none yet */
     bool any, section;
@@ -65,8 +67,8 @@ static const char *own_name(const dt_job_key *k) {
 
 static void begin(struct page *p, const dt_job_key *k) {
     if (strcmp(p->sort, k->sort) == 0) return;
-    fprintf(p->to, "%s%s (%s): %s\n\n", p->any ? "\n" : "", k->kind, k->sort,
-            k->about ? k->about : "as in Keras");
+    dt_str_printf(p->to, "%s%s (%s): %s\n\n", p->any ? "\n" : "", k->kind, k->sort,
+                  k->about ? k->about : "as in Keras");
     snprintf(p->sort, sizeof p->sort, "%s", k->sort);
     p->any = true;
 }
@@ -92,12 +94,12 @@ static void put_of_section(const dt_job_key *k, void *user) {
     struct page *p = user;
     const char *rest = k->kind || k->refused ? NULL : below(k->path, p->name);
     if (!rest) return;
-    if (!p->any) fprintf(p->to, "%s: %s\n\n", k->path, k->help ? k->help : "");
+    if (!p->any) dt_str_printf(p->to, "%s: %s\n\n", k->path, k->help ? k->help : "");
     else put_key(p->to, k, *rest == '.' ? rest + 1 : k->path);
     p->any = true;
 }
 
-bool kinds_put(FILE *to, const char *name) {
+bool kinds_put(dt_str *to, const char *name) {
     struct page kinds = {.to = to, .name = name}, section = {.to = to, .name = name};
     if (!*name) return false;
     dt_job_keys(put_of_kind, &kinds);
@@ -116,15 +118,15 @@ struct names {
 static void add_name(const dt_job_key *k, void *user) {
     struct names *x = user;
     if (k->kind && x->n < MOST_NAMES && (x->n == 0 || strcmp(x->name[x->n - 1], k->kind) != 0))
-        x->name[x->n++] = text_copy(k->kind);
+        x->name[x->n++] = dt_strdup(k->kind);
 }
 
 char *kinds_nearest(const char *name) {
-    struct names *x = grow(NULL, sizeof *x);
+    struct names *x = dt_realloc(NULL, sizeof *x);
     x->n = 0;
     dt_job_keys(add_name, x);
     const char *nearest = dt_nearest(name, (const char *const *)x->name, x->n);
-    char *copy = nearest ? text_copy(nearest) : NULL;
+    char *copy = nearest ? dt_strdup(nearest) : NULL;
     for (int i = 0; i < x->n; i++) free(x->name[i]);
     free(x);
     return copy;

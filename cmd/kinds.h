@@ -4,13 +4,11 @@
 #ifndef CMD_KINDS_H
 #define CMD_KINDS_H
 
-#include "dtrain.h"
-
-#include <stdio.h>
+#include "base/str.h"
 
 /* The page of everything with that name; letter case and '_' are ignored: EarlyStopping,
  * early_stopping. False: nothing has it, nothing was put. */
-bool kinds_put(FILE *to, const char *name);
+bool kinds_put(dt_str *to, const char *name);
 /* The name of a layer, optimizer, ... nearest to this one; NULL: none is near. The caller frees
  * it. */
 char *kinds_nearest(const char *name);

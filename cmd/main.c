@@ -157,6 +157,6 @@ int main(int argc, char **argv) {
     if (s) return finish(&out, NULL, out_error(&out, s));
     if (common.version) return print_version(&out);
     if (common.help) return print_help(&out, NULL);
-    usage_print(stderr);
+    usage_print();
     return EXIT_USAGE;
 }

@@ -7,43 +7,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "print.h"
 #include "verb.h"
 
 /* ---- roff ---- */
 
 /* Text as it is, whatever roff would take for its own. */
-static void put_roff(FILE *to, const char *text) {
+static void put_roff(dt_str *to, const char *text) {
     for (bool first = true; *text; text++) {
-        if (first && (*text == '.' || *text == '\'')) fputs("\\&", to);
-        if (*text == '\\') fputs("\\e", to);
-        else if (*text == '-') fputs("\\-", to);
-        else fputc(*text, to);
+        if (first && (*text == '.' || *text == '\'')) dt_str_puts(to, "\\&");
+        if (*text == '\\') dt_str_puts(to, "\\e");
+        else if (*text == '-') dt_str_puts(to, "\\-");
+        else dt_str_putc(to, *text);
         first = *text == '\n';
     }
 }
 
-static void put_dashed(FILE *to, const char *name) {
-    for (; *name; name++) fputs(*name == ' ' || *name == '-' ? "\\-" : (char[]){*name, '\0'}, to);
+static void put_dashed(dt_str *to, const char *name) {
+    for (; *name; name++)
+        dt_str_puts(to, *name == ' ' || *name == '-' ? "\\-" : (char[]){*name, '\0'});
 }
 
-static void put_title(FILE *to, const char *name, int section, const char *line) {
-    fputs(".TH dtrain", to);
+static void put_title(dt_str *to, const char *name, int section, const char *line) {
+    dt_str_puts(to, ".TH dtrain");
     put_dashed(to, name);
-    fprintf(to, " %d \"\" \"dtrain %s\" \"dtrain\"\n.ad l\n.nh\n.SH NAME\ndtrain", section,
-            dt_version());
+    dt_str_printf(to, " %d \"\" \"dtrain %s\" \"dtrain\"\n.ad l\n.nh\n.SH NAME\ndtrain", section,
+                  dt_version());
     put_dashed(to, name);
-    fputs(" \\- ", to);
+    dt_str_puts(to, " \\- ");
     put_roff(to, line);
-    fputc('\n', to);
+    dt_str_putc(to, '\n');
 }
 
 static char *line_of(const char *text) {
-    struct text line;
-    text_open(&line);
-    fprintf(line.to, "%.*s", (int)strcspn(text, "\n"), text);
-    char *copy = text_copy(text_bytes(&line));
-    text_close(&line);
+    dt_str line = {0};
+    dt_str_printf(&line, "%.*s", (int)strcspn(text, "\n"), text);
+    char *copy = dt_strdup(dt_str_text(&line));
+    dt_str_release(&line);
     return copy;
 }
 
@@ -53,32 +53,32 @@ static const char *next_line(const char *text) {
 }
 
 /* Paragraphs, which man fills; a line that is indented stands by itself. */
-static void put_prose(FILE *to, const char *heading, const char *text) {
-    fprintf(to, ".SH %s\n", heading);
+static void put_prose(dt_str *to, const char *heading, const char *text) {
+    dt_str_printf(to, ".SH %s\n", heading);
     for (; *text; text = next_line(text)) {
         char *line = line_of(text);
-        if (!*line) fputs(".PP\n", to);
-        else if (*line == ' ') fputs(".br\n", to);
+        if (!*line) dt_str_puts(to, ".PP\n");
+        else if (*line == ' ') dt_str_puts(to, ".br\n");
         put_roff(to, line + strspn(line, " "));
-        fputs(*line == ' ' ? "\n.br\n" : *line ? "\n" : "", to);
+        dt_str_puts(to, *line == ' ' ? "\n.br\n" : *line ? "\n" : "");
         free(line);
     }
 }
 
 /* "  dtrain fit job.yaml      what it does": the command, and below it what it does. */
-static void put_examples(FILE *to, const char *text) {
-    fputs(".SH EXAMPLES\n", to);
+static void put_examples(dt_str *to, const char *text) {
+    dt_str_puts(to, ".SH EXAMPLES\n");
     for (bool first = true; *text; text = next_line(text), first = false) {
         char *line = line_of(text), *command = line + strspn(line, " "),
              *about = strstr(command, "  ");
         if (about) *about++ = '\0';
-        fputs(first ? "\\fB" : ".PP\n\\fB", to);
+        dt_str_puts(to, first ? "\\fB" : ".PP\n\\fB");
         put_roff(to, command);
-        fputs("\\fR\n", to);
+        dt_str_puts(to, "\\fR\n");
         if (about) {
-            fputs(".RS\n", to);
+            dt_str_puts(to, ".RS\n");
             put_roff(to, about + strspn(about, " "));
-            fputs("\n.RE\n", to);
+            dt_str_puts(to, "\n.RE\n");
         }
         free(line);
     }
@@ -86,55 +86,56 @@ static void put_examples(FILE *to, const char *text) {
 
 /* ---- options ---- */
 
-static void put_option(FILE *to, const struct option *o) {
-    fputs(".TP\n", to);
-    if (o->letter) fprintf(to, "\\fB\\-%c\\fR, ", o->letter);
-    fputs("\\fB\\-\\-", to);
+static void put_option(dt_str *to, const struct option *o) {
+    dt_str_puts(to, ".TP\n");
+    if (o->letter) dt_str_printf(to, "\\fB\\-%c\\fR, ", o->letter);
+    dt_str_puts(to, "\\fB\\-\\-");
     put_dashed(to, o->name);
-    fputs("\\fR", to);
-    if (o->value) fprintf(to, o->kind == OPTION_MAYBE ? "[=\\fI%s\\fR]" : " \\fI%s\\fR", o->value);
-    fputc('\n', to);
+    dt_str_puts(to, "\\fR");
+    if (o->value)
+        dt_str_printf(to, o->kind == OPTION_MAYBE ? "[=\\fI%s\\fR]" : " \\fI%s\\fR", o->value);
+    dt_str_putc(to, '\n');
     put_roff(to, o->help);
     for (int i = 0; o->choices && o->choices[i]; i++)
-        fprintf(to, "%s%s", i ? ", " : ": ", o->choices[i]);
-    if (o->kind == OPTION_CHOICE) fprintf(to, " (default %s)", o->choices[o->fallback]);
-    fputs(o->kind == OPTION_LIST ? "; may be repeated\n" : "\n", to);
+        dt_str_printf(to, "%s%s", i ? ", " : ": ", o->choices[i]);
+    if (o->kind == OPTION_CHOICE) dt_str_printf(to, " (default %s)", o->choices[o->fallback]);
+    dt_str_puts(to, o->kind == OPTION_LIST ? "; may be repeated\n" : "\n");
 }
 
-static void put_options(FILE *to, const char *heading, const struct option *table) {
+static void put_options(dt_str *to, const char *heading, const struct option *table) {
     if (!table->name) return;
-    fprintf(to, ".SH %s\n", heading);
+    dt_str_printf(to, ".SH %s\n", heading);
     for (const struct option *o = table; o->name; o++) put_option(to, o);
 }
 
-static void put_environment(FILE *to, const struct option *table) {
+static void put_environment(dt_str *to, const struct option *table) {
     char name[64];
     for (const struct option *o = table; o->name; o++) {
         if (!o->env) continue;
         option_env_name(o, name, sizeof name);
-        fprintf(to, ".TP\n.B %s\nstands for \\fB\\-\\-", name);
+        dt_str_printf(to, ".TP\n.B %s\nstands for \\fB\\-\\-", name);
         put_dashed(to, o->name);
-        fputs("\\fR\n", to);
+        dt_str_puts(to, "\\fR\n");
     }
 }
 
 /* ---- pages ---- */
 
-static void print_verb(FILE *to, const struct verb *verb) {
+static void print_verb(dt_str *to, const struct verb *verb) {
     char name[64];
     snprintf(name, sizeof name, " %s", verb->name);
     put_title(to, name, 1, verb->line);
-    fprintf(to, ".SH SYNOPSIS\n.B dtrain %s\n", verb->name);
+    dt_str_printf(to, ".SH SYNOPSIS\n.B dtrain %s\n", verb->name);
     put_roff(to, verb->operands);
-    fputs("\n[\\fIoptions\\fR]\n", to);
+    dt_str_puts(to, "\n[\\fIoptions\\fR]\n");
     if (verb->more) put_prose(to, "DESCRIPTION", verb->more);
     put_options(to, "OPTIONS", verb->options);
     put_options(to, "COMMON OPTIONS", common_options);
-    fputs(".SH ENVIRONMENT\n", to);
+    dt_str_puts(to, ".SH ENVIRONMENT\n");
     put_environment(to, verb->options);
     put_environment(to, common_options);
     put_examples(to, verb->examples);
-    fputs(".SH SEE ALSO\n.BR dtrain (1),\n.BR dtrain\\-job (5)\n", to);
+    dt_str_puts(to, ".SH SEE ALSO\n.BR dtrain (1),\n.BR dtrain\\-job (5)\n");
 }
 
 static const struct {
@@ -161,88 +162,91 @@ static const struct {
     {143, "ended by a second SIGTERM"},
 };
 
-static void put_verbs(FILE *to) {
-    fputs(".SH VERBS\n", to);
+static void put_verbs(dt_str *to) {
+    dt_str_puts(to, ".SH VERBS\n");
     for (int i = 0; verbs[i]; i++) {
-        fputs(".TP\n.BR dtrain\\-", to);
+        dt_str_puts(to, ".TP\n.BR dtrain\\-");
         put_dashed(to, verbs[i]->name);
-        fputs(" (1)\n", to);
+        dt_str_puts(to, " (1)\n");
         put_roff(to, verbs[i]->line);
-        fputc('\n', to);
+        dt_str_putc(to, '\n');
     }
 }
 
-static void print_program(FILE *to) {
+static void print_program(dt_str *to) {
     put_title(to, "", 1,
               "train neural networks from one YAML file, on one core or on a simulated pod");
-    fputs(".SH SYNOPSIS\n.B dtrain\n\\fIverb\\fR [\\fIoperands\\fR] [\\fIoptions\\fR]\n", to);
+    dt_str_puts(to, ".SH SYNOPSIS\n.B dtrain\n\\fIverb\\fR [\\fIoperands\\fR] [\\fIoptions\\fR]\n");
     put_verbs(to);
     put_options(to, "COMMON OPTIONS", common_options);
-    fputs(".SH ENVIRONMENT\n", to);
+    dt_str_puts(to, ".SH ENVIRONMENT\n");
     put_environment(to, common_options);
-    fputs(".TP\n.B DTRAIN_INSTRUCTIONS\nbase, avx2 or avx512: takes the processor for one that has "
-          "no more\n"
-          ".TP\n.B DTRAIN_SECRET_FILE\nfile with the secret of a run whose workers are connected "
-          "without MPI; none: no secret, on any interface\n"
-          ".TP\n.B DTRAIN_INTERFACE\nname or address of the interface on which such a worker "
-          "listens\n.SH EXIT STATUS\n",
-          to);
+    dt_str_puts(
+        to,
+        ".TP\n.B DTRAIN_INSTRUCTIONS\nbase, avx2 or avx512: takes the processor for one that has "
+        "no more\n"
+        ".TP\n.B DTRAIN_SECRET_FILE\nfile with the secret of a run whose workers are connected "
+        "without MPI; none: no secret, on any interface\n"
+        ".TP\n.B DTRAIN_INTERFACE\nname or address of the interface on which such a worker "
+        "listens\n.SH EXIT STATUS\n");
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
-        fprintf(to, ".TP\n.B %d\n", codes[i].code);
+        dt_str_printf(to, ".TP\n.B %d\n", codes[i].code);
         put_roff(to, codes[i].meaning);
-        fputc('\n', to);
+        dt_str_putc(to, '\n');
     }
-    fputs(".SH SEE ALSO\n.BR dtrain\\-job (5)\n", to);
+    dt_str_puts(to, ".SH SEE ALSO\n.BR dtrain\\-job (5)\n");
 }
 
 /* ---- the job file ---- */
 
-static void put_limits(FILE *to, const dt_job_key *k) {
+static void put_limits(dt_str *to, const dt_job_key *k) {
     if (k->has_min && k->has_max)
-        fprintf(to, ", %s%.17g to %s%.17g", k->above_min ? "above " : "", k->min,
-                k->below_max ? "below " : "", k->max);
-    else if (k->has_min) fprintf(to, ", %s%.17g", k->above_min ? "above " : "at least ", k->min);
+        dt_str_printf(to, ", %s%.17g to %s%.17g", k->above_min ? "above " : "", k->min,
+                      k->below_max ? "below " : "", k->max);
+    else if (k->has_min)
+        dt_str_printf(to, ", %s%.17g", k->above_min ? "above " : "at least ", k->min);
 }
 
 /* A long one may be broken behind a dot. */
-static void put_path(FILE *to, const char *path) {
+static void put_path(dt_str *to, const char *path) {
     enum { LONG = 60 };
     const bool breaks = strlen(path) > LONG;
     for (const char *dot; breaks && (dot = strchr(path, '.')); path = dot + 1)
-        fprintf(to, "%.*s.\\:", (int)(dot - path), path);
+        dt_str_printf(to, "%.*s.\\:", (int)(dot - path), path);
     put_roff(to, path);
 }
 
 static void put_key(const dt_job_key *k, void *user) {
-    FILE *to = user;
+    dt_str *to = user;
     if (k->refused) return;
-    fputs(".TP\n\\fB", to);
+    dt_str_puts(to, ".TP\n\\fB");
     put_path(to, k->path);
-    fprintf(to, "\\fR\n%s", k->type);
+    dt_str_printf(to, "\\fR\n%s", k->type);
     put_limits(to, k);
-    if (k->required) fputs(", required", to);
+    if (k->required) dt_str_puts(to, ", required");
     if (k->preset && *k->preset) {
-        fputs(", default ", to);
+        dt_str_puts(to, ", default ");
         put_roff(to, k->preset);
     }
-    if (k->kind && !strstr(k->path, k->kind)) fprintf(to, ", of %s", k->kind);
-    fputs("\n.br\n", to);
+    if (k->kind && !strstr(k->path, k->kind)) dt_str_printf(to, ", of %s", k->kind);
+    dt_str_puts(to, "\n.br\n");
     put_roff(to, k->help ? k->help : "as in Keras");
     for (int i = 0; k->choices && k->choices[i]; i++)
-        fprintf(to, "%s%s", i ? ", " : ": ", k->choices[i]);
-    fputc('\n', to);
+        dt_str_printf(to, "%s%s", i ? ", " : ": ", k->choices[i]);
+    dt_str_putc(to, '\n');
 }
 
-static void print_job(FILE *to) {
+static void print_job(dt_str *to) {
     put_title(to, " job", 5, "what a job file may say");
-    fputs(".SH DESCRIPTION\nA job is a YAML file; each key may be set on the command line, too, as "
-          "\\fIkey.path\\fR=\\fIvalue\\fR. An entry of a list is\n"
-          "addressed by its number: model.layers.1.Dense.units=64; here it is written []. A kind "
-          "(a layer, an optimizer, a loss) is a bare name or\n"
-          "a mapping of one name to its keys.\n.SH KEYS\n",
-          to);
+    dt_str_puts(
+        to,
+        ".SH DESCRIPTION\nA job is a YAML file; each key may be set on the command line, too, as "
+        "\\fIkey.path\\fR=\\fIvalue\\fR. An entry of a list is\n"
+        "addressed by its number: model.layers.1.Dense.units=64; here it is written []. A kind "
+        "(a layer, an optimizer, a loss) is a bare name or\n"
+        "a mapping of one name to its keys.\n.SH KEYS\n");
     dt_job_keys(put_key, to);
-    fputs(".SH SEE ALSO\n.BR dtrain (1),\n.BR dtrain\\-fit (1)\n", to);
+    dt_str_puts(to, ".SH SEE ALSO\n.BR dtrain (1),\n.BR dtrain\\-fit (1)\n");
 }
 
 /* ---- the verb ---- */
@@ -264,16 +268,16 @@ static const struct verb *verb_of(const char *page) {
     return NULL;
 }
 
-static void list(FILE *to) {
-    fputs("dtrain.1\ndtrain-job.5\n", to);
+static void list(dt_str *to) {
+    dt_str_puts(to, "dtrain.1\ndtrain-job.5\n");
     for (int i = 0; verbs[i]; i++) {
-        fputs("dtrain-", to);
-        for (const char *p = verbs[i]->name; *p; p++) fputc(*p == ' ' ? '-' : *p, to);
-        fputs(".1\n", to);
+        dt_str_puts(to, "dtrain-");
+        for (const char *p = verbs[i]->name; *p; p++) dt_str_putc(to, *p == ' ' ? '-' : *p);
+        dt_str_puts(to, ".1\n");
     }
 }
 
-static dt_status *print_page(const struct call *call, FILE *to) {
+static dt_status *print_page(const struct call *call, dt_str *to) {
     const char *page = call->operands.n ? call->operands.at[0] : "dtrain.1";
     const struct verb *verb = verb_of(page);
     if (call->operands.n > 1)
@@ -289,13 +293,12 @@ static dt_status *print_page(const struct call *call, FILE *to) {
 
 static int run(const struct call *call) {
     const struct man *my = call->settings;
-    struct text t;
+    dt_str t = {0};
     dt_status *s = NULL;
-    text_open(&t);
-    if (my->list) list(t.to);
-    else s = print_page(call, t.to);
-    if (!s) out_text(call->out, text_bytes(&t));
-    text_close(&t);
+    if (my->list) list(&t);
+    else s = print_page(call, &t);
+    if (!s) out_text(call->out, dt_str_text(&t));
+    dt_str_release(&t);
     return out_error(call->out, s);
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "text.h"
+#include "print.h"
 #include "verb.h"
 
 struct cut cut_word(const char *word) {

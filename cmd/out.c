@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "text.h"
+#include "print.h"
 #include "verb.h"
 
 /* ECHO_WIDTH: of the "^C" that a terminal writes behind the bar. */
@@ -178,67 +178,61 @@ static void wipe(struct out *out) {
 
 /* Whatever it is made of, no character of a name or a file obtains anything from the terminal. */
 void out_text(struct out *out, const char *text) {
-    struct text t;
-    text_open(&t);
-    put_shown_lines(t.to, text);
+    dt_str t = {0};
+    put_shown_lines(&t, text);
     wipe(out);
-    write_out(out, text_bytes(&t));
-    write_log(out, text_bytes(&t));
-    text_close(&t);
+    write_out(out, dt_str_text(&t));
+    write_log(out, dt_str_text(&t));
+    dt_str_release(&t);
 }
 
 void out_page(struct out *out, const char *text) {
-    struct text t;
-    text_open(&t);
+    dt_str t = {0};
     /* a pipe's last column is no place where a line would be broken again */
-    put_wrapped(t.to, text, terminal_width() + !isatty(STDOUT_FILENO));
-    out_text(out, text_bytes(&t));
-    text_close(&t);
+    put_wrapped(&t, text, terminal_width() + !isatty(STDOUT_FILENO));
+    out_text(out, dt_str_text(&t));
+    dt_str_release(&t);
 }
 
 /* The text of a format, fit for a terminal. */
-static void put_format(FILE *to, const char *format, va_list args) {
-    struct text raw;
-    text_open(&raw);
-    vfprintf(raw.to, format, args);
-    put_shown(to, text_bytes(&raw));
-    text_close(&raw);
+static void put_format(dt_str *to, const char *format, va_list args) {
+    dt_str raw = {0};
+    dt_str_vprintf(&raw, format, args);
+    put_shown(to, dt_str_text(&raw));
+    dt_str_release(&raw);
 }
 
 /* A line of a format, given to `put`. */
 static void put_line(struct out *out, void (*put)(struct out *, const char *), const char *format,
                      va_list args) {
-    struct text t;
-    text_open(&t);
-    put_format(t.to, format, args);
-    fputc('\n', t.to);
-    put(out, text_bytes(&t));
-    text_close(&t);
+    dt_str t = {0};
+    put_format(&t, format, args);
+    dt_str_putc(&t, '\n');
+    put(out, dt_str_text(&t));
+    dt_str_release(&t);
 }
 
 /* A line and its end; on a terminal it is broken between words, with what goes on below the first
  * one's text. */
-static void put_fitting(FILE *to, const char *line, int indent, int fd) {
+static void put_fitting(dt_str *to, const char *line, int indent, int fd) {
     if (isatty(fd)) put_broken(to, line, indent, width_of(fd));
-    else fputs(line, to);
-    fputc('\n', to);
+    else dt_str_puts(to, line);
+    dt_str_putc(to, '\n');
 }
 
 void out_line(struct out *out, const char *format, ...) {
-    struct text t, shown;
+    dt_str t = {0}, shown = {0};
     va_list args;
-    text_open(&t);
     va_start(args, format);
-    put_format(t.to, format, args);
+    put_format(&t, format, args);
     va_end(args);
-    text_open(&shown);
-    put_fitting(shown.to, text_bytes(&t), LABEL_WIDTH, STDOUT_FILENO);
+    put_fitting(&shown, dt_str_text(&t), LABEL_WIDTH, STDOUT_FILENO);
     wipe(out);
-    write_out(out, text_bytes(&shown));
-    fputc('\n', t.to);
-    write_log(out, text_bytes(&t));
-    text_close(&shown);
-    text_close(&t);
+    write_out(out, dt_str_text(&shown));
+    dt_str_putc(&t, '\n');
+    write_log(out, dt_str_text(&t));
+    dt_str_release(&shown);
+    dt_str_release(&t);
 }
 
 static void put_log(struct out *out, const char *line) {
@@ -254,19 +248,17 @@ void out_log(struct out *out, const char *format, ...) {
 }
 
 void out_field(struct out *out, const char *label, const char *format, ...) {
-    struct text t;
+    dt_str t = {0};
     va_list args;
-    text_open(&t);
-    fprintf(t.to, "%-*s", LABEL_WIDTH, label);
+    dt_str_printf(&t, "%-*s", LABEL_WIDTH, label);
     va_start(args, format);
-    put_format(t.to, format, args);
+    put_format(&t, format, args);
     va_end(args);
-    struct text shown;
-    text_open(&shown);
-    put_fitting(shown.to, text_bytes(&t), LABEL_WIDTH, STDOUT_FILENO);
-    fputc('\n', t.to);
-    write_log(out, text_bytes(&t));
-    const char *line = text_bytes(&shown);
+    dt_str shown = {0};
+    put_fitting(&shown, dt_str_text(&t), LABEL_WIDTH, STDOUT_FILENO);
+    dt_str_putc(&t, '\n');
+    write_log(out, dt_str_text(&t));
+    const char *line = dt_str_text(&shown);
     wipe(out);
     if (out->color) {
         write_out(out, BOLD);
@@ -275,20 +267,18 @@ void out_field(struct out *out, const char *label, const char *format, ...) {
         line += strlen(label);
     }
     write_out(out, line);
-    text_close(&shown);
-    text_close(&t);
+    dt_str_release(&shown);
+    dt_str_release(&t);
 }
 
 void out_bar(struct out *out, const char *line) {
-    struct text shown, t;
-    text_open(&shown);
-    put_shown(shown.to, line);
-    text_open(&t);
-    fprintf(t.to, "\r%.*s" CLEAR, (int)text_bytes_of(text_bytes(&shown), out_bar_width()),
-            text_bytes(&shown));
-    write_out(out, text_bytes(&t));
-    text_close(&t);
-    text_close(&shown);
+    dt_str shown = {0}, t = {0};
+    put_shown(&shown, line);
+    dt_str_printf(&t, "\r%.*s" CLEAR, (int)text_bytes_of(dt_str_text(&shown), out_bar_width()),
+                  dt_str_text(&shown));
+    write_out(out, dt_str_text(&t));
+    dt_str_release(&t);
+    dt_str_release(&shown);
     out->bar = true;
 }
 
@@ -316,32 +306,29 @@ void out_note(struct out *out, const char *format, ...) {
 /* Prints `shown`, in which `word`, "error:" or "warning:", is coloured if it is there; NULL:
  * nothing is. The log has `line`, which is not broken. */
 static void write_marked(struct out *out, const char *line, const char *shown, const char *word) {
-    struct text t;
+    dt_str t = {0};
     const char *at = out->color_errors && word ? strstr(shown, word) : NULL;
     wipe(out);
     write_log(out, line);
-    text_open(&t);
     if (at)
-        fprintf(t.to, "%.*s%s%s" PLAIN "%s", (int)(at - shown), shown, *word == 'e' ? RED : YELLOW,
-                word, at + strlen(word));
-    write_err(at ? text_bytes(&t) : shown);
-    text_close(&t);
+        dt_str_printf(&t, "%.*s%s%s" PLAIN "%s", (int)(at - shown), shown,
+                      *word == 'e' ? RED : YELLOW, word, at + strlen(word));
+    write_err(at ? dt_str_text(&t) : shown);
+    dt_str_release(&t);
 }
 
 void out_warn(struct out *out, const char *format, ...) {
-    struct text t, shown;
+    dt_str t = {0}, shown = {0};
     va_list args;
-    text_open(&t);
-    fputs("dtrain: warning: ", t.to);
+    dt_str_puts(&t, "dtrain: warning: ");
     va_start(args, format);
-    put_format(t.to, format, args);
+    put_format(&t, format, args);
     va_end(args);
-    text_open(&shown);
-    put_fitting(shown.to, text_bytes(&t), INDENT, STDERR_FILENO);
-    fputc('\n', t.to);
-    write_marked(out, text_bytes(&t), text_bytes(&shown), "warning:");
-    text_close(&shown);
-    text_close(&t);
+    put_fitting(&shown, dt_str_text(&t), INDENT, STDERR_FILENO);
+    dt_str_putc(&t, '\n');
+    write_marked(out, dt_str_text(&t), dt_str_text(&shown), "warning:");
+    dt_str_release(&shown);
+    dt_str_release(&t);
 }
 
 /* Ends the first line; where the next one begins. */
@@ -358,34 +345,31 @@ static bool is_source(const char *line) {
     return *line == ' ' && digits >= 6 && line[digits] == '|' && line[digits + 1] == ' ';
 }
 
-static void put_error_line(FILE *to, const char *line, const char *below) {
+static void put_error_line(dt_str *to, const char *line, const char *below) {
     if (!below) put_fitting(to, line, INDENT, STDERR_FILENO);
     else if (isatty(STDERR_FILENO)) put_excerpt(to, line, below, width_of(STDERR_FILENO));
-    else fprintf(to, "%s\n%s\n", line, below);
+    else dt_str_printf(to, "%s\n%s\n", line, below);
 }
 
 /* A list of errors is one text: the lines of the job file in it are indented, those that begin an
  * error are not. */
 void out_show_error(struct out *out, const dt_status *s) {
-    struct text all, line, shown;
+    dt_str all = {0}, line = {0}, shown = {0};
     char *text = dt_status_format(s);
-    text_open(&all);
-    put_shown_lines(all.to, text);
+    put_shown_lines(&all, text);
     free(text);
-    char *next = text_copy(text_bytes(&all));
-    text_close(&all);
+    char *next = dt_strdup(dt_str_text(&all));
+    dt_str_release(&all);
     text = next;
     for (char *at = next; *at; at = next) {
         next = end_line(at);
         char *below = is_source(at) && is_source(next) ? next : NULL;
         next = below ? end_line(below) : next;
-        text_open(&line);
-        fprintf(line.to, "%s\n%s%s", at, below ? below : "", below ? "\n" : "");
-        text_open(&shown);
-        put_error_line(shown.to, at, below);
-        write_marked(out, text_bytes(&line), text_bytes(&shown), *at == ' ' ? NULL : "error:");
-        text_close(&shown);
-        text_close(&line);
+        dt_str_printf(&line, "%s\n%s%s", at, below ? below : "", below ? "\n" : "");
+        put_error_line(&shown, at, below);
+        write_marked(out, dt_str_text(&line), dt_str_text(&shown), *at == ' ' ? NULL : "error:");
+        dt_str_release(&shown);
+        dt_str_release(&line);
     }
     free(text);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "json.h"
+#include "print.h"
 #include "verb.h"
 
 enum form { FORM_TEXT, FORM_JSON, FORM_GITHUB };
@@ -23,47 +23,46 @@ static const char *const formats[] = {"text", "json", "github", NULL};
 static void print_json(struct out *out, const dt_status *s) {
     struct json j;
     json_open(&j);
-    json_error(&j, s);
+    json_error(&j.to, s);
     json_print(&j, out);
 }
 
 /* GitHub's escapes: %, line ends, and in properties the signs that end them. */
-static void put_github(FILE *to, const char *text, const char *special) {
+static void put_github(dt_str *to, const char *text, const char *special) {
     for (; text && *text; text++)
         if (*text == '%' || *text == '\r' || *text == '\n' || strchr(special, *text))
-            fprintf(to, "%%%02X", (unsigned)(unsigned char)*text);
-        else fputc(*text, to);
+            dt_str_printf(to, "%%%02X", (unsigned)(unsigned char)*text);
+        else dt_str_putc(to, *text);
 }
 
 /* ::error file=job.yaml,line=29,col=5,title=DT001::unknown key 'layesr' in model; did you mean
  * 'layers'? An annotation of what is no file, an override or standard input, would be dropped: its
  * name begins the text. */
 static void print_github(struct out *out, const dt_status *s) {
-    struct text t;
+    dt_str t = {0};
     const char *file = dt_status_file(s);
     const bool shows = file && access(file, F_OK) == 0;
-    text_open(&t);
-    fputs("::error ", t.to);
+    dt_str_puts(&t, "::error ");
     if (shows) {
-        fputs("file=", t.to);
-        put_github(t.to, file, ":,");
+        dt_str_puts(&t, "file=");
+        put_github(&t, file, ":,");
         if (dt_status_line(s))
-            fprintf(t.to, ",line=%d,col=%d", dt_status_line(s), dt_status_column(s));
-        fputc(',', t.to);
+            dt_str_printf(&t, ",line=%d,col=%d", dt_status_line(s), dt_status_column(s));
+        dt_str_putc(&t, ',');
     }
-    fprintf(t.to, "title=DT%03d::", dt_status_number(s));
+    dt_str_printf(&t, "title=DT%03d::", dt_status_number(s));
     if (file && !shows) {
-        put_github(t.to, file, "");
-        fputs(": ", t.to);
+        put_github(&t, file, "");
+        dt_str_puts(&t, ": ");
     }
-    put_github(t.to, dt_status_text(s), "");
+    put_github(&t, dt_status_text(s), "");
     if (dt_status_suggestion(s)) {
-        fputs("; ", t.to);
-        put_github(t.to, dt_status_suggestion(s), "");
+        dt_str_puts(&t, "; ");
+        put_github(&t, dt_status_suggestion(s), "");
     }
-    fputc('\n', t.to);
-    out_text(out, text_bytes(&t));
-    text_close(&t);
+    dt_str_putc(&t, '\n');
+    out_text(out, dt_str_text(&t));
+    dt_str_release(&t);
 }
 
 static void print_errors(const struct call *call, const dt_status *s, enum form form) {
@@ -77,7 +76,7 @@ static void print_errors(const struct call *call, const dt_status *s, enum form 
 
 static void print_warning(const struct call *call, const char *path, const char *line,
                           enum form form) {
-    struct text t;
+    dt_str t = {0};
     struct json j;
     if (form == FORM_TEXT) {
         out_warn(call->out, "%s: %s", path, line);
@@ -85,18 +84,17 @@ static void print_warning(const struct call *call, const char *path, const char 
     }
     if (form == FORM_JSON) {
         json_open(&j);
-        json_warning(&j, path, line);
+        json_warning(&j.to, path, line);
         json_print(&j, call->out);
         return;
     }
-    text_open(&t);
-    fputs("::warning file=", t.to);
-    put_github(t.to, path, ":,");
-    fputs("::", t.to);
-    put_github(t.to, line, "");
-    fputc('\n', t.to);
-    out_text(call->out, text_bytes(&t));
-    text_close(&t);
+    dt_str_puts(&t, "::warning file=");
+    put_github(&t, path, ":,");
+    dt_str_puts(&t, "::");
+    put_github(&t, line, "");
+    dt_str_putc(&t, '\n');
+    out_text(call->out, dt_str_text(&t));
+    dt_str_release(&t);
 }
 
 static void print_warnings(const struct call *call, const char *path, char *lines, enum form form) {

@@ -195,7 +195,7 @@ void options_release(const struct verb *verb, void *settings);
 void option_env_name(const struct option *o, char *name, size_t size);
 
 /* help.c */
-void usage_print(FILE *to);
+void usage_print(void); /* the usage screen, on standard error */
 /* The page of a verb, or with NULL the usage screen, as a result. */
 void help_show(struct out *out, const struct verb *verb);
 

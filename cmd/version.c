@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtrain version. */
-#include "json.h"
+#include "print.h"
 #include "verb.h"
 
 struct version {
@@ -12,11 +12,11 @@ struct version {
 static void print_json(struct out *out) {
     struct json j;
     json_open_event(&j, "version");
-    json_string(&j, "version", dt_version());
-    json_integer(&j, "major", DTRAIN_VERSION_MAJOR);
-    json_integer(&j, "minor", DTRAIN_VERSION_MINOR);
-    json_integer(&j, "patch", DTRAIN_VERSION_PATCH);
-    json_string(&j, "compiler", __VERSION__);
+    dt_json_string(&j.to, "version", dt_version());
+    dt_json_int(&j.to, "major", DTRAIN_VERSION_MAJOR);
+    dt_json_int(&j.to, "minor", DTRAIN_VERSION_MINOR);
+    dt_json_int(&j.to, "patch", DTRAIN_VERSION_PATCH);
+    dt_json_string(&j.to, "compiler", __VERSION__);
     json_print(&j, out);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "stop.h"
-#include "text.h"
+#include "print.h"
 #include "verb.h"
 
 /* ---- remembering ---- */
@@ -16,8 +16,8 @@ static void keep_metric(struct watch *w, const dt_metric *m) {
     int i = 0;
     while (i < w->n_last && strcmp(w->last[i].name, m->name) != 0) i++;
     if (i == w->n_last) {
-        w->last = grow(w->last, (size_t)++w->n_last * sizeof *w->last);
-        w->last[i].name = text_copy(m->name);
+        w->last = dt_realloc(w->last, (size_t)++w->n_last * sizeof *w->last);
+        w->last[i].name = dt_strdup(m->name);
     }
     w->last[i].value = m->value;
 }
@@ -26,7 +26,7 @@ static void keep_checkpoint(struct watch *w, const dt_event *e) {
     if (e->checkpoint && (!w->checkpoint || strcmp(e->checkpoint, w->checkpoint) != 0)) {
         w->told = false;
         free(w->checkpoint);
-        w->checkpoint = text_copy(e->checkpoint);
+        w->checkpoint = dt_strdup(e->checkpoint);
     }
     if (e->weights_sha256) snprintf(w->weights, sizeof w->weights, "%s", e->weights_sha256);
 }

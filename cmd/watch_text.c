@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "stop.h"
-#include "text.h"
+#include "print.h"
 #include "watch.h"
 
 #define STEP_SECONDS 0.1
@@ -33,41 +33,45 @@ static void tell_devices(const struct watch *w, const dt_event *e) {
 }
 
 /* "128 per replica (last step 76)" where batches divide evenly, else the global numbers. */
-static void put_batch(FILE *to, const dt_event *e) {
+static void put_batch(dt_str *to, const dt_event *e) {
     int64_t replicas = e->replicas > 0 ? e->replicas : 1;
     bool even = e->global_batch % replicas == 0 && e->last_batch % replicas == 0;
     int64_t part = even ? replicas : 1;
-    fprintf(to, ", ");
-    put_grouped(to, e->global_batch / part);
-    if (even) fputs(" per replica", to);
-    else fprintf(to, " over %" PRId64 " replicas", replicas);
+    dt_str_printf(to, ", ");
+    dt_str_grouped(to, e->global_batch / part);
+    if (even) dt_str_puts(to, " per replica");
+    else dt_str_printf(to, " over %" PRId64 " replicas", replicas);
     if (e->last_batch && e->last_batch != e->global_batch) {
-        fprintf(to, " (last step ");
-        put_grouped(to, e->last_batch / part);
-        fputc(')', to);
+        dt_str_printf(to, " (last step ");
+        dt_str_grouped(to, e->last_batch / part);
+        dt_str_putc(to, ')');
     }
 }
 
 static void tell_data(const struct watch *w, const dt_event *e) {
-    struct text t;
-    text_open(&t);
-    put_grouped(t.to, e->train_examples);
+    dt_str t = {0};
+    dt_str_grouped(&t, e->train_examples);
     if (e->validation_examples) {
-        fprintf(t.to, " + ");
-        put_grouped(t.to, e->validation_examples);
+        dt_str_printf(&t, " + ");
+        dt_str_grouped(&t, e->validation_examples);
     }
-    fprintf(t.to, " examples, ");
-    put_grouped(t.to, e->steps_per_epoch);
-    fprintf(t.to, " step%s/epoch", e->steps_per_epoch == 1 ? "" : "s");
-    put_batch(t.to, e);
-    if (e->sharding) fprintf(t.to, ", %s", e->sharding);
-    out_field(w->out, "data", "%s", text_bytes(&t));
-    text_close(&t);
+    dt_str_printf(&t, " examples, ");
+    dt_str_grouped(&t, e->steps_per_epoch);
+    dt_str_printf(&t, " step%s/epoch", e->steps_per_epoch == 1 ? "" : "s");
+    put_batch(&t, e);
+    if (e->sharding) dt_str_printf(&t, ", %s", e->sharding);
+    out_field(w->out, "data", "%s", dt_str_text(&t));
+    dt_str_release(&t);
+}
+
+/* 1.6 MiB, 212 bytes */
+static void put_bytes(dt_str *to, int64_t bytes) {
+    if (bytes < 1024) dt_str_printf(to, "%d bytes", (int)bytes);
+    else dt_str_bytes(to, (double)bytes);
 }
 
 static void tell_memory(const struct watch *w, const dt_event *e) {
-    struct text t;
-    text_open(&t);
+    dt_str t = {0};
     const struct {
         const char *of;
         int64_t bytes;
@@ -78,16 +82,16 @@ static void tell_memory(const struct watch *w, const dt_event *e) {
         {"data", e->data_bytes},
         {"program", e->program_bytes},
     };
-    put_bytes(t.to, (double)e->memory_bytes);
+    put_bytes(&t, e->memory_bytes);
     for (size_t i = 0, n = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].bytes > 0) {
-            fprintf(t.to, "%s%s ", n++ ? ", " : ": ", parts[i].of);
-            put_bytes(t.to, (double)parts[i].bytes);
+            dt_str_printf(&t, "%s%s ", n++ ? ", " : ": ", parts[i].of);
+            put_bytes(&t, parts[i].bytes);
         }
-    fputs("; ", t.to);
-    put_grouped(t.to, e->parameters);
-    out_field(w->out, "memory", "%s parameters", text_bytes(&t));
-    text_close(&t);
+    dt_str_puts(&t, "; ");
+    dt_str_grouped(&t, e->parameters);
+    out_field(w->out, "memory", "%s parameters", dt_str_text(&t));
+    dt_str_release(&t);
 }
 
 static void tell_start(const struct watch *w, const dt_event *e) {
@@ -103,31 +107,31 @@ static void tell_start(const struct watch *w, const dt_event *e) {
 
 /* ---- epochs ---- */
 
-static void put_epoch(FILE *to, const dt_event *e) {
-    fprintf(to, "epoch %" PRId64, e->epoch);
-    if (e->epochs) fprintf(to, "/%" PRId64, e->epochs);
+static void put_epoch(dt_str *to, const dt_event *e) {
+    dt_str_printf(to, "epoch %" PRId64, e->epoch);
+    if (e->epochs) dt_str_printf(to, "/%" PRId64, e->epochs);
 }
 
-static void put_step(FILE *to, const dt_event *e) {
-    fputs("step ", to);
-    put_grouped(to, e->step);
-    fputc('/', to);
-    put_grouped(to, e->steps);
+static void put_step(dt_str *to, const dt_event *e) {
+    dt_str_puts(to, "step ");
+    dt_str_grouped(to, e->step);
+    dt_str_putc(to, '/');
+    dt_str_grouped(to, e->steps);
 }
 
-static void put_metrics(FILE *to, const dt_metric *metrics, int n) {
+static void put_metrics(dt_str *to, const dt_metric *metrics, int n) {
     for (int i = 0; i < n; i++) {
-        fprintf(to, metrics[i].class_name ? "  %s (%s) " : "  %s ", metrics[i].name,
-                metrics[i].class_name);
+        dt_str_printf(to, metrics[i].class_name ? "  %s (%s) " : "  %s ", metrics[i].name,
+                      metrics[i].class_name);
         put_value(to, metrics[i].value);
     }
 }
 
-static void put_bar(FILE *to, int64_t done, int64_t all, int width) {
+static void put_bar(dt_str *to, int64_t done, int64_t all, int width) {
     int filled = all > 0 ? (int)((double)width * (double)done / (double)all) : 0;
-    fputs("  [", to);
-    for (int i = 0; i < width; i++) fputc(i < filled ? '=' : i == filled ? '>' : ' ', to);
-    fprintf(to, "] %" PRId64 "/%" PRId64, done, all);
+    dt_str_puts(to, "  [");
+    for (int i = 0; i < width; i++) dt_str_putc(to, i < filled ? '=' : i == filled ? '>' : ' ');
+    dt_str_printf(to, "] %" PRId64 "/%" PRId64, done, all);
 }
 
 /* Seconds to the end of the epoch at the pace of its steps so far; less than 0: not known yet. */
@@ -142,44 +146,42 @@ static double time_left(const struct watch *w, const dt_event *e) {
 
 /* Draws the line with a bar of so many characters (none: no bar); returns by how many characters it
  * is too long. */
-static int try_step(const struct watch *w, const dt_event *e, struct text *t, int bar, bool extra) {
-    text_open(t);
-    put_epoch(t->to, e);
-    if (bar >= LEAST_BAR) put_bar(t->to, e->epoch_step, w->epoch_steps, bar);
-    put_metrics(t->to, e->metrics, e->n_metrics);
-    fputs("  ETA ", t->to);
-    put_time(t->to, time_left(w, e));
-    if (e->virtual_s > 0 && extra) fprintf(t->to, "  virtual %.3g ms/step", 1e3 * e->virtual_s);
-    return (int)text_columns(text_bytes(t)) - out_bar_width();
+static int try_step(const struct watch *w, const dt_event *e, dt_str *t, int bar, bool extra) {
+    put_epoch(t, e);
+    if (bar >= LEAST_BAR) put_bar(t, e->epoch_step, w->epoch_steps, bar);
+    put_metrics(t, e->metrics, e->n_metrics);
+    dt_str_puts(t, "  ETA ");
+    put_time(t, time_left(w, e));
+    if (e->virtual_s > 0 && extra) dt_str_printf(t, "  virtual %.3g ms/step", 1e3 * e->virtual_s);
+    return text_columns(dt_str_text(t)) - out_bar_width();
 }
 
 /* On a narrow terminal the virtual time goes first, then the bar becomes shorter. */
 static void draw_step(const struct watch *w, const dt_event *e) {
-    struct text t;
+    dt_str t = {0};
     int over = try_step(w, e, &t, BAR_WIDTH, true);
     if (over > 0) {
-        text_close(&t);
+        dt_str_release(&t);
         over = try_step(w, e, &t, BAR_WIDTH, false);
     }
     if (over > 0) {
-        text_close(&t);
+        dt_str_release(&t);
         try_step(w, e, &t, BAR_WIDTH - over, false);
     }
-    out_bar(w->out, text_bytes(&t));
-    text_close(&t);
+    out_bar(w->out, dt_str_text(&t));
+    dt_str_release(&t);
 }
 
 /* At the pace of all steps so far, validations between them included. */
 static void tell_progress(struct watch *w, const dt_event *e) {
     const double pace = watch_seconds_since(w->began) / (double)(e->step - w->step_before);
-    struct text t;
-    text_open(&t);
-    put_step(t.to, e);
-    put_metrics(t.to, e->metrics, e->n_metrics);
-    fprintf(t.to, "  %.3g steps/s  ETA ", 1 / pace);
-    put_time(t.to, pace * (double)(e->steps - e->step));
-    out_log(w->out, "%s", text_bytes(&t));
-    text_close(&t);
+    dt_str t = {0};
+    put_step(&t, e);
+    put_metrics(&t, e->metrics, e->n_metrics);
+    dt_str_printf(&t, "  %.3g steps/s  ETA ", 1 / pace);
+    put_time(&t, pace * (double)(e->steps - e->step));
+    out_log(w->out, "%s", dt_str_text(&t));
+    dt_str_release(&t);
     clock_gettime(CLOCK_MONOTONIC, &w->told_line);
 }
 
@@ -196,24 +198,23 @@ static void tell_step(struct watch *w, const dt_event *e) {
 /* The part that is evaluated, in fit or evaluate: its own bar, and in a log a line where nothing
  * else was for as long. */
 static void tell_evaluating(struct watch *w, const dt_event *e) {
-    struct text t;
+    dt_str t = {0};
     if (w->out->quiet) return;
-    text_open(&t);
-    fprintf(t.to, "%s  ", e->split);
-    put_grouped(t.to, e->examples);
-    fputc('/', t.to);
-    put_grouped(t.to, e->validation_examples);
-    fputs(" examples", t.to);
-    if (w->out->redraws && watch_is_due(w, STEP_SECONDS)) out_bar(w->out, text_bytes(&t));
+    dt_str_printf(&t, "%s  ", e->split);
+    dt_str_grouped(&t, e->examples);
+    dt_str_putc(&t, '/');
+    dt_str_grouped(&t, e->validation_examples);
+    dt_str_puts(&t, " examples");
+    if (w->out->redraws && watch_is_due(w, STEP_SECONDS)) out_bar(w->out, dt_str_text(&t));
     if (e->examples < e->validation_examples && watch_seconds_since(w->told_line) >= LOG_SECONDS) {
-        out_log(w->out, "%s", text_bytes(&t));
+        out_log(w->out, "%s", dt_str_text(&t));
         clock_gettime(CLOCK_MONOTONIC, &w->told_line);
     }
-    text_close(&t);
+    dt_str_release(&t);
 }
 
 /* What the waiting consisted of, the largest part first; nothing that rounds to nothing. */
-static void put_reasons(FILE *to, const dt_event *e) {
+static void put_reasons(dt_str *to, const dt_event *e) {
     struct {
         const char *name;
         double part;
@@ -223,60 +224,57 @@ static void put_reasons(FILE *to, const dt_event *e) {
         int most = 0;
         for (int i = 1; i < 3; i++) most = x[i].part > x[most].part ? i : most;
         if (x[most].part >= 0.005) {
-            fprintf(to, "%s%s %.0f %%", before, x[most].name, 100 * x[most].part);
+            dt_str_printf(to, "%s%s %.0f %%", before, x[most].name, 100 * x[most].part);
             before = ", ";
         }
         x[most].part = -1;
     }
-    if (*before == ',') fputc(')', to);
+    if (*before == ',') dt_str_putc(to, ')');
 }
 
 /* For simulated devices, prints how long they would wait. On this machine, only waits that are long
  * enough to notice are printed. */
-static void put_idle(FILE *to, const dt_event *e) {
+static void put_idle(dt_str *to, const dt_event *e) {
     if (e->virtual_s > 0 && e->idle >= LEAST_IDLE)
-        fprintf(to, "  idle %.0f %% waiting for data (as prepared here)", 100 * e->idle);
+        dt_str_printf(to, "  idle %.0f %% waiting for data (as prepared here)", 100 * e->idle);
     if (e->virtual_s > 0 || e->idle < LEAST_IDLE_HERE || e->waited_s < LEAST_WAIT) return;
-    fprintf(to, "  idle %.0f %% waiting for data", 100 * e->idle);
+    dt_str_printf(to, "  idle %.0f %% waiting for data", 100 * e->idle);
     put_reasons(to, e);
 }
 
 static void tell_epoch(struct watch *w, const dt_event *e) {
     w->epoch_first = 0;
     if (w->out->quiet) return;
-    struct text t;
-    text_open(&t);
-    put_epoch(t.to, e);
-    put_metrics(t.to, e->metrics, e->n_metrics);
+    dt_str t = {0};
+    put_epoch(&t, e);
+    put_metrics(&t, e->metrics, e->n_metrics);
     if (w->out->verbose) {
-        fputs("  ", t.to);
-        put_grouped(t.to, (int64_t)e->examples_per_s);
-        fputs(" examples/s", t.to);
+        dt_str_puts(&t, "  ");
+        dt_str_grouped(&t, (int64_t)e->examples_per_s);
+        dt_str_puts(&t, " examples/s");
     }
-    put_idle(t.to, e);
-    out_line(w->out, "%s", text_bytes(&t));
-    text_close(&t);
+    put_idle(&t, e);
+    out_line(w->out, "%s", dt_str_text(&t));
+    dt_str_release(&t);
 }
 
 static void tell_part(const struct watch *w, const dt_event *e) {
-    struct text t;
-    text_open(&t);
-    put_metrics(t.to, e->metrics, e->n_metrics);
-    fputs("  (", t.to);
-    put_grouped(t.to, e->examples);
-    out_line(w->out, "%s%s examples)", e->split, text_bytes(&t));
-    text_close(&t);
+    dt_str t = {0};
+    put_metrics(&t, e->metrics, e->n_metrics);
+    dt_str_puts(&t, "  (");
+    dt_str_grouped(&t, e->examples);
+    out_line(w->out, "%s%s examples)", e->split, dt_str_text(&t));
+    dt_str_release(&t);
 }
 
 /* Validation by steps, between the ends of epochs. */
 static void tell_validation(const struct watch *w, const dt_event *e) {
-    struct text t;
-    text_open(&t);
-    put_step(t.to, e);
-    put_metrics(t.to, e->training, e->n_training);
-    put_metrics(t.to, e->metrics, e->n_metrics);
-    out_line(w->out, "%s", text_bytes(&t));
-    text_close(&t);
+    dt_str t = {0};
+    put_step(&t, e);
+    put_metrics(&t, e->training, e->n_training);
+    put_metrics(&t, e->metrics, e->n_metrics);
+    out_line(w->out, "%s", dt_str_text(&t));
+    dt_str_release(&t);
 }
 
 /* What fit validates at an epoch's end stands in the epoch's line. */

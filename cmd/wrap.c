@@ -6,9 +6,20 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "text.h"
+#include "print.h"
 
 enum { LEAST_COLUMNS = 30, BEFORE_CARETS = 12 };
+
+int text_columns(const char *text) { return (int)dt_utf8_count(text, strlen(text)); }
+
+size_t text_bytes_of(const char *text, int columns) {
+    size_t i = 0;
+    for (; text[i]; i++)
+        if (((unsigned char)text[i] & 0xc0) != 0x80 && columns-- == 0) break;
+    return i;
+}
+
+/* ---- lines and carets of errors ---- */
 
 /* The byte where the line is best broken: behind a comma before a word or at a wide gap, else at a
  * blank, else where it must. */
@@ -24,51 +35,122 @@ static size_t break_at(const char *line, size_t most) {
     return gap > most / 3 ? gap : blank > most / 3 ? blank : most;
 }
 
-void put_broken(FILE *to, const char *line, int indent, int columns) {
+void put_broken(dt_str *to, const char *line, int indent, int columns) {
     int room = columns;
-    while (columns >= LEAST_COLUMNS && (int)text_columns(line) > room) {
+    while (columns >= LEAST_COLUMNS && text_columns(line) > room) {
         size_t lead = strspn(line, " ");
         lead = lead < text_bytes_of(line, room) / 2 ? lead : 0;
         const size_t n = lead + break_at(line + lead, text_bytes_of(line + lead, room - (int)lead));
-        fprintf(to, "%.*s\n%*s", (int)n, line, indent, "");
+        dt_str_printf(to, "%.*s\n%*s", (int)n, line, indent, "");
         line += n + strspn(line + n, " ");
         room = columns - indent;
     }
-    fputs(line, to);
+    dt_str_puts(to, line);
 }
 
 /* From a line of the job and the carets below it, the characters from `first` on. */
-static void put_window(FILE *to, const char *line, size_t head, int first, int columns) {
+static void put_window(dt_str *to, const char *line, size_t head, int first, int columns) {
     const char *from = line + head + text_bytes_of(line + head, first);
-    const bool cut = (int)text_columns(from) > columns - (int)head;
-    fprintf(to, "%.*s%s", (int)head, line, first ? "..." : "");
+    const bool cut = text_columns(from) > columns - (int)head;
+    dt_str_printf(to, "%.*s%s", (int)head, line, first ? "..." : "");
     from += first ? text_bytes_of(from, 3) : 0;
-    fprintf(to, "%.*s%s\n",
-            (int)text_bytes_of(from, columns - (int)head - (first ? 3 : 0) - (cut ? 3 : 0)), from,
-            cut ? "..." : "");
+    dt_str_printf(to, "%.*s%s\n",
+                  (int)text_bytes_of(from, columns - (int)head - (first ? 3 : 0) - (cut ? 3 : 0)),
+                  from, cut ? "..." : "");
 }
 
-void put_excerpt(FILE *to, const char *line, const char *below, int columns) {
+void put_excerpt(dt_str *to, const char *line, const char *below, int columns) {
     const size_t head = strcspn(below, "|") + 2;
     const char *carets = strchr(below, '^');
     const int at = carets ? (int)(carets - below - (long)head) : 0,
               width = carets ? (int)strspn(carets, "^") : 0;
     int first = 0;
-    if ((int)text_columns(line) <= columns || columns < LEAST_COLUMNS || strlen(line) < head)
-        fprintf(to, "%s\n", line);
+    if (text_columns(line) <= columns || columns < LEAST_COLUMNS || strlen(line) < head)
+        dt_str_printf(to, "%s\n", line);
     else {
         if (at + width + 3 > columns - (int)head)
             first = at > BEFORE_CARETS ? at - BEFORE_CARETS : 0;
         put_window(to, line, head, first, columns);
     }
     if (carets) {
-        struct text t;
-        text_open(&t);
+        dt_str t = {0};
         if (first) /* without what stood for tabs */
-            fprintf(t.to, "%.*s%*s%s", (int)head, below, at - first, "", carets);
-        else fputs(below, t.to);
-        put_broken(to, text_bytes(&t), (int)head, columns);
-        text_close(&t);
-    } else fputs(below, to);
-    fputc('\n', to);
+            dt_str_printf(&t, "%.*s%*s%s", (int)head, below, at - first, "", carets);
+        else dt_str_puts(&t, below);
+        put_broken(to, dt_str_text(&t), (int)head, columns);
+        dt_str_release(&t);
+    } else dt_str_puts(to, below);
+    dt_str_putc(to, '\n');
+}
+
+/* ---- pages ---- */
+
+enum { LONG_LINE = 64, BELOW = 6 };
+
+/* Where the description of "  -C, --directory DIR     output.dir is ..." begins; the indent of a
+ * line that is prose. */
+static int hanging_indent(const char *line, int n) {
+    int lead = (int)strspn(line, " ");
+    for (int i = lead + 2; i < n; i++)
+        if (line[i] != ' ' && line[i - 1] == ' ' && line[i - 2] == ' ') return i;
+    return lead;
+}
+
+/* Words from column `at` on; further lines are indented. A word that is too long stays whole. */
+static void put_words(dt_str *to, const char *text, int n, int at, int indent, int columns) {
+    for (;;) {
+        int end = n, room = columns > at ? columns - at : 1;
+        if (n > room)
+            for (end = room; end > 0 && text[end] != ' '; end--) continue;
+        if (end == 0)
+            for (end = 1; end < n && text[end] != ' '; end++) continue;
+        int shown = end;
+        while (shown > 0 && text[shown - 1] == ' ') shown--;
+        dt_str_printf(to, "%.*s\n", shown, text);
+        while (end < n && text[end] == ' ') end++;
+        text += end;
+        n -= end;
+        if (n <= 0) return;
+        dt_str_printf(to, "%*s", indent, "");
+        at = indent;
+    }
+}
+
+static void wrap_line(dt_str *to, const char *line, int n, int columns) {
+    const int lead = (int)strspn(line, " "), indent = hanging_indent(line, n);
+    int command = indent;
+    while (command > lead && line[command - 1] == ' ') command--;
+    if (n <= columns) {
+        dt_str_printf(to, "%.*s\n", n, line);
+    } else if (indent <= columns / 2) {
+        dt_str_printf(to, "%.*s", indent, line);
+        put_words(to, line + indent, n - indent, indent, indent, columns);
+    } else { /* a long command: what it does stands below it */
+        dt_str_printf(to, "%*s", lead, "");
+        put_words(to, line + lead, command - lead, lead, lead + BELOW - 2, columns);
+        dt_str_printf(to, "%*s", BELOW, "");
+        put_words(to, line + indent, n - indent, BELOW, BELOW, columns);
+    }
+}
+
+/* A line of prose that was broken because it was long enough goes on in the next one. */
+static bool goes_on(const char *line, const char *end) {
+    const char *gap = strstr(line, "  "); /* of columns */
+    return *line != ' ' && end - line > LONG_LINE && !(gap && gap < end) && *end && end[1] &&
+           !strchr(" \n", end[1]);
+}
+
+void put_wrapped(dt_str *to, const char *text, int columns) {
+    while (*text) {
+        dt_str line = {0};
+        for (bool more = true; more; dt_str_puts(&line, more ? " " : "")) {
+            const char *end = text + strcspn(text, "\n");
+            more = goes_on(text, end);
+            dt_str_add(&line, text, (size_t)(end - text));
+            text = *end ? end + 1 : end;
+        }
+        const char *whole = dt_str_text(&line);
+        wrap_line(to, whole, (int)strlen(whole), columns);
+        dt_str_release(&line);
+    }
 }

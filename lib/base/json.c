@@ -30,11 +30,11 @@ static void put_quoted(const dt_json *j, const char *text) {
 }
 
 static void begin(dt_json *j, const char *key) {
-    if (j->comma) dt_str_puts(j->out, ", ");
+    if (j->comma) dt_str_puts(j->out, j->compact ? "," : ", ");
     j->comma = true;
     if (!key) return;
     put_quoted(j, key);
-    dt_str_puts(j->out, ": ");
+    dt_str_puts(j->out, j->compact ? ":" : ": ");
 }
 
 void dt_json_open(dt_json *j, const char *key, char bracket) {
@@ -59,6 +59,22 @@ void dt_json_int(dt_json *j, const char *key, int64_t value) {
     dt_str_printf(j->out, "%" PRId64, value);
 }
 
+void dt_json_unsigned(dt_json *j, const char *key, uint64_t value) {
+    begin(j, key);
+    dt_str_printf(j->out, "%" PRIu64, value);
+}
+
+/* What reads back as x in the fewest digits, if an exponent helps, too. */
+static void put_fewest(dt_str *out, double x) {
+    double back = (double)NAN;
+    const size_t from = out->size;
+    for (int digits = 1; back != x && digits <= 17; digits++) {
+        out->size = from;
+        dt_str_printf(out, "%.*g", digits, x);
+        dt_parse_double(out->data + from, &back);
+    }
+}
+
 /* Readers take -0 for the integer, which has no sign. */
 static const char *other_than_digits(double value) {
     if (!isfinite(value)) return "null";
@@ -68,6 +84,7 @@ static const char *other_than_digits(double value) {
 void dt_json_double(dt_json *j, const char *key, double value) {
     begin(j, key);
     if (other_than_digits(value)) dt_str_puts(j->out, other_than_digits(value));
+    else if (j->compact) put_fewest(j->out, value);
     else dt_str_double(j->out, value);
 }
 

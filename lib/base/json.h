@@ -13,8 +13,9 @@
 
 typedef struct dt_json {
     dt_str *out;
-    bool comma; /* the next value needs one before it */
-    bool yaml;  /* is read as YAML, too, which knows no pairs of \u for one character */
+    bool comma;   /* the next value needs one before it */
+    bool yaml;    /* is read as YAML, too, which knows no pairs of \u for one character */
+    bool compact; /* no blanks; as few digits as possible: 1e+05 for 100000 */
 } dt_json;
 
 /* '{' or '['; key NULL inside a list and at the top */
@@ -22,6 +23,7 @@ void dt_json_open(dt_json *j, const char *key, char bracket);
 void dt_json_close(dt_json *j, char bracket);                        /* '}' or ']' */
 void dt_json_string(dt_json *j, const char *key, const char *value); /* value NULL: null */
 void dt_json_int(dt_json *j, const char *key, int64_t value);
+void dt_json_unsigned(dt_json *j, const char *key, uint64_t value);
 /* the shortest that comes back bit for bit; not finite: null */
 void dt_json_double(dt_json *j, const char *key, double value);
 void dt_json_float(dt_json *j, const char *key, float value);
