@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dot_general as one matrix product. It is one when the contracted dimensions of each operand stand
- * together at its front or at its end: then all others flatten to rows and columns. Pieces are
- * ranges of the result's first dimension:
+ * together at its front or at its end: then all others flatten to rows and columns. Inside the
+ * first operand they make a product for each index of the dimensions before them. Pieces are ranges
+ * of the result's first dimension:
  *
  *     (B, k) x (k, n)      rows of A             activations
  *     (B, m)' x (B, n)     columns of A          weight gradients: every piece sums over all rows
+ *     (B, k, m)' x (k, n)  products              mixtures of the rows of an image
  */
 #include <stdlib.h>
 
@@ -13,50 +15,53 @@
 #include "op/shapes.h"
 
 typedef struct side {
-    int64_t free, contracted; /* sizes */
-    bool front;               /* the contracted dimensions stand at the front */
+    int64_t outer, free,
+        contracted; /* sizes; outer: of free dimensions before, if any are behind */
+    bool front;     /* free dimensions stand behind the contracted ones */
 } side;
 
-/* The dims listed are 0 .. n-1, or the last n, in order. */
-static bool together(const int8_t *dims, int n, int rank, bool *front) {
-    bool first = true, last = true;
-
-    for (int i = 0; i < n; i++) {
-        first &= dims[i] == i;
-        last &= dims[i] == rank - n + i;
-    }
-    *front = first && !last;
-    return first || last;
+/* The dims listed are neighbours, in order. */
+static bool together(const int8_t *dims, int n) {
+    for (int i = 1; i < n; i++)
+        if (dims[i] != dims[0] + i) return false;
+    return true;
 }
 
-static bool read_side(const dt_type *t, const int8_t *dims, int n, side *s) {
-    if (!together(dims, n, t->rank, &s->front)) return false;
-    s->free = s->contracted = 1;
-    for (int d = 0; d < t->rank; d++) {
-        bool gone = s->front ? d < n : d >= t->rank - n;
-        *(gone ? &s->contracted : &s->free) *= t->dim[d];
-    }
-    return true;
+static bool is_inside(const int8_t *dims, int n, int rank) {
+    return dims[0] > 0 && dims[0] + n < rank;
+}
+
+static void read_side(const dt_type *t, const int8_t *dims, int n, side *s) {
+    *s = (side){.outer = 1, .free = 1, .contracted = 1, .front = dims[0] + n < t->rank};
+    for (int d = 0; d < t->rank; d++)
+        *(d >= dims[0] && d < dims[0] + n ? &s->contracted
+          : s->front && d < dims[0]       ? &s->outer
+                                          : &s->free) *= t->dim[d];
 }
 
 static bool fits(const dt_graph *g, int node) {
     const dt_node *n = &g->node[node];
     const dt_dot_attr *a = n->attr;
-    bool front;
-
     return n->type.dtype == DT_FLOAT32 && g->node[n->in[0]].type.dtype == DT_FLOAT32 &&
            g->node[n->in[1]].type.dtype == DT_FLOAT32 && a->n_batch == 0 && a->n_contract > 0 &&
-           together(a->lhs_contract, a->n_contract, g->node[n->in[0]].type.rank, &front) &&
-           together(a->rhs_contract, a->n_contract, g->node[n->in[1]].type.rank, &front) &&
+           together(a->lhs_contract, a->n_contract) && together(a->rhs_contract, a->n_contract) &&
+           !is_inside(a->rhs_contract, a->n_contract, g->node[n->in[1]].type.rank) &&
            g->node[n->in[0]].type.rank > a->n_contract;
 }
 
 typedef struct dot {
     side a, b;
-    int64_t step; /* rows of the product in one row of dimension 0 */
+    int64_t step; /* rows of the product, or products, in one row of dimension 0 */
+    bool many;    /* products */
     int units;
     dt_product *product; /* by unit */
 } dot;
+
+static bool is_many(const dt_graph *g, int node) {
+    const dt_node *n = &g->node[node];
+    const dt_dot_attr *a = n->attr;
+    return is_inside(a->lhs_contract, a->n_contract, g->node[n->in[0]].type.rank);
+}
 
 /* Below so many rows of a piece there is nothing to gain, since the other matrix is laid out or
  * converted anew for each. */
@@ -76,11 +81,12 @@ static void narrow(dt_exec *x, int node) {
 
     const bool by_library = in == DT_BFLOAT16 && dt_engine_multiplies_bf16(x->engine);
 
-    if (in != DT_FLOAT32 && !by_library && !dt_is_batch(&x->g->node[b].type, 0)) {
+    if (in != DT_FLOAT32 && !by_library && !is_many(x->g, node) &&
+        !dt_is_batch(&x->g->node[b].type, 0)) {
         dt_store_wide(x, b);
         return;
     }
-    if (in != DT_FLOAT32 && in == x->type[b].dtype &&
+    if (in != DT_FLOAT32 && in == x->type[b].dtype && !is_many(x->g, node) &&
         rows >= (by_library ? LEAST_ROWS_FOR_LIBRARY : LEAST_ROWS_FOR_TILES))
         return;
     dt_store_wide(x, a);
@@ -89,7 +95,7 @@ static void narrow(dt_exec *x, int node) {
 }
 
 static dt_gemm product(const dot *d, int64_t rows) {
-    return (dt_gemm){.m = rows * d->step,
+    return (dt_gemm){.m = d->many ? d->a.free : rows * d->step,
                      .n = d->b.free,
                      .k = d->a.contracted,
                      .trans_a = d->a.front,
@@ -119,7 +125,10 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     d->b.front |= x->type[n->in[1]].rank == attr->n_contract;
     d->units = x->p->piece[step->node].units;
     d->product = dt_arena_array(x->arena, dt_product, d->units);
-    d->step = x->type[step->node].dim[0] ? d->a.free / x->type[step->node].dim[0] : 0;
+    d->many = is_many(x->g, step->node);
+    d->step = x->type[step->node].dim[0]
+                  ? (d->many ? d->a.outer : d->a.free) / x->type[step->node].dim[0]
+                  : 0;
     for (int u = 0; u < d->units; u++) {
         int64_t lo, hi;
         dt_piece_rows(x->p, step->node, u, &lo, &hi);
@@ -133,8 +142,22 @@ static dt_status *prepare(dt_exec *x, dt_step *step) {
     return NULL;
 }
 
+static void run_many(const dt_kernel_call *c) {
+    const dot *d = c->step->state;
+    const dt_node *n = &c->x->g->node[c->step->node];
+    const int64_t in = d->a.contracted * d->a.free, out = d->a.free * d->b.free;
+
+    for (int64_t i = c->lo * d->step; i < c->hi * d->step; i++)
+        dt_product_run(&d->product[c->unit], dt_floats(c->x, n->in[0]) + i * in, c->x->at[n->in[1]],
+                       dt_floats(c->x, c->step->node) + i * out, c->scratch);
+}
+
 static void run(const dt_kernel_call *c) {
     const dot *d = c->step->state;
+    if (d->many) {
+        run_many(c);
+        return;
+    }
     const dt_node *n = &c->x->g->node[c->step->node];
     int64_t row = c->lo * d->step;
     const char *a = c->x->at[n->in[0]];
