@@ -144,6 +144,9 @@ static int add_operand(builder *b, const dt_strip_operand *o) {
         if (same_operand(&b->p->operand[i], o)) return -1 - i;
     b->p->operand[b->p->n_operands] = *o;
     if (o->layout == DT_STRIP_REPEATED && o->period > b->longest) b->longest = o->period;
+    /* strips that begin where its elements begin again read the same of it */
+    if (o->layout == DT_STRIP_INSIDE && o->inner <= DT_STRIP && o->inner > b->longest)
+        b->longest = o->inner;
     return -1 - b->p->n_operands++;
 }
 

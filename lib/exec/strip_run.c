@@ -11,12 +11,18 @@
 #include "exec/strip_program.h"
 #include "exec/sums.h"
 
+/* What the register of an operand holds: n elements of one row, the first at `within`. */
+typedef struct dt_held {
+    int64_t row, within, n;
+} dt_held;
+
 typedef struct runner {
     const dt_kernel_call *c;
     const dt_strip_program *p;
     const dt_simd *simd;
     bool generated;  /* there are loops */
     int64_t from, n; /* the strip at hand: flat elements [from, from + n) */
+    dt_held *held;   /* by operand */
     int64_t blocks;  /* of strips that have been summed */
 } runner;
 
@@ -88,9 +94,23 @@ static void lay_out_inside(const runner *r, const dt_strip_operand *o) {
     }
 }
 
+/* A row of a large image is many strips long, and what they read of an operand is the same. */
+static bool is_held(const runner *r, int operand) {
+    const dt_strip_operand *o = &r->p->operand[operand];
+    const int64_t row = r->from / o->period, last = (r->from + r->n - 1) / o->period,
+                  within = r->from % o->inner;
+    dt_held *h = &r->held[operand];
+
+    if (h->n >= r->n && h->row == row && h->within == within && last == row) return true;
+    *h = (dt_held){.row = row, .within = within, .n = last == row ? r->n : 0};
+    return false;
+}
+
 static void lay_out_strip(const runner *r) {
     for (int i = 0; i < r->p->n_operands; i++) {
         const dt_strip_operand *o = &r->p->operand[i];
+        const bool of_row = o->layout == DT_STRIP_PER_ROW || o->layout == DT_STRIP_INSIDE;
+        if (of_row && is_held(r, i)) continue;
         if (o->layout == DT_STRIP_PER_ROW) lay_out_rows(r, o);
         else if (o->layout == DT_STRIP_INSIDE) lay_out_inside(r, o);
         else if (o->layout == DT_STRIP_REPEATED && r->p->row_break) lay_out_repeated(r, o);
@@ -210,8 +230,11 @@ static void end_sums(const runner *r) {
 }
 
 static void run(const dt_kernel_call *c) {
+    const dt_strip_program *p = c->step->state;
+    dt_held held[p->n_operands + 1];
     runner r = {.c = c,
-                .p = c->step->state,
+                .held = memset(held, 0, sizeof held),
+                .p = p,
                 .simd = c->x->engine->simd,
                 .generated = c->x->code.base != NULL};
     int64_t row = dt_row_elements(c->x, r.p->rows_of), end = c->hi * row;
