@@ -32,7 +32,8 @@ const dt_kernel *dt_kernel_find(const dt_graph *g, int node) {
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i]->op == g->node[node].op && (!rows[i]->fits || rows[i]->fits(g, node)))
+        if ((!rows[i]->op || rows[i]->op == g->node[node].op) &&
+            (!rows[i]->fits || rows[i]->fits(g, node)))
             return rows[i];
     return &dt_kernel_eval;
 }

@@ -90,8 +90,9 @@ struct dt_exchange;
 /* A kernel: a row in exec/kernels.h. */
 typedef struct dt_kernel {
     const char *name;
-    const dt_op *op; /* NULL: chosen by the compiler itself (fused, eval, copy) */
-    bool splits;     /* computes any range of rows */
+    /* NULL: whatever fits; not in the table, chosen by the compiler itself (fused, eval, copy) */
+    const dt_op *op;
+    bool splits;                               /* computes any range of rows */
     bool (*fits)(const dt_graph *g, int node); /* NULL: whenever the op is */
     /* calls dt_store_wide for what cannot lie in 16 bits; NULL: nothing can */
     void (*narrow)(dt_exec *x, int node);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums, maxima and minima of float32 over any dimensions (reduction.c); the best class of a row. */
+/* Sums, maxima and minima of float32 over any dimensions (reduction.c); the best class. */
 #include "exec/reduction.h"
+#include "op/cells.h"
 
 static dt_reduction reduction_of(const dt_exec *x, int node) {
     const dt_node *n = &x->g->node[node];
@@ -44,30 +45,51 @@ const dt_kernel dt_kernel_reduce = {.name = "reduce",
                                     .prepare = prepare,
                                     .run = run};
 
-/* ---- the best class of a row ---- */
+/* ---- the best class ---- */
+
+/* The first of equals; the first NaN, if there is one. */
+#define BEST_OF(type)                                                                              \
+    static int32_t best_##type(const void *array, int64_t from, int64_t n, int64_t stride) {       \
+        const type *a = (const type *)array + from;                                                \
+        int64_t best = 0;                                                                          \
+        for (int64_t i = 1; i < n && a[best * stride] == a[best * stride]; i++)                    \
+            if (!(a[i * stride] <= a[best * stride])) best = i;                                    \
+        return (int32_t)best;                                                                      \
+    }
+BEST_OF(float)
+BEST_OF(int32_t)
+BEST_OF(int64_t)
+BEST_OF(uint8_t)
+
+typedef int32_t best_function(const void *array, int64_t from, int64_t n, int64_t stride);
+
+static best_function *best_of(dt_dtype d) {
+    return d == DT_FLOAT32 ? best_float
+           : d == DT_INT32 ? best_int32_t
+           : d == DT_INT64 ? best_int64_t
+           : d == DT_UINT8 ? best_uint8_t
+                           : NULL;
+}
 
 static bool fits_argmax(const dt_graph *g, int node) {
     const dt_type *in = &g->node[g->node[node].in[0]].type;
-    return in->dtype == DT_FLOAT32 && in->rank > 1 &&
-           ((const dt_axis_attr *)g->node[node].attr)->axis == in->rank - 1;
-}
-
-/* The first of equals; the first NaN, if there is one. */
-static int32_t best_of(const float *a, int64_t n) {
-    int32_t best = 0;
-    for (int64_t i = 1; i < n && a[best] == a[best]; i++)
-        if (!(a[i] <= a[best])) best = (int32_t)i;
-    return best;
+    return in->rank > 1 && best_of(in->dtype);
 }
 
 static void run_argmax(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
-    const dt_type *in = &x->type[x->g->node[c->step->node].in[0]];
-    const float *a = dt_floats(x, x->g->node[c->step->node].in[0]);
-    int64_t row = dt_row_elements(x, c->step->node), n = in->dim[in->rank - 1];
+    const int in = x->g->node[c->step->node].in[0];
+    const dt_type *t = &x->type[in];
+    const int axis = (int)((const dt_axis_attr *)x->g->node[c->step->node].attr)->axis;
+    const int64_t row = dt_row_elements(x, c->step->node), n = t->dim[axis];
+    best_function *best = best_of(t->dtype);
+    int64_t stride[DT_MAX_RANK];
     int32_t *to = x->at[c->step->node];
 
-    for (int64_t i = c->lo * row; i < c->hi * row; i++) to[i] = best_of(a + i * n, n);
+    dt_strides(t, stride);
+    for (int64_t i = c->lo * row; i < c->hi * row; i++)
+        to[i] = best(x->at[in], i / stride[axis] * stride[axis] * n + i % stride[axis], n,
+                     stride[axis]);
 }
 
 const dt_kernel dt_kernel_argmax = {

@@ -12,6 +12,8 @@
  *                         functions are those of exec/simd/math.h
  *   DT_VARIANT(name, y)   one more loop of the op above it, for other attributes: `loop` of the
  *   op's row chooses
+ *   DT_WHOLE(name, y)     the same of integers and bools, as int64: I, J, K are elements of the
+ *   inputs; DT_WHOLE_VARIANT(name, y) as DT_VARIANT
  */
 #ifndef DT_OP
 #define DT_OP(name)
@@ -28,6 +30,12 @@
 #ifndef DT_VARIANT
 #define DT_VARIANT(name, y)
 #endif
+#ifndef DT_WHOLE
+#define DT_WHOLE(name, y)
+#endif
+#ifndef DT_WHOLE_VARIANT
+#define DT_WHOLE_VARIANT(name, y)
+#endif
 
 /* An op and its loop stand on one line. */
 /* clang-format off */
@@ -35,20 +43,20 @@
 DT_OP(parameter) DT_OP(variable) DT_OP(constant) DT_OP(iota)
 
 /* ---- element by element ---- */
-DT_BINARY(add) DT_LOOP(add, X + Y)
-DT_BINARY(subtract) DT_LOOP(subtract, X - Y)
-DT_BINARY(multiply) DT_LOOP(multiply, X * Y)
+DT_BINARY(add) DT_LOOP(add, X + Y) DT_WHOLE(add, dt_int_add(I, J))
+DT_BINARY(subtract) DT_LOOP(subtract, X - Y) DT_WHOLE(subtract, dt_int_subtract(I, J))
+DT_BINARY(multiply) DT_LOOP(multiply, X * Y) DT_WHOLE(multiply, dt_int_multiply(I, J))
 DT_BINARY(divide) DT_LOOP(divide, X / Y)
-DT_BINARY(maximum) DT_LOOP(maximum, max_one(X, Y))
-DT_BINARY(minimum) DT_LOOP(minimum, min_one(X, Y))
+DT_BINARY(maximum) DT_LOOP(maximum, max_one(X, Y)) DT_WHOLE(maximum, larger(I, J))
+DT_BINARY(minimum) DT_LOOP(minimum, min_one(X, Y)) DT_WHOLE(minimum, smaller(I, J))
 DT_BINARY(power) DT_LOOP(power, power_one(X, Y))
-DT_UNARY(negate) DT_LOOP(negate, -X)
+DT_UNARY(negate) DT_LOOP(negate, -X) DT_WHOLE(negate, dt_int_subtract(0, I))
 DT_UNARY(exponential) DT_LOOP(exponential, exp_one(X))
 DT_UNARY(log) DT_LOOP(log, log_one(X))
 DT_UNARY(sqrt) DT_LOOP(sqrt, sqrtf(X))
 DT_UNARY(rsqrt) DT_LOOP(rsqrt, 1.0f / sqrtf(X))
-DT_UNARY(abs) DT_LOOP(abs, fabsf(X))
-DT_UNARY(sign) DT_LOOP(sign, X > 0 ? 1.0f : X < 0 ? -1.0f : X)
+DT_UNARY(abs) DT_LOOP(abs, fabsf(X)) DT_WHOLE(abs, I < 0 ? dt_int_subtract(0, I) : I)
+DT_UNARY(sign) DT_LOOP(sign, X > 0 ? 1.0f : X < 0 ? -1.0f : X) DT_WHOLE(sign, (I > 0) - (I < 0))
 DT_UNARY(tanh) DT_LOOP(tanh, tanh_one(X))
 DT_UNARY(logistic) DT_LOOP(logistic, logistic_one(X))
 DT_UNARY(erf) DT_LOOP(erf, erf_one(X))
@@ -60,8 +68,11 @@ DT_OP(compare) DT_LOOP(compare, X == Y ? 1.0f : 0.0f) /* variants in the order o
 DT_VARIANT(unequal, X != Y ? 1.0f : 0.0f) DT_VARIANT(less, X < Y ? 1.0f : 0.0f)
 DT_VARIANT(less_equal, X <= Y ? 1.0f : 0.0f)
 DT_VARIANT(greater, X > Y ? 1.0f : 0.0f) DT_VARIANT(greater_equal, X >= Y ? 1.0f : 0.0f)
-DT_OP(select) DT_LOOP(select, X != 0 ? Y : Z)
-DT_OP(convert)
+DT_WHOLE(compare, I == J) DT_WHOLE_VARIANT(unequal, I != J) DT_WHOLE_VARIANT(less, I < J)
+DT_WHOLE_VARIANT(less_equal, I <= J) DT_WHOLE_VARIANT(greater, I > J)
+DT_WHOLE_VARIANT(greater_equal, I >= J)
+DT_OP(select) DT_LOOP(select, X != 0 ? Y : Z) DT_WHOLE(select, I ? J : K)
+DT_OP(convert) DT_WHOLE(convert, I)
 DT_OP(reduce_precision) DT_LOOP(reduce_precision, bfloat16_one(X))
 DT_VARIANT(float16_precision, float16_one(X))
 DT_UNARY(stop_gradient) DT_OP(optimization_barrier)
@@ -99,3 +110,5 @@ DT_OP(tree_sum)
 #undef DT_BINARY
 #undef DT_LOOP
 #undef DT_VARIANT
+#undef DT_WHOLE
+#undef DT_WHOLE_VARIANT

@@ -115,6 +115,11 @@ static dt_value product_of_vectors(setting *s) { return dot(s->vector, s->vector
 static dt_value product_in_the_middle(setting *s) {
     return dot(s->cube, dt_reshape(s->vector, 2, (int64_t[]){3, 2}), 1, 0);
 }
+static dt_value product_inside_images(setting *s) { /* two dimensions before, two contracted */
+    dt_value x = dt_reshape(s->cube, 6, (int64_t[]){-1, 3, 1, 2, 1, 2});
+    dt_dot_attr a = {.n_contract = 2, .lhs_contract = {2, 3}, .rhs_contract = {1, 2}};
+    return dt_dot_general(x, dt_reshape(s->square, 3, (int64_t[]){18, 1, 2}), &a);
+}
 static dt_value product_by_rows(setting *s) { return dot_pairs(s->rows, s->rows, 1, 1); }
 static dt_value numbers(setting *s, dt_random_kind kind, dt_value like) {
     dt_random_attr attr;
@@ -331,6 +336,39 @@ static dt_value best_with_nan(setting *s) { return dt_argmax(dt_sqrt(s->logits),
 static dt_value best_inside(setting *s) { return dt_argmax(s->cube, 1); }
 static dt_value best_of_vector(setting *s) { return dt_argmax(s->vector, 0); }
 static dt_value best_byte(setting *s) { return dt_argmax(s->byte, 1); }
+
+static dt_value best_label(setting *s) {
+    return dt_argmax(dt_convert(dt_reshape(s->byte, 3, (int64_t[]){-1, 2, 3}), DT_INT32), 1);
+}
+
+/* ---- integers ---- */
+
+static dt_value shifted_labels(setting *s) {
+    return dt_multiply(dt_subtract(s->label, dt_like(s->label, 3)), dt_like(s->label, 1 << 30));
+}
+static dt_value wrapped_bytes(setting *s) { return dt_subtract(s->byte, dt_like(s->byte, 3)); }
+static dt_value equal_bytes(setting *s) {
+    return dt_compare(s->byte, dt_reverse(s->byte, 2), DT_EQ);
+}
+static dt_value chosen_bytes(setting *s) {
+    return dt_select(dt_compare(s->byte, dt_like(s->byte, 2), DT_LE), s->byte, dt_like(s->byte, 9));
+}
+static dt_value far_apart(setting *s) {
+    dt_value x = dt_subtract(s->wide_label, dt_like(s->wide_label, 2));
+    return dt_sign(dt_maximum(dt_negate(x), dt_minimum(dt_abs(x), dt_like(x, 1))));
+}
+static dt_value whole_logits(setting *s) { return dt_convert(dt_sqrt(s->logits), DT_INT32); }
+static dt_value bytes_of_logits(setting *s) {
+    return dt_convert(dt_multiply(s->logits, dt_like(s->logits, 300)), DT_UINT8);
+}
+static dt_value wide_floats(setting *s) { return dt_convert(s->wide_label, DT_FLOAT32); }
+static dt_value counted(setting *s, dt_dtype d, int axis) {
+    dt_type t = dt_type_of(d, 3, (int64_t[]){-1, 3, 5});
+    return dt_iota(s->t, &t, axis);
+}
+static dt_value rows_counted(setting *s) { return counted(s, DT_INT32, 0); }
+static dt_value columns_counted(setting *s) { return counted(s, DT_INT64, 2); }
+static dt_value floats_counted(setting *s) { return counted(s, DT_FLOAT32, 1); }
 
 /* Images (B,3,4,1) under the matrix as a window (6,1), with room at the edges: several tiles of
  * rows. */
@@ -669,7 +707,8 @@ static const row rows[] = {
     {"dot", gradient},
     {"dot", product_with_vector},
     {"eval", product_of_vectors},
-    {"eval", product_in_the_middle},
+    {"dot", product_in_the_middle},
+    {"dot", product_inside_images},
     {"dot_batch", product_by_rows},
     {"random", uniform_numbers},
     {"random", uniform_cubes},
@@ -750,9 +789,21 @@ static const row rows[] = {
     {"argmax", best_of_cube},
     {"argmax", best_of_ties},
     {"argmax", best_with_nan},
-    {"eval", best_inside},
+    {"argmax", best_inside},
     {"eval", best_of_vector},
-    {"eval", best_byte},
+    {"argmax", best_byte},
+    {"argmax", best_label},
+    {"integers", shifted_labels},
+    {"integers", wrapped_bytes},
+    {"integers", equal_bytes},
+    {"integers", chosen_bytes},
+    {"integers", far_apart},
+    {"integers", whole_logits},
+    {"integers", bytes_of_logits},
+    {"integers", wide_floats},
+    {"iota", rows_counted},
+    {"iota", columns_counted},
+    {"iota", floats_counted},
 };
 
 #endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elements of any dtype as int64, many at a time: as op/cells.h reads and writes one. */
+#ifndef DT_EXEC_INTEGERS_H
+#define DT_EXEC_INTEGERS_H
+
+#include <stdint.h>
+
+#include "graph/graph.h"
+
+/* Elements [from, from + n) of an array of integers or bools. */
+void dt_load_integers(dt_dtype d, const void *array, int64_t from, int64_t n, int64_t *to);
+/* The same of float32, towards zero, as convert to the dtype `as` has it. */
+void dt_load_truncated(const float *array, int64_t from, int64_t n, dt_dtype as, int64_t *to);
+/* Into an array of integers, which wrap, of bools, or of float32 and float64. */
+void dt_store_integers(dt_dtype d, void *array, int64_t to, int64_t n, const int64_t *from);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Element-wise ops of integers and bools, and positions: numbers of words and of classes, masks.
+ * Some elements at a time become int64, whatever their dtype, as in the op's eval; a loop goes over
+ * them (DT_WHOLE in op/ops.h); and what it gives is stored.
+ */
+#include "exec/exec_impl.h"
+#include "exec/integers.h"
+#include "op/cells.h"
+
+enum { SOME = 256, ARRAYS = 4 /* the result, and three inputs */ };
+
+/* ---- loops ---- */
+
+typedef void whole_loop(int64_t *d, const int64_t *a, const int64_t *b, const int64_t *c,
+                        int64_t n);
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+#define I a[i]
+#define J b[i]
+#define K c[i]
+#define DT_WHOLE(name, y)                                                                          \
+    static void whole_##name(int64_t *d, const int64_t *a, const int64_t *b, const int64_t *c,     \
+                             int64_t n) {                                                          \
+        (void)a, (void)b, (void)c;                                                                 \
+        for (int64_t i = 0; i < n; i++) d[i] = (y);                                                \
+    }
+#define DT_WHOLE_VARIANT DT_WHOLE
+#include "op/ops.h"
+#undef I
+#undef J
+#undef K
+
+/* A variant has the op of the row before it. */
+static const struct {
+    const dt_op *op;
+    whole_loop *loop;
+} loops[] = {
+#define DT_WHOLE(name, y) {&dt_op_##name, whole_##name},
+#define DT_WHOLE_VARIANT(name, y) {NULL, whole_##name},
+#include "op/ops.h"
+};
+
+static whole_loop *loop_of(const dt_node *n) {
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
+        if (loops[i].op == n->op)
+            return loops[i + (n->op->forms.loop ? (size_t)n->op->forms.loop(n->attr) : 0)].loop;
+    return NULL;
+}
+
+/* ---- element-wise ops ---- */
+
+static bool fits(const dt_graph *g, int node) {
+    const dt_node *n = &g->node[node];
+    const dt_dtype to = n->type.dtype;
+    const bool converts = n->op->role == DT_ROLE_CONVERT;
+    if (!loop_of(n) || n->type.rank == 0 || n->n_in >= ARRAYS) return false;
+    for (int k = 0; k < n->n_in; k++) {
+        const dt_dtype from = g->node[n->in[k]].type.dtype;
+        if (dt_dtype_is_float(from) && (!converts || from != DT_FLOAT32 || dt_dtype_is_float(to)))
+            return false;
+    }
+    return !dt_dtype_is_float(to) || (converts && (to == DT_FLOAT32 || to == DT_FLOAT64));
+}
+
+static dt_status *prepare(dt_exec *x, dt_step *step) {
+    (void)x;
+    step->scratch = SOME * ARRAYS * sizeof(int64_t);
+    return NULL;
+}
+
+static void load(const dt_exec *x, int node, int64_t from, int64_t n, dt_dtype as, int64_t *to) {
+    const dt_dtype d = x->type[node].dtype;
+    if (d == DT_FLOAT32) dt_load_truncated(x->at[node], from, n, as, to);
+    else dt_load_integers(d, x->at[node], from, n, to);
+}
+
+static void run(const dt_kernel_call *c) {
+    const dt_exec *x = c->x;
+    const dt_node *n = &x->g->node[c->step->node];
+    const dt_dtype to = x->type[c->step->node].dtype;
+    const int64_t row = dt_row_elements(x, c->step->node), end = c->hi * row;
+    whole_loop *loop = loop_of(n);
+    int64_t *array[ARRAYS];
+
+    for (int k = 0; k < ARRAYS; k++) array[k] = (int64_t *)(void *)c->scratch + k * SOME;
+    for (int64_t at = c->lo * row; at < end; at += SOME) {
+        const int64_t some = smaller(end - at, SOME);
+        for (int k = 0; k < n->n_in; k++) load(x, n->in[k], at, some, to, array[k + 1]);
+        loop(array[0], array[1], array[2], array[3], some);
+        dt_store_integers(to, x->at[c->step->node], at, some, array[0]);
+    }
+}
+
+const dt_kernel dt_kernel_integers = {
+    .name = "integers", .splits = true, .fits = fits, .prepare = prepare, .run = run};
+
+/* ---- positions ---- */
+
+static bool fits_iota(const dt_graph *g, int node) {
+    return !dt_dtype_is_narrow(g->node[node].type.dtype);
+}
+
+static void run_iota(const dt_kernel_call *c) {
+    const dt_exec *x = c->x;
+    const dt_type *t = &x->type[c->step->node];
+    const int axis = (int)((const dt_iota_attr *)x->g->node[c->step->node].attr)->axis;
+    const int64_t row = dt_row_elements(x, c->step->node), end = c->hi * row;
+    int64_t stride[DT_MAX_RANK], *some = (int64_t *)(void *)c->scratch;
+
+    dt_strides(t, stride);
+    for (int64_t at = c->lo * row, n; at < end; at += n) {
+        int64_t place = at / stride[axis] % t->dim[axis], left = stride[axis] - at % stride[axis];
+        n = smaller(end - at, SOME);
+        for (int64_t i = 0; i < n; i++) {
+            some[i] = place;
+            if (--left > 0) continue;
+            left = stride[axis];
+            place = place + 1 < t->dim[axis] ? place + 1 : 0;
+        }
+        dt_store_integers(t->dtype, x->at[c->step->node], at, n, some);
+    }
+}
+
+const dt_kernel dt_kernel_iota = {.name = "iota",
+                                  .op = &dt_op_iota,
+                                  .splits = true,
+                                  .fits = fits_iota,
+                                  .prepare = prepare,
+                                  .run = run_iota};
