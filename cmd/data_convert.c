@@ -57,7 +57,7 @@ static int run(const struct call *call) {
 
 static const struct option options[] = {
     PATH(struct data_convert, output, "output", "FILE",
-         "output file; its suffix selects the format: .npy .npz .idx .csv .tfrecord",
+         "output file; its suffix selects the format: .npy .npz .idx .csv .jsonl .tfrecord",
          .letter = 'o'),
     INTEGER(struct data_convert, shards, "shards", "N",
             "write records into N files, NAME-00000-of-0000N", .fallback = 1, .min = 1,

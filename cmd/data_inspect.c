@@ -28,13 +28,14 @@ const struct verb verb_data_inspect = {
     .group = "Inspect",
     .line = "show elements of data: types, shapes, ranges and examples",
     .operands = "JOB [key.path=value...] | [NAME=]FILE...",
-    .examples = "  dtrain data inspect job.yaml            what the model gets, after `map`\n"
-                "  dtrain data inspect train.csv           a file (csv, npy, npz, idx, tfrecord, "
-                "detected by content)\n"
-                "  dtrain data inspect slides/train        a folder of class folders: counts, "
-                "sizes, broken pictures\n"
-                "  dtrain data inspect image=train-images-idx3-ubyte label=train-labels-idx1-ubyte "
-                "--json\n",
+    .examples =
+        "  dtrain data inspect job.yaml            what the model gets, after `map`\n"
+        "  dtrain data inspect train.csv           a file (csv, jsonl, npy, npz, idx, tfrecord, "
+        "detected by content)\n"
+        "  dtrain data inspect slides/train        a folder of class folders: counts, "
+        "sizes, broken pictures\n"
+        "  dtrain data inspect image=train-images-idx3-ubyte label=train-labels-idx1-ubyte "
+        "--json\n",
     .more = "Reads all values once. For a plain file, the elements are its arrays, columns or "
             "features. Text columns are\n"
             "shown as indices into a vocabulary; empty fields and lists of different lengths are "

@@ -129,14 +129,14 @@ static int64_t most_columns(const conversion *c) {
 
 static dt_status *plan_columns(conversion *c, dt_arena *arena) {
     const dt_stored *own = c->element[0].stored;
-    const bool csv = c->kind == &dt_format_csv, is_own = csv && own && own->columns.n > 0;
+    const bool is_own = c->kind->cells && own && c->kind == dt_dataset_spec_of(c->q->data)->format;
     const int64_t most = most_columns(c);
     c->column = dt_arena_array(arena, dt_output_column, most);
     c->from = dt_arena_array(arena, origin, most);
     c->row = dt_arena_array(arena, const void *, most);
     c->delimiter = is_own ? own->delimiter : ',';
     c->no_header = is_own && own->numbered;
-    if (csv) DT_TRY(check_defaults(c));
+    if (is_own) DT_TRY(check_defaults(c));
     for (int e = 0; e < c->n; e++) {
         const dt_element *x = &c->element[e];
         if (is_own) {

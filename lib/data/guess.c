@@ -32,14 +32,14 @@ static dt_status *find_format(const char *path, const dt_format **out) {
     *out = *f;
     if (!*out)
         DT_TRY(dt_text_look(&(dt_text_file){.path = path,
-                                            .wanted = "NPY, NPZ, IDX, TFRecord or CSV",
+                                            .wanted = "NPY, NPZ, IDX, TFRecord, JSON lines or CSV",
                                             .fault = DT_E_DATA_FILE},
                             b, (size_t)n, &(size_t){0}));
     if (!*out)
         return dt_note(
             dt_fail(DT_E_DATA_FILE, NULL,
-                    "%s: unknown format; npy, npz, idx, tfrecord and csv are recognized by their "
-                    "contents",
+                    "%s: unknown format; npy, npz, idx, tfrecord, jsonl and csv are recognized by "
+                    "their contents",
                     path),
             "for text and images, give a job that describes the examples instead of the file");
     return NULL;

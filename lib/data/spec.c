@@ -64,10 +64,10 @@ static const dt_field format_forms[] = {DT_NAMED("format"), DT_END};
 
 static const dt_field common[] = {
     DT_TREE(struct dataset, format, .forms = format_forms, .required = true,
-            .help = "csv, idx, npy, tfrecord, text, image_folder, or synthetic (generated)"),
+            .help = "csv, jsonl, idx, npy, tfrecord, text, image_folder, or synthetic (generated)"),
     PART("train", DT_PART_TRAIN, .forms = part_forms,
-         .help = "training data: {element: file} for idx and npy; a file, pattern or list for csv "
-                 "and tfrecord; a text file; a folder of images"),
+         .help = "training data: {element: file} for idx and npy; a file, pattern or list for csv, "
+                 "jsonl and tfrecord; a text file; a folder of images"),
     PART("validation", DT_PART_VALIDATION, .forms = part_forms,
          .help = "validation data, given like train; for synthetic data the number of examples"),
     PART("test", DT_PART_TEST, .forms = part_forms,
@@ -163,10 +163,11 @@ static dt_status *read_keys(dt_arena *arena, const dt_tree *t, const dt_format *
                             struct dataset *out, const void **args) {
     const size_t align = _Alignof(max_align_t), base = (sizeof *out + align - 1) / align * align;
     size_t size = base;
+    const bool held = format && !dt_format_is_named(format); /* its args are the caller's */
     int n = 0, most = count_fields(common) + 1;
     for (int i = 0; i < dt_formats(); i++) most += count_fields(dt_format_at(i)->keys.fields);
     dt_field *table = dt_arena_array(arena, dt_field, most);
-    join(table, &n, common, 0, format != &dt_format_held);
+    join(table, &n, common, 0, !held);
     for (int i = 0; i < dt_formats(); i++)
         if (format == dt_format_at(i) || !format) {
             join(table, &n, dt_format_at(i)->keys.fields, size, format != NULL);
@@ -176,7 +177,7 @@ static dt_status *read_keys(dt_arena *arena, const dt_tree *t, const dt_format *
     char *both = dt_arena_alloc(arena, size);
     dt_status *s = dt_fields_read(arena, table, t, &t->at, "dataset", both);
     memcpy(out, both, sizeof *out);
-    if (format != &dt_format_held) *args = both + base;
+    if (!held) *args = both + base;
     return s;
 }
 

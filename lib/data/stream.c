@@ -159,7 +159,7 @@ static dt_status *open_stream(dt_stream *s, const dt_stream_request *q) {
     x->element = dt_arena_array(x->arena, dt_stored, q->n);
     for (; x->n < q->n; x->n++) DT_TRY(describe(s, &q->input[x->n], &x->element[x->n]));
     for (int e = 0; e < x->n; e++)
-        if (x->element[e].text && !s->kind->texts)
+        if (x->element[e].text && !s->kind->records)
             return dt_fail(DT_E_ELEMENTS, NULL,
                            "%s: the model expects '%.80s' to be text, which %s cannot hold",
                            x->path, x->element[e].name, s->kind->kind.name);

@@ -20,7 +20,7 @@ static int64_t files_of(const dt_examples *x) { return x->first ? x->paths.n : 0
 static dt_status *check_files(const dt_dataset *d, const dt_location *at, int64_t workers) {
     const int64_t files = files_of(d->rows[DT_PART_TRAIN].x);
     if (files >= workers) return NULL;
-    if (files == 0 && d->spec.format == &dt_format_held)
+    if (files == 0 && !dt_format_is_named(d->spec.format))
         return dt_fail(DT_E_UNSHARDABLE, at,
                        "auto_shard_policy: file: examples in memory have no files");
     if (files == 0)

@@ -12,8 +12,8 @@
  *         label: {column: species, dtype: int32, vocabulary: [setosa, versicolor, virginica]}
  *
  * Rows of a data set of another format: a first record without a number is a header. Where it has
- * the names of all columns (`columns`, or NAME or NAME_0, NAME_1, ... of an element), they are found
- * by name, and others are skipped; else columns are values in order, as many as the inputs have. A
+ * the names of all columns (`columns` of JSON lines; or NAME or NAME_0, NAME_1, ... of an element),
+ * they are found by name, and others are skipped; else columns are values in order, as many as the inputs have. A
  * first record with a number is a row, or a fault of its own: taken for names, it would be missing
  * without a word.
  *
@@ -137,14 +137,15 @@ static dt_status *find_columns(dt_row_source *s, table *t, bool header) {
 
 /* ---- rows of a data set of another format ---- */
 
-/* Its columns, or those that `data convert` makes of it: its name, or name_0, name_1, ... */
-static void name_columns(dt_row_source *s, dt_stored *x) {
+/* Columns of their own name, one for each value; or those that `data convert` makes of an element:
+ * its name, or name_0, name_1, ... */
+static void name_columns(dt_row_source *s, dt_stored *x, bool own) {
     const int64_t n = x->text ? 1 : dt_type_elements(&x->type);
-    if (x->columns.n > 0) return;
+    const bool single = x->text || x->type.rank == 0;
+    if (own && x->columns.n == n) return;
     x->columns = (dt_texts){(int)n, dt_arena_array(s->arena, const char *, n)};
     for (int i = 0; i < n; i++)
-        x->columns.v[i] =
-            x->text || x->type.rank == 0 ? x->name : dt_arena_printf(s->arena, "%s_%d", x->name, i);
+        x->columns.v[i] = single ? x->name : dt_arena_printf(s->arena, "%s_%d", x->name, i);
 }
 
 static bool has_column(const dt_csv *c, const char *name) {
@@ -186,8 +187,11 @@ static dt_status *take_in_order(dt_row_source *s, table *t, bool header) {
 }
 
 static dt_status *find_foreign(dt_row_source *s, table *t, bool header) {
-    for (int e = 0; e < s->n; e++) name_columns(s, &s->element[e]);
-    return header && is_named(s, &t->csv) ? find_columns(s, t, true) : take_in_order(s, t, header);
+    for (int own = 1; own >= 0; own--) {
+        for (int e = 0; e < s->n; e++) name_columns(s, &s->element[e], own);
+        if (header && is_named(s, &t->csv)) return find_columns(s, t, true);
+    }
+    return take_in_order(s, t, header);
 }
 
 /* ---- rows ---- */
@@ -286,8 +290,8 @@ const dt_format dt_format_csv = {
              .about = "CSV files (RFC 4180), one example per record; may be gzipped"},
     .keys = {fields, sizeof(struct csv)},
     .suffix = {".csv"},
-    .texts = true,
     .records = true,
+    .cells = true,
     .access = &dt_record_access,
     .sniff = sniff,
     .open = open_table,

@@ -146,11 +146,12 @@ typedef struct dt_format {
     /* of data sets in this format (file/examples.h); NULL: there are none */
     const struct dt_example_access *access;
     const char *suffix[3]; /* of files that are written: ".idx", "-ubyte" */
-    bool texts;            /* rows may hold texts */
     bool arrays;    /* files hold an array for each element, not examples one after the other */
     bool one_array; /* one file, one array */
     bool seeks;     /* an output is a file, not a pipe */
-    bool records;   /* rows follow one another, so they may be written into several files */
+    /* rows follow one another, so they may be written into several files; they may hold texts */
+    bool records;
+    bool cells; /* a column of a row is one value: an array is several columns */
     /* By the first bytes, DT_PEEK at least if there are so many; n -1: a folder. */
     bool (*sniff)(const unsigned char *first, int64_t n);
     dt_status *(*open)(dt_row_source *s, void **state);
@@ -197,6 +198,8 @@ extern const dt_format *const dt_file_formats[];
 const dt_format *dt_format_for(const char *path, const char **suffix);
 /* By its first bytes; NULL: none. */
 const dt_format *dt_format_sniff(const unsigned char *first, int64_t n);
+/* Whether jobs can name it: it is in the table. */
+bool dt_format_is_named(const dt_format *f);
 /* How many formats data sets have, and those in the order of their names. */
 int dt_formats(void);
 const dt_format *dt_format_at(int place);

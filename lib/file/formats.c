@@ -29,6 +29,12 @@ const dt_format *dt_format_sniff(const unsigned char *first, int64_t n) {
     return *c;
 }
 
+bool dt_format_is_named(const dt_format *f) {
+    const dt_format *const *c = dt_file_formats;
+    while (*c && *c != f) c++;
+    return *c != NULL;
+}
+
 int dt_formats(void) {
     int n = 0;
     for (const dt_format *const *f = dt_file_formats; *f; f++) n += (*f)->access != NULL;

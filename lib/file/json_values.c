@@ -177,7 +177,7 @@ static dt_status *is_list_of_rows(dt_json_values *v, bool *yes) {
     char c;
     scan s;
     DT_TRY(peek_behind(v, &i, &c));
-    *yes = c == '{' || v->values < 0;
+    *yes = c == '{' || v->values < 0 || (c == ']' && v->values == 0);
     if (*yes || c == ']' || c == '\0') return NULL;
     DT_TRY(find_value(v, i, &s));
     i += s.seen;

@@ -18,7 +18,8 @@
 typedef struct dt_json_values {
     dt_inflow *file;  /* the caller's */
     const char *path; /* lent */
-    /* numbers and texts in a row that is a list; -1: rows are objects, so a list is of rows */
+    /* numbers and texts in a row that is a list, 0: any; -1: rows are objects, so a list is of
+     * rows */
     int64_t values;
     dt_str window; /* what was read; from `at` on not yet handed out */
     size_t at;

@@ -266,6 +266,7 @@ static bool read_row(dt_jsonl_row *r) {
     if (!first) return false;
     r->name = r->s->element[0].name;
     r->alone = false;
+    for (int i = 0; i < r->names->n; i++) r->seen[i] = true;
     if (r->s->n > 1) return wrong(r, r->c.at, "is missing: a row is an object");
     return !r->out[0] ? dt_json_skip(&r->c, 0) : put_whole(r, &r->s->element[0], r->out[0]);
 }

@@ -44,7 +44,8 @@ dt_status *dt_jsonl_row_read(dt_jsonl_row *r, const dt_json_place *row, size_t s
                              void *const *out) DT_MUST_USE;
 void dt_jsonl_row_release(dt_jsonl_row *r);
 
-/* As dt_format has `put`. */
+/* As dt_format has `survey` and `put`. */
+dt_status *dt_jsonl_survey(const dt_survey_request *q) DT_MUST_USE;
 dt_status *dt_jsonl_write_row(dt_output *o, const void *const *row) DT_MUST_USE;
 
 #endif

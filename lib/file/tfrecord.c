@@ -264,7 +264,6 @@ const dt_format dt_format_tfrecord = {
              .about = "TFRecord files of tf.Examples; may be compressed by gzip or zlib"},
     .keys = {fields, sizeof(struct tfrecord)},
     .suffix = {".tfrecord"},
-    .texts = true,
     .records = true,
     .access = &dt_record_access,
     .sniff = sniff,

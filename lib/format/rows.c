@@ -115,7 +115,7 @@ static dt_output_column *add(dt_row_writer *w, dt_type row, const char *name, co
 /* How many columns a row of the output makes at most. */
 static int64_t columns_of(const dt_row_writer *w, const dt_predicted_rows *p, int o) {
     const int64_t top = dt_row_top(w, p, o);
-    return w->kind != &dt_format_csv ? 2 : top > 0 ? 2 * top : dt_row_scores(p, o);
+    return !w->kind->cells ? 2 : top > 0 ? 2 * top : dt_row_scores(p, o);
 }
 
 static void add_cells(dt_row_writer *w, const dt_predicted_rows *p, int o) {
@@ -144,7 +144,7 @@ static void add_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o) {
         return;
     }
     add(w, dt_type_of(DT_INT32, 1, &top), p->names[o], "_class");
-    if (w->kind == &dt_format_npz) add(w, dt_type_of(t->dtype, 1, &top), p->names[o], "_score");
+    if (!w->kind->one_array) add(w, dt_type_of(t->dtype, 1, &top), p->names[o], "_score");
 }
 
 /* ---- rows ---- */
@@ -184,23 +184,26 @@ static void fill_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o, int
     const int n = dt_row_rank(w, p, o, row);
     for (int i = 0; i < n; i++) class[i] = (int32_t)w->ranked[i].index;
     w->row[(*at)++] = class;
-    if (w->kind != &dt_format_npz) return;
+    if (w->kind->one_array) return;
     const dt_view score = {.type = w->column[*at].row,
                            .data = &w->largest[(2 * o + 1) * w->options.top]};
     for (int i = 0; i < n; i++) dt_cell_set_double(&score, i, w->score[class[i]]);
     w->row[(*at)++] = score.data;
 }
 
+/* A row is an object by itself: neither cells nor arrays. */
+static bool is_object(const dt_row_writer *w) { return !w->kind->cells && !w->kind->arrays; }
+
 static dt_status *put_row(dt_row_writer *w, const dt_predicted_rows *p, int64_t row) {
     int at = 0;
-    if (w->kind == &dt_format_jsonl) {
+    if (is_object(w)) {
         dt_row_json(w, p, row);
         w->out.rows++;
         return w->out.text.size > 1 << 20 ? dt_output_flush(&w->out) : NULL;
     }
-    if (p->files && w->kind == &dt_format_csv) w->row[at++] = p->files[row];
+    if (p->files && w->kind->cells) w->row[at++] = p->files[row];
     for (int o = 0; o < p->n_outputs; o++)
-        (w->kind == &dt_format_csv ? fill_cells : fill_arrays)(w, p, o, row, &at);
+        (w->kind->cells ? fill_cells : fill_arrays)(w, p, o, row, &at);
     return dt_output_put(&w->out, w->row);
 }
 
@@ -219,7 +222,7 @@ static dt_status *check_top(const dt_row_writer *w, const dt_predicted_rows *p) 
 static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p) {
     int64_t most = 1, columns = 1;
     DT_TRY(check_top(w, p));
-    if (w->kind == &dt_format_npy && p->n_outputs != 1)
+    if (w->kind->one_array && p->n_outputs != 1)
         return dt_fail(
             DT_E_ROW_FORMAT, NULL,
             "an NPY file holds one array, the model has %d outputs: write npz, csv or jsonl",
@@ -234,10 +237,8 @@ static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p) {
     w->cell = dt_arena_array(w->arena, dt_row_cell, columns);
     w->largest = dt_arena_array(w->arena, double, 2 * p->n_outputs * w->options.top);
     w->out.of = p->of;
-    if (p->files && w->kind == &dt_format_csv)
-        add(w, dt_scalar_type(DT_UINT8), "file", "")->text = true;
-    for (int o = 0; o < p->n_outputs; o++)
-        (w->kind == &dt_format_csv ? add_cells : add_arrays)(w, p, o);
+    if (p->files && w->kind->cells) add(w, dt_scalar_type(DT_UINT8), "file", "")->text = true;
+    for (int o = 0; o < p->n_outputs; o++) (w->kind->cells ? add_cells : add_arrays)(w, p, o);
     return dt_output_begin(&w->out);
 }
 

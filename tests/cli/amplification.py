@@ -114,6 +114,12 @@ def train(body):
     return ["fit", "--fresh", "j.yaml", "dataset.global_batch_size=65536"]
 
 
+def train_lines(*parts):
+    element = "element: {x: {column: x, shape: [1]}, y: {dtype: int32}}"
+    job("j.yaml", f"format: jsonl, train: {pack('t.jsonl.gz', *parts)}, {element}")
+    return ["fit", "--fresh", "j.yaml", "dataset.global_batch_size=65536"]
+
+
 def predict(name, *parts):
     (pack if name.endswith(".gz") else write)(name, *parts)
     return ["predict", "trained.yaml", "--input", name]
@@ -167,6 +173,13 @@ row(140, "jsonl: numbers")(lambda: predict("p.jsonl.gz", b'{"x":[' + b"1," * (LA
 row(140, "jsonl: keys")(lambda: predict("p.jsonl.gz", b'{"x":1' + b"".join(b',"%x":1' % i for i in range(5_000_000)) + b"}\n"))
 row(330, "jsonl: one long key")(lambda: predict("p.jsonl.gz", b'{"' + b"a" * LARGE + b'":1}\n'))
 row(140, "jsonl: spaces")(lambda: predict("p.jsonl.gz", b'{"x":[1', *[b" " * MIB] * 600, b"]}\n"))
+row(140, "jsonl: a string without end")(lambda: predict("p.jsonl.gz", b'{"x":"', *[b"a" * MIB] * 600))
+row(16, "jsonl: spaces before a row")(lambda: predict("p.jsonl.gz", *[b" " * MIB] * 600, b'{"x":[1]}\n'))
+row(16, "jsonl: a list of many rows")(lambda: predict("p.jsonl.gz", b"[", *[b'{"x":[1]},' * 6553] * 16, b'{"x":[1]}]'))
+row(140, "jsonl: a list of lists")(lambda: predict("p.jsonl.gz", b"[" * LARGE))
+row(250, "fit: 4 Mi rows of JSON lines")(lambda: train_lines(*[b'{"x":1,"y":1}\n' * (MIB // 16)] * 64))
+row(140, "fit: one row of JSON lines")(lambda: train_lines(b'{"x":[', b"1," * (LARGE // 2), b'1],"y":1}\n'))
+row(140, "inspect: one row of JSON lines")(lambda: ["data", "inspect", pack("t.jsonl.gz", b'{"x":[', b"1," * (LARGE // 2), b"1]}\n")])
 row(16, "jsonl: blank lines")(lambda: predict("p.jsonl.gz", *[b"\n" * MIB] * 64))
 row(16, "jsonl: many rows")(lambda: predict("p.jsonl.gz", *[b'{"x":[1]}\n' * 6553] * 16))
 row(16, "csv to predict: one line")(lambda: predict("p.csv.gz", b"x\n", *[b"1" * MIB] * 64))
