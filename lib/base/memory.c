@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/size.h"
 
 enum { LARGEST = 1 << 20 };
 /* version 1 says "no limit" with a number of about 2^63 */
@@ -78,14 +79,12 @@ static const hierarchy hierarchies[] = {
     {true, "memory.max", "memory.swap.max"},
     {false, "memory.limit_in_bytes", "memory.memsw.limit_in_bytes"}};
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Of one group: its memory, and what it may swap. */
 static void take_group(const hierarchy *h, const char *folder, size_t skip, int64_t swap,
                        dt_memory_limit *l) {
     const int64_t memory = read_bytes(folder, h->memory), also = read_bytes(folder, h->swap);
     if (memory == none) return;
-    const int64_t bytes = h->unified ? memory + least(swap, also) : least(memory + swap, also);
+    const int64_t bytes = h->unified ? memory + dt_min(swap, also) : dt_min(memory + swap, also);
     if (bytes >= l->bytes) return;
     l->bytes = bytes;
     snprintf(l->path, sizeof l->path, "%s/%s", folder + skip, h->memory);

@@ -8,11 +8,10 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "base/str.h"
 
 enum { LONGEST = 63 }; /* longer names are no typing errors of ours */
-
-static int min(int a, int b) { return a < b ? a : b; }
 
 static bool same(char a, char b) { return tolower((unsigned char)a) == tolower((unsigned char)b); }
 
@@ -24,9 +23,10 @@ static int distance(const char *a, int m, const char *b, int n) {
     for (int i = 1; i <= m; i++) {
         row[0] = i;
         for (int j = 1; j <= n; j++) {
-            row[j] = min(above[j - 1] + !same(a[i - 1], b[j - 1]), min(above[j], row[j - 1]) + 1);
+            row[j] =
+                dt_min(above[j - 1] + !same(a[i - 1], b[j - 1]), dt_min(above[j], row[j - 1]) + 1);
             if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
-                row[j] = min(row[j], above2[j - 2] + 1);
+                row[j] = dt_min(row[j], above2[j - 2] + 1);
         }
         int *oldest = above2;
         above2 = above;

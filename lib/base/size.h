@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes with their units, as people write them. */
+/* Sizes: the smaller and the larger one, aligned, and with their units, as people write them. */
 #ifndef DT_BASE_SIZE_H
 #define DT_BASE_SIZE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+static inline int64_t dt_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t dt_max(int64_t a, int64_t b) { return a > b ? a : b; }
+/* The next multiple of 64, which arrays in memory begin at; INT64_MAX where there is none. */
+static inline int64_t dt_aligned(int64_t bytes) {
+    return bytes > INT64_MAX - 63 ? INT64_MAX : (bytes + 63) & ~INT64_C(63);
+}
 
 /* "16GiB", "1.5 MiB", "17179869184" as bytes, from 1 to 2^62; units are B, KiB, MiB, GiB and TiB.
  * False: it is none. */

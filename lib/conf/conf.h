@@ -65,6 +65,12 @@ dt_status *dt_tree_read(dt_arena *arena, const char *path, const dt_source **sou
                         dt_tree **out) DT_MUST_USE;
 /* The value of a key, or NULL (also when t is no map or NULL). */
 dt_tree *dt_tree_get(const dt_tree *t, const char *key);
+/* t, or NULL where it is null: a key without a value is as one that is not there. */
+static inline const dt_tree *dt_given(const dt_tree *t) {
+    return t && t->kind != DT_TREE_NULL ? t : NULL;
+}
+/* Where a key of a mapping is written; the mapping's place where it lacks the key. */
+const dt_location *dt_tree_key_at(const dt_tree *map, const char *key);
 /* A copy that shares nothing with t but texts. */
 dt_tree *dt_tree_copy(dt_arena *arena, const dt_tree *t);
 /* A mapping without the keys whose value is null; t itself where there are none. */

@@ -10,6 +10,12 @@ dt_tree *dt_tree_get(const dt_tree *t, const char *key) {
     return NULL;
 }
 
+const dt_location *dt_tree_key_at(const dt_tree *map, const char *key) {
+    for (int i = 0; i < map->n; i++)
+        if (strcmp(map->entry[i].key, key) == 0) return &map->entry[i].key_at;
+    return &map->at;
+}
+
 const dt_tree *dt_tree_without_nulls(dt_arena *arena, const dt_tree *t) {
     dt_tree *kept = dt_arena_copy(arena, t, sizeof *t);
     if (t->kind != DT_TREE_MAP) return t;

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/size.h"
 #include "base/thread.h"
 #include "data/feed.h"
 
@@ -47,8 +48,6 @@ static int64_t unpacking_bytes(dt_feed *f) {
 }
 
 /* Rounded up, so that every element of every batch begins at a cache line. */
-static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
-
 static int64_t row_bytes(const dt_feed *f, int e) {
     return dt_type_bytes(dt_map_plan_type(f->rows->plan[e]));
 }
@@ -86,7 +85,7 @@ static void lay_out(dt_feed *f) {
         for (int e = 0; e < f->d->n; e++) {
             s->element[e] =
                 (dt_view){.type = dt_type_at(&f->d->element[e].type, f->most_rows), .data = at};
-            at += aligned(row_bytes(f, e) * f->most_rows);
+            at += dt_aligned(row_bytes(f, e) * f->most_rows);
         }
     }
 }

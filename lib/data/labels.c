@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "file/cast.h"
+#include "base/size.h"
 #include "op/cells.h"
 #include "data/dataset.h"
 #include "file/part_files.h"
@@ -76,15 +77,13 @@ static int64_t find_outside(const scan *c, dt_dtype dtype, const char *values, i
     return -1;
 }
 
-static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
-
 /* memory: a stored row, a row after `plan`, and scratch. */
 static dt_status *scan_rows(const scan *c, const void *whole, char *memory) {
     const dt_type *t = dt_map_plan_type(c->plan);
     int64_t n = dt_type_elements(t);
     double value;
-    char *mapped = memory + aligned(dt_rows_bytes(c->rows, c->e)),
-         *scratch = mapped + aligned(dt_type_bytes(t));
+    char *mapped = memory + dt_aligned(dt_rows_bytes(c->rows, c->e)),
+         *scratch = mapped + dt_aligned(dt_type_bytes(t));
     for (int64_t i = 0; i < c->rows->count; i++) {
         const void *row;
         DT_TRY(dt_rows_get(c->d, c->rows, c->e, i, whole, memory, &row));
@@ -107,7 +106,7 @@ static dt_status *scan_labels(const scan *c) {
     const void *whole;
     if (is_known(c)) return NULL;
     DT_TRY(dt_rows_whole(c->d, c->rows, c->e, &whole));
-    int64_t bytes = aligned(dt_rows_bytes(c->rows, c->e)) + aligned(dt_type_bytes(t)) +
+    int64_t bytes = dt_aligned(dt_rows_bytes(c->rows, c->e)) + dt_aligned(dt_type_bytes(t)) +
                     dt_map_plan_scratch(c->plan);
     char *memory = dt_try_alloc((size_t)bytes);
     if (!memory)
@@ -163,18 +162,19 @@ static dt_status *weighs(const range_scan *c, int64_t row, int64_t value, int64_
     const dt_rows *r = &c->d->rows[c->part];
     const dt_map_plan *plan = r->plan[c->q->weight];
     const dt_type *t = dt_map_plan_type(plan);
-    const int64_t weights = dt_type_elements(t), stored = aligned(dt_rows_bytes(r, c->q->weight));
+    const int64_t weights = dt_type_elements(t),
+                  stored = dt_aligned(dt_rows_bytes(r, c->q->weight));
     const void *whole, *bytes;
     DT_TRY(dt_rows_whole(c->d, r, c->q->weight, &whole));
     char *memory =
-        dt_try_alloc((size_t)(stored + aligned(dt_type_bytes(t)) + dt_map_plan_scratch(plan)));
+        dt_try_alloc((size_t)(stored + dt_aligned(dt_type_bytes(t)) + dt_map_plan_scratch(plan)));
     if (!memory)
         return dt_fail(DT_E_NO_MEMORY, NULL, "out of memory for the weights of an example");
     dt_status *s = dt_rows_get(c->d, r, c->q->weight, row, whole, memory, &bytes);
     if (!s) {
         char *mapped = memory + stored;
         dt_map_run(plan, &(dt_map_at){.example = r->first + row}, bytes, mapped,
-                   mapped + aligned(dt_type_bytes(t)));
+                   mapped + dt_aligned(dt_type_bytes(t)));
         *counts = dt_cell_double(&(dt_view){.type = *t, .data = mapped},
                                  weights <= n && n % weights == 0 ? value / (n / weights) : 0) != 0;
     }

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 
 #include "data/dataset.h"
+#include "base/size.h"
 #include "data/map/step.h"
-
-static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
 
 /* memory: a stored row, a row after `plan`, and scratch. */
 static dt_status *take_rows(const dt_dataset *d, int e, const dt_map_plan *plan, void *lesson,
@@ -18,8 +17,8 @@ static dt_status *take_rows(const dt_dataset *d, int e, const dt_map_plan *plan,
     const dt_rows *train = &d->rows[DT_PART_TRAIN];
     const dt_map_stage *s = dt_map_plan_pending(plan);
     const void *whole, *row;
-    char *mapped = memory + aligned(dt_rows_bytes(train, e)),
-         *scratch = mapped + aligned(dt_type_bytes(dt_map_plan_type(plan)));
+    char *mapped = memory + dt_aligned(dt_rows_bytes(train, e)),
+         *scratch = mapped + dt_aligned(dt_type_bytes(dt_map_plan_type(plan)));
     DT_TRY(dt_rows_whole(d, train, e, &whole));
     for (int64_t i = 0; i < train->count; i++) {
         DT_TRY(dt_rows_get(d, train, e, i, whole, memory, &row));
@@ -43,8 +42,8 @@ static dt_status *learn(dt_dataset *d, int e, const dt_map_plan *plan) {
     const dt_rows *train = &d->rows[DT_PART_TRAIN];
     const dt_map_stage *s = dt_map_plan_pending(plan);
     const dt_map_learning *how = s->step->learning;
-    char *memory = dt_try_alloc((size_t)(aligned(dt_rows_bytes(train, e)) +
-                                         aligned(dt_type_bytes(dt_map_plan_type(plan))) +
+    char *memory = dt_try_alloc((size_t)(dt_aligned(dt_rows_bytes(train, e)) +
+                                         dt_aligned(dt_type_bytes(dt_map_plan_type(plan))) +
                                          dt_map_plan_scratch(plan) + 1));
     if (!memory)
         return dt_fail(DT_E_NO_MEMORY, s->at, "%s: out of memory for one of its rows", s->file);

@@ -109,8 +109,6 @@ static const dt_field common[] = {
     DT_END};
 
 /* null means absent. */
-static const dt_tree *given(const dt_tree *t) { return t && t->kind != DT_TREE_NULL ? t : NULL; }
-
 /* ---- the format and its keys ---- */
 
 /* Examples that are held in memory have a format, and all of them are to train on (or to split). */
@@ -118,7 +116,7 @@ static dt_status *check_held(const dt_tree *t) {
     static const char *const keys[] = {"format", "train", "validation", "test"};
     dt_status *s = NULL;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const dt_tree *value = given(dt_tree_get(t, keys[i]));
+        const dt_tree *value = dt_given(dt_tree_get(t, keys[i]));
         if (value)
             dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, &value->at,
                                          "the examples are in memory: leave out '%s'", keys[i]));
@@ -130,7 +128,7 @@ static dt_status *read_format(dt_arena *arena, const dt_tree *t, const dt_format
     const int n = dt_formats();
     const dt_kind **kinds = dt_arena_array(arena, const dt_kind *, n);
     dt_named named;
-    const dt_tree *name = given(dt_tree_get(t, "format"));
+    const dt_tree *name = dt_given(dt_tree_get(t, "format"));
     if (*out) return check_held(t);
     if (!name) /* the table says that it is missing */
         return NULL;
@@ -183,19 +181,13 @@ static dt_status *read_keys(dt_arena *arena, const dt_tree *t, const dt_format *
 
 /* ---- single keys ---- */
 
-static const dt_location *key_place(const dt_tree *t, const char *key) {
-    for (int i = 0; i < t->n; i++)
-        if (strcmp(t->entry[i].key, key) == 0) return &t->entry[i].key_at;
-    return &t->at;
-}
-
 /* A bare batch_size has been refused and explained already. */
 static dt_status *check_batch(const dt_tree *t, const struct dataset *d) {
     if (d->has_global && d->has_per_replica)
-        return dt_fail(DT_E_BATCH_SIZE, key_place(t, "per_replica_batch_size"),
+        return dt_fail(DT_E_BATCH_SIZE, dt_tree_key_at(t, "per_replica_batch_size"),
                        "give global_batch_size or per_replica_batch_size, not both");
-    if (!given(dt_tree_get(t, "global_batch_size")) &&
-        !given(dt_tree_get(t, "per_replica_batch_size")) && !dt_tree_get(t, "batch_size"))
+    if (!dt_given(dt_tree_get(t, "global_batch_size")) &&
+        !dt_given(dt_tree_get(t, "per_replica_batch_size")) && !dt_tree_get(t, "batch_size"))
         return dt_fail(DT_E_BATCH_SIZE, &t->at, "dataset lacks 'global_batch_size'");
     return NULL;
 }
@@ -235,11 +227,11 @@ static dt_status *read_cache(const dt_tree *t, dt_cache *out) {
 }
 
 static dt_status *check_split(const dt_tree *t, const struct dataset *d) {
-    if (d->has_split && d->validation_split > 0 && given(d->part[DT_PART_VALIDATION]))
-        return dt_fail(DT_E_DATASET_KEYS, key_place(t, "validation_split"),
+    if (d->has_split && d->validation_split > 0 && dt_given(d->part[DT_PART_VALIDATION]))
+        return dt_fail(DT_E_DATASET_KEYS, dt_tree_key_at(t, "validation_split"),
                        "give validation or validation_split, not both");
     if (d->take == 0)
-        return dt_fail(DT_E_DATASET_KEYS, key_place(t, "take"),
+        return dt_fail(DT_E_DATASET_KEYS, dt_tree_key_at(t, "take"),
                        "take must be at least 1, or -1 for all, got 0");
     return NULL;
 }
@@ -253,7 +245,7 @@ static dt_status *compare_names(const dt_tree *t, dt_part part, const dt_texts *
     const char *name = dt_part_name(part);
     for (int i = 0; i < names->n; i++)
         if (!dt_texts_have(train, names->v[i]))
-            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, key_place(t, names->v[i]),
+            dt_status_append(&s, dt_fail(DT_E_DATASET_KEYS, dt_tree_key_at(t, names->v[i]),
                                          "%s has '%s', but train does not", name, names->v[i]));
     for (int i = 0; i < train->n; i++)
         if (!dt_texts_have(names, train->v[i]))
@@ -293,7 +285,7 @@ static dt_status *check_parts(dt_arena *arena, const dt_dataset_spec *spec, dt_t
 /* ---- the whole ---- */
 
 static void copy_plain(const struct dataset *d, dt_dataset_spec *out) {
-    for (int p = 0; p < DT_PARTS; p++) out->part[p] = given(d->part[p]);
+    for (int p = 0; p < DT_PARTS; p++) out->part[p] = dt_given(d->part[p]);
     out->global_batch_size = d->has_global ? d->global_batch_size : 0;
     out->per_replica_batch_size = d->has_per_replica ? d->per_replica_batch_size : 0;
     out->last_batch = (dt_last_batch)d->last_batch;
@@ -316,11 +308,12 @@ static dt_status *read_mapping(dt_arena *arena, const dt_tree *t, dt_dataset_spe
     copy_plain(&d, out);
     dt_status_append(&s, check_batch(t, &d));
     dt_status_append(&s, check_split(t, &d));
-    dt_status_append(&s, read_shuffle(arena, given(d.shuffle), out));
-    dt_status_append(&s, read_auto(given(d.prefetch), "prefetch", MOST_PREFETCH, &out->prefetch));
-    dt_status_append(&s, read_auto(given(d.num_parallel_calls), "num_parallel_calls", MOST_PARALLEL,
-                                   &out->parallel));
-    dt_status_append(&s, read_cache(given(d.cache), &out->cache));
+    dt_status_append(&s, read_shuffle(arena, dt_given(d.shuffle), out));
+    dt_status_append(&s,
+                     read_auto(dt_given(d.prefetch), "prefetch", MOST_PREFETCH, &out->prefetch));
+    dt_status_append(&s, read_auto(dt_given(d.num_parallel_calls), "num_parallel_calls",
+                                   MOST_PARALLEL, &out->parallel));
+    dt_status_append(&s, read_cache(dt_given(d.cache), &out->cache));
     if (out->format) dt_status_append(&s, check_parts(arena, out, &names));
     dt_status_append(&s, dt_map_read(arena, d.map, &names, &out->map));
     return s;

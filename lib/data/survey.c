@@ -4,9 +4,8 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/size.h"
 #include "data/dataset.h"
-
-static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
 
 /* Of `most` stretches of `step` examples one each, not always the same: labels may come in
  * turns. */
@@ -18,8 +17,8 @@ static int64_t within(int64_t stretch, int64_t step) {
 static dt_status *see_rows(const dt_survey *q, const dt_rows *r, const void *whole, char *memory) {
     const dt_map_plan *plan = r->plan[q->element];
     const dt_type *type = dt_map_plan_type(plan);
-    char *mapped = memory + aligned(dt_rows_bytes(r, q->element)),
-         *scratch = mapped + aligned(dt_type_bytes(type));
+    char *mapped = memory + dt_aligned(dt_rows_bytes(r, q->element)),
+         *scratch = mapped + dt_aligned(dt_type_bytes(type));
     const int64_t step = q->most > 0 && r->count > q->most ? r->count / q->most : 1;
     bool more = true;
     for (int64_t first = 0; more && first < r->count; first += step) {
@@ -39,8 +38,8 @@ dt_status *dt_dataset_survey(const dt_survey *q) {
     if (r->count == 0) return NULL;
     const dt_map_plan *plan = r->plan[q->element];
     DT_TRY(dt_rows_whole(q->data, r, q->element, &whole));
-    char *memory = dt_try_alloc((size_t)(aligned(dt_rows_bytes(r, q->element)) +
-                                         aligned(dt_type_bytes(dt_map_plan_type(plan))) +
+    char *memory = dt_try_alloc((size_t)(dt_aligned(dt_rows_bytes(r, q->element)) +
+                                         dt_aligned(dt_type_bytes(dt_map_plan_type(plan))) +
                                          dt_map_plan_scratch(plan)));
     if (!memory)
         return dt_fail(DT_E_NO_MEMORY, &q->data->spec.at, "out of memory for a row of '%s'",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/size.h"
 #include "data/dataset.h"
 
 /* ---- policies ---- */
@@ -60,16 +61,14 @@ static int64_t rows_of(const dt_workers *x, int64_t first, int64_t pieces) {
     return pieces * (x->batch / all) + to - from;
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Where a piece of a stream begins, however long the stream is. */
 static int64_t begin_of(const dt_workers *x, int64_t stream, int64_t piece) {
     const int64_t all = x->n * x->replicas, round = piece / all, at = piece % all;
     if (!x->even)
         return round * x->batch + rows_of(x, x->streams > 1 ? stream * x->replicas : 0, at);
     const int64_t left = x->length[0] - round * x->batch,
-                  rows = left < 0 ? 0 : least(left, x->batch);
-    return round * x->batch + least(at * ((rows + all - 1) / all), rows);
+                  rows = left < 0 ? 0 : dt_min(left, x->batch);
+    return round * x->batch + dt_min(at * ((rows + all - 1) / all), rows);
 }
 
 /* The piece of replica r, counted over all workers, in a step. */
@@ -89,8 +88,8 @@ typedef struct span {
 static span span_of(const dt_workers *x, int64_t step, int64_t r) {
     const int64_t stream = x->streams > 1 ? r / x->replicas : 0, piece = piece_of(x, step, r),
                   length = x->length[stream];
-    return (span){stream, least(begin_of(x, stream, piece), length),
-                  least(begin_of(x, stream, piece + 1), length)};
+    return (span){stream, dt_min(begin_of(x, stream, piece), length),
+                  dt_min(begin_of(x, stream, piece + 1), length)};
 }
 
 int64_t dt_workers_cut(const dt_workers *x, int64_t step, int32_t *offsets) {
@@ -106,9 +105,9 @@ int64_t dt_workers_cut(const dt_workers *x, int64_t step, int32_t *offsets) {
 
 int64_t dt_workers_fed(const dt_workers *x, int64_t steps) {
     int64_t sum = 0;
-    if (x->streams == 1) return least(steps * x->batch, x->length[0]);
+    if (x->streams == 1) return dt_min(steps * x->batch, x->length[0]);
     for (int w = 0; w < x->streams; w++)
-        sum += least(begin_of(x, w, steps * x->replicas), x->length[w]);
+        sum += dt_min(begin_of(x, w, steps * x->replicas), x->length[w]);
     return sum;
 }
 
@@ -152,7 +151,7 @@ static void take_files(dt_arena *arena, const dt_dataset *d, const dt_workers_op
             *before = dt_arena_array(arena, int64_t, x->files);
     for (int64_t i = 0; i <= x->files; i++) {
         const int64_t at = stored[i] - r->first;
-        first[i] = at < 0 ? 0 : least(at, r->count);
+        first[i] = at < 0 ? 0 : dt_min(at, r->count);
     }
     for (int64_t i = 0; i < x->files; i++) {
         before[i] = own[i % x->n];

@@ -2,6 +2,7 @@
 /* Planning attention: the blocks of queries, the keys that each looks at, and its products.
  * kernel_attention.c says what they are for. */
 #include "exec/attention.h"
+#include "base/size.h"
 
 /* ---- shapes ---- */
 
@@ -49,20 +50,16 @@ void dt_attention_narrow(dt_exec *x, int node) {
     if (!all) dt_store_wide(x, node);
 }
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Keys [*first, *last) are those that a query at this position may look at; none: *first =
  * *last. */
 void dt_attention_keys(const dt_attended *a, int64_t position, int64_t *first, int64_t *last) {
-    bool is_narrow = a->attr.window > 0 && a->attr.window < a->keys + larger(position, -position);
+    bool is_narrow = a->attr.window > 0 && a->attr.window < a->keys + dt_max(position, -position);
 
-    *first = is_narrow ? larger(0, position - a->attr.window + 1) : 0;
-    *last = is_narrow ? smaller(a->keys, position + a->attr.window) : a->keys;
-    if (a->attr.causal) *last = smaller(*last, position < a->keys ? position + 1 : a->keys);
-    *last = larger(*last, 0);
-    *first = smaller(*first, *last);
+    *first = is_narrow ? dt_max(0, position - a->attr.window + 1) : 0;
+    *last = is_narrow ? dt_min(a->keys, position + a->attr.window) : a->keys;
+    if (a->attr.causal) *last = dt_min(*last, position < a->keys ? position + 1 : a->keys);
+    *last = dt_max(*last, 0);
+    *first = dt_min(*first, *last);
 }
 
 /* Whether query t stands where key t does. */
@@ -80,12 +77,12 @@ static void cut_blocks(dt_exec *x, const dt_step *step, dt_attended *a) {
         dt_query_block *b = &a->block[i];
         int64_t ignored;
         b->query = (int64_t)i * DT_QUERY_BLOCK;
-        b->rows = smaller(DT_QUERY_BLOCK, a->queries - b->query);
+        b->rows = dt_min(DT_QUERY_BLOCK, a->queries - b->query);
         b->last = a->keys;
         if (in_order) {
             dt_attention_keys(a, b->query, &b->first, &ignored);
             dt_attention_keys(a, b->query + b->rows - 1, &ignored, &b->last);
-            b->first = smaller(b->first, b->last);
+            b->first = dt_min(b->first, b->last);
         }
     }
 }
@@ -195,7 +192,7 @@ static int64_t staged_floats(const dt_attended *a, bool backward) {
 
 dt_status *dt_attention_plan(dt_exec *x, dt_step *step, dt_attended *a, bool backward) {
     step->state = a;
-    int64_t scores = smaller(DT_QUERY_BLOCK, a->queries) * a->keys,
+    int64_t scores = dt_min(DT_QUERY_BLOCK, a->queries) * a->keys,
             floats = scores * (backward ? 2 : 1);
     if (a->narrow) floats += (scores + 1) / 2;
     if (a->staged) floats += staged_floats(a, backward);

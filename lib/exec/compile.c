@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/reserve.h"
+#include "base/size.h"
 #include "exec/exec_impl.h"
 
 typedef struct assembler {
@@ -71,17 +72,14 @@ static void close_all(assembler *a, dt_group *group) {
     for (int i = 0; i < a->n_sets; i++) close_set(a, group, i);
 }
 
-static bool same_shape(const dt_type *a, const dt_type *b) {
-    return a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
-}
-
 static int set_for(assembler *a, int shape) {
     const dt_graph *g = a->x->g;
     int spare = -1;
 
     for (int i = 0; i < a->n_sets; i++) {
         if (a->open[i].node.n == 0) spare = i;
-        else if (same_shape(&g->node[a->open[i].shape].type, &g->node[shape].type)) return i;
+        else if (dt_type_same_shape(&g->node[a->open[i].shape].type, &g->node[shape].type))
+            return i;
     }
     if (spare < 0) {
         DT_GROW(a->open, a->cap_sets, a->n_sets + 1);
@@ -261,13 +259,12 @@ static dt_status *prepare_step(assembler *a, dt_step *step) {
     return step->kernel->prepare ? step->kernel->prepare(a->x, step) : NULL;
 }
 
-static size_t aligned(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
-
 /* Steps share a lane's scratch, and have what they keep for themselves. */
 static void count_memory(dt_exec *x, dt_step *step) {
-    if (aligned(step->scratch) > x->scratch_bytes) x->scratch_bytes = aligned(step->scratch);
+    const int64_t scratch = dt_aligned((int64_t)step->scratch);
+    x->scratch_bytes = (size_t)dt_max((int64_t)x->scratch_bytes, scratch);
     step->kept_at = x->kept_bytes;
-    x->kept_bytes += aligned(step->kept);
+    x->kept_bytes += (size_t)dt_aligned((int64_t)step->kept);
 }
 
 static dt_status *prepare_steps(assembler *a) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/size.h"
 #include "exec/conv.h"
 #include "exec/onednn.h"
 
@@ -203,10 +204,9 @@ static void release(dt_conv_plan *out) {
     out->state = NULL;
 }
 
-static size_t aligned(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
-
 static size_t scratchpad_bytes(const plan *p) {
-    return aligned(p->dnnl->desc_size(p->dnnl->query_desc(p->desc, SCRATCHPAD_DESC, 0)));
+    size_t bytes = p->dnnl->desc_size(p->dnnl->query_desc(p->desc, SCRATCHPAD_DESC, 0));
+    return (size_t)dt_aligned((int64_t)bytes);
 }
 
 static size_t element_bytes(const dt_conv *c) {
@@ -232,8 +232,8 @@ static bool make_plan(const dt_gemm_library *l, const dt_conv *c, dt_conv_plan *
         release(out);
         return false;
     }
-    size_t packed = aligned(p->dnnl->desc_size(packed_desc(p))),
-           turned = c->turned ? aligned(kernel_bytes(c)) : 0;
+    size_t packed = (size_t)dt_aligned((int64_t)p->dnnl->desc_size(packed_desc(p))),
+           turned = c->turned ? (size_t)dt_aligned((int64_t)kernel_bytes(c)) : 0;
     p->turned_bytes = turned;
     out->packed = c->kind == DT_CONV_WEIGHTS ? 0 : packed;
     out->scratch = scratchpad_bytes(p) + (c->kind == DT_CONV_WEIGHTS ? packed : turned);

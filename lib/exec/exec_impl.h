@@ -254,7 +254,6 @@ typedef struct dt_taken {
 /* Gives the slots of blocks offsets such that none overlap that are taken at the same time; the
  * bytes they span. Sorts blocks. */
 int64_t dt_place_blocks(dt_exec *x, dt_taken *blocks, int n);
-int64_t dt_memory_aligned(int64_t bytes);
 /* Stays at INT64_MAX. */
 int64_t dt_memory_sum(int64_t a, int64_t b);
 /* After lifetimes in segments are known: gives values of single tasks DT_HOME_TASK, and places

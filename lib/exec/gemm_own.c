@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/size.h"
 #include "exec/gemm.h"
 #include "exec/sums.h"
 
@@ -17,13 +18,12 @@ typedef struct product {
     float *room; /* of the tree over blocks of k */
 } product;
 
-static size_t smaller(int64_t a, int64_t b) { return (size_t)(a < b ? a : b); }
-
 /* Floats of room: a part of C for each buffer. The first buffer is C itself, unless C is added
  * to. */
 static size_t room_of(const dt_gemm *g) {
     const int buffers = dt_sum_levels((g->k + DT_PRODUCT_BLOCK - 1) / DT_PRODUCT_BLOCK) - !g->adds;
-    return (size_t)buffers * smaller(g->m, DT_PRODUCT_ROWS) * smaller(g->n, DT_PRODUCT_COLUMNS);
+    return (size_t)buffers * (size_t)dt_min(g->m, DT_PRODUCT_ROWS) *
+           (size_t)dt_min(g->n, DT_PRODUCT_COLUMNS);
 }
 
 static dt_status *plan(const dt_gemm_library *l, const dt_gemm *g, void **out) {

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "exec/convolution.h"
+#include "base/size.h"
 #include "exec/sums.h"
 #include "op/cells.h"
 #include "op/segment.h"
@@ -97,16 +98,12 @@ static void read_sizes(convolution *v, const dt_convolution_attr *a, const dt_ty
 
 /* ---- tiles ---- */
 
-static int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
-
-static int64_t at_least(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* Rows of A, and runs first .. first + runs of each. */
 static tiling tile(const convolution *v, int64_t rows, int64_t first, int64_t runs) {
     tiling t = {.first_run = first};
     if (rows == 0 || runs == 0 || v->run == 0) return t;
-    t.runs = at_most(runs, at_least(1, TILE / at_most(rows, LEAST_ROWS) / v->run));
-    t.rows = at_most(rows, at_least(1, TILE / (t.runs * v->run)));
+    t.runs = dt_min(runs, dt_max(1, TILE / dt_min(rows, LEAST_ROWS) / v->run));
+    t.rows = dt_min(rows, dt_max(1, TILE / (t.runs * v->run)));
     t.n_rows = (rows + t.rows - 1) / t.rows;
     t.n_runs = (runs + t.runs - 1) / t.runs;
     t.last_rows = rows - (t.n_rows - 1) * t.rows;
@@ -152,7 +149,7 @@ static size_t scratch_of(const convolution *v) {
         const tiling *t = &v->tiles[u];
         int64_t a = t->rows * t->runs * v->run,
                 sums = t->n_runs > 1 ? t->rows * v->outputs * dt_sum_levels(t->n_runs) : 0;
-        most = at_least(most, a + sums);
+        most = dt_max(most, a + sums);
     }
     return (size_t)most * sizeof(float);
 }
@@ -289,7 +286,7 @@ static void fill_column(const convolution *v, const float *x, const int64_t colu
         const int64_t base = begin_row(v, row, place), at = begin_run(v, base, column, place);
         const int64_t last =
             at < 0 ? -1 : dt_window_at(&v->window[s], place[s], column[v->n_dims - 1], v->in[s]);
-        some = at_most(n - done, size - row[v->n_dims - 1]);
+        some = dt_min(n - done, size - row[v->n_dims - 1]);
         if (last < 0) memset(to + done, 0, (size_t)some * sizeof *to);
         else memcpy(to + done, x + at + last * v->step[s], (size_t)some * sizeof *to);
     }

@@ -21,12 +21,9 @@
 #include <string.h>
 
 #include "exec/attention.h"
+#include "base/size.h"
 
 /* ---- running ---- */
-
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* One head of queries of one example; heads of keys may answer several, whose gradients add up. */
 typedef struct head {
@@ -58,7 +55,7 @@ static head find_head(const dt_kernel_call *c, int64_t example, int64_t n) {
     const dt_exec *x = c->x;
     const dt_attended *a = c->step->state;
     const int *in = x->g->node[c->step->node].in;
-    int64_t scores = smaller(DT_QUERY_BLOCK, a->queries) * a->keys;
+    int64_t scores = dt_min(DT_QUERY_BLOCK, a->queries) * a->keys;
     head h = {.c = c,
               .a = a,
               .query = head_of(c, in[0], example, n),
@@ -133,8 +130,8 @@ static float take_shares(const head *h, const dt_query_block *b, int64_t r) {
     float *p = h->p + r * keys;
 
     dt_attention_keys(a, h->position[b->query + r], &first, &last);
-    first = larger(first, b->first) - b->first;
-    last = smaller(last, b->last) - b->first;
+    first = dt_max(first, b->first) - b->first;
+    last = dt_min(last, b->last) - b->first;
     if (first >= last) {
         memset(p, 0, (size_t)keys * sizeof *p);
         return 0;

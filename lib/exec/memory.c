@@ -8,14 +8,8 @@
 #include <string.h>
 
 #include "exec/exchange.h"
+#include "base/size.h"
 #include "exec/exec_impl.h"
-
-enum { ALIGNMENT = 64 };
-
-int64_t dt_memory_aligned(int64_t bytes) {
-    return bytes > INT64_MAX - ALIGNMENT ? INT64_MAX
-                                         : (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
 
 static void find_homes(dt_exec *x) {
     const dt_graph *g = x->g;
@@ -24,7 +18,7 @@ static void find_homes(dt_exec *x) {
         dt_slot *s = &x->slot[i];
         s->owner = i;
         s->home = s->stored ? DT_HOME_ARENA : DT_HOME_NONE;
-        s->bytes = dt_memory_aligned(dt_type_bytes(&x->type[i]));
+        s->bytes = dt_aligned(dt_type_bytes(&x->type[i]));
     }
     for (int i = 0; i < g->n_args; i++)
         x->slot[g->arg[i].node] =
@@ -51,7 +45,7 @@ static void keep_old_value(dt_exec *x, int node) {
     s->kept = true;
     s->first = 0;
     s->last = x->n_segments;
-    s->bytes = dt_memory_aligned(dt_type_bytes(&x->type[source]));
+    s->bytes = dt_aligned(dt_type_bytes(&x->type[source]));
 }
 
 static void keep_old_values(dt_exec *x) {
@@ -100,8 +94,6 @@ static void find_lifetimes(dt_exec *x) {
 
 /* ---- offsets ---- */
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* Stays at INT64_MAX, which no system grants. */
 int64_t dt_memory_sum(int64_t a, int64_t b) {
     int64_t c;
@@ -120,7 +112,7 @@ static int64_t lowest_gap(const dt_slot *s, dt_slot *const *placed, int n) {
     for (int i = 0; i < n; i++) {
         if (placed[i]->first > s->last || s->first > placed[i]->last) continue;
         if (placed[i]->offset - at >= s->bytes) break;
-        at = larger(at, dt_memory_sum(placed[i]->offset, placed[i]->bytes));
+        at = dt_max(at, dt_memory_sum(placed[i]->offset, placed[i]->bytes));
     }
     return at;
 }
@@ -140,7 +132,7 @@ int64_t dt_place_blocks(dt_exec *x, dt_taken *blocks, int n) {
         dt_slot *s = &x->slot[blocks[i].node];
         s->offset = lowest_gap(s, placed, i);
         insert(placed, i, s);
-        bytes = larger(bytes, dt_memory_sum(s->offset, s->bytes));
+        bytes = dt_max(bytes, dt_memory_sum(s->offset, s->bytes));
     }
     free(placed);
     return bytes;
@@ -180,7 +172,7 @@ static int fullest_segment(const dt_exec *x) {
         int64_t bytes = 0;
         for (int n = 0; n < x->g->n_nodes; n++) bytes = dt_memory_sum(bytes, takes(x, n, i));
         at = bytes > most ? i : at;
-        most = larger(most, bytes);
+        most = dt_max(most, bytes);
     }
     return at;
 }

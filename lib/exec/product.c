@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/size.h"
 #include "exec/dot_bf16.h"
 #include "exec/exec_impl.h"
 
@@ -72,8 +73,6 @@ static dt_status *plan_plain(dt_engine *e, const dt_gemm *g, dt_product *out) {
 
 /* ---- tiles ---- */
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
 static int64_t size_of(const dt_gemm *g, axis a) { return a == M ? g->m : a == N ? g->n : g->k; }
 
 static int64_t tile_of(axis a) { return a == M ? TILE_M : a == N ? TILE_N : TILE_K; }
@@ -83,7 +82,7 @@ static int64_t extent(const dt_gemm *g, axis a, bool rest) {
     return rest ? size_of(g, a) % tile_of(a) : tile_of(a) <= size_of(g, a) ? tile_of(a) : 0;
 }
 
-static int64_t largest(const dt_gemm *g, axis a) { return smaller(size_of(g, a), tile_of(a)); }
+static int64_t largest(const dt_gemm *g, axis a) { return dt_min(size_of(g, a), tile_of(a)); }
 
 /* The product of one tile. What is to be converted lies dense in scratch. */
 static dt_gemm tile_product(const dt_gemm *g, int64_t m, int64_t n, int64_t k, bool adds) {
@@ -99,7 +98,7 @@ static dt_gemm tile_product(const dt_gemm *g, int64_t m, int64_t n, int64_t k, b
                      .ldb = g->in[B] == DT_GEMM_F32 ? g->ldb
                             : g->trans_b            ? k
                                                     : n,
-                     .ldc = g->out == DT_GEMM_F32 ? g->ldc : smaller(g->n, PANEL_N)};
+                     .ldc = g->out == DT_GEMM_F32 ? g->ldc : dt_min(g->n, PANEL_N)};
 }
 
 static dt_status *plan_tiles(dt_engine *e, const dt_gemm *g, const dt_gemm_library *library,
@@ -125,7 +124,7 @@ static dt_dot_bf16 packed_product(const dt_gemm *g, int64_t m, int64_t n, int64_
                          .adds = adds,
                          .lda = g->lda,
                          .ldb = g->ldb,
-                         .ldc = g->out == DT_GEMM_F32 ? g->ldc : smaller(g->n, PANEL_N)};
+                         .ldc = g->out == DT_GEMM_F32 ? g->ldc : dt_min(g->n, PANEL_N)};
 }
 
 static dt_dot_bf16 largest_packed(const dt_gemm *g) {
@@ -150,7 +149,7 @@ static int64_t room_of_b(const dt_gemm *g, bool packs) {
 }
 
 static int64_t room_of_c(const dt_gemm *g) {
-    return g->out == DT_GEMM_F32 ? 0 : largest(g, M) * smaller(g->n, PANEL_N);
+    return g->out == DT_GEMM_F32 ? 0 : largest(g, M) * dt_min(g->n, PANEL_N);
 }
 
 static dt_status *plan_in_tiles(dt_engine *e, const dt_gemm *g, dt_product *out) {
@@ -247,7 +246,7 @@ static void add_packed(const work *w, tile at, int64_t end, float *to) {
     dt_dot_bf16_pack_a(&left, a, room[A]);
     for (const int64_t begin = at.n; at.n < end; at.n += TILE_N) {
         const dt_dot_bf16 one =
-            packed_product(&t->g, at.m_size, smaller(TILE_N, end - at.n), at.k_size, adds);
+            packed_product(&t->g, at.m_size, dt_min(TILE_N, end - at.n), at.k_size, adds);
         dt_dot_bf16_pack_b(&one, (const uint16_t *)(const void *)begin_of(w, B, &at), room[B]);
         dt_dot_bf16_run(&one, a, room[A], room[B], to + (at.n - begin));
     }
@@ -259,7 +258,7 @@ static void add_stretch(const work *w, tile at, int64_t end, float *to) {
     const float *left = fetch(w, A, &at);
 
     for (const int64_t begin = at.n; at.n < end; at.n += TILE_N) {
-        at.n_size = smaller(TILE_N, end - at.n);
+        at.n_size = dt_min(TILE_N, end - at.n);
         void *plan = t->plan[at.m_size < TILE_M][at.n_size < TILE_N][at.k_size < TILE_K]
                             [t->g.adds || at.k > 0];
         w->p->library->run(plan, left, fetch(w, B, &at), to + (at.n - begin));
@@ -269,13 +268,13 @@ static void add_stretch(const work *w, tile at, int64_t end, float *to) {
 static void make_panel(const work *w, tile at) {
     const struct dt_tiles *t = w->p->tiles;
     const dt_gemm *g = &t->g;
-    const int64_t width = smaller(PANEL_N, g->n - at.n), ld = smaller(PANEL_N, g->n);
+    const int64_t width = dt_min(PANEL_N, g->n - at.n), ld = dt_min(PANEL_N, g->n);
     char *to = w->c + (at.m * g->ldc + at.n) * bytes_of(g->out);
     float *sum = g->out == DT_GEMM_F32 ? (float *)(void *)to : w->room[2];
 
-    at.m_size = smaller(TILE_M, g->m - at.m);
+    at.m_size = dt_min(TILE_M, g->m - at.m);
     for (at.k = 0; at.k < g->k; at.k += TILE_K) {
-        at.k_size = smaller(TILE_K, g->k - at.k);
+        at.k_size = dt_min(TILE_K, g->k - at.k);
         (t->packs ? add_packed : add_stretch)(w, at, at.n + width, sum);
     }
     for (int64_t i = 0; g->out != DT_GEMM_F32 && i < at.m_size; i++)

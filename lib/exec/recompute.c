@@ -51,8 +51,7 @@ static void put(dt_node_list *s, int v) {
 }
 
 static bool same_shape(const dt_graph *g, int a, int b) {
-    const dt_type *s = &g->node[a].type, *t = &g->node[b].type;
-    return s->rank == t->rank && memcmp(s->dim, t->dim, sizeof s->dim) == 0;
+    return dt_type_same_shape(&g->node[a].type, &g->node[b].type);
 }
 
 /* ---- who reads what ---- */

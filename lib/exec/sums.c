@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of rows: blocks of rows, each a chain per column, and a tree over the blocks (sums.h). */
 #include "exec/sums.h"
+#include "base/size.h"
 
 #include <string.h>
 
@@ -10,8 +11,6 @@ static int64_t rows_abreast(int64_t stride) {
     while (2 * n * stride <= DT_SUM_WIDE) n *= 2;
     return n;
 }
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* A block at hand: its rows, some columns of them. */
 typedef struct block {
@@ -71,7 +70,7 @@ static void sum_columns(const dt_simd *simd, const dt_sum_source *s, float *to) 
     for (int64_t c = 0; s->mean && c < abreast; c++)
         memcpy(mean + c * s->n, s->mean, (size_t)s->n * sizeof *mean);
     for (int64_t row = 0; row < s->rows; row += b.rows) {
-        b.rows = smaller(s->rows - row, DT_SUM_ROWS * abreast);
+        b.rows = dt_min(s->rows - row, DT_SUM_ROWS * abreast);
         load_rows(simd, s, row, &b, room);
         sum_block(&b, dt_sum_next(&t));
         dt_sum_push(&t);
@@ -89,7 +88,7 @@ void dt_sum_rows(const dt_simd *simd, const dt_sum_source *s, float *to) {
     }
     dt_sum_source some = *s;
     for (int64_t j = 0; j < s->n; j += some.n) {
-        some.n = smaller(s->n - j, DT_SUM_WIDE);
+        some.n = dt_min(s->n - j, DT_SUM_WIDE);
         some.at = (const char *)s->at +
                   j * (s->load == DT_S_COPY ? (int64_t)sizeof(float) : (int64_t)sizeof(uint16_t));
         some.mean = s->mean ? s->mean + j : NULL;

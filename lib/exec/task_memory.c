@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "exec/exec_impl.h"
+#include "base/size.h"
 #include "op/segment.h"
 
 /* Bytes that no system grants: the arena counts them, and stays at INT64_MAX. */
@@ -142,13 +143,11 @@ static void place_values(dt_exec *x, dt_group *group, dt_taken *blocks) {
         const int node = group->own[i];
         dt_slot *s = &x->slot[node];
         if (s->owner != node) continue;
-        s->bytes = dt_memory_aligned(largest_piece(x, node, group->units));
+        s->bytes = dt_aligned(largest_piece(x, node, group->units));
         blocks[n++] = (dt_taken){node, s->bytes};
     }
     group->own_bytes = dt_place_blocks(x, blocks, n);
 }
-
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Room for as many tasks as there are lanes, or for all of them. */
 static void make_room(dt_exec *x, int segment) {
@@ -158,11 +157,11 @@ static void make_room(dt_exec *x, int segment) {
         dt_group *group = &x->group[i];
         if (group->segment != segment || group->n_own == 0) continue;
         group->own_at = all;
-        most = larger(most, group->own_bytes);
+        most = dt_max(most, group->own_bytes);
         all += group->own_bytes * group->units;
     }
     x->segment[segment].lane_bytes = most * lanes < all ? most : 0;
-    x->task_bytes = larger(x->task_bytes, most * lanes < all ? most * lanes : all);
+    x->task_bytes = dt_max(x->task_bytes, most * lanes < all ? most * lanes : all);
 }
 
 void dt_plan_task_memory(dt_exec *x) {

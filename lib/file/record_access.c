@@ -53,9 +53,7 @@ static dt_status *check(const dt_format_request *r, dt_texts *names) {
     dt_status *s = dt_files_check(r);
     if (r->format->check && r->part == DT_PART_TRAIN)
         dt_status_append(&s, r->format->check(r->keys, r->at));
-    dt_status_append(
-        &s, dt_files_check_elements(r, element && element->kind != DT_TREE_NULL ? element : NULL,
-                                    names, check_element));
+    dt_status_append(&s, dt_files_check_elements(r, dt_given(element), names, check_element));
     return s;
 }
 

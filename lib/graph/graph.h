@@ -37,6 +37,7 @@ typedef struct dt_type {
 dt_type dt_type_of(dt_dtype dtype, int rank, const int64_t *dim);
 dt_type dt_scalar_type(dt_dtype dtype);
 bool dt_type_equal(const dt_type *a, const dt_type *b);
+bool dt_type_same_shape(const dt_type *a, const dt_type *b); /* whatever their dtypes */
 bool dt_type_has_batch(const dt_type *t);
 /* The type with B = batch. */
 dt_type dt_type_at(const dt_type *t, int64_t batch);

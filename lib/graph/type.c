@@ -61,6 +61,10 @@ dt_type dt_scalar_type(dt_dtype dtype) { return dt_type_of(dtype, 0, NULL); }
 
 bool dt_type_equal(const dt_type *a, const dt_type *b) { return memcmp(a, b, sizeof *a) == 0; }
 
+bool dt_type_same_shape(const dt_type *a, const dt_type *b) {
+    return a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
+}
+
 bool dt_type_has_batch(const dt_type *t) {
     for (int i = 0; i < t->rank; i++)
         if (t->dim[i] < 0) return true;

@@ -209,14 +209,8 @@ static dt_status *read_strategy(dt_job *j, const dt_tree *t) {
     return s;
 }
 
-static const dt_location *key_place(const dt_tree *map, const char *key) {
-    for (int i = 0; i < map->n; i++)
-        if (strcmp(map->entry[i].key, key) == 0) return &map->entry[i].key_at;
-    return &map->at;
-}
-
 static dt_status *read_partition(dt_job *j, const dt_tree *t) {
-    return t ? dt_job_partition_read(j, t, key_place(j->tree, "partition")) : NULL;
+    return t ? dt_job_partition_read(j, t, dt_tree_key_at(j->tree, "partition")) : NULL;
 }
 
 static dt_status *read_dataset(dt_job *j, const dt_tree *t) {

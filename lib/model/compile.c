@@ -138,7 +138,7 @@ static dt_status *read_fixed_scale(const dt_tree *t, dt_compile_spec *out) {
 static dt_status *read_loss_scale(dt_arena *arena, const struct compile *c, const dt_location *at,
                                   dt_compile_spec *out) {
     struct loss_scale s;
-    const dt_tree *t = c->loss_scale && c->loss_scale->kind != DT_TREE_NULL ? c->loss_scale : NULL;
+    const dt_tree *t = dt_given(c->loss_scale);
     const dt_optimizer_head *head = out->optimizer.args;
     if (t && t->kind == DT_TREE_SCALAR) return read_fixed_scale(t, out);
     DT_TRY(dt_fields_read(arena, loss_scale_fields, t, t ? &t->at : at, "loss_scale", &s));

@@ -46,8 +46,4 @@ typedef struct dt_fitting {
 dt_status *dt_read_fitting(dt_arena *arena, const dt_fitting *fitting, const dt_type *output,
                            dt_named *named, const dt_named **if_sparse) DT_MUST_USE;
 
-static inline const dt_tree *dt_given(const dt_tree *t) {
-    return t && t->kind != DT_TREE_NULL ? t : NULL;
-}
-
 #endif

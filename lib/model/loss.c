@@ -79,12 +79,6 @@ static dt_status *misfit(const dt_type *target, const dt_type *prediction, const
 /* (B) or (B, 1) */
 static bool is_column(const dt_type *t) { return t->rank == 1 || (t->rank == 2 && t->dim[1] == 1); }
 
-static bool same_shape(const dt_type *a, const dt_type *b) {
-    bool same = a->rank == b->rank;
-    for (int i = 0; same && i < a->rank; i++) same = a->dim[i] == b->dim[i];
-    return same;
-}
-
 static dt_status *check_classes(const dt_type *target, const dt_type *prediction) {
     if (prediction->rank >= 2 && dt_dtype_is_float(prediction->dtype)) return NULL;
     return misfit(target, prediction, "predictions must be one score per class, (B, ..., classes)",
@@ -104,7 +98,7 @@ dt_status *dt_check_sparse(const void *args, const dt_type *target, const dt_typ
     (void)args;
     DT_TRY(check_classes(target, prediction));
     bool numbers = are_numbers(target, prediction);
-    if (same_shape(target, prediction) && !numbers)
+    if (dt_type_same_shape(target, prediction) && !numbers)
         return misfit(target, prediction,
                       "labels are one-hot; expected class indices, with 1 dimension less",
                       "use the form without 'Sparse' in its name");
@@ -122,7 +116,7 @@ dt_status *dt_check_sparse(const void *args, const dt_type *target, const dt_typ
 dt_status *dt_check_one_hot(const void *args, const dt_type *target, const dt_type *prediction) {
     (void)args;
     DT_TRY(check_classes(target, prediction));
-    if (same_shape(target, prediction)) return NULL;
+    if (dt_type_same_shape(target, prediction)) return NULL;
     if (are_numbers(target, prediction))
         return misfit(target, prediction, "labels are class indices; expected one-hot vectors",
                       "use the form with 'Sparse' in its name, or 'one_hot: CLASSES' in the map of "
@@ -134,7 +128,8 @@ dt_status *dt_check_same_shape(const void *args, const dt_type *target, const dt
     (void)args;
     if (!dt_dtype_is_float(prediction->dtype))
         return misfit(target, prediction, "predictions must be floats", NULL);
-    if (same_shape(target, prediction) || (is_column(target) && is_column(prediction))) return NULL;
+    if (dt_type_same_shape(target, prediction) || (is_column(target) && is_column(prediction)))
+        return NULL;
     return misfit(target, prediction, "targets must have the predictions' shape",
                   are_numbers(target, prediction) && !dt_dtype_is_float(target->dtype)
                       ? "of class indices, 'one_hot: CLASSES' in the map of their element makes "

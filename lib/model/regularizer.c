@@ -12,8 +12,7 @@ static dt_status *read(dt_arena *arena, const dt_tree *t, dt_named *out) {
     int n;
     const dt_kind *const *rows = dt_regularizers(&n);
     *out = (dt_named){0};
-    return t && t->kind != DT_TREE_NULL ? dt_named_read(arena, rows, n, "regularizer", t, out)
-                                        : NULL;
+    return dt_given(t) ? dt_named_read(arena, rows, n, "regularizer", t, out) : NULL;
 }
 
 dt_status *dt_regularizer_read(dt_arena *arena, const dt_layer_head *head, dt_weight_spec *weight) {

@@ -77,7 +77,7 @@ dt_value dt_broadcast_in_dim(dt_value x, const dt_type *type, const int8_t *dims
 /* x as `type`, its first dimension being the type's dimension `first`. */
 static dt_value broadcast_at(dt_value x, const dt_type *type, int first) {
     dt_type from = dt_type_of_value(x);
-    if (from.rank == type->rank && memcmp(from.dim, type->dim, sizeof from.dim) == 0) return x;
+    if (dt_type_same_shape(&from, type)) return x;
     int8_t dims[DT_MAX_RANK] = {0};
     for (int i = 0; i < from.rank; i++) dims[i] = (int8_t)(first + i);
     return dt_broadcast_in_dim(x, type, dims);

@@ -16,6 +16,7 @@
  *         segment 5   16 pieces    dx, sums;    1 piece    dK, K - rate * dK
  */
 #include "op/shapes.h"
+#include "base/size.h"
 #include "op/workers.h"
 #include "pass/partition_impl.h"
 
@@ -50,8 +51,6 @@ static int all_readable_until(const dt_cutter *c, int i) {
     }
     return last;
 }
-
-static int later(int a, int b) { return a > b ? a : b; }
 
 static void note_segment(int *first, int node, int segment) {
     if (segment < first[node]) first[node] = segment;
@@ -127,7 +126,7 @@ void dt_sink_to_readers(dt_cutter *c, dt_arena *scratch) {
         dt_piece *piece = &c->p->piece[i];
         if (piece->segment < 0) continue;
         if (can_wait(c, i) && first[i] < none)
-            piece->segment = later(piece->segment, latest(c, i, first[i]));
+            piece->segment = dt_max(piece->segment, latest(c, i, first[i]));
         else if (whole[i] && latest(c, i, first[i]) > piece->segment) piece->segment++;
         note_inputs(c, i, first);
     }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "topo/draw.h"
+#include "base/size.h"
 
 enum {
     MOST_LINES = 44,
@@ -22,8 +23,6 @@ enum {
     TIGHT_BETWEEN = 2,
     NO_LIMIT = 1 << 20
 };
-
-static int max(int a, int b) { return a > b ? a : b; }
 
 int dt_cut_at(const dt_cut *c, int i) { return c->folded && i == c->n - 1 ? c->size - 1 : i; }
 
@@ -40,13 +39,13 @@ static void set_style(dt_sketch *k, bool roomy, int least_gap) {
     k->roomy = roomy;
     /* "[ a | b ]", "a|b" */
     k->cell = roomy ? cores * (k->label_width + 3) + 1 : cores * (k->label_width + 1) - 1;
-    k->gap = roomy ? ROOMY_GAP : max(TIGHT_COLUMN - k->cell, least_gap);
+    k->gap = roomy ? ROOMY_GAP : dt_max(TIGHT_COLUMN - k->cell, least_gap);
     k->margin = roomy ? ROOMY_MARGIN : TIGHT_MARGIN;
 }
 
 int dt_sketch_column(const dt_sketch *k, int i) {
     const dt_cut *x = &k->cut[0];
-    int fold = x->folded && i == x->n - 1 ? max(FOLD - k->gap, 0) : 0;
+    int fold = x->folded && i == x->n - 1 ? dt_max(FOLD - k->gap, 0) : 0;
     return i * (k->cell + k->gap) + fold + dt_topology_wraps(k->t, 0) * (k->roomy ? 2 : 1);
 }
 
@@ -72,7 +71,7 @@ int dt_sketch_bands(const dt_sketch *k) { return (k->cut[2].n + k->per_band - 1)
 static bool fits(dt_sketch *k) {
     int width = dt_sketch_plane_width(k),
         room = k->page - k->margin - (k->cut[2].folded ? FOLD - 1 : 0);
-    k->per_band = max((room + between(k)) / (width + between(k)), 1);
+    k->per_band = dt_max((room + between(k)) / (width + between(k)), 1);
     /* bands of one length */
     k->per_band = (k->cut[2].n + dt_sketch_bands(k) - 1) / dt_sketch_bands(k);
     return width <= room && dt_sketch_bands(k) * (dt_sketch_plane_lines(k) + 1) <= MOST_LINES;

@@ -9,8 +9,6 @@ static const dt_location *value_place(const dt_tree *map, const char *key) {
     return value ? &value->at : &map->at;
 }
 
-static const dt_tree *given(const dt_tree *t) { return t && t->kind != DT_TREE_NULL ? t : NULL; }
-
 /* ---- fit ---- */
 
 struct fit {
@@ -71,7 +69,7 @@ static dt_status *read_class(const dt_entry *e, int64_t *number, const char **na
 }
 
 static dt_status *read_class_weights(dt_arena *arena, const dt_tree *t, dt_class_weights *out) {
-    if (!given(t)) return NULL;
+    if (!dt_given(t)) return NULL;
     int64_t *number = dt_arena_array(arena, int64_t, t->n + 1);
     double *weight = dt_arena_array(arena, double, t->n + 1);
     const char **name = dt_arena_array(arena, const char *, t->n + 1);
@@ -110,10 +108,10 @@ static dt_status *check_length(const struct fit *x, const dt_tree *t, const dt_l
 
 dt_status *dt_fit_read(dt_arena *arena, const dt_tree *t, const dt_location *at, dt_fit_spec *out) {
     struct fit x = {0};
-    const dt_location *here = given(t) ? &t->at : at;
+    const dt_location *here = dt_given(t) ? &t->at : at;
     dt_status *faults = dt_fields_read(arena, fit_fields, t, at, "fit", &x);
 
-    if (given(t) && t->kind != DT_TREE_MAP) return faults;
+    if (dt_given(t) && t->kind != DT_TREE_MAP) return faults;
     dt_status_append(&faults, check_length(&x, t, here, !faults));
     *out = (dt_fit_spec){.epochs = x.has_epochs ? x.epochs : 0,
                          .steps = x.has_steps ? x.steps : 0,

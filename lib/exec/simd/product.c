@@ -18,6 +18,7 @@
 #endif
 
 #include "exec/gemm.h"
+#include "base/size.h"
 #include "exec/simd/math.h"
 #include "exec/strip.h"
 
@@ -188,8 +189,6 @@ static void run_panel(tile t, int64_t m, int64_t n, bool trans_b) {
     }
 }
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* A part of C: rows [i, i + rows), columns [j, j + columns). */
 typedef struct part {
     const dt_gemm *g;
@@ -218,7 +217,7 @@ static void make_block(const part *p, int64_t from, int64_t end, sums to) {
                         .ldc = to.ld,
                         .k = end - from,
                         .trans_a = g->trans_a};
-        run_panel(t, p->rows, smaller(PANEL, p->columns - j), g->trans_b);
+        run_panel(t, p->rows, dt_min(PANEL, p->columns - j), g->trans_b);
     }
 }
 
@@ -231,8 +230,7 @@ static void add_part(const part *p, sums from, sums to) {
 
 /* Buffer `k` of the tree: the first is C itself, unless C is added to. */
 static sums buffer(const dt_gemm *g, float *c, float *room, int k) {
-    const int64_t ld = smaller(g->n, DT_PRODUCT_COLUMNS),
-                  each = smaller(g->m, DT_PRODUCT_ROWS) * ld;
+    const int64_t ld = dt_min(g->n, DT_PRODUCT_COLUMNS), each = dt_min(g->m, DT_PRODUCT_ROWS) * ld;
     if (k == 0 && !g->adds) return (sums){c, g->ldc};
     return (sums){room + (g->adds ? k : k - 1) * each, ld};
 }
@@ -243,7 +241,7 @@ static void make_part(const part *p, float *c, float *room) {
     int buffers = 0;
 
     for (int64_t block = 0, from = 0; from < g->k; block++, from += DT_PRODUCT_BLOCK) {
-        const int64_t end = smaller(from + DT_PRODUCT_BLOCK, g->k);
+        const int64_t end = dt_min(from + DT_PRODUCT_BLOCK, g->k);
         make_block(p, from, end, buffer(g, c, room, buffers++));
         for (int64_t carry = block; buffers > 1 && (carry & 1 || end == g->k);
              carry >>= 1, buffers--)
@@ -255,8 +253,8 @@ static void make_part(const part *p, float *c, float *room) {
 static void product(const dt_gemm *g, const float *a, const float *b, float *c, float *room) {
     for (int64_t i = 0; i < g->m; i += BLOCK)
         for (int64_t j = 0; j < g->n; j += DT_PRODUCT_COLUMNS) {
-            const int64_t rows = smaller(BLOCK, g->m - i),
-                          columns = smaller(DT_PRODUCT_COLUMNS, g->n - j);
+            const int64_t rows = dt_min(BLOCK, g->m - i),
+                          columns = dt_min(DT_PRODUCT_COLUMNS, g->n - j);
             const part p = {
                 .g = g, .a = a, .b = b, .i = i, .j = j, .rows = rows, .columns = columns};
             make_part(&p, c + i * g->ldc + j, room);
