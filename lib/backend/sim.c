@@ -40,18 +40,12 @@ static dt_status *note_kinds(dt_status *s, const dt_plan_bytes *b) {
 
 /* In the words of XLA's message, as far as they are true here. */
 static dt_status *does_not_fit(const dt_plan *p, int64_t usable, const dt_topology *t) {
-    dt_str need = {0}, have = {0}, over = {0};
-    dt_str_bytes(&need, (double)p->bytes.total);
-    dt_str_bytes(&have, (double)usable);
-    dt_str_bytes(&over, (double)(p->bytes.total - usable));
     dt_status *s =
         dt_fail(DT_E_DOES_NOT_FIT, NULL,
                 "RESOURCE_EXHAUSTED: ran out of memory in memory space hbm: used %s of %s of a "
                 "device of %s, %s too much",
-                dt_str_text(&need), dt_str_text(&have), dt_topology_name(t), dt_str_text(&over));
-    dt_str_release(&need);
-    dt_str_release(&have);
-    dt_str_release(&over);
+                dt_text_of_bytes((double)p->bytes.total).s, dt_text_of_bytes((double)usable).s,
+                dt_topology_name(t), dt_text_of_bytes((double)(p->bytes.total - usable)).s);
     return note_kinds(s, &p->bytes);
 }
 

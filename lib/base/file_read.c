@@ -50,8 +50,6 @@ static ssize_t read_fully(int fd, char *buffer, size_t room) {
 static dt_status *read_open(int fd, const char *path, int64_t size, size_t limit, dt_str *out) {
     enum { CHUNK = 1 << 16 };
     char *chunk = dt_alloc(CHUNK); /* not on the stack, which may be as small */
-    dt_str limit_text = {0};
-    dt_str_bytes(&limit_text, (double)limit);
     dt_status *s = NULL;
     ssize_t got = 1;
     bool large = (uint64_t)size > limit;
@@ -62,9 +60,8 @@ static dt_status *read_open(int fd, const char *path, int64_t size, size_t limit
     }
     if (large)
         s = dt_fail(DT_E_TOO_LARGE, NULL, "%s: larger than the limit of %s", path,
-                    dt_str_text(&limit_text));
+                    dt_text_of_bytes((double)limit).s);
     else if (got < 0) s = dt_fail_errno(DT_E_IO, path);
-    dt_str_release(&limit_text);
     free(chunk);
     return s;
 }

@@ -41,6 +41,12 @@ void dt_str_bytes(dt_str *s, double bytes) {
     dt_str_printf(s, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
 }
 
+dt_text dt_text_of_bytes(double bytes) {
+    dt_str s = {0};
+    dt_str_bytes(&s, bytes);
+    return dt_text_take(&s);
+}
+
 static const char *skip_digits(const char *p, bool *any) {
     for (; *p >= '0' && *p <= '9'; p++) *any = true;
     return p;

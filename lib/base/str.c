@@ -27,6 +27,13 @@ char *dt_str_take(dt_str *s) {
     return text;
 }
 
+dt_text dt_text_take(dt_str *s) {
+    dt_text text;
+    snprintf(text.s, sizeof text.s, "%s", dt_str_text(s));
+    dt_str_release(s);
+    return text;
+}
+
 void dt_str_reserve(dt_str *s, size_t n) {
     size_t needed;
     if (__builtin_add_overflow(s->size, n, &needed) || __builtin_add_overflow(needed, 1, &needed))

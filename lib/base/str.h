@@ -14,6 +14,11 @@ typedef struct dt_str {
     size_t size, cap;
 } dt_str;
 
+/* A short text in a message: dt_text_of(...).s lives until the end of the full expression. */
+typedef struct dt_text {
+    char s[224];
+} dt_text;
+
 /* Bytes, lent. */
 typedef struct dt_bytes {
     const void *data;
@@ -29,6 +34,7 @@ void dt_str_release(dt_str *s);
 void dt_str_clear(dt_str *s);             /* keeps the memory */
 const char *dt_str_text(const dt_str *s); /* lent; "" when empty */
 char *dt_str_take(dt_str *s);             /* the caller frees it; s is empty after */
+dt_text dt_text_take(dt_str *s);          /* what has room; s is empty after */
 void dt_str_reserve(dt_str *s, size_t n); /* room for n more bytes and the final NUL */
 void dt_str_add(dt_str *s, const void *bytes, size_t n);
 void dt_str_puts(dt_str *s, const char *text);
@@ -47,6 +53,7 @@ void dt_str_float(dt_str *s, float x);
 void dt_str_grouped(dt_str *s, int64_t n);
 /* 1717986 as "1.6 MiB". */
 void dt_str_bytes(dt_str *s, double bytes);
+dt_text dt_text_of_bytes(double bytes);
 /* Appends text with what dt_is_unseen, and bytes that are not UTF-8, as \xNN or \uNNNN, and at most
  * `limit` characters of it, then "..." */
 void dt_str_escaped(dt_str *s, const char *text, size_t n, size_t limit);

@@ -116,15 +116,8 @@ static dt_status *plan_rows(dt_dataset *d, dt_rows *r) {
 /* ---- comparing them ---- */
 
 static dt_status *differ(const dt_stored *x, const dt_type *here, const dt_type *train) {
-    dt_str a = {0}, b = {0};
-    dt_type_print(here, &a);
-    dt_type_print(train, &b);
-    dt_status *s =
-        dt_fail(DT_E_DATA_SHAPE, &x->at, "%s: examples of '%s' are %s, those of train %s", x->file,
-                x->name, dt_str_text(&a), dt_str_text(&b));
-    dt_str_release(&a);
-    dt_str_release(&b);
-    return s;
+    return dt_fail(DT_E_DATA_SHAPE, &x->at, "%s: examples of '%s' are %s, those of train %s",
+                   x->file, x->name, dt_text_of(here).s, dt_text_of(train).s);
 }
 
 static dt_status *compare_types(const dt_dataset *d, const dt_rows *r) {

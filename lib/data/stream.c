@@ -87,17 +87,11 @@ static dt_status *describe(const dt_stream *s, const dt_element *input, dt_store
 
 /* What is fed is converted to the Input's dtype; its sizes must be right. */
 static dt_status *check_shape(const dt_stream *s, const dt_element *input, const dt_type *has) {
-    dt_str is = {0}, ought = {0};
     dt_type t = *has, wanted = dt_type_of(t.dtype, input->type.rank - 1, input->type.dim + 1);
     if (dt_type_equal(&t, &wanted)) return NULL;
-    dt_shape_print(&wanted, &ought);
-    dt_shape_print(&t, &is);
-    dt_status *bad =
-        dt_fail(DT_E_ELEMENTS, NULL, "%s: the model expects '%.80s' to be %s, but its rows are %s",
-                s->source.path, input->name, dt_str_text(&ought), dt_str_text(&is));
-    dt_str_release(&is);
-    dt_str_release(&ought);
-    return bad;
+    return dt_fail(DT_E_ELEMENTS, NULL,
+                   "%s: the model expects '%.80s' to be %s, but its rows are %s", s->source.path,
+                   input->name, dt_text_of_shape(&wanted).s, dt_text_of_shape(&t).s);
 }
 
 static dt_status *plan_input(dt_stream *s, const dt_element *input, int e, int64_t *scratch) {

@@ -38,11 +38,7 @@ typedef struct array_part {
 /* ---- headers ---- */
 
 static dt_status *fail_shape(dt_error id, const char *path, const dt_type *t, const char *what) {
-    dt_str shape = {0};
-    dt_shape_print(t, &shape);
-    dt_status *s = dt_fail(id, NULL, "%s: shape %s %s", path, dt_str_text(&shape), what);
-    dt_str_release(&shape);
-    return s;
+    return dt_fail(id, NULL, "%s: shape %s %s", path, dt_text_of_shape(t).s, what);
 }
 
 /* Values that the shape declares: more than any file can hold are refused here, with the number

@@ -94,17 +94,14 @@ static const char *when(const dt_listed *x, char text[32]) {
 
 static void print_item(const dt_listed *x, json_t *line, dt_kept o, dt_str *out) {
     char text[32];
-    dt_str size = {0};
     if (x->damage) {
         dt_str_printf(out, "damaged   %s\n", dt_status_text(x->damage));
         return;
     }
-    dt_str_bytes(&size, (double)x->bytes);
     const char *sha = x->state.weights_sha256 ? x->state.weights_sha256 : "?";
     dt_str_printf(out, "%08" PRId64 "  %s  %-10s  sha ", x->state.step, when(x, text),
-                  dt_str_text(&size));
+                  dt_text_of_bytes((double)x->bytes).s);
     dt_str_escaped(out, sha, strnlen(sha, 12), 12);
-    dt_str_release(&size);
     print_metrics(line, out);
     if (o.step > 0 || o.epoch > 0)
         dt_str_printf(out, "  kept %s %" PRId64, o.step > 0 ? "step" : "epoch",

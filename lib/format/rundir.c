@@ -77,14 +77,8 @@ static dt_status *check_space(const char *path, int64_t checkpoint_bytes) {
     if (!dt_mul_fits(checkpoint_bytes, 2, &needed)) needed = INT64_MAX;
     double free_bytes = (double)fs.f_bavail * (double)fs.f_frsize;
     if (free_bytes >= (double)needed) return NULL;
-    dt_str has = {0}, wants = {0};
-    dt_str_bytes(&has, free_bytes);
-    dt_str_bytes(&wants, (double)needed);
-    dt_status *s = dt_fail(DT_E_IO, NULL, "%s: %s free, two checkpoints need %s", path,
-                           dt_str_text(&has), dt_str_text(&wants));
-    dt_str_release(&has);
-    dt_str_release(&wants);
-    return s;
+    return dt_fail(DT_E_IO, NULL, "%s: %s free, two checkpoints need %s", path,
+                   dt_text_of_bytes(free_bytes).s, dt_text_of_bytes((double)needed).s);
 }
 
 static dt_status *prepare(const char *ckpt, const char *probe, int64_t checkpoint_bytes) {

@@ -228,16 +228,9 @@ static int find(const dt_named_view *const *order, int n, const char *name) {
 }
 
 static dt_status *other_shape(const char *path, const dt_stored_tensor *t, const dt_type *wanted) {
-    dt_str here = {0}, there = {0};
     dt_type stored = dt_type_of(wanted->dtype, t->rank, t->dim);
-    dt_shape_print(&stored, &here);
-    dt_shape_print(wanted, &there);
-    dt_status *s =
-        dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%s': checkpoint has %s, model has %s",
-                path, t->name, dt_str_text(&here), dt_str_text(&there));
-    dt_str_release(&here);
-    dt_str_release(&there);
-    return s;
+    return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: tensor '%s': checkpoint has %s, model has %s",
+                   path, t->name, dt_text_of_shape(&stored).s, dt_text_of_shape(wanted).s);
 }
 
 static dt_status *compare(const char *path, const dt_stored_tensor *t, const dt_type *wanted) {

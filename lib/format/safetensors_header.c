@@ -177,12 +177,8 @@ static dt_status *check_bytes(const check *c, const dt_stored_tensor *t) {
         if (!dt_mul_fits(bytes, t->dim[i], &bytes)) return bad(c, "shape overflows");
     if (bytes == t->end - t->begin) return NULL;
     dt_type shape = dt_type_of(DT_UINT8, t->rank, t->dim);
-    dt_str text = {0};
-    dt_shape_print(&shape, &text);
-    dt_status *s = bad(c, "%s %s needs %" PRId64 " bytes, has %" PRId64, dt_str_text(&text),
-                       t->type->name, bytes, t->end - t->begin);
-    dt_str_release(&text);
-    return s;
+    return bad(c, "%s %s needs %" PRId64 " bytes, has %" PRId64, dt_text_of_shape(&shape).s,
+               t->type->name, bytes, t->end - t->begin);
 }
 
 static dt_status *read_tensor(const check *c, const json_t *entry, dt_stored_tensor *t) {

@@ -42,15 +42,9 @@ static dt_status *missing(const char *path, const dt_stored_arrays *s, const cha
 }
 
 static dt_status *other_type(const char *path, const dt_stored_array *s, const dt_named_view *a) {
-    dt_str there = {0}, here = {0};
-    dt_shape_print(&s->type, &there);
-    dt_shape_print(&a->type, &here);
-    dt_status *bad = dt_fail(DT_E_CHECKPOINT_MODEL, NULL,
-                             "%s: '%.200s' is %s %s, the model's is %s %s", path, a->name, s->dtype,
-                             dt_str_text(&there), dt_dtype_name(a->type.dtype), dt_str_text(&here));
-    dt_str_release(&there);
-    dt_str_release(&here);
-    return bad;
+    return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: '%.200s' is %s %s, the model's is %s %s", path,
+                   a->name, s->dtype, dt_text_of_shape(&s->type).s, dt_dtype_name(a->type.dtype),
+                   dt_text_of_shape(&a->type).s);
 }
 
 /* wanted[i]: where array i of the model lies; NULL: nowhere. Differences. */

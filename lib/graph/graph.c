@@ -53,14 +53,9 @@ static dt_status *verify_type(const dt_graph *g, int i) {
                       dt_status_text(s));
         dt_status_free(s);
     } else if (!dt_type_equal(&q.out, &n->type)) {
-        dt_str is = {0}, ought = {0};
-        dt_type_print(&n->type, &is);
-        dt_type_print(&q.out, &ought);
         bad = dt_fail(DT_E_INTERNAL, NULL,
                       "node %%%d (%s) of graph '%s' has type %s, its inputs make it %s", i,
-                      n->op->name, g->name, dt_str_text(&is), dt_str_text(&ought));
-        dt_str_release(&is);
-        dt_str_release(&ought);
+                      n->op->name, g->name, dt_text_of(&n->type).s, dt_text_of(&q.out).s);
     }
     return bad;
 }

@@ -58,6 +58,9 @@ bool dt_dtype_is_known(int64_t d); /* a number that somebody gave */
 void dt_type_print(const dt_type *t, dt_str *out);
 /* "(B, 784)", "()": shapes in messages */
 void dt_shape_print(const dt_type *t, dt_str *out);
+/* The same for messages. */
+dt_text dt_text_of(const dt_type *t);
+dt_text dt_text_of_shape(const dt_type *t);
 
 /* ---- variables ---- */
 

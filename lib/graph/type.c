@@ -118,3 +118,15 @@ void dt_shape_print(const dt_type *t, dt_str *out) {
     print_dims(t, ", ", out);
     dt_str_putc(out, ')');
 }
+
+dt_text dt_text_of(const dt_type *t) {
+    dt_str s = {0};
+    dt_type_print(t, &s);
+    return dt_text_take(&s);
+}
+
+dt_text dt_text_of_shape(const dt_type *t) {
+    dt_str s = {0};
+    dt_shape_print(t, &s);
+    return dt_text_take(&s);
+}

@@ -19,12 +19,8 @@ dt_status *dt_variable_alloc(dt_variable **out, const char *path, const dt_type 
     int64_t bytes = dt_type_bytes(type);
     void *data = bytes == INT64_MAX ? NULL : dt_try_alloc_dense((size_t)(bytes > 0 ? bytes : 1));
     if (!data) {
-        dt_str text = {0};
-        dt_type_print(type, &text);
-        dt_status *s = dt_fail(DT_E_NO_MEMORY, NULL, "no memory for the variable '%s' of type %s",
-                               path, dt_str_text(&text));
-        dt_str_release(&text);
-        return s;
+        return dt_fail(DT_E_NO_MEMORY, NULL, "no memory for the variable '%s' of type %s", path,
+                       dt_text_of(type).s);
     }
     memset(data, 0, (size_t)bytes);
     *out = dt_variable_declare(path, type, trainable);

@@ -148,10 +148,8 @@ static double run_seconds(const host_plan *p) {
 }
 
 static void put_row(dt_str *out, const char *name, int64_t bytes, const char *how) {
-    dt_str text = {0};
-    dt_str_bytes(&text, (double)bytes);
-    dt_str_printf(out, *how ? "  %-24s%-18s%s\n" : "  %-24s%s\n", name, dt_str_text(&text), how);
-    dt_str_release(&text);
+    dt_str_printf(out, *how ? "  %-24s%-18s%s\n" : "  %-24s%s\n", name,
+                  dt_text_of_bytes((double)bytes).s, how);
 }
 
 static void put_time(dt_str *out, const char *name, double seconds, const char *how) {

@@ -11,14 +11,8 @@ static bool fits_input(const dt_type *given, const dt_type *wanted) {
 }
 
 static dt_status *bad_input(const dt_input_spec *input, const dt_type *given) {
-    dt_str is = {0}, ought = {0};
-    dt_shape_print(given, &is);
-    dt_shape_print(&input->type, &ought);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "input '%s' is %s, but the model expects %s",
-                           input->name, dt_str_text(&is), dt_str_text(&ought));
-    dt_str_release(&is);
-    dt_str_release(&ought);
-    return s;
+    return dt_fail(DT_E_MODEL_SHAPE, NULL, "input '%s' is %s, but the model expects %s",
+                   input->name, dt_text_of_shape(given).s, dt_text_of_shape(&input->type).s);
 }
 
 static dt_status *check_inputs(const dt_model *m, const dt_value *input, int n) {

@@ -24,12 +24,8 @@ dt_status *dt_initializer_check(const dt_named *initializer, const dt_type *type
 }
 
 dt_status *dt_initializer_refuse(const char *makes, const dt_type *type) {
-    dt_str shape = {0};
-    dt_shape_print(type, &shape);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, NULL, "%s; shape %s has %d", makes,
-                           dt_str_text(&shape), type->rank);
-    dt_str_release(&shape);
-    return s;
+    return dt_fail(DT_E_MODEL_SHAPE, NULL, "%s; shape %s has %d", makes, dt_text_of_shape(type).s,
+                   type->rank);
 }
 
 static double product(const dt_type *type, int first, int end) {

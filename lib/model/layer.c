@@ -10,15 +10,9 @@ static dt_status *check_size(const dt_layer_build *b, const dt_weight_request *w
     double bytes = (double)dt_dtype_size(type->dtype);
     for (int i = 0; i < type->rank; i++) bytes *= (double)type->dim[i];
     if (bytes <= DT_MAX_WEIGHT_BYTES) return NULL;
-    dt_str shape = {0}, size = {0};
-    dt_shape_print(type, &shape);
-    dt_str_bytes(&size, bytes);
-    dt_status *s = dt_fail(DT_E_MODEL_SIZE, &b->at,
-                           "weight '%s/%s' of shape %s needs %s; one weight may take at most 1 TiB",
-                           b->name, w->name, dt_str_text(&shape), dt_str_text(&size));
-    dt_str_release(&shape);
-    dt_str_release(&size);
-    return s;
+    return dt_fail(DT_E_MODEL_SIZE, &b->at,
+                   "weight '%s/%s' of shape %s needs %s; one weight may take at most 1 TiB",
+                   b->name, w->name, dt_text_of_shape(type).s, dt_text_of_bytes(bytes).s);
 }
 
 /* "kernel" of "query/kernel" and "lstm_cell/recurrent_kernel": by the last word. */
@@ -115,39 +109,27 @@ dt_value dt_masks_joined(const dt_layer_call *c) {
 
 dt_status *dt_layer_wants(const dt_layer_build *b, const char *kind, int rank) {
     static const char *const shapes[] = {"()", "(B)", "(B, features)", "(B, steps, features)"};
-    dt_str in = {0};
     dt_status *s = NULL;
-    dt_shape_print(&b->in, &in);
     if (b->in.rank < rank)
         s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s needs %s or more dimensions, got %s", kind,
-                    shapes[rank], dt_str_text(&in));
+                    shapes[rank], dt_text_of_shape(&b->in).s);
     else if (!dt_dtype_is_float(b->in.dtype))
         s = dt_suggest(dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s needs floating-point values, got %s",
                                kind, dt_dtype_name(b->in.dtype)),
                        "set 'dtype: float32' on the Input to convert the values");
-    dt_str_release(&in);
     return s;
 }
 
 dt_status *dt_layer_wants_exactly(const dt_layer_build *b, const char *kind, int rank,
                                   const char *shape) {
-    dt_str in = {0};
     dt_status *s = NULL;
     if (b->in.rank == rank) return dt_layer_wants(b, kind, 1);
-    dt_shape_print(&b->in, &in);
     s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "input 0 of %s has %d dimensions, %s; expected %d, %s",
-                kind, b->in.rank, dt_str_text(&in), rank, shape);
-    dt_str_release(&in);
+                kind, b->in.rank, dt_text_of_shape(&b->in).s, rank, shape);
     return s;
 }
 
 dt_status *dt_layer_cannot_join(const dt_layer_build *b, const char *kind, int i, int k) {
-    dt_str one = {0}, other = {0};
-    dt_type_print(&b->ins[i], &one);
-    dt_type_print(&b->ins[k], &other);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s cannot combine '%s', %s, and '%s', %s",
-                           kind, b->from[i], dt_str_text(&one), b->from[k], dt_str_text(&other));
-    dt_str_release(&one);
-    dt_str_release(&other);
-    return s;
+    return dt_fail(DT_E_MODEL_SHAPE, &b->at, "%s cannot combine '%s', %s, and '%s', %s", kind,
+                   b->from[i], dt_text_of(&b->ins[i]).s, b->from[k], dt_text_of(&b->ins[k]).s);
 }

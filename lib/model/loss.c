@@ -66,13 +66,8 @@ dt_value dt_smooth_labels(dt_value target, double smoothing, double classes) {
 /* "targets of shape (B), predictions of shape (B, 10)" below the fault, `fix` on the caret line. */
 static dt_status *misfit(const dt_type *target, const dt_type *prediction, const char *fault,
                          const char *fix) {
-    dt_str y = {0}, p = {0};
-    dt_type_print(target, &y);
-    dt_type_print(prediction, &p);
     dt_status *s = dt_fail(DT_E_LABELS, NULL, "%s: targets are %s, predictions %s", fault,
-                           dt_str_text(&y), dt_str_text(&p));
-    dt_str_release(&y);
-    dt_str_release(&p);
+                           dt_text_of(target).s, dt_text_of(prediction).s);
     return fix ? dt_suggest(s, "%s", fix) : s;
 }
 

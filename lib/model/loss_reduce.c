@@ -24,14 +24,8 @@ dt_value dt_divide_no_nan(dt_value a, dt_value b) {
 }
 
 static dt_status *misfit(const dt_type *weight, const dt_type *values) {
-    dt_str is = {0}, ought = {0};
-    dt_shape_print(weight, &is);
-    dt_shape_print(values, &ought);
-    dt_status *s = dt_fail(DT_E_LABELS, NULL, "weights of shape %s do not fit losses of shape %s",
-                           dt_str_text(&is), dt_str_text(&ought));
-    dt_str_release(&is);
-    dt_str_release(&ought);
-    return s;
+    return dt_fail(DT_E_LABELS, NULL, "weights of shape %s do not fit losses of shape %s",
+                   dt_text_of_shape(weight).s, dt_text_of_shape(values).s);
 }
 
 /* Dimensions of size 1 that weights have more than values: those behind, then those before. */

@@ -117,15 +117,9 @@ static dt_status *check_example(const dt_layer_build *b) {
     double bytes = (double)dt_dtype_size(b->out.dtype);
     for (int i = 1; i < b->out.rank; i++) bytes *= (double)b->out.dim[i];
     if (bytes <= DT_MAX_EXAMPLE_BYTES) return NULL;
-    dt_str shape = {0}, size = {0};
-    dt_shape_print(&b->out, &shape);
-    dt_str_bytes(&size, bytes);
-    dt_status *s = dt_fail(DT_E_MODEL_SIZE, &b->at,
-                           "an example of shape %s needs %s; one may take at most 4 GiB",
-                           dt_str_text(&shape), dt_str_text(&size));
-    dt_str_release(&shape);
-    dt_str_release(&size);
-    return s;
+    return dt_fail(DT_E_MODEL_SIZE, &b->at,
+                   "an example of shape %s needs %s; one may take at most 4 GiB",
+                   dt_text_of_shape(&b->out).s, dt_text_of_bytes(bytes).s);
 }
 
 static dt_status *note_layer(dt_status *s, const dt_layer_build *b) {

@@ -4,15 +4,6 @@
 
 #include <stdio.h>
 
-dt_text dt_text_of(const dt_type *t) {
-    dt_text text;
-    dt_str s = {0};
-    dt_type_print(t, &s);
-    snprintf(text.s, sizeof text.s, "%s", dt_str_text(&s));
-    dt_str_release(&s);
-    return text;
-}
-
 bool dt_is_batch(const dt_type *t, int i) { return t->dim[i] < 0; }
 
 dt_type dt_stack_type(int count, const dt_type *entry) {

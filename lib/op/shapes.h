@@ -5,12 +5,6 @@
 
 #include "op/op.h"
 
-/* A type as text for messages: dt_text_of(&t).s lives until the end of the full expression. */
-typedef struct dt_text {
-    char s[224];
-} dt_text;
-dt_text dt_text_of(const dt_type *t); /* "f32[B,784]" */
-
 /* What every result must be, whatever op makes it, as constraint `c` of q->op: at most DT_MAX_RANK
  * dimensions, and B only at dimension 0. (dt_emit refuses what is too large to count.) */
 dt_status *dt_check_result(const dt_infer *q, int c) DT_MUST_USE;

@@ -34,22 +34,16 @@ static dt_status *find_axis(gathering *g, const dt_type *type, int axis) {
 /* Adds the part's size along the axis. */
 static dt_status *count_part(gathering *g, const dt_value_entry *e, int replica) {
     const dt_type *first = &dt_entry_local(e, 0)->type, *part = &dt_entry_local(e, replica)->type;
-    dt_str was = {0}, is = {0};
     bool same = part->dtype == first->dtype && part->rank == first->rank;
 
     for (int d = 0; same && d < first->rank; d++)
         same = d == g->axis || part->dim[d] == first->dim[d];
     if (same && dt_add_fits(g->to.dim[g->axis], part->dim[g->axis], &g->to.dim[g->axis]))
         return NULL;
-    dt_type_print(first, &was);
-    dt_type_print(part, &is);
-    dt_status *s = dt_fail(DT_E_REDUCE_TYPE, NULL,
-                           "'%s' is %s on replica 0 and %s on replica %d: to gather along axis %d, "
-                           "dtype and other dimensions must match",
-                           g->name, dt_str_text(&was), dt_str_text(&is), replica, g->axis);
-    dt_str_release(&was);
-    dt_str_release(&is);
-    return s;
+    return dt_fail(DT_E_REDUCE_TYPE, NULL,
+                   "'%s' is %s on replica 0 and %s on replica %d: to gather along axis %d, "
+                   "dtype and other dimensions must match",
+                   g->name, dt_text_of(first).s, dt_text_of(part).s, replica, g->axis);
 }
 
 /* (outer, along, inner): each outer row of the result is the parts' rows one after the other. */

@@ -65,18 +65,13 @@ static dt_status *plan(reduction *r, const dt_tensor *first) {
 }
 
 static dt_status *check_part(const reduction *r, const dt_tensor *t, int replica) {
-    dt_str was = {0}, is = {0};
     bool same = t->type.dtype == r->from.dtype && t->type.rank == r->from.rank;
 
     for (int d = 0; same && d < r->from.rank; d++)
         same = r->along >> d & 1 || t->type.dim[d] == r->from.dim[d];
     if (same) return NULL;
-    dt_type_print(&r->from, &was);
-    dt_type_print(&t->type, &is);
     dt_status *s = dt_fail(DT_E_REDUCE_TYPE, NULL, "'%s' is %s on replica 0 and %s on replica %d",
-                           r->name, dt_str_text(&was), dt_str_text(&is), replica);
-    dt_str_release(&was);
-    dt_str_release(&is);
+                           r->name, dt_text_of(&r->from).s, dt_text_of(&t->type).s, replica);
     return r->axes ? s : dt_suggest(s, "reduce along axis 0 when the last batch is partial");
 }
 

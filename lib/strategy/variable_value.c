@@ -139,16 +139,9 @@ static dt_status *check_write(const writing *w) {
 }
 
 static dt_status *check_value(const dt_variable *v, const dt_tensor *t) {
-    dt_str is = {0}, ought = {0};
-
     if (dt_type_equal(&t->type, &v->type)) return NULL;
-    dt_type_print(&t->type, &is);
-    dt_type_print(&v->type, &ought);
-    dt_status *s = dt_fail(DT_E_VARIABLE, NULL, "cannot assign %s to the variable '%s' of type %s",
-                           dt_str_text(&is), v->path, dt_str_text(&ought));
-    dt_str_release(&is);
-    dt_str_release(&ought);
-    return s;
+    return dt_fail(DT_E_VARIABLE, NULL, "cannot assign %s to the variable '%s' of type %s",
+                   dt_text_of(&t->type).s, v->path, dt_text_of(&v->type).s);
 }
 
 static void write_cell(const writing *w, const dt_view *copy, const dt_view *value, int64_t i) {

@@ -42,12 +42,8 @@ static dt_status *check_rank(const char *name, int rank) {
 static dt_status *check_positive(const char *name, const int64_t v[4]) {
     for (int k = 0; k < 4; k++)
         if (v[k] < 1) {
-            dt_str text = {0};
-            dt_list_print(&text, v, 4);
-            dt_status *s = dt_fail(DT_E_COMPUTATION_SHAPE, NULL, "%s must be positive, got %s",
-                                   name, dt_str_text(&text));
-            dt_str_release(&text);
-            return s;
+            return dt_fail(DT_E_COMPUTATION_SHAPE, NULL, "%s must be positive, got %s", name,
+                           dt_text_of_list(v, 4).s);
         }
     return NULL;
 }

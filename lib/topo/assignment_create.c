@@ -79,19 +79,15 @@ static dt_status *check_core(const dt_topology *t, const int64_t at[4], int64_t 
     for (int k = 0; k < 4; k++) inside = inside && at[k] >= 0 && at[k] < t->mesh[k];
     if (inside && dt_topology_has(t, (dt_coords){(int)at[0], (int)at[1], (int)at[2], (int)at[3]}))
         return NULL;
-    dt_str text = {0}, mesh = {0};
-    dt_list_print(&text, at, 4);
-    dt_list_print_4(&mesh, t->mesh);
-    dt_status *s =
-        dt_fail(DT_E_COORDINATES, NULL, "replica %lld, logical device %lld: no core at %s in %s",
-                (long long)replica, (long long)logical, dt_str_text(&text), dt_topology_name(t));
+    dt_status *s = dt_fail(
+        DT_E_COORDINATES, NULL, "replica %lld, logical device %lld: no core at %s in %s",
+        (long long)replica, (long long)logical, dt_text_of_list(at, 4).s, dt_topology_name(t));
     for (int k = 0; k < 4 && !inside; k++)
         if (at[k] < 0 || at[k] >= t->mesh[k]) {
-            s = dt_note(s, "= mesh %s: axis %d has size %d", dt_str_text(&mesh), k, t->mesh[k]);
+            s = dt_note(s, "= mesh %s: axis %d has size %d", dt_text_of_4(t->mesh).s, k,
+                        t->mesh[k]);
             break;
         }
-    dt_str_release(&text);
-    dt_str_release(&mesh);
     return s;
 }
 

@@ -51,13 +51,9 @@ DT_API bool dt_topology_missing_device(const dt_topology *t, int i, int coordina
 }
 
 static dt_status *outside(const dt_topology *t, const int at[4], int axis) {
-    dt_str text = {0};
-    dt_list_print_4(&text, at);
-    dt_status *s = dt_fail(DT_E_COORDINATES, NULL,
-                           "coordinates %s are outside the mesh, where axis %d has size %d",
-                           dt_str_text(&text), axis, t->mesh[axis]);
-    dt_str_release(&text);
-    return s;
+    return dt_fail(DT_E_COORDINATES, NULL,
+                   "coordinates %s are outside the mesh, where axis %d has size %d",
+                   dt_text_of_4(at).s, axis, t->mesh[axis]);
 }
 
 static dt_status *check_at(const dt_topology *t, const int at[4]) {
@@ -69,12 +65,8 @@ static dt_status *check_at(const dt_topology *t, const int at[4]) {
     for (int k = 0; k < 4; k++)
         if (at[k] < 0 || at[k] >= t->mesh[k]) return outside(t, at, k);
     if (dt_topology_has(t, at)) return NULL;
-    dt_str text = {0};
-    dt_list_print_4(&text, at);
-    dt_status *s = dt_fail(DT_E_COORDINATES, NULL,
-                           "no device at %s: it is missing from the topology", dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return dt_fail(DT_E_COORDINATES, NULL, "no device at %s: it is missing from the topology",
+                   dt_text_of_4(at).s);
 }
 
 DT_API dt_status *dt_topology_task_ordinal(const dt_topology *t, const int coordinates[4],

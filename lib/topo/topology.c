@@ -11,13 +11,12 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/size.h"
 #include "topo/list.h"
 #include "topo/slice.h"
 #include "topo/wiring.h"
 
 enum { MOST_PLACES = 1 << 24 };
-
-static int min(int a, int b) { return a < b ? a : b; }
 
 static int place_index(const int mesh[4], const int at[4]) {
     return ((at[0] * mesh[1] + at[1]) * mesh[2] + at[2]) * mesh[3] + at[3];
@@ -28,11 +27,8 @@ static int places(const int mesh[4]) { return mesh[0] * mesh[1] * mesh[2] * mesh
 /* ---- making one ---- */
 
 static dt_status *bad_mesh(const dt_topology_options *o, const char *what) {
-    dt_str text = {0};
-    dt_list_print(&text, o->mesh_shape, min(o->mesh_rank, 8));
-    dt_status *s = dt_fail(DT_E_TOPOLOGY, NULL, "mesh_shape %s, got %s", what, dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return dt_fail(DT_E_TOPOLOGY, NULL, "mesh_shape %s, got %s", what,
+                   dt_text_of_list(o->mesh_shape, dt_min(o->mesh_rank, 8)).s);
 }
 
 int dt_topology_places(const int64_t mesh[4]) {
@@ -54,17 +50,11 @@ static dt_status *check_shape(const dt_topology_options *o) {
     const int64_t *shape = o->coordinates_shape;
     int64_t devices;
     if (o->coordinates_rank != 3 || shape[2] != 4) {
-        dt_str text = {0}, mesh = {0};
-        dt_list_print(&text, shape, min(o->coordinates_rank, 8));
-        dt_list_print(&mesh, o->mesh_shape, 4);
-        dt_status *s = dt_fail(DT_E_TOPOLOGY, NULL,
-                               "device_coordinates must have the 3 dimensions [tasks, devices of a "
-                               "task, 4 coordinates in "
-                               "the mesh %s], got %d: %s",
-                               dt_str_text(&mesh), o->coordinates_rank, dt_str_text(&text));
-        dt_str_release(&text);
-        dt_str_release(&mesh);
-        return s;
+        return dt_fail(DT_E_TOPOLOGY, NULL,
+                       "device_coordinates must have the 3 dimensions [tasks, devices of a task, "
+                       "4 coordinates in the mesh %s], got %d: %s",
+                       dt_text_of_list(o->mesh_shape, 4).s, o->coordinates_rank,
+                       dt_text_of_list(shape, dt_min(o->coordinates_rank, 8)).s);
     }
     if (shape[0] < 0 || shape[1] < 0 || !dt_mul_fits(shape[0], shape[1], &devices) ||
         devices > MOST_PLACES)

@@ -176,18 +176,13 @@ static dt_status *suggest_shape(dt_status *s, const dt_type *is, const dt_type *
 }
 
 static dt_status *check_input(const dt_element *e, const dt_input_spec *input) {
-    dt_str is = {0}, ought = {0};
     dt_type given = e->type;
 
     given.dtype = input->type.dtype; /* what is fed is converted to the Input's */
     if (dt_type_equal(&given, &input->type)) return NULL;
-    dt_shape_print(&e->type, &is);
-    dt_shape_print(&input->type, &ought);
     dt_status *s = dt_fail(DT_E_ELEMENTS, told(&input->shape_at),
                            "the model takes '%.80s' as %s, the data set has %s", input->name,
-                           dt_str_text(&ought), dt_str_text(&is));
-    dt_str_release(&is);
-    dt_str_release(&ought);
+                           dt_text_of_shape(&input->type).s, dt_text_of_shape(&e->type).s);
     return suggest_shape(s, &e->type, &input->type);
 }
 

@@ -124,12 +124,8 @@ static dt_status *with(const run *r, int64_t rows, bool remakes, int64_t *bytes)
 }
 
 static dt_status *note_machine(dt_status *s, int64_t bytes) {
-    dt_str size = {0};
-    dt_str_bytes(&size, (double)bytes);
-    s = dt_note(s, "no smaller global batch would fit; the job needs at least %s",
-                dt_str_text(&size));
-    dt_str_release(&size);
-    return s;
+    return dt_note(s, "no smaller global batch would fit; the job needs at least %s",
+                   dt_text_of_bytes((double)bytes).s);
 }
 
 /* The first that fits, each tried; or the memory that the smallest batch needs. */
@@ -157,16 +153,12 @@ static dt_status *what_fits(run *r, int64_t limit, dt_status *s) {
 static dt_status *name_layer(run *r, dt_status *s) {
     dt_executable *x = NULL;
     int64_t bytes;
-    dt_str size = {0};
     dt_status *bad = dt_compiled_prepare(r->q->trainer->train, r->batch, &x);
     const char *layer = !bad && x ? dt_executable_largest_layer(x, r->arena, &bytes) : "";
     dt_status_free(bad); /* it was prepared before */
     if (!*layer) return s;
-    dt_str_bytes(&size, (double)bytes);
-    s = dt_note(s, "layer '%s' takes the most of a step at its peak, %s", layer,
-                dt_str_text(&size));
-    dt_str_release(&size);
-    return s;
+    return dt_note(s, "layer '%s' takes the most of a step at its peak, %s", layer,
+                   dt_text_of_bytes((double)bytes).s);
 }
 
 static void put_parts(const dt_memory *m, dt_str *out) {

@@ -22,12 +22,8 @@ static dt_status *check_room(const dt_model_spec *m) {
     }
     dt_status *s = dt_memory_check_room(all, "the weights need");
     if (!s || !largest) return s;
-    dt_str size = {0};
-    dt_str_bytes(&size, (double)most);
-    s = dt_note(s, "layer '%.*s' has the largest, %s: %s", (int)strcspn(largest->path, "/"),
-                largest->path, largest->path, dt_str_text(&size));
-    dt_str_release(&size);
-    return s;
+    return dt_note(s, "layer '%.*s' has the largest, %s: %s", (int)strcspn(largest->path, "/"),
+                   largest->path, largest->path, dt_text_of_bytes((double)most).s);
 }
 
 static dt_status *make_weights(dt_model *m, bool outline) {

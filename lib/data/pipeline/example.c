@@ -129,14 +129,8 @@ dt_status *dt_example_piece(const dt_example *example, int64_t piece, int64_t n,
 /* ---- stacking ---- */
 
 static dt_status *differ(const dt_type *a, const dt_type *b, const char *advice) {
-    dt_str x = {0}, y = {0};
-    dt_type_print(a, &x);
-    dt_type_print(b, &y);
-    dt_status *s = dt_fail(DT_E_ELEMENT_SHAPE, NULL, "elements of a batch differ: %s and %s%s",
-                           dt_str_text(&x), dt_str_text(&y), advice);
-    dt_str_release(&x);
-    dt_str_release(&y);
-    return s;
+    return dt_fail(DT_E_ELEMENT_SHAPE, NULL, "elements of a batch differ: %s and %s%s",
+                   dt_text_of(a).s, dt_text_of(b).s, advice);
 }
 
 /* The smallest type that holds component k of all examples. */

@@ -141,14 +141,8 @@ dt_status *dt_spec_check(const dt_example_spec *s, const dt_example *example, co
     for (int i = 0; i < s->n; i++) {
         const dt_type *want = &s->c[i].type, *got = &example->tensor[i]->type;
         if (fits(want, got)) continue;
-        dt_str a = {0}, b = {0};
-        dt_type_print(got, &a);
-        dt_type_print(want, &b);
-        dt_status *bad = dt_fail(DT_E_ELEMENT_SHAPE, NULL, "%s gave %s for '%s'; its spec says %s",
-                                 what, dt_str_text(&a), s->c[i].name, dt_str_text(&b));
-        dt_str_release(&a);
-        dt_str_release(&b);
-        return bad;
+        return dt_fail(DT_E_ELEMENT_SHAPE, NULL, "%s gave %s for '%s'; its spec says %s", what,
+                       dt_text_of(got).s, s->c[i].name, dt_text_of(want).s);
     }
     return NULL;
 }

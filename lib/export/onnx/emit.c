@@ -158,10 +158,7 @@ const char *dt_onnx_rows(dt_onnx *o, int64_t k) {
 
 const char *dt_onnx_shape(dt_onnx *o, const dt_type *t) {
     if (!dt_type_has_batch(t)) return dt_onnx_ints(o, t->dim, t->rank);
-    dt_str key = {0};
-    dt_shape_print(t, &key);
-    const char *kept = dt_arena_strdup(o->arena, dt_str_text(&key)), *known = recall(o, kept);
-    dt_str_release(&key);
+    const char *kept = dt_arena_strdup(o->arena, dt_text_of_shape(t).s), *known = recall(o, kept);
     if (known) return known;
     const char *rows = dt_onnx_rows(o, -t->dim[0]),
                *rest = t->rank > 1 ? dt_onnx_ints(o, t->dim + 1, t->rank - 1) : NULL;

@@ -21,14 +21,10 @@ static dt_status *check_groups(const dt_layer_build *b, const dt_conv *c, int64_
                        "filters must be divisible by groups, got %lld filters and %lld groups",
                        (long long)c->filters, (long long)c->groups);
     if (channels % c->groups == 0 && c->groups <= channels) return NULL;
-    dt_str in = {0};
-    dt_shape_print(&b->in, &in);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at,
-                           "the channels of the input must be divisible by groups, got %lld "
-                           "channels (%s) and %lld groups",
-                           (long long)channels, dt_str_text(&in), (long long)c->groups);
-    dt_str_release(&in);
-    return s;
+    return dt_fail(DT_E_MODEL_SHAPE, &b->at,
+                   "the channels of the input must be divisible by groups, got %lld "
+                   "channels (%s) and %lld groups",
+                   (long long)channels, dt_text_of_shape(&b->in).s, (long long)c->groups);
 }
 
 static dt_status *build(dt_layer_build *b) {

@@ -54,13 +54,9 @@ static dt_status *check_inputs(const dt_layer_build *b) {
     const dt_type *positions = &b->ins[1];
     DT_TRY(dt_layer_wants_exactly(b, "MaskedLMHead", 3, "(B, steps, features)"));
     if (positions->rank == 2 && !dt_dtype_is_float(positions->dtype)) return NULL;
-    dt_str text = {0};
-    dt_type_print(positions, &text);
-    dt_status *s = dt_fail(DT_E_MODEL_SHAPE, &b->at,
-                           "MaskedLMHead needs positions of shape (B, masked) from '%s', got %s",
-                           b->from[1], dt_str_text(&text));
-    dt_str_release(&text);
-    return s;
+    return dt_fail(DT_E_MODEL_SHAPE, &b->at,
+                   "MaskedLMHead needs positions of shape (B, masked) from '%s', got %s",
+                   b->from[1], dt_text_of(positions).s);
 }
 
 static dt_status *build_parts(dt_layer_build *b, parts *p) {

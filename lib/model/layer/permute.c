@@ -14,16 +14,14 @@ static const dt_field fields[] = {
     DT_LAYER_FIELDS(struct permute), DT_END};
 
 static dt_status *not_a_permutation(const dt_layer_build *b, const dt_ints *dims) {
-    dt_str list = {0}, in = {0};
-    dt_shape_print(&b->in, &in);
+    dt_str list = {0};
     for (int i = 0; i < dims->n; i++)
         dt_str_printf(&list, "%s%lld", i ? ", " : "", (long long)dims->v[i]);
     dt_status *s =
         dt_fail(DT_E_MODEL_SHAPE, &b->at,
                 "dims must name each dimension of %s but the batch once, from 1 to %d, got [%s]",
-                dt_str_text(&in), b->in.rank - 1, dt_str_text(&list));
+                dt_text_of_shape(&b->in).s, b->in.rank - 1, dt_str_text(&list));
     dt_str_release(&list);
-    dt_str_release(&in);
     return s;
 }
 

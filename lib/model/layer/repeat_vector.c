@@ -17,14 +17,9 @@ static dt_status *build(dt_layer_build *b) {
         b->out = dt_type_of(b->in.dtype, 3, (int64_t[]){b->in.dim[0], r->n, b->in.dim[1]});
         return NULL;
     }
-    dt_str in = {0};
-    dt_shape_print(&b->in, &in);
-    dt_status *s =
-        dt_fail(DT_E_MODEL_SHAPE, &b->at,
-                "input 0 of RepeatVector must have 2 dimensions (B, features), got %d: %s",
-                b->in.rank, dt_str_text(&in));
-    dt_str_release(&in);
-    return s;
+    return dt_fail(DT_E_MODEL_SHAPE, &b->at,
+                   "input 0 of RepeatVector must have 2 dimensions (B, features), got %d: %s",
+                   b->in.rank, dt_text_of_shape(&b->in).s);
 }
 
 static dt_value call(const dt_layer_call *c) {

@@ -15,12 +15,9 @@ dt_status *dt_wants_space(const dt_layer_build *b, const char *kind, int n) {
     static const char *const shapes[] = {"", "(B, steps, channels)", "(B, height, width, channels)",
                                          "(B, depth, height, width, channels)"};
     if (b->in.rank == n + 2) return dt_layer_wants(b, kind, 0);
-    dt_str in = {0};
-    dt_shape_print(&b->in, &in);
     dt_status *s =
         dt_fail(DT_E_MODEL_SHAPE, &b->at, "input 0 of %s must have %d dimensions %s, got %d: %s",
-                kind, n + 2, shapes[n], b->in.rank, dt_str_text(&in));
-    dt_str_release(&in);
+                kind, n + 2, shapes[n], b->in.rank, dt_text_of_shape(&b->in).s);
     return b->in.rank < n + 2 ? dt_suggest(s, "a Reshape before it can add dimensions of size 1")
                               : s;
 }
@@ -85,8 +82,7 @@ static dt_status *too_large(const dt_layer_build *b, const char *kind, const dt_
 }
 
 static dt_status *no_place(const dt_layer_build *b, const char *kind, const dt_space *s) {
-    dt_str in = {0}, size = {0}, stride = {0}, dilation = {0};
-    dt_shape_print(&b->in, &in);
+    dt_str size = {0}, stride = {0}, dilation = {0};
     dt_sizes_print(s->size, s->n, &size);
     dt_sizes_print(s->stride, s->n, &stride);
     dt_sizes_print(s->dilation, s->n, &dilation);
@@ -94,9 +90,8 @@ static dt_status *no_place(const dt_layer_build *b, const char *kind, const dt_s
         DT_E_MODEL_SHAPE, &b->at,
         "the output of %s would be of size zero or less: a window of %s does not fit into %s "
         "(strides %s, dilation_rate %s, padding %s)",
-        kind, dt_str_text(&size), dt_str_text(&in), dt_str_text(&stride), dt_str_text(&dilation),
-        dt_paddings_causal[s->padding]);
-    dt_str_release(&in);
+        kind, dt_str_text(&size), dt_text_of_shape(&b->in).s, dt_str_text(&stride),
+        dt_str_text(&dilation), dt_paddings_causal[s->padding]);
     dt_str_release(&size);
     dt_str_release(&stride);
     dt_str_release(&dilation);

@@ -106,14 +106,10 @@ static int64_t usual_cropping(int n) { return n == 2 ? 0 : 1; }
 
 static dt_status *nothing_left(const dt_layer_build *b, const char *kind, int i,
                                const int64_t end[2]) {
-    dt_str in = {0};
-    dt_shape_print(&b->in, &in);
-    dt_status *s = dt_fail(
+    return dt_fail(
         DT_E_RANGE, &b->at,
         "%s would leave nothing of dimension %d of %s: cropping removes %lld before and %lld after",
-        kind, i + 1, dt_str_text(&in), (long long)end[0], (long long)end[1]);
-    dt_str_release(&in);
-    return s;
+        kind, i + 1, dt_text_of_shape(&b->in).s, (long long)end[0], (long long)end[1]);
 }
 
 static dt_status *build_cropping(dt_layer_build *b, const char *kind, int n) {

@@ -86,17 +86,12 @@ static dt_status *check_targets(const struct iou *m) {
 static dt_status *check_shapes(const struct iou *m, bool sparse_y, bool sparse_p,
                                const dt_type *target, const dt_type *prediction) {
     const dt_type y = numbers_of(target, sparse_y), p = numbers_of(prediction, sparse_p);
-    dt_str is = {0}, of = {0};
     DT_TRY(check_targets(m));
     if (y.rank > 0 && p.rank > 0 && same_numbers(&y, &p)) return NULL;
-    dt_type_print(target, &is);
-    dt_type_print(prediction, &of);
     dt_status *s = dt_fail(DT_E_LABELS, NULL,
                            "targets and predictions must hold the same number of class indices: "
                            "targets are %s, predictions %s",
-                           dt_str_text(&is), dt_str_text(&of));
-    dt_str_release(&is);
-    dt_str_release(&of);
+                           dt_text_of(target).s, dt_text_of(prediction).s);
     return sparse_p ? dt_suggest(s, "set 'sparse_y_pred: false' if predictions are class scores")
                     : s;
 }
