@@ -331,19 +331,39 @@ static dt_status *check_all(const char *path, const dt_arrays *a) {
     return NULL;
 }
 
+static const char *sum_of(const dt_saved *c, int file) {
+    const char *const sums[DT_TENSOR_FILES] = {
+        c->model_sha256, c->optimizer_sha256, c->state.callbacks_sha256, c->state.variables_sha256};
+    return sums[file];
+}
+
 /* Hashed already when the checkpoint was opened, a file is not hashed again as long as nothing has
  * changed it, before and after. */
-static dt_status *load(const dt_saved *c, int file, const dt_arrays *a, bool only_weights) {
-    const char *const digest[DT_REQUIRED_FILES] = {c->model_sha256, c->optimizer_sha256};
+static dt_status *load_held(const dt_saved *c, int file, const dt_held_file *held,
+                            const dt_arrays *a) {
     const dt_file_stamp *stamp = &c->checked[file];
+    const bool known = is_unchanged(held->fd, stamp);
+    DT_TRY(dt_safetensors_read_held(held, a, known ? NULL : sum_of(c, file)));
+    if (known && !is_unchanged(held->fd, stamp))
+        DT_TRY(dt_safetensors_read_held(held, a, sum_of(c, file)));
+    return NULL;
+}
+
+static dt_status *load(const dt_saved *c, int file, const dt_arrays *a, bool only_weights) {
     if (!a) return NULL;
     dt_held_file held = dt_saved_held(c, file);
     held.only_weights = only_weights;
-    const bool known = is_unchanged(held.fd, stamp);
-    DT_TRY(dt_safetensors_read_held(&held, a, known ? NULL : digest[file]));
-    if (known && !is_unchanged(held.fd, stamp))
-        DT_TRY(dt_safetensors_read_held(&held, a, digest[file]));
+    DT_TRY(load_held(c, file, &held, a));
     return check_all(held.path, a);
+}
+
+/* One of those that some checkpoints have: it was checked and is open if state.json has its sum. */
+static dt_status *load_optional(const dt_saved *c, int file, const dt_arrays *a, bool some) {
+    dt_held_file held = dt_saved_held(c, file);
+    held.some = some;
+    if (c->checked[file].inode != 0) return load_held(c, file, &held, a);
+    DT_TRY(dt_check_plain(held.path));
+    return dt_fail(DT_E_CHECKPOINT, NULL, "%s: state.json has no checksum of this file", held.path);
 }
 
 dt_status *dt_saved_load(const dt_saved *c, const dt_arrays *model, const dt_arrays *optimizer) {
@@ -359,15 +379,10 @@ dt_status *dt_saved_load_weights(const dt_saved *c, const dt_arrays *model) {
 }
 
 dt_status *dt_saved_load_callbacks(const dt_saved *c, const dt_arrays *wanted) {
-    const char *path = dt_arena_printf(c->arena, "%s/" DT_CALLBACKS_FILE, c->path);
-    if (wanted->n == 0) return NULL;
-    DT_TRY(dt_check_plain(path));
-    return dt_safetensors_read_some(path, wanted);
+    return wanted->n == 0 ? NULL : load_optional(c, DT_CALLBACK_TENSORS, wanted, true);
 }
 
 dt_status *dt_saved_load_variables(const dt_saved *c, const dt_arrays *variables) {
-    const char *path = dt_arena_printf(c->arena, "%s/" DT_VARIABLES_FILE, c->path);
     if (variables->n == 0 && !c->state.variables_sha256) return NULL;
-    DT_TRY(dt_check_plain(path));
-    return dt_safetensors_read(path, variables, c->state.variables_sha256);
+    return load_optional(c, DT_VARIABLE_TENSORS, variables, false);
 }

@@ -70,6 +70,7 @@ typedef struct dt_held_file {
     int64_t size; /* bytes */
     /* counters of draws may be missing, and are left as they are, or extra */
     bool only_weights;
+    bool some; /* the file may hold others too, which are left out */
 } dt_held_file;
 dt_status *dt_safetensors_read_held(const dt_held_file *f, const dt_arrays *a,
                                     const char *digest) DT_MUST_USE;
@@ -169,7 +170,8 @@ typedef struct dt_file_stamp {
     int64_t device, inode, bytes, modified_ns, changed_ns; /* all 0: unknown */
 } dt_file_stamp;
 
-enum { DT_TENSOR_FILES = 4, DT_REQUIRED_FILES = 2 }; /* of a checkpoint: dt_tensor_files */
+/* of a checkpoint: dt_tensor_files */
+enum { DT_TENSOR_FILES = 4, DT_REQUIRED_FILES = 2, DT_CALLBACK_TENSORS = 2, DT_VARIABLE_TENSORS };
 /* A checkpoint whose files have the checksums that state.json names. */
 typedef struct dt_saved {
     dt_arena *arena;

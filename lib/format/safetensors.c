@@ -336,8 +336,9 @@ static dt_status *read_file(reading r, const dt_arrays *a, const char *digest) {
 }
 
 dt_status *dt_safetensors_read_held(const dt_held_file *f, const dt_arrays *a, const char *digest) {
-    return read_open((reading){.path = f->path, .fd = f->fd, .weights = f->only_weights}, f->size,
-                     a, digest);
+    return read_open(
+        (reading){.path = f->path, .fd = f->fd, .weights = f->only_weights, .some = f->some},
+        f->size, a, digest);
 }
 
 dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char *digest) {

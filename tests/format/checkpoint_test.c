@@ -179,6 +179,45 @@ static void test_files_of_an_opened_checkpoint_are_those_that_were_checked(void 
     free(path);
 }
 
+/* Its files of callbacks and variables are replaced by others of the same size, or are gone. */
+static void test_optional_files_of_an_opened_checkpoint_are_those_that_were_checked(void **state) {
+    static const char *const files[] = {"callbacks.safetensors", "variables.safetensors"};
+    for (int removed = 0; removed < 2; removed++) {
+        toy t;
+        char *path = NULL, *other = NULL;
+        dt_saved c;
+        float value[4] = {1, 2, 3, 4}, found[4] = {0};
+        const int64_t four = 4;
+        dt_named_view view = {
+            .name = "best", .type = dt_type_of(DT_FLOAT32, 1, &four), .data = value};
+        const dt_arrays arrays = {1, &view};
+        dt_state_file s = toy_state(10);
+        s.callback_arrays = s.variable_arrays = &arrays;
+        toy_make(&t, 10);
+        assert_ok(dt_run_dir_save(run_of(state), &s, &t.model, &t.optimizer, 3, &path));
+        for (int i = 0; i < 4; i++) value[i] = -1;
+        s.step = 11;
+        assert_ok(dt_run_dir_save(run_of(state), &s, &t.model, &t.optimizer, 3, &other));
+        assert_ok(dt_saved_open(&c, path));
+        for (int i = 0; i < 2; i++) {
+            char from[256], to[256];
+            snprintf(from, sizeof from, "%s/%s", other, files[i]);
+            snprintf(to, sizeof to, "%s/%s", path, files[i]);
+            assert_int_equal(removed ? unlink(to) : rename(from, to), 0);
+        }
+        view.data = found;
+        assert_ok(dt_saved_load_callbacks(&c, &arrays));
+        for (int i = 0; i < 4; i++) assert_true(found[i] == (float)(i + 1));
+        memset(found, 0, sizeof found);
+        assert_ok(dt_saved_load_variables(&c, &arrays));
+        for (int i = 0; i < 4; i++) assert_true(found[i] == (float)(i + 1));
+        dt_saved_release(&c);
+        free(path);
+        free(other);
+        assert_int_equal(system("rm -r " RUN "/ckpt"), 0);
+    }
+}
+
 /* ---- beginning anew ---- */
 
 static dt_status *save_generation(const dt_run_dir *r, int64_t step, int64_t generation,
@@ -517,6 +556,7 @@ int main(void) {
         TEST(test_many_are_kept_if_asked),
         TEST(test_the_same_step_is_replaced),
         TEST(test_files_of_an_opened_checkpoint_are_those_that_were_checked),
+        TEST(test_optional_files_of_an_opened_checkpoint_are_those_that_were_checked),
         TEST(test_a_fresh_run_is_newer_than_what_had_more_steps),
         TEST(test_the_new_one_stays_even_if_it_has_the_fewest_steps),
         TEST(test_leftovers_are_ignored_and_removed),
