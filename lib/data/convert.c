@@ -25,18 +25,18 @@ enum { LARGEST_BATCH = 1024, MOST_SHARDS = 100000, MOST_OPEN = 256 };
 
 /* What a column is made of. */
 typedef struct origin {
-    const dt_element *element; /* NULL: of nothing */
-    int64_t value;             /* the first one */
+    const dt_element_spec *element; /* NULL: of nothing */
+    int64_t value;                  /* the first one */
 } origin;
 
 typedef struct conversion {
     const dt_conversion *q;
     const dt_format *kind;
     const char *suffix;
-    const dt_element *element; /* [n] */
+    const dt_element_spec *element; /* [n] */
     int n;
     int64_t count, done, shard; /* examples; written; of the file that is open */
-    dt_output_column *column;   /* [columns] */
+    dt_element_spec *column;    /* [columns] */
     origin *from;               /* [columns] */
     const void **row;           /* [columns] */
     int columns;
@@ -47,16 +47,16 @@ typedef struct conversion {
     bool no_header;
 } conversion;
 
-static dt_type row_type(const dt_element *e) {
+static dt_type row_type(const dt_element_spec *e) {
     return dt_type_of(e->type.dtype, e->type.rank - 1, e->type.dim + 1);
 }
 
-static bool is_text(const dt_element *e) { return e->stored && e->stored->text; }
+static bool is_text(const dt_element_spec *e) { return e->stored && e->stored->text; }
 
 /* ---- columns of a job's own CSV ---- */
 
 /* Of two elements that are made of one column the one to be asked what its fields were. */
-static int says(const dt_element *e) {
+static int says(const dt_element_spec *e) {
     enum { FLOATS, DOUBLES, INTEGERS, WORDS, TEXT };
     if (is_text(e) || e->stored->vocabulary.n > 0) return is_text(e) ? TEXT : WORDS;
     return e->type.dtype == DT_FLOAT32 ? FLOATS : e->type.dtype == DT_FLOAT64 ? DOUBLES : INTEGERS;
@@ -72,16 +72,16 @@ static int place_of(conversion *c, const char *name) {
     return (int)at;
 }
 
-static void place_own(conversion *c, const dt_element *e) {
+static void place_own(conversion *c, const dt_element_spec *e) {
     for (int i = 0; i < e->stored->columns.n; i++) {
         const int at = place_of(c, e->stored->columns.v[i]);
         if (c->from[at].element && says(e) <= says(c->from[at].element)) continue;
         c->from[at] = (origin){e, i};
         c->column[at] =
-            (dt_output_column){.name = e->stored->columns.v[i],
-                               .row = is_text(e) ? row_type(e) : dt_scalar_type(e->type.dtype),
-                               .text = is_text(e),
-                               .vocabulary = &e->stored->vocabulary};
+            (dt_element_spec){.name = e->stored->columns.v[i],
+                              .type = is_text(e) ? row_type(e) : dt_scalar_type(e->type.dtype),
+                              .text = is_text(e),
+                              .names = e->stored->vocabulary};
     }
 }
 
@@ -131,24 +131,24 @@ static dt_status *plan_columns(conversion *c, dt_arena *arena) {
     const dt_stored *own = c->element[0].stored;
     const bool is_own = c->kind->cells && own && c->kind == dt_dataset_spec_of(c->q->data)->format;
     const int64_t most = most_columns(c);
-    c->column = dt_arena_array(arena, dt_output_column, most);
+    c->column = dt_arena_array(arena, dt_element_spec, most);
     c->from = dt_arena_array(arena, origin, most);
     c->row = dt_arena_array(arena, const void *, most);
     c->delimiter = is_own ? own->delimiter : ',';
     c->no_header = is_own && own->numbered;
     if (is_own) DT_TRY(check_defaults(c));
     for (int e = 0; e < c->n; e++) {
-        const dt_element *x = &c->element[e];
+        const dt_element_spec *x = &c->element[e];
         if (is_own) {
             place_own(c, x);
             continue;
         }
         c->from[c->columns] = (origin){x, 0};
         c->column[c->columns++] =
-            (dt_output_column){.name = x->name,
-                               .row = row_type(x),
-                               .text = is_text(x),
-                               .vocabulary = x->stored ? &x->stored->vocabulary : NULL};
+            (dt_element_spec){.name = x->name,
+                              .type = row_type(x),
+                              .text = is_text(x),
+                              .names = x->stored ? x->stored->vocabulary : (dt_texts){0}};
     }
     return NULL;
 }
@@ -202,8 +202,8 @@ static dt_status *next_shard(conversion *c, dt_str *files) {
 static dt_status *put_rows(conversion *c, const dt_batch *b, dt_str *files) {
     for (int64_t i = 0; i < b->rows; i++, c->done++) {
         for (int k = 0; k < c->columns; k++) {
-            const dt_element *e = c->from[k].element;
-            const dt_type row = e ? row_type(e) : c->column[k].row;
+            const dt_element_spec *e = c->from[k].element;
+            const dt_type row = e ? row_type(e) : c->column[k].type;
             c->row[k] = e ? (const char *)b->element[e - c->element].data +
                                 i * dt_type_bytes(&row) +
                                 c->from[k].value * (int64_t)dt_dtype_size(row.dtype)

@@ -98,16 +98,8 @@ void dt_dataset_ref(dt_dataset *d);
 dt_status *dt_dataset_hold(dt_dataset **out, const dt_named_view *element, int n,
                            const char *format, va_list args) DT_MUST_USE DT_PRINTF(4, 0);
 
-/* An element as batches carry it, after `map`: type is (B, ...). */
-typedef struct dt_element {
-    const char *name;
-    dt_type type;
-    int64_t numbers; /* see dt_stored; after `map` */
-    /* of classes: see dt_stored; after one_hot they are those of its last dimension */
-    dt_texts names;
-    const dt_stored *stored; /* of a data set opened without `map`; else NULL */
-} dt_element;
-int dt_dataset_elements(const dt_dataset *d, const dt_element **elements); /* lent */
+/* The elements as batches carry them, after `map`: (B, ...); lent. */
+int dt_dataset_elements(const dt_dataset *d, const dt_element_spec **elements);
 /* The element in a trace: an argument of its name with examples as they are stored, then `map` as
  * outside of training. NO_ONNX names a step that has no form in a graph. */
 dt_status *dt_dataset_declare(const dt_dataset *d, int element, dt_trace *t,

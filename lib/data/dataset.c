@@ -79,7 +79,7 @@ static dt_status *open_parts(dt_dataset *d) {
 static void name_elements(dt_dataset *d) {
     const dt_examples *x = d->rows[DT_PART_TRAIN].x;
     d->n = x->n;
-    d->element = dt_arena_array(d->arena, dt_element, d->n);
+    d->element = dt_arena_array(d->arena, dt_element_spec, d->n);
     for (int e = 0; e < d->n; e++) d->element[e].name = x->stored[e].name;
 }
 

@@ -28,7 +28,7 @@ struct dt_dataset {
     dt_arena *owned;            /* of the spec, when it was made from a fragment; else NULL */
     dt_dataset_spec spec;
     int n;
-    dt_element *element; /* (n) in the order of train */
+    dt_element_spec *element; /* (n) in the order of train */
     dt_rows rows[DT_PARTS];
     dt_learned learned; /* by steps of `map` */
 };

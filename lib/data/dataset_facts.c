@@ -29,7 +29,7 @@ dt_status *dt_dataset_declare(const dt_dataset *d, int element, dt_trace *t, dt_
                        out);
 }
 
-int dt_dataset_elements(const dt_dataset *d, const dt_element **elements) {
+int dt_dataset_elements(const dt_dataset *d, const dt_element_spec **elements) {
     *elements = d->element;
     return d->n;
 }

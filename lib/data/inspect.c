@@ -21,7 +21,7 @@ typedef struct tally {
 
 typedef struct look {
     const dt_inspection *q;
-    const dt_element *element; /* [n] */
+    const dt_element_spec *element; /* [n] */
     int n;
     int64_t count;
     tally *tally;  /* [n] */
@@ -66,7 +66,7 @@ static void add_values(tally *t, const dt_view *v) {
     }
 }
 
-static int64_t row_bytes(const dt_element *e) {
+static int64_t row_bytes(const dt_element_spec *e) {
     dt_type row = dt_type_of(e->type.dtype, e->type.rank - 1, e->type.dim + 1);
     return dt_type_bytes(&row);
 }
@@ -122,7 +122,7 @@ static void put_value(dt_str *out, const dt_type *row, const char *bytes, int64_
     }
 }
 
-static void put_row(dt_str *out, const dt_element *e, const char *bytes) {
+static void put_row(dt_str *out, const dt_element_spec *e, const char *bytes) {
     const dt_type row = dt_type_of(e->type.dtype, e->type.rank - 1, e->type.dim + 1);
     const int64_t n = dt_type_elements(&row);
     dt_str_puts(out, row.rank ? "[" : "");
@@ -143,7 +143,7 @@ static void put_number(dt_str *out, const look *x, int e, bool most) {
     else dt_str_double(out, most ? t->most : t->least);
 }
 
-static void put_shape(dt_str *out, const dt_element *e) {
+static void put_shape(dt_str *out, const dt_element_spec *e) {
     dt_str_putc(out, '[');
     for (int d = 1; d < e->type.rank; d++)
         dt_str_printf(out, "%s%lld", d > 1 ? ", " : "", (long long)e->type.dim[d]);
@@ -224,7 +224,7 @@ static void put_text(const look *x, dt_str *out) {
 
 /* ---- as JSON ---- */
 
-static void put_json_values(dt_json *j, const dt_element *e, const char *bytes) {
+static void put_json_values(dt_json *j, const dt_element_spec *e, const char *bytes) {
     const dt_type row = dt_type_of(e->type.dtype, e->type.rank - 1, e->type.dim + 1);
     const size_t size = dt_dtype_size(row.dtype);
     const bool real = dt_dtype_is_float(row.dtype);
@@ -242,7 +242,7 @@ static void put_json_values(dt_json *j, const dt_element *e, const char *bytes) 
 }
 
 static void put_json_element(dt_json *j, const look *x, int e) {
-    const dt_element *el = &x->element[e];
+    const dt_element_spec *el = &x->element[e];
     const tally *t = &x->tally[e];
     const bool real = dt_dtype_is_float(el->type.dtype);
     dt_json_open(j, NULL, '{');

@@ -25,10 +25,10 @@ struct dt_stream {
     const dt_format *kind;
     void *state;
     bool open, end;
-    track *track;           /* [n] */
-    void **stored;          /* [n] a row as it is stored */
-    dt_element *element;    /* [n] */
-    void *scratch, *looked; /* of map; a row after its first steps */
+    track *track;             /* [n] */
+    void **stored;            /* [n] a row as it is stored */
+    dt_element_spec *element; /* [n] */
+    void *scratch, *looked;   /* of map; a row after its first steps */
 };
 
 /* ---- opening ---- */
@@ -63,7 +63,7 @@ static dt_status *declare(const dt_stream *s, const char *name, dt_stored *e) {
 
 /* Nothing says what is stored: the Input's shape, and floats where `map` makes something else of
  * them. */
-static void guess(const dt_stream *s, const dt_element *input, dt_stored *e) {
+static void guess(const dt_stream *s, const dt_element_spec *input, dt_stored *e) {
     const dt_tree *steps = dt_tree_get(dt_tree_get(s->job->tree, "map"), input->name);
     const dt_type *t = &input->type;
     const bool mapped = steps && steps->kind != DT_TREE_NULL;
@@ -72,7 +72,7 @@ static void guess(const dt_stream *s, const dt_element *input, dt_stored *e) {
 
 /* What the data set stores of an input: as its format's keys declare it, else as a checkpoint or
  * the data set itself has it. Words are numbered as the weights were trained with. */
-static dt_status *describe(const dt_stream *s, const dt_element *input, dt_stored *e) {
+static dt_status *describe(const dt_stream *s, const dt_element_spec *input, dt_stored *e) {
     const dt_stored *saved = find_saved(s->job, input->name);
     if (s->job->format->declare) {
         DT_TRY(declare(s, input->name, e));
@@ -86,7 +86,8 @@ static dt_status *describe(const dt_stream *s, const dt_element *input, dt_store
 }
 
 /* What is fed is converted to the Input's dtype; its sizes must be right. */
-static dt_status *check_shape(const dt_stream *s, const dt_element *input, const dt_type *has) {
+static dt_status *check_shape(const dt_stream *s, const dt_element_spec *input,
+                              const dt_type *has) {
     dt_type t = *has, wanted = dt_type_of(t.dtype, input->type.rank - 1, input->type.dim + 1);
     if (dt_type_equal(&t, &wanted)) return NULL;
     return dt_fail(DT_E_ELEMENTS, NULL,
@@ -94,7 +95,7 @@ static dt_status *check_shape(const dt_stream *s, const dt_element *input, const
                    input->name, dt_text_of_shape(&wanted).s, dt_text_of_shape(&t).s);
 }
 
-static dt_status *plan_input(dt_stream *s, const dt_element *input, int e, int64_t *scratch) {
+static dt_status *plan_input(dt_stream *s, const dt_element_spec *input, int e, int64_t *scratch) {
     const dt_stored *x = &s->source.element[e];
     track *t = &s->track[e];
     const dt_dataset_spec *job = s->job;
@@ -110,7 +111,7 @@ static dt_status *plan_input(dt_stream *s, const dt_element *input, int e, int64
                        s->source.path, x->name);
     const dt_type *after = dt_map_plan_type(t->plan);
     DT_TRY(check_shape(s, input, after));
-    s->element[e] = (dt_element){.name = x->name, .type = input->type};
+    s->element[e] = (dt_element_spec){.name = x->name, .type = input->type};
     s->element[e].type.dtype = after->dtype;
     t->bytes = dt_type_bytes(after);
     s->stored[e] = dt_try_alloc((size_t)dt_type_bytes(&x->type) + 1);
@@ -125,7 +126,7 @@ static dt_status *plan_inputs(dt_stream *s, const dt_stream_request *q) {
     int64_t scratch = 1;
     s->track = dt_arena_array(s->source.arena, track, q->n);
     s->stored = dt_arena_array(s->source.arena, void *, q->n);
-    s->element = dt_arena_array(s->source.arena, dt_element, q->n);
+    s->element = dt_arena_array(s->source.arena, dt_element_spec, q->n);
     for (int e = 0; e < q->n; e++) DT_TRY(plan_input(s, &q->input[e], e, &scratch));
     s->scratch = dt_try_alloc((size_t)scratch);
     s->looked = dt_try_alloc((size_t)scratch);
@@ -186,7 +187,7 @@ void dt_stream_close(dt_stream *s) {
     free(s);
 }
 
-const dt_element *dt_stream_elements(const dt_stream *s) { return s->element; }
+const dt_element_spec *dt_stream_elements(const dt_stream *s) { return s->element; }
 
 int64_t dt_stream_count(const dt_stream *s) { return s->source.count; }
 

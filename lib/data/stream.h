@@ -19,9 +19,9 @@
 
 typedef struct dt_stream dt_stream;
 typedef struct dt_stream_request {
-    const char *path;           /* "-": standard input */
-    const dt_dataset_spec *job; /* whose `map` and `element` hold */
-    const dt_element *input;    /* [n] what the model takes: (B, ...) */
+    const char *path;             /* "-": standard input */
+    const dt_dataset_spec *job;   /* whose `map` and `element` hold */
+    const dt_element_spec *input; /* [n] what the model takes: (B, ...) */
     int n;
 } dt_stream_request;
 
@@ -30,7 +30,7 @@ typedef struct dt_stream_request {
 dt_status *dt_stream_open(dt_stream **out, const dt_stream_request *q) DT_MUST_USE;
 /* The inputs as rows carry them, in the model's order: sizes are the model's, dtypes what `map`
  * leaves. */
-const dt_element *dt_stream_elements(const dt_stream *s);
+const dt_element_spec *dt_stream_elements(const dt_stream *s);
 /* How many rows there are; -1: nobody knows before the end. */
 int64_t dt_stream_count(const dt_stream *s);
 /* The file that a row is by itself, lent; NULL: files hold several. */

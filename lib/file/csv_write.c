@@ -59,16 +59,15 @@ static const char *word_of(const dt_texts *vocabulary, dt_dtype d, const char *p
 dt_status *dt_csv_write_row(dt_output *o, const void *const *row) {
     const char gap[] = {o->delimiter, '\0'};
     for (int i = 0; i < o->n; i++) {
-        const dt_output_column *c = &o->column[i];
-        const int64_t n = c->text ? 1 : dt_type_elements(&c->row);
+        const dt_element_spec *c = &o->column[i];
+        const int64_t n = c->text ? 1 : dt_type_elements(&c->type);
         const char *p = row[i];
-        for (int64_t k = 0; k < n; k++, p += p ? dt_dtype_size(c->row.dtype) : 0) {
+        for (int64_t k = 0; k < n; k++, p += p ? dt_dtype_size(c->type.dtype) : 0) {
             dt_str_puts(&o->text, i || k ? gap : "");
             if (!p) continue;
             if (c->text) put_text(o, p);
-            else if (c->vocabulary && c->vocabulary->n > 0)
-                put_text(o, word_of(c->vocabulary, c->row.dtype, p));
-            else put_number(o, c->row.dtype, p);
+            else if (c->names.n > 0) put_text(o, word_of(&c->names, c->type.dtype, p));
+            else put_number(o, c->type.dtype, p);
         }
     }
     dt_str_puts(&o->text, o->plain ? "\n" : "\r\n");
@@ -79,9 +78,9 @@ dt_status *dt_csv_write_header(dt_output *o) {
     const char gap[] = {o->delimiter, '\0'};
     dt_str name = {0};
     for (int i = 0; i < o->n && !o->no_header; i++) {
-        const dt_output_column *c = &o->column[i];
-        const bool several = c->row.rank > 0 && !c->text;
-        for (int64_t k = 0; k < (several ? dt_type_elements(&c->row) : 1); k++) {
+        const dt_element_spec *c = &o->column[i];
+        const bool several = c->type.rank > 0 && !c->text;
+        for (int64_t k = 0; k < (several ? dt_type_elements(&c->type) : 1); k++) {
             dt_str_clear(&name);
             dt_str_puts(&name, c->name);
             if (several) dt_str_printf(&name, "_%lld", (long long)k);

@@ -27,6 +27,20 @@
 
 /* ---- reading ---- */
 
+/* What is known of a named element of examples. Members that say nothing are zero. */
+typedef struct dt_element_spec {
+    const char *name;
+    /* of one row in files that are written, (B, ...) in batches; in pipelines a size of -1 is
+     * unknown */
+    dt_type type;
+    bool text;       /* in files that are written: texts that end with NUL in place of values */
+    int64_t numbers; /* in batches, after `map`: values lie in [0, numbers) */
+    /* The texts that the values number, such as classes; after one_hot those of the last
+     * dimension. Files that are written have the texts instead of the numbers. */
+    dt_texts names;
+    const struct dt_stored *stored; /* in batches of a data set that was opened without `map` */
+} dt_element_spec;
+
 /* An element as files store it: every row has this shape (no batch dimension in it). */
 typedef struct dt_stored {
     const char *name;
@@ -94,21 +108,13 @@ typedef struct dt_survey_request {
 
 /* ---- writing ---- */
 
-/* A column of rows to be written. */
-typedef struct dt_output_column {
-    const char *name;
-    dt_type row;                /* of a row's values */
-    bool text;                  /* one text, NUL-terminated, instead */
-    const dt_texts *vocabulary; /* CSV: texts whose places the values are; n 0, NULL: none */
-} dt_output_column;
-
 typedef struct dt_output {
     const struct dt_format *kind;
     const char *named; /* as the user named it, lent */
     int n;
-    const dt_output_column *column; /* [n] lent */
-    int64_t of, rows;               /* how many there will be, -1: nobody knows; so far */
-    char delimiter;                 /* CSV */
+    const dt_element_spec *column; /* [n] lent */
+    int64_t of, rows;              /* how many there will be, -1: nobody knows; so far */
+    char delimiter;                /* CSV */
     /* CSV; plain: for people: LF, no control characters, no quotes without need */
     bool no_header, plain;
     dt_writer file;
@@ -130,7 +136,7 @@ dt_status *dt_output_flush(dt_output *o) DT_MUST_USE;
 dt_status *dt_output_finish(dt_output *o) DT_MUST_USE;
 void dt_output_close(dt_output *o); /* removes what is not whole; takes a zeroed one */
 /* All rows of a column. */
-dt_type dt_output_type(const dt_output_column *c, int64_t rows);
+dt_type dt_output_type(const dt_element_spec *c, int64_t rows);
 
 /* ---- the table ---- */
 

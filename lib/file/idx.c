@@ -79,9 +79,9 @@ static dt_status *begin_idx(dt_output *o) {
 }
 
 static dt_status *put_idx(dt_output *o, const void *const *row) {
-    const dt_output_column *c = &o->column[0];
-    const dt_dtype from = c->row.dtype, to = idx_dtype(from);
-    const int64_t n = dt_type_elements(&c->row), *wide = row[0];
+    const dt_element_spec *c = &o->column[0];
+    const dt_dtype from = c->type.dtype, to = idx_dtype(from);
+    const int64_t n = dt_type_elements(&c->type), *wide = row[0];
     const size_t at = o->text.size, size = dt_dtype_size(to);
     for (int64_t i = 0; i < n && from == DT_INT64; i++)
         if (wide[i] < INT32_MIN || wide[i] > INT32_MAX)

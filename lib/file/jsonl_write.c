@@ -11,12 +11,12 @@
 typedef struct writing {
     dt_json j;
     const dt_output *o;
-    const dt_output_column *column;
+    const dt_element_spec *column;
     const char *value; /* the next one */
 } writing;
 
 static dt_status *put_real(writing *w, const char *key) {
-    const dt_dtype d = w->column->row.dtype;
+    const dt_dtype d = w->column->type.dtype;
     double x;
     dt_cast(d, DT_FLOAT64, w->value, &x, 1);
     if (!isfinite(x))
@@ -31,17 +31,17 @@ static dt_status *put_real(writing *w, const char *key) {
 
 /* A default_value may be no place in the vocabulary: it stood for null. */
 static void put_integer(writing *w, const char *key) {
-    const dt_texts *words = w->column->vocabulary;
+    const dt_texts *words = &w->column->names;
     int64_t x;
-    dt_cast(w->column->row.dtype, DT_INT64, w->value, &x, 1);
-    if (!words || words->n == 0) dt_json_int(&w->j, key, x);
+    dt_cast(w->column->type.dtype, DT_INT64, w->value, &x, 1);
+    if (words->n == 0) dt_json_int(&w->j, key, x);
     else if (x >= 0 && x < words->n) dt_json_string(&w->j, key, words->v[x]);
     else dt_json_null(&w->j, key);
 }
 
 /* What is below dimension d, nested as the shape is. Recursion is bounded by the rank. */
 static dt_status *put_values(writing *w, const char *key, int d) {
-    const dt_type *t = &w->column->row;
+    const dt_type *t = &w->column->type;
     if (d == t->rank) {
         if (dt_dtype_is_float(t->dtype)) DT_TRY(put_real(w, key));
         else put_integer(w, key);

@@ -259,9 +259,9 @@ void dt_npy_print_header(const dt_type *t, size_t bytes, dt_str *out) {
     dt_str_release(&text);
 }
 
-dt_type dt_output_type(const dt_output_column *c, int64_t rows) {
-    dt_type t = dt_type_of(c->row.dtype, c->row.rank + 1, (const int64_t[DT_MAX_RANK]){0});
-    memcpy(t.dim + 1, c->row.dim, (size_t)c->row.rank * sizeof *t.dim);
+dt_type dt_output_type(const dt_element_spec *c, int64_t rows) {
+    dt_type t = dt_type_of(c->type.dtype, c->type.rank + 1, (const int64_t[DT_MAX_RANK]){0});
+    memcpy(t.dim + 1, c->type.dim, (size_t)c->type.rank * sizeof *t.dim);
     t.dim[0] = rows;
     return t;
 }
@@ -278,7 +278,7 @@ static dt_status *begin_npy(dt_output *o) {
 }
 
 static dt_status *put_npy(dt_output *o, const void *const *row) {
-    dt_str_add(&o->text, row[0], (size_t)dt_type_bytes(&o->column[0].row));
+    dt_str_add(&o->text, row[0], (size_t)dt_type_bytes(&o->column[0].type));
     return NULL;
 }
 

@@ -146,7 +146,7 @@ static dt_status *put_npz(dt_output *o, const void *const *row) {
     npz *z = o->state;
     size_t all = 0;
     for (int i = 0; i < o->n; i++) {
-        dt_str_add(&z->rows[i], row[i], (size_t)dt_type_bytes(&o->column[i].row));
+        dt_str_add(&z->rows[i], row[i], (size_t)dt_type_bytes(&o->column[i].type));
         all += z->rows[i].size;
     }
     if (all < COPIED) return NULL;
@@ -173,12 +173,12 @@ static dt_status *copy(const dt_output *o, int i, int fd, char *piece) {
     /* bytes of a row before array i, in all; where the batch begins */
     int64_t before = 0, width = 0, at = 0;
     for (int k = 1; k < o->n; k++) {
-        before += k < i ? dt_type_bytes(&o->column[k].row) : 0;
-        width += dt_type_bytes(&o->column[k].row);
+        before += k < i ? dt_type_bytes(&o->column[k].type) : 0;
+        width += dt_type_bytes(&o->column[k].type);
     }
     for (int b = 0; b < z->batches; at += z->batch[b++] * width) {
         const int64_t from = at + z->batch[b] * before,
-                      bytes = z->batch[b] * dt_type_bytes(&o->column[i].row);
+                      bytes = z->batch[b] * dt_type_bytes(&o->column[i].type);
         for (int64_t done = 0; done < bytes; done += COPIED) {
             const size_t n = (size_t)(bytes - done < COPIED ? bytes - done : COPIED);
             DT_TRY(dt_file_pread(fd, z->path, piece, n, from + done));

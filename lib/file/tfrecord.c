@@ -227,12 +227,12 @@ static int list_of(const dt_type *row) {
 }
 
 /* An entry of Features: name, then Feature { list { values } }. */
-static void put_feature(dt_str *features, const dt_output_column *c, const void *values) {
-    const int64_t n = dt_type_elements(&c->row);
-    const int list = list_of(&c->row);
+static void put_feature(dt_str *features, const dt_element_spec *c, const void *values) {
+    const int64_t n = dt_type_elements(&c->type);
+    const int list = list_of(&c->type);
     dt_str packed = {0}, inside = {0}, feature = {0}, entry = {0};
     if (list == BYTES_LIST) dt_str_add(&packed, values, c->text ? strlen(values) : (size_t)n);
-    else (list == FLOAT_LIST ? put_floats : put_integers)(&packed, c->row.dtype, values, n);
+    else (list == FLOAT_LIST ? put_floats : put_integers)(&packed, c->type.dtype, values, n);
     dt_pb_put_message(&inside, DT_PB_TAG(1, DT_PB_BYTES), &packed);
     dt_pb_put_message(&feature, DT_PB_TAG(list, DT_PB_BYTES), &inside);
     dt_str_puts(&inside, c->name);

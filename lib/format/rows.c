@@ -106,9 +106,9 @@ int dt_row_rank(dt_row_writer *w, const dt_predicted_rows *p, int o, int64_t row
 
 /* ---- columns ---- */
 
-static dt_output_column *add(dt_row_writer *w, dt_type row, const char *name, const char *part) {
-    dt_output_column *c = &w->column[w->out.n++];
-    *c = (dt_output_column){.name = dt_arena_printf(w->arena, "%s%s", name, part), .row = row};
+static dt_element_spec *add(dt_row_writer *w, dt_type row, const char *name, const char *part) {
+    dt_element_spec *c = &w->column[w->out.n++];
+    *c = (dt_element_spec){.name = dt_arena_printf(w->arena, "%s%s", name, part), .type = row};
     return c;
 }
 
@@ -167,7 +167,7 @@ static void fill_cells(dt_row_writer *w, const dt_predicted_rows *p, int o, int6
     for (int64_t i = 0; i < n; i++, ++*at) {
         const int64_t class = top > 0 ? w->ranked[i].index : i;
         if (top > 0) fill_class(w, p, o, class, (*at)++);
-        const dt_view cell = {.type = w->column[*at].row, .data = &w->cell[*at]};
+        const dt_view cell = {.type = w->column[*at].type, .data = &w->cell[*at]};
         dt_cell_set_double(&cell, 0, w->score[class]);
         w->row[*at] = cell.data;
     }
@@ -185,7 +185,7 @@ static void fill_arrays(dt_row_writer *w, const dt_predicted_rows *p, int o, int
     for (int i = 0; i < n; i++) class[i] = (int32_t)w->ranked[i].index;
     w->row[(*at)++] = class;
     if (w->kind->one_array) return;
-    const dt_view score = {.type = w->column[*at].row,
+    const dt_view score = {.type = w->column[*at].type,
                            .data = &w->largest[(2 * o + 1) * w->options.top]};
     for (int i = 0; i < n; i++) dt_cell_set_double(&score, i, w->score[class[i]]);
     w->row[(*at)++] = score.data;
@@ -232,7 +232,7 @@ static dt_status *begin(dt_row_writer *w, const dt_predicted_rows *p) {
         columns += columns_of(w, p, o);
     }
     w->score = dt_alloc(dt_size_mul((size_t)most, sizeof *w->score));
-    w->out.column = w->column = dt_arena_array(w->arena, dt_output_column, columns);
+    w->out.column = w->column = dt_arena_array(w->arena, dt_element_spec, columns);
     w->row = dt_arena_array(w->arena, const void *, columns);
     w->cell = dt_arena_array(w->arena, dt_row_cell, columns);
     w->largest = dt_arena_array(w->arena, double, 2 * p->n_outputs * w->options.top);

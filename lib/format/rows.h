@@ -29,10 +29,10 @@ struct dt_row_writer {
     dt_row_writer_options options;
     const dt_format *kind;
     dt_output out;
-    dt_arena *arena;          /* of what follows */
-    dt_output_column *column; /* [out.n] */
-    const void **row;         /* [out.n] */
-    dt_row_cell *cell;        /* [out.n] */
+    dt_arena *arena;         /* of what follows */
+    dt_element_spec *column; /* [out.n] */
+    const void **row;        /* [out.n] */
+    dt_row_cell *cell;       /* [out.n] */
     double *largest;   /* [2 * outputs * options.top] room for numbers of classes and scores */
     dt_ranked *ranked; /* [options.top] */
     double *score;     /* of a row of an output */

@@ -230,7 +230,7 @@ dt_status *dt_job_check_partition(const dt_job *j) {
 /* The data is open: sizes of elements that are no input are known now. */
 dt_status *dt_job_check_targets(const dt_job *j) {
     dt_status *faults = NULL;
-    const dt_element *element;
+    const dt_element_spec *element;
     int n = dt_dataset_elements(j->data, &element);
     if (!j->partition || logical_devices(j) == 1) return NULL;
     for (int i = 0; i < j->partition->n_values; i++)

@@ -308,9 +308,10 @@ DT_API dt_status *dt_job_evaluate(dt_job *j, const char *checkpoint, const char 
 
 /* The Inputs as batches carry them. */
 static dt_status *open_stream(const dt_job *j, const char *path, dt_stream **out) {
-    dt_element *input = dt_arena_array(j->arena, dt_element, j->model.n_inputs);
+    dt_element_spec *input = dt_arena_array(j->arena, dt_element_spec, j->model.n_inputs);
     for (int i = 0; i < j->model.n_inputs; i++)
-        input[i] = (dt_element){.name = j->model.input[i].name, .type = j->model.input[i].type};
+        input[i] =
+            (dt_element_spec){.name = j->model.input[i].name, .type = j->model.input[i].type};
     return dt_stream_open(
         out, &(dt_stream_request){
                  .path = path, .job = &j->dataset, .input = input, .n = j->model.n_inputs});
@@ -327,7 +328,7 @@ static dt_status *learn_for_stream(dt_job *j) {
 /* Where a file of weights does not say what the data set stores, its files do; where these are
  * missing, too, rows are what the model takes. */
 static void store_for_stream(dt_job *j) {
-    const dt_element *elements;
+    const dt_element_spec *elements;
     dt_dataset *d = NULL;
     dt_dataset_spec as_stored = j->dataset;
     if (j->dataset.n_stored > 0 || j->dataset.format->declare) return;

@@ -257,8 +257,8 @@ void dt_iterator_unref(dt_iterator *it) {
     DT_RETIRE(it);
 }
 
-static dt_status *take_element(const dt_iterator *it, const dt_element *element, const dt_view *v,
-                               dt_values *out) {
+static dt_status *take_element(const dt_iterator *it, const dt_element_spec *element,
+                               const dt_view *v, dt_values *out) {
     dt_tensor *whole = NULL;
 
     DT_TRY(dt_tensor_new(&whole, &v->type));
@@ -273,7 +273,7 @@ static dt_status *take_element(const dt_iterator *it, const dt_element *element,
 }
 
 static dt_status *next_of_job(dt_iterator *it, dt_values **batch) {
-    const dt_element *elements;
+    const dt_element_spec *elements;
     int n = dt_dataset_elements(it->of->data, &elements);
     dt_values *out = NULL;
     dt_status *s = NULL;

@@ -63,7 +63,8 @@ static dt_status *spec_of_values(const dt_values *v, dt_example_spec *out) {
     *out = dt_spec_make(n);
     for (int i = 0; i < n; i++) {
         const char *name = dt_values_name(v, i);
-        out->c[i] = (dt_element_spec){dt_strdup(name), dt_values_local(v, name, 0)->type};
+        out->c[i] =
+            (dt_element_spec){.name = dt_strdup(name), .type = dt_values_local(v, name, 0)->type};
     }
     return NULL;
 }
@@ -87,8 +88,9 @@ static dt_status *read_specs(const dt_spec *spec, int n, dt_example_spec *out) {
     for (int i = 0; i < n; i++) DT_TRY(check_spec(&spec[i]));
     *out = dt_spec_make(n);
     for (int i = 0; i < n; i++)
-        out->c[i] = (dt_element_spec){dt_strdup(spec[i].name),
-                                      dt_type_of(spec[i].dtype, spec[i].rank, spec[i].shape)};
+        out->c[i] =
+            (dt_element_spec){.name = dt_strdup(spec[i].name),
+                              .type = dt_type_of(spec[i].dtype, spec[i].rank, spec[i].shape)};
     return NULL;
 }
 

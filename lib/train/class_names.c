@@ -19,7 +19,7 @@ static bool fit(const dt_texts *names, const dt_type *output) {
 
 void dt_class_names_of(const dt_dataset *d, const dt_compile_spec *c, const dt_match *m,
                        dt_class_names *out) {
-    const dt_element *element;
+    const dt_element_spec *element;
     *out = (dt_class_names){0};
     dt_dataset_elements(d, &element);
     for (int i = 0; i < c->n_outputs; i++) {

@@ -106,7 +106,7 @@ static bool differs(const tally *training, const tally *part, int64_t class, int
 /* ---- words ---- */
 
 /* "2 (Chinstrap)" */
-static void put_class(dt_str *out, const dt_element *target, int64_t class) {
+static void put_class(dt_str *out, const dt_element_spec *target, int64_t class) {
     const char *name = class < target->names.n ? target->names.v[class] : "";
     dt_str_printf(out, "%lld%s%.80s%s", (long long)class, *name ? " (" : "", name,
                   *name ? ")" : "");
@@ -127,7 +127,7 @@ static void put_shares(dt_str *out, const tally *training, const tally *part, in
 typedef struct finding {
     const dt_trainer *t;
     dt_part part;
-    const dt_element *target;
+    const dt_element_spec *target;
     const tally *training, *seen;
 } finding;
 
@@ -199,7 +199,7 @@ static const char *describe_only(const finding *f, dt_arena *arena) {
 static int64_t classes_of(const dt_trainer *t, int output) {
     const dt_loss_row *loss = (const dt_loss_row *)t->o.compile->output[output].loss.kind;
     const dt_type *scores = &t->o.model->spec.output[output].type;
-    const dt_element *element;
+    const dt_element_spec *element;
     if (!loss || loss->of == DT_OUTPUT_VALUES || t->match.target[output] < 0) return 0;
     dt_dataset_elements(t->o.data, &element);
     const dt_type *target = &element[t->match.target[output]].type;
@@ -214,7 +214,7 @@ dt_status *dt_trainer_class_warning(const dt_trainer *t, int output, dt_part par
     const int64_t classes = classes_of(t, output);
     const int element = t->match.target[output];
     tally training = {.classes = classes}, seen = {.classes = classes};
-    const dt_element *elements;
+    const dt_element_spec *elements;
     *out = NULL;
     if (classes == 0 || part == DT_PART_TRAIN || dt_dataset_count(t->o.data, part) < 2 ||
         dt_dataset_count(t->o.data, DT_PART_TRAIN) == 0)

@@ -134,7 +134,7 @@ static bool differ(const ranges *r, int64_t *wide, int64_t *narrow) {
 /* Rows of numbers as they are stored, which no layer looks up or normalizes. */
 static bool may_need_normalize(const dt_trainer *t, int input) {
     const dt_model_spec *m = &t->o.model->spec;
-    const dt_element *element;
+    const dt_element_spec *element;
     const int e = t->match.input[input];
     dt_dataset_elements(t->o.data, &element);
     bool needs = element[e].type.rank == 2 && element[e].type.dim[1] > 1 &&
@@ -148,18 +148,18 @@ static bool may_need_normalize(const dt_trainer *t, int input) {
     return needs;
 }
 
-static const char *column_name(const dt_element *e, int64_t i, dt_arena *arena) {
+static const char *column_name(const dt_element_spec *e, int64_t i, dt_arena *arena) {
     return i < e->names.n ? dt_arena_printf(arena, "'%.80s'", e->names.v[i])
                           : dt_arena_printf(arena, "column %lld", (long long)i);
 }
 
 static dt_status *doubt_ranges(const dt_trainer *t, int input, dt_arena *arena, dt_texts *out) {
-    const dt_element *element;
+    const dt_element_spec *element;
     const int e = t->match.input[input];
     int64_t wide, narrow;
     if (!may_need_normalize(t, input)) return NULL;
     dt_dataset_elements(t->o.data, &element);
-    const dt_element *x = &element[e];
+    const dt_element_spec *x = &element[e];
     ranges r = {.n = x->type.dim[1]};
     r.column = dt_arena_array(arena, column, r.n);
     DT_TRY(dt_dataset_survey(&(dt_survey){.data = t->o.data,

@@ -175,7 +175,7 @@ static dt_status *suggest_shape(dt_status *s, const dt_type *is, const dt_type *
     return s;
 }
 
-static dt_status *check_input(const dt_element *e, const dt_input_spec *input) {
+static dt_status *check_input(const dt_element_spec *e, const dt_input_spec *input) {
     dt_type given = e->type;
 
     given.dtype = input->type.dtype; /* what is fed is converted to the Input's */
@@ -191,7 +191,7 @@ static dt_status *at_place(dt_status *s, const dt_location *at) {
 }
 
 /* Layers that look the input's numbers up have a row for each of them. */
-static dt_status *check_rows(const dt_element *e, const dt_model_spec *model,
+static dt_status *check_rows(const dt_element_spec *e, const dt_model_spec *model,
                              const dt_input_spec *input) {
     dt_status *faults = NULL;
     for (int i = 0; i < model->n_layers && e->numbers > 0; i++) {
@@ -209,7 +209,7 @@ static dt_status *check_rows(const dt_element *e, const dt_model_spec *model,
 }
 
 /* One for each example, or for each of its samples. */
-static dt_status *check_weight(const dt_element *weight, const dt_element *target,
+static dt_status *check_weight(const dt_element_spec *weight, const dt_element_spec *target,
                                const dt_output_use *output) {
     const dt_type *w = &weight->type, *y = &target->type;
     bool fits = w->rank == 1 || w->rank <= y->rank;
@@ -239,7 +239,7 @@ static dt_status *check_metric(const dt_metric_use *use, const dt_type *target,
 }
 
 /* The losses and the metrics accept what the data set and the model give. */
-static dt_status *check_targets(const dt_element *element, const dt_model_spec *model,
+static dt_status *check_targets(const dt_element_spec *element, const dt_model_spec *model,
                                 const dt_compile_spec *c, const dt_match *m) {
     for (int i = 0; i < c->n_outputs; i++)
         if (m->target[i] >= 0)
@@ -265,7 +265,7 @@ static dt_status *check_targets(const dt_element *element, const dt_model_spec *
 
 dt_status *dt_match_types(dt_dataset *d, const dt_model_spec *model, const dt_compile_spec *c,
                           dt_match *out) {
-    const dt_element *element;
+    const dt_element_spec *element;
 
     DT_TRY(dt_dataset_check_job(d));
     int n = dt_dataset_elements(d, &element);
@@ -331,7 +331,7 @@ static dt_status *check_classes(const dt_class_weights *w, const dt_type *scores
 
 enum { MOST_NAMED = 16 };
 
-static dt_status *no_class(const char *name, const dt_location *at, const dt_element *target) {
+static dt_status *no_class(const char *name, const dt_location *at, const dt_element_spec *target) {
     const dt_texts *names = &target->names;
     if (names->n == 0)
         return dt_suggest(dt_fail(DT_E_LABELS, told(at),
@@ -351,7 +351,7 @@ static dt_status *no_class(const char *name, const dt_location *at, const dt_ele
 }
 
 /* The numbers of classes that are named; all faults. */
-static dt_status *number_classes(const dt_class_weights *w, const dt_element *target) {
+static dt_status *number_classes(const dt_class_weights *w, const dt_element_spec *target) {
     dt_status *s = NULL;
     for (int i = 0; i < w->n; i++) {
         if (w->name[i]) w->number[i] = find(&target->names, w->name[i]);
@@ -373,7 +373,7 @@ dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model
                                  const dt_class_weights *w) {
     const dt_named *loss = &c->output[0].loss;
     const dt_type *scores = &model->output[0].type;
-    const dt_element *element;
+    const dt_element_spec *element;
     if (!w || w->n == 0) return NULL;
     if (c->n_outputs > 1)
         return dt_fail(DT_E_LABELS, told(&w->at),
@@ -385,7 +385,7 @@ dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model
                     loss->kind->name),
             "give it the axes of an example: axis: [1]");
     dt_dataset_elements(d, &element);
-    const dt_element *target = &element[m->target[0]];
+    const dt_element_spec *target = &element[m->target[0]];
     if (target->type.rank > 2)
         return dt_fail(DT_E_LABELS, told(&w->at),
                        "class_weight is for one class an example; targets '%s' have %d dimensions",
@@ -398,7 +398,7 @@ dt_status *dt_match_class_weight(const dt_dataset *d, const dt_model_spec *model
 
 void dt_match_views(const dt_dataset *d, const dt_batch *batch, const dt_graph *step,
                     dt_view *arg) {
-    const dt_element *element;
+    const dt_element_spec *element;
     int n = dt_dataset_elements(d, &element);
     for (int i = 0; i < step->n_args; i++)
         for (int e = 0; e < n; e++)

@@ -81,7 +81,7 @@ static void shorten(const dt_trainer *t, dt_batch *batch, int64_t rows) {
 /* An example, counted from 1: of the part, and of the file that it stands in. */
 static dt_status *blame(const dt_trainer *t, dt_part part, int64_t example,
                         const dt_not_finite *found) {
-    const dt_element *element;
+    const dt_element_spec *element;
     dt_str where = {0};
     dt_dataset_elements(t->o.data, &element);
     dt_dataset_locate(t->o.data, part, found->element, example, &where);

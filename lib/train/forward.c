@@ -9,7 +9,7 @@
 dt_value dt_plus(dt_value a, dt_value b) { return a.trace ? dt_add(a, b) : b; }
 
 static dt_value declare(dt_trace *trace, const dt_trainer *t, int element) {
-    const dt_element *elements;
+    const dt_element_spec *elements;
     dt_dataset_elements(t->o.data, &elements);
     dt_value x = dt_trace_declare(trace, elements[element].name, &elements[element].type);
     return t->o.model->annotate

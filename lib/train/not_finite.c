@@ -57,7 +57,7 @@ static bool is_masked(const dt_model_spec *m, const char *element) {
 
 bool dt_find_bad_example(const dt_dataset *d, const dt_model_spec *m, const dt_batch *b,
                          dt_not_finite *out) {
-    const dt_element *element;
+    const dt_element_spec *element;
     int n = dt_dataset_elements(d, &element);
     for (int e = 0; e < n && e < b->n; e++) {
         rows its = rows_of(b, e);
@@ -84,7 +84,7 @@ static bool is_injected(const run *r) {
 }
 
 dt_status *dt_run_explain_loss(const run *r, const dt_batch *b, dt_status *s) {
-    const dt_element *element;
+    const dt_element_spec *element;
     dt_not_finite found;
     if (is_injected(r)) return s;
     dt_dataset_elements(r->data, &element);

@@ -34,7 +34,7 @@ typedef struct flight {
 typedef struct prediction {
     dt_model *model;
     const dt_predict_rows *from;
-    const dt_element *element; /* [n] as batches have them */
+    const dt_element_spec *element; /* [n] as batches have them */
     int n;
     dt_compiled *step;
     int32_t *offsets; /* [replicas + 1] */
@@ -52,15 +52,16 @@ typedef struct prediction {
 
 dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match,
                             dt_graph **out) {
-    const dt_element *all;
-    dt_element input[DT_MAX_INPUTS];
+    const dt_element_spec *all;
+    dt_element_spec input[DT_MAX_INPUTS];
 
     dt_dataset_elements(data, &all);
     for (int i = 0; i < match->n_inputs; i++) input[i] = all[match->input[i]];
     return dt_forward_trace_of(m, input, match->n_inputs, out);
 }
 
-dt_status *dt_forward_trace_of(const dt_model *m, const dt_element *inputs, int n, dt_graph **out) {
+dt_status *dt_forward_trace_of(const dt_model *m, const dt_element_spec *inputs, int n,
+                               dt_graph **out) {
     dt_trace *t = dt_trace_create("predict");
     dt_value input[DT_MAX_INPUTS], output[DT_MAX_OUTPUTS];
 
@@ -105,7 +106,7 @@ static dt_output_meaning meaning_of(const prediction *p, const dt_graph *g, int 
     return m;
 }
 
-static dt_status *compile(prediction *p, const dt_element *inputs) {
+static dt_status *compile(prediction *p, const dt_element_spec *inputs) {
     const _Atomic uint32_t *beside = p->from->data ? dt_dataset_preparing(p->from->data) : NULL;
     dt_graph *g = NULL;
 
@@ -309,7 +310,7 @@ static dt_status *predict_feed(prediction *p, dt_feed *feed) {
 
 static dt_status *predict_part(prediction *p) {
     dt_dataset *data = p->from->data;
-    dt_element input[DT_MAX_INPUTS];
+    dt_element_spec input[DT_MAX_INPUTS];
     dt_feed *feed = NULL;
     dt_lender lender;
     dt_match match;

@@ -36,7 +36,7 @@ static void put_element(dt_json *j, const dt_stored *e) {
 }
 
 const char *dt_stored_print(const dt_dataset *d, dt_arena *arena) {
-    const dt_element *elements;
+    const dt_element_spec *elements;
     const int n = dt_dataset_elements(d, &elements);
     dt_str out = {0};
     dt_json j = {.out = &out};

@@ -272,7 +272,7 @@ dt_status *dt_model_outline(dt_model **out, const dt_model_spec *spec,
 dt_status *dt_forward_trace(const dt_model *m, const dt_dataset *data, const dt_match *match,
                             dt_graph **out) DT_MUST_USE;
 /* The same of inputs in the model's order. */
-dt_status *dt_forward_trace_of(const dt_model *m, const dt_element *inputs, int n,
+dt_status *dt_forward_trace_of(const dt_model *m, const dt_element_spec *inputs, int n,
                                dt_graph **out) DT_MUST_USE;
 
 /* The names of an output's classes, by their number. */

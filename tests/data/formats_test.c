@@ -130,7 +130,7 @@ static void test_idx_ranks(void **state) {
         dt_type t;
         write_idx("x.idx", dims, sizes);
         OK(dt_dataset_open(&d, "{format: idx, train: {x: " HERE "/x.idx}, global_batch_size: 2}"));
-        const dt_element *e;
+        const dt_element_spec *e;
         assert_int_equal(dt_dataset_elements(d, &e), 1);
         assert_int_equal(e->type.rank, dims);
         assert_int_equal(e->type.dim[0], DT_BATCH);

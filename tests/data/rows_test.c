@@ -98,7 +98,7 @@ static void convert(dt_dataset *stored, const char *path) {
 
 /* Every row of every input is what the data set makes of it. */
 static void compare(dt_dataset *d, const dt_dataset_spec *job, const char *path, int f) {
-    const dt_element *all;
+    const dt_element_spec *all;
     const int n = dt_dataset_elements(d, &all);
     static double room[ELEMENTS][MOST_ROWS * 64];
     void *rows[ELEMENTS];
@@ -126,7 +126,7 @@ static void compare(dt_dataset *d, const dt_dataset_spec *job, const char *path,
  * where the format does not declare them. */
 static dt_dataset_spec trained(const dt_dataset *d, dt_stored *stored) {
     dt_dataset_spec job = *dt_dataset_spec_of(d);
-    const dt_element *all;
+    const dt_element_spec *all;
     job.n_stored = dt_dataset_elements(d, &all);
     for (int e = 0; e < job.n_stored; e++) {
         const dt_stored *x = dt_dataset_stored(d, e);

@@ -96,7 +96,7 @@ static void check_case(const stream_case *c) {
     static char rows[MOST_BYTES];
     OK(dt_note(dt_dataset_open(&d, "{%s, global_batch_size: 2}", c->dataset), "%s", c->id));
     const int x = dt_dataset_find(d, c->element);
-    const dt_element *all;
+    const dt_element_spec *all;
     dt_dataset_elements(d, &all);
     char *want = read_all(d, x, &t);
     const dt_stream_request q = {
@@ -123,7 +123,7 @@ static void test_texts_of_other_files(void **state) {
     (void)state;
     dt_dataset *d = NULL;
     dt_stream *s = NULL;
-    const dt_element *all;
+    const dt_element_spec *all;
     OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE
                            "/texts.tfrecord, element: {x: {dtype: string}}, " WORDS
                            ", global_batch_size: 1}"));
@@ -148,7 +148,7 @@ static void test_first_records_of_csv(void **state) {
                  {",1\n", 1},
                  {",stars\na dog,1\n", 1}};
     dt_dataset *d = NULL;
-    const dt_element *all;
+    const dt_element_spec *all;
     (void)state;
     OK(dt_dataset_open(&d, "{format: tfrecord, train: " HERE
                            "/noted.tfrecord, element: {x: {dtype: string}, y: {}}, " WORDS ", "

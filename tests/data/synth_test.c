@@ -58,7 +58,7 @@ static void test_same_bits_everywhere(void **state) {
 static void test_shapes_and_labels(void **state) {
     (void)state;
     dt_dataset *d = NULL;
-    const dt_element *e;
+    const dt_element_spec *e;
     OK(dt_dataset_open(&d,
                        "{format: idx, train: {image: " HERE
                        "/a/train-images-idx3-ubyte, label: " HERE "/a/train-labels-idx1-ubyte},\n"

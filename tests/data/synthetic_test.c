@@ -28,7 +28,7 @@ static dt_dataset *open_seeded(dt_arena *arena, uint64_t seed, const char *keys)
 static void test_types_and_counts(void **state) {
     (void)state;
     dt_dataset *d = NULL;
-    const dt_element *e;
+    const dt_element_spec *e;
     OK(dt_dataset_open(&d, "{format: synthetic, " KEYS ", test: 7, global_batch_size: 8}"));
     assert_int_equal(dt_dataset_count(d, DT_PART_TRAIN), 600);
     assert_int_equal(dt_dataset_count(d, DT_PART_VALIDATION), 50);

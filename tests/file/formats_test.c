@@ -45,7 +45,7 @@ static void ok(dt_status *s) {
 typedef struct table {
     const dt_format *kind;
     int n;
-    dt_output_column column[MOST_COLUMNS];
+    dt_element_spec column[MOST_COLUMNS];
     char name[MOST_COLUMNS][8];
     int64_t rows;
     char *data[MOST_COLUMNS]; /* (rows, row) */
@@ -67,8 +67,8 @@ static const ability abilities[] = {
 };
 enum { ABILITIES = sizeof abilities / sizeof *abilities };
 
-static int64_t bytes_of(const dt_output_column *c) {
-    return c->text ? TEXT_ROOM : dt_type_bytes(&c->row);
+static int64_t bytes_of(const dt_element_spec *c) {
+    return c->text ? TEXT_ROOM : dt_type_bytes(&c->type);
 }
 
 /* UTF-8 without NUL, of what means something to formats, mostly. */
@@ -113,19 +113,19 @@ static void draw_table(dt_random *r, const ability *a, table *t) {
     if (dt_random_below(r, 10) == 0)
         t->rows = 30000; /* beyond what is gathered before it is written */
     for (int i = 0; i < t->n; i++) {
-        dt_output_column *c = &t->column[i];
+        dt_element_spec *c = &t->column[i];
         const dt_dtype d = dtypes[a->dtypes[dt_random_below(r, (uint32_t)strlen(a->dtypes))] - '0'];
         snprintf(t->name[i], sizeof t->name[i], "c%c", '0' + i);
-        *c = (dt_output_column){.name = t->name[i],
-                                .row = draw_row(r, d),
-                                .text = a->texts && dt_random_below(r, 4) == 0};
-        if (c->text) c->row = dt_type_of(DT_UINT8, 1, (const int64_t[]){TEXT_ROOM});
+        *c = (dt_element_spec){.name = t->name[i],
+                               .type = draw_row(r, d),
+                               .text = a->texts && dt_random_below(r, 4) == 0};
+        if (c->text) c->type = dt_type_of(DT_UINT8, 1, (const int64_t[]){TEXT_ROOM});
         t->data[i] = calloc((size_t)t->rows, (size_t)bytes_of(c));
         for (int64_t k = 0; k < t->rows; k++)
             if (c->text) draw_text(r, t->data[i] + k * TEXT_ROOM, t->delimiter);
             else
-                draw_values(r, c->row.dtype, t->data[i] + k * bytes_of(c),
-                            dt_type_elements(&c->row));
+                draw_values(r, c->type.dtype, t->data[i] + k * bytes_of(c),
+                            dt_type_elements(&c->type));
     }
 }
 
@@ -186,7 +186,7 @@ static dt_status *begin_reading(const table *t, const char *path, reading *x) {
     x->s.element = dt_arena_array(x->s.arena, dt_stored, t->n);
     for (int i = 0; i < t->n; i++) {
         x->s.element[i] =
-            (dt_stored){.name = t->name[i], .type = t->column[i].row, .text = t->column[i].text};
+            (dt_stored){.name = t->name[i], .type = t->column[i].type, .text = t->column[i].text};
     }
     DT_TRY(dt_inflow_open(&x->s.file, path));
     DT_TRY(dt_inflow_peek(x->s.file, first, DT_PEEK, &n));
@@ -209,7 +209,7 @@ static void end_reading(reading *x) {
 
 static void compare_row(const table *t, const reading *x, int64_t k) {
     for (int i = 0; i < t->n; i++) {
-        const dt_output_column *c = &t->column[i];
+        const dt_element_spec *c = &t->column[i];
         const char *want = t->data[i] + k * bytes_of(c);
         const bool same = c->text ? strcmp(want, x->row[i]) == 0
                                   : memcmp(want, x->row[i], (size_t)bytes_of(c)) == 0;

@@ -15,7 +15,7 @@
 enum { MOST_ROWS = 64, ROOM = 64, BATCH = 4, MOST_INPUTS = 7, FROM_STDIN = 128 };
 
 /* What a model takes: x (B, 2), and y (B); or one of each dtype. */
-static const dt_element few[] = {
+static const dt_element_spec few[] = {
     {.name = "x", .type = {.dtype = DT_FLOAT32, .rank = 2, .dim = {-1, 2}}},
     {.name = "y", .type = {.dtype = DT_INT32, .rank = 1, .dim = {-1}}},
 };
@@ -23,7 +23,7 @@ static const dt_element few[] = {
     {                                                                                              \
         .name = n, .type = {.dtype = d, .rank = 1, .dim = {-1} }                                   \
     }
-static const dt_element each[MOST_INPUTS] = {
+static const dt_element_spec each[MOST_INPUTS] = {
     ONE("a", DT_BOOL),  ONE("b", DT_UINT8), ONE("c", DT_INT8),   ONE("d", DT_INT16),
     ONE("e", DT_INT32), ONE("f", DT_INT64), ONE("g", DT_FLOAT64)};
 
@@ -32,7 +32,7 @@ static const dt_element each[MOST_INPUTS] = {
     "[{rescale: {scale: 0.5}}]}, global_batch_size: 4}"
 static const struct {
     const char *text;
-    const dt_element *input;
+    const dt_element_spec *input;
     int n;
 } jobs[] = {
     {SYNTHETIC, few, 1},

@@ -80,9 +80,9 @@ dt_status *dt_dataset_parse_example(dt_dataset **out, const dt_dataset *in, cons
     dt_example_spec *spec = dt_alloc(sizeof *spec);
     *spec = dt_spec_make(n);
     for (int i = 0; i < n; i++)
-        spec->c[i] =
-            (dt_element_spec){dt_strdup(features[i].name),
-                              dt_type_of(features[i].dtype, features[i].rank, features[i].shape)};
+        spec->c[i] = (dt_element_spec){
+            .name = dt_strdup(features[i].name),
+            .type = dt_type_of(features[i].dtype, features[i].rank, features[i].shape)};
     return dt_dataset_build_map(
         out, in, &(dt_example_function){.map = parse, .user = spec, .release = release},
         dt_spec_copy(spec));

@@ -19,6 +19,7 @@
 #ifndef DT_DATA_PIPELINE_PIPE_H
 #define DT_DATA_PIPELINE_PIPE_H
 
+#include "file/file.h"
 #include "graph/tensor.h"
 
 #define DT_UNKNOWN_DIM (-1)
@@ -69,14 +70,9 @@ void dt_example_list_clear(dt_example_list *list); /* releases all and the memor
 
 /* ---- specs ---- */
 
-typedef struct dt_element_spec {
-    char *name;   /* "value" where nobody gave one */
-    dt_type type; /* -1: unknown dimension */
-} dt_element_spec;
-
 typedef struct dt_example_spec {
     int n;
-    dt_element_spec *c; /* [n] */
+    dt_element_spec *c; /* [n] names are its own; "value" where none was given */
 } dt_example_spec;
 
 #define DT_ONLY_COMPONENT "value"

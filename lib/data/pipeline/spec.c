@@ -12,18 +12,18 @@ dt_example_spec dt_spec_make(int n) {
 dt_example_spec dt_spec_copy(const dt_example_spec *s) {
     dt_example_spec copy = dt_spec_make(s->n);
     for (int i = 0; i < s->n; i++)
-        copy.c[i] = (dt_element_spec){dt_strdup(s->c[i].name), s->c[i].type};
+        copy.c[i] = (dt_element_spec){.name = dt_strdup(s->c[i].name), .type = s->c[i].type};
     return copy;
 }
 
 dt_example_spec dt_spec_single(const char *name, const dt_type *type) {
     dt_example_spec s = dt_spec_make(1);
-    s.c[0] = (dt_element_spec){dt_strdup(name), *type};
+    s.c[0] = (dt_element_spec){.name = dt_strdup(name), .type = *type};
     return s;
 }
 
 void dt_spec_release(dt_example_spec *s) {
-    for (int i = 0; i < s->n; i++) free(s->c[i].name);
+    for (int i = 0; i < s->n; i++) free((char *)s->c[i].name);
     free(s->c);
     *s = (dt_example_spec){0};
 }

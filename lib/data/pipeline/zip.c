@@ -58,8 +58,8 @@ static dt_example_spec join_specs(dt_pipe *const *in, int n) {
     dt_example_spec spec = dt_spec_make(total);
     for (int i = 0; i < n; i++)
         for (int k = 0; k < in[i]->spec.n; k++)
-            spec.c[at++] =
-                (dt_element_spec){path_of(i, in[i]->spec.c[k].name), in[i]->spec.c[k].type};
+            spec.c[at++] = (dt_element_spec){.name = path_of(i, in[i]->spec.c[k].name),
+                                             .type = in[i]->spec.c[k].type};
     return spec;
 }
 

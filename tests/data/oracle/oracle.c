@@ -127,12 +127,12 @@ static void read_back(const spec *s, const uint8_t *bytes, size_t n) {
 
 /* ---- what we write, read by it ---- */
 
-static dt_output_column column_of(const feature *f) {
+static dt_element_spec column_of(const feature *f) {
     const int64_t n = f->kind == DT_FEATURE_BYTES ? (int64_t)f->size[0] : f->count;
     const dt_dtype d = f->kind == DT_FEATURE_BYTES   ? DT_UINT8
                        : f->kind == DT_FEATURE_FLOAT ? DT_FLOAT32
                                                      : DT_INT64;
-    return (dt_output_column){.name = f->name, .row = dt_type_of(d, 1, &n)};
+    return (dt_element_spec){.name = f->name, .type = dt_type_of(d, 1, &n)};
 }
 
 static void compare_theirs(const feature *f, const PackedEntry *e) {
@@ -158,7 +158,7 @@ static void compare_theirs(const feature *f, const PackedEntry *e) {
 
 /* Arrays of values, as data sets have them: none is empty. */
 static int choose_arrays(const spec *s, const feature *chosen[MOST_FEATURES],
-                         dt_output_column *column, const void **row) {
+                         dt_element_spec *column, const void **row) {
     int n = 0;
     for (int i = 0; i < s->n; i++) {
         const feature *f = &s->feature[i];
@@ -174,7 +174,7 @@ static int choose_arrays(const spec *s, const feature *chosen[MOST_FEATURES],
 
 static void write_theirs(const spec *s) {
     const feature *chosen[MOST_FEATURES];
-    dt_output_column column[MOST_FEATURES];
+    dt_element_spec column[MOST_FEATURES];
     const void *row[MOST_FEATURES];
     dt_output out = {.column = column};
     const int n = out.n = choose_arrays(s, chosen, column, row);
