@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scatter_add of float32: sums by row number. Rows are added as they come, each to its row of the
- * result, and have the sums of sums.h: a row's chain is in the result; when it is full, it goes
- * into the row's tree, a stack of buffers from a pool. Most rows of a batch have no full chain and
- * no tree.
+ * scatter_add of float32: sums by row number, in the order of sums.h. Rows are added as they come,
+ * each to its row of the result, where its chain is. A full chain goes into the row's tree, a stack
+ * of buffers from a pool; most rows of a batch have none. Every second chain is added to the top of
+ * the stack instead of being copied, and the first row of a chain is written instead of added to
+ * zeros.
  */
 #include <string.h>
 
 #include "exec/exec_impl.h"
 #include "exec/sums.h"
 
-typedef struct tree {
-    int64_t row;
-    uint32_t top; /* the buffer of the last sum, 1 + its number; 0: none */
-    uint32_t blocks;
-} tree;
+/* Of a row of the result, in one byte: how many rows its chain has, and whether it has a tree. */
+enum { CHAIN = 0x7f, HAS_TREE = 0x80 };
 
-typedef struct row_state {
-    uint32_t chain : 5; /* rows that were added since the last block */
-    uint32_t tree : 27; /* 1 + its number; 0: none */
-} row_state;
+/* Holds the sum of some blocks. */
+typedef struct buffer {
+    uint32_t below;  /* 1 + the number of the one under it, or of the next free one; 0: none */
+    uint32_t blocks; /* on top: of the whole tree */
+} buffer;
 
 typedef struct scatter {
     const dt_simd *simd;
     int64_t width;
-    float *to;        /* (rows, width) */
-    row_state *state; /* (rows) */
-    tree *tree;
-    uint32_t *below; /* of each buffer, the one under it or the next free one, as `top` */
-    float *buffer;   /* (most blocks, width) */
-    uint32_t trees, buffers, free;
+    float *to;   /* (rows, width) */
+    float *room; /* (most buffers, width) */
+    buffer *buffer;
+    int64_t *grown; /* [n_grown] rows that have a tree */
+    uint32_t *top;  /* (rows) of those that have a tree: the number of its top buffer */
+    uint8_t *state; /* (rows) */
+    int64_t n_grown;
+    uint32_t buffers, free; /* taken so far; free: as `below` */
 } scatter;
 
 static bool fits(const dt_graph *g, int node) {
@@ -37,65 +38,81 @@ static bool fits(const dt_graph *g, int node) {
     return g->node[node].type.dtype == DT_FLOAT32 && (index == DT_INT32 || index == DT_INT64);
 }
 
-/* A row with a tree of b buffers was named more than DT_SUM_ROWS b times. */
+/* A row with b buffers was named more than DT_SUM_ROWS b times. */
 static int64_t most_buffers(int64_t n) { return n / (DT_SUM_ROWS + 1); }
+
+/* Of the sums, rounded up: what follows is aligned. */
+static size_t buffers_bytes(int64_t most, int64_t width) {
+    return ((size_t)(most * width) * sizeof(float) + 63) / 64 * 64;
+}
 
 static dt_status *prepare(dt_exec *x, dt_step *step) {
     const dt_node *node = &x->g->node[step->node];
     const int64_t n = dt_type_elements(&x->type[node->in[1]]), rows = x->type[step->node].dim[0];
-    const size_t width = (size_t)dt_row_elements(x, step->node);
     if (n >= INT32_MAX)
         return dt_fail(DT_E_NO_MEMORY, NULL,
                        "a step cannot look up %lld rows of one table; make the batch "
                        "smaller",
                        (long long)n);
-    const size_t each = sizeof(tree) + sizeof(uint32_t) + width * sizeof(float);
-    step->scratch = (size_t)most_buffers(n) * each + (size_t)rows * sizeof(row_state);
+    const int64_t most = most_buffers(n);
+    step->scratch = buffers_bytes(most, dt_row_elements(x, step->node)) +
+                    (size_t)most * (sizeof(int64_t) + sizeof(buffer)) +
+                    (size_t)rows * (sizeof(uint32_t) + sizeof(uint8_t));
     return NULL;
 }
 
 static scatter open_scatter(const dt_kernel_call *c) {
     const dt_exec *x = c->x;
-    const int64_t most = most_buffers(dt_type_elements(&x->type[x->g->node[c->step->node].in[1]]));
+    const int64_t most = most_buffers(dt_type_elements(&x->type[x->g->node[c->step->node].in[1]])),
+                  rows = x->type[c->step->node].dim[0];
     scatter s = {.simd = x->engine->simd,
                  .width = dt_row_elements(x, c->step->node),
                  .to = dt_floats(x, c->step->node),
-                 .tree = (tree *)(void *)c->scratch};
-    const int64_t rows = x->type[c->step->node].dim[0];
-    s.buffer = (float *)(void *)(s.tree + most);
-    s.below = (uint32_t *)(void *)(s.buffer + most * s.width);
-    s.state = (row_state *)(void *)(s.below + most);
+                 .room = (float *)(void *)c->scratch};
+    s.grown = (int64_t *)(void *)(c->scratch + buffers_bytes(most, s.width));
+    s.buffer = (buffer *)(void *)(s.grown + most);
+    s.top = (uint32_t *)(void *)(s.buffer + most);
+    s.state = (uint8_t *)(s.top + rows);
     memset(s.to, 0, (size_t)(rows * s.width) * sizeof *s.to);
-    memset(s.state, 0, (size_t)rows * sizeof *s.state);
+    memset(s.state, 0, (size_t)rows);
     return s;
 }
 
-/* to = the last sum of the tree + to. */
-static void add_last(scatter *s, tree *t, float *to) {
-    const uint32_t last = t->top;
-    s->simd->strip[DT_S_add](to, s->buffer + (last - 1) * s->width, to, NULL, s->width);
-    t->top = s->below[last - 1];
-    s->below[last - 1] = s->free;
-    s->free = last;
+static float *room_of(const scatter *s, uint32_t number) { return s->room + number * s->width; }
+
+/* The top of the row's stack is added to `sum`, and is free; returns the one under it as `below`. */
+static uint32_t join_top(scatter *s, uint32_t top, float *sum) {
+    const uint32_t under = s->buffer[top].below;
+    s->simd->rows->add(sum, room_of(s, top), s->width);
+    s->buffer[top].below = s->free;
+    s->free = top + 1;
+    return under;
 }
 
-/* The row's chain is a block of its tree; a new chain begins. */
-static void push_chain(scatter *s, int64_t row, float *to) {
-    row_state *state = &s->state[row];
-    if (!state->tree) {
-        s->tree[s->trees] = (tree){.row = row};
-        state->tree = ++s->trees & 0x7ffffff;
-    }
-    tree *t = &s->tree[state->tree - 1];
-    for (uint32_t carry = t->blocks++; carry & 1; carry >>= 1) add_last(s, t, to);
+/* The chain is a buffer of its own, on top of the tree. */
+static void push_chain(scatter *s, int64_t row, const float *chain, buffer is) {
+    const uint32_t taken = s->free ? s->free - 1 : s->buffers++;
+    s->free = s->free ? s->buffer[taken].below : 0;
+    s->buffer[taken] = is;
+    s->top[row] = taken;
+    s->simd->strip[DT_S_COPY](room_of(s, taken), chain, NULL, NULL, s->width);
+}
 
-    const uint32_t taken = s->free ? s->free : ++s->buffers;
-    s->free = s->free ? s->below[taken - 1] : 0;
-    s->below[taken - 1] = t->top;
-    t->top = taken;
-    memcpy(s->buffer + (taken - 1) * s->width, to, (size_t)s->width * sizeof *to);
-    memset(to, 0, (size_t)s->width * sizeof *to);
-    state->chain = 0;
+/* The row's chain is full: it is a block of its tree, and another begins with x. */
+static void begin_chain(scatter *s, int64_t row, float *chain, const float *x) {
+    const bool first = !(s->state[row] & HAS_TREE);
+    const uint32_t blocks = first ? 0 : s->buffer[s->top[row]].blocks;
+    if (first) s->grown[s->n_grown++] = row;
+    if (blocks & 1) {
+        uint32_t top = s->top[row];
+        s->simd->rows->add(room_of(s, top), chain, s->width);
+        for (uint32_t carry = blocks >> 1; carry & 1; carry >>= 1)
+            top = join_top(s, top, room_of(s, s->buffer[top].below - 1)) - 1;
+        s->buffer[top].blocks = blocks + 1;
+        s->top[row] = top;
+    } else push_chain(s, row, chain, (buffer){first ? 0 : s->top[row] + 1, blocks + 1});
+    s->state[row] = HAS_TREE | 1;
+    s->simd->strip[DT_S_COPY](chain, x, NULL, NULL, s->width);
 }
 
 static void run(const dt_kernel_call *c) {
@@ -104,18 +121,28 @@ static void run(const dt_kernel_call *c) {
     const int64_t n = dt_type_elements(&x->type[in[1]]), rows = x->type[c->step->node].dim[0];
     const bool wide = x->type[in[1]].dtype == DT_INT64;
     const float *from = dt_floats(x, in[0]);
+    const void *at = x->at[in[1]];
     scatter s = open_scatter(c);
+    /* copies, since a byte that is written might be a part of s: it would be read in each turn */
+    void (*const add)(float *, const float *, int64_t) = s.simd->rows->add;
+    const int64_t width = s.width;
+    uint8_t *state = s.state;
+    float *to = s.to;
 
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t row =
-            wide ? ((const int64_t *)x->at[in[1]])[i] : ((const int32_t *)x->at[in[1]])[i];
+    for (int64_t i = 0; i < n; i++, from += width) {
+        const int64_t row = wide ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
         if (row < 0 || row >= rows) continue;
-        if (s.state[row].chain == DT_SUM_ROWS) push_chain(&s, row, s.to + row * s.width);
-        s.state[row].chain++;
-        s.simd->rows->add(s.to + row * s.width, from + i * s.width, s.width);
+        const uint8_t row_state = state[row];
+        if ((row_state & CHAIN) == DT_SUM_ROWS) {
+            begin_chain(&s, row, to + row * width, from);
+            continue;
+        }
+        state[row] = (uint8_t)(row_state + 1);
+        add(to + row * width, from, width);
     }
-    for (uint32_t k = 0; k < s.trees; k++)
-        while (s.tree[k].top) add_last(&s, &s.tree[k], s.to + s.tree[k].row * s.width);
+    for (int64_t k = 0; k < s.n_grown; k++)
+        for (uint32_t top = s.top[s.grown[k]] + 1; top;)
+            top = join_top(&s, top - 1, s.to + s.grown[k] * s.width);
 }
 
 const dt_kernel dt_kernel_scatter_add = {

@@ -242,6 +242,31 @@ static void expect_sums_by_row(const lookup *l, const float *y) {
     free(size);
 }
 
+/* Chains of DT_SUM_ROWS rows in the order of the ids, and the tree of sums.h over them. */
+static void expect_chains_and_a_tree(const lookup *l, const float *y) {
+    const dt_simd *list[DT_MAX_SIMD];
+    float *level = dt_alloc((size_t)dt_sum_levels(l->n + 1) * sizeof *level);
+    dt_simd_list(list);
+    for (int64_t cell = 0; cell < l->rows * l->width; cell++) {
+        dt_sum_tree t = {.level = level, .stride = 1, .n = 1, .add = list[0]->strip[DT_S_add]};
+        float chain = 0;
+        int64_t rows = 0;
+        for (int64_t i = 0; i < l->n; i++) {
+            if (l->row[i] != cell / l->width) continue;
+            chain += l->x[i * l->width + cell % l->width];
+            if (++rows % DT_SUM_ROWS) continue;
+            *dt_sum_next(&t) = chain;
+            dt_sum_push(&t);
+            chain = 0;
+        }
+        *dt_sum_next(&t) = chain;
+        if (rows % DT_SUM_ROWS || rows == 0) dt_sum_push(&t);
+        dt_sum_end(&t);
+        assert_memory_equal(&y[cell], level, sizeof *y);
+    }
+    free(level);
+}
+
 static const int64_t lookups[][3] = {
     /* ids, rows, width */
     {1000000, 3, 1}, {30000, 50, 24}, {33, 1, 7}, {16, 2, 64},
@@ -267,6 +292,7 @@ static void test_sums_by_row_number_keep_their_digits(void **state) {
         for (int64_t i = 0; i < l.n; i++) l.row[i] = any_row(&r, &l, i);
         float *y = scatter(&l, &(dt_engine_options){.threads = 1});
         expect_sums_by_row(&l, y);
+        if (is[0] * is[1] * is[2] < 50000000) expect_chains_and_a_tree(&l, y);
         for (int i = 0; i < sets; i++) {
             float *other =
                 scatter(&l, &(dt_engine_options){.threads = 1 + i % 3, .isa = list[i]->name});
