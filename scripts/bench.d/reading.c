@@ -92,7 +92,7 @@ static void turn(const char *path)
 static void make(const subject *x, const char *path, int64_t bytes)
 {
     dt_output o = {.delimiter = ',', .of = bytes / (x->values * (int64_t)dt_dtype_size(x->dtype) + (x->has_label ? 16 : 0))};
-    const dt_output_column columns[] = {{.name = "x", .row = dt_type_of(x->dtype, 1, &x->values)}, {.name = "y", .row = dt_type_of(DT_INT64, 0, NULL)}};
+    const dt_element_spec columns[] = {{.name = "x", .type = dt_type_of(x->dtype, 1, &x->values)}, {.name = "y", .type = dt_type_of(DT_INT64, 0, NULL)}};
     char *row = calloc((size_t)x->values, 8);
     const int64_t label = 7;
     uint32_t r = 1;
@@ -120,7 +120,7 @@ static void make(const subject *x, const char *path, int64_t bytes)
 
 static void read_rows(const subject *x, const char *path)
 {
-    dt_row_source s = {.arena = dt_arena_create(), .path = path, .format = "none", .n = 1 + x->has_label, .count = -1};
+    dt_row_source s = {.arena = dt_arena_create(), .path = path, .n = 1 + x->has_label, .count = -1};
     unsigned char first[DT_PEEK];
     int64_t n, label;
     void *state, *row = malloc((size_t)x->values * 8);
