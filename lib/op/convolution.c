@@ -87,7 +87,9 @@ static dt_status *check_groups(const dt_infer *q, const dt_convolution_attr *a) 
     return NULL;
 }
 
-dt_status *dt_convolution_infer(const dt_infer *q, const dt_convolution_attr *a, dt_type *out) {
+static dt_status *infer(dt_infer *q) {
+    const dt_convolution_attr *a = q->attr;
+    dt_type *out = &q->out;
     const dt_type *x = &q->in[0], *w = &q->in[1];
     DT_TRY(check_operands(q, a));
     DT_TRY(check_groups(q, a));
@@ -105,11 +107,6 @@ dt_status *dt_convolution_infer(const dt_infer *q, const dt_convolution_attr *a,
             return dt_bad_shape(q, "(C4) has no place for %s on %s in spatial dimension %d",
                                 dt_text_of(w).s, dt_text_of(x).s, i);
     }
-    return NULL;
-}
-
-static dt_status *infer(dt_infer *q) {
-    DT_TRY(dt_convolution_infer(q, q->attr, &q->out));
     return dt_check_result(q, 5);
 }
 
@@ -258,7 +255,8 @@ static dt_value segment(const dt_fold_call *c) {
 /* Seen as matrices: a row for each place of the window, a column for each output, and the sum runs
  * over what lies under the window. Units go over padding too (`product`), but not over holes; what
  * counts as work is neither (`flops`). */
-void dt_convolution_cost(const dt_convolution_attr *a, const dt_call *c, dt_cost *cost) {
+static void cost(const dt_call *c, dt_cost *cost) {
+    const dt_convolution_attr *a = c->node->attr;
     const dt_type *x = &c->in[0].type, *w = &c->in[1].type;
     int64_t groups = (int64_t)a->feature_groups * a->batch_groups;
     dt_matrix_work p = {.count = (double)groups,
@@ -277,8 +275,6 @@ void dt_convolution_cost(const dt_convolution_attr *a, const dt_call *c, dt_cost
     cost->flops = 2 * p.count * (double)p.m * (double)p.n * (double)w->dim[a->rhs_in] * taps * real;
 }
 
-static void cost(const dt_call *c, dt_cost *cost) { dt_convolution_cost(c->node->attr, c, cost); }
-
 /* "b01f": what each dimension is */
 static void print_order(const char *separator, const dt_convolution_attr *a, const int8_t *spatial,
                         int first, int second, const char *letters, dt_str *out) {
@@ -289,7 +285,8 @@ static void print_order(const char *separator, const dt_convolution_attr *a, con
     dt_str_printf(out, "%s%s", separator, text);
 }
 
-void dt_convolution_print(const dt_convolution_attr *a, dt_str *out) {
+static void print(const void *attr, dt_str *out) {
+    const dt_convolution_attr *a = attr;
     print_order("", a, a->lhs_spatial, a->lhs_batch, a->lhs_feature, "bf", out);
     print_order(" x ", a, a->rhs_spatial, a->rhs_in, a->rhs_out, "io", out);
     print_order(" -> ", a, a->out_spatial, a->out_batch, a->out_feature, "bf", out);
@@ -297,8 +294,6 @@ void dt_convolution_print(const dt_convolution_attr *a, dt_str *out) {
     if (a->feature_groups > 1) dt_str_printf(out, " feature_groups=%d", (int)a->feature_groups);
     if (a->batch_groups > 1) dt_str_printf(out, " batch_groups=%d", (int)a->batch_groups);
 }
-
-static void print(const void *attr, dt_str *out) { dt_convolution_print(attr, out); }
 
 /* "[b, 0, 1, f]": what each dimension of an operand is. */
 static dt_hlo_text dimensions(const int8_t *at, char a, char b, int n) {
@@ -321,11 +316,11 @@ static dt_hlo_text operand(int8_t first, int8_t second, const int8_t *spatial, c
     return dimensions(at, names[0], names[1], n);
 }
 
-dt_hlo_value dt_convolution_hlo(dt_hlo *h, const dt_convolution_attr *a, const dt_hlo_value in[2],
-                                const dt_type *out) {
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
+    const dt_convolution_attr *a = c->node->attr;
     int n = a->n_spatial;
     dt_hlo_windows w = dt_hlo_windows_of(a->window, n);
-    return dt_hlo_op(h, "convolution", in, 2, out,
+    return dt_hlo_op(c->hlo, "convolution", c->in, 2, &c->type,
                      "dimension_numbers = #stablehlo.conv<%sx%s->%s>, window_strides = %s, padding "
                      "= %s, lhs_dilation = %s, rhs_dilation = %s, "
                      "feature_group_count = %d : i64, batch_group_count = %d : i64%s",
@@ -333,11 +328,7 @@ dt_hlo_value dt_convolution_hlo(dt_hlo *h, const dt_convolution_attr *a, const d
                      operand(a->rhs_in, a->rhs_out, a->rhs_spatial, "io", n).s,
                      operand(a->out_batch, a->out_feature, a->out_spatial, "bf", n).s, w.stride.s,
                      w.padding.s, w.base.s, w.dilation.s, a->feature_groups, a->batch_groups,
-                     dt_hlo_precision(h).s);
-}
-
-static dt_hlo_value stablehlo(const dt_hlo_call *c) {
-    return dt_convolution_hlo(c->hlo, c->node->attr, c->in, &c->type);
+                     dt_hlo_precision(c->hlo).s);
 }
 
 const dt_convolution_attr *dt_convolution_of(const dt_node *n) {

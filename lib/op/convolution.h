@@ -6,19 +6,10 @@
 #include "op/partition.h"
 #include "op/stablehlo.h"
 
-/* Constraints (C1) to (C5); *out is the type of the result. */
-dt_status *dt_convolution_infer(const dt_infer *q, const dt_convolution_attr *a,
-                                dt_type *out) DT_MUST_USE;
 void dt_convolution_rule(const dt_type *in, const dt_convolution_attr *a, dt_rule *rule);
 /* Views are concrete. */
 void dt_convolution_eval(const dt_convolution_attr *a, const dt_view *lhs, const dt_view *rhs,
                          const dt_view *out);
-void dt_convolution_cost(const dt_convolution_attr *a, const dt_call *c, dt_cost *cost);
-/* "b01f x 01io -> b01f stride=[2,2]" */
-void dt_convolution_print(const dt_convolution_attr *a, dt_str *out);
-/* In StableHLO: of a result of that type. */
-dt_hlo_value dt_convolution_hlo(dt_hlo *h, const dt_convolution_attr *a, const dt_hlo_value in[2],
-                                const dt_type *out);
 /* The op's gradient (convolution_grad.c). */
 void dt_convolution_grad(dt_grad *g);
 

@@ -76,7 +76,9 @@ int dt_dot_free(const dt_type *t, const dt_dot_attr *d, bool is_rhs, int8_t list
     return n;
 }
 
-dt_status *dt_dot_infer(const dt_infer *q, const dt_dot_attr *d, dt_type *out) {
+static dt_status *infer(dt_infer *q) {
+    const dt_dot_attr *d = q->attr;
+    dt_type *out = &q->out;
     const dt_type *a = &q->in[0], *b = &q->in[1];
     if (a->dtype != b->dtype || a->dtype == DT_BOOL)
         return dt_bad_shape(q, "(C1) expected numbers of one dtype, got %s and %s", dt_text_of(a).s,
@@ -88,19 +90,16 @@ dt_status *dt_dot_infer(const dt_infer *q, const dt_dot_attr *d, dt_type *out) {
     int n_lhs = dt_dot_free(a, d, false, lhs), n_rhs = dt_dot_free(b, d, true, rhs);
     *out = dt_scalar_type(a->dtype);
     out->rank = d->n_batch + n_lhs + n_rhs;
-    if (out->rank > DT_MAX_RANK) return NULL;
+    if (out->rank > DT_MAX_RANK) return dt_check_result(q, 4);
     for (int i = 0; i < d->n_batch; i++) out->dim[i] = a->dim[d->lhs_batch[i]];
     for (int i = 0; i < n_lhs; i++) out->dim[d->n_batch + i] = a->dim[lhs[i]];
     for (int i = 0; i < n_rhs; i++) out->dim[d->n_batch + n_lhs + i] = b->dim[rhs[i]];
-    return NULL;
-}
-
-static dt_status *infer(dt_infer *q) {
-    DT_TRY(dt_dot_infer(q, q->attr, &q->out));
     return dt_check_result(q, 4);
 }
 
-void dt_dot_rule(const dt_type *in, const dt_dot_attr *d, dt_rule *rule) {
+static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
+    (void)out;
+    const dt_dot_attr *d = attr;
     int8_t lhs[DT_MAX_RANK], rhs[DT_MAX_RANK], factor = 0;
     int n_lhs = dt_dot_free(&in[0], d, false, lhs), n_rhs = dt_dot_free(&in[1], d, true, rhs);
     dt_rule_whole(rule);
@@ -110,11 +109,6 @@ void dt_dot_rule(const dt_type *in, const dt_dot_attr *d, dt_rule *rule) {
     for (int i = 0; i < n_rhs; i++, factor++) rule->in[1][rhs[i]] = rule->out[factor] = factor;
     for (int i = 0; i < d->n_contract; i++, factor++)
         rule->in[0][d->lhs_contract[i]] = rule->in[1][d->rhs_contract[i]] = factor;
-}
-
-static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
-    (void)out;
-    dt_dot_rule(in, attr, rule);
 }
 
 /* ---- the definition: sums run over k in order; floats in double, integers wrap ---- */
@@ -190,14 +184,14 @@ static dt_walk walk_result(const dt_dot_attr *d, const dt_type *a, const dt_type
     return w;
 }
 
-void dt_dot_eval(const dt_dot_attr *d, const dt_view *a, const dt_view *b, const dt_view *y) {
+static void eval(const dt_call *c) {
+    const dt_dot_attr *d = c->node->attr;
+    const dt_view *a = &c->in[0], *b = &c->in[1];
     dot_sum sum = make_sum(d, a, b);
     dt_walk w = walk_result(d, &a->type, &b->type);
     for (int64_t i = 0, n = dt_walk_count(&w); i < n; i++, dt_walk_next(&w))
-        dot_one(&sum, w.at[0], w.at[1], y, i);
+        dot_one(&sum, w.at[0], w.at[1], &c->out, i);
 }
-
-static void eval(const dt_call *c) { dt_dot_eval(c->node->attr, &c->in[0], &c->in[1], &c->out); }
 
 /* ---- folded: the leading dimension of stacked values is one more batch dimension ---- */
 
@@ -231,7 +225,8 @@ static int64_t sizes_of(const dt_type *t, const int8_t *dims, int n) {
     return product;
 }
 
-void dt_dot_cost(const dt_dot_attr *d, const dt_call *c, dt_cost *cost) {
+static void cost(const dt_call *c, dt_cost *cost) {
+    const dt_dot_attr *d = c->node->attr;
     const dt_type *a = &c->in[0].type, *b = &c->in[1].type;
     dt_matrix_work p = {.count = (double)sizes_of(a, d->lhs_batch, d->n_batch),
                         .k = sizes_of(a, d->lhs_contract, d->n_contract)};
@@ -241,9 +236,8 @@ void dt_dot_cost(const dt_dot_attr *d, const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_products(c, &p, 1);
 }
 
-static void cost(const dt_call *c, dt_cost *cost) { dt_dot_cost(c->node->attr, c, cost); }
-
-void dt_dot_print(const dt_dot_attr *d, dt_str *out) {
+static void print(const void *attr, dt_str *out) {
+    const dt_dot_attr *d = attr;
     if (d->n_batch > 0) {
         dt_print_dims(out, "batch ", d->lhs_batch, d->n_batch);
         dt_print_dims(out, "x", d->rhs_batch, d->n_batch);
@@ -253,22 +247,16 @@ void dt_dot_print(const dt_dot_attr *d, dt_str *out) {
     dt_print_dims(out, "x", d->rhs_contract, d->n_contract);
 }
 
-static void print(const void *attr, dt_str *out) { dt_dot_print(attr, out); }
-
-dt_hlo_value dt_dot_hlo(dt_hlo *h, const dt_dot_attr *d, const dt_hlo_value in[2],
-                        const dt_type *type) {
-    return dt_hlo_op(h, "dot_general", in, 2, type,
+static dt_hlo_value stablehlo(const dt_hlo_call *c) {
+    const dt_dot_attr *d = c->node->attr;
+    return dt_hlo_op(c->hlo, "dot_general", c->in, 2, &c->type,
                      "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = %s, "
                      "rhs_batching_dimensions = %s, "
                      "lhs_contracting_dimensions = %s, rhs_contracting_dimensions = %s>%s",
                      dt_hlo_list(d->lhs_batch, d->n_batch).s,
                      dt_hlo_list(d->rhs_batch, d->n_batch).s,
                      dt_hlo_list(d->lhs_contract, d->n_contract).s,
-                     dt_hlo_list(d->rhs_contract, d->n_contract).s, dt_hlo_precision(h).s);
-}
-
-static dt_hlo_value stablehlo(const dt_hlo_call *c) {
-    return dt_dot_hlo(c->hlo, c->node->attr, c->in, &c->type);
+                     dt_hlo_list(d->rhs_contract, d->n_contract).s, dt_hlo_precision(c->hlo).s);
 }
 
 const dt_dot_attr *dt_dot_of(const dt_node *n) {

@@ -40,8 +40,6 @@
  * Splitting: a part of a kept dimension is a part of y; a part of a reduced one gives a y that is
  * to be reduced further.
  */
-#include "op/reduce.h"
-
 #include <math.h>
 
 #include "op/cells.h"
@@ -50,7 +48,9 @@
 #include "op/shapes.h"
 #include "op/stablehlo.h"
 
-dt_status *dt_reduce_infer(const dt_infer *q, const dt_reduce_attr *a, dt_type *out) {
+static dt_status *infer(dt_infer *q) {
+    const dt_reduce_attr *a = q->attr;
+    dt_type *out = &q->out;
     const dt_type *x = &q->in[0];
     DT_TRY(dt_want_dtype(q, 0, 1, DT_WANT_NUMBERS));
     if (a->kind < DT_REDUCE_SUM || a->kind > DT_REDUCE_MIN)
@@ -63,8 +63,6 @@ dt_status *dt_reduce_infer(const dt_infer *q, const dt_reduce_attr *a, dt_type *
         if (!(a->dims >> d & 1)) out->dim[out->rank++] = x->dim[d];
     return NULL;
 }
-
-static dt_status *infer(dt_infer *q) { return dt_reduce_infer(q, q->attr, &q->out); }
 
 /* y (or dy) as large as x again. */
 static dt_value spread(const dt_grad *g, dt_value y) {
@@ -137,17 +135,17 @@ static void reduce_one(const dt_reduce_attr *a, const dt_view *x, int64_t at, dt
     }
 }
 
-void dt_reduce_eval(const dt_reduce_attr *a, const dt_view *x, const dt_view *y) {
+static void eval(const dt_call *c) {
+    const dt_reduce_attr *a = c->node->attr;
+    const dt_view *x = &c->in[0];
     int64_t stride[DT_MAX_RANK];
     dt_walk outer = {0}, inner = {0};
     dt_strides(&x->type, stride);
     for (int d = 0; d < x->type.rank; d++)
         dt_walk_add(a->dims >> d & 1 ? &inner : &outer, x->type.dim[d], stride[d], 0);
     for (int64_t i = 0, n = dt_walk_count(&outer); i < n; i++, dt_walk_next(&outer))
-        reduce_one(a, x, outer.at[0], &inner, y, i);
+        reduce_one(a, x, outer.at[0], &inner, &c->out, i);
 }
-
-static void eval(const dt_call *c) { dt_reduce_eval(c->node->attr, &c->in[0], &c->out); }
 
 static dt_value stack(const dt_fold_call *c) {
     const dt_reduce_attr *a = c->node->attr;
@@ -160,11 +158,12 @@ static dt_value segment(const dt_fold_call *c) {
     return dt_emit(c->trace, &dt_op_segment_reduce, c->in, 1, &a);
 }
 
-void dt_reduce_cost(const dt_call *c, dt_cost *cost) {
+static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, (double)dt_type_elements(&c->in[0].type));
 }
 
-void dt_reduce_print(const dt_reduce_attr *a, dt_str *out) {
+static void print(const void *attr, dt_str *out) {
+    const dt_reduce_attr *a = attr;
     static const char *const names[] = {"sum ", "max ", "min "};
     int8_t dims[DT_MAX_RANK];
     int n = 0;
@@ -173,8 +172,6 @@ void dt_reduce_print(const dt_reduce_attr *a, dt_str *out) {
     dt_str_puts(out, names[a->kind]);
     dt_print_dims(out, "dims=", dims, n);
 }
-
-static void print(const void *attr, dt_str *out) { dt_reduce_print(attr, out); }
 
 static dt_hlo_value stablehlo(const dt_hlo_call *c) {
     const dt_reduce_attr *a = c->node->attr;
@@ -198,7 +195,7 @@ const dt_op dt_op_reduce = {
     .infer = infer,
     .grad = grad,
     .rule = rule,
-    .cost = dt_reduce_cost,
+    .cost = cost,
     .eval = eval,
     .stack = stack,
     .segment = segment,

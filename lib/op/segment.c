@@ -81,36 +81,6 @@ int64_t dt_segment_hlo_border(const dt_hlo_call *c, const dt_type *x, int s) {
     return dt_segment_hlo_is_even(c) ? rows / a->count * s : rows / examples * c->hlo->offsets[s];
 }
 
-/* The number of rows of segment s. */
-static int64_t slice_rows(const dt_hlo_call *c, int s, dt_hlo_value in[2]) {
-    int64_t rows = 0;
-    for (int k = 0; k < 2; k++) {
-        const int64_t from = dt_segment_hlo_border(c, &c->in[k].type, s);
-        rows = dt_segment_hlo_border(c, &c->in[k].type, s + 1) - from;
-        in[k] = dt_hlo_slice(c->hlo, c->in[k], 0, from, rows);
-    }
-    return rows;
-}
-
-dt_hlo_value dt_segment_hlo(const dt_hlo_call *c,
-                            dt_hlo_value (*entry)(const dt_hlo_call *c, const dt_hlo_value *in,
-                                                  const dt_type *type)) {
-    const int count = dt_segment_count(c->node);
-    dt_hlo_value *of = dt_alloc(dt_size_mul((size_t)count, sizeof *of));
-    dt_type one = c->type, product = dt_type_of(one.dtype, one.rank - 1, one.dim + 1);
-
-    one.dim[0] = 1;
-    for (int s = 0; s < count; s++) {
-        dt_hlo_value in[2];
-        dt_hlo_value v =
-            slice_rows(c, s, in) > 0 ? entry(c, in, &product) : dt_hlo_splat(c->hlo, &product, 0);
-        of[s] = dt_hlo_reshape(c->hlo, v, one.rank, one.dim);
-    }
-    dt_hlo_value all = dt_hlo_concatenate(c->hlo, of, count, 0);
-    free(of);
-    return all;
-}
-
 void dt_segment_print(const dt_segment_attr *a, dt_str *out) {
     static const char *const names[] = {"replicas", "shards", "pieces"};
     dt_str_printf(out, "%s %d", names[a->cut], (int)a->count);

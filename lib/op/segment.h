@@ -38,17 +38,6 @@ dt_value dt_segment_emit(dt_partition_call *c);
 int64_t dt_segment_hlo_border(const struct dt_hlo_call *c, const dt_type *x, int s);
 /* Whether all segments have as many rows there. */
 bool dt_segment_hlo_is_even(const struct dt_hlo_call *c);
-/* Of a product: one for each segment, by `entry`, joined. in: the segment's rows; one without rows
- * gives zeros. */
-struct dt_hlo_value dt_segment_hlo(const struct dt_hlo_call *c,
-                                   struct dt_hlo_value (*entry)(const struct dt_hlo_call *c,
-                                                                const struct dt_hlo_value *in,
-                                                                const dt_type *type));
 void dt_segment_print(const dt_segment_attr *a, dt_str *out); /* "replicas 8" */
-
-/* Of segment_reduce and segment_deviations: their type, constraints (C1), (C3), (C4); "replicas 8
- * sum dims=[0]". */
-dt_status *dt_segment_reduce_infer(dt_infer *q) DT_MUST_USE;
-void dt_segment_reduce_print(const void *attr, dt_str *out);
 
 #endif

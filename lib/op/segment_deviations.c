@@ -12,7 +12,6 @@
  * Splitting: along the dimensions that stay. Those reduced are whole: parts have other means.
  */
 #include "op/cells.h"
-#include "op/reduce.h"
 #include "op/segment.h"
 #include "op/shapes.h"
 
@@ -21,7 +20,7 @@ static dt_status *infer(dt_infer *q) {
     if (!dt_dtype_is_float(q->in[0].dtype) || a->reduce.kind != DT_REDUCE_SUM)
         return dt_bad_shape(q, "(C2) expected a sum of floats, got one of %s",
                             dt_text_of(&q->in[0]).s);
-    return dt_segment_reduce_infer(q);
+    return dt_op_segment_reduce.infer(q);
 }
 
 static void rule(const dt_type *in, const dt_type *out, const void *attr, dt_rule *rule) {
@@ -64,6 +63,8 @@ static void eval(const dt_call *c) {
     }
 }
 
+static void print(const void *attr, dt_str *out) { dt_op_segment_reduce.attr.print(attr, out); }
+
 static void cost(const dt_call *c, dt_cost *cost) {
     *cost = dt_cost_vector(c, 4 * (double)dt_type_elements(&c->in[0].type));
 }
@@ -79,7 +80,7 @@ static const dt_partition_row over_devices = {
 const dt_op dt_op_segment_deviations = {
     .name = "segment_deviations",
     .n_in = 1,
-    .attr = {.size = sizeof(dt_segment_attr), .print = dt_segment_reduce_print},
+    .attr = {.size = sizeof(dt_segment_attr), .print = print},
     .infer = infer,
     .rule = rule,
     .cost = cost,
