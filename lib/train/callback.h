@@ -130,7 +130,7 @@ dt_status *dt_callbacks_restore(run *r, const dt_saved *c) DT_MUST_USE;
 /* Numbers of all kinds, not-a-number too, which JSON does not have. */
 void dt_keep_number(dt_json *j, const char *key, double x);
 /* False, and *x stays: it is not there. */
-bool dt_example_cache_number(const json_t *kept, const char *key, double *x);
-bool dt_example_cache_count(const json_t *kept, const char *key, int64_t *n);
+bool dt_kept_number(const json_t *kept, const char *key, double *x);
+bool dt_kept_count(const json_t *kept, const char *key, int64_t *n);
 
 #endif

@@ -17,7 +17,7 @@ void dt_keep_number(dt_json *j, const char *key, double x) {
     else dt_json_string(j, key, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
 }
 
-bool dt_example_cache_number(const json_t *kept, const char *key, double *x) {
+bool dt_kept_number(const json_t *kept, const char *key, double *x) {
     static const struct {
         const char *text;
         double is;
@@ -34,7 +34,7 @@ bool dt_example_cache_number(const json_t *kept, const char *key, double *x) {
     return true;
 }
 
-bool dt_example_cache_count(const json_t *kept, const char *key, int64_t *n) {
+bool dt_kept_count(const json_t *kept, const char *key, int64_t *n) {
     const json_t *value = json_object_get(kept, key);
     if (!json_is_integer(value) || json_integer_value(value) < 0) return false;
     *n = json_integer_value(value);
@@ -99,7 +99,7 @@ dt_status *dt_callbacks_restore(run *r, const dt_saved *c) {
         return dt_fail(DT_E_CHECKPOINT, NULL, "%s/state.json: 'callbacks' must hold an object",
                        c->path);
     }
-    if (r->optimizer->rate && dt_example_cache_number(root, "learning_rate", &rate))
+    if (r->optimizer->rate && dt_kept_number(root, "learning_rate", &rate))
         dt_run_set_rate(r, rate);
     for (int i = 0; i < r->n_callbacks; i++) {
         const json_t *kept = json_object_get(root, r->callback[i].key);

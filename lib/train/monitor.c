@@ -132,6 +132,5 @@ void dt_monitor_save(const dt_monitor *m, dt_json *j) {
 /* The best of one metric is nothing to another. */
 void dt_monitor_restore(dt_monitor *m, const json_t *kept) {
     const char *name = json_string_value(json_object_get(kept, "monitor"));
-    if (name && strcmp(name, m->name) == 0)
-        m->has_best |= dt_example_cache_number(kept, "best", &m->best);
+    if (name && strcmp(name, m->name) == 0) m->has_best |= dt_kept_number(kept, "best", &m->best);
 }

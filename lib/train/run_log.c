@@ -131,8 +131,7 @@ dt_status *dt_run_log_saved(dt_run_log *l) {
 }
 
 void dt_run_log_restore(dt_run_log *l, const json_t *kept) {
-    if (dt_example_cache_count(kept, "size", &l->size) &&
-        !dt_example_cache_count(kept, "end", &l->end))
+    if (dt_kept_count(kept, "size", &l->size) && !dt_kept_count(kept, "end", &l->end))
         l->end = l->size;
 }
 

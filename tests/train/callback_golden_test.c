@@ -154,7 +154,7 @@ static void expect_state(const char *id, const json_t *own, const json_t *ought)
     const json_t *best = json_object_get(ought, "best"), *wait = json_object_get(ought, "wait"),
                  *cooldown = json_object_get(ought, "cooldown_counter");
     double is = 0;
-    bool has = dt_example_cache_number(own, "best", &is);
+    bool has = dt_kept_number(own, "best", &is);
     if (best && (has == json_is_null(best) || (has && !same(is, number_of(best)))))
         fail_msg("%s: best is %g, Keras %g", id, is, number_of(best));
     if (wait && json_integer_value(wait) != json_integer_value(json_object_get(own, "wait")))

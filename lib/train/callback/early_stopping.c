@@ -161,9 +161,9 @@ static void restore(run *r, dt_callback *c, const json_t *kept) {
     stopper *s = c->state;
     (void)r;
     dt_monitor_restore(&s->monitor, kept);
-    dt_example_cache_count(kept, "wait", &s->wait);
-    dt_example_cache_count(kept, "best_epoch", &s->best_epoch);
-    dt_example_cache_count(kept, "best_step", &s->best_step);
+    dt_kept_count(kept, "wait", &s->wait);
+    dt_kept_count(kept, "best_epoch", &s->best_epoch);
+    dt_kept_count(kept, "best_step", &s->best_step);
     s->stopped = json_is_true(json_object_get(kept, "stopped"));
     s->restored = json_is_true(json_object_get(kept, "restored"));
     s->has_weights = s->x->restore_best_weights && json_is_true(json_object_get(kept, "weights"));

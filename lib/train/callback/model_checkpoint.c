@@ -279,7 +279,7 @@ static void restore(run *r, dt_callback *c, const json_t *kept) {
     keeper *k = c->state;
     (void)r;
     dt_monitor_restore(&k->monitor, kept);
-    dt_example_cache_count(kept, "seen", &k->seen);
+    dt_kept_count(kept, "seen", &k->seen);
 }
 
 const dt_callback_row dt_callback_model_checkpoint = {

@@ -97,8 +97,8 @@ static void restore(run *r, dt_callback *c, const json_t *kept) {
     reducer *s = c->state;
     (void)r;
     dt_monitor_restore(&s->monitor, kept);
-    dt_example_cache_count(kept, "wait", &s->wait);
-    dt_example_cache_count(kept, "cooldown", &s->cooldown);
+    dt_kept_count(kept, "wait", &s->wait);
+    dt_kept_count(kept, "cooldown", &s->cooldown);
 }
 
 const dt_callback_row dt_callback_reduce_lr_on_plateau = {

@@ -64,7 +64,7 @@ static dt_status *save(run *r, dt_callback *c, dt_json *j) {
 static void restore(run *r, dt_callback *c, const json_t *kept) {
     int64_t swapped = 0;
     (void)c;
-    dt_example_cache_count(kept, "swapped", &swapped);
+    dt_kept_count(kept, "swapped", &swapped);
     r->swapped = swapped != 0;
 }
 

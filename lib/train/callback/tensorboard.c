@@ -312,8 +312,7 @@ static void restore(run *r, dt_callback *c, const json_t *kept) {
             const char *name = json_string_value(json_object_get(item, "name"));
             part p = {.name = name ? dt_arena_strdup(r->arena, name) : NULL};
             if (name && strncmp(name, PREFIX, strlen(PREFIX)) == 0 &&
-                dt_example_cache_count(item, "size", &p.size) &&
-                dt_example_cache_count(item, "end", &p.end))
+                dt_kept_count(item, "size", &p.size) && dt_kept_count(item, "end", &p.end))
                 add_part(s, &p);
         }
     }
