@@ -3,8 +3,7 @@
  * A run as JSON Lines: one object an event, with the schema version `v` first. `end` comes last
  * whatever happens; `step` comes about twice a second, or for every step with --every-step.
  */
-#include <math.h>
-
+#include "base/json_table.h"
 #include "print.h"
 #include "verb.h"
 #include "watch.h"
@@ -12,152 +11,166 @@
 #define STEP_SECONDS 0.5
 
 /* Clocks tell no more than microseconds; without this every duration would be 17 digits of
- * noise. */
-static double micro(double seconds) { return round(seconds * 1e6) / 1e6; }
+ * noise. Parts of one are told to a hundredth of a percent. */
+#define MICROSECONDS .ticks = 1e6, .per = 1e6
+#define MILLISECONDS .ticks = 1e6, .per = 1e3
+#define PART .ticks = 1e4, .per = 1e4
 
-/* Parts of one, to a hundredth of a percent. */
-static double part(double x) { return round(x * 1e4) / 1e4; }
-
-static double milliseconds(double seconds) { return round(seconds * 1e6) / 1e3; }
-
-static void put_metrics(dt_json *j, const dt_event *e) {
+static void put_metrics(dt_json *j, const void *event) {
+    const dt_event *e = event;
     for (int i = 0; i < e->n_metrics; i++)
         dt_json_double(j, e->metrics[i].name, e->metrics[i].value);
 }
 
-static void put_start(dt_json *j, const dt_event *e) {
-    dt_json_string(j, "job", e->job);
-    dt_json_string(j, "job_sha256", e->job_sha256);
-    dt_json_unsigned(j, "seed", e->seed);
-    dt_json_string(j, "backend", e->backend);
-    dt_json_string(j, "device", e->device);
-    dt_json_int(j, "replicas", e->replicas);
-    dt_json_int(j, "logical_devices", e->logical_devices);
-    dt_json_int(j, "threads", e->threads);
-    dt_json_int(j, "steps_per_epoch", e->steps_per_epoch);
-    dt_json_int(j, "epochs", e->epochs);
-    dt_json_int(j, "steps", e->steps);
-    dt_json_int(j, "parameters", e->parameters);
-    dt_json_int(j, "peak_bytes", e->peak_bytes);
-    dt_json_int(j, "memory_bytes", e->memory_bytes);
-    dt_json_int(j, "steps_bytes", e->step_bytes);
-    dt_json_int(j, "evaluation_bytes", e->evaluation_bytes);
-    dt_json_int(j, "state_bytes", e->state_bytes);
-    dt_json_int(j, "data_bytes", e->data_bytes);
-    dt_json_int(j, "program_bytes", e->program_bytes);
-    dt_json_int(j, "train_examples", e->train_examples);
-    dt_json_int(j, "validation_examples", e->validation_examples);
-    dt_json_int(j, "global_batch", e->global_batch);
-    dt_json_string(j, "sharding", e->sharding);
-    if (e->resumed) {
-        dt_json_int(j, "resumed_step", e->step);
-        dt_json_string(j, "checkpoint", e->checkpoint);
-    }
-}
-
-static void put_step(dt_json *j, const dt_event *e) {
-    dt_json_int(j, "step", e->step);
-    dt_json_int(j, "epoch", e->epoch);
-    put_metrics(j, e);
-    dt_json_int(j, "examples", e->examples);
-    dt_json_double(j, "wall_ms", milliseconds(e->wall_s));
-    if (e->virtual_s > 0) dt_json_double(j, "virtual_ms", milliseconds(e->virtual_s));
-}
-
-static void put_epoch(dt_json *j, const dt_event *e) {
-    dt_json_int(j, "epoch", e->epoch);
-    dt_json_int(j, "step", e->step);
-    dt_json_int(j, "steps", e->epoch_step);
-    dt_json_int(j, "examples", e->examples);
-    dt_json_double(j, "wall_s", micro(e->wall_s));
-    dt_json_double(j, "examples_per_s", round(e->examples_per_s * 10) / 10);
-    put_metrics(j, e);
-    dt_json_double(j, "waited_s", micro(e->waited_s));
-    dt_json_double(j, "idle_reading", part(e->idle_reading));
-    dt_json_double(j, "idle_decoding", part(e->idle_decoding));
-    dt_json_double(j, "idle_map", part(e->idle_map));
-    dt_json_double(j, "idle", part(e->idle));
-}
-
-static void put_eval(dt_json *j, const dt_event *e) {
-    dt_json_int(j, "step", e->step);
-    if (e->split) dt_json_string(j, "split", e->split);
-    put_metrics(j, e);
-    dt_json_int(j, "examples", e->examples);
-}
-
-static void put_checkpoint(dt_json *j, const dt_event *e) {
-    dt_json_int(j, "step", e->step);
+static void put_resumed(dt_json *j, const void *event) {
+    const dt_event *e = event;
+    if (!e->resumed) return;
+    dt_json_int(j, "resumed_step", e->step);
     dt_json_string(j, "checkpoint", e->checkpoint);
-    if (e->weights_sha256) dt_json_string(j, "weights_sha256", e->weights_sha256);
 }
 
-static void put_warning(dt_json *j, const dt_event *e) { dt_json_string(j, "message", e->text); }
-
-static void put_fault(dt_json *j, const dt_event *e) {
-    dt_json_int(j, "step", e->step);
-    dt_json_string(j, "fault", e->text);
-}
-
-static void put_callback(dt_json *j, const dt_event *e) {
-    dt_json_int(j, "step", e->step);
-    dt_json_int(j, "epoch", e->epoch);
-    dt_json_string(j, "callback", e->callback);
-    dt_json_string(j, "text", e->text);
-}
-
-static void put_text(dt_json *j, const dt_event *e) {
-    dt_json_int(j, "step", e->step);
-    dt_json_string(j, "text", e->text);
-}
-
-static void put_report(dt_json *j, const dt_event *e) { dt_json_string(j, "report", e->text); }
-
-static void put_data(dt_json *j, const dt_event *e) {
-    dt_json_string(j, "part", e->split);
-    dt_json_int(j, "files", e->files);
-    dt_json_int(j, "bytes", e->bytes);
-    dt_json_string(j, "sha256", e->data_sha256);
-    dt_json_string(j, "hashed", e->hashed);
-}
-
-static void put_workers(dt_json *j, const dt_event *e) {
-    dt_json_int(j, "step", e->step);
-    dt_json_int(j, "workers", e->workers);
-    dt_json_int(j, "lost", e->workers_lost);
-    dt_json_int(j, "again", e->batches_again);
-    dt_json_int(j, "dropped", e->pushes_dropped);
+static void put_staleness(dt_json *j, const void *event) {
+    const dt_event *e = event;
     dt_json_open(j, "staleness", '[');
     for (int i = 0; i < e->n_staleness; i++) dt_json_int(j, NULL, e->staleness[i]);
     dt_json_close(j, ']');
 }
 
+/* ---- the events: what they have, in order; scripts/reference reads these tables ---- */
+
+static const dt_json_member start[] = {
+    DT_JSON(dt_event, job),
+    DT_JSON(dt_event, job_sha256),
+    DT_JSON(dt_event, seed),
+    DT_JSON(dt_event, backend),
+    DT_JSON(dt_event, device),
+    DT_JSON(dt_event, replicas),
+    DT_JSON(dt_event, logical_devices),
+    DT_JSON(dt_event, threads),
+    DT_JSON(dt_event, steps_per_epoch),
+    DT_JSON(dt_event, epochs),
+    DT_JSON(dt_event, steps),
+    DT_JSON(dt_event, parameters),
+    DT_JSON(dt_event, peak_bytes),
+    DT_JSON(dt_event, memory_bytes),
+    DT_JSON_AS("steps_bytes", dt_event, step_bytes),
+    DT_JSON(dt_event, evaluation_bytes),
+    DT_JSON(dt_event, state_bytes),
+    DT_JSON(dt_event, data_bytes),
+    DT_JSON(dt_event, program_bytes),
+    DT_JSON(dt_event, train_examples),
+    DT_JSON(dt_event, validation_examples),
+    DT_JSON(dt_event, global_batch),
+    DT_JSON(dt_event, sharding),
+    DT_JSON_MORE(put_resumed, "`resumed_step` and `checkpoint` of a run that resumes"),
+    {0},
+};
+static const dt_json_member step[] = {
+    DT_JSON(dt_event, step),
+    DT_JSON(dt_event, epoch),
+    DT_JSON_MORE(put_metrics, "the metrics, each under its name"),
+    DT_JSON(dt_event, examples),
+    DT_JSON_AS("wall_ms", dt_event, wall_s, MILLISECONDS),
+    DT_JSON_AS("virtual_ms", dt_event, virtual_s, .if_set = true, MILLISECONDS),
+    {0},
+};
+static const dt_json_member epoch[] = {
+    DT_JSON(dt_event, epoch),
+    DT_JSON(dt_event, step),
+    DT_JSON_AS("steps", dt_event, epoch_step),
+    DT_JSON(dt_event, examples),
+    DT_JSON(dt_event, wall_s, MICROSECONDS),
+    DT_JSON(dt_event, examples_per_s, .ticks = 10, .per = 10),
+    DT_JSON_MORE(put_metrics, "the metrics, each under its name"),
+    DT_JSON(dt_event, waited_s, MICROSECONDS),
+    DT_JSON(dt_event, idle_reading, PART),
+    DT_JSON(dt_event, idle_decoding, PART),
+    DT_JSON(dt_event, idle_map, PART),
+    DT_JSON(dt_event, idle, PART),
+    {0},
+};
+static const dt_json_member eval[] = {
+    DT_JSON(dt_event, step),
+    DT_JSON(dt_event, split, .if_set = true),
+    DT_JSON_MORE(put_metrics, "the metrics, each under its name"),
+    DT_JSON(dt_event, examples),
+    {0},
+};
+static const dt_json_member checkpoint[] = {
+    DT_JSON(dt_event, step),
+    DT_JSON(dt_event, checkpoint),
+    DT_JSON(dt_event, weights_sha256, .if_set = true),
+    {0},
+};
+static const dt_json_member warning[] = {
+    DT_JSON_AS("message", dt_event, text),
+    {0},
+};
+static const dt_json_member fault[] = {
+    DT_JSON(dt_event, step),
+    DT_JSON_AS("fault", dt_event, text),
+    {0},
+};
+static const dt_json_member callback[] = {
+    DT_JSON(dt_event, step),
+    DT_JSON(dt_event, epoch),
+    DT_JSON(dt_event, callback),
+    DT_JSON(dt_event, text),
+    {0},
+};
+static const dt_json_member text[] = {
+    DT_JSON(dt_event, step),
+    DT_JSON(dt_event, text),
+    {0},
+};
+static const dt_json_member report[] = {
+    DT_JSON_AS("report", dt_event, text),
+    {0},
+};
+static const dt_json_member data[] = {
+    DT_JSON_AS("part", dt_event, split),
+    DT_JSON(dt_event, files),
+    DT_JSON(dt_event, bytes),
+    DT_JSON_AS("sha256", dt_event, data_sha256),
+    DT_JSON(dt_event, hashed),
+    {0},
+};
+static const dt_json_member workers[] = {
+    DT_JSON(dt_event, step),
+    DT_JSON(dt_event, workers),
+    DT_JSON_AS("lost", dt_event, workers_lost),
+    DT_JSON_AS("again", dt_event, batches_again),
+    DT_JSON_AS("dropped", dt_event, pushes_dropped),
+    DT_JSON_MORE(put_staleness, "`staleness`"),
+    {0},
+};
+
 /* DT_EVENT_END has no row: `end` is printed when the exit code is known. */
 static const struct {
     const char *name;
-    void (*put)(dt_json *j, const dt_event *e);
+    const dt_json_member *members;
 } rows[] = {
-    [DT_EVENT_START] = {"start", put_start},
-    [DT_EVENT_STEP] = {"step", put_step},
-    [DT_EVENT_EPOCH] = {"epoch", put_epoch},
-    [DT_EVENT_EVAL] = {"eval", put_eval},
-    [DT_EVENT_CHECKPOINT] = {"checkpoint", put_checkpoint},
-    [DT_EVENT_WARNING] = {"warning", put_warning},
-    [DT_EVENT_TEXT] = {"text", put_text},
-    [DT_EVENT_FAULT] = {"fault", put_fault},
-    [DT_EVENT_CALLBACK] = {"callback", put_callback},
-    [DT_EVENT_REPORT] = {"report", put_report},
-    [DT_EVENT_DATA] = {"data", put_data},
-    [DT_EVENT_WORKERS] = {"workers", put_workers},
-    [DT_EVENT_WAITING] = {"waiting", put_warning},
+    [DT_EVENT_START] = {"start", start},
+    [DT_EVENT_STEP] = {"step", step},
+    [DT_EVENT_EPOCH] = {"epoch", epoch},
+    [DT_EVENT_EVAL] = {"eval", eval},
+    [DT_EVENT_CHECKPOINT] = {"checkpoint", checkpoint},
+    [DT_EVENT_WARNING] = {"warning", warning},
+    [DT_EVENT_TEXT] = {"text", text},
+    [DT_EVENT_FAULT] = {"fault", fault},
+    [DT_EVENT_CALLBACK] = {"callback", callback},
+    [DT_EVENT_REPORT] = {"report", report},
+    [DT_EVENT_DATA] = {"data", data},
+    [DT_EVENT_WORKERS] = {"workers", workers},
+    [DT_EVENT_WAITING] = {"waiting", warning},
 };
 
 void watch_json(struct watch *w, const dt_event *e) {
     struct json j;
-    if ((size_t)e->kind >= sizeof rows / sizeof *rows || !rows[e->kind].put) return;
+    if ((size_t)e->kind >= sizeof rows / sizeof *rows || !rows[e->kind].members) return;
     if (e->kind == DT_EVENT_STEP && !w->every_step && !watch_is_due(w, STEP_SECONDS)) return;
     json_open_event(&j, rows[e->kind].name);
-    rows[e->kind].put(&j.to, e);
+    dt_json_members(&j.to, rows[e->kind].members, e);
     json_print(&j, w->out);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/json_table.h"
 
 static void test_nested_values(void **state) {
     (void)state;
@@ -93,12 +94,83 @@ static void test_numbers_that_json_lacks_are_null(void **state) {
     dt_str_release(&out);
 }
 
+typedef struct members {
+    int small;
+    int64_t large;
+    uint64_t seed;
+    double seconds, none;
+    const char *text, *missing;
+} members;
+
+static void put_twice(dt_json *j, const void *of) {
+    const members *m = of;
+    dt_json_int(j, "twice", 2 * m->large);
+}
+
+static void test_members_are_written_by_their_table(void **state) {
+    (void)state;
+    static const dt_json_member table[] = {
+        DT_JSON(members, small),
+        DT_JSON(members, large),
+        DT_JSON_MORE(put_twice, "twice"),
+        DT_JSON(members, seed),
+        DT_JSON_AS("ms", members, seconds, .ticks = 1e6, .per = 1e3),
+        DT_JSON(members, none),
+        DT_JSON_AS("no number", members, none, .if_set = true),
+        DT_JSON(members, text, .if_set = true),
+        DT_JSON(members, missing),
+        DT_JSON_AS("no text", members, missing, .if_set = true),
+        {0},
+    };
+    const members m = {-1, INT64_MIN / 2, UINT64_MAX, 0.1234567891, 0, "a\"", NULL};
+    for (int compact = 0; compact < 2; compact++) {
+        dt_str out = {0};
+        dt_json j = {.out = &out, .compact = compact};
+        dt_json_open(&j, NULL, '{');
+        dt_json_members(&j, table, &m);
+        dt_json_close(&j, '}');
+        assert_string_equal(
+            dt_str_text(&out),
+            compact ? "{\"small\":-1,\"large\":-4611686018427387904,\"twice\":-9223372036854775808,"
+                      "\"seed\":18446744073709551615,\"ms\":123.457,\"none\":0,"
+                      "\"text\":\"a\\\"\",\"missing\":null}"
+                    : "{\"small\": -1, \"large\": -4611686018427387904, "
+                      "\"twice\": -9223372036854775808, \"seed\": 18446744073709551615, "
+                      "\"ms\": 123.457, \"none\": 0, \"text\": \"a\\\"\", \"missing\": null}");
+        dt_str_release(&out);
+    }
+}
+
+/* --json has always had these forms. */
+static void test_compact_numbers_have_the_fewest_digits(void **state) {
+    (void)state;
+    static const struct {
+        double x;
+        const char *text;
+    } rows[] = {{100000, "1e+05"},
+                {0.1, "0.1"},
+                {100, "1e+02"},
+                {123456, "123456"},
+                {1e-7, "1e-07"},
+                {-0.0, "-0.0"},
+                {1.0 / 3, "0.3333333333333333"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dt_str out = {0};
+        dt_json j = {.out = &out, .compact = true};
+        dt_json_double(&j, NULL, rows[i].x);
+        assert_string_equal(dt_str_text(&out), rows[i].text);
+        dt_str_release(&out);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nested_values),
         cmocka_unit_test(test_strings_survive_a_reader),
         cmocka_unit_test(test_bytes_that_are_not_text_become_valid_json),
         cmocka_unit_test(test_numbers_that_json_lacks_are_null),
+        cmocka_unit_test(test_members_are_written_by_their_table),
+        cmocka_unit_test(test_compact_numbers_have_the_fewest_digits),
     };
     return cmocka_run_group_tests_name("base/json", tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/json_table.h"
 #include "dtrain.h"
 #include "train/callback.h"
 #include "train/hashing.h"
@@ -140,33 +141,26 @@ static void put_devices(dt_json *j, const run *r, const dt_event *e) {
     put_slice(j, r->strategy);
 }
 
-static void put_numbers(dt_json *j, const run *r, const dt_event *e) {
-    const struct {
-        const char *key;
-        int64_t value;
-    } rows[] = {
-        {"generation", r->generation},
-        {"step", e->step},
-        {"steps", e->steps},
-        {"epoch", e->epoch},
-        {"epochs", e->epochs},
-        {"steps_per_epoch", e->steps_per_epoch},
-        {"parameters", e->parameters},
-        {"peak_bytes", e->peak_bytes},
-        {"memory_bytes", e->memory_bytes},
-        {"steps_bytes", e->step_bytes},
-        {"evaluation_bytes", e->evaluation_bytes},
-        {"state_bytes", e->state_bytes},
-        {"data_bytes", e->data_bytes},
-        {"program_bytes", e->program_bytes},
-        {"train_examples", e->train_examples},
-        {"validation_examples", e->validation_examples},
-        {"global_batch", e->global_batch},
-        {"last_batch", e->last_batch},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        dt_json_int(j, rows[i].key, rows[i].value);
-}
+static const dt_json_member numbers[] = {
+    DT_JSON(dt_event, step),
+    DT_JSON(dt_event, steps),
+    DT_JSON(dt_event, epoch),
+    DT_JSON(dt_event, epochs),
+    DT_JSON(dt_event, steps_per_epoch),
+    DT_JSON(dt_event, parameters),
+    DT_JSON(dt_event, peak_bytes),
+    DT_JSON(dt_event, memory_bytes),
+    DT_JSON_AS("steps_bytes", dt_event, step_bytes),
+    DT_JSON(dt_event, evaluation_bytes),
+    DT_JSON(dt_event, state_bytes),
+    DT_JSON(dt_event, data_bytes),
+    DT_JSON(dt_event, program_bytes),
+    DT_JSON(dt_event, train_examples),
+    DT_JSON(dt_event, validation_examples),
+    DT_JSON(dt_event, global_batch),
+    DT_JSON(dt_event, last_batch),
+    {0},
+};
 
 /* Keys of metrics of which less, or more, is better; the direction of
  * others is unknown. */
@@ -211,7 +205,8 @@ static void put_start(dt_record *c, const run *r, const dt_event *e) {
     dt_json_string(&j, "job_sha256", e->job_sha256);
     snprintf(seed, sizeof seed, "%" PRIu64, e->seed);
     dt_json_string(&j, "seed", seed);
-    put_numbers(&j, r, e);
+    dt_json_int(&j, "generation", r->generation);
+    dt_json_members(&j, numbers, e);
     dt_json_bool(&j, "resumed", e->resumed);
     dt_record_text(&j, r, "checkpoint", e->checkpoint);
     put_devices(&j, r, e);
@@ -275,68 +270,86 @@ static void put_peaks(dt_json *j, const run *r) {
     if (device > 0) dt_json_int(j, "device_peak_bytes", device);
 }
 
-static void put_epoch(dt_json *j, const run *r, const dt_event *e) {
-    dt_json_int(j, "epoch", e->epoch);
-    dt_json_int(j, "step", e->step);
-    dt_json_int(j, "epoch_step", e->epoch_step);
-    dt_json_int(j, "examples", e->examples);
-    dt_json_double(j, "wall_s", e->wall_s);
-    dt_json_double(j, "examples_per_s", e->examples_per_s);
-    dt_json_double(j, "virtual_s", e->virtual_s);
-    dt_json_double(j, "idle", e->idle);
-    dt_json_double(j, "idle_reading", e->idle_reading);
-    dt_json_double(j, "idle_decoding", e->idle_decoding);
-    dt_json_double(j, "idle_map", e->idle_map);
-    dt_json_double(j, "waited_s", e->waited_s);
+static void put_measured(dt_json *j, const run *r, const dt_event *e) {
     put_peaks(j, r);
     put_metrics(j, e);
 }
 
-static void put_eval(dt_json *j, const run *r, const dt_event *e) {
+static void put_own_metrics(dt_json *j, const run *r, const dt_event *e) {
     (void)r;
-    dt_json_int(j, "step", e->step);
-    dt_json_int(j, "epoch", e->epoch);
-    dt_json_int(j, "examples", e->examples);
     put_metrics(j, e);
 }
 
 static void put_checkpoint(dt_json *j, const run *r, const dt_event *e) {
-    dt_json_int(j, "step", e->step);
     dt_record_text(j, r, "checkpoint", e->checkpoint);
     dt_json_string(j, "weights_sha256", e->weights_sha256);
 }
 
-static void put_workers(dt_json *j, const run *r, const dt_event *e) {
+static void put_text(dt_json *j, const run *r, const dt_event *e) {
+    dt_record_text(j, r, "text", e->text);
+}
+
+static void put_staleness(dt_json *j, const run *r, const dt_event *e) {
     (void)r;
-    dt_json_int(j, "step", e->step);
-    dt_json_int(j, "workers", e->workers);
-    dt_json_int(j, "lost", e->workers_lost);
-    dt_json_int(j, "again", e->batches_again);
-    dt_json_int(j, "dropped", e->pushes_dropped);
     dt_json_open(j, "staleness", '[');
     for (int i = 0; i < e->n_staleness; i++) dt_json_int(j, NULL, e->staleness[i]);
     dt_json_close(j, ']');
 }
 
-static void put_words(dt_json *j, const run *r, const dt_event *e) {
-    if (e->step) dt_json_int(j, "step", e->step);
-    if (e->epoch) dt_json_int(j, "epoch", e->epoch);
-    if (e->callback) dt_json_string(j, "callback", e->callback);
-    dt_record_text(j, r, "text", e->text);
-}
+static const dt_json_member epoch[] = {
+    DT_JSON(dt_event, epoch),
+    DT_JSON(dt_event, step),
+    DT_JSON(dt_event, epoch_step),
+    DT_JSON(dt_event, examples),
+    DT_JSON(dt_event, wall_s),
+    DT_JSON(dt_event, examples_per_s),
+    DT_JSON(dt_event, virtual_s),
+    DT_JSON(dt_event, idle),
+    DT_JSON(dt_event, idle_reading),
+    DT_JSON(dt_event, idle_decoding),
+    DT_JSON(dt_event, idle_map),
+    DT_JSON(dt_event, waited_s),
+    {0},
+};
+static const dt_json_member eval[] = {
+    DT_JSON(dt_event, step),
+    DT_JSON(dt_event, epoch),
+    DT_JSON(dt_event, examples),
+    {0},
+};
+static const dt_json_member checkpoint[] = {
+    DT_JSON(dt_event, step),
+    {0},
+};
+static const dt_json_member words[] = {
+    DT_JSON(dt_event, step, .if_set = true),
+    DT_JSON(dt_event, epoch, .if_set = true),
+    DT_JSON(dt_event, callback, .if_set = true),
+    {0},
+};
+static const dt_json_member workers[] = {
+    DT_JSON(dt_event, step),
+    DT_JSON(dt_event, workers),
+    DT_JSON_AS("lost", dt_event, workers_lost),
+    DT_JSON_AS("again", dt_event, batches_again),
+    DT_JSON_AS("dropped", dt_event, pushes_dropped),
+    {0},
+};
 
+/* Members, and what follows them. */
 static const struct {
     const char *name;
+    const dt_json_member *members;
     void (*put)(dt_json *j, const run *r, const dt_event *e);
 } kinds[] = {
-    [DT_EVENT_EPOCH] = {"epoch", put_epoch},
-    [DT_EVENT_EVAL] = {"eval", put_eval},
-    [DT_EVENT_CHECKPOINT] = {"checkpoint", put_checkpoint},
-    [DT_EVENT_WARNING] = {"warning", put_words},
-    [DT_EVENT_CALLBACK] = {"callback", put_words},
-    [DT_EVENT_FAULT] = {"fault", put_words},
-    [DT_EVENT_TEXT] = {"text", put_words},
-    [DT_EVENT_WORKERS] = {"workers", put_workers},
+    [DT_EVENT_EPOCH] = {"epoch", epoch, put_measured},
+    [DT_EVENT_EVAL] = {"eval", eval, put_own_metrics},
+    [DT_EVENT_CHECKPOINT] = {"checkpoint", checkpoint, put_checkpoint},
+    [DT_EVENT_WARNING] = {"warning", words, put_text},
+    [DT_EVENT_CALLBACK] = {"callback", words, put_text},
+    [DT_EVENT_FAULT] = {"fault", words, put_text},
+    [DT_EVENT_TEXT] = {"text", words, put_text},
+    [DT_EVENT_WORKERS] = {"workers", workers, put_staleness},
 };
 
 void dt_record_event(dt_record *c, const run *r, const dt_event *e) {
@@ -347,6 +360,7 @@ void dt_record_event(dt_record *c, const run *r, const dt_event *e) {
     if ((size_t)e->kind >= sizeof kinds / sizeof *kinds || !kinds[e->kind].put) return;
     if (e->kind != DT_EVENT_WARNING) close_window(c, r);
     dt_json j = open_line(c, kinds[e->kind].name);
+    dt_json_members(&j, kinds[e->kind].members, e);
     kinds[e->kind].put(&j, r, e);
     close_line(c, &j);
 }

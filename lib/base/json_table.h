@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Members of a struct as members of a JSON object. A table says which, in their order:
+ *
+ *     static const dt_json_member members[] = {
+ *         DT_JSON(dt_event, step),
+ *         DT_JSON_AS("wall_ms", dt_event, wall_s, .ticks = 1e6, .per = 1e3),
+ *         DT_JSON_MORE(put_metrics, "the metrics"),
+ *         {0},
+ *     };
+ *     dt_json_members(&j, members, event);
+ */
+#ifndef DT_BASE_JSON_TABLE_H
+#define DT_BASE_JSON_TABLE_H
+
+#include <stddef.h>
+
+#include "base/json.h"
+
+typedef enum dt_json_kind {
+    DT_JSON_INT,
+    DT_JSON_INT64,
+    DT_JSON_UINT64,
+    DT_JSON_DOUBLE,
+    DT_JSON_TEXT
+} dt_json_kind;
+
+typedef struct dt_json_member {
+    const char *key; /* NULL: `put` writes members, or where that is NULL too, the table ends */
+    dt_json_kind kind;
+    size_t offset;
+    bool if_set;       /* left out where it is 0 or NULL */
+    double ticks, per; /* a double x is written as round(x * ticks) / per; ticks 0: as it is */
+    void (*put)(dt_json *j, const void *of);
+} dt_json_member;
+
+/* A member under its own name, or as KEY; the kind follows from its type. */
+#define DT_JSON(type, member, ...) DT_JSON_AS(#member, type, member, __VA_ARGS__)
+#define DT_JSON_AS(key_, type, member, ...)                                                             \
+    {                                                                                                   \
+        .key = key_,                                                                                  \
+     .kind = _Generic(((type *)0)->member,                                                         \
+         int: DT_JSON_INT,                                                                         \
+         int64_t: DT_JSON_INT64,                                                                   \
+         uint64_t: DT_JSON_UINT64,                                                                 \
+         double: DT_JSON_DOUBLE,                                                                   \
+         const char *: DT_JSON_TEXT),                                                              \
+     .offset = offsetof(type, member),                                                             \
+     __VA_ARGS__ \
+    }
+/* What a function writes; `what` says it to readers, as scripts/reference. */
+#define DT_JSON_MORE(put_, what)                                                                   \
+    { .put = put_ }
+
+void dt_json_members(dt_json *j, const dt_json_member *table, const void *of);
+
+#endif
