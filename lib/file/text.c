@@ -171,9 +171,10 @@ static dt_status *decode(const dt_str *text, codes *out) {
     const char *start = dt_str_text(text), *end = start + text->size;
     int file = -1;
     for (const char *p = start; p < end; out->n++) {
+        p += *p == '\r' && p + 1 < end && p[1] == '\n'; /* CRLF ends a line as LF does */
+        /* a CRLF that two files share is the second one's first character */
         while (file + 1 < out->files && p - start >= out->from[file + 1].byte)
             out->from[++file].character = out->n;
-        p += *p == '\r' && p + 1 < end && p[1] == '\n'; /* CRLF ends a line as LF does */
         size_t size = dt_utf8_next(p, (size_t)(end - p), &out->v[out->n]);
         if (size == 0 || *p == '\0') {
             /* whose first character may be the end of one of the file before */

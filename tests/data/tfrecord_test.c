@@ -297,6 +297,33 @@ static void test_text_becomes_tokens_and_tokens_text(void **state) {
     dt_dataset_unref(d);
 }
 
+/* CR and LF that two files or two buffers share are one end of a line. */
+static void test_line_ends_that_are_cut(void **state) {
+    enum { BUFFER = 1 << 16 };
+    static char text[BUFFER + 2];
+    dt_dataset *d = NULL;
+    (void)state;
+    memset(text, 'a', sizeof text);
+    memcpy(text + BUFFER - 1, "\r\n", 2);
+    write_file("cut.txt", text, sizeof text);
+    write_file("cr.txt", "ab\r", 3);
+    write_file("lf.txt", "\nac", 3);
+    write_file("ab.txt", "ab\nab\n", 6);
+    expect_fault("buffers",
+                 dt_dataset_open(&d, "{format: text, train: " HERE "/cut.txt, "
+                                     "element: {tokens: {shape: [70000]}}, global_batch_size: 2}"),
+                 DT_E_DATA_EMPTY, 65, "65537 characters are too few");
+    expect_fault("files",
+                 dt_dataset_open(&d, "{format: text, train: [" HERE "/cr.txt, " HERE "/lf.txt], "
+                                     "element: {tokens: {shape: [8]}}, global_batch_size: 2}"),
+                 DT_E_DATA_EMPTY, 65, "5 characters are too few");
+    expect_fault("place in the second file",
+                 dt_dataset_open(&d, "{format: text, train: " HERE "/ab.txt, validation: [" HERE
+                                     "/cr.txt, " HERE "/lf.txt], "
+                                     "element: {tokens: {shape: [2]}}, global_batch_size: 2}"),
+                 DT_E_DATA_FILE, 65, HERE "/lf.txt: character 2 (U+0063) does not occur");
+}
+
 static void test_text_that_cannot_be_read(void **state) {
     dt_dataset *d = NULL;
     (void)state;
@@ -366,6 +393,7 @@ int main(void) {
         cmocka_unit_test(test_words_of_the_job),
         cmocka_unit_test(test_text_gives_windows_and_the_next_characters),
         cmocka_unit_test(test_text_becomes_tokens_and_tokens_text),
+        cmocka_unit_test(test_line_ends_that_are_cut),
         cmocka_unit_test(test_text_that_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
