@@ -119,7 +119,17 @@ static void list_users(ordering *o, dt_arena *arena) {
 
 /* ---- the heap: the lowest first ---- */
 
+/* A piece of a gradient that is put together of pieces, such as the part that a time step has in
+ * the gradient of all: it is written when nothing else is left that could be, and first what most
+ * others wait for. Steps would have it in turns otherwise, and be no blocks. */
+static bool is_piece(const ordering *o, int i) {
+    return o->pass == 1 && dt_pad_of(node_at(o, i)) != NULL;
+}
+
 static bool is_before(const ordering *o, int a, int b) {
+    const bool waits = is_piece(o, a);
+    if (waits != is_piece(o, b)) return !waits;
+    if (waits && o->height[a] != o->height[b]) return o->height[a] > o->height[b];
     return o->height[a] != o->height[b] ? o->height[a] < o->height[b] : a < b;
 }
 
