@@ -36,18 +36,18 @@ typedef struct dt_json_member {
 
 /* A member under its own name, or as KEY; the kind follows from its type. */
 #define DT_JSON(type, member, ...) DT_JSON_AS(#member, type, member, __VA_ARGS__)
-#define DT_JSON_AS(key_, type, member, ...)                                                             \
-    {                                                                                                   \
-        .key = key_,                                                                                  \
-     .kind = _Generic(((type *)0)->member,                                                         \
-         int: DT_JSON_INT,                                                                         \
-         int64_t: DT_JSON_INT64,                                                                   \
-         uint64_t: DT_JSON_UINT64,                                                                 \
-         double: DT_JSON_DOUBLE,                                                                   \
-         const char *: DT_JSON_TEXT),                                                              \
-     .offset = offsetof(type, member),                                                             \
-     __VA_ARGS__ \
-    }
+/* clang-format off */
+#define DT_JSON_AS(key_, type, member, ...) {                                                      \
+    .key = key_,                                                                                   \
+    .kind = _Generic(((type *)0)->member,                                                          \
+        int: DT_JSON_INT,                                                                          \
+        int64_t: DT_JSON_INT64,                                                                    \
+        uint64_t: DT_JSON_UINT64,                                                                  \
+        double: DT_JSON_DOUBLE,                                                                    \
+        const char *: DT_JSON_TEXT),                                                               \
+    .offset = offsetof(type, member),                                                              \
+    __VA_ARGS__ }
+/* clang-format on */
 /* What a function writes; `what` says it to readers, as scripts/reference. */
 #define DT_JSON_MORE(put_, what)                                                                   \
     { .put = put_ }
