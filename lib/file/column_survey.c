@@ -78,13 +78,23 @@ static void put_element(const dt_column *c, int number, const dt_survey_request 
     dt_json_close(g->j, '}');
 }
 
-void dt_columns_put(const dt_column *columns, int n, const dt_survey_request *g) {
+/* Says why of the first. */
+static dt_status *no_element(const dt_survey_request *g) {
+    const char *why = dt_str_text(g->notes);
+    return dt_fail(DT_E_DATA_FILE, NULL, "%s: nothing in it can be an element: %.*s", g->path[0],
+                   (int)strcspn(why, "\n"), why);
+}
+
+dt_status *dt_columns_put(const dt_column *columns, int n, const dt_survey_request *g) {
+    bool any = false;
     dt_json_open(g->j, "element", '{');
     for (int i = 0; i < n; i++) {
         const dt_column *c = &columns[i];
+        const bool words = !c->numbers && c->overflow;
+        any = any || (!c->unfit && c->words > 0 && !words);
         if (c->unfit) dt_str_printf(g->notes, "'%s' %s: left out\n", c->name, c->unfit);
         else if (c->words == 0) dt_str_printf(g->notes, "'%s' has no values: left out\n", c->name);
-        else if (!c->numbers && c->overflow)
+        else if (words)
             dt_str_printf(g->notes,
                           "'%s' has more than %d different texts: left out; a job reads it with "
                           "dtype: string\n",
@@ -92,6 +102,7 @@ void dt_columns_put(const dt_column *columns, int n, const dt_survey_request *g)
         else put_element(c, i, g);
     }
     dt_json_close(g->j, '}');
+    return any ? NULL : no_element(g);
 }
 
 void dt_columns_release(dt_column *c, int n) {

@@ -26,8 +26,8 @@ typedef struct dt_column {
 void dt_column_init(dt_column *c, const char *name);
 /* A field that is not empty. */
 void dt_column_note(dt_column *c, const char *text, bool number, bool integer);
-/* `element` of all columns, and what there is to be said of them. */
-void dt_columns_put(const dt_column *c, int n, const dt_survey_request *g);
+/* `element` of all columns, and what there is to be said of them. DATA_FILE: none can be one. */
+dt_status *dt_columns_put(const dt_column *c, int n, const dt_survey_request *g) DT_MUST_USE;
 void dt_columns_release(dt_column *c, int n); /* takes NULL */
 
 #endif

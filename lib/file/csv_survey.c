@@ -131,7 +131,7 @@ dt_status *dt_csv_survey(const dt_survey_request *g) {
         const char delimiter[] = {t.delimiter, '\0'};
         dt_json_bool(g->j, "header", t.header);
         dt_json_string(g->j, "field_delim", delimiter);
-        dt_columns_put(t.v, t.n, g);
+        s = dt_columns_put(t.v, t.n, g);
     }
     dt_columns_release(t.v, t.n);
     return s;

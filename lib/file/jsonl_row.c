@@ -173,8 +173,8 @@ static bool put_values(dt_jsonl_row *r, const dt_stored *e, int depth, int64_t *
     return !r->c.fault;
 }
 
-/* null stands for all values. */
-static bool put_whole(dt_jsonl_row *r, const dt_stored *e, void *out) {
+/* null stands for all values. depth: levels around them. */
+static bool put_whole(dt_jsonl_row *r, const dt_stored *e, int depth, void *out) {
     const char *at = r->c.at;
     int64_t n = 0;
     if (dt_json_peek(&r->c) == 'n' && !e->text) {
@@ -183,7 +183,7 @@ static bool put_whole(dt_jsonl_row *r, const dt_stored *e, void *out) {
             if (!put_default(r, at, e, n++, out)) return false;
         return true;
     }
-    if (!put_values(r, e, 0, &n, out)) return false;
+    if (!put_values(r, e, depth, &n, out)) return false;
     return e->text || n == dt_type_elements(&e->type) ||
            wrong_number(r, at, e, "has too few values");
 }
@@ -200,7 +200,7 @@ static bool put_targets(dt_jsonl_row *r, int i) {
         r->alone = t->value >= 0;
         if (!r->out[t->element]) {
             if (!dt_json_skip(&r->c, 1)) return false;
-        } else if (!(t->value < 0 ? put_whole(r, e, r->out[t->element])
+        } else if (!(t->value < 0 ? put_whole(r, e, 1, r->out[t->element])
                                   : put_value(r, e, t->value, r->out[t->element])))
             return false;
     }
@@ -268,7 +268,7 @@ static bool read_row(dt_jsonl_row *r) {
     r->alone = false;
     for (int i = 0; i < r->names->n; i++) r->seen[i] = true;
     if (r->s->n > 1) return wrong(r, r->c.at, "is missing: a row is an object");
-    return !r->out[0] ? dt_json_skip(&r->c, 0) : put_whole(r, &r->s->element[0], r->out[0]);
+    return !r->out[0] ? dt_json_skip(&r->c, 0) : put_whole(r, &r->s->element[0], 0, r->out[0]);
 }
 
 void dt_jsonl_row_init(dt_jsonl_row *r, const dt_row_source *s, const dt_jsonl_names *names) {

@@ -140,7 +140,7 @@ dt_status *dt_jsonl_survey(const dt_survey_request *g) {
     for (int i = 0; i < g->n && !s; i++) s = look_through(&k, g->path[i]);
     if (!s && k.rows == 0) s = dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples", g->path[0]);
     for (int i = 0; i < k.n; i++) k.v[i].empty = k.rows - k.v[i].rows;
-    if (!s) dt_columns_put(k.v, k.n, g);
+    if (!s) s = dt_columns_put(k.v, k.n, g);
     dt_columns_release(k.v, k.n);
     dt_str_release(&k.key);
     dt_str_release(&k.text);

@@ -14,7 +14,7 @@ show data inspect all.jsonl
 "$DTRAIN" data inspect list | tail -n +2 | cmp lines.txt -
 printf '[1, 2]\n[3, 4]\n' >bare.jsonl
 show data inspect bare.jsonl
-for text in '{"a": 1' '{"a": }' '[1, 2]\n{"x": [3, 4]}\n' '[]' '{"a": "\351"}' '[{"a": 1}, {"a": 2}] 3'; do
+for text in '{"a": 1' '{"a": }' '[1, 2]\n{"x": [3, 4]}\n' '[]' '{"a": "\351"}' '[{"a": 1}, {"a": 2}] 3' '{"a": {}}'; do
     # shellcheck disable=SC2059 # it has escapes
     printf "$text" >bad.jsonl
     show data inspect bad.jsonl
