@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtrain explain: the long text of an error number. */
+/* dtrain explain: the long text of an error number, or the errors that words are about. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "print.h"
 #include "verb.h"
 
 struct explain {
@@ -21,14 +23,59 @@ static dt_status *not_explained(const struct call *call, const char *code) {
     if (number_of(code) >= 0)
         return usage_error(call, "no error has the number '%s'", cut_word(code).text);
     return usage_error(call,
-                       "'%s' is not the number of an error, such as DT017; 'dtrain help' explains "
-                       "verbs, layers, losses and keys",
+                       "'%s' is neither the number of an error, such as DT017, nor in the text "
+                       "about one; 'dtrain help' explains verbs, layers, losses and keys",
                        cut_word(code).text);
+}
+
+/* ---- searching ---- */
+
+/* Titles follow the number and two spaces: "DT017  ". Shorter words occur nearly everywhere. */
+enum { NUMBERS = 1000, TITLE_AT = 7, SHORTEST = 3 };
+
+/* Whether a word occurs in the first n bytes of a text, in any letter case. */
+static bool has_word(const char *text, size_t n, const char *word) {
+    const size_t length = strlen(word);
+    for (size_t i = 0; length >= SHORTEST && i + length <= n; i++)
+        if (strncasecmp(text + i, word, length) == 0) return true;
+    return false;
+}
+
+static bool has_words(const char *text, size_t n, const struct words *words) {
+    for (int i = 0; i < words->n; i++)
+        if (!has_word(text, n, words->at[i])) return false;
+    return true;
+}
+
+/* The errors whose title, or else whose text, has all words: a line for each. */
+static bool put_found(dt_str *to, const struct words *words, bool titles) {
+    bool any = false;
+    for (int i = 0; i < NUMBERS; i++) {
+        const char *text = dt_explain(i);
+        if (!text) continue;
+        const size_t title = strcspn(text, "\n");
+        const size_t end = titles ? title : strlen(text);
+        if (end < TITLE_AT || !has_words(text + TITLE_AT, end - TITLE_AT, words)) continue;
+        dt_str_printf(to, "%.*s\n", (int)title, text);
+        any = true;
+    }
+    return any;
+}
+
+static bool show_found(const struct call *call) {
+    dt_str page = {0};
+    const bool any =
+        put_found(&page, &call->operands, true) || put_found(&page, &call->operands, false);
+    if (any) dt_str_puts(&page, "\nFor the whole text, run 'dtrain explain DTnnn'.\n");
+    if (any) out_page(call->out, dt_str_text(&page));
+    dt_str_release(&page);
+    return any;
 }
 
 static int run(const struct call *call) {
     if (call->operands.n == 0)
         return out_error(call->out, usage_error(call, "error number missing, such as DT017"));
+    if (number_of(call->operands.at[0]) < 0 && show_found(call)) return 0;
     for (int i = 0; i < call->operands.n; i++) {
         const char *code = call->operands.at[i], *text = dt_explain(number_of(code));
         if (!text) return out_error(call->out, not_explained(call, code));
@@ -43,8 +90,11 @@ const struct verb verb_explain = {
     .name = "explain",
     .group = "Check",
     .line = "explain an error and what to do about it",
-    .operands = "DTnnn...",
-    .examples = "  dtrain explain DT017\n  dtrain explain 17\n",
+    .operands = "DTnnn...|WORD...",
+    .examples = "  dtrain explain DT017\n"
+                "  dtrain explain 17\n"
+                "  dtrain explain unknown key    errors whose titles, or else texts, have these "
+                "words\n",
     .options = options,
     .size = sizeof(struct explain),
     .run = run,

@@ -225,99 +225,15 @@ static const struct option *find_name(const struct walk *w, const char *name, si
     return NULL;
 }
 
-/* Options of other programs that are keys of a job here, by other names. */
-static const struct {
-    const char *option, *key;
-} elsewhere[] = {
-    {"epoch", "fit.epochs"},
-    {"num-epochs", "fit.epochs"},
-    {"n-epochs", "fit.epochs"},
-    {"max-epochs", "fit.epochs"},
-    {"num-train-epochs", "fit.epochs"},
-    {"batch-size", "dataset.global_batch_size"},
-    {"batch", "dataset.global_batch_size"},
-    {"bs", "dataset.global_batch_size"},
-    {"train-batch-size", "dataset.global_batch_size"},
-    {"per-device-batch-size", "dataset.per_replica_batch_size"},
-    {"lr", "compile.optimizer.NAME.learning_rate"},
-    {"learning-rate", "compile.optimizer.NAME.learning_rate"},
-    {"weight-decay", "compile.optimizer.NAME.weight_decay"},
-    {"momentum", "compile.optimizer.NAME.momentum"},
-    {"output", "output.dir"},
-    {"output-dir", "output.dir"},
-    {"out", "output.dir"},
-    {"out-dir", "output.dir"},
-    {"outdir", "output.dir"},
-    {"logdir", "output.dir"},
-    {"log-dir", "output.dir"},
-    {"save-dir", "output.dir"},
-    {"checkpoint-dir", "output.dir"},
-    {"run-dir", "output.dir"},
-    {"data", "dataset.train"},
-    {"data-dir", "dataset.train"},
-    {"train-data", "dataset.train"},
-    {"dataset", "dataset.train"},
-    {"val-data", "dataset.validation"},
-    {"val-split", "dataset.validation_split"},
-    {"devices", "strategy.devices"},
-    {"device", "strategy.devices"},
-    {"num-replicas", "strategy.replicas"},
-    {"strategy", "strategy.type"},
-    {"amp", "compile.precision"},
-    {"dtype", "compile.precision"},
-    {"save-steps", "checkpoint.save_freq"},
-    {"callbacks", "fit.callbacks"},
-    {"optimizer", "compile.optimizer"},
-    {"random-seed", "seed"},
-    {"pretrained", "model.init_from"},
-    {"weights", "model.init_from"},
-};
-
-/* Looks for the key whose last word is the option's. */
-struct wanted {
-    char word[64], key[128];
-};
-
-static void match_key(const dt_job_key *k, void *user) {
-    struct wanted *x = user;
-    const char *dot = strrchr(k->path, '.'), *last = dot ? dot + 1 : k->path;
-    bool plain = !k->kind && !k->refused && !strpbrk(k->path, "[*");
-    if (plain && strcmp(last, x->word) == 0 && (!*x->key || strlen(k->path) < strlen(x->key)))
-        snprintf(x->key, sizeof x->key, "%s", k->path);
-}
-
-/* "--epochs 3" is fit.epochs=3 here; key "": no key is called like this. */
-static void find_key(const char *option, struct wanted *out) {
-    *out = (struct wanted){0};
-    snprintf(out->word, sizeof out->word, "%s", option);
-    for (char *p = out->word; *p; p++) *p = *p == '-' ? '_' : *p;
-    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere && !*out->key; i++)
-        if (strcmp(elsewhere[i].option, option) == 0)
-            snprintf(out->key, sizeof out->key, "%s", elsewhere[i].key);
-    if (!*out->key) dt_job_keys(match_key, out);
-}
-
-/* value NULL: none stands there. */
-static dt_status *say_key(const struct walk *w, const char *name, const char *value) {
-    struct wanted wanted;
-    if (!w->overrides) return NULL;
-    find_key(name, &wanted);
-    if (!*wanted.key) return NULL;
-    return usage(w, "unknown option '--%s'; settings of a job have no dashes: write %s=%s%s",
-                 cut_word(name).text, wanted.key, value ? cut_word(value).text : "VALUE",
-                 strstr(wanted.key, ".NAME.") ? ", where NAME is the job's optimizer" : "");
-}
-
 static dt_status *unknown_option(const struct walk *w, const char *name, const char *value) {
-    const char *names[64];
-    int n = 0;
-    for (int t = 0; t < 2; t++)
-        for (const struct option *o = w->tables[t]; o->name && n < 64; o++) names[n++] = o->name;
-    const char *nearest = dt_nearest(name, names, n);
-    dt_status *key = say_key(w, name, value);
-    if (key) return key;
-    if (!nearest) return usage(w, "unknown option '--%s'", cut_word(name).text);
-    return usage(w, "unknown option '--%s'; did you mean '--%s'?", cut_word(name).text, nearest);
+    const struct foreign_option f = {
+        .tables = w->tables, .name = name, .value = value, .overrides = w->overrides};
+    dt_str hint = {0};
+    const bool found = option_hint(&f, &hint);
+    dt_status *s = usage(w, "unknown option '--%s'%s%s", cut_word(name).text, found ? "; " : "",
+                         found ? dt_str_text(&hint) : "");
+    dt_str_release(&hint);
+    return s;
 }
 
 /* The word that was meant as the value of an option that there is not; NULL: it is something

@@ -120,7 +120,7 @@ static const struct option options[] = {
            "output format; auto: by the end of FILE, csv for standard output"),
     PATH(struct predict, input, "input", "FILE",
          "predict these examples instead of the job's data: a file, a folder of pictures (or of "
-         "class folders), or - for standard input"),
+         "class folders), a pattern such as 'new/*.png', or - for standard input"),
     INTEGER(struct predict, top, "top", "K",
             "write only the K largest values of each row, the most likely classes", .min = 1,
             .max = 1 << 20),

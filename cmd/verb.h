@@ -17,6 +17,7 @@
 #ifndef CMD_VERB_H
 #define CMD_VERB_H
 
+#include "base/str.h"
 #include "dtrain.h"
 #include "out.h"
 
@@ -193,6 +194,17 @@ dt_status *options_parse(const struct parse *p, struct words *operands, int *use
 void options_release(const struct verb *verb, void *settings);
 /* "DTRAIN_LOG_FILE" for "log-file", in a buffer of the caller's. */
 void option_env_name(const struct option *o, char *name, size_t size);
+
+/* option_hints.c */
+/* Whether a word is `name`, or that with underscores for dashes, as other programs write it. */
+bool is_spelt(const char *written, const char *name);
+struct foreign_option {
+    const struct option *const *tables; /* [2]: the verb's options, and those of all verbs */
+    const char *name, *value;           /* without dashes; NULL: no value */
+    bool overrides;                     /* the verb takes key.path=value */
+};
+/* What to write in place of an option that the verb does not have, into `to`; false: unknown. */
+bool option_hint(const struct foreign_option *f, dt_str *to);
 
 /* help.c */
 void usage_print(void); /* the usage screen, on standard error */

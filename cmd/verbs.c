@@ -54,12 +54,17 @@ static const struct {
     {"onnx", "export"},
     {"info", "doctor"},
     {"list", "ckpt ls"},
+    {"benchmark", "bench"},
+    {"plot", "report"},
+    {"dashboard", "report"},
+    {"visualize", "report"},
+    {"generate-data", "data synth"},
 };
 enum { ELSEWHERE = sizeof elsewhere / sizeof *elsewhere };
 
 static const char *called_elsewhere(const char *name) {
     for (size_t i = 0; i < ELSEWHERE; i++)
-        if (strcmp(elsewhere[i].word, name) == 0)
+        if (is_spelt(name, elsewhere[i].word))
             return find(elsewhere[i].verb) ? elsewhere[i].verb : NULL;
     return NULL;
 }
@@ -76,6 +81,11 @@ static const char *meant(const char *name) {
     return nearest && !find(nearest) ? called_elsewhere(nearest) : nearest;
 }
 
+#define SWEEP                                                                                      \
+    "run 'dtrain fit' once for each setting (fit JOB seed=1 output.dir=runs/a), then 'dtrain "     \
+    "report runs/*' (docs/recipes.md#comparing-runs)"
+#define LAUNCH "run: dtrain fit JOB --workers N; or start the job with mpirun, srun or torchrun"
+
 /* Commands of other tools that have no verb here: what does the same. */
 static const struct {
     const char *word, *instead;
@@ -85,15 +95,21 @@ static const struct {
     {"serve", "to answer rows as they arrive, run: dtrain predict JOB --input - --format jsonl"},
     {"generate", "text is generated during training: fit.callbacks: [GenerateText]; see 'dtrain "
                  "help GenerateText'"},
-    {"sweep", "run 'dtrain fit' once for each setting (fit JOB seed=1 output.dir=runs/a), then "
-              "'dtrain report runs/*'"},
-    {"tune", "run 'dtrain fit' once for each setting (fit JOB seed=1 output.dir=runs/a), then "
-             "'dtrain report runs/*'"},
+    {"deploy", "to serve a model elsewhere, run: dtrain export JOB -o model.onnx"},
+    {"sweep", SWEEP},
+    {"search", SWEEP},
+    {"tune", SWEEP},
+    {"lr-find", SWEEP},
+    {"launch", LAUNCH},
+    {"torchrun", LAUNCH},
+    {"accelerate", LAUNCH},
+    {"tensorboard", "set output.tensorboard: true, then run: tensorboard --logdir DIR; or 'dtrain "
+                    "report RUN...'"},
 };
 
 static const char *other_way(const char *name) {
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (strcmp(ways[i].word, name) == 0) return ways[i].instead;
+        if (is_spelt(name, ways[i].word)) return ways[i].instead;
     return NULL;
 }
 

@@ -2,8 +2,10 @@
 /*
  * "did you mean": the nearest of some names by optimal string alignment: insertions, deletions,
  * replacements and swaps of neighbours cost 1. A name is near if about a third of its letters are
- * wrong; then a suggestion helps more often than it misleads. Abbreviations come first: `acc` means
- * accuracy, not auc. Without a near name the last word counts: `roc_auc` means auc.
+ * wrong; then a suggestion helps more often than it misleads. The first letter is rarely mistyped: a
+ * name that begins with another one is near only at a distance of 1, so `shell` does not mean
+ * `help`. Abbreviations come first: `acc` means accuracy, not auc. Without a near name the last word
+ * counts: `roc_auc` means auc.
  */
 #include <ctype.h>
 #include <string.h>
@@ -14,6 +16,11 @@
 enum { LONGEST = 63 }; /* longer names are no typing errors of ours */
 
 static bool same(char a, char b) { return tolower((unsigned char)a) == tolower((unsigned char)b); }
+
+/* A swap of the first two letters counts, as in `aler` for `alre`. */
+static bool begins_alike(const char *a, const char *b) {
+    return same(a[0], b[0]) || (a[1] && same(a[1], b[0])) || (b[0] && same(a[0], b[1]));
+}
 
 /* Three rows of the table are alive: this one, the one above, and the one above that for swaps. */
 static int distance(const char *a, int m, const char *b, int n) {
@@ -60,10 +67,10 @@ static const char *find_longer(const char *start, size_t length, const char *con
 }
 
 static const char *find_last_word(const char *name, const char *const *names, int n) {
-    const char *last = strrchr(name, '_');
-    for (int i = 0; i < n && last; i++)
-        if (names[i] && begins(names[i], last + 1) && strlen(names[i]) == strlen(last + 1))
-            return names[i];
+    const char *last = name + strlen(name);
+    while (last > name && last[-1] != '_' && last[-1] != '-') last--;
+    for (int i = 0; i < n && last > name; i++)
+        if (names[i] && begins(names[i], last) && strlen(names[i]) == strlen(last)) return names[i];
     return NULL;
 }
 
@@ -76,7 +83,7 @@ DT_API const char *dt_nearest(const char *name, const char *const *names, int n)
         size_t other = names[i] ? strlen(names[i]) : LONGEST + 1;
         if (other > LONGEST) continue;
         int d = distance(name, (int)length, names[i], (int)other);
-        if (d < best) {
+        if (d < best && (d < 2 || begins_alike(name, names[i]))) {
             best = d;
             nearest = names[i];
         }

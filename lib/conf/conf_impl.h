@@ -87,9 +87,15 @@ dt_status *dt_tree_text_in(const dt_tree *t, const char *what, const dt_limits *
                            const char **out) DT_MUST_USE;
 dt_status *dt_wrong_type(const dt_tree *t, const char *what, const char *expected) DT_MUST_USE;
 
-/* "did you mean 'NEAREST'?", or when that is NULL "LABEL: all, of, them". */
 /* Says what Python's None is here, where `text` is that. */
 dt_status *dt_suggest_null(dt_status *s, const char *text) DT_MUST_USE;
+/* What stands in a job for a name of another program; NULL: unknown. */
+const char *dt_foreign_name(const char *noun, const char *name);
+/* The same for a key of a section or of a kind; `what` is NULL at the top of a job. */
+const char *dt_foreign_key(const char *what, const char *key);
+/* The name behind the last dot: `Adam` of torch.optim.Adam. */
+const char *dt_name_last(const char *name);
+/* "did you mean 'NEAREST'?", or when that is NULL "LABEL: all, of, them". */
 dt_status *dt_suggest_names(dt_status *s, const char *nearest, const char *const *names, int n,
                             const char *label) DT_MUST_USE;
 

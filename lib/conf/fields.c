@@ -234,6 +234,8 @@ static dt_status *unknown_key(reading *r, const dt_entry *e) {
         if (f->instead && strcmp(f->name, e->key) == 0) return dt_suggest(s, "%s", f->instead);
         if (!f->instead && n < MAX_FIELDS) names[n++] = f->name;
     }
+    const char *foreign = dt_foreign_key(r->what, e->key);
+    if (foreign) return dt_suggest(s, "%s", foreign);
     const char *nearest = dt_nearest(e->key, names, n);
     if (nearest && find(r->fields, nearest) - r->fields < MAX_FIELDS)
         r->meant[find(r->fields, nearest) - r->fields] = true;

@@ -101,13 +101,15 @@ static dt_status *unknown_name(const dt_kind *const *rows, int n, const char *no
     dt_status *s = dt_fail(DT_E_UNKNOWN_NAME, &named->at, "unknown %s %s", noun,
                            dt_quote_text(named->written).text);
     if (strcmp(named->written, "None") == 0) return dt_suggest_null(s, named->written);
+    const char *foreign = dt_foreign_name(noun, named->written);
+    if (foreign) return dt_suggest(s, "%s", foreign);
     bool lower = named->written[0] >= 'a' && named->written[0] <= 'z';
     names all = {0};
     if (lower) add_aliases(&all, rows, n);
     int first_class = all.n;
     for (int i = 0; i < n; i++) add_name(&all, rows[i]->name);
     if (!lower) add_aliases(&all, rows, n);
-    const char *nearest = dt_nearest(named->written, all.name, all.n);
+    const char *nearest = dt_nearest(dt_name_last(named->written), all.name, all.n);
     s = dt_suggest_names(s, nearest, all.name + first_class, n, "known");
     free(all.name);
     return s;

@@ -4,6 +4,7 @@
  * where text is wanted and an error where true or false is; 010 is refused because half of the
  * readers think it is 8.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -56,12 +57,21 @@ dt_status *dt_suggest_null(dt_status *s, const char *text) {
                : s;
 }
 
+/* Whether YAML reads a text within brackets as it stands. */
+static bool is_plain(const char *text) {
+    return (isalnum((unsigned char)*text) || *text == '_' || *text == '/' || *text == '.') &&
+           !strpbrk(text, "[]{}#\n") && !strstr(text, ": ");
+}
+
 /* "write [4]" for Python's (4,). In a flow mapping its comma has ended the value: "(4". */
 static dt_status *suggest_list(dt_status *s, const char *text) {
     const char *last = strchr(text, ')');
     if (strcmp(text, "None") == 0 || strcasecmp(text, "true") == 0 ||
         strcasecmp(text, "false") == 0)
         return s;
+    if (strchr(text, '*') && *text != '(')
+        return dt_suggest(s, "list each one by its name: patterns are not expanded here");
+    if (*text != '(' && !is_plain(text)) return s;
     if (*text != '(') return dt_suggest(s, "write [%.*s]", SHOWN, text);
     if (!last) return dt_suggest(s, "write a list in brackets: [%.*s, ...]", SHOWN, text + 1);
     size_t n = (size_t)(last - text) - 1;

@@ -98,12 +98,17 @@ static dt_status *look_through(look *l, const char *folder) {
     dt_paths files = {0};
     dt_status *s = dt_paths_list(&files, folder);
     DT_GROW(l->classes, l->cap, l->n + 1);
-    l->classes[l->n++] =
-        (class){.name = dt_arena_strdup(l->arena, strrchr(folder, '/') + 1), .pictures = files.n};
-    for (int i = 0; !s && i < files.n; i++)
-        if (dt_path_is_folder(files.v[i])) nested(l, files.v[i]);
-        else look_at(l, files.v[i]);
-    l->pictures += files.n;
+    class *c = &l->classes[l->n++];
+    *c = (class){.name = dt_arena_strdup(l->arena, strrchr(folder, '/') + 1)};
+    for (int i = 0; !s && i < files.n; i++) {
+        const bool is_folder = dt_path_is_folder(files.v[i]);
+        if (is_folder) nested(l, files.v[i]);
+        else if (dt_image_is_named(files.v[i]) || dt_image_is_other(files.v[i]))
+            look_at(l, files.v[i]);
+        else continue; /* training skips it, too */
+        c->pictures++;
+    }
+    l->pictures += c->pictures;
     dt_paths_release(&files);
     return s;
 }

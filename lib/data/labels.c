@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that number classes: every example is looked at before training, so that a label out of
- * range is told with its file and its place there. */
+/* Values that number classes: every example is checked before training, so that the message about a
+ * label out of range names its file and record. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/dataset.h"
+#include "data/map/words.h"
 #include "file/cast.h"
 #include "base/size.h"
 #include "op/cells.h"
-#include "data/dataset.h"
 #include "file/part_files.h"
 
 typedef struct scan {
@@ -36,24 +37,40 @@ static place place_of(const dt_rows *r, int e, int64_t row) {
     return (place){.file = x->paths.v[file], .number = number - x->first[file], .is_record = true};
 }
 
+/* How an index that string_lookup gave leaves the range: it counts from 1 by default, and without
+ * an index for unknown texts it gives -1 for one. */
+static dt_status *suggest_lookup(dt_status *s, const dt_map_plan *plan, double value) {
+    const dt_texts *names = dt_map_plan_names(plan);
+    if (dt_map_plan_is_empty(plan) || names->n == 0) return s;
+    if (value == -1)
+        return dt_suggest(s, "-1 stands for a text that the vocabulary of string_lookup lacks");
+    return strcmp(names->v[0], DT_UNKNOWN_TEXT) == 0
+               ? dt_suggest(s, "string_lookup counts from 1, and 0 is for unknown texts; labels "
+                               "begin at 0: set num_oov_indices: 0")
+               : s;
+}
+
 static dt_status *outside(const scan *c, int64_t row, double value) {
     const place at = place_of(c->rows, c->e, row);
-    return dt_fail(DT_E_LABEL_RANGE, &c->rows->stored[c->rows->index[c->e]].at,
-                   "%s: label %.15g at %s %lld is %s [0, %lld)", at.file, value,
-                   at.is_record ? "record" : "row", (long long)at.number + at.is_record,
-                   value == trunc(value) ? "outside" : "no whole number in", (long long)c->classes);
+    dt_status *s =
+        dt_fail(DT_E_LABEL_RANGE, &c->rows->stored[c->rows->index[c->e]].at,
+                "%s: label %.15g at %s %lld is %s [0, %lld)", at.file, value,
+                at.is_record ? "record" : "row", (long long)at.number + at.is_record,
+                value == trunc(value) ? "outside" : "no whole number in", (long long)c->classes);
+    return suggest_lookup(s, c->plan, value);
 }
 
 static dt_status *beyond(const dt_dataset *d, dt_part part, const dt_target_range *q, int64_t row,
                          double value) {
     const dt_rows *r = &d->rows[part];
     const place at = place_of(r, q->element, row);
-    return dt_fail(DT_E_LABEL_RANGE, &r->stored[r->index[q->element]].at,
-                   "%s: %s %.15g at %s %lld is outside [%.15g, %.15g%c", at.file,
-                   dt_type_elements(dt_map_plan_type(r->plan[q->element])) == 1 ? "label"
-                                                                                : "target",
-                   value, at.is_record ? "record" : "row", (long long)at.number + at.is_record,
-                   q->low, q->high, isinf(q->high) ? ')' : ']');
+    dt_status *s =
+        dt_fail(DT_E_LABEL_RANGE, &r->stored[r->index[q->element]].at,
+                "%s: %s %.15g at %s %lld is outside [%.15g, %.15g%c", at.file,
+                dt_type_elements(dt_map_plan_type(r->plan[q->element])) == 1 ? "label" : "target",
+                value, at.is_record ? "record" : "row", (long long)at.number + at.is_record, q->low,
+                q->high, isinf(q->high) ? ')' : ']');
+    return suggest_lookup(s, r->plan[q->element], value);
 }
 
 void dt_dataset_locate(const dt_dataset *d, dt_part part, int element, int64_t example,

@@ -39,7 +39,7 @@ static dt_status *open_file(dt_row_source *s, const char *path, unsigned char fi
     s->is_pipe = is_stdin;
     s->path = is_stdin ? "standard input" : path;
     *n = -1;
-    if (!is_stdin && dt_path_is_folder(path)) return NULL;
+    if (!is_stdin && (dt_path_is_folder(path) || dt_path_is_pattern(path))) return NULL;
     DT_TRY(is_stdin ? dt_inflow_stdin(&s->file) : dt_inflow_open(&s->file, path));
     DT_TRY(dt_inflow_peek(s->file, first, DT_PEEK, n));
     return *n > 0 ? NULL : dt_fail(DT_E_DATA_EMPTY, NULL, "%s: no examples: it is empty", s->path);

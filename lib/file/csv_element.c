@@ -320,7 +320,9 @@ static dt_status *suggest_column(dt_status *s, const dt_csv *c, const char *name
                          : s;
 }
 
-static dt_status *no_column(const dt_csv *c, const dt_stored *e, const char *name, bool header) {
+/* The columns that a file has are listed once, with the first that it lacks. */
+static dt_status *no_column(const dt_csv *c, const dt_stored *e, const char *name, bool header,
+                            bool first) {
     dt_str has = {0};
     for (int i = 0; i < c->n && i < 16 && header; i++) {
         dt_str_puts(&has, i ? ", " : "");
@@ -328,8 +330,8 @@ static dt_status *no_column(const dt_csv *c, const dt_stored *e, const char *nam
     }
     if (!header) dt_str_printf(&has, "0 to %d", c->n - 1);
     else if (c->n > 16) dt_str_puts(&has, ", ...");
-    dt_status *s = dt_fail(DT_E_DATA_FILE, &e->at, "%s: no column '%s'; columns: %s", c->path, name,
-                           dt_str_text(&has));
+    dt_status *s = dt_fail(DT_E_DATA_FILE, &e->at, "%s: no column '%s'%s%s", c->path, name,
+                           first ? "; columns: " : "", first ? dt_str_text(&has) : "");
     dt_str_release(&has);
     return header ? suggest_column(s, c, name) : s;
 }
@@ -346,7 +348,7 @@ dt_status *dt_csv_find_columns(const dt_csv *c, const dt_stored *e, bool header,
     dt_status *s = NULL;
     for (int i = 0; i < e->columns.n; i++) {
         to[i] = find_column(c, e->columns.v[i], header);
-        if (to[i] < 0) dt_status_append(&s, no_column(c, e, e->columns.v[i], header));
+        if (to[i] < 0) dt_status_append(&s, no_column(c, e, e->columns.v[i], header, !s));
     }
     return s;
 }

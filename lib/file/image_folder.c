@@ -16,8 +16,9 @@
  *
  * Classes are numbered as the training folder's names are sorted, by their bytes, and examples
  * stand in the order of class and file name; with `validation_split` classes are spread evenly, or
- * else its last examples would be all of the last ones. Hidden files are left out, anything else
- * that is no .png, .jpg or .jpeg is refused. A picture is decoded when its example is wanted, by
+ * else its last examples would be all of the last ones. Files that are no pictures (notes.txt,
+ * Thumbs.db) and hidden files are skipped, as Keras and torchvision do; a picture of a format that
+ * dtrain cannot read is an error, because examples would be missing without notice. A picture is decoded when its example is wanted, by
  * the threads that read ahead.
  */
 #include <stdlib.h>
@@ -124,11 +125,14 @@ static dt_status *add_pictures(folder_part *x, const char *folder, int32_t class
     dt_paths files = {0};
     dt_status *s = dt_paths_list(&files, folder);
     for (int i = 0; !s && i < files.n; i++) {
-        if (!dt_image_is_named(files.v[i])) {
-            s = dt_fail(DT_E_DATA_FILE, NULL,
-                        "%s: a folder of pictures holds files .png, .jpg and .jpeg", files.v[i]);
+        if (dt_image_is_other(files.v[i])) {
+            s = dt_suggest(dt_fail(DT_E_DATA_FILE, NULL,
+                                   "%s: only .png, .jpg and .jpeg pictures can be read",
+                                   files.v[i]),
+                           "convert it, or move it out of the folder");
             break;
         }
+        if (!dt_image_is_named(files.v[i])) continue;
         DT_GROW(x->class, x->cap, x->base.paths.n + 1);
         x->class[x->base.paths.n] = class;
         dt_paths_add(&x->base.paths, files.v[i]);

@@ -99,6 +99,12 @@ static dt_status *check_shards(const dt_paths *paths, int first, const char *pat
 
 /* ---- patterns ---- */
 
+#define WILDCARDS "*?["
+
+bool dt_path_is_pattern(const char *path) {
+    return strpbrk(path, WILDCARDS) && access(path, F_OK) != 0;
+}
+
 /* The folder's name has no wildcards, whatever it looks like. */
 static char *escaped_join(const char *folder, const char *pattern) {
     dt_str escaped = {0};
@@ -131,7 +137,7 @@ dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pa
     int first = paths->n;
     char *path = dt_path_join(directory, pattern);
     dt_status *s = NULL;
-    if (strpbrk(pattern, "*?[") && access(path, F_OK) != 0) {
+    if (strpbrk(pattern, WILDCARDS) && access(path, F_OK) != 0) {
         s = match(paths, directory, pattern, path);
         if (!s) s = check_shards(paths, first, path);
     } else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of one picture, and of all in a folder; see pictures.h. */
+/* The rows of one picture, of all in a folder, and of those that match a pattern; see pictures.h. */
 #include "file/pictures.h"
 
 #include <string.h>
@@ -50,7 +50,19 @@ static dt_status *list_pictures(const char *folder, bool descends, dt_paths *out
     return bad;
 }
 
+/* The files that a pattern matches; all of them must be pictures. */
+static dt_status *list_matches(const char *pattern, dt_paths *out) {
+    DT_TRY(dt_paths_match(out, NULL, pattern));
+    for (int i = 0; i < out->n; i++)
+        if (!dt_image_is_named(out->v[i]))
+            return dt_fail(DT_E_DATA_FILE, NULL,
+                           "%s: is no image (.png, .jpg, .jpeg); a pattern may match images only",
+                           out->v[i]);
+    return NULL;
+}
+
 static dt_status *list_folder(const dt_row_source *s, pictures *p) {
+    if (!dt_path_is_folder(s->path)) return list_matches(s->path, &p->paths);
     DT_TRY(list_pictures(s->path, true, &p->paths));
     return p->paths.n > 0
                ? NULL

@@ -80,6 +80,8 @@ typedef struct dt_paths {
  * Adds the files that match, sorted: at least one (NO_INPUT). A set of shards (name-00000-of-00008)
  * must be complete. `directory` as in dt_path_join.
  */
+/* Whether a path has wildcards and is not the name of a file. */
+bool dt_path_is_pattern(const char *path);
 dt_status *dt_paths_match(dt_paths *paths, const char *directory, const char *pattern) DT_MUST_USE;
 /* Adds what lies in a folder, sorted by name; hidden entries, ".x", are left out. */
 dt_status *dt_paths_list(dt_paths *paths, const char *folder) DT_MUST_USE;

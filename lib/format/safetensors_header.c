@@ -75,8 +75,16 @@ static bool is_text(const char *bytes) {
     return is;
 }
 
-static dt_status *refuse_length(const char *path, const char *bytes, uint64_t length,
+/* A model in protobuf: the version of its format, a small number, then another of its fields. */
+static bool is_onnx(const char *bytes) {
+    return bytes[0] == 0x08 && bytes[1] > 0 && bytes[1] < 64 && bytes[2] != 0 &&
+           strchr("\x12\x1a\x22\x28\x32\x3a\x42", bytes[2]);
+}
+
+/* first: the byte where a header would begin, '{' in every safetensors file; -1: there is none. */
+static dt_status *refuse_length(const char *path, const char *bytes, int first, uint64_t length,
                                 int64_t size) {
+    const bool no_header = first >= 0 && first != '{';
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (length > LONGEST_HEADER && memcmp(bytes, others[i].bytes, others[i].n) == 0)
             return dt_note(
@@ -87,6 +95,10 @@ static dt_status *refuse_length(const char *path, const char *bytes, uint64_t le
                        "%s: is text, not weights; expected a .safetensors or .npz file, or the "
                        "folder of a run",
                        path);
+    if (no_header)
+        return dt_fail(DT_E_CHECKPOINT, NULL,
+                       "%s: is %s; expected a .safetensors or .npz file, or the folder of a run",
+                       path, is_onnx(bytes) ? "an ONNX model, not weights" : "no safetensors file");
     if (length > (uint64_t)size - LENGTH_BYTES)
         return dt_fail(DT_E_CHECKPOINT, NULL, "%s: header of %" PRIu64 " bytes, file has %" PRId64,
                        path, length, size);
@@ -96,7 +108,7 @@ static dt_status *refuse_length(const char *path, const char *bytes, uint64_t le
 
 /* The bytes of length and header. */
 static dt_status *read_bytes(dt_header *h, int fd, const char *path, int64_t size) {
-    unsigned char start[LENGTH_BYTES];
+    unsigned char start[LENGTH_BYTES], first = 0;
     uint64_t length;
     if (size < LENGTH_BYTES)
         return dt_fail(DT_E_CHECKPOINT, NULL,
@@ -104,8 +116,11 @@ static dt_status *read_bytes(dt_header *h, int fd, const char *path, int64_t siz
                        LENGTH_BYTES);
     DT_TRY(dt_file_pread(fd, path, start, sizeof start, 0));
     memcpy(&length, start, sizeof length);
-    if (length > LONGEST_HEADER || length > (uint64_t)size - LENGTH_BYTES)
-        return refuse_length(path, (const char *)start, length, size);
+    if (length > LONGEST_HEADER || length > (uint64_t)size - LENGTH_BYTES) {
+        if (size > LENGTH_BYTES) DT_TRY(dt_file_pread(fd, path, &first, 1, LENGTH_BYTES));
+        return refuse_length(path, (const char *)start, size > LENGTH_BYTES ? first : -1, length,
+                             size);
+    }
     h->size = LENGTH_BYTES + (int64_t)length;
     h->bytes = dt_alloc((size_t)h->size);
     return dt_file_pread(fd, path, h->bytes, (size_t)h->size, 0);

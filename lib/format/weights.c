@@ -8,6 +8,9 @@
  * what the file has besides. With `skip_mismatch`, Keras' word, these are warnings: such weights
  * keep what they were drawn as. A file that has no weight of the model is an error in any case.
  * Counters of draws are no difference: what is missing stays, what is too much is passed over.
+ *
+ * Keras puts a model's own name before the paths of its variables (sequential/dense/kernel). A name
+ * that all arrays of a file begin with, and no weight of the model, is left out.
  */
 #include "format/weights.h"
 
@@ -68,17 +71,51 @@ static dt_status *compare(const char *path, const dt_stored_arrays *s, const dt_
     return differences;
 }
 
-/* A file of another model altogether is no file of weights that only differ. */
-static dt_status *check_some(const dt_weights_request *q, dt_stored_array *const *wanted) {
+/* A file of another model altogether is no file of weights that only differ: one error, with names
+ * of both. wanted NULL: before types are compared, so that a name alone counts. */
+static dt_status *check_some(const dt_weights_request *q, const dt_stored_arrays *s,
+                             dt_stored_array *const *wanted) {
+    const char *first = NULL;
     int found = 0, weights = 0;
-    for (int i = 0; i < q->arrays->n; i++)
-        if (!dt_is_seed_counter(q->arrays->array[i].name)) {
-            weights++;
-            found += wanted[i] != NULL;
-        }
+    for (int i = 0; i < q->arrays->n; i++) {
+        const char *name = q->arrays->array[i].name;
+        if (dt_is_seed_counter(name)) continue;
+        if (!first) first = name;
+        weights++;
+        found += wanted ? wanted[i] != NULL : find(s, name) != NULL;
+    }
     if (found > 0 || weights == 0) return NULL;
-    return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has none of the model's %d weights", q->path,
-                   weights);
+    if (wanted || s->n == 0)
+        return dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has none of the model's %d weights",
+                       q->path, weights);
+    return dt_note(dt_fail(DT_E_CHECKPOINT_MODEL, NULL, "%s: has no '%.200s'", q->path, first),
+                   "nor another of the model's %d weights; it has '%.200s'. Names and shapes must "
+                   "be Keras': docs/coming-from-keras.md#weights",
+                   weights, s->array[0].name);
+}
+
+/* ---- the name of a whole model ---- */
+
+/* The length of "sequential/" where an array is called that and `name`; 0: none is. */
+static size_t find_prefix(const dt_stored_arrays *s, const char *name) {
+    const size_t n = strlen(name);
+    for (int i = 0; i < s->n; i++) {
+        const size_t whole = strlen(s->array[i].name);
+        const char *end = s->array[i].name + whole - (whole > n ? n : 0);
+        if (whole > n + 1 && end[-1] == '/' && strcmp(end, name) == 0) return whole - n;
+    }
+    return 0;
+}
+
+/* Their order stays. The model's first weight tells what stands before all of them. */
+static void drop_prefix(dt_stored_arrays *s, const dt_arrays *a) {
+    int first = 0;
+    while (first < a->n && dt_is_seed_counter(a->array[first].name)) first++;
+    if (first == a->n || find(s, a->array[first].name)) return;
+    const size_t n = find_prefix(s, a->array[first].name);
+    for (int i = 0; i < s->n; i++)
+        if (strncmp(s->array[i].name, s->array[0].name, n) != 0) return;
+    for (int i = 0; i < s->n; i++) s->array[i].name += n;
 }
 
 /* ---- reading ---- */
@@ -90,14 +127,16 @@ static dt_status *fill(const dt_weights_request *q, const dt_stored_arrays *s,
     return NULL;
 }
 
-static dt_status *take(const dt_weights_request *q, const dt_stored_arrays *s) {
+static dt_status *take(const dt_weights_request *q, dt_stored_arrays *s) {
+    drop_prefix(s, q->arrays);
+    if (!q->skip_mismatch) DT_TRY(check_some(q, s, NULL));
     dt_stored_array **wanted = dt_alloc(dt_size_mul((size_t)q->arrays->n + 1, sizeof *wanted));
     dt_status *bad = compare(q->path, s, q->arrays, wanted);
     if (bad && q->skip_mismatch) {
         dt_status_append(q->warnings, bad);
         bad = NULL;
     }
-    if (!bad) bad = check_some(q, wanted);
+    if (!bad) bad = check_some(q, s, wanted);
     if (!bad && !q->only_compared) bad = fill(q, s, wanted);
     free(wanted);
     return bad;

@@ -8,11 +8,15 @@
 #include "file/zip.h"
 #include "format/weights.h"
 
+static bool ends_in(const char *name, const char *end) {
+    const size_t n = strlen(name), m = strlen(end);
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
 /* The name without .npy; NULL: a member that is no array. */
 static const char *array_name(dt_arena *arena, const char *member) {
-    size_t n = strlen(member);
-    return n > 4 && strcmp(member + n - 4, ".npy") == 0
-               ? dt_arena_printf(arena, "%.*s", (int)(n - 4), member)
+    return ends_in(member, ".npy")
+               ? dt_arena_printf(arena, "%.*s", (int)(strlen(member) - 4), member)
                : NULL;
 }
 
@@ -75,6 +79,24 @@ static dt_status *check_room(const dt_stored_arrays *s, const dt_zip *zip) {
     return NULL;
 }
 
+/* Archives of other programs: what their members are called. */
+static dt_status *no_arrays(const dt_stored_arrays *s, const dt_zip *zip) {
+    static const struct {
+        const char *end, *what;
+    } rows[] = {
+        {"model.weights.h5", "a .keras file, whose weights are HDF5"},
+        {"data.pkl", "a PyTorch file, whose weights are pickled"},
+    };
+    const char *what = "an archive without arrays (.npy)";
+    for (int i = 0; i < zip->n; i++)
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+            if (strcmp(zip->member[i].name, rows[k].end) == 0 ||
+                ends_in(zip->member[i].name, rows[k].end))
+                what = rows[k].what;
+    return dt_note(dt_fail(DT_E_CHECKPOINT, NULL, "%s: is %s; refused", s->path, what),
+                   "save the weights as .safetensors or .npz: docs/coming-from-keras.md#weights");
+}
+
 dt_status *dt_stored_npz(dt_stored_arrays *s) {
     dt_zip zip;
     DT_TRY(dt_zip_read(s->arena, s->path, &zip));
@@ -90,5 +112,5 @@ dt_status *dt_stored_npz(dt_stored_arrays *s) {
         DT_TRY(check_size(s, a, &zip.member[i]));
         s->n++;
     }
-    return NULL;
+    return s->n > 0 ? NULL : no_arrays(s, &zip);
 }

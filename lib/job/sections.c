@@ -54,10 +54,6 @@ static const dt_field top_fields[] = {
     DT_INSTEAD("metrics", "write compile.metrics"),
     DT_INSTEAD("epochs", "write fit.epochs"),
     DT_INSTEAD("batch_size", "write dataset.global_batch_size"),
-    DT_INSTEAD("learning_rate",
-               "give it to the optimizer: compile: {optimizer: {Adam: {learning_rate: 0.001}}}"),
-    DT_INSTEAD("lr",
-               "give it to the optimizer: compile: {optimizer: {Adam: {learning_rate: 0.001}}}"),
     DT_END};
 enum { TOP_FIELDS = sizeof top_fields / sizeof *top_fields };
 

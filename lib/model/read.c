@@ -92,7 +92,7 @@ static dt_status *read_layer(dt_reader *r, int i) {
     const dt_kind *const *rows = dt_layers(&n);
     dt_named *layer = &r->named[i];
     dt_status *s = dt_named_read(r->arena, rows, n, "layer", r->list->item[i], layer);
-    if (s) return !layer->kind && layer->written ? dt_layer_hint(s, layer->written) : s;
+    if (s) return s;
     const dt_layer *row = (const dt_layer *)layer->kind;
     return row->within ? row->within(r->arena, layer->args, &r->within[i]) : NULL;
 }

@@ -36,8 +36,6 @@ static inline bool dt_reader_is_input(const dt_reader *r, int i) {
     return r->named[i].kind == &dt_layer_input.kind;
 }
 
-/* s, that the layer is unknown, with where a job has it; as it was where a job does not. */
-dt_status *dt_layer_hint(dt_status *s, const char *layer) DT_MUST_USE;
 /* Sets r->source[i], when layers up to i are named. */
 dt_status *dt_read_inputs(dt_reader *r, int i) DT_MUST_USE;
 /* The layers that are outputs; and that every layer is used. All must be read. */

@@ -48,29 +48,6 @@ const dt_location *dt_value_place(const dt_tree *map, const char *key) {
 
 /* ---- the type ---- */
 
-/* What other tools call a strategy: names that are near to a wrong one, or to none. */
-static dt_status *suggest_type(dt_status *s, const char *type) {
-    static const struct {
-        const char *type, *hint;
-    } hints[] = {
-        {"gpu", "a GPU is a device, not a strategy: use mirrored, with --backend pjrt --plugin "
-                "PATH (docs/accelerators.md)"},
-        {"cuda", "a GPU is a device, not a strategy: use mirrored, with --backend pjrt --plugin "
-                 "PATH (docs/accelerators.md)"},
-        {"cpu", "leave strategy out: one replica uses all cores"},
-        {"ddp", "did you mean 'mirrored'?"},
-        {"data_parallel", "did you mean 'mirrored'?"},
-        {"MirroredStrategy", "did you mean 'mirrored'?"},
-        {"MultiWorkerMirroredStrategy", "did you mean 'multi_worker_mirrored'?"},
-        {"OneDeviceStrategy", "did you mean 'one_device'?"},
-        {"ParameterServerStrategy", "did you mean 'parameter_server'?"},
-        {"TPUStrategy", "did you mean 'tpu'?"},
-    };
-    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
-        if (strcmp(hints[i].type, type) == 0) return dt_suggest(s, "%s", hints[i].hint);
-    return s;
-}
-
 static bool names_any(const dt_tree *t, const dt_field *fields) {
     for (const dt_field *f = fields; f->kind != DT_FIELD_END; f++)
         if (!f->instead && dt_tree_get(t, f->name)) return true;
@@ -117,8 +94,7 @@ static dt_status *read_type(dt_arena *arena, const dt_tree *t, int *row) {
         kinds[i] = (dt_kind){.name = rows[i]->kind.name};
         names[i] = &kinds[i];
     }
-    dt_status *s = dt_named_read(arena, names, ROWS, "strategy", type, &named);
-    if (s) return suggest_type(s, type->text);
+    DT_TRY(dt_named_read(arena, names, ROWS, "strategy", type, &named));
     *row = named.row;
     return NULL;
 }

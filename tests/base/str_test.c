@@ -178,6 +178,11 @@ static void test_nearest(void **state) {
         {"x", NULL},
         {"", NULL},
         {"leaning-rate", "learning_rate"},
+        {"num-steps", "steps"},
+        {"total_epochs", "epochs"},
+        {"players", "layers"},
+        {"alyers", "layers"},
+        {"myers", NULL}, /* two changes, one of them of the first letter */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *found = dt_nearest(cases[i].name, names, sizeof names / sizeof *names);

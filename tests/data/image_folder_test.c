@@ -254,9 +254,18 @@ static void test_bad_folders(void **state) {
     OK(dt_dir_make(HERE "/train/c"));
     expect_fault("no pictures", open_set(&d, ""), DT_E_DATA_EMPTY, 65, HERE "/train: no pictures");
     write_file("train/b/notes.txt", "x", 1);
-    expect_fault("notes", open_set(&d, ""), DT_E_DATA_FILE, 65,
-                 HERE "/train/b/notes.txt: a folder of pictures holds files .png, .jpg and .jpeg");
+    expect_fault("notes alone", open_set(&d, ""), DT_E_DATA_EMPTY, 65, HERE "/train: no pictures");
     clear("train/b/notes.txt");
+    static const char *const unread[] = {"a.gif", "a.BMP", "a.webp", "a.tiff"};
+    for (int i = 0; i < 4; i++) {
+        char path[64], message[192];
+        snprintf(path, sizeof path, "train/b/%s", unread[i]);
+        snprintf(message, sizeof message,
+                 HERE "/%s: only .png, .jpg and .jpeg pictures can be read", path);
+        write_file(path, "x", 1);
+        expect_fault(path, open_set(&d, ""), DT_E_DATA_FILE, 65, message);
+        clear(path);
+    }
     OK(dt_dir_make(HERE "/train/b/x.png"));
     expect_fault("folder", open_set(&d, ""), DT_E_NOT_REGULAR, 66,
                  HERE "/train/b/x.png: is a directory");

@@ -215,6 +215,10 @@ static const bad_case bad_cases[] = {
     {"x\na\n", "string_lookup: {vocabulary: nowhere.txt}", DT_E_NO_INPUT, 66, "nowhere.txt"},
     {"x\na\n", "string_lookup, pad: 4", DT_E_DATA_SHAPE, 65,
      "pad needs sequences, but an example is a single value"},
+    {"x\na\n", "string_lookup: {num_oov_indices: 0, output_mode: one_hot}", DT_E_DATASET_KEYS, 78,
+     "num_oov_indices: 0 requires output_mode int"},
+    {"x\na\n", "string_lookup: {num_oov_indices: 2}", DT_E_RANGE, 78,
+     "num_oov_indices must be in [0, 1], got 2"},
     {"x\n\xff\n", "string_lookup", DT_E_DATA_FILE, 65, "x.csv:2:1: byte 0xff is not UTF-8"},
     {"x\n123456789\n", "string_lookup", DT_E_DATA_FILE, 65,
      "x.csv:2:1: column 'x': '123456789' is longer than the element's max_bytes"},
@@ -375,8 +379,42 @@ static void test_lookup_as_rows(void **state) {
     }
 }
 
+/* Keras' StringLookup(num_oov_indices=0): the first word has index 0, as labels want it. A text that
+ * the vocabulary lacks is -1, which no label may be. */
+static void test_lookup_without_an_unknown_index(void **state) {
+    (void)state;
+    dt_dataset *d = NULL;
+    dt_type t;
+    write_file("x.csv", "x\nred\nblue\nred\ngreen\nred\nblue\n", 30);
+    OK(dt_dataset_open(&d, "{format: csv, train: " HERE
+                           "/x.csv, element: {x: {column: x, dtype: string}}, map: {x: "
+                           "[string_lookup: {num_oov_indices: 0}]}, global_batch_size: 1}"));
+    int32_t *v = read_all(d, 0, &t);
+    const int32_t wanted[] = {0, 1, 0, 2, 0, 1};
+    assert_memory_equal(v, wanted, sizeof wanted);
+    free(v);
+    assert_null(dt_dataset_check_labels(d, 0, 3));
+    expect_fault("too few", dt_dataset_check_labels(d, 0, 2), DT_E_LABEL_RANGE, 65,
+                 "label 2 at record 4 is outside [0, 2)");
+    dt_dataset_unref(d);
+    OK(dt_dataset_open(&d, "{format: csv, train: " HERE
+                           "/x.csv, element: {x: {column: x, dtype: string}}, map: {x: "
+                           "[string_lookup: {vocabulary: [red, blue], num_oov_indices: 0}]}, "
+                           "global_batch_size: 1}"));
+    dt_status *s = dt_dataset_check_labels(d, 0, 2);
+    expect_fault("unknown", s, DT_E_LABEL_RANGE, 65, "label -1 at record 4 is outside [0, 2)");
+    dt_dataset_unref(d);
+    OK(dt_dataset_open(&d, "{format: csv, train: " HERE
+                           "/x.csv, element: {x: {column: x, dtype: string}}, map: {x: "
+                           "[string_lookup]}, global_batch_size: 1}"));
+    s = dt_dataset_check_labels(d, 0, 3);
+    expect_fault("from 1", s, DT_E_LABEL_RANGE, 65, "label 3 at record 4 is outside [0, 3)");
+    dt_dataset_unref(d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lookup_without_an_unknown_index),
         cmocka_unit_test(test_recorded),
         cmocka_unit_test(test_learns_from_the_training_part),
         cmocka_unit_test(test_takes_what_was_learned),

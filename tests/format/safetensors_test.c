@@ -284,6 +284,8 @@ static void test_lengths_are_compared_with_the_file(void **state) {
     write_file(PATH, "", 0);
     assert_fails(read_into_nothing(), DT_E_CHECKPOINT,
                  "cut inside the header length: 0 of 8 bytes");
+    write_raw(UINT64_C(1) << 63, "[]", 0);
+    assert_fails(read_into_nothing(), DT_E_CHECKPOINT, "is no safetensors file");
     write_raw(UINT64_C(1) << 63, "{}", 0);
     assert_fails(read_into_nothing(), DT_E_CHECKPOINT,
                  "header of 9223372036854775808 bytes, file has 10");
@@ -306,6 +308,8 @@ static void test_other_formats_are_named(void **state) {
         {"\x80\x02}q\0(X\x01\0\0\0au.", 14, "is a pickle; refused"},
         {"\x89HDF\r\n\x1a\n\0\0\0\0", 12, "is an HDF5 file; refused"},
         {"PK\x03\x04\x14\0\0\0\x08\0", 10, "is a zip archive (PyTorch, Keras or NPZ); refused"},
+        {"\x08\x0a\x12\x07pytorch\x1a", 12, "is an ONNX model, not weights"},
+        {"\x08\x07:\xa2\x01\n\x1a\n\x01x", 10, "is an ONNX model, not weights"},
         {"\x93NUMPY\x01\0v\0{", 11, "is an NPY file; refused"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

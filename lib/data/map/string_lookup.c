@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * string_lookup: the index of a text in a vocabulary, from 1; 0 for unknown texts. Keras'
- * StringLookup. With another output_mode than int, a row with 1 at that index: for a single text,
- * one_hot, multi_hot and count are the same.
+ * StringLookup. With `num_oov_indices: 0` the index counts from 0, and an unknown text becomes -1,
+ * which no class and no row of a table has. With another output_mode than int, a row with 1 at that
+ * index: for a single text, one_hot, multi_hot and count are the same.
  */
 #include <string.h>
 
@@ -10,7 +11,6 @@
 #include "data/map/words.h"
 #include "file/cast.h"
 
-enum { UNKNOWN, FIRST };
 enum { INT };
 static const char *const modes[] = {"int", "one_hot", "multi_hot", "count", NULL};
 
@@ -18,6 +18,7 @@ struct string_lookup {
     int output_mode;
     const dt_tree *vocabulary;
     int64_t max_tokens;
+    int64_t num_oov_indices; /* of unknown texts, which come first: 0 or 1 */
 };
 
 static const dt_field fields[] = {
@@ -28,9 +29,24 @@ static const dt_field fields[] = {
            .help = "maximum size of the vocabulary, including the unknown token"),
     DT_ENUM(struct string_lookup, output_mode, modes,
             .help = "int: the index; one_hot, multi_hot, count: a row with 1 at the index"),
-    DT_ONLY("num_oov_indices", "1"),
+    DT_INT(struct string_lookup, num_oov_indices, .max = 1, .preset = "1",
+           .help = "1: index 0 is for unknown texts; 0: indices begin with the first word, as "
+                   "labels do, and an unknown text is an error"),
     DT_NOT_YET("mask_token"),
     DT_END};
+
+static int64_t most_words(const struct string_lookup *a) {
+    return a->max_tokens - a->num_oov_indices;
+}
+
+static dt_status *check(const void *args, const dt_location *at) {
+    const struct string_lookup *a = args;
+    if (a->num_oov_indices > 0 || a->output_mode == INT) return NULL;
+    dt_status *s = dt_fail(DT_E_DATASET_KEYS, at,
+                           "num_oov_indices: 0 requires output_mode int: no row stands for an "
+                           "unknown text");
+    return dt_suggest(s, "leave output_mode out, and add one_hot behind string_lookup");
+}
 
 /* ---- learning ---- */
 
@@ -47,9 +63,7 @@ static void take(void *lesson, const dt_map_stage *s, const void *in) {
 }
 
 static void end(void *lesson, const dt_map_stage *s, dt_arena *arena, dt_lesson *out) {
-    if (arena)
-        out->words = dt_word_counts_list(
-            lesson, ((const struct string_lookup *)s->args)->max_tokens - FIRST, arena, NULL);
+    if (arena) out->words = dt_word_counts_list(lesson, most_words(s->args), arena, NULL);
     dt_word_counts_destroy(lesson);
 }
 
@@ -57,27 +71,34 @@ static const dt_map_learning learning = {.wants = learns, .begin = begin, .take 
 
 /* ---- turning ---- */
 
+static dt_texts index_names(dt_arena *arena, const dt_texts *words, int64_t unknown) {
+    const int before = (int)unknown;
+    dt_texts names = {before + words->n, dt_arena_array(arena, const char *, before + words->n)};
+    if (before > 0) names.v[0] = DT_UNKNOWN_TEXT;
+    for (int i = 0; i < words->n; i++) names.v[before + i] = words->v[i];
+    return names;
+}
+
 static dt_status *infer(dt_map_stage *s, dt_arena *arena) {
     const struct string_lookup *a = s->args;
     dt_texts words = {0};
     const dt_words *made;
-    DT_TRY(dt_words_for(s, a->vocabulary, a->max_tokens - FIRST, arena, &words));
+    DT_TRY(dt_words_for(s, a->vocabulary, most_words(a), arena, &words));
     DT_TRY(dt_words_index(arena, &words, s->at, &made));
     s->made = made;
-    const int64_t size = FIRST + words.n;
+    s->names = index_names(arena, &words, a->num_oov_indices);
+    const int64_t size = s->names.n;
     const bool row = a->output_mode != INT;
     s->out = row ? dt_type_of(DT_FLOAT32, 1, &size) : dt_scalar_type(DT_INT32);
     s->numbers = row ? 0 : size;
-    s->names = (dt_texts){FIRST + words.n, dt_arena_array(arena, const char *, FIRST + words.n)};
-    s->names.v[UNKNOWN] = "[UNK]"; /* as Keras calls it */
-    for (int i = 0; i < words.n; i++) s->names.v[FIRST + i] = words.v[i];
     return NULL;
 }
 
 static void run(const dt_map_stage *s, const dt_map_at *at, const void *in, void *out) {
-    const int32_t index = FIRST + dt_words_find(s->made, in, strlen(in));
+    const struct string_lookup *a = s->args;
+    const int32_t index = (int32_t)a->num_oov_indices + dt_words_find(s->made, in, strlen(in));
     (void)at;
-    if (((const struct string_lookup *)s->args)->output_mode == INT) *(int32_t *)out = index;
+    if (a->output_mode == INT) *(int32_t *)out = index;
     else dt_cast_one_hot(DT_INT32, s->out.dim[0], &index, out, 1);
 }
 
@@ -87,6 +108,7 @@ const dt_map_step dt_map_string_lookup = {
     .takes = DT_TAKES_TEXT,
     .keeps_numbers = true,
     .keeps_names = true,
+    .check = check,
     .learning = &learning,
     .infer = infer,
     .run = run,

@@ -137,7 +137,7 @@ static dt_status *read_list(dt_arena *arena, const dt_tree *t, dt_texts *out) {
     return NULL;
 }
 
-static const char unknown_word[] = "[UNK]";
+static const char unknown_word[] = DT_UNKNOWN_TEXT;
 
 /* The lines of a file, in its own memory: line ends become NULs. Keras' get_vocabulary begins with
  * "" and "[UNK]", which are no words; another empty line is an error, as in Keras, where it would

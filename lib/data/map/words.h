@@ -21,6 +21,9 @@ void dt_word_counts_destroy(dt_word_counts *c); /* takes NULL */
 
 /* ---- finding ---- */
 
+/* The name of the index for words that a vocabulary lacks, as Keras calls it. */
+#define DT_UNKNOWN_TEXT "[UNK]"
+
 typedef struct dt_words dt_words;
 /* The words of a step. `vocabulary` is a list of them, or the path of a file with one on each line;
  * NULL: those that the step learned. */

@@ -64,11 +64,20 @@ dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n, ui
     return no_picture(want->path, bytes, n);
 }
 
-bool dt_image_is_named(const char *path) {
-    static const char *const endings[] = {".png", ".jpg", ".jpeg"};
-    size_t n = strlen(path);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (n >= strlen(endings[i]) && strcasecmp(path + n - strlen(endings[i]), endings[i]) == 0)
-            return true;
+static bool ends_in(const char *path, const char *const *ending) {
+    const char *dot = strrchr(path, '.');
+    for (; dot && *ending; ending++)
+        if (strcasecmp(dot, *ending) == 0) return true;
     return false;
+}
+
+bool dt_image_is_named(const char *path) {
+    static const char *const endings[] = {".png", ".jpg", ".jpeg", NULL};
+    return ends_in(path, endings);
+}
+
+bool dt_image_is_other(const char *path) {
+    static const char *const endings[] = {".bmp",  ".gif", ".webp", ".tif", ".tiff", ".heic",
+                                          ".avif", ".jp2", ".jfif", ".ppm", ".pgm",  NULL};
+    return ends_in(path, endings);
 }

@@ -29,6 +29,8 @@ dt_status *dt_image_decode(const dt_image *want, const void *bytes, size_t n,
 
 /* Whether a file is named as pictures are: .png, .jpg, .jpeg. */
 bool dt_image_is_named(const char *path);
+/* Whether it is named as a picture of a format that cannot be read: .gif, .webp, .tiff, ... */
+bool dt_image_is_other(const char *path);
 /* Whether bytes begin as a picture that can be decoded does. */
 bool dt_image_is(const void *bytes, size_t n);
 

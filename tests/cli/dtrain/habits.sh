@@ -88,3 +88,29 @@ hint config reference Desne
 "$DTRAIN" validate --format github - <tiny.yaml fit.epochs=x
 sed 's/epochs: 2/epochs: x/' tiny.yaml >wrong.yaml
 "$DTRAIN" validate --format github wrong.yaml nothing.yaml || echo "exit $?"
+# options of other verbs, and of other programs in their spelling
+for option in '--format github' '--format csv' --top '--learning_rate 0.1' --max_epochs=3 --batch_size --num_train_epochs '--ckpt_path x' --fp16 --deterministic \
+    --gpus=2 --nproc_per_node=2 --early-stopping --warmup_steps --num-threads=2 --zebra; do
+    # shellcheck disable=SC2086 # words
+    hint fit tiny.yaml $option
+done
+hint evaluate tiny.yaml --ckpt_path x
+hint ckpt ls run --learning_rate 3
+# names and keys of other programs; each name that "did you mean" gives is one
+hints() { "$DTRAIN" validate tiny.yaml "$@" 2>&1 | sed -n 's/^ *| *^* *\(.*\)/\1/p' | head -n 1; }
+for words in model.layers.1=nn.Linear model.layers.1=ConvTranspose2d model.layers.1=keras.layers.Desne model.layers.1=BiLSTM model.layers.1=Sequential \
+    compile.loss=CrossEntropyLoss compile.loss=BCEWithLogitsLoss compile.loss=torch.nn.MSELoss 'compile.metrics=[confusion_matrix]' \
+    'compile.metrics=[f1_macro]' 'compile.metrics=[roc_auc]' 'compile.metrics=[f1]' compile.optimizer=torch.optim.AdamW compile.optimizer=sgd_momentum \
+    strategy.type=fsdp trainer.max_epochs=3 fit.lr=1 compile.scheduler=cosine fit.early_stopping=true dataset.label=y dataset.sep=x \
+    checkpoint.save_best_only=true model.pretrained=x fit.callbacks=Early 'compile.metrics="*"' compile.metrics=a,b; do
+    echo "$words: $(hints "$words")"
+done
+"$DTRAIN" explain unknown KEY
+"$DTRAIN" explain launcher mpirun | head -n 1
+hint explain zebra unknown
+for name in $(sed -n "s/.*did you mean '\([A-Za-z0-9]*\)'?.*/\1/p" "$OLDPWD/lib/conf/foreign_names.c" | sort -u); do
+    "$DTRAIN" help "$name" >help 2>&1 || case $name in
+    mirrored | multi_worker_mirrored | one_device | parameter_server | tpu) ;;
+    *) echo "there is no '$name'" ;;
+    esac
+done

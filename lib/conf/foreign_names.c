@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names and keys of other programs (Keras, PyTorch, scikit-learn), and what stands for them in a
+ * job. Letter
+ * case does not count, nor does what stands before the last dot: nn.CrossEntropyLoss.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "conf/conf_impl.h"
+
+#define NO_AUGMENTATION "of random changes to images, dataset.map has random_crop and random_flip"
+#define NO_MODEL "the layers of a model are written in model.layers itself"
+#define ACTIVATION "write Activation: {activation: ...}, or activation: in the layer before"
+#define ADD "use Add with 'inputs: [A, B]', in a model of type: functional"
+#define CLASSES                                                                                    \
+    "use SparseCategoricalCrossentropy for class numbers, CategoricalCrossentropy for one-hot "    \
+    "rows; from_logits: true if the model has no softmax"
+#define GPU                                                                                        \
+    "a GPU is a device, not a strategy: use mirrored, with --backend pjrt --plugin PATH "          \
+    "(docs/accelerators.md)"
+#define SPLIT                                                                                      \
+    "replicas hold whole models: use mirrored, and 'partition' to split them over logical "        \
+    "devices (docs/model-parallelism.md)"
+
+static const struct {
+    const char *noun, *name, *hint;
+} rows[] = {
+    {"layer", "Normalization", "a step of dataset.map: normalize"},
+    {"layer", "TextVectorization", "a step of dataset.map: text_vectorization"},
+    {"layer", "StringLookup", "a step of dataset.map: string_lookup"},
+    {"layer", "CategoryEncoding", "a step of dataset.map: one_hot"},
+    {"layer", "Resizing", "a step of dataset.map: resize"},
+    {"layer", "CenterCrop", "a step of dataset.map: center_crop"},
+    {"layer", "RandomCrop", "a step of dataset.map: random_crop"},
+    {"layer", "RandomFlip", "a step of dataset.map: random_flip"},
+    {"layer", "RandomRotation", NO_AUGMENTATION},
+    {"layer", "RandomZoom", NO_AUGMENTATION},
+    {"layer", "RandomTranslation", NO_AUGMENTATION},
+    {"layer", "RandomContrast", NO_AUGMENTATION},
+    {"layer", "RandomBrightness", NO_AUGMENTATION},
+    {"layer", "RandomErasing", NO_AUGMENTATION},
+    {"layer", "IntegerLookup",
+     "for a column of a CSV file, element: {column: ..., vocabulary: [...]}"},
+    {"layer", "Linear", "did you mean 'Dense'?"},
+    {"layer", "LayerNorm", "did you mean 'LayerNormalization'?"},
+    {"layer", "BatchNorm", "did you mean 'BatchNormalization'?"},
+    {"layer", "BatchNorm1d", "did you mean 'BatchNormalization'?"},
+    {"layer", "BatchNorm2d", "did you mean 'BatchNormalization'?"},
+    {"layer", "BatchNorm3d", "did you mean 'BatchNormalization'?"},
+    {"layer", "ConvTranspose1d", "did you mean 'Conv1DTranspose'?"},
+    {"layer", "ConvTranspose2d", "did you mean 'Conv2DTranspose'?"},
+    {"layer", "AdaptiveAvgPool1d", "to one value per channel: GlobalAveragePooling1D"},
+    {"layer", "AdaptiveAvgPool2d", "to one value per channel: GlobalAveragePooling2D"},
+    {"layer", "Upsample", "did you mean 'UpSampling2D'?"},
+    {"layer", "View", "did you mean 'Reshape'?"},
+    {"layer", "Cat", "did you mean 'Concatenate'?"},
+    {"layer", "Sum", ADD},
+    {"layer", "Residual", ADD},
+    {"layer", "Skip", ADD},
+    {"layer", "Swish", ACTIVATION},
+    {"layer", "SiLU", ACTIVATION},
+    {"layer", "Mish", ACTIVATION},
+    {"layer", "GELU", ACTIVATION},
+    {"layer", "Sigmoid", ACTIVATION},
+    {"layer", "Tanh", ACTIVATION},
+    {"layer", "BiLSTM", "write Bidirectional: {layer: {LSTM: {units: ...}}}"},
+    {"layer", "BiGRU", "write Bidirectional: {layer: {GRU: {units: ...}}}"},
+    {"layer", "InputLayer", "did you mean 'Input'?"},
+    {"layer", "Transformer", "did you mean 'TransformerEncoder'?"},
+    {"layer", "CrossAttention", "did you mean 'MultiHeadAttention'?"},
+    {"layer", "Sequential", NO_MODEL},
+    {"layer", "Functional", NO_MODEL},
+    {"layer", "Model", NO_MODEL},
+    {"layer", "ActivityRegularization", "activity_regularizer, a key of the layer before"},
+    {"layer", "TimeDistributed", "Dense and activations do the same at every step without it"},
+    {"layer", "Lambda", "a job holds no code; in C a step function may"},
+    {"loss", "cross_entropy", CLASSES},
+    {"loss", "CrossEntropyLoss", CLASSES},
+    {"loss", "nll_loss", CLASSES},
+    {"loss", "NLLLoss", CLASSES},
+    {"loss", "SoftmaxLoss", CLASSES},
+    {"loss", "softmax_cross_entropy_with_logits", CLASSES},
+    {"loss", "log_loss", "did you mean 'binary_crossentropy'?"},
+    {"loss", "BCELoss", "did you mean 'BinaryCrossentropy'?"},
+    {"loss", "BCEWithLogitsLoss", "write BinaryCrossentropy: {from_logits: true}"},
+    {"loss", "MSELoss", "did you mean 'MeanSquaredError'?"},
+    {"loss", "l2", "did you mean 'mean_squared_error'?"},
+    {"loss", "l1", "did you mean 'mean_absolute_error'?"},
+    {"loss", "L1Loss", "did you mean 'MeanAbsoluteError'?"},
+    {"loss", "smooth_l1", "did you mean 'huber'?"},
+    {"loss", "SmoothL1Loss", "did you mean 'Huber'?"},
+    {"loss", "HuberLoss", "did you mean 'Huber'?"},
+    {"loss", "KLDivLoss", "did you mean 'KLDivergence'?"},
+    {"loss", "focal", "BinaryFocalCrossentropy or CategoricalFocalCrossentropy"},
+    {"loss", "FocalLoss", "BinaryFocalCrossentropy or CategoricalFocalCrossentropy"},
+    {"loss", "rmse", "mse has its minimum at the same weights; rmse is a metric"},
+    {"metric", "confusion_matrix",
+     "its cells: TruePositives, FalsePositives, TrueNegatives, FalseNegatives"},
+    {"metric", "top5", "write TopKCategoricalAccuracy: {k: 5}"},
+    {"metric", "f1_macro", "write F1Score: {average: macro}"},
+    {"metric", "f1_micro", "write F1Score: {average: micro}"},
+    {"metric", "f1_weighted", "write F1Score: {average: weighted}"},
+    {"metric", "pr_auc", "write AUC: {curve: PR}"},
+    {"metric", "auprc", "write AUC: {curve: PR}"},
+    {"metric", "average_precision", "write AUC: {curve: PR}"},
+    {"metric", "balanced_accuracy", "it is the mean of the classes' Recall: {class_id: K}"},
+    {"metric", "jaccard", "did you mean 'BinaryIoU'?"},
+    {"metric", "dice", "of two classes it is F1Score"},
+    {"metric", "error_rate", "it is 1 - accuracy"},
+    {"optimizer", "sgd_momentum", "write SGD: {momentum: 0.9}"},
+    {"optimizer", "momentum", "write SGD: {momentum: 0.9}"},
+    {"optimizer", "AdamW8bit", "did you mean 'AdamW'?"},
+    {"callback", "LearningRateMonitor", "leave it out: the learning rate is recorded in any case"},
+    {"callback", "TQDMProgressBar", "leave it out; -q and -v control the output"},
+    {"callback", "RichProgressBar", "leave it out; -q and -v control the output"},
+    {"strategy", "gpu", GPU},
+    {"strategy", "cuda", GPU},
+    {"strategy", "cpu", "leave strategy out: one replica uses all cores"},
+    {"strategy", "auto", "leave strategy out: one replica uses all cores"},
+    {"strategy", "ddp", "did you mean 'mirrored'?"},
+    {"strategy", "dp", "did you mean 'mirrored'?"},
+    {"strategy", "data_parallel", "did you mean 'mirrored'?"},
+    {"strategy", "horovod", "did you mean 'multi_worker_mirrored'?"},
+    {"strategy", "fsdp", SPLIT},
+    {"strategy", "deepspeed", SPLIT},
+    {"strategy", "zero", SPLIT},
+    {"strategy", "MirroredStrategy", "did you mean 'mirrored'?"},
+    {"strategy", "MultiWorkerMirroredStrategy", "did you mean 'multi_worker_mirrored'?"},
+    {"strategy", "OneDeviceStrategy", "did you mean 'one_device'?"},
+    {"strategy", "ParameterServerStrategy", "did you mean 'parameter_server'?"},
+    {"strategy", "TPUStrategy", "did you mean 'tpu'?"},
+};
+
+#define RATE "write it in the optimizer: compile: {optimizer: {Adam: {learning_rate: 0.001}}}"
+#define RATES                                                                                      \
+    "a schedule takes the place of the optimizer's number: learning_rate: {CosineDecay: {...}}"
+#define CLIP "write it in the optimizer: compile: {optimizer: {Adam: {global_clipnorm: 1.0}}}"
+#define STOP "write fit: {callbacks: [EarlyStopping: {patience: 3}]}"
+#define BEST "write fit: {callbacks: [ModelCheckpoint: {...}]}"
+#define ELEMENT "write element: {NAME: {column: ...}}"
+#define STEPS "write map: {ELEMENT: [STEP, ...]}"
+
+/* what NULL: wherever no key of this name is known. */
+static const struct {
+    const char *what, *key, *hint;
+} keys[] = {
+    {NULL, "lr", RATE},
+    {NULL, "learning_rate", RATE},
+    {NULL, "lr_scheduler", RATES},
+    {NULL, "lr_schedule", RATES},
+    {NULL, "scheduler", RATES},
+    {NULL, "clipnorm", CLIP},
+    {NULL, "grad_clip", CLIP},
+    {NULL, "max_grad_norm", CLIP},
+    {NULL, "gradient_clip_val", CLIP},
+    {NULL, "accumulate_grad_batches", "write fit.gradient_accumulation_steps"},
+    {NULL, "gradient_accumulation_steps", "write fit.gradient_accumulation_steps"},
+    {NULL, "early_stopping", STOP},
+    {NULL, "patience", STOP},
+    {NULL, "callbacks", "write fit.callbacks"},
+    {NULL, "max_epochs", "write fit.epochs"},
+    {NULL, "num_epochs", "write fit.epochs"},
+    {NULL, "num_train_epochs", "write fit.epochs"},
+    {NULL, "class_weight", "write fit.class_weight"},
+    {NULL, "batch_size", "write dataset.global_batch_size"},
+    {NULL, "validation_split", "write dataset.validation_split"},
+    {NULL, "precision", "write compile.precision"},
+    {NULL, "mixed_precision", "write compile.precision"},
+    {NULL, "fp16", "write compile.precision: mixed_float16"},
+    {NULL, "bf16", "write compile.precision: mixed_bfloat16"},
+    {NULL, "pretrained", "write model.init_from"},
+    {NULL, "weights", "write model.init_from"},
+    {NULL, "num_workers", "write dataset.num_parallel_calls"},
+    {NULL, "save_steps", "write checkpoint.save_freq"},
+    {NULL, "output_dir", "write output.dir"},
+    {NULL, "trainer", "write fit, strategy and checkpoint"},
+    {NULL, "training", "write 'fit', and data files in 'dataset'"},
+    {"output", "path", "write output.dir"},
+    {"checkpoint", "dir", "checkpoints are written below output.dir"},
+    {"checkpoint", "filepath", "checkpoints are written below output.dir"},
+    {"checkpoint", "every", "write save_freq"},
+    {"checkpoint", "save_best_only", BEST},
+    {"checkpoint", "monitor", BEST},
+    {"compile", "criterion", "write loss"},
+    {"compile", "loss_fn", "write loss"},
+    {"dataset", "path", "write train, and validation"},
+    {"dataset", "file", "write train, and validation"},
+    {"dataset", "data", "write train, and validation"},
+    {"dataset", "name", "data are read from files: write format and train"},
+    {"dataset", "split", "write validation_split, or the files of validation"},
+    {"dataset", "target", ELEMENT},
+    {"dataset", "label", ELEMENT},
+    {"dataset", "labels", ELEMENT},
+    {"dataset", "features", ELEMENT},
+    {"dataset", "columns", ELEMENT},
+    {"dataset", "dtype", "write element: {NAME: {column: ..., dtype: ...}}"},
+    {"dataset", "sep", "write field_delim"},
+    {"dataset", "delimiter", "write field_delim"},
+    {"dataset", "batch", "write global_batch_size"},
+    {"dataset", "shuffle_buffer", "write shuffle: true, which shuffles the whole epoch"},
+    {"dataset", "transform", STEPS},
+    {"dataset", "transforms", STEPS},
+    {"dataset", "augment", STEPS},
+    {"model", "name", "write name at the top of the job"},
+    {"model", "inputs", "write layers: [Input: {...}, ...]"},
+};
+
+const char *dt_name_last(const char *name) {
+    const char *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
+const char *dt_foreign_name(const char *noun, const char *name) {
+    const char *last = dt_name_last(name);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].noun, noun) == 0 && strcasecmp(rows[i].name, last) == 0)
+            return rows[i].hint;
+    return NULL;
+}
+
+const char *dt_foreign_key(const char *what, const char *key) {
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcasecmp(keys[i].key, key) == 0 &&
+            (!keys[i].what || (what && strcmp(keys[i].what, what) == 0)))
+            return keys[i].hint;
+    return NULL;
+}
