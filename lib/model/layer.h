@@ -253,6 +253,8 @@ typedef struct dt_layer {
  * that type. */
 dt_yield dt_yields_inputs(const struct dt_layer_spec *l);
 dt_yield dt_yields_between(const struct dt_layer_spec *l);
+/* Any number, such as of a layer that scales by trained weights. */
+dt_yield dt_yields_real(const struct dt_layer_spec *l);
 dt_yield dt_activation_yields(int activation, const dt_type *out);
 /* The mask of what the layer gives; called where it has one. */
 dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c);

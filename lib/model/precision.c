@@ -48,9 +48,17 @@ static dt_dtype compute_of(const dt_layer_call *c) {
     return head->has_dtype ? dt_policy_dtype(head->dtype) : c->compute;
 }
 
-/* Nothing is converted; a layer that has a policy of its own may stand in one that has another. */
+/* Whether an input is of 16 bits: it comes from a layer with another policy than the model's. */
+static bool reads_narrow(const dt_layer_call *c) {
+    for (int i = 0; i < c->n_in; i++)
+        if (dt_dtype_is_narrow(dt_type_of_value(c->xs[i]).dtype)) return true;
+    return false;
+}
+
+/* Nothing is converted: the model is float32, and so are the layer and what it reads. */
 static bool is_plain(const dt_layer_call *c) {
-    return c->compute == DT_FLOAT32 && !((const dt_layer_head *)c->args)->has_dtype;
+    return c->compute == DT_FLOAT32 && !((const dt_layer_head *)c->args)->has_dtype &&
+           !reads_narrow(c);
 }
 
 dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What values the layers of a model may give, as far as their rows say it. A layer that only moves
- * values is asked for its inputs'. Whatever is not known for certain is unknown, so that a warning
- * built on this is never wrong: weights that are frozen or held to a constraint, and layers whose
- * row says nothing.
+ * values has its inputs' range. What is not certain is unknown, so that a warning built on this is
+ * never wrong: weights that are frozen or have a constraint, and layers whose row has no range.
  */
 #include "model/model.h"
 
@@ -15,8 +14,12 @@ dt_yield dt_yields_between(const dt_layer_spec *l) {
     return (dt_yield){DT_RANGE_BETWEEN, l->row->kind.name};
 }
 
-/* Nobody knows what a weight that is not trained freely was made for: it may turn probabilities
- * into probabilities. */
+dt_yield dt_yields_real(const dt_layer_spec *l) {
+    return (dt_yield){DT_RANGE_REAL, l->row->kind.name};
+}
+
+/* A weight that is frozen or constrained may have been made to turn probabilities into
+ * probabilities. */
 static bool is_trained_freely(const dt_layer_spec *l) {
     bool is = true;
     for (int i = 0; i < l->n_weights; i++)

@@ -96,6 +96,7 @@ const dt_layer dt_layer_group_normalization = {
     .kind = {"GroupNormalization", "normalizes groups of channels of each example", fields,
              sizeof(struct group_normalization), NULL},
     .precision = DT_LAYER_WIDE,
+    .yields = dt_yields_real,
     .supports_masking = true,
     .build = build,
     .call = call,

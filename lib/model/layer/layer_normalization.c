@@ -78,6 +78,7 @@ const dt_layer dt_layer_layer_normalization = {
     .kind = {"LayerNormalization", "normalizes each example to mean 0 and deviation 1", fields,
              sizeof(struct layer_normalization), NULL},
     .precision = DT_LAYER_WIDE,
+    .yields = dt_yields_real,
     .supports_masking = true,
     .build = build,
     .call = call,

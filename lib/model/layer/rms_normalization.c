@@ -40,6 +40,7 @@ const dt_layer dt_layer_rms_normalization = {
     .kind = {"RMSNormalization", "normalizes each example to mean square 1", fields,
              sizeof(struct rms_normalization), NULL},
     .precision = DT_LAYER_WIDE,
+    .yields = dt_yields_real,
     .build = build,
     .call = call,
 };

@@ -56,3 +56,13 @@ all=$(hash_of spe fit.steps_per_epoch=2 fit.epochs=6)
 hash_of spe-cut fit.steps_per_epoch=2 fit.epochs=6 --steps 7 >ignored
 [ "$(hash_of spe-cut fit.steps_per_epoch=2 fit.epochs=6)" = "$all" ] || echo "steps_per_epoch: cut at step 7, it ends otherwise"
 wc -l <spe/history.jsonl
+echo '== one layer in 16 bits, in a float32 model: the layers behind it read float32'
+cat >"$TEST_DIR/one.yaml" <<'END'
+version: 1
+strategy: {type: default}
+dataset: {format: synthetic, examples: 64, element: {x: {shape: [4]}, y: {num_classes: 3}}, global_batch_size: 8}
+model: {layers: [Input: {name: x, shape: [4]}, Dense: {units: 8, dtype: mixed_bfloat16}, LayerNormalization, Dense: {units: 3}]}
+compile: {optimizer: sgd, loss: {SparseCategoricalCrossentropy: {from_logits: true}}}
+fit: {epochs: 1}
+END
+for dtype in mixed_bfloat16 mixed_float16; do exits 0 fit "$TEST_DIR/one.yaml" -q model.layers.1.Dense.dtype=$dtype output.dir="$TEST_DIR/$dtype"; done

@@ -96,3 +96,10 @@ for form in json github; do "$DTRAIN" validate --no-data --format $form job.yaml
 "$DTRAIN" fit job.yaml -q --json compile.loss=sparse_categorical_crossentropy 2>err | grep '"warning"'
 cat err
 "$DTRAIN" evaluate job.yaml -q --split train compile.loss=sparse_categorical_crossentropy 2>&1
+echo '== layers with weights that scale behind the last Dense'
+for name in LayerNormalization GroupNormalization RMSNormalization; do
+    layer=$name
+    [ $name = GroupNormalization ] && layer='{GroupNormalization: {groups: 1}}'
+    "$DTRAIN" validate --no-data job.yaml compile.loss=sparse_categorical_crossentropy \
+        "model.layers=[{Input: {name: x, shape: [4]}}, {Dense: {units: 3}}, $layer]" 2>&1 | grep -o "output '.*"
+done
