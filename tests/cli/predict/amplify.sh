@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # check-fast: file
 # Small files that ask for much memory: lines of JSON of many values, lines longer than allowed, behind gzip. Each is refused, and takes at most the documented
-# 192 MiB of values and 64 MiB of a line, and 64 MiB for the program.
+# memory: values are read in place, and a row may have 64 MiB.
 . tests/cli/setup.sh
 if ldd "$DTRAIN" | grep -q san; then
     echo "sanitizers take memory of their own"
