@@ -80,6 +80,16 @@ static dt_value long_chain(setting *s) {
                          : dt_subtract(s->y, v);
     return v;
 }
+/* (B, 9, n): rows that are several strips long, end within one, or begin within one */
+static dt_value rows_inside(setting *s) {
+    dt_type type = dt_node_of(s->x)->type;
+    type.rank = 3;
+    type.dim[2] = type.dim[1];
+    type.dim[1] = 9;
+    dt_value x = dt_broadcast_in_dim(s->x, &type, (int8_t[]){0, 2}),
+             y = dt_broadcast_in_dim(s->y, &type, (int8_t[]){0, 2});
+    return dt_add(dt_multiply(x, y), dt_broadcast_in_dim(s->each, &type, (int8_t[]){0}));
+}
 static dt_value updated(setting *s) {
     dt_value now = dt_subtract(
         s->weight, dt_multiply(dt_reduce(s->x, DT_REDUCE_MAX, 1), dt_constant(s->t, 0.25)));
@@ -91,7 +101,7 @@ static const maker makers[] = {
     whole,           bias,       bias_of_variable, two_biases, rows_each,
     everything,      bytes,      counts,           choices,    choices_by_what_is_stored,
     several_results, scalars,    broadcast_alone,  rows_alone, number_alone,
-    column,          long_chain, updated,
+    column,          long_chain, rows_inside,      updated,
 };
 
 /* ---- running one ---- */
