@@ -54,7 +54,8 @@ inspect() { "$DTRAIN" ckpt inspect "run/ckpt/$step" --json; }
 begin() { "$DTRAIN" fit "$tiny" --fresh -q --json --threads 1 fit.epochs=1 "model.init_from=run/ckpt/$step" output.dir=begun | sed -n 's/.*"weights_sha256":"\([^"]*\)".*/\1/p' | tail -n 1; }
 predict() { "$DTRAIN" predict "$tiny" --split validation --threads 1; }
 for what in inspect begin predict; do
-    lay && $what >first 2>err || cat err
+    lay
+    $what >first 2>err || cat err
     mv "run/ckpt/$step" away && mv other "run/ckpt/$step"
     $what >second 2>err || cat err
     cmp -s first second && echo "$what: the two do not differ"

@@ -108,9 +108,10 @@ done
 "$DTRAIN" explain unknown KEY
 "$DTRAIN" explain launcher mpirun | head -n 1
 hint explain zebra unknown
-for name in $(sed -n "s/.*did you mean '\([A-Za-z0-9]*\)'?.*/\1/p" "$OLDPWD/lib/conf/foreign_names.c" | sort -u); do
-    "$DTRAIN" help "$name" >help 2>&1 || case $name in
+sed -n "s/.*did you mean '\([A-Za-z0-9]*\)'?.*/\1/p" "$OLDPWD/lib/conf/foreign_names.c" | sort -u >names
+while read -r name; do
+    "$DTRAIN" help "$name" >page 2>&1 || case $name in
     mirrored | multi_worker_mirrored | one_device | parameter_server | tpu) ;;
     *) echo "there is no '$name'" ;;
     esac
-done
+done <names
