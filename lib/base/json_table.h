@@ -34,10 +34,13 @@ typedef struct dt_json_member {
     void (*put)(dt_json *j, const void *of);
 } dt_json_member;
 
-/* A member under its own name, or as KEY; the kind follows from its type. */
-#define DT_JSON(type, member, ...) DT_JSON_AS(#member, type, member, __VA_ARGS__)
+/* DT_JSON(type, member, OPTIONS...): a member under its own name; DT_JSON_AS(key, type, member,
+ * OPTIONS...): as KEY. The kind follows from the member's type. */
+#define DT_JSON(type, ...) DT_JSON_NAMED(type, __VA_ARGS__, )
+#define DT_JSON_AS(key_, type, ...) DT_JSON_MEMBER(key_, type, __VA_ARGS__, )
+#define DT_JSON_NAMED(type, member, ...) DT_JSON_MEMBER(#member, type, member, __VA_ARGS__)
 /* clang-format off */
-#define DT_JSON_AS(key_, type, member, ...) {                                                      \
+#define DT_JSON_MEMBER(key_, type, member, ...) {                                                  \
     .key = key_,                                                                                   \
     .kind = _Generic(((type *)0)->member,                                                          \
         int: DT_JSON_INT,                                                                          \

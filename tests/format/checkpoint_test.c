@@ -181,7 +181,7 @@ static void test_files_of_an_opened_checkpoint_are_those_that_were_checked(void 
 
 /* Its files of callbacks and variables are replaced by others of the same size, or are gone. */
 static void test_optional_files_of_an_opened_checkpoint_are_those_that_were_checked(void **state) {
-    static const char *const files[] = {"callbacks.safetensors", "variables.safetensors"};
+    static const char *const optional[] = {"callbacks.safetensors", "variables.safetensors"};
     for (int removed = 0; removed < 2; removed++) {
         toy t;
         char *path = NULL, *other = NULL;
@@ -201,8 +201,8 @@ static void test_optional_files_of_an_opened_checkpoint_are_those_that_were_chec
         assert_ok(dt_saved_open(&c, path));
         for (int i = 0; i < 2; i++) {
             char from[256], to[256];
-            snprintf(from, sizeof from, "%s/%s", other, files[i]);
-            snprintf(to, sizeof to, "%s/%s", path, files[i]);
+            snprintf(from, sizeof from, "%s/%s", other, optional[i]);
+            snprintf(to, sizeof to, "%s/%s", path, optional[i]);
             assert_int_equal(removed ? unlink(to) : rename(from, to), 0);
         }
         view.data = found;
