@@ -36,7 +36,7 @@ static const fault_case top_cases[] = {
     {"", 2, "name: [a]", 78, 2, 7, "name: expected a string, got a list", NULL},
     {"", 2, "optimizer: Adam", 78, 2, 1, "unknown key 'optimizer'", "write compile.optimizer"},
     {"", 2, "lr: 0.1", 78, 2, 1, "unknown key 'lr'",
-     "give it to the optimizer: compile: {optimizer: {Adam: {learning_rate: 0.001}}}"},
+     "write it in the optimizer: compile: {optimizer: {Adam: {learning_rate: 0.001}}}"},
     {"", 2, "backend: {type: gpu}", 78, 2, 17, "unknown back end 'gpu'", "did you mean 'cpu'?"},
     {"", 2, "backend: {type: pjrt, plugin: ''}", 78, 2, 31, "backend.plugin must be a path", NULL},
     {"", 2, "backend: {type: cpu, plugin: x.so}", 78, 2, 30, "unknown key 'plugin' in backend",
