@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names and keys of other programs (Keras, PyTorch, scikit-learn), and what stands for them in a
- * job. Letter
- * case does not count, nor does what stands before the last dot: nn.CrossEntropyLoss.
+ * Names and keys of other programs (Keras, PyTorch, scikit-learn), and what to write in a job for
+ * them. Letter case is ignored, and so is what comes before the last dot: nn.CrossEntropyLoss.
  */
 #include <string.h>
 #include <strings.h>
