@@ -165,8 +165,7 @@ static bool put_values(dt_jsonl_row *r, const dt_stored *e, int depth, int64_t *
         if (*n == most) return wrong_number(r, r->c.at, e, "has too many values");
         return put_value(r, e, (*n)++, out);
     }
-    /* the object around them is a level, too */
-    if (depth + 1 == DT_JSON_DEEPEST) return wrong(r, r->c.at, "is nested deeper than 64");
+    if (depth == DT_JSON_DEEPEST) return wrong(r, r->c.at, "is nested deeper than 64");
     bool first = true;
     dt_json_enter(&r->c);
     while (dt_json_more(&r->c, ']', &first))

@@ -74,8 +74,6 @@ typedef struct dt_held_file {
 } dt_held_file;
 dt_status *dt_safetensors_read_held(const dt_held_file *f, const dt_arrays *a,
                                     const char *digest) DT_MUST_USE;
-/* The same of a file that may hold others too, unchecked. */
-dt_status *dt_safetensors_read_some(const char *path, const dt_arrays *a) DT_MUST_USE;
 
 /* ---- NPZ: numpy.savez ---- */
 

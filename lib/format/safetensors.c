@@ -327,14 +327,6 @@ static dt_status *read_open(reading r, int64_t size, const dt_arrays *a, const c
     return s;
 }
 
-static dt_status *read_file(reading r, const dt_arrays *a, const char *digest) {
-    int64_t size;
-    DT_TRY(dt_file_open(r.path, &r.fd, &size));
-    dt_status *s = read_open(r, size, a, digest);
-    close(r.fd);
-    return s;
-}
-
 dt_status *dt_safetensors_read_held(const dt_held_file *f, const dt_arrays *a, const char *digest) {
     return read_open(
         (reading){.path = f->path, .fd = f->fd, .weights = f->only_weights, .some = f->some},
@@ -342,9 +334,10 @@ dt_status *dt_safetensors_read_held(const dt_held_file *f, const dt_arrays *a, c
 }
 
 dt_status *dt_safetensors_read(const char *path, const dt_arrays *a, const char *digest) {
-    return read_file((reading){.path = path}, a, digest);
-}
-
-dt_status *dt_safetensors_read_some(const char *path, const dt_arrays *a) {
-    return read_file((reading){.path = path, .some = true}, a, NULL);
+    int64_t size;
+    reading r = {.path = path};
+    DT_TRY(dt_file_open(r.path, &r.fd, &size));
+    dt_status *s = read_open(r, size, a, digest);
+    close(r.fd);
+    return s;
 }
