@@ -125,7 +125,7 @@ static void wrap_line(dt_str *to, const char *line, int n, int columns) {
     } else if (indent <= columns / 2) {
         dt_str_printf(to, "%.*s", indent, line);
         put_words(to, line + indent, n - indent, indent, indent, columns);
-    } else { /* a long command: what it does stands below it */
+    } else { /* a long command: its description goes below it */
         dt_str_printf(to, "%*s", lead, "");
         put_words(to, line + lead, command - lead, lead, lead + BELOW - 2, columns);
         dt_str_printf(to, "%*s", BELOW, "");

@@ -56,7 +56,7 @@ typedef struct dt_member { /* dt_env has one */
     dt_team *team;
     int rank;
     double patience_s; /* how long it waits for a message */
-    /* told while it waits for a rank that is silent; NULL: nobody is */
+    /* called with a message while it waits for a silent rank; may be NULL */
     void (*say)(void *user, const char *line);
     void *user;
     uint32_t number; /* collectives run so far */

@@ -25,7 +25,7 @@ typedef struct dt_meeting {
     /* how each is told its rank, "RANK=": how to start a missing one; NULL: nobody knows */
     const char *start;
     int first;                                  /* what `start` says of rank 0 */
-    void (*say)(void *user, const char *line);  /* who is missing; NULL: nobody is told */
+    void (*say)(void *user, const char *line);  /* names missing ranks; may be NULL */
     void (*warn)(void *user, const char *text); /* of dt_messenger_spec */
     void *user;
 } dt_meeting;

@@ -16,7 +16,7 @@
  *
  * Classes are numbered as the training folder's names are sorted, by their bytes, and examples
  * stand in the order of class and file name; with `validation_split` classes are spread evenly, or
- * else its last examples would be all of the last ones. Files that are no pictures (notes.txt,
+ * else its last examples would be all of the last ones. Other files (notes.txt,
  * Thumbs.db) and hidden files are skipped, as Keras and torchvision do; a picture of a format that
  * dtrain cannot read is an error, because examples would be missing without notice. A picture is decoded when its example is wanted, by
  * the threads that read ahead.
