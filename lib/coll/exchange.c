@@ -30,6 +30,10 @@ static dt_wire_price price_both_ways(const question *q, const dt_wires *w) {
     return dt_ring_cost(q->x, true, w);
 }
 
+static dt_wire_price price_doubling(const question *q, const dt_wires *w) {
+    return dt_doubling_cost(q->x, w);
+}
+
 static dt_wire_price price_direct(const question *q, const dt_wires *w) {
     return dt_direct_cost(q->x, w);
 }
@@ -96,6 +100,7 @@ static void weigh_all(question *q) {
     else {
         weigh(q, "ring through places", price_ring);
         weigh(q, "ring through places both ways", price_both_ways);
+        weigh(q, "doubling", price_doubling);
     }
 }
 

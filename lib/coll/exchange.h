@@ -5,7 +5,8 @@
  *
  * Groups that are grids (coll/grid.h) use the axes of the torus, by the schedule that is fastest
  * for so many bytes (coll/torus.h); others a ring through their places, in the order of their
- * ranks, with contention counted link by link (coll/irregular.h). Nothing is written out: thousands
+ * ranks, or doubling distances, whichever is faster, with contention counted link by link
+ * (coll/irregular.h). Nothing is written out: thousands
  * of chips are priced within a millisecond or two.
  *
  * There are three prices. `seconds` is what hardware does: links at the efficiency that was

@@ -64,6 +64,35 @@ dt_wire_price dt_ring_cost(const dt_exchange *x, bool both, const dt_wires *w) {
     return p;
 }
 
+/* ---- doubling ---- */
+
+/* A round of an all-gather: every rank sends as many bytes to the rank `distance` before it. */
+static void add_distance(dt_loads *l, const dt_exchange *x, int distance, double bytes) {
+    for (int g = 0; g < x->groups; g++)
+        for (int r = 0; r < x->ranks; r++)
+            dt_loads_add(l, place(x, g, r), place(x, g, (r - distance + x->ranks) % x->ranks),
+                         bytes);
+}
+
+dt_wire_price dt_doubling_cost(const dt_exchange *x, const dt_wires *w) {
+    const int times = x->collective == DT_ALL_REDUCE ? 2 : 1;
+    const double chunk = x->bytes / x->ranks;
+    dt_loads total = dt_loads_create(x->topology);
+    dt_wire_price p = {0};
+    for (int have = 1; have < x->ranks; have *= 2) {
+        const int chunks = have < x->ranks - have ? have : x->ranks - have;
+        dt_loads l = dt_loads_create(x->topology);
+        add_distance(&l, x, have, chunks * chunk);
+        p.seconds += times * dt_wires_round(w, l.hops, dt_loads_link(&l), dt_loads_chip(&l));
+        p.latency_s += times * l.hops * w->hop_s;
+        for (int i = 0; i < l.links; i++) total.link[i] += l.link[i];
+        dt_loads_release(&l);
+    }
+    note_links(&p, &total, times);
+    dt_loads_release(&total);
+    return p;
+}
+
 /* ---- straight ---- */
 
 enum { PAIRS = 1 << 18 }; /* that are routed; of more some, evenly, for all */

@@ -37,10 +37,18 @@ typedef struct asked {
 struct dt_links {
     const dt_priced_program *r;
     const dt_assignment *assignment;
+    int *order; /* replicas by coordinates; NULL: by number */
     dt_arena *arena;
     int n, cap;
     asked *asked;
 };
+
+/* Replicas that are several axes of the mesh are counted by their coordinates (spmd/replicas.c). */
+static int *order_of(const dt_assignment *a, const dt_mesh *m, dt_arena *arena) {
+    int grid[4], *order = dt_arena_array(arena, int, a->replicas);
+    const bool several = m->replicas & (m->replicas - 1);
+    return several && dt_assignment_grid(a, grid, order) ? order : NULL;
+}
 
 dt_links *dt_links_create(const dt_priced_program *r, dt_arena *arena) {
     dt_links *l = dt_arena_new(arena, dt_links);
@@ -48,6 +56,7 @@ dt_links *dt_links_create(const dt_priced_program *r, dt_arena *arena) {
                     .assignment = r->assignment ? dt_assignment_ref((dt_assignment *)r->assignment)
                                                 : dt_assignment_each_core(r->topology),
                     .arena = arena};
+    l->order = order_of(l->assignment, &r->program->mesh, arena);
     return l;
 }
 
@@ -63,7 +72,8 @@ static const int *place_of(const dt_links *l, int device) {
     dt_mesh_axes all = ((dt_mesh_axes)1 << m->n) - 1;
     int replica = m->replicas ? dt_mesh_rank(m, device, m->replicas) : 0,
         logical = dt_mesh_rank(m, device, all & ~m->replicas & ~m->time);
-    return dt_assignment_at(l->assignment, replica % l->assignment->replicas,
+    replica %= l->assignment->replicas;
+    return dt_assignment_at(l->assignment, l->order ? l->order[replica] : replica,
                             logical % l->assignment->logical);
 }
 

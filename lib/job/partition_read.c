@@ -113,14 +113,12 @@ struct reserved {
     int over_replicas;
     int64_t micro_batches;
 };
-/* dt_over_replicas */
-static const char *const over_replicas[] = {"none", "optimizer", "weights", NULL};
 static const dt_field rule_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = rule_fields), DT_END};
 static const dt_field rules_forms[] = {DT_FORM(DT_FIELD_LIST, .forms = rule_forms), DT_END};
 static const dt_field reserved_fields[] = {
     DT_TREE(struct reserved, weights, .forms = rules_forms, .as = DT_TREE_LIST,
             .help = "[{match: GLOB, split: [...]}, ...]: the first matching rule applies"),
-    DT_ENUM(struct reserved, over_replicas, over_replicas,
+    DT_ENUM(struct reserved, over_replicas, dt_over_replicas_names,
             .help = "what to divide among replicas: none, optimizer (state), or weights"),
     DT_INT(struct reserved, micro_batches, .min = 1, .max = DT_MAX_REPLICAS, .preset = "1",
            .help = "number of micro-batches in a pipeline of layers"),

@@ -37,9 +37,8 @@ typedef struct search {
     char *why; /* the first refusal */
 } search;
 
-/* By dt_rematerialize and dt_over_replicas, as jobs say them. */
-static const char *const remat_words[] = {"none", "full"}, *const over_words[] = {
-                                                               "none", "optimizer", "weights"};
+/* By dt_rematerialize, as jobs say them. */
+static const char *const remat_words[] = {"none", "full"};
 
 /* ---- candidates ---- */
 
@@ -105,7 +104,7 @@ static void list_candidates(search *s) {
                 for (size_t o = 0; o < (c.replicas > 1 ? 3 : 1); o++) {
                     c.batch = batch;
                     c.rematerialize = remat_words[r];
-                    c.over_replicas = over_words[o];
+                    c.over_replicas = dt_over_replicas_names[o];
                     add_candidate(s, c);
                 }
     }
@@ -156,7 +155,7 @@ static dt_status *plan_base(search *s) {
     if (!bad) {
         keep(&s->base, p);
         s->base.rematerialize = remat_words[job->model.rematerialize];
-        s->base.over_replicas = over_words[job->how.over_replicas];
+        s->base.over_replicas = dt_over_replicas_names[job->how.over_replicas];
         s->examples = dt_dataset_count(p->session.made_of.data, DT_PART_TRAIN);
         s->has_partition = job->partition && p->logical > 1;
         s->has_assignment = job->strategy.assignment != NULL;

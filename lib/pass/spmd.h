@@ -19,6 +19,8 @@ enum { DT_INSIDE = -1 };
 
 /* What is divided among the replicas instead of being kept by each: known as ZeRO and FSDP. */
 typedef enum dt_over_replicas { DT_OVER_NONE, DT_OVER_OPTIMIZER, DT_OVER_WEIGHTS } dt_over_replicas;
+/* As jobs say them; NULL behind the last. */
+extern const char *const dt_over_replicas_names[];
 
 /*
  * How the steps of a job are to be computed, besides what its strategy and its model say. `job`
@@ -37,6 +39,10 @@ typedef struct dt_spmd_options {
     /* Replicas as one more axis, for printing and pricing what a core does; 0 or 1: all replicas'
      * rows belong to everybody, as where they run here. */
     int replicas;
+    /* [4]: the grid that replicas form on their slice, the slowest axis first; its product is
+     * `replicas`. Variables that all replicas together do not divide are divided along parts of
+     * its axes. NULL: a row. */
+    const int *grid;
     /* by argument, where there are several replicas; NULL: all that have rows are divided */
     const dt_replication *arg;
     dt_compute_spec how;

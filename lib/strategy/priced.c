@@ -7,8 +7,19 @@
  */
 #include "strategy/compiled.h"
 
+#include <stdlib.h>
+
+/* The grid that replicas form on their slice; false: none is known. */
+static bool grid_of(const dt_strategy *s, int grid[4]) {
+    if (!s->assignment || s->assignment->replicas != s->replicas) return false;
+    int *order = dt_alloc((size_t)s->replicas * sizeof *order);
+    const bool found = dt_assignment_grid(s->assignment, grid, order);
+    free(order);
+    return found;
+}
+
 dt_status *dt_compiled_cut_for_pricing(const dt_compiled *c, int64_t rows, dt_spmd **out) {
-    int replicas = c->strategy->replicas;
+    int replicas = c->strategy->replicas, grid[4];
     bool several = dt_compiled_uses_logical_devices(c);
     int64_t even = (rows + replicas - 1) / replicas * replicas;
 
@@ -17,6 +28,7 @@ dt_status *dt_compiled_cut_for_pricing(const dt_compiled *c, int64_t rows, dt_sp
         &(dt_spmd_options){.devices = several ? c->strategy->logical : 1,
                            .batch = even,
                            .replicas = replicas,
+                           .grid = grid_of(c->strategy, grid) ? grid : NULL,
                            .arg = c->arg,
                            .how = c->how,
                            .places = !c->strategy->spmd,
@@ -70,15 +82,13 @@ bool dt_compiled_fits(const dt_compiled *c, int64_t rows) {
 
 static dt_status *try_dividing(const dt_compiled *c, int64_t rows, const dt_device *d,
                                dt_status *s) {
-    static const char *const names[] = {
-        [DT_OVER_OPTIMIZER] = "optimizer", [DT_OVER_WEIGHTS] = "weights"};
     dt_compiled other = *c; /* only to be looked at */
 
     while (c->strategy->replicas > 1 && other.how.over_replicas < DT_OVER_WEIGHTS) {
         other.how.over_replicas++;
         if (fits(&other, rows, d))
             return dt_note(s, "partition: {over_replicas: %s} would fit",
-                           names[other.how.over_replicas]);
+                           dt_over_replicas_names[other.how.over_replicas]);
     }
     return s;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queries on an assignment: where a replica is, which replicas a host has, and the order in which a
- * ring collective should visit them. Counting up makes a bad ring where hosts are numbered in
+ * Queries on an assignment: where a replica is, which replicas a host has, the grid that replicas
+ * form, and the order in which a ring collective should visit them. Counting up makes a bad ring where hosts are numbered in
  * blocks: on v3-8 with a replica per core it crosses the square twice. The ring through all chips
  * (ring.c) visits the replicas in a better order.
  *
@@ -62,4 +62,33 @@ void dt_assignment_ring(const dt_assignment *a, const dt_topology *t, int *order
     if (length_of(a, t, other) < length_of(a, t, order))
         memcpy(order, other, (size_t)a->replicas * sizeof *order);
     free(other);
+}
+
+/* ---- grids ---- */
+
+static const int by_axis[4] = {2, 1, 0, 3}; /* z, y, x, core */
+
+/* Different coordinates of first cores along an axis, into at[size]: 1 + their place among them. */
+static int places_along(const dt_assignment *a, int axis, int *at) {
+    int n = 0;
+    for (int r = 0; r < a->replicas; r++) at[dt_assignment_at(a, r, 0)[axis]] = 1;
+    for (int i = 0; i < a->topology->mesh[axis]; i++)
+        if (at[i]) at[i] = ++n;
+    return n;
+}
+
+bool dt_assignment_grid(const dt_assignment *a, int grid[4], int *order) {
+    int64_t product = 1;
+    int *rank = dt_alloc((size_t)a->replicas * sizeof *rank);
+    for (int k = 0; k < 4; k++) {
+        int *at = dt_alloc((size_t)a->topology->mesh[by_axis[k]] * sizeof *at);
+        grid[k] = places_along(a, by_axis[k], at);
+        product *= grid[k];
+        for (int r = 0; r < a->replicas && product <= a->replicas; r++)
+            rank[r] = rank[r] * grid[k] + at[dt_assignment_at(a, r, 0)[by_axis[k]]] - 1;
+        free(at);
+    }
+    for (int r = 0; r < a->replicas && product == a->replicas; r++) order[rank[r]] = r;
+    free(rank);
+    return product == a->replicas;
 }

@@ -324,6 +324,11 @@ static void test_large_groups_without_a_grid(void **state) {
     }
     assert_string_equal(scene_price(&s, DT_ALL_GATHER, 1e10).schedule,
                         "ring through places both ways");
+    /* 8 bytes need log2(n) messages, each at most 8 + 8 + 4 hops, not n */
+    const double rounds = ceil(log2(n)), hop = s.topology->slice->chip->hop_s;
+    assert_true(scene_price(&s, DT_ALL_GATHER, 8).ideal_s <= rounds * 20 * hop);
+    assert_true(scene_price(&s, DT_ALL_REDUCE, 8).ideal_s <= 2 * rounds * 20 * hop);
+    assert_string_equal(scene_price(&s, DT_REDUCE_SCATTER, 8).schedule, "doubling");
     /* in a row of 16 links 8 chips send 4 links far on average, half each way: a link carries what
      * one chip sends; and 20 hops */
     assert_near(scene_price(&s, DT_ALL_TO_ALL, 1e10).ideal_s, 1e10 / n / 90e9 + 20e-6, 0.05);

@@ -373,6 +373,46 @@ static void test_divided_as_far_as_replicas_go(void **state) {
     }
 }
 
+/* 192 replicas on 12 x 4 x 4 chips hold 4,096 rows in 64 parts, on blocks of 4 x 4 x 4 chips. */
+static void test_divided_along_axes_of_the_slice(void **state) {
+    (void)state;
+    static const struct {
+        int grid[4], rows;
+        const char *mesh, *layout;
+    } rows[] = {
+        {{4, 4, 12, 1}, 4096, "[2,2,2,2,3,2,2]", "{0,1,2,3,5,6}"},
+        {{1, 4, 3, 2}, 64, "[2,2,3,2]", "{0,1,3}"},
+        {{1, 1, 1, 24}, 64, "[3,2,2,2]", "{1,2,3}"},
+        {{4, 4, 4, 1}, 4096, "[64]", "{0}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const int *g4 = rows[i].grid, replicas = g4[0] * g4[1] * g4[2] * g4[3];
+        dt_variable *v = dt_variable_declare(
+            "w", &(dt_type){.dtype = DT_FLOAT32, .rank = 2, .dim = {rows[i].rows, 1}}, true);
+        dt_graph *g = update_of(v);
+        dt_spmd *s = NULL;
+        dt_str mesh = {0}, layout = {0};
+        must(dt_spmd_create(&s, g,
+                            &(dt_spmd_options){.devices = 1,
+                                               .batch = replicas,
+                                               .replicas = replicas,
+                                               .grid = g4,
+                                               .how.over_replicas = DT_OVER_WEIGHTS}),
+             i);
+        for (int a = 0; a < s->mesh.n; a++)
+            dt_str_printf(&mesh, "%s%d", a ? "," : "[", s->mesh.size[a]);
+        dt_str_puts(&mesh, "]");
+        dt_mesh_print_axes(s->state[0].axes[0], &layout);
+        assert_string_equal(dt_str_text(&mesh), rows[i].mesh);
+        assert_string_equal(dt_str_text(&layout), rows[i].layout);
+        dt_str_release(&mesh);
+        dt_str_release(&layout);
+        dt_spmd_destroy(s);
+        dt_graph_destroy(g);
+        dt_variable_unref(v);
+    }
+}
+
 /* 2 to the 21st power: a weight of 4 rows asks for 21 axes. */
 static void test_a_mesh_has_room_for_so_many_axes(void **state) {
     (void)state;
@@ -404,6 +444,7 @@ int main(void) {
         cmocka_unit_test(test_copies_of_replicas_are_split),
         cmocka_unit_test(test_a_split_table_refuses_as_a_whole_one),
         cmocka_unit_test(test_divided_as_far_as_replicas_go),
+        cmocka_unit_test(test_divided_along_axes_of_the_slice),
         cmocka_unit_test(test_a_mesh_has_room_for_so_many_axes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

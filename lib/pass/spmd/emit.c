@@ -253,7 +253,7 @@ static void keep_ends(const dt_spmd_work *w, dt_spmd *s) {
 /* Where everything lies; false: replicas should be several axes, and all be found anew. */
 static bool lay_out(dt_spmd_work *w, bool apart) {
     w->mesh = dt_spmd_mesh(w->g, w->o);
-    dt_spmd_add_replicas(&w->mesh, w->o->replicas, apart);
+    dt_spmd_add_replicas(&w->mesh, w->o, apart);
     w->batch_axes = 0;
     w->now = w->batch_changed = 1;
     read_graph(w);

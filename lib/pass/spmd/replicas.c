@@ -5,10 +5,15 @@
  * replicas: data parallelism is a split of the batch.
  *
  * They are one axis as long as that does. Where a variable is to be divided and 192 replicas do not
- * divide it, there is an axis for each prime factor, the largest one outermost, [3, 2, 2, 2, 2, 2,
- * 2]: so 4,096 rows lie in 64 parts on neighbours, and three such groups have copies.
+ * divide it, every axis of the slice along which they stand becomes an axis for each of its prime
+ * factors, the largest one outermost. 192 replicas on 4 x 4 x 12 chips are [2, 2, 2, 2, 3, 2, 2]: so
+ * 4,096 rows lie in 64 parts on blocks of 4 x 4 x 4 neighbours, and three such blocks have copies.
+ * As people cut weights over a part of a slice and copy them over the rest, every group is a block
+ * of the torus whose links are its own.
  */
 #include "pass/spmd/spmd_impl.h"
+
+const char *const dt_over_replicas_names[] = {"none", "optimizer", "weights", NULL};
 
 static void add_axis(dt_mesh *m, int size) {
     if (m->n == DT_MAX_AXES) return; /* dt_spmd_create finds it too small */
@@ -23,12 +28,19 @@ static int largest_prime(int n) {
     return n;
 }
 
-void dt_spmd_add_replicas(dt_mesh *m, int replicas, bool apart) {
-    for (int left = replicas; left > 1;) {
-        int size = apart ? largest_prime(left) : left;
+static void add_factors(dt_mesh *m, int n) {
+    for (int left = n; left > 1;) {
+        const int size = largest_prime(left);
         add_axis(m, size);
         left /= size;
     }
+}
+
+void dt_spmd_add_replicas(dt_mesh *m, const dt_spmd_options *o, bool apart) {
+    if (!apart && o->replicas > 1) add_axis(m, o->replicas);
+    else if (!o->grid) add_factors(m, o->replicas);
+    else
+        for (int k = 0; k < 4; k++) add_factors(m, o->grid[k]);
 }
 
 static void deal(dt_spmd_work *w, int node) {

@@ -58,7 +58,7 @@ void dt_spmd_read_notes(dt_spmd_work *w);
 
 /* The mesh with one more, innermost axis for replicas; apart: with one for each of their prime
  * factors. */
-void dt_spmd_add_replicas(dt_mesh *m, int replicas, bool apart);
+void dt_spmd_add_replicas(dt_mesh *m, const dt_spmd_options *o, bool apart);
 /* Rows belong to replicas: arguments, and values that notes speak of. */
 void dt_spmd_deal_rows(dt_spmd_work *w);
 
