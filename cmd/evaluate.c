@@ -42,6 +42,7 @@ static int run_here(const struct call *call) {
     if (s) return out_error(call->out, s);
     struct watch watch = {.out = call->out, .json = my->json, .path = source.path};
     source.purpose = DT_FOR_EVALUATE;
+    workers_take_rank(&source, my->rank);
     s = dt_job_open(&job, &source);
     watch.silent = dt_job_worker(job) > 0;
     if (!s) s = expect_check(&expectations, job, false);
@@ -56,7 +57,6 @@ static int run_here(const struct call *call) {
 static int run(const struct call *call) {
     const struct evaluate *my = call->settings;
     int code = 0;
-    workers_tell_rank(my->rank);
     return workers_begin(call, my->workers, &code) ? run_here(call) : code;
 }
 

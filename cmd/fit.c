@@ -135,7 +135,7 @@ static int run_here(const struct call *call) {
     if (fit->json) stop_tell_json();
     dt_status *s = read_call(&t);
     if (s) return out_error(call->out, s);
-    workers_tell_rank(fit->rank);
+    workers_take_rank(&t.source, fit->rank);
     t.watch = (struct watch){.out = call->out,
                              .json = fit->json,
                              .every_step = fit->every_step,

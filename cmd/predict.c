@@ -97,6 +97,7 @@ static int run_here(const struct call *call) {
     if (s) return out_error(call->out, s);
     p.watch = (struct watch){.out = call->out, .path = p.source.path};
     p.source.purpose = DT_FOR_PREDICT;
+    workers_take_rank(&p.source, p.my->rank);
     s = run_all(&p);
     int code = s ? watch_error(&p.watch, s) : 0;
     watch_end(&p.watch, code);
@@ -109,7 +110,6 @@ static int run_here(const struct call *call) {
 static int run(const struct call *call) {
     const struct predict *my = call->settings;
     int code = 0;
-    workers_tell_rank(my->rank);
     return workers_begin(call, my->workers, &code) ? run_here(call) : code;
 }
 

@@ -180,11 +180,10 @@ bool workers_begin(const struct call *call, int64_t n, int *code) {
     return false;
 }
 
-void workers_tell_rank(int64_t rank) {
+void workers_take_rank(dt_job_source *source, int64_t rank) {
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)rank);
     const char *variable = getenv("DTRAIN_RANK");
-    if (rank < 0 || (variable && strcmp(variable, text) == 0)) return;
-    setenv("DTRAIN_RANK", text, 1);
-    setenv("DTRAIN_RANK_OPTION", "1", 1); /* messages name the option */
+    source->has_rank = rank >= 0 && !(variable && strcmp(variable, text) == 0);
+    source->rank = (int)rank;
 }

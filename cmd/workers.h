@@ -25,9 +25,9 @@ dt_status *workers_check(const struct call *call, int64_t n);
 /* Verbs that need not be started again: true where the verb shall go on, in this process or in one
  * of n workers. */
 bool workers_begin(const struct call *call, int64_t n, int *code);
-/* --rank of a job that says where its workers meet; -1: it was not given. The library reads it
- * where it reads what launchers say, from the environment. */
-void workers_tell_rank(int64_t rank);
+/* --rank of a job that says where its workers meet; -1: it was not given. The library reads
+ * DTRAIN_RANK itself, and its messages name whichever it was. */
+void workers_take_rank(dt_job_source *source, int64_t rank);
 
 #define WORKERS_OPTION(type, what)                                                                 \
     INTEGER(                                                                                       \

@@ -34,6 +34,10 @@ typedef struct dt_job_source {
     /* only to look at: a plug-in that the job or the environment names stays closed, and what
      * would compute does so on cpu. Implied for PLAN and TOPOLOGY; not where `plugin` is set */
     bool inspect;
+    /* the number of this process among the workers of the job's cluster_resolver, from 0 on;
+     * otherwise DTRAIN_RANK says it */
+    bool has_rank;
+    int rank;
 } dt_job_source;
 /* all faults of the file are reported together */
 DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source) DT_CHECKED;

@@ -85,6 +85,7 @@ DT_API dt_status *dt_job_open(dt_job **out, const dt_job_source *source) {
     j->refs = 1;
     j->arena = dt_arena_create();
     j->purpose = source->purpose;
+    j->rank = (dt_rank_option){.given = source->has_rank, .value = source->rank};
     j->sealed = !source->plugin && (source->inspect || source->purpose == DT_FOR_PLAN ||
                                     source->purpose == DT_FOR_TOPOLOGY);
     dt_status *s = read_job(j, source);

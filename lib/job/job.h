@@ -30,6 +30,7 @@ struct dt_job { /* the public handle */
     int refs;
     dt_arena *arena;
     dt_purpose purpose;
+    dt_rank_option rank;   /* of this process, as the caller gave it */
     bool sealed;           /* no plug-in may be opened: the job is only looked at */
     dt_tree *tree;         /* resolved: base, overrides and substitutions are in it */
     dt_location at;        /* of the whole */

@@ -122,10 +122,9 @@ static dt_status *write_report(const dt_job *j, const dt_run_options *o) {
 
 /* A number among workers that the job does not have. */
 static dt_status *check_rank_is_used(const dt_job *j) {
-    const char *rank = dt_environment(DT_RANK_VARIABLE);
-    if (!rank || j->strategy.launch.workers) return NULL;
+    if (!dt_launch_has_rank(&j->rank) || j->strategy.launch.workers) return NULL;
     return dt_launch_bad_rank(
-        &j->strategy.at, rank,
+        &j->strategy.at, &j->rank,
         "the job has no strategy.cluster_resolver that says where workers meet");
 }
 

@@ -198,8 +198,11 @@ static dt_status *read_output(dt_job *j, const dt_tree *t) {
 /* ---- sections that other rooms read ---- */
 
 static dt_status *read_strategy(dt_job *j, const dt_tree *t) {
-    j->strategy = (dt_strategy_spec){
-        .backend = j->backend, .plugin = j->plugin, .settings = j->settings, .sealed = j->sealed};
+    j->strategy = (dt_strategy_spec){.backend = j->backend,
+                                     .plugin = j->plugin,
+                                     .settings = j->settings,
+                                     .sealed = j->sealed,
+                                     .rank = j->rank};
     dt_status *s = t ? dt_strategy_read(j->arena, t, &j->at, &j->strategy) : NULL;
     j->has_strategy = t && !s;
     return s;

@@ -14,10 +14,14 @@
 #include "fabric/run_key.h"
 
 #define DT_RANK_VARIABLE "DTRAIN_RANK"
-/* set by the program beside that, where the rank was given as its option --rank */
-#define DT_RANK_OPTION_VARIABLE "DTRAIN_RANK_OPTION"
 #define DT_SECRET_VARIABLE "DTRAIN_SECRET_FILE" /* a path; "none": no secret, on any interface */
 #define DT_INTERFACE_VARIABLE "DTRAIN_INTERFACE"
+
+/* This worker's number as it was given to the program, --rank; otherwise DTRAIN_RANK may say it. */
+typedef struct dt_rank_option {
+    bool given;
+    int value;
+} dt_rank_option;
 
 /* What the environment says, or a job's cluster_resolver. */
 /* WORKER: or the chief */
@@ -44,16 +48,21 @@ typedef struct dt_launch {
     const char *secret_file; /* lent; NULL: the environment's */
 } dt_launch;
 /* LAUNCH where two launchers contradict each other, an index is none, or a text cannot be read. */
-dt_status *dt_launch_find(dt_launch *out) DT_MUST_USE;
-/* Of a job that names the addresses of its workers: what a launcher says must agree, and
+dt_status *dt_launch_find(dt_launch *out, const dt_rank_option *own) DT_MUST_USE;
+/* The n addresses of a job's workers. */
+typedef struct dt_addresses {
+    const char *const *v;
+    int n;
+} dt_addresses;
+/* Of a job that names the addresses of its workers: what a launcher says must agree, and `own` or
  * DTRAIN_RANK says which of them this is. Without it, and without a launcher, workers is 0. */
-dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *const *address,
-                             int n) DT_MUST_USE;
+dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, dt_addresses addresses,
+                             const dt_rank_option *own) DT_MUST_USE;
 void dt_launch_release(dt_launch *l);
-/* "--rank" or "DTRAIN_RANK": which of them gives this worker's rank. */
-const char *dt_launch_rank_by(void);
-/* LAUNCH: what `rank`, given so, is wrong about. format and what follows: behind "--rank 5: ". */
-dt_status *dt_launch_bad_rank(const dt_location *at, const char *rank, const char *format,
+/* Whether `own` or DTRAIN_RANK gives this worker's rank. */
+bool dt_launch_has_rank(const dt_rank_option *own);
+/* LAUNCH: what that rank is wrong about. format and what follows: behind "--rank 5: ". */
+dt_status *dt_launch_bad_rank(const dt_location *at, const dt_rank_option *own, const char *format,
                               ...) DT_MUST_USE DT_PRINTF(3, 4);
 /* LAUNCH: nobody has said where they meet; names the variables that are missing. what: "workers";
  * whose: "worker 0", on whose machine they meet. */

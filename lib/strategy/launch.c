@@ -451,11 +451,11 @@ static dt_status *join_launches(dt_launch *out, dt_launch *other) {
 
 /* A launcher that numbers this process, and of which nothing else is known. With DTRAIN_RANK the
  * job says the rest. */
-static dt_status *check_traces(void) {
+static dt_status *check_traces(const dt_rank_option *own) {
     for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
         const struct trace *t = &traces[i];
         const char *text = dt_environment(t->name);
-        if (text && !dt_environment(DT_RANK_VARIABLE))
+        if (text && !dt_launch_has_rank(own))
             return dt_suggest(dt_fail(DT_E_LAUNCH, NULL, "%s=%.40s is set, as %s would, but not %s",
                                       t->name, text, t->launcher, t->lacks),
                               "set what is missing, or unset %s to run the job in this process "
@@ -465,7 +465,7 @@ static dt_status *check_traces(void) {
     return NULL;
 }
 
-dt_status *dt_launch_find(dt_launch *out) {
+dt_status *dt_launch_find(dt_launch *out, const dt_rank_option *own) {
     DT_TRY(read_own(out));
     dt_status *s = NULL;
     for (int i = 0; i <= LAUNCHERS && !s; i++) {
@@ -474,28 +474,44 @@ dt_status *dt_launch_find(dt_launch *out) {
         if (!s) s = join_launches(out, &each);
         else dt_launch_release(&each);
     }
-    if (!s && !out->said) s = check_traces();
+    if (!s && !out->said) s = check_traces(own);
     if (s) dt_launch_release(out);
     return s;
 }
 
 /* ---- a job's cluster_resolver ---- */
 
-const char *dt_launch_rank_by(void) {
-    return dt_environment(DT_RANK_OPTION_VARIABLE) ? "--rank" : DT_RANK_VARIABLE;
+bool dt_launch_has_rank(const dt_rank_option *own) {
+    return own->given || dt_environment(DT_RANK_VARIABLE);
 }
 
-dt_status *dt_launch_bad_rank(const dt_location *at, const char *rank, const char *format, ...) {
-    const char *by = dt_launch_rank_by();
-    dt_str text = {0};
+static const char *rank_by(const dt_rank_option *own) {
+    return own->given ? "--rank" : DT_RANK_VARIABLE;
+}
+
+dt_status *dt_launch_bad_rank(const dt_location *at, const dt_rank_option *own, const char *format,
+                              ...) {
+    const char *by = rank_by(own);
+    dt_str text = {0}, rank = {0};
     va_list args;
     va_start(args, format);
     dt_str_vprintf(&text, format, args);
     va_end(args);
-    dt_status *s = dt_fail(DT_E_LAUNCH, at, "%s%c%.40s: %s", by, *by == '-' ? ' ' : '=', rank,
-                           dt_str_text(&text));
+    if (own->given) dt_str_printf(&rank, "%d", own->value);
+    else dt_str_puts(&rank, dt_environment(DT_RANK_VARIABLE));
+    dt_status *s = dt_fail(DT_E_LAUNCH, at, "%s%c%.40s: %s", by, own->given ? ' ' : '=',
+                           dt_str_text(&rank), dt_str_text(&text));
     dt_str_release(&text);
+    dt_str_release(&rank);
     return s;
+}
+
+/* *rank: -1 where nothing says it. False: it is no number from 0 on. */
+static bool read_rank(const dt_rank_option *own, int64_t *rank) {
+    const char *text = dt_environment(DT_RANK_VARIABLE);
+    *rank = own->given ? own->value : -1;
+    if (own->given) return *rank >= 0;
+    return !text || (dt_parse_int64(text, rank) && *rank >= 0);
 }
 
 static dt_status *counts_differ(const dt_launch *l, const dt_location *at, int n) {
@@ -503,17 +519,17 @@ static dt_status *counts_differ(const dt_launch *l, const dt_location *at, int n
                    l->said);
 }
 
-dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *const *address,
-                             int n) {
-    const char *text = dt_environment(DT_RANK_VARIABLE);
+dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, dt_addresses addresses,
+                             const dt_rank_option *option) {
+    const int n = addresses.n;
     int64_t rank = -1;
-    if (text && (!dt_parse_int64(text, &rank) || rank < 0 || rank >= n))
+    if (!read_rank(option, &rank) || rank >= n)
         return dt_launch_bad_rank(
-            at, text, "with %d workers in cluster_resolver it must be 0 to %d", n, n - 1);
+            at, option, "with %d workers in cluster_resolver it must be 0 to %d", n, n - 1);
     const dt_launch own = {.workers = n,
                            .said = n,
                            .rank = (int)rank,
-                           .by = dt_launch_rank_by(),
+                           .by = rank_by(option),
                            .launcher = "cluster_resolver",
                            .fabric = &dt_fabric_zmq,
                            .start = "--rank "};
@@ -527,13 +543,13 @@ dt_status *dt_launch_resolve(dt_launch *out, const dt_location *at, const char *
     *out = own;
     out->rank = known < 0 ? 0 : known;
     out->workers = known < 0 ? 0 : n;
-    for (int i = 0; i < n; i++) add_address(out, address[i]);
+    for (int i = 0; i < n; i++) add_address(out, addresses.v[i]);
     return check_addresses(out, at, "cluster_resolver");
 }
 
 dt_status *dt_launched_alone(void) {
     dt_launch l;
-    DT_TRY(dt_launch_find(&l));
+    DT_TRY(dt_launch_find(&l, &(dt_rank_option){0}));
     dt_launch_release(&l);
     if (l.workers == 0) return NULL;
     if (l.fabric == &dt_fabric_sockets)

@@ -109,14 +109,15 @@ static dt_status *read(dt_arena *arena, const void *args, const dt_tree *t, dt_s
     const struct multi_worker *x = args;
     int listed = x->devices ? x->devices->n : 0;
 
-    DT_TRY(dt_launch_find(&out->launch));
+    DT_TRY(dt_launch_find(&out->launch, &out->rank));
     if (out->launch.task != DT_TASK_WORKER)
         return dt_suggest(dt_fail(DT_E_LAUNCH, NULL,
                                   "TF_CONFIG: this task has no part in strategy: {type: "
                                   "multi_worker_mirrored}, whose tasks are chief and worker"),
                           "evaluate checkpoints with 'dtrain evaluate'; parameter servers belong "
                           "to strategy: {type: parameter_server}");
-    if (x->cluster_resolver) DT_TRY(dt_resolver_read(arena, x->cluster_resolver, &out->launch));
+    if (x->cluster_resolver)
+        DT_TRY(dt_resolver_read(arena, x->cluster_resolver, &out->rank, &out->launch));
     out->launch_timeout = x->timeout;
     out->start_timeout = x->start_timeout;
     if (out->launch.workers && x->has_workers && x->workers != out->launch.workers)

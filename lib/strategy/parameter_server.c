@@ -127,8 +127,8 @@ static dt_status *read_partitioner(dt_arena *arena, const dt_tree *t, dt_partiti
 static dt_status *read_launch(dt_arena *arena, const struct parameter_server *x, const dt_tree *t,
                               dt_strategy_spec *out) {
     dt_launch *l = &out->launch;
-    DT_TRY(dt_launch_find(l));
-    if (x->cluster_resolver) DT_TRY(dt_resolver_read(arena, x->cluster_resolver, l));
+    DT_TRY(dt_launch_find(l, &out->rank));
+    if (x->cluster_resolver) DT_TRY(dt_resolver_read(arena, x->cluster_resolver, &out->rank, l));
     if (!l->workers) return NULL;
     if (!l->start)
         return dt_suggest(dt_fail(DT_E_LAUNCH, t ? &t->at : NULL,

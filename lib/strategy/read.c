@@ -58,7 +58,7 @@ static bool names_any(const dt_tree *t, const dt_field *fields) {
  * reported when work starts (dt_launched_alone). */
 static bool is_worker(void) {
     dt_launch l;
-    dt_status *bad = dt_launch_find(&l);
+    dt_status *bad = dt_launch_find(&l, &(dt_rank_option){0});
     if (bad) {
         dt_status_free(bad);
         return false;
@@ -194,7 +194,8 @@ dt_status *dt_strategy_read(dt_arena *arena, const dt_tree *t, const dt_location
                               .backend = out->backend,
                               .plugin = out->plugin,
                               .settings = out->settings,
-                              .sealed = out->sealed};
+                              .sealed = out->sealed,
+                              .rank = out->rank};
     dt_status *s = dt_tree_expect(t, DT_TREE_MAP, "strategy");
     if (s) return dt_at(s, at);
     s = read_type(arena, t, &row);
@@ -316,12 +317,13 @@ static const dt_field resolver_fields[] = {
     DT_END};
 const dt_field dt_resolver_forms[] = {DT_FORM(DT_FIELD_TABLE, .table = resolver_fields), DT_END};
 
-dt_status *dt_resolver_read(dt_arena *arena, const dt_tree *t, dt_launch *out) {
+dt_status *dt_resolver_read(dt_arena *arena, const dt_tree *t, const dt_rank_option *own,
+                            dt_launch *out) {
     struct resolver r;
     DT_TRY(dt_fields_read(arena, resolver_fields, t, &t->at, "cluster_resolver", &r));
     if (r.workers.n < 2)
         return dt_fail(DT_E_LAUNCH, &t->at, "cluster_resolver: name at least two workers");
-    DT_TRY(dt_launch_resolve(out, &t->at, r.workers.v, r.workers.n));
+    DT_TRY(dt_launch_resolve(out, &t->at, (dt_addresses){r.workers.v, r.workers.n}, own));
     out->secret_file = r.secret_file;
     return NULL;
 }

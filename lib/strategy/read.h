@@ -17,6 +17,7 @@ dt_status *dt_strategy_devices(dt_arena *arena, const dt_tree *devices,
 
 /* A cluster_resolver of processes that are started one by one. LAUNCH. */
 extern const dt_field dt_resolver_forms[];
-dt_status *dt_resolver_read(dt_arena *arena, const dt_tree *t, dt_launch *out) DT_MUST_USE;
+dt_status *dt_resolver_read(dt_arena *arena, const dt_tree *t, const dt_rank_option *own,
+                            dt_launch *out) DT_MUST_USE;
 
 #endif

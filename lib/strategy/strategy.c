@@ -141,7 +141,7 @@ dt_status *dt_multi_worker_mirrored_strategy(dt_strategy **out,
         o->devices_per_worker != o->n_devices)
         return dt_fail(DT_E_REPLICAS, NULL, "%d devices are named, but devices_per_worker is %d",
                        o->n_devices, o->devices_per_worker);
-    DT_TRY(dt_launch_find(&launch));
+    DT_TRY(dt_launch_find(&launch, &(dt_rank_option){0}));
     dt_status *bad = open_workers(out, o, &launch);
     dt_launch_release(&launch);
     return bad;

@@ -62,6 +62,7 @@ typedef struct dt_strategy_spec {
     dt_topology *cluster;
     /* multi_worker_mirrored: the processes that its workers are; workers 0: they are virtual */
     dt_launch launch;
+    dt_rank_option rank;     /* of this process, as the program was told */
     double launch_timeout;   /* seconds that a worker may keep others waiting */
     double start_timeout;    /* seconds until all must have started */
     dt_servers_spec servers; /* parameter_server */

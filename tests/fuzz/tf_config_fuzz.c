@@ -11,7 +11,7 @@ FUZZ_TARGET(tf_config) {
     dt_launch l;
     snprintf(variable, sizeof variable, "TF_CONFIG=%s", fuzz_string(data, size));
     putenv(variable);
-    dt_status *s = dt_launch_find(&l);
+    dt_status *s = dt_launch_find(&l, &(dt_rank_option){0});
     FUZZ_CHECK(s || l.workers == 0 || (l.workers >= 1 && l.rank >= 0 && l.addresses == l.workers),
                "a worker without a number, or not an address for each");
     FUZZ_CHECK(s || l.task != DT_TASK_WORKER || l.rank < l.workers || l.workers == 0,

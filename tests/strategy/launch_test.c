@@ -426,7 +426,7 @@ static void test_launchers(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         dt_launch l;
         set_only(rows[i].set);
-        dt_status *s = dt_launch_find(&l);
+        dt_status *s = dt_launch_find(&l, &(dt_rank_option){0});
         if (rows[i].code) {
             assert_non_null(s);
             assert_string_equal(dt_status_text(s), rows[i].by);
@@ -455,7 +455,7 @@ static void test_senseless_variables_stop(void **state) {
             set_only((const char *const[]){NULL});
             set_or_unset(pairs[p].size, senseless[i].size);
             set_or_unset(pairs[p].rank, senseless[i].rank);
-            dt_status *s = dt_launch_find(&l);
+            dt_status *s = dt_launch_find(&l, &(dt_rank_option){0});
             if (!s)
                 fail_msg("%s=%s %s=%s: taken for %d workers", pairs[p].size, senseless[i].size,
                          pairs[p].rank, senseless[i].rank, l.workers);
@@ -467,8 +467,47 @@ static void test_senseless_variables_stop(void **state) {
     set_only((const char *const[]){NULL});
 }
 
+/* What the program was given, DTRAIN_RANK, and the worker of three that this is; -1: refused. */
+static const struct {
+    dt_rank_option given;
+    const char *variable;
+    int rank;
+    const char *text; /* what says it, or what is wrong */
+} given[] = {
+    {{true, 2}, NULL, 2, "--rank"},
+    {{true, 2}, "1", 2, "--rank"},
+    {{true, 0}, "senseless", 0, "--rank"},
+    {{false, 2}, "1", 1, "DTRAIN_RANK"},
+    {{true, 3}, "1", -1, "--rank 3: with 3 workers in cluster_resolver it must be 0 to 2"},
+    {{true, -1}, "1", -1, "--rank -1: with 3 workers in cluster_resolver it must be 0 to 2"},
+    {{false, 0}, "-1", -1, "DTRAIN_RANK=-1: with 3 workers in cluster_resolver it must be 0 to 2"},
+};
+
+static void test_a_given_rank_comes_first(void **state) {
+    (void)state;
+    const char *const address[] = {"a:1", "b:2", "c:3"};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        dt_launch l;
+        set_only((const char *const[]){NULL});
+        set_or_unset("DTRAIN_RANK", given[i].variable);
+        dt_status *s = dt_launch_find(&l, &given[i].given);
+        assert_null(s);
+        s = dt_launch_resolve(&l, NULL, (dt_addresses){address, 3}, &given[i].given);
+        if (given[i].rank < 0) assert_string_equal(dt_status_text(s), given[i].text);
+        else {
+            if (s) fail_msg("row %zu: %s", i, dt_status_text(s));
+            assert_int_equal(l.rank, given[i].rank);
+            assert_string_equal(l.by, given[i].text);
+        }
+        dt_launch_release(&l);
+        dt_status_free(s);
+    }
+    set_only((const char *const[]){NULL});
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_senseless_variables_stop),
+                                       cmocka_unit_test(test_a_given_rank_comes_first),
                                        cmocka_unit_test(test_launchers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
