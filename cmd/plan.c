@@ -14,7 +14,7 @@ struct plan {
     struct place place;
     struct compute compute;
     const char *tpu, *budget, *svg, *libtpu, *cuda, *target;
-    struct words what_if;
+    struct words what_if, price;
     bool json, search;
 };
 
@@ -58,9 +58,9 @@ static dt_status *check_options(const struct call *call) {
     if (my->svg && (my->search || my->json || my->what_if.n || my->libtpu))
         return usage_error(call, "--svg draws one plan; it cannot be combined with --search, "
                                  "--json, --what-if or --check-with-libtpu");
-    if (my->search && (my->what_if.n || my->libtpu))
-        return usage_error(call,
-                           "--search cannot be combined with --what-if or --check-with-libtpu");
+    if (my->search && (my->what_if.n || my->libtpu || my->price.n))
+        return usage_error(call, "--search cannot be combined with --what-if, --price or "
+                                 "--check-with-libtpu");
     return tpu_check(my->tpu);
 }
 
@@ -126,7 +126,9 @@ static dt_status *plan(const struct call *call, char **text, bool *fits) {
                                .kernels = (dt_kernels)my->compute.kernels,
                                .file = my->svg && strcmp(my->svg, "-") != 0 ? my->svg : NULL,
                                .compiler = my->cuda ? my->cuda : my->libtpu,
-                               .target = my->target};
+                               .target = my->target,
+                               .prices = my->price.at,
+                               .n_prices = my->price.n};
     dt_status *s = check_options(call);
     if (!s) s = read_budget(call, &request.budget);
     if (!s && my->search)
@@ -157,6 +159,8 @@ static const struct option options[] = {
     MAYBE(struct plan, tpu, "tpu", "TYPE",
           "use this slice instead of the job's: v3-32, v4-128, v5p:8x8x8"),
     LIST(struct plan, what_if, "what-if", "KEY=VALUE", "add a column with this override"),
+    LIST(struct plan, price, "price", "GENERATION=USD",
+         "US dollars for a chip and hour instead of the table's: v6e=1.22"),
     TEXT(struct plan, budget, "budget", "SIZE", "memory limit per device: 16GiB"),
     FLAG(struct plan, search, "search",
          "try replicas x logical devices x batch x rematerialization x over_replicas"),

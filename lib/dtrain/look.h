@@ -64,6 +64,9 @@ typedef struct dt_plan_request {
     const char *compiler;
     /* with a compiler for GPUs: which one, such as "h100"; NULL: the job's slice */
     const char *target;
+    /* [n_prices] "v6e=1.22": US dollars for a chip and hour of a generation, in place of the table's */
+    const char *const *prices;
+    int n_prices;
 } dt_plan_request;
 /* Predicts what jobs need on their slices: device memory by kind, the time of a step and its parts,
  * and traffic; and the memory of this machine if they ran here (null if that is too large to
@@ -72,7 +75,8 @@ typedef struct dt_plan_request {
  * run to measure it; JSON is then a list. With a target the first job's step is compiled for that
  * GPU, and its memory and number of kernels are reported, as text or JSON. *fits is whether every
  * program of the first job fits the devices' memory; fits may be NULL. The caller frees *text.
- * Errors: NO_SLICE; with a compiler also PLUGIN, COMPILER and NO_STABLEHLO. */
+ * Errors: NO_SLICE; UNKNOWN_SLICE_OPTION for a price that is no GENERATION=DOLLARS; with a compiler
+ * also PLUGIN, COMPILER and NO_STABLEHLO. */
 DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool *fits) DT_CHECKED;
 
 typedef struct dt_search_request {

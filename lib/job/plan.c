@@ -107,12 +107,6 @@ int dt_job_plan_slices(const dt_job_plan *p) {
     return p->job->strategy.slices > 1 ? (int)p->job->strategy.slices : 1;
 }
 
-double dt_job_plan_dollars(const dt_job_plan *p) {
-    const dt_slice *s = dt_job_plan_topology(p)->slice;
-    return s->chip->usd_hour / 3600 * dt_slice_chips(s) * dt_job_plan_slices(p) *
-           p->plan[0]->seconds * 1000;
-}
-
 void dt_put_seconds(dt_str *s, double seconds) {
     if (seconds == 0) dt_str_puts(s, "0");
     else if (seconds >= 1) dt_str_printf(s, "%.3g s", seconds);
@@ -126,7 +120,9 @@ static dt_plan_options options_of(const dt_plan_request *q) {
     return (dt_plan_options){.budget = q->budget,
                              .host = q->form == DT_PLAN_TEXT || q->form == DT_PLAN_JSON,
                              .threads = q->threads,
-                             .kernels = q->kernels};
+                             .kernels = q->kernels,
+                             .prices = q->prices,
+                             .n_prices = q->n_prices};
 }
 
 static void print(const dt_plan_request *q, const dt_plan_columns *c, dt_str *out) {
@@ -159,6 +155,8 @@ DT_API dt_status *dt_plan_text(const dt_plan_request *request, char **text, bool
     DT_TRY(dt_want(text, "dt_plan_text", "place for the text"));
     DT_TRY(dt_want(request->n_jobs > 0 ? request : NULL, "dt_plan_text", "job"));
     DT_TRY(dt_want_texts(request->labels, request->n_jobs, "dt_plan_text", "label"));
+    DT_TRY(dt_want_texts(request->prices, request->n_prices, "dt_plan_text", "price"));
+    DT_TRY(dt_prices_check(request->prices, request->n_prices));
     for (int i = 0; i < request->n_jobs; i++) {
         DT_TRY(dt_want(request->jobs[i], "dt_plan_text", "job"));
         DT_TRY(dt_want_live(request->jobs[i], "dt_plan_text", "job"));

@@ -6,7 +6,7 @@
  *     plan.c        a job's programs, priced
  *     plan_text.c   tables for people       plan_json.c   for programs
  *     plan_svg.c    a picture               plan_trace.c  a virtual step, for trace viewers
- *     plan_warn.c   what is worth a word
+ *     plan_warn.c   what is worth a word             plan_price.c  dollars
  *     search.c      the same job in other shapes
  */
 #ifndef DT_JOB_PLAN_H
@@ -21,6 +21,8 @@ typedef struct dt_plan_options {
     bool host;      /* the host's memory is asked for, too */
     int threads;    /* of that host, as dt_run_options has them */
     dt_kernels kernels;
+    const char *const *prices; /* [n_prices] as dt_plan_request has them, checked; lent */
+    int n_prices;
 } dt_plan_options;
 
 typedef struct dt_job_plan {
@@ -48,6 +50,18 @@ bool dt_job_plan_fits(const dt_job_plan *p);
 const dt_topology *dt_job_plan_topology(const dt_job_plan *p);
 double dt_job_plan_examples_per_s(const dt_job_plan *p);
 int dt_job_plan_slices(const dt_job_plan *p); /* joined by a network; replicas are those of one */
+
+/* ---- dollars (plan_price.c) ---- */
+
+typedef struct dt_chip_price {
+    double usd_hour;    /* US dollars for a chip (of a cluster: a host) and hour; 0: not known */
+    const char *source; /* lent */
+} dt_chip_price;
+/* UNKNOWN_SLICE_OPTION: not "GENERATION=DOLLARS" with a generation of the table, or not from 0 to
+ * 1,000,000. */
+dt_status *dt_prices_check(const char *const *prices, int n) DT_MUST_USE;
+/* The last price given for the slice's generation, or the table's. */
+dt_chip_price dt_job_plan_price(const dt_job_plan *p);
 /* US dollars of 1,000 steps on all slices; 0: no price is known. */
 double dt_job_plan_dollars(const dt_job_plan *p);
 

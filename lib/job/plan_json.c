@@ -92,6 +92,15 @@ static void put_warnings(dt_json *j, const dt_job_plan *p) {
     dt_json_close(j, ']');
 }
 
+static void put_price(dt_json *j, const dt_job_plan *p) {
+    const dt_chip_price price = dt_job_plan_price(p);
+    const bool known = price.usd_hour > 0;
+    dt_json_double(j, "usd_per_1000_steps", known ? dt_job_plan_dollars(p) : NAN);
+    dt_json_double(j, "usd_per_chip_hour", known ? price.usd_hour : NAN);
+    if (known) dt_json_string(j, "price_source", price.source);
+    else dt_json_null(j, "price_source");
+}
+
 static void put_plan(dt_json *j, const dt_job_plan *p) {
     const dt_plan *train = p->plan[0];
     dt_json_string(j, "job", p->job->name);
@@ -113,8 +122,7 @@ static void put_plan(dt_json *j, const dt_job_plan *p) {
     dt_json_double(j, "mfu", dt_plan_mfu(train));
     dt_json_double(j, "infeed_s", p->plan[0]->infeed_s);
     dt_json_double(j, "examples_per_s", dt_job_plan_examples_per_s(p));
-    dt_json_double(j, "usd_per_1000_steps",
-                   dt_job_plan_dollars(p) > 0 ? dt_job_plan_dollars(p) : NAN);
+    put_price(j, p);
     dt_json_bool(j, "fits", dt_job_plan_fits(p));
     dt_json_open(j, "programs", '[');
     for (int i = 0; i < p->n; i++) {

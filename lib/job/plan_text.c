@@ -76,6 +76,10 @@ static void put_mfu(const dt_job_plan *p, dt_str *s) {
 }
 static void put_dollars(const dt_job_plan *p, dt_str *s) {
     double dollars = dt_job_plan_dollars(p);
+    if (dollars == 0 && dt_job_plan_price(p).usd_hour == 0) {
+        dt_str_puts(s, "no price known");
+        return;
+    }
     dt_str_puts(s, dollars < 0.005 ? "< $ 0.01" : "");
     if (dollars >= 0.005) dt_str_printf(s, "$ %.2f", dollars);
 }
@@ -132,7 +136,7 @@ static const row rows[] = {
     {"examples per second", put_rate, always, false},
     {"received over links", put_received, always, false},
     {"model FLOPs used (MFU)", put_mfu, always, false},
-    {"1,000 steps", put_dollars, dt_job_plan_dollars, false},
+    {"1,000 steps", put_dollars, always, false},
 };
 
 static void print_row(const dt_plan_columns *c, const row *r, dt_str *out) {
@@ -179,6 +183,20 @@ static void print_programs(const dt_job_plan *p, dt_str *out) {
         dt_put_seconds(out, p->plan[i]->seconds);
     }
     dt_str_putc(out, '\n');
+}
+
+/* What dollars are of: people book by them. */
+static void print_price(const dt_job_plan *p, dt_str *out) {
+    const dt_chip *chip = dt_job_plan_topology(p)->slice->chip;
+    const dt_chip_price price = dt_job_plan_price(p);
+    const size_t from = out->size;
+    dt_str_puts(out, "price");
+    dt_str_pad(out, from, LABEL);
+    if (price.usd_hour > 0)
+        dt_str_printf(out, "$ %.2f for %s and hour: %s\n", price.usd_hour,
+                      chip->is_host ? "a host" : "a chip", price.source);
+    else if (chip->is_host) dt_str_puts(out, "not known: the cluster's price_per_hour gives one\n");
+    else dt_str_printf(out, "not known: --price %s=DOLLARS gives one\n", chip->generation);
 }
 
 static int by_seconds(const void *a, const void *b) {
@@ -371,6 +389,7 @@ void dt_job_plans_print(const dt_plan_columns *c, dt_str *out) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) print_row(c, &rows[i], out);
     if (!train_of(c->p[0])->chip->is_host) print_links(c->p[0], out);
     print_programs(c->p[0], out);
+    print_price(c->p[0], out);
     print_errors(c->p[0], out);
     print_layers(c->p[0], c->verbose, out);
     if (c->verbose) print_collectives(c->p[0], out);

@@ -36,14 +36,15 @@ DT_CHIP(v2, .kind = "TPU v2",       /* [lib] */
         .hop_s = 1e-6,                /* [sb] */
         /* calibrated on [sb]'s profile: a reduce-scatter, 1.1 ms by its formula, took 1.13 ms */
         .ring_efficiency = 0.96, .line_efficiency = 0.96,
-        .collective_s = 5e-6,                   /* calibrated on v5e */
-        .usd_hour = 4.50 / 4,                   /* [dawn] 4.50 for a v2-8 */
-        .dims = 2, .wrap = 16,                  /* [lib] 8x16 wraps y, 16x16 both */
-        .shapes = "1x1 2x2 4x4 8x8 8x16 16x16", /* [lib] */
-        .host = {2, 2, 1})                      /* [lib] 4 chips */
-DT_CHIP(v3, .kind = "TPU v3",                   /* [lib] */
-        .cores = 2, .devices = 2,               /* [jax, lib] */
-        .counts_cores = true,                   /* [docs] v3-8: 8 cores */
+        .collective_s = 5e-6, /* calibrated on v5e */
+        .usd_hour = 4.50 / 4,
+        .price_source = "DAWNBench (2018), region unknown", /* [dawn] 4.50 for a v2-8 */
+        .dims = 2, .wrap = 16,                              /* [lib] 8x16 wraps y, 16x16 both */
+        .shapes = "1x1 2x2 4x4 8x8 8x16 16x16",             /* [lib] */
+        .host = {2, 2, 1})                                  /* [lib] 4 chips */
+DT_CHIP(v3, .kind = "TPU v3",                               /* [lib] */
+        .cores = 2, .devices = 2,                           /* [jax, lib] */
+        .counts_cores = true,                               /* [docs] v3-8: 8 cores */
         /* [docs] 123 TFLOP/s a chip = clock arithmetic; [sb, jax] say 140 */
         .core_flops = 123e12 / 2, .clock_hz = 940e6, /* [hc] */
         .mxus = 2, .mxu_size = 128,                  /* [jax, docs] */
@@ -66,7 +67,8 @@ DT_CHIP(v3, .kind = "TPU v3",                   /* [lib] */
         .links = 4, .link_Bps = 82e9, .hop_s = 1e-6,      /* [sb] */
         .ring_efficiency = 0.96, .line_efficiency = 0.96, /* as v2 */
         .collective_s = 5e-6,                             /* calibrated on v5e */
-        .usd_hour = 8.00 / 4,                             /* [list] 8.00 for a v3-8 */
+        .usd_hour = 8.00 / 4,
+        .price_source = "a list price, undated, region unknown", /* [list] 8.00 for a v3-8 */
         .dims = 2, .wrap = 32, /* [lib] 16x16 does not wrap, 16x32 wraps y, 32x32 both */
         .shapes = "1x1 2x2 4x2 4x4 4x8 8x8 8x16 16x16 16x32 32x32", /* [lib] */
         .host = {2, 2, 1}) /* [docs] a v3-8 machine has 4 chips */
@@ -101,7 +103,7 @@ DT_CHIP(
     .collective_s = 5e-6,                             /* calibrated on v5e */
     .pcie_Bps = 16e9,                                 /* [sb] */
     .dcn_Bps = 6.25e9,                                /* [sb] */
-    .usd_hour = 3.22,                                 /* [list] */
+    .usd_hour = 3.22, .price_source = "a list price, undated, region unknown", /* [list] */
     .dims = 3, .wrap = 4, /* [lib] cubes of 4x4x4 behind optical switches */
     .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */
     .cubes = 64, .any_order = true,                  /* [lib] */
@@ -139,8 +141,9 @@ DT_CHIP(
     /* calibrated on [sb]'s profile of v5e: an all-gather of 131 kB in 8 us, of which 3 are hops */
     .collective_s = 5e-6, .pcie_Bps = 16e9, /* [sb] */
     .dcn_Bps = 3.125e9,                     /* [docs] a host of 8 chips has 2 x 100 Gbit/s */
-    .usd_hour = 1.20,                       /* [sb] */
-    .dims = 2, .wrap = 16,                  /* [lib] 8x16 wraps y, 16x16 both */
+    .usd_hour = 1.20,
+    .price_source = "\"How to Scale Your Model\" (2025), region unknown", /* [sb] */
+    .dims = 2, .wrap = 16,                          /* [lib] 8x16 wraps y, 16x16 both */
     .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16", /* [lib, docs] */
     /* [docs] machines of 4 chips; up to 8 chips are one machine */
     .host = {2, 2, 1}, .lone_host = {2, 4, 1})
@@ -176,7 +179,8 @@ DT_CHIP(
     .collective_s = 5e-6,                             /* calibrated on v5e */
     .pcie_Bps = 16e9,                                 /* [sb] */
     .dcn_Bps = 6.25e9,                                /* [docs] 50 Gbit/s a chip */
-    .usd_hour = 4.20,                                 /* [sb] */
+    .usd_hour = 4.20,
+    .price_source = "\"How to Scale Your Model\" (2025), region unknown", /* [sb] */
     .dims = 3, .wrap = 4, /* [lib] cubes of 4x4x4 behind optical switches */
     .shapes = "1x1x1 1x2x1 2x2x1 2x2x2 2x2x4 2x4x4", /* [lib] below a cube; none of them wraps */
     .cubes = 140,                         /* [lib] 16x20x28; the largest job is 16x16x24 [docs] */
@@ -210,9 +214,9 @@ DT_CHIP(v6e, .kind = "TPU v6 lite",       /* [lib] */
         /* calibrated on the psum of 606 MB over 16x16 of [recipes], by [mb] 5.12 ms */
         .sum_efficiency = 0.69, .collective_s = 5e-6, /* calibrated on v5e */
         .pcie_Bps = 32e9,                             /* [sb] */
-        .dcn_Bps = 12.5e9,     /* [docs] a host of 8 chips has 4 x 200 Gbit/s */
-        .usd_hour = 2.70,      /* [list] */
-        .dims = 2, .wrap = 16, /* [lib] 8x16 wraps y, 16x16 both */
+        .dcn_Bps = 12.5e9, /* [docs] a host of 8 chips has 4 x 200 Gbit/s */
+        .usd_hour = 2.70, .price_source = "a list price, undated, region unknown", /* [list] */
+        .dims = 2, .wrap = 16,                          /* [lib] 8x16 wraps y, 16x16 both */
         .shapes = "1x1 2x2 2x4 4x4 4x8 8x8 8x16 16x16", /* [lib, docs] */
         /* [docs] machines of 4 chips; up to 8 chips are one machine */
         .host = {2, 2, 1}, .lone_host = {2, 4, 1})

@@ -36,6 +36,7 @@ dt_topology *dt_topology_of_cluster(const dt_cluster_facts *f) {
         .core_link_Bps = f->inside_Bps,
         .hop_s = f->latency_s,
         .usd_hour = f->usd_hour,
+        .price_source = "the job's price_per_hour",
         .dims = 2,
         .host = {1, 1, 1},
         .lone_host = {1, 1, 1},

@@ -88,10 +88,11 @@ typedef struct dt_chip {
     double sum_efficiency;  /* of these an all-reduce reaches this part; 0: all */
     /* of a collective beside hops and bytes: starting it, and everybody being there */
     double collective_s;
-    double pcie_Bps; /* between a chip and its host */
-    double dcn_Bps;  /* a chip's part of the network between slices, one way */
-    double usd_hour; /* price of a chip for an hour, US dollars */
-    int dims;        /* of the torus: 2 or 3 */
+    double pcie_Bps;          /* between a chip and its host */
+    double dcn_Bps;           /* a chip's part of the network between slices, one way */
+    double usd_hour;          /* on demand, US dollars for a chip and hour; 0: not known */
+    const char *price_source; /* of usd_hour, with date and region as far as they are known */
+    int dims;                 /* of the torus: 2 or 3 */
     /* 2: sides of this length wrap; 3: all do where every side is a multiple of it (a slice of
      * whole cubes) */
     int wrap;

@@ -42,7 +42,7 @@ function same_word(text, run) {
 # Of a plan what is not marked exact is a model's, whose constants move.
 function is_modelled(line) {
     return line ~ /^(  (activations at|  in|padding of|total|matrix units|memory|vector units|kernel launches|waiting for)|step time|examples per|model FLOPs|1,000 steps) / ||
-           line ~ /^(received over|traffic per|programs|error to|pipeline by|                          (z|products)) */
+           line ~ /^(received over|traffic per|programs|error to|price|pipeline by|                          (z|products)) */
 }
 # Cores and memory are this machine's.
 function masked(line) {
