@@ -62,7 +62,19 @@ dt_yield dt_activation_yields(int activation, const dt_type *out) {
     const dt_activation *row = row_at(activation);
     const bool shares = row->range == DT_RANGE_SHARES || row->range == DT_RANGE_LOG_SHARES;
     const bool one = shares && out->rank > 1 && out->dim[out->rank - 1] == 1;
-    return (dt_yield){one ? DT_RANGE_ONE_SHARE : row->range, row->kind.name};
+    return (dt_yield){.range = one ? DT_RANGE_ONE_SHARE : row->range, .by = row->kind.name};
+}
+
+/* Functions such as relu and leaky_relu keep numbers from 0 to 1 there. What else a function without
+ * limits gives of an input that has some is not known. */
+dt_yield dt_yields_activated(dt_yield of_any, dt_yield in) {
+    const bool is_unit = in.range == DT_RANGE_UNIT || in.range == DT_RANGE_SHARES;
+    const bool is_real = of_any.range == DT_RANGE_REAL;
+    if (is_unit && (is_real || of_any.range == DT_RANGE_NONNEGATIVE))
+        return (dt_yield){.range = DT_RANGE_UNIT, .by = in.by};
+    if ((is_real && in.range != DT_RANGE_REAL) || (is_unit && of_any.range == DT_RANGE_BENT))
+        of_any.range = DT_RANGE_UNKNOWN;
+    return of_any;
 }
 
 dt_value dt_activation_call(dt_value x, const char *format, ...) {

@@ -11,10 +11,9 @@
 /* Of the values that a layer gives: what a loss must know of its predictions. */
 typedef enum dt_range {
     DT_RANGE_UNKNOWN,
-    DT_RANGE_OF_INPUTS, /* of a layer: those of what it takes, in another shape or order; */
-    DT_RANGE_BETWEEN,   /* between those, such as a mean */
-    DT_RANGE_REAL,      /* any number */
-    DT_RANGE_BENT,      /* positive, or not far below 0: elu, gelu */
+    DT_RANGE_REAL, /* any number */
+    DT_RANGE_BOTH, /* of both signs, up to some limit */
+    DT_RANGE_BENT, /* positive, or not far below 0: elu, gelu */
     DT_RANGE_NONNEGATIVE,
     DT_RANGE_POSITIVE,
     DT_RANGE_NEGATIVE,
@@ -27,6 +26,7 @@ typedef enum dt_range {
 typedef struct dt_yield {
     dt_range range;
     const char *by; /* the activation or the kind of layer that makes them so */
+    bool scaled;    /* by a layer that is no activation */
 } dt_yield;
 
 /* ---- layers ---- */
@@ -245,17 +245,30 @@ typedef struct dt_layer {
     dt_status *(*within)(dt_arena *arena, const void *args, dt_named *out);
     /* of what it gives, where build said so; NULL: that of the first input */
     dt_value (*mask)(const dt_layer_call *c);
-    dt_yield (*yields)(const struct dt_layer_spec *l); /* NULL: nothing is known of its values */
+    /* of the values that it gives; above: of all layers before it, by their numbers. REAL holds
+     * where the layer's weights are trained freely. NULL: nothing is known. */
+    dt_yield (*yields)(const struct dt_layer_spec *l, const dt_yield *above);
     /* how the batch is divided over replicas changes what it gives in training; NULL: never */
     bool (*by_replica)(const void *args);
 } dt_layer;
-/* `yields` of layers that keep values, and of those that apply an activation last; of a layer of
- * that type. */
-dt_yield dt_yields_inputs(const struct dt_layer_spec *l);
-dt_yield dt_yields_between(const struct dt_layer_spec *l);
+/* `yields` of layers that only move values; that give values between those of their inputs, such as
+ * a mean; that add up; that multiply. */
+dt_yield dt_yields_inputs(const struct dt_layer_spec *l, const dt_yield *above);
+dt_yield dt_yields_between(const struct dt_layer_spec *l, const dt_yield *above);
+dt_yield dt_yields_sum(const struct dt_layer_spec *l, const dt_yield *above);
+dt_yield dt_yields_product(const struct dt_layer_spec *l, const dt_yield *above);
 /* Any number, such as of a layer that scales by trained weights. */
-dt_yield dt_yields_real(const struct dt_layer_spec *l);
+dt_yield dt_yields_real(const struct dt_layer_spec *l, const dt_yield *above);
+/* Of quotients with the norm of what they are among. */
+dt_yield dt_yields_of_norm(const struct dt_layer_spec *l, const dt_yield *above);
+/* The range of value * scale + offset. */
+dt_range dt_range_scaled(dt_range r, double scale, double offset);
+/* The range of values between ones of that range: a mean of probabilities is one, but the largest
+ * of several no longer sums to 1 with its neighbours. */
+dt_range dt_range_between(dt_range r);
+/* What an activation gives of any numbers, out: what the layer gives; and of an input as it is. */
 dt_yield dt_activation_yields(int activation, const dt_type *out);
+dt_yield dt_yields_activated(dt_yield of_any, dt_yield in);
 /* The mask of what the layer gives; called where it has one. */
 dt_value dt_layer_mask(const dt_layer *row, const dt_layer_call *c);
 dt_value dt_mask_along(dt_value mask, dt_value x); /* repeated over the last dimension of x */

@@ -56,7 +56,7 @@ enum {
     DT_PROBABILITIES = DT_RANGES(UNIT) | DT_RANGES(SHARES) | DT_RANGES(ONE_SHARE),
     DT_NO_LESS_THAN_0 = DT_PROBABILITIES | DT_RANGES(NONNEGATIVE) | DT_RANGES(POSITIVE),
     /* logits of a softmax: only their differences count */
-    DT_SCORES = DT_RANGES(REAL) | DT_RANGES(BENT) | DT_RANGES(LOG_SHARES),
+    DT_SCORES = DT_RANGES(REAL) | DT_RANGES(BOTH) | DT_RANGES(BENT) | DT_RANGES(LOG_SHARES),
 };
 /* What a loss expects its predictions to be. */
 typedef struct dt_expects {

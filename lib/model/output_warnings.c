@@ -21,6 +21,7 @@ static bool has(unsigned ranges, dt_range r) { return ranges >> r & 1; }
 static const char *words_of(dt_range r) {
     static const char *const words[] = {
         [DT_RANGE_REAL] = "any number",
+        [DT_RANGE_BOTH] = "negative numbers, too",
         [DT_RANGE_BENT] = "hardly any negative number",
         [DT_RANGE_NONNEGATIVE] = "no negative number",
         [DT_RANGE_POSITIVE] = "positive numbers only",
@@ -56,8 +57,12 @@ static void look_at_layer(const looker *k, int i) {
 
 /* ---- losses ---- */
 
-static const char *cure_of(const looker *k, const dt_named *loss, dt_range r) {
+static const char *cure_of(const looker *k, const dt_named *loss, dt_yield y) {
     const dt_loss_row *row = (const dt_loss_row *)loss->kind;
+    const dt_range r = y.range;
+    if (dt_loss_takes_logits(loss) && y.scaled)
+        return has(row->expects.ranges, r) ? "add a Dense layer after it, or set from_logits: false"
+                                           : "add a Dense layer after it";
     if (dt_loss_takes_logits(loss))
         return has(row->expects.ranges, r) ? "leave out the activation, or set from_logits: false"
                                            : "leave out the activation";
@@ -84,7 +89,7 @@ static void look_at_output(const looker *k, const dt_output_spec *o, const dt_na
     k->out->v[k->out->n++] = dt_arena_printf(
         k->arena, "%s%s expects %s, but output '%s' (%s) gives %s: %s", row->kind.name,
         logits ? " with from_logits: true" : "", logits ? "logits" : row->expects.what, o->name,
-        y.by, words_of(y.range), cure_of(k, loss, y.range));
+        y.by, words_of(y.range), cure_of(k, loss, y));
 }
 
 void dt_output_warnings(const dt_model_spec *m, const dt_compile_spec *c, dt_arena *arena,

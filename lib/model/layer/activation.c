@@ -21,8 +21,10 @@ static dt_value call(const dt_layer_call *c) {
     return dt_activate(((const struct activation *)c->args)->activation, c->x);
 }
 
-static dt_yield yields(const dt_layer_spec *l) {
-    return dt_activation_yields(((const struct activation *)l->args)->activation, &l->out);
+static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
+    const int activation = ((const struct activation *)l->args)->activation;
+    const dt_yield in = above[l->from[0]];
+    return activation ? dt_yields_activated(dt_activation_yields(activation, &l->out), in) : in;
 }
 
 const dt_layer dt_layer_activation = {

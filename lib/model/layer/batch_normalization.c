@@ -232,5 +232,6 @@ const dt_layer dt_layer_batch_normalization = {
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = dt_yields_real,
     .by_replica = by_replica,
 };

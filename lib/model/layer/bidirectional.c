@@ -116,6 +116,16 @@ static dt_value call(const dt_layer_call *c) {
     return join((merge)b->merge_mode, forward, backward);
 }
 
+/* Of both directions' values side by side, multiplied, or their mean or sum. */
+static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
+    const struct bidirectional *b = l->args;
+    const direction *d = l->made;
+    const dt_range one = dt_range_between(dt_recurrent_range(d->row, &d->args));
+    (void)above;
+    return (dt_yield){.range = b->merge_mode == SUM ? dt_range_scaled(one, 2, 0) : one,
+                      .by = d->row->kind.name};
+}
+
 const dt_layer dt_layer_bidirectional = {
     .kind = {"Bidirectional", "a recurrent layer in both directions", fields,
              sizeof(struct bidirectional), NULL},
@@ -123,4 +133,5 @@ const dt_layer dt_layer_bidirectional = {
     .within = within,
     .build = build,
     .call = call,
+    .yields = yields,
 };

@@ -68,7 +68,8 @@ static dt_value call(const dt_layer_call *c) {
     return dt_activate(d->activation, y);
 }
 
-static dt_yield yields(const dt_layer_spec *l) {
+static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
+    (void)above;
     return dt_activation_yields(((const struct dense *)l->args)->activation, &l->out);
 }
 

@@ -94,6 +94,13 @@ static dt_value call(const dt_layer_call *c) {
     return dt_reshape(dt_dot_general(x[0], x[1], &dot), c->out->rank, c->out->dim);
 }
 
+static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
+    if (((const struct dot *)l->args)->normalize) return dt_yields_of_norm(l, above);
+    dt_yield y = dt_yields_product(l, above);
+    if (y.range != DT_RANGE_REAL) y.range = DT_RANGE_UNKNOWN; /* a sum of products */
+    return y;
+}
+
 const dt_layer dt_layer_dot = {
     .kind = {"Dot", "dot product of two layers over an axis of each", fields, sizeof(struct dot),
              NULL},
@@ -102,4 +109,5 @@ const dt_layer dt_layer_dot = {
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = yields,
 };

@@ -74,4 +74,5 @@ const dt_layer dt_layer_embedding = {
     .rows = rows,
     .build = build,
     .call = call,
+    .yields = dt_yields_real,
 };

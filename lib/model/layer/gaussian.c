@@ -56,4 +56,5 @@ const dt_layer dt_layer_gaussian_dropout = {
     .supports_masking = true,
     .build = build,
     .call = call_dropout,
+    .yields = dt_yields_inputs,
 };

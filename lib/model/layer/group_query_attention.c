@@ -75,4 +75,5 @@ const dt_layer dt_layer_group_query_attention = {
     .supports_masking = true,
     .build = build,
     .call = dt_heads_call,
+    .yields = dt_yields_real,
 };

@@ -24,8 +24,9 @@ static dt_value call(const dt_layer_call *c) {
     return dt_select(dt_compare(c->x, dt_like(c->x, 0), DT_GT), c->x, sloped);
 }
 
-static dt_yield yields(const dt_layer_spec *l) {
-    return (dt_yield){DT_RANGE_REAL, l->row->kind.name};
+static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
+    const dt_yield any = {.range = DT_RANGE_REAL, .by = l->row->kind.name};
+    return dt_yields_activated(any, above[l->from[0]]);
 }
 
 const dt_layer dt_layer_leaky_relu = {

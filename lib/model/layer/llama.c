@@ -115,6 +115,7 @@ const dt_layer dt_layer_llama_attention = {
     .supports_masking = true,
     .build = build_attention,
     .call = dt_heads_call,
+    .yields = dt_yields_real,
 };
 
 /* ---- LlamaTransformerDecoder ---- */
@@ -263,4 +264,5 @@ const dt_layer dt_layer_llama_transformer_decoder = {
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = dt_yields_real,
 };

@@ -160,7 +160,8 @@ static dt_value call(const dt_layer_call *c) {
     return dt_activate(h->activation, dt_add(y, dt_convert(c->weight[p->bias], dtype)));
 }
 
-static dt_yield yields(const dt_layer_spec *l) {
+static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
+    (void)above;
     return dt_activation_yields(((const struct masked_lm_head *)l->args)->activation, &l->out);
 }
 

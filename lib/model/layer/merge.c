@@ -132,9 +132,9 @@ static dt_value average(const dt_layer_call *c) {
         .yields = yields_,                                                                         \
     };
 
-ROW(add, "Add", "the sum of layers", DT_MANY_LAYERS, NULL, join(c, dt_add))
-ROW(subtract, "Subtract", "one layer minus another", 2, NULL, join(c, dt_subtract))
-ROW(multiply, "Multiply", "the product of layers", DT_MANY_LAYERS, NULL, multiply(c))
+ROW(add, "Add", "the sum of layers", DT_MANY_LAYERS, dt_yields_sum, join(c, dt_add))
+ROW(subtract, "Subtract", "one layer minus another", 2, dt_yields_sum, join(c, dt_subtract))
+ROW(multiply, "Multiply", "the product of layers", DT_MANY_LAYERS, dt_yields_product, multiply(c))
 ROW(average, "Average", "the mean of layers", DT_MANY_LAYERS, dt_yields_between, average(c))
 ROW(maximum, "Maximum", "the element-wise maximum of layers", DT_MANY_LAYERS, dt_yields_between,
     extreme(c, dt_maximum))

@@ -84,6 +84,7 @@ const dt_layer dt_layer_multi_head_attention = {
     .supports_masking = true,
     .build = build,
     .call = dt_heads_call,
+    .yields = dt_yields_real,
 };
 
 /* KerasHub's, within its decoders: no layer of a job. */
@@ -94,4 +95,5 @@ const dt_layer dt_layer_cached_multi_head_attention = {
     .supports_masking = true,
     .build = build_of_decoder,
     .call = dt_heads_call,
+    .yields = dt_yields_real,
 };

@@ -53,6 +53,7 @@ const dt_layer dt_layer_position_embedding = {
              position_fields, sizeof(struct position), NULL},
     .build = build_positions,
     .call = call_positions,
+    .yields = dt_yields_real,
 };
 
 /* ---- TokenAndPositionEmbedding ---- */
@@ -141,4 +142,5 @@ const dt_layer dt_layer_token_and_position_embedding = {
     .rows = rows,
     .build = build,
     .call = call,
+    .yields = dt_yields_real,
 };

@@ -49,8 +49,9 @@ static dt_value call(const dt_layer_call *c) {
                   dt_multiply(below, dt_broadcast_to(c->weight[0], c->out)));
 }
 
-static dt_yield yields(const dt_layer_spec *l) {
-    return (dt_yield){DT_RANGE_REAL, l->row->kind.name};
+static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
+    const dt_yield any = {.range = DT_RANGE_REAL, .by = l->row->kind.name};
+    return dt_yields_activated(any, above[l->from[0]]);
 }
 
 const dt_layer dt_layer_prelu = {

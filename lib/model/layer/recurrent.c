@@ -178,14 +178,20 @@ dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell) {
 
 /* Of LSTM and GRU gates in [0, 1] multiply and mix what the activation gives; SimpleRNN, which has
  * none, gives that itself. */
-dt_yield dt_recurrent_yields(const dt_layer_spec *l) {
+dt_range dt_recurrent_range(const dt_layer *row, const dt_recurrent *r) {
+    const dt_type any = dt_type_of(DT_FLOAT32, 1, (const int64_t[]){DT_BATCH});
+    const dt_range range = dt_activation_yields(r->activation, &any).range;
+    if (row == &dt_layer_simple_rnn) return range == DT_RANGE_SHARES ? DT_RANGE_UNIT : range;
+    if (dt_activation_yields(r->recurrent_activation, &any).range != DT_RANGE_UNIT)
+        return DT_RANGE_UNKNOWN;
+    if (range == DT_RANGE_SHARES) return DT_RANGE_UNIT;
+    return range == DT_RANGE_POSITIVE ? DT_RANGE_NONNEGATIVE : range;
+}
+
+dt_yield dt_recurrent_yields(const dt_layer_spec *l, const dt_yield *above) {
     const dt_recurrent *r = l->args;
     const dt_type any = dt_type_of(DT_FLOAT32, 1, l->out.dim);
-    dt_yield y = dt_activation_yields(r->activation, &any);
-    const bool is_gated = l->row != &dt_layer_simple_rnn;
-    if (is_gated && dt_activation_yields(r->recurrent_activation, &any).range != DT_RANGE_UNIT)
-        y.range = DT_RANGE_UNKNOWN;
-    if (y.range == DT_RANGE_SHARES) y.range = DT_RANGE_UNIT;
-    if (is_gated && y.range == DT_RANGE_POSITIVE) y.range = DT_RANGE_NONNEGATIVE;
-    return y;
+    (void)above;
+    return (dt_yield){.range = dt_recurrent_range(l->row, r),
+                      .by = dt_activation_yields(r->activation, &any).by};
 }

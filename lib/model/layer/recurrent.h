@@ -94,7 +94,9 @@ typedef struct dt_cell {
 } dt_cell;
 
 dt_status *dt_recurrent_build(dt_layer_build *b, const dt_cell *cell) DT_MUST_USE;
-dt_yield dt_recurrent_yields(const dt_layer_spec *l);
+dt_yield dt_recurrent_yields(const dt_layer_spec *l, const dt_yield *above);
+/* of a layer of that row with those arguments */
+dt_range dt_recurrent_range(const dt_layer *row, const dt_recurrent *r);
 dt_value dt_recurrent_call(const dt_layer_call *c, const dt_cell *cell);
 /* Gate i of (B, gates * units): columns i * units to (i + 1) * units. */
 dt_value dt_gate(dt_value x, int i, int64_t units);

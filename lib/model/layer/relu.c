@@ -30,13 +30,14 @@ static dt_value call(const dt_layer_call *c) {
     return dt_relu(&((const struct relu *)c->args)->relu, c->x);
 }
 
-static dt_yield yields(const dt_layer_spec *l) {
+static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
     const dt_relu_args *r = &((const struct relu *)l->args)->relu;
     const dt_range range = r->negative_slope != 0            ? DT_RANGE_REAL
                            : r->threshold < 0                ? DT_RANGE_BENT
                            : r->has_max && r->max_value <= 1 ? DT_RANGE_UNIT
                                                              : DT_RANGE_NONNEGATIVE;
-    return (dt_yield){range, l->row->kind.name};
+    return dt_yields_activated((dt_yield){.range = range, .by = l->row->kind.name},
+                               above[l->from[0]]);
 }
 
 const dt_layer dt_layer_relu = {

@@ -25,9 +25,16 @@ static dt_value call(const dt_layer_call *c) {
     return dt_add(dt_multiply(x, dt_like(x, r->scale)), dt_like(x, r->offset));
 }
 
+static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
+    const struct rescaling *r = l->args;
+    const dt_range range = dt_range_scaled(above[l->from[0]].range, r->scale, r->offset);
+    return (dt_yield){.range = range, .by = l->row->kind.name, .scaled = true};
+}
+
 const dt_layer dt_layer_rescaling = {
     .kind = {"Rescaling", "x * scale + offset", fields, sizeof(struct rescaling), NULL},
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = yields,
 };

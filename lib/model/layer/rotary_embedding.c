@@ -120,4 +120,5 @@ const dt_layer dt_layer_rotary_embedding = {
              sizeof(struct rotary_embedding), NULL},
     .build = build,
     .call = call,
+    .yields = dt_yields_sum,
 };

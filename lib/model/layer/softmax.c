@@ -34,7 +34,8 @@ static dt_value call(const dt_layer_call *c) {
     return dt_over_dims(c->x, dt_axes_made(c), dt_softmax);
 }
 
-static dt_yield yields(const dt_layer_spec *l) {
+static dt_yield yields(const dt_layer_spec *l, const dt_yield *above) {
+    (void)above;
     const uint32_t dims = *(const uint32_t *)l->made;
     int64_t values = 1;
     for (int d = 1; d < l->out.rank; d++) values *= dims >> d & 1 ? l->out.dim[d] : 1;
@@ -42,7 +43,7 @@ static dt_yield yields(const dt_layer_spec *l) {
     const dt_range range = one                               ? DT_RANGE_ONE_SHARE
                            : dims == 1u << (l->out.rank - 1) ? DT_RANGE_SHARES
                                                              : DT_RANGE_UNIT;
-    return (dt_yield){range, l->row->kind.name};
+    return (dt_yield){.range = range, .by = l->row->kind.name};
 }
 
 const dt_layer dt_layer_softmax = {

@@ -191,7 +191,8 @@ dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) {
                               });
 }
 
-dt_yield dt_conv_yields(const dt_layer_spec *l) {
+dt_yield dt_conv_yields(const dt_layer_spec *l, const dt_yield *above) {
+    (void)above;
     const dt_conv *conv = l->args;
     return dt_activation_yields(conv->activation, &l->out);
 }

@@ -107,7 +107,7 @@ dt_status *dt_conv_kernel(dt_layer_build *b, const char *name, const dt_space *s
                           const int64_t io[2], const dt_tree *initializer) DT_MUST_USE;
 dt_status *dt_conv_bias(dt_layer_build *b, int64_t outputs) DT_MUST_USE;
 /* Bias (weight `bias`, when there is one) and activation. */
-dt_yield dt_conv_yields(const dt_layer_spec *l);
+dt_yield dt_conv_yields(const dt_layer_spec *l, const dt_yield *above);
 dt_value dt_conv_finish(const dt_layer_call *c, dt_value y, int bias);
 
 /* The other name under which Keras exports a layer. */

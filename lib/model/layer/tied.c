@@ -48,15 +48,11 @@ static dt_value call(const dt_layer_call *c) {
         &(dt_dot_attr){.n_contract = 1, .lhs_contract = {(int8_t)last}, .rhs_contract = {1}});
 }
 
-static dt_yield yields(const dt_layer_spec *l) {
-    return (dt_yield){DT_RANGE_REAL, l->row->kind.name};
-}
-
 const dt_layer dt_layer_tied = {
     .kind = {"Tied", "the product with a table of an earlier layer, transposed", fields,
              sizeof(struct tied), NULL},
     .supports_masking = true,
     .build = build,
     .call = call,
-    .yields = yields,
+    .yields = dt_yields_real,
 };

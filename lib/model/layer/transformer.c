@@ -175,6 +175,7 @@ static dt_value call(const dt_layer_call *c) {
         .supports_masking = true,                                                                  \
         .build = row##_build,                                                                      \
         .call = call,                                                                              \
+        .yields = dt_yields_real,                                                                  \
     };
 TRANSFORMER(transformer_decoder, "TransformerDecoder", true, "a transformer decoder block, causal")
 TRANSFORMER(transformer_encoder, "TransformerEncoder", false, "a transformer encoder block")

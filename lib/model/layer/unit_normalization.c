@@ -36,4 +36,5 @@ const dt_layer dt_layer_unit_normalization = {
     .supports_masking = true,
     .build = build,
     .call = call,
+    .yields = dt_yields_of_norm,
 };

@@ -124,4 +124,5 @@ const dt_layer dt_layer_vit_patching_and_embedding = {
     .precision = DT_LAYER_BY_PARTS,
     .build = build,
     .call = call,
+    .yields = dt_yields_real,
 };

@@ -70,7 +70,7 @@ static dt_value rows(const dt_loss_call_args *c) {
 const dt_loss_row dt_loss_binary_crossentropy = {
     .of = DT_OUTPUT_LABELS,
     .targets = {0, 1},
-    .expects = {DT_PROBABILITIES, DT_RANGES(REAL), "probabilities", "sigmoid"},
+    .expects = {DT_PROBABILITIES, DT_RANGES(REAL) | DT_RANGES(BOTH), "probabilities", "sigmoid"},
     .kind = {"BinaryCrossentropy", "-y log p - (1 - y) log(1 - p)", dt_binary_crossentropy_fields,
              sizeof(struct crossentropy),
              (const char *const[]){"binary_crossentropy", "bce", "BCE", NULL}},
@@ -111,7 +111,7 @@ static dt_value focal_rows(const dt_loss_call_args *c) {
 const dt_loss_row dt_loss_binary_focal_crossentropy = {
     .of = DT_OUTPUT_LABELS,
     .targets = {0, 1},
-    .expects = {DT_PROBABILITIES, DT_RANGES(REAL), "probabilities", "sigmoid"},
+    .expects = {DT_PROBABILITIES, DT_RANGES(REAL) | DT_RANGES(BOTH), "probabilities", "sigmoid"},
     .kind = {"BinaryFocalCrossentropy", "binary cross-entropy that down-weights easy examples",
              focal_fields, sizeof(struct crossentropy),
              (const char *const[]){"binary_focal_crossentropy", NULL}},

@@ -103,3 +103,10 @@ for name in LayerNormalization GroupNormalization RMSNormalization; do
     "$DTRAIN" validate --no-data job.yaml compile.loss=sparse_categorical_crossentropy \
         "model.layers=[{Input: {name: x, shape: [4]}}, {Dense: {units: 3}}, $layer]" 2>&1 | grep -o "output '.*"
 done
+echo '== frozen, constrained, and state beside weights'
+for layer in '{BatchNormalization: {trainable: false}}' '{BatchNormalization: {gamma_constraint: non_neg}}' BatchNormalization \
+    '{BatchNormalization: {center: false, scale: false}}' '{Dense: {units: 3, trainable: false}}'; do
+    "$DTRAIN" validate --no-data -q job.yaml compile.loss=sparse_categorical_crossentropy \
+        "model.layers=[{Input: {name: x, shape: [4]}}, {Dense: {units: 3, activation: softmax}}, $layer]" 2>&1 |
+        sed 's/.*\(output .*\)/\1/' | grep . || echo "$layer: silent"
+done
