@@ -65,8 +65,8 @@ dt_yield dt_activation_yields(int activation, const dt_type *out) {
     return (dt_yield){.range = one ? DT_RANGE_ONE_SHARE : row->range, .by = row->kind.name};
 }
 
-/* Functions such as relu and leaky_relu keep numbers from 0 to 1 there. What else a function without
- * limits gives of an input that has some is not known. */
+/* Functions such as relu and leaky_relu keep numbers from 0 to 1 there. Nothing else is known of a
+ * function without limits whose input has some. */
 dt_yield dt_yields_activated(dt_yield of_any, dt_yield in) {
     const bool is_unit = in.range == DT_RANGE_UNIT || in.range == DT_RANGE_SHARES;
     const bool is_real = of_any.range == DT_RANGE_REAL;
